@@ -1,0 +1,42 @@
+/* A bump allocator: many allocations, one lifetime, freed together.
+ *
+ *   [chunk]->[chunk]->[chunk]     marks remember a position; rewinding gives back what came later
+ *
+ * Memory comes zeroed. Not thread-safe: one owner at a time. Out of memory: arena_alloc returns
+ * NULL, unless arena_on_no_memory() set a jump: then it jumps there with value 1 and never returns
+ * NULL, which is how the SSL compiler stays free of checks (its one entry point frees the arena
+ * and returns STATUS_NO_MEMORY). */
+#ifndef SORT_BASE_ARENA_H
+#define SORT_BASE_ARENA_H
+
+#include "base/compiler.h"
+#include <setjmp.h>
+
+typedef struct Arena Arena;
+typedef struct ArenaMark {
+    void *chunk;
+    size_t used_bytes;
+} ArenaMark;
+
+/* NULL when out of memory. chunk_bytes 0: 64 KiB. limit_bytes 0: none; past it counts as out of memory. */
+Arena *arena_create(size_t chunk_bytes, size_t limit_bytes);
+void arena_destroy(Arena *a); /* NULL is fine */
+void arena_on_no_memory(Arena *a, jmp_buf *jump);
+/* align: a power of two, at most 4096. bytes 0 gives a valid pointer. */
+void *arena_alloc(Arena *a, size_t bytes, size_t align);
+/* count * bytes is checked: overflow counts as out of memory. */
+void *arena_alloc_array(Arena *a, size_t count, size_t bytes, size_t align);
+char *arena_strndup(Arena *a, const char *text, size_t size_bytes);
+char *arena_printf(Arena *a, const char *format, ...) SORT_PRINTF(2, 3);
+ArenaMark arena_mark(const Arena *a);
+/* Gives back all that came after the mark (kept for reuse; poisoned under ASan). */
+void arena_rewind(Arena *a, ArenaMark mark);
+void arena_reset(Arena *a);
+size_t arena_used_bytes(const Arena *a);
+size_t arena_high_water_bytes(const Arena *a);
+
+#define ARENA_NEW(arena, type)        ((type *)arena_alloc((arena), sizeof(type), _Alignof(type)))
+#define ARENA_ARRAY(arena, type, count)                                                            \
+    ((type *)arena_alloc_array((arena), (count), sizeof(type), _Alignof(type)))
+
+#endif

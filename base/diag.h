@@ -1,0 +1,55 @@
+/* Diagnostics in source text: spans, codes, carets.
+ *
+ *   cloth.ssl:14:26: error[S0207]: no overload of 'mix' accepts (color, closure, float)
+ *      14 |     Ci = mix(base_color, diffuse(N), k);
+ *         |                          ^~~~~~~~~~ this is a closure
+ *   note: candidates are ...
+ *
+ * A DiagList owns its messages and keeps a copy of every source text that was added to it, so it
+ * outlives the compile. One thread at a time. */
+#ifndef SORT_BASE_DIAG_H
+#define SORT_BASE_DIAG_H
+
+#include "base/str.h"
+
+/* Bytes [begin, end) of source `file` (an index from diag_add_source, starting at 1; file 0: no
+ * place, as for synthesised code). Line and column are computed only when printing. */
+typedef struct Span {
+    uint32_t file, begin, end;
+} Span;
+
+typedef enum DiagSeverity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE } DiagSeverity;
+
+typedef struct Diag {
+    DiagSeverity severity; /* a NOTE belongs to the diagnostic before it */
+    char code[8];          /* "S0207"; empty for notes */
+    Span span;
+    const char *message;   /* owned by the list */
+    const char *label;     /* text beside the carets; may be NULL; owned by the list */
+} Diag;
+
+typedef struct DiagList DiagList;
+
+DiagList *diag_list_create(void); /* NULL when out of memory */
+void diag_list_destroy(DiagList *list);
+/* Copies name and text. Returns the file index for spans; 0 when out of memory. */
+uint32_t diag_add_source(DiagList *list, const char *name, Str text);
+/* After DIAG_MAX_ERRORS errors, further errors are counted but not kept. */
+enum { DIAG_MAX_ERRORS = 20 };
+void diag_add(DiagList *list, DiagSeverity severity, const char *code, Span span, const char *format,
+              ...) SORT_PRINTF(5, 6);
+/* Puts a label at the carets of the diagnostic added last. */
+void diag_label(DiagList *list, const char *format, ...) SORT_PRINTF(2, 3);
+
+uint32_t diag_count(const DiagList *list);
+const Diag *diag_get(const DiagList *list, uint32_t index);
+uint32_t diag_error_count(const DiagList *list); /* all, kept or not */
+/* Line and column from 1; columns count UTF-8 characters, a tab is one. */
+void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_t *out_line,
+                   uint32_t *out_column);
+const char *diag_source_name(const DiagList *list, uint32_t file);
+/* All of it as text, as shown above; tabs are expanded to 4 for the caret line; long lines are
+ * cut around the span; says how many errors were not kept. */
+void diag_print(const DiagList *list, StrBuf *out);
+
+#endif

@@ -1,0 +1,55 @@
+/* World errors: files, memory, devices, options. A library returns a Status and fills an Error;
+ * only programs print it. Errors in SSL source are diagnostics with spans instead: base/diag.h. */
+#ifndef SORT_BASE_ERROR_H
+#define SORT_BASE_ERROR_H
+
+#include "base/compiler.h"
+
+typedef enum Status {
+    STATUS_OK = 0,
+    STATUS_INVALID,     /* an option or argument that makes no sense */
+    STATUS_NOT_FOUND,   /* a file, name or symbol that is not there */
+    STATUS_IO,          /* the operating system refused or failed */
+    STATUS_FORMAT,      /* content that breaks its format: corrupted, truncated, misspelt */
+    STATUS_UNSUPPORTED, /* well-formed, but beyond what this build does */
+    STATUS_LIMIT,       /* past a named limit */
+    STATUS_NO_MEMORY,
+    STATUS_SOURCE,      /* SSL source was rejected: the DiagList has at least one error */
+    STATUS_CANCELLED,
+    STATUS_INTERNAL     /* a defect of ours that was caught */
+} Status;
+
+enum { ERROR_PATH_MAX = 512, ERROR_TEXT_MAX = 768 };
+
+/* Zero-initialise before use. `path` is empty when no file is concerned; `offset` is a byte
+ * offset in that file and counts only if has_offset. */
+typedef struct Error {
+    Status code;
+    bool has_offset;
+    uint64_t offset;
+    char path[ERROR_PATH_MAX];
+    char text[ERROR_TEXT_MAX];
+} Error;
+
+/* Fill *err (which may be NULL) and return `code`, so that `return error_set(...)` reads well.
+ * Text longer than the buffer is cut at the end. The first form clears path and offset. */
+Status error_set(Error *err, Status code, const char *format, ...) SORT_PRINTF(3, 4);
+Status error_set_at(Error *err, Status code, const char *path, const char *format, ...)
+    SORT_PRINTF(4, 5);
+Status error_set_offset(Error *err, Status code, const char *path, uint64_t offset,
+                        const char *format, ...) SORT_PRINTF(5, 6);
+/* Put "context: " in front of the text that is there, as an error travels up. */
+Status error_prefix(Error *err, const char *format, ...) SORT_PRINTF(2, 3);
+/* "path (byte 123): text" into `out`; always NUL-terminated; returns out. */
+const char *error_format(const Error *err, char *out, size_t out_bytes);
+/* A word for logs and tests: "format", "io" ... */
+const char *status_name(Status code);
+
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        Status try_status = (expression);                                                          \
+        if (SORT_UNLIKELY(try_status != STATUS_OK))                                                \
+            return try_status;                                                                     \
+    } while (0)
+
+#endif

@@ -1,0 +1,43 @@
+/* Counted strings (borrowed views) and a growable text buffer. */
+#ifndef SORT_BASE_STR_H
+#define SORT_BASE_STR_H
+
+#include "base/compiler.h"
+#include <stdarg.h>
+
+typedef struct Str {
+    const char *data; /* borrowed; not NUL-terminated in general */
+    size_t size_bytes;
+} Str;
+
+#define STR_LIT(literal) ((Str){(literal), sizeof(literal) - 1})
+#define STR_ARG(s)       (int)(s).size_bytes, (s).data /* for "%.*s" */
+
+Str str_from(const char *text); /* NULL gives the empty string */
+bool str_equal(Str a, Str b);
+bool str_equal_c(Str a, const char *b);
+bool str_ends_with(Str s, Str suffix);
+
+/* Text that grows on the heap. Zero-initialise; strbuf_free at the end. Appends after an
+ * allocation failure do nothing and `failed` stays set: check it once, at the end.
+ * data is NULL until the first append, NUL-terminated from then on. */
+typedef struct StrBuf {
+    char *data;
+    size_t size_bytes, capacity_bytes;
+    bool failed;
+} StrBuf;
+
+void strbuf_append(StrBuf *b, Str s);
+void strbuf_append_c(StrBuf *b, const char *text);
+void strbuf_append_char(StrBuf *b, char c);
+void strbuf_printf(StrBuf *b, const char *format, ...) SORT_PRINTF(2, 3);
+void strbuf_vprintf(StrBuf *b, const char *format, va_list args);
+void strbuf_clear(StrBuf *b); /* keeps the memory */
+void strbuf_free(StrBuf *b);
+const char *strbuf_text(const StrBuf *b); /* never NULL */
+
+/* The candidate nearest to `name` by edit distance, for "did you mean 'x'?"; NULL if none is near
+ * (distance at most a third of the name's length, at least 1). */
+const char *suggest_nearest(const char *name, const char *const *candidates, size_t count);
+
+#endif

@@ -1,0 +1,52 @@
+# What every target of ours is compiled with, carried by one interface target.
+#
+#   sort_library(NAME SOURCES a.c b.c [LINK lib ...])   a static library that follows the rules
+#   sort_program(NAME SOURCES main.c [LINK lib ...])    a program in build/<preset>/bin
+
+add_library(sort_rules INTERFACE)
+target_include_directories(sort_rules INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(sort_rules INTERFACE _POSIX_C_SOURCE=200809L)
+# -ffp-contract=off: a fused multiply-add appears only where it is written, so that bits do not
+# depend on the compiler's mood.
+target_compile_options(sort_rules INTERFACE -ffp-contract=off -fno-math-errno -fno-omit-frame-pointer
+    -Wall -Wextra -Wshadow -Wdouble-promotion -Wformat=2 -Wundef -Wvla -Wcast-qual
+    -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough
+    $<$<COMPILE_LANGUAGE:C>:-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wold-style-definition>
+    $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-sign-conversion;-Wno-implicit-int-float-conversion>
+    $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-sign-conversion>)
+if(SORT_WERROR)
+    target_compile_options(sort_rules INTERFACE -Werror)
+endif()
+if(SORT_SANITIZE STREQUAL "address")
+    target_compile_options(sort_rules INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+    target_link_options(sort_rules INTERFACE -fsanitize=address,undefined)
+elseif(SORT_SANITIZE STREQUAL "thread")
+    target_compile_options(sort_rules INTERFACE -fsanitize=thread)
+    target_link_options(sort_rules INTERFACE -fsanitize=thread)
+elseif(SORT_SANITIZE STREQUAL "fuzz")
+    target_compile_options(sort_rules INTERFACE -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined)
+    target_link_options(sort_rules INTERFACE -fsanitize=address,undefined)
+elseif(SORT_SANITIZE)
+    message(FATAL_ERROR "SORT_SANITIZE is '${SORT_SANITIZE}'; it must be empty, address, thread or fuzz")
+endif()
+if(SORT_COVERAGE)
+    target_compile_options(sort_rules INTERFACE --coverage)
+    target_link_options(sort_rules INTERFACE --coverage)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_definitions(sort_rules INTERFACE SORT_ASSERTIONS=1)
+else()
+    target_compile_definitions(sort_rules INTERFACE SORT_ASSERTIONS=0)
+endif()
+
+function(sort_library name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(${name} PUBLIC sort_rules ${ARG_LINK})
+endfunction()
+
+function(sort_program name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE sort_rules ${ARG_LINK})
+endfunction()

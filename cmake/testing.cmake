@@ -1,0 +1,18 @@
+# sort_test(AREA NAME SOURCES a.c [LINK lib ...] [ARGS ...] [TIMEOUT s])
+#
+# A cmocka program registered as the ctest "AREA.NAME" with the label AREA.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+function(sort_test area name)
+    cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
+    set(target test_${area}_${name})
+    add_executable(${target} ${ARG_SOURCES})
+    target_link_libraries(${target} PRIVATE sort_rules PkgConfig::CMOCKA ${ARG_LINK})
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_test(NAME ${area}.${name} COMMAND ${target} ${ARG_ARGS} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    if(NOT ARG_TIMEOUT)
+        set(ARG_TIMEOUT 300)
+    endif()
+    set_tests_properties(${area}.${name} PROPERTIES LABELS ${area} TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,197 @@
+/* The C ABI between SORT and its plugins: image decoders and scene importers.
+ *
+ * A plugin is a shared library with one exported symbol, sort_plugin_entry. It sees this header and
+ * nothing else of SORT. The host checks the ABI number first, then reads only as much of each struct
+ * as its size_bytes says. Plugins run in a child process (`texcache make`, `sort-render` importing),
+ * because the libraries behind them can crash or balloon; the renderer itself never loads one.
+ *
+ * Threads: the entry is called once. Distinct SortImage objects may be used from distinct threads at
+ * the same time; one SortImage from one thread at a time. Strings are UTF-8. */
+#ifndef SORT_PLUGIN_H
+#define SORT_PLUGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SORT_PLUGIN_ABI = 1, SORT_FAILURE_TEXT_MAX = 512 };
+
+typedef enum SortResult {
+    SORT_OK = 0,
+    SORT_ERROR_OPEN,        /* cannot be opened or read */
+    SORT_ERROR_FORMAT,      /* broken content */
+    SORT_ERROR_UNSUPPORTED, /* well-formed, but not handled: `why` names the feature */
+    SORT_ERROR_NO_MEMORY,
+    SORT_ERROR_CANCELLED,
+    SORT_ERROR_SINK         /* the host's sink refused; the host knows why */
+} SortResult;
+
+typedef struct SortFailure { char text[SORT_FAILURE_TEXT_MAX]; } SortFailure;
+
+typedef enum SortLogLevel { SORT_LOG_DEBUG, SORT_LOG_INFO, SORT_LOG_WARNING, SORT_LOG_ERROR } SortLogLevel;
+
+typedef struct SortHostApi {
+    size_t size_bytes;
+    uint32_t abi;
+    void *host; /* passed back to each function below */
+    void (*log)(void *host, SortLogLevel level, const char *text); /* any thread */
+    bool (*cancelled)(void *host);                                 /* any thread; poll in long loops */
+} SortHostApi;
+
+/* --- image decoders ----------------------------------------------------------------------- */
+
+typedef enum SortTexelType { SORT_TEXEL_U8, SORT_TEXEL_U16, SORT_TEXEL_HALF, SORT_TEXEL_FLOAT } SortTexelType;
+
+typedef enum SortColorSpace {
+    SORT_COLOR_UNKNOWN, /* the file does not say */
+    SORT_COLOR_SRGB,
+    SORT_COLOR_LINEAR,
+    SORT_COLOR_RAW      /* data, not colour */
+} SortColorSpace;
+
+typedef struct SortLevelInfo {
+    size_t size_bytes;
+    uint32_t width, height;           /* the display window */
+    uint32_t channel_count;           /* 1 to 4 (more are dropped by the decoder; it says so) */
+    SortTexelType type;               /* the native type, rounded up to one of ours */
+    uint32_t tile_width, tile_height; /* 0 when stored by rows */
+    uint32_t level_count, subimage_count;
+    SortColorSpace color_space;
+    int32_t alpha_channel;            /* index, or -1 */
+    bool is_premultiplied;            /* alpha already in the colour */
+    const char *format_name;          /* "png", "openexr" ...; lives as long as the image */
+} SortLevelInfo;
+
+/* Pixels [x, x+width) x [y, y+height) of a level, row-major, channels interleaved, native type. Pixels
+ * of the display window that the file's data window does not cover are zero. */
+typedef struct SortRegion {
+    uint32_t subimage, level;
+    uint32_t x, y, width, height;
+} SortRegion;
+
+typedef struct SortImage SortImage;
+
+typedef struct SortImageDecoder {
+    size_t size_bytes;
+    const char *name;            /* "openimageio" */
+    const char *const *suffixes; /* lower case, no dot, NULL-terminated */
+    SortResult (*open)(const SortHostApi *api, const char *path, SortImage **out_image, SortFailure *why);
+    SortResult (*level)(SortImage *image, uint32_t subimage, uint32_t level, SortLevelInfo *out_info,
+                        SortFailure *why);
+    /* out_texels: width * height * channel_count * texel bytes; out_bytes is checked. */
+    SortResult (*read)(SortImage *image, const SortRegion *region, void *out_texels, size_t out_bytes,
+                       SortFailure *why);
+    void (*close)(SortImage *image);
+} SortImageDecoder;
+
+/* --- scene importers ---------------------------------------------------------------------- */
+
+/* Everything in a Sort* struct handed to the sink is borrowed for the call: the sink copies.
+ * Metres, right-handed, y up unless up_is_z. Matrices are row-major, column vectors: p' = M p. */
+
+typedef struct SortMesh {
+    size_t size_bytes;
+    const char *name;
+    uint32_t vertex_count, triangle_count;
+    const float *positions;  /* [vertex_count][3] */
+    const float *normals;    /* [vertex_count][3], or NULL */
+    const float *tangents;   /* [vertex_count][4], w = handedness, or NULL */
+    const float *uv;         /* [vertex_count][2], or NULL; v up, origin at the lower left */
+    const float *colors;     /* [vertex_count][4] linear, or NULL */
+    const uint32_t *indices; /* [triangle_count][3] */
+    uint32_t material;       /* id from sink->material */
+} SortMesh;
+
+typedef struct SortTextureRef {
+    const char *path;         /* absolute or relative to the scene file; NULL: none or embedded */
+    const void *embedded;     /* encoded file bytes (png, jpeg ...), or NULL */
+    size_t embedded_bytes;
+    const char *embedded_suffix; /* "png" */
+    SortColorSpace color_space;
+    float uv_scale[2], uv_offset[2], uv_rotation_rad; /* KHR_texture_transform; 1 1, 0 0, 0 when absent */
+    uint32_t wrap_u, wrap_v;  /* 0 periodic, 1 clamp, 2 mirror */
+    int32_t channel;          /* which channel a scalar reads; -1: all */
+} SortTextureRef;
+
+/* The metal-rough model that glTF, OBJ/MTL and FBX map to. */
+typedef struct SortMaterial {
+    size_t size_bytes;
+    const char *name;
+    float base_color[4], metallic, roughness, emission[3], emission_strength;
+    float ior, transmission, normal_scale, occlusion_strength, alpha_cutoff;
+    uint32_t alpha_mode; /* 0 opaque, 1 mask, 2 blend */
+    bool is_double_sided;
+    SortTextureRef base_color_texture, metallic_texture, roughness_texture, normal_texture,
+        emission_texture, occlusion_texture, transmission_texture;
+} SortMaterial;
+
+typedef struct SortInstance {
+    size_t size_bytes;
+    const char *name;
+    uint32_t mesh; /* id from sink->mesh */
+    float transform[16];
+} SortInstance;
+
+typedef struct SortCamera {
+    size_t size_bytes;
+    const char *name;
+    float transform[16]; /* camera to world; looks along -z, y up */
+    bool is_orthographic;
+    float fov_y_rad;     /* perspective */
+    float height_m;      /* orthographic: full height of the view */
+    float aspect;        /* width / height; 0: not said */
+} SortCamera;
+
+typedef enum SortLightKind { SORT_LIGHT_POINT, SORT_LIGHT_SPOT, SORT_LIGHT_DISTANT } SortLightKind;
+
+typedef struct SortLight {
+    size_t size_bytes;
+    const char *name;
+    SortLightKind kind;
+    float transform[16]; /* shines along -z */
+    float color[3];      /* point, spot: intensity W/sr; distant: irradiance W/m2 */
+    float inner_angle_rad, outer_angle_rad; /* spot, half angles */
+} SortLight;
+
+typedef struct SortSceneSink {
+    size_t size_bytes;
+    void *sink;
+    SortResult (*material)(void *sink, const SortMaterial *m, uint32_t *out_id);
+    SortResult (*mesh)(void *sink, const SortMesh *m, uint32_t *out_id);
+    SortResult (*instance)(void *sink, const SortInstance *i);
+    SortResult (*camera)(void *sink, const SortCamera *c);
+    SortResult (*light)(void *sink, const SortLight *l);
+    /* Something of the file that this importer cannot carry over; shown to the user. */
+    void (*warning)(void *sink, const char *text);
+} SortSceneSink;
+
+typedef struct SortSceneImporter {
+    size_t size_bytes;
+    const char *name;
+    const char *const *suffixes; /* lower case, no dot, NULL-terminated */
+    SortResult (*import)(const SortHostApi *api, const char *path, const SortSceneSink *sink,
+                         SortFailure *why);
+} SortSceneImporter;
+
+/* --- entry -------------------------------------------------------------------------------- */
+
+typedef struct SortPlugin {
+    size_t size_bytes;
+    uint32_t abi; /* SORT_PLUGIN_ABI */
+    const char *name, *version;
+    const SortImageDecoder *decoder;   /* or NULL */
+    const SortSceneImporter *importer; /* or NULL */
+} SortPlugin;
+
+/* api outlives the plugin. NULL: the plugin cannot run here (it logs why). */
+typedef const SortPlugin *(*SortPluginEntry)(const SortHostApi *api);
+#define SORT_PLUGIN_ENTRY_NAME "sort_plugin_entry"
+
+#ifdef __cplusplus
+}
+#endif
+#endif
