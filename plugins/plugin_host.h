@@ -1,0 +1,81 @@
+/* Finds, checks and loads plugins: the only place that calls dlopen.
+ *
+ *   folders (in order)                     files, by name                    loaded
+ *     1. PluginHostDesc.folders              sort_plugin_decoder_oiio.so       on the first call of
+ *     2. SORT_PLUGIN_PATH, ':' between       sort_plugin_importer_assimp.so    plugin_host_decoder_for
+ *     3. <folder of the program>/../lib/sort ...                               or _importer_for
+ *
+ * The kind stands in the file name, so that asking for an importer does not load an image library.
+ * Of two files with the same name the one found first is taken; among those that handle a suffix,
+ * the first by folder, then by file name.
+ *
+ * Plugins are untrusted in one sense only: the libraries behind them crash and balloon on bad
+ * files. Use a host in a child process (texcache make; scene_import.h), never in the renderer.
+ *
+ * Threads: any function may be called from any thread; loading is serialised inside. What a
+ * decoder allows is in sort_plugin.h: one image, one thread at a time.
+ * Lifetime: decoders and importers live as long as the host. Libraries stay mapped until the
+ * process ends, since those behind them keep threads and exit handlers. */
+#ifndef SORT_PLUGINS_PLUGIN_HOST_H
+#define SORT_PLUGINS_PLUGIN_HOST_H
+
+#include "base/error.h"
+#include "plugins/sort_plugin.h"
+
+typedef struct PluginHost PluginHost;
+
+typedef struct PluginHostDesc {
+    size_t size_bytes;          /* sizeof(PluginHostDesc) */
+    const char *const *folders; /* copied; searched first, in this order */
+    uint32_t folder_count;
+    bool only_these_folders; /* neither SORT_PLUGIN_PATH nor the program's own folder */
+    void *data;              /* handed to the functions below */
+    /* What plugins (and the host, as plugin "") have to say. May be NULL. Called from any thread. */
+    void (*log)(void *data, SortLogLevel level, const char *plugin, const char *text);
+    /* True: plugins give up soon, with SORT_ERROR_CANCELLED. May be NULL. Called from any thread. */
+    bool (*cancelled)(void *data);
+} PluginHostDesc;
+
+/* Looks at no folder yet. desc may be NULL: the default folders, no log. On success *out_host is
+ * owned by the caller (plugin_host_destroy). Errors: STATUS_NO_MEMORY. */
+Status plugin_host_create(const PluginHostDesc *desc, PluginHost **out_host, Error *err)
+    SORT_MUST_CHECK;
+/* No image may be open and no import running. NULL is fine. */
+void plugin_host_destroy(PluginHost *host);
+
+/* The decoder that handles the suffix of `path` (ASCII case ignored; the file itself is not
+ * touched). *out_decoder is borrowed: host.
+ * Errors: STATUS_UNSUPPORTED when no plugin handles it; the text names the suffix, and the plugins
+ * that were found, or why each of them could not be loaded, or the folders that were searched. */
+Status plugin_host_decoder_for(PluginHost *host, const char *path,
+                               const SortImageDecoder **out_decoder, Error *err) SORT_MUST_CHECK;
+/* The same for scene importers. */
+Status plugin_host_importer_for(PluginHost *host, const char *path,
+                                const SortSceneImporter **out_importer, Error *err) SORT_MUST_CHECK;
+
+/* The `api` to pass to open() of a decoder, or import() of an importer, that came from this host.
+ * Borrowed: host. What is logged through it bears the plugin's name. */
+const SortHostApi *plugin_host_decoder_api(PluginHost *host, const SortImageDecoder *decoder);
+const SortHostApi *plugin_host_importer_api(PluginHost *host, const SortSceneImporter *importer);
+
+typedef struct PluginInfo {
+    const char *path;                  /* of the shared library */
+    const char *name, *version;        /* empty if it was not loaded */
+    const char *failure;               /* why it cannot be used; NULL if it can */
+    const SortImageDecoder *decoder;   /* or NULL */
+    const SortSceneImporter *importer; /* or NULL */
+} PluginInfo;
+
+/* Loads every plugin of the folders and tells about each. Returns the count; *out_infos is
+ * borrowed: host. Errors leave a count of what could be listed. */
+uint32_t plugin_host_list(PluginHost *host, const PluginInfo **out_infos);
+
+/* A plugin's result as a Status; fills *err with its text (path may be NULL). SORT_OK gives
+ * STATUS_OK and leaves *err alone. SORT_ERROR_SINK leaves *err alone as well (the sink's owner has
+ * filled it) and gives err->code, or STATUS_INTERNAL if that is STATUS_OK. */
+Status plugin_error(SortResult result, const SortFailure *why, const char *path, Error *err);
+
+/* Bytes of one texel component: 1, 2, 2, 4. */
+size_t plugin_texel_bytes(SortTexelType type);
+
+#endif
