@@ -35,7 +35,7 @@ void arena_reset(Arena *a);
 size_t arena_used_bytes(const Arena *a);
 size_t arena_high_water_bytes(const Arena *a);
 
-#define ARENA_NEW(arena, type)        ((type *)arena_alloc((arena), sizeof(type), _Alignof(type)))
+#define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type), _Alignof(type)))
 #define ARENA_ARRAY(arena, type, count)                                                            \
     ((type *)arena_alloc_array((arena), (count), sizeof(type), _Alignof(type)))
 

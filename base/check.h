@@ -10,9 +10,9 @@ SORT_NORETURN void check_failed(const char *file, int line, const char *conditio
 #define CHECK(condition)                                                                           \
     (SORT_LIKELY(condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 #if SORT_ASSERTIONS
-#define ASSERT(condition) CHECK(condition)
+#    define ASSERT(condition) CHECK(condition)
 #else
-#define ASSERT(condition) ((void)sizeof(!(condition)))
+#    define ASSERT(condition) ((void)sizeof(!(condition)))
 #endif
 #define UNREACHABLE() check_failed(__FILE__, __LINE__, "unreachable")
 

@@ -6,35 +6,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SORT_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
-#define SORT_MUST_CHECK                      __attribute__((warn_unused_result))
-#define SORT_NORETURN                        _Noreturn
-#define SORT_LIKELY(x)                       __builtin_expect(!!(x), 1)
-#define SORT_UNLIKELY(x)                     __builtin_expect(!!(x), 0)
-#define SORT_COUNT_OF(array)                 (sizeof(array) / sizeof((array)[0]))
-#define SORT_CACHE_LINE                      64
-#define SORT_UNUSED(x)                       ((void)(x))
+#define SORT_PRINTF(format_index, first_arg)                                                       \
+    __attribute__((format(printf, format_index, first_arg)))
+#define SORT_MUST_CHECK      __attribute__((warn_unused_result))
+#define SORT_NORETURN        _Noreturn
+#define SORT_LIKELY(x)       __builtin_expect(!!(x), 1)
+#define SORT_UNLIKELY(x)     __builtin_expect(!!(x), 0)
+#define SORT_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define SORT_CACHE_LINE      64
+#define SORT_UNUSED(x)       ((void)(x))
 
 #if defined(__SANITIZE_ADDRESS__)
-#define SORT_ASAN 1
+#    define SORT_ASAN 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SORT_ASAN 1
-#endif
+#    if __has_feature(address_sanitizer)
+#        define SORT_ASAN 1
+#    endif
 #endif
 #ifndef SORT_ASAN
-#define SORT_ASAN 0
+#    define SORT_ASAN 0
 #endif
 
 #if defined(__SANITIZE_THREAD__)
-#define SORT_TSAN 1
+#    define SORT_TSAN 1
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SORT_TSAN 1
-#endif
+#    if __has_feature(thread_sanitizer)
+#        define SORT_TSAN 1
+#    endif
 #endif
 #ifndef SORT_TSAN
-#define SORT_TSAN 0
+#    define SORT_TSAN 0
 #endif
 
 #endif

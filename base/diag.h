@@ -24,8 +24,8 @@ typedef struct Diag {
     DiagSeverity severity; /* a NOTE belongs to the diagnostic before it */
     char code[8];          /* "S0207"; empty for notes */
     Span span;
-    const char *message;   /* owned by the list */
-    const char *label;     /* text beside the carets; may be NULL; owned by the list */
+    const char *message; /* owned by the list */
+    const char *label;   /* text beside the carets; may be NULL; owned by the list */
 } Diag;
 
 typedef struct DiagList DiagList;
@@ -36,8 +36,8 @@ void diag_list_destroy(DiagList *list);
 uint32_t diag_add_source(DiagList *list, const char *name, Str text);
 /* After DIAG_MAX_ERRORS errors, further errors are counted but not kept. */
 enum { DIAG_MAX_ERRORS = 20 };
-void diag_add(DiagList *list, DiagSeverity severity, const char *code, Span span, const char *format,
-              ...) SORT_PRINTF(5, 6);
+void diag_add(DiagList *list, DiagSeverity severity, const char *code, Span span,
+              const char *format, ...) SORT_PRINTF(5, 6);
 /* Puts a label at the carets of the diagnostic added last. */
 void diag_label(DiagList *list, const char *format, ...) SORT_PRINTF(2, 3);
 

@@ -14,9 +14,9 @@ typedef enum Status {
     STATUS_UNSUPPORTED, /* well-formed, but beyond what this build does */
     STATUS_LIMIT,       /* past a named limit */
     STATUS_NO_MEMORY,
-    STATUS_SOURCE,      /* SSL source was rejected: the DiagList has at least one error */
+    STATUS_SOURCE, /* SSL source was rejected: the DiagList has at least one error */
     STATUS_CANCELLED,
-    STATUS_INTERNAL     /* a defect of ours that was caught */
+    STATUS_INTERNAL /* a defect of ours that was caught */
 } Status;
 
 enum { ERROR_PATH_MAX = 512, ERROR_TEXT_MAX = 768 };

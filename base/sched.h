@@ -11,8 +11,8 @@
 typedef struct Sched Sched;
 
 typedef struct SchedDesc {
-    size_t size_bytes;     /* sizeof(SchedDesc) */
-    uint32_t worker_count; /* 0: one a CPU */
+    size_t size_bytes;               /* sizeof(SchedDesc) */
+    uint32_t worker_count;           /* 0: one a CPU */
     uint32_t fibers_min, fibers_max; /* per worker; 0: 2 and 64 */
     size_t stack_bytes;              /* 0: 256 KiB */
     void *data;

@@ -5,8 +5,12 @@
 #include "base/error.h"
 #include <pthread.h>
 
-typedef struct Mutex { pthread_mutex_t native; } Mutex;
-typedef struct Cond { pthread_cond_t native; } Cond;
+typedef struct Mutex {
+    pthread_mutex_t native;
+} Mutex;
+typedef struct Cond {
+    pthread_cond_t native;
+} Cond;
 typedef struct Thread Thread;
 #define MUTEX_INIT {PTHREAD_MUTEX_INITIALIZER}
 #define COND_INIT  {PTHREAD_COND_INITIALIZER}

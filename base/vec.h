@@ -5,29 +5,66 @@
 #include "base/compiler.h"
 #include <math.h>
 
-typedef struct float2 { float x, y; } float2;
-typedef struct float3 { float x, y, z; } float3;
+typedef struct float2 {
+    float x, y;
+} float2;
+typedef struct float3 {
+    float x, y, z;
+} float3;
 
-static inline float2 f2(float x, float y) { return (float2){x, y}; }
-static inline float3 f3(float x, float y, float z) { return (float3){x, y, z}; }
-static inline float3 f3_splat(float s) { return (float3){s, s, s}; }
-static inline float3 f3_add(float3 a, float3 b) { return f3(a.x + b.x, a.y + b.y, a.z + b.z); }
-static inline float3 f3_sub(float3 a, float3 b) { return f3(a.x - b.x, a.y - b.y, a.z - b.z); }
-static inline float3 f3_mul(float3 a, float3 b) { return f3(a.x * b.x, a.y * b.y, a.z * b.z); }
-static inline float3 f3_scale(float3 a, float s) { return f3(a.x * s, a.y * s, a.z * s); }
+static inline float2 f2(float x, float y)
+{
+    return (float2){x, y};
+}
+static inline float3 f3(float x, float y, float z)
+{
+    return (float3){x, y, z};
+}
+static inline float3 f3_splat(float s)
+{
+    return (float3){s, s, s};
+}
+static inline float3 f3_add(float3 a, float3 b)
+{
+    return f3(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+static inline float3 f3_sub(float3 a, float3 b)
+{
+    return f3(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+static inline float3 f3_mul(float3 a, float3 b)
+{
+    return f3(a.x * b.x, a.y * b.y, a.z * b.z);
+}
+static inline float3 f3_scale(float3 a, float s)
+{
+    return f3(a.x * s, a.y * s, a.z * s);
+}
 /* a + s b */
 static inline float3 f3_madd(float3 a, float s, float3 b)
 {
     return f3(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
 }
-static inline float3 f3_neg(float3 a) { return f3(-a.x, -a.y, -a.z); }
-static inline float f3_dot(float3 a, float3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+static inline float3 f3_neg(float3 a)
+{
+    return f3(-a.x, -a.y, -a.z);
+}
+static inline float f3_dot(float3 a, float3 b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
 static inline float3 f3_cross(float3 a, float3 b)
 {
     return f3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }
-static inline float f3_length2(float3 a) { return f3_dot(a, a); }
-static inline float f3_length(float3 a) { return sqrtf(f3_dot(a, a)); }
+static inline float f3_length2(float3 a)
+{
+    return f3_dot(a, a);
+}
+static inline float f3_length(float3 a)
+{
+    return sqrtf(f3_dot(a, a));
+}
 /* The zero vector stays zero. */
 static inline float3 f3_normalize(float3 a)
 {
@@ -38,9 +75,18 @@ static inline float3 f3_lerp(float3 a, float3 b, float t)
 {
     return f3_add(f3_scale(a, 1.0f - t), f3_scale(b, t));
 }
-static inline float f3_max_component(float3 a) { return fmaxf(a.x, fmaxf(a.y, a.z)); }
-static inline bool f3_is_finite(float3 a) { return isfinite(a.x) && isfinite(a.y) && isfinite(a.z); }
-static inline float clampf(float x, float lo, float hi) { return fminf(fmaxf(x, lo), hi); }
+static inline float f3_max_component(float3 a)
+{
+    return fmaxf(a.x, fmaxf(a.y, a.z));
+}
+static inline bool f3_is_finite(float3 a)
+{
+    return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
+}
+static inline float clampf(float x, float lo, float hi)
+{
+    return fminf(fmaxf(x, lo), hi);
+}
 
 /* A right-handed orthonormal frame around a unit normal; branchless, continuous but at -z
  * [Duff2017]. */

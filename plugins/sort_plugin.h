@@ -27,30 +27,42 @@ typedef enum SortResult {
     SORT_ERROR_UNSUPPORTED, /* well-formed, but not handled: `why` names the feature */
     SORT_ERROR_NO_MEMORY,
     SORT_ERROR_CANCELLED,
-    SORT_ERROR_SINK         /* the host's sink refused; the host knows why */
+    SORT_ERROR_SINK /* the host's sink refused; the host knows why */
 } SortResult;
 
-typedef struct SortFailure { char text[SORT_FAILURE_TEXT_MAX]; } SortFailure;
+typedef struct SortFailure {
+    char text[SORT_FAILURE_TEXT_MAX];
+} SortFailure;
 
-typedef enum SortLogLevel { SORT_LOG_DEBUG, SORT_LOG_INFO, SORT_LOG_WARNING, SORT_LOG_ERROR } SortLogLevel;
+typedef enum SortLogLevel {
+    SORT_LOG_DEBUG,
+    SORT_LOG_INFO,
+    SORT_LOG_WARNING,
+    SORT_LOG_ERROR
+} SortLogLevel;
 
 typedef struct SortHostApi {
     size_t size_bytes;
     uint32_t abi;
     void *host; /* passed back to each function below */
     void (*log)(void *host, SortLogLevel level, const char *text); /* any thread */
-    bool (*cancelled)(void *host);                                 /* any thread; poll in long loops */
+    bool (*cancelled)(void *host); /* any thread; poll in long loops */
 } SortHostApi;
 
 /* --- image decoders ----------------------------------------------------------------------- */
 
-typedef enum SortTexelType { SORT_TEXEL_U8, SORT_TEXEL_U16, SORT_TEXEL_HALF, SORT_TEXEL_FLOAT } SortTexelType;
+typedef enum SortTexelType {
+    SORT_TEXEL_U8,
+    SORT_TEXEL_U16,
+    SORT_TEXEL_HALF,
+    SORT_TEXEL_FLOAT
+} SortTexelType;
 
 typedef enum SortColorSpace {
     SORT_COLOR_UNKNOWN, /* the file does not say */
     SORT_COLOR_SRGB,
     SORT_COLOR_LINEAR,
-    SORT_COLOR_RAW      /* data, not colour */
+    SORT_COLOR_RAW /* data, not colour */
 } SortColorSpace;
 
 typedef struct SortLevelInfo {
@@ -61,9 +73,9 @@ typedef struct SortLevelInfo {
     uint32_t tile_width, tile_height; /* 0 when stored by rows */
     uint32_t level_count, subimage_count;
     SortColorSpace color_space;
-    int32_t alpha_channel;            /* index, or -1 */
-    bool is_premultiplied;            /* alpha already in the colour */
-    const char *format_name;          /* "png", "openexr" ...; lives as long as the image */
+    int32_t alpha_channel;   /* index, or -1 */
+    bool is_premultiplied;   /* alpha already in the colour */
+    const char *format_name; /* "png", "openexr" ...; lives as long as the image */
 } SortLevelInfo;
 
 /* Pixels [x, x+width) x [y, y+height) of a level, row-major, channels interleaved, native type. Pixels
@@ -79,12 +91,13 @@ typedef struct SortImageDecoder {
     size_t size_bytes;
     const char *name;            /* "openimageio" */
     const char *const *suffixes; /* lower case, no dot, NULL-terminated */
-    SortResult (*open)(const SortHostApi *api, const char *path, SortImage **out_image, SortFailure *why);
-    SortResult (*level)(SortImage *image, uint32_t subimage, uint32_t level, SortLevelInfo *out_info,
-                        SortFailure *why);
-    /* out_texels: width * height * channel_count * texel bytes; out_bytes is checked. */
-    SortResult (*read)(SortImage *image, const SortRegion *region, void *out_texels, size_t out_bytes,
+    SortResult (*open)(const SortHostApi *api, const char *path, SortImage **out_image,
                        SortFailure *why);
+    SortResult (*level)(SortImage *image, uint32_t subimage, uint32_t level,
+                        SortLevelInfo *out_info, SortFailure *why);
+    /* out_texels: width * height * channel_count * texel bytes; out_bytes is checked. */
+    SortResult (*read)(SortImage *image, const SortRegion *region, void *out_texels,
+                       size_t out_bytes, SortFailure *why);
     void (*close)(SortImage *image);
 } SortImageDecoder;
 
@@ -107,14 +120,15 @@ typedef struct SortMesh {
 } SortMesh;
 
 typedef struct SortTextureRef {
-    const char *path;         /* absolute or relative to the scene file; NULL: none or embedded */
-    const void *embedded;     /* encoded file bytes (png, jpeg ...), or NULL */
+    const char *path;     /* absolute or relative to the scene file; NULL: none or embedded */
+    const void *embedded; /* encoded file bytes (png, jpeg ...), or NULL */
     size_t embedded_bytes;
     const char *embedded_suffix; /* "png" */
     SortColorSpace color_space;
-    float uv_scale[2], uv_offset[2], uv_rotation_rad; /* KHR_texture_transform; 1 1, 0 0, 0 when absent */
-    uint32_t wrap_u, wrap_v;  /* 0 periodic, 1 clamp, 2 mirror */
-    int32_t channel;          /* which channel a scalar reads; -1: all */
+    float uv_scale[2], uv_offset[2],
+        uv_rotation_rad;     /* KHR_texture_transform; 1 1, 0 0, 0 when absent */
+    uint32_t wrap_u, wrap_v; /* 0 periodic, 1 clamp, 2 mirror */
+    int32_t channel;         /* which channel a scalar reads; -1: all */
 } SortTextureRef;
 
 /* The metal-rough model that glTF, OBJ/MTL and FBX map to. */
@@ -141,9 +155,9 @@ typedef struct SortCamera {
     const char *name;
     float transform[16]; /* camera to world; looks along -z, y up */
     bool is_orthographic;
-    float fov_y_rad;     /* perspective */
-    float height_m;      /* orthographic: full height of the view */
-    float aspect;        /* width / height; 0: not said */
+    float fov_y_rad; /* perspective */
+    float height_m;  /* orthographic: full height of the view */
+    float aspect;    /* width / height; 0: not said */
 } SortCamera;
 
 typedef enum SortLightKind { SORT_LIGHT_POINT, SORT_LIGHT_SPOT, SORT_LIGHT_DISTANT } SortLightKind;

@@ -1,0 +1,30 @@
+/* The passes between the lowered IR and code generation, one file each; the order is ir_pipeline's. */
+#ifndef SSL_IR_PASSES_H
+#define SSL_IR_PASSES_H
+
+#include "ssl/ir/ir.h"
+
+typedef struct IrPipelineDesc {
+    SslKernelKind kind;
+    const SslConstant *constants; /* bound by name; types already checked */
+    uint32_t constant_count;
+    bool without_derivatives, merged_summaries;
+    /* Called after each pass with its name when not NULL, for `sslc dump`. */
+    void (*observe)(void *data, const char *pass, const IrModule *m);
+    void *observe_data;
+} IrPipelineDesc;
+
+typedef struct IrReport {
+    uint32_t values, values_shadowed; /* float values after inlining; those with a tangent */
+    uint32_t instructions;
+    uint64_t globals_value, globals_derivs; /* bit = row */
+} IrReport;
+
+/* specialise -> lineage, demand, forward (per function, before inlining) -> inline -> fold -> closure_slots
+ * -> drop what the kind does not need -> dce; verified after each. Afterwards: one function (the entry),
+ * no TEX_AUTO, DDX, DDY, CALL or closure operation; slots filled. *m is rebuilt in place, in its arena.
+ * Diagnostics (nested ddx folds to zero, ...) are warnings in diags. */
+Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrReport *out_report,
+                   Error *err) SORT_MUST_CHECK;
+
+#endif

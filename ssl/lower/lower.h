@@ -1,0 +1,31 @@
+/* Source text to IR: lex, parse, check, lower. The only door to the front end. */
+#ifndef SSL_LOWER_H
+#define SSL_LOWER_H
+
+#include "ssl/ir/ir.h"
+
+/* Parsed and checked text of the standard library, made once a context; read-only afterwards, shared by
+ * threads. */
+typedef struct StdLib StdLib;
+Status stdlib_create(StdLib **out_lib, Error *err) SORT_MUST_CHECK;
+void stdlib_destroy(StdLib *lib);
+
+typedef struct LowerTables {
+    const SslGlobalRow *globals;
+    const SslClosureRow *closures;
+    uint32_t global_count, closure_count;
+} LowerTables;
+
+/* One shader of `src` as a verified module in `arena` (which has its out-of-memory jump set). Only the
+ * functions that the shader reaches are in it. STATUS_SOURCE: diags holds at least one error. */
+Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSource *src,
+                    Arena *arena, DiagList *diags, IrModule **out_module) SORT_MUST_CHECK;
+Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags,
+                          StrBuf *out) SORT_MUST_CHECK;
+/* Text of the tokens or of the checked AST, for `sslc dump`. */
+Status lower_dump_tokens(const SslSource *src, Arena *arena, DiagList *diags,
+                         StrBuf *out) SORT_MUST_CHECK;
+Status lower_dump_ast(const StdLib *lib, const LowerTables *tables, const SslSource *src,
+                      Arena *arena, DiagList *diags, StrBuf *out) SORT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,274 @@
+/* SSL, the SORT Shading Language: source text in, machine code out.
+ *
+ *   source --ssl_unit_compile--> SslUnit --ssl_program_build--> SslProgram --ssl_program_kernel--> code
+ *            (verified IR)                 (derivative passes, specialised, LLVM)
+ *
+ * The host declares what shaders may read and make (globals, closures) as tables when it creates a
+ * context; the language knows nothing of the renderer. Nothing here prints or exits.
+ *
+ * Threads: a context and everything made from it may be used from any thread, and builds run in
+ * parallel. Lifetimes: units and programs are counted; the context must outlive them. */
+#ifndef SSL_H
+#define SSL_H
+
+#include "base/diag.h"
+#include "base/error.h"
+#include "ssl/ssl_kernel.h"
+
+typedef enum SslType {
+    SSL_VOID,
+    SSL_BOOL,
+    SSL_INT,
+    SSL_FLOAT,
+    SSL_FLOAT2,
+    SSL_FLOAT3,
+    SSL_FLOAT4,
+    SSL_COLOR,
+    SSL_POINT,
+    SSL_VECTOR,
+    SSL_NORMAL, /* float3 to the type checker; tags for tools */
+    SSL_MATRIX,
+    SSL_STRING,
+    SSL_CLOSURE,
+    SSL_TEXTURE2D
+} SslType;
+
+uint32_t
+ssl_type_scalars(SslType type); /* 3 for SSL_COLOR; 0 for void, string, closure, texture2d */
+const char *ssl_type_name(SslType type); /* as in source: "float3" */
+
+/* --- what the host declares --------------------------------------------------------------- */
+
+/* One row of `global_value<name>`. Rows take memory in order. Types: bool, int, float .. normal. */
+typedef struct SslGlobalRow {
+    const char *name;
+    SslType type;
+    bool has_derivs;         /* carries d/dx and d/dy per pixel; never for bool and int */
+    const char *space, *doc; /* "world"; meaning and sign, for documents */
+} SslGlobalRow;
+
+typedef struct SslClosureArg {
+    const char *name;
+    SslType type; /* float, color, normal ... */
+} SslClosureArg;
+
+enum {
+    SSL_CLOSURE_EMISSION = 1,   /* kept in SSL_KERNEL_EMISSION programs */
+    SSL_CLOSURE_TRANSPARENT = 2 /* kept in SSL_KERNEL_OPACITY programs */
+};
+
+typedef struct SslClosureRow {
+    const char *name;
+    const SslClosureArg *args;
+    uint32_t arg_count;
+    uint32_t flags;
+    const char *doc, *citation;
+} SslClosureRow;
+
+enum { SSL_MAX_GLOBALS = 64, SSL_MAX_CLOSURE_ARGS = 16, SSL_MAX_CLOSURES = 64 };
+
+typedef struct SslContextDesc {
+    size_t size_bytes;           /* sizeof(SslContextDesc) */
+    const SslGlobalRow *globals; /* borrowed: must outlive the context, as must all strings in it */
+    const SslClosureRow *closures; /* borrowed */
+    uint32_t global_count, closure_count;
+    const char *cache_folder; /* object cache on disk; NULL: none. Created when missing */
+    const char *cpu;          /* LLVM CPU name; NULL: this machine */
+    uint32_t max_errors;      /* 0: DIAG_MAX_ERRORS */
+} SslContextDesc;
+
+/* Where each global lies inside a block, in floats from its start: value [component][SSL_BLOCK], then
+ * ddx, then ddy, the latter only when has_derivs. */
+typedef struct SslGlobalsLayout {
+    uint32_t offset_floats[SSL_MAX_GLOBALS];
+    uint32_t stride_bytes;
+} SslGlobalsLayout;
+
+void ssl_globals_layout(const SslGlobalRow *rows, uint32_t row_count, SslGlobalsLayout *out_layout);
+
+typedef struct SslContext SslContext;
+Status ssl_context_create(const SslContextDesc *desc, SslContext **out_context,
+                          Error *err) SORT_MUST_CHECK;
+void ssl_context_destroy(SslContext *ctx); /* all units and programs released */
+
+/* --- values ------------------------------------------------------------------------------- */
+
+typedef struct SslValue {
+    SslType type;
+    union {
+        bool b;
+        int32_t i;
+        float f[16]; /* float .. matrix (row-major) */
+        const char *s;
+    };
+} SslValue;
+
+/* --- units: one shader of one source, checked, as IR -------------------------------------- */
+
+typedef struct SslSource {
+    const char *name;   /* for messages: a path as the user wrote it */
+    Str text;           /* UTF-8; borrowed for the call */
+    const char *shader; /* which shader of the file; NULL: the only one */
+} SslSource;
+
+typedef struct SslMetadata {
+    const char *name;
+    SslValue value;
+} SslMetadata;
+
+typedef struct SslParamInfo {
+    const char *name;
+    SslType type;
+    bool has_default; /* without one, the host must set it */
+    SslValue default_value;
+    const SslMetadata *metadata;
+    uint32_t metadata_count;
+    Span span;
+} SslParamInfo;
+
+typedef struct SslOutputInfo {
+    const char *name;
+    SslType type;
+} SslOutputInfo;
+
+typedef struct SslUnitInfo {
+    const char *name; /* the shader's */
+    const SslParamInfo *params;
+    const SslOutputInfo *outputs;
+    const char *const *textures; /* names of the file-scope texture2d handles, by slot */
+    const SslMetadata *metadata; /* of the shader itself */
+    uint32_t param_count, output_count, texture_count, metadata_count;
+} SslUnitInfo;
+
+typedef struct SslUnit SslUnit;
+/* On success *out_unit is the caller's (ssl_unit_release). STATUS_SOURCE: *out_unit is NULL and diags
+ * holds at least one error. Warnings may be added on success too. */
+Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags,
+                        SslUnit **out_unit) SORT_MUST_CHECK;
+const SslUnitInfo *ssl_unit_info(const SslUnit *unit); /* lives as long as the unit */
+void ssl_unit_release(SslUnit *unit);                  /* NULL is fine */
+
+/* Names of the shaders of a source, in order, appended to `out` separated by '\n'. */
+Status ssl_source_shaders(SslContext *ctx, const SslSource *src, DiagList *diags,
+                          StrBuf *out) SORT_MUST_CHECK;
+
+/* --- programs: a unit specialised and compiled to a kernel ---------------------------------- */
+
+typedef enum SslKernelKind {
+    SSL_KERNEL_SHADE,   /* all outputs */
+    SSL_KERNEL_OPACITY, /* only closures flagged transparent, and what they need */
+    SSL_KERNEL_EMISSION /* only closures flagged emission, and what they need */
+} SslKernelKind;
+
+typedef struct SslConstant {
+    const char *param;
+    SslValue value;
+} SslConstant;
+
+/* Zero means default. bool and int parameters listed in `constants` are baked into the code, and what
+ * they switch off disappears; floats and colours stay data, so that materials share kernels. */
+typedef struct SslBuildDesc {
+    size_t size_bytes;
+    SslKernelKind kind;
+    const SslConstant *constants;
+    uint32_t constant_count;
+    uint32_t llvm_level;      /* 0: the default, O2; 1: O0, 2: O1, 3: O2, 4: O3 */
+    bool without_derivatives; /* every derivative is zero: to measure what they cost */
+    bool merged_summaries;    /* one derivative clone a function instead of one a signature */
+} SslBuildDesc;
+
+typedef struct SslParamSlot {
+    uint32_t offset_bytes; /* in the parameter block; floats, ints, bools as int32 */
+    bool is_used;          /* false: baked or dead */
+} SslParamSlot;
+
+typedef struct SslTextureSite {
+    uint32_t texture;   /* slot */
+    const char *filter; /* option strings as written; NULL: default */
+    const char *wrap_s, *wrap_t;
+    bool has_missing_color;
+    float missing_color[4];
+    int32_t channel; /* first channel, default 0 */
+    Span span;
+} SslTextureSite;
+
+/* One closure term. Offsets from the start of a result block. */
+typedef struct SslLobeSlot {
+    uint32_t closure;       /* row */
+    uint32_t output;        /* which closure output it belongs to */
+    int32_t parent;         /* slot that it is an argument of; -1: none */
+    uint32_t mask_offset;   /* uint16_t: bit i: lane i has it */
+    uint32_t weight_offset; /* float[3][SSL_BLOCK] */
+    uint32_t args_offset;   /* float[scalars of all args][SSL_BLOCK], in the row's order */
+} SslLobeSlot;
+
+typedef struct SslOutputSlot {
+    uint32_t offset; /* float (or int32) [scalars][SSL_BLOCK]; unused for closures */
+} SslOutputSlot;
+
+typedef struct SslBuildTimes {
+    double ir_ms, llvm_ir_ms, optimise_ms, codegen_ms, link_ms;
+    bool from_cache;
+} SslBuildTimes;
+
+typedef struct SslProgramInfo {
+    const SslUnitInfo *unit;
+    const SslParamSlot *params;   /* [unit->param_count] */
+    const bool *texture_is_used;  /* [unit->texture_count] */
+    const SslOutputSlot *outputs; /* [unit->output_count] */
+    const SslLobeSlot *lobes;
+    const SslTextureSite *texture_sites;
+    uint32_t lobe_count, texture_site_count;
+    uint32_t params_bytes, result_stride_bytes;
+    uint32_t fault_offset; /* uint32_t[SSL_BLOCK]: 0, or 1 + fault site */
+    uint32_t fault_site_count;
+    uint64_t globals_value, globals_derivs; /* bit = row: what the kernel reads */
+    uint32_t values,
+        values_shadowed; /* derivative report: scalar values, and those that carry d/dx or d/dy */
+    uint32_t ir_instructions;
+    SslBuildTimes times;
+} SslProgramInfo;
+
+typedef struct SslProgram SslProgram;
+/* Blocking: derivative passes, specialisation, LLVM (or the object cache). Programs whose IR is equal
+ * share one kernel. *out_program is the caller's. */
+Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
+                         DiagList *diags, SslProgram **out_program, Error *err) SORT_MUST_CHECK;
+const SslProgramInfo *ssl_program_info(const SslProgram *p);
+SslKernelFn ssl_program_kernel(const SslProgram *p); /* valid while p is held */
+SslProgram *ssl_program_retain(SslProgram *p);
+void ssl_program_release(SslProgram *p); /* NULL is fine; code is freed with the last holder */
+
+/* `block` has info->params_bytes. Init writes the defaults; set checks type (int -> float converts). */
+void ssl_params_init(const SslProgram *p, void *block);
+Status ssl_params_set(const SslProgram *p, void *block, uint32_t param, const SslValue *value,
+                      Error *err) SORT_MUST_CHECK;
+
+typedef enum SslFaultKind { SSL_FAULT_INDEX, SSL_FAULT_LOOP } SslFaultKind;
+typedef struct SslFaultInfo {
+    SslFaultKind kind;
+    Span span;
+    const char *source_name; /* lives as long as the program */
+    uint32_t line, column;
+    const char *text; /* "array index out of range" */
+} SslFaultInfo;
+void ssl_fault_describe(const SslProgram *p, uint32_t site, SslFaultInfo *out_info);
+
+/* --- looking inside ------------------------------------------------------------------------ */
+
+typedef enum SslDumpStage {
+    SSL_DUMP_TOKENS,
+    SSL_DUMP_AST,
+    SSL_DUMP_IR,        /* as lowered */
+    SSL_DUMP_IR_PASSES, /* after each pass */
+    SSL_DUMP_IR_FINAL,
+    SSL_DUMP_LLVM,
+    SSL_DUMP_LLVM_OPTIMISED,
+    SSL_DUMP_ASM
+} SslDumpStage;
+
+/* Compiles anew, appending the text of `stage` to `out`. */
+Status ssl_dump(SslContext *ctx, const SslSource *src, const SslBuildDesc *how, SslDumpStage stage,
+                DiagList *diags, StrBuf *out, Error *err) SORT_MUST_CHECK;
+
+#endif
