@@ -38,8 +38,8 @@ typedef struct PluginHostDesc {
 
 /* Looks at no folder yet. desc may be NULL: the default folders, no log. On success *out_host is
  * owned by the caller (plugin_host_destroy). Errors: STATUS_NO_MEMORY. */
-Status plugin_host_create(const PluginHostDesc *desc, PluginHost **out_host, Error *err)
-    SORT_MUST_CHECK;
+Status plugin_host_create(const PluginHostDesc *desc, PluginHost **out_host,
+                          Error *err) SORT_MUST_CHECK;
 /* No image may be open and no import running. NULL is fine. */
 void plugin_host_destroy(PluginHost *host);
 
