@@ -1,0 +1,53 @@
+/* Checked sizes and narrowing. Sizes that come from files are multiplied and added through these,
+ * so that an overflow is a refusal instead of a short buffer. */
+#ifndef SORT_BASE_CAST_H
+#define SORT_BASE_CAST_H
+
+#include "base/check.h"
+
+/* False, with *out untouched, when the exact result does not fit size_t. */
+static inline SORT_MUST_CHECK bool size_mul(size_t a, size_t b, size_t *out)
+{
+    size_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *out = product;
+    return true;
+}
+
+static inline SORT_MUST_CHECK bool size_add(size_t a, size_t b, size_t *out)
+{
+    size_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return false;
+    *out = sum;
+    return true;
+}
+
+/* Rounds up to a multiple of `align`, a power of two. The result must fit. */
+static inline size_t size_align(size_t bytes, size_t align)
+{
+    ASSERT(align != 0 && (align & (align - 1)) == 0 && bytes <= SIZE_MAX - (align - 1));
+    return (bytes + align - 1) & ~(align - 1);
+}
+
+/* For values that the program's own logic keeps in range; anything from outside is tested first. */
+static inline uint32_t cast_u32(uint64_t value)
+{
+    CHECK(value <= UINT32_MAX);
+    return (uint32_t)value;
+}
+
+static inline uint16_t cast_u16(uint64_t value)
+{
+    CHECK(value <= UINT16_MAX);
+    return (uint16_t)value;
+}
+
+static inline int32_t cast_i32(int64_t value)
+{
+    CHECK(value >= INT32_MIN && value <= INT32_MAX);
+    return (int32_t)value;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* Whole files and folders. Output files appear complete or not at all: they are written under a
+ * temporary name in the same folder, flushed, and renamed. Errors carry the path and the system's
+ * reason (STATUS_NOT_FOUND for what is not there, STATUS_IO for the rest). Any thread. */
+#ifndef SORT_BASE_FILE_H
+#define SORT_BASE_FILE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/path.h"
+#include <stdio.h>
+
+/* Reads a regular file of at most max_bytes (else STATUS_LIMIT, before reading it). *out_data is
+ * owned by the caller (mem_free) and has one NUL byte after the content. */
+Status file_read(const char *path, size_t max_bytes, char **out_data, size_t *out_size_bytes,
+                 Error *err) SORT_MUST_CHECK;
+/* Replaces `path` with these bytes, atomically. */
+Status file_write(const char *path, const void *data, size_t size_bytes,
+                  Error *err) SORT_MUST_CHECK;
+
+/* The same for content that is produced piece by piece: write to `stream`, then commit or abandon;
+ * one of the two must be called after a successful begin. */
+typedef struct FileReplace {
+    FILE *stream;               /* owned; opened for reading and writing */
+    char path[PATH_BYTES];      /* the final name */
+    char temp_path[PATH_BYTES]; /* beside it; gone after commit or abandon */
+} FileReplace;
+Status file_replace_begin(const char *path, FileReplace *out_file, Error *err) SORT_MUST_CHECK;
+/* Notices every earlier write error of the stream. On failure the old file is untouched. */
+Status file_replace_commit(FileReplace *file, Error *err) SORT_MUST_CHECK;
+void file_replace_abandon(FileReplace *file);
+
+bool file_exists(const char *path); /* anything, links followed */
+bool file_is_directory(const char *path);
+Status file_size(const char *path, uint64_t *out_size_bytes, Error *err) SORT_MUST_CHECK;
+/* With all parents; a folder that is there already is fine. */
+Status file_make_directories(const char *path, Error *err) SORT_MUST_CHECK;
+/* A new private folder (mode 0700) under $TMPDIR, else /tmp, called `prefix` and random letters. */
+Status file_make_temp_directory(const char *prefix, char out_path[PATH_BYTES],
+                                Error *err) SORT_MUST_CHECK;
+/* A file or link; that it is not there is fine. */
+Status file_remove(const char *path, Error *err) SORT_MUST_CHECK;
+/* A folder and all in it; links are removed, not followed. That it is not there is fine. */
+Status file_remove_tree(const char *path, Error *err) SORT_MUST_CHECK;
+/* Entry names (not paths; without . and ..) in byte order. Names and array live in `arena`. */
+Status file_list_directory(const char *path, Arena *arena, const char *const **out_names,
+                           uint32_t *out_count, Error *err) SORT_MUST_CHECK;
+
+#endif

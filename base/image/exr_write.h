@@ -1,0 +1,49 @@
+/* OpenEXR output: one part, scanlines, any number of named channels, layers by name ("albedo.R").
+ * The file appears complete or not at all. Any thread. */
+#ifndef SORT_BASE_IMAGE_EXR_WRITE_H
+#define SORT_BASE_IMAGE_EXR_WRITE_H
+
+#include "base/error.h"
+
+typedef enum ExrPixelType { EXR_PIXEL_HALF, EXR_PIXEL_FLOAT } ExrPixelType;
+
+typedef enum ExrCompression {
+    EXR_ZIP,  /* 16 scanlines a block, lossless: the default */
+    EXR_ZIPS, /* one scanline a block */
+    EXR_PIZ,  /* lossless; faster to write and larger on noisy pictures */
+    EXR_RLE,
+    EXR_UNCOMPRESSED
+} ExrCompression;
+
+enum { EXR_CHANNEL_NAME_MAX = 255, EXR_CHANNELS_MAX = 1024, EXR_SIZE_MAX_PX = 65536 };
+
+/* One channel. Pixel (x, y) of the data window is data[(y * width + x) * stride], so interleaved
+ * buffers need no copy: RGB in one array is three channels with stride 3. */
+typedef struct ExrChannel {
+    const char *name;  /* unique, at most EXR_CHANNEL_NAME_MAX bytes; written in sorted order */
+    ExrPixelType type; /* stored type; half rounds to nearest, beyond its range becomes infinite */
+    const float *data; /* borrowed */
+    size_t stride;     /* in floats; 0: 1 */
+} ExrChannel;
+
+typedef struct ExrMetadata {
+    const char *name, *value; /* a string attribute of the header; names are unique */
+} ExrMetadata;
+
+typedef struct ExrWriteDesc {
+    size_t size_bytes;      /* sizeof(ExrWriteDesc) */
+    uint32_t width, height; /* of the data window, in pixels */
+    /* A crop lies at (x, y) of a frame of frame_width x frame_height (the display window); all 0:
+     * the data window is the frame. */
+    uint32_t x, y, frame_width, frame_height;
+    const ExrChannel *channels;
+    uint32_t channel_count;
+    const ExrMetadata *metadata;
+    uint32_t metadata_count;
+    ExrCompression compression;
+} ExrWriteDesc;
+
+/* Errors: STATUS_INVALID (sizes, names), STATUS_IO, STATUS_NO_MEMORY. */
+Status exr_write(const char *path, const ExrWriteDesc *desc, Error *err) SORT_MUST_CHECK;
+
+#endif

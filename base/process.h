@@ -1,0 +1,53 @@
+/* Child processes: foreign files are decoded and imported there, since those libraries can crash
+ * or balloon and the renderer may not. No shell is involved. Any thread, one thread a Process. */
+#ifndef SORT_BASE_PROCESS_H
+#define SORT_BASE_PROCESS_H
+
+#include "base/error.h"
+#include "base/path.h"
+#include "base/str.h"
+
+typedef struct Process Process;
+
+typedef enum ProcessStream {
+    PROCESS_INHERIT, /* goes where ours goes */
+    PROCESS_CAPTURE, /* kept, up to capture_max_bytes; the rest is read and dropped */
+    PROCESS_DISCARD
+} ProcessStream;
+
+typedef struct ProcessDesc {
+    size_t size_bytes;       /* sizeof(ProcessDesc) */
+    const char *const *argv; /* NULL-terminated; argv[0] is a path, or a name looked up in PATH */
+    ProcessStream standard_output, standard_error; /* standard input is empty */
+    size_t capture_max_bytes;                      /* a stream; 0: 1 MiB */
+    uint64_t memory_limit_bytes;                   /* address space of the child; 0: none */
+} ProcessDesc;
+
+typedef struct ProcessResult {
+    bool has_exited; /* of itself: exit_code counts; else `signal` ended it */
+    int exit_code, signal;
+    bool has_timed_out;    /* we killed it because the time was up */
+    StrBuf output, errors; /* what was captured; NUL-terminated, any bytes */
+    bool is_output_cut;    /* more came than capture_max_bytes */
+} ProcessResult;
+
+/* Starts it. A program that cannot be executed is reported here: STATUS_NOT_FOUND, STATUS_IO. */
+Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err) SORT_MUST_CHECK;
+/* Waits for the end, reading the captured streams meanwhile, and frees the Process in any case.
+ * timeout_ms 0: no limit; past it the child is killed (SIGKILL). A child that fails is not an
+ * error of this call: see the result, which process_result_free releases (on error it is empty). */
+Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result,
+                    Error *err) SORT_MUST_CHECK;
+/* Asks the child to end (SIGTERM); process_wait is still due. */
+void process_terminate(Process *p);
+/* Spawn and wait. */
+Status process_run(const ProcessDesc *desc, uint32_t timeout_ms, ProcessResult *out_result,
+                   Error *err) SORT_MUST_CHECK;
+void process_result_free(ProcessResult *result);
+/* "exit code 3", "killed by signal 11 (Segmentation fault)", "timed out". Returns `out`. */
+const char *process_result_describe(const ProcessResult *result, char out[96]);
+
+/* Absolute path of the running program: its siblings and plugins are found from there. */
+Status process_executable_path(char out_path[PATH_BYTES], Error *err) SORT_MUST_CHECK;
+
+#endif
