@@ -1,0 +1,277 @@
+/* Paged, mip-mapped textures under a hard memory budget.
+ *
+ *   .stex files --read by--> I/O threads --> fixed slabs (the budget) --copied by--> texcache_lookup
+ *
+ * A TexCache owns the memory, the I/O threads and the open textures. Each thread that looks up has
+ * one TexThread; each fiber (or plain thread) that may have to wait has one TexCaller with its
+ * Waiter. A lookup that needs a tile which is not in memory asks for it, and waits through the
+ * Waiter: this library neither spins nor knows what a fiber is. Every tile is read once however
+ * many ask for it, and memory is reserved before it is read, so the budget is never exceeded.
+ *
+ *   texcache_create -> texcache_open ... -> texcache_thread_create -> texcache_caller_init
+ *     -> texcache_lookup ... -> texcache_thread_destroy -> texcache_close ... -> texcache_destroy
+ *
+ * Coordinates: s runs right, t runs UP, as uv in SORT. (0,0) is the lower left corner of the image
+ * and (1,1) the upper right one: t = 0 is the bottom edge. The texel in column i from the left and
+ * row j from the TOP (the order in image files) of a W x H level is centred at
+ * s = (i + 0.5) / W, t = 1 - (j + 0.5) / H. Results are linear: sRGB texels are decoded before they
+ * are filtered. Channels: 1 -> (v,v,v,1), 2 -> (v,v,v,a), 3 -> (r,g,b,1), 4 -> (r,g,b,a), alpha as
+ * in the file (TexInfo.is_premultiplied).
+ *
+ * The result of a lookup depends on the file and the request only: not on the budget, the number of
+ * threads, their timing, the other lanes of the request or storage speed. A tile that cannot be read
+ * (corrupted, truncated, vanished) fails alone: what touches it gets the missing colour, and one log
+ * line names file, level, tile and reason.
+ *
+ * Threads: a TexCache may be used from any thread. A TexThread and its TexCallers belong to one
+ * thread. Nothing here calls malloc during a lookup. */
+#ifndef SORT_TEXTURES_TEXCACHE_H
+#define SORT_TEXTURES_TEXCACHE_H
+
+#include "base/error.h"
+#include "base/waiter.h"
+#include "plugins/sort_plugin.h"
+
+enum {
+    TEX_MAX_LANES = 32,    /* lanes of one request */
+    TEX_MAX_LEVELS = 20,   /* so 2^19 texels an axis */
+    TEX_MAX_PROBES = 16,   /* of an anisotropic lookup */
+    TEX_DEPTH_BUCKETS = 8, /* statistics by path depth; the last bucket holds all deeper ones */
+    TEX_MIN_IO_THREADS = 1,
+    TEX_MAX_IO_THREADS = 64
+};
+
+typedef struct TexCache TexCache;
+typedef struct TexThread TexThread;
+
+/* A texture of one cache: table index and generation. 0 is no texture; an id that was closed is
+ * recognised as such. */
+typedef struct TexId {
+    uint32_t id;
+} TexId;
+
+/* --- create and destroy ------------------------------------------------------------------- */
+
+typedef enum TexLogLevel { TEX_LOG_INFO, TEX_LOG_WARNING, TEX_LOG_ERROR } TexLogLevel;
+
+typedef struct TexCacheDesc {
+    size_t size_bytes;        /* sizeof(TexCacheDesc) */
+    uint64_t budget_bytes;    /* all memory of the cache, tables and tails included; 0: 1 GiB */
+    uint32_t io_thread_count; /* reads in flight; 0: 16; at most TEX_MAX_IO_THREADS */
+    uint32_t max_open_files;  /* descriptors held at once; 0: 256; at least 1 */
+    uint32_t read_delay_us;   /* for tests: every tile read takes this much longer */
+    /* One line without newline. Any thread; must not call the cache. NULL: no log. */
+    void (*log)(void *data, TexLogLevel level, const char *text);
+    void *log_data;
+} TexCacheDesc;
+
+/* STATUS_LIMIT: the budget is below the smallest workable one, which the text states.
+ * On success *out_cache is the caller's (texcache_destroy). */
+Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *err) SORT_MUST_CHECK;
+/* Stops the I/O threads and frees everything, textures that are still open included. All TexThreads
+ * are destroyed before. NULL is fine. */
+void texcache_destroy(TexCache *c);
+
+/* --- textures ----------------------------------------------------------------------------- */
+
+typedef struct TexOpenDesc {
+    size_t size_bytes; /* sizeof(TexOpenDesc) */
+    const char *path;  /* a .stex file */
+} TexOpenDesc;
+
+/* Opens a paged texture; its tables and tail stay in memory, within the budget, until it is closed.
+ * The same path gives the same id, counted. Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (not
+ * a .stex file, or a broken one), STATUS_UNSUPPORTED (a later version), STATUS_LIMIT (the budget
+ * cannot hold its tables; states what would). May evict tiles and block shortly, so never call it
+ * from a fiber whose thread runs other fibers. */
+Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id,
+                     Error *err) SORT_MUST_CHECK;
+void texcache_retain(TexCache *c, TexId id);
+/* Gives one count back; with the last one tiles and tables are freed. No lookup with this id may be
+ * under way then (another thread's lookups of other textures may). Blocks like texcache_open. */
+void texcache_close(TexCache *c, TexId id);
+
+/* How coordinates outside [0, 1] are met, per axis. */
+typedef enum TexWrap {
+    TEX_WRAP_FILE, /* as recorded in the file; periodic if that says nothing */
+    TEX_WRAP_PERIODIC,
+    TEX_WRAP_CLAMP,
+    TEX_WRAP_MIRROR,
+    TEX_WRAP_BLACK /* (0,0,0,0) outside */
+} TexWrap;
+
+typedef struct TexLevelInfo {
+    uint32_t width, height;
+    uint32_t tiles_x, tiles_y; /* 0 when packed into the tail */
+    uint64_t constant_tiles;   /* of one colour, no payload in the file; texcache_file_info only */
+    uint64_t stored_bytes;     /* payload in the file; texcache_file_info only */
+} TexLevelInfo;
+
+typedef struct TexInfo {
+    uint32_t width, height;
+    uint32_t channel_count; /* 1 to 4 */
+    SortTexelType type;     /* as stored */
+    SortColorSpace color_space;
+    bool is_premultiplied; /* colour has been multiplied by alpha */
+    bool is_compressed;    /* some tile may be */
+    TexWrap wrap_s, wrap_t;
+    uint32_t tile_size; /* texels a side */
+    uint32_t level_count;
+    uint32_t first_tail_level; /* levels from here on are packed in the tail */
+    uint32_t tail_texels;
+    uint64_t tile_count; /* all paged levels */
+    uint64_t file_bytes; /* as the header says */
+    float average_rgba[4];
+    uint8_t source_digest[16]; /* of the source's pixels and the conversion's settings */
+    TexLevelInfo levels[TEX_MAX_LEVELS];
+} TexInfo;
+
+/* STATUS_NOT_FOUND: no such texture. */
+Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
+/* Reads the same from a file, without a cache, tile index included. */
+Status texcache_file_info(const char *path, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
+
+/* --- lookup ------------------------------------------------------------------------------- */
+
+/* Per thread: its epoch slot and its counters. Counted in the budget. */
+Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err) SORT_MUST_CHECK;
+/* None of its callers may be in a lookup. NULL is fine. */
+void texcache_thread_destroy(TexThread *t);
+
+/* One a fiber (or one a plain thread). The fields are the cache's. */
+typedef struct TexCaller {
+    TexThread *thread;      /* borrowed */
+    Waiter *waiter;         /* borrowed */
+    struct TexCaller *next; /* in the list of those who wait for one tile */
+} TexCaller;
+/* `w` is armed, waited for and fired by lookups only. Both outlive the caller; nothing to destroy. */
+void texcache_caller_init(TexCaller *caller, TexThread *t, Waiter *w);
+
+/* The footprint is the parallelogram of the two derivative vectors, measured in texels of each axis,
+ * as the ellipse with the same second moments; blur widens it. Level = log2 of a width in texels. */
+typedef enum TexFilter {
+    TEX_FILTER_DEFAULT,   /* TEX_FILTER_ANISO */
+    TEX_FILTER_CLOSEST,   /* the nearest texel of the nearest level; derivatives are zero */
+    TEX_FILTER_BILINEAR,  /* the nearest level */
+    TEX_FILTER_TRILINEAR, /* isotropic: the level of the major axis, so it blurs but never aliases;
+                             blends the two nearest levels linearly in log2 of the width */
+    TEX_FILTER_ANISO /* the level of the minor axis, blended likewise, with up to TEX_MAX_PROBES
+                             probes along the major axis; longer ellipses are widened */
+} TexFilter;
+
+typedef enum TexMip {
+    TEX_MIP_FOOTPRINT,  /* as the filter says */
+    TEX_MIP_OFF,        /* always level 0 */
+    TEX_MIP_MAX_OF_FOUR /* one level: floor(log2(the largest of the four derivatives in texels)) */
+} TexMip;
+
+/* Zero means default. */
+typedef struct TexOptions {
+    TexWrap wrap_s, wrap_t;
+    TexFilter filter;
+    TexMip mip;
+    float mip_bias;         /* added to the level; +1 is one level blurrier */
+    bool has_missing_color; /* false: (1, 0, 1, 1) */
+    float missing_color[4];
+} TexOptions;
+
+typedef struct TexRequest {
+    TexId texture;
+    const TexOptions *options; /* NULL: defaults */
+    uint32_t lane_count;       /* 1 to TEX_MAX_LANES */
+    uint32_t lane_mask; /* bit i: lane i is wanted; the others are neither read nor written */
+    uint32_t depth;     /* path depth of the lookups, for statistics */
+    bool with_derivs;   /* results carry d/ds and d/dt */
+    /* [7][lane_count]: s, t, ds/dx, dt/dx, ds/dy, dt/dy, blur. Derivatives per pixel step, in units
+     * of s and t; blur in the same units, an extra width (standard deviations add in squares). */
+    const float *coord;
+} TexRequest;
+
+/* Looks up all wanted lanes. out_result: [4][lane_count] rgba, or with_derivs [12][lane_count]: rgba,
+ * d rgba/ds, d rgba/dt of the interpolant at the levels used. May wait; requests all missing tiles
+ * before it does, and holds no lock and no tile while it waits.
+ *
+ * Defined for any input. A lane whose s or t is not finite or beyond +-2^24 gets the missing colour;
+ * derivatives or blur that are not finite select the coarsest level; both are counted (bad_lookups).
+ * An id that is no open texture gives the missing colour on every lane.
+ * Returns the mask of lanes that got the missing colour (their derivatives are 0). */
+uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_result);
+/* Asks for the tiles that the lookup would need, and waits for none. A hint: results never depend on
+ * it. */
+void texcache_touch(TexCaller *caller, const TexRequest *r);
+
+/* --- statistics --------------------------------------------------------------------------- */
+
+/* Identities, true whenever no lookup is under way:
+ *   tile_hits + tile_misses == tile_requests; misses == reads_awaited + coalesced + failed_fast;
+ *   reads_awaited + reads_ahead == loads + constants + failed_tiles (once the queue is empty);
+ *   loads - evictions == resident_tiles; the sum of mip_probes == probes. */
+typedef struct TexStats {
+    uint64_t lookups;       /* lanes */
+    uint64_t bad_lookups;   /* lanes with coordinates or derivatives that are no numbers */
+    uint64_t missing;       /* lanes that got the missing colour */
+    uint64_t probes;        /* bilinear (or closest) taps, each of one level */
+    uint64_t tile_requests; /* tiles that taps asked for; levels of the tail need none */
+    uint64_t tile_hits, tile_misses;
+    uint64_t reads_awaited; /* reads that a waiting lookup started */
+    uint64_t reads_ahead;   /* reads that texcache_touch or another lane of the batch started */
+    uint64_t coalesced;     /* misses that joined a read under way */
+    uint64_t failed_fast;   /* misses of tiles known to have failed */
+    uint64_t waits;         /* times a caller waited */
+    uint64_t loads;         /* tiles read into a slab */
+    uint64_t constants;     /* tiles found to be of one colour: no slab */
+    uint64_t failed_tiles;
+    uint64_t evictions;
+    uint64_t resident_tiles;
+    uint64_t bytes_read;   /* from storage, payload */
+    uint64_t bytes_loaded; /* into slabs, with repetition */
+    uint64_t bytes_unique; /* into slabs, each tile once: pressure = bytes_loaded / bytes_unique */
+    uint64_t file_opens;   /* reopened descriptors included */
+    uint64_t open_files;
+    uint64_t bytes_now, bytes_peak; /* all memory that counts against the budget; a true peak */
+    uint64_t bytes_tables;          /* of bytes_now: tables and tails, which cannot be evicted */
+    uint64_t budget_bytes;
+    uint64_t read_ns; /* summed over I/O threads: storage, checksum, decompression */
+    uint64_t mip_probes[TEX_DEPTH_BUCKETS][TEX_MAX_LEVELS];
+} TexStats;
+
+/* Any time; counters of running lookups may lag. */
+void texcache_stats(const TexCache *c, TexStats *out_stats);
+
+/* --- conversion --------------------------------------------------------------------------- */
+
+typedef enum TexCompression { TEX_COMPRESSION_NONE, TEX_COMPRESSION_ZLIB } TexCompression;
+typedef enum TexNonFinite {
+    TEX_NON_FINITE_REPLACE, /* NaN becomes 0, infinities the largest number of the type; counted */
+    TEX_NON_FINITE_REFUSE   /* STATUS_FORMAT */
+} TexNonFinite;
+
+typedef struct TexConvertDesc {
+    size_t size_bytes;               /* sizeof(TexConvertDesc) */
+    const SortImageDecoder *decoder; /* reads source_path */
+    const SortHostApi *host; /* handed to the decoder; `cancelled` is polled if it is there */
+    const char *source_path;
+    const char *output_path; /* appears whole or not at all: written beside and renamed */
+    uint32_t subimage;
+    /* SORT_COLOR_UNKNOWN: what the file says, else sRGB for 8-bit colour and linear for the rest */
+    SortColorSpace color_space;
+    TexWrap wrap_s, wrap_t; /* TEX_WRAP_FILE: periodic */
+    TexCompression compression;
+    TexNonFinite non_finite;
+    void (*progress)(void *data, float done); /* 0 to 1, this thread; NULL: none */
+    void *progress_data;
+} TexConvertDesc;
+
+typedef struct TexConvertReport {
+    uint32_t width, height, level_count;
+    uint64_t tile_count, constant_tiles, file_bytes;
+    uint64_t non_finite_texels; /* replaced */
+} TexConvertReport;
+
+/* Makes a paged texture: every level by exact area filtering of the one before in linear light,
+ * alpha-weighted, any size. Needs memory for about two rows of tiles, not for the image.
+ * out_report may be NULL. */
+Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report,
+                        Error *err) SORT_MUST_CHECK;
+
+#endif
