@@ -29,6 +29,7 @@
 #define SORT_TEXTURES_TEXCACHE_H
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/waiter.h"
 #include "plugins/sort_plugin.h"
 
@@ -52,17 +53,13 @@ typedef struct TexId {
 
 /* --- create and destroy ------------------------------------------------------------------- */
 
-typedef enum TexLogLevel { TEX_LOG_INFO, TEX_LOG_WARNING, TEX_LOG_ERROR } TexLogLevel;
-
 typedef struct TexCacheDesc {
     size_t size_bytes;        /* sizeof(TexCacheDesc) */
     uint64_t budget_bytes;    /* all memory of the cache, tables and tails included; 0: 1 GiB */
     uint32_t io_thread_count; /* reads in flight; 0: 16; at most TEX_MAX_IO_THREADS */
     uint32_t max_open_files;  /* descriptors held at once; 0: 256; at least 1 */
     uint32_t read_delay_us;   /* for tests: every tile read takes this much longer */
-    /* One line without newline. Any thread; must not call the cache. NULL: no log. */
-    void (*log)(void *data, TexLogLevel level, const char *text);
-    void *log_data;
+    const Log *log; /* borrowed for the cache's life; must not call the cache; NULL: silent */
 } TexCacheDesc;
 
 /* STATUS_LIMIT: the budget is below the smallest workable one, which the text states.
