@@ -1,0 +1,21 @@
+/* The tables that the renderer hands to the SSL compiler: which globals shaders may read and which
+ * closures they may make. Made from globals.inc and bsdf/closures.inc; also what sslc and ssl-test
+ * check shaders against. Static, immutable. */
+#ifndef SORT_SHADE_SSL_TABLES_H
+#define SORT_SHADE_SSL_TABLES_H
+
+#include "ssl/ssl.h"
+
+typedef enum GlobalRow {
+#define SORT_GLOBAL(name, type, has_derivs, space, doc) GLOBAL_##name,
+#include "sort/shade/globals.inc"
+#undef SORT_GLOBAL
+    GLOBAL_COUNT
+} GlobalRow;
+
+extern const SslGlobalRow sort_ssl_globals[GLOBAL_COUNT];
+
+/* Fills the table fields of a context description. */
+void ssl_tables_describe(SslContextDesc *desc);
+
+#endif
