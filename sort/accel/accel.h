@@ -1,0 +1,130 @@
+/* Ray intersection in batches. The only user of Embree.
+ *
+ *   Scene + AccelDesc --accel_create--> Accel   immutable, any thread
+ *   RayBatch    --accel_intersect--> HitBatch   nearest hits
+ *   ShadowBatch --accel_occluded-->  state      blocked, clear, or an alpha hit for shade to resolve
+ *
+ * Results of a ray do not depend on its company in the batch, nor on its place.
+ *
+ * Alpha is never evaluated here: materials that may be transparent are known by name (AccelDesc),
+ * and a shadow ray stops at the nearest of their surfaces; shade multiplies the transmittance and
+ * calls shadow_batch_continue.
+ *
+ * Batches are structures of arrays in a caller's arena; every array has room for a multiple of
+ * ACCEL_PACKET. */
+#ifndef SORT_ACCEL_ACCEL_H
+#define SORT_ACCEL_ACCEL_H
+
+#include "base/arena.h"
+#include "sort/scene/ray.h"
+#include "sort/scene/scene.h"
+
+enum { ACCEL_PACKET = 8 };
+
+typedef struct RayBatch {
+    uint32_t capacity;
+    float *origin[3], *direction[3]; /* direction: unit */
+    float *t_min, *t_max, *time;     /* t_max < t_min: a dead ray, hits nothing */
+} RayBatch;
+
+/* Hit.shape: HIT_NONE, an instance, or HIT_LIGHT | index into Scene.lights. */
+#define HIT_NONE  0xffffffffu
+#define HIT_LIGHT 0x80000000u
+
+typedef struct HitBatch {
+    uint32_t capacity;
+    uint32_t *shape;
+    uint32_t *triangle; /* of the instance's mesh; 0 for lights */
+    float *t;
+    float *b1,
+        *b2;      /* barycentrics: P = (1-b1-b2) corner0 + b1 corner1 + b2 corner2; 0 for lights */
+    float *ng[3]; /* geometric normal in world space toward the front, NOT unit. The ray met the
+                     * back when dot(ng, direction) > 0 */
+} HitBatch;
+
+static inline bool hit_is_light(uint32_t shape)
+{
+    return shape != HIT_NONE && (shape & HIT_LIGHT);
+}
+static inline bool hit_is_mesh(uint32_t shape)
+{
+    return !(shape & HIT_LIGHT);
+}
+
+typedef enum ShadowState {
+    SHADOW_DEAD,    /* not a ray: left alone */
+    SHADOW_QUEUED,  /* to be traced */
+    SHADOW_ALPHA,   /* out: the nearest surface that may be transparent is in `hit`; nothing opaque
+                     * lies on the way */
+    SHADOW_RESUMED, /* to be traced on from there (shadow_batch_continue) */
+    SHADOW_CLEAR,   /* out: unoccluded */
+    SHADOW_BLOCKED  /* out: an opaque surface lies on the way */
+} ShadowState;
+
+typedef struct ShadowBatch {
+    uint32_t capacity;
+    RayBatch rays;
+    HitBatch hits;  /* valid where state is SHADOW_ALPHA */
+    uint8_t *state; /* ShadowState */
+} ShadowBatch;
+
+/* In `arena`, zeroed. STATUS_NO_MEMORY. */
+Status ray_batch_create(Arena *arena, uint32_t capacity, RayBatch *out_batch,
+                        Error *err) SORT_MUST_CHECK;
+Status hit_batch_create(Arena *arena, uint32_t capacity, HitBatch *out_batch,
+                        Error *err) SORT_MUST_CHECK;
+Status shadow_batch_create(Arena *arena, uint32_t capacity, ShadowBatch *out_batch,
+                           Error *err) SORT_MUST_CHECK;
+static inline void ray_batch_set(RayBatch *b, uint32_t i, const Ray *ray)
+{
+    b->origin[0][i] = ray->origin.x, b->origin[1][i] = ray->origin.y;
+    b->origin[2][i] = ray->origin.z;
+    b->direction[0][i] = ray->direction.x, b->direction[1][i] = ray->direction.y;
+    b->direction[2][i] = ray->direction.z;
+    b->t_min[i] = ray->t_min, b->t_max[i] = ray->t_max, b->time[i] = ray->time;
+}
+static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)
+{
+    return (Ray){.origin = f3(b->origin[0][i], b->origin[1][i], b->origin[2][i]),
+                 .direction = f3(b->direction[0][i], b->direction[1][i], b->direction[2][i]),
+                 .t_min = b->t_min[i],
+                 .t_max = b->t_max[i],
+                 .time = b->time[i]};
+}
+/* A ray whose alpha hit let some light through goes on behind it. Surfaces that lie within 2^-20 of
+ * the hit's distance count as the same one. */
+void shadow_batch_continue(ShadowBatch *batch, uint32_t index);
+
+typedef struct Accel Accel;
+
+typedef struct AccelDesc {
+    size_t size_bytes;  /* sizeof(AccelDesc) */
+    const Scene *scene; /* borrowed: its arrays are used in place */
+    /* [material_count] true: may be transparent; NULL: none is. */
+    const bool *material_has_alpha;
+    uint32_t thread_count; /* for building; 0: one a CPU */
+} AccelDesc;
+
+typedef struct AccelStats {
+    uint64_t memory_bytes;   /* Embree's and ours, arrays of the Scene not counted */
+    uint64_t triangle_count; /* as built: flattened copies counted each */
+    uint32_t flattened_count, instanced_count; /* instances by kind */
+} AccelStats;
+
+/* Builds. Errors of Embree come back as STATUS_NO_MEMORY or STATUS_INTERNAL with its message. */
+Status accel_create(const AccelDesc *desc, Accel **out_accel, Error *err) SORT_MUST_CHECK;
+void accel_destroy(Accel *accel); /* NULL is fine */
+AccelStats accel_stats(const Accel *accel);
+
+/* Flushes denormals to zero in the calling thread, as Embree wants it (and as everything that runs
+ * there then gets it). Call it at the start of every worker thread, and of every fiber: a fiber has
+ * its own floating-point control word. */
+void accel_thread_begin(void);
+
+/* Nearest hits of rays [0, count). Triangles with zero area are never hit; both sides are. */
+void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, HitBatch *out_hits);
+
+/* Traces the rays of [0, count) that are QUEUED or RESUMED; each becomes CLEAR, BLOCKED or ALPHA. */
+void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count);
+
+#endif

@@ -1,0 +1,38 @@
+/* Cameras: film position to ray, with analytic derivatives.
+ *
+ * Film coordinates are in pixels of the whole picture: x to the right, y DOWN, (0, 0) is the upper
+ * left corner, pixel (i, j) has its centre at (i + 1/2, j + 1/2). Everything per pixel in SORT
+ * (ray differentials, SSL's ddx and ddy) follows this: d/dx one pixel to the right, d/dy one down. */
+#ifndef SORT_SCENE_CAMERA_H
+#define SORT_SCENE_CAMERA_H
+
+#include "sort/scene/ray.h"
+#include "sort/scene/scene.h"
+
+/* A camera with a picture size; a plain value, any thread. */
+typedef struct CameraView {
+    /* Direction through film (x, y), unnormalised, in camera space: corner + x * step_x + y * step_y
+     * with z = -1. */
+    float2 corner, step;
+    float3 axis_x, axis_y, axis_z; /* camera axes in world space; looks along -axis_z */
+    float3 position;
+    float lens_radius_m, focus_distance_m;
+} CameraView;
+
+/* width_px, height_px: the whole picture, each at least 1. Pixels are square: the vertical angle is
+ * the camera's, the horizontal one follows from the picture's shape. */
+void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t height_px,
+                      CameraView *out_view);
+
+/* The ray through film position `film_px`, from the lens point that `lens_u` in [0,1)^2 picks
+ * (area-preserving; without effect on a pinhole). t_min 0, t_max INFINITY, direction unit.
+ * *out_diff: at a fixed lens point, [Igehy1999 eq. 8] carried through the thin lens: the ray goes
+ * to the point in focus, whose derivative is exact. out_diff may be NULL. */
+void camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,
+                RayDiff *out_diff);
+
+/* Where a point in world space appears through the middle of the lens. False when it is not in
+ * front of the camera. */
+bool camera_project(const CameraView *view, float3 point, float2 *out_film_px);
+
+#endif

@@ -1,0 +1,91 @@
+/* Light sampling: everything that shines, with a probability for each.
+ *
+ *   Scene.lights        point, spot, distant, rectangle, disk, sphere
+ *   emissive meshes     one source per (instance, material slot) whose material emits
+ *   environment         constant, or image with its table
+ *
+ * A *source* is one of these. Sources are chosen in proportion to their power; the densities below
+ * include that choice, so that the sum over all ways to sample a direction is what MIS needs.
+ * Radiance of meshes and of the environment image is not known here: the sample says what shade has
+ * to look up.
+ *
+ * Geometry: rectangles, disks and spheres are real surfaces for camera and scattered rays (accel
+ * intersects them); a ray ends there. The dark side of a one-sided light is not there at all, for
+ * any ray.
+ *
+ * Lights is immutable; any thread. It borrows the Scene. */
+#ifndef SORT_SCENE_LIGHT_H
+#define SORT_SCENE_LIGHT_H
+
+#include "sort/scene/environment.h"
+
+typedef struct Lights Lights;
+
+typedef struct LightsDesc {
+    size_t size_bytes; /* sizeof(LightsDesc) */
+    const Scene *scene;
+    /* [material_count] a rough mean of the luminance of emitted radiance, for choosing only; 0: the
+     * material does not emit. NULL: none does. */
+    const float *material_emission;
+    /* For an environment image; NULL: sampled uniformly. Borrowed. */
+    const EnvironmentTable *environment_table;
+} LightsDesc;
+
+Status lights_create(const LightsDesc *desc, Lights **out_lights, Error *err) SORT_MUST_CHECK;
+void lights_destroy(Lights *lights); /* NULL is fine */
+/* 0: nothing shines. */
+uint32_t lights_count(const Lights *lights);
+
+/* What the light adds at the reference point is (radiance seen along wi) x bsdf x cos /
+ * pdf_solid_angle; for a delta source, radiance stands for irradiance at normal incidence and
+ * pdf_solid_angle is the probability of choosing the source. */
+typedef enum LightValue {
+    LIGHT_VALUE_KNOWN,       /* `radiance` */
+    LIGHT_VALUE_ENVIRONMENT, /* the environment image in direction wi */
+    LIGHT_VALUE_MESH         /* the emission of (instance, triangle) at (b1, b2) toward -wi */
+} LightValue;
+
+typedef struct LightSample {
+    float3 wi;             /* unit, from the reference point to the light */
+    float distance_m;      /* INFINITY for distant lights and the environment */
+    float pdf_solid_angle; /* > 0 */
+    bool is_delta;         /* cannot be hit by chance: no MIS */
+    LightValue value;
+    float3 radiance;             /* LIGHT_VALUE_KNOWN */
+    uint32_t instance, triangle; /* LIGHT_VALUE_MESH */
+    float b1, b2;                /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2 */
+    uint32_t source;             /* for light groups and statistics */
+} LightSample;
+
+/* Picks a source with u_choice and a point or direction on it with u, all in [0,1). `normal`: of the
+ * surface at `position`, or zero; a hint. False: this sample contributes nothing (black, facing
+ * away, or nothing shines); it still counts as a sample. */
+bool lights_sample(const Lights *lights, float3 position, float3 normal, float u_choice, float2 u,
+                   LightSample *out_sample);
+
+/* --- what a scattered ray that meets a light needs: radiance, and the density with which
+ *     lights_sample would have chosen its direction from `position` -------------------------- */
+
+typedef struct LightHit {
+    float3 radiance;       /* toward the ray's origin; black from the dark side */
+    float pdf_solid_angle; /* 0 where sampling never gets */
+} LightHit;
+
+/* A light shape: Scene.lights[light] of kind rectangle, disk or sphere, met at distance_m. */
+LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
+                          float3 direction, float distance_m);
+/* A triangle: the density alone; 0 when its material is not known to emit. `ng` is its geometric
+ * normal (need not be unit). */
+float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, uint32_t instance,
+                      uint32_t triangle, float3 direction, float distance_m, float3 ng);
+/* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
+ * the constant environment, the environment image. index < lights_infinite_count. */
+uint32_t lights_infinite_count(const Lights *lights);
+/* *out_value: KNOWN, or ENVIRONMENT: shade looks the radiance up. False: not in this direction. */
+bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
+                         float3 direction, LightValue *out_value, LightHit *out_hit);
+
+/* Probability with which `source` is chosen; sums to 1 over all. */
+float lights_choice_probability(const Lights *lights, uint32_t source);
+
+#endif

@@ -1,0 +1,216 @@
+/* The scene as data: what a package says, checked, immutable once loaded.
+ *
+ *   package --scene_load--> Scene --+--> accel_create()      triangles and light shapes to Embree
+ *                                   +--> (shade) binds       shaders, parameters, textures to SSL
+ *                                   +--> lights_create()     what can be sampled, with probabilities
+ *                                   +--> camera_view_init()  rays
+ *
+ * Everything is a plain struct; references between sections are indices, already checked. Nothing
+ * here compiles shaders or opens textures: materials keep names and values, textures a file name.
+ * Conventions (docs/scene-package.md): metres, right-handed, y up, linear Rec. 709 colour, matrices
+ * act on column vectors. All pointers are owned by the Scene.
+ *
+ * Thread rule: a Scene may be read from any thread. */
+#ifndef SORT_SCENE_SCENE_H
+#define SORT_SCENE_SCENE_H
+
+#include "base/error.h"
+#include "base/mat4.h"
+#include "base/str.h"
+
+enum {
+    SCENE_NONE = -1,
+    SCENE_UV_SETS_MAX = 8,
+    SCENE_MATERIAL_SLOTS_MAX = 65536,
+    SCENE_MATERIAL_TEXTURES_MAX = 64
+};
+
+typedef struct SceneSettings {
+    uint32_t width_px, height_px;
+    uint32_t samples;   /* paths per pixel */
+    uint32_t max_depth; /* surface interactions of a path */
+    uint32_t seed;
+    uint32_t camera; /* the one to render, unless another is asked for */
+} SceneSettings;
+
+typedef struct SceneCamera {
+    const char *name;
+    mat4 camera_to_world; /* looks along -z, y up; rotation and translation only */
+    float fov_y_rad;      /* full vertical angle of the picture */
+    float aperture_radius_m, focus_distance_m;
+    float2 lens_shift; /* the window moves right and up by these picture widths and heights */
+} SceneCamera;
+
+/* Triangles are counter-clockwise seen from the front, in object space. The arrays are padded so
+ * that 16 bytes may be read at the last vertex. */
+typedef struct SceneMesh {
+    const char *name;
+    uint32_t vertex_count, triangle_count, uv_count;
+    const float *positions;             /* [vertex_count][3] */
+    const uint32_t *indices;            /* [triangle_count][3], each < vertex_count */
+    const float *normals;               /* [vertex_count][3] unit, or NULL: flat faces */
+    const float *tangents;              /* [vertex_count][4], w = handedness, or NULL: from uv */
+    const float *uv[SCENE_UV_SETS_MAX]; /* [vertex_count][2] each; uv_count of them */
+    const uint16_t *material_indices;   /* [triangle_count] slot of the instance, or NULL: all 0 */
+} SceneMesh;
+
+typedef struct SceneInstance {
+    const char *name;
+    uint32_t mesh;
+    uint32_t material_count;   /* every material index of the mesh is below it */
+    const uint32_t *materials; /* [material_count] index into Scene.materials, by slot */
+    mat4 object_to_world, world_to_object;
+    bool
+        is_mirrored; /* negative determinant: world winding is clockwise; the front stays the front */
+} SceneInstance;
+
+/* A texture as materials and the environment name it. Equal ones are one entry. */
+typedef enum SceneColorSpace {
+    SCENE_COLOR_AUTO, /* what the file says */
+    SCENE_COLOR_SRGB,
+    SCENE_COLOR_LINEAR,
+    SCENE_COLOR_RAW /* data: no conversion */
+} SceneColorSpace;
+
+typedef enum SceneWrap {
+    SCENE_WRAP_PERIODIC,
+    SCENE_WRAP_CLAMP,
+    SCENE_WRAP_MIRROR,
+    SCENE_WRAP_BLACK
+} SceneWrap;
+
+typedef struct SceneTexture {
+    const char *name; /* as in the package, for messages */
+    const char
+        *path; /* a file on disk: inside the package folder, extracted, or of --texture-path */
+    SceneColorSpace color_space;
+    SceneWrap wrap_u, wrap_v;
+} SceneTexture;
+
+/* SSL source of the package, or the name of a unit of SORT's library. Equal ones are one entry. */
+typedef struct SceneShader {
+    const char *name; /* "shaders/board.ssl"; for a unit its name alone: "gltf_pbr" */
+    bool is_unit;
+    Str text; /* UTF-8, NUL-terminated; empty for units */
+} SceneShader;
+
+typedef enum SceneValueKind {
+    SCENE_VALUE_BOOL,
+    SCENE_VALUE_INT,
+    SCENE_VALUE_FLOAT /* count 1: written as a real; 2, 3, 4, 16: an array */
+} SceneValueKind;
+
+typedef struct SceneParameter {
+    const char *name;
+    SceneValueKind kind;
+    uint32_t count; /* numbers in `f`; 1 for bool and int */
+    bool b;
+    int32_t i;
+    float f[16]; /* also set for INT, since an integer may be given for a float */
+} SceneParameter;
+
+typedef struct SceneTextureBinding {
+    const char *handle; /* name of the texture2d in the SSL source */
+    uint32_t texture;   /* index into Scene.textures */
+} SceneTextureBinding;
+
+typedef struct SceneMaterial {
+    const char *name;
+    uint32_t shader;   /* index into Scene.shaders */
+    const char *entry; /* which shader of the file, or NULL */
+    const SceneParameter *parameters;
+    const SceneTextureBinding *textures;
+    uint32_t parameter_count, texture_count;
+} SceneMaterial;
+
+typedef enum SceneLightKind {
+    SCENE_LIGHT_POINT,
+    SCENE_LIGHT_SPOT,
+    SCENE_LIGHT_DISTANT,
+    SCENE_LIGHT_RECTANGLE,
+    SCENE_LIGHT_DISK,
+    SCENE_LIGHT_SPHERE
+} SceneLightKind;
+
+typedef struct SceneLight {
+    const char *name;
+    SceneLightKind kind;
+    mat4 light_to_world; /* rotation and translation only; shines along -z */
+    float3 emission; /* point, spot: intensity W/sr; distant: irradiance W/m2; others: radiance */
+    float inner_angle_rad, outer_angle_rad; /* spot: half angles from the axis */
+    float angle_rad;          /* distant: full angle of the disk in the sky; 0: delta */
+    float size_x_m, size_y_m; /* rectangle, centred in the xy plane */
+    float radius_m;           /* disk, sphere */
+    bool is_two_sided;        /* rectangle, disk */
+} SceneLight;
+
+typedef enum SceneEnvironmentKind {
+    SCENE_ENVIRONMENT_NONE,
+    SCENE_ENVIRONMENT_COLOR,
+    SCENE_ENVIRONMENT_IMAGE
+} SceneEnvironmentKind;
+
+typedef struct SceneEnvironment {
+    SceneEnvironmentKind kind;
+    float3 radiance;  /* kind COLOR: with the strength multiplied in */
+    float strength;   /* kind IMAGE: factor on the image */
+    uint32_t texture; /* kind IMAGE: index into Scene.textures */
+    mat4 environment_to_world, world_to_environment; /* rotations */
+} SceneEnvironment;
+
+typedef struct SceneStorage SceneStorage; /* the memory behind it all */
+
+typedef struct Scene {
+    const char *name;
+    const char *const *credits;
+    const SceneCamera *cameras;
+    const SceneMesh *meshes;
+    const SceneInstance *instances;
+    const SceneMaterial *materials;
+    const SceneShader *shaders;
+    const SceneTexture *textures;
+    const SceneLight *lights;
+    uint32_t credit_count, camera_count, mesh_count, instance_count, material_count, shader_count,
+        texture_count, light_count;
+    SceneEnvironment environment;
+    SceneSettings settings;
+    uint64_t array_bytes; /* memory of all mesh arrays */
+    SceneStorage *storage;
+} Scene;
+
+typedef struct SceneLoadOptions {
+    size_t size_bytes;                /* sizeof(SceneLoadOptions) */
+    uint32_t thread_count;            /* for reading arrays; 0: one a CPU */
+    const char *const *texture_paths; /* folders for textures that the package does not hold */
+    uint32_t texture_path_count;
+    /* Where textures of a zip are extracted to (created when missing, left there); NULL: a private
+     * folder under $TMPDIR that scene_destroy removes. */
+    const char *extract_folder;
+    /* Things worth saying that are no errors. Called from the loading thread; NULL: dropped. */
+    void (*warn)(void *data, const char *text);
+    void *warn_data;
+} SceneLoadOptions;
+
+/* Loads the package at `path`: a folder with scene.json, the scene.json itself, or a zip. The format
+ * is docs/scene-package.md, and everything in it is checked. options may be NULL. On success
+ * *out_scene is owned by the caller (scene_destroy). Errors name file and field: STATUS_NOT_FOUND,
+ * STATUS_IO, STATUS_FORMAT, STATUS_LIMIT, STATUS_UNSUPPORTED, STATUS_NO_MEMORY. Any thread. */
+Status scene_load(const char *path, const SceneLoadOptions *options, Scene **out_scene,
+                  Error *err) SORT_MUST_CHECK;
+void scene_destroy(Scene *scene); /* NULL is fine; nothing made from it may be in use */
+
+/* Index of the camera called `name`, or SCENE_NONE. */
+int64_t scene_find_camera(const Scene *scene, const char *name);
+
+/* Sets both matrices and is_mirrored. False when the transform has no inverse. */
+bool scene_instance_set_transform(SceneInstance *instance, mat4 object_to_world);
+
+/* Bounds of all instances and light shapes in world space; centre 0 and radius 0 when there are
+ * none. The sphere is around the box's centre. */
+void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m);
+
+/* World-space corners of a triangle. */
+void scene_triangle(const Scene *scene, uint32_t instance, uint32_t triangle,
+                    float3 out_corners[3]);
+
+#endif
