@@ -1,0 +1,162 @@
+/* How a surface scatters light at one point: a flat set of weighted lobes, seen from one direction wo.
+ *
+ *   bsdf_init(&b, wo, Ng, flags)           world space, unit vectors
+ *   bsdf_add_closure(&b, id, weight, ...)  once for each closure term that the shader made
+ *   bsdf_sample / bsdf_eval / bsdf_pdf     then as often as wanted
+ *
+ * wo points away from the surface, back along the path; wi points away from it too, to where light comes
+ * from. Ng is the geometric normal on the outside (the side that dielectrics call outside); wo may be
+ * on either side, closures are two-sided. Whatever is returned as "f cos" includes |cos| between wi and
+ * the lobe's own normal, since lobes may have different normals.
+ *
+ * Shading normals. A lobe's normal is first turned to the side of Ng where wo is. Reflection needs wi and
+ * wo on the same side of Ng, transmission on opposite sides, whatever the lobe's normal says
+ * [Veach1997 sec. 5.3.2]: no light leaks through, and directions that a lobe draws on the wrong side are
+ * lost (bsdf_sample returns false). Microfacet lobes bend their normal towards Ng just enough that the
+ * mirror direction stays above the surface [Keller2017 app. A], so that bumps do not turn black.
+ *
+ * Limits. alpha = roughness^2; below BSDF_ALPHA_DELTA a microfacet lobe is a perfect mirror or window: a
+ * delta, which eval and pdf do not see. |ior - 1| < BSDF_IOR_NONE is no interface: light goes straight on.
+ * Radiance is carried: refraction scales f by 1/eta^2, eta = index of wi's side over index of wo's side;
+ * with BSDF_IMPORTANCE (light tracing) it does not. Reflected and transmitted albedo of the physical
+ * closures never exceeds 1.
+ *
+ * A Bsdf is plain memory without pointers, owned by its caller. Filling it is one thread's; reading it,
+ * any's. */
+#ifndef SORT_BSDF_BSDF_H
+#define SORT_BSDF_BSDF_H
+
+#include "sort/bsdf/closure_table.h"
+#include "sort/bsdf/spectrum.h"
+
+enum { BSDF_MAX_LOBES = 16 };
+
+#define BSDF_ALPHA_DELTA 1e-3f
+#define BSDF_IOR_NONE    1e-3f
+
+/* Of bsdf_init. */
+enum {
+    BSDF_IMPORTANCE = 1,    /* importance instead of radiance: refraction without 1/eta^2 */
+    BSDF_SINGLE_SCATTER = 2 /* microfacet lobes without energy compensation, to compare with theory */
+};
+
+/* What a lobe, or a sample, is. */
+typedef enum BsdfFlags {
+    BSDF_REFLECTION = 1,
+    BSDF_TRANSMISSION = 2, /* wi on the other side */
+    BSDF_DIFFUSE = 4,
+    BSDF_GLOSSY = 8,
+    BSDF_DELTA = 16,      /* mirror, smooth glass: found only by bsdf_sample */
+    BSDF_TRANSPARENT = 32 /* straight through; with TRANSMISSION | DELTA. Not a bounce */
+} BsdfFlags;
+
+/* What went wrong while filling; 0: nothing. */
+typedef enum BsdfFaults {
+    BSDF_FAULT_FULL = 1,      /* more than BSDF_MAX_LOBES; the term was left out */
+    BSDF_FAULT_NOT_FINITE = 2 /* a NaN or infinite weight or argument; the term was left out */
+} BsdfFaults;
+
+typedef enum BsdfModel {
+    BSDF_MODEL_LAMBERT,
+    BSDF_MODEL_OREN_NAYAR,
+    BSDF_MODEL_COMPLEMENT, /* diffuse, shaped so as to return what a microfacet lobe does not */
+    BSDF_MODEL_MICROFACET, /* reflection */
+    BSDF_MODEL_MIRROR,
+    BSDF_MODEL_DIELECTRIC, /* reflection and refraction */
+    BSDF_MODEL_WINDOW,     /* the same, smooth */
+    BSDF_MODEL_TRANSPARENT
+} BsdfModel;
+
+/* Private to sort/bsdf/, here so that a Bsdf can live anywhere. */
+typedef struct BsdfLobe {
+    BsdfModel model;
+    uint32_t flags;
+    float select;    /* chance of being sampled, times Bsdf.select_sum */
+    float3 s, t, n;  /* frame; n is on wo's side */
+    float3 wo;       /* in the frame; z > 0 for microfacet lobes */
+    Spectrum weight; /* the closure's weight, times what is constant over wi */
+    Spectrum albedo; /* estimate of what goes out to wo under uniform light, weight included */
+    union {
+        struct {
+            float a, b;
+        } oren_nayar;
+        struct {
+            float alpha, complement_o;          /* 1 - E(wo) of an uncoloured coat */
+            bool is_smooth;                     /* the coat is a mirror: its E is its Fresnel */
+            Spectrum f0, f90, base_o, base_avg; /* per channel; f0 = f90 = 1: bare GGX */
+        } complement;
+        struct {
+            float alpha_x, alpha_y, lambda_o;
+            bool is_complex;
+            Spectrum f0, f90; /* Schlick; or eta and k when is_complex */
+        } microfacet;
+        struct {
+            float alpha, lambda_o, eta, gain; /* eta: across over this side */
+            Spectrum reflection_tint, transmission_tint;
+        } dielectric;
+    };
+} BsdfLobe;
+
+typedef struct Bsdf {
+    float3 wo, Ng; /* Ng as given */
+    uint32_t init_flags;
+    uint32_t lobe_count;
+    uint32_t flags;  /* union of the lobes' BsdfFlags */
+    uint32_t faults; /* BsdfFaults */
+    float select_sum;
+    float cos_o; /* wo . Ng */
+    Spectrum emission;
+    Spectrum transparency;
+    BsdfLobe lobes[BSDF_MAX_LOBES];
+} Bsdf;
+
+typedef struct BsdfSample {
+    float3 wi;
+    Spectrum weight; /* f cos / pdf: what the path's throughput is multiplied by */
+    float pdf;       /* per solid angle, over all lobes; with BSDF_DELTA: the lobe's probability */
+    float eta;       /* index on wi's side over index on wo's side; 1 unless refracted */
+    uint32_t flags;  /* BsdfFlags of the lobe, with REFLECTION or TRANSMISSION as it happened */
+    float3 n;        /* the normal (lobe's, or microfacet's for DELTA) about which wi was drawn; unit, on
+                        wo's side: what ray differentials reflect and refract at */
+} BsdfSample;
+
+/* wo, Ng: unit. flags: 0 for a path from the camera. */
+void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags);
+
+/* Adds weight * closure(args). args: the closure's scalars in the order of its row, scalar i at
+ * args[i * stride] (stride 1: packed; SSL_BLOCK: straight from a kernel's result block). What cannot be
+ * added is left out and noted in b->faults. Emission and Transparent go here too. Weights may be
+ * negative (closure subtraction). */
+void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args, uint32_t stride);
+
+/* Sum of the emission closures: radiance towards wo. */
+static inline Spectrum bsdf_emission(const Bsdf *b)
+{
+    return b->emission;
+}
+/* Sum of the transparent closures: what a shadow ray is multiplied by. */
+static inline Spectrum bsdf_transparency(const Bsdf *b)
+{
+    return b->transparency;
+}
+/* True when light sampling can contribute: there is a lobe that is not a delta. */
+static inline bool bsdf_has_smooth(const Bsdf *b)
+{
+    return (b->flags & (uint32_t)(BSDF_DIFFUSE | BSDF_GLOSSY)) != 0;
+}
+
+/* Draws wi. u_lobe chooses the lobe, what is left of it reflection or refraction. False: nothing comes from
+ * here (no lobes, or the direction is lost): the path ends. */
+bool bsdf_sample(const Bsdf *b, float u_lobe, float2 u, BsdfSample *out_sample);
+
+/* f cos towards wo of light from wi, and the density with which bsdf_sample draws wi (out_pdf may be
+ * NULL). Delta lobes are left out of both. */
+Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf);
+float bsdf_pdf(const Bsdf *b, float3 wi);
+
+/* For AOVs: albedo (reflected and transmitted, without what passes straight through), mean normal (faces
+ * wo; zero when there is no lobe). */
+Spectrum bsdf_albedo(const Bsdf *b);
+float3 bsdf_normal(const Bsdf *b);
+
+#endif

@@ -1,0 +1,69 @@
+/* Which random number is asked for: a sample of a pixel (SampleKey) and a dimension.
+ *
+ * Every random decision of a path has a fixed dimension, so that a sample is a pure function of
+ * (pixel, sample index, seed) and any range of samples renders alone, in any order:
+ *
+ *   dimension   0 .. 7         the camera block, see SampleCameraDim
+ *               8 + 16 d + s   slot s (SampleSlot) at path depth d; d = 0 is the camera's hit
+ *
+ * A dimension gives one number or one pair, never both: do not ask sampler_1d and sampler_2d for the
+ * same one. There is no last dimension: depth may grow without limit. */
+#ifndef SORT_SAMPLING_SAMPLE_KEY_H
+#define SORT_SAMPLING_SAMPLE_KEY_H
+
+#include "base/compiler.h"
+
+typedef enum SampleCameraDim {
+    SAMPLE_PIXEL = 0,  /* 2D: place in the pixel filter */
+    SAMPLE_LENS,       /* 2D: place on the aperture */
+    SAMPLE_TIME,       /* 1D: moment in the shutter */
+    SAMPLE_WAVELENGTH, /* 1D: hero wavelength (spectral rendering) */
+    SAMPLE_CAMERA_COUNT = 8
+} SampleCameraDim;
+
+typedef enum SampleSlot {
+    SAMPLE_LIGHT_CHOICE = 0, /* 1D: which light */
+    SAMPLE_LIGHT_UV,         /* 2D: where on it */
+    SAMPLE_BSDF_LOBE,        /* 1D: which lobe; its remainder chooses reflection or refraction */
+    SAMPLE_BSDF_UV,          /* 2D: direction */
+    SAMPLE_ROULETTE,         /* 1D: Russian roulette */
+    SAMPLE_OPACITY,          /* 1D: stochastic opacity */
+    SAMPLE_MEDIUM_DISTANCE,  /* 1D: free flight in a medium, subsurface */
+    SAMPLE_MEDIUM_UV,        /* 2D: phase function, subsurface exit */
+    SAMPLE_AO_UV,            /* 2D: debug integrators */
+    SAMPLE_SLOT_COUNT = 16
+} SampleSlot;
+
+static inline uint32_t sample_dimension(uint32_t depth, SampleSlot slot)
+{
+    return (uint32_t)SAMPLE_CAMERA_COUNT + depth * (uint32_t)SAMPLE_SLOT_COUNT + (uint32_t)slot;
+}
+
+/* 16 bytes, made once a path by sample_key(). `stream` is a hash of (x, y, seed). */
+typedef struct SampleKey {
+    uint64_t stream;
+    uint32_t index; /* of the sample in its pixel, from 0 */
+    uint16_t x, y;  /* the pixel */
+} SampleKey;
+
+/* A bijective 64-bit mix (SplitMix64's finaliser, variant 13) [Steele2014, Stafford2011]. */
+static inline uint64_t sample_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* x, y: pixel of the whole frame, below 65536 (a crop does not change the numbers a pixel gets). */
+static inline SampleKey sample_key(uint32_t x, uint32_t y, uint32_t index, uint32_t seed)
+{
+    uint64_t pixel = (uint64_t)y << 32 | x;
+    SampleKey key;
+    key.stream = sample_mix(sample_mix(pixel + 0x9e3779b97f4a7c15u) + seed);
+    key.index = index;
+    key.x = (uint16_t)x;
+    key.y = (uint16_t)y;
+    return key;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* From the unit square to the shapes that a path tracer samples, each with its density. All maps are
+ * continuous and measure-preserving, so stratified points stay stratified. z is the pole. Pure. */
+#ifndef SORT_SAMPLING_WARP_H
+#define SORT_SAMPLING_WARP_H
+
+#include "base/vec.h"
+
+#define SORT_PI      3.14159265358979323846f
+#define SORT_INV_PI  0.31830988618379067154f
+#define SORT_INV_2PI 0.15915494309189533577f
+#define SORT_INV_4PI 0.07957747154594766788f
+
+/* Unit disk, concentric map [Shirley1997]. Density 1/pi. */
+float2 warp_disk(float2 u);
+
+/* Hemisphere by the cosine [Malley1988]. Density cos/pi, per solid angle. */
+float3 warp_hemisphere_cosine(float2 u);
+static inline float warp_hemisphere_cosine_pdf(float cos_theta)
+{
+    return fmaxf(cos_theta, 0.0f) * SORT_INV_PI;
+}
+
+/* The unit sphere. Density 1/(4 pi). */
+float3 warp_sphere(float2 u);
+
+/* Cone of half angle a around +z, given 1 - cos a (keep it accurate: 2 sin^2(a/2)), in (0, 2].
+ * Uniform in solid angle, density warp_cone_pdf. Accurate for a sun's disk and smaller. */
+float3 warp_cone(float2 u, float one_minus_cos_max);
+static inline float warp_cone_pdf(float one_minus_cos_max)
+{
+    return SORT_INV_2PI / one_minus_cos_max;
+}
+
+/* Barycentrics (b1, b2) of a uniform point of a triangle, b0 = 1 - b1 - b2 [Heitz2019]. Density 1/area. */
+float2 warp_triangle(float2 u);
+
+/* A direction in the frame (s, t, n) to the frame's outer space. */
+static inline float3 warp_to_frame(float3 v, float3 s, float3 t, float3 n)
+{
+    return f3_madd(f3_madd(f3_scale(s, v.x), v.y, t), v.z, n);
+}
+
+#endif
