@@ -36,8 +36,9 @@ enum { BSDF_MAX_LOBES = 16 };
 
 /* Of bsdf_init. */
 enum {
-    BSDF_IMPORTANCE = 1,    /* importance instead of radiance: refraction without 1/eta^2 */
-    BSDF_SINGLE_SCATTER = 2 /* microfacet lobes without energy compensation, to compare with theory */
+    BSDF_IMPORTANCE = 1, /* importance instead of radiance: refraction without 1/eta^2 */
+    BSDF_SINGLE_SCATTER =
+        2 /* microfacet lobes without energy compensation, to compare with theory */
 };
 
 /* What a lobe, or a sample, is. */
@@ -116,7 +117,7 @@ typedef struct BsdfSample {
     float pdf;       /* per solid angle, over all lobes; with BSDF_DELTA: the lobe's probability */
     float eta;       /* index on wi's side over index on wo's side; 1 unless refracted */
     uint32_t flags;  /* BsdfFlags of the lobe, with REFLECTION or TRANSMISSION as it happened */
-    float3 n;        /* the normal (lobe's, or microfacet's for DELTA) about which wi was drawn; unit, on
+    float3 n; /* the normal (lobe's, or microfacet's for DELTA) about which wi was drawn; unit, on
                         wo's side: what ray differentials reflect and refract at */
 } BsdfSample;
 

@@ -1,0 +1,132 @@
+/* The film: exact sums of samples, a pixel at a time.
+ *
+ * Each sample adds to one pixel (pixel_filter.h chose where in it). Sums are whole numbers: a value is
+ * rounded once to a multiple of 2^-64, then integer addition, which is associative. So the picture does
+ * not depend, in any bit, on the order of samples, on threads, on how the samples were split into ranges
+ * or machines, or on stops and resumes in between.
+ *
+ *   film_create -> film_commit (any thread, any order) -> film_resolve
+ *                       film_write_partial <-> film_read_partial, film_merge
+ *
+ * A sample with a NaN, an infinity, or a value beyond the limits is dropped whole: it counts as not
+ * taken, and the pixel remembers how many it dropped.
+ *
+ * Threads: film_commit from any number of threads at once; the others need the film to be quiet (no commit
+ * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs. */
+#ifndef SORT_FILM_FILM_H
+#define SORT_FILM_FILM_H
+
+#include "base/error.h"
+#include "base/hash.h"
+
+typedef enum FilmAov {
+#define AOV(id, name, channels, sum, norm, suffixes, doc) FILM_AOV_##id,
+#include "sort/film/aovs.inc"
+#undef AOV
+    FILM_AOV_COUNT
+} FilmAov;
+
+/* Floats of all AOVs together, and where each starts in FilmSample.aov. */
+enum {
+    FILM_AOV_FLOATS = 0
+#define AOV(id, name, channels, sum, norm, suffixes, doc) +(channels)
+#include "sort/film/aovs.inc"
+#undef AOV
+};
+
+#define FILM_VALUE_MAX  0x1p38f /* 2.7e11 */
+#define FILM_NARROW_MAX 0x1p6f
+#define FILM_NO_DEPTH   1e10f
+
+enum {
+    FILM_MAX_SIDE_PX = 65535,
+    FILM_MAX_SAMPLES = 1 << 24, /* a pixel: so that no sum can overflow */
+    FILM_MAX_RANGES = 64,
+    FILM_FILTER_NAME_MAX = 32,
+    FILM_TARGET_NAME_MAX = 64
+};
+
+/* What a partial result must agree on before it may be added to another. */
+typedef struct FilmIdentity {
+    Hash128 scene; /* of everything that decides the pixels: scene, camera, settings, version */
+    uint32_t nominal_samples; /* a pixel, of the whole render: decides texture footprints */
+    uint32_t seed;
+    char filter[FILM_FILTER_NAME_MAX];    /* name and width, "blackman-harris 1.5" */
+    char cpu_class[FILM_TARGET_NAME_MAX]; /* as --cpu, "x86-64-v3" */
+} FilmIdentity;
+
+typedef struct FilmDesc {
+    size_t size_bytes;                      /* sizeof(FilmDesc) */
+    uint32_t width, height;                 /* of the whole frame, 1 .. FILM_MAX_SIDE_PX */
+    uint32_t x, y, crop_width, crop_height; /* pixels held; all 0: the whole frame */
+    uint32_t aovs;                          /* bit (1 << FilmAov) */
+    FilmIdentity identity;
+} FilmDesc;
+
+/* One sample. aov: by film_aov_offset; AOVs that the film does not hold are ignored. */
+typedef struct FilmSample {
+    float rgb[3]; /* linear radiance; may be negative */
+    float alpha;  /* [0, 1] */
+    float aov[FILM_AOV_FLOATS];
+} FilmSample;
+
+/* Samples [begin, end) of every pixel. */
+typedef struct FilmRange {
+    uint32_t begin, end;
+} FilmRange;
+
+typedef struct FilmDropped {
+    uint64_t count;       /* samples dropped in all */
+    uint64_t pixel_count; /* pixels concerned */
+    uint32_t x, y;        /* the first such pixel in reading order, in the frame */
+} FilmDropped;
+
+typedef struct Film Film;
+
+/* STATUS_INVALID (sizes, crop outside the frame), STATUS_NO_MEMORY. *out_film is the caller's. */
+Status film_create(const FilmDesc *desc, Film **out_film, Error *err) SORT_MUST_CHECK;
+void film_destroy(Film *film);               /* NULL is fine */
+const FilmDesc *film_desc(const Film *film); /* crop fields filled in */
+size_t film_size_bytes(const Film *film);
+
+/* x, y: in the frame; must lie in the crop. Any thread. */
+void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample);
+
+/* Notes that these samples of all pixels are in the sums now, for partial files. Ranges that touch are
+ * joined. STATUS_INVALID when it is empty or overlaps what is there; STATUS_LIMIT past FILM_MAX_RANGES
+ * pieces or FILM_MAX_SAMPLES samples. */
+Status film_add_range(Film *film, FilmRange range, Error *err) SORT_MUST_CHECK;
+/* In order, disjoint; *out_count of them. Lives until the film changes. */
+const FilmRange *film_ranges(const Film *film, uint32_t *out_count);
+
+/* Adds `other` to `film`: exactly what one film with both sets of samples holds. Frame, crop, AOVs and
+ * identity must agree and ranges must not overlap: STATUS_INVALID names what does not; film is then
+ * unchanged. */
+Status film_merge(Film *film, const Film *other, Error *err) SORT_MUST_CHECK;
+/* Forgets all samples and ranges. */
+void film_clear(Film *film);
+
+/* The exact sums, to a file that appears complete or not at all, and back. The file is checked for damage.
+ * Read errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT, STATUS_UNSUPPORTED (another version),
+ * STATUS_NO_MEMORY. On success *out_film is the caller's. */
+Status film_write_partial(const Film *film, const char *path, Error *err) SORT_MUST_CHECK;
+Status film_read_partial(const char *path, Film **out_film, Error *err) SORT_MUST_CHECK;
+
+/* Means as floats, rows from the top: RGBA (premultiplied), [crop_height][crop_width][4]. Pixels without a
+ * sample are 0. */
+void film_resolve(const Film *film, float *out_rgba);
+/* One AOV, [crop_height][crop_width][channels]; the film must hold it. */
+void film_resolve_aov(const Film *film, FilmAov aov, float *out_values);
+uint64_t film_sample_count(const Film *film); /* over all pixels, dropped ones excluded */
+FilmDropped film_dropped(const Film *film);
+
+typedef struct FilmAovInfo {
+    const char *name, *suffixes, *doc;
+    uint32_t channel_count;
+    uint32_t offset; /* in FilmSample.aov */
+} FilmAovInfo;
+const FilmAovInfo *film_aov_info(FilmAov aov);
+/* False when there is none of that name. */
+bool film_aov_find(const char *name, FilmAov *out_aov);
+
+#endif
