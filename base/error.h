@@ -38,7 +38,8 @@ Status error_set_at(Error *err, Status code, const char *path, const char *forma
     SORT_PRINTF(4, 5);
 Status error_set_offset(Error *err, Status code, const char *path, uint64_t offset,
                         const char *format, ...) SORT_PRINTF(5, 6);
-/* Put "context: " in front of the text that is there, as an error travels up. */
+/* Put "context: " in front of the text that is there, as an error travels up. Returns err's code
+ * (STATUS_INTERNAL when err is NULL: keep the status you have if that may be). */
 Status error_prefix(Error *err, const char *format, ...) SORT_PRINTF(2, 3);
 /* "path (byte 123): text" into `out`; always NUL-terminated; returns out. */
 const char *error_format(const Error *err, char *out, size_t out_bytes);

@@ -106,9 +106,13 @@ Status json_finish(const JsonCursor *object, Error *err) SORT_MUST_CHECK;
 /* Array elements. json_at: index < json_count, else a programmer error. */
 uint32_t json_count(const JsonCursor *array);
 void json_at(const JsonCursor *array, uint32_t index, JsonCursor *out_element);
-/* Objects whose field names are data: visits all fields in file order. Start with *position = 0;
- * false at the end. The names count as asked for. */
-bool json_next(const JsonCursor *object, uint32_t *position, const char **out_name,
+/* Objects whose field names are data: visits all fields in file order; false at the end. Start with
+ * a zeroed JsonIter. Do not call json_finish on such an object. */
+typedef struct JsonIter {
+    void *position;
+    bool has_begun;
+} JsonIter;
+bool json_next(const JsonCursor *object, JsonIter *iter, const char **out_name,
                JsonCursor *out_value);
 
 /* The value under the cursor itself: for array elements, and for values from json_get_any. */

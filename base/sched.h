@@ -1,7 +1,8 @@
 /* Workers and their fibers: each worker thread owns fibers, runs one until it parks on a Waiter,
  * then runs another that is ready, starts one more while all are parked and fibers_max allows, and
  * sleeps only when nothing is ready. A fired Waiter puts its fiber in the owning worker's inbox,
- * which the worker reads between switches, so a half-saved stack is never resumed.
+ * which the worker reads between switches, so a half-saved stack is never resumed. Between two steps
+ * a fiber gives way to those that were woken in the middle of one.
  * Included only by sort/render/ and tests. */
 #ifndef SORT_BASE_SCHED_H
 #define SORT_BASE_SCHED_H
@@ -16,8 +17,10 @@ typedef struct SchedDesc {
     uint32_t fibers_min, fibers_max; /* per worker; 0: 2 and 64 */
     size_t stack_bytes;              /* 0: 256 KiB */
     void *data;
-    /* All optional but fiber_step. A begin that returns NULL aborts the run with STATUS_NO_MEMORY,
-     * unless no begin is given. */
+    /* All optional but fiber_step. Begin and end run on the worker's own stack, steps on a fiber's;
+     * all calls for one worker come from its thread. A worker_begin that returns NULL, or a
+     * fiber_begin among the first fibers_min, aborts the run with STATUS_NO_MEMORY (steps that have
+     * begun are finished); a later fiber_begin that returns NULL only means no more fibers. */
     void *(*worker_begin)(void *data, uint32_t worker);
     void *(*fiber_begin)(void *data, void *worker_state, Waiter *w);
     bool (*fiber_step)(void *data, void *fiber_state); /* one whole wave; false: nothing left */
@@ -26,13 +29,19 @@ typedef struct SchedDesc {
 } SchedDesc;
 
 typedef struct SchedStats {
-    uint64_t steps, parks, switches;
-    uint32_t fibers_created, fibers_peak_parked;
-    uint64_t idle_ns; /* all workers: nothing ready, something parked */
+    uint64_t steps;                              /* that returned true */
+    uint64_t parks;                              /* waits that could not return at once */
+    uint64_t switches;                           /* into a fiber */
+    uint32_t workers;                            /* threads that could be started */
+    uint32_t fibers_created, fibers_peak_parked; /* sums over workers */
+    uint64_t idle_ns;                            /* all workers: nothing ready, something parked */
+    size_t stack_peak_bytes;                     /* deepest fiber stack; see fiber.h */
 } SchedStats;
 
 Status sched_create(const SchedDesc *desc, Sched **out_sched, Error *err) SORT_MUST_CHECK;
-/* Returns when every fiber_step has returned false. Call once. */
+/* Starts the workers; returns when every fiber_step has returned false. Once one has, no more fibers
+ * are made. Call once. Fewer threads than asked for are not an error (see SchedStats.workers), none
+ * is. */
 Status sched_run(Sched *s, Error *err) SORT_MUST_CHECK;
 void sched_stats(const Sched *s, SchedStats *out_stats); /* after sched_run */
 void sched_destroy(Sched *s);

@@ -32,7 +32,10 @@ void cond_broadcast(Cond *c);
 Status thread_create(const char *name, size_t stack_bytes, void (*run)(void *data), void *data,
                      Thread **out_thread, Error *err) SORT_MUST_CHECK;
 void thread_join(Thread *t);
+/* CPUs this process may run on; at least 1. */
 uint32_t thread_cpu_count(void);
+/* Subnormal floats become zero in this thread (FTZ and DAZ), and in fibers it creates afterwards. */
+void thread_flush_denormals(void);
 
 /* Runs body(data, i) for i in [0, count) on up to thread_count threads (the caller is one of
  * them; 0: one a CPU). Returns when all are done. Falls back to fewer threads when some cannot be

@@ -1,0 +1,364 @@
+/* Diagnostics are kept as data; all that concerns lines and columns happens in diag_print.
+ *
+ * A source line is shown in display columns: a UTF-8 character takes one, a tab goes to the next
+ * multiple of four, and what is not printable (control characters, broken UTF-8) shows as '?', so
+ * that a hostile file cannot drive the terminal. Lines past LINE_COLUMNS are cut around the span. */
+#include "base/diag.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    TAB_COLUMNS = 4,
+    LINE_COLUMNS = 120, /* of source text shown at most */
+    LEAD_COLUMNS = 40,  /* kept before the span when a line is cut */
+    WARNINGS_MAX = 100
+};
+
+typedef struct Source {
+    const char *name;
+    Str text;
+} Source;
+
+struct DiagList {
+    Arena *arena; /* all texts */
+    ARRAY(Source) sources;
+    ARRAY(Diag) diags;
+    uint32_t error_count, warning_count;
+    uint32_t errors_dropped, warnings_dropped;
+    bool is_last_kept;
+};
+
+static const char out_of_memory[] = "(out of memory for this message)";
+
+DiagList *diag_list_create(void)
+{
+    DiagList *list = MEM_NEW(DiagList);
+    if (!list)
+        return NULL;
+    list->arena = arena_create(4096, 0);
+    if (!list->arena) {
+        mem_free(list);
+        return NULL;
+    }
+    return list;
+}
+
+void diag_list_destroy(DiagList *list)
+{
+    if (!list)
+        return;
+    arena_destroy(list->arena);
+    mem_free(list);
+}
+
+uint32_t diag_add_source(DiagList *list, const char *name, Str text)
+{
+    CHECK(text.size_bytes <= UINT32_MAX);
+    Source source = {
+        .name = arena_strndup(list->arena, name, strlen(name)),
+        .text = {arena_strndup(list->arena, text.data, text.size_bytes), text.size_bytes}};
+    if (!source.name || !source.text.data || !array_push(list->arena, &list->sources, source))
+        return 0;
+    return list->sources.count;
+}
+
+static const char *format_text(Arena *arena, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1, 1);
+    if (text)
+        (void)vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text ? text : out_of_memory;
+}
+
+/* Counts it, and tells whether it is to be kept. */
+static bool admit(DiagList *list, DiagSeverity severity)
+{
+    switch (severity) {
+    case DIAG_ERROR:
+        if (list->error_count++ < DIAG_MAX_ERRORS)
+            return true;
+        list->errors_dropped++;
+        return false;
+    case DIAG_WARNING:
+        if (list->warning_count++ < WARNINGS_MAX)
+            return true;
+        list->warnings_dropped++;
+        return false;
+    case DIAG_NOTE:
+        return list->is_last_kept;
+    }
+    UNREACHABLE();
+}
+
+void diag_add(DiagList *list, DiagSeverity severity, const char *code, Span span,
+              const char *format, ...)
+{
+    list->is_last_kept = admit(list, severity);
+    if (!list->is_last_kept)
+        return;
+    Diag diag = {.severity = severity, .span = span};
+    (void)snprintf(diag.code, sizeof diag.code, "%.7s", code ? code : "");
+    va_list args;
+    va_start(args, format);
+    diag.message = format_text(list->arena, format, args);
+    va_end(args);
+    list->is_last_kept = array_push(list->arena, &list->diags, diag);
+    if (!list->is_last_kept && severity == DIAG_ERROR)
+        list->errors_dropped++;
+}
+
+void diag_label(DiagList *list, const char *format, ...)
+{
+    if (!list->is_last_kept)
+        return;
+    va_list args;
+    va_start(args, format);
+    list->diags.data[list->diags.count - 1].label = format_text(list->arena, format, args);
+    va_end(args);
+}
+
+uint32_t diag_count(const DiagList *list)
+{
+    return list->diags.count;
+}
+
+const Diag *diag_get(const DiagList *list, uint32_t index)
+{
+    CHECK(index < list->diags.count);
+    return &list->diags.data[index];
+}
+
+uint32_t diag_error_count(const DiagList *list)
+{
+    return list->error_count;
+}
+
+static const Source *source_of(const DiagList *list, uint32_t file)
+{
+    CHECK(file >= 1 && file <= list->sources.count);
+    return &list->sources.data[file - 1];
+}
+
+const char *diag_source_name(const DiagList *list, uint32_t file)
+{
+    return source_of(list, file)->name;
+}
+
+/* Length in bytes of the character at `at`; *out_is_printable is false for control characters and
+ * for bytes that are not well-formed UTF-8 (each of those counts as a character). */
+static uint32_t character_at(Str text, uint32_t at, bool *out_is_printable)
+{
+    const unsigned char *bytes = (const unsigned char *)text.data + at;
+    size_t left = text.size_bytes - at;
+    unsigned char lead = bytes[0];
+    *out_is_printable = false;
+    if (lead < 0x80) {
+        *out_is_printable = lead >= 0x20 && lead != 0x7f;
+        return 1;
+    }
+    uint32_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    if (length == 0 || length > left)
+        return 1;
+    for (uint32_t i = 1; i < length; i++)
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 1;
+    bool is_overlong = (lead == 0xe0 && bytes[1] < 0xa0) || (lead == 0xf0 && bytes[1] < 0x90);
+    bool is_beyond = (lead == 0xed && bytes[1] >= 0xa0) || (lead == 0xf4 && bytes[1] >= 0x90);
+    if (is_overlong || is_beyond)
+        return 1;
+    *out_is_printable = !(lead == 0xc2 && bytes[1] < 0xa0); /* C1 controls */
+    return length;
+}
+
+/* One line of a source: bytes [begin, end) without the line end. */
+typedef struct Line {
+    uint32_t number, begin, end;
+} Line;
+
+static Line line_at(Str text, uint32_t offset)
+{
+    Line line = {1, 0, 0};
+    for (uint32_t i = 0; i < offset; i++)
+        if (text.data[i] == '\n') {
+            line.number++;
+            line.begin = i + 1;
+        }
+    const char *end = text.size_bytes > line.begin
+                          ? memchr(text.data + line.begin, '\n', text.size_bytes - line.begin)
+                          : NULL;
+    line.end = end ? (uint32_t)(end - text.data) : (uint32_t)text.size_bytes;
+    if (line.end > line.begin && text.data[line.end - 1] == '\r')
+        line.end--;
+    return line;
+}
+
+static uint32_t clamp_offset(Str text, uint32_t offset)
+{
+    return offset < text.size_bytes ? offset : (uint32_t)text.size_bytes;
+}
+
+void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_t *out_line,
+                   uint32_t *out_column)
+{
+    Str text = source_of(list, file)->text;
+    offset = clamp_offset(text, offset);
+    Line line = line_at(text, offset);
+    uint32_t column = 1;
+    bool is_printable;
+    for (uint32_t at = line.begin; at < offset; column++) {
+        at += character_at(text, at, &is_printable);
+        if (at > offset) /* inside a character: its own column */
+            break;
+    }
+    *out_line = line.number;
+    *out_column = column;
+}
+
+static uint32_t columns_of(Str text, uint32_t at, uint32_t column, uint32_t *out_bytes,
+                           bool *out_is_printable)
+{
+    *out_bytes = character_at(text, at, out_is_printable);
+    return text.data[at] == '\t' ? TAB_COLUMNS - column % TAB_COLUMNS : 1;
+}
+
+/* Display columns, from 0, at which the bytes [begin, end) of a line start and stop. */
+static void measure(Str text, Line line, uint32_t begin, uint32_t end, uint32_t *out_first,
+                    uint32_t *out_last, uint32_t *out_total)
+{
+    uint32_t column = 0, bytes;
+    bool is_printable, has_first = false, has_last = false;
+    *out_first = *out_last = 0;
+    for (uint32_t at = line.begin; at < line.end; at += bytes) {
+        uint32_t width = columns_of(text, at, column, &bytes, &is_printable);
+        if (!has_first && begin < at + bytes) {
+            *out_first = column;
+            has_first = true;
+        }
+        if (!has_last && end <= at) {
+            *out_last = column;
+            has_last = true;
+        }
+        column += width;
+    }
+    if (!has_first)
+        *out_first = column;
+    if (!has_last)
+        *out_last = column;
+    *out_total = column;
+}
+
+/* The display columns [from, to) of a line. */
+static void print_columns(Str text, Line line, uint32_t from, uint32_t to, StrBuf *out)
+{
+    uint32_t column = 0, bytes;
+    bool is_printable;
+    for (uint32_t at = line.begin; at < line.end && column < to; at += bytes) {
+        uint32_t width = columns_of(text, at, column, &bytes, &is_printable);
+        for (uint32_t i = 0; i < width; i++, column++) {
+            if (column < from || column >= to)
+                continue;
+            if (text.data[at] == '\t')
+                strbuf_append_char(out, ' ');
+            else if (is_printable)
+                strbuf_append(out, (Str){text.data + at, bytes});
+            else
+                strbuf_append_char(out, '?');
+        }
+    }
+}
+
+static void print_repeated(StrBuf *out, char c, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        strbuf_append_char(out, c);
+}
+
+/* A line of source, and under it the marks for the bytes [begin, end). */
+static void print_excerpt(Str text, Line line, uint32_t begin, uint32_t end, bool has_caret,
+                          const char *label, StrBuf *out)
+{
+    static const char ellipsis[] = "...";
+    uint32_t first, last, total;
+    measure(text, line, begin, end, &first, &last, &total);
+    if (last <= first)
+        last = first + 1; /* an empty span still has a place */
+    uint32_t from = 0, to = total;
+    if (total > LINE_COLUMNS) {
+        from = first > LEAD_COLUMNS ? first - LEAD_COLUMNS : 0;
+        to = from + LINE_COLUMNS < total ? from + LINE_COLUMNS : total;
+    }
+    strbuf_printf(out, "%5u | %s", line.number, from > 0 ? ellipsis : "");
+    print_columns(text, line, from, to, out);
+    strbuf_append_c(out, to < total ? "...\n" : "\n");
+    if (last > to && last > first + 1)
+        last = to > first ? to : first + 1;
+    strbuf_append_c(out, "      | ");
+    print_repeated(out, ' ', first - from + (from > 0 ? (uint32_t)strlen(ellipsis) : 0));
+    strbuf_append_char(out, has_caret ? '^' : '~');
+    print_repeated(out, '~', last - first - 1);
+    if (label)
+        strbuf_printf(out, " %s", label);
+    strbuf_append_char(out, '\n');
+}
+
+/* First byte of a line that is not blank; line.end when there is none. */
+static uint32_t skip_blanks(Str text, Line line)
+{
+    uint32_t at = line.begin;
+    while (at < line.end && (text.data[at] == ' ' || text.data[at] == '\t'))
+        at++;
+    return at;
+}
+
+static void print_span(Str text, Span span, const char *label, StrBuf *out)
+{
+    uint32_t begin = clamp_offset(text, span.begin);
+    uint32_t end = clamp_offset(text, span.end > span.begin ? span.end : span.begin);
+    Line first = line_at(text, begin);
+    Line last = line_at(text, end > begin ? end - 1 : end);
+    if (last.number == first.number) {
+        print_excerpt(text, first, begin, end, true, label, out);
+        return;
+    }
+    print_excerpt(text, first, begin, first.end, true, NULL, out);
+    if (last.number > first.number + 1)
+        strbuf_append_c(out, "  ... |\n");
+    print_excerpt(text, last, skip_blanks(text, last), end, false, label, out);
+}
+
+static void print_diag(const DiagList *list, const Diag *diag, StrBuf *out)
+{
+    static const char *const severities[] = {"error", "warning", "note"};
+    if (diag->span.file != 0) {
+        uint32_t line, column;
+        diag_position(list, diag->span.file, diag->span.begin, &line, &column);
+        strbuf_printf(out, "%s:%u:%u: ", diag_source_name(list, diag->span.file), line, column);
+    }
+    strbuf_append_c(out, severities[diag->severity]);
+    if (diag->code[0])
+        strbuf_printf(out, "[%s]", diag->code);
+    strbuf_printf(out, ": %s\n", diag->message);
+    if (diag->span.file != 0)
+        print_span(source_of(list, diag->span.file)->text, diag->span, diag->label, out);
+}
+
+void diag_print(const DiagList *list, StrBuf *out)
+{
+    for (uint32_t i = 0; i < list->diags.count; i++)
+        print_diag(list, &list->diags.data[i], out);
+    if (list->errors_dropped > 0)
+        strbuf_printf(out, "%u more error%s not shown\n", list->errors_dropped,
+                      list->errors_dropped == 1 ? " is" : "s are");
+    if (list->warnings_dropped > 0)
+        strbuf_printf(out, "%u more warning%s not shown\n", list->warnings_dropped,
+                      list->warnings_dropped == 1 ? " is" : "s are");
+}

@@ -1,0 +1,173 @@
+#include "base/str.h"
+#include "base/alloc.h"
+#include "base/cast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+Str str_from(const char *text)
+{
+    return text ? (Str){text, strlen(text)} : (Str){"", 0};
+}
+
+bool str_equal(Str a, Str b)
+{
+    return a.size_bytes == b.size_bytes &&
+           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
+}
+
+bool str_equal_c(Str a, const char *b)
+{
+    return str_equal(a, str_from(b));
+}
+
+bool str_ends_with(Str s, Str suffix)
+{
+    return s.size_bytes >= suffix.size_bytes &&
+           str_equal((Str){s.data + (s.size_bytes - suffix.size_bytes), suffix.size_bytes}, suffix);
+}
+
+/* Room for `more` bytes and the final NUL. */
+static bool reserve(StrBuf *b, size_t more)
+{
+    size_t wanted;
+    if (b->failed)
+        return false;
+    if (!size_add(b->size_bytes, more, &wanted) || !size_add(wanted, 1, &wanted)) {
+        b->failed = true;
+        return false;
+    }
+    if (wanted <= b->capacity_bytes)
+        return true;
+    size_t capacity = b->capacity_bytes < SIZE_MAX / 2 ? b->capacity_bytes * 2 : wanted;
+    if (capacity < wanted)
+        capacity = wanted;
+    if (capacity < 64)
+        capacity = 64;
+    char *data = mem_realloc(b->data, capacity, 1);
+    if (!data) {
+        b->failed = true;
+        return false;
+    }
+    b->data = data;
+    b->capacity_bytes = capacity;
+    return true;
+}
+
+void strbuf_append(StrBuf *b, Str s)
+{
+    if (!reserve(b, s.size_bytes))
+        return;
+    if (s.size_bytes > 0)
+        memcpy(b->data + b->size_bytes, s.data, s.size_bytes);
+    b->size_bytes += s.size_bytes;
+    b->data[b->size_bytes] = '\0';
+}
+
+void strbuf_append_c(StrBuf *b, const char *text)
+{
+    strbuf_append(b, str_from(text));
+}
+
+void strbuf_append_char(StrBuf *b, char c)
+{
+    strbuf_append(b, (Str){&c, 1});
+}
+
+void strbuf_vprintf(StrBuf *b, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length < 0)
+        b->failed = true;
+    else if (reserve(b, (size_t)length)) {
+        (void)vsnprintf(b->data + b->size_bytes, (size_t)length + 1, format, again);
+        b->size_bytes += (size_t)length;
+    }
+    va_end(again);
+}
+
+void strbuf_printf(StrBuf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(b, format, args);
+    va_end(args);
+}
+
+void strbuf_clear(StrBuf *b)
+{
+    b->size_bytes = 0;
+    b->failed = false;
+    if (b->data)
+        b->data[0] = '\0';
+}
+
+void strbuf_free(StrBuf *b)
+{
+    mem_free(b->data);
+    *b = (StrBuf){0};
+}
+
+const char *strbuf_text(const StrBuf *b)
+{
+    return b->data ? b->data : "";
+}
+
+/* Longer names get no suggestion: three rows of this size live on the stack. */
+enum { SUGGEST_NAME_MAX = 63 };
+
+/* Edits (insert, delete, replace, swap neighbours) that turn a into b: the optimal string alignment
+ * distance, by rows. Lengths are at most SUGGEST_NAME_MAX. */
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t rows[3][SUGGEST_NAME_MAX + 1];
+    size_t *before = rows[0], *last = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= b_length; j++)
+        last[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < best)
+                best = last[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            row[j] = best;
+        }
+        size_t *spare = before;
+        before = last;
+        last = row;
+        row = spare;
+    }
+    return last[b_length];
+}
+
+const char *suggest_nearest(const char *name, const char *const *candidates, size_t count)
+{
+    size_t length = strlen(name);
+    if (length > SUGGEST_NAME_MAX)
+        return NULL;
+    size_t limit = length / 3 > 1 ? length / 3 : 1;
+    if (limit >= length) /* every letter exchanged is no misspelling */
+        return NULL;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t candidate_length = strlen(candidates[i]);
+        if (candidate_length > length + limit || candidate_length + limit < length ||
+            candidate_length > SUGGEST_NAME_MAX)
+            continue;
+        size_t distance = edit_distance(name, length, candidates[i], candidate_length);
+        if (distance < limit || (distance == limit && !nearest)) {
+            nearest = candidates[i];
+            if (distance == 0)
+                break;
+            limit = distance;
+        }
+    }
+    return nearest;
+}
