@@ -10,7 +10,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
         file(READ ${path} hex HEX)
         file(SIZE ${path} size)
         string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
-        string(REGEX REPLACE "((0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,))" "\\1\n" bytes "${bytes}")
+        string(REGEX REPLACE "0x0a," "0x0a,\n" bytes "${bytes}") # one source line a line
         string(APPEND text "static const unsigned char file_${index}[] = {${bytes}0};\n")
         string(APPEND table "    {\"${name}\", (const char *)file_${index}, ${size}},\n")
         math(EXPR index "${index} + 1")
