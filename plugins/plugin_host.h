@@ -30,7 +30,8 @@ typedef struct PluginHostDesc {
     uint32_t folder_count;
     bool only_these_folders; /* neither SORT_PLUGIN_PATH nor the program's own folder */
     void *data;              /* handed to the functions below */
-    /* What plugins (and the host, as plugin "") have to say. May be NULL. Called from any thread. */
+    /* What plugins, and the host about them, have to say. May be NULL. Called from any thread; must
+     * not call the host. */
     void (*log)(void *data, SortLogLevel level, const char *plugin, const char *text);
     /* True: plugins give up soon, with SORT_ERROR_CANCELLED. May be NULL. Called from any thread. */
     bool (*cancelled)(void *data);

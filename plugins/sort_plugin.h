@@ -4,9 +4,14 @@
  * nothing else of SORT. The host checks the ABI number first, then reads only as much of each struct
  * as its size_bytes says. Plugins run in a child process (`texcache make`, `sort-render` importing),
  * because the libraries behind them can crash or balloon; the renderer itself never loads one.
+ * docs/plugin-abi.md tells how to write one.
  *
- * Threads: the entry is called once. Distinct SortImage objects may be used from distinct threads at
- * the same time; one SortImage from one thread at a time. Strings are UTF-8. */
+ * The ABI number changes when a struct changes in the middle or a rule changes its meaning. Fields
+ * appended at the end of a struct with a size_bytes keep it.
+ *
+ * Threads: the entry is called once a host. Distinct SortImage objects may be used from distinct
+ * threads at the same time; one SortImage from one thread at a time; import() from one thread at a
+ * time, and it calls the sink from that thread. Strings are UTF-8. */
 #ifndef SORT_PLUGIN_H
 #define SORT_PLUGIN_H
 
@@ -66,7 +71,7 @@ typedef enum SortColorSpace {
 } SortColorSpace;
 
 typedef struct SortLevelInfo {
-    size_t size_bytes;
+    size_t size_bytes;                /* set by the caller, before the call, as for every out struct */
     uint32_t width, height;           /* the display window */
     uint32_t channel_count;           /* 1 to 4 (more are dropped by the decoder; it says so) */
     SortTexelType type;               /* the native type, rounded up to one of ours */
@@ -201,9 +206,17 @@ typedef struct SortPlugin {
     const SortSceneImporter *importer; /* or NULL */
 } SortPlugin;
 
-/* api outlives the plugin. NULL: the plugin cannot run here (it logs why). */
+/* The one exported symbol. What it returns lives until the process ends; api only as long as the
+ * host that passes it, so keep none in a static: open() and import() are handed one. NULL: the
+ * plugin cannot run here (it logs why). */
 typedef const SortPlugin *(*SortPluginEntry)(const SortHostApi *api);
 #define SORT_PLUGIN_ENTRY_NAME "sort_plugin_entry"
+#if defined(__GNUC__)
+#define SORT_PLUGIN_EXPORT __attribute__((visibility("default")))
+#else
+#define SORT_PLUGIN_EXPORT
+#endif
+SORT_PLUGIN_EXPORT const SortPlugin *sort_plugin_entry(const SortHostApi *api);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,433 @@
+/* Image decoder on OpenImageIO.
+ *
+ * OpenImageIO speaks of a data window (the pixels in the file) inside a display window (the
+ * picture). SORT sees the display window only, from (0,0):
+ *
+ *        +------------------- display ---+
+ *        |  zero      +-------- data ----|---+
+ *        |            |   texels         |   |  outside the display: dropped
+ *        +------------|------------------+   |
+ *                     +----------------------+
+ *
+ * A region is read in bands: tile rows of tiled files, some rows of others, straight into the
+ * caller's memory where the band is as wide as the region, through a scratch buffer elsewhere. */
+#include "plugins/oiio/oiio_shim.h"
+#include "plugins/sort_plugin.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EDGE_MAX = 1 << 20,      /* texels; no sane texture is larger, broken headers are */
+    BAND_BYTES_MAX = 8 << 20 /* of the scratch buffer, for files stored by rows */
+};
+
+typedef struct Box {
+    int x0, y0, x1, y1; /* half open */
+} Box;
+
+struct SortImage {
+    const SortHostApi *api; /* borrowed: host */
+    OiioFile *file;         /* owned */
+    uint32_t subimage_count;
+    uint32_t *level_counts; /* owned; by subimage, 0: not counted yet */
+    /* the level described last; calls mostly repeat */
+    bool has_current;
+    uint32_t subimage, level;
+    OiioLevel file_level;
+    SortLevelInfo info;
+};
+
+static const size_t texel_bytes[] = {
+    [SORT_TEXEL_U8] = 1, [SORT_TEXEL_U16] = 2, [SORT_TEXEL_HALF] = 2, [SORT_TEXEL_FLOAT] = 4};
+
+__attribute__((format(printf, 3, 4))) static SortResult fail(SortFailure *why, SortResult result,
+                                                             const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why->text, sizeof why->text, format, args);
+    va_end(args);
+    return result;
+}
+
+__attribute__((format(printf, 3, 4))) static void say(const SortHostApi *api, SortLogLevel level,
+                                                      const char *format, ...)
+{
+    char text[SORT_FAILURE_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    api->log(api->host, level, text);
+}
+
+static SortResult shim_failure(OiioResult result, const char *text, SortFailure *why)
+{
+    SortResult code = result == OIIO_RESULT_OPEN        ? SORT_ERROR_OPEN
+                      : result == OIIO_RESULT_NO_MEMORY ? SORT_ERROR_NO_MEMORY
+                                                        : SORT_ERROR_FORMAT;
+    return fail(why, code, "%s", text);
+}
+
+/* --- open and close ------------------------------------------------------------------------ */
+
+static void image_close(SortImage *image)
+{
+    if (!image)
+        return;
+    if (image->file)
+        oiio_close(image->file);
+    free(image->level_counts);
+    free(image);
+}
+
+static SortResult image_open(const SortHostApi *api, const char *path, SortImage **out_image,
+                             SortFailure *why)
+{
+    *out_image = NULL;
+    /* OpenImageIO's own message for this is vague. */
+    FILE *probe = fopen(path, "rb");
+    if (!probe)
+        return fail(why, SORT_ERROR_OPEN, "cannot be opened for reading");
+    fclose(probe);
+    SortImage *image = calloc(1, sizeof *image);
+    if (!image)
+        return fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+    image->api = api;
+    char text[OIIO_WHY_MAX];
+    OiioResult result = oiio_open(path, &image->file, text);
+    if (result != OIIO_RESULT_OK) {
+        image_close(image);
+        /* the file is there and readable, so it is the content that no reader takes */
+        return shim_failure(result == OIIO_RESULT_OPEN ? OIIO_RESULT_FORMAT : result, text, why);
+    }
+    image->subimage_count = (uint32_t)oiio_subimage_count(image->file);
+    image->level_counts = calloc(image->subimage_count, sizeof *image->level_counts);
+    if (!image->level_counts) {
+        image_close(image);
+        return fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+    }
+    *out_image = image;
+    return SORT_OK;
+}
+
+/* --- what a level is ----------------------------------------------------------------------- */
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* The words that OpenImageIO and its readers write. */
+static SortColorSpace color_space_of(const SortImage *image, const OiioLevel *l)
+{
+    const char *space = l->color_space;
+    if (space[0] == '\0')
+        return l->is_float ? SORT_COLOR_LINEAR : SORT_COLOR_SRGB;
+    if (starts_with(space, "sRGB") || starts_with(space, "srgb"))
+        return SORT_COLOR_SRGB;
+    if (starts_with(space, "Linear") || starts_with(space, "linear") ||
+        starts_with(space, "lin_") || strcmp(space, "scene_linear") == 0)
+        return SORT_COLOR_LINEAR;
+    if (starts_with(space, "GammaCorrected") || starts_with(space, "Gamma")) {
+        if (l->gamma > 0.99f && l->gamma < 1.01f)
+            return SORT_COLOR_LINEAR;
+        if (l->gamma < 2.1f || l->gamma > 2.3f)
+            say(image->api, SORT_LOG_WARNING, "gamma %.3g is read as sRGB", (double)l->gamma);
+        return SORT_COLOR_SRGB;
+    }
+    if (strcmp(space, "raw") == 0 || strcmp(space, "Raw") == 0 || strcmp(space, "data") == 0)
+        return SORT_COLOR_RAW;
+    say(image->api, SORT_LOG_WARNING, "colour space '%s' is not known", space);
+    return SORT_COLOR_UNKNOWN;
+}
+
+/* Four channels at most; a fourth that is no alpha is dropped when there are more than four. */
+static uint32_t channels_kept(const OiioLevel *l)
+{
+    if (l->channel_count <= OIIO_CHANNELS_MAX)
+        return (uint32_t)l->channel_count;
+    return l->is_rgb && l->alpha_channel != 3 ? 3 : OIIO_CHANNELS_MAX;
+}
+
+/* Lower mip levels of many files carry no display window of their own. */
+static void settle_display_window(OiioLevel *l, uint32_t level)
+{
+    bool is_missing = l->full_width <= 0 || l->full_height <= 0;
+    bool is_of_level_0 = level > 0 && (l->full_width > 2 * l->data_width + 1 ||
+                                       l->full_height > 2 * l->data_height + 1);
+    if (is_missing || is_of_level_0) {
+        l->full_x = l->data_x;
+        l->full_y = l->data_y;
+        l->full_width = l->data_width;
+        l->full_height = l->data_height;
+    }
+}
+
+static SortResult check_level(const OiioLevel *l, SortFailure *why)
+{
+    if (l->is_deep)
+        return fail(why, SORT_ERROR_UNSUPPORTED, "deep images are not supported");
+    if (l->depth > 1)
+        return fail(why, SORT_ERROR_UNSUPPORTED, "volumes are not supported");
+    if (l->channel_count < 1 || l->data_width < 1 || l->data_height < 1)
+        return fail(why, SORT_ERROR_FORMAT, "the image has no pixels (%d x %d, %d channels)",
+                    l->data_width, l->data_height, l->channel_count);
+    if (l->full_width > EDGE_MAX || l->full_height > EDGE_MAX || l->data_width > EDGE_MAX ||
+        l->data_height > EDGE_MAX)
+        return fail(why, SORT_ERROR_UNSUPPORTED,
+                    "%d x %d texels (display window %d x %d): the limit is %d a side",
+                    l->data_width, l->data_height, l->full_width, l->full_height, (int)EDGE_MAX);
+    return SORT_OK;
+}
+
+static void say_what_is_lost(const SortImage *image, const OiioLevel *l, uint32_t kept)
+{
+    if ((uint32_t)l->channel_count > kept)
+        say(image->api, SORT_LOG_WARNING, "%d channels: only the first %u are used",
+            l->channel_count, kept);
+    if (l->orientation != 1)
+        say(image->api, SORT_LOG_WARNING,
+            "the file asks for orientation %d, which is ignored: the rows are used as stored",
+            l->orientation);
+}
+
+/* Makes (subimage, level) the current one. */
+static SortResult select_level(SortImage *image, uint32_t subimage, uint32_t level,
+                               SortFailure *why)
+{
+    if (image->has_current && image->subimage == subimage && image->level == level)
+        return SORT_OK;
+    if (subimage >= image->subimage_count)
+        return fail(why, SORT_ERROR_FORMAT, "subimage %u of %u", subimage, image->subimage_count);
+    bool is_first_look = image->level_counts[subimage] == 0;
+    if (is_first_look)
+        image->level_counts[subimage] = (uint32_t)oiio_level_count(image->file, (int)subimage);
+    if (level >= image->level_counts[subimage])
+        return fail(why, SORT_ERROR_FORMAT, "level %u of %u", level, image->level_counts[subimage]);
+    OiioLevel l;
+    char text[OIIO_WHY_MAX];
+    OiioResult result = oiio_level(image->file, (int)subimage, (int)level, &l, text);
+    if (result != OIIO_RESULT_OK)
+        return shim_failure(result, text, why);
+    settle_display_window(&l, level);
+    SortResult checked = check_level(&l, why);
+    if (checked != SORT_OK)
+        return checked;
+    uint32_t kept = channels_kept(&l);
+    if (is_first_look)
+        say_what_is_lost(image, &l, kept);
+    static const SortTexelType types[] = {[OIIO_TYPE_U8] = SORT_TEXEL_U8,
+                                          [OIIO_TYPE_U16] = SORT_TEXEL_U16,
+                                          [OIIO_TYPE_HALF] = SORT_TEXEL_HALF,
+                                          [OIIO_TYPE_FLOAT] = SORT_TEXEL_FLOAT};
+    bool has_alpha = l.alpha_channel >= 0 && (uint32_t)l.alpha_channel < kept;
+    image->info = (SortLevelInfo){
+        .size_bytes = sizeof(SortLevelInfo),
+        .width = (uint32_t)l.full_width,
+        .height = (uint32_t)l.full_height,
+        .channel_count = kept,
+        .type = types[l.type],
+        .tile_width = (uint32_t)l.tile_width,
+        .tile_height = (uint32_t)l.tile_height,
+        .level_count = image->level_counts[subimage],
+        .subimage_count = image->subimage_count,
+        .color_space = color_space_of(image, &l),
+        .alpha_channel = has_alpha ? l.alpha_channel : -1,
+        .is_premultiplied = has_alpha && !l.is_unassociated,
+        .format_name = oiio_format_name(image->file),
+    };
+    image->file_level = l;
+    image->subimage = subimage;
+    image->level = level;
+    image->has_current = true;
+    return SORT_OK;
+}
+
+static SortResult image_level(SortImage *image, uint32_t subimage, uint32_t level,
+                              SortLevelInfo *out_info, SortFailure *why)
+{
+    if (out_info->size_bytes < sizeof *out_info)
+        return fail(why, SORT_ERROR_UNSUPPORTED, "SortLevelInfo.size_bytes is not set");
+    SortResult result = select_level(image, subimage, level, why);
+    if (result == SORT_OK)
+        *out_info = image->info;
+    return result;
+}
+
+/* --- texels -------------------------------------------------------------------------------- */
+
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+static int max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* One read in flight: what is wanted, and where it goes. Coordinates are OpenImageIO's. */
+typedef struct Reading {
+    SortImage *image;
+    const OiioLevel *level;
+    Box wanted;         /* inside the data window */
+    int out_x, out_y;   /* of out's first texel */
+    size_t out_row, px; /* bytes of a row of out, and of a texel */
+    unsigned char *out;
+    SortFailure *why;
+} Reading;
+
+static SortResult read_box(const Reading *r, Box box, void *out)
+{
+    SortImage *image = r->image;
+    char text[OIIO_WHY_MAX];
+    int channels = (int)image->info.channel_count;
+    OiioResult result =
+        r->level->tile_width > 0
+            ? oiio_read_tiles(image->file, (int)image->subimage, (int)image->level, box.x0, box.x1,
+                              box.y0, box.y1, channels, r->level->type, out, text)
+            : oiio_read_rows(image->file, (int)image->subimage, (int)image->level, box.y0, box.y1,
+                             channels, r->level->type, out, text);
+    return result == OIIO_RESULT_OK ? SORT_OK : shim_failure(result, text, r->why);
+}
+
+static unsigned char *out_at(const Reading *r, int x, int y)
+{
+    return r->out + (size_t)(y - r->out_y) * r->out_row + (size_t)(x - r->out_x) * r->px;
+}
+
+/* Reads `box`, which covers wanted columns and some of its rows, and copies what is wanted. */
+static SortResult read_band(const Reading *r, Box box, unsigned char *scratch)
+{
+    size_t box_row = (size_t)(box.x1 - box.x0) * r->px;
+    int y0 = max_int(box.y0, r->wanted.y0), y1 = min_int(box.y1, r->wanted.y1);
+    bool is_direct = box_row == r->out_row && box.x0 == r->out_x && box.y0 == y0 && box.y1 == y1;
+    if (is_direct)
+        return read_box(r, box, out_at(r, box.x0, y0));
+    SortResult result = read_box(r, box, scratch);
+    if (result != SORT_OK)
+        return result;
+    size_t bytes = (size_t)(r->wanted.x1 - r->wanted.x0) * r->px;
+    for (int y = y0; y < y1; y++)
+        memcpy(out_at(r, r->wanted.x0, y),
+               scratch + (size_t)(y - box.y0) * box_row + (size_t)(r->wanted.x0 - box.x0) * r->px,
+               bytes);
+    return SORT_OK;
+}
+
+/* The box that is read: wanted columns widened to tiles, or to whole rows. */
+static Box band_columns(const OiioLevel *l, Box wanted)
+{
+    int end = l->data_x + l->data_width;
+    if (l->tile_width <= 0)
+        return (Box){.x0 = l->data_x, .x1 = end};
+    int first = (wanted.x0 - l->data_x) / l->tile_width;
+    int last = (wanted.x1 - l->data_x + l->tile_width - 1) / l->tile_width;
+    return (Box){.x0 = l->data_x + first * l->tile_width,
+                 .x1 = min_int(l->data_x + last * l->tile_width, end)};
+}
+
+static SortResult read_wanted(const Reading *r)
+{
+    const OiioLevel *l = r->level;
+    Box box = band_columns(l, r->wanted);
+    size_t box_row = (size_t)(box.x1 - box.x0) * r->px;
+    int end = l->data_y + l->data_height;
+    int step = l->tile_width > 0 ? l->tile_height : max_int(1, (int)(BAND_BYTES_MAX / box_row));
+    int y = r->wanted.y0;
+    if (l->tile_width > 0)
+        y = l->data_y + (y - l->data_y) / step * step;
+    int scratch_rows = min_int(step, r->wanted.y1 - y);
+    if (l->tile_width > 0)
+        scratch_rows = min_int(step, l->data_height);
+    unsigned char *scratch = malloc((size_t)scratch_rows * box_row);
+    if (!scratch)
+        return fail(r->why, SORT_ERROR_NO_MEMORY, "out of memory");
+    SortResult result = SORT_OK;
+    for (; result == SORT_OK && y < r->wanted.y1; y += step) {
+        if (r->image->api->cancelled(r->image->api->host)) {
+            result = fail(r->why, SORT_ERROR_CANCELLED, "cancelled");
+            break;
+        }
+        box.y0 = y;
+        box.y1 = min_int(y + step, l->tile_width > 0 ? end : r->wanted.y1);
+        result = read_band(r, box, scratch);
+    }
+    free(scratch);
+    return result;
+}
+
+static SortResult image_read(SortImage *image, const SortRegion *region, void *out_texels,
+                             size_t out_bytes, SortFailure *why)
+{
+    SortResult result = select_level(image, region->subimage, region->level, why);
+    if (result != SORT_OK)
+        return result;
+    const SortLevelInfo *info = &image->info;
+    if (region->x > info->width || region->width > info->width - region->x ||
+        region->y > info->height || region->height > info->height - region->y)
+        return fail(why, SORT_ERROR_UNSUPPORTED, "region %u,%u %ux%u lies outside %ux%u texels",
+                    region->x, region->y, region->width, region->height, info->width, info->height);
+    size_t px = info->channel_count * texel_bytes[info->type];
+    size_t bytes = (size_t)region->width * region->height * px;
+    if (out_bytes < bytes)
+        return fail(why, SORT_ERROR_UNSUPPORTED, "the region needs %zu bytes, %zu were given",
+                    bytes, out_bytes);
+    const OiioLevel *l = &image->file_level;
+    Box asked = {.x0 = l->full_x + (int)region->x, .y0 = l->full_y + (int)region->y};
+    asked.x1 = asked.x0 + (int)region->width;
+    asked.y1 = asked.y0 + (int)region->height;
+    Box wanted = {.x0 = max_int(asked.x0, l->data_x),
+                  .y0 = max_int(asked.y0, l->data_y),
+                  .x1 = min_int(asked.x1, l->data_x + l->data_width),
+                  .y1 = min_int(asked.y1, l->data_y + l->data_height)};
+    bool is_covered = memcmp(&wanted, &asked, sizeof asked) == 0;
+    if (!is_covered)
+        memset(out_texels, 0, bytes);
+    if (wanted.x0 >= wanted.x1 || wanted.y0 >= wanted.y1)
+        return SORT_OK;
+    Reading reading = {.image = image,
+                       .level = l,
+                       .wanted = wanted,
+                       .out_x = asked.x0,
+                       .out_y = asked.y0,
+                       .out_row = (size_t)region->width * px,
+                       .px = px,
+                       .out = out_texels,
+                       .why = why};
+    return read_wanted(&reading);
+}
+
+/* --- entry --------------------------------------------------------------------------------- */
+
+/* Still images that OpenImageIO reads; no movies, no volumes. */
+static const char *const suffixes[] = {
+    "png",  "jpg",  "jpeg", "jpe", "jfif", "exr", "tif",  "tiff", "tx",   "env",  "hdr", "rgbe",
+    "tga",  "tpic", "bmp",  "dib", "gif",  "psd", "pdd",  "psb",  "dds",  "dpx",  "cin", "ico",
+    "iff",  "pbm",  "pgm",  "ppm", "pnm",  "pfm", "rla",  "sgi",  "rgb",  "rgba", "bw",  "int",
+    "inta", "pic",  "webp", "jp2", "j2c",  "j2k", "heic", "heif", "avif", "fits", NULL};
+
+static const SortImageDecoder decoder = {.size_bytes = sizeof(SortImageDecoder),
+                                         .name = "openimageio",
+                                         .suffixes = suffixes,
+                                         .open = image_open,
+                                         .level = image_level,
+                                         .read = image_read,
+                                         .close = image_close};
+
+const SortPlugin *sort_plugin_entry(const SortHostApi *api)
+{
+    static SortPlugin plugin = {.size_bytes = sizeof(SortPlugin),
+                                .abi = SORT_PLUGIN_ABI,
+                                .name = "openimageio",
+                                .decoder = &decoder};
+    if (api->abi != SORT_PLUGIN_ABI) {
+        say(api, SORT_LOG_ERROR, "the host has plugin ABI %u, this plugin ABI %d", api->abi,
+            (int)SORT_PLUGIN_ABI);
+        return NULL;
+    }
+    plugin.version = oiio_version();
+    return &plugin;
+}

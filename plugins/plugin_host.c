@@ -1,0 +1,513 @@
+/* The plugin host. Two steps: scan (folders to candidate files, once) and load (dlopen, check the
+ * ABI, remember the result or the reason), the latter only for the kind that is asked for.
+ *
+ * All state is guarded by one mutex; what is handed out (decoders, importers, infos) is written
+ * once, before it is handed out, and never moves: `plugins` is allocated in full by the scan. */
+#include "plugins/plugin_host.h"
+#include "base/alloc.h"
+#include "base/str.h"
+#include "base/thread.h"
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FAILURE_MAX = 512, SUFFIX_MAX = 32, FOLDER_MAX = 4096 };
+
+typedef enum PluginKind { KIND_DECODER = 1, KIND_IMPORTER = 2, KIND_ANY = 3 } PluginKind;
+
+typedef struct Plugin {
+    PluginHost *host; /* borrowed */
+    char *path;       /* owned */
+    const char *file; /* the last component of path */
+    PluginKind kind;  /* by its file name */
+    bool is_tried;
+    SortHostApi api;          /* api.host is this Plugin */
+    const SortPlugin *plugin; /* borrowed: the library; NULL unless usable */
+    char failure[FAILURE_MAX];
+} Plugin;
+
+struct PluginHost {
+    PluginHostDesc desc; /* folders replaced by the list below */
+    Mutex mutex;
+    char **folders; /* owned */
+    uint32_t folder_count;
+    bool is_scanned, is_listed;
+    Plugin *plugins;   /* owned */
+    PluginInfo *infos; /* owned; filled by plugin_host_list */
+    uint32_t plugin_count;
+};
+
+/* --- what plugins may call ----------------------------------------------------------------- */
+
+static void host_log(void *plugin_data, SortLogLevel level, const char *text)
+{
+    const Plugin *plugin = plugin_data;
+    const PluginHostDesc *desc = &plugin->host->desc;
+    if (desc->log && text)
+        desc->log(desc->data, level, plugin->plugin ? plugin->plugin->name : plugin->file, text);
+}
+
+static bool host_cancelled(void *plugin_data)
+{
+    const PluginHostDesc *desc = &((const Plugin *)plugin_data)->host->desc;
+    return desc->cancelled && desc->cancelled(desc->data);
+}
+
+/* --- folders ------------------------------------------------------------------------------- */
+
+static bool add_folder(PluginHost *host, const char *text, size_t size_bytes)
+{
+    if (size_bytes == 0)
+        return true;
+    char **grown = mem_realloc(host->folders, host->folder_count + 1u, sizeof *host->folders);
+    if (!grown)
+        return false;
+    host->folders = grown;
+    char *copy = mem_alloc(size_bytes + 1u, 1);
+    if (!copy)
+        return false;
+    memcpy(copy, text, size_bytes);
+    host->folders[host->folder_count++] = copy;
+    return true;
+}
+
+static bool add_environment_folders(PluginHost *host)
+{
+    const char *list = getenv("SORT_PLUGIN_PATH");
+    while (list && *list) {
+        size_t size_bytes = strcspn(list, ":");
+        if (!add_folder(host, list, size_bytes))
+            return false;
+        list += size_bytes + (list[size_bytes] == ':');
+    }
+    return true;
+}
+
+/* <folder of the program>/../lib/sort; nothing if the system does not tell where the program is. */
+static bool add_program_folder(PluginHost *host)
+{
+    static const char tail[] = "/../lib/sort";
+    char path[FOLDER_MAX];
+    ssize_t size_bytes = readlink("/proc/self/exe", path, sizeof path - sizeof tail);
+    if (size_bytes <= 0 || (size_t)size_bytes == sizeof path - sizeof tail)
+        return true;
+    path[size_bytes] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return true;
+    memcpy(slash, tail, sizeof tail);
+    return add_folder(host, path, strlen(path));
+}
+
+Status plugin_host_create(const PluginHostDesc *desc, PluginHost **out_host, Error *err)
+{
+    *out_host = NULL;
+    PluginHost *host = MEM_NEW(PluginHost);
+    if (!host)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    if (desc)
+        host->desc = *desc;
+    mutex_init(&host->mutex);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < host->desc.folder_count; i++)
+        ok = add_folder(host, host->desc.folders[i], strlen(host->desc.folders[i]));
+    if (!host->desc.only_these_folders)
+        ok = ok && add_environment_folders(host) && add_program_folder(host);
+    host->desc.folders = NULL;
+    if (!ok) {
+        plugin_host_destroy(host);
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    *out_host = host;
+    return STATUS_OK;
+}
+
+void plugin_host_destroy(PluginHost *host)
+{
+    if (!host)
+        return;
+    for (uint32_t i = 0; i < host->plugin_count; i++)
+        mem_free(host->plugins[i].path);
+    for (uint32_t i = 0; i < host->folder_count; i++)
+        mem_free(host->folders[i]);
+    mem_free(host->plugins);
+    mem_free(host->infos);
+    mem_free(host->folders);
+    mutex_destroy(&host->mutex);
+    mem_free(host);
+}
+
+/* --- scan: which files are there ----------------------------------------------------------- */
+
+static const char file_prefix[] = "sort_plugin_";
+
+static PluginKind kind_of(const char *file)
+{
+    const char *rest = file + sizeof file_prefix - 1;
+    if (strncmp(rest, "decoder_", 8) == 0)
+        return KIND_DECODER;
+    if (strncmp(rest, "importer_", 9) == 0)
+        return KIND_IMPORTER;
+    return KIND_ANY;
+}
+
+static bool is_plugin_file(const char *file)
+{
+    return strncmp(file, file_prefix, sizeof file_prefix - 1) == 0 &&
+           str_ends_with(str_from(file), STR_LIT(".so"));
+}
+
+static bool is_known(const PluginHost *host, const char *file)
+{
+    for (uint32_t i = 0; i < host->plugin_count; i++)
+        if (strcmp(host->plugins[i].file, file) == 0)
+            return true;
+    return false;
+}
+
+static bool add_plugin(PluginHost *host, const char *folder, const char *file)
+{
+    Plugin *grown = mem_realloc(host->plugins, host->plugin_count + 1u, sizeof *host->plugins);
+    if (!grown)
+        return false;
+    host->plugins = grown;
+    size_t folder_bytes = strlen(folder), file_bytes = strlen(file);
+    char *path = mem_alloc(folder_bytes + file_bytes + 2u, 1);
+    if (!path)
+        return false;
+    memcpy(path, folder, folder_bytes);
+    path[folder_bytes] = '/';
+    memcpy(path + folder_bytes + 1u, file, file_bytes);
+    host->plugins[host->plugin_count++] =
+        (Plugin){.path = path, .file = path + folder_bytes + 1u, .kind = kind_of(file)};
+    return true;
+}
+
+static int by_file(const void *a, const void *b)
+{
+    return strcmp(((const Plugin *)a)->file, ((const Plugin *)b)->file);
+}
+
+static bool scan_folder(PluginHost *host, const char *folder)
+{
+    DIR *directory = opendir(folder);
+    if (!directory)
+        return true; /* a folder that is not there holds no plugins */
+    bool ok = true;
+    uint32_t first = host->plugin_count;
+    for (struct dirent *entry; ok && (entry = readdir(directory));)
+        if (is_plugin_file(entry->d_name) && !is_known(host, entry->d_name))
+            ok = add_plugin(host, folder, entry->d_name);
+    closedir(directory);
+    if (host->plugin_count > first)
+        qsort(host->plugins + first, host->plugin_count - first, sizeof(Plugin), by_file);
+    return ok;
+}
+
+static Status scan(PluginHost *host, Error *err)
+{
+    if (host->is_scanned)
+        return STATUS_OK;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < host->folder_count; i++)
+        ok = scan_folder(host, host->folders[i]);
+    if (ok && host->plugin_count) {
+        host->infos = MEM_ARRAY(PluginInfo, host->plugin_count);
+        ok = host->infos != NULL;
+    }
+    if (!ok) {
+        for (uint32_t i = 0; i < host->plugin_count; i++)
+            mem_free(host->plugins[i].path);
+        host->plugin_count = 0;
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    for (uint32_t i = 0; i < host->plugin_count; i++) {
+        Plugin *plugin = &host->plugins[i];
+        plugin->host = host;
+        plugin->api = (SortHostApi){.size_bytes = sizeof(SortHostApi),
+                                    .abi = SORT_PLUGIN_ABI,
+                                    .host = plugin,
+                                    .log = host_log,
+                                    .cancelled = host_cancelled};
+    }
+    host->is_scanned = true;
+    return STATUS_OK;
+}
+
+/* --- load: open, check, remember ----------------------------------------------------------- */
+
+static void fail(Plugin *plugin, const char *format, ...) SORT_PRINTF(2, 3);
+static void fail(Plugin *plugin, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(plugin->failure, sizeof plugin->failure, format, args);
+    va_end(args);
+    host_log(plugin, SORT_LOG_WARNING, plugin->failure);
+}
+
+/* A description of what is wrong, or NULL. */
+static const char *decoder_fault(const SortImageDecoder *d)
+{
+    if (d->size_bytes < sizeof *d)
+        return "its decoder's size_bytes is too small";
+    if (!d->name || !d->suffixes)
+        return "its decoder lacks a name or suffixes";
+    if (!d->open || !d->level || !d->read || !d->close)
+        return "its decoder lacks a function";
+    return NULL;
+}
+
+static const char *importer_fault(const SortSceneImporter *i)
+{
+    if (i->size_bytes < sizeof *i)
+        return "its importer's size_bytes is too small";
+    if (!i->name || !i->suffixes)
+        return "its importer lacks a name or suffixes";
+    return i->import ? NULL : "its importer lacks the import function";
+}
+
+static const char *plugin_fault(const SortPlugin *p)
+{
+    if (p->size_bytes < sizeof *p)
+        return "its SortPlugin's size_bytes is too small";
+    if (!p->name || !p->version)
+        return "it lacks a name or a version";
+    if (!p->decoder && !p->importer)
+        return "it brings neither a decoder nor an importer";
+    const char *fault = p->decoder ? decoder_fault(p->decoder) : NULL;
+    if (!fault && p->importer)
+        fault = importer_fault(p->importer);
+    return fault;
+}
+
+static void load(Plugin *plugin)
+{
+    if (plugin->is_tried)
+        return;
+    plugin->is_tried = true;
+    void *library = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        fail(plugin, "cannot be loaded: %s", dlerror());
+        return;
+    }
+    union {
+        void *object;
+        SortPluginEntry function;
+    } entry = {.object = dlsym(library, SORT_PLUGIN_ENTRY_NAME)};
+    if (!entry.object) {
+        fail(plugin, "is no SORT plugin: it does not export " SORT_PLUGIN_ENTRY_NAME);
+        return;
+    }
+    const SortPlugin *found = entry.function(&plugin->api);
+    if (!found) {
+        fail(plugin, "refused to run here");
+        return;
+    }
+    if (found->abi != SORT_PLUGIN_ABI) {
+        fail(plugin, "was built for plugin ABI %u, this program has ABI %d: rebuild the plugin",
+             (unsigned)found->abi, (int)SORT_PLUGIN_ABI);
+        return;
+    }
+    const char *fault = plugin_fault(found);
+    if (fault) {
+        fail(plugin, "is a broken plugin: %s", fault);
+        return;
+    }
+    plugin->plugin = found;
+}
+
+/* --- queries ------------------------------------------------------------------------------- */
+
+/* The suffix of a path in lower case; empty if there is none, or none that a plugin could name. */
+static void lower_suffix(const char *path, char out[SUFFIX_MAX])
+{
+    out[0] = '\0';
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    if (!dot || strlen(dot + 1) >= SUFFIX_MAX)
+        return;
+    size_t i = 0;
+    for (const char *c = dot + 1; *c; c++)
+        out[i++] = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
+    out[i] = '\0';
+}
+
+static bool has_suffix(const char *const *suffixes, const char *suffix)
+{
+    for (; *suffixes; suffixes++)
+        if (strcmp(*suffixes, suffix) == 0)
+            return true;
+    return false;
+}
+
+static const char *const *suffixes_of(const Plugin *plugin, PluginKind kind)
+{
+    if (!plugin->plugin)
+        return NULL;
+    if (kind == KIND_DECODER)
+        return plugin->plugin->decoder ? plugin->plugin->decoder->suffixes : NULL;
+    return plugin->plugin->importer ? plugin->plugin->importer->suffixes : NULL;
+}
+
+/* Why there is no plugin for this suffix: what was found, what failed, or where was looked. */
+static Status explain(const PluginHost *host, PluginKind kind, const char *path, const char *suffix,
+                      Error *err)
+{
+    StrBuf text = {0};
+    const char *noun = kind == KIND_DECODER ? "image decoder" : "scene importer";
+    if (suffix[0])
+        strbuf_printf(&text, "no %s plugin handles '.%s' files", noun, suffix);
+    else
+        strbuf_printf(&text, "the name has no suffix that tells the format to a %s plugin", noun);
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < host->plugin_count; i++) {
+        const Plugin *plugin = &host->plugins[i];
+        if (!(plugin->kind & kind))
+            continue;
+        strbuf_append_c(&text, shown++ ? "; " : " (");
+        if (plugin->plugin)
+            strbuf_printf(&text, "%s %s is loaded", plugin->plugin->name, plugin->plugin->version);
+        else
+            strbuf_printf(&text, "%s %s", plugin->file, plugin->failure);
+    }
+    if (shown == 0) {
+        strbuf_append_c(&text, " (none was found; looked in");
+        for (uint32_t i = 0; i < host->folder_count; i++)
+            strbuf_printf(&text, "%s %s", i ? "," : "", host->folders[i]);
+        strbuf_append_c(&text, host->folder_count ? "" : " no folder");
+    }
+    strbuf_append_char(&text, ')');
+    error_set_at(err, STATUS_UNSUPPORTED, path, "%s", strbuf_text(&text));
+    strbuf_free(&text);
+    return STATUS_UNSUPPORTED;
+}
+
+static Status find(PluginHost *host, PluginKind kind, const char *path, const SortPlugin **out,
+                   Error *err)
+{
+    *out = NULL;
+    char suffix[SUFFIX_MAX];
+    lower_suffix(path, suffix);
+    mutex_lock(&host->mutex);
+    Status status = scan(host, err);
+    for (uint32_t i = 0; status == STATUS_OK && !*out && i < host->plugin_count; i++) {
+        Plugin *plugin = &host->plugins[i];
+        if (!(plugin->kind & kind))
+            continue;
+        load(plugin);
+        const char *const *suffixes = suffixes_of(plugin, kind);
+        if (suffixes && has_suffix(suffixes, suffix))
+            *out = plugin->plugin;
+    }
+    if (status == STATUS_OK && !*out)
+        status = explain(host, kind, path, suffix, err);
+    mutex_unlock(&host->mutex);
+    return status;
+}
+
+Status plugin_host_decoder_for(PluginHost *host, const char *path,
+                               const SortImageDecoder **out_decoder, Error *err)
+{
+    const SortPlugin *plugin;
+    Status status = find(host, KIND_DECODER, path, &plugin, err);
+    *out_decoder = plugin ? plugin->decoder : NULL;
+    return status;
+}
+
+Status plugin_host_importer_for(PluginHost *host, const char *path,
+                                const SortSceneImporter **out_importer, Error *err)
+{
+    const SortPlugin *plugin;
+    Status status = find(host, KIND_IMPORTER, path, &plugin, err);
+    *out_importer = plugin ? plugin->importer : NULL;
+    return status;
+}
+
+const SortHostApi *plugin_host_decoder_api(PluginHost *host, const SortImageDecoder *decoder)
+{
+    const SortHostApi *api = NULL;
+    mutex_lock(&host->mutex);
+    for (uint32_t i = 0; !api && i < host->plugin_count; i++)
+        if (host->plugins[i].plugin && host->plugins[i].plugin->decoder == decoder)
+            api = &host->plugins[i].api;
+    mutex_unlock(&host->mutex);
+    return api;
+}
+
+const SortHostApi *plugin_host_importer_api(PluginHost *host, const SortSceneImporter *importer)
+{
+    const SortHostApi *api = NULL;
+    mutex_lock(&host->mutex);
+    for (uint32_t i = 0; !api && i < host->plugin_count; i++)
+        if (host->plugins[i].plugin && host->plugins[i].plugin->importer == importer)
+            api = &host->plugins[i].api;
+    mutex_unlock(&host->mutex);
+    return api;
+}
+
+uint32_t plugin_host_list(PluginHost *host, const PluginInfo **out_infos)
+{
+    mutex_lock(&host->mutex);
+    uint32_t count = scan(host, NULL) == STATUS_OK ? host->plugin_count : 0;
+    for (uint32_t i = 0; !host->is_listed && i < count; i++) {
+        Plugin *plugin = &host->plugins[i];
+        load(plugin);
+        const SortPlugin *p = plugin->plugin;
+        host->infos[i] = (PluginInfo){.path = plugin->path,
+                                      .name = p ? p->name : "",
+                                      .version = p ? p->version : "",
+                                      .failure = p ? NULL : plugin->failure,
+                                      .decoder = p ? p->decoder : NULL,
+                                      .importer = p ? p->importer : NULL};
+    }
+    host->is_listed = count == host->plugin_count && host->is_scanned;
+    mutex_unlock(&host->mutex);
+    *out_infos = host->infos;
+    return count;
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+Status plugin_error(SortResult result, const SortFailure *why, const char *path, Error *err)
+{
+    static const struct {
+        Status status;
+        const char *text;
+    } rows[] = {
+        [SORT_OK] = {STATUS_OK, ""},
+        [SORT_ERROR_OPEN] = {STATUS_IO, "cannot be read"},
+        [SORT_ERROR_FORMAT] = {STATUS_FORMAT, "broken content"},
+        [SORT_ERROR_UNSUPPORTED] = {STATUS_UNSUPPORTED, "an unsupported feature"},
+        [SORT_ERROR_NO_MEMORY] = {STATUS_NO_MEMORY, "out of memory"},
+        [SORT_ERROR_CANCELLED] = {STATUS_CANCELLED, "cancelled"},
+        [SORT_ERROR_SINK] = {STATUS_INTERNAL, "the importer stopped at an error it did not get"},
+    };
+    if (result == SORT_OK)
+        return STATUS_OK;
+    if (result == SORT_ERROR_SINK && err && err->code != STATUS_OK)
+        return err->code;
+    if ((unsigned)result >= SORT_COUNT_OF(rows))
+        return error_set_at(err, STATUS_INTERNAL, path ? path : "", "the plugin returned result %d",
+                            (int)result);
+    const char *text = why && why->text[0] ? why->text : rows[result].text;
+    return error_set_at(err, rows[result].status, path ? path : "", "%.*s",
+                        (int)(SORT_FAILURE_TEXT_MAX - 1), text);
+}
+
+size_t plugin_texel_bytes(SortTexelType type)
+{
+    switch (type) {
+    case SORT_TEXEL_U8:
+        return 1;
+    case SORT_TEXEL_U16:
+    case SORT_TEXEL_HALF:
+        return 2;
+    case SORT_TEXEL_FLOAT:
+        return 4;
+    }
+    return 0;
+}
