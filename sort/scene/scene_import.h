@@ -1,0 +1,52 @@
+/* Foreign scene files (glTF, OBJ, PLY, FBX ...) to scene packages, in a child process.
+ *
+ *   sort-render model.gltf                       sort-render --import model.gltf --export-package DIR
+ *     scene_import_in_child  --- spawns --->       scene_import_main
+ *                            <-- messages ---        scene_import_file: plugin -> PackageWriter
+ *                            <-- exit code --
+ *     scene_load(DIR)
+ *
+ * The child is the program itself, so there is nothing else to install. Its messages are lines for
+ * people ("warning: ...", "error: ..."); the parent passes them on, and makes the last error line,
+ * or the signal that ended the child, its own error. */
+#ifndef SORT_SCENE_SCENE_IMPORT_H
+#define SORT_SCENE_SCENE_IMPORT_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+/* True for what scene_load reads itself: a folder, a .zip, a .json. All else has to be imported. */
+bool scene_import_is_package(const char *path);
+
+typedef struct SceneImportOptions {
+    size_t size_bytes; /* sizeof(SceneImportOptions) */
+    const Log *log;    /* borrowed; may be NULL */
+    /* Folders to look for plugins in, before the usual ones (plugin_host.h). */
+    const char *const *plugin_folders;
+    uint32_t plugin_folder_count;
+    /* The rest concerns scene_import_in_child alone. */
+    const char *program; /* to run as the child; NULL: the running program */
+    uint32_t timeout_ms; /* 0: none */
+    /* Address space of the child. 0: three quarters of the machine's memory. */
+    uint64_t memory_limit_bytes;
+} SceneImportOptions;
+
+/* In this process: for the child, and for tests. options may be NULL. package_folder must not
+ * exist. Errors: those of plugin_host_importer_for, of the importer, of package_write.h. */
+Status scene_import_file(const char *path, const char *package_folder,
+                         const SceneImportOptions *options, Error *err) SORT_MUST_CHECK;
+
+/* The same in a child process that is run as
+ *   PROGRAM --import PATH --export-package FOLDER [--plugin-path FOLDER]...
+ * and has to call scene_import_main. Errors also: STATUS_INTERNAL when the child crashed or was
+ * killed, STATUS_LIMIT when it took too long. */
+Status scene_import_in_child(const char *path, const char *package_folder,
+                             const SceneImportOptions *options, Error *err) SORT_MUST_CHECK;
+
+/* The child's main, once the arguments are parsed: imports, writes messages to standard error, and
+ * returns the exit code: 0, or SCENE_IMPORT_EXIT_BASE + the Status, by which the parent knows it. */
+enum { SCENE_IMPORT_EXIT_BASE = 64 };
+int scene_import_main(const char *path, const char *package_folder,
+                      const char *const *plugin_folders, uint32_t plugin_folder_count);
+
+#endif
