@@ -74,7 +74,6 @@ typedef struct SslContextDesc {
     uint32_t global_count, closure_count;
     const char *cache_folder; /* object cache on disk; NULL: none. Created when missing */
     const char *cpu;          /* LLVM CPU name; NULL: this machine */
-    uint32_t max_errors;      /* 0: DIAG_MAX_ERRORS */
 } SslContextDesc;
 
 /* Where each global lies inside a block, in floats from its start: value [component][SSL_BLOCK], then

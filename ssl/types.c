@@ -1,0 +1,49 @@
+/* Facts about SSL's types and the layout of the globals: what every stage of the compiler and the
+ * host share. Links to nothing else in ssl/. */
+#include "base/check.h"
+#include "ssl/ssl.h"
+
+static const struct {
+    const char *name;
+    uint32_t scalars;
+} type_facts[] = {
+    [SSL_VOID] = {"void", 0},
+    [SSL_BOOL] = {"bool", 1},
+    [SSL_INT] = {"int", 1},
+    [SSL_FLOAT] = {"float", 1},
+    [SSL_FLOAT2] = {"float2", 2},
+    [SSL_FLOAT3] = {"float3", 3},
+    [SSL_FLOAT4] = {"float4", 4},
+    [SSL_COLOR] = {"color", 3},
+    [SSL_POINT] = {"point", 3},
+    [SSL_VECTOR] = {"vector", 3},
+    [SSL_NORMAL] = {"normal", 3},
+    [SSL_MATRIX] = {"matrix", 16},
+    [SSL_STRING] = {"string", 0},
+    [SSL_CLOSURE] = {"closure", 0},
+    [SSL_TEXTURE2D] = {"texture2d", 0},
+};
+
+uint32_t ssl_type_scalars(SslType type)
+{
+    CHECK((uint32_t)type < SORT_COUNT_OF(type_facts));
+    return type_facts[type].scalars;
+}
+
+const char *ssl_type_name(SslType type)
+{
+    CHECK((uint32_t)type < SORT_COUNT_OF(type_facts));
+    return type_facts[type].name;
+}
+
+void ssl_globals_layout(const SslGlobalRow *rows, uint32_t row_count, SslGlobalsLayout *out_layout)
+{
+    CHECK(row_count <= SSL_MAX_GLOBALS);
+    *out_layout = (SslGlobalsLayout){0};
+    uint32_t floats = 0;
+    for (uint32_t i = 0; i < row_count; i++) {
+        out_layout->offset_floats[i] = floats;
+        floats += ssl_type_scalars(rows[i].type) * (rows[i].has_derivs ? 3u : 1u) * SSL_BLOCK;
+    }
+    out_layout->stride_bytes = floats * (uint32_t)sizeof(float);
+}
