@@ -10,6 +10,28 @@
 #define SORT_INV_2PI 0.15915494309189533577f
 #define SORT_INV_4PI 0.07957747154594766788f
 
+/* Cosine and sine of x in [-pi/4, pi/4], within 1e-7 [Cephes sinf.c, cosf.c]. Short, and the same bits
+ * everywhere. */
+static inline void warp_cos_sin(float x, float *out_cos, float *out_sin)
+{
+    float z = x * x;
+    *out_sin = x + x * z * (-1.6666654611e-1f + z * (8.3321608736e-3f - z * 1.9515295891e-4f));
+    *out_cos = 1.0f - 0.5f * z +
+               z * z * (4.166664568298827e-2f +
+                        z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
+}
+
+/* The point of the unit circle at angle 2 pi u, u in [0, 1]. Density 1/(2 pi). */
+static inline float2 warp_circle(float u)
+{
+    float quarter = floorf(4.0f * u + 0.5f);
+    float c, s;
+    warp_cos_sin(2.0f * SORT_PI * (u - 0.25f * quarter), &c, &s);
+    int q = (int)quarter & 3;
+    float2 p = q & 1 ? f2(-s, c) : f2(c, s);
+    return q & 2 ? f2(-p.x, -p.y) : p;
+}
+
 /* Unit disk, concentric map [Shirley1997]. Density 1/pi. */
 float2 warp_disk(float2 u);
 
