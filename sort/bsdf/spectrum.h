@@ -60,13 +60,13 @@ static inline float spectrum_average(Spectrum a)
 {
     float sum = 0.0f;
     SPECTRUM_EACH(i) sum += a.c[i];
-    return sum * (1.0f / SPECTRUM_CHANNELS);
+    return sum * (1.0f / (float)SPECTRUM_CHANNELS);
 }
 static inline float spectrum_average_abs(Spectrum a)
 {
     float sum = 0.0f;
     SPECTRUM_EACH(i) sum += fabsf(a.c[i]);
-    return sum * (1.0f / SPECTRUM_CHANNELS);
+    return sum * (1.0f / (float)SPECTRUM_CHANNELS);
 }
 static inline float spectrum_max(Spectrum a)
 {

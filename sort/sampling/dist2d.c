@@ -56,8 +56,8 @@ static Status check_weights(const float *weights, uint32_t width, uint32_t heigh
         for (uint32_t x = 0; x < width; ++x) {
             float w = weights[(size_t)y * width + x];
             if (!isfinite(w) || w < 0.0f)
-                return error_set(err, STATUS_INVALID,
-                                 "weight (%u, %u) of a 2D distribution is %g", x, y, (double)w);
+                return error_set(err, STATUS_INVALID, "weight (%u, %u) of a 2D distribution is %g",
+                                 x, y, (double)w);
         }
     return STATUS_OK;
 }
@@ -124,11 +124,20 @@ static inline uint32_t to_lattice(float u)
     return (uint32_t)(u * 0x1p24f);
 }
 
-/* The place of lattice point u within its interval, in (0, 1), spread over `count` intervals. */
+static inline uint32_t cell_index(float x, uint32_t count)
+{
+    return (uint32_t)clampf(x * (float)count, 0.0f, (float)(count - 1));
+}
+
+/* The place of lattice point u within its interval, spread over `count` intervals; by a unit in the last place
+ * more or less where rounding would put it into the neighbour, so that the density found there is its own. */
 static inline float place(Interval in, uint32_t u, uint32_t count)
 {
     float inside = ((float)(u - in.begin) + 0.5f) / (float)(in.end - in.begin);
-    return fminf(((float)in.index + inside) / (float)count, 0x1.fffffep-1f);
+    float x = ((float)in.index + inside) / (float)count;
+    uint32_t got = cell_index(x, count);
+    x *= got > in.index ? 1.0f - 0x1p-23f : got < in.index ? 1.0f + 0x1p-23f : 1.0f;
+    return fminf(x, 0x1.fffffep-1f);
 }
 
 static inline float density(uint32_t row_points, uint32_t cell_points, const Dist2d *d)
@@ -144,11 +153,6 @@ float2 dist2d_sample(const Dist2d *d, float2 u, float *out_pdf)
     Interval cell = find_interval(d->conditional + (size_t)row.index * d->width, d->width, ux);
     *out_pdf = density(row.end - row.begin, cell.end - cell.begin, d);
     return f2(place(cell, ux, d->width), place(row, uy, d->height));
-}
-
-static inline uint32_t cell_index(float x, uint32_t count)
-{
-    return (uint32_t)clampf(x * (float)count, 0.0f, (float)(count - 1));
 }
 
 float dist2d_pdf(const Dist2d *d, float2 p)

@@ -16,9 +16,9 @@ static inline void warp_cos_sin(float x, float *out_cos, float *out_sin)
 {
     float z = x * x;
     *out_sin = x + x * z * (-1.6666654611e-1f + z * (8.3321608736e-3f - z * 1.9515295891e-4f));
-    *out_cos = 1.0f - 0.5f * z +
-               z * z * (4.166664568298827e-2f +
-                        z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
+    *out_cos =
+        1.0f - 0.5f * z +
+        z * z * (4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
 }
 
 /* The point of the unit circle at angle 2 pi u, u in [0, 1]. Density 1/(2 pi). */

@@ -102,7 +102,8 @@ static double simpson(double (*g)(double, Nested *), Nested *n, double a, double
 {
     double m = 0.5 * (a + b), l = 0.5 * (a + m), r = 0.5 * (m + b);
     double fl = g(l, n), fr = g(r, n);
-    double left = (m - a) / 6.0 * (fa + 4.0 * fl + fm), right = (b - m) / 6.0 * (fm + 4.0 * fr + fb);
+    double left = (m - a) / 6.0 * (fa + 4.0 * fl + fm),
+           right = (b - m) / 6.0 * (fm + 4.0 * fr + fb);
     double error = left + right - whole;
     if (depth <= 0 || (depth <= 20 && fabs(error) <= 15.0 * tolerance))
         return left + right + error / 15.0;
