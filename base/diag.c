@@ -158,25 +158,11 @@ const char *diag_source_name(const DiagList *list, uint32_t file)
 static uint32_t character_at(Str text, uint32_t at, bool *out_is_printable)
 {
     const unsigned char *bytes = (const unsigned char *)text.data + at;
-    size_t left = text.size_bytes - at;
-    unsigned char lead = bytes[0];
-    *out_is_printable = false;
-    if (lead < 0x80) {
-        *out_is_printable = lead >= 0x20 && lead != 0x7f;
-        return 1;
-    }
-    uint32_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-    if (length == 0 || length > left)
-        return 1;
-    for (uint32_t i = 1; i < length; i++)
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 1;
-    bool is_overlong = (lead == 0xe0 && bytes[1] < 0xa0) || (lead == 0xf0 && bytes[1] < 0x90);
-    bool is_beyond = (lead == 0xed && bytes[1] >= 0xa0) || (lead == 0xf4 && bytes[1] >= 0x90);
-    if (is_overlong || is_beyond)
-        return 1;
-    *out_is_printable = !(lead == 0xc2 && bytes[1] < 0xa0); /* C1 controls */
-    return length;
+    uint32_t length = str_utf8_length(text, at);
+    bool is_control = bytes[0] < 0x20 || bytes[0] == 0x7f ||
+                      (length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0); /* C1 */
+    *out_is_printable = length > 0 && !is_control;
+    return length > 0 ? length : 1;
 }
 
 /* One line of a source: bytes [begin, end) without the line end. */

@@ -27,6 +27,32 @@ bool str_ends_with(Str s, Str suffix)
            str_equal((Str){s.data + (s.size_bytes - suffix.size_bytes), suffix.size_bytes}, suffix);
 }
 
+uint32_t str_utf8_length(Str s, size_t at)
+{
+    const unsigned char *bytes = (const unsigned char *)s.data + at;
+    unsigned char lead = bytes[0];
+    if (lead < 0x80)
+        return 1;
+    uint32_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    if (length == 0 || length > s.size_bytes - at)
+        return 0;
+    for (uint32_t i = 1; i < length; i++)
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+    bool is_overlong = (lead == 0xe0 && bytes[1] < 0xa0) || (lead == 0xf0 && bytes[1] < 0x90);
+    bool is_beyond = (lead == 0xed && bytes[1] >= 0xa0) || (lead == 0xf4 && bytes[1] >= 0x90);
+    return is_overlong || is_beyond ? 0 : length;
+}
+
+bool str_is_utf8(Str s)
+{
+    uint32_t length;
+    for (size_t at = 0; at < s.size_bytes; at += length)
+        if ((length = str_utf8_length(s, at)) == 0)
+            return false;
+    return true;
+}
+
 /* Room for `more` bytes and the final NUL. */
 static bool reserve(StrBuf *b, size_t more)
 {

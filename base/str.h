@@ -17,6 +17,10 @@ Str str_from(const char *text); /* NULL gives the empty string */
 bool str_equal(Str a, Str b);
 bool str_equal_c(Str a, const char *b);
 bool str_ends_with(Str s, Str suffix);
+/* Length in bytes, 1 to 4, of the character that starts at `at` (< size); 0 when the bytes there are
+ * not well-formed UTF-8 (cut off, overlong, surrogate, beyond U+10FFFF). */
+uint32_t str_utf8_length(Str s, size_t at);
+bool str_is_utf8(Str s);
 
 /* Text that grows on the heap. Zero-initialise; strbuf_free at the end. Appends after an
  * allocation failure do nothing and `failed` stays set: check it once, at the end.

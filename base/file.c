@@ -1,0 +1,318 @@
+#define _DEFAULT_SOURCE /* DT_DIR and d_type */
+#include "base/file.h"
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/hash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The system's reason, from errno; `what` is the verb: "open". */
+static Status fail_errno(Error *err, const char *path, const char *what)
+{
+    int reason = errno;
+    Status code = reason == ENOENT || reason == ENOTDIR ? STATUS_NOT_FOUND
+                  : reason == ENOMEM                    ? STATUS_NO_MEMORY
+                                                        : STATUS_IO;
+    return error_set_at(err, code, path, "cannot %s: %s", what, strerror(reason));
+}
+
+static Status read_all(int fd, const char *path, char *data, size_t size_bytes, Error *err)
+{
+    size_t done = 0;
+    while (done < size_bytes) {
+        ssize_t part = read(fd, data + done, size_bytes - done);
+        if (part < 0 && errno == EINTR)
+            continue;
+        if (part < 0)
+            return fail_errno(err, path, "read");
+        if (part == 0)
+            return error_set_offset(err, STATUS_IO, path, done,
+                                    "the file became shorter while it was read");
+        done += (size_t)part;
+    }
+    return STATUS_OK;
+}
+
+Status file_read(const char *path, size_t max_bytes, char **out_data, size_t *out_size_bytes,
+                 Error *err)
+{
+    *out_data = NULL;
+    *out_size_bytes = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* so that a pipe cannot hold us */
+    if (fd < 0)
+        return fail_errno(err, path, "open");
+    Status status = STATUS_OK;
+    char *data = NULL;
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        status = fail_errno(err, path, "open");
+    else if (!S_ISREG(info.st_mode))
+        status = error_set_at(err, STATUS_IO, path, "not a regular file");
+    else if ((uint64_t)info.st_size > max_bytes)
+        status = error_set_at(err, STATUS_LIMIT, path, "%jd bytes long; at most %zu are accepted",
+                              (intmax_t)info.st_size, max_bytes);
+    if (status == STATUS_OK) {
+        size_t size_bytes = (size_t)info.st_size;
+        data = mem_realloc(NULL, 1, size_bytes + 1);
+        if (!data) {
+            status = error_set_at(err, STATUS_NO_MEMORY, path, "out of memory for %zu bytes",
+                                  size_bytes);
+        } else if ((status = read_all(fd, path, data, size_bytes, err)) == STATUS_OK) {
+            data[size_bytes] = '\0';
+            *out_size_bytes = size_bytes;
+            *out_data = data;
+            data = NULL;
+        }
+    }
+    mem_free(data);
+    (void)close(fd);
+    return status;
+}
+
+Status file_write(const char *path, const void *data, size_t size_bytes, Error *err)
+{
+    FileReplace file;
+    TRY(file_replace_begin(path, &file, err));
+    if (size_bytes > 0 && fwrite(data, 1, size_bytes, file.stream) != size_bytes) {
+        Status status = fail_errno(err, path, "write");
+        file_replace_abandon(&file);
+        return status;
+    }
+    return file_replace_commit(&file, err);
+}
+
+/* A name of its own beside `path`; the mode obeys the umask, which mkstemp's would not. */
+static int open_temp(FileReplace *file)
+{
+    uint64_t seed = clock_now_ns() ^ ((uint64_t)getpid() << 40) ^ (uintptr_t)file;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        seed = hash_mix64(seed + 0x9e3779b97f4a7c15u);
+        int length = snprintf(file->temp_path, sizeof file->temp_path, "%s.%08" PRIx32 ".tmp",
+                              file->path, (uint32_t)(seed >> 32));
+        if (length < 0 || (size_t)length >= sizeof file->temp_path) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        int fd = open(file->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
+{
+    *out_file = (FileReplace){0};
+    TRY(path_join(NULL, path, out_file->path, err));
+    struct stat info;
+    bool exists = stat(path, &info) == 0;
+    int fd;
+    if (exists && S_ISDIR(info.st_mode))
+        return error_set_at(err, STATUS_IO, path, "is a folder");
+    if (exists && !S_ISREG(info.st_mode)) { /* /dev/null, a pipe: written in place */
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        /* A link stays a link: what it names is replaced. */
+        char target[PATH_BYTES];
+        if (exists && realpath(path, target))
+            TRY(path_join(NULL, target, out_file->path, err));
+        fd = open_temp(out_file);
+    }
+    if (fd < 0)
+        return fail_errno(err, path, "create");
+    out_file->stream = fdopen(fd, out_file->temp_path[0] ? "w+b" : "wb");
+    if (!out_file->stream) {
+        Status status = fail_errno(err, path, "create");
+        (void)close(fd);
+        if (out_file->temp_path[0])
+            (void)unlink(out_file->temp_path);
+        return status;
+    }
+    return STATUS_OK;
+}
+
+Status file_replace_commit(FileReplace *file, Error *err)
+{
+    Status status = STATUS_OK;
+    bool is_temp = file->temp_path[0] != '\0';
+    if (fflush(file->stream) != 0 || ferror(file->stream) ||
+        (is_temp && fsync(fileno(file->stream)) != 0))
+        status = fail_errno(err, file->path, "write");
+    if (fclose(file->stream) != 0 && status == STATUS_OK)
+        status = fail_errno(err, file->path, "write");
+    file->stream = NULL;
+    if (status == STATUS_OK && is_temp && rename(file->temp_path, file->path) != 0)
+        status = fail_errno(err, file->path, "replace");
+    if (status != STATUS_OK && is_temp)
+        (void)unlink(file->temp_path);
+    return status;
+}
+
+void file_replace_abandon(FileReplace *file)
+{
+    (void)fclose(file->stream);
+    file->stream = NULL;
+    if (file->temp_path[0])
+        (void)unlink(file->temp_path);
+}
+
+bool file_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+bool file_is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+Status file_size(const char *path, uint64_t *out_size_bytes, Error *err)
+{
+    struct stat info;
+    *out_size_bytes = 0;
+    if (stat(path, &info) != 0)
+        return fail_errno(err, path, "open");
+    *out_size_bytes = (uint64_t)info.st_size;
+    return STATUS_OK;
+}
+
+Status file_make_directories(const char *path, Error *err)
+{
+    char part[PATH_BYTES];
+    TRY(path_join(NULL, path, part, err));
+    if (part[0] == '\0')
+        return error_set(err, STATUS_INVALID, "a folder without a name");
+    /* Each parent in turn, then the whole; others may be making the same folders. */
+    for (char *at = part + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        bool is_last = *at == '\0';
+        *at = '\0';
+        if (mkdir(part, 0777) != 0 && !(errno == EEXIST && file_is_directory(part)))
+            return fail_errno(err, part, "create the folder");
+        if (is_last)
+            return STATUS_OK;
+        *at = '/';
+    }
+}
+
+Status file_make_temp_directory(const char *prefix, char out_path[PATH_BYTES], Error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    char name[256];
+    (void)snprintf(name, sizeof name, "%.200s.XXXXXX", prefix);
+    TRY(path_join(folder && folder[0] ? folder : "/tmp", name, out_path, err));
+    if (!mkdtemp(out_path)) {
+        Status status =
+            fail_errno(err, folder && folder[0] ? folder : "/tmp", "create a temporary folder");
+        out_path[0] = '\0';
+        return status;
+    }
+    return STATUS_OK;
+}
+
+Status file_remove(const char *path, Error *err)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return fail_errno(err, path, "remove");
+    return STATUS_OK;
+}
+
+/* Nested folders of a tree that is removed; each level holds a descriptor open. */
+enum { REMOVE_DEPTH_MAX = 128 };
+
+/* Empties the folder behind `fd`, which is closed in any case. */
+static Status remove_content(int fd, const char *path, int depth, Error *err)
+{
+    DIR *dir = depth < REMOVE_DEPTH_MAX ? fdopendir(fd) : NULL;
+    if (!dir) {
+        Status status = depth < REMOVE_DEPTH_MAX
+                            ? fail_errno(err, path, "open")
+                            : error_set_at(err, STATUS_LIMIT, path, "folders nested too deeply");
+        (void)close(fd);
+        return status;
+    }
+    Status status = STATUS_OK;
+    struct dirent *entry;
+    while (status == STATUS_OK && (entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
+            continue;
+        /* Not unlinkable: a folder, or a real refusal, which opening it shows. */
+        int reason = errno;
+        int child = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (child < 0) {
+            errno = reason;
+            status = fail_errno(err, path, "remove the content");
+            break;
+        }
+        status = remove_content(child, path, depth + 1, err);
+        if (status == STATUS_OK && unlinkat(fd, name, AT_REMOVEDIR) != 0)
+            status = fail_errno(err, path, "remove the content");
+    }
+    (void)closedir(dir);
+    return status;
+}
+
+Status file_remove_tree(const char *path, Error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT                      ? STATUS_OK
+               : errno == ENOTDIR || errno == ELOOP ? file_remove(path, err)
+                                                    : fail_errno(err, path, "open");
+    TRY(remove_content(fd, path, 0, err));
+    if (rmdir(path) != 0)
+        return fail_errno(err, path, "remove");
+    return STATUS_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+Status file_list_directory(const char *path, Arena *arena, const char *const **out_names,
+                           uint32_t *out_count, Error *err)
+{
+    *out_names = NULL;
+    *out_count = 0;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return fail_errno(err, path, "open the folder");
+    ARRAY(const char *) names = {0};
+    Status status = STATUS_OK;
+    struct dirent *entry;
+    errno = 0;
+    while (status == STATUS_OK && (entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char *name = arena_strndup(arena, entry->d_name, strlen(entry->d_name));
+        if (!name || !array_push(arena, &names, name))
+            status = error_set_at(err, STATUS_NO_MEMORY, path, "out of memory for its entries");
+        errno = 0;
+    }
+    if (status == STATUS_OK && errno != 0)
+        status = fail_errno(err, path, "read the folder");
+    (void)closedir(dir);
+    if (status != STATUS_OK)
+        return status;
+    if (names.count > 0)
+        qsort(names.data, names.count, sizeof *names.data, compare_names);
+    *out_names = names.data;
+    *out_count = names.count;
+    return STATUS_OK;
+}

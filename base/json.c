@@ -1,0 +1,443 @@
+/* The only user of jansson, which parses and keeps the tree; everything about messages is here.
+ *
+ * A cursor's `value` is a json_t borrowed from the document. Numbers, types and names are checked
+ * where they are read, so that a refusal always has a cursor, and with it a path. */
+#include "base/json.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/file.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct JsonDoc {
+    char *name;
+    json_t *root;
+};
+
+/* Field names from the file as they appear in messages: cut, so that the rest stays readable. */
+#define NAME_FORMAT "%.80s"
+
+Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err)
+{
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    *out_doc = NULL;
+    if (text.size_bytes >= 3 && memcmp(text.data, byte_order_mark, 3) == 0)
+        text = (Str){text.data + 3, text.size_bytes - 3};
+    JsonDoc *doc = MEM_NEW(JsonDoc);
+    if (!doc || !(doc->name = mem_strdup(name))) {
+        json_destroy(doc);
+        return error_set_at(err, STATUS_NO_MEMORY, name, "out of memory");
+    }
+    json_error_t where;
+    doc->root =
+        json_loadb(text.data, text.size_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
+    if (!doc->root) {
+        json_destroy(doc);
+        if (json_error_code(&where) == json_error_out_of_memory)
+            return error_set_at(err, STATUS_NO_MEMORY, name, "out of memory");
+        return error_set_at(err, STATUS_FORMAT, name, "line %d, column %d: %s", where.line,
+                            where.column, where.text);
+    }
+    *out_doc = doc;
+    return STATUS_OK;
+}
+
+Status json_read_file(const char *path, size_t max_bytes, JsonDoc **out_doc, Error *err)
+{
+    char *data;
+    size_t size_bytes;
+    *out_doc = NULL;
+    TRY(file_read(path, max_bytes, &data, &size_bytes, err));
+    Status status = json_parse(path, (Str){data, size_bytes}, out_doc, err);
+    mem_free(data);
+    return status;
+}
+
+void json_destroy(JsonDoc *doc)
+{
+    if (!doc)
+        return;
+    json_decref(doc->root);
+    mem_free(doc->name);
+    mem_free(doc);
+}
+
+const char *json_doc_name(const JsonDoc *doc)
+{
+    return doc->name;
+}
+
+/* --- cursors and their paths --- */
+
+static void set_cursor(JsonCursor *c, const JsonDoc *doc, const JsonCursor *parent,
+                       const char *field, uint32_t index, json_t *value)
+{
+    c->doc = doc;
+    c->parent = parent;
+    c->field = field;
+    c->index = index;
+    c->value = value;
+    c->asked_count = 0;
+}
+
+void json_root(const JsonDoc *doc, JsonCursor *out_cursor)
+{
+    set_cursor(out_cursor, doc, NULL, NULL, 0, doc->root);
+}
+
+Status json_root_object(const JsonDoc *doc, JsonCursor *out_cursor, Error *err)
+{
+    json_root(doc, out_cursor);
+    return json_as_object(out_cursor, err);
+}
+
+const char *json_path(const JsonCursor *c, char out[JSON_PATH_MAX])
+{
+    /* From the leaf to the root, so it is written from the back of the buffer. */
+    static const char ellipsis[] = "...";
+    size_t at = JSON_PATH_MAX - 1;
+    out[at] = '\0';
+    for (; c->parent; c = c->parent) {
+        char part[100];
+        bool is_first = !c->parent->parent;
+        if (c->field)
+            (void)snprintf(part, sizeof part, "%s" NAME_FORMAT, is_first ? "" : ".", c->field);
+        else
+            (void)snprintf(part, sizeof part, "[%" PRIu32 "]", c->index);
+        size_t length = strlen(part);
+        if (length + (is_first ? 0 : sizeof ellipsis - 1) > at) {
+            at -= sizeof ellipsis - 1;
+            memcpy(out + at, ellipsis, sizeof ellipsis - 1);
+            break;
+        }
+        at -= length;
+        memcpy(out + at, part, length);
+    }
+    memmove(out, out + at, JSON_PATH_MAX - at);
+    return out;
+}
+
+Status json_fail(const JsonCursor *c, Error *err, const char *format, ...)
+{
+    char path[JSON_PATH_MAX], text[ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    json_path(c, path);
+    return error_set_at(err, STATUS_FORMAT, c->doc->name, "%s%s%s", path, path[0] ? ": " : "",
+                        text);
+}
+
+bool json_exists(const JsonCursor *c)
+{
+    return c->value != NULL;
+}
+
+JsonKind json_kind(const JsonCursor *c)
+{
+    CHECK(c->value);
+    switch (json_typeof((const json_t *)c->value)) {
+    case JSON_NULL:
+        return JSON_KIND_NULL;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return JSON_KIND_BOOL;
+    case JSON_INTEGER:
+        return JSON_KIND_INT;
+    case JSON_REAL:
+        return JSON_KIND_REAL;
+    case JSON_STRING:
+        return JSON_KIND_STRING;
+    case JSON_ARRAY:
+        return JSON_KIND_ARRAY;
+    case JSON_OBJECT:
+        return JSON_KIND_OBJECT;
+    }
+    UNREACHABLE();
+}
+
+static Status fail_kind(const JsonCursor *c, const char *wanted, Error *err)
+{
+    static const char *const kinds[] = {"null",     "true or false", "an integer", "a real number",
+                                        "a string", "an array",      "an object"};
+    return json_fail(c, err, "must be %s, is %s", wanted, kinds[json_kind(c)]);
+}
+
+/* --- the value under a cursor --- */
+
+Status json_as_object(const JsonCursor *c, Error *err)
+{
+    return json_kind(c) == JSON_KIND_OBJECT ? STATUS_OK : fail_kind(c, "an object", err);
+}
+
+Status json_as_array(const JsonCursor *c, Error *err)
+{
+    return json_kind(c) == JSON_KIND_ARRAY ? STATUS_OK : fail_kind(c, "an array", err);
+}
+
+Status json_as_bool(const JsonCursor *c, bool *out_value, Error *err)
+{
+    if (json_kind(c) != JSON_KIND_BOOL)
+        return fail_kind(c, "true or false", err);
+    *out_value = json_is_true((const json_t *)c->value);
+    return STATUS_OK;
+}
+
+Status json_as_int(const JsonCursor *c, int64_t min, int64_t max, int64_t *out_value, Error *err)
+{
+    if (json_kind(c) != JSON_KIND_INT)
+        return fail_kind(c, "an integer", err);
+    int64_t value = json_integer_value(c->value);
+    if (value < min || value > max)
+        return json_fail(c, err, "must lie in [%" PRId64 ", %" PRId64 "], is %" PRId64, min, max,
+                         value);
+    *out_value = value;
+    return STATUS_OK;
+}
+
+Status json_as_double(const JsonCursor *c, double min, double max, double *out_value, Error *err)
+{
+    JsonKind kind = json_kind(c);
+    if (kind != JSON_KIND_INT && kind != JSON_KIND_REAL)
+        return fail_kind(c, "a number", err);
+    double value = json_number_value(c->value); /* JSON knows neither NaN nor infinity */
+    if (value < min || value > max) {
+        if (isfinite(min) && isfinite(max))
+            return json_fail(c, err, "must lie in [%.9g, %.9g], is %.9g", min, max, value);
+        if (isfinite(min))
+            return json_fail(c, err, "must be at least %.9g, is %.9g", min, value);
+        return json_fail(c, err, "must be at most %.9g, is %.9g", max, value);
+    }
+    *out_value = value;
+    return STATUS_OK;
+}
+
+Status json_as_float(const JsonCursor *c, double min, double max, float *out_value, Error *err)
+{
+    double value;
+    TRY(json_as_double(c, min, max, &value, err));
+    if (fabs(value) > (double)FLT_MAX)
+        return json_fail(c, err, "%.9g is beyond single precision", value);
+    *out_value = (float)value;
+    return STATUS_OK;
+}
+
+Status json_as_floats(const JsonCursor *c, double min, double max, uint32_t count,
+                      float *out_values, Error *err)
+{
+    if (json_kind(c) != JSON_KIND_ARRAY)
+        return fail_kind(c, "an array of numbers", err);
+    if (json_count(c) != count)
+        return json_fail(c, err, "must have %" PRIu32 " numbers, has %" PRIu32, count,
+                         json_count(c));
+    for (uint32_t i = 0; i < count; i++) {
+        JsonCursor element;
+        json_at(c, i, &element);
+        TRY(json_as_float(&element, min, max, &out_values[i], err));
+    }
+    return STATUS_OK;
+}
+
+Status json_as_string(const JsonCursor *c, const char **out_text, Error *err)
+{
+    if (json_kind(c) != JSON_KIND_STRING)
+        return fail_kind(c, "a string", err);
+    *out_text = json_string_value(c->value);
+    return STATUS_OK;
+}
+
+/* --- fields --- */
+
+static void remember(JsonCursor *object, const char *field)
+{
+    for (uint32_t i = 0; i < object->asked_count; i++)
+        if (strcmp(object->asked[i], field) == 0)
+            return;
+    CHECK(object->asked_count < JSON_FIELDS_MAX);
+    object->asked[object->asked_count++] = field;
+}
+
+/* The name in the object that is most like `field`, which is not there. */
+static const char *misspelling_of(json_t *object, const char *field)
+{
+    for (void *iter = json_object_iter(object); iter; iter = json_object_iter_next(object, iter)) {
+        const char *name = json_object_iter_key(iter);
+        if (suggest_nearest(name, &field, 1))
+            return name;
+    }
+    return NULL;
+}
+
+Status json_get_any(JsonCursor *object, const char *field, JsonNeed need, JsonCursor *out_value,
+                    Error *err)
+{
+    CHECK(json_kind(object) == JSON_KIND_OBJECT);
+    remember(object, field);
+    json_t *value = json_object_get(object->value, field);
+    set_cursor(out_value, object->doc, object, field, 0, value);
+    if (value || need == JSON_OPTIONAL)
+        return STATUS_OK;
+    const char *name = misspelling_of(object->value, field);
+    if (name)
+        return json_fail(object, err, "field '%s' is missing; is '" NAME_FORMAT "' meant?", field,
+                         name);
+    return json_fail(object, err, "field '%s' is missing", field);
+}
+
+/* Looks the field up, and reads it with the given call if it is there. */
+#define GET(object, field, need, cursor, read)                                                     \
+    do {                                                                                           \
+        TRY(json_get_any((object), (field), (need), (cursor), err));                               \
+        return json_exists(cursor) ? (read) : STATUS_OK;                                           \
+    } while (0)
+
+Status json_get_object(JsonCursor *object, const char *field, JsonNeed need, JsonCursor *out_object,
+                       Error *err)
+{
+    GET(object, field, need, out_object, json_as_object(out_object, err));
+}
+
+Status json_get_array(JsonCursor *object, const char *field, JsonNeed need, JsonCursor *out_array,
+                      Error *err)
+{
+    GET(object, field, need, out_array, json_as_array(out_array, err));
+}
+
+Status json_get_bool(JsonCursor *object, const char *field, JsonNeed need, bool *out_value,
+                     Error *err)
+{
+    JsonCursor c;
+    GET(object, field, need, &c, json_as_bool(&c, out_value, err));
+}
+
+Status json_get_int(JsonCursor *object, const char *field, JsonNeed need, int64_t min, int64_t max,
+                    int64_t *out_value, Error *err)
+{
+    JsonCursor c;
+    GET(object, field, need, &c, json_as_int(&c, min, max, out_value, err));
+}
+
+Status json_get_u32(JsonCursor *object, const char *field, JsonNeed need, uint32_t min,
+                    uint32_t max, uint32_t *out_value, Error *err)
+{
+    JsonCursor c;
+    int64_t value;
+    TRY(json_get_any(object, field, need, &c, err));
+    if (!json_exists(&c))
+        return STATUS_OK;
+    TRY(json_as_int(&c, min, max, &value, err));
+    *out_value = (uint32_t)value;
+    return STATUS_OK;
+}
+
+Status json_get_float(JsonCursor *object, const char *field, JsonNeed need, double min, double max,
+                      float *out_value, Error *err)
+{
+    JsonCursor c;
+    GET(object, field, need, &c, json_as_float(&c, min, max, out_value, err));
+}
+
+Status json_get_double(JsonCursor *object, const char *field, JsonNeed need, double min, double max,
+                       double *out_value, Error *err)
+{
+    JsonCursor c;
+    GET(object, field, need, &c, json_as_double(&c, min, max, out_value, err));
+}
+
+Status json_get_floats(JsonCursor *object, const char *field, JsonNeed need, double min, double max,
+                       uint32_t count, float *out_values, Error *err)
+{
+    JsonCursor c;
+    GET(object, field, need, &c, json_as_floats(&c, min, max, count, out_values, err));
+}
+
+Status json_get_string(JsonCursor *object, const char *field, JsonNeed need, const char **out_text,
+                       Error *err)
+{
+    JsonCursor c;
+    GET(object, field, need, &c, json_as_string(&c, out_text, err));
+}
+
+Status json_get_choice(JsonCursor *object, const char *field, JsonNeed need,
+                       const char *const *names, uint32_t name_count, uint32_t *out_index,
+                       Error *err)
+{
+    JsonCursor c;
+    const char *text;
+    TRY(json_get_any(object, field, need, &c, err));
+    if (!json_exists(&c))
+        return STATUS_OK;
+    TRY(json_as_string(&c, &text, err));
+    for (uint32_t i = 0; i < name_count; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out_index = i;
+            return STATUS_OK;
+        }
+    const char *nearest = suggest_nearest(text, names, name_count);
+    if (nearest)
+        return json_fail(&c, err, "unknown value '" NAME_FORMAT "'; did you mean '%s'?", text,
+                         nearest);
+    StrBuf list = {0};
+    for (uint32_t i = 0; i < name_count; i++)
+        strbuf_printf(&list, "%s'%s'", i ? ", " : "", names[i]);
+    Status status = json_fail(&c, err, "unknown value '" NAME_FORMAT "'; it must be one of %s",
+                              text, strbuf_text(&list));
+    strbuf_free(&list);
+    return status;
+}
+
+Status json_finish(const JsonCursor *object, Error *err)
+{
+    json_t *value = object->value;
+    CHECK(json_kind(object) == JSON_KIND_OBJECT);
+    for (void *iter = json_object_iter(value); iter; iter = json_object_iter_next(value, iter)) {
+        const char *name = json_object_iter_key(iter);
+        bool is_known = false;
+        for (uint32_t i = 0; i < object->asked_count && !is_known; i++)
+            is_known = strcmp(object->asked[i], name) == 0;
+        if (is_known)
+            continue;
+        const char *nearest = suggest_nearest(name, object->asked, object->asked_count);
+        if (nearest)
+            return json_fail(object, err, "unknown field '" NAME_FORMAT "'; did you mean '%s'?",
+                             name, nearest);
+        return json_fail(object, err, "unknown field '" NAME_FORMAT "'", name);
+    }
+    return STATUS_OK;
+}
+
+/* --- arrays, objects as maps --- */
+
+uint32_t json_count(const JsonCursor *array)
+{
+    CHECK(json_kind(array) == JSON_KIND_ARRAY);
+    size_t count = json_array_size(array->value);
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+void json_at(const JsonCursor *array, uint32_t index, JsonCursor *out_element)
+{
+    CHECK(index < json_count(array));
+    set_cursor(out_element, array->doc, array, NULL, index, json_array_get(array->value, index));
+}
+
+bool json_next(const JsonCursor *object, JsonIter *iter, const char **out_name,
+               JsonCursor *out_value)
+{
+    CHECK(json_kind(object) == JSON_KIND_OBJECT);
+    iter->position = iter->has_begun ? json_object_iter_next(object->value, iter->position)
+                                     : json_object_iter(object->value);
+    iter->has_begun = true;
+    if (!iter->position)
+        return false;
+    *out_name = json_object_iter_key(iter->position);
+    set_cursor(out_value, object->doc, object, *out_name, 0,
+               json_object_iter_value(iter->position));
+    return true;
+}

@@ -1,0 +1,263 @@
+/* fork and exec, with a pipe that closes by itself when exec succeeds and carries errno when it does
+ * not. Between fork and exec the child calls only what is safe after a fork in a program with
+ * threads; all it needs is prepared before.
+ *
+ * The end of a child is noticed by its captured pipes closing, and then by waitpid. A grandchild
+ * that keeps a pipe open cannot hold us: once the child has ended, the pipes are read until they are
+ * empty, and no longer. */
+#define _GNU_SOURCE /* pipe2 */
+#include "base/process.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CAPTURE_DEFAULT = 1024 * 1024, POLL_MS = 10, EXEC_FAILED = 127 };
+
+struct Process {
+    pid_t pid;
+    int output_fd, error_fd; /* ours; -1: not captured, or at its end */
+    size_t capture_max_bytes;
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+static void close_pipe(int ends[2])
+{
+    close_fd(&ends[0]);
+    close_fd(&ends[1]);
+}
+
+/* In the child: only calls that are safe there; all else was prepared. Does not return. */
+static void run_child(const ProcessDesc *desc, int null_fd, int output_fd, int error_fd,
+                      int report_fd)
+{
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    bool is_ready = dup2(null_fd, STDIN_FILENO) >= 0 &&
+                    (output_fd < 0 || dup2(output_fd, STDOUT_FILENO) >= 0) &&
+                    (error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0);
+    if (is_ready && desc->memory_limit_bytes > 0) {
+        struct rlimit limit = {desc->memory_limit_bytes, desc->memory_limit_bytes};
+        is_ready = setrlimit(RLIMIT_AS, &limit) == 0;
+    }
+    if (is_ready) {
+        /* execvp takes pointers to non-const for historical reasons only. */
+        union {
+            const char *const *given;
+            char *const *wanted;
+        } argv = {.given = desc->argv};
+        (void)execvp(argv.wanted[0], argv.wanted);
+    }
+    int reason = errno;
+    (void)!write(report_fd, &reason, sizeof reason);
+    _exit(EXEC_FAILED);
+}
+
+/* Where a stream of the child goes: our pipe, the null device, or (-1) where ours goes. */
+static int child_end(ProcessStream stream, const int pipe_ends[2], int null_fd)
+{
+    return stream == PROCESS_CAPTURE ? pipe_ends[1] : stream == PROCESS_DISCARD ? null_fd : -1;
+}
+
+static bool open_pipe(ProcessStream stream, int ends[2])
+{
+    return stream != PROCESS_CAPTURE || pipe2(ends, O_CLOEXEC) == 0;
+}
+
+/* 0, or the errno of a child that could not exec. */
+static int read_report(int fd)
+{
+    int reason = 0;
+    ssize_t got;
+    do
+        got = read(fd, &reason, sizeof reason);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof reason ? reason : 0;
+}
+
+static Status fail_spawn(const ProcessDesc *desc, int reason, Error *err)
+{
+    Status code = reason == ENOENT   ? STATUS_NOT_FOUND
+                  : reason == ENOMEM ? STATUS_NO_MEMORY
+                                     : STATUS_IO;
+    return error_set_at(err, code, desc->argv[0], "cannot run it: %s", strerror(reason));
+}
+
+Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
+{
+    *out_process = NULL;
+    CHECK(desc->size_bytes == sizeof(ProcessDesc) && desc->argv && desc->argv[0]);
+    int output[2] = {-1, -1}, errors[2] = {-1, -1}, report[2] = {-1, -1};
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    Process *p = MEM_NEW(Process);
+    Status status = STATUS_OK;
+    if (!p) {
+        status = error_set(err, STATUS_NO_MEMORY, "out of memory for a process");
+    } else if (null_fd < 0 || !open_pipe(desc->standard_output, output) ||
+               !open_pipe(desc->standard_error, errors) || pipe2(report, O_CLOEXEC) != 0) {
+        status = fail_spawn(desc, errno, err);
+    } else {
+        pid_t pid = fork();
+        if (pid == 0)
+            run_child(desc, null_fd, child_end(desc->standard_output, output, null_fd),
+                      child_end(desc->standard_error, errors, null_fd), report[1]);
+        int reason = pid < 0 ? errno : 0;
+        close_fd(&report[1]); /* so that the read below ends */
+        if (pid > 0 && (reason = read_report(report[0])) != 0)
+            (void)waitpid(pid, NULL, 0);
+        if (reason != 0)
+            status = fail_spawn(desc, reason, err);
+        p->pid = pid;
+    }
+    close_pipe(report);
+    close_fd(&output[1]);
+    close_fd(&errors[1]);
+    close_fd(&null_fd);
+    if (status != STATUS_OK) {
+        close_fd(&output[0]);
+        close_fd(&errors[0]);
+        mem_free(p);
+        return status;
+    }
+    p->output_fd = output[0];
+    p->error_fd = errors[0];
+    p->capture_max_bytes = desc->capture_max_bytes ? desc->capture_max_bytes : CAPTURE_DEFAULT;
+    *out_process = p;
+    return STATUS_OK;
+}
+
+/* Reads once; closes at the end of the stream or when it breaks. */
+static void read_stream(int *fd, size_t max_bytes, StrBuf *text, bool *is_cut)
+{
+    char buffer[16384];
+    ssize_t got = read(*fd, buffer, sizeof buffer);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got <= 0) {
+        close_fd(fd);
+        return;
+    }
+    size_t room = max_bytes - text->size_bytes;
+    size_t kept = (size_t)got < room ? (size_t)got : room;
+    if (kept < (size_t)got)
+        *is_cut = true;
+    strbuf_append(text, (Str){buffer, kept});
+}
+
+/* Waits up to wait_ms for output and reads what is there. False: there was nothing. */
+static bool read_streams(Process *p, int wait_ms, ProcessResult *result)
+{
+    struct pollfd set[2] = {{.fd = p->output_fd, .events = POLLIN},
+                            {.fd = p->error_fd, .events = POLLIN}};
+    bool is_cut = false;
+    if (poll(set, 2, wait_ms) <= 0) /* a negative fd is skipped */
+        return false;
+    if (p->output_fd >= 0 && set[0].revents)
+        read_stream(&p->output_fd, p->capture_max_bytes, &result->output, &is_cut);
+    if (p->error_fd >= 0 && set[1].revents)
+        read_stream(&p->error_fd, p->capture_max_bytes, &result->errors, &is_cut);
+    result->is_output_cut |= is_cut;
+    return true;
+}
+
+static void set_end(ProcessResult *result, int wait_status)
+{
+    result->has_exited = WIFEXITED(wait_status);
+    result->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
+    result->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+}
+
+Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result, Error *err)
+{
+    *out_result = (ProcessResult){0};
+    uint64_t start_ns = clock_now_ns();
+    uint64_t limit_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX;
+    Status status = STATUS_OK;
+    for (;;) {
+        int wait_status;
+        pid_t ended = waitpid(p->pid, &wait_status, WNOHANG);
+        if (ended == p->pid) {
+            set_end(out_result, wait_status);
+            break;
+        }
+        if (ended < 0 && errno != EINTR) {
+            status = error_set(err, STATUS_IO, "cannot wait for a process: %s", strerror(errno));
+            break;
+        }
+        if (!out_result->has_timed_out && clock_now_ns() - start_ns >= limit_ns) {
+            out_result->has_timed_out = true;
+            (void)kill(p->pid, SIGKILL);
+        }
+        (void)read_streams(p, POLL_MS, out_result);
+    }
+    while ((p->output_fd >= 0 || p->error_fd >= 0) && read_streams(p, 0, out_result))
+        continue;
+    close_fd(&p->output_fd);
+    close_fd(&p->error_fd);
+    mem_free(p);
+    if (status == STATUS_OK && (out_result->output.failed || out_result->errors.failed))
+        status = error_set(err, STATUS_NO_MEMORY, "out of memory for the output of a process");
+    if (status != STATUS_OK)
+        process_result_free(out_result);
+    return status;
+}
+
+void process_terminate(Process *p)
+{
+    (void)kill(p->pid, SIGTERM);
+}
+
+Status process_run(const ProcessDesc *desc, uint32_t timeout_ms, ProcessResult *out_result,
+                   Error *err)
+{
+    Process *p;
+    *out_result = (ProcessResult){0};
+    TRY(process_spawn(desc, &p, err));
+    return process_wait(p, timeout_ms, out_result, err);
+}
+
+void process_result_free(ProcessResult *result)
+{
+    strbuf_free(&result->output);
+    strbuf_free(&result->errors);
+    *result = (ProcessResult){0};
+}
+
+const char *process_result_describe(const ProcessResult *result, char out[96])
+{
+    if (result->has_timed_out)
+        (void)snprintf(out, 96, "timed out");
+    else if (result->has_exited)
+        (void)snprintf(out, 96, "exit code %d", result->exit_code);
+    else
+        (void)snprintf(out, 96, "killed by signal %d (%s)", result->signal,
+                       strsignal(result->signal));
+    return out;
+}
+
+Status process_executable_path(char out_path[PATH_BYTES], Error *err)
+{
+    ssize_t length = readlink("/proc/self/exe", out_path, PATH_BYTES - 1);
+    if (length < 0) {
+        out_path[0] = '\0';
+        return error_set_at(err, STATUS_IO, "/proc/self/exe", "%s", strerror(errno));
+    }
+    out_path[length] = '\0';
+    return STATUS_OK;
+}
