@@ -1,0 +1,239 @@
+/* The syntax tree of one source file. The parser makes it; the checker (sema/) fills in what is marked
+ * "checked", in place; after that it is only read, from any thread.
+ *
+ *   Ast -> structs, functions and shaders, textures, file-scope constants (all are declarations)
+ *          functions -> parameters, body of statements -> expressions
+ *
+ * Every node carries the span of its source text. Names are interned. All memory is one arena's.
+ * The tree is never deeper than SSL_MAX_NESTING, so that walks may recurse. */
+#ifndef SSL_FRONT_AST_H
+#define SSL_FRONT_AST_H
+
+#include "base/array.h"
+#include "ssl/front/names.h"
+#include "ssl/front/token.h"
+
+typedef struct Type Type; /* sema/type.h */
+typedef struct Expr Expr;
+typedef struct Stmt Stmt;
+typedef struct VarDecl VarDecl;
+typedef struct FuncDecl FuncDecl;
+typedef struct StructDecl StructDecl;
+typedef struct Builtin Builtin;   /* sema/builtin.h */
+typedef struct Constant Constant; /* sema/const_eval.h */
+
+typedef struct VarList {
+    VarDecl **items;
+    uint32_t count;
+} VarList;
+
+typedef struct ExprList {
+    Expr **items;
+    uint32_t count;
+} ExprList;
+
+typedef struct StmtList {
+    Stmt **items;
+    uint32_t count;
+} StmtList;
+
+/* A type as written: `float3`, `Ray`, `float[4]`. */
+typedef struct TypeName {
+    Span span;
+    SslType basic; /* when struct_name is NULL */
+    const char *struct_name;
+    ExprList sizes; /* of `T[a][b]`, outermost first; a NULL item: [] */
+} TypeName;
+
+/* --- expressions --- */
+typedef enum ExprKind {
+    EXPR_ERROR, /* reported already */
+    EXPR_BOOL,
+    EXPR_INT,
+    EXPR_FLOAT,
+    EXPR_STRING,
+    EXPR_NAME,      /* a variable or constant */
+    EXPR_UNARY,     /* op a: - ! ~ */
+    EXPR_BINARY,    /* a op b: arithmetic, comparison, && ||, comma */
+    EXPR_CHOICE,    /* a ? b : c */
+    EXPR_ASSIGN,    /* a op b: = += ... */
+    EXPR_STEP,      /* ++a --a a++ a-- */
+    EXPR_CALL,      /* name(args) */
+    EXPR_CONSTRUCT, /* type(args), (type)a, Struct(args) */
+    EXPR_LIST,      /* {args} */
+    EXPR_INDEX,     /* a[b] */
+    EXPR_MEMBER,    /* a.name: struct member or swizzle */
+    EXPR_GLOBAL,    /* global_value<name> */
+    EXPR_CLOSURE,   /* make_closure<name>(args) */
+    EXPR_TEXTURE,   /* texture2d_sample<name>(args, options) */
+    EXPR_CONVERT    /* made by the checker: a as another type (int to float, float to a vector) */
+} ExprKind;
+
+typedef struct TextureOption {
+    const char *name;
+    Span span;
+    Expr *value;
+} TextureOption;
+
+/* How a texture is sampled. Checked: numbers and strings are resolved; blur and width are expressions. */
+typedef struct TextureCall {
+    TokenKind form; /* TOKEN_SAMPLE, _ALPHA, _RGBA */
+    TextureOption *options;
+    uint32_t option_count;
+    uint32_t slot;       /* checked: index of the texture2d */
+    SslTextureSite site; /* checked: all but `texture` and `span` are final */
+    Expr *blur, *width;  /* checked: float; NULL: 0 and 1 */
+} TextureCall;
+
+enum { COST_MAX = 10000 };
+
+struct Expr {
+    ExprKind kind;
+    TokenKind op; /* UNARY, BINARY, ASSIGN, STEP */
+    Span span;
+    uint16_t depth;    /* of the subtree; a leaf has 1 */
+    bool is_prefix;    /* STEP */
+    bool is_converted; /* CONSTRUCT: an explicit cast of one value */
+    const Type *type;  /* checked */
+    /* Checked: what evaluating it costs, in additions; up to COST_MAX. is_total: no effect, cannot fault
+     * and ends, so that it may be evaluated where it was not asked for. */
+    uint16_t cost;
+    bool is_total;
+    Expr *a, *b, *c;
+    ExprList args;
+    const char *name; /* NAME, CALL, MEMBER, GLOBAL, CLOSURE, TEXTURE, STRING (its text) */
+    Span name_span;
+    TypeName *type_name; /* CONSTRUCT, with a keyword */
+    TextureCall *texture;
+    union {
+        bool bool_value;
+        int32_t int_value;
+        float float_value;
+        const VarDecl *var; /* checked: NAME */
+        uint32_t row;       /* checked: GLOBAL, CLOSURE: index in the host's table */
+        uint32_t member;    /* checked: MEMBER of a struct */
+        struct {            /* checked: CALL; one of the two */
+            const FuncDecl *func;
+            const Builtin *builtin;
+            uint32_t width; /* > 1: applied to each of so many components */
+        } callee;
+        struct { /* checked: MEMBER of a vector */
+            uint8_t lane[4], count;
+        } swizzle;
+    };
+};
+
+/* --- declarations --- */
+typedef enum VarKind { VAR_LOCAL, VAR_PARAM, VAR_MEMBER, VAR_CONSTANT, VAR_TEXTURE } VarKind;
+typedef enum Direction { DIRECTION_IN, DIRECTION_OUT, DIRECTION_INOUT } Direction;
+
+typedef struct Metadata {
+    Span span;
+    const char *name;
+    TypeName type_name;
+    Expr *value;
+    SslValue constant; /* checked */
+} Metadata;
+
+typedef struct MetadataList {
+    Metadata *items;
+    uint32_t count;
+} MetadataList;
+
+struct VarDecl {
+    VarKind kind;
+    Direction direction; /* PARAM */
+    bool is_const;
+    Span span;           /* of the name */
+    const char *name;    /* NULL: a parameter without a name, in a forward declaration */
+    TypeName *type_name; /* shared by the declarators of one declaration */
+    ExprList sizes;      /* of `name[a][b]` */
+    Expr *init;          /* value or default; may be NULL */
+    MetadataList metadata;
+    /* checked */
+    const Type *type;
+    uint32_t index;           /* LOCAL, PARAM: dense in its function; MEMBER: in its struct */
+    uint32_t leaf;            /* MEMBER: first scalar of it in the struct */
+    const Constant *constant; /* CONSTANT; PARAM with a default */
+    bool is_assigned, is_read, is_read_reported;
+    uint32_t loop_depth; /* LOCAL: loops around the declaration */
+    VarDecl *hidden;     /* the checker's: what this name meant outside */
+};
+
+struct StructDecl {
+    Span span;
+    const char *name;
+    VarList members;
+    const Type *type; /* checked */
+    bool is_library;
+};
+
+struct FuncDecl {
+    Span span; /* of the name */
+    const char *name;
+    bool is_shader;
+    bool is_componentwise; /* standard library only: declared for float, applied to vectors too */
+    bool is_library;
+    TypeName return_name;
+    VarList params;
+    Stmt *body; /* NULL: a forward declaration */
+    MetadataList metadata;
+    /* checked */
+    const Type *return_type;
+    uint32_t id;          /* dense; the library's functions come first */
+    uint32_t local_count; /* parameters and locals: VarDecl.index is below */
+    FuncDecl *next_overload;
+    ARRAY(struct FuncCall {
+        const FuncDecl *callee;
+        Span span;
+    })
+    calls; /* each callee once, with the first call */
+    uint32_t call_depth;
+};
+
+/* --- statements --- */
+typedef enum StmtKind {
+    STMT_ERROR,
+    STMT_EMPTY,
+    STMT_BLOCK,   /* { list } */
+    STMT_DECLARE, /* vars */
+    STMT_EXPR,    /* expr; */
+    STMT_IF,      /* if (expr) body else other */
+    STMT_WHILE,   /* while (expr) body */
+    STMT_DO,      /* do body while (expr); */
+    STMT_FOR,     /* for (init; expr; step) body */
+    STMT_BREAK,
+    STMT_CONTINUE,
+    STMT_RETURN /* expr may be NULL */
+} StmtKind;
+
+/* Ways in which control may leave a statement. BREAK and CONTINUE: of a loop around it. */
+enum { EXIT_NEXT = 1, EXIT_BREAK = 2, EXIT_CONTINUE = 4, EXIT_RETURN = 8 };
+
+struct Stmt {
+    StmtKind kind;
+    uint8_t exits; /* checked: EXIT_* */
+    Span span;
+    Expr *expr, *step;
+    Stmt *init, *body, *other;
+    StmtList list;
+    VarList vars;
+};
+
+typedef struct Ast {
+    uint32_t file; /* of the spans */
+    ARRAY(StructDecl *) structs;
+    ARRAY(FuncDecl *) funcs; /* functions and shaders, in order */
+    ARRAY(VarDecl *) textures;
+    ARRAY(VarDecl *) constants;
+} Ast;
+
+/* Indented text, one node a line; with types once checked. */
+void ast_print(const Ast *ast, StrBuf *out);
+
+static inline Span span_join(Span first, Span last)
+{
+    return (Span){first.file, first.begin, last.end > first.end ? last.end : first.end};
+}
+
+#endif

@@ -1,0 +1,54 @@
+#include "ssl/front/report.h"
+#include "base/check.h"
+
+#include <string.h>
+
+static const struct {
+    const char *code, *text;
+    DiagSeverity severity;
+} rows[] = {
+#define SSL_DIAG(name, code, severity, text) {code, text, severity},
+#include "ssl/ssl_diag.inc"
+#undef SSL_DIAG
+};
+
+/* Copies `text` with {n} replaced; "{{" stands for "{". */
+static void fill_in(const char *text, const char *const *args, size_t count, StrBuf *out)
+{
+    for (const char *at = text; *at; at++) {
+        if (at[0] == '{' && at[1] == '{') {
+            strbuf_append_char(out, '{');
+            at++;
+        } else if (at[0] == '{') {
+            size_t index = (size_t)(at[1] - '0');
+            ASSERT(index < count && args[index] && at[2] == '}');
+            strbuf_append_c(out, args[index]);
+            at += 2;
+        } else {
+            strbuf_append_char(out, *at);
+        }
+    }
+}
+
+void report_args(DiagList *list, SslDiag diag, Span span, const char *const *args, size_t count)
+{
+    StrBuf message = {0};
+    fill_in(rows[diag].text, args, count, &message);
+    if (span_is_library(span))
+        span = (Span){0};
+    diag_add(list, rows[diag].severity, rows[diag].code, span, "%s", strbuf_text(&message));
+    strbuf_free(&message);
+}
+
+bool report_is_full(const DiagList *list)
+{
+    return diag_error_count(list) >= DIAG_MAX_ERRORS;
+}
+
+void report_suggestion(DiagList *list, const char *name, const char *const *candidates,
+                       size_t count)
+{
+    const char *nearest = suggest_nearest(name, candidates, count);
+    if (nearest)
+        report(list, NOTE_DID_YOU_MEAN, (Span){0}, nearest);
+}

@@ -1,0 +1,19 @@
+/* Every limit of the language, by name. Past one of them the source is refused with a message that
+ * states the limit; no input makes the compiler overflow its stack or work without end. */
+#ifndef SSL_FRONT_SSL_LIMITS_H
+#define SSL_FRONT_SSL_LIMITS_H
+
+enum {
+    SSL_MAX_SOURCE_BYTES = 4 << 20,     /* of one source file */
+    SSL_MAX_NAME_BYTES = 255,           /* of an identifier */
+    SSL_MAX_NUMBER_BYTES = 127,         /* of a numeric literal */
+    SSL_MAX_NESTING = 200,              /* statements and expressions inside one another */
+    SSL_MAX_CALL_DEPTH = 200,           /* functions that call one another in a chain */
+    SSL_MAX_PARAMS = 255,               /* of a function or shader; arguments of a call */
+    SSL_MAX_VALUE_SCALARS = 4096,       /* of one variable: an array, a struct */
+    SSL_MAX_FUNCTION_SCALARS = 1 << 16, /* of all variables of one function */
+    SSL_MAX_TEXTURES = 64,              /* file-scope texture2d handles */
+    SSL_MAX_ARRAY_NESTING = 8           /* dimensions of an array */
+};
+
+#endif
