@@ -1,5 +1,6 @@
 /* OpenEXR output: one part, scanlines, any number of named channels, layers by name ("albedo.R").
- * The file appears complete or not at all. Any thread. */
+ * The file appears complete or not at all. Any thread. (Out of memory inside the EXR library ends the
+ * process: it is C++ and throws.) */
 #ifndef SORT_BASE_IMAGE_EXR_WRITE_H
 #define SORT_BASE_IMAGE_EXR_WRITE_H
 
@@ -15,12 +16,17 @@ typedef enum ExrCompression {
     EXR_UNCOMPRESSED
 } ExrCompression;
 
-enum { EXR_CHANNEL_NAME_MAX = 255, EXR_CHANNELS_MAX = 1024, EXR_SIZE_MAX_PX = 65536 };
+enum {
+    EXR_NAME_MAX = 255, /* bytes, of channels and attributes */
+    EXR_CHANNELS_MAX = 1024,
+    EXR_METADATA_MAX = 100,
+    EXR_SIZE_MAX_PX = 65536
+};
 
 /* One channel. Pixel (x, y) of the data window is data[(y * width + x) * stride], so interleaved
  * buffers need no copy: RGB in one array is three channels with stride 3. */
 typedef struct ExrChannel {
-    const char *name;  /* unique, at most EXR_CHANNEL_NAME_MAX bytes; written in sorted order */
+    const char *name;  /* unique, at most EXR_NAME_MAX bytes; written in sorted order */
     ExrPixelType type; /* stored type; half rounds to nearest, beyond its range becomes infinite */
     const float *data; /* borrowed */
     size_t stride;     /* in floats; 0: 1 */
@@ -41,6 +47,7 @@ typedef struct ExrWriteDesc {
     const ExrMetadata *metadata;
     uint32_t metadata_count;
     ExrCompression compression;
+    uint32_t thread_count; /* that compress; 0: one a CPU. The bytes do not depend on it */
 } ExrWriteDesc;
 
 /* Errors: STATUS_INVALID (sizes, names), STATUS_IO, STATUS_NO_MEMORY. */
