@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/diag.h"
+#include "base/hash.h"
 #include "ssl/ssl.h"
 
 typedef uint32_t IrValue;    /* dense from 1 in its function; 0: none (a tangent that is zero) */
@@ -195,9 +196,11 @@ float ir_imm_float(const IrInst *inst);
 
 /* Text form; one line an instruction, regions indented. */
 void ir_print_module(const IrModule *m, StrBuf *out);
-/* Types, dominance, region shape, sites, tables. STATUS_INTERNAL with the place: a defect of a pass. */
+/* Types, dominance, region shape, sites, tables, no recursion. STATUS_INTERNAL with the place: a defect of
+ * who built it. Not thread-safe on one module: uses its arena for scratch. */
 Status ir_verify(const IrModule *m, Error *err) SORT_MUST_CHECK;
-/* Content hash of all that code generation can see; spans and names of values and files excluded. */
-void ir_hash(const IrModule *m, uint8_t out_hash[16]);
+/* Content hash of all that code generation can see; spans, names, numbering of values and texture options
+ * (which the host looks up by site) excluded. */
+Hash128 ir_hash(const IrModule *m);
 
 #endif

@@ -1,6 +1,7 @@
 /* Builds one function, appending in order. Pure operations are folded (constants, identities that
  * hold bit for bit) and value-numbered as they are appended: the value that comes back may be an
- * older one. Scoped: what a region computed is not reused outside it. */
+ * older one. Scoped: what a region computed is not reused outside it. Constants stand at the start of the
+ * body, each once, so the order of a function's instructions is that of the links, not of the ids. */
 #ifndef SSL_IR_BUILD_H
 #define SSL_IR_BUILD_H
 
@@ -47,6 +48,7 @@ IrValue ir_build_closure_scale(IrBuilder *b, IrValue closure, IrValue r, IrValue
 /* s t blur, or s t ds_dx dt_dx ds_dy dt_dy blur; out_rgba[4]. */
 void ir_build_tex_auto(IrBuilder *b, uint32_t site, const IrValue coord[3], IrValue out_rgba[4]);
 void ir_build_tex(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_rgba[4]);
+void ir_build_tex_d(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_results[12]);
 /* Result types are given because the callee may not be built yet. */
 void ir_build_call(IrBuilder *b, IrFuncId callee, const IrValue *args, uint32_t arg_count,
                    const IrType *result_types, uint32_t result_count, IrValue *out_results);
@@ -56,7 +58,7 @@ void ir_build_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrV
                    IrValue *out_results);
 
 /* if: begin .. then-code .. else .. else-code .. end. With a constant condition the instruction is still
- * made; folding it is a pass's work. */
+ * made; folding it is a pass's work. A result that both arms yield alike comes back as that value. */
 void ir_if_begin(IrBuilder *b, IrValue cond);
 void ir_if_else(IrBuilder *b, const IrValue *then_results, uint32_t count);
 void ir_if_end(IrBuilder *b, const IrValue *else_results, uint32_t count, IrValue *out_results);

@@ -27,7 +27,7 @@ static inline float rt_min(float a, float b)
 
 static inline float rt_max(float a, float b)
 {
-    return a < b ? b : a;
+    return a > b ? a : b;
 }
 
 static inline float rt_sign(float x)
