@@ -4,8 +4,10 @@
  *   emissive meshes     one source per (instance, material slot) whose material emits
  *   environment         constant, or image with its table
  *
- * A *source* is one of these. Sources are chosen in proportion to their power; the densities below
- * include that choice, so that the sum over all ways to sample a direction is what MIS needs.
+ * A *source* is one of these. Local and infinite sources are chosen half and half (when both exist),
+ * within each kind in proportion to their power: a far horizon cannot starve a lamp, nor a lamp the
+ * sky. The densities below include that choice; each is the density of sampling this source alone,
+ * which is what MIS of one source's radiance needs.
  * Radiance of meshes and of the environment image is not known here: the sample says what shade has
  * to look up.
  *
@@ -17,6 +19,7 @@
 #ifndef SORT_SCENE_LIGHT_H
 #define SORT_SCENE_LIGHT_H
 
+#include "sort/bsdf/spectrum.h"
 #include "sort/scene/environment.h"
 
 typedef struct Lights Lights;
@@ -51,7 +54,7 @@ typedef struct LightSample {
     float pdf_solid_angle; /* > 0 */
     bool is_delta;         /* cannot be hit by chance: no MIS */
     LightValue value;
-    float3 radiance;             /* LIGHT_VALUE_KNOWN */
+    Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
     uint32_t instance, triangle; /* LIGHT_VALUE_MESH */
     float b1, b2;                /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2 */
     uint32_t source;             /* for light groups and statistics */
@@ -67,13 +70,13 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float u
  *     lights_sample would have chosen its direction from `position` -------------------------- */
 
 typedef struct LightHit {
-    float3 radiance;       /* toward the ray's origin; black from the dark side */
+    Spectrum radiance;     /* toward the ray's origin */
     float pdf_solid_angle; /* 0 where sampling never gets */
 } LightHit;
 
 /* A light shape: Scene.lights[light] of kind rectangle, disk or sphere, met at distance_m. */
 LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
-                          float3 direction, float distance_m);
+                          float distance_m);
 /* A triangle: the density alone; 0 when its material is not known to emit. `ng` is its geometric
  * normal (need not be unit). */
 float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, uint32_t instance,

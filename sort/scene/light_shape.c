@@ -1,0 +1,297 @@
+#include "sort/scene/light_shape.h"
+
+#include "base/check.h"
+#include "sort/sampling/warp.h"
+
+typedef struct Vec {
+    double x, y, z;
+} Vec;
+
+static const double pi = 3.14159265358979323846;
+
+static Vec vec_of(float3 a)
+{
+    return (Vec){(double)a.x, (double)a.y, (double)a.z};
+}
+
+static Vec vec_of_array(const double a[3])
+{
+    return (Vec){a[0], a[1], a[2]};
+}
+
+static Vec sub(Vec a, Vec b)
+{
+    return (Vec){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+static Vec madd(Vec a, double s, Vec b)
+{
+    return (Vec){a.x + s * b.x, a.y + s * b.y, a.z + s * b.z};
+}
+
+static double dot(Vec a, Vec b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static Vec cross_unit(Vec a, Vec b)
+{
+    Vec c = {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+    double length = sqrt(dot(c, c));
+    return length > 0.0 ? (Vec){c.x / length, c.y / length, c.z / length} : (Vec){0, 0, 0};
+}
+
+static float3 to_float3(Vec a)
+{
+    return f3((float)a.x, (float)a.y, (float)a.z);
+}
+
+bool light_shape_exists(SceneLightKind kind)
+{
+    return kind == SCENE_LIGHT_RECTANGLE || kind == SCENE_LIGHT_DISK || kind == SCENE_LIGHT_SPHERE;
+}
+
+void light_shape_init(const SceneLight *light, LightShape *out_shape)
+{
+    CHECK(light_shape_exists(light->kind));
+    *out_shape =
+        (LightShape){.kind = light->kind,
+                     .is_two_sided = light->is_two_sided,
+                     .half_size = {0.5 * (double)light->size_x_m, 0.5 * (double)light->size_y_m},
+                     .radius = (double)light->radius_m};
+    for (int row = 0; row < 3; ++row) {
+        out_shape->centre[row] = (double)light->light_to_world.m[row][3];
+        for (int axis = 0; axis < 3; ++axis)
+            out_shape->axis[axis][row] = (double)light->light_to_world.m[row][axis];
+    }
+}
+
+double light_shape_area(const LightShape *shape)
+{
+    double r2 = shape->radius * shape->radius;
+    if (shape->kind == SCENE_LIGHT_RECTANGLE)
+        return 4.0 * shape->half_size[0] * shape->half_size[1];
+    return shape->kind == SCENE_LIGHT_DISK ? pi * r2 : 4.0 * pi * r2;
+}
+
+void light_shape_bounds(const LightShape *shape, float3 *out_lower, float3 *out_upper)
+{
+    float lower[3], upper[3];
+    for (int k = 0; k < 3; ++k) {
+        double reach = shape->radius;
+        if (shape->kind == SCENE_LIGHT_RECTANGLE)
+            reach = fabs(shape->axis[0][k]) * shape->half_size[0] +
+                    fabs(shape->axis[1][k]) * shape->half_size[1];
+        else if (shape->kind == SCENE_LIGHT_DISK)
+            reach *= sqrt(fmax(0.0, 1.0 - shape->axis[2][k] * shape->axis[2][k]));
+        /* Outward to the next float. */
+        lower[k] = nextafterf((float)(shape->centre[k] - reach), -INFINITY);
+        upper[k] = nextafterf((float)(shape->centre[k] + reach), INFINITY);
+    }
+    *out_lower = f3(lower[0], lower[1], lower[2]);
+    *out_upper = f3(upper[0], upper[1], upper[2]);
+}
+
+/* --- intersection --------------------------------------------------------------------------- */
+
+static bool in_range(double t, float t_min, float t_max, float *out_t)
+{
+    *out_t = (float)t;
+    return *out_t > t_min && *out_t < t_max;
+}
+
+static bool intersect_sphere(const LightShape *shape, Vec o, Vec d, float t_min, float t_max,
+                             float *out_t, float3 *out_ng)
+{
+    /* The near root alone: from inside, the surface is dark. The discriminant through the point of
+     * the ray nearest to the centre keeps its digits far away [Haines2019]. */
+    Vec to_centre = sub(vec_of_array(shape->centre), o);
+    double d2 = dot(d, d), along = dot(to_centre, d) / d2;
+    Vec miss = madd(to_centre, -along, d);
+    double r2 = shape->radius * shape->radius, half_chord2 = (r2 - dot(miss, miss)) / d2;
+    if (half_chord2 < 0.0)
+        return false;
+    double t = along - sqrt(half_chord2);
+    if (!in_range(t, t_min, t_max, out_t))
+        return false;
+    Vec normal =
+        madd((Vec){0, 0, 0}, 1.0 / shape->radius, madd(sub(o, vec_of_array(shape->centre)), t, d));
+    *out_ng = to_float3(normal);
+    return true;
+}
+
+bool light_shape_intersect(const LightShape *shape, float3 origin, float3 direction, float t_min,
+                           float t_max, float *out_t, float3 *out_ng)
+{
+    Vec o = vec_of(origin), d = vec_of(direction);
+    if (shape->kind == SCENE_LIGHT_SPHERE)
+        return intersect_sphere(shape, o, d, t_min, t_max, out_t, out_ng);
+
+    Vec z = vec_of_array(shape->axis[2]), from_centre = sub(o, vec_of_array(shape->centre));
+    double height = dot(from_centre, z), approach = dot(d, z);
+    /* Bright toward -z: a ray that meets it there has height < 0 and comes up. */
+    if (approach == 0.0 || (!shape->is_two_sided && approach < 0.0))
+        return false;
+    double t = -height / approach;
+    if (!in_range(t, t_min, t_max, out_t))
+        return false;
+    Vec p = madd(from_centre, t, d);
+    double x = dot(p, vec_of_array(shape->axis[0])), y = dot(p, vec_of_array(shape->axis[1]));
+    *out_ng = to_float3((Vec){-z.x, -z.y, -z.z});
+    return shape->kind == SCENE_LIGHT_RECTANGLE
+               ? fabs(x) <= shape->half_size[0] && fabs(y) <= shape->half_size[1]
+               : x * x + y * y <= shape->radius * shape->radius;
+}
+
+/* --- rectangle by solid angle --------------------------------------------------------------- */
+
+/* Below this the sum of four angles has lost too much of the solid angle; sampled by area instead,
+ * which is as good for what looks like a point. */
+static const double solid_angle_min_sr = 1e-7;
+
+/* The rectangle seen from a point, in the rectangle's axes with z0 < 0 [Urena2013 section 3]. */
+typedef struct SphericalRectangle {
+    double x0, x1, y0, y1, z0;
+    double b0, b1, k, solid_angle;
+} SphericalRectangle;
+
+/* Angle between the faces of the pyramid with unit normals a and b. */
+static double inner_angle(Vec a, Vec b)
+{
+    return acos(fmin(1.0, fmax(-1.0, -dot(a, b))));
+}
+
+static SphericalRectangle spherical_rectangle(const LightShape *shape, Vec position)
+{
+    Vec to_centre = sub(vec_of_array(shape->centre), position);
+    double x = dot(to_centre, vec_of_array(shape->axis[0]));
+    double y = dot(to_centre, vec_of_array(shape->axis[1]));
+    SphericalRectangle r = {.x0 = x - shape->half_size[0],
+                            .x1 = x + shape->half_size[0],
+                            .y0 = y - shape->half_size[1],
+                            .y1 = y + shape->half_size[1],
+                            .z0 = -fabs(dot(to_centre, vec_of_array(shape->axis[2])))};
+    Vec v00 = {r.x0, r.y0, r.z0}, v10 = {r.x1, r.y0, r.z0};
+    Vec v01 = {r.x0, r.y1, r.z0}, v11 = {r.x1, r.y1, r.z0};
+    Vec n0 = cross_unit(v00, v10), n1 = cross_unit(v10, v11);
+    Vec n2 = cross_unit(v11, v01), n3 = cross_unit(v01, v00);
+    r.b0 = n0.z, r.b1 = n2.z;
+    r.k = 2.0 * pi - inner_angle(n2, n3) - inner_angle(n3, n0);
+    r.solid_angle = inner_angle(n0, n1) + inner_angle(n1, n2) - r.k;
+    return r;
+}
+
+/* Where on the rectangle, in its plane relative to the foot of `position` [Urena2013 section 4]. */
+static void spherical_rectangle_point(const SphericalRectangle *r, float2 u, double *out_x,
+                                      double *out_y)
+{
+    double au = (double)u.x * r->solid_angle + r->k;
+    double fu = (cos(au) * r->b0 - r->b1) / sin(au);
+    double cu = copysign(1.0, fu) / sqrt(fu * fu + r->b0 * r->b0);
+    cu = fmin(1.0, fmax(-1.0, cu));
+    double x = -(cu * r->z0) / sqrt(fmax(1e-300, 1.0 - cu * cu));
+    x = fmin(r->x1, fmax(r->x0, x));
+    double d2 = x * x + r->z0 * r->z0;
+    double h0 = r->y0 / sqrt(d2 + r->y0 * r->y0), h1 = r->y1 / sqrt(d2 + r->y1 * r->y1);
+    double h = h0 + (double)u.y * (h1 - h0), h2 = h * h;
+    double y = h2 < 1.0 ? h * sqrt(d2) / sqrt(1.0 - h2) : r->y1;
+    *out_x = x;
+    *out_y = fmin(r->y1, fmax(r->y0, y));
+}
+
+/* --- sampling ------------------------------------------------------------------------------- */
+
+/* Height of the position over the plane of a flat light; positive on the bright side, and where
+ * nothing is seen (dark side, edge-on) 0. */
+static double bright_height(const LightShape *shape, Vec position)
+{
+    double height = dot(sub(vec_of_array(shape->centre), position), vec_of_array(shape->axis[2]));
+    return shape->is_two_sided ? fabs(height) : fmax(0.0, height);
+}
+
+/* Density of area sampling in solid angle: r^2 / (cos A). cos is height / r. */
+static double area_pdf(const LightShape *shape, double distance, double height)
+{
+    return distance * distance * distance / (height * light_shape_area(shape));
+}
+
+/* 1 - cos of the half angle of the cone that a sphere fills from outside; 0 from inside. */
+static double sphere_one_minus_cos(const LightShape *shape, double centre_distance2)
+{
+    double sin2 = shape->radius * shape->radius / centre_distance2;
+    return sin2 < 1.0 ? sin2 / (1.0 + sqrt(1.0 - sin2)) : 0.0;
+}
+
+static bool sample_sphere(const LightShape *shape, Vec p, float2 u, float3 *out_wi,
+                          float *out_distance_m, float *out_pdf_solid_angle)
+{
+    Vec to_centre = sub(vec_of_array(shape->centre), p);
+    double distance2 = dot(to_centre, to_centre), distance = sqrt(distance2);
+    float one_minus_cos = (float)sphere_one_minus_cos(shape, distance2);
+    if (!(one_minus_cos > 0.0f))
+        return false;
+    float3 n = to_float3(madd((Vec){0, 0, 0}, 1.0 / distance, to_centre)), s, t;
+    f3_frame(n, &s, &t);
+    *out_wi = f3_normalize(warp_to_frame(warp_cone(u, one_minus_cos), s, t, n));
+    float3 ng;
+    /* A direction that rounding puts beside the sphere touches its rim. */
+    if (!light_shape_intersect(shape, to_float3(p), *out_wi, 0.0f, INFINITY, out_distance_m, &ng))
+        *out_distance_m = (float)sqrt(distance2 - shape->radius * shape->radius);
+    *out_pdf_solid_angle = warp_cone_pdf(one_minus_cos);
+    return *out_distance_m > 0.0f;
+}
+
+bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
+                        float *out_distance_m, float *out_pdf_solid_angle)
+{
+    Vec p = vec_of(position);
+    if (shape->kind == SCENE_LIGHT_SPHERE)
+        return sample_sphere(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
+
+    double height = bright_height(shape, p);
+    if (!(height > 0.0))
+        return false;
+    double x, y, solid_angle = 0.0; /* the point relative to the light's centre; 0: by area */
+    if (shape->kind == SCENE_LIGHT_DISK) {
+        float2 disk = warp_disk(u);
+        x = shape->radius * (double)disk.x, y = shape->radius * (double)disk.y;
+    } else {
+        SphericalRectangle r = spherical_rectangle(shape, p);
+        if (r.solid_angle > solid_angle_min_sr) {
+            solid_angle = r.solid_angle;
+            spherical_rectangle_point(&r, u, &x, &y);
+            x -= r.x0 + shape->half_size[0], y -= r.y0 + shape->half_size[1];
+        } else {
+            x = shape->half_size[0] * (2.0 * (double)u.x - 1.0);
+            y = shape->half_size[1] * (2.0 * (double)u.y - 1.0);
+        }
+    }
+    Vec to_point = sub(vec_of_array(shape->centre), p);
+    to_point = madd(to_point, x, vec_of_array(shape->axis[0]));
+    to_point = madd(to_point, y, vec_of_array(shape->axis[1]));
+    double distance = sqrt(dot(to_point, to_point));
+    *out_wi = to_float3(madd((Vec){0, 0, 0}, 1.0 / distance, to_point));
+    *out_distance_m = (float)distance;
+    *out_pdf_solid_angle =
+        (float)(solid_angle > 0.0 ? 1.0 / solid_angle : area_pdf(shape, distance, height));
+    return true;
+}
+
+float light_shape_pdf(const LightShape *shape, float3 position, float distance_m)
+{
+    Vec p = vec_of(position);
+    if (shape->kind == SCENE_LIGHT_SPHERE) {
+        Vec to_centre = sub(vec_of_array(shape->centre), p);
+        float one_minus_cos = (float)sphere_one_minus_cos(shape, dot(to_centre, to_centre));
+        return one_minus_cos > 0.0f ? warp_cone_pdf(one_minus_cos) : 0.0f;
+    }
+    double height = bright_height(shape, p);
+    if (!(height > 0.0))
+        return 0.0f;
+    if (shape->kind == SCENE_LIGHT_RECTANGLE) {
+        SphericalRectangle r = spherical_rectangle(shape, p);
+        if (r.solid_angle > solid_angle_min_sr)
+            return (float)(1.0 / r.solid_angle);
+    }
+    return (float)area_pdf(shape, (double)distance_m, height);
+}

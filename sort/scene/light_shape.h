@@ -1,0 +1,42 @@
+/* The lights that are surfaces: rectangle, disk, sphere. Geometry only, for the sampler (light.c) and
+ * for the intersector (sort/accel), so that both mean the same surface. In double precision: a lamp
+ * seen from far away is a small angle, and the solid angles below are differences.
+ *
+ * A shape has a bright side, toward -z of the light (outward for spheres; both for two-sided ones).
+ * Seen from the dark side it does not exist. Pure functions of immutable values: any thread. */
+#ifndef SORT_SCENE_LIGHT_SHAPE_H
+#define SORT_SCENE_LIGHT_SHAPE_H
+
+#include "sort/scene/scene.h"
+
+typedef struct LightShape {
+    SceneLightKind kind; /* RECTANGLE, DISK or SPHERE */
+    bool is_two_sided;
+    double centre[3];
+    double axis[3][3];   /* unit x, y, z of the light in world space */
+    double half_size[2]; /* rectangle */
+    double radius;       /* disk, sphere */
+} LightShape;
+
+/* True for the kinds that have a surface. */
+bool light_shape_exists(SceneLightKind kind);
+void light_shape_init(const SceneLight *light, LightShape *out_shape);
+/* One side. */
+double light_shape_area(const LightShape *shape);
+void light_shape_bounds(const LightShape *shape, float3 *out_lower, float3 *out_upper);
+
+/* The bright surface that the ray meets first in (t_min, t_max). *out_ng: unit, on the bright side
+ * (of a two-sided one: -z). */
+bool light_shape_intersect(const LightShape *shape, float3 origin, float3 direction, float t_min,
+                           float t_max, float *out_t, float3 *out_ng);
+
+/* A direction from `position` to the bright surface, with its density in solid angle. Uniform in solid
+ * angle for rectangles [Urena2013] and spheres [Shirley1996], uniform in area for disks, and for
+ * rectangles too small or far for the former. False: nothing bright is seen from there. */
+bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
+                        float *out_distance_m, float *out_pdf_solid_angle);
+/* The density with which light_shape_sample gives a direction that meets the bright surface at
+ * distance_m. */
+float light_shape_pdf(const LightShape *shape, float3 position, float distance_m);
+
+#endif
