@@ -181,6 +181,7 @@ typedef struct Scene {
 typedef struct SceneLoadOptions {
     size_t size_bytes;                /* sizeof(SceneLoadOptions) */
     uint32_t thread_count;            /* for reading arrays; 0: one a CPU */
+    uint64_t array_bytes_max;         /* for all mesh arrays together; 0: the machine's memory */
     const char *const *texture_paths; /* folders for textures that the package does not hold */
     uint32_t texture_path_count;
     /* Where textures of a zip are extracted to (created when missing, left there); NULL: a private

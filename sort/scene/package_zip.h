@@ -1,0 +1,31 @@
+/* Zip archives for package.c. The only user of libzip. A libzip handle serves one thread at a time:
+ * idle handles wait in a pool, and whoever finds none opens one more. Any thread. */
+#ifndef SORT_SCENE_PACKAGE_ZIP_H
+#define SORT_SCENE_PACKAGE_ZIP_H
+
+#include "base/error.h"
+
+typedef struct ZipPool ZipPool;
+
+typedef struct ZipEntry {
+    uint64_t index, size_bytes, stored_bytes;
+} ZipEntry;
+
+Status zip_pool_open(const char *path, ZipPool **out_pool, Error *err) SORT_MUST_CHECK;
+void zip_pool_close(ZipPool *pool); /* NULL is fine */
+
+/* Refuses links, folders, encryption, methods other than stored and deflate, and sizes that deflate
+ * cannot reach. STATUS_NOT_FOUND when it is not there. */
+Status zip_pool_find(ZipPool *pool, const char *name, ZipEntry *out_entry,
+                     Error *err) SORT_MUST_CHECK;
+/* The name of an entry that ends in `suffix`, or NULL; for hints in messages. Borrowed until
+ * zip_pool_close. */
+const char *zip_pool_find_suffix(ZipPool *pool, const char *suffix);
+
+/* Inflates the entry from begin to end, in order, giving each piece to `piece`; a status other than
+ * OK stops it. Checks the entry's size and CRC. */
+typedef Status (*ZipPieceFn)(void *data, const char *bytes, size_t size_bytes, Error *err);
+Status zip_pool_read(ZipPool *pool, const ZipEntry *entry, ZipPieceFn piece, void *data,
+                     Error *err) SORT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,105 @@
+/* What can be asked of a Scene, and its end. Loading: scene_load.c. */
+#include "sort/scene/scene.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/file.h"
+#include "sort/scene/light_shape.h"
+#include "sort/scene/scene_storage.h"
+#include <string.h>
+
+void scene_destroy(Scene *scene)
+{
+    if (!scene)
+        return;
+    SceneStorage *storage = scene->storage;
+    for (uint32_t i = 0; i < storage->block_count; ++i)
+        mem_free(storage->blocks[i]);
+    mem_free(storage->blocks);
+    /* A folder that will not go is litter, and no reason to fail. */
+    if (storage->private_folder && file_remove_tree(storage->private_folder, NULL) != STATUS_OK)
+        SORT_UNUSED(storage->private_folder);
+    arena_destroy(storage->arena); /* the Scene and its storage live in it */
+}
+
+int64_t scene_find_camera(const Scene *scene, const char *name)
+{
+    for (uint32_t i = 0; i < scene->camera_count; ++i) {
+        if (strcmp(scene->cameras[i].name, name) == 0)
+            return i;
+    }
+    return SCENE_NONE;
+}
+
+bool scene_instance_set_transform(SceneInstance *instance, mat4 object_to_world)
+{
+    instance->object_to_world = object_to_world;
+    instance->is_mirrored = mat4_determinant3(object_to_world) < 0.0f;
+    return mat4_inverse(object_to_world, &instance->world_to_object);
+}
+
+void scene_triangle(const Scene *scene, uint32_t instance, uint32_t triangle, float3 out_corners[3])
+{
+    const SceneInstance *i = &scene->instances[instance];
+    const SceneMesh *mesh = &scene->meshes[i->mesh];
+    ASSERT(triangle < mesh->triangle_count);
+    for (int k = 0; k < 3; ++k) {
+        const float *p = &mesh->positions[3 * (size_t)mesh->indices[3 * (size_t)triangle + k]];
+        out_corners[k] = mat4_point(&i->object_to_world, f3(p[0], p[1], p[2]));
+    }
+}
+
+typedef struct Box {
+    float3 lower, upper;
+} Box;
+
+static Box box_add(Box box, float3 p)
+{
+    return (Box){f3(fminf(box.lower.x, p.x), fminf(box.lower.y, p.y), fminf(box.lower.z, p.z)),
+                 f3(fmaxf(box.upper.x, p.x), fmaxf(box.upper.y, p.y), fmaxf(box.upper.z, p.z))};
+}
+
+static const Box box_empty = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+
+static Box mesh_box(const SceneMesh *mesh)
+{
+    Box box = box_empty;
+    for (size_t i = 0; i < mesh->vertex_count; ++i)
+        box = box_add(box, f3(mesh->positions[3 * i], mesh->positions[3 * i + 1],
+                              mesh->positions[3 * i + 2]));
+    return box;
+}
+
+void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m)
+{
+    Box world = box_empty;
+    Box *boxes = MEM_ARRAY(Box, scene->mesh_count);
+    for (uint32_t i = 0; boxes && i < scene->mesh_count; ++i)
+        boxes[i] = mesh_box(&scene->meshes[i]);
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneInstance *instance = &scene->instances[i];
+        /* Without memory for a table: slower. */
+        Box b = boxes ? boxes[instance->mesh] : mesh_box(&scene->meshes[instance->mesh]);
+        for (int corner = 0; corner < 8; ++corner) {
+            float3 p = f3(corner & 1 ? b.upper.x : b.lower.x, corner & 2 ? b.upper.y : b.lower.y,
+                          corner & 4 ? b.upper.z : b.lower.z);
+            world = box_add(world, mat4_point(&instance->object_to_world, p));
+        }
+    }
+    mem_free(boxes);
+    for (uint32_t i = 0; i < scene->light_count; ++i) {
+        if (!light_shape_exists(scene->lights[i].kind))
+            continue;
+        LightShape shape;
+        float3 lower, upper;
+        light_shape_init(&scene->lights[i], &shape);
+        light_shape_bounds(&shape, &lower, &upper);
+        world = box_add(box_add(world, lower), upper);
+    }
+    *out_centre = f3(0, 0, 0);
+    *out_radius_m = 0.0f;
+    if (world.lower.x <= world.upper.x) {
+        *out_centre = f3_scale(f3_add(world.lower, world.upper), 0.5f);
+        *out_radius_m = 0.5f * f3_length(f3_sub(world.upper, world.lower));
+    }
+}

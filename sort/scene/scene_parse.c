@@ -1,0 +1,582 @@
+#include "sort/scene/scene_parse.h"
+
+#include "base/cast.h"
+#include <float.h>
+#include <string.h>
+
+/* --- helpers of all parse files ------------------------------------------------------------- */
+
+Status parse_at_field(const JsonCursor *c, Status status, Error *err)
+{
+    if (status == STATUS_OK || !err)
+        return status;
+    Error copy = *err;
+    char field[JSON_PATH_MAX];
+    return error_set_at(err, status, json_doc_name(c->doc), "%s: %s", json_path(c, field), copy.text);
+}
+
+Status parse_refuse(const JsonCursor *c, Status status, Error *err, const char *format, ...)
+{
+    char text[ERROR_TEXT_MAX], field[JSON_PATH_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set_at(err, status, json_doc_name(c->doc), "%s: %s", json_path(c, field), text);
+}
+
+static Status check_name(const JsonCursor *c, const char *name, Error *err)
+{
+    size_t bytes = strlen(name);
+    if (bytes == 0 || bytes > SCENE_NAME_BYTES_MAX)
+        return json_fail(c, err, "a name has 1 to %d bytes, this one %zu", SCENE_NAME_BYTES_MAX,
+                         bytes);
+    for (const char *s = name; *s; ++s) {
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            return json_fail(c, err, "a name has no control characters");
+    }
+    return STATUS_OK;
+}
+
+Status parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
+                  Error *err)
+{
+    JsonCursor c;
+    const char *name;
+    TRY(json_get_any(object, "name", JSON_REQUIRED, &c, err));
+    TRY(json_as_string(&c, &name, err));
+    TRY(check_name(&c, name, err));
+    *out_name = arena_strndup(p->arena, name, strlen(name));
+    uint32_t index;
+    bool is_new;
+    TRY(name_index_add(names, *out_name, &index, &is_new, err));
+    return is_new ? STATUS_OK
+                  : json_fail(&c, err, "'%s' is the name of entry %u already", name, index);
+}
+
+Status parse_reference(const JsonCursor *c, const NameIndex *names, const char *what,
+                       uint32_t *out_index, Error *err)
+{
+    const char *name;
+    TRY(json_as_string(c, &name, err));
+    *out_index = name_index_find(names, name);
+    if (*out_index != NAME_INDEX_ABSENT)
+        return STATUS_OK;
+    const char *near = suggest_nearest(name, names->names, names->count);
+    return near ? json_fail(c, err, "there is no %s '%s'; did you mean '%s'?", what, name, near)
+                : json_fail(c, err, "there is no %s '%s'", what, name);
+}
+
+/* A section: an array of objects, at most `most`. */
+static Status get_section(JsonCursor *root, const char *name, JsonNeed need, uint32_t most,
+                          JsonCursor *out_array, uint32_t *out_count, Error *err)
+{
+    *out_count = 0;
+    TRY(json_get_array(root, name, need, out_array, err));
+    if (!json_exists(out_array))
+        return STATUS_OK;
+    *out_count = json_count(out_array);
+    if (*out_count > most)
+        return parse_refuse(out_array, STATUS_LIMIT, err, "has %u entries; at most %u are read",
+                            *out_count, most);
+    return STATUS_OK;
+}
+
+static Status get_degrees(JsonCursor *object, const char *field, JsonNeed need, double above,
+                          double below, float *out_rad, Error *err)
+{
+    JsonCursor c;
+    TRY(json_get_any(object, field, need, &c, err));
+    if (!json_exists(&c))
+        return STATUS_OK;
+    double degrees;
+    TRY(json_as_double(&c, above, below, &degrees, err));
+    *out_rad = (float)(degrees * (3.14159265358979323846 / 180.0));
+    return STATUS_OK;
+}
+
+/* A number above 0. */
+static Status get_positive(JsonCursor *object, const char *field, JsonNeed need, float *out_value,
+                           Error *err)
+{
+    JsonCursor c;
+    TRY(json_get_any(object, field, need, &c, err));
+    if (!json_exists(&c))
+        return STATUS_OK;
+    TRY(json_as_float(&c, 0.0, (double)FLT_MAX, out_value, err));
+    return *out_value > 0.0f ? STATUS_OK : json_fail(&c, err, "must be above 0");
+}
+
+static Status get_floats(JsonCursor *object, const char *field, JsonNeed need, double min,
+                         uint32_t count, float *out_values, Error *err)
+{
+    JsonCursor c;
+    TRY(json_get_any(object, field, need, &c, err));
+    return json_exists(&c) ? json_as_floats(&c, min, (double)FLT_MAX, count, out_values, err)
+                           : STATUS_OK;
+}
+
+static Status get_color(JsonCursor *object, const char *field, JsonNeed need, float3 *out_color,
+                        Error *err)
+{
+    float c[3] = {out_color->x, out_color->y, out_color->z};
+    TRY(get_floats(object, field, need, 0.0, 3, c, err));
+    *out_color = f3(c[0], c[1], c[2]);
+    return STATUS_OK;
+}
+
+/* --- transforms ----------------------------------------------------------------------------- */
+
+/* Leaves *out_transform alone when the field is optional and absent. */
+static Status get_transform(JsonCursor *object, JsonNeed need, JsonCursor *out_cursor,
+                            mat4 *out_transform, Error *err)
+{
+    TRY(json_get_any(object, "transform", need, out_cursor, err));
+    if (!json_exists(out_cursor))
+        return STATUS_OK;
+    float m[16];
+    TRY(json_as_floats(out_cursor, -(double)FLT_MAX, (double)FLT_MAX, 16, m, err));
+    memcpy(out_transform->m, m, sizeof m);
+    if (!mat4_is_affine(*out_transform))
+        return json_fail(out_cursor, err, "the last row must be 0 0 0 1");
+    return STATUS_OK;
+}
+
+/* Axes at right angles and right-handed, made exact; their lengths must be 1, unless any are
+ * allowed. Numbers written with four digits pass. */
+static Status make_rotation(const JsonCursor *c, bool any_scale, mat4 *transform, Error *err)
+{
+    const float tolerance = 1e-3f;
+    float3 axis[3];
+    for (int k = 0; k < 3; ++k) {
+        axis[k] = f3(transform->m[0][k], transform->m[1][k], transform->m[2][k]);
+        float length = f3_length(axis[k]);
+        if (!(length > 0.0f) || !isfinite(length))
+            return json_fail(c, err, "axis %c has no usable length", "xyz"[k]);
+        if (!any_scale && fabsf(length - 1.0f) > tolerance)
+            return json_fail(c, err, "axis %c has length %g; only rotation and translation are "
+                                     "allowed here",
+                             "xyz"[k], (double)length);
+        axis[k] = f3_scale(axis[k], 1.0f / length);
+    }
+    if (fabsf(f3_dot(axis[0], axis[1])) > tolerance ||
+        fabsf(f3_dot(axis[1], axis[2])) > tolerance || fabsf(f3_dot(axis[2], axis[0])) > tolerance)
+        return json_fail(c, err, "the axes must be at right angles");
+    if (f3_dot(f3_cross(axis[0], axis[1]), axis[2]) < 0.0f)
+        return json_fail(c, err, "the axes must be right-handed: this transform mirrors");
+    axis[1] = f3_normalize(f3_cross(axis[2], axis[0]));
+    axis[0] = f3_cross(axis[1], axis[2]);
+    for (int k = 0; k < 3; ++k) {
+        transform->m[0][k] = axis[k].x;
+        transform->m[1][k] = axis[k].y;
+        transform->m[2][k] = axis[k].z;
+    }
+    return STATUS_OK;
+}
+
+/* --- sections ------------------------------------------------------------------------------- */
+
+static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
+{
+    SceneSettings *s = &p->scene->settings;
+    *s = (SceneSettings){.width_px = 1280, .height_px = 720, .samples = 64, .max_depth = 8};
+    JsonCursor settings, c;
+    TRY(json_get_object(root, "settings", JSON_OPTIONAL, &settings, err));
+    if (!json_exists(&settings))
+        return STATUS_OK;
+    TRY(json_get_array(&settings, "resolution", JSON_OPTIONAL, &c, err));
+    if (json_exists(&c)) {
+        if (json_count(&c) != 2)
+            return json_fail(&c, err, "must be [width, height]");
+        for (uint32_t k = 0; k < 2; ++k) {
+            JsonCursor element;
+            int64_t value;
+            json_at(&c, k, &element);
+            TRY(json_as_int(&element, 1, 65536, &value, err));
+            *(k == 0 ? &s->width_px : &s->height_px) = (uint32_t)value;
+        }
+    }
+    TRY(json_get_u32(&settings, "samples", JSON_OPTIONAL, 1, 1u << 24, &s->samples, err));
+    TRY(json_get_u32(&settings, "max_depth", JSON_OPTIONAL, 1, 1024, &s->max_depth, err));
+    TRY(json_get_u32(&settings, "seed", JSON_OPTIONAL, 0, UINT32_MAX, &s->seed, err));
+    TRY(json_get_any(&settings, "camera", JSON_OPTIONAL, &c, err));
+    if (json_exists(&c))
+        TRY(parse_reference(&c, &p->camera_names, "camera", &s->camera, err));
+    return json_finish(&settings, err);
+}
+
+static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *out_camera, Error *err)
+{
+    static const char *const types[] = {"perspective"};
+    uint32_t type = 0;
+    JsonCursor transform;
+    SceneCamera *camera = out_camera;
+    float shift[2] = {0, 0};
+    camera->focus_distance_m = 1.0f;
+    TRY(json_as_object(c, err));
+    TRY(parse_name(p, c, &p->camera_names, &camera->name, err));
+    TRY(json_get_choice(c, "type", JSON_OPTIONAL, types, SORT_COUNT_OF(types), &type, err));
+    TRY(get_transform(c, JSON_REQUIRED, &transform, &camera->camera_to_world, err));
+    TRY(make_rotation(&transform, true, &camera->camera_to_world, err));
+    /* The ends of the open interval are far from anything that can be drawn. */
+    TRY(get_degrees(c, "fov_y_degrees", JSON_REQUIRED, 1e-4, 179.999, &camera->fov_y_rad, err));
+    TRY(json_get_float(c, "aperture_radius_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
+                       &camera->aperture_radius_m, err));
+    TRY(get_positive(c, "focus_distance_m", JSON_OPTIONAL, &camera->focus_distance_m, err));
+    TRY(get_floats(c, "lens_shift", JSON_OPTIONAL, -(double)FLT_MAX, 2, shift, err));
+    camera->lens_shift = f2(shift[0], shift[1]);
+    return json_finish(c, err);
+}
+
+static Status parse_cameras(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array;
+    uint32_t count;
+    TRY(get_section(root, "cameras", JSON_REQUIRED, SCENE_SECTION_MAX, &array, &count, err));
+    if (count == 0)
+        return json_fail(&array, err, "there must be a camera");
+    SceneCamera *cameras = ARENA_ARRAY(p->arena, SceneCamera, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        JsonCursor c;
+        json_at(&array, i, &c);
+        TRY(parse_camera(p, &c, &cameras[i], err));
+    }
+    p->scene->cameras = cameras;
+    p->scene->camera_count = count;
+    return STATUS_OK;
+}
+
+typedef struct MeshArrayRule {
+    MeshArray tag;
+    const char *field;
+    ArrayType type;
+    uint32_t components;
+    bool is_per_triangle;
+} MeshArrayRule;
+
+/* `c` stands on an ARRAY of mesh `mesh`, whose `elements` must match. */
+static Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uint32_t mesh,
+                          int32_t set, uint32_t elements, Error *err)
+{
+    static const char *const types[ARRAY_TYPE_COUNT] = {"float32", "uint32", "uint16"};
+    static const char *const compressions[] = {"none", "zlib"};
+    uint32_t type, components, compression = 0;
+    int64_t offset = 0, count, stored;
+    JsonCursor file, field;
+    const char *name;
+    TRY(json_as_object(c, err));
+    TRY(json_get_any(c, "file", JSON_REQUIRED, &file, err));
+    TRY(json_as_string(&file, &name, err));
+    TRY(parse_at_field(&file, package_check_name(name, err), err));
+    TRY(json_get_int(c, "offset_bytes", JSON_OPTIONAL, 0, INT64_MAX, &offset, err));
+    TRY(json_get_choice(c, "type", JSON_REQUIRED, types, ARRAY_TYPE_COUNT, &type, err));
+    TRY(json_get_any(c, "type", JSON_REQUIRED, &field, err));
+    if (type != (uint32_t)rule->type)
+        return json_fail(&field, err, "must be \"%s\" here", types[rule->type]);
+    TRY(json_get_u32(c, "components", JSON_REQUIRED, 1, 4, &components, err));
+    TRY(json_get_any(c, "components", JSON_REQUIRED, &field, err));
+    if (components != rule->components)
+        return json_fail(&field, err, "must be %u here", rule->components);
+    TRY(json_get_int(c, "count", JSON_REQUIRED, 0, INT64_MAX, &count, err));
+    TRY(json_get_any(c, "count", JSON_REQUIRED, &field, err));
+    if (count != elements)
+        return json_fail(&field, err, "is %lld, but the mesh has %u %s", (long long)count, elements,
+                         rule->is_per_triangle ? "triangles" : "vertices");
+    uint64_t size_bytes = (uint64_t)count * components * package_array_type_bytes((ArrayType)type);
+    if (size_bytes > PACKAGE_ARRAY_BYTES_MAX)
+        return parse_refuse(&field, STATUS_LIMIT, err, "the array has more than %llu bytes",
+                            (unsigned long long)PACKAGE_ARRAY_BYTES_MAX);
+    TRY(json_get_choice(c, "compression", JSON_OPTIONAL, compressions, SORT_COUNT_OF(compressions),
+                        &compression, err));
+    stored = (int64_t)size_bytes;
+    JsonNeed need = compression ? JSON_REQUIRED : JSON_OPTIONAL;
+    TRY(json_get_any(c, "stored_bytes", need, &field, err));
+    if (json_exists(&field) && !compression)
+        return json_fail(&field, err, "belongs to \"compression\": \"zlib\"");
+    if (compression)
+        TRY(json_as_int(&field, 1, INT64_MAX, &stored, err));
+    TRY(json_finish(c, err));
+    array_push(p->arena, &p->arrays,
+               (ArrayRequest){.file = arena_strndup(p->arena, name, strlen(name)),
+                              .offset_bytes = (uint64_t)offset,
+                              .count = (uint64_t)count,
+                              .stored_bytes = (uint64_t)stored,
+                              .type = (ArrayType)type,
+                              .components = components,
+                              .is_zlib = compression != 0,
+                              .mesh = mesh,
+                              .field = rule->field,
+                              .set = set,
+                              .tag = rule->tag});
+    return STATUS_OK;
+}
+
+static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
+{
+    static const MeshArrayRule rules[] = {
+        {MESH_POSITIONS, "positions", ARRAY_FLOAT32, 3, false},
+        {MESH_INDICES, "indices", ARRAY_UINT32, 3, true},
+        {MESH_NORMALS, "normals", ARRAY_FLOAT32, 3, false},
+        {MESH_TANGENTS, "tangents", ARRAY_FLOAT32, 4, false},
+        {MESH_MATERIAL_INDICES, "material_indices", ARRAY_UINT16, 1, true},
+    };
+    static const MeshArrayRule uv_rule = {MESH_UV, "uv", ARRAY_FLOAT32, 2, false};
+    SceneMesh *mesh = &p->meshes[index];
+    JsonCursor field, element;
+    TRY(json_as_object(c, err));
+    TRY(parse_name(p, c, &p->mesh_names, &mesh->name, err));
+    TRY(json_get_u32(c, "vertex_count", JSON_REQUIRED, 1, SCENE_VERTICES_MAX, &mesh->vertex_count,
+                     err));
+    TRY(json_get_u32(c, "triangle_count", JSON_REQUIRED, 1, SCENE_VERTICES_MAX,
+                     &mesh->triangle_count, err));
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rules); ++i) {
+        const MeshArrayRule *rule = &rules[i];
+        bool is_required = rule->tag == MESH_POSITIONS || rule->tag == MESH_INDICES;
+        uint32_t elements = rule->is_per_triangle ? mesh->triangle_count : mesh->vertex_count;
+        TRY(json_get_any(c, rule->field, is_required ? JSON_REQUIRED : JSON_OPTIONAL, &field, err));
+        if (json_exists(&field))
+            TRY(parse_array(p, &field, rule, index, -1, elements, err));
+    }
+    TRY(json_get_array(c, "uv", JSON_OPTIONAL, &field, err));
+    mesh->uv_count = json_exists(&field) ? json_count(&field) : 0;
+    if (mesh->uv_count > SCENE_UV_SETS_MAX)
+        return parse_refuse(&field, STATUS_LIMIT, err, "has %u sets; at most %d are read",
+                            mesh->uv_count, SCENE_UV_SETS_MAX);
+    for (uint32_t i = 0; i < mesh->uv_count; ++i) {
+        json_at(&field, i, &element);
+        TRY(parse_array(p, &element, &uv_rule, index, (int32_t)i, mesh->vertex_count, err));
+    }
+    return json_finish(c, err);
+}
+
+static Status parse_meshes(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array, c;
+    uint32_t count;
+    TRY(get_section(root, "meshes", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
+    p->meshes = ARENA_ARRAY(p->arena, SceneMesh, count);
+    p->scene->meshes = p->meshes;
+    p->scene->mesh_count = count;
+    for (uint32_t i = 0; i < count; ++i) {
+        json_at(&array, i, &c);
+        TRY(parse_mesh(p, &c, i, err));
+    }
+    return STATUS_OK;
+}
+
+static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_instance, Error *err)
+{
+    JsonCursor field, element;
+    TRY(json_as_object(c, err));
+    TRY(parse_name(p, c, &p->instance_names, &out_instance->name, err));
+    TRY(json_get_any(c, "mesh", JSON_REQUIRED, &field, err));
+    TRY(parse_reference(&field, &p->mesh_names, "mesh", &out_instance->mesh, err));
+    mat4 transform = mat4_identity();
+    TRY(get_transform(c, JSON_OPTIONAL, &field, &transform, err));
+    if (!scene_instance_set_transform(out_instance, transform) ||
+        !mat4_is_finite(out_instance->world_to_object))
+        return json_fail(&field, err, "has no inverse: it flattens the object");
+    TRY(json_get_array(c, "materials", JSON_REQUIRED, &field, err));
+    uint32_t count = json_count(&field);
+    if (count == 0 || count > SCENE_MATERIAL_SLOTS_MAX)
+        return json_fail(&field, err, "must have 1 to %d entries", SCENE_MATERIAL_SLOTS_MAX);
+    uint32_t *materials = ARENA_ARRAY(p->arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        json_at(&field, i, &element);
+        TRY(parse_reference(&element, &p->material_names, "material", &materials[i], err));
+    }
+    out_instance->materials = materials;
+    out_instance->material_count = count;
+    return json_finish(c, err);
+}
+
+static Status parse_instances(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array, c;
+    uint32_t count;
+    TRY(get_section(root, "instances", JSON_OPTIONAL, SCENE_INSTANCES_MAX, &array, &count, err));
+    SceneInstance *instances = ARENA_ARRAY(p->arena, SceneInstance, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        json_at(&array, i, &c);
+        TRY(parse_instance(p, &c, &instances[i], err));
+    }
+    p->scene->instances = instances;
+    p->scene->instance_count = count;
+    return STATUS_OK;
+}
+
+static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, Error *err)
+{
+    static const char *const types[] = {"point", "spot", "distant", "area_rectangle", "area_disk",
+                                        "sphere"};
+    static const SceneLightKind kinds[] = {SCENE_LIGHT_POINT, SCENE_LIGHT_SPOT, SCENE_LIGHT_DISTANT,
+                                           SCENE_LIGHT_RECTANGLE, SCENE_LIGHT_DISK,
+                                           SCENE_LIGHT_SPHERE};
+    SceneLight *light = out_light;
+    uint32_t type;
+    JsonCursor field;
+    TRY(json_as_object(c, err));
+    TRY(parse_name(p, c, &p->light_names, &light->name, err));
+    TRY(json_get_choice(c, "type", JSON_REQUIRED, types, SORT_COUNT_OF(types), &type, err));
+    light->kind = kinds[type];
+    TRY(get_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
+    TRY(make_rotation(&field, false, &light->light_to_world, err));
+    switch (light->kind) {
+    case SCENE_LIGHT_POINT:
+        TRY(get_color(c, "intensity", JSON_REQUIRED, &light->emission, err));
+        break;
+    case SCENE_LIGHT_SPOT:
+        TRY(get_color(c, "intensity", JSON_REQUIRED, &light->emission, err));
+        TRY(get_degrees(c, "outer_angle_degrees", JSON_REQUIRED, 1e-4, 90.0,
+                        &light->outer_angle_rad, err));
+        TRY(get_degrees(c, "inner_angle_degrees", JSON_OPTIONAL, 0.0, 90.0,
+                        &light->inner_angle_rad, err));
+        TRY(json_get_any(c, "inner_angle_degrees", JSON_OPTIONAL, &field, err));
+        if (light->inner_angle_rad >= light->outer_angle_rad)
+            return json_fail(&field, err, "must be below outer_angle_degrees");
+        break;
+    case SCENE_LIGHT_DISTANT:
+        TRY(get_color(c, "irradiance", JSON_REQUIRED, &light->emission, err));
+        TRY(get_degrees(c, "angle_degrees", JSON_OPTIONAL, 0.0, 179.999, &light->angle_rad, err));
+        break;
+    case SCENE_LIGHT_RECTANGLE: {
+        float size[2];
+        TRY(get_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
+        TRY(json_get_any(c, "size", JSON_REQUIRED, &field, err));
+        TRY(json_as_floats(&field, 0.0, (double)FLT_MAX, 2, size, err));
+        if (!(size[0] > 0.0f && size[1] > 0.0f))
+            return json_fail(&field, err, "must be above 0");
+        light->size_x_m = size[0], light->size_y_m = size[1];
+        TRY(json_get_bool(c, "is_two_sided", JSON_OPTIONAL, &light->is_two_sided, err));
+        break;
+    }
+    case SCENE_LIGHT_DISK:
+        TRY(get_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
+        TRY(get_positive(c, "radius_m", JSON_REQUIRED, &light->radius_m, err));
+        TRY(json_get_bool(c, "is_two_sided", JSON_OPTIONAL, &light->is_two_sided, err));
+        break;
+    case SCENE_LIGHT_SPHERE:
+        TRY(get_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
+        TRY(get_positive(c, "radius_m", JSON_REQUIRED, &light->radius_m, err));
+        break;
+    }
+    return json_finish(c, err);
+}
+
+static Status parse_lights(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array, c;
+    uint32_t count;
+    TRY(get_section(root, "lights", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
+    SceneLight *lights = ARENA_ARRAY(p->arena, SceneLight, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        json_at(&array, i, &c);
+        TRY(parse_light(p, &c, &lights[i], err));
+    }
+    p->scene->lights = lights;
+    p->scene->light_count = count;
+    return STATUS_OK;
+}
+
+static Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
+{
+    SceneEnvironment *e = &p->scene->environment;
+    e->environment_to_world = mat4_identity();
+    e->world_to_environment = mat4_identity();
+    JsonCursor c, image, color, field;
+    TRY(json_get_object(root, "environment", JSON_OPTIONAL, &c, err));
+    if (!json_exists(&c))
+        return STATUS_OK;
+    e->strength = 1.0f;
+    TRY(json_get_any(&c, "image", JSON_OPTIONAL, &image, err));
+    TRY(json_get_any(&c, "color", JSON_OPTIONAL, &color, err));
+    if (json_exists(&image) == json_exists(&color))
+        return json_fail(&c, err, "must have either image or color");
+    TRY(json_get_float(&c, "strength", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &e->strength, err));
+    if (json_exists(&color)) {
+        float3 radiance = f3(0, 0, 0);
+        TRY(get_color(&c, "color", JSON_REQUIRED, &radiance, err));
+        e->kind = SCENE_ENVIRONMENT_COLOR;
+        e->radiance = f3_scale(radiance, e->strength);
+        if (!f3_is_finite(e->radiance))
+            return json_fail(&color, err, "times strength is beyond any number");
+    } else {
+        e->kind = SCENE_ENVIRONMENT_IMAGE;
+        TRY(parse_texture(p, &image, false, &e->texture, err));
+    }
+    TRY(get_transform(&c, JSON_OPTIONAL, &field, &e->environment_to_world, err));
+    if (json_exists(&field)) {
+        const float(*m)[4] = (const float(*)[4])e->environment_to_world.m;
+        if (m[0][3] != 0.0f || m[1][3] != 0.0f || m[2][3] != 0.0f)
+            return json_fail(&field, err, "must be a rotation: the environment is infinitely far");
+        TRY(make_rotation(&field, false, &e->environment_to_world, err));
+        e->world_to_environment = mat4_transpose(e->environment_to_world);
+    }
+    return json_finish(&c, err);
+}
+
+static Status parse_credits(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array, c;
+    uint32_t count;
+    TRY(get_section(root, "credits", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
+    const char **credits = ARENA_ARRAY(p->arena, const char *, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const char *text;
+        json_at(&array, i, &c);
+        TRY(json_as_string(&c, &text, err));
+        credits[i] = arena_strndup(p->arena, text, strlen(text));
+    }
+    p->scene->credits = credits;
+    p->scene->credit_count = count;
+    return STATUS_OK;
+}
+
+static Status parse_root(SceneParser *p, Error *err)
+{
+    JsonCursor root, extras;
+    int64_t version;
+    const char *name = "";
+    TRY(json_root_object(p->doc, &root, err));
+    TRY(json_get_int(&root, "sort_package", JSON_REQUIRED, 1, INT64_MAX, &version, err));
+    if (version != 1)
+        return error_set_at(err, STATUS_UNSUPPORTED, json_doc_name(p->doc),
+                            "sort_package: version %lld; this renderer reads version 1",
+                            (long long)version);
+    TRY(json_get_string(&root, "name", JSON_OPTIONAL, &name, err));
+    p->scene->name = arena_strndup(p->arena, name, strlen(name));
+    TRY(parse_credits(p, &root, err));
+    TRY(parse_cameras(p, &root, err));
+    TRY(parse_settings(p, &root, err));
+    TRY(parse_materials(p, &root, err));
+    TRY(parse_meshes(p, &root, err));
+    TRY(parse_instances(p, &root, err));
+    TRY(parse_lights(p, &root, err));
+    TRY(parse_environment(p, &root, err));
+    TRY(json_get_any(&root, "extras", JSON_OPTIONAL, &extras, err));
+    return json_finish(&root, err);
+}
+
+Status scene_parse(SceneParser *parser, const char *name, Str text, Error *err)
+{
+    TRY(json_parse(name, text, &parser->doc, err));
+    if (setjmp(parser->no_memory)) {
+        arena_on_no_memory(parser->arena, NULL);
+        return error_set_at(err, STATUS_NO_MEMORY, name, "no memory for the scene's description");
+    }
+    arena_on_no_memory(parser->arena, &parser->no_memory);
+    Status status = parse_root(parser, err);
+    arena_on_no_memory(parser->arena, NULL);
+    return status;
+}
+
+void scene_parser_free(SceneParser *parser)
+{
+    NameIndex *names[] = {&parser->camera_names,   &parser->mesh_names,  &parser->instance_names,
+                          &parser->material_names, &parser->light_names, &parser->shader_names,
+                          &parser->texture_keys,   &parser->texture_files};
+    for (size_t i = 0; i < SORT_COUNT_OF(names); ++i)
+        name_index_free(names[i]);
+    json_destroy(parser->doc);
+    parser->doc = NULL;
+}

@@ -1,0 +1,89 @@
+/* scene.json to a Scene, except what lies in binary arrays. Private to sort/scene.
+ *
+ *   scene_load.c     opens the package, calls scene_parse, reads the arrays that it asked for,
+ *                    checks them against each other
+ *   scene_parse.c    top level, settings, cameras, meshes, instances, lights, environment
+ *   parse_material.c materials, shaders, textures
+ *
+ * Refusals name the file and the field path through base/json.h. Memory comes from one arena whose
+ * exhaustion ends the parse by a jump, so nothing here checks for it. */
+#ifndef SORT_SCENE_SCENE_PARSE_H
+#define SORT_SCENE_SCENE_PARSE_H
+
+#include "base/array.h"
+#include "base/json.h"
+#include "sort/scene/name_index.h"
+#include "sort/scene/package_array.h"
+#include "sort/scene/scene.h"
+#include <setjmp.h>
+
+enum {
+    SCENE_JSON_BYTES_MAX = 256 << 20,
+    SCENE_SHADER_BYTES_MAX = 16 << 20,
+    SCENE_NAME_BYTES_MAX = 255,
+    SCENE_INSTANCES_MAX = 1 << 24,
+    SCENE_SECTION_MAX = 1 << 20, /* of the other sections */
+    SCENE_VERTICES_MAX = 0x7fffffff
+};
+
+typedef enum MeshArray {
+    MESH_POSITIONS,
+    MESH_INDICES,
+    MESH_NORMALS,
+    MESH_TANGENTS,
+    MESH_UV,
+    MESH_MATERIAL_INDICES
+} MeshArray; /* ArrayRequest.tag */
+
+/* A texture of a zip, to be written to a folder. */
+typedef struct TextureExtract {
+    const char *file;  /* in the package */
+    const char *field; /* who asked for it first */
+    uint32_t file_id;  /* index into texture_paths */
+} TextureExtract;
+
+typedef struct SceneParser {
+    Package *package;                /* borrowed */
+    const SceneLoadOptions *options; /* borrowed */
+    Arena *arena;                    /* borrowed; keeps what the Scene points at */
+    Scene *scene;                    /* in the arena */
+    JsonDoc *doc;                    /* owned */
+    jmp_buf no_memory;
+
+    SceneMesh *meshes; /* the same as scene->meshes, to be filled in */
+    ARRAY(ArrayRequest) arrays;
+    ARRAY(SceneTexture) textures;
+    ARRAY(SceneShader) shaders;
+    ARRAY(TextureExtract) extracts;
+    ARRAY(const char *) texture_paths; /* by file id; NULL until extracted */
+    ARRAY(uint32_t) texture_file;      /* by texture: its file id */
+
+    NameIndex camera_names, mesh_names, instance_names, material_names, light_names;
+    NameIndex shader_names, texture_keys, texture_files;
+} SceneParser;
+
+/* `text` is scene.json, `name` what messages call it. */
+Status scene_parse(SceneParser *parser, const char *name, Str text, Error *err) SORT_MUST_CHECK;
+/* Frees what the parser owns. */
+void scene_parser_free(SceneParser *parser);
+
+/* --- for the parse_*.c files --- */
+
+/* A status from below, told with the field that caused it. */
+Status parse_at_field(const JsonCursor *c, Status status, Error *err) SORT_MUST_CHECK;
+/* As json_fail, with another status. */
+Status parse_refuse(const JsonCursor *c, Status status, Error *err, const char *format, ...)
+    SORT_PRINTF(4, 5);
+/* A required *name*, copied to the arena, new in its section. */
+Status parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
+                  Error *err) SORT_MUST_CHECK;
+/* The index of the section's entry that the string names. */
+Status parse_reference(const JsonCursor *name, const NameIndex *names, const char *what,
+                       uint32_t *out_index, Error *err) SORT_MUST_CHECK;
+
+Status parse_materials(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
+/* has_wrap: false for the environment, whose wrap is fixed. */
+Status parse_texture(SceneParser *p, JsonCursor *texture, bool has_wrap, uint32_t *out_texture,
+                     Error *err) SORT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,14 @@
+/* The memory behind a Scene. Private to sort/scene. */
+#ifndef SORT_SCENE_SCENE_STORAGE_H
+#define SORT_SCENE_SCENE_STORAGE_H
+
+#include "base/arena.h"
+
+struct SceneStorage {
+    Arena *arena;               /* owned; holds the Scene, this struct, all names and sections */
+    void **blocks;              /* owned, and each of them: the mesh arrays */
+    const char *private_folder; /* arena; extracted textures, removed at the end; or NULL */
+    uint32_t block_count;
+};
+
+#endif
