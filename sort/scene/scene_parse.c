@@ -12,7 +12,8 @@ Status parse_at_field(const JsonCursor *c, Status status, Error *err)
         return status;
     Error copy = *err;
     char field[JSON_PATH_MAX];
-    return error_set_at(err, status, json_doc_name(c->doc), "%s: %s", json_path(c, field), copy.text);
+    return error_set_at(err, status, json_doc_name(c->doc), "%s: %s", json_path(c, field),
+                        copy.text);
 }
 
 Status parse_refuse(const JsonCursor *c, Status status, Error *err, const char *format, ...)
@@ -107,20 +108,11 @@ static Status get_positive(JsonCursor *object, const char *field, JsonNeed need,
     return *out_value > 0.0f ? STATUS_OK : json_fail(&c, err, "must be above 0");
 }
 
-static Status get_floats(JsonCursor *object, const char *field, JsonNeed need, double min,
-                         uint32_t count, float *out_values, Error *err)
-{
-    JsonCursor c;
-    TRY(json_get_any(object, field, need, &c, err));
-    return json_exists(&c) ? json_as_floats(&c, min, (double)FLT_MAX, count, out_values, err)
-                           : STATUS_OK;
-}
-
 static Status get_color(JsonCursor *object, const char *field, JsonNeed need, float3 *out_color,
                         Error *err)
 {
     float c[3] = {out_color->x, out_color->y, out_color->z};
-    TRY(get_floats(object, field, need, 0.0, 3, c, err));
+    TRY(json_get_floats(object, field, need, 0.0, (double)FLT_MAX, 3, c, err));
     *out_color = f3(c[0], c[1], c[2]);
     return STATUS_OK;
 }
@@ -154,8 +146,9 @@ static Status make_rotation(const JsonCursor *c, bool any_scale, mat4 *transform
         if (!(length > 0.0f) || !isfinite(length))
             return json_fail(c, err, "axis %c has no usable length", "xyz"[k]);
         if (!any_scale && fabsf(length - 1.0f) > tolerance)
-            return json_fail(c, err, "axis %c has length %g; only rotation and translation are "
-                                     "allowed here",
+            return json_fail(c, err,
+                             "axis %c has length %g; only rotation and translation are "
+                             "allowed here",
                              "xyz"[k], (double)length);
         axis[k] = f3_scale(axis[k], 1.0f / length);
     }
@@ -223,7 +216,8 @@ static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *out_camer
     TRY(json_get_float(c, "aperture_radius_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
                        &camera->aperture_radius_m, err));
     TRY(get_positive(c, "focus_distance_m", JSON_OPTIONAL, &camera->focus_distance_m, err));
-    TRY(get_floats(c, "lens_shift", JSON_OPTIONAL, -(double)FLT_MAX, 2, shift, err));
+    TRY(json_get_floats(c, "lens_shift", JSON_OPTIONAL, -(double)FLT_MAX, (double)FLT_MAX, 2, shift,
+                        err));
     camera->lens_shift = f2(shift[0], shift[1]);
     return json_finish(c, err);
 }
@@ -407,11 +401,11 @@ static Status parse_instances(SceneParser *p, JsonCursor *root, Error *err)
 
 static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, Error *err)
 {
-    static const char *const types[] = {"point", "spot", "distant", "area_rectangle", "area_disk",
-                                        "sphere"};
-    static const SceneLightKind kinds[] = {SCENE_LIGHT_POINT, SCENE_LIGHT_SPOT, SCENE_LIGHT_DISTANT,
-                                           SCENE_LIGHT_RECTANGLE, SCENE_LIGHT_DISK,
-                                           SCENE_LIGHT_SPHERE};
+    static const char *const types[] = {"point",          "spot",      "distant",
+                                        "area_rectangle", "area_disk", "sphere"};
+    static const SceneLightKind kinds[] = {SCENE_LIGHT_POINT,   SCENE_LIGHT_SPOT,
+                                           SCENE_LIGHT_DISTANT, SCENE_LIGHT_RECTANGLE,
+                                           SCENE_LIGHT_DISK,    SCENE_LIGHT_SPHERE};
     SceneLight *light = out_light;
     uint32_t type;
     JsonCursor field;
@@ -429,8 +423,8 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, 
         TRY(get_color(c, "intensity", JSON_REQUIRED, &light->emission, err));
         TRY(get_degrees(c, "outer_angle_degrees", JSON_REQUIRED, 1e-4, 90.0,
                         &light->outer_angle_rad, err));
-        TRY(get_degrees(c, "inner_angle_degrees", JSON_OPTIONAL, 0.0, 90.0,
-                        &light->inner_angle_rad, err));
+        TRY(get_degrees(c, "inner_angle_degrees", JSON_OPTIONAL, 0.0, 90.0, &light->inner_angle_rad,
+                        err));
         TRY(json_get_any(c, "inner_angle_degrees", JSON_OPTIONAL, &field, err));
         if (light->inner_angle_rad >= light->outer_angle_rad)
             return json_fail(&field, err, "must be below outer_angle_degrees");
@@ -506,8 +500,7 @@ static Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
     }
     TRY(get_transform(&c, JSON_OPTIONAL, &field, &e->environment_to_world, err));
     if (json_exists(&field)) {
-        const float(*m)[4] = (const float(*)[4])e->environment_to_world.m;
-        if (m[0][3] != 0.0f || m[1][3] != 0.0f || m[2][3] != 0.0f)
+        if (f3_length2(mat4_point(&e->environment_to_world, f3(0, 0, 0))) != 0.0f)
             return json_fail(&field, err, "must be a rotation: the environment is infinitely far");
         TRY(make_rotation(&field, false, &e->environment_to_world, err));
         e->world_to_environment = mat4_transpose(e->environment_to_world);
@@ -572,8 +565,8 @@ Status scene_parse(SceneParser *parser, const char *name, Str text, Error *err)
 
 void scene_parser_free(SceneParser *parser)
 {
-    NameIndex *names[] = {&parser->camera_names,   &parser->mesh_names,  &parser->instance_names,
-                          &parser->material_names, &parser->light_names, &parser->shader_names,
+    NameIndex *names[] = {&parser->camera_names,   &parser->mesh_names,   &parser->instance_names,
+                          &parser->material_names, &parser->light_names,  &parser->shader_names,
                           &parser->texture_keys,   &parser->texture_files};
     for (size_t i = 0; i < SORT_COUNT_OF(names); ++i)
         name_index_free(names[i]);

@@ -1,0 +1,314 @@
+/* Materials as data: a shader by name, parameter values, texture bindings. Whether the shader has
+ * such parameters is for sort/shade to say, which compiles it. Shader sources and textures that
+ * several materials name are one entry each. */
+#include "sort/scene/scene_parse.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include <float.h>
+#include <string.h>
+
+/* --- shaders -------------------------------------------------------------------------------- */
+
+static bool is_identifier(const char *s)
+{
+    if (*s >= '0' && *s <= '9')
+        return false;
+    size_t bytes = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return bytes > 0 && s[bytes] == '\0';
+}
+
+static Status check_identifier(const JsonCursor *c, const char *what, const char *s, Error *err)
+{
+    return is_identifier(s) ? STATUS_OK
+                            : json_fail(c, err, "'%.80s' cannot be the name of a %s", s, what);
+}
+
+static Status read_shader(SceneParser *p, const JsonCursor *c, const char *file, Str *out_text,
+                          Error *err)
+{
+    char *text;
+    size_t size_bytes;
+    if (!path_has_extension(file, ".ssl"))
+        return json_fail(c, err, "'%.200s' is neither unit:NAME nor a file that ends in .ssl",
+                         file);
+    TRY(parse_at_field(
+        c, package_read(p->package, file, SCENE_SHADER_BYTES_MAX, &text, &size_bytes, err), err));
+    Status status = STATUS_OK;
+    if (memchr(text, 0, size_bytes) || !str_is_utf8((Str){text, size_bytes}))
+        status = json_fail(c, err, "'%s' is not UTF-8 text", file);
+    else
+        *out_text = (Str){arena_strndup(p->arena, text, size_bytes), size_bytes};
+    mem_free(text);
+    return status;
+}
+
+static Status parse_shader(SceneParser *p, const JsonCursor *c, uint32_t *out_shader, Error *err)
+{
+    static const char prefix[] = "unit:";
+    const size_t prefix_bytes = sizeof prefix - 1;
+    const char *text;
+    bool is_new;
+    TRY(json_as_string(c, &text, err));
+    bool is_unit = strncmp(text, prefix, prefix_bytes) == 0;
+    char *name = arena_strndup(p->arena, text, strlen(text));
+    TRY(name_index_add(&p->shader_names, name, out_shader, &is_new, err));
+    if (!is_new)
+        return STATUS_OK;
+    SceneShader shader = {.name = is_unit ? name + prefix_bytes : name, .is_unit = is_unit};
+    if (is_unit)
+        TRY(check_identifier(c, "unit", shader.name, err));
+    else
+        TRY(read_shader(p, c, name, &shader.text, err));
+    array_push(p->arena, &p->shaders, shader);
+    return STATUS_OK;
+}
+
+/* --- textures ------------------------------------------------------------------------------- */
+
+/* The file on disk: in the folder, in the zip (to be extracted later: NULL so far), or in one of the
+ * folders of --texture-path. */
+static Status find_texture_file(SceneParser *p, const JsonCursor *c, const char *file,
+                                const char **out_path, Error *err)
+{
+    uint64_t size_bytes;
+    char path[PATH_BYTES];
+    *out_path = NULL;
+    Status status = package_file_size(p->package, file, &size_bytes, NULL, err);
+    if (status == STATUS_OK && package_is_zip(p->package))
+        return STATUS_OK;
+    if (status == STATUS_OK) {
+        TRY(parse_at_field(c, package_extract(p->package, file, "", path, err), err));
+        *out_path = arena_strndup(p->arena, path, strlen(path));
+        return STATUS_OK;
+    }
+    if (status != STATUS_NOT_FOUND)
+        return parse_at_field(c, status, err);
+    for (uint32_t i = 0; i < p->options->texture_path_count; ++i) {
+        TRY(path_join(p->options->texture_paths[i], file, path, err));
+        if (file_exists(path) && !file_is_directory(path)) {
+            *out_path = arena_strndup(p->arena, path, strlen(path));
+            return STATUS_OK;
+        }
+    }
+    if (p->options->texture_path_count == 0)
+        return parse_refuse(c, STATUS_NOT_FOUND, err, "no file '%s' in the package", file);
+    return parse_refuse(c, STATUS_NOT_FOUND, err,
+                        "no file '%s' in the package or the %u folders of --texture-path", file,
+                        p->options->texture_path_count);
+}
+
+/* An id for the file; files of a zip are queued for extraction. */
+static Status parse_texture_file(SceneParser *p, const JsonCursor *c, const char *file,
+                                 uint32_t *out_id, Error *err)
+{
+    bool is_new;
+    const char *path;
+    TRY(parse_at_field(c, package_check_name(file, err), err));
+    TRY(name_index_add(&p->texture_files, file, out_id, &is_new, err));
+    if (!is_new)
+        return STATUS_OK;
+    TRY(find_texture_file(p, c, file, &path, err));
+    array_push(p->arena, &p->texture_paths, path);
+    if (!path) {
+        char field[JSON_PATH_MAX];
+        json_path(c, field);
+        array_push(p->arena, &p->extracts,
+                   (TextureExtract){.file = file,
+                                    .field = arena_strndup(p->arena, field, strlen(field)),
+                                    .file_id = *out_id});
+    }
+    return STATUS_OK;
+}
+
+static Status parse_wrap(JsonCursor *texture, SceneTexture *out_texture, Error *err)
+{
+    static const char *const wraps[] = {"periodic", "clamp", "mirror", "black"};
+    static const SceneWrap values[] = {SCENE_WRAP_PERIODIC, SCENE_WRAP_CLAMP, SCENE_WRAP_MIRROR,
+                                       SCENE_WRAP_BLACK};
+    JsonCursor array, c;
+    TRY(json_get_array(texture, "wrap", JSON_OPTIONAL, &array, err));
+    if (!json_exists(&array))
+        return STATUS_OK;
+    if (json_count(&array) != 2)
+        return json_fail(&array, err, "must be [u, v]");
+    for (uint32_t k = 0; k < 2; ++k) {
+        const char *name;
+        uint32_t i = 0;
+        json_at(&array, k, &c);
+        TRY(json_as_string(&c, &name, err));
+        while (i < SORT_COUNT_OF(wraps) && strcmp(name, wraps[i]) != 0)
+            ++i;
+        if (i == SORT_COUNT_OF(wraps)) {
+            const char *near = suggest_nearest(name, wraps, SORT_COUNT_OF(wraps));
+            return near
+                       ? json_fail(&c, err, "unknown value '%.80s'; did you mean '%s'?", name, near)
+                       : json_fail(&c, err,
+                                   "unknown value '%.80s'; it must be one of 'periodic', "
+                                   "'clamp', 'mirror', 'black'",
+                                   name);
+        }
+        *(k == 0 ? &out_texture->wrap_u : &out_texture->wrap_v) = values[i];
+    }
+    return STATUS_OK;
+}
+
+Status parse_texture(SceneParser *p, JsonCursor *texture, bool has_wrap, uint32_t *out_texture,
+                     Error *err)
+{
+    static const char *const spaces[] = {"auto", "srgb", "linear", "raw"};
+    static const SceneColorSpace values[] = {SCENE_COLOR_AUTO, SCENE_COLOR_SRGB, SCENE_COLOR_LINEAR,
+                                             SCENE_COLOR_RAW};
+    JsonCursor c;
+    const char *text;
+    uint32_t space = 0, file_id;
+    TRY(json_as_object(texture, err));
+    TRY(json_get_any(texture, "file", JSON_REQUIRED, &c, err));
+    TRY(json_as_string(&c, &text, err));
+    char *file = arena_strndup(p->arena, text, strlen(text));
+    TRY(parse_texture_file(p, &c, file, &file_id, err));
+    TRY(json_get_choice(texture, "color_space", JSON_OPTIONAL, spaces, SORT_COUNT_OF(spaces),
+                        &space, err));
+    SceneTexture t = {
+        .name = file, .path = p->texture_paths.data[file_id], .color_space = values[space]};
+    if (has_wrap)
+        TRY(parse_wrap(texture, &t, err));
+    else /* around the horizon, and not over the poles */
+        t.wrap_v = SCENE_WRAP_CLAMP;
+    TRY(json_finish(texture, err));
+
+    /* ':' is in no file name. */
+    bool is_new;
+    char *key = arena_printf(p->arena, "%s:%d:%d:%d", file, t.color_space, t.wrap_u, t.wrap_v);
+    TRY(name_index_add(&p->texture_keys, key, out_texture, &is_new, err));
+    if (is_new) {
+        array_push(p->arena, &p->textures, t);
+        array_push(p->arena, &p->texture_file, file_id);
+    }
+    return STATUS_OK;
+}
+
+/* --- materials ------------------------------------------------------------------------------ */
+
+static Status parse_parameter(const JsonCursor *c, SceneParameter *out_parameter, Error *err)
+{
+    SceneParameter *v = out_parameter;
+    int64_t integer;
+    v->count = 1;
+    switch (json_kind(c)) {
+    case JSON_KIND_BOOL:
+        v->kind = SCENE_VALUE_BOOL;
+        return json_as_bool(c, &v->b, err);
+    case JSON_KIND_INT:
+        v->kind = SCENE_VALUE_INT;
+        TRY(json_as_int(c, INT32_MIN, INT32_MAX, &integer, err));
+        v->i = (int32_t)integer;
+        v->f[0] = (float)integer;
+        return STATUS_OK;
+    case JSON_KIND_REAL:
+        v->kind = SCENE_VALUE_FLOAT;
+        return json_as_float(c, -(double)FLT_MAX, (double)FLT_MAX, &v->f[0], err);
+    case JSON_KIND_ARRAY:
+        v->kind = SCENE_VALUE_FLOAT;
+        v->count = json_count(c);
+        if (v->count != 2 && v->count != 3 && v->count != 4 && v->count != 16)
+            return json_fail(c, err, "has %u numbers; values have 1, 2, 3, 4 or 16", v->count);
+        return json_as_floats(c, -(double)FLT_MAX, (double)FLT_MAX, v->count, v->f, err);
+    case JSON_KIND_STRING:
+    case JSON_KIND_OBJECT:
+    case JSON_KIND_NULL:
+        break;
+    }
+    return json_fail(c, err, "must be true, false, a number, or an array of numbers");
+}
+
+/* Fields of an object whose names are data. */
+static uint32_t field_count(const JsonCursor *object)
+{
+    JsonIter iter = {0};
+    JsonCursor value;
+    const char *name;
+    uint32_t count = 0;
+    while (json_next(object, &iter, &name, &value))
+        ++count;
+    return count;
+}
+
+static Status parse_parameters(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name;
+    TRY(json_get_object(c, "parameters", JSON_OPTIONAL, &object, err));
+    if (!json_exists(&object))
+        return STATUS_OK;
+    SceneParameter *parameters = ARENA_ARRAY(p->arena, SceneParameter, field_count(&object));
+    material->parameters = parameters;
+    while (json_next(&object, &iter, &name, &value)) {
+        SceneParameter *v = &parameters[material->parameter_count++];
+        TRY(check_identifier(&value, "parameter", name, err));
+        v->name = arena_strndup(p->arena, name, strlen(name));
+        TRY(parse_parameter(&value, v, err));
+    }
+    return STATUS_OK;
+}
+
+static Status parse_bindings(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name;
+    TRY(json_get_object(c, "textures", JSON_OPTIONAL, &object, err));
+    if (!json_exists(&object))
+        return STATUS_OK;
+    uint32_t count = field_count(&object);
+    if (count > SCENE_MATERIAL_TEXTURES_MAX)
+        return parse_refuse(&object, STATUS_LIMIT, err, "has %u textures; at most %d are bound",
+                            count, SCENE_MATERIAL_TEXTURES_MAX);
+    SceneTextureBinding *bindings = ARENA_ARRAY(p->arena, SceneTextureBinding, count);
+    material->textures = bindings;
+    while (json_next(&object, &iter, &name, &value)) {
+        SceneTextureBinding *b = &bindings[material->texture_count++];
+        TRY(check_identifier(&value, "texture", name, err));
+        b->handle = arena_strndup(p->arena, name, strlen(name));
+        TRY(parse_texture(p, &value, true, &b->texture, err));
+    }
+    return STATUS_OK;
+}
+
+static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_material, Error *err)
+{
+    JsonCursor field;
+    TRY(json_as_object(c, err));
+    TRY(parse_name(p, c, &p->material_names, &out_material->name, err));
+    TRY(json_get_any(c, "shader", JSON_REQUIRED, &field, err));
+    TRY(parse_shader(p, &field, &out_material->shader, err));
+    TRY(json_get_any(c, "entry", JSON_OPTIONAL, &field, err));
+    if (json_exists(&field)) {
+        const char *entry;
+        TRY(json_as_string(&field, &entry, err));
+        TRY(check_identifier(&field, "shader", entry, err));
+        out_material->entry = arena_strndup(p->arena, entry, strlen(entry));
+    }
+    TRY(parse_parameters(p, c, out_material, err));
+    TRY(parse_bindings(p, c, out_material, err));
+    return json_finish(c, err);
+}
+
+Status parse_materials(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array, c;
+    TRY(json_get_array(root, "materials", JSON_OPTIONAL, &array, err));
+    uint32_t count = json_exists(&array) ? json_count(&array) : 0;
+    if (count > SCENE_SECTION_MAX)
+        return parse_refuse(&array, STATUS_LIMIT, err, "has %u entries; at most %d are read", count,
+                            SCENE_SECTION_MAX);
+    SceneMaterial *materials = ARENA_ARRAY(p->arena, SceneMaterial, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        json_at(&array, i, &c);
+        TRY(parse_material(p, &c, &materials[i], err));
+    }
+    p->scene->materials = materials;
+    p->scene->material_count = count;
+    return STATUS_OK;
+}
