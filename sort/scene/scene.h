@@ -46,10 +46,10 @@ typedef struct SceneCamera {
 typedef struct SceneMesh {
     const char *name;
     uint32_t vertex_count, triangle_count, uv_count;
-    const float *positions;             /* [vertex_count][3] */
-    const uint32_t *indices;            /* [triangle_count][3], each < vertex_count */
-    const float *normals;               /* [vertex_count][3] unit, or NULL: flat faces */
-    const float *tangents;              /* [vertex_count][4], w = handedness, or NULL: from uv */
+    const float *positions;  /* [vertex_count][3] */
+    const uint32_t *indices; /* [triangle_count][3], each < vertex_count */
+    const float *normals;    /* [vertex_count][3] unit or zero (none), or NULL: flat faces */
+    const float *tangents;   /* [vertex_count][4], w = handedness; zero or NULL: from uv */
     const float *uv[SCENE_UV_SETS_MAX]; /* [vertex_count][2] each; uv_count of them */
     const uint16_t *material_indices;   /* [triangle_count] slot of the instance, or NULL: all 0 */
 } SceneMesh;

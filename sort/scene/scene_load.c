@@ -76,11 +76,11 @@ typedef struct MeshCheck {
     FirstError first;
 } MeshCheck;
 
-/* Stored with few digits is fine; forgotten to normalise is not. */
-static bool is_unit(const float *v)
+/* Stored with few digits is fine; forgotten to normalise is not. Zero says that there is none. */
+static bool is_unit_or_zero(const float *v)
 {
     float length2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-    return length2 > 0.98f && length2 < 1.02f;
+    return (length2 > 0.98f && length2 < 1.02f) || length2 == 0.0f;
 }
 
 static Status check_mesh_arrays(const SceneMesh *mesh, uint32_t index, Error *err)
@@ -93,17 +93,18 @@ static Status check_mesh_arrays(const SceneMesh *mesh, uint32_t index, Error *er
                              index, i / 3, mesh->indices[i], mesh->vertex_count);
     }
     for (size_t i = 0; mesh->normals && i < mesh->vertex_count; ++i) {
-        if (!is_unit(&mesh->normals[3 * i]))
-            return error_set(err, STATUS_FORMAT,
-                             "meshes[%u].normals: the normal of vertex %zu is not of unit length",
-                             index, i);
+        if (!is_unit_or_zero(&mesh->normals[3 * i]))
+            return error_set(
+                err, STATUS_FORMAT,
+                "meshes[%u].normals: the normal of vertex %zu is neither of unit length nor zero",
+                index, i);
     }
     for (size_t i = 0; mesh->tangents && i < mesh->vertex_count; ++i) {
         const float *t = &mesh->tangents[4 * i];
-        if (!is_unit(t) || (t[3] != 1.0f && t[3] != -1.0f))
+        if (!is_unit_or_zero(t) || (t[3] != 1.0f && t[3] != -1.0f))
             return error_set(err, STATUS_FORMAT,
-                             "meshes[%u].tangents: the tangent of vertex %zu is not of unit "
-                             "length, or its w not 1 or -1",
+                             "meshes[%u].tangents: the tangent of vertex %zu is neither of unit "
+                             "length nor zero, or its w not 1 or -1",
                              index, i);
     }
     return STATUS_OK;

@@ -2,6 +2,7 @@
 
 #include "base/cast.h"
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- helpers of all parse files ------------------------------------------------------------- */
