@@ -28,8 +28,7 @@ typedef struct PackageWriteDesc {
     /* The imported file; textures are found relative to its folder; its name is the default title
      * of the package. Copied. */
     const char *source;
-    const Log *log;       /* borrowed; may be NULL */
-    bool is_uncompressed; /* arrays as they are, instead of zlib */
+    const Log *log; /* borrowed; may be NULL */
 } PackageWriteDesc;
 
 /* Makes the temporary folder. On success *out_writer is owned by the caller. Errors: STATUS_INVALID
