@@ -5,7 +5,7 @@
 
 add_library(sort_rules INTERFACE)
 target_include_directories(sort_rules INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_definitions(sort_rules INTERFACE _POSIX_C_SOURCE=200809L)
+target_compile_definitions(sort_rules INTERFACE _POSIX_C_SOURCE=200809L SORT_VERSION="${PROJECT_VERSION}")
 # -ffp-contract=off: a fused multiply-add appears only where it is written, so that bits do not
 # depend on the compiler's mood.
 target_compile_options(sort_rules INTERFACE -ffp-contract=off -fno-math-errno -fno-omit-frame-pointer
