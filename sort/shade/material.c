@@ -284,6 +284,14 @@ static Status fill_program(const MaterialSet *set, uint32_t m, MaterialProgram *
 
 enum { CONSTANTS_MAX = 256 };
 
+/* Baked into the code: switches, and numbers that are exactly 0 or 1, since those are mostly weights of
+ * closures, which then vanish or stand alone. Other numbers stay data, so that materials share kernels. */
+static bool is_structural(const SslValue *value)
+{
+    return value->type == SSL_BOOL || value->type == SSL_INT ||
+           (value->type == SSL_FLOAT && (value->f[0] == 0.0f || value->f[0] == 1.0f));
+}
+
 static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, Build *build)
 {
     Unit *unit = &set->units[set->unit_of[m]];
@@ -294,8 +302,7 @@ static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, Bu
     for (uint32_t i = 0; i < info->param_count; ++i) {
         SslValue value;
         TRY(parameter_value(set, m, &info->params[i], &value, &build->error));
-        if ((info->params[i].type == SSL_BOOL || info->params[i].type == SSL_INT) &&
-            constant_count < CONSTANTS_MAX)
+        if (is_structural(&value) && constant_count < CONSTANTS_MAX)
             constants[constant_count++] = (SslConstant){info->params[i].name, value};
     }
     SslBuildDesc how = {.size_bytes = sizeof how,
