@@ -42,7 +42,8 @@ AlbedoTerms albedo_ggx(AlbedoRow row, float cos_w)
     uint32_t i = split(cos_coordinate(row.alpha, cos_w) * (ALBEDO_GGX_COS - 1), ALBEDO_GGX_COS, &f);
     const GgxNode *p = &table_ggx[row.index][i], *q = &table_ggx[row.index + 1][i];
     float e1 = lerp(lerp(p[0].e1, p[1].e1, f), lerp(q[0].e1, q[1].e1, f), row.fraction);
-    float excess = lerp(lerp(p[0].excess, p[1].excess, f), lerp(q[0].excess, q[1].excess, f), row.fraction);
+    float excess =
+        lerp(lerp(p[0].excess, p[1].excess, f), lerp(q[0].excess, q[1].excess, f), row.fraction);
     float m = fmaxf(0.0f, 1.0f - cos_w), m2 = m * m;
     return (AlbedoTerms){e1, e1 * fmaxf(0.0f, m2 * m2 * m + excess)};
 }

@@ -95,9 +95,9 @@ typedef struct BsdfLobe {
             Spectrum f0, f90; /* Schlick's; eta and k when is_complex */
         } microfacet;
         struct {
-            float alpha, s_o, eta;      /* eta: index across over index on this side */
-            float transmission_scale;   /* 1/eta^2 for radiance */
-            float tint_r, tint_t;       /* averages, for choosing between the two */
+            float alpha, s_o, eta;    /* eta: index across over index on this side */
+            float transmission_scale; /* 1/eta^2 for radiance */
+            float tint_r, tint_t;     /* averages, for choosing between the two */
             Spectrum reflection, transmission;
         } dielectric;
     };

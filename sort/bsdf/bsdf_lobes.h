@@ -66,7 +66,8 @@ bool transparent_sample(const BsdfLobe *lobe, LobeSample *out);
 
 /* The parts that closures share. Reflection by microfacets, or by a mirror below BSDF_ALPHA_DELTA, and the
  * diffuse lobe that gives back what it keeps, tinted. f0, f90: Schlick's Fresnel. */
-void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, float3 N);
+void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90,
+                            float3 N);
 void complement_add(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, Spectrum tint,
                     float3 N);
 /* Fresnel tint of light that a rough metal reflects more than once. */

@@ -9,7 +9,8 @@
 #define CLOSURE_SCALARS_normal 3
 #define ARG(type, name)        +CLOSURE_SCALARS_##type
 #define CLOSURE(id, name, flags, args, doc, citation)                                              \
-    _Static_assert(sizeof(name##Args) == (0 args) * sizeof(float), #name ": arguments have padding");   \
+    _Static_assert(sizeof(name##Args) == (0 args) * sizeof(float),                                 \
+                   #name ": arguments have padding");                                              \
     _Static_assert((0 args) <= CLOSURE_MAX_SCALARS, #name ": too many arguments");
 #include "sort/bsdf/closures.inc"
 #undef CLOSURE

@@ -61,7 +61,8 @@ static BsdfLobe *begin(Bsdf *b, float alpha, float3 N)
                            BSDF_REFLECTION | (is_mirror ? BSDF_DELTA : BSDF_GLOSSY), N, true);
 }
 
-void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, float3 N)
+void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90,
+                            float3 N)
 {
     BsdfLobe *lobe = begin(b, alpha, N);
     if (!lobe)
@@ -72,13 +73,15 @@ void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, 
 }
 
 /* What single scattering loses, put back; with bare microfacets (F = 1) as the lobe that keeps it. */
-static void add_compensation(Bsdf *b, Spectrum weight, float alpha, Spectrum fresnel_average, float3 N)
+static void add_compensation(Bsdf *b, Spectrum weight, float alpha, Spectrum fresnel_average,
+                             float3 N)
 {
     if (alpha < BSDF_ALPHA_DELTA || (b->init_flags & BSDF_SINGLE_SCATTER))
         return;
     float e1_average = albedo_ggx_average(albedo_ggx_row(alpha)).e1;
     Spectrum one = spectrum_splat(1.0f);
-    complement_add(b, weight, alpha, one, one, complement_metal_tint(fresnel_average, e1_average), N);
+    complement_add(b, weight, alpha, one, one, complement_metal_tint(fresnel_average, e1_average),
+                   N);
 }
 
 void conductor_add(Bsdf *b, Spectrum weight, const ConductorArgs *args)

@@ -49,8 +49,8 @@ static LobeValue eval_transmission(const BsdfLobe *lobe, float3 wi)
     float value = (1.0f - f) * 4.0f * cos_i * visibility * d * dot_oh * jacobian;
     Spectrum color = spectrum_mul(lobe->weight, lobe->dielectric.transmission);
     return (LobeValue){spectrum_scale(color, value * lobe->dielectric.transmission_scale),
-                       (1.0f - reflection_chance(lobe, f)) *
-                           ggx_visible_pdf(d, dot_oh, wo.z, s_o) * jacobian};
+                       (1.0f - reflection_chance(lobe, f)) * ggx_visible_pdf(d, dot_oh, wo.z, s_o) *
+                           jacobian};
 }
 
 LobeValue dielectric_eval(const BsdfLobe *lobe, float3 wi)
@@ -113,9 +113,10 @@ void dielectric_add(Bsdf *b, Spectrum weight, const DielectricArgs *args)
         ior = 1.0f;
     }
     bool is_smooth = alpha < BSDF_ALPHA_DELTA;
-    BsdfLobe *lobe = bsdf_lobe_begin(
-        b, is_smooth ? BSDF_MODEL_WINDOW : BSDF_MODEL_DIELECTRIC,
-        BSDF_REFLECTION | BSDF_TRANSMISSION | (is_smooth ? BSDF_DELTA : BSDF_GLOSSY), args->N, true);
+    BsdfLobe *lobe = bsdf_lobe_begin(b, is_smooth ? BSDF_MODEL_WINDOW : BSDF_MODEL_DIELECTRIC,
+                                     BSDF_REFLECTION | BSDF_TRANSMISSION |
+                                         (is_smooth ? BSDF_DELTA : BSDF_GLOSSY),
+                                     args->N, true);
     if (!lobe)
         return;
     bool is_inside = b->cos_o < 0.0f;

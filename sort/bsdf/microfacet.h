@@ -46,7 +46,8 @@ static inline float ggx_visible_pdf(float d, float dot_oh, float cos_o, float s_
 
 /* A microfacet normal seen from wo: reflect the stretched direction's hemisphere off a uniform point of the
  * spherical cap [Dupuy2023]. */
-static inline float3 ggx_sample_visible(float3 wo, float s_o, float alpha_x, float alpha_y, float2 u)
+static inline float3 ggx_sample_visible(float3 wo, float s_o, float alpha_x, float alpha_y,
+                                        float2 u)
 {
     float inv = 1.0f / s_o;
     float3 o = f3(alpha_x * wo.x * inv, alpha_y * wo.y * inv, wo.z * inv);

@@ -42,7 +42,8 @@ void complement_add(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum
     lobe->complement.f0 = f0;
     lobe->complement.f90 = f90;
     Spectrum k = kept(lobe, lobe->wo.z), average = kept_average(lobe), albedo, f;
-    SPECTRUM_EACH(i) {
+    SPECTRUM_EACH(i)
+    {
         albedo.c[i] = weight.c[i] * tint.c[i] * k.c[i];
         f.c[i] = average.c[i] > 1e-6f ? albedo.c[i] / (SORT_PI * average.c[i]) : 0.0f;
     }
@@ -58,7 +59,8 @@ LobeValue complement_eval(const BsdfLobe *lobe, float3 wi)
 /* [Kulla2017, with the first bounce's Fresnel as in FdezAguera2019 eq. 18]. */
 Spectrum complement_metal_tint(Spectrum fresnel_average, float e1_average)
 {
-    SPECTRUM_EACH(i) {
+    SPECTRUM_EACH(i)
+    {
         float f = fresnel_average.c[i];
         fresnel_average.c[i] = f * f * e1_average / (1.0f - f * (1.0f - e1_average));
     }

@@ -3,8 +3,8 @@
 
 void transparent_add(Bsdf *b, Spectrum weight, const TransparentArgs *args)
 {
-    BsdfLobe *lobe = bsdf_lobe_begin(b, BSDF_MODEL_TRANSPARENT,
-                                     BSDF_TRANSMISSION | BSDF_DELTA | BSDF_TRANSPARENT, b->Ng, false);
+    BsdfLobe *lobe = bsdf_lobe_begin(
+        b, BSDF_MODEL_TRANSPARENT, BSDF_TRANSMISSION | BSDF_DELTA | BSDF_TRANSPARENT, b->Ng, false);
     if (!lobe)
         return;
     Spectrum t = spectrum_mul(weight, bsdf_albedo_argument(args->transmittance));
