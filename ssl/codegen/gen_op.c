@@ -185,7 +185,7 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
     case IR_FMIN:
         return choose(g, compare_float(g, LLVMRealOLT, b, a), b, a);
     case IR_FMAX:
-        return choose(g, compare_float(g, LLVMRealOLT, a, b), b, a);
+        return choose(g, compare_float(g, LLVMRealOGT, a, b), a, b);
     case IR_FABS:
         return gen_float_intrinsic(g, "llvm.fabs", a);
     case IR_FLOOR:

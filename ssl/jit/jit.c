@@ -89,8 +89,7 @@ static void hash_layout(HashState *s, const IrModule *m, const KernelLayout *lay
 static Hash128 kernel_key(const Jit *jit, const IrModule *m, const KernelLayout *layout,
                           uint32_t llvm_level)
 {
-    uint8_t ir[16];
-    ir_hash(m, ir);
+    Hash128 ir = ir_hash(m);
     HashState s;
     hash128_begin(&s);
     hash128_update_text(&s, ssl_fingerprint); /* of the sources that decide what code comes out */
@@ -102,7 +101,7 @@ static Hash128 kernel_key(const Jit *jit, const IrModule *m, const KernelLayout 
     hash128_update_text(&s, jit->target.cpu);
     hash128_update_text(&s, jit->target.features);
     hash128_update_u64(&s, llvm_level);
-    hash128_update(&s, ir, sizeof ir);
+    hash128_update(&s, ir.bytes, sizeof ir.bytes);
     hash_layout(&s, m, layout);
     return hash128_end(&s);
 }
