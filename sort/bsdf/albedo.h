@@ -16,9 +16,9 @@
 enum {
     ALBEDO_GGX_COS = 48,   /* nodes of t */
     ALBEDO_GGX_ALPHA = 32, /* nodes of r */
-    ALBEDO_DIELECTRIC_COS = 24,
-    ALBEDO_DIELECTRIC_ALPHA = 16,
-    ALBEDO_DIELECTRIC_IOR = 16 /* nodes of (ior - 1)/(ior + 1), 0 .. 0.6 */
+    ALBEDO_DIELECTRIC_COS = 20,
+    ALBEDO_DIELECTRIC_ALPHA = 32,
+    ALBEDO_DIELECTRIC_IOR = 12 /* nodes of (ior - 1)/(ior + 1), 0 .. 0.6 */
 };
 
 /* e1: albedo when every microfacet reflects all; b: the same weighted by (1 - cos)^5. */
