@@ -18,7 +18,8 @@
 #include "textures/texcache.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "stex files are read and written as they lie in memory, which needs a little-endian machine"
+#    error                                                                                         \
+        "stex files are read and written as they lie in memory, which needs a little-endian machine"
 #endif
 
 enum {

@@ -95,17 +95,19 @@ Status stex_read_header(int fd, const char *path, StexHeader *out_header, uint64
     size_t magic_bytes = readable < sizeof h.magic ? readable : sizeof h.magic;
     if (readable == 0 || memcmp(h.magic, STEX_MAGIC, magic_bytes) != 0) {
         return error_set_at(err, STATUS_FORMAT, path,
-                            "is not a paged texture (%" PRIu64 " bytes, no STEX signature)", file_bytes);
+                            "is not a paged texture (%" PRIu64 " bytes, no STEX signature)",
+                            file_bytes);
     }
     if (readable < sizeof page || failure != 0) {
-        return error_set_at(err, STATUS_FORMAT, path,
-                            "is truncated inside its header: it needs %d bytes, the file has %" PRIu64,
-                            STEX_PAGE_BYTES, file_bytes);
+        return error_set_at(
+            err, STATUS_FORMAT, path,
+            "is truncated inside its header: it needs %d bytes, the file has %" PRIu64,
+            STEX_PAGE_BYTES, file_bytes);
     }
     if (h.version != STEX_VERSION) {
         return error_set_at(err, STATUS_UNSUPPORTED, path,
-                            "is of format version %" PRIu32 "; this program reads version %d", h.version,
-                            STEX_VERSION);
+                            "is of format version %" PRIu32 "; this program reads version %d",
+                            h.version, STEX_VERSION);
     }
     memset(page + offsetof(StexHeader, header_crc), 0, sizeof h.header_crc);
     uint32_t crc = crc32c(0, page, sizeof page);
@@ -239,7 +241,8 @@ const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_
         snprintf(out, out_bytes, "no failure");
         break;
     case TILE_FAULT_OPEN:
-        snprintf(out, out_bytes, "the file cannot be opened again: %s", strerror(failure->error_number));
+        snprintf(out, out_bytes, "the file cannot be opened again: %s",
+                 strerror(failure->error_number));
         break;
     case TILE_FAULT_READ:
         snprintf(out, out_bytes, "read error at byte %" PRIu64 ": %s", failure->offset,
@@ -249,7 +252,8 @@ const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_
         snprintf(out, out_bytes, "the file was replaced on disk since it was opened");
         break;
     case TILE_FAULT_TRUNCATED:
-        snprintf(out, out_bytes, "the file is truncated: it ends before or in the data at byte %" PRIu64,
+        snprintf(out, out_bytes,
+                 "the file is truncated: it ends before or in the data at byte %" PRIu64,
                  failure->offset);
         break;
     case TILE_FAULT_INDEX:
@@ -260,11 +264,13 @@ const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_
         break;
     case TILE_FAULT_CHECKSUM:
         snprintf(out, out_bytes,
-                 "checksum mismatch at byte %" PRIu64 ": expected 0x%08" PRIx32 ", found 0x%08" PRIx32,
+                 "checksum mismatch at byte %" PRIu64 ": expected 0x%08" PRIx32
+                 ", found 0x%08" PRIx32,
                  failure->offset, failure->expected_crc, failure->found_crc);
         break;
     case TILE_FAULT_DECOMPRESSION:
-        snprintf(out, out_bytes, "the data at byte %" PRIu64 " cannot be decompressed", failure->offset);
+        snprintf(out, out_bytes, "the data at byte %" PRIu64 " cannot be decompressed",
+                 failure->offset);
         break;
     }
     return out;

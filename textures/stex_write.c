@@ -42,7 +42,8 @@ static void writer_free(StexWriter *w)
     mem_free(w);
 }
 
-static Status write_at(StexWriter *w, uint64_t offset, const void *data, size_t size_bytes, Error *err)
+static Status write_at(StexWriter *w, uint64_t offset, const void *data, size_t size_bytes,
+                       Error *err)
 {
     if (fseeko(w->file.stream, (off_t)offset, SEEK_SET) != 0 ||
         fwrite(data, 1, size_bytes, w->file.stream) != size_bytes)
@@ -131,7 +132,8 @@ static Status write_tile(StexWriter *w, uint64_t tile, StexTile *out_record, Err
             w->deflate.next_in = w->tile;
             w->deflate.avail_in = tile_bytes;
             w->deflate.next_out = w->packed;
-            w->deflate.avail_out = tile_bytes - tile_bytes / 16; /* else it is not worth inflating */
+            w->deflate.avail_out =
+                tile_bytes - tile_bytes / 16; /* else it is not worth inflating */
             if (deflate(&w->deflate, Z_FINISH) == Z_STREAM_END) {
                 record.flags = STEX_TILE_ZLIB;
                 record.stored_bytes = (uint32_t)w->deflate.total_out;

@@ -14,7 +14,8 @@ Status stex_writer_begin(const char *path, const StexHeader *format, StexWriter 
                          Error *err) SORT_MUST_CHECK;
 const StexHeader *stex_writer_header(const StexWriter *w);
 /* The next row of `level`, in native texels. */
-Status stex_writer_row(StexWriter *w, uint32_t level, const void *texels, Error *err) SORT_MUST_CHECK;
+Status stex_writer_row(StexWriter *w, uint32_t level, const void *texels,
+                       Error *err) SORT_MUST_CHECK;
 /* All rows of all levels have been fed. Frees the writer, on failure too. */
 Status stex_writer_finish(StexWriter *w, const float average_rgba[4], const uint8_t digest[16],
                           uint64_t *out_constant_tiles, uint64_t *out_file_bytes,
