@@ -22,24 +22,17 @@ static void pass_through(Wave *w, uint32_t i, Spectrum transparency)
 /* Runs the opacity kernels of all alpha hits; returns how many rays go on. */
 static uint32_t shade_alpha(Wave *w, const uint32_t *members, uint32_t count)
 {
-    uint32_t going_on = 0;
+    const SurfaceHit *hits[SHADE_CHUNK];
+    uint32_t going_on = 0, n;
     for (uint32_t k = 0; k < count; ++k)
         resolve_alpha(w, members[k]);
     wave_group(w, members, count);
-    for (uint32_t m = 0; m < w->shared->scene->material_count; ++m) {
-        for (uint32_t begin = w->bucket[m]; begin < w->bucket[m + 1]; begin += SHADE_CHUNK) {
-            const SurfaceHit *hits[SHADE_CHUNK];
-            uint32_t n = w->bucket[m + 1] - begin;
-            n = n < SHADE_CHUNK ? n : SHADE_CHUNK;
-            for (uint32_t k = 0; k < n; ++k)
-                hits[k] = &w->surfaces[w->order[begin + k]];
-            bool has_alpha = shade_run(w->shade, m, SSL_KERNEL_OPACITY, hits, n);
-            for (uint32_t k = 0; k < n; ++k) {
-                uint32_t i = w->order[begin + k];
-                pass_through(w, i,
-                             has_alpha ? shade_transparency(w->shade, k) : spectrum_splat(0.0f));
-                going_on += w->shadow.state[i] == SHADOW_RESUMED;
-            }
+    for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
+        bool has_alpha = shade_run(w->shade, hits[0]->material, SSL_KERNEL_OPACITY, hits, n);
+        for (uint32_t k = 0; k < n; ++k) {
+            uint32_t i = w->order[begin + k];
+            pass_through(w, i, has_alpha ? shade_transparency(w->shade, k) : spectrum_splat(0.0f));
+            going_on += w->shadow.state[i] == SHADOW_RESUMED;
         }
     }
     return going_on;

@@ -215,21 +215,15 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
 
 void stage_surface(Wave *w)
 {
-    uint32_t count;
+    const SurfaceHit *hits[SHADE_CHUNK];
     uint32_t *members = w->order + w->capacity;
+    uint32_t count, n;
     resolve_hits(w, members, &count);
     wave_group(w, members, count);
-    for (uint32_t m = 0; m < w->shared->scene->material_count; ++m) {
-        for (uint32_t begin = w->bucket[m]; begin < w->bucket[m + 1]; begin += SHADE_CHUNK) {
-            const SurfaceHit *hits[SHADE_CHUNK];
-            uint32_t n = w->bucket[m + 1] - begin;
-            n = n < SHADE_CHUNK ? n : SHADE_CHUNK;
-            for (uint32_t k = 0; k < n; ++k)
-                hits[k] = &w->surfaces[w->order[begin + k]];
-            shade_run(w->shade, m, SSL_KERNEL_SHADE, hits, n);
-            for (uint32_t k = 0; k < n; ++k)
-                shade_point(w, w->order[begin + k], k);
-        }
+    for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
+        shade_run(w->shade, hits[0]->material, SSL_KERNEL_SHADE, hits, n);
+        for (uint32_t k = 0; k < n; ++k)
+            shade_point(w, w->order[begin + k], k);
     }
     shade_mesh_lights(w);
 }

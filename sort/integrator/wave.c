@@ -92,6 +92,18 @@ void wave_group(Wave *w, const uint32_t *members, uint32_t count)
         w->order[w->bucket[w->surfaces[members[i]].material + 1]++] = members[i];
 }
 
+uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits)
+{
+    uint32_t n = 0;
+    while (begin + n < end && n < SHADE_CHUNK) {
+        const SurfaceHit *hit = &w->surfaces[w->order[begin + n]];
+        if (n > 0 && hit->material != out_hits[0]->material)
+            break;
+        out_hits[n++] = hit;
+    }
+    return n;
+}
+
 void path_add(Path *path, Spectrum value)
 {
     float3 rgb = spectrum_to_rgb(spectrum_mul(path->beta, value));

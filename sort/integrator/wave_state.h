@@ -53,9 +53,11 @@ void stage_surface(Wave *w);
 void stage_shadow(Wave *w);
 void stage_advance(Wave *w);
 
-/* Groups `members` (indices into surfaces) by material, stably, into order; buckets[m] .. buckets[m+1] is
- * material m's run. */
+/* Groups `members` (indices into surfaces) by material, stably, into w->order[0, count). */
 void wave_group(Wave *w, const uint32_t *members, uint32_t count);
+/* The surfaces of w->order[begin, begin + n) that one kernel call can take: of one material, n at most
+ * SHADE_CHUNK, not beyond `end`. Returns n; 0 when begin is end. */
+uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
 /* beta * value added to the path's radiance. */
 void path_add(Path *path, Spectrum value);
 
