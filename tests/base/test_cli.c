@@ -36,7 +36,7 @@ static const char *const examples[] = {"sort-render scene -o a.exr", "renders th
 static Status parse_line(const char *line, Values *v, CliResult *result, Error *err)
 {
     static char words[400];
-    char *argv[40] = {words};
+    static char *argv[40] = {words};
     int argc = 1;
     assert_true(strlen(line) < sizeof words);
     strcpy(words, line);
@@ -217,33 +217,34 @@ static void test_cli_prints_help(void **state)
     assert_int_equal(parse_line("p -h --nonsense", &v, &r, &err), STATUS_OK);
     assert_true(r.wants_help);
     assert_string_equal(
-        v.output, "Usage: sort-render [options] SCENE\n"
-                  "\n"
-                  "Renders a scene.\n"
-                  "\n"
-                  "Options:\n"
-                  "  -o, --output FILE           where the picture goes\n"
-                  "  -v, --verbose               say more\n"
-                  "  -q, --quiet                 say less\n"
-                  "      --[no-]color            colour the messages\n"
-                  "      --texture-path DIR      one more folder in which textures are looked\n"
-                  "                              for, in the order in which they are given,\n"
-                  "                              after the package itself\n"
-                  "\n"
-                  "Machine:\n"
-                  "  -t, --threads N             worker threads\n"
-                  "      --offset N              x\n"
-                  "      --exposure STOPS        brightness\n"
-                  "      --texture-memory SIZE   budget\n"
-                  "      --curve NAME            tone curve: standard, filmic\n"
-                  "      --samples A:B           samples\n"
-                  "\n"
-                  "  -h, --help                  print this text\n"
-                  "      --version               print the version\n"
-                  "\n"
-                  "Examples:\n"
-                  "  sort-render scene -o a.exr\n"
-                  "      renders the scene\n");
+        v.output,
+        "Usage: sort-render [options] SCENE\n"
+        "\n"
+        "Renders a scene.\n"
+        "\n"
+        "Options:\n"
+        "  -o, --output FILE           where the picture goes\n"
+        "  -v, --verbose               say more\n"
+        "  -q, --quiet                 say less\n"
+        "      --[no-]color            colour the messages\n"
+        "      --texture-path DIR      one more folder in which textures are looked for,\n"
+        "                              in the order in which they are given, after the\n"
+        "                              package itself\n"
+        "\n"
+        "Machine:\n"
+        "  -t, --threads N             worker threads\n"
+        "      --offset N              x\n"
+        "      --exposure STOPS        brightness\n"
+        "      --texture-memory SIZE   budget\n"
+        "      --curve NAME            tone curve: standard, filmic\n"
+        "      --samples A:B           samples\n"
+        "\n"
+        "  -h, --help                  print this text\n"
+        "      --version               print the version\n"
+        "\n"
+        "Examples:\n"
+        "  sort-render scene -o a.exr\n"
+        "      renders the scene\n");
 }
 
 static int run_nothing(int argc, char **argv)
