@@ -64,7 +64,7 @@ static void test_json_reads_values(void **state)
                      STATUS_OK);
     assert_int_equal(json_get_float(&root, "scale", JSON_REQUIRED, 0, 9, &scale, &err), STATUS_OK);
     assert_int_equal(
-        json_get_double(&root, "scale", JSON_OPTIONAL, -INFINITY, INFINITY, &real, &err),
+        json_get_double(&root, "scale", JSON_OPTIONAL, -HUGE_VAL, HUGE_VAL, &real, &err),
         STATUS_OK);
     assert_int_equal(json_get_string(&root, "name", JSON_REQUIRED, &name, &err), STATUS_OK);
     assert_int_equal(json_get_bool(&root, "fast", JSON_REQUIRED, &is_fast, &err), STATUS_OK);
@@ -155,13 +155,13 @@ static Status read_unit(JsonCursor *o, Error *err)
 static Status read_positive(JsonCursor *o, Error *err)
 {
     float value;
-    return json_get_float(o, "x", JSON_REQUIRED, 0, INFINITY, &value, err);
+    return json_get_float(o, "x", JSON_REQUIRED, 0, HUGE_VAL, &value, err);
 }
 
 static Status read_small(JsonCursor *o, Error *err)
 {
     double value;
-    return json_get_double(o, "x", JSON_REQUIRED, -INFINITY, 8, &value, err);
+    return json_get_double(o, "x", JSON_REQUIRED, -HUGE_VAL, 8, &value, err);
 }
 
 static Status read_count(JsonCursor *o, Error *err)
@@ -173,7 +173,7 @@ static Status read_count(JsonCursor *o, Error *err)
 static Status read_point(JsonCursor *o, Error *err)
 {
     float value[3];
-    return json_get_floats(o, "x", JSON_OPTIONAL, -INFINITY, INFINITY, 3, value, err);
+    return json_get_floats(o, "x", JSON_OPTIONAL, -HUGE_VAL, HUGE_VAL, 3, value, err);
 }
 
 static Status read_choice(JsonCursor *o, Error *err)

@@ -222,7 +222,7 @@ static void test_array_grows_and_keeps_values(void **state)
         assert_int_equal(numbers.data[i], i * i);
     arena_destroy(a);
 
-    a = arena_create(128, 200);
+    a = arena_create(128, 300);
     ARRAY(uint64_t) few = {0};
     while (array_push(a, &few, 1u))
         assert_true(few.count < 100);
