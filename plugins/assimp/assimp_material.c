@@ -4,6 +4,7 @@
  * is mapped: the diffuse colour becomes the base colour, a Phong exponent a roughness, opacity below 1
  * blends, the metallic and roughness factors are taken where a format has them (MTL's Pm and Pr). */
 #include "plugins/assimp/assimp_import.h"
+#include "plugins/assimp/gltf_io.h"
 #include <assimp/GltfMaterial.h>
 #include <assimp/material.h>
 #include <math.h>
@@ -28,28 +29,6 @@ static bool is_readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* %20 and its like, as in the URIs of glTF. */
-static void decode_percent(const char *in, char *out, size_t out_bytes)
-{
-    size_t size = 0;
-    while (*in && size + 1 < out_bytes) {
-        int high = in[0] == '%' ? hex_digit(in[1]) : -1;
-        int low = high >= 0 ? hex_digit(in[2]) : -1;
-        out[size++] = low >= 0 ? (char)(high * 16 + low) : *in;
-        in += low >= 0 ? 3 : 1;
-    }
-    out[size] = '\0';
-}
-
 /* `name` as it stands if absolute, else beside the scene file. */
 static bool try_path(const AssimpImport *import, const char *name, char out[FILE_MAX])
 {
@@ -68,7 +47,7 @@ static bool find_texture(const AssimpImport *import, const char *name, char out[
         name += 7;
     if (try_path(import, name, out))
         return true;
-    decode_percent(name, text, sizeof text);
+    gltf_decode_percent(name, text, sizeof text);
     for (char *c = text; *c; c++)
         if (*c == '\\')
             *c = '/';
@@ -385,18 +364,19 @@ SortResult assimp_material(AssimpImport *import, uint32_t index, uint32_t *out_i
     SortResult result = SORT_OK;
     if (import->material_ids[index] == ASSIMP_NO_ID) {
         const struct aiMaterial *m = import->scene->mMaterials[index];
-        const GltfMaterial *gltf =
-            index < import->gltf.material_count ? &import->gltf.materials[index] : NULL;
         struct aiString name = {0};
         aiGetMaterialString(m, AI_MATKEY_NAME, &name);
-        SortMaterial out = {.size_bytes = sizeof out, .name = name.data};
+        int gltf_index = gltf_index_of_name(name.data, import->gltf.material_count);
+        const GltfMaterial *gltf =
+            gltf_index == GLTF_NONE ? NULL : &import->gltf.materials[gltf_index];
+        SortMaterial out = {.size_bytes = sizeof out, .name = gltf ? gltf->name : name.data};
         TextureStore *store = calloc(1, sizeof *store);
         if (!store)
             return assimp_fail(import, SORT_ERROR_NO_MEMORY, "out of memory");
         read_values(m, import, gltf, &out);
         read_textures(import, m, gltf, store, &out);
         if (!import->is_gltf)
-            warn_of_lost_textures(import, m, name.data);
+            warn_of_lost_textures(import, m, out.name);
         result = import->sink->material(import->sink->sink, &out, &import->material_ids[index]);
         for (uint32_t i = 0; i < TEXTURES_MAX; i++)
             free(store->images[i]);

@@ -5,6 +5,7 @@
  * transforms are products down the tree, in double precision, with the file's unit and up axis at the
  * root (FBX leaves both to the reader; Collada and glTF arrive in metres, y up). */
 #include "plugins/assimp/assimp_import.h"
+#include "plugins/assimp/gltf_io.h"
 #include <assimp/cimport.h>
 #include <assimp/commonMetaData.h>
 #include <assimp/config.h>
@@ -17,10 +18,6 @@
 #include <string.h>
 
 enum { NODE_DEPTH_MAX = 1024 };
-
-/* KHR_lights_punctual counts in candela and lux; 683 lm/W is the efficacy by which they are defined. */
-#define LUMENS_PER_WATT 683.0f
-#define PI              3.14159265358979323846
 
 void assimp_warn(const AssimpImport *import, const char *format, ...)
 {
@@ -197,6 +194,8 @@ static Matrix root_transform(const struct aiScene *scene)
 
 /* --- cameras and lights -------------------------------------------------------------------- */
 
+static const struct aiVector3D origin, along_minus_z = {0, 0, -1}, along_y = {0, 1, 0};
+
 static SortResult send_camera(AssimpImport *import, const struct aiCamera *camera,
                               const Matrix *world)
 {
@@ -208,9 +207,8 @@ static SortResult send_camera(AssimpImport *import, const struct aiCamera *camer
         assimp_warn(import, "camera '%s' looks nowhere and is left out", camera->mName.data);
         return SORT_OK;
     }
-    /* Assimp keeps the horizontal angle; where the shape is not said, glTF means 1:1 by it, and others
-     * the common picture. */
-    float aspect = camera->mAspect > 0 ? camera->mAspect : import->is_gltf ? 1.0f : 16.0f / 9.0f;
+    /* Assimp keeps the horizontal angle; where the shape is not said, that of the common picture. */
+    float aspect = camera->mAspect > 0 ? camera->mAspect : 16.0f / 9.0f;
     if (out.is_orthographic)
         out.height_m = 2.0f * camera->mOrthographicWidth / aspect;
     else
@@ -218,27 +216,20 @@ static SortResult send_camera(AssimpImport *import, const struct aiCamera *camer
     return import->sink->camera(import->sink->sink, &out);
 }
 
-static void send_light_color(const AssimpImport *import, const struct aiLight *light,
-                             SortLight *out)
-{
-    float unit = import->is_gltf ? 1.0f / LUMENS_PER_WATT : 1.0f;
-    out->color[0] = light->mColorDiffuse.r * unit;
-    out->color[1] = light->mColorDiffuse.g * unit;
-    out->color[2] = light->mColorDiffuse.b * unit;
-}
-
 static SortResult send_light(AssimpImport *import, const struct aiLight *light, const Matrix *world)
 {
-    SortLight out = {.size_bytes = sizeof out, .name = light->mName.data};
+    SortLight out = {
+        .size_bytes = sizeof out,
+        .name = light->mName.data,
+        .color = {light->mColorDiffuse.r, light->mColorDiffuse.g, light->mColorDiffuse.b}};
     switch (light->mType) {
     case aiLightSource_POINT:
         out.kind = SORT_LIGHT_POINT;
         break;
-    case aiLightSource_SPOT:
-        /* Assimp keeps half angles for glTF, and full ones for the rest. */
+    case aiLightSource_SPOT: /* Assimp keeps full angles */
         out.kind = SORT_LIGHT_SPOT;
-        out.inner_angle_rad = light->mAngleInnerCone * (import->is_gltf ? 1.0f : 0.5f);
-        out.outer_angle_rad = light->mAngleOuterCone * (import->is_gltf ? 1.0f : 0.5f);
+        out.inner_angle_rad = 0.5f * light->mAngleInnerCone;
+        out.outer_angle_rad = 0.5f * light->mAngleOuterCone;
         break;
     case aiLightSource_DIRECTIONAL:
         out.kind = SORT_LIGHT_DISTANT;
@@ -251,14 +242,11 @@ static SortResult send_light(AssimpImport *import, const struct aiLight *light, 
                     light->mName.data);
         return SORT_OK;
     }
-    struct aiVector3D direction = light->mDirection;
-    if (out.kind == SORT_LIGHT_POINT)
-        direction = (struct aiVector3D){0, 0, -1};
+    struct aiVector3D direction = out.kind == SORT_LIGHT_POINT ? along_minus_z : light->mDirection;
     if (!look_frame(world, light->mPosition, direction, light->mUp, out.transform)) {
         assimp_warn(import, "light '%s' shines nowhere and is left out", light->mName.data);
         return SORT_OK;
     }
-    send_light_color(import, light, &out);
     return import->sink->light(import->sink->sink, &out);
 }
 
@@ -277,12 +265,46 @@ static SortResult send_attached(AssimpImport *import, const struct aiNode *node,
     return result;
 }
 
+/* In glTF the node names them; both look along -z of the node. */
+static SortResult send_gltf_attached(AssimpImport *import, const GltfNode *node,
+                                     const Matrix *world)
+{
+    SortCamera camera = {.size_bytes = sizeof camera, .name = node->name};
+    SortLight light = {.size_bytes = sizeof light, .name = node->name};
+    if (node->camera == GLTF_NONE && node->light == GLTF_NONE)
+        return SORT_OK;
+    if (!look_frame(world, origin, along_minus_z, along_y, camera.transform)) {
+        assimp_warn(import, "node '%s' has no direction; its camera or light is left out",
+                    node->name);
+        return SORT_OK;
+    }
+    memcpy(light.transform, camera.transform, sizeof light.transform);
+    SortResult result = SORT_OK;
+    if (node->camera != GLTF_NONE) {
+        const GltfCamera *c = &import->gltf.cameras[node->camera];
+        camera.is_orthographic = c->is_orthographic;
+        camera.fov_y_rad = c->fov_y_rad;
+        camera.height_m = c->height_m;
+        camera.aspect = c->aspect;
+        result = import->sink->camera(import->sink->sink, &camera);
+    }
+    if (result == SORT_OK && node->light != GLTF_NONE) {
+        const GltfLight *l = &import->gltf.lights[node->light];
+        light.kind = l->kind;
+        memcpy(light.color, l->color, sizeof light.color);
+        light.inner_angle_rad = l->inner_angle_rad;
+        light.outer_angle_rad = l->outer_angle_rad;
+        result = import->sink->light(import->sink->sink, &light);
+    }
+    return result;
+}
+
 /* --- nodes --------------------------------------------------------------------------------- */
 
-static SortResult send_instances(AssimpImport *import, const struct aiNode *node,
+static SortResult send_instances(AssimpImport *import, const struct aiNode *node, const char *name,
                                  const Matrix *world)
 {
-    SortInstance out = {.size_bytes = sizeof out, .name = node->mName.data};
+    SortInstance out = {.size_bytes = sizeof out, .name = name};
     matrix_store(world, out.transform);
     for (unsigned i = 0; i < node->mNumMeshes; i++) {
         SortResult result = assimp_mesh(import, node->mMeshes[i], &out.mesh);
@@ -304,9 +326,12 @@ static SortResult walk(AssimpImport *import, const struct aiNode *node, const Ma
         return assimp_fail(import, SORT_ERROR_CANCELLED, "cancelled");
     Matrix local = matrix_of_node(node);
     Matrix world = matrix_mul(parent, &local);
-    SortResult result = send_instances(import, node, &world);
+    int index = gltf_index_of_name(node->mName.data, import->gltf.node_count);
+    const GltfNode *gltf = index == GLTF_NONE ? NULL : &import->gltf.nodes[index];
+    SortResult result = send_instances(import, node, gltf ? gltf->name : node->mName.data, &world);
     if (result == SORT_OK)
-        result = send_attached(import, node, &world);
+        result =
+            gltf ? send_gltf_attached(import, gltf, &world) : send_attached(import, node, &world);
     for (unsigned i = 0; result == SORT_OK && i < node->mNumChildren; i++)
         result = walk(import, node->mChildren[i], &world, depth + 1);
     return result;
@@ -314,16 +339,18 @@ static SortResult walk(AssimpImport *import, const struct aiNode *node, const Ma
 
 /* --- import -------------------------------------------------------------------------------- */
 
-static const struct aiScene *read_file(const char *path)
+static const struct aiScene *read_file(const AssimpImport *import)
 {
+    GltfIo gltf_io;
+    gltf_io_init(&gltf_io, import->path, &import->gltf);
     struct aiPropertyStore *properties = aiCreatePropertyStore();
     aiSetImportPropertyInteger(properties, AI_CONFIG_PP_SBP_REMOVE,
                                aiPrimitiveType_POINT | aiPrimitiveType_LINE);
     const struct aiScene *scene =
-        aiImportFileExWithProperties(path,
+        aiImportFileExWithProperties(import->path,
                                      aiProcess_Triangulate | aiProcess_JoinIdenticalVertices |
                                          aiProcess_SortByPType | aiProcess_ValidateDataStructure,
-                                     NULL, properties);
+                                     import->is_gltf ? &gltf_io.io : NULL, properties);
     aiReleasePropertyStore(properties);
     return scene;
 }
@@ -343,7 +370,7 @@ static SortResult send_scene(AssimpImport *import)
     import->mesh_ids = no_ids(scene->mNumMeshes);
     if (!import->material_ids || !import->mesh_ids)
         return assimp_fail(import, SORT_ERROR_NO_MEMORY, "out of memory");
-    if (scene->mNumLights > 0 && !import->is_gltf)
+    if (scene->mNumLights > 0)
         assimp_warn(import, "lights of this format have no unit; their numbers are taken as W/sr");
     if (scene->mNumAnimations > 0)
         assimp_warn(import, "animations are left out");
@@ -372,7 +399,7 @@ static SortResult import_file(const SortHostApi *api, const char *path, const So
     if (import.is_gltf)
         result = gltf_info_read(path, warn_by_name, &import, &import.gltf, why);
     if (result == SORT_OK) {
-        import.scene = read_file(path);
+        import.scene = read_file(&import);
         if (!import.scene || !import.scene->mRootNode)
             result = assimp_fail(&import, SORT_ERROR_FORMAT, "%s", aiGetErrorString());
     }
