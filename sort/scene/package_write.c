@@ -1,6 +1,6 @@
 /* The package writer: sink calls to files and records, then scene.json.
  *
- *   DIR.partial-PID/          grows during the import; removed by destroy, or
+ *   DIR.partial/              grows during the import; removed by destroy, or
  *   DIR/                      what it is renamed to by finish
  *
  * The sink's functions run inside an importer's library, so they never jump out: each returns
@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum { DEFAULT_WIDTH_PX = 1280, DEFAULT_HEIGHT_PX = 720 };
 
@@ -208,13 +208,20 @@ static void sink_credit(void *writer, const char *text)
 
 static Status make_folders(PackageWriter *w, Error *err)
 {
-    static const char *const parts[] = {"", "meshes", "textures"};
-    for (size_t i = 0; i < SORT_COUNT_OF(parts); i++) {
-        char path[PATH_BYTES];
-        TRY(path_join(w->partial, parts[i], path, err));
-        TRY(file_make_directories(path, err));
+    char parent[PATH_BYTES], path[PATH_BYTES];
+    Str folder = path_dirname(w->partial);
+    snprintf(parent, sizeof parent, "%.*s", STR_ARG(folder));
+    TRY(file_make_directories(parent, err));
+    if (mkdir(w->partial, 0777) != 0) {
+        Status status = error_set_at(err, errno == EEXIST ? STATUS_INVALID : STATUS_IO, w->partial,
+                                     "cannot be created: %s", strerror(errno));
+        w->partial[0] = '\0'; /* not ours to remove */
+        return status;
     }
-    return STATUS_OK;
+    TRY(path_join(w->partial, "meshes", path, err));
+    TRY(file_make_directories(path, err));
+    TRY(path_join(w->partial, "textures", path, err));
+    return file_make_directories(path, err);
 }
 
 static Status copy_path(const char *from, char out[PATH_BYTES], Error *err)
@@ -226,14 +233,22 @@ static Status copy_path(const char *from, char out[PATH_BYTES], Error *err)
     return STATUS_OK;
 }
 
+Status package_partial_folder(const char *folder, char out_path[PATH_BYTES], Error *err)
+{
+    TRY(copy_path(folder, out_path, err));
+    size_t size = strlen(out_path);
+    int added = snprintf(out_path + size, PATH_BYTES - size, ".partial");
+    if (added < 0 || size + (size_t)added >= PATH_BYTES)
+        return error_set_at(err, STATUS_LIMIT, folder, "the path is too long");
+    return STATUS_OK;
+}
+
 static Status set_paths(PackageWriter *w, const PackageWriteDesc *desc, Error *err)
 {
     TRY(copy_path(desc->folder, w->folder, err));
     if (file_exists(w->folder))
         return error_set_at(err, STATUS_INVALID, w->folder, "is there already");
-    int size = snprintf(w->partial, sizeof w->partial, "%s.partial-%ld", w->folder, (long)getpid());
-    if (size < 0 || size >= (int)sizeof w->partial)
-        return error_set_at(err, STATUS_LIMIT, w->folder, "the path is too long");
+    TRY(package_partial_folder(w->folder, w->partial, err));
     Str folder = path_dirname(desc->source);
     snprintf(w->source_folder, sizeof w->source_folder, "%.*s", STR_ARG(folder));
     char title[PACKAGE_NAME_BYTES_MAX + 1];

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "plugins/sort_plugin.h"
 
 typedef struct PackageWriter PackageWriter;
@@ -32,9 +33,13 @@ typedef struct PackageWriteDesc {
 } PackageWriteDesc;
 
 /* Makes the temporary folder. On success *out_writer is owned by the caller. Errors: STATUS_INVALID
- * when `folder` is there already; STATUS_IO, STATUS_LIMIT, STATUS_NO_MEMORY. */
+ * when `folder`, or its partial form, is there already; STATUS_IO, STATUS_LIMIT, STATUS_NO_MEMORY. */
 Status package_writer_create(const PackageWriteDesc *desc, PackageWriter **out_writer,
                              Error *err) SORT_MUST_CHECK;
+/* "FOLDER.partial": where the package grows. Who runs a writer in a process that may die removes it
+ * afterwards. */
+Status package_partial_folder(const char *folder, char out_path[PATH_BYTES],
+                              Error *err) SORT_MUST_CHECK;
 /* Without a package_writer_finish that succeeded, nothing stays on disk. NULL is fine. */
 void package_writer_destroy(PackageWriter *writer);
 

@@ -164,8 +164,20 @@ static uint64_t default_memory_limit(void)
     return (uint64_t)pages / 4 * 3 * (uint64_t)page_bytes;
 }
 
+/* What a child that died could not remove itself. */
+static void remove_partial(const char *package_folder, const Log *log)
+{
+    char partial[PATH_BYTES];
+    Error err = {0};
+    Status status = package_partial_folder(package_folder, partial, &err);
+    if (status == STATUS_OK)
+        status = file_remove_tree(partial, &err);
+    if (status != STATUS_OK)
+        log_warning(log, "%s stays behind: %s", partial, err.text);
+}
+
 static Status run_child(const SceneImportOptions *options, const char *const *argv,
-                        const char *path, Error *err)
+                        const char *path, const char *package_folder, Error *err)
 {
     ProcessDesc desc = {.size_bytes = sizeof desc,
                         .argv = argv,
@@ -178,6 +190,8 @@ static Status run_child(const SceneImportOptions *options, const char *const *ar
     ProcessResult result = {0};
     TRY(process_run(&desc, options->timeout_ms, &result, err));
     Status status = judge(&result, path, options->log, err);
+    if (!result.has_exited)
+        remove_partial(package_folder, options->log);
     process_result_free(&result);
     return status;
 }
@@ -206,7 +220,7 @@ Status scene_import_in_child(const char *path, const char *package_folder,
         argv[count++] = "--plugin-path";
         argv[count++] = options->plugin_folders[i];
     }
-    Status status = run_child(options, argv, path, err);
+    Status status = run_child(options, argv, path, package_folder, err);
     mem_free(argv);
     return status;
 }
