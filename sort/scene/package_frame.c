@@ -79,7 +79,7 @@ Status package_make_up_light(PackageWriter *w, Error *err)
     PackageRecords *r = &w->records;
     bool shines = r->lights.count > 0;
     for (uint32_t i = 0; !shines && i < r->instances.count; i++)
-        shines = r->materials.data[r->meshes.data[r->instances.data[i].mesh].material].is_emissive;
+        shines = r->materials.data[r->meshes.data[r->instances.data[i].mesh].material].lights_scene;
     if (shines)
         return STATUS_OK;
     r->has_environment = true;
@@ -91,6 +91,6 @@ Status package_make_up_light(PackageWriter *w, Error *err)
                         .color = f3(2.2f, 2.1f, 1.9f),
                         .angle_deg = 15};
     w->has_made_up_light = true;
-    log_warning(w->log, "nothing shines in the file; a soft sky and a wide sun were made up");
+    log_warning(w->log, "nothing lights the scene; a soft sky and a wide sun were made up");
     return array_push(w->arena, &r->lights, sun) ? STATUS_OK : package_no_memory(err);
 }

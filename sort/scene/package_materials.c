@@ -212,7 +212,8 @@ static Status set_emission(PackageWriter *w, PackageMaterial *m, const SortMater
     float brightest = fmaxf(s->emission[0], fmaxf(s->emission[1], s->emission[2]));
     if (!(brightest * s->emission_strength > 0.0f))
         return STATUS_OK;
-    m->is_emissive = true;
+    /* a map may well be black but for a lamp on a dial */
+    m->lights_scene = !has_texture(&s->emission_texture);
     set_values(m, "emission", PACKAGE_FLOATS, s->emission, 3);
     set_float(m, "emission_strength", s->emission_strength);
     TextureNames names = {"emission_texture", "has_emission_texture", "emission_uv",

@@ -50,7 +50,7 @@ typedef struct PackageMaterial {
     PackageParameter parameters[PACKAGE_PARAMETERS_MAX];
     PackageBinding bindings[PACKAGE_BINDINGS_MAX];
     uint32_t parameter_count, binding_count;
-    bool is_emissive;
+    bool lights_scene; /* emits all over, so that no light need be made up */
 } PackageMaterial;
 
 typedef struct PackageCamera {

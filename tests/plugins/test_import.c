@@ -188,7 +188,7 @@ static void test_import_makes_up_a_camera_and_a_light_and_says_so(void **state)
     (void)state;
     Scene *scene = import_and_load(TEST_DATA_DIR "/tri.stl", "stl");
     expect_heard("warning: the file has no camera; one was made up");
-    expect_heard("warning: nothing shines in the file; a soft sky and a wide sun were made up");
+    expect_heard("warning: nothing lights the scene; a soft sky and a wide sun were made up");
     assert_int_equal(scene->camera_count, 1);
     assert_int_equal(scene->light_count, 1);
     assert_int_equal(scene->environment.kind, SCENE_ENVIRONMENT_COLOR);
@@ -217,7 +217,7 @@ static void test_import_says_what_a_package_cannot_hold(void **state)
     scene_destroy(scene);
     scene = import_and_load(TEST_DATA_DIR "/quad.obj", "obj");
     expect_heard("the base colour texture 'missing.png' was not found");
-    assert_null(strstr(heard, "nothing shines")); /* the lamp does */
+    assert_null(strstr(heard, "nothing lights")); /* the lamp does */
     const SceneMaterial *m = material_of(scene, "plain");
     assert_int_equal(parameter_of(m, "alpha_mode")->i, 2);
     expect_float(m, "alpha", 0.5f);
