@@ -3,6 +3,7 @@
 #include "ssl/context.h"
 #include "ssl/ir/ir_passes.h"
 #include "ssl/memory_guard.h"
+#include "ssl/output_derivs.h"
 
 typedef struct Dump {
     SslContext *ctx;
@@ -27,6 +28,8 @@ static Status dump_ir(const Dump *d)
 {
     IrModule *m;
     TRY(lower_shader(d->ctx->lib, &d->ctx->tables, d->src, d->arena, d->diags, &m));
+    if (d->how->output_derivatives)
+        output_derivs_add(m);
     if (d->stage == SSL_DUMP_IR) {
         ir_print_module(m, d->out);
         return STATUS_OK;

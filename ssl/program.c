@@ -6,6 +6,7 @@
 #include "ssl/context.h"
 #include "ssl/ir/ir_passes.h"
 #include "ssl/memory_guard.h"
+#include "ssl/output_derivs.h"
 #include <string.h>
 
 /* --- constants -------------------------------------------------------------------------------- */
@@ -118,6 +119,23 @@ static SslFaultInfo *copy_faults(const SslUnit *unit, const IrModule *m, Arena *
     return faults;
 }
 
+/* The rows that output_derivs_add put behind the shader's own. */
+static void fill_output_derivs(SslProgram *p, const KernelLayout *layout)
+{
+    const SslUnitInfo *unit_info = p->info.unit;
+    SslOutputSlot *ddx = ARENA_ARRAY(p->arena, SslOutputSlot, unit_info->output_count);
+    SslOutputSlot *ddy = ARENA_ARRAY(p->arena, SslOutputSlot, unit_info->output_count);
+    uint32_t row = unit_info->output_count;
+    for (uint32_t i = 0; i < unit_info->output_count; i++) {
+        if (!output_derivs_exist(unit_info->outputs[i].type))
+            continue;
+        ddx[i].offset = layout->output_offset[row++];
+        ddy[i].offset = layout->output_offset[row++];
+    }
+    p->info.outputs_ddx = ddx;
+    p->info.outputs_ddy = ddy;
+}
+
 static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layout,
                       const IrReport *report)
 {
@@ -127,10 +145,10 @@ static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layo
     SslParamSlot *params = ARENA_ARRAY(arena, SslParamSlot, unit_info->param_count);
     for (uint32_t i = 0; i < unit_info->param_count; i++)
         params[i] = (SslParamSlot){layout->param_offset[i], uses.param[i]};
-    CHECK(m->outputs.count == unit_info->output_count);
     SslOutputSlot *outputs = ARENA_ARRAY(arena, SslOutputSlot, unit_info->output_count);
+    CHECK(m->outputs.count >= unit_info->output_count);
     for (uint32_t i = 0; i < unit_info->output_count; i++)
-        outputs[i] = (SslOutputSlot){layout->output_offset[i]};
+        outputs[i].offset = layout->output_offset[i];
     SslLobeSlot *lobes = ARENA_ARRAY(arena, SslLobeSlot, m->slots.count);
     memcpy(lobes, layout->lobes, m->slots.count * sizeof *lobes);
     p->fault = copy_faults(p->unit, m, arena);
@@ -177,9 +195,13 @@ static Status build(void *data)
     KernelLayout layout;
     uint64_t start_ns = clock_now_ns();
     IrModule *m = ir_module_clone(unit->module, b->ir);
+    if (b->how->output_derivatives)
+        output_derivs_add(m);
     TRY(ir_pipeline(m, &passes, b->diags, &report, b->err));
     kernel_layout_compute(m, b->ir, &layout);
     fill_info(p, m, &layout, &report);
+    if (b->how->output_derivatives)
+        fill_output_derivs(p, &layout);
     p->info.times.ir_ms = clock_seconds_since(start_ns) * 1e3;
     return jit_acquire(unit->ctx->jit, m, &layout, b->how->llvm_level, &p->kernel, &p->info.times,
                        b->err);
