@@ -453,7 +453,8 @@ uint64_t table_bytes_of(const char *path)
     Error err = {0};
     assert_int_equal(texcache_file_info(path, &info, &err), STATUS_OK);
     return sizeof(Texture) + sizeof(TextureBlock) + strlen(path) + 1 +
-           info.tile_count * sizeof(TileEntry) + (uint64_t)info.tail_texels * 16;
+           info.tile_count * sizeof(TileEntry) +
+           (uint64_t)info.tail_texels * info.channel_count * stex_component_bytes(info.type);
 }
 
 /* --- random ------------------------------------------------------------------------------- */
