@@ -1,7 +1,7 @@
 /* Who calls whom: undefined callees, recursion, and how deep calls go. A walk with its own stack, since a
  * chain of calls may be as long as the source. */
 #include "ssl/front/ssl_limits.h"
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 enum { UNSEEN, ACTIVE, DONE };
 

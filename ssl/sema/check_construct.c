@@ -1,5 +1,5 @@
 /* Making values: float3(1), float4(c, 1), (int)x, Ray(o, d). */
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 static Expr *report_construct(Sema *s, Expr *e, const Type *type, const char *from)
 {

@@ -1,7 +1,7 @@
 /* File scope: structs and constants in the order of the source, then textures, then the signatures of
  * all functions, then their bodies. */
 #include "ssl/front/ssl_limits.h"
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 #include <string.h>
 

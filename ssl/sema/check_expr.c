@@ -1,7 +1,7 @@
 /* Rules of expressions. Children are checked first, from left to right, and replaced by what comes back;
  * a node that has a type was checked before and is left alone. */
 #include "base/check.h"
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 Expr *expr_error(Sema *s, Expr *e)
 {

@@ -1,5 +1,5 @@
 /* What the host provides: globals, closures and textures. */
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * do. Conditions are not evaluated, but for a literal `true` of a loop. */
 #include "base/check.h"
 #include "ssl/front/ssl_limits.h"
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 static void check_stmt(Sema *s, Stmt *stmt);
 

@@ -1,5 +1,5 @@
 #include "ssl/front/ssl_limits.h"
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 static const Type *named_type(Sema *s, const TypeName *name)
 {

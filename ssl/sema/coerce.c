@@ -1,4 +1,4 @@
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 bool coerce_is_possible(const Type *from, const Type *to)
 {

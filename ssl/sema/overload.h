@@ -7,7 +7,7 @@
 #ifndef SSL_SEMA_OVERLOAD_H
 #define SSL_SEMA_OVERLOAD_H
 
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 typedef struct Candidate {
     FuncDecl *func; /* or: */

@@ -1,5 +1,5 @@
 /* Variables by name. A declaration hides what the name meant outside; closing the scope brings it back. */
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 void scope_open(Sema *s)
 {

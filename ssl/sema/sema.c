@@ -1,6 +1,6 @@
 #include "ssl/sema/sema.h"
 #include "ssl/front/parse.h"
-#include "ssl/sema/check.h"
+#include "ssl/sema/checker.h"
 
 #include <string.h>
 

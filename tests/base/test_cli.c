@@ -39,7 +39,7 @@ static Status parse_line(const char *line, Values *v, CliResult *result, Error *
     static char *argv[40] = {words};
     int argc = 1;
     assert_true(strlen(line) < sizeof words);
-    strcpy(words, line);
+    memcpy(words, line, strlen(line) + 1);
     char *at = words;
     while ((at = strchr(at, ' ')) != NULL) {
         *at++ = '\0';

@@ -115,17 +115,15 @@ static void test_diag_marks_several_lines(void **state)
 static void test_diag_cuts_long_lines(void **state)
 {
     SORT_UNUSED(state);
-    char text[600], expected[1000] = "a.ssl:1:301: error[S0001]: bad\n    1 | ...";
+    char text[600];
     memset(text, 'a', sizeof text);
     text[sizeof text - 1] = '\0';
     memcpy(text + 300, "HERE", 4);
-    /* 40 columns before the span, 120 in all */
-    strncat(expected, text + 260, 120);
-    strcat(expected, "...\n      | ");
-    for (int i = 0; i < 43; i++)
-        strcat(expected, " ");
-    strcat(expected, "^~~~ label\n");
-    check_one(text, "HERE", "label", expected);
+    StrBuf expected = {0}; /* 40 columns before the span, 120 in all */
+    strbuf_printf(&expected, "a.ssl:1:301: error[S0001]: bad\n    1 | ...%.120s...\n", text + 260);
+    strbuf_printf(&expected, "      | %43s^~~~ label\n", "");
+    check_one(text, "HERE", "label", expected.data);
+    strbuf_free(&expected);
 }
 
 static void test_diag_at_the_edges(void **state)

@@ -102,11 +102,12 @@ static void test_json_visits_fields_in_order(void **state)
     JsonCursor root, value;
     JsonIter iter = {0};
     const char *name;
-    char seen[10] = "";
+    StrBuf seen = {0};
     json_root(doc, &root);
     while (json_next(&root, &iter, &name, &value))
-        strcat(seen, name);
-    assert_string_equal(seen, "zam");
+        strbuf_append_c(&seen, name);
+    assert_string_equal(strbuf_text(&seen), "zam");
+    strbuf_free(&seen);
     json_destroy(doc);
 }
 

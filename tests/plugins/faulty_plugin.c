@@ -1,5 +1,6 @@
 /* Plugins that go wrong, one a build: FAULT says how. The good one is there to be found among them. */
 #include "plugins/sort_plugin.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static SortResult open_image(const SortHostApi *api, const char *path, SortImage
     (void)path;
     *out_image = NULL;
     api->log(api->host, SORT_LOG_INFO, "asked to open");
-    strcpy(why->text, "this decoder opens nothing");
+    (void)snprintf(why->text, sizeof why->text, "%s", "this decoder opens nothing");
     return api->cancelled(api->host) ? SORT_ERROR_CANCELLED : SORT_ERROR_FORMAT;
 }
 

@@ -1,6 +1,6 @@
 /* What the files of the checker share; for sema/ only. */
-#ifndef SSL_SEMA_CHECK_H
-#define SSL_SEMA_CHECK_H
+#ifndef SSL_SEMA_CHECKER_H
+#define SSL_SEMA_CHECKER_H
 
 #include "ssl/front/report.h"
 #include "ssl/sema/sema.h"
