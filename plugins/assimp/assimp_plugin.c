@@ -65,11 +65,14 @@ static Matrix matrix_mul(const Matrix *a, const Matrix *b)
 
 static Matrix matrix_of_node(const struct aiNode *node)
 {
-    const struct aiMatrix4x4 *t = &node->mTransformation;
-    return (Matrix){{{t->a1, t->a2, t->a3, t->a4},
-                     {t->b1, t->b2, t->b3, t->b4},
-                     {t->c1, t->c2, t->c3, t->c4},
-                     {t->d1, t->d2, t->d3, t->d4}}};
+    ai_real values[16];
+    _Static_assert(sizeof values == sizeof node->mTransformation,
+                   "rows of four, one after another");
+    memcpy(values, &node->mTransformation, sizeof values);
+    Matrix out;
+    for (int i = 0; i < 16; i++)
+        out.m[i / 4][i % 4] = (double)values[i];
+    return out;
 }
 
 static void matrix_store(const Matrix *a, float out[16])
@@ -80,7 +83,7 @@ static void matrix_store(const Matrix *a, float out[16])
 
 static Vector vector_of(struct aiVector3D v)
 {
-    return (Vector){v.x, v.y, v.z};
+    return (Vector){(double)v.x, (double)v.y, (double)v.z};
 }
 
 static Vector transform_vector(const Matrix *a, Vector v)

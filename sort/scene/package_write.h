@@ -58,9 +58,9 @@ typedef struct PackageWriteSummary {
 
 /* Adds what the file lacks, and says so through the log: a camera that frames all instances from
  * the front, a little from above and from the right; a soft sky and a wide sun when nothing lights
- * the scene (no light; no material that emits without a map). Then writes scene.json and gives the folder its name. Call it
- * once. out_summary may be NULL. Errors: what the sink met, STATUS_FORMAT when there is no geometry,
- * STATUS_IO. */
+ * the scene (no light; no material that emits without a map). Then writes scene.json and gives the
+ * folder its name. Call it once. out_summary may be NULL. Errors: what the sink met, STATUS_FORMAT
+ * when there is no geometry, STATUS_IO. */
 Status package_writer_finish(PackageWriter *writer, PackageWriteSummary *out_summary,
                              Error *err) SORT_MUST_CHECK;
 

@@ -82,7 +82,7 @@ static double component(const SortLevelInfo *info, const void *texels, size_t in
     case SORT_TEXEL_FLOAT:
         return (double)((const float *)texels)[index];
     }
-    return NAN;
+    return (double)NAN;
 }
 
 static double ramp_u8(uint32_t x, uint32_t y, uint32_t c)
@@ -307,10 +307,10 @@ static void test_oiio_refuses_with_words(void **state)
     assert_null(image);
 
     SortLevelInfo info;
-    uint8_t texels[5 * 3 * 4];
-    image = open_fixture("truncated.png", &info);
+    uint8_t texels[5 * 3 * 4], halves[5 * 3 * 3 * 2];
+    image = open_fixture("truncated.exr", &info);
     SortRegion all = {.width = 5, .height = 3};
-    assert_int_equal(d->read(image, &all, texels, sizeof texels, &why), SORT_ERROR_FORMAT);
+    assert_int_equal(d->read(image, &all, halves, sizeof halves, &why), SORT_ERROR_FORMAT);
     assert_true(strlen(why.text) > 5);
     d->close(image);
 

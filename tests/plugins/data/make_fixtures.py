@@ -71,7 +71,7 @@ subprocess.run(["maketx", "tile_source.png", "--tile", "16", "16", "--format", "
                 "3", "-o", "tiled.exr"], cwd=HERE, check=True)
 os.remove(os.path.join(HERE, "tile_source.png"))
 os.remove(os.path.join(HERE, "wide.png"))
-with open(os.path.join(HERE, "rgb_u8.png"), "rb") as whole, open(os.path.join(HERE, "truncated.png"), "wb") as out:
-    out.write(whole.read()[:70])
+with open(os.path.join(HERE, "half.exr"), "rb") as whole, open(os.path.join(HERE, "truncated.exr"), "wb") as out:
+    out.write(whole.read()[:-40])
 with open(os.path.join(HERE, "text.png"), "w") as out:
     out.write("This is no image.\n")
