@@ -1,5 +1,4 @@
-/* BLAKE2b, unkeyed, 16-byte digest [RFC7693 section 3]. Little-endian hosts only, as all of
- * SORT. */
+/* BLAKE2b, unkeyed, 16-byte digest [RFC7693 section 3]. Little-endian hosts only, as all of SORT. */
 #include "base/hash.h"
 #include "base/check.h"
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define LATTICE (1 << 24)
+enum { LATTICE = 1 << 24 };
 
 static float hash_unit(uint32_t i)
 {
@@ -98,8 +98,7 @@ static void test_alias_refuses_bad_weights(void **state)
     mem_fail_nth(0);
 }
 
-#define W 37
-#define H 11
+enum { W = 37, H = 11 };
 
 static void make_map(float *weights)
 {

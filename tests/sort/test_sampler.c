@@ -95,8 +95,7 @@ static void test_sampler_numbers_are_stratified(void **state)
     }
 }
 
-#define GRID  16
-#define CELLS (GRID * GRID)
+enum { GRID = 16, CELLS = GRID * GRID };
 
 static void check_uniform(const uint64_t *cells, uint64_t count, double significance)
 {

@@ -1,0 +1,327 @@
+/* Scene to Embree.
+ *
+ *   top scene:  [geometry 0 .. instance_count-1]  instance i: its triangles in world space
+ *                                                 (flattened), or a reference to its mesh's scene
+ *               [geometry instance_count]         all light shapes, as user geometry
+ *
+ * A ray pays several times for an instanced object: transforming it, a second hierarchy, overlapping
+ * bounds. So meshes that are used once are flattened, and so are the others as long as the copies
+ * together stay below a limit. Flattened or not is decided by counts alone, the same on every
+ * machine.
+ *
+ * The robust flag is set: without it rays slip through shared edges. */
+#include "sort/accel/accel_state.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Triangles that flattening may add beyond one copy of each mesh: about 100 MB of hierarchy. */
+enum { FLATTEN_EXTRA_TRIANGLES = 1 << 20 };
+
+/* Embree drops what lies farther out, without a word [rtcore: valid range of bounds]. */
+static const float reach_max_m = 1e18f;
+
+/* --- Embree's device ------------------------------------------------------------------------ */
+
+static void on_error(void *data, enum RTCError code, const char *text)
+{
+    Accel *accel = data;
+    mutex_lock(&accel->error_mutex);
+    if (accel->error_code == RTC_ERROR_NONE) {
+        accel->error_code = code;
+        snprintf(accel->error_text, sizeof accel->error_text, "%s",
+                 text ? text : "no reason given");
+    }
+    mutex_unlock(&accel->error_mutex);
+}
+
+static bool on_memory(void *data, ssize_t bytes, bool post)
+{
+    SORT_UNUSED(post);
+    Accel *accel = data;
+    atomic_fetch_add_explicit(&accel->embree_bytes, bytes, memory_order_relaxed);
+    return true;
+}
+
+static Status embree_status(Accel *accel, const char *step, Error *err)
+{
+    mutex_lock(&accel->error_mutex);
+    enum RTCError code = accel->error_code;
+    mutex_unlock(&accel->error_mutex);
+    if (code == RTC_ERROR_NONE)
+        return STATUS_OK;
+    Status status = code == RTC_ERROR_OUT_OF_MEMORY     ? STATUS_NO_MEMORY
+                    : code == RTC_ERROR_UNSUPPORTED_CPU ? STATUS_UNSUPPORTED
+                                                        : STATUS_INTERNAL;
+    return error_set(err, status, "Embree, %s: %s", step, accel->error_text);
+}
+
+static Status open_device(Accel *accel, uint32_t thread_count, Error *err)
+{
+    char config[32] = "";
+    if (thread_count > 0)
+        snprintf(config, sizeof config, "threads=%u", thread_count);
+    accel->device = rtcNewDevice(config);
+    if (!accel->device)
+        return error_set(err, STATUS_INTERNAL, "Embree cannot start: error %d",
+                         (int)rtcGetDeviceError(NULL));
+    rtcSetDeviceErrorFunction(accel->device, on_error, accel);
+    rtcSetDeviceMemoryMonitorFunction(accel->device, on_memory, accel);
+    if (!rtcGetDeviceProperty(accel->device, RTC_DEVICE_PROPERTY_RAY_MASK_SUPPORTED))
+        return error_set(err, STATUS_UNSUPPORTED, "this Embree was built without ray masks");
+    return STATUS_OK;
+}
+
+/* --- geometry ------------------------------------------------------------------------------- */
+
+static RTCScene new_scene(Accel *accel)
+{
+    RTCScene scene = rtcNewScene(accel->device);
+    rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
+    rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_MEDIUM);
+    return scene;
+}
+
+/* Triangles of a mesh, sharing its arrays; with `transform`, moved to world space. NULL on failure. */
+static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const mat4 *transform)
+{
+    const size_t vertex_bytes = 3 * sizeof(float), triangle_bytes = 3 * sizeof(uint32_t);
+    RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    if (!geometry)
+        return NULL;
+    rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, mesh->indices,
+                               0, triangle_bytes, mesh->triangle_count);
+    if (!transform) {
+        rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
+                                   mesh->positions, 0, vertex_bytes, mesh->vertex_count);
+        return geometry;
+    }
+    float *moved = rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
+                                           vertex_bytes, mesh->vertex_count);
+    if (!moved) {
+        rtcReleaseGeometry(geometry);
+        return NULL;
+    }
+    for (size_t i = 0; i < mesh->vertex_count; ++i) {
+        const float *p = &mesh->positions[3 * i];
+        float3 q = mat4_point(transform, f3(p[0], p[1], p[2]));
+        moved[3 * i] = q.x, moved[3 * i + 1] = q.y, moved[3 * i + 2] = q.z;
+    }
+    return geometry;
+}
+
+static bool is_identity(const mat4 *m)
+{
+    mat4 identity = mat4_identity();
+    return memcmp(m, &identity, sizeof identity) == 0;
+}
+
+static RTCGeometry new_instance(Accel *accel, const SceneInstance *instance)
+{
+    RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_INSTANCE);
+    if (!geometry)
+        return NULL;
+    rtcSetGeometryInstancedScene(geometry, accel->mesh_scenes[instance->mesh]);
+    rtcSetGeometryTransform(geometry, 0, RTC_FORMAT_FLOAT3X4_ROW_MAJOR,
+                            instance->object_to_world.m);
+    return geometry;
+}
+
+/* One whose materials may be transparent anywhere counts as transparent everywhere. */
+static bool has_alpha(const AccelDesc *desc, const SceneInstance *instance)
+{
+    for (uint32_t k = 0; desc->material_has_alpha && k < instance->material_count; ++k) {
+        if (desc->material_has_alpha[instance->materials[k]])
+            return true;
+    }
+    return false;
+}
+
+/* Decides by counts: mesh_scenes of flattened meshes stay NULL. */
+static Status make_mesh_scenes(Accel *accel, Error *err)
+{
+    const Scene *scene = accel->scene;
+    uint32_t *uses = MEM_ARRAY(uint32_t, (size_t)scene->mesh_count + 1);
+    if (!uses)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for %u meshes", scene->mesh_count);
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        uses[scene->instances[i].mesh]++;
+    uint64_t extra_left = FLATTEN_EXTRA_TRIANGLES;
+    for (uint32_t i = 0; i < scene->mesh_count; ++i) {
+        const SceneMesh *mesh = &scene->meshes[i];
+        uint64_t extra = uses[i] > 1 ? (uint64_t)(uses[i] - 1) * mesh->triangle_count : 0;
+        if (extra <= extra_left) {
+            extra_left -= extra;
+            continue;
+        }
+        RTCGeometry geometry = new_triangles(accel, mesh, NULL);
+        RTCScene mesh_scene = new_scene(accel);
+        accel->mesh_scenes[i] = mesh_scene;
+        if (!geometry || !mesh_scene)
+            break; /* Embree has said why */
+        rtcSetGeometryMask(geometry, MASK_ALL);
+        rtcCommitGeometry(geometry);
+        rtcAttachGeometryByID(mesh_scene, geometry, 0);
+        rtcReleaseGeometry(geometry);
+        rtcCommitScene(mesh_scene);
+        accel->stats.triangle_count += mesh->triangle_count;
+    }
+    mem_free(uses);
+    return embree_status(accel, "building the hierarchy of a mesh", err);
+}
+
+/* --- the top scene -------------------------------------------------------------------------- */
+
+typedef struct AttachJobs {
+    Accel *accel;
+    const AccelDesc *desc;
+} AttachJobs;
+
+static void attach_instance(void *data, uint32_t index)
+{
+    AttachJobs *jobs = data;
+    Accel *accel = jobs->accel;
+    const SceneInstance *instance = &accel->scene->instances[index];
+    const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
+    bool is_flattened = !accel->mesh_scenes[instance->mesh];
+    const mat4 *transform = &instance->object_to_world;
+    RTCGeometry geometry =
+        is_flattened ? new_triangles(accel, mesh, is_identity(transform) ? NULL : transform)
+                     : new_instance(accel, instance);
+    accel->geometry[index] = (GeometryInfo){
+        .shape = index, .ng_sign = is_flattened && instance->is_mirrored ? -1.0f : 1.0f};
+    if (!geometry)
+        return; /* Embree has said why */
+    rtcSetGeometryMask(geometry, has_alpha(jobs->desc, instance) ? MASK_ALPHA : MASK_OPAQUE);
+    rtcCommitGeometry(geometry);
+    rtcAttachGeometryByID(accel->top, geometry, index);
+    rtcReleaseGeometry(geometry);
+}
+
+static Status attach_lights(Accel *accel, Error *err)
+{
+    const Scene *scene = accel->scene;
+    accel->shapes = MEM_ARRAY(LightShape, (size_t)scene->light_count + 1);
+    accel->shape_light = MEM_ARRAY(uint32_t, (size_t)scene->light_count + 1);
+    if (!accel->shapes || !accel->shape_light)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for %u lights", scene->light_count);
+    for (uint32_t i = 0; i < scene->light_count; ++i) {
+        if (!light_shape_exists(scene->lights[i].kind))
+            continue;
+        light_shape_init(&scene->lights[i], &accel->shapes[accel->shape_count]);
+        accel->shape_light[accel->shape_count++] = i;
+    }
+    if (accel->shape_count == 0)
+        return STATUS_OK;
+    RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_USER);
+    if (geometry) {
+        rtcSetGeometryUserPrimitiveCount(geometry, accel->shape_count);
+        rtcSetGeometryUserData(geometry, accel);
+        rtcSetGeometryBoundsFunction(geometry, accel_light_bounds, NULL);
+        rtcSetGeometryIntersectFunction(geometry, accel_light_intersect);
+        rtcSetGeometryOccludedFunction(geometry, accel_light_occluded);
+        rtcSetGeometryMask(geometry, MASK_OPAQUE);
+        rtcCommitGeometry(geometry);
+        rtcAttachGeometryByID(accel->top, geometry, scene->instance_count);
+        rtcReleaseGeometry(geometry);
+        accel->geometry[scene->instance_count] =
+            (GeometryInfo){.shape = HIT_LIGHT, .ng_sign = 1.0f};
+    }
+    return embree_status(accel, "adding the lights", err);
+}
+
+static void count_instances(Accel *accel, const AccelDesc *desc)
+{
+    const Scene *scene = accel->scene;
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneInstance *instance = &scene->instances[i];
+        accel->has_alpha = accel->has_alpha || has_alpha(desc, instance);
+        if (accel->mesh_scenes[instance->mesh]) {
+            accel->stats.instanced_count++;
+        } else {
+            accel->stats.flattened_count++;
+            accel->stats.triangle_count += scene->meshes[instance->mesh].triangle_count;
+        }
+    }
+}
+
+static Status build(Accel *accel, const AccelDesc *desc, Error *err)
+{
+    const Scene *scene = desc->scene;
+    float3 centre;
+    float radius;
+    scene_bounding_sphere(scene, &centre, &radius);
+    if (!(f3_length(centre) + radius < reach_max_m))
+        return error_set(err, STATUS_LIMIT,
+                         "the scene reaches out farther than %g m, where rays have no precision",
+                         (double)reach_max_m);
+    TRY(open_device(accel, desc->thread_count, err));
+    accel->geometry_count = scene->instance_count + 1;
+    accel->mesh_scenes = MEM_ARRAY(RTCScene, (size_t)scene->mesh_count + 1);
+    accel->geometry = MEM_ARRAY(GeometryInfo, accel->geometry_count);
+    if (!accel->mesh_scenes || !accel->geometry)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for %u instances",
+                         scene->instance_count);
+    TRY(make_mesh_scenes(accel, err));
+    accel->top = new_scene(accel);
+    TRY(embree_status(accel, "making a scene", err));
+    AttachJobs jobs = {.accel = accel, .desc = desc};
+    parallel_for(desc->thread_count, scene->instance_count, attach_instance, &jobs);
+    TRY(embree_status(accel, "adding instances", err));
+    TRY(attach_lights(accel, err));
+    rtcCommitScene(accel->top);
+    TRY(embree_status(accel, "building the hierarchy", err));
+    count_instances(accel, desc);
+    return STATUS_OK;
+}
+
+Status accel_create(const AccelDesc *desc, Accel **out_accel, Error *err)
+{
+    CHECK(desc->size_bytes == sizeof *desc && desc->scene);
+    *out_accel = NULL;
+    Accel *accel = MEM_NEW(Accel);
+    if (!accel)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the ray accelerator");
+    accel->scene = desc->scene;
+    mutex_init(&accel->error_mutex);
+    Status status = build(accel, desc, err);
+    if (status != STATUS_OK) {
+        accel_destroy(accel);
+        return status;
+    }
+    *out_accel = accel;
+    return STATUS_OK;
+}
+
+void accel_destroy(Accel *accel)
+{
+    if (!accel)
+        return;
+    if (accel->top)
+        rtcReleaseScene(accel->top);
+    for (uint32_t i = 0; accel->mesh_scenes && i < accel->scene->mesh_count; ++i) {
+        if (accel->mesh_scenes[i])
+            rtcReleaseScene(accel->mesh_scenes[i]);
+    }
+    if (accel->device)
+        rtcReleaseDevice(accel->device);
+    mutex_destroy(&accel->error_mutex);
+    mem_free((void *)accel->mesh_scenes);
+    mem_free(accel->geometry);
+    mem_free(accel->shapes);
+    mem_free(accel->shape_light);
+    mem_free(accel);
+}
+
+AccelStats accel_stats(const Accel *accel)
+{
+    AccelStats stats = accel->stats;
+    int64_t embree_bytes = atomic_load_explicit(&accel->embree_bytes, memory_order_relaxed);
+    stats.memory_bytes = (uint64_t)(embree_bytes > 0 ? embree_bytes : 0) + sizeof *accel +
+                         accel->geometry_count * sizeof *accel->geometry +
+                         accel->scene->mesh_count * sizeof *accel->mesh_scenes +
+                         accel->scene->light_count * sizeof *accel->shapes;
+    return stats;
+}

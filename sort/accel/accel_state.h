@@ -1,0 +1,43 @@
+/* What accel_build.c makes and accel_trace.c reads. Private to sort/accel. */
+#ifndef SORT_ACCEL_ACCEL_STATE_H
+#define SORT_ACCEL_ACCEL_STATE_H
+
+#include "base/thread.h"
+#include "sort/accel/accel.h"
+#include "sort/scene/light_shape.h"
+#include <embree3/rtcore.h>
+#include <stdatomic.h>
+
+/* Ray masks. A geometry has one of the first two. */
+enum { MASK_OPAQUE = 1, MASK_ALPHA = 2, MASK_ALL = MASK_OPAQUE | MASK_ALPHA };
+
+/* By geometry id of the top scene. */
+typedef struct GeometryInfo {
+    uint32_t shape; /* HitBatch.shape; of the light geometry: HIT_LIGHT, the primitive says which */
+    float ng_sign;  /* -1: flattened and mirrored, so that the winding in world space is reversed */
+} GeometryInfo;
+
+struct Accel {
+    const Scene *scene; /* borrowed */
+    RTCDevice device;
+    RTCScene top;
+    RTCScene *mesh_scenes;  /* [mesh_count], NULL for flattened meshes */
+    GeometryInfo *geometry; /* [geometry_count] */
+    LightShape *shapes;     /* [shape_count]: primitives of the light geometry */
+    uint32_t *shape_light;  /* [shape_count]: index into Scene.lights */
+    uint32_t geometry_count, shape_count;
+    bool has_alpha;
+    AccelStats stats;
+    _Atomic int64_t embree_bytes;
+    /* The first error that Embree reported. */
+    Mutex error_mutex;
+    enum RTCError error_code;
+    char error_text[256];
+};
+
+/* Callbacks of the light geometry; its user data is the Accel. */
+void accel_light_bounds(const struct RTCBoundsFunctionArguments *args);
+void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args);
+void accel_light_occluded(const struct RTCOccludedFunctionNArguments *args);
+
+#endif

@@ -1,0 +1,300 @@
+/* Batches through Embree.
+ *
+ * A ray's result may not depend on its company in the batch: pictures are to be the same bits
+ * whatever the wave size and the order of paths (docs/decisions/0002-single-rays.md). Embree's
+ * packets keep that promise in one hierarchy, but not below instances, where the rounding of the
+ * transformed ray depends on who travels along.
+ *
+ *   nearest hits   single rays
+ *   occlusion      packets of ACCEL_PACKET when nothing is instanced, else single rays; never with
+ *                  the COHERENT flag, with which packets differ even at plain edges
+ *
+ * tests/sort/test_accel.c holds this to the bit, with rays at edges, corners and coincident faces,
+ * flattened and instanced.
+ *
+ * Rays pass through small groups of Embree's own structures. Filling all of a group before tracing
+ * it matters: Embree reads four floats at once, and a ray that is traced right after its single
+ * floats were written waits for the store buffer, a third of its time. */
+#include "sort/accel/accel_state.h"
+
+#include "base/check.h"
+#include <string.h>
+
+void accel_thread_begin(void)
+{
+    thread_flush_denormals();
+}
+
+/* --- light shapes: user geometry ------------------------------------------------------------ */
+
+/* Embree's structures of N rays are arrays of N floats, field by field; its accessors are C++ only. */
+enum {
+    RAY_ORIGIN = 0,
+    RAY_T_MIN = 3,
+    RAY_DIRECTION = 4,
+    RAY_T_MAX = 8,
+    RAY_FIELDS = 12, /* the hit's begin here */
+    HIT_NG = 0,
+    HIT_U = 3,
+    HIT_V = 4,
+    HIT_PRIMITIVE = 5,
+    HIT_GEOMETRY = 6,
+    HIT_INSTANCE = 7
+};
+
+static float3 lane_float3(const float *fields, uint32_t first, uint32_t n, uint32_t lane)
+{
+    return f3(fields[first * n + lane], fields[(first + 1) * n + lane],
+              fields[(first + 2) * n + lane]);
+}
+
+static void set_lane_u32(float *fields, uint32_t field, uint32_t n, uint32_t lane, uint32_t value)
+{
+    memcpy(&fields[field * n + lane], &value, sizeof value);
+}
+
+void accel_light_bounds(const struct RTCBoundsFunctionArguments *args)
+{
+    const Accel *accel = args->geometryUserPtr;
+    float3 lower, upper;
+    light_shape_bounds(&accel->shapes[args->primID], &lower, &upper);
+    *args->bounds_o = (struct RTCBounds){.lower_x = lower.x,
+                                         .lower_y = lower.y,
+                                         .lower_z = lower.z,
+                                         .upper_x = upper.x,
+                                         .upper_y = upper.y,
+                                         .upper_z = upper.z};
+}
+
+static bool hit_lane(const LightShape *shape, const float *ray, uint32_t n, uint32_t lane,
+                     float *out_t, float3 *out_ng)
+{
+    return light_shape_intersect(
+        shape, lane_float3(ray, RAY_ORIGIN, n, lane), lane_float3(ray, RAY_DIRECTION, n, lane),
+        ray[RAY_T_MIN * n + lane], ray[RAY_T_MAX * n + lane], out_t, out_ng);
+}
+
+void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args)
+{
+    const Accel *accel = args->geometryUserPtr;
+    uint32_t n = args->N;
+    float *ray = (float *)args->rayhit, *hit = ray + (size_t)RAY_FIELDS * n;
+    for (uint32_t lane = 0; lane < n; ++lane) {
+        float t;
+        float3 ng;
+        if (!args->valid[lane] || !hit_lane(&accel->shapes[args->primID], ray, n, lane, &t, &ng))
+            continue;
+        ray[RAY_T_MAX * n + lane] = t;
+        hit[HIT_NG * n + lane] = ng.x;
+        hit[(HIT_NG + 1) * n + lane] = ng.y;
+        hit[(HIT_NG + 2) * n + lane] = ng.z;
+        hit[HIT_U * n + lane] = hit[HIT_V * n + lane] = 0.0f;
+        set_lane_u32(hit, HIT_PRIMITIVE, n, lane, args->primID);
+        set_lane_u32(hit, HIT_GEOMETRY, n, lane, args->geomID);
+        set_lane_u32(hit, HIT_INSTANCE, n, lane, args->context->instID[0]);
+    }
+}
+
+void accel_light_occluded(const struct RTCOccludedFunctionNArguments *args)
+{
+    const Accel *accel = args->geometryUserPtr;
+    uint32_t n = args->N;
+    float *ray = (float *)args->ray;
+    for (uint32_t lane = 0; lane < n; ++lane) {
+        float t;
+        float3 ng;
+        if (args->valid[lane] && hit_lane(&accel->shapes[args->primID], ray, n, lane, &t, &ng))
+            ray[RAY_T_MAX * n + lane] = -INFINITY;
+    }
+}
+
+/* --- nearest hits --------------------------------------------------------------------------- */
+
+static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *hits, uint32_t i)
+{
+    const struct RTCHit *hit = &p->hit;
+    if (hit->geomID == RTC_INVALID_GEOMETRY_ID) {
+        hits->shape[i] = HIT_NONE;
+        return;
+    }
+    bool is_instanced = hit->instID[0] != RTC_INVALID_GEOMETRY_ID;
+    const GeometryInfo *info = &accel->geometry[is_instanced ? hit->instID[0] : hit->geomID];
+    float3 ng = f3_scale(f3(hit->Ng_x, hit->Ng_y, hit->Ng_z), info->ng_sign);
+    uint32_t shape = info->shape, triangle = hit->primID;
+    if (is_instanced)
+        ng = mat4_normal(&accel->scene->instances[shape].world_to_object, ng);
+    if (shape & HIT_LIGHT) {
+        shape |= accel->shape_light[triangle];
+        triangle = 0;
+    }
+    hits->shape[i] = shape;
+    hits->triangle[i] = triangle;
+    hits->t[i] = p->ray.tfar;
+    hits->b1[i] = hit->u;
+    hits->b2[i] = hit->v;
+    hits->ng[0][i] = ng.x;
+    hits->ng[1][i] = ng.y;
+    hits->ng[2][i] = ng.z;
+}
+
+/* Indices of rays, collected until there are enough to trace. */
+enum { GROUP = 16 };
+typedef struct Group {
+    uint32_t ray[GROUP];
+    uint32_t count;
+} Group;
+
+static void load_ray(struct RTCRay *p, const RayBatch *rays, uint32_t i, uint32_t mask)
+{
+    p->org_x = rays->origin[0][i];
+    p->org_y = rays->origin[1][i];
+    p->org_z = rays->origin[2][i];
+    p->tnear = rays->t_min[i];
+    p->dir_x = rays->direction[0][i];
+    p->dir_y = rays->direction[1][i];
+    p->dir_z = rays->direction[2][i];
+    p->time = rays->time[i];
+    p->tfar = rays->t_max[i];
+    p->mask = mask;
+    p->id = 0;
+    p->flags = 0;
+}
+
+static void intersect_group(const Accel *accel, const Group *group, const RayBatch *rays,
+                            uint32_t mask, HitBatch *hits)
+{
+    struct RTCRayHit p[GROUP];
+    struct RTCIntersectContext context;
+    rtcInitIntersectContext(&context);
+    for (uint32_t k = 0; k < group->count; ++k) {
+        load_ray(&p[k].ray, rays, group->ray[k], mask);
+        p[k].hit.geomID = p[k].hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
+    }
+    for (uint32_t k = 0; k < group->count; ++k)
+        rtcIntersect1(accel->top, &context, &p[k]);
+    for (uint32_t k = 0; k < group->count; ++k)
+        store_hit(accel, &p[k], hits, group->ray[k]);
+}
+
+void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, HitBatch *out_hits)
+{
+    CHECK(count <= rays->capacity && count <= out_hits->capacity);
+    Group group = {.count = 0};
+    for (uint32_t i = 0; i < count; ++i) {
+        if (rays->t_max[i] < rays->t_min[i])
+            out_hits->shape[i] = HIT_NONE;
+        else
+            group.ray[group.count++] = i;
+        if (group.count == GROUP || i + 1 == count) {
+            intersect_group(accel, &group, rays, MASK_ALL, out_hits);
+            group.count = 0;
+        }
+    }
+}
+
+/* --- shadow rays ---------------------------------------------------------------------------- */
+
+/* out_blocked: per ray of the group. */
+static void occlude_singles(const Accel *accel, const Group *group, const RayBatch *rays,
+                            bool *out_blocked)
+{
+    struct RTCRay p[GROUP];
+    struct RTCIntersectContext context;
+    rtcInitIntersectContext(&context);
+    for (uint32_t k = 0; k < group->count; ++k)
+        load_ray(&p[k], rays, group->ray[k], MASK_OPAQUE);
+    for (uint32_t k = 0; k < group->count; ++k) {
+        rtcOccluded1(accel->top, &context, &p[k]);
+        out_blocked[k] = p[k].tfar < 0.0f;
+    }
+}
+
+/* Rays [first, first + ACCEL_PACKET) of the group. Lanes without a ray hold copies of the first one:
+ * nothing odd can come from them. */
+static void occlude_packet(const Accel *accel, const Group *group, uint32_t first,
+                           const RayBatch *rays, bool *out_blocked)
+{
+    _Alignas(32) int valid[ACCEL_PACKET];
+    struct RTCRay8 p;
+    struct RTCIntersectContext context;
+    rtcInitIntersectContext(&context);
+    for (uint32_t lane = 0; lane < ACCEL_PACKET; ++lane) {
+        bool is_ray = first + lane < group->count;
+        uint32_t i = group->ray[is_ray ? first + lane : first];
+        valid[lane] = is_ray ? -1 : 0;
+        p.org_x[lane] = rays->origin[0][i];
+        p.org_y[lane] = rays->origin[1][i];
+        p.org_z[lane] = rays->origin[2][i];
+        p.tnear[lane] = rays->t_min[i];
+        p.dir_x[lane] = rays->direction[0][i];
+        p.dir_y[lane] = rays->direction[1][i];
+        p.dir_z[lane] = rays->direction[2][i];
+        p.time[lane] = rays->time[i];
+        p.tfar[lane] = rays->t_max[i];
+        p.mask[lane] = MASK_OPAQUE;
+        p.id[lane] = 0;
+        p.flags[lane] = 0;
+    }
+    rtcOccluded8(valid, accel->top, &context, &p);
+    for (uint32_t lane = 0; lane < ACCEL_PACKET && first + lane < group->count; ++lane)
+        out_blocked[first + lane] = p.tfar[lane] < 0.0f;
+}
+
+/* Opaque surfaces, any of them. What gets through is clear, or has to be followed through surfaces
+ * with alpha. */
+static void occlude_group(const Accel *accel, const Group *group, ShadowBatch *batch)
+{
+    bool blocked[GROUP];
+    if (accel->stats.instanced_count > 0)
+        occlude_singles(accel, group, &batch->rays, blocked);
+    else
+        for (uint32_t first = 0; first < group->count; first += ACCEL_PACKET)
+            occlude_packet(accel, group, first, &batch->rays, blocked);
+    for (uint32_t k = 0; k < group->count; ++k) {
+        ShadowState through = accel->has_alpha ? SHADOW_RESUMED : SHADOW_CLEAR;
+        batch->state[group->ray[k]] = (uint8_t)(blocked[k] ? SHADOW_BLOCKED : through);
+    }
+}
+
+static void alpha_group(const Accel *accel, const Group *group, ShadowBatch *batch)
+{
+    intersect_group(accel, group, &batch->rays, MASK_ALPHA, &batch->hits);
+    for (uint32_t k = 0; k < group->count; ++k) {
+        uint32_t i = group->ray[k];
+        batch->state[i] = (uint8_t)(batch->hits.shape[i] == HIT_NONE ? SHADOW_CLEAR : SHADOW_ALPHA);
+    }
+}
+
+/* An empty segment (t_max < t_min) is clear. */
+static void trace_state(const Accel *accel, ShadowBatch *batch, uint32_t count, ShadowState state,
+                        void (*trace)(const Accel *, const Group *, ShadowBatch *))
+{
+    Group group = {.count = 0};
+    for (uint32_t i = 0; i < count; ++i) {
+        if (batch->state[i] == (uint8_t)state) {
+            if (batch->rays.t_max[i] < batch->rays.t_min[i])
+                batch->state[i] = SHADOW_CLEAR;
+            else
+                group.ray[group.count++] = i;
+        }
+        if (group.count == GROUP || i + 1 == count) {
+            trace(accel, &group, batch);
+            group.count = 0;
+        }
+    }
+}
+
+void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count)
+{
+    CHECK(count <= batch->capacity);
+    trace_state(accel, batch, count, SHADOW_QUEUED, occlude_group);
+    trace_state(accel, batch, count, SHADOW_RESUMED, alpha_group);
+}
+
+void shadow_batch_continue(ShadowBatch *batch, uint32_t index)
+{
+    CHECK(batch->state[index] == SHADOW_ALPHA);
+    float t = batch->hits.t[index];
+    batch->rays.t_min[index] = t + t * 0x1p-20f;
+    batch->state[index] = SHADOW_RESUMED;
+}
