@@ -8,7 +8,8 @@
 void *mem_alloc(size_t count, size_t bytes);
 /* As mem_alloc but aligned to `align` (a power of two); contents are not zeroed. */
 void *mem_alloc_aligned(size_t bytes, size_t align);
-/* Grows or shrinks; on failure the old block stays valid and NULL comes back. New bytes are not zeroed. */
+/* Grows or shrinks; on failure the old block stays valid and NULL comes back. New bytes are not
+ * zeroed. */
 void *mem_realloc(void *block, size_t count, size_t bytes);
 char *mem_strdup(const char *text);
 void mem_free(void *block); /* NULL is fine */

@@ -6,7 +6,8 @@
  * else a new one is made. Rewinding moves `current` back and keeps what follows. A chunk knows how
  * far it was ever written (`dirty`): memory past it is still zero from the system, so that only
  * memory used again is cleared. Under the address sanitizer free memory is poisoned and 16 bytes
- * stay poisoned between neighbours; in builds with assertions rewound memory is filled with 0xCD. */
+ * stay poisoned between neighbours; in builds with assertions rewound memory is filled with
+ * 0xCD. */
 #include "base/arena.h"
 #include "base/alloc.h"
 #include "base/array.h"

@@ -18,7 +18,8 @@ typedef struct ArenaMark {
     size_t used_bytes;
 } ArenaMark;
 
-/* NULL when out of memory. chunk_bytes 0: 64 KiB. limit_bytes 0: none; past it counts as out of memory. */
+/* NULL when out of memory. chunk_bytes 0: 64 KiB. limit_bytes 0: none; past it counts as out of
+ * memory. */
 Arena *arena_create(size_t chunk_bytes, size_t limit_bytes);
 void arena_destroy(Arena *a); /* NULL is fine */
 void arena_on_no_memory(Arena *a, jmp_buf *jump);

@@ -78,6 +78,7 @@ const char *cli_format_size(uint64_t size_bytes, char out[32])
         value /= 1024;
         unit++;
     }
+    value = round(value * 10) / 10;
     if (value == floor(value))
         (void)snprintf(out, 32, "%.0f %s", value, units[unit]);
     else

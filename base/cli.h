@@ -1,6 +1,6 @@
-/* Command lines from tables: GNU-style options (`--opt value`, `--opt=value`, `-o value`, `-ovalue`,
- * bundled flags `-vq`, `--` ends them, options and arguments in any order), with ranges, sizes such
- * as 256M, help text from the same table, and a suggestion for what was mistyped.
+/* Command lines from tables: GNU-style options (`--opt value`, `--opt=value`, `-o value`,
+ * `-ovalue`, bundled flags `-vq`, `--` ends them, options and arguments in any order), with ranges,
+ * sizes such as 256M, help text from the same table, and a suggestion for what was mistyped.
  *
  *   const CliOption options[] = {
  *       {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &output,

@@ -2,7 +2,8 @@
  *
  * A source line is shown in display columns: a UTF-8 character takes one, a tab goes to the next
  * multiple of four, and what is not printable (control characters, broken UTF-8) shows as '?', so
- * that a hostile file cannot drive the terminal. Lines past LINE_COLUMNS are cut around the span. */
+ * that a hostile file cannot drive the terminal. Lines past LINE_COLUMNS are cut around the
+ * span. */
 #include "base/diag.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -67,6 +68,7 @@ uint32_t diag_add_source(DiagList *list, const char *name, Str text)
     return list->sources.count;
 }
 
+SORT_PRINTF(2, 0)
 static const char *format_text(Arena *arena, const char *format, va_list args)
 {
     va_list again;

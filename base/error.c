@@ -7,6 +7,7 @@
 #include <string.h>
 
 /* snprintf that keeps only whole UTF-8 characters when it cuts. */
+SORT_PRINTF(3, 0)
 static void format_text(char *out, size_t out_bytes, const char *format, va_list args)
 {
     int wanted = vsnprintf(out, out_bytes, format, args);
@@ -28,7 +29,7 @@ static void format_text(char *out, size_t out_bytes, const char *format, va_list
         out[start - 1] = '\0';
 }
 
-static void print_text(char *out, size_t out_bytes, const char *format, ...) SORT_PRINTF(3, 4);
+SORT_PRINTF(3, 4)
 static void print_text(char *out, size_t out_bytes, const char *format, ...)
 {
     va_list args;

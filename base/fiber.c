@@ -1,12 +1,12 @@
 /* A fiber is a stack and the place where it stopped. The switch itself is Boost.Context's, through
- * its two C entry points (x86-64, AArch64 and others; it keeps the callee-saved registers, MXCSR and
- * the x87 control word). A new fiber starts with the floating-point modes of its creator.
+ * its two C entry points (x86-64, AArch64 and others; it keeps the callee-saved registers, MXCSR
+ * and the x87 control word). A new fiber starts with the floating-point modes of its creator.
  *
  *   low address                                            high address
  *   [guard page][ ............ free ............ <- stack grows | used ]
  *
- * Both sanitizers keep a shadow of each stack and must hear of every switch, just before it and just
- * after it: see resume, entry, suspend. */
+ * Both sanitizers keep a shadow of each stack and must hear of every switch, just before it and
+ * just after it: see resume, entry, suspend. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/fiber.h"
 #include "base/alloc.h"

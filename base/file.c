@@ -199,8 +199,12 @@ Status file_make_directories(const char *path, Error *err)
             continue;
         bool is_last = *at == '\0';
         *at = '\0';
-        if (mkdir(part, 0777) != 0 && !(errno == EEXIST && file_is_directory(part)))
-            return fail_errno(err, part, "create the folder");
+        if (mkdir(part, 0777) != 0) {
+            if (errno != EEXIST)
+                return fail_errno(err, part, "create the folder");
+            if (!file_is_directory(part))
+                return error_set_at(err, STATUS_IO, part, "is not a folder");
+        }
         if (is_last)
             return STATUS_OK;
         *at = '/';

@@ -1,4 +1,5 @@
-/* BLAKE2b, unkeyed, 16-byte digest [RFC7693 section 3]. Little-endian hosts only, as all of SORT. */
+/* BLAKE2b, unkeyed, 16-byte digest [RFC7693 section 3]. Little-endian hosts only, as all of
+ * SORT. */
 #include "base/hash.h"
 #include "base/check.h"
 

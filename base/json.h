@@ -26,7 +26,8 @@
 
 typedef struct JsonDoc JsonDoc;
 
-/* Fields that one object may be asked for; past it json_finish could not tell known from unknown. */
+/* Fields that one object may be asked for; past it json_finish could not tell known from
+ * unknown. */
 enum { JSON_FIELDS_MAX = 64, JSON_PATH_MAX = 256 };
 
 typedef struct JsonCursor {
@@ -85,7 +86,8 @@ Status json_get_int(JsonCursor *object, const char *field, JsonNeed need, int64_
                     int64_t *out_value, Error *err) SORT_MUST_CHECK;
 Status json_get_u32(JsonCursor *object, const char *field, JsonNeed need, uint32_t min,
                     uint32_t max, uint32_t *out_value, Error *err) SORT_MUST_CHECK;
-/* min and max may be infinite; the value itself is always finite, and fits a float. */
+/* min and max may be infinite (-HUGE_VAL, HUGE_VAL); the value is always finite, and fits a
+ * float. */
 Status json_get_float(JsonCursor *object, const char *field, JsonNeed need, double min, double max,
                       float *out_value, Error *err) SORT_MUST_CHECK;
 Status json_get_double(JsonCursor *object, const char *field, JsonNeed need, double min, double max,

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+SORT_PRINTF(3, 0)
 static void log_args(const Log *log, LogLevel level, const char *format, va_list args)
 {
     if (!log_wants(log, level))

@@ -1,10 +1,10 @@
-/* fork and exec, with a pipe that closes by itself when exec succeeds and carries errno when it does
- * not. Between fork and exec the child calls only what is safe after a fork in a program with
+/* fork and exec, with a pipe that closes by itself when exec succeeds and carries errno when it
+ * does not. Between fork and exec the child calls only what is safe after a fork in a program with
  * threads; all it needs is prepared before.
  *
  * The end of a child is noticed by its captured pipes closing, and then by waitpid. A grandchild
- * that keeps a pipe open cannot hold us: once the child has ended, the pipes are read until they are
- * empty, and no longer. */
+ * that keeps a pipe open cannot hold us: once the child has ended, the pipes are read until they
+ * are empty, and no longer. */
 #define _GNU_SOURCE /* pipe2 */
 #include "base/process.h"
 #include "base/alloc.h"

@@ -4,13 +4,13 @@
  *   worker:     ready (mid-step, oldest first) > idle (between steps, latest first) > a new fiber
  *               > sleep
  *
- * Steps that have begun are finished first: they hold memory, and they were waiting. Between steps a
- * fiber gives way only to such ones, so a run without waits stays in one fiber and one set of
+ * Steps that have begun are finished first: they hold memory, and they were waiting. Between steps
+ * a fiber gives way only to such ones, so a run without waits stays in one fiber and one set of
  * buffers, which is what keeps a wave in the CPU's cache.
  *
- * Locks: `inbox` and `is_asleep` belong to Worker.mutex; all else in a Worker to its thread. A fiber
- * that fires its own waiter's last event early, before it has left its stack, is put in the inbox
- * like any other, and the inbox is read only after the switch. */
+ * Locks: `inbox` and `is_asleep` belong to Worker.mutex; all else in a Worker to its thread. A
+ * fiber that fires its own waiter's last event early, before it has left its stack, is put in the
+ * inbox like any other, and the inbox is read only after the switch. */
 #include "base/sched.h"
 #include "base/alloc.h"
 #include "base/check.h"

@@ -1,8 +1,8 @@
 /* Workers and their fibers: each worker thread owns fibers, runs one until it parks on a Waiter,
  * then runs another that is ready, starts one more while all are parked and fibers_max allows, and
  * sleeps only when nothing is ready. A fired Waiter puts its fiber in the owning worker's inbox,
- * which the worker reads between switches, so a half-saved stack is never resumed. Between two steps
- * a fiber gives way to those that were woken in the middle of one.
+ * which the worker reads between switches, so a half-saved stack is never resumed. Between two
+ * steps a fiber gives way to those that were woken in the middle of one.
  * Included only by sort/render/ and tests. */
 #ifndef SORT_BASE_SCHED_H
 #define SORT_BASE_SCHED_H
@@ -39,9 +39,9 @@ typedef struct SchedStats {
 } SchedStats;
 
 Status sched_create(const SchedDesc *desc, Sched **out_sched, Error *err) SORT_MUST_CHECK;
-/* Starts the workers; returns when every fiber_step has returned false. Once one has, no more fibers
- * are made. Call once. Fewer threads than asked for are not an error (see SchedStats.workers), none
- * is. */
+/* Starts the workers; returns when every fiber_step has returned false. Once one has, no more
+ * fibers are made. Call once. Fewer threads than asked for are not an error (see
+ * SchedStats.workers), none is. */
 Status sched_run(Sched *s, Error *err) SORT_MUST_CHECK;
 void sched_stats(const Sched *s, SchedStats *out_stats); /* after sched_run */
 void sched_destroy(Sched *s);

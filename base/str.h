@@ -17,8 +17,8 @@ Str str_from(const char *text); /* NULL gives the empty string */
 bool str_equal(Str a, Str b);
 bool str_equal_c(Str a, const char *b);
 bool str_ends_with(Str s, Str suffix);
-/* Length in bytes, 1 to 4, of the character that starts at `at` (< size); 0 when the bytes there are
- * not well-formed UTF-8 (cut off, overlong, surrogate, beyond U+10FFFF). */
+/* Length in bytes, 1 to 4, of the character that starts at `at` (< size); 0 when the bytes there
+ * are not well-formed UTF-8 (cut off, overlong, surrogate, beyond U+10FFFF). */
 uint32_t str_utf8_length(Str s, size_t at);
 bool str_is_utf8(Str s);
 
@@ -35,7 +35,7 @@ void strbuf_append(StrBuf *b, Str s);
 void strbuf_append_c(StrBuf *b, const char *text);
 void strbuf_append_char(StrBuf *b, char c);
 void strbuf_printf(StrBuf *b, const char *format, ...) SORT_PRINTF(2, 3);
-void strbuf_vprintf(StrBuf *b, const char *format, va_list args);
+void strbuf_vprintf(StrBuf *b, const char *format, va_list args) SORT_PRINTF(2, 0);
 void strbuf_clear(StrBuf *b); /* keeps the memory */
 void strbuf_free(StrBuf *b);
 const char *strbuf_text(const StrBuf *b); /* never NULL */

@@ -34,7 +34,8 @@ Status thread_create(const char *name, size_t stack_bytes, void (*run)(void *dat
 void thread_join(Thread *t);
 /* CPUs this process may run on; at least 1. */
 uint32_t thread_cpu_count(void);
-/* Subnormal floats become zero in this thread (FTZ and DAZ), and in fibers it creates afterwards. */
+/* Subnormal floats become zero in this thread (FTZ and DAZ), and in fibers it creates
+ * afterwards. */
 void thread_flush_denormals(void);
 
 /* Runs body(data, i) for i in [0, count) on up to thread_count threads (the caller is one of

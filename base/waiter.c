@@ -1,7 +1,7 @@
 /* The count protocol is in waiter.h. Why nothing is lost: every decrement, the owner's and the
- * events', is one atomic step, so exactly one of them sees zero. If it is the owner, all events have
- * fired and nobody will unpark. If it is an event, the owner has committed itself to park, and stays
- * until this very unpark: the waiter is alive for as long as the event touches it. */
+ * events', is one atomic step, so exactly one of them sees zero. If it is the owner, all events
+ * have fired and nobody will unpark. If it is an event, the owner has committed itself to park, and
+ * stays until this very unpark: the waiter is alive for as long as the event touches it. */
 #include "base/waiter.h"
 #include "base/alloc.h"
 #include "base/check.h"

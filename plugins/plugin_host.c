@@ -5,16 +5,17 @@
  * once, before it is handed out, and never moves: `plugins` is allocated in full by the scan. */
 #include "plugins/plugin_host.h"
 #include "base/alloc.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/process.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { FAILURE_MAX = 512, SUFFIX_MAX = 32, FOLDER_MAX = 4096 };
+enum { FAILURE_MAX = 512, SUFFIX_MAX = 32 };
 
 typedef enum PluginKind { KIND_DECODER = 1, KIND_IMPORTER = 2, KIND_ANY = 3 } PluginKind;
 
@@ -89,17 +90,16 @@ static bool add_environment_folders(PluginHost *host)
 /* <folder of the program>/../lib/sort; nothing if the system does not tell where the program is. */
 static bool add_program_folder(PluginHost *host)
 {
-    static const char tail[] = "/../lib/sort";
-    char path[FOLDER_MAX];
-    ssize_t size_bytes = readlink("/proc/self/exe", path, sizeof path - sizeof tail);
-    if (size_bytes <= 0 || (size_t)size_bytes == sizeof path - sizeof tail)
+    char program[PATH_BYTES];
+    if (process_executable_path(program, NULL) != STATUS_OK)
         return true;
-    path[size_bytes] = '\0';
-    char *slash = strrchr(path, '/');
-    if (!slash)
-        return true;
-    memcpy(slash, tail, sizeof tail);
-    return add_folder(host, path, strlen(path));
+    Str folder = path_dirname(program);
+    StrBuf text = {0};
+    strbuf_append(&text, folder);
+    strbuf_append_c(&text, "/../lib/sort");
+    bool ok = !text.failed && add_folder(host, text.data, text.size_bytes);
+    strbuf_free(&text);
+    return ok;
 }
 
 Status plugin_host_create(const PluginHostDesc *desc, PluginHost **out_host, Error *err)
@@ -174,36 +174,30 @@ static bool add_plugin(PluginHost *host, const char *folder, const char *file)
     if (!grown)
         return false;
     host->plugins = grown;
-    size_t folder_bytes = strlen(folder), file_bytes = strlen(file);
-    char *path = mem_alloc(folder_bytes + file_bytes + 2u, 1);
+    char *path = mem_alloc(PATH_BYTES, 1);
     if (!path)
         return false;
-    memcpy(path, folder, folder_bytes);
-    path[folder_bytes] = '/';
-    memcpy(path + folder_bytes + 1u, file, file_bytes);
+    if (path_join(folder, file, path, NULL) != STATUS_OK) {
+        mem_free(path);
+        return true; /* too long to be opened */
+    }
     host->plugins[host->plugin_count++] =
-        (Plugin){.path = path, .file = path + folder_bytes + 1u, .kind = kind_of(file)};
+        (Plugin){.path = path, .file = path_basename(path), .kind = kind_of(file)};
     return true;
 }
 
-static int by_file(const void *a, const void *b)
+/* A folder that is not there, or cannot be read, holds no plugins. */
+static bool scan_folder(PluginHost *host, Arena *names_arena, const char *folder)
 {
-    return strcmp(((const Plugin *)a)->file, ((const Plugin *)b)->file);
-}
-
-static bool scan_folder(PluginHost *host, const char *folder)
-{
-    DIR *directory = opendir(folder);
-    if (!directory)
-        return true; /* a folder that is not there holds no plugins */
+    const char *const *names;
+    uint32_t count;
+    Error ignored = {0};
+    if (file_list_directory(folder, names_arena, &names, &count, &ignored) != STATUS_OK)
+        return ignored.code != STATUS_NO_MEMORY;
     bool ok = true;
-    uint32_t first = host->plugin_count;
-    for (struct dirent *entry; ok && (entry = readdir(directory));)
-        if (is_plugin_file(entry->d_name) && !is_known(host, entry->d_name))
-            ok = add_plugin(host, folder, entry->d_name);
-    closedir(directory);
-    if (host->plugin_count > first)
-        qsort(host->plugins + first, host->plugin_count - first, sizeof(Plugin), by_file);
+    for (uint32_t i = 0; ok && i < count; i++)
+        if (is_plugin_file(names[i]) && !is_known(host, names[i]))
+            ok = add_plugin(host, folder, names[i]);
     return ok;
 }
 
@@ -211,9 +205,11 @@ static Status scan(PluginHost *host, Error *err)
 {
     if (host->is_scanned)
         return STATUS_OK;
-    bool ok = true;
+    Arena *names_arena = arena_create(0, 0);
+    bool ok = names_arena != NULL;
     for (uint32_t i = 0; ok && i < host->folder_count; i++)
-        ok = scan_folder(host, host->folders[i]);
+        ok = scan_folder(host, names_arena, host->folders[i]);
+    arena_destroy(names_arena);
     if (ok && host->plugin_count) {
         host->infos = MEM_ARRAY(PluginInfo, host->plugin_count);
         ok = host->infos != NULL;

@@ -109,7 +109,9 @@ typedef struct SortImageDecoder {
 /* --- scene importers ---------------------------------------------------------------------- */
 
 /* Everything in a Sort* struct handed to the sink is borrowed for the call: the sink copies.
- * Metres, right-handed, y up unless up_is_z. Matrices are row-major, column vectors: p' = M p. */
+ * Metres, right-handed, y up; linear Rec. 709 colour. Matrices are row-major, column vectors:
+ * p' = M p. A mesh names a material that was sent before, an instance a mesh that was sent before.
+ * When the sink returns SORT_ERROR_SINK the importer stops and returns it. */
 
 typedef struct SortMesh {
     size_t size_bytes;
@@ -136,7 +138,8 @@ typedef struct SortTextureRef {
     int32_t channel;         /* which channel a scalar reads; -1: all */
 } SortTextureRef;
 
-/* The metal-rough model that glTF, OBJ/MTL and FBX map to. */
+/* The metal-rough model of glTF 2.0, which OBJ/MTL and FBX are mapped to. A texture multiplies its
+ * value. Set every field: zero is a value, not a default. */
 typedef struct SortMaterial {
     size_t size_bytes;
     const char *name;
@@ -186,6 +189,8 @@ typedef struct SortSceneSink {
     SortResult (*light)(void *sink, const SortLight *l);
     /* Something of the file that this importer cannot carry over; shown to the user. */
     void (*warning)(void *sink, const char *text);
+    /* An author, a copyright, a licence that the file names; goes with the scene from then on. */
+    void (*credit)(void *sink, const char *text);
 } SortSceneSink;
 
 typedef struct SortSceneImporter {

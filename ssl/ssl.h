@@ -174,6 +174,7 @@ typedef struct SslBuildDesc {
     uint32_t llvm_level;      /* 0: the default, O2; 1: O0, 2: O1, 3: O2, 4: O3 */
     bool without_derivatives; /* every derivative is zero: to measure what they cost */
     bool merged_summaries;    /* one derivative clone a function instead of one a signature */
+    bool output_derivatives;  /* for tools: fills SslProgramInfo.outputs_ddx and outputs_ddy */
 } SslBuildDesc;
 
 typedef struct SslParamSlot {
@@ -215,6 +216,8 @@ typedef struct SslProgramInfo {
     const SslParamSlot *params;   /* [unit->param_count] */
     const bool *texture_is_used;  /* [unit->texture_count] */
     const SslOutputSlot *outputs; /* [unit->output_count] */
+    /* Where d/dx and d/dy of each output are, if asked for; offset 0: it has none (int, closure ...). */
+    const SslOutputSlot *outputs_ddx, *outputs_ddy;
     const SslLobeSlot *lobes;
     const SslTextureSite *texture_sites;
     uint32_t lobe_count, texture_site_count;

@@ -233,7 +233,7 @@ typedef struct TexStats {
 } TexStats;
 
 /* Any time; counters of running lookups may lag. */
-void texcache_stats(const TexCache *c, TexStats *out_stats);
+void texcache_stats(TexCache *c, TexStats *out_stats);
 
 /* --- conversion --------------------------------------------------------------------------- */
 

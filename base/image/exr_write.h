@@ -1,6 +1,6 @@
 /* OpenEXR output: one part, scanlines, any number of named channels, layers by name ("albedo.R").
- * The file appears complete or not at all. Any thread. (Out of memory inside the EXR library ends the
- * process: it is C++ and throws.) */
+ * The file appears complete or not at all. Any thread. (Out of memory inside the EXR library ends
+ * the process: it is C++ and throws.) */
 #ifndef SORT_BASE_IMAGE_EXR_WRITE_H
 #define SORT_BASE_IMAGE_EXR_WRITE_H
 

@@ -166,6 +166,11 @@ static void settle_display_window(OiioLevel *l, uint32_t level)
     }
 }
 
+static bool is_far(int position)
+{
+    return position < -EDGE_MAX || position > EDGE_MAX;
+}
+
 static SortResult check_level(const OiioLevel *l, SortFailure *why)
 {
     if (l->is_deep)
@@ -180,6 +185,10 @@ static SortResult check_level(const OiioLevel *l, SortFailure *why)
         return fail(why, SORT_ERROR_UNSUPPORTED,
                     "%d x %d texels (display window %d x %d): the limit is %d a side",
                     l->data_width, l->data_height, l->full_width, l->full_height, (int)EDGE_MAX);
+    if (is_far(l->data_x) || is_far(l->data_y) || is_far(l->full_x) || is_far(l->full_y))
+        return fail(why, SORT_ERROR_UNSUPPORTED,
+                    "its windows lie at %d,%d and %d,%d: the limit is %d from the origin",
+                    l->data_x, l->data_y, l->full_x, l->full_y, (int)EDGE_MAX);
     return SORT_OK;
 }
 
@@ -332,28 +341,23 @@ static Box band_columns(const OiioLevel *l, Box wanted)
 static SortResult read_wanted(const Reading *r)
 {
     const OiioLevel *l = r->level;
+    bool is_tiled = l->tile_width > 0;
     Box box = band_columns(l, r->wanted);
     size_t box_row = (size_t)(box.x1 - box.x0) * r->px;
-    int end = l->data_y + l->data_height;
-    int step = l->tile_width > 0 ? l->tile_height : max_int(1, (int)(BAND_BYTES_MAX / box_row));
-    int y = r->wanted.y0;
-    if (l->tile_width > 0)
-        y = l->data_y + (y - l->data_y) / step * step;
-    int scratch_rows = min_int(step, r->wanted.y1 - y);
-    if (l->tile_width > 0)
-        scratch_rows = min_int(step, l->data_height);
-    unsigned char *scratch = malloc((size_t)scratch_rows * box_row);
+    int rows = is_tiled ? l->tile_height : max_int(1, (int)(BAND_BYTES_MAX / box_row));
+    rows = min_int(rows, l->data_height);
+    int first = is_tiled ? (r->wanted.y0 - l->data_y) / rows * rows + l->data_y : r->wanted.y0;
+    int end = is_tiled ? l->data_y + l->data_height : r->wanted.y1;
+    unsigned char *scratch = malloc((size_t)rows * box_row);
     if (!scratch)
         return fail(r->why, SORT_ERROR_NO_MEMORY, "out of memory");
     SortResult result = SORT_OK;
-    for (; result == SORT_OK && y < r->wanted.y1; y += step) {
-        if (r->image->api->cancelled(r->image->api->host)) {
-            result = fail(r->why, SORT_ERROR_CANCELLED, "cancelled");
-            break;
-        }
+    for (int y = first; result == SORT_OK && y < r->wanted.y1; y += rows) {
         box.y0 = y;
-        box.y1 = min_int(y + step, l->tile_width > 0 ? end : r->wanted.y1);
-        result = read_band(r, box, scratch);
+        box.y1 = min_int(y + rows, end);
+        result = r->image->api->cancelled(r->image->api->host)
+                     ? fail(r->why, SORT_ERROR_CANCELLED, "cancelled")
+                     : read_band(r, box, scratch);
     }
     free(scratch);
     return result;

@@ -1,7 +1,7 @@
 /* Batches through Embree.
  *
  * A ray's result may not depend on its company in the batch: pictures are to be the same bits
- * whatever the wave size and the order of paths (docs/decisions/0002-single-rays.md). Embree's
+ * whatever the wave size and the order of paths (docs/decisions/0006-single-rays.md). Embree's
  * packets keep that promise in one hierarchy, but not below instances, where the rounding of the
  * transformed ray depends on who travels along.
  *

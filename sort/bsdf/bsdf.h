@@ -18,14 +18,16 @@
  * Limits. alpha = roughness^2; below BSDF_ALPHA_DELTA a microfacet lobe is a perfect mirror or window: a
  * delta, which eval and pdf do not see. |ior - 1| < BSDF_IOR_NONE is no interface: light goes straight on.
  * Radiance is carried: refraction scales f by 1/eta^2, eta = index of wi's side over index of wo's side;
- * with BSDF_IMPORTANCE (light tracing) it does not. Reflected and transmitted albedo of the physical
- * closures never exceeds 1.
+ * with BSDF_IMPORTANCE (light tracing) it does not. With
+ * |wo . Ng| < BSDF_COS_MIN nothing scatters. No closure returns more light than it gets, but for rounding and
+ * the tables of albedo.h (1e-3; Dielectric 1e-2).
  *
  * A Bsdf is plain memory without pointers, owned by its caller. Filling it is one thread's; reading it,
  * any's. */
 #ifndef SORT_BSDF_BSDF_H
 #define SORT_BSDF_BSDF_H
 
+#include "sort/bsdf/albedo.h"
 #include "sort/bsdf/closure_table.h"
 #include "sort/bsdf/spectrum.h"
 
@@ -33,6 +35,7 @@ enum { BSDF_MAX_LOBES = 16 };
 
 #define BSDF_ALPHA_DELTA 1e-3f
 #define BSDF_IOR_NONE    1e-3f
+#define BSDF_COS_MIN     1e-6f
 
 /* Of bsdf_init. */
 enum {
@@ -71,29 +74,31 @@ typedef enum BsdfModel {
 /* Private to sort/bsdf/, here so that a Bsdf can live anywhere. */
 typedef struct BsdfLobe {
     BsdfModel model;
-    uint32_t flags;
+    uint32_t flags;  /* BsdfFlags */
     float select;    /* chance of being sampled, times Bsdf.select_sum */
-    float3 s, t, n;  /* frame; n is on wo's side */
-    float3 wo;       /* in the frame; z > 0 for microfacet lobes */
-    Spectrum weight; /* the closure's weight, times what is constant over wi */
+    float3 s, t, n;  /* frame; n is on the side where wo is */
+    float3 wo;       /* in the frame; z > 0 unless the lobe does not depend on it */
+    Spectrum weight; /* the closure's weight, times all that does not depend on wi */
     Spectrum albedo; /* estimate of what goes out to wo under uniform light, weight included */
     union {
         struct {
             float a, b;
         } oren_nayar;
         struct {
-            float alpha, complement_o;          /* 1 - E(wo) of an uncoloured coat */
-            bool is_smooth;                     /* the coat is a mirror: its E is its Fresnel */
-            Spectrum f0, f90, base_o, base_avg; /* per channel; f0 = f90 = 1: bare GGX */
+            AlbedoRow row;
+            bool is_smooth;   /* the lobe it completes is a mirror */
+            Spectrum f0, f90; /* of the lobe it completes */
         } complement;
         struct {
-            float alpha_x, alpha_y, lambda_o;
+            float alpha_x, alpha_y, s_o;
             bool is_complex;
-            Spectrum f0, f90; /* Schlick; or eta and k when is_complex */
+            Spectrum f0, f90; /* Schlick's; eta and k when is_complex */
         } microfacet;
         struct {
-            float alpha, lambda_o, eta, gain; /* eta: across over this side */
-            Spectrum reflection_tint, transmission_tint;
+            float alpha, s_o, eta;    /* eta: index across over index on this side */
+            float transmission_scale; /* 1/eta^2 for radiance */
+            float tint_r, tint_t;     /* averages, for choosing between the two */
+            Spectrum reflection, transmission;
         } dielectric;
     };
 } BsdfLobe;
@@ -117,8 +122,7 @@ typedef struct BsdfSample {
     float pdf;       /* per solid angle, over all lobes; with BSDF_DELTA: the lobe's probability */
     float eta;       /* index on wi's side over index on wo's side; 1 unless refracted */
     uint32_t flags;  /* BsdfFlags of the lobe, with REFLECTION or TRANSMISSION as it happened */
-    float3 n; /* the normal (lobe's, or microfacet's for DELTA) about which wi was drawn; unit, on
-                        wo's side: what ray differentials reflect and refract at */
+    float3 n;        /* the lobe's normal, on the side where wo is */
 } BsdfSample;
 
 /* wo, Ng: unit. flags: 0 for a path from the camera. */

@@ -8,8 +8,8 @@
  *   film_create -> film_commit (any thread, any order) -> film_resolve
  *                       film_write_partial <-> film_read_partial, film_merge
  *
- * A sample with a NaN, an infinity, or a value beyond the limits is dropped whole: it counts as not
- * taken, and the pixel remembers how many it dropped.
+ * A sample with a NaN or an infinity anywhere, or with radiance or alpha beyond FILM_VALUE_MAX, is dropped
+ * whole: it counts as not taken, and the pixel remembers how many it dropped. Other AOVs are clamped.
  *
  * Threads: film_commit from any number of threads at once; the others need the film to be quiet (no commit
  * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs. */
@@ -26,12 +26,13 @@ typedef enum FilmAov {
     FILM_AOV_COUNT
 } FilmAov;
 
-/* Floats of all AOVs together, and where each starts in FilmSample.aov. */
+/* Where the channels of an AOV start in FilmSample.aov: FILM_AT_ALBEDO ... */
 enum {
-    FILM_AOV_FLOATS = 0
-#define AOV(id, name, channels, sum, norm, suffixes, doc) +(channels)
+#define AOV(id, name, channels, sum, norm, suffixes, doc)                                          \
+    FILM_AT_##id, FILM_LAST_##id = FILM_AT_##id + (channels) - 1,
 #include "sort/film/aovs.inc"
 #undef AOV
+    FILM_AOV_FLOATS
 };
 
 #define FILM_VALUE_MAX  0x1p38f /* 2.7e11 */
@@ -63,7 +64,7 @@ typedef struct FilmDesc {
     FilmIdentity identity;
 } FilmDesc;
 
-/* One sample. aov: by film_aov_offset; AOVs that the film does not hold are ignored. */
+/* One sample. aov: from FILM_AT_x on; AOVs that the film does not hold are ignored. */
 typedef struct FilmSample {
     float rgb[3]; /* linear radiance; may be negative */
     float alpha;  /* [0, 1] */
@@ -123,7 +124,7 @@ FilmDropped film_dropped(const Film *film);
 typedef struct FilmAovInfo {
     const char *name, *suffixes, *doc;
     uint32_t channel_count;
-    uint32_t offset; /* in FilmSample.aov */
+    uint32_t offset; /* in FilmSample.aov: FILM_AT_x */
 } FilmAovInfo;
 const FilmAovInfo *film_aov_info(FilmAov aov);
 /* False when there is none of that name. */

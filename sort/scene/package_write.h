@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "plugins/sort_plugin.h"
 
 typedef struct PackageWriter PackageWriter;
@@ -28,14 +29,17 @@ typedef struct PackageWriteDesc {
     /* The imported file; textures are found relative to its folder; its name is the default title
      * of the package. Copied. */
     const char *source;
-    const Log *log;       /* borrowed; may be NULL */
-    bool is_uncompressed; /* arrays as they are, instead of zlib */
+    const Log *log; /* borrowed; may be NULL */
 } PackageWriteDesc;
 
 /* Makes the temporary folder. On success *out_writer is owned by the caller. Errors: STATUS_INVALID
- * when `folder` is there already; STATUS_IO, STATUS_LIMIT, STATUS_NO_MEMORY. */
+ * when `folder`, or its partial form, is there already; STATUS_IO, STATUS_LIMIT, STATUS_NO_MEMORY. */
 Status package_writer_create(const PackageWriteDesc *desc, PackageWriter **out_writer,
                              Error *err) SORT_MUST_CHECK;
+/* "FOLDER.partial": where the package grows. Who runs a writer in a process that may die removes it
+ * afterwards. */
+Status package_partial_folder(const char *folder, char out_path[PATH_BYTES],
+                              Error *err) SORT_MUST_CHECK;
 /* Without a package_writer_finish that succeeded, nothing stays on disk. NULL is fine. */
 void package_writer_destroy(PackageWriter *writer);
 
@@ -53,10 +57,10 @@ typedef struct PackageWriteSummary {
 } PackageWriteSummary;
 
 /* Adds what the file lacks, and says so through the log: a camera that frames all instances from
- * the front, a little from above and from the right; a soft white environment when nothing shines
- * (no light, no emissive material). Then writes scene.json and gives the folder its name. Call it
- * once. out_summary may be NULL. Errors: what the sink met, STATUS_FORMAT when there is no geometry,
- * STATUS_IO. */
+ * the front, a little from above and from the right; a soft sky and a wide sun when nothing lights
+ * the scene (no light; no material that emits without a map). Then writes scene.json and gives the
+ * folder its name. Call it once. out_summary may be NULL. Errors: what the sink met, STATUS_FORMAT
+ * when there is no geometry, STATUS_IO. */
 Status package_writer_finish(PackageWriter *writer, PackageWriteSummary *out_summary,
                              Error *err) SORT_MUST_CHECK;
 

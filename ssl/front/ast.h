@@ -5,7 +5,8 @@
  *          functions -> parameters, body of statements -> expressions
  *
  * Every node carries the span of its source text. Names are interned. All memory is one arena's.
- * The tree is never deeper than SSL_MAX_NESTING, so that walks may recurse. */
+ * Statements are at most SSL_MAX_NESTING deep and
+ * expressions SSL_MAX_EXPR_DEPTH, so that walks may recurse. */
 #ifndef SSL_FRONT_AST_H
 #define SSL_FRONT_AST_H
 
@@ -81,8 +82,9 @@ typedef struct TextureCall {
     TextureOption *options;
     uint32_t option_count;
     uint32_t slot;       /* checked: index of the texture2d */
-    SslTextureSite site; /* checked: all but `texture` and `span` are final */
+    SslTextureSite site; /* checked: all but `texture`, `channel` and `span` */
     Expr *blur, *width;  /* checked: float; NULL: 0 and 1 */
+    int32_t channel;     /* checked: the one that is wanted; -1: no such option */
 } TextureCall;
 
 enum { COST_MAX = 10000 };
@@ -155,9 +157,11 @@ struct VarDecl {
     uint32_t index;           /* LOCAL, PARAM: dense in its function; MEMBER: in its struct */
     uint32_t leaf;            /* MEMBER: first scalar of it in the struct */
     const Constant *constant; /* CONSTANT; PARAM with a default */
-    bool is_assigned, is_read, is_read_reported;
-    uint32_t loop_depth; /* LOCAL: loops around the declaration */
-    VarDecl *hidden;     /* the checker's: what this name meant outside */
+    bool is_assigned, is_read;
+    Span first_read;
+    uint32_t loop_depth;  /* LOCAL: loops around the declaration */
+    uint32_t scope_level; /* the checker's */
+    VarDecl *hidden;      /* the checker's: what this name meant outside */
 };
 
 struct StructDecl {
@@ -221,15 +225,11 @@ struct Stmt {
 };
 
 typedef struct Ast {
-    uint32_t file; /* of the spans */
     ARRAY(StructDecl *) structs;
     ARRAY(FuncDecl *) funcs; /* functions and shaders, in order */
     ARRAY(VarDecl *) textures;
     ARRAY(VarDecl *) constants;
 } Ast;
-
-/* Indented text, one node a line; with types once checked. */
-void ast_print(const Ast *ast, StrBuf *out);
 
 static inline Span span_join(Span first, Span last)
 {

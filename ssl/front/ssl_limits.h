@@ -7,7 +7,8 @@ enum {
     SSL_MAX_SOURCE_BYTES = 4 << 20,     /* of one source file */
     SSL_MAX_NAME_BYTES = 255,           /* of an identifier */
     SSL_MAX_NUMBER_BYTES = 127,         /* of a numeric literal */
-    SSL_MAX_NESTING = 200,              /* statements and expressions inside one another */
+    SSL_MAX_NESTING = 200,              /* brackets, statements, prefixes inside one another */
+    SSL_MAX_EXPR_DEPTH = 1000,          /* of an expression's tree: a + b + c is 3 deep */
     SSL_MAX_CALL_DEPTH = 200,           /* functions that call one another in a chain */
     SSL_MAX_PARAMS = 255,               /* of a function or shader; arguments of a call */
     SSL_MAX_VALUE_SCALARS = 4096,       /* of one variable: an array, a struct */

@@ -218,6 +218,7 @@ static IrValue fold_add(IrBuilder *b, IrValue x, IrValue y)
 
 static IrValue fold_mul(IrBuilder *b, IrValue x, IrValue y)
 {
+    IrValue negated;
     if (is_float(b, y, 1.0f))
         return x;
     if (is_float(b, x, 1.0f))
@@ -226,6 +227,10 @@ static IrValue fold_mul(IrBuilder *b, IrValue x, IrValue y)
         return ir_build1(b, IR_FNEG, x);
     if (is_float(b, x, -1.0f))
         return ir_build1(b, IR_FNEG, y);
+    if (is_op(b, x, IR_FNEG, &negated))
+        return ir_build1(b, IR_FNEG, ir_build2(b, IR_FMUL, negated, y));
+    if (is_op(b, y, IR_FNEG, &negated))
+        return ir_build1(b, IR_FNEG, ir_build2(b, IR_FMUL, x, negated));
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* Rays a second: the intersect stage (sort/accel) against raw Embree, on the same scene and rays, in
- * one run. Prints a table; the target is a ratio of at least 0.8 (docs/decisions/0002).
+ * one run. Prints a table; the target is a ratio of at least 0.8 (docs/decisions/0006).
  *
  *   primary   a pinhole's rays, pixel by pixel
  *   diffuse   from the surface, cosine-distributed, in the order of the pixels they came from

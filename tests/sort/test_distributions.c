@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { LATTICE = 1 << 24 };
+#define LATTICE (1 << 24)
 
 static float hash_unit(uint32_t i)
 {
@@ -98,7 +98,8 @@ static void test_alias_refuses_bad_weights(void **state)
     mem_fail_nth(0);
 }
 
-enum { W = 37, H = 11 };
+#define W 37
+#define H 11
 
 static void make_map(float *weights)
 {

@@ -95,7 +95,8 @@ static void test_sampler_numbers_are_stratified(void **state)
     }
 }
 
-enum { GRID = 16, CELLS = GRID * GRID };
+#define GRID  16
+#define CELLS (GRID * GRID)
 
 static void check_uniform(const uint64_t *cells, uint64_t count, double significance)
 {

@@ -9,7 +9,8 @@
 
 #define PI 3.14159265358979323846
 
-enum { POINTS = 1 << 20, GRID = 16 };
+#define POINTS (1 << 20)
+#define GRID   16
 
 /* A net: far more even than random points, so that cell counts agree with the cells' measures closely. */
 static float2 net_point(uint32_t i)

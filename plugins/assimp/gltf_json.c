@@ -1,0 +1,376 @@
+#include "plugins/assimp/gltf_json.h"
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { JSON_BYTES_MAX = 1 << 30, GLB_HEADER_BYTES = 20 };
+
+__attribute__((format(printf, 3, 4))) static SortResult fail(SortFailure *why, SortResult result,
+                                                             const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why->text, sizeof why->text, format, args);
+    va_end(args);
+    return result;
+}
+
+bool gltf_is_gltf(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcasecmp(dot, ".gltf") == 0 || strcasecmp(dot, ".glb") == 0);
+}
+
+/* --- the JSON text: the whole file, or the first chunk of a GLB ----------------------------- */
+
+static uint32_t u32_at(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+typedef struct JsonPlace {
+    bool is_glb;
+    uint32_t offset, bytes;
+    size_t tail_bytes; /* of the file, after it */
+} JsonPlace;
+
+/* Where the JSON lies in the file. GLB: 12 bytes of header, then chunks {length, type, data}. */
+static SortResult find_json(FILE *file, JsonPlace *out, SortFailure *why)
+{
+    unsigned char head[GLB_HEADER_BYTES];
+    size_t got = fread(head, 1, sizeof head, file);
+    if (fseek(file, 0, SEEK_END) != 0)
+        return fail(why, SORT_ERROR_OPEN, "cannot be read");
+    long file_bytes = ftell(file);
+    out->is_glb = got == sizeof head && memcmp(head, "glTF", 4) == 0;
+    if (out->is_glb && u32_at(head + 4) != 2)
+        return fail(why, SORT_ERROR_UNSUPPORTED, "GLB version %u; only 2 is supported",
+                    u32_at(head + 4));
+    if (out->is_glb && memcmp(head + 16, "JSON", 4) != 0)
+        return fail(why, SORT_ERROR_FORMAT, "the first chunk of the GLB is not JSON");
+    out->offset = out->is_glb ? GLB_HEADER_BYTES : 0;
+    long bytes = out->is_glb ? (long)u32_at(head + 12) : file_bytes;
+    if (bytes < 0 || bytes > JSON_BYTES_MAX)
+        return fail(why, SORT_ERROR_FORMAT, "its JSON is larger than 1 GiB");
+    if (file_bytes < bytes + (long)out->offset)
+        return fail(why, SORT_ERROR_FORMAT, "its JSON is cut short");
+    out->bytes = (uint32_t)bytes;
+    out->tail_bytes = (size_t)(file_bytes - bytes - (long)out->offset);
+    return SORT_OK;
+}
+
+static SortResult load_json(const char *path, JsonPlace *out_place, json_t **out_root,
+                            SortFailure *why)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return fail(why, SORT_ERROR_OPEN, "cannot be opened for reading");
+    char *text = NULL;
+    SortResult result = find_json(file, out_place, why);
+    if (result == SORT_OK && !(text = malloc((size_t)out_place->bytes + 1)))
+        result = fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+    if (result == SORT_OK && (fseek(file, (long)out_place->offset, SEEK_SET) != 0 ||
+                              fread(text, 1, out_place->bytes, file) != out_place->bytes))
+        result = fail(why, SORT_ERROR_OPEN, "cannot be read");
+    if (result == SORT_OK) {
+        json_error_t error;
+        *out_root = json_loadb(text, out_place->bytes, 0, &error);
+        if (!*out_root)
+            result = fail(why, SORT_ERROR_FORMAT, "JSON, line %d, column %d: %s", error.line,
+                          error.column, error.text);
+    }
+    free(text);
+    fclose(file);
+    return result;
+}
+
+/* --- extensions ---------------------------------------------------------------------------- */
+
+static bool is_handled(const char *extension)
+{
+    static const char *const handled[] = {
+        "KHR_materials_emissive_strength", "KHR_materials_ior",   "KHR_materials_transmission",
+        "KHR_texture_transform",           "KHR_lights_punctual",
+    };
+    for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
+        if (strcmp(extension, handled[i]) == 0)
+            return true;
+    return false;
+}
+
+static SortResult check_extensions(json_t *root, GltfWarn warn, void *warn_data, SortFailure *why)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(root, "extensionsRequired"), i, item)
+    {
+        const char *name = json_string_value(item);
+        if (name && !is_handled(name))
+            return fail(why, SORT_ERROR_UNSUPPORTED,
+                        "the file requires the extension %s, which is not supported", name);
+    }
+    json_array_foreach(json_object_get(root, "extensionsUsed"), i, item)
+    {
+        const char *name = json_string_value(item);
+        if (!name || is_handled(name))
+            continue;
+        char text[SORT_FAILURE_TEXT_MAX];
+        snprintf(text, sizeof text, "the extension %s is not supported; what it says is left out",
+                 name);
+        warn(warn_data, text);
+    }
+    return SORT_OK;
+}
+
+/* --- materials ----------------------------------------------------------------------------- */
+
+static float number_or(json_t *object, const char *field, float otherwise)
+{
+    json_t *value = json_object_get(object, field);
+    double number = json_number_value(value);
+    return json_is_number(value) && isfinite(number) ? (float)number : otherwise;
+}
+
+static void pair_or(json_t *object, const char *field, float a, float b, float out[2])
+{
+    json_t *value = json_object_get(object, field);
+    bool is_pair = json_array_size(value) == 2;
+    out[0] = is_pair ? (float)json_number_value(json_array_get(value, 0)) : a;
+    out[1] = is_pair ? (float)json_number_value(json_array_get(value, 1)) : b;
+}
+
+/* glTF counts v down and turns the other way: uv' = T R(-rotation) S uv there. With v = 1 - v_gltf on
+ * both sides, that is the same rotation counter-clockwise and another offset. */
+static GltfTexture read_texture(json_t *info)
+{
+    json_t *transform =
+        json_object_get(json_object_get(info, "extensions"), "KHR_texture_transform");
+    GltfTexture t = {.uv_set = (int)json_integer_value(json_object_get(info, "texCoord"))};
+    float offset[2];
+    pair_or(transform, "offset", 0, 0, offset);
+    pair_or(transform, "scale", 1, 1, t.scale);
+    t.rotation_rad = number_or(transform, "rotation", 0);
+    if (json_is_integer(json_object_get(transform, "texCoord")))
+        t.uv_set = (int)json_integer_value(json_object_get(transform, "texCoord"));
+    t.offset[0] = offset[0] + t.scale[1] * sinf(t.rotation_rad);
+    t.offset[1] = 1 - offset[1] - t.scale[1] * cosf(t.rotation_rad);
+    return t;
+}
+
+static char *name_of(json_t *object)
+{
+    const char *name = json_string_value(json_object_get(object, "name"));
+    return strdup(name ? name : "");
+}
+
+static GltfMaterial read_material(json_t *material)
+{
+    json_t *pbr = json_object_get(material, "pbrMetallicRoughness");
+    json_t *extensions = json_object_get(material, "extensions");
+    json_t *emissive = json_object_get(extensions, "KHR_materials_emissive_strength");
+    json_t *ior = json_object_get(extensions, "KHR_materials_ior");
+    json_t *transmission = json_object_get(extensions, "KHR_materials_transmission");
+    GltfMaterial m = {.name = name_of(material),
+                      .emissive_strength = number_or(emissive, "emissiveStrength", 1),
+                      .ior = number_or(ior, "ior", 1.5f),
+                      .transmission = number_or(transmission, "transmissionFactor", 0)};
+    json_t *slots[GLTF_SLOT_COUNT] = {
+        [GLTF_BASE_COLOR] = json_object_get(pbr, "baseColorTexture"),
+        [GLTF_METALLIC_ROUGHNESS] = json_object_get(pbr, "metallicRoughnessTexture"),
+        [GLTF_NORMAL] = json_object_get(material, "normalTexture"),
+        [GLTF_OCCLUSION] = json_object_get(material, "occlusionTexture"),
+        [GLTF_EMISSIVE] = json_object_get(material, "emissiveTexture"),
+        [GLTF_TRANSMISSION] = json_object_get(transmission, "transmissionTexture"),
+    };
+    for (int slot = 0; slot < GLTF_SLOT_COUNT; slot++)
+        m.textures[slot] = read_texture(slots[slot]);
+    return m;
+}
+
+/* --- cameras, lights, nodes ---------------------------------------------------------------- */
+
+static GltfCamera read_camera(json_t *camera)
+{
+    const char *type = json_string_value(json_object_get(camera, "type"));
+    json_t *perspective = json_object_get(camera, "perspective");
+    json_t *orthographic = json_object_get(camera, "orthographic");
+    if (type && strcmp(type, "orthographic") == 0)
+        return (GltfCamera){.is_orthographic = true,
+                            .height_m = 2 * number_or(orthographic, "ymag", 1)};
+    return (GltfCamera){.fov_y_rad = number_or(perspective, "yfov", 0),
+                        .aspect = number_or(perspective, "aspectRatio", 0)};
+}
+
+/* KHR_lights_punctual counts in candela and lux; 683 lm/W is the efficacy that defines them. */
+static GltfLight read_light(json_t *light)
+{
+    const float lumens_per_watt = 683.0f;
+    const char *type = json_string_value(json_object_get(light, "type"));
+    json_t *spot = json_object_get(light, "spot"), *color = json_object_get(light, "color");
+    float intensity = number_or(light, "intensity", 1) / lumens_per_watt;
+    GltfLight l = {.kind = SORT_LIGHT_POINT,
+                   .inner_angle_rad = number_or(spot, "innerConeAngle", 0),
+                   .outer_angle_rad = number_or(spot, "outerConeAngle", 0.785398163f)};
+    if (type && strcmp(type, "spot") == 0)
+        l.kind = SORT_LIGHT_SPOT;
+    else if (type && strcmp(type, "directional") == 0)
+        l.kind = SORT_LIGHT_DISTANT;
+    for (size_t i = 0; i < 3; i++)
+        l.color[i] = intensity * (json_array_size(color) == 3
+                                      ? (float)json_number_value(json_array_get(color, i))
+                                      : 1.0f);
+    return l;
+}
+
+/* `object`.`field` as an index below `count`. */
+static int index_in(json_t *object, const char *field, int count)
+{
+    json_t *value = json_object_get(object, field);
+    json_int_t index = json_integer_value(value);
+    return json_is_integer(value) && index >= 0 && index < count ? (int)index : GLTF_NONE;
+}
+
+static GltfNode read_node(json_t *node, const GltfInfo *info)
+{
+    json_t *punctual = json_object_get(json_object_get(node, "extensions"), "KHR_lights_punctual");
+    return (GltfNode){.name = name_of(node),
+                      .camera = index_in(node, "camera", info->camera_count),
+                      .light = index_in(punctual, "light", info->light_count)};
+}
+
+/* --- the whole ----------------------------------------------------------------------------- */
+
+/* The array, and how many it holds; more than an int counts is no file that anyone reads. */
+static json_t *section(json_t *root, const char *name, int *out_count)
+{
+    json_t *array = json_object_get(root, name);
+    size_t count = json_array_size(array);
+    *out_count = count > INT_MAX / 2 ? 0 : (int)count;
+    return array;
+}
+
+static SortResult read_sections(json_t *root, GltfInfo *info, SortFailure *why)
+{
+    json_t *punctual = json_object_get(json_object_get(root, "extensions"), "KHR_lights_punctual");
+    json_t *materials = section(root, "materials", &info->material_count);
+    json_t *cameras = section(root, "cameras", &info->camera_count);
+    json_t *lights = section(punctual, "lights", &info->light_count);
+    json_t *nodes = section(root, "nodes", &info->node_count);
+    info->materials = calloc((size_t)info->material_count + 1, sizeof *info->materials);
+    info->cameras = calloc((size_t)info->camera_count + 1, sizeof *info->cameras);
+    info->lights = calloc((size_t)info->light_count + 1, sizeof *info->lights);
+    info->nodes = calloc((size_t)info->node_count + 1, sizeof *info->nodes);
+    bool ok = info->materials && info->cameras && info->lights && info->nodes;
+    for (int i = 0; ok && i < info->material_count; i++) {
+        info->materials[i] = read_material(json_array_get(materials, (size_t)i));
+        ok = info->materials[i].name != NULL;
+    }
+    for (int i = 0; ok && i < info->camera_count; i++)
+        info->cameras[i] = read_camera(json_array_get(cameras, (size_t)i));
+    for (int i = 0; ok && i < info->light_count; i++)
+        info->lights[i] = read_light(json_array_get(lights, (size_t)i));
+    for (int i = 0; ok && i < info->node_count; i++) {
+        info->nodes[i] = read_node(json_array_get(nodes, (size_t)i), info);
+        ok = info->nodes[i].name != NULL;
+    }
+    return ok ? SORT_OK : fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+}
+
+static bool rename_all(json_t *objects)
+{
+    size_t i;
+    json_t *object;
+    json_array_foreach(objects, i, object)
+    {
+        char name[32];
+        snprintf(name, sizeof name, "%zu", i);
+        if (json_is_object(object) && json_object_set_new(object, "name", json_string(name)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void put_u32(char *out, size_t value)
+{
+    for (int i = 0; i < 4; i++)
+        out[i] = (char)(value >> (8 * i) & 255);
+}
+
+/* What Assimp sees: the JSON with new names and without cameras and lights, in a GLB with its head. */
+static SortResult write_text(json_t *root, bool is_glb, size_t tail_bytes, GltfInfo *info,
+                             SortFailure *why)
+{
+    size_t i, head = is_glb ? GLB_HEADER_BYTES : 0;
+    json_t *node;
+    json_object_del(root, "cameras");
+    json_array_foreach(json_object_get(root, "nodes"), i, node) json_object_del(node, "camera");
+    json_object_del(json_object_get(root, "extensions"), "KHR_lights_punctual");
+    json_array_foreach(json_object_get(root, "nodes"), i, node)
+        json_object_del(json_object_get(node, "extensions"), "KHR_lights_punctual");
+    bool ok = rename_all(json_object_get(root, "nodes")) &&
+              rename_all(json_object_get(root, "materials"));
+    char *json = ok ? json_dumps(root, JSON_COMPACT) : NULL;
+    size_t size = json ? strlen(json) : 0, padded = (size + 3) & ~(size_t)3;
+    info->text = json ? malloc(head + padded) : NULL;
+    if (info->text) {
+        memset(info->text + head + size, ' ', padded - size);
+        memcpy(info->text + head, json, size);
+        info->text_bytes = head + padded;
+    }
+    if (info->text && is_glb) {
+        memcpy(info->text, "glTF", 4);
+        put_u32(info->text + 4, 2);
+        put_u32(info->text + 8, info->text_bytes + tail_bytes);
+        put_u32(info->text + 12, padded);
+        memcpy(info->text + 16, "JSON", 4);
+    }
+    free(json);
+    return info->text ? SORT_OK : fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+}
+
+SortResult gltf_info_read(const char *path, GltfWarn warn, void *warn_data, GltfInfo *out_info,
+                          SortFailure *why)
+{
+    *out_info = (GltfInfo){.tail_offset = -1};
+    JsonPlace place = {0};
+    json_t *root = NULL;
+    SortResult result = load_json(path, &place, &root, why);
+    if (result != SORT_OK)
+        return result;
+    if (place.is_glb)
+        out_info->tail_offset = (int64_t)place.offset + place.bytes;
+    result = check_extensions(root, warn, warn_data, why);
+    if (result == SORT_OK)
+        result = read_sections(root, out_info, why);
+    if (result == SORT_OK)
+        result = write_text(root, place.is_glb, place.tail_bytes, out_info, why);
+    json_decref(root);
+    return result;
+}
+
+void gltf_info_free(GltfInfo *info)
+{
+    for (int i = 0; info->materials && i < info->material_count; i++)
+        free(info->materials[i].name);
+    for (int i = 0; info->nodes && i < info->node_count; i++)
+        free(info->nodes[i].name);
+    free(info->materials);
+    free(info->cameras);
+    free(info->lights);
+    free(info->nodes);
+    free(info->text);
+    *info = (GltfInfo){.tail_offset = -1};
+}
+
+int gltf_index_of_name(const char *name, int count)
+{
+    char *end;
+    long index = strtol(name, &end, 10);
+    return end != name && *end == '\0' && index >= 0 && index < count ? (int)index : GLTF_NONE;
+}

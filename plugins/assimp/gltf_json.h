@@ -1,0 +1,81 @@
+/* What Assimp gets wrong or does not carry over from a glTF file, read from its JSON.
+ *
+ * Assimp 5.2 numbers materials, cameras and lights in the order in which nodes happen to use them,
+ * keeps one user of each light and camera, doubles the position of cameras, approximates their angle,
+ * and drops KHR_materials_emissive_strength and more. So cameras, lights and what is missing of
+ * materials are read here; nodes and materials are renamed to their index in the JSON that Assimp
+ * gets to see (gltf_io.h), by which each is found again:
+ *
+ *   file.gltf --gltf_info_read--> GltfInfo {nodes, materials, cameras, lights, text} --> Assimp
+ */
+#ifndef SORT_ASSIMP_GLTF_JSON_H
+#define SORT_ASSIMP_GLTF_JSON_H
+
+#include "plugins/sort_plugin.h"
+
+typedef enum GltfSlot {
+    GLTF_BASE_COLOR,
+    GLTF_METALLIC_ROUGHNESS,
+    GLTF_NORMAL,
+    GLTF_OCCLUSION,
+    GLTF_EMISSIVE,
+    GLTF_TRANSMISSION,
+    GLTF_SLOT_COUNT
+} GltfSlot;
+
+typedef struct GltfTexture {
+    int uv_set;
+    /* uv' = offset + R(rotation) (scale * uv), with v up; identity when the file has no transform */
+    float scale[2], offset[2], rotation_rad;
+} GltfTexture;
+
+typedef struct GltfMaterial {
+    char *name; /* owned; "" when it has none */
+    float emissive_strength, ior, transmission;
+    GltfTexture textures[GLTF_SLOT_COUNT];
+} GltfMaterial;
+
+typedef struct GltfCamera {
+    bool is_orthographic;
+    float fov_y_rad, height_m, aspect; /* aspect 0: not said */
+} GltfCamera;
+
+typedef struct GltfLight {
+    SortLightKind kind;
+    float color[3]; /* radiometric: W/sr, W/m2 */
+    float inner_angle_rad, outer_angle_rad;
+} GltfLight;
+
+enum { GLTF_NONE = -1 };
+
+typedef struct GltfNode {
+    char *name;        /* owned; "" when it has none */
+    int camera, light; /* or GLTF_NONE */
+} GltfNode;
+
+typedef struct GltfInfo {
+    GltfMaterial *materials; /* all owned */
+    GltfCamera *cameras;
+    GltfLight *lights;
+    GltfNode *nodes;
+    int material_count, camera_count, light_count, node_count;
+    /* What Assimp reads instead of the file: this text, then the file from tail_offset (none: -1). */
+    char *text;
+    size_t text_bytes;
+    int64_t tail_offset;
+} GltfInfo;
+
+typedef void (*GltfWarn)(void *data, const char *text);
+
+/* True for .gltf and .glb. */
+bool gltf_is_gltf(const char *path);
+/* Calls `warn` for each extension that is lost. gltf_info_free is due also after a failure.
+ * SORT_ERROR_UNSUPPORTED: the file requires an extension that is not handled; SORT_ERROR_OPEN,
+ * SORT_ERROR_FORMAT, SORT_ERROR_NO_MEMORY. */
+SortResult gltf_info_read(const char *path, GltfWarn warn, void *warn_data, GltfInfo *out_info,
+                          SortFailure *why);
+void gltf_info_free(GltfInfo *info);
+/* The index that a name in Assimp's scene stands for; GLTF_NONE: none of ours. */
+int gltf_index_of_name(const char *name, int count);
+
+#endif

@@ -1,0 +1,43 @@
+/* Directional albedo of GGX lobes: which part of the light coming from (or going to) one direction single
+ * scattering returns. What is missing is what energy compensation and layering put back.
+ *
+ *   ggx(cos)      = f0 (e1 - b) + f90 b   of a reflecting lobe with Schlick's Fresnel, exactly
+ *   dielectric    = reflected and refracted together, exact Fresnel
+ *
+ * Tables (albedo_tables.inc, made by albedo_generate.c) are interpolated linearly in
+ *   r = sqrt(alpha)                      and
+ *   t = sqrt(cos (1 + alpha) / (cos + alpha))  which follows the dip at cos ~ alpha,
+ * within 1e-3 of the integral (measured: see tests/sort/test_bsdf_albedo.c). Pure. */
+#ifndef SORT_BSDF_ALBEDO_H
+#define SORT_BSDF_ALBEDO_H
+
+#include "base/compiler.h"
+
+enum {
+    ALBEDO_GGX_COS = 48,   /* nodes of t */
+    ALBEDO_GGX_ALPHA = 32, /* nodes of r */
+    ALBEDO_DIELECTRIC_COS = 20,
+    ALBEDO_DIELECTRIC_ALPHA = 32,
+    ALBEDO_DIELECTRIC_IOR = 12 /* nodes of (ior - 1)/(ior + 1), 0 .. 0.6 */
+};
+
+/* e1: albedo when every microfacet reflects all; b: the same weighted by (1 - cos)^5. */
+typedef struct AlbedoTerms {
+    float e1, b;
+} AlbedoTerms;
+
+/* Where a given alpha lies in the tables. */
+typedef struct AlbedoRow {
+    float alpha, fraction;
+    uint32_t index;
+} AlbedoRow;
+
+AlbedoRow albedo_ggx_row(float alpha); /* alpha in [0, 1] */
+AlbedoTerms albedo_ggx(AlbedoRow row, float cos_w);
+/* 2 int (.) cos dcos of what albedo_ggx gives. */
+AlbedoTerms albedo_ggx_average(AlbedoRow row);
+
+/* ior: inside over outside, [1/4, 4]. is_inside: the direction is on the inner side. */
+float albedo_dielectric(float alpha, float ior, bool is_inside, float cos_w);
+
+#endif

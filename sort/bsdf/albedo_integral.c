@@ -1,0 +1,96 @@
+#include "sort/bsdf/albedo_integral.h"
+
+#include <math.h>
+
+#define TWO_PI 6.28318530717958647693
+
+typedef struct Vec {
+    double x, y, z;
+} Vec;
+
+static double dot(Vec a, Vec b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static double stretch(Vec w, double alpha)
+{
+    return sqrt(alpha * alpha * (w.x * w.x + w.y * w.y) + w.z * w.z);
+}
+
+/* A visible normal [Dupuy2023]. */
+static Vec visible_normal(Vec wo, double alpha, double u, double v)
+{
+    double s = stretch(wo, alpha), oz = wo.z / s;
+    double z = (1.0 - v) * (1.0 + oz) - oz, r = sqrt(fmax(0.0, 1.0 - z * z));
+    Vec h = {alpha * (r * cos(TWO_PI * u) + alpha * wo.x / s), alpha * r * sin(TWO_PI * u), z + oz};
+    double inv = 1.0 / sqrt(dot(h, h));
+    return (Vec){h.x * inv, h.y * inv, h.z * inv};
+}
+
+/* G2 / G1(o) with correlated heights; cosines positive. */
+static double shadowing(Vec wo, Vec wi, double alpha)
+{
+    double lambda_o = 0.5 * (stretch(wo, alpha) / wo.z - 1.0);
+    double lambda_i = 0.5 * (stretch(wi, alpha) / fabs(wi.z) - 1.0);
+    return (1.0 + lambda_o) / (1.0 + lambda_o + lambda_i);
+}
+
+/* A midpoint rule that crowds where the light that goes below the surface, and its shadowing just above, makes
+ * the integrand steep: v = 1 - q^4. By symmetry only half of the azimuths. */
+typedef struct Point {
+    double u, v, weight;
+} Point;
+
+static Point quadrature_point(uint32_t i, uint32_t j, uint32_t steps)
+{
+    double q = (j + 0.5) / steps;
+    return (Point){0.5 * (i + 0.5) / steps, 1.0 - q * q * q * q,
+                   4.0 * q * q * q / ((double)steps * steps)};
+}
+
+void albedo_integral_ggx(double alpha, double cos_o, uint32_t steps, double *out_e1, double *out_b)
+{
+    Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
+    double e1 = 0.0, b = 0.0;
+    for (uint32_t i = 0; i < steps; ++i)
+        for (uint32_t j = 0; j < steps; ++j) {
+            Point p = quadrature_point(i, j, steps);
+            Vec h = visible_normal(wo, alpha, p.u, p.v);
+            double c = dot(wo, h);
+            Vec wi = {2.0 * c * h.x - wo.x, 2.0 * c * h.y - wo.y, 2.0 * c * h.z - wo.z};
+            if (wi.z <= 0.0)
+                continue;
+            double w = p.weight * shadowing(wo, wi, alpha);
+            e1 += w;
+            b += w * pow(1.0 - c, 5.0);
+        }
+    *out_e1 = e1;
+    *out_b = b;
+}
+
+double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32_t steps)
+{
+    Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
+    double e = 0.0;
+    for (uint32_t i = 0; i < steps; ++i)
+        for (uint32_t j = 0; j < steps; ++j) {
+            Point p = quadrature_point(i, j, steps);
+            Vec h = visible_normal(wo, alpha, p.u, p.v);
+            double c = dot(wo, h), sin2_t = (1.0 - c * c) / (eta * eta), f = 1.0, cos_t = 0.0;
+            if (sin2_t < 1.0) {
+                cos_t = sqrt(1.0 - sin2_t);
+                double fp = (eta * c - cos_t) / (eta * c + cos_t);
+                double fs = (c - eta * cos_t) / (c + eta * cos_t);
+                f = 0.5 * (fp * fp + fs * fs);
+            }
+            Vec wr = {2.0 * c * h.x - wo.x, 2.0 * c * h.y - wo.y, 2.0 * c * h.z - wo.z};
+            double k = c / eta - cos_t;
+            Vec wt = {k * h.x - wo.x / eta, k * h.y - wo.y / eta, k * h.z - wo.z / eta};
+            if (wr.z > 0.0)
+                e += p.weight * f * shadowing(wo, wr, alpha);
+            if (f < 1.0 && wt.z < 0.0)
+                e += p.weight * (1.0 - f) * shadowing(wo, wt, alpha);
+        }
+    return e;
+}

@@ -1,0 +1,13 @@
+/* The integrals behind the albedo tables, in double precision, by a midpoint rule over the visible normals.
+ * For the table generator and the tests. */
+#ifndef SORT_BSDF_ALBEDO_INTEGRAL_H
+#define SORT_BSDF_ALBEDO_INTEGRAL_H
+
+#include "base/compiler.h"
+
+/* steps^2 points. cos_o, alpha > 0. *out_e1, *out_b as AlbedoTerms. */
+void albedo_integral_ggx(double alpha, double cos_o, uint32_t steps, double *out_e1, double *out_b);
+/* eta: index beyond over index on wo's side. Reflected plus refracted flux. */
+double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32_t steps);
+
+#endif

@@ -1,0 +1,298 @@
+/* The lobe set: frames, choice of a lobe, sums over lobes. The models are in files of their own. */
+#include "sort/bsdf/bsdf.h"
+
+#include "base/check.h"
+#include "sort/bsdf/bsdf_lobes.h"
+#include <string.h>
+
+void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags)
+{
+    b->wo = wo;
+    b->Ng = Ng;
+    b->cos_o = f3_dot(wo, Ng);
+    b->init_flags = flags;
+    b->lobe_count = b->flags = b->faults = 0;
+    b->select_sum = 0.0f;
+    b->emission = b->transparency = spectrum_splat(0.0f);
+}
+
+/* --- filling ------------------------------------------------------------------------------- */
+
+static float3 facing_normal(const Bsdf *b)
+{
+    return b->cos_o < 0.0f ? f3_neg(b->Ng) : b->Ng;
+}
+
+/* N on wo's side; bent for mirrors, see bsdf.h. The reflected direction is lifted to `lowest` above the surface,
+ * and the normal becomes the half vector [Keller2017 app. A]. A normal near Ng at grazing wo stays as it is. */
+static float3 lobe_normal(const Bsdf *b, float3 N, bool is_specular)
+{
+    float3 Ng = facing_normal(b);
+    float length2 = f3_length2(N);
+    if (!(length2 > 1e-30f && length2 < 1e30f))
+        return Ng;
+    float3 n = f3_scale(N, (f3_dot(N, Ng) < 0.0f ? -1.0f : 1.0f) / sqrtf(length2));
+    if (!is_specular)
+        return n;
+    float3 mirrored = f3_sub(f3_scale(n, 2.0f * f3_dot(n, b->wo)), b->wo);
+    float height = f3_dot(mirrored, Ng), lowest = fminf(0.9f * fabsf(b->cos_o), 0.01f);
+    if (height >= lowest)
+        return n;
+    n = f3_normalize(f3_add(b->wo, f3_normalize(f3_madd(mirrored, lowest - height, Ng))));
+    return f3_dot(n, b->wo) > BSDF_COS_MIN ? n : Ng;
+}
+
+static inline float3 to_local(const BsdfLobe *lobe, float3 w)
+{
+    return f3(f3_dot(w, lobe->s), f3_dot(w, lobe->t), f3_dot(w, lobe->n));
+}
+
+BsdfLobe *bsdf_lobe_begin(Bsdf *b, BsdfModel model, uint32_t flags, float3 N, bool is_specular)
+{
+    if (b->lobe_count == BSDF_MAX_LOBES) {
+        b->faults |= BSDF_FAULT_FULL;
+        return NULL;
+    }
+    BsdfLobe *lobe = &b->lobes[b->lobe_count];
+    memset(lobe, 0, sizeof *lobe);
+    lobe->model = model;
+    lobe->flags = flags;
+    lobe->n = lobe_normal(b, N, is_specular);
+    f3_frame(lobe->n, &lobe->s, &lobe->t);
+    lobe->wo = to_local(lobe, b->wo);
+    return lobe;
+}
+
+void bsdf_lobe_align(const Bsdf *b, BsdfLobe *lobe, float3 T)
+{
+    float3 s = f3_madd(T, -f3_dot(T, lobe->n), lobe->n);
+    float length2 = f3_length2(s);
+    if (!(length2 > 1e-12f * f3_length2(T) && length2 < 1e30f))
+        return;
+    lobe->s = f3_scale(s, 1.0f / sqrtf(length2));
+    lobe->t = f3_cross(lobe->n, lobe->s);
+    lobe->wo = to_local(lobe, b->wo);
+}
+
+void bsdf_lobe_finish(Bsdf *b, BsdfLobe *lobe, Spectrum weight, Spectrum albedo)
+{
+    ASSERT(lobe == &b->lobes[b->lobe_count]);
+    lobe->weight = weight;
+    lobe->albedo = albedo;
+    lobe->select = spectrum_average_abs(albedo);
+    if (!(lobe->select > 0.0f))
+        return;
+    b->select_sum += lobe->select;
+    b->flags |= lobe->flags;
+    ++b->lobe_count;
+}
+
+typedef union ClosureArgs {
+    float scalars[CLOSURE_MAX_SCALARS];
+#define CLOSURE(id, name, flags, args, doc, citation) name##Args name;
+#include "sort/bsdf/closures.inc"
+#undef CLOSURE
+} ClosureArgs;
+
+static bool gather(ClosureId id, Spectrum weight, const float *args, uint32_t stride,
+                   ClosureArgs *out_args)
+{
+    bool is_finite = spectrum_is_finite(weight);
+    uint32_t count = closure_table_scalars(id);
+    for (uint32_t i = 0; i < count; ++i) {
+        out_args->scalars[i] = args[(size_t)i * stride];
+        is_finite = is_finite && isfinite(out_args->scalars[i]);
+    }
+    return is_finite;
+}
+
+void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args, uint32_t stride)
+{
+    ASSERT((unsigned)id < CLOSURE_COUNT);
+    ClosureArgs a;
+    if (!gather(id, weight, args, stride, &a)) {
+        b->faults |= BSDF_FAULT_NOT_FINITE;
+        return;
+    }
+    if (id == CLOSURE_EMISSION) {
+        Spectrum radiance = spectrum_from_rgb(a.Emission.radiance);
+        b->emission = spectrum_add(b->emission, spectrum_mul(weight, radiance));
+        return;
+    }
+    if (spectrum_is_black(weight))
+        return;
+    if (id == CLOSURE_TRANSPARENT) {
+        transparent_add(b, weight, &a.Transparent);
+        return;
+    }
+    if (!(fabsf(b->cos_o) >= BSDF_COS_MIN))
+        return;
+    switch (id) {
+    case CLOSURE_LAMBERT:
+        lambert_add(b, weight, &a.Lambert);
+        break;
+    case CLOSURE_OREN_NAYAR:
+        oren_nayar_add(b, weight, &a.OrenNayar);
+        break;
+    case CLOSURE_TRANSLUCENT:
+        translucent_add(b, weight, &a.Translucent);
+        break;
+    case CLOSURE_CONDUCTOR:
+        conductor_add(b, weight, &a.Conductor);
+        break;
+    case CLOSURE_METAL:
+        metal_add(b, weight, &a.Metal);
+        break;
+    case CLOSURE_DIELECTRIC:
+        dielectric_add(b, weight, &a.Dielectric);
+        break;
+    case CLOSURE_PLASTIC:
+        plastic_add(b, weight, &a.Plastic);
+        break;
+    case CLOSURE_EMISSION:
+    case CLOSURE_TRANSPARENT:
+    case CLOSURE_COUNT:
+        UNREACHABLE();
+    }
+}
+
+/* --- asking -------------------------------------------------------------------------------- */
+
+static LobeValue lobe_eval(const BsdfLobe *lobe, float3 wi)
+{
+    switch (lobe->model) {
+    case BSDF_MODEL_LAMBERT:
+        return lambert_eval(lobe, wi);
+    case BSDF_MODEL_OREN_NAYAR:
+        return oren_nayar_eval(lobe, wi);
+    case BSDF_MODEL_COMPLEMENT:
+        return complement_eval(lobe, wi);
+    case BSDF_MODEL_MICROFACET:
+        return microfacet_eval(lobe, wi);
+    case BSDF_MODEL_DIELECTRIC:
+        return dielectric_eval(lobe, wi);
+    case BSDF_MODEL_MIRROR:
+    case BSDF_MODEL_WINDOW:
+    case BSDF_MODEL_TRANSPARENT:
+        break;
+    }
+    UNREACHABLE();
+}
+
+static bool lobe_sample(const BsdfLobe *lobe, float u_rest, float2 u, LobeSample *out)
+{
+    switch (lobe->model) {
+    case BSDF_MODEL_LAMBERT:
+    case BSDF_MODEL_OREN_NAYAR:
+    case BSDF_MODEL_COMPLEMENT:
+        return lambert_sample(lobe, u, out);
+    case BSDF_MODEL_MICROFACET:
+        return microfacet_sample(lobe, u, out);
+    case BSDF_MODEL_DIELECTRIC:
+        return dielectric_sample(lobe, u_rest, u, out);
+    case BSDF_MODEL_MIRROR:
+        return mirror_sample(lobe, out);
+    case BSDF_MODEL_WINDOW:
+        return window_sample(lobe, u_rest, out);
+    case BSDF_MODEL_TRANSPARENT:
+        return transparent_sample(lobe, out);
+    }
+    UNREACHABLE();
+}
+
+/* BSDF_REFLECTION or BSDF_TRANSMISSION by the geometric normal; 0 in the surface itself. */
+static inline uint32_t geometric_side(const Bsdf *b, float3 wi)
+{
+    float cos_i = f3_dot(wi, b->Ng);
+    if (cos_i == 0.0f)
+        return 0;
+    return (cos_i > 0.0f) == (b->cos_o > 0.0f) ? BSDF_REFLECTION : BSDF_TRANSMISSION;
+}
+
+Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf)
+{
+    Spectrum f_cos = spectrum_splat(0.0f);
+    float pdf = 0.0f;
+    uint32_t side = geometric_side(b, wi);
+    for (uint32_t i = 0; i < b->lobe_count; ++i) {
+        const BsdfLobe *lobe = &b->lobes[i];
+        if (!(lobe->flags & side) || (lobe->flags & BSDF_DELTA))
+            continue;
+        float3 local = to_local(lobe, wi);
+        if (side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f))
+            continue;
+        LobeValue value = lobe_eval(lobe, local);
+        f_cos = spectrum_add(f_cos, value.f_cos);
+        pdf += lobe->select * value.pdf;
+    }
+    if (out_pdf)
+        *out_pdf = pdf > 0.0f ? pdf / b->select_sum : 0.0f;
+    return f_cos;
+}
+
+float bsdf_pdf(const Bsdf *b, float3 wi)
+{
+    float pdf;
+    (void)bsdf_eval(b, wi, &pdf);
+    return pdf;
+}
+
+/* The lobe that u picks; *out_rest: what is left of u, in [0, 1). */
+static const BsdfLobe *choose_lobe(const Bsdf *b, float u, float *out_rest)
+{
+    float target = u * b->select_sum;
+    uint32_t i = 0;
+    while (i + 1 < b->lobe_count && target >= b->lobes[i].select) {
+        target -= b->lobes[i].select;
+        ++i;
+    }
+    *out_rest = clampf(target / b->lobes[i].select, 0.0f, 0x1.fffffep-1f);
+    return &b->lobes[i];
+}
+
+bool bsdf_sample(const Bsdf *b, float u_lobe, float2 u, BsdfSample *out_sample)
+{
+    if (b->lobe_count == 0)
+        return false;
+    float rest;
+    const BsdfLobe *lobe = choose_lobe(b, u_lobe, &rest);
+    LobeSample drawn = {.flags = lobe->flags, .eta = 1.0f};
+    if (!lobe_sample(lobe, rest, u, &drawn))
+        return false;
+    out_sample->wi = warp_to_frame(drawn.wi, lobe->s, lobe->t, lobe->n);
+    out_sample->flags = drawn.flags;
+    out_sample->eta = drawn.eta;
+    out_sample->n = lobe->n;
+    if (lobe->flags & BSDF_TRANSPARENT)
+        out_sample->wi = f3_neg(b->wo);
+    if (!(geometric_side(b, out_sample->wi) & drawn.flags) && !(lobe->flags & BSDF_TRANSPARENT))
+        return false;
+    if (lobe->flags & BSDF_DELTA) {
+        out_sample->pdf = drawn.probability * lobe->select / b->select_sum;
+        out_sample->weight = spectrum_scale(drawn.weight, 1.0f / out_sample->pdf);
+        return out_sample->pdf > 0.0f;
+    }
+    Spectrum f_cos = bsdf_eval(b, out_sample->wi, &out_sample->pdf);
+    if (!(out_sample->pdf > 0.0f))
+        return false;
+    out_sample->weight = spectrum_scale(f_cos, 1.0f / out_sample->pdf);
+    return true;
+}
+
+Spectrum bsdf_albedo(const Bsdf *b)
+{
+    Spectrum sum = spectrum_splat(0.0f);
+    for (uint32_t i = 0; i < b->lobe_count; ++i)
+        if (!(b->lobes[i].flags & BSDF_TRANSPARENT))
+            sum = spectrum_add(sum, b->lobes[i].albedo);
+    return sum;
+}
+
+float3 bsdf_normal(const Bsdf *b)
+{
+    float3 sum = f3_splat(0.0f);
+    for (uint32_t i = 0; i < b->lobe_count; ++i)
+        if (!(b->lobes[i].flags & BSDF_TRANSPARENT))
+            sum = f3_madd(sum, b->lobes[i].select, b->lobes[i].n);
+    return f3_normalize(sum);
+}

@@ -1,0 +1,68 @@
+/* A diffuse lobe that returns exactly what a reflecting lobe keeps [Kelemen2001 eq. 14, Kulla2017]: with E the
+ * reflecting lobe's albedo and K = 1 - E,
+ *
+ *   f = tint K(o) K(i) / (pi avg(K)),  so that  int f cos = tint K(o).
+ *
+ * With the tint of multiple scattering it completes a rough metal; with a base colour it is the base under a
+ * coat, and then tint 1 returns all light that comes in. Reciprocal. Sampled by the cosine. */
+#include "sort/bsdf/bsdf_lobes.h"
+#include "sort/bsdf/fresnel.h"
+
+static Spectrum kept(const BsdfLobe *lobe, float cos_w)
+{
+    Spectrum f0 = lobe->complement.f0, f90 = lobe->complement.f90, k;
+    if (lobe->complement.is_smooth) {
+        Spectrum f = fresnel_schlick(f0, f90, cos_w);
+        SPECTRUM_EACH(i) k.c[i] = 1.0f - f.c[i];
+        return k;
+    }
+    AlbedoTerms e = albedo_ggx(lobe->complement.row, cos_w);
+    SPECTRUM_EACH(i) k.c[i] = 1.0f - (f0.c[i] * (e.e1 - e.b) + f90.c[i] * e.b);
+    return k;
+}
+
+static Spectrum kept_average(const BsdfLobe *lobe)
+{
+    Spectrum f0 = lobe->complement.f0, f90 = lobe->complement.f90, k;
+    AlbedoTerms e = lobe->complement.is_smooth ? (AlbedoTerms){1.0f, 1.0f / 21.0f}
+                                               : albedo_ggx_average(lobe->complement.row);
+    SPECTRUM_EACH(i) k.c[i] = 1.0f - (f0.c[i] * (e.e1 - e.b) + f90.c[i] * e.b);
+    return k;
+}
+
+void complement_add(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, Spectrum tint,
+                    float3 N)
+{
+    BsdfLobe *lobe =
+        bsdf_lobe_begin(b, BSDF_MODEL_COMPLEMENT, BSDF_REFLECTION | BSDF_DIFFUSE, N, true);
+    if (!lobe)
+        return;
+    lobe->complement.row = albedo_ggx_row(alpha);
+    lobe->complement.is_smooth = alpha < BSDF_ALPHA_DELTA;
+    lobe->complement.f0 = f0;
+    lobe->complement.f90 = f90;
+    Spectrum k = kept(lobe, lobe->wo.z), average = kept_average(lobe), albedo, f;
+    SPECTRUM_EACH(i)
+    {
+        albedo.c[i] = weight.c[i] * tint.c[i] * k.c[i];
+        f.c[i] = average.c[i] > 1e-6f ? albedo.c[i] / (SORT_PI * average.c[i]) : 0.0f;
+    }
+    bsdf_lobe_finish(b, lobe, f, albedo);
+}
+
+LobeValue complement_eval(const BsdfLobe *lobe, float3 wi)
+{
+    Spectrum f = spectrum_mul(lobe->weight, kept(lobe, wi.z));
+    return (LobeValue){spectrum_scale(f, wi.z), warp_hemisphere_cosine_pdf(wi.z)};
+}
+
+/* [Kulla2017, with the first bounce's Fresnel as in FdezAguera2019 eq. 18]. */
+Spectrum complement_metal_tint(Spectrum fresnel_average, float e1_average)
+{
+    SPECTRUM_EACH(i)
+    {
+        float f = fresnel_average.c[i];
+        fresnel_average.c[i] = f * f * e1_average / (1.0f - f * (1.0f - e1_average));
+    }
+    return fresnel_average;
+}

@@ -1,0 +1,14 @@
+/* A diffuse base under a GGX coat. The base gets what the coat does not reflect, in both directions of light
+ * (multiscatter.c), so nothing is lost and nothing is gained, at any roughness and reflectance. */
+#include "sort/bsdf/bsdf_lobes.h"
+
+void plastic_add(Bsdf *b, Spectrum weight, const PlasticArgs *args)
+{
+    Spectrum f0 = bsdf_albedo_argument(args->specular);
+    /* No real dielectric has less than 0.02; below, the coat fades away [Lagarde2014 sec. 3.4]. */
+    Spectrum f90 = spectrum_splat(fminf(1.0f, 50.0f * spectrum_max(f0)));
+    float alpha = bsdf_alpha(args->roughness);
+    if (!spectrum_is_black(f0))
+        microfacet_add_schlick(b, weight, alpha, f0, f90, args->N);
+    complement_add(b, weight, alpha, f0, f90, bsdf_albedo_argument(args->albedo), args->N);
+}

@@ -1,0 +1,376 @@
+/* Commits, sums, merging, means. The records are described in film_record.h. */
+#include "sort/film/film.h"
+
+#include "base/alloc.h"
+#include "base/cast.h"
+#include "sort/film/film_record.h"
+#include <string.h>
+
+static const FilmAovInfo aov_infos[FILM_AOV_COUNT] = {
+#define AOV(id, name, channels, sum, norm, suffixes, doc)                                          \
+    {#name, suffixes, doc, channels, FILM_AT_##id},
+#include "sort/film/aovs.inc"
+#undef AOV
+};
+
+static const AovSum aov_sums[FILM_AOV_COUNT] = {
+#define AOV(id, name, channels, sum, norm, suffixes, doc) AOV_SUM_##sum,
+#include "sort/film/aovs.inc"
+#undef AOV
+};
+
+static const AovNorm aov_norms[FILM_AOV_COUNT] = {
+#define AOV(id, name, channels, sum, norm, suffixes, doc) AOV_NORM_##norm,
+#include "sort/film/aovs.inc"
+#undef AOV
+};
+
+const FilmAovInfo *film_aov_info(FilmAov aov)
+{
+    return (unsigned)aov < FILM_AOV_COUNT ? &aov_infos[aov] : NULL;
+}
+
+bool film_aov_find(const char *name, FilmAov *out_aov)
+{
+    for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
+        if (strcmp(name, aov_infos[i].name) == 0) {
+            *out_aov = (FilmAov)i;
+            return true;
+        }
+    return false;
+}
+
+/* --- creation ------------------------------------------------------------------------------ */
+
+static Status check_desc(const FilmDesc *d, Error *err)
+{
+    if (d->width == 0 || d->height == 0 || d->width > FILM_MAX_SIDE_PX ||
+        d->height > FILM_MAX_SIDE_PX)
+        return error_set(err, STATUS_INVALID, "a film of %u x %u pixels; sides must be 1 to %d",
+                         d->width, d->height, FILM_MAX_SIDE_PX);
+    if (d->crop_width == 0 || d->crop_height == 0 || d->x >= d->width || d->y >= d->height ||
+        d->crop_width > d->width - d->x || d->crop_height > d->height - d->y)
+        return error_set(err, STATUS_INVALID,
+                         "the crop %u,%u,%u,%u is not inside the frame of %u x %u", d->x, d->y,
+                         d->crop_width, d->crop_height, d->width, d->height);
+    if (d->aovs >> FILM_AOV_COUNT)
+        return error_set(err, STATUS_INVALID, "unknown AOVs (0x%x)", d->aovs);
+    return STATUS_OK;
+}
+
+static void lay_out_record(Film *film)
+{
+    uint32_t offset = PIXEL_AOVS_OFFSET;
+    for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
+        if (!(film->desc.aovs >> i & 1) || aov_norms[i] == AOV_NORM_COUNT)
+            continue;
+        film->slots[film->slot_count++] = (AovSlot){.aov = (FilmAov)i,
+                                                    .sum = aov_sums[i],
+                                                    .channel_count = aov_infos[i].channel_count,
+                                                    .sample_offset = aov_infos[i].offset,
+                                                    .record_offset = offset};
+        offset += aov_infos[i].channel_count * (aov_sums[i] == AOV_SUM_WIDE ? 16u : 8u);
+    }
+    film->record_bytes = (offset + 15u) & ~15u;
+}
+
+Status film_create(const FilmDesc *desc, Film **out_film, Error *err)
+{
+    *out_film = NULL;
+    ASSERT(desc->size_bytes == sizeof *desc);
+    FilmDesc full = *desc;
+    if (!(full.x | full.y | full.crop_width | full.crop_height)) {
+        full.crop_width = full.width;
+        full.crop_height = full.height;
+    }
+    TRY(check_desc(&full, err));
+    Film *film = MEM_NEW(Film);
+    if (!film)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for a film");
+    film->desc = full;
+    film->desc.identity.filter[FILM_FILTER_NAME_MAX - 1] = '\0';
+    film->desc.identity.cpu_class[FILM_TARGET_NAME_MAX - 1] = '\0';
+    lay_out_record(film);
+    film->pixels = mem_alloc(film_pixel_count(film), film->record_bytes);
+    if (!film->pixels) {
+        mem_free(film);
+        return error_set(err, STATUS_NO_MEMORY, "no memory for a film of %u x %u pixels",
+                         full.crop_width, full.crop_height);
+    }
+    *out_film = film;
+    return STATUS_OK;
+}
+
+void film_destroy(Film *film)
+{
+    if (!film)
+        return;
+    mem_free(film->pixels);
+    mem_free(film);
+}
+
+const FilmDesc *film_desc(const Film *film)
+{
+    return &film->desc;
+}
+
+size_t film_size_bytes(const Film *film)
+{
+    return sizeof *film + film_pixel_count(film) * film->record_bytes;
+}
+
+void film_clear(Film *film)
+{
+    memset(film->pixels, 0, film_pixel_count(film) * film->record_bytes);
+    film->range_count = 0;
+}
+
+/* --- commits ------------------------------------------------------------------------------- */
+
+static bool is_acceptable(const Film *film, const FilmSample *sample)
+{
+    /* Comparisons with NaN are false. */
+    bool ok = fabsf(sample->alpha) <= FILM_VALUE_MAX;
+    for (int c = 0; c < 3; ++c)
+        ok = ok && fabsf(sample->rgb[c]) <= FILM_VALUE_MAX;
+    for (uint32_t i = 0; i < film->slot_count; ++i)
+        for (uint32_t c = 0; c < film->slots[i].channel_count; ++c)
+            ok = ok && isfinite(sample->aov[film->slots[i].sample_offset + c]);
+    return ok;
+}
+
+static void lock_record(PixelHead *head)
+{
+    while (atomic_exchange_explicit(&head->lock, 1u, memory_order_acquire))
+        while (atomic_load_explicit(&head->lock, memory_order_relaxed)) {
+        }
+}
+
+static void unlock_record(PixelHead *head)
+{
+    atomic_store_explicit(&head->lock, 0u, memory_order_release);
+}
+
+static void add_aov(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
+{
+    const float *values = sample->aov + slot->sample_offset;
+    for (uint32_t c = 0; c < slot->channel_count; ++c)
+        if (slot->sum == AOV_SUM_WIDE)
+            accum_wide_add(
+                record_wide(record, slot->record_offset) + c,
+                accum_wide_from_float(fminf(fmaxf(values[c], -FILM_VALUE_MAX), FILM_VALUE_MAX)));
+        else
+            record_narrow(record, slot->record_offset)[c] +=
+                accum_narrow_from_float(fminf(fmaxf(values[c], -FILM_NARROW_MAX), FILM_NARROW_MAX));
+}
+
+void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
+{
+    const FilmDesc *d = &film->desc;
+    CHECK(x - d->x < d->crop_width && y - d->y < d->crop_height);
+    uint8_t *record = film_record(film, (size_t)(y - d->y) * d->crop_width + (x - d->x));
+    PixelHead *head = record_head(record);
+    bool ok = is_acceptable(film, sample);
+    lock_record(head);
+    if (ok && head->sample_count < FILM_MAX_SAMPLES) {
+        ++head->sample_count;
+        AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
+        for (int c = 0; c < 3; ++c)
+            accum_wide_add(&rgba[c], accum_wide_from_float(sample->rgb[c]));
+        accum_wide_add(&rgba[3], accum_wide_from_float(sample->alpha));
+        for (uint32_t i = 0; i < film->slot_count; ++i)
+            add_aov(record, &film->slots[i], sample);
+    } else {
+        ++head->dropped_count;
+    }
+    unlock_record(head);
+}
+
+/* --- ranges and merging -------------------------------------------------------------------- */
+
+/* The union of two ordered lists of disjoint ranges into out[], touching ones joined. */
+static Status unite_ranges(const FilmRange *a, uint32_t a_count, const FilmRange *b,
+                           uint32_t b_count, FilmRange out[FILM_MAX_RANGES], uint32_t *out_count,
+                           Error *err)
+{
+    uint32_t count = 0, i = 0, j = 0;
+    uint64_t samples = 0;
+    while (i < a_count || j < b_count) {
+        FilmRange next = j == b_count || (i < a_count && a[i].begin < b[j].begin) ? a[i++] : b[j++];
+        samples += next.end - next.begin;
+        if (count > 0 && next.begin < out[count - 1].end)
+            return error_set(err, STATUS_INVALID, "samples %u to %u are there twice", next.begin,
+                             (next.end < out[count - 1].end ? next.end : out[count - 1].end) - 1);
+        if (count > 0 && next.begin == out[count - 1].end) {
+            out[count - 1].end = next.end;
+            continue;
+        }
+        if (count == FILM_MAX_RANGES)
+            return error_set(err, STATUS_LIMIT, "more than %d separate sample ranges",
+                             FILM_MAX_RANGES);
+        out[count++] = next;
+    }
+    if (samples > FILM_MAX_SAMPLES)
+        return error_set(err, STATUS_LIMIT, "%llu samples a pixel; at most %d",
+                         (unsigned long long)samples, FILM_MAX_SAMPLES);
+    *out_count = count;
+    return STATUS_OK;
+}
+
+Status film_add_range(Film *film, FilmRange range, Error *err)
+{
+    if (range.begin >= range.end)
+        return error_set(err, STATUS_INVALID, "the sample range %u:%u is empty", range.begin,
+                         range.end);
+    FilmRange united[FILM_MAX_RANGES];
+    uint32_t count = 0;
+    TRY(unite_ranges(film->ranges, film->range_count, &range, 1, united, &count, err));
+    memcpy(film->ranges, united, count * sizeof *united);
+    film->range_count = count;
+    return STATUS_OK;
+}
+
+const FilmRange *film_ranges(const Film *film, uint32_t *out_count)
+{
+    *out_count = film->range_count;
+    return film->ranges;
+}
+
+static Status check_same(const FilmDesc *a, const FilmDesc *b, Error *err)
+{
+    if (a->width != b->width || a->height != b->height)
+        return error_set(err, STATUS_INVALID, "frames differ: %u x %u and %u x %u", a->width,
+                         a->height, b->width, b->height);
+    if (a->x != b->x || a->y != b->y || a->crop_width != b->crop_width ||
+        a->crop_height != b->crop_height)
+        return error_set(err, STATUS_INVALID, "crops differ: %u,%u,%u,%u and %u,%u,%u,%u", a->x,
+                         a->y, a->crop_width, a->crop_height, b->x, b->y, b->crop_width,
+                         b->crop_height);
+    if (a->aovs != b->aovs)
+        return error_set(err, STATUS_INVALID, "AOVs differ");
+    const FilmIdentity *p = &a->identity, *q = &b->identity;
+    if (!hash128_equal(p->scene, q->scene)) {
+        char first[HASH128_TEXT_BYTES], second[HASH128_TEXT_BYTES];
+        return error_set(err, STATUS_INVALID, "scenes or settings differ: hashes %s and %s",
+                         hash128_text(p->scene, first), hash128_text(q->scene, second));
+    }
+    if (p->nominal_samples != q->nominal_samples)
+        return error_set(err, STATUS_INVALID, "samples per pixel differ: %u and %u",
+                         p->nominal_samples, q->nominal_samples);
+    if (p->seed != q->seed)
+        return error_set(err, STATUS_INVALID, "seeds differ: %u and %u", p->seed, q->seed);
+    if (strncmp(p->filter, q->filter, sizeof p->filter) != 0)
+        return error_set(err, STATUS_INVALID, "pixel filters differ: '%s' and '%s'", p->filter,
+                         q->filter);
+    if (strncmp(p->cpu_class, q->cpu_class, sizeof p->cpu_class) != 0)
+        return error_set(err, STATUS_INVALID, "CPU classes differ: '%s' and '%s'", p->cpu_class,
+                         q->cpu_class);
+    return STATUS_OK;
+}
+
+static void add_record(const Film *film, uint8_t *to, uint8_t *from)
+{
+    record_head(to)->sample_count += record_head(from)->sample_count;
+    record_head(to)->dropped_count += record_head(from)->dropped_count;
+    for (uint32_t c = 0; c < 4; ++c)
+        accum_wide_add(record_wide(to, PIXEL_RGBA_OFFSET) + c,
+                       record_wide(from, PIXEL_RGBA_OFFSET)[c]);
+    for (uint32_t i = 0; i < film->slot_count; ++i) {
+        const AovSlot *slot = &film->slots[i];
+        for (uint32_t c = 0; c < slot->channel_count; ++c)
+            if (slot->sum == AOV_SUM_WIDE) {
+                accum_wide_add(record_wide(to, slot->record_offset) + c,
+                               record_wide(from, slot->record_offset)[c]);
+            } else {
+                int64_t *sum = record_narrow(to, slot->record_offset) + c;
+                *sum = (int64_t)((uint64_t)*sum +
+                                 (uint64_t)record_narrow(from, slot->record_offset)[c]);
+            }
+    }
+}
+
+Status film_merge(Film *film, const Film *other, Error *err)
+{
+    TRY(check_same(&film->desc, &other->desc, err));
+    FilmRange united[FILM_MAX_RANGES];
+    uint32_t count = 0;
+    TRY(unite_ranges(film->ranges, film->range_count, other->ranges, other->range_count, united,
+                     &count, err));
+    memcpy(film->ranges, united, count * sizeof *united);
+    film->range_count = count;
+    for (size_t i = 0; i < film_pixel_count(film); ++i)
+        add_record(film, film_record(film, i), film_record(other, i));
+    return STATUS_OK;
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+void film_resolve(const Film *film, float *out_rgba)
+{
+    for (size_t i = 0; i < film_pixel_count(film); ++i) {
+        uint8_t *record = film_record(film, i);
+        const AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
+        double count = (double)record_head(record)->sample_count;
+        for (uint32_t c = 0; c < 4; ++c)
+            out_rgba[4 * i + c] =
+                count > 0.0 ? (float)(accum_wide_to_double(rgba[c]) / count) : 0.0f;
+    }
+}
+
+static double slot_sum(uint8_t *record, const AovSlot *slot, uint32_t channel)
+{
+    if (slot->sum == AOV_SUM_WIDE)
+        return accum_wide_to_double(record_wide(record, slot->record_offset)[channel]);
+    return accum_narrow_to_double(record_narrow(record, slot->record_offset)[channel]);
+}
+
+static void resolve_slot(const Film *film, const AovSlot *slot, float *out_values)
+{
+    bool by_alpha = aov_norms[slot->aov] == AOV_NORM_ALPHA;
+    for (size_t i = 0; i < film_pixel_count(film); ++i) {
+        uint8_t *record = film_record(film, i);
+        double norm = by_alpha ? accum_wide_to_double(record_wide(record, PIXEL_RGBA_OFFSET)[3])
+                               : (double)record_head(record)->sample_count;
+        for (uint32_t c = 0; c < slot->channel_count; ++c)
+            *out_values++ = norm > 0.0 ? (float)(slot_sum(record, slot, c) / norm)
+                            : by_alpha ? FILM_NO_DEPTH
+                                       : 0.0f;
+    }
+}
+
+void film_resolve_aov(const Film *film, FilmAov aov, float *out_values)
+{
+    CHECK((unsigned)aov < FILM_AOV_COUNT && (film->desc.aovs >> aov & 1));
+    if (aov_norms[aov] == AOV_NORM_COUNT) {
+        for (size_t i = 0; i < film_pixel_count(film); ++i)
+            out_values[i] = (float)record_head(film_record(film, i))->sample_count;
+        return;
+    }
+    for (uint32_t i = 0; i < film->slot_count; ++i)
+        if (film->slots[i].aov == aov)
+            resolve_slot(film, &film->slots[i], out_values);
+}
+
+uint64_t film_sample_count(const Film *film)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < film_pixel_count(film); ++i)
+        count += record_head(film_record(film, i))->sample_count;
+    return count;
+}
+
+FilmDropped film_dropped(const Film *film)
+{
+    FilmDropped dropped = {0};
+    for (size_t i = 0; i < film_pixel_count(film); ++i) {
+        uint32_t count = record_head(film_record(film, i))->dropped_count;
+        if (count == 0)
+            continue;
+        if (dropped.pixel_count++ == 0) {
+            dropped.x = film->desc.x + (uint32_t)(i % film->desc.crop_width);
+            dropped.y = film->desc.y + (uint32_t)(i / film->desc.crop_width);
+        }
+        dropped.count += count;
+    }
+    return dropped;
+}

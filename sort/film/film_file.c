@@ -1,0 +1,216 @@
+/* Partial result files: the exact sums, so that ranges rendered apart, checkpoints and resumed renders give the
+ * bits of one uninterrupted render.
+ *
+ *   FileHeader    fixed size, with a check sum of its own
+ *   FilmRange     [range_count]
+ *   records       [crop_height][crop_width][record_bytes], as in film_record.h, lock zero
+ *   uint32_t      CRC-32C of ranges and records
+ *
+ * Little-endian. AOVs are listed by name, so that a build with other AOVs says so instead of misreading. The
+ * file's size is checked against its header before memory is taken. */
+#include "sort/film/film.h"
+
+#include "base/cast.h"
+#include "base/crc32c.h"
+#include "base/file.h"
+#include "sort/film/film_record.h"
+#include <errno.h>
+#include <string.h>
+
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#    error "partial result files are written as memory is laid out, little-endian"
+#endif
+
+enum { FILE_VERSION = 1, FILE_AOVS_MAX = 64, FILE_AOV_NAME_MAX = 24 };
+
+typedef struct FileHeader {
+    char magic[8]; /* "SORTPART" */
+    uint32_t version, header_bytes;
+    uint32_t width, height, x, y, crop_width, crop_height;
+    uint32_t record_bytes, range_count, aov_count;
+    uint32_t nominal_samples, seed;
+    Hash128 scene;
+    char filter[FILM_FILTER_NAME_MAX];
+    char cpu_class[FILM_TARGET_NAME_MAX];
+    char accumulator[16]; /* "fixed128 2^-64" */
+    char aovs[FILE_AOVS_MAX][FILE_AOV_NAME_MAX];
+    uint32_t crc; /* of all above */
+} FileHeader;
+
+static const char file_magic[8] = {'S', 'O', 'R', 'T', 'P', 'A', 'R', 'T'};
+static const char file_accumulator[16] = "fixed128 2^-64";
+_Static_assert((int)FILM_AOV_COUNT <= (int)FILE_AOVS_MAX, "the header has no room for all AOVs");
+
+static uint32_t header_crc(const FileHeader *h)
+{
+    return crc32c(0, h, offsetof(FileHeader, crc));
+}
+
+static void make_header(const Film *film, FileHeader *h)
+{
+    const FilmDesc *d = &film->desc;
+    memset(h, 0, sizeof *h);
+    memcpy(h->magic, file_magic, sizeof file_magic);
+    h->version = FILE_VERSION;
+    h->header_bytes = sizeof *h;
+    h->width = d->width, h->height = d->height, h->x = d->x, h->y = d->y;
+    h->crop_width = d->crop_width, h->crop_height = d->crop_height;
+    h->record_bytes = film->record_bytes;
+    h->range_count = film->range_count;
+    h->nominal_samples = d->identity.nominal_samples;
+    h->seed = d->identity.seed;
+    h->scene = d->identity.scene;
+    memcpy(h->filter, d->identity.filter, sizeof h->filter);
+    memcpy(h->cpu_class, d->identity.cpu_class, sizeof h->cpu_class);
+    memcpy(h->accumulator, file_accumulator, sizeof h->accumulator);
+    for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
+        if (d->aovs >> i & 1) {
+            const char *name = film_aov_info((FilmAov)i)->name;
+            memcpy(h->aovs[h->aov_count++], name, strlen(name));
+        }
+    h->crc = header_crc(h);
+}
+
+/* Errors of the stream are noticed when the file is committed. */
+static uint32_t write_checked(FILE *stream, const void *data, size_t size_bytes, uint32_t crc)
+{
+    (void)fwrite(data, 1, size_bytes, stream);
+    return crc32c(crc, data, size_bytes);
+}
+
+Status film_write_partial(const Film *film, const char *path, Error *err)
+{
+    FileHeader header;
+    make_header(film, &header);
+    FileReplace file;
+    TRY(file_replace_begin(path, &file, err));
+    (void)fwrite(&header, sizeof header, 1, file.stream);
+    uint32_t crc =
+        write_checked(file.stream, film->ranges, film->range_count * sizeof *film->ranges, 0);
+    size_t row_bytes = (size_t)film->desc.crop_width * film->record_bytes;
+    for (uint32_t y = 0; y < film->desc.crop_height; ++y)
+        crc = write_checked(file.stream, film->pixels + y * row_bytes, row_bytes, crc);
+    (void)fwrite(&crc, sizeof crc, 1, file.stream);
+    return file_replace_commit(&file, err);
+}
+
+static Status check_header(const FileHeader *h, const char *path, Error *err)
+{
+    if (memcmp(h->magic, file_magic, sizeof file_magic) != 0)
+        return error_set_at(err, STATUS_FORMAT, path, "not a partial result");
+    if (h->version != FILE_VERSION || h->header_bytes != sizeof *h)
+        return error_set_at(err, STATUS_UNSUPPORTED, path,
+                            "partial result of version %u; this build reads version %d", h->version,
+                            FILE_VERSION);
+    if (h->crc != header_crc(h))
+        return error_set_at(err, STATUS_FORMAT, path, "the header is damaged");
+    if (memcmp(h->accumulator, file_accumulator, sizeof file_accumulator) != 0)
+        return error_set_at(err, STATUS_UNSUPPORTED, path, "sums are stored in another format");
+    if (h->filter[sizeof h->filter - 1] || h->cpu_class[sizeof h->cpu_class - 1] ||
+        h->aov_count > FILM_AOV_COUNT || h->range_count > FILM_MAX_RANGES || h->crop_width == 0 ||
+        h->crop_height == 0)
+        return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
+    return STATUS_OK;
+}
+
+static Status read_aovs(const FileHeader *h, const char *path, uint32_t *out_aovs, Error *err)
+{
+    *out_aovs = 0;
+    for (uint32_t i = 0; i < h->aov_count; ++i) {
+        FilmAov aov;
+        if (h->aovs[i][FILE_AOV_NAME_MAX - 1] || !film_aov_find(h->aovs[i], &aov))
+            return error_set_at(err, STATUS_UNSUPPORTED, path,
+                                "holds an AOV unknown to this build: '%.*s'", FILE_AOV_NAME_MAX,
+                                h->aovs[i]);
+        *out_aovs |= 1u << aov;
+    }
+    return STATUS_OK;
+}
+
+static Status check_size(const FileHeader *h, const char *path, Error *err)
+{
+    uint64_t size = 0;
+    TRY(file_size(path, &size, err));
+    size_t pixels = 0, expected = 0;
+    bool fits =
+        size_mul(h->crop_width, h->crop_height, &pixels) &&
+        size_mul(pixels, h->record_bytes, &expected) &&
+        size_add(expected, sizeof *h + h->range_count * sizeof(FilmRange) + sizeof(uint32_t),
+                 &expected);
+    if (!fits || size != expected)
+        return error_set_at(err, STATUS_FORMAT, path, "truncated: %llu bytes instead of %zu",
+                            (unsigned long long)size, fits ? expected : 0);
+    return STATUS_OK;
+}
+
+static Status read_body(FILE *stream, const FileHeader *h, const char *path, Film *film, Error *err)
+{
+    FilmRange ranges[FILM_MAX_RANGES];
+    size_t pixel_bytes = film_pixel_count(film) * film->record_bytes;
+    uint32_t stored = 0;
+    if (fread(ranges, sizeof *ranges, h->range_count, stream) != h->range_count ||
+        fread(film->pixels, 1, pixel_bytes, stream) != pixel_bytes ||
+        fread(&stored, sizeof stored, 1, stream) != 1)
+        return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
+    uint32_t crc = crc32c(0, ranges, h->range_count * sizeof *ranges);
+    if (crc32c(crc, film->pixels, pixel_bytes) != stored)
+        return error_set_at(err, STATUS_FORMAT, path, "the sums are damaged");
+    for (uint32_t i = 0; i < h->range_count; ++i)
+        if (film_add_range(film, ranges[i], NULL) != STATUS_OK)
+            return error_set_at(err, STATUS_FORMAT, path, "its sample ranges make no sense");
+    for (size_t i = 0; i < film_pixel_count(film); ++i) {
+        const PixelHead *head = record_head(film_record(film, i));
+        if (atomic_load_explicit(&head->lock, memory_order_relaxed) != 0 ||
+            head->sample_count > FILM_MAX_SAMPLES)
+            return error_set_at(err, STATUS_FORMAT, path, "pixel %zu is malformed", i);
+    }
+    return STATUS_OK;
+}
+
+static Status read_stream(FILE *stream, const char *path, Film **out_film, Error *err)
+{
+    FileHeader h;
+    if (fread(&h, sizeof h, 1, stream) != 1)
+        return error_set_at(err, STATUS_FORMAT, path, "not a partial result: too short");
+    TRY(check_header(&h, path, err));
+    FilmDesc desc = {
+        .size_bytes = sizeof desc,
+        .width = h.width,
+        .height = h.height,
+        .x = h.x,
+        .y = h.y,
+        .crop_width = h.crop_width,
+        .crop_height = h.crop_height,
+        .identity = {.scene = h.scene, .nominal_samples = h.nominal_samples, .seed = h.seed}};
+    memcpy(desc.identity.filter, h.filter, sizeof h.filter);
+    memcpy(desc.identity.cpu_class, h.cpu_class, sizeof h.cpu_class);
+    TRY(read_aovs(&h, path, &desc.aovs, err));
+    TRY(check_size(&h, path, err));
+    Film *film = NULL;
+    Status status = film_create(&desc, &film, err);
+    if (status == STATUS_INVALID)
+        return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
+    TRY(status);
+    status = film->record_bytes == h.record_bytes
+                 ? read_body(stream, &h, path, film, err)
+                 : error_set_at(err, STATUS_FORMAT, path, "records of %u bytes instead of %u",
+                                h.record_bytes, film->record_bytes);
+    if (status != STATUS_OK) {
+        film_destroy(film);
+        return status;
+    }
+    *out_film = film;
+    return STATUS_OK;
+}
+
+Status film_read_partial(const char *path, Film **out_film, Error *err)
+{
+    *out_film = NULL;
+    FILE *stream = fopen(path, "rb");
+    if (!stream)
+        return error_set_at(err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, path, "%s",
+                            strerror(errno));
+    Status status = read_stream(stream, path, out_film, err);
+    (void)fclose(stream);
+    return status;
+}

@@ -1,0 +1,68 @@
+/* Inside sort/film/: what a film is made of, for film.c and film_file.c.
+ *
+ * Pixels are records of one size, row by row:
+ *
+ *   PixelHead | AccumWide rgba[4] | for each AOV held, in the order of aovs.inc, for each channel
+ *                                   an AccumWide or an int64_t
+ *
+ * Each record has a lock of its own, held for the few additions of a commit: two threads meet on a pixel only
+ * by chance. */
+#ifndef SORT_FILM_FILM_RECORD_H
+#define SORT_FILM_FILM_RECORD_H
+
+#include "sort/film/accum.h"
+#include "sort/film/film.h"
+#include <stdatomic.h>
+
+typedef enum AovSum { AOV_SUM_WIDE, AOV_SUM_NARROW } AovSum;
+typedef enum AovNorm { AOV_NORM_SAMPLES, AOV_NORM_ALPHA, AOV_NORM_COUNT } AovNorm;
+
+typedef struct PixelHead {
+    _Atomic uint32_t lock; /* 1: taken */
+    uint32_t sample_count, dropped_count;
+    uint32_t padding;
+} PixelHead;
+
+/* An AOV that the film holds and stores. */
+typedef struct AovSlot {
+    FilmAov aov;
+    AovSum sum;
+    uint32_t channel_count;
+    uint32_t sample_offset; /* floats, in FilmSample.aov */
+    uint32_t record_offset; /* bytes, in the record */
+} AovSlot;
+
+struct Film {
+    FilmDesc desc;
+    uint32_t record_bytes, slot_count;
+    AovSlot slots[FILM_AOV_COUNT];
+    FilmRange ranges[FILM_MAX_RANGES];
+    uint32_t range_count;
+    uint8_t *pixels; /* owned */
+};
+
+enum { PIXEL_RGBA_OFFSET = sizeof(PixelHead), PIXEL_AOVS_OFFSET = PIXEL_RGBA_OFFSET + 4 * 16 };
+_Static_assert(sizeof(PixelHead) == 16 && sizeof(AccumWide) == 16, "records have no padding");
+
+static inline size_t film_pixel_count(const Film *film)
+{
+    return (size_t)film->desc.crop_width * film->desc.crop_height;
+}
+static inline uint8_t *film_record(const Film *film, size_t index)
+{
+    return film->pixels + index * film->record_bytes;
+}
+static inline PixelHead *record_head(uint8_t *record)
+{
+    return (PixelHead *)(void *)record;
+}
+static inline AccumWide *record_wide(uint8_t *record, uint32_t offset)
+{
+    return (AccumWide *)(void *)(record + offset);
+}
+static inline int64_t *record_narrow(uint8_t *record, uint32_t offset)
+{
+    return (int64_t *)(void *)(record + offset);
+}
+
+#endif

@@ -1,0 +1,113 @@
+#include "sort/film/pixel_filter.h"
+
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+typedef struct FilterKind {
+    const char *name;
+    float default_width_px;
+} FilterKind;
+
+static const FilterKind kinds[PIXEL_FILTER_KIND_COUNT] = {
+    [PIXEL_FILTER_BLACKMAN_HARRIS] = {"blackman-harris", 1.5f},
+    [PIXEL_FILTER_BOX] = {"box", 1.0f},
+    [PIXEL_FILTER_GAUSSIAN] = {"gaussian", 2.0f},
+};
+
+/* Integral of the filter from its centre to x, both in units of the full width; 1/2 at x = 1/2. */
+static double half_integral(PixelFilterKind kind, double x)
+{
+    switch (kind) {
+    case PIXEL_FILTER_BLACKMAN_HARRIS: {
+        /* 0.35875 + 0.48829 cos a + 0.14128 cos 2a + 0.01168 cos 3a, a = 2 pi x [Harris1978 eq. 33] */
+        double a = 2.0 * PI * x;
+        return x +
+               (0.48829 * sin(a) + 0.5 * 0.14128 * sin(2.0 * a) + 0.01168 / 3.0 * sin(3.0 * a)) /
+                   (2.0 * PI * 0.35875);
+    }
+    case PIXEL_FILTER_GAUSSIAN: /* three standard deviations to the edge */
+        return 0.5 * erf(6.0 * x / sqrt(2.0)) / erf(3.0 / sqrt(2.0));
+    case PIXEL_FILTER_BOX:
+    case PIXEL_FILTER_KIND_COUNT:
+        break;
+    }
+    return x;
+}
+
+float pixel_filter_value(PixelFilterKind kind, float width_px, float x)
+{
+    double t = (double)x / (double)width_px;
+    if (fabs(t) > 0.5)
+        return 0.0f;
+    double density = 1.0;
+    if (kind == PIXEL_FILTER_BLACKMAN_HARRIS) {
+        double a = 2.0 * PI * t;
+        density =
+            1.0 + (0.48829 * cos(a) + 0.14128 * cos(2.0 * a) + 0.01168 * cos(3.0 * a)) / 0.35875;
+    } else if (kind == PIXEL_FILTER_GAUSSIAN) {
+        density = exp(-18.0 * t * t) * 6.0 / (sqrt(2.0 * PI) * erf(3.0 / sqrt(2.0)));
+    }
+    return (float)(density / (double)width_px);
+}
+
+/* By bisection: once, and without care for slopes that vanish at the edge. */
+static double invert(PixelFilterKind kind, double target)
+{
+    double low = 0.0, high = 0.5;
+    for (int i = 0; i < 50; ++i) {
+        double middle = 0.5 * (low + high);
+        if (half_integral(kind, middle) < target)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+Status pixel_filter_init(PixelFilterKind kind, float width_px, PixelFilter *out_filter, Error *err)
+{
+    if ((unsigned)kind >= PIXEL_FILTER_KIND_COUNT)
+        return error_set(err, STATUS_INVALID, "there is no pixel filter %d", (int)kind);
+    if (width_px == 0.0f)
+        width_px = kinds[kind].default_width_px;
+    if (!(width_px > 0.0f && width_px <= PIXEL_FILTER_WIDTH_MAX_PX))
+        return error_set(err, STATUS_INVALID, "pixel filter width %g; it must be in (0, %g]",
+                         (double)width_px, (double)PIXEL_FILTER_WIDTH_MAX_PX);
+    out_filter->kind = kind;
+    out_filter->width_px = width_px;
+    for (int i = 0; i <= PIXEL_FILTER_TABLE; ++i) {
+        double target = 0.5 * (double)i / (double)PIXEL_FILTER_TABLE;
+        out_filter->inverse[i] = (float)(invert(kind, target) * (double)width_px);
+    }
+    return STATUS_OK;
+}
+
+static inline float sample_axis(const PixelFilter *f, float u)
+{
+    float side = 2.0f * u - 1.0f;
+    float place = fabsf(side) * (float)PIXEL_FILTER_TABLE;
+    int i = (int)place < PIXEL_FILTER_TABLE ? (int)place : PIXEL_FILTER_TABLE - 1;
+    float x = f->inverse[i] + (place - (float)i) * (f->inverse[i + 1] - f->inverse[i]);
+    return copysignf(x, side);
+}
+
+float2 pixel_filter_sample(const PixelFilter *f, float2 u)
+{
+    return f2(sample_axis(f, u.x), sample_axis(f, u.y));
+}
+
+const char *pixel_filter_name(PixelFilterKind kind)
+{
+    return (unsigned)kind < PIXEL_FILTER_KIND_COUNT ? kinds[kind].name : NULL;
+}
+
+bool pixel_filter_find(const char *name, PixelFilterKind *out_kind)
+{
+    for (int i = 0; i < PIXEL_FILTER_KIND_COUNT; ++i)
+        if (strcmp(name, kinds[i].name) == 0) {
+            *out_kind = (PixelFilterKind)i;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,30 @@
+/* Pixels to camera rays, with their differentials. */
+#include "sort/integrator/wave_state.h"
+
+static void start_path(Wave *w, uint32_t i, uint32_t x, uint32_t y, uint32_t sample)
+{
+    const WaveShared *s = w->shared;
+    Path *path = &w->paths[i];
+    *path = (Path){.key = sample_key(x, y, sample, s->seed),
+                   .beta = spectrum_splat(1.0f),
+                   .eta_scale = 1.0f,
+                   .flags = PATH_SPECULAR,
+                   .film = {.alpha = 1.0f}};
+    float2 offset =
+        pixel_filter_sample(&s->filter, sampler_2d(&s->sampler, path->key, SAMPLE_PIXEL));
+    float2 film_px = f2((float)x + 0.5f + offset.x, (float)y + 0.5f + offset.y);
+    float2 lens = sampler_2d(&s->sampler, path->key, SAMPLE_LENS);
+    float time = sampler_1d(&s->sampler, path->key, SAMPLE_TIME);
+    Ray ray;
+    camera_ray(&s->view, film_px, lens, time, &ray, &path->diff);
+    path->from = ray.origin;
+    ray_batch_set(&w->rays, i, &ray);
+}
+
+void stage_camera(Wave *w, const WaveJob *job)
+{
+    w->count = job->width * job->height;
+    for (uint32_t i = 0; i < w->count; ++i)
+        start_path(w, i, job->x + i % job->width, job->y + i / job->width, job->sample);
+    w->counters.paths += w->count;
+}

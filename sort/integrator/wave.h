@@ -1,0 +1,72 @@
+/* Waves: a small batch of paths that go through the stages of path tracing together.
+ *
+ *   camera -> [ intersect -> escape -> surface -> shadow -> advance ] until no path is left -> film
+ *
+ * A wave is one fiber's: its stages are plain sequential functions, and only a texture lookup deep below
+ * `surface` and `shadow` may park the fiber. No path sees its neighbours: stages permute, and everything
+ * random is a function of (pixel, sample, dimension), so the picture does not depend on the wave's size,
+ * order or fiber.
+ *
+ * Unidirectional path tracing [Kajiya1986] with next-event estimation and multiple importance sampling by
+ * the power heuristic [Veach1997 ch. 9], Russian roulette on throughput. */
+#ifndef SORT_INTEGRATOR_WAVE_H
+#define SORT_INTEGRATOR_WAVE_H
+
+#include "sort/accel/accel.h"
+#include "sort/film/film.h"
+#include "sort/film/pixel_filter.h"
+#include "sort/sampling/sampler.h"
+#include "sort/scene/camera.h"
+#include "sort/scene/light.h"
+#include "sort/shade/shade.h"
+
+enum { WAVE_CAPACITY_DEFAULT = 1024, WAVE_TRANSPARENT_MAX = 128, WAVE_ROULETTE_DEPTH = 3 };
+
+/* What all waves of a render share; immutable but for the film and the flag. */
+typedef struct WaveShared {
+    const Scene *scene;
+    const Accel *accel;
+    const Lights *lights;
+    const MaterialSet *materials;
+    CameraView view;
+    PixelFilter filter;
+    Sampler sampler;
+    uint32_t seed, max_depth;
+    Film *film;
+    const _Atomic bool
+        *cancel; /* when set, a wave abandons its paths: nothing of them reaches the film */
+} WaveShared;
+
+/* One sample of each pixel of a rectangle, in frame coordinates; width * height <= the wave's capacity. */
+typedef struct WaveJob {
+    uint32_t x, y, width, height, sample;
+} WaveJob;
+
+typedef enum WaveStage {
+    WAVE_STAGE_CAMERA,
+    WAVE_STAGE_INTERSECT,
+    WAVE_STAGE_ESCAPE,
+    WAVE_STAGE_SURFACE,
+    WAVE_STAGE_SHADOW,
+    WAVE_STAGE_ADVANCE,
+    WAVE_STAGE_COUNT
+} WaveStage;
+const char *wave_stage_name(WaveStage stage);
+
+typedef struct WaveCounters {
+    uint64_t paths, rays, shadow_rays, bsdf_faults;
+    uint64_t stage_ns[WAVE_STAGE_COUNT]; /* waits of a parked fiber are in it */
+    ShadeCounters shade;
+} WaveCounters;
+
+typedef struct Wave Wave;
+
+/* In `arena`. capacity: a multiple of ACCEL_PACKET. `shade` is the wave's own. */
+Status wave_create(const WaveShared *shared, ShadeContext *shade, uint32_t capacity, Arena *arena,
+                   Wave **out_wave, Error *err) SORT_MUST_CHECK;
+/* Traces all paths of the job and commits them. False: cancelled, nothing was committed that belongs to
+ * an unfinished path. */
+bool wave_run(Wave *wave, const WaveJob *job);
+WaveCounters wave_counters(const Wave *wave);
+
+#endif

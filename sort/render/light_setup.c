@@ -1,0 +1,159 @@
+#include "sort/render/light_setup.h"
+
+#include "base/alloc.h"
+
+enum { EMISSION_POINTS = 256 }; /* looked at per material */
+
+typedef struct Lookup {
+    TexCaller caller;
+    TexId texture;
+} Lookup;
+
+static Status environment_row(void *data, uint32_t width, float v_low, float v_high,
+                              float3 *out_radiance, Error *err)
+{
+    Lookup *lookup = data;
+    SORT_UNUSED(err);
+    static const TexOptions options = {
+        .wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_CLAMP, .filter = TEX_FILTER_TRILINEAR};
+    for (uint32_t x = 0; x < width; ++x) {
+        float coord[7] = {((float)x + 0.5f) / (float)width,
+                          0.5f * (v_low + v_high),
+                          1.0f / (float)width,
+                          0,
+                          0,
+                          v_high - v_low,
+                          0};
+        float rgba[4];
+        TexRequest request = {.texture = lookup->texture,
+                              .options = &options,
+                              .lane_count = 1,
+                              .lane_mask = 1,
+                              .coord = coord};
+        texcache_lookup(&lookup->caller, &request, rgba);
+        out_radiance[x] = f3(rgba[0], rgba[1], rgba[2]);
+    }
+    return STATUS_OK;
+}
+
+/* Mean luminance of `count` points of one material, seen head-on from the front. */
+static float mean_emission(ShadeContext *shade, uint32_t material, const SurfaceHit *const *hits,
+                           uint32_t count)
+{
+    float sum = 0.0f;
+    if (count == 0 || !shade_run(shade, material, SSL_KERNEL_EMISSION, hits, count))
+        return 0.0f;
+    for (uint32_t i = 0; i < count; ++i) {
+        float y = spectrum_luminance(shade_emission(shade, i));
+        sum += isfinite(y) ? fabsf(y) : 0.0f;
+    }
+    return sum / (float)count;
+}
+
+/* Points spread evenly over the triangles of the instances that wear the material. */
+static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHit *hits)
+{
+    static const RayDiff pinpoint = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < scene->instance_count && count < EMISSION_POINTS; ++i) {
+        const SceneInstance *instance = &scene->instances[i];
+        const SceneMesh *mesh = &scene->meshes[instance->mesh];
+        uint32_t step = mesh->triangle_count / EMISSION_POINTS + 1;
+        for (uint32_t t = 0; t < mesh->triangle_count && count < EMISSION_POINTS; t += step) {
+            uint32_t slot = mesh->material_indices ? mesh->material_indices[t] : 0;
+            if (instance->materials[slot] != material)
+                continue;
+            float3 corner[3];
+            scene_triangle(scene, i, t, corner);
+            float3 n =
+                f3_normalize(f3_cross(f3_sub(corner[1], corner[0]), f3_sub(corner[2], corner[0])));
+            Ray ray = {.origin = f3_add(corner[0], n), .direction = f3_neg(n), .t_max = INFINITY};
+            hit_surface(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, 1.0f, &ray, &pinpoint, 0,
+                        &hits[count++]);
+        }
+    }
+    return count;
+}
+
+static Status estimate_emission(const Scene *scene, const MaterialSet *materials,
+                                ShadeContext *shade, float *out_emission, Error *err)
+{
+    SurfaceHit *hits = MEM_ARRAY(SurfaceHit, EMISSION_POINTS);
+    const SurfaceHit *list[EMISSION_POINTS];
+    if (!hits)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
+    for (uint32_t k = 0; k < EMISSION_POINTS; ++k)
+        list[k] = &hits[k];
+    for (uint32_t m = 0; m < scene->material_count; ++m)
+        if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel)
+            out_emission[m] = mean_emission(shade, m, list, emission_points(scene, m, hits));
+    mem_free(hits);
+    return STATUS_OK;
+}
+
+typedef struct SetupMemory {
+    Waiter *waiter;
+    TexThread *thread;
+    Arena *arena;
+    float *emission;
+} SetupMemory;
+
+static void memory_release(SetupMemory *m)
+{
+    mem_free(m->emission);
+    arena_destroy(m->arena);
+    texcache_thread_destroy(m->thread);
+    if (m->waiter)
+        waiter_destroy_for_thread(m->waiter);
+}
+
+static Status build(const Scene *scene, const MaterialSet *materials, TexCache *cache,
+                    TexId environment, SetupMemory *memory, LightSetup *out, Error *err)
+{
+    TRY(waiter_create_for_thread(&memory->waiter, err));
+    TRY(texcache_thread_create(cache, &memory->thread, err));
+    memory->arena = arena_create(0, 0);
+    memory->emission = MEM_ARRAY(float, scene->material_count + 1);
+    if (!memory->arena || !memory->emission)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
+    ShadeContext *shade;
+    ShadeContextDesc desc = {.size_bytes = sizeof desc,
+                             .scene = scene,
+                             .materials = materials,
+                             .tex_thread = memory->thread,
+                             .waiter = memory->waiter,
+                             .footprint_scale = 1.0f,
+                             .environment = environment};
+    TRY(shade_context_create(&desc, memory->arena, &shade, err));
+    TRY(estimate_emission(scene, materials, shade, memory->emission, err));
+    if (scene->environment.kind == SCENE_ENVIRONMENT_IMAGE) {
+        Lookup lookup = {.texture = environment};
+        texcache_caller_init(&lookup.caller, memory->thread, memory->waiter);
+        TRY(environment_table_create(ENVIRONMENT_TABLE_WIDTH, ENVIRONMENT_TABLE_HEIGHT,
+                                     environment_row, &lookup, &out->table, err));
+    }
+    LightsDesc lights = {.size_bytes = sizeof lights,
+                         .scene = scene,
+                         .material_emission = memory->emission,
+                         .environment_table = out->table};
+    return lights_create(&lights, &out->lights, err);
+}
+
+Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexCache *cache,
+                          TexId environment, LightSetup *out_setup, Error *err)
+{
+    SetupMemory memory = {0};
+    *out_setup = (LightSetup){0};
+    Status status = build(scene, materials, cache, environment, &memory, out_setup, err);
+    memory_release(&memory);
+    if (status != STATUS_OK)
+        light_setup_destroy(out_setup);
+    return status;
+}
+
+void light_setup_destroy(LightSetup *setup)
+{
+    lights_destroy(setup->lights);
+    environment_table_destroy(setup->table);
+    *setup = (LightSetup){0};
+}

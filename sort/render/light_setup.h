@@ -1,0 +1,20 @@
+/* What light sampling needs to know before the first ray: the environment's importance table, and
+ * roughly how bright each emissive material is. Both come from texture lookups and kernels, so the
+ * textures are open and the materials bound by then. */
+#ifndef SORT_RENDER_LIGHT_SETUP_H
+#define SORT_RENDER_LIGHT_SETUP_H
+
+#include "sort/scene/light.h"
+#include "sort/shade/shade.h"
+
+typedef struct LightSetup {
+    EnvironmentTable *table; /* NULL unless the environment is an image */
+    Lights *lights;          /* borrows the table */
+} LightSetup;
+
+/* On success *out_setup is the caller's (light_setup_destroy). */
+Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexCache *cache,
+                          TexId environment, LightSetup *out_setup, Error *err) SORT_MUST_CHECK;
+void light_setup_destroy(LightSetup *setup);
+
+#endif

@@ -1,0 +1,85 @@
+/* A render: everything from the package's path to a film full of samples.
+ *
+ *   render_create   loads, compiles, converts, builds     (says what it does through `stage`)
+ *   render_run      traces; may be called from one thread, uses many
+ *   render_film     the sums; render_stats what it cost
+ *
+ * The picture depends on the package, the picture size, seed, depth, sample range, filters and nominal
+ * sample count: not on threads, fibers, wave size, texture budget or storage speed. */
+#ifndef SORT_RENDER_RENDER_H
+#define SORT_RENDER_RENDER_H
+
+#include "base/log.h"
+#include "base/sched.h"
+#include "sort/integrator/wave.h"
+
+typedef struct RenderOptions {
+    size_t size_bytes;                 /* sizeof(RenderOptions) */
+    const char *scene_path;            /* a scene package */
+    const char *camera;                /* NULL: the package's */
+    uint32_t width_px, height_px;      /* 0: the package's */
+    uint32_t samples;                  /* nominal, a pixel; 0: the package's */
+    uint32_t sample_begin, sample_end; /* both 0: [0, samples) */
+    bool has_seed;
+    uint32_t seed;
+    uint32_t max_depth; /* 0: the package's */
+    SamplerKind sampler;
+    PixelFilterKind filter;
+    float filter_width_px;  /* 0: the filter's default */
+    uint32_t thread_count;  /* 0: one a CPU */
+    uint32_t fibers_max;    /* a thread; 0: 64. 1: a miss blocks its thread */
+    uint32_t wave_capacity; /* 0: WAVE_CAPACITY_DEFAULT; rounded up to a multiple of ACCEL_PACKET */
+    uint64_t texture_memory_bytes; /* 0: 1 GiB */
+    uint32_t texture_delay_us;     /* for tests: each tile read takes this much longer */
+    float mip_bias;
+    TexFilter texture_filter;
+    TexMip mip;
+    const char *const *texture_paths;
+    uint32_t texture_path_count;
+    const char *cache_folder; /* compiled shaders, converted textures */
+    const char *texcache_program;
+    const char *cpu;            /* LLVM CPU name; NULL: this machine */
+    uint32_t aovs;              /* bit (1 << FilmAov) */
+    const Log *log;             /* borrowed */
+    const _Atomic bool *cancel; /* borrowed; set it to stop early */
+    void (*stage)(void *data,
+                  const char *what); /* "compiling shaders"; loading thread; NULL: none */
+    void *stage_data;
+} RenderOptions;
+
+typedef struct Render Render;
+
+/* Compile errors and warnings are appended to `diagnostics`. On success *out_render is the caller's. */
+Status render_create(const RenderOptions *options, Render **out_render, StrBuf *diagnostics,
+                     Error *err) SORT_MUST_CHECK;
+/* STATUS_CANCELLED when it was stopped: the film then holds a part, and no range is recorded. */
+Status render_run(Render *render, Error *err) SORT_MUST_CHECK;
+void render_destroy(Render *render); /* NULL is fine */
+
+Film *render_film(Render *render);
+const Scene *render_scene(const Render *render);
+
+/* While it runs, any thread. */
+typedef struct RenderProgress {
+    uint64_t paths_done, paths_total;
+    uint64_t rays;
+    uint64_t texture_bytes, texture_budget_bytes;
+} RenderProgress;
+RenderProgress render_progress(const Render *render);
+
+typedef struct RenderStats {
+    double load_s, compile_s, textures_s, lights_s, accel_s, render_s, cpu_s;
+    uint32_t thread_count;
+    WaveCounters wave; /* summed over all waves */
+    TexStats textures;
+    AccelStats accel;
+    MaterialSetStats materials;
+    SchedStats sched;
+    uint64_t scene_bytes, film_bytes;
+    FilmDropped dropped;
+} RenderStats;
+void render_stats(const Render *render, RenderStats *out_stats);
+/* Shader faults met while rendering, a line each. */
+void render_faults(const Render *render, StrBuf *out);
+
+#endif

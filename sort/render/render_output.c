@@ -1,0 +1,131 @@
+#include "sort/render/render_output.h"
+
+#include "base/alloc.h"
+#include "base/image/exr_write.h"
+#include "base/image/png_write.h"
+#include "base/str.h"
+#include <stdio.h>
+
+enum { CHANNELS_MAX = 4 + FILM_AOV_FLOATS, NAME_MAX_BYTES = 32, METADATA_COUNT = 9 };
+
+typedef struct Picture {
+    float *pixels; /* RGBA, then the AOVs one after the other; owned */
+    ExrChannel channels[CHANNELS_MAX];
+    char names[CHANNELS_MAX][NAME_MAX_BYTES];
+    uint32_t channel_count;
+} Picture;
+
+static void add_channel(Picture *p, ExrPixelType type, const float *data, size_t stride,
+                        const char *layer, char suffix)
+{
+    char *name = p->names[p->channel_count];
+    if (layer)
+        snprintf(name, NAME_MAX_BYTES, "%s.%c", layer, suffix);
+    else
+        snprintf(name, NAME_MAX_BYTES, "%c", suffix);
+    p->channels[p->channel_count++] = (ExrChannel){name, type, data, stride};
+}
+
+static Status picture_create(const Film *film, Picture *p, Error *err)
+{
+    const FilmDesc *desc = film_desc(film);
+    size_t count = (size_t)desc->crop_width * desc->crop_height, floats = 4;
+    for (int a = 0; a < FILM_AOV_COUNT; ++a)
+        floats += desc->aovs >> a & 1 ? film_aov_info((FilmAov)a)->channel_count : 0;
+    *p = (Picture){.pixels = mem_alloc(count, floats * sizeof(float))};
+    if (!p->pixels)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
+    film_resolve(film, p->pixels);
+    for (int c = 0; c < 4; ++c)
+        add_channel(p, EXR_PIXEL_HALF, p->pixels + c, 4, NULL, "RGBA"[c]);
+    float *at = p->pixels + 4 * count;
+    for (int a = 0; a < FILM_AOV_COUNT; ++a) {
+        const FilmAovInfo *info = film_aov_info((FilmAov)a);
+        if (!(desc->aovs >> a & 1))
+            continue;
+        film_resolve_aov(film, (FilmAov)a, at);
+        for (uint32_t c = 0; c < info->channel_count; ++c)
+            add_channel(p, EXR_PIXEL_FLOAT, at + c, info->channel_count, info->name,
+                        info->suffixes[c]);
+        at += count * info->channel_count;
+    }
+    return STATUS_OK;
+}
+
+static void join(StrBuf *out, const char *const *lines, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        strbuf_printf(out, "%s%s", i ? "\n" : "", lines[i]);
+}
+
+static void describe_samples(const Film *film, StrBuf *out)
+{
+    uint32_t count;
+    const FilmRange *ranges = film_ranges(film, &count);
+    for (uint32_t i = 0; i < count; ++i)
+        strbuf_printf(out, "%s%u:%u", i ? "," : "", ranges[i].begin, ranges[i].end);
+}
+
+Status render_output_exr(const Film *film, const char *path, const char *scene_name,
+                         const char *const *credits, uint32_t credit_count, Error *err)
+{
+    const FilmDesc *desc = film_desc(film);
+    Picture picture;
+    StrBuf samples = {0}, credit = {0};
+    char nominal[16], seed[16], hash[HASH128_TEXT_BYTES];
+    TRY(picture_create(film, &picture, err));
+    describe_samples(film, &samples);
+    join(&credit, credits, credit_count);
+    snprintf(nominal, sizeof nominal, "%u", desc->identity.nominal_samples);
+    snprintf(seed, sizeof seed, "%u", desc->identity.seed);
+    hash128_text(desc->identity.scene, hash);
+    const ExrMetadata metadata[METADATA_COUNT] = {
+        {"software", "SORT " SORT_VERSION},
+        {"sort/samples", strbuf_text(&samples)},
+        {"sort/nominalSamples", nominal},
+        {"sort/seed", seed},
+        {"sort/filter", desc->identity.filter},
+        {"sort/cpu", desc->identity.cpu_class},
+        {"sort/sceneHash", hash},
+        {"sort/scene", scene_name ? scene_name : ""},
+        {"credits", strbuf_text(&credit)},
+    };
+    ExrWriteDesc write = {.size_bytes = sizeof write,
+                          .width = desc->crop_width,
+                          .height = desc->crop_height,
+                          .x = desc->x,
+                          .y = desc->y,
+                          .frame_width = desc->width,
+                          .frame_height = desc->height,
+                          .channels = picture.channels,
+                          .channel_count = picture.channel_count,
+                          .metadata = metadata,
+                          .metadata_count = METADATA_COUNT,
+                          .compression = EXR_ZIP};
+    Status status = samples.failed || credit.failed
+                        ? error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture")
+                        : exr_write(path, &write, err);
+    strbuf_free(&samples);
+    strbuf_free(&credit);
+    mem_free(picture.pixels);
+    return status;
+}
+
+Status render_output_png(const Film *film, const char *path, const ViewTransform *view, Error *err)
+{
+    const FilmDesc *desc = film_desc(film);
+    size_t count = (size_t)desc->crop_width * desc->crop_height;
+    float *rgba = mem_alloc(count, 4 * sizeof *rgba);
+    uint8_t *rgb = mem_alloc(count, 3);
+    Status status;
+    if (rgba && rgb) {
+        film_resolve(film, rgba);
+        view_transform_rgb(view, rgba, 4, count, rgb);
+        status = png_write(path, desc->crop_width, desc->crop_height, 3, rgb, err);
+    } else {
+        status = error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
+    }
+    mem_free(rgba);
+    mem_free(rgb);
+    return status;
+}

@@ -1,0 +1,142 @@
+#include "sort/render/stats_json.h"
+
+#include "base/cli.h"
+#include "base/json_write.h"
+
+static double ratio(uint64_t a, uint64_t b)
+{
+    return b ? (double)a / (double)b : 0.0;
+}
+
+static void write_times(JsonWriter *w, const RenderStats *s)
+{
+    json_write_object(w, "seconds");
+    json_write_double(w, "load", s->load_s);
+    json_write_double(w, "compile", s->compile_s);
+    json_write_double(w, "textures", s->textures_s);
+    json_write_double(w, "lights", s->lights_s);
+    json_write_double(w, "accel", s->accel_s);
+    json_write_double(w, "render", s->render_s);
+    json_write_double(w, "cpu", s->cpu_s);
+    json_write_end(w);
+    json_write_object(
+        w, "stage_seconds"); /* summed over threads; waits of parked fibers are in them */
+    for (int i = 0; i < WAVE_STAGE_COUNT; ++i)
+        json_write_double(w, wave_stage_name((WaveStage)i), (double)s->wave.stage_ns[i] * 1e-9);
+    json_write_end(w);
+}
+
+static void write_rays(JsonWriter *w, const RenderStats *s)
+{
+    json_write_object(w, "rays");
+    json_write_u64(w, "paths", s->wave.paths);
+    json_write_u64(w, "closest_hit", s->wave.rays);
+    json_write_u64(w, "shadow", s->wave.shadow_rays);
+    json_write_end(w);
+    json_write_object(w, "shading");
+    json_write_u64(w, "points", s->wave.shade.points);
+    json_write_u64(w, "kernel_calls", s->wave.shade.kernel_calls);
+    json_write_u64(w, "texture_calls", s->wave.shade.texture_calls);
+    json_write_u64(w, "bsdf_faults", s->wave.bsdf_faults);
+    json_write_u64(w, "programs", s->materials.programs);
+    json_write_u64(w, "programs_from_cache", s->materials.from_cache);
+    json_write_u64(w, "values", s->materials.values);
+    json_write_u64(w, "values_shadowed", s->materials.values_shadowed);
+    json_write_end(w);
+}
+
+static void write_mip_histogram(JsonWriter *w, const TexStats *t)
+{
+    json_write_array(w, "mip_probes_by_depth");
+    for (int depth = 0; depth < TEX_DEPTH_BUCKETS; ++depth) {
+        json_write_array(w, NULL);
+        for (int level = 0; level < TEX_MAX_LEVELS; ++level)
+            json_write_u64(w, NULL, t->mip_probes[depth][level]);
+        json_write_end(w);
+    }
+    json_write_end(w);
+}
+
+static void write_textures(JsonWriter *w, const TexStats *t)
+{
+    json_write_object(w, "textures");
+    json_write_u64(w, "lookups", t->lookups);
+    json_write_u64(w, "bad_lookups", t->bad_lookups);
+    json_write_u64(w, "missing", t->missing);
+    json_write_u64(w, "probes", t->probes);
+    json_write_u64(w, "tile_requests", t->tile_requests);
+    json_write_u64(w, "tile_hits", t->tile_hits);
+    json_write_u64(w, "tile_misses", t->tile_misses);
+    json_write_u64(w, "coalesced", t->coalesced);
+    json_write_u64(w, "waits", t->waits);
+    json_write_u64(w, "loads", t->loads);
+    json_write_u64(w, "failed_tiles", t->failed_tiles);
+    json_write_u64(w, "evictions", t->evictions);
+    json_write_u64(w, "bytes_read", t->bytes_read);
+    json_write_u64(w, "bytes_loaded", t->bytes_loaded);
+    json_write_u64(w, "bytes_unique", t->bytes_unique);
+    json_write_double(w, "pressure", ratio(t->bytes_loaded, t->bytes_unique));
+    json_write_u64(w, "bytes_peak", t->bytes_peak);
+    json_write_u64(w, "budget_bytes", t->budget_bytes);
+    json_write_double(w, "read_seconds", (double)t->read_ns * 1e-9);
+    write_mip_histogram(w, t);
+    json_write_end(w);
+}
+
+void stats_json(const RenderStats *s, StrBuf *out)
+{
+    JsonWriter w = json_writer(out, JSON_INDENTED);
+    json_write_object(&w, NULL);
+    json_write_string(&w, "version", SORT_VERSION);
+    json_write_u64(&w, "threads", s->thread_count);
+    write_times(&w, s);
+    write_rays(&w, s);
+    write_textures(&w, &s->textures);
+    json_write_object(&w, "memory");
+    json_write_u64(&w, "scene_bytes", s->scene_bytes);
+    json_write_u64(&w, "accel_bytes", s->accel.memory_bytes);
+    json_write_u64(&w, "film_bytes", s->film_bytes);
+    json_write_u64(&w, "texture_peak_bytes", s->textures.bytes_peak);
+    json_write_u64(&w, "triangles", s->accel.triangle_count);
+    json_write_end(&w);
+    json_write_object(&w, "fibers");
+    json_write_u64(&w, "created", s->sched.fibers_created);
+    json_write_u64(&w, "peak_parked", s->sched.fibers_peak_parked);
+    json_write_u64(&w, "parks", s->sched.parks);
+    json_write_double(&w, "idle_seconds", (double)s->sched.idle_ns * 1e-9);
+    json_write_end(&w);
+    json_write_object(&w, "dropped_samples");
+    json_write_u64(&w, "count", s->dropped.count);
+    json_write_u64(&w, "pixels", s->dropped.pixel_count);
+    json_write_end(&w);
+    json_write_end(&w);
+    strbuf_append_char(out, '\n');
+}
+
+void stats_summary(const RenderStats *s, StrBuf *out)
+{
+    char peak[32], budget[32], loaded[32], accel[32];
+    uint64_t rays = s->wave.rays + s->wave.shadow_rays;
+    strbuf_printf(out,
+                  "loaded in %.1f s: scene %.2f, %u shader programs %.2f (%u from the cache), "
+                  "textures %.2f, lights %.2f, rays %.2f\n",
+                  s->load_s + s->compile_s + s->textures_s + s->lights_s + s->accel_s, s->load_s,
+                  s->materials.programs, s->compile_s, s->materials.from_cache, s->textures_s,
+                  s->lights_s, s->accel_s);
+    strbuf_printf(out,
+                  "rendered in %.1f s on %u threads: %.2f M paths, %.2f M rays, %.2f M rays/s\n",
+                  s->render_s, s->thread_count, (double)s->wave.paths * 1e-6, (double)rays * 1e-6,
+                  s->render_s > 0 ? (double)rays * 1e-6 / s->render_s : 0.0);
+    strbuf_printf(out,
+                  "textures: peak %s of %s, loaded %s (each tile %.2f times), %llu lookups, %llu "
+                  "waits, %u fibers parked at most\n",
+                  cli_format_size(s->textures.bytes_peak, peak),
+                  cli_format_size(s->textures.budget_bytes, budget),
+                  cli_format_size(s->textures.bytes_loaded, loaded),
+                  ratio(s->textures.bytes_loaded, s->textures.bytes_unique),
+                  (unsigned long long)s->textures.lookups, (unsigned long long)s->textures.waits,
+                  s->sched.fibers_peak_parked);
+    strbuf_printf(out, "geometry: %llu triangles, acceleration structure %s\n",
+                  (unsigned long long)s->accel.triangle_count,
+                  cli_format_size(s->accel.memory_bytes, accel));
+}

@@ -1,0 +1,193 @@
+/* Meshes of a package: checked, repaired where that is harmless, and written as they come. */
+#include "base/alloc.h"
+#include "sort/scene/package_writer.h"
+#include <string.h>
+
+enum { VERTICES_MAX = INT32_MAX };
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "arrays are written as they lie in memory");
+
+static Status append_array(FILE *stream, const void *data, const char *type, uint32_t components,
+                           uint32_t count, PackageArray *out, uint64_t *offset_bytes)
+{
+    *out = (PackageArray){
+        .type = type, .offset_bytes = *offset_bytes, .components = components, .count = count};
+    size_t numbers = (size_t)components * count;
+    fwrite(data, sizeof(float), numbers, stream);
+    *offset_bytes += numbers * sizeof(float);
+    return STATUS_OK;
+}
+
+bool package_all_finite(const float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+static Status check_mesh(const SortMesh *m, const char *name, Error *err)
+{
+    if (m->vertex_count == 0 || m->triangle_count == 0 || m->vertex_count > VERTICES_MAX ||
+        m->triangle_count > VERTICES_MAX)
+        return error_set(err, STATUS_LIMIT, "mesh '%s': %u vertices and %u triangles", name,
+                         m->vertex_count, m->triangle_count);
+    size_t index_count = (size_t)m->triangle_count * 3;
+    for (size_t i = 0; i < index_count; i++)
+        if (m->indices[i] >= m->vertex_count)
+            return error_set(err, STATUS_FORMAT, "mesh '%s': triangle %zu names vertex %u of %u",
+                             name, i / 3, m->indices[i], m->vertex_count);
+    if (!package_all_finite(m->positions, (size_t)m->vertex_count * 3))
+        return error_set(err, STATUS_FORMAT, "mesh '%s': a position is not finite", name);
+    return STATUS_OK;
+}
+
+static float3 at3(const float *values, uint32_t index)
+{
+    return f3(values[3 * (size_t)index], values[3 * (size_t)index + 1],
+              values[3 * (size_t)index + 2]);
+}
+
+static void put3(float *values, uint32_t index, float3 v)
+{
+    values[3 * (size_t)index] = v.x;
+    values[3 * (size_t)index + 1] = v.y;
+    values[3 * (size_t)index + 2] = v.z;
+}
+
+/* Area-weighted vertex normals. */
+static void smooth_normals(const SortMesh *m, float *out)
+{
+    memset(out, 0, (size_t)m->vertex_count * 3 * sizeof *out);
+    for (uint32_t t = 0; t < m->triangle_count; t++) {
+        const uint32_t *corner = m->indices + 3 * (size_t)t;
+        float3 p0 = at3(m->positions, corner[0]);
+        float3 n = f3_cross(f3_sub(at3(m->positions, corner[1]), p0),
+                            f3_sub(at3(m->positions, corner[2]), p0));
+        for (int k = 0; k < 3; k++)
+            put3(out, corner[k], f3_add(at3(out, corner[k]), n));
+    }
+}
+
+/* Unit normals; those that have no direction are taken from the triangles around. *out_normals is
+ * owned by the caller. */
+static Status repair_normals(PackageWriter *w, const SortMesh *m, const char *name,
+                             float **out_normals, Error *err)
+{
+    float *normals = MEM_ARRAY(float, (size_t)m->vertex_count * 3), *smooth = NULL;
+    if (!normals)
+        return package_no_memory(err);
+    uint32_t repaired = 0;
+    for (uint32_t i = 0; i < m->vertex_count; i++) {
+        float3 n = at3(m->normals, i);
+        float length = f3_length(n);
+        if (!(length > 1e-6f) || !isfinite(length)) {
+            if (!smooth && !(smooth = MEM_ARRAY(float, (size_t)m->vertex_count * 3))) {
+                mem_free(normals);
+                return package_no_memory(err);
+            }
+            if (repaired++ == 0)
+                smooth_normals(m, smooth);
+            n = at3(smooth, i);
+            length = f3_length(n);
+            if (!(length > 0.0f) || !isfinite(length)) {
+                n = f3(0, 1, 0); /* a vertex of degenerate triangles only: never seen */
+                length = 1;
+            }
+        }
+        put3(normals, i, f3_scale(n, 1.0f / length));
+    }
+    if (repaired > 0)
+        log_warning(w->log, "mesh '%s': %u broken normals were made anew", name, repaired);
+    mem_free(smooth);
+    *out_normals = normals;
+    return STATUS_OK;
+}
+
+static bool are_tangents_good(const SortMesh *m)
+{
+    for (uint32_t i = 0; i < m->vertex_count; i++) {
+        const float *t = m->tangents + 4 * (size_t)i;
+        float length = f3_length(f3(t[0], t[1], t[2]));
+        if (!(length > 0.5f && length < 2.0f) || !(t[3] == 1.0f || t[3] == -1.0f))
+            return false;
+    }
+    return true;
+}
+
+static Status write_mesh_file(PackageWriter *w, const SortMesh *m, PackageMesh *record, Error *err)
+{
+    const float *uv = m->uv, *tangents = m->tangents;
+    if (uv && !package_all_finite(uv, (size_t)m->vertex_count * 2)) {
+        log_warning(w->log, "mesh '%s': its uv are not all finite, and are left out", record->name);
+        uv = NULL;
+    }
+    if (tangents && !are_tangents_good(m)) {
+        log_warning(w->log, "mesh '%s': its tangents are broken; they are derived from uv instead",
+                    record->name);
+        tangents = NULL;
+    }
+    float *normals = NULL;
+    if (m->normals)
+        TRY(repair_normals(w, m, record->name, &normals, err));
+    FILE *stream = NULL;
+    Status status = package_open_part(w, record->file, &stream, err);
+    if (status == STATUS_OK) {
+        uint64_t offset = 0;
+        append_array(stream, m->positions, "float32", 3, m->vertex_count, &record->positions,
+                     &offset);
+        append_array(stream, m->indices, "uint32", 3, m->triangle_count, &record->indices, &offset);
+        if (normals)
+            append_array(stream, normals, "float32", 3, m->vertex_count, &record->normals, &offset);
+        if (tangents)
+            append_array(stream, tangents, "float32", 4, m->vertex_count, &record->tangents,
+                         &offset);
+        if (uv)
+            append_array(stream, uv, "float32", 2, m->vertex_count, &record->uv, &offset);
+        status = package_close_part(stream, record->file, err);
+    }
+    mem_free(normals);
+    return status;
+}
+
+Status package_add_mesh(PackageWriter *w, const SortMesh *m, uint32_t *out_id, Error *err)
+{
+    PackageRecords *r = &w->records;
+    if (m->material >= r->materials.count)
+        return error_set(err, STATUS_FORMAT, "mesh '%s' names material %u of %u",
+                         m->name ? m->name : "", m->material, r->materials.count);
+    if (r->meshes.count >= PACKAGE_OBJECTS_MAX)
+        return error_set(err, STATUS_LIMIT, "more than %d meshes", (int)PACKAGE_OBJECTS_MAX);
+    PackageMesh record = {.vertex_count = m->vertex_count,
+                          .triangle_count = m->triangle_count,
+                          .material = m->material};
+    record.name = package_unique_name(w, &w->mesh_names, m->name, "mesh", r->meshes.count);
+    if (!record.name)
+        return package_no_memory(err);
+    TRY(check_mesh(m, record.name, err));
+    char slug[PACKAGE_SLUG_MAX + 1];
+    package_slug(record.name, slug);
+    record.file = arena_printf(w->arena, "meshes/%04u_%s.bin", r->meshes.count, slug);
+    if (!record.file)
+        return package_no_memory(err);
+    record.box_lo = record.box_hi = at3(m->positions, 0);
+    for (uint32_t i = 1; i < m->vertex_count; i++) {
+        float3 p = at3(m->positions, i);
+        record.box_lo = f3(fminf(record.box_lo.x, p.x), fminf(record.box_lo.y, p.y),
+                           fminf(record.box_lo.z, p.z));
+        record.box_hi = f3(fmaxf(record.box_hi.x, p.x), fmaxf(record.box_hi.y, p.y),
+                           fmaxf(record.box_hi.z, p.z));
+    }
+    TRY(write_mesh_file(w, m, &record, err));
+    if (m->colors && !w->has_said_colors) {
+        w->has_said_colors = true;
+        log_warning(w->log,
+                    "mesh '%s': vertex colours are not supported yet, and are left out, "
+                    "here and in other meshes",
+                    record.name);
+    }
+    *out_id = r->meshes.count;
+    w->triangle_count += m->triangle_count;
+    return array_push(w->arena, &r->meshes, record) ? STATUS_OK : package_no_memory(err);
+}

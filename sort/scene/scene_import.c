@@ -1,0 +1,226 @@
+#include "sort/scene/scene_import.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/process.h"
+#include "plugins/plugin_host.h"
+#include "sort/scene/package_write.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MESSAGE_BYTES_MAX = 8 << 20, FIXED_ARGUMENTS = 6 };
+
+bool scene_import_is_package(const char *path)
+{
+    return file_is_directory(path) || path_has_extension(path, ".zip") ||
+           path_has_extension(path, ".json");
+}
+
+/* --- in this process ----------------------------------------------------------------------- */
+
+static void pass_plugin_log(void *log, SortLogLevel level, const char *plugin, const char *text)
+{
+    static const LogLevel levels[] = {[SORT_LOG_DEBUG] = LOG_LEVEL_DEBUG,
+                                      [SORT_LOG_INFO] = LOG_LEVEL_INFO,
+                                      [SORT_LOG_WARNING] = LOG_LEVEL_WARNING,
+                                      [SORT_LOG_ERROR] = LOG_LEVEL_ERROR};
+    bool is_known = (unsigned)level < SORT_COUNT_OF(levels);
+    log_message(log, is_known ? levels[level] : LOG_LEVEL_ERROR, "%s: %s", plugin, text);
+}
+
+static Status run_importer(PluginHost *host, const char *path, const SortSceneSink *sink,
+                           Error *err)
+{
+    const SortSceneImporter *importer;
+    TRY(plugin_host_importer_for(host, path, &importer, err));
+    SortFailure why = {{0}};
+    SortResult result =
+        importer->import(plugin_host_importer_api(host, importer), path, sink, &why);
+    return plugin_error(result, &why, path, err);
+}
+
+static void say_summary(const Log *log, const PackageWriteSummary *s)
+{
+    log_info(log,
+             "imported %llu triangles in %u meshes, %u instances, %u materials, %u textures, "
+             "%u cameras, %u lights",
+             (unsigned long long)s->triangle_count, s->mesh_count, s->instance_count,
+             s->material_count, s->texture_count, s->camera_count, s->light_count);
+}
+
+static Status import_with(PluginHost *host, const char *path, const char *package_folder,
+                          const Log *log, Error *err)
+{
+    PackageWriteDesc desc = {
+        .size_bytes = sizeof desc, .folder = package_folder, .source = path, .log = log};
+    PackageWriter *writer;
+    TRY(package_writer_create(&desc, &writer, err));
+    Error sink_error = {0};
+    Status status = run_importer(host, path, package_writer_sink(writer), &sink_error);
+    if (package_writer_error(writer)->code != STATUS_OK) {
+        sink_error = *package_writer_error(writer);
+        status = sink_error.code;
+    }
+    if (status != STATUS_OK && err)
+        *err = sink_error;
+    PackageWriteSummary summary;
+    if (status == STATUS_OK)
+        status = package_writer_finish(writer, &summary, err);
+    if (status == STATUS_OK)
+        say_summary(log, &summary);
+    package_writer_destroy(writer);
+    return status;
+}
+
+Status scene_import_file(const char *path, const char *package_folder,
+                         const SceneImportOptions *options, Error *err)
+{
+    static const SceneImportOptions none;
+    if (!options)
+        options = &none;
+    PluginHostDesc desc = {.size_bytes = sizeof desc,
+                           .folders = options->plugin_folders,
+                           .folder_count = options->plugin_folder_count,
+                           .data = (void *)(uintptr_t)options->log,
+                           .log = pass_plugin_log};
+    PluginHost *host;
+    TRY(plugin_host_create(&desc, &host, err));
+    Status status = import_with(host, path, package_folder, options->log, err);
+    plugin_host_destroy(host);
+    return status;
+}
+
+int scene_import_main(const char *path, const char *package_folder,
+                      const char *const *plugin_folders, uint32_t plugin_folder_count)
+{
+    Log log = {.level = LOG_LEVEL_INFO, .write = log_to_stream, .data = stderr};
+    SceneImportOptions options = {.size_bytes = sizeof options,
+                                  .log = &log,
+                                  .plugin_folders = plugin_folders,
+                                  .plugin_folder_count = plugin_folder_count};
+    Error err = {0};
+    Status status = scene_import_file(path, package_folder, &options, &err);
+    if (status == STATUS_OK)
+        return 0;
+    char text[ERROR_PATH_MAX + ERROR_TEXT_MAX];
+    log_error(&log, "%s", error_format(&err, text, sizeof text));
+    return SCENE_IMPORT_EXIT_BASE + (int)status;
+}
+
+/* --- in a child ---------------------------------------------------------------------------- */
+
+/* Passes the child's lines on to the log. The last error line is copied to `error_text`: it becomes
+ * the Error, and is not logged. */
+static void pass_messages(const StrBuf *errors, const Log *log, char error_text[ERROR_TEXT_MAX])
+{
+    static const struct {
+        const char *prefix;
+        LogLevel level;
+    } rows[] = {{"error: ", LOG_LEVEL_ERROR},
+                {"warning: ", LOG_LEVEL_WARNING},
+                {"debug: ", LOG_LEVEL_DEBUG},
+                {"", LOG_LEVEL_INFO}};
+    error_text[0] = '\0';
+    for (const char *line = strbuf_text(errors); *line;) {
+        size_t size = strcspn(line, "\n");
+        size_t row = 0;
+        while (strncmp(line, rows[row].prefix, strlen(rows[row].prefix)) != 0)
+            row++;
+        size_t skip = strlen(rows[row].prefix);
+        if (rows[row].level == LOG_LEVEL_ERROR) {
+            if (error_text[0])
+                log_error(log, "%s", error_text);
+            snprintf(error_text, ERROR_TEXT_MAX, "%.*s", (int)(size - skip), line + skip);
+        } else if (size > 0) {
+            log_message(log, rows[row].level, "%.*s", (int)(size - skip), line + skip);
+        }
+        line += size + (line[size] == '\n');
+    }
+}
+
+static Status judge(const ProcessResult *result, const char *path, const Log *log, Error *err)
+{
+    char error_text[ERROR_TEXT_MAX], how[96];
+    pass_messages(&result->errors, log, error_text);
+    if (result->has_exited && result->exit_code == 0)
+        return STATUS_OK;
+    int status = result->exit_code - SCENE_IMPORT_EXIT_BASE;
+    if (result->has_exited && status > STATUS_OK && status <= STATUS_INTERNAL && error_text[0])
+        return error_set(err, (Status)status, "%s", error_text);
+    if (error_text[0])
+        log_error(log, "%s", error_text);
+    return error_set_at(err, result->has_timed_out ? STATUS_LIMIT : STATUS_INTERNAL, path,
+                        "cannot be imported: the importing process failed: %s",
+                        process_result_describe(result, how));
+}
+
+/* Three quarters of the machine's memory. None under sanitizers, whose shadow memory is larger. */
+static uint64_t default_memory_limit(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (SORT_ASAN || SORT_TSAN || pages <= 0 || page_bytes <= 0)
+        return 0;
+    return (uint64_t)pages / 4 * 3 * (uint64_t)page_bytes;
+}
+
+/* What a child that died could not remove itself. */
+static void remove_partial(const char *package_folder, const Log *log)
+{
+    char partial[PATH_BYTES];
+    Error err = {0};
+    Status status = package_partial_folder(package_folder, partial, &err);
+    if (status == STATUS_OK)
+        status = file_remove_tree(partial, &err);
+    if (status != STATUS_OK)
+        log_warning(log, "%s stays behind: %s", partial, err.text);
+}
+
+static Status run_child(const SceneImportOptions *options, const char *const *argv,
+                        const char *path, const char *package_folder, Error *err)
+{
+    ProcessDesc desc = {.size_bytes = sizeof desc,
+                        .argv = argv,
+                        .standard_output = PROCESS_DISCARD,
+                        .standard_error = PROCESS_CAPTURE,
+                        .capture_max_bytes = MESSAGE_BYTES_MAX,
+                        .memory_limit_bytes = options->memory_limit_bytes
+                                                  ? options->memory_limit_bytes
+                                                  : default_memory_limit()};
+    ProcessResult result = {0};
+    TRY(process_run(&desc, options->timeout_ms, &result, err));
+    Status status = judge(&result, path, options->log, err);
+    if (!result.has_exited)
+        remove_partial(package_folder, options->log);
+    process_result_free(&result);
+    return status;
+}
+
+Status scene_import_in_child(const char *path, const char *package_folder,
+                             const SceneImportOptions *options, Error *err)
+{
+    static const SceneImportOptions none;
+    if (!options)
+        options = &none;
+    char program[PATH_BYTES];
+    if (options->program)
+        TRY(path_join(NULL, options->program, program, err));
+    else
+        TRY(process_executable_path(program, err));
+    const char **argv = MEM_ARRAY(const char *, FIXED_ARGUMENTS + 2 * options->plugin_folder_count);
+    if (!argv)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    uint32_t count = 0;
+    argv[count++] = program;
+    argv[count++] = "--import";
+    argv[count++] = path;
+    argv[count++] = "--export-package";
+    argv[count++] = package_folder;
+    for (uint32_t i = 0; i < options->plugin_folder_count; i++) {
+        argv[count++] = "--plugin-path";
+        argv[count++] = options->plugin_folders[i];
+    }
+    Status status = run_child(options, argv, path, package_folder, err);
+    mem_free(argv);
+    return status;
+}

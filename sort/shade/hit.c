@@ -1,0 +1,186 @@
+#include "sort/shade/hit.h"
+
+static float3 load3(const float *array, uint32_t index)
+{
+    const float *v = array + (size_t)3 * index;
+    return f3(v[0], v[1], v[2]);
+}
+
+/* d(v/|v|) for unit = v/|v| and dv: (dv - unit (unit . dv)) / |v|. */
+static float3 normalize_derivative(float3 unit, float inverse_length, float3 dv)
+{
+    return f3_scale(f3_madd(dv, -f3_dot(unit, dv), unit), inverse_length);
+}
+
+/* Normalises *v and its derivatives; a zero vector becomes `fallback` with derivatives zero. */
+static void normalize_with_derivatives(float3 *v, float3 *dx, float3 *dy, float3 fallback)
+{
+    float length = f3_length(*v);
+    if (!(length > 0.0f)) {
+        *v = fallback;
+        *dx = *dy = f3(0, 0, 0);
+        return;
+    }
+    float inverse = 1.0f / length;
+    *v = f3_scale(*v, inverse);
+    *dx = normalize_derivative(*v, inverse, *dx);
+    *dy = normalize_derivative(*v, inverse, *dy);
+}
+
+/* b0 a0 + b1 a1 + b2 a2 and its derivative, with db0 = -db1 - db2. */
+static float3 interpolate(float3 a0, float3 a1, float3 a2, float b1, float b2)
+{
+    return f3_madd(f3_madd(a0, b1, f3_sub(a1, a0)), b2, f3_sub(a2, a0));
+}
+static float3 interpolate_derivative(float3 a0, float3 a1, float3 a2, float db1, float db2)
+{
+    return f3_madd(f3_scale(f3_sub(a1, a0), db1), db2, f3_sub(a2, a0));
+}
+
+/* Derivatives of the barycentrics: the edges' Gram system applied to dP [Igehy1999 sec. 3.2]. */
+typedef struct BaryDerivatives {
+    float b1x, b1y, b2x, b2y;
+} BaryDerivatives;
+
+static BaryDerivatives bary_derivatives(float3 e1, float3 e2, float3 dPdx, float3 dPdy)
+{
+    float E = f3_dot(e1, e1), F = f3_dot(e1, e2), G = f3_dot(e2, e2);
+    float det = E * G - F * F;
+    if (!(det > 0.0f))
+        return (BaryDerivatives){0};
+    float inverse = 1.0f / det;
+    float x1 = f3_dot(dPdx, e1), x2 = f3_dot(dPdx, e2);
+    float y1 = f3_dot(dPdy, e1), y2 = f3_dot(dPdy, e2);
+    return (BaryDerivatives){.b1x = (G * x1 - F * x2) * inverse,
+                             .b1y = (G * y1 - F * y2) * inverse,
+                             .b2x = (E * x2 - F * x1) * inverse,
+                             .b2y = (E * y2 - F * y1) * inverse};
+}
+
+/* The ray's differential where it meets the plane: P_x = O_x + t D_x + t_x D [Igehy1999 eq. 10-12]. */
+static float3 transfer(float3 dO, float3 dD, float t, float3 D, float3 n, float D_dot_n)
+{
+    float3 moved = f3_madd(dO, t, dD);
+    if (fabsf(D_dot_n) < 1e-12f)
+        return f3(0, 0, 0);
+    return f3_madd(moved, -f3_dot(moved, n) / D_dot_n, D);
+}
+
+/* Shading normal from the vertices, unnormalised, in world space; inverse transpose is linear, so the
+ * derivatives go the same way. */
+static void shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
+                           const uint32_t corner[3], float b1, float b2, const BaryDerivatives *d,
+                           SurfaceHit *hit)
+{
+    if (!mesh->normals) {
+        hit->N = hit->Ng;
+        hit->dNdx = hit->dNdy = f3(0, 0, 0);
+        return;
+    }
+    float3 n0 = load3(mesh->normals, corner[0]), n1 = load3(mesh->normals, corner[1]),
+           n2 = load3(mesh->normals, corner[2]);
+    const mat4 *inverse = &instance->world_to_object;
+    hit->N = mat4_normal(inverse, interpolate(n0, n1, n2, b1, b2));
+    hit->dNdx = mat4_normal(inverse, interpolate_derivative(n0, n1, n2, d->b1x, d->b2x));
+    hit->dNdy = mat4_normal(inverse, interpolate_derivative(n0, n1, n2, d->b1y, d->b2y));
+    if (f3_dot(hit->N, hit->Ng) < 0.0f) {
+        hit->N = f3_neg(hit->N);
+        hit->dNdx = f3_neg(hit->dNdx);
+        hit->dNdy = f3_neg(hit->dNdy);
+    }
+    normalize_with_derivatives(&hit->N, &hit->dNdx, &hit->dNdy, hit->Ng);
+}
+
+/* V made orthogonal to the unit normal N: V - N (N . V), and its derivative. */
+static void orthogonalise(float3 V, float3 dVdx, float3 dVdy, SurfaceHit *hit)
+{
+    float s = f3_dot(hit->N, V);
+    float sx = f3_dot(hit->dNdx, V) + f3_dot(hit->N, dVdx);
+    float sy = f3_dot(hit->dNdy, V) + f3_dot(hit->N, dVdy);
+    hit->T = f3_madd(V, -s, hit->N);
+    hit->dTdx = f3_sub(dVdx, f3_add(f3_scale(hit->N, sx), f3_scale(hit->dNdx, s)));
+    hit->dTdy = f3_sub(dVdy, f3_add(f3_scale(hit->N, sy), f3_scale(hit->dNdy, s)));
+    float3 fallback, unused;
+    f3_frame(hit->N, &fallback, &unused);
+    normalize_with_derivatives(&hit->T, &hit->dTdx, &hit->dTdy, fallback);
+}
+
+/* Texture coordinates, and the tangent that follows from them where the mesh brings none. */
+static void texture_frame(const SceneMesh *mesh, const SceneInstance *instance,
+                          const uint32_t corner[3], float3 e1, float3 e2, float b1, float b2,
+                          const BaryDerivatives *d, SurfaceHit *hit)
+{
+    float3 dPdu = e1, dPdv = e2;
+    if (mesh->uv_count > 0) {
+        const float *uv = mesh->uv[0];
+        const float *c0 = uv + 2 * (size_t)corner[0], *c1 = uv + 2 * (size_t)corner[1],
+                    *c2 = uv + 2 * (size_t)corner[2];
+        float u1 = c1[0] - c0[0], v1 = c1[1] - c0[1], u2 = c2[0] - c0[0], v2 = c2[1] - c0[1];
+        hit->uv = f2(c0[0] + b1 * u1 + b2 * u2, c0[1] + b1 * v1 + b2 * v2);
+        hit->duvdx = f2(d->b1x * u1 + d->b2x * u2, d->b1x * v1 + d->b2x * v2);
+        hit->duvdy = f2(d->b1y * u1 + d->b2y * u2, d->b1y * v1 + d->b2y * v2);
+        float det = u1 * v2 - u2 * v1;
+        if (det != 0.0f) {
+            float inverse = 1.0f / det;
+            dPdu = f3_scale(f3_madd(f3_scale(e1, v2), -v1, e2), inverse);
+            dPdv = f3_scale(f3_madd(f3_scale(e2, u1), -u2, e1), inverse);
+        }
+    } else {
+        hit->uv = f2(b1, b2);
+        hit->duvdx = f2(d->b1x, d->b2x);
+        hit->duvdy = f2(d->b1y, d->b2y);
+    }
+
+    if (mesh->tangents) {
+        float3 t[3];
+        for (int k = 0; k < 3; ++k) {
+            const float *v = mesh->tangents + 4 * (size_t)corner[k];
+            t[k] = f3(v[0], v[1], v[2]);
+        }
+        const mat4 *m = &instance->object_to_world;
+        orthogonalise(mat4_vector(m, interpolate(t[0], t[1], t[2], b1, b2)),
+                      mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1x, d->b2x)),
+                      mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1y, d->b2y)),
+                      hit);
+        float w = mesh->tangents[4 * (size_t)corner[0] + 3];
+        hit->tangent_sign =
+            (w < 0.0f) != (instance->is_mirrored != hit->is_backfacing) ? -1.0f : 1.0f;
+    } else {
+        orthogonalise(dPdu, f3(0, 0, 0), f3(0, 0, 0), hit);
+        hit->tangent_sign = f3_dot(f3_cross(hit->N, hit->T), dPdv) < 0.0f ? -1.0f : 1.0f;
+    }
+}
+
+void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle, float b1, float b2,
+                 float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *hit)
+{
+    const SceneInstance *instance = &scene->instances[instance_index];
+    const SceneMesh *mesh = &scene->meshes[instance->mesh];
+    const uint32_t *corner = mesh->indices + (size_t)3 * triangle;
+    const mat4 *m = &instance->object_to_world;
+    float3 p0 = mat4_point(m, load3(mesh->positions, corner[0]));
+    float3 e1 = f3_sub(mat4_point(m, load3(mesh->positions, corner[1])), p0);
+    float3 e2 = f3_sub(mat4_point(m, load3(mesh->positions, corner[2])), p0);
+
+    uint32_t slot = mesh->material_indices ? mesh->material_indices[triangle] : 0;
+    *hit = (SurfaceHit){.instance = instance_index,
+                        .triangle = triangle,
+                        .material = instance->materials[slot],
+                        .depth = depth,
+                        .I = ray->direction};
+    hit->P = f3_madd(f3_madd(p0, b1, e1), b2, e2);
+    float3 front = f3_normalize(f3_cross(e1, e2));
+    hit->Ng_front = instance->is_mirrored ? f3_neg(front) : front;
+    hit->is_backfacing = f3_dot(hit->Ng_front, ray->direction) > 0.0f;
+    hit->Ng = hit->is_backfacing ? f3_neg(hit->Ng_front) : hit->Ng_front;
+
+    float D_dot_n = f3_dot(ray->direction, hit->Ng);
+    hit->dPdx = transfer(diff->dOdx, diff->dDdx, t, ray->direction, hit->Ng, D_dot_n);
+    hit->dPdy = transfer(diff->dOdy, diff->dDdy, t, ray->direction, hit->Ng, D_dot_n);
+    hit->dIdx = diff->dDdx;
+    hit->dIdy = diff->dDdy;
+
+    BaryDerivatives d = bary_derivatives(e1, e2, hit->dPdx, hit->dPdy);
+    shading_normal(mesh, instance, corner, b1, b2, &d, hit);
+    texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, hit);
+}

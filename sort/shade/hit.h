@@ -1,0 +1,30 @@
+/* A hit made into a surface: world-space geometry with its derivatives by the film position.
+ *
+ * Derivatives are analytic limits [Igehy1999]: the ray's differential is carried to the triangle's plane,
+ * barycentric derivatives follow from the Gram matrix of the edges, and everything interpolated follows
+ * from those. Unit vectors go through the Jacobian of normalisation. Degenerate triangles get zeros. */
+#ifndef SORT_SHADE_HIT_H
+#define SORT_SHADE_HIT_H
+
+#include "sort/scene/ray.h"
+#include "sort/scene/scene.h"
+
+typedef struct SurfaceHit {
+    float3 P;
+    float3 Ng_front; /* unit geometric normal toward the front of the triangle */
+    float3 Ng;       /* the same on the viewer's side */
+    float3 N, T;     /* unit shading normal on Ng's side; unit tangent at right angles to it */
+    float3 I;        /* unit, from the viewer to P */
+    float2 uv;
+    float tangent_sign; /* bitangent = tangent_sign * cross(N, T) */
+    float3 dPdx, dPdy, dNdx, dNdy, dTdx, dTdy, dIdx, dIdy;
+    float2 duvdx, duvdy;
+    bool is_backfacing;
+    uint32_t instance, triangle, material, depth;
+} SurfaceHit;
+
+/* The point (b1, b2) of a triangle, seen along `ray` at distance t. `diff` belongs to `ray`. */
+void hit_surface(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
+                 float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *out_hit);
+
+#endif

@@ -1,0 +1,69 @@
+/* Materials of a scene, bound: SSL programs, parameter blocks, textures.
+ *
+ *   Scene.materials --material_set_compile--> programs (in parallel; equal IR shares code)
+ *                   --material_set_textures-> which textures are sampled at all
+ *                   --material_set_bind-----> texture ids and lookup options in place
+ *
+ * Each material has up to three programs: all of its surface, its opacity alone and its emission alone.
+ * The latter two exist only where the compiler finds such closures left in the specialised shader.
+ *
+ * Immutable once bound, but for the fault counters; any thread. */
+#ifndef SORT_SHADE_MATERIAL_H
+#define SORT_SHADE_MATERIAL_H
+
+#include "base/log.h"
+#include "sort/scene/scene.h"
+#include "sort/shade/texture_store.h"
+#include "ssl/ssl.h"
+#include <stdatomic.h>
+
+/* One program bound to one material's values. kernel NULL: there is none of this kind. */
+typedef struct MaterialProgram {
+    SslProgram *program;
+    const SslProgramInfo *info;
+    SslKernelFn kernel;
+    void *params;
+    uint32_t *textures;       /* [texture slots] TexId.id */
+    TexOptions *site_options; /* [info->texture_site_count] */
+    _Atomic uint64_t *faults; /* [info->fault_site_count] points that ran into it */
+} MaterialProgram;
+
+typedef struct Material {
+    const char *name;
+    MaterialProgram programs[3]; /* by SslKernelKind */
+} Material;
+
+typedef struct MaterialSet MaterialSet;
+
+typedef struct MaterialSetDesc {
+    size_t size_bytes;     /* sizeof(MaterialSetDesc) */
+    const Scene *scene;    /* borrowed */
+    SslContext *context;   /* borrowed */
+    uint32_t thread_count; /* 0: one a CPU */
+    float mip_bias;
+    TexFilter filter;
+    TexMip mip;
+} MaterialSetDesc;
+
+/* Text of compile errors and warnings is appended to `diagnostics`. STATUS_SOURCE: it holds at least one
+ * error. Errors about parameters and bindings name the material and field. */
+Status material_set_compile(const MaterialSetDesc *desc, MaterialSet **out_set, StrBuf *diagnostics,
+                            Error *err) SORT_MUST_CHECK;
+/* Sets is_wanted[i] for every scene texture that some program samples. */
+void material_set_textures(const MaterialSet *set, bool *is_wanted);
+void material_set_bind(MaterialSet *set, const TextureStore *store);
+void material_set_destroy(MaterialSet *set); /* NULL is fine */
+
+const Material *material_set_get(const MaterialSet *set, uint32_t material);
+
+typedef struct MaterialSetStats {
+    uint32_t programs, from_cache, ir_instructions;
+    uint32_t values, values_shadowed;
+    double compile_ms; /* wall clock of material_set_compile */
+} MaterialSetStats;
+MaterialSetStats material_set_stats(const MaterialSet *set);
+
+/* One line a fault site that points ran into: "board.ssl:12:9: array index out of range (3 points)". */
+void material_set_faults(const MaterialSet *set, StrBuf *out);
+
+#endif

@@ -1,0 +1,212 @@
+#include "sort/shade/shade.h"
+
+#include "sort/shade/globals_fill.h"
+#include <string.h>
+
+/* What kernels hand back to services: the context itself, under the name the ABI gives it. */
+struct SslHost {
+    TexCaller caller;
+    const MaterialProgram *program; /* that runs now */
+    const SurfaceHit *const *hits;
+    float footprint_scale;
+    uint64_t texture_calls;
+};
+
+struct ShadeContext {
+    struct SslHost host;
+    ShadeContextDesc desc;
+    SslGlobalsLayout layout;
+    void *globals, *results; /* 64-byte aligned; room for SHADE_CHUNK points */
+    const SurfaceHit *const *hits;
+    uint32_t count;
+    ShadeCounters counters;
+};
+
+float shade_footprint_scale(uint32_t nominal_samples)
+{
+    return fmaxf(1.0f / sqrtf((float)(nominal_samples > 0 ? nominal_samples : 1)), 0.125f);
+}
+
+/* --- the texture service ------------------------------------------------------------------------ */
+
+static void tex_lookup(SslHost *host, const SslTexCall *call)
+{
+    float coord[7 * SSL_BLOCK];
+    uint32_t n = call->lane_count;
+    memcpy(coord, call->coord, 2 * n * sizeof(float));
+    for (uint32_t k = 2 * n; k < 6 * n; ++k)
+        coord[k] = call->coord[k] * host->footprint_scale;
+    memcpy(coord + 6 * n, call->coord + 6 * n, n * sizeof(float));
+
+    uint32_t point = call->block * SSL_BLOCK + call->lane_first;
+    TexRequest request = {.texture = {call->texture},
+                          .options = &host->program->site_options[call->site],
+                          .lane_count = n,
+                          .lane_mask = call->lane_mask,
+                          .depth = host->hits[point]->depth,
+                          .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
+                          .coord = coord};
+    texcache_lookup(&host->caller, &request, call->result);
+    ++host->texture_calls;
+}
+
+static const SslServices services = {.size_bytes = sizeof services, .tex_lookup = tex_lookup};
+
+/* --- the context -------------------------------------------------------------------------------- */
+
+Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeContext **out_ctx,
+                            Error *err)
+{
+    enum { BLOCKS = SHADE_CHUNK / SSL_BLOCK };
+    ShadeContext *ctx = ARENA_NEW(arena, ShadeContext);
+    size_t result_stride = 64;
+    for (uint32_t m = 0; m < desc->scene->material_count; ++m)
+        for (int kind = 0; kind < 3; ++kind) {
+            const MaterialProgram *p = &material_set_get(desc->materials, m)->programs[kind];
+            if (p->kernel && p->info->result_stride_bytes > result_stride)
+                result_stride = p->info->result_stride_bytes;
+        }
+    if (ctx) {
+        *ctx = (ShadeContext){.desc = *desc, .host = {.footprint_scale = desc->footprint_scale}};
+        ssl_globals_layout(sort_ssl_globals, GLOBAL_COUNT, &ctx->layout);
+        texcache_caller_init(&ctx->host.caller, desc->tex_thread, desc->waiter);
+        ctx->globals = arena_alloc(arena, (size_t)BLOCKS * ctx->layout.stride_bytes, 64);
+        ctx->results = arena_alloc(arena, BLOCKS * result_stride, 64);
+    }
+    if (!ctx || !ctx->globals || !ctx->results)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+    *out_ctx = ctx;
+    return STATUS_OK;
+}
+
+static const uint32_t *fault_word(const ShadeContext *ctx, uint32_t i)
+{
+    const SslProgramInfo *info = ctx->host.program->info;
+    const char *block =
+        (const char *)ctx->results + (size_t)(i / SSL_BLOCK) * info->result_stride_bytes;
+    return (const uint32_t *)(const void *)(block + info->fault_offset) + i % SSL_BLOCK;
+}
+
+static void count_faults(ShadeContext *ctx)
+{
+    const MaterialProgram *p = ctx->host.program;
+    for (uint32_t i = 0; p->info->fault_site_count > 0 && i < ctx->count; ++i) {
+        uint32_t word = *fault_word(ctx, i);
+        if (word != 0)
+            atomic_fetch_add_explicit(&p->faults[word - 1], 1, memory_order_relaxed);
+    }
+}
+
+bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
+               const SurfaceHit *const *hits, uint32_t count)
+{
+    enum { BLOCKS = SHADE_CHUNK / SSL_BLOCK };
+    const MaterialProgram *p = &material_set_get(ctx->desc.materials, material)->programs[kind];
+    if (!p->kernel)
+        return false;
+    ctx->hits = ctx->host.hits = hits;
+    ctx->count = count;
+    ctx->host.program = p;
+    globals_fill(ctx->desc.scene, hits, count, p->info->globals_value, p->info->globals_derivs,
+                 &ctx->layout, ctx->globals);
+    uint32_t block_count = (count + SSL_BLOCK - 1) / SSL_BLOCK;
+    uint16_t live[BLOCKS];
+    for (uint32_t b = 0; b < block_count; ++b) {
+        uint32_t left = count - b * SSL_BLOCK;
+        live[b] = left >= SSL_BLOCK ? 0xffff : (uint16_t)((1u << left) - 1u);
+    }
+    SslBatch batch = {.globals = ctx->globals,
+                      .live = live,
+                      .result = ctx->results,
+                      .params = p->params,
+                      .textures = p->textures,
+                      .services = &services,
+                      .host = &ctx->host,
+                      .block_count = block_count,
+                      .loop_budget = SHADE_LOOP_BUDGET};
+    p->kernel(&batch);
+    count_faults(ctx);
+    ctx->counters.points += count;
+    ctx->counters.kernel_calls += 1;
+    return true;
+}
+
+/* --- results ---------------------------------------------------------------------------------------- */
+
+/* Adds the lobes of point i whose closure has one of `flags`, or all when flags is 0. */
+static void gather(const ShadeContext *ctx, uint32_t i, uint32_t flags, Bsdf *bsdf)
+{
+    const SslProgramInfo *info = ctx->host.program->info;
+    const char *block =
+        (const char *)ctx->results + (size_t)(i / SSL_BLOCK) * info->result_stride_bytes;
+    uint32_t lane = i % SSL_BLOCK;
+    if (*fault_word(ctx, i) != 0) {
+        static const float magenta[3] = {1, 0, 1};
+        bsdf_add_closure(bsdf, CLOSURE_EMISSION, spectrum_splat(1), magenta, 1);
+        return;
+    }
+    for (uint32_t s = 0; s < info->lobe_count; ++s) {
+        const SslLobeSlot *slot = &info->lobes[s];
+        uint16_t mask;
+        memcpy(&mask, block + slot->mask_offset, sizeof mask);
+        if (!(mask >> lane & 1) || (flags && !(closure_table_rows()[slot->closure].flags & flags)))
+            continue;
+        const float *w = (const float *)(const void *)(block + slot->weight_offset) + lane;
+        Spectrum weight = spectrum_from_rgb(f3(w[0], w[SSL_BLOCK], w[2 * SSL_BLOCK]));
+        const float *args = (const float *)(const void *)(block + slot->args_offset) + lane;
+        bsdf_add_closure(bsdf, (ClosureId)slot->closure, weight, args, SSL_BLOCK);
+    }
+}
+
+void shade_bsdf(const ShadeContext *ctx, uint32_t i, Bsdf *out_bsdf)
+{
+    const SurfaceHit *hit = ctx->hits[i];
+    bsdf_init(out_bsdf, f3_neg(hit->I), hit->Ng_front, 0);
+    gather(ctx, i, 0, out_bsdf);
+}
+
+Spectrum shade_emission(const ShadeContext *ctx, uint32_t i)
+{
+    Bsdf bsdf;
+    bsdf_init(&bsdf, f3_neg(ctx->hits[i]->I), ctx->hits[i]->Ng_front, 0);
+    gather(ctx, i, SSL_CLOSURE_EMISSION, &bsdf);
+    return bsdf_emission(&bsdf);
+}
+
+Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i)
+{
+    Bsdf bsdf;
+    bsdf_init(&bsdf, f3_neg(ctx->hits[i]->I), ctx->hits[i]->Ng_front, 0);
+    gather(ctx, i, SSL_CLOSURE_TRANSPARENT, &bsdf);
+    return spectrum_clamp(bsdf_transparency(&bsdf), 0.0f, 1.0f);
+}
+
+Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff)
+{
+    const SceneEnvironment *environment = &ctx->desc.scene->environment;
+    static const TexOptions options = {.wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_CLAMP};
+    EnvironmentFootprint fp = environment_footprint(environment, direction, diff->dDdx, diff->dDdy);
+    float scale = ctx->host.footprint_scale;
+    float coord[7] = {fp.uv.x,
+                      fp.uv.y,
+                      fp.duvdx.x * scale,
+                      fp.duvdx.y * scale,
+                      fp.duvdy.x * scale,
+                      fp.duvdy.y * scale,
+                      0};
+    float rgba[4];
+    TexRequest request = {.texture = ctx->desc.environment,
+                          .options = &options,
+                          .lane_count = 1,
+                          .lane_mask = 1,
+                          .coord = coord};
+    texcache_lookup(&ctx->host.caller, &request, rgba);
+    return spectrum_scale(spectrum_from_rgb(f3(rgba[0], rgba[1], rgba[2])), environment->strength);
+}
+
+ShadeCounters shade_counters(const ShadeContext *ctx)
+{
+    ShadeCounters counters = ctx->counters;
+    counters.texture_calls = ctx->host.texture_calls;
+    return counters;
+}

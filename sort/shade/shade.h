@@ -1,0 +1,58 @@
+/* Shading: surface points of one material through its kernel, results as lobes.
+ *
+ *   shade_run(ctx, material, kind, hits, n)      n <= SHADE_CHUNK; may wait for textures
+ *   shade_bsdf / shade_emission / shade_opacity  the result of point i, until the next run
+ *
+ * One context a fiber: it owns the blocks that kernels read and write, and it is the host that texture
+ * calls come back to. */
+#ifndef SORT_SHADE_SHADE_H
+#define SORT_SHADE_SHADE_H
+
+#include "base/arena.h"
+#include "sort/bsdf/bsdf.h"
+#include "sort/scene/environment.h"
+#include "sort/shade/hit.h"
+#include "sort/shade/material.h"
+
+enum { SHADE_CHUNK = 256, SHADE_LOOP_BUDGET = 1 << 20 };
+
+typedef struct ShadeContext ShadeContext;
+
+typedef struct ShadeContextDesc {
+    size_t size_bytes;  /* sizeof(ShadeContextDesc) */
+    const Scene *scene; /* borrowed, as all below */
+    const MaterialSet *materials;
+    TexThread *tex_thread;
+    Waiter *waiter;
+    float footprint_scale; /* see shade_footprint_scale */
+    TexId environment;     /* texture of the environment image; 0: none */
+} ShadeContextDesc;
+
+/* Texture footprints shrink by 1/sqrt(samples per pixel), since that many samples share a pixel's area;
+ * not below 1/8, so that a very long render still profits from filtering. */
+float shade_footprint_scale(uint32_t nominal_samples);
+
+/* In `arena`, with room for every material of the set. */
+Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeContext **out_ctx,
+                            Error *err) SORT_MUST_CHECK;
+
+/* False when the material has no kernel of this kind: nothing emits, or all is opaque. */
+bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
+               const SurfaceHit *const *hits, uint32_t count);
+/* Point i of the last run of kind SHADE. A point whose shader ran into a fault glows in magenta. */
+void shade_bsdf(const ShadeContext *ctx, uint32_t i, Bsdf *out_bsdf);
+/* Point i of the last run of any kind that has such closures: radiance toward the viewer. */
+Spectrum shade_emission(const ShadeContext *ctx, uint32_t i);
+/* The share of light that passes straight through, per channel. */
+Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
+
+/* Radiance of the environment image in a direction; the ray's differential gives the footprint. May
+ * wait. */
+Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff);
+
+typedef struct ShadeCounters {
+    uint64_t points, kernel_calls, texture_calls;
+} ShadeCounters;
+ShadeCounters shade_counters(const ShadeContext *ctx);
+
+#endif

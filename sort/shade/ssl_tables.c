@@ -1,0 +1,17 @@
+#include "sort/shade/ssl_tables.h"
+
+#include "sort/bsdf/closure_table.h"
+
+const SslGlobalRow sort_ssl_globals[GLOBAL_COUNT] = {
+#define SORT_GLOBAL(name, type, has_derivs, space, doc) {#name, type, has_derivs, space, doc},
+#include "sort/shade/globals.inc"
+#undef SORT_GLOBAL
+};
+
+void ssl_tables_describe(SslContextDesc *desc)
+{
+    desc->globals = sort_ssl_globals;
+    desc->global_count = GLOBAL_COUNT;
+    desc->closures = closure_table_rows();
+    desc->closure_count = CLOSURE_COUNT;
+}

@@ -1,0 +1,162 @@
+#include "sort/shade/texture_store.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "base/process.h"
+#include "base/thread.h"
+
+enum { CONVERTED_FORMAT = 1 }; /* raise when conversion changes, so that old files are not found */
+
+struct TextureStore {
+    TexCache *cache;
+    TexId *ids; /* [texture_count]; owned */
+    uint32_t texture_count;
+};
+
+typedef struct Converted {
+    char path[PATH_BYTES]; /* the .stex file */
+    Status status;
+    Error error;
+} Converted;
+
+typedef struct ConvertJob {
+    const TextureStoreDesc *desc;
+    Converted *converted; /* [texture_count] */
+} ConvertJob;
+
+static const char *const color_space_words[] = {"auto", "srgb", "linear", "raw"};
+
+/* Name in the cache folder: the digest of the image's bytes and of what the conversion is told. */
+static Status converted_name(const TextureStoreDesc *desc, const SceneTexture *texture,
+                             Converted *out)
+{
+    char *data = NULL;
+    size_t size = 0;
+    TRY(file_read(texture->path, SIZE_MAX / 2, &data, &size, &out->error));
+    HashState h;
+    hash128_begin(&h);
+    hash128_update_u64(&h, CONVERTED_FORMAT);
+    hash128_update_text(&h, color_space_words[texture->color_space]);
+    hash128_update_text(&h, path_extension(texture->path)); /* picks the decoder */
+    hash128_update(&h, data, size);
+    mem_free(data);
+    char digest[HASH128_TEXT_BYTES], file[HASH128_TEXT_BYTES + 8];
+    hash128_text(hash128_end(&h), digest);
+    snprintf(file, sizeof file, "%s.stex", digest);
+    return path_join(desc->converted_folder, file, out->path, &out->error);
+}
+
+static Status run_texcache(const TextureStoreDesc *desc, const SceneTexture *texture,
+                           Converted *out)
+{
+    const char *argv[] = {desc->texcache_program,
+                          "make",
+                          texture->path,
+                          "-o",
+                          out->path,
+                          "--color-space",
+                          color_space_words[texture->color_space],
+                          "--quiet",
+                          NULL};
+    ProcessDesc child = {.size_bytes = sizeof child,
+                         .argv = argv,
+                         .standard_output = PROCESS_DISCARD,
+                         .standard_error = PROCESS_CAPTURE};
+    ProcessResult result;
+    TRY(process_run(&child, 0, &result, &out->error));
+    Status status = STATUS_OK;
+    if (!result.has_exited || result.exit_code != 0) {
+        char how[96];
+        const char *said = result.errors.size_bytes ? strbuf_text(&result.errors) : "no message";
+        status =
+            error_set_at(&out->error, STATUS_FORMAT, texture->name, "cannot be converted: %s (%s)",
+                         said, process_result_describe(&result, how));
+    }
+    process_result_free(&result);
+    return status;
+}
+
+static void convert_one(void *data, uint32_t index)
+{
+    ConvertJob *job = data;
+    const SceneTexture *texture = &job->desc->scene->textures[index];
+    Converted *out = &job->converted[index];
+    if (!job->desc->is_wanted[index])
+        return;
+    if (path_has_extension(texture->path, ".stex")) {
+        snprintf(out->path, sizeof out->path, "%s", texture->path);
+        return;
+    }
+    out->status = converted_name(job->desc, texture, out);
+    if (out->status != STATUS_OK || file_exists(out->path))
+        return;
+    log_info(job->desc->log, "converting %s", texture->name);
+    out->status = run_texcache(job->desc, texture, out);
+}
+
+static Status open_all(const TextureStoreDesc *desc, const Converted *converted,
+                       TextureStore *store, Error *err)
+{
+    for (uint32_t i = 0; i < store->texture_count; ++i) {
+        if (!desc->is_wanted[i])
+            continue;
+        if (converted[i].status != STATUS_OK) {
+            *err = converted[i].error;
+            return converted[i].status;
+        }
+        TexOpenDesc open = {.size_bytes = sizeof open, .path = converted[i].path};
+        Status status = texcache_open(desc->cache, &open, &store->ids[i], err);
+        if (status != STATUS_OK)
+            return error_prefix(err, "texture '%s'", desc->scene->textures[i].name);
+    }
+    return STATUS_OK;
+}
+
+Status texture_store_create(const TextureStoreDesc *desc, TextureStore **out_store, Error *err)
+{
+    *out_store = NULL;
+    uint32_t count = desc->scene->texture_count;
+    TextureStore *store = MEM_NEW(TextureStore);
+    Converted *converted = MEM_ARRAY(Converted, count + 1);
+    TexId *ids = MEM_ARRAY(TexId, count + 1);
+    Status status = STATUS_OK;
+    if (!store || !converted || !ids) {
+        mem_free(store);
+        mem_free(ids);
+        mem_free(converted);
+        return error_set(err, STATUS_NO_MEMORY, "out of memory opening textures");
+    }
+    *store = (TextureStore){.cache = desc->cache, .ids = ids, .texture_count = count};
+    if (count > 0)
+        status = file_make_directories(desc->converted_folder, err);
+    if (status == STATUS_OK) {
+        ConvertJob job = {desc, converted};
+        parallel_for(desc->thread_count, count, convert_one, &job);
+        status = open_all(desc, converted, store, err);
+    }
+    mem_free(converted);
+    if (status != STATUS_OK) {
+        texture_store_destroy(store);
+        return status;
+    }
+    *out_store = store;
+    return STATUS_OK;
+}
+
+void texture_store_destroy(TextureStore *store)
+{
+    if (!store)
+        return;
+    for (uint32_t i = 0; i < store->texture_count; ++i)
+        if (store->ids[i].id != 0)
+            texcache_close(store->cache, store->ids[i]);
+    mem_free(store->ids);
+    mem_free(store);
+}
+
+TexId texture_store_id(const TextureStore *store, uint32_t scene_texture)
+{
+    return store->ids[scene_texture];
+}

@@ -1,0 +1,23 @@
+/* Final IR to LLVM IR: one function `void symbol(const SslBatch *)` that loops over the blocks of a
+ * batch and the live lanes of a block. Knows nothing of derivatives, of optimisation or of linking.
+ *
+ * The module that comes out names no target: who compiles it sets triple and data layout.
+ * Floating point is strict: no fast-math flag, no contraction. The only symbols that it refers to are
+ * those of rt/rt_math.inc, and those that LLVM's code generator may add (memcpy, fmodf ...): see
+ * jit/symbols.h. */
+#ifndef SSL_CODEGEN_H
+#define SSL_CODEGEN_H
+
+#include "ssl/codegen/kernel_layout.h"
+#include <llvm-c/Core.h>
+
+/* Stack that a kernel may take for arrays; it runs on a fiber's stack. */
+enum { CODEGEN_MAX_STACK_BYTES = 64 * 1024 };
+
+/* `m`: after ir_pipeline. *out_module is the caller's (LLVMDisposeModule); it lives in `context`.
+ * STATUS_LIMIT: the arrays take more stack than CODEGEN_MAX_STACK_BYTES. STATUS_NO_MEMORY. */
+Status codegen_module(const IrModule *m, const KernelLayout *layout, const char *symbol,
+                      LLVMContextRef context, LLVMModuleRef *out_module,
+                      Error *err) SORT_MUST_CHECK;
+
+#endif

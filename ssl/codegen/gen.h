@@ -1,0 +1,88 @@
+/* State and helpers shared by the generators; private to codegen/.
+ *
+ *   gen_module.c   the function, its loops over blocks and lanes, inputs, results
+ *   gen_region.c   IF and LOOP as branches with phis
+ *   gen_op.c       arithmetic, comparisons, conversions, calls into rt/
+ *   gen_array.c    array values in memory;  array_plan.c decides which share it
+ *   gen_texture.c  the texture service
+ *
+ * Generators see one lane: the value of IR value v is gen->value[v], of LLVM type i1, i32 or float. Only
+ * gen_module.c and gen_region.c know how lanes are iterated and diverge; code for W lanes at once
+ * exchanges those two and makes the three lane types vectors. */
+#ifndef SSL_GEN_H
+#define SSL_GEN_H
+
+#include "ssl/codegen/array_plan.h"
+#include "ssl/codegen/codegen.h"
+
+typedef struct Gen {
+    const IrModule *module;
+    const IrFunc *func;
+    const KernelLayout *layout;
+    Arena *arena;
+
+    LLVMContextRef context;
+    LLVMModuleRef llvm;
+    LLVMBuilderRef builder;
+    LLVMBuilderRef entry_builder; /* at the end of the entry block: stack slots, uniform loads */
+    LLVMValueRef kernel;          /* the function */
+    LLVMTypeRef t_bool, t_int, t_float; /* of one lane */
+    LLVMTypeRef t_i8, t_i16, t_i32, t_i64, t_ptr, t_void;
+
+    LLVMValueRef *value; /* [values.count]; scalars */
+    ArrayPlan *plan;
+    LLVMValueRef *slot;   /* [plan->slot_count]; stack memory of arrays */
+    uint32_t stack_bytes; /* of arrays and their temporaries */
+
+    LLVMValueRef batch;                            /* const SslBatch * */
+    LLVMValueRef params, textures, services, host; /* its fields; NULL until used */
+    LLVMValueRef block, lane;     /* i32: which block of the batch, which lane of the block */
+    LLVMValueRef globals, result; /* of this block */
+    LLVMValueRef budget, fault;   /* stack: i32 back-edges left; i32 fault word */
+    LLVMValueRef tex_call, tex_coord, tex_result; /* stack; NULL until used */
+
+    unsigned md_invariant_load, md_alias_scope, md_noalias; /* kinds of metadata */
+    LLVMValueRef md_empty, scope_input, scope_output;       /* and nodes */
+} Gen;
+
+/* --- gen_module.c --- */
+LLVMValueRef gen_i32(Gen *g, uint32_t x);
+LLVMValueRef gen_stack(Gen *g, LLVMTypeRef type, const char *name); /* a slot in the entry block */
+LLVMBasicBlockRef gen_block(Gen *g, const char *name);              /* appended to the kernel */
+/* base + offset bytes */
+LLVMValueRef gen_offset(Gen *g, LLVMValueRef base, uint32_t offset_bytes);
+/* A load from memory that nobody writes while the kernel runs. */
+LLVMValueRef gen_load_input(Gen *g, LLVMTypeRef type, LLVMValueRef ptr, uint32_t align);
+/* A field of the batch, loaded once, in the entry block. */
+LLVMValueRef gen_batch_params(Gen *g);
+LLVMValueRef gen_batch_textures(Gen *g);
+LLVMValueRef gen_batch_services(Gen *g);
+LLVMValueRef gen_batch_host(Gen *g);
+LLVMTypeRef gen_lane_type(const Gen *g, IrKind kind);
+/* Records fault `site` unless an earlier one is there. */
+void gen_fault(Gen *g, uint32_t site);
+LLVMValueRef gen_global(Gen *g, const IrInst *inst);
+LLVMValueRef gen_param(Gen *g, const IrInst *inst);
+/* A bool as a 0 or 1 of type int, and what is stored as int, as a bool. */
+LLVMValueRef gen_bool_to_int(Gen *g, LLVMValueRef x);
+LLVMValueRef gen_int_to_bool(Gen *g, LLVMValueRef x);
+
+/* --- gen_region.c --- */
+/* The instructions of a region up to its YIELD, which is returned. */
+const IrInst *gen_region(Gen *g, IrRegionId region);
+
+/* --- gen_op.c --- */
+void gen_op(Gen *g, const IrInst *inst); /* an operation without regions */
+LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef type, LLVMValueRef *args,
+                           uint32_t arg_count);
+
+/* --- gen_array.c --- */
+void gen_array_op(Gen *g, const IrInst *inst); /* ARRAY, ARRAY_GET, ARRAY_SET */
+void gen_array_slots(Gen *g);                  /* stack memory for what array_plan asks */
+/* to[i] = from[i] for those that are arrays, as if at once. */
+void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t count);
+
+/* --- gen_texture.c --- */
+void gen_texture(Gen *g, const IrInst *inst); /* TEX, TEX_D */
+
+#endif

@@ -1,0 +1,450 @@
+/* The kernel's frame: a loop over the blocks of the batch, inside it one over the 16 lanes of a
+ * block, inside it the shader for one lane.
+ *
+ *   entry         stack slots, fields of the batch
+ *   block         live mask, addresses of this block's globals and results
+ *   lane          is it live?
+ *   point         the shader; then its results are stored
+ *   lane.next     the lobe masks gather a bit a lane in registers
+ *   block.done    and are stored
+ *
+ * Globals, parameters and the batch are written by nobody while a kernel runs, and results are read
+ * by nobody: the loads are marked invariant, and loads and stores are in different alias scopes, so
+ * that LLVM may hoist, share and vectorise as if all was local. */
+#include "base/cast.h"
+#include "base/check.h"
+#include "ssl/codegen/gen.h"
+#include <string.h>
+
+/* --- helpers of all generators ----------------------------------------------------------------- */
+
+LLVMValueRef gen_i32(Gen *g, uint32_t x)
+{
+    return LLVMConstInt(g->t_i32, x, false);
+}
+
+LLVMValueRef gen_stack(Gen *g, LLVMTypeRef type, const char *name)
+{
+    LLVMValueRef slot = LLVMBuildAlloca(g->entry_builder, type, name);
+    LLVMSetAlignment(slot, 8);
+    return slot;
+}
+
+LLVMBasicBlockRef gen_block(Gen *g, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(g->context, g->kernel, name);
+}
+
+static LLVMValueRef offset_by(LLVMBuilderRef builder, Gen *g, LLVMValueRef base,
+                              LLVMValueRef offset_bytes)
+{
+    return LLVMBuildInBoundsGEP2(builder, g->t_i8, base, &offset_bytes, 1, "");
+}
+
+LLVMValueRef gen_offset(Gen *g, LLVMValueRef base, uint32_t offset_bytes)
+{
+    return offset_by(g->builder, g, base, LLVMConstInt(g->t_i64, offset_bytes, false));
+}
+
+static LLVMValueRef load_input(LLVMBuilderRef builder, Gen *g, LLVMTypeRef type, LLVMValueRef ptr,
+                               uint32_t align)
+{
+    LLVMValueRef load = LLVMBuildLoad2(builder, type, ptr, "");
+    LLVMSetAlignment(load, align);
+    LLVMSetMetadata(load, g->md_invariant_load, g->md_empty);
+    LLVMSetMetadata(load, g->md_alias_scope, g->scope_input);
+    LLVMSetMetadata(load, g->md_noalias, g->scope_output);
+    return load;
+}
+
+LLVMValueRef gen_load_input(Gen *g, LLVMTypeRef type, LLVMValueRef ptr, uint32_t align)
+{
+    return load_input(g->builder, g, type, ptr, align);
+}
+
+static void store_result(Gen *g, LLVMValueRef x, LLVMValueRef ptr, uint32_t align)
+{
+    LLVMValueRef store = LLVMBuildStore(g->builder, x, ptr);
+    LLVMSetAlignment(store, align);
+    LLVMSetMetadata(store, g->md_alias_scope, g->scope_output);
+    LLVMSetMetadata(store, g->md_noalias, g->scope_input);
+}
+
+LLVMTypeRef gen_lane_type(const Gen *g, IrKind kind)
+{
+    CHECK(kind != IR_CLOSURE);
+    return kind == IR_BOOL ? g->t_bool : kind == IR_INT ? g->t_int : g->t_float;
+}
+
+LLVMValueRef gen_bool_to_int(Gen *g, LLVMValueRef x)
+{
+    return LLVMBuildZExt(g->builder, x, g->t_int, "");
+}
+
+LLVMValueRef gen_int_to_bool(Gen *g, LLVMValueRef x)
+{
+    return LLVMBuildICmp(g->builder, LLVMIntNE, x, LLVMConstNull(g->t_int), "");
+}
+
+void gen_fault(Gen *g, uint32_t site)
+{
+    LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_i32, g->fault, "");
+    LLVMValueRef is_first = LLVMBuildICmp(g->builder, LLVMIntEQ, fault, gen_i32(g, 0), "");
+    LLVMValueRef word = LLVMBuildSelect(g->builder, is_first, gen_i32(g, 1 + site), fault, "");
+    LLVMBuildStore(g->builder, word, g->fault);
+}
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+
+static LLVMValueRef load_batch_field(Gen *g, LLVMTypeRef type, size_t offset, uint32_t align)
+{
+    LLVMValueRef ptr =
+        offset_by(g->entry_builder, g, g->batch, LLVMConstInt(g->t_i64, offset, false));
+    return load_input(g->entry_builder, g, type, ptr, align);
+}
+
+static LLVMValueRef batch_pointer(Gen *g, LLVMValueRef *cached, size_t offset)
+{
+    if (!*cached)
+        *cached = load_batch_field(g, g->t_ptr, offset, _Alignof(void *));
+    return *cached;
+}
+
+/* Tells LLVM that `bytes` at a loaded pointer can be read at any time, so it may hoist loads. */
+static LLVMValueRef promise_readable(Gen *g, LLVMValueRef load, uint64_t bytes)
+{
+    LLVMMetadataRef size = LLVMValueAsMetadata(LLVMConstInt(g->t_i64, bytes, false));
+    LLVMMetadataRef node = LLVMMDNodeInContext2(g->context, &size, 1);
+    unsigned kind = LLVMGetMDKindIDInContext(g->context, "dereferenceable", 15);
+    LLVMSetMetadata(load, kind, LLVMMetadataAsValue(g->context, node));
+    return load;
+}
+
+LLVMValueRef gen_batch_params(Gen *g)
+{
+    bool is_new = !g->params;
+    LLVMValueRef params = batch_pointer(g, &g->params, offsetof(SslBatch, params));
+    return is_new ? promise_readable(g, params, g->layout->params_bytes) : params;
+}
+
+LLVMValueRef gen_batch_textures(Gen *g)
+{
+    return batch_pointer(g, &g->textures, offsetof(SslBatch, textures));
+}
+
+LLVMValueRef gen_batch_services(Gen *g)
+{
+    return batch_pointer(g, &g->services, offsetof(SslBatch, services));
+}
+
+LLVMValueRef gen_batch_host(Gen *g)
+{
+    return batch_pointer(g, &g->host, offsetof(SslBatch, host));
+}
+
+/* Bools are stored as ints. */
+static LLVMValueRef load_scalar(Gen *g, IrKind kind, LLVMValueRef ptr)
+{
+    if (kind == IR_BOOL)
+        return gen_int_to_bool(g, gen_load_input(g, g->t_int, ptr, 4));
+    return gen_load_input(g, gen_lane_type(g, kind), ptr, 4);
+}
+
+/* Where row `row` (in floats from the block's start) of the current lane lies. */
+static LLVMValueRef lane_ptr(Gen *g, LLVMValueRef block_base, uint32_t offset_bytes)
+{
+    LLVMValueRef base = gen_offset(g, block_base, offset_bytes);
+    return LLVMBuildInBoundsGEP2(g->builder, g->t_i32, base, &g->lane, 1, "");
+}
+
+LLVMValueRef gen_global(Gen *g, const IrInst *inst)
+{
+    uint32_t row = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
+    const SslGlobalRow *global = &g->module->globals[row];
+    CHECK(row < g->module->global_count && (shadow == IR_SHADOW_VALUE || global->has_derivs));
+    uint32_t component = shadow * ssl_type_scalars(global->type) + ir_global_component(inst->imm);
+    uint32_t offset = 4 * g->layout->globals.offset_floats[row] + component * KERNEL_LANE_ROW_BYTES;
+    return load_scalar(g, ir_kind(ir_type(g->func, inst->result_first)),
+                       lane_ptr(g, g->globals, offset));
+}
+
+LLVMValueRef gen_param(Gen *g, const IrInst *inst)
+{
+    uint32_t index = ir_param_index(inst->imm);
+    CHECK(index < g->module->info.param_count);
+    uint32_t offset = g->layout->param_offset[index] + 4 * ir_param_component(inst->imm);
+    return load_scalar(g, ir_kind(ir_type(g->func, inst->result_first)),
+                       gen_offset(g, gen_batch_params(g), offset));
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static void store_lane(Gen *g, IrValue v, uint32_t offset_bytes)
+{
+    LLVMValueRef x = g->value[v];
+    if (ir_kind(ir_type(g->func, v)) == IR_BOOL)
+        x = gen_bool_to_int(g, x);
+    store_result(g, x, lane_ptr(g, g->result, offset_bytes), 4);
+}
+
+/* `results`: the entry's, as its YIELD names them. */
+static void store_results(Gen *g, const IrValue *results)
+{
+    const IrModule *m = g->module;
+    LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_i32, g->fault, "");
+    store_result(g, fault, lane_ptr(g, g->result, g->layout->fault_offset), 4);
+    for (uint32_t i = 0; i < m->outputs.count; i++) {
+        const IrOutput *output = &m->outputs.data[i];
+        if (output->type == SSL_CLOSURE)
+            continue;
+        for (uint32_t j = 0; j < output->result_count; j++)
+            store_lane(g, results[output->result_first + j],
+                       g->layout->output_offset[i] + j * KERNEL_LANE_ROW_BYTES);
+    }
+}
+
+/* Weight and arguments of one lobe, if this lane has it. */
+static void store_lobe(Gen *g, const IrLobeSlot *slot, const SslLobeSlot *where,
+                       const IrValue *results)
+{
+    LLVMBasicBlockRef present = gen_block(g, "lobe"), end = gen_block(g, "lobe.end");
+    LLVMBuildCondBr(g->builder, g->value[results[slot->result_first]], present, end);
+    LLVMPositionBuilderAtEnd(g->builder, present);
+    for (uint32_t i = 0; i < 3 + slot->arg_count; i++)
+        store_lane(g, results[slot->result_first + 1 + i],
+                   where->weight_offset + i * KERNEL_LANE_ROW_BYTES);
+    LLVMBuildBr(g->builder, end);
+    LLVMPositionBuilderAtEnd(g->builder, end);
+}
+
+static LLVMValueRef lane_bit(Gen *g, LLVMValueRef is_set)
+{
+    LLVMValueRef bit = LLVMBuildZExt(g->builder, is_set, g->t_i32, "");
+    return LLVMBuildShl(g->builder, bit, g->lane, "");
+}
+
+/* --- the frame -------------------------------------------------------------------------------- */
+
+/* The shader for one lane and the storing of its results. out_present: i1 for each lobe slot. */
+static void gen_point(Gen *g, LLVMValueRef loop_budget, LLVMValueRef *out_present)
+{
+    const IrModule *m = g->module;
+    LLVMBuildStore(g->builder, gen_i32(g, 0), g->fault);
+    LLVMBuildStore(g->builder, loop_budget, g->budget);
+    const IrInst *yield = gen_region(g, g->func->body);
+    const IrValue *results = ir_args(g->func, yield);
+    store_results(g, results);
+    for (uint32_t i = 0; i < m->slots.count; i++) {
+        store_lobe(g, &m->slots.data[i], &g->layout->lobes[i], results);
+        out_present[i] = g->value[results[m->slots.data[i].result_first]];
+    }
+}
+
+/* All lanes of one block; g->block, g->globals and g->result are set. */
+static void gen_lanes(Gen *g, LLVMValueRef live, LLVMValueRef loop_budget)
+{
+    uint32_t slot_count = g->module->slots.count;
+    LLVMValueRef *mask = ARENA_ARRAY(g->arena, LLVMValueRef, slot_count);
+    LLVMValueRef *present = ARENA_ARRAY(g->arena, LLVMValueRef, slot_count);
+    LLVMValueRef zero = gen_i32(g, 0);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder);
+    LLVMBasicBlockRef lane = gen_block(g, "lane"), point = gen_block(g, "point");
+
+    LLVMBuildBr(g->builder, lane);
+    LLVMPositionBuilderAtEnd(g->builder, lane);
+    g->lane = LLVMBuildPhi(g->builder, g->t_i32, "lane");
+    LLVMAddIncoming(g->lane, &zero, &before, 1);
+    for (uint32_t i = 0; i < slot_count; i++) {
+        mask[i] = LLVMBuildPhi(g->builder, g->t_i32, "mask");
+        LLVMAddIncoming(mask[i], &zero, &before, 1);
+    }
+    LLVMValueRef shifted = LLVMBuildLShr(g->builder, live, g->lane, "");
+    LLVMValueRef is_live = LLVMBuildTrunc(g->builder, shifted, g->t_bool, "live");
+    LLVMBasicBlockRef next = gen_block(g, "lane.next"), done = gen_block(g, "block.done");
+    LLVMBuildCondBr(g->builder, is_live, point, next);
+
+    LLVMPositionBuilderAtEnd(g->builder, point);
+    gen_point(g, loop_budget, present);
+    for (uint32_t i = 0; i < slot_count; i++)
+        present[i] = LLVMBuildOr(g->builder, mask[i], lane_bit(g, present[i]), "");
+    LLVMBasicBlockRef point_end = LLVMGetInsertBlock(g->builder);
+    LLVMBuildBr(g->builder, next);
+
+    LLVMPositionBuilderAtEnd(g->builder, next);
+    for (uint32_t i = 0; i < slot_count; i++) {
+        LLVMValueRef merged = LLVMBuildPhi(g->builder, g->t_i32, "mask");
+        LLVMAddIncoming(merged, (LLVMValueRef[]){mask[i], present[i]},
+                        (LLVMBasicBlockRef[]){lane, point_end}, 2);
+        LLVMAddIncoming(mask[i], &merged, &next, 1);
+        mask[i] = merged;
+    }
+    LLVMValueRef next_lane = LLVMBuildAdd(g->builder, g->lane, gen_i32(g, 1), "");
+    LLVMAddIncoming(g->lane, &next_lane, &next, 1);
+    LLVMValueRef is_more =
+        LLVMBuildICmp(g->builder, LLVMIntULT, next_lane, gen_i32(g, SSL_BLOCK), "");
+    LLVMBuildCondBr(g->builder, is_more, lane, done);
+
+    LLVMPositionBuilderAtEnd(g->builder, done);
+    for (uint32_t i = 0; i < slot_count; i++)
+        store_result(g, LLVMBuildTrunc(g->builder, mask[i], g->t_i16, ""),
+                     gen_offset(g, g->result, g->layout->lobes[i].mask_offset), 2);
+}
+
+static LLVMValueRef block_address(Gen *g, LLVMValueRef base, uint32_t stride_bytes)
+{
+    LLVMValueRef index = LLVMBuildZExt(g->builder, g->block, g->t_i64, "");
+    LLVMValueRef stride = LLVMConstInt(g->t_i64, stride_bytes, false);
+    return offset_by(g->builder, g, base, LLVMBuildMul(g->builder, index, stride, ""));
+}
+
+static void gen_blocks(Gen *g)
+{
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
+    LLVMBasicBlockRef block = gen_block(g, "block"), end = gen_block(g, "end");
+    LLVMValueRef globals =
+        load_batch_field(g, g->t_ptr, offsetof(SslBatch, globals), _Alignof(void *));
+    LLVMValueRef live_masks =
+        load_batch_field(g, g->t_ptr, offsetof(SslBatch, live), _Alignof(void *));
+    LLVMValueRef results =
+        load_batch_field(g, g->t_ptr, offsetof(SslBatch, result), _Alignof(void *));
+    LLVMValueRef block_count = load_batch_field(g, g->t_i32, offsetof(SslBatch, block_count), 4);
+    LLVMValueRef loop_budget = load_batch_field(g, g->t_i32, offsetof(SslBatch, loop_budget), 4);
+    g->budget = gen_stack(g, g->t_i32, "budget");
+    g->fault = gen_stack(g, g->t_i32, "fault");
+    gen_array_slots(g);
+
+    LLVMPositionBuilderAtEnd(g->builder, block);
+    g->block = LLVMBuildPhi(g->builder, g->t_i32, "block");
+    LLVMValueRef zero = gen_i32(g, 0);
+    LLVMAddIncoming(g->block, &zero, &entry, 1);
+    g->globals = block_address(g, globals, g->layout->globals.stride_bytes);
+    g->result = block_address(g, results, g->layout->result_stride_bytes);
+    LLVMValueRef live_ptr =
+        LLVMBuildInBoundsGEP2(g->builder, g->t_i16, live_masks, &g->block, 1, "");
+    LLVMValueRef live =
+        LLVMBuildZExt(g->builder, gen_load_input(g, g->t_i16, live_ptr, 2), g->t_i32, "");
+    gen_lanes(g, live, loop_budget);
+    LLVMValueRef next = LLVMBuildAdd(g->builder, g->block, gen_i32(g, 1), "");
+    LLVMBasicBlockRef block_end = LLVMGetInsertBlock(g->builder);
+    LLVMAddIncoming(g->block, &next, &block_end, 1);
+    LLVMBuildCondBr(g->builder, LLVMBuildICmp(g->builder, LLVMIntULT, next, block_count, ""), block,
+                    end);
+
+    LLVMPositionBuilderAtEnd(g->entry_builder, entry);
+    LLVMBuildCondBr(g->entry_builder,
+                    LLVMBuildICmp(g->entry_builder, LLVMIntEQ, block_count, zero, ""), end, block);
+    LLVMPositionBuilderAtEnd(g->builder, end);
+    LLVMBuildRetVoid(g->builder);
+}
+
+/* --- the module ------------------------------------------------------------------------------- */
+
+static void init_types(Gen *g)
+{
+    g->t_i8 = LLVMInt8TypeInContext(g->context);
+    g->t_i16 = LLVMInt16TypeInContext(g->context);
+    g->t_i32 = LLVMInt32TypeInContext(g->context);
+    g->t_i64 = LLVMInt64TypeInContext(g->context);
+    g->t_ptr = LLVMPointerTypeInContext(g->context, 0);
+    g->t_void = LLVMVoidTypeInContext(g->context);
+    g->t_bool = LLVMInt1TypeInContext(g->context);
+    g->t_int = g->t_i32;
+    g->t_float = LLVMFloatTypeInContext(g->context);
+}
+
+static LLVMValueRef alias_scope(Gen *g, const char *name)
+{
+    LLVMMetadataRef domain_name = LLVMMDStringInContext2(g->context, "ssl", 3);
+    LLVMMetadataRef domain = LLVMMDNodeInContext2(g->context, &domain_name, 1);
+    LLVMMetadataRef parts[2] = {LLVMMDStringInContext2(g->context, name, strlen(name)), domain};
+    LLVMMetadataRef scope = LLVMMDNodeInContext2(g->context, parts, 2);
+    return LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, &scope, 1));
+}
+
+static void init_metadata(Gen *g)
+{
+    g->md_invariant_load = LLVMGetMDKindIDInContext(g->context, "invariant.load", 14);
+    g->md_alias_scope = LLVMGetMDKindIDInContext(g->context, "alias.scope", 11);
+    g->md_noalias = LLVMGetMDKindIDInContext(g->context, "noalias", 7);
+    g->md_empty = LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, NULL, 0));
+    g->scope_input = alias_scope(g, "input");
+    g->scope_output = alias_scope(g, "output");
+}
+
+static void add_attribute(Gen *g, LLVMAttributeIndex index, const char *name, uint64_t value)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(g->kernel, index, LLVMCreateEnumAttribute(g->context, kind, value));
+}
+
+static void begin_kernel(Gen *g, const char *symbol)
+{
+    LLVMTypeRef type = LLVMFunctionType(g->t_void, &g->t_ptr, 1, false);
+    g->kernel = LLVMAddFunction(g->llvm, symbol, type);
+    g->batch = LLVMGetParam(g->kernel, 0);
+    add_attribute(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
+    static const char *const batch_facts[] = {"noalias", "nocapture", "readonly", "nonnull"};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(batch_facts); i++)
+        add_attribute(g, 1, batch_facts[i], 0);
+    add_attribute(g, 1, "dereferenceable", sizeof(SslBatch));
+    add_attribute(g, 1, "align", _Alignof(SslBatch));
+    /* The host's threads may flush subnormals or not: LLVM must not fold as if it knew. */
+    const char *key = "denormal-fp-math", *mode = "dynamic,dynamic";
+    LLVMAddAttributeAtIndex(g->kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(g->context, key, (unsigned)strlen(key), mode,
+                                                      (unsigned)strlen(mode)));
+    LLVMBasicBlockRef entry = gen_block(g, "entry");
+    LLVMPositionBuilderAtEnd(g->builder, entry);
+    LLVMPositionBuilderAtEnd(g->entry_builder, entry);
+}
+
+static Status check_stack(const Gen *g, Error *err)
+{
+    if (g->stack_bytes <= CODEGEN_MAX_STACK_BYTES)
+        return STATUS_OK;
+    return error_set(err, STATUS_LIMIT,
+                     "the arrays of shader '%s' take %u bytes of stack; a kernel may take %d",
+                     g->module->info.name, g->stack_bytes, CODEGEN_MAX_STACK_BYTES);
+}
+
+Status codegen_module(const IrModule *m, const KernelLayout *layout, const char *symbol,
+                      LLVMContextRef context, LLVMModuleRef *out_module, Error *err)
+{
+    *out_module = NULL;
+    Arena *arena = arena_create(0, 0);
+    Gen *g = arena ? ARENA_NEW(arena, Gen) : NULL;
+    if (!g) {
+        arena_destroy(arena);
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    *g = (Gen){.module = m,
+               .func = ir_func(m, m->entry),
+               .layout = layout,
+               .arena = arena,
+               .context = context,
+               .llvm = LLVMModuleCreateWithNameInContext("ssl", context),
+               .builder = LLVMCreateBuilderInContext(context),
+               .entry_builder = LLVMCreateBuilderInContext(context)};
+    Status status;
+    jmp_buf no_memory;
+    if (setjmp(no_memory) == 0) {
+        arena_on_no_memory(arena, &no_memory);
+        g->value = ARENA_ARRAY(arena, LLVMValueRef, g->func->values.count);
+        g->plan = array_plan_create(g->func, arena);
+        init_types(g);
+        init_metadata(g);
+        begin_kernel(g, symbol);
+        gen_blocks(g);
+        status = check_stack(g, err);
+    } else {
+        status = error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    LLVMDisposeBuilder(g->builder);
+    LLVMDisposeBuilder(g->entry_builder);
+    if (status == STATUS_OK)
+        *out_module = g->llvm;
+    else
+        LLVMDisposeModule(g->llvm);
+    arena_destroy(arena);
+    return status;
+}

@@ -1,0 +1,337 @@
+/* Operations of one lane: arithmetic, comparisons, conversions, mathematics. What each one means
+ * stands in ir_ops.inc; rt/rt.h says the same in C, for the constant folder. */
+#include "base/check.h"
+#include "ssl/codegen/gen.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static void add_attribute(Gen *g, LLVMValueRef function, const char *name, uint64_t value)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(g->context, kind, value));
+}
+
+/* A function of rt/: pure, so LLVM may share and hoist calls, but not look inside. */
+static LLVMValueRef gen_runtime_call(Gen *g, const char *name, LLVMValueRef *args,
+                                     uint32_t arg_count)
+{
+    LLVMTypeRef params[2] = {g->t_float, g->t_float};
+    LLVMTypeRef type = LLVMFunctionType(g->t_float, params, arg_count, false);
+    LLVMValueRef function = LLVMGetNamedFunction(g->llvm, name);
+    if (!function) {
+        function = LLVMAddFunction(g->llvm, name, type);
+        static const char *const facts[] = {"nounwind",   "willreturn",   "nofree",      "nosync",
+                                            "nocallback", "mustprogress", "speculatable"};
+        for (uint32_t i = 0; i < SORT_COUNT_OF(facts); i++)
+            add_attribute(g, function, facts[i], 0);
+        add_attribute(g, function, "memory", 0); /* reads and writes none */
+    }
+    return LLVMBuildCall2(g->builder, type, function, args, arg_count, "");
+}
+
+LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef type, LLVMValueRef *args,
+                           uint32_t arg_count)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMTypeRef overloads[2] = {type, g->t_float};
+    /* Conversions are overloaded on the argument too. */
+    size_t overload_count = type == g->t_float ? 1 : 2;
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(g->llvm, id, overloads, overload_count);
+    LLVMTypeRef function_type = LLVMIntrinsicGetType(g->context, id, overloads, overload_count);
+    return LLVMBuildCall2(g->builder, function_type, function, args, arg_count, "");
+}
+
+static LLVMValueRef gen_float_intrinsic(Gen *g, const char *name, LLVMValueRef x)
+{
+    return gen_intrinsic(g, name, g->t_float, &x, 1);
+}
+
+/* --- small helpers ---------------------------------------------------------------------------- */
+
+static LLVMValueRef const_float(Gen *g, float x)
+{
+    return LLVMConstReal(g->t_float, (double)x);
+}
+
+static LLVMValueRef const_int(Gen *g, int32_t x)
+{
+    return LLVMConstInt(g->t_int, (uint64_t)(uint32_t)x, false);
+}
+
+static LLVMValueRef compare_float(Gen *g, LLVMRealPredicate how, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildFCmp(g->builder, how, a, b, "");
+}
+
+static LLVMValueRef compare_int(Gen *g, LLVMIntPredicate how, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildICmp(g->builder, how, a, b, "");
+}
+
+static LLVMValueRef choose(Gen *g, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildSelect(g->builder, condition, a, b, "");
+}
+
+/* --- operations that take several instructions ------------------------------------------------- */
+
+static LLVMValueRef gen_sign(Gen *g, LLVMValueRef x)
+{
+    LLVMValueRef zero = const_float(g, 0.0f);
+    LLVMValueRef negative =
+        choose(g, compare_float(g, LLVMRealOLT, x, zero), const_float(g, -1.0f), zero);
+    return choose(g, compare_float(g, LLVMRealOGT, x, zero), const_float(g, 1.0f), negative);
+}
+
+static LLVMValueRef gen_sqrt(Gen *g, LLVMValueRef x)
+{
+    LLVMValueRef zero = const_float(g, 0.0f);
+    return choose(g, compare_float(g, LLVMRealOLT, x, zero), zero,
+                  gen_float_intrinsic(g, "llvm.sqrt", x));
+}
+
+static LLVMValueRef gen_inverse_sqrt(Gen *g, LLVMValueRef x)
+{
+    LLVMValueRef zero = const_float(g, 0.0f);
+    LLVMValueRef inverse =
+        LLVMBuildFDiv(g->builder, const_float(g, 1.0f), gen_float_intrinsic(g, "llvm.sqrt", x), "");
+    return choose(g, compare_float(g, LLVMRealOLE, x, zero), zero, inverse);
+}
+
+/* Division by 0 and the quotient that does not fit are undefined in LLVM: 1 takes the divisor's
+ * place there. */
+static LLVMValueRef gen_int_div(Gen *g, LLVMValueRef a, LLVMValueRef b, bool wants_remainder)
+{
+    LLVMValueRef zero = const_int(g, 0);
+    LLVMValueRef is_zero = compare_int(g, LLVMIntEQ, b, zero);
+    LLVMValueRef is_minus_one = compare_int(g, LLVMIntEQ, b, const_int(g, -1));
+    LLVMValueRef is_special = LLVMBuildOr(g->builder, is_zero, is_minus_one, "");
+    LLVMValueRef divisor = choose(g, is_special, const_int(g, 1), b);
+    if (wants_remainder)
+        return LLVMBuildSRem(g->builder, a, divisor, ""); /* by 1: 0, as it should be */
+    LLVMValueRef quotient = LLVMBuildSDiv(g->builder, a, divisor, "");
+    LLVMValueRef negated = LLVMBuildNeg(g->builder, a, "");
+    quotient = choose(g, is_minus_one, negated, quotient);
+    return choose(g, is_zero, zero, quotient);
+}
+
+static LLVMValueRef shift_count(Gen *g, LLVMValueRef x)
+{
+    return LLVMBuildAnd(g->builder, x, const_int(g, 31), "");
+}
+
+static LLVMValueRef gen_float_bits(Gen *g, LLVMValueRef x)
+{
+    LLVMValueRef bits = LLVMBuildBitCast(g->builder, x, g->t_int, "");
+    LLVMValueRef is_zero = compare_float(g, LLVMRealOEQ, x, const_float(g, 0.0f));
+    LLVMValueRef is_nan = compare_float(g, LLVMRealUNO, x, x);
+    bits = choose(g, is_nan, const_int(g, 0x7fc00000), bits);
+    return choose(g, is_zero, const_int(g, 0), bits);
+}
+
+/* The index brought into [0, count); out of range is rare, so it is a branch. */
+static LLVMValueRef gen_bounds(Gen *g, const IrInst *inst, LLVMValueRef index)
+{
+    LLVMValueRef count = const_int(g, (int32_t)inst->imm);
+    LLVMBasicBlockRef outside = gen_block(g, "outside"), end = gen_block(g, "inside");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder);
+    LLVMBuildCondBr(g->builder, compare_int(g, LLVMIntULT, index, count), end, outside);
+    LLVMPositionBuilderAtEnd(g->builder, outside);
+    gen_fault(g, inst->site);
+    LLVMValueRef nearest = choose(g, compare_int(g, LLVMIntSLT, index, const_int(g, 0)),
+                                  const_int(g, 0), const_int(g, (int32_t)inst->imm - 1));
+    outside = LLVMGetInsertBlock(g->builder);
+    LLVMBuildBr(g->builder, end);
+    LLVMPositionBuilderAtEnd(g->builder, end);
+    LLVMValueRef safe = LLVMBuildPhi(g->builder, g->t_int, "index");
+    LLVMAddIncoming(safe, (LLVMValueRef[]){index, nearest}, (LLVMBasicBlockRef[]){before, outside},
+                    2);
+    return safe;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* The one result of a scalar operation; a, b, c: its arguments as far as it has them. */
+static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
+                                  LLVMValueRef c)
+{
+    LLVMBuilderRef builder = g->builder;
+    switch ((IrOp)inst->op) {
+    case IR_CONST_BOOL:
+        return LLVMConstInt(g->t_bool, inst->imm != 0, false);
+    case IR_CONST_INT:
+        return const_int(g, (int32_t)(uint32_t)inst->imm);
+    case IR_CONST_FLOAT:
+        return const_float(g, ir_imm_float(inst));
+    case IR_GLOBAL:
+        return gen_global(g, inst);
+    case IR_PARAM:
+        return gen_param(g, inst);
+
+    case IR_FNEG:
+        return LLVMBuildFNeg(builder, a, "");
+    case IR_FADD:
+        return LLVMBuildFAdd(builder, a, b, "");
+    case IR_FSUB:
+        return LLVMBuildFSub(builder, a, b, "");
+    case IR_FMUL:
+        return LLVMBuildFMul(builder, a, b, "");
+    case IR_FDIV:
+        return LLVMBuildFDiv(builder, a, b, "");
+    case IR_FMIN:
+        return choose(g, compare_float(g, LLVMRealOLT, b, a), b, a);
+    case IR_FMAX:
+        return choose(g, compare_float(g, LLVMRealOGT, a, b), a, b);
+    case IR_FABS:
+        return gen_float_intrinsic(g, "llvm.fabs", a);
+    case IR_FLOOR:
+        return gen_float_intrinsic(g, "llvm.floor", a);
+    case IR_CEIL:
+        return gen_float_intrinsic(g, "llvm.ceil", a);
+    case IR_ROUND:
+        return gen_float_intrinsic(g, "llvm.round", a);
+    case IR_TRUNC:
+        return gen_float_intrinsic(g, "llvm.trunc", a);
+    case IR_SIGN:
+        return gen_sign(g, a);
+    case IR_SQRT:
+        return gen_sqrt(g, a);
+    case IR_INVSQRT:
+        return gen_inverse_sqrt(g, a);
+#define RT_MATH1(name, function)                                                                   \
+    case IR_##name:                                                                                \
+        return gen_runtime_call(g, #function, (LLVMValueRef[]){a}, 1);
+#define RT_MATH2(name, function)                                                                   \
+    case IR_##name:                                                                                \
+        return gen_runtime_call(g, #function, (LLVMValueRef[]){a, b}, 2);
+#include "ssl/rt/rt_math.inc"
+#undef RT_MATH1
+#undef RT_MATH2
+    case IR_FEQ:
+        return compare_float(g, LLVMRealOEQ, a, b);
+    case IR_FNE:
+        return compare_float(g, LLVMRealUNE, a, b);
+    case IR_FLT:
+        return compare_float(g, LLVMRealOLT, a, b);
+    case IR_FLE:
+        return compare_float(g, LLVMRealOLE, a, b);
+    case IR_FGT:
+        return compare_float(g, LLVMRealOGT, a, b);
+    case IR_FGE:
+        return compare_float(g, LLVMRealOGE, a, b);
+    case IR_ISNAN:
+        return compare_float(g, LLVMRealUNO, a, a);
+    case IR_ISINF:
+        return compare_float(g, LLVMRealOEQ, gen_float_intrinsic(g, "llvm.fabs", a),
+                             const_float(g, INFINITY));
+
+    case IR_INEG:
+        return LLVMBuildNeg(builder, a, "");
+    case IR_IADD:
+        return LLVMBuildAdd(builder, a, b, "");
+    case IR_ISUB:
+        return LLVMBuildSub(builder, a, b, "");
+    case IR_IMUL:
+        return LLVMBuildMul(builder, a, b, "");
+    case IR_IDIV:
+        return gen_int_div(g, a, b, false);
+    case IR_IMOD:
+        return gen_int_div(g, a, b, true);
+    case IR_IMIN:
+        return choose(g, compare_int(g, LLVMIntSLT, b, a), b, a);
+    case IR_IMAX:
+        return choose(g, compare_int(g, LLVMIntSLT, a, b), b, a);
+    case IR_IAND:
+    case IR_BAND:
+        return LLVMBuildAnd(builder, a, b, "");
+    case IR_IOR:
+    case IR_BOR:
+        return LLVMBuildOr(builder, a, b, "");
+    case IR_IXOR:
+    case IR_BXOR:
+        return LLVMBuildXor(builder, a, b, "");
+    case IR_INOT:
+    case IR_BNOT:
+        return LLVMBuildNot(builder, a, "");
+    case IR_ISHL:
+        return LLVMBuildShl(builder, a, shift_count(g, b), "");
+    case IR_ISHR:
+        return LLVMBuildAShr(builder, a, shift_count(g, b), "");
+    case IR_IUSHR:
+        return LLVMBuildLShr(builder, a, shift_count(g, b), "");
+    case IR_IEQ:
+        return compare_int(g, LLVMIntEQ, a, b);
+    case IR_INE:
+        return compare_int(g, LLVMIntNE, a, b);
+    case IR_ILT:
+        return compare_int(g, LLVMIntSLT, a, b);
+    case IR_ILE:
+        return compare_int(g, LLVMIntSLE, a, b);
+    case IR_IGT:
+        return compare_int(g, LLVMIntSGT, a, b);
+    case IR_IGE:
+        return compare_int(g, LLVMIntSGE, a, b);
+
+    case IR_I2F:
+        return LLVMBuildSIToFP(builder, a, g->t_float, "");
+    case IR_F2I:
+        return gen_intrinsic(g, "llvm.fptosi.sat", g->t_int, &a, 1);
+    case IR_B2I:
+        return gen_bool_to_int(g, a);
+    case IR_FBITS:
+        return gen_float_bits(g, a);
+    case IR_SELECT:
+        return choose(g, a, b, c);
+    case IR_BOUNDS:
+        return gen_bounds(g, inst, a);
+
+    /* Array, texture and control operations have generators of their own; the rest are gone when the
+     * pipeline is through, which the verifier has seen to. */
+    case IR_ARRAY:
+    case IR_ARRAY_GET:
+    case IR_ARRAY_SET:
+    case IR_TEX:
+    case IR_TEX_D:
+    case IR_IF:
+    case IR_LOOP:
+    case IR_YIELD:
+    case IR_OP_NONE:
+    case IR_OP_COUNT:
+    case IR_CALL:
+    case IR_TEX_AUTO:
+    case IR_DDX:
+    case IR_DDY:
+    case IR_CLOSURE_ZERO:
+    case IR_CLOSURE_MAKE:
+    case IR_CLOSURE_ADD:
+    case IR_CLOSURE_SCALE:
+        break;
+    }
+    UNREACHABLE();
+}
+
+void gen_op(Gen *g, const IrInst *inst)
+{
+    switch (inst->op) {
+    case IR_ARRAY:
+    case IR_ARRAY_GET:
+    case IR_ARRAY_SET:
+        gen_array_op(g, inst);
+        return;
+    case IR_TEX:
+    case IR_TEX_D:
+        gen_texture(g, inst);
+        return;
+    default:
+        break;
+    }
+    const IrValue *args = ir_args(g->func, inst);
+    LLVMValueRef x[3] = {0};
+    for (uint32_t i = 0; i < inst->arg_count && i < 3; i++)
+        x[i] = g->value[args[i]];
+    g->value[inst->result_first] = gen_scalar_op(g, inst, x[0], x[1], x[2]);
+}

@@ -1,0 +1,103 @@
+/* Structured control flow as branches: the scalar form, where a lane goes its own way. */
+#include "base/check.h"
+#include "ssl/codegen/gen.h"
+
+/* Empty phis for the scalars among values [first, first + count), at the builder's place. */
+static void begin_phis(Gen *g, IrValue first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        IrType type = ir_type(g->func, first + i);
+        if (!ir_is_array(type))
+            g->value[first + i] = LLVMBuildPhi(g->builder, gen_lane_type(g, ir_kind(type)), "");
+    }
+}
+
+static void add_incoming(Gen *g, IrValue first, uint32_t count, const IrValue *from,
+                         LLVMBasicBlockRef block)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!ir_is_array(ir_type(g->func, first + i)))
+            LLVMAddIncoming(g->value[first + i], &g->value[from[i]], &block, 1);
+}
+
+static void gen_if(Gen *g, const IrInst *inst)
+{
+    LLVMBasicBlockRef arm_block[2] = {gen_block(g, "then"), gen_block(g, "else")};
+    LLVMBasicBlockRef arm_end[2], end = gen_block(g, "endif");
+    const IrValue *yielded[2];
+    LLVMBuildCondBr(g->builder, g->value[ir_args(g->func, inst)[0]], arm_block[0], arm_block[1]);
+    for (uint32_t arm = 0; arm < 2; arm++) {
+        LLVMPositionBuilderAtEnd(g->builder, arm_block[arm]);
+        yielded[arm] = ir_args(g->func, gen_region(g, inst->region_first + arm));
+        gen_array_transfer(g, yielded[arm], inst->result_first, inst->result_count);
+        arm_end[arm] = LLVMGetInsertBlock(g->builder);
+        LLVMBuildBr(g->builder, end);
+    }
+    LLVMPositionBuilderAtEnd(g->builder, end);
+    begin_phis(g, inst->result_first, inst->result_count);
+    for (uint32_t arm = 0; arm < 2; arm++)
+        add_incoming(g, inst->result_first, inst->result_count, yielded[arm], arm_end[arm]);
+}
+
+/* body: ..., go_on and next state
+ *   go_on false -> end;  budget spent -> fault, end;  else -> budget - 1, body again */
+static void gen_loop(Gen *g, const IrInst *inst)
+{
+    const IrRegion *region = ir_region(g->func, inst->region_first);
+    const IrValue *init = ir_args(g->func, inst);
+    uint32_t count = inst->arg_count;
+    LLVMBasicBlockRef body = gen_block(g, "loop"), more = gen_block(g, "loop.more");
+    LLVMBasicBlockRef again = gen_block(g, "loop.again"), spent = gen_block(g, "loop.spent");
+    LLVMBasicBlockRef end = gen_block(g, "endloop");
+
+    gen_array_transfer(g, init, region->param_first, count);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder);
+    LLVMBuildBr(g->builder, body);
+    LLVMPositionBuilderAtEnd(g->builder, body);
+    begin_phis(g, region->param_first, count);
+    add_incoming(g, region->param_first, count, init, before);
+    const IrValue *yielded = ir_args(g->func, gen_region(g, inst->region_first));
+    const IrValue *next = yielded + 1;
+    LLVMBuildCondBr(g->builder, g->value[yielded[0]], more, end);
+
+    LLVMPositionBuilderAtEnd(g->builder, more);
+    LLVMValueRef budget = LLVMBuildLoad2(g->builder, g->t_i32, g->budget, "budget");
+    LLVMValueRef is_spent = LLVMBuildICmp(g->builder, LLVMIntEQ, budget, gen_i32(g, 0), "");
+    LLVMBuildCondBr(g->builder, is_spent, spent, again);
+
+    LLVMPositionBuilderAtEnd(g->builder, spent);
+    gen_fault(g, inst->site);
+    LLVMBuildBr(g->builder, end);
+
+    LLVMPositionBuilderAtEnd(g->builder, again);
+    LLVMBuildStore(g->builder, LLVMBuildSub(g->builder, budget, gen_i32(g, 1), ""), g->budget);
+    gen_array_transfer(g, next, region->param_first, count);
+    add_incoming(g, region->param_first, count, next, again);
+    LLVMBuildBr(g->builder, body);
+
+    /* Both ways here come from the end of the body, so the next state needs no phi. */
+    LLVMPositionBuilderAtEnd(g->builder, end);
+    for (uint32_t i = 0; i < count; i++)
+        g->value[inst->result_first + i] = g->value[next[i]];
+    gen_array_transfer(g, next, inst->result_first, count);
+}
+
+const IrInst *gen_region(Gen *g, IrRegionId region)
+{
+    const IrFunc *f = g->func;
+    for (IrInstId id = ir_region(f, region)->first;; id = ir_inst(f, id)->next) {
+        const IrInst *inst = ir_inst(f, id);
+        switch (inst->op) {
+        case IR_YIELD:
+            return inst;
+        case IR_IF:
+            gen_if(g, inst);
+            break;
+        case IR_LOOP:
+            gen_loop(g, inst);
+            break;
+        default:
+            gen_op(g, inst);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/* Texture lookups: a call of the host's service with coordinates and results on the stack. The
+ * kernel's one set of buffers serves all sites, for lookups of a lane follow each other. */
+#include "base/check.h"
+#include "ssl/codegen/gen.h"
+
+enum { COORDS = 7, RESULTS = 4, RESULTS_WITH_DERIVS = 12 };
+
+static void store_field(Gen *g, size_t offset, LLVMValueRef x)
+{
+    LLVMBuildStore(g->builder, x, gen_offset(g, g->tex_call, (uint32_t)offset));
+}
+
+static void begin_buffers(Gen *g)
+{
+    if (g->tex_call)
+        return;
+    g->tex_call = gen_stack(g, LLVMArrayType2(g->t_i64, sizeof(SslTexCall) / 8), "tex_call");
+    g->tex_coord = gen_stack(g, LLVMArrayType2(g->t_float, COORDS), "tex_coord");
+    g->tex_result = gen_stack(g, LLVMArrayType2(g->t_float, RESULTS_WITH_DERIVS), "tex_result");
+}
+
+void gen_texture(Gen *g, const IrInst *inst)
+{
+    _Static_assert(sizeof(SslTexCall) % 8 == 0, "the call is kept in 64-bit words");
+    bool has_derivs = inst->op == IR_TEX_D;
+    uint32_t texture_slot = g->module->texture_sites.data[inst->site].texture;
+    const IrValue *args = ir_args(g->func, inst);
+    begin_buffers(g);
+    for (uint32_t i = 0; i < COORDS; i++)
+        LLVMBuildStore(g->builder, g->value[args[i]], gen_offset(g, g->tex_coord, 4 * i));
+
+    LLVMValueRef texture =
+        gen_load_input(g, g->t_i32, gen_offset(g, gen_batch_textures(g), 4 * texture_slot), 4);
+    store_field(g, offsetof(SslTexCall, block), g->block);
+    store_field(g, offsetof(SslTexCall, lane_first), g->lane);
+    store_field(g, offsetof(SslTexCall, lane_count), gen_i32(g, 1));
+    store_field(g, offsetof(SslTexCall, lane_mask), gen_i32(g, 1));
+    store_field(g, offsetof(SslTexCall, texture), texture);
+    store_field(g, offsetof(SslTexCall, site), gen_i32(g, inst->site));
+    store_field(g, offsetof(SslTexCall, flags), gen_i32(g, has_derivs ? SSL_TEX_WANT_DERIVS : 0));
+    store_field(g, offsetof(SslTexCall, coord), g->tex_coord);
+    store_field(g, offsetof(SslTexCall, result), g->tex_result);
+
+    LLVMTypeRef params[2] = {g->t_ptr, g->t_ptr};
+    LLVMTypeRef type = LLVMFunctionType(g->t_void, params, 2, false);
+    LLVMValueRef lookup = gen_load_input(
+        g, g->t_ptr, gen_offset(g, gen_batch_services(g), offsetof(SslServices, tex_lookup)), 8);
+    LLVMValueRef call_args[2] = {gen_batch_host(g), g->tex_call};
+    LLVMBuildCall2(g->builder, type, lookup, call_args, 2, "");
+
+    for (uint32_t i = 0; i < (has_derivs ? RESULTS_WITH_DERIVS : RESULTS); i++)
+        g->value[inst->result_first + i] =
+            LLVMBuildLoad2(g->builder, g->t_float, gen_offset(g, g->tex_result, 4 * i), "");
+}

@@ -1,0 +1,51 @@
+#include "ssl/codegen/kernel_layout.h"
+#include "base/cast.h"
+
+uint32_t kernel_layout_closure_scalars(const SslClosureRow *row)
+{
+    uint32_t scalars = 0;
+    for (uint32_t i = 0; i < row->arg_count; i++)
+        scalars += ssl_type_scalars(row->args[i].type);
+    return scalars;
+}
+
+void kernel_layout_compute(const IrModule *m, Arena *arena, KernelLayout *out_layout)
+{
+    *out_layout = (KernelLayout){0};
+    ssl_globals_layout(m->globals, m->global_count, &out_layout->globals);
+
+    uint32_t *param_offset = ARENA_ARRAY(arena, uint32_t, m->info.param_count);
+    for (uint32_t i = 0; i < m->info.param_count; i++) {
+        param_offset[i] = out_layout->params_bytes;
+        out_layout->params_bytes += 4 * ssl_type_scalars(m->info.params[i].type);
+    }
+    out_layout->param_offset = param_offset;
+
+    uint32_t end = KERNEL_LANE_ROW_BYTES; /* the fault words are at 0 */
+    uint32_t *output_offset = ARENA_ARRAY(arena, uint32_t, m->outputs.count);
+    for (uint32_t i = 0; i < m->outputs.count; i++) {
+        const IrOutput *output = &m->outputs.data[i];
+        if (output->type == SSL_CLOSURE || output->result_count == 0)
+            continue;
+        output_offset[i] = end;
+        end += output->result_count * KERNEL_LANE_ROW_BYTES;
+    }
+    out_layout->output_offset = output_offset;
+
+    SslLobeSlot *lobes = ARENA_ARRAY(arena, SslLobeSlot, m->slots.count);
+    for (uint32_t i = 0; i < m->slots.count; i++) {
+        const IrLobeSlot *slot = &m->slots.data[i];
+        lobes[i] = (SslLobeSlot){.closure = slot->closure,
+                                 .output = slot->output,
+                                 .parent = slot->parent,
+                                 .weight_offset = end,
+                                 .args_offset = end + 3 * KERNEL_LANE_ROW_BYTES};
+        end += (3 + slot->arg_count) * KERNEL_LANE_ROW_BYTES;
+    }
+    for (uint32_t i = 0; i < m->slots.count; i++) {
+        lobes[i].mask_offset = end;
+        end += (uint32_t)sizeof(uint16_t);
+    }
+    out_layout->lobes = lobes;
+    out_layout->result_stride_bytes = cast_u32(size_align(end, SORT_CACHE_LINE));
+}

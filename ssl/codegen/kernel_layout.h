@@ -1,0 +1,27 @@
+/* Where everything lies that a kernel reads and writes: the parameter block and the result block of one
+ * final module. Code generation stores by it, SslProgramInfo tells the host the same numbers.
+ *
+ *   result block: fault word [16] | outputs, [scalars][16] each | lobes, weight [3][16] args [n][16]
+ *                 each | lobe masks, uint16_t each | padding to 64 bytes
+ *   parameters:   4 bytes a scalar, in order; strings and textures take none */
+#ifndef SSL_KERNEL_LAYOUT_H
+#define SSL_KERNEL_LAYOUT_H
+
+#include "ssl/ir/ir.h"
+
+enum { KERNEL_LANE_ROW_BYTES = SSL_BLOCK * 4 }; /* one scalar of all lanes */
+
+typedef struct KernelLayout {
+    SslGlobalsLayout globals;
+    const uint32_t *param_offset;  /* [info.param_count]; arena */
+    const uint32_t *output_offset; /* [outputs.count]; 0 for what has no storage; arena */
+    const SslLobeSlot *lobes;      /* [slots.count]; arena */
+    uint32_t params_bytes, fault_offset, result_stride_bytes;
+} KernelLayout;
+
+/* `m` is final (after ir_pipeline). Arrays are allocated in `arena`. */
+void kernel_layout_compute(const IrModule *m, Arena *arena, KernelLayout *out_layout);
+/* Number of scalars that a closure row's arguments take in a lobe. */
+uint32_t kernel_layout_closure_scalars(const SslClosureRow *row);
+
+#endif

@@ -1,0 +1,196 @@
+/* The parser's moves: taking tokens, reporting, recovering. */
+#include "ssl/front/parse.h"
+#include "ssl/front/report.h"
+#include "ssl/front/ssl_limits.h"
+
+#include <string.h>
+
+TokenKind parse_next_kind(const Parser *p)
+{
+    return parse_is(p, TOKEN_END) ? TOKEN_END : p->tokens[p->at + 1].kind;
+}
+
+const Token *parse_advance(Parser *p)
+{
+    const Token *token = parse_token(p);
+    if (token->kind != TOKEN_END)
+        p->at++;
+    return token;
+}
+
+bool parse_accept(Parser *p, TokenKind kind)
+{
+    if (!parse_is(p, kind))
+        return false;
+    parse_advance(p);
+    return true;
+}
+
+const char *parse_describe(const Parser *p)
+{
+    const Token *token = parse_token(p);
+    switch ((int)token->kind) {
+    case TOKEN_END:
+    case TOKEN_INT:
+    case TOKEN_FLOAT:
+    case TOKEN_STRING:
+        return token_kind_text(token->kind);
+    default:
+        return arena_printf(p->arena, "'%s'", token->text);
+    }
+}
+
+Span parse_last_span(const Parser *p)
+{
+    return p->at > 0 ? p->tokens[p->at - 1].span : (Span){p->file, 0, 0};
+}
+
+bool parse_expect(Parser *p, TokenKind kind, const char *where)
+{
+    if (parse_accept(p, kind))
+        return true;
+    const char *wanted = kind == TOKEN_NAME ? token_kind_text(kind)
+                                            : arena_printf(p->arena, "'%s'", token_kind_text(kind));
+    parse_report(p, EXPECTED, parse_token(p)->span, wanted, where, parse_describe(p));
+    return false;
+}
+
+/* True if a line ends between the last token and the current one. */
+static bool is_at_new_line(const Parser *p)
+{
+    uint32_t begin = parse_last_span(p).end, end = parse_token(p)->span.begin;
+    return end > begin && memchr(p->text.data + begin, '\n', end - begin);
+}
+
+void parse_semicolon(Parser *p, const char *where)
+{
+    if (parse_accept(p, TOKEN_SEMICOLON))
+        return;
+    uint32_t end = parse_last_span(p).end;
+    parse_report(p, EXPECTED, ((Span){p->file, end, end}), "';'", where, parse_describe(p));
+    if (is_at_new_line(p))
+        p->is_panicking = false;
+}
+
+bool parse_close(Parser *p, TokenKind kind, Span open)
+{
+    if (parse_accept(p, kind))
+        return true;
+    bool was_panicking = p->is_panicking;
+    parse_report(p, UNCLOSED, parse_token(p)->span, token_kind_text(kind), parse_describe(p));
+    if (!was_panicking)
+        report(p->diags, NOTE_OPENED, open, NULL);
+    return false;
+}
+
+const char *parse_name(Parser *p, const char *where, bool may_be_keyword, Span *out_span)
+{
+    const Token *token = parse_token(p);
+    *out_span = token->span;
+    if (token->kind == TOKEN_NAME || (may_be_keyword && token_is_word(token->kind)))
+        return parse_advance(p)->text;
+    parse_report(p, EXPECTED, token->span, "a name", where, parse_describe(p));
+    return NULL;
+}
+
+bool parse_enter(Parser *p)
+{
+    if (p->nesting == SSL_MAX_NESTING) {
+        parse_report(p, TOO_NESTED, parse_token(p)->span,
+                     arena_printf(p->arena, "%d", SSL_MAX_NESTING));
+        return false;
+    }
+    p->nesting++;
+    return true;
+}
+
+void parse_leave(Parser *p)
+{
+    p->nesting--;
+}
+
+void parse_recover(Parser *p)
+{
+    uint32_t braces = 0;
+    p->is_panicking = false;
+    for (; !parse_is(p, TOKEN_END); parse_advance(p)) {
+        switch ((int)parse_token(p)->kind) {
+        case TOKEN_OPEN_BRACE:
+            braces++;
+            break;
+        case TOKEN_CLOSE_BRACE:
+            if (braces == 0)
+                return;
+            if (--braces == 0) {
+                parse_advance(p);
+                return;
+            }
+            break;
+        case TOKEN_SEMICOLON:
+            if (braces == 0) {
+                parse_advance(p);
+                return;
+            }
+            break;
+        case TOKEN_SHADER: /* of the next declaration: the braces did not match */
+        case TOKEN_STRUCT:
+            return;
+        default:
+            break;
+        }
+    }
+}
+
+bool parse_at_type(const Parser *p)
+{
+    SslType type;
+    TokenKind next = parse_next_kind(p);
+    if (token_is_type(parse_token(p)->kind, &type))
+        return next != TOKEN_OPEN; /* float(x) is an expression */
+    return parse_is(p, TOKEN_NAME) &&
+           (next == TOKEN_NAME ||
+            (next == TOKEN_OPEN_BRACKET && name_map_get(&p->struct_names, parse_token(p)->text)));
+}
+
+ExprList parse_sizes(Parser *p)
+{
+    ARRAY(Expr *) sizes = {0};
+    while (parse_is(p, TOKEN_OPEN_BRACKET) && !parse_at_metadata(p) && !p->is_panicking) {
+        Span open = parse_advance(p)->span;
+        Expr *size = parse_is(p, TOKEN_CLOSE_BRACKET) ? NULL : parse_assignment(p);
+        array_push(p->arena, &sizes, size);
+        parse_close(p, TOKEN_CLOSE_BRACKET, open);
+    }
+    return (ExprList){sizes.data, sizes.count};
+}
+
+TypeName parse_type_name(Parser *p)
+{
+    TypeName name = {.span = parse_token(p)->span};
+    if (parse_is(p, TOKEN_NAME))
+        name.struct_name = parse_advance(p)->text;
+    else if (token_is_type(parse_token(p)->kind, &name.basic))
+        parse_advance(p);
+    else
+        parse_report(p, EXPECTED_TYPE, parse_token(p)->span, parse_describe(p));
+    name.sizes = parse_sizes(p);
+    name.span = span_join(name.span, parse_last_span(p));
+    return name;
+}
+
+void parse(const ParseInput *input, Names *names, Arena *arena, DiagList *diags, Ast *ast)
+{
+    Parser p = {.text = input->text,
+                .tokens = input->tokens->data,
+                .is_library = input->is_library,
+                .componentwise = names_intern(names, STR_LIT("componentwise")),
+                .arena = arena,
+                .diags = diags,
+                .file = input->file,
+                .ast = ast};
+    name_map_init(&p.struct_names, arena);
+    for (uint32_t i = 0; i + 1 < input->tokens->count; i++)
+        if (p.tokens[i].kind == TOKEN_STRUCT && p.tokens[i + 1].kind == TOKEN_NAME)
+            name_map_set(&p.struct_names, p.tokens[i + 1].text, p.ast);
+    parse_file(&p);
+}

@@ -1,0 +1,89 @@
+/* Tokens to syntax tree: recursive descent, one token of lookahead but for casts and metadata.
+ *
+ * After an error the parser is "panicking": nothing more is reported until it has found a place to go on,
+ * after a ';' or at a '}'. Functions that parse a node always return one; EXPR_ERROR and STMT_ERROR stand
+ * for what could not be read. */
+#ifndef SSL_FRONT_PARSE_H
+#define SSL_FRONT_PARSE_H
+
+#include "ssl/front/ast.h"
+#include "ssl/front/lex.h"
+
+typedef struct ParseInput {
+    Str text;          /* that the tokens are from */
+    TokenList *tokens; /* `>>` may be split in place */
+    uint32_t file;
+    bool is_library; /* allows `componentwise` */
+} ParseInput;
+
+/* The whole file: appends its declarations to `ast`. Errors are in diags; what could be read is in the
+ * tree. */
+void parse(const ParseInput *input, Names *names, Arena *arena, DiagList *diags, Ast *ast);
+
+/* --- between the parser's files --- */
+
+typedef struct Parser {
+    Str text;
+    Token *tokens;
+    uint32_t at, file;
+    uint32_t nesting;
+    bool is_panicking, is_library;
+    const char *componentwise; /* the interned word */
+    NameMap struct_names;      /* that the file declares anywhere; values are not NULL */
+    Arena *arena;
+    DiagList *diags;
+    Ast *ast;
+} Parser;
+
+static inline const Token *parse_token(const Parser *p)
+{
+    return &p->tokens[p->at];
+}
+static inline bool parse_is(const Parser *p, TokenKind kind)
+{
+    return p->tokens[p->at].kind == kind;
+}
+/* What comes after the current token; TOKEN_END at the end. */
+TokenKind parse_next_kind(const Parser *p);
+const Token *parse_advance(Parser *p); /* the token that was current; stays at the end */
+bool parse_accept(Parser *p, TokenKind kind);
+/* Takes the token, or reports "expected ';' after ..." and panics. */
+bool parse_expect(Parser *p, TokenKind kind, const char *where);
+/* As parse_expect(';'), but goes on quietly when the next line begins there. */
+void parse_semicolon(Parser *p, const char *where);
+/* The closing bracket of `open`. */
+bool parse_close(Parser *p, TokenKind kind, Span open);
+/* A name, or NULL with a report; with may_be_keyword any word. */
+const char *parse_name(Parser *p, const char *where, bool may_be_keyword, Span *out_span);
+/* The text of the current token in quotes, for messages. */
+const char *parse_describe(const Parser *p);
+Span parse_last_span(const Parser *p); /* of the token before the current one */
+/* False, with a report, when too deep. Each true needs a parse_leave. */
+bool parse_enter(Parser *p);
+void parse_leave(Parser *p);
+void parse_recover(Parser *p); /* to after a ';' or to a '}' */
+
+#define parse_report(p, name, span, ...)                                                           \
+    do {                                                                                           \
+        if (!(p)->is_panicking)                                                                    \
+            report((p)->diags, name, (span), __VA_ARGS__);                                         \
+        (p)->is_panicking = true;                                                                  \
+    } while (0)
+
+Expr *parse_expression(Parser *p);                    /* with commas */
+Expr *parse_assignment(Parser *p);                    /* without */
+Expr *parse_initialiser(Parser *p);                   /* an assignment expression or {...} */
+ExprList parse_arguments(Parser *p, Span *out_close); /* after '(', with the ')' */
+
+Stmt *parse_block(Parser *p); /* at '{' */
+
+bool parse_at_type(const Parser *p); /* a declaration's type begins here */
+TypeName parse_type_name(Parser *p);
+ExprList parse_sizes(Parser *p); /* [a][b], possibly none */
+/* `name[size] = init, name ...`, after the type and the first name. */
+VarList parse_declarators(Parser *p, VarKind kind, bool is_const, TypeName *type_name);
+MetadataList parse_metadata(Parser *p); /* [[ ... ]], possibly none */
+bool parse_at_metadata(const Parser *p);
+void parse_file(Parser *p); /* declarations up to the end */
+
+#endif

@@ -1,0 +1,242 @@
+/* Declarations: structs, functions, shaders, textures, constants, and the declarators they share. */
+#include "ssl/front/parse.h"
+#include "ssl/front/report.h"
+#include "ssl/front/ssl_limits.h"
+
+static VarDecl *make_var(Parser *p, VarDecl node)
+{
+    VarDecl *var = ARENA_NEW(p->arena, VarDecl);
+    *var = node;
+    return var;
+}
+
+VarList parse_declarators(Parser *p, VarKind kind, bool is_const, TypeName *type_name)
+{
+    ARRAY(VarDecl *) vars = {0};
+    do {
+        VarDecl var = {.kind = kind, .is_const = is_const, .type_name = type_name};
+        var.name = parse_name(p, "in the declaration", false, &var.span);
+        if (!var.name)
+            break;
+        var.sizes = parse_sizes(p);
+        if (parse_accept(p, TOKEN_ASSIGN))
+            var.init = parse_initialiser(p);
+        array_push(p->arena, &vars, make_var(p, var));
+    } while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
+    if (!p->is_panicking && parse_at_metadata(p))
+        parse_report(p, METADATA_PLACE, parse_token(p)->span, NULL);
+    return (VarList){vars.data, vars.count};
+}
+
+bool parse_at_metadata(const Parser *p)
+{
+    return parse_is(p, TOKEN_OPEN_BRACKET) && parse_next_kind(p) == TOKEN_OPEN_BRACKET &&
+           parse_token(p)->span.end == p->tokens[p->at + 1].span.begin;
+}
+
+/* [[ string label = "Roughness", float min = 0 ]] */
+MetadataList parse_metadata(Parser *p)
+{
+    ARRAY(Metadata) list = {0};
+    if (!parse_at_metadata(p))
+        return (MetadataList){0};
+    Span open = parse_advance(p)->span;
+    parse_advance(p);
+    if (!parse_is(p, TOKEN_CLOSE_BRACKET)) {
+        do {
+            Metadata item = {.span = parse_token(p)->span};
+            Span name_span;
+            item.type_name = parse_type_name(p);
+            item.name = parse_name(p, "in the metadata", true, &name_span);
+            if (!item.name || !parse_expect(p, TOKEN_ASSIGN, "after the metadata's name"))
+                break;
+            item.value = parse_assignment(p);
+            item.span = span_join(item.span, item.value->span);
+            array_push(p->arena, &list, item);
+        } while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
+    }
+    if (parse_close(p, TOKEN_CLOSE_BRACKET, open))
+        parse_close(p, TOKEN_CLOSE_BRACKET, open);
+    return (MetadataList){list.data, list.count};
+}
+
+static VarDecl *parse_param(Parser *p)
+{
+    VarDecl var = {.kind = VAR_PARAM};
+    var.is_const = parse_accept(p, TOKEN_CONST);
+    if (parse_accept(p, TOKEN_OUT))
+        var.direction = DIRECTION_OUT;
+    else if (parse_accept(p, TOKEN_INOUT))
+        var.direction = DIRECTION_INOUT;
+    else
+        parse_accept(p, TOKEN_IN);
+    var.type_name = ARENA_NEW(p->arena, TypeName);
+    *var.type_name = parse_type_name(p);
+    var.span = var.type_name->span;
+    if (parse_is(p, TOKEN_NAME)) {
+        const Token *name = parse_advance(p);
+        var.name = name->text;
+        var.span = name->span;
+    } else if (!parse_is(p, TOKEN_COMMA) && !parse_is(p, TOKEN_CLOSE)) {
+        parse_report(p, EXPECTED, parse_token(p)->span, "a name", "for the parameter",
+                     parse_describe(p));
+    }
+    if (!p->is_panicking)
+        var.sizes = parse_sizes(p);
+    if (!p->is_panicking && parse_accept(p, TOKEN_ASSIGN))
+        var.init = parse_initialiser(p);
+    if (!p->is_panicking)
+        var.metadata = parse_metadata(p);
+    return make_var(p, var);
+}
+
+static VarList parse_params(Parser *p)
+{
+    ARRAY(VarDecl *) params = {0};
+    Span open = parse_token(p)->span;
+    if (!parse_expect(p, TOKEN_OPEN, "before the parameters"))
+        return (VarList){0};
+    if (parse_is(p, TOKEN_VOID) && parse_next_kind(p) == TOKEN_CLOSE)
+        parse_advance(p); /* f(void) */
+    else if (!parse_is(p, TOKEN_CLOSE)) {
+        do
+            array_push(p->arena, &params, parse_param(p));
+        while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
+    }
+    if (params.count > SSL_MAX_PARAMS)
+        parse_report(p, TOO_MANY_PARAMS, open, arena_printf(p->arena, "%d", SSL_MAX_PARAMS));
+    parse_close(p, TOKEN_CLOSE, open);
+    return (VarList){params.data, params.count};
+}
+
+/* After the return type: name (params) body or ; */
+static void parse_function(Parser *p, FuncDecl node)
+{
+    node.name =
+        parse_name(p, node.is_shader ? "after 'shader'" : "for the function", false, &node.span);
+    if (!node.name)
+        return;
+    node.is_library = p->is_library;
+    if (node.is_shader)
+        node.metadata = parse_metadata(p);
+    node.params = parse_params(p);
+    if (p->is_panicking && !parse_is(p, TOKEN_OPEN_BRACE))
+        return;
+    p->is_panicking = false; /* the body is there: go on with what the parameters gave */
+    if (node.is_shader || parse_is(p, TOKEN_OPEN_BRACE))
+        node.body = parse_block(p);
+    else
+        parse_semicolon(p, "after the function's declaration");
+    FuncDecl *func = ARENA_NEW(p->arena, FuncDecl);
+    *func = node;
+    array_push(p->arena, &p->ast->funcs, func);
+}
+
+/* struct Name { type member, ...; ... }; */
+static void parse_struct(Parser *p)
+{
+    ARRAY(VarDecl *) members = {0};
+    StructDecl *decl = ARENA_NEW(p->arena, StructDecl);
+    parse_advance(p);
+    decl->name = parse_name(p, "after 'struct'", false, &decl->span);
+    decl->is_library = p->is_library;
+    Span open = parse_token(p)->span;
+    if (!decl->name || !parse_expect(p, TOKEN_OPEN_BRACE, "before the struct's members"))
+        return;
+    while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END) && !p->is_panicking) {
+        TypeName *type_name = ARENA_NEW(p->arena, TypeName);
+        *type_name = parse_type_name(p);
+        if (p->is_panicking)
+            break;
+        VarList vars = parse_declarators(p, VAR_MEMBER, false, type_name);
+        parse_semicolon(p, "after the member");
+        for (uint32_t i = 0; i < vars.count; i++) {
+            vars.items[i]->index = members.count;
+            array_push(p->arena, &members, vars.items[i]);
+        }
+    }
+    decl->members = (VarList){members.data, members.count};
+    array_push(p->arena, &p->ast->structs, decl);
+    if (parse_close(p, TOKEN_CLOSE_BRACE, open))
+        parse_semicolon(p, "after the struct");
+}
+
+/* texture2d name, ...; */
+static void parse_texture(Parser *p)
+{
+    TypeName *type_name = ARENA_NEW(p->arena, TypeName);
+    *type_name = parse_type_name(p);
+    VarList vars = parse_declarators(p, VAR_TEXTURE, false, type_name);
+    for (uint32_t i = 0; i < vars.count; i++)
+        array_push(p->arena, &p->ast->textures, vars.items[i]);
+    parse_semicolon(p, "after the texture");
+}
+
+/* A function, or constants: both begin with a type. */
+static void parse_typed(Parser *p)
+{
+    FuncDecl func = {0};
+    func.is_componentwise =
+        p->is_library && parse_is(p, TOKEN_NAME) && parse_token(p)->text == p->componentwise;
+    if (func.is_componentwise)
+        parse_advance(p);
+    bool is_const = parse_accept(p, TOKEN_CONST);
+    func.return_name = parse_type_name(p);
+    if (p->is_panicking)
+        return;
+    if (parse_is(p, TOKEN_NAME) && parse_next_kind(p) == TOKEN_OPEN && !is_const) {
+        parse_function(p, func);
+        return;
+    }
+    TypeName *type_name = ARENA_NEW(p->arena, TypeName);
+    *type_name = func.return_name;
+    VarList vars = parse_declarators(p, VAR_CONSTANT, is_const, type_name);
+    for (uint32_t i = 0; i < vars.count; i++)
+        array_push(p->arena, &p->ast->constants, vars.items[i]);
+    parse_semicolon(p, "after the declaration");
+}
+
+static void parse_declaration(Parser *p)
+{
+    SslType type;
+    const Token *token = parse_token(p);
+    switch ((int)token->kind) {
+    case TOKEN_SHADER:
+        parse_advance(p);
+        parse_function(p, (FuncDecl){.is_shader = true,
+                                     .return_name = {.span = token->span, .basic = SSL_VOID}});
+        break;
+    case TOKEN_STRUCT:
+        parse_struct(p);
+        break;
+    case TOKEN_TEXTURE2D:
+        parse_texture(p);
+        break;
+    case TOKEN_SEMICOLON:
+        parse_advance(p);
+        break;
+    case TOKEN_CONST:
+    case TOKEN_NAME:
+        parse_typed(p);
+        break;
+    default:
+        if (token_is_type(token->kind, &type))
+            parse_typed(p);
+        else
+            parse_report(p, EXPECTED_DECLARATION, token->span, parse_describe(p));
+    }
+}
+
+void parse_file(Parser *p)
+{
+    while (!parse_is(p, TOKEN_END) && !report_is_full(p->diags)) {
+        uint32_t before = p->at;
+        parse_declaration(p);
+        if (p->is_panicking) {
+            if (p->at == before)
+                parse_advance(p);
+            parse_recover(p);
+            parse_accept(p, TOKEN_CLOSE_BRACE);
+        }
+    }
+}

@@ -1,0 +1,466 @@
+/* Expressions, by precedence climbing: parse_binary(level) reads operators of that level and above. */
+#include "ssl/front/parse.h"
+#include "ssl/front/report.h"
+#include "ssl/front/ssl_limits.h"
+
+static Expr *error_expr(Parser *p, Span span)
+{
+    Expr *e = ARENA_NEW(p->arena, Expr);
+    *e = (Expr){.kind = EXPR_ERROR, .span = span, .depth = 1};
+    return e;
+}
+
+static uint16_t depth_of(const Expr *e)
+{
+    return e ? e->depth : 0;
+}
+
+/* Copies a node into the arena, and counts its depth. */
+static Expr *make(Parser *p, Expr node)
+{
+    uint16_t depth = depth_of(node.a);
+    if (depth_of(node.b) > depth)
+        depth = node.b->depth;
+    if (depth_of(node.c) > depth)
+        depth = node.c->depth;
+    for (uint32_t i = 0; i < node.args.count; i++)
+        if (depth_of(node.args.items[i]) > depth)
+            depth = node.args.items[i]->depth;
+    if (node.texture)
+        for (uint32_t i = 0; i < node.texture->option_count; i++)
+            if (depth_of(node.texture->options[i].value) > depth)
+                depth = node.texture->options[i].value->depth;
+    if (depth >= SSL_MAX_EXPR_DEPTH) {
+        parse_report(p, TOO_NESTED, node.span, arena_printf(p->arena, "%d", SSL_MAX_EXPR_DEPTH));
+        return error_expr(p, node.span);
+    }
+    node.depth = (uint16_t)(depth + 1);
+    Expr *e = ARENA_NEW(p->arena, Expr);
+    *e = node;
+    return e;
+}
+
+/* Of a binary operator; 0: it is none. The comma is parse_expression's. */
+static int level_of(TokenKind kind)
+{
+    switch ((int)kind) {
+    case TOKEN_LOGICAL_OR:
+        return 1;
+    case TOKEN_LOGICAL_AND:
+        return 2;
+    case TOKEN_OR:
+        return 3;
+    case TOKEN_XOR:
+        return 4;
+    case TOKEN_AND:
+        return 5;
+    case TOKEN_EQUAL:
+    case TOKEN_NOT_EQUAL:
+        return 6;
+    case TOKEN_LESS:
+    case TOKEN_LESS_EQUAL:
+    case TOKEN_GREATER:
+    case TOKEN_GREATER_EQUAL:
+        return 7;
+    case TOKEN_SHL:
+    case TOKEN_SHR:
+        return 8;
+    case TOKEN_ADD:
+    case TOKEN_SUB:
+        return 9;
+    case TOKEN_MUL:
+    case TOKEN_DIV:
+    case TOKEN_MOD:
+        return 10;
+    default:
+        return 0;
+    }
+}
+
+static bool is_assignment(TokenKind kind)
+{
+    switch ((int)kind) {
+    case TOKEN_ASSIGN:
+    case TOKEN_ADD_ASSIGN:
+    case TOKEN_SUB_ASSIGN:
+    case TOKEN_MUL_ASSIGN:
+    case TOKEN_DIV_ASSIGN:
+    case TOKEN_MOD_ASSIGN:
+    case TOKEN_AND_ASSIGN:
+    case TOKEN_OR_ASSIGN:
+    case TOKEN_XOR_ASSIGN:
+    case TOKEN_SHL_ASSIGN:
+    case TOKEN_SHR_ASSIGN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The items of a list up to `close`, which is taken. */
+static ExprList parse_items(Parser *p, TokenKind close, Span open, Expr *(*item)(Parser *),
+                            Span *out_close)
+{
+    ARRAY(Expr *) items = {0};
+    if (!parse_is(p, close)) {
+        do {
+            array_push(p->arena, &items, item(p));
+            if (close == TOKEN_CLOSE_BRACE && parse_next_kind(p) == close)
+                parse_accept(p, TOKEN_COMMA); /* {1, 2,} */
+        } while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
+    }
+    if (items.count > SSL_MAX_PARAMS && close == TOKEN_CLOSE)
+        parse_report(p, TOO_MANY_PARAMS, open, arena_printf(p->arena, "%d", SSL_MAX_PARAMS));
+    *out_close = parse_token(p)->span;
+    parse_close(p, close, open);
+    return (ExprList){items.data, items.count};
+}
+
+ExprList parse_arguments(Parser *p, Span *out_close)
+{
+    return parse_items(p, TOKEN_CLOSE, parse_last_span(p), parse_assignment, out_close);
+}
+
+Expr *parse_initialiser(Parser *p)
+{
+    if (!parse_is(p, TOKEN_OPEN_BRACE))
+        return parse_assignment(p);
+    Span open = parse_token(p)->span, close;
+    if (!parse_enter(p))
+        return error_expr(p, open);
+    parse_advance(p);
+    ExprList items = parse_items(p, TOKEN_CLOSE_BRACE, open, parse_initialiser, &close);
+    parse_leave(p);
+    return make(p, (Expr){.kind = EXPR_LIST, .span = span_join(open, close), .args = items});
+}
+
+/* <name>, any word; `>` may be the first half of `>>` or `>=`. NULL after a report. */
+static const char *parse_angle_name(Parser *p, const char *what, Span *out_span)
+{
+    const char *where = arena_printf(p->arena, "after %s", what);
+    *out_span = parse_token(p)->span;
+    if (!parse_expect(p, TOKEN_LESS, where))
+        return NULL;
+    const char *name =
+        parse_name(p, arena_printf(p->arena, "between < and > of %s", what), true, out_span);
+    if (!name)
+        return NULL;
+    Token *token = &p->tokens[p->at];
+    TokenKind rest = token->kind == TOKEN_SHR             ? TOKEN_GREATER
+                     : token->kind == TOKEN_GREATER_EQUAL ? TOKEN_ASSIGN
+                     : token->kind == TOKEN_SHR_ASSIGN    ? TOKEN_GREATER_EQUAL
+                                                          : TOKEN_END;
+    if (rest != TOKEN_END) {
+        token->kind = rest;
+        token->text = token_kind_text(rest);
+        token->span.begin++;
+    } else if (!parse_expect(p, TOKEN_GREATER, "after the name")) {
+        return NULL;
+    }
+    return name;
+}
+
+/* u, v ..., option = value ...; after '('. */
+static void parse_texture_arguments(Parser *p, Expr *e, Span *out_close)
+{
+    ARRAY(Expr *) args = {0};
+    ARRAY(TextureOption) options = {0};
+    Span open = parse_last_span(p);
+    if (!parse_is(p, TOKEN_CLOSE)) {
+        do {
+            if (token_is_word(parse_token(p)->kind) && parse_next_kind(p) == TOKEN_ASSIGN) {
+                const Token *name = parse_advance(p);
+                parse_advance(p);
+                TextureOption option = {name->text, name->span, parse_assignment(p)};
+                array_push(p->arena, &options, option);
+            } else {
+                if (options.count > 0)
+                    parse_report(p, OPTION_PLACE, parse_token(p)->span, NULL);
+                array_push(p->arena, &args, parse_assignment(p));
+            }
+        } while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
+    }
+    if (args.count + options.count > SSL_MAX_PARAMS)
+        parse_report(p, TOO_MANY_PARAMS, open, arena_printf(p->arena, "%d", SSL_MAX_PARAMS));
+    *out_close = parse_token(p)->span;
+    parse_close(p, TOKEN_CLOSE, open);
+    e->args = (ExprList){args.data, args.count};
+    e->texture->options = options.data;
+    e->texture->option_count = options.count;
+}
+
+/* global_value<name>, make_closure<name>(...), texture2d_sample<name>(...) */
+static Expr *parse_host_value(Parser *p)
+{
+    const Token *token = parse_advance(p);
+    Expr e = {.kind = token->kind == TOKEN_GLOBAL_VALUE   ? EXPR_GLOBAL
+                      : token->kind == TOKEN_MAKE_CLOSURE ? EXPR_CLOSURE
+                                                          : EXPR_TEXTURE,
+              .span = token->span};
+    Span close;
+    e.name = parse_angle_name(p, token->text, &e.name_span);
+    close = parse_last_span(p);
+    if (!e.name)
+        return error_expr(p, token->span);
+    if (e.kind != EXPR_GLOBAL) {
+        if (!parse_expect(p, TOKEN_OPEN, "before the arguments"))
+            return error_expr(p, token->span);
+        if (e.kind == EXPR_CLOSURE) {
+            e.args = parse_arguments(p, &close);
+        } else {
+            e.texture = ARENA_NEW(p->arena, TextureCall);
+            e.texture->form = token->kind;
+            parse_texture_arguments(p, &e, &close);
+        }
+    }
+    e.span = span_join(token->span, close);
+    return make(p, e);
+}
+
+static Expr *parse_primary(Parser *p)
+{
+    const Token *token = parse_token(p);
+    Span close;
+    SslType type;
+    switch ((int)token->kind) {
+    case TOKEN_TRUE:
+    case TOKEN_FALSE:
+        parse_advance(p);
+        return make(p, (Expr){.kind = EXPR_BOOL,
+                              .span = token->span,
+                              .bool_value = token->kind == TOKEN_TRUE});
+    case TOKEN_INT:
+        parse_advance(p);
+        if (token->is_decimal && token->int_bits > INT32_MAX)
+            report(p->diags, INT_RANGE, token->span, "2147483648");
+        return make(
+            p,
+            (Expr){.kind = EXPR_INT, .span = token->span, .int_value = (int32_t)token->int_bits});
+    case TOKEN_FLOAT:
+        parse_advance(p);
+        return make(
+            p, (Expr){.kind = EXPR_FLOAT, .span = token->span, .float_value = token->float_value});
+    case TOKEN_STRING:
+        parse_advance(p);
+        return make(p, (Expr){.kind = EXPR_STRING, .span = token->span, .name = token->text});
+    case TOKEN_NAME: {
+        parse_advance(p);
+        Expr e = {
+            .kind = EXPR_NAME, .span = token->span, .name = token->text, .name_span = token->span};
+        if (parse_accept(p, TOKEN_OPEN)) {
+            e.kind = EXPR_CALL;
+            e.args = parse_arguments(p, &close);
+            e.span = span_join(token->span, close);
+        }
+        return make(p, e);
+    }
+    case TOKEN_GLOBAL_VALUE:
+    case TOKEN_MAKE_CLOSURE:
+    case TOKEN_SAMPLE:
+    case TOKEN_SAMPLE_ALPHA:
+    case TOKEN_SAMPLE_RGBA:
+        return parse_host_value(p);
+    case TOKEN_OPEN: {
+        parse_advance(p);
+        Expr *inner = parse_expression(p);
+        close = parse_token(p)->span;
+        if (parse_close(p, TOKEN_CLOSE, token->span))
+            inner->span = span_join(token->span, close);
+        return inner;
+    }
+    default:
+        break;
+    }
+    if (token_is_type(token->kind, &type)) {
+        TypeName *name = ARENA_NEW(p->arena, TypeName);
+        *name = (TypeName){.span = token->span, .basic = type};
+        parse_advance(p);
+        if (!parse_expect(p, TOKEN_OPEN, "after the type"))
+            return error_expr(p, token->span);
+        ExprList args = parse_arguments(p, &close);
+        return make(p, (Expr){.kind = EXPR_CONSTRUCT,
+                              .span = span_join(token->span, close),
+                              .type_name = name,
+                              .args = args});
+    }
+    parse_report(p, EXPECTED_EXPRESSION, token->span, parse_describe(p));
+    return error_expr(p, token->span);
+}
+
+static Expr *parse_postfix(Parser *p)
+{
+    Expr *e = parse_primary(p);
+    while (!p->is_panicking) {
+        const Token *token = parse_token(p);
+        if (token->kind == TOKEN_OPEN_BRACKET && !parse_at_metadata(p)) {
+            parse_advance(p);
+            Expr *index = parse_expression(p);
+            Span close = parse_token(p)->span;
+            parse_close(p, TOKEN_CLOSE_BRACKET, token->span);
+            e = make(
+                p,
+                (Expr){.kind = EXPR_INDEX, .span = span_join(e->span, close), .a = e, .b = index});
+        } else if (token->kind == TOKEN_DOT) {
+            Span span;
+            parse_advance(p);
+            const char *name = parse_name(p, "after '.'", true, &span);
+            if (!name)
+                return error_expr(p, e->span);
+            e = make(p, (Expr){.kind = EXPR_MEMBER,
+                               .span = span_join(e->span, span),
+                               .a = e,
+                               .name = name,
+                               .name_span = span});
+        } else if (token->kind == TOKEN_INCREMENT || token->kind == TOKEN_DECREMENT) {
+            parse_advance(p);
+            e = make(p, (Expr){.kind = EXPR_STEP,
+                               .op = token->kind,
+                               .span = span_join(e->span, token->span),
+                               .a = e});
+        } else {
+            break;
+        }
+    }
+    return e;
+}
+
+static Expr *parse_unary(Parser *p);
+
+/* (type)a */
+static Expr *parse_cast(Parser *p)
+{
+    Span open = parse_advance(p)->span;
+    TypeName *name = ARENA_NEW(p->arena, TypeName);
+    *name = parse_type_name(p);
+    if (!parse_close(p, TOKEN_CLOSE, open))
+        return error_expr(p, open);
+    Expr **operand = ARENA_NEW(p->arena, Expr *);
+    *operand = parse_unary(p);
+    return make(p, (Expr){.kind = EXPR_CONSTRUCT,
+                          .span = span_join(open, (*operand)->span),
+                          .type_name = name,
+                          .is_converted = true,
+                          .args = {operand, 1}});
+}
+
+static Expr *parse_prefix(Parser *p)
+{
+    const Token *token = parse_advance(p);
+    const Token *number = parse_token(p);
+    if (token->kind == TOKEN_SUB && number->kind == TOKEN_INT && number->is_decimal &&
+        number->int_bits == (uint32_t)INT32_MAX + 1) {
+        parse_advance(p);
+        return make(p, (Expr){.kind = EXPR_INT,
+                              .span = span_join(token->span, number->span),
+                              .int_value = INT32_MIN});
+    }
+    Expr *operand = parse_unary(p);
+    bool is_step = token->kind == TOKEN_INCREMENT || token->kind == TOKEN_DECREMENT;
+    return make(p, (Expr){.kind = is_step ? EXPR_STEP : EXPR_UNARY,
+                          .op = token->kind,
+                          .is_prefix = true,
+                          .span = span_join(token->span, operand->span),
+                          .a = operand});
+}
+
+static Expr *parse_unary(Parser *p)
+{
+    SslType type;
+    if (!parse_enter(p))
+        return error_expr(p, parse_token(p)->span);
+    Expr *e;
+    switch ((int)parse_token(p)->kind) {
+    case TOKEN_SUB:
+    case TOKEN_ADD:
+    case TOKEN_NOT:
+    case TOKEN_COMPLEMENT:
+    case TOKEN_INCREMENT:
+    case TOKEN_DECREMENT:
+        e = parse_prefix(p);
+        break;
+    case TOKEN_OPEN:
+        /* (float)x, but ((float(x)) is a bracket. */
+        if (token_is_type(parse_next_kind(p), &type) && p->tokens[p->at + 2].kind != TOKEN_OPEN) {
+            e = parse_cast(p);
+            break;
+        }
+        e = parse_postfix(p);
+        break;
+    default:
+        e = parse_postfix(p);
+        break;
+    }
+    parse_leave(p);
+    return e;
+}
+
+static Expr *parse_binary(Parser *p, int level)
+{
+    Expr *left = parse_unary(p);
+    for (;;) {
+        TokenKind op = parse_token(p)->kind;
+        int own = level_of(op);
+        if (own < level || own == 0 || p->is_panicking)
+            return left;
+        parse_advance(p);
+        Expr *right = parse_binary(p, own + 1);
+        left = make(p, (Expr){.kind = EXPR_BINARY,
+                              .op = op,
+                              .span = span_join(left->span, right->span),
+                              .a = left,
+                              .b = right});
+    }
+}
+
+static Expr *parse_choice(Parser *p)
+{
+    Expr *condition = parse_binary(p, 1);
+    if (p->is_panicking || !parse_is(p, TOKEN_QUESTION))
+        return condition;
+    if (!parse_enter(p))
+        return condition;
+    Span open = parse_advance(p)->span;
+    Expr *yes = parse_expression(p);
+    Expr *no = yes;
+    if (parse_close(p, TOKEN_COLON, open))
+        no = parse_choice(p);
+    parse_leave(p);
+    return make(p, (Expr){.kind = EXPR_CHOICE,
+                          .span = span_join(condition->span, no->span),
+                          .a = condition,
+                          .b = yes,
+                          .c = no});
+}
+
+Expr *parse_assignment(Parser *p)
+{
+    Expr *target = parse_choice(p);
+    TokenKind op = parse_token(p)->kind;
+    if (p->is_panicking || !is_assignment(op))
+        return target;
+    if (!parse_enter(p))
+        return target;
+    parse_advance(p);
+    Expr *value = parse_assignment(p);
+    parse_leave(p);
+    return make(p, (Expr){.kind = EXPR_ASSIGN,
+                          .op = op,
+                          .span = span_join(target->span, value->span),
+                          .a = target,
+                          .b = value});
+}
+
+Expr *parse_expression(Parser *p)
+{
+    Expr *e = parse_assignment(p);
+    while (!p->is_panicking && parse_is(p, TOKEN_COMMA)) {
+        parse_advance(p);
+        Expr *next = parse_assignment(p);
+        e = make(p, (Expr){.kind = EXPR_BINARY,
+                           .op = TOKEN_COMMA,
+                           .span = span_join(e->span, next->span),
+                           .a = e,
+                           .b = next});
+    }
+    return e;
+}

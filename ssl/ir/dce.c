@@ -1,0 +1,114 @@
+/* What no result needs goes: instructions, results of an IF that nobody reads, and loop state that feeds
+ * only itself. Needs are found backward from the results, so a cycle that nothing reads is never
+ * entered. A fault belongs to what is computed: dead loops and dead accesses go too. */
+#include "ssl/ir/pass.h"
+#include <string.h>
+
+typedef struct Marker {
+    Arena *arena;
+    const IrFunc *func;
+    uint8_t *live;
+    ARRAY(IrValue) work;
+} Marker;
+
+static void mark(Marker *k, IrValue v)
+{
+    if (k->live[v])
+        return;
+    k->live[v] = 1;
+    array_push(k->arena, &k->work, v);
+}
+
+/* One state of a loop: what it becomes, and whether the loop goes on. */
+static void mark_state(Marker *k, IrRegionId body, uint32_t state)
+{
+    const IrValue *yields = ir_yield_args(k->func, body);
+    mark(k, yields[0]);
+    mark(k, yields[state + 1]);
+}
+
+static void mark_param(Marker *k, IrValue v)
+{
+    const IrFunc *f = k->func;
+    IrRegionId region = f->values.data[v].region;
+    const IrRegion *r = ir_region(f, region);
+    if (!r->owner)
+        return; /* the function's */
+    uint32_t state = v - r->param_first;
+    mark(k, ir_args(f, ir_inst(f, r->owner))[state]);
+    mark_state(k, region, state);
+}
+
+static void mark_operands(Marker *k, IrValue v)
+{
+    const IrFunc *f = k->func;
+    if (!f->values.data[v].def) {
+        mark_param(k, v);
+        return;
+    }
+    const IrInst *inst = ir_inst(f, f->values.data[v].def);
+    uint32_t result = v - inst->result_first;
+    if (inst->op == IR_LOOP) {
+        mark_state(k, inst->region_first, result);
+        if (ir_is_array(ir_type(f, v))) /* no cheap stand-in for the first value */
+            mark(k, ir_args(f, inst)[result]);
+        return;
+    }
+    for (uint32_t i = 0; i < inst->arg_count; i++)
+        mark(k, ir_args(f, inst)[i]);
+    for (uint32_t i = 0; i < inst->region_count; i++)
+        mark(k, ir_yield_args(f, inst->region_first + i)[result]);
+}
+
+uint8_t *ir_live_values(const IrModule *m, const IrFunc *f)
+{
+    Marker k = {
+        .arena = m->arena, .func = f, .live = ARENA_ARRAY(m->arena, uint8_t, f->values.count)};
+    for (uint32_t i = 0; i < f->result_count; i++)
+        mark(&k, ir_yield_args(f, f->body)[i]);
+    while (k.work.count)
+        mark_operands(&k, k.work.data[--k.work.count]);
+    return k.live;
+}
+
+static void simplify_func(IrModule *m, IrFuncId id)
+{
+    const IrFunc *f = m->funcs.data[id];
+    IrClone c = ir_clone_func(m, f, id, NULL, NULL);
+    c.live = ir_live_values(m, f);
+    ir_clone_insts(&c, f->body);
+    IrValue small[IR_CLONE_SMALL];
+    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
+    ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+}
+
+void ir_simplify(IrModule *m)
+{
+    ARRAY(IrFuncId) reached = {0};
+    uint8_t *seen = ARENA_ARRAY(m->arena, uint8_t, m->funcs.count);
+    array_push(m->arena, &reached, m->entry);
+    seen[m->entry] = 1;
+    for (uint32_t i = 0; i < reached.count; i++) {
+        simplify_func(m, reached.data[i]);
+        const IrFunc *f = m->funcs.data[reached.data[i]];
+        for (IrInstId k = 1; k < f->insts.count; k++) {
+            IrFuncId callee = (IrFuncId)ir_inst(f, k)->imm;
+            if (ir_inst(f, k)->op != IR_CALL || seen[callee])
+                continue;
+            seen[callee] = 1;
+            array_push(m->arena, &reached, callee);
+        }
+    }
+    for (IrFuncId id = 1; id < m->funcs.count; id++)
+        if (!seen[id])
+            m->funcs.data[id] = NULL;
+}
+
+uint32_t ir_count_instructions(const IrModule *m)
+{
+    uint32_t count = 0;
+    for (IrFuncId id = 1; id < m->funcs.count; id++)
+        if (m->funcs.data[id])
+            count += m->funcs.data[id]->insts.count - 1;
+    return count;
+}

@@ -1,0 +1,459 @@
+/* Forward-mode differentiation: each function that carries tangents becomes an ordinary function with
+ * more parameters, results and loop state, in which DDX and DDY are values like others, and texture
+ * lookups name their footprint.
+ *
+ *   f(a, b) -> r      becomes, when lineage and demand ask for d/dx of a and r,
+ *   f(a, b, a_dx) -> r, r_dx
+ *
+ * A clone is made for each record of the demand table (demand.h): one for every pattern of lineage and
+ * demand at a call, or one a function with merged summaries. The map is from a value to its copy, and
+ * from (value, direction) to its tangent; no tangent (0) is zero, and whatever is constant zero is kept
+ * as no tangent, so zeros vanish without algebra that IEEE forbids. [Griewank2008 ch. 3] */
+#include "base/check.h"
+#include "ssl/ir/demand.h"
+#include "ssl/ir/partials.h"
+#include "ssl/ir/pass.h"
+#include <string.h>
+
+typedef struct Forward {
+    IrModule *module;
+    IrDemandTable *demands;
+    DiagList *diags;
+    ARRAY(IrDemand *) pending;
+    ARRAY(Span) warned;
+} Forward;
+
+typedef struct FuncPass {
+    Forward *forward;
+    IrDemand *demand;
+    IrValue *tangents; /* [value of from][IR_DIRECTIONS]; 0: zero */
+} FuncPass;
+
+static FuncPass *pass_of(IrClone *c)
+{
+    return c->data;
+}
+
+static uint8_t demand_of(IrClone *c, IrValue v)
+{
+    return pass_of(c)->demand->values[v];
+}
+
+static IrValue *tangents_of(IrClone *c, IrValue v)
+{
+    return pass_of(c)->tangents + (size_t)v * IR_DIRECTIONS;
+}
+
+static IrValue zero_unless(IrClone *c, IrValue tangent)
+{
+    return tangent ? tangent : ir_const_float(c->to, 0.0f);
+}
+
+static void set_tangent(IrClone *c, IrValue v, uint32_t direction, IrValue tangent)
+{
+    float x;
+    bool is_zero = tangent == 0 || (ir_is_const_float(c->to, tangent, &x) && x == 0.0f);
+    tangents_of(c, v)[direction] = is_zero ? 0 : tangent;
+}
+
+static bool wants(uint8_t mask, uint32_t direction)
+{
+    return mask >> direction & 1;
+}
+
+static uint32_t count_bits(uint8_t mask)
+{
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+        count += wants(mask, d);
+    return count;
+}
+
+/* --- arithmetic ---------------------------------------------------------------------------------------- */
+
+static bool has_tangent(IrClone *c, IrValue v, uint8_t mask)
+{
+    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+        if (wants(mask, d) && tangents_of(c, v)[d])
+            return true;
+    return false;
+}
+
+/* d result = sum over arguments of partial * tangent. */
+static void sum_of_partials(IrClone *c, const IrInst *inst, const IrValue *args, IrValue result)
+{
+    uint8_t mask = demand_of(c, inst->result_first);
+    IrValue sum[IR_DIRECTIONS] = {0};
+    for (uint32_t i = 0; i < inst->arg_count; i++) {
+        IrValue source = ir_args(c->from, inst)[i];
+        if (!has_tangent(c, source, mask))
+            continue;
+        IrValue partial = ir_partial(c->to, (IrOp)inst->op, args, result, i);
+        for (uint32_t d = 0; d < IR_DIRECTIONS && partial; d++) {
+            IrValue tangent = tangents_of(c, source)[d];
+            if (!wants(mask, d) || !tangent)
+                continue;
+            IrValue term = ir_build2(c->to, IR_FMUL, partial, tangent);
+            sum[d] = sum[d] ? ir_build2(c->to, IR_FADD, sum[d], term) : term;
+        }
+    }
+    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+        set_tangent(c, inst->result_first, d, sum[d]);
+}
+
+static void choose_tangent(IrClone *c, const IrInst *inst, const IrChoice *choice)
+{
+    IrValue x = ir_args(c->from, inst)[choice->if_true];
+    IrValue y = ir_args(c->from, inst)[choice->if_false];
+    for (uint32_t d = 0; d < IR_DIRECTIONS; d++) {
+        IrValue tx = tangents_of(c, x)[d], ty = tangents_of(c, y)[d];
+        if (!wants(demand_of(c, inst->result_first), d) || (!tx && !ty))
+            continue;
+        set_tangent(c, inst->result_first, d,
+                    ir_build_select(c->to, choice->cond, zero_unless(c, tx), zero_unless(c, ty)));
+    }
+}
+
+/* The tangent of an array is an array; none is one of zeros. */
+static IrValue array_tangent(IrClone *c, IrValue v, uint32_t direction)
+{
+    IrValue tangent = tangents_of(c, v)[direction];
+    return tangent ? tangent : ir_build_zero(c->to, ir_type(c->from, v));
+}
+
+static void tangent_of_array_op(IrClone *c, const IrInst *inst, const IrValue *args)
+{
+    const IrValue *from_args = ir_args(c->from, inst);
+    uint8_t mask = demand_of(c, inst->result_first);
+    for (uint32_t d = 0; d < IR_DIRECTIONS; d++) {
+        bool any = false;
+        for (uint32_t i = 0; i < inst->arg_count; i++)
+            any |= tangents_of(c, from_args[i])[d] != 0;
+        if (!wants(mask, d) || !any)
+            continue;
+        IrValue tangent;
+        if (inst->op == IR_ARRAY_GET) {
+            tangent = ir_build2(c->to, IR_ARRAY_GET, tangents_of(c, from_args[0])[d], args[1]);
+        } else if (inst->op == IR_ARRAY_SET) {
+            tangent = ir_build3(c->to, IR_ARRAY_SET, array_tangent(c, from_args[0], d), args[1],
+                                zero_unless(c, tangents_of(c, from_args[2])[d]));
+        } else {
+            IrValue *elements = ARENA_ARRAY(c->module->arena, IrValue, inst->arg_count);
+            for (uint32_t i = 0; i < inst->arg_count; i++)
+                elements[i] = zero_unless(c, tangents_of(c, from_args[i])[d]);
+            tangent = ir_build_array(c->to, IR_FLOAT, elements, inst->arg_count);
+        }
+        set_tangent(c, inst->result_first, d, tangent);
+    }
+}
+
+static void differentiate(IrClone *c, const IrInst *inst)
+{
+    IrValue small[IR_CLONE_SMALL];
+    const IrValue *args = ir_clone_args(c, inst, small);
+    IrChoice choice;
+    switch (inst->op) {
+    case IR_GLOBAL:
+        for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+            if (wants(demand_of(c, inst->result_first), d))
+                set_tangent(c, inst->result_first, d,
+                            ir_build_global(c->to, IR_FLOAT, ir_global_row(inst->imm),
+                                            IR_SHADOW_DDX + d, ir_global_component(inst->imm)));
+        return;
+    case IR_ARRAY:
+    case IR_ARRAY_GET:
+    case IR_ARRAY_SET:
+        tangent_of_array_op(c, inst, args);
+        return;
+    }
+    if (ir_choice(c->to, (IrOp)inst->op, args, &choice))
+        choose_tangent(c, inst, &choice);
+    else
+        sum_of_partials(c, inst, args, c->map[inst->result_first]);
+}
+
+/* --- textures -------------------------------------------------------------------------------------------- */
+
+static void make_lookup(IrClone *c, const IrInst *inst)
+{
+    const IrValue *source = ir_args(c->from, inst);
+    IrValue coord[7], results[12];
+    bool is_auto = inst->op == IR_TEX_AUTO;
+    uint8_t mask = 0;
+    for (uint32_t i = 0; i < 2; i++)
+        coord[i] = c->map[source[i]];
+    for (uint32_t i = 0; i < 4; i++) /* ds_dx dt_dx ds_dy dt_dy */
+        coord[2 + i] =
+            is_auto ? zero_unless(c, tangents_of(c, source[i & 1])[i >> 1]) : c->map[source[2 + i]];
+    coord[6] = c->map[source[inst->arg_count - 1]];
+    for (uint32_t i = 0; i < 4; i++)
+        mask |= demand_of(c, inst->result_first + i);
+    if (has_tangent(c, source[0], mask) || has_tangent(c, source[1], mask))
+        ir_build_tex_d(c->to, inst->site, coord, results);
+    else
+        ir_build_tex(c->to, inst->site, coord, results);
+    for (uint32_t i = 0; i < 4; i++) {
+        IrValue v = inst->result_first + i;
+        c->map[v] = results[i];
+        for (uint32_t d = 0; d < IR_DIRECTIONS; d++) {
+            IrValue sum = 0;
+            for (uint32_t k = 0; k < 2; k++) { /* d_ds s' + d_dt t' */
+                IrValue tangent = tangents_of(c, source[k])[d];
+                if (!wants(demand_of(c, v), d) || !tangent)
+                    continue;
+                IrValue term = ir_build2(c->to, IR_FMUL, results[4 + 4 * k + i], tangent);
+                sum = sum ? ir_build2(c->to, IR_FADD, sum, term) : term;
+            }
+            set_tangent(c, v, d, sum);
+        }
+    }
+}
+
+/* --- ddx and ddy -------------------------------------------------------------------------------------------- */
+
+static void warn_second_order(Forward *w, const IrInst *inst)
+{
+    for (uint32_t i = 0; i < w->warned.count; i++)
+        if (memcmp(&w->warned.data[i], &inst->span, sizeof inst->span) == 0)
+            return;
+    array_push(w->module->arena, &w->warned, inst->span);
+    diag_add(w->diags, DIAG_WARNING, "S0601", inst->span,
+             "derivatives are first order: what depends on another ddx or ddy counts as zero here");
+}
+
+static void take_derivative(IrClone *c, const IrInst *inst)
+{
+    FuncPass *p = pass_of(c);
+    IrValue operand = ir_args(c->from, inst)[0];
+    if (p->demand->lineage->values[operand] & IR_LINEAGE_SECOND)
+        warn_second_order(p->forward, inst);
+    c->map[inst->result_first] =
+        zero_unless(c, tangents_of(c, operand)[inst->op == IR_DDX ? 0 : 1]);
+}
+
+/* --- calls ---------------------------------------------------------------------------------------------------- */
+
+static IrFuncId clone_of(Forward *w, IrDemand *d)
+{
+    if (!d->clone) {
+        d->clone = ir_reserve_func(w->module);
+        array_push(w->module->arena, &w->pending, d);
+    }
+    return d->clone;
+}
+
+static uint32_t count_tangents(const uint8_t *masks, uint32_t count)
+{
+    uint32_t tangents = 0;
+    for (uint32_t i = 0; i < count; i++)
+        tangents += count_bits(masks[i]);
+    return tangents;
+}
+
+static void make_call(IrClone *c, const IrInst *inst)
+{
+    FuncPass *p = pass_of(c);
+    Arena *arena = c->module->arena;
+    IrDemand *d = ir_demand_of_call(p->forward->demands, p->demand, inst);
+    uint32_t arg_count = inst->arg_count + count_tangents(d->params, inst->arg_count);
+    uint32_t result_count = inst->result_count + count_tangents(d->results, inst->result_count);
+    IrValue *args = ARENA_ARRAY(arena, IrValue, arg_count);
+    IrValue *results = ARENA_ARRAY(arena, IrValue, result_count);
+    IrType *types = ARENA_ARRAY(arena, IrType, result_count);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < inst->arg_count; i++)
+        args[at++] = c->map[ir_args(c->from, inst)[i]];
+    for (uint32_t i = 0; i < inst->arg_count; i++) {
+        IrValue source = ir_args(c->from, inst)[i];
+        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+            if (wants(d->params[i], k))
+                args[at++] = array_tangent(c, source, k);
+    }
+    at = 0;
+    for (uint32_t i = 0; i < inst->result_count; i++)
+        types[at++] = ir_type(c->from, inst->result_first + i);
+    for (uint32_t i = 0; i < inst->result_count; i++)
+        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+            if (wants(d->results[i], k))
+                types[at++] = types[i];
+    ir_build_call(c->to, clone_of(p->forward, d), args, arg_count, types, result_count, results);
+    at = inst->result_count;
+    for (uint32_t i = 0; i < inst->result_count; i++) {
+        c->map[inst->result_first + i] = results[i];
+        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+            if (wants(d->results[i], k))
+                set_tangent(c, inst->result_first + i, k, results[at++]);
+    }
+}
+
+/* --- borders of IF and LOOP ------------------------------------------------------------------------------------- */
+
+static uint8_t mask_of_border(IrClone *c, IrValue result)
+{
+    const IrInst *inst = ir_inst(c->from, c->from->values.data[result].def);
+    return inst->op == IR_LOOP ? ir_demand_of_state(pass_of(c)->demand, c->from, inst, result)
+                               : demand_of(c, result);
+}
+
+static uint32_t carry_count(IrClone *c, IrValue result)
+{
+    return 1 + count_bits(mask_of_border(c, result));
+}
+
+static void carry(IrClone *c, IrValue result, IrValue source, IrValue *out)
+{
+    uint8_t mask = mask_of_border(c, result);
+    *out++ = c->map[source];
+    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+        if (wants(mask, d))
+            *out++ = array_tangent(c, source, d);
+}
+
+static void receive(IrClone *c, IrValue result, IrValue target, const IrValue *values)
+{
+    uint8_t mask = mask_of_border(c, result);
+    c->map[target] = *values++;
+    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+        if (wants(mask, d))
+            set_tangent(c, target, d, *values++);
+}
+
+/* --- functions ------------------------------------------------------------------------------------------------------ */
+
+static bool visit(IrClone *c, IrInstId id)
+{
+    const IrInst *inst = ir_inst(c->from, id);
+    switch (inst->op) {
+    case IR_IF:
+    case IR_LOOP:
+        return false;
+    case IR_CALL:
+        make_call(c, inst);
+        return true;
+    case IR_TEX_AUTO:
+    case IR_TEX:
+        make_lookup(c, inst);
+        return true;
+    case IR_DDX:
+    case IR_DDY:
+        take_derivative(c, inst);
+        return true;
+    }
+    ir_clone_copy(c, id);
+    if (inst->result_count == 1 && demand_of(c, inst->result_first))
+        differentiate(c, inst);
+    return true;
+}
+
+static IrBuilder *begin_clone(Forward *w, const IrFunc *f, const IrDemand *d)
+{
+    Arena *arena = w->module->arena;
+    const IrRegion *body = ir_region(f, f->body);
+    uint32_t count = body->param_count + count_tangents(d->params, body->param_count);
+    IrType *types = ARENA_ARRAY(arena, IrType, count);
+    uint32_t at = body->param_count;
+    for (uint32_t i = 0; i < body->param_count; i++) {
+        types[i] = ir_type(f, body->param_first + i);
+        for (uint32_t k = 0; k < count_bits(d->params[i]); k++)
+            types[at++] = types[i];
+    }
+    IrBuilder *b = ir_build_begin(w->module, d->clone, f->name, types, count);
+    ir_build_func(b)->span = f->span;
+    return b;
+}
+
+static void map_params(IrClone *c, const IrDemand *d)
+{
+    const IrRegion *body = ir_region(c->from, c->from->body);
+    uint32_t at = body->param_count;
+    for (uint32_t i = 0; i < body->param_count; i++) {
+        c->map[body->param_first + i] = ir_build_param(c->to, i);
+        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+            if (wants(d->params[i], k))
+                set_tangent(c, body->param_first + i, k, ir_build_param(c->to, at++));
+    }
+}
+
+static void end_clone(IrClone *c, const IrDemand *d)
+{
+    const IrFunc *f = c->from;
+    uint32_t count = f->result_count + count_tangents(d->results, f->result_count);
+    IrValue *results = ARENA_ARRAY(c->module->arena, IrValue, count);
+    const IrValue *yields = ir_yield_args(f, f->body);
+    uint32_t at = f->result_count;
+    for (uint32_t i = 0; i < f->result_count; i++) {
+        results[i] = c->map[yields[i]];
+        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+            if (wants(d->results[i], k))
+                results[at++] = array_tangent(c, yields[i], k);
+    }
+    ir_build_end(c->to, results, count);
+}
+
+static void make_clone(Forward *w, IrDemand *d)
+{
+    static const IrCloneHooks hooks = {visit, carry_count, carry, receive};
+    const IrFunc *f = ir_func(w->module, d->lineage->func);
+    FuncPass pass = {.forward = w,
+                     .demand = d,
+                     .tangents =
+                         ARENA_ARRAY(w->module->arena, IrValue, f->values.count * IR_DIRECTIONS)};
+    IrClone c = ir_clone_begin(w->module, f, begin_clone(w, f, d), &hooks, &pass);
+    map_params(&c, d);
+    ir_clone_insts(&c, f->body);
+    end_clone(&c, d);
+}
+
+/* --- the report --------------------------------------------------------------------------------------------------------- */
+
+typedef struct Counted {
+    IrDerivativeCounts counts;
+    bool done;
+} Counted;
+
+/* Of one clone and all that it calls, each call counted; `memo` by clone. */
+static IrDerivativeCounts count_values(Forward *w, const IrDemand *d, Counted *memo)
+{
+    if (memo[d->clone].done)
+        return memo[d->clone].counts;
+    const IrFunc *f = ir_func(w->module, d->lineage->func);
+    IrDerivativeCounts counts = {0};
+    for (IrValue v = 1; v < f->values.count; v++) {
+        IrType type = ir_type(f, v);
+        uint32_t scalars = ir_is_array(type) ? ir_count(type) : 1;
+        if (ir_kind(type) != IR_FLOAT)
+            continue;
+        counts.values += scalars;
+        counts.shadowed += d->values[v] ? scalars : 0;
+    }
+    for (IrInstId i = 1; i < f->insts.count; i++) {
+        if (ir_inst(f, i)->op != IR_CALL)
+            continue;
+        IrDerivativeCounts callee =
+            count_values(w, ir_demand_of_call(w->demands, d, ir_inst(f, i)), memo);
+        counts.values += callee.values;
+        counts.shadowed += callee.shadowed;
+    }
+    memo[d->clone] = (Counted){counts, true};
+    return counts;
+}
+
+IrDerivativeCounts ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries,
+                              DiagList *diags)
+{
+    IrLineageTable *lineage = ir_lineage_compute(m, merged_summaries);
+    IrFuncId original_count = m->funcs.count; /* clones come after */
+    Forward w = {.module = m, .diags = diags};
+    w.demands =
+        ir_demand_compute(m, lineage, merged_summaries, without_derivatives ? 0 : IR_DIRECTIONS);
+    IrDemand *entry = ir_demand_entry(w.demands);
+    IrFuncId entry_clone = clone_of(&w, entry);
+    while (w.pending.count)
+        make_clone(&w, w.pending.data[--w.pending.count]);
+    IrDerivativeCounts counts =
+        count_values(&w, entry, ARENA_ARRAY(m->arena, Counted, m->funcs.count));
+    m->entry = entry_clone;
+    for (IrFuncId id = 1; id < original_count; id++)
+        m->funcs.data[id] = NULL;
+    return counts;
+}

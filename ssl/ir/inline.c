@@ -1,0 +1,55 @@
+/* Every call becomes the callee's body, after the derivative passes: they work on functions, code
+ * generation on one. The size is computed before anything is copied, and refused when it is past the
+ * limit, since a chain of functions that each call the next twice doubles at every step. */
+#include "base/check.h"
+#include "ssl/ir/pass.h"
+
+static uint64_t inlined_size(const IrModule *m, IrFuncId id, uint64_t *sizes)
+{
+    if (sizes[id])
+        return sizes[id];
+    const IrFunc *f = m->funcs.data[id];
+    uint64_t size = f->insts.count;
+    for (IrInstId i = 1; i < f->insts.count && size <= IR_MAX_INSTRUCTIONS; i++)
+        if (ir_inst(f, i)->op == IR_CALL)
+            size += inlined_size(m, (IrFuncId)ir_inst(f, i)->imm, sizes);
+    return sizes[id] = size;
+}
+
+static bool inline_call(IrClone *c, IrInstId id)
+{
+    const IrInst *inst = ir_inst(c->from, id);
+    if (inst->op != IR_CALL)
+        return false;
+    const IrFunc *callee = c->module->funcs.data[inst->imm];
+    IrClone inner = ir_clone_begin(c->module, callee, c->to, c->hooks, c->data);
+    for (uint32_t i = 0; i < inst->arg_count; i++)
+        inner.map[ir_region(callee, callee->body)->param_first + i] =
+            c->map[ir_args(c->from, inst)[i]];
+    ir_clone_insts(&inner, callee->body);
+    for (uint32_t i = 0; i < inst->result_count; i++)
+        c->map[inst->result_first + i] = inner.map[ir_yield_args(callee, callee->body)[i]];
+    return true;
+}
+
+Status ir_inline(IrModule *m, DiagList *diags)
+{
+    static const IrCloneHooks hooks = {.visit = inline_call};
+    const IrFunc *f = m->funcs.data[m->entry];
+    uint64_t size = inlined_size(m, m->entry, ARENA_ARRAY(m->arena, uint64_t, m->funcs.count));
+    if (size > IR_MAX_INSTRUCTIONS) {
+        diag_add(diags, DIAG_ERROR, "S0603", f->span,
+                 "the shader is too large: more than %d instructions with all calls expanded",
+                 IR_MAX_INSTRUCTIONS);
+        return STATUS_SOURCE;
+    }
+    IrClone c = ir_clone_func(m, f, m->entry, &hooks, NULL);
+    ir_clone_insts(&c, f->body);
+    IrValue small[IR_CLONE_SMALL];
+    const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
+    ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+    for (IrFuncId id = 1; id < m->funcs.count; id++)
+        if (id != m->entry)
+            m->funcs.data[id] = NULL;
+    return STATUS_OK;
+}

@@ -1,0 +1,74 @@
+/* The order of the passes, with the verifier after each, and the report. */
+#include "ssl/ir/pass.h"
+
+typedef struct Run {
+    IrModule *module;
+    const IrPipelineDesc *desc;
+    Error *err;
+} Run;
+
+static Status after_pass(Run *r, const char *pass)
+{
+    if (ir_verify(r->module, r->err) != STATUS_OK)
+        return error_prefix(r->err, "after pass %s", pass);
+    if (r->desc->observe)
+        r->desc->observe(r->desc->observe_data, pass, r->module);
+    return STATUS_OK;
+}
+
+/* Until it no longer shrinks: what one round folds may leave more unneeded. */
+static Status simplify(Run *r, const char *pass)
+{
+    enum { ROUNDS_MAX = 4 };
+    uint32_t before, after = UINT32_MAX;
+    for (uint32_t i = 0; i < ROUNDS_MAX; i++) {
+        before = after;
+        ir_simplify(r->module);
+        after = ir_count_instructions(r->module);
+        if (after >= before)
+            break;
+    }
+    return after_pass(r, pass);
+}
+
+static void report_globals(const IrModule *m, IrReport *report)
+{
+    const IrFunc *f = ir_func(m, m->entry);
+    for (IrInstId i = 1; i < f->insts.count; i++) {
+        const IrInst *inst = ir_inst(f, i);
+        if (inst->op != IR_GLOBAL)
+            continue;
+        uint64_t bit = (uint64_t)1 << ir_global_row(inst->imm);
+        if (ir_global_shadow(inst->imm) == IR_SHADOW_VALUE)
+            report->globals_value |= bit;
+        else
+            report->globals_derivs |= bit;
+    }
+}
+
+static uint32_t saturate(uint64_t x)
+{
+    return x > UINT32_MAX ? UINT32_MAX : (uint32_t)x;
+}
+
+Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrReport *out_report,
+                   Error *err)
+{
+    Run r = {m, desc, err};
+    *out_report = (IrReport){0};
+    TRY(after_pass(&r, "lower"));
+    ir_specialise(m, desc->constants, desc->constant_count);
+    TRY(simplify(&r, "specialise"));
+    IrDerivativeCounts counts =
+        ir_forward(m, desc->without_derivatives, desc->merged_summaries, diags);
+    TRY(after_pass(&r, "forward"));
+    TRY(ir_inline(m, diags));
+    TRY(simplify(&r, "inline"));
+    TRY(ir_closure_slots(m, desc->kind, diags));
+    TRY(simplify(&r, "closure_slots"));
+    out_report->values = saturate(counts.values);
+    out_report->values_shadowed = saturate(counts.shadowed);
+    out_report->instructions = ir_count_instructions(m);
+    report_globals(m, out_report);
+    return STATUS_OK;
+}

@@ -1,0 +1,188 @@
+/* Values only gain bits, so walking a function until nothing changes ends; loops need one walk more than
+ * their back-edges carry news. Call graphs are acyclic here, so a callee's record is complete when its
+ * caller asks, except in the merged form, where a later call may add bits: that repeats from the entry. */
+#include "ssl/ir/lineage.h"
+#include "base/check.h"
+#include "ssl/ir/ir_clone.h"
+#include <string.h>
+
+typedef ARRAY(IrLineage *) LineageList;
+
+struct IrLineageTable {
+    const IrModule *module;
+    Arena *arena;
+    LineageList *records; /* [function] */
+    bool merged, changed; /* changed: a record grew since the last round */
+};
+
+typedef struct Walk {
+    IrLineageTable *table;
+    const IrFunc *func;
+    uint8_t *bits;
+    bool changed;
+} Walk;
+
+static void add(Walk *w, IrValue v, uint8_t bits)
+{
+    if (ir_kind(ir_type(w->func, v)) != IR_FLOAT || !(bits & ~w->bits[v]))
+        return;
+    w->bits[v] |= bits;
+    w->changed = true;
+}
+
+static void walk_region(Walk *w, IrRegionId region);
+
+static void walk_control(Walk *w, const IrInst *inst)
+{
+    const IrFunc *f = w->func;
+    uint32_t lead = inst->op == IR_LOOP ? 1 : 0;
+    for (uint32_t r = 0; r < inst->region_count; r++) {
+        IrRegionId region = inst->region_first + r;
+        const IrValue *yields = ir_yield_args(f, region) + lead;
+        for (uint32_t i = 0; i < ir_region(f, region)->param_count; i++)
+            add(w, ir_region(f, region)->param_first + i,
+                w->bits[ir_args(f, inst)[i]] | w->bits[yields[i]]);
+        walk_region(w, region);
+        for (uint32_t i = 0; i < inst->result_count; i++)
+            add(w, inst->result_first + i, w->bits[yields[i]]);
+    }
+}
+
+static const IrLineage *lineage_of_call(IrLineageTable *t, const IrFunc *f, const uint8_t *bits,
+                                        const IrInst *inst)
+{
+    uint8_t *params = ARENA_ARRAY(t->arena, uint8_t, inst->arg_count);
+    for (uint32_t i = 0; i < inst->arg_count; i++)
+        params[i] = bits[ir_args(f, inst)[i]];
+    return ir_lineage_of(t, (IrFuncId)inst->imm, params);
+}
+
+static uint8_t union_of_args(const Walk *w, const IrInst *inst, uint32_t count)
+{
+    uint8_t bits = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bits |= w->bits[ir_args(w->func, inst)[i]];
+    return bits;
+}
+
+static void walk_inst(Walk *w, const IrInst *inst)
+{
+    const IrModule *m = w->table->module;
+    uint8_t bits = 0;
+    switch (inst->op) {
+    case IR_IF:
+    case IR_LOOP:
+        walk_control(w, inst);
+        return;
+    case IR_CALL: {
+        const IrLineage *callee = lineage_of_call(w->table, w->func, w->bits, inst);
+        for (uint32_t i = 0; i < inst->result_count; i++)
+            add(w, inst->result_first + i, callee->results[i]);
+        return;
+    }
+    case IR_GLOBAL:
+        if (ir_global_shadow(inst->imm) == IR_SHADOW_VALUE &&
+            m->globals[ir_global_row(inst->imm)].has_derivs)
+            bits = IR_LINEAGE_GLOBAL;
+        break;
+    case IR_DDX:
+    case IR_DDY:
+        bits = union_of_args(w, inst, 1) ? IR_LINEAGE_SECOND : 0;
+        break;
+    case IR_TEX_AUTO:
+    case IR_TEX:
+        bits = union_of_args(w, inst, 2); /* s and t */
+        break;
+    default:
+        if (ir_op_info((IrOp)inst->op)->flags & IR_FLAG_PARTIALS)
+            bits = union_of_args(w, inst, inst->arg_count);
+    }
+    for (uint32_t i = 0; i < inst->result_count && bits; i++)
+        add(w, inst->result_first + i, bits);
+}
+
+static void walk_region(Walk *w, IrRegionId region)
+{
+    const IrRegion *r = ir_region(w->func, region);
+    for (IrInstId id = r->first; id != r->last; id = ir_inst(w->func, id)->next)
+        walk_inst(w, ir_inst(w->func, id));
+}
+
+static void analyse(IrLineageTable *t, IrLineage *l)
+{
+    const IrFunc *f = ir_func(t->module, l->func);
+    const IrRegion *body = ir_region(f, f->body);
+    Walk w = {.table = t, .func = f, .bits = l->values, .changed = true};
+    for (uint32_t i = 0; i < body->param_count; i++)
+        add(&w, body->param_first + i, l->params[i]);
+    while (w.changed) {
+        w.changed = false;
+        walk_region(&w, f->body);
+    }
+    for (uint32_t i = 0; i < f->result_count; i++) {
+        uint8_t bits = w.bits[ir_yield_args(f, f->body)[i]];
+        t->changed |= l->results[i] != bits;
+        l->results[i] = bits;
+    }
+}
+
+static IrLineage *find(const IrLineageTable *t, IrFuncId func, const uint8_t *params,
+                       uint32_t param_count)
+{
+    const LineageList *list = &t->records[func];
+    for (uint32_t i = 0; i < list->count; i++)
+        if (t->merged || param_count == 0 ||
+            memcmp(list->data[i]->params, params, param_count) == 0)
+            return list->data[i];
+    return NULL;
+}
+
+const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *params)
+{
+    const IrFunc *f = ir_func(t->module, func);
+    uint32_t param_count = ir_region(f, f->body)->param_count;
+    IrLineage *l = find(t, func, params, param_count);
+    bool grown = !l;
+    if (!l) {
+        l = ARENA_NEW(t->arena, IrLineage);
+        l->func = func;
+        l->params = ARENA_ARRAY(t->arena, uint8_t, param_count);
+        l->values = ARENA_ARRAY(t->arena, uint8_t, f->values.count);
+        l->results = ARENA_ARRAY(t->arena, uint8_t, f->result_count);
+        array_push(t->arena, &t->records[func], l);
+    }
+    for (uint32_t i = 0; i < param_count; i++) {
+        grown |= (params[i] & ~l->params[i]) != 0;
+        l->params[i] |= params[i];
+    }
+    if (grown) {
+        t->changed = true;
+        analyse(t, l);
+    }
+    return l;
+}
+
+IrLineageTable *ir_lineage_compute(const IrModule *m, bool merged)
+{
+    IrLineageTable *t = ARENA_NEW(m->arena, IrLineageTable);
+    *t = (IrLineageTable){.module = m, .arena = m->arena, .merged = merged};
+    t->records = ARENA_ARRAY(m->arena, LineageList, m->funcs.count);
+    ir_lineage_of(t, m->entry, NULL);
+    while (merged && t->changed) { /* results may have grown after a caller used them */
+        t->changed = false;
+        for (IrFuncId id = 1; id < m->funcs.count; id++)
+            if (t->records[id].count)
+                analyse(t, t->records[id].data[0]);
+    }
+    return t;
+}
+
+const IrLineage *ir_lineage_entry(const IrLineageTable *t)
+{
+    return t->records[t->module->entry].data[0];
+}
+
+const IrLineage *ir_lineage_of_call(IrLineageTable *t, const IrLineage *caller, const IrInst *inst)
+{
+    return lineage_of_call(t, ir_func(t->module, caller->func), caller->values, inst);
+}

@@ -1,0 +1,34 @@
+/* Lineage: which values can have a non-zero derivative, because they depend on a global that carries
+ * derivatives through operations that have one. Forward over a function; whatever it does not reach has
+ * derivative zero, and the demand pass never enters it. */
+#ifndef SSL_IR_LINEAGE_H
+#define SSL_IR_LINEAGE_H
+
+#include "ssl/ir/ir.h"
+
+enum {
+    IR_LINEAGE_GLOBAL = 1, /* may vary over the screen */
+    IR_LINEAGE_SECOND =
+        2 /* depends on a ddx or ddy that does: its derivative is second order, dropped */
+};
+
+/* One function with one pattern of arguments. */
+typedef struct IrLineage {
+    IrFuncId func;
+    uint8_t *params;  /* [parameter] IR_LINEAGE_* */
+    uint8_t *values;  /* [value] */
+    uint8_t *results; /* [result] */
+} IrLineage;
+
+typedef struct IrLineageTable IrLineageTable;
+
+/* merged: one record a function, its arguments the union over all calls; otherwise one a pattern.
+ * The entry and all that it calls are analysed. Memory: the module's arena. */
+IrLineageTable *ir_lineage_compute(const IrModule *m, bool merged);
+const IrLineage *ir_lineage_entry(const IrLineageTable *t);
+/* The record for a call with such arguments; params is copied. */
+const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *params);
+/* The record of the callee of call `inst` inside `caller`. */
+const IrLineage *ir_lineage_of_call(IrLineageTable *t, const IrLineage *caller, const IrInst *inst);
+
+#endif

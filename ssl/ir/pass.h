@@ -1,0 +1,41 @@
+/* The passes, one file each. A pass rebuilds the module's functions; nothing here diagnoses unless it
+ * takes a DiagList. What a pass needs to be true beforehand stands with it. */
+#ifndef SSL_IR_PASS_H
+#define SSL_IR_PASS_H
+
+#include "ssl/ir/ir_clone.h"
+#include "ssl/ir/ir_passes.h"
+
+enum {
+    IR_MAX_INSTRUCTIONS = 1 << 19, /* of one kernel, after inlining */
+    IR_MAX_LOBE_SLOTS = 64,        /* of one kernel */
+    IR_MAX_CLOSURE_TERMS = 256,    /* of one closure value */
+    IR_DIRECTIONS = 2              /* tangents: d/dx, d/dy */
+};
+
+/* specialise.c: reads of the parameters named become constants. */
+void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count);
+
+/* dce.c */
+/* [value]: does a result of the function need it? Every result of the function counts as needed. */
+uint8_t *ir_live_values(const IrModule *m, const IrFunc *f);
+/* Copies every function that the entry reaches without what no result needs, folding; drops the others. */
+void ir_simplify(IrModule *m);
+uint32_t ir_count_instructions(const IrModule *m);
+
+/* forward.c: lineage, demand and tangents in every function that the entry reaches. Afterwards no
+ * TEX_AUTO, DDX or DDY. Counts float values, as if calls were inlined. */
+typedef struct IrDerivativeCounts {
+    uint64_t values, shadowed;
+} IrDerivativeCounts;
+IrDerivativeCounts ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries,
+                              DiagList *diags);
+
+/* inline.c: the entry without calls, the other functions gone. STATUS_SOURCE: too large. */
+Status ir_inline(IrModule *m, DiagList *diags) SORT_MUST_CHECK;
+
+/* closure_slots.c: closure values of the entry become lobe slots; keeps what `kind` asks for. Needs an
+ * entry without calls. STATUS_SOURCE: closures that do not fit in numbered slots. */
+Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags) SORT_MUST_CHECK;
+
+#endif

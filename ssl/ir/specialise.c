@@ -1,0 +1,56 @@
+/* Binds parameters to constants. The builder folds what follows from them; code that they switch off
+ * disappears, since copying an IF with a constant condition copies one arm. */
+#include "ssl/ir/pass.h"
+#include <string.h>
+
+static const SslValue *binding(const SslConstant *constants, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(constants[i].param, name) == 0)
+            return &constants[i].value;
+    return NULL;
+}
+
+static bool bind_read(IrClone *c, IrInstId id)
+{
+    const IrInst *inst = ir_inst(c->from, id);
+    const SslValue *const *bound = c->data;
+    if (inst->op != IR_PARAM || !bound[ir_param_index(inst->imm)])
+        return false;
+    const SslValue *value = bound[ir_param_index(inst->imm)];
+    IrValue *out = &c->map[inst->result_first];
+    switch (ir_kind(ir_type(c->from, inst->result_first))) {
+    case IR_BOOL:
+        *out = ir_const_bool(c->to, value->b);
+        return true;
+    case IR_INT:
+        *out = ir_const_int(c->to, value->i);
+        return true;
+    case IR_FLOAT:
+        *out =
+            ir_const_float(c->to, value->type == SSL_INT ? (float)value->i
+                                                         : value->f[ir_param_component(inst->imm)]);
+        return true;
+    case IR_CLOSURE:
+        break;
+    }
+    return false;
+}
+
+void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count)
+{
+    static const IrCloneHooks hooks = {.visit = bind_read};
+    const SslValue **bound = ARENA_ARRAY(m->arena, const SslValue *, m->info.param_count);
+    for (uint32_t i = 0; i < m->info.param_count; i++)
+        bound[i] = binding(constants, count, m->info.params[i].name);
+    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+        const IrFunc *f = m->funcs.data[id];
+        if (!f)
+            continue;
+        IrClone c = ir_clone_func(m, f, id, &hooks, bound);
+        ir_clone_insts(&c, f->body);
+        const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
+        IrValue small[IR_CLONE_SMALL];
+        ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+    }
+}

@@ -1,0 +1,26 @@
+/* Final IR to an object file in memory: code generation, LLVM's passes, machine code. Each call has an
+ * LLVM context and a target machine of its own, so any number run side by side, with no lock.
+ *
+ * Out of memory inside LLVM ends the process: LLVM offers no other way. */
+#ifndef SSL_JIT_COMPILE_H
+#define SSL_JIT_COMPILE_H
+
+#include "ssl/codegen/kernel_layout.h"
+#include "ssl/jit/target.h"
+
+typedef struct CompileRequest {
+    const IrModule *module; /* after ir_pipeline */
+    const KernelLayout *layout;
+    const char *symbol;
+    uint32_t llvm_level; /* as SslBuildDesc: 0 is the default */
+} CompileRequest;
+
+/* *out_object is the caller's (LLVMDisposeMemoryBuffer). Adds to the times. */
+Status compile_object(const JitTarget *t, const CompileRequest *request,
+                      LLVMMemoryBufferRef *out_object, SslBuildTimes *times,
+                      Error *err) SORT_MUST_CHECK;
+/* Appends the text of SSL_DUMP_LLVM, SSL_DUMP_LLVM_OPTIMISED or SSL_DUMP_ASM. */
+Status compile_dump(const JitTarget *t, const CompileRequest *request, SslDumpStage stage,
+                    StrBuf *out, Error *err) SORT_MUST_CHECK;
+
+#endif

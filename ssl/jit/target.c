@@ -1,0 +1,93 @@
+#include "ssl/jit/target.h"
+#include "base/thread.h"
+#include "ssl/jit/compat.h"
+#include <llvm-c/Target.h>
+#include <string.h>
+
+/* LLVM's registry of targets is one for the process: the only global state of ssl/. */
+static void initialise_llvm(void)
+{
+    static Mutex mutex = MUTEX_INIT;
+    static bool is_done = false;
+    mutex_lock(&mutex);
+    if (!is_done) {
+        LLVMInitializeNativeTarget();
+        LLVMInitializeNativeAsmPrinter();
+        LLVMInitializeNativeAsmParser();
+        is_done = true;
+    }
+    mutex_unlock(&mutex);
+}
+
+/* LLVM prints a complaint about a name that it does not know instead of returning an error, so
+ * names are checked here. */
+static const char *const baseline_cpus[] = {
+#if defined(__x86_64__)
+    "x86-64",
+    "x86-64-v2",
+    "x86-64-v3",
+    "x86-64-v4",
+#else
+    "generic",
+#endif
+};
+
+static bool is_baseline(const char *cpu)
+{
+    for (uint32_t i = 0; i < SORT_COUNT_OF(baseline_cpus); i++)
+        if (strcmp(baseline_cpus[i], cpu) == 0)
+            return true;
+    return false;
+}
+
+static Status refuse_cpu(const char *cpu, const char *host_cpu, Error *err)
+{
+    char names[256] = "";
+    for (uint32_t i = 0; i < SORT_COUNT_OF(baseline_cpus); i++) {
+        strncat(names, baseline_cpus[i], sizeof names - strlen(names) - 1);
+        strncat(names, ", ", sizeof names - strlen(names) - 1);
+    }
+    return error_set(err, STATUS_INVALID, "unknown CPU '%s'; give one of %snative (%s)", cpu, names,
+                     host_cpu);
+}
+
+Status jit_target_create(const char *cpu, JitTarget *out_target, Error *err)
+{
+    initialise_llvm();
+    *out_target = (JitTarget){.triple = LLVMGetDefaultTargetTriple(),
+                              .cpu = LLVMGetHostCPUName(),
+                              .features = LLVMGetHostCPUFeatures()};
+    char *message = NULL;
+    Status status = STATUS_OK;
+    if (cpu && strcmp(cpu, "native") != 0 && strcmp(cpu, out_target->cpu) != 0) {
+        if (is_baseline(cpu)) {
+            LLVMDisposeMessage(out_target->cpu);
+            LLVMDisposeMessage(out_target->features);
+            out_target->cpu = LLVMCreateMessage(cpu);
+            out_target->features = LLVMCreateMessage("");
+        } else {
+            status = refuse_cpu(cpu, out_target->cpu, err);
+        }
+    }
+    if (status == STATUS_OK &&
+        LLVMGetTargetFromTriple(out_target->triple, &out_target->target, &message))
+        status = jit_fail(message, "find this machine's target", err);
+    if (status != STATUS_OK)
+        jit_target_destroy(out_target);
+    return status;
+}
+
+void jit_target_destroy(JitTarget *t)
+{
+    LLVMDisposeMessage(t->triple);
+    LLVMDisposeMessage(t->cpu);
+    LLVMDisposeMessage(t->features);
+    *t = (JitTarget){0};
+}
+
+/* Position-independent with small code model: JITLink reaches what is far through stubs. */
+LLVMTargetMachineRef jit_target_machine(const JitTarget *t, LLVMCodeGenOptLevel level)
+{
+    return LLVMCreateTargetMachine(t->target, t->triple, t->cpu, t->features, level, LLVMRelocPIC,
+                                   LLVMCodeModelSmall);
+}

@@ -1,0 +1,283 @@
+/* Unit to program: a copy of the unit's IR goes through the passes, gets a layout and a kernel; what
+ * the host must know is copied out, and the IR is dropped. */
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "ssl/context.h"
+#include "ssl/ir/ir_passes.h"
+#include "ssl/memory_guard.h"
+#include "ssl/output_derivs.h"
+#include <string.h>
+
+/* --- constants -------------------------------------------------------------------------------- */
+
+static Status check_constants(const SslUnitInfo *info, const SslBuildDesc *how, Error *err)
+{
+    for (uint32_t i = 0; i < how->constant_count; i++) {
+        const SslConstant *constant = &how->constants[i];
+        uint32_t at = 0;
+        while (at < info->param_count && strcmp(info->params[at].name, constant->param) != 0)
+            at++;
+        if (at == info->param_count)
+            return error_set(err, STATUS_NOT_FOUND, "shader '%s' has no parameter '%s'", info->name,
+                             constant->param);
+        SslType type = info->params[at].type;
+        if (type != SSL_BOOL && type != SSL_INT && type != SSL_STRING)
+            return error_set(
+                err, STATUS_INVALID,
+                "parameter '%s' is a %s; only bool, int and string parameters are baked",
+                constant->param, ssl_type_name(type));
+        if (type != constant->value.type)
+            return error_set(err, STATUS_INVALID, "parameter '%s' is a %s, not a %s",
+                             constant->param, ssl_type_name(type),
+                             ssl_type_name(constant->value.type));
+    }
+    return STATUS_OK;
+}
+
+/* --- diagnostics of the passes ------------------------------------------------------------------ */
+
+/* The host's list need not be the one that the unit was compiled with: spans are translated. */
+static void forward_diags(const SslUnit *unit, const DiagList *from, DiagList *to)
+{
+    uint32_t unit_file = unit->module->source_file, file = 0;
+    for (uint32_t i = 0; i < diag_count(from); i++) {
+        const Diag *diag = diag_get(from, i);
+        Span span = {0};
+        if (diag->span.file && diag->span.file == unit_file) {
+            if (!file)
+                file = diag_add_source(to, unit->source_name, unit->source_text);
+            span = (Span){file, diag->span.begin, diag->span.end};
+        }
+        diag_add(to, diag->severity, diag->code, span, "%s", diag->message);
+        if (diag->label)
+            diag_label(to, "%s", diag->label);
+    }
+}
+
+/* --- what the host must know -------------------------------------------------------------------- */
+
+static const char *copy_text(Arena *arena, const char *text)
+{
+    return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+typedef struct Uses {
+    bool *param, *texture;
+    uint64_t globals_value, globals_derivs;
+} Uses;
+
+static Uses find_uses(const IrModule *m, Arena *arena)
+{
+    Uses uses = {.param = ARENA_ARRAY(arena, bool, m->info.param_count),
+                 .texture = ARENA_ARRAY(arena, bool, m->info.texture_count)};
+    const IrFunc *f = ir_func(m, m->entry);
+    for (IrInstId id = 1; id < f->insts.count; id++) {
+        const IrInst *inst = ir_inst(f, id);
+        if (inst->op == IR_PARAM) {
+            uses.param[ir_param_index(inst->imm)] = true;
+        } else if (inst->op == IR_TEX || inst->op == IR_TEX_D) {
+            uses.texture[m->texture_sites.data[inst->site].texture] = true;
+        } else if (inst->op == IR_GLOBAL) {
+            uint64_t bit = (uint64_t)1 << ir_global_row(inst->imm);
+            if (ir_global_shadow(inst->imm) == IR_SHADOW_VALUE)
+                uses.globals_value |= bit;
+            else
+                uses.globals_derivs |= bit;
+        }
+    }
+    return uses;
+}
+
+static const SslTextureSite *copy_texture_sites(const IrModule *m, Arena *arena)
+{
+    SslTextureSite *sites = ARENA_ARRAY(arena, SslTextureSite, m->texture_sites.count);
+    for (uint32_t i = 0; i < m->texture_sites.count; i++) {
+        sites[i] = m->texture_sites.data[i];
+        sites[i].filter = copy_text(arena, sites[i].filter);
+        sites[i].wrap_s = copy_text(arena, sites[i].wrap_s);
+        sites[i].wrap_t = copy_text(arena, sites[i].wrap_t);
+    }
+    return sites;
+}
+
+/* Passes may drop or renumber sites: the unit's places are found again by span. */
+static SslFaultInfo *copy_faults(const SslUnit *unit, const IrModule *m, Arena *arena)
+{
+    SslFaultInfo *faults = ARENA_ARRAY(arena, SslFaultInfo, m->fault_sites.count);
+    for (uint32_t i = 0; i < m->fault_sites.count; i++) {
+        const IrFaultSite *site = &m->fault_sites.data[i];
+        faults[i] = (SslFaultInfo){
+            .kind = site->kind, .span = site->span, .source_name = "", .text = "fault"};
+        for (uint32_t j = 0; j < unit->module->fault_sites.count; j++) {
+            const SslFaultInfo *known = &unit->fault[j];
+            if (known->kind == site->kind && known->span.file == site->span.file &&
+                known->span.begin == site->span.begin && known->span.end == site->span.end)
+                faults[i] = *known;
+        }
+    }
+    return faults;
+}
+
+/* The rows that output_derivs_add put behind the shader's own. */
+static void fill_output_derivs(SslProgram *p, const KernelLayout *layout)
+{
+    const SslUnitInfo *unit_info = p->info.unit;
+    SslOutputSlot *ddx = ARENA_ARRAY(p->arena, SslOutputSlot, unit_info->output_count);
+    SslOutputSlot *ddy = ARENA_ARRAY(p->arena, SslOutputSlot, unit_info->output_count);
+    uint32_t row = unit_info->output_count;
+    for (uint32_t i = 0; i < unit_info->output_count; i++) {
+        if (!output_derivs_exist(unit_info->outputs[i].type))
+            continue;
+        ddx[i].offset = layout->output_offset[row++];
+        ddy[i].offset = layout->output_offset[row++];
+    }
+    p->info.outputs_ddx = ddx;
+    p->info.outputs_ddy = ddy;
+}
+
+static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layout,
+                      const IrReport *report)
+{
+    Arena *arena = p->arena;
+    const SslUnitInfo *unit_info = ssl_unit_info(p->unit);
+    Uses uses = find_uses(m, arena);
+    SslParamSlot *params = ARENA_ARRAY(arena, SslParamSlot, unit_info->param_count);
+    for (uint32_t i = 0; i < unit_info->param_count; i++)
+        params[i] = (SslParamSlot){layout->param_offset[i], uses.param[i]};
+    SslOutputSlot *outputs = ARENA_ARRAY(arena, SslOutputSlot, unit_info->output_count);
+    CHECK(m->outputs.count >= unit_info->output_count);
+    for (uint32_t i = 0; i < unit_info->output_count; i++)
+        outputs[i].offset = layout->output_offset[i];
+    SslLobeSlot *lobes = ARENA_ARRAY(arena, SslLobeSlot, m->slots.count);
+    memcpy(lobes, layout->lobes, m->slots.count * sizeof *lobes);
+    p->fault = copy_faults(p->unit, m, arena);
+    p->info = (SslProgramInfo){.unit = unit_info,
+                               .params = params,
+                               .texture_is_used = uses.texture,
+                               .outputs = outputs,
+                               .lobes = lobes,
+                               .texture_sites = copy_texture_sites(m, arena),
+                               .lobe_count = m->slots.count,
+                               .texture_site_count = m->texture_sites.count,
+                               .params_bytes = layout->params_bytes,
+                               .result_stride_bytes = layout->result_stride_bytes,
+                               .fault_offset = layout->fault_offset,
+                               .fault_site_count = m->fault_sites.count,
+                               .globals_value = uses.globals_value,
+                               .globals_derivs = uses.globals_derivs,
+                               .values = report->values,
+                               .values_shadowed = report->values_shadowed,
+                               .ir_instructions = report->instructions};
+}
+
+/* --- building --------------------------------------------------------------------------------- */
+
+typedef struct Build {
+    SslProgram *program;
+    const SslBuildDesc *how;
+    Arena *ir;       /* dropped when the kernel is there */
+    DiagList *diags; /* of the passes */
+    Error *err;
+} Build;
+
+static Status build(void *data)
+{
+    Build *b = data;
+    SslProgram *p = b->program;
+    const SslUnit *unit = p->unit;
+    IrPipelineDesc passes = {.kind = b->how->kind,
+                             .constants = b->how->constants,
+                             .constant_count = b->how->constant_count,
+                             .without_derivatives = b->how->without_derivatives,
+                             .merged_summaries = b->how->merged_summaries};
+    IrReport report = {0};
+    KernelLayout layout;
+    uint64_t start_ns = clock_now_ns();
+    IrModule *m = ir_module_clone(unit->module, b->ir);
+    if (b->how->output_derivatives)
+        output_derivs_add(m);
+    TRY(ir_pipeline(m, &passes, b->diags, &report, b->err));
+    kernel_layout_compute(m, b->ir, &layout);
+    fill_info(p, m, &layout, &report);
+    if (b->how->output_derivatives)
+        fill_output_derivs(p, &layout);
+    p->info.times.ir_ms = clock_seconds_since(start_ns) * 1e3;
+    return jit_acquire(unit->ctx->jit, m, &layout, b->how->llvm_level, &p->kernel, &p->info.times,
+                       b->err);
+}
+
+static SslProgram *new_program(SslUnit *unit)
+{
+    Arena *arena = arena_create(4096, 0);
+    SslProgram *p = arena ? ARENA_NEW(arena, SslProgram) : NULL;
+    if (!p) {
+        arena_destroy(arena);
+        return NULL;
+    }
+    p->arena = arena;
+    p->unit = unit;
+    atomic_init(&p->holders, 1);
+    ssl_unit_retain(unit);
+    return p;
+}
+
+Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
+                         DiagList *diags, SslProgram **out_program, Error *err)
+{
+    CHECK(unit->ctx == ctx);
+    CHECK(!how || how->size_bytes == sizeof *how);
+    const SslBuildDesc defaults = {.size_bytes = sizeof defaults};
+    *out_program = NULL;
+    Build b = {.how = how ? how : &defaults, .err = err};
+    TRY(check_constants(ssl_unit_info(unit), b.how, err));
+    b.program = new_program((SslUnit *)(uintptr_t)unit); /* only its count changes */
+    b.ir = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    b.diags = diag_list_create();
+    Status status = STATUS_NO_MEMORY;
+    if (b.program && b.ir && b.diags)
+        status = memory_guard_run(b.ir, b.program->arena, build, &b);
+    if (status == STATUS_NO_MEMORY)
+        status = error_set(err, status, "out of memory");
+    if (b.diags && diags)
+        forward_diags(unit, b.diags, diags);
+    diag_list_destroy(b.diags);
+    arena_destroy(b.ir);
+    if (status == STATUS_OK)
+        *out_program = b.program;
+    else
+        ssl_program_release(b.program);
+    return status;
+}
+
+const SslProgramInfo *ssl_program_info(const SslProgram *p)
+{
+    return &p->info;
+}
+
+SslKernelFn ssl_program_kernel(const SslProgram *p)
+{
+    return jit_kernel_entry(p->kernel);
+}
+
+SslProgram *ssl_program_retain(SslProgram *p)
+{
+    atomic_fetch_add_explicit(&p->holders, 1, memory_order_relaxed);
+    return p;
+}
+
+void ssl_program_release(SslProgram *p)
+{
+    if (!p || atomic_fetch_sub_explicit(&p->holders, 1, memory_order_acq_rel) != 1)
+        return;
+    SslUnit *unit = p->unit;
+    jit_release(unit->ctx->jit, p->kernel);
+    arena_destroy(p->arena); /* the program itself is in it */
+    ssl_unit_release(unit);
+}
+
+void ssl_fault_describe(const SslProgram *p, uint32_t site, SslFaultInfo *out_info)
+{
+    CHECK(site < p->info.fault_site_count);
+    *out_info = p->fault[site];
+}

@@ -1,0 +1,243 @@
+/* Calls: choosing the function, its arguments, and the note for the call graph. */
+#include "ssl/sema/overload.h"
+
+enum { CANDIDATES_SHOWN = 6 };
+
+const char *check_argument_types(Sema *s, const ExprList *args)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < args->count; i++)
+        text = arena_printf(s->arena, "%s%s%s", text, i > 0 ? ", " : "",
+                            text_of(s, args->items[i]->type));
+    return text;
+}
+
+static void add_names(Sema *s, const Module *m, NameMap *seen, void *names_list)
+{
+    ARRAY(const char *) *names = names_list;
+    for (uint32_t i = 0; i < m->ast->funcs.count; i++) {
+        const char *name = m->ast->funcs.data[i]->name;
+        if (name_map_get(seen, name))
+            continue;
+        name_map_set(seen, name, names_list);
+        array_push(s->arena, names, name);
+    }
+}
+
+static Expr *report_unknown(Sema *s, Expr *e)
+{
+    ARRAY(const char *) names = {0};
+    NameMap seen;
+    name_map_init(&seen, s->arena);
+    report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
+    add_names(s, s->module, &seen, &names);
+    if (s->module->library)
+        add_names(s, s->module->library, &seen, &names);
+    for (size_t i = 0; i < BUILTIN_COUNT; i++)
+        array_push(s->arena, &names, builtins[i].name);
+    report_suggestion(s->diags, e->name, names.data, names.count);
+    return expr_error(s, e);
+}
+
+/* "2 arguments", "2 to 4 arguments" */
+static const char *count_range(Sema *s, const Candidate *c)
+{
+    uint32_t least = candidate_required_count(c), most = candidate_param_count(c);
+    return least == most ? count_text(s, most, "argument")
+                         : arena_printf(s->arena, "%u to %u arguments", least, most);
+}
+
+/* There is one function of the name, so its parameters are what the caller wants to hear about. */
+static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
+{
+    const ExprList *args = &e->args;
+    if (args->count > candidate_param_count(c) || args->count < candidate_required_count(c)) {
+        report(s->diags, BAD_ARGUMENT_COUNT, e->span, e->name, count_range(s, c),
+               text_of_number(s, args->count));
+        report(s->diags, NOTE_CANDIDATE, c->func ? c->func->span : (Span){0},
+               candidate_text(c, s->arena), "");
+        return;
+    }
+    for (uint32_t i = 0; i < args->count; i++) {
+        const Type *wanted = candidate_param_type(c, i), *is = args->items[i]->type;
+        const VarDecl *param = c->func ? c->func->params.items[i] : NULL;
+        if (candidate_is_componentwise(c) ? type_lanes(is) > 0 || coerce_is_possible(is, wanted)
+                                          : coerce_is_possible(is, wanted))
+            if (!param || param->direction == DIRECTION_IN || type_same(is, wanted))
+                continue;
+        report(s->diags, BAD_ARGUMENT, args->items[i]->span,
+               param && param->name ? param->name : text_of_number(s, i + 1), e->name,
+               text_of(s, wanted), text_of(s, is));
+        report(s->diags, NOTE_CANDIDATE, c->func ? c->func->span : (Span){0},
+               candidate_text(c, s->arena), "");
+        return;
+    }
+    report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, args));
+}
+
+static void note_candidates(Sema *s, const CandidateList *list)
+{
+    for (uint32_t i = 0; i < list->count && i < CANDIDATES_SHOWN; i++) {
+        const Candidate *c = &list->data[i];
+        report(s->diags, NOTE_CANDIDATE, c->func ? c->func->span : (Span){0},
+               candidate_text(c, s->arena),
+               candidate_is_componentwise(c) ? ", also for vectors, by component" : "");
+    }
+    if (list->count > CANDIDATES_SHOWN)
+        report(s->diags, NOTE_MORE_CANDIDATES, (Span){0},
+               text_of_number(s, list->count - CANDIDATES_SHOWN));
+}
+
+static Expr *report_no_choice(Sema *s, Expr *e, CandidateList *list, bool is_ambiguous)
+{
+    if (is_ambiguous)
+        report(s->diags, AMBIGUOUS, e->span, e->name, check_argument_types(s, &e->args));
+    else if (list->count == 1)
+        report_mismatch(s, e, &list->data[0]);
+    else
+        report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, &e->args));
+    if (is_ambiguous || list->count > 1)
+        note_candidates(s, list);
+    return expr_error(s, e);
+}
+
+/* The call graph keeps each callee once. */
+static void note_call(Sema *s, FuncDecl *callee, Span span)
+{
+    uint32_t caller = s->func->id + 1;
+    if (s->last_caller[callee->id] == caller)
+        return;
+    s->last_caller[callee->id] = caller;
+    struct FuncCall call = {callee, span};
+    array_push(s->arena, &s->func->calls, call);
+}
+
+/* The type of a component-wise result: that of the first vector that is more than a plain one. */
+static const Type *vector_result(const Expr *e, uint32_t width)
+{
+    for (uint32_t i = 0; i < e->args.count; i++)
+        if (type_lanes(e->args.items[i]->type) == width &&
+            !type_same(e->args.items[i]->type, type_of_lanes(1)) &&
+            e->args.items[i]->type->basic >= SSL_COLOR)
+            return e->args.items[i]->type;
+    return type_of_lanes(width);
+}
+
+/* ddx, ddy and what is made of them have no meaning for int and bool, even where int converts. */
+static bool is_derivative(const char *name)
+{
+    static const char *const names[] = {"ddx", "ddy", "fwidth", "filterwidth"};
+    for (size_t i = 0; i < SORT_COUNT_OF(names); i++)
+        if (str_equal_c(str_from(name), names[i]))
+            return true;
+    return false;
+}
+
+static bool check_derivative(Sema *s, const Expr *e, const Candidate *c)
+{
+    bool is_own = c->func && !c->func->is_library;
+    if (is_own || !is_derivative(e->name) || e->args.count != 1 ||
+        type_lanes(e->args.items[0]->type) > 0)
+        return true;
+    report(s->diags, DERIVATIVE_OF, e->args.items[0]->span, e->name,
+           text_of(s, e->args.items[0]->type));
+    return false;
+}
+
+/* Whether the argument is one that can be written, asked before it is checked as a value. */
+static Expr *check_argument(Sema *s, const CandidateList *list, uint32_t index, Expr *arg)
+{
+    bool may_be_written = false, is_always_out = true;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const FuncDecl *f = list->data[i].func;
+        Direction direction =
+            f && index < f->params.count ? f->params.items[index]->direction : DIRECTION_IN;
+        may_be_written = may_be_written || direction != DIRECTION_IN;
+        is_always_out = is_always_out && direction == DIRECTION_OUT;
+    }
+    bool is_place = arg->kind == EXPR_NAME || arg->kind == EXPR_INDEX || arg->kind == EXPR_MEMBER;
+    /* An out argument alone is not read: what matters for the warning about unset variables. */
+    return may_be_written && is_always_out && is_place ? check_target(s, arg, false)
+                                                       : check_value(s, arg);
+}
+
+static bool is_writable(const Expr *e)
+{
+    for (; e->kind == EXPR_INDEX || e->kind == EXPR_MEMBER; e = e->a)
+        if (e->kind == EXPR_MEMBER && e->a->type->kind == TYPE_BASIC)
+            for (uint32_t i = 0; i < e->swizzle.count; i++)
+                for (uint32_t k = 0; k < i; k++)
+                    if (e->swizzle.lane[i] == e->swizzle.lane[k])
+                        return false;
+    return e->kind == EXPR_NAME && !e->var->is_const && e->var->kind != VAR_CONSTANT;
+}
+
+static bool check_written_argument(Sema *s, const Expr *e, const VarDecl *param, Expr *arg)
+{
+    if (!is_writable(arg)) {
+        report(s->diags, OUT_NEEDS_VARIABLE, arg->span, param->name ? param->name : e->name,
+               param->direction == DIRECTION_OUT ? "out" : "inout", text_of(s, param->type));
+        return false;
+    }
+    const Expr *root = arg;
+    while (root->kind != EXPR_NAME)
+        root = root->a;
+    scope_find(s, root->name)->is_assigned = true;
+    if (arg->type->has_closure && root->var->loop_depth < s->loop_depth) {
+        report(s->diags, CLOSURE_IN_LOOP, arg->span, root->name);
+        return false;
+    }
+    return true;
+}
+
+static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
+{
+    if (c->func && c->func->is_shader) {
+        report(s->diags, SHADER_CALLED, e->span, e->name);
+        return expr_error(s, e);
+    }
+    if (!check_derivative(s, e, c))
+        return expr_error(s, e);
+    for (uint32_t i = 0; i < e->args.count; i++) {
+        const Type *wanted = candidate_param_type(c, i);
+        Expr *arg = e->args.items[i];
+        if (c->func && c->func->params.items[i]->direction != DIRECTION_IN) {
+            if (!check_written_argument(s, e, c->func->params.items[i], arg))
+                return expr_error(s, e);
+        } else if (!type_same(arg->type, wanted) && type_lanes(arg->type) <= 1) {
+            e->args.items[i] = coerce_wrap(s, arg, wanted);
+        }
+    }
+    const Type *result =
+        c->func ? c->func->return_type : type_basic(builtin_return_type(c->builtin));
+    e->type = c->width > 1 && type_is(result, SSL_FLOAT) ? vector_result(e, c->width) : result;
+    e->callee.func = c->func;
+    e->callee.builtin = c->builtin;
+    e->callee.width = c->width;
+    if (c->func)
+        note_call(s, c->func, e->name_span);
+    return expr_seal(e);
+}
+
+Expr *check_call(Sema *s, Expr *e)
+{
+    StructDecl *decl = name_map_get(&s->module->structs, e->name);
+    if (!decl && s->module->library)
+        decl = name_map_get(&s->module->library->structs, e->name);
+    if (decl && decl->type) {
+        e->kind = EXPR_CONSTRUCT;
+        return check_construct(s, e, decl->type);
+    }
+    CandidateList list = overload_candidates(s, e->name);
+    bool is_good = true, is_ambiguous;
+    for (uint32_t i = 0; i < e->args.count; i++) {
+        e->args.items[i] = check_argument(s, &list, i, e->args.items[i]);
+        is_good = is_good && !type_is_error(e->args.items[i]->type);
+    }
+    if (list.count == 0)
+        return report_unknown(s, e);
+    if (!is_good)
+        return expr_error(s, e);
+    const Candidate *c = overload_choose(&list, &e->args, &is_ambiguous);
+    return c ? finish_call(s, e, c) : report_no_choice(s, e, &list, is_ambiguous);
+}

@@ -1,0 +1,311 @@
+/* File scope: structs and constants in the order of the source, then textures, then the signatures of
+ * all functions, then their bodies. */
+#include "ssl/front/ssl_limits.h"
+#include "ssl/sema/checker.h"
+
+#include <string.h>
+
+/* --- structs and constants --- */
+
+static void check_struct(Sema *s, StructDecl *decl)
+{
+    Type *type = ARENA_NEW(s->arena, Type);
+    *type = (Type){.kind = TYPE_STRUCT, .decl = decl};
+    StructDecl *other = name_map_get(&s->module->structs, decl->name);
+    if (other != decl) {
+        report(s->diags, REDECLARED, decl->span, decl->name);
+        report(s->diags, NOTE_PREVIOUS, other->span, NULL);
+    }
+    NameMap seen;
+    name_map_init(&seen, s->arena);
+    for (uint32_t i = 0; i < decl->members.count; i++) {
+        VarDecl *member = decl->members.items[i];
+        VarDecl *twin = name_map_get(&seen, member->name);
+        if (twin) {
+            report(s->diags, REDECLARED, member->span, member->name);
+            report(s->diags, NOTE_PREVIOUS, twin->span, NULL);
+        }
+        name_map_set(&seen, member->name, member);
+        if (member->init)
+            report(s->diags, MEMBER_DEFAULT, member->init->span, NULL);
+        member->type = check_type(s, member->type_name, &member->sizes, NULL);
+        if (!check_variable_type(s, member->type, "a member", member->type_name->span))
+            member->type = &type_error;
+        member->leaf = type->leaves;
+        type->scalars += member->type->scalars;
+        type->leaves += member->type->leaves;
+        type->has_closure = type->has_closure || member->type->has_closure;
+        if (type->scalars > SSL_MAX_VALUE_SCALARS) {
+            report(s->diags, VALUE_TOO_LARGE, member->span, "this struct",
+                   text_of_number(s, SSL_MAX_VALUE_SCALARS));
+            decl->type = &type_error;
+            return;
+        }
+    }
+    if (decl->members.count == 0)
+        report(s->diags, STRUCT_EMPTY, decl->span, decl->name);
+    decl->type = type->scalars > 0 ? type : &type_error;
+}
+
+static void check_file_constant(Sema *s, VarDecl *var)
+{
+    var->type = check_type(s, var->type_name, &var->sizes, var->init);
+    bool is_good = type_is(var->type, SSL_STRING) || var->type->scalars > 0;
+    if (!var->is_const) {
+        report(s->diags, FILE_SCOPE_VARIABLE, var->span, var->name);
+    } else if (!type_is_error(var->type) && (!is_good || var->type->has_closure)) {
+        report(s->diags, BAD_VARIABLE_TYPE, var->type_name->span, "a file-scope constant",
+               text_of(s, var->type), "");
+        var->type = &type_error;
+    } else if (!var->init) {
+        report(s->diags, CONST_UNINITIALISED, var->span, var->name);
+    }
+    if (var->init) {
+        var->init = check_initialiser(s, var->init, var->type);
+        var->constant = check_constant(s, var->init, "a file-scope constant");
+    }
+    if (!var->constant)
+        var->type = &type_error;
+    var->is_assigned = true;
+    scope_declare(s, var);
+    name_map_set(&s->module->variables, var->name, var);
+}
+
+static bool is_before(Span a, Span b)
+{
+    return a.file != b.file ? a.file < b.file : a.begin < b.begin;
+}
+
+/* A struct may have constants in its array sizes, and a constant may be a struct. */
+static void check_structs_and_constants(Sema *s)
+{
+    Ast *ast = s->module->ast;
+    uint32_t next_struct = 0, next_constant = 0;
+    for (uint32_t i = 0; i < ast->structs.count; i++)
+        if (!name_map_get(&s->module->structs, ast->structs.data[i]->name))
+            name_map_set(&s->module->structs, ast->structs.data[i]->name, ast->structs.data[i]);
+    while (next_struct < ast->structs.count || next_constant < ast->constants.count) {
+        bool is_struct = next_constant == ast->constants.count ||
+                         (next_struct < ast->structs.count &&
+                          is_before(ast->structs.data[next_struct]->span,
+                                    ast->constants.data[next_constant]->span));
+        if (is_struct)
+            check_struct(s, ast->structs.data[next_struct++]);
+        else
+            check_file_constant(s, ast->constants.data[next_constant++]);
+    }
+}
+
+static void check_textures(Sema *s)
+{
+    Ast *ast = s->module->ast;
+    for (uint32_t i = 0; i < ast->textures.count; i++) {
+        VarDecl *var = ast->textures.data[i];
+        if (var->init || var->sizes.count > 0 || var->type_name->sizes.count > 0)
+            report(s->diags, TEXTURE_DECLARATION, var->span, NULL);
+        if (i == SSL_MAX_TEXTURES)
+            report(s->diags, TOO_MANY_TEXTURES, var->span, text_of_number(s, SSL_MAX_TEXTURES));
+        var->type = type_basic(SSL_TEXTURE2D);
+        var->is_assigned = true;
+        scope_declare(s, var);
+        name_map_set(&s->module->variables, var->name, var);
+    }
+}
+
+/* --- metadata --- */
+
+static void check_metadata(Sema *s, MetadataList *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        Metadata *item = &list->items[i];
+        const Type *type = check_type(s, &item->type_name, NULL, NULL);
+        bool is_good =
+            type->kind == TYPE_BASIC && (type_lanes(type) > 0 || type_is(type, SSL_INT) ||
+                                         type_is(type, SSL_BOOL) || type_is(type, SSL_STRING));
+        if (!is_good && !type_is_error(type)) {
+            report(s->diags, METADATA_VALUE, item->type_name.span, text_of(s, type));
+            continue;
+        }
+        item->value = check_initialiser(s, item->value, type);
+        const Constant *c = check_constant(s, item->value, "metadata");
+        if (!c)
+            continue;
+        item->constant.type = type->basic;
+        if (type_is(type, SSL_STRING))
+            item->constant.s = c->text;
+        else if (type_is(type, SSL_BOOL))
+            item->constant.b = c->scalars[0].b;
+        else if (type_is(type, SSL_INT))
+            item->constant.i = c->scalars[0].i;
+        for (uint32_t k = 0; k < type_lanes(type); k++)
+            item->constant.f[k] = c->scalars[k].f;
+    }
+}
+
+/* --- functions --- */
+
+const char *sema_func_text(const FuncDecl *f, Arena *arena)
+{
+    static const char *const directions[] = {"", "out ", "inout "};
+    const char *text =
+        f->is_shader ? arena_printf(arena, "shader %s(", f->name)
+                     : arena_printf(arena, "%s %s(", type_text(f->return_type, arena), f->name);
+    for (uint32_t i = 0; i < f->params.count; i++) {
+        const VarDecl *p = f->params.items[i];
+        text =
+            arena_printf(arena, "%s%s%s%s%s%s", text, i > 0 ? ", " : "", directions[p->direction],
+                         type_text(p->type, arena), p->name ? " " : "", p->name ? p->name : "");
+    }
+    return arena_printf(arena, "%s)", text);
+}
+
+static void check_shader_param(Sema *s, const VarDecl *param)
+{
+    const Type *t = param->type;
+    bool is_output = param->direction == DIRECTION_OUT;
+    bool is_plain = t->kind == TYPE_BASIC && t->basic != SSL_STRING && t->scalars > 0;
+    if (param->direction == DIRECTION_INOUT)
+        report(s->diags, SHADER_INOUT, param->span, NULL);
+    if (!type_is_error(t) && (!is_plain || (t->has_closure && !is_output)))
+        report(s->diags, SHADER_PARAM_TYPE, param->type_name->span,
+               is_output ? "output" : "parameter", text_of(s, t));
+    if (!param->name)
+        report(s->diags, EXPECTED, param->span, "a name", "for the parameter", "none");
+}
+
+static void check_default(Sema *s, const FuncDecl *f, VarDecl *param)
+{
+    if (param->direction != DIRECTION_IN) {
+        report(s->diags, DEFAULT_OF_OUT, param->init->span,
+               param->direction == DIRECTION_OUT ? "out" : "inout");
+        param->init = NULL;
+        return;
+    }
+    param->init = check_initialiser(s, param->init, param->type);
+    param->constant =
+        check_constant(s, param->init, f->is_shader ? "a parameter's default" : "a default");
+    if (!param->constant && param->type->scalars > 0)
+        param->constant = const_of_zero(param->type, s->arena);
+}
+
+static void check_signature(Sema *s, FuncDecl *f)
+{
+    bool has_default = false;
+    f->id = s->module->func_count++;
+    f->return_type = check_type(s, &f->return_name, NULL, NULL);
+    if (!type_is_error(f->return_type) && f->return_type->scalars == 0 &&
+        !type_is(f->return_type, SSL_VOID)) {
+        report(s->diags, BAD_VARIABLE_TYPE, f->return_name.span, "a function's result",
+               text_of(s, f->return_type), "");
+        f->return_type = &type_error;
+    }
+    for (uint32_t i = 0; i < f->params.count; i++) {
+        VarDecl *param = f->params.items[i];
+        param->type = check_type(s, param->type_name, &param->sizes, NULL);
+        if (!f->is_shader &&
+            !check_variable_type(s, param->type, "a parameter", param->type_name->span))
+            param->type = &type_error;
+        param->is_assigned = param->direction != DIRECTION_OUT;
+        if (param->init)
+            check_default(s, f, param);
+        else if (has_default && !f->is_shader && param->direction == DIRECTION_IN)
+            report(s->diags, DEFAULT_MISSING, param->span, param->name ? param->name : "this");
+        has_default = has_default || param->init;
+        if (f->is_shader)
+            check_shader_param(s, param);
+        else if (param->metadata.count > 0)
+            report(s->diags, METADATA_PLACE, param->metadata.items[0].span, NULL);
+        check_metadata(s, &param->metadata);
+    }
+    check_metadata(s, &f->metadata);
+}
+
+static bool has_same_params(const FuncDecl *a, const FuncDecl *b)
+{
+    if (a->params.count != b->params.count)
+        return false;
+    for (uint32_t i = 0; i < a->params.count; i++) {
+        const Type *ta = a->params.items[i]->type, *tb = b->params.items[i]->type;
+        if (type_is_error(ta) || type_is_error(tb) || !type_same(ta, tb))
+            return false;
+    }
+    return true;
+}
+
+/* `later` declares or defines what `earlier` declared: one function, with the defaults of both. */
+static void merge_declarations(Sema *s, FuncDecl *earlier, FuncDecl *later)
+{
+    if (earlier->body && later->body) {
+        report(s->diags, FUNCTION_REDEFINED, later->span, sema_func_text(later, s->arena));
+        report(s->diags, NOTE_PREVIOUS, earlier->span, NULL);
+        return;
+    }
+    if (!type_same(earlier->return_type, later->return_type)) {
+        report(s->diags, RETURN_TYPE_DIFFERS, later->return_name.span,
+               sema_func_text(later, s->arena), text_of(s, earlier->return_type));
+        report(s->diags, NOTE_PREVIOUS, earlier->span, NULL);
+    }
+    static const char *const directions[] = {"in", "out", "inout"};
+    for (uint32_t i = 0; i < later->params.count; i++) {
+        VarDecl *a = earlier->params.items[i], *b = later->params.items[i];
+        if (a->direction != b->direction) {
+            report(s->diags, PARAM_DIFFERS, b->span, b->name ? b->name : "this",
+                   directions[a->direction]);
+            report(s->diags, NOTE_PREVIOUS, a->span, NULL);
+        }
+        if (a->init && b->init) {
+            report(s->diags, DEFAULT_TWICE, b->init->span, b->name ? b->name : "this");
+            report(s->diags, NOTE_PREVIOUS, a->init->span, NULL);
+        }
+        VarDecl *with = a->init ? a : b, *without = a->init ? b : a;
+        without->init = with->init;
+        without->constant = with->constant;
+    }
+}
+
+static void add_overload(Sema *s, FuncDecl *f)
+{
+    FuncDecl *first = name_map_get(&s->module->functions, f->name), *last = NULL;
+    for (FuncDecl *other = first; other; last = other, other = other->next_overload) {
+        bool is_shader = f->is_shader || other->is_shader;
+        if (is_shader) {
+            report(s->diags, REDECLARED, f->span, f->name);
+            report(s->diags, NOTE_PREVIOUS, other->span, NULL);
+            return;
+        }
+        if (!has_same_params(f, other))
+            continue;
+        merge_declarations(s, other, f);
+        if (f->body && !other->body) { /* the definition stands for both from here on */
+            f->next_overload = other->next_overload;
+            if (last)
+                last->next_overload = f;
+            else
+                name_map_set(&s->module->functions, f->name, f);
+        }
+        return;
+    }
+    if (last)
+        last->next_overload = f;
+    else
+        name_map_set(&s->module->functions, f->name, f);
+}
+
+void check_file(Sema *s)
+{
+    Ast *ast = s->module->ast;
+    check_structs_and_constants(s);
+    check_textures(s);
+    for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); i++) {
+        check_signature(s, ast->funcs.data[i]);
+        add_overload(s, ast->funcs.data[i]);
+    }
+    if (report_is_full(s->diags))
+        return;
+    s->last_caller = ARENA_ARRAY(s->arena, uint32_t, s->module->func_count);
+    for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); i++)
+        if (ast->funcs.data[i]->body)
+            check_body(s, ast->funcs.data[i]);
+    if (!report_is_full(s->diags))
+        check_call_graph(s);
+}

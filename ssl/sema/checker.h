@@ -1,0 +1,90 @@
+/* What the files of the checker share; for sema/ only. */
+#ifndef SSL_SEMA_CHECKER_H
+#define SSL_SEMA_CHECKER_H
+
+#include "ssl/front/report.h"
+#include "ssl/sema/sema.h"
+
+typedef struct Sema {
+    Arena *arena;
+    DiagList *diags;
+    const SemaTables *tables;
+    Module *module;
+    NameMap variables;      /* name to VarDecl: what it means here */
+    ARRAY(VarDecl *) scope; /* declared and visible, innermost last */
+    uint32_t scope_level;   /* 0: file; 1: parameters and a function's own block */
+    FuncDecl *func;         /* whose body is checked */
+    uint32_t loop_depth;
+    uint32_t function_scalars;
+    uint32_t
+        *last_caller; /* [func_count], 1 + id of the function that called it last, to list once */
+} Sema;
+
+#define text_of(s, type)          type_text((type), (s)->arena)
+#define text_of_number(s, number) arena_printf((s)->arena, "%u", (uint32_t)(number))
+
+/* scope.c */
+void scope_open(Sema *s);
+void scope_close(Sema *s);
+/* Reports a name that the same scope has already; declares it all the same. */
+void scope_declare(Sema *s, VarDecl *var);
+VarDecl *scope_find(const Sema *s, const char *name); /* NULL: none */
+void scope_report_unknown(Sema *s, const char *name, Span span);
+
+/* check_type.c */
+/* The type of a declarator: `name` with the array sizes after the variable. count_of_list: for [].
+ * The error type after a report. */
+const Type *check_type(Sema *s, const TypeName *name, const ExprList *sizes,
+                       const Expr *initialiser);
+/* Reports a type that no variable can have; `what` as in "a variable". */
+bool check_variable_type(Sema *s, const Type *type, const char *what, Span span);
+
+/* check_decl.c */
+void check_file(Sema *s);
+
+/* check_stmt.c */
+void check_body(Sema *s, FuncDecl *func);
+void check_local(Sema *s, VarDecl *var);
+
+/* check_expr.c: each returns the checked node, which may be a new one. */
+Expr *check_expr(Sema *s, Expr *e);
+/* An expression whose value is used: not void. */
+Expr *check_value(Sema *s, Expr *e);
+Expr *check_condition(Sema *s, Expr *e);
+/* A variable, or part of one, that will be written: reports others. Not counted as read. */
+Expr *check_target(Sema *s, Expr *e, bool is_read_too);
+/* What initialises a variable of `type`: {...} or a value. */
+Expr *check_initialiser(Sema *s, Expr *e, const Type *type);
+/* Evaluates what must be constant: `what` as in "an array's size". NULL after a report. */
+const Constant *check_constant(Sema *s, const Expr *e, const char *what);
+Expr *expr_seal(Expr *e); /* fills in cost and is_total from the children */
+Expr *expr_error(Sema *s, Expr *e);
+
+/* check_construct.c: type(args), casts, Struct(args) */
+Expr *check_construct(Sema *s, Expr *e, const Type *type);
+
+/* check_call.c */
+Expr *check_call(Sema *s, Expr *e);
+const char *check_argument_types(Sema *s, const ExprList *args); /* "color, float" */
+
+/* check_host.c: globals, closures, textures */
+Expr *check_global(Sema *s, Expr *e);
+Expr *check_closure(Sema *s, Expr *e);
+Expr *check_texture(Sema *s, Expr *e);
+
+/* coerce.c */
+/* `e` as a value of `type`, by the implicit rules (int to float, and equal types); else reports. */
+Expr *coerce(Sema *s, Expr *e, const Type *type);
+bool coerce_is_possible(const Type *from, const Type *to);
+/* Wraps in EXPR_CONVERT if the type differs: int to float, a scalar to a vector. */
+Expr *coerce_wrap(Sema *s, Expr *e, const Type *type);
+
+/* call_graph.c */
+void check_call_graph(Sema *s);
+
+static inline const char *count_text(Sema *s, uint32_t count, const char *noun)
+{
+    return arena_printf(s->arena, "%u %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* Choosing among functions of one name: the file's, the library's and the builtin ones together.
+ *
+ * A candidate is viable if it takes that many arguments and each converts implicitly. The best needs the
+ * fewest conversions; on a tie the file's own function wins over the library's, else the call is
+ * ambiguous. A component-wise function, declared for float, also takes vectors: all of one length, with
+ * scalars standing for every component. */
+#ifndef SSL_SEMA_OVERLOAD_H
+#define SSL_SEMA_OVERLOAD_H
+
+#include "ssl/sema/checker.h"
+
+typedef struct Candidate {
+    FuncDecl *func; /* or: */
+    const Builtin *builtin;
+    uint32_t width; /* viable: components that it is applied to, 1 for an ordinary call */
+    uint32_t cost;
+} Candidate;
+
+typedef struct CandidateList {
+    Candidate *data;
+    uint32_t count, capacity;
+} CandidateList;
+
+CandidateList overload_candidates(Sema *s, const char *name);
+/* Fills in width and cost; false: not viable. */
+bool overload_match(Candidate *c, const ExprList *args);
+/* The best viable one. NULL: none, or *out_is_ambiguous. */
+Candidate *overload_choose(CandidateList *list, const ExprList *args, bool *out_is_ambiguous);
+
+uint32_t candidate_param_count(const Candidate *c);
+uint32_t candidate_required_count(const Candidate *c); /* without those that have defaults */
+const Type *candidate_param_type(const Candidate *c, uint32_t index);
+bool candidate_is_componentwise(const Candidate *c);
+const char *candidate_text(const Candidate *c, Arena *arena);
+
+#endif

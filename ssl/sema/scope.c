@@ -1,0 +1,51 @@
+/* Variables by name. A declaration hides what the name meant outside; closing the scope brings it back. */
+#include "ssl/sema/checker.h"
+
+void scope_open(Sema *s)
+{
+    s->scope_level++;
+}
+
+void scope_close(Sema *s)
+{
+    while (s->scope.count > 0) {
+        VarDecl *var = s->scope.data[s->scope.count - 1];
+        if (var->scope_level < s->scope_level)
+            break;
+        name_map_set(&s->variables, var->name, var->hidden);
+        s->scope.count--;
+        if (var->kind == VAR_LOCAL && var->is_read && !var->is_assigned)
+            report(s->diags, NEVER_ASSIGNED, var->first_read, var->name);
+    }
+    s->scope_level--;
+}
+
+void scope_declare(Sema *s, VarDecl *var)
+{
+    VarDecl *hidden = name_map_get(&s->variables, var->name);
+    if (hidden && hidden->scope_level == s->scope_level) {
+        report(s->diags, REDECLARED, var->span, var->name);
+        report(s->diags, NOTE_PREVIOUS, hidden->span, NULL);
+    }
+    var->scope_level = s->scope_level;
+    var->hidden = hidden;
+    name_map_set(&s->variables, var->name, var);
+    array_push(s->arena, &s->scope, var);
+}
+
+VarDecl *scope_find(const Sema *s, const char *name)
+{
+    VarDecl *var = name_map_get(&s->variables, name);
+    if (!var && s->module->library)
+        var = name_map_get(&s->module->library->variables, name);
+    return var;
+}
+
+void scope_report_unknown(Sema *s, const char *name, Span span)
+{
+    ARRAY(const char *) names = {0};
+    report(s->diags, UNKNOWN_VARIABLE, span, name);
+    for (uint32_t i = s->scope.count; i-- > 0;)
+        array_push(s->arena, &names, s->scope.data[i]->name);
+    report_suggestion(s->diags, name, names.data, names.count);
+}

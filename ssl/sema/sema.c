@@ -1,0 +1,81 @@
+#include "ssl/sema/sema.h"
+#include "ssl/front/parse.h"
+#include "ssl/sema/checker.h"
+
+#include <string.h>
+
+Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t source_count,
+                   Arena *arena, DiagList *diags)
+{
+    Module *m = ARENA_NEW(arena, Module);
+    m->library = library;
+    m->func_count = library ? library->func_count : 0;
+    m->ast = ARENA_NEW(arena, Ast);
+    names_init(&m->names, arena, library ? &library->names : NULL);
+    name_map_init(&m->functions, arena);
+    name_map_init(&m->structs, arena);
+    name_map_init(&m->variables, arena);
+    name_map_init(&m->builtin_rows, arena);
+    for (uint32_t i = 0; i < source_count; i++) {
+        TokenList tokens = lex(sources[i].text, sources[i].file, &m->names, arena, diags);
+        ParseInput input = {.text = sources[i].text,
+                            .tokens = &tokens,
+                            .file = sources[i].file,
+                            .is_library = library == NULL};
+        parse(&input, &m->names, arena, diags, m->ast);
+    }
+    return m;
+}
+
+/* The first row of each builtin name. */
+static void name_builtins(Module *m)
+{
+    for (size_t i = BUILTIN_COUNT; i-- > 0;) {
+        const char *name = names_intern(&m->names, str_from(builtins[i].name));
+        const void *row = &builtins[i];
+        name_map_set(&m->builtin_rows, name, (void *)(uintptr_t)row);
+    }
+}
+
+Module *sema_check(const Module *library, const SemaTables *tables, const SemaSource *sources,
+                   uint32_t source_count, Arena *arena, DiagList *diags)
+{
+    Module *m = sema_parse(library, sources, source_count, arena, diags);
+    Sema s = {.arena = arena, .diags = diags, .tables = tables, .module = m};
+    name_map_init(&s.variables, arena);
+    if (!library)
+        name_builtins(m);
+    if (!report_is_full(diags))
+        check_file(&s);
+    return m;
+}
+
+const FuncDecl *sema_find_shader(const Module *m, const char *name, Arena *arena, DiagList *diags)
+{
+    ARRAY(const char *) names = {0};
+    const FuncDecl *found = NULL;
+    const char *list = "";
+    for (uint32_t i = 0; i < m->ast->funcs.count; i++) {
+        const FuncDecl *f = m->ast->funcs.data[i];
+        if (!f->is_shader)
+            continue;
+        if (!name || strcmp(f->name, name) == 0)
+            found = f;
+        list = arena_printf(arena, "%s%s%s", list, names.count > 0 ? ", " : "", f->name);
+        array_push(arena, &names, f->name);
+    }
+    if (names.count == 0) {
+        report(diags, NO_SHADER, (Span){0}, NULL);
+        return NULL;
+    }
+    if (name && !found) {
+        report(diags, UNKNOWN_SHADER, (Span){0}, name);
+        report_suggestion(diags, name, names.data, names.count);
+        report(diags, NOTE_CHOICES, (Span){0}, list);
+    } else if (!name && names.count > 1) {
+        report(diags, SEVERAL_SHADERS, found->span, NULL);
+        report(diags, NOTE_CHOICES, (Span){0}, list);
+        return NULL;
+    }
+    return found;
+}

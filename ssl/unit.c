@@ -1,0 +1,118 @@
+/* Source to unit. A unit owns one arena with all that was made for it; out of memory anywhere below is
+ * a jump back to here, where the arena goes as a whole. */
+#include "base/alloc.h"
+#include "base/check.h"
+#include "ssl/context.h"
+#include "ssl/memory_guard.h"
+#include <string.h>
+
+static const char *fault_text(SslFaultKind kind)
+{
+    switch (kind) {
+    case SSL_FAULT_INDEX:
+        return "array index out of range";
+    case SSL_FAULT_LOOP:
+        return "loop stopped: it ran past the host's limit";
+    }
+    UNREACHABLE();
+}
+
+/* Lines and columns while the source texts are at hand. */
+static void place_faults(SslUnit *unit, const DiagList *diags)
+{
+    const IrModule *m = unit->module;
+    unit->fault = ARENA_ARRAY(unit->arena, SslFaultInfo, m->fault_sites.count);
+    for (uint32_t i = 0; i < m->fault_sites.count; i++) {
+        const IrFaultSite *site = &m->fault_sites.data[i];
+        SslFaultInfo *fault = &unit->fault[i];
+        *fault = (SslFaultInfo){.kind = site->kind,
+                                .span = site->span,
+                                .source_name = "",
+                                .text = fault_text(site->kind)};
+        if (!site->span.file)
+            continue;
+        const char *name = diag_source_name(diags, site->span.file);
+        fault->source_name = arena_strndup(unit->arena, name, strlen(name));
+        diag_position(diags, site->span.file, site->span.begin, &fault->line, &fault->column);
+    }
+}
+
+typedef struct Compile {
+    SslContext *ctx;
+    const SslSource *src;
+    DiagList *diags;
+    Arena *arena;
+    SslUnit *unit; /* in the arena */
+} Compile;
+
+static Status compile(void *data)
+{
+    Compile *c = data;
+    SslUnit *unit = c->unit = ARENA_NEW(c->arena, SslUnit);
+    unit->ctx = c->ctx;
+    unit->arena = c->arena;
+    atomic_init(&unit->holders, 1);
+    TRY(lower_shader(c->ctx->lib, &c->ctx->tables, c->src, c->arena, c->diags, &unit->module));
+    const SslSource *src = c->src;
+    unit->source_name = arena_strndup(c->arena, src->name, strlen(src->name));
+    unit->source_text.data = arena_strndup(c->arena, src->text.data, src->text.size_bytes);
+    unit->source_text.size_bytes = src->text.size_bytes;
+    place_faults(unit, c->diags);
+    return STATUS_OK;
+}
+
+Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags, SslUnit **out_unit)
+{
+    *out_unit = NULL;
+    Arena *arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    if (!arena)
+        return STATUS_NO_MEMORY;
+    Compile c = {.ctx = ctx, .src = src, .diags = diags, .arena = arena};
+    Status status = memory_guard_run(arena, NULL, compile, &c);
+    if (status == STATUS_OK)
+        *out_unit = c.unit;
+    else
+        arena_destroy(arena);
+    return status;
+}
+
+const SslUnitInfo *ssl_unit_info(const SslUnit *unit)
+{
+    return &unit->module->info;
+}
+
+void ssl_unit_retain(SslUnit *unit)
+{
+    atomic_fetch_add_explicit(&unit->holders, 1, memory_order_relaxed);
+}
+
+void ssl_unit_release(SslUnit *unit)
+{
+    if (unit && atomic_fetch_sub_explicit(&unit->holders, 1, memory_order_acq_rel) == 1)
+        arena_destroy(unit->arena); /* the unit itself is in it */
+}
+
+typedef struct Listing {
+    const SslSource *src;
+    DiagList *diags;
+    Arena *arena;
+    StrBuf *out;
+} Listing;
+
+static Status list_shaders(void *data)
+{
+    Listing *l = data;
+    return lower_list_shaders(l->src, l->arena, l->diags, l->out);
+}
+
+Status ssl_source_shaders(SslContext *ctx, const SslSource *src, DiagList *diags, StrBuf *out)
+{
+    SORT_UNUSED(ctx);
+    Arena *arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    if (!arena)
+        return STATUS_NO_MEMORY;
+    Listing l = {.src = src, .diags = diags, .arena = arena, .out = out};
+    Status status = memory_guard_run(arena, NULL, list_shaders, &l);
+    arena_destroy(arena);
+    return status;
+}

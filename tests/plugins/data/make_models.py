@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Makes the model fixtures of this folder: scene.gltf with scene.bin, scene.glb, quad.obj with quad.mtl, tri.ply,
+tri.stl, and broken ones. The tests know what is in them."""
+import base64
+import json
+import os
+import struct
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def write(name, data):
+    with open(os.path.join(HERE, name), "wb" if isinstance(data, bytes) else "w") as out:
+        out.write(data)
+
+
+def png_2x2():
+    """Upper row red, green; lower row blue, white."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = bytes([0, 255, 0, 0, 0, 255, 0, 0, 0, 0, 255, 255, 255, 255])
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
+
+
+write("corner colors.png", png_2x2())
+
+# A square in the xy plane, seen from +z: lower left, lower right, upper right, upper left. In glTF v counts down.
+positions = [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]
+normals = [(0, 0, 1)] * 4
+tangents = [(1, 0, 0, 1)] * 4
+uvs = [(0, 1), (1, 1), (1, 0), (0, 0)]
+indices = [0, 1, 2, 0, 2, 3]
+parts = [
+    (b"".join(struct.pack("<3f", *p) for p in positions), 5126, "VEC3", 4),
+    (b"".join(struct.pack("<3f", *n) for n in normals), 5126, "VEC3", 4),
+    (b"".join(struct.pack("<4f", *t) for t in tangents), 5126, "VEC4", 4),
+    (b"".join(struct.pack("<2f", *t) for t in uvs), 5126, "VEC2", 4),
+    (struct.pack("<6H", *indices), 5123, "SCALAR", 6),
+]
+
+
+def gltf(embedded):
+    binary, views, accessors = b"", [], []
+    for data, component, kind, count in parts:
+        accessors.append({"bufferView": len(views), "componentType": component, "type": kind, "count": count})
+        views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(data)})
+        binary += data + b"\0" * (-len(data) % 4)
+    accessors[0].update({"min": [-1, -1, 0], "max": [1, 1, 0]})
+    images = [{"uri": "corner%20colors.png"}]
+    if embedded:
+        views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(png_2x2())})
+        images = [{"bufferView": len(views) - 1, "mimeType": "image/png"}]
+        binary += png_2x2()
+        binary += b"\0" * (-len(binary) % 4)
+    attributes = {"POSITION": 0, "NORMAL": 1, "TANGENT": 2, "TEXCOORD_0": 3}
+    document = {
+        "asset": {"version": "2.0", "copyright": "2024 A. Modeller, CC0"},
+        "extensionsUsed": ["KHR_lights_punctual", "KHR_texture_transform", "KHR_materials_emissive_strength",
+                           "KHR_materials_ior", "KHR_materials_sheen"],
+        "extensions": {"KHR_lights_punctual": {"lights": [
+            {"type": "point", "name": "bulb", "color": [1, 0.5, 0.25], "intensity": 683},
+            {"type": "spot", "name": "spot", "intensity": 1366,
+             "spot": {"innerConeAngle": 0.25, "outerConeAngle": 0.5}},
+            {"type": "directional", "name": "sun", "intensity": 2049}]}},
+        "scene": 0,
+        "scenes": [{"nodes": [0, 3, 4, 5, 6, 7]}],
+        "nodes": [
+            {"name": "parent", "translation": [10, 0, 0], "scale": [2, 2, 2], "children": [1, 2]},
+            {"name": "left", "mesh": 0, "translation": [-1, 0, 0]},
+            {"name": "right", "mesh": 0, "translation": [1, 0, 0], "rotation": [0, 0.7071067811865476, 0,
+                                                                               0.7071067811865476]},
+            {"name": "view", "camera": 0, "translation": [0, 0, 5]},
+            {"name": "bulb", "translation": [0, 3, 0], "extensions": {"KHR_lights_punctual": {"light": 0}}},
+            {"name": "spot", "translation": [0, 4, 0], "rotation": [-0.7071067811865476, 0, 0, 0.7071067811865476],
+             "extensions": {"KHR_lights_punctual": {"light": 1}}},
+            {"name": "sun", "extensions": {"KHR_lights_punctual": {"light": 2}}},
+            # a second user of the camera and of a light
+            {"name": "view", "camera": 0, "translation": [1, 0, 0],
+             "extensions": {"KHR_lights_punctual": {"light": 0}}},
+        ],
+        "cameras": [{"type": "perspective", "perspective": {"yfov": 0.8, "aspectRatio": 2.0, "znear": 0.1}}],
+        "meshes": [{"name": "square", "primitives": [
+            {"attributes": attributes, "indices": 4, "material": 1},
+            {"attributes": {"POSITION": 0}, "indices": 4, "material": 0}]}],
+        "materials": [  # not in the order of use
+            {"name": "glowing", "emissiveFactor": [1, 0.5, 0],
+             "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 7}}},
+            {"name": "painted", "alphaMode": "MASK", "alphaCutoff": 0.25, "doubleSided": True,
+             "pbrMetallicRoughness": {
+                 "baseColorFactor": [0.5, 0.6, 0.7, 0.8], "metallicFactor": 0.3, "roughnessFactor": 0.4,
+                 "baseColorTexture": {"index": 0, "extensions": {"KHR_texture_transform": {
+                     "offset": [0.1, 0.2], "scale": [3, 2], "rotation": 0.5}}},
+                 "metallicRoughnessTexture": {"index": 0}},
+             "normalTexture": {"index": 0, "scale": 0.5},
+             "extensions": {"KHR_materials_ior": {"ior": 1.33}, "KHR_materials_sheen": {}}},
+        ],
+        "textures": [{"source": 0, "sampler": 0}],
+        "samplers": [{"wrapS": 33071, "wrapT": 33648}],
+        "images": images,
+        "accessors": accessors,
+        "bufferViews": views,
+        "buffers": [{"byteLength": len(binary)}],
+    }
+    return document, binary
+
+
+document, binary = gltf(embedded=False)
+document["buffers"][0]["uri"] = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
+write("scene.gltf", json.dumps(document, indent=1) + "\n")
+
+document, binary = gltf(embedded=True)
+text = json.dumps(document).encode()
+text += b" " * (-len(text) % 4)
+write("scene.glb", struct.pack("<4sII", b"glTF", 2, 12 + 8 + len(text) + 8 + len(binary)) +
+      struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(binary), b"BIN\0") + binary)
+
+document, binary = gltf(embedded=False)
+document["extensionsRequired"] = ["KHR_draco_mesh_compression"]
+write("draco.gltf", json.dumps(document, indent=1) + "\n")
+write("broken.gltf", '{"asset": {"version": "2.0"},\n "nodes": [}\n')
+write("cut.glb", struct.pack("<4sII", b"glTF", 2, 1000) + struct.pack("<I4s", 500, b"JSON") + b"{}")
+
+write("quad.mtl", """newmtl plain
+Kd 0.2 0.4 0.6
+Ns 98
+d 0.5
+Ni 1.3
+map_Kd corner colors.png
+newmtl lamp
+Kd 0 0 0
+Ke 2 3 4
+map_Kd missing.png
+map_Bump corner colors.png
+""")
+write("quad.obj", """mtllib quad.mtl
+o quad
+v -1 -1 0
+v 1 -1 0
+v 1 1 0
+v -1 1 0
+vt 0 0
+vt 1 0
+vt 1 1
+vt 0 1
+vn 0 0 1
+usemtl plain
+f 1/1/1 2/2/1 3/3/1 4/4/1
+o lamp
+usemtl lamp
+f 1/1/1 2/2/1 3/3/1
+l 1 2
+""")
+write("tri.ply", b"""ply
+format binary_little_endian 1.0
+element vertex 3
+property float x
+property float y
+property float z
+property uchar red
+property uchar green
+property uchar blue
+element face 1
+property list uchar int vertex_indices
+end_header
+""" + b"".join(struct.pack("<3f3B", *v) for v in [(0, 0, 0, 255, 0, 0), (1, 0, 0, 0, 255, 0), (0, 1, 0, 0, 0, 255)]) +
+      struct.pack("<B3i", 3, 0, 1, 2))
+write("tri.stl", """solid tri
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 2 0 0
+vertex 0 2 0
+endloop
+endfacet
+endsolid tri
+""")
+write("points.obj", "v 0 0 0\nv 1 0 0\nl 1 2\n")

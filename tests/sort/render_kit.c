@@ -1,0 +1,214 @@
+#include "render_kit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+static void ok(Status status, const Error *err)
+{
+    char text[2048];
+    if (status != STATUS_OK)
+        fail_msg("%s", error_format(err, text, sizeof text));
+}
+
+void kit_begin(Kit *kit)
+{
+    Error err = {0};
+    ok(file_make_temp_directory("sort-test-", kit->folder, &err), &err);
+    ok(path_join(kit->folder, "package", kit->package, &err), &err);
+    ok(path_join(kit->folder, "cache", kit->cache, &err), &err);
+    ok(file_make_directories(kit->package, &err), &err);
+}
+
+void kit_end(Kit *kit)
+{
+    Error err = {0};
+    ok(file_remove_tree(kit->folder, &err), &err);
+}
+
+void kit_write(const Kit *kit, const char *name, const void *data, size_t size_bytes)
+{
+    char path[PATH_BYTES], folder[PATH_BYTES];
+    Error err = {0};
+    ok(path_join(kit->package, name, path, &err), &err);
+    snprintf(folder, sizeof folder, "%.*s", STR_ARG(path_dirname(path)));
+    ok(file_make_directories(folder, &err), &err);
+    ok(file_write(path, data, size_bytes, &err), &err);
+}
+
+void kit_write_text(const Kit *kit, const char *name, const char *text)
+{
+    kit_write(kit, name, text, strlen(text));
+}
+
+static void add_section(StrBuf *json, const char *name, const char *text)
+{
+    if (text)
+        strbuf_printf(json, ",\n \"%s\": [%s]", name, text);
+}
+
+void kit_write_scene(const Kit *kit, const KitScene *s)
+{
+    StrBuf json = {0};
+    mat4 m = mat4_look_at(f3(s->eye[0], s->eye[1], s->eye[2]),
+                          f3(s->target[0], s->target[1], s->target[2]), f3(0, 1, 0));
+    strbuf_printf(&json,
+                  "{\"sort_package\": 1,\n \"settings\": {\"resolution\": [%u, %u], \"samples\": "
+                  "%u, \"max_depth\": %u},\n",
+                  s->width, s->height, s->samples, s->max_depth);
+    strbuf_printf(&json,
+                  " \"cameras\": [{\"name\": \"c\", \"fov_y_degrees\": %.9g, "
+                  "\"aperture_radius_m\": %.9g, \"focus_distance_m\": %.9g, \"transform\": [",
+                  (double)s->fov_y_degrees, (double)s->aperture_radius_m,
+                  s->focus_distance_m > 0 ? (double)s->focus_distance_m : 1.0);
+    for (int i = 0; i < 16; ++i)
+        strbuf_printf(&json, "%s%.9g", i ? ", " : "", (double)m.m[i / 4][i % 4]);
+    strbuf_printf(&json, "]}]");
+    add_section(&json, "meshes", s->meshes);
+    add_section(&json, "instances", s->instances);
+    add_section(&json, "materials", s->materials);
+    add_section(&json, "lights", s->lights);
+    if (s->environment)
+        strbuf_printf(&json, ",\n \"environment\": %s", s->environment);
+    strbuf_printf(&json, "}\n");
+    kit_write_text(kit, "scene.json", strbuf_text(&json));
+    strbuf_free(&json);
+}
+
+static void add_mesh(const Kit *kit, StrBuf *out, const char *name, const float *positions,
+                     const float *uv, uint32_t vertices, const uint32_t *indices,
+                     uint32_t triangles)
+{
+    char file[256];
+    size_t position_bytes = 12 * (size_t)vertices, uv_bytes = 8 * (size_t)vertices,
+           index_bytes = 12 * (size_t)triangles;
+    char *blob = mem_alloc(1, position_bytes + uv_bytes + index_bytes);
+    assert_non_null(blob);
+    memcpy(blob, positions, position_bytes);
+    memcpy(blob + position_bytes, uv, uv_bytes);
+    memcpy(blob + position_bytes + uv_bytes, indices, index_bytes);
+    snprintf(file, sizeof file, "meshes/%s.bin", name);
+    kit_write(kit, file, blob, position_bytes + uv_bytes + index_bytes);
+    mem_free(blob);
+    strbuf_printf(out,
+                  "%s{\"name\": \"%s\", \"vertex_count\": %u, \"triangle_count\": %u,\n"
+                  "  \"positions\": {\"file\": \"%s\", \"type\": \"float32\", \"components\": 3, "
+                  "\"count\": %u},\n"
+                  "  \"uv\": [{\"file\": \"%s\", \"offset_bytes\": %zu, \"type\": \"float32\", "
+                  "\"components\": 2, \"count\": %u}],\n"
+                  "  \"indices\": {\"file\": \"%s\", \"offset_bytes\": %zu, \"type\": \"uint32\", "
+                  "\"components\": 3, \"count\": %u}}",
+                  out->size_bytes ? ",\n " : "", name, vertices, triangles, file, vertices, file,
+                  position_bytes, vertices, file, position_bytes + uv_bytes, triangles);
+}
+
+void kit_add_quad(const Kit *kit, StrBuf *out, const char *name, const float corners[4][3])
+{
+    static const float uv[] = {0, 0, 1, 0, 1, 1, 0, 1};
+    static const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
+    add_mesh(kit, out, name, &corners[0][0], uv, 4, indices, 2);
+}
+
+void kit_add_sphere(const Kit *kit, StrBuf *out, const char *name, float radius, uint32_t n)
+{
+    uint32_t columns = 2 * n, vertices = (columns + 1) * (n + 1), triangles = 0;
+    float *positions = MEM_ARRAY(float, 3 * (size_t)vertices),
+          *uv = MEM_ARRAY(float, 2 * (size_t)vertices);
+    uint32_t *indices = MEM_ARRAY(uint32_t, 6 * (size_t)columns * n);
+    assert_true(positions && uv && indices);
+    for (uint32_t j = 0; j <= n; ++j) {
+        for (uint32_t i = 0; i <= columns; ++i) {
+            uint32_t v = j * (columns + 1) + i;
+            double theta = 3.14159265358979 * j / n, phi = 2 * 3.14159265358979 * i / columns;
+            positions[3 * v] = radius * (float)(sin(theta) * cos(phi));
+            positions[3 * v + 1] = radius * (float)cos(theta);
+            positions[3 * v + 2] = -radius * (float)(sin(theta) * sin(phi));
+            uv[2 * v] = (float)i / (float)columns;
+            uv[2 * v + 1] = 1.0f - (float)j / (float)n;
+        }
+    }
+    for (uint32_t j = 0; j < n; ++j) {
+        for (uint32_t i = 0; i < columns; ++i) {
+            uint32_t a = j * (columns + 1) + i, b = a + columns + 1;
+            const uint32_t quad[6] = {a, b, b + 1, a, b + 1, a + 1};
+            memcpy(indices + (size_t)6 * (j * columns + i), quad, sizeof quad);
+            triangles += 2;
+        }
+    }
+    add_mesh(kit, out, name, positions, uv, vertices, indices, triangles);
+    mem_free(positions);
+    mem_free(uv);
+    mem_free(indices);
+}
+
+RenderOptions kit_options(const Kit *kit)
+{
+    return (RenderOptions){.size_bytes = sizeof(RenderOptions),
+                           .scene_path = kit->package,
+                           .thread_count = 2,
+                           .cache_folder = kit->cache,
+                           .texcache_program = SORT_TEST_BIN "/texcache"};
+}
+
+Render *kit_render(const Kit *kit, const RenderOptions *options)
+{
+    Error err = {0};
+    StrBuf diagnostics = {0};
+    Render *render = NULL;
+    char text[2048];
+    SORT_UNUSED(kit);
+    Status status = render_create(options, &render, &diagnostics, &err);
+    if (status == STATUS_OK)
+        status = render_run(render, &err);
+    if (status != STATUS_OK)
+        fail_msg("%s%s", strbuf_text(&diagnostics), error_format(&err, text, sizeof text));
+    strbuf_free(&diagnostics);
+    return render;
+}
+
+const char *kit_render_error(const RenderOptions *options, char out[2048])
+{
+    Error err = {0};
+    StrBuf diagnostics = {0};
+    Render *render = NULL;
+    char text[1536];
+    Status status = render_create(options, &render, &diagnostics, &err);
+    if (status == STATUS_OK) {
+        render_destroy(render);
+        fail_msg("an error was expected");
+    }
+    snprintf(out, 2048, "%s%s", strbuf_text(&diagnostics), error_format(&err, text, sizeof text));
+    strbuf_free(&diagnostics);
+    return out;
+}
+
+float *kit_pixels(Render *render, uint32_t *out_count)
+{
+    const FilmDesc *film = film_desc(render_film(render));
+    *out_count = film->crop_width * film->crop_height;
+    float *rgba = MEM_ARRAY(float, 4 * (size_t)*out_count);
+    assert_non_null(rgba);
+    film_resolve(render_film(render), rgba);
+    return rgba;
+}
+
+void kit_mean(const float *rgba, uint32_t count, int channel, double *out_mean, double *out_error)
+{
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        double v = rgba[4 * i + (uint32_t)channel];
+        sum += v;
+        squares += v * v;
+    }
+    double mean = sum / count;
+    *out_mean = mean;
+    *out_error = sqrt(fmax(squares / count - mean * mean, 0) / count);
+}

@@ -1,0 +1,47 @@
+/* What the rendering tests share: tiny packages written to a temporary folder, and rendering them. */
+#ifndef SORT_TESTS_RENDER_KIT_H
+#define SORT_TESTS_RENDER_KIT_H
+
+#include "base/path.h"
+#include "base/str.h"
+#include "sort/render/render.h"
+
+typedef struct Kit {
+    char folder[PATH_BYTES];  /* removed by kit_end */
+    char package[PATH_BYTES]; /* folder/package */
+    char cache[PATH_BYTES];   /* folder/cache */
+} Kit;
+
+void kit_begin(Kit *kit);
+void kit_end(Kit *kit);
+/* Writes a file of the package. */
+void kit_write(const Kit *kit, const char *name, const void *data, size_t size_bytes);
+void kit_write_text(const Kit *kit, const char *name, const char *text);
+
+/* A scene.json around sections that a test writes itself: cameras, meshes and the rest as JSON text.
+ * Missing sections are NULL. */
+typedef struct KitScene {
+    uint32_t width, height, samples, max_depth;
+    float eye[3], target[3], fov_y_degrees, aperture_radius_m, focus_distance_m;
+    const char *meshes, *instances, *materials, *lights, *environment; /* contents of the arrays */
+} KitScene;
+void kit_write_scene(const Kit *kit, const KitScene *scene);
+
+/* Mesh files meshes/NAME.bin and their entry for the meshes section, appended to `out_json`. */
+void kit_add_quad(const Kit *kit, StrBuf *out_json, const char *name, const float corners[4][3]);
+/* A convex polyhedron with uv around a sphere: flat faces, no normals. */
+void kit_add_sphere(const Kit *kit, StrBuf *out_json, const char *name, float radius,
+                    uint32_t segments);
+
+/* Sensible defaults for tests; cache folder and texcache program set. */
+RenderOptions kit_options(const Kit *kit);
+/* Creates and runs; fails the test with the messages when that fails. The caller destroys it. */
+Render *kit_render(const Kit *kit, const RenderOptions *options);
+/* Only creates: the expected error text, or NULL when it worked (a failure of the test). */
+const char *kit_render_error(const RenderOptions *options, char out[2048]);
+/* RGBA of a finished render, owned by the caller (mem_free). */
+float *kit_pixels(Render *render, uint32_t *out_count);
+/* Mean and standard error of channel c over all pixels. */
+void kit_mean(const float *rgba, uint32_t count, int channel, double *out_mean, double *out_error);
+
+#endif

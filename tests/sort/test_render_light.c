@@ -1,0 +1,264 @@
+/* Light transport against closed forms. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "render_kit.h"
+
+static const char white_ssl[] =
+    "shader white(color albedo = color(1), out closure surface)\n"
+    "{\n    surface = make_closure<Lambert>(albedo, global_value<normal>);\n}\n";
+static const char lamp_ssl[] = "shader lamp(color radiance = color(1), out closure surface)\n"
+                               "{\n    surface = make_closure<Emission>(radiance);\n}\n";
+
+static void assert_mean(const float *rgba, uint32_t count, int channel, double expected,
+                        double relative)
+{
+    double mean, error;
+    kit_mean(rgba, count, channel, &mean, &error);
+    /* Four standard errors: one false alarm in 16,000, and with fixed seeds none at all. */
+    if (fabs(mean - expected) > 4 * error + relative * expected)
+        fail_msg("mean %g +- %g, expected %g", mean, error, expected);
+}
+
+/* A white body that is convex, in a uniform environment, is invisible. */
+static void test_render_furnace_is_invisible(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/white.ssl", white_ssl);
+    kit_add_sphere(&kit, &meshes, "ball", 1.0f, 24);
+    kit_write_scene(
+        &kit,
+        &(KitScene){.width = 48,
+                    .height = 48,
+                    .samples = 64,
+                    .max_depth = 8,
+                    .eye = {0, 0, 4},
+                    .fov_y_degrees = 35,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"m\"]}",
+                    .materials = "{\"name\": \"m\", \"shader\": \"shaders/white.ssl\"}",
+                    .environment = "{\"color\": [0.5, 1, 2]}"});
+    RenderOptions options = kit_options(&kit);
+    Render *render = kit_render(&kit, &options);
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    const double expected[3] = {0.5, 1, 2};
+    for (int c = 0; c < 3; ++c) {
+        assert_mean(rgba, count, c, expected[c], 1e-4);
+        for (uint32_t i = 0; i < count;
+             ++i) /* and no pixel strays: the noise of 64 samples is about 3 % */
+            if (fabs((double)rgba[4 * i + (uint32_t)c] - expected[c]) > 0.25 * expected[c])
+                fail_msg("pixel %u: %g, expected %g", i, (double)rgba[4 * i + (uint32_t)c],
+                         expected[c]);
+    }
+    mem_free(rgba);
+    render_destroy(render);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+/* With albedo rho the body shows rho L: one reflection, then the environment. */
+static void test_render_furnace_darkens_by_albedo(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/white.ssl", white_ssl);
+    kit_add_sphere(&kit, &meshes, "ball", 1.0f, 24);
+    kit_write_scene(
+        &kit,
+        &(KitScene){.width = 32,
+                    .height = 32,
+                    .samples = 64,
+                    .max_depth = 1,
+                    .eye = {0, 0, 4},
+                    .fov_y_degrees = 10,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"m\"]}",
+                    .materials = "{\"name\": \"m\", \"shader\": \"shaders/white.ssl\", "
+                                 "\"parameters\": {\"albedo\": [0.25, 0.5, 0.75]}}",
+                    .environment = "{\"color\": [1, 1, 1]}"});
+    RenderOptions options = kit_options(&kit);
+    Render *render = kit_render(&kit, &options);
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    assert_mean(rgba, count, 0, 0.25, 1e-4);
+    assert_mean(rgba, count, 1, 0.5, 1e-4);
+    assert_mean(rgba, count, 2, 0.75, 1e-4);
+    mem_free(rgba);
+    render_destroy(render);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+/* A floor under a square light: E/L = 0.062443 in the middle [numeric references, 8]. The light is an
+ * area light, or a mesh that emits. */
+static void floor_under_square(bool is_mesh)
+{
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/white.ssl", white_ssl);
+    kit_write_text(&kit, "shaders/lamp.ssl", lamp_ssl);
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-5, 0, 5}, {5, 0, 5}, {5, 0, -5}, {-5, 0, -5}});
+    kit_add_quad(&kit, &meshes, "lamp",
+                 (const float[4][3]){{-.25f, 1.98f, -.25f},
+                                     {.25f, 1.98f, -.25f},
+                                     {.25f, 1.98f, .25f},
+                                     {-.25f, 1.98f, .25f}});
+    KitScene scene = {
+        .width = 16,
+        .height = 16,
+        .samples = 256,
+        .max_depth = 1,
+        .eye = {1, 1, 1},
+        .fov_y_degrees = 0.05f,
+        .meshes = strbuf_text(&meshes),
+        .instances = is_mesh ? "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}, "
+                               "{\"name\": \"l\", \"mesh\": \"lamp\", \"materials\": [\"e\"]}"
+                             : "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}",
+        .materials = "{\"name\": \"m\", \"shader\": \"shaders/white.ssl\", \"parameters\": "
+                     "{\"albedo\": [0.725, 0.71, 0.68]}},"
+                     "{\"name\": \"e\", \"shader\": \"shaders/lamp.ssl\", \"parameters\": "
+                     "{\"radiance\": [17, 12, 4]}}",
+        /* -z of the light turned down. */
+        .lights = is_mesh ? NULL
+                          : "{\"name\": \"l\", \"type\": \"area_rectangle\", \"radiance\": [17, "
+                            "12, 4], \"size\": [0.5, 0.5],"
+                            " \"transform\": [1,0,0,0, 0,0,1,1.98, 0,-1,0,0, 0,0,0,1]}"};
+    kit_write_scene(&kit, &scene);
+    RenderOptions options = kit_options(&kit);
+    Render *render = kit_render(&kit, &options);
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    assert_mean(rgba, count, 0, 0.244975, 5e-4);
+    assert_mean(rgba, count, 1, 0.169346, 5e-4);
+    assert_mean(rgba, count, 2, 0.054063, 5e-4);
+    mem_free(rgba);
+    render_destroy(render);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+static void test_render_floor_under_an_area_light(void **state)
+{
+    (void)state;
+    floor_under_square(false);
+}
+
+static void test_render_floor_under_an_emissive_mesh(void **state)
+{
+    (void)state;
+    floor_under_square(true);
+}
+
+/* A closed box whose walls reflect rho and emit Le, n reflections: Le (1 - rho^(n+1)) / (1 - rho). */
+static void test_render_closed_enclosure(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/wall.ssl",
+                   "shader wall(out closure surface)\n{\n"
+                   "    surface = make_closure<Lambert>(color(0.5), global_value<normal>) + "
+                   "make_closure<Emission>(color(1));\n}\n");
+    kit_add_sphere(&kit, &meshes, "room", 2.0f, 8);
+    kit_write_scene(
+        &kit,
+        &(KitScene){.width = 24,
+                    .height = 24,
+                    .samples = 64,
+                    .max_depth = 4,
+                    .eye = {0, 0, 0},
+                    .target = {0, 0, -1},
+                    .fov_y_degrees = 90,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"r\", \"mesh\": \"room\", \"materials\": [\"m\"]}",
+                    .materials = "{\"name\": \"m\", \"shader\": \"shaders/wall.ssl\"}"});
+    RenderOptions options = kit_options(&kit);
+    Render *render = kit_render(&kit, &options);
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    assert_mean(rgba, count, 0, (1 - pow(0.5, 5)) / 0.5, 1e-3);
+    mem_free(rgba);
+    render_destroy(render);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+/* A half transparent sheet between floor and light, as the camera and as shadow rays see it. */
+static void test_render_alpha_dims_light(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/white.ssl", white_ssl);
+    kit_write_text(&kit, "shaders/gauze.ssl",
+                   "shader gauze(float cover = 0.5, out closure surface)\n{\n"
+                   "    surface = mix(make_closure<Transparent>(color(1)), "
+                   "make_closure<Lambert>(color(0), global_value<normal>), cover);\n}\n");
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-5, 0, 5}, {5, 0, 5}, {5, 0, -5}, {-5, 0, -5}});
+    kit_add_quad(&kit, &meshes, "sheet",
+                 (const float[4][3]){{-5, 1.5f, 5}, {5, 1.5f, 5}, {5, 1.5f, -5}, {-5, 1.5f, -5}});
+    KitScene scene = {
+        .width = 16,
+        .height = 16,
+        .samples = 16,
+        .max_depth = 1,
+        .eye = {1, 1, 1},
+        .fov_y_degrees = 0.05f,
+        .meshes = strbuf_text(&meshes),
+        .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}, {\"name\": "
+                     "\"s\", \"mesh\": \"sheet\", \"materials\": [\"g\"]}",
+        .materials = "{\"name\": \"m\", \"shader\": \"shaders/white.ssl\"}, {\"name\": \"g\", "
+                     "\"shader\": \"shaders/gauze.ssl\", \"parameters\": {\"cover\": 0.25}}",
+        .lights = "{\"name\": \"l\", \"type\": \"distant\", \"irradiance\": [2, 2, 2], "
+                  "\"transform\": [1,0,0,0, 0,0,1,9, 0,-1,0,0, 0,0,0,1]}"};
+    kit_write_scene(&kit, &scene);
+    RenderOptions options = kit_options(&kit);
+    Render *render = kit_render(&kit, &options);
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    assert_mean(rgba, count, 0, 0.75 * 2 / 3.14159265, 1e-4);
+    mem_free(rgba);
+    render_destroy(render);
+    /* From above, half the light again is lost on the way to the camera. */
+    scene.eye[1] = 4;
+    scene.samples = 1024;
+    kit_write_scene(&kit, &scene);
+    render = kit_render(&kit, &options);
+    rgba = kit_pixels(render, &count);
+    assert_mean(rgba, count, 0, 0.75 * 0.75 * 2 / 3.14159265, 2e-3);
+    mem_free(rgba);
+    render_destroy(render);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_render_furnace_is_invisible),
+        cmocka_unit_test(test_render_furnace_darkens_by_albedo),
+        cmocka_unit_test(test_render_floor_under_an_area_light),
+        cmocka_unit_test(test_render_floor_under_an_emissive_mesh),
+        cmocka_unit_test(test_render_closed_enclosure),
+        cmocka_unit_test(test_render_alpha_dims_light),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

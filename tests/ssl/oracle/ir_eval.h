@@ -1,0 +1,60 @@
+/* An interpreter of IR, for tests: one point, straight from the definition of each operation.
+ *
+ * EVAL_FLOAT computes what a kernel must, bit for bit; DDX and DDY give zero and TEX_AUTO has no
+ * footprint, since floats know no derivatives. EVAL_DUAL computes in double with dual numbers, by
+ * rules written here and not in the compiler: DDX and DDY give the tangents, TEX_AUTO the footprint. */
+#ifndef TESTS_SSL_IR_EVAL_H
+#define TESTS_SSL_IR_EVAL_H
+
+#include "ssl/ir/ir.h"
+
+typedef enum EvalMode { EVAL_FLOAT, EVAL_DUAL } EvalMode;
+
+typedef struct EvalScalar {
+    bool b;
+    int32_t i;
+    float f;        /* EVAL_FLOAT */
+    double v, d[2]; /* EVAL_DUAL */
+} EvalScalar;
+
+/* coord: s t ds_dx dt_dx ds_dy dt_dy blur; out: rgba, d_ds rgba, d_dt rgba. */
+typedef void (*EvalTexture)(void *data, const SslTextureSite *site, const double coord[7],
+                            double out[12]);
+
+typedef struct EvalPoint {
+    EvalMode mode;
+    double globals[SSL_MAX_GLOBALS][3][16]; /* [row][value ddx ddy][component] */
+    EvalScalar params[32][16];              /* [param][component] */
+    EvalTexture texture;
+    void *texture_data;
+    uint32_t loop_budget; /* 0: 100,000 */
+} EvalPoint;
+
+typedef struct EvalTerm {
+    uint32_t row;
+    EvalScalar weight[3];
+    const EvalScalar *args;
+    uint32_t arg_count;
+} EvalTerm;
+
+/* One scalar, array or closure. */
+typedef struct EvalValue {
+    const EvalScalar *elements;
+    uint32_t count;
+    const EvalTerm *terms;
+    uint32_t term_count;
+} EvalValue;
+
+typedef struct EvalResult {
+    EvalValue *values; /* [result of the entry]; in the arena */
+    uint32_t count;
+    uint32_t fault;        /* 0, or 1 + site of the first */
+    uint32_t instructions; /* executed */
+    uint32_t lookups;      /* of textures */
+} EvalResult;
+
+EvalResult ir_eval(const IrModule *m, const EvalPoint *point, Arena *arena);
+/* Result `index` as a number, in either mode. */
+double eval_number(const EvalPoint *point, const EvalResult *r, uint32_t index);
+
+#endif

@@ -1,0 +1,243 @@
+/* Image to paged texture, in one pass from the top row down:
+ *
+ *   decoder --bands of rows--> repair --native--> writer, level 0
+ *                                 \--linear floats--> mip builder --rows--> encode --> writer, level n
+ *
+ * Level 0 keeps the source's own texels where the stored format is the source's. sRGB stays encoded
+ * only in 8 bits; wider sRGB sources are stored linear (16-bit integers as half), since a lookup
+ * would have to evaluate the curve for every texel. */
+#include "base/alloc.h"
+#include "base/cast.h"
+#include "base/hash.h"
+#include "textures/mip_build.h"
+#include "textures/stex_write.h"
+#include "textures/texel.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { BAND_ROWS = 64 };
+
+typedef struct Conversion {
+    const TexConvertDesc *desc;
+    SortImage *image; /* owned */
+    SortLevelInfo info;
+    TexelTables tables;
+    TexelFormat source, stored;
+    StexWriter *writer; /* owned */
+    MipBuilder *mips;   /* owned */
+    HashState digest;
+    uint8_t *band;   /* owned; BAND_ROWS rows as the decoder gives them */
+    float *linear;   /* owned; one row */
+    uint8_t *native; /* owned; one row in the stored format */
+    float average[4];
+    uint64_t non_finite_texels;
+} Conversion;
+
+static size_t texel_bytes(TexelFormat format)
+{
+    return (size_t)format.channel_count * stex_component_bytes(format.type);
+}
+
+static Status decoder_error(const Conversion *c, SortResult result, const SortFailure *why,
+                            Error *err)
+{
+    static const Status codes[] = {
+        [SORT_ERROR_OPEN] = STATUS_IO,
+        [SORT_ERROR_FORMAT] = STATUS_FORMAT,
+        [SORT_ERROR_UNSUPPORTED] = STATUS_UNSUPPORTED,
+        [SORT_ERROR_NO_MEMORY] = STATUS_NO_MEMORY,
+        [SORT_ERROR_CANCELLED] = STATUS_CANCELLED,
+        [SORT_ERROR_SINK] = STATUS_INTERNAL,
+    };
+    Status code = (size_t)result < SORT_COUNT_OF(codes) ? codes[result] : STATUS_INTERNAL;
+    return error_set_at(err, code, c->desc->source_path, "%.*s", SORT_FAILURE_TEXT_MAX,
+                        why->text[0] ? why->text : "the decoder failed without a reason");
+}
+
+/* What the texels mean: an explicit wish, else the file's word, else by custom. */
+static SortColorSpace choose_color_space(const Conversion *c)
+{
+    if (c->desc->color_space != SORT_COLOR_UNKNOWN)
+        return c->desc->color_space;
+    if (c->info.color_space != SORT_COLOR_UNKNOWN)
+        return c->info.color_space;
+    return c->info.type == SORT_TEXEL_U8 ? SORT_COLOR_SRGB : SORT_COLOR_LINEAR;
+}
+
+static Status check_source(const Conversion *c, Error *err)
+{
+    const SortLevelInfo *info = &c->info;
+    const char *path = c->desc->source_path;
+    if (info->width == 0 || info->height == 0 || info->channel_count < 1 ||
+        info->channel_count > 4 || (uint32_t)info->type > SORT_TEXEL_FLOAT)
+        return error_set_at(err, STATUS_FORMAT, path,
+                            "holds no picture that a texture can be made of");
+    if (info->width > STEX_SIZE_MAX || info->height > STEX_SIZE_MAX) {
+        return error_set_at(err, STATUS_LIMIT, path,
+                            "is %" PRIu32 " x %" PRIu32 " pixels; textures go up to %d an axis",
+                            info->width, info->height, STEX_SIZE_MAX);
+    }
+    return STATUS_OK;
+}
+
+static TexWrap wrap_or_periodic(TexWrap wrap)
+{
+    return wrap == TEX_WRAP_FILE ? TEX_WRAP_PERIODIC : wrap;
+}
+
+static Status write_linear_row(void *data, uint32_t level, const float *row, Error *err)
+{
+    Conversion *c = data;
+    const StexLevel *l = &stex_writer_header(c->writer)->levels[level];
+    texel_encode_row(&c->tables, c->stored, row, l->width, c->native);
+    if (l->width == 1 && l->height == 1)
+        texel_expand(row, c->stored.channel_count, c->average);
+    return stex_writer_row(c->writer, level, c->native, err);
+}
+
+/* Opens the source, chooses the stored format, and gets everything ready for rows. */
+static Status conversion_begin(Conversion *c, Error *err)
+{
+    const TexConvertDesc *desc = c->desc;
+    SortFailure why = {{0}};
+    SortResult result = desc->decoder->open(desc->host, desc->source_path, &c->image, &why);
+    if (result != SORT_OK)
+        return decoder_error(c, result, &why, err);
+    c->info.size_bytes = sizeof c->info;
+    result = desc->decoder->level(c->image, desc->subimage, 0, &c->info, &why);
+    if (result != SORT_OK)
+        return decoder_error(c, result, &why, err);
+    TRY(check_source(c, err));
+
+    SortColorSpace color_space = choose_color_space(c);
+    bool is_srgb = color_space == SORT_COLOR_SRGB;
+    c->source = (TexelFormat){c->info.type, c->info.channel_count, is_srgb};
+    c->stored = c->source;
+    if (is_srgb && c->info.type != SORT_TEXEL_U8) {
+        c->stored.is_srgb = false;
+        if (c->info.type == SORT_TEXEL_U16)
+            c->stored.type = SORT_TEXEL_HALF;
+        color_space = SORT_COLOR_LINEAR;
+    }
+
+    uint32_t last = c->info.channel_count - 1;
+    bool has_alpha = (last == 1 || last == 3) && c->info.alpha_channel == (int32_t)last;
+    MipDesc mips = {.width = c->info.width,
+                    .height = c->info.height,
+                    .channel_count = c->info.channel_count,
+                    .is_alpha_weighted =
+                        has_alpha && !c->info.is_premultiplied && color_space != SORT_COLOR_RAW,
+                    .emit = write_linear_row,
+                    .data = c};
+    TRY(mip_builder_create(&mips, &c->mips, err));
+
+    StexHeader format = {
+        .width = c->info.width,
+        .height = c->info.height,
+        .channel_count = (uint8_t)c->stored.channel_count,
+        .texel_type = (uint8_t)c->stored.type,
+        .color_space = (uint8_t)color_space,
+        .wrap_s = (uint8_t)wrap_or_periodic(desc->wrap_s),
+        .wrap_t = (uint8_t)wrap_or_periodic(desc->wrap_t),
+        .flags = (has_alpha && c->info.is_premultiplied ? (uint32_t)STEX_PREMULTIPLIED : 0u) |
+                 (desc->compression == TEX_COMPRESSION_ZLIB ? (uint32_t)STEX_COMPRESSED : 0u),
+    };
+    c->band = mem_alloc((size_t)c->info.width * BAND_ROWS, texel_bytes(c->source));
+    c->linear = mem_alloc((size_t)c->info.width * c->info.channel_count, sizeof(float));
+    c->native = mem_alloc(c->info.width, texel_bytes(c->stored));
+    if (!c->band || !c->linear || !c->native)
+        return error_set_at(err, STATUS_NO_MEMORY, desc->source_path, "out of memory");
+
+    hash128_begin(&c->digest);
+    hash128_update_text(&c->digest, "stex source 1");
+    hash128_update_u64(&c->digest, (uint64_t)c->info.width << 32 | c->info.height);
+    hash128_update_u64(&c->digest, (uint64_t)c->source.type << 32 | c->source.channel_count);
+    hash128_update_u64(&c->digest,
+                       (uint64_t)format.color_space << 48 | (uint64_t)c->stored.type << 40 |
+                           (uint64_t)format.wrap_s << 32 | (uint64_t)format.wrap_t << 24 |
+                           (uint64_t)mips.is_alpha_weighted << 8 | format.flags);
+    return stex_writer_begin(desc->output_path, &format, &c->writer, err);
+}
+
+/* One row of the source, in its native texels, which may be repaired in place. */
+static Status convert_row(Conversion *c, uint8_t *row, Error *err)
+{
+    size_t width = c->info.width;
+    hash128_update(&c->digest, row, width * texel_bytes(c->source));
+    size_t repaired = texel_repair_row(c->source, row, width);
+    if (repaired > 0 && c->desc->non_finite == TEX_NON_FINITE_REFUSE)
+        return error_set_at(err, STATUS_FORMAT, c->desc->source_path,
+                            "has values that are not finite");
+    c->non_finite_texels += repaired;
+    texel_decode_row(&c->tables, c->source, row, width, c->linear);
+    bool is_same = c->source.type == c->stored.type && c->source.is_srgb == c->stored.is_srgb;
+    if (is_same) {
+        TRY(stex_writer_row(c->writer, 0, row, err));
+        if (width == 1 && c->info.height == 1)
+            texel_expand(c->linear, c->stored.channel_count, c->average);
+    } else {
+        TRY(write_linear_row(c, 0, c->linear, err));
+    }
+    return mip_builder_push(c->mips, c->linear, err);
+}
+
+static Status convert_rows(Conversion *c, Error *err)
+{
+    const TexConvertDesc *desc = c->desc;
+    size_t row_bytes = c->info.width * texel_bytes(c->source);
+    for (uint32_t y = 0; y < c->info.height; y += BAND_ROWS) {
+        if (desc->host && desc->host->cancelled && desc->host->cancelled(desc->host->host))
+            return error_set_at(err, STATUS_CANCELLED, desc->source_path, "cancelled");
+        uint32_t rows = c->info.height - y < BAND_ROWS ? c->info.height - y : BAND_ROWS;
+        SortRegion region = {
+            .subimage = desc->subimage, .y = y, .width = c->info.width, .height = rows};
+        SortFailure why = {{0}};
+        SortResult result = desc->decoder->read(c->image, &region, c->band, row_bytes * rows, &why);
+        if (result != SORT_OK)
+            return decoder_error(c, result, &why, err);
+        for (uint32_t i = 0; i < rows; i++)
+            TRY(convert_row(c, c->band + i * row_bytes, err));
+        if (desc->progress)
+            desc->progress(desc->progress_data, (float)(y + rows) / (float)c->info.height);
+    }
+    return STATUS_OK;
+}
+
+Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report, Error *err)
+{
+    CHECK(desc->size_bytes == sizeof *desc && desc->decoder && desc->source_path &&
+          desc->output_path);
+    TexConvertReport report = {0};
+    Conversion *c = MEM_NEW(Conversion);
+    if (!c)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    c->desc = desc;
+    texel_tables_fill(&c->tables);
+    Status status = conversion_begin(c, err);
+    if (status == STATUS_OK)
+        status = convert_rows(c, err);
+    if (status == STATUS_OK) {
+        const StexHeader *h = stex_writer_header(c->writer);
+        report.width = h->width;
+        report.height = h->height;
+        report.level_count = h->level_count;
+        report.tile_count = h->tile_count;
+        report.non_finite_texels = c->non_finite_texels;
+        Hash128 digest = hash128_end(&c->digest);
+        StexWriter *writer = c->writer;
+        c->writer = NULL;
+        status = stex_writer_finish(writer, c->average, digest.bytes, &report.constant_tiles,
+                                    &report.file_bytes, err);
+    }
+    if (status == STATUS_OK && out_report)
+        *out_report = report;
+    stex_writer_abandon(c->writer);
+    mip_builder_destroy(c->mips);
+    if (c->image)
+        desc->decoder->close(c->image);
+    mem_free(c->band);
+    mem_free(c->linear);
+    mem_free(c->native);
+    mem_free(c);
+    return status;
+}

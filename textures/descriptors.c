@@ -1,0 +1,149 @@
+#include "textures/descriptors.h"
+#include <errno.h>
+
+void descriptor_pool_init(DescriptorPool *p, uint32_t limit)
+{
+    *p = (DescriptorPool){.limit = limit};
+    mutex_init(&p->lock);
+    cond_init(&p->changed);
+}
+
+void descriptor_pool_destroy(DescriptorPool *p)
+{
+    mutex_destroy(&p->lock);
+    cond_destroy(&p->changed);
+}
+
+void descriptor_init(Descriptor *d, const char *path)
+{
+    *d = (Descriptor){.path = path, .fd = -1};
+}
+
+/* --- the list by last use; under the lock ------------------------------------------------- */
+
+static void list_remove(DescriptorPool *p, Descriptor *d)
+{
+    if (d->older)
+        d->older->newer = d->newer;
+    else
+        p->oldest = d->newer;
+    if (d->newer)
+        d->newer->older = d->older;
+    else
+        p->newest = d->older;
+    d->older = d->newer = NULL;
+}
+
+static void list_append(DescriptorPool *p, Descriptor *d)
+{
+    d->older = p->newest;
+    d->newer = NULL;
+    if (p->newest)
+        p->newest->newer = d;
+    else
+        p->oldest = d;
+    p->newest = d;
+}
+
+static void close_one(DescriptorPool *p, Descriptor *d)
+{
+    list_remove(p, d);
+    stex_close(d->fd);
+    d->fd = -1;
+    p->open_count--;
+}
+
+/* A place for one more open file; false while all are in use. */
+static bool make_place(DescriptorPool *p)
+{
+    if (p->open_count < p->limit)
+        return true;
+    for (Descriptor *d = p->oldest; d; d = d->newer) {
+        if (d->users == 0) {
+            close_one(p, d);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without the lock. */
+static bool open_and_verify(const Descriptor *d, int *out_fd, TileFailure *out_failure, Error *err)
+{
+    *out_failure = (TileFailure){.fault = TILE_FAULT_OPEN};
+    errno = 0;
+    if (stex_open(d->path, out_fd, err) != STATUS_OK) {
+        out_failure->error_number = errno;
+        return false;
+    }
+    if (!d->header)
+        return true;
+    StexHeader header;
+    uint64_t file_bytes;
+    if (stex_read_header(*out_fd, d->path, &header, &file_bytes, NULL) != STATUS_OK ||
+        header.header_crc != d->header->header_crc || header.file_bytes != d->header->file_bytes) {
+        stex_close(*out_fd);
+        out_failure->fault = TILE_FAULT_REPLACED;
+        return false;
+    }
+    return true;
+}
+
+bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailure *out_failure,
+                        Error *err)
+{
+    mutex_lock(&p->lock);
+    while (d->fd < 0 && (d->is_opening || !make_place(p)))
+        cond_wait(&p->changed, &p->lock);
+    bool ok = true;
+    if (d->fd >= 0) {
+        list_remove(p, d);
+    } else {
+        d->is_opening = true;
+        p->open_count++;
+        mutex_unlock(&p->lock);
+        int fd = -1;
+        ok = open_and_verify(d, &fd, out_failure, err);
+        mutex_lock(&p->lock);
+        d->is_opening = false;
+        if (ok) {
+            d->fd = fd;
+            p->opened++;
+        } else {
+            p->open_count--;
+        }
+        cond_broadcast(&p->changed);
+    }
+    if (ok) {
+        list_append(p, d);
+        d->users++;
+        *out_fd = d->fd;
+    }
+    mutex_unlock(&p->lock);
+    return ok;
+}
+
+void descriptor_release(DescriptorPool *p, Descriptor *d)
+{
+    mutex_lock(&p->lock);
+    if (--d->users == 0)
+        cond_broadcast(&p->changed);
+    mutex_unlock(&p->lock);
+}
+
+void descriptor_close(DescriptorPool *p, Descriptor *d)
+{
+    mutex_lock(&p->lock);
+    if (d->fd >= 0)
+        close_one(p, d);
+    cond_broadcast(&p->changed);
+    mutex_unlock(&p->lock);
+}
+
+void descriptor_pool_counts(DescriptorPool *p, uint64_t *out_opened, uint64_t *out_open_now)
+{
+    mutex_lock(&p->lock);
+    *out_opened = p->opened;
+    *out_open_now = p->open_count;
+    mutex_unlock(&p->lock);
+}

@@ -1,0 +1,277 @@
+#include "textures/stex_read.h"
+#include "base/alloc.h"
+#include "base/crc32c.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+struct StexInflater {
+    z_stream stream;
+    uint8_t stored[STEX_TILE_BYTES_MAX];
+};
+_Static_assert(sizeof(StexInflater) + 44 * 1024 <= STEX_INFLATER_BYTES,
+               "zlib documents 32 KiB of window and about 7 KiB of state");
+
+/* Reads exactly `size_bytes`. Returns 0, an errno value, or -1 at the end of the file. */
+static int read_fully(int fd, void *out, size_t size_bytes, uint64_t offset)
+{
+    char *at = out;
+    while (size_bytes > 0) {
+        ssize_t got = pread(fd, at, size_bytes, (off_t)offset);
+        if (got < 0) {
+            if (errno == EINTR)
+                continue;
+            return errno;
+        }
+        if (got == 0)
+            return -1;
+        at += got;
+        offset += (uint64_t)got;
+        size_bytes -= (size_t)got;
+    }
+    return 0;
+}
+
+Status stex_open(const char *path, int *out_fd, Error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return error_set_at(err, errno == ENOENT || errno == ENOTDIR ? STATUS_NOT_FOUND : STATUS_IO,
+                            path, "cannot be opened: %s", strerror(errno));
+    }
+    struct stat info;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        close(fd);
+        return error_set_at(err, STATUS_FORMAT, path, "is not a regular file");
+    }
+    *out_fd = fd;
+    return STATUS_OK;
+}
+
+void stex_close(int fd)
+{
+    close(fd);
+}
+
+/* Everything that follows from width, height and format must be as stex_layout() computes it. */
+static bool layout_matches(const StexHeader *h)
+{
+    StexHeader expected = *h;
+    if (!stex_layout(&expected))
+        return false;
+    return memcmp(&expected, h, sizeof expected) == 0;
+}
+
+static bool fields_in_range(const StexHeader *h)
+{
+    return h->width >= 1 && h->width <= STEX_SIZE_MAX && h->height >= 1 &&
+           h->height <= STEX_SIZE_MAX && h->channel_count >= 1 && h->channel_count <= 4 &&
+           h->texel_type <= SORT_TEXEL_FLOAT && h->color_space <= SORT_COLOR_RAW &&
+           h->wrap_s >= TEX_WRAP_PERIODIC && h->wrap_s <= TEX_WRAP_BLACK &&
+           h->wrap_t >= TEX_WRAP_PERIODIC && h->wrap_t <= TEX_WRAP_BLACK &&
+           (h->flags & ~(uint32_t)STEX_FLAGS_ALL) == 0;
+}
+
+Status stex_read_header(int fd, const char *path, StexHeader *out_header, uint64_t *out_file_bytes,
+                        Error *err)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return error_set_at(err, STATUS_IO, path, "cannot be examined: %s", strerror(errno));
+    uint64_t file_bytes = (uint64_t)info.st_size;
+    uint8_t page[STEX_PAGE_BYTES] = {0};
+    size_t readable = file_bytes < sizeof page ? (size_t)file_bytes : sizeof page;
+    int failure = read_fully(fd, page, readable, 0);
+    if (failure > 0)
+        return error_set_at(err, STATUS_IO, path, "cannot be read: %s", strerror(failure));
+
+    StexHeader h;
+    memcpy(&h, page, sizeof h);
+    size_t magic_bytes = readable < sizeof h.magic ? readable : sizeof h.magic;
+    if (readable == 0 || memcmp(h.magic, STEX_MAGIC, magic_bytes) != 0) {
+        return error_set_at(err, STATUS_FORMAT, path,
+                            "is not a paged texture (%" PRIu64 " bytes, no STEX signature)",
+                            file_bytes);
+    }
+    if (readable < sizeof page || failure != 0) {
+        return error_set_at(
+            err, STATUS_FORMAT, path,
+            "is truncated inside its header: it needs %d bytes, the file has %" PRIu64,
+            STEX_PAGE_BYTES, file_bytes);
+    }
+    if (h.version != STEX_VERSION) {
+        return error_set_at(err, STATUS_UNSUPPORTED, path,
+                            "is of format version %" PRIu32 "; this program reads version %d",
+                            h.version, STEX_VERSION);
+    }
+    memset(page + offsetof(StexHeader, header_crc), 0, sizeof h.header_crc);
+    uint32_t crc = crc32c(0, page, sizeof page);
+    if (crc != h.header_crc) {
+        return error_set_at(err, STATUS_FORMAT, path,
+                            "has a damaged header: checksum 0x%08" PRIx32 " expected, 0x%08" PRIx32
+                            " found",
+                            h.header_crc, crc);
+    }
+    if (!fields_in_range(&h) || !layout_matches(&h))
+        return error_set_at(err, STATUS_FORMAT, path, "has a header that contradicts itself");
+    if (file_bytes < h.data_offset) {
+        return error_set_at(err, STATUS_FORMAT, path,
+                            "is truncated inside its tables: they need %" PRIu64
+                            " bytes, the file has %" PRIu64,
+                            h.data_offset, file_bytes);
+    }
+    *out_header = h;
+    *out_file_bytes = file_bytes;
+    return STATUS_OK;
+}
+
+Status stex_read_tail(int fd, const char *path, const StexHeader *h, void *out_tail, Error *err)
+{
+    int failure = read_fully(fd, out_tail, (size_t)h->tail_bytes, h->tail_offset);
+    if (failure > 0)
+        return error_set_at(err, STATUS_IO, path, "cannot be read: %s", strerror(failure));
+    if (failure < 0)
+        return error_set_at(err, STATUS_FORMAT, path, "is truncated inside its small levels");
+    uint32_t crc = crc32c(0, out_tail, (size_t)h->tail_bytes);
+    if (crc != h->tail_crc) {
+        return error_set_offset(err, STATUS_FORMAT, path, h->tail_offset,
+                                "the small levels are damaged: checksum 0x%08" PRIx32
+                                " expected, 0x%08" PRIx32 " found",
+                                h->tail_crc, crc);
+    }
+    return STATUS_OK;
+}
+
+static bool fail(TileFailure *out, TileFault fault, int error_number, uint64_t offset)
+{
+    *out = (TileFailure){.fault = fault, .error_number = error_number, .offset = offset};
+    return false;
+}
+
+/* Reads, and tells a read error from the end of the file. */
+static bool read_piece(int fd, void *out, size_t size_bytes, uint64_t offset, TileFailure *failure)
+{
+    int error_number = read_fully(fd, out, size_bytes, offset);
+    if (error_number > 0)
+        return fail(failure, TILE_FAULT_READ, error_number, offset);
+    if (error_number < 0)
+        return fail(failure, TILE_FAULT_TRUNCATED, 0, offset);
+    return true;
+}
+
+bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_record,
+                      TileFailure *out_failure)
+{
+    uint64_t offset = h->index_offset + tile * sizeof(StexTile);
+    if (!read_piece(fd, out_record, sizeof *out_record, offset, out_failure))
+        return false;
+    uint32_t crc = stex_record_crc(out_record, tile);
+    uint32_t tile_bytes = stex_tile_bytes(h);
+    bool is_constant = (out_record->flags & STEX_TILE_CONSTANT) != 0;
+    bool is_compressed = (out_record->flags & STEX_TILE_ZLIB) != 0;
+    bool has_sense = (out_record->flags & ~(uint32_t)STEX_TILE_FLAGS_ALL) == 0 &&
+                     !(is_constant && is_compressed) &&
+                     (is_constant || is_compressed || out_record->stored_bytes == tile_bytes) &&
+                     out_record->stored_bytes <= tile_bytes &&
+                     out_record->offset <= h->file_bytes &&
+                     out_record->stored_bytes <= h->file_bytes - out_record->offset;
+    if (crc != out_record->record_crc || !has_sense) {
+        fail(out_failure, TILE_FAULT_INDEX, 0, offset);
+        out_failure->expected_crc = out_record->record_crc;
+        out_failure->found_crc = crc;
+        return false;
+    }
+    return true;
+}
+
+StexInflater *stex_inflater_create(void)
+{
+    StexInflater *z = MEM_NEW(StexInflater);
+    if (z && inflateInit(&z->stream) != Z_OK) {
+        mem_free(z);
+        z = NULL;
+    }
+    return z;
+}
+
+void stex_inflater_destroy(StexInflater *z)
+{
+    if (!z)
+        return;
+    inflateEnd(&z->stream);
+    mem_free(z);
+}
+
+bool stex_read_payload(int fd, const StexHeader *h, const StexTile *record, StexInflater *z,
+                       void *out_texels, TileFailure *out_failure)
+{
+    uint32_t tile_bytes = stex_tile_bytes(h);
+    bool is_compressed = (record->flags & STEX_TILE_ZLIB) != 0;
+    void *stored = is_compressed ? z->stored : out_texels;
+    if (!read_piece(fd, stored, record->stored_bytes, record->offset, out_failure))
+        return false;
+    uint32_t crc = crc32c(0, stored, record->stored_bytes);
+    if (crc != record->payload_crc) {
+        fail(out_failure, TILE_FAULT_CHECKSUM, 0, record->offset);
+        out_failure->expected_crc = record->payload_crc;
+        out_failure->found_crc = crc;
+        return false;
+    }
+    if (is_compressed) {
+        inflateReset(&z->stream);
+        z->stream.next_in = z->stored;
+        z->stream.avail_in = record->stored_bytes;
+        z->stream.next_out = out_texels;
+        z->stream.avail_out = tile_bytes;
+        if (inflate(&z->stream, Z_FINISH) != Z_STREAM_END || z->stream.avail_out != 0)
+            return fail(out_failure, TILE_FAULT_DECOMPRESSION, 0, record->offset);
+    }
+    return true;
+}
+
+const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_bytes)
+{
+    switch (failure->fault) {
+    case TILE_FAULT_NONE:
+        snprintf(out, out_bytes, "no failure");
+        break;
+    case TILE_FAULT_OPEN:
+        snprintf(out, out_bytes, "the file cannot be opened again: %s",
+                 strerror(failure->error_number));
+        break;
+    case TILE_FAULT_READ:
+        snprintf(out, out_bytes, "read error at byte %" PRIu64 ": %s", failure->offset,
+                 strerror(failure->error_number));
+        break;
+    case TILE_FAULT_REPLACED:
+        snprintf(out, out_bytes, "the file was replaced on disk since it was opened");
+        break;
+    case TILE_FAULT_TRUNCATED:
+        snprintf(out, out_bytes,
+                 "the file is truncated: it ends before or in the data at byte %" PRIu64,
+                 failure->offset);
+        break;
+    case TILE_FAULT_INDEX:
+        snprintf(out, out_bytes,
+                 "damaged index record at byte %" PRIu64 ": expected checksum 0x%08" PRIx32
+                 ", found 0x%08" PRIx32,
+                 failure->offset, failure->expected_crc, failure->found_crc);
+        break;
+    case TILE_FAULT_CHECKSUM:
+        snprintf(out, out_bytes,
+                 "checksum mismatch at byte %" PRIu64 ": expected 0x%08" PRIx32
+                 ", found 0x%08" PRIx32,
+                 failure->offset, failure->expected_crc, failure->found_crc);
+        break;
+    case TILE_FAULT_DECOMPRESSION:
+        snprintf(out, out_bytes, "the data at byte %" PRIu64 " cannot be decompressed",
+                 failure->offset);
+        break;
+    }
+    return out;
+}

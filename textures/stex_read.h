@@ -1,0 +1,58 @@
+/* Reading .stex files through a descriptor. Everything read is checked before it is believed: no
+ * content of a file leads to more than a refusal. Any thread; reads are positioned (pread), so a
+ * descriptor may be shared. */
+#ifndef SORT_TEXTURES_STEX_READ_H
+#define SORT_TEXTURES_STEX_READ_H
+
+#include "textures/stex_format.h"
+
+/* Opens for reading, close-on-exec. Folders and other things that are no regular files are refused.
+ * On success *out_fd is the caller's (stex_close). */
+Status stex_open(const char *path, int *out_fd, Error *err) SORT_MUST_CHECK;
+void stex_close(int fd);
+
+/* Reads and checks the header page. The file must be long enough to hold all in front of the tile
+ * payloads; *out_file_bytes is its actual size, which is below header.file_bytes when it was cut. */
+Status stex_read_header(int fd, const char *path, StexHeader *out_header, uint64_t *out_file_bytes,
+                        Error *err) SORT_MUST_CHECK;
+/* out_tail: header->tail_bytes. */
+Status stex_read_tail(int fd, const char *path, const StexHeader *h, void *out_tail,
+                      Error *err) SORT_MUST_CHECK;
+
+/* Why a tile cannot be had. `error_number` is errno for the two first ones. */
+typedef enum TileFault {
+    TILE_FAULT_NONE,
+    TILE_FAULT_OPEN,
+    TILE_FAULT_READ,
+    TILE_FAULT_REPLACED,     /* the file is another one than was opened */
+    TILE_FAULT_TRUNCATED,    /* the file ends before the payload does */
+    TILE_FAULT_INDEX,        /* record with a wrong check sum, or nonsense in it */
+    TILE_FAULT_CHECKSUM,     /* payload */
+    TILE_FAULT_DECOMPRESSION /* zlib refused, or gave another size */
+} TileFault;
+
+typedef struct TileFailure {
+    TileFault fault;
+    int error_number;
+    uint64_t offset; /* in the file */
+    uint32_t expected_crc, found_crc;
+} TileFailure;
+
+/* False: *out_failure says why. */
+bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_record,
+                      TileFailure *out_failure) SORT_MUST_CHECK;
+
+/* One a thread: an inflate state and room for a compressed tile. */
+typedef struct StexInflater StexInflater;
+StexInflater *stex_inflater_create(void); /* NULL when out of memory */
+void stex_inflater_destroy(StexInflater *z);
+enum { STEX_INFLATER_BYTES = 64 * 1024 }; /* what one takes, rounded up, for accounts */
+
+/* The payload of a tile that is not constant, into out_texels (stex_tile_bytes). */
+bool stex_read_payload(int fd, const StexHeader *h, const StexTile *record, StexInflater *z,
+                       void *out_texels, TileFailure *out_failure) SORT_MUST_CHECK;
+
+/* "checksum mismatch at byte 8192: expected 0x1234abcd, found 0x0badf00d". Returns `out`. */
+const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_bytes);
+
+#endif

@@ -1,0 +1,499 @@
+/* From a request to its result, lane by lane:
+ *
+ *   footprint (level, probes) -> taps (level, two texels an axis) -> quads of texels -> blends
+ *
+ * A tap's four texels usually lie in one tile that is there: one load of the tile's entry, four of
+ * texels. Otherwise each tile concerned is looked at in turn, and the first that is missing is waited
+ * for; before that, all tiles that the rest of the request needs and that are not on their way are
+ * asked for. What has been copied out of a tile stays copied, and no tile is held during a wait.
+ *
+ * The image's rows run downwards, t runs up: v = 1 - t is the coordinate used inside. */
+#include "base/check.h"
+#include "textures/footprint.h"
+#include "textures/tex_wrap.h"
+#include "textures/texcache_state.h"
+#include <math.h>
+#include <string.h>
+
+/* Beyond, a float's spacing is 2: there is no place inside the texture left. */
+#define COORDINATE_MAX 16777216.0f
+
+typedef struct Lookup {
+    TexCaller *caller;
+    TexThread *thread;
+    TexCache *cache;
+    Texture *texture;
+    const TexRequest *request;
+    TexOptions options;   /* nothing is left at its default */
+    uint32_t lane;        /* under way */
+    bool has_asked_ahead; /* the rest of the request's tiles */
+    /* Counted here, added to the thread's counters at the end. */
+    uint32_t probes, tile_requests, tile_hits;
+} Lookup;
+
+typedef struct Tap {
+    const TexLevel *level;
+    AxisTap x, y;
+} Tap;
+
+/* A lane's coordinates. */
+typedef struct LanePlace {
+    double s, v;
+    Footprint footprint;
+    bool has_place; /* s and t are numbers within range */
+} LanePlace;
+
+static LanePlace place_lane(const Lookup *lk, uint32_t lane)
+{
+    const TexRequest *r = lk->request;
+    const float *coord = r->coord + lane;
+    uint32_t stride = r->lane_count;
+    LanePlace place = {0};
+    float s = coord[0], t = coord[stride];
+    /* Not a number compares false. */
+    if (!(fabsf(s) <= COORDINATE_MAX && fabsf(t) <= COORDINATE_MAX))
+        return place;
+    place.has_place = true;
+    place.s = (double)s;
+    place.v = 1.0 - (double)t;
+    FootprintInput in = {.ds_dx = coord[2 * stride],
+                         .dt_dx = coord[3 * stride],
+                         .ds_dy = coord[4 * stride],
+                         .dt_dy = coord[5 * stride],
+                         .blur = coord[6 * stride]};
+    const TexLevel *finest = &lk->texture->levels[0];
+    place.footprint = footprint_of(&in, finest->width, finest->height, lk->texture->level_count,
+                                   lk->options.filter, lk->options.mip, lk->options.mip_bias);
+    return place;
+}
+
+static Tap make_tap(const Lookup *lk, uint32_t level, double s, double v)
+{
+    Tap tap = {.level = &lk->texture->levels[level]};
+    if (lk->options.filter == TEX_FILTER_CLOSEST) {
+        tap.x = axis_tap_closest(s, tap.level->width, lk->options.wrap_s);
+        tap.y = axis_tap_closest(v, tap.level->height, lk->options.wrap_t);
+        return tap;
+    }
+    tap.x = axis_tap_linear(s, tap.level->width, lk->options.wrap_s);
+    tap.y = axis_tap_linear(v, tap.level->height, lk->options.wrap_t);
+    if (!lk->request->with_derivs) { /* a texel without weight need not be there */
+        if (tap.x.fraction == 0.0f)
+            tap.x.second = tap.x.first;
+        if (tap.y.fraction == 0.0f)
+            tap.y.second = tap.y.first;
+    }
+    return tap;
+}
+
+/* The i-th probe's place: evenly spaced along the major axis, centred. */
+static void probe_place(const LanePlace *place, uint32_t i, double *out_s, double *out_v)
+{
+    double offset = (double)i - 0.5 * (double)(place->footprint.probe_count - 1);
+    *out_s = place->s + offset * (double)place->footprint.axis_s;
+    *out_v = place->v + offset * (double)place->footprint.axis_v;
+}
+
+/* --- tiles -------------------------------------------------------------------------------- */
+
+static uint32_t tile_number(const Texture *t, const TexLevel *level, uint32_t x, uint32_t y)
+{
+    return level->first_tile + (y >> t->tile_log2) * level->tiles_x + (x >> t->tile_log2);
+}
+
+static size_t texel_offset(const Texture *t, uint32_t x, uint32_t y)
+{
+    uint32_t mask = (1u << t->tile_log2) - 1;
+    return (size_t)(((y & mask) << t->tile_log2) | (x & mask)) * t->texel_bytes;
+}
+
+/* The four texels of a tap: left, right of the upper row, then of the lower one. */
+static void tap_texels(const Tap *tap, uint32_t out_x[4], uint32_t out_y[4])
+{
+    out_x[0] = out_x[2] = tap->x.first;
+    out_x[1] = out_x[3] = tap->x.second;
+    out_y[0] = out_y[1] = tap->y.first;
+    out_y[2] = out_y[3] = tap->y.second;
+}
+
+/* Gathers tile numbers to be asked for. */
+typedef struct TileList {
+    const Lookup *lookup;
+    uint32_t count;
+    uint32_t tiles[128];
+} TileList;
+
+static void list_flush(TileList *list)
+{
+    if (list->count > 0)
+        tile_request_ahead(list->lookup->thread, list->lookup->texture, list->tiles, list->count);
+    list->count = 0;
+}
+
+static void list_add_tap(TileList *list, const Tap *tap)
+{
+    const Texture *texture = list->lookup->texture;
+    if (tap->level->tail)
+        return;
+    uint32_t x[4], y[4];
+    tap_texels(tap, x, y);
+    for (uint32_t k = 0; k < 4; k++) {
+        uint32_t tile = tile_number(texture, tap->level, x[k], y[k]);
+        uint32_t entry = atomic_load_explicit(&texture->entries[tile].word, memory_order_relaxed);
+        bool is_listed = list->count > 0 && list->tiles[list->count - 1] == tile;
+        if (entry_tag(entry) != ENTRY_EMPTY || is_listed)
+            continue;
+        if (list->count == SORT_COUNT_OF(list->tiles))
+            list_flush(list);
+        list->tiles[list->count++] = tile;
+    }
+}
+
+/* Asks for all tiles that lanes from `first_lane` on need. */
+static void ask_ahead(const Lookup *lk, uint32_t first_lane)
+{
+    TileList list = {.lookup = lk};
+    for (uint32_t lane = first_lane; lane < lk->request->lane_count; lane++) {
+        if (!(lk->request->lane_mask >> lane & 1u))
+            continue;
+        LanePlace place = place_lane(lk, lane);
+        if (!place.has_place)
+            continue;
+        uint32_t level = (uint32_t)place.footprint.level;
+        bool is_blend = place.footprint.level > (float)level;
+        for (uint32_t i = 0; i < place.footprint.probe_count; i++) {
+            double s, v;
+            probe_place(&place, i, &s, &v);
+            Tap tap = make_tap(lk, level, s, v);
+            list_add_tap(&list, &tap);
+            if (is_blend) {
+                tap = make_tap(lk, level + 1, s, v);
+                list_add_tap(&list, &tap);
+            }
+        }
+    }
+    list_flush(&list);
+}
+
+static void enter(const Lookup *lk)
+{
+    epoch_enter(&lk->cache->epochs, &lk->thread->epoch);
+}
+
+static void leave(const Lookup *lk)
+{
+    if (epoch_leave(&lk->cache->epochs, &lk->thread->epoch))
+        texcache_wake_sleepers(lk->cache);
+}
+
+/* Gets a tile that was not there, waiting if it must: READY with a pin, CONSTANT or FAILED. */
+static uint32_t await_tile(Lookup *lk, uint32_t tile)
+{
+    uint32_t entry;
+    leave(lk);
+    for (;;) {
+        TileJoin join = tile_join(lk->caller, lk->texture, tile, &entry);
+        if (join == TILE_RESOLVED)
+            break;
+        if (!lk->has_asked_ahead) {
+            lk->has_asked_ahead = true;
+            ask_ahead(lk, lk->lane);
+        }
+        counter_add(&lk->thread->counters.waits, 1);
+        waiter_wait(lk->caller->waiter);
+        if (join == TILE_JOINED) {
+            entry = tile_resolve(lk->texture, tile);
+            break;
+        }
+    }
+    enter(lk);
+    return entry;
+}
+
+/* Loads texels `mask` of a tap from a tile's memory into the quad. */
+static void load_masked(const Lookup *lk, const uint8_t *base, const uint32_t x[4],
+                        const uint32_t y[4], uint32_t mask, float quad[4][4])
+{
+    const Texture *texture = lk->texture;
+    const uint8_t *texels[4];
+    float loaded[4][4];
+    for (uint32_t k = 0; k < 4; k++) /* any texel of the tile will do where none is wanted */
+        texels[k] = mask >> k & 1u ? base + texel_offset(texture, x[k], y[k]) : base;
+    texture->load_quad(&lk->cache->texels, texels, loaded);
+    for (uint32_t k = 0; k < 4; k++) {
+        if (mask >> k & 1u)
+            memcpy(quad[k], loaded[k], sizeof quad[k]);
+    }
+}
+
+/* A tap whose texels lie in several tiles, or in one that is not there. False: a tile has failed. */
+static bool fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
+{
+    TexCache *c = lk->cache;
+    const Texture *texture = lk->texture;
+    uint32_t x[4], y[4], tiles[4];
+    tap_texels(tap, x, y);
+    for (uint32_t k = 0; k < 4; k++)
+        tiles[k] = tile_number(texture, tap->level, x[k], y[k]);
+    uint32_t missing = 0xf;
+    while (missing) {
+        uint32_t tile = tiles[__builtin_ctz(missing)];
+        uint32_t mask = 0;
+        for (uint32_t k = 0; k < 4; k++)
+            mask |= (uint32_t)((missing >> k & 1u) && tiles[k] == tile) << k;
+        missing &= ~mask;
+        lk->tile_requests++;
+        uint32_t entry = atomic_load(&texture->entries[tile].word);
+        bool is_there = entry_tag(entry) == ENTRY_READY || entry_tag(entry) == ENTRY_CONSTANT;
+        if (is_there)
+            lk->tile_hits++;
+        else
+            entry = await_tile(lk, tile);
+        if (entry_tag(entry) == ENTRY_FAILED)
+            return false;
+        uint32_t payload = entry_payload(entry);
+        if (entry_tag(entry) == ENTRY_CONSTANT) {
+            for (uint32_t k = 0; k < 4; k++) {
+                if (mask >> k & 1u)
+                    memcpy(quad[k], c->constants[payload], sizeof quad[k]);
+            }
+            continue;
+        }
+        load_masked(lk, slab_address(&c->slabs, payload, texture->tile_bytes), x, y, mask, quad);
+        if (is_there)
+            slab_mark_used(&c->slabs, payload);
+        else
+            tile_unpin(c, payload); /* its first use; the mark is for later ones */
+    }
+    return true;
+}
+
+/* The texels of a tap as linear rgba. False: a tile has failed. */
+static bool fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
+{
+    const Texture *texture = lk->texture;
+    const TexLevel *level = tap->level;
+    const uint8_t *rows[2];
+    size_t columns[2];
+    if (level->tail) {
+        size_t row_bytes = (size_t)level->width * texture->texel_bytes;
+        rows[0] = level->tail + tap->y.first * row_bytes;
+        rows[1] = level->tail + tap->y.second * row_bytes;
+        columns[0] = (size_t)tap->x.first * texture->texel_bytes;
+        columns[1] = (size_t)tap->x.second * texture->texel_bytes;
+    } else {
+        if (((tap->x.first ^ tap->x.second) | (tap->y.first ^ tap->y.second)) >> texture->tile_log2)
+            return fetch_slowly(lk, tap, quad);
+        uint32_t tile = tile_number(texture, level, tap->x.first, tap->y.first);
+        uint32_t entry = atomic_load(&texture->entries[tile].word);
+        if (entry_tag(entry) != ENTRY_READY)
+            return fetch_slowly(lk, tap, quad);
+        lk->tile_requests++;
+        lk->tile_hits++;
+        slab_mark_used(&lk->cache->slabs, entry_payload(entry));
+        const uint8_t *base =
+            slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
+        uint32_t mask = (1u << texture->tile_log2) - 1;
+        size_t row_bytes = (size_t)texture->texel_bytes << texture->tile_log2;
+        rows[0] = base + (tap->y.first & mask) * row_bytes;
+        rows[1] = base + (tap->y.second & mask) * row_bytes;
+        columns[0] = (size_t)(tap->x.first & mask) * texture->texel_bytes;
+        columns[1] = (size_t)(tap->x.second & mask) * texture->texel_bytes;
+    }
+    const uint8_t *texels[4] = {rows[0] + columns[0], rows[0] + columns[1], rows[1] + columns[0],
+                                rows[1] + columns[1]};
+    texture->load_quad(&lk->cache->texels, texels, quad);
+    return true;
+}
+
+/* --- filtering ---------------------------------------------------------------------------- */
+
+/* rgba, and its derivatives by s and v. */
+typedef struct Sample {
+    float value[4], d_ds[4], d_dv[4];
+} Sample;
+
+/* One bilinear (or closest) tap. Differences, not weights, so that equal texels give themselves. */
+static bool sample_tap(Lookup *lk, const Tap *tap, Sample *out)
+{
+    uint32_t depth = lk->request->depth;
+    ThreadCounters *counters = &lk->thread->counters;
+    counter_add(&counters->mip_probes[depth < TEX_DEPTH_BUCKETS ? depth : TEX_DEPTH_BUCKETS - 1]
+                                     [tap->level - lk->texture->levels],
+                1);
+    lk->probes++;
+    const AxisTap *x = &tap->x, *y = &tap->y;
+    if ((x->first_is_outside && x->second_is_outside) ||
+        (y->first_is_outside && y->second_is_outside)) {
+        *out = (Sample){0};
+        return true;
+    }
+    float quad[4][4];
+    if (!fetch_quad(lk, tap, quad))
+        return false;
+    if (x->first_is_outside || y->first_is_outside)
+        memset(quad[0], 0, sizeof quad[0]);
+    if (x->second_is_outside || y->first_is_outside)
+        memset(quad[1], 0, sizeof quad[1]);
+    if (x->first_is_outside || y->second_is_outside)
+        memset(quad[2], 0, sizeof quad[2]);
+    if (x->second_is_outside || y->second_is_outside)
+        memset(quad[3], 0, sizeof quad[3]);
+    for (uint32_t i = 0; i < 4; i++) {
+        float upper_step = quad[1][i] - quad[0][i], lower_step = quad[3][i] - quad[2][i];
+        float upper = quad[0][i] + x->fraction * upper_step;
+        float lower = quad[2][i] + x->fraction * lower_step;
+        out->value[i] = upper + y->fraction * (lower - upper);
+        if (lk->request->with_derivs) {
+            out->d_ds[i] = (upper_step + y->fraction * (lower_step - upper_step)) * x->slope_sign *
+                           (float)tap->level->width;
+            out->d_dv[i] = (lower - upper) * y->slope_sign * (float)tap->level->height;
+        }
+    }
+    return true;
+}
+
+static void blend(float *a, const float *b, float fraction)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        a[i] += fraction * (b[i] - a[i]);
+}
+
+static void blend_samples(const Lookup *lk, Sample *a, const Sample *b, float fraction)
+{
+    blend(a->value, b->value, fraction);
+    if (lk->request->with_derivs) {
+        blend(a->d_ds, b->d_ds, fraction);
+        blend(a->d_dv, b->d_dv, fraction);
+    }
+}
+
+/* One probe, in one level or blended between two. */
+static bool sample_probe(Lookup *lk, double s, double v, float level, Sample *out)
+{
+    uint32_t fine = (uint32_t)level;
+    float fraction = level - (float)fine;
+    Tap tap = make_tap(lk, fine, s, v);
+    if (!sample_tap(lk, &tap, out))
+        return false;
+    if (fraction > 0.0f) {
+        Sample coarse;
+        tap = make_tap(lk, fine + 1, s, v);
+        if (!sample_tap(lk, &tap, &coarse))
+            return false;
+        blend_samples(lk, out, &coarse, fraction);
+    }
+    return true;
+}
+
+static bool sample_lane(Lookup *lk, const LanePlace *place, Sample *out)
+{
+    const Footprint *f = &place->footprint;
+    for (uint32_t i = 0; i < f->probe_count; i++) {
+        double s, v;
+        probe_place(place, i, &s, &v);
+        if (i == 0) {
+            if (!sample_probe(lk, s, v, f->level, out))
+                return false;
+        } else {
+            Sample probe;
+            if (!sample_probe(lk, s, v, f->level, &probe))
+                return false;
+            blend_samples(lk, out, &probe, 1.0f / (float)(i + 1)); /* the mean so far */
+        }
+    }
+    return true;
+}
+
+/* --- requests ----------------------------------------------------------------------------- */
+
+static const float default_missing_color[4] = {1.0f, 0.0f, 1.0f, 1.0f};
+
+static const float *missing_color(const TexRequest *r)
+{
+    return r->options && r->options->has_missing_color ? r->options->missing_color
+                                                       : default_missing_color;
+}
+
+static TexOptions resolve_options(const Texture *texture, const TexOptions *wanted)
+{
+    TexOptions o = wanted ? *wanted : (TexOptions){0};
+    if (o.wrap_s == TEX_WRAP_FILE)
+        o.wrap_s = texture->wrap_s;
+    if (o.wrap_t == TEX_WRAP_FILE)
+        o.wrap_t = texture->wrap_t;
+    if (o.filter == TEX_FILTER_DEFAULT)
+        o.filter = TEX_FILTER_ANISO;
+    return o;
+}
+
+static Lookup begin_lookup(TexCaller *caller, const TexRequest *r)
+{
+    ASSERT(r->lane_count >= 1 && r->lane_count <= TEX_MAX_LANES);
+    Lookup lk = {
+        .caller = caller, .thread = caller->thread, .cache = caller->thread->cache, .request = r};
+    lk.texture = texture_of(lk.cache, r->texture);
+    if (lk.texture)
+        lk.options = resolve_options(lk.texture, r->options);
+    return lk;
+}
+
+static void write_lane(const TexRequest *r, uint32_t lane, const Sample *sample, float *out_result)
+{
+    uint32_t stride = r->lane_count;
+    for (uint32_t i = 0; i < 4; i++)
+        out_result[i * stride + lane] = sample->value[i];
+    if (r->with_derivs) {
+        for (uint32_t i = 0; i < 4; i++) {
+            out_result[(4 + i) * stride + lane] = sample->d_ds[i];
+            out_result[(8 + i) * stride + lane] = -sample->d_dv[i];
+        }
+    }
+}
+
+static uint32_t live_lanes(const TexRequest *r)
+{
+    return r->lane_count == 32 ? r->lane_mask : r->lane_mask & ((1u << r->lane_count) - 1);
+}
+
+uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_result)
+{
+    Lookup lk = begin_lookup(caller, r);
+    uint32_t missing = 0, bad = 0;
+    if (lk.texture)
+        enter(&lk);
+    for (uint32_t left = live_lanes(r); left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        lk.lane = lane;
+        Sample sample = {0};
+        bool ok = false;
+        if (lk.texture) {
+            LanePlace place = place_lane(&lk, lane);
+            bad += !place.has_place || place.footprint.is_bad;
+            ok = place.has_place && sample_lane(&lk, &place, &sample);
+        }
+        if (!ok) {
+            sample = (Sample){0};
+            memcpy(sample.value, missing_color(r), sizeof sample.value);
+            missing |= 1u << lane;
+        }
+        write_lane(r, lane, &sample, out_result);
+    }
+    if (lk.texture)
+        leave(&lk);
+    ThreadCounters *n = &lk.thread->counters;
+    counter_add(&n->lookups, (uint64_t)__builtin_popcount(live_lanes(r)));
+    counter_add(&n->bad_lookups, bad);
+    counter_add(&n->missing, (uint64_t)__builtin_popcount(missing));
+    counter_add(&n->probes, lk.probes);
+    counter_add(&n->tile_requests, lk.tile_requests);
+    counter_add(&n->tile_hits, lk.tile_hits);
+    return missing;
+}
+
+void texcache_touch(TexCaller *caller, const TexRequest *r)
+{
+    Lookup lk = begin_lookup(caller, r);
+    if (lk.texture)
+        ask_ahead(&lk, 0);
+}

@@ -1,0 +1,299 @@
+/* Opening and closing textures, and the directory from ids to them.
+ *
+ * An id is generation << 18 | index. The directory is two levels of atomic pointers, so that lookups
+ * read it without a lock while others open. */
+#include "base/alloc.h"
+#include "base/cast.h"
+#include "textures/texcache_state.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { INDEX_BITS = 18, GENERATION_MAX = (1 << (32 - INDEX_BITS)) - 1 };
+_Static_assert(TEXTURE_BLOCK *TEXTURE_BLOCK_COUNT == 1 << INDEX_BITS, "an index for every place");
+
+Texture *texture_at(const TexCache *c, uint32_t index)
+{
+    TextureBlock *block =
+        atomic_load_explicit(&c->blocks[index / TEXTURE_BLOCK], memory_order_acquire);
+    return block
+               ? atomic_load_explicit(&block->textures[index % TEXTURE_BLOCK], memory_order_acquire)
+               : NULL;
+}
+
+Texture *texture_of(const TexCache *c, TexId id)
+{
+    Texture *texture = texture_at(c, id.id & ((1u << INDEX_BITS) - 1));
+    return texture && texture->generation == id.id >> INDEX_BITS ? texture : NULL;
+}
+
+static TexId id_of(const Texture *texture)
+{
+    return (TexId){texture->generation << INDEX_BITS | texture->index};
+}
+
+static void texture_free(Texture *texture)
+{
+    if (!texture)
+        return;
+    mem_free(texture->entries);
+    mem_free(texture->tail);
+    mem_free(texture->path);
+    mem_free(texture);
+}
+
+/* Fills what lookups read, from the header. */
+static void texture_prepare(Texture *texture)
+{
+    const StexHeader *h = &texture->header;
+    texture->format =
+        (TexelFormat){(SortTexelType)h->texel_type, h->channel_count,
+                      h->color_space == SORT_COLOR_SRGB && h->texel_type == SORT_TEXEL_U8};
+    texture->load_quad = texel_quad_loader(texture->format);
+    texture->tile_log2 = h->tile_log2;
+    texture->texel_bytes = stex_texel_bytes(h);
+    texture->tile_bytes = stex_tile_bytes(h);
+    texture->size_class = slab_class_of(texture->tile_bytes);
+    texture->level_count = h->level_count;
+    texture->wrap_s = (TexWrap)h->wrap_s;
+    texture->wrap_t = (TexWrap)h->wrap_t;
+    for (uint32_t i = 0; i < h->level_count; i++) {
+        const StexLevel *from = &h->levels[i];
+        bool is_packed = i >= h->first_tail_level;
+        texture->levels[i] =
+            (TexLevel){.width = from->width,
+                       .height = from->height,
+                       .tiles_x = from->tiles_x,
+                       .first_tile = cast_u32(from->first_tile),
+                       .tail = is_packed ? texture->tail + from->tail_offset : NULL};
+    }
+}
+
+/* Header, account, memory and tail of a texture whose file is open. */
+static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
+{
+    uint64_t file_bytes;
+    TRY(stex_read_header(fd, texture->path, &texture->header, &file_bytes, err));
+    const StexHeader *h = &texture->header;
+    uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + h->tail_bytes +
+                     h->tile_count * sizeof(*texture->entries);
+    mutex_lock(&c->lock);
+    Status status = texcache_reserve_tables(c, bytes, texture->path, err);
+    mutex_unlock(&c->lock);
+    TRY(status);
+    texture->bytes = bytes;
+    texture->tail = mem_alloc(1, (size_t)h->tail_bytes);
+    texture->entries = mem_alloc((size_t)h->tile_count + 1, sizeof *texture->entries);
+    if (!texture->tail || !texture->entries)
+        return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
+    TRY(stex_read_tail(fd, texture->path, h, texture->tail, err));
+    texture_prepare(texture);
+    texture->descriptor.header = h;
+    if (file_bytes < h->file_bytes) {
+        log_warning(c->log,
+                    "%s: is truncated: %" PRIu64 " of %" PRIu64
+                    " bytes are there; tiles beyond show the missing colour",
+                    texture->path, file_bytes, h->file_bytes);
+    }
+    return STATUS_OK;
+}
+
+/* Under the lock. */
+static Texture *find_by_path(const TexCache *c, const char *path)
+{
+    for (uint32_t i = 0; i < TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT; i++) {
+        if (!atomic_load(&c->blocks[i / TEXTURE_BLOCK])) {
+            i |= TEXTURE_BLOCK - 1; /* an absent block: on to the next */
+            continue;
+        }
+        Texture *texture = texture_at(c, i);
+        if (texture && texture->refs > 0 && strcmp(texture->path, path) == 0)
+            return texture;
+    }
+    return NULL;
+}
+
+/* Under the lock: finds a free place in the directory. */
+static Status texture_register(TexCache *c, Texture *texture, Error *err)
+{
+    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT; b++) {
+        TextureBlock *block = atomic_load(&c->blocks[b]);
+        if (!block) {
+            TRY(texcache_reserve_tables(c, sizeof *block, texture->path, err));
+            block = MEM_NEW(TextureBlock);
+            if (!block) {
+                texcache_release_tables(c, sizeof *block);
+                return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
+            }
+            atomic_store(&c->blocks[b], block);
+        }
+        for (uint32_t i = 0; i < TEXTURE_BLOCK; i++) {
+            if (!atomic_load(&block->textures[i])) {
+                c->generation = c->generation == GENERATION_MAX ? 1 : c->generation + 1;
+                texture->index = b * TEXTURE_BLOCK + i;
+                texture->generation = c->generation;
+                texture->refs = 1;
+                atomic_store_explicit(&block->textures[i], texture, memory_order_release);
+                return STATUS_OK;
+            }
+        }
+    }
+    return error_set_at(err, STATUS_LIMIT, texture->path, "%d textures are open already",
+                        TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT);
+}
+
+/* Gives back what texture_load() took; the texture is not registered. */
+static void texture_discard(TexCache *c, Texture *texture)
+{
+    descriptor_close(&c->descriptors, &texture->descriptor);
+    mutex_lock(&c->lock);
+    texcache_release_tables(c, texture->bytes);
+    mutex_unlock(&c->lock);
+    texture_free(texture);
+}
+
+Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error *err)
+{
+    CHECK(what->size_bytes == sizeof *what && what->path);
+    *out_id = (TexId){0};
+    mutex_lock(&c->lock);
+    Texture *known = find_by_path(c, what->path);
+    if (known) {
+        known->refs++;
+        *out_id = id_of(known);
+    }
+    mutex_unlock(&c->lock);
+    if (known)
+        return STATUS_OK;
+
+    Texture *texture = MEM_NEW(Texture);
+    if (texture)
+        texture->path = mem_strdup(what->path);
+    if (!texture || !texture->path) {
+        texture_free(texture);
+        return error_set_at(err, STATUS_NO_MEMORY, what->path, "out of memory");
+    }
+    descriptor_init(&texture->descriptor, texture->path);
+    int fd;
+    TileFailure failure;
+    Error reason = {0};
+    Status status;
+    if (descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, &failure, &reason)) {
+        status = texture_load(c, texture, fd, err);
+        descriptor_release(&c->descriptors, &texture->descriptor);
+    } else {
+        status = reason.code;
+        if (err)
+            *err = reason;
+    }
+    if (status == STATUS_OK) {
+        mutex_lock(&c->lock);
+        known = find_by_path(c, what->path); /* another thread may have been quicker */
+        if (known)
+            known->refs++;
+        else
+            status = texture_register(c, texture, err);
+        if (status == STATUS_OK)
+            *out_id = id_of(known ? known : texture);
+        mutex_unlock(&c->lock);
+    }
+    if (status != STATUS_OK || known)
+        texture_discard(c, texture);
+    return status;
+}
+
+void texcache_retain(TexCache *c, TexId id)
+{
+    mutex_lock(&c->lock);
+    Texture *texture = texture_of(c, id);
+    CHECK(texture);
+    texture->refs++;
+    mutex_unlock(&c->lock);
+}
+
+/* Under the lock: frees all slots of a texture that nobody looks up or loads any more. Returns the
+ * epoch after which its memory is free. */
+static uint64_t drop_tiles(TexCache *c, Texture *texture)
+{
+    uint64_t tile_count = texture->header.tile_count;
+    TextureBlock *block = atomic_load(&c->blocks[texture->index / TEXTURE_BLOCK]);
+    atomic_store(&block->textures[texture->index % TEXTURE_BLOCK], NULL);
+    uint64_t tag = epoch_retire(&c->epochs);
+    for (uint64_t i = 0; i < tile_count; i++) {
+        uint32_t entry = atomic_load_explicit(&texture->entries[i].word, memory_order_relaxed);
+        if (entry_tag(entry) == ENTRY_READY)
+            slab_give_back(&c->slabs, entry_payload(entry), tag);
+    }
+    return tag;
+}
+
+void texcache_close(TexCache *c, TexId id)
+{
+    mutex_lock(&c->lock);
+    Texture *texture = texture_of(c, id);
+    CHECK(texture && texture->refs > 0);
+    bool is_last = --texture->refs == 0;
+    if (is_last) {
+        while (texture->queued_count > 0)
+            texcache_sleep(c);
+        texcache_wait_for_readers(c, drop_tiles(c, texture));
+    }
+    mutex_unlock(&c->lock);
+    if (is_last)
+        texture_discard(c, texture);
+}
+
+void texture_destroy_all(TexCache *c)
+{
+    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT; b++) {
+        TextureBlock *block = atomic_load(&c->blocks[b]);
+        if (!block)
+            continue;
+        for (uint32_t i = 0; i < TEXTURE_BLOCK; i++) {
+            Texture *texture = atomic_load(&block->textures[i]);
+            if (texture) {
+                descriptor_close(&c->descriptors, &texture->descriptor);
+                texture_free(texture);
+            }
+        }
+        mem_free(block);
+    }
+}
+
+Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err)
+{
+    const Texture *texture = texture_of(c, id);
+    if (!texture)
+        return error_set(err, STATUS_NOT_FOUND, "no open texture has the id %" PRIu32, id.id);
+    stex_describe(&texture->header, out_info);
+    return STATUS_OK;
+}
+
+Status texcache_file_info(const char *path, TexInfo *out_info, Error *err)
+{
+    int fd;
+    TRY(stex_open(path, &fd, err));
+    StexHeader h;
+    uint64_t file_bytes;
+    Status status = stex_read_header(fd, path, &h, &file_bytes, err);
+    if (status == STATUS_OK) {
+        stex_describe(&h, out_info);
+        uint32_t level = 0;
+        for (uint64_t i = 0; i < h.tile_count && status == STATUS_OK; i++) {
+            while (level + 1u < h.first_tail_level && i >= h.levels[level + 1].first_tile)
+                level++;
+            StexTile record;
+            TileFailure failure;
+            if (stex_read_record(fd, &h, i, &record, &failure)) {
+                out_info->levels[level].constant_tiles += (record.flags & STEX_TILE_CONSTANT) != 0;
+                out_info->levels[level].stored_bytes += record.stored_bytes;
+            } else {
+                char reason[256];
+                status = error_set_offset(err, STATUS_FORMAT, path, failure.offset,
+                                          "tile %" PRIu64 ": %s", i,
+                                          stex_failure_text(&failure, reason, sizeof reason));
+            }
+        }
+    }
+    stex_close(fd);
+    return status;
+}

@@ -1,0 +1,228 @@
+/* What a TexCache is inside: shared by the files of this folder, seen by nobody else.
+ *
+ *   TexId -> Texture -> entries[tile]   one atomic word a tile, its state:
+ *
+ *              request                I/O thread                 hand of the clock
+ *     EMPTY ------------> QUEUED ------------------> READY(slot) ----------------> EMPTY
+ *                            |---------------------> CONSTANT(colour)
+ *                            |---------------------> FAILED(fault)
+ *
+ * Readers load the word and, if it says READY, read the slot's memory, inside an epoch (epoch.h).
+ * A table of words replaces hashing: a hit is one dependent load, and there is nothing to lock.
+ *
+ * Everything that changes a word, the queue, the slab pool or the accounts happens under `lock`,
+ * which is never held over I/O, decompression, logging or a wait of a caller. Lock order: `lock`,
+ * or the descriptor pool's, never both.
+ *
+ * Progress: a caller waits for one tile at a time and holds nothing meanwhile. A tile that was
+ * loaded for waiters is pinned until each of them has copied its texels, which needs no other
+ * memory. I/O threads take slots in the order in which they came for them and hold one each. So one
+ * slot is enough for everything to finish. */
+#ifndef SORT_TEXTURES_TEXCACHE_STATE_H
+#define SORT_TEXTURES_TEXCACHE_STATE_H
+
+#include "base/thread.h"
+#include "textures/descriptors.h"
+#include "textures/epoch.h"
+#include "textures/slab.h"
+#include "textures/texel.h"
+
+enum EntryTag { ENTRY_EMPTY, ENTRY_QUEUED, ENTRY_READY, ENTRY_CONSTANT, ENTRY_FAILED };
+/* Payloads: EMPTY: 1 if the tile was loaded before; QUEUED: request; READY: slot; CONSTANT: index of
+ * the colour; FAILED: TileFault. */
+static inline uint32_t entry_make(enum EntryTag tag, uint32_t payload)
+{
+    return payload << 3 | (uint32_t)tag;
+}
+static inline enum EntryTag entry_tag(uint32_t entry)
+{
+    return (enum EntryTag)(entry & 7u);
+}
+static inline uint32_t entry_payload(uint32_t entry)
+{
+    return entry >> 3;
+}
+
+typedef struct TileEntry {
+    _Atomic uint32_t word;
+} TileEntry;
+
+typedef struct TexLevel {
+    uint32_t width, height;
+    uint32_t tiles_x;
+    uint32_t first_tile;
+    const uint8_t *tail; /* borrowed: the texture's tail; NULL: paged */
+} TexLevel;
+
+typedef struct Texture {
+    /* What lookups read; constant while open. */
+    TexLevel levels[TEX_MAX_LEVELS];
+    TileEntry *entries; /* owned; one a tile */
+    TexelLoadQuad load_quad;
+    uint32_t tile_log2, texel_bytes, tile_bytes;
+    uint32_t level_count;
+    TexWrap wrap_s, wrap_t;
+    uint32_t generation;
+    /* The rest. */
+    uint32_t index, size_class;
+    TexelFormat format;
+    uint8_t *tail; /* owned */
+    char *path;    /* owned */
+    StexHeader header;
+    Descriptor descriptor;
+    uint64_t bytes;              /* in the accounts */
+    uint32_t refs, queued_count; /* lock */
+    _Atomic uint32_t failures_logged;
+} Texture;
+
+/* A tile that has been asked for and is not there yet. */
+typedef struct TileRequest {
+    Texture *texture;
+    uint32_t tile;
+    uint32_t waiter_count;
+    TexCaller *waiters;
+    uint32_t next;   /* in the queue or the free list */
+    bool was_loaded; /* some time before */
+} TileRequest;
+
+enum {
+    REQUEST_COUNT = 1024,
+    REQUEST_RESERVE = REQUEST_COUNT / 4, /* left for those who wait, when others ask ahead */
+    CONSTANT_COUNT = 1024,               /* different colours of constant tiles; more get slots */
+    TEXTURE_BLOCK = 256,                 /* textures in a block of the directory */
+    TEXTURE_BLOCK_COUNT = 1024,
+    IO_STACK_BYTES = 256 * 1024
+};
+#define NO_REQUEST UINT32_MAX
+
+/* Counters of one thread: written by it alone, read by anyone. */
+typedef struct ThreadCounters {
+    _Atomic uint64_t lookups, bad_lookups, missing, probes;
+    _Atomic uint64_t tile_requests, tile_hits, tile_misses;
+    _Atomic uint64_t reads_awaited, reads_ahead, coalesced, failed_fast, waits;
+    _Atomic uint64_t mip_probes[TEX_DEPTH_BUCKETS][TEX_MAX_LEVELS];
+} ThreadCounters;
+
+static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, value + n, memory_order_relaxed);
+}
+
+struct TexThread {
+    EpochReader epoch;
+    TexCache *cache;        /* borrowed */
+    struct TexThread *next; /* lock; of all threads */
+    ThreadCounters counters;
+};
+
+typedef struct IoThread {
+    TexCache *cache; /* borrowed */
+    Thread *thread;
+    StexInflater *inflater; /* owned */
+} IoThread;
+
+/* What loading did; under the lock. */
+typedef struct LoadCounters {
+    uint64_t loads, constants, failed_tiles;
+    uint64_t bytes_read, bytes_loaded, bytes_unique, read_ns;
+} LoadCounters;
+
+typedef struct TextureBlock {
+    _Atomic(Texture *) textures[TEXTURE_BLOCK];
+} TextureBlock;
+
+struct TexCache {
+    /* Read by lookups. */
+    SlabPool slabs;
+    EpochSet epochs;
+    TexelTables texels;
+    float (*constants)[4]; /* owned; an index once published never changes */
+    _Atomic(TextureBlock *) blocks[TEXTURE_BLOCK_COUNT];
+
+    Mutex lock;
+    Cond work;                 /* the queue has grown, or it is time to stop */
+    Cond changed;              /* pins, slots, readers, queued_count or turns have changed */
+    _Atomic uint32_t sleepers; /* on `changed`, for another reason than readers */
+
+    TileRequest *requests; /* owned */
+    uint32_t free_requests, free_request_count;
+    uint32_t queue_first, queue_last;
+    TexCaller *request_waiters_first, *request_waiters_last; /* who found no free request */
+    uint64_t turn_next, turn_served;                         /* I/O threads take slots in turn */
+    uint32_t constant_count;
+    uint32_t generation; /* of the texture opened last */
+    bool is_stopping;
+
+    IoThread *io_threads; /* owned */
+    uint32_t io_thread_count, io_threads_running;
+    uint32_t read_delay_us;
+    DescriptorPool descriptors;
+    const Log *log; /* borrowed */
+
+    uint64_t budget_bytes, fixed_bytes, table_bytes, peak_bytes;
+    LoadCounters loads;
+    TexThread *threads;
+    ThreadCounters retired; /* of threads that are gone */
+};
+
+/* --- texcache.c --------------------------------------------------------------------------- */
+
+/* Under the lock: makes `bytes` of the budget free for tables, evicting chunks if it must, and
+ * counts them. STATUS_LIMIT when they cannot fit beside one chunk. `path`: the texture's, or NULL for
+ * a thread. May drop the lock meanwhile. */
+Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error *err);
+void texcache_release_tables(TexCache *c, uint64_t bytes);
+/* Under the lock: waits until readers that entered up to `tag` have left. */
+void texcache_wait_for_readers(TexCache *c, uint64_t tag);
+/* Under the lock: recounts the peak. */
+void texcache_note_peak(TexCache *c);
+/* Under the lock: sleeps until `changed` is signalled, or for a moment: whoever signals looks at
+ * `sleepers` without the lock and may come too late. */
+void texcache_sleep(TexCache *c);
+/* Wakes who sleeps on `changed`; takes the lock. */
+void texcache_wake_sleepers(TexCache *c);
+
+/* --- tile_table.c ------------------------------------------------------------------------- */
+
+typedef enum TileJoin {
+    TILE_RESOLVED, /* *out_entry is READY (pinned for the caller), CONSTANT or FAILED */
+    TILE_JOINED,   /* wait; then tile_resolve */
+    TILE_NO_ROOM   /* wait, and join again */
+} TileJoin;
+
+/* Asks for a tile that the caller cannot do without. For the two last results its waiter has been
+ * armed once. */
+TileJoin tile_join(TexCaller *caller, Texture *texture, uint32_t tile, uint32_t *out_entry);
+/* After the wait: READY with a pin, CONSTANT or FAILED. */
+uint32_t tile_resolve(const Texture *texture, uint32_t tile);
+/* Drops the caller's pin on a READY slot. */
+void tile_unpin(TexCache *c, uint32_t slot);
+/* Asks for tiles that will be wanted soon; those for which there is no room now are left out. */
+void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *tiles, uint32_t count);
+
+/* Under the lock. What I/O threads do with requests: */
+uint32_t tile_queue_pop(TexCache *c); /* NO_REQUEST: empty */
+/* Publishes the outcome; for READY the slot is published with a pin for each waiter. Gives the
+ * request back and returns the list of waiters, to be fired without the lock. */
+TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry);
+void tile_fire(TexCaller *waiters);
+/* Under the lock: SlabPool.unlink. */
+void tile_unlink(void *cache, uint32_t texture, uint32_t tile);
+
+/* --- tile_io.c ---------------------------------------------------------------------------- */
+
+void tile_io_run(void *io_thread); /* a thread's whole life */
+
+/* --- tex_stats.c -------------------------------------------------------------------------- */
+
+void tex_counters_add(ThreadCounters *to, const ThreadCounters *from);
+
+/* --- tex_open.c --------------------------------------------------------------------------- */
+
+/* NULL: no such texture. Any thread. */
+Texture *texture_of(const TexCache *c, TexId id);
+Texture *texture_at(const TexCache *c, uint32_t index);
+void texture_destroy_all(TexCache *c); /* no threads are left */
+
+#endif

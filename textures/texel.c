@@ -1,0 +1,221 @@
+#include "textures/texel.h"
+#include "base/check.h"
+#include "base/half.h"
+#include "base/srgb.h"
+#include <float.h>
+#include <string.h>
+
+void texel_tables_fill(TexelTables *t)
+{
+    for (int i = 0; i < 256; i++) {
+        t->unorm8[i] = (float)i / 255.0f;
+        t->srgb8[i] = srgb_to_linear((float)i / 255.0f);
+        t->srgb8_threshold[i] = i == 0 ? 0.0f : srgb_to_linear(((float)i - 0.5f) / 255.0f);
+    }
+    int code = 0;
+    for (int i = 0; i <= 4096; i++) {
+        while (code < 255 && t->srgb8_threshold[code + 1] <= (float)i / 4096.0f)
+            code++;
+        t->srgb8_start[i] = (uint8_t)code;
+    }
+}
+
+static bool is_alpha(uint32_t channel, uint32_t channel_count)
+{
+    return (channel_count == 2 && channel == 1) || channel == 3;
+}
+
+static float unorm16(uint16_t v)
+{
+    return (float)(v * (1.0 / 65535.0));
+}
+
+void texel_decode_row(const TexelTables *tables, TexelFormat format, const void *native,
+                      size_t count, float *out)
+{
+    uint32_t channels = format.channel_count;
+    size_t value_count = count * channels;
+    switch (format.type) {
+    case SORT_TEXEL_U8: {
+        const uint8_t *in = native;
+        for (uint32_t c = 0; c < channels; c++) {
+            bool is_encoded = format.is_srgb && !is_alpha(c, channels);
+            const float *table = is_encoded ? tables->srgb8 : tables->unorm8;
+            for (size_t i = c; i < value_count; i += channels)
+                out[i] = table[in[i]];
+        }
+        return;
+    }
+    case SORT_TEXEL_U16: {
+        const uint16_t *in = native;
+        for (uint32_t c = 0; c < channels; c++) {
+            bool is_encoded = format.is_srgb && !is_alpha(c, channels);
+            for (size_t i = c; i < value_count; i += channels)
+                out[i] = is_encoded ? srgb_to_linear(unorm16(in[i])) : unorm16(in[i]);
+        }
+        return;
+    }
+    case SORT_TEXEL_HALF:
+        half_to_float_array(native, value_count, out);
+        return;
+    case SORT_TEXEL_FLOAT:
+        memcpy(out, native, value_count * sizeof(float));
+        return;
+    }
+    UNREACHABLE();
+}
+
+static uint8_t encode_srgb8(const TexelTables *tables, float linear)
+{
+    float clamped = fminf(fmaxf(linear, 0.0f), 1.0f);
+    uint32_t code = tables->srgb8_start[(uint32_t)(clamped * 4096.0f)];
+    while (code < 255 && tables->srgb8_threshold[code + 1] <= clamped)
+        code++;
+    return (uint8_t)code;
+}
+
+void texel_encode_row(const TexelTables *tables, TexelFormat format, const float *values,
+                      size_t count, void *out_native)
+{
+    uint32_t channels = format.channel_count;
+    size_t value_count = count * channels;
+    switch (format.type) {
+    case SORT_TEXEL_U8: {
+        uint8_t *out = out_native;
+        for (uint32_t c = 0; c < channels; c++) {
+            bool is_encoded = format.is_srgb && !is_alpha(c, channels);
+            for (size_t i = c; i < value_count; i += channels) {
+                float clamped = fminf(fmaxf(values[i], 0.0f), 1.0f);
+                out[i] =
+                    is_encoded ? encode_srgb8(tables, clamped) : (uint8_t)(clamped * 255.0f + 0.5f);
+            }
+        }
+        return;
+    }
+    case SORT_TEXEL_U16: {
+        uint16_t *out = out_native;
+        for (uint32_t c = 0; c < channels; c++) {
+            bool is_encoded = format.is_srgb && !is_alpha(c, channels);
+            for (size_t i = c; i < value_count; i += channels) {
+                float linear = fminf(fmaxf(values[i], 0.0f), 1.0f);
+                float v = is_encoded ? srgb_from_linear(linear) : linear;
+                out[i] = (uint16_t)((double)v * 65535.0 + 0.5);
+            }
+        }
+        return;
+    }
+    case SORT_TEXEL_HALF: {
+        half *out = out_native;
+        for (size_t i = 0; i < value_count; i++)
+            out[i] = half_from_float(fminf(fmaxf(values[i], -65504.0f), 65504.0f));
+        return;
+    }
+    case SORT_TEXEL_FLOAT:
+        memcpy(out_native, values, value_count * sizeof(float));
+        return;
+    }
+    UNREACHABLE();
+}
+
+size_t texel_repair_row(TexelFormat format, void *native, size_t count)
+{
+    uint32_t channels = format.channel_count;
+    size_t repaired = 0;
+    for (size_t texel = 0; texel < count; texel++) {
+        bool is_broken = false;
+        for (uint32_t c = 0; c < channels; c++) {
+            size_t i = texel * channels + c;
+            if (format.type == SORT_TEXEL_HALF) {
+                half *values = native;
+                if ((values[i] & 0x7c00u) == 0x7c00u) {
+                    bool is_nan = (values[i] & 0x3ffu) != 0;
+                    values[i] = is_nan ? (half)0 : (half)((values[i] & 0x8000u) | 0x7bffu);
+                    is_broken = true;
+                }
+            } else if (format.type == SORT_TEXEL_FLOAT) {
+                float *values = native;
+                if (!isfinite(values[i])) {
+                    values[i] = isnan(values[i]) ? 0.0f : copysignf(FLT_MAX, values[i]);
+                    is_broken = true;
+                }
+            }
+        }
+        repaired += is_broken;
+    }
+    return repaired;
+}
+
+void texel_expand(const float *values, uint32_t channel_count, float out_rgba[4])
+{
+    bool is_color = channel_count >= 3;
+    out_rgba[0] = values[0];
+    out_rgba[1] = is_color ? values[1] : values[0];
+    out_rgba[2] = is_color ? values[2] : values[0];
+    out_rgba[3] = channel_count == 2 ? values[1] : channel_count == 4 ? values[3] : 1.0f;
+}
+
+/* One loader a format: the expansion is resolved when compiling. COLOR and ALPHA turn component
+ * `i` of a texel at `p` into a float. */
+#define LOADER(name, channels, COLOR, ALPHA)                                                       \
+    static void name(const TexelTables *t, const uint8_t *const texels[4], float out[4][4])        \
+    {                                                                                              \
+        SORT_UNUSED(t);                                                                            \
+        for (int k = 0; k < 4; k++) {                                                              \
+            const uint8_t *p = texels[k];                                                          \
+            out[k][0] = COLOR(p, 0);                                                               \
+            out[k][1] = (channels) >= 3 ? COLOR(p, 1) : out[k][0];                                 \
+            out[k][2] = (channels) >= 3 ? COLOR(p, 2) : out[k][0];                                 \
+            out[k][3] = (channels) == 2 ? ALPHA(p, 1) : (channels) == 4 ? ALPHA(p, 3) : 1.0f;      \
+        }                                                                                          \
+    }
+#define LOADERS(name, COLOR, ALPHA)                                                                \
+    LOADER(name##1, 1, COLOR, ALPHA)                                                               \
+    LOADER(name##2, 2, COLOR, ALPHA)                                                               \
+    LOADER(name##3, 3, COLOR, ALPHA)                                                               \
+    LOADER(name##4, 4, COLOR, ALPHA)
+
+static float read_u16(const uint8_t *p, int i)
+{
+    uint16_t v;
+    memcpy(&v, p + 2 * i, sizeof v);
+    return unorm16(v);
+}
+
+static float read_half(const uint8_t *p, int i)
+{
+    half v;
+    memcpy(&v, p + 2 * i, sizeof v);
+    return half_to_float(v);
+}
+
+static float read_float(const uint8_t *p, int i)
+{
+    float v;
+    memcpy(&v, p + 4 * i, sizeof v);
+    return v;
+}
+
+#define READ_UNORM8(p, i) t->unorm8[(p)[i]]
+#define READ_SRGB8(p, i)  t->srgb8[(p)[i]]
+
+LOADERS(load_u8_, READ_UNORM8, READ_UNORM8)
+LOADERS(load_srgb8_, READ_SRGB8, READ_UNORM8)
+LOADERS(load_u16_, read_u16, read_u16)
+LOADERS(load_half_, read_half, read_half)
+LOADERS(load_float_, read_float, read_float)
+
+TexelLoadQuad texel_quad_loader(TexelFormat format)
+{
+    static const TexelLoadQuad srgb8[4] = {load_srgb8_1, load_srgb8_2, load_srgb8_3, load_srgb8_4};
+    static const TexelLoadQuad loaders[4][4] = {
+        [SORT_TEXEL_U8] = {load_u8_1, load_u8_2, load_u8_3, load_u8_4},
+        [SORT_TEXEL_U16] = {load_u16_1, load_u16_2, load_u16_3, load_u16_4},
+        [SORT_TEXEL_HALF] = {load_half_1, load_half_2, load_half_3, load_half_4},
+        [SORT_TEXEL_FLOAT] = {load_float_1, load_float_2, load_float_3, load_float_4},
+    };
+    ASSERT(format.channel_count >= 1 && format.channel_count <= 4);
+    ASSERT(!format.is_srgb || format.type == SORT_TEXEL_U8); /* others are stored linear */
+    if (format.is_srgb)
+        return srgb8[format.channel_count - 1];
+    return loaders[format.type][format.channel_count - 1];
+}

@@ -1,0 +1,43 @@
+/* Native texels to linear floats and back.
+ *
+ * Alpha is never sRGB-encoded: of 2 channels the second, of 4 the fourth is alpha. */
+#ifndef SORT_TEXTURES_TEXEL_H
+#define SORT_TEXTURES_TEXEL_H
+
+#include "plugins/sort_plugin.h"
+
+typedef struct TexelFormat {
+    SortTexelType type;
+    uint32_t channel_count; /* 1 to 4 */
+    bool is_srgb;           /* colour channels; u8 and u16 only */
+} TexelFormat;
+
+/* Tables that a converter or cache keeps; read-only once filled. */
+typedef struct TexelTables {
+    float unorm8[256];          /* i / 255 */
+    float srgb8[256];           /* the same decoded to linear */
+    float srgb8_threshold[256]; /* the least linear value that is encoded as i */
+    uint8_t srgb8_start[4097];  /* a code not above that of linear value i / 4096 */
+} TexelTables;
+
+void texel_tables_fill(TexelTables *out_tables);
+
+/* `count` texels; channels stay as they are. Integers map to [0, 1]. */
+void texel_decode_row(const TexelTables *tables, TexelFormat format, const void *native,
+                      size_t count, float *out_values);
+/* Integers are clamped to [0, 1] and rounded to the nearest code; halves are clamped to their finite
+ * range. Values are finite. */
+void texel_encode_row(const TexelTables *tables, TexelFormat format, const float *values,
+                      size_t count, void *out_native);
+/* Makes half and float texels finite: NaN becomes 0, infinities the largest number. Returns how many
+ * texels were changed; always 0 for integers. */
+size_t texel_repair_row(TexelFormat format, void *native, size_t count);
+
+/* Four texels, wherever they are, to linear rgba: 1 channel (v,v,v,1), 2 (v,v,v,a), 3 (r,g,b,1). */
+typedef void (*TexelLoadQuad)(const TexelTables *tables, const uint8_t *const texels[4],
+                              float out_rgba[4][4]);
+TexelLoadQuad texel_quad_loader(TexelFormat format);
+/* The same expansion for one texel that has been decoded. */
+void texel_expand(const float *values, uint32_t channel_count, float out_rgba[4]);
+
+#endif
