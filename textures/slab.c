@@ -27,8 +27,7 @@ uint32_t slab_class_of(uint32_t tile_bytes)
         if (slot_bytes_of_class[i] == tile_bytes)
             return i;
     }
-    CHECK(!"a tile size that has no slots");
-    return 0;
+    UNREACHABLE();
 }
 
 static uint32_t slots_of(const Chunk *chunk)

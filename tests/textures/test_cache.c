@@ -259,7 +259,7 @@ static void test_cache_reads_a_tile_once_for_many_threads(void **state)
 /* --- damage ------------------------------------------------------------------------------- */
 
 /* Values of 8 x 8 places in each tile of a 512 x 512 texture, all tiles; and which were missing. */
-enum { GRID = 64 };
+#define GRID 64 /* not an enumerator: it meets floats */
 typedef struct GridImage {
     float rgba[GRID][GRID][4];
     bool is_missing[GRID][GRID];

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { W = 1024, LEVELS = 11 };
+#define W 1024 /* not an enumerator: it meets floats */
+enum { LEVELS = 11 };
 
 static Footprint of(FootprintInput in, TexFilter filter)
 {

@@ -243,11 +243,11 @@ static void test_lookup_ramp_keeps_value_and_slope(void **state)
 {
     SORT_UNUSED(state);
     /* f(s, t) = s + 3 t at texel centres. */
-    enum { W = 256, H = 128 };
-    Picture p = picture_create(W, H, 1, SORT_TEXEL_FLOAT, SORT_COLOR_RAW);
-    for (uint32_t y = 0; y < H; y++) {
-        for (uint32_t x = 0; x < W; x++)
-            picture_set(&p, x, y, 0, ((float)x + 0.5f) / W + 3.0f * (1.0f - ((float)y + 0.5f) / H));
+    const float w = 256.0f, h = 128.0f;
+    Picture p = picture_create(256, 128, 1, SORT_TEXEL_FLOAT, SORT_COLOR_RAW);
+    for (uint32_t y = 0; y < 128; y++) {
+        for (uint32_t x = 0; x < 256; x++)
+            picture_set(&p, x, y, 0, ((float)x + 0.5f) / w + 3.0f * (1.0f - ((float)y + 0.5f) / h));
     }
     Rig rig;
     rig_begin(&rig, NULL);
@@ -258,10 +258,10 @@ static void test_lookup_ramp_keeps_value_and_slope(void **state)
         float width = random_unit(&random) * 8.0f;
         float coord[7] = {0.2f + 0.6f * random_unit(&random),
                           0.2f + 0.6f * random_unit(&random),
-                          width / W,
-                          0.5f * width / H,
-                          -0.2f * width / W,
-                          width / H,
+                          width / w,
+                          0.5f * width / h,
+                          -0.2f * width / w,
+                          width / h,
                           0};
         float out[12];
         assert_int_equal(lookup12(&rig, id, &o, coord, out), 0);

@@ -201,7 +201,7 @@ static void test_slab_random_operations_keep_the_books(void **state)
         assert_true(m.pool.chunk_count <= CHUNKS);
         assert_int_equal(m.pool.resident_count, m.resident);
     }
-    uint32_t free_slots = 0, resident = 0, chunks = 0;
+    uint32_t resident = 0, chunks = 0;
     for (uint32_t c = 0; c < CHUNKS; c++) {
         chunks += m.pool.chunks[c].state != CHUNK_UNCOMMITTED;
         if (m.pool.chunks[c].state != CHUNK_ASSIGNED)
@@ -212,7 +212,6 @@ static void test_slab_random_operations_keep_the_books(void **state)
             resident += m.pool.chunks[c].slots[i].state == SLOT_RESIDENT;
         }
         assert_int_equal(here, m.pool.chunks[c].free_count);
-        free_slots += here;
     }
     assert_int_equal(chunks, m.pool.chunk_count);
     assert_int_equal(resident, m.resident);
