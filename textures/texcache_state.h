@@ -166,7 +166,7 @@ struct TexCache {
     ThreadCounters retired; /* of threads that are gone */
 };
 
-/* --- texcache.c --------------------------------------------------------------------------- */
+/* --- tex_cache.c -------------------------------------------------------------------------- */
 
 /* Under the lock: makes `bytes` of the budget free for tables, evicting chunks if it must, and
  * counts them. STATUS_LIMIT when they cannot fit beside one chunk. `path`: the texture's, or NULL for

@@ -3,9 +3,9 @@
  *   budget = fixed (this struct, requests, colours, chunk table, I/O threads)
  *          + tables (textures' entries and tails, TexThreads: while they are open)
  *          + committed chunks, as many as fit beside the tables */
-#include "textures/texcache.h"
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "textures/texcache.h"
 #include "textures/texcache_state.h"
 #include <inttypes.h>
 
