@@ -41,9 +41,9 @@ Status cli_parse_double(const char *text, double *out_value, Error *err)
 Status cli_parse_size(const char *text, uint64_t *out_bytes, Error *err)
 {
     static const char units[] = "KMGT";
-    char *end;
+    char *end = NULL;
     double value = isdigit((unsigned char)text[0]) ? strtod(text, &end) : -1;
-    if (value < 0)
+    if (!end)
         return error_set(err, STATUS_INVALID, "'%s' is not a size such as 512K, 256M or 2G", text);
     uint32_t shift = 0;
     char unit = (char)toupper((unsigned char)*end);
@@ -132,9 +132,9 @@ static Status set_choice(const CliOption *option, const char *text, Error *err)
 
 static Status set_value(const CliOption *option, const char *text, Error *err)
 {
-    int64_t integer;
-    double real;
-    uint64_t bytes;
+    int64_t integer = 0;
+    double real = 0;
+    uint64_t bytes = 0;
     switch (option->kind) {
     case CLI_FLAG:
         UNREACHABLE(); /* takes no value */

@@ -34,7 +34,7 @@ __attribute__((target("avx,f16c"))) static size_t from_float_f16c(const float *v
     size_t i = 0;
     for (; i + 8 <= count; i += 8) {
         __m128i packed = _mm256_cvtps_ph(_mm256_loadu_ps(values + i), _MM_FROUND_TO_NEAREST_INT);
-        _mm_storeu_si128((__m128i *)(void *)(out_halves + i), packed);
+        _mm_storeu_si128((__m128i *)(out_halves + i), packed);
     }
     return i;
 }
@@ -44,7 +44,7 @@ __attribute__((target("avx,f16c"))) static size_t to_float_f16c(const half *halv
 {
     size_t i = 0;
     for (; i + 8 <= count; i += 8) {
-        __m128i packed = _mm_loadu_si128((const __m128i *)(const void *)(halves + i));
+        __m128i packed = _mm_loadu_si128((const __m128i *)(halves + i));
         _mm256_storeu_ps(out_values + i, _mm256_cvtph_ps(packed));
     }
     return i;

@@ -220,7 +220,7 @@ Status json_as_double(const JsonCursor *c, double min, double max, double *out_v
 
 Status json_as_float(const JsonCursor *c, double min, double max, float *out_value, Error *err)
 {
-    double value;
+    double value = 0;
     TRY(json_as_double(c, min, max, &value, err));
     if (fabs(value) > (double)FLT_MAX)
         return json_fail(c, err, "%.9g is beyond single precision", value);
@@ -327,7 +327,7 @@ Status json_get_u32(JsonCursor *object, const char *field, JsonNeed need, uint32
                     uint32_t max, uint32_t *out_value, Error *err)
 {
     JsonCursor c;
-    int64_t value;
+    int64_t value = 0;
     TRY(json_get_any(object, field, need, &c, err));
     if (!json_exists(&c))
         return STATUS_OK;
@@ -369,7 +369,7 @@ Status json_get_choice(JsonCursor *object, const char *field, JsonNeed need,
                        Error *err)
 {
     JsonCursor c;
-    const char *text;
+    const char *text = "";
     TRY(json_get_any(object, field, need, &c, err));
     if (!json_exists(&c))
         return STATUS_OK;

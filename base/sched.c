@@ -244,6 +244,7 @@ static Status worker_fill(Worker *worker)
     for (uint32_t i = 0; i < desc->fibers_min; i++) {
         Slot *slot;
         TRY(slot_create(worker, &slot, &worker->error));
+        ASSERT(slot);
         slot->next = worker->idle;
         worker->idle = slot;
     }

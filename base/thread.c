@@ -130,6 +130,7 @@ Status thread_create(const char *name, size_t stack_bytes, void (*run)(void *dat
 
 void thread_join(Thread *t)
 {
+    ASSERT(t);
     CHECK(pthread_join(t->native, NULL) == 0);
     mem_free(t);
 }

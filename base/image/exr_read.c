@@ -73,11 +73,11 @@ static Status check_parsed(const char *path, const EXRHeader *header, Error *err
 static void convert(const unsigned char *from, int pixel_type, size_t at, size_t count, float *out)
 {
     if (pixel_type == TINYEXR_PIXELTYPE_HALF) {
-        half_to_float_array((const half *)(const void *)from + at, count, out);
+        half_to_float_array((const half *)from + at, count, out);
     } else if (pixel_type == TINYEXR_PIXELTYPE_FLOAT) {
-        memcpy(out, (const float *)(const void *)from + at, count * sizeof *out);
+        memcpy(out, (const float *)from + at, count * sizeof *out);
     } else {
-        const uint32_t *values = (const uint32_t *)(const void *)from + at;
+        const uint32_t *values = (const uint32_t *)from + at;
         for (size_t i = 0; i < count; i++)
             out[i] = (float)values[i];
     }

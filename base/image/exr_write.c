@@ -206,11 +206,11 @@ static void copy_plane(const ExrChannel *channel, uint32_t width, uint32_t first
         const float *from = channel->data + (size_t)(first_row + y) * width * stride;
         float *row = row_floats;
         if (!is_half(channel))
-            row = (float *)(void *)out_plane + (size_t)y * width;
+            row = (float *)out_plane + (size_t)y * width;
         for (uint32_t x = 0; x < width; x++)
             row[x] = from[x * stride];
         if (is_half(channel))
-            half_from_float_array(row, width, (half *)(void *)out_plane + (size_t)y * width);
+            half_from_float_array(row, width, (half *)out_plane + (size_t)y * width);
     }
 }
 

@@ -307,6 +307,54 @@ static void test_sched_aborts_without_memory_to_begin(void **state)
     mem_free(job);
 }
 
+/* One fiber waits inside its step; the others have steps without end until it is through. */
+typedef struct Starve {
+    Timers *timers;
+    uint32_t begun;
+    bool is_through;
+    uint64_t deadline_ns;
+} Starve;
+
+static void *take_waiter(void *data, void *worker_state, Waiter *w)
+{
+    SORT_UNUSED(data);
+    SORT_UNUSED(worker_state);
+    return w;
+}
+
+static bool wait_first(void *data, void *fiber_state)
+{
+    Starve *s = data;
+    if (s->begun++ == 0) {
+        waiter_arm(fiber_state, 1);
+        timers_add(s->timers, fiber_state, 1000000);
+        waiter_wait(fiber_state);
+        s->is_through = true;
+    }
+    return !s->is_through && clock_now_ns() < s->deadline_ns;
+}
+
+static void test_sched_prefers_woken_fibers(void **state)
+{
+    SORT_UNUSED(state);
+    Timers *timers = MEM_NEW(Timers);
+    timers_open(timers);
+    Starve starve = {.timers = timers, .deadline_ns = clock_now_ns() + 20000000000u};
+    SchedDesc desc = {.size_bytes = sizeof desc,
+                      .worker_count = 1,
+                      .data = &starve,
+                      .fiber_begin = take_waiter,
+                      .fiber_step = wait_first};
+    Sched *sched;
+    assert_int_equal(sched_create(&desc, &sched, NULL), STATUS_OK);
+    assert_int_equal(sched_run(sched, NULL), STATUS_OK);
+    assert_true(clock_now_ns() < starve.deadline_ns);
+    assert_true(starve.begun > 2);
+    sched_destroy(sched);
+    timers_close(timers);
+    mem_free(timers);
+}
+
 static bool count_to_ten(void *data, void *fiber_state)
 {
     assert_null(fiber_state);
@@ -348,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_sched_under_rapid_fire),
         cmocka_unit_test(test_sched_grows_only_as_memory_allows),
         cmocka_unit_test(test_sched_aborts_without_memory_to_begin),
+        cmocka_unit_test(test_sched_prefers_woken_fibers),
         cmocka_unit_test(test_sched_needs_only_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
