@@ -396,9 +396,11 @@ static void read_diag(Reader *r, DiagSeverity severity)
 {
     ExpectDiag diag = {.severity = severity, .span = r->span};
     const char *code = read_name(r);
-    if (strlen(code) >= sizeof diag.code)
+    size_t length = strlen(code);
+    if (length < sizeof diag.code)
+        memcpy(diag.code, code, length + 1);
+    else
         complain(r, "a code is like S0207");
-    strncpy(diag.code, code, sizeof diag.code - 1);
     require(r, "@", "'@' is missing here");
     read_position(r, &diag.first_line, &diag.first_column);
     require(r, "-", "'-' is missing here");
