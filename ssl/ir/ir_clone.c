@@ -232,7 +232,7 @@ static void carry_init(IrClone *c, const IrInst *inst, uint32_t state, ValueList
 {
     IrValue param = ir_region(c->from, inst->region_first)->param_first + state;
     IrValue init = ir_args(c->from, inst)[state];
-    if (c->map[init])
+    if (carries(c) || c->map[init])
         carry(c, inst->result_first + state, init, list);
     else /* overwritten before it is read */
         array_push(c->module->arena, list, ir_build_zero(c->to, ir_type(c->from, param)));
