@@ -1,0 +1,251 @@
+/* Rays and their derivatives against the same mapping in double precision, and the thin lens against
+ * its closed forms. */
+#include "sort/scene/camera.h"
+
+#include "sort/sampling/sampler.h"
+#include "sort/sampling/warp.h"
+#include "tests/sort/scene_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define PI 3.14159265358979323846
+
+static SceneCamera test_camera(void)
+{
+    return (SceneCamera){.name = "camera",
+                         .camera_to_world =
+                             mat4_look_at(f3(3, 2, 5), f3(0.2f, 0.4f, -1), f3(0, 1, 0)),
+                         .fov_y_rad = 0.8f,
+                         .aperture_radius_m = 0.3f,
+                         .focus_distance_m = 4.0f,
+                         .lens_shift = f2(0.1f, -0.2f)};
+}
+
+/* --- the mapping in double, written from the definition ------------------------------------- */
+
+typedef struct Double3 {
+    double c[3];
+} Double3;
+
+/* Unit direction through film (x, y) from a lens point given in metres. */
+static Double3 direction_double(const SceneCamera *camera, double width, double height, double x,
+                                double y, const double lens[2])
+{
+    double half_height = tan(0.5 * (double)camera->fov_y_rad);
+    double half_width = half_height * width / height;
+    double px = (2.0 * x / width - 1.0 + 2.0 * (double)camera->lens_shift.x) * half_width;
+    double py = (1.0 - 2.0 * y / height + 2.0 * (double)camera->lens_shift.y) * half_height;
+    double f = (double)camera->focus_distance_m;
+    double v[3] = {px * f - lens[0], py * f - lens[1], -f};
+    double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    Double3 d;
+    for (int k = 0; k < 3; ++k) {
+        d.c[k] = 0.0;
+        for (int axis = 0; axis < 3; ++axis)
+            d.c[k] += (double)camera->camera_to_world.m[k][axis] * v[axis] / length;
+    }
+    return d;
+}
+
+static void assert_near(float3 a, const double b[3], double tolerance)
+{
+    assert_true(fabs((double)a.x - b[0]) <= tolerance);
+    assert_true(fabs((double)a.y - b[1]) <= tolerance);
+    assert_true(fabs((double)a.z - b[2]) <= tolerance);
+}
+
+static void check_derivatives(float aperture_radius_m)
+{
+    const uint32_t width = 640, height = 360;
+    const double h = 1e-3;
+    SceneCamera camera = test_camera();
+    camera.aperture_radius_m = aperture_radius_m;
+    CameraView view;
+    camera_view_init(&camera, width, height, &view);
+    uint64_t state = 1;
+    for (int i = 0; i < 2000; ++i) {
+        float2 film =
+            f2((float)width * fixture_random(&state), (float)height * fixture_random(&state));
+        float2 u = f2(fixture_random(&state), fixture_random(&state));
+        float2 disk = warp_disk(u);
+        double lens[2] = {(double)(aperture_radius_m * disk.x),
+                          (double)(aperture_radius_m * disk.y)};
+        Ray ray;
+        RayDiff diff;
+        camera_ray(&view, film, u, 0.25f, &ray, &diff);
+        assert_true(ray.time == 0.25f && ray.t_min == 0.0f && isinf(ray.t_max));
+        assert_true(fabsf(f3_length(ray.direction) - 1.0f) < 1e-6f);
+
+        double x = (double)film.x, y = (double)film.y, w = width, t = height;
+        Double3 d = direction_double(&camera, w, t, x, y, lens);
+        assert_near(ray.direction, d.c, 1e-6);
+        Double3 right = direction_double(&camera, w, t, x + h, y, lens);
+        Double3 left = direction_double(&camera, w, t, x - h, y, lens);
+        Double3 down = direction_double(&camera, w, t, x, y + h, lens);
+        Double3 up = direction_double(&camera, w, t, x, y - h, lens);
+        double dx[3], dy[3], size = 0.0;
+        for (int k = 0; k < 3; ++k) {
+            dx[k] = (right.c[k] - left.c[k]) / (2.0 * h);
+            dy[k] = (down.c[k] - up.c[k]) / (2.0 * h);
+            size += dx[k] * dx[k];
+        }
+        /* Relative to the derivative itself: a pixel is about 2e-3 rad. */
+        assert_near(diff.dDdx, dx, 2e-5 * sqrt(size));
+        assert_near(diff.dDdy, dy, 2e-5 * sqrt(size));
+        assert_true(f3_length(diff.dOdx) == 0.0f && f3_length(diff.dOdy) == 0.0f);
+    }
+}
+
+static void test_camera_pinhole_derivatives(void **state)
+{
+    (void)state;
+    check_derivatives(0.0f);
+}
+
+static void test_camera_lens_derivatives(void **state)
+{
+    (void)state;
+    check_derivatives(0.3f);
+}
+
+static void test_camera_frames_the_picture(void **state)
+{
+    (void)state;
+    SceneCamera camera = {.camera_to_world = mat4_identity(),
+                          .fov_y_rad = (float)(PI / 2.0),
+                          .focus_distance_m = 1.0f};
+    CameraView view;
+    Ray ray;
+    camera_view_init(&camera, 200, 100, &view);
+    camera_ray(&view, f2(100, 50), f2(0.9f, 0.1f), 0, &ray, NULL);
+    assert_near(ray.direction, (double[]){0, 0, -1}, 1e-6);
+    assert_near(ray.origin, (double[]){0, 0, 0}, 0.0);
+    /* 90 degrees high and twice as wide: the upper left corner is at (-2, 1, -1). */
+    camera_ray(&view, f2(0, 0), f2(0, 0), 0, &ray, NULL);
+    const double s = sqrt(6.0);
+    assert_near(ray.direction, (double[]){-2 / s, 1 / s, -1 / s}, 1e-6);
+    /* Shifted right by half a picture, the window's left edge is in the middle. */
+    camera.lens_shift = f2(0.5f, 0.5f);
+    camera_view_init(&camera, 200, 100, &view);
+    camera_ray(&view, f2(0, 100), f2(0, 0), 0, &ray, NULL);
+    assert_near(ray.direction, (double[]){0, 0, -1}, 1e-6);
+    camera_ray(&view, f2(100, 50), f2(0, 0), 0, &ray, NULL);
+    assert_near(ray.direction, (double[]){2 / s, 1 / s, -1 / s}, 1e-6);
+}
+
+static void test_camera_project_inverts_pinhole_rays(void **state)
+{
+    (void)state;
+    SceneCamera camera = test_camera();
+    camera.aperture_radius_m = 0.0f;
+    CameraView view;
+    camera_view_init(&camera, 640, 360, &view);
+    uint64_t random = 2;
+    for (int i = 0; i < 1000; ++i) {
+        float2 film = f2(640.0f * fixture_random(&random), 360.0f * fixture_random(&random));
+        Ray ray;
+        float2 back;
+        camera_ray(&view, film, f2(0, 0), 0, &ray, NULL);
+        float3 point = f3_madd(ray.origin, 1.0f + 10.0f * fixture_random(&random), ray.direction);
+        assert_true(camera_project(&view, point, &back));
+        assert_true(fabsf(back.x - film.x) < 2e-3f && fabsf(back.y - film.y) < 2e-3f);
+        assert_false(camera_project(&view, f3_madd(ray.origin, -1.0f, ray.direction), &back));
+    }
+}
+
+/* Where the rays of one film position meet a plane at a depth along -z of the camera. */
+static float3 at_depth(const CameraView *view, const Ray *ray, float depth)
+{
+    float cosine = -f3_dot(ray->direction, view->axis_z);
+    float lens_depth = -f3_dot(f3_sub(ray->origin, view->position), view->axis_z);
+    return f3_madd(ray->origin, (depth - lens_depth) / cosine, ray->direction);
+}
+
+static void test_camera_rays_meet_in_the_plane_of_focus(void **state)
+{
+    (void)state;
+    SceneCamera camera = test_camera();
+    CameraView view;
+    camera_view_init(&camera, 640, 360, &view);
+    float2 film = f2(123.0f, 45.0f);
+    Ray first;
+    camera_ray(&view, film, f2(0.5f, 0.5f), 0, &first, NULL);
+    float3 meet = at_depth(&view, &first, 4.0f);
+    uint64_t random = 3;
+    for (int i = 0; i < 500; ++i) {
+        Ray ray;
+        camera_ray(&view, film, f2(fixture_random(&random), fixture_random(&random)), 0, &ray,
+                   NULL);
+        assert_true(f3_length(f3_sub(at_depth(&view, &ray, 4.0f), meet)) < 1e-5f);
+        assert_true(f3_length(f3_sub(ray.origin, view.position)) <= 0.3f * 1.00001f);
+        assert_true(fabsf(f3_dot(f3_sub(ray.origin, view.position), view.axis_z)) < 1e-6f);
+    }
+}
+
+/* A point out of focus spreads to a uniform disk of diameter c = A f |d - df| / (d (df - f)) on the
+ * sensor, A = 2 x aperture radius, for a lens of focal length f focused at df: the sensor is then at
+ * f df / (df - f) behind it, which gives the angle of view. */
+static void test_camera_circle_of_confusion(void **state)
+{
+    (void)state;
+    const double f = 0.05, df = 2.0, sensor_height = 0.024, aperture = 0.0125;
+    const double depths[] = {1.0, 1.5, 3.0, 20.0};
+    const uint32_t height = 1000, samples = 1 << 16;
+    double sensor_distance = f * df / (df - f);
+    SceneCamera camera = {.camera_to_world = mat4_identity(),
+                          .fov_y_rad = (float)(2.0 * atan(0.5 * sensor_height / sensor_distance)),
+                          .aperture_radius_m = (float)(0.5 * aperture),
+                          .focus_distance_m = (float)df};
+    CameraView view;
+    camera_view_init(&camera, height, height, &view);
+    const Sampler sobol = {SAMPLER_SOBOL};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(depths); ++i) {
+        double d = depths[i];
+        double radius_px =
+            0.5 * aperture * f * fabs(d - df) / (d * (df - f)) * (double)height / sensor_height;
+        float3 point = f3(0.01f, -0.02f, (float)-d);
+        float2 centre;
+        assert_true(camera_project(&view, point, &centre));
+        double farthest = 0.0, sum2 = 0.0, sum_x = 0.0;
+        for (uint32_t k = 0; k < samples; ++k) {
+            float2 u = sampler_2d(&sobol, sample_key(0, 0, k, 0), SAMPLE_LENS);
+            /* From the lens point through the point to the plane of focus, and that on film. */
+            float2 disk = warp_disk(u);
+            float3 lens = f3(view.lens_radius_m * disk.x, view.lens_radius_m * disk.y, 0);
+            float3 focus = f3_madd(lens, (float)(df / d), f3_sub(point, lens));
+            float2 film;
+            assert_true(camera_project(&view, focus, &film));
+            double x = (double)(film.x - centre.x), y = (double)(film.y - centre.y);
+            double r2 = x * x + y * y;
+            farthest = fmax(farthest, sqrt(r2));
+            sum2 += r2;
+            sum_x += x;
+            /* And the camera does send that ray through the point. */
+            Ray ray;
+            camera_ray(&view, film, u, 0, &ray, NULL);
+            float3 passes = f3_madd(ray.origin, (float)-d / ray.direction.z, ray.direction);
+            assert_true(f3_length(f3_sub(passes, point)) < 2e-5f * (float)d);
+        }
+        assert_true(fabs(farthest - radius_px) < 0.005 * radius_px + 0.01);
+        /* Second moment of a uniform disk: R^2 / 2. */
+        assert_true(fabs(sum2 / samples - 0.5 * radius_px * radius_px) <
+                    0.002 * radius_px * radius_px + 0.01);
+        assert_true(fabs(sum_x / samples) < 0.002 * radius_px + 0.01);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_camera_pinhole_derivatives),
+        cmocka_unit_test(test_camera_lens_derivatives),
+        cmocka_unit_test(test_camera_frames_the_picture),
+        cmocka_unit_test(test_camera_project_inverts_pinhole_rays),
+        cmocka_unit_test(test_camera_rays_meet_in_the_plane_of_focus),
+        cmocka_unit_test(test_camera_circle_of_confusion),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
