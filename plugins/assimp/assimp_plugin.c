@@ -418,7 +418,7 @@ static SortResult import_file(const SortHostApi *api, const char *path, const So
 /* --- entry --------------------------------------------------------------------------------- */
 
 static const char *const suffixes[] = {"gltf", "glb", "obj", "ply", "stl", "fbx", "dae",
-                                       "3ds",  "off", "x",   "lwo", "ac",  "x3d", NULL};
+                                       "3ds",  "off", "x",   "lwo", "ac",  NULL};
 
 static const SortSceneImporter importer = {.size_bytes = sizeof(SortSceneImporter),
                                            .name = "assimp",

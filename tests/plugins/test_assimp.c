@@ -408,6 +408,27 @@ static void test_assimp_reads_ply_and_stl(void **state)
     expect_numbers("corner", kept.meshes[0].positions[1], (float[3]){2, 0, 0}, 3, 0);
 }
 
+/* A corner 10 inches up in a file that counts in inches and has z up. */
+static void test_assimp_turns_units_and_axes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"zup.fbx", "zup.dae"};
+    for (size_t n = 0; n < 2; n++) {
+        import_well(names[n]);
+        assert_int_equal(kept.instance_count, 1);
+        const float *m = kept.instances[0].transform;
+        const float wanted[3][3] = {{0, 0, 0}, {0.254f, 0, 0}, {0, 0.254f, 0}};
+        for (uint32_t i = 0; i < 3; i++) {
+            const float *p = kept.meshes[0].positions[kept.meshes[0].indices[i]];
+            float world[3];
+            for (int k = 0; k < 3; k++)
+                world[k] =
+                    m[4 * k] * p[0] + m[4 * k + 1] * p[1] + m[4 * k + 2] * p[2] + m[4 * k + 3];
+            expect_numbers(names[n], world, wanted[i], 3, 1e-5f);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_assimp_stops_when_the_sink_refuses),
         cmocka_unit_test(test_assimp_obj_maps_mtl_to_metal_rough),
         cmocka_unit_test(test_assimp_reads_ply_and_stl),
+        cmocka_unit_test(test_assimp_turns_units_and_axes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

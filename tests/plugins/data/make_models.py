@@ -176,4 +176,55 @@ endloop
 endfacet
 endsolid tri
 """)
+# inches, z up: (0, 0, 10) is 0.254 m above the origin
+write("zup.fbx", """; FBX 7.4.0 project file
+FBXHeaderExtension:  {
+    FBXHeaderVersion: 1003
+    FBXVersion: 7400
+}
+GlobalSettings:  {
+    Version: 1000
+    Properties70:  {
+        P: "UpAxis", "int", "Integer", "",2
+        P: "UpAxisSign", "int", "Integer", "",1
+        P: "FrontAxis", "int", "Integer", "",1
+        P: "FrontAxisSign", "int", "Integer", "",-1
+        P: "CoordAxis", "int", "Integer", "",0
+        P: "CoordAxisSign", "int", "Integer", "",1
+        P: "UnitScaleFactor", "double", "Number", "",2.54
+    }
+}
+Objects:  {
+    Geometry: 100, "Geometry::tri", "Mesh" {
+        Vertices: *9 {
+            a: 0,0,0,10,0,0,0,0,10
+        }
+        PolygonVertexIndex: *3 {
+            a: 0,1,-3
+        }
+    }
+    Model: 200, "Model::tri", "Mesh" {
+        Version: 232
+    }
+}
+Connections:  {
+    C: "OO",200,0
+    C: "OO",100,200
+}
+""")
+write("zup.dae", """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+  <asset><unit name="inch" meter="0.0254"/><up_axis>Z_UP</up_axis></asset>
+  <library_geometries><geometry id="g" name="tri"><mesh>
+    <source id="p"><float_array id="pa" count="9">0 0 0 10 0 0 0 0 10</float_array><technique_common>
+      <accessor count="3" source="#pa" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+        <param name="Z" type="float"/></accessor></technique_common></source>
+    <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+    <triangles count="1"><input offset="0" semantic="VERTEX" source="#v"/><p>0 1 2</p></triangles>
+  </mesh></geometry></library_geometries>
+  <library_visual_scenes><visual_scene id="s"><node name="tri"><instance_geometry url="#g"/></node></visual_scene>
+  </library_visual_scenes>
+  <scene><instance_visual_scene url="#s"/></scene>
+</COLLADA>
+""")
 write("points.obj", "v 0 0 0\nv 1 0 0\nl 1 2\n")
