@@ -184,8 +184,9 @@ static bool lobe_sample(const BsdfLobe *lobe, float u_rest, float2 u, LobeSample
     switch (lobe->model) {
     case BSDF_MODEL_LAMBERT:
     case BSDF_MODEL_OREN_NAYAR:
-    case BSDF_MODEL_COMPLEMENT:
         return lambert_sample(lobe, u, out);
+    case BSDF_MODEL_COMPLEMENT:
+        return complement_sample(lobe, u, out);
     case BSDF_MODEL_MICROFACET:
         return microfacet_sample(lobe, u, out);
     case BSDF_MODEL_DIELECTRIC:

@@ -86,8 +86,9 @@ typedef struct BsdfLobe {
         } oren_nayar;
         struct {
             AlbedoRow row;
-            bool is_smooth;   /* the lobe it completes is a mirror */
-            Spectrum f0, f90; /* of the lobe it completes */
+            bool is_smooth;    /* the lobe it completes is a mirror */
+            float width2, log; /* of the sampling density, multiscatter.c; width2 0: the cosine */
+            Spectrum f0, f90;  /* of the lobe it completes */
         } complement;
         struct {
             float alpha_x, alpha_y, s_o;

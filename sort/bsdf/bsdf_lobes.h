@@ -56,6 +56,7 @@ LobeValue lambert_eval(const BsdfLobe *lobe, float3 wi);
 bool lambert_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
 LobeValue oren_nayar_eval(const BsdfLobe *lobe, float3 wi);
 LobeValue complement_eval(const BsdfLobe *lobe, float3 wi);
+bool complement_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
 LobeValue microfacet_eval(const BsdfLobe *lobe, float3 wi);
 bool microfacet_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
 bool mirror_sample(const BsdfLobe *lobe, LobeSample *out);

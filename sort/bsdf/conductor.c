@@ -103,7 +103,7 @@ void metal_add(Bsdf *b, Spectrum weight, const MetalArgs *args)
     if (!lobe)
         return;
     Spectrum eta = spectrum_clamp(spectrum_from_rgb(args->eta), 1e-3f, 100.0f);
-    Spectrum k = spectrum_clamp(spectrum_from_rgb(args->k), 0.0f, 100.0f);
+    Spectrum k = spectrum_clamp(spectrum_from_rgb(args->k), 1e-3f, 100.0f);
     bsdf_lobe_align(b, lobe, args->T);
     lobe->microfacet.is_complex = true;
     lobe->microfacet.f0 = eta;

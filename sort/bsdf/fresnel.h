@@ -21,7 +21,7 @@ static inline float fresnel_dielectric(float cos_i, float eta, float *out_cos_t)
     return 0.5f * (parallel * parallel + perpendicular * perpendicular);
 }
 
-/* Vacuum to metal of index eta + i k, exact [BornWolf sec. 14.2; real form: Lagarde2013]. */
+/* Vacuum to metal of index eta + i k (not 1 + 0 i), exact [BornWolf sec. 14.2; real form: Lagarde2013]. */
 static inline float fresnel_metal(float cos_i, float eta, float k)
 {
     float c2 = cos_i * cos_i, s2 = 1.0f - c2;
@@ -60,7 +60,8 @@ static inline Spectrum fresnel_metal_spectrum(Spectrum eta, Spectrum k, float co
     return f;
 }
 
-/* 2 int F cos dcos of the above, by four Gauss-Legendre points in cos^2: within 2e-3. */
+/* 2 int F cos dcos of the above, by four Gauss-Legendre points: within 1e-3 for k >= 0.5, as metals
+ * have. */
 Spectrum fresnel_metal_average(Spectrum eta, Spectrum k);
 
 #endif

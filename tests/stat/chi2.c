@@ -91,6 +91,8 @@ double chi2_sidak(double total, uint32_t tests)
     return 1.0 - pow(1.0 - total, 1.0 / (double)tests);
 }
 
+#define MAX_DEPTH 10
+
 typedef struct Nested {
     Chi2Function f;
     void *data;
@@ -105,18 +107,19 @@ static double simpson(double (*g)(double, Nested *), Nested *n, double a, double
     double left = (m - a) / 6.0 * (fa + 4.0 * fl + fm),
            right = (b - m) / 6.0 * (fm + 4.0 * fr + fb);
     double error = left + right - whole;
-    if (depth <= 0 || (depth <= 20 && fabs(error) <= 15.0 * tolerance))
+    if (depth <= 0 || (depth <= MAX_DEPTH - 2 && fabs(error) <= 15.0 * tolerance))
         return left + right + error / 15.0;
     return simpson(g, n, a, m, fa, fl, fm, left, 0.5 * tolerance, depth - 1) +
            simpson(g, n, m, b, fm, fr, fb, right, 0.5 * tolerance, depth - 1);
 }
 
-/* At least four intervals, at most 2^22. */
+/* At least eight intervals, at most 2^(MAX_DEPTH + 1): enough for an edge to be found within 1e-3 of the range. */
 static double integrate(double (*g)(double, Nested *), Nested *n, double a, double b,
                         double tolerance)
 {
     double fa = g(a, n), fm = g(0.5 * (a + b), n), fb = g(b, n);
-    return simpson(g, n, a, b, fa, fm, fb, (b - a) / 6.0 * (fa + 4.0 * fm + fb), tolerance, 22);
+    return simpson(g, n, a, b, fa, fm, fb, (b - a) / 6.0 * (fa + 4.0 * fm + fb), tolerance,
+                   MAX_DEPTH);
 }
 
 static double inner(double x, Nested *n)

@@ -1,0 +1,30 @@
+/* Materials that the tests of sort/bsdf/ run through. */
+#ifndef SORT_TESTS_SORT_BSDF_CASES_H
+#define SORT_TESTS_SORT_BSDF_CASES_H
+
+#include "sort/bsdf/bsdf.h"
+
+typedef struct BsdfCase {
+    const char *name;
+    uint32_t closure_count;
+    struct {
+        ClosureId id;
+        float weight;
+        float args[CLOSURE_MAX_SCALARS];
+    } closures[4];
+    float alpha;        /* the narrowest lobe's width; 1 for diffuse ones, 0 for deltas */
+    float ior;          /* of what refracts; 0: nothing does */
+    bool is_lossless;   /* returns all light, within the stated error */
+    bool is_reciprocal; /* also with energy compensation */
+} BsdfCase;
+
+extern const BsdfCase bsdf_cases[];
+extern const uint32_t bsdf_case_count;
+
+void bsdf_case_make(const BsdfCase *c, float3 wo, float3 Ng, uint32_t flags, Bsdf *out_bsdf);
+
+/* Directions to look from: cosines from 1 to grazing, several azimuths; above the surface. */
+extern const float3 bsdf_directions[];
+extern const uint32_t bsdf_direction_count;
+
+#endif
