@@ -14,6 +14,7 @@
  * The terms of the entry's closure outputs are the kernel's lobe slots. A closure that gains a term with
  * each turn of a loop has no such shape and is refused. */
 #include "base/check.h"
+#include "ssl/front/report.h"
 #include "ssl/ir/pass.h"
 #include <string.h>
 
@@ -36,12 +37,17 @@ typedef struct Slots {
     bool failed, changed;
 } Slots;
 
-static bool refuse(Slots *s, Span span, const char *code, const char *text)
+/* The first reason only. */
+#define REFUSE(s, name, span, ...)                                                                 \
+    do {                                                                                           \
+        if (!(s)->failed)                                                                          \
+            report((s)->diags, name, span, __VA_ARGS__);                                           \
+        (s)->failed = true;                                                                        \
+    } while (0)
+
+static void too_many(Slots *s, Span span, int limit, const char *what)
 {
-    if (!s->failed)
-        diag_add(s->diags, DIAG_ERROR, code, span, "%s", text);
-    s->failed = true;
-    return false;
+    REFUSE(s, TOO_MANY_CLOSURES, span, arena_printf(s->module->arena, "%d", limit), what);
 }
 
 /* --- what a row is made of --------------------------------------------------------------------------- */
@@ -86,8 +92,10 @@ static uint32_t shape_parts(const IrModule *m, const Shape *shape)
 
 static bool append_shape(Slots *s, Shape *to, const Shape *from, int32_t parent, Span span)
 {
-    if (to->count + from->count > IR_MAX_CLOSURE_TERMS)
-        return refuse(s, span, "S0604", "this closure has too many terms");
+    if (to->count + from->count > IR_MAX_CLOSURE_TERMS) {
+        too_many(s, span, IR_MAX_CLOSURE_TERMS, "one closure");
+        return false;
+    }
     Term *terms = ARENA_ARRAY(s->module->arena, Term, to->count + from->count);
     if (to->count)
         memcpy(terms, to->terms, to->count * sizeof *terms);
@@ -144,9 +152,7 @@ static void shape_of_control(Slots *s, const IrInst *inst)
     for (uint32_t rounds = 0; again && !s->failed; rounds++) {
         if (rounds >
             inst->arg_count + 2u) { /* what only moves between states has settled by then */
-            refuse(s, inst->span, "S0602",
-                   "a closure that grows with each turn of a loop cannot be compiled: "
-                   "add a fixed number of closures");
+            REFUSE(s, CLOSURE_GROWS, inst->span, NULL);
             return;
         }
         bool changed_before = s->changed;
@@ -178,7 +184,7 @@ static void shape_of_inst(Slots *s, const IrInst *inst)
     Shape shape = {0};
     for (uint32_t i = 0; i < inst->result_count; i++)
         if (ir_kind(ir_type(s->func, v + i)) == IR_CLOSURE && ir_is_array(ir_type(s->func, v + i)))
-            refuse(s, inst->span, "S0605", "arrays of closures are not supported");
+            REFUSE(s, CLOSURE_ARRAY, inst->span, NULL);
     switch (inst->op) {
     case IR_IF:
     case IR_LOOP:
@@ -458,7 +464,7 @@ static Status number_slots(IrClone *c, uint32_t output, IrValue v, SslKernelKind
     }
     if (m->slots.count <= IR_MAX_LOBE_SLOTS)
         return STATUS_OK;
-    refuse(s, s->func->span, "S0604", "the shader has too many closures");
+    too_many(s, s->func->span, IR_MAX_LOBE_SLOTS, "the closures of one shader");
     return STATUS_SOURCE;
 }
 

@@ -10,6 +10,7 @@
  * from (value, direction) to its tangent; no tangent (0) is zero, and whatever is constant zero is kept
  * as no tangent, so zeros vanish without algebra that IEEE forbids. [Griewank2008 ch. 3] */
 #include "base/check.h"
+#include "ssl/front/report.h"
 #include "ssl/ir/demand.h"
 #include "ssl/ir/partials.h"
 #include "ssl/ir/pass.h"
@@ -217,8 +218,7 @@ static void warn_second_order(Forward *w, const IrInst *inst)
         if (memcmp(&w->warned.data[i], &inst->span, sizeof inst->span) == 0)
             return;
     array_push(w->module->arena, &w->warned, inst->span);
-    diag_add(w->diags, DIAG_WARNING, "S0601", inst->span,
-             "derivatives are first order: what depends on another ddx or ddy counts as zero here");
+    report(w->diags, SECOND_DERIVATIVE, inst->span, NULL);
 }
 
 static void take_derivative(IrClone *c, const IrInst *inst)

@@ -1,7 +1,7 @@
 /* Every call becomes the callee's body, after the derivative passes: they work on functions, code
  * generation on one. The size is computed before anything is copied, and refused when it is past the
  * limit, since a chain of functions that each call the next twice doubles at every step. */
-#include "base/check.h"
+#include "ssl/front/report.h"
 #include "ssl/ir/pass.h"
 
 static uint64_t inlined_size(const IrModule *m, IrFuncId id, uint64_t *sizes)
@@ -38,9 +38,8 @@ Status ir_inline(IrModule *m, DiagList *diags)
     const IrFunc *f = m->funcs.data[m->entry];
     uint64_t size = inlined_size(m, m->entry, ARENA_ARRAY(m->arena, uint64_t, m->funcs.count));
     if (size > IR_MAX_INSTRUCTIONS) {
-        diag_add(diags, DIAG_ERROR, "S0603", f->span,
-                 "the shader is too large: more than %d instructions with all calls expanded",
-                 IR_MAX_INSTRUCTIONS);
+        const char *limit = arena_printf(m->arena, "%d", IR_MAX_INSTRUCTIONS);
+        report(diags, KERNEL_TOO_LARGE, f->span, limit);
         return STATUS_SOURCE;
     }
     IrClone c = ir_clone_func(m, f, m->entry, &hooks, NULL);

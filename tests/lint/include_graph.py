@@ -37,7 +37,7 @@ SSL_STAGES = {
     "rt": (),
     "front": (),
     "sema": ("front",),
-    "ir": (),
+    "ir": ("front",),
     "stdlib": ("front", "sema"),
     "lower": ("front", "sema", "ir"),
     "codegen": ("ir",),
