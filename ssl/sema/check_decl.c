@@ -10,7 +10,7 @@
 static void check_struct(Sema *s, StructDecl *decl)
 {
     Type *type = ARENA_NEW(s->arena, Type);
-    *type = (Type){.kind = TYPE_STRUCT, .decl = decl};
+    *type = (Type){.kind = TYPE_STRUCT, .decl = decl, .nesting = 1};
     StructDecl *other = name_map_get(&s->module->structs, decl->name);
     if (other != decl) {
         report(s->diags, REDECLARED, decl->span, decl->name);
@@ -35,6 +35,14 @@ static void check_struct(Sema *s, StructDecl *decl)
         type->scalars += member->type->scalars;
         type->leaves += member->type->leaves;
         type->has_closure = type->has_closure || member->type->has_closure;
+        if (type->nesting <= member->type->nesting)
+            type->nesting = member->type->nesting + 1;
+        if (type->nesting > SSL_MAX_STRUCT_NESTING) {
+            report(s->diags, STRUCT_TOO_NESTED, member->span,
+                   text_of_number(s, SSL_MAX_STRUCT_NESTING));
+            decl->type = &type_error;
+            return;
+        }
         if (type->scalars > SSL_MAX_VALUE_SCALARS) {
             report(s->diags, VALUE_TOO_LARGE, member->span, "this struct",
                    text_of_number(s, SSL_MAX_VALUE_SCALARS));

@@ -21,7 +21,7 @@ Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t so
         ParseInput input = {.text = sources[i].text,
                             .tokens = &tokens,
                             .file = sources[i].file,
-                            .is_library = library == NULL};
+                            .is_library = sources[i].file >= LIBRARY_FILE};
         parse(&input, &m->names, arena, diags, m->ast);
     }
     return m;

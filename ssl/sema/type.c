@@ -37,6 +37,7 @@ const Type *type_array(Arena *arena, const Type *element, uint32_t count)
                 .count = count,
                 .scalars = element->scalars * count,
                 .leaves = element->leaves,
+                .nesting = element->nesting,
                 .has_closure = element->has_closure};
     return t;
 }

@@ -19,6 +19,7 @@ struct Type {
     const Type *element;    /* ARRAY */
     uint32_t count;         /* ARRAY */
     uint32_t scalars;       /* numbers (and closures) in a value */
+    uint32_t nesting;       /* STRUCT: structs inside it, itself included */
     uint32_t leaves;        /* IR values that hold one: an array has as many as its element */
     bool has_closure;
 };

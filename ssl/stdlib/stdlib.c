@@ -1,0 +1,50 @@
+#include "ssl/stdlib/stdlib.h"
+#include "base/alloc.h"
+#include "ssl/front/report.h"
+
+/* Checks all texts into lib->arena. A separate function, so that nothing it changes is read after the jump. */
+static Status check_sources(StdLib *lib, DiagList *diags)
+{
+    static const SemaTables no_tables = {0};
+    jmp_buf no_memory;
+    if (setjmp(no_memory))
+        return STATUS_NO_MEMORY;
+    arena_on_no_memory(lib->arena, &no_memory);
+    ARRAY(SemaSource) sources = {0};
+    for (uint32_t i = 0; stdlib_sources[i].name; i++) {
+        Str text = {stdlib_sources[i].text, stdlib_sources[i].size_bytes};
+        array_push(lib->arena, &sources, (SemaSource){text, LIBRARY_FILE + i});
+    }
+    lib->module = sema_check(NULL, &no_tables, sources.data, sources.count, lib->arena, diags);
+    arena_on_no_memory(lib->arena, NULL);
+    return diag_error_count(diags) > 0 ? STATUS_INTERNAL : STATUS_OK;
+}
+
+Status stdlib_create(StdLib **out_lib, Error *err)
+{
+    *out_lib = NULL;
+    StdLib *lib = MEM_NEW(StdLib);
+    DiagList *diags = diag_list_create();
+    if (lib)
+        lib->arena = arena_create(0, 0);
+    Status status = lib && diags && lib->arena ? check_sources(lib, diags) : STATUS_NO_MEMORY;
+    if (status == STATUS_INTERNAL)
+        error_set(err, status, "the standard library of SSL is broken: %s",
+                  diag_get(diags, 0)->message);
+    else if (status != STATUS_OK)
+        error_set(err, status, "out of memory for the standard library of SSL");
+    diag_list_destroy(diags);
+    if (status == STATUS_OK)
+        *out_lib = lib;
+    else
+        stdlib_destroy(lib);
+    return status;
+}
+
+void stdlib_destroy(StdLib *lib)
+{
+    if (!lib)
+        return;
+    arena_destroy(lib->arena);
+    mem_free(lib);
+}
