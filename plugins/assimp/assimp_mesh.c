@@ -43,8 +43,8 @@ static bool copy_uv(const struct aiMesh *mesh, MeshArrays *a)
         return true;
     a->uv = malloc((size_t)mesh->mNumVertices * 2 * sizeof *a->uv);
     for (unsigned i = 0; a->uv && i < mesh->mNumVertices; i++) {
-        a->uv[2 * i] = uv[i].x;
-        a->uv[2 * i + 1] = uv[i].y;
+        a->uv[2 * (size_t)i] = uv[i].x;
+        a->uv[2 * (size_t)i + 1] = uv[i].y;
     }
     return a->uv != NULL;
 }

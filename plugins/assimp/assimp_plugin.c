@@ -401,13 +401,12 @@ static SortResult import_file(const SortHostApi *api, const char *path, const So
     SortResult result = SORT_OK;
     if (import.is_gltf)
         result = gltf_info_read(path, warn_by_name, &import, &import.gltf, why);
-    if (result == SORT_OK) {
-        import.scene = read_file(&import);
-        if (!import.scene || !import.scene->mRootNode)
-            result = assimp_fail(&import, SORT_ERROR_FORMAT, "%s", aiGetErrorString());
-    }
     if (result == SORT_OK)
+        import.scene = read_file(&import);
+    if (import.scene && import.scene->mRootNode)
         result = send_scene(&import);
+    else if (result == SORT_OK)
+        result = assimp_fail(&import, SORT_ERROR_FORMAT, "%s", aiGetErrorString());
     free(import.material_ids);
     free(import.mesh_ids);
     gltf_info_free(&import.gltf);

@@ -37,7 +37,7 @@ void gltf_decode_percent(const char *in, char *out, size_t out_bytes)
 
 static OpenFile *open_of(struct aiFile *file)
 {
-    return (OpenFile *)(void *)file->UserData;
+    return (OpenFile *)file->UserData;
 }
 
 static size_t read_bytes(OpenFile *f, char *out, size_t bytes)
@@ -121,7 +121,7 @@ static FILE *open_stream(const char *name)
 
 static struct aiFile *file_open(struct aiFileIO *file_io, const char *name, const char *mode)
 {
-    const GltfIo *io = (const GltfIo *)(void *)file_io->UserData;
+    const GltfIo *io = (const GltfIo *)file_io->UserData;
     bool is_main = strcmp(name, io->path) == 0;
     OpenFile *f = strchr(mode, 'w') ? NULL : calloc(1, sizeof *f);
     if (!f)

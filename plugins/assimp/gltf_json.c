@@ -65,6 +65,21 @@ static SortResult find_json(FILE *file, JsonPlace *out, SortFailure *why)
     return SORT_OK;
 }
 
+/* *out_text is owned by the caller (free). */
+static SortResult read_text(FILE *file, const JsonPlace *place, char **out_text, SortFailure *why)
+{
+    char *text = malloc((size_t)place->bytes + 1);
+    if (!text)
+        return fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+    if (fseek(file, (long)place->offset, SEEK_SET) != 0 ||
+        fread(text, 1, place->bytes, file) != place->bytes) {
+        free(text);
+        return fail(why, SORT_ERROR_OPEN, "cannot be read");
+    }
+    *out_text = text;
+    return SORT_OK;
+}
+
 static SortResult load_json(const char *path, JsonPlace *out_place, json_t **out_root,
                             SortFailure *why)
 {
@@ -73,21 +88,18 @@ static SortResult load_json(const char *path, JsonPlace *out_place, json_t **out
         return fail(why, SORT_ERROR_OPEN, "cannot be opened for reading");
     char *text = NULL;
     SortResult result = find_json(file, out_place, why);
-    if (result == SORT_OK && !(text = malloc((size_t)out_place->bytes + 1)))
-        result = fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
-    if (result == SORT_OK && (fseek(file, (long)out_place->offset, SEEK_SET) != 0 ||
-                              fread(text, 1, out_place->bytes, file) != out_place->bytes))
-        result = fail(why, SORT_ERROR_OPEN, "cannot be read");
-    if (result == SORT_OK) {
-        json_error_t error;
-        *out_root = json_loadb(text, out_place->bytes, 0, &error);
-        if (!*out_root)
-            result = fail(why, SORT_ERROR_FORMAT, "JSON, line %d, column %d: %s", error.line,
-                          error.column, error.text);
-    }
-    free(text);
+    if (result == SORT_OK)
+        result = read_text(file, out_place, &text, why);
     fclose(file);
-    return result;
+    if (result != SORT_OK)
+        return result;
+    json_error_t error;
+    *out_root = json_loadb(text, out_place->bytes, 0, &error);
+    free(text);
+    if (!*out_root)
+        return fail(why, SORT_ERROR_FORMAT, "JSON, line %d, column %d: %s", error.line,
+                    error.column, error.text);
+    return SORT_OK;
 }
 
 /* --- extensions ---------------------------------------------------------------------------- */

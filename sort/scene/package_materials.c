@@ -10,23 +10,34 @@ enum { COPY_BYTES = 1 << 20 };
 
 /* --- textures ------------------------------------------------------------------------------ */
 
+static Status copy_stream(FILE *in, FILE *out, const char *from, Error *err)
+{
+    char *buffer = mem_alloc(COPY_BYTES, 1);
+    if (!buffer)
+        return package_no_memory(err);
+    size_t got;
+    do {
+        got = fread(buffer, 1, COPY_BYTES, in);
+        fwrite(buffer, 1, got, out);
+    } while (got == COPY_BYTES);
+    mem_free(buffer);
+    if (ferror(in))
+        return error_set_at(err, STATUS_IO, from, "cannot be read to its end");
+    return STATUS_OK;
+}
+
 static Status copy_file(const PackageWriter *w, const char *from, const char *to, Error *err)
 {
     FILE *in = fopen(from, "rb");
     if (!in)
         return error_set_at(err, STATUS_IO, from, "cannot be read: %s", strerror(errno));
-    char *buffer = mem_alloc(COPY_BYTES, 1);
-    FILE *out = NULL;
-    Status status = buffer ? package_open_part(w, to, &out, err) : package_no_memory(err);
+    FILE *out;
+    Status status = package_open_part(w, to, &out, err);
     if (status == STATUS_OK) {
-        for (size_t got; (got = fread(buffer, 1, COPY_BYTES, in)) > 0;)
-            fwrite(buffer, 1, got, out);
-        bool is_cut = ferror(in) != 0;
-        status = package_close_part(out, to, err);
-        if (status == STATUS_OK && is_cut)
-            status = error_set_at(err, STATUS_IO, from, "cannot be read to its end");
+        status = copy_stream(in, out, from, err);
+        Status closed = package_close_part(out, to, status == STATUS_OK ? err : NULL);
+        status = status == STATUS_OK ? closed : status;
     }
-    mem_free(buffer);
     fclose(in);
     return status;
 }
@@ -81,7 +92,7 @@ static Status store_texture(PackageWriter *w, const SortTextureRef *ref, const c
     stored.file = file;
     Error why = {0};
     Status status = ref->path ? copy_file(w, path, file, &why) : write_embedded(w, ref, file, &why);
-    if (status != STATUS_OK && strcmp(why.path, path) == 0) {
+    if (status != STATUS_OK && ref->path && strcmp(why.path, path) == 0) {
         log_warning(w->log, "material '%s': texture %s %s; it is left out", material, path,
                     why.text);
         stored.file = NULL;
@@ -133,16 +144,19 @@ static bool has_uv_transform(const SortTextureRef *ref)
             ref->uv_offset[1] != 0 || ref->uv_rotation_rad != 0);
 }
 
+static bool is_same_image(const SortTextureRef *a, const SortTextureRef *b)
+{
+    if (a->path)
+        return b->path && strcmp(a->path, b->path) == 0;
+    return !b->path && a->embedded == b->embedded && a->embedded_bytes == b->embedded_bytes;
+}
+
 static bool is_same_texture(const SortTextureRef *a, const SortTextureRef *b)
 {
-    bool is_same_image = a->path
-                             ? b->path && strcmp(a->path, b->path) == 0
-                             : a->embedded == b->embedded && a->embedded_bytes == b->embedded_bytes;
-    return has_texture(a) && is_same_image &&
-           memcmp(a->uv_scale, b->uv_scale, sizeof a->uv_scale) == 0 &&
-           memcmp(a->uv_offset, b->uv_offset, sizeof a->uv_offset) == 0 &&
-           a->uv_rotation_rad == b->uv_rotation_rad && a->wrap_u == b->wrap_u &&
-           a->wrap_v == b->wrap_v;
+    return has_texture(a) && is_same_image(a, b) && a->uv_scale[0] == b->uv_scale[0] &&
+           a->uv_scale[1] == b->uv_scale[1] && a->uv_offset[0] == b->uv_offset[0] &&
+           a->uv_offset[1] == b->uv_offset[1] && a->uv_rotation_rad == b->uv_rotation_rad &&
+           a->wrap_u == b->wrap_u && a->wrap_v == b->wrap_v;
 }
 
 /* The names that one texture of gltf_pbr.ssl goes by. */
@@ -162,7 +176,7 @@ static Status bind(PackageWriter *w, PackageMaterial *m, const SortTextureRef *r
     *out_is_bound = false;
     if (!has_texture(ref))
         return STATUS_OK;
-    const char *file;
+    const char *file = NULL;
     TRY(store_texture(w, ref, m->name, &file, err));
     if (!file)
         return STATUS_OK;

@@ -19,13 +19,18 @@ bool scene_import_is_package(const char *path)
 
 /* --- in this process ----------------------------------------------------------------------- */
 
-static void pass_plugin_log(void *log, SortLogLevel level, const char *plugin, const char *text)
+typedef struct PluginLog {
+    const Log *log; /* borrowed */
+} PluginLog;
+
+static void pass_plugin_log(void *data, SortLogLevel level, const char *plugin, const char *text)
 {
     static const LogLevel levels[] = {[SORT_LOG_DEBUG] = LOG_LEVEL_DEBUG,
                                       [SORT_LOG_INFO] = LOG_LEVEL_INFO,
                                       [SORT_LOG_WARNING] = LOG_LEVEL_WARNING,
                                       [SORT_LOG_ERROR] = LOG_LEVEL_ERROR};
     bool is_known = (unsigned)level < SORT_COUNT_OF(levels);
+    const Log *log = ((const PluginLog *)data)->log;
     log_message(log, is_known ? levels[level] : LOG_LEVEL_ERROR, "%s: %s", plugin, text);
 }
 
@@ -79,10 +84,11 @@ Status scene_import_file(const char *path, const char *package_folder,
     static const SceneImportOptions none;
     if (!options)
         options = &none;
+    PluginLog plugin_log = {options->log};
     PluginHostDesc desc = {.size_bytes = sizeof desc,
                            .folders = options->plugin_folders,
                            .folder_count = options->plugin_folder_count,
-                           .data = (void *)(uintptr_t)options->log,
+                           .data = &plugin_log,
                            .log = pass_plugin_log};
     PluginHost *host;
     TRY(plugin_host_create(&desc, &host, err));
@@ -158,10 +164,12 @@ static Status judge(const ProcessResult *result, const char *path, const Log *lo
 /* Three quarters of the machine's memory. None under sanitizers, whose shadow memory is larger. */
 static uint64_t default_memory_limit(void)
 {
+#if SORT_ASAN || SORT_TSAN
+    return 0;
+#else
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    if (SORT_ASAN || SORT_TSAN || pages <= 0 || page_bytes <= 0)
-        return 0;
-    return (uint64_t)pages / 4 * 3 * (uint64_t)page_bytes;
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages / 4 * 3 * (uint64_t)page_bytes : 0;
+#endif
 }
 
 /* What a child that died could not remove itself. */
