@@ -54,6 +54,8 @@ float pixel_filter_value(PixelFilterKind kind, float width_px, float x)
 /* By bisection: once, and without care for slopes that vanish at the edge. */
 static double invert(PixelFilterKind kind, double target)
 {
+    if (target <= 0.0)
+        return 0.0;
     double low = 0.0, high = 0.5;
     for (int i = 0; i < 50; ++i) {
         double middle = 0.5 * (low + high);

@@ -1,0 +1,84 @@
+/* Pixel filters: samples follow the filter, which is where it should be and integrates to one. */
+#include "sort/film/pixel_filter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static double integral(PixelFilterKind kind, float width, double from, double to)
+{
+    const uint32_t steps = 4000;
+    double sum = 0.0, h = (to - from) / steps;
+    for (uint32_t i = 0; i < steps; ++i)
+        sum += (double)pixel_filter_value(kind, width, (float)(from + (i + 0.5) * h)) * h;
+    return sum;
+}
+
+static void test_film_filters_integrate_to_one(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < PIXEL_FILTER_KIND_COUNT; ++k)
+        for (float width = 0.5f; width <= 4.0f; width += 0.5f) {
+            PixelFilterKind kind = (PixelFilterKind)k;
+            assert_true(fabs(integral(kind, width, -0.5 * (double)width, 0.5 * (double)width) -
+                             1.0) < 1e-4);
+            assert_true(pixel_filter_value(kind, width, 0.51f * width) == 0.0f);
+            float edge = pixel_filter_value(kind, width, 0.499f * width);
+            float centre = pixel_filter_value(kind, width, 0.0f);
+            assert_true(kind == PIXEL_FILTER_BOX ? edge == centre : edge < 0.02f * centre);
+        }
+}
+
+/* The fraction of samples up to a place is the filter's integral up to there. */
+static void test_film_filter_samples_follow_the_filter(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < PIXEL_FILTER_KIND_COUNT; ++k) {
+        PixelFilter f;
+        Error err = {0};
+        assert_int_equal(pixel_filter_init((PixelFilterKind)k, 0.0f, &f, &err), STATUS_OK);
+        float last = -f.width_px;
+        for (uint32_t i = 1; i < 200; ++i) {
+            float u = (float)i / 200.0f;
+            float2 p = pixel_filter_sample(&f, f2(u, 1.0f - u));
+            assert_true(p.x >= last && fabsf(p.x) <= 0.5f * f.width_px);
+            assert_true(fabsf(p.x + p.y) < 1e-4f);
+            double below = integral(f.kind, f.width_px, -0.5 * (double)f.width_px, (double)p.x);
+            assert_true(fabs(below - (double)u) < 2e-4);
+            last = p.x;
+        }
+        float2 corner = pixel_filter_sample(&f, f2(0.0f, 0x1.fffffep-1f));
+        assert_true(fabsf(corner.x + 0.5f * f.width_px) < 1e-3f &&
+                    fabsf(corner.y) <= 0.5f * f.width_px);
+        assert_true(pixel_filter_sample(&f, f2(0.5f, 0.5f)).x == 0.0f);
+    }
+}
+
+static void test_film_filter_options(void **state)
+{
+    (void)state;
+    PixelFilter f;
+    PixelFilterKind kind = PIXEL_FILTER_BOX;
+    Error err = {0};
+    assert_int_equal(pixel_filter_init(PIXEL_FILTER_BLACKMAN_HARRIS, 0.0f, &f, &err), STATUS_OK);
+    assert_true(f.width_px == 1.5f);
+    assert_int_equal(pixel_filter_init(PIXEL_FILTER_BOX, -1.0f, &f, &err), STATUS_INVALID);
+    assert_int_equal(pixel_filter_init(PIXEL_FILTER_BOX, NAN, &f, &err), STATUS_INVALID);
+    assert_int_equal(pixel_filter_init(PIXEL_FILTER_BOX, 17.0f, &f, &err), STATUS_INVALID);
+    assert_string_equal(err.text, "pixel filter width 17; it must be in (0, 16]");
+    assert_true(pixel_filter_find("gaussian", &kind) && kind == PIXEL_FILTER_GAUSSIAN);
+    assert_false(pixel_filter_find("mitchell", &kind));
+    assert_string_equal(pixel_filter_name(PIXEL_FILTER_BLACKMAN_HARRIS), "blackman-harris");
+    assert_null(pixel_filter_name(PIXEL_FILTER_KIND_COUNT));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_film_filters_integrate_to_one),
+        cmocka_unit_test(test_film_filter_samples_follow_the_filter),
+        cmocka_unit_test(test_film_filter_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
