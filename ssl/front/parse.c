@@ -1,7 +1,7 @@
 /* The parser's moves: taking tokens, reporting, recovering. */
 #include "ssl/front/parse.h"
-#include "ssl/front/report.h"
 #include "ssl/front/ssl_limits.h"
+#include "ssl/report.h"
 
 #include <string.h>
 

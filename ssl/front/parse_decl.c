@@ -1,7 +1,7 @@
 /* Declarations: structs, functions, shaders, textures, constants, and the declarators they share. */
 #include "ssl/front/parse.h"
-#include "ssl/front/report.h"
 #include "ssl/front/ssl_limits.h"
+#include "ssl/report.h"
 
 static VarDecl *make_var(Parser *p, VarDecl node)
 {

@@ -1,7 +1,7 @@
 /* Expressions, by precedence climbing: parse_binary(level) reads operators of that level and above. */
 #include "ssl/front/parse.h"
-#include "ssl/front/report.h"
 #include "ssl/front/ssl_limits.h"
+#include "ssl/report.h"
 
 static Expr *error_expr(Parser *p, Span span)
 {

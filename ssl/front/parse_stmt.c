@@ -1,6 +1,6 @@
 /* Statements. Each ends in a recovered state: panicking is over when parse_statement returns. */
 #include "ssl/front/parse.h"
-#include "ssl/front/report.h"
+#include "ssl/report.h"
 
 static Stmt *make(Parser *p, Stmt node)
 {

@@ -14,8 +14,8 @@
  * The terms of the entry's closure outputs are the kernel's lobe slots. A closure that gains a term with
  * each turn of a loop has no such shape and is refused. */
 #include "base/check.h"
-#include "ssl/front/report.h"
 #include "ssl/ir/pass.h"
+#include "ssl/report.h"
 #include <string.h>
 
 typedef struct Term {

@@ -10,10 +10,10 @@
  * from (value, direction) to its tangent; no tangent (0) is zero, and whatever is constant zero is kept
  * as no tangent, so zeros vanish without algebra that IEEE forbids. [Griewank2008 ch. 3] */
 #include "base/check.h"
-#include "ssl/front/report.h"
 #include "ssl/ir/demand.h"
 #include "ssl/ir/partials.h"
 #include "ssl/ir/pass.h"
+#include "ssl/report.h"
 #include <string.h>
 
 typedef struct Forward {

@@ -1,8 +1,8 @@
 /* Every call becomes the callee's body, after the derivative passes: they work on functions, code
  * generation on one. The size is computed before anything is copied, and refused when it is past the
  * limit, since a chain of functions that each call the next twice doubles at every step. */
-#include "ssl/front/report.h"
 #include "ssl/ir/pass.h"
+#include "ssl/report.h"
 
 static uint64_t inlined_size(const IrModule *m, IrFuncId id, uint64_t *sizes)
 {

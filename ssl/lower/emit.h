@@ -10,9 +10,9 @@
 #ifndef SSL_LOWER_EMIT_H
 #define SSL_LOWER_EMIT_H
 
-#include "ssl/front/report.h"
 #include "ssl/front/ssl_limits.h"
 #include "ssl/ir/ir_build.h"
+#include "ssl/report.h"
 #include "ssl/sema/sema.h"
 
 enum { NO_SLOT = UINT32_MAX };

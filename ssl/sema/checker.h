@@ -2,7 +2,7 @@
 #ifndef SSL_SEMA_CHECKER_H
 #define SSL_SEMA_CHECKER_H
 
-#include "ssl/front/report.h"
+#include "ssl/report.h"
 #include "ssl/sema/sema.h"
 
 typedef struct Sema {

@@ -1,6 +1,6 @@
 #include "ssl/stdlib/stdlib.h"
 #include "base/alloc.h"
-#include "ssl/front/report.h"
+#include "ssl/report.h"
 
 /* Checks all texts into lib->arena. A separate function, so that nothing it changes is read after the jump. */
 static Status check_sources(StdLib *lib, DiagList *diags)

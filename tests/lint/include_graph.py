@@ -37,9 +37,9 @@ SSL_STAGES = {
     "rt": (),
     "front": (),
     "sema": ("front",),
-    "ir": ("front",),
+    "ir": (),
     "stdlib": ("front", "sema"),
-    "lower": ("front", "sema", "ir"),
+    "lower": ("front", "sema", "stdlib", "ir"),
     "codegen": ("ir",),
     "jit": ("codegen",),
 }

@@ -1,6 +1,6 @@
 /* Reporting by code: the texts are in ssl/ssl_diag.inc. */
-#ifndef SSL_FRONT_REPORT_H
-#define SSL_FRONT_REPORT_H
+#ifndef SSL_REPORT_H
+#define SSL_REPORT_H
 
 #include "base/arena.h"
 #include "base/diag.h"

@@ -1,4 +1,4 @@
-#include "ssl/front/report.h"
+#include "ssl/report.h"
 #include "base/check.h"
 
 #include <string.h>
