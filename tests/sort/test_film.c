@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -24,8 +25,8 @@ static FilmDesc make_desc(uint32_t aovs)
     FilmDesc d = {.size_bytes = sizeof d, .width = WIDTH, .height = HEIGHT, .aovs = aovs};
     d.identity.nominal_samples = 64;
     d.identity.seed = 3;
-    strcpy(d.identity.filter, "blackman-harris 1.5");
-    strcpy(d.identity.cpu_class, "x86-64-v3");
+    (void)snprintf(d.identity.filter, sizeof d.identity.filter, "%s", "blackman-harris 1.5");
+    (void)snprintf(d.identity.cpu_class, sizeof d.identity.cpu_class, "%s", "x86-64-v3");
     return d;
 }
 
@@ -301,10 +302,10 @@ static void test_film_merges_only_what_agrees(void **state)
             d.identity.seed = 4;
             break;
         case 6:
-            strcpy(d.identity.filter, "box 1");
+            (void)snprintf(d.identity.filter, sizeof d.identity.filter, "%s", "box 1");
             break;
         default:
-            strcpy(d.identity.cpu_class, "native");
+            (void)snprintf(d.identity.cpu_class, sizeof d.identity.cpu_class, "%s", "native");
             break;
         }
         Film *other = NULL;
