@@ -1,6 +1,6 @@
 #include "sort/bsdf/fresnel.h"
 
-/* Gauss-Legendre on [0, 1] [AbramowitzStegun table 25.4, n = 4]. */
+/* Gauss-Legendre on [0, 1] [AbramowitzStegun1964 table 25.4, n = 4]. */
 Spectrum fresnel_metal_average(Spectrum eta, Spectrum k)
 {
     static const float x[4] = {0.069431844f, 0.330009478f, 0.669990522f, 0.930568156f};

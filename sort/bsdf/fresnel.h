@@ -21,7 +21,8 @@ static inline float fresnel_dielectric(float cos_i, float eta, float *out_cos_t)
     return 0.5f * (parallel * parallel + perpendicular * perpendicular);
 }
 
-/* Vacuum to metal of index eta + i k (not 1 + 0 i), exact [BornWolf sec. 14.2; real form: Lagarde2013]. */
+/* Vacuum to metal of index eta + i k (not 1 + 0 i), exact [BornWolf1999 sec. 14.2; Lagarde2013 for the
+ * form without complex numbers]. */
 static inline float fresnel_metal(float cos_i, float eta, float k)
 {
     float c2 = cos_i * cos_i, s2 = 1.0f - c2;

@@ -17,7 +17,7 @@ static inline float ggx_stretch(float3 w, float alpha_x, float alpha_y)
     return sqrtf(x * x + y * y + w.z * w.z);
 }
 
-/* D(h) [Walter2007 eq. 33; anisotropic: Heitz2014 eq. 85]. Integrates to 1 against h.z. */
+/* D(h) [Walter2007 eq. 33; Heitz2014 for two widths]. Integrates to 1 against h.z. */
 static inline float ggx_d(float3 h, float alpha_x, float alpha_y)
 {
     float x = h.x / alpha_x, y = h.y / alpha_y;

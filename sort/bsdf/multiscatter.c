@@ -1,4 +1,4 @@
-/* A diffuse lobe that returns exactly what a reflecting lobe keeps [Kelemen2001 eq. 14, Kulla2017]: with E the
+/* A diffuse lobe that returns exactly what a reflecting lobe keeps [Kelemen2001; Kulla2017]: with E the
  * reflecting lobe's albedo and K = 1 - E,
  *
  *   f = tint K(o) K(i) / (pi avg(K)),  so that  int f cos = tint K(o).
@@ -96,7 +96,7 @@ bool complement_sample(const BsdfLobe *lobe, float2 u, LobeSample *out)
     return true;
 }
 
-/* [Kulla2017, with the first bounce's Fresnel as in FdezAguera2019 eq. 18]. */
+/* [Kulla2017; FdezAguera2019 for the first bounce's share]. */
 Spectrum complement_metal_tint(Spectrum fresnel_average, float e1_average)
 {
     SPECTRUM_EACH(i)

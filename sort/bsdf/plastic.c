@@ -5,7 +5,7 @@
 void plastic_add(Bsdf *b, Spectrum weight, const PlasticArgs *args)
 {
     Spectrum f0 = bsdf_albedo_argument(args->specular);
-    /* No real dielectric has less than 0.02; below, the coat fades away [Lagarde2014 sec. 3.4]. */
+    /* No real dielectric has less than 0.02; below, the coat fades away [Lagarde2014]. */
     Spectrum f90 = spectrum_splat(fminf(1.0f, 50.0f * spectrum_max(f0)));
     float alpha = bsdf_alpha(args->roughness);
     if (!spectrum_is_black(f0))

@@ -20,7 +20,7 @@ static double half_integral(PixelFilterKind kind, double x)
 {
     switch (kind) {
     case PIXEL_FILTER_BLACKMAN_HARRIS: {
-        /* 0.35875 + 0.48829 cos a + 0.14128 cos 2a + 0.01168 cos 3a, a = 2 pi x [Harris1978 eq. 33] */
+        /* 0.35875 + 0.48829 cos a + 0.14128 cos 2a + 0.01168 cos 3a, a = 2 pi x [Harris1978] */
         double a = 2.0 * PI * x;
         return x +
                (0.48829 * sin(a) + 0.5 * 0.14128 * sin(2.0 * a) + 0.01168 / 3.0 * sin(3.0 * a)) /

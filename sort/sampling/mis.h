@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* Weight of a sample drawn with density pdf that another strategy would draw with density pdf_other;
- * one sample each [Veach1997 eq. 9.14, beta = 2]. Both in the same measure. An infinite pdf (a delta)
+ * one sample each [Veach1997 sec. 9.2, power 2]. Both in the same measure. An infinite pdf (a delta)
  * takes all; pdf 0 gives 0. No overflow for any finite densities. */
 static inline float mis_power(float pdf, float pdf_other)
 {

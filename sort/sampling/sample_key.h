@@ -11,7 +11,7 @@
 #ifndef SORT_SAMPLING_SAMPLE_KEY_H
 #define SORT_SAMPLING_SAMPLE_KEY_H
 
-#include "base/compiler.h"
+#include "base/hash.h"
 
 typedef enum SampleCameraDim {
     SAMPLE_PIXEL = 0,  /* 2D: place in the pixel filter */
@@ -46,20 +46,12 @@ typedef struct SampleKey {
     uint16_t x, y;  /* the pixel */
 } SampleKey;
 
-/* A bijective 64-bit mix (SplitMix64's finaliser, variant 13) [Steele2014, Stafford2011]. */
-static inline uint64_t sample_mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 /* x, y: pixel of the whole frame, below 65536 (a crop does not change the numbers a pixel gets). */
 static inline SampleKey sample_key(uint32_t x, uint32_t y, uint32_t index, uint32_t seed)
 {
     uint64_t pixel = (uint64_t)y << 32 | x;
     SampleKey key;
-    key.stream = sample_mix(sample_mix(pixel + 0x9e3779b97f4a7c15u) + seed);
+    key.stream = hash_mix64(hash_mix64(pixel + 0x9e3779b97f4a7c15u) + seed);
     key.index = index;
     key.x = (uint16_t)x;
     key.y = (uint16_t)y;

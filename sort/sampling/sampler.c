@@ -47,7 +47,7 @@ static inline uint32_t pascal_mod2(uint32_t x)
 
 static inline uint64_t dimension_hash(SampleKey key, uint32_t dimension)
 {
-    return sample_mix(key.stream + (dimension + 1ull) * 0x9e3779b97f4a7c15u);
+    return hash_mix64(key.stream + (dimension + 1ull) * 0x9e3779b97f4a7c15u);
 }
 
 /* The top 24 bits. */
@@ -74,7 +74,7 @@ static float2 sobol_2d(SampleKey key, uint32_t dimension)
 
 static uint64_t independent_bits(SampleKey key, uint32_t dimension)
 {
-    return sample_mix(dimension_hash(key, dimension) + key.index * 0x9e3779b97f4a7c15u);
+    return hash_mix64(dimension_hash(key, dimension) + key.index * 0x9e3779b97f4a7c15u);
 }
 
 float sampler_1d(const Sampler *s, SampleKey key, uint32_t dimension)

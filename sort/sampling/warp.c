@@ -22,7 +22,7 @@ float3 warp_hemisphere_cosine(float2 u)
     return f3(d.x, d.y, sqrtf(fmaxf(0.0f, 1.0f - d.x * d.x - d.y * d.y)));
 }
 
-/* On a sphere, area is proportional to height [Archimedes]: 1 - cos = m r^2 for a uniform disk point of
+/* On a sphere, area is proportional to height: 1 - cos = m r^2 for a uniform disk point of
  * radius r, and sin = sqrt((1 - cos)(1 + cos)). */
 float3 warp_cone(float2 u, float one_minus_cos_max)
 {

@@ -10,7 +10,7 @@
 #define SORT_INV_2PI 0.15915494309189533577f
 #define SORT_INV_4PI 0.07957747154594766788f
 
-/* Cosine and sine of x in [-pi/4, pi/4], within 1e-7 [Cephes sinf.c, cosf.c]. Short, and the same bits
+/* Cosine and sine of x in [-pi/4, pi/4], within 1e-7 [Moshier1992]. Short, and the same bits
  * everywhere. */
 static inline void warp_cos_sin(float x, float *out_cos, float *out_sin)
 {

@@ -11,7 +11,7 @@
 
 static float random_unit(uint32_t *state)
 {
-    return (float)(sample_mix((*state)++ + 77777) >> 40) * 0x1p-24f;
+    return (float)(hash_mix64((*state)++ + 77777) >> 40) * 0x1p-24f;
 }
 
 static float3 random_direction(uint32_t *state)

@@ -123,7 +123,7 @@ static void test_bsdf_ggx_directional_albedo(void **state)
 
 static double random_unit(uint32_t *state)
 {
-    return (double)(sample_mix((*state)++) >> 11) * 0x1p-53;
+    return (double)(hash_mix64((*state)++) >> 11) * 0x1p-53;
 }
 
 static void test_bsdf_albedo_tables_match_their_integrals(void **state)

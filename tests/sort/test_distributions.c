@@ -17,7 +17,7 @@
 
 static float hash_unit(uint32_t i)
 {
-    return (float)(sample_mix(i) >> 40) * 0x1p-24f;
+    return (float)(hash_mix64(i) >> 40) * 0x1p-24f;
 }
 
 static void check_alias(const float *weights, uint32_t count, double tolerance)

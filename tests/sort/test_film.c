@@ -10,7 +10,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -20,13 +19,18 @@
 
 static const uint32_t all_aovs = (1u << FILM_AOV_COUNT) - 1;
 
+static void set_text(char *to, size_t room, const char *text)
+{
+    (void)snprintf(to, room, "%s", text);
+}
+
 static FilmDesc make_desc(uint32_t aovs)
 {
     FilmDesc d = {.size_bytes = sizeof d, .width = WIDTH, .height = HEIGHT, .aovs = aovs};
     d.identity.nominal_samples = 64;
     d.identity.seed = 3;
-    (void)snprintf(d.identity.filter, sizeof d.identity.filter, "%s", "blackman-harris 1.5");
-    (void)snprintf(d.identity.cpu_class, sizeof d.identity.cpu_class, "%s", "x86-64-v3");
+    set_text(d.identity.filter, FILM_FILTER_NAME_MAX, "blackman-harris 1.5");
+    set_text(d.identity.cpu_class, FILM_TARGET_NAME_MAX, "x86-64-v3");
     return d;
 }
 
@@ -41,7 +45,7 @@ static Film *make_film(uint32_t aovs)
 
 static float random_value(uint32_t pixel, uint32_t sample, uint32_t channel)
 {
-    uint64_t h = sample_mix(pixel * 1000003ull + sample * 101ull + channel + 1);
+    uint64_t h = hash_mix64(pixel * 1000003ull + sample * 101ull + channel + 1);
     float unit = (float)(h >> 40) * 0x1p-24f;
     /* Magnitudes from 1e-25 to 1e10, either sign: what no float sum survives in another order. */
     return ldexpf(unit + 0.5f, (int)((h >> 8) % 116) - 83) * (h & 1 ? 1.0f : -1.0f);
@@ -302,10 +306,10 @@ static void test_film_merges_only_what_agrees(void **state)
             d.identity.seed = 4;
             break;
         case 6:
-            (void)snprintf(d.identity.filter, sizeof d.identity.filter, "%s", "box 1");
+            set_text(d.identity.filter, FILM_FILTER_NAME_MAX, "box 1");
             break;
         default:
-            (void)snprintf(d.identity.cpu_class, sizeof d.identity.cpu_class, "%s", "native");
+            set_text(d.identity.cpu_class, FILM_TARGET_NAME_MAX, "native");
             break;
         }
         Film *other = NULL;

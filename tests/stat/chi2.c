@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Series for the lower function below a + 1, Lentz's continued fraction for the upper one above
- * [AbramowitzStegun 6.5.29, 6.5.31]. */
+ * [AbramowitzStegun1964 eq. 6.5.29, 6.5.31]. */
 double chi2_survival(double x, double dof)
 {
     double a = 0.5 * dof, z = 0.5 * x;
