@@ -4,14 +4,25 @@
 /* Far beyond the coarsest level of the largest texture; its fourth power does not overflow. */
 #define FOOTPRINT_TEXELS_MAX 1e9f
 
+/* Not fmaxf and fminf, which are calls on a baseline CPU. A value that is not a number gives `low`. */
+static float limit(float x, float low, float high)
+{
+    return x > low ? (x < high ? x : high) : low;
+}
+
+static float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
 static float clamp_step(float texels)
 {
-    return fminf(fmaxf(texels, -FOOTPRINT_TEXELS_MAX), FOOTPRINT_TEXELS_MAX);
+    return limit(texels, -FOOTPRINT_TEXELS_MAX, FOOTPRINT_TEXELS_MAX);
 }
 
 static float clamp_level(float level, uint32_t level_count)
 {
-    return fminf(fmaxf(level, 0.0f), (float)(level_count - 1));
+    return limit(level, 0.0f, (float)(level_count - 1));
 }
 
 Footprint footprint_of(const FootprintInput *in, uint32_t width, uint32_t height,
@@ -32,7 +43,7 @@ Footprint footprint_of(const FootprintInput *in, uint32_t width, uint32_t height
     float xs = clamp_step(in->ds_dx * w), xt = clamp_step(in->dt_dx * h);
     float ys = clamp_step(in->ds_dy * w), yt = clamp_step(in->dt_dy * h);
     if (mip == TEX_MIP_MAX_OF_FOUR) {
-        float widest = fmaxf(fmaxf(fabsf(xs), fabsf(xt)), fmaxf(fabsf(ys), fabsf(yt)));
+        float widest = larger(larger(fabsf(xs), fabsf(xt)), larger(fabsf(ys), fabsf(yt)));
         f.level = clamp_level(floorf(log2f(widest) + mip_bias), level_count);
         return f;
     }
@@ -58,7 +69,7 @@ Footprint footprint_of(const FootprintInput *in, uint32_t width, uint32_t height
     float major = sqrtf(major2);
     float minor = sqrtf(det) / major;
     /* Probes finer than a texel of level 0 see nothing new; more than the most are not taken. */
-    minor = fmaxf(fmaxf(minor, 1.0f), major / (float)TEX_MAX_PROBES);
+    minor = larger(larger(minor, 1.0f), major / (float)TEX_MAX_PROBES);
     f.level = clamp_level(log2f(minor) + mip_bias, level_count);
     float aspect = major / minor;
     if (aspect > 1.0625f) { /* below, rounding alone could ask for a second probe */

@@ -24,9 +24,10 @@ typedef struct Lookup {
     TexCache *cache;
     Texture *texture;
     const TexRequest *request;
-    TexOptions options;   /* nothing is left at its default */
-    uint32_t lane;        /* under way */
-    bool has_asked_ahead; /* the rest of the request's tiles */
+    TexOptions options;           /* nothing is left at its default */
+    uint32_t lane;                /* under way */
+    bool has_asked_ahead;         /* the rest of the request's tiles */
+    _Atomic uint64_t *mip_probes; /* the thread's, at this depth; [level] */
     /* Counted here, added to the thread's counters at the end. */
     uint32_t probes, tile_requests, tile_hits;
 } Lookup;
@@ -67,7 +68,7 @@ static LanePlace place_lane(const Lookup *lk, uint32_t lane)
     return place;
 }
 
-static Tap make_tap(const Lookup *lk, uint32_t level, double s, double v)
+SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, double v)
 {
     Tap tap = {.level = &lk->texture->levels[level]};
     if (lk->options.filter == TEX_FILTER_CLOSEST) {
@@ -89,6 +90,11 @@ static Tap make_tap(const Lookup *lk, uint32_t level, double s, double v)
 /* The i-th probe's place: evenly spaced along the major axis, centred. */
 static void probe_place(const LanePlace *place, uint32_t i, double *out_s, double *out_v)
 {
+    if (place->footprint.probe_count == 1) {
+        *out_s = place->s;
+        *out_v = place->v;
+        return;
+    }
     double offset = (double)i - 0.5 * (double)(place->footprint.probe_count - 1);
     *out_s = place->s + offset * (double)place->footprint.axis_s;
     *out_v = place->v + offset * (double)place->footprint.axis_v;
@@ -268,41 +274,40 @@ static bool fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
     return true;
 }
 
-/* The texels of a tap as linear rgba. False: a tile has failed. */
-static bool fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
+/* Where the four texels of a tap are in memory; false when they are not together in a tile that is
+ * there. The pointers hold until the epoch is left. */
+SORT_ALWAYS_INLINE bool find_texels(Lookup *lk, const Tap *tap, const uint8_t *out_texels[4])
 {
     const Texture *texture = lk->texture;
     const TexLevel *level = tap->level;
-    const uint8_t *rows[2];
-    size_t columns[2];
-    if (level->tail) {
-        size_t row_bytes = (size_t)level->width * texture->texel_bytes;
-        rows[0] = level->tail + tap->y.first * row_bytes;
-        rows[1] = level->tail + tap->y.second * row_bytes;
-        columns[0] = (size_t)tap->x.first * texture->texel_bytes;
-        columns[1] = (size_t)tap->x.second * texture->texel_bytes;
+    uint32_t x0 = tap->x.first, x1 = tap->x.second, y0 = tap->y.first, y1 = tap->y.second;
+    size_t row_bytes;
+    const uint8_t *base = level->tail;
+    if (base) {
+        row_bytes = (size_t)level->width * texture->texel_bytes;
     } else {
-        if (((tap->x.first ^ tap->x.second) | (tap->y.first ^ tap->y.second)) >> texture->tile_log2)
-            return fetch_slowly(lk, tap, quad);
-        uint32_t tile = tile_number(texture, level, tap->x.first, tap->y.first);
-        uint32_t entry = atomic_load(&texture->entries[tile].word);
+        if (((x0 ^ x1) | (y0 ^ y1)) >> texture->tile_log2)
+            return false;
+        uint32_t entry = atomic_load(&texture->entries[tile_number(texture, level, x0, y0)].word);
         if (entry_tag(entry) != ENTRY_READY)
-            return fetch_slowly(lk, tap, quad);
+            return false;
         lk->tile_requests++;
         lk->tile_hits++;
         slab_mark_used(&lk->cache->slabs, entry_payload(entry));
-        const uint8_t *base =
-            slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
+        base = slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
         uint32_t mask = (1u << texture->tile_log2) - 1;
-        size_t row_bytes = (size_t)texture->texel_bytes << texture->tile_log2;
-        rows[0] = base + (tap->y.first & mask) * row_bytes;
-        rows[1] = base + (tap->y.second & mask) * row_bytes;
-        columns[0] = (size_t)(tap->x.first & mask) * texture->texel_bytes;
-        columns[1] = (size_t)(tap->x.second & mask) * texture->texel_bytes;
+        x0 &= mask;
+        x1 &= mask;
+        y0 &= mask;
+        y1 &= mask;
+        row_bytes = (size_t)texture->texel_bytes << texture->tile_log2;
     }
-    const uint8_t *texels[4] = {rows[0] + columns[0], rows[0] + columns[1], rows[1] + columns[0],
-                                rows[1] + columns[1]};
-    texture->load_quad(&lk->cache->texels, texels, quad);
+    const uint8_t *upper = base + y0 * row_bytes, *lower = base + y1 * row_bytes;
+    size_t left = (size_t)x0 * texture->texel_bytes, right = (size_t)x1 * texture->texel_bytes;
+    out_texels[0] = upper + left;
+    out_texels[1] = upper + right;
+    out_texels[2] = lower + left;
+    out_texels[3] = lower + right;
     return true;
 }
 
@@ -313,42 +318,54 @@ typedef struct Sample {
     float value[4], d_ds[4], d_dv[4];
 } Sample;
 
-/* One bilinear (or closest) tap. Differences, not weights, so that equal texels give themselves. */
-static bool sample_tap(Lookup *lk, const Tap *tap, Sample *out)
+/* The four texels of a tap, as linear rgba, to its sample. */
+static void blend_quad(const Lookup *lk, const Tap *tap, float quad[4][4], Sample *out)
 {
-    uint32_t depth = lk->request->depth;
-    ThreadCounters *counters = &lk->thread->counters;
-    counter_add(&counters->mip_probes[depth < TEX_DEPTH_BUCKETS ? depth : TEX_DEPTH_BUCKETS - 1]
-                                     [tap->level - lk->texture->levels],
-                1);
-    lk->probes++;
     const AxisTap *x = &tap->x, *y = &tap->y;
-    if ((x->first_is_outside && x->second_is_outside) ||
-        (y->first_is_outside && y->second_is_outside)) {
+    for (uint32_t k = 0; k < 4; k++) {
+        if ((x->outside >> (k & 1) & 1u) || (y->outside >> (k >> 1) & 1u))
+            memset(quad[k], 0, sizeof quad[k]);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        out->value[i] =
+            texel_blend(quad[0][i], quad[1][i], quad[2][i], quad[3][i], x->fraction, y->fraction);
+    }
+    if (!lk->request->with_derivs)
+        return;
+    float scale_s = x->slope_sign * (float)tap->level->width;
+    float scale_v = y->slope_sign * (float)tap->level->height;
+    for (uint32_t i = 0; i < 4; i++) {
+        float upper_step = quad[1][i] - quad[0][i], lower_step = quad[3][i] - quad[2][i];
+        float left_step = quad[2][i] - quad[0][i], right_step = quad[3][i] - quad[1][i];
+        out->d_ds[i] = (upper_step + y->fraction * (lower_step - upper_step)) * scale_s;
+        out->d_dv[i] = (left_step + x->fraction * (right_step - left_step)) * scale_v;
+    }
+}
+
+/* One bilinear (or closest) tap. False: a tile has failed. */
+static bool sample_tap(Lookup *lk, uint32_t level, double s, double v, Sample *out)
+{
+    counter_add(&lk->mip_probes[level], 1);
+    lk->probes++;
+    Tap tap = make_tap(lk, level, s, v);
+    uint32_t outside = tap.x.outside | tap.y.outside;
+    if (SORT_UNLIKELY(tap.x.outside == 3 || tap.y.outside == 3)) {
         *out = (Sample){0};
         return true;
     }
-    float quad[4][4];
-    if (!fetch_quad(lk, tap, quad))
-        return false;
-    if (x->first_is_outside || y->first_is_outside)
-        memset(quad[0], 0, sizeof quad[0]);
-    if (x->second_is_outside || y->first_is_outside)
-        memset(quad[1], 0, sizeof quad[1]);
-    if (x->first_is_outside || y->second_is_outside)
-        memset(quad[2], 0, sizeof quad[2]);
-    if (x->second_is_outside || y->second_is_outside)
-        memset(quad[3], 0, sizeof quad[3]);
-    for (uint32_t i = 0; i < 4; i++) {
-        float upper_step = quad[1][i] - quad[0][i], lower_step = quad[3][i] - quad[2][i];
-        float upper = quad[0][i] + x->fraction * upper_step;
-        float lower = quad[2][i] + x->fraction * lower_step;
-        out->value[i] = upper + y->fraction * (lower - upper);
-        if (lk->request->with_derivs) {
-            out->d_ds[i] = (upper_step + y->fraction * (lower_step - upper_step)) * x->slope_sign *
-                           (float)tap->level->width;
-            out->d_dv[i] = (lower - upper) * y->slope_sign * (float)tap->level->height;
-        }
+    const Texture *texture = lk->texture;
+    const uint8_t *texels[4];
+    if (!find_texels(lk, &tap, texels)) {
+        float quad[4][4];
+        if (!fetch_slowly(lk, &tap, quad))
+            return false;
+        blend_quad(lk, &tap, quad, out);
+    } else if (outside || lk->request->with_derivs) {
+        float quad[4][4];
+        texture->load_quad(&lk->cache->texels, texels, quad);
+        blend_quad(lk, &tap, quad, out);
+    } else {
+        texture->blend_quad(&lk->cache->texels, texels, tap.x.fraction, tap.y.fraction, out->value);
     }
     return true;
 }
@@ -373,13 +390,11 @@ static bool sample_probe(Lookup *lk, double s, double v, float level, Sample *ou
 {
     uint32_t fine = (uint32_t)level;
     float fraction = level - (float)fine;
-    Tap tap = make_tap(lk, fine, s, v);
-    if (!sample_tap(lk, &tap, out))
+    if (!sample_tap(lk, fine, s, v, out))
         return false;
     if (fraction > 0.0f) {
         Sample coarse;
-        tap = make_tap(lk, fine + 1, s, v);
-        if (!sample_tap(lk, &tap, &coarse))
+        if (!sample_tap(lk, fine + 1, s, v, &coarse))
             return false;
         blend_samples(lk, out, &coarse, fraction);
     }
@@ -433,6 +448,8 @@ static Lookup begin_lookup(TexCaller *caller, const TexRequest *r)
     Lookup lk = {
         .caller = caller, .thread = caller->thread, .cache = caller->thread->cache, .request = r};
     lk.texture = texture_of(lk.cache, r->texture);
+    uint32_t bucket = r->depth < TEX_DEPTH_BUCKETS ? r->depth : TEX_DEPTH_BUCKETS - 1;
+    lk.mip_probes = lk.thread->counters.mip_probes[bucket];
     if (lk.texture)
         lk.options = resolve_options(lk.texture, r->options);
     return lk;
@@ -459,32 +476,34 @@ static uint32_t live_lanes(const TexRequest *r)
 uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_result)
 {
     Lookup lk = begin_lookup(caller, r);
-    uint32_t missing = 0, bad = 0;
+    uint32_t missing = 0, lanes = 0, missing_lanes = 0, bad_lanes = 0;
     if (lk.texture)
         enter(&lk);
     for (uint32_t left = live_lanes(r); left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         lk.lane = lane;
-        Sample sample = {0};
+        lanes++;
+        Sample sample;
         bool ok = false;
         if (lk.texture) {
             LanePlace place = place_lane(&lk, lane);
-            bad += !place.has_place || place.footprint.is_bad;
+            bad_lanes += !place.has_place || place.footprint.is_bad;
             ok = place.has_place && sample_lane(&lk, &place, &sample);
         }
         if (!ok) {
             sample = (Sample){0};
             memcpy(sample.value, missing_color(r), sizeof sample.value);
             missing |= 1u << lane;
+            missing_lanes++;
         }
         write_lane(r, lane, &sample, out_result);
     }
     if (lk.texture)
         leave(&lk);
     ThreadCounters *n = &lk.thread->counters;
-    counter_add(&n->lookups, (uint64_t)__builtin_popcount(live_lanes(r)));
-    counter_add(&n->bad_lookups, bad);
-    counter_add(&n->missing, (uint64_t)__builtin_popcount(missing));
+    counter_add(&n->lookups, lanes);
+    counter_add(&n->bad_lookups, bad_lanes);
+    counter_add(&n->missing, missing_lanes);
     counter_add(&n->probes, lk.probes);
     counter_add(&n->tile_requests, lk.tile_requests);
     counter_add(&n->tile_hits, lk.tile_hits);

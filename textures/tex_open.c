@@ -49,6 +49,7 @@ static void texture_prepare(Texture *texture)
         (TexelFormat){(SortTexelType)h->texel_type, h->channel_count,
                       h->color_space == SORT_COLOR_SRGB && h->texel_type == SORT_TEXEL_U8};
     texture->load_quad = texel_quad_loader(texture->format);
+    texture->blend_quad = texel_quad_blender(texture->format);
     texture->tile_log2 = h->tile_log2;
     texture->texel_bytes = stex_texel_bytes(h);
     texture->tile_bytes = stex_tile_bytes(h);

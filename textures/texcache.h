@@ -239,8 +239,8 @@ void texcache_stats(TexCache *c, TexStats *out_stats);
 
 typedef enum TexCompression { TEX_COMPRESSION_NONE, TEX_COMPRESSION_ZLIB } TexCompression;
 typedef enum TexNonFinite {
-    TEX_NON_FINITE_REPLACE, /* NaN becomes 0, infinities the largest number of the type; counted */
-    TEX_NON_FINITE_REFUSE   /* STATUS_FORMAT */
+    TEX_NON_FINITE_REPLACE, /* NaN becomes 0, what is beyond +-1e30 (half: 65504) becomes that; counted */
+    TEX_NON_FINITE_REFUSE /* STATUS_FORMAT */
 } TexNonFinite;
 
 typedef struct TexConvertDesc {

@@ -59,6 +59,7 @@ typedef struct Texture {
     TexLevel levels[TEX_MAX_LEVELS];
     TileEntry *entries; /* owned; one a tile */
     TexelLoadQuad load_quad;
+    TexelBlendQuad blend_quad;
     uint32_t tile_log2, texel_bytes, tile_bytes;
     uint32_t level_count;
     TexWrap wrap_s, wrap_t;

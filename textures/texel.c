@@ -2,7 +2,6 @@
 #include "base/check.h"
 #include "base/half.h"
 #include "base/srgb.h"
-#include <float.h>
 #include <string.h>
 
 void texel_tables_fill(TexelTables *t)
@@ -134,8 +133,8 @@ size_t texel_repair_row(TexelFormat format, void *native, size_t count)
                 }
             } else if (format.type == SORT_TEXEL_FLOAT) {
                 float *values = native;
-                if (!isfinite(values[i])) {
-                    values[i] = isnan(values[i]) ? 0.0f : copysignf(FLT_MAX, values[i]);
+                if (!(fabsf(values[i]) <= TEXEL_MAX)) {
+                    values[i] = isnan(values[i]) ? 0.0f : copysignf(TEXEL_MAX, values[i]);
                     is_broken = true;
                 }
             }
@@ -154,10 +153,13 @@ void texel_expand(const float *values, uint32_t channel_count, float out_rgba[4]
     out_rgba[3] = channel_count == 2 ? values[1] : channel_count == 4 ? values[3] : 1.0f;
 }
 
-/* One loader a format: the expansion is resolved when compiling. COLOR and ALPHA turn component
- * `i` of a texel at `p` into a float. */
+/* One loader and one blender a format: the expansion is resolved when compiling. COLOR and ALPHA turn
+ * component `i` of a texel at `p` into a float. */
+#define BLEND(READ, i)                                                                             \
+    texel_blend(READ(texels[0], i), READ(texels[1], i), READ(texels[2], i), READ(texels[3], i),    \
+                fraction_x, fraction_y)
 #define LOADER(name, channels, COLOR, ALPHA)                                                       \
-    static void name(const TexelTables *t, const uint8_t *const texels[4], float out[4][4])        \
+    static void load_##name(const TexelTables *t, const uint8_t *const texels[4], float out[4][4]) \
     {                                                                                              \
         SORT_UNUSED(t);                                                                            \
         for (int k = 0; k < 4; k++) {                                                              \
@@ -167,6 +169,15 @@ void texel_expand(const float *values, uint32_t channel_count, float out_rgba[4]
             out[k][2] = (channels) >= 3 ? COLOR(p, 2) : out[k][0];                                 \
             out[k][3] = (channels) == 2 ? ALPHA(p, 1) : (channels) == 4 ? ALPHA(p, 3) : 1.0f;      \
         }                                                                                          \
+    }                                                                                              \
+    static void blend_##name(const TexelTables *t, const uint8_t *const texels[4],                 \
+                             float fraction_x, float fraction_y, float out[4])                     \
+    {                                                                                              \
+        SORT_UNUSED(t);                                                                            \
+        out[0] = BLEND(COLOR, 0);                                                                  \
+        out[1] = (channels) >= 3 ? BLEND(COLOR, 1) : out[0];                                       \
+        out[2] = (channels) >= 3 ? BLEND(COLOR, 2) : out[0];                                       \
+        out[3] = (channels) == 2 ? BLEND(ALPHA, 1) : (channels) == 4 ? BLEND(ALPHA, 3) : 1.0f;     \
     }
 #define LOADERS(name, COLOR, ALPHA)                                                                \
     LOADER(name##1, 1, COLOR, ALPHA)                                                               \
@@ -198,24 +209,41 @@ static float read_float(const uint8_t *p, int i)
 #define READ_UNORM8(p, i) t->unorm8[(p)[i]]
 #define READ_SRGB8(p, i)  t->srgb8[(p)[i]]
 
-LOADERS(load_u8_, READ_UNORM8, READ_UNORM8)
-LOADERS(load_srgb8_, READ_SRGB8, READ_UNORM8)
-LOADERS(load_u16_, read_u16, read_u16)
-LOADERS(load_half_, read_half, read_half)
-LOADERS(load_float_, read_float, read_float)
+LOADERS(u8_, READ_UNORM8, READ_UNORM8)
+LOADERS(srgb8_, READ_SRGB8, READ_UNORM8)
+LOADERS(u16_, read_u16, read_u16)
+LOADERS(half_, read_half, read_half)
+LOADERS(float_, read_float, read_float)
+
+#define BY_CHANNELS(prefix) {prefix##1, prefix##2, prefix##3, prefix##4}
+enum { SRGB8_ROW = SORT_TEXEL_FLOAT + 1 };
+
+/* Which row of the tables below: the type, or sRGB bytes. */
+static uint32_t row_of(TexelFormat format)
+{
+    ASSERT(format.channel_count >= 1 && format.channel_count <= 4);
+    ASSERT(!format.is_srgb || format.type == SORT_TEXEL_U8); /* others are stored linear */
+    return format.is_srgb ? SRGB8_ROW : (uint32_t)format.type;
+}
 
 TexelLoadQuad texel_quad_loader(TexelFormat format)
 {
-    static const TexelLoadQuad srgb8[4] = {load_srgb8_1, load_srgb8_2, load_srgb8_3, load_srgb8_4};
-    static const TexelLoadQuad loaders[4][4] = {
-        [SORT_TEXEL_U8] = {load_u8_1, load_u8_2, load_u8_3, load_u8_4},
-        [SORT_TEXEL_U16] = {load_u16_1, load_u16_2, load_u16_3, load_u16_4},
-        [SORT_TEXEL_HALF] = {load_half_1, load_half_2, load_half_3, load_half_4},
-        [SORT_TEXEL_FLOAT] = {load_float_1, load_float_2, load_float_3, load_float_4},
+    static const TexelLoadQuad loaders[][4] = {
+        [SORT_TEXEL_U8] = BY_CHANNELS(load_u8_),     [SORT_TEXEL_U16] = BY_CHANNELS(load_u16_),
+        [SORT_TEXEL_HALF] = BY_CHANNELS(load_half_), [SORT_TEXEL_FLOAT] = BY_CHANNELS(load_float_),
+        [SRGB8_ROW] = BY_CHANNELS(load_srgb8_),
     };
-    ASSERT(format.channel_count >= 1 && format.channel_count <= 4);
-    ASSERT(!format.is_srgb || format.type == SORT_TEXEL_U8); /* others are stored linear */
-    if (format.is_srgb)
-        return srgb8[format.channel_count - 1];
-    return loaders[format.type][format.channel_count - 1];
+    return loaders[row_of(format)][format.channel_count - 1];
+}
+
+TexelBlendQuad texel_quad_blender(TexelFormat format)
+{
+    static const TexelBlendQuad blenders[][4] = {
+        [SORT_TEXEL_U8] = BY_CHANNELS(blend_u8_),
+        [SORT_TEXEL_U16] = BY_CHANNELS(blend_u16_),
+        [SORT_TEXEL_HALF] = BY_CHANNELS(blend_half_),
+        [SORT_TEXEL_FLOAT] = BY_CHANNELS(blend_float_),
+        [SRGB8_ROW] = BY_CHANNELS(blend_srgb8_),
+    };
+    return blenders[row_of(format)][format.channel_count - 1];
 }

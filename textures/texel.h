@@ -29,14 +29,28 @@ void texel_decode_row(const TexelTables *tables, TexelFormat format, const void 
  * range. Values are finite. */
 void texel_encode_row(const TexelTables *tables, TexelFormat format, const float *values,
                       size_t count, void *out_native);
-/* Makes half and float texels finite: NaN becomes 0, infinities the largest number. Returns how many
- * texels were changed; always 0 for integers. */
+/* Makes half and float texels such that filtering them cannot overflow: NaN becomes 0, what is beyond
+ * TEXEL_MAX (65504 for half), infinities included, becomes that. Returns how many texels were changed;
+ * always 0 for integers. */
+#define TEXEL_MAX 1e30f
 size_t texel_repair_row(TexelFormat format, void *native, size_t count);
 
 /* Four texels, wherever they are, to linear rgba: 1 channel (v,v,v,1), 2 (v,v,v,a), 3 (r,g,b,1). */
 typedef void (*TexelLoadQuad)(const TexelTables *tables, const uint8_t *const texels[4],
                               float out_rgba[4][4]);
 TexelLoadQuad texel_quad_loader(TexelFormat format);
+/* The same, blended: first with second and third with fourth by fraction_x, those by fraction_y. Bit
+ * for bit texel_blend() of what the loader gives. */
+typedef void (*TexelBlendQuad)(const TexelTables *tables, const uint8_t *const texels[4],
+                               float fraction_x, float fraction_y, float out_rgba[4]);
+TexelBlendQuad texel_quad_blender(TexelFormat format);
+/* Differences, not weights, so that equal texels give themselves. */
+static inline float texel_blend(float a, float b, float c, float d, float fraction_x,
+                                float fraction_y)
+{
+    float upper = a + fraction_x * (b - a), lower = c + fraction_x * (d - c);
+    return upper + fraction_y * (lower - upper);
+}
 /* The same expansion for one texel that has been decoded. */
 void texel_expand(const float *values, uint32_t channel_count, float out_rgba[4]);
 
