@@ -159,7 +159,6 @@ struct VarDecl {
     const Constant *constant; /* CONSTANT; PARAM with a default */
     bool is_assigned, is_read;
     Span first_read;
-    uint32_t loop_depth;  /* LOCAL: loops around the declaration */
     uint32_t scope_level; /* the checker's */
     VarDecl *hidden;      /* the checker's: what this name meant outside */
 };

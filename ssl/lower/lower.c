@@ -229,7 +229,7 @@ Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSourc
     Module *m = sema_check(lib->module, &own_tables, &source, 1, arena, diags);
     if (diag_error_count(diags) > errors_before)
         return STATUS_SOURCE;
-    const FuncDecl *shader = sema_find_shader(m, src->shader, arena, diags);
+    const FuncDecl *shader = sema_find_shader(m, src->shader, source.file, arena, diags);
     if (!shader)
         return STATUS_SOURCE;
     return lower_module(&own_tables, m, shader, source.file, arena, diags, out_module);

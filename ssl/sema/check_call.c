@@ -183,10 +183,6 @@ static bool check_written_argument(Sema *s, const Expr *e, const VarDecl *param,
     while (root->kind != EXPR_NAME)
         root = root->a;
     scope_find(s, root->name)->is_assigned = true;
-    if (arg->type->has_closure && root->var->loop_depth < s->loop_depth) {
-        report(s->diags, CLOSURE_IN_LOOP, arg->span, root->name);
-        return false;
-    }
     return true;
 }
 

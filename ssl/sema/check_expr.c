@@ -368,13 +368,6 @@ static Expr *check_member(Sema *s, Expr *e)
 
 /* --- writing --- */
 
-static const VarDecl *root_of(const Expr *e)
-{
-    while (e->kind == EXPR_INDEX || e->kind == EXPR_MEMBER)
-        e = e->a;
-    return e->kind == EXPR_NAME ? e->var : NULL;
-}
-
 static Expr *check_target_name(Sema *s, Expr *e, bool is_read_too)
 {
     VarDecl *var = resolve_name(s, e);
@@ -402,16 +395,16 @@ static bool has_repeated_lane(const Expr *e)
     return false;
 }
 
-static Expr *check_target_part(Sema *s, Expr *e, bool is_read_too)
+Expr *check_target(Sema *s, Expr *e, bool is_read_too)
 {
     switch (e->kind) {
     case EXPR_NAME:
         return check_target_name(s, e, is_read_too);
     case EXPR_INDEX:
-        e->a = check_target_part(s, e->a, is_read_too);
+        e->a = check_target(s, e->a, is_read_too);
         return check_index(s, e);
     case EXPR_MEMBER:
-        e->a = check_target_part(s, e->a, is_read_too);
+        e->a = check_target(s, e->a, is_read_too);
         e = check_member(s, e);
         if (e->kind == EXPR_MEMBER && e->a->type->kind == TYPE_BASIC && has_repeated_lane(e)) {
             report(s->diags, SWIZZLE_TWICE, e->name_span, e->name);
@@ -429,17 +422,6 @@ static Expr *check_target_part(Sema *s, Expr *e, bool is_read_too)
            : e->kind == EXPR_GLOBAL ? "a global"
                                     : "not a variable");
     return expr_error(s, e);
-}
-
-Expr *check_target(Sema *s, Expr *e, bool is_read_too)
-{
-    e = check_target_part(s, e, is_read_too);
-    const VarDecl *var = type_is_error(e->type) ? NULL : root_of(e);
-    if (var && e->type->has_closure && var->loop_depth < s->loop_depth) {
-        report(s->diags, CLOSURE_IN_LOOP, e->span, var->name);
-        return expr_error(s, e);
-    }
-    return e;
 }
 
 static TokenKind operator_of_assignment(TokenKind op)

@@ -10,7 +10,6 @@ void check_local(Sema *s, VarDecl *var)
 {
     bool was_over = s->function_scalars > SSL_MAX_FUNCTION_SCALARS;
     var->index = s->func->local_count++;
-    var->loop_depth = s->loop_depth;
     s->function_scalars += var->type->scalars;
     if (!was_over && s->function_scalars > SSL_MAX_FUNCTION_SCALARS)
         report(s->diags, FUNCTION_TOO_LARGE, var->span, s->func->name,
@@ -133,8 +132,6 @@ static void check_return(Sema *s, Stmt *stmt)
         return;
     }
     stmt->expr = coerce(s, check_value(s, stmt->expr), wanted);
-    if (wanted->has_closure && s->loop_depth > 0)
-        report(s->diags, CLOSURE_IN_LOOP, stmt->span, s->func->name);
 }
 
 static void check_jump(Sema *s, Stmt *stmt)

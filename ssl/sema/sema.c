@@ -50,8 +50,10 @@ Module *sema_check(const Module *library, const SemaTables *tables, const SemaSo
     return m;
 }
 
-const FuncDecl *sema_find_shader(const Module *m, const char *name, Arena *arena, DiagList *diags)
+const FuncDecl *sema_find_shader(const Module *m, const char *name, uint32_t file, Arena *arena,
+                                 DiagList *diags)
 {
+    Span start = {file, 0, 0};
     ARRAY(const char *) names = {0};
     const FuncDecl *found = NULL;
     const char *list = "";
@@ -65,11 +67,11 @@ const FuncDecl *sema_find_shader(const Module *m, const char *name, Arena *arena
         array_push(arena, &names, f->name);
     }
     if (names.count == 0) {
-        report(diags, NO_SHADER, (Span){0}, NULL);
+        report(diags, NO_SHADER, start, NULL);
         return NULL;
     }
     if (name && !found) {
-        report(diags, UNKNOWN_SHADER, (Span){0}, name);
+        report(diags, UNKNOWN_SHADER, start, name);
         report_suggestion(diags, name, names.data, names.count);
         report(diags, NOTE_CHOICES, (Span){0}, list);
     } else if (!name && names.count > 1) {

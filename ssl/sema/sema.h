@@ -44,8 +44,9 @@ Module *sema_check(const Module *library, const SemaTables *tables, const SemaSo
 /* Lexed and parsed only: names of shaders and nothing else can be relied on. */
 Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t source_count,
                    Arena *arena, DiagList *diags);
-/* The shader that `name` means (NULL: the only one), or NULL with a report. */
-const FuncDecl *sema_find_shader(const Module *m, const char *name, Arena *arena, DiagList *diags);
+/* The shader that `name` means (NULL: the only one), or NULL with a report at the start of `file`. */
+const FuncDecl *sema_find_shader(const Module *m, const char *name, uint32_t file, Arena *arena,
+                                 DiagList *diags);
 
 /* "float mix(float a, float b, float t)" */
 const char *sema_func_text(const FuncDecl *f, Arena *arena);
