@@ -1,4 +1,4 @@
-/* An interpreter of final IR with the kernel ABI: what a kernel must do, written the obvious way.
+/* The interpreter of IR (oracle/ir_eval.h) behind the kernel ABI: what a kernel must do, the obvious way.
  * Tests run it beside the machine code on the same batch and compare the result blocks. */
 #ifndef TESTS_IR_ORACLE_H
 #define TESTS_IR_ORACLE_H
