@@ -1,0 +1,66 @@
+/* What the commands of sslc share: the options that choose a shader and how it is built, reading the
+ * source, building, and telling people what went wrong. */
+#ifndef TOOLS_SSLC_PROGRAM_H
+#define TOOLS_SSLC_PROGRAM_H
+
+#include "base/cli.h"
+#include "ssl/ssl.h"
+
+/* Exit codes of sslc: part of its interface. */
+enum { SSLC_DONE = 0, SSLC_FAILED = 1, SSLC_USAGE = 2 };
+enum { SSLC_OPTIONS_MAX = 32, SSLC_CONSTANTS_MAX = 64 };
+
+/* Values of the options that all commands but `check` have. */
+typedef struct SslcBuildOptions {
+    const char *shader, *cpu;
+    CliTextList constants; /* "name=value" */
+    uint32_t level, kind;
+    bool without_derivatives, merged_summaries;
+} SslcBuildOptions;
+/* Appends them to a table of options; returns the new count. */
+uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32_t count);
+
+/* Parses the command line; prints help or the mistake. False: *out_code is the exit code. */
+bool sslc_parse(const CliProgram *program, int argc, char **argv, CliResult *out_args,
+                int *out_code);
+/* Prints "sslc: message" on stderr; returns SSLC_FAILED. */
+int sslc_fail(const Error *err);
+void sslc_print_diags(const DiagList *diags); /* on stderr */
+
+/* A source file in memory and a context with the renderer's tables (or NULL). Zero-initialise;
+ * sslc_close at the end in any case. */
+typedef struct SslcFile {
+    const char *path;
+    char *text;
+    size_t size_bytes;
+    SslContextDesc tables;
+    SslContext *ctx;
+    DiagList *diags;
+} SslcFile;
+/* cpu may be NULL. Prints what is wrong. */
+bool sslc_open(const char *path, const char *cpu, SslcFile *out_file);
+void sslc_close(SslcFile *file);
+
+/* Compiles and builds. Prints diagnostics and errors; NULL: failed. */
+SslUnit *sslc_compile(SslcFile *file, const char *shader);
+SslProgram *sslc_build(SslcFile *file, const SslUnit *unit, const SslcBuildOptions *options,
+                       bool output_derivatives);
+/* The description that `options` stand for; constants: memory for SSLC_CONSTANTS_MAX. */
+Status sslc_describe(const SslUnitInfo *unit, const SslcBuildOptions *options,
+                     SslConstant *constants, SslBuildDesc *out_how, Error *err) SORT_MUST_CHECK;
+
+/* "name=value" split at its first '='; the name goes to `name`. STATUS_INVALID without '='. */
+enum { SSLC_NAME_BYTES = 256 };
+Status sslc_split(const char *text, char name[SSLC_NAME_BYTES], const char **out_value,
+                  Error *err) SORT_MUST_CHECK;
+/* Index of a parameter, with a suggestion when there is none of that name. */
+Status sslc_find_param(const SslUnitInfo *unit, const char *name, uint32_t *out_param,
+                       Error *err) SORT_MUST_CHECK;
+Status sslc_parse_value(const char *name, const char *text, SslType type, SslValue *out_value,
+                        Error *err) SORT_MUST_CHECK;
+
+/* The commands. */
+int sslc_run(int argc, char **argv);
+int sslc_bench(int argc, char **argv);
+
+#endif
