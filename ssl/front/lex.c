@@ -320,8 +320,10 @@ static void lex_token(Lexer *l)
     else if (c == '"')
         lex_string(l);
     else if (!lex_punctuation(l)) {
-        reject_character(l, l->at);
-        l->at += character_bytes(l->text, l->at);
+        uint32_t begin = l->at;
+        reject_character(l, begin);
+        l->at += character_bytes(l->text, begin);
+        push(l, (Token){.kind = TOKEN_BAD, .span = span_from(l, begin)});
     }
 }
 

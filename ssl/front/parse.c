@@ -31,6 +31,7 @@ const char *parse_describe(const Parser *p)
     const Token *token = parse_token(p);
     switch ((int)token->kind) {
     case TOKEN_END:
+    case TOKEN_BAD:
     case TOKEN_INT:
     case TOKEN_FLOAT:
     case TOKEN_STRING:
@@ -64,8 +65,10 @@ static bool is_at_new_line(const Parser *p)
 
 void parse_semicolon(Parser *p, const char *where)
 {
-    if (parse_accept(p, TOKEN_SEMICOLON))
+    if (parse_accept(p, TOKEN_SEMICOLON)) {
+        p->is_panicking = false; /* the place to go on is found */
         return;
+    }
     uint32_t end = parse_last_span(p).end;
     parse_report(p, EXPECTED, ((Span){p->file, end, end}), "';'", where, parse_describe(p));
     if (is_at_new_line(p))
@@ -76,9 +79,9 @@ bool parse_close(Parser *p, TokenKind kind, Span open)
 {
     if (parse_accept(p, kind))
         return true;
-    bool was_panicking = p->is_panicking;
+    bool is_reported = parse_may_report(p);
     parse_report(p, UNCLOSED, parse_token(p)->span, token_kind_text(kind), parse_describe(p));
-    if (!was_panicking)
+    if (is_reported)
         report(p->diags, NOTE_OPENED, open, NULL);
     return false;
 }

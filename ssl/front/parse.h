@@ -28,6 +28,7 @@ typedef struct Parser {
     uint32_t at, file;
     uint32_t nesting;
     bool is_panicking, is_library;
+    bool is_end_reported;      /* what is missing at the end of the source is said once */
     const char *componentwise; /* the interned word */
     NameMap struct_names;      /* that the file declares anywhere; values are not NULL */
     Arena *arena;
@@ -65,10 +66,20 @@ void parse_recover(Parser *p); /* to after a ';' or to a '}' */
 
 #define parse_report(p, name, span, ...)                                                           \
     do {                                                                                           \
-        if (!(p)->is_panicking)                                                                    \
+        if (parse_may_report(p))                                                                   \
             report((p)->diags, name, (span), __VA_ARGS__);                                         \
-        (p)->is_panicking = true;                                                                  \
+        parse_panic(p);                                                                            \
     } while (0)
+static inline bool parse_may_report(const Parser *p)
+{
+    return !p->is_panicking && !parse_is(p, TOKEN_BAD) &&
+           !(parse_is(p, TOKEN_END) && p->is_end_reported);
+}
+static inline void parse_panic(Parser *p)
+{
+    p->is_end_reported = p->is_end_reported || parse_is(p, TOKEN_END);
+    p->is_panicking = true;
+}
 
 Expr *parse_expression(Parser *p);                    /* with commas */
 Expr *parse_assignment(Parser *p);                    /* without */

@@ -126,7 +126,7 @@ static Stmt *parse_jump(Parser *p, StmtKind kind)
 {
     const Token *token = parse_advance(p);
     Stmt s = {.kind = kind, .span = token->span};
-    if (kind == STMT_RETURN && !parse_is(p, TOKEN_SEMICOLON))
+    if (kind == STMT_RETURN && !parse_is(p, TOKEN_SEMICOLON) && !parse_is(p, TOKEN_CLOSE_BRACE))
         s.expr = parse_expression(p);
     parse_semicolon(p, arena_printf(p->arena, "after '%s'", token->text));
     s.span = span_join(s.span, parse_last_span(p));

@@ -3,6 +3,7 @@
 
 static const char *const texts[TOKEN_KIND_COUNT] = {
     [TOKEN_END] = "the end of the source",
+    [TOKEN_BAD] = "an unknown character",
     [TOKEN_NAME] = "a name",
     [TOKEN_INT] = "a number",
     [TOKEN_FLOAT] = "a number",

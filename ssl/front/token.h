@@ -7,6 +7,7 @@
 
 typedef enum TokenKind {
     TOKEN_END, /* of the source; its span is empty */
+    TOKEN_BAD, /* a character that was reported */
     TOKEN_NAME,
     TOKEN_INT,
     TOKEN_FLOAT,

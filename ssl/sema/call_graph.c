@@ -46,8 +46,7 @@ static void follow(Walk *w, FuncDecl *caller, const struct FuncCall *call)
     FuncDecl *callee = NULL;
     if (!call->callee->body) {
         report(s->diags, UNDEFINED_FUNCTION, call->span, call->callee->name);
-        report(s->diags, NOTE_CANDIDATE, call->callee->span, sema_func_text(call->callee, s->arena),
-               "");
+        report(s->diags, NOTE_DECLARED, call->callee->span, NULL);
         return;
     }
     if (call->callee->is_library != caller->is_library) { /* checked with its own module */

@@ -28,6 +28,11 @@ static Expr *report_unknown(Sema *s, Expr *e)
 {
     ARRAY(const char *) names = {0};
     NameMap seen;
+    for (uint32_t i = 0; i < s->module->ast->funcs.count; i++)
+        if (s->module->ast->funcs.data[i]->name == e->name) { /* file scope: none is known yet */
+            report(s->diags, NOT_CONSTANT, e->span, "this");
+            return expr_error(s, e);
+        }
     name_map_init(&seen, s->arena);
     report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
     add_names(s, s->module, &seen, &names);
@@ -47,6 +52,13 @@ static const char *count_range(Sema *s, const Candidate *c)
                          : arena_printf(s->arena, "%u to %u arguments", least, most);
 }
 
+static void note_signature(Sema *s, const Candidate *c)
+{
+    report(s->diags, NOTE_CANDIDATE, c->func ? c->func->span : (Span){0},
+           candidate_text(c, s->arena),
+           candidate_is_componentwise(c) ? ", also for vectors, by component" : "");
+}
+
 /* There is one function of the name, so its parameters are what the caller wants to hear about. */
 static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
 {
@@ -54,8 +66,7 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
     if (args->count > candidate_param_count(c) || args->count < candidate_required_count(c)) {
         report(s->diags, BAD_ARGUMENT_COUNT, e->span, e->name, count_range(s, c),
                text_of_number(s, args->count));
-        report(s->diags, NOTE_CANDIDATE, c->func ? c->func->span : (Span){0},
-               candidate_text(c, s->arena), "");
+        note_signature(s, c);
         return;
     }
     for (uint32_t i = 0; i < args->count; i++) {
@@ -68,8 +79,7 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
         report(s->diags, BAD_ARGUMENT, args->items[i]->span,
                param && param->name ? param->name : text_of_number(s, i + 1), e->name,
                text_of(s, wanted), text_of(s, is));
-        report(s->diags, NOTE_CANDIDATE, c->func ? c->func->span : (Span){0},
-               candidate_text(c, s->arena), "");
+        note_signature(s, c);
         return;
     }
     report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, args));
@@ -77,12 +87,8 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
 
 static void note_candidates(Sema *s, const CandidateList *list)
 {
-    for (uint32_t i = 0; i < list->count && i < CANDIDATES_SHOWN; i++) {
-        const Candidate *c = &list->data[i];
-        report(s->diags, NOTE_CANDIDATE, c->func ? c->func->span : (Span){0},
-               candidate_text(c, s->arena),
-               candidate_is_componentwise(c) ? ", also for vectors, by component" : "");
-    }
+    for (uint32_t i = 0; i < list->count && i < CANDIDATES_SHOWN; i++)
+        note_signature(s, &list->data[i]);
     if (list->count > CANDIDATES_SHOWN)
         report(s->diags, NOTE_MORE_CANDIDATES, (Span){0},
                text_of_number(s, list->count - CANDIDATES_SHOWN));
@@ -104,6 +110,8 @@ static Expr *report_no_choice(Sema *s, Expr *e, CandidateList *list, bool is_amb
 /* The call graph keeps each callee once. */
 static void note_call(Sema *s, FuncDecl *callee, Span span)
 {
+    if (!s->func)
+        return; /* in what must be constant, which a call is not */
     uint32_t caller = s->func->id + 1;
     if (s->last_caller[callee->id] == caller)
         return;
@@ -133,11 +141,13 @@ static bool is_derivative(const char *name)
     return false;
 }
 
-static bool check_derivative(Sema *s, const Expr *e, const Candidate *c)
+/* False, after a report, for the derivative of what has none. */
+static bool check_derivative(Sema *s, const Expr *e, const CandidateList *list)
 {
-    bool is_own = c->func && !c->func->is_library;
-    if (is_own || !is_derivative(e->name) || e->args.count != 1 ||
-        type_lanes(e->args.items[0]->type) > 0)
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->data[i].func && !list->data[i].func->is_library)
+            return true; /* the file's own function of that name */
+    if (!is_derivative(e->name) || e->args.count != 1 || type_lanes(e->args.items[0]->type) > 0)
         return true;
     report(s->diags, DERIVATIVE_OF, e->args.items[0]->span, e->name,
            text_of(s, e->args.items[0]->type));
@@ -192,8 +202,6 @@ static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
         report(s->diags, SHADER_CALLED, e->span, e->name);
         return expr_error(s, e);
     }
-    if (!check_derivative(s, e, c))
-        return expr_error(s, e);
     for (uint32_t i = 0; i < e->args.count; i++) {
         const Type *wanted = candidate_param_type(c, i);
         Expr *arg = e->args.items[i];
@@ -232,7 +240,7 @@ Expr *check_call(Sema *s, Expr *e)
     }
     if (list.count == 0)
         return report_unknown(s, e);
-    if (!is_good)
+    if (!is_good || !check_derivative(s, e, &list))
         return expr_error(s, e);
     const Candidate *c = overload_choose(&list, &e->args, &is_ambiguous);
     return c ? finish_call(s, e, c) : report_no_choice(s, e, &list, is_ambiguous);

@@ -122,8 +122,9 @@ static void check_return(Sema *s, Stmt *stmt)
     stmt->exits = EXIT_RETURN;
     if (type_is(wanted, SSL_VOID)) {
         if (stmt->expr) {
-            report(s->diags, RETURN_VALUE_UNWANTED, stmt->expr->span, s->func->name);
             stmt->expr = check_expr(s, stmt->expr);
+            if (!type_is_error(stmt->expr->type))
+                report(s->diags, RETURN_VALUE_UNWANTED, stmt->expr->span, s->func->name);
         }
         return;
     }

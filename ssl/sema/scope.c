@@ -14,7 +14,8 @@ void scope_close(Sema *s)
             break;
         name_map_set(&s->variables, var->name, var->hidden);
         s->scope.count--;
-        if (var->kind == VAR_LOCAL && var->is_read && !var->is_assigned)
+        if (var->kind == VAR_LOCAL && var->is_read && !var->is_assigned &&
+            diag_error_count(s->diags) == 0)
             report(s->diags, NEVER_ASSIGNED, var->first_read, var->name);
     }
     s->scope_level--;
