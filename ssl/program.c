@@ -22,10 +22,10 @@ static Status check_constants(const SslUnitInfo *info, const SslBuildDesc *how, 
             return error_set(err, STATUS_NOT_FOUND, "shader '%s' has no parameter '%s'", info->name,
                              constant->param);
         SslType type = info->params[at].type;
-        if (type != SSL_BOOL && type != SSL_INT && type != SSL_STRING)
+        if (type != SSL_BOOL && type != SSL_INT && type != SSL_STRING && type != SSL_FLOAT)
             return error_set(
                 err, STATUS_INVALID,
-                "parameter '%s' is a %s; only bool, int and string parameters are baked",
+                "parameter '%s' is a %s; only bool, int, float and string parameters are baked",
                 constant->param, ssl_type_name(type));
         if (type != constant->value.type)
             return error_set(err, STATUS_INVALID, "parameter '%s' is a %s, not a %s",

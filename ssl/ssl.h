@@ -164,8 +164,9 @@ typedef struct SslConstant {
     SslValue value;
 } SslConstant;
 
-/* Zero means default. bool and int parameters listed in `constants` are baked into the code, and what
- * they switch off disappears; floats and colours stay data, so that materials share kernels. */
+/* Zero means default. bool, int, float and string parameters listed in `constants` are baked into the
+ * code, and what they switch off disappears. Hosts list switches, and floats that are exactly 0 or 1
+ * (mostly weights of closures); other floats and colours stay data, so that materials share kernels. */
 typedef struct SslBuildDesc {
     size_t size_bytes;
     SslKernelKind kind;
