@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { BAND_ROWS = 64 };
+enum { BAND_ROWS = 64, BAND_ROWS_MAX = 1024 };
 
 typedef struct Conversion {
     const TexConvertDesc *desc;
@@ -26,7 +26,8 @@ typedef struct Conversion {
     StexWriter *writer; /* owned */
     MipBuilder *mips;   /* owned */
     HashState digest;
-    uint8_t *band;   /* owned; BAND_ROWS rows as the decoder gives them */
+    uint32_t band_rows;
+    uint8_t *band;   /* owned; band_rows rows as the decoder gives them */
     float *linear;   /* owned; one row */
     uint8_t *native; /* owned; one row in the stored format */
     float average[4];
@@ -78,6 +79,14 @@ static Status check_source(const Conversion *c, Error *err)
                             info->width, info->height, STEX_SIZE_MAX);
     }
     return STATUS_OK;
+}
+
+/* About a row of our tiles, in whole rows of the source's tiles, so that none is decoded twice. */
+static uint32_t choose_band_rows(const SortLevelInfo *info)
+{
+    uint32_t step =
+        info->tile_height > 0 && info->tile_height <= BAND_ROWS_MAX ? info->tile_height : 1;
+    return (BAND_ROWS + step - 1) / step * step;
 }
 
 static TexWrap wrap_or_periodic(TexWrap wrap)
@@ -142,7 +151,8 @@ static Status conversion_begin(Conversion *c, Error *err)
         .flags = (has_alpha && c->info.is_premultiplied ? (uint32_t)STEX_PREMULTIPLIED : 0u) |
                  (desc->compression == TEX_COMPRESSION_ZLIB ? (uint32_t)STEX_COMPRESSED : 0u),
     };
-    c->band = mem_alloc((size_t)c->info.width * BAND_ROWS, texel_bytes(c->source));
+    c->band_rows = choose_band_rows(&c->info);
+    c->band = mem_alloc((size_t)c->info.width * c->band_rows, texel_bytes(c->source));
     c->linear = mem_alloc((size_t)c->info.width * c->info.channel_count, sizeof(float));
     c->native = mem_alloc(c->info.width, texel_bytes(c->stored));
     if (!c->band || !c->linear || !c->native)
@@ -155,7 +165,8 @@ static Status conversion_begin(Conversion *c, Error *err)
     hash128_update_u64(&c->digest,
                        (uint64_t)format.color_space << 48 | (uint64_t)c->stored.type << 40 |
                            (uint64_t)format.wrap_s << 32 | (uint64_t)format.wrap_t << 24 |
-                           (uint64_t)mips.is_alpha_weighted << 8 | format.flags);
+                           (uint64_t)mips.is_alpha_weighted << 8 |
+                           (format.flags & STEX_PREMULTIPLIED));
     return stex_writer_begin(desc->output_path, &format, &c->writer, err);
 }
 
@@ -185,10 +196,11 @@ static Status convert_rows(Conversion *c, Error *err)
 {
     const TexConvertDesc *desc = c->desc;
     size_t row_bytes = c->info.width * texel_bytes(c->source);
-    for (uint32_t y = 0; y < c->info.height; y += BAND_ROWS) {
+    for (uint32_t y = 0; y < c->info.height; y += c->band_rows) {
         if (desc->host && desc->host->cancelled && desc->host->cancelled(desc->host->host))
             return error_set_at(err, STATUS_CANCELLED, desc->source_path, "cancelled");
-        uint32_t rows = c->info.height - y < BAND_ROWS ? c->info.height - y : BAND_ROWS;
+        uint32_t left = c->info.height - y;
+        uint32_t rows = left < c->band_rows ? left : c->band_rows;
         SortRegion region = {
             .subimage = desc->subimage, .y = y, .width = c->info.width, .height = rows};
         SortFailure why = {{0}};

@@ -55,14 +55,14 @@ void texcache_wait_for_readers(TexCache *c, uint64_t tag)
 /* As many chunks as the tables leave room for. */
 static void set_chunk_limit(TexCache *c)
 {
-    uint64_t room = c->budget_bytes - c->fixed_bytes - c->table_bytes;
+    uint64_t room = c->budget_bytes - c->fixed_bytes - c->promised_bytes;
     uint64_t limit = room / SLAB_CHUNK_BYTES;
     c->slabs.chunk_limit = limit < c->slabs.chunk_max ? (uint32_t)limit : c->slabs.chunk_max;
 }
 
 Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error *err)
 {
-    uint64_t needed = c->fixed_bytes + c->table_bytes + SLAB_CHUNK_BYTES;
+    uint64_t needed = c->fixed_bytes + c->promised_bytes + SLAB_CHUNK_BYTES;
     if (bytes > UINT64_MAX - needed || needed + bytes > c->budget_bytes) {
         return error_set_at(err, STATUS_LIMIT, path ? path : "",
                             "%s not fit the texture memory of %" PRIu64 " bytes; at least %" PRIu64
@@ -70,7 +70,7 @@ Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Er
                             path ? "its tables do" : "one more thread does", c->budget_bytes,
                             bytes > UINT64_MAX - needed ? UINT64_MAX : needed + bytes);
     }
-    c->table_bytes += bytes;
+    c->promised_bytes += bytes;
     set_chunk_limit(c);
     while (c->slabs.chunk_count > c->slabs.chunk_limit) {
         uint32_t chunk;
@@ -82,6 +82,7 @@ Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Er
             texcache_sleep(c);
         }
     }
+    c->table_bytes += bytes;
     texcache_note_peak(c);
     return STATUS_OK;
 }
@@ -90,6 +91,7 @@ void texcache_release_tables(TexCache *c, uint64_t bytes)
 {
     ASSERT(bytes <= c->table_bytes);
     c->table_bytes -= bytes;
+    c->promised_bytes -= bytes;
     set_chunk_limit(c);
 }
 

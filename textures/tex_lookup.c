@@ -274,9 +274,16 @@ static bool fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
     return true;
 }
 
-/* Where the four texels of a tap are in memory; false when they are not together in a tile that is
- * there. The pointers hold until the epoch is left. */
-SORT_ALWAYS_INLINE bool find_texels(Lookup *lk, const Tap *tap, const uint8_t *out_texels[4])
+typedef enum TexelPlace {
+    TEXELS_TOGETHER, /* in one tile that is there, or in the tail */
+    TEXELS_CONSTANT, /* in one tile of one colour */
+    TEXELS_ELSEWHERE /* in several tiles, or in one that is not there */
+} TexelPlace;
+
+/* Where the four texels of a tap are: pointers to them, or their colour. Pointers hold until the epoch
+ * is left. */
+SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint8_t *out_texels[4],
+                                          const float **out_constant)
 {
     const Texture *texture = lk->texture;
     const TexLevel *level = tap->level;
@@ -287,12 +294,16 @@ SORT_ALWAYS_INLINE bool find_texels(Lookup *lk, const Tap *tap, const uint8_t *o
         row_bytes = (size_t)level->width * texture->texel_bytes;
     } else {
         if (((x0 ^ x1) | (y0 ^ y1)) >> texture->tile_log2)
-            return false;
+            return TEXELS_ELSEWHERE;
         uint32_t entry = atomic_load(&texture->entries[tile_number(texture, level, x0, y0)].word);
-        if (entry_tag(entry) != ENTRY_READY)
-            return false;
+        if (entry_tag(entry) != ENTRY_READY && entry_tag(entry) != ENTRY_CONSTANT)
+            return TEXELS_ELSEWHERE;
         lk->tile_requests++;
         lk->tile_hits++;
+        if (entry_tag(entry) == ENTRY_CONSTANT) {
+            *out_constant = lk->cache->constants[entry_payload(entry)];
+            return TEXELS_CONSTANT;
+        }
         slab_mark_used(&lk->cache->slabs, entry_payload(entry));
         base = slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
         uint32_t mask = (1u << texture->tile_log2) - 1;
@@ -308,7 +319,7 @@ SORT_ALWAYS_INLINE bool find_texels(Lookup *lk, const Tap *tap, const uint8_t *o
     out_texels[1] = upper + right;
     out_texels[2] = lower + left;
     out_texels[3] = lower + right;
-    return true;
+    return TEXELS_TOGETHER;
 }
 
 /* --- filtering ---------------------------------------------------------------------------- */
@@ -355,18 +366,27 @@ static bool sample_tap(Lookup *lk, uint32_t level, double s, double v, Sample *o
     }
     const Texture *texture = lk->texture;
     const uint8_t *texels[4];
-    if (!find_texels(lk, &tap, texels)) {
-        float quad[4][4];
-        if (!fetch_slowly(lk, &tap, quad))
-            return false;
-        blend_quad(lk, &tap, quad, out);
-    } else if (outside || lk->request->with_derivs) {
-        float quad[4][4];
-        texture->load_quad(&lk->cache->texels, texels, quad);
-        blend_quad(lk, &tap, quad, out);
-    } else {
+    const float *constant = NULL;
+    bool is_plain = !outside && !lk->request->with_derivs;
+    TexelPlace place = find_texels(lk, &tap, texels, &constant);
+    if (place == TEXELS_TOGETHER && is_plain) {
         texture->blend_quad(&lk->cache->texels, texels, tap.x.fraction, tap.y.fraction, out->value);
+        return true;
     }
+    if (place == TEXELS_CONSTANT && is_plain) {
+        memcpy(out->value, constant, sizeof out->value);
+        return true;
+    }
+    float quad[4][4];
+    if (place == TEXELS_TOGETHER) {
+        texture->load_quad(&lk->cache->texels, texels, quad);
+    } else if (place == TEXELS_CONSTANT) {
+        for (uint32_t k = 0; k < 4; k++)
+            memcpy(quad[k], constant, sizeof quad[k]);
+    } else if (!fetch_slowly(lk, &tap, quad)) {
+        return false;
+    }
+    blend_quad(lk, &tap, quad, out);
     return true;
 }
 

@@ -98,16 +98,27 @@ static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
     return STATUS_OK;
 }
 
+/* FNV-1a: paths are compared in full only when it agrees. */
+static uint64_t hash_path(const char *path)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *path; path++)
+        hash = (hash ^ (uint8_t)*path) * 0x100000001b3u;
+    return hash;
+}
+
 /* Under the lock. */
 static Texture *find_by_path(const TexCache *c, const char *path)
 {
+    uint64_t hash = hash_path(path);
     for (uint32_t i = 0; i < TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT; i++) {
         if (!atomic_load(&c->blocks[i / TEXTURE_BLOCK])) {
             i |= TEXTURE_BLOCK - 1; /* an absent block: on to the next */
             continue;
         }
         Texture *texture = texture_at(c, i);
-        if (texture && texture->refs > 0 && strcmp(texture->path, path) == 0)
+        if (texture && texture->path_hash == hash && texture->refs > 0 &&
+            strcmp(texture->path, path) == 0)
             return texture;
     }
     return NULL;
@@ -174,6 +185,7 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
         return error_set_at(err, STATUS_NO_MEMORY, what->path, "out of memory");
     }
     descriptor_init(&texture->descriptor, texture->path);
+    texture->path_hash = hash_path(texture->path);
     int fd;
     TileFailure failure;
     Error reason = {0};

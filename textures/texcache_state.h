@@ -69,6 +69,7 @@ typedef struct Texture {
     TexelFormat format;
     uint8_t *tail; /* owned */
     char *path;    /* owned */
+    uint64_t path_hash;
     StexHeader header;
     Descriptor descriptor;
     uint64_t bytes;              /* in the accounts */
@@ -161,7 +162,9 @@ struct TexCache {
     DescriptorPool descriptors;
     const Log *log; /* borrowed */
 
-    uint64_t budget_bytes, fixed_bytes, table_bytes, peak_bytes;
+    uint64_t budget_bytes, fixed_bytes, peak_bytes;
+    uint64_t table_bytes;    /* in the accounts */
+    uint64_t promised_bytes; /* the same and what waits for room: chunks keep out of it */
     LoadCounters loads;
     TexThread *threads;
     ThreadCounters retired; /* of threads that are gone */

@@ -99,7 +99,7 @@ static void test_stex_digest_tells_sources_apart(void **state)
     SORT_UNUSED(state);
     Picture p = picture_create(20, 20, 1, SORT_TEXEL_U8, SORT_COLOR_RAW);
     picture_fill_noise(&p, 1);
-    TexInfo a, b, c, d;
+    TexInfo a, b, c, d, e;
     Error err = {0};
     const char *path = fixture_path("digest.stex");
     TexConvertDesc clamped = {.wrap_s = TEX_WRAP_CLAMP};
@@ -109,10 +109,14 @@ static void test_stex_digest_tells_sources_apart(void **state)
     assert_int_equal(texcache_file_info(path, &b, &err), STATUS_OK);
     picture_convert(&p, path, &clamped);
     assert_int_equal(texcache_file_info(path, &c, &err), STATUS_OK);
+    TexConvertDesc packed = {.compression = TEX_COMPRESSION_ZLIB};
+    picture_convert(&p, path, &packed);
+    assert_int_equal(texcache_file_info(path, &e, &err), STATUS_OK);
     *(uint8_t *)picture_at(&p, 19, 19) ^= 1;
     picture_convert(&p, path, NULL);
     assert_int_equal(texcache_file_info(path, &d, &err), STATUS_OK);
     assert_memory_equal(a.source_digest, b.source_digest, 16);
+    assert_memory_equal(a.source_digest, e.source_digest, 16);
     assert_memory_not_equal(a.source_digest, c.source_digest, 16);
     assert_memory_not_equal(a.source_digest, d.source_digest, 16);
     picture_free(&p);
