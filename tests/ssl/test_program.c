@@ -441,9 +441,10 @@ static void test_constants_are_checked(void **state)
         {{"mood", {.type = SSL_INT}},
          STATUS_NOT_FOUND,
          "shader 'material' has no parameter 'mood'"},
-        {{"scale", {.type = SSL_FLOAT}},
+        {{"tint", {.type = SSL_COLOR}},
          STATUS_INVALID,
-         "parameter 'scale' is a float; only bool, int and string parameters are baked"},
+         "parameter 'tint' is a color; only bool, int, float and string parameters are baked"},
+        {{"scale", {.type = SSL_INT}}, STATUS_INVALID, "parameter 'scale' is a float, not a int"},
         {{"mode", {.type = SSL_BOOL}}, STATUS_INVALID, "parameter 'mode' is a int, not a bool"},
     };
     SslUnit *unit = compile(context_of(state), material);
