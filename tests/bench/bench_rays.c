@@ -88,8 +88,8 @@ static void primary_rays(Bench *b)
     float3 eye = f3(0.3f, -2.5f, 1.5f);
     mat4 m = mat4_look_at(eye, f3(0, 0, 0), f3(0, 0, 1));
     for (uint32_t i = 0; i < RAYS; ++i) {
-        float x = ((float)(i % SIDE) + 0.5f) / SIDE - 0.5f;
-        float y = 0.5f - ((float)i / SIDE) / SIDE;
+        float x = ((float)(i % SIDE) + 0.5f) / (float)SIDE - 0.5f;
+        float y = 0.5f - (float)(i / SIDE) / (float)SIDE;
         Ray ray = {.origin = eye, .t_max = INFINITY};
         ray.direction = f3_normalize(mat4_vector(&m, f3(0.9f * x, 0.9f * y, -1)));
         ray_batch_set(&b->rays, i, &ray);
@@ -231,7 +231,7 @@ static double measure(Bench *b, Method method, bool is_shadow, uint32_t thread_c
         Chunk chunk = {b, method, is_shadow};
         uint64_t start = clock_now_ns();
         parallel_for(thread_count, RAYS / BATCH, trace_chunk, &chunk);
-        double rate = RAYS * 1e3 / (double)(clock_now_ns() - start);
+        double rate = (double)RAYS * 1e3 / (double)(clock_now_ns() - start);
         best = rate > best ? rate : best;
     }
     return best;

@@ -56,7 +56,7 @@ static void brute_triangle(const float3 p[3], const Ray *ray, uint32_t shape, ui
 
 static Truth brute_force(const Scene *scene, const Ray *ray)
 {
-    Truth truth = {.t = INFINITY, .second = INFINITY, .margin = 1.0};
+    Truth truth = {.t = HUGE_VAL, .second = HUGE_VAL, .margin = 1.0};
     for (uint32_t i = 0; i < scene->instance_count; ++i) {
         const SceneMesh *mesh = &scene->meshes[scene->instances[i].mesh];
         for (uint32_t k = 0; k < mesh->triangle_count; ++k) {
