@@ -46,8 +46,7 @@ static void test_bound_parameters_switch_code_off(void **state)
         assert_int_equal(count_op(f.module, IR_TEX), flag);
         f.point.globals[G_X1][0][0] = 0.25;
         assert_true(fixture_value(&f, EVAL_FLOAT, 0) == (flag ? 0.25 : 5.0));
-        assert_int_equal(f.report.values_shadowed,
-                         flag ? 2 : 0); /* x and the parameter */
+        assert_int_equal(f.report.values_shadowed, flag ? 2 : 0); /* x and the parameter */
         fixture_end(&f);
     }
 }
