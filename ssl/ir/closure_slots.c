@@ -493,10 +493,20 @@ static Status collect_results(IrClone *c, SslKernelKind kind, ValueList *results
     return STATUS_OK;
 }
 
+static bool has_closures(const IrFunc *f)
+{
+    for (uint32_t i = 0; i < f->result_count; i++)
+        if (f->result_types[i] == IR_CLOSURE)
+            return true;
+    return false;
+}
+
 Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags)
 {
     static const IrCloneHooks hooks = {visit, carry_count, carry, receive};
     const IrFunc *f = ir_func(m, m->entry);
+    if (kind == SSL_KERNEL_SHADE && !has_closures(f))
+        return STATUS_OK;
     Slots s = {.module = m, .func = f, .diags = diags};
     s.shapes = ARENA_ARRAY(m->arena, Shape, f->values.count);
     s.parts = ARENA_ARRAY(m->arena, IrValue *, f->values.count);

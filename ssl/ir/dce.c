@@ -71,10 +71,10 @@ uint8_t *ir_live_values(const IrModule *m, const IrFunc *f)
     return k.live;
 }
 
-static void simplify_func(IrModule *m, IrFuncId id)
+static void rebuild_func(IrModule *m, IrFuncId id, const IrCloneHooks *hooks, void *data)
 {
     const IrFunc *f = m->funcs.data[id];
-    IrClone c = ir_clone_func(m, f, id, NULL, NULL);
+    IrClone c = ir_clone_func(m, f, id, hooks, data);
     c.live = ir_live_values(m, f);
     ir_clone_insts(&c, f->body);
     IrValue small[IR_CLONE_SMALL];
@@ -82,14 +82,14 @@ static void simplify_func(IrModule *m, IrFuncId id)
     ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
 }
 
-void ir_simplify(IrModule *m)
+void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
 {
     ARRAY(IrFuncId) reached = {0};
     uint8_t *seen = ARENA_ARRAY(m->arena, uint8_t, m->funcs.count);
     array_push(m->arena, &reached, m->entry);
     seen[m->entry] = 1;
     for (uint32_t i = 0; i < reached.count; i++) {
-        simplify_func(m, reached.data[i]);
+        rebuild_func(m, reached.data[i], hooks, data);
         const IrFunc *f = m->funcs.data[reached.data[i]];
         for (IrInstId k = 1; k < f->insts.count; k++) {
             IrFuncId callee = (IrFuncId)ir_inst(f, k)->imm;
@@ -102,6 +102,18 @@ void ir_simplify(IrModule *m)
     for (IrFuncId id = 1; id < m->funcs.count; id++)
         if (!seen[id])
             m->funcs.data[id] = NULL;
+}
+
+void ir_simplify(IrModule *m)
+{
+    enum { ROUNDS_MAX = 4, WORTHWHILE = 32 };
+    for (uint32_t i = 0, before, after; i < ROUNDS_MAX; i++) {
+        before = ir_count_instructions(m);
+        ir_rebuild(m, NULL, NULL);
+        after = ir_count_instructions(m);
+        if (after + after / WORTHWHILE >= before)
+            break;
+    }
 }
 
 uint32_t ir_count_instructions(const IrModule *m)

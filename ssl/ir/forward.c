@@ -359,6 +359,7 @@ static IrBuilder *begin_clone(Forward *w, const IrFunc *f, const IrDemand *d)
     }
     IrBuilder *b = ir_build_begin(w->module, d->clone, f->name, types, count);
     ir_build_func(b)->span = f->span;
+    ir_build_expect(b, f);
     return b;
 }
 

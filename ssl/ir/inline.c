@@ -16,6 +16,15 @@ static uint64_t inlined_size(const IrModule *m, IrFuncId id, uint64_t *sizes)
     return sizes[id] = size;
 }
 
+/* Of each function once, however often it is called; c->data: [function]. */
+static const uint8_t *live_values(IrClone *c, IrFuncId id)
+{
+    uint8_t **live = c->data;
+    if (!live[id])
+        live[id] = ir_live_values(c->module, ir_func(c->module, id));
+    return live[id];
+}
+
 static bool inline_call(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
@@ -23,6 +32,7 @@ static bool inline_call(IrClone *c, IrInstId id)
         return false;
     const IrFunc *callee = c->module->funcs.data[inst->imm];
     IrClone inner = ir_clone_begin(c->module, callee, c->to, c->hooks, c->data);
+    inner.live = live_values(c, (IrFuncId)inst->imm);
     for (uint32_t i = 0; i < inst->arg_count; i++)
         inner.map[ir_region(callee, callee->body)->param_first + i] =
             c->map[ir_args(c->from, inst)[i]];
@@ -42,7 +52,9 @@ Status ir_inline(IrModule *m, DiagList *diags)
         report(diags, KERNEL_TOO_LARGE, f->span, limit);
         return STATUS_SOURCE;
     }
-    IrClone c = ir_clone_func(m, f, m->entry, &hooks, NULL);
+    IrClone c =
+        ir_clone_func(m, f, m->entry, &hooks, ARENA_ARRAY(m->arena, uint8_t *, m->funcs.count));
+    c.live = live_values(&c, m->entry);
     ir_clone_insts(&c, f->body);
     IrValue small[IR_CLONE_SMALL];
     const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);

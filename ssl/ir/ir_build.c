@@ -56,7 +56,10 @@ static uint64_t hash_inst(IrOp op, uint64_t imm, uint32_t site, IrType type, con
 
 static void numbering_grow(Arena *arena, Numbering *n)
 {
+    uint32_t wanted = n->entries.capacity * 2;
     n->bucket_count = n->bucket_count ? n->bucket_count * 4 : 64;
+    while (n->bucket_count < wanted)
+        n->bucket_count *= 2;
     n->buckets = ARENA_ARRAY(arena, uint32_t, n->bucket_count);
     for (uint32_t i = 0; i < n->entries.count; i++) {
         uint32_t *bucket = &n->buckets[n->entries.data[i].hash & (n->bucket_count - 1)];
@@ -140,9 +143,13 @@ static IrInstId new_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, con
     IrFunc *f = b->func;
     CHECK(arg_count <= UINT16_MAX);
     uint32_t arg_first = f->args.count;
-    for (uint32_t i = 0; i < arg_count; i++) {
+    for (uint32_t i = 0; i < arg_count; i++)
         ASSERT(args[i] > 0 && args[i] < f->values.count);
-        array_push(b->module->arena, &f->args, args[i]);
+    if (arg_count) {
+        if (arg_first + arg_count > f->args.capacity)
+            array_reserve(b->module->arena, &f->args, arg_first + arg_count);
+        memcpy(f->args.data + arg_first, args, arg_count * sizeof *args);
+        f->args.count += arg_count;
     }
     array_push(b->module->arena, &f->insts,
                (IrInst){.op = (uint16_t)op,
@@ -284,6 +291,16 @@ IrBuilder *ir_build_begin(IrModule *m, IrFuncId id, const char *name, const IrTy
     b->func->body = add_region(b, 0, params, param_count);
     open_scope(b, b->func->body, 0);
     return b;
+}
+
+void ir_build_expect(IrBuilder *b, const IrFunc *like)
+{
+    Arena *arena = b->module->arena;
+    array_reserve(arena, &b->func->insts, like->insts.count);
+    array_reserve(arena, &b->func->values, like->values.count);
+    array_reserve(arena, &b->func->args, like->args.count);
+    array_reserve(arena, &b->func->regions, like->regions.count);
+    array_reserve(arena, &b->numbering.entries, like->insts.count / 2 + 1);
 }
 
 void ir_build_end(IrBuilder *b, const IrValue *results, uint32_t result_count)
@@ -443,7 +460,7 @@ static IrValue build(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_co
 
 IrValue ir_build1(IrBuilder *b, IrOp op, IrValue x)
 {
-    return build(b, op, &x, 1);
+    return build(b, op, (IrValue[2]){x}, 1);
 }
 
 IrValue ir_build2(IrBuilder *b, IrOp op, IrValue x, IrValue y)

@@ -16,21 +16,6 @@ static Status after_pass(Run *r, const char *pass)
     return STATUS_OK;
 }
 
-/* Until it no longer shrinks: what one round folds may leave more unneeded. */
-static Status simplify(Run *r, const char *pass)
-{
-    enum { ROUNDS_MAX = 4 };
-    uint32_t before, after = UINT32_MAX;
-    for (uint32_t i = 0; i < ROUNDS_MAX; i++) {
-        before = after;
-        ir_simplify(r->module);
-        after = ir_count_instructions(r->module);
-        if (after >= before)
-            break;
-    }
-    return after_pass(r, pass);
-}
-
 static void report_globals(const IrModule *m, IrReport *report)
 {
     const IrFunc *f = ir_func(m, m->entry);
@@ -58,14 +43,18 @@ Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrR
     *out_report = (IrReport){0};
     TRY(after_pass(&r, "lower"));
     ir_specialise(m, desc->constants, desc->constant_count);
-    TRY(simplify(&r, "specialise"));
+    if (desc->constant_count)
+        ir_simplify(m);
+    TRY(after_pass(&r, "specialise"));
     IrDerivativeCounts counts =
         ir_forward(m, desc->without_derivatives, desc->merged_summaries, diags);
     TRY(after_pass(&r, "forward"));
     TRY(ir_inline(m, diags));
-    TRY(simplify(&r, "inline"));
+    ir_simplify(m);
+    TRY(after_pass(&r, "inline"));
     TRY(ir_closure_slots(m, desc->kind, diags));
-    TRY(simplify(&r, "closure_slots"));
+    ir_simplify(m);
+    TRY(after_pass(&r, "closure_slots"));
     out_report->values = saturate(counts.values);
     out_report->values_shadowed = saturate(counts.shadowed);
     out_report->instructions = ir_count_instructions(m);

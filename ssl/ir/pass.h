@@ -13,13 +13,15 @@ enum {
     IR_DIRECTIONS = 2              /* tangents: d/dx, d/dy */
 };
 
-/* specialise.c: reads of the parameters named become constants. */
+/* specialise.c: reads of the parameters named become constants; the rest as ir_rebuild. */
 void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count);
 
 /* dce.c */
 /* [value]: does a result of the function need it? Every result of the function counts as needed. */
 uint8_t *ir_live_values(const IrModule *m, const IrFunc *f);
 /* Copies every function that the entry reaches without what no result needs, folding; drops the others. */
+void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data);
+/* The same until it hardly shrinks any more: what one round folds may leave more unneeded. */
 void ir_simplify(IrModule *m);
 uint32_t ir_count_instructions(const IrModule *m);
 

@@ -1,4 +1,4 @@
-/* Binds parameters to constants. The builder folds what follows from them; code that they switch off
+/* Binds parameters to constants, and leaves out what no output needs. The builder folds what follows from them; code that they switch off
  * disappears, since copying an IF with a constant condition copies one arm. */
 #include "ssl/ir/pass.h"
 #include <string.h>
@@ -43,14 +43,5 @@ void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count)
     const SslValue **bound = ARENA_ARRAY(m->arena, const SslValue *, m->info.param_count);
     for (uint32_t i = 0; i < m->info.param_count; i++)
         bound[i] = binding(constants, count, m->info.params[i].name);
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
-        const IrFunc *f = m->funcs.data[id];
-        if (!f)
-            continue;
-        IrClone c = ir_clone_func(m, f, id, &hooks, bound);
-        ir_clone_insts(&c, f->body);
-        const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
-        IrValue small[IR_CLONE_SMALL];
-        ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
-    }
+    ir_rebuild(m, &hooks, bound);
 }

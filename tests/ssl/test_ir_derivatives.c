@@ -386,6 +386,79 @@ static void test_clones_by_signature_or_merged(void **state)
     }
 }
 
+/* wrap(x, y) = func(op(x), op(y)) */
+static IrFuncId build_wrapper(Fixture *f, IrFuncId func, IrOp op)
+{
+    IrBuilder *b;
+    const IrType types[2] = {IR_FLOAT, IR_FLOAT};
+    IrFuncId id = fixture_func(f, "wrap", types, 2, &b);
+    IrValue r[2],
+        args[2] = {ir_build1(b, op, ir_build_param(b, 0)), ir_build1(b, op, ir_build_param(b, 1))};
+    ir_build_call(b, func, args, 2, types, 2, r);
+    ir_build_end(b, r, 2);
+    return id;
+}
+
+/* Two functions call a third, one asking for the derivative of its first result, one for the second's:
+ * merged, what the one asks reaches the arguments of the other, whichever comes first. */
+static void test_merged_demand_reaches_every_call(void **state)
+{
+    SORT_UNUSED(state);
+    for (int merged = 0; merged < 2; merged++) {
+        for (uint32_t first = 0; first < 2; first++) {
+            Fixture f;
+            fixture_begin(&f);
+            IrBuilder *b;
+            const IrType types[2] = {IR_FLOAT, IR_FLOAT};
+            IrFuncId func = fixture_func(&f, "func", types, 2, &b);
+            ir_build_end(b, (IrValue[]){ir_build_param(b, 0), ir_build_param(b, 1)}, 2);
+            IrValue args[2] = {fixture_global(&f, G_X1, 0), fixture_global(&f, G_X2, 0)}, out[2];
+            for (uint32_t i = 0; i < 2; i++) {
+                IrValue r[2];
+                IrFuncId wrapper = build_wrapper(&f, func, i ? IR_COS : IR_SIN);
+                ir_build_call(f.b, wrapper, args, 2, types, 2, r);
+                out[i] = ir_build1(f.b, IR_DDX, r[i ? 1 - first : first]);
+            }
+            fixture_outputs(&f, out, 2);
+            fixture_run(&f, &(IrPipelineDesc){.merged_summaries = merged});
+            /* x1, x2 and two results; of each wrapper parameter, argument and result of one side, or
+             * parameters and arguments of both; of func one parameter a call, or both */
+            assert_int_equal(f.report.values_shadowed,
+                             merged ? 4 + 2 * (4 + 1) + 2 * 2 : 4 + 2 * 3 + 2 * 1);
+            fixture_end(&f);
+        }
+    }
+}
+
+/* Likewise lineage: what one caller brings in counts for the other. */
+static void test_merged_lineage_reaches_every_call(void **state)
+{
+    SORT_UNUSED(state);
+    for (int merged = 0; merged < 2; merged++) {
+        for (uint32_t flat = 0; flat < 2; flat++) {
+            Fixture f;
+            fixture_begin(&f);
+            IrBuilder *b;
+            const IrType types[2] = {IR_FLOAT, IR_FLOAT};
+            IrFuncId func = fixture_func(&f, "func", types, 2, &b);
+            ir_build_end(b, (IrValue[]){ir_build_param(b, 0), ir_build_param(b, 1)}, 2);
+            IrValue out[2];
+            for (uint32_t i = 0; i < 2; i++) {
+                IrValue r[2], arg = fixture_global(&f, i == flat ? G_FLAT : G_X1, 0);
+                IrFuncId wrapper = build_wrapper(&f, func, i ? IR_COS : IR_SIN);
+                ir_build_call(f.b, wrapper, (IrValue[]){arg, arg}, 2, types, 2, r);
+                out[i] = ir_build1(f.b, IR_DDX, r[0]);
+            }
+            fixture_outputs(&f, out, 2);
+            fixture_run(&f, &(IrPipelineDesc){.merged_summaries = merged});
+            /* x1, then result, parameter, argument, result of the inner call and its parameter;
+             * merged, the flat side has results with lineage, and func's parameter, too */
+            assert_int_equal(f.report.values_shadowed, merged ? 1 + 5 + 3 : 1 + 5);
+            fixture_end(&f);
+        }
+    }
+}
+
 /* The clones are shared: many calls of one signature make one. */
 static void test_equal_signatures_share_a_clone(void **state)
 {
@@ -759,6 +832,8 @@ int main(void)
         cmocka_unit_test(test_switch_turns_derivatives_off),
         cmocka_unit_test(test_two_calls_reduce_to_two_loads),
         cmocka_unit_test(test_clones_by_signature_or_merged),
+        cmocka_unit_test(test_merged_demand_reaches_every_call),
+        cmocka_unit_test(test_merged_lineage_reaches_every_call),
         cmocka_unit_test(test_equal_signatures_share_a_clone),
         cmocka_unit_test(test_merged_summaries_reach_a_fixed_point),
         cmocka_unit_test(test_if_with_a_derivative_in_one_arm),
