@@ -426,6 +426,56 @@ static void test_package_write_repairs_normals(void **state)
     scene_destroy(scene);
 }
 
+static Status write_once(Error *err)
+{
+    PackageWriteDesc desc = {.size_bytes = sizeof desc,
+                             .folder = package_path("no_memory"),
+                             .source = TEST_DATA_DIR "/by_hand"};
+    PackageWriter *writer;
+    Status status = package_writer_create(&desc, &writer, err);
+    if (status != STATUS_OK)
+        return status;
+    const SortSceneSink *sink = package_writer_sink(writer);
+    const float normals[9] = {0};
+    SortMaterial material = {.size_bytes = sizeof material, .name = "m", .ior = 1.5f};
+    material.base_color_texture = (SortTextureRef){.path = "corner colors.png"};
+    SortMesh mesh = triangle();
+    mesh.normals = normals;
+    SortInstance instance = {.size_bytes = sizeof instance,
+                             .name = "i",
+                             .transform = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
+    sink->credit(sink->sink, "somebody");
+    if (sink->material(sink->sink, &material, &mesh.material) != SORT_OK ||
+        sink->mesh(sink->sink, &mesh, &instance.mesh) != SORT_OK ||
+        sink->instance(sink->sink, &instance) != SORT_OK) {
+        *err = *package_writer_error(writer);
+        status = err->code;
+    } else {
+        status = package_writer_finish(writer, NULL, err);
+    }
+    package_writer_destroy(writer);
+    return status;
+}
+
+static void test_package_write_survives_each_failed_allocation(void **state)
+{
+    (void)state;
+    Status status = STATUS_NO_MEMORY;
+    uint32_t n = 0;
+    while (status == STATUS_NO_MEMORY && n < 1000) {
+        Error err = {0};
+        mem_fail_nth(++n);
+        status = write_once(&err);
+        mem_fail_nth(0);
+        if (status != STATUS_OK && status != STATUS_NO_MEMORY)
+            fail_msg("allocation %u: %s", n, err.text);
+        assert_int_equal(file_exists(package_path("no_memory")), status == STATUS_OK);
+        assert_false(file_exists(package_path("no_memory.partial")));
+    }
+    assert_int_equal(status, STATUS_OK);
+    assert_true(n > 10);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -465,6 +515,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_package_write_makes_names_unique_and_clean),
         cmocka_unit_test(test_package_write_refuses_broken_meshes),
         cmocka_unit_test(test_package_write_repairs_normals),
+        cmocka_unit_test(test_package_write_survives_each_failed_allocation),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,5 @@
 /* The plugin host against plugins that are broken in one way each (faulty_plugin.c). */
+#include "base/alloc.h"
 #include "plugins/plugin_host.h"
 
 #include <setjmp.h>
@@ -155,6 +156,32 @@ static void test_plugin_error_keeps_the_sinks_own_words(void **state)
     assert_non_null(strstr(err.text, "77"));
 }
 
+static void test_plugin_host_survives_each_failed_allocation(void **state)
+{
+    (void)state;
+    const char *folders[] = {TEST_PLUGIN_DIR "/abi", TEST_PLUGIN_DIR "/good"};
+    PluginHostDesc desc = {.size_bytes = sizeof desc,
+                           .folders = folders,
+                           .folder_count = 2,
+                           .only_these_folders = true};
+    Status status = STATUS_NO_MEMORY;
+    uint32_t n = 0;
+    while (status == STATUS_NO_MEMORY && n < 1000) {
+        PluginHost *host = NULL;
+        const SortImageDecoder *decoder;
+        mem_fail_nth(++n);
+        status = plugin_host_create(&desc, &host, NULL);
+        if (status == STATUS_OK)
+            status = plugin_host_decoder_for(host, "a.faulty", &decoder, NULL);
+        mem_fail_nth(0);
+        if (host && status == STATUS_NO_MEMORY) /* the host can be asked again */
+            assert_int_equal(plugin_host_decoder_for(host, "a.faulty", &decoder, NULL), STATUS_OK);
+        plugin_host_destroy(host);
+    }
+    assert_int_equal(status, STATUS_OK);
+    assert_true(n > 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_plugin_host_loads_only_the_kind_that_is_asked_for),
         cmocka_unit_test(test_plugin_host_looks_where_the_environment_says),
         cmocka_unit_test(test_plugin_error_keeps_the_sinks_own_words),
+        cmocka_unit_test(test_plugin_host_survives_each_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
