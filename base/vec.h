@@ -75,9 +75,18 @@ static inline float3 f3_lerp(float3 a, float3 b, float t)
 {
     return f3_add(f3_scale(a, 1.0f - t), f3_scale(b, t));
 }
+/* One instruction each, where fminf and fmaxf may be calls. If `a` is NaN, `b` comes back. */
+static inline float minf(float a, float b)
+{
+    return a < b ? a : b;
+}
+static inline float maxf(float a, float b)
+{
+    return a > b ? a : b;
+}
 static inline float f3_max_component(float3 a)
 {
-    return fmaxf(a.x, fmaxf(a.y, a.z));
+    return maxf(a.x, maxf(a.y, a.z));
 }
 static inline bool f3_is_finite(float3 a)
 {
@@ -85,7 +94,7 @@ static inline bool f3_is_finite(float3 a)
 }
 static inline float clampf(float x, float lo, float hi)
 {
-    return fminf(fmaxf(x, lo), hi);
+    return minf(maxf(x, lo), hi);
 }
 
 /* A right-handed orthonormal frame around a unit normal; branchless, continuous but at -z

@@ -31,7 +31,7 @@ static inline float cos_coordinate(float alpha, float cos_w)
 
 AlbedoRow albedo_ggx_row(float alpha)
 {
-    AlbedoRow row = {.alpha = fmaxf(alpha, 1e-4f)};
+    AlbedoRow row = {.alpha = maxf(alpha, 1e-4f)};
     row.index = split(sqrtf(row.alpha) * (ALBEDO_GGX_ALPHA - 1), ALBEDO_GGX_ALPHA, &row.fraction);
     return row;
 }
@@ -44,8 +44,8 @@ AlbedoTerms albedo_ggx(AlbedoRow row, float cos_w)
     float e1 = lerp(lerp(p[0].e1, p[1].e1, f), lerp(q[0].e1, q[1].e1, f), row.fraction);
     float excess =
         lerp(lerp(p[0].excess, p[1].excess, f), lerp(q[0].excess, q[1].excess, f), row.fraction);
-    float m = fmaxf(0.0f, 1.0f - cos_w), m2 = m * m;
-    return (AlbedoTerms){e1, e1 * fmaxf(0.0f, m2 * m2 * m + excess)};
+    float m = maxf(1.0f - cos_w, 0.0f), m2 = m * m;
+    return (AlbedoTerms){e1, e1 * maxf(m2 * m2 * m + excess, 0.0f)};
 }
 
 AlbedoTerms albedo_ggx_average(AlbedoRow row)

@@ -35,19 +35,40 @@ static float3 lobe_normal(const Bsdf *b, float3 N, bool is_specular)
     if (!is_specular)
         return n;
     float3 mirrored = f3_sub(f3_scale(n, 2.0f * f3_dot(n, b->wo)), b->wo);
-    float height = f3_dot(mirrored, Ng), lowest = fminf(0.9f * fabsf(b->cos_o), 0.01f);
+    float height = f3_dot(mirrored, Ng), lowest = minf(0.9f * fabsf(b->cos_o), 0.01f);
     if (height >= lowest)
         return n;
     n = f3_normalize(f3_add(b->wo, f3_normalize(f3_madd(mirrored, lowest - height, Ng))));
     return f3_dot(n, b->wo) > BSDF_COS_MIN ? n : Ng;
 }
 
-static inline float3 to_local(const BsdfLobe *lobe, float3 w)
+static inline float3 to_local(const BsdfFrame *frame, float3 w)
 {
-    return f3(f3_dot(w, lobe->s), f3_dot(w, lobe->t), f3_dot(w, lobe->n));
+    return f3(f3_dot(w, frame->s), f3_dot(w, frame->t), f3_dot(w, frame->n));
 }
 
-BsdfLobe *bsdf_lobe_begin(Bsdf *b, BsdfModel model, uint32_t flags, float3 N, bool is_specular)
+BsdfFrame bsdf_frame(const Bsdf *b, float3 N, bool is_specular)
+{
+    BsdfFrame frame;
+    frame.n = lobe_normal(b, N, is_specular);
+    f3_frame(frame.n, &frame.s, &frame.t);
+    frame.wo = to_local(&frame, b->wo);
+    return frame;
+}
+
+BsdfFrame bsdf_frame_align(const Bsdf *b, BsdfFrame frame, float3 T)
+{
+    float3 s = f3_madd(T, -f3_dot(T, frame.n), frame.n);
+    float length2 = f3_length2(s);
+    if (!(length2 > 1e-12f * f3_length2(T) && length2 < 1e30f))
+        return frame;
+    frame.s = f3_scale(s, 1.0f / sqrtf(length2));
+    frame.t = f3_cross(frame.n, frame.s);
+    frame.wo = to_local(&frame, b->wo);
+    return frame;
+}
+
+BsdfLobe *bsdf_lobe_begin(Bsdf *b, BsdfModel model, uint32_t flags, const BsdfFrame *frame)
 {
     if (b->lobe_count == BSDF_MAX_LOBES) {
         b->faults |= BSDF_FAULT_FULL;
@@ -57,21 +78,8 @@ BsdfLobe *bsdf_lobe_begin(Bsdf *b, BsdfModel model, uint32_t flags, float3 N, bo
     memset(lobe, 0, sizeof *lobe);
     lobe->model = model;
     lobe->flags = flags;
-    lobe->n = lobe_normal(b, N, is_specular);
-    f3_frame(lobe->n, &lobe->s, &lobe->t);
-    lobe->wo = to_local(lobe, b->wo);
+    lobe->frame = *frame;
     return lobe;
-}
-
-void bsdf_lobe_align(const Bsdf *b, BsdfLobe *lobe, float3 T)
-{
-    float3 s = f3_madd(T, -f3_dot(T, lobe->n), lobe->n);
-    float length2 = f3_length2(s);
-    if (!(length2 > 1e-12f * f3_length2(T) && length2 < 1e30f))
-        return;
-    lobe->s = f3_scale(s, 1.0f / sqrtf(length2));
-    lobe->t = f3_cross(lobe->n, lobe->s);
-    lobe->wo = to_local(lobe, b->wo);
 }
 
 void bsdf_lobe_finish(Bsdf *b, BsdfLobe *lobe, Spectrum weight, Spectrum albedo)
@@ -219,7 +227,7 @@ Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf)
         const BsdfLobe *lobe = &b->lobes[i];
         if (!(lobe->flags & side) || (lobe->flags & BSDF_DELTA))
             continue;
-        float3 local = to_local(lobe, wi);
+        float3 local = to_local(&lobe->frame, wi);
         if (side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f))
             continue;
         LobeValue value = lobe_eval(lobe, local);
@@ -260,10 +268,10 @@ bool bsdf_sample(const Bsdf *b, float u_lobe, float2 u, BsdfSample *out_sample)
     LobeSample drawn = {.flags = lobe->flags, .eta = 1.0f};
     if (!lobe_sample(lobe, rest, u, &drawn))
         return false;
-    out_sample->wi = warp_to_frame(drawn.wi, lobe->s, lobe->t, lobe->n);
+    out_sample->wi = warp_to_frame(drawn.wi, lobe->frame.s, lobe->frame.t, lobe->frame.n);
     out_sample->flags = drawn.flags;
     out_sample->eta = drawn.eta;
-    out_sample->n = lobe->n;
+    out_sample->n = lobe->frame.n;
     if (lobe->flags & BSDF_TRANSPARENT)
         out_sample->wi = f3_neg(b->wo);
     if (!(geometric_side(b, out_sample->wi) & drawn.flags) && !(lobe->flags & BSDF_TRANSPARENT))
@@ -294,6 +302,6 @@ float3 bsdf_normal(const Bsdf *b)
     float3 sum = f3_splat(0.0f);
     for (uint32_t i = 0; i < b->lobe_count; ++i)
         if (!(b->lobes[i].flags & BSDF_TRANSPARENT))
-            sum = f3_madd(sum, b->lobes[i].select, b->lobes[i].n);
+            sum = f3_madd(sum, b->lobes[i].select, b->lobes[i].frame.n);
     return f3_normalize(sum);
 }

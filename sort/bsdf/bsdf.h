@@ -72,12 +72,16 @@ typedef enum BsdfModel {
 } BsdfModel;
 
 /* Private to sort/bsdf/, here so that a Bsdf can live anywhere. */
+typedef struct BsdfFrame {
+    float3 s, t, n; /* n: on the side where wo is */
+    float3 wo;      /* in the frame; z > 0 for what depends on it */
+} BsdfFrame;
+
 typedef struct BsdfLobe {
     BsdfModel model;
-    uint32_t flags;  /* BsdfFlags */
-    float select;    /* chance of being sampled, times Bsdf.select_sum */
-    float3 s, t, n;  /* frame; n is on the side where wo is */
-    float3 wo;       /* in the frame; z > 0 unless the lobe does not depend on it */
+    uint32_t flags; /* BsdfFlags */
+    float select;   /* chance of being sampled, times Bsdf.select_sum */
+    BsdfFrame frame;
     Spectrum weight; /* the closure's weight, times all that does not depend on wi */
     Spectrum albedo; /* estimate of what goes out to wo under uniform light, weight included */
     union {

@@ -27,12 +27,12 @@ typedef struct LobeSample {
     Spectrum weight; /* f cos, without 1 / probability */
 } LobeSample;
 
-/* A zeroed lobe with its frame about N (any length, either side) and wo in it; NULL, and the fault noted,
- * when there is no room. is_specular bends the normal (see bsdf.h). The lobe counts once bsdf_lobe_finish was
- * called. */
-BsdfLobe *bsdf_lobe_begin(Bsdf *b, BsdfModel model, uint32_t flags, float3 N, bool is_specular);
-/* Turns the frame about n so that s lies along T's part orthogonal to n; T parallel to n, or zero: as it is. */
-void bsdf_lobe_align(const Bsdf *b, BsdfLobe *lobe, float3 T);
+/* The frame about N (any length, either side). is_specular bends the normal (see bsdf.h). */
+BsdfFrame bsdf_frame(const Bsdf *b, float3 N, bool is_specular);
+/* Turned about n so that s lies along T's part orthogonal to n; T parallel to n, or zero: as it is. */
+BsdfFrame bsdf_frame_align(const Bsdf *b, BsdfFrame frame, float3 T);
+/* A zeroed lobe; NULL, and the fault noted, when there is no room. It counts once bsdf_lobe_finish was called. */
+BsdfLobe *bsdf_lobe_begin(Bsdf *b, BsdfModel model, uint32_t flags, const BsdfFrame *frame);
 /* Sets weight and albedo, and enters the lobe, unless it is black. */
 void bsdf_lobe_finish(Bsdf *b, BsdfLobe *lobe, Spectrum weight, Spectrum albedo);
 
@@ -68,9 +68,9 @@ bool transparent_sample(const BsdfLobe *lobe, LobeSample *out);
 /* The parts that closures share. Reflection by microfacets, or by a mirror below BSDF_ALPHA_DELTA, and the
  * diffuse lobe that gives back what it keeps, tinted. f0, f90: Schlick's Fresnel. */
 void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90,
-                            float3 N);
+                            const BsdfFrame *frame);
 void complement_add(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, Spectrum tint,
-                    float3 N);
+                    const BsdfFrame *frame);
 /* Fresnel tint of light that a rough metal reflects more than once. */
 Spectrum complement_metal_tint(Spectrum fresnel_average, float e1_average);
 

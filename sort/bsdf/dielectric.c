@@ -16,9 +16,9 @@ static inline float reflection_chance(const BsdfLobe *lobe, float f)
 
 static LobeValue eval_reflection(const BsdfLobe *lobe, float3 wi)
 {
-    float3 wo = lobe->wo, h = f3_normalize(f3_add(wo, wi));
+    float3 wo = lobe->frame.wo, h = f3_normalize(f3_add(wo, wi));
     float alpha = lobe->dielectric.alpha, s_o = lobe->dielectric.s_o, cos_t;
-    float f = fresnel_dielectric(fminf(f3_dot(wo, h), 1.0f), lobe->dielectric.eta, &cos_t);
+    float f = fresnel_dielectric(minf(f3_dot(wo, h), 1.0f), lobe->dielectric.eta, &cos_t);
     float d = ggx_d(h, alpha, alpha);
     float visibility = ggx_visibility(wo.z, s_o, wi.z, ggx_stretch(wi, alpha, alpha));
     Spectrum color = spectrum_mul(lobe->weight, lobe->dielectric.reflection);
@@ -29,7 +29,7 @@ static LobeValue eval_reflection(const BsdfLobe *lobe, float3 wi)
 static LobeValue eval_transmission(const BsdfLobe *lobe, float3 wi)
 {
     const LobeValue none = {{{0}}, 0.0f};
-    float3 wo = lobe->wo;
+    float3 wo = lobe->frame.wo;
     float alpha = lobe->dielectric.alpha, eta = lobe->dielectric.eta, s_o = lobe->dielectric.s_o;
     /* The half vector of refraction [Walter2007 eq. 16], turned up. */
     float3 h = f3_normalize(f3_madd(wo, eta, wi));
@@ -38,7 +38,7 @@ static LobeValue eval_transmission(const BsdfLobe *lobe, float3 wi)
     float dot_oh = f3_dot(wo, h), dot_ih = f3_dot(wi, h);
     if (dot_oh <= 0.0f || dot_ih >= 0.0f)
         return none;
-    float cos_t, f = fresnel_dielectric(fminf(dot_oh, 1.0f), eta, &cos_t);
+    float cos_t, f = fresnel_dielectric(minf(dot_oh, 1.0f), eta, &cos_t);
     if (f >= 1.0f)
         return none;
     float d = ggx_d(h, alpha, alpha), cos_i = -wi.z;
@@ -66,10 +66,10 @@ static inline float3 refract(float3 wo, float3 h, float dot_oh, float cos_t, flo
 
 bool dielectric_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample *out)
 {
-    float3 wo = lobe->wo;
+    float3 wo = lobe->frame.wo;
     float alpha = lobe->dielectric.alpha, eta = lobe->dielectric.eta, cos_t;
     float3 h = ggx_sample_visible(wo, lobe->dielectric.s_o, alpha, alpha, u);
-    float dot_oh = fminf(f3_dot(wo, h), 1.0f);
+    float dot_oh = minf(f3_dot(wo, h), 1.0f);
     if (dot_oh <= 0.0f)
         return false;
     float f = fresnel_dielectric(dot_oh, eta, &cos_t);
@@ -86,7 +86,7 @@ bool dielectric_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample 
 
 bool window_sample(const BsdfLobe *lobe, float u_side, LobeSample *out)
 {
-    float3 wo = lobe->wo;
+    float3 wo = lobe->frame.wo;
     float eta = lobe->dielectric.eta, cos_t;
     float f = fresnel_dielectric(wo.z, eta, &cos_t), chance = reflection_chance(lobe, f);
     if (u_side < chance) {
@@ -113,26 +113,26 @@ void dielectric_add(Bsdf *b, Spectrum weight, const DielectricArgs *args)
         ior = 1.0f;
     }
     bool is_smooth = alpha < BSDF_ALPHA_DELTA;
-    BsdfLobe *lobe = bsdf_lobe_begin(b, is_smooth ? BSDF_MODEL_WINDOW : BSDF_MODEL_DIELECTRIC,
-                                     BSDF_REFLECTION | BSDF_TRANSMISSION |
-                                         (is_smooth ? BSDF_DELTA : BSDF_GLOSSY),
-                                     args->N, true);
+    BsdfFrame frame = bsdf_frame(b, args->N, true);
+    BsdfLobe *lobe = bsdf_lobe_begin(
+        b, is_smooth ? BSDF_MODEL_WINDOW : BSDF_MODEL_DIELECTRIC,
+        BSDF_REFLECTION | BSDF_TRANSMISSION | (is_smooth ? BSDF_DELTA : BSDF_GLOSSY), &frame);
     if (!lobe)
         return;
     bool is_inside = b->cos_o < 0.0f;
     float eta = is_inside ? 1.0f / ior : ior, cos_t;
     lobe->dielectric.alpha = alpha;
     lobe->dielectric.eta = eta;
-    lobe->dielectric.s_o = ggx_stretch(lobe->wo, alpha, alpha);
+    lobe->dielectric.s_o = ggx_stretch(lobe->frame.wo, alpha, alpha);
     lobe->dielectric.transmission_scale =
         b->init_flags & BSDF_IMPORTANCE ? 1.0f : 1.0f / (eta * eta);
     lobe->dielectric.reflection = bsdf_albedo_argument(args->reflection_tint);
     lobe->dielectric.transmission = bsdf_albedo_argument(args->transmission_tint);
     lobe->dielectric.tint_r = spectrum_average(lobe->dielectric.reflection);
     lobe->dielectric.tint_t = spectrum_average(lobe->dielectric.transmission);
-    float single = is_smooth ? 1.0f : albedo_dielectric(alpha, ior, is_inside, lobe->wo.z);
+    float single = is_smooth ? 1.0f : albedo_dielectric(alpha, ior, is_inside, lobe->frame.wo.z);
     float gain = b->init_flags & BSDF_SINGLE_SCATTER ? 1.0f : 1.0f / single;
-    float f = fresnel_dielectric(lobe->wo.z, eta, &cos_t);
+    float f = fresnel_dielectric(lobe->frame.wo.z, eta, &cos_t);
     Spectrum tint = spectrum_lerp(lobe->dielectric.transmission, lobe->dielectric.reflection, f);
     bsdf_lobe_finish(b, lobe, spectrum_scale(weight, gain),
                      spectrum_mul(spectrum_scale(weight, gain * single), tint));

@@ -28,7 +28,7 @@ static inline float fresnel_metal(float cos_i, float eta, float k)
     float c2 = cos_i * cos_i, s2 = 1.0f - c2;
     float t0 = eta * eta - k * k - s2;
     float a2_b2 = sqrtf(t0 * t0 + 4.0f * eta * eta * k * k);
-    float a = sqrtf(fmaxf(0.0f, 0.5f * (a2_b2 + t0)));
+    float a = sqrtf(maxf(0.5f * (a2_b2 + t0), 0.0f));
     float t1 = a2_b2 + c2, t2 = 2.0f * a * cos_i;
     float perpendicular = (t1 - t2) / (t1 + t2);
     float t3 = c2 * a2_b2 + s2 * s2, t4 = t2 * s2;

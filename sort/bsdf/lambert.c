@@ -3,8 +3,8 @@
 
 void lambert_add(Bsdf *b, Spectrum weight, const LambertArgs *args)
 {
-    BsdfLobe *lobe =
-        bsdf_lobe_begin(b, BSDF_MODEL_LAMBERT, BSDF_REFLECTION | BSDF_DIFFUSE, args->N, false);
+    BsdfFrame frame = bsdf_frame(b, args->N, false);
+    BsdfLobe *lobe = bsdf_lobe_begin(b, BSDF_MODEL_LAMBERT, BSDF_REFLECTION | BSDF_DIFFUSE, &frame);
     if (!lobe)
         return;
     Spectrum albedo = spectrum_mul(weight, bsdf_albedo_argument(args->albedo));
@@ -13,8 +13,9 @@ void lambert_add(Bsdf *b, Spectrum weight, const LambertArgs *args)
 
 void translucent_add(Bsdf *b, Spectrum weight, const TranslucentArgs *args)
 {
+    BsdfFrame frame = bsdf_frame(b, args->N, false);
     BsdfLobe *lobe =
-        bsdf_lobe_begin(b, BSDF_MODEL_LAMBERT, BSDF_TRANSMISSION | BSDF_DIFFUSE, args->N, false);
+        bsdf_lobe_begin(b, BSDF_MODEL_LAMBERT, BSDF_TRANSMISSION | BSDF_DIFFUSE, &frame);
     if (!lobe)
         return;
     Spectrum albedo = spectrum_mul(weight, bsdf_albedo_argument(args->albedo));

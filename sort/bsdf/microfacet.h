@@ -52,10 +52,10 @@ static inline float3 ggx_sample_visible(float3 wo, float s_o, float alpha_x, flo
     float inv = 1.0f / s_o;
     float3 o = f3(alpha_x * wo.x * inv, alpha_y * wo.y * inv, wo.z * inv);
     float z = (1.0f - u.y) * (1.0f + o.z) - o.z;
-    float r = sqrtf(fmaxf(0.0f, 1.0f - z * z));
+    float r = sqrtf(maxf(1.0f - z * z, 0.0f));
     float2 p = warp_circle(u.x);
     return f3_normalize(
-        f3(alpha_x * (r * p.x + o.x), alpha_y * (r * p.y + o.y), fmaxf(z + o.z, 1e-7f)));
+        f3(alpha_x * (r * p.x + o.x), alpha_y * (r * p.y + o.y), maxf(z + o.z, 1e-7f)));
 }
 
 #endif

@@ -38,7 +38,7 @@ static Spectrum kept_average(const BsdfLobe *lobe)
 static void set_density(BsdfLobe *lobe, float alpha, Spectrum average)
 {
     float least = 1.0f;
-    SPECTRUM_EACH(i) least = fminf(least, average.c[i]);
+    SPECTRUM_EACH(i) least = minf(least, average.c[i]);
     if (lobe->complement.is_smooth || alpha >= 0.45f || least > 0.3f)
         return;
     float w = 2.5f * alpha / (1.0f - 2.0f * alpha);
@@ -47,17 +47,17 @@ static void set_density(BsdfLobe *lobe, float alpha, Spectrum average)
 }
 
 void complement_add(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, Spectrum tint,
-                    float3 N)
+                    const BsdfFrame *frame)
 {
     BsdfLobe *lobe =
-        bsdf_lobe_begin(b, BSDF_MODEL_COMPLEMENT, BSDF_REFLECTION | BSDF_DIFFUSE, N, true);
+        bsdf_lobe_begin(b, BSDF_MODEL_COMPLEMENT, BSDF_REFLECTION | BSDF_DIFFUSE, frame);
     if (!lobe)
         return;
     lobe->complement.row = albedo_ggx_row(alpha);
     lobe->complement.is_smooth = alpha < BSDF_ALPHA_DELTA;
     lobe->complement.f0 = f0;
     lobe->complement.f90 = f90;
-    Spectrum k = kept(lobe, lobe->wo.z), average = kept_average(lobe), albedo, f;
+    Spectrum k = kept(lobe, lobe->frame.wo.z), average = kept_average(lobe), albedo, f;
     set_density(lobe, alpha, average);
     SPECTRUM_EACH(i)
     {

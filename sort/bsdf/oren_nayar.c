@@ -6,8 +6,9 @@
 
 void oren_nayar_add(Bsdf *b, Spectrum weight, const OrenNayarArgs *args)
 {
+    BsdfFrame frame = bsdf_frame(b, args->N, false);
     BsdfLobe *lobe =
-        bsdf_lobe_begin(b, BSDF_MODEL_OREN_NAYAR, BSDF_REFLECTION | BSDF_DIFFUSE, args->N, false);
+        bsdf_lobe_begin(b, BSDF_MODEL_OREN_NAYAR, BSDF_REFLECTION | BSDF_DIFFUSE, &frame);
     if (!lobe)
         return;
     float r = clampf(args->roughness, 0.0f, 1.0f);
@@ -19,11 +20,11 @@ void oren_nayar_add(Bsdf *b, Spectrum weight, const OrenNayarArgs *args)
 
 LobeValue oren_nayar_eval(const BsdfLobe *lobe, float3 wi)
 {
-    float cos_i = wi.z, cos_o = fmaxf(lobe->wo.z, 0.0f);
-    float s = wi.x * lobe->wo.x + wi.y * lobe->wo.y;
+    float cos_i = wi.z, cos_o = maxf(lobe->frame.wo.z, 0.0f);
+    float s = wi.x * lobe->frame.wo.x + wi.y * lobe->frame.wo.y;
     if (s > 0.0f)
-        s /= fmaxf(cos_i, cos_o);
+        s /= maxf(cos_i, cos_o);
     float f = lobe->oren_nayar.a + lobe->oren_nayar.b * s;
-    return (LobeValue){spectrum_scale(lobe->weight, fmaxf(f, 0.0f) * cos_i),
+    return (LobeValue){spectrum_scale(lobe->weight, maxf(f, 0.0f) * cos_i),
                        warp_hemisphere_cosine_pdf(cos_i)};
 }

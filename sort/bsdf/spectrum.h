@@ -71,7 +71,7 @@ static inline float spectrum_average_abs(Spectrum a)
 static inline float spectrum_max(Spectrum a)
 {
     float m = a.c[0];
-    SPECTRUM_EACH(i) m = fmaxf(m, a.c[i]);
+    SPECTRUM_EACH(i) m = maxf(m, a.c[i]);
     return m;
 }
 static inline bool spectrum_is_finite(Spectrum a)

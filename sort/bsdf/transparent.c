@@ -3,8 +3,9 @@
 
 void transparent_add(Bsdf *b, Spectrum weight, const TransparentArgs *args)
 {
-    BsdfLobe *lobe = bsdf_lobe_begin(
-        b, BSDF_MODEL_TRANSPARENT, BSDF_TRANSMISSION | BSDF_DELTA | BSDF_TRANSPARENT, b->Ng, false);
+    BsdfFrame frame = bsdf_frame(b, b->Ng, false);
+    BsdfLobe *lobe = bsdf_lobe_begin(b, BSDF_MODEL_TRANSPARENT,
+                                     BSDF_TRANSMISSION | BSDF_DELTA | BSDF_TRANSPARENT, &frame);
     if (!lobe)
         return;
     Spectrum t = spectrum_mul(weight, bsdf_albedo_argument(args->transmittance));
@@ -14,7 +15,7 @@ void transparent_add(Bsdf *b, Spectrum weight, const TransparentArgs *args)
 
 bool transparent_sample(const BsdfLobe *lobe, LobeSample *out)
 {
-    out->wi = f3_neg(lobe->wo);
+    out->wi = f3_neg(lobe->frame.wo);
     out->probability = 1.0f;
     out->weight = lobe->weight;
     return true;

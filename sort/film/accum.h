@@ -26,11 +26,12 @@ static inline AccumWide accum_wide_from_float(float value)
 {
     double v = (double)value;
     if (fabs(v) < 0x1p-11) {
-        int64_t q = (int64_t)rint(v * 0x1p64);
+        int64_t q = llrint(v * 0x1p64);
         return (AccumWide){(uint64_t)q, q < 0 ? -1 : 0};
     }
-    double whole = floor(v);
-    return (AccumWide){(uint64_t)((v - whole) * 0x1p64), (int64_t)whole};
+    int64_t whole = (int64_t)v;
+    whole -= v < (double)whole; /* down */
+    return (AccumWide){(uint64_t)((v - (double)whole) * 0x1p64), whole};
 }
 
 /* To nearest but for a last rounding, also for small negative sums. */
@@ -49,7 +50,7 @@ static inline double accum_wide_to_double(AccumWide a)
 /* A multiple of 2^-32, |value| <= 2^6. */
 static inline int64_t accum_narrow_from_float(float value)
 {
-    return (int64_t)rint((double)value * 0x1p32);
+    return llrint((double)value * 0x1p32);
 }
 
 static inline double accum_narrow_to_double(int64_t a)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "base/vec.h"
 #include "sort/film/film_record.h"
 #include <string.h>
 
@@ -158,10 +159,10 @@ static void add_aov(uint8_t *record, const AovSlot *slot, const FilmSample *samp
         if (slot->sum == AOV_SUM_WIDE)
             accum_wide_add(
                 record_wide(record, slot->record_offset) + c,
-                accum_wide_from_float(fminf(fmaxf(values[c], -FILM_VALUE_MAX), FILM_VALUE_MAX)));
+                accum_wide_from_float(clampf(values[c], -FILM_VALUE_MAX, FILM_VALUE_MAX)));
         else
             record_narrow(record, slot->record_offset)[c] +=
-                accum_narrow_from_float(fminf(fmaxf(values[c], -FILM_NARROW_MAX), FILM_NARROW_MAX));
+                accum_narrow_from_float(clampf(values[c], -FILM_NARROW_MAX, FILM_NARROW_MAX));
 }
 
 void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)

@@ -54,15 +54,15 @@ static inline uint8_t *film_record(const Film *film, size_t index)
 }
 static inline PixelHead *record_head(uint8_t *record)
 {
-    return (PixelHead *)(void *)record;
+    return (PixelHead *)record;
 }
 static inline AccumWide *record_wide(uint8_t *record, uint32_t offset)
 {
-    return (AccumWide *)(void *)(record + offset);
+    return (AccumWide *)(record + offset);
 }
 static inline int64_t *record_narrow(uint8_t *record, uint32_t offset)
 {
-    return (int64_t *)(void *)(record + offset);
+    return (int64_t *)(record + offset);
 }
 
 #endif

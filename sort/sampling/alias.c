@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include <math.h>
+#include "base/vec.h"
 
 typedef struct AliasCell {
     float own;      /* part of the cell that is its own item's */
@@ -111,7 +111,7 @@ uint32_t alias_sample(const AliasTable *t, float u, float *out_pmf, float *out_u
     if (out_pmf)
         *out_pmf = t->cells[item].pmf;
     if (out_u_left)
-        *out_u_left = fminf(left, 0x1.fffffep-1f);
+        *out_u_left = minf(left, 0x1.fffffep-1f);
     return item;
 }
 

@@ -137,7 +137,7 @@ static inline float place(Interval in, uint32_t u, uint32_t count)
     float x = ((float)in.index + inside) / (float)count;
     uint32_t got = cell_index(x, count);
     x *= got > in.index ? 1.0f - 0x1p-23f : got < in.index ? 1.0f + 0x1p-23f : 1.0f;
-    return fminf(x, 0x1.fffffep-1f);
+    return minf(x, 0x1.fffffep-1f);
 }
 
 static inline float density(uint32_t row_points, uint32_t cell_points, const Dist2d *d)

@@ -24,12 +24,11 @@ static inline void warp_cos_sin(float x, float *out_cos, float *out_sin)
 /* The point of the unit circle at angle 2 pi u, u in [0, 1]. Density 1/(2 pi). */
 static inline float2 warp_circle(float u)
 {
-    float quarter = floorf(4.0f * u + 0.5f);
+    int quarter = (int)(4.0f * u + 0.5f);
     float c, s;
-    warp_cos_sin(2.0f * SORT_PI * (u - 0.25f * quarter), &c, &s);
-    int q = (int)quarter & 3;
-    float2 p = q & 1 ? f2(-s, c) : f2(c, s);
-    return q & 2 ? f2(-p.x, -p.y) : p;
+    warp_cos_sin(2.0f * SORT_PI * (u - 0.25f * (float)quarter), &c, &s);
+    float x = quarter & 1 ? -s : c, y = quarter & 1 ? c : s;
+    return quarter & 2 ? f2(-x, -y) : f2(x, y);
 }
 
 /* Unit disk, concentric map [Shirley1997]. Density 1/pi. */
@@ -39,7 +38,7 @@ float2 warp_disk(float2 u);
 float3 warp_hemisphere_cosine(float2 u);
 static inline float warp_hemisphere_cosine_pdf(float cos_theta)
 {
-    return fmaxf(cos_theta, 0.0f) * SORT_INV_PI;
+    return maxf(cos_theta, 0.0f) * SORT_INV_PI;
 }
 
 /* The unit sphere. Density 1/(4 pi). */

@@ -18,8 +18,9 @@
 #include <cmocka.h>
 
 #define PI      3.14159265358979323846
-#define ANGLES  16
-#define TURNS   12
+#define ANGLES  16u
+#define TURNS   12u
+#define CELLS   ((size_t)ANGLES * TURNS)
 #define SAMPLES 100000
 
 typedef struct View {
@@ -71,8 +72,9 @@ static uint32_t cell_of(const View *v, float3 wi)
     float3 c = f3_cross(v->axis, wi); /* atan2: accurate near the axis */
     double g = atan2((double)f3_length(c), (double)f3_dot(v->axis, wi));
     double turn = atan2((double)f3_dot(wi, v->t), (double)f3_dot(wi, v->s)) / (2.0 * PI);
-    int x = (int)(bin_of_angle(v, g) * ANGLES), y = (int)((turn < 0.0 ? turn + 1.0 : turn) * TURNS);
-    return (uint32_t)((y < TURNS ? y : TURNS - 1) * ANGLES + (x < ANGLES ? x : ANGLES - 1));
+    uint32_t x = (uint32_t)(bin_of_angle(v, g) * ANGLES);
+    uint32_t y = (uint32_t)((turn < 0.0 ? turn + 1.0 : turn) * TURNS);
+    return (y < TURNS ? y : TURNS - 1) * ANGLES + (x < ANGLES ? x : ANGLES - 1);
 }
 
 static void draw(const View *v, uint32_t seed, uint64_t *observed)
@@ -85,16 +87,17 @@ static void draw(const View *v, uint32_t seed, uint64_t *observed)
         bool is_ours = bsdf_sample(&v->bsdf, sampler_1d(&independent, key, 0),
                                    sampler_2d(&independent, key, 1), &sample) &&
                        (sample.flags & side) && !(sample.flags & BSDF_DELTA);
-        ++observed[is_ours ? cell_of(v, sample.wi) : ANGLES * TURNS];
+        ++observed[is_ours ? cell_of(v, sample.wi) : CELLS];
     }
 }
 
 static double compare(View *expecting, const uint64_t *observed)
 {
-    static double expected[ANGLES * TURNS + 1];
+    static double expected[CELLS + 1];
     double rest = SAMPLES;
-    for (uint32_t i = 0; i < ANGLES * TURNS; ++i) {
-        double x = i % ANGLES, y = i / ANGLES;
+    for (uint32_t i = 0; i < CELLS; ++i) {
+        uint32_t row = i / ANGLES;
+        double x = i % ANGLES, y = row;
         double p = chi2_integrate(view_pdf, expecting, x / ANGLES, (x + 1.0) / ANGLES, y / TURNS,
                                   (y + 1.0) / TURNS, 2e-6);
         expected[i] = p * SAMPLES;
@@ -105,8 +108,8 @@ static double compare(View *expecting, const uint64_t *observed)
         print_message("the density integrates to %.6f\n", 1.0 - rest / SAMPLES);
         return 0.0;
     }
-    expected[ANGLES * TURNS] = fmax(rest, 1.0); /* give or take the quadrature */
-    return chi2_test(observed, expected, ANGLES * TURNS + 1).p_value;
+    expected[CELLS] = fmax(rest, 1.0); /* give or take the quadrature */
+    return chi2_test(observed, expected, CELLS + 1).p_value;
 }
 
 /* Where a smooth surface of the first closure's normal would send the light: the peak. */
@@ -134,7 +137,7 @@ static View make_view(const BsdfCase *c, float3 wo, bool is_reflection)
 
 static double run(const BsdfCase *c, float3 wo, bool is_reflection, uint32_t seed)
 {
-    uint64_t observed[ANGLES * TURNS + 1] = {0};
+    uint64_t observed[CELLS + 1] = {0};
     View v = make_view(c, wo, is_reflection);
     draw(&v, seed, observed);
     return compare(&v, observed);
@@ -195,7 +198,7 @@ static void test_bsdf_chi2_notices_a_wrong_density(void **state)
         if (strcmp(bsdf_cases[c].name, "conductor 0.3") == 0)
             rough = bsdf_cases[c];
     assert_int_equal(rough.closure_count, 1);
-    uint64_t observed[ANGLES * TURNS + 1] = {0};
+    uint64_t observed[CELLS + 1] = {0};
     View drawn = make_view(&rough, bsdf_directions[2], true);
     draw(&drawn, 1, observed);
     rough.closures[0].args[3] += 0.005f;

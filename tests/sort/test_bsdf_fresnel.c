@@ -42,7 +42,8 @@ static void test_fresnel_dielectric_closed_forms(void **state)
 static void test_fresnel_dielectric_brewster_and_total_reflection(void **state)
 {
     (void)state;
-    for (float n = 1.1f; n < 3.0f; n += 0.1f) {
+    for (uint32_t i = 0; i < 20; ++i) {
+        float n = 1.1f + 0.1f * (float)i;
         /* At Brewster's angle, tan = n, one polarisation is not reflected, of the other
          * ((n^2 - 1)/(n^2 + 1))^2. */
         float n2 = n * n, other = (n2 - 1.0f) / (n2 + 1.0f);
@@ -60,8 +61,9 @@ static void test_fresnel_dielectric_brewster_and_total_reflection(void **state)
 static void test_fresnel_dielectric_is_symmetric(void **state)
 {
     (void)state;
-    for (float n = 1.05f; n < 3.0f; n += 0.1f)
-        for (float c = 0.02f; c <= 1.0f; c += 0.02f) {
+    for (uint32_t i = 0; i < 20; ++i)
+        for (uint32_t j = 1; j <= 50; ++j) {
+            float n = 1.05f + 0.1f * (float)i, c = 0.02f * (float)j;
             float cos_t, cos_back;
             float there = fresnel_dielectric(c, n, &cos_t);
             float back = fresnel_dielectric(cos_t, 1.0f / n, &cos_back);
@@ -75,15 +77,16 @@ static void test_fresnel_dielectric_is_symmetric(void **state)
 static void test_fresnel_metal(void **state)
 {
     (void)state;
-    for (float eta = 0.15f; eta < 4.0f; eta += 0.3f)
-        for (float k = 0.0f; k < 8.0f; k += 0.5f) {
+    for (uint32_t i = 0; i < 13; ++i)
+        for (uint32_t j = 0; j < 16; ++j) {
+            float eta = 0.15f + 0.3f * (float)i, k = 0.5f * (float)j;
             float f0 =
                 ((eta - 1.0f) * (eta - 1.0f) + k * k) / ((eta + 1.0f) * (eta + 1.0f) + k * k);
             assert_true(fabsf(fresnel_metal(1.0f, eta, k) - f0) < 2e-6f);
             assert_true(fabsf(fresnel_metal(0.0f, eta, k) - 1.0f) < 1e-6f);
             double sum = 0.0;
-            for (uint32_t i = 0; i < 1000; ++i) {
-                double c = (i + 0.5) / 1000.0;
+            for (uint32_t m = 0; m < 1000; ++m) {
+                double c = (m + 0.5) / 1000.0;
                 float f = fresnel_metal((float)c, eta, k);
                 assert_true(f >= 0.0f && f <= 1.0f + 1e-6f);
                 sum += 2.0 * c * (double)f / 1000.0;

@@ -13,7 +13,7 @@ double chi2_survival(double x, double dof)
     double scale = exp(a * log(z) - z - lgamma(a));
     if (z < a + 1.0) {
         double term = 1.0 / a, sum = term;
-        for (double n = 1.0; n < 1e5 && term > sum * 1e-15; n += 1.0) {
+        for (uint32_t n = 1; n < 100000 && term > sum * 1e-15; ++n) {
             term *= z / (a + n);
             sum += term;
         }
@@ -21,8 +21,8 @@ double chi2_survival(double x, double dof)
     }
     const double tiny = 1e-300;
     double b = z + 1.0 - a, c = 1.0 / tiny, d = 1.0 / b, h = d;
-    for (double n = 1.0; n < 1e5; n += 1.0) {
-        double an = -n * (n - a);
+    for (uint32_t n = 1; n < 100000; ++n) {
+        double an = -(double)n * (n - a);
         b += 2.0;
         d = an * d + b;
         d = 1.0 / (fabs(d) < tiny ? tiny : d);
