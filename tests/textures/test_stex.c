@@ -269,6 +269,65 @@ static void test_stex_failed_conversion_leaves_nothing(void **state)
     picture_free(&p);
 }
 
+static void test_stex_conversion_survives_any_failed_allocation(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = picture_create(100, 90, 4, SORT_TEXEL_U8, SORT_COLOR_SRGB);
+    picture_fill_noise(&p, 6);
+    const char *path = fixture_path("memory.stex");
+    TexConvertDesc how = {.compression = TEX_COMPRESSION_ZLIB};
+    for (uint64_t n = 1;; n++) {
+        assert_in_range(n, 1, 200);
+        Error err = {0};
+        mem_fail_nth(n);
+        Status status = picture_try_convert(&p, path, &how, &err);
+        bool is_done = mem_allocation_count() < n;
+        mem_fail_nth(0);
+        if (is_done) {
+            assert_int_equal(status, STATUS_OK);
+            break;
+        }
+        assert_int_equal(status, STATUS_NO_MEMORY);
+        assert_false(file_exists(path));
+    }
+    picture_free(&p);
+}
+
+static uint32_t bands_before_cancel;
+
+static bool cancel_after_a_while(void *host)
+{
+    SORT_UNUSED(host);
+    return bands_before_cancel-- == 0;
+}
+
+static void note_progress(void *data, float done)
+{
+    float *last = data;
+    assert_true(done > *last && done <= 1.0f);
+    *last = done;
+}
+
+static void test_stex_conversion_can_be_cancelled(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = picture_create(30, 300, 1, SORT_TEXEL_U8, SORT_COLOR_RAW);
+    const char *path = fixture_path("cancelled.stex");
+    SortHostApi host = {.cancelled = cancel_after_a_while};
+    float done = 0.0f;
+    TexConvertDesc how = {.host = &host, .progress = note_progress, .progress_data = &done};
+    Error err = {0};
+    bands_before_cancel = 2;
+    assert_int_equal(picture_try_convert(&p, path, &how, &err), STATUS_CANCELLED);
+    assert_false(file_exists(path));
+    assert_true(done > 0.2f && done < 0.6f);
+    bands_before_cancel = 1000;
+    done = 0.0f;
+    assert_int_equal(picture_try_convert(&p, path, &how, &err), STATUS_OK);
+    assert_true(done == 1.0f);
+    picture_free(&p);
+}
+
 static int setup(void **state)
 {
     SORT_UNUSED(state);
@@ -294,6 +353,8 @@ int main(void)
         cmocka_unit_test(test_stex_notices_any_damage_to_its_tables),
         cmocka_unit_test(test_stex_refuses_lies_with_valid_checksums),
         cmocka_unit_test(test_stex_failed_conversion_leaves_nothing),
+        cmocka_unit_test(test_stex_conversion_survives_any_failed_allocation),
+        cmocka_unit_test(test_stex_conversion_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

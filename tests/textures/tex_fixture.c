@@ -133,7 +133,10 @@ static Status convert(const Picture *p, const char *path, const TexConvertDesc *
                       TexConvertReport *out_report, Error *err)
 {
     Picture view = *p;
-    SortHostApi host = {.size_bytes = sizeof host, .abi = SORT_PLUGIN_ABI, .host = &view};
+    SortHostApi host = how && how->host ? *how->host : (SortHostApi){0};
+    host.size_bytes = sizeof host;
+    host.abi = SORT_PLUGIN_ABI;
+    host.host = &view;
     TexConvertDesc desc = how ? *how : (TexConvertDesc){0};
     desc.size_bytes = sizeof desc;
     desc.decoder = &picture_decoder;

@@ -28,7 +28,8 @@ void fixture_end(void);
 /* "<folder>/name"; one of 8 buffers in turn. */
 const char *fixture_path(const char *name);
 
-/* Converts; the test fails if it does not work. Zero members of `how` mean defaults; it may be NULL. */
+/* Converts; the test fails if it does not work. Zero members of `how` mean defaults; it may be NULL.
+ * Of how->host only `cancelled` counts. */
 TexConvertReport picture_convert(const Picture *p, const char *path, const TexConvertDesc *how);
 /* The same with the error in the caller's hands. */
 Status picture_try_convert(const Picture *p, const char *path, const TexConvertDesc *how,
