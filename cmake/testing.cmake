@@ -15,4 +15,8 @@ function(sort_test area name)
         set(ARG_TIMEOUT 300)
     endif()
     set_tests_properties(${area}.${name} PROPERTIES LABELS ${area} TIMEOUT ${ARG_TIMEOUT})
+    if(SORT_SANITIZE STREQUAL "thread")
+        set_tests_properties(${area}.${name} PROPERTIES ENVIRONMENT
+            "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/thread_sanitizer.supp")
+    endif()
 endfunction()
