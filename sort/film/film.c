@@ -67,6 +67,7 @@ static void lay_out_record(Film *film)
             continue;
         film->slots[film->slot_count++] = (AovSlot){.aov = (FilmAov)i,
                                                     .sum = aov_sums[i],
+                                                    .norm = aov_norms[i],
                                                     .channel_count = aov_infos[i].channel_count,
                                                     .sample_offset = aov_infos[i].offset,
                                                     .record_offset = offset};
@@ -128,15 +129,23 @@ void film_clear(Film *film)
 
 /* --- commits ------------------------------------------------------------------------------- */
 
+/* What the sample counts with in this AOV. */
+static float slot_weight(const AovSlot *slot, const FilmSample *sample)
+{
+    return slot->norm == AOV_NORM_ALPHA ? sample->alpha : 1.0f;
+}
+
 static bool is_acceptable(const Film *film, const FilmSample *sample)
 {
     /* Comparisons with NaN are false. */
     bool ok = fabsf(sample->alpha) <= FILM_VALUE_MAX;
     for (int c = 0; c < 3; ++c)
         ok = ok && fabsf(sample->rgb[c]) <= FILM_VALUE_MAX;
-    for (uint32_t i = 0; i < film->slot_count; ++i)
-        for (uint32_t c = 0; c < film->slots[i].channel_count; ++c)
-            ok = ok && isfinite(sample->aov[film->slots[i].sample_offset + c]);
+    for (uint32_t i = 0; i < film->slot_count; ++i) {
+        const AovSlot *slot = &film->slots[i];
+        for (uint32_t c = 0; c < slot->channel_count && slot_weight(slot, sample) != 0.0f; ++c)
+            ok = ok && isfinite(sample->aov[slot->sample_offset + c]);
+    }
     return ok;
 }
 
@@ -155,14 +164,18 @@ static void unlock_record(PixelHead *head)
 static void add_aov(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
 {
     const float *values = sample->aov + slot->sample_offset;
-    for (uint32_t c = 0; c < slot->channel_count; ++c)
+    float weight = slot_weight(slot, sample);
+    if (weight == 0.0f)
+        return;
+    for (uint32_t c = 0; c < slot->channel_count; ++c) {
+        float value = values[c] * weight;
         if (slot->sum == AOV_SUM_WIDE)
-            accum_wide_add(
-                record_wide(record, slot->record_offset) + c,
-                accum_wide_from_float(clampf(values[c], -FILM_VALUE_MAX, FILM_VALUE_MAX)));
+            accum_wide_add(record_wide(record, slot->record_offset) + c,
+                           accum_wide_from_float(clampf(value, -FILM_VALUE_MAX, FILM_VALUE_MAX)));
         else
             record_narrow(record, slot->record_offset)[c] +=
-                accum_narrow_from_float(clampf(values[c], -FILM_NARROW_MAX, FILM_NARROW_MAX));
+                accum_narrow_from_float(clampf(value, -FILM_NARROW_MAX, FILM_NARROW_MAX));
+    }
 }
 
 void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
@@ -327,7 +340,7 @@ static double slot_sum(uint8_t *record, const AovSlot *slot, uint32_t channel)
 
 static void resolve_slot(const Film *film, const AovSlot *slot, float *out_values)
 {
-    bool by_alpha = aov_norms[slot->aov] == AOV_NORM_ALPHA;
+    bool by_alpha = slot->norm == AOV_NORM_ALPHA;
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
         double norm = by_alpha ? accum_wide_to_double(record_wide(record, PIXEL_RGBA_OFFSET)[3])

@@ -27,6 +27,7 @@ typedef struct PixelHead {
 typedef struct AovSlot {
     FilmAov aov;
     AovSum sum;
+    AovNorm norm;
     uint32_t channel_count;
     uint32_t sample_offset; /* floats, in FilmSample.aov */
     uint32_t record_offset; /* bytes, in the record */
