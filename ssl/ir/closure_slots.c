@@ -1,18 +1,18 @@
 /* Closure algebra becomes numbered slots.
  *
- * A closure value is a sum of terms; a term is one CLOSURE_MAKE with a weight. Which terms a value can
- * have is known when compiling (its shape); whether a term is present, its weight and its arguments are
- * ordinary scalars. So each closure value is taken apart into
+ * A closure value is a sum of terms; a term is one CLOSURE_MAKE with a weight. Which terms a value
+ * can have is known when compiling (its shape); whether a term is present, its weight and its
+ * arguments are ordinary scalars. So each closure value is taken apart into
  *
  *   term 0: present, weight r g b, arguments ...    term 1: present, ...
  *
- * MAKE gives one term, present and of weight one; ADD joins two lists; SCALE multiplies weights; where
- * control flow joins (SELECT, IF, LOOP) the k-th term of each closure row shares one slot with the k-th
- * term of that row from the other side, since only one side runs, and a side without it says "not
- * present". A closure inside a closure (coat over base) is a term with a parent.
+ * MAKE gives one term, present and of weight one; ADD joins two lists; SCALE multiplies weights;
+ * where control flow joins (SELECT, IF, LOOP) the k-th term of each closure row shares one slot
+ * with the k-th term of that row from the other side, since only one side runs, and a side without
+ * it says "not present". A closure inside a closure (coat over base) is a term with a parent.
  *
- * The terms of the entry's closure outputs are the kernel's lobe slots. A closure that gains a term with
- * each turn of a loop has no such shape and is refused. */
+ * The terms of the entry's closure outputs are the kernel's lobe slots. A closure that gains a term
+ * with each turn of a loop has no such shape and is refused. */
 #include "base/check.h"
 #include "ssl/ir/pass.h"
 #include "ssl/report.h"
@@ -50,7 +50,7 @@ static void too_many(Slots *s, Span span, int limit, const char *what)
     REFUSE(s, TOO_MANY_CLOSURES, span, arena_printf(s->module->arena, "%d", limit), what);
 }
 
-/* --- what a row is made of --------------------------------------------------------------------------- */
+/* --- what a row is made of -------------------------------------------------------------------- */
 
 static IrKind arg_kind(SslType type)
 {
@@ -88,7 +88,7 @@ static uint32_t shape_parts(const IrModule *m, const Shape *shape)
     return count;
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------------ */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static bool append_shape(Slots *s, Shape *to, const Shape *from, int32_t parent, Span span)
 {
@@ -108,8 +108,9 @@ static bool append_shape(Slots *s, Shape *to, const Shape *from, int32_t parent,
     return true;
 }
 
-/* Finds for each term of `from` its place in `to`: the next free term of the same row and parent. Terms
- * without one get a new place when `grow`, else the caller knows that there is none missing. */
+/* Finds for each term of `from` its place in `to`: the next free term of the same row and parent.
+ * Terms without one get a new place when `grow`, else the caller knows that there is none
+ * missing. */
 static bool place_terms(Slots *s, Shape *to, const Shape *from, bool grow, Span span,
                         uint32_t *places)
 {
@@ -224,7 +225,7 @@ static void find_shapes(Slots *s, IrRegionId region)
         shape_of_inst(s, ir_inst(s->func, id));
 }
 
-/* --- parts -------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static Slots *slots_of(IrClone *c)
 {
@@ -392,7 +393,7 @@ static void receive(IrClone *c, IrValue result, IrValue target, const IrValue *v
         memcpy(out, values, count * sizeof *out);
 }
 
-/* --- outputs -------------------------------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 typedef ARRAY(IrValue) ValueList;
 
@@ -417,8 +418,8 @@ static bool is_absent(IrBuilder *b, const IrValue *parts)
     return true;
 }
 
-/* Which terms become slots: those that the kind keeps, with the terms that they stand in; nothing that is
- * absent, or stands in something absent. */
+/* Which terms become slots: those that the kind keeps, with the terms that they stand in; nothing
+ * that is absent, or stands in something absent. */
 static bool *kept_terms(IrClone *c, const Shape *shape, const IrValue *parts, SslKernelKind kind)
 {
     const IrModule *m = c->module;

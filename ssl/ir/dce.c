@@ -1,6 +1,6 @@
-/* What no result needs goes: instructions, results of an IF that nobody reads, and loop state that feeds
- * only itself. Needs are found backward from the results, so a cycle that nothing reads is never
- * entered. A fault belongs to what is computed: dead loops and dead accesses go too. */
+/* What no result needs goes: instructions, results of an IF that nobody reads, and loop state that
+ * feeds only itself. Needs are found backward from the results, so a cycle that nothing reads is
+ * never entered. A fault belongs to what is computed: dead loops and dead accesses go too. */
 #include "ssl/ir/pass.h"
 #include <string.h>
 

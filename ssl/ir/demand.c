@@ -1,3 +1,7 @@
+/* Masks only grow, so walking a function backward until nothing changes ends; a loop's state asks its
+ * own last value, which the next walk carries further. A callee is analysed for the results that the
+ * call wants, and answers with what it wants of its parameters; merged summaries repeat over all
+ * functions until no caller adds anything. */
 #include "ssl/ir/demand.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"

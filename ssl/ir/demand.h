@@ -1,7 +1,8 @@
-/* Demand: which values need which tangents. Backward over a function, from the coordinates of textures
- * (all directions), the operands of ddx and ddy (one), and the results whose tangents the caller wants;
- * only where lineage says that a tangent can differ from zero. Per direction and per value, which in
- * this IR means per component, per struct member, and flow-sensitive; arrays as a whole. */
+/* Demand: which values need which tangents. Backward over a function, from the coordinates of
+ * textures (all directions), the operands of ddx and ddy (one), and the results whose tangents the
+ * caller wants; only where lineage says that a tangent can differ from zero. Per direction and per
+ * value, which in this IR means per component, per struct member, and flow-sensitive; arrays as a
+ * whole. */
 #ifndef SSL_IR_DEMAND_H
 #define SSL_IR_DEMAND_H
 
@@ -19,14 +20,15 @@ typedef struct IrDemand {
 
 typedef struct IrDemandTable IrDemandTable;
 
-/* Analyses the entry, of which no tangent is wanted, and all that it calls. direction_count <= 8; 0: no
- * derivatives at all. */
+/* Analyses the entry, of which no tangent is wanted, and all that it calls. direction_count <= 8;
+ * 0: no derivatives at all. */
 IrDemandTable *ir_demand_compute(const IrModule *m, IrLineageTable *lineage, bool merged,
                                  uint32_t direction_count);
 IrDemand *ir_demand_entry(const IrDemandTable *t);
 /* The record of the callee of call `inst` inside `caller`. */
 IrDemand *ir_demand_of_call(IrDemandTable *t, const IrDemand *caller, const IrInst *inst);
-/* Tangents that a loop state carries: those asked of its value inside or after. `result`: the LOOP's. */
+/* Tangents that a loop state carries: those asked of its value inside or after. `result`: the
+ * LOOP's. */
 uint8_t ir_demand_of_state(const IrDemand *d, const IrFunc *f, const IrInst *loop, IrValue result);
 
 #endif

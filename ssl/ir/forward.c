@@ -1,14 +1,15 @@
-/* Forward-mode differentiation: each function that carries tangents becomes an ordinary function with
- * more parameters, results and loop state, in which DDX and DDY are values like others, and texture
- * lookups name their footprint.
+/* Forward-mode differentiation: each function that carries tangents becomes an ordinary function
+ * with more parameters, results and loop state, in which DDX and DDY are values like others, and
+ * texture lookups name their footprint.
  *
  *   f(a, b) -> r      becomes, when lineage and demand ask for d/dx of a and r,
  *   f(a, b, a_dx) -> r, r_dx
  *
- * A clone is made for each record of the demand table (demand.h): one for every pattern of lineage and
- * demand at a call, or one a function with merged summaries. The map is from a value to its copy, and
- * from (value, direction) to its tangent; no tangent (0) is zero, and whatever is constant zero is kept
- * as no tangent, so zeros vanish without algebra that IEEE forbids. [Griewank2008 ch. 3] */
+ * A clone is made for each record of the demand table (demand.h): one for every pattern of lineage
+ * and demand at a call, or one a function with merged summaries. The map is from a value to its
+ * copy, and from (value, direction) to its tangent; no tangent (0) is zero, and whatever is
+ * constant zero is kept as no tangent, so zeros vanish without algebra that IEEE forbids.
+ * [Griewank2008 ch. 3] */
 #include "base/check.h"
 #include "ssl/ir/demand.h"
 #include "ssl/ir/partials.h"
@@ -70,7 +71,7 @@ static uint32_t count_bits(uint8_t mask)
     return count;
 }
 
-/* --- arithmetic ---------------------------------------------------------------------------------------- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 static bool has_tangent(IrClone *c, IrValue v, uint8_t mask)
 {
@@ -173,7 +174,7 @@ static void differentiate(IrClone *c, const IrInst *inst)
         sum_of_partials(c, inst, args, c->map[inst->result_first]);
 }
 
-/* --- textures -------------------------------------------------------------------------------------------- */
+/* --- textures --------------------------------------------------------------------------------- */
 
 static void make_lookup(IrClone *c, const IrInst *inst)
 {
@@ -210,7 +211,7 @@ static void make_lookup(IrClone *c, const IrInst *inst)
     }
 }
 
-/* --- ddx and ddy -------------------------------------------------------------------------------------------- */
+/* --- ddx and ddy ------------------------------------------------------------------------------ */
 
 static void warn_second_order(Forward *w, const IrInst *inst)
 {
@@ -231,7 +232,7 @@ static void take_derivative(IrClone *c, const IrInst *inst)
         zero_unless(c, tangents_of(c, operand)[inst->op == IR_DDX ? 0 : 1]);
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static IrFuncId clone_of(Forward *w, IrDemand *d)
 {
@@ -286,7 +287,7 @@ static void make_call(IrClone *c, const IrInst *inst)
     }
 }
 
-/* --- borders of IF and LOOP ------------------------------------------------------------------------------------- */
+/* --- borders of IF and LOOP ------------------------------------------------------------------- */
 
 static uint8_t mask_of_border(IrClone *c, IrValue result)
 {
@@ -318,7 +319,7 @@ static void receive(IrClone *c, IrValue result, IrValue target, const IrValue *v
             set_tangent(c, target, d, *values++);
 }
 
-/* --- functions ------------------------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static bool visit(IrClone *c, IrInstId id)
 {
@@ -405,7 +406,7 @@ static void make_clone(Forward *w, IrDemand *d)
     end_clone(&c, d);
 }
 
-/* --- the report --------------------------------------------------------------------------------------------------------- */
+/* --- the report ------------------------------------------------------------------------------- */
 
 typedef struct Counted {
     IrDerivativeCounts counts;

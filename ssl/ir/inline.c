@@ -1,6 +1,6 @@
 /* Every call becomes the callee's body, after the derivative passes: they work on functions, code
- * generation on one. The size is computed before anything is copied, and refused when it is past the
- * limit, since a chain of functions that each call the next twice doubles at every step. */
+ * generation on one. The size is computed before anything is copied, and refused when it is past
+ * the limit, since a chain of functions that each call the next twice doubles at every step. */
 #include "ssl/ir/pass.h"
 #include "ssl/report.h"
 

@@ -39,7 +39,7 @@ IrModule *ir_module_create(Arena *arena)
     return m;
 }
 
-/* --- deep copies ---------------------------------------------------------------------------- */
+/* --- deep copies ------------------------------------------------------------------------------ */
 
 static void *copy_bytes(Arena *arena, const void *data, size_t count, size_t element_bytes)
 {

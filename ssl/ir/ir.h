@@ -1,16 +1,17 @@
 /* SSL's typed IR: structured SSA with value semantics, between the checked AST and LLVM.
  *
- *   module -> functions -> body region -> instructions; IF and LOOP own regions; no phi, no pointers
+ *   module -> functions -> body region -> instructions; IF and LOOP own regions; no phi, no memory
  *
- * - Every value is a scalar (bool, int, float, closure) or a fixed array of scalars. Vectors, matrices
- *   and structs are taken apart when the AST is lowered, an array of structs into one array a leaf, so
- *   analyses keep one bit a value and are per component for nothing.
- * - A region has parameters and ends in YIELD. IF: regions then and else yield the results. LOOP: one
- *   region whose parameters are the loop state; it yields go_on and the next state. break, continue and
- *   return are gone before this level: they became predicates when lowered.
+ * - Every value is a scalar (bool, int, float, closure) or a fixed array of scalars. Vectors,
+ *   matrices and structs are taken apart when the AST is lowered, an array of structs into one array
+ *   a leaf, so analyses keep one bit a value and are per component for nothing.
+ * - A region has parameters and ends in YIELD. IF: regions then and else yield the results. LOOP:
+ *   one region whose parameters are the loop state; it yields go_on and the next state. break,
+ *   continue and return are gone before this level: they became predicates when lowered.
  * - `out` and `inout` parameters are extra results, so nothing aliases.
  * - Values of an enclosing region may be used inside; a region's own values are not seen outside.
- * - Functions are built once, in order, by ir_build.h, and never changed: a pass makes a new function.
+ * - Functions are built once, in order, by ir_build.h, and never changed: a pass makes a new
+ *   function. The order of instructions is that of the links, not of the ids.
  *
  * All memory is the module's arena, whose out-of-memory jump is set, so no call here fails. */
 #ifndef SSL_IR_H
@@ -26,7 +27,7 @@ typedef uint32_t IrInstId;   /* dense from 1; 0: none */
 typedef uint32_t IrRegionId; /* dense from 1; 0: none */
 typedef uint32_t IrFuncId;   /* dense from 1; 0: none */
 
-/* --- types --- */
+/* --- types ------------------------------------------------------------------------------------ */
 typedef enum IrKind { IR_BOOL, IR_INT, IR_FLOAT, IR_CLOSURE } IrKind;
 typedef uint32_t IrType; /* kind in the low 2 bits, element count above; count 0: a scalar */
 static inline IrType ir_scalar(IrKind kind)
@@ -50,7 +51,7 @@ static inline bool ir_is_array(IrType t)
     return ir_count(t) != 0;
 }
 
-/* --- operations --- */
+/* --- operations ------------------------------------------------------------------------------- */
 typedef enum IrOp {
     IR_OP_NONE,
 #define IR_OP(name, mnemonic, signature, flags) IR_##name,
@@ -96,7 +97,7 @@ static inline uint32_t ir_param_component(uint64_t imm)
     return (uint32_t)imm & 0xffu;
 }
 
-/* --- containers --- */
+/* --- containers ------------------------------------------------------------------------------- */
 typedef struct IrInst {
     uint16_t op, region_count;
     uint16_t arg_count, result_count;
@@ -146,7 +147,8 @@ typedef struct IrOutput {
     uint32_t result_first, result_count; /* of the entry function */
 } IrOutput;
 
-/* Made by closure_slots.c: entry results [result_first] = present (bool), weight x3, then arguments. */
+/* Made by closure_slots.c: entry results [result_first] = present (bool), weight x3, then
+ * arguments. */
 typedef struct IrLobeSlot {
     uint32_t closure, output;
     int32_t parent;
@@ -196,11 +198,11 @@ float ir_imm_float(const IrInst *inst);
 
 /* Text form; one line an instruction, regions indented. */
 void ir_print_module(const IrModule *m, StrBuf *out);
-/* Types, dominance, region shape, sites, tables, no recursion. STATUS_INTERNAL with the place: a defect of
- * who built it. Not thread-safe on one module: uses its arena for scratch. */
+/* Types, dominance, region shape, sites, tables, no recursion. STATUS_INTERNAL with the place: a
+ * defect of who built it. Not thread-safe on one module: uses its arena for scratch. */
 Status ir_verify(const IrModule *m, Error *err) SORT_MUST_CHECK;
-/* Content hash of all that code generation can see; spans, names, numbering of values and texture options
- * (which the host looks up by site) excluded. */
+/* Content hash of all that code generation can see; spans, names, numbering of values and texture
+ * options (which the host looks up by site) excluded. */
 Hash128 ir_hash(const IrModule *m);
 
 #endif

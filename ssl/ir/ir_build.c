@@ -1,8 +1,8 @@
 /* The builder: appends to one function, folding and value-numbering on the way.
  *
- *   scopes     the regions that are open, innermost last; an instruction goes to the end of the last
- *   numbering  hash table over the pure instructions that are in sight; entries of a region leave it
- *              when the region closes, so a value is never used where it is not defined
+ *   scopes     the open regions, innermost last; an instruction goes to the end of the last one
+ *   numbering  hash table over the pure instructions in sight; entries of a region leave it when
+ *              the region closes, so a value is never used where it is not defined
  *   constants  stand at the start of the body, in sight everywhere, each value once: a second table
  *              that nothing leaves
  *
@@ -43,7 +43,7 @@ struct IrBuilder {
     ARRAY(IrValue) yields; /* scratch */
 };
 
-/* --- value numbering ----------------------------------------------------------------------------- */
+/* --- value numbering -------------------------------------------------------------------------- */
 
 static uint64_t hash_inst(IrOp op, uint64_t imm, uint32_t site, IrType type, const IrValue *args,
                           uint32_t arg_count)
@@ -105,7 +105,7 @@ static IrInstId numbering_find(const IrFunc *f, const Numbering *n, uint64_t has
     return 0;
 }
 
-/* --- appending ------------------------------------------------------------------------------------- */
+/* --- appending -------------------------------------------------------------------------------- */
 
 static Scope *scope_top(IrBuilder *b)
 {
@@ -242,7 +242,7 @@ static IrValue constant(IrBuilder *b, IrOp op, IrKind kind, uint64_t imm)
     return ir_inst(f, id)->result_first;
 }
 
-/* --- functions and regions --------------------------------------------------------------------------- */
+/* --- functions and regions -------------------------------------------------------------------- */
 
 IrFuncId ir_reserve_func(IrModule *m)
 {
@@ -342,7 +342,7 @@ IrType ir_build_type(IrBuilder *b, IrValue v)
     return ir_type(b->func, v);
 }
 
-/* --- constants and inputs ------------------------------------------------------------------------------ */
+/* --- constants and inputs --------------------------------------------------------------------- */
 
 IrValue ir_const_bool(IrBuilder *b, bool x)
 {
@@ -404,7 +404,7 @@ IrValue ir_build_param_read(IrBuilder *b, IrKind kind, uint32_t param, uint32_t 
     return append_pure(b, IR_PARAM, ir_param_imm(param, component), 0, NULL, 0, &type, 1);
 }
 
-/* --- operations ------------------------------------------------------------------------------------------ */
+/* --- operations ------------------------------------------------------------------------------- */
 
 void ir_build_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
                    uint32_t arg_count, const IrType *result_types, uint32_t result_count,
@@ -532,7 +532,7 @@ void ir_build_call(IrBuilder *b, IrFuncId callee, const IrValue *args, uint32_t 
     ir_build_inst(b, IR_CALL, callee, 0, args, arg_count, result_types, result_count, out_results);
 }
 
-/* --- control ------------------------------------------------------------------------------------------------ */
+/* --- control ---------------------------------------------------------------------------------- */
 
 void ir_if_begin(IrBuilder *b, IrValue cond)
 {
@@ -617,7 +617,7 @@ void ir_loop_end(IrBuilder *b, IrValue go_on, const IrValue *next, uint32_t coun
         out_results[i] = ir_inst(b->func, id)->result_first + i;
 }
 
-/* --- module tables -------------------------------------------------------------------------------------------- */
+/* --- module tables ---------------------------------------------------------------------------- */
 
 uint32_t ir_add_fault_site(IrModule *m, SslFaultKind kind, Span span)
 {

@@ -1,7 +1,8 @@
 /* Builds one function, appending in order. Pure operations are folded (constants, identities that
  * hold bit for bit) and value-numbered as they are appended: the value that comes back may be an
- * older one. Scoped: what a region computed is not reused outside it. Constants stand at the start of the
- * body, each once, so the order of a function's instructions is that of the links, not of the ids. */
+ * older one. Scoped: what a region computed is not reused outside it. Constants stand at the start
+ * of the body, each once, so the order of a function's instructions is that of the links, not of
+ * the ids. */
 #ifndef SSL_IR_BUILD_H
 #define SSL_IR_BUILD_H
 
@@ -59,8 +60,9 @@ void ir_build_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrV
                    uint32_t arg_count, const IrType *result_types, uint32_t result_count,
                    IrValue *out_results);
 
-/* if: begin .. then-code .. else .. else-code .. end. With a constant condition the instruction is still
- * made; folding it is a pass's work. A result that both arms yield alike comes back as that value. */
+/* if: begin .. then-code .. else .. else-code .. end. With a constant condition the instruction is
+ * still made; folding it is a pass's work. A result that both arms yield alike comes back as that
+ * value. */
 void ir_if_begin(IrBuilder *b, IrValue cond);
 void ir_if_else(IrBuilder *b, const IrValue *then_results, uint32_t count);
 void ir_if_end(IrBuilder *b, const IrValue *else_results, uint32_t count, IrValue *out_results);

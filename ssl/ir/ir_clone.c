@@ -1,3 +1,7 @@
+/* The copier. Where a region begins or ends, values cross a border: an IF's results, a loop's first
+ * state, the state that the body gets and hands on, and the loop's results. All four go through carry()
+ * and receive(), so a pass that splits values says once how. Lists grow in the arena and are not given
+ * back: they are as large as the IR that they make. */
 #include "ssl/ir/ir_clone.h"
 #include "base/check.h"
 
@@ -72,7 +76,7 @@ const IrValue *ir_clone_args(IrClone *c, const IrInst *inst, IrValue small[IR_CL
     return args;
 }
 
-/* --- borders ------------------------------------------------------------------------------------------ */
+/* --- borders ---------------------------------------------------------------------------------- */
 
 static bool is_live(const IrClone *c, IrValue v)
 {
@@ -108,7 +112,7 @@ static uint32_t receive(IrClone *c, IrValue result, IrValue target, const IrValu
     return 1;
 }
 
-/* --- IF -------------------------------------------------------------------------------------------------- */
+/* --- IF --------------------------------------------------------------------------------------- */
 
 static void copy_arm(IrClone *c, const IrInst *inst, IrRegionId region)
 {
@@ -184,7 +188,7 @@ static void copy_if(IrClone *c, const IrInst *inst)
             at += receive(c, inst->result_first + i, inst->result_first + i, results + at);
 }
 
-/* --- LOOP ------------------------------------------------------------------------------------------------ */
+/* --- LOOP ------------------------------------------------------------------------------------- */
 
 /* State that the body hands on as it got it. */
 static bool is_invariant(const IrClone *c, const IrInst *inst, uint32_t state)
@@ -282,7 +286,7 @@ static void copy_loop(IrClone *c, const IrInst *inst)
             at += receive(c, inst->result_first + i, inst->result_first + i, results + at);
 }
 
-/* --- the walk ---------------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 void ir_clone_copy(IrClone *c, IrInstId id)
 {

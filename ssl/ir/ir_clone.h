@@ -1,12 +1,13 @@
-/* Rebuilding with a map: every pass walks an old function in program order and appends its copy to a
- * builder, which folds on the way. The kit copies; a pass says what differs through three hooks:
+/* Rebuilding with a map: every pass walks an old function in program order and appends its copy to
+ * a builder, which folds on the way. The kit copies; a pass says what differs through three hooks:
  *
  *   visit     an instruction that the pass makes itself
  *   carry     how a value crosses the border of an IF or a LOOP: as itself, or as several values
  *             (a value and its tangents, a closure's slots), which `receive` takes apart again
  *
  * Copying simplifies: an IF with a constant condition becomes the arm, one with empty arms becomes
- * SELECT, a LOOP that never goes back becomes its body, loop state that never changes its first value. */
+ * SELECT, a LOOP that never goes back becomes its body, and loop state that never changes becomes
+ * the value that it starts with. */
 #ifndef SSL_IR_CLONE_H
 #define SSL_IR_CLONE_H
 

@@ -2,8 +2,8 @@
  *
  * Nothing here may change a bit of a result, so the rules of IEEE arithmetic bound it: x + 0 stays
  * (-0 + 0 is +0), x * 0 stays (infinities, NaN, -0), x - 0, x * 1 and x / 1 go. Kernels run with
- * subnormals flushed and NaN bits are the machine's, so constants that are, or give, a subnormal or NaN
- * are left for run time. */
+ * subnormals flushed and NaN bits are the machine's, so constants that are, or give, a subnormal or
+ * NaN are left for run time. */
 #include "ssl/ir/ir_fold.h"
 #include "base/check.h"
 #include "ssl/rt/rt.h"
@@ -132,7 +132,7 @@ bool ir_scalar_eval(IrOp op, const IrScalar *a, IrScalar *out)
     return eval_math(op, a, out) || eval_int(op, a, out);
 }
 
-/* --- constants --------------------------------------------------------------------------------- */
+/* --- constants -------------------------------------------------------------------------------- */
 
 static bool is_portable(float x)
 {
@@ -173,7 +173,7 @@ static IrValue fold_constants(IrBuilder *b, IrOp op, const IrValue *args, uint32
     }
 }
 
-/* --- identities -------------------------------------------------------------------------------- */
+/* --- identities ------------------------------------------------------------------------------- */
 
 static const IrInst *definition(IrBuilder *b, IrValue v)
 {
@@ -341,10 +341,10 @@ static IrValue fold_select(IrBuilder *b, const IrValue *a)
     return 0;
 }
 
-/* --- arrays -------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
-/* How many writes a read looks back through, and up to which size a write at a constant index makes a
- * new ARRAY of elements: both keep building linear. */
+/* How many writes a read looks back through, and up to which size a write at a constant index makes
+ * a new ARRAY of elements: both keep building linear. */
 enum { LOOK_BACK_MAX = 32, EXPLODE_MAX = 16 };
 
 static IrValue fold_get(IrBuilder *b, const IrValue *a)
@@ -383,7 +383,7 @@ static IrValue fold_set(IrBuilder *b, const IrValue *a)
     return ir_build_array(b, ir_kind(ir_build_type(b, a[0])), elements, inst->arg_count);
 }
 
-/* --- closures ------------------------------------------------------------------------------------ */
+/* --- closures --------------------------------------------------------------------------------- */
 
 static IrValue fold_closure(IrBuilder *b, IrOp op, const IrValue *a)
 {

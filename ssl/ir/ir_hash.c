@@ -1,6 +1,6 @@
-/* The canonical hash: a walk from the entry in program order that numbers values as it meets them, so
- * that neither spans nor names nor the history of passes show. Functions are hashed where they are
- * first called. */
+/* The canonical hash: a walk from the entry in program order that numbers values as it meets them,
+ * so that neither spans nor names nor the history of passes show. Functions are hashed where they
+ * are first called. */
 #include "ssl/ir/ir.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The passes between the lowered IR and code generation, one file each; the order is ir_pipeline's. */
+/* The passes between the lowered IR and code generation, one file each; the order is
+ * ir_pipeline's. */
 #ifndef SSL_IR_PASSES_H
 #define SSL_IR_PASSES_H
 
@@ -20,12 +21,15 @@ typedef struct IrReport {
     uint64_t globals_value, globals_derivs; /* bit = row */
 } IrReport;
 
-/* specialise -> lineage, demand, forward (per function, before inlining) -> inline -> fold -> closure_slots
- * -> drop what the kind does not need -> dce; verified after each. Afterwards: one function (the entry),
- * no TEX_AUTO, DDX, DDY, CALL or closure operation; slots filled. Programs of other kinds than SHADE keep
- * lobe slots only: their outputs have no results. *m is rebuilt in place, in its arena.
- * Diagnostics: S0601 a second derivative counts as zero (warning); S0602 a closure grows in a loop, S0603 too
- * large after inlining, S0604 too many closures, S0605 an array of closures (errors, STATUS_SOURCE). */
+/* specialise -> lineage, demand, forward (per function, before inlining) -> inline -> fold ->
+ * closure_slots -> drop what the kind does not need -> dce; verified after each. Afterwards: one
+ * function (the entry), no TEX_AUTO, DDX, DDY, CALL or closure operation; slots filled. Programs of
+ * other kinds than SHADE keep lobe slots only: their outputs have no results. *m is rebuilt in
+ * place, in its arena.
+ *
+ * Diagnostics: S0601 a second derivative counts as zero (warning); S0602 a
+ * closure grows in a loop, S0603 too large after inlining, S0604 too many closures, S0605 an array
+ * of closures (errors, STATUS_SOURCE). */
 Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrReport *out_report,
                    Error *err) SORT_MUST_CHECK;
 

@@ -1,8 +1,9 @@
 /* The verifier: walks each function in program order and refuses what no correct pass can make.
  *
- * A value is visible from its definition to the end of the region that defines it. The walk keeps one
- * byte a value for that: set at the definition, cleared when the region ends. It allocates only these
- * and gives them back, so it runs after every pass of every build (about a tenth of a pass's time). */
+ * A value is visible from its definition to the end of the region that defines it. The walk keeps
+ * one byte a value for that: set at the definition, cleared when the region ends. It allocates only
+ * these and gives them back, so it runs after every pass of every build (about a tenth of a pass's
+ * time). */
 #include "base/check.h"
 #include "ssl/ir/ir.h"
 #include <stdio.h>
@@ -46,7 +47,7 @@ static Status fail_at(const Verifier *v, IrInstId inst, const char *format, ...)
 
 static Status verify_region(Verifier *v, IrRegionId region);
 
-/* --- types -------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static bool matches(char c, IrType type)
 {
@@ -104,7 +105,7 @@ static Status verify_signature(Verifier *v, IrInstId id)
     return STATUS_OK;
 }
 
-/* --- operations with tables behind them ------------------------------------------------------------------ */
+/* --- operations with tables behind them ------------------------------------------------------- */
 
 static Status verify_input(Verifier *v, IrInstId id)
 {
@@ -225,9 +226,10 @@ static Status verify_tables(Verifier *v, IrInstId id)
     return STATUS_OK;
 }
 
-/* --- regions ------------------------------------------------------------------------------------------------ */
+/* --- regions ---------------------------------------------------------------------------------- */
 
-/* The YIELD of region `r` gives `lead` and then as many values as `id` has results, of their types. */
+/* The YIELD of region `r` gives `lead` and then as many values as `id` has results, of their
+ * types. */
 static Status verify_yield(Verifier *v, IrInstId id, IrRegionId region, bool has_go_on)
 {
     const IrFunc *f = v->func;
@@ -332,7 +334,7 @@ static Status verify_region(Verifier *v, IrRegionId id)
     return STATUS_OK;
 }
 
-/* --- functions ------------------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static Status verify_func(Verifier *v, IrFuncId id)
 {

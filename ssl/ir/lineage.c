@@ -1,6 +1,7 @@
-/* Values only gain bits, so walking a function until nothing changes ends; loops need one walk more than
- * their back-edges carry news. Call graphs are acyclic here, so a callee's record is complete when its
- * caller asks, except in the merged form, where a later call may add bits: that repeats from the entry. */
+/* Values only gain bits, so walking a function until nothing changes ends; loops need one walk more
+ * than their back-edges carry news. Call graphs are acyclic here, so a callee's record is complete
+ * when its caller asks, except in the merged form, where a later call may add bits: that repeats
+ * from the entry. */
 #include "ssl/ir/lineage.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"

@@ -1,3 +1,7 @@
+/* The rules. Where a value is at hand that the derivative can be had from (exp, tan, pow, roots), it is
+ * used instead of another call. Guards are selections of zero, never branches: both sides are computed
+ * and the builder folds them away where an argument is constant. Which guard stands where, and what
+ * the value is there, is the table of docs/derivatives.md. */
 #include "ssl/ir/partials.h"
 #include "base/check.h"
 #include <float.h>
@@ -50,7 +54,7 @@ static IrValue one_minus_square(IrBuilder *b, IrValue x)
     return mul(b, ir_build2(b, IR_FSUB, one, x), add(b, one, x));
 }
 
-/* --- x / y, fmod, pow, atan2, hypot ------------------------------------------------------------------------ */
+/* --- x / y, fmod, pow, atan2, hypot ----------------------------------------------------------- */
 
 /* 1/y and -(x/y)/y; 0 at y = 0, where both overflow. */
 static IrValue of_div(IrBuilder *b, const IrValue *a, IrValue v, uint32_t index)
@@ -61,8 +65,8 @@ static IrValue of_div(IrBuilder *b, const IrValue *a, IrValue v, uint32_t index)
     return negate(b, finite(b, mul(b, v, inverse)));
 }
 
-/* x - trunc(x/y) y. The quotient is (x - v)/y, which is whole but for rounding; trunc(x/y) itself is
- * off by one where x/y rounds up to a whole number. */
+/* x - trunc(x/y) y. The quotient is (x - v)/y, which is whole but for rounding; trunc(x/y) itself
+ * is off by one where x/y rounds up to a whole number. */
 static IrValue of_fmod(IrBuilder *b, const IrValue *a, IrValue v, uint32_t index)
 {
     IrValue one = number(b, 1.0f);
@@ -72,8 +76,8 @@ static IrValue of_fmod(IrBuilder *b, const IrValue *a, IrValue v, uint32_t index
     return negate(b, finite(b, ir_build1(b, IR_ROUND, quotient)));
 }
 
-/* t^e: e t^e / t, which keeps the sign at t < 0 with a whole e and is 0 where the value is held at 0; at
- * t = 0 it is 1 for e = 1, else 0 (exact for e > 1, the guard for e < 1). With respect to e:
+/* t^e: e t^e / t, which keeps the sign at t < 0 with a whole e and is 0 where the value is held at
+ * 0; at t = 0 it is 1 for e = 1, else 0 (exact for e > 1, the guard for e < 1). With respect to e:
  * t^e ln t where t > 0. */
 static IrValue of_pow(IrBuilder *b, const IrValue *a, IrValue v, uint32_t index)
 {
@@ -124,7 +128,7 @@ static IrValue partial2(IrBuilder *b, IrOp op, const IrValue *a, IrValue v, uint
     UNREACHABLE();
 }
 
-/* --- functions of one argument ------------------------------------------------------------------------------- */
+/* --- functions of one argument ---------------------------------------------------------------- */
 
 /* scale / x from where logarithms are no longer clamped. */
 static IrValue of_log(IrBuilder *b, IrValue x, float scale)

@@ -1,5 +1,5 @@
-/* The passes, one file each. A pass rebuilds the module's functions; nothing here diagnoses unless it
- * takes a DiagList. What a pass needs to be true beforehand stands with it. */
+/* The passes, one file each. A pass rebuilds the module's functions; nothing here diagnoses unless
+ * it takes a DiagList. What a pass needs to be true beforehand stands with it. */
 #ifndef SSL_IR_PASS_H
 #define SSL_IR_PASS_H
 
@@ -19,7 +19,8 @@ void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count);
 /* dce.c */
 /* [value]: does a result of the function need it? Every result of the function counts as needed. */
 uint8_t *ir_live_values(const IrModule *m, const IrFunc *f);
-/* Copies every function that the entry reaches without what no result needs, folding; drops the others. */
+/* Copies every function that the entry reaches without what no result needs, folding; drops the
+ * others. */
 void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data);
 /* The same until it hardly shrinks any more: what one round folds may leave more unneeded. */
 void ir_simplify(IrModule *m);
@@ -36,8 +37,8 @@ IrDerivativeCounts ir_forward(IrModule *m, bool without_derivatives, bool merged
 /* inline.c: the entry without calls, the other functions gone. STATUS_SOURCE: too large. */
 Status ir_inline(IrModule *m, DiagList *diags) SORT_MUST_CHECK;
 
-/* closure_slots.c: closure values of the entry become lobe slots; keeps what `kind` asks for. Needs an
- * entry without calls. STATUS_SOURCE: closures that do not fit in numbered slots. */
+/* closure_slots.c: closure values of the entry become lobe slots; keeps what `kind` asks for. Needs
+ * an entry without calls. STATUS_SOURCE: closures that do not fit in numbered slots. */
 Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags) SORT_MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
-/* Binds parameters to constants, and leaves out what no output needs. The builder folds what follows from them; code that they switch off
- * disappears, since copying an IF with a constant condition copies one arm. */
+/* Binds parameters to constants, and leaves out what no output needs. The builder folds what
+ * follows from them; code that they switch off disappears, since copying an IF with a constant
+ * condition copies one arm. */
 #include "ssl/ir/pass.h"
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* What the IR passes cost, with and without derivatives: shaders A to E in the manner of the ancestor's
- * measurements (A tiny without need of derivatives, B tiny with, C to E of 2,000 statements: C without
- * need, D with, E with need but no lineage), and F: 64 calls of a 100-statement function with different
- * needs, with one clone a signature and with merged summaries. Code generation is not in it. */
+/* What the IR passes cost, with and without derivatives: shaders A to E in the manner of the
+ * ancestor's measurements (A tiny without need of derivatives, B tiny with, C to E of 2,000
+ * statements: C without need, D with, E with need but no lineage), and F: 64 calls of a
+ * 100-statement function with different needs, with one clone a signature and with merged
+ * summaries. Code generation is not in it. */
 #include "base/clock.h"
 #include "tests/ssl/oracle/ir_random.h"
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* --- folding ------------------------------------------------------------------------------------------ */
+/* --- folding ---------------------------------------------------------------------------------- */
 
 static void test_fold_keeps_what_ieee_keeps(void **state)
 {
@@ -172,7 +172,7 @@ static void test_fold_equals_evaluation(void **state)
     }
 }
 
-/* --- value numbering ------------------------------------------------------------------------------------ */
+/* --- value numbering -------------------------------------------------------------------------- */
 
 static void test_numbering_is_scoped(void **state)
 {
@@ -217,7 +217,7 @@ static void test_if_result_without_a_choice(void **state)
     fixture_end(&f);
 }
 
-/* --- a module with one of everything ----------------------------------------------------------------------- */
+/* --- a module with one of everything ---------------------------------------------------------- */
 
 static void build_sample(Fixture *f, Span span, float constant)
 {
@@ -342,7 +342,7 @@ static void test_clone_is_independent(void **state)
     fixture_end(&f);
 }
 
-/* --- the verifier -------------------------------------------------------------------------------------------- */
+/* --- the verifier ----------------------------------------------------------------------------- */
 
 static IrInst *find_op(Fixture *f, IrOp op)
 {

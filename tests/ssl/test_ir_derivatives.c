@@ -1,5 +1,6 @@
-/* The derivative passes: rules against closed forms and central differences, lineage, demand, functions,
- * control flow, arrays, textures. Values are those of the interpreter after the pipeline. */
+/* The derivative passes: rules against closed forms and central differences, lineage, demand,
+ * functions, control flow, arrays, textures. Values are those of the interpreter after the
+ * pipeline. */
 #include "tests/ssl/oracle/ir_fixture.h"
 #include <float.h>
 #include <math.h>
@@ -27,7 +28,7 @@ static IrValue number(Fixture *f, float x)
     return ir_const_float(f->b, x);
 }
 
-/* --- the post's worked example --------------------------------------------------------------------- */
+/* --- the post's worked example ---------------------------------------------------------------- */
 
 static IrFuncId build_eval_practical(Fixture *f)
 {
@@ -68,7 +69,7 @@ static void test_worked_example(void **state)
     }
 }
 
-/* --- every rule -------------------------------------------------------------------------------------- */
+/* --- every rule ------------------------------------------------------------------------------- */
 
 typedef struct Rule {
     IrOp op;
@@ -227,7 +228,7 @@ static void test_rules_against_central_differences(void **state)
     }
 }
 
-/* --- lineage and demand --------------------------------------------------------------------------------- */
+/* --- lineage and demand ----------------------------------------------------------------------- */
 
 static void test_no_lineage_folds_to_zero(void **state)
 {
@@ -313,7 +314,7 @@ static void test_switch_turns_derivatives_off(void **state)
     fixture_end(&f);
 }
 
-/* --- functions ------------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 /* The post's func(x, y, out ox, out oy), called twice with different needs. */
 static void build_two_calls(Fixture *f)
@@ -367,7 +368,8 @@ static void observe_forward(void *data, const char *pass, const IrModule *m)
     }
 }
 
-/* Per call site: two clones of two parameters, each with one tangent. Merged: one clone with both. */
+/* Per call site: two clones of two parameters, each with one tangent. Merged: one clone with
+ * both. */
 static void test_clones_by_signature_or_merged(void **state)
 {
     SORT_UNUSED(state);
@@ -399,8 +401,8 @@ static IrFuncId build_wrapper(Fixture *f, IrFuncId func, IrOp op)
     return id;
 }
 
-/* Two functions call a third, one asking for the derivative of its first result, one for the second's:
- * merged, what the one asks reaches the arguments of the other, whichever comes first. */
+/* Two functions call a third, one asking for the derivative of its first result, one for the
+ * second's: merged, what the one asks reaches the arguments of the other, whichever comes first. */
 static void test_merged_demand_reaches_every_call(void **state)
 {
     SORT_UNUSED(state);
@@ -421,8 +423,8 @@ static void test_merged_demand_reaches_every_call(void **state)
             }
             fixture_outputs(&f, out, 2);
             fixture_run(&f, &(IrPipelineDesc){.merged_summaries = merged});
-            /* x1, x2 and two results; of each wrapper parameter, argument and result of one side, or
-             * parameters and arguments of both; of func one parameter a call, or both */
+            /* x1, x2 and two results; of each wrapper parameter, argument and result of one side,
+             * or parameters and arguments of both; of func one parameter a call, or both */
             assert_int_equal(f.report.values_shadowed,
                              merged ? 4 + 2 * (4 + 1) + 2 * 2 : 4 + 2 * 3 + 2 * 1);
             fixture_end(&f);
@@ -481,7 +483,8 @@ static void test_equal_signatures_share_a_clone(void **state)
     fixture_end(&f);
 }
 
-/* Union over callers needs a fixed point: the inner function is reached with and without lineage. */
+/* Union over callers needs a fixed point: the inner function is reached with and without
+ * lineage. */
 static void test_merged_summaries_reach_a_fixed_point(void **state)
 {
     SORT_UNUSED(state);
@@ -509,7 +512,7 @@ static void test_merged_summaries_reach_a_fixed_point(void **state)
     }
 }
 
-/* --- control flow ------------------------------------------------------------------------------------------- */
+/* --- control flow ----------------------------------------------------------------------------- */
 
 static void test_if_with_a_derivative_in_one_arm(void **state)
 {
@@ -664,7 +667,7 @@ static void test_array_with_run_time_index_in_a_loop(void **state)
     }
 }
 
-/* --- textures ------------------------------------------------------------------------------------------------- */
+/* --- textures --------------------------------------------------------------------------------- */
 
 typedef struct Lookup {
     double coord[7];
@@ -771,7 +774,7 @@ static void test_explicit_footprint_stands_and_differentiates(void **state)
     fixture_end(&f);
 }
 
-/* --- second order ------------------------------------------------------------------------------------------------ */
+/* --- second order ----------------------------------------------------------------------------- */
 
 static void test_nested_ddx_is_zero_with_a_warning(void **state)
 {

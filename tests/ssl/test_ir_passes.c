@@ -1,5 +1,5 @@
-/* The passes other than derivatives: specialisation, dead code, inlining, closures to lobe slots, and the
- * pipeline as a whole. */
+/* The passes other than derivatives: specialisation, dead code, inlining, closures to lobe slots,
+ * and the pipeline as a whole. */
 #include "base/check.h"
 #include "tests/ssl/oracle/ir_fixture.h"
 #include <math.h>
@@ -15,7 +15,7 @@ static IrValue number(Fixture *f, float x)
     return ir_const_float(f->b, x);
 }
 
-/* --- specialisation ------------------------------------------------------------------------------------ */
+/* --- specialisation --------------------------------------------------------------------------- */
 
 static void test_bound_parameters_switch_code_off(void **state)
 {
@@ -68,7 +68,7 @@ static void test_bound_colour(void **state)
     fixture_end(&f);
 }
 
-/* --- dead code -------------------------------------------------------------------------------------------- */
+/* --- dead code -------------------------------------------------------------------------------- */
 
 /* Of three states one is asked for; the second feeds only itself, the third is never written. */
 static void test_loop_state_that_feeds_only_itself_goes(void **state)
@@ -159,7 +159,7 @@ static void test_empty_arms_become_select(void **state)
     fixture_end(&f);
 }
 
-/* --- inlining ------------------------------------------------------------------------------------------------ */
+/* --- inlining --------------------------------------------------------------------------------- */
 
 static IrFuncId doubling_chain(Fixture *f, uint32_t depth)
 {
@@ -201,7 +201,7 @@ static void test_inlining_is_bounded(void **state)
     }
 }
 
-/* --- closures -------------------------------------------------------------------------------------------------- */
+/* --- closures --------------------------------------------------------------------------------- */
 
 static IrValue lambert(Fixture *f, float r)
 {
@@ -454,7 +454,7 @@ static void test_kinds_keep_what_they_need(void **state)
     }
 }
 
-/* --- the pipeline -------------------------------------------------------------------------------------------------- */
+/* --- the pipeline ----------------------------------------------------------------------------- */
 
 static void collect_names(void *data, const char *pass, const IrModule *m)
 {

@@ -1,8 +1,8 @@
 /* Properties of the pipeline on random modules.
  *
- * Values: what the pipeline makes computes bit for bit what went in, closures included, whatever the
- * summaries. Derivatives: evaluated in double, the code that the forward pass emitted gives what dual
- * numbers give. Ill-conditioned points are skipped, and few. */
+ * Values: what the pipeline makes computes bit for bit what went in, closures included, whatever
+ * the summaries. Derivatives: evaluated in double, the code that the forward pass emitted gives
+ * what dual numbers give. Ill-conditioned points are skipped, and few. */
 #include "tests/ssl/oracle/ir_random.h"
 #include <math.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static bool same_float(float x, float y)
     return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0;
 }
 
-/* --- closures ------------------------------------------------------------------------------------------ */
+/* --- closures --------------------------------------------------------------------------------- */
 
 typedef struct FlatTerm {
     uint32_t row, count;
@@ -78,7 +78,7 @@ static uint32_t flatten_slots(const IrModule *m, const EvalResult *r, FlatTerm *
     return count;
 }
 
-/* --- values -------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void compare_values(Fixture *f, const IrModule *before, uint64_t seed)
 {
@@ -130,7 +130,7 @@ static void test_values_are_kept(void **state)
     }
 }
 
-/* --- derivatives ---------------------------------------------------------------------------------------- */
+/* --- derivatives ------------------------------------------------------------------------------ */
 
 typedef struct Tally {
     uint32_t compared, skipped, nonzero;

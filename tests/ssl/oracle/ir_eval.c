@@ -26,7 +26,7 @@ static bool is_dual(const Eval *e)
 static EvalValue *run_func(Eval *e, const IrFunc *f, const EvalValue *args);
 static void run_region(Eval *e, Frame *fr, IrRegionId region);
 
-/* --- dual numbers ---------------------------------------------------------------------------------- */
+/* --- dual numbers ----------------------------------------------------------------------------- */
 
 typedef struct Dual1 {
     double v, p, q; /* value; partials with respect to x and y */
@@ -171,7 +171,7 @@ static bool eval_dual(IrOp op, const EvalScalar *a, EvalScalar *out)
     return true;
 }
 
-/* --- scalars ------------------------------------------------------------------------------------------ */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 static EvalScalar from_number(const Eval *e, IrKind kind, double x)
 {
@@ -231,7 +231,7 @@ static EvalScalar eval_scalar(Eval *e, const Frame *fr, const IrInst *inst)
     return out;
 }
 
-/* --- inputs, textures ------------------------------------------------------------------------------------ */
+/* --- inputs, textures ------------------------------------------------------------------------- */
 
 static EvalScalar eval_global(const Eval *e, const IrInst *inst, IrKind kind)
 {
@@ -269,7 +269,7 @@ static void eval_texture(Eval *e, Frame *fr, const IrInst *inst)
     }
 }
 
-/* --- arrays, closures --------------------------------------------------------------------------------------- */
+/* --- arrays, closures ------------------------------------------------------------------------- */
 
 static EvalValue eval_array(Eval *e, const Frame *fr, const IrInst *inst)
 {
@@ -342,7 +342,7 @@ static EvalValue eval_closure(Eval *e, const Frame *fr, const IrInst *inst)
     return v;
 }
 
-/* --- control ---------------------------------------------------------------------------------------------------- */
+/* --- control ---------------------------------------------------------------------------------- */
 
 static void record_fault(Eval *e, uint32_t site)
 {

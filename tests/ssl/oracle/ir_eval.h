@@ -2,7 +2,8 @@
  *
  * EVAL_FLOAT computes what a kernel must, bit for bit; DDX and DDY give zero and TEX_AUTO has no
  * footprint, since floats know no derivatives. EVAL_DUAL computes in double with dual numbers, by
- * rules written here and not in the compiler: DDX and DDY give the tangents, TEX_AUTO the footprint. */
+ * rules written here and not in the compiler: DDX and DDY give the tangents, TEX_AUTO the
+ * footprint. */
 #ifndef TESTS_SSL_IR_EVAL_H
 #define TESTS_SSL_IR_EVAL_H
 

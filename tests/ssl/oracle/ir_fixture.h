@@ -1,5 +1,5 @@
-/* What IR tests share: a module over small tables of globals, closures, parameters and textures, one
- * function to build, the pipeline, and evaluation at a point. */
+/* What IR tests share: a module over small tables of globals, closures, parameters and textures,
+ * one function to build, the pipeline, and evaluation at a point. */
 #ifndef TESTS_SSL_IR_FIXTURE_H
 #define TESTS_SSL_IR_FIXTURE_H
 

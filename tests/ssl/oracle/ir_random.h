@@ -1,6 +1,6 @@
-/* Random modules for property tests: functions that call one another, branches, loops with early exits,
- * arrays with run-time indices, textures, closures, derivatives. Every program ends; equal seeds give
- * equal modules. */
+/* Random modules for property tests: functions that call one another, branches, loops with early
+ * exits, arrays with run-time indices, textures, closures, derivatives. Every program ends; equal
+ * seeds give equal modules. */
 #ifndef TESTS_SSL_IR_RANDOM_H
 #define TESTS_SSL_IR_RANDOM_H
 
