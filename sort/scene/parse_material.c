@@ -280,7 +280,7 @@ static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_m
 {
     JsonCursor field;
     TRY(json_as_object(c, err));
-    TRY(parse_name(p, c, &p->material_names, &out_material->name, err));
+    TRY(scene_parse_name(p, c, &p->material_names, &out_material->name, err));
     TRY(json_get_any(c, "shader", JSON_REQUIRED, &field, err));
     TRY(parse_shader(p, &field, &out_material->shader, err));
     TRY(json_get_any(c, "entry", JSON_OPTIONAL, &field, err));

@@ -40,7 +40,7 @@ static Status check_name(const JsonCursor *c, const char *name, Error *err)
     return STATUS_OK;
 }
 
-Status parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
+Status scene_parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
                   Error *err)
 {
     JsonCursor c;
@@ -208,7 +208,7 @@ static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *out_camer
     float shift[2] = {0, 0};
     camera->focus_distance_m = 1.0f;
     TRY(json_as_object(c, err));
-    TRY(parse_name(p, c, &p->camera_names, &camera->name, err));
+    TRY(scene_parse_name(p, c, &p->camera_names, &camera->name, err));
     TRY(json_get_choice(c, "type", JSON_OPTIONAL, types, SORT_COUNT_OF(types), &type, err));
     TRY(get_transform(c, JSON_REQUIRED, &transform, &camera->camera_to_world, err));
     TRY(make_rotation(&transform, true, &camera->camera_to_world, err));
@@ -319,7 +319,7 @@ static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *e
     SceneMesh *mesh = &p->meshes[index];
     JsonCursor field, element;
     TRY(json_as_object(c, err));
-    TRY(parse_name(p, c, &p->mesh_names, &mesh->name, err));
+    TRY(scene_parse_name(p, c, &p->mesh_names, &mesh->name, err));
     TRY(json_get_u32(c, "vertex_count", JSON_REQUIRED, 1, SCENE_VERTICES_MAX, &mesh->vertex_count,
                      err));
     TRY(json_get_u32(c, "triangle_count", JSON_REQUIRED, 1, SCENE_VERTICES_MAX,
@@ -363,7 +363,7 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
 {
     JsonCursor field, element;
     TRY(json_as_object(c, err));
-    TRY(parse_name(p, c, &p->instance_names, &out_instance->name, err));
+    TRY(scene_parse_name(p, c, &p->instance_names, &out_instance->name, err));
     TRY(json_get_any(c, "mesh", JSON_REQUIRED, &field, err));
     TRY(parse_reference(&field, &p->mesh_names, "mesh", &out_instance->mesh, err));
     mat4 transform = mat4_identity();
@@ -411,7 +411,7 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, 
     uint32_t type;
     JsonCursor field;
     TRY(json_as_object(c, err));
-    TRY(parse_name(p, c, &p->light_names, &light->name, err));
+    TRY(scene_parse_name(p, c, &p->light_names, &light->name, err));
     TRY(json_get_choice(c, "type", JSON_REQUIRED, types, SORT_COUNT_OF(types), &type, err));
     light->kind = kinds[type];
     TRY(get_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));

@@ -75,7 +75,7 @@ Status parse_at_field(const JsonCursor *c, Status status, Error *err) SORT_MUST_
 Status parse_refuse(const JsonCursor *c, Status status, Error *err, const char *format, ...)
     SORT_PRINTF(4, 5);
 /* A required *name*, copied to the arena, new in its section. */
-Status parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
+Status scene_parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
                   Error *err) SORT_MUST_CHECK;
 /* The index of the section's entry that the string names. */
 Status parse_reference(const JsonCursor *name, const NameIndex *names, const char *what,

@@ -248,8 +248,9 @@ static void assert_difference(float3 plus, float3 minus, float3 derivative, doub
                               const char *what)
 {
     double found[3] = {derivative.x, derivative.y, derivative.z};
-    double expected[3] = {(plus.x - minus.x) / (2 * h), (plus.y - minus.y) / (2 * h),
-                          (plus.z - minus.z) / (2 * h)};
+    double expected[3] = {((double)plus.x - (double)minus.x) / (2 * h),
+                          ((double)plus.y - (double)minus.y) / (2 * h),
+                          ((double)plus.z - (double)minus.z) / (2 * h)};
     for (int k = 0; k < 3; ++k)
         if (fabs(found[k] - expected[k]) > 2e-3 * (1.0 + fabs(expected[k])))
             fail_msg("%s[%d]: %g, by differences %g", what, k, found[k], expected[k]);
