@@ -12,13 +12,14 @@ static float share(const Path *path, float light_pdf)
 static void escape(Wave *w, Path *path, const Ray *ray)
 {
     const Lights *lights = w->shared->lights;
+    const RayDiff *diff = path->flags & PATH_SPECULAR ? &path->diff : NULL; /* NULL: under MIS */
     for (uint32_t k = 0; k < lights_infinite_count(lights); ++k) {
         LightValue kind;
         LightHit hit;
         if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray->direction, &kind, &hit))
             continue;
         Spectrum radiance = kind == LIGHT_VALUE_ENVIRONMENT
-                                ? shade_environment(w->shade, ray->direction, &path->diff)
+                                ? shade_environment(w->shade, ray->direction, diff)
                                 : hit.radiance;
         path_add(path, spectrum_scale(radiance, share(path, hit.pdf_solid_angle)));
     }

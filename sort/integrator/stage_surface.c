@@ -87,8 +87,7 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     if (light.value == LIGHT_VALUE_KNOWN) {
         w->light[i] = spectrum_mul(factor, light.radiance);
     } else if (light.value == LIGHT_VALUE_ENVIRONMENT) {
-        w->light[i] =
-            spectrum_mul(factor, shade_environment(w->shade, light.wi, &w->light_diff[i]));
+        w->light[i] = spectrum_mul(factor, shade_environment(w->shade, light.wi, NULL));
     } else {
         w->light[i] = factor;
         queue_mesh_light(w, i, hit, &light);

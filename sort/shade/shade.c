@@ -184,9 +184,16 @@ Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i)
 Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff)
 {
     const SceneEnvironment *environment = &ctx->desc.scene->environment;
-    static const TexOptions options = {.wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_CLAMP};
-    EnvironmentFootprint fp = environment_footprint(environment, direction, diff->dDdx, diff->dDdy);
-    float scale = ctx->host.footprint_scale;
+    static const TexOptions options = {
+        .wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_CLAMP, .filter = TEX_FILTER_TRILINEAR};
+    EnvironmentFootprint fp = {.uv = environment_uv(environment, direction),
+                               .duvdx = {1.0f / ENVIRONMENT_TABLE_WIDTH, 0.0f},
+                               .duvdy = {0.0f, 1.0f / ENVIRONMENT_TABLE_HEIGHT}};
+    float scale = 1.0f;
+    if (diff) {
+        fp = environment_footprint(environment, direction, diff->dDdx, diff->dDdy);
+        scale = ctx->host.footprint_scale;
+    }
     float coord[7] = {fp.uv.x,
                       fp.uv.y,
                       fp.duvdx.x * scale,

@@ -46,8 +46,10 @@ Spectrum shade_emission(const ShadeContext *ctx, uint32_t i);
 /* The share of light that passes straight through, per channel. */
 Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
 
-/* Radiance of the environment image in a direction; the ray's differential gives the footprint. May
- * wait. */
+/* Radiance of the environment image in a direction. `diff`, the ray's differential, gives the footprint;
+ * NULL: the footprint is a cell of the importance table. All lookups that are weighted by MIS use the
+ * latter: were the image blurred by the path's cone, its light would leak from where the table is dense to
+ * where it is not, and count twice. May wait. */
 Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff);
 
 typedef struct ShadeCounters {
