@@ -349,11 +349,12 @@ static const struct aiScene *read_file(const AssimpImport *import)
     struct aiPropertyStore *properties = aiCreatePropertyStore();
     aiSetImportPropertyInteger(properties, AI_CONFIG_PP_SBP_REMOVE,
                                aiPrimitiveType_POINT | aiPrimitiveType_LINE);
-    const struct aiScene *scene =
-        aiImportFileExWithProperties(import->path,
-                                     aiProcess_Triangulate | aiProcess_JoinIdenticalVertices |
-                                         aiProcess_SortByPType | aiProcess_ValidateDataStructure,
-                                     import->is_gltf ? &gltf_io.io : NULL, properties);
+    unsigned steps =
+        aiProcess_Triangulate | aiProcess_SortByPType | aiProcess_ValidateDataStructure;
+    if (!import->is_gltf) /* whose vertices are shared already */
+        steps |= aiProcess_JoinIdenticalVertices;
+    const struct aiScene *scene = aiImportFileExWithProperties(
+        import->path, steps, import->is_gltf ? &gltf_io.io : NULL, properties);
     aiReleasePropertyStore(properties);
     return scene;
 }

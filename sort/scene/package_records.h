@@ -8,7 +8,7 @@
 #include "base/mat4.h"
 #include "base/str.h"
 
-enum { PACKAGE_PARAMETERS_MAX = 40, PACKAGE_BINDINGS_MAX = 8 };
+enum { PACKAGE_PARAMETERS_MAX = 40, PACKAGE_BINDINGS_MAX = 8, PACKAGE_OUTLINE = 98 };
 
 typedef struct PackageArray {
     const char *type; /* "float32"; NULL: there is no such array */
@@ -20,8 +20,8 @@ typedef struct PackageMesh {
     const char *name, *file;
     uint32_t vertex_count, triangle_count;
     PackageArray positions, indices, normals, tangents, uv;
-    uint32_t material;     /* the slot's, for its instances */
-    float3 box_lo, box_hi; /* of the positions */
+    uint32_t material;               /* the slot's, for its instances */
+    float3 outline[PACKAGE_OUTLINE]; /* vertices that lie farthest in as many directions */
 } PackageMesh;
 
 typedef struct PackageInstance {
