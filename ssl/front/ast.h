@@ -43,6 +43,7 @@ typedef struct TypeName {
     Span span;
     SslType basic; /* when struct_name is NULL */
     const char *struct_name;
+    bool is_bad;    /* reported */
     ExprList sizes; /* of `T[a][b]`, outermost first; a NULL item: [] */
 } TypeName;
 
@@ -177,6 +178,7 @@ struct FuncDecl {
     bool is_shader;
     bool is_componentwise; /* standard library only: declared for float, applied to vectors too */
     bool is_library;
+    bool is_bad; /* something in it was reported by the parser */
     TypeName return_name;
     VarList params;
     Stmt *body; /* NULL: a forward declaration */

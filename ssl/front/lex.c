@@ -267,7 +267,7 @@ static void lex_string(Lexer *l)
         size = 0;
         for (; l->at < l->text.size_bytes && peek(l, 0) != '"' && peek(l, 0) != '\n'; l->at++) {
             char c = peek(l, 0);
-            if (c == '\0' && pass == 0)
+            if ((unsigned char)c < 0x20 && c != '\t' && pass == 0)
                 reject_character(l, l->at);
             if (c == '\\') {
                 l->at++;

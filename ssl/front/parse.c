@@ -174,8 +174,10 @@ TypeName parse_type_name(Parser *p)
         name.struct_name = parse_advance(p)->text;
     else if (token_is_type(parse_token(p)->kind, &name.basic))
         parse_advance(p);
-    else
+    else {
         parse_report(p, EXPECTED_TYPE, parse_token(p)->span, parse_describe(p));
+        name.is_bad = true;
+    }
     name.sizes = parse_sizes(p);
     name.span = span_join(name.span, parse_last_span(p));
     return name;

@@ -112,6 +112,7 @@ static VarList parse_params(Parser *p)
 /* After the return type: name (params) body or ; */
 static void parse_function(Parser *p, FuncDecl node)
 {
+    uint32_t errors_before = diag_error_count(p->diags);
     node.name =
         parse_name(p, node.is_shader ? "after 'shader'" : "for the function", false, &node.span);
     if (!node.name)
@@ -127,6 +128,7 @@ static void parse_function(Parser *p, FuncDecl node)
         node.body = parse_block(p);
     else
         parse_semicolon(p, "after the function's declaration");
+    node.is_bad = diag_error_count(p->diags) > errors_before;
     FuncDecl *func = ARENA_NEW(p->arena, FuncDecl);
     *func = node;
     array_push(p->arena, &p->ast->funcs, func);

@@ -191,7 +191,7 @@ void check_body(Sema *s, FuncDecl *func)
     func->body->exits =
         func->body->kind == STMT_BLOCK ? check_list(s, &func->body->list) : EXIT_RETURN;
     scope_close(s);
-    if ((func->body->exits & EXIT_NEXT) && !type_is(func->return_type, SSL_VOID) &&
+    if (!func->is_bad && (func->body->exits & EXIT_NEXT) && !type_is(func->return_type, SSL_VOID) &&
         !type_is_error(func->return_type)) {
         Span end = {func->body->span.file, func->body->span.end - 1, func->body->span.end};
         report(s->diags, MISSING_RETURN, end, func->name, text_of(s, func->return_type));

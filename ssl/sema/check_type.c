@@ -3,6 +3,8 @@
 
 static const Type *named_type(Sema *s, const TypeName *name)
 {
+    if (name->is_bad)
+        return &type_error;
     if (!name->struct_name)
         return type_basic(name->basic);
     StructDecl *decl = name_map_get(&s->module->structs, name->struct_name);

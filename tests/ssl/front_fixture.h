@@ -1,0 +1,33 @@
+/* What the tests of the front end share: memory, diagnostics, a host's tables, compiling text to IR. */
+#ifndef TESTS_SSL_FRONT_FIXTURE_H
+#define TESTS_SSL_FRONT_FIXTURE_H
+
+#include "ssl/lower/lower.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct Front {
+    Arena *arena; /* ends the program when memory is out */
+    DiagList *diags;
+} Front;
+
+Front front_begin(void);
+void front_end(Front *f);
+
+/* Globals x (float), P (point), n (int), b (bool); closures Lambert(color, normal), Glow(color). */
+extern const LowerTables front_tables;
+/* Made at the first call; lives until the program ends. */
+const StdLib *front_library(void);
+
+/* Of the only shader. Fails the test, printing the messages, when there is an error. */
+IrModule *front_compile(Front *f, const char *text);
+/* The messages as "CODE line:column message\n" each; the source may be good. */
+const char *front_messages(Front *f, const char *text);
+
+#endif
