@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Triangles that flattening may add beyond one copy of each mesh: about 100 MB of hierarchy. */
-enum { FLATTEN_EXTRA_TRIANGLES = 1 << 20 };
+/* Triangles that flattening may add beyond one copy of each mesh: about 200 MB of hierarchy. */
+enum { FLATTEN_EXTRA_TRIANGLES = 1 << 21 };
 
 /* Embree drops what lies farther out, without a word [rtcore: valid range of bounds]. */
 static const float reach_max_m = 1e18f;
@@ -115,7 +115,13 @@ static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const mat4
 static bool is_identity(const mat4 *m)
 {
     mat4 identity = mat4_identity();
-    return memcmp(m, &identity, sizeof identity) == 0;
+    for (int row = 0; row < 4; ++row) {
+        for (int column = 0; column < 4; ++column) {
+            if (m->m[row][column] != identity.m[row][column])
+                return false;
+        }
+    }
+    return true;
 }
 
 static RTCGeometry new_instance(Accel *accel, const SceneInstance *instance)

@@ -158,6 +158,8 @@ static Status open_inside(Package *package, const char *file, int *out_descripto
                           uint64_t *out_size_bytes, Error *err)
 {
     char path[PATH_BYTES];
+    *out_descriptor = -1;
+    *out_size_bytes = 0;
     Status status = path_resolve_inside(package->path, file, path, err);
     if (status == STATUS_NOT_FOUND)
         return error_set(err, STATUS_NOT_FOUND, "no file '%s' in the package", file);
@@ -309,6 +311,7 @@ Status package_read(Package *package, const char *file, size_t max_bytes, char *
                          (unsigned long long)size_bytes, max_bytes);
     PackageFile *f;
     TRY(package_file_open(package, file, size_bytes, &f, err));
+    CHECK(f);
     char *data = MEM_ARRAY(char, (size_t)size_bytes + 1);
     Status status = data ? package_file_read(f, 0, (size_t)size_bytes, data, err)
                          : error_set(err, STATUS_NO_MEMORY, "no memory to read '%s'", file);
@@ -324,12 +327,39 @@ Status package_read(Package *package, const char *file, size_t max_bytes, char *
 
 /* --- extracting ----------------------------------------------------------------------------- */
 
+typedef struct ExtractFile {
+    FILE *stream;
+    const char *path;
+} ExtractFile;
+
 static Status write_piece(void *data, const char *bytes, size_t size_bytes, Error *err)
 {
-    FileReplace *file = data;
+    ExtractFile *file = data;
     if (fwrite(bytes, 1, size_bytes, file->stream) != size_bytes)
         return error_set_at(err, STATUS_IO, file->path, "writing failed: %s", strerror(errno));
     return STATUS_OK;
+}
+
+/* Inflates to a temporary name and renames, so that nobody meets half a file. It is not forced to
+ * the disk, as file_replace_commit would do: what is lost in a crash is extracted again. */
+static Status extract_entry(Package *package, const ZipEntry *entry, const char *folder,
+                            const char *path, Error *err)
+{
+    char name[64], part[PATH_BYTES];
+    snprintf(name, sizeof name, ".extract-%ld-%llu", (long)getpid(),
+             (unsigned long long)entry->index);
+    TRY(path_join(folder, name, part, err));
+    ExtractFile file = {.stream = fopen(part, "wb"), .path = part};
+    if (!file.stream)
+        return error_set_at(err, STATUS_IO, part, "cannot be written: %s", strerror(errno));
+    Status status = zip_pool_read(package->zip, entry, write_piece, &file, err);
+    if (fclose(file.stream) != 0 && status == STATUS_OK)
+        status = error_set_at(err, STATUS_IO, part, "writing failed: %s", strerror(errno));
+    if (status == STATUS_OK && rename(part, path) != 0)
+        status = error_set_at(err, STATUS_IO, path, "cannot be written: %s", strerror(errno));
+    if (status != STATUS_OK)
+        (void)remove(part);
+    return status;
 }
 
 Status package_extract(Package *package, const char *file, const char *folder,
@@ -352,12 +382,5 @@ Status package_extract(Package *package, const char *file, const char *folder,
     memcpy(parent, dirname.data, dirname.size_bytes);
     parent[dirname.size_bytes] = '\0';
     TRY(file_make_directories(parent, err));
-    FileReplace out;
-    TRY(file_replace_begin(out_path, &out, err));
-    Status status = zip_pool_read(package->zip, &entry, write_piece, &out, err);
-    if (status != STATUS_OK) {
-        file_replace_abandon(&out);
-        return status;
-    }
-    return file_replace_commit(&out, err);
+    return extract_entry(package, &entry, folder, out_path, err);
 }

@@ -77,8 +77,8 @@ Status parse_refuse(const JsonCursor *c, Status status, Error *err, const char *
 /* A required *name*, copied to the arena, new in its section. */
 Status scene_parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
                   Error *err) SORT_MUST_CHECK;
-/* The index of the section's entry that the string names. */
-Status parse_reference(const JsonCursor *name, const NameIndex *names, const char *what,
+/* The index of the section's entry that the string under the cursor names. */
+Status parse_reference(const JsonCursor *c, const NameIndex *names, const char *what,
                        uint32_t *out_index, Error *err) SORT_MUST_CHECK;
 
 Status parse_materials(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;

@@ -89,7 +89,8 @@ static void primary_rays(Bench *b)
     mat4 m = mat4_look_at(eye, f3(0, 0, 0), f3(0, 0, 1));
     for (uint32_t i = 0; i < RAYS; ++i) {
         float x = ((float)(i % SIDE) + 0.5f) / (float)SIDE - 0.5f;
-        float y = 0.5f - (float)(i / SIDE) / (float)SIDE;
+        uint32_t row = i / SIDE;
+        float y = 0.5f - (float)row / (float)SIDE;
         Ray ray = {.origin = eye, .t_max = INFINITY};
         ray.direction = f3_normalize(mat4_vector(&m, f3(0.9f * x, 0.9f * y, -1)));
         ray_batch_set(&b->rays, i, &ray);

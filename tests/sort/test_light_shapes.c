@@ -344,15 +344,15 @@ static void check_flat_density(SceneLight light, float3 position)
     light_shape_init(&light, &surface.shape);
     uint64_t observed[CELLS * CELLS + 1] = {0};
     double expected[CELLS * CELLS + 1], sum = 0.0;
-    for (int b = 0; b < CELLS; ++b) {
-        for (int a = 0; a < CELLS; ++a) {
-            const double side = 1.0 / (double)CELLS, x = side * a, y = side * b;
+    for (size_t b = 0; b < CELLS; ++b) {
+        for (size_t a = 0; a < CELLS; ++a) {
+            const double side = 1.0 / (double)CELLS, x = side * (double)a, y = side * (double)b;
             double e = chi2_integrate(cell_density, &surface, x, x + side, y, y + side, 1e-8);
             expected[b * CELLS + a] = e * (double)SAMPLES;
             sum += e;
         }
     }
-    expected[CELLS * CELLS] = 0.0;
+    expected[SORT_COUNT_OF(expected) - 1] = 0.0;
     assert_true(fabs(sum - 1.0) < 1e-4);
     const Sampler independent = {SAMPLER_INDEPENDENT};
     mat4 world_to_light;
