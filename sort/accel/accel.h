@@ -117,8 +117,8 @@ void accel_destroy(Accel *accel); /* NULL is fine */
 AccelStats accel_stats(const Accel *accel);
 
 /* Flushes denormals to zero in the calling thread, as Embree wants it (and as everything that runs
- * there then gets it). Call it at the start of every worker thread, and of every fiber: a fiber has
- * its own floating-point control word. */
+ * there then gets it). Call it at the start of every worker thread, before it makes fibers: they
+ * inherit it (base/thread.h, thread_flush_denormals). */
 void accel_thread_begin(void);
 
 /* Nearest hits of rays [0, count). Triangles with zero area are never hit; both sides are. */
