@@ -1,19 +1,58 @@
 /* Every call becomes the callee's body, after the derivative passes: they work on functions, code
- * generation on one. The size is computed before anything is copied, and refused when it is past
- * the limit, since a chain of functions that each call the next twice doubles at every step. */
+ * generation on one. Size and nesting are computed before anything is copied, and refused past
+ * the limits: a chain of functions that each call the next twice doubles at every step. */
 #include "ssl/ir/pass.h"
 #include "ssl/report.h"
 
-static uint64_t inlined_size(const IrModule *m, IrFuncId id, uint64_t *sizes)
+typedef struct Extent {
+    uint64_t size;    /* instructions, calls expanded; 0: not known yet */
+    uint32_t nesting; /* regions in one another, likewise */
+} Extent;
+
+static uint32_t nesting_at(const IrFunc *f, IrRegionId region)
 {
-    if (sizes[id])
-        return sizes[id];
+    uint32_t nesting = 1;
+    while (ir_region(f, region)->owner) {
+        region = ir_inst(f, ir_region(f, region)->owner)->parent;
+        nesting++;
+    }
+    return nesting;
+}
+
+/* Stops counting once past a limit. */
+static Extent extent_of(const IrModule *m, IrFuncId id, Extent *known)
+{
     const IrFunc *f = m->funcs.data[id];
-    uint64_t size = f->insts.count;
-    for (IrInstId i = 1; i < f->insts.count && size <= IR_MAX_INSTRUCTIONS; i++)
-        if (ir_inst(f, i)->op == IR_CALL)
-            size += inlined_size(m, (IrFuncId)ir_inst(f, i)->imm, sizes);
-    return sizes[id] = size;
+    Extent e = known[id];
+    if (e.size)
+        return e;
+    e.size = f->insts.count;
+    for (IrRegionId r = 1; r < f->regions.count; r++) {
+        uint32_t nesting = nesting_at(f, r);
+        e.nesting = nesting > e.nesting ? nesting : e.nesting;
+    }
+    for (IrInstId i = 1; i < f->insts.count && e.size <= IR_MAX_INSTRUCTIONS; i++) {
+        if (ir_inst(f, i)->op != IR_CALL)
+            continue;
+        Extent callee = extent_of(m, (IrFuncId)ir_inst(f, i)->imm, known);
+        uint32_t nesting = nesting_at(f, ir_inst(f, i)->parent) - 1 + callee.nesting;
+        e.size += callee.size;
+        e.nesting = nesting > e.nesting ? nesting : e.nesting;
+    }
+    return known[id] = e;
+}
+
+static Status check_extent(const IrModule *m, DiagList *diags)
+{
+    Extent e = extent_of(m, m->entry, ARENA_ARRAY(m->arena, Extent, m->funcs.count));
+    Span span = ir_func(m, m->entry)->span;
+    if (e.size > IR_MAX_INSTRUCTIONS)
+        report(diags, KERNEL_TOO_LARGE, span, arena_printf(m->arena, "%d", IR_MAX_INSTRUCTIONS));
+    else if (e.nesting > IR_MAX_NESTING)
+        report(diags, KERNEL_TOO_NESTED, span, arena_printf(m->arena, "%d", IR_MAX_NESTING));
+    else
+        return STATUS_OK;
+    return STATUS_SOURCE;
 }
 
 /* Of each function once, however often it is called; c->data: [function]. */
@@ -46,12 +85,7 @@ Status ir_inline(IrModule *m, DiagList *diags)
 {
     static const IrCloneHooks hooks = {.visit = inline_call};
     const IrFunc *f = m->funcs.data[m->entry];
-    uint64_t size = inlined_size(m, m->entry, ARENA_ARRAY(m->arena, uint64_t, m->funcs.count));
-    if (size > IR_MAX_INSTRUCTIONS) {
-        const char *limit = arena_printf(m->arena, "%d", IR_MAX_INSTRUCTIONS);
-        report(diags, KERNEL_TOO_LARGE, f->span, limit);
-        return STATUS_SOURCE;
-    }
+    TRY(check_extent(m, diags));
     IrClone c =
         ir_clone_func(m, f, m->entry, &hooks, ARENA_ARRAY(m->arena, uint8_t *, m->funcs.count));
     c.live = live_values(&c, m->entry);

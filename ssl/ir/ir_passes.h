@@ -29,7 +29,7 @@ typedef struct IrReport {
  *
  * Diagnostics: S0601 a second derivative counts as zero (warning); S0602 a
  * closure grows in a loop, S0603 too large after inlining, S0604 too many closures, S0605 an array
- * of closures (errors, STATUS_SOURCE). */
+ * of closures, S0606 too deep after inlining (errors, STATUS_SOURCE). */
 Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrReport *out_report,
                    Error *err) SORT_MUST_CHECK;
 

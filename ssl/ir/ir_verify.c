@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 512 };
-
 typedef struct Verifier {
     const IrModule *module;
     const IrFunc *func;
@@ -306,7 +304,7 @@ static Status verify_region(Verifier *v, IrRegionId id)
 {
     const IrFunc *f = v->func;
     const IrRegion *r = ir_region(f, id);
-    EXPECT(v, 0, ++v->depth <= DEPTH_MAX, "regions nest deeper than %d", DEPTH_MAX);
+    EXPECT(v, 0, ++v->depth <= IR_MAX_NESTING, "regions nest deeper than %d", IR_MAX_NESTING);
     for (uint32_t i = 0; i < r->param_count; i++) {
         IrValue param = r->param_first + i;
         EXPECT(v, r->owner,

@@ -201,6 +201,44 @@ static void test_inlining_is_bounded(void **state)
     }
 }
 
+/* Each function calls the next inside 40 branches. */
+static void test_nesting_is_bounded(void **state)
+{
+    SORT_UNUSED(state);
+    enum { BRANCHES = 40 };
+    const IrType type[1] = {IR_FLOAT};
+    for (uint32_t depth = 12; depth <= 13; depth++) {
+        Fixture f;
+        fixture_begin(&f);
+        IrFuncId callee = 0;
+        for (uint32_t i = 0; i < depth; i++) {
+            IrBuilder *b;
+            IrFuncId id = fixture_func(&f, "step", type, 1, &b);
+            IrValue v = ir_build1(b, IR_SIN, ir_build_param(b, 0));
+            for (uint32_t k = 0; k < BRANCHES; k++)
+                ir_if_begin(b, ir_build2(b, IR_FLT, v, ir_const_float(b, (float)k)));
+            if (callee)
+                ir_build_call(b, callee, (IrValue[]){v}, 1, type, 1, &v);
+            for (uint32_t k = 0; k < BRANCHES; k++) {
+                ir_if_else(b, &v, 1);
+                ir_if_end(b, (IrValue[]){ir_const_float(b, (float)k)}, 1, &v);
+            }
+            ir_build_end(b, &v, 1);
+            callee = id;
+        }
+        IrValue v = fixture_global(&f, G_X1, 0);
+        ir_build_call(f.b, callee, (IrValue[]){v}, 1, type, 1, &v);
+        fixture_outputs(&f, &v, 1);
+        IrReport report;
+        Error err = {0};
+        Status status = ir_pipeline(f.module, &(IrPipelineDesc){0}, f.diags, &report, &err);
+        assert_int_equal(status, depth == 12 ? STATUS_OK : STATUS_SOURCE);
+        if (depth > 12)
+            assert_string_equal(diag_get(f.diags, 0)->code, "S0606");
+        fixture_end(&f);
+    }
+}
+
 /* --- closures --------------------------------------------------------------------------------- */
 
 static IrValue lambert(Fixture *f, float r)
@@ -525,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_loop_that_never_repeats_is_its_body),
         cmocka_unit_test(test_empty_arms_become_select),
         cmocka_unit_test(test_inlining_is_bounded),
+        cmocka_unit_test(test_nesting_is_bounded),
         cmocka_unit_test(test_mix_of_closures),
         cmocka_unit_test(test_arms_share_slots),
         cmocka_unit_test(test_closure_through_function_and_select),
