@@ -196,7 +196,8 @@ def main():
                           "materials": [instance["materials"][slot] for slot in slot_names[name]]})
 
     shutil.copyfile(environment, os.path.join(root, "textures", os.path.basename(environment)))
-    eye, target, focus = (0.262, 0.168, 0.452), (-0.012, 0.022, -0.005), (0.03, 0.05, 0.16)
+    eye, target, focus = (0.33, 0.205, 0.50), (0.0, 0.042, 0.02), (0.02, 0.05, 0.17)
+    lamp = look_at((-0.9, 0.9, 0.3), (0.0, 0.0, 0.0))
     scene = {
         "sort_package": 1,
         "name": "The Open Chess Set",
@@ -205,13 +206,15 @@ def main():
             f"Environment {os.path.basename(environment)} from Poly Haven, CC0",
         ],
         "settings": {"resolution": [960, 540], "samples": 64, "max_depth": 8, "camera": "Hero"},
-        "cameras": [{"name": "Hero", "transform": look_at(eye, target), "fov_y_degrees": 26.0,
-                     "aperture_radius_m": 0.0035, "focus_distance_m": distance(eye, focus)}],
+        "cameras": [{"name": "Hero", "transform": look_at(eye, target), "fov_y_degrees": 27.0,
+                     "aperture_radius_m": 0.0028, "focus_distance_m": distance(eye, focus)}],
         "meshes": list(meshes.values()),
         "instances": instances,
         "materials": materials,
+        "lights": [{"name": "Window", "type": "area_rectangle", "transform": lamp,
+                    "radiance": [18.0, 14.0, 10.0], "size": [0.5, 0.5]}],
         "environment": {"image": {"file": "textures/" + os.path.basename(environment),
-                                  "color_space": "linear"}, "strength": 1.0},
+                                  "color_space": "linear"}, "strength": 1.6},
     }
     with open(os.path.join(root, "scene.json"), "w", encoding="utf-8") as f:
         json.dump(scene, f, indent=1)
