@@ -12,7 +12,7 @@ target_compile_options(sort_rules INTERFACE -ffp-contract=off -fno-math-errno -f
     -Wall -Wextra -Wshadow -Wdouble-promotion -Wformat=2 -Wundef -Wvla -Wcast-qual
     -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough
     $<$<COMPILE_LANGUAGE:C>:-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wold-style-definition>
-    $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-sign-conversion;-Wno-implicit-int-float-conversion>
+    $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-sign-conversion;-Wno-implicit-int-float-conversion;-Wno-enum-float-conversion>
     $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-sign-conversion>)
 if(SORT_WERROR)
     target_compile_options(sort_rules INTERFACE -Werror)

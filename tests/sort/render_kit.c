@@ -204,7 +204,7 @@ void kit_mean(const float *rgba, uint32_t count, int channel, double *out_mean, 
 {
     double sum = 0, squares = 0;
     for (uint32_t i = 0; i < count; ++i) {
-        double v = rgba[4 * i + (uint32_t)channel];
+        double v = (double)rgba[4 * i + (uint32_t)channel];
         sum += v;
         squares += v * v;
     }

@@ -39,15 +39,23 @@ static void one_mesh(OneMesh *o, const float *positions, const float *normals, c
         .meshes = &o->mesh, .mesh_count = 1, .instances = &o->instance, .instance_count = 1};
 }
 
+static void to_doubles(float3 v, double out_v[3])
+{
+    out_v[0] = (double)v.x;
+    out_v[1] = (double)v.y;
+    out_v[2] = (double)v.z;
+}
+
 /* Where the ray meets triangle `index`'s plane, as barycentrics and distance, in double. */
 static void meet(const OneMesh *o, uint32_t index, const Ray *ray, float *b1, float *b2, float *t)
 {
     float3 c[3];
     scene_triangle(&o->scene, 0, index, c);
-    double e1[3] = {c[1].x - c[0].x, c[1].y - c[0].y, c[1].z - c[0].z};
-    double e2[3] = {c[2].x - c[0].x, c[2].y - c[0].y, c[2].z - c[0].z};
-    double s[3] = {ray->origin.x - c[0].x, ray->origin.y - c[0].y, ray->origin.z - c[0].z};
-    double d[3] = {ray->direction.x, ray->direction.y, ray->direction.z};
+    double e1[3], e2[3], s[3], d[3];
+    to_doubles(f3_sub(c[1], c[0]), e1);
+    to_doubles(f3_sub(c[2], c[0]), e2);
+    to_doubles(f3_sub(ray->origin, c[0]), s);
+    to_doubles(ray->direction, d);
     double h[3] = {d[1] * e2[2] - d[2] * e2[1], d[2] * e2[0] - d[0] * e2[2],
                    d[0] * e2[1] - d[1] * e2[0]};
     double q[3] = {s[1] * e1[2] - s[2] * e1[1], s[2] * e1[0] - s[0] * e1[2],
@@ -110,13 +118,13 @@ static void test_hit_footprint_on_a_plane_is_exact(void **state)
     const float rows[] = {0.5f, 0.1f, 0.02f}, columns[] = {0.0f, 0.25f, -0.7f};
     for (int r = 0; r < 3; ++r) {
         for (int c = 0; c < 3; ++c) {
-            double sy = rows[r], sx = columns[c], p = 1.0 / 256.0;
+            double sy = (double)rows[r], sx = (double)columns[c], p = 1.0 / 256.0;
             SurfaceHit hit = plane_hit(&o, &view, columns[c], rows[r]);
-            assert_close(hit.duvdx.x, p / sy, 1e-5, 0);
-            assert_close(hit.duvdx.y, 0, 0, 1e-5 * p / sy);
+            assert_close((double)hit.duvdx.x, p / sy, 1e-5, 0);
+            assert_close((double)hit.duvdx.y, 0, 0, 1e-5 * p / sy);
             /* One pixel down moves the point toward the eye: v shrinks, u shrinks toward the axis. */
-            assert_close(hit.duvdy.x, -sx * p / (sy * sy), 1e-5, 1e-5 * p / (sy * sy));
-            assert_close(hit.duvdy.y, -p / (sy * sy), 1e-5, 0);
+            assert_close((double)hit.duvdy.x, -sx * p / (sy * sy), 1e-5, 1e-5 * p / (sy * sy));
+            assert_close((double)hit.duvdy.y, -p / (sy * sy), 1e-5, 0);
         }
     }
 }
@@ -148,8 +156,8 @@ static void test_hit_mip_histogram_of_a_plane(void **state)
     int rows_of_level[16] = {0};
     for (int j = 0; j < 256; ++j) {
         SurfaceHit hit = plane_hit(&o, &view, 0.5f / 256.0f, ((float)j + 0.5f) / 256.0f);
-        double minor =
-            1024.0 * fmin(hypot(hit.duvdx.x, hit.duvdx.y), hypot(hit.duvdy.x, hit.duvdy.y));
+        double minor = 1024.0 * (double)fminf(hypotf(hit.duvdx.x, hit.duvdx.y),
+                                              hypotf(hit.duvdy.x, hit.duvdy.y));
         int level = (int)floor(log2(minor) + 1e-4);
         ++rows_of_level[level > 10 ? 10 : level];
     }
@@ -216,8 +224,8 @@ static void test_footprint_survives_a_slab(void **state)
         ray = (Ray){.origin = f3_madd(hit.P, -0.5f, wi), .direction = wi};
         out.dOdx = out.dOdy = f3(0, 0, 0);
     }
-    assert_close(f3_length(f3_sub(out.dDdx, in.dDdx)), 0, 0, 1e-6);
-    assert_close(f3_length(f3_sub(out.dDdy, in.dDdy)), 0, 0, 1e-6);
+    assert_close((double)f3_length(f3_sub(out.dDdx, in.dDdx)), 0, 0, 1e-6);
+    assert_close((double)f3_length(f3_sub(out.dDdy, in.dDdy)), 0, 0, 1e-6);
 }
 
 /* --- central differences on a bent, sheared, mirrored triangle ---------------------------------------- */
@@ -247,7 +255,8 @@ static SurfaceHit bent_hit(const OneMesh *o, double x, double y)
 static void assert_difference(float3 plus, float3 minus, float3 derivative, double h,
                               const char *what)
 {
-    double found[3] = {derivative.x, derivative.y, derivative.z};
+    double found[3];
+    to_doubles(derivative, found);
     double expected[3] = {((double)plus.x - (double)minus.x) / (2 * h),
                           ((double)plus.y - (double)minus.y) / (2 * h),
                           ((double)plus.z - (double)minus.z) / (2 * h)};
@@ -284,8 +293,8 @@ static void test_hit_derivatives_match_differences(void **state)
                           f3(at.duvdx.x, at.duvdx.y, 0), h, "duvdx");
         assert_difference(f3(yp.uv.x, yp.uv.y, 0), f3(ym.uv.x, ym.uv.y, 0),
                           f3(at.duvdy.x, at.duvdy.y, 0), h, "duvdy");
-        assert_close(f3_dot(at.N, at.T), 0, 0, 1e-6);
-        assert_close(f3_length(at.T), 1, 1e-6, 0);
+        assert_close((double)f3_dot(at.N, at.T), 0, 0, 1e-6);
+        assert_close((double)f3_length(at.T), 1, 1e-6, 0);
         assert_true(f3_dot(at.Ng, at.I) < 0 && f3_dot(at.N, at.Ng) > 0);
     }
 }
@@ -335,14 +344,14 @@ static void test_footprint_spread_after_lambert(void **state)
     SurfaceHit hit = {.P = {0, 0, 0}, .N = {0, 0, 1}, .dPdx = {1e-3f, 0, 0}, .dPdy = {0, 1e-3f, 0}};
     RayDiff diff;
     footprint_scatter(&hit, f3(0, 0, 1), 1.0f / 3.14159265f, &diff);
-    assert_close(f3_length(diff.dDdx),
+    assert_close((double)f3_length(diff.dDdx),
                  fmin(2.0 * (double)FOOTPRINT_SPREAD, (double)FOOTPRINT_SPREAD_MAX), 1e-5, 0);
-    assert_close(f3_dot(diff.dDdx, diff.dDdy), 0, 0, 1e-7);
-    assert_close(f3_length(diff.dOdx), 1e-3, 1e-5, 0);
+    assert_close((double)f3_dot(diff.dDdx, diff.dDdy), 0, 0, 1e-7);
+    assert_close((double)f3_length(diff.dOdx), 1e-3, 1e-5, 0);
     /* Never narrower than what came in. */
     hit.dIdx = f3(0.3f, 0, 0);
     footprint_scatter(&hit, f3(0, 0, 1), 1e6f, &diff);
-    assert_close(f3_length(diff.dDdx), 0.3, 1e-5, 0);
+    assert_close((double)f3_length(diff.dDdx), 0.3, 1e-5, 0);
 }
 
 int main(void)

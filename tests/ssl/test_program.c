@@ -292,8 +292,8 @@ static void test_lobes_of_branches(void **state)
                 float weight = shot_float(&shot, info->lobes[i].weight_offset, 0);
                 *(info->lobes[i].closure == EMISSION ? &emission : &lambert) += weight;
             }
-        assert_float_equal(emission, side ? 0.5f : 1.0f, 0);
-        assert_float_equal(lambert, side ? 1.0f : 0.0f, 0);
+        assert_float_equal(emission, (side ? 0.5f : 1.0f), 0);
+        assert_float_equal(lambert, (side ? 1.0f : 0.0f), 0);
     }
     ssl_program_release(program);
 }
