@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/process.h"
 
 static void ok(Status status, const Error *err)
 {
@@ -211,4 +212,50 @@ void kit_mean(const float *rgba, uint32_t count, int channel, double *out_mean, 
     double mean = sum / count;
     *out_mean = mean;
     *out_error = sqrt(fmax(squares / count - mean * mean, 0) / count);
+}
+
+void kit_run_program(const char *program, const char *const *arguments, KitSaid *out)
+{
+    enum { ARGUMENTS_MAX = 32 };
+    char path[PATH_BYTES];
+    const char *argv[ARGUMENTS_MAX + 2] = {path};
+    Error err = {0};
+    snprintf(path, sizeof path, "%s/%s", SORT_TEST_BIN, program);
+    for (uint32_t i = 0; arguments[i]; ++i) {
+        assert_true(i < ARGUMENTS_MAX);
+        argv[i + 1] = arguments[i];
+    }
+    ProcessDesc desc = {.size_bytes = sizeof desc,
+                        .argv = argv,
+                        .standard_output = PROCESS_CAPTURE,
+                        .standard_error = PROCESS_CAPTURE};
+    ProcessResult result;
+    ok(process_run(&desc, 120000, &result, &err), &err);
+    assert_true(result.has_exited);
+    out->exit_code = result.exit_code;
+    snprintf(out->output, sizeof out->output, "%s", strbuf_text(&result.output));
+    snprintf(out->errors, sizeof out->errors, "%s", strbuf_text(&result.errors));
+    process_result_free(&result);
+}
+
+void kit_run(const Kit *kit, const char *const *more, KitSaid *out)
+{
+    char picture[PATH_BYTES];
+    Error err = {0};
+    const char *arguments[32] = {kit->package, "--cache",    kit->cache, "-o",
+                                 picture,      "--progress", "none"};
+    uint32_t count = 7;
+    ok(path_join(kit->folder, "out.exr", picture, &err), &err);
+    for (; more && *more; ++more)
+        arguments[count++] = *more;
+    kit_run_program("sort-render", arguments, out);
+}
+
+void kit_assert_says(const KitSaid *said, int exit_code, const char *const *parts)
+{
+    if (said->exit_code != exit_code)
+        fail_msg("exit code %d, expected %d; said: %s", said->exit_code, exit_code, said->errors);
+    for (; *parts; ++parts)
+        if (!strstr(said->errors, *parts))
+            fail_msg("'%s' is not in: %s", *parts, said->errors);
 }

@@ -44,4 +44,19 @@ float *kit_pixels(Render *render, uint32_t *out_count);
 /* Mean and standard error of channel c over all pixels. */
 void kit_mean(const float *rgba, uint32_t count, int channel, double *out_mean, double *out_error);
 
+/* --- the programs, as a user runs them -------------------------------------------------------- */
+
+typedef struct KitSaid {
+    int exit_code;
+    char output[16384], errors[4096]; /* standard output and error, cut */
+} KitSaid;
+
+/* Runs build/<preset>/bin/PROGRAM with arguments (NULL-terminated) and waits for it. */
+void kit_run_program(const char *program, const char *const *arguments, KitSaid *out);
+/* sort-render on the kit's package with its cache folder, writing out.exr, without progress; `more` are
+ * further arguments, NULL-terminated, or NULL. */
+void kit_run(const Kit *kit, const char *const *more, KitSaid *out);
+/* The exit code, and parts of what was said on standard error. */
+void kit_assert_says(const KitSaid *said, int exit_code, const char *const *parts);
+
 #endif

@@ -10,51 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/image/png_write.h"
-#include "base/process.h"
 #include "render_kit.h"
-
-typedef struct Said {
-    int exit_code;
-    char text[4096]; /* of standard error */
-} Said;
-
-static void run(const Kit *kit, const char *const *more, Said *out)
-{
-    char picture[PATH_BYTES];
-    Error err = {0};
-    const char *argv[24] = {SORT_TEST_BIN "/sort-render",
-                            kit->package,
-                            "--cache",
-                            kit->cache,
-                            "-o",
-                            picture,
-                            "--progress",
-                            "none"};
-    uint32_t count = 8;
-    assert_int_equal(path_join(kit->folder, "out.exr", picture, &err), STATUS_OK);
-    for (; more && *more; ++more)
-        argv[count++] = *more;
-    ProcessDesc desc = {.size_bytes = sizeof desc,
-                        .argv = argv,
-                        .standard_output = PROCESS_DISCARD,
-                        .standard_error = PROCESS_CAPTURE};
-    ProcessResult result;
-    if (process_run(&desc, 60000, &result, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    assert_true(result.has_exited);
-    out->exit_code = result.exit_code;
-    snprintf(out->text, sizeof out->text, "%s", strbuf_text(&result.errors));
-    process_result_free(&result);
-}
-
-static void assert_says(const Said *said, int exit_code, const char *const *parts)
-{
-    if (said->exit_code != exit_code)
-        fail_msg("exit code %d, expected %d; said: %s", said->exit_code, exit_code, said->text);
-    for (; *parts; ++parts)
-        if (!strstr(said->text, *parts))
-            fail_msg("'%s' is not in: %s", *parts, said->text);
-}
 
 static void write_scene(const Kit *kit, const char *ssl, const char *material)
 {
@@ -85,15 +41,15 @@ static void test_messages_misspelt_parameter(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     kit_begin(&kit);
     write_scene(
         &kit, plain_ssl,
         "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"parameters\": {\"roughnes\": 0.5}}");
-    run(&kit, NULL, &said);
-    assert_says(&said, 1,
-                (const char *const[]){"scene.json", "materials[0].parameters.roughnes",
-                                      "did you mean 'roughness'", "shaders/s.ssl", NULL});
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(&said, 1,
+                    (const char *const[]){"scene.json", "materials[0].parameters.roughnes",
+                                          "did you mean 'roughness'", "shaders/s.ssl", NULL});
     kit_end(&kit);
 }
 
@@ -101,14 +57,15 @@ static void test_messages_parameter_of_another_type(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     kit_begin(&kit);
     write_scene(&kit, plain_ssl,
                 "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"parameters\": {\"roughness\": "
                 "[1, 0, 0]}}");
-    run(&kit, NULL, &said);
-    assert_says(&said, 1,
-                (const char *const[]){"materials[0].parameters.roughness", "of type float", NULL});
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(
+        &said, 1,
+        (const char *const[]){"materials[0].parameters.roughness", "of type float", NULL});
     kit_end(&kit);
 }
 
@@ -116,16 +73,16 @@ static void test_messages_type_error_in_ssl(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     kit_begin(&kit);
     write_scene(&kit,
                 "shader s(out closure surface)\n{\n    float x = global_value<normal>;\n    "
                 "surface = make_closure<Lambert>(color(x), global_value<normal>);\n}\n",
                 "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\"}");
-    run(&kit, NULL, &said);
-    assert_says(&said, 1,
-                (const char *const[]){"shaders/s.ssl:3:15: error[S",
-                                      "    float x = global_value<normal>;", "^~~~", NULL});
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(&said, 1,
+                    (const char *const[]){"shaders/s.ssl:3:15: error[S",
+                                          "    float x = global_value<normal>;", "^~~~", NULL});
     kit_end(&kit);
 }
 
@@ -133,11 +90,11 @@ static void test_messages_unknown_unit(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     kit_begin(&kit);
     write_scene(&kit, plain_ssl, "{\"name\": \"m\", \"shader\": \"unit:gltf_pbrr\"}");
-    run(&kit, NULL, &said);
-    assert_says(&said, 1, (const char *const[]){"gltf_pbrr", "did you mean 'gltf_pbr'", NULL});
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(&said, 1, (const char *const[]){"gltf_pbrr", "did you mean 'gltf_pbr'", NULL});
     kit_end(&kit);
 }
 
@@ -145,7 +102,7 @@ static void test_messages_truncated_package(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     char path[PATH_BYTES], *data;
     size_t size;
     Error err = {0};
@@ -155,8 +112,8 @@ static void test_messages_truncated_package(void **state)
     assert_int_equal(file_read(path, 1 << 20, &data, &size, &err), STATUS_OK);
     assert_int_equal(file_write(path, data, size - 5, &err), STATUS_OK);
     mem_free(data);
-    run(&kit, NULL, &said);
-    assert_says(&said, 1, (const char *const[]){"meshes[0].indices", "floor.bin", NULL});
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(&said, 1, (const char *const[]){"meshes[0].indices", "floor.bin", NULL});
     kit_end(&kit);
 }
 
@@ -200,22 +157,22 @@ static void test_messages_corrupted_tile(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     char path[PATH_BYTES], *data;
     size_t size;
     Error err = {0};
     kit_begin(&kit);
     write_textured(&kit);
-    run(&kit, (const char *const[]){"--mip-mode", "off", NULL}, &said);
-    assert_says(&said, 0, (const char *const[]){"rendered in", NULL});
+    kit_run(&kit, (const char *const[]){"--mip-mode", "off", NULL}, &said);
+    kit_assert_says(&said, 0, (const char *const[]){"rendered in", NULL});
     find_converted(&kit, path);
     assert_int_equal(file_read(path, 1 << 30, &data, &size, &err), STATUS_OK);
     for (size_t part = 1; part < 4; ++part) /* levels are interleaved: one of them is of level 0 */
         data[size / 4 * part] ^= 1;
     assert_int_equal(file_write(path, data, size, &err), STATUS_OK);
     mem_free(data);
-    run(&kit, (const char *const[]){"--mip-mode", "off", NULL}, &said);
-    assert_says(
+    kit_run(&kit, (const char *const[]){"--mip-mode", "off", NULL}, &said);
+    kit_assert_says(
         &said, 3,
         (const char *const[]){".stex", "level", "tile", "checksum", "could not be read", NULL});
     kit_end(&kit);
@@ -225,12 +182,12 @@ static void test_messages_unbound_texture(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     kit_begin(&kit);
     write_scene(&kit, textured_ssl, "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\"}");
-    run(&kit, NULL, &said);
-    assert_says(&said, 1,
-                (const char *const[]){"materials[0].textures.paint", "must be bound", NULL});
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(&said, 1,
+                    (const char *const[]){"materials[0].textures.paint", "must be bound", NULL});
     kit_end(&kit);
 }
 
@@ -238,12 +195,12 @@ static void test_messages_not_an_image(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     kit_begin(&kit);
     write_textured(&kit);
     kit_write_text(&kit, "textures/p.png", "this is no picture");
-    run(&kit, NULL, &said);
-    assert_says(&said, 1, (const char *const[]){"textures/p.png", "cannot be converted", NULL});
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(&said, 1, (const char *const[]){"textures/p.png", "cannot be converted", NULL});
     kit_end(&kit);
 }
 
@@ -251,17 +208,18 @@ static void test_messages_options(void **state)
 {
     (void)state;
     Kit kit;
-    Said said;
+    KitSaid said;
     kit_begin(&kit);
     write_scene(&kit, plain_ssl, "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\"}");
-    run(&kit, (const char *const[]){"--thread", "2", NULL}, &said);
-    assert_says(&said, 2, (const char *const[]){"--thread", "did you mean '--threads'", NULL});
-    run(&kit, (const char *const[]){"--camera", "x", NULL}, &said);
-    assert_says(&said, 1, (const char *const[]){"no camera 'x'", NULL});
-    run(&kit, (const char *const[]){"--samples", "3:2", NULL}, &said);
-    assert_says(&said, 2, (const char *const[]){"3:2", NULL});
-    run(&kit, (const char *const[]){"--texture-memory", "2K", NULL}, &said);
-    assert_says(&said, 1, (const char *const[]){"texture memory of 2048 bytes is too small", NULL});
+    kit_run(&kit, (const char *const[]){"--thread", "2", NULL}, &said);
+    kit_assert_says(&said, 2, (const char *const[]){"--thread", "did you mean '--threads'", NULL});
+    kit_run(&kit, (const char *const[]){"--camera", "x", NULL}, &said);
+    kit_assert_says(&said, 1, (const char *const[]){"no camera 'x'", NULL});
+    kit_run(&kit, (const char *const[]){"--samples", "3:2", NULL}, &said);
+    kit_assert_says(&said, 2, (const char *const[]){"3:2", NULL});
+    kit_run(&kit, (const char *const[]){"--texture-memory", "2K", NULL}, &said);
+    kit_assert_says(&said, 1,
+                    (const char *const[]){"texture memory of 2048 bytes is too small", NULL});
     kit_end(&kit);
 }
 
