@@ -69,9 +69,10 @@ void parse_semicolon(Parser *p, const char *where)
         p->is_panicking = false; /* the place to go on is found */
         return;
     }
+    bool was_panicking = p->is_panicking;
     uint32_t end = parse_last_span(p).end;
     parse_report(p, EXPECTED, ((Span){p->file, end, end}), "';'", where, parse_describe(p));
-    if (is_at_new_line(p))
+    if (!was_panicking && is_at_new_line(p))
         p->is_panicking = false;
 }
 

@@ -234,9 +234,9 @@ void parse_file(Parser *p)
     while (!parse_is(p, TOKEN_END) && !report_is_full(p->diags)) {
         uint32_t before = p->at;
         parse_declaration(p);
+        if (p->at == before)
+            parse_advance(p);
         if (p->is_panicking) {
-            if (p->at == before)
-                parse_advance(p);
             parse_recover(p);
             parse_accept(p, TOKEN_CLOSE_BRACE);
         }

@@ -194,10 +194,9 @@ static Stmt *parse_statement(Parser *p)
     } else {
         s = make(p, (Stmt){.kind = STMT_ERROR, .span = parse_token(p)->span});
     }
-    if (p->is_panicking) {
-        if (p->at == before && !parse_is(p, TOKEN_CLOSE_BRACE))
-            parse_advance(p);
+    if (p->at == before && !parse_is(p, TOKEN_CLOSE_BRACE))
+        parse_advance(p); /* whatever it was, go on */
+    if (p->is_panicking)
         parse_recover(p);
-    }
     return s;
 }

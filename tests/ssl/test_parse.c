@@ -172,6 +172,8 @@ static void test_parse_recovers_after_each_error(void **state)
                     "S0123 2:10 expected a type, found '{'\n"
                     "S0120 3:17 expected ';' after the member, found 'b'\n"
                     "S0120 4:28 expected ';' after 'return', found '}'\n");
+    /* What is no statement at the start of a line is passed over, not waited for. */
+    assert_messages("shader s() {\n]\n)\n}\n", "S0121 2:1 expected an expression, found ']'\n");
 }
 
 static void test_parse_stops_after_twenty_errors(void **state)
