@@ -188,7 +188,7 @@ static inline IrType ir_type(const IrFunc *f, IrValue v)
 }
 static inline const IrValue *ir_args(const IrFunc *f, const IrInst *inst)
 {
-    return f->args.data + inst->arg_first;
+    return inst->arg_count ? f->args.data + inst->arg_first : NULL;
 }
 static inline IrFunc *ir_func(const IrModule *m, IrFuncId id)
 {
