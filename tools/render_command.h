@@ -1,0 +1,52 @@
+/* The command lines of sort-render: options into the structs that the libraries take. */
+#ifndef SORT_TOOLS_RENDER_COMMAND_H
+#define SORT_TOOLS_RENDER_COMMAND_H
+
+#include "base/cli.h"
+#include "base/path.h"
+#include "sort/render/progress.h"
+#include "sort/render/render_output.h"
+
+/* Part of the interface: docs/sort-render.md. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_DAMAGED = 3, EXIT_INTERRUPTED = 4 };
+
+/* Where a film goes; what is NULL is not written. */
+typedef struct OutputCommand {
+    const char *exr, *png, *partial;
+    uint32_t curve; /* ViewCurve of the PNG */
+    double exposure;
+} OutputCommand;
+
+typedef struct RenderCommand {
+    RenderOptions render;
+    OutputCommand output;
+    const char *scene, *stats, *import, *export_package;
+    ProgressKind progress;
+    LogLevel log_level;
+    bool is_quiet;
+    CliTextList texture_paths, plugin_paths;
+    char cache[PATH_BYTES], texcache[PATH_BYTES]; /* what render.cache_folder and so on point at */
+} RenderCommand;
+
+typedef struct MergeCommand {
+    OutputCommand output;
+    char *const *parts; /* borrowed from argv */
+    uint32_t part_count;
+} MergeCommand;
+
+/* True: go on with *out_command. False: help or version was printed, or the arguments make no sense, which
+ * was said; *out_code is the exit code. The command points into itself and into argv: do not copy it. */
+bool render_command_parse(int argc, char **argv, RenderCommand *out_command, int *out_code);
+bool merge_command_parse(int argc, char **argv, MergeCommand *out_command, int *out_code);
+
+/* scene may be NULL: nothing is known of it. */
+Status output_command_write(const OutputCommand *output, const Film *film, const Scene *scene,
+                            Error *err) SORT_MUST_CHECK;
+
+/* "sort-render: ..." on standard error; returns `code`. */
+int command_fail(const Error *err, int code);
+
+/* The subcommand. */
+int merge_main(int argc, char **argv);
+
+#endif
