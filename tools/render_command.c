@@ -1,5 +1,6 @@
 #include "tools/render_command.h"
 
+#include "base/file.h"
 #include "base/process.h"
 #include "sort/scene/scene_import.h"
 #include <stdlib.h>
@@ -27,12 +28,25 @@ Status output_command_write(const OutputCommand *o, const Film *film, const Scen
     return STATUS_OK;
 }
 
+static Status check_writable(const char *path, Error *err)
+{
+    FileReplace file;
+    if (!path)
+        return STATUS_OK;
+    TRY(file_replace_begin(path, &file, err));
+    file_replace_abandon(&file);
+    return STATUS_OK;
+}
+
+/* Before the work begins, so that none is lost for a mistyped folder. */
 static Status check_output(const OutputCommand *o, Error *err)
 {
-    if (o->exr || o->png || o->partial)
-        return STATUS_OK;
-    return error_set(err, STATUS_INVALID,
-                     "nothing to write: give -o OUT.exr, --png OUT.png or --partial FILE");
+    if (!o->exr && !o->png && !o->partial)
+        return error_set(err, STATUS_INVALID,
+                         "nothing to write: give -o OUT.exr, --png OUT.png or --partial FILE");
+    TRY(check_writable(o->exr, err));
+    TRY(check_writable(o->png, err));
+    return check_writable(o->partial, err);
 }
 
 /* Parses, and answers --help and --version. */
@@ -220,6 +234,8 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
     if (args->arg_count == 0)
         return error_set(err, STATUS_INVALID, "no scene given; see sort-render --help");
     c->scene = args->args[0];
+    if (!file_exists(c->scene))
+        return error_set_at(err, STATUS_NOT_FOUND, c->scene, "there is no such file or folder");
     return check_output(&c->output, err);
 }
 

@@ -215,6 +215,11 @@ static void test_messages_options(void **state)
     kit_assert_says(&said, 2, (const char *const[]){"--thread", "did you mean '--threads'", NULL});
     kit_run(&kit, (const char *const[]){"--camera", "x", NULL}, &said);
     kit_assert_says(&said, 1, (const char *const[]){"no camera 'x'", NULL});
+    kit_run(&kit, (const char *const[]){"--png", "/nonexistent/x.png", NULL}, &said);
+    kit_assert_says(&said, 2, (const char *const[]){"/nonexistent/x.png", "cannot create", NULL});
+    kit_run_program("sort-render", (const char *const[]){"/nonexistent/scene", "-o", "x.exr", NULL},
+                    &said);
+    kit_assert_says(&said, 2, (const char *const[]){"/nonexistent/scene", "no such file", NULL});
     kit_run(&kit, (const char *const[]){"--samples", "3:2", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"3:2", NULL});
     kit_run(&kit, (const char *const[]){"--texture-memory", "2K", NULL}, &said);
