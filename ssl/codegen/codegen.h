@@ -11,8 +11,14 @@
 #include "ssl/codegen/kernel_layout.h"
 #include <llvm-c/Core.h>
 
-/* Stack that a kernel may take for arrays; it runs on a fiber's stack. */
-enum { CODEGEN_MAX_STACK_BYTES = 64 * 1024 };
+enum {
+    CODEGEN_MAX_STACK_BYTES = 64 * 1024, /* for arrays; a kernel runs on a fiber's stack */
+    CODEGEN_SMALL_INSTRUCTIONS = 256     /* of IR */
+};
+
+/* Small: the shader's code is put inside the loop over lanes and is worth all that LLVM can do to
+ * loops. Else it is a function of its own, called for each lane. */
+bool codegen_is_small(const IrModule *m);
 
 /* `m`: after ir_pipeline. *out_module is the caller's (LLVMDisposeModule); it lives in `context`.
  * STATUS_LIMIT: the arrays take more stack than CODEGEN_MAX_STACK_BYTES. STATUS_NO_MEMORY. */

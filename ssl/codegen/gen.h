@@ -25,7 +25,9 @@ typedef struct Gen {
     LLVMModuleRef llvm;
     LLVMBuilderRef builder;
     LLVMBuilderRef entry_builder; /* at the end of the entry block: stack slots, uniform loads */
-    LLVMValueRef kernel;          /* the function */
+    LLVMValueRef function;        /* the one that is built: the point, then the kernel */
+    LLVMValueRef point;           /* shades one lane */
+    LLVMTypeRef point_type;
     LLVMTypeRef t_bool, t_int, t_float; /* of one lane */
     LLVMTypeRef t_i8, t_i16, t_i32, t_i64, t_ptr, t_void;
 

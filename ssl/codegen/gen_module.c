@@ -1,12 +1,11 @@
-/* The kernel's frame: a loop over the blocks of the batch, inside it one over the 16 lanes of a
- * block, inside it the shader for one lane.
+/* The kernel's frame, two functions:
  *
- *   entry         stack slots, fields of the batch
- *   block         live mask, addresses of this block's globals and results
- *   lane          is it live?
- *   point         the shader; then its results are stored
- *   lane.next     the lobe masks gather a bit a lane in registers
- *   block.done    and are stored
+ *   kernel(batch)                              for every block: clear the lobe masks; for every live lane:
+ *   point(batch, globals, result, block, lane) the shader for one lane; its results are stored
+ *
+ * A small point is put inline, so that LLVM can keep what lanes share in registers and vectorise across
+ * them. A large one stays a function: inside a loop, the hoisting of all its constants and uniform
+ * values costs more than it saves, when compiling and when running.
  *
  * Globals, parameters and the batch are written by nobody while a kernel runs, and results are read
  * by nobody: the loads are marked invariant, and loads and stores are in different alias scopes, so
@@ -15,6 +14,8 @@
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 #include <string.h>
+
+enum { POINT_PARAMS = 5 };
 
 /* --- helpers of all generators ----------------------------------------------------------------- */
 
@@ -32,7 +33,7 @@ LLVMValueRef gen_stack(Gen *g, LLVMTypeRef type, const char *name)
 
 LLVMBasicBlockRef gen_block(Gen *g, const char *name)
 {
-    return LLVMAppendBasicBlockInContext(g->context, g->kernel, name);
+    return LLVMAppendBasicBlockInContext(g->context, g->function, name);
 }
 
 static LLVMValueRef offset_by(LLVMBuilderRef builder, Gen *g, LLVMValueRef base,
@@ -103,10 +104,15 @@ static LLVMValueRef load_batch_field(Gen *g, LLVMTypeRef type, size_t offset, ui
     return load_input(g->entry_builder, g, type, ptr, align);
 }
 
+static LLVMValueRef load_batch_pointer(Gen *g, size_t offset)
+{
+    return load_batch_field(g, g->t_ptr, offset, _Alignof(void *));
+}
+
 static LLVMValueRef batch_pointer(Gen *g, LLVMValueRef *cached, size_t offset)
 {
     if (!*cached)
-        *cached = load_batch_field(g, g->t_ptr, offset, _Alignof(void *));
+        *cached = load_batch_pointer(g, offset);
     return *cached;
 }
 
@@ -203,7 +209,7 @@ static void store_results(Gen *g, const IrValue *results)
     }
 }
 
-/* Weight and arguments of one lobe, if this lane has it. */
+/* Weight and arguments of one lobe, and its bit in the block's mask, if this lane has it. */
 static void store_lobe(Gen *g, const IrLobeSlot *slot, const SslLobeSlot *where,
                        const IrValue *results)
 {
@@ -213,81 +219,117 @@ static void store_lobe(Gen *g, const IrLobeSlot *slot, const SslLobeSlot *where,
     for (uint32_t i = 0; i < 3 + slot->arg_count; i++)
         store_lane(g, results[slot->result_first + 1 + i],
                    where->weight_offset + i * KERNEL_LANE_ROW_BYTES);
+    LLVMValueRef mask_ptr = gen_offset(g, g->result, where->mask_offset);
+    LLVMValueRef mask = LLVMBuildLoad2(g->builder, g->t_i16, mask_ptr, "");
+    LLVMValueRef lane = LLVMBuildTrunc(g->builder, g->lane, g->t_i16, "");
+    LLVMValueRef bit = LLVMBuildShl(g->builder, LLVMConstInt(g->t_i16, 1, false), lane, "");
+    LLVMBuildStore(g->builder, LLVMBuildOr(g->builder, mask, bit, ""), mask_ptr);
     LLVMBuildBr(g->builder, end);
     LLVMPositionBuilderAtEnd(g->builder, end);
 }
 
-static LLVMValueRef lane_bit(Gen *g, LLVMValueRef is_set)
+/* --- the point -------------------------------------------------------------------------------- */
+
+static void add_attribute(Gen *g, LLVMAttributeIndex index, const char *name, uint64_t value)
 {
-    LLVMValueRef bit = LLVMBuildZExt(g->builder, is_set, g->t_i32, "");
-    return LLVMBuildShl(g->builder, bit, g->lane, "");
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(g->function, index, LLVMCreateEnumAttribute(g->context, kind, value));
 }
 
-/* --- the frame -------------------------------------------------------------------------------- */
+static void add_function_attribute(Gen *g, const char *name)
+{
+    add_attribute(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, name, 0);
+}
 
-/* The shader for one lane and the storing of its results. out_present: i1 for each lobe slot. */
-static void gen_point(Gen *g, LLVMValueRef loop_budget, LLVMValueRef *out_present)
+/* Makes `name` the function that is built; the builders stand in its entry block. */
+static void begin_function(Gen *g, const char *name, LLVMTypeRef type)
+{
+    g->function = LLVMAddFunction(g->llvm, name, type);
+    g->batch = LLVMGetParam(g->function, 0);
+    add_function_attribute(g, "nounwind");
+    static const char *const batch_facts[] = {"noalias", "nocapture", "readonly", "nonnull"};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(batch_facts); i++)
+        add_attribute(g, 1, batch_facts[i], 0);
+    add_attribute(g, 1, "dereferenceable", sizeof(SslBatch));
+    add_attribute(g, 1, "align", _Alignof(SslBatch));
+    /* The host's threads may flush subnormals or not: LLVM must not fold as if it knew. */
+    const char *key = "denormal-fp-math", *mode = "dynamic,dynamic";
+    LLVMAddAttributeAtIndex(g->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(g->context, key, (unsigned)strlen(key), mode,
+                                                      (unsigned)strlen(mode)));
+    LLVMBasicBlockRef entry = gen_block(g, "entry");
+    LLVMPositionBuilderAtEnd(g->builder, entry);
+    LLVMPositionBuilderAtEnd(g->entry_builder, entry);
+}
+
+/* The shader for one lane and the storing of its results. */
+static void gen_point(Gen *g)
 {
     const IrModule *m = g->module;
+    LLVMTypeRef params[POINT_PARAMS] = {g->t_ptr, g->t_ptr, g->t_ptr, g->t_i32, g->t_i32};
+    g->point_type = LLVMFunctionType(g->t_void, params, POINT_PARAMS, false);
+    begin_function(g, "point", g->point_type);
+    g->point = g->function;
+    LLVMSetLinkage(g->point, LLVMPrivateLinkage);
+    add_function_attribute(g, codegen_is_small(m) ? "alwaysinline" : "noinline");
+    g->globals = LLVMGetParam(g->point, 1);
+    g->result = LLVMGetParam(g->point, 2);
+    g->block = LLVMGetParam(g->point, 3);
+    g->lane = LLVMGetParam(g->point, 4);
+    LLVMValueRef loop_budget = load_batch_field(g, g->t_i32, offsetof(SslBatch, loop_budget), 4);
+    g->budget = gen_stack(g, g->t_i32, "budget");
+    g->fault = gen_stack(g, g->t_i32, "fault");
+    gen_array_slots(g);
+    LLVMBasicBlockRef body = gen_block(g, "body");
+
+    LLVMPositionBuilderAtEnd(g->builder, body);
     LLVMBuildStore(g->builder, gen_i32(g, 0), g->fault);
     LLVMBuildStore(g->builder, loop_budget, g->budget);
-    const IrInst *yield = gen_region(g, g->func->body);
-    const IrValue *results = ir_args(g->func, yield);
+    const IrValue *results = ir_args(g->func, gen_region(g, g->func->body));
     store_results(g, results);
-    for (uint32_t i = 0; i < m->slots.count; i++) {
+    for (uint32_t i = 0; i < m->slots.count; i++)
         store_lobe(g, &m->slots.data[i], &g->layout->lobes[i], results);
-        out_present[i] = g->value[results[m->slots.data[i].result_first]];
-    }
+    LLVMBuildRetVoid(g->builder);
+    LLVMBuildBr(g->entry_builder, body); /* the entry is complete */
 }
 
-/* All lanes of one block; g->block, g->globals and g->result are set. */
-static void gen_lanes(Gen *g, LLVMValueRef live, LLVMValueRef loop_budget)
-{
-    uint32_t slot_count = g->module->slots.count;
-    LLVMValueRef *mask = ARENA_ARRAY(g->arena, LLVMValueRef, slot_count);
-    LLVMValueRef *present = ARENA_ARRAY(g->arena, LLVMValueRef, slot_count);
-    LLVMValueRef zero = gen_i32(g, 0);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder);
-    LLVMBasicBlockRef lane = gen_block(g, "lane"), point = gen_block(g, "point");
+/* --- the kernel ------------------------------------------------------------------------------- */
 
+/* A loop counter that starts at 0 when `before` enters the present block; end_count closes it. */
+static LLVMValueRef begin_count(Gen *g, LLVMBasicBlockRef before, const char *name)
+{
+    LLVMValueRef count = LLVMBuildPhi(g->builder, g->t_i32, name), zero = gen_i32(g, 0);
+    LLVMAddIncoming(count, &zero, &before, 1);
+    return count;
+}
+
+static void end_count(Gen *g, LLVMValueRef count, LLVMValueRef limit, LLVMBasicBlockRef again,
+                      LLVMBasicBlockRef end)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(g->builder);
+    LLVMValueRef next = LLVMBuildAdd(g->builder, count, gen_i32(g, 1), "");
+    LLVMAddIncoming(count, &next, &here, 1);
+    LLVMBuildCondBr(g->builder, LLVMBuildICmp(g->builder, LLVMIntULT, next, limit, ""), again, end);
+}
+
+/* Shades the live lanes of one block; ends in block `done`. */
+static void gen_lanes(Gen *g, LLVMValueRef live, LLVMBasicBlockRef done)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder), lane = gen_block(g, "lane");
+    LLVMBasicBlockRef is_there = gen_block(g, "live"), next = gen_block(g, "next");
     LLVMBuildBr(g->builder, lane);
     LLVMPositionBuilderAtEnd(g->builder, lane);
-    g->lane = LLVMBuildPhi(g->builder, g->t_i32, "lane");
-    LLVMAddIncoming(g->lane, &zero, &before, 1);
-    for (uint32_t i = 0; i < slot_count; i++) {
-        mask[i] = LLVMBuildPhi(g->builder, g->t_i32, "mask");
-        LLVMAddIncoming(mask[i], &zero, &before, 1);
-    }
+    g->lane = begin_count(g, before, "lane");
     LLVMValueRef shifted = LLVMBuildLShr(g->builder, live, g->lane, "");
-    LLVMValueRef is_live = LLVMBuildTrunc(g->builder, shifted, g->t_bool, "live");
-    LLVMBasicBlockRef next = gen_block(g, "lane.next"), done = gen_block(g, "block.done");
-    LLVMBuildCondBr(g->builder, is_live, point, next);
+    LLVMBuildCondBr(g->builder, LLVMBuildTrunc(g->builder, shifted, g->t_bool, ""), is_there, next);
 
-    LLVMPositionBuilderAtEnd(g->builder, point);
-    gen_point(g, loop_budget, present);
-    for (uint32_t i = 0; i < slot_count; i++)
-        present[i] = LLVMBuildOr(g->builder, mask[i], lane_bit(g, present[i]), "");
-    LLVMBasicBlockRef point_end = LLVMGetInsertBlock(g->builder);
+    LLVMPositionBuilderAtEnd(g->builder, is_there);
+    LLVMValueRef args[POINT_PARAMS] = {g->batch, g->globals, g->result, g->block, g->lane};
+    LLVMBuildCall2(g->builder, g->point_type, g->point, args, POINT_PARAMS, "");
     LLVMBuildBr(g->builder, next);
 
     LLVMPositionBuilderAtEnd(g->builder, next);
-    for (uint32_t i = 0; i < slot_count; i++) {
-        LLVMValueRef merged = LLVMBuildPhi(g->builder, g->t_i32, "mask");
-        LLVMAddIncoming(merged, (LLVMValueRef[]){mask[i], present[i]},
-                        (LLVMBasicBlockRef[]){lane, point_end}, 2);
-        LLVMAddIncoming(mask[i], &merged, &next, 1);
-        mask[i] = merged;
-    }
-    LLVMValueRef next_lane = LLVMBuildAdd(g->builder, g->lane, gen_i32(g, 1), "");
-    LLVMAddIncoming(g->lane, &next_lane, &next, 1);
-    LLVMValueRef is_more =
-        LLVMBuildICmp(g->builder, LLVMIntULT, next_lane, gen_i32(g, SSL_BLOCK), "");
-    LLVMBuildCondBr(g->builder, is_more, lane, done);
-
-    LLVMPositionBuilderAtEnd(g->builder, done);
-    for (uint32_t i = 0; i < slot_count; i++)
-        store_result(g, LLVMBuildTrunc(g->builder, mask[i], g->t_i16, ""),
-                     gen_offset(g, g->result, g->layout->lobes[i].mask_offset), 2);
+    end_count(g, g->lane, gen_i32(g, SSL_BLOCK), lane, done);
 }
 
 static LLVMValueRef block_address(Gen *g, LLVMValueRef base, uint32_t stride_bytes)
@@ -297,42 +339,35 @@ static LLVMValueRef block_address(Gen *g, LLVMValueRef base, uint32_t stride_byt
     return offset_by(g->builder, g, base, LLVMBuildMul(g->builder, index, stride, ""));
 }
 
-static void gen_blocks(Gen *g)
+static void gen_kernel(Gen *g, const char *symbol)
 {
+    begin_function(g, symbol, LLVMFunctionType(g->t_void, &g->t_ptr, 1, false));
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
-    LLVMBasicBlockRef block = gen_block(g, "block"), end = gen_block(g, "end");
-    LLVMValueRef globals =
-        load_batch_field(g, g->t_ptr, offsetof(SslBatch, globals), _Alignof(void *));
-    LLVMValueRef live_masks =
-        load_batch_field(g, g->t_ptr, offsetof(SslBatch, live), _Alignof(void *));
-    LLVMValueRef results =
-        load_batch_field(g, g->t_ptr, offsetof(SslBatch, result), _Alignof(void *));
+    LLVMValueRef globals = load_batch_pointer(g, offsetof(SslBatch, globals));
+    LLVMValueRef live_masks = load_batch_pointer(g, offsetof(SslBatch, live));
+    LLVMValueRef results = load_batch_pointer(g, offsetof(SslBatch, result));
     LLVMValueRef block_count = load_batch_field(g, g->t_i32, offsetof(SslBatch, block_count), 4);
-    LLVMValueRef loop_budget = load_batch_field(g, g->t_i32, offsetof(SslBatch, loop_budget), 4);
-    g->budget = gen_stack(g, g->t_i32, "budget");
-    g->fault = gen_stack(g, g->t_i32, "fault");
-    gen_array_slots(g);
+    LLVMBasicBlockRef block = gen_block(g, "block"), done = gen_block(g, "done");
+    LLVMBasicBlockRef end = gen_block(g, "end");
+    LLVMBuildCondBr(g->builder,
+                    LLVMBuildICmp(g->builder, LLVMIntEQ, block_count, gen_i32(g, 0), ""), end,
+                    block);
 
     LLVMPositionBuilderAtEnd(g->builder, block);
-    g->block = LLVMBuildPhi(g->builder, g->t_i32, "block");
-    LLVMValueRef zero = gen_i32(g, 0);
-    LLVMAddIncoming(g->block, &zero, &entry, 1);
+    g->block = begin_count(g, entry, "block");
     g->globals = block_address(g, globals, g->layout->globals.stride_bytes);
     g->result = block_address(g, results, g->layout->result_stride_bytes);
-    LLVMValueRef live_ptr =
-        LLVMBuildInBoundsGEP2(g->builder, g->t_i16, live_masks, &g->block, 1, "");
+    LLVMValueRef index = LLVMBuildZExt(g->builder, g->block, g->t_i64, "");
+    LLVMValueRef live_ptr = LLVMBuildInBoundsGEP2(g->builder, g->t_i16, live_masks, &index, 1, "");
     LLVMValueRef live =
         LLVMBuildZExt(g->builder, gen_load_input(g, g->t_i16, live_ptr, 2), g->t_i32, "");
-    gen_lanes(g, live, loop_budget);
-    LLVMValueRef next = LLVMBuildAdd(g->builder, g->block, gen_i32(g, 1), "");
-    LLVMBasicBlockRef block_end = LLVMGetInsertBlock(g->builder);
-    LLVMAddIncoming(g->block, &next, &block_end, 1);
-    LLVMBuildCondBr(g->builder, LLVMBuildICmp(g->builder, LLVMIntULT, next, block_count, ""), block,
-                    end);
+    for (uint32_t i = 0; i < g->module->slots.count; i++)
+        store_result(g, LLVMConstNull(g->t_i16),
+                     gen_offset(g, g->result, g->layout->lobes[i].mask_offset), 2);
+    gen_lanes(g, live, done);
 
-    LLVMPositionBuilderAtEnd(g->entry_builder, entry);
-    LLVMBuildCondBr(g->entry_builder,
-                    LLVMBuildICmp(g->entry_builder, LLVMIntEQ, block_count, zero, ""), end, block);
+    LLVMPositionBuilderAtEnd(g->builder, done);
+    end_count(g, g->block, block_count, block, end);
     LLVMPositionBuilderAtEnd(g->builder, end);
     LLVMBuildRetVoid(g->builder);
 }
@@ -371,31 +406,9 @@ static void init_metadata(Gen *g)
     g->scope_output = alias_scope(g, "output");
 }
 
-static void add_attribute(Gen *g, LLVMAttributeIndex index, const char *name, uint64_t value)
+bool codegen_is_small(const IrModule *m)
 {
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(g->kernel, index, LLVMCreateEnumAttribute(g->context, kind, value));
-}
-
-static void begin_kernel(Gen *g, const char *symbol)
-{
-    LLVMTypeRef type = LLVMFunctionType(g->t_void, &g->t_ptr, 1, false);
-    g->kernel = LLVMAddFunction(g->llvm, symbol, type);
-    g->batch = LLVMGetParam(g->kernel, 0);
-    add_attribute(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
-    static const char *const batch_facts[] = {"noalias", "nocapture", "readonly", "nonnull"};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(batch_facts); i++)
-        add_attribute(g, 1, batch_facts[i], 0);
-    add_attribute(g, 1, "dereferenceable", sizeof(SslBatch));
-    add_attribute(g, 1, "align", _Alignof(SslBatch));
-    /* The host's threads may flush subnormals or not: LLVM must not fold as if it knew. */
-    const char *key = "denormal-fp-math", *mode = "dynamic,dynamic";
-    LLVMAddAttributeAtIndex(g->kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(g->context, key, (unsigned)strlen(key), mode,
-                                                      (unsigned)strlen(mode)));
-    LLVMBasicBlockRef entry = gen_block(g, "entry");
-    LLVMPositionBuilderAtEnd(g->builder, entry);
-    LLVMPositionBuilderAtEnd(g->entry_builder, entry);
+    return ir_func(m, m->entry)->insts.count <= CODEGEN_SMALL_INSTRUCTIONS;
 }
 
 static Status check_stack(const Gen *g, Error *err)
@@ -433,8 +446,8 @@ Status codegen_module(const IrModule *m, const KernelLayout *layout, const char 
         g->plan = array_plan_create(g->func, arena);
         init_types(g);
         init_metadata(g);
-        begin_kernel(g, symbol);
-        gen_blocks(g);
+        gen_point(g);
+        gen_kernel(g, symbol);
         status = check_stack(g, err);
     } else {
         status = error_set(err, STATUS_NO_MEMORY, "out of memory");

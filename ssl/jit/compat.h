@@ -13,6 +13,13 @@
 #    error "SSL needs LLVM 16 or later"
 #endif
 
+/* Since LLVM 18 the pass, named in a pipeline, stops the process when one round was not enough. */
+#if LLVM_VERSION_MAJOR >= 18
+#    define JIT_INSTCOMBINE "instcombine<no-verify-fixpoint>"
+#else
+#    define JIT_INSTCOMBINE "instcombine"
+#endif
+
 /* Consumes an error of the Orc and pass-manager calls. `doing`: "link the kernel". */
 static inline Status jit_check(LLVMErrorRef llvm_error, const char *doing, Error *err)
 {

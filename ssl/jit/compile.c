@@ -11,10 +11,23 @@ static const struct {
     const char *passes;
     LLVMCodeGenOptLevel code;
 } levels[] = {
-    {"default<O2>", LLVMCodeGenLevelDefault}, {"default<O0>", LLVMCodeGenLevelNone},
-    {"default<O1>", LLVMCodeGenLevelLess},    {"default<O2>", LLVMCodeGenLevelDefault},
-    {"default<O3>", LLVMCodeGenLevelDefault},
+    {NULL, LLVMCodeGenLevelDefault}, /* see default_passes */
+    {"default<O0>", LLVMCodeGenLevelNone},    {"default<O1>", LLVMCodeGenLevelLess},
+    {"default<O2>", LLVMCodeGenLevelDefault}, {"default<O3>", LLVMCodeGenLevelDefault},
 };
+
+/* Small shaders get O2, which vectorises over lanes. For large ones a third of it does: their IR comes
+ * folded, numbered and without dead code, there is nothing to inline and nothing to vectorise, and
+ * O2's SLP vectoriser alone takes half of its time, for a gain within the noise. */
+static const char *default_passes(const IrModule *m)
+{
+    return codegen_is_small(m)
+               ? "default<O2>"
+               : "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE
+                 ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"
+                 "loop(indvars,loop-unroll-full),gvn," JIT_INSTCOMBINE
+                 ",jump-threading,dse,simplifycfg)";
+}
 
 /* What one compile holds while it runs. */
 typedef struct Compile {
@@ -81,9 +94,9 @@ static void end_compile(Compile *c)
 static Status optimise(Compile *c)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMPassBuilderOptionsSetSLPVectorization(options, true);
-    LLVMErrorRef failed =
-        LLVMRunPasses(c->module, levels[c->request->llvm_level].passes, c->machine, options);
+    const char *passes = levels[c->request->llvm_level].passes;
+    LLVMErrorRef failed = LLVMRunPasses(
+        c->module, passes ? passes : default_passes(c->request->module), c->machine, options);
     LLVMDisposePassBuilderOptions(options);
     TRY(jit_check(failed, "optimise the kernel", c->err));
     return c->has_error ? STATUS_INTERNAL : STATUS_OK;

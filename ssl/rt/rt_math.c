@@ -8,40 +8,27 @@ static float clamp_unit(float x)
     return x < -1.0f ? -1.0f : x > 1.0f ? 1.0f : x;
 }
 
+/* Those that need no guard. */
+#define RT_MATH1(name, function)
+#define RT_MATH2(name, function)
+#define RT_LIBM1(name, function, libm)                                                             \
+    float function(float x)                                                                        \
+    {                                                                                              \
+        return libm(x);                                                                            \
+    }
+#define RT_LIBM2(name, function, libm)                                                             \
+    float function(float x, float y)                                                               \
+    {                                                                                              \
+        return libm(x, y);                                                                         \
+    }
+#include "ssl/rt/rt_math.inc"
+#undef RT_MATH1
+#undef RT_MATH2
+
 /* Logarithms start at the least normal number, which also keeps them finite under FTZ and DAZ. */
 static float clamp_positive(float x)
 {
     return x < FLT_MIN ? FLT_MIN : x;
-}
-
-float rt_fmod(float x, float y)
-{
-    return fmodf(x, y);
-}
-
-float rt_cbrt(float x)
-{
-    return cbrtf(x);
-}
-
-float rt_hypot(float x, float y)
-{
-    return hypotf(x, y);
-}
-
-float rt_exp(float x)
-{
-    return expf(x);
-}
-
-float rt_exp2(float x)
-{
-    return exp2f(x);
-}
-
-float rt_expm1(float x)
-{
-    return expm1f(x);
 }
 
 float rt_log(float x)
@@ -71,21 +58,6 @@ float rt_pow(float x, float y)
     return powf(x, y);
 }
 
-float rt_sin(float x)
-{
-    return sinf(x);
-}
-
-float rt_cos(float x)
-{
-    return cosf(x);
-}
-
-float rt_tan(float x)
-{
-    return tanf(x);
-}
-
 float rt_asin(float x)
 {
     return asinf(clamp_unit(x));
@@ -94,29 +66,4 @@ float rt_asin(float x)
 float rt_acos(float x)
 {
     return acosf(clamp_unit(x));
-}
-
-float rt_atan(float x)
-{
-    return atanf(x);
-}
-
-float rt_atan2(float y, float x)
-{
-    return atan2f(y, x);
-}
-
-float rt_sinh(float x)
-{
-    return sinhf(x);
-}
-
-float rt_cosh(float x)
-{
-    return coshf(x);
-}
-
-float rt_tanh(float x)
-{
-    return tanhf(x);
 }
