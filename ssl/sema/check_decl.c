@@ -16,6 +16,7 @@ static void check_struct(Sema *s, StructDecl *decl)
         report(s->diags, REDECLARED, decl->span, decl->name);
         report(s->diags, NOTE_PREVIOUS, other->span, NULL);
     }
+    bool is_good = decl->members.count > 0;
     NameMap seen;
     name_map_init(&seen, s->arena);
     for (uint32_t i = 0; i < decl->members.count; i++) {
@@ -31,6 +32,7 @@ static void check_struct(Sema *s, StructDecl *decl)
         member->type = check_type(s, member->type_name, &member->sizes, NULL);
         if (!check_variable_type(s, member->type, "a member", member->type_name->span))
             member->type = &type_error;
+        is_good = is_good && !type_is_error(member->type);
         member->leaf = type->leaves;
         type->scalars += member->type->scalars;
         type->leaves += member->type->leaves;
@@ -52,7 +54,7 @@ static void check_struct(Sema *s, StructDecl *decl)
     }
     if (decl->members.count == 0)
         report(s->diags, STRUCT_EMPTY, decl->span, decl->name);
-    decl->type = type->scalars > 0 ? type : &type_error;
+    decl->type = is_good ? type : &type_error;
 }
 
 static void check_file_constant(Sema *s, VarDecl *var)
