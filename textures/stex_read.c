@@ -130,23 +130,6 @@ Status stex_read_header(int fd, const char *path, StexHeader *out_header, uint64
     return STATUS_OK;
 }
 
-Status stex_read_tail(int fd, const char *path, const StexHeader *h, void *out_tail, Error *err)
-{
-    int failure = read_fully(fd, out_tail, (size_t)h->tail_bytes, h->tail_offset);
-    if (failure > 0)
-        return error_set_at(err, STATUS_IO, path, "cannot be read: %s", strerror(failure));
-    if (failure < 0)
-        return error_set_at(err, STATUS_FORMAT, path, "is truncated inside its small levels");
-    uint32_t crc = crc32c(0, out_tail, (size_t)h->tail_bytes);
-    if (crc != h->tail_crc) {
-        return error_set_offset(err, STATUS_FORMAT, path, h->tail_offset,
-                                "the small levels are damaged: checksum 0x%08" PRIx32
-                                " expected, 0x%08" PRIx32 " found",
-                                h->tail_crc, crc);
-    }
-    return STATUS_OK;
-}
-
 static bool fail(TileFailure *out, TileFault fault, int error_number, uint64_t offset)
 {
     *out = (TileFailure){.fault = fault, .error_number = error_number, .offset = offset};
@@ -164,6 +147,30 @@ static bool read_piece(int fd, void *out, size_t size_bytes, uint64_t offset, Ti
     return true;
 }
 
+bool stex_check_tail(int fd, const StexHeader *h, void *out_tail, TileFailure *out_failure)
+{
+    if (!read_piece(fd, out_tail, (size_t)h->tail_bytes, h->tail_offset, out_failure))
+        return false;
+    uint32_t crc = crc32c(0, out_tail, (size_t)h->tail_bytes);
+    if (crc == h->tail_crc)
+        return true;
+    fail(out_failure, TILE_FAULT_CHECKSUM, 0, h->tail_offset);
+    out_failure->expected_crc = h->tail_crc;
+    out_failure->found_crc = crc;
+    return false;
+}
+
+Status stex_read_tail(int fd, const char *path, const StexHeader *h, void *out_tail, Error *err)
+{
+    TileFailure failure;
+    if (stex_check_tail(fd, h, out_tail, &failure))
+        return STATUS_OK;
+    char reason[256];
+    return error_set_at(err, failure.fault == TILE_FAULT_READ ? STATUS_IO : STATUS_FORMAT, path,
+                        "the small levels cannot be had: %s",
+                        stex_failure_text(&failure, reason, sizeof reason));
+}
+
 bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_record,
                       TileFailure *out_failure)
 {
@@ -178,6 +185,7 @@ bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_
                      !(is_constant && is_compressed) &&
                      (is_constant || is_compressed || out_record->stored_bytes == tile_bytes) &&
                      out_record->stored_bytes <= tile_bytes &&
+                     (is_constant || out_record->offset >= h->data_offset) &&
                      out_record->offset <= h->file_bytes &&
                      out_record->stored_bytes <= h->file_bytes - out_record->offset;
     if (crc != out_record->record_crc || !has_sense) {
@@ -257,6 +265,11 @@ const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_
                  failure->offset);
         break;
     case TILE_FAULT_INDEX:
+        if (failure->expected_crc == failure->found_crc) {
+            snprintf(out, out_bytes, "the index record at byte %" PRIu64 " contradicts the header",
+                     failure->offset);
+            break;
+        }
         snprintf(out, out_bytes,
                  "damaged index record at byte %" PRIu64 ": expected checksum 0x%08" PRIx32
                  ", found 0x%08" PRIx32,

@@ -15,10 +15,6 @@ void stex_close(int fd);
  * payloads; *out_file_bytes is its actual size, which is below header.file_bytes when it was cut. */
 Status stex_read_header(int fd, const char *path, StexHeader *out_header, uint64_t *out_file_bytes,
                         Error *err) SORT_MUST_CHECK;
-/* out_tail: header->tail_bytes. */
-Status stex_read_tail(int fd, const char *path, const StexHeader *h, void *out_tail,
-                      Error *err) SORT_MUST_CHECK;
-
 /* Why a tile cannot be had. `error_number` is errno for the two first ones. */
 typedef enum TileFault {
     TILE_FAULT_NONE,
@@ -38,7 +34,12 @@ typedef struct TileFailure {
     uint32_t expected_crc, found_crc;
 } TileFailure;
 
-/* False: *out_failure says why. */
+/* False: *out_failure says why. out_tail: header->tail_bytes. */
+bool stex_check_tail(int fd, const StexHeader *h, void *out_tail,
+                     TileFailure *out_failure) SORT_MUST_CHECK;
+/* The same with an Error. */
+Status stex_read_tail(int fd, const char *path, const StexHeader *h, void *out_tail,
+                      Error *err) SORT_MUST_CHECK;
 bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_record,
                       TileFailure *out_failure) SORT_MUST_CHECK;
 

@@ -280,33 +280,3 @@ Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err)
     stex_describe(&texture->header, out_info);
     return STATUS_OK;
 }
-
-Status texcache_file_info(const char *path, TexInfo *out_info, Error *err)
-{
-    int fd;
-    TRY(stex_open(path, &fd, err));
-    StexHeader h;
-    uint64_t file_bytes;
-    Status status = stex_read_header(fd, path, &h, &file_bytes, err);
-    if (status == STATUS_OK) {
-        stex_describe(&h, out_info);
-        uint32_t level = 0;
-        for (uint64_t i = 0; i < h.tile_count && status == STATUS_OK; i++) {
-            while (level + 1u < h.first_tail_level && i >= h.levels[level + 1].first_tile)
-                level++;
-            StexTile record;
-            TileFailure failure;
-            if (stex_read_record(fd, &h, i, &record, &failure)) {
-                out_info->levels[level].constant_tiles += (record.flags & STEX_TILE_CONSTANT) != 0;
-                out_info->levels[level].stored_bytes += record.stored_bytes;
-            } else {
-                char reason[256];
-                status = error_set_offset(err, STATUS_FORMAT, path, failure.offset,
-                                          "tile %" PRIu64 ": %s", i,
-                                          stex_failure_text(&failure, reason, sizeof reason));
-            }
-        }
-    }
-    stex_close(fd);
-    return status;
-}

@@ -125,8 +125,6 @@ typedef struct TexInfo {
 
 /* STATUS_NOT_FOUND: no such texture. */
 Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
-/* Reads the same from a file, without a cache, tile index included. */
-Status texcache_file_info(const char *path, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
 
 /* --- lookup ------------------------------------------------------------------------------- */
 
@@ -234,6 +232,51 @@ typedef struct TexStats {
 
 /* Any time; counters of running lookups may lag. */
 void texcache_stats(TexCache *c, TexStats *out_stats);
+
+/* --- files, without a cache --------------------------------------------------------------- */
+
+/* What texcache_info tells. */
+Status texcache_file_header(const char *path, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
+/* The same, and the counts of the tile index. STATUS_FORMAT at the first damaged record. */
+Status texcache_file_info(const char *path, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
+
+typedef enum TexDamagePlace {
+    TEX_DAMAGE_TILE, /* its index record or its payload */
+    TEX_DAMAGE_TAIL,
+    TEX_DAMAGE_LENGTH /* the file is shorter or longer than it should be */
+} TexDamagePlace;
+
+typedef struct TexDamage {
+    TexDamagePlace place;
+    uint32_t level, x, y; /* of a tile */
+    uint64_t offset;      /* in the file */
+    bool has_crc;         /* a check sum did not agree: */
+    uint32_t expected_crc, found_crc;
+    const char *text; /* all of it in words, but for the tile; until the callback returns */
+} TexDamage;
+
+typedef struct TexVerifyReport {
+    uint64_t tiles, constant_tiles;
+    uint64_t payload_bytes; /* read */
+    uint64_t damages, damaged_tiles;
+} TexVerifyReport;
+
+/* Reads all of a file and compares every check sum; compressed tiles are decompressed. Goes on behind
+ * damage: on_damage is called for each (this thread). A header that is damaged or contradicts itself
+ * is an error, since nothing behind it can be found. Memory: a tile and the tail. */
+Status texcache_file_verify(const char *path,
+                            void (*on_damage)(void *data, const TexDamage *damage), void *data,
+                            TexVerifyReport *out_report, Error *err) SORT_MUST_CHECK;
+
+typedef struct TexRegion {
+    uint32_t level, x, y, width, height; /* texels, from the left and the top; inside the level */
+} TexRegion;
+
+/* Texels of a file as lookups see them: out_rgba [height][width][4], linear, rows from the top. Tiles
+ * that cannot be had are magenta, and counted. STATUS_INVALID: the region is not inside of the
+ * level. */
+Status texcache_file_read(const char *path, const TexRegion *region, float *out_rgba,
+                          uint64_t *out_damaged_tiles, Error *err) SORT_MUST_CHECK;
 
 /* --- conversion --------------------------------------------------------------------------- */
 

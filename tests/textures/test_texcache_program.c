@@ -1,11 +1,16 @@
 /* The program `texcache`: what it prints, what it leaves behind, how it exits. Its path is the first
  * argument of this test. */
+#include "base/alloc.h"
 #include "base/file.h"
+#include "base/image/png_read.h"
 #include "base/image/png_write.h"
 #include "base/json.h"
 #include "base/process.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
+#include "textures/stex_format.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *program;
@@ -107,6 +112,145 @@ static void test_texcache_program_refuses_clearly(void **state)
     EXPECT(0, "--compression", "", "make", "--help");
 }
 
+/* Changes one byte of a file. */
+static void flip(const char *path, uint64_t offset)
+{
+    char *bytes;
+    size_t size;
+    Error err = {0};
+    assert_int_equal(file_read(path, 1 << 24, &bytes, &size, &err), STATUS_OK);
+    assert_true(offset < size);
+    bytes[offset] ^= 0x20;
+    assert_int_equal(file_write(path, bytes, size, &err), STATUS_OK);
+    mem_free(bytes);
+}
+
+static void read_tables(const char *path, StexHeader *out_header, StexTile *out_records,
+                        uint32_t record_count)
+{
+    char *bytes;
+    size_t size;
+    Error err = {0};
+    assert_int_equal(file_read(path, 1 << 24, &bytes, &size, &err), STATUS_OK);
+    memcpy(out_header, bytes, sizeof *out_header);
+    assert_int_equal(out_header->tile_count, record_count);
+    memcpy(out_records, bytes + STEX_PAGE_BYTES, record_count * sizeof *out_records);
+    mem_free(bytes);
+}
+
+static void test_texcache_program_verifies(void **state)
+{
+    SORT_UNUSED(state);
+    const char *png = write_png("v.png"), *stex = fixture_path("v.stex");
+    EXPECT(0, "", "", "make", png, "-q"); /* 3 x 2 tiles, 2 x 1 tiles, tail */
+    EXPECT(0, "sound: 8 tiles (0 of one colour)", "", "verify", stex);
+    EXPECT(0, "", "", "verify", "-q", stex, stex);
+    StexHeader header;
+    StexTile records[8];
+    read_tables(stex, &header, records, 8);
+
+    char expected[256];
+    flip(stex, records[5].offset + 777);
+    snprintf(expected, sizeof expected,
+             "v.stex: level 0, tile (2, 1): checksum mismatch at byte %" PRIu64
+             ": expected 0x%08" PRIx32 ", found 0x",
+             records[5].offset, records[5].payload_crc);
+    EXPECT(1, expected, "", "verify", stex);
+    flip(stex, STEX_PAGE_BYTES + 7 * sizeof(StexTile) + 3);
+    snprintf(
+        expected, sizeof expected,
+        "level 1, tile (1, 0): damaged index record at byte %zu: expected checksum 0x%08" PRIx32,
+        STEX_PAGE_BYTES + 7 * sizeof(StexTile), records[7].record_crc);
+    EXPECT(1, expected, "", "verify", stex);
+    EXPECT(1, "DAMAGED: 2 of 8 tiles", "", "verify", stex);
+    flip(stex, header.tail_offset + 1);
+    snprintf(expected, sizeof expected,
+             "small levels: checksum mismatch at byte %" PRIu64 ": expected 0x%08" PRIx32,
+             header.tail_offset, header.tail_crc);
+    EXPECT(1, expected, "", "verify", stex);
+    /* All of it is found although the tail comes first. */
+    EXPECT(1, "DAMAGED: 2 of 8 tiles", "", "verify", stex);
+
+    char *bytes;
+    size_t size;
+    Error err = {0};
+    assert_int_equal(file_read(stex, 1 << 24, &bytes, &size, &err), STATUS_OK);
+    assert_int_equal(file_write(stex, bytes, records[5].offset + 10, &err), STATUS_OK);
+    snprintf(expected, sizeof expected, "the file has %" PRIu64 " bytes, and should have %" PRIu64,
+             records[5].offset + 10, header.file_bytes);
+    EXPECT(1, expected, "", "verify", stex);
+    EXPECT(1, "level 0, tile (2, 1): the file is truncated", "", "verify", stex);
+    bytes[30] ^= 1;
+    assert_int_equal(file_write(stex, bytes, size, &err), STATUS_OK);
+    EXPECT(1, "has a damaged header", "", "verify", stex);
+    mem_free(bytes);
+    /* The others are looked at too. */
+    EXPECT(0, "", "", "make", png, "-q", "-o", fixture_path("w.stex"));
+    EXPECT(1, "w.stex: sound", "", "verify", stex, fixture_path("w.stex"));
+    EXPECT(1, "no STEX signature", "", "verify", png);
+    EXPECT(1, "cannot be opened", "", "verify", fixture_path("absent.stex"));
+    EXPECT(2, "", "FILE is missing", "verify");
+}
+
+static void test_texcache_program_views(void **state)
+{
+    SORT_UNUSED(state);
+    const char *png = write_png("p.png"), *stex = fixture_path("p.stex"),
+               *out = fixture_path("view.png");
+    EXPECT(0, "", "", "make", png, "-q");
+    EXPECT(0, "", "", "view", stex, "-o", out);
+    uint32_t width, height;
+    uint8_t *before, *after;
+    Error err = {0};
+    assert_int_equal(png_read(png, &width, &height, &before, &err), STATUS_OK);
+    assert_int_equal(png_read(out, &width, &height, &after, &err), STATUS_OK);
+    assert_int_equal(width, 150);
+    assert_int_equal(height, 100);
+    assert_memory_equal(before, after, 150 * 100 * 4); /* encoding undoes decoding */
+    mem_free(after);
+
+    EXPECT(0, "", "", "view", stex, "-o", out, "--tile", "2,1"); /* at both edges */
+    assert_int_equal(png_read(out, &width, &height, &after, &err), STATUS_OK);
+    assert_int_equal(width, 150 - 128);
+    assert_int_equal(height, 100 - 64);
+    for (uint32_t y = 0; y < height; y++)
+        assert_memory_equal(after + y * width * 4, before + ((64 + y) * 150 + 128) * 4, width * 4);
+    mem_free(after);
+
+    EXPECT(0, "", "", "view", stex, "-o", out, "--level", "3"); /* in the tail */
+    assert_int_equal(png_read(out, &width, &height, &after, &err), STATUS_OK);
+    assert_int_equal(width, 18);
+    mem_free(after);
+
+    /* Data is shown as it is. */
+    EXPECT(0, "", "", "make", png, "-q", "--color-space", "raw", "--compression=zlib");
+    EXPECT(0, "", "", "view", stex, "-o", out);
+    assert_int_equal(png_read(out, &width, &height, &after, &err), STATUS_OK);
+    assert_memory_equal(before, after, 150 * 100 * 4);
+    mem_free(after);
+
+    /* What is damaged is magenta, and told. */
+    EXPECT(0, "", "", "make", png, "-q");
+    StexHeader header;
+    StexTile records[8];
+    read_tables(stex, &header, records, 8);
+    flip(stex, records[1].offset);
+    EXPECT(1, "", "1 damaged tile shown", "view", stex, "-o", out);
+    assert_int_equal(png_read(out, &width, &height, &after, &err), STATUS_OK);
+    for (uint32_t x = 0; x < 150; x++) {
+        const uint8_t magenta[4] = {255, 0, 255, 255};
+        assert_memory_equal(after + x * 4, x / 64 == 1 ? magenta : before + x * 4, 4);
+    }
+    mem_free(after);
+    mem_free(before);
+
+    EXPECT(2, "", "-o is missing", "view", stex);
+    EXPECT(2, "", "has no level 8; the last is 7", "view", stex, "-o", out, "--level=8");
+    EXPECT(2, "", "not of the form X,Y", "view", stex, "-o", out, "--tile", "1x2");
+    EXPECT(2, "", "3 x 2 tiles; there is no (3, 0)", "view", stex, "-o", out, "--tile", "3,0");
+    EXPECT(1, "", "not a paged texture", "view", png, "-o", out);
+}
+
 static int setup(void **state)
 {
     SORT_UNUSED(state);
@@ -129,6 +273,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texcache_program_makes_and_inspects),
         cmocka_unit_test(test_texcache_program_refuses_clearly),
+        cmocka_unit_test(test_texcache_program_verifies),
+        cmocka_unit_test(test_texcache_program_views),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
