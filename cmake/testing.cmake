@@ -1,11 +1,13 @@
-# sort_test(AREA NAME SOURCES a.c [LINK lib ...] [ARGS ...] [TIMEOUT s])
+# sort_test(AREA NAME SOURCES a.c [LINK lib ...] [ARGS ...] [LABELS ...] [TIMEOUT s])
 #
-# A cmocka program registered as the ctest "AREA.NAME" with the label AREA.
+# A cmocka program registered as the ctest "AREA.NAME" with the label AREA and those given:
+#     threads   runs under the thread sanitizer too
+#     slow      does not run under sanitizers
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
 function(sort_test area name)
-    cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
+    cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;ARGS;LABELS" ${ARGN})
     set(target test_${area}_${name})
     add_executable(${target} ${ARG_SOURCES})
     target_link_libraries(${target} PRIVATE sort_rules PkgConfig::CMOCKA ${ARG_LINK})
@@ -14,7 +16,7 @@ function(sort_test area name)
     if(NOT ARG_TIMEOUT)
         set(ARG_TIMEOUT 300)
     endif()
-    set_tests_properties(${area}.${name} PROPERTIES LABELS ${area} TIMEOUT ${ARG_TIMEOUT})
+    set_tests_properties(${area}.${name} PROPERTIES LABELS "${area};${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
     if(SORT_SANITIZE STREQUAL "thread")
         set_tests_properties(${area}.${name} PROPERTIES ENVIRONMENT
             "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/thread_sanitizer.supp")
