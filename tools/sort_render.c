@@ -146,7 +146,7 @@ static int render_foreign(RenderCommand *c, const char *scene, const Log *log, T
                                  .log = log,
                                  .plugin_folders = c->plugin_paths.items,
                                  .plugin_folder_count = c->plugin_paths.count};
-    if (file_make_temp_directory("sort-import-", folder, &err) != STATUS_OK ||
+    if (file_make_temp_directory("sort-import", folder, &err) != STATUS_OK ||
         path_join(folder, "package", package, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
     show_stage(terminal, "importing");

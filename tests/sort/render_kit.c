@@ -23,7 +23,7 @@ static void ok(Status status, const Error *err)
 void kit_begin(Kit *kit)
 {
     Error err = {0};
-    ok(file_make_temp_directory("sort-test-", kit->folder, &err), &err);
+    ok(file_make_temp_directory("sort-test", kit->folder, &err), &err);
     ok(path_join(kit->folder, "package", kit->package, &err), &err);
     ok(path_join(kit->folder, "cache", kit->cache, &err), &err);
     ok(file_make_directories(kit->package, &err), &err);
