@@ -1,5 +1,4 @@
 /* The parser: shapes of trees as text, recovery, limits. Rejections with spans are in tests/ssl/reject. */
-#include "base/alloc.h"
 #include "ssl/front/ssl_limits.h"
 #include "tests/ssl/front_fixture.h"
 
@@ -188,28 +187,20 @@ static void test_parse_stops_after_twenty_errors(void **state)
     front_end(&f);
 }
 
-/* Source text: `before`, `count` times `middle`, `after`. */
-static char *build(const char *before, const char *middle, size_t count, const char *after)
-{
-    size_t length = strlen(before) + count * strlen(middle) + strlen(after);
-    char *text = mem_alloc(length + 1, 1), *at = text;
-    assert_non_null(text);
-    at = stpcpy(at, before);
-    for (size_t i = 0; i < count; i++)
-        at = stpcpy(at, middle);
-    stpcpy(at, after);
-    return text;
-}
-
+/* The first message of `before`, `count` times `middle`, `after`. */
 static void assert_first_code(const char *before, const char *middle, size_t count,
                               const char *after, const char *code)
 {
     Front f = front_begin();
-    char *text = build(before, middle, count, after);
-    front_messages(&f, text);
+    StrBuf text = {0};
+    strbuf_append_c(&text, before);
+    for (size_t i = 0; i < count; i++)
+        strbuf_append_c(&text, middle);
+    strbuf_append_c(&text, after);
+    front_messages(&f, strbuf_text(&text));
     const char *found = diag_count(f.diags) ? diag_get(f.diags, 0)->code : "none";
     assert_string_equal(found, code);
-    mem_free(text);
+    strbuf_free(&text);
     front_end(&f);
 }
 
