@@ -18,8 +18,8 @@ struct GridHost {
     uint32_t *texture_id; /* [texture_count]: the identity */
     uint16_t *live;
     void *globals, *result, *params;
-    uint32_t point_count;
-    GridLookup *lookup; /* [GRID_LOOKUPS_MAX] */
+    uint32_t point_count, watched; /* UINT32_MAX: all */
+    GridLookup *lookup;            /* [GRID_LOOKUPS_MAX] */
     uint64_t lookup_count;
 };
 
@@ -62,12 +62,11 @@ static void sample(const GridTexture *texture, float s, float t, float out[12])
 
 static void record(GridHost *h, const SslTexCall *call, uint32_t lane)
 {
-    if (h->lookup_count++ >= GRID_LOOKUPS_MAX)
+    uint32_t point = call->block * SSL_BLOCK + call->lane_first + lane;
+    if ((h->watched != UINT32_MAX && h->watched != point) || h->lookup_count++ >= GRID_LOOKUPS_MAX)
         return;
     GridLookup *lookup = &h->lookup[h->lookup_count - 1];
-    *lookup = (GridLookup){.point = call->block * SSL_BLOCK + call->lane_first + lane,
-                           .texture = call->texture,
-                           .site = call->site};
+    *lookup = (GridLookup){.point = point, .texture = call->texture, .site = call->site};
     for (uint32_t i = 0; i < 7; i++)
         lookup->coord[i] = call->coord[i * call->lane_count + lane];
 }
@@ -169,6 +168,7 @@ Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_co
     h->info = ssl_program_info(p);
     h->rows = rows;
     h->point_count = point_count;
+    h->watched = UINT32_MAX;
     ssl_globals_layout(rows, row_count, &h->layout);
     Status status = allocate(h, err);
     if (status != STATUS_OK) {
@@ -245,6 +245,11 @@ void *grid_host_params(GridHost *h)
 void grid_host_set_loop_budget(GridHost *h, uint32_t budget)
 {
     h->batch.loop_budget = budget;
+}
+
+void grid_host_watch(GridHost *h, uint32_t point)
+{
+    h->watched = point;
 }
 
 void grid_host_run(GridHost *h)

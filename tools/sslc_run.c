@@ -237,17 +237,16 @@ static void print_lobe(const RunState *run, uint32_t lobe, uint32_t point)
     (void)printf("\n");
 }
 
-static void print_lookups(const RunState *run, uint32_t point)
+static void print_lookups(const RunState *run)
 {
     uint32_t kept;
     uint64_t count;
     const GridLookup *lookups = grid_host_lookups(run->host, &kept, &count);
     for (uint32_t i = 0; i < kept; i++) {
         const float *c = lookups[i].coord;
-        if (lookups[i].point == point)
-            (void)printf("lookup: %s at (%.9g %.9g) ddx (%.9g %.9g) ddy (%.9g %.9g)\n",
-                         run->info->unit->textures[lookups[i].texture], (double)c[0], (double)c[1],
-                         (double)c[2], (double)c[3], (double)c[4], (double)c[5]);
+        (void)printf("lookup: %s at (%.9g %.9g) ddx (%.9g %.9g) ddy (%.9g %.9g)\n",
+                     run->info->unit->textures[lookups[i].texture], (double)c[0], (double)c[1],
+                     (double)c[2], (double)c[3], (double)c[4], (double)c[5]);
     }
 }
 
@@ -270,7 +269,7 @@ static void print_point(const RunState *run, uint32_t point)
     for (uint32_t i = 0; i < run->info->lobe_count; i++)
         if (grid_host_has_lobe(run->host, i, point))
             print_lobe(run, i, point);
-    print_lookups(run, point);
+    print_lookups(run);
 }
 
 /* Points that faulted, by site, on stderr. True if there were any. */
@@ -372,14 +371,16 @@ static Status shade(RunState *run, bool *out_has_fault, Error *err)
     TRY(set_globals(run, err));
     TRY(set_params(run, err));
     TRY(set_textures(run, err));
+    uint32_t printed =
+        o->at.is_given ? o->at.y * o->width + o->at.x : o->height / 2 * o->width + o->width / 2;
     grid_host_set_loop_budget(run->host, o->budget);
+    grid_host_watch(run->host, printed);
     grid_host_run(run->host);
     *out_has_fault = print_faults(run, points);
     if (o->picture)
         TRY(write_picture(run, &shown, err));
     if (o->at.is_given || !o->picture)
-        print_point(run, o->at.is_given ? o->at.y * o->width + o->at.x
-                                        : o->height / 2 * o->width + o->width / 2);
+        print_point(run, printed);
     return STATUS_OK;
 }
 

@@ -32,6 +32,7 @@ typedef struct Gen {
     LLVMTypeRef t_i8, t_i16, t_i32, t_i64, t_ptr, t_void;
 
     LLVMValueRef *value; /* [values.count]; scalars */
+    IrInstId *twin;      /* [insts.count]; of a sin the cos of the same value nearby, and back */
     ArrayPlan *plan;
     LLVMValueRef *slot;   /* [plan->slot_count]; stack memory of arrays */
     uint32_t stack_bytes; /* of arrays and their temporaries */
@@ -42,6 +43,7 @@ typedef struct Gen {
     LLVMValueRef globals, result; /* of this block */
     LLVMValueRef budget, fault;   /* stack: i32 back-edges left; i32 fault word */
     LLVMValueRef tex_call, tex_coord, tex_result; /* stack; NULL until used */
+    LLVMValueRef sincos;                          /* the same: float[2] */
 
     unsigned md_invariant_load, md_alias_scope, md_noalias; /* kinds of metadata */
     LLVMValueRef md_empty, scope_input, scope_output;       /* and nodes */
@@ -75,6 +77,7 @@ const IrInst *gen_region(Gen *g, IrRegionId region);
 
 /* --- gen_op.c --- */
 void gen_op(Gen *g, const IrInst *inst); /* an operation without regions */
+void gen_find_twins(Gen *g);             /* fills g->twin */
 LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef type, LLVMValueRef *args,
                            uint32_t arg_count);
 

@@ -444,6 +444,7 @@ Status codegen_module(const IrModule *m, const KernelLayout *layout, const char 
         arena_on_no_memory(arena, &no_memory);
         g->value = ARENA_ARRAY(arena, LLVMValueRef, g->func->values.count);
         g->plan = array_plan_create(g->func, arena);
+        gen_find_twins(g);
         init_types(g);
         init_metadata(g);
         gen_point(g);

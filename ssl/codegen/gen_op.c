@@ -15,21 +15,31 @@ static void add_attribute(Gen *g, LLVMValueRef function, const char *name, uint6
                             LLVMCreateEnumAttribute(g->context, kind, value));
 }
 
-/* A function of rt/: pure, so LLVM may share and hoist calls, but not look inside. */
+/* How LLVM writes memory(...): two bits a location, read and write, the arguments' memory first. */
+enum { MEMORY_NONE = 0, MEMORY_WRITES_ARGUMENTS = 2 };
+
+/* A function of rt/. It always returns and does nothing else than said: LLVM may share and hoist calls,
+ * but not look inside. */
+static LLVMValueRef runtime_function(Gen *g, const char *name, LLVMTypeRef type, uint64_t memory)
+{
+    LLVMValueRef function = LLVMGetNamedFunction(g->llvm, name);
+    if (function)
+        return function;
+    function = LLVMAddFunction(g->llvm, name, type);
+    static const char *const facts[] = {"nounwind",   "willreturn",   "nofree",      "nosync",
+                                        "nocallback", "mustprogress", "speculatable"};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(facts); i++)
+        add_attribute(g, function, facts[i], 0);
+    add_attribute(g, function, "memory", memory);
+    return function;
+}
+
 static LLVMValueRef gen_runtime_call(Gen *g, const char *name, LLVMValueRef *args,
                                      uint32_t arg_count)
 {
     LLVMTypeRef params[2] = {g->t_float, g->t_float};
     LLVMTypeRef type = LLVMFunctionType(g->t_float, params, arg_count, false);
-    LLVMValueRef function = LLVMGetNamedFunction(g->llvm, name);
-    if (!function) {
-        function = LLVMAddFunction(g->llvm, name, type);
-        static const char *const facts[] = {"nounwind",   "willreturn",   "nofree",      "nosync",
-                                            "nocallback", "mustprogress", "speculatable"};
-        for (uint32_t i = 0; i < SORT_COUNT_OF(facts); i++)
-            add_attribute(g, function, facts[i], 0);
-        add_attribute(g, function, "memory", 0); /* reads and writes none */
-    }
+    LLVMValueRef function = runtime_function(g, name, type, MEMORY_NONE);
     return LLVMBuildCall2(g->builder, type, function, args, arg_count, "");
 }
 
@@ -151,6 +161,47 @@ static LLVMValueRef gen_bounds(Gen *g, const IrInst *inst, LLVMValueRef index)
     LLVMAddIncoming(safe, (LLVMValueRef[]){index, nearest}, (LLVMBasicBlockRef[]){before, outside},
                     2);
     return safe;
+}
+
+/* --- sin and cos of one value --------------------------------------------------------------------- */
+
+void gen_find_twins(Gen *g)
+{
+    const IrFunc *f = g->func;
+    IrInstId *last[2] = {
+        ARENA_ARRAY(g->arena, IrInstId, f->values.count),
+        ARENA_ARRAY(g->arena, IrInstId, f->values.count)}; /* sin, cos of a value */
+    g->twin = ARENA_ARRAY(g->arena, IrInstId, f->insts.count);
+    for (IrInstId id = 1; id < f->insts.count; id++) {
+        const IrInst *inst = ir_inst(f, id);
+        if (inst->op != IR_SIN && inst->op != IR_COS)
+            continue;
+        IrValue x = ir_args(f, inst)[0];
+        IrInstId other = last[inst->op == IR_SIN][x];
+        if (other && ir_inst(f, other)->parent == inst->parent) {
+            g->twin[id] = other;
+            g->twin[other] = id;
+        }
+        last[inst->op == IR_COS][x] = id;
+    }
+}
+
+/* Both at the first of the two. */
+static void gen_sincos(Gen *g, const IrInst *inst, const IrInst *twin)
+{
+    if (g->value[inst->result_first])
+        return;
+    if (!g->sincos)
+        g->sincos = gen_stack(g, LLVMArrayType2(g->t_float, 2), "sincos");
+    LLVMValueRef out[2] = {gen_offset(g, g->sincos, 0), gen_offset(g, g->sincos, 4)};
+    LLVMTypeRef params[3] = {g->t_float, g->t_ptr, g->t_ptr};
+    LLVMTypeRef type = LLVMFunctionType(g->t_void, params, 3, false);
+    LLVMValueRef function = runtime_function(g, "rt_sincos", type, MEMORY_WRITES_ARGUMENTS);
+    LLVMValueRef args[3] = {g->value[ir_args(g->func, inst)[0]], out[0], out[1]};
+    LLVMBuildCall2(g->builder, type, function, args, 3, "");
+    const IrInst *of[2] = {inst->op == IR_SIN ? inst : twin, inst->op == IR_SIN ? twin : inst};
+    for (uint32_t i = 0; i < 2; i++)
+        g->value[of[i]->result_first] = LLVMBuildLoad2(g->builder, g->t_float, out[i], "");
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -328,6 +379,11 @@ void gen_op(Gen *g, const IrInst *inst)
         return;
     default:
         break;
+    }
+    IrInstId twin = g->twin[inst - g->func->insts.data];
+    if (twin) {
+        gen_sincos(g, inst, ir_inst(g->func, twin));
+        return;
     }
     const IrValue *args = ir_args(g->func, inst);
     LLVMValueRef x[3] = {0};

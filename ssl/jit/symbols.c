@@ -15,11 +15,16 @@ const JitSymbol *jit_symbols(void)
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2
+        SYMBOL("rt_sincos", rt_sincos),
         /* Copies of arrays, and rounding where the CPU has no instruction for it. */
-        SYMBOL("memcpy", memcpy), SYMBOL("memmove", memmove),
-        SYMBOL("memset", memset), SYMBOL("floorf", floorf),
-        SYMBOL("ceilf", ceilf),   SYMBOL("truncf", truncf),
-        SYMBOL("roundf", roundf), {NULL, NULL},
+        SYMBOL("memcpy", memcpy),
+        SYMBOL("memmove", memmove),
+        SYMBOL("memset", memset),
+        SYMBOL("floorf", floorf),
+        SYMBOL("ceilf", ceilf),
+        SYMBOL("truncf", truncf),
+        SYMBOL("roundf", roundf),
+        {NULL, NULL},
     };
     return symbols;
 }

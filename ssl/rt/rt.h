@@ -18,6 +18,9 @@
 #undef RT_MATH1
 #undef RT_MATH2
 
+/* rt_sin(x) and rt_cos(x), the same bits, for about the price of one: derivatives need both. */
+void rt_sincos(float x, float *out_sin, float *out_cos);
+
 /* Operations that code generation writes as instructions; here for the constant folder. */
 
 static inline float rt_min(float a, float b)

@@ -25,6 +25,21 @@ static float clamp_unit(float x)
 #undef RT_MATH1
 #undef RT_MATH2
 
+/* glibc computes the pair with the code of each: equal for all floats, which was tried on every one. */
+#if defined(__GLIBC__)
+void sincosf(float x, float *out_sin, float *out_cos); /* an extension that the headers hide */
+#endif
+
+void rt_sincos(float x, float *out_sin, float *out_cos)
+{
+#if defined(__GLIBC__)
+    sincosf(x, out_sin, out_cos);
+#else
+    *out_sin = sinf(x);
+    *out_cos = cosf(x);
+#endif
+}
+
 /* Logarithms start at the least normal number, which also keeps them finite under FTZ and DAZ. */
 static float clamp_positive(float x)
 {

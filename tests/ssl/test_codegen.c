@@ -561,6 +561,31 @@ static void test_too_much_stack_is_refused(void **state)
     ir_kernel_free(&k);
 }
 
+/* sin and cos of one value in one place are one call; the bits are those of two. */
+static void test_sin_and_cos_are_computed_together(void **state)
+{
+    IrKernel k;
+    ir_kernel_begin(&k);
+    IrBuilder *b = k.builder;
+    IrValue sum = ir_build2(b, IR_FADD, global_f(&k), global_g(&k));
+    IrValue results[5] = {ir_build1(b, IR_SIN, global_f(&k)), ir_build1(b, IR_COS, global_f(&k)),
+                          ir_build1(b, IR_COS, global_g(&k))};
+    ir_if_begin(b, global_b(&k));
+    IrValue arm[2] = {ir_build1(b, IR_SIN, global_g(&k)), ir_build1(b, IR_COS, sum)};
+    arm[1] = ir_build2(b, IR_FADD, arm[1], ir_build1(b, IR_SIN, sum));
+    ir_if_else(b, arm, 2);
+    arm[0] = ir_build1(b, IR_SIN, sum);
+    arm[1] = float_of(&k, 0.0f);
+    ir_if_end(b, arm, 2, results + 3);
+    ir_kernel_end(&k, results, 5);
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        ir_kernel_check(jit_of(state), &k, seed);
+    assert_int_equal(count_in_llvm(jit_of(state), &k, "call void @rt_sincos"), 2);
+    assert_int_equal(count_in_llvm(jit_of(state), &k, "call float @rt_sin("), 2);
+    assert_int_equal(count_in_llvm(jit_of(state), &k, "call float @rt_cos("), 1);
+    ir_kernel_free(&k);
+}
+
 /* --- textures and closures --------------------------------------------------------------------- */
 
 static void test_textures(void **state)
@@ -807,6 +832,7 @@ int main(void)
         cmocka_unit_test(test_arrays_swapped_by_a_loop),
         cmocka_unit_test(test_constant_arrays_and_arrays_of_bools),
         cmocka_unit_test(test_too_much_stack_is_refused),
+        cmocka_unit_test(test_sin_and_cos_are_computed_together),
         cmocka_unit_test(test_textures),
         cmocka_unit_test(test_lobes),
         cmocka_unit_test(test_random_programs),

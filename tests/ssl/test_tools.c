@@ -1,0 +1,445 @@
+/* sslc and ssl-test as their users meet them: command lines in, text and exit codes out. Above all,
+ * that ssl-test fails when it must. Arguments: the paths of ssl-test and of sslc. */
+#include "base/file.h"
+#include "base/image/exr_read.h"
+#include "base/process.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+// clang-format off
+#include <stdarg.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+
+static const char *ssl_test_path, *sslc_path;
+static char folder[PATH_BYTES];
+
+static int setup(void **state)
+{
+    (void)state;
+    Error err = {0};
+    if (file_make_temp_directory("sort-test-tools", folder, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    Error err = {0};
+    return file_remove_tree(folder, &err) == STATUS_OK ? 0 : 1;
+}
+
+/* --- helpers ---------------------------------------------------------------------------------- */
+
+static void in_folder(const char *name, char path[PATH_BYTES])
+{
+    Error err = {0};
+    assert_int_equal(path_join(folder, name, path, &err), STATUS_OK);
+}
+
+static void write_source(const char *name, const char *text)
+{
+    char path[PATH_BYTES];
+    Error err = {0};
+    in_folder(name, path);
+    assert_int_equal(file_write(path, text, strlen(text), &err), STATUS_OK);
+}
+
+typedef struct Run {
+    int code;
+    StrBuf text; /* output and then errors */
+} Run;
+
+/* Up to 8 arguments; NULL ends them. */
+static Run run(const char *program, const char *const *args)
+{
+    const char *argv[10] = {program};
+    for (uint32_t i = 0; args[i]; i++) {
+        assert_true(i < 8);
+        argv[1 + i] = args[i];
+    }
+    const ProcessDesc desc = {.size_bytes = sizeof desc,
+                              .argv = argv,
+                              .standard_output = PROCESS_CAPTURE,
+                              .standard_error = PROCESS_CAPTURE};
+    ProcessResult result;
+    Error err = {0};
+    if (process_run(&desc, 120000, &result, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    char how[96];
+    if (!result.has_exited)
+        fail_msg("%s: %s\n%s", program, process_result_describe(&result, how),
+                 strbuf_text(&result.errors));
+    Run out = {.code = result.exit_code};
+    strbuf_append_c(&out.text, strbuf_text(&result.output));
+    strbuf_append_c(&out.text, strbuf_text(&result.errors));
+    process_result_free(&result);
+    return out;
+}
+
+static void expect_text(const Run *r, const char *part)
+{
+    if (!strstr(strbuf_text(&r->text), part))
+        fail_msg("no '%s' in:\n%s", part, strbuf_text(&r->text));
+}
+
+#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Runs ssl-test on one source; it must end with `code` and say all of `parts`. */
+static void check_source(const char *source, int code, const char *const *parts)
+{
+    char path[PATH_BYTES];
+    in_folder("case.ssl", path);
+    write_source("case.ssl", source);
+    Run r = run(ssl_test_path, ARGS(path));
+    for (uint32_t i = 0; parts[i]; i++)
+        expect_text(&r, parts[i]);
+    if (r.code != code)
+        fail_msg("exit code %d, not %d:\n%s", r.code, code, strbuf_text(&r.text));
+    strbuf_free(&r.text);
+}
+
+/* --- ssl-test --------------------------------------------------------------------------------- */
+
+#define TWICE "// global: float x = 2 ddx 1\nshader s(out float o) { o = global_value<x> * 2; }\n"
+
+static void test_what_holds_passes(void **state)
+{
+    (void)state;
+    check_source("// expect: o = 4\n// expect: ddx(o) = 2\n// expect: ddy(o) = 0\n" TWICE, 0,
+                 ARGS("3 passed, 0 failed\n"));
+    check_source("// case: three\n// global: x = 3 ddx 2\n// expect: o = 6 +- 0\n"
+                 "// expect: ddx(o) = 4\n" TWICE,
+                 0, ARGS("2 passed, 0 failed\n"));
+}
+
+static void test_wrong_values_fail_with_place_and_value(void **state)
+{
+    (void)state;
+    check_source("// expect: o = 4\n// expect: o = 4.001\n" TWICE, 1,
+                 ARGS("case.ssl:2:1: error: the output is not as expected\n",
+                      "    2 | // expect: o = 4.001\n", "O0: found 4\n", "1 passed, 1 failed\n"));
+    check_source("// expect: ddx(o) = 1\n" TWICE, 1, ARGS("found 2", "0 passed, 1 failed\n"));
+    check_source("// expect: o = nan\n" TWICE, 1, ARGS("found 4"));
+    check_source("// expect: p = 4\n" TWICE, 1, ARGS("the shader has no such output"));
+    check_source("// expect: o.y = 4\n" TWICE, 1, ARGS("the shader has no such output"));
+    check_source("// expect-shadowed: 0\n// expect: ddx(o) = 2\n" TWICE, 1,
+                 ARGS("the number of shadowed values is not as expected"));
+}
+
+static void test_faults_and_closures_fail(void **state)
+{
+    (void)state;
+    check_source(
+        "// expect: o = 2\nshader s(int i = 7, out float o) { float a[2] = {1, 2}; o = a[i]; }\n",
+        1, ARGS("case.ssl:2:", "array index out of range", "a fault that is not expected"));
+    check_source("// expect-fault: loop @ 2:69\n"
+                 "shader s(int i = 7, out float o) { float a[2] = {1, 2}; o = a[i]; }\n",
+                 1, ARGS("the fault is not as expected", "found index @ 2:"));
+    check_source("// expect-fault: loop @ 1:1\n" TWICE, 1, ARGS("there was no fault"));
+    static const char *const surface =
+        "shader s(out closure C) { C = make_closure<Emission>(color(1, 2, 3)) * 0.5; }\n";
+    char source[512];
+    static const struct {
+        const char *expectation, *part;
+    } cases[] = {
+        {"Emission weight (0.5 0.5 0.5) args (1 2 4)",
+         "the closure's arguments is not as expected"},
+        {"Emission weight (1 1 1)", "found (0.5 0.5 0.5)"},
+        {"Transparent weight (0.5 0.5 0.5)", "found Emission"},
+        {"none", "found Emission"},
+    };
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+        (void)snprintf(source, sizeof source, "// expect-closure: %s\n%s", cases[i].expectation,
+                       surface);
+        check_source(source, 1, ARGS(cases[i].part));
+    }
+    (void)snprintf(
+        source, sizeof source,
+        "// expect-closure: Emission weight 0.5 args (1 2 3)\n// expect-closure: none\n%s",
+        surface);
+    check_source(source, 0, ARGS("2 passed, 0 failed\n"));
+}
+
+static void test_lookups(void **state)
+{
+    (void)state;
+    static const char *const sampler =
+        "// global: float x = 0.25 ddx 2 ddy 3\ntexture2d t;\n"
+        "shader s(out color c) { c = texture2d_sample<t>(global_value<x>, 0.5); }\n";
+    char source[512];
+    (void)snprintf(source, sizeof source,
+                   "// expect-lookup: t at (0.25 0.5) ddx (2 0) ddy (3 0)\n"
+                   "// expect: c = (0.25 0.5 0.75)\n%s",
+                   sampler);
+    check_source(source, 0, ARGS("2 passed, 0 failed\n"));
+    (void)snprintf(source, sizeof source, "// expect-lookup: t at (0.25 0.5) ddx (2 1)\n%s",
+                   sampler);
+    check_source(source, 1, ARGS("the lookup's ddx is not as expected", "found (2 0)"));
+    (void)snprintf(source, sizeof source,
+                   "// texture: t = constant 1 2 3\n// expect: c = (1 2 3)\n%s", sampler);
+    check_source(source, 0, ARGS("1 passed, 0 failed\n"));
+    (void)snprintf(source, sizeof source, "// texture: t = marble\n// expect: c = 1\n%s", sampler);
+    check_source(source, 1, ARGS("'marble' is no test texture"));
+}
+
+static void test_expected_errors(void **state)
+{
+    (void)state;
+    static const char *const bad = "shader s(out float o) {\n    o = foo;\n}\n";
+    char source[512], code[8] = "";
+    /* The right code is what the compiler says itself. */
+    write_source("bad.ssl", bad);
+    char path[PATH_BYTES];
+    in_folder("bad.ssl", path);
+    Run r = run(sslc_path, ARGS("check", path));
+    assert_int_equal(r.code, 1);
+    const char *at = strstr(strbuf_text(&r.text), "error[");
+    assert_non_null(at);
+    memcpy(code, at + 6, 5);
+    strbuf_free(&r.text);
+    (void)snprintf(source, sizeof source, "// expect-error: %s @ 3:9-3:12: foo\n%s", code, bad);
+    check_source(source, 0, ARGS("1 passed, 0 failed\n"));
+    static const char *const wrong[] = {"S9999 @ 3:9-3:12: foo", "%s @ 3:9-3:13: foo",
+                                        "%s @ 2:9-3:12: foo", "%s @ 3:9-3:12: bar"};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(wrong); i++) {
+        StrBuf text = {0};
+        const char *percent = strstr(wrong[i], "%s");
+        strbuf_append_c(&text, "// expect-error: ");
+        strbuf_append_c(&text, percent ? code : "");
+        strbuf_append_c(&text, percent ? wrong[i] + 2 : wrong[i]);
+        strbuf_append_c(&text, "\n");
+        strbuf_append_c(&text, bad);
+        check_source(strbuf_text(&text), 1,
+                     ARGS("this did not come", "found error: ", "0 passed, 1 failed\n"));
+        strbuf_free(&text);
+    }
+    check_source("// expect: o = 1\nshader s(out float o) {\n    o = foo;\n}\n", 1,
+                 ARGS("diagnostics that are not expected"));
+    check_source("// expect-error: S0001 @ 1:1-1:2: x\n" TWICE, 1, ARGS("this did not come"));
+}
+
+static void test_mistakes_in_directives(void **state)
+{
+    (void)state;
+    check_source("// expct: o = 4\n" TWICE, 1,
+                 ARGS("there is no directive 'expct'", "did you mean 'expect'?"));
+    check_source("// expect: o 4\n" TWICE, 1, ARGS("case.ssl:1:14: error: '=' is missing here"));
+    check_source("// expect: o = 4 5\n" TWICE, 1, ARGS("nothing more is expected on this line"));
+    check_source("// expect: o = four\n" TWICE, 1, ARGS("is missing here"));
+    check_source("// param: k = 1\n// expect: o = 4\n" TWICE, 1,
+                 ARGS("the shader has no such parameter"));
+    check_source("// global: y = 1\n// expect: o = 4\n" TWICE, 1, ARGS("there is no such global"));
+    check_source("// A comment: prose. Note: nothing.\n" TWICE, 1,
+                 ARGS("the file expects nothing"));
+}
+
+static void test_folders_filters_and_usage(void **state)
+{
+    (void)state;
+    Error err = {0};
+    char sub[PATH_BYTES], path[PATH_BYTES];
+    in_folder("tree/deep", sub);
+    assert_int_equal(file_make_directories(sub, &err), STATUS_OK);
+    write_source("tree/a.ssl", "// expect: o = 4\n" TWICE);
+    write_source("tree/deep/b.ssl", "// expect: o = 5\n" TWICE);
+    write_source("tree/notes.txt", "// expect: o = 6\n");
+    in_folder("tree", path);
+    Run r = run(ssl_test_path, ARGS("-j", "2", path));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "deep/b.ssl: 0 passed, 1 failed\n1 passed, 1 failed\n");
+    strbuf_free(&r.text);
+    r = run(ssl_test_path, ARGS("--filter", "a.ssl", "-v", path));
+    assert_int_equal(r.code, 0);
+    expect_text(&r, "a.ssl: 1 passed, 0 failed\n1 passed, 0 failed\n");
+    strbuf_free(&r.text);
+    r = run(ssl_test_path, ARGS("--filter", "nothing", path));
+    assert_int_equal(r.code, 1); /* a run of nothing is no success */
+    strbuf_free(&r.text);
+    in_folder("absent", path);
+    r = run(ssl_test_path, ARGS(path));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "absent");
+    strbuf_free(&r.text);
+    r = run(ssl_test_path, ARGS("--fliter", "x"));
+    assert_int_equal(r.code, 2);
+    expect_text(&r, "--filter");
+    strbuf_free(&r.text);
+}
+
+/* --- sslc ------------------------------------------------------------------------------------- */
+
+#define MATERIAL                                                                                   \
+    "texture2d g;\n"                                                                               \
+    "shader m(float scale = 2, bool on = true, out float h, out color c, out closure Ci) {\n"      \
+    "    h = global_value<uvw>.x * scale;\n"                                                       \
+    "    c = on ? texture2d_sample<g>(h, global_value<uvw>.y) : color(0);\n"                       \
+    "    Ci = make_closure<Emission>(c) * 0.25;\n"                                                 \
+    "}\n"
+
+static Run run_sslc(const char *const *args)
+{
+    return run(sslc_path, args);
+}
+
+static void test_sslc_check(void **state)
+{
+    (void)state;
+    char good[PATH_BYTES], bad[PATH_BYTES];
+    in_folder("good.ssl", good);
+    in_folder("bad.ssl", bad);
+    write_source("good.ssl",
+                 "shader a(out float o) { o = 1; }\nshader b(out float o) { o = 2; }\n");
+    write_source("bad.ssl",
+                 "shader a(out float o) { o = 1; }\nshader b(out float o) { o = \"x\"; }\n");
+    Run r = run_sslc(ARGS("check", good));
+    assert_int_equal(r.code, 0);
+    assert_string_equal(strbuf_text(&r.text), "");
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("check", good, bad));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "bad.ssl:2:");
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("chekc", good));
+    assert_int_equal(r.code, 2);
+    expect_text(&r, "check");
+    strbuf_free(&r.text);
+}
+
+static void test_sslc_dump(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"tokens", "scale"},         {"ast", "scale"},    {"ir", "tex.auto"},
+        {"passes", "; after "},      {"ir-final", "tex"}, {"llvm", "define void @kernel"},
+        {"llvm-opt", "define void"}, {"asm", "kernel"},
+    };
+    char path[PATH_BYTES];
+    in_folder("m.ssl", path);
+    write_source("m.ssl", MATERIAL);
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+        Run r = run_sslc(ARGS("dump", "--stage", cases[i][0], path));
+        assert_int_equal(r.code, 0);
+        expect_text(&r, cases[i][1]);
+        strbuf_free(&r.text);
+    }
+    Run r = run_sslc(ARGS("dump", "--constant", "on=false", path));
+    assert_int_equal(r.code, 0);
+    assert_null(strstr(strbuf_text(&r.text), "tex "));
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("dump", "--constant", "onn=false", path));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "did you mean 'on'?");
+    strbuf_free(&r.text);
+}
+
+static void test_sslc_run_prints_a_pixel(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    in_folder("m.ssl", path);
+    write_source("m.ssl", MATERIAL);
+    /* u = 1.5 / 4, v = 1 - 0.5 / 4; a pixel is 0.25 wide. */
+    Run r = run_sslc(ARGS("run", "--size", "4x4", "--at", "1,0", "-p", "scale=3", path));
+    assert_int_equal(r.code, 0);
+    expect_text(&r, "h = 1.125\nddx(h) = 0.75\nddy(h) = 0\n");
+    expect_text(&r, "c = (1.125 0.875 2)\nddx(c) = (0.75 0 0.75)\nddy(c) = (0 -0.25 -0.25)\n");
+    expect_text(&r, "Ci: Emission weight (0.25 0.25 0.25), radiance (1.125 0.875 2)\n");
+    expect_text(&r, "lookup: g at (1.125 0.875) ddx (0.75 0) ddy (0 -0.25)\n");
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("run", "--size", "4x4", "--at", "4,0", path));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "pixel 4,0 is outside of 4x4");
+    strbuf_free(&r.text);
+    r = run_sslc(ARGS("run", "-p", "skale=3", path));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "did you mean 'scale'?");
+    strbuf_free(&r.text);
+}
+
+static void test_sslc_run_writes_pictures(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES], picture[PATH_BYTES];
+    in_folder("m.ssl", path);
+    in_folder("slope.exr", picture);
+    write_source("m.ssl", MATERIAL);
+    Run r = run_sslc(ARGS("run", "--size", "8x4", "--output", "ddx(c)", "-o", picture, path));
+    if (r.code != 0)
+        fail_msg("%s", strbuf_text(&r.text));
+    strbuf_free(&r.text);
+    ExrImage *image;
+    Error err = {0};
+    if (exr_read(picture, &image, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(image->width, 8);
+    assert_int_equal(image->height, 4);
+    assert_int_equal(image->channel_count, 3);
+    const ExrImageChannel *red = exr_image_channel(image, "R");
+    assert_non_null(red);
+    assert_float_equal(red->data[11], 0.25f, 1e-6f); /* scale 2, a pixel is 1/8 */
+    exr_image_destroy(image);
+    in_folder("c.png", picture);
+    r = run_sslc(ARGS("run", "--size", "8x4", "--output", "Ci", "-o", picture, path));
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    assert_true(file_exists(picture));
+    in_folder("c.tiff", picture);
+    r = run_sslc(ARGS("run", "--size", "8x4", "-o", picture, path));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "ends in .exr or .png");
+    strbuf_free(&r.text);
+}
+
+static void test_sslc_run_reports_faults(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    in_folder("endless.ssl", path);
+    write_source(
+        "endless.ssl",
+        "shader s(float k = 1, out float o) {\n    o = 0;\n    while (k > 0) o += k;\n}\n");
+    Run r = run_sslc(ARGS("run", "--size", "4x4", "--loop-budget", "100", path));
+    assert_int_equal(r.code, 1);
+    expect_text(&r, "endless.ssl:3:5: loop stopped: it ran past the host's limit (16 points)\n");
+    strbuf_free(&r.text);
+}
+
+static void test_sslc_bench(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    in_folder("m.ssl", path);
+    write_source("m.ssl", MATERIAL);
+    Run r = run_sslc(ARGS("bench", "--rounds", "1", "--seconds", "0.01", path));
+    assert_int_equal(r.code, 0);
+    expect_text(&r, "compile, all");
+    expect_text(&r, "ns a point");
+    strbuf_free(&r.text);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    ssl_test_path = argv[1];
+    sslc_path = argv[2];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_holds_passes),
+        cmocka_unit_test(test_wrong_values_fail_with_place_and_value),
+        cmocka_unit_test(test_faults_and_closures_fail),
+        cmocka_unit_test(test_lookups),
+        cmocka_unit_test(test_expected_errors),
+        cmocka_unit_test(test_mistakes_in_directives),
+        cmocka_unit_test(test_folders_filters_and_usage),
+        cmocka_unit_test(test_sslc_check),
+        cmocka_unit_test(test_sslc_dump),
+        cmocka_unit_test(test_sslc_run_prints_a_pixel),
+        cmocka_unit_test(test_sslc_run_writes_pictures),
+        cmocka_unit_test(test_sslc_run_reports_faults),
+        cmocka_unit_test(test_sslc_bench),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
