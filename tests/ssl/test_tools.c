@@ -110,8 +110,8 @@ static void test_what_holds_passes(void **state)
     (void)state;
     check_source("// expect: o = 4\n// expect: ddx(o) = 2\n// expect: ddy(o) = 0\n" TWICE, 0,
                  ARGS("3 passed, 0 failed\n"));
-    check_source("// case: three\n// global: x = 3 ddx 2\n// expect: o = 6 +- 0\n"
-                 "// expect: ddx(o) = 4\n" TWICE,
+    check_source(TWICE "// case: three\n// global: x = 3 ddx 2\n// expect: o = 6 +- 0\n"
+                       "// expect: ddx(o) = 4\n",
                  0, ARGS("2 passed, 0 failed\n"));
 }
 
