@@ -1,5 +1,6 @@
 #include "textures/descriptors.h"
 #include <errno.h>
+#include <string.h>
 
 void descriptor_pool_init(DescriptorPool *p, uint32_t limit)
 {
@@ -67,8 +68,24 @@ static bool make_place(DescriptorPool *p)
     return false;
 }
 
+/* Whether an open file's header is the one that was there at first. */
+static bool verify_header(const Descriptor *d, int fd, TileFailure *out_failure)
+{
+    StexHeader header;
+    uint64_t file_bytes;
+    Status status = stex_read_header(fd, d->path, &header, &file_bytes, NULL);
+    if (status == STATUS_OK && header.header_crc == d->header->header_crc &&
+        header.file_bytes == d->header->file_bytes)
+        return true;
+    *out_failure = status == STATUS_IO
+                       ? (TileFailure){.fault = TILE_FAULT_READ, .error_number = EIO}
+                       : (TileFailure){.fault = TILE_FAULT_REPLACED};
+    return false;
+}
+
 /* Without the lock. */
-static bool open_and_verify(const Descriptor *d, int *out_fd, TileFailure *out_failure, Error *err)
+static bool open_and_verify(const Descriptor *d, int *out_fd, StexStamp *out_stamp,
+                            TileFailure *out_failure, Error *err)
 {
     *out_failure = (TileFailure){.fault = TILE_FAULT_OPEN};
     errno = 0;
@@ -76,14 +93,16 @@ static bool open_and_verify(const Descriptor *d, int *out_fd, TileFailure *out_f
         out_failure->error_number = errno;
         return false;
     }
-    if (!d->header)
-        return true;
-    StexHeader header;
-    uint64_t file_bytes;
-    if (stex_read_header(*out_fd, d->path, &header, &file_bytes, NULL) != STATUS_OK ||
-        header.header_crc != d->header->header_crc || header.file_bytes != d->header->file_bytes) {
+    /* First the stamp, then the header: what is written between them will be noticed. */
+    if (!stex_stamp(*out_fd, out_stamp)) {
+        out_failure->error_number = errno;
         stex_close(*out_fd);
-        out_failure->fault = TILE_FAULT_REPLACED;
+        error_set_at(err, STATUS_IO, d->path, "cannot be examined: %s",
+                     strerror(out_failure->error_number));
+        return false;
+    }
+    if (d->header && !verify_header(d, *out_fd, out_failure)) {
+        stex_close(*out_fd);
         return false;
     }
     return true;
@@ -103,11 +122,14 @@ bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailu
         p->open_count++;
         mutex_unlock(&p->lock);
         int fd = -1;
-        ok = open_and_verify(d, &fd, out_failure, err);
+        StexStamp stamp;
+        ok = open_and_verify(d, &fd, &stamp, out_failure, err);
         mutex_lock(&p->lock);
         d->is_opening = false;
         if (ok) {
             d->fd = fd;
+            d->stamp = stamp;
+            d->is_detached = false;
             p->opened++;
         } else {
             p->open_count--;
@@ -121,6 +143,31 @@ bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailu
     }
     mutex_unlock(&p->lock);
     return ok;
+}
+
+bool descriptor_confirm(DescriptorPool *p, Descriptor *d, bool *out_is_news,
+                        TileFailure *out_failure)
+{
+    *out_is_news = false;
+    StexStamp now;
+    if (!stex_stamp(d->fd, &now)) {
+        *out_failure = (TileFailure){.fault = TILE_FAULT_READ, .error_number = errno};
+        return false;
+    }
+    mutex_lock(&p->lock);
+    bool is_untouched = stex_stamps_equal(&now, &d->stamp);
+    mutex_unlock(&p->lock);
+    if (is_untouched)
+        return true;
+    if (!verify_header(d, d->fd, out_failure))
+        return false;
+    bool is_detached = !stex_is_at_path(&now, d->path);
+    mutex_lock(&p->lock);
+    d->stamp = now;
+    *out_is_news = is_detached && !d->is_detached;
+    d->is_detached = is_detached;
+    mutex_unlock(&p->lock);
+    return true;
 }
 
 void descriptor_release(DescriptorPool *p, Descriptor *d)

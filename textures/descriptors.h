@@ -1,6 +1,9 @@
 /* Open files within a limit. A descriptor stays open between uses until its place is wanted; then
  * the one unused for longest is closed. When a file is opened again, its header must be the one that
- * was there at first: tiles of two files never mix. Any thread; opening is done without the lock. */
+ * was there at first; while it is open, whoever reads confirms afterwards that nobody has written to
+ * it, or that the header is still the same. So tiles of two files never mix. A file that was renamed
+ * or deleted while it is open goes on being read, and that is told once. Any thread; files are opened
+ * and examined without the lock. */
 #ifndef SORT_TEXTURES_DESCRIPTORS_H
 #define SORT_TEXTURES_DESCRIPTORS_H
 
@@ -11,8 +14,10 @@ typedef struct Descriptor {
     const char *path;         /* borrowed: the texture */
     const StexHeader *header; /* borrowed: the texture; NULL until it was read once */
     int fd;                   /* -1: closed */
+    StexStamp stamp;          /* of the open file, when its header was last seen to be the same */
     uint32_t users;
     bool is_opening;
+    bool is_detached;                 /* the path does not lead to the open file any more */
     struct Descriptor *older, *newer; /* by last use, while open */
 } Descriptor;
 
@@ -32,6 +37,10 @@ void descriptor_init(Descriptor *d, const char *path);
  * use. False: *out_failure says why, and *err (which may be NULL) in full if it was not opened. */
 bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailure *out_failure,
                         Error *err) SORT_MUST_CHECK;
+/* After a read, before it is believed and before descriptor_release. False: the content was exchanged,
+ * or cannot be examined (*out_failure). *out_is_news: the path leads elsewhere, for the first time. */
+bool descriptor_confirm(DescriptorPool *p, Descriptor *d, bool *out_is_news,
+                        TileFailure *out_failure) SORT_MUST_CHECK;
 void descriptor_release(DescriptorPool *p, Descriptor *d);
 /* Closes it; nobody uses it. */
 void descriptor_close(DescriptorPool *p, Descriptor *d);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,12 +18,21 @@ struct StexInflater {
 _Static_assert(sizeof(StexInflater) + 44 * 1024 <= STEX_INFLATER_BYTES,
                "zlib documents 32 KiB of window and about 7 KiB of state");
 
+static _Atomic(StexPread) pread_replacement;
+
+void stex_replace_pread(StexPread function)
+{
+    atomic_store(&pread_replacement, function);
+}
+
 /* Reads exactly `size_bytes`. Returns 0, an errno value, or -1 at the end of the file. */
 static int read_fully(int fd, void *out, size_t size_bytes, uint64_t offset)
 {
+    StexPread replacement = atomic_load_explicit(&pread_replacement, memory_order_relaxed);
     char *at = out;
     while (size_bytes > 0) {
-        ssize_t got = pread(fd, at, size_bytes, (off_t)offset);
+        ssize_t got = replacement ? replacement(fd, at, size_bytes, (off_t)offset)
+                                  : pread(fd, at, size_bytes, (off_t)offset);
         if (got < 0) {
             if (errno == EINTR)
                 continue;
@@ -56,6 +66,36 @@ Status stex_open(const char *path, int *out_fd, Error *err)
 void stex_close(int fd)
 {
     close(fd);
+}
+
+static int64_t time_ns(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bool stex_stamp(int fd, StexStamp *out_stamp)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return false;
+    *out_stamp = (StexStamp){.device = info.st_dev,
+                             .inode = info.st_ino,
+                             .size_bytes = (uint64_t)info.st_size,
+                             .modified_ns = time_ns(info.st_mtim),
+                             .changed_ns = time_ns(info.st_ctim)};
+    return true;
+}
+
+bool stex_stamps_equal(const StexStamp *a, const StexStamp *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
+           a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
+}
+
+bool stex_is_at_path(const StexStamp *stamp, const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_dev == stamp->device && info.st_ino == stamp->inode;
 }
 
 /* Everything that follows from width, height and format must be as stex_layout() computes it. */
@@ -145,6 +185,28 @@ static bool read_piece(int fd, void *out, size_t size_bytes, uint64_t offset, Ti
     if (error_number < 0)
         return fail(failure, TILE_FAULT_TRUNCATED, 0, offset);
     return true;
+}
+
+bool stex_failure_is_transient(const TileFailure *failure)
+{
+    if (failure->fault == TILE_FAULT_READ)
+        return true;
+    if (failure->fault != TILE_FAULT_OPEN)
+        return false;
+    switch (failure->error_number) {
+    case EAGAIN:
+    case EBUSY:
+    case EINTR:
+    case EIO:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ESTALE:
+    case ETIMEDOUT:
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool stex_check_tail(int fd, const StexHeader *h, void *out_tail, TileFailure *out_failure)

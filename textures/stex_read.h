@@ -5,6 +5,23 @@
 #define SORT_TEXTURES_STEX_READ_H
 
 #include "textures/stex_format.h"
+#include <sys/types.h>
+
+/* What all reading goes through: pread(), or for tests a function that fails, stutters or is slow.
+ * NULL: pread() again. Set while nothing is read. */
+typedef ssize_t (*StexPread)(int fd, void *out, size_t size_bytes, off_t offset);
+void stex_replace_pread(StexPread function);
+
+/* Which file it is and whether it was written to: changes at least when the content does. */
+typedef struct StexStamp {
+    uint64_t device, inode, size_bytes;
+    int64_t modified_ns, changed_ns;
+} StexStamp;
+/* False: the file cannot be examined. */
+bool stex_stamp(int fd, StexStamp *out_stamp);
+bool stex_stamps_equal(const StexStamp *a, const StexStamp *b);
+/* Whether the path leads to the file of this stamp, whatever was written to it. */
+bool stex_is_at_path(const StexStamp *stamp, const char *path);
 
 /* Opens for reading, close-on-exec. Folders and other things that are no regular files are refused.
  * On success *out_fd is the caller's (stex_close). */
@@ -33,6 +50,9 @@ typedef struct TileFailure {
     uint64_t offset; /* in the file */
     uint32_t expected_crc, found_crc;
 } TileFailure;
+
+/* Storage that may work again: worth another try. */
+bool stex_failure_is_transient(const TileFailure *failure);
 
 /* False: *out_failure says why. out_tail: header->tail_bytes. */
 bool stex_check_tail(int fd, const StexHeader *h, void *out_tail,

@@ -4,6 +4,7 @@
  * read it without a lock while others open. */
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "base/clock.h"
 #include "textures/texcache_state.h"
 #include <inttypes.h>
 #include <string.h>
@@ -163,6 +164,55 @@ static void texture_discard(TexCache *c, Texture *texture)
     texture_free(texture);
 }
 
+/* Opens and loads a file that is not registered yet. */
+static Status texture_create(TexCache *c, const char *path, Texture **out_texture, Error *err)
+{
+    *out_texture = NULL;
+    Texture *texture = MEM_NEW(Texture);
+    if (texture)
+        texture->path = mem_strdup(path);
+    if (!texture || !texture->path) {
+        texture_free(texture);
+        return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
+    }
+    descriptor_init(&texture->descriptor, texture->path);
+    texture->path_hash = hash_path(texture->path);
+    int fd;
+    TileFailure failure;
+    Error reason = {0};
+    Status status;
+    if (descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, &failure, &reason)) {
+        status = texture_load(c, texture, fd, &reason);
+        descriptor_release(&c->descriptors, &texture->descriptor);
+    } else {
+        status = reason.code;
+    }
+    if (status == STATUS_OK) {
+        *out_texture = texture;
+        return STATUS_OK;
+    }
+    texture_discard(c, texture);
+    if (err)
+        *err = reason;
+    return status;
+}
+
+/* The same, when storage falters, with a few more tries. */
+static Status texture_create_patiently(TexCache *c, const char *path, Texture **out_texture,
+                                       Error *err)
+{
+    static const uint32_t pauses_ms[] = {1, 4, 16, 64};
+    Status status = texture_create(c, path, out_texture, err);
+    for (uint32_t i = 0; status == STATUS_IO && i < SORT_COUNT_OF(pauses_ms); i++) {
+        mutex_lock(&c->lock);
+        c->loads.retries++;
+        mutex_unlock(&c->lock);
+        clock_sleep_ns((uint64_t)pauses_ms[i] * 1000000);
+        status = texture_create(c, path, out_texture, err);
+    }
+    return status;
+}
+
 Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error *err)
 {
     CHECK(what->size_bytes == sizeof *what && what->path);
@@ -177,38 +227,18 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     if (known)
         return STATUS_OK;
 
-    Texture *texture = MEM_NEW(Texture);
-    if (texture)
-        texture->path = mem_strdup(what->path);
-    if (!texture || !texture->path) {
-        texture_free(texture);
-        return error_set_at(err, STATUS_NO_MEMORY, what->path, "out of memory");
-    }
-    descriptor_init(&texture->descriptor, texture->path);
-    texture->path_hash = hash_path(texture->path);
-    int fd;
-    TileFailure failure;
-    Error reason = {0};
-    Status status;
-    if (descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, &failure, &reason)) {
-        status = texture_load(c, texture, fd, err);
-        descriptor_release(&c->descriptors, &texture->descriptor);
-    } else {
-        status = reason.code;
-        if (err)
-            *err = reason;
-    }
-    if (status == STATUS_OK) {
-        mutex_lock(&c->lock);
-        known = find_by_path(c, what->path); /* another thread may have been quicker */
-        if (known)
-            known->refs++;
-        else
-            status = texture_register(c, texture, err);
-        if (status == STATUS_OK)
-            *out_id = id_of(known ? known : texture);
-        mutex_unlock(&c->lock);
-    }
+    Texture *texture;
+    TRY(texture_create_patiently(c, what->path, &texture, err));
+    Status status = STATUS_OK;
+    mutex_lock(&c->lock);
+    known = find_by_path(c, what->path); /* another thread may have been quicker */
+    if (known)
+        known->refs++;
+    else
+        status = texture_register(c, texture, err);
+    if (status == STATUS_OK)
+        *out_id = id_of(known ? known : texture);
+    mutex_unlock(&c->lock);
     if (status != STATUS_OK || known)
         texture_discard(c, texture);
     return status;

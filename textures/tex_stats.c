@@ -53,6 +53,8 @@ void texcache_stats(TexCache *c, TexStats *out_stats)
     out_stats->loads = c->loads.loads;
     out_stats->constants = c->loads.constants;
     out_stats->failed_tiles = c->loads.failed_tiles;
+    out_stats->retries = c->loads.retries;
+    out_stats->recovered_tiles = c->loads.recovered_tiles;
     out_stats->bytes_read = c->loads.bytes_read;
     out_stats->bytes_loaded = c->loads.bytes_loaded;
     out_stats->bytes_unique = c->loads.bytes_unique;

@@ -21,7 +21,9 @@
  * The result of a lookup depends on the file and the request only: not on the budget, the number of
  * threads, their timing, the other lanes of the request or storage speed. A tile that cannot be read
  * (corrupted, truncated, vanished) fails alone: what touches it gets the missing colour, and one log
- * line names file, level, tile and reason.
+ * line names file, level, tile and reason. Storage that falters (EIO, no descriptors left ...) is tried
+ * again a few times, and after growing pauses once more when a lookup wants the tile. A file that is
+ * exchanged on disk is noticed: tiles of two contents never mix.
  *
  * Threads: a TexCache may be used from any thread. A TexThread and its TexCallers belong to one
  * thread. Nothing here calls malloc during a lookup. */
@@ -215,7 +217,9 @@ typedef struct TexStats {
     uint64_t waits;         /* times a caller waited */
     uint64_t loads;         /* tiles read into a slab */
     uint64_t constants;     /* tiles found to be of one colour: no slab */
-    uint64_t failed_tiles;
+    uint64_t failed_tiles;  /* reads that came to nothing, tries included */
+    uint64_t retries;       /* tries that were repeated at once, because storage seemed to falter */
+    uint64_t recovered_tiles; /* had failed for a while: pictures made meanwhile may differ */
     uint64_t evictions;
     uint64_t resident_tiles;
     uint64_t bytes_read;   /* from storage, payload */

@@ -5,7 +5,8 @@
  *              request                I/O thread                 hand of the clock
  *     EMPTY ------------> QUEUED ------------------> READY(slot) ----------------> EMPTY
  *                            |---------------------> CONSTANT(colour)
- *                            |---------------------> FAILED(fault)
+ *                            |---------------------> FAILED(fault, when, rounds)
+ *                            ^------------------------| storage may work again: asked for anew, later
  *
  * Readers load the word and, if it says READY, read the slot's memory, inside an epoch (epoch.h).
  * A table of words replaces hashing: a hit is one dependent load, and there is nothing to lock.
@@ -29,7 +30,7 @@
 
 enum EntryTag { ENTRY_EMPTY, ENTRY_QUEUED, ENTRY_READY, ENTRY_CONSTANT, ENTRY_FAILED };
 /* Payloads: EMPTY: 1 if the tile was loaded before; QUEUED: request; READY: slot; CONSTANT: index of
- * the colour; FAILED: TileFault. */
+ * the colour; FAILED: TileFailed. */
 static inline uint32_t entry_make(enum EntryTag tag, uint32_t payload)
 {
     return payload << 3 | (uint32_t)tag;
@@ -41,6 +42,32 @@ static inline enum EntryTag entry_tag(uint32_t entry)
 static inline uint32_t entry_payload(uint32_t entry)
 {
     return entry >> 3;
+}
+
+/* Why a tile is not there, and when it is worth asking storage again. */
+typedef struct TileFailed {
+    TileFault fault;
+    bool was_loaded;
+    uint32_t rounds; /* of tries so far; 0: there is no use in more */
+    uint32_t when;   /* the next round, in ticks that wrap around */
+} TileFailed;
+enum {
+    FAILED_ROUNDS_MAX = 15,
+    FAILED_TICK_SHIFT = 24, /* a tick is 2^24 ns, 17 ms */
+    FAILED_TICK_MASK = (1 << 21) - 1
+};
+static inline uint32_t entry_make_failed(TileFailed f)
+{
+    return entry_make(ENTRY_FAILED, (uint32_t)f.fault | (uint32_t)f.was_loaded << 3 |
+                                        f.rounds << 4 | (f.when & FAILED_TICK_MASK) << 8);
+}
+static inline TileFailed entry_failed(uint32_t entry)
+{
+    uint32_t payload = entry_payload(entry);
+    return (TileFailed){.fault = (TileFault)(payload & 7u),
+                        .was_loaded = (payload >> 3 & 1u) != 0,
+                        .rounds = payload >> 4 & 15u,
+                        .when = payload >> 8};
 }
 
 typedef struct TileEntry {
@@ -75,6 +102,7 @@ typedef struct Texture {
     uint64_t bytes;              /* in the accounts */
     uint32_t refs, queued_count; /* lock */
     _Atomic uint32_t failures_logged;
+    _Atomic bool has_logged_retry;
 } Texture;
 
 /* A tile that has been asked for and is not there yet. */
@@ -84,6 +112,7 @@ typedef struct TileRequest {
     uint32_t waiter_count;
     TexCaller *waiters;
     uint32_t next;   /* in the queue or the free list */
+    uint32_t rounds; /* of tries that have failed */
     bool was_loaded; /* some time before */
 } TileRequest;
 
@@ -127,6 +156,7 @@ typedef struct IoThread {
 /* What loading did; under the lock. */
 typedef struct LoadCounters {
     uint64_t loads, constants, failed_tiles;
+    uint64_t retries, recovered_tiles;
     uint64_t bytes_read, bytes_loaded, bytes_unique, read_ns;
 } LoadCounters;
 

@@ -1,12 +1,39 @@
 /* The I/O threads: take the oldest request, reserve a slot, read, check, decompress, publish, wake
- * the waiters. Reading goes straight into the slot, which nobody else can see yet. */
+ * the waiters. Reading goes straight into the slot, which nobody else can see yet.
+ *
+ * Storage that fails for a moment is tried again at once, with growing pauses; no slot is held
+ * meanwhile. If that does not help, the tile fails, and the first lookup that wants it after a longer
+ * pause starts another round of tries. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "textures/texcache_state.h"
+#include <stdio.h>
 #include <string.h>
 
-enum { FAILURES_LOGGED_MAX = 16 /* of one texture */ };
+enum {
+    FAILURES_LOGGED_MAX = 16, /* of one texture */
+    ROUND_PAUSE_MS_MAX = 60000
+};
+
+/* Pauses before the second and later tries of a round, and before the second round. */
+static const uint32_t try_pauses_ms[] = {1, 4, 16, 64};
+static const uint32_t round_pause_ms = 500;
+
+/* Doubles with each round. */
+static uint32_t pause_after_round(uint32_t rounds)
+{
+    uint32_t pause_ms = round_pause_ms << (rounds - 1);
+    return pause_ms < ROUND_PAUSE_MS_MAX ? pause_ms : ROUND_PAUSE_MS_MAX;
+}
+
+static void give_slot_back(TexCache *c, uint32_t slot)
+{
+    mutex_lock(&c->lock);
+    slab_give_back(&c->slabs, slot, 0);
+    cond_broadcast(&c->changed);
+    mutex_unlock(&c->lock);
+}
 
 /* Waits for this thread's turn and a slot that can be written. */
 static uint32_t reserve_slot(TexCache *c, uint32_t size_class)
@@ -27,7 +54,9 @@ static uint32_t reserve_slot(TexCache *c, uint32_t size_class)
     return slot;
 }
 
-static void log_failure(TexCache *c, Texture *texture, uint32_t tile, const TileFailure *failure)
+/* `rounds`: of tries that have been made; 0 when the failure is final. */
+static void log_failure(TexCache *c, Texture *texture, uint32_t tile, const TileFailure *failure,
+                        uint32_t rounds)
 {
     uint32_t count = atomic_fetch_add_explicit(&texture->failures_logged, 1, memory_order_relaxed);
     if (count > FAILURES_LOGGED_MAX)
@@ -37,10 +66,14 @@ static void log_failure(TexCache *c, Texture *texture, uint32_t tile, const Tile
         return;
     }
     uint32_t level, x, y;
-    char reason[256];
+    char reason[256], hope[64] = "";
     stex_tile_place(&texture->header, tile, &level, &x, &y);
-    log_error(c->log, "%s: level %u, tile (%u, %u): %s", texture->path, level, x, y,
-              stex_failure_text(failure, reason, sizeof reason));
+    if (rounds > 0) {
+        snprintf(hope, sizeof hope, "; to be tried again after %g s",
+                 pause_after_round(rounds) * 1e-3);
+    }
+    log_error(c->log, "%s: level %u, tile (%u, %u): %s%s", texture->path, level, x, y,
+              stex_failure_text(failure, reason, sizeof reason), hope);
 }
 
 /* Under the lock: the index of a colour, added if there is room; CONSTANT_COUNT if there is not. */
@@ -74,39 +107,103 @@ static uint32_t make_constant(TexCache *c, const Texture *texture, const StexTil
     return entry_make(ENTRY_READY, slot);
 }
 
-/* The outcome of a request as an entry. */
-static uint32_t load_tile(IoThread *io, Texture *texture, uint32_t tile, uint32_t *out_bytes_read,
-                          TileFailure *out_failure)
+/* After a read: whether what was read belongs to the texture that was opened. */
+static bool confirm_file(TexCache *c, Texture *texture, TileFailure *out_failure)
+{
+    bool is_news;
+    bool ok = descriptor_confirm(&c->descriptors, &texture->descriptor, &is_news, out_failure);
+    if (is_news) {
+        log_warning(
+            c->log,
+            "%s: has been replaced or removed on disk; what was opened is read on as long as "
+            "it can stay open",
+            texture->path);
+    }
+    return ok;
+}
+
+/* Record and payload, through an open file. An entry, or 0 on failure. */
+static uint32_t read_tile(IoThread *io, const Texture *texture, uint32_t tile, int fd,
+                          uint32_t *out_bytes_read, TileFailure *out_failure)
+{
+    TexCache *c = io->cache;
+    StexTile record;
+    if (!stex_read_record(fd, &texture->header, tile, &record, out_failure))
+        return 0;
+    if (record.flags & STEX_TILE_CONSTANT)
+        return make_constant(c, texture, &record);
+    uint32_t slot = reserve_slot(c, texture->size_class);
+    if (stex_read_payload(fd, &texture->header, &record, io->inflater,
+                          slab_address(&c->slabs, slot, texture->tile_bytes), out_failure)) {
+        *out_bytes_read = record.stored_bytes;
+        return entry_make(ENTRY_READY, slot);
+    }
+    give_slot_back(c, slot);
+    return 0;
+}
+
+/* One try; the same result. */
+static uint32_t try_tile(IoThread *io, Texture *texture, uint32_t tile, uint32_t *out_bytes_read,
+                         TileFailure *out_failure)
 {
     TexCache *c = io->cache;
     if (c->read_delay_us > 0)
         clock_sleep_ns((uint64_t)c->read_delay_us * 1000);
-    *out_failure = (TileFailure){0};
-    *out_bytes_read = 0;
-    uint32_t entry = 0;
     int fd;
     if (!descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, out_failure, NULL))
-        return entry_make(ENTRY_FAILED, out_failure->fault);
-    StexTile record;
-    bool ok = stex_read_record(fd, &texture->header, tile, &record, out_failure);
-    if (ok && (record.flags & STEX_TILE_CONSTANT)) {
-        entry = make_constant(c, texture, &record);
-    } else if (ok) {
-        uint32_t slot = reserve_slot(c, texture->size_class);
-        ok = stex_read_payload(fd, &texture->header, &record, io->inflater,
-                               slab_address(&c->slabs, slot, texture->tile_bytes), out_failure);
-        if (ok) {
-            *out_bytes_read = record.stored_bytes;
-            entry = entry_make(ENTRY_READY, slot);
-        } else {
-            mutex_lock(&c->lock);
-            slab_give_back(&c->slabs, slot, 0);
-            cond_broadcast(&c->changed);
-            mutex_unlock(&c->lock);
-        }
+        return 0;
+    uint32_t entry = read_tile(io, texture, tile, fd, out_bytes_read, out_failure);
+    if (!confirm_file(c, texture, out_failure)) {
+        if (entry_tag(entry) == ENTRY_READY)
+            give_slot_back(c, entry_payload(entry));
+        entry = 0;
     }
     descriptor_release(&c->descriptors, &texture->descriptor);
-    return ok ? entry : entry_make(ENTRY_FAILED, out_failure->fault);
+    return entry;
+}
+
+/* Counts a repeated try, and pauses before it. False: the cache is about to stop. */
+static bool pause_before_retry(TexCache *c, Texture *texture, uint32_t pause_ms,
+                               const TileFailure *failure)
+{
+    mutex_lock(&c->lock);
+    bool is_stopping = c->is_stopping;
+    c->loads.retries += !is_stopping;
+    mutex_unlock(&c->lock);
+    if (is_stopping)
+        return false;
+    if (!atomic_exchange_explicit(&texture->has_logged_retry, true, memory_order_relaxed)) {
+        char reason[256];
+        log_warning(c->log, "%s: %s; trying again, here and wherever else it happens",
+                    texture->path, stex_failure_text(failure, reason, sizeof reason));
+    }
+    clock_sleep_ns((uint64_t)pause_ms * 1000000);
+    return true;
+}
+
+/* The outcome of a request as an entry. */
+static uint32_t load_tile(IoThread *io, const TileRequest *r, uint32_t *out_bytes_read)
+{
+    TexCache *c = io->cache;
+    TileFailure failure = {0};
+    *out_bytes_read = 0;
+    uint32_t entry = try_tile(io, r->texture, r->tile, out_bytes_read, &failure);
+    for (uint32_t i = 0; i < SORT_COUNT_OF(try_pauses_ms); i++) {
+        if (entry != 0 || !stex_failure_is_transient(&failure) ||
+            !pause_before_retry(c, r->texture, try_pauses_ms[i], &failure))
+            break;
+        entry = try_tile(io, r->texture, r->tile, out_bytes_read, &failure);
+    }
+    if (entry != 0)
+        return entry;
+    TileFailed failed = {.fault = failure.fault, .was_loaded = r->was_loaded};
+    if (stex_failure_is_transient(&failure)) {
+        failed.rounds = r->rounds < FAILED_ROUNDS_MAX ? r->rounds + 1 : FAILED_ROUNDS_MAX;
+        uint64_t pause_ns = (uint64_t)pause_after_round(failed.rounds) * 1000000;
+        failed.when = (uint32_t)((clock_now_ns() + pause_ns) >> FAILED_TICK_SHIFT);
+    }
+    log_failure(c, r->texture, r->tile, &failure, failed.rounds);
+    return entry_make_failed(failed);
 }
 
 static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32_t bytes_read,
@@ -127,28 +224,24 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
         break;
     case ENTRY_FAILED:
         n->failed_tiles++;
-        break;
+        return;
     case ENTRY_EMPTY:
     case ENTRY_QUEUED:
         UNREACHABLE();
     }
+    n->recovered_tiles += r->rounds > 0;
 }
 
 /* Called and returns with the lock held. */
 static void serve(IoThread *io, uint32_t request)
 {
     TexCache *c = io->cache;
-    TileRequest *r = &c->requests[request];
-    Texture *texture = r->texture;
-    uint32_t tile = r->tile;
+    const TileRequest *r = &c->requests[request];
     mutex_unlock(&c->lock);
 
     uint64_t begin_ns = clock_now_ns();
     uint32_t bytes_read;
-    TileFailure failure;
-    uint32_t entry = load_tile(io, texture, tile, &bytes_read, &failure);
-    if (entry_tag(entry) == ENTRY_FAILED)
-        log_failure(c, texture, tile, &failure);
+    uint32_t entry = load_tile(io, r, &bytes_read);
     uint64_t elapsed_ns = clock_now_ns() - begin_ns;
 
     mutex_lock(&c->lock);

@@ -1,6 +1,7 @@
 /* Tiles that are asked for: requests, their queue and their waiters. The states are drawn in
  * texcache_state.h; the reading is done in tile_io.c. */
 #include "base/check.h"
+#include "base/clock.h"
 #include "textures/texcache_state.h"
 
 static uint32_t load_entry(const Texture *texture, uint32_t tile)
@@ -8,17 +9,28 @@ static uint32_t load_entry(const Texture *texture, uint32_t tile)
     return atomic_load(&texture->entries[tile].word);
 }
 
-/* Under the lock. */
+/* Whether a tile that has failed may be asked for again. */
+static bool is_retry_due(uint32_t entry)
+{
+    TileFailed f = entry_failed(entry);
+    uint32_t now = (uint32_t)(clock_now_ns() >> FAILED_TICK_SHIFT);
+    return f.rounds > 0 && ((now - f.when) & FAILED_TICK_MASK) <= FAILED_TICK_MASK / 2;
+}
+
+/* Under the lock. `entry`: EMPTY or FAILED. */
 static uint32_t take_request(TexCache *c, Texture *texture, uint32_t tile, uint32_t entry)
 {
     uint32_t request = c->free_requests;
     TileRequest *r = &c->requests[request];
     c->free_requests = r->next;
     c->free_request_count--;
+    bool is_retry = entry_tag(entry) == ENTRY_FAILED;
     *r = (TileRequest){.texture = texture,
                        .tile = tile,
                        .next = NO_REQUEST,
-                       .was_loaded = entry_payload(entry) != 0};
+                       .rounds = is_retry ? entry_failed(entry).rounds : 0,
+                       .was_loaded =
+                           is_retry ? entry_failed(entry).was_loaded : entry_payload(entry) != 0};
     if (c->queue_last == NO_REQUEST)
         c->queue_first = request;
     else
@@ -38,6 +50,27 @@ static void add_waiter(TileRequest *r, TexCaller *caller)
     waiter_arm(caller->waiter, 1);
 }
 
+/* Under the lock: has a tile read, or waits for room to ask for it. */
+static TileJoin ask_and_wait(TexCaller *caller, Texture *texture, uint32_t tile, uint32_t entry)
+{
+    TexCache *c = caller->thread->cache;
+    ThreadCounters *counters = &caller->thread->counters;
+    if (c->free_requests == NO_REQUEST) {
+        caller->next = NULL;
+        if (c->request_waiters_last)
+            c->request_waiters_last->next = caller;
+        else
+            c->request_waiters_first = caller;
+        c->request_waiters_last = caller;
+        waiter_arm(caller->waiter, 1);
+        return TILE_NO_ROOM;
+    }
+    add_waiter(&c->requests[take_request(c, texture, tile, entry)], caller);
+    counter_add(&counters->tile_misses, 1);
+    counter_add(&counters->reads_awaited, 1);
+    return TILE_JOINED;
+}
+
 TileJoin tile_join(TexCaller *caller, Texture *texture, uint32_t tile, uint32_t *out_entry)
 {
     TexCache *c = caller->thread->cache;
@@ -53,32 +86,22 @@ TileJoin tile_join(TexCaller *caller, Texture *texture, uint32_t tile, uint32_t 
     case ENTRY_CONSTANT:
         counter_add(&counters->tile_hits, 1);
         break;
-    case ENTRY_FAILED:
-        counter_add(&counters->tile_misses, 1);
-        counter_add(&counters->failed_fast, 1);
-        break;
     case ENTRY_QUEUED:
         add_waiter(&c->requests[entry_payload(entry)], caller);
         counter_add(&counters->tile_misses, 1);
         counter_add(&counters->coalesced, 1);
         join = TILE_JOINED;
         break;
-    case ENTRY_EMPTY:
-        if (c->free_requests == NO_REQUEST) {
-            caller->next = NULL;
-            if (c->request_waiters_last)
-                c->request_waiters_last->next = caller;
-            else
-                c->request_waiters_first = caller;
-            c->request_waiters_last = caller;
-            waiter_arm(caller->waiter, 1);
-            join = TILE_NO_ROOM;
+    case ENTRY_FAILED:
+        if (is_retry_due(entry)) {
+            join = ask_and_wait(caller, texture, tile, entry);
         } else {
-            add_waiter(&c->requests[take_request(c, texture, tile, entry)], caller);
             counter_add(&counters->tile_misses, 1);
-            counter_add(&counters->reads_awaited, 1);
-            join = TILE_JOINED;
+            counter_add(&counters->failed_fast, 1);
         }
+        break;
+    case ENTRY_EMPTY:
+        join = ask_and_wait(caller, texture, tile, entry);
         break;
     }
     mutex_unlock(&c->lock);

@@ -1,0 +1,378 @@
+/* Storage that misbehaves: T13 (errors that pass, short reads, interruptions), T28 (files exchanged
+ * or removed under a render), descriptors that run out, and the order in which reads are made. Faults
+ * are injected where all reading goes through: stex_replace_pread(). */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/thread.h"
+#include "tests/textures/test_prelude.h"
+#include "tests/textures/tex_fixture.h"
+#include "textures/stex_read.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { TILES = 4, SIZE = TILES * 64 };
+
+/* What the injected pread does; set before reading begins, counted while it goes on. */
+static struct {
+    _Atomic uint32_t calls, failures_left;
+    uint32_t interrupt_every, bytes_max;
+    uint64_t fail_from, fail_to; /* offsets that fail */
+} faults;
+
+static ssize_t faulty_pread(int fd, void *out, size_t size_bytes, off_t offset)
+{
+    uint32_t call = atomic_fetch_add(&faults.calls, 1);
+    if (faults.interrupt_every && call % faults.interrupt_every == 0) {
+        errno = EINTR;
+        return -1;
+    }
+    if ((uint64_t)offset >= faults.fail_from && (uint64_t)offset < faults.fail_to &&
+        atomic_load(&faults.failures_left) > 0) {
+        atomic_fetch_sub(&faults.failures_left, 1);
+        errno = EIO;
+        return -1;
+    }
+    if (faults.bytes_max && size_bytes > faults.bytes_max)
+        size_bytes = 1 + call * 37 % faults.bytes_max;
+    return pread(fd, out, size_bytes, offset);
+}
+
+static void inject(uint32_t failures, uint64_t from, uint64_t to)
+{
+    faults.calls = 0;
+    faults.failures_left = failures;
+    faults.interrupt_every = faults.bytes_max = 0;
+    faults.fail_from = from;
+    faults.fail_to = to;
+    stex_replace_pread(faulty_pread);
+}
+
+static const char *noise_file(const char *name, uint32_t seed)
+{
+    const char *path = fixture_path(name);
+    Picture p = picture_create(SIZE, SIZE, 4, SORT_TEXEL_U8, SORT_COLOR_RAW);
+    picture_fill_noise(&p, seed);
+    picture_convert(&p, path, NULL);
+    picture_free(&p);
+    return path;
+}
+
+/* A texel of tile (x, y) of level 0. */
+static bool lookup_tile(Rig *rig, TexId id, uint32_t x, uint32_t y, float out[4])
+{
+    return rig_lookup(rig, id, NULL, ((float)x + 0.51f) / TILES, 1.0f - ((float)y + 0.51f) / TILES,
+                      out);
+}
+
+typedef struct TileImage {
+    float rgba[TILES][TILES][4];
+    bool is_missing[TILES][TILES];
+} TileImage;
+
+static void render(Rig *rig, TexId id, TileImage *out)
+{
+    for (uint32_t y = 0; y < TILES; y++) {
+        for (uint32_t x = 0; x < TILES; x++)
+            out->is_missing[y][x] = lookup_tile(rig, id, x, y, out->rgba[y][x]);
+    }
+}
+
+static void render_file(const char *path, TileImage *out)
+{
+    Rig rig;
+    rig_begin(&rig, NULL);
+    render(&rig, rig_open(&rig, path), out);
+    rig_end(&rig);
+}
+
+static StexTile record_of(const char *path, uint32_t tile)
+{
+    char *bytes;
+    size_t size;
+    Error err = {0};
+    StexTile record;
+    assert_int_equal(file_read(path, 1 << 24, &bytes, &size, &err), STATUS_OK);
+    memcpy(&record, bytes + STEX_PAGE_BYTES + tile * sizeof record, sizeof record);
+    mem_free(bytes);
+    return record;
+}
+
+/* --- errors that pass --------------------------------------------------------------------- */
+
+static void test_storage_errors_that_pass_change_nothing(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("passing.stex", 1);
+    static TileImage clean, image;
+    render_file(path, &clean);
+    StexTile record = record_of(path, 5);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexId id = rig_open(&rig, path);
+    inject(3, record.offset, record.offset + record.stored_bytes);
+    render(&rig, id, &image);
+    assert_memory_equal(&image, &clean, sizeof clean);
+    TexStats stats = rig_stats(&rig);
+    assert_int_equal(stats.retries, 3);
+    assert_int_equal(stats.failed_tiles, 0);
+    assert_int_equal(stats.recovered_tiles, 0);
+    assert_int_equal(stats.missing, 0);
+    assert_int_equal(rig.lines.count, 1); /* told once */
+    assert_non_null(strstr(rig.lines.last, "Input/output error; trying again"));
+    rig_check_identities(&rig);
+    rig_end(&rig);
+    stex_replace_pread(NULL);
+}
+
+static void test_storage_short_and_interrupted_reads_change_nothing(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("stutter.stex", 2);
+    static TileImage clean, image;
+    render_file(path, &clean);
+    inject(0, 0, 0);
+    faults.interrupt_every = 3;
+    faults.bytes_max = 1000;
+    render_file(path, &image);
+    stex_replace_pread(NULL);
+    assert_memory_equal(&image, &clean, sizeof clean);
+    assert_true(faults.calls > 16 * 16);
+}
+
+static void test_storage_that_stays_broken_is_asked_again_later(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("later.stex", 3);
+    static TileImage clean, image;
+    render_file(path, &clean);
+    StexTile record = record_of(path, 6); /* (2, 1) */
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexId id = rig_open(&rig, path);
+    inject(UINT32_MAX, record.offset, record.offset + 1);
+    render(&rig, id, &image);
+    for (uint32_t i = 0; i < TILES * TILES; i++) {
+        assert_int_equal(image.is_missing[i / TILES][i % TILES], i == 6);
+        if (i != 6) {
+            assert_memory_equal(image.rgba[i / TILES][i % TILES], clean.rgba[i / TILES][i % TILES],
+                                4 * sizeof(float));
+        }
+    }
+    assert_int_equal(rig_stats(&rig).retries, 4);
+    assert_int_equal(rig_stats(&rig).failed_tiles, 1);
+    assert_non_null(strstr(rig.lines.last, "level 0, tile (2, 1): read error at byte"));
+    assert_non_null(strstr(rig.lines.last, "to be tried again after 0.5 s"));
+
+    /* Before its time it is not asked for. */
+    uint64_t begin_ns = clock_now_ns();
+    float out[4];
+    uint32_t calls = faults.calls, early = 0;
+    while (clock_now_ns() - begin_ns < 200000000u) {
+        assert_true(lookup_tile(&rig, id, 2, 1, out));
+        early++;
+    }
+    assert_int_equal(faults.calls, calls);
+    assert_int_equal(rig_stats(&rig).failed_fast, early);
+    /* Afterwards it is, and the pause doubles. */
+    while (rig_stats(&rig).failed_tiles < 2 && clock_seconds_since(begin_ns) < 20.0)
+        assert_true(lookup_tile(&rig, id, 2, 1, out));
+    assert_non_null(strstr(rig.lines.last, "to be tried again after 1 s"));
+    /* Mended: the same cache has it after a while. */
+    faults.failures_left = 0;
+    while (lookup_tile(&rig, id, 2, 1, out) && clock_seconds_since(begin_ns) < 20.0)
+        clock_sleep_ns(1000000);
+    assert_memory_equal(out, clean.rgba[1][2], sizeof out);
+    TexStats stats = rig_stats(&rig);
+    assert_int_equal(stats.recovered_tiles, 1);
+    assert_int_equal(stats.failed_tiles, 2);
+    assert_int_equal(stats.bytes_unique, stats.bytes_loaded);
+    rig_check_identities(&rig);
+    rig_end(&rig);
+    stex_replace_pread(NULL);
+}
+
+static void test_storage_damage_is_not_asked_again(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("rotten.stex", 4);
+    StexTile record = record_of(path, 0);
+    assert_int_equal(truncate(path, (off_t)record.offset), 0);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexId id = rig_open(&rig, path);
+    float out[4];
+    for (uint32_t i = 0; i < 800; i++) {
+        assert_true(lookup_tile(&rig, id, 0, 0, out));
+        clock_sleep_ns(1000000);
+    }
+    TexStats stats = rig_stats(&rig);
+    assert_int_equal(stats.failed_tiles, 1);
+    assert_int_equal(stats.retries, 0);
+    assert_int_equal(stats.failed_fast, 799);
+    rig_end(&rig);
+}
+
+static void test_storage_opening_is_patient_too(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("opening.stex", 5);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    inject(2, 0, 1); /* the header */
+    TexId id = rig_open(&rig, path);
+    assert_int_equal(rig_stats(&rig).retries, 2);
+    float out[4];
+    assert_false(lookup_tile(&rig, id, 1, 1, out));
+
+    inject(UINT32_MAX, 0, 1);
+    TexOpenDesc what = {.size_bytes = sizeof what, .path = noise_file("closed.stex", 6)};
+    Error err = {0};
+    assert_int_equal(texcache_open(rig.cache, &what, &id, &err), STATUS_IO);
+    assert_non_null(strstr(err.text, "Input/output error"));
+    assert_string_equal(err.path, what.path);
+    stex_replace_pread(NULL);
+    assert_int_equal(texcache_open(rig.cache, &what, &id, &err), STATUS_OK);
+    rig_end(&rig);
+}
+
+static void test_storage_descriptors_may_run_out_for_a_while(void **state)
+{
+    SORT_UNUSED(state);
+    const char *a = noise_file("fd_a.stex", 7), *b = noise_file("fd_b.stex", 8);
+    TexCacheDesc d = {.max_open_files = 1, .io_thread_count = 2};
+    static TileImage clean;
+    render_file(a, &clean);
+    Rig rig;
+    rig_begin(&rig, &d);
+    TexId id = rig_open(&rig, a);
+    rig_open(&rig, b); /* closes the first */
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    float out[4];
+    bool is_missing = lookup_tile(&rig, id, 1, 2, out);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(is_missing);
+    assert_non_null(strstr(rig.lines.last, "Too many open files; to be tried again"));
+    uint64_t begin_ns = clock_now_ns();
+    while (lookup_tile(&rig, id, 1, 2, out) && clock_seconds_since(begin_ns) < 20.0)
+        clock_sleep_ns(1000000);
+    assert_memory_equal(out, clean.rgba[2][1], sizeof out);
+    rig_check_identities(&rig);
+    rig_end(&rig);
+}
+
+/* --- files that are exchanged -------------------------------------------------------------- */
+
+/* Writes over a file's content, keeping the file. */
+static void write_over(const char *path, const char *from)
+{
+    char *bytes;
+    size_t size;
+    Error err = {0};
+    assert_int_equal(file_read(from, 1 << 24, &bytes, &size, &err), STATUS_OK);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+    mem_free(bytes);
+}
+
+static void test_storage_content_that_is_exchanged_never_mixes(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("over.stex", 9), *other = noise_file("other.stex", 10);
+    static TileImage clean;
+    render_file(path, &clean);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexId id = rig_open(&rig, path);
+    float out[4];
+    assert_false(lookup_tile(&rig, id, 0, 0, out));
+    clock_sleep_ns(20000000); /* time stamps of files are coarse */
+    write_over(path, other);
+    /* All its tiles are sound, and none of them is this texture's. */
+    for (uint32_t i = 1; i < TILES * TILES; i++)
+        assert_true(lookup_tile(&rig, id, i % TILES, i / TILES, out));
+    assert_non_null(strstr(rig.lines.last, "replaced on disk"));
+    assert_non_null(strstr(rig.lines.last, path));
+    assert_false(lookup_tile(&rig, id, 0, 0, out)); /* in memory */
+    assert_memory_equal(out, clean.rgba[0][0], sizeof out);
+    rig_check_identities(&rig);
+    rig_end(&rig);
+}
+
+static void test_storage_touched_file_goes_on(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("touched.stex", 11);
+    static TileImage clean, image;
+    render_file(path, &clean);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexId id = rig_open(&rig, path);
+    clock_sleep_ns(20000000);
+    write_over(path, path);
+    render(&rig, id, &image);
+    assert_memory_equal(&image, &clean, sizeof clean);
+    assert_int_equal(rig.lines.count, 0);
+    rig_end(&rig);
+}
+
+static void test_storage_file_renamed_over_is_told_once(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("renamed.stex", 12);
+    static TileImage clean, image;
+    render_file(path, &clean);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexId id = rig_open(&rig, path);
+    float out[4];
+    assert_false(lookup_tile(&rig, id, 0, 0, out));
+    clock_sleep_ns(20000000);
+    noise_file("renamed.stex", 13); /* written beside and renamed */
+    render(&rig, id, &image);
+    assert_memory_equal(&image, &clean, sizeof clean); /* the open file is still the old one */
+    assert_int_equal(rig.lines.count, 1);
+    assert_non_null(strstr(rig.lines.last, "replaced or removed on disk"));
+    rig_end(&rig);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+
+static int setup(void **state)
+{
+    SORT_UNUSED(state);
+    fixture_begin();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    SORT_UNUSED(state);
+    fixture_end();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_storage_errors_that_pass_change_nothing),
+        cmocka_unit_test(test_storage_short_and_interrupted_reads_change_nothing),
+        cmocka_unit_test(test_storage_that_stays_broken_is_asked_again_later),
+        cmocka_unit_test(test_storage_damage_is_not_asked_again),
+        cmocka_unit_test(test_storage_opening_is_patient_too),
+        cmocka_unit_test(test_storage_descriptors_may_run_out_for_a_while),
+        cmocka_unit_test(test_storage_content_that_is_exchanged_never_mixes),
+        cmocka_unit_test(test_storage_touched_file_goes_on),
+        cmocka_unit_test(test_storage_file_renamed_over_is_told_once),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
