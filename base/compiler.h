@@ -13,6 +13,7 @@
 #define SORT_ALWAYS_INLINE   static inline __attribute__((always_inline))
 #define SORT_LIKELY(x)       __builtin_expect(!!(x), 1)
 #define SORT_UNLIKELY(x)     __builtin_expect(!!(x), 0)
+#define SORT_UNREACHABLE()   __builtin_unreachable()
 #define SORT_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define SORT_CACHE_LINE      64
 #define SORT_UNUSED(x)       ((void)(x))

@@ -38,6 +38,13 @@ static void print_text(char *out, size_t out_bytes, const char *format, ...)
     va_end(args);
 }
 
+/* STATUS_OK would be a defect of the caller's; the promise not to return it holds all the same. */
+static Status failure(Status code)
+{
+    ASSERT(code != STATUS_OK);
+    return code != STATUS_OK ? code : STATUS_INTERNAL;
+}
+
 static void begin(Error *err, Status code, const char *path)
 {
     err->code = code;
@@ -48,9 +55,9 @@ static void begin(Error *err, Status code, const char *path)
         print_text(err->path, sizeof err->path, "%s", path);
 }
 
-Status error_set(Error *err, Status code, const char *format, ...)
+Status(error_set)(Error *err, Status code, const char *format, ...)
 {
-    ASSERT(code != STATUS_OK);
+    code = failure(code);
     if (err) {
         begin(err, code, NULL);
         va_list args;
@@ -61,9 +68,9 @@ Status error_set(Error *err, Status code, const char *format, ...)
     return code;
 }
 
-Status error_set_at(Error *err, Status code, const char *path, const char *format, ...)
+Status(error_set_at)(Error *err, Status code, const char *path, const char *format, ...)
 {
-    ASSERT(code != STATUS_OK);
+    code = failure(code);
     if (err) {
         begin(err, code, path);
         va_list args;
@@ -74,10 +81,10 @@ Status error_set_at(Error *err, Status code, const char *path, const char *forma
     return code;
 }
 
-Status error_set_offset(Error *err, Status code, const char *path, uint64_t offset,
-                        const char *format, ...)
+Status(error_set_offset)(Error *err, Status code, const char *path, uint64_t offset,
+                         const char *format, ...)
 {
-    ASSERT(code != STATUS_OK);
+    code = failure(code);
     if (err) {
         begin(err, code, path);
         err->has_offset = true;

@@ -31,13 +31,23 @@ typedef struct Error {
     char text[ERROR_TEXT_MAX];
 } Error;
 
-/* Fill *err (which may be NULL) and return `code`, so that `return error_set(...)` reads well.
+/* Fill *err (which may be NULL) and return `code`, never STATUS_OK: `return error_set(...)`.
  * Text longer than the buffer is cut at the end. The first form clears path and offset. */
 Status error_set(Error *err, Status code, const char *format, ...) SORT_PRINTF(3, 4);
 Status error_set_at(Error *err, Status code, const char *path, const char *format, ...)
     SORT_PRINTF(4, 5);
 Status error_set_offset(Error *err, Status code, const char *path, uint64_t offset,
                         const char *format, ...) SORT_PRINTF(5, 6);
+/* Compilers may know that these fail: else what is only set on success looks unset to them. */
+#define error_set(...)        error_failed(error_set(__VA_ARGS__))
+#define error_set_at(...)     error_failed(error_set_at(__VA_ARGS__))
+#define error_set_offset(...) error_failed(error_set_offset(__VA_ARGS__))
+SORT_ALWAYS_INLINE Status error_failed(Status code)
+{
+    if (code == STATUS_OK)
+        SORT_UNREACHABLE();
+    return code;
+}
 /* Put "context: " in front of the text that is there, as an error travels up. Returns err's code
  * (STATUS_INTERNAL when err is NULL: keep the status you have if that may be). */
 Status error_prefix(Error *err, const char *format, ...) SORT_PRINTF(2, 3);

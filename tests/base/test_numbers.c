@@ -16,7 +16,7 @@
 
 static void check_hash(size_t size_bytes, unsigned factor, const char *expected)
 {
-    uint8_t data[1000];
+    uint8_t data[1000] = {0};
     char text[HASH128_TEXT_BYTES];
     for (size_t i = 0; i < size_bytes; i++)
         data[i] = (uint8_t)(i * factor);
