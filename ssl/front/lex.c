@@ -37,7 +37,7 @@ typedef struct Lexer {
     Names *names;
     Arena *arena;
     DiagList *diags;
-    NameMap keywords; /* to a TokenKind, as a pointer */
+    NameMap keywords; /* to TokenKind */
     TokenList tokens;
 } Lexer;
 
@@ -160,8 +160,8 @@ static void lex_name(Lexer *l)
         text.size_bytes = SSL_MAX_NAME_BYTES;
     }
     const char *name = names_intern(l->names, text);
-    uintptr_t keyword = (uintptr_t)name_map_get(&l->keywords, name);
-    push(l, (Token){.kind = keyword ? (TokenKind)keyword : TOKEN_NAME,
+    const TokenKind *keyword = name_map_get(&l->keywords, name);
+    push(l, (Token){.kind = keyword ? *keyword : TOKEN_NAME,
                     .span = span_from(l, begin),
                     .text = name});
 }
@@ -331,9 +331,11 @@ TokenList lex(Str text, uint32_t file, Names *names, Arena *arena, DiagList *dia
 {
     Lexer l = {.text = text, .file = file, .names = names, .arena = arena, .diags = diags};
     name_map_init(&l.keywords, arena);
-    for (size_t i = 0; i < SORT_COUNT_OF(words); i++)
-        name_map_set(&l.keywords, names_intern(names, str_from(words[i].text)),
-                     (void *)(uintptr_t)words[i].kind);
+    TokenKind *kinds = ARENA_ARRAY(arena, TokenKind, SORT_COUNT_OF(words));
+    for (size_t i = 0; i < SORT_COUNT_OF(words); i++) {
+        kinds[i] = words[i].kind;
+        name_map_set(&l.keywords, names_intern(names, str_from(words[i].text)), &kinds[i]);
+    }
     if (text.size_bytes > SSL_MAX_SOURCE_BYTES) {
         report(diags, SOURCE_TOO_LARGE, ((Span){file, 0, 0}),
                arena_printf(arena, "%d", SSL_MAX_SOURCE_BYTES));

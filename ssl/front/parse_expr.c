@@ -10,26 +10,19 @@ static Expr *error_expr(Parser *p, Span span)
     return e;
 }
 
-static uint16_t depth_of(const Expr *e)
+static uint16_t deeper(uint16_t depth, const Expr *child)
 {
-    return e ? e->depth : 0;
+    return child && child->depth > depth ? child->depth : depth;
 }
 
 /* Copies a node into the arena, and counts its depth. */
 static Expr *make(Parser *p, Expr node)
 {
-    uint16_t depth = depth_of(node.a);
-    if (depth_of(node.b) > depth)
-        depth = node.b->depth;
-    if (depth_of(node.c) > depth)
-        depth = node.c->depth;
+    uint16_t depth = deeper(deeper(deeper(0, node.a), node.b), node.c);
     for (uint32_t i = 0; i < node.args.count; i++)
-        if (depth_of(node.args.items[i]) > depth)
-            depth = node.args.items[i]->depth;
-    if (node.texture)
-        for (uint32_t i = 0; i < node.texture->option_count; i++)
-            if (depth_of(node.texture->options[i].value) > depth)
-                depth = node.texture->options[i].value->depth;
+        depth = deeper(depth, node.args.items[i]);
+    for (uint32_t i = 0; node.texture && i < node.texture->option_count; i++)
+        depth = deeper(depth, node.texture->options[i].value);
     if (depth >= SSL_MAX_EXPR_DEPTH) {
         parse_report(p, TOO_NESTED, node.span, arena_printf(p->arena, "%d", SSL_MAX_EXPR_DEPTH));
         return error_expr(p, node.span);

@@ -15,7 +15,8 @@ Span lower_span(Lowering *l, Span span)
     if (!l->library_files[index]) {
         const EmbeddedText *source = &stdlib_sources[index];
         l->library_files[index] =
-            diag_add_source(l->diags, source->name, (Str){source->text, source->size_bytes});
+            diag_add_source(l->diags, arena_printf(l->arena, "stdlib/%s", source->name),
+                            (Str){source->text, source->size_bytes});
     }
     span.file = l->library_files[index];
     return span;
@@ -23,13 +24,13 @@ Span lower_span(Lowering *l, Span span)
 
 /* --- functions --- */
 
-static uint32_t add_params(Emit *m, const FuncDecl *f, IrType *types)
+/* Types of the parameters that a call passes values for. */
+static uint32_t param_types(const FuncDecl *f, IrType *types)
 {
     IrType *next = types;
     for (uint32_t i = 0; i < f->params.count; i++)
         if (f->params.items[i]->direction != DIRECTION_OUT)
             next = leaf_types(f->params.items[i]->type, next);
-    SORT_UNUSED(m);
     return (uint32_t)(next - types);
 }
 
@@ -70,7 +71,7 @@ static void lower_function(Lowering *l, const FuncDecl *f)
     for (uint32_t i = 0; i < f->params.count; i++)
         param_leaves += f->params.items[i]->type->leaves;
     IrType *types = ARENA_ARRAY(l->arena, IrType, param_leaves);
-    uint32_t type_count = f->is_shader ? 0 : add_params(&m, f, types);
+    uint32_t type_count = f->is_shader ? 0 : param_types(f, types);
     m.b = ir_build_begin(l->module, lower_func_id(l, f), f->name, types, type_count);
     ir_build_func(m.b)->span = lower_span(l, f->span);
     m.slot_of = ARENA_ARRAY(l->arena, uint32_t, f->local_count);

@@ -121,19 +121,14 @@ Value lower_call(Emit *m, const Expr *e)
 
 /* --- textures --- */
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b; /* options are pointers into the checker's tables */
-}
-
+/* Texts of options are pointers into the checker's tables. */
 static bool same_site(const SslTextureSite *a, const SslTextureSite *b)
 {
     for (uint32_t i = 0; i < 4; i++)
         if (a->missing_color[i] != b->missing_color[i])
             return false;
-    return a->texture == b->texture && same_text(a->filter, b->filter) &&
-           same_text(a->wrap_s, b->wrap_s) && same_text(a->wrap_t, b->wrap_t) &&
-           a->has_missing_color == b->has_missing_color;
+    return a->texture == b->texture && a->filter == b->filter && a->wrap_s == b->wrap_s &&
+           a->wrap_t == b->wrap_t && a->has_missing_color == b->has_missing_color;
 }
 
 /* Calls with equal options share a site, so that equal lookups are one: colour and alpha, say. */
@@ -152,7 +147,7 @@ static uint32_t texture_site(Emit *m, const Expr *e)
 Value lower_texture(Emit *m, const Expr *e)
 {
     const TextureCall *call = e->texture;
-    IrValue coord[7], rgba[4];
+    IrValue coord[7] = {0}, rgba[4];
     uint32_t count = e->args.count;
     for (uint32_t i = 0; i < count; i++)
         coord[i] = lower_scalar(m, e->args.items[i]);

@@ -68,7 +68,7 @@ static IrValue is_choice(Emit *m, const Place *p, uint32_t alternative)
 
 static IrValue load_component(Emit *m, const Place *p, uint32_t component)
 {
-    IrValue value[PLACE_ALTERNATIVES];
+    IrValue value[PLACE_ALTERNATIVES] = {0};
     uint32_t count = p->alternative_count;
     for (uint32_t a = 0; a < count; a++)
         value[a] = load_leaf(m, p, type_of_lanes(1), p->lane[a][component]);

@@ -12,26 +12,31 @@ const char *check_argument_types(Sema *s, const ExprList *args)
     return text;
 }
 
-static void add_names(Sema *s, const Module *m, NameMap *seen, void *names_list)
+typedef struct NameList {
+    const char **data;
+    uint32_t count, capacity;
+} NameList;
+
+/* Each name once; `seen` says which are there. */
+static void add_names(Sema *s, const Module *m, NameMap *seen, NameList *names)
 {
-    ARRAY(const char *) *names = names_list;
     for (uint32_t i = 0; i < m->ast->funcs.count; i++) {
         const char *name = m->ast->funcs.data[i]->name;
         if (name_map_get(seen, name))
             continue;
-        name_map_set(seen, name, names_list);
+        name_map_set(seen, name, m->ast->funcs.data[i]);
         array_push(s->arena, names, name);
     }
 }
 
 static Expr *report_unknown(Sema *s, Expr *e)
 {
-    ARRAY(const char *) names = {0};
+    NameList names = {0};
     NameMap seen;
     for (uint32_t i = 0; i < s->module->ast->funcs.count; i++)
         if (s->module->ast->funcs.data[i]->name == e->name) { /* file scope: none is known yet */
             report(s->diags, NOT_CONSTANT, e->span, "this");
-            return expr_error(s, e);
+            return expr_error(e);
         }
     name_map_init(&seen, s->arena);
     report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
@@ -41,7 +46,7 @@ static Expr *report_unknown(Sema *s, Expr *e)
     for (size_t i = 0; i < BUILTIN_COUNT; i++)
         array_push(s->arena, &names, builtins[i].name);
     report_suggestion(s->diags, e->name, names.data, names.count);
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 /* "2 arguments", "2 to 4 arguments" */
@@ -104,7 +109,7 @@ static Expr *report_no_choice(Sema *s, Expr *e, CandidateList *list, bool is_amb
         report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, &e->args));
     if (is_ambiguous || list->count > 1)
         note_candidates(s, list);
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 /* The call graph keeps each callee once. */
@@ -200,14 +205,14 @@ static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
 {
     if (c->func && c->func->is_shader) {
         report(s->diags, SHADER_CALLED, e->span, e->name);
-        return expr_error(s, e);
+        return expr_error(e);
     }
     for (uint32_t i = 0; i < e->args.count; i++) {
         const Type *wanted = candidate_param_type(c, i);
         Expr *arg = e->args.items[i];
         if (c->func && c->func->params.items[i]->direction != DIRECTION_IN) {
             if (!check_written_argument(s, e, c->func->params.items[i], arg))
-                return expr_error(s, e);
+                return expr_error(e);
         } else if (!type_same(arg->type, wanted) && type_lanes(arg->type) <= 1) {
             e->args.items[i] = coerce_wrap(s, arg, wanted);
         }
@@ -241,7 +246,7 @@ Expr *check_call(Sema *s, Expr *e)
     if (list.count == 0)
         return report_unknown(s, e);
     if (!is_good || !check_derivative(s, e, &list))
-        return expr_error(s, e);
+        return expr_error(e);
     const Candidate *c = overload_choose(&list, &e->args, &is_ambiguous);
     return c ? finish_call(s, e, c) : report_no_choice(s, e, &list, is_ambiguous);
 }

@@ -5,7 +5,7 @@ static Expr *report_construct(Sema *s, Expr *e, const Type *type, const char *fr
 {
     report(s->diags, BAD_CONSTRUCTOR, e->span, text_of(s, type), from,
            check_argument_types(s, &e->args));
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 static Expr *construct_struct(Sema *s, Expr *e, const Type *type)
@@ -14,12 +14,12 @@ static Expr *construct_struct(Sema *s, Expr *e, const Type *type)
     if (e->args.count != members->count) {
         report(s->diags, BAD_ARGUMENT_COUNT, e->span, type->decl->name,
                count_text(s, members->count, "argument"), text_of_number(s, e->args.count));
-        return expr_error(s, e);
+        return expr_error(e);
     }
     for (uint32_t i = 0; i < members->count; i++) {
         e->args.items[i] = coerce(s, e->args.items[i], members->items[i]->type);
         if (type_is_error(e->args.items[i]->type))
-            return expr_error(s, e);
+            return expr_error(e);
     }
     e->type = type;
     return expr_seal(e);
@@ -62,7 +62,7 @@ Expr *check_construct(Sema *s, Expr *e, const Type *type)
         is_good = is_good && !type_is_error(e->args.items[i]->type);
     }
     if (!is_good)
-        return expr_error(s, e);
+        return expr_error(e);
     if (type->kind == TYPE_STRUCT && !e->is_converted)
         return construct_struct(s, e, type);
     const Type *first = e->args.count > 0 ? e->args.items[0]->type : NULL;
@@ -70,7 +70,7 @@ Expr *check_construct(Sema *s, Expr *e, const Type *type)
                                      !type_is(type, SSL_MATRIX) && !type_is(type, SSL_CLOSURE))) {
         report(s->diags, BAD_CAST, e->span, first ? text_of(s, first) : "nothing",
                text_of(s, type));
-        return expr_error(s, e);
+        return expr_error(e);
     }
     if (e->args.count == 1) {
         if (is_convertible(first, type)) {
@@ -79,7 +79,7 @@ Expr *check_construct(Sema *s, Expr *e, const Type *type)
         }
         if (e->is_converted || is_scalar(type) || type_is(type, SSL_CLOSURE)) {
             report(s->diags, BAD_CAST, e->span, text_of(s, first), text_of(s, type));
-            return expr_error(s, e);
+            return expr_error(e);
         }
     }
     uint32_t scalars = 0;

@@ -3,9 +3,8 @@
 #include "base/check.h"
 #include "ssl/sema/checker.h"
 
-Expr *expr_error(Sema *s, Expr *e)
+Expr *expr_error(Expr *e)
 {
-    SORT_UNUSED(s);
     e->kind = EXPR_ERROR;
     e->type = &type_error;
     e->cost = 0;
@@ -106,7 +105,7 @@ static Expr *check_name(Sema *s, Expr *e)
 {
     VarDecl *var = resolve_name(s, e);
     if (!var)
-        return expr_error(s, e);
+        return expr_error(e);
     if (!var->is_read && !span_is_library(var->span)) { /* the library is shared: read only */
         var->is_read = true;
         var->first_read = e->span;
@@ -220,7 +219,7 @@ static Expr *report_operands(Sema *s, Expr *e, TokenKind op)
 {
     report(s->diags, BAD_BINARY, e->span, token_kind_text(op), text_of(s, e->a->type),
            text_of(s, e->b->type));
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 static Expr *check_binary(Sema *s, Expr *e)
@@ -233,7 +232,7 @@ static Expr *check_binary(Sema *s, Expr *e)
     e->a = check_value(s, e->a);
     e->b = check_value(s, e->b);
     if (type_is_error(e->a->type) || type_is_error(e->b->type))
-        return expr_error(s, e);
+        return expr_error(e);
     const Type *result = operands(s, e->op, &e->a, &e->b);
     return result ? typed(e, result) : report_operands(s, e, e->op);
 }
@@ -243,7 +242,7 @@ static Expr *check_unary(Sema *s, Expr *e)
     e->a = check_value(s, e->a);
     const Type *t = e->a->type;
     if (type_is_error(t))
-        return expr_error(s, e);
+        return expr_error(e);
     bool is_arithmetic = type_is(t, SSL_INT) || type_lanes(t) > 0 || type_is(t, SSL_MATRIX) ||
                          (type_is(t, SSL_CLOSURE) && e->op == TOKEN_SUB);
     bool fits = e->op == TOKEN_NOT          ? type_is(t, SSL_BOOL)
@@ -252,7 +251,7 @@ static Expr *check_unary(Sema *s, Expr *e)
     if (fits)
         return typed(e, t);
     report(s->diags, BAD_UNARY, e->span, token_kind_text(e->op), text_of(s, t));
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 static Expr *check_choice(Sema *s, Expr *e)
@@ -261,7 +260,7 @@ static Expr *check_choice(Sema *s, Expr *e)
     e->b = check_value(s, e->b);
     e->c = check_value(s, e->c);
     if (type_is_error(e->a->type) || type_is_error(e->b->type) || type_is_error(e->c->type))
-        return expr_error(s, e);
+        return expr_error(e);
     if (type_is_number(e->b->type) && type_is_number(e->c->type) &&
         !type_same(e->b->type, e->c->type)) {
         e->b = coerce_wrap(s, e->b, type_basic(SSL_FLOAT));
@@ -269,7 +268,7 @@ static Expr *check_choice(Sema *s, Expr *e)
     }
     if (!type_same(e->b->type, e->c->type) || e->b->type->scalars == 0) {
         report(s->diags, BRANCH_TYPES, e->span, text_of(s, e->b->type), text_of(s, e->c->type));
-        return expr_error(s, e);
+        return expr_error(e);
     }
     return typed(e, type_is(e->b->type, SSL_FLOAT3) ? e->c->type : e->b->type);
 }
@@ -281,14 +280,14 @@ static Expr *check_index(Sema *s, Expr *e)
     e->b = coerce(s, check_value(s, e->b), type_basic(SSL_INT));
     const Type *t = e->a->type;
     if (type_is_error(t) || type_is_error(e->b->type))
-        return expr_error(s, e);
+        return expr_error(e);
     const Type *element = t->kind == TYPE_ARRAY    ? t->element
                           : type_lanes(t) > 1      ? type_basic(SSL_FLOAT)
                           : type_is(t, SSL_MATRIX) ? type_basic(SSL_FLOAT4)
                                                    : NULL;
     if (!element) {
         report(s->diags, NOT_INDEXABLE, e->a->span, text_of(s, t));
-        return expr_error(s, e);
+        return expr_error(e);
     }
     const Expr *culprit;
     const Constant *index = const_eval(e->b, s->arena, &culprit);
@@ -298,7 +297,7 @@ static Expr *check_index(Sema *s, Expr *e)
         if (i < 0 || (uint32_t)i >= count) {
             report(s->diags, INDEX_RANGE, e->b->span, arena_printf(s->arena, "%d", i),
                    text_of(s, t), text_of_number(s, count));
-            return expr_error(s, e);
+            return expr_error(e);
         }
         Expr *literal = ARENA_NEW(s->arena, Expr);
         *literal = (Expr){
@@ -321,7 +320,7 @@ static Expr *check_struct_member(Sema *s, Expr *e)
     }
     report(s->diags, UNKNOWN_MEMBER, e->name_span, text_of(s, e->a->type), e->name);
     report_suggestion(s->diags, e->name, names.data, names.count);
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 /* Lanes that `name` picks from a vector: up to four letters of xyzw, or of rgba. 0: it is no swizzle. */
@@ -351,13 +350,13 @@ static Expr *check_member(Sema *s, Expr *e)
     const Type *t = e->a->type;
     uint8_t lane[4] = {0};
     if (type_is_error(t))
-        return expr_error(s, e);
+        return expr_error(e);
     if (t->kind == TYPE_STRUCT)
         return check_struct_member(s, e);
     uint8_t count = type_lanes(t) > 1 ? parse_swizzle(e->name, type_lanes(t), lane) : 0;
     if (count == 0) {
         report(s->diags, UNKNOWN_MEMBER, e->name_span, text_of(s, t), e->name);
-        return expr_error(s, e);
+        return expr_error(e);
     }
     e->swizzle.count = count;
     for (uint32_t i = 0; i < count; i++)
@@ -372,10 +371,10 @@ static Expr *check_target_name(Sema *s, Expr *e, bool is_read_too)
 {
     VarDecl *var = resolve_name(s, e);
     if (!var)
-        return expr_error(s, e);
+        return expr_error(e);
     if (var->kind == VAR_CONSTANT || var->is_const) {
         report(s->diags, CONST_ASSIGNED, e->span, e->name);
-        return expr_error(s, e);
+        return expr_error(e);
     }
     if (is_read_too && !var->is_read) {
         var->is_read = true;
@@ -408,7 +407,7 @@ Expr *check_target(Sema *s, Expr *e, bool is_read_too)
         e = check_member(s, e);
         if (e->kind == EXPR_MEMBER && e->a->type->kind == TYPE_BASIC && has_repeated_lane(e)) {
             report(s->diags, SWIZZLE_TWICE, e->name_span, e->name);
-            return expr_error(s, e);
+            return expr_error(e);
         }
         return e;
     default:
@@ -421,7 +420,7 @@ Expr *check_target(Sema *s, Expr *e, bool is_read_too)
            e->kind == EXPR_CALL     ? "a function's result"
            : e->kind == EXPR_GLOBAL ? "a global"
                                     : "not a variable");
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 static TokenKind operator_of_assignment(TokenKind op)
@@ -459,10 +458,10 @@ static Expr *check_assign(Sema *s, Expr *e)
     e->a = check_target(s, e->a, op != TOKEN_END);
     e->b = check_value(s, e->b);
     if (type_is_error(e->a->type) || type_is_error(e->b->type))
-        return expr_error(s, e);
+        return expr_error(e);
     if (op == TOKEN_END) {
         e->b = coerce(s, e->b, e->a->type);
-        return type_is_error(e->b->type) ? expr_error(s, e) : typed(e, e->a->type);
+        return type_is_error(e->b->type) ? expr_error(e) : typed(e, e->a->type);
     }
     Expr *left = e->a;
     const Type *result = operands(s, op, &left, &e->b);
@@ -473,7 +472,7 @@ static Expr *check_assign(Sema *s, Expr *e)
         Expr *shown = ARENA_NEW(s->arena, Expr);
         *shown = value;
         coerce(s, shown, e->a->type); /* reports */
-        return expr_error(s, e);
+        return expr_error(e);
     }
     e->op = op;
     return typed(e, e->a->type);
@@ -483,11 +482,11 @@ static Expr *check_step(Sema *s, Expr *e)
 {
     e->a = check_target(s, e->a, true);
     if (type_is_error(e->a->type))
-        return expr_error(s, e);
+        return expr_error(e);
     if (type_is_number(e->a->type))
         return typed(e, e->a->type);
     report(s->diags, BAD_UNARY, e->span, token_kind_text(e->op), text_of(s, e->a->type));
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 /* --- lists --- */
@@ -497,17 +496,17 @@ Expr *check_initialiser(Sema *s, Expr *e, const Type *type)
     if (e->kind != EXPR_LIST)
         return coerce(s, check_value(s, e), type);
     if (type_is_error(type))
-        return expr_error(s, e);
+        return expr_error(e);
     bool is_struct = type->kind == TYPE_STRUCT;
     if (!is_struct && type->kind != TYPE_ARRAY) {
         report(s->diags, LIST_TYPE, e->span, text_of(s, type));
-        return expr_error(s, e);
+        return expr_error(e);
     }
     uint32_t count = is_struct ? type->decl->members.count : type->count;
     if (e->args.count != count) {
         report(s->diags, LIST_COUNT, e->span, text_of(s, type), text_of_number(s, count),
                text_of_number(s, e->args.count));
-        return expr_error(s, e);
+        return expr_error(e);
     }
     bool is_good = true;
     for (uint32_t i = 0; i < count; i++) {
@@ -515,7 +514,7 @@ Expr *check_initialiser(Sema *s, Expr *e, const Type *type)
         e->args.items[i] = check_initialiser(s, e->args.items[i], part);
         is_good = is_good && !type_is_error(e->args.items[i]->type);
     }
-    return is_good ? typed(e, type) : expr_error(s, e);
+    return is_good ? typed(e, type) : expr_error(e);
 }
 
 /* --- the dispatcher --- */
@@ -526,7 +525,7 @@ Expr *check_expr(Sema *s, Expr *e)
         return e;
     switch (e->kind) {
     case EXPR_ERROR:
-        return expr_error(s, e);
+        return expr_error(e);
     case EXPR_BOOL:
         return typed(e, type_basic(SSL_BOOL));
     case EXPR_INT:
@@ -553,7 +552,7 @@ Expr *check_expr(Sema *s, Expr *e)
         return check_construct(s, e, check_type(s, e->type_name, NULL, NULL));
     case EXPR_LIST:
         report(s->diags, LIST_PLACE, e->span, NULL);
-        return expr_error(s, e);
+        return expr_error(e);
     case EXPR_INDEX:
         e->a = check_value(s, e->a);
         return check_index(s, e);
@@ -578,7 +577,7 @@ Expr *check_value(Sema *s, Expr *e)
     if (!type_is(e->type, SSL_VOID))
         return e;
     report(s->diags, VOID_VALUE, e->span, e->name ? e->name : "this");
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 Expr *check_condition(Sema *s, Expr *e)
@@ -588,7 +587,7 @@ Expr *check_condition(Sema *s, Expr *e)
         return e;
     report(s->diags, NOT_BOOL, e->span, text_of(s, e->type),
            type_is_number(e->type) ? "; compare it with 0" : "");
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 const Constant *check_constant(Sema *s, const Expr *e, const char *what)

@@ -17,7 +17,7 @@ Expr *check_global(Sema *s, Expr *e)
     }
     report(s->diags, UNKNOWN_GLOBAL, e->name_span, e->name);
     report_suggestion(s->diags, e->name, names.data, names.count);
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 static const char *closure_args_text(Sema *s, const SslClosureRow *row)
@@ -35,7 +35,7 @@ static Expr *check_closure_args(Sema *s, Expr *e, const SslClosureRow *row)
         report(s->diags, CLOSURE_ARITY, e->span, row->name,
                count_text(s, row->arg_count, "argument"), text_of_number(s, e->args.count));
         report(s->diags, NOTE_CLOSURE_ROW, (Span){0}, closure_args_text(s, row));
-        return expr_error(s, e);
+        return expr_error(e);
     }
     bool is_good = true;
     for (uint32_t i = 0; i < row->arg_count; i++) {
@@ -50,7 +50,7 @@ static Expr *check_closure_args(Sema *s, Expr *e, const SslClosureRow *row)
         is_good = false;
     }
     e->type = type_basic(SSL_CLOSURE);
-    return is_good ? expr_seal(e) : expr_error(s, e);
+    return is_good ? expr_seal(e) : expr_error(e);
 }
 
 Expr *check_closure(Sema *s, Expr *e)
@@ -65,13 +65,13 @@ Expr *check_closure(Sema *s, Expr *e)
         const SslClosureRow *row = &s->tables->closures[i];
         if (strcmp(row->name, e->name) == 0) {
             e->row = i;
-            return is_good ? check_closure_args(s, e, row) : expr_error(s, e);
+            return is_good ? check_closure_args(s, e, row) : expr_error(e);
         }
         array_push(s->arena, &names, row->name);
     }
     report(s->diags, UNKNOWN_CLOSURE, e->name_span, e->name);
     report_suggestion(s->diags, e->name, names.data, names.count);
-    return expr_error(s, e);
+    return expr_error(e);
 }
 
 /* --- textures --- */
@@ -276,7 +276,7 @@ Expr *check_texture(Sema *s, Expr *e)
         is_good = check_option(&t) && is_good;
     }
     if (!is_good)
-        return expr_error(s, e);
+        return expr_error(e);
     e->type = type_basic(call->form == TOKEN_SAMPLE         ? SSL_COLOR
                          : call->form == TOKEN_SAMPLE_ALPHA ? SSL_FLOAT
                                                             : SSL_FLOAT4);

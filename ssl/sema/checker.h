@@ -57,8 +57,8 @@ Expr *check_target(Sema *s, Expr *e, bool is_read_too);
 Expr *check_initialiser(Sema *s, Expr *e, const Type *type);
 /* Evaluates what must be constant: `what` as in "an array's size". NULL after a report. */
 const Constant *check_constant(Sema *s, const Expr *e, const char *what);
-Expr *expr_seal(Expr *e); /* fills in cost and is_total from the children */
-Expr *expr_error(Sema *s, Expr *e);
+Expr *expr_seal(Expr *e);  /* fills in cost and is_total from the children */
+Expr *expr_error(Expr *e); /* makes it stand for what was reported */
 
 /* check_construct.c: type(args), casts, Struct(args) */
 Expr *check_construct(Sema *s, Expr *e, const Type *type);

@@ -22,5 +22,5 @@ Expr *coerce(Sema *s, Expr *e, const Type *type)
         report(s->diags, NEEDS_CAST, e->span, NULL);
     else
         report(s->diags, CANNOT_CONVERT, e->span, text_of(s, type), text_of(s, e->type));
-    return expr_error(s, e);
+    return expr_error(e);
 }

@@ -268,7 +268,7 @@ static const Constant *eval_index(Eval *v, const Expr *e)
     int32_t i = index->scalars[0].i;
     if (i < 0 || (uint32_t)i >= count)
         return fail(v, e->b);
-    return make(v, e->type, a->scalars + (uint32_t)i * stride);
+    return make(v, e->type, a->scalars + (size_t)i * stride);
 }
 
 static const Constant *eval_member(Eval *v, const Expr *e)
@@ -345,7 +345,8 @@ static const Constant *eval(Eval *v, const Expr *e)
         return eval_literal(v, e);
     case EXPR_STRING: {
         Constant *c = ARENA_NEW(v->arena, Constant);
-        *c = (Constant){.type = e->type, .text = e->name};
+        static const Scalar none = {0};
+        *c = (Constant){.type = e->type, .scalars = &none, .text = e->name};
         return c;
     }
     case EXPR_NAME:

@@ -15,8 +15,8 @@ CandidateList overload_candidates(Sema *s, const char *name)
     add_functions(s, s->module, name, &list);
     if (library != s->module)
         add_functions(s, library, name, &list);
-    const Builtin *row = name_map_get(&library->builtin_rows, name);
-    for (; row && row < builtins + BUILTIN_COUNT; row++)
+    const Builtin **first = name_map_get(&library->builtin_rows, name);
+    for (const Builtin *row = first ? *first : NULL; row && row < builtins + BUILTIN_COUNT; row++)
         if (str_equal_c(str_from(row->name), name)) {
             Candidate c = {.builtin = row};
             array_push(s->arena, &list, c);

@@ -30,10 +30,11 @@ Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t so
 /* The first row of each builtin name. */
 static void name_builtins(Module *m)
 {
+    const Builtin **rows = ARENA_ARRAY(m->names.arena, const Builtin *, BUILTIN_COUNT);
     for (size_t i = BUILTIN_COUNT; i-- > 0;) {
-        const char *name = names_intern(&m->names, str_from(builtins[i].name));
-        const void *row = &builtins[i];
-        name_map_set(&m->builtin_rows, name, (void *)(uintptr_t)row);
+        rows[i] = &builtins[i];
+        name_map_set(&m->builtin_rows, names_intern(&m->names, str_from(builtins[i].name)),
+                     &rows[i]);
     }
 }
 

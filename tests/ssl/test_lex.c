@@ -89,11 +89,18 @@ static void test_lex_reads_ints(void **state)
     front_end(&f);
 }
 
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 static void assert_float(const char *text, float expected)
 {
     float x = -1;
     assert_true(decimal_to_float(str_from(text), &x));
-    if (memcmp(&x, &expected, sizeof x) != 0)
+    if (bits_of(x) != bits_of(expected))
         fail_msg("%s gives %a, not %a", text, (double)x, (double)expected);
 }
 
@@ -138,7 +145,7 @@ static void test_decimal_agrees_with_strtof(void **state)
                        exponent);
         float expected = strtof(text, NULL), x;
         bool fits = decimal_to_float(str_from(text), &x);
-        if (fits == isinf(expected) || (fits && memcmp(&x, &expected, sizeof x) != 0))
+        if (fits == isinf(expected) || (fits && bits_of(x) != bits_of(expected)))
             fail_msg("%s gives %a, not %a", text, (double)x, (double)expected);
     }
 }
