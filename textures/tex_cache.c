@@ -129,7 +129,7 @@ static Status allocate_tables(TexCache *c, uint32_t chunk_max, Error *err)
     for (uint32_t i = 0; i < REQUEST_COUNT; i++)
         c->requests[i].next = i + 1 < REQUEST_COUNT ? i + 1 : NO_REQUEST;
     c->free_request_count = REQUEST_COUNT;
-    c->queue_first = c->queue_last = NO_REQUEST;
+    c->queue_first = c->queue_last = c->batch_first = NO_REQUEST;
     return slab_init(&c->slabs, chunk_max, &c->epochs, tile_unlink, c, err);
 }
 

@@ -119,6 +119,7 @@ typedef struct TileRequest {
 enum {
     REQUEST_COUNT = 1024,
     REQUEST_RESERVE = REQUEST_COUNT / 4, /* left for those who wait, when others ask ahead */
+    IO_BATCH_MAX = 64,                   /* requests sorted together: nobody is overtaken by more */
     CONSTANT_COUNT = 1024,               /* different colours of constant tiles; more get slots */
     TEXTURE_BLOCK = 256,                 /* textures in a block of the directory */
     TEXTURE_BLOCK_COUNT = 1024,
@@ -180,6 +181,8 @@ struct TexCache {
     TileRequest *requests; /* owned */
     uint32_t free_requests, free_request_count;
     uint32_t queue_first, queue_last;
+    uint32_t
+        batch_first; /* taken from the queue, sorted by storage; served before more are taken */
     TexCaller *request_waiters_first, *request_waiters_last; /* who found no free request */
     uint64_t turn_next, turn_served;                         /* I/O threads take slots in turn */
     uint32_t constant_count;
@@ -236,7 +239,8 @@ void tile_unpin(TexCache *c, uint32_t slot);
 void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *tiles, uint32_t count);
 
 /* Under the lock. What I/O threads do with requests: */
-uint32_t tile_queue_pop(TexCache *c); /* NO_REQUEST: empty */
+/* The next of a batch in the order of files and places in them; NO_REQUEST: nothing is asked for. */
+uint32_t tile_queue_pop(TexCache *c);
 /* Publishes the outcome; for READY the slot is published with a pin for each waiter. Gives the
  * request back and returns the list of waiters, to be fired without the lock. */
 TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry);

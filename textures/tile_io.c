@@ -1,4 +1,4 @@
-/* The I/O threads: take the oldest request, reserve a slot, read, check, decompress, publish, wake
+/* The I/O threads: take the next request, reserve a slot, read, check, decompress, publish, wake
  * the waiters. Reading goes straight into the slot, which nobody else can see yet.
  *
  * Storage that fails for a moment is tried again at once, with growing pauses; no slot is held

@@ -152,14 +152,37 @@ void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *til
     counter_add(&thread->counters.reads_ahead, asked);
 }
 
+/* Where storage is likely to keep a tile, for comparing: files hold the tiles of a level in the order
+ * of their numbers. */
+static uint64_t storage_order(const TileRequest *r)
+{
+    return (uint64_t)r->texture->index << 32 | r->tile;
+}
+
+/* Moves the oldest requests to the batch, sorted. */
+static void begin_batch(TexCache *c)
+{
+    for (uint32_t i = 0; i < IO_BATCH_MAX && c->queue_first != NO_REQUEST; i++) {
+        uint32_t request = c->queue_first;
+        TileRequest *r = &c->requests[request];
+        c->queue_first = r->next;
+        uint32_t *at = &c->batch_first;
+        while (*at != NO_REQUEST && storage_order(&c->requests[*at]) < storage_order(r))
+            at = &c->requests[*at].next;
+        r->next = *at;
+        *at = request;
+    }
+    if (c->queue_first == NO_REQUEST)
+        c->queue_last = NO_REQUEST;
+}
+
 uint32_t tile_queue_pop(TexCache *c)
 {
-    uint32_t request = c->queue_first;
-    if (request != NO_REQUEST) {
-        c->queue_first = c->requests[request].next;
-        if (c->queue_first == NO_REQUEST)
-            c->queue_last = NO_REQUEST;
-    }
+    if (c->batch_first == NO_REQUEST)
+        begin_batch(c);
+    uint32_t request = c->batch_first;
+    if (request != NO_REQUEST)
+        c->batch_first = c->requests[request].next;
     return request;
 }
 

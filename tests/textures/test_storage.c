@@ -21,11 +21,21 @@ static struct {
     _Atomic uint32_t calls, failures_left;
     uint32_t interrupt_every, bytes_max;
     uint64_t fail_from, fail_to; /* offsets that fail */
+    _Atomic bool is_held;        /* reads do not begin */
+    uint32_t records[256];       /* whose index records were read, one thread after the other */
+    _Atomic uint32_t record_count;
 } faults;
 
 static ssize_t faulty_pread(int fd, void *out, size_t size_bytes, off_t offset)
 {
     uint32_t call = atomic_fetch_add(&faults.calls, 1);
+    while (atomic_load(&faults.is_held))
+        clock_sleep_ns(100000);
+    if (size_bytes == sizeof(StexTile)) {
+        uint32_t count = atomic_fetch_add(&faults.record_count, 1);
+        faults.records[count % SORT_COUNT_OF(faults.records)] =
+            (uint32_t)(((uint64_t)offset - STEX_PAGE_BYTES) / sizeof(StexTile));
+    }
     if (faults.interrupt_every && call % faults.interrupt_every == 0) {
         errno = EINTR;
         return -1;
@@ -43,7 +53,7 @@ static ssize_t faulty_pread(int fd, void *out, size_t size_bytes, off_t offset)
 
 static void inject(uint32_t failures, uint64_t from, uint64_t to)
 {
-    faults.calls = 0;
+    faults.calls = faults.record_count = 0;
     faults.failures_left = failures;
     faults.interrupt_every = faults.bytes_max = 0;
     faults.fail_from = from;
@@ -345,6 +355,73 @@ static void test_storage_file_renamed_over_is_told_once(void **state)
     rig_end(&rig);
 }
 
+/* --- order ----------------------------------------------------------------------------------- */
+
+/* Asks for tiles of level 0, up to 16 at once, in this order. */
+static void touch_tiles(Rig *rig, TexId id, uint32_t side, const uint32_t *tiles, uint32_t count)
+{
+    for (uint32_t begin = 0; begin < count; begin += 16) {
+        float coord[7 * 16] = {0};
+        uint32_t lanes = count - begin < 16 ? count - begin : 16;
+        for (uint32_t i = 0; i < lanes; i++) {
+            uint32_t tile = tiles[begin + i];
+            coord[i] = ((float)(tile % side) + 0.51f) / (float)side;
+            coord[lanes + i] = 1.0f - ((float)(tile / side) + 0.51f) / (float)side;
+        }
+        TexRequest r = {
+            .texture = id, .lane_count = lanes, .lane_mask = (1u << lanes) - 1, .coord = coord};
+        texcache_touch(&rig->caller, &r);
+    }
+}
+
+static void test_storage_is_read_in_order(void **state)
+{
+    SORT_UNUSED(state);
+    enum { SIDE = 16, COUNT = SIDE * SIDE };
+    const char *path = fixture_path("order.stex");
+    Picture p = picture_create(SIDE * 64, SIDE * 64, 1, SORT_TEXEL_U8, SORT_COLOR_RAW);
+    picture_fill_noise(&p, 14);
+    picture_convert(&p, path, NULL);
+    picture_free(&p);
+    TexCacheDesc d = {.io_thread_count = 1};
+    Rig rig;
+    rig_begin(&rig, &d);
+    TexId id = rig_open(&rig, path);
+
+    uint32_t tiles[COUNT];
+    uint64_t random = 5;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t k = random_u32(&random) % (i + 1);
+        tiles[i] = tiles[k];
+        tiles[k] = i;
+    }
+    inject(0, 0, 0);
+    faults.is_held = true;
+    touch_tiles(&rig, id, SIDE, tiles, 1);
+    while (faults.calls == 0) /* the thread has taken a batch of one */
+        clock_sleep_ns(100000);
+    touch_tiles(&rig, id, SIDE, tiles + 1, COUNT - 1);
+    faults.is_held = false;
+    rig_check_identities(&rig); /* waits until all is read */
+    assert_int_equal(rig_stats(&rig).loads, COUNT);
+    assert_int_equal(faults.record_count, COUNT);
+    stex_replace_pread(NULL);
+    rig_end(&rig);
+
+    /* Sorted runs of 64: nobody waits for more than that. */
+    for (uint32_t begin = 1; begin < COUNT; begin += 64) {
+        uint32_t end = begin + 64 < COUNT ? begin + 64 : COUNT;
+        for (uint32_t i = begin; i < end; i++) {
+            bool is_asked = false;
+            for (uint32_t k = begin; k < end; k++)
+                is_asked |= tiles[k] == faults.records[i];
+            assert_true(is_asked);
+            if (i > begin)
+                assert_true(faults.records[i] > faults.records[i - 1]);
+        }
+    }
+}
+
 /* -------------------------------------------------------------------------------------------- */
 
 static int setup(void **state)
@@ -373,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_storage_content_that_is_exchanged_never_mixes),
         cmocka_unit_test(test_storage_touched_file_goes_on),
         cmocka_unit_test(test_storage_file_renamed_over_is_told_once),
+        cmocka_unit_test(test_storage_is_read_in_order),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
