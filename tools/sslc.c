@@ -18,6 +18,8 @@ static bool check_shader(SslcFile *file, const char *shader, StrBuf *last)
 {
     SslSource source = {
         .name = file->path, .text = {file->text, file->size_bytes}, .shader = shader};
+    /* As far as code, for limits that show only there; unoptimised, for nobody runs it. */
+    const SslBuildDesc how = {.size_bytes = sizeof how, .llvm_level = 1};
     Error err = {0};
     SslUnit *unit = NULL;
     SslProgram *program = NULL;
@@ -26,7 +28,7 @@ static bool check_shader(SslcFile *file, const char *shader, StrBuf *last)
         return false;
     Status status = ssl_unit_compile(file->ctx, &source, diags, &unit);
     if (status == STATUS_OK)
-        status = ssl_program_build(file->ctx, unit, NULL, diags, &program, &err);
+        status = ssl_program_build(file->ctx, unit, &how, diags, &program, &err);
     else if (status != STATUS_SOURCE)
         (void)error_set_at(&err, status, file->path, "%s", status_name(status));
     StrBuf text = {0};
