@@ -261,6 +261,9 @@ static Expr *parse_primary(Parser *p)
             inner->span = span_join(token->span, close);
         return inner;
     }
+    case TOKEN_ATTRIBUTE:
+        parse_report(p, NOT_SUPPORTED, token->span, "attribute<name>");
+        return error_expr(p, token->span);
     default:
         break;
     }
