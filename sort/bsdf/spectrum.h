@@ -74,6 +74,12 @@ static inline float spectrum_max(Spectrum a)
     SPECTRUM_EACH(i) m = maxf(m, a.c[i]);
     return m;
 }
+static inline float spectrum_max_abs(Spectrum a)
+{
+    float m = 0.0f;
+    SPECTRUM_EACH(i) m = maxf(m, fabsf(a.c[i]));
+    return m;
+}
 static inline bool spectrum_is_finite(Spectrum a)
 {
     bool finite = true;

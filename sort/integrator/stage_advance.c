@@ -1,4 +1,4 @@
-/* Ends paths, by chance where they carry little, hands finished ones to the film and closes the gaps. */
+/* Ends paths, by chance where they carry little, and closes the gaps. */
 #include "sort/integrator/wave_state.h"
 
 /* Russian roulette: survives with probability q, and then counts 1/q. */
@@ -6,7 +6,8 @@ static void roulette(const WaveShared *s, Path *path)
 {
     if (path->depth < WAVE_ROULETTE_DEPTH)
         return;
-    float q = fminf(spectrum_max(path->beta) * path->eta_scale, 0.95f);
+    /* Closure subtraction makes negative throughput, which is worth as much. */
+    float q = minf(spectrum_max_abs(path->beta) * path->eta_scale, 0.95f);
     uint32_t dimension = sample_dimension(path->event, SAMPLE_ROULETTE);
     if (!(sampler_1d(&s->sampler, path->key, dimension) < q))
         path->flags |= PATH_DEAD;
@@ -26,17 +27,14 @@ void stage_advance(Wave *w)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         Path *path = &w->paths[i];
-        if (!(path->flags & PATH_DEAD))
-            roulette(w->shared, path);
-        if (spectrum_is_black(path->beta))
-            path->flags |= PATH_DEAD;
-        if (path->flags & PATH_DEAD) {
-            film_commit(w->shared->film, path->key.x, path->key.y, &path->film);
-        } else {
-            if (kept != i)
-                move_path(w, kept, i);
-            ++kept;
-        }
+        if (path->flags & PATH_DEAD || spectrum_is_black(path->beta))
+            continue;
+        roulette(w->shared, path);
+        if (path->flags & PATH_DEAD)
+            continue;
+        if (kept != i)
+            move_path(w, kept, i);
+        ++kept;
     }
     w->count = kept;
 }

@@ -9,7 +9,8 @@ static void start_path(Wave *w, uint32_t i, uint32_t x, uint32_t y, uint32_t sam
                    .beta = spectrum_splat(1.0f),
                    .eta_scale = 1.0f,
                    .flags = PATH_SPECULAR,
-                   .film = {.alpha = 1.0f}};
+                   .sample = i};
+    w->samples[i] = (FilmSample){.alpha = 1.0f};
     float2 offset =
         pixel_filter_sample(&s->filter, sampler_2d(&s->sampler, path->key, SAMPLE_PIXEL));
     float2 film_px = f2((float)x + 0.5f + offset.x, (float)y + 0.5f + offset.y);
@@ -21,8 +22,9 @@ static void start_path(Wave *w, uint32_t i, uint32_t x, uint32_t y, uint32_t sam
     ray_batch_set(&w->rays, i, &ray);
 }
 
-void stage_camera(Wave *w, const WaveJob *job)
+void stage_camera(Wave *w)
 {
+    const WaveJob *job = &w->job;
     w->count = job->width * job->height;
     for (uint32_t i = 0; i < w->count; ++i)
         start_path(w, i, job->x + i % job->width, job->y + i / job->width, job->sample);

@@ -1,15 +1,17 @@
 /* Paths that met no surface to shade: light shapes, and what lies at infinity. They end here. */
 #include "sort/integrator/wave_state.h"
 
-#include "sort/sampling/mis.h"
-
-/* Share of a contribution found by following the path: light sampling might have found it too. */
-static float share(const Path *path, float light_pdf)
+/* Nothing was met but surfaces that let all or some light through: `beta` is the share of it. */
+static void record_nothing(const Wave *w, const Path *path)
 {
-    return path->flags & PATH_SPECULAR ? 1.0f : mis_power(path->pdf, light_pdf);
+    FilmSample *sample = &w->samples[path->sample];
+    if (path->event == 0)
+        sample->aov[FILM_AT_DEPTH] = FILM_NO_DEPTH;
+    if (w->shared->scene->environment.kind == SCENE_ENVIRONMENT_NONE)
+        sample->alpha = 1.0f - spectrum_average(path->beta);
 }
 
-static void escape(Wave *w, Path *path, const Ray *ray)
+static void escape(Wave *w, const Path *path, const Ray *ray)
 {
     const Lights *lights = w->shared->lights;
     const RayDiff *diff = path->flags & PATH_SPECULAR ? &path->diff : NULL; /* NULL: under MIS */
@@ -18,24 +20,29 @@ static void escape(Wave *w, Path *path, const Ray *ray)
         LightHit hit;
         if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray->direction, &kind, &hit))
             continue;
+        float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
+        if (share == 0.0f)
+            continue;
         Spectrum radiance = kind == LIGHT_VALUE_ENVIRONMENT
-                                ? shade_environment(w->shade, ray->direction, diff)
+                                ? shade_environment(w->shade, ray->direction, diff, path->depth)
                                 : hit.radiance;
-        path_add(path, spectrum_scale(radiance, share(path, hit.pdf_solid_angle)));
+        wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, radiance), share));
     }
-    if (path->flags & PATH_SEEN)
-        return;
-    path->film.aov[film_aov_info(FILM_AOV_DEPTH)->offset] = FILM_NO_DEPTH;
-    if (w->shared->scene->environment.kind == SCENE_ENVIRONMENT_NONE)
-        path->film.alpha = 0.0f;
+    if (!(path->flags & PATH_SEEN))
+        record_nothing(w, path);
 }
 
-static void meet_light(Wave *w, Path *path, const Ray *ray, uint32_t light, float t)
+static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light, float t)
 {
     /* Measured from the last scatter, since transparent surfaces may lie between. */
-    float distance = f3_length(f3_sub(f3_madd(ray->origin, t, ray->direction), path->from));
+    float3 met = f3_madd(ray->origin, t, ray->direction);
+    float distance = f3_length(f3_sub(met, path->from));
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light, distance);
-    path_add(path, spectrum_scale(hit.radiance, share(path, hit.pdf_solid_angle)));
+    float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
+    wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share));
+    if (!(path->flags & PATH_SEEN))
+        w->samples[path->sample].aov[FILM_AT_DEPTH] =
+            f3_length(f3_sub(met, w->shared->view.position));
 }
 
 void stage_escape(Wave *w)

@@ -7,26 +7,26 @@ static void resolve_alpha(Wave *w, uint32_t i)
     Ray ray = ray_batch_get(&w->shadow.rays, i);
     const HitBatch *hits = &w->shadow.hits;
     hit_surface(w->shared->scene, hits->shape[i], hits->triangle[i], hits->b1[i], hits->b2[i],
-                hits->t[i], &ray, &w->light_diff[i], w->paths[i].depth + 1, &w->surfaces[i]);
+                hits->t[i], &ray, &w->lights[i].diff, w->lights[i].depth, &w->surfaces[i]);
 }
 
 static void pass_through(Wave *w, uint32_t i, Spectrum transparency)
 {
-    w->light[i] = spectrum_mul(w->light[i], transparency);
-    if (spectrum_is_black(w->light[i]))
+    w->lights[i].light = spectrum_mul(w->lights[i].light, transparency);
+    if (spectrum_is_black(w->lights[i].light))
         w->shadow.state[i] = SHADOW_BLOCKED;
     else
         shadow_batch_continue(&w->shadow, i);
 }
 
 /* Runs the opacity kernels of all alpha hits; returns how many rays go on. */
-static uint32_t shade_alpha(Wave *w, const uint32_t *members, uint32_t count)
+static uint32_t shade_alpha(Wave *w, uint32_t count)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
     uint32_t going_on = 0, n;
     for (uint32_t k = 0; k < count; ++k)
-        resolve_alpha(w, members[k]);
-    wave_group(w, members, count);
+        resolve_alpha(w, w->members[k]);
+    wave_group(w, count);
     for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
         bool has_alpha = shade_run(w->shade, hits[0]->material, SSL_KERNEL_OPACITY, hits, n);
         for (uint32_t k = 0; k < n; ++k) {
@@ -38,32 +38,26 @@ static uint32_t shade_alpha(Wave *w, const uint32_t *members, uint32_t count)
     return going_on;
 }
 
-static uint32_t collect_alpha(const Wave *w, uint32_t *members)
+static uint32_t collect_alpha(Wave *w)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; ++i)
         if (w->shadow.state[i] == SHADOW_ALPHA)
-            members[count++] = i;
+            w->members[count++] = i;
     return count;
 }
 
 void stage_shadow(Wave *w)
 {
-    uint32_t *members = w->order + w->capacity;
     uint32_t passes = 0;
     accel_occluded(w->shared->accel, &w->shadow, w->count);
-    for (uint32_t n = collect_alpha(w, members); n > 0; n = collect_alpha(w, members)) {
+    for (uint32_t n = collect_alpha(w); n > 0; n = collect_alpha(w)) {
         /* A ray that has passed this many surfaces counts as blocked. */
-        if (++passes > WAVE_TRANSPARENT_MAX || shade_alpha(w, members, n) == 0)
+        if (++passes > WAVE_TRANSPARENT_MAX || shade_alpha(w, n) == 0)
             break;
         accel_occluded(w->shared->accel, &w->shadow, w->count);
     }
-    for (uint32_t i = 0; i < w->count; ++i) {
-        if (w->shadow.state[i] != SHADOW_CLEAR)
-            continue;
-        float3 rgb = spectrum_to_rgb(w->light[i]);
-        w->paths[i].film.rgb[0] += rgb.x;
-        w->paths[i].film.rgb[1] += rgb.y;
-        w->paths[i].film.rgb[2] += rgb.z;
-    }
+    for (uint32_t i = 0; i < w->count; ++i)
+        if (w->shadow.state[i] == SHADOW_CLEAR)
+            wave_add_light(w, &w->paths[i], w->lights[i].light);
 }

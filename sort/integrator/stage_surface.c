@@ -1,11 +1,10 @@
 /* Shades what was hit: emission, one light sample, one scattered ray a path. */
 #include "sort/integrator/wave_state.h"
 
-#include "sort/sampling/mis.h"
 #include "sort/shade/footprint_ray.h"
-#include <string.h>
 
-static void resolve_hits(Wave *w, uint32_t *members, uint32_t *out_count)
+/* Returns how many paths hit a surface; w->members lists them. */
+static uint32_t resolve_hits(Wave *w)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
@@ -16,9 +15,9 @@ static void resolve_hits(Wave *w, uint32_t *members, uint32_t *out_count)
         hit_surface(w->shared->scene, w->hits.shape[i], w->hits.triangle[i], w->hits.b1[i],
                     w->hits.b2[i], w->hits.t[i], &ray, &w->paths[i].diff, w->paths[i].depth,
                     &w->surfaces[i]);
-        members[count++] = i;
+        w->members[count++] = i;
     }
-    *out_count = count;
+    return count;
 }
 
 /* --- first surface ---------------------------------------------------------------------------- */
@@ -28,16 +27,24 @@ static void store3(float *at, float3 v)
     at[0] = v.x, at[1] = v.y, at[2] = v.z;
 }
 
-static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hit, const Bsdf *bsdf)
+/* Once for the first surface, and again while all that was met let the path through: what is recorded last
+ * counts. Depth is that of the first surface until one stops the path, so that partly transparent ones in
+ * front of nothing have a depth too. */
+static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hit, const Bsdf *bsdf,
+                                 bool is_transparent)
 {
+    float *aov = w->samples[path->sample].aov;
+    if (path->event == 0 || !is_transparent)
+        aov[FILM_AT_DEPTH] = f3_length(f3_sub(hit->P, w->shared->view.position));
+    if (is_transparent)
+        return;
     path->flags |= PATH_SEEN;
-    store3(path->film.aov + film_aov_info(FILM_AOV_ALBEDO)->offset,
-           spectrum_to_rgb(bsdf_albedo(bsdf)));
-    float3 n = bsdf_normal(bsdf);
-    store3(path->film.aov + film_aov_info(FILM_AOV_NORMAL)->offset,
-           f3_length2(n) > 0.0f ? n : hit->N);
-    path->film.aov[film_aov_info(FILM_AOV_DEPTH)->offset] =
-        f3_length(f3_sub(hit->P, w->shared->view.position));
+    if (w->aovs >> FILM_AOV_ALBEDO & 1)
+        store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_albedo(bsdf)));
+    if (w->aovs >> FILM_AOV_NORMAL & 1) {
+        float3 n = bsdf_normal(bsdf);
+        store3(aov + FILM_AT_NORMAL, f3_length2(n) > 0.0f ? n : hit->N);
+    }
 }
 
 /* --- light sampling --------------------------------------------------------------------------- */
@@ -55,20 +62,40 @@ static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Lig
     ++w->counters.shadow_rays;
 }
 
-/* The point on an emissive mesh that was drawn, to be shaded once this stage's chunks are done. */
-static void queue_mesh_light(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light)
+/* `factor` times the light's radiance, as far as it is known by now. */
+static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light,
+                          Spectrum factor)
 {
-    Ray ray = {.origin = hit->P, .direction = light->wi, .t_max = INFINITY};
-    MeshLightSample *sample = &w->mesh_lights[w->mesh_light_count++];
-    sample->path = i;
-    hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
-                light->distance_m, &ray, &w->light_diff[i], hit->depth + 1, &sample->hit);
+    ShadowLight *out = &w->lights[i];
+    /* A delta light's rays meet in a point or are parallel. */
+    footprint_cone(light->wi, footprint_width(hit),
+                   light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
+    out->depth = hit->depth + 1;
+    switch (light->value) {
+    case LIGHT_VALUE_KNOWN:
+        out->light = spectrum_mul(factor, light->radiance);
+        break;
+    case LIGHT_VALUE_ENVIRONMENT:
+        out->light = spectrum_mul(factor, shade_environment(w->shade, light->wi, NULL, out->depth));
+        break;
+    case LIGHT_VALUE_MESH: {
+        Ray ray = {.origin = hit->P, .direction = light->wi, .t_max = INFINITY};
+        MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
+        *mesh = (MeshLight){.path = i, .factor = factor};
+        hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
+                    light->distance_m, &ray, &out->diff, out->depth, &mesh->hit);
+        out->light = factor;
+        break;
+    }
+    }
+    if (!spectrum_is_black(out->light))
+        aim_shadow_ray(w, i, hit, light);
 }
 
 static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const WaveShared *s = w->shared;
-    Path *path = &w->paths[i];
+    const Path *path = &w->paths[i];
     if (!bsdf_has_smooth(bsdf))
         return;
     LightSample light;
@@ -79,42 +106,36 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         return;
     float bsdf_pdf_wi;
     Spectrum f = bsdf_eval(bsdf, light.wi, &bsdf_pdf_wi);
-    if (spectrum_is_black(f))
+    float share = wave_light_share(s, &light, bsdf_pdf_wi);
+    if (spectrum_is_black(f) || share == 0.0f)
         return;
-    float mis = light.is_delta ? 1.0f : mis_power(light.pdf_solid_angle, bsdf_pdf_wi);
-    Spectrum factor = spectrum_scale(spectrum_mul(path->beta, f), mis / light.pdf_solid_angle);
-    footprint_scatter(hit, light.wi, light.pdf_solid_angle, &w->light_diff[i]);
-    if (light.value == LIGHT_VALUE_KNOWN) {
-        w->light[i] = spectrum_mul(factor, light.radiance);
-    } else if (light.value == LIGHT_VALUE_ENVIRONMENT) {
-        w->light[i] = spectrum_mul(factor, shade_environment(w->shade, light.wi, NULL));
-    } else {
-        w->light[i] = factor;
-        queue_mesh_light(w, i, hit, &light);
-    }
-    if (!spectrum_is_black(w->light[i]))
-        aim_shadow_ray(w, i, hit, &light);
+    receive_light(w, i, hit, &light,
+                  spectrum_scale(spectrum_mul(path->beta, f), share / light.pdf_solid_angle));
 }
 
-/* Multiplies in the emission of the mesh lights that were drawn, a material at a time. */
+/* Evaluates the emission of the mesh lights of this stage, a material at a time. */
 static void shade_mesh_lights(Wave *w)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
-    uint32_t members[SHADE_CHUNK];
     for (uint32_t begin = 0; begin < w->mesh_light_count;) {
-        uint32_t material = w->mesh_lights[begin].hit.material, count = 0, end = begin;
+        const MeshLight *mesh = &w->mesh_lights[begin];
+        uint32_t material = mesh->hit.material, count = 0;
         /* Runs of one material: lists are short, and a render has few emissive materials. */
-        while (end < w->mesh_light_count && count < SHADE_CHUNK &&
-               w->mesh_lights[end].hit.material == material) {
-            members[count] = w->mesh_lights[end].path;
-            hits[count++] = &w->mesh_lights[end++].hit;
+        while (begin + count < w->mesh_light_count && count < SHADE_CHUNK &&
+               mesh[count].hit.material == material) {
+            hits[count] = &mesh[count].hit;
+            ++count;
         }
         bool emits = shade_run(w->shade, material, SSL_KERNEL_EMISSION, hits, count);
         for (uint32_t k = 0; k < count; ++k) {
             Spectrum radiance = emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f);
-            w->light[members[k]] = spectrum_mul(w->light[members[k]], radiance);
+            Spectrum light = spectrum_mul(mesh[k].factor, radiance);
+            if (mesh[k].is_met)
+                wave_add_light(w, &w->paths[mesh[k].path], light);
+            else
+                w->lights[mesh[k].path].light = light;
         }
-        begin = end;
+        begin += count;
     }
     w->mesh_light_count = 0;
 }
@@ -133,6 +154,30 @@ static void next_footprint(const SurfaceHit *hit, const BsdfSample *sample, RayD
         footprint_scatter(hit, sample->wi, sample->pdf, out_diff);
 }
 
+/* What a scatter changes in the path, but for its ray. Passing straight through is no bounce: densities
+ * still refer to the last real one. */
+static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const BsdfSample *sample)
+{
+    path->beta = spectrum_mul(path->beta, sample->weight);
+    ++path->event;
+    if (sample->flags & BSDF_TRANSPARENT) {
+        if (path->event > path->depth + WAVE_TRANSPARENT_MAX)
+            path->flags |= PATH_DEAD;
+        return;
+    }
+    ++path->depth;
+    path->eta_scale *= sample->eta * sample->eta;
+    path->pdf = sample->pdf;
+    path->from = hit->P;
+    path->from_n = hit->N;
+    path->from_width = footprint_width(hit);
+    path->flags &= ~(uint32_t)PATH_SPECULAR;
+    if (sample->flags & BSDF_DELTA)
+        path->flags |= PATH_SPECULAR;
+    if (path->depth >= w->shared->max_depth)
+        path->flags |= PATH_LAST;
+}
+
 static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const WaveShared *s = w->shared;
@@ -141,34 +186,15 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     float lobe =
         sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_LOBE));
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
-    if (!bsdf_sample(bsdf, lobe, u, &sample)) {
+    bool is_drawn = bsdf_sample(bsdf, lobe, u, &sample);
+    bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
+    if (!(path->flags & PATH_SEEN))
+        record_first_surface(w, path, hit, bsdf, is_transparent);
+    if (!is_drawn || (path->flags & PATH_LAST && !is_transparent)) {
         path->flags |= PATH_DEAD;
         return;
     }
-    bool is_transparent = (sample.flags & BSDF_TRANSPARENT) != 0;
-    if (path->flags & PATH_LAST && !is_transparent) {
-        path->flags |= PATH_DEAD;
-        return;
-    }
-    if (!(path->flags & PATH_SEEN) && !is_transparent)
-        record_first_surface(w, path, hit, bsdf);
-    path->beta = spectrum_mul(path->beta, sample.weight);
-    ++path->event;
-    if (is_transparent) {
-        if (path->event > path->depth + WAVE_TRANSPARENT_MAX)
-            path->flags |= PATH_DEAD;
-    } else {
-        ++path->depth;
-        path->eta_scale *= sample.eta * sample.eta;
-        path->pdf = sample.pdf;
-        path->from = hit->P;
-        path->from_n = hit->N;
-        path->flags &= ~(uint32_t)PATH_SPECULAR;
-        if (sample.flags & BSDF_DELTA)
-            path->flags |= PATH_SPECULAR;
-        if (path->depth >= s->max_depth)
-            path->flags |= PATH_LAST;
-    }
+    advance_path(w, path, hit, &sample);
     next_footprint(hit, &sample, &path->diff);
     bool is_same_side = f3_dot(sample.wi, hit->Ng) > 0.0f;
     Ray ray = {.origin = ray_offset_origin(hit->P, is_same_side ? hit->Ng : f3_neg(hit->Ng)),
@@ -180,18 +206,32 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
 
 /* --- the stage -------------------------------------------------------------------------------- */
 
-static void add_emission(const Wave *w, Path *path, const SurfaceHit *hit, const Bsdf *bsdf,
-                         float t)
+/* Emission of the surface that was met. What light sampling may have found too is evaluated anew, with the
+ * footprint that it has there. */
+static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
+    const Path *path = &w->paths[i];
     Spectrum emission = bsdf_emission(bsdf);
     if (spectrum_is_black(emission))
         return;
-    float share = 1.0f;
-    if (!(path->flags & PATH_SPECULAR))
-        share =
-            mis_power(path->pdf, lights_mesh_pdf(w->shared->lights, path->from, path->from_n,
-                                                 hit->instance, hit->triangle, hit->I, t, hit->Ng));
-    path_add(path, spectrum_scale(emission, share));
+    /* Measured from the last scatter, since transparent surfaces may lie between. */
+    float distance = f3_length(f3_sub(hit->P, path->from));
+    float pdf = path->flags & PATH_SPECULAR
+                    ? 0.0f
+                    : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, hit->instance,
+                                      hit->triangle, hit->I, distance, hit->Ng);
+    Spectrum factor = spectrum_scale(path->beta, wave_path_share(w->shared, path, pdf));
+    if (pdf == 0.0f) {
+        wave_add_light(w, path, spectrum_mul(factor, emission));
+    } else if (!spectrum_is_black(factor)) {
+        RayDiff diff;
+        Ray ray = {.origin = path->from, .direction = hit->I, .t_max = INFINITY};
+        MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
+        *mesh = (MeshLight){.path = i, .is_met = true, .factor = factor};
+        footprint_cone(hit->I, path->from_width, pdf, &diff);
+        hit_surface(w->shared->scene, hit->instance, hit->triangle, w->hits.b1[i], w->hits.b2[i],
+                    distance, &ray, &diff, hit->depth, &mesh->hit);
+    }
 }
 
 static void shade_point(Wave *w, uint32_t i, uint32_t lane)
@@ -201,8 +241,7 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     Bsdf bsdf;
     shade_bsdf(w->shade, lane, &bsdf);
     w->counters.bsdf_faults += bsdf.faults != 0;
-    /* Measured from the last scatter, since transparent surfaces may lie between. */
-    add_emission(w, path, hit, &bsdf, f3_length(f3_sub(hit->P, path->from)));
+    add_emission(w, i, hit, &bsdf);
     if (path->flags & PATH_LAST && spectrum_is_black(bsdf_transparency(&bsdf))) {
         path->flags |= PATH_DEAD;
         return;
@@ -215,10 +254,8 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
 void stage_surface(Wave *w)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
-    uint32_t *members = w->order + w->capacity;
-    uint32_t count, n;
-    resolve_hits(w, members, &count);
-    wave_group(w, members, count);
+    uint32_t n, count = resolve_hits(w);
+    wave_group(w, count);
     for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
         shade_run(w->shade, hits[0]->material, SSL_KERNEL_SHADE, hits, n);
         for (uint32_t k = 0; k < n; ++k)

@@ -1,12 +1,13 @@
 #include "sort/integrator/wave_state.h"
 
 #include "base/clock.h"
+#include "sort/sampling/mis.h"
 #include <string.h>
 
 const char *wave_stage_name(WaveStage stage)
 {
-    static const char *const names[] = {"camera",  "intersect", "escape",
-                                        "surface", "shadow",    "advance"};
+    static const char *const names[WAVE_STAGE_COUNT] = {"camera", "intersect", "escape", "surface",
+                                                        "shadow", "advance",   "commit"};
     return names[stage];
 }
 
@@ -16,19 +17,23 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, uint32_t capac
     Wave *w = ARENA_NEW(arena, Wave);
     if (!w)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
-    *w = (Wave){.shared = shared, .shade = shade, .capacity = capacity};
+    *w = (Wave){.shared = shared,
+                .shade = shade,
+                .capacity = capacity,
+                .aovs = film_desc(shared->film)->aovs};
     TRY(ray_batch_create(arena, capacity, &w->rays, err));
     TRY(hit_batch_create(arena, capacity, &w->hits, err));
     TRY(shadow_batch_create(arena, capacity, &w->shadow, err));
+    w->lights = ARENA_ARRAY(arena, ShadowLight, capacity);
     w->paths = ARENA_ARRAY(arena, Path, capacity);
+    w->samples = ARENA_ARRAY(arena, FilmSample, capacity);
     w->surfaces = ARENA_ARRAY(arena, SurfaceHit, capacity);
-    w->light = ARENA_ARRAY(arena, Spectrum, capacity);
-    w->light_diff = ARENA_ARRAY(arena, RayDiff, capacity);
-    w->order = ARENA_ARRAY(arena, uint32_t, 2 * (size_t)capacity);
-    w->bucket = ARENA_ARRAY(arena, uint32_t, shared->scene->material_count + 2);
-    w->mesh_lights = ARENA_ARRAY(arena, MeshLightSample, capacity);
-    if (!w->paths || !w->surfaces || !w->light || !w->light_diff || !w->order || !w->bucket ||
-        !w->mesh_lights)
+    w->order = ARENA_ARRAY(arena, uint32_t, capacity);
+    w->members = ARENA_ARRAY(arena, uint32_t, capacity);
+    w->bucket = ARENA_ARRAY(arena, uint32_t, shared->scene->material_count + 1);
+    w->mesh_lights = ARENA_ARRAY(arena, MeshLight, 2 * (size_t)capacity);
+    if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
+        !w->bucket || !w->mesh_lights)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_wave = w;
     return STATUS_OK;
@@ -45,6 +50,16 @@ static void stage_intersect(Wave *w)
     w->counters.rays += w->count;
 }
 
+/* w->samples in the order in which stage_camera numbered them. */
+static void stage_commit(Wave *w)
+{
+    const WaveJob *job = &w->job;
+    const FilmSample *sample = w->samples;
+    for (uint32_t y = 0; y < job->height; ++y)
+        for (uint32_t x = 0; x < job->width; ++x)
+            film_commit(w->shared->film, job->x + x, job->y + y, sample++);
+}
+
 /* Runs a stage and books its time. */
 static void timed(Wave *w, WaveStage stage, void (*run)(Wave *w))
 {
@@ -55,9 +70,8 @@ static void timed(Wave *w, WaveStage stage, void (*run)(Wave *w))
 
 bool wave_run(Wave *w, const WaveJob *job)
 {
-    uint64_t start = clock_now_ns();
-    stage_camera(w, job);
-    w->counters.stage_ns[WAVE_STAGE_CAMERA] += clock_now_ns() - start;
+    w->job = *job;
+    timed(w, WAVE_STAGE_CAMERA, stage_camera);
     while (w->count > 0) {
         if (is_cancelled(w)) {
             w->count = 0;
@@ -69,6 +83,7 @@ bool wave_run(Wave *w, const WaveJob *job)
         timed(w, WAVE_STAGE_SHADOW, stage_shadow);
         timed(w, WAVE_STAGE_ADVANCE, stage_advance);
     }
+    timed(w, WAVE_STAGE_COMMIT, stage_commit);
     return true;
 }
 
@@ -79,17 +94,18 @@ WaveCounters wave_counters(const Wave *w)
     return counters;
 }
 
-void wave_group(Wave *w, const uint32_t *members, uint32_t count)
+void wave_group(Wave *w, uint32_t count)
 {
     uint32_t materials = w->shared->scene->material_count;
-    memset(w->bucket, 0, (materials + 2) * sizeof *w->bucket);
-    /* bucket[m + 1] becomes the start of m while filling, and so bucket[m] afterwards. */
+    uint32_t *bucket = w->bucket;
+    /* Counting sort: bucket[m + 1] counts material m, then bucket[m] is where its next member goes. */
+    memset(bucket, 0, (materials + 1) * sizeof *bucket);
     for (uint32_t i = 0; i < count; ++i)
-        ++w->bucket[w->surfaces[members[i]].material + 2];
-    for (uint32_t m = 2; m < materials + 2; ++m)
-        w->bucket[m] += w->bucket[m - 1];
+        ++bucket[w->surfaces[w->members[i]].material + 1];
+    for (uint32_t m = 1; m < materials; ++m)
+        bucket[m] += bucket[m - 1];
     for (uint32_t i = 0; i < count; ++i)
-        w->order[w->bucket[w->surfaces[members[i]].material + 1]++] = members[i];
+        w->order[bucket[w->surfaces[w->members[i]].material]++] = w->members[i];
 }
 
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits)
@@ -104,10 +120,25 @@ uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHi
     return n;
 }
 
-void path_add(Path *path, Spectrum value)
+void wave_add_light(Wave *w, const Path *path, Spectrum radiance)
 {
-    float3 rgb = spectrum_to_rgb(spectrum_mul(path->beta, value));
-    path->film.rgb[0] += rgb.x;
-    path->film.rgb[1] += rgb.y;
-    path->film.rgb[2] += rgb.z;
+    float3 rgb = spectrum_to_rgb(radiance);
+    float *sum = w->samples[path->sample].rgb;
+    sum[0] += rgb.x;
+    sum[1] += rgb.y;
+    sum[2] += rgb.z;
+}
+
+float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf_pdf)
+{
+    if (light->is_delta || s->strategy == WAVE_STRATEGY_LIGHTS)
+        return 1.0f;
+    return s->strategy == WAVE_STRATEGY_MIS ? mis_power(light->pdf_solid_angle, bsdf_pdf) : 0.0f;
+}
+
+float wave_path_share(const WaveShared *s, const Path *path, float light_pdf)
+{
+    if (path->flags & PATH_SPECULAR || s->strategy == WAVE_STRATEGY_BSDFS)
+        return 1.0f;
+    return s->strategy == WAVE_STRATEGY_MIS ? mis_power(path->pdf, light_pdf) : 0.0f;
 }

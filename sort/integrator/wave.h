@@ -22,6 +22,14 @@
 
 enum { WAVE_CAPACITY_DEFAULT = 1024, WAVE_TRANSPARENT_MAX = 128, WAVE_ROULETTE_DEPTH = 3 };
 
+/* How light is looked for. One strategy alone is right too, only noisier: tests compare them. Delta lights
+ * are always sampled, and what is seen through deltas is always followed. */
+typedef enum WaveStrategy {
+    WAVE_STRATEGY_MIS = 0,
+    WAVE_STRATEGY_LIGHTS, /* light sampling alone */
+    WAVE_STRATEGY_BSDFS   /* scattering alone */
+} WaveStrategy;
+
 /* What all waves of a render share; immutable but for the film and the flag. */
 typedef struct WaveShared {
     const Scene *scene;
@@ -32,9 +40,9 @@ typedef struct WaveShared {
     PixelFilter filter;
     Sampler sampler;
     uint32_t seed, max_depth;
+    WaveStrategy strategy;
     Film *film;
-    const _Atomic bool
-        *cancel; /* when set, a wave abandons its paths: nothing of them reaches the film */
+    const _Atomic bool *cancel; /* when set, waves abandon their jobs */
 } WaveShared;
 
 /* One sample of each pixel of a rectangle, in frame coordinates; width * height <= the wave's capacity. */
@@ -49,6 +57,7 @@ typedef enum WaveStage {
     WAVE_STAGE_SURFACE,
     WAVE_STAGE_SHADOW,
     WAVE_STAGE_ADVANCE,
+    WAVE_STAGE_COMMIT,
     WAVE_STAGE_COUNT
 } WaveStage;
 const char *wave_stage_name(WaveStage stage);
@@ -64,8 +73,8 @@ typedef struct Wave Wave;
 /* In `arena`. capacity: a multiple of ACCEL_PACKET. `shade` is the wave's own. */
 Status wave_create(const WaveShared *shared, ShadeContext *shade, uint32_t capacity, Arena *arena,
                    Wave **out_wave, Error *err) SORT_MUST_CHECK;
-/* Traces all paths of the job and commits them. False: cancelled, nothing was committed that belongs to
- * an unfinished path. */
+/* Traces all paths of the job, then commits them. False: cancelled, nothing was committed. (Were finished
+ * paths kept, a cancelled picture would lean towards short ones.) */
 bool wave_run(Wave *wave, const WaveJob *job);
 WaveCounters wave_counters(const Wave *wave);
 

@@ -4,7 +4,13 @@
 
 #include "sort/integrator/wave.h"
 
-enum { PATH_DEAD = 1, PATH_SPECULAR = 2, PATH_SEEN = 4, PATH_LAST = 8 };
+typedef enum PathFlags {
+    PATH_DEAD = 1, /* ends in this pass */
+    PATH_SPECULAR =
+        2,         /* the last scatter was a delta, or the camera: light sampling cannot compete */
+    PATH_SEEN = 4, /* the first-surface AOVs are final */
+    PATH_LAST = 8  /* only emission counts now */
+} PathFlags;
 
 /* One path. The ray itself lies in Wave.rays, at the same index. */
 typedef struct Path {
@@ -14,51 +20,67 @@ typedef struct Path {
     float pdf;     /* density of the last scatter; unused while PATH_SPECULAR */
     float
         eta_scale; /* squared product of the indices passed: roulette must not punish refraction */
-    float3 from,
-        from_n;     /* where the last scatter was, and its normal: what light densities refer to */
-    uint32_t depth; /* surface interactions so far, transparent ones not counted */
-    uint32_t event; /* the same with them: selects the dimensions of the sampler */
-    uint32_t flags; /* PATH_*: DEAD ends in this pass, SPECULAR the last scatter was a delta (or the
-                           camera), SEEN the first-surface AOVs are set, LAST only emission counts now */
-    FilmSample film; /* radiance and AOVs gathered so far */
+    float3 from, from_n; /* the last scatter and its normal: what light densities refer to */
+    float from_width;    /* of the footprint there, in metres */
+    uint32_t depth;      /* surface interactions so far, transparent ones not counted */
+    uint32_t event;      /* the same with them: selects the dimensions of the sampler */
+    uint32_t flags;      /* PathFlags */
+    uint32_t sample;     /* index into Wave.samples */
 } Path;
 
-/* A sample on an emissive mesh whose radiance is still to be evaluated. */
-typedef struct MeshLightSample {
+/* What a shadow ray brings, at the path's index as the ray itself. */
+typedef struct ShadowLight {
+    Spectrum light; /* what arrives if the ray is clear */
+    RayDiff diff;
+    uint32_t depth; /* path_depth of what lies at its other end, and of alpha on the way */
+} ShadowLight;
+
+/* A point on an emissive mesh whose radiance is still to be evaluated. */
+typedef struct MeshLight {
     uint32_t path;
+    bool is_met; /* by the path itself; else light sampling drew it, and a shadow ray decides */
+    Spectrum factor;
     SurfaceHit hit;
-} MeshLightSample;
+} MeshLight;
 
 struct Wave {
     const WaveShared *shared;
     ShadeContext *shade;
+    WaveJob job;
     uint32_t capacity, count;
+    uint32_t aovs; /* that the film holds: bit (1 << FilmAov) */
     RayBatch rays;
     HitBatch hits;
     ShadowBatch shadow; /* index = path */
+    ShadowLight *lights;
     Path *paths;
-    SurfaceHit *surfaces; /* of this pass, by path; in the shadow stage: of alpha hits */
-    Spectrum *light;      /* what arrives if the shadow ray is clear, by path */
-    RayDiff *light_diff;  /* of the shadow ray */
-    uint32_t *order;      /* path indices grouped by material */
-    uint32_t *bucket;     /* [material_count + 1], for grouping */
-    MeshLightSample *mesh_lights;
+    FilmSample *samples;    /* gathered so far, in the job's order of pixels */
+    SurfaceHit *surfaces;   /* of this pass, by path; in the shadow stage: of alpha hits */
+    uint32_t *order;        /* path indices grouped by material */
+    uint32_t *members;      /* path indices that a stage works on */
+    uint32_t *bucket;       /* [material_count + 1], for grouping */
+    MeshLight *mesh_lights; /* [2 * capacity] */
     uint32_t mesh_light_count;
     WaveCounters counters;
 };
 
-void stage_camera(Wave *w, const WaveJob *job);
+void stage_camera(Wave *w);
 void stage_escape(Wave *w);
 void stage_surface(Wave *w);
 void stage_shadow(Wave *w);
 void stage_advance(Wave *w);
 
-/* Groups `members` (indices into surfaces) by material, stably, into w->order[0, count). */
-void wave_group(Wave *w, const uint32_t *members, uint32_t count);
+/* Groups w->members[0, count), indices into surfaces, by material, stably, into w->order. */
+void wave_group(Wave *w, uint32_t count);
 /* The surfaces of w->order[begin, begin + n) that one kernel call can take: of one material, n at most
  * SHADE_CHUNK, not beyond `end`. Returns n; 0 when begin is end. */
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
-/* beta * value added to the path's radiance. */
-void path_add(Path *path, Spectrum value);
+/* Adds radiance to the path's sample; not multiplied by its throughput. */
+void wave_add_light(Wave *w, const Path *path, Spectrum radiance);
+
+/* MIS weight of a light sample whose direction scattering draws with density bsdf_pdf. */
+float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf_pdf);
+/* MIS weight of light met by following the path, that light sampling finds with density light_pdf. */
+float wave_path_share(const WaveShared *s, const Path *path, float light_pdf);
 
 #endif

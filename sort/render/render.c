@@ -93,6 +93,7 @@ static Status apply_settings(Render *r, Error *err)
     WaveShared *shared = &r->shared;
     shared->seed = o->has_seed ? o->seed : s->seed;
     shared->max_depth = o->max_depth ? o->max_depth : s->max_depth;
+    shared->strategy = o->strategy;
     shared->sampler = (Sampler){o->sampler};
     shared->cancel = o->cancel ? o->cancel : &never_cancelled;
     camera_view_init(&r->scene->cameras[camera], width, height, &shared->view);
@@ -203,6 +204,7 @@ static Hash128 identity_hash(const Render *r)
     hash128_update_text(&h, "sort film 1");
     hash128_update_text(&h, r->scene->name);
     hash128_update_u64(&h, r->shared.max_depth);
+    hash128_update_u64(&h, r->shared.strategy);
     hash128_update_u64(&h, r->shared.sampler.kind);
     hash128_update(&h, &r->shared.view, sizeof r->shared.view);
     hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);
@@ -321,10 +323,10 @@ static void worker_end(void *data, void *worker_state)
     texcache_thread_destroy(worker_state);
 }
 
+/* Out of memory: the scheduler goes on with fewer fibers, or reports that there is not one. */
 static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
 {
     Render *r = data;
-    Error err = {0};
     Arena *arena = arena_create(1 << 20, 0);
     FiberState *fiber = arena ? ARENA_NEW(arena, FiberState) : NULL;
     ShadeContext *shade = NULL;
@@ -335,18 +337,13 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
                              .waiter = waiter,
                              .footprint_scale = shade_footprint_scale(r->samples),
                              .environment = environment_texture(r)};
-    accel_thread_begin();
-    if (!fiber) {
-        arena_destroy(arena);
-        return NULL;
+    bool ok = fiber && shade_context_create(&desc, arena, &shade, NULL) == STATUS_OK;
+    if (ok) {
+        *fiber = (FiberState){.render = r, .arena = arena};
+        ok = wave_create(&r->shared, shade, r->options.wave_capacity, arena, &fiber->wave, NULL) ==
+             STATUS_OK;
     }
-    *fiber = (FiberState){.render = r, .arena = arena};
-    Status status = shade_context_create(&desc, arena, &shade, &err);
-    if (status == STATUS_OK)
-        status =
-            wave_create(&r->shared, shade, r->options.wave_capacity, arena, &fiber->wave, &err);
-    if (status != STATUS_OK) {
-        keep_first_error(r, &err);
+    if (!ok) {
         arena_destroy(arena);
         return NULL;
     }

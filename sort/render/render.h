@@ -22,7 +22,8 @@ typedef struct RenderOptions {
     uint32_t sample_begin, sample_end; /* both 0: [0, samples) */
     bool has_seed;
     uint32_t seed;
-    uint32_t max_depth; /* 0: the package's */
+    uint32_t max_depth;    /* 0: the package's */
+    WaveStrategy strategy; /* for tests: other than MIS only makes noise */
     SamplerKind sampler;
     PixelFilterKind filter;
     float filter_width_px;  /* 0: the filter's default */

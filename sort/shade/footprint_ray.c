@@ -40,21 +40,35 @@ void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, Ra
 
 static float longer(float3 a, float3 b)
 {
-    return sqrtf(fmaxf(f3_length2(a), f3_length2(b)));
+    return sqrtf(maxf(f3_length2(a), f3_length2(b)));
 }
 
 /* A round cone about wi: start width and spread, each as two vectors at right angles to wi. */
 static void cone(float3 wi, float width, float spread, RayDiff *out)
 {
     float3 s, t;
+    spread = minf(spread, FOOTPRINT_SPREAD_MAX);
     f3_frame(wi, &s, &t);
     *out =
         (RayDiff){f3_scale(s, width), f3_scale(t, width), f3_scale(s, spread), f3_scale(t, spread)};
 }
 
+static float spread_of(float pdf)
+{
+    return FOOTPRINT_SPREAD * 2.0f / sqrtf(3.14159265f * maxf(pdf, 1e-6f));
+}
+
+float footprint_width(const SurfaceHit *hit)
+{
+    return sqrtf(f3_length(hit->dPdx) * f3_length(hit->dPdy));
+}
+
+void footprint_cone(float3 wi, float width, float pdf, RayDiff *out)
+{
+    cone(wi, width, spread_of(pdf), out);
+}
+
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf, RayDiff *out)
 {
-    float width = sqrtf(f3_length(hit->dPdx) * f3_length(hit->dPdy));
-    float spread = FOOTPRINT_SPREAD * 2.0f / sqrtf(3.14159265f * fmaxf(pdf, 1e-6f));
-    cone(wi, width, fminf(fmaxf(spread, longer(hit->dIdx, hit->dIdy)), FOOTPRINT_SPREAD_MAX), out);
+    cone(wi, footprint_width(hit), maxf(spread_of(pdf), longer(hit->dIdx, hit->dIdy)), out);
 }

@@ -22,5 +22,10 @@ void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, Ra
 void footprint_pass(const SurfaceHit *hit, RayDiff *out_diff);
 /* Scattered along wi, or sent to a light, with a density per solid angle; never narrower than what came in. */
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf_solid_angle, RayDiff *out_diff);
+/* The width of the footprint at a hit, in metres. */
+float footprint_width(const SurfaceHit *hit);
+/* The cone of the density alone, from a place where the footprint is `width` metres wide. Light that several
+ * strategies find is looked up with this one, so that all see the same: see docs/decisions/0004. */
+void footprint_cone(float3 wi, float width, float pdf_solid_angle, RayDiff *out_diff);
 
 #endif

@@ -67,15 +67,15 @@ static float3 transfer(float3 dO, float3 dD, float t, float3 D, float3 n, float 
 }
 
 /* Shading normal from the vertices, unnormalised, in world space; inverse transpose is linear, so the
- * derivatives go the same way. */
-static void shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
+ * derivatives go the same way. True: it was turned over to be on the viewer's side. */
+static bool shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
                            const uint32_t corner[3], float b1, float b2, const BaryDerivatives *d,
                            SurfaceHit *hit)
 {
     if (!mesh->normals) {
         hit->N = hit->Ng;
         hit->dNdx = hit->dNdy = f3(0, 0, 0);
-        return;
+        return hit->is_backfacing;
     }
     float3 n0 = load3(mesh->normals, corner[0]), n1 = load3(mesh->normals, corner[1]),
            n2 = load3(mesh->normals, corner[2]);
@@ -83,12 +83,14 @@ static void shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
     hit->N = mat4_normal(inverse, interpolate(n0, n1, n2, b1, b2));
     hit->dNdx = mat4_normal(inverse, interpolate_derivative(n0, n1, n2, d->b1x, d->b2x));
     hit->dNdy = mat4_normal(inverse, interpolate_derivative(n0, n1, n2, d->b1y, d->b2y));
-    if (f3_dot(hit->N, hit->Ng) < 0.0f) {
+    bool is_turned = f3_dot(hit->N, hit->Ng) < 0.0f;
+    if (is_turned) {
         hit->N = f3_neg(hit->N);
         hit->dNdx = f3_neg(hit->dNdx);
         hit->dNdy = f3_neg(hit->dNdy);
     }
     normalize_with_derivatives(&hit->N, &hit->dNdx, &hit->dNdy, hit->Ng);
+    return is_turned;
 }
 
 /* V made orthogonal to the unit normal N: V - N (N . V), and its derivative. */
@@ -105,10 +107,11 @@ static void orthogonalise(float3 V, float3 dVdx, float3 dVdy, SurfaceHit *hit)
     normalize_with_derivatives(&hit->T, &hit->dTdx, &hit->dTdy, fallback);
 }
 
-/* Texture coordinates, and the tangent that follows from them where the mesh brings none. */
+/* Texture coordinates, and the tangent that follows from them where the mesh brings none. is_turned: the
+ * normal is the opposite of the mesh's, which its tangents refer to. */
 static void texture_frame(const SceneMesh *mesh, const SceneInstance *instance,
                           const uint32_t corner[3], float3 e1, float3 e2, float b1, float b2,
-                          const BaryDerivatives *d, SurfaceHit *hit)
+                          const BaryDerivatives *d, bool is_turned, SurfaceHit *hit)
 {
     float3 dPdu = e1, dPdv = e2;
     if (mesh->uv_count > 0) {
@@ -143,8 +146,7 @@ static void texture_frame(const SceneMesh *mesh, const SceneInstance *instance,
                       mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1y, d->b2y)),
                       hit);
         float w = mesh->tangents[4 * (size_t)corner[0] + 3];
-        hit->tangent_sign =
-            (w < 0.0f) != (instance->is_mirrored != hit->is_backfacing) ? -1.0f : 1.0f;
+        hit->tangent_sign = (w < 0.0f) != (instance->is_mirrored != is_turned) ? -1.0f : 1.0f;
     } else {
         orthogonalise(dPdu, f3(0, 0, 0), f3(0, 0, 0), hit);
         hit->tangent_sign = f3_dot(f3_cross(hit->N, hit->T), dPdv) < 0.0f ? -1.0f : 1.0f;
@@ -181,6 +183,6 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
     hit->dIdy = diff->dDdy;
 
     BaryDerivatives d = bary_derivatives(e1, e2, hit->dPdx, hit->dPdy);
-    shading_normal(mesh, instance, corner, b1, b2, &d, hit);
-    texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, hit);
+    bool is_turned = shading_normal(mesh, instance, corner, b1, b2, &d, hit);
+    texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, is_turned, hit);
 }

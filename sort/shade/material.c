@@ -345,11 +345,13 @@ static Status gather_units(const MaterialSet *set, StrBuf *diagnostics, Error *e
         if (unit->status == STATUS_OK || first != STATUS_OK)
             continue;
         first = unit->status;
-        if (unit->status == STATUS_SOURCE)
-            error_set(err, STATUS_SOURCE, "shader '%s' has errors",
-                      set->desc.scene->shaders[unit->shader].name);
-        else
+        if (unit->error.code != STATUS_OK)
             *err = unit->error;
+        else
+            error_set(err, first,
+                      first == STATUS_SOURCE ? "shader '%s' has errors"
+                                             : "out of memory compiling shader '%s'",
+                      set->desc.scene->shaders[unit->shader].name);
     }
     return first;
 }
@@ -359,9 +361,11 @@ static Status gather_builds(const MaterialSet *set, uint32_t count, StrBuf *diag
     Status first = STATUS_OK;
     for (uint32_t i = 0; i < count; ++i) {
         const Build *build = &set->builds[i];
-        if (build->diags && i % KERNEL_KINDS == 0)
+        bool is_first_error = build->status != STATUS_OK && first == STATUS_OK;
+        /* All kinds of a material are warned of the same things. */
+        if (build->diags && (i % KERNEL_KINDS == 0 || is_first_error))
             diag_print(build->diags, diagnostics);
-        if (build->status != STATUS_OK && first == STATUS_OK) {
+        if (is_first_error) {
             first = build->status;
             *err = build->error;
             if (first == STATUS_SOURCE)

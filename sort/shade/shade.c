@@ -181,7 +181,7 @@ Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i)
     return spectrum_clamp(bsdf_transparency(&bsdf), 0.0f, 1.0f);
 }
 
-Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff)
+Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff, uint32_t depth)
 {
     const SceneEnvironment *environment = &ctx->desc.scene->environment;
     static const TexOptions options = {
@@ -206,6 +206,7 @@ Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *d
                           .options = &options,
                           .lane_count = 1,
                           .lane_mask = 1,
+                          .depth = depth,
                           .coord = coord};
     texcache_lookup(&ctx->host.caller, &request, rgba);
     return spectrum_scale(spectrum_from_rgb(f3(rgba[0], rgba[1], rgba[2])), environment->strength);

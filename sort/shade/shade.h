@@ -50,7 +50,8 @@ Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
  * NULL: the footprint is a cell of the importance table. All lookups that are weighted by MIS use the
  * latter: were the image blurred by the path's cone, its light would leak from where the table is dense to
  * where it is not, and count twice. May wait. */
-Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff);
+Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff,
+                           uint32_t depth);
 
 typedef struct ShadeCounters {
     uint64_t points, kernel_calls, texture_calls;

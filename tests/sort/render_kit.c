@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/image/png_write.h"
 #include "base/process.h"
 
 static void ok(Status status, const Error *err)
@@ -48,6 +49,16 @@ void kit_write(const Kit *kit, const char *name, const void *data, size_t size_b
 void kit_write_text(const Kit *kit, const char *name, const char *text)
 {
     kit_write(kit, name, text, strlen(text));
+}
+
+void kit_write_png(const Kit *kit, const char *name, uint32_t width, uint32_t height,
+                   const uint8_t *rgb)
+{
+    char path[PATH_BYTES];
+    Error err = {0};
+    kit_write_text(kit, name, ""); /* makes the folder */
+    ok(path_join(kit->package, name, path, &err), &err);
+    ok(png_write(path, width, height, 3, rgb, &err), &err);
 }
 
 static void add_section(StrBuf *json, const char *name, const char *text)
@@ -199,6 +210,16 @@ float *kit_pixels(Render *render, uint32_t *out_count)
     assert_non_null(rgba);
     film_resolve(render_film(render), rgba);
     return rgba;
+}
+
+float *kit_aov(Render *render, FilmAov aov)
+{
+    const FilmDesc *film = film_desc(render_film(render));
+    float *values = mem_alloc((size_t)film->crop_width * film->crop_height,
+                              film_aov_info(aov)->channel_count * sizeof *values);
+    assert_non_null(values);
+    film_resolve_aov(render_film(render), aov, values);
+    return values;
 }
 
 void kit_mean(const float *rgba, uint32_t count, int channel, double *out_mean, double *out_error)

@@ -27,6 +27,10 @@ typedef struct KitScene {
 } KitScene;
 void kit_write_scene(const Kit *kit, const KitScene *scene);
 
+/* An image of the package, as PNG: rows from the top. */
+void kit_write_png(const Kit *kit, const char *name, uint32_t width, uint32_t height,
+                   const uint8_t *rgb);
+
 /* Mesh files meshes/NAME.bin and their entry for the meshes section, appended to `out_json`. */
 void kit_add_quad(const Kit *kit, StrBuf *out_json, const char *name, const float corners[4][3]);
 /* A convex polyhedron with uv around a sphere: flat faces, no normals. */
@@ -41,6 +45,8 @@ Render *kit_render(const Kit *kit, const RenderOptions *options);
 const char *kit_render_error(const RenderOptions *options, char out[2048]);
 /* RGBA of a finished render, owned by the caller (mem_free). */
 float *kit_pixels(Render *render, uint32_t *out_count);
+/* One AOV of a finished render that holds it, owned by the caller. */
+float *kit_aov(Render *render, FilmAov aov);
 /* Mean and standard error of channel c over all pixels. */
 void kit_mean(const float *rgba, uint32_t count, int channel, double *out_mean, double *out_error);
 

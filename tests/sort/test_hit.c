@@ -321,6 +321,28 @@ static void test_hit_tangent_frame_follows_uv(void **state)
     }
 }
 
+/* Tangents of the mesh refer to its normals, also where those disagree with the winding. */
+static void test_hit_tangent_frame_follows_the_mesh(void **state)
+{
+    (void)state;
+    static const float positions[] = {-1, -1, 0, 1, -1, 0, -1, 1, 0};
+    static const float uv[] = {0, 0, 1, 0, 0, 1};
+    static const uint32_t front[] = {0, 1, 2}, back[] = {0, 2, 1};
+    for (int k = 0; k < 16; ++k) {
+        float n = k & 1 ? -1.0f : 1.0f, w = k & 2 ? -1.0f : 1.0f, scale = k & 4 ? -1.0f : 1.0f;
+        const float normals[] = {0, 0, n, 0, 0, n, 0, 0, n};
+        const float tangents[] = {1, 0, 0, w, 1, 0, 0, w, 1, 0, 0, w};
+        OneMesh o;
+        one_mesh(&o, positions, normals, uv, 3, k & 8 ? back : front, 1,
+                 mat4_mul(mat4_translate(f3(0, 0, -3)), mat4_scale(f3(scale, 1, 1))));
+        o.mesh.tangents = tangents;
+        SurfaceHit hit = bent_hit(&o, scale < 0 ? -0.4 : 0.0, 0);
+        float3 bitangent = f3_scale(f3_cross(hit.N, hit.T), hit.tangent_sign);
+        /* cross((0, 0, n), (1, 0, 0)) w */
+        assert_true(f3_dot(bitangent, f3(0, n * w, 0)) > 0.99f);
+    }
+}
+
 static void test_hit_degenerate_triangle_has_zero_derivatives(void **state)
 {
     (void)state;
@@ -352,6 +374,10 @@ static void test_footprint_spread_after_lambert(void **state)
     hit.dIdx = f3(0.3f, 0, 0);
     footprint_scatter(&hit, f3(0, 0, 1), 1e6f, &diff);
     assert_close((double)f3_length(diff.dDdx), 0.3, 1e-5, 0);
+    /* But for light that several strategies find, and never as wide as infinite densities are narrow. */
+    footprint_cone(f3(0, 0, 1), footprint_width(&hit), INFINITY, &diff);
+    assert_close((double)f3_length(diff.dOdx), 1e-3, 1e-5, 0);
+    assert_true(f3_length(diff.dDdx) == 0.0f);
 }
 
 int main(void)
@@ -364,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_footprint_survives_a_slab),
         cmocka_unit_test(test_hit_derivatives_match_differences),
         cmocka_unit_test(test_hit_tangent_frame_follows_uv),
+        cmocka_unit_test(test_hit_tangent_frame_follows_the_mesh),
         cmocka_unit_test(test_hit_degenerate_triangle_has_zero_derivatives),
         cmocka_unit_test(test_footprint_spread_after_lambert),
     };

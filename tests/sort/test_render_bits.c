@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/image/png_write.h"
 #include "render_kit.h"
 
 enum { TEXTURE_PX = 2048 };
@@ -27,15 +26,11 @@ static const char glossy_ssl[] =
 
 static void write_noise(const Kit *kit, const char *name, uint64_t seed)
 {
-    char path[PATH_BYTES];
-    Error err = {0};
     uint8_t *pixels = mem_alloc((size_t)TEXTURE_PX * TEXTURE_PX, 3);
     assert_non_null(pixels);
     for (size_t i = 0; i < (size_t)3 * TEXTURE_PX * TEXTURE_PX; ++i)
         pixels[i] = (uint8_t)hash_mix64(seed + i);
-    kit_write_text(kit, name, ""); /* makes the folder */
-    assert_int_equal(path_join(kit->package, name, path, &err), STATUS_OK);
-    assert_int_equal(png_write(path, TEXTURE_PX, TEXTURE_PX, 3, pixels, &err), STATUS_OK);
+    kit_write_png(kit, name, TEXTURE_PX, TEXTURE_PX, pixels);
     mem_free(pixels);
 }
 

@@ -122,6 +122,8 @@ static void test_program_parts_merge_to_the_whole(void **state)
                     (const char *const[]){"merge", paths.b, paths.a, "-o", paths.merged, NULL},
                     &said);
     kit_assert_says(&said, 1, (const char *const[]){"seed", NULL});
+    kit_run_program("sort-render", (const char *const[]){"merge", paths.a, NULL}, &said);
+    kit_assert_says(&said, 2, (const char *const[]){"nothing to write", NULL});
     kit_end(&kit);
 }
 
