@@ -1,6 +1,7 @@
 /* The checker: limits, constants, overloads, what goes into the module's description. What it accepts and
  * refuses is mostly tested by the files in tests/ssl. */
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "ssl/front/ssl_limits.h"
 #include "tests/ssl/front_fixture.h"
 #include <math.h>
@@ -330,6 +331,27 @@ static void test_survives_each_failing_allocation(void **state)
     }
 }
 
+static void compile_once(void *data, uint32_t index)
+{
+    Status *status = data;
+    Arena *arena = arena_create(0, 0);
+    DiagList *diags = diag_list_create();
+    status[index] = arena && diags ? compile_in(arena, diags) : STATUS_NO_MEMORY;
+    diag_list_destroy(diags);
+    arena_destroy(arena);
+}
+
+/* The library's tree is shared and only read: the thread sanitizer watches. */
+static void test_threads_share_the_library(void **state)
+{
+    SORT_UNUSED(state);
+    Status status[32];
+    front_library();
+    parallel_for(4, SORT_COUNT_OF(status), compile_once, status);
+    for (size_t i = 0; i < SORT_COUNT_OF(status); i++)
+        assert_int_equal(status[i], STATUS_OK);
+}
+
 static void test_library_survives_each_failing_allocation(void **state)
 {
     SORT_UNUSED(state);
@@ -361,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_overload_lets_a_file_replace_the_library),
         cmocka_unit_test(test_limits_have_messages),
         cmocka_unit_test(test_survives_each_failing_allocation),
+        cmocka_unit_test(test_threads_share_the_library),
         cmocka_unit_test(test_library_survives_each_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
