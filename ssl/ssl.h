@@ -172,7 +172,7 @@ typedef struct SslBuildDesc {
     SslKernelKind kind;
     const SslConstant *constants;
     uint32_t constant_count;
-    uint32_t llvm_level;      /* 0: as O2, cheaper for large shaders; 1: O0, 2: O1, 3: O2, 4: O3 */
+    uint32_t llvm_level;      /* 0: the default, nearly O2; 1: O0, 2: O1, 3: O2, 4: O3 */
     bool without_derivatives; /* every derivative is zero: to measure what they cost */
     bool merged_summaries;    /* one derivative clone a function instead of one a signature */
     bool output_derivatives;  /* for tools: fills SslProgramInfo.outputs_ddx and outputs_ddy */

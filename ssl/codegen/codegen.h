@@ -13,12 +13,12 @@
 
 enum {
     CODEGEN_MAX_STACK_BYTES = 64 * 1024, /* for arrays; a kernel runs on a fiber's stack */
-    CODEGEN_SMALL_INSTRUCTIONS = 256     /* of IR */
+    CODEGEN_INLINE_INSTRUCTIONS = 256    /* of IR */
 };
 
-/* Small: the shader's code is put inside the loop over lanes and is worth all that LLVM can do to
- * loops. Else it is a function of its own, called for each lane. */
-bool codegen_is_small(const IrModule *m);
+/* The shader's code stands inside the loop over lanes, and is worth all that LLVM can do to loops: it is
+ * small and looks up no texture. Else it is a function of its own, called for each lane. */
+bool codegen_is_inline(const IrModule *m);
 
 /* `m`: after ir_pipeline. *out_module is the caller's (LLVMDisposeModule); it lives in `context`.
  * STATUS_LIMIT: the arrays take more stack than CODEGEN_MAX_STACK_BYTES. STATUS_NO_MEMORY. */

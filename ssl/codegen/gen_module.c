@@ -3,9 +3,10 @@
  *   kernel(batch)                              for every block: clear the lobe masks; for every live lane:
  *   point(batch, globals, result, block, lane) the shader for one lane; its results are stored
  *
- * A small point is put inline, so that LLVM can keep what lanes share in registers and vectorise across
- * them. A large one stays a function: inside a loop, the hoisting of all its constants and uniform
- * values costs more than it saves, when compiling and when running.
+ * A small point without texture lookups is put inline, so that LLVM can keep what lanes share in
+ * registers and vectorise across them. Any other stays a function: a call is nothing beside a lookup, and
+ * inside a loop the hoisting of all the constants and uniform values of a large shader costs more than it
+ * saves, when compiling and when running.
  *
  * Globals, parameters and the batch are written by nobody while a kernel runs, and results are read
  * by nobody: the loads are marked invariant, and loads and stores are in different alias scopes, so
@@ -271,7 +272,7 @@ static void gen_point(Gen *g)
     begin_function(g, "point", g->point_type);
     g->point = g->function;
     LLVMSetLinkage(g->point, LLVMPrivateLinkage);
-    add_function_attribute(g, codegen_is_small(m) ? "alwaysinline" : "noinline");
+    add_function_attribute(g, codegen_is_inline(m) ? "alwaysinline" : "noinline");
     g->globals = LLVMGetParam(g->point, 1);
     g->result = LLVMGetParam(g->point, 2);
     g->block = LLVMGetParam(g->point, 3);
@@ -406,9 +407,13 @@ static void init_metadata(Gen *g)
     g->scope_output = alias_scope(g, "output");
 }
 
-bool codegen_is_small(const IrModule *m)
+bool codegen_is_inline(const IrModule *m)
 {
-    return ir_func(m, m->entry)->insts.count <= CODEGEN_SMALL_INSTRUCTIONS;
+    const IrFunc *f = ir_func(m, m->entry);
+    bool is_inline = f->insts.count <= CODEGEN_INLINE_INSTRUCTIONS;
+    for (IrInstId id = 1; id < f->insts.count && is_inline; id++)
+        is_inline = ir_inst(f, id)->op != IR_TEX && ir_inst(f, id)->op != IR_TEX_D;
+    return is_inline;
 }
 
 static Status check_stack(const Gen *g, Error *err)

@@ -16,12 +16,12 @@ static const struct {
     {"default<O2>", LLVMCodeGenLevelDefault}, {"default<O3>", LLVMCodeGenLevelDefault},
 };
 
-/* Small shaders get O2, which vectorises over lanes. For large ones a third of it does: their IR comes
- * folded, numbered and without dead code, there is nothing to inline and nothing to vectorise, and
- * O2's SLP vectoriser alone takes half of its time, for a gain within the noise. */
+/* Shaders that stand in the loop over lanes get O2, which vectorises over them. For the others a third of
+ * it does: their IR comes folded, numbered and without dead code, there is nothing to inline and nothing
+ * to vectorise, and O2's SLP vectoriser alone takes half of its time, for a gain within the noise. */
 static const char *default_passes(const IrModule *m)
 {
-    return codegen_is_small(m)
+    return codegen_is_inline(m)
                ? "default<O2>"
                : "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE
                  ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"
