@@ -31,6 +31,8 @@
 #define SORT_TEXTURES_TEXCACHE_H
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/json_write.h"
 #include "base/log.h"
 #include "base/waiter.h"
 #include "plugins/sort_plugin.h"
@@ -201,7 +203,7 @@ void texcache_touch(TexCaller *caller, const TexRequest *r);
 
 /* Identities, true whenever no lookup is under way:
  *   tile_hits + tile_misses == tile_requests; misses == reads_awaited + coalesced + failed_fast;
- *   reads_awaited + reads_ahead == loads + constants + failed_tiles (once the queue is empty);
+ *   reads_awaited + reads_ahead == loads + constants + failed_tiles + reads_pending;
  *   loads - evictions == resident_tiles; the sum of mip_probes == probes. */
 typedef struct TexStats {
     uint64_t lookups;       /* lanes */
@@ -218,6 +220,7 @@ typedef struct TexStats {
     uint64_t loads;         /* tiles read into a slab */
     uint64_t constants;     /* tiles found to be of one colour: no slab */
     uint64_t failed_tiles;  /* reads that came to nothing, tries included */
+    uint64_t reads_pending; /* asked for ahead and not done yet */
     uint64_t retries;       /* tries that were repeated at once, because storage seemed to falter */
     uint64_t recovered_tiles; /* had failed for a while: pictures made meanwhile may differ */
     uint64_t evictions;
@@ -236,6 +239,23 @@ typedef struct TexStats {
 
 /* Any time; counters of running lookups may lag. */
 void texcache_stats(TexCache *c, TexStats *out_stats);
+
+/* The counters as fields of the JSON object that is open, under their names above, and back.
+ * Reading: STATUS_FORMAT when one is missing. */
+void texcache_stats_write(const TexStats *stats, JsonWriter *w);
+Status texcache_stats_read(JsonCursor *object, TexStats *out_stats, Error *err) SORT_MUST_CHECK;
+
+/* bytes_loaded / bytes_unique: how often each tile was read, on average. 1 when nothing was loaded. */
+double texcache_stats_pressure(const TexStats *stats);
+
+typedef struct TexIdentity {
+    const char *text; /* "loads - evictions == resident_tiles" */
+    uint64_t left, right;
+} TexIdentity;
+enum { TEX_IDENTITY_COUNT = 5 };
+/* Both sides of each of the identities; a difference is a defect of the cache, or a lookup that was
+ * under way. */
+void texcache_stats_identities(const TexStats *stats, TexIdentity out[TEX_IDENTITY_COUNT]);
 
 /* --- files, without a cache --------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  *   texcache info FILE.stex                 what a paged texture holds
  *   texcache verify FILE.stex ...           every check sum; a line for each damage
  *   texcache view FILE.stex -o OUT.png      a level, or a tile, as a picture
+ *   texcache stats FILE.json                what the cache did during a render, in plain words
  *
  * Arguments in, library calls, messages out. Exit codes: 0 done, 1 failed (or damage was found),
  * 2 wrong usage, 4 interrupted. */
@@ -49,6 +50,7 @@ static const CliCommand commands[] = {
     {"info", "tells what a paged texture holds", texcache_run_info},
     {"verify", "compares every check sum of paged textures", texcache_run_verify},
     {"view", "writes a level or a tile of a paged texture as PNG", texcache_run_view},
+    {"stats", "explains what the cache did during a render", texcache_run_stats},
 };
 
 int main(int argc, char **argv)

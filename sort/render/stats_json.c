@@ -3,11 +3,6 @@
 #include "base/cli.h"
 #include "base/json_write.h"
 
-static double ratio(uint64_t a, uint64_t b)
-{
-    return b ? (double)a / (double)b : 0.0;
-}
-
 static void write_times(JsonWriter *w, const RenderStats *s)
 {
     json_write_object(w, "seconds");
@@ -45,41 +40,11 @@ static void write_rays(JsonWriter *w, const RenderStats *s)
     json_write_end(w);
 }
 
-static void write_mip_histogram(JsonWriter *w, const TexStats *t)
-{
-    json_write_array(w, "mip_probes_by_depth");
-    for (int depth = 0; depth < TEX_DEPTH_BUCKETS; ++depth) {
-        json_write_array(w, NULL);
-        for (int level = 0; level < TEX_MAX_LEVELS; ++level)
-            json_write_u64(w, NULL, t->mip_probes[depth][level]);
-        json_write_end(w);
-    }
-    json_write_end(w);
-}
-
 static void write_textures(JsonWriter *w, const TexStats *t)
 {
     json_write_object(w, "textures");
-    json_write_u64(w, "lookups", t->lookups);
-    json_write_u64(w, "bad_lookups", t->bad_lookups);
-    json_write_u64(w, "missing", t->missing);
-    json_write_u64(w, "probes", t->probes);
-    json_write_u64(w, "tile_requests", t->tile_requests);
-    json_write_u64(w, "tile_hits", t->tile_hits);
-    json_write_u64(w, "tile_misses", t->tile_misses);
-    json_write_u64(w, "coalesced", t->coalesced);
-    json_write_u64(w, "waits", t->waits);
-    json_write_u64(w, "loads", t->loads);
-    json_write_u64(w, "failed_tiles", t->failed_tiles);
-    json_write_u64(w, "evictions", t->evictions);
-    json_write_u64(w, "bytes_read", t->bytes_read);
-    json_write_u64(w, "bytes_loaded", t->bytes_loaded);
-    json_write_u64(w, "bytes_unique", t->bytes_unique);
-    json_write_double(w, "pressure", ratio(t->bytes_loaded, t->bytes_unique));
-    json_write_u64(w, "bytes_peak", t->bytes_peak);
-    json_write_u64(w, "budget_bytes", t->budget_bytes);
-    json_write_double(w, "read_seconds", (double)t->read_ns * 1e-9);
-    write_mip_histogram(w, t);
+    texcache_stats_write(t, w);
+    json_write_double(w, "pressure", texcache_stats_pressure(t));
     json_write_end(w);
 }
 
@@ -133,9 +98,8 @@ void stats_summary(const RenderStats *s, StrBuf *out)
                   cli_format_size(s->textures.bytes_peak, peak),
                   cli_format_size(s->textures.budget_bytes, budget),
                   cli_format_size(s->textures.bytes_loaded, loaded),
-                  ratio(s->textures.bytes_loaded, s->textures.bytes_unique),
-                  (unsigned long long)s->textures.lookups, (unsigned long long)s->textures.waits,
-                  s->sched.fibers_peak_parked);
+                  texcache_stats_pressure(&s->textures), (unsigned long long)s->textures.lookups,
+                  (unsigned long long)s->textures.waits, s->sched.fibers_peak_parked);
     strbuf_printf(out, "geometry: %llu triangles, acceleration structure %s\n",
                   (unsigned long long)s->accel.triangle_count,
                   cli_format_size(s->accel.memory_bytes, accel));

@@ -251,6 +251,113 @@ static void test_texcache_program_views(void **state)
     EXPECT(1, "", "not a paged texture", "view", png, "-o", out);
 }
 
+static void write_stats(const char *path, const TexStats *stats)
+{
+    StrBuf text = {0};
+    JsonWriter w = json_writer(&text, JSON_INDENTED);
+    json_write_object(&w, NULL);
+    json_write_u64(&w, "threads", 2);
+    json_write_object(&w, "seconds");
+    json_write_double(&w, "render", 10.0);
+    json_write_end(&w);
+    json_write_object(&w, "textures");
+    texcache_stats_write(stats, &w);
+    json_write_double(&w, "pressure", texcache_stats_pressure(stats));
+    json_write_end(&w);
+    json_write_object(&w, "fibers");
+    json_write_double(&w, "idle_seconds", 5.0);
+    json_write_end(&w);
+    json_write_end(&w);
+    Error err = {0};
+    assert_int_equal(file_write(path, text.data, text.size_bytes, &err), STATUS_OK);
+    strbuf_free(&text);
+}
+
+static void test_texcache_program_explains_statistics(void **state)
+{
+    SORT_UNUSED(state);
+    /* A real cache: 64 tiles of 4 KiB, thirteen times through room for twelve. */
+    const char *stex = fixture_path("s.stex"), *json = fixture_path("s.json");
+    Picture p = picture_create(512, 512, 1, SORT_TEXEL_U8, SORT_COLOR_RAW);
+    picture_fill_noise(&p, 1);
+    picture_convert(&p, stex, NULL);
+    picture_free(&p);
+    TexCacheDesc d = {.io_thread_count = 1,
+                      .budget_bytes = budget_for_chunks(1, 1, table_bytes_of(stex))};
+    Rig rig;
+    rig_begin(&rig, &d);
+    TexId id = rig_open(&rig, stex);
+    float out[4];
+    for (uint32_t i = 0; i < 13 * 64; i++) {
+        rig_lookup(&rig, id, NULL, ((float)(i % 8) + 0.51f) / 8.0f,
+                   ((float)(i / 8 % 8) + 0.51f) / 8.0f, out);
+    }
+    rig_check_identities(&rig);
+    TexStats stats = rig_stats(&rig);
+    rig_end(&rig);
+    assert_int_equal(stats.loads, 13 * 64);
+    write_stats(json, &stats);
+    EXPECT(0, "Budget too small: each tile was read 13.0 times", "", "stats", json);
+    EXPECT(0, "  tiles evicted                             820\n", "", "stats", json);
+    EXPECT(0, "  misses                                    832   100.0000 %\n", "", "stats", json);
+    EXPECT(0, "     0               832 100.0\n", "", "stats", json);
+    EXPECT(0, "verdict\nBudget too small", "", "stats", "--brief", json);
+    EXPECT(0, "Storage is the bottleneck: threads had nothing to run for 25 %", "", "stats", json);
+
+    TexStats other = stats;
+    other.bytes_unique = other.bytes_loaded;
+    write_stats(json, &other);
+    EXPECT(0, "is right: tiles were evicted, but hardly any was wanted again", "", "stats", json);
+    other.bytes_unique = other.bytes_loaded * 2 / 3;
+    write_stats(json, &other);
+    EXPECT(0, "is tight: each tile was read 1.50 times", "", "stats", json);
+    other = stats;
+    other.retries = 2;
+    write_stats(json, &other);
+    EXPECT(0, "Storage faltered: 2 reads", "", "stats", json);
+    other.failed_tiles++;
+    other.loads--;
+    other.resident_tiles--;
+    write_stats(json, &other);
+    EXPECT(1, "The picture is not what it should be: 1 reads failed", "", "stats", json);
+    other = stats;
+    other.tile_hits++;
+    write_stats(json, &other);
+    EXPECT(1, "tile_hits + tile_misses == tile_requests, but 833 is not 832", "", "stats", json);
+
+    Error err = {0};
+    assert_int_equal(file_write(json, "{\"textures\": {}}", 16, &err), STATUS_OK);
+    EXPECT(1, "", "lookups", "stats", json);
+    EXPECT(1, "", "s.json", "stats", json);
+}
+
+/* Writing and reading give back every counter. */
+static void test_texcache_statistics_survive_json(void **state)
+{
+    SORT_UNUSED(state);
+    TexStats before, after;
+    uint64_t values[sizeof before / sizeof(uint64_t)];
+    for (size_t i = 0; i < SORT_COUNT_OF(values); i++)
+        values[i] = i * 1000003u + 1;
+    memcpy(&before, values, sizeof before);
+    StrBuf text = {0};
+    JsonWriter w = json_writer(&text, JSON_ONE_LINE);
+    json_write_object(&w, NULL);
+    texcache_stats_write(&before, &w);
+    json_write_end(&w);
+    JsonDoc *doc;
+    JsonCursor root;
+    Error err = {0};
+    Str whole = {text.data, text.size_bytes};
+    assert_int_equal(json_parse("stats", whole, &doc, &err), STATUS_OK);
+    assert_int_equal(json_root_object(doc, &root, &err), STATUS_OK);
+    assert_int_equal(texcache_stats_read(&root, &after, &err), STATUS_OK);
+    assert_int_equal(json_finish(&root, &err), STATUS_OK);
+    assert_memory_equal(&before, &after, sizeof before);
+    json_destroy(doc);
+    strbuf_free(&text);
+}
+
 static int setup(void **state)
 {
     SORT_UNUSED(state);
@@ -275,6 +382,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_texcache_program_refuses_clearly),
         cmocka_unit_test(test_texcache_program_verifies),
         cmocka_unit_test(test_texcache_program_views),
+        cmocka_unit_test(test_texcache_program_explains_statistics),
+        cmocka_unit_test(test_texcache_statistics_survive_json),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

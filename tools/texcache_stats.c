@@ -1,0 +1,290 @@
+/* texcache stats: what the texture cache did during a render, from the file that
+ * `sort-render --stats FILE` wrote, as a table and in plain words. */
+#include "base/json.h"
+#include "textures/texcache.h"
+#include "tools/texcache_commands.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { STATS_FILE_BYTES_MAX = 16 << 20 };
+
+/* What of the render's own numbers matters here. */
+typedef struct RenderNumbers {
+    double render_s;
+    double idle_s; /* threads without a fiber to run, summed */
+    uint32_t thread_count;
+} RenderNumbers;
+
+static Status read_stats(const char *path, TexStats *out_stats, RenderNumbers *out_render,
+                         Error *err)
+{
+    JsonDoc *doc;
+    TRY(json_read_file(path, STATS_FILE_BYTES_MAX, &doc, err));
+    JsonCursor root, textures, seconds, fibers;
+    *out_render = (RenderNumbers){.thread_count = 1};
+    Status status = json_root_object(doc, &root, err);
+    if (status == STATUS_OK)
+        status = json_get_object(&root, "textures", JSON_REQUIRED, &textures, err);
+    if (status == STATUS_OK)
+        status = texcache_stats_read(&textures, out_stats, err);
+    if (status == STATUS_OK) {
+        status = json_get_u32(&root, "threads", JSON_REQUIRED, 1, UINT32_MAX,
+                              &out_render->thread_count, err);
+    }
+    if (status == STATUS_OK)
+        status = json_get_object(&root, "seconds", JSON_REQUIRED, &seconds, err);
+    if (status == STATUS_OK) {
+        status = json_get_double(&seconds, "render", JSON_REQUIRED, 0, HUGE_VAL,
+                                 &out_render->render_s, err);
+    }
+    if (status == STATUS_OK)
+        status = json_get_object(&root, "fibers", JSON_REQUIRED, &fibers, err);
+    if (status == STATUS_OK) {
+        status = json_get_double(&fibers, "idle_seconds", JSON_REQUIRED, 0, HUGE_VAL,
+                                 &out_render->idle_s, err);
+    }
+    json_destroy(doc);
+    return status;
+}
+
+/* --- the table ---------------------------------------------------------------------------- */
+
+/* "12,345,678" */
+static const char *grouped(uint64_t value, char out[32])
+{
+    char digits[32];
+    int count = snprintf(digits, sizeof digits, "%" PRIu64, value), at = 0;
+    for (int i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
+            out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = 0;
+    return out;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static void print_count(const char *name, uint64_t value)
+{
+    char text[32];
+    printf("  %-26s %18s\n", name, grouped(value, text));
+}
+
+static void print_share(const char *name, uint64_t value, uint64_t whole)
+{
+    char text[32];
+    printf("  %-26s %18s  %9.4f %%\n", name, grouped(value, text), percent(value, whole));
+}
+
+static void print_size(const char *name, uint64_t size_bytes)
+{
+    char text[32];
+    printf("  %-26s %18s\n", name, cli_format_size(size_bytes, text));
+}
+
+static void print_table(const TexStats *s, const RenderNumbers *r)
+{
+    char text[32];
+    puts("lookups");
+    print_count("lookups", s->lookups);
+    print_share("without a place", s->bad_lookups, s->lookups);
+    print_share("in the missing colour", s->missing, s->lookups);
+    printf("  %-26s %18s  %9.4f a lookup\n", "probes", grouped(s->probes, text),
+           s->lookups ? (double)s->probes / (double)s->lookups : 0.0);
+    puts("tiles asked for");
+    print_count("requests", s->tile_requests);
+    print_share("hits", s->tile_hits, s->tile_requests);
+    print_share("misses", s->tile_misses, s->tile_requests);
+    print_share("  that began a read", s->reads_awaited, s->tile_misses);
+    print_share("  that joined a read", s->coalesced, s->tile_misses);
+    print_share("  of tiles known to fail", s->failed_fast, s->tile_misses);
+    print_count("waits", s->waits);
+    puts("storage");
+    uint64_t reads = s->loads + s->constants + s->failed_tiles;
+    print_count("reads", reads);
+    print_count("not done yet", s->reads_pending);
+    print_share("ahead of need", s->reads_ahead, reads);
+    print_share("of one colour", s->constants, reads);
+    print_share("failed", s->failed_tiles, reads);
+    print_count("tries repeated", s->retries);
+    print_count("tiles had after failing", s->recovered_tiles);
+    print_size("read", s->bytes_read);
+    printf("  %-26s %15.1f us\n", "time of a read",
+           reads ? (double)s->read_ns * 1e-3 / (double)reads : 0.0);
+    print_count("files opened", s->file_opens);
+    puts("memory");
+    print_size("budget", s->budget_bytes);
+    print_size("peak", s->bytes_peak);
+    print_size("  tables and small levels", s->bytes_tables);
+    print_count("tiles loaded", s->loads);
+    print_count("tiles evicted", s->evictions);
+    print_size("loaded", s->bytes_loaded);
+    print_size("loaded, each tile once", s->bytes_unique);
+    printf("  %-26s %18.3f\n", "pressure", texcache_stats_pressure(s));
+    puts("threads");
+    double thread_s = r->render_s * r->thread_count;
+    printf("  %-26s %16.2f s\n", "render", r->render_s);
+    printf("  %-26s %16.2f s  %9.4f %%\n", "idle, summed", r->idle_s,
+           thread_s > 0 ? 100.0 * r->idle_s / thread_s : 0.0);
+}
+
+/* Rows: path depths; columns: levels, in percent of the row. */
+static void print_histogram(const TexStats *s)
+{
+    uint32_t level_count = 1;
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++) {
+            if (s->mip_probes[d][l] > 0 && l >= level_count)
+                level_count = l + 1;
+        }
+    }
+    printf("probes by level, in percent of those at a path depth\n  depth %16s", "probes");
+    for (uint32_t l = 0; l < level_count; l++)
+        printf(" %5" PRIu32, l);
+    putchar('\n');
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
+        uint64_t sum = 0;
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+            sum += s->mip_probes[d][l];
+        if (sum == 0)
+            continue;
+        char text[32];
+        printf("  %4" PRIu32 "%c %16s", d, d + 1 == TEX_DEPTH_BUCKETS ? '+' : ' ',
+               grouped(sum, text));
+        for (uint32_t l = 0; l < level_count; l++) {
+            if (s->mip_probes[d][l] > 0)
+                printf(" %5.1f", percent(s->mip_probes[d][l], sum));
+            else
+                fputs("     .", stdout);
+        }
+        putchar('\n');
+    }
+}
+
+/* --- in words ----------------------------------------------------------------------------- */
+
+/* A budget that would have held all: what was touched, in whole chunks of any kind, and the tables. */
+static uint64_t sufficient_budget(const TexStats *s)
+{
+    return s->bytes_tables + s->bytes_unique + s->bytes_unique / 32 + (1 << 20);
+}
+
+static void judge_budget(const TexStats *s)
+{
+    char enough[32], budget[32];
+    double pressure = texcache_stats_pressure(s);
+    cli_format_size(s->budget_bytes, budget);
+    if (s->evictions == 0) {
+        printf("The budget of %s held every tile that was touched; %s would have.\n", budget,
+               cli_format_size(s->bytes_peak, enough));
+        return;
+    }
+    cli_format_size(sufficient_budget(s), enough);
+    if (pressure < 1.1) {
+        printf("The budget of %s is right: tiles were evicted, but hardly any was wanted again "
+               "(each was read %.2f times).\n",
+               budget, pressure);
+    } else if (pressure < 2.0) {
+        printf("The budget of %s is tight: each tile was read %.2f times. %s would hold all that "
+               "was touched.\n",
+               budget, pressure, enough);
+    } else {
+        printf("Budget too small: each tile was read %.1f times. %s was given; %s would hold all "
+               "that was touched.\n",
+               pressure, budget, enough);
+    }
+}
+
+/* False: something is wrong with the picture, or with the counters. */
+static bool judge(const TexStats *s, const RenderNumbers *r)
+{
+    bool is_sound = true;
+    puts("verdict");
+    if (s->lookups == 0)
+        puts("No texture was looked up.");
+    else
+        judge_budget(s);
+    double thread_s = r->render_s * r->thread_count;
+    if (s->waits > 0 && r->idle_s > 0.1 * thread_s) {
+        printf(
+            "Storage is the bottleneck: threads had nothing to run for %.0f %% of the time. More "
+            "fibers, more I/O threads or faster storage would help%s.\n",
+            100.0 * r->idle_s / thread_s,
+            texcache_stats_pressure(s) > 1.5 ? ", a larger budget first of all" : "");
+    }
+    if (s->bad_lookups > 0) {
+        char text[32];
+        printf("%s lookups had coordinates or derivatives that are no numbers: a shader divides by "
+               "zero or takes the root of something negative.\n",
+               grouped(s->bad_lookups, text));
+    }
+    if (s->failed_tiles > 0) {
+        char failed[32], missing[32];
+        printf("The picture is not what it should be: %s reads failed, and %s lookups show the "
+               "missing colour. The render's log names files and tiles; `texcache verify` checks "
+               "whole files.\n",
+               grouped(s->failed_tiles, failed), grouped(s->missing, missing));
+        is_sound = false;
+    } else if (s->retries > 0) {
+        char text[32];
+        printf("Storage faltered: %s reads had to be repeated. The picture is right.\n",
+               grouped(s->retries, text));
+    }
+    TexIdentity identities[TEX_IDENTITY_COUNT];
+    texcache_stats_identities(s, identities);
+    for (uint32_t i = 0; i < TEX_IDENTITY_COUNT; i++) {
+        if (identities[i].left == identities[i].right)
+            continue;
+        printf("The counters contradict each other: %s, but %" PRIu64 " is not %" PRIu64 ".\n",
+               identities[i].text, identities[i].left, identities[i].right);
+        is_sound = false;
+    }
+    return is_sound;
+}
+
+int texcache_run_stats(int argc, char **argv)
+{
+    bool is_brief = false;
+    const CliOption options[] = {
+        {.name = "brief",
+         .short_name = 'b',
+         .kind = CLI_FLAG,
+         .out = &is_brief,
+         .help = "the verdict only"},
+    };
+    static const char *const examples[] = {"sort-render scene.sort -o a.exr --stats a.json",
+                                           "writes it", "texcache stats a.json", "explains it",
+                                           NULL};
+    const CliProgram program = {
+        .name = "texcache stats",
+        .usage = "[options] FILE.json",
+        .summary =
+            "Shows what the texture cache did during a render, checks that its counters agree "
+            "with each other, and says what to change. Exit code 1 when tiles failed or "
+            "counters disagree.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .args_min = 1,
+        .args_max = 1,
+        .args_name = "FILE.json",
+        .examples = examples};
+    CliResult parsed;
+    int code;
+    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+        return code;
+    TexStats stats;
+    RenderNumbers render;
+    Error err = {0};
+    if (read_stats(parsed.args[0], &stats, &render, &err) != STATUS_OK)
+        return texcache_fail(&err, EXIT_FAILED);
+    if (!is_brief) {
+        print_table(&stats, &render);
+        print_histogram(&stats);
+    }
+    return judge(&stats, &render) ? EXIT_DONE : EXIT_FAILED;
+}
