@@ -71,7 +71,7 @@ static double measure_run(SslcFile *file, SslProgram *program, const BenchOption
         best_s = least(best_s, clock_seconds_since(round_ns));
     } while (clock_seconds_since(start_ns) < o->seconds);
     grid_host_destroy(host);
-    return best_s * 1e9 / POINTS;
+    return best_s * 1e9 / (double)POINTS;
 }
 
 static bool bench_column(SslcFile *file, const BenchOptions *o, bool with_derivatives,

@@ -12,6 +12,7 @@
 #include "tools/grid_host.h"
 #include "tools/sslc_program.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct RunOptions {
@@ -33,11 +34,26 @@ typedef struct RunState {
     GridHost *host;
 } RunState;
 
+/* Two numbers with `separator` between them and nothing else. */
+static bool scan_pair(const char *text, char separator, uint32_t *out_first, uint32_t *out_second)
+{
+    char *end;
+    unsigned long first = strtoul(text, &end, 10), second = 0;
+    bool is_good = end != text && *end == separator && text[0] != '-' && end[1] != '-';
+    if (is_good) {
+        const char *rest = end + 1;
+        second = strtoul(rest, &end, 10);
+        is_good = end != rest && *end == '\0' && first <= UINT32_MAX && second <= UINT32_MAX;
+    }
+    *out_first = (uint32_t)first;
+    *out_second = (uint32_t)second;
+    return is_good;
+}
+
 static Status parse_size(const char *text, void *out, Error *err)
 {
     RunOptions *o = out;
-    char after;
-    if (sscanf(text, "%ux%u%c", &o->width, &o->height, &after) != 2 || !o->width || !o->height ||
+    if (!scan_pair(text, 'x', &o->width, &o->height) || !o->width || !o->height ||
         o->width > 16384 || o->height > 16384)
         return error_set(err, STATUS_INVALID, "'%s' is not a size like 256x256", text);
     return STATUS_OK;
@@ -46,8 +62,7 @@ static Status parse_size(const char *text, void *out, Error *err)
 static Status parse_pixel(const char *text, void *out, Error *err)
 {
     RunOptions *o = out;
-    char after;
-    if (sscanf(text, "%u,%u%c", &o->at.x, &o->at.y, &after) != 2)
+    if (!scan_pair(text, ',', &o->at.x, &o->at.y))
         return error_set(err, STATUS_INVALID, "'%s' is not a pixel like 128,64", text);
     o->at.is_given = true;
     return STATUS_OK;

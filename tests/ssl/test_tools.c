@@ -353,6 +353,10 @@ static void test_sslc_run_prints_a_pixel(void **state)
     assert_int_equal(r.code, 1);
     expect_text(&r, "pixel 4,0 is outside of 4x4");
     strbuf_free(&r.text);
+    r = run_sslc(ARGS("run", "--size", "4x-4", path));
+    assert_int_equal(r.code, 2);
+    expect_text(&r, "'4x-4' is not a size like 256x256");
+    strbuf_free(&r.text);
     r = run_sslc(ARGS("run", "-p", "skale=3", path));
     assert_int_equal(r.code, 1);
     expect_text(&r, "did you mean 'scale'?");
