@@ -71,10 +71,10 @@ typedef enum SortColorSpace {
 } SortColorSpace;
 
 typedef struct SortLevelInfo {
-    size_t size_bytes;                /* set by the caller, before the call, as for every out struct */
-    uint32_t width, height;           /* the display window */
-    uint32_t channel_count;           /* 1 to 4 (more are dropped by the decoder; it says so) */
-    SortTexelType type;               /* the native type, rounded up to one of ours */
+    size_t size_bytes;      /* set by the caller, before the call, as for every out struct */
+    uint32_t width, height; /* the display window */
+    uint32_t channel_count; /* 1 to 4 (more are dropped by the decoder; it says so) */
+    SortTexelType type;     /* the native type, rounded up to one of ours */
     uint32_t tile_width, tile_height; /* 0 when stored by rows */
     uint32_t level_count, subimage_count;
     SortColorSpace color_space;
@@ -217,9 +217,9 @@ typedef struct SortPlugin {
 typedef const SortPlugin *(*SortPluginEntry)(const SortHostApi *api);
 #define SORT_PLUGIN_ENTRY_NAME "sort_plugin_entry"
 #if defined(__GNUC__)
-#define SORT_PLUGIN_EXPORT __attribute__((visibility("default")))
+#    define SORT_PLUGIN_EXPORT __attribute__((visibility("default")))
 #else
-#define SORT_PLUGIN_EXPORT
+#    define SORT_PLUGIN_EXPORT
 #endif
 SORT_PLUGIN_EXPORT const SortPlugin *sort_plugin_entry(const SortHostApi *api);
 

@@ -41,7 +41,7 @@ static Status check_name(const JsonCursor *c, const char *name, Error *err)
 }
 
 Status scene_parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
-                  Error *err)
+                        Error *err)
 {
     JsonCursor c;
     const char *name;

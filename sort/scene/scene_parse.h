@@ -76,7 +76,7 @@ Status parse_refuse(const JsonCursor *c, Status status, Error *err, const char *
     SORT_PRINTF(4, 5);
 /* A required *name*, copied to the arena, new in its section. */
 Status scene_parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
-                  Error *err) SORT_MUST_CHECK;
+                        Error *err) SORT_MUST_CHECK;
 /* The index of the section's entry that the string under the cursor names. */
 Status parse_reference(const JsonCursor *c, const NameIndex *names, const char *what,
                        uint32_t *out_index, Error *err) SORT_MUST_CHECK;
