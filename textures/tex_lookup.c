@@ -496,6 +496,8 @@ static uint32_t live_lanes(const TexRequest *r)
 uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_result)
 {
     Lookup lk = begin_lookup(caller, r);
+    if (SORT_UNLIKELY(lk.texture && lk.texture->udim))
+        return udim_lookup(caller, r, lk.texture, out_result);
     uint32_t missing = 0, lanes = 0, missing_lanes = 0, bad_lanes = 0;
     if (lk.texture)
         enter(&lk);
@@ -533,6 +535,8 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
 void texcache_touch(TexCaller *caller, const TexRequest *r)
 {
     Lookup lk = begin_lookup(caller, r);
-    if (lk.texture)
+    if (lk.texture && lk.texture->udim)
+        udim_touch(caller, r, lk.texture, false);
+    else if (lk.texture)
         ask_ahead(&lk, 0);
 }

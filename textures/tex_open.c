@@ -36,6 +36,7 @@ static void texture_free(Texture *texture)
 {
     if (!texture)
         return;
+    mem_free(texture->udim);
     mem_free(texture->entries);
     mem_free(texture->tail);
     mem_free(texture->path);
@@ -157,6 +158,8 @@ static Status texture_register(TexCache *c, Texture *texture, Error *err)
 /* Gives back what texture_load() took; the texture is not registered. */
 static void texture_discard(TexCache *c, Texture *texture)
 {
+    if (texture->udim)
+        udim_close(c, texture->udim);
     descriptor_close(&c->descriptors, &texture->descriptor);
     mutex_lock(&c->lock);
     texcache_release_tables(c, texture->bytes);
@@ -164,7 +167,33 @@ static void texture_discard(TexCache *c, Texture *texture)
     texture_free(texture);
 }
 
-/* Opens and loads a file that is not registered yet. */
+/* The files of a UDIM set. */
+static Status texture_load_set(TexCache *c, Texture *texture, Error *err)
+{
+    uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + sizeof *texture->udim;
+    mutex_lock(&c->lock);
+    Status status = texcache_reserve_tables(c, bytes, texture->path, err);
+    mutex_unlock(&c->lock);
+    TRY(status);
+    texture->bytes = bytes;
+    texture->udim = MEM_NEW(UdimSet);
+    if (!texture->udim)
+        return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
+    return udim_open(c, texture->path, texture->udim, err);
+}
+
+static Status texture_load_file(TexCache *c, Texture *texture, Error *err)
+{
+    int fd;
+    TileFailure failure;
+    if (!descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, &failure, err))
+        return err->code;
+    Status status = texture_load(c, texture, fd, err);
+    descriptor_release(&c->descriptors, &texture->descriptor);
+    return status;
+}
+
+/* Opens and loads what is not registered yet. */
 static Status texture_create(TexCache *c, const char *path, Texture **out_texture, Error *err)
 {
     *out_texture = NULL;
@@ -177,16 +206,9 @@ static Status texture_create(TexCache *c, const char *path, Texture **out_textur
     }
     descriptor_init(&texture->descriptor, texture->path);
     texture->path_hash = hash_path(texture->path);
-    int fd;
-    TileFailure failure;
     Error reason = {0};
-    Status status;
-    if (descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, &failure, &reason)) {
-        status = texture_load(c, texture, fd, &reason);
-        descriptor_release(&c->descriptors, &texture->descriptor);
-    } else {
-        status = reason.code;
-    }
+    Status status = texcache_is_udim(path) ? texture_load_set(c, texture, &reason)
+                                           : texture_load_file(c, texture, &reason);
     if (status == STATUS_OK) {
         *out_texture = texture;
         return STATUS_OK;
@@ -203,7 +225,9 @@ static Status texture_create_patiently(TexCache *c, const char *path, Texture **
 {
     static const uint32_t pauses_ms[] = {1, 4, 16, 64};
     Status status = texture_create(c, path, out_texture, err);
-    for (uint32_t i = 0; status == STATUS_IO && i < SORT_COUNT_OF(pauses_ms); i++) {
+    /* The files of a set are waited for one by one. */
+    uint32_t retries = texcache_is_udim(path) ? 0 : SORT_COUNT_OF(pauses_ms);
+    for (uint32_t i = 0; status == STATUS_IO && i < retries; i++) {
         mutex_lock(&c->lock);
         c->loads.retries++;
         mutex_unlock(&c->lock);
@@ -307,6 +331,10 @@ Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err)
     const Texture *texture = texture_of(c, id);
     if (!texture)
         return error_set(err, STATUS_NOT_FOUND, "no open texture has the id %" PRIu32, id.id);
+    for (uint32_t i = 0; texture->udim; i++) { /* a set has a file at least */
+        if (texture->udim->ids[i].id != 0)
+            texture = texture_of(c, texture->udim->ids[i]);
+    }
     stex_describe(&texture->header, out_info);
     return STATUS_OK;
 }

@@ -77,14 +77,18 @@ void texcache_destroy(TexCache *c);
 
 typedef struct TexOpenDesc {
     size_t size_bytes; /* sizeof(TexOpenDesc) */
-    const char *path;  /* a .stex file */
+    const char *path;  /* a .stex file, or a UDIM set of them: "name.<UDIM>.stex" */
 } TexOpenDesc;
 
 /* Opens a paged texture; its tables and tail stay in memory, within the budget, until it is closed.
  * The same path gives the same id, counted. Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (not
  * a .stex file, or a broken one), STATUS_UNSUPPORTED (a later version), STATUS_LIMIT (the budget
  * cannot hold its tables; states what would). May evict tiles and block shortly, so never call it
- * from a fiber whose thread runs other fibers. */
+ * from a fiber whose thread runs other fibers.
+ *
+ * Of a UDIM set all files are opened that are there now. Lookups address it with s in [0, 10) and t in
+ * [0, 100); each file is clamped at its edges, whatever the request's wrap. A file that is not there
+ * is told once; what lies in it gets the missing colour. texcache_info describes its first file. */
 Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id,
                      Error *err) SORT_MUST_CHECK;
 void texcache_retain(TexCache *c, TexId id);
@@ -256,6 +260,20 @@ enum { TEX_IDENTITY_COUNT = 5 };
 /* Both sides of each of the identities; a difference is a defect of the cache, or a lookup that was
  * under way. */
 void texcache_stats_identities(const TexStats *stats, TexIdentity out[TEX_IDENTITY_COUNT]);
+
+/* --- UDIM sets ---------------------------------------------------------------------------- */
+
+enum {
+    TEX_UDIM_FIRST = 1001, /* the number of [0, 1) x [0, 1) */
+    TEX_UDIM_COUNT = 1000  /* ten a row; index = number - TEX_UDIM_FIRST */
+};
+/* Whether the name (not the folder) has "<UDIM>" in it. The others are for such paths. */
+bool texcache_is_udim(const char *path);
+/* Which files of a set are there. STATUS_NOT_FOUND: none. */
+Status texcache_udim_list(const char *pattern, bool out_present[TEX_UDIM_COUNT],
+                          uint32_t *out_count, Error *err) SORT_MUST_CHECK;
+Status texcache_udim_path(const char *pattern, uint32_t index, char *out_path, size_t out_bytes,
+                          Error *err) SORT_MUST_CHECK;
 
 /* --- files, without a cache --------------------------------------------------------------- */
 

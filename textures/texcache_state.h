@@ -81,10 +81,19 @@ typedef struct TexLevel {
     const uint8_t *tail; /* borrowed: the texture's tail; NULL: paged */
 } TexLevel;
 
+/* The textures of a UDIM set's files; 0: no such file. */
+typedef struct UdimSet {
+    TexId ids[TEX_UDIM_COUNT];
+    uint32_t first;
+    _Atomic bool has_reported[TEX_UDIM_COUNT]; /* that a file is not there */
+    _Atomic bool has_reported_outside;
+} UdimSet;
+
 typedef struct Texture {
     /* What lookups read; constant while open. */
     TexLevel levels[TEX_MAX_LEVELS];
     TileEntry *entries; /* owned; one a tile */
+    UdimSet *udim;      /* owned; NULL: a file of its own; else there are no levels and no tiles */
     TexelLoadQuad load_quad;
     TexelBlendQuad blend_quad;
     uint32_t tile_log2, texel_bytes, tile_bytes;
@@ -255,6 +264,16 @@ void tile_io_run(void *io_thread); /* a thread's whole life */
 /* --- tex_stats.c -------------------------------------------------------------------------- */
 
 void tex_counters_add(ThreadCounters *to, const ThreadCounters *from);
+
+/* --- tex_udim.c --------------------------------------------------------------------------- */
+
+/* Opens all files of a set; *out_set is zeroed before. On failure too, udim_close() what was opened. */
+Status udim_open(TexCache *c, const char *pattern, UdimSet *out_set, Error *err);
+void udim_close(TexCache *c, const UdimSet *set);
+/* texcache_lookup and texcache_touch for a set. only_if_many: nothing when all lanes lie in one. */
+uint32_t udim_lookup(TexCaller *caller, const TexRequest *r, const Texture *texture,
+                     float *out_result);
+void udim_touch(TexCaller *caller, const TexRequest *r, const Texture *texture, bool only_if_many);
 
 /* --- tex_open.c --------------------------------------------------------------------------- */
 

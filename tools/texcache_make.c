@@ -62,8 +62,65 @@ static Status parse_both_wraps(const char *text, void *out, Error *err)
     return error_set(err, STATUS_INVALID, "'%s' is none of periodic, clamp, mirror, black", text);
 }
 
-static Status make(const MakeOptions *o, const char *input, const char *output,
-                   TexConvertReport *out_report, Error *err)
+/* One image. */
+static Status make_file(const MakeOptions *o, PluginHost *host, const char *input,
+                        const char *output, Error *err)
+{
+    const SortImageDecoder *decoder;
+    TRY(plugin_host_decoder_for(host, input, &decoder, err));
+    TexConvertDesc desc = {
+        .size_bytes = sizeof desc,
+        .decoder = decoder,
+        .host = plugin_host_decoder_api(host, decoder),
+        .source_path = input,
+        .output_path = output,
+        .subimage = o->subimage,
+        .color_space = (SortColorSpace)o->color_space,
+        .wrap_s = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_s),
+        .wrap_t = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_t),
+        .compression = (TexCompression)o->compression,
+        .non_finite = (TexNonFinite)o->non_finite,
+        .progress = !o->is_quiet && isatty(STDERR_FILENO) ? show_progress : NULL,
+    };
+    TexConvertReport report;
+    TRY(texcache_convert(&desc, &report, err));
+    if (o->is_quiet)
+        return STATUS_OK;
+    if (report.non_finite_texels > 0) {
+        fprintf(stderr, "texcache: %s: %" PRIu64 " texels were not finite and have been replaced\n",
+                input, report.non_finite_texels);
+    }
+    char size[32];
+    printf("%s: %" PRIu32 " x %" PRIu32 ", %" PRIu32 " levels, %" PRIu64 " tiles (%" PRIu64
+           " of one colour), %s\n",
+           output, report.width, report.height, report.level_count, report.tile_count,
+           report.constant_tiles, cli_format_size(report.file_bytes, size));
+    return STATUS_OK;
+}
+
+/* The files of a UDIM set, each to its own. */
+static Status make_set(const MakeOptions *o, PluginHost *host, const char *input,
+                       const char *output, Error *err)
+{
+    if (!texcache_is_udim(output)) {
+        return error_set_at(err, STATUS_INVALID, output,
+                            "a set of images makes a set of textures: <UDIM> must be in its name");
+    }
+    bool is_present[TEX_UDIM_COUNT];
+    uint32_t count;
+    TRY(texcache_udim_list(input, is_present, &count, err));
+    for (uint32_t i = 0; i < TEX_UDIM_COUNT; i++) {
+        char from[PATH_BYTES], to[PATH_BYTES];
+        if (!is_present[i])
+            continue;
+        TRY(texcache_udim_path(input, i, from, sizeof from, err));
+        TRY(texcache_udim_path(output, i, to, sizeof to, err));
+        TRY(make_file(o, host, from, to, err));
+    }
+    return STATUS_OK;
+}
+
+static Status make(const MakeOptions *o, const char *input, const char *output, Error *err)
 {
     PluginHostDesc host_desc = {.size_bytes = sizeof host_desc,
                                 .folders = o->plugin_paths.items,
@@ -73,25 +130,8 @@ static Status make(const MakeOptions *o, const char *input, const char *output,
                                 .cancelled = plugin_is_cancelled};
     PluginHost *host;
     TRY(plugin_host_create(&host_desc, &host, err));
-    const SortImageDecoder *decoder;
-    Status status = plugin_host_decoder_for(host, input, &decoder, err);
-    if (status == STATUS_OK) {
-        TexConvertDesc desc = {
-            .size_bytes = sizeof desc,
-            .decoder = decoder,
-            .host = plugin_host_decoder_api(host, decoder),
-            .source_path = input,
-            .output_path = output,
-            .subimage = o->subimage,
-            .color_space = (SortColorSpace)o->color_space,
-            .wrap_s = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_s),
-            .wrap_t = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_t),
-            .compression = (TexCompression)o->compression,
-            .non_finite = (TexNonFinite)o->non_finite,
-            .progress = !o->is_quiet && isatty(STDERR_FILENO) ? show_progress : NULL,
-        };
-        status = texcache_convert(&desc, out_report, err);
-    }
+    Status status = texcache_is_udim(input) ? make_set(o, host, input, output, err)
+                                            : make_file(o, host, input, output, err);
     plugin_host_destroy(host);
     return status;
 }
@@ -161,9 +201,13 @@ int texcache_run_make(int argc, char **argv)
          .out = &o.is_quiet,
          .help = "no progress, no summary, no warnings"},
     };
-    static const char *const examples[] = {
-        "texcache make wood.png -o wood.stex", "with what the file says of its colours",
-        "texcache make bump.tif --color-space raw", "to bump.stex, values as they are", NULL};
+    static const char *const examples[] = {"texcache make wood.png -o wood.stex",
+                                           "with what the file says of its colours",
+                                           "texcache make bump.tif --color-space raw",
+                                           "to bump.stex, values as they are",
+                                           "texcache make 'skin.<UDIM>.png'",
+                                           "every image of a set: skin.1001.png ...",
+                                           NULL};
     const CliProgram program = {
         .name = "texcache make",
         .usage = "[options] IMAGE",
@@ -188,20 +232,9 @@ int texcache_run_make(int argc, char **argv)
 
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    TexConvertReport report;
-    Status status = make(&o, input, path, &report, &err);
-    if (status != STATUS_OK)
-        return texcache_fail(&err, status == STATUS_CANCELLED ? EXIT_INTERRUPTED : EXIT_FAILED);
-    if (report.non_finite_texels > 0 && !o.is_quiet) {
-        fprintf(stderr, "texcache: %s: %" PRIu64 " texels were not finite and have been replaced\n",
-                input, report.non_finite_texels);
-    }
-    if (!o.is_quiet) {
-        char size[32];
-        printf("%s: %" PRIu32 " x %" PRIu32 ", %" PRIu32 " levels, %" PRIu64 " tiles (%" PRIu64
-               " of one colour), %s\n",
-               path, report.width, report.height, report.level_count, report.tile_count,
-               report.constant_tiles, cli_format_size(report.file_bytes, size));
-    }
-    return EXIT_DONE;
+    Status status = make(&o, input, path, &err);
+    if (status == STATUS_OK)
+        return EXIT_DONE;
+    int failed = status == STATUS_CANCELLED ? EXIT_INTERRUPTED : EXIT_FAILED;
+    return texcache_fail(&err, failed);
 }

@@ -112,6 +112,20 @@ static void test_texcache_program_refuses_clearly(void **state)
     EXPECT(0, "--compression", "", "make", "--help");
 }
 
+static void test_texcache_program_makes_sets(void **state)
+{
+    SORT_UNUSED(state);
+    write_png("u.1001.png");
+    write_png("u.1013.png");
+    const char *pattern = fixture_path("u.<UDIM>.png");
+    EXPECT(0, "u.1013.stex: 150 x 100", "", "make", pattern);
+    assert_true(file_exists(fixture_path("u.1001.stex")));
+    EXPECT(0, "", "", "make", pattern, "-q", "-o", fixture_path("v.<UDIM>.stex"));
+    assert_true(file_exists(fixture_path("v.1013.stex")));
+    EXPECT(1, "", "<UDIM> must be in its name", "make", pattern, "-o", fixture_path("v.stex"));
+    EXPECT(1, "", "no file with a number", "make", fixture_path("w.<UDIM>.png"));
+}
+
 /* Changes one byte of a file. */
 static void flip(const char *path, uint64_t offset)
 {
@@ -380,6 +394,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texcache_program_makes_and_inspects),
         cmocka_unit_test(test_texcache_program_refuses_clearly),
+        cmocka_unit_test(test_texcache_program_makes_sets),
         cmocka_unit_test(test_texcache_program_verifies),
         cmocka_unit_test(test_texcache_program_views),
         cmocka_unit_test(test_texcache_program_explains_statistics),
