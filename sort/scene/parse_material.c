@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "textures/texcache.h"
 #include <float.h>
 #include <string.h>
 
@@ -66,6 +67,41 @@ static Status parse_shader(SceneParser *p, const JsonCursor *c, uint32_t *out_sh
 
 /* --- textures ------------------------------------------------------------------------------- */
 
+/* A UDIM set: in the folder, where each of its files must lie, or in one of those of --texture-path.
+ * The path keeps its pattern. */
+static Status find_texture_set(SceneParser *p, const JsonCursor *c, const char *file,
+                               const char **out_path, Error *err)
+{
+    bool is_present[TEX_UDIM_COUNT];
+    uint32_t count;
+    uint64_t size_bytes;
+    char path[PATH_BYTES];
+    if (package_is_zip(p->package))
+        return parse_refuse(c, STATUS_UNSUPPORTED, err,
+                            "'%s' is a UDIM set, which is not read from a zip: unpack the package",
+                            file);
+    TRY(path_join(package_path(p->package), file, path, err));
+    bool is_found = texcache_udim_list(path, is_present, &count, NULL) == STATUS_OK;
+    for (uint32_t i = 0; is_found && i < TEX_UDIM_COUNT; ++i) {
+        char member[PATH_BYTES];
+        if (!is_present[i])
+            continue;
+        TRY(texcache_udim_path(file, i, member, sizeof member, err));
+        Error reason = {0};
+        Status status = package_file_size(p->package, member, &size_bytes, NULL, &reason);
+        if (status != STATUS_OK)
+            return parse_refuse(c, status, err, "'%s': %s", member, reason.text);
+    }
+    for (uint32_t i = 0; !is_found && i < p->options->texture_path_count; ++i) {
+        TRY(path_join(p->options->texture_paths[i], file, path, err));
+        is_found = texcache_udim_list(path, is_present, &count, NULL) == STATUS_OK;
+    }
+    if (!is_found)
+        return parse_refuse(c, STATUS_NOT_FOUND, err, "no file of the UDIM set '%s'", file);
+    *out_path = arena_strndup(p->arena, path, strlen(path));
+    return STATUS_OK;
+}
+
 /* The file on disk: in the folder, in the zip (to be extracted later: NULL so far), or in one of the
  * folders of --texture-path. */
 static Status find_texture_file(SceneParser *p, const JsonCursor *c, const char *file,
@@ -74,6 +110,8 @@ static Status find_texture_file(SceneParser *p, const JsonCursor *c, const char 
     uint64_t size_bytes;
     char path[PATH_BYTES];
     *out_path = NULL;
+    if (texcache_is_udim(file))
+        return find_texture_set(p, c, file, out_path, err);
     Status status = package_file_size(p->package, file, &size_bytes, NULL, err);
     if (status == STATUS_OK && package_is_zip(p->package))
         return STATUS_OK;

@@ -28,24 +28,61 @@ typedef struct ConvertJob {
 
 static const char *const color_space_words[] = {"auto", "srgb", "linear", "raw"};
 
+static Status hash_file(const char *path, HashState *h, Error *err)
+{
+    char *data = NULL;
+    size_t size = 0;
+    TRY(file_read(path, SIZE_MAX / 2, &data, &size, err));
+    hash128_update(h, data, size);
+    mem_free(data);
+    return STATUS_OK;
+}
+
+/* Numbers and contents of a UDIM set's files. */
+static Status hash_set(const char *pattern, HashState *h, Error *err)
+{
+    bool is_present[TEX_UDIM_COUNT];
+    uint32_t count;
+    TRY(texcache_udim_list(pattern, is_present, &count, err));
+    for (uint32_t i = 0; i < TEX_UDIM_COUNT; ++i) {
+        char path[PATH_BYTES];
+        if (!is_present[i])
+            continue;
+        hash128_update_u64(h, i);
+        TRY(texcache_udim_path(pattern, i, path, sizeof path, err));
+        TRY(hash_file(path, h, err));
+    }
+    return STATUS_OK;
+}
+
 /* Name in the cache folder: the digest of the image's bytes and of what the conversion is told. */
 static Status converted_name(const TextureStoreDesc *desc, const SceneTexture *texture,
                              Converted *out)
 {
-    char *data = NULL;
-    size_t size = 0;
-    TRY(file_read(texture->path, SIZE_MAX / 2, &data, &size, &out->error));
+    bool is_set = texcache_is_udim(texture->path);
     HashState h;
     hash128_begin(&h);
     hash128_update_u64(&h, CONVERTED_FORMAT);
     hash128_update_text(&h, color_space_words[texture->color_space]);
     hash128_update_text(&h, path_extension(texture->path)); /* picks the decoder */
-    hash128_update(&h, data, size);
-    mem_free(data);
-    char digest[HASH128_TEXT_BYTES], file[HASH128_TEXT_BYTES + 8];
+    TRY(is_set ? hash_set(texture->path, &h, &out->error)
+               : hash_file(texture->path, &h, &out->error));
+    char digest[HASH128_TEXT_BYTES], file[HASH128_TEXT_BYTES + 16];
     hash128_text(hash128_end(&h), digest);
-    snprintf(file, sizeof file, "%s.stex", digest);
+    snprintf(file, sizeof file, is_set ? "%s.<UDIM>.stex" : "%s.stex", digest);
     return path_join(desc->converted_folder, file, out->path, &out->error);
+}
+
+/* Whether it was converted before: of a set all files, for a conversion may have been interrupted. */
+static bool is_converted(const char *source, const char *converted)
+{
+    if (!texcache_is_udim(source))
+        return file_exists(converted);
+    bool is_present[TEX_UDIM_COUNT];
+    uint32_t source_count, converted_count;
+    return texcache_udim_list(source, is_present, &source_count, NULL) == STATUS_OK &&
+           texcache_udim_list(converted, is_present, &converted_count, NULL) == STATUS_OK &&
+           source_count == converted_count;
 }
 
 static Status run_texcache(const TextureStoreDesc *desc, const SceneTexture *texture,
@@ -90,7 +127,7 @@ static void convert_one(void *data, uint32_t index)
         return;
     }
     out->status = converted_name(job->desc, texture, out);
-    if (out->status != STATUS_OK || file_exists(out->path))
+    if (out->status != STATUS_OK || is_converted(texture->path, out->path))
         return;
     log_info(job->desc->log, "converting %s", texture->name);
     out->status = run_texcache(job->desc, texture, out);

@@ -360,6 +360,35 @@ static void test_package_texture_path(void **state)
     assert_non_null(strstr(message, "or the 1 folders of --texture-path"));
 }
 
+/* A name with <UDIM> stands for the files that are there, in one folder. */
+static void test_package_texture_set(void **state)
+{
+    (void)state;
+    char message[2048], json[2 * sizeof scene_json];
+    size_t bytes = 0;
+    for (const char *from = scene_json; *from; ++from) {
+        if (strncmp(from, "a.png", 5) == 0) {
+            memcpy(json + bytes, "a.<UDIM>", 8);
+            bytes += 8;
+            from += 1;
+        }
+        json[bytes++] = *from;
+    }
+    Scene *scene;
+    write_package("set", json, bytes, quad_bin, quad_bin_bytes);
+    assert_int_equal(load(in_work("set"), NULL, &scene, message), STATUS_NOT_FOUND);
+    assert_non_null(strstr(message, "no file of the UDIM set 'textures/a.<UDIM>.png'"));
+    write_in("set", "textures/a.1001.png", texture_bytes, sizeof texture_bytes - 1);
+    write_in("set", "textures/a.1012.png", texture_bytes, sizeof texture_bytes - 1);
+    assert_int_equal(load(in_work("set"), NULL, &scene, message), STATUS_OK);
+    assert_non_null(strstr(scene->textures[0].path, "set/textures/a.<UDIM>.png"));
+    scene_destroy(scene);
+    /* None of them may lie outside of the package. */
+    assert_int_equal(symlink("/etc/hostname", in_work("set/textures/a.1013.png")), 0);
+    assert_int_not_equal(load(in_work("set"), NULL, &scene, message), STATUS_OK);
+    assert_non_null(strstr(message, "a.1013.png"));
+}
+
 static void test_package_minimal(void **state)
 {
     (void)state;
@@ -989,6 +1018,7 @@ int main(void)
         cmocka_unit_test(test_package_folder),
         cmocka_unit_test(test_package_zip),
         cmocka_unit_test(test_package_texture_path),
+        cmocka_unit_test(test_package_texture_set),
         cmocka_unit_test(test_package_minimal),
         cmocka_unit_test(test_package_bad_descriptions),
         cmocka_unit_test(test_package_bad_arrays),
