@@ -11,22 +11,33 @@ static void record_nothing(const Wave *w, const Path *path)
         sample->alpha = 1.0f - spectrum_average(path->beta);
 }
 
-static void escape(Wave *w, const Path *path, const Ray *ray)
+static void meet_sky(Wave *w, uint32_t i, const Ray *ray, float2 map_uv, Spectrum factor)
+{
+    const Path *path = &w->paths[i];
+    EnvironmentFootprint footprint =
+        path->flags & PATH_SPECULAR
+            ? shade_environment_footprint(w->shade, ray->direction, &path->diff)
+            : environment_cell(map_uv);
+    wave_note_sky(w, i, true, factor, &footprint);
+}
+
+static void escape(Wave *w, uint32_t i, const Ray *ray)
 {
     const Lights *lights = w->shared->lights;
-    const RayDiff *diff = path->flags & PATH_SPECULAR ? &path->diff : NULL; /* NULL: under MIS */
+    const Path *path = &w->paths[i];
     for (uint32_t k = 0; k < lights_infinite_count(lights); ++k) {
         LightValue kind;
         LightHit hit;
         if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray->direction, &kind, &hit))
             continue;
         float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
+        Spectrum factor = spectrum_scale(path->beta, share);
         if (share == 0.0f)
             continue;
-        Spectrum radiance = kind == LIGHT_VALUE_ENVIRONMENT
-                                ? shade_environment(w->shade, ray->direction, diff, path->depth)
-                                : hit.radiance;
-        wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, radiance), share));
+        if (kind == LIGHT_VALUE_ENVIRONMENT)
+            meet_sky(w, i, ray, hit.map_uv, factor);
+        else
+            wave_add_light(w, path, spectrum_mul(factor, hit.radiance));
     }
     if (!(path->flags & PATH_SEEN))
         record_nothing(w, path);
@@ -54,9 +65,10 @@ void stage_escape(Wave *w)
             continue;
         Ray ray = ray_batch_get(&w->rays, i);
         if (shape == HIT_NONE)
-            escape(w, path, &ray);
+            escape(w, i, &ray);
         else
             meet_light(w, path, &ray, shape & ~HIT_LIGHT, w->hits.t[i]);
         path->flags |= PATH_DEAD;
     }
+    wave_look_up_sky(w);
 }

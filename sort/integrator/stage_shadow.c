@@ -50,6 +50,8 @@ static uint32_t collect_alpha(Wave *w)
 void stage_shadow(Wave *w)
 {
     uint32_t passes = 0;
+    for (uint32_t i = 0; i < w->count; ++i)
+        w->counters.shadow_rays += w->shadow.state[i] == SHADOW_QUEUED;
     accel_occluded(w->shared->accel, &w->shadow, w->count);
     for (uint32_t n = collect_alpha(w); n > 0; n = collect_alpha(w)) {
         /* A ray that has passed this many surfaces counts as blocked. */

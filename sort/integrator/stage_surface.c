@@ -59,7 +59,6 @@ static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Lig
                .time = w->rays.time[i]};
     ray_batch_set(&w->shadow.rays, i, &ray);
     w->shadow.state[i] = SHADOW_QUEUED;
-    ++w->counters.shadow_rays;
 }
 
 /* `factor` times the light's radiance, as far as it is known by now. */
@@ -73,23 +72,24 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     out->depth = hit->depth + 1;
     switch (light->value) {
     case LIGHT_VALUE_KNOWN:
-        out->light = spectrum_mul(factor, light->radiance);
+        factor = spectrum_mul(factor, light->radiance);
         break;
-    case LIGHT_VALUE_ENVIRONMENT:
-        out->light = spectrum_mul(factor, shade_environment(w->shade, light->wi, NULL, out->depth));
+    case LIGHT_VALUE_ENVIRONMENT: {
+        EnvironmentFootprint cell = environment_cell(light->map_uv);
+        wave_note_sky(w, i, false, factor, &cell);
         break;
+    }
     case LIGHT_VALUE_MESH: {
         Ray ray = {.origin = hit->P, .direction = light->wi, .t_max = INFINITY};
         MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
         *mesh = (MeshLight){.path = i, .factor = factor};
         hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
                     light->distance_m, &ray, &out->diff, out->depth, &mesh->hit);
-        out->light = factor;
         break;
     }
     }
-    if (!spectrum_is_black(out->light))
-        aim_shadow_ray(w, i, hit, light);
+    aim_shadow_ray(w, i, hit, light);
+    wave_give_light(w, i, false, factor);
 }
 
 static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
@@ -129,11 +129,8 @@ static void shade_mesh_lights(Wave *w)
         bool emits = shade_run(w->shade, material, SSL_KERNEL_EMISSION, hits, count);
         for (uint32_t k = 0; k < count; ++k) {
             Spectrum radiance = emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f);
-            Spectrum light = spectrum_mul(mesh[k].factor, radiance);
-            if (mesh[k].is_met)
-                wave_add_light(w, &w->paths[mesh[k].path], light);
-            else
-                w->lights[mesh[k].path].light = light;
+            wave_give_light(w, mesh[k].path, mesh[k].is_met,
+                            spectrum_mul(mesh[k].factor, radiance));
         }
         begin += count;
     }
@@ -262,4 +259,5 @@ void stage_surface(Wave *w)
             shade_point(w, w->order[begin + k], k);
     }
     shade_mesh_lights(w);
+    wave_look_up_sky(w);
 }

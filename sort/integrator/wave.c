@@ -31,9 +31,11 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, uint32_t capac
     w->order = ARENA_ARRAY(arena, uint32_t, capacity);
     w->members = ARENA_ARRAY(arena, uint32_t, capacity);
     w->bucket = ARENA_ARRAY(arena, uint32_t, shared->scene->material_count + 1);
+    w->sky_lights = ARENA_ARRAY(arena, SkyLight, capacity);
+    w->sky_footprints = ARENA_ARRAY(arena, EnvironmentFootprint, capacity);
     w->mesh_lights = ARENA_ARRAY(arena, MeshLight, 2 * (size_t)capacity);
     if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
-        !w->bucket || !w->mesh_lights)
+        !w->bucket || !w->sky_lights || !w->sky_footprints || !w->mesh_lights)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_wave = w;
     return STATUS_OK;
@@ -127,6 +129,41 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance)
     sum[0] += rgb.x;
     sum[1] += rgb.y;
     sum[2] += rgb.z;
+}
+
+void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light)
+{
+    if (is_met) {
+        wave_add_light(w, &w->paths[path], light);
+        return;
+    }
+    w->lights[path].light = light;
+    if (spectrum_is_black(light))
+        w->shadow.state[path] = SHADOW_DEAD;
+}
+
+void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
+                   const EnvironmentFootprint *footprint)
+{
+    w->sky_footprints[w->sky_light_count] = *footprint;
+    w->sky_lights[w->sky_light_count++] = (SkyLight){path, is_met, factor};
+}
+
+void wave_look_up_sky(Wave *w)
+{
+    enum { GROUP = 64 };
+    Spectrum radiance[GROUP];
+    uint32_t n;
+    for (uint32_t begin = 0; begin < w->sky_light_count; begin += n) {
+        const SkyLight *sky = &w->sky_lights[begin];
+        n = w->sky_light_count - begin < GROUP ? w->sky_light_count - begin : GROUP;
+        shade_environment(w->shade, w->sky_footprints + begin, n, w->paths[sky->path].depth,
+                          radiance);
+        for (uint32_t k = 0; k < n; ++k)
+            wave_give_light(w, sky[k].path, sky[k].is_met,
+                            spectrum_mul(sky[k].factor, radiance[k]));
+    }
+    w->sky_light_count = 0;
 }
 
 float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf_pdf)

@@ -43,6 +43,13 @@ typedef struct MeshLight {
     SurfaceHit hit;
 } MeshLight;
 
+/* Light from the environment image, whose radiance is still to be looked up. */
+typedef struct SkyLight {
+    uint32_t path;
+    bool is_met; /* as for MeshLight */
+    Spectrum factor;
+} SkyLight;
+
 struct Wave {
     const WaveShared *shared;
     ShadeContext *shade;
@@ -60,7 +67,9 @@ struct Wave {
     uint32_t *members;      /* path indices that a stage works on */
     uint32_t *bucket;       /* [material_count + 1], for grouping */
     MeshLight *mesh_lights; /* [2 * capacity] */
-    uint32_t mesh_light_count;
+    SkyLight *sky_lights;   /* [capacity] */
+    EnvironmentFootprint *sky_footprints; /* of sky_lights */
+    uint32_t mesh_light_count, sky_light_count;
     WaveCounters counters;
 };
 
@@ -77,6 +86,14 @@ void wave_group(Wave *w, uint32_t count);
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
 /* Adds radiance to the path's sample; not multiplied by its throughput. */
 void wave_add_light(Wave *w, const Path *path, Spectrum radiance);
+
+/* Light whose radiance is known now: for the sample if the path met it, else for the shadow ray, which is not
+ * needed when there is none. */
+void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light);
+/* Notes light from the image; wave_look_up_sky gives all that was noted to whom it belongs. */
+void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
+                   const EnvironmentFootprint *footprint);
+void wave_look_up_sky(Wave *w);
 
 /* MIS weight of a light sample whose direction scattering draws with density bsdf_pdf. */
 float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf_pdf);

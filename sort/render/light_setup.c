@@ -12,26 +12,29 @@ typedef struct Lookup {
 static Status environment_row(void *data, uint32_t width, float v_low, float v_high,
                               float3 *out_radiance, Error *err)
 {
+    enum { LANES = 16 };
     Lookup *lookup = data;
     SORT_UNUSED(err);
     static const TexOptions options = {
         .wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_CLAMP, .filter = TEX_FILTER_TRILINEAR};
-    for (uint32_t x = 0; x < width; ++x) {
-        float coord[7] = {((float)x + 0.5f) / (float)width,
-                          0.5f * (v_low + v_high),
-                          1.0f / (float)width,
-                          0,
-                          0,
-                          v_high - v_low,
-                          0};
-        float rgba[4];
+    uint32_t n;
+    for (uint32_t x = 0; x < width; x += n) {
+        float coord[7 * LANES] = {0}, rgba[4 * LANES];
+        n = width - x < LANES ? width - x : LANES;
+        for (uint32_t k = 0; k < n; ++k) {
+            coord[k] = ((float)(x + k) + 0.5f) / (float)width;
+            coord[n + k] = 0.5f * (v_low + v_high);
+            coord[2 * n + k] = 1.0f / (float)width;
+            coord[5 * n + k] = v_high - v_low;
+        }
         TexRequest request = {.texture = lookup->texture,
                               .options = &options,
-                              .lane_count = 1,
-                              .lane_mask = 1,
+                              .lane_count = n,
+                              .lane_mask = (1u << n) - 1u,
                               .coord = coord};
         texcache_lookup(&lookup->caller, &request, rgba);
-        out_radiance[x] = f3(rgba[0], rgba[1], rgba[2]);
+        for (uint32_t k = 0; k < n; ++k)
+            out_radiance[x + k] = f3(rgba[k], rgba[n + k], rgba[2 * n + k]);
     }
     return STATUS_OK;
 }

@@ -2,7 +2,10 @@
  * next one begins, the last one at LATTICE.
  *
  *   marginal     [height]          the rows
- *   conditional  [height][width]   the cells of each row */
+ *   conditional  [height][width]   the cells of each row
+ *   guides       [height + 1][256] for the rows' and the marginal's sums: which entry holds lattice point
+ *                                  k 2^16, so that a search begins next to its end [Chen1974]. In a table
+ *                                  larger than the caches a plain binary search waits at each step. */
 #include "sort/sampling/dist2d.h"
 
 #include "base/alloc.h"
@@ -10,9 +13,13 @@
 
 #define LATTICE (1u << 24)
 
+enum { GUIDE_COUNT = 256, GUIDE_SHIFT = 24 - 8 };
+
 struct Dist2d {
     uint32_t width, height;
     uint32_t *marginal, *conditional; /* in `tables` */
+    uint16_t *guides;                 /* in `tables`; of the rows */
+    uint16_t marginal_guide[GUIDE_COUNT];
     uint32_t tables[];
 };
 
@@ -45,6 +52,22 @@ static void share_lattice(double *weights, uint32_t count, uint32_t *out_begin)
     }
 }
 
+static void make_guide(const uint32_t *begin, uint32_t count, uint16_t *out_guide)
+{
+    uint32_t i = 0;
+    for (uint32_t k = 0; k < GUIDE_COUNT; ++k) {
+        while (i + 1 < count && begin[i + 1] <= k << GUIDE_SHIFT)
+            ++i;
+        out_guide[k] = (uint16_t)i;
+    }
+}
+
+static size_t table_bytes(uint32_t width, uint32_t height)
+{
+    return (height + (size_t)width * height) * sizeof(uint32_t) +
+           (size_t)height * GUIDE_COUNT * sizeof(uint16_t);
+}
+
 static Status check_weights(const float *weights, uint32_t width, uint32_t height, Error *err)
 {
     if (width == 0 || height == 0)
@@ -67,8 +90,7 @@ Status dist2d_create(const float *weights, uint32_t width, uint32_t height, Dist
 {
     *out_dist = NULL;
     TRY(check_weights(weights, width, height, err));
-    size_t cells = (size_t)width * height;
-    Dist2d *d = mem_alloc(1, sizeof(Dist2d) + (height + cells) * sizeof(uint32_t));
+    Dist2d *d = mem_alloc(1, sizeof(Dist2d) + table_bytes(width, height));
     double *rows = MEM_ARRAY(double, height), *row = MEM_ARRAY(double, width);
     if (!d || !rows || !row) {
         mem_free(d);
@@ -81,13 +103,16 @@ Status dist2d_create(const float *weights, uint32_t width, uint32_t height, Dist
     d->height = height;
     d->marginal = d->tables;
     d->conditional = d->tables + height;
+    d->guides = (uint16_t *)(void *)(d->conditional + (size_t)width * height);
     for (uint32_t y = 0; y < height; ++y) {
         for (uint32_t x = 0; x < width; ++x)
             row[x] = (double)weights[(size_t)y * width + x];
         rows[y] = sum_of(row, width);
         share_lattice(row, width, d->conditional + (size_t)y * width);
+        make_guide(d->conditional + (size_t)y * width, width, d->guides + (size_t)y * GUIDE_COUNT);
     }
     share_lattice(rows, height, d->marginal);
+    make_guide(d->marginal, height, d->marginal_guide);
     mem_free(rows);
     mem_free(row);
     *out_dist = d;
@@ -105,17 +130,19 @@ typedef struct Interval {
 
 /* The interval that holds lattice point `u`: the last whose begin is not above it. Empty intervals share their
  * begin with the next one, so they are never it. */
-static inline Interval find_interval(const uint32_t *begin, uint32_t count, uint32_t u)
+static inline Interval find_interval(const uint32_t *begin, uint32_t count, const uint16_t *guide,
+                                     uint32_t u)
 {
-    const uint32_t *base = begin;
-    uint32_t left = count;
-    while (left > 1) {
-        uint32_t half = left / 2;
-        base = base[half] <= u ? base + half : base;
-        left -= half;
+    uint32_t k = u >> GUIDE_SHIFT;
+    uint32_t low = guide[k], last = k + 1 < GUIDE_COUNT ? guide[k + 1] : count - 1;
+    while (low < last) {
+        uint32_t middle = low + (last - low + 1) / 2;
+        if (begin[middle] <= u)
+            low = middle;
+        else
+            last = middle - 1;
     }
-    uint32_t i = (uint32_t)(base - begin);
-    return (Interval){i, *base, i + 1 < count ? base[1] : LATTICE};
+    return (Interval){low, begin[low], low + 1 < count ? begin[low + 1] : LATTICE};
 }
 
 static inline uint32_t to_lattice(float u)
@@ -149,8 +176,9 @@ static inline float density(uint32_t row_points, uint32_t cell_points, const Dis
 float2 dist2d_sample(const Dist2d *d, float2 u, float *out_pdf)
 {
     uint32_t ux = to_lattice(u.x), uy = to_lattice(u.y);
-    Interval row = find_interval(d->marginal, d->height, uy);
-    Interval cell = find_interval(d->conditional + (size_t)row.index * d->width, d->width, ux);
+    Interval row = find_interval(d->marginal, d->height, d->marginal_guide, uy);
+    Interval cell = find_interval(d->conditional + (size_t)row.index * d->width, d->width,
+                                  d->guides + (size_t)row.index * GUIDE_COUNT, ux);
     *out_pdf = density(row.end - row.begin, cell.end - cell.begin, d);
     return f2(place(cell, ux, d->width), place(row, uy, d->height));
 }
@@ -166,5 +194,5 @@ float dist2d_pdf(const Dist2d *d, float2 p)
 
 size_t dist2d_size_bytes(const Dist2d *d)
 {
-    return sizeof(Dist2d) + (d->height + (size_t)d->width * d->height) * sizeof(uint32_t);
+    return sizeof(Dist2d) + table_bytes(d->width, d->height);
 }

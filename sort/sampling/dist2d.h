@@ -3,7 +3,7 @@
  * Inverse marginal and conditional distributions [Pharr2023 app. A], held as whole numbers of 2^-24: the
  * lattice on which the samplers live. So the density that dist2d_pdf reports is exactly the one that
  * dist2d_sample draws from, it sums to 1 without rounding, and every cell of positive weight has a
- * positive chance. 4 bytes a cell. Immutable after creation: any thread. */
+ * positive chance. 4 bytes a cell and 512 a row. Immutable after creation: any thread. */
 #ifndef SORT_SAMPLING_DIST2D_H
 #define SORT_SAMPLING_DIST2D_H
 

@@ -32,12 +32,20 @@ float2 environment_uv(const SceneEnvironment *environment, float3 direction)
     return uv_of_local(mat4_vector(&environment->world_to_environment, direction));
 }
 
-float3 environment_direction(const SceneEnvironment *environment, float2 uv)
+/* *out_ring: the radius of the circle of latitude. */
+static float3 direction_of_uv(const SceneEnvironment *environment, float2 uv, float *out_ring)
 {
     float longitude = 2.0f * SORT_PI * (uv.x - 0.5f), latitude = SORT_PI * (uv.y - 0.5f);
     float ring = cosf(latitude);
     float3 d = f3(-sinf(longitude) * ring, sinf(latitude), cosf(longitude) * ring);
+    *out_ring = ring;
     return f3_normalize(mat4_vector(&environment->environment_to_world, d));
+}
+
+float3 environment_direction(const SceneEnvironment *environment, float2 uv)
+{
+    float ring;
+    return direction_of_uv(environment, uv, &ring);
 }
 
 static float2 uv_derivative(float3 d, float3 d_change)
@@ -60,6 +68,13 @@ EnvironmentFootprint environment_footprint(const SceneEnvironment *environment, 
     return (EnvironmentFootprint){.uv = uv_of_local(d),
                                   .duvdx = uv_derivative(d, mat4_vector(m, dDdx)),
                                   .duvdy = uv_derivative(d, mat4_vector(m, dDdy))};
+}
+
+EnvironmentFootprint environment_cell(float2 uv)
+{
+    return (EnvironmentFootprint){.uv = uv,
+                                  .duvdx = {1.0f / ENVIRONMENT_TABLE_WIDTH, 0.0f},
+                                  .duvdy = {0.0f, 1.0f / ENVIRONMENT_TABLE_HEIGHT}};
 }
 
 /* --- the importance table ------------------------------------------------------------------- */
@@ -151,24 +166,34 @@ static float pdf_of_uv(float pdf_uv, float sin_theta)
 }
 
 float3 environment_sample(const SceneEnvironment *environment, const EnvironmentTable *table,
-                          float2 u, float *out_pdf_solid_angle)
+                          float2 u, float2 *out_uv, float *out_pdf_solid_angle)
 {
     if (!table) {
+        float3 direction = warp_sphere(u);
         *out_pdf_solid_angle = SORT_INV_4PI;
-        return warp_sphere(u);
+        if (out_uv)
+            *out_uv = environment_uv(environment, direction);
+        return direction;
     }
-    float pdf_uv;
-    float2 p = dist2d_sample(table->dist, u, &pdf_uv);
-    *out_pdf_solid_angle = pdf_of_uv(pdf_uv, sinf(SORT_PI * p.y));
-    return environment_direction(environment, f2(p.x, 1.0f - p.y));
+    float pdf_uv, ring;
+    float2 p = dist2d_sample(table->dist, u, &pdf_uv), uv = f2(p.x, 1.0f - p.y);
+    float3 direction = direction_of_uv(environment, uv, &ring);
+    *out_pdf_solid_angle = pdf_of_uv(pdf_uv, ring);
+    if (out_uv)
+        *out_uv = uv;
+    return direction;
 }
 
 float environment_pdf(const SceneEnvironment *environment, const EnvironmentTable *table,
-                      float3 direction)
+                      float3 direction, float2 *out_uv)
 {
-    if (!table)
+    if (!table && !out_uv)
         return SORT_INV_4PI;
     float3 d = mat4_vector(&environment->world_to_environment, direction);
     float2 uv = uv_of_local(d);
-    return pdf_of_uv(dist2d_pdf(table->dist, f2(uv.x, 1.0f - uv.y)), sqrtf(d.x * d.x + d.z * d.z));
+    if (out_uv)
+        *out_uv = uv;
+    return table ? pdf_of_uv(dist2d_pdf(table->dist, f2(uv.x, 1.0f - uv.y)),
+                             sqrtf(d.x * d.x + d.z * d.z))
+                 : SORT_INV_4PI;
 }

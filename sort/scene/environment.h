@@ -23,6 +23,11 @@ typedef struct EnvironmentFootprint {
 EnvironmentFootprint environment_footprint(const SceneEnvironment *environment, float3 direction,
                                            float3 dDdx, float3 dDdy);
 
+/* The footprint of a cell of the importance table. Lookups that are weighted by multiple importance sampling
+ * use it: were the image blurred by the path's cone, its light would leak from where the table is dense to
+ * where it is not, and count twice. */
+EnvironmentFootprint environment_cell(float2 uv);
+
 typedef struct EnvironmentTable EnvironmentTable;
 
 /* One row of the map, filtered: the mean radiance of each cell [x/width, (x+1)/width) x
@@ -42,10 +47,11 @@ void environment_table_destroy(EnvironmentTable *table); /* NULL is fine */
 /* Mean radiance over the sphere. */
 float3 environment_table_mean(const EnvironmentTable *table);
 
-/* Directions in world space; pdf in solid angle. table NULL: uniform over the sphere. */
+/* A direction in world space, its map coordinates (out_uv may be NULL) and its density in solid angle.
+ * table NULL: uniform over the sphere. */
 float3 environment_sample(const SceneEnvironment *environment, const EnvironmentTable *table,
-                          float2 u, float *out_pdf_solid_angle);
+                          float2 u, float2 *out_uv, float *out_pdf_solid_angle);
 float environment_pdf(const SceneEnvironment *environment, const EnvironmentTable *table,
-                      float3 direction);
+                      float3 direction, float2 *out_uv);
 
 #endif

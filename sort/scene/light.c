@@ -462,8 +462,10 @@ static bool sample_environment(const Lights *lights, const Source *s, float2 u, 
 {
     const SceneEnvironment *e = &lights->scene->environment;
     out->distance_m = INFINITY;
-    out->wi = environment_sample(e, lights->environment, u, &out->pdf_solid_angle);
-    if (e->kind == SCENE_ENVIRONMENT_IMAGE)
+    bool is_image = e->kind == SCENE_ENVIRONMENT_IMAGE;
+    out->wi = environment_sample(e, lights->environment, u, is_image ? &out->map_uv : NULL,
+                                 &out->pdf_solid_angle);
+    if (is_image)
         out->value = LIGHT_VALUE_ENVIRONMENT;
     else
         out->radiance = s->emission;
@@ -562,8 +564,10 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         pdf = warp_cone_pdf(s->one_minus_cos);
     } else {
         const SceneEnvironment *e = &lights->scene->environment;
-        pdf = environment_pdf(e, lights->environment, direction);
-        if (e->kind == SCENE_ENVIRONMENT_IMAGE) {
+        bool is_image = e->kind == SCENE_ENVIRONMENT_IMAGE;
+        pdf =
+            environment_pdf(e, lights->environment, direction, is_image ? &out_hit->map_uv : NULL);
+        if (is_image) {
             *out_value = LIGHT_VALUE_ENVIRONMENT;
             out_hit->radiance = spectrum_splat(0.0f);
         }

@@ -57,6 +57,7 @@ typedef struct LightSample {
     Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
     uint32_t instance, triangle; /* LIGHT_VALUE_MESH */
     float b1, b2;                /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2 */
+    float2 map_uv;               /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
     uint32_t source;             /* for light groups and statistics */
 } LightSample;
 
@@ -72,6 +73,7 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float u
 typedef struct LightHit {
     Spectrum radiance;     /* toward the ray's origin */
     float pdf_solid_angle; /* 0 where sampling never gets */
+    float2 map_uv;         /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
 } LightHit;
 
 /* A light shape: Scene.lights[light] of kind rectangle, disk or sphere, met at distance_m. */

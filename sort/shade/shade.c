@@ -181,35 +181,56 @@ Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i)
     return spectrum_clamp(bsdf_transparency(&bsdf), 0.0f, 1.0f);
 }
 
-Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff, uint32_t depth)
+static float2 scaled(float2 v, float s)
 {
-    const SceneEnvironment *environment = &ctx->desc.scene->environment;
+    return f2(v.x * s, v.y * s);
+}
+
+EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3 direction,
+                                                 const RayDiff *diff)
+{
+    EnvironmentFootprint fp =
+        environment_footprint(&ctx->desc.scene->environment, direction, diff->dDdx, diff->dDdy);
+    fp.duvdx = scaled(fp.duvdx, ctx->host.footprint_scale);
+    fp.duvdy = scaled(fp.duvdy, ctx->host.footprint_scale);
+    return fp;
+}
+
+/* At most SSL_BLOCK of them. */
+static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
+                                uint32_t count, uint32_t depth, Spectrum *out_radiance)
+{
     static const TexOptions options = {
         .wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_CLAMP, .filter = TEX_FILTER_TRILINEAR};
-    EnvironmentFootprint fp = {.uv = environment_uv(environment, direction),
-                               .duvdx = {1.0f / ENVIRONMENT_TABLE_WIDTH, 0.0f},
-                               .duvdy = {0.0f, 1.0f / ENVIRONMENT_TABLE_HEIGHT}};
-    float scale = 1.0f;
-    if (diff) {
-        fp = environment_footprint(environment, direction, diff->dDdx, diff->dDdy);
-        scale = ctx->host.footprint_scale;
+    float coord[7 * SSL_BLOCK], rgba[4 * SSL_BLOCK];
+    for (uint32_t k = 0; k < count; ++k) {
+        const EnvironmentFootprint *fp = &footprints[k];
+        const float values[7] = {fp->uv.x,    fp->uv.y,    fp->duvdx.x, fp->duvdx.y,
+                                 fp->duvdy.x, fp->duvdy.y, 0.0f};
+        for (uint32_t i = 0; i < 7; ++i)
+            coord[i * count + k] = values[i];
     }
-    float coord[7] = {fp.uv.x,
-                      fp.uv.y,
-                      fp.duvdx.x * scale,
-                      fp.duvdx.y * scale,
-                      fp.duvdy.x * scale,
-                      fp.duvdy.y * scale,
-                      0};
-    float rgba[4];
     TexRequest request = {.texture = ctx->desc.environment,
                           .options = &options,
-                          .lane_count = 1,
-                          .lane_mask = 1,
+                          .lane_count = count,
+                          .lane_mask = (1u << count) - 1u,
                           .depth = depth,
                           .coord = coord};
     texcache_lookup(&ctx->host.caller, &request, rgba);
-    return spectrum_scale(spectrum_from_rgb(f3(rgba[0], rgba[1], rgba[2])), environment->strength);
+    float strength = ctx->desc.scene->environment.strength;
+    for (uint32_t k = 0; k < count; ++k)
+        out_radiance[k] = spectrum_scale(
+            spectrum_from_rgb(f3(rgba[k], rgba[count + k], rgba[2 * count + k])), strength);
+}
+
+void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints, uint32_t count,
+                       uint32_t depth, Spectrum *out_radiance)
+{
+    uint32_t n;
+    for (uint32_t begin = 0; begin < count; begin += n) {
+        n = count - begin < SSL_BLOCK ? count - begin : SSL_BLOCK;
+        look_up_environment(ctx, footprints + begin, n, depth, out_radiance + begin);
+    }
 }
 
 ShadeCounters shade_counters(const ShadeContext *ctx)

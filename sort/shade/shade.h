@@ -46,12 +46,13 @@ Spectrum shade_emission(const ShadeContext *ctx, uint32_t i);
 /* The share of light that passes straight through, per channel. */
 Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
 
-/* Radiance of the environment image in a direction. `diff`, the ray's differential, gives the footprint;
- * NULL: the footprint is a cell of the importance table. All lookups that are weighted by MIS use the
- * latter: were the image blurred by the path's cone, its light would leak from where the table is dense to
- * where it is not, and count twice. May wait. */
-Spectrum shade_environment(ShadeContext *ctx, float3 direction, const RayDiff *diff,
-                           uint32_t depth);
+/* Radiance of the environment image in each of `count` footprints. May wait. depth: of the rays, for
+ * statistics. */
+void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints, uint32_t count,
+                       uint32_t depth, Spectrum *out_radiance);
+/* The footprint of a ray that escapes along `direction`. (Under MIS it is environment_cell() instead.) */
+EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3 direction,
+                                                 const RayDiff *diff);
 
 typedef struct ShadeCounters {
     uint64_t points, kernel_calls, texture_calls;

@@ -363,7 +363,7 @@ static void test_environment_table_samples_what_it_says(void **state)
                            ((float)y + 0.5f) / (float)(CELLS_Y * FINE));
             double area = 2.0 * PI * PI * cos(PI * ((double)uv.y - 0.5)) /
                           (double)(CELLS_X * FINE * CELLS_Y * FINE);
-            double pdf = (double)environment_pdf(&e, table, environment_direction(&e, uv));
+            double pdf = (double)environment_pdf(&e, table, environment_direction(&e, uv), NULL);
             assert_true(pdf > 0.0); /* also where the map is black */
             expected[y / FINE * CELLS_X + x / FINE] += pdf * area;
             sum += pdf * area;
@@ -375,7 +375,7 @@ static void test_environment_table_samples_what_it_says(void **state)
     for (uint32_t i = 0; i < SAMPLES; ++i) {
         float pdf;
         float2 u = sampler_2d(&independent, sample_key(0, 0, i, 21), SAMPLE_PIXEL);
-        float3 d = environment_sample(&e, table, u, &pdf);
+        float3 d = environment_sample(&e, table, u, NULL, &pdf);
         assert_true(fabsf(f3_length(d) - 1.0f) < 2e-6f && pdf > 0.0f);
         float2 uv = environment_uv(&e, d);
         uint32_t x = (uint32_t)fminf(uv.x * (float)CELLS_X, (float)CELLS_X - 1.0f);
@@ -471,7 +471,7 @@ static void test_environment_table_edges(void **state)
     SceneEnvironment e = sky_environment();
     assert_int_equal(environment_table_create(8, 4, black_row, NULL, &table, NULL), STATUS_OK);
     assert_true(f3_max_component(environment_table_mean(table)) == 0.0f);
-    float pdf = environment_pdf(&e, table, environment_direction(&e, f2(0.3f, 0.55f)));
+    float pdf = environment_pdf(&e, table, environment_direction(&e, f2(0.3f, 0.55f)), NULL);
     assert_true(pdf > 0.0f && isfinite(pdf));
     environment_table_destroy(table);
     Error err = {0};
