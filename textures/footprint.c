@@ -56,8 +56,8 @@ Footprint footprint_of(const FootprintInput *in, uint32_t width, uint32_t height
     float root = sqrtf(half_gap * half_gap + mst * mst);
     float major2 = 0.5f * (mss + mtt) + root;
     if (!(major2 > 0.0f))
-        return f; /* a point: level 0 */
-    if (filter != TEX_FILTER_ANISO) {
+        return f;                    /* a point: level 0 */
+    if (filter < TEX_FILTER_ANISO) { /* isotropic; the later ones differ in their probes only */
         float level = clamp_level(0.5f * log2f(major2) + mip_bias, level_count);
         f.level = filter == TEX_FILTER_TRILINEAR ? level : floorf(level + 0.5f);
         return f;

@@ -10,6 +10,7 @@
  * The image's rows run downwards, t runs up: v = 1 - t is the coordinate used inside. */
 #include "base/check.h"
 #include "textures/footprint.h"
+#include "textures/tex_cubic.h"
 #include "textures/tex_wrap.h"
 #include "textures/texcache_state.h"
 #include <math.h>
@@ -155,6 +156,38 @@ static void list_add_tap(TileList *list, const Tap *tap)
     }
 }
 
+/* --- cubic taps --------------------------------------------------------------------------- */
+
+/* Whether a lane is blended by a cubic kernel: nothing is minified. */
+static bool is_cubic(const Lookup *lk, const Footprint *f)
+{
+    return lk->options.filter >= TEX_FILTER_CATMULL_ROM && f->level == 0.0f && f->probe_count == 1;
+}
+
+/* Four by four texels of level 0, gathered as four quads. */
+typedef struct CubicPlace {
+    const TexLevel *level;
+    CubicTap x, y;
+} CubicPlace;
+
+static CubicPlace cubic_place(const Lookup *lk, const LanePlace *place)
+{
+    const TexLevel *level = &lk->texture->levels[0];
+    TexFilter filter = lk->options.filter;
+    return (CubicPlace){.level = level,
+                        .x = cubic_tap(place->s, level->width, lk->options.wrap_s, filter),
+                        .y = cubic_tap(place->v, level->height, lk->options.wrap_t, filter)};
+}
+
+/* Quad k of the four: left, right of the upper two rows, then of the lower ones. */
+static Tap cubic_quad(const CubicPlace *c, uint32_t k)
+{
+    uint32_t i = 2 * (k & 1), j = 2 * (k >> 1);
+    return (Tap){.level = c->level,
+                 .x = {.first = c->x.texels[i], .second = c->x.texels[i + 1]},
+                 .y = {.first = c->y.texels[j], .second = c->y.texels[j + 1]}};
+}
+
 /* Asks for all tiles that lanes from `first_lane` on need. */
 static void ask_ahead(const Lookup *lk, uint32_t first_lane)
 {
@@ -165,6 +198,14 @@ static void ask_ahead(const Lookup *lk, uint32_t first_lane)
         LanePlace place = place_lane(lk, lane);
         if (!place.has_place)
             continue;
+        if (SORT_UNLIKELY(is_cubic(lk, &place.footprint))) {
+            CubicPlace cubic = cubic_place(lk, &place);
+            for (uint32_t k = 0; k < 4; k++) {
+                Tap tap = cubic_quad(&cubic, k);
+                list_add_tap(&list, &tap);
+            }
+            continue;
+        }
         uint32_t level = (uint32_t)place.footprint.level;
         bool is_blend = place.footprint.level > (float)level;
         for (uint32_t i = 0; i < place.footprint.probe_count; i++) {
@@ -421,9 +462,136 @@ static bool sample_probe(Lookup *lk, double s, double v, float level, Sample *ou
     return true;
 }
 
+/* The four texels of a tap as linear rgba, black ones not blackened. False: a tile has failed. */
+static bool fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
+{
+    const uint8_t *texels[4];
+    const float *constant = NULL;
+    switch (find_texels(lk, tap, texels, &constant)) {
+    case TEXELS_TOGETHER:
+        lk->texture->load_quad(&lk->cache->texels, texels, quad);
+        return true;
+    case TEXELS_CONSTANT:
+        for (uint32_t k = 0; k < 4; k++)
+            memcpy(quad[k], constant, sizeof quad[k]);
+        return true;
+    case TEXELS_ELSEWHERE:
+        break;
+    }
+    return fetch_slowly(lk, tap, quad);
+}
+
+static bool sample_cubic(Lookup *lk, const LanePlace *place, Sample *out)
+{
+    CubicPlace c = cubic_place(lk, place);
+    float texels[4][4][4]; /* [row][column][channel] */
+    *out = (Sample){0};
+    if (c.x.outside == 0xf || c.y.outside == 0xf)
+        return true;
+    for (uint32_t k = 0; k < 4; k++) {
+        counter_add(&lk->mip_probes[0], 1);
+        lk->probes++;
+        Tap tap = cubic_quad(&c, k);
+        float quad[4][4];
+        if (!fetch_quad(lk, &tap, quad))
+            return false;
+        for (uint32_t n = 0; n < 4; n++) {
+            uint32_t column = 2 * (k & 1) + (n & 1), row = 2 * (k >> 1) + (n >> 1);
+            bool is_black = (c.x.outside >> column & 1u) || (c.y.outside >> row & 1u);
+            for (uint32_t i = 0; i < 4; i++)
+                texels[row][column][i] = is_black ? 0.0f : quad[n][i];
+        }
+    }
+    float width = (float)c.level->width, height = (float)c.level->height;
+    for (uint32_t i = 0; i < 4; i++) {
+        /* Differences from one of the texels, so that equal texels give themselves. */
+        float base = texels[1][1][i], sum = 0.0f, d_ds = 0.0f, d_dv = 0.0f;
+        for (uint32_t row = 0; row < 4; row++) {
+            float line = 0.0f, slope = 0.0f;
+            for (uint32_t column = 0; column < 4; column++) {
+                float step = texels[row][column][i] - base;
+                line += c.x.weights[column] * step;
+                slope += c.x.slopes[column] * step;
+            }
+            sum += c.y.weights[row] * line;
+            d_ds += c.y.weights[row] * slope;
+            d_dv += c.y.slopes[row] * line;
+        }
+        out->value[i] = base + sum;
+        out->d_ds[i] = d_ds * width;
+        out->d_dv[i] = d_dv * height;
+    }
+    return true;
+}
+
+static float below_one(float u)
+{
+    return u < 1.0f ? u : 0x1.fffffep-1f;
+}
+
+/* True with the given probability; *u, uniform in [0, 1), decides and is uniform again. */
+static bool choose(float *u, float probability)
+{
+    if (*u < probability) {
+        *u = below_one(*u / probability);
+        return true;
+    }
+    *u = below_one((*u - probability) / (1.0f - probability));
+    return false;
+}
+
+/* An axis reduced to one of its two texels, by their weights. */
+static AxisTap choose_texel(AxisTap tap, float *u)
+{
+    bool is_second = choose(u, tap.fraction);
+    bool is_outside = (tap.outside & (is_second ? TAP_SECOND_OUTSIDE : TAP_FIRST_OUTSIDE)) != 0;
+    uint32_t texel = is_second ? tap.second : tap.first;
+    return (AxisTap){.first = texel,
+                     .second = texel,
+                     .outside = is_outside ? TAP_FIRST_OUTSIDE | TAP_SECOND_OUTSIDE : 0};
+}
+
+/* One texel of those that ANISO would blend. Derivatives are those of the whole tap it is from. */
+static bool sample_stochastic(Lookup *lk, const LanePlace *place, Sample *out)
+{
+    const Footprint *f = &place->footprint;
+    float u = lk->request->random[lk->lane];
+    u = u > 0.0f ? below_one(u) : 0.0f; /* what is no number: 0 */
+    uint32_t level = (uint32_t)f->level;
+    level += choose(&u, f->level - (float)level);
+    float scaled = u * (float)f->probe_count;
+    uint32_t probe = (uint32_t)scaled;
+    u = scaled - (float)probe;
+    double s, v;
+    probe_place(place, probe, &s, &v);
+    *out = (Sample){0};
+    if (lk->request->with_derivs && !sample_tap(lk, level, s, v, out))
+        return false;
+    counter_add(&lk->mip_probes[level], 1);
+    lk->probes++;
+    Tap tap = make_tap(lk, level, s, v);
+    tap.x = choose_texel(tap.x, &u);
+    tap.y = choose_texel(tap.y, &u);
+    if (tap.x.outside || tap.y.outside) {
+        memset(out->value, 0, sizeof out->value);
+        return true;
+    }
+    float quad[4][4];
+    if (!fetch_quad(lk, &tap, quad))
+        return false;
+    memcpy(out->value, quad[0], sizeof out->value);
+    return true;
+}
+
 static bool sample_lane(Lookup *lk, const LanePlace *place, Sample *out)
 {
     const Footprint *f = &place->footprint;
+    if (SORT_UNLIKELY(lk->options.filter > TEX_FILTER_ANISO)) {
+        if (lk->options.filter == TEX_FILTER_STOCHASTIC)
+            return sample_stochastic(lk, place, out);
+        if (is_cubic(lk, f))
+            return sample_cubic(lk, place, out);
+    }
     for (uint32_t i = 0; i < f->probe_count; i++) {
         double s, v;
         probe_place(place, i, &s, &v);
@@ -470,8 +638,11 @@ static Lookup begin_lookup(TexCaller *caller, const TexRequest *r)
     lk.texture = texture_of(lk.cache, r->texture);
     uint32_t bucket = r->depth < TEX_DEPTH_BUCKETS ? r->depth : TEX_DEPTH_BUCKETS - 1;
     lk.mip_probes = lk.thread->counters.mip_probes[bucket];
-    if (lk.texture)
+    if (lk.texture) {
         lk.options = resolve_options(lk.texture, r->options);
+        if (lk.options.filter == TEX_FILTER_STOCHASTIC && !r->random)
+            lk.options.filter = TEX_FILTER_ANISO;
+    }
     return lk;
 }
 

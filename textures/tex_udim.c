@@ -168,6 +168,7 @@ typedef struct UdimPart {
     TexRequest request;
     uint32_t lanes[TEX_MAX_LANES]; /* of the whole request */
     float coord[7 * TEX_MAX_LANES];
+    float random[TEX_MAX_LANES];
 } UdimPart;
 
 /* Takes from *lanes those that lie in the same file as the first of them. Returns the file. */
@@ -188,12 +189,15 @@ static uint32_t take_part(const TexRequest *r, const UdimLane places[TEX_MAX_LAN
         out->coord[count + i] = places[lane].t;
         for (uint32_t k = 2; k < 7; k++)
             out->coord[k * count + i] = r->coord[k * r->lane_count + lane];
+        if (r->random)
+            out->random[i] = r->random[lane];
     }
     out->request = *r;
     out->request.options = options;
     out->request.lane_count = count;
     out->request.lane_mask = count == 32 ? UINT32_MAX : (1u << count) - 1;
     out->request.coord = out->coord;
+    out->request.random = r->random ? out->random : NULL;
     return index;
 }
 

@@ -158,8 +158,13 @@ typedef enum TexFilter {
     TEX_FILTER_BILINEAR,  /* the nearest level */
     TEX_FILTER_TRILINEAR, /* isotropic: the level of the major axis, so it blurs but never aliases;
                              blends the two nearest levels linearly in log2 of the width */
-    TEX_FILTER_ANISO /* the level of the minor axis, blended likewise, with up to TEX_MAX_PROBES
+    TEX_FILTER_ANISO, /* the level of the minor axis, blended likewise, with up to TEX_MAX_PROBES
                              probes along the major axis; longer ellipses are widened */
+    TEX_FILTER_STOCHASTIC, /* one texel, chosen by TexRequest.random with the weight that ANISO gives
+                              it: the same mean, a fraction of the work */
+    /* ANISO, but where texels are magnified 4 x 4 of level 0 are blended by a cubic kernel: */
+    TEX_FILTER_CATMULL_ROM, /* goes through the texels; may leave their range */
+    TEX_FILTER_BSPLINE      /* smoother; blurs */
 } TexFilter;
 
 typedef enum TexMip {
@@ -188,6 +193,9 @@ typedef struct TexRequest {
     /* [7][lane_count]: s, t, ds/dx, dt/dx, ds/dy, dt/dy, blur. Derivatives per pixel step, in units
      * of s and t; blur in the same units, an extra width (standard deviations add in squares). */
     const float *coord;
+    /* [lane_count] in [0, 1), for TEX_FILTER_STOCHASTIC; each lookup needs a number of its own. NULL:
+     * that filter is TEX_FILTER_ANISO. */
+    const float *random;
 } TexRequest;
 
 /* Looks up all wanted lanes. out_result: [4][lane_count] rgba, or with_derivs [12][lane_count]: rgba,
