@@ -114,8 +114,8 @@ bool merge_command_parse(int argc, char **argv, MergeCommand *c, int *out_code)
 /* --- render ------------------------------------------------------------------------------------------ */
 
 static const char *const progress_words[] = {"auto", "bar", "json", "none", NULL};
-static const char *const texture_filter_words[] = {"aniso",       "closest", "bilinear", "trilinear",
-                                                   "catmull-rom", "bspline", NULL};
+static const char *const texture_filter_words[] = {
+    "aniso", "closest", "bilinear", "trilinear", "catmull-rom", "bspline", NULL};
 static const TexFilter texture_filters[] = {TEX_FILTER_ANISO,       TEX_FILTER_CLOSEST,
                                             TEX_FILTER_BILINEAR,    TEX_FILTER_TRILINEAR,
                                             TEX_FILTER_CATMULL_ROM, TEX_FILTER_BSPLINE};
