@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { JOB_SIDE = 32 };
+enum { JOB_SIDE = 32, JOB_SAMPLES = 4 };
 
 struct Render {
     RenderOptions options;
@@ -87,7 +87,8 @@ static Status apply_settings(Render *r, Error *err)
                          r->sample_begin, r->sample_end, r->samples);
     r->tiles_x = (width + JOB_SIDE - 1) / JOB_SIDE;
     r->tiles_y = (height + JOB_SIDE - 1) / JOB_SIDE;
-    r->job_count = (uint64_t)r->tiles_x * r->tiles_y * (r->sample_end - r->sample_begin);
+    uint32_t passes = (r->sample_end - r->sample_begin + JOB_SAMPLES - 1) / JOB_SAMPLES;
+    r->job_count = (uint64_t)r->tiles_x * r->tiles_y * passes;
     r->path_count = (uint64_t)width * height * (r->sample_end - r->sample_begin);
 
     WaveShared *shared = &r->shared;
@@ -350,17 +351,22 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     return fiber;
 }
 
-/* Job k: tiles in reading order, sample after sample, so that a picture of few samples comes early. */
-static WaveJob job_at(const Render *r, uint64_t k)
+/* Job k: one tile of pixels, JOB_SAMPLES samples of it one after the other. A pass over all tiles goes
+ * forth and the next one back, so that what the cache holds at the end of one serves the next: a cyclic scan
+ * of more than it holds would miss every time. *out_end: past the last sample. */
+static WaveJob job_at(const Render *r, uint64_t k, uint32_t *out_end)
 {
     uint32_t tiles = r->tiles_x * r->tiles_y;
-    uint32_t tile = (uint32_t)(k % tiles);
+    uint32_t pass = (uint32_t)(k / tiles), tile = (uint32_t)(k % tiles);
+    if (pass % 2 == 1)
+        tile = tiles - 1 - tile;
     const FilmDesc *film = film_desc(r->film);
     WaveJob job = {.x = tile % r->tiles_x * JOB_SIDE,
                    .y = tile / r->tiles_x * JOB_SIDE,
-                   .sample = r->sample_begin + (uint32_t)(k / tiles)};
+                   .sample = r->sample_begin + pass * JOB_SAMPLES};
     job.width = film->width - job.x < JOB_SIDE ? film->width - job.x : JOB_SIDE;
     job.height = film->height - job.y < JOB_SIDE ? film->height - job.y : JOB_SIDE;
+    *out_end = r->sample_end - job.sample < JOB_SAMPLES ? r->sample_end : job.sample + JOB_SAMPLES;
     return job;
 }
 
@@ -388,14 +394,16 @@ static bool fiber_step(void *data, void *fiber_state)
     uint64_t k = atomic_fetch_add(&r->next_job, 1);
     if (k >= r->job_count || atomic_load(r->shared.cancel))
         return false;
-    WaveJob job = job_at(r, k);
-    if (!run_job(fiber->wave, r->options.wave_capacity, &job))
-        return false;
-    WaveCounters counters = wave_counters(fiber->wave);
-    uint64_t rays = counters.rays + counters.shadow_rays;
-    atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
-    atomic_fetch_add(&r->paths_done, (uint64_t)job.width * job.height);
-    fiber->rays_reported = rays;
+    uint32_t end;
+    for (WaveJob job = job_at(r, k, &end); job.sample < end; ++job.sample) {
+        if (!run_job(fiber->wave, r->options.wave_capacity, &job))
+            return false;
+        WaveCounters counters = wave_counters(fiber->wave);
+        uint64_t rays = counters.rays + counters.shadow_rays;
+        atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
+        atomic_fetch_add(&r->paths_done, (uint64_t)job.width * job.height);
+        fiber->rays_reported = rays;
+    }
     return true;
 }
 
