@@ -3,6 +3,12 @@
 #   sort_library(NAME SOURCES a.c b.c [LINK lib ...])   a static library that follows the rules
 #   sort_program(NAME SOURCES main.c [LINK lib ...])    a program in build/<preset>/bin
 
+find_program(CCACHE ccache)
+if(CCACHE)
+    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
 add_library(sort_rules INTERFACE)
 target_include_directories(sort_rules INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(sort_rules INTERFACE _POSIX_C_SOURCE=200809L SORT_VERSION="${PROJECT_VERSION}")
