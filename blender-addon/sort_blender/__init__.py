@@ -1,0 +1,33 @@
+"""SORT as a render engine of Blender.
+
+    engine.py       what Blender calls to render: export, run sort-render, hand the picture back
+    export/         a depsgraph to a scene package (docs/scene-package.md); one module a kind of object
+    locate.py       where sort-render is, and what is missing
+    process.py      sort-render as a child: progress, cancel, exit codes
+    messages.py     the warnings of an export and a render
+    preferences.py, properties.py, panels.py    what the user sees
+"""
+
+bl_info = {
+    "name": "SORT Renderer",
+    "author": "The SORT authors",
+    "version": (0, 1, 0),
+    "blender": (3, 4, 0),
+    "location": "Properties > Render > Render Engine",
+    "description": "Path tracing with paged textures and compiled shaders",
+    "category": "Render",
+}
+
+from . import engine, panels, preferences, properties  # noqa: E402  (Blender reads bl_info first)
+
+MODULES = (preferences, properties, engine, panels)
+
+
+def register() -> None:
+    for module in MODULES:
+        module.register()
+
+
+def unregister() -> None:
+    for module in reversed(MODULES):
+        module.unregister()

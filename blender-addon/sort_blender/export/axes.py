@@ -1,0 +1,35 @@
+"""From Blender's space (right-handed, z up) to that of packages (right-handed, y up).
+
+Only placements are converted, here. What is inside an object, its vertices, normals and light axes, stays
+in the object's own space; cameras and lights look along -z with y up in both worlds.
+"""
+
+from __future__ import annotations
+
+from mathutils import Matrix, Vector
+
+Z_UP_TO_Y_UP = Matrix(((1, 0, 0, 0), (0, 0, 1, 0), (0, -1, 0, 0), (0, 0, 0, 1)))
+
+
+def place(object_to_world: Matrix) -> list[float]:
+    """The `transform` of a record: 16 numbers, row by row."""
+    return [x for row in Z_UP_TO_Y_UP @ object_to_world for x in row]
+
+
+def without_scale(matrix: Matrix) -> Matrix | None:
+    """Rotation and translation alone; z and the translation stay, x as near as can be. None: there is no
+    such matrix, an axis has no length."""
+    x, _, z = (matrix.col[k].xyz for k in range(3))
+    if z.length < 1e-12:
+        return None
+    z = z.normalized()
+    y = z.cross(x)
+    if y.length < 1e-12:
+        return None
+    y = y.normalized()
+    x = y.cross(z)
+    return Matrix.Translation(matrix.translation) @ columns(x, y, z).to_4x4()
+
+
+def columns(x: Vector, y: Vector, z: Vector) -> Matrix:
+    return Matrix((x, y, z)).transposed()

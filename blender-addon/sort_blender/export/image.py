@@ -1,0 +1,122 @@
+"""Images: files stay where they are when the renderer can reach them there; packed, generated and painted
+ones are written into the package, each once."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from ..messages import Report
+from . import tiff
+from .package import NOT_IN_FILES, PackageWriter, file_component
+
+COLOR_SPACES = {"sRGB": "srgb", "Linear": "linear", "Linear Rec.709": "linear", "Non-Color": "raw",
+                "Raw": "raw"}
+SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "JPEG2000": ".jp2", "TARGA": ".tga", "TARGA_RAW": ".tga",
+            "OPEN_EXR": ".exr", "OPEN_EXR_MULTILAYER": ".exr", "HDR": ".hdr", "TIFF": ".tif", "BMP": ".bmp",
+            "WEBP": ".webp", "DPX": ".dpx", "CINEON": ".cin", "IRIS": ".rgb"}
+PATH_BYTES_MAX, COMPONENT_BYTES_MAX = 1024, 255
+
+
+class ImageExporter:
+    def __init__(self, writer: PackageWriter, texture_folder: str, report: Report) -> None:
+        """`texture_folder`: where the renderer will look for textures besides the package, "/"; "": the
+        package shall hold all."""
+        self._writer = writer
+        self._texture_folder = texture_folder
+        self._report = report
+        self._files: dict[tuple, str | None] = {}
+
+    def texture(self, image: bpy.types.Image | None, user: bpy.types.ImageUser, where: str,
+                wrap: str | None = "periodic") -> dict | None:
+        """A TEXTURE record. None: there is no such image; that was said, and it should show magenta.
+        `wrap` None: for environments."""
+        if image is None:
+            self._report.warn(where, "it has no image; magenta")
+            return None
+        if image.source in ("TILED", "MOVIE", "VIEWER"):
+            self._report.warn(where, f"image '{image.name}': images of type {image.source} are not "
+                                     "supported yet; magenta")
+            return None
+        file = self._file(image, user, where)
+        if file is None:
+            return None
+        record = {"file": file, "color_space": self._color_space(image, where)}
+        if wrap:
+            record["wrap"] = [wrap, wrap]
+        return record
+
+    def _color_space(self, image: bpy.types.Image, where: str) -> str:
+        name = image.colorspace_settings.name
+        if name not in COLOR_SPACES:
+            self._report.warn(where, f"image '{image.name}': colour space '{name}' is not supported; read "
+                                     "as linear")
+        space = COLOR_SPACES.get(name, "linear")
+        # Float pixels in Blender's memory are linear already, and these we write from there.
+        return "linear" if space == "srgb" and image.is_float and _is_in_memory(image) else space
+
+    def _file(self, image: bpy.types.Image, user: bpy.types.ImageUser, where: str) -> str | None:
+        """In the package or below the texture folder."""
+        is_sequence = image.source == "SEQUENCE"
+        path = "" if not image.filepath else bpy.path.abspath(
+            image.filepath_from_user(image_user=user) if is_sequence else image.filepath,
+            library=image.library)
+        key = (image.name_full, path)
+        if key not in self._files:
+            if _is_in_memory(image):
+                self._files[key] = self._write_pixels(image, where)
+            elif image.packed_file and not is_sequence:
+                self._files[key] = self._write_packed(image)
+            else:
+                self._files[key] = self._reach(path, image, where)
+        return self._files[key]
+
+    def _new_file(self, name: str, suffix: str) -> str:
+        stem = file_component(Path(name).stem if Path(name).suffix.lower() == suffix else name)
+        return f"textures/{len(self._files)}_{stem}{suffix}"
+
+    def _write_packed(self, image: bpy.types.Image) -> str:
+        given = Path(image.filepath_raw.replace("\\", "/")).suffix.lower()
+        file = self._new_file(image.name, SUFFIXES.get(image.file_format, given))
+        (self._writer.folder / file).write_bytes(image.packed_file.data)
+        return file
+
+    def _write_pixels(self, image: bpy.types.Image, where: str) -> str | None:
+        width, height = image.size
+        if width == 0 or height == 0:
+            self._report.warn(where, f"image '{image.name}' has no pixels; magenta")
+            return None
+        pixels = np.empty(width * height * image.channels, dtype=np.float32)
+        image.pixels.foreach_get(pixels)
+        pixels = pixels.reshape(height, width, image.channels)[::-1]
+        if not image.is_float:
+            pixels = np.rint(np.clip(pixels, 0, 1) * 255).astype(np.uint8)
+        file = self._new_file(image.name, ".tif")
+        tiff.write_tiff(self._writer.folder / file, pixels)
+        return file
+
+    def _reach(self, path: str, image: bpy.types.Image, where: str) -> str | None:
+        if not path or not Path(path).is_file():
+            self._report.warn(where, f"image '{image.name}': there is no file {path or '(no path)'}; magenta")
+            return None
+        absolute = str(Path(path).resolve())
+        if self._texture_folder == "/" and _may_be_named(absolute[1:]):
+            return absolute[1:]
+        file = self._new_file(Path(path).name, Path(path).suffix.lower())
+        shutil.copyfile(path, self._writer.folder / file)
+        return file
+
+
+def _is_in_memory(image: bpy.types.Image) -> bool:
+    """Its pixels are in no file, or not yet."""
+    return image.source == "GENERATED" or image.is_dirty
+
+
+def _may_be_named(path: str) -> bool:
+    """By the rules for files in packages."""
+    return len(path.encode()) <= PATH_BYTES_MAX and all(
+        0 < len(part.encode("utf-8", "surrogateescape")) <= COMPONENT_BYTES_MAX
+        and not NOT_IN_FILES.search(part) for part in path.split("/"))

@@ -1,0 +1,113 @@
+"""Lights, in Cycles' units: point, spot and area lights have a power in watts, suns an irradiance.
+
+With power P, Cycles gives point and spot lights the radiant intensity P / (4 pi), whatever their size and
+cone, and area lights the radiance P / (4 area). Soft point lights are spheres of that intensity.
+"""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+from mathutils import Matrix
+
+from ..messages import Report
+from . import axes, nodes
+from .package import PackageWriter
+
+POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
+AREA_RADIANCE = 1 / 4  # W/(m2 sr) a watt and square metre
+# Cycles fades a spot's edge by 3t^2 - 2t^3, a package by t^2; over this part of the width the two let the
+# same power through.
+SPOT_EDGE = 0.75
+
+
+def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWriter,
+              report: Report) -> None:
+    """`obj` is evaluated."""
+    light = obj.data
+    where = f"Light '{obj.name}'"
+    matrix = axes.without_scale(object_to_world)
+    if matrix is None:
+        report.warn(where, "it is scaled to nothing along an axis and is left out")
+        return
+    colour = _emitted(light, where, report)
+    if light.type == "AREA":
+        if hasattr(light, "cycles") and light.cycles.is_portal:
+            return  # shows Cycles where the sky comes in; no light of its own
+        record = _area(light, object_to_world, colour, where, report)
+    else:
+        record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour, where, report)
+    if hasattr(light, "cycles") and not light.cycles.cast_shadow:
+        report.warn(where, "lights without shadows are not supported; it casts shadows")
+    writer.add("lights", obj.name, {**record, "transform": axes.place(matrix)})
+
+
+def _emitted(light: bpy.types.Light, where: str, report: Report) -> list[float]:
+    """Colour times power; of an Emission node too."""
+    factor = [1.0, 1.0, 1.0]
+    if light.use_nodes and light.node_tree:
+        factor = _node_factor(light.node_tree, where, report)
+    return [max(c * light.energy * f, 0.0) for c, f in zip(light.color, factor)]
+
+
+def _node_factor(tree: bpy.types.NodeTree, where: str, report: Report) -> list[float]:
+    output = tree.get_output_node("CYCLES")
+    node = nodes.source(output.inputs["Surface"]) if output else None
+    if node is None:
+        return [0.0, 0.0, 0.0]
+    if node.node.type == "EMISSION":
+        colour, strength = (nodes.constant(node.node.inputs[name]) for name in ("Color", "Strength"))
+        if colour is not None and strength is not None:
+            return [c * strength for c in colour]
+    report.warn(f"{where}, node '{node.node.name}'",
+                "only an Emission node with plain values is supported in lights yet; ignored")
+    return [1.0, 1.0, 1.0]
+
+
+def _scaled(colour: list[float], factor: float) -> list[float]:
+    return [c * factor for c in colour]
+
+
+def _point(light: bpy.types.PointLight, colour: list[float], where: str, report: Report) -> dict:
+    intensity = _scaled(colour, POINT_INTENSITY)
+    radius = light.shadow_soft_size
+    if radius <= 0:
+        return {"type": "point", "intensity": intensity}
+    return {"type": "sphere", "radius_m": radius, "radiance": _scaled(intensity, 1 / (math.pi * radius ** 2))}
+
+
+def _spot(light: bpy.types.SpotLight, colour: list[float], where: str, report: Report) -> dict:
+    report.warn(where, "its light fades toward the edge of the cone a little differently than in Cycles")
+    if light.shadow_soft_size > 0:
+        report.warn(where, "spot lights have no size yet: its shadows are sharp")
+    outer = light.spot_size / 2
+    edge = SPOT_EDGE * light.spot_blend * (1 - math.cos(outer))
+    inner = math.acos(min(math.cos(outer) + edge, 1.0))
+    outer_degrees = min(max(math.degrees(outer), 1e-4), 90.0)
+    return {"type": "spot", "intensity": _scaled(colour, POINT_INTENSITY),
+            "outer_angle_degrees": outer_degrees,
+            "inner_angle_degrees": min(math.degrees(inner), outer_degrees * (1 - 1e-4))}
+
+
+def _sun(light: bpy.types.SunLight, colour: list[float], where: str, report: Report) -> dict:
+    return {"type": "distant", "irradiance": colour,
+            "angle_degrees": min(math.degrees(light.angle), 179.999)}
+
+
+def _area(light: bpy.types.AreaLight, object_to_world: Matrix, colour: list[float], where: str,
+          report: Report) -> dict:
+    if light.spread < math.pi * 0.9999:
+        report.warn(where, "spread is not supported yet: it shines in all directions of its front")
+    is_even = light.shape in ("SQUARE", "DISK")
+    width = light.size * object_to_world.col[0].xyz.length
+    height = (light.size if is_even else light.size_y) * object_to_world.col[1].xyz.length
+    width, height = max(width, 1e-6), max(height, 1e-6)
+    if light.shape in ("SQUARE", "RECTANGLE"):
+        return {"type": "area_rectangle", "size": [width, height],
+                "radiance": _scaled(colour, AREA_RADIANCE / (width * height))}
+    if not math.isclose(width, height, rel_tol=1e-4):
+        report.warn(where, "ellipses are not supported yet: it is a disk of the same area")
+    radius = math.sqrt(width * height) / 2
+    return {"type": "area_disk", "radius_m": radius,
+            "radiance": _scaled(colour, AREA_RADIANCE / (math.pi * radius ** 2))}

@@ -1,0 +1,89 @@
+"""Any evaluated object that becomes a mesh, to the arrays of a package. No Python loop runs over vertices.
+
+Blender keeps normals and uv per corner, a package per vertex. Corners of one vertex that agree in all
+share it; a flat mesh without uv keeps Blender's vertices as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+UV_SETS_MAX = 8
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass
+class MeshArrays:
+    positions: np.ndarray  # float32 [vertices, 3]
+    indices: np.ndarray  # uint32 [triangles, 3]
+    normals: np.ndarray | None  # float32 [vertices, 3]
+    uv: list[np.ndarray]  # float32 [vertices, 2]; the render-active set first
+    uv_name: str  # of the first set
+    dropped_uv_sets: int
+    material_indices: np.ndarray  # uint16 [triangles]
+
+
+def read_mesh(mesh: bpy.types.Mesh) -> MeshArrays | None:
+    """None: it has no triangles."""
+    mesh.calc_loop_triangles()
+    triangle_count = len(mesh.loop_triangles)
+    if triangle_count == 0:
+        return None
+    corners = _get(mesh.loop_triangles, "loops", np.int32, 3)  # corner indices, by triangle
+    corner_vertices = _get(mesh.loops, "vertex_index", np.int32, 1)[:, 0]
+    positions = _get(mesh.vertices, "co", np.float32, 3)
+    normals = _corner_normals(mesh)
+    layers = sorted(mesh.uv_layers, key=lambda layer: not layer.active_render)  # stable
+    uv = [_get(layer.data, "uv", np.float32, 2) for layer in layers[:UV_SETS_MAX]]
+
+    attributes = ([] if normals is None else [normals]) + uv
+    keepers, corner_to_new = _share(corner_vertices, attributes, len(positions))
+    return MeshArrays(
+        positions=positions if keepers is None else positions[corner_vertices[keepers]],
+        indices=corner_to_new[corners].astype(np.uint32),
+        normals=None if normals is None else normals[keepers],
+        uv=[values[keepers] for values in uv],
+        uv_name=layers[0].name if layers else "",
+        dropped_uv_sets=max(len(layers) - UV_SETS_MAX, 0),
+        material_indices=_get(mesh.loop_triangles, "material_index", np.int32, 1)[:, 0].astype(np.uint16))
+
+
+def _get(items: bpy.types.bpy_prop_collection, attribute: str, kind: type, width: int) -> np.ndarray:
+    values = np.empty(len(items) * width, dtype=kind)
+    items.foreach_get(attribute, values)
+    return values.reshape(-1, width)
+
+
+def _corner_normals(mesh: bpy.types.Mesh) -> np.ndarray | None:
+    """None: all faces are flat."""
+    smooth = np.empty(len(mesh.polygons), dtype=bool)
+    mesh.polygons.foreach_get("use_smooth", smooth)
+    if not smooth.any() and not mesh.has_custom_normals:
+        return None
+    if hasattr(mesh, "corner_normals"):  # Blender 4.1 on
+        return _get(mesh.corner_normals, "vector", np.float32, 3)
+    mesh.calc_normals_split()
+    return _get(mesh.loops, "normal", np.float32, 3)
+
+
+def _share(corner_vertices: np.ndarray, attributes: list[np.ndarray],
+           vertex_count: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """The corners that stay as vertices (None: Blender's own vertices do), and the new vertex of every
+    corner."""
+    if not attributes:
+        return None, corner_vertices
+    words = [corner_vertices.astype(np.uint32)[:, None]]
+    words += [np.ascontiguousarray(a + np.float32(0)).view(np.uint32) for a in attributes]  # -0 to 0
+    keys = np.concatenate(words, axis=1)
+    mixed = np.zeros(len(keys), dtype=np.uint64)
+    for k in range(keys.shape[1]):
+        mixed ^= keys[:, k]
+        mixed *= HASH_FACTOR
+        mixed ^= mixed >> np.uint64(29)
+    _, keepers, corner_to_new = np.unique(mixed, return_index=True, return_inverse=True)
+    if not np.array_equal(keys[keepers[corner_to_new]], keys):  # two keys with one hash
+        _, keepers, corner_to_new = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return keepers, corner_to_new

@@ -1,0 +1,149 @@
+"""sort-render as a child process.
+
+Two threads read its pipes into one queue; the caller's thread takes records from the queue, shows them and
+asks whether to cancel. The child has a session of its own, so a Ctrl-C on Blender's terminal reaches it
+only once, from here: a second signal would end it before it has written its picture.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from .messages import Report, SortError
+
+EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_DAMAGED, EXIT_INTERRUPTED = range(5)  # docs/sort-render.md
+POLL_S = 0.1
+PATIENCE_S = 10  # after a cancel, to write the picture
+NAME = "sort-render"
+
+
+@dataclass(frozen=True)
+class RenderJob:
+    program: Path
+    package: Path
+    picture: Path
+    stats: Path
+    filter_width_px: float  # full width
+    texture_memory_mib: int
+    texture_folder: str  # where the package's textures are looked for besides the package; "": nowhere
+    threads: int  # 0: all
+
+    def arguments(self) -> list[str]:
+        args = [str(self.program), str(self.package), "-o", str(self.picture), "--stats", str(self.stats),
+                "--progress", "json", "--filter-width", f"{self.filter_width_px:g}", "--texture-memory", f"{self.texture_memory_mib}M"]
+        if self.texture_folder:
+            args += ["--texture-path", self.texture_folder]
+        if self.threads:
+            args += ["--threads", str(self.threads)]
+        return args
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """What the caller wants to know and to say while the child runs."""
+    on_record: Callable[[dict], None]
+    is_cancelled: Callable[[], bool]
+
+
+def run_render(job: RenderJob, watcher: Watcher, report: Report) -> bool:
+    """True when job.picture is complete, False when cancelled: it may then hold a part, or not be there.
+    Messages of the child become warnings of `report`, or the text of the SortError."""
+    try:
+        child = subprocess.Popen(job.arguments(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+                                 start_new_session=True)
+    except OSError as error:
+        raise SortError(f"{job.program} cannot be run: {error.strerror}") from error
+    with child:
+        try:
+            lines, is_cancelled = _follow(child, watcher)
+        finally:
+            _end(child)
+    return _judge(child.returncode, is_cancelled, lines, report)
+
+
+def _read(kind: str, pipe: IO[str], out: queue.SimpleQueue) -> None:
+    for line in pipe:
+        out.put((kind, line.rstrip("\n")))
+    out.put((kind, None))
+
+
+def _follow(child: subprocess.Popen, watcher: Watcher) -> tuple[list[str], bool]:
+    """The lines of standard error, and whether the child was told to stop."""
+    events: queue.SimpleQueue = queue.SimpleQueue()
+    for kind, pipe in (("record", child.stdout), ("message", child.stderr)):
+        threading.Thread(target=_read, args=(kind, pipe, events), daemon=True).start()
+    lines: list[str] = []
+    is_cancelled = False
+    open_pipes = 2
+    while open_pipes:
+        if not is_cancelled and watcher.is_cancelled():
+            is_cancelled = True
+            child.send_signal(signal.SIGTERM)
+            killer = threading.Timer(PATIENCE_S, child.kill)
+            killer.daemon = True
+            killer.start()
+        try:
+            kind, line = events.get(timeout=POLL_S)
+        except queue.Empty:
+            continue
+        if line is None:
+            open_pipes -= 1
+        elif kind == "message":
+            lines.append(line)
+        else:
+            _pass_record(line, watcher)
+    child.wait()
+    return lines, is_cancelled
+
+
+def _pass_record(line: str, watcher: Watcher) -> None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return  # a line cut short by a child that died; its exit code tells
+    if isinstance(record, dict):
+        watcher.on_record(record)
+
+
+def _end(child: subprocess.Popen) -> None:
+    """Also when the caller's code failed: no renderer stays behind."""
+    if child.poll() is None:
+        child.kill()
+        child.wait()
+
+
+def _judge(code: int, is_cancelled: bool, lines: list[str], report: Report) -> bool:
+    said = [line for line in lines if line.strip()]
+    if is_cancelled:
+        return False
+    if code in (EXIT_DONE, EXIT_DAMAGED):
+        for line in said:
+            report.warn("", line.removeprefix(NAME + ": "))
+        return True
+    if code < 0:
+        said.append(f"{NAME} was ended by {_signal_name(-code)}")
+    elif not said:
+        said.append(f"{NAME} ended with exit code {code} and no message")
+    raise SortError("\n".join(said).removeprefix(NAME + ": "))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def filesystem_root() -> str:
+    """Textures on disk are named by their whole path below this folder; "": not possible here."""
+    return "/" if os.sep == "/" else ""

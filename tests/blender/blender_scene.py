@@ -1,0 +1,130 @@
+"""What the tests in Blender share: the add-on installed, small scenes, pictures as arrays."""
+
+import os
+import pathlib
+import sys
+import unittest
+
+import bpy
+import numpy as np
+
+FOLDER = pathlib.Path(os.environ["SORT_TEST_FOLDER"])
+RENDERER = pathlib.Path(os.environ["SORT_TEST_RENDERER"])
+
+
+def install():
+    bpy.ops.preferences.addon_install(filepath=os.environ["SORT_TEST_ZIP"])
+    bpy.ops.preferences.addon_enable(module="sort_blender")
+    set_renderer(str(RENDERER))
+    bpy.ops.wm.save_userpref()
+
+
+def set_renderer(path):
+    bpy.context.preferences.addons["sort_blender"].preferences.renderer = path
+
+
+def messages():
+    from sort_blender import messages as sort_messages
+    return sort_messages.last()
+
+
+def empty_scene(size=48, samples=32):
+    """Nothing but a black world."""
+    scene = bpy.context.scene
+    for collection in (bpy.data.objects, bpy.data.meshes, bpy.data.materials, bpy.data.images,
+                       bpy.data.lights, bpy.data.cameras, bpy.data.worlds):
+        for item in list(collection):
+            if item.users == 0 or not isinstance(item, bpy.types.Image) or item.type != "RENDER_RESULT":
+                collection.remove(item)
+    scene.world = None
+    render = scene.render
+    render.engine = "SORT"
+    render.resolution_x = render.resolution_y = size
+    render.resolution_percentage = 100
+    render.use_border = render.use_crop_to_border = False
+    render.image_settings.file_format = "OPEN_EXR"
+    render.image_settings.color_depth = "32"
+    scene.sort.samples = scene.cycles.samples = samples
+    scene.cycles.blur_glossy = scene.cycles.sample_clamp_indirect = 0
+    scene.cycles.use_denoising = scene.cycles.use_adaptive_sampling = False
+    return scene
+
+
+def add(name, data, location=(0, 0, 0), rotation=(0, 0, 0)):
+    item = bpy.data.objects.new(name, data)
+    item.location, item.rotation_euler = location, rotation
+    bpy.context.scene.collection.objects.link(item)
+    return item
+
+
+def add_camera(location=(0, 0, 8), rotation=(0, 0, 0)):
+    camera = add("Camera", bpy.data.cameras.new("Camera"), location, rotation)
+    bpy.context.scene.camera = camera
+    return camera
+
+
+def add_mesh(name, vertices, faces, uv=None, **place):
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(vertices, [], faces)
+    if uv is not None:
+        mesh.uv_layers.new(name="UVMap").data.foreach_set("uv", np.ravel(uv))
+    return add(name, mesh, **place)
+
+
+def add_plane(name="Plane", size=2.0, **place):
+    """The uv square from corner to corner, u along x, v along y."""
+    h = size / 2
+    return add_mesh(name, [(-h, -h, 0), (h, -h, 0), (h, h, 0), (-h, h, 0)], [(0, 1, 2, 3)],
+                    [(0, 0), (1, 0), (1, 1), (0, 1)], **place)
+
+
+def material_of(obj, node_type, **inputs):
+    """A new material with one surface node; the node."""
+    material = bpy.data.materials.new(obj.name)
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    node = tree.nodes.new(node_type)
+    for name, value in inputs.items():
+        node.inputs[name.replace("_", " ")].default_value = value
+    output = tree.nodes.new("ShaderNodeOutputMaterial")
+    tree.links.new(node.outputs[0], output.inputs["Surface"])
+    obj.data.materials.clear()
+    obj.data.materials.append(material)
+    return node
+
+
+def link(from_socket, to_socket):
+    from_socket.id_data.links.new(from_socket, to_socket)
+
+
+def new_node(beside, node_type):
+    return beside.id_data.nodes.new(node_type)
+
+
+def render(engine="SORT"):
+    """[rows from the bottom, columns, rgba], linear."""
+    scene = bpy.context.scene
+    scene.render.engine = engine
+    scene.render.filepath = str(FOLDER / "picture.exr")
+    bpy.ops.render.render(write_still=True)
+    return read_picture(scene.render.filepath)
+
+
+def read_picture(path):
+    image = bpy.data.images.load(path)
+    pixels = np.empty(image.size[0] * image.size[1] * 4, np.float32)
+    image.pixels.foreach_get(pixels)
+    pixels = pixels.reshape(image.size[1], image.size[0], 4)
+    bpy.data.images.remove(image)
+    return pixels
+
+
+def main():
+    """Runs the tests of the calling file and ends Blender, whose own exit code would tell only whether the
+    last render came to its end."""
+    install()
+    result = unittest.main(argv=["test"], exit=False, verbosity=2).result
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0 if result.wasSuccessful() and result.testsRun else 1)

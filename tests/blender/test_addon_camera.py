@@ -1,0 +1,101 @@
+"""Where Blender projects a point, our picture has it; depth of field and regions as in Cycles."""
+
+import math
+import unittest
+
+import bpy
+import numpy as np
+from bpy_extras.object_utils import world_to_camera_view
+
+import blender_scene as kit
+
+MARKS = [(0.0, 0.0, 0.0), (-0.9, 0.4, 0.5), (0.8, -0.6, -0.3), (0.3, 0.7, 1.0)]
+
+
+def centre_of_light(picture):
+    """In pixels from the lower left corner."""
+    weight = picture[..., 0]
+    y, x = np.mgrid[0:weight.shape[0], 0:weight.shape[1]] + 0.5
+    return (weight * x).sum() / weight.sum(), (weight * y).sum() / weight.sum()
+
+
+class CameraTest(unittest.TestCase):
+    def setUp(self):
+        self.scene = kit.empty_scene(samples=256)
+        self.camera = kit.add_camera((1.5, -5, 2), (math.radians(70), math.radians(8), math.radians(16)))
+
+    def check_marks(self, width, height):
+        """A small glowing square at each mark, one after the other."""
+        render = self.scene.render
+        render.resolution_x, render.resolution_y = width, height
+        plane = kit.add_plane(size=0.06)
+        plane.rotation_euler = self.camera.rotation_euler  # faces the camera
+        kit.material_of(plane, "ShaderNodeEmission")
+        for mark in MARKS:
+            plane.location = mark
+            bpy.context.view_layer.update()
+            seen = world_to_camera_view(self.scene, self.camera, plane.location)
+            x, y = centre_of_light(kit.render())
+            self.assertAlmostEqual(x, seen.x * width, delta=0.06)
+            self.assertAlmostEqual(y, seen.y * height, delta=0.06)
+
+    def test_sensor_fit_auto(self):
+        self.check_marks(160, 90)
+        kit.empty_scene(samples=256)
+        self.camera = kit.add_camera((1.5, -6, 2), (math.radians(70), 0, math.radians(16)))
+        self.check_marks(90, 130)
+
+    def test_sensor_fit_vertical_with_shift(self):
+        data = self.camera.data
+        data.sensor_fit, data.sensor_height, data.lens = "VERTICAL", 30, 40
+        data.shift_x, data.shift_y = 0.12, -0.08
+        self.check_marks(160, 100)
+
+    def test_sensor_fit_horizontal_tall_with_shift(self):
+        data = self.camera.data
+        data.sensor_fit, data.lens = "HORIZONTAL", 35
+        data.shift_x, data.shift_y = -0.05, 0.1
+        self.check_marks(90, 140)
+
+    def test_scaled_parent(self):
+        parent = kit.add("Parent", None)
+        parent.scale = (2, 2, 2)
+        self.camera.parent = parent
+        self.camera.location = (0.75, -2.5, 1)
+        self.check_marks(120, 80)
+
+    def test_region_is_a_part_of_the_whole(self):
+        plane = kit.add_plane(size=1.5)
+        plane.rotation_euler = (0.9, 0.2, 0.1)
+        kit.material_of(plane, "ShaderNodeEmission")
+        self.scene.render.resolution_x, self.scene.render.resolution_y = 80, 60
+        self.scene.sort.samples = 256
+        self.camera.data.shift_x = 0.05
+        whole = kit.render()
+        render = self.scene.render
+        render.use_border = render.use_crop_to_border = True
+        render.border_min_x, render.border_max_x, render.border_min_y, render.border_max_y = (
+            0.25, 0.75, 0.4, 0.9)
+        part = kit.render()
+        self.assertEqual(part.shape[:2], (30, 40))
+        np.testing.assert_allclose(part, whole[24:54, 20:60], atol=0.06)
+
+    def test_depth_of_field_as_in_cycles(self):
+        plane = kit.add_plane(size=0.1)
+        kit.material_of(plane, "ShaderNodeEmission")
+        self.camera.location, self.camera.rotation_euler = (0, 0, 4), (0, 0, 0)
+        dof = self.camera.data.dof
+        dof.use_dof, dof.focus_distance, dof.aperture_fstop = True, 2.0, 0.2
+        self.scene.sort.samples = self.scene.cycles.samples = 1024
+        ours, theirs = kit.render(), kit.render("CYCLES")
+        self.assertLess(ours[..., 0].max(), 0.5)  # out of focus indeed
+        np.testing.assert_allclose(ours[..., :3], theirs[..., :3], atol=0.06)
+
+    def test_orthographic_is_refused(self):
+        self.camera.data.type = "ORTHO"
+        with self.assertRaisesRegex(RuntimeError, "Camera 'Camera': only perspective"):
+            kit.render()
+        self.assertIn("only perspective", kit.messages().error)
+
+
+kit.main()

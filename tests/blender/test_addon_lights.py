@@ -1,0 +1,103 @@
+"""A plane under each kind of light has the brightness that Cycles gives it."""
+
+import math
+import unittest
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+MEAN, PIXEL = 0.005, 0.03  # tolerances, relative to Cycles' mean
+
+
+class LightTest(unittest.TestCase):
+    def setUp(self):
+        self.scene = kit.empty_scene(samples=128)
+        kit.add_plane(size=6)
+        kit.add_camera((0, -7, 4), (math.pi / 2 - 0.6, 0, 0))
+
+    def light(self, kind, scale=(1, 1, 1), **settings):
+        data = bpy.data.lights.new("Light", kind)
+        for name, value in settings.items():
+            setattr(data, name, value)
+        light = kit.add("Light", data, (0.5, 0.3, 2.5), (0.3, 0.2, 0))
+        light.scale = scale
+        return light
+
+    def compare(self, mean=MEAN, pixel=PIXEL):
+        rows = slice(0, 36)  # below the light: Cycles' cameras do not see lights
+        ours, theirs = (kit.render(engine)[rows, :, :3] for engine in ("SORT", "CYCLES"))
+        self.assertGreater(theirs.mean(), 0.01)
+        self.assertAlmostEqual(ours.mean() / theirs.mean(), 1, delta=mean)
+        rms = math.sqrt(np.square(ours - theirs).mean()) / theirs.mean()
+        self.assertLess(rms, pixel)
+
+    def test_point(self):
+        self.light("POINT", energy=100, shadow_soft_size=0, color=(1, 0.5, 0.25))
+        self.compare()
+
+    def test_soft_point(self):
+        self.light("POINT", energy=100, shadow_soft_size=0.1)
+        self.compare()
+
+    def test_sun(self):
+        self.light("SUN", energy=2, angle=0.1)
+        self.compare()
+
+    def test_spot(self):
+        spot = self.light("SPOT", energy=300, shadow_soft_size=0, spot_size=0.5, spot_blend=0.3)
+        spot.rotation_euler = (0, 0, 0)
+        self.compare(mean=0.05, pixel=0.3)  # the edge of the cone fades differently
+        self.assertTrue(any("Light 'Light'" in text for text in kit.messages().warnings))
+
+    def test_square(self):
+        self.light("AREA", energy=100, shape="SQUARE", size=1)
+        self.compare()
+
+    def test_rectangle_scaled(self):
+        self.light("AREA", scale=(2, 1.5, 1), energy=100, shape="RECTANGLE", size=1, size_y=2)
+        self.compare()
+
+    def test_disk(self):
+        self.light("AREA", energy=100, shape="DISK", size=1)
+        self.compare()
+
+    def test_emission_node(self):
+        light = self.light("POINT", energy=50, shadow_soft_size=0)
+        light.data.use_nodes = True
+        emission = light.data.node_tree.nodes["Emission"]
+        emission.inputs["Color"].default_value = (0.2, 0.6, 1, 1)
+        emission.inputs["Strength"].default_value = 3
+        self.compare()
+
+    def test_world_colour(self):
+        world = bpy.data.worlds.new("World")
+        world.use_nodes = True
+        world.node_tree.nodes["Background"].inputs["Color"].default_value = (0.2, 0.4, 0.8, 1)
+        world.node_tree.nodes["Background"].inputs["Strength"].default_value = 1.5
+        self.scene.world = world
+        self.compare()
+
+    def test_world_image_turned(self):
+        world = bpy.data.worlds.new("World")
+        self.scene.world = world
+        world.use_nodes = True
+        tree = world.node_tree
+        image = bpy.data.images.new("Sky", 64, 32, float_buffer=True)
+        v, u = np.mgrid[0:32, 0:64]
+        pixels = np.stack([u / 64, v / 32, (u > 32) * 1.0, np.ones_like(u)], axis=-1)
+        image.pixels.foreach_set(pixels.astype(np.float32).ravel())
+        image.pack()
+        sky, mapping, coordinate = (tree.nodes.new(f"ShaderNode{name}")
+                                    for name in ("TexEnvironment", "Mapping", "TexCoord"))
+        sky.image = image
+        mapping.inputs["Rotation"].default_value = (0.3, -0.5, 1.1)
+        tree.links.new(coordinate.outputs["Generated"], mapping.inputs["Vector"])
+        tree.links.new(mapping.outputs["Vector"], sky.inputs["Vector"])
+        tree.links.new(sky.outputs["Color"], tree.nodes["Background"].inputs["Color"])
+        self.compare(pixel=0.06)
+        self.assertEqual(kit.messages().warnings, [])
+
+
+kit.main()

@@ -1,0 +1,185 @@
+"""Materials: values and images where they belong, magenta and a message where something is missing."""
+
+import math
+import unittest
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+QUADRANTS = np.array([[[1, 0, 0], [0, 1, 0]], [[0, 0, 1], [1, 1, 0]]], np.float32)  # from below
+
+
+def quadrant_image(name="Quadrants", size=32, **options):
+    image = bpy.data.images.new(name, size, size, **options)
+    pixels = np.ones((size, size, 4), np.float32)
+    half = size // 2
+    for row in range(2):
+        for column in range(2):
+            pixels[row * half:(row + 1) * half, column * half:(column + 1) * half, :3] = QUADRANTS[row, column]
+    image.pixels.foreach_set(pixels.ravel())
+    return image
+
+
+def warnings():
+    return "\n".join(kit.messages().warnings)
+
+
+class MaterialTest(unittest.TestCase):
+    def setUp(self):
+        self.scene = kit.empty_scene(samples=16)
+        self.plane = kit.add_plane(size=2)
+        kit.add_camera((0, 0, 3.2))
+
+    def show(self, image, colour_socket):
+        texture = kit.new_node(colour_socket.node, "ShaderNodeTexImage")
+        texture.image = image
+        kit.link(texture.outputs["Color"], colour_socket)
+        return texture
+
+    def check_quadrants(self, picture):
+        for row in range(2):
+            for column in range(2):
+                at = picture[12 + 24 * row, 12 + 24 * column, :3]
+                np.testing.assert_allclose(at, QUADRANTS[row, column], atol=0.02)
+
+    def test_generated_image_is_the_right_way_up(self):
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        self.show(quadrant_image(), emission.inputs["Color"])
+        self.check_quadrants(kit.render())
+        self.assertEqual(warnings(), "")
+
+    def test_float_image_beyond_one(self):
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        image = bpy.data.images.new("Bright", 4, 4, float_buffer=True)
+        image.pixels.foreach_set(np.tile(np.array([3, 0.25, 0.5, 1], np.float32), 16))
+        self.show(image, emission.inputs["Color"])
+        np.testing.assert_allclose(kit.render()[24, 24, :3], (3, 0.25, 0.5), rtol=0.01)
+
+    def test_packed_and_file_images_in_paths_of_any_letters(self):
+        folder = kit.FOLDER / "Wände und 木目 # 100%"
+        folder.mkdir(exist_ok=True)
+        image = quadrant_image()
+        image.file_format = "PNG"
+        image.filepath_raw = str(folder / "четверти 四.png")
+        image.save()
+        bpy.data.images.remove(image)
+        loaded = bpy.data.images.load(str(folder / "четверти 四.png"))
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        self.show(loaded, emission.inputs["Color"])
+        self.check_quadrants(kit.render())
+        loaded.pack()
+        self.check_quadrants(kit.render())
+        self.assertEqual(warnings(), "")
+
+    def test_srgb_and_data_as_in_cycles(self):
+        for space in ("sRGB", "Non-Color"):
+            image = bpy.data.images.new("Grey", 4, 4)
+            image.colorspace_settings.name = space
+            image.pixels.foreach_set(np.tile(np.array([0.5, 0.25, 0.75, 1], np.float32), 16))
+            emission = kit.material_of(self.plane, "ShaderNodeEmission")
+            self.show(image, emission.inputs["Color"])
+            ours, theirs = kit.render(), kit.render("CYCLES")
+            np.testing.assert_allclose(ours[24, 24, :3], theirs[24, 24, :3], rtol=0.01)
+
+    def test_missing_image_is_magenta_and_named(self):
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        image = bpy.data.images.new("Lost", 4, 4)
+        image.source, image.filepath = "FILE", str(kit.FOLDER / "lost.png")
+        self.show(image, emission.inputs["Color"]).name = "Bark"
+        np.testing.assert_allclose(kit.render()[24, 24, :3], (1, 0, 1), atol=0.01)
+        self.assertIn("Material 'Plane', node 'Bark'", warnings())
+        self.assertIn("lost.png", warnings())
+
+    def test_unknown_surface_is_magenta_and_named(self):
+        kit.material_of(self.plane, "ShaderNodeBsdfVelvet").name = "Soft"
+        np.testing.assert_allclose(kit.render()[24, 24, :3], (1, 0, 1), atol=0.01)
+        self.assertIn("Material 'Plane', node 'Soft'", warnings())
+
+    def test_unknown_colour_is_magenta_unknown_number_is_the_socket(self):
+        principled = kit.material_of(self.plane, "ShaderNodeBsdfPrincipled")
+        noise = kit.new_node(principled, "ShaderNodeTexNoise")
+        kit.link(noise.outputs["Color"], principled.inputs["Base Color"])
+        kit.link(noise.outputs["Fac"], principled.inputs["Roughness"])
+        self.scene.world = bpy.data.worlds.new("World")
+        self.scene.world.color = (1, 1, 1)
+        at = kit.render()[24, 24]
+        self.assertGreater(at[0], 5 * at[1])
+        self.assertIn("Base Color is magenta", warnings())
+        self.assertIn("not supported in Roughness yet; 0.5 is used", warnings())
+
+    def test_reroutes_and_mute(self):
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        rgb, reroute = (kit.new_node(emission, name) for name in ("ShaderNodeRGB", "NodeReroute"))
+        rgb.outputs[0].default_value = (0.25, 0.5, 1, 1)
+        kit.link(rgb.outputs[0], reroute.inputs[0])
+        gamma = kit.new_node(emission, "ShaderNodeGamma")
+        gamma.mute = True
+        kit.link(reroute.outputs[0], gamma.inputs["Color"])
+        kit.link(gamma.outputs[0], emission.inputs["Color"])
+        np.testing.assert_allclose(kit.render()[24, 24, :3], (0.25, 0.5, 1), atol=0.01)
+        self.assertEqual(warnings(), "")
+
+    def test_uv_map_by_name(self):
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        texture = self.show(quadrant_image(), emission.inputs["Color"])
+        uv_map = kit.new_node(emission, "ShaderNodeUVMap")
+        uv_map.uv_map = "UVMap"
+        kit.link(uv_map.outputs["UV"], texture.inputs["Vector"])
+        self.check_quadrants(kit.render())
+        self.assertEqual(warnings(), "")
+        uv_map.uv_map = "Other"
+        kit.render()
+        self.assertIn("UV map 'Other'", warnings())
+
+    def test_alpha_of_the_base_colour_image(self):
+        image = bpy.data.images.new("Half", 4, 4, alpha=True)
+        image.pixels.foreach_set(np.tile(np.array([1, 1, 1, 0.25], np.float32), 16))
+        principled = kit.material_of(self.plane, "ShaderNodeBsdfPrincipled", Specular=0.0, Base_Color=(0,) * 4)
+        texture = self.show(image, principled.inputs["Base Color"])
+        kit.link(texture.outputs["Alpha"], principled.inputs["Alpha"])
+        behind = kit.add_plane("Behind", size=4, location=(0, 0, -0.5))
+        kit.material_of(behind, "ShaderNodeEmission")
+        self.scene.sort.samples = 256
+        self.scene.sort.max_depth = 8
+        at = kit.render()[24, 24, :3]
+        self.assertTrue((at > 0.74).all() and (at < 1.01).all(), at)
+
+    def compare(self, tolerance, **world):
+        """A sphere under a light from above and a grey world."""
+        self.plane.location = (0, 0, -1)
+        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.8, segments=64, ring_count=32)
+        bpy.ops.object.shade_smooth()
+        ball = bpy.context.object
+        ball.data.materials.append(self.plane.data.materials[0])
+        self.plane.data.materials.clear()
+        light = kit.add("Light", bpy.data.lights.new("Light", "AREA"), (2.5, 0, 2.5), (0, math.pi / 4, 0))
+        light.data.energy, light.data.size = 150, 1.5
+        self.scene.world = bpy.data.worlds.new("World")
+        self.scene.world.color = (0.5, 0.5, 0.5)
+        self.scene.sort.samples = self.scene.cycles.samples = 128
+        ours, theirs = kit.render(), kit.render("CYCLES")
+        difference = np.abs(ours - theirs)[10:38, 10:38, :3].mean() / theirs[10:38, 10:38, :3].mean()
+        print(f"mean difference {100 * difference:.1f} %")
+        self.assertLess(difference, tolerance)
+
+    def test_diffuse_like_cycles(self):
+        kit.material_of(self.plane, "ShaderNodeBsdfDiffuse", Color=(0.8, 0.3, 0.1, 1))
+        self.compare(0.02)
+
+    def test_principled_plastic_like_cycles(self):
+        kit.material_of(self.plane, "ShaderNodeBsdfPrincipled", Base_Color=(0.1, 0.4, 0.8, 1), Roughness=0.4)
+        self.compare(0.10)
+
+    def test_principled_metal_like_cycles(self):
+        kit.material_of(self.plane, "ShaderNodeBsdfPrincipled", Base_Color=(0.9, 0.6, 0.2, 1), Metallic=1.0,
+                        Roughness=0.3)
+        self.compare(0.06)
+
+    def test_glass_like_cycles(self):
+        kit.material_of(self.plane, "ShaderNodeBsdfGlass", Color=(0.9, 1, 0.9, 1), IOR=1.45, Roughness=0.0)
+        self.compare(0.08)
+
+
+kit.main()

@@ -1,0 +1,157 @@
+"""The renderer as a process: cancelled, missing, failing, dying; folders of any letters."""
+
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import time
+import unittest
+from unittest import mock
+
+import bpy
+import blender_scene as kit
+
+
+def program(name, text):
+    """A renderer of the test's own."""
+    path = kit.FOLDER / name
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+class ProcessTest(unittest.TestCase):
+    def setUp(self):
+        self.scene = kit.empty_scene(samples=4)
+        plane = kit.add_plane(size=8)
+        kit.material_of(plane, "ShaderNodeEmission", Color=(0.5, 0.25, 1, 1))
+        kit.add_camera()
+        kit.set_renderer(str(kit.RENDERER))
+
+    def check_failure(self, words):
+        with self.assertRaisesRegex(RuntimeError, words):
+            bpy.ops.render.render()
+        self.assertRegex(kit.messages().error, words)
+
+    def test_renderer_in_a_folder_of_any_letters(self):
+        folder = kit.FOLDER / "レンダラー und Öl"
+        folder.mkdir()
+        (folder / "sort-render").symlink_to(kit.RENDERER)
+        kit.set_renderer(str(folder))
+        self.assertAlmostEqual(float(kit.render()[24, 24, 1]), 0.25, delta=0.01)
+        place = folder / "Bild 一.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(place), copy=True)
+        self.scene.render.filepath = str(folder / "Ausgabe ж.exr")
+        bpy.ops.render.render(write_still=True)
+        self.assertAlmostEqual(float(kit.read_picture(self.scene.render.filepath)[24, 24, 2]), 1, delta=0.01)
+
+    def test_names_of_any_letters(self):
+        for name in ("Würfel \"1\"", "立方体", "a/b\\c:d"):
+            obj = kit.add_plane(name, location=(0, 0, -1))
+            kit.material_of(obj, "ShaderNodeBsdfDiffuse")
+        kit.render()
+        self.assertEqual(kit.messages().warnings, [])
+
+    def test_missing_renderer(self):
+        kit.set_renderer(str(kit.FOLDER / "nowhere"))
+        self.check_failure("nowhere: there is no such file.*Preferences")
+
+    def test_scripts_can_tell_that_a_frame_failed(self):
+        place = kit.FOLDER / "fails.blend"
+        self.scene.camera.data.type = "ORTHO"
+        bpy.ops.wm.save_as_mainfile(filepath=str(place), copy=True)
+        run = subprocess.run([os.environ["SORT_TEST_BLENDER"], "-b", str(place), "-f", "1"],
+                             capture_output=True, text=True)
+        self.assertIn("only perspective cameras", run.stdout)
+        self.assertEqual(run.returncode, 1)
+
+    def test_no_renderer_at_all(self):
+        kit.set_renderer("")
+        path, os.environ["PATH"] = os.environ["PATH"], str(kit.FOLDER)
+        try:
+            self.check_failure("was not found.*Preferences")
+        finally:
+            os.environ["PATH"] = path
+
+    def test_missing_numpy(self):
+        with mock.patch("importlib.util.find_spec", return_value=None):
+            self.check_failure("needs numpy.*python3-numpy")
+
+    def test_renderer_that_refuses(self):
+        kit.set_renderer(program("refuses", 'echo "sort-render: scene.json: too bad" >&2; exit 1'))
+        self.check_failure("SORT: scene.json: too bad|^scene.json: too bad")
+
+    def test_renderer_that_dies(self):
+        kit.set_renderer(program("dies", "kill -SEGV $$"))
+        self.check_failure("ended by SIGSEGV")
+
+    def test_renderer_that_cannot_run(self):
+        path = kit.FOLDER / "garbage"
+        path.write_bytes(b"\x7fELF nonsense")
+        path.chmod(0o755)
+        kit.set_renderer(str(path))
+        self.check_failure("garbage cannot be run")
+
+    def test_damaged_picture_is_shown_with_its_message(self):
+        kit.set_renderer(program("damaged", f'"{kit.RENDERER}" "$@" && echo "3 texture tiles lost" >&2; exit 3'))
+        self.assertAlmostEqual(float(kit.render()[24, 24, 0]), 0.5, delta=0.01)
+        self.assertIn("3 texture tiles lost", kit.messages().warnings)
+
+    def test_cancel_ends_the_renderer(self):
+        """Ctrl-C in the terminal of another Blender, while it renders."""
+        self.scene.sort.samples = 1 << 20
+        place = kit.FOLDER / "long.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(place), copy=True)
+        child = subprocess.Popen(
+            [os.environ["SORT_TEST_BLENDER"], "-b", str(place), "-o", "//long_", "-f", "1"],
+            env=dict(os.environ, TMPDIR=str(kit.FOLDER)), stdout=subprocess.PIPE, text=True)
+        with child:
+            while " left" not in child.stdout.readline():
+                self.assertIsNone(child.poll())
+            self.assertTrue(renderers_in(kit.FOLDER))
+            start = time.monotonic()
+            child.send_signal(signal.SIGINT)
+            said = child.stdout.read()
+        self.assertLess(time.monotonic() - start, 8)
+        self.assertNotIn("Error", said)
+        self.assertEqual(child.returncode, 1)
+        self.assertEqual(renderers_in(kit.FOLDER), [])
+
+    def test_cancelled_render_hands_back_its_part(self):
+        from sort_blender import process
+        from sort_blender.export.scene import export_scene
+        from sort_blender.messages import Report
+        self.scene.sort.samples = 1 << 20
+        package, picture = kit.FOLDER / "long", kit.FOLDER / "part.exr"
+        export_scene(bpy.context.evaluated_depsgraph_get(), None, package, Report(), "", lambda: False)
+        job = process.RenderJob(
+            program=kit.RENDERER, package=package, picture=picture, stats=kit.FOLDER / "stats.json",
+            filter_width_px=3, texture_memory_mib=64, texture_folder="", threads=1)
+        records = []
+        watcher = process.Watcher(
+            on_record=records.append,
+            is_cancelled=lambda: any(record.get("done", 0) > 0 for record in records))
+        self.assertFalse(process.run_render(job, watcher, Report()))
+        self.assertAlmostEqual(float(kit.read_picture(str(picture))[24, 24, 1]), 0.25, delta=0.01)
+
+    def test_nothing_stays_behind(self):
+        before = set(os.listdir(bpy.app.tempdir))
+        kit.render()
+        self.assertEqual(set(os.listdir(bpy.app.tempdir)), before)
+
+
+def renderers_in(folder):
+    """Processes of sort-render that work in `folder`."""
+    found = []
+    for place in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"sort-render") and any(bytes(folder) in word for word in words[1:]):
+            found.append(place.parent.name)
+    return found
+
+
+kit.main()
