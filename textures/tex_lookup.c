@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "textures/footprint.h"
 #include "textures/tex_cubic.h"
+#include "textures/tex_taps.h"
 #include "textures/tex_wrap.h"
-#include "textures/texcache_state.h"
 #include <math.h>
 #include <string.h>
 
@@ -123,6 +123,21 @@ static void tap_texels(const Tap *tap, uint32_t out_x[4], uint32_t out_y[4])
     out_y[2] = out_y[3] = tap->y.second;
 }
 
+uint32_t tex_tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4])
+{
+    const TexLevel *level = &texture->levels[tap->level];
+    uint32_t count = 0;
+    for (uint32_t k = 0; !level->tail && k < 4; k++) {
+        uint32_t tile = tile_number(texture, level, tap->x[k], tap->y[k]);
+        uint32_t i = 0;
+        while (i < count && out_tiles[i] != tile)
+            i++;
+        if (i == count)
+            out_tiles[count++] = tile;
+    }
+    return count;
+}
+
 /* Gathers tile numbers to be asked for. */
 typedef struct TileList {
     const Lookup *lookup;
@@ -137,22 +152,21 @@ static void list_flush(TileList *list)
     list->count = 0;
 }
 
-static void list_add_tap(TileList *list, const Tap *tap)
+static void list_add_tap(void *data, const TapTexels *tap)
 {
+    TileList *list = data;
     const Texture *texture = list->lookup->texture;
-    if (tap->level->tail)
-        return;
-    uint32_t x[4], y[4];
-    tap_texels(tap, x, y);
-    for (uint32_t k = 0; k < 4; k++) {
-        uint32_t tile = tile_number(texture, tap->level, x[k], y[k]);
-        uint32_t entry = atomic_load_explicit(&texture->entries[tile].word, memory_order_relaxed);
-        bool is_listed = list->count > 0 && list->tiles[list->count - 1] == tile;
+    uint32_t tiles[4];
+    uint32_t tile_count = tex_tap_tiles(texture, tap, tiles);
+    for (uint32_t k = 0; k < tile_count; k++) {
+        uint32_t entry =
+            atomic_load_explicit(&texture->entries[tiles[k]].word, memory_order_relaxed);
+        bool is_listed = list->count > 0 && list->tiles[list->count - 1] == tiles[k];
         if (entry_tag(entry) != ENTRY_EMPTY || is_listed)
             continue;
         if (list->count == SORT_COUNT_OF(list->tiles))
             list_flush(list);
-        list->tiles[list->count++] = tile;
+        list->tiles[list->count++] = tiles[k];
     }
 }
 
@@ -188,37 +202,157 @@ static Tap cubic_quad(const CubicPlace *c, uint32_t k)
                  .y = {.first = c->y.texels[j], .second = c->y.texels[j + 1]}};
 }
 
+/* --- stochastic taps ---------------------------------------------------------------------- */
+
+static float below_one(float u)
+{
+    return u < 1.0f ? u : 0x1.fffffep-1f;
+}
+
+/* True with the given probability; *u, uniform in [0, 1), decides and is uniform again. */
+static bool choose(float *u, float probability)
+{
+    if (*u < probability) {
+        *u = below_one(*u / probability);
+        return true;
+    }
+    *u = below_one((*u - probability) / (1.0f - probability));
+    return false;
+}
+
+/* An axis reduced to one of its two texels, by their weights. */
+static AxisTap choose_texel(AxisTap tap, float *u)
+{
+    bool is_second = choose(u, tap.fraction);
+    bool is_outside = (tap.outside & (is_second ? TAP_SECOND_OUTSIDE : TAP_FIRST_OUTSIDE)) != 0;
+    uint32_t texel = is_second ? tap.second : tap.first;
+    return (AxisTap){.first = texel,
+                     .second = texel,
+                     .outside = is_outside ? TAP_FIRST_OUTSIDE | TAP_SECOND_OUTSIDE : 0};
+}
+
+/* One texel of those that ANISO would blend, and the probe and level it is from. */
+typedef struct StochasticPlace {
+    double s, v;
+    uint32_t level;
+    Tap tap; /* the texel four times */
+} StochasticPlace;
+
+static StochasticPlace stochastic_place(const Lookup *lk, uint32_t lane, const LanePlace *place)
+{
+    const Footprint *f = &place->footprint;
+    StochasticPlace out;
+    float u = lk->request->random[lane];
+    u = u > 0.0f ? below_one(u) : 0.0f; /* what is no number: 0 */
+    out.level = (uint32_t)f->level;
+    out.level += choose(&u, f->level - (float)out.level);
+    float scaled = u * (float)f->probe_count;
+    uint32_t probe = (uint32_t)scaled;
+    u = scaled - (float)probe;
+    probe_place(place, probe, &out.s, &out.v);
+    out.tap = make_tap(lk, out.level, out.s, out.v);
+    out.tap.x = choose_texel(out.tap.x, &u);
+    out.tap.y = choose_texel(out.tap.y, &u);
+    return out;
+}
+
+/* --- taps without reading ----------------------------------------------------------------- */
+
+typedef struct Visit {
+    const Lookup *lookup;
+    void (*visit)(void *data, const TapTexels *tap);
+    void *data;
+    uint32_t lane;
+} Visit;
+
+static void visit_tap(const Visit *v, const Tap *tap, float share)
+{
+    const AxisTap *x = &tap->x, *y = &tap->y;
+    if (x->outside == 3 || y->outside == 3)
+        return;
+    TapTexels seen = {.lane = v->lane,
+                      .level = (uint32_t)(tap->level - v->lookup->texture->levels)};
+    tap_texels(tap, seen.x, seen.y);
+    for (uint32_t k = 0; k < 4; k++) {
+        bool is_outside = (x->outside >> (k & 1) & 1u) || (y->outside >> (k >> 1) & 1u);
+        float weight_x = k & 1 ? x->fraction : 1.0f - x->fraction;
+        float weight_y = k >> 1 ? y->fraction : 1.0f - y->fraction;
+        seen.weights[k] = is_outside ? 0.0f : share * weight_x * weight_y;
+    }
+    v->visit(v->data, &seen);
+}
+
+static void visit_cubic(const Visit *v, const LanePlace *place)
+{
+    CubicPlace c = cubic_place(v->lookup, place);
+    if (c.x.outside == 0xf || c.y.outside == 0xf)
+        return;
+    for (uint32_t k = 0; k < 4; k++) {
+        Tap tap = cubic_quad(&c, k);
+        TapTexels seen = {.lane = v->lane, .level = 0};
+        tap_texels(&tap, seen.x, seen.y);
+        for (uint32_t n = 0; n < 4; n++) {
+            uint32_t column = 2 * (k & 1) + (n & 1), row = 2 * (k >> 1) + (n >> 1);
+            bool is_black = (c.x.outside >> column & 1u) || (c.y.outside >> row & 1u);
+            seen.weights[n] = is_black ? 0.0f : c.x.weights[column] * c.y.weights[row];
+        }
+        v->visit(v->data, &seen);
+    }
+}
+
+static void visit_probes(const Visit *v, const LanePlace *place)
+{
+    const Lookup *lk = v->lookup;
+    const Footprint *f = &place->footprint;
+    uint32_t level = (uint32_t)f->level;
+    float fraction = f->level - (float)level, share = 1.0f / (float)f->probe_count;
+    for (uint32_t i = 0; i < f->probe_count; i++) {
+        double s, t;
+        probe_place(place, i, &s, &t);
+        Tap tap = make_tap(lk, level, s, t);
+        visit_tap(v, &tap, share * (1.0f - fraction));
+        if (fraction > 0.0f) {
+            tap = make_tap(lk, level + 1, s, t);
+            visit_tap(v, &tap, share * fraction);
+        }
+    }
+}
+
+static void visit_lane(const Visit *v, const LanePlace *place)
+{
+    const Lookup *lk = v->lookup;
+    if (lk->options.filter == TEX_FILTER_STOCHASTIC) {
+        StochasticPlace chosen = stochastic_place(lk, v->lane, place);
+        if (lk->request->with_derivs) { /* those of the whole tap */
+            Tap tap = make_tap(lk, chosen.level, chosen.s, chosen.v);
+            visit_tap(v, &tap, 0.0f);
+        }
+        visit_tap(v, &chosen.tap, 1.0f);
+    } else if (is_cubic(lk, &place->footprint)) {
+        visit_cubic(v, place);
+    } else {
+        visit_probes(v, place);
+    }
+}
+
+static void visit_lanes(const Lookup *lk, uint32_t first_lane,
+                        void (*visit)(void *data, const TapTexels *tap), void *data)
+{
+    Visit v = {.lookup = lk, .visit = visit, .data = data};
+    for (v.lane = first_lane; v.lane < lk->request->lane_count; v.lane++) {
+        if (!(lk->request->lane_mask >> v.lane & 1u))
+            continue;
+        LanePlace place = place_lane(lk, v.lane);
+        if (place.has_place)
+            visit_lane(&v, &place);
+    }
+}
+
 /* Asks for all tiles that lanes from `first_lane` on need. */
 static void ask_ahead(const Lookup *lk, uint32_t first_lane)
 {
     TileList list = {.lookup = lk};
-    for (uint32_t lane = first_lane; lane < lk->request->lane_count; lane++) {
-        if (!(lk->request->lane_mask >> lane & 1u))
-            continue;
-        LanePlace place = place_lane(lk, lane);
-        if (!place.has_place)
-            continue;
-        if (SORT_UNLIKELY(is_cubic(lk, &place.footprint))) {
-            CubicPlace cubic = cubic_place(lk, &place);
-            for (uint32_t k = 0; k < 4; k++) {
-                Tap tap = cubic_quad(&cubic, k);
-                list_add_tap(&list, &tap);
-            }
-            continue;
-        }
-        uint32_t level = (uint32_t)place.footprint.level;
-        bool is_blend = place.footprint.level > (float)level;
-        for (uint32_t i = 0; i < place.footprint.probe_count; i++) {
-            double s, v;
-            probe_place(&place, i, &s, &v);
-            Tap tap = make_tap(lk, level, s, v);
-            list_add_tap(&list, &tap);
-            if (is_blend) {
-                tap = make_tap(lk, level + 1, s, v);
-                list_add_tap(&list, &tap);
-            }
-        }
-    }
+    visit_lanes(lk, first_lane, list_add_tap, &list);
     list_flush(&list);
 }
 
@@ -524,60 +658,21 @@ static bool sample_cubic(Lookup *lk, const LanePlace *place, Sample *out)
     return true;
 }
 
-static float below_one(float u)
-{
-    return u < 1.0f ? u : 0x1.fffffep-1f;
-}
-
-/* True with the given probability; *u, uniform in [0, 1), decides and is uniform again. */
-static bool choose(float *u, float probability)
-{
-    if (*u < probability) {
-        *u = below_one(*u / probability);
-        return true;
-    }
-    *u = below_one((*u - probability) / (1.0f - probability));
-    return false;
-}
-
-/* An axis reduced to one of its two texels, by their weights. */
-static AxisTap choose_texel(AxisTap tap, float *u)
-{
-    bool is_second = choose(u, tap.fraction);
-    bool is_outside = (tap.outside & (is_second ? TAP_SECOND_OUTSIDE : TAP_FIRST_OUTSIDE)) != 0;
-    uint32_t texel = is_second ? tap.second : tap.first;
-    return (AxisTap){.first = texel,
-                     .second = texel,
-                     .outside = is_outside ? TAP_FIRST_OUTSIDE | TAP_SECOND_OUTSIDE : 0};
-}
-
 /* One texel of those that ANISO would blend. Derivatives are those of the whole tap it is from. */
 static bool sample_stochastic(Lookup *lk, const LanePlace *place, Sample *out)
 {
-    const Footprint *f = &place->footprint;
-    float u = lk->request->random[lk->lane];
-    u = u > 0.0f ? below_one(u) : 0.0f; /* what is no number: 0 */
-    uint32_t level = (uint32_t)f->level;
-    level += choose(&u, f->level - (float)level);
-    float scaled = u * (float)f->probe_count;
-    uint32_t probe = (uint32_t)scaled;
-    u = scaled - (float)probe;
-    double s, v;
-    probe_place(place, probe, &s, &v);
+    StochasticPlace chosen = stochastic_place(lk, lk->lane, place);
     *out = (Sample){0};
-    if (lk->request->with_derivs && !sample_tap(lk, level, s, v, out))
+    if (lk->request->with_derivs && !sample_tap(lk, chosen.level, chosen.s, chosen.v, out))
         return false;
-    counter_add(&lk->mip_probes[level], 1);
+    counter_add(&lk->mip_probes[chosen.level], 1);
     lk->probes++;
-    Tap tap = make_tap(lk, level, s, v);
-    tap.x = choose_texel(tap.x, &u);
-    tap.y = choose_texel(tap.y, &u);
-    if (tap.x.outside || tap.y.outside) {
+    if (chosen.tap.x.outside || chosen.tap.y.outside) {
         memset(out->value, 0, sizeof out->value);
         return true;
     }
     float quad[4][4];
-    if (!fetch_quad(lk, &tap, quad))
+    if (!fetch_quad(lk, &chosen.tap, quad))
         return false;
     memcpy(out->value, quad[0], sizeof out->value);
     return true;
@@ -618,14 +713,14 @@ static const float *missing_color(const TexRequest *r)
                                                        : default_missing_color;
 }
 
-static TexOptions resolve_options(const Texture *texture, const TexOptions *wanted)
+static TexOptions resolve_options(const Texture *texture, const TexRequest *r)
 {
-    TexOptions o = wanted ? *wanted : (TexOptions){0};
+    TexOptions o = r->options ? *r->options : (TexOptions){0};
     if (o.wrap_s == TEX_WRAP_FILE)
         o.wrap_s = texture->wrap_s;
     if (o.wrap_t == TEX_WRAP_FILE)
         o.wrap_t = texture->wrap_t;
-    if (o.filter == TEX_FILTER_DEFAULT)
+    if (o.filter == TEX_FILTER_DEFAULT || (o.filter == TEX_FILTER_STOCHASTIC && !r->random))
         o.filter = TEX_FILTER_ANISO;
     return o;
 }
@@ -638,12 +733,16 @@ static Lookup begin_lookup(TexCaller *caller, const TexRequest *r)
     lk.texture = texture_of(lk.cache, r->texture);
     uint32_t bucket = r->depth < TEX_DEPTH_BUCKETS ? r->depth : TEX_DEPTH_BUCKETS - 1;
     lk.mip_probes = lk.thread->counters.mip_probes[bucket];
-    if (lk.texture) {
-        lk.options = resolve_options(lk.texture, r->options);
-        if (lk.options.filter == TEX_FILTER_STOCHASTIC && !r->random)
-            lk.options.filter = TEX_FILTER_ANISO;
-    }
+    if (lk.texture)
+        lk.options = resolve_options(lk.texture, r);
     return lk;
+}
+
+void tex_visit_taps(Texture *texture, const TexRequest *r, uint32_t first_lane,
+                    void (*visit)(void *data, const TapTexels *tap), void *data)
+{
+    Lookup lk = {.texture = texture, .request = r, .options = resolve_options(texture, r)};
+    visit_lanes(&lk, first_lane, visit, data);
 }
 
 static void write_lane(const TexRequest *r, uint32_t lane, const Sample *sample, float *out_result)
