@@ -115,10 +115,10 @@ bool merge_command_parse(int argc, char **argv, MergeCommand *c, int *out_code)
 
 static const char *const progress_words[] = {"auto", "bar", "json", "none", NULL};
 static const char *const texture_filter_words[] = {
-    "aniso", "closest", "bilinear", "trilinear", "catmull-rom", "bspline", NULL};
-static const TexFilter texture_filters[] = {TEX_FILTER_ANISO,       TEX_FILTER_CLOSEST,
-                                            TEX_FILTER_BILINEAR,    TEX_FILTER_TRILINEAR,
-                                            TEX_FILTER_CATMULL_ROM, TEX_FILTER_BSPLINE};
+    "aniso", "closest", "bilinear", "trilinear", "stochastic", "catmull-rom", "bspline", NULL};
+static const TexFilter texture_filters[] = {
+    TEX_FILTER_ANISO,      TEX_FILTER_CLOSEST,     TEX_FILTER_BILINEAR, TEX_FILTER_TRILINEAR,
+    TEX_FILTER_STOCHASTIC, TEX_FILTER_CATMULL_ROM, TEX_FILTER_BSPLINE};
 static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL};
 static const char *const sampler_words[] = {"sobol", "independent", NULL};
 static const char *const filter_words[] = {"blackman-harris", "box", "gaussian", NULL};

@@ -2,12 +2,13 @@
 #include "sort/integrator/wave_state.h"
 
 /* An alpha surface on the way, as the shadow ray sees it. */
-static void resolve_alpha(Wave *w, uint32_t i)
+static void resolve_alpha(Wave *w, uint32_t i, uint32_t crossing)
 {
     Ray ray = ray_batch_get(&w->shadow.rays, i);
     const HitBatch *hits = &w->shadow.hits;
     hit_surface(w->shared->scene, hits->shape[i], hits->triangle[i], hits->b1[i], hits->b2[i],
                 hits->t[i], &ray, &w->lights[i].diff, w->lights[i].depth, &w->surfaces[i]);
+    w->surfaces[i].draw = wave_draw(&w->paths[i], crossing);
 }
 
 static void pass_through(Wave *w, uint32_t i, Spectrum transparency)
@@ -19,13 +20,14 @@ static void pass_through(Wave *w, uint32_t i, Spectrum transparency)
         shadow_batch_continue(&w->shadow, i);
 }
 
-/* Runs the opacity kernels of all alpha hits; returns how many rays go on. */
-static uint32_t shade_alpha(Wave *w, uint32_t count)
+/* Runs the opacity kernels of all alpha hits; returns how many rays go on. crossing: which of its alpha
+ * surfaces each ray has met, from 1. */
+static uint32_t shade_alpha(Wave *w, uint32_t count, uint32_t crossing)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
     uint32_t going_on = 0, n;
     for (uint32_t k = 0; k < count; ++k)
-        resolve_alpha(w, w->members[k]);
+        resolve_alpha(w, w->members[k], crossing);
     wave_group(w, count);
     for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
         bool has_alpha = shade_run(w->shade, hits[0]->material, SSL_KERNEL_OPACITY, hits, n);
@@ -55,7 +57,7 @@ void stage_shadow(Wave *w)
     accel_occluded(w->shared->accel, &w->shadow, w->count);
     for (uint32_t n = collect_alpha(w); n > 0; n = collect_alpha(w)) {
         /* A ray that has passed this many surfaces counts as blocked. */
-        if (++passes > WAVE_TRANSPARENT_MAX || shade_alpha(w, n) == 0)
+        if (++passes > WAVE_TRANSPARENT_MAX || shade_alpha(w, n, passes) == 0)
             break;
         accel_occluded(w->shared->accel, &w->shadow, w->count);
     }

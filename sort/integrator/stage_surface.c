@@ -15,6 +15,7 @@ static uint32_t resolve_hits(Wave *w)
         hit_surface(w->shared->scene, w->hits.shape[i], w->hits.triangle[i], w->hits.b1[i],
                     w->hits.b2[i], w->hits.t[i], &ray, &w->paths[i].diff, w->paths[i].depth,
                     &w->surfaces[i]);
+        w->surfaces[i].draw = wave_draw(&w->paths[i], 0);
         w->members[count++] = i;
     }
     return count;
@@ -85,6 +86,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         *mesh = (MeshLight){.path = i, .factor = factor};
         hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
                     light->distance_m, &ray, &out->diff, out->depth, &mesh->hit);
+        mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
         break;
     }
     }
@@ -228,6 +230,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         footprint_cone(hit->I, path->from_width, pdf, &diff);
         hit_surface(w->shared->scene, hit->instance, hit->triangle, w->hits.b1[i], w->hits.b2[i],
                     distance, &ray, &diff, hit->depth, &mesh->hit);
+        mesh->hit.draw = hit->draw;
     }
 }
 

@@ -50,6 +50,13 @@ typedef struct SkyLight {
     Spectrum factor;
 } SkyLight;
 
+enum { WAVE_CROSSING_LIGHT = WAVE_TRANSPARENT_MAX + 1 }; /* the surface that light sampling chose */
+
+static inline HitDraw wave_draw(const Path *path, uint32_t crossing)
+{
+    return (HitDraw){.key = path->key, .event = path->event, .crossing = crossing};
+}
+
 struct Wave {
     const WaveShared *shared;
     ShadeContext *shade;

@@ -337,6 +337,7 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
                              .tex_thread = worker_state,
                              .waiter = waiter,
                              .footprint_scale = shade_footprint_scale(r->samples),
+                             .sampler = r->shared.sampler,
                              .environment = environment_texture(r)};
     bool ok = fiber && shade_context_create(&desc, arena, &shade, NULL) == STATUS_OK;
     if (ok) {

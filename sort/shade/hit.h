@@ -6,8 +6,16 @@
 #ifndef SORT_SHADE_HIT_H
 #define SORT_SHADE_HIT_H
 
+#include "sort/sampling/sample_key.h"
 #include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
+
+/* What stochastic texture filters draw their numbers by: the path's sample, and which of its surfaces
+ * this is (shadow rays count theirs apart). All zero will do where nothing is averaged. */
+typedef struct HitDraw {
+    SampleKey key;
+    uint32_t event, crossing; /* crossing: 0, or along a shadow ray from 1 */
+} HitDraw;
 
 typedef struct SurfaceHit {
     float3 P;
@@ -21,6 +29,7 @@ typedef struct SurfaceHit {
     float2 duvdx, duvdy;
     bool is_backfacing;
     uint32_t instance, triangle, material, depth;
+    HitDraw draw; /* zero from hit_surface; the caller's */
 } SurfaceHit;
 
 /* The point (b1, b2) of a triangle, seen along `ray` at distance t. `diff` belongs to `ray`. */

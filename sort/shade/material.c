@@ -476,8 +476,9 @@ static TexWrap wrap_from_site(const char *word, TexWrap otherwise)
 
 static TexFilter filter_from_site(const char *word, TexFilter otherwise)
 {
-    static const char *const words[] = {"closest", "bilinear", "trilinear", "aniso"};
-    for (int i = 0; word && i < 4; ++i)
+    static const char *const words[] = {"closest",    "bilinear",    "trilinear", "aniso",
+                                        "stochastic", "catmull-rom", "bspline"};
+    for (int i = 0; word && i < (int)SORT_COUNT_OF(words); ++i)
         if (strcmp(word, words[i]) == 0)
             return (TexFilter)(TEX_FILTER_CLOSEST + i);
     return otherwise;
@@ -506,6 +507,7 @@ static void bind_program(const MaterialSet *set, const SceneMaterial *material,
                          .mip_bias = set->desc.mip_bias,
                          .has_missing_color = site->has_missing_color};
         memcpy(options->missing_color, site->missing_color, sizeof options->missing_color);
+        p->is_stochastic = p->is_stochastic || options->filter == TEX_FILTER_STOCHASTIC;
     }
 }
 

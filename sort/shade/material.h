@@ -25,6 +25,7 @@ typedef struct MaterialProgram {
     void *params;
     uint32_t *textures;       /* [texture slots] TexId.id */
     TexOptions *site_options; /* [info->texture_site_count] */
+    bool is_stochastic;       /* a site has TEX_FILTER_STOCHASTIC */
     _Atomic uint64_t *faults; /* [info->fault_site_count] points that ran into it */
 } MaterialProgram;
 

@@ -1,16 +1,8 @@
 #include "sort/shade/shade.h"
 
 #include "sort/shade/globals_fill.h"
+#include "sort/shade/texture_service.h"
 #include <string.h>
-
-/* What kernels hand back to services: the context itself, under the name the ABI gives it. */
-struct SslHost {
-    TexCaller caller;
-    const MaterialProgram *program; /* that runs now */
-    const SurfaceHit *const *hits;
-    float footprint_scale;
-    uint64_t texture_calls;
-};
 
 struct ShadeContext {
     struct SslHost host;
@@ -27,31 +19,6 @@ float shade_footprint_scale(uint32_t nominal_samples)
     return fmaxf(1.0f / sqrtf((float)(nominal_samples > 0 ? nominal_samples : 1)), 0.125f);
 }
 
-/* --- the texture service ------------------------------------------------------------------------ */
-
-static void tex_lookup(SslHost *host, const SslTexCall *call)
-{
-    float coord[7 * SSL_BLOCK];
-    uint32_t n = call->lane_count;
-    memcpy(coord, call->coord, 2 * n * sizeof(float));
-    for (uint32_t k = 2 * n; k < 6 * n; ++k)
-        coord[k] = call->coord[k] * host->footprint_scale;
-    memcpy(coord + 6 * n, call->coord + 6 * n, n * sizeof(float));
-
-    uint32_t point = call->block * SSL_BLOCK + call->lane_first;
-    TexRequest request = {.texture = {call->texture},
-                          .options = &host->program->site_options[call->site],
-                          .lane_count = n,
-                          .lane_mask = call->lane_mask,
-                          .depth = host->hits[point]->depth,
-                          .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
-                          .coord = coord};
-    texcache_lookup(&host->caller, &request, call->result);
-    ++host->texture_calls;
-}
-
-static const SslServices services = {.size_bytes = sizeof services, .tex_lookup = tex_lookup};
-
 /* --- the context -------------------------------------------------------------------------------- */
 
 Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeContext **out_ctx,
@@ -60,20 +27,26 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
     enum { BLOCKS = SHADE_CHUNK / SSL_BLOCK };
     ShadeContext *ctx = ARENA_NEW(arena, ShadeContext);
     size_t result_stride = 64;
+    uint32_t draw_sites = 0;
     for (uint32_t m = 0; m < desc->scene->material_count; ++m)
         for (int kind = 0; kind < 3; ++kind) {
             const MaterialProgram *p = &material_set_get(desc->materials, m)->programs[kind];
             if (p->kernel && p->info->result_stride_bytes > result_stride)
                 result_stride = p->info->result_stride_bytes;
+            if (p->kernel && p->is_stochastic && p->info->texture_site_count > draw_sites)
+                draw_sites = p->info->texture_site_count;
         }
     if (ctx) {
-        *ctx = (ShadeContext){.desc = *desc, .host = {.footprint_scale = desc->footprint_scale}};
+        *ctx = (ShadeContext){
+            .desc = *desc,
+            .host = {.footprint_scale = desc->footprint_scale, .sampler = desc->sampler}};
         ssl_globals_layout(sort_ssl_globals, GLOBAL_COUNT, &ctx->layout);
         texcache_caller_init(&ctx->host.caller, desc->tex_thread, desc->waiter);
         ctx->globals = arena_alloc(arena, (size_t)BLOCKS * ctx->layout.stride_bytes, 64);
         ctx->results = arena_alloc(arena, BLOCKS * result_stride, 64);
+        ctx->host.draws = ARENA_ARRAY(arena, uint16_t, (size_t)draw_sites *SHADE_CHUNK + 1);
     }
-    if (!ctx || !ctx->globals || !ctx->results)
+    if (!ctx || !ctx->globals || !ctx->results || !ctx->host.draws)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_ctx = ctx;
     return STATUS_OK;
@@ -104,9 +77,9 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
     const MaterialProgram *p = &material_set_get(ctx->desc.materials, material)->programs[kind];
     if (!p->kernel)
         return false;
-    ctx->hits = ctx->host.hits = hits;
+    ctx->hits = hits;
     ctx->count = count;
-    ctx->host.program = p;
+    texture_service_begin(&ctx->host, p, hits);
     globals_fill(ctx->desc.scene, hits, count, p->info->globals_value, p->info->globals_derivs,
                  &ctx->layout, ctx->globals);
     uint32_t block_count = (count + SSL_BLOCK - 1) / SSL_BLOCK;
@@ -120,7 +93,7 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                       .result = ctx->results,
                       .params = p->params,
                       .textures = p->textures,
-                      .services = &services,
+                      .services = &texture_services,
                       .host = &ctx->host,
                       .block_count = block_count,
                       .loop_budget = SHADE_LOOP_BUDGET};

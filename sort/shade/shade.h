@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "sort/bsdf/bsdf.h"
+#include "sort/sampling/sampler.h"
 #include "sort/scene/environment.h"
 #include "sort/shade/hit.h"
 #include "sort/shade/material.h"
@@ -25,6 +26,7 @@ typedef struct ShadeContextDesc {
     TexThread *tex_thread;
     Waiter *waiter;
     float footprint_scale; /* see shade_footprint_scale */
+    Sampler sampler;       /* of stochastic texture filters */
     TexId environment;     /* texture of the environment image; 0: none */
 } ShadeContextDesc;
 

@@ -77,7 +77,8 @@ Expr *check_closure(Sema *s, Expr *e)
 /* --- textures --- */
 
 static const char *const wraps[] = {"periodic", "clamp", "mirror", "black"};
-static const char *const filters[] = {"closest", "bilinear", "trilinear", "aniso"};
+static const char *const filters[] = {"closest",    "bilinear",    "trilinear", "aniso",
+                                      "stochastic", "catmull-rom", "bspline"};
 
 typedef struct TextureCheck {
     Sema *s;

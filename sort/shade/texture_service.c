@@ -1,0 +1,66 @@
+#include "sort/shade/texture_service.h"
+
+#include "base/hash.h"
+#include "sort/shade/shade.h"
+#include <string.h>
+
+void texture_service_begin(SslHost *host, const MaterialProgram *program,
+                           const SurfaceHit *const *hits)
+{
+    host->program = program;
+    host->hits = hits;
+    if (program->is_stochastic)
+        memset(host->draws, 0,
+               (size_t)program->info->texture_site_count * SHADE_CHUNK * sizeof *host->draws);
+}
+
+/* The dimension of a point's n-th lookup at a call site: beyond those of sample_key.h, and a hash, since
+ * there is no bound on how many a shader makes. Samples of one pixel share it, so their numbers are
+ * stratified. */
+static uint32_t draw_dimension(const HitDraw *draw, uint32_t site, uint32_t n)
+{
+    uint64_t place = hash_mix64((uint64_t)draw->event << 32 | draw->crossing);
+    return 0x80000000u | (uint32_t)(hash_mix64(place + ((uint64_t)site << 16 | n)) >> 33);
+}
+
+/* A number of its own for each lookup of a stochastic filter. */
+static void draw_numbers(SslHost *host, const SslTexCall *call, uint32_t point, float *out_random)
+{
+    uint16_t *draws = host->draws + (size_t)call->site * SHADE_CHUNK;
+    for (uint32_t lane = 0; lane < call->lane_count; ++lane) {
+        if (!(call->lane_mask >> lane & 1u))
+            continue;
+        const HitDraw *draw = &host->hits[point + lane]->draw;
+        uint32_t dimension = draw_dimension(draw, call->site, draws[point + lane]++);
+        out_random[lane] = sampler_1d(&host->sampler, draw->key, dimension);
+    }
+}
+
+static void tex_lookup(SslHost *host, const SslTexCall *call)
+{
+    float coord[7 * SSL_BLOCK], random[SSL_BLOCK];
+    uint32_t n = call->lane_count;
+    memcpy(coord, call->coord, 2 * n * sizeof(float));
+    for (uint32_t k = 2 * n; k < 6 * n; ++k)
+        coord[k] = call->coord[k] * host->footprint_scale;
+    memcpy(coord + 6 * n, call->coord + 6 * n, n * sizeof(float));
+
+    uint32_t point = call->block * SSL_BLOCK + call->lane_first;
+    const TexOptions *options = &host->program->site_options[call->site];
+    TexRequest request = {.texture = {call->texture},
+                          .options = options,
+                          .lane_count = n,
+                          .lane_mask = call->lane_mask,
+                          .depth = host->hits[point]->depth,
+                          .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
+                          .coord = coord};
+    if (options->filter == TEX_FILTER_STOCHASTIC) {
+        draw_numbers(host, call, point, random);
+        request.random = random;
+    }
+    texcache_lookup(&host->caller, &request, call->result);
+    ++host->texture_calls;
+}
+
+const SslServices texture_services = {.size_bytes = sizeof texture_services,
+                                      .tex_lookup = tex_lookup};

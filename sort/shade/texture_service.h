@@ -1,0 +1,26 @@
+/* The texture service that kernels call: from lanes of a batch to lookups in the cache. Only for shade.c. */
+#ifndef SORT_SHADE_TEXTURE_SERVICE_H
+#define SORT_SHADE_TEXTURE_SERVICE_H
+
+#include "sort/sampling/sampler.h"
+#include "sort/shade/hit.h"
+#include "sort/shade/material.h"
+
+/* What kernels hand back to services, under the name the ABI gives it. One a fiber. */
+struct SslHost {
+    TexCaller caller;
+    const MaterialProgram *program; /* that runs now */
+    const SurfaceHit *const *hits;
+    float footprint_scale;
+    Sampler sampler;
+    uint16_t *draws; /* [texture site][SHADE_CHUNK]: stochastic lookups that a point has made there */
+    uint64_t texture_calls;
+};
+
+/* Before each run of a kernel. */
+void texture_service_begin(SslHost *host, const MaterialProgram *program,
+                           const SurfaceHit *const *hits);
+
+extern const SslServices texture_services;
+
+#endif
