@@ -362,6 +362,21 @@ void sched_stats(const Sched *s, SchedStats *out_stats)
     *out_stats = s->stats;
 }
 
+void sched_stats_add(SchedStats *sum, const SchedStats *s)
+{
+    sum->steps += s->steps;
+    sum->parks += s->parks;
+    sum->switches += s->switches;
+    sum->workers = s->workers > sum->workers ? s->workers : sum->workers;
+    sum->fibers_created += s->fibers_created;
+    sum->fibers_peak_parked = s->fibers_peak_parked > sum->fibers_peak_parked
+                                  ? s->fibers_peak_parked
+                                  : sum->fibers_peak_parked;
+    sum->idle_ns += s->idle_ns;
+    sum->stack_peak_bytes =
+        s->stack_peak_bytes > sum->stack_peak_bytes ? s->stack_peak_bytes : sum->stack_peak_bytes;
+}
+
 void sched_destroy(Sched *s)
 {
     if (!s)

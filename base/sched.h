@@ -43,7 +43,8 @@ Status sched_create(const SchedDesc *desc, Sched **out_sched, Error *err) SORT_M
  * fibers are made. Call once. Fewer threads than asked for are not an error (see
  * SchedStats.workers), none is. */
 Status sched_run(Sched *s, Error *err) SORT_MUST_CHECK;
-void sched_stats(const Sched *s, SchedStats *out_stats); /* after sched_run */
+void sched_stats(const Sched *s, SchedStats *out_stats);        /* after sched_run */
+void sched_stats_add(SchedStats *sum, const SchedStats *stats); /* of runs one after the other */
 void sched_destroy(Sched *s);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "sort/scene/scene_import.h"
+#include "tools/render_list.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,13 +15,11 @@ int command_fail(const Error *err, int code)
     return code;
 }
 
-Status output_command_write(const OutputCommand *o, const Film *film, const Scene *scene,
-                            Error *err)
+Status output_command_write(const OutputCommand *o, const Film *film, Error *err)
 {
     ViewTransform view = {(ViewCurve)o->curve, (float)o->exposure};
     if (o->exr)
-        TRY(render_output_exr(film, o->exr, scene ? scene->name : NULL,
-                              scene ? scene->credits : NULL, scene ? scene->credit_count : 0, err));
+        TRY(render_output_exr(film, o->exr, err));
     if (o->png)
         TRY(render_output_png(film, o->png, &view, err));
     if (o->partial)
@@ -126,8 +125,8 @@ static const char *const filter_words[] = {"blackman-harris", "box", "gaussian",
 /* What the option table fills and the command does not keep. */
 typedef struct Words {
     CliTextList aovs;
-    const char *cache, *texcache;
-    double mip_bias, filter_width;
+    const char *cache, *texcache, *list;
+    double mip_bias, filter_width, adaptive;
     uint32_t progress, texture_filter, mip_mode, sampler, filter;
     int64_t seed;
     bool is_verbose;
@@ -151,6 +150,17 @@ static Status parse_samples(const char *text, void *out, Error *err)
         o->sample_end <= o->sample_begin)
         return error_set(err, STATUS_INVALID,
                          "'%s' is not a range like 0:64 (first, one past the last)", text);
+    return STATUS_OK;
+}
+
+static Status parse_crop(const char *text, void *out, Error *err)
+{
+    RenderCrop *c = out;
+    char after;
+    if (sscanf(text, "%u,%u,%u,%u%c", &c->x, &c->y, &c->width, &c->height, &after) != 4 ||
+        c->width == 0 || c->height == 0)
+        return error_set(err, STATUS_INVALID,
+                         "'%s' is not a crop like 100,50,640,480 (left, top, width, height)", text);
     return STATUS_OK;
 }
 
@@ -194,6 +204,34 @@ static ProgressKind progress_kind(const RenderCommand *c, uint32_t word)
     return word == 0 && isatty(STDERR_FILENO) ? PROGRESS_BAR : kinds[word];
 }
 
+static Status refuse_aov(Str name, Error *err)
+{
+    StrBuf known = {0};
+    for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
+        strbuf_printf(&known, "%s%s", i ? ", " : "", film_aov_info((FilmAov)i)->name);
+    Status status = error_set(err, STATUS_INVALID, "there is no AOV '%.*s'; there are %s",
+                              STR_ARG(name), strbuf_text(&known));
+    strbuf_free(&known);
+    return status;
+}
+
+/* Names with commas between them. */
+static Status add_aovs(const char *list, uint32_t *aovs, Error *err)
+{
+    for (;;) {
+        Str name = {list, strcspn(list, ",")};
+        FilmAov aov = 0;
+        while (aov < FILM_AOV_COUNT && !str_equal(name, str_from(film_aov_info(aov)->name)))
+            ++aov;
+        if (aov == FILM_AOV_COUNT)
+            return refuse_aov(name, err);
+        *aovs |= 1u << aov;
+        if (list[name.size_bytes] == '\0')
+            return STATUS_OK;
+        list += name.size_bytes + 1;
+    }
+}
+
 static Status apply_words(RenderCommand *c, const Words *words, Error *err)
 {
     RenderOptions *r = &c->render;
@@ -204,23 +242,31 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->texture_filter = texture_filters[words->texture_filter];
     r->mip = (TexMip)words->mip_mode;
     r->mip_bias = (float)words->mip_bias;
+    r->adaptive_error = (float)words->adaptive;
     r->has_seed = words->seed >= 0;
     r->seed = r->has_seed ? (uint32_t)words->seed : 0;
     r->texture_paths = c->texture_paths.items;
     r->texture_path_count = c->texture_paths.count;
-    for (uint32_t i = 0; i < words->aovs.count; ++i) {
-        FilmAov aov;
-        if (!film_aov_find(words->aovs.items[i], &aov))
-            return error_set(err, STATUS_INVALID,
-                             "there is no AOV '%s' (albedo, normal, depth, samples)",
-                             words->aovs.items[i]);
-        r->aovs |= 1u << aov;
-    }
+    for (uint32_t i = 0; i < words->aovs.count; ++i)
+        TRY(add_aovs(words->aovs.items[i], &r->aovs, err));
     c->progress = progress_kind(c, words->progress);
     c->log_level = c->is_quiet         ? LOG_LEVEL_ERROR
                    : words->is_verbose ? LOG_LEVEL_DEBUG
                                        : LOG_LEVEL_WARNING;
     return find_places(c, words, err);
+}
+
+/* Options that make no sense together. */
+static Status check_options(const RenderCommand *c, Error *err)
+{
+    const RenderOptions *r = &c->render;
+    if (r->sample_end > 0 && (r->adaptive_error > 0.0f || r->time_limit_s > 0.0))
+        return error_set(err, STATUS_INVALID,
+                         "--samples A:B promises those samples; it cannot be combined with %s",
+                         r->adaptive_error > 0.0f ? "--adaptive" : "--time-limit");
+    if (c->is_resuming && !c->checkpoint)
+        return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
+    return check_writable(c->checkpoint, err);
 }
 
 /* What is asked for: a render, or an import alone. */
@@ -237,13 +283,14 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
     c->scene = args->args[0];
     if (!file_exists(c->scene))
         return error_set_at(err, STATUS_NOT_FOUND, c->scene, "there is no such file or folder");
+    TRY(check_options(c, err));
     return check_output(&c->output, err);
 }
 
 bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
 {
     Words words = {.seed = -1};
-    *c = (RenderCommand){0};
+    *c = (RenderCommand){.checkpoint_s = 120};
     /* One option a line. */
     /* clang-format off */
     const CliOption options[] = {
@@ -251,12 +298,19 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick look at it, through a view transform"},
         {.name = "view", .kind = CLI_CHOICE, .out = &c->output.curve, .choices = view_curve_names, .value_name = "CURVE", .help = "tone curve of the PNG"},
         {.name = "exposure", .kind = CLI_FLOAT, .out = &c->output.exposure, .min = -64, .max = 64, .value_name = "STOPS", .help = "exposure of the PNG"},
-        {.name = "aov", .kind = CLI_TEXT_LIST, .out = &words.aovs, .value_name = "NAME", .help = "also write albedo, normal, depth or samples; may be repeated"},
+        {.name = "aov", .kind = CLI_TEXT_LIST, .out = &words.aovs, .value_name = "LIST", .help = "also write these layers, such as albedo,normal,depth; --list aovs"},
         {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "write the exact sums, for 'sort-render merge'"},
+        {.name = "checkpoint", .kind = CLI_TEXT, .out = &c->checkpoint, .value_name = "FILE", .help = "where an unfinished render is kept, to be resumed"},
+        {.name = "checkpoint-interval", .kind = CLI_FLOAT, .out = &c->checkpoint_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "how often (120)"},
+        {.name = "resume", .kind = CLI_FLAG, .out = &c->is_resuming, .help = "go on from the checkpoint, if there is one"},
+        {.name = "update-interval", .kind = CLI_FLOAT, .out = &c->update_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "also write the pictures while rendering, so often"},
         {.name = "stats", .kind = CLI_TEXT, .out = &c->stats, .value_name = "FILE.json", .help = "write statistics as JSON; - is standard output"},
         {.name = "spp", .kind = CLI_U32, .out = &c->render.samples, .min = 1, .max = FILM_MAX_SAMPLES, .value_name = "N", .help = "samples per pixel", .group = "Picture"},
         {.name = "samples", .kind = CLI_CUSTOM, .parse = parse_samples, .out = &c->render, .value_name = "A:B", .help = "render only samples A to B-1 of them"},
         {.name = "size", .kind = CLI_CUSTOM, .parse = parse_size, .out = &c->render, .value_name = "WxH", .help = "picture size in pixels"},
+        {.name = "crop", .kind = CLI_CUSTOM, .parse = parse_crop, .out = &c->render.crop, .value_name = "X,Y,W,H", .help = "render only these pixels of it, from the top left"},
+        {.name = "adaptive", .kind = CLI_FLOAT, .out = &words.adaptive, .min = 1e-5, .max = 1, .value_name = "E", .help = "stop pixels whose displayed error is below E, such as 0.01"},
+        {.name = "time-limit", .kind = CLI_FLOAT, .out = &c->render.time_limit_s, .min = 0.001, .max = 1e9, .value_name = "SECONDS", .help = "begin no pass over the picture that would end later"},
         {.name = "camera", .kind = CLI_TEXT, .out = &c->render.camera, .value_name = "NAME", .help = "camera to look through"},
         {.name = "seed", .kind = CLI_INT, .out = &words.seed, .min = 0, .max = 4294967295.0, .value_name = "N", .help = "another pattern of noise"},
         {.name = "max-depth", .kind = CLI_U32, .out = &c->render.max_depth, .min = 1, .max = 1024, .value_name = "N", .help = "surface interactions of a path"},
@@ -278,7 +332,8 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "import", .kind = CLI_TEXT, .out = &c->import, .value_name = "FILE", .help = "scene file to turn into a package, with --export-package", .group = "Import"},
         {.name = "export-package", .kind = CLI_TEXT, .out = &c->export_package, .value_name = "DIR", .help = "the package to make of it; nothing is rendered"},
         {.name = "plugin-path", .kind = CLI_TEXT_LIST, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to look for plugins in; may be repeated"},
-        {.name = "progress", .kind = CLI_CHOICE, .out = &words.progress, .choices = progress_words, .value_name = "KIND", .help = "bar on a terminal, or json: a record a line on standard output", .group = "Messages"},
+        {.name = "list", .kind = CLI_TEXT, .out = &words.list, .value_name = "WHAT", .help = "print the aovs, closures or globals there are, and end", .group = "Messages"},
+        {.name = "progress", .kind = CLI_CHOICE, .out = &words.progress, .choices = progress_words, .value_name = "KIND", .help = "bar on a terminal, or json: a record a line on standard output"},
         {.name = "quiet", .short_name = 'q', .kind = CLI_FLAG, .out = &c->is_quiet, .help = "errors only"},
         {.name = "verbose", .short_name = 'v', .kind = CLI_FLAG, .out = &words.is_verbose, .help = "say more"},
     };
@@ -290,6 +345,8 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         "import a file and render it",
         "sort-render big.zip -o a.exr --texture-memory 256M",
         "stay within 256 MiB of textures",
+        "sort-render s -o s.exr --checkpoint s.checkpoint --resume",
+        "go on where a killed render was",
         "sort-render s -o s.exr --spp 8 --samples 0:3 --partial a",
         "render a part, to be merged",
         NULL};
@@ -308,6 +365,12 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
     Error err = {0};
     if (!parse(&program, argc, argv, &args, out_code))
         return false;
+    if (words.list) {
+        *out_code = print_list(words.list, stdout, &err) == STATUS_OK
+                        ? EXIT_DONE
+                        : command_fail(&err, EXIT_USAGE);
+        return false;
+    }
     if (apply_words(c, &words, &err) != STATUS_OK || check_command(c, &args, &err) != STATUS_OK) {
         *out_code = command_fail(&err, EXIT_USAGE);
         return false;

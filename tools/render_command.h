@@ -21,6 +21,10 @@ typedef struct RenderCommand {
     RenderOptions render;
     OutputCommand output;
     const char *scene, *stats, *import, *export_package;
+    const char *checkpoint; /* NULL: none */
+    double checkpoint_s,
+        update_s; /* between two checkpoints; between two pictures, 0: only the last */
+    bool is_resuming;
     ProgressKind progress;
     LogLevel log_level;
     bool is_quiet;
@@ -39,8 +43,7 @@ typedef struct MergeCommand {
 bool render_command_parse(int argc, char **argv, RenderCommand *out_command, int *out_code);
 bool merge_command_parse(int argc, char **argv, MergeCommand *out_command, int *out_code);
 
-/* scene may be NULL: nothing is known of it. */
-Status output_command_write(const OutputCommand *output, const Film *film, const Scene *scene,
+Status output_command_write(const OutputCommand *output, const Film *film,
                             Error *err) SORT_MUST_CHECK;
 
 /* "sort-render: ..." on standard error; returns `code`. */

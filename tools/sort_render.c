@@ -4,6 +4,7 @@
  *   sort-render merge A B .. -o OUT   add partial results exactly
  *
  * Arguments in (render_command.h), library calls, messages out. */
+#include "base/clock.h"
 #include "base/file.h"
 #include "sort/render/stats_json.h"
 #include "sort/scene/scene_import.h"
@@ -98,6 +99,75 @@ static bool report_damage(const Render *render)
     return is_damaged;
 }
 
+/* When the checkpoint and the pictures of an unfinished render are due; UINT64_MAX: never. */
+typedef struct Upkeep {
+    const RenderCommand *command;
+    uint64_t checkpoint_ns, update_ns;
+} Upkeep;
+
+static uint64_t due_in(bool is_wanted, double seconds)
+{
+    return is_wanted ? clock_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+}
+
+static Status keep_up(void *data, Render *render, Error *err)
+{
+    Upkeep *u = data;
+    const RenderCommand *c = u->command;
+    if (clock_now_ns() >= u->checkpoint_ns) {
+        TRY(film_write_partial(render_film(render), c->checkpoint, err));
+        u->checkpoint_ns = due_in(true, c->checkpoint_s);
+    }
+    if (clock_now_ns() >= u->update_ns) {
+        OutputCommand pictures = c->output;
+        pictures.partial = NULL;
+        TRY(output_command_write(&pictures, render_film(render), err));
+        if (c->progress == PROGRESS_JSON)
+            progress_event(stdout, "picture");
+        u->update_ns = due_in(true, c->update_s);
+    }
+    return STATUS_OK;
+}
+
+static void plan_upkeep(const RenderCommand *c, Upkeep *u, RenderOptions *options)
+{
+    *u =
+        (Upkeep){c, due_in(c->checkpoint, c->checkpoint_s), due_in(c->update_s > 0.0, c->update_s)};
+    options->quiet = c->checkpoint || c->update_s > 0.0 ? keep_up : NULL;
+    options->quiet_data = u;
+    options->quiet_interval_s = !c->checkpoint                  ? c->update_s
+                                : c->update_s == 0.0            ? c->checkpoint_s
+                                : c->update_s < c->checkpoint_s ? c->update_s
+                                                                : c->checkpoint_s;
+}
+
+/* Takes up the checkpoint, if it is wanted and there. */
+static Status resume(const RenderCommand *c, Render *render, const Log *log, Error *err)
+{
+    Film *film;
+    if (!c->is_resuming)
+        return STATUS_OK;
+    if (!file_exists(c->checkpoint)) {
+        log_info(log, "there is no checkpoint %s: starting from the beginning", c->checkpoint);
+        return STATUS_OK;
+    }
+    TRY(film_read_partial(c->checkpoint, &film, err));
+    Status status = render_resume(render, film, err);
+    if (status != STATUS_OK)
+        error_prefix(err, "%s: cannot be resumed", c->checkpoint);
+    return status;
+}
+
+/* The checkpoint of a render that has ended: of use only when it was interrupted. */
+static Status settle_checkpoint(const RenderCommand *c, Render *render, bool is_interrupted,
+                                Error *err)
+{
+    if (!c->checkpoint)
+        return STATUS_OK;
+    return is_interrupted ? film_write_partial(render_film(render), c->checkpoint, err)
+                          : file_remove(c->checkpoint, err);
+}
+
 static int trace_and_write(const RenderCommand *c, Render *render, ProgressKind kind)
 {
     Error err = {0};
@@ -109,12 +179,14 @@ static int trace_and_write(const RenderCommand *c, Render *render, ProgressKind 
     progress_stop(progress);
     if (status != STATUS_OK && status != STATUS_CANCELLED)
         return command_fail(&err, EXIT_FAILED);
-    if (output_command_write(&c->output, render_film(render), render_scene(render), &err) !=
-            STATUS_OK ||
-        write_stats(c, render, &err) != STATUS_OK)
+    bool is_interrupted = status == STATUS_CANCELLED;
+    if (output_command_write(&c->output, render_film(render), &err) != STATUS_OK ||
+        write_stats(c, render, &err) != STATUS_OK ||
+        settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
-    if (status == STATUS_CANCELLED) {
-        fprintf(stderr, "sort-render: interrupted; the picture holds the samples taken so far\n");
+    if (is_interrupted) {
+        fprintf(stderr, "sort-render: interrupted; the picture holds the samples taken so far%s\n",
+                c->checkpoint ? "; --resume goes on with it" : "");
         return EXIT_INTERRUPTED;
     }
     return report_damage(render) ? EXIT_DAMAGED : EXIT_DONE;
@@ -126,6 +198,8 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     StrBuf diagnostics = {0};
     Render *render;
     RenderOptions options = c->render;
+    Upkeep upkeep;
+    plan_upkeep(c, &upkeep, &options);
     options.log = log;
     options.cancel = &interrupted;
     options.stage = show_stage;
@@ -137,7 +211,9 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     strbuf_free(&diagnostics);
     if (status != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
-    int code = trace_and_write(c, render, terminal->kind);
+    int code = resume(c, render, log, &err) == STATUS_OK
+                   ? trace_and_write(c, render, terminal->kind)
+                   : command_fail(&err, EXIT_FAILED);
     render_destroy(render);
     return code;
 }

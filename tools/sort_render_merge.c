@@ -29,7 +29,7 @@ int merge_main(int argc, char **argv)
     for (uint32_t i = 0; status == STATUS_OK && i < command.part_count; ++i)
         status = add_part(command.parts[i], &sum, &err);
     if (status == STATUS_OK)
-        status = output_command_write(&command.output, sum, NULL, &err);
+        status = output_command_write(&command.output, sum, &err);
     film_destroy(sum);
     return status == STATUS_OK ? EXIT_DONE : command_fail(&err, EXIT_FAILED);
 }

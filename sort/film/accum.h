@@ -20,11 +20,10 @@ static inline void accum_wide_add(AccumWide *a, AccumWide b)
     a->hi = (int64_t)((uint64_t)a->hi + (uint64_t)b.hi + (a->lo < b.lo));
 }
 
-/* |value| < 2^63. Below 2^-11 the product with 2^64 is rounded to an integer, which fits 53 bits; above, a
- * float is a multiple of 2^-34 and splits exactly. */
-static inline AccumWide accum_wide_from_float(float value)
+/* |v| < 2^63. Below 2^-11 the product with 2^64 is rounded to an integer, which fits 53 bits; above, a double is
+ * a multiple of 2^-63 and splits exactly. */
+static inline AccumWide accum_wide_from_double(double v)
 {
-    double v = (double)value;
     if (fabs(v) < 0x1p-11) {
         int64_t q = llrint(v * 0x1p64);
         return (AccumWide){(uint64_t)q, q < 0 ? -1 : 0};
@@ -32,6 +31,11 @@ static inline AccumWide accum_wide_from_float(float value)
     int64_t whole = (int64_t)v;
     whole -= v < (double)whole; /* down */
     return (AccumWide){(uint64_t)((v - (double)whole) * 0x1p64), whole};
+}
+
+static inline AccumWide accum_wide_from_float(float value)
+{
+    return accum_wide_from_double((double)value);
 }
 
 /* To nearest but for a last rounding, also for small negative sums. */

@@ -108,6 +108,7 @@ void film_destroy(Film *film)
     if (!film)
         return;
     mem_free(film->pixels);
+    mem_free(film->notes);
     mem_free(film);
 }
 
@@ -125,6 +126,17 @@ void film_clear(Film *film)
 {
     memset(film->pixels, 0, film_pixel_count(film) * film->record_bytes);
     film->range_count = 0;
+    film->job = 0;
+}
+
+void film_set_job(Film *film, uint64_t job)
+{
+    film->job = job;
+}
+
+uint64_t film_job(const Film *film)
+{
+    return film->job;
 }
 
 /* --- commits ------------------------------------------------------------------------------- */
@@ -161,8 +173,20 @@ static void unlock_record(PixelHead *head)
     atomic_store_explicit(&head->lock, 0u, memory_order_release);
 }
 
+static void add_square(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
+{
+    double y =
+        film_luminance((double)sample->rgb[0], (double)sample->rgb[1], (double)sample->rgb[2]);
+    y = fmin(y * y, (double)FILM_VALUE_MAX);
+    accum_wide_add(record_wide(record, slot->record_offset), accum_wide_from_double(y));
+}
+
 static void add_aov(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
 {
+    if (slot->norm == AOV_NORM_VARIANCE) {
+        add_square(record, slot, sample);
+        return;
+    }
     const float *values = sample->aov + slot->sample_offset;
     float weight = slot_weight(slot, sample);
     if (weight == 0.0f)
@@ -250,7 +274,7 @@ const FilmRange *film_ranges(const Film *film, uint32_t *out_count)
     return film->ranges;
 }
 
-static Status check_same(const FilmDesc *a, const FilmDesc *b, Error *err)
+static Status same_render(const FilmDesc *a, const FilmDesc *b, Error *err)
 {
     if (a->width != b->width || a->height != b->height)
         return error_set(err, STATUS_INVALID, "frames differ: %u x %u and %u x %u", a->width,
@@ -303,9 +327,17 @@ static void add_record(const Film *film, uint8_t *to, uint8_t *from)
     }
 }
 
+Status film_same_render(const Film *film, const Film *other, Error *err)
+{
+    return same_render(&film->desc, &other->desc, err);
+}
+
 Status film_merge(Film *film, const Film *other, Error *err)
 {
-    TRY(check_same(&film->desc, &other->desc, err));
+    TRY(film_same_render(film, other, err));
+    if (film->job || other->job)
+        return error_set(err, STATUS_INVALID,
+                         "a checkpoint of an unfinished render cannot be merged; resume it first");
     FilmRange united[FILM_MAX_RANGES];
     uint32_t count = 0;
     TRY(unite_ranges(film->ranges, film->range_count, other->ranges, other->range_count, united,
@@ -338,6 +370,12 @@ static double slot_sum(uint8_t *record, const AovSlot *slot, uint32_t channel)
     return accum_narrow_to_double(record_narrow(record, slot->record_offset)[channel]);
 }
 
+static void resolve_variance(const Film *film, const AovSlot *slot, float *out_values)
+{
+    for (size_t i = 0; i < film_pixel_count(film); ++i)
+        out_values[i] = (float)record_variance(film_record(film, i), slot);
+}
+
 static void resolve_slot(const Film *film, const AovSlot *slot, float *out_values)
 {
     bool by_alpha = slot->norm == AOV_NORM_ALPHA;
@@ -360,9 +398,11 @@ void film_resolve_aov(const Film *film, FilmAov aov, float *out_values)
             out_values[i] = (float)record_head(film_record(film, i))->sample_count;
         return;
     }
-    for (uint32_t i = 0; i < film->slot_count; ++i)
-        if (film->slots[i].aov == aov)
-            resolve_slot(film, &film->slots[i], out_values);
+    const AovSlot *slot = film_slot(film, aov);
+    if (slot->norm == AOV_NORM_VARIANCE)
+        resolve_variance(film, slot, out_values);
+    else
+        resolve_slot(film, slot, out_values);
 }
 
 uint64_t film_sample_count(const Film *film)

@@ -100,8 +100,33 @@ Status film_add_range(Film *film, FilmRange range, Error *err) SORT_MUST_CHECK;
 /* In order, disjoint; *out_count of them. Lives until the film changes. */
 const FilmRange *film_ranges(const Film *film, uint32_t *out_count);
 
-/* Adds `other` to `film`: exactly what one film with both sets of samples holds. Frame, crop, AOVs and
- * identity must agree and ranges must not overlap: STATUS_INVALID names what does not; film is then
+/* A film in the middle of a render, a checkpoint, holds the first `job` jobs of the render's schedule beside its
+ * ranges; 0: it holds its ranges alone. Stored in partial files. */
+void film_set_job(Film *film, uint64_t job);
+uint64_t film_job(const Film *film);
+
+/* The scene's name and the credits that its makers ask for: they go with the film, into its files. Credits are
+ * lines. STATUS_NO_MEMORY. */
+Status film_set_notes(Film *film, const char *scene_name, const char *const *credits,
+                      uint32_t credit_count, Error *err) SORT_MUST_CHECK;
+const char *film_scene_name(const Film *film); /* "" when unknown */
+const char *film_credits(const Film *film);    /* one a line, "" when there are none */
+
+/* Whether both belong to one render: frame, crop, AOVs and identity agree. STATUS_INVALID names what does
+ * not. */
+Status film_same_render(const Film *film, const Film *other, Error *err) SORT_MUST_CHECK;
+
+/* Adaptive sampling: marks each pixel as done or not, by the sums alone, so that the same sums are always judged
+ * the same. A pixel is done when no pixel within one of it has a larger error than `error_max`. The error is
+ * that of the displayed value, the standard error of sqrt(luminance), for display curves are near a square
+ * root: s / (2 sqrt(Y + 1/1024)), with the variance s^2 of the mean averaged over 3 x 3 pixels, since few
+ * samples judge one pixel badly. Returns how many pixels are not done. The film must hold the variance. */
+uint64_t film_judge(Film *film, float error_max);
+/* x, y: in the frame; must lie in the crop. Any thread, while no film_judge is under way. */
+bool film_is_done(const Film *film, uint32_t x, uint32_t y);
+
+/* Adds `other` to `film`: exactly what one film with both sets of samples holds. They must belong to one render,
+ * ranges must not overlap, and neither may be a checkpoint: STATUS_INVALID names what is wrong; film is then
  * unchanged. */
 Status film_merge(Film *film, const Film *other, Error *err) SORT_MUST_CHECK;
 /* Forgets all samples and ranges. */

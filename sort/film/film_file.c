@@ -3,13 +3,15 @@
  *
  *   FileHeader    fixed size, with a check sum of its own
  *   FilmRange     [range_count]
+ *   notes         [note_bytes]: the scene's name and credits, each with a NUL at its end
  *   records       [crop_height][crop_width][record_bytes], as in film_record.h, lock zero
- *   uint32_t      CRC-32C of ranges and records
+ *   uint32_t      CRC-32C of ranges, notes and records
  *
  * Little-endian. AOVs are listed by name, so that a build with other AOVs says so instead of misreading. The
  * file's size is checked against its header before memory is taken. */
 #include "sort/film/film.h"
 
+#include "base/alloc.h"
 #include "base/cast.h"
 #include "base/crc32c.h"
 #include "base/file.h"
@@ -21,14 +23,15 @@
 #    error "partial result files are written as memory is laid out, little-endian"
 #endif
 
-enum { FILE_VERSION = 1, FILE_AOVS_MAX = 64, FILE_AOV_NAME_MAX = 24 };
+enum { FILE_VERSION = 2, FILE_NOTES_MAX = 1 << 20, FILE_AOVS_MAX = 64, FILE_AOV_NAME_MAX = 24 };
 
 typedef struct FileHeader {
     char magic[8]; /* "SORTPART" */
     uint32_t version, header_bytes;
     uint32_t width, height, x, y, crop_width, crop_height;
     uint32_t record_bytes, range_count, aov_count;
-    uint32_t nominal_samples, seed;
+    uint32_t nominal_samples, seed, note_bytes;
+    uint64_t job; /* of a checkpoint, else 0 */
     Hash128 scene;
     char filter[FILM_FILTER_NAME_MAX];
     char cpu_class[FILM_TARGET_NAME_MAX];
@@ -57,6 +60,8 @@ static void make_header(const Film *film, FileHeader *h)
     h->crop_width = d->crop_width, h->crop_height = d->crop_height;
     h->record_bytes = film->record_bytes;
     h->range_count = film->range_count;
+    h->note_bytes = (uint32_t)film->notes_bytes;
+    h->job = film->job;
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
     h->scene = d->identity.scene;
@@ -87,6 +92,7 @@ Status film_write_partial(const Film *film, const char *path, Error *err)
     (void)fwrite(&header, sizeof header, 1, file.stream);
     uint32_t crc =
         write_checked(file.stream, film->ranges, film->range_count * sizeof *film->ranges, 0);
+    crc = write_checked(file.stream, film->notes, film->notes_bytes, crc);
     size_t row_bytes = (size_t)film->desc.crop_width * film->record_bytes;
     for (uint32_t y = 0; y < film->desc.crop_height; ++y)
         crc = write_checked(file.stream, film->pixels + y * row_bytes, row_bytes, crc);
@@ -107,8 +113,8 @@ static Status check_header(const FileHeader *h, const char *path, Error *err)
     if (memcmp(h->accumulator, file_accumulator, sizeof file_accumulator) != 0)
         return error_set_at(err, STATUS_UNSUPPORTED, path, "sums are stored in another format");
     if (h->filter[sizeof h->filter - 1] || h->cpu_class[sizeof h->cpu_class - 1] ||
-        h->aov_count > FILM_AOV_COUNT || h->range_count > FILM_MAX_RANGES || h->crop_width == 0 ||
-        h->crop_height == 0)
+        h->aov_count > FILM_AOV_COUNT || h->range_count > FILM_MAX_RANGES ||
+        h->note_bytes > FILE_NOTES_MAX || h->crop_width == 0 || h->crop_height == 0)
         return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
     return STATUS_OK;
 }
@@ -135,11 +141,29 @@ static Status check_size(const FileHeader *h, const char *path, Error *err)
     bool fits =
         size_mul(h->crop_width, h->crop_height, &pixels) &&
         size_mul(pixels, h->record_bytes, &expected) &&
-        size_add(expected, sizeof *h + h->range_count * sizeof(FilmRange) + sizeof(uint32_t),
+        size_add(expected,
+                 sizeof *h + h->range_count * sizeof(FilmRange) + h->note_bytes + sizeof(uint32_t),
                  &expected);
     if (!fits || size != expected)
         return error_set_at(err, STATUS_FORMAT, path, "truncated: %llu bytes instead of %zu",
                             (unsigned long long)size, fits ? expected : 0);
+    return STATUS_OK;
+}
+
+static Status read_notes(FILE *stream, const FileHeader *h, const char *path, Film *film,
+                         Error *err)
+{
+    if (h->note_bytes == 0)
+        return STATUS_OK;
+    film->notes = mem_alloc(h->note_bytes, 1);
+    if (!film->notes)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the notes of a film");
+    film->notes_bytes = h->note_bytes;
+    if (fread(film->notes, 1, h->note_bytes, stream) != h->note_bytes)
+        return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
+    const char *name_end = memchr(film->notes, 0, h->note_bytes);
+    if (!name_end || name_end == film->notes + h->note_bytes - 1 || film->notes[h->note_bytes - 1])
+        return error_set_at(err, STATUS_FORMAT, path, "its notes make no sense");
     return STATUS_OK;
 }
 
@@ -148,16 +172,20 @@ static Status read_body(FILE *stream, const FileHeader *h, const char *path, Fil
     FilmRange ranges[FILM_MAX_RANGES];
     size_t pixel_bytes = film_pixel_count(film) * film->record_bytes;
     uint32_t stored = 0;
-    if (fread(ranges, sizeof *ranges, h->range_count, stream) != h->range_count ||
-        fread(film->pixels, 1, pixel_bytes, stream) != pixel_bytes ||
+    if (fread(ranges, sizeof *ranges, h->range_count, stream) != h->range_count)
+        return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
+    TRY(read_notes(stream, h, path, film, err));
+    if (fread(film->pixels, 1, pixel_bytes, stream) != pixel_bytes ||
         fread(&stored, sizeof stored, 1, stream) != 1)
         return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
     uint32_t crc = crc32c(0, ranges, h->range_count * sizeof *ranges);
+    crc = crc32c(crc, film->notes, film->notes_bytes);
     if (crc32c(crc, film->pixels, pixel_bytes) != stored)
         return error_set_at(err, STATUS_FORMAT, path, "the sums are damaged");
     for (uint32_t i = 0; i < h->range_count; ++i)
         if (film_add_range(film, ranges[i], NULL) != STATUS_OK)
             return error_set_at(err, STATUS_FORMAT, path, "its sample ranges make no sense");
+    film->job = h->job;
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         const PixelHead *head = record_head(film_record(film, i));
         if (atomic_load_explicit(&head->lock, memory_order_relaxed) != 0 ||

@@ -15,12 +15,17 @@
 #include <stdatomic.h>
 
 typedef enum AovSum { AOV_SUM_WIDE, AOV_SUM_NARROW } AovSum;
-typedef enum AovNorm { AOV_NORM_SAMPLES, AOV_NORM_ALPHA, AOV_NORM_COUNT } AovNorm;
+typedef enum AovNorm {
+    AOV_NORM_SAMPLES,
+    AOV_NORM_ALPHA,
+    AOV_NORM_COUNT,
+    AOV_NORM_VARIANCE
+} AovNorm;
 
 typedef struct PixelHead {
     _Atomic uint32_t lock; /* 1: taken */
     uint32_t sample_count, dropped_count;
-    uint32_t padding;
+    uint32_t is_done; /* film_judge found it good enough */
 } PixelHead;
 
 /* An AOV that the film holds and stores. */
@@ -39,11 +44,20 @@ struct Film {
     AovSlot slots[FILM_AOV_COUNT];
     FilmRange ranges[FILM_MAX_RANGES];
     uint32_t range_count;
+    uint64_t job;
+    char *notes; /* owned; see film_set_notes */
+    size_t notes_bytes;
     uint8_t *pixels; /* owned */
 };
 
 enum { PIXEL_RGBA_OFFSET = sizeof(PixelHead), PIXEL_AOVS_OFFSET = PIXEL_RGBA_OFFSET + 4 * 16 };
 _Static_assert(sizeof(PixelHead) == 16 && sizeof(AccumWide) == 16, "records have no padding");
+
+/* Rec. 709. */
+static inline double film_luminance(double r, double g, double b)
+{
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
 
 static inline size_t film_pixel_count(const Film *film)
 {
@@ -64,6 +78,28 @@ static inline AccumWide *record_wide(uint8_t *record, uint32_t offset)
 static inline int64_t *record_narrow(uint8_t *record, uint32_t offset)
 {
     return (int64_t *)(record + offset);
+}
+
+/* Of the pixel's mean luminance; `variance` is the film's slot of that AOV. 0 below two samples. */
+static inline double record_variance(uint8_t *record, const AovSlot *variance)
+{
+    const AccumWide *rgb = record_wide(record, PIXEL_RGBA_OFFSET);
+    double n = (double)record_head(record)->sample_count;
+    if (n < 2.0)
+        return 0.0;
+    double sum = film_luminance(accum_wide_to_double(rgb[0]), accum_wide_to_double(rgb[1]),
+                                accum_wide_to_double(rgb[2]));
+    double squares = accum_wide_to_double(*record_wide(record, variance->record_offset));
+    return fmax(squares - sum * sum / n, 0.0) / (n * (n - 1.0));
+}
+
+/* NULL when the film does not hold it, or stores nothing for it. */
+static inline const AovSlot *film_slot(const Film *film, FilmAov aov)
+{
+    for (uint32_t i = 0; i < film->slot_count; ++i)
+        if (film->slots[i].aov == aov)
+            return &film->slots[i];
+    return NULL;
 }
 
 #endif

@@ -25,8 +25,10 @@ static void start_path(Wave *w, uint32_t i, uint32_t x, uint32_t y, uint32_t sam
 void stage_camera(Wave *w)
 {
     const WaveJob *job = &w->job;
-    w->count = job->width * job->height;
-    for (uint32_t i = 0; i < w->count; ++i)
-        start_path(w, i, job->x + i % job->width, job->y + i / job->width, job->sample);
+    w->count = 0;
+    for (uint32_t y = job->y; y < job->y + job->height; ++y)
+        for (uint32_t x = job->x; x < job->x + job->width; ++x)
+            if (wave_takes(w->shared, x, y))
+                start_path(w, w->count++, x, y, job->sample);
     w->counters.paths += w->count;
 }

@@ -41,11 +41,6 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, uint32_t capac
     return STATUS_OK;
 }
 
-static bool is_cancelled(const Wave *w)
-{
-    return atomic_load_explicit(w->shared->cancel, memory_order_relaxed);
-}
-
 static void stage_intersect(Wave *w)
 {
     accel_intersect(w->shared->accel, &w->rays, w->count, &w->hits);
@@ -57,9 +52,10 @@ static void stage_commit(Wave *w)
 {
     const WaveJob *job = &w->job;
     const FilmSample *sample = w->samples;
-    for (uint32_t y = 0; y < job->height; ++y)
-        for (uint32_t x = 0; x < job->width; ++x)
-            film_commit(w->shared->film, job->x + x, job->y + y, sample++);
+    for (uint32_t y = job->y; y < job->y + job->height; ++y)
+        for (uint32_t x = job->x; x < job->x + job->width; ++x)
+            if (wave_takes(w->shared, x, y))
+                film_commit(w->shared->film, x, y, sample++);
 }
 
 /* Runs a stage and books its time. */
@@ -70,15 +66,11 @@ static void timed(Wave *w, WaveStage stage, void (*run)(Wave *w))
     w->counters.stage_ns[stage] += clock_now_ns() - start;
 }
 
-bool wave_run(Wave *w, const WaveJob *job)
+void wave_run(Wave *w, const WaveJob *job)
 {
     w->job = *job;
     timed(w, WAVE_STAGE_CAMERA, stage_camera);
     while (w->count > 0) {
-        if (is_cancelled(w)) {
-            w->count = 0;
-            return false;
-        }
         timed(w, WAVE_STAGE_INTERSECT, stage_intersect);
         timed(w, WAVE_STAGE_ESCAPE, stage_escape);
         timed(w, WAVE_STAGE_SURFACE, stage_surface);
@@ -86,7 +78,6 @@ bool wave_run(Wave *w, const WaveJob *job)
         timed(w, WAVE_STAGE_ADVANCE, stage_advance);
     }
     timed(w, WAVE_STAGE_COMMIT, stage_commit);
-    return true;
 }
 
 WaveCounters wave_counters(const Wave *w)
@@ -94,6 +85,19 @@ WaveCounters wave_counters(const Wave *w)
     WaveCounters counters = w->counters;
     counters.shade = shade_counters(w->shade);
     return counters;
+}
+
+void wave_counters_add(WaveCounters *sum, const WaveCounters *c)
+{
+    sum->paths += c->paths;
+    sum->rays += c->rays;
+    sum->shadow_rays += c->shadow_rays;
+    sum->bsdf_faults += c->bsdf_faults;
+    for (int s = 0; s < WAVE_STAGE_COUNT; ++s)
+        sum->stage_ns[s] += c->stage_ns[s];
+    sum->shade.points += c->shade.points;
+    sum->shade.kernel_calls += c->shade.kernel_calls;
+    sum->shade.texture_calls += c->shade.texture_calls;
 }
 
 void wave_group(Wave *w, uint32_t count)

@@ -30,7 +30,7 @@ typedef enum WaveStrategy {
     WAVE_STRATEGY_BSDFS   /* scattering alone */
 } WaveStrategy;
 
-/* What all waves of a render share; immutable but for the film and the flag. */
+/* What all waves of a render share; immutable but for the film. */
 typedef struct WaveShared {
     const Scene *scene;
     const Accel *accel;
@@ -42,7 +42,7 @@ typedef struct WaveShared {
     uint32_t seed, max_depth;
     WaveStrategy strategy;
     Film *film;
-    const _Atomic bool *cancel; /* when set, waves abandon their jobs */
+    bool skips_done; /* pixels that film_is_done */
 } WaveShared;
 
 /* One sample of each pixel of a rectangle, in frame coordinates; width * height <= the wave's capacity. */
@@ -73,9 +73,9 @@ typedef struct Wave Wave;
 /* In `arena`. capacity: a multiple of ACCEL_PACKET. `shade` is the wave's own. */
 Status wave_create(const WaveShared *shared, ShadeContext *shade, uint32_t capacity, Arena *arena,
                    Wave **out_wave, Error *err) SORT_MUST_CHECK;
-/* Traces all paths of the job, then commits them. False: cancelled, nothing was committed. (Were finished
- * paths kept, a cancelled picture would lean towards short ones.) */
-bool wave_run(Wave *wave, const WaveJob *job);
+/* Traces all paths of the job, then commits them. */
+void wave_run(Wave *wave, const WaveJob *job);
 WaveCounters wave_counters(const Wave *wave);
+void wave_counters_add(WaveCounters *sum, const WaveCounters *counters);
 
 #endif

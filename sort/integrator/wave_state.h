@@ -86,6 +86,12 @@ void stage_surface(Wave *w);
 void stage_shadow(Wave *w);
 void stage_advance(Wave *w);
 
+/* Whether the pixel gets a sample: the same answer all through a job. */
+static inline bool wave_takes(const WaveShared *s, uint32_t x, uint32_t y)
+{
+    return !s->skips_done || !film_is_done(s->film, x, y);
+}
+
 /* Groups w->members[0, count), indices into surfaces, by material, stably, into w->order. */
 void wave_group(Wave *w, uint32_t count);
 /* The surfaces of w->order[begin, begin + n) that one kernel call can take: of one material, n at most

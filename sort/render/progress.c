@@ -129,6 +129,18 @@ void progress_stop(Progress *p)
     mem_free(p);
 }
 
+void progress_event(FILE *out, const char *event)
+{
+    StrBuf line = {0};
+    JsonWriter w = json_writer(&line, JSON_ONE_LINE);
+    json_write_object(&w, NULL);
+    json_write_string(&w, "event", event);
+    json_write_end(&w);
+    fprintf(out, "%s\n", strbuf_text(&line));
+    fflush(out);
+    strbuf_free(&line);
+}
+
 void progress_stage(ProgressKind kind, FILE *out, const char *what)
 {
     if (kind == PROGRESS_BAR) {

@@ -16,6 +16,9 @@ Status progress_start(const Render *render, ProgressKind kind, FILE *out, Progre
 /* Shows the last state and ends. NULL is fine. */
 void progress_stop(Progress *progress);
 
+/* A JSON record of an event without more to say, such as {"event": "picture"}. */
+void progress_event(FILE *out, const char *event);
+
 /* "preparing" lines before there is a Render: the step that begins. */
 void progress_stage(ProgressKind kind, FILE *out, const char *what);
 

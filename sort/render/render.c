@@ -1,40 +1,17 @@
-#include "sort/render/render.h"
+/* Makes a render: scene, shaders, textures, lights, acceleration structure, film. */
+#include "sort/render/render_state.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/path.h"
-#include "base/thread.h"
-#include "sort/render/light_setup.h"
 #include "sort/scene/scene_hash.h"
 #include "sort/shade/ssl_tables.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { JOB_SIDE = 32, JOB_SAMPLES = 4 };
-
-struct Render {
-    RenderOptions options;
-    Scene *scene;
-    SslContext *ssl;
-    MaterialSet *materials;
-    TexCache *textures;
-    TextureStore *store;
-    LightSetup lights;
-    Accel *accel;
-    Film *film;
-    WaveShared shared;
-    uint32_t samples, sample_begin, sample_end;
-    uint32_t tiles_x, tiles_y;
-    _Atomic uint64_t next_job, paths_done, rays_done;
-    uint64_t job_count, path_count;
-    Mutex stats_lock; /* guards stats.wave while fibers end */
-    RenderStats stats;
-    Error worker_error; /* guarded by stats_lock */
-};
-
 static const _Atomic bool never_cancelled;
 
-static void announce(const Render *r, const char *what)
+void render_announce(const Render *r, const char *what)
 {
     if (r->options.stage)
         r->options.stage(r->options.stage_data, what);
@@ -60,9 +37,25 @@ static Status load_scene(Render *r, Error *err)
                              .texture_path_count = r->options.texture_path_count,
                              .warn = scene_warning,
                              .warn_data = log.data};
-    announce(r, "loading the scene");
+    render_announce(r, "loading the scene");
     TRY(scene_load(r->options.scene_path, &load, &r->scene, err));
     r->stats.load_s = clock_seconds_since(start);
+    return STATUS_OK;
+}
+
+static Status init_schedule(Render *r, uint32_t width, uint32_t height, uint32_t sample_begin,
+                            uint32_t sample_end, Error *err)
+{
+    RenderCrop crop = r->options.crop;
+    if (crop.width == 0)
+        crop = (RenderCrop){0, 0, width, height};
+    if (crop.x >= width || crop.y >= height || crop.width > width - crop.x || crop.height == 0 ||
+        crop.height > height - crop.y)
+        return error_set(err, STATUS_INVALID,
+                         "the crop %u,%u,%u,%u is not inside the picture of %ux%u", crop.x, crop.y,
+                         crop.width, crop.height, width, height);
+    schedule_init(&r->schedule, crop.x, crop.y, crop.width, crop.height, sample_begin, sample_end);
+    r->path_count = schedule_path_count(&r->schedule, schedule_job_count(&r->schedule));
     return STATUS_OK;
 }
 
@@ -76,27 +69,21 @@ static Status apply_settings(Render *r, Error *err)
     if (o->camera && (camera = scene_find_camera(r->scene, o->camera)) == SCENE_NONE)
         return error_set(err, STATUS_NOT_FOUND, "the scene has no camera '%s'", o->camera);
     r->samples = o->samples ? o->samples : s->samples;
-    r->sample_begin = o->sample_begin;
-    r->sample_end = o->sample_end ? o->sample_end : r->samples;
-    if (r->sample_end <= r->sample_begin)
-        return error_set(err, STATUS_INVALID, "the sample range %u:%u is empty", r->sample_begin,
-                         r->sample_end);
-    if (r->sample_end > r->samples)
+    uint32_t begin = o->sample_begin, end = o->sample_end ? o->sample_end : r->samples;
+    if (end <= begin)
+        return error_set(err, STATUS_INVALID, "the sample range %u:%u is empty", begin, end);
+    if (end > r->samples)
         return error_set(err, STATUS_INVALID,
-                         "the sample range %u:%u goes beyond the %u samples of the render",
-                         r->sample_begin, r->sample_end, r->samples);
-    r->tiles_x = (width + JOB_SIDE - 1) / JOB_SIDE;
-    r->tiles_y = (height + JOB_SIDE - 1) / JOB_SIDE;
-    uint32_t passes = (r->sample_end - r->sample_begin + JOB_SAMPLES - 1) / JOB_SAMPLES;
-    r->job_count = (uint64_t)r->tiles_x * r->tiles_y * passes;
-    r->path_count = (uint64_t)width * height * (r->sample_end - r->sample_begin);
+                         "the sample range %u:%u goes beyond the %u samples of the render", begin,
+                         end, r->samples);
+    TRY(init_schedule(r, width, height, begin, end, err));
 
     WaveShared *shared = &r->shared;
     shared->seed = o->has_seed ? o->seed : s->seed;
     shared->max_depth = o->max_depth ? o->max_depth : s->max_depth;
     shared->strategy = o->strategy;
     shared->sampler = (Sampler){o->sampler};
-    shared->cancel = o->cancel ? o->cancel : &never_cancelled;
+    shared->skips_done = o->adaptive_error > 0.0f;
     camera_view_init(&r->scene->cameras[camera], width, height, &shared->view);
     return pixel_filter_init(o->filter, o->filter_width_px, &shared->filter, err);
 }
@@ -105,7 +92,7 @@ static Status compile_materials(Render *r, StrBuf *diagnostics, Error *err)
 {
     char folder[PATH_BYTES];
     uint64_t start = clock_now_ns();
-    announce(r, "compiling shaders");
+    render_announce(r, "compiling shaders");
     TRY(path_join(r->options.cache_folder, "kernels", folder, err));
     SslContextDesc context = {
         .size_bytes = sizeof context, .cache_folder = folder, .cpu = r->options.cpu};
@@ -139,7 +126,7 @@ static Status open_textures(Render *r, Error *err)
     material_set_textures(r->materials, is_wanted);
     if (r->scene->environment.kind == SCENE_ENVIRONMENT_IMAGE)
         is_wanted[r->scene->environment.texture] = true;
-    announce(r, "opening textures");
+    render_announce(r, "opening textures");
     TextureStoreDesc store = {.size_bytes = sizeof store,
                               .scene = r->scene,
                               .cache = r->textures,
@@ -156,7 +143,7 @@ static Status open_textures(Render *r, Error *err)
     return status;
 }
 
-static TexId environment_texture(const Render *r)
+TexId render_environment_texture(const Render *r)
 {
     return r->scene->environment.kind == SCENE_ENVIRONMENT_IMAGE
                ? texture_store_id(r->store, r->scene->environment.texture)
@@ -166,9 +153,9 @@ static TexId environment_texture(const Render *r)
 static Status prepare_lights(Render *r, Error *err)
 {
     uint64_t start = clock_now_ns();
-    announce(r, "preparing lights");
-    TRY(light_setup_create(r->scene, r->materials, r->textures, environment_texture(r), &r->lights,
-                           err));
+    render_announce(r, "preparing lights");
+    TRY(light_setup_create(r->scene, r->materials, r->textures, render_environment_texture(r),
+                           &r->lights, err));
     if (lights_count(r->lights.lights) == 0)
         log_warning(r->options.log,
                     "the scene has no light: no lights section, no environment, nothing emits");
@@ -186,7 +173,7 @@ static Status build_accel(Render *r, Error *err)
     for (uint32_t m = 0; m < r->scene->material_count; ++m)
         has_alpha[m] =
             material_set_get(r->materials, m)->programs[SSL_KERNEL_OPACITY].kernel != NULL;
-    announce(r, "building the acceleration structure");
+    render_announce(r, "building the acceleration structure");
     AccelDesc desc = {.size_bytes = sizeof desc,
                       .scene = r->scene,
                       .material_has_alpha = has_alpha,
@@ -209,6 +196,7 @@ static Hash128 identity_hash(const Render *r)
     hash128_update_u64(&h, r->shared.sampler.kind);
     hash128_update(&h, &r->shared.view, sizeof r->shared.view);
     hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);
+    hash128_update(&h, &r->options.adaptive_error, sizeof r->options.adaptive_error);
     hash128_update_u64(&h, (uint64_t)r->options.texture_filter << 8 | (uint64_t)r->options.mip);
     Hash128 content = scene_hash(r->scene);
     hash128_update(&h, &content, sizeof content);
@@ -221,7 +209,11 @@ static Status make_film(Render *r, Error *err)
     FilmDesc desc = {.size_bytes = sizeof desc,
                      .width = o->width_px ? o->width_px : r->scene->settings.width_px,
                      .height = o->height_px ? o->height_px : r->scene->settings.height_px,
-                     .aovs = o->aovs,
+                     .x = r->schedule.x,
+                     .y = r->schedule.y,
+                     .crop_width = r->schedule.width,
+                     .crop_height = r->schedule.height,
+                     .aovs = o->aovs | (o->adaptive_error > 0.0f ? 1u << FILM_AOV_VARIANCE : 0u),
                      .identity = {.scene = identity_hash(r),
                                   .nominal_samples = r->samples,
                                   .seed = r->shared.seed}};
@@ -230,6 +222,7 @@ static Status make_film(Render *r, Error *err)
     snprintf(desc.identity.cpu_class, sizeof desc.identity.cpu_class, "%s",
              o->cpu ? o->cpu : "native");
     TRY(film_create(&desc, &r->film, err));
+    TRY(film_set_notes(r->film, r->scene->name, r->scene->credits, r->scene->credit_count, err));
     r->stats.film_bytes = film_size_bytes(r->film);
     return STATUS_OK;
 }
@@ -261,6 +254,8 @@ Status render_create(const RenderOptions *options, Render **out_render, StrBuf *
     r->options = *options;
     if (r->options.thread_count == 0)
         r->options.thread_count = thread_cpu_count();
+    if (!r->options.cancel)
+        r->options.cancel = &never_cancelled;
     uint32_t capacity = r->options.wave_capacity ? r->options.wave_capacity : WAVE_CAPACITY_DEFAULT;
     r->options.wave_capacity = (capacity + ACCEL_PACKET - 1) / ACCEL_PACKET * ACCEL_PACKET;
     mutex_init(&r->stats_lock);
@@ -285,184 +280,9 @@ void render_destroy(Render *r)
     texcache_destroy(r->textures);
     ssl_context_destroy(r->ssl);
     scene_destroy(r->scene);
+    schedule_destroy(&r->schedule);
     mutex_destroy(&r->stats_lock);
     mem_free(r);
-}
-
-/* --- tracing ---------------------------------------------------------------------------------------- */
-
-typedef struct FiberState {
-    Render *render;
-    Arena *arena;
-    Wave *wave;
-    uint64_t rays_reported;
-} FiberState;
-
-static void keep_first_error(Render *r, const Error *err)
-{
-    mutex_lock(&r->stats_lock);
-    if (r->worker_error.code == STATUS_OK)
-        r->worker_error = *err;
-    mutex_unlock(&r->stats_lock);
-}
-
-static void *worker_begin(void *data, uint32_t worker)
-{
-    Render *r = data;
-    TexThread *thread = NULL;
-    Error err = {0};
-    SORT_UNUSED(worker);
-    accel_thread_begin();
-    if (texcache_thread_create(r->textures, &thread, &err) != STATUS_OK)
-        keep_first_error(r, &err);
-    return thread;
-}
-
-static void worker_end(void *data, void *worker_state)
-{
-    SORT_UNUSED(data);
-    texcache_thread_destroy(worker_state);
-}
-
-/* Out of memory: the scheduler goes on with fewer fibers, or reports that there is not one. */
-static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
-{
-    Render *r = data;
-    Arena *arena = arena_create(1 << 20, 0);
-    FiberState *fiber = arena ? ARENA_NEW(arena, FiberState) : NULL;
-    ShadeContext *shade = NULL;
-    ShadeContextDesc desc = {.size_bytes = sizeof desc,
-                             .scene = r->scene,
-                             .materials = r->materials,
-                             .tex_thread = worker_state,
-                             .waiter = waiter,
-                             .footprint_scale = shade_footprint_scale(r->samples),
-                             .sampler = r->shared.sampler,
-                             .environment = environment_texture(r)};
-    bool ok = fiber && shade_context_create(&desc, arena, &shade, NULL) == STATUS_OK;
-    if (ok) {
-        *fiber = (FiberState){.render = r, .arena = arena};
-        ok = wave_create(&r->shared, shade, r->options.wave_capacity, arena, &fiber->wave, NULL) ==
-             STATUS_OK;
-    }
-    if (!ok) {
-        arena_destroy(arena);
-        return NULL;
-    }
-    return fiber;
-}
-
-/* Job k: one tile of pixels, JOB_SAMPLES samples of it one after the other. A pass over all tiles goes
- * forth and the next one back, so that what the cache holds at the end of one serves the next: a cyclic scan
- * of more than it holds would miss every time. *out_end: past the last sample. */
-static WaveJob job_at(const Render *r, uint64_t k, uint32_t *out_end)
-{
-    uint32_t tiles = r->tiles_x * r->tiles_y;
-    uint32_t pass = (uint32_t)(k / tiles), tile = (uint32_t)(k % tiles);
-    if (pass % 2 == 1)
-        tile = tiles - 1 - tile;
-    const FilmDesc *film = film_desc(r->film);
-    WaveJob job = {.x = tile % r->tiles_x * JOB_SIDE,
-                   .y = tile / r->tiles_x * JOB_SIDE,
-                   .sample = r->sample_begin + pass * JOB_SAMPLES};
-    job.width = film->width - job.x < JOB_SIDE ? film->width - job.x : JOB_SIDE;
-    job.height = film->height - job.y < JOB_SIDE ? film->height - job.y : JOB_SIDE;
-    *out_end = r->sample_end - job.sample < JOB_SAMPLES ? r->sample_end : job.sample + JOB_SAMPLES;
-    return job;
-}
-
-/* A job larger than a wave goes through it a few rows, or a part of a row, at a time. */
-static bool run_job(Wave *wave, uint32_t capacity, const WaveJob *job)
-{
-    uint32_t width = job->width < capacity ? job->width : capacity;
-    uint32_t rows = capacity / width < job->height ? capacity / width : job->height;
-    for (uint32_t y = 0; y < job->height; y += rows) {
-        for (uint32_t x = 0; x < job->width; x += width) {
-            WaveJob part = {.x = job->x + x, .y = job->y + y, .sample = job->sample};
-            part.width = job->width - x < width ? job->width - x : width;
-            part.height = job->height - y < rows ? job->height - y : rows;
-            if (!wave_run(wave, &part))
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool fiber_step(void *data, void *fiber_state)
-{
-    Render *r = data;
-    FiberState *fiber = fiber_state;
-    uint64_t k = atomic_fetch_add(&r->next_job, 1);
-    if (k >= r->job_count || atomic_load(r->shared.cancel))
-        return false;
-    uint32_t end;
-    for (WaveJob job = job_at(r, k, &end); job.sample < end; ++job.sample) {
-        if (!run_job(fiber->wave, r->options.wave_capacity, &job))
-            return false;
-        WaveCounters counters = wave_counters(fiber->wave);
-        uint64_t rays = counters.rays + counters.shadow_rays;
-        atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
-        atomic_fetch_add(&r->paths_done, (uint64_t)job.width * job.height);
-        fiber->rays_reported = rays;
-    }
-    return true;
-}
-
-static void add_counters(WaveCounters *sum, const WaveCounters *c)
-{
-    sum->paths += c->paths;
-    sum->rays += c->rays;
-    sum->shadow_rays += c->shadow_rays;
-    sum->bsdf_faults += c->bsdf_faults;
-    for (int s = 0; s < WAVE_STAGE_COUNT; ++s)
-        sum->stage_ns[s] += c->stage_ns[s];
-    sum->shade.points += c->shade.points;
-    sum->shade.kernel_calls += c->shade.kernel_calls;
-    sum->shade.texture_calls += c->shade.texture_calls;
-}
-
-static void fiber_end(void *data, void *fiber_state)
-{
-    Render *r = data;
-    FiberState *fiber = fiber_state;
-    WaveCounters counters = wave_counters(fiber->wave);
-    mutex_lock(&r->stats_lock);
-    add_counters(&r->stats.wave, &counters);
-    mutex_unlock(&r->stats_lock);
-    arena_destroy(fiber->arena);
-}
-
-Status render_run(Render *r, Error *err)
-{
-    Sched *sched;
-    SchedDesc desc = {.size_bytes = sizeof desc,
-                      .worker_count = r->options.thread_count,
-                      .fibers_min = 1,
-                      .fibers_max = r->options.fibers_max,
-                      .data = r,
-                      .worker_begin = worker_begin,
-                      .fiber_begin = fiber_begin,
-                      .fiber_step = fiber_step,
-                      .fiber_end = fiber_end,
-                      .worker_end = worker_end};
-    uint64_t start = clock_now_ns();
-    uint64_t cpu_start = clock_process_cpu_ns();
-    announce(r, "rendering");
-    TRY(sched_create(&desc, &sched, err));
-    Status status = sched_run(sched, err);
-    sched_stats(sched, &r->stats.sched);
-    sched_destroy(sched);
-    r->stats.render_s = clock_seconds_since(start);
-    r->stats.cpu_s = (double)(clock_process_cpu_ns() - cpu_start) * 1e-9;
-    if (r->worker_error.code != STATUS_OK) {
-        *err = r->worker_error;
-        return r->worker_error.code;
-    }
-    if (status != STATUS_OK)
-        return status;
-    if (atomic_load(r->shared.cancel))
-        return error_set(err, STATUS_CANCELLED, "cancelled");
-    return film_add_range(r->film, (FilmRange){r->sample_begin, r->sample_end}, err);
 }
 
 /* --- asking ------------------------------------------------------------------------------------------- */

@@ -13,6 +13,16 @@
 #include "base/sched.h"
 #include "sort/integrator/wave.h"
 
+typedef struct Render Render;
+
+/* Pixels of the frame. */
+typedef struct RenderCrop {
+    uint32_t x, y, width, height;
+} RenderCrop;
+
+/* Adaptive renders judge their pixels after this many samples, and then every so many. */
+enum { RENDER_ADAPTIVE_MIN = 16, RENDER_ADAPTIVE_STEP = 16 };
+
 typedef struct RenderOptions {
     size_t size_bytes;                 /* sizeof(RenderOptions) */
     const char *scene_path;            /* a scene package */
@@ -20,6 +30,11 @@ typedef struct RenderOptions {
     uint32_t width_px, height_px;      /* 0: the package's */
     uint32_t samples;                  /* nominal, a pixel; 0: the package's */
     uint32_t sample_begin, sample_end; /* both 0: [0, samples) */
+    RenderCrop crop;                   /* all 0: the whole frame */
+    /* No pass (SCHEDULE_PASS_SAMPLES samples of each pixel) begins that would end after this, by the time that
+     * passes took so far; 0: none. What the film's range says then depends on the clock. */
+    double time_limit_s;
+    float adaptive_error; /* pixels stop when film_judge finds them this good; 0: none does */
     bool has_seed;
     uint32_t seed;
     uint32_t max_depth;    /* 0: the package's */
@@ -42,18 +57,24 @@ typedef struct RenderOptions {
     const char *cpu;            /* LLVM CPU name; NULL: this machine */
     uint32_t aovs;              /* bit (1 << FilmAov) */
     const Log *log;             /* borrowed */
-    const _Atomic bool *cancel; /* borrowed; set it to stop early */
+    const _Atomic bool *cancel; /* borrowed; set it to stop early: jobs under way are finished */
+    /* Called by render_run every `quiet_interval_s` while no sample is under way: render_film is then a
+     * checkpoint (film_job). An error ends the render with it. NULL: none. */
+    Status (*quiet)(void *data, Render *render, Error *err);
+    void *quiet_data;
+    double quiet_interval_s;
     void (*stage)(void *data,
                   const char *what); /* "compiling shaders"; loading thread; NULL: none */
     void *stage_data;
 } RenderOptions;
 
-typedef struct Render Render;
-
 /* Compile errors and warnings are appended to `diagnostics`. On success *out_render is the caller's. */
 Status render_create(const RenderOptions *options, Render **out_render, StrBuf *diagnostics,
                      Error *err) SORT_MUST_CHECK;
-/* STATUS_CANCELLED when it was stopped: the film then holds a part, and no range is recorded. */
+/* Before render_run: goes on from a checkpoint of the same render, whose bits the result has. Takes the film,
+ * also on errors: STATUS_INVALID says what differs. */
+Status render_resume(Render *render, Film *film, Error *err) SORT_MUST_CHECK;
+/* STATUS_CANCELLED when it was stopped: the film then is a checkpoint (film_job), and no range is recorded. */
 Status render_run(Render *render, Error *err) SORT_MUST_CHECK;
 void render_destroy(Render *render); /* NULL is fine */
 

@@ -52,12 +52,6 @@ static Status picture_create(const Film *film, Picture *p, Error *err)
     return STATUS_OK;
 }
 
-static void join(StrBuf *out, const char *const *lines, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; ++i)
-        strbuf_printf(out, "%s%s", i ? "\n" : "", lines[i]);
-}
-
 static void describe_samples(const Film *film, StrBuf *out)
 {
     uint32_t count;
@@ -66,16 +60,14 @@ static void describe_samples(const Film *film, StrBuf *out)
         strbuf_printf(out, "%s%u:%u", i ? "," : "", ranges[i].begin, ranges[i].end);
 }
 
-Status render_output_exr(const Film *film, const char *path, const char *scene_name,
-                         const char *const *credits, uint32_t credit_count, Error *err)
+Status render_output_exr(const Film *film, const char *path, Error *err)
 {
     const FilmDesc *desc = film_desc(film);
     Picture picture;
-    StrBuf samples = {0}, credit = {0};
+    StrBuf samples = {0};
     char nominal[16], seed[16], hash[HASH128_TEXT_BYTES];
     TRY(picture_create(film, &picture, err));
     describe_samples(film, &samples);
-    join(&credit, credits, credit_count);
     snprintf(nominal, sizeof nominal, "%u", desc->identity.nominal_samples);
     snprintf(seed, sizeof seed, "%u", desc->identity.seed);
     hash128_text(desc->identity.scene, hash);
@@ -87,8 +79,8 @@ Status render_output_exr(const Film *film, const char *path, const char *scene_n
         {"sort/filter", desc->identity.filter},
         {"sort/cpu", desc->identity.cpu_class},
         {"sort/sceneHash", hash},
-        {"sort/scene", scene_name ? scene_name : ""},
-        {"credits", strbuf_text(&credit)},
+        {"sort/scene", film_scene_name(film)},
+        {"credits", film_credits(film)},
     };
     ExrWriteDesc write = {.size_bytes = sizeof write,
                           .width = desc->crop_width,
@@ -102,11 +94,10 @@ Status render_output_exr(const Film *film, const char *path, const char *scene_n
                           .metadata = metadata,
                           .metadata_count = METADATA_COUNT,
                           .compression = EXR_ZIP};
-    Status status = samples.failed || credit.failed
+    Status status = samples.failed
                         ? error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture")
                         : exr_write(path, &write, err);
     strbuf_free(&samples);
-    strbuf_free(&credit);
     mem_free(picture.pixels);
     return status;
 }

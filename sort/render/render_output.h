@@ -5,11 +5,8 @@
 #include "base/image/view_transform.h"
 #include "sort/film/film.h"
 
-/* RGBA as half, AOVs as float layers, and what made the picture as metadata. `scene_name` and credits may
- * be NULL / 0. */
-Status render_output_exr(const Film *film, const char *path, const char *scene_name,
-                         const char *const *credits, uint32_t credit_count,
-                         Error *err) SORT_MUST_CHECK;
+/* RGBA as half, AOVs as float layers, and what made the picture as metadata. */
+Status render_output_exr(const Film *film, const char *path, Error *err) SORT_MUST_CHECK;
 /* A quick look: RGB through the view transform. */
 Status render_output_png(const Film *film, const char *path, const ViewTransform *view,
                          Error *err) SORT_MUST_CHECK;

@@ -13,7 +13,8 @@ struct SslHost {
     const SurfaceHit *const *hits;
     float footprint_scale;
     Sampler sampler;
-    uint16_t *draws; /* [texture site][SHADE_CHUNK]: stochastic lookups that a point has made there */
+    uint16_t
+        *draws; /* [texture site][SHADE_CHUNK]: stochastic lookups that a point has made there */
     uint64_t texture_calls;
 };
 

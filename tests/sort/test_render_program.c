@@ -88,8 +88,8 @@ static void test_program_parts_merge_to_the_whole(void **state)
             &said);
     kit_assert_says(&said, 0, (const char *const[]){NULL});
     kit_run(&kit,
-            (const char *const[]){"--samples", "3:8", "--partial", paths.b, "--aov", "normal",
-                                  "--aov", "depth", "--threads", "1", NULL},
+            (const char *const[]){"--samples", "3:8", "--partial", paths.b, "--aov", "normal,depth",
+                                  "--threads", "1", NULL},
             &said);
     kit_assert_says(&said, 0, (const char *const[]){NULL});
     kit_run(&kit,
@@ -211,6 +211,19 @@ static void test_program_imports_what_it_is_given(void **state)
     kit_end(&kit);
 }
 
+static void test_program_lists_what_there_is(void **state)
+{
+    (void)state;
+    KitSaid said;
+    kit_run_program("sort-render", (const char *const[]){"--list", "closures", NULL}, &said);
+    assert_int_equal(said.exit_code, 0);
+    assert_non_null(strstr(said.output, "Lambert(color albedo, normal N)"));
+    kit_run_program("sort-render", (const char *const[]){"--list", "aovs", NULL}, &said);
+    assert_non_null(strstr(said.output, "variance"));
+    kit_run_program("sort-render", (const char *const[]){"--list", "aov", NULL}, &said);
+    kit_assert_says(&said, 2, (const char *const[]){"'aov'", "aovs", NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +231,7 @@ int main(void)
         cmocka_unit_test(test_program_statistics_are_json),
         cmocka_unit_test(test_program_progress_is_json_lines),
         cmocka_unit_test(test_program_imports_what_it_is_given),
+        cmocka_unit_test(test_program_lists_what_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

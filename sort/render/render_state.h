@@ -1,0 +1,41 @@
+/* What a render is inside; for render.c, which makes it, and render_trace.c, which runs it. */
+#ifndef SORT_RENDER_RENDER_STATE_H
+#define SORT_RENDER_RENDER_STATE_H
+
+#include "base/thread.h"
+#include "sort/render/light_setup.h"
+#include "sort/render/render.h"
+#include "sort/render/schedule.h"
+
+struct Render {
+    RenderOptions options;
+    Scene *scene;
+    SslContext *ssl;
+    MaterialSet *materials;
+    TexCache *textures;
+    TextureStore *store;
+    LightSetup lights;
+    Accel *accel;
+    Film *film;
+    WaveShared shared;
+    uint32_t samples; /* nominal */
+    Schedule schedule;
+    _Atomic uint64_t paths_done, rays_done;
+    uint64_t path_count;
+
+    /* Of one render_run; read under the schedule's lock. */
+    uint64_t segment_begin;      /* the first job since the last pause */
+    uint64_t run_begin;          /* the first job of this run */
+    uint64_t start_ns, quiet_ns; /* when it began; when `quiet` is due, UINT64_MAX: never */
+    bool is_out_of_time;
+
+    Mutex stats_lock; /* guards stats.wave while fibers end */
+    RenderStats stats;
+    Error worker_error; /* guarded by stats_lock */
+};
+
+void render_announce(const Render *r, const char *what);
+/* The environment's texture; none: {0}. */
+TexId render_environment_texture(const Render *r);
+
+#endif
