@@ -253,12 +253,12 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
         return gen_sqrt(g, a);
     case IR_INVSQRT:
         return gen_inverse_sqrt(g, a);
-#define RT_MATH1(name, function)                                                                   \
+#define RT_MATH1(name, f)                                                                          \
     case IR_##name:                                                                                \
-        return gen_runtime_call(g, #function, (LLVMValueRef[]){a}, 1);
-#define RT_MATH2(name, function)                                                                   \
+        return gen_runtime_call(g, "rt_" #f, (LLVMValueRef[]){a}, 1);
+#define RT_MATH2(name, f)                                                                          \
     case IR_##name:                                                                                \
-        return gen_runtime_call(g, #function, (LLVMValueRef[]){a, b}, 2);
+        return gen_runtime_call(g, "rt_" #f, (LLVMValueRef[]){a, b}, 2);
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2

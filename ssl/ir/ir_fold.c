@@ -38,8 +38,8 @@
 static bool eval_math(IrOp op, const IrScalar *a, IrScalar *out)
 {
     switch ((unsigned)op) {
-#define RT_MATH1(name, function) FLOAT1(name, function(x))
-#define RT_MATH2(name, function) FLOAT2(name, function(x, y))
+#define RT_MATH1(name, f) FLOAT1(name, rt_##f(x))
+#define RT_MATH2(name, f) FLOAT2(name, rt_##f(x, y))
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2

@@ -7,11 +7,8 @@
 const JitSymbol *jit_symbols(void)
 {
     static const JitSymbol symbols[] = {
-#define RT_MATH1(name, function) SYMBOL(#function, function),
-#define RT_MATH2(name, function) SYMBOL(#function, function),
-/* Straight to the C library: the same bits, a jump less. */
-#define RT_LIBM1(name, function, libm) SYMBOL(#function, libm),
-#define RT_LIBM2(name, function, libm) SYMBOL(#function, libm),
+#define RT_MATH1(name, f) SYMBOL("rt_" #f, rt_##f),
+#define RT_MATH2(name, f) SYMBOL("rt_" #f, rt_##f),
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2

@@ -2,23 +2,24 @@
  *
  * The compiler folds constants with these functions and kernels call the same ones, so a constant
  * and a computed argument give equal bits, at every optimisation level. All are pure and total:
- * outside a function's domain the result is what ir_ops.inc says. Accuracy is the C library's.
+ * outside a function's domain the result is what ir_ops.inc says. Bits are the same on every machine.
  *
  * Any thread. Nothing here waits, allocates or sets errno that anybody reads. */
 #ifndef SSL_RT_H
 #define SSL_RT_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#define RT_MATH1(name, function) float function(float);
-#define RT_MATH2(name, function) float function(float, float);
+#define RT_MATH1(name, f) float rt_##f(float);
+#define RT_MATH2(name, f) float rt_##f(float, float);
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2
 
-/* rt_sin(x) and rt_cos(x), the same bits, for about the price of one: derivatives need both. */
+/* rt_sin(x) and rt_cos(x), the same bits, for little more than one: derivatives need both. */
 void rt_sincos(float x, float *out_sin, float *out_cos);
 
 /* Operations that code generation writes as instructions; here for the constant folder. */

@@ -1,84 +1,126 @@
-/* The mathematics that kernels call: the C library's single-precision functions behind guards, so that
- * every function is total. The guards stand here and nowhere else. */
+/* The scalar functions, and what they do where rt_core.h does not reach. */
 #include "ssl/rt/rt.h"
-#include <float.h>
+#include "ssl/rt/rt_core.h"
 
-static float clamp_unit(float x)
+/* --- angles beyond 2^20 --------------------------------------------------------------------------- */
+
+/* The bits of 2/pi, after 32 zeros. */
+static const uint32_t two_over_pi[] = {0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                                       0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561};
+
+/* The reduction of [PayneHanek1983]: x = m 2^e; bits of 2^e 2/pi that are worth 4 or more cannot change
+ * the quadrant, and so few of the others matter that 96 of them times m give the fraction to 2^-62. */
+static double reduce_large(float x, uint64_t *out_quadrant)
 {
-    return x < -1.0f ? -1.0f : x > 1.0f ? 1.0f : x;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    uint32_t mantissa = (bits & 0x7fffffu) | 0x800000u;
+    uint32_t shift = (bits >> 23 & 0xffu) - 150u + 30u; /* the first bit worth 2, after the zeros */
+    uint64_t word[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t pair =
+            (uint64_t)two_over_pi[shift / 32 + i] << 32 | two_over_pi[shift / 32 + i + 1];
+        word[i] = pair >> (32 - shift % 32) & 0xffffffffu;
+    }
+    uint64_t turns = (mantissa * word[0] << 32) + mantissa * word[1] + (mantissa * word[2] >> 32);
+    uint64_t quadrant = (turns + (UINT64_C(1) << 61)) >> 62;
+    double r = (double)(int64_t)(turns - (quadrant << 62)) * (core_half_pi * 0x1p-62);
+    *out_quadrant = bits >> 31 ? 0 - quadrant : quadrant;
+    return bits >> 31 ? -r : r;
 }
 
-/* Those that need no guard. */
-#define RT_MATH1(name, function)
-#define RT_MATH2(name, function)
-#define RT_LIBM1(name, function, libm)                                                             \
-    float function(float x)                                                                        \
+static float not_a_number(float x)
+{
+    return x - x; /* of an infinity or NaN */
+}
+
+static float rt_other_sin(float x)
+{
+    uint64_t quadrant;
+    if (!(fabsf(x) < INFINITY))
+        return not_a_number(x);
+    double r = reduce_large(x, &quadrant);
+    return core_sin_of(r, quadrant);
+}
+
+static float rt_other_cos(float x)
+{
+    uint64_t quadrant;
+    if (!(fabsf(x) < INFINITY))
+        return not_a_number(x);
+    double r = reduce_large(x, &quadrant);
+    return core_sin_of(r, quadrant + 1);
+}
+
+static float rt_other_tan(float x)
+{
+    uint64_t quadrant;
+    if (!(fabsf(x) < INFINITY))
+        return not_a_number(x);
+    double r = reduce_large(x, &quadrant);
+    return core_tan_of(r, quadrant);
+}
+
+/* --- rules --------------------------------------------------------------------------------------- */
+
+static float rt_other_fmod(float x, float y)
+{
+    return fmodf(x, y); /* exact, hence the same everywhere */
+}
+
+/* C's rules, but for a negative base with a fraction as exponent: 0. */
+static float rt_other_pow(float x, float y)
+{
+    if (y == 0.0f || x == 1.0f)
+        return 1.0f;
+    if (x != x || y != y)
+        return x + y;
+    float base = fabsf(x);
+    if (fabsf(y) == INFINITY)
+        return base == 1.0f ? 1.0f : (base > 1.0f) == (y > 0.0f) ? INFINITY : 0.0f;
+    bool is_whole = y == truncf(y);
+    if (x < 0.0f && !is_whole)
+        return 0.0f;
+    bool is_odd = is_whole && fabsf(y) < 0x1p24f && ((int32_t)y & 1);
+    float power = base == INFINITY ? (y > 0.0f ? INFINITY : 0.0f)
+                  : base == 0.0f   ? (y > 0.0f ? 0.0f : INFINITY)
+                                   : core_pow(base, y);
+    return is_odd ? copysignf(power, x) : power;
+}
+
+/* --- the functions ------------------------------------------------------------------------------- */
+
+#define RT_TOTAL1(name, f)                                                                         \
+    float rt_##f(float x)                                                                          \
     {                                                                                              \
-        return libm(x);                                                                            \
+        return core_##f(x);                                                                        \
     }
-#define RT_LIBM2(name, function, libm)                                                             \
-    float function(float x, float y)                                                               \
+#define RT_PARTIAL1(name, f, is)                                                                   \
+    float rt_##f(float x)                                                                          \
     {                                                                                              \
-        return libm(x, y);                                                                         \
+        return CORE_IS_##is(x) ? core_##f(x) : rt_other_##f(x);                                    \
+    }
+#define RT_TOTAL2(name, f)                                                                         \
+    float rt_##f(float x, float y)                                                                 \
+    {                                                                                              \
+        return core_##f(x, y);                                                                     \
+    }
+#define RT_PARTIAL2(name, f, is)                                                                   \
+    float rt_##f(float x, float y)                                                                 \
+    {                                                                                              \
+        return CORE_IS_##is(x, y) ? core_##f(x, y) : rt_other_##f(x, y);                           \
     }
 #include "ssl/rt/rt_math.inc"
-#undef RT_MATH1
-#undef RT_MATH2
-
-/* glibc computes the pair with the code of each: equal for all floats, which was tried on every one. */
-#if defined(__GLIBC__)
-void sincosf(float x, float *out_sin, float *out_cos); /* an extension that the headers hide */
-#endif
 
 void rt_sincos(float x, float *out_sin, float *out_cos)
 {
-#if defined(__GLIBC__)
-    sincosf(x, out_sin, out_cos);
-#else
-    *out_sin = sinf(x);
-    *out_cos = cosf(x);
-#endif
-}
-
-/* Logarithms start at the least normal number, which also keeps them finite under FTZ and DAZ. */
-static float clamp_positive(float x)
-{
-    return x < FLT_MIN ? FLT_MIN : x;
-}
-
-float rt_log(float x)
-{
-    return logf(clamp_positive(x));
-}
-
-float rt_log2(float x)
-{
-    return log2f(clamp_positive(x));
-}
-
-float rt_log10(float x)
-{
-    return log10f(clamp_positive(x));
-}
-
-float rt_log1p(float x)
-{
-    return x <= -1.0f ? logf(FLT_MIN) : log1pf(x);
-}
-
-float rt_pow(float x, float y)
-{
-    if (x < 0.0f && y == y && y != truncf(y)) /* where C gives NaN though neither argument is one */
-        return 0.0f;
-    return powf(x, y);
-}
-
-float rt_asin(float x)
-{
-    return asinf(clamp_unit(x));
-}
-
-float rt_acos(float x)
-{
-    return acosf(clamp_unit(x));
+    if (!CORE_IS_TRIG(x)) {
+        *out_sin = rt_other_sin(x);
+        *out_cos = rt_other_cos(x);
+        return;
+    }
+    uint64_t quadrant;
+    double r = core_reduce(x, &quadrant);
+    *out_sin = core_sin_of(r, quadrant);
+    *out_cos = core_sin_of(r, quadrant + 1);
 }

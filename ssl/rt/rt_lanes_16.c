@@ -1,0 +1,2 @@
+#define RT_LANES 16
+#include "ssl/rt/rt_lanes.inl"

@@ -1,0 +1,307 @@
+/* The mathematics of kernels against the C library in double precision: the error of every function in
+ * units in the last place, and that all widths give the same bits.
+ *
+ *   test_rt_math            floats 9,973 bit patterns apart, some seconds
+ *   test_rt_math all        all 2^32 floats, a few minutes a function; `test_rt_math all sin` one of them
+ */
+#include "base/hash.h"
+#include "ssl/rt/rt.h"
+#include "ssl/rt/rt_lanes.h"
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+
+/* As docs/jit.md promises; a correctly rounded result has 0.5. */
+static const double error_bound_ulp = 0.501;
+
+typedef void Lanes1(const float *restrict x, float *restrict out);
+typedef void Lanes2(const float *restrict x, const float *restrict y, float *restrict out);
+enum { WIDTHS = 3, WIDEST = 16 };
+static const uint32_t widths[WIDTHS] = {4, 8, 16};
+
+/* How many of the widths this machine can run. */
+static uint32_t width_count(void)
+{
+#if RT_HAS_WIDE_LANES
+    if (!__builtin_cpu_supports("avx2"))
+        return 1;
+    bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    return has_avx512 ? 3 : 2;
+#else
+    return 1;
+#endif
+}
+
+/* --- what is expected ----------------------------------------------------------------------------- */
+
+static double positive(double x)
+{
+    return x < (double)FLT_MIN ? (double)FLT_MIN : x;
+}
+
+static double want_log(double x)
+{
+    return log(positive(x));
+}
+
+static double want_log2(double x)
+{
+    return log2(positive(x));
+}
+
+static double want_log10(double x)
+{
+    return log10(positive(x));
+}
+
+static double want_log1p(double x)
+{
+    return x <= -1 ? log((double)FLT_MIN) : log1p(x);
+}
+
+static double want_asin(double x)
+{
+    return asin(x < -1 ? -1 : x > 1 ? 1 : x);
+}
+
+static double want_acos(double x)
+{
+    return acos(x < -1 ? -1 : x > 1 ? 1 : x);
+}
+
+static double want_pow(double x, double y)
+{
+    return x < 0 && y == y && y != trunc(y) ? 0 : pow(x, y);
+}
+
+#if RT_HAS_WIDE_LANES
+#    define LANES(f) {rt_##f##_4, rt_##f##_8, rt_##f##_16}
+#else
+#    define LANES(f) {rt_##f##_4}
+#endif
+#define ONE(f, want) {#f, rt_##f, want, LANES(f)}
+
+static const struct Function1 {
+    const char *name;
+    float (*get)(float);
+    double (*want)(double);
+    Lanes1 *lanes[WIDTHS];
+} functions1[] = {
+    ONE(sin, sin),       ONE(cos, cos),         ONE(tan, tan),       ONE(asin, want_asin),
+    ONE(acos, want_acos), ONE(atan, atan),       ONE(sinh, sinh),     ONE(cosh, cosh),
+    ONE(tanh, tanh),     ONE(exp, exp),         ONE(exp2, exp2),     ONE(expm1, expm1),
+    ONE(log, want_log),  ONE(log2, want_log2),  ONE(log10, want_log10),
+    ONE(log1p, want_log1p), ONE(cbrt, cbrt),
+};
+
+static const struct Function2 {
+    const char *name;
+    float (*get)(float, float);
+    double (*want)(double, double);
+    Lanes2 *lanes[WIDTHS];
+} functions2[] = {ONE(pow, want_pow), ONE(atan2, atan2), ONE(hypot, hypot), ONE(fmod, fmod)};
+
+/* --- comparing ------------------------------------------------------------------------------------ */
+
+static float from_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static bool same_float(float x, float y)
+{
+    return bits_of(x) == bits_of(y) || (x != x && y != y);
+}
+
+static double error_ulp(float got, double want)
+{
+    if (want != want || isinf(got) || isinf(want) || got != got)
+        return (want != want && got != got) || (float)want == got ? 0 : INFINITY;
+    int exponent;
+    (void)frexp(fmax(fabs(want), (double)FLT_MIN), &exponent);
+    return fabs((double)got - want) / ldexp(1, exponent - FLT_MANT_DIG);
+}
+
+/* x[0 .. 16) through all widths. */
+static void check_lanes1(const struct Function1 *f, const float *x)
+{
+    for (uint32_t w = 0; w < width_count(); w++)
+        for (uint32_t first = 0; first < WIDEST; first += widths[w]) {
+            float out[WIDEST];
+            f->lanes[w](x + first, out);
+            for (uint32_t i = 0; i < widths[w]; i++)
+                if (!same_float(out[i], f->get(x[first + i])))
+                    fail_msg("%s(%a): %a in %u lanes, %a alone", f->name, (double)x[first + i],
+                             (double)out[i], widths[w], (double)f->get(x[first + i]));
+        }
+}
+
+static void check_lanes2(const struct Function2 *f, const float *x, const float *y)
+{
+    for (uint32_t w = 0; w < width_count(); w++)
+        for (uint32_t first = 0; first < WIDEST; first += widths[w]) {
+            float out[WIDEST];
+            f->lanes[w](x + first, y + first, out);
+            for (uint32_t i = 0; i < widths[w]; i++)
+                if (!same_float(out[i], f->get(x[first + i], y[first + i])))
+                    fail_msg("%s(%a, %a): %a in %u lanes, %a alone", f->name, (double)x[first + i],
+                             (double)y[first + i], (double)out[i], widths[w],
+                             (double)f->get(x[first + i], y[first + i]));
+        }
+}
+
+/* The largest error over floats `step` patterns apart. */
+static void check_function1(const struct Function1 *f, uint64_t step)
+{
+    double worst = 0;
+    float where = 0, lanes[WIDEST];
+    uint32_t lane = 0;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += step) {
+        float x = from_bits((uint32_t)bits), got = f->get(x);
+        double error = error_ulp(got, f->want((double)x));
+        if (error > worst) {
+            worst = error;
+            where = x;
+        }
+        if (x == 0 && bits_of(got) != bits_of((float)f->want((double)x)))
+            fail_msg("%s(%a): the zero has the wrong sign", f->name, (double)x);
+        lanes[lane++] = x;
+        if (lane == WIDEST)
+            check_lanes1(f, lanes);
+        lane %= WIDEST;
+    }
+    print_message("%-6s %.5f ulp, at %a\n", f->name, worst, (double)where);
+    assert_true(worst <= error_bound_ulp);
+}
+
+enum { SAMPLE_STEP = 9973 };
+
+static void test_functions_of_one_argument(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < sizeof functions1 / sizeof *functions1; i++)
+        check_function1(&functions1[i], SAMPLE_STEP);
+}
+
+/* Near 0, 1, the borders of the reductions, and what is no number. */
+static const float special[] = {
+    0.0f,      -0.0f,     1.0f,    -1.0f,    0.5f,      -0.5f,   2.0f,     -2.0f,    3.0f,
+    -3.0f,     1.5f,      -2.5f,   0x1p24f,  -0x1p24f,  0x1p23f, 16777215, 0x1p28f,  0x1p-28f,
+    0x1p127f,  -0x1p127f, 0x1p-126f, -0x1p-126f, 0x1p-149f, FLT_MAX, -FLT_MAX, INFINITY, -INFINITY,
+    NAN,       0.99999994f, 1.0000001f, -0.99999994f, 3.14159274f, 0.41421357f, 2.41421366f,
+};
+enum { SPECIALS = sizeof special / sizeof *special };
+
+/* One of the special values, or any bit pattern, or a number of ordinary size. */
+static float sample(uint64_t random)
+{
+    switch (random % 4) {
+    case 0:
+        return special[(random >> 8) % SPECIALS];
+    case 1:
+        return from_bits((uint32_t)(random >> 32));
+    default:
+        return ((float)(random >> 40) * 0x1p-24f - 0.25f) * (random & 16 ? 64.0f : 2.0f);
+    }
+}
+
+static void check_function2(const struct Function2 *f, uint32_t rounds)
+{
+    double worst = 0;
+    float where[2] = {0}, x[WIDEST], y[WIDEST];
+    for (uint32_t round = 0; round < rounds; round++) {
+        for (uint32_t i = 0; i < WIDEST; i++) {
+            uint64_t index = (uint64_t)round * WIDEST + i;
+            bool both_special = index < (uint64_t)SPECIALS * SPECIALS;
+            x[i] = both_special ? special[index / SPECIALS] : sample(hash_mix64(2 * index));
+            y[i] = both_special ? special[index % SPECIALS] : sample(hash_mix64(2 * index + 1));
+            double error = error_ulp(f->get(x[i], y[i]), f->want((double)x[i], (double)y[i]));
+            if (error > worst) {
+                worst = error;
+                where[0] = x[i];
+                where[1] = y[i];
+            }
+        }
+        check_lanes2(f, x, y);
+    }
+    print_message("%-6s %.5f ulp, at %a, %a\n", f->name, worst, (double)where[0], (double)where[1]);
+    assert_true(worst <= error_bound_ulp);
+}
+
+static void test_functions_of_two_arguments(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < sizeof functions2 / sizeof *functions2; i++)
+        check_function2(&functions2[i], 60000);
+}
+
+static void test_sine_and_cosine_together(void **state)
+{
+    (void)state;
+    static void (*const lanes[WIDTHS])(const float *restrict, float *restrict, float *restrict) =
+        LANES(sincos);
+    for (uint64_t bits = 0; bits + WIDEST * SAMPLE_STEP <= UINT32_MAX; bits += WIDEST * SAMPLE_STEP) {
+        float x[WIDEST], both[2], out_sin[WIDEST], out_cos[WIDEST];
+        for (uint32_t i = 0; i < WIDEST; i++)
+            x[i] = from_bits((uint32_t)(bits + i * SAMPLE_STEP));
+        for (uint32_t w = 0; w < width_count(); w++) {
+            lanes[w](x, out_sin, out_cos);
+            for (uint32_t i = 0; i < widths[w]; i++) {
+                rt_sincos(x[i], &both[0], &both[1]);
+                assert_true(same_float(both[0], rt_sin(x[i])) && same_float(both[1], rt_cos(x[i])));
+                assert_true(same_float(both[0], out_sin[i]) && same_float(both[1], out_cos[i]));
+            }
+        }
+    }
+}
+
+static int check_all(const char *name)
+{
+    uint32_t checked = 0;
+    for (uint32_t i = 0; i < sizeof functions1 / sizeof *functions1; i++)
+        if (!name || strcmp(name, functions1[i].name) == 0) {
+            check_function1(&functions1[i], 1);
+            checked++;
+        }
+    if (checked == 0)
+        (void)fprintf(stderr, "test_rt_math: no function of one argument is called '%s'\n", name);
+    return checked == 0;
+}
+
+static const char *chosen;
+
+static void test_all_floats(void **state)
+{
+    (void)state;
+    assert_int_equal(check_all(chosen), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_functions_of_one_argument),
+        cmocka_unit_test(test_functions_of_two_arguments),
+        cmocka_unit_test(test_sine_and_cosine_together),
+    };
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_all_floats)};
+    chosen = argc > 2 ? argv[2] : NULL;
+    if (argc > 1 && strcmp(argv[1], "all") == 0)
+        return cmocka_run_group_tests(all, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
