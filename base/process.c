@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ enum { CAPTURE_DEFAULT = 1024 * 1024, POLL_MS = 10, EXEC_FAILED = 127 };
 struct Process {
     pid_t pid;
     int output_fd, error_fd; /* ours; -1: not captured, or at its end */
+    int talk_fd;             /* our end of a conversation; -1: none */
     size_t capture_max_bytes;
 };
 
@@ -43,13 +45,13 @@ static void close_pipe(int ends[2])
 }
 
 /* In the child: only calls that are safe there; all else was prepared. Does not return. */
-static void run_child(const ProcessDesc *desc, int null_fd, int output_fd, int error_fd,
+static void run_child(const ProcessDesc *desc, int input_fd, int output_fd, int error_fd,
                       int report_fd)
 {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    bool is_ready = dup2(null_fd, STDIN_FILENO) >= 0 &&
+    bool is_ready = dup2(input_fd, STDIN_FILENO) >= 0 &&
                     (output_fd < 0 || dup2(output_fd, STDOUT_FILENO) >= 0) &&
                     (error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0);
     if (is_ready && desc->memory_limit_bytes > 0) {
@@ -103,19 +105,22 @@ Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
 {
     *out_process = NULL;
     CHECK(desc->size_bytes == sizeof(ProcessDesc) && desc->argv && desc->argv[0]);
-    int output[2] = {-1, -1}, errors[2] = {-1, -1}, report[2] = {-1, -1};
+    CHECK(!desc->converses || desc->standard_output == PROCESS_INHERIT);
+    int output[2] = {-1, -1}, errors[2] = {-1, -1}, report[2] = {-1, -1}, talk[2] = {-1, -1};
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     Process *p = MEM_NEW(Process);
     Status status = STATUS_OK;
     if (!p) {
         status = error_set(err, STATUS_NO_MEMORY, "out of memory for a process");
     } else if (null_fd < 0 || !open_pipe(desc->standard_output, output) ||
-               !open_pipe(desc->standard_error, errors) || pipe2(report, O_CLOEXEC) != 0) {
+               !open_pipe(desc->standard_error, errors) || pipe2(report, O_CLOEXEC) != 0 ||
+               (desc->converses && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) != 0)) {
         status = fail_spawn(desc, errno, err);
     } else {
         pid_t pid = fork();
         if (pid == 0)
-            run_child(desc, null_fd, child_end(desc->standard_output, output, null_fd),
+            run_child(desc, desc->converses ? talk[1] : null_fd,
+                      desc->converses ? talk[1] : child_end(desc->standard_output, output, null_fd),
                       child_end(desc->standard_error, errors, null_fd), report[1]);
         int reason = pid < 0 ? errno : 0;
         close_fd(&report[1]); /* so that the read below ends */
@@ -128,15 +133,18 @@ Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
     close_pipe(report);
     close_fd(&output[1]);
     close_fd(&errors[1]);
+    close_fd(&talk[1]);
     close_fd(&null_fd);
     if (status != STATUS_OK) {
         close_fd(&output[0]);
         close_fd(&errors[0]);
+        close_fd(&talk[0]);
         mem_free(p);
         return status;
     }
     p->output_fd = output[0];
     p->error_fd = errors[0];
+    p->talk_fd = talk[0];
     p->capture_max_bytes = desc->capture_max_bytes ? desc->capture_max_bytes : CAPTURE_DEFAULT;
     *out_process = p;
     return STATUS_OK;
@@ -186,6 +194,7 @@ static void set_end(ProcessResult *result, int wait_status)
 Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result, Error *err)
 {
     *out_result = (ProcessResult){0};
+    close_fd(&p->talk_fd); /* the child meets the end of its input */
     uint64_t start_ns = clock_now_ns();
     uint64_t limit_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX;
     Status status = STATUS_OK;
@@ -221,6 +230,69 @@ Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result, 
 void process_terminate(Process *p)
 {
     (void)kill(p->pid, SIGTERM);
+}
+
+void process_kill(Process *p)
+{
+    (void)kill(p->pid, SIGKILL);
+}
+
+/* --- conversation ------------------------------------------------------------------------- */
+
+static Status conversation_over(Error *err)
+{
+    return error_set(err, STATUS_IO, "the child process has ended");
+}
+
+Status process_send(Process *p, const void *data, size_t size_bytes, Error *err)
+{
+    const char *at = data;
+    while (size_bytes > 0) {
+        ssize_t sent = send(p->talk_fd, at, size_bytes, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return conversation_over(err);
+        at += sent;
+        size_bytes -= (size_t)sent;
+    }
+    return STATUS_OK;
+}
+
+/* STATUS_OK: there is something to read, or the end. */
+static Status await_message(const Process *p, uint64_t deadline_ns, Error *err)
+{
+    for (;;) {
+        int wait_ms = -1;
+        if (deadline_ns != UINT64_MAX) {
+            uint64_t now_ns = clock_now_ns();
+            if (now_ns >= deadline_ns)
+                return error_set(err, STATUS_LIMIT, "the child process does not answer");
+            wait_ms = (int)((deadline_ns - now_ns) / 1000000u) + 1;
+        }
+        struct pollfd set = {.fd = p->talk_fd, .events = POLLIN};
+        if (poll(&set, 1, wait_ms) > 0)
+            return STATUS_OK;
+    }
+}
+
+Status process_receive(Process *p, void *out_data, size_t size_bytes, uint32_t timeout_ms,
+                       Error *err)
+{
+    char *at = out_data;
+    uint64_t deadline_ns =
+        timeout_ms ? clock_now_ns() + (uint64_t)timeout_ms * 1000000u : UINT64_MAX;
+    while (size_bytes > 0) {
+        TRY(await_message(p, deadline_ns, err));
+        ssize_t got = recv(p->talk_fd, at, size_bytes, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return conversation_over(err);
+        at += got;
+        size_bytes -= (size_t)got;
+    }
+    return STATUS_OK;
 }
 
 Status process_run(const ProcessDesc *desc, uint32_t timeout_ms, ProcessResult *out_result,

@@ -21,6 +21,9 @@ typedef struct ProcessDesc {
     ProcessStream standard_output, standard_error; /* standard input is empty */
     size_t capture_max_bytes;                      /* a stream; 0: 1 MiB */
     uint64_t memory_limit_bytes;                   /* address space of the child; 0: none */
+    /* The child's standard input and output are a conversation with us: process_send, process_receive.
+     * standard_output must be PROCESS_INHERIT then. The child meets the end of its input when we are gone. */
+    bool converses;
 } ProcessDesc;
 
 typedef struct ProcessResult {
@@ -40,6 +43,13 @@ Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result,
                     Error *err) SORT_MUST_CHECK;
 /* Asks the child to end (SIGTERM); process_wait is still due. */
 void process_terminate(Process *p);
+void process_kill(Process *p); /* SIGKILL; process_wait is still due */
+
+/* With a child that converses, whole messages or failure. STATUS_IO: the child has ended or closed its end;
+ * STATUS_LIMIT: timeout_ms (0: none) have passed. What is left of the conversation is of no use then. */
+Status process_send(Process *p, const void *data, size_t size_bytes, Error *err) SORT_MUST_CHECK;
+Status process_receive(Process *p, void *out_data, size_t size_bytes, uint32_t timeout_ms,
+                       Error *err) SORT_MUST_CHECK;
 /* Spawn and wait. */
 Status process_run(const ProcessDesc *desc, uint32_t timeout_ms, ProcessResult *out_result,
                    Error *err) SORT_MUST_CHECK;

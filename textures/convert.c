@@ -55,16 +55,6 @@ static Status decoder_error(const Conversion *c, SortResult result, const SortFa
                         why->text[0] ? why->text : "the decoder failed without a reason");
 }
 
-/* What the texels mean: an explicit wish, else the file's word, else by custom. */
-static SortColorSpace choose_color_space(const Conversion *c)
-{
-    if (c->desc->color_space != SORT_COLOR_UNKNOWN)
-        return c->desc->color_space;
-    if (c->info.color_space != SORT_COLOR_UNKNOWN)
-        return c->info.color_space;
-    return c->info.type == SORT_TEXEL_U8 ? SORT_COLOR_SRGB : SORT_COLOR_LINEAR;
-}
-
 static Status check_source(const Conversion *c, Error *err)
 {
     const SortLevelInfo *info = &c->info;
@@ -118,7 +108,7 @@ static Status conversion_begin(Conversion *c, Error *err)
         return decoder_error(c, result, &why, err);
     TRY(check_source(c, err));
 
-    SortColorSpace color_space = choose_color_space(c);
+    SortColorSpace color_space = texel_source_color_space(&c->info, desc->color_space);
     bool is_srgb = color_space == SORT_COLOR_SRGB;
     c->source = (TexelFormat){c->info.type, c->info.channel_count, is_srgb};
     c->stored = c->source;

@@ -73,17 +73,31 @@ static int64_t time_ns(struct timespec t)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static StexStamp stamp_of(const struct stat *info)
+{
+    return (StexStamp){.device = info->st_dev,
+                       .inode = info->st_ino,
+                       .size_bytes = (uint64_t)info->st_size,
+                       .modified_ns = time_ns(info->st_mtim),
+                       .changed_ns = time_ns(info->st_ctim)};
+}
+
 bool stex_stamp(int fd, StexStamp *out_stamp)
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
         return false;
-    *out_stamp = (StexStamp){.device = info.st_dev,
-                             .inode = info.st_ino,
-                             .size_bytes = (uint64_t)info.st_size,
-                             .modified_ns = time_ns(info.st_mtim),
-                             .changed_ns = time_ns(info.st_ctim)};
+    *out_stamp = stamp_of(&info);
     return true;
+}
+
+bool stex_stamp_at(const char *path, StexStamp *out_stamp, int *out_errno)
+{
+    struct stat info;
+    *out_errno = stat(path, &info) == 0 ? 0 : errno;
+    if (*out_errno == 0)
+        *out_stamp = stamp_of(&info);
+    return *out_errno == 0;
 }
 
 bool stex_stamps_equal(const StexStamp *a, const StexStamp *b)
@@ -346,6 +360,9 @@ const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_
     case TILE_FAULT_DECOMPRESSION:
         snprintf(out, out_bytes, "the data at byte %" PRIu64 " cannot be decompressed",
                  failure->offset);
+        break;
+    case TILE_FAULT_DECODER:
+        snprintf(out, out_bytes, "%s", failure->text);
         break;
     }
     return out;

@@ -20,6 +20,8 @@ typedef struct StexStamp {
 /* False: the file cannot be examined. */
 bool stex_stamp(int fd, StexStamp *out_stamp);
 bool stex_stamps_equal(const StexStamp *a, const StexStamp *b);
+/* The same by path; false: *out_errno. */
+bool stex_stamp_at(const char *path, StexStamp *out_stamp, int *out_errno);
 /* Whether the path leads to the file of this stamp, whatever was written to it. */
 bool stex_is_at_path(const StexStamp *stamp, const char *path);
 
@@ -37,18 +39,21 @@ typedef enum TileFault {
     TILE_FAULT_NONE,
     TILE_FAULT_OPEN,
     TILE_FAULT_READ,
-    TILE_FAULT_REPLACED,     /* the file is another one than was opened */
-    TILE_FAULT_TRUNCATED,    /* the file ends before the payload does */
-    TILE_FAULT_INDEX,        /* record with a wrong check sum, or nonsense in it */
-    TILE_FAULT_CHECKSUM,     /* payload */
-    TILE_FAULT_DECOMPRESSION /* zlib refused, or gave another size */
+    TILE_FAULT_REPLACED,      /* the file is another one than was opened */
+    TILE_FAULT_TRUNCATED,     /* the file ends before the payload does */
+    TILE_FAULT_INDEX,         /* record with a wrong check sum, or nonsense in it */
+    TILE_FAULT_CHECKSUM,      /* payload */
+    TILE_FAULT_DECOMPRESSION, /* zlib refused, or gave another size */
+    TILE_FAULT_DECODER        /* of a foreign file: `text` says why */
 } TileFault;
+enum { TILE_FAILURE_TEXT_MAX = 160 };
 
 typedef struct TileFailure {
     TileFault fault;
     int error_number;
     uint64_t offset; /* in the file */
     uint32_t expected_crc, found_crc;
+    char text[TILE_FAILURE_TEXT_MAX];
 } TileFailure;
 
 /* Storage that may work again: worth another try. */

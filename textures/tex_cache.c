@@ -172,6 +172,9 @@ Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *er
     cond_init(&c->changed);
     descriptor_pool_init(&c->descriptors,
                          desc->max_open_files ? desc->max_open_files : DEFAULT_OPEN_FILES);
+    uint32_t cpus = thread_cpu_count(), decoders = cpus < 8 ? cpus : 8;
+    decode_pool_init(&c->decoders, desc->decoder_command,
+                     desc->decoder_count ? desc->decoder_count : decoders);
     Status status = allocate_tables(c, (uint32_t)chunk_max, err);
     if (status == STATUS_OK) {
         texcache_note_peak(c);
@@ -200,6 +203,7 @@ void texcache_destroy(TexCache *c)
         stex_inflater_destroy(c->io_threads[i].inflater);
     texture_destroy_all(c);
     descriptor_pool_destroy(&c->descriptors);
+    decode_pool_destroy(&c->decoders);
     slab_destroy(&c->slabs);
     mem_free(c->requests);
     mem_free(c->constants);

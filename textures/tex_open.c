@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/cast.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "textures/texcache_state.h"
 #include <inttypes.h>
 #include <string.h>
@@ -71,11 +72,18 @@ static void texture_prepare(Texture *texture)
     }
 }
 
-/* Header, account, memory and tail of a texture whose file is open. */
-static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
+DecodedFile texture_decoded_file(TexCache *c, const Texture *texture)
 {
-    uint64_t file_bytes;
-    TRY(stex_read_header(fd, texture->path, &texture->header, &file_bytes, err));
+    return (DecodedFile){.pool = &c->decoders,
+                         .path = texture->path,
+                         .stamp = &texture->decoded_stamp,
+                         .header = &texture->header,
+                         .format = texture->format};
+}
+
+/* Account and memory of a texture whose header is there; then what lookups read, but for the tail's texels. */
+static Status texture_allocate(TexCache *c, Texture *texture, Error *err)
+{
     const StexHeader *h = &texture->header;
     uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + h->tail_bytes +
                      h->tile_count * sizeof(*texture->entries);
@@ -88,8 +96,17 @@ static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
     texture->entries = mem_alloc((size_t)h->tile_count + 1, sizeof *texture->entries);
     if (!texture->tail || !texture->entries)
         return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
-    TRY(stex_read_tail(fd, texture->path, h, texture->tail, err));
     texture_prepare(texture);
+    return STATUS_OK;
+}
+
+static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
+{
+    uint64_t file_bytes;
+    const StexHeader *h = &texture->header;
+    TRY(stex_read_header(fd, texture->path, &texture->header, &file_bytes, err));
+    TRY(texture_allocate(c, texture, err));
+    TRY(stex_read_tail(fd, texture->path, h, texture->tail, err));
     texture->descriptor.header = h;
     if (file_bytes < h->file_bytes) {
         log_warning(c->log,
@@ -97,6 +114,23 @@ static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
                     " bytes are there; tiles beyond show the missing colour",
                     texture->path, file_bytes, h->file_bytes);
     }
+    return STATUS_OK;
+}
+
+/* The same for a foreign file. */
+static Status texture_load_decoded(TexCache *c, Texture *texture, Error *err)
+{
+    StexHeader *h = &texture->header;
+    texture->is_decoded = true;
+    TRY(decoded_open(&c->decoders, texture->path, texture->wanted_color_space, h,
+                     &texture->decoded_stamp, err));
+    TRY(texture_allocate(c, texture, err));
+    DecodedFile file = texture_decoded_file(c, texture);
+    TRY(decoded_read_tail(&file, texture->tail, err));
+    float values[4];
+    size_t last = (size_t)h->tail_bytes - texture->texel_bytes; /* the level of one texel */
+    texel_decode_row(&c->texels, texture->format, texture->tail + last, 1, values);
+    texel_expand(values, h->channel_count, h->average_rgba);
     return STATUS_OK;
 }
 
@@ -110,9 +144,9 @@ static uint64_t hash_path(const char *path)
 }
 
 /* Under the lock. */
-static Texture *find_by_path(const TexCache *c, const char *path)
+static Texture *find_opened(const TexCache *c, const TexOpenDesc *what)
 {
-    uint64_t hash = hash_path(path);
+    uint64_t hash = hash_path(what->path);
     for (uint32_t i = 0; i < TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT; i++) {
         if (!atomic_load(&c->blocks[i / TEXTURE_BLOCK])) {
             i |= TEXTURE_BLOCK - 1; /* an absent block: on to the next */
@@ -120,7 +154,8 @@ static Texture *find_by_path(const TexCache *c, const char *path)
         }
         Texture *texture = texture_at(c, i);
         if (texture && texture->path_hash == hash && texture->refs > 0 &&
-            strcmp(texture->path, path) == 0)
+            texture->wanted_color_space == what->color_space &&
+            strcmp(texture->path, what->path) == 0)
             return texture;
     }
     return NULL;
@@ -168,7 +203,7 @@ static void texture_discard(TexCache *c, Texture *texture)
 }
 
 /* The files of a UDIM set. */
-static Status texture_load_set(TexCache *c, Texture *texture, Error *err)
+static Status texture_load_set(TexCache *c, Texture *texture, const TexOpenDesc *what, Error *err)
 {
     uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + sizeof *texture->udim;
     mutex_lock(&c->lock);
@@ -179,11 +214,13 @@ static Status texture_load_set(TexCache *c, Texture *texture, Error *err)
     texture->udim = MEM_NEW(UdimSet);
     if (!texture->udim)
         return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
-    return udim_open(c, texture->path, texture->udim, err);
+    return udim_open(c, what, texture->udim, err);
 }
 
 static Status texture_load_file(TexCache *c, Texture *texture, Error *err)
 {
+    if (c->decoders.command && !path_has_extension(texture->path, ".stex"))
+        return texture_load_decoded(c, texture, err);
     int fd;
     TileFailure failure;
     if (!descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, &failure, err))
@@ -194,8 +231,10 @@ static Status texture_load_file(TexCache *c, Texture *texture, Error *err)
 }
 
 /* Opens and loads what is not registered yet. */
-static Status texture_create(TexCache *c, const char *path, Texture **out_texture, Error *err)
+static Status texture_create(TexCache *c, const TexOpenDesc *what, Texture **out_texture,
+                             Error *err)
 {
+    const char *path = what->path;
     *out_texture = NULL;
     Texture *texture = MEM_NEW(Texture);
     if (texture)
@@ -206,8 +245,9 @@ static Status texture_create(TexCache *c, const char *path, Texture **out_textur
     }
     descriptor_init(&texture->descriptor, texture->path);
     texture->path_hash = hash_path(texture->path);
+    texture->wanted_color_space = what->color_space;
     Error reason = {0};
-    Status status = texcache_is_udim(path) ? texture_load_set(c, texture, &reason)
+    Status status = texcache_is_udim(path) ? texture_load_set(c, texture, what, &reason)
                                            : texture_load_file(c, texture, &reason);
     if (status == STATUS_OK) {
         *out_texture = texture;
@@ -220,19 +260,19 @@ static Status texture_create(TexCache *c, const char *path, Texture **out_textur
 }
 
 /* The same, when storage falters, with a few more tries. */
-static Status texture_create_patiently(TexCache *c, const char *path, Texture **out_texture,
+static Status texture_create_patiently(TexCache *c, const TexOpenDesc *what, Texture **out_texture,
                                        Error *err)
 {
     static const uint32_t pauses_ms[] = {1, 4, 16, 64};
-    Status status = texture_create(c, path, out_texture, err);
+    Status status = texture_create(c, what, out_texture, err);
     /* The files of a set are waited for one by one. */
-    uint32_t retries = texcache_is_udim(path) ? 0 : SORT_COUNT_OF(pauses_ms);
+    uint32_t retries = texcache_is_udim(what->path) ? 0 : SORT_COUNT_OF(pauses_ms);
     for (uint32_t i = 0; status == STATUS_IO && i < retries; i++) {
         mutex_lock(&c->lock);
         c->loads.retries++;
         mutex_unlock(&c->lock);
         clock_sleep_ns((uint64_t)pauses_ms[i] * 1000000);
-        status = texture_create(c, path, out_texture, err);
+        status = texture_create(c, what, out_texture, err);
     }
     return status;
 }
@@ -242,7 +282,7 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     CHECK(what->size_bytes == sizeof *what && what->path);
     *out_id = (TexId){0};
     mutex_lock(&c->lock);
-    Texture *known = find_by_path(c, what->path);
+    Texture *known = find_opened(c, what);
     if (known) {
         known->refs++;
         *out_id = id_of(known);
@@ -252,10 +292,10 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
         return STATUS_OK;
 
     Texture *texture;
-    TRY(texture_create_patiently(c, what->path, &texture, err));
+    TRY(texture_create_patiently(c, what, &texture, err));
     Status status = STATUS_OK;
     mutex_lock(&c->lock);
-    known = find_by_path(c, what->path); /* another thread may have been quicker */
+    known = find_opened(c, what); /* another thread may have been quicker */
     if (known)
         known->refs++;
     else

@@ -101,8 +101,9 @@ void udim_close(TexCache *c, const UdimSet *set)
     }
 }
 
-Status udim_open(TexCache *c, const char *pattern, UdimSet *out_set, Error *err)
+Status udim_open(TexCache *c, const TexOpenDesc *set, UdimSet *out_set, Error *err)
 {
+    const char *pattern = set->path;
     bool is_present[TEX_UDIM_COUNT];
     uint32_t count;
     TRY(texcache_udim_list(pattern, is_present, &count, err));
@@ -111,7 +112,8 @@ Status udim_open(TexCache *c, const char *pattern, UdimSet *out_set, Error *err)
         if (!is_present[i])
             continue;
         TRY(texcache_udim_path(pattern, i, path, sizeof path, err));
-        TexOpenDesc what = {.size_bytes = sizeof what, .path = path};
+        TexOpenDesc what = {
+            .size_bytes = sizeof what, .path = path, .color_space = set->color_space};
         TRY(texcache_open(c, &what, &out_set->ids[i], err));
     }
     while (!is_present[out_set->first])

@@ -64,6 +64,10 @@ typedef struct TexCacheDesc {
     uint32_t max_open_files;  /* descriptors held at once; 0: 256; at least 1 */
     uint32_t read_delay_us;   /* for tests: every tile read takes this much longer */
     const Log *log; /* borrowed for the cache's life; must not call the cache; NULL: silent */
+    /* A program that runs texcache_serve_decoder, and its arguments, NULL-terminated; borrowed for the cache's
+     * life. It reads foreign files that hold tiles and mip levels ready. NULL: only .stex files are read. */
+    const char *const *decoder_command;
+    uint32_t decoder_count; /* such processes at once; 0: one a CPU, at most 8 */
 } TexCacheDesc;
 
 /* STATUS_LIMIT: the budget is below the smallest workable one, which the text states.
@@ -77,12 +81,18 @@ void texcache_destroy(TexCache *c);
 
 typedef struct TexOpenDesc {
     size_t size_bytes; /* sizeof(TexOpenDesc) */
-    const char *path;  /* a .stex file, or a UDIM set of them: "name.<UDIM>.stex" */
+    const char
+        *path; /* a .stex file, or a UDIM set of them: "name.<UDIM>.stex"; other files and sets
+                          of them, if a decoder can read them tile by tile */
+    SortColorSpace
+        color_space; /* of a file that is no .stex; SORT_COLOR_UNKNOWN: what it says, else sRGB
+                                   for 8 bits and linear for the rest */
 } TexOpenDesc;
 
 /* Opens a paged texture; its tables and tail stay in memory, within the budget, until it is closed.
  * The same path gives the same id, counted. Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (not
- * a .stex file, or a broken one), STATUS_UNSUPPORTED (a later version), STATUS_LIMIT (the budget
+ * a .stex file, or a broken one), STATUS_UNSUPPORTED (a later version; or another format that cannot be
+ * read tile by tile and has to be converted), STATUS_LIMIT (the budget
  * cannot hold its tables; states what would). May evict tiles and block shortly, so never call it
  * from a fiber whose thread runs other fibers.
  *
@@ -327,6 +337,21 @@ typedef struct TexRegion {
  * level. */
 Status texcache_file_read(const char *path, const TexRegion *region, float *out_rgba,
                           uint64_t *out_damaged_tiles, Error *err) SORT_MUST_CHECK;
+
+/* --- decoder processes -------------------------------------------------------------------- */
+
+/* Where a decoder process gets its decoders from. */
+typedef struct TexDecoderHost {
+    size_t size_bytes; /* sizeof(TexDecoderHost) */
+    /* The decoder for a path, and what its open() is to be called with. */
+    Status (*find)(void *data, const char *path, const SortImageDecoder **out_decoder,
+                   const SortHostApi **out_api, Error *err);
+    void *data;
+} TexDecoderHost;
+
+/* The whole work of a process that a cache starts (TexCacheDesc.decoder_command): answers requests on
+ * standard input and output until the input ends. */
+Status texcache_serve_decoder(const TexDecoderHost *host, Error *err) SORT_MUST_CHECK;
 
 /* --- conversion --------------------------------------------------------------------------- */
 

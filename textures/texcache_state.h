@@ -23,6 +23,7 @@
 #define SORT_TEXTURES_TEXCACHE_STATE_H
 
 #include "base/thread.h"
+#include "textures/decoded_source.h"
 #include "textures/descriptors.h"
 #include "textures/epoch.h"
 #include "textures/slab.h"
@@ -54,20 +55,20 @@ typedef struct TileFailed {
 enum {
     FAILED_ROUNDS_MAX = 15,
     FAILED_TICK_SHIFT = 24, /* a tick is 2^24 ns, 17 ms */
-    FAILED_TICK_MASK = (1 << 21) - 1
+    FAILED_TICK_MASK = (1 << 20) - 1
 };
 static inline uint32_t entry_make_failed(TileFailed f)
 {
-    return entry_make(ENTRY_FAILED, (uint32_t)f.fault | (uint32_t)f.was_loaded << 3 |
-                                        f.rounds << 4 | (f.when & FAILED_TICK_MASK) << 8);
+    return entry_make(ENTRY_FAILED, (uint32_t)f.fault | (uint32_t)f.was_loaded << 4 |
+                                        f.rounds << 5 | (f.when & FAILED_TICK_MASK) << 9);
 }
 static inline TileFailed entry_failed(uint32_t entry)
 {
     uint32_t payload = entry_payload(entry);
-    return (TileFailed){.fault = (TileFault)(payload & 7u),
-                        .was_loaded = (payload >> 3 & 1u) != 0,
-                        .rounds = payload >> 4 & 15u,
-                        .when = payload >> 8};
+    return (TileFailed){.fault = (TileFault)(payload & 15u),
+                        .was_loaded = (payload >> 4 & 1u) != 0,
+                        .rounds = payload >> 5 & 15u,
+                        .when = payload >> 9};
 }
 
 typedef struct TileEntry {
@@ -107,7 +108,10 @@ typedef struct Texture {
     char *path;    /* owned */
     uint64_t path_hash;
     StexHeader header;
-    Descriptor descriptor;
+    Descriptor descriptor; /* of a .stex file */
+    bool is_decoded;       /* tiles come from a decoder process */
+    SortColorSpace wanted_color_space;
+    StexStamp decoded_stamp;
     uint64_t bytes;              /* in the accounts */
     uint32_t refs, queued_count; /* lock */
     _Atomic uint32_t failures_logged;
@@ -202,6 +206,7 @@ struct TexCache {
     uint32_t io_thread_count, io_threads_running;
     uint32_t read_delay_us;
     DescriptorPool descriptors;
+    DecodePool decoders;
     const Log *log; /* borrowed */
 
     uint64_t budget_bytes, fixed_bytes, peak_bytes;
@@ -268,7 +273,7 @@ void tex_counters_add(ThreadCounters *to, const ThreadCounters *from);
 /* --- tex_udim.c --------------------------------------------------------------------------- */
 
 /* Opens all files of a set; *out_set is zeroed before. On failure too, udim_close() what was opened. */
-Status udim_open(TexCache *c, const char *pattern, UdimSet *out_set, Error *err);
+Status udim_open(TexCache *c, const TexOpenDesc *what, UdimSet *out_set, Error *err);
 void udim_close(TexCache *c, const UdimSet *set);
 /* texcache_lookup and texcache_touch for a set. only_if_many: nothing when all lanes lie in one. */
 uint32_t udim_lookup(TexCaller *caller, const TexRequest *r, const Texture *texture,
@@ -277,6 +282,8 @@ void udim_touch(TexCaller *caller, const TexRequest *r, const Texture *texture, 
 
 /* --- tex_open.c --------------------------------------------------------------------------- */
 
+/* A texture whose tiles come from a decoder process, as what reads them takes it. */
+DecodedFile texture_decoded_file(TexCache *c, const Texture *texture);
 /* NULL: no such texture. Any thread. */
 Texture *texture_of(const TexCache *c, TexId id);
 Texture *texture_at(const TexCache *c, uint32_t index);

@@ -4,6 +4,15 @@
 #include "base/srgb.h"
 #include <string.h>
 
+SortColorSpace texel_source_color_space(const SortLevelInfo *info, SortColorSpace wanted)
+{
+    if (wanted != SORT_COLOR_UNKNOWN)
+        return wanted;
+    if (info->color_space != SORT_COLOR_UNKNOWN)
+        return info->color_space;
+    return info->type == SORT_TEXEL_U8 ? SORT_COLOR_SRGB : SORT_COLOR_LINEAR;
+}
+
 void texel_tables_fill(TexelTables *t)
 {
     for (int i = 0; i < 256; i++) {

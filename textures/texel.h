@@ -6,6 +6,10 @@
 
 #include "plugins/sort_plugin.h"
 
+/* What an image's texels mean: an explicit wish, else the file's word, else by custom sRGB for bytes and
+ * linear for the rest. */
+SortColorSpace texel_source_color_space(const SortLevelInfo *info, SortColorSpace wanted);
+
 typedef struct TexelFormat {
     SortTexelType type;
     uint32_t channel_count; /* 1 to 4 */

@@ -142,6 +142,22 @@ static uint32_t read_tile(IoThread *io, const Texture *texture, uint32_t tile, i
     return 0;
 }
 
+/* The same from a decoder process. */
+static uint32_t decode_tile(IoThread *io, const Texture *texture, uint32_t tile,
+                            uint32_t *out_bytes_read, TileFailure *out_failure)
+{
+    TexCache *c = io->cache;
+    DecodedFile file = texture_decoded_file(c, texture);
+    uint32_t slot = reserve_slot(c, texture->size_class);
+    if (decoded_read_tile(&file, tile, slab_address(&c->slabs, slot, texture->tile_bytes),
+                          out_failure)) {
+        *out_bytes_read = texture->tile_bytes;
+        return entry_make(ENTRY_READY, slot);
+    }
+    give_slot_back(c, slot);
+    return 0;
+}
+
 /* One try; the same result. */
 static uint32_t try_tile(IoThread *io, Texture *texture, uint32_t tile, uint32_t *out_bytes_read,
                          TileFailure *out_failure)
@@ -149,6 +165,8 @@ static uint32_t try_tile(IoThread *io, Texture *texture, uint32_t tile, uint32_t
     TexCache *c = io->cache;
     if (c->read_delay_us > 0)
         clock_sleep_ns((uint64_t)c->read_delay_us * 1000);
+    if (texture->is_decoded)
+        return decode_tile(io, texture, tile, out_bytes_read, out_failure);
     int fd;
     if (!descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, out_failure, NULL))
         return 0;

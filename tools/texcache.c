@@ -4,6 +4,7 @@
  *   texcache info FILE.stex                 what a paged texture holds
  *   texcache verify FILE.stex ...           every check sum; a line for each damage
  *   texcache view FILE.stex -o OUT.png      a level, or a tile, as a picture
+ *   texcache decode                         reads foreign files for a renderer that starts it
  *   texcache stats FILE.json                what the cache did during a render, in plain words
  *
  * Arguments in, library calls, messages out. Exit codes: 0 done, 1 failed (or damage was found),
@@ -50,6 +51,7 @@ static const CliCommand commands[] = {
     {"info", "tells what a paged texture holds", texcache_run_info},
     {"verify", "compares every check sum of paged textures", texcache_run_verify},
     {"view", "writes a level or a tile of a paged texture as PNG", texcache_run_view},
+    {"decode", "answers a renderer's requests for texels; not for people", texcache_run_decode},
     {"stats", "explains what the cache did during a render", texcache_run_stats},
 };
 

@@ -115,7 +115,10 @@ static Status open_textures(Render *r, Error *err)
     char folder[PATH_BYTES];
     uint64_t start = clock_now_ns();
     TRY(path_join(r->options.cache_folder, "textures", folder, err));
+    r->decoder_command[0] = r->options.texcache_program;
+    r->decoder_command[1] = "decode";
     TexCacheDesc cache = {.size_bytes = sizeof cache,
+                          .decoder_command = r->decoder_command,
                           .budget_bytes = r->options.texture_memory_bytes,
                           .read_delay_us = r->options.texture_delay_us,
                           .log = r->options.log};

@@ -13,6 +13,7 @@ struct Render {
     SslContext *ssl;
     MaterialSet *materials;
     TexCache *textures;
+    const char *decoder_command[3];
     TextureStore *store;
     LightSetup lights;
     Accel *accel;

@@ -17,6 +17,7 @@ struct TextureStore {
 
 typedef struct Converted {
     char path[PATH_BYTES]; /* the .stex file */
+    TexId id;              /* opened as it is, without a conversion; else 0 */
     Status status;
     Error error;
 } Converted;
@@ -115,6 +116,42 @@ static Status run_texcache(const TextureStoreDesc *desc, const SceneTexture *tex
     return status;
 }
 
+/* Whether an OpenEXR file may hold tiles: it says so near its beginning (a flag of the version field; files
+ * of several parts say it later). Spares environment maps in rows the start of a decoder process. */
+static bool may_be_tiled_exr(const char *path)
+{
+    enum { TILED = 0x02, MULTIPART = 0x10 }; /* in the second byte of the version field */
+    char start[8];
+    size_t size_bytes = 0;
+    FILE *file = fopen(path, "rb");
+    if (file) {
+        size_bytes = fread(start, 1, sizeof start, file);
+        (void)fclose(file);
+    }
+    return size_bytes == sizeof start && (start[5] & (TILED | MULTIPART)) != 0;
+}
+
+/* Whether a file of this name may hold tiles and mip levels: what maketx writes, under any of its names. */
+static bool may_be_ready(const char *path)
+{
+    static const char *const suffixes[] = {".tx", ".tif", ".tiff", ".env"};
+    if (path_has_extension(path, ".exr"))
+        return may_be_tiled_exr(path);
+    for (size_t i = 0; i < SORT_COUNT_OF(suffixes); ++i)
+        if (path_has_extension(path, suffixes[i]))
+            return true;
+    return false;
+}
+
+/* Opens a tiled, mip-mapped image as it is. STATUS_UNSUPPORTED: it has to be converted. */
+static Status open_ready(const TextureStoreDesc *desc, const SceneTexture *texture, Converted *out)
+{
+    TexOpenDesc open = {.size_bytes = sizeof open,
+                        .path = texture->path,
+                        .color_space = (SortColorSpace)texture->color_space};
+    return texcache_open(desc->cache, &open, &out->id, &out->error);
+}
+
 static void convert_one(void *data, uint32_t index)
 {
     ConvertJob *job = data;
@@ -126,6 +163,11 @@ static void convert_one(void *data, uint32_t index)
         snprintf(out->path, sizeof out->path, "%s", texture->path);
         return;
     }
+    if (may_be_ready(texture->path)) {
+        out->status = open_ready(job->desc, texture, out);
+        if (out->status != STATUS_UNSUPPORTED)
+            return;
+    }
     out->status = converted_name(job->desc, texture, out);
     if (out->status != STATUS_OK || is_converted(texture->path, out->path))
         return;
@@ -136,6 +178,8 @@ static void convert_one(void *data, uint32_t index)
 static Status open_all(const TextureStoreDesc *desc, const Converted *converted,
                        TextureStore *store, Error *err)
 {
+    for (uint32_t i = 0; i < store->texture_count; ++i) /* they are closed with the store */
+        store->ids[i] = converted[i].id;
     for (uint32_t i = 0; i < store->texture_count; ++i) {
         if (!desc->is_wanted[i])
             continue;
@@ -143,6 +187,8 @@ static Status open_all(const TextureStoreDesc *desc, const Converted *converted,
             *err = converted[i].error;
             return converted[i].status;
         }
+        if (converted[i].id.id != 0)
+            continue;
         TexOpenDesc open = {.size_bytes = sizeof open, .path = converted[i].path};
         Status status = texcache_open(desc->cache, &open, &store->ids[i], err);
         if (status != STATUS_OK)

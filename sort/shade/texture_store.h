@@ -1,7 +1,8 @@
 /* Textures of a scene, opened in the cache. A ready-made .stex file is opened as it is; any other image
  * is converted once by a child process (`texcache make`: image libraries can crash or balloon, the
  * renderer may not) into a cache folder, under a name made from its content and settings, and found
- * there the next time; so are the images of a UDIM set ("skin.<UDIM>.png"). Two renders that convert the same image at once both succeed. */
+ * there the next time; so are the images of a UDIM set ("skin.<UDIM>.png"). An image that holds tiles and mip
+ * levels already, as `maketx` writes them, is read as it is, through a child process of the cache's. Two renders that convert the same image at once both succeed. */
 #ifndef SORT_SHADE_TEXTURE_STORE_H
 #define SORT_SHADE_TEXTURE_STORE_H
 

@@ -1,0 +1,118 @@
+#include "textures/decoded_source.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* The levels must be those that stex_layout() gives: each half of the one before, rounded down. */
+static Status check_levels(const char *path, const StexHeader *h, const DecodeFile *file,
+                           Error *err)
+{
+    if (file->info.level_count != h->level_count) {
+        return error_set_at(err, STATUS_UNSUPPORTED, path,
+                            "has %" PRIu32 " mip levels; down to one texel there would be %d",
+                            file->info.level_count, h->level_count);
+    }
+    for (uint32_t i = 0; i < h->level_count; i++) {
+        if (file->widths[i] != h->levels[i].width || file->heights[i] != h->levels[i].height) {
+            return error_set_at(err, STATUS_UNSUPPORTED, path,
+                                "its mip level %" PRIu32 " is %" PRIu32 " x %" PRIu32
+                                " and not half of the one before, rounded down",
+                                i, file->widths[i], file->heights[i]);
+        }
+    }
+    return STATUS_OK;
+}
+
+Status decoded_open(DecodePool *pool, const char *path, SortColorSpace color_space,
+                    StexHeader *out_header, StexStamp *out_stamp, Error *err)
+{
+    DecodeFile file;
+    TRY(decode_describe(pool, path, &file, err));
+    const SortLevelInfo *info = &file.info;
+    if (info->width > STEX_SIZE_MAX || info->height > STEX_SIZE_MAX) {
+        return error_set_at(err, STATUS_LIMIT, path,
+                            "is %" PRIu32 " x %" PRIu32 " pixels; textures go up to %d an axis",
+                            info->width, info->height, STEX_SIZE_MAX);
+    }
+    color_space = texel_source_color_space(info, color_space);
+    if (color_space == SORT_COLOR_SRGB && info->type != SORT_TEXEL_U8) {
+        return error_set_at(err, STATUS_UNSUPPORTED, path,
+                            "is sRGB in more than 8 bits, which lookups do not decode");
+    }
+    uint32_t last = info->channel_count - 1;
+    bool has_alpha = (last == 1 || last == 3) && info->alpha_channel == (int32_t)last;
+    *out_header = (StexHeader){
+        .version = STEX_VERSION,
+        .width = info->width,
+        .height = info->height,
+        .channel_count = (uint8_t)info->channel_count,
+        .texel_type = (uint8_t)info->type,
+        .color_space = (uint8_t)color_space,
+        .wrap_s = TEX_WRAP_PERIODIC,
+        .wrap_t = TEX_WRAP_PERIODIC,
+        .flags = has_alpha && info->is_premultiplied ? (uint32_t)STEX_PREMULTIPLIED : 0u,
+        .file_bytes = file.stamp.size_bytes,
+    };
+    *out_stamp = file.stamp;
+    if (!stex_layout(out_header))
+        return error_set_at(err, STATUS_LIMIT, path, "has too many tiles");
+    return check_levels(path, out_header, &file, err);
+}
+
+Status decoded_read_tail(const DecodedFile *file, void *out_tail, Error *err)
+{
+    const StexHeader *h = file->header;
+    uint32_t texel_bytes = stex_texel_bytes(h);
+    for (uint32_t i = h->first_tail_level; i < h->level_count; i++) {
+        const StexLevel *level = &h->levels[i];
+        size_t texels = (size_t)level->width * level->height;
+        uint8_t *out = (uint8_t *)out_tail + level->tail_offset;
+        DecodeRegion region = {.level = i, .width = level->width, .height = level->height};
+        TileFailure failure;
+        if (!decode_read(file->pool, file->path, file->stamp, &region, out, texels * texel_bytes,
+                         &failure)) {
+            char reason[256];
+            return error_set_at(err, STATUS_FORMAT, file->path, "mip level %" PRIu32 ": %s", i,
+                                stex_failure_text(&failure, reason, sizeof reason));
+        }
+        texel_repair_row(file->format, out, texels);
+    }
+    return STATUS_OK;
+}
+
+/* Rows of `width` texels, one after the other, become rows of a tile, the last column and row repeated. From
+ * the last one up: a row's new place never lies before its old one. */
+static void spread_rows(uint8_t *texels, uint32_t width, uint32_t height, uint32_t tile_size,
+                        uint32_t texel_bytes)
+{
+    size_t row_bytes = (size_t)width * texel_bytes, tile_row = (size_t)tile_size * texel_bytes;
+    for (uint32_t y = height; y-- > 0;) {
+        uint8_t *row = texels + y * tile_row;
+        memmove(row, texels + y * row_bytes, row_bytes);
+        for (uint32_t x = width; x < tile_size; x++)
+            memcpy(row + (size_t)x * texel_bytes, row + row_bytes - texel_bytes, texel_bytes);
+    }
+    for (uint32_t y = height; y < tile_size; y++)
+        memcpy(texels + y * tile_row, texels + (height - 1) * tile_row, tile_row);
+}
+
+bool decoded_read_tile(const DecodedFile *file, uint64_t tile, void *out_texels,
+                       TileFailure *out_failure)
+{
+    const StexHeader *h = file->header;
+    uint32_t size = 1u << h->tile_log2, texel_bytes = stex_texel_bytes(h);
+    DecodeRegion region;
+    stex_tile_place(h, tile, &region.level, &region.x, &region.y);
+    const StexLevel *level = &h->levels[region.level];
+    region.x <<= h->tile_log2;
+    region.y <<= h->tile_log2;
+    region.width = level->width - region.x < size ? level->width - region.x : size;
+    region.height = level->height - region.y < size ? level->height - region.y : size;
+    size_t texels = (size_t)region.width * region.height;
+    if (!decode_read(file->pool, file->path, file->stamp, &region, out_texels, texels * texel_bytes,
+                     out_failure))
+        return false;
+    texel_repair_row(file->format, out_texels, texels);
+    if (region.width < size || region.height < size)
+        spread_rows(out_texels, region.width, region.height, size, texel_bytes);
+    return true;
+}
