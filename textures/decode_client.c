@@ -74,8 +74,8 @@ static void give_back(DecodePool *p, Process *process)
 
 /* One request and its answer, of which `bytes` are texels or a file. A defect of the conversation is told
  * like an answer of the decoder. */
-static DecodeAnswer converse(DecodePool *p, DecodeRequest *request, const char *path, void *out_data,
-                             size_t bytes)
+static DecodeAnswer converse(DecodePool *p, DecodeRequest *request, const char *path,
+                             void *out_data, size_t bytes)
 {
     DecodeAnswer answer = {.result = DECODE_FAILED};
     Process *process;

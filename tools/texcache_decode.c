@@ -26,7 +26,8 @@ int texcache_run_decode(int argc, char **argv)
     const CliProgram program = {
         .name = "texcache decode",
         .usage = "[options]",
-        .summary = "Answers requests for texels on its standard input, which a texture cache sends.",
+        .summary =
+            "Answers requests for texels on its standard input, which a texture cache sends.",
         .options = options,
         .option_count = SORT_COUNT_OF(options)};
     CliResult parsed;

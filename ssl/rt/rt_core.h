@@ -34,7 +34,8 @@ CORE double core_from_bits(uint64_t bits)
     return x;
 }
 
-static const double core_round_magic = 0x1.8p52; /* x + it rounds x to a whole number in the low bits */
+static const double core_round_magic =
+    0x1.8p52; /* x + it rounds x to a whole number in the low bits */
 static const double core_log2_e = 0x1.71547652b82fep+0, core_ln_2 = 0x1.62e42fefa39efp-1;
 static const double core_half_pi = 0x1.921fb54442d18p+0, core_pi = 0x1.921fb54442d18p+1;
 
@@ -57,14 +58,15 @@ CORE double core_poly6(double x, double a, double b, double c, double d, double 
     return (a + b * x) + (c + d * x) * x2 + (e + f * x) * (x2 * x2);
 }
 
-CORE double core_poly7(double x, double a, double b, double c, double d, double e, double f, double g)
+CORE double core_poly7(double x, double a, double b, double c, double d, double e, double f,
+                       double g)
 {
     double x2 = x * x;
     return ((a + b * x) + (c + d * x) * x2) + ((e + f * x) + g * x2) * (x2 * x2);
 }
 
-CORE double core_poly8(double x, double a, double b, double c, double d, double e, double f, double g,
-                       double h)
+CORE double core_poly8(double x, double a, double b, double c, double d, double e, double f,
+                       double g, double h)
 {
     double x2 = x * x;
     return ((a + b * x) + (c + d * x) * x2) + ((e + f * x) + (g + h * x) * x2) * (x2 * x2);
@@ -193,7 +195,8 @@ CORE float core_log1p(float x)
 }
 
 /* The ordinary case of pow; the rest are rules, not mathematics. */
-#define CORE_IS_POW(x, y) ((x) >= 0.0f && (x) < INFINITY && fabsf(y) < INFINITY && ((x) > 0.0f || (y) >= 0.0f))
+#define CORE_IS_POW(x, y)                                                                          \
+    ((x) >= 0.0f && (x) < INFINITY && fabsf(y) < INFINITY && ((x) > 0.0f || (y) >= 0.0f))
 
 CORE float core_pow(float x, float y)
 {
@@ -228,7 +231,8 @@ CORE float core_hypot(float x, float y)
 /* Exact: the product of a quotient below 2^28 and a float fits in a double. The quotient may have been
  * rounded up to a whole number, never beyond one. */
 #define CORE_FMOD_LIMIT 0x1p28
-#define CORE_IS_FMOD(x, y) (fabs((double)(x)) / fabs((double)(y)) < CORE_FMOD_LIMIT && fabsf(y) < INFINITY)
+#define CORE_IS_FMOD(x, y)                                                                         \
+    (fabs((double)(x)) / fabs((double)(y)) < CORE_FMOD_LIMIT && fabsf(y) < INFINITY)
 
 CORE float core_fmod(float x, float y)
 {

@@ -94,11 +94,11 @@ static const struct Function1 {
     double (*want)(double);
     Lanes1 *lanes[WIDTHS];
 } functions1[] = {
-    ONE(sin, sin),       ONE(cos, cos),         ONE(tan, tan),       ONE(asin, want_asin),
-    ONE(acos, want_acos), ONE(atan, atan),       ONE(sinh, sinh),     ONE(cosh, cosh),
-    ONE(tanh, tanh),     ONE(exp, exp),         ONE(exp2, exp2),     ONE(expm1, expm1),
-    ONE(log, want_log),  ONE(log2, want_log2),  ONE(log10, want_log10),
-    ONE(log1p, want_log1p), ONE(cbrt, cbrt),
+    ONE(sin, sin),        ONE(cos, cos),        ONE(tan, tan),          ONE(asin, want_asin),
+    ONE(acos, want_acos), ONE(atan, atan),      ONE(sinh, sinh),        ONE(cosh, cosh),
+    ONE(tanh, tanh),      ONE(exp, exp),        ONE(exp2, exp2),        ONE(expm1, expm1),
+    ONE(log, want_log),   ONE(log2, want_log2), ONE(log10, want_log10), ONE(log1p, want_log1p),
+    ONE(cbrt, cbrt),
 };
 
 static const struct Function2 {
@@ -201,10 +201,11 @@ static void test_functions_of_one_argument(void **state)
 
 /* Near 0, 1, the borders of the reductions, and what is no number. */
 static const float special[] = {
-    0.0f,      -0.0f,     1.0f,    -1.0f,    0.5f,      -0.5f,   2.0f,     -2.0f,    3.0f,
-    -3.0f,     1.5f,      -2.5f,   0x1p24f,  -0x1p24f,  0x1p23f, 16777215, 0x1p28f,  0x1p-28f,
-    0x1p127f,  -0x1p127f, 0x1p-126f, -0x1p-126f, 0x1p-149f, FLT_MAX, -FLT_MAX, INFINITY, -INFINITY,
-    NAN,       0.99999994f, 1.0000001f, -0.99999994f, 3.14159274f, 0.41421357f, 2.41421366f,
+    0.0f,        -0.0f,      1.0f,         -1.0f,       0.5f,        -0.5f,       2.0f,
+    -2.0f,       3.0f,       -3.0f,        1.5f,        -2.5f,       0x1p24f,     -0x1p24f,
+    0x1p23f,     16777215,   0x1p28f,      0x1p-28f,    0x1p127f,    -0x1p127f,   0x1p-126f,
+    -0x1p-126f,  0x1p-149f,  FLT_MAX,      -FLT_MAX,    INFINITY,    -INFINITY,   NAN,
+    0.99999994f, 1.0000001f, -0.99999994f, 3.14159274f, 0.41421357f, 2.41421366f,
 };
 enum { SPECIALS = sizeof special / sizeof *special };
 
@@ -256,7 +257,8 @@ static void test_sine_and_cosine_together(void **state)
     (void)state;
     static void (*const lanes[WIDTHS])(const float *restrict, float *restrict, float *restrict) =
         LANES(sincos);
-    for (uint64_t bits = 0; bits + WIDEST * SAMPLE_STEP <= UINT32_MAX; bits += WIDEST * SAMPLE_STEP) {
+    for (uint64_t bits = 0; bits + WIDEST * SAMPLE_STEP <= UINT32_MAX;
+         bits += WIDEST * SAMPLE_STEP) {
         float x[WIDEST], both[2], out_sin[WIDEST], out_cos[WIDEST];
         for (uint32_t i = 0; i < WIDEST; i++)
             x[i] = from_bits((uint32_t)(bits + i * SAMPLE_STEP));

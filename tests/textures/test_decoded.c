@@ -75,8 +75,7 @@ static void begin(Rig *rig, uint64_t budget_bytes)
 
 static Status try_open(Rig *rig, const char *path, TexId *out_id, Error *err)
 {
-    TexOpenDesc what = {
-        .size_bytes = sizeof what, .path = path, .color_space = SORT_COLOR_RAW};
+    TexOpenDesc what = {.size_bytes = sizeof what, .path = path, .color_space = SORT_COLOR_RAW};
     return texcache_open(rig->cache, &what, out_id, err);
 }
 
@@ -95,7 +94,8 @@ static bool texel(Rig *rig, TexId id, const TexLevelInfo *level, float bias, uin
 {
 
     TexOptions options = {.filter = TEX_FILTER_CLOSEST, .mip_bias = bias};
-    float size = 1.0f / (float)WIDTH; /* a footprint of a texel: level 0, to which the bias is added */
+    float size =
+        1.0f / (float)WIDTH; /* a footprint of a texel: level 0, to which the bias is added */
     float coord[7] = {((float)x + 0.5f) / (float)level->width,
                       1.0f - ((float)y + 0.5f) / (float)level->height,
                       size,
