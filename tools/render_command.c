@@ -208,24 +208,33 @@ static Status refuse_aov(Str name, Error *err)
 {
     StrBuf known = {0};
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
-        strbuf_printf(&known, "%s%s", i ? ", " : "", film_aov_info((FilmAov)i)->name);
+        strbuf_printf(&known, "%s, ", film_aov_info((FilmAov)i)->name);
+    for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
+        strbuf_printf(&known, "%s%s", i ? ", " : "", film_id_info((FilmId)i)->name);
     Status status = error_set(err, STATUS_INVALID, "there is no AOV '%.*s'; there are %s",
                               STR_ARG(name), strbuf_text(&known));
     strbuf_free(&known);
     return status;
 }
 
+static Status add_aov(Str name, RenderOptions *r, Error *err)
+{
+    uint32_t aovs = 0, ids = 0;
+    for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
+        aovs |= (uint32_t)str_equal_c(name, film_aov_info((FilmAov)i)->name) << i;
+    for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
+        ids |= (uint32_t)str_equal_c(name, film_id_info((FilmId)i)->name) << i;
+    r->aovs |= aovs;
+    r->ids |= ids;
+    return aovs | ids ? STATUS_OK : refuse_aov(name, err);
+}
+
 /* Names with commas between them. */
-static Status add_aovs(const char *list, uint32_t *aovs, Error *err)
+static Status add_aovs(const char *list, RenderOptions *r, Error *err)
 {
     for (;;) {
         Str name = {list, strcspn(list, ",")};
-        FilmAov aov = 0;
-        while (aov < FILM_AOV_COUNT && !str_equal(name, str_from(film_aov_info(aov)->name)))
-            ++aov;
-        if (aov == FILM_AOV_COUNT)
-            return refuse_aov(name, err);
-        *aovs |= 1u << aov;
+        TRY(add_aov(name, r, err));
         if (list[name.size_bytes] == '\0')
             return STATUS_OK;
         list += name.size_bytes + 1;
@@ -248,7 +257,7 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->texture_paths = c->texture_paths.items;
     r->texture_path_count = c->texture_paths.count;
     for (uint32_t i = 0; i < words->aovs.count; ++i)
-        TRY(add_aovs(words->aovs.items[i], &r->aovs, err));
+        TRY(add_aovs(words->aovs.items[i], r, err));
     c->progress = progress_kind(c, words->progress);
     c->log_level = c->is_quiet         ? LOG_LEVEL_ERROR
                    : words->is_verbose ? LOG_LEVEL_DEBUG

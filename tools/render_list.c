@@ -8,8 +8,11 @@ static void print_aovs(FILE *out)
 {
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
         const FilmAovInfo *info = film_aov_info((FilmAov)i);
-        fprintf(out, "%-10s %-4s %s\n", info->name, info->suffixes, info->doc);
+        fprintf(out, "%-15s %-4s %s\n", info->name, info->suffixes, info->doc);
     }
+    for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
+        fprintf(out, "%-15s      Cryptomatte layers %s00 to 02, 6 ranks\n",
+                film_id_info((FilmId)i)->name, film_id_info((FilmId)i)->layer);
 }
 
 static void print_closures(FILE *out)

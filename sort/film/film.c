@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/cast.h"
 #include "base/vec.h"
+#include "sort/film/cryptomatte.h"
 #include "sort/film/film_record.h"
 #include <string.h>
 
@@ -25,6 +26,17 @@ static const AovNorm aov_norms[FILM_AOV_COUNT] = {
 #include "sort/film/aovs.inc"
 #undef AOV
 };
+
+static const FilmIdInfo id_infos[FILM_ID_COUNT] = {
+#define FILM_ID(id, name, layer) {#name, layer},
+#include "sort/film/film_ids.inc"
+#undef FILM_ID
+};
+
+const FilmIdInfo *film_id_info(FilmId id)
+{
+    return (unsigned)id < FILM_ID_COUNT ? &id_infos[id] : NULL;
+}
 
 const FilmAovInfo *film_aov_info(FilmAov aov)
 {
@@ -56,6 +68,8 @@ static Status check_desc(const FilmDesc *d, Error *err)
                          d->crop_width, d->crop_height, d->width, d->height);
     if (d->aovs >> FILM_AOV_COUNT)
         return error_set(err, STATUS_INVALID, "unknown AOVs (0x%x)", d->aovs);
+    if (d->ids >> FILM_ID_COUNT)
+        return error_set(err, STATUS_INVALID, "unknown ids (0x%x)", d->ids);
     return STATUS_OK;
 }
 
@@ -72,6 +86,12 @@ static void lay_out_record(Film *film)
                                                     .sample_offset = aov_infos[i].offset,
                                                     .record_offset = offset};
         offset += aov_infos[i].channel_count * (aov_sums[i] == AOV_SUM_WIDE ? 16u : 8u);
+    }
+    for (uint32_t i = 0; i < FILM_ID_COUNT; ++i) {
+        if (!(film->desc.ids >> i & 1))
+            continue;
+        film->id_offsets[i] = offset;
+        offset += FILM_ID_SLOTS * sizeof(IdCount);
     }
     film->record_bytes = (offset + 15u) & ~15u;
 }
@@ -90,12 +110,13 @@ Status film_create(const FilmDesc *desc, Film **out_film, Error *err)
     if (!film)
         return error_set(err, STATUS_NO_MEMORY, "no memory for a film");
     film->desc = full;
+    id_table_init(&film->id_table);
     film->desc.identity.filter[FILM_FILTER_NAME_MAX - 1] = '\0';
     film->desc.identity.cpu_class[FILM_TARGET_NAME_MAX - 1] = '\0';
     lay_out_record(film);
     film->pixels = mem_alloc(film_pixel_count(film), film->record_bytes);
     if (!film->pixels) {
-        mem_free(film);
+        film_destroy(film);
         return error_set(err, STATUS_NO_MEMORY, "no memory for a film of %u x %u pixels",
                          full.crop_width, full.crop_height);
     }
@@ -108,7 +129,9 @@ void film_destroy(Film *film)
     if (!film)
         return;
     mem_free(film->pixels);
-    mem_free(film->notes);
+    for (uint32_t i = 0; i < FILM_NOTE_COUNT; ++i)
+        mem_free(film->notes[i]);
+    id_table_destroy(&film->id_table);
     mem_free(film);
 }
 
@@ -125,6 +148,7 @@ size_t film_size_bytes(const Film *film)
 void film_clear(Film *film)
 {
     memset(film->pixels, 0, film_pixel_count(film) * film->record_bytes);
+    id_table_clear(&film->id_table);
     film->range_count = 0;
     film->job = 0;
 }
@@ -202,11 +226,20 @@ static void add_aov(uint8_t *record, const AovSlot *slot, const FilmSample *samp
     }
 }
 
+static void add_ids(Film *film, size_t pixel, uint8_t *record, const FilmSample *sample)
+{
+    for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
+        if (film->id_offsets[i] && sample->ids[i])
+            id_count_add(&film->id_table, record_ids(record, film->id_offsets[i]),
+                         film_id_place(pixel, (FilmId)i), sample->ids[i], 1);
+}
+
 void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
 {
     const FilmDesc *d = &film->desc;
     CHECK(x - d->x < d->crop_width && y - d->y < d->crop_height);
-    uint8_t *record = film_record(film, (size_t)(y - d->y) * d->crop_width + (x - d->x));
+    size_t pixel = (size_t)(y - d->y) * d->crop_width + (x - d->x);
+    uint8_t *record = film_record(film, pixel);
     PixelHead *head = record_head(record);
     bool ok = is_acceptable(film, sample);
     lock_record(head);
@@ -218,135 +251,11 @@ void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
         accum_wide_add(&rgba[3], accum_wide_from_float(sample->alpha));
         for (uint32_t i = 0; i < film->slot_count; ++i)
             add_aov(record, &film->slots[i], sample);
+        add_ids(film, pixel, record, sample);
     } else {
         ++head->dropped_count;
     }
     unlock_record(head);
-}
-
-/* --- ranges and merging -------------------------------------------------------------------- */
-
-/* The union of two ordered lists of disjoint ranges into out[], touching ones joined. */
-static Status unite_ranges(const FilmRange *a, uint32_t a_count, const FilmRange *b,
-                           uint32_t b_count, FilmRange out[FILM_MAX_RANGES], uint32_t *out_count,
-                           Error *err)
-{
-    uint32_t count = 0, i = 0, j = 0;
-    uint64_t samples = 0;
-    while (i < a_count || j < b_count) {
-        FilmRange next = j == b_count || (i < a_count && a[i].begin < b[j].begin) ? a[i++] : b[j++];
-        samples += next.end - next.begin;
-        if (count > 0 && next.begin < out[count - 1].end)
-            return error_set(err, STATUS_INVALID, "samples %u to %u are there twice", next.begin,
-                             (next.end < out[count - 1].end ? next.end : out[count - 1].end) - 1);
-        if (count > 0 && next.begin == out[count - 1].end) {
-            out[count - 1].end = next.end;
-            continue;
-        }
-        if (count == FILM_MAX_RANGES)
-            return error_set(err, STATUS_LIMIT, "more than %d separate sample ranges",
-                             FILM_MAX_RANGES);
-        out[count++] = next;
-    }
-    if (samples > FILM_MAX_SAMPLES)
-        return error_set(err, STATUS_LIMIT, "%llu samples a pixel; at most %d",
-                         (unsigned long long)samples, FILM_MAX_SAMPLES);
-    *out_count = count;
-    return STATUS_OK;
-}
-
-Status film_add_range(Film *film, FilmRange range, Error *err)
-{
-    if (range.begin >= range.end)
-        return error_set(err, STATUS_INVALID, "the sample range %u:%u is empty", range.begin,
-                         range.end);
-    FilmRange united[FILM_MAX_RANGES];
-    uint32_t count = 0;
-    TRY(unite_ranges(film->ranges, film->range_count, &range, 1, united, &count, err));
-    memcpy(film->ranges, united, count * sizeof *united);
-    film->range_count = count;
-    return STATUS_OK;
-}
-
-const FilmRange *film_ranges(const Film *film, uint32_t *out_count)
-{
-    *out_count = film->range_count;
-    return film->ranges;
-}
-
-static Status same_render(const FilmDesc *a, const FilmDesc *b, Error *err)
-{
-    if (a->width != b->width || a->height != b->height)
-        return error_set(err, STATUS_INVALID, "frames differ: %u x %u and %u x %u", a->width,
-                         a->height, b->width, b->height);
-    if (a->x != b->x || a->y != b->y || a->crop_width != b->crop_width ||
-        a->crop_height != b->crop_height)
-        return error_set(err, STATUS_INVALID, "crops differ: %u,%u,%u,%u and %u,%u,%u,%u", a->x,
-                         a->y, a->crop_width, a->crop_height, b->x, b->y, b->crop_width,
-                         b->crop_height);
-    if (a->aovs != b->aovs)
-        return error_set(err, STATUS_INVALID, "AOVs differ");
-    const FilmIdentity *p = &a->identity, *q = &b->identity;
-    if (!hash128_equal(p->scene, q->scene)) {
-        char first[HASH128_TEXT_BYTES], second[HASH128_TEXT_BYTES];
-        return error_set(err, STATUS_INVALID, "scenes or settings differ: hashes %s and %s",
-                         hash128_text(p->scene, first), hash128_text(q->scene, second));
-    }
-    if (p->nominal_samples != q->nominal_samples)
-        return error_set(err, STATUS_INVALID, "samples per pixel differ: %u and %u",
-                         p->nominal_samples, q->nominal_samples);
-    if (p->seed != q->seed)
-        return error_set(err, STATUS_INVALID, "seeds differ: %u and %u", p->seed, q->seed);
-    if (strncmp(p->filter, q->filter, sizeof p->filter) != 0)
-        return error_set(err, STATUS_INVALID, "pixel filters differ: '%s' and '%s'", p->filter,
-                         q->filter);
-    if (strncmp(p->cpu_class, q->cpu_class, sizeof p->cpu_class) != 0)
-        return error_set(err, STATUS_INVALID, "CPU classes differ: '%s' and '%s'", p->cpu_class,
-                         q->cpu_class);
-    return STATUS_OK;
-}
-
-static void add_record(const Film *film, uint8_t *to, uint8_t *from)
-{
-    record_head(to)->sample_count += record_head(from)->sample_count;
-    record_head(to)->dropped_count += record_head(from)->dropped_count;
-    for (uint32_t c = 0; c < 4; ++c)
-        accum_wide_add(record_wide(to, PIXEL_RGBA_OFFSET) + c,
-                       record_wide(from, PIXEL_RGBA_OFFSET)[c]);
-    for (uint32_t i = 0; i < film->slot_count; ++i) {
-        const AovSlot *slot = &film->slots[i];
-        for (uint32_t c = 0; c < slot->channel_count; ++c)
-            if (slot->sum == AOV_SUM_WIDE) {
-                accum_wide_add(record_wide(to, slot->record_offset) + c,
-                               record_wide(from, slot->record_offset)[c]);
-            } else {
-                int64_t *sum = record_narrow(to, slot->record_offset) + c;
-                *sum = (int64_t)((uint64_t)*sum +
-                                 (uint64_t)record_narrow(from, slot->record_offset)[c]);
-            }
-    }
-}
-
-Status film_same_render(const Film *film, const Film *other, Error *err)
-{
-    return same_render(&film->desc, &other->desc, err);
-}
-
-Status film_merge(Film *film, const Film *other, Error *err)
-{
-    TRY(film_same_render(film, other, err));
-    if (film->job || other->job)
-        return error_set(err, STATUS_INVALID,
-                         "a checkpoint of an unfinished render cannot be merged; resume it first");
-    FilmRange united[FILM_MAX_RANGES];
-    uint32_t count = 0;
-    TRY(unite_ranges(film->ranges, film->range_count, other->ranges, other->range_count, united,
-                     &count, err));
-    memcpy(film->ranges, united, count * sizeof *united);
-    film->range_count = count;
-    for (size_t i = 0; i < film_pixel_count(film); ++i)
-        add_record(film, film_record(film, i), film_record(other, i));
-    return STATUS_OK;
 }
 
 /* --- results ------------------------------------------------------------------------------- */
@@ -403,6 +312,22 @@ void film_resolve_aov(const Film *film, FilmAov aov, float *out_values)
         resolve_variance(film, slot, out_values);
     else
         resolve_slot(film, slot, out_values);
+}
+
+void film_resolve_ids(const Film *film, FilmId id, uint32_t ranks, float *out_pairs)
+{
+    CHECK((unsigned)id < FILM_ID_COUNT && film->id_offsets[id] && ranks <= FILM_ID_RANKS_MAX);
+    for (size_t p = 0; p < film_pixel_count(film); ++p) {
+        IdCount ranked[FILM_ID_RANKS_MAX];
+        uint8_t *record = film_record(film, p);
+        uint32_t count = id_count_ranked(&film->id_table, record_ids(record, film->id_offsets[id]),
+                                         film_id_place(p, id), ranked, ranks);
+        float samples = (float)record_head(record)->sample_count;
+        for (uint32_t k = 0; k < ranks; ++k) {
+            *out_pairs++ = k < count ? cryptomatte_float(ranked[k].id) : 0.0f;
+            *out_pairs++ = k < count ? (float)ranked[k].count / samples : 0.0f;
+        }
+    }
 }
 
 uint64_t film_sample_count(const Film *film)

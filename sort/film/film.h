@@ -12,7 +12,8 @@
  * whole: it counts as not taken, and the pixel remembers how many it dropped. Other AOVs are clamped.
  *
  * Threads: film_commit from any number of threads at once; the others need the film to be quiet (no commit
- * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs. */
+ * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs, 48 a
+ * Cryptomatte layer. */
 #ifndef SORT_FILM_FILM_H
 #define SORT_FILM_FILM_H
 
@@ -34,6 +35,14 @@ enum {
 #undef AOV
     FILM_AOV_FLOATS
 };
+
+/* Names that samples meet, counted a pixel: Cryptomatte layers (cryptomatte.h). */
+typedef enum FilmId {
+#define FILM_ID(id, name, layer) FILM_ID_##id,
+#include "sort/film/film_ids.inc"
+#undef FILM_ID
+    FILM_ID_COUNT
+} FilmId;
 
 #define FILM_VALUE_MAX  0x1p38f /* 2.7e11 */
 #define FILM_NARROW_MAX 0x1p6f
@@ -61,6 +70,7 @@ typedef struct FilmDesc {
     uint32_t width, height;                 /* of the whole frame, 1 .. FILM_MAX_SIDE_PX */
     uint32_t x, y, crop_width, crop_height; /* pixels held; all 0: the whole frame */
     uint32_t aovs;                          /* bit (1 << FilmAov) */
+    uint32_t ids;                           /* bit (1 << FilmId) */
     FilmIdentity identity;
 } FilmDesc;
 
@@ -69,6 +79,7 @@ typedef struct FilmSample {
     float rgb[3]; /* linear radiance; may be negative */
     float alpha;  /* [0, 1] */
     float aov[FILM_AOV_FLOATS];
+    uint32_t ids[FILM_ID_COUNT]; /* cryptomatte_id of what was met; 0: nothing, not counted */
 } FilmSample;
 
 /* Samples [begin, end) of every pixel. */
@@ -105,12 +116,19 @@ const FilmRange *film_ranges(const Film *film, uint32_t *out_count);
 void film_set_job(Film *film, uint64_t job);
 uint64_t film_job(const Film *film);
 
-/* The scene's name and the credits that its makers ask for: they go with the film, into its files. Credits are
- * lines. STATUS_NO_MEMORY. */
-Status film_set_notes(Film *film, const char *scene_name, const char *const *credits,
-                      uint32_t credit_count, Error *err) SORT_MUST_CHECK;
-const char *film_scene_name(const Film *film); /* "" when unknown */
-const char *film_credits(const Film *film);    /* one a line, "" when there are none */
+/* What goes with the film, into its files, and does not decide its pixels: the scene's name, the credits that
+ * its makers ask for, and the manifests of the ids (cryptomatte_manifest). */
+typedef enum FilmNote {
+    FILM_NOTE_SCENE,
+    FILM_NOTE_CREDITS, /* one a line */
+#define FILM_ID(id, name, layer) FILM_NOTE_##id,
+#include "sort/film/film_ids.inc"
+#undef FILM_ID
+    FILM_NOTE_COUNT
+} FilmNote;
+/* Copies the text. STATUS_NO_MEMORY. */
+Status film_set_note(Film *film, FilmNote note, const char *text, Error *err) SORT_MUST_CHECK;
+const char *film_note(const Film *film, FilmNote note); /* "" when not set */
 
 /* Whether both belong to one render: frame, crop, AOVs and identity agree. STATUS_INVALID names what does
  * not. */
@@ -145,6 +163,16 @@ void film_resolve(const Film *film, float *out_rgba);
 void film_resolve_aov(const Film *film, FilmAov aov, float *out_values);
 uint64_t film_sample_count(const Film *film); /* over all pixels, dropped ones excluded */
 FilmDropped film_dropped(const Film *film);
+
+/* The `ranks` ids that most samples of each pixel met, as Cryptomatte has it: [crop_height][crop_width][ranks]
+ * pairs of cryptomatte_float(id) and the share of the pixel's samples; (0, 0) where there are fewer. Equal
+ * shares are ranked by id. The film must hold these ids. */
+enum { FILM_ID_RANKS_MAX = 16 };
+void film_resolve_ids(const Film *film, FilmId id, uint32_t ranks, float *out_pairs);
+typedef struct FilmIdInfo {
+    const char *name, *layer; /* on command lines, in files */
+} FilmIdInfo;
+const FilmIdInfo *film_id_info(FilmId id);
 
 typedef struct FilmAovInfo {
     const char *name, *suffixes, *doc;

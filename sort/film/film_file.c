@@ -3,9 +3,10 @@
  *
  *   FileHeader    fixed size, with a check sum of its own
  *   FilmRange     [range_count]
- *   notes         [note_bytes]: the scene's name and credits, each with a NUL at its end
+ *   notes         [note_bytes]: the texts of FilmNote, each with a NUL at its end
  *   records       [crop_height][crop_width][record_bytes], as in film_record.h, lock zero
- *   uint32_t      CRC-32C of ranges, notes and records
+ *   IdOverflow    [overflow_count], as in film_ids.h
+ *   uint32_t      CRC-32C of all after the header
  *
  * Little-endian. AOVs are listed by name, so that a build with other AOVs says so instead of misreading. The
  * file's size is checked against its header before memory is taken. */
@@ -23,7 +24,13 @@
 #    error "partial result files are written as memory is laid out, little-endian"
 #endif
 
-enum { FILE_VERSION = 2, FILE_NOTES_MAX = 1 << 20, FILE_AOVS_MAX = 64, FILE_AOV_NAME_MAX = 24 };
+enum {
+    FILE_VERSION = 2,
+    FILE_NOTES_MAX = 1 << 28,
+    FILE_IDS_MAX = 8,
+    FILE_AOVS_MAX = 64,
+    FILE_AOV_NAME_MAX = 24
+};
 
 typedef struct FileHeader {
     char magic[8]; /* "SORTPART" */
@@ -32,16 +39,19 @@ typedef struct FileHeader {
     uint32_t record_bytes, range_count, aov_count;
     uint32_t nominal_samples, seed, note_bytes;
     uint64_t job; /* of a checkpoint, else 0 */
+    uint64_t overflow_count;
     Hash128 scene;
     char filter[FILM_FILTER_NAME_MAX];
     char cpu_class[FILM_TARGET_NAME_MAX];
     char accumulator[16]; /* "fixed128 2^-64" */
     char aovs[FILE_AOVS_MAX][FILE_AOV_NAME_MAX];
-    uint32_t crc; /* of all above */
+    char ids[FILE_IDS_MAX][FILE_AOV_NAME_MAX]; /* "" after the last */
+    uint32_t crc;                              /* of all above */
 } FileHeader;
 
 static const char file_magic[8] = {'S', 'O', 'R', 'T', 'P', 'A', 'R', 'T'};
 static const char file_accumulator[16] = "fixed128 2^-64";
+_Static_assert((int)FILM_ID_COUNT <= (int)FILE_IDS_MAX, "the header has no room for all layers");
 _Static_assert((int)FILM_AOV_COUNT <= (int)FILE_AOVS_MAX, "the header has no room for all AOVs");
 
 static uint32_t header_crc(const FileHeader *h)
@@ -60,7 +70,9 @@ static void make_header(const Film *film, FileHeader *h)
     h->crop_width = d->crop_width, h->crop_height = d->crop_height;
     h->record_bytes = film->record_bytes;
     h->range_count = film->range_count;
-    h->note_bytes = (uint32_t)film->notes_bytes;
+    for (uint32_t i = 0; i < FILM_NOTE_COUNT; ++i)
+        h->note_bytes += (uint32_t)strlen(film_note(film, (FilmNote)i)) + 1;
+    h->overflow_count = film->id_table.count;
     h->job = film->job;
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
@@ -73,6 +85,11 @@ static void make_header(const Film *film, FileHeader *h)
             const char *name = film_aov_info((FilmAov)i)->name;
             memcpy(h->aovs[h->aov_count++], name, strlen(name));
         }
+    for (uint32_t i = 0, count = 0; i < FILM_ID_COUNT; ++i)
+        if (d->ids >> i & 1) {
+            const char *name = film_id_info((FilmId)i)->name;
+            memcpy(h->ids[count++], name, strlen(name));
+        }
     h->crc = header_crc(h);
 }
 
@@ -83,19 +100,33 @@ static uint32_t write_checked(FILE *stream, const void *data, size_t size_bytes,
     return crc32c(crc, data, size_bytes);
 }
 
+static uint32_t write_overflow(FILE *stream, const IdTable *table, uint32_t crc)
+{
+    for (size_t i = 0; i < table->capacity; ++i)
+        if (table->entries[i].entry.count)
+            crc = write_checked(stream, &table->entries[i], sizeof table->entries[i], crc);
+    return crc;
+}
+
 Status film_write_partial(const Film *film, const char *path, Error *err)
 {
     FileHeader header;
+    if (film->id_table.has_failed)
+        return error_set_at(err, STATUS_NO_MEMORY, path, "no memory for Cryptomatte's counts");
     make_header(film, &header);
     FileReplace file;
     TRY(file_replace_begin(path, &file, err));
     (void)fwrite(&header, sizeof header, 1, file.stream);
     uint32_t crc =
         write_checked(file.stream, film->ranges, film->range_count * sizeof *film->ranges, 0);
-    crc = write_checked(file.stream, film->notes, film->notes_bytes, crc);
+    for (uint32_t i = 0; i < FILM_NOTE_COUNT; ++i) {
+        const char *note = film_note(film, (FilmNote)i);
+        crc = write_checked(file.stream, note, strlen(note) + 1, crc);
+    }
     size_t row_bytes = (size_t)film->desc.crop_width * film->record_bytes;
     for (uint32_t y = 0; y < film->desc.crop_height; ++y)
         crc = write_checked(file.stream, film->pixels + y * row_bytes, row_bytes, crc);
+    crc = write_overflow(file.stream, &film->id_table, crc);
     (void)fwrite(&crc, sizeof crc, 1, file.stream);
     return file_replace_commit(&file, err);
 }
@@ -119,17 +150,28 @@ static Status check_header(const FileHeader *h, const char *path, Error *err)
     return STATUS_OK;
 }
 
-static Status read_aovs(const FileHeader *h, const char *path, uint32_t *out_aovs, Error *err)
+/* The bit of a name that this build knows. */
+static Status read_layer(const char name[FILE_AOV_NAME_MAX], bool is_id, const char *path,
+                         uint32_t *mask, Error *err)
 {
-    *out_aovs = 0;
-    for (uint32_t i = 0; i < h->aov_count; ++i) {
-        FilmAov aov;
-        if (h->aovs[i][FILE_AOV_NAME_MAX - 1] || !film_aov_find(h->aovs[i], &aov))
-            return error_set_at(err, STATUS_UNSUPPORTED, path,
-                                "holds an AOV unknown to this build: '%.*s'", FILE_AOV_NAME_MAX,
-                                h->aovs[i]);
-        *out_aovs |= 1u << aov;
+    uint32_t count = is_id ? (uint32_t)FILM_ID_COUNT : (uint32_t)FILM_AOV_COUNT;
+    for (uint32_t i = 0; i < count && !name[FILE_AOV_NAME_MAX - 1]; ++i) {
+        const char *known = is_id ? film_id_info((FilmId)i)->name : film_aov_info((FilmAov)i)->name;
+        if (strcmp(name, known) == 0) {
+            *mask |= 1u << i;
+            return STATUS_OK;
+        }
     }
+    return error_set_at(err, STATUS_UNSUPPORTED, path, "holds an AOV unknown to this build: '%.*s'",
+                        FILE_AOV_NAME_MAX, name);
+}
+
+static Status read_layers(const FileHeader *h, const char *path, FilmDesc *desc, Error *err)
+{
+    for (uint32_t i = 0; i < h->aov_count; ++i)
+        TRY(read_layer(h->aovs[i], false, path, &desc->aovs, err));
+    for (uint32_t i = 0; i < FILE_IDS_MAX && h->ids[i][0]; ++i)
+        TRY(read_layer(h->ids[i], true, path, &desc->ids, err));
     return STATUS_OK;
 }
 
@@ -137,55 +179,79 @@ static Status check_size(const FileHeader *h, const char *path, Error *err)
 {
     uint64_t size = 0;
     TRY(file_size(path, &size, err));
-    size_t pixels = 0, expected = 0;
+    size_t pixels = 0, overflow = 0, expected = 0;
     bool fits =
+        size_mul(h->overflow_count, sizeof(IdOverflow), &overflow) &&
         size_mul(h->crop_width, h->crop_height, &pixels) &&
         size_mul(pixels, h->record_bytes, &expected) &&
         size_add(expected,
                  sizeof *h + h->range_count * sizeof(FilmRange) + h->note_bytes + sizeof(uint32_t),
-                 &expected);
+                 &expected) &&
+        size_add(expected, overflow, &expected);
     if (!fits || size != expected)
         return error_set_at(err, STATUS_FORMAT, path, "truncated: %llu bytes instead of %zu",
                             (unsigned long long)size, fits ? expected : 0);
     return STATUS_OK;
 }
 
-static Status read_notes(FILE *stream, const FileHeader *h, const char *path, Film *film,
-                         Error *err)
+/* Reads what the check sum covers. */
+static bool read_part(FILE *stream, void *data, size_t size_bytes, uint32_t *crc)
 {
-    if (h->note_bytes == 0)
-        return STATUS_OK;
-    film->notes = mem_alloc(h->note_bytes, 1);
-    if (!film->notes)
-        return error_set(err, STATUS_NO_MEMORY, "no memory for the notes of a film");
-    film->notes_bytes = h->note_bytes;
-    if (fread(film->notes, 1, h->note_bytes, stream) != h->note_bytes)
-        return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
-    const char *name_end = memchr(film->notes, 0, h->note_bytes);
-    if (!name_end || name_end == film->notes + h->note_bytes - 1 || film->notes[h->note_bytes - 1])
-        return error_set_at(err, STATUS_FORMAT, path, "its notes make no sense");
+    if (fread(data, 1, size_bytes, stream) != size_bytes)
+        return false;
+    *crc = crc32c(*crc, data, size_bytes);
+    return true;
+}
+
+static Status refuse_end(const char *path, Error *err)
+{
+    return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
+}
+
+static Status set_notes(const char *text, uint32_t bytes, const char *path, Film *film, Error *err)
+{
+    const char *at = text, *end = text + bytes;
+    for (uint32_t i = 0; i < FILM_NOTE_COUNT; ++i) {
+        if (!memchr(at, 0, (size_t)(end - at)))
+            return error_set_at(err, STATUS_FORMAT, path, "its notes make no sense");
+        TRY(film_set_note(film, (FilmNote)i, at, err));
+        at += strlen(at) + 1;
+    }
     return STATUS_OK;
 }
 
-static Status read_body(FILE *stream, const FileHeader *h, const char *path, Film *film, Error *err)
+static Status read_notes(FILE *stream, uint32_t bytes, const char *path, Film *film, uint32_t *crc,
+                         Error *err)
 {
-    FilmRange ranges[FILM_MAX_RANGES];
-    size_t pixel_bytes = film_pixel_count(film) * film->record_bytes;
-    uint32_t stored = 0;
-    if (fread(ranges, sizeof *ranges, h->range_count, stream) != h->range_count)
-        return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
-    TRY(read_notes(stream, h, path, film, err));
-    if (fread(film->pixels, 1, pixel_bytes, stream) != pixel_bytes ||
-        fread(&stored, sizeof stored, 1, stream) != 1)
-        return error_set_at(err, STATUS_IO, path, "cannot be read to its end");
-    uint32_t crc = crc32c(0, ranges, h->range_count * sizeof *ranges);
-    crc = crc32c(crc, film->notes, film->notes_bytes);
-    if (crc32c(crc, film->pixels, pixel_bytes) != stored)
-        return error_set_at(err, STATUS_FORMAT, path, "the sums are damaged");
-    for (uint32_t i = 0; i < h->range_count; ++i)
-        if (film_add_range(film, ranges[i], NULL) != STATUS_OK)
-            return error_set_at(err, STATUS_FORMAT, path, "its sample ranges make no sense");
-    film->job = h->job;
+    char *text = mem_alloc((size_t)bytes + 1, 1);
+    if (!text)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for the notes of a film");
+    Status status = read_part(stream, text, bytes, crc) ? set_notes(text, bytes, path, film, err)
+                                                        : refuse_end(path, err);
+    mem_free(text);
+    return status;
+}
+
+static Status read_overflow(FILE *stream, uint64_t count, const char *path, Film *film,
+                            uint32_t *crc, Error *err)
+{
+    uint64_t places = (uint64_t)film_pixel_count(film) * FILM_ID_COUNT;
+    for (uint64_t i = 0; i < count; ++i) {
+        IdOverflow e;
+        if (!read_part(stream, &e, sizeof e, crc))
+            return refuse_end(path, err);
+        if (e.place >= places || e.entry.count == 0 || e.entry.count > FILM_MAX_SAMPLES ||
+            !film->id_offsets[e.place % FILM_ID_COUNT])
+            return error_set_at(err, STATUS_FORMAT, path, "its Cryptomatte counts make no sense");
+        id_table_add(&film->id_table, e.place, e.entry.id, e.entry.count);
+    }
+    return film->id_table.has_failed
+               ? error_set(err, STATUS_NO_MEMORY, "no memory for Cryptomatte's counts")
+               : STATUS_OK;
+}
+
+static Status check_records(const Film *film, const char *path, Error *err)
+{
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         const PixelHead *head = record_head(film_record(film, i));
         if (atomic_load_explicit(&head->lock, memory_order_relaxed) != 0 ||
@@ -193,6 +259,27 @@ static Status read_body(FILE *stream, const FileHeader *h, const char *path, Fil
             return error_set_at(err, STATUS_FORMAT, path, "pixel %zu is malformed", i);
     }
     return STATUS_OK;
+}
+
+static Status read_body(FILE *stream, const FileHeader *h, const char *path, Film *film, Error *err)
+{
+    FilmRange ranges[FILM_MAX_RANGES];
+    uint32_t stored = 0, crc = 0;
+    if (!read_part(stream, ranges, h->range_count * sizeof *ranges, &crc))
+        return refuse_end(path, err);
+    TRY(read_notes(stream, h->note_bytes, path, film, &crc, err));
+    if (!read_part(stream, film->pixels, film_pixel_count(film) * film->record_bytes, &crc))
+        return refuse_end(path, err);
+    TRY(read_overflow(stream, h->overflow_count, path, film, &crc, err));
+    if (fread(&stored, sizeof stored, 1, stream) != 1)
+        return refuse_end(path, err);
+    if (crc != stored)
+        return error_set_at(err, STATUS_FORMAT, path, "the sums are damaged");
+    for (uint32_t i = 0; i < h->range_count; ++i)
+        if (film_add_range(film, ranges[i], NULL) != STATUS_OK)
+            return error_set_at(err, STATUS_FORMAT, path, "its sample ranges make no sense");
+    film->job = h->job;
+    return check_records(film, path, err);
 }
 
 static Status read_stream(FILE *stream, const char *path, Film **out_film, Error *err)
@@ -212,7 +299,7 @@ static Status read_stream(FILE *stream, const char *path, Film **out_film, Error
         .identity = {.scene = h.scene, .nominal_samples = h.nominal_samples, .seed = h.seed}};
     memcpy(desc.identity.filter, h.filter, sizeof h.filter);
     memcpy(desc.identity.cpu_class, h.cpu_class, sizeof h.cpu_class);
-    TRY(read_aovs(&h, path, &desc.aovs, err));
+    TRY(read_layers(&h, path, &desc, err));
     TRY(check_size(&h, path, err));
     Film *film = NULL;
     Status status = film_create(&desc, &film, err);

@@ -4,6 +4,7 @@
  *
  *   PixelHead | AccumWide rgba[4] | for each AOV held, in the order of aovs.inc, for each channel
  *                                   an AccumWide or an int64_t
+ *             | for each layer of ids held, IdCount[FILM_ID_SLOTS]
  *
  * Each record has a lock of its own, held for the few additions of a commit: two threads meet on a pixel only
  * by chance. */
@@ -11,7 +12,7 @@
 #define SORT_FILM_FILM_RECORD_H
 
 #include "sort/film/accum.h"
-#include "sort/film/film.h"
+#include "sort/film/film_ids.h"
 #include <stdatomic.h>
 
 typedef enum AovSum { AOV_SUM_WIDE, AOV_SUM_NARROW } AovSum;
@@ -45,8 +46,9 @@ struct Film {
     FilmRange ranges[FILM_MAX_RANGES];
     uint32_t range_count;
     uint64_t job;
-    char *notes; /* owned; see film_set_notes */
-    size_t notes_bytes;
+    char *notes[FILM_NOTE_COUNT];       /* owned; NULL: "" */
+    uint32_t id_offsets[FILM_ID_COUNT]; /* bytes, in the record; 0: not held */
+    IdTable id_table;
     uint8_t *pixels; /* owned */
 };
 
@@ -78,6 +80,15 @@ static inline AccumWide *record_wide(uint8_t *record, uint32_t offset)
 static inline int64_t *record_narrow(uint8_t *record, uint32_t offset)
 {
     return (int64_t *)(record + offset);
+}
+
+static inline IdCount *record_ids(uint8_t *record, uint32_t offset)
+{
+    return (IdCount *)(record + offset);
+}
+static inline uint64_t film_id_place(size_t pixel, FilmId id)
+{
+    return (uint64_t)pixel * FILM_ID_COUNT + id;
 }
 
 /* Of the pixel's mean luminance; `variance` is the film's slot of that AOV. 0 below two samples. */

@@ -28,6 +28,15 @@ static void store3(float *at, float3 v)
     at[0] = v.x, at[1] = v.y, at[2] = v.z;
 }
 
+static void record_ids(const Wave *w, FilmSample *sample, const SurfaceHit *hit)
+{
+    const WaveShared *s = w->shared;
+    if (s->instance_ids)
+        sample->ids[FILM_ID_OBJECT] = s->instance_ids[hit->instance];
+    if (s->material_ids)
+        sample->ids[FILM_ID_MATERIAL] = s->material_ids[hit->material];
+}
+
 /* Once for the first surface, and again while all that was met let the path through: what is recorded last
  * counts. Depth is that of the first surface until one stops the path, so that partly transparent ones in
  * front of nothing have a depth too. */
@@ -40,8 +49,12 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     if (is_transparent)
         return;
     path->flags |= PATH_SEEN;
+    record_ids(w, &w->samples[path->sample], hit);
     if (w->aovs >> FILM_AOV_ALBEDO & 1)
         store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_albedo(bsdf)));
+    aov[FILM_AT_UV] = hit->uv.x, aov[FILM_AT_UV + 1] = hit->uv.y;
+    if (w->aovs >> FILM_AOV_POSITION & 1)
+        store3(aov + FILM_AT_POSITION, hit->P);
     if (w->aovs >> FILM_AOV_NORMAL & 1) {
         float3 n = bsdf_normal(bsdf);
         store3(aov + FILM_AT_NORMAL, f3_length2(n) > 0.0f ? n : hit->N);

@@ -43,6 +43,8 @@ typedef struct WaveShared {
     WaveStrategy strategy;
     Film *film;
     bool skips_done; /* pixels that film_is_done */
+    const uint32_t *instance_ids,
+        *material_ids; /* for FilmSample.ids, by index; NULL: not wanted */
 } WaveShared;
 
 /* One sample of each pixel of a rectangle, in frame coordinates; width * height <= the wave's capacity. */

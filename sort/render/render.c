@@ -216,6 +216,7 @@ static Status make_film(Render *r, Error *err)
                      .y = r->schedule.y,
                      .crop_width = r->schedule.width,
                      .crop_height = r->schedule.height,
+                     .ids = o->ids,
                      .aovs = o->aovs | (o->adaptive_error > 0.0f ? 1u << FILM_AOV_VARIANCE : 0u),
                      .identity = {.scene = identity_hash(r),
                                   .nominal_samples = r->samples,
@@ -225,7 +226,7 @@ static Status make_film(Render *r, Error *err)
     snprintf(desc.identity.cpu_class, sizeof desc.identity.cpu_class, "%s",
              o->cpu ? o->cpu : "native");
     TRY(film_create(&desc, &r->film, err));
-    TRY(film_set_notes(r->film, r->scene->name, r->scene->credits, r->scene->credit_count, err));
+    TRY(render_make_notes(r, err));
     r->stats.film_bytes = film_size_bytes(r->film);
     return STATUS_OK;
 }
@@ -276,6 +277,8 @@ void render_destroy(Render *r)
     if (!r)
         return;
     film_destroy(r->film);
+    mem_free(r->instance_ids);
+    mem_free(r->material_ids);
     accel_destroy(r->accel);
     light_setup_destroy(&r->lights);
     texture_store_destroy(r->store);

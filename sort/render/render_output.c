@@ -4,9 +4,16 @@
 #include "base/image/exr_write.h"
 #include "base/image/png_write.h"
 #include "base/str.h"
+#include "sort/film/cryptomatte.h"
 #include <stdio.h>
 
-enum { CHANNELS_MAX = 4 + FILM_AOV_FLOATS, NAME_MAX_BYTES = 32, METADATA_COUNT = 9 };
+enum {
+    ID_RANKS = 6, /* Cryptomatte's usual number: three layers of two */
+    CHANNELS_MAX = 4 + FILM_AOV_FLOATS + 2 * ID_RANKS * FILM_ID_COUNT,
+    NAME_MAX_BYTES = 32,
+    KEY_MAX_BYTES = 48,
+    METADATA_MAX = 9 + 4 * FILM_ID_COUNT
+};
 
 typedef struct Picture {
     float *pixels; /* RGBA, then the AOVs one after the other; owned */
@@ -14,6 +21,12 @@ typedef struct Picture {
     char names[CHANNELS_MAX][NAME_MAX_BYTES];
     uint32_t channel_count;
 } Picture;
+
+typedef struct Metadata {
+    ExrMetadata items[METADATA_MAX];
+    char keys[4 * FILM_ID_COUNT][KEY_MAX_BYTES];
+    uint32_t count, key_count;
+} Metadata;
 
 static void add_channel(Picture *p, ExrPixelType type, const float *data, size_t stride,
                         const char *layer, char suffix)
@@ -26,12 +39,47 @@ static void add_channel(Picture *p, ExrPixelType type, const float *data, size_t
     p->channels[p->channel_count++] = (ExrChannel){name, type, data, stride};
 }
 
+/* Two ranks a layer, "CryptoObject00.RGBA" and so on. */
+static void add_ids(Picture *p, const Film *film, FilmId id, float *at)
+{
+    film_resolve_ids(film, id, ID_RANKS, at);
+    for (uint32_t c = 0; c < 2 * ID_RANKS; ++c) {
+        char layer[NAME_MAX_BYTES];
+        snprintf(layer, sizeof layer, "%s%02u", film_id_info(id)->layer, c / 4);
+        add_channel(p, EXR_PIXEL_FLOAT, at + c, 2 * ID_RANKS, layer, "RGBA"[c % 4]);
+    }
+}
+
+static void add_metadata(Metadata *m, const char *name, const char *value)
+{
+    m->items[m->count++] = (ExrMetadata){name, value};
+}
+
+/* What the Cryptomatte specification asks for, for one layer. */
+static void add_id_metadata(Metadata *m, const Film *film, FilmId id)
+{
+    const char *layer = film_id_info(id)->layer;
+    char key[8];
+    cryptomatte_layer_key(layer, key);
+    const char *const items[][2] = {{"name", layer},
+                                    {"hash", "MurmurHash3_32"},
+                                    {"conversion", "uint32_to_float32"},
+                                    {"manifest", film_note(film, FILM_NOTE_CREDITS + 1 + id)}};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(items); ++i) {
+        char *name = m->keys[m->key_count++];
+        snprintf(name, KEY_MAX_BYTES, "cryptomatte/%s/%s", key, items[i][0]);
+        add_metadata(m, name, items[i][1]);
+    }
+}
+
 static Status picture_create(const Film *film, Picture *p, Error *err)
 {
     const FilmDesc *desc = film_desc(film);
     size_t count = (size_t)desc->crop_width * desc->crop_height, floats = 4;
     for (int a = 0; a < FILM_AOV_COUNT; ++a)
         floats += desc->aovs >> a & 1 ? film_aov_info((FilmAov)a)->channel_count : 0;
+    for (int i = 0; i < FILM_ID_COUNT; ++i)
+        floats += desc->ids >> i & 1 ? 2 * ID_RANKS : 0;
     *p = (Picture){.pixels = mem_alloc(count, floats * sizeof(float))};
     if (!p->pixels)
         return error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
@@ -48,6 +96,12 @@ static Status picture_create(const Film *film, Picture *p, Error *err)
             add_channel(p, EXR_PIXEL_FLOAT, at + c, info->channel_count, info->name,
                         info->suffixes[c]);
         at += count * info->channel_count;
+    }
+    for (int i = 0; i < FILM_ID_COUNT; ++i) {
+        if (!(desc->ids >> i & 1))
+            continue;
+        add_ids(p, film, (FilmId)i, at);
+        at += count * 2 * ID_RANKS;
     }
     return STATUS_OK;
 }
@@ -71,17 +125,19 @@ Status render_output_exr(const Film *film, const char *path, Error *err)
     snprintf(nominal, sizeof nominal, "%u", desc->identity.nominal_samples);
     snprintf(seed, sizeof seed, "%u", desc->identity.seed);
     hash128_text(desc->identity.scene, hash);
-    const ExrMetadata metadata[METADATA_COUNT] = {
-        {"software", "SORT " SORT_VERSION},
-        {"sort/samples", strbuf_text(&samples)},
-        {"sort/nominalSamples", nominal},
-        {"sort/seed", seed},
-        {"sort/filter", desc->identity.filter},
-        {"sort/cpu", desc->identity.cpu_class},
-        {"sort/sceneHash", hash},
-        {"sort/scene", film_scene_name(film)},
-        {"credits", film_credits(film)},
-    };
+    Metadata metadata = {0};
+    add_metadata(&metadata, "software", "SORT " SORT_VERSION);
+    add_metadata(&metadata, "sort/samples", strbuf_text(&samples));
+    add_metadata(&metadata, "sort/nominalSamples", nominal);
+    add_metadata(&metadata, "sort/seed", seed);
+    add_metadata(&metadata, "sort/filter", desc->identity.filter);
+    add_metadata(&metadata, "sort/cpu", desc->identity.cpu_class);
+    add_metadata(&metadata, "sort/sceneHash", hash);
+    add_metadata(&metadata, "sort/scene", film_note(film, FILM_NOTE_SCENE));
+    add_metadata(&metadata, "credits", film_note(film, FILM_NOTE_CREDITS));
+    for (int i = 0; i < FILM_ID_COUNT; ++i)
+        if (desc->ids >> i & 1)
+            add_id_metadata(&metadata, film, (FilmId)i);
     ExrWriteDesc write = {.size_bytes = sizeof write,
                           .width = desc->crop_width,
                           .height = desc->crop_height,
@@ -91,8 +147,8 @@ Status render_output_exr(const Film *film, const char *path, Error *err)
                           .frame_height = desc->height,
                           .channels = picture.channels,
                           .channel_count = picture.channel_count,
-                          .metadata = metadata,
-                          .metadata_count = METADATA_COUNT,
+                          .metadata = metadata.items,
+                          .metadata_count = metadata.count,
                           .compression = EXR_ZIP};
     Status status = samples.failed
                         ? error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture")

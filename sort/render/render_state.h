@@ -18,6 +18,7 @@ struct Render {
     LightSetup lights;
     Accel *accel;
     Film *film;
+    uint32_t *instance_ids, *material_ids; /* owned; NULL: not wanted */
     WaveShared shared;
     uint32_t samples; /* nominal */
     Schedule schedule;
@@ -36,6 +37,8 @@ struct Render {
 };
 
 void render_announce(const Render *r, const char *what);
+/* What goes with the film beside its sums; the ids of names. */
+Status render_make_notes(Render *r, Error *err) SORT_MUST_CHECK;
 /* The environment's texture; none: {0}. */
 TexId render_environment_texture(const Render *r);
 

@@ -81,9 +81,10 @@ static void test_judge_checkpoints_and_notes_are_kept(void **state)
     (void)state;
     char folder[PATH_BYTES], path[PATH_BYTES];
     Error err = {0};
-    static const char *const credits[] = {"Chairs by A (CC BY)", "Table by B \xc3\xa9"};
+    static const char credits[] = "Chairs by A (CC BY)\nTable by B \xc3\xa9";
     Film *film = make_film(0), *back, *other = make_film(0);
-    assert_int_equal(film_set_notes(film, "room \"1\"", credits, 2, &err), STATUS_OK);
+    assert_int_equal(film_set_note(film, FILM_NOTE_SCENE, "room \"1\"", &err), STATUS_OK);
+    assert_int_equal(film_set_note(film, FILM_NOTE_CREDITS, credits, &err), STATUS_OK);
     film_commit(film, 3, 3, &(FilmSample){.rgb = {1, 2, 3}, .alpha = 1});
     film_set_job(film, 1234567890123ull);
     assert_int_equal(file_make_temp_directory("sort-judge", folder, &err), STATUS_OK);
@@ -91,10 +92,10 @@ static void test_judge_checkpoints_and_notes_are_kept(void **state)
     assert_int_equal(film_write_partial(film, path, &err), STATUS_OK);
     assert_int_equal(film_read_partial(path, &back, &err), STATUS_OK);
     assert_true(film_job(back) == 1234567890123ull);
-    assert_string_equal(film_scene_name(back), "room \"1\"");
-    assert_string_equal(film_credits(back), "Chairs by A (CC BY)\nTable by B \xc3\xa9");
-    assert_string_equal(film_scene_name(other), "");
-    assert_string_equal(film_credits(other), "");
+    assert_string_equal(film_note(back, FILM_NOTE_SCENE), "room \"1\"");
+    assert_string_equal(film_note(back, FILM_NOTE_CREDITS), credits);
+    assert_string_equal(film_note(other, FILM_NOTE_SCENE), "");
+    assert_string_equal(film_note(other, FILM_NOTE_OBJECT), "");
     assert_int_equal(film_merge(other, back, &err), STATUS_INVALID);
     assert_non_null(strstr(err.text, "checkpoint"));
     film_set_job(back, 0);

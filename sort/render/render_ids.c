@@ -1,0 +1,66 @@
+/* Names of the scene as Cryptomatte numbers, and the film's notes. */
+#include "sort/render/render_state.h"
+
+#include "base/alloc.h"
+#include "sort/film/cryptomatte.h"
+
+static const char *instance_name(const Scene *scene, uint32_t i)
+{
+    return scene->instances[i].name;
+}
+
+static const char *material_name(const Scene *scene, uint32_t i)
+{
+    return scene->materials[i].name;
+}
+
+/* The numbers of `count` names, owned by the caller, and their manifest as a note of the film. */
+static Status name_ids(const Render *r, FilmNote note, uint32_t count,
+                       const char *(*name)(const Scene *scene, uint32_t i), uint32_t **out_ids,
+                       Error *err)
+{
+    const char **names = MEM_ARRAY(const char *, (size_t)count + 1);
+    uint32_t *ids = *out_ids = MEM_ARRAY(uint32_t, (size_t)count + 1);
+    StrBuf manifest = {0};
+    Status status = STATUS_NO_MEMORY;
+    if (names && ids) {
+        for (uint32_t i = 0; i < count; ++i) {
+            names[i] = name(r->scene, i);
+            ids[i] = cryptomatte_id(names[i]);
+        }
+        cryptomatte_manifest(names, count, &manifest);
+        if (!manifest.failed)
+            status = film_set_note(r->film, note, strbuf_text(&manifest), err);
+    }
+    strbuf_free(&manifest);
+    mem_free(names);
+    return status == STATUS_NO_MEMORY ? error_set(err, status, "out of memory naming objects")
+                                      : status;
+}
+
+static Status note_credits(const Render *r, Error *err)
+{
+    StrBuf credits = {0};
+    for (uint32_t i = 0; i < r->scene->credit_count; ++i)
+        strbuf_printf(&credits, "%s%s", i ? "\n" : "", r->scene->credits[i]);
+    Status status = credits.failed
+                        ? error_set(err, STATUS_NO_MEMORY, "out of memory noting credits")
+                        : film_set_note(r->film, FILM_NOTE_CREDITS, strbuf_text(&credits), err);
+    strbuf_free(&credits);
+    return status;
+}
+
+Status render_make_notes(Render *r, Error *err)
+{
+    TRY(film_set_note(r->film, FILM_NOTE_SCENE, r->scene->name, err));
+    TRY(note_credits(r, err));
+    if (r->options.ids >> FILM_ID_OBJECT & 1)
+        TRY(name_ids(r, FILM_NOTE_OBJECT, r->scene->instance_count, instance_name, &r->instance_ids,
+                     err));
+    if (r->options.ids >> FILM_ID_MATERIAL & 1)
+        TRY(name_ids(r, FILM_NOTE_MATERIAL, r->scene->material_count, material_name,
+                     &r->material_ids, err));
+    r->shared.instance_ids = r->instance_ids;
+    r->shared.material_ids = r->material_ids;
+    return STATUS_OK;
+}
