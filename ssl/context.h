@@ -38,5 +38,7 @@ struct SslProgram {
 };
 
 void ssl_unit_retain(SslUnit *unit);
+/* Of a fault site of the unit, or of one that a pass made for a place in its source. */
+SslFaultInfo ssl_unit_fault(const SslUnit *unit, const IrFaultSite *site);
 
 #endif

@@ -67,25 +67,31 @@ typedef struct Uses {
     uint64_t globals_value, globals_derivs;
 } Uses;
 
+static void add_uses(const IrModule *m, const IrFunc *f, Uses *uses)
+{
+    for (IrInstId id = 1; id < f->insts.count; id++) {
+        const IrInst *inst = ir_inst(f, id);
+        if (inst->op == IR_PARAM) {
+            uses->param[ir_param_index(inst->imm)] = true;
+        } else if (inst->op == IR_TEX || inst->op == IR_TEX_D) {
+            uses->texture[m->texture_sites.data[inst->site].texture] = true;
+        } else if (inst->op == IR_GLOBAL) {
+            uint64_t bit = (uint64_t)1 << ir_global_row(inst->imm);
+            if (ir_global_shadow(inst->imm) == IR_SHADOW_VALUE)
+                uses->globals_value |= bit;
+            else
+                uses->globals_derivs |= bit;
+        }
+    }
+}
+
 static Uses find_uses(const IrModule *m, Arena *arena)
 {
     Uses uses = {.param = ARENA_ARRAY(arena, bool, m->info.param_count),
                  .texture = ARENA_ARRAY(arena, bool, m->info.texture_count)};
-    const IrFunc *f = ir_func(m, m->entry);
-    for (IrInstId id = 1; id < f->insts.count; id++) {
-        const IrInst *inst = ir_inst(f, id);
-        if (inst->op == IR_PARAM) {
-            uses.param[ir_param_index(inst->imm)] = true;
-        } else if (inst->op == IR_TEX || inst->op == IR_TEX_D) {
-            uses.texture[m->texture_sites.data[inst->site].texture] = true;
-        } else if (inst->op == IR_GLOBAL) {
-            uint64_t bit = (uint64_t)1 << ir_global_row(inst->imm);
-            if (ir_global_shadow(inst->imm) == IR_SHADOW_VALUE)
-                uses.globals_value |= bit;
-            else
-                uses.globals_derivs |= bit;
-        }
-    }
+    for (IrFuncId id = 1; id < m->funcs.count; id++)
+        if (m->funcs.data[id])
+            add_uses(m, m->funcs.data[id], &uses);
     return uses;
 }
 
@@ -101,21 +107,12 @@ static const SslTextureSite *copy_texture_sites(const IrModule *m, Arena *arena)
     return sites;
 }
 
-/* Passes may drop or renumber sites: the unit's places are found again by span. */
+/* Passes may drop, renumber or add sites: the unit's places are found again by span. */
 static SslFaultInfo *copy_faults(const SslUnit *unit, const IrModule *m, Arena *arena)
 {
     SslFaultInfo *faults = ARENA_ARRAY(arena, SslFaultInfo, m->fault_sites.count);
-    for (uint32_t i = 0; i < m->fault_sites.count; i++) {
-        const IrFaultSite *site = &m->fault_sites.data[i];
-        faults[i] = (SslFaultInfo){
-            .kind = site->kind, .span = site->span, .source_name = "", .text = "fault"};
-        for (uint32_t j = 0; j < unit->module->fault_sites.count; j++) {
-            const SslFaultInfo *known = &unit->fault[j];
-            if (known->kind == site->kind && known->span.file == site->span.file &&
-                known->span.begin == site->span.begin && known->span.end == site->span.end)
-                faults[i] = *known;
-        }
-    }
+    for (uint32_t i = 0; i < m->fault_sites.count; i++)
+        faults[i] = ssl_unit_fault(unit, &m->fault_sites.data[i]);
     return faults;
 }
 

@@ -247,7 +247,12 @@ void ssl_params_init(const SslProgram *p, void *block);
 Status ssl_params_set(const SslProgram *p, void *block, uint32_t param, const SslValue *value,
                       Error *err) SORT_MUST_CHECK;
 
-typedef enum SslFaultKind { SSL_FAULT_INDEX, SSL_FAULT_LOOP } SslFaultKind;
+typedef enum SslFaultKind {
+    SSL_FAULT_INDEX,
+    SSL_FAULT_LOOP,
+    SSL_FAULT_RECURSION,
+    SSL_FAULT_CLOSURES
+} SslFaultKind;
 typedef struct SslFaultInfo {
     SslFaultKind kind;
     Span span;

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 1 };
+enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 2 };
 
 typedef struct SslHost SslHost; /* the host's own; handed back to every service */
 
@@ -52,7 +52,8 @@ typedef struct SslBatch {
     const SslServices *services;
     SslHost *host;
     uint32_t block_count;
-    uint32_t loop_budget; /* back-edges that one point may take, all its loops together */
+    uint32_t loop_budget; /* back-edges and recursive calls that one point may take, all together */
+    uint32_t stack_bytes; /* of the stack, for recursive calls: past it a call is a fault */
 } SslBatch;
 
 typedef void (*SslKernelFn)(const SslBatch *batch);

@@ -13,6 +13,10 @@ static const char *fault_text(SslFaultKind kind)
         return "array index out of range";
     case SSL_FAULT_LOOP:
         return "loop stopped: it ran past the host's limit";
+    case SSL_FAULT_RECURSION:
+        return "recursion stopped: it ran past the host's limit";
+    case SSL_FAULT_CLOSURES:
+        return "a closure that grew beyond what it has room for";
     }
     UNREACHABLE();
 }
@@ -74,6 +78,31 @@ Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags, 
     else
         arena_destroy(arena);
     return status;
+}
+
+static bool is_same_site(const SslFaultInfo *known, const IrFaultSite *site)
+{
+    return known->kind == site->kind && known->span.file == site->span.file &&
+           known->span.begin == site->span.begin && known->span.end == site->span.end;
+}
+
+SslFaultInfo ssl_unit_fault(const SslUnit *unit, const IrFaultSite *site)
+{
+    for (uint32_t i = 0; i < unit->module->fault_sites.count; i++)
+        if (is_same_site(&unit->fault[i], site))
+            return unit->fault[i];
+    SslFaultInfo fault = {
+        .kind = site->kind, .span = site->span, .source_name = "", .text = fault_text(site->kind)};
+    if (!site->span.file || site->span.file != unit->module->source_file)
+        return fault;
+    DiagList *places = diag_list_create();
+    uint32_t file = places ? diag_add_source(places, unit->source_name, unit->source_text) : 0;
+    if (file) {
+        fault.source_name = unit->source_name;
+        diag_position(places, file, site->span.begin, &fault.line, &fault.column);
+    }
+    diag_list_destroy(places);
+    return fault;
 }
 
 const SslUnitInfo *ssl_unit_info(const SslUnit *unit)

@@ -267,6 +267,13 @@ static void read_budget(Reader *r)
     add_setting(r, setting);
 }
 
+static void read_stack(Reader *r)
+{
+    ExpectSetting setting = {.kind = EXPECT_SET_STACK};
+    setting.value = (ExpectNumbers){1, {(double)read_count(r)}};
+    add_setting(r, setting);
+}
+
 static void read_case(Reader *r)
 {
     ExpectCase new_case = {.name = read_rest(r)};
@@ -368,12 +375,16 @@ static void read_position(Reader *r, uint32_t *out_line, uint32_t *out_column)
     *out_column = read_count(r);
 }
 
-/* index @ LINE:COLUMN, or loop @ ... */
+/* index @ LINE:COLUMN, and the other kinds of ssl-test. */
 static void read_fault(Reader *r)
 {
+    static const char *const kinds[] = {"index", "loop", "recursion", "closures"};
     Expectation e = {.kind = EXPECT_FAULT, .name = read_name(r)};
-    if (strcmp(e.name, "index") != 0 && strcmp(e.name, "loop") != 0)
-        complain(r, "a fault is 'index' or 'loop'");
+    bool is_known = false;
+    for (uint32_t i = 0; i < SORT_COUNT_OF(kinds); i++)
+        is_known |= strcmp(e.name, kinds[i]) == 0;
+    if (!is_known)
+        complain(r, "a fault is 'index', 'loop', 'recursion' or 'closures'");
     require(r, "@", "'@' is missing here");
     read_position(r, &e.line, &e.column);
     add_expectation(r, e);
@@ -435,6 +446,7 @@ static const struct {
     {"texture", read_texture},
     {"shader", read_shader},
     {"loop-budget", read_budget},
+    {"stack-bytes", read_stack},
     {"case", read_case},
     {"expect", read_expect},
     {"expect-closure", read_closure},

@@ -19,7 +19,8 @@ typedef enum ExpectSettingKind {
     EXPECT_SET_CONSTANT, /* name, value or text */
     EXPECT_SET_TEXTURE,  /* name, text */
     EXPECT_SET_SHADER,   /* name */
-    EXPECT_SET_BUDGET    /* value */
+    EXPECT_SET_BUDGET,   /* value */
+    EXPECT_SET_STACK     /* value */
 } ExpectSettingKind;
 
 typedef struct ExpectSetting {

@@ -189,7 +189,8 @@ Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_co
                           .services = &h->services,
                           .host = (SslHost *)(void *)h,
                           .block_count = block_count(point_count),
-                          .loop_budget = 1u << 20};
+                          .loop_budget = 1u << 20,
+                          .stack_bytes = 1u << 18};
     *out_host = h;
     return STATUS_OK;
 }
@@ -245,6 +246,11 @@ void *grid_host_params(GridHost *h)
 void grid_host_set_loop_budget(GridHost *h, uint32_t budget)
 {
     h->batch.loop_budget = budget;
+}
+
+void grid_host_set_stack(GridHost *h, uint32_t bytes)
+{
+    h->batch.stack_bytes = bytes;
 }
 
 void grid_host_watch(GridHost *h, uint32_t point)

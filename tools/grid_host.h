@@ -47,6 +47,8 @@ void grid_host_set_global(GridHost *h, uint32_t row, uint32_t shadow, const SslV
 void grid_host_set_texture(GridHost *h, uint32_t slot, const GridTexture *texture);
 void *grid_host_params(GridHost *h); /* for ssl_params_set */
 void grid_host_set_loop_budget(GridHost *h, uint32_t budget);
+/* For recursive calls; 256 KiB when it is not called. */
+void grid_host_set_stack(GridHost *h, uint32_t bytes);
 /* Only lookups of this point are recorded; without it, of all. */
 void grid_host_watch(GridHost *h, uint32_t point);
 

@@ -241,7 +241,11 @@ static bool check_lookup(TestShot *shot, const Expectation *e)
 
 static const char *fault_kind(SslFaultKind kind)
 {
-    return kind == SSL_FAULT_INDEX ? "index" : "loop";
+    static const char *const names[] = {[SSL_FAULT_INDEX] = "index",
+                                        [SSL_FAULT_LOOP] = "loop",
+                                        [SSL_FAULT_RECURSION] = "recursion",
+                                        [SSL_FAULT_CLOSURES] = "closures"};
+    return names[kind];
 }
 
 static bool check_fault(TestShot *shot, const Expectation *e)
@@ -418,6 +422,8 @@ static bool apply_settings(TestShot *shot, const ExpectCase *from)
             is_good &= set_texture(shot, setting);
         else if (setting->kind == EXPECT_SET_BUDGET)
             grid_host_set_loop_budget(shot->host, (uint32_t)setting->value.x[0]);
+        else if (setting->kind == EXPECT_SET_STACK)
+            grid_host_set_stack(shot->host, (uint32_t)setting->value.x[0]);
     }
     return is_good;
 }

@@ -96,7 +96,8 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                       .services = &texture_services,
                       .host = &ctx->host,
                       .block_count = block_count,
-                      .loop_budget = SHADE_LOOP_BUDGET};
+                      .loop_budget = SHADE_LOOP_BUDGET,
+                      .stack_bytes = SHADE_STACK_BYTES};
     p->kernel(&batch);
     count_faults(ctx);
     ctx->counters.points += count;

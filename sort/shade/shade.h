@@ -15,7 +15,11 @@
 #include "sort/shade/hit.h"
 #include "sort/shade/material.h"
 
-enum { SHADE_CHUNK = 256, SHADE_LOOP_BUDGET = 1 << 20 };
+enum {
+    SHADE_CHUNK = 256,
+    SHADE_LOOP_BUDGET = 1 << 20,
+    SHADE_STACK_BYTES = 96 * 1024 /* for recursion in shaders; fibers have 256 KiB */
+};
 
 typedef struct ShadeContext ShadeContext;
 

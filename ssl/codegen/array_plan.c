@@ -283,6 +283,8 @@ ArrayPlan *array_plan_create(const IrFunc *f, Arena *arena)
     plan->slot_of = ARENA_ARRAY(arena, uint32_t, count);
     plan->slot_type = ARENA_ARRAY(arena, IrType, count);
     walk_region(&p, f->body);
+    const IrRegion *body = ir_region(f, f->body);
+    define_all(&p, body->param_first, body->param_count, p.now);
     merge_all(&p);
 
     uint32_t *slot_of_root = ARENA_ARRAY(arena, uint32_t, count); /* 1 + slot */

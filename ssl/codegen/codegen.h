@@ -1,4 +1,4 @@
-/* Final IR to LLVM IR: one function `void symbol(const SslBatch *)` that loops over the blocks of a
+/* Final IR to LLVM IR: `void symbol(const SslBatch *)` that loops over the blocks of a
  * batch and the live lanes of a block. Knows nothing of derivatives, of optimisation or of linking.
  *
  * The module that comes out names no target: who compiles it sets triple and data layout.
@@ -15,6 +15,9 @@ enum {
     CODEGEN_MAX_STACK_BYTES = 64 * 1024, /* for arrays; a kernel runs on a fiber's stack */
     CODEGEN_INLINE_INSTRUCTIONS = 256    /* of IR */
 };
+/* The attribute by which a recursive function says how large its frame may be. LLVM reports frames that are
+ * larger; who compiles the module must then refuse it, for the stack that it takes was planned by that. */
+#define GEN_FRAME_LIMIT "warn-stack-size"
 
 /* The shader's code stands inside the loop over lanes, and is worth all that LLVM can do to loops: it is
  * small and looks up no texture. Else it is a function of its own, called for each lane. */

@@ -4,6 +4,7 @@
  *   gen_region.c   IF and LOOP as branches with phis
  *   gen_op.c       arithmetic, comparisons, conversions, calls into rt/
  *   gen_array.c    array values in memory;  array_plan.c decides which share it
+ *   gen_call.c     recursive functions and their calls
  *   gen_texture.c  the texture service
  *
  * Generators see one lane: the value of IR value v is gen->value[v], of LLVM type i1, i32 or float. Only
@@ -15,9 +16,11 @@
 #include "ssl/codegen/array_plan.h"
 #include "ssl/codegen/codegen.h"
 
+typedef struct GenCallee GenCallee; /* gen_call.c */
+
 typedef struct Gen {
     const IrModule *module;
-    const IrFunc *func;
+    const IrFunc *func; /* that is written */
     const KernelLayout *layout;
     Arena *arena;
 
@@ -42,6 +45,8 @@ typedef struct Gen {
     LLVMValueRef block, lane;     /* i32: which block of the batch, which lane of the block */
     LLVMValueRef globals, result; /* of this block */
     LLVMValueRef budget, fault;   /* stack: i32 back-edges left; i32 fault word */
+    LLVMValueRef stack;           /* the same: bytes left to recursive calls */
+    GenCallee *callees;           /* [funcs.count] */
     LLVMValueRef tex_call, tex_coord, tex_result; /* stack; NULL until used */
     LLVMValueRef sincos;                          /* the same: float[2] */
 
@@ -55,6 +60,12 @@ LLVMValueRef gen_stack(Gen *g, LLVMTypeRef type, const char *name); /* a slot in
 LLVMBasicBlockRef gen_block(Gen *g, const char *name);              /* appended to the kernel */
 /* base + offset bytes */
 LLVMValueRef gen_offset(Gen *g, LLVMValueRef base, uint32_t offset_bytes);
+/* Makes `function`, whose first parameter is the batch, the one that is written; the builders stand in its
+ * entry block. */
+void gen_enter_function(Gen *g, LLVMValueRef function);
+/* Forgets the function before: `f` is what is written now. */
+void gen_begin_body(Gen *g, const IrFunc *f);
+void gen_add_attribute(Gen *g, LLVMValueRef function, const char *name);
 /* A load from memory that nobody writes while the kernel runs. */
 LLVMValueRef gen_load_input(Gen *g, LLVMTypeRef type, LLVMValueRef ptr, uint32_t align);
 /* A field of the batch, loaded once, in the entry block. */
@@ -86,6 +97,15 @@ void gen_array_op(Gen *g, const IrInst *inst); /* ARRAY, ARRAY_GET, ARRAY_SET */
 void gen_array_slots(Gen *g);                  /* stack memory for what array_plan asks */
 /* to[i] = from[i] for those that are arrays, as if at once. */
 void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t count);
+LLVMValueRef gen_array_address(Gen *g, IrValue array);
+void gen_array_load(Gen *g, IrValue array, LLVMValueRef from);
+void gen_array_store(Gen *g, IrValue array, LLVMValueRef to);
+void gen_array_clear(Gen *g, IrValue array);
+
+/* --- gen_call.c --- */
+bool gen_has_recursion(const Gen *g);
+void gen_callees(Gen *g); /* all functions but the entry */
+void gen_call(Gen *g, const IrInst *inst);
 
 /* --- gen_texture.c --- */
 void gen_texture(Gen *g, const IrInst *inst); /* TEX, TEX_D */

@@ -141,3 +141,26 @@ void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t 
         if (source[i])
             copy_array(g, slot_of(g, to_first + i), source[i], ir_type(g->func, from[i]));
 }
+
+/* --- arrays that cross calls ------------------------------------------------------------------- */
+
+LLVMValueRef gen_array_address(Gen *g, IrValue array)
+{
+    return slot_of(g, array);
+}
+
+void gen_array_load(Gen *g, IrValue array, LLVMValueRef from)
+{
+    copy_array(g, slot_of(g, array), from, ir_type(g->func, array));
+}
+
+void gen_array_store(Gen *g, IrValue array, LLVMValueRef to)
+{
+    copy_array(g, to, slot_of(g, array), ir_type(g->func, array));
+}
+
+void gen_array_clear(Gen *g, IrValue array)
+{
+    LLVMBuildMemSet(g->builder, slot_of(g, array), LLVMConstNull(g->t_i8),
+                    gen_i32(g, array_bytes(ir_type(g->func, array))), 4);
+}

@@ -3,7 +3,7 @@
  *   kernel(batch)                              for every block: clear the lobe masks; for every live lane:
  *   point(batch, globals, result, block, lane) the shader for one lane; its results are stored
  *
- * A small point without texture lookups is put inline, so that LLVM can keep what lanes share in
+ * Recursive functions stand before them (gen_call.c). A small point without texture lookups is put inline, so that LLVM can keep what lanes share in
  * registers and vectorise across them. Any other stays a function: a call is nothing beside a lookup, and
  * inside a loop the hoisting of all the constants and uniform values of a large shader costs more than it
  * saves, when compiling and when running.
@@ -239,13 +239,19 @@ static void add_attribute(Gen *g, LLVMAttributeIndex index, const char *name, ui
 
 static void add_function_attribute(Gen *g, const char *name)
 {
-    add_attribute(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, name, 0);
+    gen_add_attribute(g, g->function, name);
 }
 
-/* Makes `name` the function that is built; the builders stand in its entry block. */
-static void begin_function(Gen *g, const char *name, LLVMTypeRef type)
+void gen_add_attribute(Gen *g, LLVMValueRef function, const char *name)
 {
-    g->function = LLVMAddFunction(g->llvm, name, type);
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(g->context, kind, 0));
+}
+
+void gen_enter_function(Gen *g, LLVMValueRef function)
+{
+    g->function = function;
     g->batch = LLVMGetParam(g->function, 0);
     add_function_attribute(g, "nounwind");
     static const char *const batch_facts[] = {"noalias", "nocapture", "readonly", "nonnull"};
@@ -263,13 +269,24 @@ static void begin_function(Gen *g, const char *name, LLVMTypeRef type)
     LLVMPositionBuilderAtEnd(g->entry_builder, entry);
 }
 
+void gen_begin_body(Gen *g, const IrFunc *f)
+{
+    g->func = f;
+    g->value = ARENA_ARRAY(g->arena, LLVMValueRef, f->values.count);
+    g->plan = array_plan_create(f, g->arena);
+    g->params = g->textures = g->services = g->host = NULL;
+    g->tex_call = g->tex_coord = g->tex_result = g->sincos = NULL;
+    g->stack_bytes = 0;
+    gen_find_twins(g);
+}
+
 /* The shader for one lane and the storing of its results. */
 static void gen_point(Gen *g)
 {
     const IrModule *m = g->module;
     LLVMTypeRef params[POINT_PARAMS] = {g->t_ptr, g->t_ptr, g->t_ptr, g->t_i32, g->t_i32};
     g->point_type = LLVMFunctionType(g->t_void, params, POINT_PARAMS, false);
-    begin_function(g, "point", g->point_type);
+    gen_enter_function(g, LLVMAddFunction(g->llvm, "point", g->point_type));
     g->point = g->function;
     LLVMSetLinkage(g->point, LLVMPrivateLinkage);
     add_function_attribute(g, codegen_is_inline(m) ? "alwaysinline" : "noinline");
@@ -280,6 +297,11 @@ static void gen_point(Gen *g)
     LLVMValueRef loop_budget = load_batch_field(g, g->t_i32, offsetof(SslBatch, loop_budget), 4);
     g->budget = gen_stack(g, g->t_i32, "budget");
     g->fault = gen_stack(g, g->t_i32, "fault");
+    if (gen_has_recursion(g)) {
+        LLVMValueRef bytes = load_batch_field(g, g->t_i32, offsetof(SslBatch, stack_bytes), 4);
+        g->stack = gen_stack(g, g->t_i32, "stack");
+        LLVMBuildStore(g->entry_builder, bytes, g->stack);
+    }
     gen_array_slots(g);
     LLVMBasicBlockRef body = gen_block(g, "body");
 
@@ -342,7 +364,8 @@ static LLVMValueRef block_address(Gen *g, LLVMValueRef base, uint32_t stride_byt
 
 static void gen_kernel(Gen *g, const char *symbol)
 {
-    begin_function(g, symbol, LLVMFunctionType(g->t_void, &g->t_ptr, 1, false));
+    gen_enter_function(
+        g, LLVMAddFunction(g->llvm, symbol, LLVMFunctionType(g->t_void, &g->t_ptr, 1, false)));
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
     LLVMValueRef globals = load_batch_pointer(g, offsetof(SslBatch, globals));
     LLVMValueRef live_masks = load_batch_pointer(g, offsetof(SslBatch, live));
@@ -412,7 +435,8 @@ bool codegen_is_inline(const IrModule *m)
     const IrFunc *f = ir_func(m, m->entry);
     bool is_inline = f->insts.count <= CODEGEN_INLINE_INSTRUCTIONS;
     for (IrInstId id = 1; id < f->insts.count && is_inline; id++)
-        is_inline = ir_inst(f, id)->op != IR_TEX && ir_inst(f, id)->op != IR_TEX_D;
+        is_inline = ir_inst(f, id)->op != IR_TEX && ir_inst(f, id)->op != IR_TEX_D &&
+                    ir_inst(f, id)->op != IR_CALL;
     return is_inline;
 }
 
@@ -436,7 +460,6 @@ Status codegen_module(const IrModule *m, const KernelLayout *layout, const char 
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
     *g = (Gen){.module = m,
-               .func = ir_func(m, m->entry),
                .layout = layout,
                .arena = arena,
                .context = context,
@@ -447,11 +470,10 @@ Status codegen_module(const IrModule *m, const KernelLayout *layout, const char 
     jmp_buf no_memory;
     if (setjmp(no_memory) == 0) {
         arena_on_no_memory(arena, &no_memory);
-        g->value = ARENA_ARRAY(arena, LLVMValueRef, g->func->values.count);
-        g->plan = array_plan_create(g->func, arena);
-        gen_find_twins(g);
         init_types(g);
         init_metadata(g);
+        gen_callees(g);
+        gen_begin_body(g, ir_func(m, m->entry));
         gen_point(g);
         gen_kernel(g, symbol);
         status = check_stack(g, err);

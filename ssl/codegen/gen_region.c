@@ -96,6 +96,9 @@ const IrInst *gen_region(Gen *g, IrRegionId region)
         case IR_LOOP:
             gen_loop(g, inst);
             break;
+        case IR_CALL:
+            gen_call(g, inst);
+            break;
         default:
             gen_op(g, inst);
         }

@@ -15,8 +15,9 @@ enum {
     SSL_MAX_FUNCTION_SCALARS = 1 << 15, /* of all variables of one function */
     SSL_MAX_TEXTURES = 64,              /* file-scope texture2d handles */
     SSL_MAX_STRUCT_NESTING = 16,        /* structs inside one another */
-    SSL_MAX_REGIONS = 480,    /* branches and loops inside one another once exits are branches */
-    SSL_MAX_ARRAY_NESTING = 8 /* dimensions of an array */
+    SSL_MAX_REGIONS = 480,     /* branches and loops inside one another once exits are branches */
+    SSL_MAX_ARRAY_NESTING = 8, /* dimensions of an array */
+    SSL_MAX_CLOSURE_ARRAY = 64 /* closures in an array, with those of nested arrays and structs */
 };
 
 #endif

@@ -1,54 +1,27 @@
-/* Closure algebra becomes numbered slots.
+/* Closure algebra becomes scalars, and those of the entry's outputs numbered slots.
  *
- * A closure value is a sum of terms; a term is one CLOSURE_MAKE with a weight. Which terms a value
- * can have is known when compiling (its shape); whether a term is present, its weight and its
- * arguments are ordinary scalars. So each closure value is taken apart into
+ * Which terms a closure value can have is its shape (closure_shapes.h); whether a term is present, its
+ * weight and its arguments are ordinary scalars. So each closure value is taken apart into
  *
  *   term 0: present, weight r g b, arguments ...    term 1: present, ...
  *
- * MAKE gives one term, present and of weight one; ADD joins two lists; SCALE multiplies weights;
- * where control flow joins (SELECT, IF, LOOP) the k-th term of each closure row shares one slot
- * with the k-th term of that row from the other side, since only one side runs, and a side without
- * it says "not present". A closure inside a closure (coat over base) is a term with a parent.
+ * an array of closures into as many such lists as it has elements. MAKE gives one term, present and of
+ * weight one; ADD joins two lists; SCALE multiplies weights; where control flow joins, each side is fitted
+ * into the shape of the result, and what one side lacks is "not present". Terms past a cap are put where
+ * the first place of their row is free at run time. An element of an array that is named at run time is
+ * chosen among all.
  *
- * The terms of the entry's closure outputs are the kernel's lobe slots. A closure that gains a term
- * with each turn of a loop has no such shape and is refused. */
+ * The terms of the entry's closure outputs are the kernel's lobe slots. */
 #include "base/check.h"
-#include "ssl/ir/pass.h"
+#include "ssl/ir/closure_shapes.h"
 #include "ssl/report.h"
 #include <string.h>
 
-typedef struct Term {
-    uint32_t row;
-    int32_t parent; /* term of the same list; -1: none */
-} Term;
-
-typedef struct Shape {
-    Term *terms;
-    uint32_t count;
-} Shape;
-
 typedef struct Slots {
-    IrModule *module;
-    const IrFunc *func; /* with closures */
-    Shape *shapes;      /* [value]; of closure values */
-    IrValue **parts;    /* [value]: scalars of its terms, in the new function */
-    DiagList *diags;
-    bool failed, changed;
+    ClosureShapes shapes;
+    IrFuncId func;   /* that is rebuilt */
+    IrValue **parts; /* [value]: scalars of its terms, in the new function */
 } Slots;
-
-/* The first reason only. */
-#define REFUSE(s, name, span, ...)                                                                 \
-    do {                                                                                           \
-        if (!(s)->failed)                                                                          \
-            report((s)->diags, name, span, __VA_ARGS__);                                           \
-        (s)->failed = true;                                                                        \
-    } while (0)
-
-static void too_many(Slots *s, Span span, int limit, const char *what)
-{
-    REFUSE(s, TOO_MANY_CLOSURES, span, arena_printf(s->module->arena, "%d", limit), what);
-}
 
 /* --- what a row is made of -------------------------------------------------------------------- */
 
@@ -88,141 +61,29 @@ static uint32_t shape_parts(const IrModule *m, const Shape *shape)
     return count;
 }
 
-/* --- shapes ----------------------------------------------------------------------------------- */
-
-static bool append_shape(Slots *s, Shape *to, const Shape *from, int32_t parent, Span span)
+/* [term]: its first part. */
+static uint32_t *part_offsets(const IrModule *m, const Shape *shape)
 {
-    if (to->count + from->count > IR_MAX_CLOSURE_TERMS) {
-        too_many(s, span, IR_MAX_CLOSURE_TERMS, "one closure");
-        return false;
-    }
-    Term *terms = ARENA_ARRAY(s->module->arena, Term, to->count + from->count);
-    if (to->count)
-        memcpy(terms, to->terms, to->count * sizeof *terms);
-    for (uint32_t i = 0; i < from->count; i++) {
-        Term t = from->terms[i];
-        t.parent = t.parent < 0 ? parent : t.parent + (int32_t)to->count;
-        terms[to->count + i] = t;
-    }
-    *to = (Shape){terms, to->count + from->count};
-    return true;
+    uint32_t *offsets = ARENA_ARRAY(m->arena, uint32_t, shape->count);
+    for (uint32_t i = 0, at = 0; i < shape->count; at += term_parts(m, &shape->terms[i]), i++)
+        offsets[i] = at;
+    return offsets;
 }
 
-/* Finds for each term of `from` its place in `to`: the next free term of the same row and parent.
- * Terms without one get a new place when `grow`, else the caller knows that there is none
- * missing. */
-static bool place_terms(Slots *s, Shape *to, const Shape *from, bool grow, Span span,
-                        uint32_t *places)
+/* Types of the parts of a closure value of type `type`. */
+static IrType *part_types(const IrModule *m, const Shape *shape, IrType type, IrType *out)
 {
-    bool *taken = ARENA_ARRAY(s->module->arena, bool, to->count + from->count);
-    for (uint32_t i = 0; i < from->count; i++) {
-        Term t = from->terms[i];
-        t.parent = t.parent < 0 ? -1 : (int32_t)places[t.parent];
-        uint32_t k = 0;
-        while (k < to->count &&
-               (taken[k] || to->terms[k].row != t.row || to->terms[k].parent != t.parent))
-            k++;
-        if (k == to->count) {
-            Shape one = {&(Term){t.row, -1}, 1};
-            ASSERT(grow);
-            if (!grow || !append_shape(s, to, &one, t.parent, span))
-                return false;
-            s->changed = true;
+    for (uint32_t e = 0; e < (ir_is_array(type) ? ir_count(type) : 1); e++)
+        for (uint32_t i = 0; i < shape->count; i++) {
+            IrKind kinds[SSL_MAX_CLOSURE_ARGS * 16];
+            uint32_t count = row_scalars(m, shape->terms[i].row, kinds);
+            *out++ = ir_scalar(IR_BOOL);
+            for (uint32_t k = 0; k < 3; k++)
+                *out++ = ir_scalar(IR_FLOAT);
+            for (uint32_t k = 0; k < count; k++)
+                *out++ = ir_scalar(kinds[k]);
         }
-        taken[k] = true;
-        places[i] = k;
-    }
-    return true;
-}
-
-static void merge_shape(Slots *s, IrValue to, IrValue from, Span span)
-{
-    if (ir_type(s->func, to) != IR_CLOSURE || s->failed)
-        return;
-    Shape *x = &s->shapes[to], *y = &s->shapes[from];
-    place_terms(s, x, y, true, span, ARENA_ARRAY(s->module->arena, uint32_t, y->count));
-}
-
-static void find_shapes(Slots *s, IrRegionId region);
-
-static void shape_of_control(Slots *s, const IrInst *inst)
-{
-    const IrFunc *f = s->func;
-    uint32_t lead = inst->op == IR_LOOP ? 1 : 0;
-    bool again = true;
-    for (uint32_t rounds = 0; again && !s->failed; rounds++) {
-        if (rounds >
-            inst->arg_count + 2u) { /* what only moves between states has settled by then */
-            REFUSE(s, CLOSURE_GROWS, inst->span, NULL);
-            return;
-        }
-        bool changed_before = s->changed;
-        s->changed = false;
-        for (uint32_t r = 0; r < inst->region_count; r++) {
-            IrRegionId id = inst->region_first + r;
-            for (uint32_t i = 0; i < ir_region(f, id)->param_count; i++)
-                merge_shape(s, ir_region(f, id)->param_first + i, ir_args(f, inst)[i], inst->span);
-            find_shapes(s, id);
-            const IrValue *yields = ir_yield_args(f, id) + lead;
-            for (uint32_t i = 0; i < ir_region(f, id)->param_count; i++)
-                merge_shape(s, ir_region(f, id)->param_first + i, yields[i], inst->span);
-        }
-        again = s->changed && inst->op == IR_LOOP;
-        s->changed |= changed_before;
-    }
-    for (uint32_t r = 0; r < inst->region_count && !s->failed; r++)
-        for (uint32_t i = 0; i < inst->result_count; i++)
-            merge_shape(s, inst->result_first + i,
-                        inst->op == IR_LOOP ? ir_region(f, inst->region_first)->param_first + i
-                                            : ir_yield_args(f, inst->region_first + r)[i],
-                        inst->span);
-}
-
-static void shape_of_inst(Slots *s, const IrInst *inst)
-{
-    const IrValue *args = ir_args(s->func, inst);
-    IrValue v = inst->result_first;
-    Shape shape = {0};
-    for (uint32_t i = 0; i < inst->result_count; i++)
-        if (ir_kind(ir_type(s->func, v + i)) == IR_CLOSURE && ir_is_array(ir_type(s->func, v + i)))
-            REFUSE(s, CLOSURE_ARRAY, inst->span, NULL);
-    switch (inst->op) {
-    case IR_IF:
-    case IR_LOOP:
-        shape_of_control(s, inst);
-        return;
-    case IR_CLOSURE_MAKE: {
-        Shape self = {&(Term){(uint32_t)inst->imm, -1}, 1};
-        append_shape(s, &shape, &self, -1, inst->span);
-        for (uint32_t i = 0; i < inst->arg_count; i++)
-            if (ir_type(s->func, args[i]) == IR_CLOSURE)
-                append_shape(s, &shape, &s->shapes[args[i]], 0, inst->span);
-        break;
-    }
-    case IR_CLOSURE_ADD:
-        append_shape(s, &shape, &s->shapes[args[0]], -1, inst->span);
-        append_shape(s, &shape, &s->shapes[args[1]], -1, inst->span);
-        break;
-    case IR_CLOSURE_SCALE:
-        shape = s->shapes[args[0]];
-        break;
-    case IR_SELECT:
-        merge_shape(s, v, args[1], inst->span);
-        merge_shape(s, v, args[2], inst->span);
-        return;
-    case IR_CLOSURE_ZERO:
-        break;
-    default:
-        return;
-    }
-    s->shapes[v] = shape;
-}
-
-static void find_shapes(Slots *s, IrRegionId region)
-{
-    const IrRegion *r = ir_region(s->func, region);
-    for (IrInstId id = r->first; id != r->last && !s->failed; id = ir_inst(s->func, id)->next)
-        shape_of_inst(s, ir_inst(s->func, id));
+    return out;
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -234,14 +95,40 @@ static Slots *slots_of(IrClone *c)
 
 static bool is_closure(IrClone *c, IrValue v)
 {
-    return ir_type(c->from, v) == IR_CLOSURE;
+    return ir_is_closure(c->from, v);
+}
+
+static const Shape *shape_of(IrClone *c, IrValue v)
+{
+    return &slots_of(c)->shapes.of[slots_of(c)->func][v];
+}
+
+static uint32_t elements_of(const IrFunc *f, IrValue v)
+{
+    return ir_is_array(ir_type(f, v)) ? ir_count(ir_type(f, v)) : 1;
+}
+
+static uint32_t value_parts(IrClone *c, IrValue v)
+{
+    return elements_of(c->from, v) * shape_parts(c->module, shape_of(c, v));
 }
 
 static IrValue *new_parts(IrClone *c, IrValue v)
 {
-    Slots *s = slots_of(c);
-    return s->parts[v] =
-               ARENA_ARRAY(c->module->arena, IrValue, shape_parts(c->module, &s->shapes[v]));
+    return slots_of(c)->parts[v] = ARENA_ARRAY(c->module->arena, IrValue, value_parts(c, v));
+}
+
+static void copy_parts(IrValue *to, const IrValue *from, uint32_t count)
+{
+    if (count)
+        memcpy(to, from, count * sizeof *to);
+}
+
+static void select_parts(IrClone *c, IrValue cond, const IrValue *x, const IrValue *y,
+                         uint32_t count, IrValue *out)
+{
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = ir_build_select(c->to, cond, x[i], y[i]);
 }
 
 /* The parts of an absent term. */
@@ -256,28 +143,108 @@ static void put_absent(IrClone *c, const Term *t, IrValue *out)
         out[ARGS + i] = ir_build_zero(c->to, ir_scalar(kinds[i]));
 }
 
-/* The parts of `source`, put where `shape` has them. */
-static void fit_parts(IrClone *c, const Shape *shape, IrValue source, IrValue *out)
+/* One closure that has to be fitted into a shape. */
+typedef struct Fitting {
+    IrClone *c;
+    const Shape *to, *from;
+    const uint32_t *to_offset, *from_offset;
+    const IrValue *source;
+    IrValue *out;
+} Fitting;
+
+/* Which of the places of the row is the first that is free; their number if none is. */
+static IrValue first_free(Fitting *f, uint32_t row, uint32_t *out_count)
 {
-    Slots *s = slots_of(c);
-    const IrModule *m = c->module;
-    const Shape *from = &s->shapes[source];
-    uint32_t *places = ARENA_ARRAY(c->module->arena, uint32_t, from->count);
-    Shape to = *shape;
-    CHECK(place_terms(s, &to, from, false, (Span){0}, places));
-    uint32_t *offsets = ARENA_ARRAY(c->module->arena, uint32_t, to.count);
-    for (uint32_t i = 0, at = 0; i < to.count; at += term_parts(m, &to.terms[i]), i++) {
-        offsets[i] = at;
-        put_absent(c, &to.terms[i], out + at);
-    }
-    const IrValue *parts = s->parts[source];
-    for (uint32_t i = 0; i < from->count; parts += term_parts(m, &from->terms[i]), i++)
-        memcpy(out + offsets[places[i]], parts, term_parts(m, &from->terms[i]) * sizeof *out);
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < f->to->count; k++)
+        count += f->to->terms[k].row == row && f->to->terms[k].parent < 0;
+    IrValue free = ir_const_int(f->c->to, (int32_t)count);
+    uint32_t number = count;
+    for (uint32_t k = f->to->count; k-- > 0;)
+        if (f->to->terms[k].row == row && f->to->terms[k].parent < 0)
+            free = ir_build_select(f->c->to, f->out[f->to_offset[k] + PRESENT], free,
+                                   ir_const_int(f->c->to, (int32_t)--number));
+    *out_count = count;
+    return free;
 }
+
+/* Term `top` of the source, past the cap, with all that stands in it. */
+static void put_where_free(Fitting *f, uint32_t top, uint32_t site)
+{
+    IrBuilder *b = f->c->to;
+    const IrModule *m = f->c->module;
+    IrValue present = f->source[f->from_offset[top] + PRESENT], zero = ir_const_int(b, 0);
+    uint32_t count, number = 0;
+    IrValue place = first_free(f, f->from->terms[top].row, &count);
+    ir_if_begin(b, present);
+    IrValue safe = ir_build_bounds(b, place, count, site);
+    ir_if_else(b, &safe, 1);
+    ir_if_end(b, &zero, 1, &place);
+    for (uint32_t k = 0; k < f->to->count; k++) {
+        if (f->to->terms[k].row != f->from->terms[top].row || f->to->terms[k].parent >= 0)
+            continue;
+        int32_t *places = ARENA_ARRAY(m->arena, int32_t, f->from->count);
+        for (uint32_t i = 0; i < f->from->count; i++)
+            places[i] = CLOSURE_NO_PLACE;
+        closure_places_inside(&slots_of(f->c)->shapes, f->to, k, f->from, top, places);
+        IrValue is_here = ir_build2(b, IR_IEQ, place, ir_const_int(b, (int32_t)number++));
+        is_here = ir_build2(b, IR_BAND, is_here, present);
+        for (uint32_t i = 0; i < f->to->count; i++) { /* what the place had in it goes */
+            if (f->to->terms[i].parent != (int32_t)k)
+                continue;
+            IrValue *stays = &f->out[f->to_offset[i] + PRESENT];
+            *stays = ir_build_select(b, is_here, ir_const_bool(b, false), *stays);
+        }
+        for (uint32_t i = 0; i < f->from->count; i++) {
+            if (places[i] == CLOSURE_NO_PLACE)
+                continue;
+            IrValue *out = f->out + f->to_offset[places[i]];
+            select_parts(f->c, is_here, f->source + f->from_offset[i], out,
+                         term_parts(m, &f->from->terms[i]), out);
+        }
+    }
+}
+
+/* The parts `source` of shape `from`, put where `to` has them. `span`: of what asks for it. */
+static void fit_parts(IrClone *c, const Shape *to, const Shape *from, const IrValue *source,
+                      IrValue *out, Span span)
+{
+    IrModule *m = c->module;
+    int32_t *places = ARENA_ARRAY(m->arena, int32_t, from->count);
+    Fitting f = {c, to, from, part_offsets(m, to), part_offsets(m, from), source, out};
+    closure_places(&slots_of(c)->shapes, to, from, places);
+    for (uint32_t i = 0; i < to->count; i++)
+        put_absent(c, &to->terms[i], out + f.to_offset[i]);
+    for (uint32_t i = 0; i < from->count; i++)
+        if (places[i] != CLOSURE_NO_PLACE)
+            copy_parts(out + f.to_offset[places[i]], source + f.from_offset[i],
+                       term_parts(m, &from->terms[i]));
+    uint32_t site = UINT32_MAX;
+    for (uint32_t i = 0; i < from->count; i++) {
+        bool known, is_there = places[i] == CLOSURE_NO_PLACE && from->terms[i].parent < 0;
+        if (!is_there ||
+            (ir_is_const_bool(c->to, source[f.from_offset[i] + PRESENT], &known) && !known))
+            continue;
+        if (site == UINT32_MAX)
+            site = ir_add_fault_site(m, SSL_FAULT_CLOSURES, span);
+        put_where_free(&f, i, site);
+    }
+}
+
+/* A whole value, which may be an array. */
+static void fit_value(IrClone *c, const Shape *to, IrValue source, IrValue *out, Span span)
+{
+    const Shape *from = shape_of(c, source);
+    uint32_t to_parts = shape_parts(c->module, to), from_parts = shape_parts(c->module, from);
+    for (uint32_t e = 0; e < elements_of(c->from, source); e++)
+        fit_parts(c, to, from, slots_of(c)->parts[source] + (size_t)e * from_parts,
+                  out + (size_t)e * to_parts, span);
+}
+
+/* --- instructions ----------------------------------------------------------------------------- */
 
 static void make_term(IrClone *c, const IrInst *inst)
 {
-    Slots *s = slots_of(c);
     IrValue *out = new_parts(c, inst->result_first);
     *out++ = ir_const_bool(c->to, true);
     for (uint32_t i = 0; i < 3; i++)
@@ -289,37 +256,31 @@ static void make_term(IrClone *c, const IrInst *inst)
         IrValue arg = ir_args(c->from, inst)[i];
         if (!is_closure(c, arg))
             continue;
-        uint32_t count = shape_parts(c->module, &s->shapes[arg]);
-        if (count)
-            memcpy(out, s->parts[arg], count * sizeof *out);
-        out += count;
+        copy_parts(out, slots_of(c)->parts[arg], value_parts(c, arg));
+        out += value_parts(c, arg);
     }
 }
 
 static void join_terms(IrClone *c, const IrInst *inst)
 {
-    Slots *s = slots_of(c);
     IrValue *out = new_parts(c, inst->result_first);
     for (uint32_t i = 0; i < 2; i++) {
         IrValue arg = ir_args(c->from, inst)[i];
-        uint32_t count = shape_parts(c->module, &s->shapes[arg]);
-        if (count)
-            memcpy(out, s->parts[arg], count * sizeof *out);
-        out += count;
+        copy_parts(out, slots_of(c)->parts[arg], value_parts(c, arg));
+        out += value_parts(c, arg);
     }
 }
 
 /* Only terms that stand in no other: a closure's weight covers what is in it. */
 static void scale_terms(IrClone *c, const IrInst *inst)
 {
-    Slots *s = slots_of(c);
     const IrValue *args = ir_args(c->from, inst);
-    const Shape *shape = &s->shapes[inst->result_first];
+    const Shape *shape = shape_of(c, inst->result_first);
     IrValue *out = new_parts(c, inst->result_first);
-    const IrValue *parts = s->parts[args[0]];
+    const IrValue *parts = slots_of(c)->parts[args[0]];
     for (uint32_t i = 0; i < shape->count; i++) {
         uint32_t count = term_parts(c->module, &shape->terms[i]);
-        memcpy(out, parts, count * sizeof *out);
+        copy_parts(out, parts, count);
         for (uint32_t k = 0; k < 3 && shape->terms[i].parent < 0; k++)
             out[WEIGHT + k] = ir_build2(c->to, IR_FMUL, parts[WEIGHT + k], c->map[args[1 + k]]);
         out += count;
@@ -329,22 +290,123 @@ static void scale_terms(IrClone *c, const IrInst *inst)
 
 static void select_terms(IrClone *c, const IrInst *inst)
 {
-    Slots *s = slots_of(c);
     const IrValue *args = ir_args(c->from, inst);
-    const Shape *shape = &s->shapes[inst->result_first];
-    uint32_t count = shape_parts(c->module, shape);
+    const Shape *shape = shape_of(c, inst->result_first);
+    uint32_t count = value_parts(c, inst->result_first);
     IrValue *x = ARENA_ARRAY(c->module->arena, IrValue, count);
     IrValue *y = ARENA_ARRAY(c->module->arena, IrValue, count);
+    fit_value(c, shape, args[1], x, inst->span);
+    fit_value(c, shape, args[2], y, inst->span);
+    select_parts(c, c->map[args[0]], x, y, count, new_parts(c, inst->result_first));
+}
+
+/* --- arrays ----------------------------------------------------------------------------------- */
+
+static void make_array(IrClone *c, const IrInst *inst)
+{
+    IrValue array = inst->result_first, *out = new_parts(c, array);
+    uint32_t count = shape_parts(c->module, shape_of(c, array));
+    for (uint32_t i = 0; i < inst->arg_count; i++)
+        fit_value(c, shape_of(c, array), ir_args(c->from, inst)[i], out + (size_t)i * count,
+                  inst->span);
+}
+
+static IrValue is_element(IrClone *c, IrValue index, uint32_t element)
+{
+    return ir_build2(c->to, IR_IEQ, c->map[index], ir_const_int(c->to, (int32_t)element));
+}
+
+static void get_element(IrClone *c, const IrInst *inst)
+{
+    const IrValue *args = ir_args(c->from, inst), *parts = slots_of(c)->parts[args[0]];
     IrValue *out = new_parts(c, inst->result_first);
-    fit_parts(c, shape, args[1], x);
-    fit_parts(c, shape, args[2], y);
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = ir_build_select(c->to, c->map[args[0]], x[i], y[i]);
+    uint32_t count = shape_parts(c->module, shape_of(c, args[0]));
+    copy_parts(out, parts, count);
+    for (uint32_t e = 1; e < elements_of(c->from, args[0]); e++)
+        select_parts(c, is_element(c, args[1], e), parts + (size_t)e * count, out, count, out);
+}
+
+static void set_element(IrClone *c, const IrInst *inst)
+{
+    const IrValue *args = ir_args(c->from, inst);
+    const Shape *shape = shape_of(c, inst->result_first);
+    IrValue *out = new_parts(c, inst->result_first);
+    uint32_t count = shape_parts(c->module, shape);
+    IrValue *element = ARENA_ARRAY(c->module->arena, IrValue, count);
+    fit_value(c, shape, args[0], out, inst->span);
+    fit_value(c, shape, args[2], element, inst->span);
+    for (uint32_t e = 0; e < elements_of(c->from, args[0]); e++) {
+        IrValue *old = out + (size_t)e * count;
+        select_parts(c, is_element(c, args[1], e), element, old, count, old);
+    }
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static void make_call(IrClone *c, const IrInst *inst)
+{
+    Slots *s = slots_of(c);
+    IrModule *m = c->module;
+    IrFuncId id = (IrFuncId)inst->imm;
+    const IrFunc *callee = ir_func(m, id);
+    IrValue param = ir_region(callee, callee->body)->param_first;
+    const Shape *results = s->shapes.results[id];
+    uint32_t arg_count = 0, result_count = 0;
+    for (uint32_t i = 0; i < inst->arg_count; i++)
+        arg_count +=
+            1 + elements_of(callee, param + i) * shape_parts(m, &s->shapes.of[id][param + i]);
+    for (uint32_t i = 0; i < inst->result_count; i++)
+        result_count +=
+            1 + elements_of(c->from, inst->result_first + i) * shape_parts(m, &results[i]);
+    IrValue *args = ARENA_ARRAY(m->arena, IrValue, arg_count), *next = args;
+    IrValue *values = ARENA_ARRAY(m->arena, IrValue, result_count);
+    IrType *types = ARENA_ARRAY(m->arena, IrType, result_count), *type = types;
+    for (uint32_t i = 0; i < inst->arg_count; i++) {
+        IrValue arg = ir_args(c->from, inst)[i];
+        const Shape *shape = &s->shapes.of[id][param + i];
+        if (!is_closure(c, arg)) {
+            *next++ = c->map[arg];
+            continue;
+        }
+        fit_value(c, shape, arg, next, inst->span);
+        next += elements_of(c->from, arg) * shape_parts(m, shape);
+    }
+    for (uint32_t i = 0; i < inst->result_count; i++) {
+        IrType own = ir_type(c->from, inst->result_first + i);
+        if (ir_kind(own) == IR_CLOSURE)
+            type = part_types(m, &results[i], own, type);
+        else
+            *type++ = own;
+    }
+    ir_build_inst(c->to, IR_CALL, inst->imm, inst->site, args, (uint32_t)(next - args), types,
+                  (uint32_t)(type - types), values);
+    for (uint32_t i = 0; i < inst->result_count; i++) {
+        IrValue v = inst->result_first + i;
+        if (!is_closure(c, v)) {
+            c->map[v] = *values++;
+            continue;
+        }
+        copy_parts(new_parts(c, v), values, value_parts(c, v));
+        values += value_parts(c, v);
+    }
 }
 
 static bool visit(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
+    bool gives_closure = inst->result_count == 1 && is_closure(c, inst->result_first);
+    switch (inst->op) {
+    case IR_CALL:
+        make_call(c, inst);
+        return true;
+    case IR_ARRAY_GET:
+    case IR_ARRAY_SET:
+    case IR_ARRAY:
+    case IR_SELECT:
+        if (!gives_closure)
+            return false;
+        break;
+    }
     switch (inst->op) {
     case IR_CLOSURE_ZERO:
         new_parts(c, inst->result_first);
@@ -359,23 +421,33 @@ static bool visit(IrClone *c, IrInstId id)
         scale_terms(c, inst);
         return true;
     case IR_SELECT:
-        if (is_closure(c, inst->result_first)) {
-            select_terms(c, inst);
-            return true;
-        }
+        select_terms(c, inst);
+        return true;
+    case IR_ARRAY:
+        make_array(c, inst);
+        return true;
+    case IR_ARRAY_GET:
+        get_element(c, inst);
+        return true;
+    case IR_ARRAY_SET:
+        set_element(c, inst);
+        return true;
     }
     return false;
 }
 
+/* --- borders ---------------------------------------------------------------------------------- */
+
 static uint32_t carry_count(IrClone *c, IrValue result)
 {
-    return is_closure(c, result) ? shape_parts(c->module, &slots_of(c)->shapes[result]) : 1;
+    return is_closure(c, result) ? value_parts(c, result) : 1;
 }
 
 static void carry(IrClone *c, IrValue result, IrValue source, IrValue *out)
 {
     if (is_closure(c, result))
-        fit_parts(c, &slots_of(c)->shapes[result], source, out);
+        fit_value(c, shape_of(c, result), source, out,
+                  ir_inst(c->from, c->from->values.data[result].def)->span);
     else
         *out = c->map[source];
 }
@@ -387,10 +459,7 @@ static void receive(IrClone *c, IrValue result, IrValue target, const IrValue *v
         c->map[target] = *values;
         return;
     }
-    uint32_t count = shape_parts(c->module, &slots_of(c)->shapes[result]);
-    IrValue *out = new_parts(c, target);
-    if (count)
-        memcpy(out, values, count * sizeof *out);
+    copy_parts(new_parts(c, target), values, value_parts(c, result));
 }
 
 /* --- outputs ---------------------------------------------------------------------------------- */
@@ -443,7 +512,7 @@ static Status number_slots(IrClone *c, uint32_t output, IrValue v, SslKernelKind
 {
     Slots *s = slots_of(c);
     IrModule *m = c->module;
-    const Shape *shape = &s->shapes[v];
+    const Shape *shape = shape_of(c, v);
     const IrValue *parts = s->parts[v];
     const bool *kept = kept_terms(c, shape, parts, kind);
     int32_t *numbers = ARENA_ARRAY(m->arena, int32_t, shape->count);
@@ -465,7 +534,7 @@ static Status number_slots(IrClone *c, uint32_t output, IrValue v, SslKernelKind
     }
     if (m->slots.count <= IR_MAX_LOBE_SLOTS)
         return STATUS_OK;
-    too_many(s, s->func->span, IR_MAX_LOBE_SLOTS, "the closures of one shader");
+    closure_too_many(&s->shapes, c->from->span, IR_MAX_LOBE_SLOTS, "the closures of one shader");
     return STATUS_SOURCE;
 }
 
@@ -494,30 +563,110 @@ static Status collect_results(IrClone *c, SslKernelKind kind, ValueList *results
     return STATUS_OK;
 }
 
-static bool has_closures(const IrFunc *f)
+/* --- functions -------------------------------------------------------------------------------- */
+
+static bool has_closures(const IrModule *m)
 {
-    for (uint32_t i = 0; i < f->result_count; i++)
-        if (f->result_types[i] == IR_CLOSURE)
-            return true;
+    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+        const IrFunc *f = m->funcs.data[id];
+        for (IrValue v = 1; f && v < f->values.count; v++)
+            if (ir_is_closure(f, v))
+                return true;
+    }
     return false;
 }
 
-Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags)
+/* A builder for the function with its closure parameters taken apart, and the map to them. */
+static IrClone begin_func(Slots *s, IrFuncId id)
 {
     static const IrCloneHooks hooks = {visit, carry_count, carry, receive};
-    const IrFunc *f = ir_func(m, m->entry);
-    if (kind == SSL_KERNEL_SHADE && !has_closures(f))
-        return STATUS_OK;
-    Slots s = {.module = m, .func = f, .diags = diags};
-    s.shapes = ARENA_ARRAY(m->arena, Shape, f->values.count);
-    s.parts = ARENA_ARRAY(m->arena, IrValue *, f->values.count);
-    find_shapes(&s, f->body);
-    if (s.failed)
-        return STATUS_SOURCE;
-    IrClone c = ir_clone_func(m, f, m->entry, &hooks, &s);
-    ir_clone_insts(&c, f->body);
+    IrModule *m = s->shapes.module;
+    const IrFunc *f = ir_func(m, id);
+    const IrRegion *body = ir_region(f, f->body);
+    const Shape *shapes = s->shapes.of[id];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < body->param_count; i++)
+        count += 1 + elements_of(f, body->param_first + i) *
+                         shape_parts(m, &shapes[body->param_first + i]);
+    IrType *types = ARENA_ARRAY(m->arena, IrType, count), *next = types;
+    for (uint32_t i = 0; i < body->param_count; i++) {
+        IrType type = ir_type(f, body->param_first + i);
+        if (ir_kind(type) == IR_CLOSURE)
+            next = part_types(m, &shapes[body->param_first + i], type, next);
+        else
+            *next++ = type;
+    }
+    s->func = id;
+    s->parts = ARENA_ARRAY(m->arena, IrValue *, f->values.count);
+    IrBuilder *b = ir_build_begin(m, id, f->name, types, (uint32_t)(next - types));
+    ir_build_func(b)->span = f->span;
+    ir_build_expect(b, f);
+    IrClone c = ir_clone_begin(m, f, b, &hooks, s);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < body->param_count; i++) {
+        IrValue param = body->param_first + i;
+        if (!is_closure(&c, param)) {
+            c.map[param] = ir_build_param(b, at++);
+            continue;
+        }
+        IrValue *parts = new_parts(&c, param);
+        for (uint32_t k = 0; k < value_parts(&c, param); k++)
+            parts[k] = ir_build_param(b, at++);
+    }
+    return c;
+}
+
+static void end_callee(IrClone *c)
+{
+    const Slots *s = slots_of(c);
+    const IrFunc *f = c->from;
     ValueList results = {0};
-    TRY(collect_results(&c, kind, &results));
-    ir_build_end(c.to, results.data, results.count);
-    return STATUS_OK;
+    for (uint32_t i = 0; i < f->result_count; i++) {
+        IrValue v = ir_yield_args(f, f->body)[i];
+        const Shape *shape = &s->shapes.results[s->func][i];
+        if (!is_closure(c, v)) {
+            array_push(c->module->arena, &results, c->map[v]);
+            continue;
+        }
+        uint32_t count = elements_of(f, v) * shape_parts(c->module, shape);
+        IrValue *parts = ARENA_ARRAY(c->module->arena, IrValue, count);
+        fit_value(c, shape, v, parts, f->span);
+        for (uint32_t k = 0; k < count; k++)
+            array_push(c->module->arena, &results, parts[k]);
+    }
+    ir_build_end(c->to, results.data, results.count);
+}
+
+/* Calls read the types of callees as they were, so all are taken apart before one is put back. */
+Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags)
+{
+    if (kind == SSL_KERNEL_SHADE && !has_closures(m))
+        return STATUS_OK;
+    Slots s = {0};
+    TRY(closure_shapes_find(&s.shapes, m, diags));
+    IrFunc **old = ARENA_ARRAY(m->arena, IrFunc *, m->funcs.count);
+    IrFunc **made = ARENA_ARRAY(m->arena, IrFunc *, m->funcs.count);
+    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+        old[id] = m->funcs.data[id];
+        if (!old[id])
+            continue;
+        IrClone c = begin_func(&s, id);
+        ir_clone_insts(&c, c.from->body);
+        if (id == m->entry) {
+            ValueList results = {0};
+            TRY(collect_results(&c, kind, &results));
+            ir_build_end(c.to, results.data, results.count);
+        } else {
+            end_callee(&c);
+        }
+        made[id] = m->funcs.data[id];
+        m->funcs.data[id] = old[id];
+    }
+    for (IrFuncId id = 1; id < m->funcs.count; id++)
+        m->funcs.data[id] = made[id];
+    if (ir_count_instructions(m) <= IR_MAX_INSTRUCTIONS)
+        return STATUS_OK;
+    report(diags, KERNEL_TOO_LARGE, ir_func(m, m->entry)->span,
+           arena_printf(m->arena, "%d", IR_MAX_INSTRUCTIONS));
+    return STATUS_SOURCE;
 }

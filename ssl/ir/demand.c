@@ -13,8 +13,9 @@ struct IrDemandTable {
     const IrModule *module;
     Arena *arena;
     IrLineageTable *lineage;
-    DemandList *records; /* [function] */
-    uint8_t all;         /* every direction */
+    DemandList *records;      /* [function] */
+    uint8_t all;              /* every direction */
+    const uint8_t *recursive; /* [function]: one record each */
     bool merged, changed;
 };
 
@@ -110,6 +111,7 @@ static void analyse(IrDemandTable *t, IrDemand *d)
     const IrFunc *f = ir_func(t->module, d->lineage->func);
     const IrRegion *body = ir_region(f, f->body);
     Walk w = {.table = t, .func = f, .demand = d, .changed = true};
+    d->is_active = true;
     for (uint32_t i = 0; i < f->result_count; i++) {
         want(&w, ir_yield_args(f, f->body)[i], d->wanted[i]);
         d->results[i] =
@@ -124,6 +126,7 @@ static void analyse(IrDemandTable *t, IrDemand *d)
         t->changed |= mask != d->params[i];
         d->params[i] = mask;
     }
+    d->is_active = false;
 }
 
 static IrDemand *find(const IrDemandTable *t, const IrLineage *l, const uint8_t *wanted,
@@ -132,8 +135,9 @@ static IrDemand *find(const IrDemandTable *t, const IrLineage *l, const uint8_t 
     const DemandList *list = &t->records[l->func];
     for (uint32_t i = 0; i < list->count; i++) {
         IrDemand *d = list->data[i];
-        if (t->merged || (d->lineage == l &&
-                          (result_count == 0 || memcmp(d->wanted, wanted, result_count) == 0)))
+        if (t->merged || t->recursive[l->func] ||
+            (d->lineage == l &&
+             (result_count == 0 || memcmp(d->wanted, wanted, result_count) == 0)))
             return d;
     }
     return NULL;
@@ -159,7 +163,8 @@ static IrDemand *demand_of(IrDemandTable *t, const IrLineage *l, const uint8_t *
     }
     if (grown) {
         t->changed = true;
-        analyse(t, d);
+        if (!d->is_active) /* else the next round does */
+            analyse(t, d);
     }
     return d;
 }
@@ -174,14 +179,16 @@ IrDemandTable *ir_demand_compute(const IrModule *m, IrLineageTable *lineage, boo
                          .lineage = lineage,
                          .all = (uint8_t)((1u << direction_count) - 1),
                          .merged = merged};
+    t->recursive = ir_recursive_funcs(m);
     t->records = ARENA_ARRAY(m->arena, DemandList, m->funcs.count);
     const IrFunc *entry = ir_func(m, m->entry);
     demand_of(t, ir_lineage_entry(lineage), ARENA_ARRAY(m->arena, uint8_t, entry->result_count));
-    while (merged && t->changed) {
+    bool has_rounds = merged || memchr(t->recursive, 1, m->funcs.count);
+    while (has_rounds && t->changed) {
         t->changed = false;
         for (IrFuncId id = 1; id < m->funcs.count; id++)
-            if (t->records[id].count)
-                analyse(t, t->records[id].data[0]);
+            for (uint32_t i = 0; i < t->records[id].count; i++)
+                analyse(t, t->records[id].data[i]);
     }
     return t;
 }

@@ -15,6 +15,7 @@ typedef struct IrDemand {
     uint8_t *results; /* [result] wanted, where lineage has it: the tangents that are returned */
     uint8_t *params;  /* [parameter] */
     uint8_t *values;  /* [value] */
+    bool is_active;   /* being walked: a call in a circle */
     IrFuncId clone;   /* forward.c: the function that carries these tangents; 0: not begun */
 } IrDemand;
 

@@ -277,7 +277,8 @@ static void make_call(IrClone *c, const IrInst *inst)
         for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
             if (wants(d->results[i], k))
                 types[at++] = types[i];
-    ir_build_call(c->to, clone_of(p->forward, d), args, arg_count, types, result_count, results);
+    ir_build_inst(c->to, IR_CALL, clone_of(p->forward, d), inst->site, args, arg_count, types,
+                  result_count, results);
     at = inst->result_count;
     for (uint32_t i = 0; i < inst->result_count; i++) {
         c->map[inst->result_first + i] = results[i];
@@ -420,6 +421,7 @@ static IrDerivativeCounts count_values(Forward *w, const IrDemand *d, Counted *m
         return memo[d->clone].counts;
     const IrFunc *f = ir_func(w->module, d->lineage->func);
     IrDerivativeCounts counts = {0};
+    memo[d->clone].done = true; /* a circle of calls counts once */
     for (IrValue v = 1; v < f->values.count; v++) {
         IrType type = ir_type(f, v);
         uint32_t scalars = ir_is_array(type) ? ir_count(type) : 1;

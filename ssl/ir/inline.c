@@ -1,5 +1,5 @@
-/* Every call becomes the callee's body, after the derivative passes: they work on functions, code
- * generation on one. Size and nesting are computed before anything is copied, and refused past
+/* Every call becomes the callee's body, after the derivative passes, which work on functions; only calls of
+ * recursive functions stay calls, and only these functions stay beside the entry. Size and nesting are computed before anything is copied, and refused past
  * the limits: a chain of functions that each call the next twice doubles at every step. */
 #include "ssl/ir/pass.h"
 #include "ssl/report.h"
@@ -19,8 +19,13 @@ static uint32_t nesting_at(const IrFunc *f, IrRegionId region)
     return nesting;
 }
 
+typedef struct Inline {
+    const uint8_t *recursive; /* [function] */
+    uint8_t **live;           /* [function]: of each once, however often it is called */
+} Inline;
+
 /* Stops counting once past a limit. */
-static Extent extent_of(const IrModule *m, IrFuncId id, Extent *known)
+static Extent extent_of(const IrModule *m, IrFuncId id, const uint8_t *recursive, Extent *known)
 {
     const IrFunc *f = m->funcs.data[id];
     Extent e = known[id];
@@ -32,9 +37,9 @@ static Extent extent_of(const IrModule *m, IrFuncId id, Extent *known)
         e.nesting = nesting > e.nesting ? nesting : e.nesting;
     }
     for (IrInstId i = 1; i < f->insts.count && e.size <= IR_MAX_INSTRUCTIONS; i++) {
-        if (ir_inst(f, i)->op != IR_CALL)
+        if (ir_inst(f, i)->op != IR_CALL || recursive[ir_inst(f, i)->imm])
             continue;
-        Extent callee = extent_of(m, (IrFuncId)ir_inst(f, i)->imm, known);
+        Extent callee = extent_of(m, (IrFuncId)ir_inst(f, i)->imm, recursive, known);
         uint32_t nesting = nesting_at(f, ir_inst(f, i)->parent) - 1 + callee.nesting;
         e.size += callee.size;
         e.nesting = nesting > e.nesting ? nesting : e.nesting;
@@ -42,32 +47,44 @@ static Extent extent_of(const IrModule *m, IrFuncId id, Extent *known)
     return known[id] = e;
 }
 
-static Status check_extent(const IrModule *m, DiagList *diags)
+static bool is_kept(const IrModule *m, const uint8_t *recursive, IrFuncId id)
 {
-    Extent e = extent_of(m, m->entry, ARENA_ARRAY(m->arena, Extent, m->funcs.count));
+    return m->funcs.data[id] && (id == m->entry || recursive[id]);
+}
+
+static Status check_extent(const IrModule *m, const uint8_t *recursive, DiagList *diags)
+{
+    Extent *known = ARENA_ARRAY(m->arena, Extent, m->funcs.count), all = {0};
+    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+        if (!is_kept(m, recursive, id))
+            continue;
+        Extent e = extent_of(m, id, recursive, known);
+        all.size += e.size;
+        all.nesting = e.nesting > all.nesting ? e.nesting : all.nesting;
+    }
     Span span = ir_func(m, m->entry)->span;
-    if (e.size > IR_MAX_INSTRUCTIONS)
+    if (all.size > IR_MAX_INSTRUCTIONS)
         report(diags, KERNEL_TOO_LARGE, span, arena_printf(m->arena, "%d", IR_MAX_INSTRUCTIONS));
-    else if (e.nesting > IR_MAX_NESTING)
+    else if (all.nesting > IR_MAX_NESTING)
         report(diags, KERNEL_TOO_NESTED, span, arena_printf(m->arena, "%d", IR_MAX_NESTING));
     else
         return STATUS_OK;
     return STATUS_SOURCE;
 }
 
-/* Of each function once, however often it is called; c->data: [function]. */
 static const uint8_t *live_values(IrClone *c, IrFuncId id)
 {
-    uint8_t **live = c->data;
-    if (!live[id])
-        live[id] = ir_live_values(c->module, ir_func(c->module, id));
-    return live[id];
+    Inline *in = c->data;
+    if (!in->live[id])
+        in->live[id] = ir_live_values(c->module, ir_func(c->module, id));
+    return in->live[id];
 }
 
 static bool inline_call(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
-    if (inst->op != IR_CALL)
+    const Inline *in = c->data;
+    if (inst->op != IR_CALL || in->recursive[inst->imm])
         return false;
     const IrFunc *callee = c->module->funcs.data[inst->imm];
     IrClone inner = ir_clone_begin(c->module, callee, c->to, c->hooks, c->data);
@@ -81,20 +98,27 @@ static bool inline_call(IrClone *c, IrInstId id)
     return true;
 }
 
-Status ir_inline(IrModule *m, DiagList *diags)
+static void rebuild(IrModule *m, IrFuncId id, Inline *in)
 {
     static const IrCloneHooks hooks = {.visit = inline_call};
-    const IrFunc *f = m->funcs.data[m->entry];
-    TRY(check_extent(m, diags));
-    IrClone c =
-        ir_clone_func(m, f, m->entry, &hooks, ARENA_ARRAY(m->arena, uint8_t *, m->funcs.count));
-    c.live = live_values(&c, m->entry);
+    const IrFunc *f = m->funcs.data[id];
+    IrClone c = ir_clone_func(m, f, id, &hooks, in);
+    c.live = live_values(&c, id);
     ir_clone_insts(&c, f->body);
     IrValue small[IR_CLONE_SMALL];
     const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
     ir_build_end(c.to, ir_clone_args(&c, yield, small), yield->arg_count);
+}
+
+Status ir_inline(IrModule *m, DiagList *diags)
+{
+    Inline in = {ir_recursive_funcs(m), ARENA_ARRAY(m->arena, uint8_t *, m->funcs.count)};
+    TRY(check_extent(m, in.recursive, diags));
     for (IrFuncId id = 1; id < m->funcs.count; id++)
-        if (id != m->entry)
+        if (is_kept(m, in.recursive, id))
+            rebuild(m, id, &in);
+    for (IrFuncId id = 1; id < m->funcs.count; id++)
+        if (!is_kept(m, in.recursive, id))
             m->funcs.data[id] = NULL;
     return STATUS_OK;
 }

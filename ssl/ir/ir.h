@@ -199,9 +199,17 @@ enum { IR_MAX_NESTING = 512 };
 
 float ir_imm_float(const IrInst *inst);
 
+/* recursion.c */
+/* [function]: 1 if it is on a circle of calls, or leads from one to another. In the arena. */
+uint8_t *ir_recursive_funcs(const IrModule *m);
+/* Gives the calls of recursive functions their fault sites; once, when all functions are built. */
+void ir_mark_recursion(IrModule *m);
+/* Stack that a call of `f` is charged with: no less than its machine code takes. */
+uint32_t ir_frame_bytes(const IrFunc *f);
+
 /* Text form; one line an instruction, regions indented. */
 void ir_print_module(const IrModule *m, StrBuf *out);
-/* Types, dominance, region shape, sites, tables, no recursion. STATUS_INTERNAL with the place: a
+/* Types, dominance, region shape, sites, tables, calls in a circle. STATUS_INTERNAL with the place: a
  * defect of who built it. Not thread-safe on one module: uses its arena for scratch. */
 Status ir_verify(const IrModule *m, Error *err) SORT_MUST_CHECK;
 /* Content hash of all that code generation can see; spans, names, numbering of values and texture

@@ -22,14 +22,14 @@ typedef struct IrReport {
 } IrReport;
 
 /* specialise -> lineage, demand, forward (per function, before inlining) -> inline -> fold ->
- * closure_slots -> drop what the kind does not need -> dce; verified after each. Afterwards: one
- * function (the entry), no TEX_AUTO, DDX, DDY, CALL or closure operation; slots filled. Programs of
+ * closure_slots -> drop what the kind does not need -> dce; verified after each. Afterwards: the entry
+ * and recursive functions, no TEX_AUTO, DDX, DDY or closure operation; slots filled. Programs of
  * other kinds than SHADE keep lobe slots only: their outputs have no results. *m is rebuilt in
  * place, in its arena.
  *
- * Diagnostics: S0601 a second derivative counts as zero (warning); S0602 a
- * closure grows in a loop, S0603 too large after inlining, S0604 too many closures, S0605 an array
- * of closures, S0606 too deep after inlining (errors, STATUS_SOURCE). */
+ * Diagnostics: S0601 a second derivative counts as zero (warning); S0602
+ * closures in one another without end, S0603 too large after inlining, S0604 too many closures, S0606 too
+ * deep after inlining (errors, STATUS_SOURCE). */
 Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrReport *out_report,
                    Error *err) SORT_MUST_CHECK;
 

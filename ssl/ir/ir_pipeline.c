@@ -16,9 +16,8 @@ static Status after_pass(Run *r, const char *pass)
     return STATUS_OK;
 }
 
-static void report_globals(const IrModule *m, IrReport *report)
+static void report_globals(const IrFunc *f, IrReport *report)
 {
-    const IrFunc *f = ir_func(m, m->entry);
     for (IrInstId i = 1; i < f->insts.count; i++) {
         const IrInst *inst = ir_inst(f, i);
         if (inst->op != IR_GLOBAL)
@@ -58,6 +57,8 @@ Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrR
     out_report->values = saturate(counts.values);
     out_report->values_shadowed = saturate(counts.shadowed);
     out_report->instructions = ir_count_instructions(m);
-    report_globals(m, out_report);
+    for (IrFuncId id = 1; id < m->funcs.count; id++)
+        if (m->funcs.data[id])
+            report_globals(m->funcs.data[id], out_report);
     return STATUS_OK;
 }

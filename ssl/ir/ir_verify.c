@@ -13,8 +13,7 @@ typedef struct Verifier {
     const IrModule *module;
     const IrFunc *func;
     IrFuncId id;
-    uint8_t *visible;    /* [value] */
-    uint8_t *call_state; /* [function]: 0 not seen, 1 being walked, 2 done */
+    uint8_t *visible; /* [value] */
     uint32_t depth;
     Error *err;
 } Verifier;
@@ -353,18 +352,23 @@ static Status verify_func(Verifier *v, IrFuncId id)
     return STATUS_OK;
 }
 
-static Status verify_no_recursion(Verifier *v, IrFuncId id)
+/* Only calls that cannot run away have no fault site. */
+static Status verify_recursion(Verifier *v)
 {
-    if (v->call_state[id] == 2)
-        return STATUS_OK;
-    const IrFunc *f = v->module->funcs.data[id];
-    v->func = f;
-    EXPECT(v, 0, v->call_state[id] == 0, "recursion");
-    v->call_state[id] = 1;
-    for (IrInstId i = 1; i < f->insts.count; i++)
-        if (ir_inst(f, i)->op == IR_CALL)
-            TRY(verify_no_recursion(v, (IrFuncId)ir_inst(f, i)->imm));
-    v->call_state[id] = 2;
+    const IrModule *m = v->module;
+    const uint8_t *recursive = ir_recursive_funcs(m);
+    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+        const IrFunc *f = v->func = m->funcs.data[id];
+        for (IrInstId i = 1; f && i < f->insts.count; i++) {
+            const IrInst *inst = ir_inst(f, i);
+            if (inst->op != IR_CALL || !recursive[inst->imm])
+                continue;
+            EXPECT(v, i,
+                   inst->site < m->fault_sites.count &&
+                       m->fault_sites.data[inst->site].kind == SSL_FAULT_RECURSION,
+                   "recursion without a fault site");
+        }
+    }
     return STATUS_OK;
 }
 
@@ -401,11 +405,7 @@ Status ir_verify(const IrModule *m, Error *err)
         if (m->funcs.data[i])
             TRY(verify_func(&v, i));
     ArenaMark mark = arena_mark(m->arena);
-    v.call_state = ARENA_ARRAY(m->arena, uint8_t, m->funcs.count);
-    Status status = STATUS_OK;
-    for (IrFuncId i = 1; i < m->funcs.count && status == STATUS_OK; i++)
-        if (m->funcs.data[i])
-            status = verify_no_recursion(&v, i);
+    Status status = verify_recursion(&v);
     arena_rewind(m->arena, mark);
     TRY(status);
     return verify_entry(&v);

@@ -13,6 +13,8 @@ struct IrLineageTable {
     const IrModule *module;
     Arena *arena;
     LineageList *records; /* [function] */
+    const uint8_t
+        *recursive;       /* [function]: these have one record, or their patterns need not end */
     bool merged, changed; /* changed: a record grew since the last round */
 };
 
@@ -114,6 +116,7 @@ static void analyse(IrLineageTable *t, IrLineage *l)
     const IrFunc *f = ir_func(t->module, l->func);
     const IrRegion *body = ir_region(f, f->body);
     Walk w = {.table = t, .func = f, .bits = l->values, .changed = true};
+    l->is_active = true;
     for (uint32_t i = 0; i < body->param_count; i++)
         add(&w, body->param_first + i, l->params[i]);
     while (w.changed) {
@@ -125,6 +128,7 @@ static void analyse(IrLineageTable *t, IrLineage *l)
         t->changed |= l->results[i] != bits;
         l->results[i] = bits;
     }
+    l->is_active = false;
 }
 
 static IrLineage *find(const IrLineageTable *t, IrFuncId func, const uint8_t *params,
@@ -132,7 +136,7 @@ static IrLineage *find(const IrLineageTable *t, IrFuncId func, const uint8_t *pa
 {
     const LineageList *list = &t->records[func];
     for (uint32_t i = 0; i < list->count; i++)
-        if (t->merged || param_count == 0 ||
+        if (t->merged || t->recursive[func] || param_count == 0 ||
             memcmp(list->data[i]->params, params, param_count) == 0)
             return list->data[i];
     return NULL;
@@ -158,7 +162,8 @@ const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *
     }
     if (grown) {
         t->changed = true;
-        analyse(t, l);
+        if (!l->is_active) /* else the next round does */
+            analyse(t, l);
     }
     return l;
 }
@@ -167,13 +172,15 @@ IrLineageTable *ir_lineage_compute(const IrModule *m, bool merged)
 {
     IrLineageTable *t = ARENA_NEW(m->arena, IrLineageTable);
     *t = (IrLineageTable){.module = m, .arena = m->arena, .merged = merged};
+    t->recursive = ir_recursive_funcs(m);
     t->records = ARENA_ARRAY(m->arena, LineageList, m->funcs.count);
     ir_lineage_of(t, m->entry, NULL);
-    while (merged && t->changed) { /* results may have grown after a caller used them */
+    bool has_rounds = merged || memchr(t->recursive, 1, m->funcs.count);
+    while (has_rounds && t->changed) { /* results may have grown after a caller used them */
         t->changed = false;
         for (IrFuncId id = 1; id < m->funcs.count; id++)
-            if (t->records[id].count)
-                analyse(t, t->records[id].data[0]);
+            for (uint32_t i = 0; i < t->records[id].count; i++)
+                analyse(t, t->records[id].data[i]);
     }
     return t;
 }

@@ -18,6 +18,7 @@ typedef struct IrLineage {
     uint8_t *params;  /* [parameter] IR_LINEAGE_* */
     uint8_t *values;  /* [value] */
     uint8_t *results; /* [result] */
+    bool is_active;   /* being walked: a call in a circle */
 } IrLineage;
 
 typedef struct IrLineageTable IrLineageTable;

@@ -10,6 +10,8 @@ enum {
     IR_MAX_INSTRUCTIONS = 1 << 19, /* of one kernel, after inlining */
     IR_MAX_LOBE_SLOTS = 64,        /* of one kernel */
     IR_MAX_CLOSURE_TERMS = 256,    /* of one closure value */
+    IR_MAX_CLOSURE_DEPTH = 8,      /* closures that stand in one another */
+    IR_MAX_GROWN_CLOSURES = 16,    /* terms of one row that loops and recursion may add up */
     IR_DIRECTIONS = 2              /* tangents: d/dx, d/dy */
 };
 
@@ -34,11 +36,12 @@ typedef struct IrDerivativeCounts {
 IrDerivativeCounts ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries,
                               DiagList *diags);
 
-/* inline.c: the entry without calls, the other functions gone. STATUS_SOURCE: too large. */
+/* inline.c: the entry and the recursive functions, without calls of others, which are gone. STATUS_SOURCE:
+ * too large. */
 Status ir_inline(IrModule *m, DiagList *diags) SORT_MUST_CHECK;
 
-/* closure_slots.c: closure values of the entry become lobe slots; keeps what `kind` asks for. Needs
- * an entry without calls. STATUS_SOURCE: closures that do not fit in numbered slots. */
+/* closure_slots.c: closure values become scalars, those of the entry's outputs lobe slots; keeps
+ * what `kind` asks for. STATUS_SOURCE: closures that do not fit in numbered slots. */
 Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags) SORT_MUST_CHECK;
 
 #endif

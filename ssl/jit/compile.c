@@ -5,6 +5,7 @@
 #include "ssl/jit/compat.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <string.h>
 
 /* By SslBuildDesc.llvm_level. O3 costs time and, on shaders, buys nothing over O2. */
 static const struct {
@@ -48,11 +49,17 @@ static double ms_since(uint64_t start_ns)
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 {
     Compile *c = data;
-    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
+    LLVMDiagnosticSeverity severity = LLVMGetDiagInfoSeverity(info);
+    if (severity != LLVMDSError && severity != LLVMDSWarning)
         return;
     char *text = LLVMGetDiagInfoDescription(info);
-    (void)error_set(c->err, STATUS_INTERNAL, "LLVM could not compile the kernel: %s", text);
+    /* The only warning that refuses: GEN_FRAME_LIMIT. The C API tells diagnostics apart by their text. */
+    bool is_frame = severity == LLVMDSWarning && strncmp(text, "stack frame size", 16) == 0;
+    if (severity == LLVMDSError || is_frame)
+        (void)error_set(c->err, STATUS_INTERNAL, "LLVM could not compile the kernel: %s", text);
     LLVMDisposeMessage(text);
+    if (severity == LLVMDSWarning && !is_frame)
+        return;
     c->has_error = true;
 }
 

@@ -210,6 +210,7 @@ static Status lower_module(const SemaTables *tables, const Module *checked, cons
         lower_function(&l, l.queue.data[i]);
     if (l.has_failed)
         return STATUS_SOURCE;
+    ir_mark_recursion(l.module);
     Error err = {0};
     if (ir_verify(l.module, &err) != STATUS_OK) {
         report(diags, INTERNAL, shader->span, err.text);

@@ -240,7 +240,7 @@ static Value lower_choice(Emit *m, const Expr *e)
     bool known;
     if (ir_is_const_bool(m->b, condition, &known))
         return lower_expr(m, known ? e->b : e->c);
-    if (is_cheap(e->b) && is_cheap(e->c) && !e->type->has_closure && !has_arrays(e->type)) {
+    if (is_cheap(e->b) && is_cheap(e->c) && e->type->closures == 0 && !has_arrays(e->type)) {
         Value b = lower_expr(m, e->b), c = lower_expr(m, e->c);
         lower_set_span(m, e->span);
         for (uint32_t i = 0; i < e->type->leaves; i++)

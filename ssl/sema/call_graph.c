@@ -1,4 +1,4 @@
-/* Who calls whom: undefined callees, recursion, and how deep calls go. A walk with its own stack, since a
+/* Who calls whom: undefined callees, and how deep calls go but for recursion. A walk with its own stack, since a
  * chain of calls may be as long as the source. */
 #include "ssl/front/ssl_limits.h"
 #include "ssl/sema/checker.h"
@@ -15,21 +15,6 @@ typedef struct Walk {
     uint8_t *state; /* [func_count] */
     ARRAY(Frame) stack;
 } Walk;
-
-/* ", through a and b" */
-static const char *path_text(const Walk *w, const FuncDecl *callee)
-{
-    const char *text = "";
-    uint32_t i = w->stack.count;
-    while (i > 0 && w->stack.data[i - 1].func != callee)
-        i--;
-    if (i < w->stack.count)
-        text = ", through ";
-    for (uint32_t first = i; i < w->stack.count; i++)
-        text = arena_printf(w->s->arena, "%s%s'%s'", text, i > first ? " and " : "",
-                            w->stack.data[i].func->name);
-    return text;
-}
 
 static void enter(Walk *w, FuncDecl *f)
 {
@@ -62,9 +47,7 @@ static void follow(Walk *w, FuncDecl *caller, const struct FuncCall *call)
         return;
     if (w->state[callee->id] == UNSEEN)
         enter(w, callee);
-    else if (w->state[callee->id] == ACTIVE)
-        report(s->diags, RECURSION, call->span, callee->name, path_text(w, callee));
-    else if (caller->call_depth <= callee->call_depth)
+    else if (w->state[callee->id] == DONE && caller->call_depth <= callee->call_depth)
         caller->call_depth = callee->call_depth + 1;
 }
 

@@ -36,7 +36,7 @@ static void check_struct(Sema *s, StructDecl *decl)
         member->leaf = type->leaves;
         type->scalars += member->type->scalars;
         type->leaves += member->type->leaves;
-        type->has_closure = type->has_closure || member->type->has_closure;
+        type->closures += member->type->closures;
         if (type->nesting <= member->type->nesting)
             type->nesting = member->type->nesting + 1;
         if (type->nesting > SSL_MAX_STRUCT_NESTING) {
@@ -63,7 +63,7 @@ static void check_file_constant(Sema *s, VarDecl *var)
     bool is_good = type_is(var->type, SSL_STRING) || var->type->scalars > 0;
     if (!var->is_const) {
         report(s->diags, FILE_SCOPE_VARIABLE, var->span, var->name);
-    } else if (!type_is_error(var->type) && (!is_good || var->type->has_closure)) {
+    } else if (!type_is_error(var->type) && (!is_good || var->type->closures > 0)) {
         report(s->diags, BAD_VARIABLE_TYPE, var->type_name->span, "a file-scope constant",
                text_of(s, var->type), "");
         var->type = &type_error;
@@ -176,7 +176,7 @@ static void check_shader_param(Sema *s, const VarDecl *param)
     bool is_plain = t->kind == TYPE_BASIC && t->basic != SSL_STRING && t->scalars > 0;
     if (param->direction == DIRECTION_INOUT)
         report(s->diags, SHADER_INOUT, param->span, NULL);
-    if (!type_is_error(t) && (!is_plain || (t->has_closure && !is_output)))
+    if (!type_is_error(t) && (!is_plain || (t->closures > 0 && !is_output)))
         report(s->diags, SHADER_PARAM_TYPE, param->type_name->span,
                is_output ? "output" : "parameter", text_of(s, t));
     if (!param->name)

@@ -44,7 +44,11 @@ static const Type *array_of(Sema *s, const Type *element, uint32_t count, Span s
 {
     if (count == 0 || type_is_error(element))
         return &type_error;
-    if (element->scalars == 0 || element->has_closure) {
+    if (element->closures * (uint64_t)count > SSL_MAX_CLOSURE_ARRAY) {
+        report(s->diags, CLOSURE_ARRAY, span, text_of_number(s, SSL_MAX_CLOSURE_ARRAY));
+        return &type_error;
+    }
+    if (element->scalars == 0) {
         report(s->diags, BAD_VARIABLE_TYPE, span, "an array's element", text_of(s, element), "");
         return &type_error;
     }

@@ -18,7 +18,7 @@ static const Type basics[] = {
     BASIC(SSL_MATRIX, 16, 16),
     BASIC(SSL_STRING, 0, 0),
     [SSL_CLOSURE] =
-        {.kind = TYPE_BASIC, .basic = SSL_CLOSURE, .scalars = 1, .leaves = 1, .has_closure = true},
+        {.kind = TYPE_BASIC, .basic = SSL_CLOSURE, .scalars = 1, .leaves = 1, .closures = 1},
     BASIC(SSL_TEXTURE2D, 0, 0),
 };
 const Type type_error = {.kind = TYPE_ERROR};
@@ -38,7 +38,7 @@ const Type *type_array(Arena *arena, const Type *element, uint32_t count)
                 .scalars = element->scalars * count,
                 .leaves = element->leaves,
                 .nesting = element->nesting,
-                .has_closure = element->has_closure};
+                .closures = element->closures * count};
     return t;
 }
 

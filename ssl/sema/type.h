@@ -21,7 +21,7 @@ struct Type {
     uint32_t scalars;       /* numbers (and closures) in a value */
     uint32_t nesting;       /* STRUCT: structs inside it, itself included */
     uint32_t leaves;        /* IR values that hold one: an array has as many as its element */
-    bool has_closure;
+    uint32_t closures;      /* among the scalars */
 };
 
 extern const Type type_error;

@@ -284,7 +284,8 @@ static void run_kernel(SslContext *ctx, const BenchKernel *k, RunData *data)
                       .live = data->live,
                       .params = data->params,
                       .block_count = BLOCKS,
-                      .loop_budget = 1000000};
+                      .loop_budget = 1000000,
+                      .stack_bytes = 1 << 16};
     double ns[2] = {1e9, 1e9};
     SslKernelFn kernels[2] = {ssl_program_kernel(program), k->c};
     for (uint32_t round = 0; round < 3; round++) /* in turn, against drifting clocks */

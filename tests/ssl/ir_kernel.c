@@ -154,7 +154,8 @@ void ir_batch_init(IrBatch *b, const IrKernel *k, uint64_t seed)
                           .services = &b->services,
                           .host = (SslHost *)(void *)b,
                           .block_count = IR_KERNEL_BLOCKS,
-                          .loop_budget = 1000};
+                          .loop_budget = 1000,
+                          .stack_bytes = 1 << 16};
     ir_batch_clear(b);
 }
 

@@ -120,7 +120,8 @@ void ir_oracle_run(const IrModule *m, const KernelLayout *layout, const SslBatch
     *point = (EvalPoint){.mode = EVAL_FLOAT,
                          .texture = look_up,
                          .texture_data = &o,
-                         .loop_budget = batch->loop_budget};
+                         .loop_budget = batch->loop_budget,
+                         .stack_bytes = batch->stack_bytes};
     ArenaMark mark = arena_mark(arena);
     for (o.block = 0; o.block < batch->block_count; o.block++) {
         for (uint32_t i = 0; i < m->slots.count; i++)

@@ -418,7 +418,7 @@ static void break_module(Fixture *f, uint32_t kind)
     case 16:
         m->funcs.data[2] = NULL;
         break;
-    case 17: /* recursion */
+    case 17: /* recursion without a fault site */
         m->funcs.data[2] = main;
         find_op(f, IR_CALL)->arg_count = 0;
         break;

@@ -397,11 +397,13 @@ static void test_closure_inside_a_closure(void **state)
     fixture_end(&f);
 }
 
-/* A closure that a loop replaces has a shape; one that grows has not. */
+/* A closure that a loop replaces has a shape; one that it adds to has room for so many terms; one that it
+ * puts around another has none. */
 static void test_closures_around_a_loop(void **state)
 {
+    enum { REPLACES, ADDS, NESTS, KINDS };
     SORT_UNUSED(state);
-    for (int grows = 0; grows < 2; grows++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         Fixture f;
         fixture_begin(&f);
         IrBuilder *b = f.b;
@@ -410,7 +412,9 @@ static void test_closures_around_a_loop(void **state)
         IrValue n = ir_build1(b, IR_I2F, s[2]);
         IrValue fresh = emit(&f, n);
         IrValue next = ir_build2(b, IR_IADD, s[2], ir_const_int(b, 1));
-        IrValue first = grows ? ir_build2(b, IR_CLOSURE_ADD, s[0], fresh) : scale(&f, s[1], x);
+        IrValue first = kind == REPLACES ? scale(&f, s[1], x)
+                        : kind == ADDS   ? ir_build2(b, IR_CLOSURE_ADD, s[0], fresh)
+                                         : ir_build_closure(b, C_COAT, (IrValue[]){x, s[0]}, 2);
         ir_build_span(b, (Span){0, 3, 4});
         ir_loop_end(b, ir_build2(b, IR_ILT, next, ir_const_int(b, 4)),
                     (IrValue[]){first, fresh, next}, 3, r);
@@ -418,17 +422,23 @@ static void test_closures_around_a_loop(void **state)
         IrReport report;
         Error err = {0};
         Status status = ir_pipeline(f.module, &(IrPipelineDesc){0}, f.diags, &report, &err);
-        assert_int_equal(status, grows ? STATUS_SOURCE : STATUS_OK);
-        if (grows) {
+        assert_int_equal(status, kind == NESTS ? STATUS_SOURCE : STATUS_OK);
+        f.point.globals[G_X1][0][0] = 0.5;
+        if (kind == NESTS) {
             assert_string_equal(diag_get(f.diags, 0)->code, "S0602");
             assert_int_equal(diag_error_count(f.diags), 1);
-        } else {
+        } else if (kind == REPLACES) {
             assert_int_equal(f.module->slots.count,
                              2); /* lambert's slot, never present at the end */
-            f.point.globals[G_X1][0][0] = 0.5;
             assert_false(lobe(&f, 0).present);
             assert_true(lobe(&f, 1).present);
             assert_true(lobe(&f, 1).args[0] == 2 && lobe(&f, 1).weight[0] == 0.5f);
+        } else {
+            uint32_t present = 0;
+            for (uint32_t i = 0; i < f.module->slots.count; i++)
+                present += lobe(&f, i).present;
+            assert_int_equal(present, 5);
+            assert_true(lobe(&f, 0).args[0] == 0.5f && lobe(&f, 4).args[0] == 3.0f);
         }
         fixture_end(&f);
     }
@@ -448,16 +458,15 @@ static void test_closures_that_do_not_fit(void **state)
             for (uint32_t i = 0; i < 40; i++)
                 c = ir_build2(f.b, IR_CLOSURE_ADD, c, c);
         } else {
-            IrValue array = ir_build_array(f.b, IR_CLOSURE, (IrValue[]){c, lambert(&f, 1)}, 2);
-            IrValue i = ir_build_bounds(f.b, fixture_global(&f, G_INT, 0), 2, 1);
-            c = ir_build2(f.b, IR_ARRAY_GET, array, i);
+            for (uint32_t i = 0; i < 10; i++)
+                c = ir_build_closure(f.b, C_COAT, (IrValue[]){number(&f, 1), c}, 2);
         }
         fixture_outputs(&f, &c, 1);
         IrReport report;
         Error err = {0};
         Status status = ir_pipeline(f.module, &(IrPipelineDesc){0}, f.diags, &report, &err);
         assert_int_equal(status, STATUS_SOURCE);
-        assert_string_equal(diag_get(f.diags, 0)->code, kind == 2 ? "S0605" : "S0604");
+        assert_string_equal(diag_get(f.diags, 0)->code, kind == 2 ? "S0602" : "S0604");
         fixture_end(&f);
     }
 }

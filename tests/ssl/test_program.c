@@ -122,7 +122,8 @@ static void shot_run(Shot *shot, const SslProgram *program, uint32_t loop_budget
                             .result = shot->result,
                             .params = shot->params,
                             .block_count = 1,
-                            .loop_budget = loop_budget};
+                            .loop_budget = loop_budget,
+                            .stack_bytes = 1 << 16};
     ssl_program_kernel(program)(&batch);
 }
 

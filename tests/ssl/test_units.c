@@ -209,7 +209,8 @@ static void run(Point *p, const Setting *settings, uint32_t count, const Texel *
                       .services = &services,
                       .host = (SslHost *)p,
                       .block_count = 1,
-                      .loop_budget = 1000};
+                      .loop_budget = 1000,
+                      .stack_bytes = 1 << 16};
     ssl_program_kernel(p->program)(&batch);
     mem_free(globals);
     mem_free(params);

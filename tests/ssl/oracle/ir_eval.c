@@ -14,7 +14,8 @@ typedef struct Eval {
     const IrModule *module;
     const EvalPoint *point;
     Arena *arena;
-    uint32_t budget;
+    uint32_t budget, stack;
+    const uint8_t *recursive; /* [function] */
     EvalResult result;
 } Eval;
 
@@ -271,10 +272,29 @@ static void eval_texture(Eval *e, Frame *fr, const IrInst *inst)
 
 /* --- arrays, closures ------------------------------------------------------------------------- */
 
+static EvalValue eval_closure_array(Eval *e, const Frame *fr, const IrInst *inst)
+{
+    const IrValue *args = ir_args(fr->func, inst);
+    EvalValue v = {0};
+    if (inst->op == IR_ARRAY_GET)
+        return fr->values[args[0]].closures[fr->values[args[1]].elements[0].i];
+    v.count = ir_count(ir_type(fr->func, inst->result_first));
+    EvalValue *closures = ARENA_ARRAY(e->arena, EvalValue, v.count);
+    for (uint32_t i = 0; i < v.count; i++)
+        closures[i] = inst->op == IR_ARRAY ? fr->values[args[i]] : fr->values[args[0]].closures[i];
+    if (inst->op == IR_ARRAY_SET)
+        closures[fr->values[args[1]].elements[0].i] = fr->values[args[2]];
+    v.closures = closures;
+    return v;
+}
+
 static EvalValue eval_array(Eval *e, const Frame *fr, const IrInst *inst)
 {
     const IrValue *args = ir_args(fr->func, inst);
     EvalValue v = {0};
+    IrType type = ir_type(fr->func, inst->op == IR_ARRAY_GET ? args[0] : inst->result_first);
+    if (ir_kind(type) == IR_CLOSURE)
+        return eval_closure_array(e, fr, inst);
     if (inst->op == IR_ARRAY_GET) {
         uint32_t index = (uint32_t)fr->values[args[1]].elements[0].i;
         CHECK(index < fr->values[args[0]].count);
@@ -390,14 +410,43 @@ static void run_if(Eval *e, Frame *fr, const IrInst *inst)
         fr->values[inst->result_first + i] = fr->values[yields_of(fr, region)[i]];
 }
 
+static EvalValue zero_value(Eval *e, IrType type)
+{
+    EvalValue v = {.count = ir_is_array(type) ? ir_count(type) : 1};
+    v.elements = ARENA_ARRAY(e->arena, EvalScalar, v.count);
+    v.closures = ARENA_ARRAY(e->arena, EvalValue, v.count);
+    return v;
+}
+
+/* A recursive call that may not be made. */
+static void refuse_call(Eval *e, Frame *fr, const IrInst *inst)
+{
+    record_fault(e, inst->site);
+    e->budget = 0;
+    for (uint32_t i = 0; i < inst->result_count; i++)
+        fr->values[inst->result_first + i] =
+            zero_value(e, ir_type(fr->func, inst->result_first + i));
+}
+
 static void run_call(Eval *e, Frame *fr, const IrInst *inst)
 {
+    uint32_t frame = ir_frame_bytes(ir_func(e->module, (IrFuncId)inst->imm));
+    if (e->recursive[inst->imm]) {
+        if (e->budget == 0 || e->stack < frame) {
+            refuse_call(e, fr, inst);
+            return;
+        }
+        e->budget--;
+        e->stack -= frame;
+    }
     EvalValue *args = ARENA_ARRAY(e->arena, EvalValue, inst->arg_count);
     for (uint32_t i = 0; i < inst->arg_count; i++)
         args[i] = fr->values[ir_args(fr->func, inst)[i]];
     const EvalValue *results = run_func(e, ir_func(e->module, (IrFuncId)inst->imm), args);
     for (uint32_t i = 0; i < inst->result_count; i++)
         fr->values[inst->result_first + i] = results[i];
+    if (e->recursive[inst->imm])
+        e->stack += frame;
 }
 
 static EvalValue eval_bounds(Eval *e, const Frame *fr, const IrInst *inst)
@@ -502,7 +551,9 @@ EvalResult ir_eval(const IrModule *m, const EvalPoint *point, Arena *arena)
     Eval e = {.module = m,
               .point = point,
               .arena = arena,
-              .budget = point->loop_budget ? point->loop_budget : 100000};
+              .budget = point->loop_budget ? point->loop_budget : 100000,
+              .stack = point->stack_bytes ? point->stack_bytes : 100000,
+              .recursive = ir_recursive_funcs(m)};
     const IrFunc *f = ir_func(m, m->entry);
     e.result.values = run_func(&e, f, NULL);
     e.result.count = f->result_count;

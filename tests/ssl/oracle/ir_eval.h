@@ -29,6 +29,7 @@ typedef struct EvalPoint {
     EvalTexture texture;
     void *texture_data;
     uint32_t loop_budget; /* 0: 100,000 */
+    uint32_t stack_bytes; /* 0: 100,000 */
 } EvalPoint;
 
 typedef struct EvalTerm {
@@ -38,10 +39,11 @@ typedef struct EvalTerm {
     uint32_t arg_count;
 } EvalTerm;
 
-/* One scalar, array or closure. */
+/* One scalar, array, closure or array of closures. */
 typedef struct EvalValue {
     const EvalScalar *elements;
-    uint32_t count;
+    const struct EvalValue *closures;
+    uint32_t count; /* of the elements or closures */
     const EvalTerm *terms;
     uint32_t term_count;
 } EvalValue;
