@@ -67,7 +67,7 @@ static bool answer(const DecodeAnswer *a, const void *data)
 static DecodeAnswer refusal(DecodeResult result, const char *text)
 {
     DecodeAnswer a = {.result = result};
-    snprintf(a.text, sizeof a.text, "%s", text);
+    snprintf(a.text, sizeof a.text, "%.*s", (int)sizeof a.text - 1, text);
     return a;
 }
 
