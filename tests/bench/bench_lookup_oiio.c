@@ -50,9 +50,9 @@ typedef struct Runner {
     const Bench *bench;
     const FilterCase *filter;
     bool by_name;
-    uint32_t lanes; /* 0: OpenImageIO */
-    float (*coords)[6];   /* [COUNT] */
-    uint32_t *files;      /* [COUNT] */
+    uint32_t lanes;     /* 0: OpenImageIO */
+    float (*coords)[6]; /* [COUNT] */
+    uint32_t *files;    /* [COUNT] */
     double rate;
     float sum;
 } Runner;
@@ -92,8 +92,8 @@ static void fill(Runner *r, const Work *w, uint32_t thread)
 
 static float run_ours(const Runner *r, TexCaller *caller)
 {
-    TexOptions options = {.filter = r->filter->ours, .wrap_s = TEX_WRAP_PERIODIC,
-                          .wrap_t = TEX_WRAP_PERIODIC};
+    TexOptions options = {
+        .filter = r->filter->ours, .wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_PERIODIC};
     uint32_t n = r->lanes;
     TexRequest request = {.options = &options, .lane_count = n, .lane_mask = (1u << n) - 1};
     float sum = 0.0f, out[4 * LANES], coord[7 * LANES] = {0};
@@ -227,8 +227,8 @@ int main(int argc, char **argv)
         {"aniso 4:1, 1.5 texels", OIIO_ANISO, TEX_FILTER_ANISO, 6.0f, 1.5f},
     };
     static const Work works[] = {
-        {'1', true, true, false, false, 1.0f},  {'2', true, true, true, false, 1.0f},
-        {'3', false, true, false, false, 1.0f}, {'4', false, true, false, false, 0.0f},
+        {'1', true, true, false, false, 1.0f},   {'2', true, true, true, false, 1.0f},
+        {'3', false, true, false, false, 1.0f},  {'4', false, true, false, false, 0.0f},
         {'5', false, false, false, false, 1.0f}, {'6', false, false, false, false, 0.0f},
         {'7', false, false, false, false, 0.5f}, {'r', false, true, false, true, 0.0f},
     };
@@ -240,10 +240,11 @@ int main(int argc, char **argv)
         make_files(folder, paths, &err) != STATUS_OK || open_all(&bench, paths, &err) != STATUS_OK)
         return fail(&err);
     for (size_t f = 0; f < SORT_COUNT_OF(filters); f++) {
-        printf("%s: million lookups/s\n"
-               "set     1 thread: OIIO  1 lane   ratio  16 lanes  ratio    2 threads: OIIO  1 lane   "
-               "ratio  16 lanes  ratio\n",
-               filters[f].name);
+        printf(
+            "%s: million lookups/s\n"
+            "set     1 thread: OIIO  1 lane   ratio  16 lanes  ratio    2 threads: OIIO  1 lane   "
+            "ratio  16 lanes  ratio\n",
+            filters[f].name);
         for (size_t w = 0; w < SORT_COUNT_OF(works); w++) {
             if (argc > 2 && works[w].name != argv[2][0])
                 continue;

@@ -1,0 +1,77 @@
+/* Texels of taps, out of tiles that are there or are waited for. Inside of a lookup. */
+#ifndef SORT_TEXTURES_TEX_FETCH_H
+#define SORT_TEXTURES_TEX_FETCH_H
+
+#include "textures/tex_place.h"
+
+/* Around all reading of tiles, but not around waiting. */
+static inline void tex_enter(const Lookup *lk)
+{
+    epoch_enter(&lk->cache->epochs, &lk->thread->epoch);
+}
+
+static inline void tex_leave(const Lookup *lk)
+{
+    if (epoch_leave(&lk->cache->epochs, &lk->thread->epoch))
+        texcache_wake_sleepers(lk->cache);
+}
+
+/* Asks for all tiles that lanes from `first_lane` on need. */
+void tex_ask_ahead(const Lookup *lk, uint32_t first_lane);
+
+/* A tap whose texels lie in several tiles, or in one that is not there: waits for what is missing. False: a
+ * tile has failed. */
+bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4]);
+
+/* The four texels of a tap as linear rgba, black ones not blackened. False: a tile has failed. */
+bool tex_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4]);
+
+typedef enum TexelPlace {
+    TEXELS_TOGETHER, /* in one tile that is there, or in the tail */
+    TEXELS_CONSTANT, /* in one tile of one colour */
+    TEXELS_ELSEWHERE /* in several tiles, or in one that is not there */
+} TexelPlace;
+
+/* Where the four texels of a tap are: pointers to them, or their colour. Pointers hold until the epoch
+ * is left. */
+SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint8_t *out_texels[4],
+                                          const float **out_constant)
+{
+    const Texture *texture = lk->texture;
+    const TexLevel *level = tap->level;
+    uint32_t x0 = tap->x.first, x1 = tap->x.second, y0 = tap->y.first, y1 = tap->y.second;
+    size_t row_bytes;
+    const uint8_t *base = level->tail;
+    if (base) {
+        row_bytes = (size_t)level->width * texture->texel_bytes;
+    } else {
+        if (((x0 ^ x1) | (y0 ^ y1)) >> texture->tile_log2)
+            return TEXELS_ELSEWHERE;
+        uint32_t entry = atomic_load(&texture->entries[tile_number(texture, level, x0, y0)].word);
+        if (entry_tag(entry) != ENTRY_READY && entry_tag(entry) != ENTRY_CONSTANT)
+            return TEXELS_ELSEWHERE;
+        lk->tile_requests++;
+        lk->tile_hits++;
+        if (entry_tag(entry) == ENTRY_CONSTANT) {
+            *out_constant = lk->cache->constants[entry_payload(entry)];
+            return TEXELS_CONSTANT;
+        }
+        slab_mark_used(&lk->cache->slabs, entry_payload(entry));
+        base = slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
+        uint32_t mask = (1u << texture->tile_log2) - 1;
+        x0 &= mask;
+        x1 &= mask;
+        y0 &= mask;
+        y1 &= mask;
+        row_bytes = (size_t)texture->texel_bytes << texture->tile_log2;
+    }
+    const uint8_t *upper = base + y0 * row_bytes, *lower = base + y1 * row_bytes;
+    size_t left = (size_t)x0 * texture->texel_bytes, right = (size_t)x1 * texture->texel_bytes;
+    out_texels[0] = upper + left;
+    out_texels[1] = upper + right;
+    out_texels[2] = lower + left;
+    out_texels[3] = lower + right;
+    return TEXELS_TOGETHER;
+}
+
+#endif

@@ -1,0 +1,15 @@
+/* A lane's taps, filtered. Inside of a lookup. */
+#ifndef SORT_TEXTURES_TEX_SAMPLE_H
+#define SORT_TEXTURES_TEX_SAMPLE_H
+
+#include "textures/tex_fetch.h"
+
+/* rgba, and its derivatives by s and v; those only if the request wants them. */
+typedef struct Sample {
+    float value[4], d_ds[4], d_dv[4];
+} Sample;
+
+/* Within an epoch, which is left and entered again when it has to wait. False: a tile has failed. */
+bool tex_sample_lane(Lookup *lk, const LanePlace *place, Sample *out);
+
+#endif
