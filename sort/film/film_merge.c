@@ -131,8 +131,9 @@ static void add_all_ids(Film *film, const Film *other)
         if (!e->entry.count)
             continue;
         uint8_t *record = film_record(film, (size_t)(e->place / FILM_ID_COUNT));
-        id_count_add(&film->id_table, record_ids(record, film->id_offsets[e->place % FILM_ID_COUNT]),
-                     e->place, e->entry.id, e->entry.count);
+        id_count_add(&film->id_table,
+                     record_ids(record, film->id_offsets[e->place % FILM_ID_COUNT]), e->place,
+                     e->entry.id, e->entry.count);
     }
 }
 

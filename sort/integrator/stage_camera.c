@@ -1,34 +1,38 @@
 /* Pixels to camera rays, with their differentials. */
 #include "sort/integrator/wave_state.h"
 
-static void start_path(Wave *w, uint32_t i, uint32_t x, uint32_t y, uint32_t sample)
+/* The path of sample `index`, unless the camera sees nothing there. */
+static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t sample)
 {
     const WaveShared *s = w->shared;
-    Path *path = &w->paths[i];
+    Path *path = &w->paths[w->count];
     *path = (Path){.key = sample_key(x, y, sample, s->seed),
                    .beta = spectrum_splat(1.0f),
                    .eta_scale = 1.0f,
                    .flags = PATH_SPECULAR,
-                   .sample = i};
-    w->samples[i] = (FilmSample){.alpha = 1.0f};
+                   .sample = index};
+    w->samples[index] = (FilmSample){.aov[FILM_AT_DEPTH] = FILM_NO_DEPTH};
     float2 offset =
         pixel_filter_sample(&s->filter, sampler_2d(&s->sampler, path->key, SAMPLE_PIXEL));
     float2 film_px = f2((float)x + 0.5f + offset.x, (float)y + 0.5f + offset.y);
     float2 lens = sampler_2d(&s->sampler, path->key, SAMPLE_LENS);
     float time = sampler_1d(&s->sampler, path->key, SAMPLE_TIME);
     Ray ray;
-    camera_ray(&s->view, film_px, lens, time, &ray, &path->diff);
+    if (!camera_ray(&s->view, film_px, lens, time, &ray, &path->diff))
+        return;
+    w->samples[index] = (FilmSample){.alpha = 1.0f};
     path->from = ray.origin;
-    ray_batch_set(&w->rays, i, &ray);
+    ray_batch_set(&w->rays, w->count++, &ray);
 }
 
 void stage_camera(Wave *w)
 {
     const WaveJob *job = &w->job;
+    uint32_t sample = 0;
     w->count = 0;
     for (uint32_t y = job->y; y < job->y + job->height; ++y)
         for (uint32_t x = job->x; x < job->x + job->width; ++x)
             if (wave_takes(w->shared, x, y))
-                start_path(w, w->count++, x, y, job->sample);
-    w->counters.paths += w->count;
+                start_path(w, sample++, x, y, job->sample);
+    w->counters.paths += sample;
 }

@@ -52,8 +52,7 @@ static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light
     float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
     wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share));
     if (!(path->flags & PATH_SEEN))
-        w->samples[path->sample].aov[FILM_AT_DEPTH] =
-            f3_length(f3_sub(met, w->shared->view.position));
+        w->samples[path->sample].aov[FILM_AT_DEPTH] = camera_distance(&w->shared->view, met);
 }
 
 void stage_escape(Wave *w)

@@ -45,7 +45,7 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
 {
     float *aov = w->samples[path->sample].aov;
     if (path->event == 0 || !is_transparent)
-        aov[FILM_AT_DEPTH] = f3_length(f3_sub(hit->P, w->shared->view.position));
+        aov[FILM_AT_DEPTH] = camera_distance(&w->shared->view, hit->P);
     if (is_transparent)
         return;
     path->flags |= PATH_SEEN;

@@ -1,74 +1,203 @@
-/* Perspective camera with a thin lens. The camera's own space has the lens in the plane z = 0 and
- * looks along -z; the window that the picture shows lies in the plane z = -1. */
+/* Cameras. A camera's own space has the lens in the plane z = 0 and looks along -z. */
 #include "sort/scene/camera.h"
 
 #include "base/check.h"
 #include "sort/sampling/warp.h"
 
+/* The window that film (0, 0) to (width, height) shows, in the units of CameraView. */
+static void set_window(CameraView *view, double left, double top, double width, double height,
+                       uint32_t width_px, uint32_t height_px)
+{
+    view->corner = f2((float)left, (float)top);
+    view->step = f2((float)(width / width_px), (float)(-height / height_px));
+}
+
+/* A window around the axis, moved by the lens shift. */
+static void set_shifted_window(CameraView *view, const SceneCamera *camera, double height,
+                               uint32_t width_px, uint32_t height_px)
+{
+    double width = height * width_px / height_px;
+    set_window(view, width * ((double)camera->lens_shift.x - 0.5),
+               height * ((double)camera->lens_shift.y + 0.5), width, height, width_px, height_px);
+}
+
 void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t height_px,
                       CameraView *out_view)
 {
     CHECK(width_px > 0 && height_px > 0);
-    double height = 2.0 * tan(0.5 * (double)camera->fov_y_rad);
-    double width = height * width_px / height_px;
     const mat4 *m = &camera->camera_to_world;
     *out_view = (CameraView){
-        .corner = f2((float)(width * ((double)camera->lens_shift.x - 0.5)),
-                     (float)(height * ((double)camera->lens_shift.y + 0.5))),
-        .step = f2((float)(width / width_px), (float)(-height / height_px)),
+        .kind = camera->kind,
         .axis_x = f3(m->m[0][0], m->m[1][0], m->m[2][0]),
         .axis_y = f3(m->m[0][1], m->m[1][1], m->m[2][1]),
         .axis_z = f3(m->m[0][2], m->m[1][2], m->m[2][2]),
         .position = f3(m->m[0][3], m->m[1][3], m->m[2][3]),
+        .fov_rad = camera->fov_rad,
         .lens_radius_m = camera->aperture_radius_m,
         .focus_distance_m = camera->focus_distance_m,
     };
+    switch (camera->kind) {
+    case SCENE_CAMERA_PERSPECTIVE:
+        set_shifted_window(out_view, camera, 2.0 * tan(0.5 * (double)camera->fov_y_rad), width_px,
+                           height_px);
+        break;
+    case SCENE_CAMERA_ORTHOGRAPHIC:
+        set_shifted_window(out_view, camera, (double)camera->height_m, width_px, height_px);
+        break;
+    case SCENE_CAMERA_EQUIRECTANGULAR: {
+        double west = (double)camera->longitude_rad.x, east = (double)camera->longitude_rad.y;
+        double south = (double)camera->latitude_rad.x, north = (double)camera->latitude_rad.y;
+        set_window(out_view, west, north, east - west, north - south, width_px, height_px);
+        break;
+    }
+    case SCENE_CAMERA_FISHEYE: {
+        uint32_t shorter_px = width_px < height_px ? width_px : height_px;
+        double width = (double)camera->fov_rad * width_px / shorter_px;
+        double height = (double)camera->fov_rad * height_px / shorter_px;
+        set_window(out_view, -0.5 * width, 0.5 * height, width, height, width_px, height_px);
+        break;
+    }
+    }
 }
 
-void camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,
+/* A ray in camera space, not normalised, with its derivatives. */
+typedef struct LocalRay {
+    float3 origin, along, origin_dx, origin_dy, along_dx, along_dy;
+} LocalRay;
+
+/* The lens: all rays of one film position meet in the plane of focus; those of one lens point differ there by
+ * the derivative of that meeting point. */
+static void bend(const CameraView *view, float2 lens_u, LocalRay *r)
+{
+    if (!(view->lens_radius_m > 0.0f))
+        return;
+    float2 lens = warp_disk(lens_u);
+    float3 offset = f3(lens.x * view->lens_radius_m, lens.y * view->lens_radius_m, 0.0f);
+    r->origin = f3_add(r->origin, offset);
+    r->along = f3_sub(f3_scale(r->along, view->focus_distance_m), offset);
+    r->along_dx = f3_scale(r->along_dx, view->focus_distance_m);
+    r->along_dy = f3_scale(r->along_dy, view->focus_distance_m);
+}
+
+static void equirectangular_ray(const CameraView *view, float2 angles, LocalRay *r)
+{
+    float sin_lon = sinf(angles.x), cos_lon = cosf(angles.x);
+    float sin_lat = sinf(angles.y), cos_lat = cosf(angles.y);
+    r->along = f3(cos_lat * sin_lon, sin_lat, -cos_lat * cos_lon);
+    r->along_dx = f3_scale(f3(cos_lat * cos_lon, 0.0f, cos_lat * sin_lon), view->step.x);
+    r->along_dy = f3_scale(f3(-sin_lat * sin_lon, cos_lat, sin_lat * cos_lon), view->step.y);
+}
+
+/* The direction at angle r from the axis is (p sin(r)/r, -cos r), where p is the point of the window and r its
+ * length. */
+static bool fisheye_ray(const CameraView *view, float2 p, LocalRay *out)
+{
+    float r = sqrtf(p.x * p.x + p.y * p.y);
+    if (!(r <= 0.5f * view->fov_rad))
+        return false;
+    /* s = sin(r)/r; q = (ds/dr)/r, by their series near the axis. */
+    float s = r < 1e-3f ? 1.0f - r * r / 6.0f : sinf(r) / r;
+    float q = r < 1e-3f ? -1.0f / 3.0f : (cosf(r) - s) / (r * r);
+    out->along = f3(p.x * s, p.y * s, -cosf(r));
+    out->along_dx = f3_scale(f3(s + p.x * p.x * q, p.y * p.x * q, p.x * s), view->step.x);
+    out->along_dy = f3_scale(f3(p.x * p.y * q, s + p.y * p.y * q, p.y * s), view->step.y);
+    return true;
+}
+
+static bool local_ray(const CameraView *view, float2 film_px, float2 lens_u, LocalRay *r)
+{
+    float2 p =
+        f2(view->corner.x + film_px.x * view->step.x, view->corner.y + film_px.y * view->step.y);
+    *r = (LocalRay){0};
+    switch (view->kind) {
+    case SCENE_CAMERA_PERSPECTIVE:
+        r->along = f3(p.x, p.y, -1.0f);
+        r->along_dx = f3(view->step.x, 0.0f, 0.0f);
+        r->along_dy = f3(0.0f, view->step.y, 0.0f);
+        bend(view, lens_u, r);
+        return true;
+    case SCENE_CAMERA_ORTHOGRAPHIC:
+        r->origin = f3(p.x, p.y, 0.0f);
+        r->origin_dx = f3(view->step.x, 0.0f, 0.0f);
+        r->origin_dy = f3(0.0f, view->step.y, 0.0f);
+        r->along = f3(0.0f, 0.0f, -1.0f);
+        bend(view, lens_u, r);
+        return true;
+    case SCENE_CAMERA_EQUIRECTANGULAR:
+        equirectangular_ray(view, p, r);
+        return true;
+    case SCENE_CAMERA_FISHEYE:
+        return fisheye_ray(view, p, r);
+    }
+    return false;
+}
+
+static float3 to_world(const CameraView *view, float3 v)
+{
+    return f3_madd(f3_madd(f3_scale(view->axis_x, v.x), v.y, view->axis_y), v.z, view->axis_z);
+}
+
+/* d (a/|a|) = (da - (da.d) d) / |a| [Igehy1999 eq. 8]. */
+static float3 direction_derivative(float3 along_d, float3 direction, float inverse_length)
+{
+    return f3_scale(f3_madd(along_d, -f3_dot(along_d, direction), direction), inverse_length);
+}
+
+bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,
                 RayDiff *out_diff)
 {
-    float x = view->corner.x + film_px.x * view->step.x;
-    float y = view->corner.y + film_px.y * view->step.y;
-    float3 along = f3_sub(f3_madd(f3_scale(view->axis_x, x), y, view->axis_y), view->axis_z);
-    float3 along_dx = f3_scale(view->axis_x, view->step.x);
-    float3 along_dy = f3_scale(view->axis_y, view->step.y);
-
-    float3 origin = view->position;
-    if (view->lens_radius_m > 0.0f) {
-        /* All rays of one film position meet in the plane of focus; those of one lens point differ
-         * there by the derivative of that meeting point. */
-        float2 lens = warp_disk(lens_u);
-        float3 offset = f3_madd(f3_scale(view->axis_x, lens.x * view->lens_radius_m),
-                                lens.y * view->lens_radius_m, view->axis_y);
-        origin = f3_add(origin, offset);
-        along = f3_sub(f3_scale(along, view->focus_distance_m), offset);
-        along_dx = f3_scale(along_dx, view->focus_distance_m);
-        along_dy = f3_scale(along_dy, view->focus_distance_m);
-    }
-
+    LocalRay r;
+    if (!local_ray(view, film_px, lens_u, &r))
+        return false;
+    float3 along = to_world(view, r.along);
     float inverse_length = 1.0f / f3_length(along);
     float3 direction = f3_scale(along, inverse_length);
-    *out_ray = (Ray){
-        .origin = origin, .direction = direction, .t_min = 0.0f, .t_max = INFINITY, .time = time};
-    if (out_diff) {
-        /* d (a/|a|) = (da - (da.d) d) / |a| [Igehy1999 eq. 8]; the origin stays on its lens point. */
+    *out_ray = (Ray){.origin = f3_add(view->position, to_world(view, r.origin)),
+                     .direction = direction,
+                     .t_min = 0.0f,
+                     .t_max = INFINITY,
+                     .time = time};
+    if (out_diff)
         *out_diff = (RayDiff){
-            .dDdx = f3_scale(f3_madd(along_dx, -f3_dot(along_dx, direction), direction),
-                             inverse_length),
-            .dDdy = f3_scale(f3_madd(along_dy, -f3_dot(along_dy, direction), direction),
-                             inverse_length),
-        };
-    }
+            .dOdx = to_world(view, r.origin_dx),
+            .dOdy = to_world(view, r.origin_dy),
+            .dDdx = direction_derivative(to_world(view, r.along_dx), direction, inverse_length),
+            .dDdy = direction_derivative(to_world(view, r.along_dy), direction, inverse_length)};
+    return true;
+}
+
+float camera_distance(const CameraView *view, float3 point)
+{
+    float3 to_point = f3_sub(point, view->position);
+    return view->kind == SCENE_CAMERA_ORTHOGRAPHIC ? -f3_dot(to_point, view->axis_z)
+                                                   : f3_length(to_point);
 }
 
 bool camera_project(const CameraView *view, float3 point, float2 *out_film_px)
 {
-    float3 to_point = f3_sub(point, view->position);
-    float depth = -f3_dot(to_point, view->axis_z);
-    if (!(depth > 0.0f))
-        return false;
-    float x = f3_dot(to_point, view->axis_x) / depth, y = f3_dot(to_point, view->axis_y) / depth;
+    float3 d = f3_sub(point, view->position);
+    float x = f3_dot(d, view->axis_x), y = f3_dot(d, view->axis_y),
+          depth = -f3_dot(d, view->axis_z);
+    bool is_seen = depth > 0.0f;
+    switch (view->kind) {
+    case SCENE_CAMERA_PERSPECTIVE:
+        x /= depth, y /= depth;
+        break;
+    case SCENE_CAMERA_ORTHOGRAPHIC:
+        break;
+    case SCENE_CAMERA_EQUIRECTANGULAR:
+        y = atan2f(y, sqrtf(x * x + depth * depth));
+        x = atan2f(x, depth);
+        is_seen = true;
+        break;
+    case SCENE_CAMERA_FISHEYE: {
+        float across = sqrtf(x * x + y * y), angle = atan2f(across, depth);
+        float scale = across > 0.0f ? angle / across : 0.0f;
+        x *= scale, y *= scale;
+        is_seen = angle <= 0.5f * view->fov_rad;
+        break;
+    }
+    }
     *out_film_px = f2((x - view->corner.x) / view->step.x, (y - view->corner.y) / view->step.y);
-    return isfinite(out_film_px->x) && isfinite(out_film_px->y);
+    return is_seen && isfinite(out_film_px->x) && isfinite(out_film_px->y);
 }

@@ -9,13 +9,16 @@
 #include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
 
-/* A camera with a picture size; a plain value, any thread. */
+/* A camera with a picture size; a plain value, any thread. Film (x, y) is the point corner + (x, y) step:
+ * of the plane z = -1 (perspective), of the plane z = 0 in metres (orthographic), longitude and latitude in
+ * radians (equirectangular), or of the plane where the edge of the circle is at distance fov_rad / 2 from
+ * the middle (fisheye). */
 typedef struct CameraView {
-    /* Direction through film (x, y), unnormalised, in camera space: corner + x * step_x + y * step_y
-     * with z = -1. */
+    SceneCameraKind kind;
     float2 corner, step;
     float3 axis_x, axis_y, axis_z; /* camera axes in world space; looks along -axis_z */
     float3 position;
+    float fov_rad;
     float lens_radius_m, focus_distance_m;
 } CameraView;
 
@@ -25,14 +28,18 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
                       CameraView *out_view);
 
 /* The ray through film position `film_px`, from the lens point that `lens_u` in [0,1)^2 picks
- * (area-preserving; without effect on a pinhole). t_min 0, t_max INFINITY, direction unit.
+ * (area-preserving; without effect on a pinhole). t_min 0, t_max INFINITY, direction unit. False: nothing is
+ * seen there (outside a fisheye's circle).
  * *out_diff: at a fixed lens point, [Igehy1999 eq. 8] carried through the thin lens: the ray goes
  * to the point in focus, whose derivative is exact. out_diff may be NULL. */
-void camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,
+bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,
                 RayDiff *out_diff);
 
+/* How far a point is from where its ray left: the camera's position, or the plane of an orthographic one. */
+float camera_distance(const CameraView *view, float3 point);
+
 /* Where a point in world space appears through the middle of the lens. False when it is not in
- * front of the camera. */
+ * front of the camera, or not in its circle. */
 bool camera_project(const CameraView *view, float3 point, float2 *out_film_px);
 
 #endif

@@ -107,9 +107,12 @@ static void write_camera(JsonWriter *w, const PackageCamera *camera)
 {
     json_write_object(w, NULL);
     json_write_string(w, "name", camera->name);
-    json_write_string(w, "type", "perspective");
+    json_write_string(w, "type", camera->height_m > 0 ? "orthographic" : "perspective");
     write_transform(w, &camera->transform);
-    json_write_float(w, "fov_y_degrees", camera->fov_y_deg);
+    if (camera->height_m > 0)
+        json_write_float(w, "height_m", camera->height_m);
+    else
+        json_write_float(w, "fov_y_degrees", camera->fov_y_deg);
     json_write_end(w);
 }
 

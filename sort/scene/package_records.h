@@ -57,6 +57,7 @@ typedef struct PackageCamera {
     const char *name;
     mat4 transform;
     float fov_y_deg;
+    float height_m; /* above 0: orthographic, fov_y_deg without effect */
 } PackageCamera;
 
 typedef struct PackageLight {

@@ -109,18 +109,17 @@ static Status add_camera(PackageWriter *w, const SortCamera *c, Error *err)
 {
     PackageRecords *r = &w->records;
     const char *given = c->name ? c->name : "";
-    if (c->is_orthographic) {
-        log_warning(w->log, "camera '%s' is orthographic, which is not supported yet: left out",
-                    given);
-        return STATUS_OK;
-    }
     if (r->cameras.count >= PACKAGE_OBJECTS_MAX)
         return error_set(err, STATUS_LIMIT, "more than %d cameras", (int)PACKAGE_OBJECTS_MAX);
     PackageCamera record = {.transform = mat4_from(c->transform),
-                            .fov_y_deg = c->fov_y_rad * DEG_PER_RAD};
-    if (!mat4_is_finite(record.transform) || !(record.fov_y_deg > 0 && record.fov_y_deg < 180)) {
-        log_warning(w->log, "camera '%s' makes no picture (angle %g degrees), and is left out",
-                    given, (double)record.fov_y_deg);
+                            .fov_y_deg = c->fov_y_rad * DEG_PER_RAD,
+                            .height_m = c->is_orthographic ? c->height_m : 0.0f};
+    bool is_usable = c->is_orthographic ? record.height_m > 0 && isfinite(record.height_m)
+                                        : record.fov_y_deg > 0 && record.fov_y_deg < 180;
+    if (!mat4_is_finite(record.transform) || !is_usable) {
+        log_warning(w->log, "camera '%s' makes no picture (%g %s), and is left out", given,
+                    (double)(c->is_orthographic ? record.height_m : record.fov_y_deg),
+                    c->is_orthographic ? "metres high" : "degrees");
         return STATUS_OK;
     }
     record.name = package_unique_name(w, &w->camera_names, given, "camera", r->cameras.count);

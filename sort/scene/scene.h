@@ -33,12 +33,23 @@ typedef struct SceneSettings {
     uint32_t camera; /* the one to render, unless another is asked for */
 } SceneSettings;
 
+typedef enum SceneCameraKind {
+    SCENE_CAMERA_PERSPECTIVE,
+    SCENE_CAMERA_ORTHOGRAPHIC,
+    SCENE_CAMERA_EQUIRECTANGULAR, /* longitude to the right, latitude up */
+    SCENE_CAMERA_FISHEYE /* equidistant: the angle grows with the distance from the middle */
+} SceneCameraKind;
+
 typedef struct SceneCamera {
     const char *name;
+    SceneCameraKind kind;
     mat4 camera_to_world; /* looks along -z, y up; rotation and translation only */
-    float fov_y_rad;      /* full vertical angle of the picture */
-    float aperture_radius_m, focus_distance_m;
-    float2 lens_shift; /* the window moves right and up by these picture widths and heights */
+    float fov_y_rad;      /* perspective: full vertical angle of the picture */
+    float height_m;       /* orthographic: of the window */
+    float fov_rad; /* fisheye: full angle of the circle, whose diameter is the shorter side */
+    float2 longitude_rad, latitude_rad;        /* equirectangular: from, to; 0 is straight ahead */
+    float aperture_radius_m, focus_distance_m; /* perspective, orthographic */
+    float2 lens_shift; /* those two: the window moves right and up by these widths and heights */
 } SceneCamera;
 
 /* Triangles are counter-clockwise seen from the front, in object space. The arrays are padded so

@@ -199,27 +199,68 @@ static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
     return json_finish(&settings, err);
 }
 
-static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *out_camera, Error *err)
+/* [from, to] in degrees, inside [-limit, limit]. */
+static Status get_angle_range(JsonCursor *object, const char *field, double limit, float2 *out_rad,
+                              Error *err)
 {
-    static const char *const types[] = {"perspective"};
-    uint32_t type = 0;
-    JsonCursor transform;
-    SceneCamera *camera = out_camera;
+    const float to_rad = (float)(3.14159265358979323846 / 180.0);
+    float range[2] = {-(float)limit, (float)limit};
+    JsonCursor c;
+    TRY(json_get_any(object, field, JSON_OPTIONAL, &c, err));
+    if (json_exists(&c)) {
+        TRY(json_as_floats(&c, -limit, limit, 2, range, err));
+        if (!(range[1] - range[0] >= 1e-3f))
+            return json_fail(&c, err, "must be [from, to] with from < to");
+    }
+    *out_rad = f2(range[0] * to_rad, range[1] * to_rad);
+    return STATUS_OK;
+}
+
+static Status parse_lens(JsonCursor *c, SceneCamera *camera, Error *err)
+{
     float shift[2] = {0, 0};
     camera->focus_distance_m = 1.0f;
-    TRY(json_as_object(c, err));
-    TRY(scene_parse_name(p, c, &p->camera_names, &camera->name, err));
-    TRY(json_get_choice(c, "type", JSON_OPTIONAL, types, SORT_COUNT_OF(types), &type, err));
-    TRY(get_transform(c, JSON_REQUIRED, &transform, &camera->camera_to_world, err));
-    TRY(make_rotation(&transform, true, &camera->camera_to_world, err));
-    /* The ends of the open interval are far from anything that can be drawn. */
-    TRY(get_degrees(c, "fov_y_degrees", JSON_REQUIRED, 1e-4, 179.999, &camera->fov_y_rad, err));
     TRY(json_get_float(c, "aperture_radius_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
                        &camera->aperture_radius_m, err));
     TRY(get_positive(c, "focus_distance_m", JSON_OPTIONAL, &camera->focus_distance_m, err));
     TRY(json_get_floats(c, "lens_shift", JSON_OPTIONAL, -(double)FLT_MAX, (double)FLT_MAX, 2, shift,
                         err));
     camera->lens_shift = f2(shift[0], shift[1]);
+    return STATUS_OK;
+}
+
+/* What belongs to the kind; angles end far from what cannot be drawn. */
+static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
+{
+    switch (camera->kind) {
+    case SCENE_CAMERA_PERSPECTIVE:
+        TRY(get_degrees(c, "fov_y_degrees", JSON_REQUIRED, 1e-4, 179.999, &camera->fov_y_rad, err));
+        return parse_lens(c, camera, err);
+    case SCENE_CAMERA_ORTHOGRAPHIC:
+        TRY(get_positive(c, "height_m", JSON_REQUIRED, &camera->height_m, err));
+        return parse_lens(c, camera, err);
+    case SCENE_CAMERA_EQUIRECTANGULAR:
+        TRY(get_angle_range(c, "longitude_degrees", 180.0, &camera->longitude_rad, err));
+        return get_angle_range(c, "latitude_degrees", 90.0, &camera->latitude_rad, err);
+    case SCENE_CAMERA_FISHEYE:
+        return get_degrees(c, "fov_degrees", JSON_REQUIRED, 1e-4, 360.0, &camera->fov_rad, err);
+    }
+    return STATUS_OK;
+}
+
+static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, Error *err)
+{
+    static const char *const kinds[] = {"perspective", "orthographic", "equirectangular",
+                                        "fisheye"};
+    uint32_t kind = 0;
+    JsonCursor transform;
+    TRY(json_as_object(c, err));
+    TRY(scene_parse_name(p, c, &p->camera_names, &camera->name, err));
+    TRY(json_get_choice(c, "type", JSON_OPTIONAL, kinds, SORT_COUNT_OF(kinds), &kind, err));
+    camera->kind = (SceneCameraKind)kind;
+    TRY(get_transform(c, JSON_REQUIRED, &transform, &camera->camera_to_world, err));
+    TRY(make_rotation(&transform, true, &camera->camera_to_world, err));
+    TRY(parse_projection(c, camera, err));
     return json_finish(c, err);
 }
 

@@ -237,6 +237,147 @@ static void test_camera_circle_of_confusion(void **state)
     }
 }
 
+/* --- the other projections ------------------------------------------------------------------------- */
+
+static SceneCamera projection(SceneCameraKind kind)
+{
+    SceneCamera camera = test_camera();
+    camera.kind = kind;
+    camera.height_m = 3.0f;
+    camera.longitude_rad = f2(-2.0f, 2.5f);
+    camera.latitude_rad = f2(-1.2f, 0.9f);
+    camera.fov_rad = 4.0f;
+    return camera;
+}
+
+/* Origin and unit direction in camera space, from the definitions; false outside the circle. */
+static bool projection_double(const SceneCamera *c, double width, double height, double x, double y,
+                              const double lens[2], double origin[3], double v[3])
+{
+    double s = x / width, t = 1.0 - y / height; /* t upward */
+    origin[0] = origin[1] = origin[2] = 0.0;
+    if (c->kind == SCENE_CAMERA_ORTHOGRAPHIC) {
+        double h = (double)c->height_m, w = h * width / height, f = (double)c->focus_distance_m;
+        origin[0] = (s - 0.5 + (double)c->lens_shift.x) * w + lens[0];
+        origin[1] = (t - 0.5 + (double)c->lens_shift.y) * h + lens[1];
+        v[0] = -lens[0], v[1] = -lens[1], v[2] = -f;
+    } else if (c->kind == SCENE_CAMERA_EQUIRECTANGULAR) {
+        double lon = (double)c->longitude_rad.x * (1 - s) + (double)c->longitude_rad.y * s;
+        double lat = (double)c->latitude_rad.x * (1 - t) + (double)c->latitude_rad.y * t;
+        v[0] = cos(lat) * sin(lon), v[1] = sin(lat), v[2] = -cos(lat) * cos(lon);
+    } else {
+        double side = fmin(width, height), dx = (x - 0.5 * width) / side,
+               dy = (0.5 * height - y) / side;
+        double r = sqrt(dx * dx + dy * dy), angle = r * (double)c->fov_rad;
+        v[0] = r > 0 ? sin(angle) * dx / r : 0, v[1] = r > 0 ? sin(angle) * dy / r : 0;
+        v[2] = -cos(angle);
+        return r <= 0.5;
+    }
+    double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    for (int k = 0; k < 3; ++k)
+        v[k] /= length;
+    return true;
+}
+
+static void rotate_double(const SceneCamera *c, const double v[3], double out[3])
+{
+    for (int k = 0; k < 3; ++k) {
+        out[k] = 0.0;
+        for (int axis = 0; axis < 3; ++axis)
+            out[k] += (double)c->camera_to_world.m[k][axis] * v[axis];
+    }
+}
+
+/* Central difference of origin (or direction) in world space along film x or y. */
+static void difference(const SceneCamera *c, double x, double y, const double lens[2], bool along_y,
+                       double origin_d[3], double direction_d[3])
+{
+    const double h = 1e-3;
+    double o[2][3], v[2][3], local_o[3], local_v[3];
+    for (int side = 0; side < 2; ++side) {
+        double step = side ? h : -h;
+        projection_double(c, 640, 360, along_y ? x : x + step, along_y ? y + step : y, lens,
+                          o[side], v[side]);
+    }
+    for (int k = 0; k < 3; ++k) {
+        local_o[k] = (o[1][k] - o[0][k]) / (2 * h);
+        local_v[k] = (v[1][k] - v[0][k]) / (2 * h);
+    }
+    rotate_double(c, local_o, origin_d);
+    rotate_double(c, local_v, direction_d);
+}
+
+static void check_projection(SceneCameraKind kind)
+{
+    SceneCamera camera = projection(kind);
+    bool has_lens = kind == SCENE_CAMERA_ORTHOGRAPHIC;
+    camera.aperture_radius_m = has_lens ? 0.2f : 0.0f;
+    CameraView view;
+    camera_view_init(&camera, 640, 360, &view);
+    uint64_t state = 3;
+    for (int i = 0; i < 2000; ++i) {
+        float2 film = f2(640.0f * fixture_random(&state), 360.0f * fixture_random(&state));
+        if (i == 0)
+            film = f2(320.0f, 180.0f); /* where a fisheye's formula is 0 / 0 */
+        float2 u = f2(fixture_random(&state), fixture_random(&state)), disk = warp_disk(u);
+        double lens[2] = {(double)(camera.aperture_radius_m * disk.x),
+                          (double)(camera.aperture_radius_m * disk.y)};
+        double o[3], v[3], origin[3], direction[3], d_origin[3], d_direction[3];
+        double x = (double)film.x, y = (double)film.y;
+        Ray ray;
+        RayDiff diff;
+        bool is_seen = camera_ray(&view, film, u, 0, &ray, &diff);
+        assert_int_equal(is_seen, projection_double(&camera, 640, 360, x, y, lens, o, v));
+        if (!is_seen)
+            continue;
+        rotate_double(&camera, o, origin);
+        rotate_double(&camera, v, direction);
+        for (int k = 0; k < 3; ++k)
+            origin[k] += (double)camera.camera_to_world.m[k][3];
+        assert_near(ray.direction, direction, 2e-6);
+        assert_near(ray.origin, origin, 2e-6);
+        difference(&camera, x, y, lens, false, d_origin, d_direction);
+        assert_near(diff.dOdx, d_origin, 1e-6);
+        assert_near(diff.dDdx, d_direction, 1e-6);
+        difference(&camera, x, y, lens, true, d_origin, d_direction);
+        assert_near(diff.dOdy, d_origin, 1e-6);
+        assert_near(diff.dDdy, d_direction, 1e-6);
+    }
+}
+
+static void test_camera_projections_follow_their_definitions(void **state)
+{
+    (void)state;
+    check_projection(SCENE_CAMERA_ORTHOGRAPHIC);
+    check_projection(SCENE_CAMERA_EQUIRECTANGULAR);
+    check_projection(SCENE_CAMERA_FISHEYE);
+}
+
+static void test_camera_projections_are_inverted(void **state)
+{
+    (void)state;
+    uint64_t random = 4;
+    for (int kind = 0; kind <= SCENE_CAMERA_FISHEYE; ++kind) {
+        SceneCamera camera = projection((SceneCameraKind)kind);
+        camera.aperture_radius_m = 0.0f;
+        CameraView view;
+        camera_view_init(&camera, 640, 360, &view);
+        for (int i = 0; i < 500; ++i) {
+            float2 film = f2(640.0f * fixture_random(&random), 360.0f * fixture_random(&random));
+            Ray ray;
+            float2 back;
+            if (!camera_ray(&view, film, f2(0, 0), 0, &ray, NULL))
+                continue;
+            float distance = 1.0f + 10.0f * fixture_random(&random);
+            float3 point = f3_madd(ray.origin, distance, ray.direction);
+            assert_true(camera_project(&view, point, &back));
+            assert_true(fabsf(back.x - film.x) < 3e-3f && fabsf(back.y - film.y) < 3e-3f);
+            if (kind != SCENE_CAMERA_PERSPECTIVE)
+                assert_true(fabsf(camera_distance(&view, point) - distance) < 1e-5f * distance);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +387,8 @@ int main(void)
         cmocka_unit_test(test_camera_project_inverts_pinhole_rays),
         cmocka_unit_test(test_camera_rays_meet_in_the_plane_of_focus),
         cmocka_unit_test(test_camera_circle_of_confusion),
+        cmocka_unit_test(test_camera_projections_follow_their_definitions),
+        cmocka_unit_test(test_camera_projections_are_inverted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

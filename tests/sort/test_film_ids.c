@@ -95,7 +95,7 @@ static void test_ids_are_counted_exactly(void **state)
         }
     }
     film_resolve_ids(film, FILM_ID_MATERIAL, RANKS, pairs);
-    assert_true(pairs[0] == 0.0f && pairs[1] == 0.0f);              /* pixel 0 met no material */
+    assert_true(pairs[0] == 0.0f && pairs[1] == 0.0f); /* pixel 0 met no material */
     assert_true(pairs[2 * RANKS + 1] == 1.0f && pairs[2 * RANKS + 3] == 0.0f); /* pixel 1, one */
     film_destroy(film);
 }
