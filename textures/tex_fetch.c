@@ -101,4 +101,3 @@ bool tex_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
     }
     return tex_fetch_slowly(lk, tap, quad);
 }
-

@@ -42,8 +42,8 @@ typedef struct Lookup {
 static inline LookupOptions resolve_options(const Texture *texture, const TexRequest *r)
 {
     if (!r->options)
-        return (LookupOptions){texture->wrap_s, texture->wrap_t, TEX_FILTER_ANISO, TEX_MIP_FOOTPRINT,
-                               0.0f};
+        return (LookupOptions){texture->wrap_s, texture->wrap_t, TEX_FILTER_ANISO,
+                               TEX_MIP_FOOTPRINT, 0.0f};
     const TexOptions *from = r->options;
     LookupOptions o = {from->wrap_s, from->wrap_t, from->filter, from->mip, from->mip_bias};
     if (o.wrap_s == TEX_WRAP_FILE)
@@ -211,7 +211,8 @@ typedef struct StochasticPlace {
     Tap tap; /* the texel four times */
 } StochasticPlace;
 
-static inline StochasticPlace stochastic_place(const Lookup *lk, uint32_t lane, const LanePlace *place)
+static inline StochasticPlace stochastic_place(const Lookup *lk, uint32_t lane,
+                                               const LanePlace *place)
 {
     const Footprint *f = &place->footprint;
     StochasticPlace out;

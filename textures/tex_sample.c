@@ -180,4 +180,3 @@ bool tex_sample_lane(Lookup *lk, const LanePlace *place, Sample *out)
     }
     return true;
 }
-

@@ -153,4 +153,3 @@ void tex_ask_ahead(const Lookup *lk, uint32_t first_lane)
     visit_lanes(lk, first_lane, list_add_tap, &list);
     list_flush(&list);
 }
-

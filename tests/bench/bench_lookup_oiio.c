@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/thread.h"
-#include "oiio_texture.h"
+#include "plugins/oiio/oiio_texture.h"
 #include "textures/texcache.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* OpenImageIO's TextureSystem behind C functions, to be measured against. */
-#ifndef SORT_TESTS_BENCH_OIIO_TEXTURE_H
-#define SORT_TESTS_BENCH_OIIO_TEXTURE_H
+/* OpenImageIO's TextureSystem behind C functions, for the benchmark that measures against it (tests/bench). */
+#ifndef SORT_PLUGINS_OIIO_TEXTURE_H
+#define SORT_PLUGINS_OIIO_TEXTURE_H
 
 #include <stdbool.h>
 #include <stdint.h>
