@@ -1,4 +1,4 @@
-#include "oiio_texture.h"
+#include "plugins/oiio/oiio_texture.h"
 
 #include <OpenImageIO/imagebuf.h>
 #include <OpenImageIO/imagebufalgo.h>
