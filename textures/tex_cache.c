@@ -8,6 +8,7 @@
 #include "textures/texcache.h"
 #include "textures/texcache_state.h"
 #include <inttypes.h>
+#include <math.h>
 
 enum { DEFAULT_IO_THREADS = 16, DEFAULT_OPEN_FILES = 256 };
 #define DEFAULT_BUDGET_BYTES ((uint64_t)1 << 30)
@@ -83,6 +84,8 @@ Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Er
         }
     }
     c->table_bytes += bytes;
+    if (c->table_bytes > c->table_peak_bytes)
+        c->table_peak_bytes = c->table_bytes;
     texcache_note_peak(c);
     return STATUS_OK;
 }
@@ -103,6 +106,24 @@ static uint64_t base_bytes(uint32_t io_thread_count)
     return sizeof(TexCache) + REQUEST_COUNT * sizeof(TileRequest) +
            CONSTANT_COUNT * sizeof(float[4]) +
            (uint64_t)io_thread_count * (sizeof(IoThread) + STEX_INFLATER_BYTES);
+}
+
+ChunkBudget texcache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
+                                  uint64_t table_bytes)
+{
+    const uint64_t per_chunk = SLAB_CHUNK_BYTES + SLAB_CHUNK_TABLE_BYTES;
+    uint64_t base = base_bytes(io_thread_count);
+    uint64_t chunk_max = budget_bytes > base ? (budget_bytes - base) / per_chunk : 0;
+    ChunkBudget b = {.chunk_max = chunk_max < CHUNKS_MAX ? (uint32_t)chunk_max : CHUNKS_MAX};
+    b.fixed_bytes = base + (uint64_t)b.chunk_max * SLAB_CHUNK_TABLE_BYTES;
+    if (b.fixed_bytes + table_bytes < budget_bytes)
+        b.chunk_limit = (uint32_t)((budget_bytes - b.fixed_bytes - table_bytes) / SLAB_CHUNK_BYTES);
+    if (b.chunk_limit > b.chunk_max)
+        b.chunk_limit = b.chunk_max;
+    /* A chunk's table is paid for memory that tables take later, too. */
+    double whole = (double)(table_bytes + SLAB_CHUNK_BYTES);
+    b.least_bytes = base + (uint64_t)ceil(whole * (double)per_chunk / SLAB_CHUNK_BYTES);
+    return b;
 }
 
 static Status start_io_threads(TexCache *c, Error *err)
@@ -144,8 +165,8 @@ Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *er
                          io_thread_count, TEX_MAX_IO_THREADS);
     }
     uint64_t budget_bytes = desc->budget_bytes ? desc->budget_bytes : DEFAULT_BUDGET_BYTES;
-    const uint64_t per_chunk = SLAB_CHUNK_BYTES + SLAB_CHUNK_TABLE_BYTES;
-    uint64_t least = base_bytes(io_thread_count) + sizeof(TexThread) + per_chunk;
+    uint64_t least =
+        base_bytes(io_thread_count) + sizeof(TexThread) + SLAB_CHUNK_BYTES + SLAB_CHUNK_TABLE_BYTES;
     if (budget_bytes < least) {
         return error_set(err, STATUS_LIMIT,
                          "a texture memory of %" PRIu64 " bytes is too small: with %" PRIu32
@@ -153,15 +174,13 @@ Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *er
                          " bytes are needed, besides the tables of each texture",
                          budget_bytes, io_thread_count, least);
     }
-    uint64_t chunk_max = (budget_bytes - base_bytes(io_thread_count)) / per_chunk;
-    if (chunk_max > CHUNKS_MAX)
-        chunk_max = CHUNKS_MAX;
+    ChunkBudget chunks = texcache_chunk_budget(budget_bytes, io_thread_count, 0);
 
     TexCache *c = MEM_NEW(TexCache);
     if (!c)
         return error_set(err, STATUS_NO_MEMORY, "out of memory for the texture cache");
     c->budget_bytes = budget_bytes;
-    c->fixed_bytes = base_bytes(io_thread_count) + chunk_max * SLAB_CHUNK_TABLE_BYTES;
+    c->fixed_bytes = chunks.fixed_bytes;
     c->io_thread_count = io_thread_count;
     c->read_delay_us = desc->read_delay_us;
     c->log = desc->log;
@@ -175,7 +194,11 @@ Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *er
     uint32_t cpus = thread_cpu_count(), decoders = cpus < 8 ? cpus : 8;
     decode_pool_init(&c->decoders, desc->decoder_command,
                      desc->decoder_count ? desc->decoder_count : decoders);
-    Status status = allocate_tables(c, (uint32_t)chunk_max, err);
+    Status status = allocate_tables(c, chunks.chunk_max, err);
+    if (status == STATUS_OK && desc->trace_path) {
+        status =
+            trace_writer_begin(desc->trace_path, budget_bytes, io_thread_count, &c->trace, err);
+    }
     if (status == STATUS_OK) {
         texcache_note_peak(c);
         status = start_io_threads(c, err);
@@ -201,6 +224,8 @@ void texcache_destroy(TexCache *c)
         thread_join(c->io_threads[i].thread);
     for (uint32_t i = 0; c->io_threads && i < c->io_thread_count; i++)
         stex_inflater_destroy(c->io_threads[i].inflater);
+    if (c->trace)
+        trace_writer_abandon(c->trace);
     texture_destroy_all(c);
     descriptor_pool_destroy(&c->descriptors);
     decode_pool_destroy(&c->decoders);
@@ -214,6 +239,20 @@ void texcache_destroy(TexCache *c)
     mem_free(c);
 }
 
+Status texcache_trace_end(TexCache *c, Error *err)
+{
+    mutex_lock(&c->lock);
+    ASSERT(!c->threads);
+    TraceWriter *trace = c->trace;
+    c->trace = NULL;
+    uint64_t table_bytes = c->table_peak_bytes;
+    /* I/O threads may still read what was asked ahead, and tell the trace. */
+    while (c->trace_users > 0)
+        texcache_sleep(c);
+    mutex_unlock(&c->lock);
+    return trace ? trace_writer_end(trace, table_bytes, err) : STATUS_OK;
+}
+
 /* --- threads ------------------------------------------------------------------------------ */
 
 Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err)
@@ -224,9 +263,14 @@ Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err)
     mutex_unlock(&c->lock);
     TRY(status);
     TexThread *t = mem_alloc_aligned(sizeof *t, _Alignof(TexThread));
+    TraceStream *trace = c->trace ? trace_stream_create(c->trace) : NULL;
+    if (c->trace && !trace) {
+        mem_free(t);
+        t = NULL;
+    }
     mutex_lock(&c->lock);
     if (t) {
-        *t = (TexThread){.cache = c, .next = c->threads};
+        *t = (TexThread){.cache = c, .next = c->threads, .trace = trace};
         c->threads = t;
         epoch_add(&c->epochs, &t->epoch);
     } else {
@@ -234,6 +278,8 @@ Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err)
         status = error_set(err, STATUS_NO_MEMORY, "out of memory for a thread's texture state");
     }
     mutex_unlock(&c->lock);
+    if (!t)
+        trace_stream_destroy(trace);
     *out_thread = t;
     return status;
 }
@@ -252,6 +298,7 @@ void texcache_thread_destroy(TexThread *t)
     tex_counters_add(&c->retired, &t->counters);
     texcache_release_tables(c, sizeof *t);
     mutex_unlock(&c->lock);
+    trace_stream_destroy(t->trace);
     mem_free(t);
 }
 

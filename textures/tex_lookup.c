@@ -56,8 +56,11 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
     if (SORT_UNLIKELY(lk.texture && lk.texture->udim))
         return udim_lookup(caller, r, lk.texture, out_result);
     uint32_t missing = 0, lanes = 0, missing_lanes = 0, bad_lanes = 0;
-    if (lk.texture)
+    if (lk.texture) {
+        if (SORT_UNLIKELY(lk.thread->trace != NULL))
+            tex_record_request(lk.thread, lk.texture, r);
         tex_enter(&lk);
+    }
     for (uint32_t left = live_lanes(r); left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         lk.lane = lane;

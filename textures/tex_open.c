@@ -181,6 +181,8 @@ static Status texture_register(TexCache *c, Texture *texture, Error *err)
                 texture->index = b * TEXTURE_BLOCK + i;
                 texture->generation = c->generation;
                 texture->refs = 1;
+                if (c->trace && !texture->udim)
+                    texture->trace_number = trace_number_texture(c->trace);
                 atomic_store_explicit(&block->textures[i], texture, memory_order_release);
                 return STATUS_OK;
             }
@@ -305,6 +307,8 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     mutex_unlock(&c->lock);
     if (status != STATUS_OK || known)
         texture_discard(c, texture);
+    else if (c->trace && !texture->udim)
+        tex_record_texture(c, texture);
     return status;
 }
 

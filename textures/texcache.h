@@ -63,6 +63,9 @@ typedef struct TexCacheDesc {
     uint32_t io_thread_count; /* reads in flight; 0: 16; at most TEX_MAX_IO_THREADS */
     uint32_t max_open_files;  /* descriptors held at once; 0: 256; at least 1 */
     uint32_t read_delay_us;   /* for tests: every tile read takes this much longer */
+    /* Records a trace (tex_trace.h) into this file; it appears with texcache_trace_end. Takes
+     * 64 KiB a thread besides the budget. NULL: none. */
+    const char *trace_path;
     const Log *log; /* borrowed for the cache's life; must not call the cache; NULL: silent */
     /* A program that runs texcache_serve_decoder, and its arguments, NULL-terminated; borrowed for the cache's
      * life. It reads foreign files that hold tiles and mip levels ready. NULL: only .stex files are read. */
@@ -76,6 +79,10 @@ Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *er
 /* Stops the I/O threads and frees everything, textures that are still open included. All TexThreads
  * are destroyed before. NULL is fine. */
 void texcache_destroy(TexCache *c);
+
+/* Completes the trace. All TexThreads are destroyed before. STATUS_IO: some of it could not be
+ * written; there is no file then. STATUS_OK when none is recorded. */
+Status texcache_trace_end(TexCache *c, Error *err) SORT_MUST_CHECK;
 
 /* --- textures ----------------------------------------------------------------------------- */
 

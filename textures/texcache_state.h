@@ -28,6 +28,7 @@
 #include "textures/epoch.h"
 #include "textures/slab.h"
 #include "textures/texel.h"
+#include "textures/trace_write.h"
 
 enum EntryTag { ENTRY_EMPTY, ENTRY_QUEUED, ENTRY_READY, ENTRY_CONSTANT, ENTRY_FAILED };
 /* Payloads: EMPTY: 1 if the tile was loaded before; QUEUED: request; READY: slot; CONSTANT: index of
@@ -116,6 +117,7 @@ typedef struct Texture {
     uint32_t refs, queued_count; /* lock */
     _Atomic uint32_t failures_logged;
     _Atomic bool has_logged_retry;
+    uint32_t trace_number; /* when a trace is recorded */
 } Texture;
 
 /* A tile that has been asked for and is not there yet. */
@@ -158,6 +160,7 @@ struct TexThread {
     EpochReader epoch;
     TexCache *cache;        /* borrowed */
     struct TexThread *next; /* lock; of all threads */
+    TraceStream *trace;     /* owned; NULL: no trace is recorded */
     ThreadCounters counters;
 };
 
@@ -210,14 +213,26 @@ struct TexCache {
     const Log *log; /* borrowed */
 
     uint64_t budget_bytes, fixed_bytes, peak_bytes;
-    uint64_t table_bytes;    /* in the accounts */
+    uint64_t table_bytes; /* in the accounts */
+    uint64_t table_peak_bytes;
     uint64_t promised_bytes; /* the same and what waits for room: chunks keep out of it */
     LoadCounters loads;
     TexThread *threads;
     ThreadCounters retired; /* of threads that are gone */
+    TraceWriter *trace;     /* owned; NULL: none is recorded */
+    uint32_t trace_users;   /* I/O threads that are telling the trace of a read */
 };
 
 /* --- tex_cache.c -------------------------------------------------------------------------- */
+
+/* What a budget is for, with tables of that size. */
+typedef struct ChunkBudget {
+    uint32_t chunk_max;   /* as if there were no tables */
+    uint32_t chunk_limit; /* beside them; 0 below least_bytes */
+    uint64_t fixed_bytes, least_bytes;
+} ChunkBudget;
+ChunkBudget texcache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
+                                  uint64_t table_bytes);
 
 /* Under the lock: makes `bytes` of the budget free for tables, evicting chunks if it must, and
  * counts them. STATUS_LIMIT when they cannot fit beside one chunk. `path`: the texture's, or NULL for
@@ -252,6 +267,10 @@ void tile_unpin(TexCache *c, uint32_t slot);
 /* Asks for tiles that will be wanted soon; those for which there is no room now are left out. */
 void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *tiles, uint32_t count);
 
+/* How many tiles of that size may be on their way without a waiter: loading more than memory can hold
+ * would throw out what was loaded before. */
+uint32_t texcache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes);
+
 /* Under the lock. What I/O threads do with requests: */
 /* The next of a batch in the order of files and places in them; NO_REQUEST: nothing is asked for. */
 uint32_t tile_queue_pop(TexCache *c);
@@ -265,6 +284,12 @@ void tile_unlink(void *cache, uint32_t texture, uint32_t tile);
 /* --- tile_io.c ---------------------------------------------------------------------------- */
 
 void tile_io_run(void *io_thread); /* a thread's whole life */
+
+/* --- tex_record.c ------------------------------------------------------------------------- */
+
+/* Puts a request into the thread's trace, and what a texture is into the cache's. */
+void tex_record_request(TexThread *thread, Texture *texture, const TexRequest *r);
+void tex_record_texture(TexCache *c, const Texture *texture);
 
 /* --- tex_stats.c -------------------------------------------------------------------------- */
 

@@ -250,6 +250,13 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
     n->recovered_tiles += r->rounds > 0;
 }
 
+static TexTraceOutcome outcome_of(uint32_t entry)
+{
+    return entry_tag(entry) == ENTRY_READY      ? TEX_TRACE_LOADED
+           : entry_tag(entry) == ENTRY_CONSTANT ? TEX_TRACE_CONSTANT
+                                                : TEX_TRACE_FAILED;
+}
+
 /* Called and returns with the lock held. */
 static void serve(IoThread *io, uint32_t request)
 {
@@ -264,11 +271,18 @@ static void serve(IoThread *io, uint32_t request)
 
     mutex_lock(&c->lock);
     count_load(c, r, entry, bytes_read, elapsed_ns);
+    uint32_t traced_texture = r->texture->trace_number, traced_tile = r->tile;
+    TraceWriter *trace = c->trace;
+    c->trace_users += trace != NULL;
     TexCaller *waiters = tile_publish(c, request, entry);
     cond_broadcast(&c->changed); /* a slot that can be evicted, or a texture that can be closed */
     mutex_unlock(&c->lock);
     tile_fire(waiters);
+    if (trace)
+        trace_add_read(trace, traced_texture, traced_tile, outcome_of(entry), elapsed_ns / 1000);
     mutex_lock(&c->lock);
+    if (trace && --c->trace_users == 0)
+        cond_broadcast(&c->changed);
 }
 
 void tile_io_run(void *io_thread)

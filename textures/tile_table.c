@@ -123,11 +123,9 @@ void tile_unpin(TexCache *c, uint32_t slot)
         texcache_wake_sleepers(c);
 }
 
-/* How many tiles may be on their way unasked by a waiter: loading more than memory can hold would
- * throw out what was loaded before. */
-static uint32_t ahead_limit(const TexCache *c, const Texture *texture)
+uint32_t texcache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes)
 {
-    uint64_t slots = (uint64_t)c->slabs.chunk_limit * (SLAB_CHUNK_BYTES / texture->tile_bytes);
+    uint64_t slots = (uint64_t)slabs->chunk_limit * (SLAB_CHUNK_BYTES / tile_bytes);
     uint64_t limit = slots / 4;
     return limit < REQUEST_COUNT - REQUEST_RESERVE ? (uint32_t)limit
                                                    : REQUEST_COUNT - REQUEST_RESERVE;
@@ -138,7 +136,7 @@ void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *til
     TexCache *c = thread->cache;
     uint64_t asked = 0;
     mutex_lock(&c->lock);
-    uint32_t limit = ahead_limit(c, texture);
+    uint32_t limit = texcache_ahead_limit(&c->slabs, texture->tile_bytes);
     for (uint32_t i = 0; i < count; i++) {
         if (c->request_waiters_first || REQUEST_COUNT - c->free_request_count >= limit)
             break;

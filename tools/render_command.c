@@ -293,6 +293,7 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
     if (!file_exists(c->scene))
         return error_set_at(err, STATUS_NOT_FOUND, c->scene, "there is no such file or folder");
     TRY(check_options(c, err));
+    TRY(check_writable(c->render.trace_path, err));
     return check_output(&c->output, err);
 }
 
@@ -332,6 +333,7 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "mip-mode", .kind = CLI_CHOICE, .out = &words.mip_mode, .choices = mip_words, .value_name = "MODE", .help = "the level by the footprint, always the finest, or by the largest derivative"},
         {.name = "mip-bias", .kind = CLI_FLOAT, .out = &words.mip_bias, .min = -32, .max = 32, .value_name = "LEVELS", .help = "added to the level that the footprint chooses"},
         {.name = "texture-delay", .kind = CLI_U32, .out = &c->render.texture_delay_us, .max = 10e6, .is_hidden = true, .value_name = "US", .help = "every tile read takes this much longer, for tests"},
+        {.name = "trace", .kind = CLI_TEXT, .out = &c->render.trace_path, .value_name = "FILE", .help = "record every texture tile that is asked for, for 'texcache replay' and 'report'"},
         {.name = "threads", .short_name = 't', .kind = CLI_U32, .out = &c->render.thread_count, .min = 1, .max = 1024, .value_name = "N", .help = "worker threads; all CPUs when not given", .group = "Machine"},
         {.name = "fibers", .kind = CLI_U32, .out = &c->render.fibers_max, .min = 1, .max = 4096, .value_name = "N", .help = "fibers a thread may have waiting for textures; 1 blocks the thread"},
         {.name = "wave-size", .kind = CLI_U32, .out = &c->render.wave_capacity, .min = 1, .max = 65536, .is_hidden = true, .value_name = "N", .help = "paths in one wave"},

@@ -182,7 +182,8 @@ static int trace_and_write(const RenderCommand *c, Render *render, ProgressKind 
     bool is_interrupted = status == STATUS_CANCELLED;
     if (output_command_write(&c->output, render_film(render), &err) != STATUS_OK ||
         write_stats(c, render, &err) != STATUS_OK ||
-        settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK)
+        settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK ||
+        render_end_trace(render, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
     if (is_interrupted) {
         fprintf(stderr, "sort-render: interrupted; the picture holds the samples taken so far%s\n",

@@ -121,6 +121,7 @@ static Status open_textures(Render *r, Error *err)
                           .decoder_command = r->decoder_command,
                           .budget_bytes = r->options.texture_memory_bytes,
                           .read_delay_us = r->options.texture_delay_us,
+                          .trace_path = r->options.trace_path,
                           .log = r->options.log};
     TRY(texcache_create(&cache, &r->textures, err));
     bool *is_wanted = MEM_ARRAY(bool, r->scene->texture_count + 1);
@@ -289,6 +290,11 @@ void render_destroy(Render *r)
     schedule_destroy(&r->schedule);
     mutex_destroy(&r->stats_lock);
     mem_free(r);
+}
+
+Status render_end_trace(Render *r, Error *err)
+{
+    return texcache_trace_end(r->textures, err);
 }
 
 /* --- asking ------------------------------------------------------------------------------------------- */

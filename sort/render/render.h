@@ -47,6 +47,7 @@ typedef struct RenderOptions {
     uint32_t wave_capacity; /* 0: WAVE_CAPACITY_DEFAULT; rounded up to a multiple of ACCEL_PACKET */
     uint64_t texture_memory_bytes; /* 0: 1 GiB */
     uint32_t texture_delay_us;     /* for tests: each tile read takes this much longer */
+    const char *trace_path;        /* records the texture cache's requests; NULL: none */
     float mip_bias;
     TexFilter texture_filter;
     TexMip mip;
@@ -77,6 +78,8 @@ Status render_create(const RenderOptions *options, Render **out_render, StrBuf *
 Status render_resume(Render *render, Film *film, Error *err) SORT_MUST_CHECK;
 /* STATUS_CANCELLED when it was stopped: the film then is a checkpoint (film_job), and no range is recorded. */
 Status render_run(Render *render, Error *err) SORT_MUST_CHECK;
+/* After render_run: completes the texture trace, if one was asked for. STATUS_IO: it could not be written. */
+Status render_end_trace(Render *render, Error *err) SORT_MUST_CHECK;
 void render_destroy(Render *render); /* NULL is fine */
 
 Film *render_film(Render *render);
