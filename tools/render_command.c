@@ -294,7 +294,7 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
         return error_set_at(err, STATUS_NOT_FOUND, c->scene, "there is no such file or folder");
     TRY(check_options(c, err));
     TRY(check_writable(c->render.trace_path, err));
-    return check_output(&c->output, err);
+    return c->render.only_check ? STATUS_OK : check_output(&c->output, err);
 }
 
 bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
@@ -343,7 +343,8 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "import", .kind = CLI_TEXT, .out = &c->import, .value_name = "FILE", .help = "scene file to turn into a package, with --export-package", .group = "Import"},
         {.name = "export-package", .kind = CLI_TEXT, .out = &c->export_package, .value_name = "DIR", .help = "the package to make of it; nothing is rendered"},
         {.name = "plugin-path", .kind = CLI_TEXT_LIST, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to look for plugins in; may be repeated"},
-        {.name = "list", .kind = CLI_TEXT, .out = &words.list, .value_name = "WHAT", .help = "print the aovs, closures or globals there are, and end", .group = "Messages"},
+        {.name = "check", .kind = CLI_FLAG, .out = &c->render.only_check, .help = "read the scene, compile its shaders, say what it holds, and end", .group = "Messages"},
+        {.name = "list", .kind = CLI_TEXT, .out = &words.list, .value_name = "WHAT", .help = "print the aovs, closures or globals there are, and end"},
         {.name = "progress", .kind = CLI_CHOICE, .out = &words.progress, .choices = progress_words, .value_name = "KIND", .help = "bar on a terminal, or json: a record a line on standard output"},
         {.name = "quiet", .short_name = 'q', .kind = CLI_FLAG, .out = &c->is_quiet, .help = "errors only"},
         {.name = "verbose", .short_name = 'v', .kind = CLI_FLAG, .out = &words.is_verbose, .help = "say more"},
@@ -354,6 +355,8 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         "render a package",
         "sort-render model.gltf -o model.exr --spp 16",
         "import a file and render it",
+        "sort-render --check big.zip",
+        "see whether a scene is sound, and what is in it",
         "sort-render big.zip -o a.exr --texture-memory 256M",
         "stay within 256 MiB of textures",
         "sort-render s -o s.exr --checkpoint s.checkpoint --resume",

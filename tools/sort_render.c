@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "sort/render/stats_json.h"
 #include "sort/scene/scene_import.h"
+#include "tools/render_check.h"
 #include "tools/render_command.h"
 #include <signal.h>
 #include <string.h>
@@ -212,6 +213,11 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     strbuf_free(&diagnostics);
     if (status != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
+    if (c->render.only_check) {
+        print_scene(render_scene(render), stdout);
+        render_destroy(render);
+        return EXIT_DONE;
+    }
     int code = resume(c, render, log, &err) == STATUS_OK
                    ? trace_and_write(c, render, terminal->kind)
                    : command_fail(&err, EXIT_FAILED);

@@ -237,6 +237,8 @@ static Status load(Render *r, StrBuf *diagnostics, Error *err)
     TRY(load_scene(r, err));
     TRY(apply_settings(r, err));
     TRY(compile_materials(r, diagnostics, err));
+    if (r->options.only_check)
+        return STATUS_OK;
     TRY(open_textures(r, err));
     TRY(prepare_lights(r, err));
     TRY(build_accel(r, err));

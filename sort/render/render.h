@@ -58,6 +58,7 @@ typedef struct RenderOptions {
     const char *cpu;            /* LLVM CPU name; NULL: this machine */
     uint32_t aovs;              /* bit (1 << FilmAov) */
     uint32_t ids;               /* bit (1 << FilmId) */
+    bool only_check;            /* render_create loads and compiles, no more: for render_scene */
     const Log *log;             /* borrowed */
     const _Atomic bool *cancel; /* borrowed; set it to stop early: jobs under way are finished */
     /* Called by render_run every `quiet_interval_s` while no sample is under way: render_film is then a

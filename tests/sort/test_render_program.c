@@ -211,6 +211,27 @@ static void test_program_imports_what_it_is_given(void **state)
     kit_end(&kit);
 }
 
+static void test_program_checks_without_rendering(void **state)
+{
+    (void)state;
+    Kit kit;
+    Paths paths;
+    KitSaid said;
+    begin(&kit, &paths);
+    kit_run_program("sort-render",
+                    (const char *const[]){"--check", kit.package, "--cache", kit.cache, NULL},
+                    &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    assert_non_null(strstr(said.output, "40 x 30, 8 samples"));
+    assert_non_null(strstr(said.output, "shaders/matte.ssl, 0 parameters"));
+    kit_write_text(&kit, "shaders/matte.ssl", "shader matte(out closure s) { s = 1; }\n");
+    kit_run_program("sort-render",
+                    (const char *const[]){"--check", kit.package, "--cache", kit.cache, NULL},
+                    &said);
+    kit_assert_says(&said, 1, (const char *const[]){"matte.ssl:1:", NULL});
+    kit_end(&kit);
+}
+
 static void test_program_lists_what_there_is(void **state)
 {
     (void)state;
@@ -231,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_program_statistics_are_json),
         cmocka_unit_test(test_program_progress_is_json_lines),
         cmocka_unit_test(test_program_imports_what_it_is_given),
+        cmocka_unit_test(test_program_checks_without_rendering),
         cmocka_unit_test(test_program_lists_what_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
