@@ -150,6 +150,11 @@ static const Source *source_of(const DiagList *list, uint32_t file)
     return &list->sources.data[file - 1];
 }
 
+uint32_t diag_source_count(const DiagList *list)
+{
+    return list->sources.count;
+}
+
 const char *diag_source_name(const DiagList *list, uint32_t file)
 {
     return source_of(list, file)->name;

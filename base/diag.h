@@ -47,6 +47,7 @@ uint32_t diag_error_count(const DiagList *list); /* all, kept or not */
 /* Line and column from 1; columns count UTF-8 characters, a tab is one. */
 void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_t *out_line,
                    uint32_t *out_column);
+uint32_t diag_source_count(const DiagList *list); /* files are 1 .. that many */
 const char *diag_source_name(const DiagList *list, uint32_t file);
 /* All of it as text, as shown above; tabs are expanded to 4 for the caret line; long lines are
  * cut around the span; says how many errors were not kept. */

@@ -1,6 +1,6 @@
 /* The stages of a compile as text. Compiles anew each time: nothing is kept for this. */
 #include "base/check.h"
-#include "ssl/context.h"
+#include "ssl/constants.h"
 #include "ssl/ir/ir_passes.h"
 #include "ssl/memory_guard.h"
 #include "ssl/output_derivs.h"
@@ -8,6 +8,7 @@
 typedef struct Dump {
     SslContext *ctx;
     const SslSource *src;
+    const SslUnit *unit;
     const SslBuildDesc *how;
     SslDumpStage stage;
     DiagList *diags;
@@ -15,6 +16,8 @@ typedef struct Dump {
     Arena *arena;
     Error *err;
 } Dump;
+
+static const SslBuildDesc defaults = {.size_bytes = sizeof defaults};
 
 static void print_pass(void *data, const char *pass, const IrModule *m)
 {
@@ -24,10 +27,10 @@ static void print_pass(void *data, const char *pass, const IrModule *m)
     strbuf_append_char(out, '\n');
 }
 
-static Status dump_ir(const Dump *d)
+static Status dump_ir(void *data)
 {
-    IrModule *m;
-    TRY(lower_shader(d->ctx->lib, &d->ctx->tables, d->src, d->arena, d->diags, &m));
+    const Dump *d = data;
+    IrModule *m = ir_module_clone(d->unit->module, d->arena);
     if (d->how->output_derivatives)
         output_derivs_add(m);
     if (d->stage == SSL_DUMP_IR) {
@@ -37,12 +40,11 @@ static Status dump_ir(const Dump *d)
     if (d->stage == SSL_DUMP_IR_PASSES)
         print_pass(d->out, "lowering", m);
     IrPipelineDesc desc = {.kind = d->how->kind,
-                           .constants = d->how->constants,
-                           .constant_count = d->how->constant_count,
                            .without_derivatives = d->how->without_derivatives,
                            .merged_summaries = d->how->merged_summaries,
                            .observe = d->stage == SSL_DUMP_IR_PASSES ? print_pass : NULL,
                            .observe_data = d->out};
+    TRY(constants_bind(d->unit, d->how, d->arena, &desc.constants, &desc.constant_count, d->err));
     IrReport report = {0};
     TRY(ir_pipeline(m, &desc, d->diags, &report, d->err));
     if (d->stage == SSL_DUMP_IR_PASSES)
@@ -56,45 +58,74 @@ static Status dump_ir(const Dump *d)
     return jit_dump(d->ctx->jit, m, &layout, d->how->llvm_level, d->stage, d->out, d->err);
 }
 
-static Status dump_stage(void *data)
+static Status print_text(void *data)
 {
     const Dump *d = data;
-    switch (d->stage) {
-    case SSL_DUMP_TOKENS:
-        return lower_dump_tokens(d->src, d->arena, d->diags, d->out);
-    case SSL_DUMP_AST:
-        return lower_dump_ast(d->ctx->lib, &d->ctx->tables, d->src, d->arena, d->diags, d->out);
-    case SSL_DUMP_IR:
-    case SSL_DUMP_IR_PASSES:
-    case SSL_DUMP_IR_FINAL:
-    case SSL_DUMP_LLVM:
-    case SSL_DUMP_LLVM_OPTIMISED:
-    case SSL_DUMP_ASM:
-        return dump_ir(d);
-    }
-    UNREACHABLE();
+    return d->stage == SSL_DUMP_TOKENS
+               ? lower_dump_tokens(d->src, d->arena, d->diags, d->out)
+               : lower_dump_ast(d->ctx->lib, &d->ctx->tables, d->src, d->arena, d->diags, d->out);
+}
+
+static Status dump_text(Dump *d)
+{
+    return memory_guard_run(d->arena, NULL, print_text, d);
+}
+
+/* Spans of the IR are the unit's own. */
+static Status dump_unit(Dump *d)
+{
+    DiagList *host = d->diags;
+    DiagList *own = d->diags = diag_list_create();
+    if (!own)
+        return STATUS_NO_MEMORY;
+    Status status = memory_guard_run(d->arena, NULL, dump_ir, d);
+    unit_forward_diags(d->unit, own, host);
+    diag_list_destroy(own);
+    d->diags = host;
+    return status;
+}
+
+static Status run(Dump *d, Status (*body)(Dump *d))
+{
+    d->arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    if (!d->arena)
+        return error_set(d->err, STATUS_NO_MEMORY, "out of memory");
+    Status status = body(d);
+    arena_destroy(d->arena);
+    if (status == STATUS_NO_MEMORY || (status == STATUS_OK && d->out->failed))
+        return error_set(d->err, STATUS_NO_MEMORY, "out of memory");
+    if (status == STATUS_SOURCE)
+        return error_set(d->err, STATUS_SOURCE, "the source has errors");
+    return status;
+}
+
+Status ssl_unit_dump(const SslUnit *unit, const SslBuildDesc *how, SslDumpStage stage,
+                     DiagList *diags, StrBuf *out, Error *err)
+{
+    CHECK(stage >= SSL_DUMP_IR);
+    Dump d = {.ctx = unit->ctx,
+              .unit = unit,
+              .how = how ? how : &defaults,
+              .stage = stage,
+              .diags = diags,
+              .out = out,
+              .err = err};
+    return run(&d, dump_unit);
 }
 
 Status ssl_dump(SslContext *ctx, const SslSource *src, const SslBuildDesc *how, SslDumpStage stage,
                 DiagList *diags, StrBuf *out, Error *err)
 {
-    const SslBuildDesc defaults = {.size_bytes = sizeof defaults};
-    Arena *arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
-    if (!arena)
-        return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    Dump d = {.ctx = ctx,
-              .src = src,
-              .how = how ? how : &defaults,
-              .stage = stage,
-              .diags = diags,
-              .out = out,
-              .arena = arena,
-              .err = err};
-    Status status = memory_guard_run(arena, NULL, dump_stage, &d);
-    arena_destroy(arena);
-    if (status == STATUS_NO_MEMORY || (status == STATUS_OK && out->failed))
-        return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    if (status == STATUS_SOURCE)
-        return error_set(err, STATUS_SOURCE, "the source has errors");
+    if (stage < SSL_DUMP_IR) {
+        Dump d = {.ctx = ctx, .src = src, .stage = stage, .diags = diags, .out = out, .err = err};
+        return run(&d, dump_text);
+    }
+    SslUnit *unit;
+    Status status = ssl_unit_compile(ctx, src, diags, &unit);
+    if (status != STATUS_OK)
+        return error_set(err, status, "%s",
+                         status == STATUS_SOURCE ? "the source has errors" : status_name(status));
+    status = ssl_unit_dump(unit, how, stage, diags, out, err);
+    ssl_unit_release(unit);
     return status;
 }

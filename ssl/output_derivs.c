@@ -34,7 +34,10 @@ static void extend_info(IrModule *m)
 {
     SslOutputInfo *infos = ARENA_ARRAY(m->arena, SslOutputInfo, m->outputs.count);
     for (uint32_t i = 0; i < m->outputs.count; i++)
-        infos[i] = (SslOutputInfo){m->outputs.data[i].name, m->outputs.data[i].type};
+        infos[i] =
+            (SslOutputInfo){.name = m->outputs.data[i].name, .type = m->outputs.data[i].type};
+    for (uint32_t i = 0; i < m->info.output_count; i++)
+        infos[i].shape = m->info.outputs[i].shape;
     m->info.outputs = infos;
     m->info.output_count = m->outputs.count;
 }

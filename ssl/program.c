@@ -3,57 +3,11 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "ssl/context.h"
+#include "ssl/constants.h"
 #include "ssl/ir/ir_passes.h"
 #include "ssl/memory_guard.h"
 #include "ssl/output_derivs.h"
 #include <string.h>
-
-/* --- constants -------------------------------------------------------------------------------- */
-
-static Status check_constants(const SslUnitInfo *info, const SslBuildDesc *how, Error *err)
-{
-    for (uint32_t i = 0; i < how->constant_count; i++) {
-        const SslConstant *constant = &how->constants[i];
-        uint32_t at = 0;
-        while (at < info->param_count && strcmp(info->params[at].name, constant->param) != 0)
-            at++;
-        if (at == info->param_count)
-            return error_set(err, STATUS_NOT_FOUND, "shader '%s' has no parameter '%s'", info->name,
-                             constant->param);
-        SslType type = info->params[at].type;
-        if (type != SSL_BOOL && type != SSL_INT && type != SSL_STRING && type != SSL_FLOAT)
-            return error_set(
-                err, STATUS_INVALID,
-                "parameter '%s' is a %s; only bool, int, float and string parameters are baked",
-                constant->param, ssl_type_name(type));
-        if (type != constant->value.type)
-            return error_set(err, STATUS_INVALID, "parameter '%s' is a %s, not a %s",
-                             constant->param, ssl_type_name(type),
-                             ssl_type_name(constant->value.type));
-    }
-    return STATUS_OK;
-}
-
-/* --- diagnostics of the passes ------------------------------------------------------------------ */
-
-/* The host's list need not be the one that the unit was compiled with: spans are translated. */
-static void forward_diags(const SslUnit *unit, const DiagList *from, DiagList *to)
-{
-    uint32_t unit_file = unit->module->source_file, file = 0;
-    for (uint32_t i = 0; i < diag_count(from); i++) {
-        const Diag *diag = diag_get(from, i);
-        Span span = {0};
-        if (diag->span.file && diag->span.file == unit_file) {
-            if (!file)
-                file = diag_add_source(to, unit->source_name, unit->source_text);
-            span = (Span){file, diag->span.begin, diag->span.end};
-        }
-        diag_add(to, diag->severity, diag->code, span, "%s", diag->message);
-        if (diag->label)
-            diag_label(to, "%s", diag->label);
-    }
-}
 
 /* --- what the host must know -------------------------------------------------------------------- */
 
@@ -184,13 +138,12 @@ static Status build(void *data)
     SslProgram *p = b->program;
     const SslUnit *unit = p->unit;
     IrPipelineDesc passes = {.kind = b->how->kind,
-                             .constants = b->how->constants,
-                             .constant_count = b->how->constant_count,
                              .without_derivatives = b->how->without_derivatives,
                              .merged_summaries = b->how->merged_summaries};
     IrReport report = {0};
     KernelLayout layout;
     uint64_t start_ns = clock_now_ns();
+    TRY(constants_bind(unit, b->how, b->ir, &passes.constants, &passes.constant_count, b->err));
     IrModule *m = ir_module_clone(unit->module, b->ir);
     if (b->how->output_derivatives)
         output_derivs_add(m);
@@ -227,7 +180,6 @@ Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDes
     const SslBuildDesc defaults = {.size_bytes = sizeof defaults};
     *out_program = NULL;
     Build b = {.how = how ? how : &defaults, .err = err};
-    TRY(check_constants(ssl_unit_info(unit), b.how, err));
     b.program = new_program((SslUnit *)(uintptr_t)unit); /* only its count changes */
     b.ir = arena_create(0, SSL_COMPILE_MAX_BYTES);
     b.diags = diag_list_create();
@@ -237,7 +189,7 @@ Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDes
     if (status == STATUS_NO_MEMORY)
         status = error_set(err, status, "out of memory");
     if (b.diags && diags)
-        forward_diags(unit, b.diags, diags);
+        unit_forward_diags(unit, b.diags, diags);
     diag_list_destroy(b.diags);
     arena_destroy(b.ir);
     if (status == STATUS_OK)

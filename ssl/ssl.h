@@ -3,6 +3,8 @@
  *   source --ssl_unit_compile--> SslUnit --ssl_program_build--> SslProgram --ssl_program_kernel--> code
  *            (verified IR)                 (derivative passes, specialised, LLVM)
  *
+ * Units can be wired to one another, which gives a unit again: ssl/ssl_group.h.
+ *
  * The host declares what shaders may read and make (globals, closures) as tables when it creates a
  * context; the language knows nothing of the renderer. Nothing here prints or exits.
  *
@@ -30,12 +32,29 @@ typedef enum SslType {
     SSL_MATRIX,
     SSL_STRING,
     SSL_CLOSURE,
-    SSL_TEXTURE2D
+    SSL_TEXTURE2D,
+    SSL_STRUCT, /* of parameters and outputs; an SslShape says more */
+    SSL_ARRAY
 } SslType;
 
 uint32_t
 ssl_type_scalars(SslType type); /* 3 for SSL_COLOR; 0 for void, string, closure, texture2d */
 const char *ssl_type_name(SslType type); /* as in source: "float3" */
+
+/* What a struct or an array is made of: its numbers in the order of the source, members and elements
+ * one after the other. */
+typedef struct SslShape {
+    const char *name;     /* "Ray", "float[4]": for people */
+    const char *key;      /* equal for types that are the same: names and types of all members */
+    const SslType *kinds; /* [scalar_count] SSL_BOOL, SSL_INT or SSL_FLOAT */
+    uint32_t scalar_count;
+} SslShape;
+
+/* Numbers in a value; `shape` is looked at for structs and arrays only. */
+uint32_t ssl_value_scalars(SslType type, const SslShape *shape);
+/* SSL_BOOL, SSL_INT or SSL_FLOAT: what one of them is. */
+SslType ssl_value_kind(SslType type, const SslShape *shape, uint32_t scalar);
+const char *ssl_value_name(SslType type, const SslShape *shape); /* "color", "float[4]" */
 
 /* --- what the host declares --------------------------------------------------------------- */
 
@@ -99,8 +118,16 @@ typedef struct SslValue {
         int32_t i;
         float f[16]; /* float .. matrix (row-major) */
         const char *s;
+        struct { /* struct, array: all numbers in order; bools are 0 and 1; borrowed */
+            const double *list;
+            uint32_t count;
+        };
     };
 } SslValue;
+
+/* True if a parameter of that type takes the value: ints for floats, any 3-vector for another, and for
+ * structs and arrays any value of as many numbers. */
+bool ssl_value_fits(const SslValue *value, SslType type, const SslShape *shape);
 
 /* --- units: one shader of one source, checked, as IR -------------------------------------- */
 
@@ -118,7 +145,9 @@ typedef struct SslMetadata {
 typedef struct SslParamInfo {
     const char *name;
     SslType type;
-    bool has_default; /* without one, the host must set it */
+    const SslShape *shape; /* of a struct or array; else NULL */
+    bool
+        has_default; /* without one, the host must set it; a closure without a wire is the null closure */
     SslValue default_value;
     const SslMetadata *metadata;
     uint32_t metadata_count;
@@ -128,13 +157,18 @@ typedef struct SslParamInfo {
 typedef struct SslOutputInfo {
     const char *name;
     SslType type;
+    const SslShape *shape; /* of a struct or array; else NULL */
 } SslOutputInfo;
 
+enum { SSL_TEXTURE_UNBOUND = UINT32_MAX };
+
 typedef struct SslUnitInfo {
-    const char *name; /* the shader's */
+    const char *name; /* the shader's, or the group's */
     const SslParamInfo *params;
     const SslOutputInfo *outputs;
     const char *const *textures; /* names of the file-scope texture2d handles, by slot */
+    const uint32_t *texture_ids; /* [texture_count] what a group's description binds, or
+                                    SSL_TEXTURE_UNBOUND; NULL: nothing */
     const SslMetadata *metadata; /* of the shader itself */
     uint32_t param_count, output_count, texture_count, metadata_count;
 } SslUnitInfo;
@@ -146,6 +180,9 @@ Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags,
                         SslUnit **out_unit) SORT_MUST_CHECK;
 const SslUnitInfo *ssl_unit_info(const SslUnit *unit); /* lives as long as the unit */
 void ssl_unit_release(SslUnit *unit);                  /* NULL is fine */
+
+/* One holder more; returns the unit. */
+SslUnit *ssl_unit_retain(SslUnit *unit);
 
 /* Names of the shaders of a source, in order, appended to `out` separated by '\n'. */
 Status ssl_source_shaders(SslContext *ctx, const SslSource *src, DiagList *diags,
@@ -165,22 +202,26 @@ typedef struct SslConstant {
 } SslConstant;
 
 /* Zero means default. bool, int, float and string parameters listed in `constants` are baked into the
- * code, and what they switch off disappears. Hosts list switches, and floats that are exactly 0 or 1
+ * code, and what they switch off disappears; strings are always baked, at their default if not listed. Hosts list switches, and floats that are exactly 0 or 1
  * (mostly weights of closures); other floats and colours stay data, so that materials share kernels. */
 typedef struct SslBuildDesc {
     size_t size_bytes;
     SslKernelKind kind;
     const SslConstant *constants;
     uint32_t constant_count;
-    uint32_t llvm_level;      /* 0: the default, nearly O2; 1: O0, 2: O1, 3: O2, 4: O3 */
+    uint32_t llvm_level; /* 0: the default, nearly O2; 1: O0, 2: O1, 3: O2, 4: O3 */
+    /* Also bakes what is not listed, at its default: bools, ints, and floats that are exactly 0 or 1. For a
+     * group these are its nodes' own values. */
+    bool bake_switches;
     bool without_derivatives; /* every derivative is zero: to measure what they cost */
     bool merged_summaries;    /* one derivative clone a function instead of one a signature */
     bool output_derivatives;  /* for tools: fills SslProgramInfo.outputs_ddx and outputs_ddy */
 } SslBuildDesc;
 
 typedef struct SslParamSlot {
-    uint32_t offset_bytes; /* in the parameter block; floats, ints, bools as int32 */
-    bool is_used;          /* false: baked or dead */
+    uint32_t
+        offset_bytes; /* in the parameter block; 4 bytes a number: floats, ints, bools as int32 */
+    bool is_used;     /* false: baked or dead */
 } SslParamSlot;
 
 typedef struct SslTextureSite {
@@ -242,7 +283,8 @@ SslKernelFn ssl_program_kernel(const SslProgram *p); /* valid while p is held */
 SslProgram *ssl_program_retain(SslProgram *p);
 void ssl_program_release(SslProgram *p); /* NULL is fine; code is freed with the last holder */
 
-/* `block` has info->params_bytes. Init writes the defaults; set checks type (int -> float converts). */
+/* `block` has info->params_bytes. Init writes the defaults; set checks the type: int converts to float, a
+ * float vector or a list to a struct or array of as many numbers. */
 void ssl_params_init(const SslProgram *p, void *block);
 Status ssl_params_set(const SslProgram *p, void *block, uint32_t param, const SslValue *value,
                       Error *err) SORT_MUST_CHECK;
@@ -275,7 +317,10 @@ typedef enum SslDumpStage {
     SSL_DUMP_ASM
 } SslDumpStage;
 
-/* Compiles anew, appending the text of `stage` to `out`. */
+/* Compiles anew, appending the text of `stage` to `out`. The first form: SSL_DUMP_IR and later, of a unit
+ * that is there. */
+Status ssl_unit_dump(const SslUnit *unit, const SslBuildDesc *how, SslDumpStage stage,
+                     DiagList *diags, StrBuf *out, Error *err) SORT_MUST_CHECK;
 Status ssl_dump(SslContext *ctx, const SslSource *src, const SslBuildDesc *how, SslDumpStage stage,
                 DiagList *diags, StrBuf *out, Error *err) SORT_MUST_CHECK;
 

@@ -22,6 +22,8 @@ static const struct {
     [SSL_STRING] = {"string", 0},
     [SSL_CLOSURE] = {"closure", 0},
     [SSL_TEXTURE2D] = {"texture2d", 0},
+    [SSL_STRUCT] = {"struct", 0},
+    [SSL_ARRAY] = {"array", 0},
 };
 
 uint32_t ssl_type_scalars(SslType type)
@@ -34,6 +36,29 @@ const char *ssl_type_name(SslType type)
 {
     CHECK((uint32_t)type < SORT_COUNT_OF(type_facts));
     return type_facts[type].name;
+}
+
+static bool has_shape(SslType type)
+{
+    return type == SSL_STRUCT || type == SSL_ARRAY;
+}
+
+uint32_t ssl_value_scalars(SslType type, const SslShape *shape)
+{
+    return has_shape(type) ? shape->scalar_count : ssl_type_scalars(type);
+}
+
+SslType ssl_value_kind(SslType type, const SslShape *shape, uint32_t scalar)
+{
+    ASSERT(scalar < ssl_value_scalars(type, shape));
+    if (has_shape(type))
+        return shape->kinds[scalar];
+    return type == SSL_BOOL || type == SSL_INT ? type : SSL_FLOAT;
+}
+
+const char *ssl_value_name(SslType type, const SslShape *shape)
+{
+    return has_shape(type) ? shape->name : ssl_type_name(type);
 }
 
 void ssl_globals_layout(const SslGlobalRow *rows, uint32_t row_count, SslGlobalsLayout *out_layout)

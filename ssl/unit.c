@@ -58,9 +58,14 @@ static Status compile(void *data)
     atomic_init(&unit->holders, 1);
     TRY(lower_shader(c->ctx->lib, &c->ctx->tables, c->src, c->arena, c->diags, &unit->module));
     const SslSource *src = c->src;
-    unit->source_name = arena_strndup(c->arena, src->name, strlen(src->name));
-    unit->source_text.data = arena_strndup(c->arena, src->text.data, src->text.size_bytes);
-    unit->source_text.size_bytes = src->text.size_bytes;
+    unit->sources = ARENA_NEW(c->arena, UnitSource);
+    unit->source_count = 1;
+    unit->sources[0] =
+        (UnitSource){.file = unit->module->source_file,
+                     .name = arena_strndup(c->arena, src->name, strlen(src->name)),
+                     .text = {arena_strndup(c->arena, src->text.data, src->text.size_bytes),
+                              src->text.size_bytes}};
+    unit->file_end = diag_source_count(c->diags) + 1;
     place_faults(unit, c->diags);
     return STATUS_OK;
 }
@@ -86,6 +91,15 @@ static bool is_same_site(const SslFaultInfo *known, const IrFaultSite *site)
            known->span.begin == site->span.begin && known->span.end == site->span.end;
 }
 
+/* The source of that file of the unit's spans; source_count: none. */
+static uint32_t find_source(const SslUnit *unit, uint32_t file)
+{
+    uint32_t k = 0;
+    while (k < unit->source_count && (!file || unit->sources[k].file != file))
+        k++;
+    return k;
+}
+
 SslFaultInfo ssl_unit_fault(const SslUnit *unit, const IrFaultSite *site)
 {
     for (uint32_t i = 0; i < unit->module->fault_sites.count; i++)
@@ -93,12 +107,14 @@ SslFaultInfo ssl_unit_fault(const SslUnit *unit, const IrFaultSite *site)
             return unit->fault[i];
     SslFaultInfo fault = {
         .kind = site->kind, .span = site->span, .source_name = "", .text = fault_text(site->kind)};
-    if (!site->span.file || site->span.file != unit->module->source_file)
+    uint32_t k = find_source(unit, site->span.file);
+    if (k == unit->source_count)
         return fault;
     DiagList *places = diag_list_create();
-    uint32_t file = places ? diag_add_source(places, unit->source_name, unit->source_text) : 0;
+    uint32_t file =
+        places ? diag_add_source(places, unit->sources[k].name, unit->sources[k].text) : 0;
     if (file) {
-        fault.source_name = unit->source_name;
+        fault.source_name = unit->sources[k].name;
         diag_position(places, file, site->span.begin, &fault.line, &fault.column);
     }
     diag_list_destroy(places);
@@ -110,15 +126,38 @@ const SslUnitInfo *ssl_unit_info(const SslUnit *unit)
     return &unit->module->info;
 }
 
-void ssl_unit_retain(SslUnit *unit)
+SslUnit *ssl_unit_retain(SslUnit *unit)
 {
     atomic_fetch_add_explicit(&unit->holders, 1, memory_order_relaxed);
+    return unit;
 }
 
 void ssl_unit_release(SslUnit *unit)
 {
-    if (unit && atomic_fetch_sub_explicit(&unit->holders, 1, memory_order_acq_rel) == 1)
-        arena_destroy(unit->arena); /* the unit itself is in it */
+    if (!unit || atomic_fetch_sub_explicit(&unit->holders, 1, memory_order_acq_rel) != 1)
+        return;
+    for (uint32_t i = 0; i < unit->part_count; i++)
+        ssl_unit_release(unit->parts[i]);
+    arena_destroy(unit->arena); /* the unit itself is in it */
+}
+
+void unit_forward_diags(const SslUnit *unit, const DiagList *from, DiagList *to)
+{
+    uint32_t last = UINT32_MAX, file = 0; /* the source added last */
+    for (uint32_t i = 0; i < diag_count(from); i++) {
+        const Diag *diag = diag_get(from, i);
+        Span span = {0};
+        uint32_t k = find_source(unit, diag->span.file);
+        if (k < unit->source_count) {
+            if (k != last)
+                file = diag_add_source(to, unit->sources[k].name, unit->sources[k].text);
+            last = k;
+            span = (Span){file, diag->span.begin, diag->span.end};
+        }
+        diag_add(to, diag->severity, diag->code, span, "%s", diag->message);
+        if (diag->label)
+            diag_label(to, "%s", diag->label);
+    }
 }
 
 typedef struct Listing {

@@ -74,6 +74,17 @@ static const char *read_name(Reader *r)
     return arena_strndup(r->arena, first, (size_t)(r->at - first));
 }
 
+/* A parameter of a group has dots in its name: "node.input". */
+static const char *read_path(Reader *r)
+{
+    const char *name = read_name(r);
+    while (!r->is_bad && *r->at == '.') {
+        r->at++;
+        name = arena_printf(r->arena, "%s.%s", name, read_name(r));
+    }
+    return name;
+}
+
 static const char *read_rest(Reader *r)
 {
     skip_blanks(r);
@@ -156,6 +167,10 @@ bool expect_parse_numbers(const char *text, ExpectNumbers *out_numbers)
 
 bool expect_to_value(const ExpectNumbers *numbers, SslType type, SslValue *out_value)
 {
+    if (type == SSL_STRUCT || type == SSL_ARRAY) {
+        *out_value = (SslValue){.type = type, .list = numbers->x, .count = numbers->count};
+        return true; /* how many it must be, ssl_params_set says */
+    }
     uint32_t scalars = ssl_type_scalars(type);
     *out_value = (SslValue){.type = type};
     if (scalars == 0 || (numbers->count != 1 && numbers->count != scalars))
@@ -224,7 +239,7 @@ static void read_global(Reader *r)
 
 static void read_param(Reader *r)
 {
-    ExpectSetting setting = {.kind = EXPECT_SET_PARAM, .name = read_name(r)};
+    ExpectSetting setting = {.kind = EXPECT_SET_PARAM, .name = read_path(r)};
     require(r, "=", "'=' is missing here");
     setting.value = read_numbers(r);
     add_setting(r, setting);
@@ -232,7 +247,7 @@ static void read_param(Reader *r)
 
 static void read_constant(Reader *r)
 {
-    ExpectSetting setting = {.kind = EXPECT_SET_CONSTANT, .name = read_name(r)};
+    ExpectSetting setting = {.kind = EXPECT_SET_CONSTANT, .name = read_path(r)};
     require(r, "=", "'=' is missing here");
     if (accept(r, "\"")) {
         const char *first = r->at;
@@ -248,7 +263,7 @@ static void read_constant(Reader *r)
 
 static void read_texture(Reader *r)
 {
-    ExpectSetting setting = {.kind = EXPECT_SET_TEXTURE, .name = read_name(r)};
+    ExpectSetting setting = {.kind = EXPECT_SET_TEXTURE, .name = read_path(r)};
     require(r, "=", "'=' is missing here");
     setting.text = read_rest(r);
     add_setting(r, setting);
@@ -257,6 +272,12 @@ static void read_texture(Reader *r)
 static void read_shader(Reader *r)
 {
     ExpectSetting setting = {.kind = EXPECT_SET_SHADER, .name = read_name(r)};
+    add_setting(r, setting);
+}
+
+static void read_group(Reader *r)
+{
+    ExpectSetting setting = {.kind = EXPECT_SET_GROUP, .name = read_name(r)};
     add_setting(r, setting);
 }
 
@@ -357,7 +378,7 @@ static void read_lookup(Reader *r)
 {
     Expectation e = {.kind = EXPECT_LOOKUP};
     if (!accept(r, "none")) {
-        e.name = read_name(r);
+        e.name = read_path(r);
         require(r, "at", "'at' is missing here");
         e.value = read_numbers(r);
         if (accept(r, "ddx"))
@@ -445,6 +466,7 @@ static const struct {
     {"constant", read_constant},
     {"texture", read_texture},
     {"shader", read_shader},
+    {"group", read_group},
     {"loop-budget", read_budget},
     {"stack-bytes", read_stack},
     {"case", read_case},
@@ -498,11 +520,36 @@ static void read_line(Reader *r)
     reject_unknown(r, word);
 }
 
+/* Group NAME {JSON} in block comments that begin a line. */
+static void find_groups(Reader *r, Str text)
+{
+    static const char opening[] = "/* group ";
+    const char *end = text.data + text.size_bytes;
+    for (const char *line = text.data; line < end;) {
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+        next = next ? next + 1 : end;
+        size_t length = sizeof opening - 1;
+        if ((size_t)(end - line) > length && memcmp(line, opening, length) == 0) {
+            const char *name = line + length, *json = name, *close;
+            while (json < end && (isalnum((unsigned char)*json) || *json == '_'))
+                json++;
+            for (close = json; close + 1 < end && (close[0] != '*' || close[1] != '/');)
+                close++;
+            ExpectGroup group = {.name = arena_strndup(r->arena, name, (size_t)(json - name)),
+                                 .json = {json, (size_t)(close - json)},
+                                 .offset = (uint32_t)(json - text.data)};
+            array_push(r->arena, &r->out->groups, group);
+        }
+        line = next;
+    }
+}
+
 void expect_parse(Str text, uint32_t file, Arena *arena, DiagList *report, ExpectFile *out_file)
 {
     *out_file = (ExpectFile){0};
     array_push(arena, &out_file->cases, (ExpectCase){.name = ""});
     Reader r = {.arena = arena, .report = report, .out = out_file, .file = file};
+    find_groups(&r, text);
     const char *end = text.data + text.size_bytes;
     for (const char *line = text.data; line < end;) {
         const char *line_end = memchr(line, '\n', (size_t)(end - line));

@@ -19,6 +19,7 @@ typedef enum ExpectSettingKind {
     EXPECT_SET_CONSTANT, /* name, value or text */
     EXPECT_SET_TEXTURE,  /* name, text */
     EXPECT_SET_SHADER,   /* name */
+    EXPECT_SET_GROUP,    /* name */
     EXPECT_SET_BUDGET,   /* value */
     EXPECT_SET_STACK     /* value */
 } ExpectSettingKind;
@@ -67,7 +68,15 @@ typedef struct ExpectDiag {
     const char *message; /* part of it */
 } ExpectDiag;
 
+/* A block comment: group NAME {JSON} */
+typedef struct ExpectGroup {
+    const char *name;
+    Str json;        /* a view of the text */
+    uint32_t offset; /* of it in the text */
+} ExpectGroup;
+
 typedef struct ExpectFile {
+    ARRAY(ExpectGroup) groups;
     ARRAY(SslGlobalRow) globals; /* declared in the file */
     ARRAY(ExpectCase)
     cases; /* [0]: what stands before the first `case`; its settings hold in all */
@@ -81,7 +90,8 @@ void expect_parse(Str text, uint32_t file, Arena *arena, DiagList *report, Expec
 /* A value as in a comment, or on a command line: "0.5", "true", "(1 2 3)". False: it is none, or
  * something follows. */
 bool expect_parse_numbers(const char *text, ExpectNumbers *out_numbers);
-/* As a value of an SSL type; one number counts for every component. False: wrong number of them. */
+/* As a value of an SSL type; one number counts for every component. For structs and arrays a list that
+ * borrows the numbers. False: wrong number of them. */
 bool expect_to_value(const ExpectNumbers *numbers, SslType type, SslValue *out_value);
 
 #endif

@@ -10,6 +10,7 @@
 #include "sort/shade/ssl_tables.h"
 #include "tools/expect.h"
 #include "tools/grid_host.h"
+#include "tools/group_units.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -118,7 +119,8 @@ static bool check_output(TestShot *shot, const Expectation *e)
     while (at < unit->output_count && strcmp(unit->outputs[at].name, e->name) != 0)
         at++;
     SslType type = at < unit->output_count ? unit->outputs[at].type : SSL_VOID;
-    uint32_t scalars = ssl_type_scalars(type);
+    const SslShape *shape = at < unit->output_count ? unit->outputs[at].shape : NULL;
+    uint32_t scalars = ssl_value_scalars(type, shape);
     SslOutputSlot slot = {0};
     if (scalars)
         slot = (e->kind == EXPECT_DDX   ? shot->info->outputs_ddx
@@ -130,9 +132,9 @@ static bool check_output(TestShot *shot, const Expectation *e)
     }
     double found[16];
     uint32_t first = e->component >= 0 ? (uint32_t)e->component : 0;
-    uint32_t count = e->component >= 0 ? 1 : scalars;
+    uint32_t count = e->component >= 0 ? 1 : scalars < 16 ? scalars : 16;
     for (uint32_t i = 0; i < count; i++)
-        found[i] = output_scalar(shot, slot, type, first + i);
+        found[i] = output_scalar(shot, slot, ssl_value_kind(type, shape, first + i), first + i);
     if (are_near(e, &e->value, found, count))
         return true;
     report_numbers(shot, e, "the output", found, count);
@@ -430,13 +432,14 @@ static bool apply_settings(TestShot *shot, const ExpectCase *from)
 
 /* --- building --------------------------------------------------------------------------------- */
 
-static const char *shader_of(const TestRun *run, const ExpectCase *test_case)
+/* The last `shader` or `group` of the file's own and the case's settings. */
+static const char *name_of(const TestRun *run, const ExpectCase *test_case, ExpectSettingKind kind)
 {
     const char *shader = NULL;
     const ExpectCase *sources[] = {&run->expect.cases.data[0], test_case};
     for (uint32_t s = 0; s < 2; s++)
         for (uint32_t i = 0; i < sources[s]->settings.count; i++)
-            if (sources[s]->settings.data[i].kind == EXPECT_SET_SHADER)
+            if (sources[s]->settings.data[i].kind == kind)
                 shader = sources[s]->settings.data[i].name;
     return shader;
 }
@@ -474,14 +477,51 @@ static bool gather_constants(TestRun *run, const ExpectCase *test_case, const Ss
 
 enum { CONSTANTS_MAX = 64 };
 
+/* Diagnostics go to `diags`, with places in the file. */
+static Status link_group(TestRun *run, const ExpectGroup *group, DiagList *diags,
+                         SslUnit **out_unit)
+{
+    const GroupUnitsDesc desc = {
+        .ctx = run->ctx, .diags = diags, .path = run->file->path, .text = run->text};
+    const SslGroupText text = {.name = group->name,
+                               .json = group->json,
+                               .file = diag_add_source(diags, run->file->path, run->text),
+                               .offset = group->offset};
+    SslGroupFile *file = NULL;
+    GroupUnits *units = group_units_create(&desc);
+    *out_unit = NULL;
+    Status status = units ? ssl_group_file_read(&text, NULL, diags, &file) : STATUS_NO_MEMORY;
+    if (status == STATUS_OK)
+        status = ssl_group_file_link(run->ctx, file, group_units_find, units, diags, out_unit);
+    ssl_group_file_destroy(file);
+    group_units_destroy(units);
+    return status;
+}
+
+/* The shader or group of a case: a group if one is named, or there are some and no shader is named. */
+static Status compile_case(TestRun *run, const ExpectCase *test_case, DiagList *diags,
+                           SslUnit **out_unit, Error *err)
+{
+    const char *group = name_of(run, test_case, EXPECT_SET_GROUP);
+    SslSource source = {.name = run->file->path,
+                        .text = run->text,
+                        .shader = name_of(run, test_case, EXPECT_SET_SHADER)};
+    if (!group && (source.shader || run->expect.groups.count == 0))
+        return ssl_unit_compile(run->ctx, &source, diags, out_unit);
+    for (uint32_t i = 0; i < run->expect.groups.count; i++)
+        if (!group || strcmp(run->expect.groups.data[i].name, group) == 0)
+            return link_group(run, &run->expect.groups.data[i], diags, out_unit);
+    return error_set(err, STATUS_NOT_FOUND, "the file has no group '%s'", group);
+}
+
 /* Unit and program of a case; diagnostics go to `diags`. NULL: not built, and said why. */
 static SslProgram *build_case(TestRun *run, const ExpectCase *test_case, uint32_t llvm_level,
                               DiagList *diags, Error *err)
 {
-    SslSource source = {
-        .name = run->file->path, .text = run->text, .shader = shader_of(run, test_case)};
     SslUnit *unit;
-    err->code = ssl_unit_compile(run->ctx, &source, diags, &unit);
+    err->code = compile_case(run, test_case, diags, &unit, err);
+    if (err->code == STATUS_NOT_FOUND)
+        return NULL;
     if (err->code != STATUS_OK) {
         if (err->code != STATUS_SOURCE)
             (void)error_set(err, err->code, "%s", status_name(err->code));
@@ -632,24 +672,30 @@ static void run_case(TestRun *run, const ExpectCase *test_case)
             run->file->failed++;
 }
 
-/* Warnings and errors, of what stands before the first case. */
-static void run_diags(TestRun *run)
-{
-    Error err = {0};
-    DiagList *diags = diag_list_create();
-    if (!diags)
-        return;
-    ssl_program_release(build_case(run, &run->expect.cases.data[0], 3, diags, &err));
-    check_diags(run, diags);
-    diag_list_destroy(diags);
-}
-
 static bool expects_errors(const ExpectFile *expect)
 {
     for (uint32_t i = 0; i < expect->diags.count; i++)
         if (expect->diags.data[i].severity == DIAG_ERROR)
             return true;
     return false;
+}
+
+/* Warnings and errors, of what stands before the first case; errors of all groups. */
+static void run_diags(TestRun *run)
+{
+    Error err = {0};
+    DiagList *diags = diag_list_create();
+    if (!diags)
+        return;
+    for (uint32_t i = 0; i < run->expect.groups.count && expects_errors(&run->expect); i++) {
+        SslUnit *unit = NULL;
+        if (link_group(run, &run->expect.groups.data[i], diags, &unit) == STATUS_OK)
+            ssl_unit_release(unit);
+    }
+    if (!run->expect.groups.count || !expects_errors(&run->expect))
+        ssl_program_release(build_case(run, &run->expect.cases.data[0], 3, diags, &err));
+    check_diags(run, diags);
+    diag_list_destroy(diags);
 }
 
 /* --- a file ----------------------------------------------------------------------------------- */

@@ -17,7 +17,8 @@ void kernel_layout_compute(const IrModule *m, Arena *arena, KernelLayout *out_la
     uint32_t *param_offset = ARENA_ARRAY(arena, uint32_t, m->info.param_count);
     for (uint32_t i = 0; i < m->info.param_count; i++) {
         param_offset[i] = out_layout->params_bytes;
-        out_layout->params_bytes += 4 * ssl_type_scalars(m->info.params[i].type);
+        out_layout->params_bytes +=
+            4 * ssl_value_scalars(m->info.params[i].type, m->info.params[i].shape);
     }
     out_layout->param_offset = param_offset;
 

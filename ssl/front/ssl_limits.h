@@ -15,9 +15,15 @@ enum {
     SSL_MAX_FUNCTION_SCALARS = 1 << 15, /* of all variables of one function */
     SSL_MAX_TEXTURES = 64,              /* file-scope texture2d handles */
     SSL_MAX_STRUCT_NESTING = 16,        /* structs inside one another */
-    SSL_MAX_REGIONS = 480,     /* branches and loops inside one another once exits are branches */
-    SSL_MAX_ARRAY_NESTING = 8, /* dimensions of an array */
-    SSL_MAX_CLOSURE_ARRAY = 64 /* closures in an array, with those of nested arrays and structs */
+    SSL_MAX_REGIONS = 480,      /* branches and loops inside one another once exits are branches */
+    SSL_MAX_ARRAY_NESTING = 8,  /* dimensions of an array */
+    SSL_MAX_CLOSURE_ARRAY = 64, /* closures in an array, with those of nested arrays and structs */
+    SSL_MAX_GROUP_NESTING = 32, /* groups inside one another */
+    SSL_MAX_GROUP_NODES = 4096, /* of one group, those of groups inside it not counted */
+    SSL_MAX_GROUP_WIRES = 1 << 16,  /* of one group */
+    SSL_MAX_GROUP_PORTS = 4096,     /* parameters of a group, and outputs */
+    SSL_MAX_GROUP_PARAMS = 1 << 15, /* that a linked unit has, with those of its nodes */
+    SSL_MAX_GROUP_TEXTURES = 4096   /* that a linked unit has */
 };
 
 #endif

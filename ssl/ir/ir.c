@@ -59,6 +59,8 @@ static SslValue copy_value(Arena *arena, SslValue value)
 {
     if (value.type == SSL_STRING)
         value.s = copy_text(arena, value.s);
+    else if (value.type == SSL_STRUCT || value.type == SSL_ARRAY)
+        value.list = copy_bytes(arena, value.list, value.count, sizeof *value.list);
     return value;
 }
 
@@ -72,6 +74,17 @@ static const SslMetadata *copy_metadata(Arena *arena, const SslMetadata *from, u
     return to;
 }
 
+static const SslShape *copy_shape(Arena *arena, const SslShape *from)
+{
+    if (!from)
+        return NULL;
+    SslShape *to = copy_bytes(arena, from, 1, sizeof *from);
+    to->name = copy_text(arena, from->name);
+    to->key = copy_text(arena, from->key);
+    to->kinds = copy_bytes(arena, from->kinds, from->scalar_count, sizeof *from->kinds);
+    return to;
+}
+
 static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
 {
     SslUnitInfo to = *from;
@@ -80,19 +93,25 @@ static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
     for (uint32_t i = 0; i < from->param_count; i++) {
         const SslParamInfo *p = &from->params[i];
         params[i].name = copy_text(arena, p->name);
+        params[i].shape = copy_shape(arena, p->shape);
         params[i].default_value = copy_value(arena, p->default_value);
         params[i].metadata = copy_metadata(arena, p->metadata, p->metadata_count);
     }
     to.params = params;
     SslOutputInfo *outputs = copy_bytes(arena, from->outputs, from->output_count, sizeof *outputs);
-    for (uint32_t i = 0; i < from->output_count; i++)
+    for (uint32_t i = 0; i < from->output_count; i++) {
         outputs[i].name = copy_text(arena, from->outputs[i].name);
+        outputs[i].shape = copy_shape(arena, from->outputs[i].shape);
+    }
     to.outputs = outputs;
     const char **textures =
         copy_bytes(arena, from->textures, from->texture_count, sizeof *textures);
     for (uint32_t i = 0; i < from->texture_count; i++)
         textures[i] = copy_text(arena, from->textures[i]);
     to.textures = textures;
+    to.texture_ids =
+        copy_bytes(arena, from->texture_ids, from->texture_ids ? from->texture_count : 0,
+                   sizeof *from->texture_ids);
     to.metadata = copy_metadata(arena, from->metadata, from->metadata_count);
     return to;
 }

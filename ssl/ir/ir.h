@@ -86,15 +86,15 @@ static inline uint32_t ir_global_component(uint64_t imm)
 }
 static inline uint64_t ir_param_imm(uint32_t param, uint32_t component)
 {
-    return (uint64_t)param << 8 | component;
+    return (uint64_t)param << 16 | component;
 }
 static inline uint32_t ir_param_index(uint64_t imm)
 {
-    return (uint32_t)(imm >> 8);
+    return (uint32_t)(imm >> 16);
 }
 static inline uint32_t ir_param_component(uint64_t imm)
 {
-    return (uint32_t)imm & 0xffu;
+    return (uint32_t)imm & 0xffffu;
 }
 
 /* --- containers ------------------------------------------------------------------------------- */
@@ -134,6 +134,7 @@ typedef struct IrFunc {
     IrType *result_types;
     uint32_t result_count;
     Span span;
+    const void *origin; /* of a library function: equal in all modules that have it; else NULL */
 } IrFunc;
 
 typedef struct IrFaultSite {
@@ -162,7 +163,9 @@ typedef struct IrModule {
     uint32_t global_count, closure_count;
     SslUnitInfo info;      /* name, parameters, outputs, textures, metadata; arena */
     ARRAY(IrFunc *) funcs; /* [0] unused; a callee may stand after its caller */
-    IrFuncId entry; /* no parameters; results: all outputs' scalars, a closure output as one */
+    IrFuncId
+        entry; /* no parameters; results: all outputs' scalars in the order of the source, a closure
+                       output as one */
     ARRAY(IrOutput) outputs;
     ARRAY(IrLobeSlot) slots; /* empty until closure_slots */
     ARRAY(SslTextureSite) texture_sites;

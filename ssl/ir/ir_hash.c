@@ -63,8 +63,13 @@ static void hash_tables(Hasher *h)
     for (uint32_t i = 0; i < m->global_count; i++)
         put(h, (uint64_t)m->globals[i].type << 1 | m->globals[i].has_derivs);
     put(h, m->info.param_count);
-    for (uint32_t i = 0; i < m->info.param_count; i++)
-        put(h, m->info.params[i].type);
+    for (uint32_t i = 0; i < m->info.param_count; i++) {
+        const SslParamInfo *p = &m->info.params[i];
+        uint32_t scalars = ssl_value_scalars(p->type, p->shape);
+        put(h, (uint64_t)p->type << 32 | scalars);
+        for (uint32_t k = 0; k < scalars && p->shape; k++)
+            put(h, p->shape->kinds[k]);
+    }
     put(h, m->outputs.count);
     for (uint32_t i = 0; i < m->outputs.count; i++) {
         const IrOutput *o = &m->outputs.data[i];

@@ -48,7 +48,7 @@ static void print_params(Printer *p, const IrRegion *r)
 
 static void print_component(StrBuf *out, SslType type, uint32_t component)
 {
-    if (ssl_type_scalars(type) > 4)
+    if (ssl_type_scalars(type) > 4 || type == SSL_STRUCT || type == SSL_ARRAY)
         strbuf_printf(out, "[%u]", component);
     else if (ssl_type_scalars(type) > 1)
         strbuf_printf(out, ".%c", "xyzw"[component]);

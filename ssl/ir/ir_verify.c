@@ -110,6 +110,7 @@ static Status verify_input(Verifier *v, IrInstId id)
     const IrInst *inst = ir_inst(v->func, id);
     IrType type = ir_type(v->func, inst->result_first);
     SslType declared;
+    const SslShape *shape = NULL;
     uint32_t component;
     if (inst->op == IR_GLOBAL) {
         uint32_t row = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
@@ -123,10 +124,17 @@ static Status verify_input(Verifier *v, IrInstId id)
         uint32_t param = ir_param_index(inst->imm);
         EXPECT(v, id, param < m->info.param_count, "no parameter %u", param);
         declared = m->info.params[param].type;
+        shape = m->info.params[param].shape;
         component = ir_param_component(inst->imm);
     }
-    EXPECT(v, id, component < ssl_type_scalars(declared), "no component %u", component);
-    IrKind kind = declared == SSL_BOOL ? IR_BOOL : declared == SSL_INT ? IR_INT : IR_FLOAT;
+    bool is_whole = declared == SSL_CLOSURE || declared == SSL_STRING;
+    EXPECT(v, id, component < (is_whole ? 1 : ssl_value_scalars(declared, shape)),
+           "no component %u", component);
+    SslType scalar = is_whole ? declared : ssl_value_kind(declared, shape, component);
+    IrKind kind = scalar == SSL_BOOL                          ? IR_BOOL
+                  : scalar == SSL_INT || scalar == SSL_STRING ? IR_INT
+                  : scalar == SSL_CLOSURE                     ? IR_CLOSURE
+                                                              : IR_FLOAT;
     EXPECT(v, id, type == ir_scalar(kind), "read as another type than declared");
     return STATUS_OK;
 }

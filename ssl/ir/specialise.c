@@ -1,4 +1,5 @@
-/* Binds parameters to constants, and leaves out what no output needs. The builder folds what
+/* Binds parameters to constants, closures that nothing is wired to the null closure, and leaves out
+ * what no output needs. The builder folds what
  * follows from them; code that they switch off disappears, since copying an IF with a constant
  * condition copies one arm. */
 #include "ssl/ir/pass.h"
@@ -16,6 +17,10 @@ static bool bind_read(IrClone *c, IrInstId id)
 {
     const IrInst *inst = ir_inst(c->from, id);
     const SslValue *const *bound = c->data;
+    if (inst->op == IR_PARAM && ir_type(c->from, inst->result_first) == IR_CLOSURE) {
+        c->map[inst->result_first] = ir_build_zero(c->to, IR_CLOSURE);
+        return true;
+    }
     if (inst->op != IR_PARAM || !bound[ir_param_index(inst->imm)])
         return false;
     const SslValue *value = bound[ir_param_index(inst->imm)];

@@ -14,6 +14,7 @@
 #include "ssl/ir/ir_build.h"
 #include "ssl/report.h"
 #include "ssl/sema/sema.h"
+#include "ssl/string_ids.h"
 
 enum { NO_SLOT = UINT32_MAX };
 
@@ -26,7 +27,9 @@ typedef struct Lowering {
     IrFuncId *func_ids;            /* [FuncDecl.id]; 0: not reached yet */
     ARRAY(const FuncDecl *) queue; /* reached, in order; written one after the other */
     uint32_t *library_files;       /* [library source] file in diags; 0: not added yet */
-    bool has_failed;               /* a limit was reported */
+    StringIds *strings;
+    bool has_failed; /* a limit was reported */
+    bool is_out_of_memory;
 } Lowering;
 
 typedef struct LoopFrame {
@@ -65,11 +68,14 @@ typedef struct Value {
 
 IrType leaf_type(const Type *type, uint32_t leaf);
 uint32_t leaf_elements(const Type *type, uint32_t leaf); /* 1 for a scalar */
+/* Where that element of a leaf stands among the numbers of a value in the order of the source. */
+uint32_t leaf_scalar(const Type *type, uint32_t leaf, uint32_t element);
 /* Types of all leaves, from `out` on; returns the next free place. */
 IrType *leaf_types(const Type *type, IrType *out);
 IrValue *value_leaves(Emit *m, const Type *type); /* room for the leaves of one value */
 Value value_zero(Emit *m, const Type *type);
 Value value_constant(Emit *m, const Constant *c);
+Value value_string(Emit *m, const char *text);
 /* `part` as the index-th element or member goes into `out`, the leaves of an aggregate being made. */
 Value value_list(Emit *m, const Type *type, const Value *parts);
 

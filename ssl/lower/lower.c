@@ -38,9 +38,27 @@ static uint32_t param_types(const FuncDecl *f, IrType *types)
 static Value read_param(Emit *m, const Type *type, uint32_t param)
 {
     IrValue *leaf = value_leaves(m, type);
-    for (uint32_t i = 0; i < type->leaves; i++)
-        leaf[i] = ir_build_param_read(m->b, ir_kind(leaf_type(type, i)), param, i);
+    for (uint32_t i = 0; i < type->leaves; i++) {
+        IrKind kind = ir_kind(leaf_type(type, i));
+        uint32_t count = leaf_elements(type, i);
+        IrValue *element = ARENA_ARRAY(m->arena, IrValue, count);
+        for (uint32_t k = 0; k < count; k++)
+            element[k] = ir_build_param_read(m->b, kind, param, leaf_scalar(type, i, k));
+        leaf[i] = ir_is_array(leaf_type(type, i)) ? ir_build_array(m->b, kind, element, count)
+                                                  : element[0];
+    }
     return (Value){type, leaf};
+}
+
+/* What the host and other units see of an output: its numbers one by one, in the order of the source. */
+static void put_output(Emit *m, const Type *type, const IrValue *leaf, IrValue *out)
+{
+    for (uint32_t i = 0; i < type->leaves; i++)
+        for (uint32_t k = 0; k < leaf_elements(type, i); k++)
+            out[leaf_scalar(type, i, k)] =
+                ir_is_array(leaf_type(type, i))
+                    ? ir_build2(m->b, IR_ARRAY_GET, leaf[i], ir_const_int(m->b, (int32_t)k))
+                    : leaf[i];
 }
 
 static void declare_params(Emit *m, const FuncDecl *f)
@@ -74,6 +92,7 @@ static void lower_function(Lowering *l, const FuncDecl *f)
     uint32_t type_count = f->is_shader ? 0 : param_types(f, types);
     m.b = ir_build_begin(l->module, lower_func_id(l, f), f->name, types, type_count);
     ir_build_func(m.b)->span = lower_span(l, f->span);
+    ir_build_func(m.b)->origin = f->is_library ? f : NULL;
     m.slot_of = ARENA_ARRAY(l->arena, uint32_t, f->local_count);
     for (uint32_t i = 0; i < f->local_count; i++)
         m.slot_of[i] = NO_SLOT;
@@ -85,27 +104,102 @@ static void lower_function(Lowering *l, const FuncDecl *f)
     Sequence body = {f->body->list.items, f->body->list.count, NULL};
     lower_sequence(&m, &body);
 
+    Span end = {f->body->span.file, f->body->span.end - 1, f->body->span.end};
+    lower_set_span(&m, end);
     ARRAY(IrValue) results = {0};
     for (uint32_t i = 0; i < result_leaves; i++)
         array_push(l->arena, &results, m.env.data[m.result + i]);
     for (uint32_t i = 0; i < f->params.count; i++) {
         const VarDecl *param = f->params.items[i];
-        for (uint32_t k = 0; k < param->type->leaves && param->direction != DIRECTION_IN; k++)
-            array_push(l->arena, &results, m.env.data[m.slot_of[param->index] + k]);
+        const Type *type = param->type;
+        if (param->direction == DIRECTION_IN)
+            continue;
+        const IrValue *leaf = m.env.data + m.slot_of[param->index];
+        uint32_t count = f->is_shader ? type->scalars : type->leaves;
+        array_reserve(l->arena, &results, results.count + count);
+        if (f->is_shader)
+            put_output(&m, type, leaf, results.data + results.count);
+        else
+            memcpy(results.data + results.count, leaf, count * sizeof *leaf);
+        results.count += count;
     }
-    Span end = {f->body->span.file, f->body->span.end - 1, f->body->span.end};
-    lower_set_span(&m, end);
     ir_build_end(m.b, results.data, results.count);
 }
 
 /* --- what the module says about the shader --- */
 
-static SslValue default_value(const Type *type, const Constant *c)
+static SslType port_type(const Type *type)
 {
-    SslValue v = {.type = type->basic};
+    return type->kind == TYPE_STRUCT  ? SSL_STRUCT
+           : type->kind == TYPE_ARRAY ? SSL_ARRAY
+                                      : type->basic;
+}
+
+/* Appends what each number of a value is. */
+static SslType *put_kinds(const Type *type, SslType *out)
+{
+    if (type->kind == TYPE_STRUCT)
+        for (uint32_t i = 0; i < type->decl->members.count; i++)
+            out = put_kinds(type->decl->members.items[i]->type, out);
+    for (uint32_t i = 0; type->kind == TYPE_ARRAY && i < type->count; i++)
+        out = put_kinds(type->element, out);
+    for (uint32_t i = 0; type->kind == TYPE_BASIC && i < type->scalars; i++)
+        *out++ = type->basic == SSL_BOOL || type->basic == SSL_INT ? type->basic : SSL_FLOAT;
+    return out;
+}
+
+/* The type spelt out down to its numbers, tags of vectors left out as type_same does. */
+static const char *type_key(const Type *type, Arena *arena)
+{
+    if (type->kind == TYPE_ARRAY)
+        return arena_printf(arena, "%s[%u]", type_key(type->element, arena), type->count);
+    if (type->kind == TYPE_BASIC)
+        return type_lanes(type) ? ssl_type_name(type_of_lanes(type_lanes(type))->basic)
+                                : ssl_type_name(type->basic);
+    const char *text = arena_printf(arena, "struct %s{", type->decl->name);
+    for (uint32_t i = 0; i < type->decl->members.count; i++) {
+        const VarDecl *member = type->decl->members.items[i];
+        text = arena_printf(arena, "%s%s %s;", text, type_key(member->type, arena), member->name);
+    }
+    return arena_printf(arena, "%s}", text);
+}
+
+static const SslShape *port_shape(const Type *type, Arena *arena)
+{
+    if (type->kind == TYPE_BASIC)
+        return NULL;
+    SslType *kinds = ARENA_ARRAY(arena, SslType, type->scalars);
+    put_kinds(type, kinds);
+    SslShape *shape = ARENA_NEW(arena, SslShape);
+    *shape = (SslShape){.name = type_text(type, arena),
+                        .key = type_key(type, arena),
+                        .kinds = kinds,
+                        .scalar_count = type->scalars};
+    return shape;
+}
+
+static SslValue default_list(Arena *arena, const SslShape *shape, const Constant *c)
+{
+    double *list = ARENA_ARRAY(arena, double, shape->scalar_count);
+    for (uint32_t i = 0; i < shape->scalar_count; i++)
+        list[i] = shape->kinds[i] == SSL_BOOL  ? (double)c->scalars[i].b
+                  : shape->kinds[i] == SSL_INT ? (double)c->scalars[i].i
+                                               : (double)c->scalars[i].f;
+    return (SslValue){.list = list, .count = shape->scalar_count};
+}
+
+static SslValue default_value(Arena *arena, const Type *type, const SslShape *shape,
+                              const Constant *c)
+{
+    SslValue v = {.type = port_type(type)};
     if (!c)
         return v;
-    if (type_is(type, SSL_BOOL))
+    if (shape) {
+        v = default_list(arena, shape, c);
+        v.type = port_type(type);
+    } else if (type_is(type, SSL_STRING))
+        v.s = c->text;
+    else if (type_is(type, SSL_BOOL))
         v.b = c->scalars[0].b;
     else if (type_is(type, SSL_INT))
         v.i = c->scalars[0].i;
@@ -125,10 +219,13 @@ static const SslMetadata *copy_metadata(Arena *arena, const MetadataList *list)
 
 static SslParamInfo param_info(Arena *arena, const VarDecl *param)
 {
+    const SslShape *shape = port_shape(param->type, arena);
     return (SslParamInfo){.name = param->name,
-                          .type = param->type->basic,
+                          .type = port_type(param->type),
+                          .shape = shape,
                           .has_default = param->init != NULL,
-                          .default_value = default_value(param->type, param->constant),
+                          .default_value =
+                              default_value(arena, param->type, shape, param->constant),
                           .metadata = copy_metadata(arena, &param->metadata),
                           .metadata_count = param->metadata.count,
                           .span = param->span};
@@ -142,15 +239,16 @@ static void describe_shader(IrModule *m, const FuncDecl *shader, const Ast *ast)
     uint32_t result = 0;
     for (uint32_t i = 0; i < shader->params.count; i++) {
         const VarDecl *param = shader->params.items[i];
-        SslType type = param->type->basic;
+        SslType type = port_type(param->type);
         if (param->direction == DIRECTION_IN) {
             array_push(m->arena, &params, param_info(m->arena, param));
             continue;
         }
-        array_push(m->arena, &outputs, (SslOutputInfo){param->name, type});
+        array_push(m->arena, &outputs,
+                   (SslOutputInfo){param->name, type, port_shape(param->type, m->arena)});
         array_push(m->arena, &m->outputs,
-                   (IrOutput){param->name, type, result, param->type->leaves});
-        result += param->type->leaves;
+                   (IrOutput){param->name, type, result, param->type->scalars});
+        result += param->type->scalars;
     }
     for (uint32_t i = 0; i < ast->textures.count; i++)
         array_push(m->arena, &textures, ast->textures.data[i]->name);
@@ -187,12 +285,14 @@ static Status add_source(const SslSource *src, DiagList *diags, SemaSource *out_
     return file > 0 ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
-static Status lower_module(const SemaTables *tables, const Module *checked, const FuncDecl *shader,
-                           uint32_t file, Arena *arena, DiagList *diags, IrModule **out_module)
+static Status lower_module(const StdLib *lib, const SemaTables *tables, const Module *checked,
+                           const FuncDecl *shader, uint32_t file, Arena *arena, DiagList *diags,
+                           IrModule **out_module)
 {
     Lowering l = {.arena = arena,
                   .diags = diags,
                   .tables = tables,
+                  .strings = lib->strings,
                   .module = ir_module_create(arena),
                   .func_ids = ARENA_ARRAY(arena, IrFuncId, checked->func_count)};
     uint32_t library_count = 0;
@@ -208,6 +308,8 @@ static Status lower_module(const SemaTables *tables, const Module *checked, cons
     l.module->entry = lower_func_id(&l, shader);
     for (uint32_t i = 0; i < l.queue.count && !l.has_failed; i++)
         lower_function(&l, l.queue.data[i]);
+    if (l.is_out_of_memory)
+        return STATUS_NO_MEMORY;
     if (l.has_failed)
         return STATUS_SOURCE;
     ir_mark_recursion(l.module);
@@ -234,7 +336,7 @@ Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSourc
     const FuncDecl *shader = sema_find_shader(m, src->shader, source.file, arena, diags);
     if (!shader)
         return STATUS_SOURCE;
-    return lower_module(&own_tables, m, shader, source.file, arena, diags, out_module);
+    return lower_module(lib, &own_tables, m, shader, source.file, arena, diags, out_module);
 }
 
 Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags, StrBuf *out)

@@ -160,7 +160,8 @@ static Value apply_binary(Emit *m, TokenKind op, const Type *type, Value a, Valu
         return matrix_product(m, a, b);
     if (type_is(type, SSL_BOOL) && a.type->leaves > 1)
         return compare_vectors(m, op, a, b);
-    IrOp ir_op = type_is(a.type, SSL_INT) ? int_op(op) : float_op(op);
+    bool is_whole = type_is(a.type, SSL_INT) || type_is(a.type, SSL_STRING);
+    IrOp ir_op = is_whole ? int_op(op) : float_op(op);
     IrValue *leaf = value_leaves(m, type);
     for (uint32_t i = 0; i < type->leaves; i++)
         leaf[i] = ir_build2(m->b, ir_op, a.leaf[a.type->leaves == 1 ? 0 : i],
@@ -412,7 +413,8 @@ Value lower_expr(Emit *m, const Expr *e)
         return lower_texture(m, e);
     case EXPR_CONVERT:
         return convert(m, e->a, e->type);
-    case EXPR_STRING: /* only options have strings, and those are resolved */
+    case EXPR_STRING:
+        return value_string(m, e->name);
     case EXPR_ERROR:
         UNREACHABLE();
     }

@@ -14,11 +14,11 @@ static const VarDecl *member_of(const Type *type, uint32_t *leaf)
 
 static IrKind kind_of(const Type *type)
 {
-    ASSERT(type->kind == TYPE_BASIC && type->scalars > 0);
-    return type->basic == SSL_BOOL      ? IR_BOOL
-           : type->basic == SSL_INT     ? IR_INT
-           : type->basic == SSL_CLOSURE ? IR_CLOSURE
-                                        : IR_FLOAT;
+    ASSERT(type->kind == TYPE_BASIC && type->leaves > 0);
+    return type->basic == SSL_BOOL                               ? IR_BOOL
+           : type->basic == SSL_INT || type->basic == SSL_STRING ? IR_INT
+           : type->basic == SSL_CLOSURE                          ? IR_CLOSURE
+                                                                 : IR_FLOAT;
 }
 
 IrType leaf_type(const Type *type, uint32_t leaf)
@@ -72,8 +72,7 @@ static IrValue scalar_constant(Emit *m, IrKind kind, Scalar s)
     UNREACHABLE();
 }
 
-/* Where element `element` of a leaf stands among the scalars of a constant. */
-static uint32_t scalar_index(const Type *type, uint32_t leaf, uint32_t element)
+uint32_t leaf_scalar(const Type *type, uint32_t leaf, uint32_t element)
 {
     uint32_t at = 0;
     while (type->kind != TYPE_BASIC) {
@@ -101,9 +100,8 @@ static Value constant_value(Emit *m, const Type *type, const Scalar *scalars)
         uint32_t count = leaf_elements(type, i);
         IrValue *element = ARENA_ARRAY(m->arena, IrValue, count);
         for (uint32_t k = 0; k < count; k++)
-            element[k] =
-                scalar_constant(m, ir_kind(ir_type),
-                                scalars ? scalars[scalar_index(type, i, k)] : (Scalar){.i = 0});
+            element[k] = scalar_constant(
+                m, ir_kind(ir_type), scalars ? scalars[leaf_scalar(type, i, k)] : (Scalar){.i = 0});
         leaf[i] = ir_is_array(ir_type) ? ir_build_array(m->b, ir_kind(ir_type), element, count)
                                        : element[0];
     }
@@ -115,8 +113,20 @@ Value value_zero(Emit *m, const Type *type)
     return constant_value(m, type, NULL);
 }
 
+Value value_string(Emit *m, const char *text)
+{
+    IrValue *leaf = value_leaves(m, type_basic(SSL_STRING));
+    int32_t id;
+    if (!string_ids_find(m->lowering->strings, text, &id))
+        m->lowering->is_out_of_memory = true;
+    leaf[0] = ir_const_int(m->b, id);
+    return (Value){type_basic(SSL_STRING), leaf};
+}
+
 Value value_constant(Emit *m, const Constant *c)
 {
+    if (type_is(c->type, SSL_STRING))
+        return value_string(m, c->text);
     return constant_value(m, c->type, c->scalars);
 }
 

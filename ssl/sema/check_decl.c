@@ -169,14 +169,20 @@ const char *sema_func_text(const FuncDecl *f, Arena *arena)
     return arena_printf(arena, "%s)", text);
 }
 
-static void check_shader_param(Sema *s, const VarDecl *param)
+/* Numbers, closures, structs and arrays of numbers; strings as inputs only, since they are constants of
+ * each instance. */
+static void check_shader_param(Sema *s, VarDecl *param)
 {
     const Type *t = param->type;
     bool is_output = param->direction == DIRECTION_OUT;
-    bool is_plain = t->kind == TYPE_BASIC && t->basic != SSL_STRING && t->scalars > 0;
+    bool is_string = type_is(t, SSL_STRING);
+    bool is_good =
+        is_string ? !is_output : t->scalars > 0 && (t->kind == TYPE_BASIC || t->closures == 0);
+    if (is_string)
+        param->is_const = true;
     if (param->direction == DIRECTION_INOUT)
         report(s->diags, SHADER_INOUT, param->span, NULL);
-    if (!type_is_error(t) && (!is_plain || (t->closures > 0 && !is_output)))
+    if (!type_is_error(t) && !is_good)
         report(s->diags, SHADER_PARAM_TYPE, param->type_name->span,
                is_output ? "output" : "parameter", text_of(s, t));
     if (!param->name)

@@ -208,6 +208,8 @@ static const Type *operands(Sema *s, TokenKind op, Expr **a, Expr **b)
         return type_is(ta, SSL_BOOL) && type_is(tb, SSL_BOOL) ? ta : NULL;
     if (ta->kind != TYPE_BASIC || tb->kind != TYPE_BASIC)
         return NULL;
+    if (type_is(ta, SSL_STRING) && type_is(tb, SSL_STRING))
+        return op == TOKEN_EQUAL || op == TOKEN_NOT_EQUAL ? type_basic(SSL_BOOL) : NULL;
     if (type_is(ta, SSL_CLOSURE) || type_is(tb, SSL_CLOSURE))
         return closure_operands(s, op, a, b);
     if (type_is(ta, SSL_MATRIX) || type_is(tb, SSL_MATRIX))

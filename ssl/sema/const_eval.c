@@ -3,6 +3,7 @@
 #include "ssl/rt/rt.h"
 #include "ssl/sema/builtin.h"
 #include "ssl/sema/type.h"
+#include <string.h>
 
 typedef struct Eval {
     Arena *arena;
@@ -168,6 +169,11 @@ static const Constant *eval_binary(Eval *v, const Expr *e)
     if (!a || !b)
         return NULL;
     SslType type = scalar_type(a->type);
+    if (type == SSL_STRING) {
+        Scalar *same = new_scalars(v, e->type);
+        same->b = (strcmp(a->text, b->text) == 0) == (e->op == TOKEN_EQUAL);
+        return make(v, e->type, same);
+    }
     bool is_matrix = type_is(a->type, SSL_MATRIX) || type_is(b->type, SSL_MATRIX);
     if (a->type->scalars != b->type->scalars || (is_matrix && e->op == TOKEN_MUL))
         return fail(v, e);

@@ -16,7 +16,7 @@ static const Type basics[] = {
     BASIC(SSL_VECTOR, 3, 3),
     BASIC(SSL_NORMAL, 3, 3),
     BASIC(SSL_MATRIX, 16, 16),
-    BASIC(SSL_STRING, 0, 0),
+    BASIC(SSL_STRING, 0, 1), /* a number of StringIds */
     [SSL_CLOSURE] =
         {.kind = TYPE_BASIC, .basic = SSL_CLOSURE, .scalars = 1, .leaves = 1, .closures = 1},
     BASIC(SSL_TEXTURE2D, 0, 0),

@@ -27,7 +27,10 @@ Status stdlib_create(StdLib **out_lib, Error *err)
     DiagList *diags = diag_list_create();
     if (lib)
         lib->arena = arena_create(0, 0);
-    Status status = lib && diags && lib->arena ? check_sources(lib, diags) : STATUS_NO_MEMORY;
+    if (lib)
+        lib->strings = string_ids_create();
+    Status status =
+        lib && diags && lib->arena && lib->strings ? check_sources(lib, diags) : STATUS_NO_MEMORY;
     if (status == STATUS_INTERNAL)
         error_set(err, status, "the standard library of SSL is broken: %s",
                   diag_get(diags, 0)->message);
@@ -45,6 +48,7 @@ void stdlib_destroy(StdLib *lib)
 {
     if (!lib)
         return;
+    string_ids_destroy(lib->strings);
     arena_destroy(lib->arena);
     mem_free(lib);
 }

@@ -6,11 +6,13 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "ssl/sema/sema.h"
+#include "ssl/string_ids.h"
 
-/* Read-only once made: shared by threads. */
+/* Read-only once made, but for what StringIds guards itself: shared by threads. */
 typedef struct StdLib {
-    Arena *arena; /* owned: all below */
+    Arena *arena; /* owned: the module */
     const Module *module;
+    StringIds *strings; /* owned: one numbering for all that is lowered with this library */
 } StdLib;
 
 extern const EmbeddedText stdlib_sources[]; /* spans of file LIBRARY_FILE + index */

@@ -56,7 +56,8 @@ void ir_kernel_end_raw(IrKernel *k, const IrValue *results, uint32_t count)
     IrModule *m = k->module;
     SslOutputInfo *infos = ARENA_ARRAY(k->arena, SslOutputInfo, m->outputs.count);
     for (uint32_t i = 0; i < m->outputs.count; i++)
-        infos[i] = (SslOutputInfo){m->outputs.data[i].name, m->outputs.data[i].type};
+        infos[i] =
+            (SslOutputInfo){.name = m->outputs.data[i].name, .type = m->outputs.data[i].type};
     m->info.outputs = infos;
     m->info.output_count = m->outputs.count;
     ir_build_end(k->builder, results, count);

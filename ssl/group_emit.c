@@ -1,0 +1,284 @@
+/* A resolved group to a unit. Nodes come in the order in which outputs need them, so that two groups
+ * that are wired alike become the same IR however their descriptions are sorted. */
+#include "ssl/group.h"
+#include "ssl/ir/ir_link.h"
+#include "ssl/ir/pass.h"
+#include <string.h>
+
+typedef struct Emit {
+    const Group *g;
+    SslUnit *unit;
+    IrModule *m;
+    Arena *arena;
+    IrLink *link;
+    ARRAY(SslParamInfo) params;
+    ARRAY(const char *) textures;
+    ARRAY(uint32_t) texture_ids;
+    ARRAY(SslFaultInfo) faults;
+    ARRAY(UnitSource) sources;
+    ARRAY(SslUnit *) parts; /* units; the part of the link has the same number */
+    IrValue **results;      /* [node] of its unit's entry */
+} Emit;
+
+/* --- parameters ------------------------------------------------------------------------------- */
+
+/* As the parameter's own type. */
+static SslValue fit_value(Arena *arena, const SslValue *value, GroupType to)
+{
+    SslValue fitted = *value;
+    if (to.type == SSL_FLOAT && value->type == SSL_INT)
+        fitted.f[0] = (float)value->i;
+    if (to.type == SSL_STRUCT || to.type == SSL_ARRAY) {
+        double *list = ARENA_ARRAY(arena, double, to.shape->scalar_count);
+        bool is_list = value->type == SSL_STRUCT || value->type == SSL_ARRAY;
+        for (uint32_t i = 0; i < to.shape->scalar_count; i++)
+            list[i] = is_list                    ? value->list[i]
+                      : value->type == SSL_BOOL ? (double)value->b
+                      : value->type == SSL_INT  ? (double)value->i
+                                                : (double)value->f[i];
+        fitted.list = list;
+        fitted.count = to.shape->scalar_count;
+    }
+    if (to.type == SSL_STRING)
+        fitted.s = arena_strndup(arena, value->s, strlen(value->s));
+    fitted.type = to.type;
+    return fitted;
+}
+
+/* What the input would be without the group's parameter. */
+static bool input_default(Arena *arena, const GroupNode *node, uint32_t input, SslValue *out)
+{
+    const SslParamInfo *param = &node->info->params[input];
+    if (node->inputs[input].value)
+        *out = fit_value(arena, &node->inputs[input].value->value, group_param_type(param));
+    else if (param->has_default)
+        *out = param->default_value;
+    else
+        return false;
+    return true;
+}
+
+static const SslMetadata *copy_metadata(Arena *arena, const SslMetadata *from, uint32_t count)
+{
+    SslMetadata *to = ARENA_ARRAY(arena, SslMetadata, count);
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].name = arena_strndup(arena, from[i].name, strlen(from[i].name));
+        if (from[i].value.type == SSL_STRING)
+            to[i].value.s = arena_strndup(arena, from[i].value.s, strlen(from[i].value.s));
+    }
+    return to;
+}
+
+static void add_group_param(Emit *e, const GroupParam *from)
+{
+    const SslGroupParam *desc = from->desc;
+    SslParamInfo p = {.name = arena_strndup(e->arena, desc->name, strlen(desc->name)),
+                      .type = from->type.type,
+                      .shape = from->type.shape,
+                      .has_default = desc->has_default,
+                      .metadata =
+                          copy_metadata(e->arena, desc->metadata, desc->metadata_count),
+                      .metadata_count = desc->metadata_count};
+    if (desc->has_default)
+        p.default_value = fit_value(e->arena, &desc->default_value, from->type);
+    if (from->first_node != GROUP_NONE) {
+        const GroupNode *node = &e->g->nodes[from->first_node];
+        const SslParamInfo *target = &node->info->params[from->first_input];
+        GroupConversion how = group_conversion(from->type, group_param_type(target));
+        if (!p.metadata_count) {
+            p.metadata = target->metadata;
+            p.metadata_count = target->metadata_count;
+        }
+        if (!p.has_default && how == GROUP_CONVERT_NOTHING)
+            p.has_default = input_default(e->arena, node, from->first_input, &p.default_value);
+    }
+    array_push(e->arena, &e->params, p);
+}
+
+static void read_param(Emit *e, uint32_t param, IrValue *out)
+{
+    GroupType type = group_param_type(&e->params.data[param]);
+    for (uint32_t i = 0; i < group_type_values(type); i++)
+        out[i] = ir_build_param_read(ir_link_builder(e->link), group_type_kind(type, i), param, i);
+}
+
+/* The parameter "node.input". */
+static void read_own(Emit *e, const GroupNode *node, uint32_t input, IrValue *out)
+{
+    SslParamInfo p = node->info->params[input];
+    p.name = arena_printf(e->arena, "%s.%s", node->desc->name, p.name);
+    p.has_default = input_default(e->arena, node, input, &p.default_value);
+    p.span = (Span){0};
+    array_push(e->arena, &e->params, p);
+    read_param(e, e->params.count - 1, out);
+}
+
+static void read_input(Emit *e, const GroupNode *node, uint32_t input, IrValue *out)
+{
+    const GroupInput *from = &node->inputs[input];
+    IrBuilder *b = ir_link_builder(e->link);
+    GroupType to = group_param_type(&node->info->params[input]);
+    if (from->node != GROUP_NONE) {
+        const GroupNode *source = &e->g->nodes[from->node];
+        uint32_t first = source->unit->module->outputs.data[from->output].result_first;
+        group_convert(b, group_output_type(&source->info->outputs[from->output]), to,
+                      e->results[from->node] + first, out);
+    } else if (from->param != GROUP_NONE) {
+        GroupType type = group_param_type(&e->params.data[from->param]);
+        IrValue *values = ARENA_ARRAY(e->arena, IrValue, group_type_values(type));
+        read_param(e, from->param, values);
+        group_convert(b, type, to, values, out);
+    } else {
+        read_own(e, node, input, out);
+    }
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+/* The number of the unit among those that the group is made of. */
+static uint32_t part_of(Emit *e, SslUnit *unit)
+{
+    for (uint32_t i = 0; i < e->parts.count; i++)
+        if (e->parts.data[i] == unit)
+            return i;
+    uint32_t file_base = e->unit->file_end;
+    e->unit->file_end += unit->file_end;
+    for (uint32_t i = 0; i < unit->source_count; i++) {
+        UnitSource source = unit->sources[i];
+        source.file += file_base;
+        array_push(e->arena, &e->sources, source);
+    }
+    for (uint32_t i = 0; i < unit->module->fault_sites.count; i++) {
+        SslFaultInfo fault = unit->fault[i];
+        if (fault.span.file)
+            fault.span.file += file_base;
+        array_push(e->arena, &e->faults, fault);
+    }
+    array_push(e->arena, &e->parts, unit);
+    return ir_link_part(e->link, unit->module, file_base);
+}
+
+static void emit_node(Emit *e, uint32_t index)
+{
+    const GroupNode *node = &e->g->nodes[index];
+    uint32_t texture_base = e->textures.count;
+    for (uint32_t i = 0; i < node->info->texture_count; i++) {
+        array_push(e->arena, &e->textures,
+                   arena_printf(e->arena, "%s.%s", node->desc->name, node->info->textures[i]));
+        array_push(e->arena, &e->texture_ids, node->textures[i]);
+    }
+    const IrValue **inputs = ARENA_ARRAY(e->arena, const IrValue *, node->info->param_count);
+    for (uint32_t i = 0; i < node->info->param_count; i++) {
+        GroupType type = group_param_type(&node->info->params[i]);
+        IrValue *values = ARENA_ARRAY(e->arena, IrValue, group_type_values(type));
+        read_input(e, node, i, values);
+        inputs[i] = values;
+    }
+    const IrModule *module = node->unit->module;
+    e->results[index] =
+        ARENA_ARRAY(e->arena, IrValue, ir_func(module, module->entry)->result_count);
+    ir_link_instance(e->link, part_of(e, node->unit), texture_base, inputs, e->results[index]);
+}
+
+static bool is_too_large(Emit *e, DiagList *diags)
+{
+    static const Span nowhere = {0};
+    const char *what = NULL;
+    uint32_t limit = 0;
+    if (ir_build_func(ir_link_builder(e->link))->insts.count > IR_MAX_INSTRUCTIONS) {
+        limit = IR_MAX_INSTRUCTIONS;
+        what = "instructions, with those of its nodes";
+    } else if (e->params.count > SSL_MAX_GROUP_PARAMS) {
+        limit = SSL_MAX_GROUP_PARAMS;
+        what = "parameters, with those of its nodes";
+    } else if (e->textures.count > SSL_MAX_GROUP_TEXTURES) {
+        limit = SSL_MAX_GROUP_TEXTURES;
+        what = "textures, with those of its nodes";
+    }
+    if (what)
+        report(diags, GROUP_TOO_LARGE, nowhere, arena_printf(e->arena, "%u", limit), what);
+    return what != NULL;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static void emit_outputs(Emit *e)
+{
+    const Group *g = e->g;
+    ARRAY(SslOutputInfo) infos = {0};
+    ARRAY(IrValue) results = {0};
+    for (uint32_t i = 0; i < g->desc->output_count; i++) {
+        const GroupOutput *output = &g->outputs[i];
+        const char *name = output->desc->name;
+        name = arena_strndup(e->arena, name, strlen(name));
+        uint32_t count = group_type_values(output->type);
+        array_push(e->arena, &infos, (SslOutputInfo){name, output->type.type, output->type.shape});
+        array_push(e->arena, &e->m->outputs,
+                   (IrOutput){name, output->type.type, results.count, count});
+        array_reserve(e->arena, &results, results.count + count);
+        IrValue *to = results.data + results.count;
+        if (output->node == GROUP_NONE) {
+            read_param(e, output->output, to);
+        } else {
+            const IrModule *module = g->nodes[output->node].unit->module;
+            memcpy(to,
+                   e->results[output->node] + module->outputs.data[output->output].result_first,
+                   count * sizeof *to);
+        }
+        results.count += count;
+    }
+    ir_link_end(e->link, results.data, results.count);
+    e->m->info.outputs = infos.data;
+    e->m->info.output_count = infos.count;
+}
+
+static void hold_parts(Emit *e)
+{
+    SslUnit *unit = e->unit;
+    unit->parts = e->parts.data;
+    unit->fault = e->faults.data;
+    unit->sources = e->sources.data;
+    unit->source_count = e->sources.count;
+    for (uint32_t i = 0; i < e->parts.count; i++) {
+        ssl_unit_retain(e->parts.data[i]);
+        unit->part_count++;
+        if (unit->nesting <= e->parts.data[i]->nesting)
+            unit->nesting = e->parts.data[i]->nesting + 1;
+    }
+}
+
+Status group_emit(const Group *g, SslUnit *unit)
+{
+    const LowerTables *tables = &unit->ctx->tables;
+    const char *name = g->desc->name ? g->desc->name : "group";
+    Emit e = {.g = g, .unit = unit, .arena = unit->arena};
+    unit->file_end = 1;
+    e.m = unit->module = ir_module_create(e.arena);
+    e.m->globals = tables->globals;
+    e.m->closures = tables->closures;
+    e.m->global_count = tables->global_count;
+    e.m->closure_count = tables->closure_count;
+    e.m->info.name = arena_strndup(e.arena, name, strlen(name));
+    e.results = ARENA_ARRAY(e.arena, IrValue *, g->desc->node_count);
+    e.link = ir_link_begin(e.m, e.m->info.name);
+    for (uint32_t i = 0; i < g->desc->param_count; i++)
+        add_group_param(&e, &g->params[i]);
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        emit_node(&e, g->order[i]);
+        if (is_too_large(&e, g->diags))
+            return STATUS_SOURCE;
+    }
+    emit_outputs(&e);
+    e.m->info.params = e.params.data;
+    e.m->info.param_count = e.params.count;
+    e.m->info.textures = e.textures.data;
+    e.m->info.texture_ids = e.texture_ids.data;
+    e.m->info.texture_count = e.textures.count;
+    hold_parts(&e);
+    Error err = {0};
+    if (ir_verify(e.m, &err) == STATUS_OK)
+        return STATUS_OK;
+    report(g->diags, INTERNAL, (Span){0}, err.text);
+    return STATUS_SOURCE;
+}

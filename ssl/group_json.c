@@ -1,0 +1,508 @@
+/* Groups out of JSON. The shape of the description is checked here, as everywhere the first mistake
+ * ends it; what it says is checked by the linker. */
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/json_span.h"
+#include "ssl/memory_guard.h"
+#include "ssl/report.h"
+#include "ssl/ssl_group.h"
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *copy_text(Arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+static const char *place_of(Arena *arena, const JsonCursor *c)
+{
+    char path[JSON_PATH_MAX];
+    return copy_text(arena, json_path(c, path));
+}
+
+static uint32_t field_count(const JsonCursor *object)
+{
+    JsonIter iter = {0};
+    JsonCursor value;
+    const char *name;
+    uint32_t count = 0;
+    while (json_exists(object) && json_next(object, &iter, &name, &value))
+        count++;
+    return count;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static Status read_list(Arena *arena, const JsonCursor *c, SslValue *out, Error *err)
+{
+    uint32_t count = json_count(c);
+    double *list = ARENA_ARRAY(arena, double, count);
+    JsonCursor element;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_on;
+        json_at(c, i, &element);
+        if (json_kind(&element) == JSON_KIND_BOOL) {
+            TRY(json_as_bool(&element, &is_on, err));
+            list[i] = is_on;
+        } else {
+            TRY(json_as_double(&element, -(double)FLT_MAX, (double)FLT_MAX, &list[i], err));
+        }
+    }
+    SslType type = count == 2    ? SSL_FLOAT2
+                   : count == 3  ? SSL_FLOAT3
+                   : count == 4  ? SSL_FLOAT4
+                   : count == 16 ? SSL_MATRIX
+                                 : SSL_ARRAY;
+    *out = (SslValue){.type = type};
+    for (uint32_t i = 0; i < count && type != SSL_ARRAY; i++)
+        out->f[i] = (float)list[i];
+    if (type == SSL_ARRAY) {
+        out->list = list;
+        out->count = count;
+    }
+    return STATUS_OK;
+}
+
+static Status read_value(Arena *arena, const JsonCursor *c, SslValue *out, Error *err)
+{
+    int64_t integer;
+    const char *text;
+    *out = (SslValue){.type = SSL_VOID};
+    switch (json_kind(c)) {
+    case JSON_KIND_BOOL:
+        out->type = SSL_BOOL;
+        return json_as_bool(c, &out->b, err);
+    case JSON_KIND_INT:
+        out->type = SSL_INT;
+        TRY(json_as_int(c, INT32_MIN, INT32_MAX, &integer, err));
+        out->i = (int32_t)integer;
+        return STATUS_OK;
+    case JSON_KIND_REAL:
+        out->type = SSL_FLOAT;
+        return json_as_float(c, -(double)FLT_MAX, (double)FLT_MAX, &out->f[0], err);
+    case JSON_KIND_ARRAY:
+        return read_list(arena, c, out, err);
+    case JSON_KIND_STRING:
+        TRY(json_as_string(c, &text, err));
+        out->type = SSL_STRING;
+        out->s = copy_text(arena, text);
+        return STATUS_OK;
+    case JSON_KIND_OBJECT:
+    case JSON_KIND_NULL:
+        break;
+    }
+    return json_fail(c, err, "must be true, false, a number, a string or an array of numbers");
+}
+
+Status ssl_group_read_values(const SslGroupReader *reader, JsonCursor *node,
+                             const SslGroupValue **out_values, uint32_t *out_count, Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name;
+    *out_values = NULL;
+    *out_count = 0;
+    TRY(json_get_object(node, "parameters", JSON_OPTIONAL, &object, err));
+    if (!json_exists(&object))
+        return STATUS_OK;
+    SslGroupValue *values = ARENA_ARRAY(reader->arena, SslGroupValue, field_count(&object));
+    *out_values = values;
+    while (json_next(&object, &iter, &name, &value)) {
+        SslGroupValue *v = &values[(*out_count)++];
+        v->param = copy_text(reader->arena, name);
+        v->place = place_of(reader->arena, &value);
+        TRY(read_value(reader->arena, &value, &v->value, err));
+    }
+    return STATUS_OK;
+}
+
+Status ssl_group_read_textures(const SslGroupReader *reader, JsonCursor *node,
+                               const SslGroupTexture **out_textures, uint32_t *out_count,
+                               Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name;
+    *out_textures = NULL;
+    *out_count = 0;
+    TRY(json_get_object(node, "textures", JSON_OPTIONAL, &object, err));
+    if (!json_exists(&object))
+        return STATUS_OK;
+    SslGroupTexture *textures = ARENA_ARRAY(reader->arena, SslGroupTexture, field_count(&object));
+    *out_textures = textures;
+    while (json_next(&object, &iter, &name, &value)) {
+        SslGroupTexture *t = &textures[(*out_count)++];
+        *t = (SslGroupTexture){.texture = copy_text(reader->arena, name),
+                               .id = SSL_TEXTURE_UNBOUND,
+                               .place = place_of(reader->arena, &value)};
+        if (reader->read_texture)
+            TRY(reader->read_texture(reader->data, &value, &t->id, err));
+    }
+    return STATUS_OK;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+Status ssl_group_read_name(const SslGroupReader *reader, const JsonCursor *value,
+                           const SslGroupDesc **out_desc, Error *err)
+{
+    const char *name;
+    TRY(json_as_string(value, &name, err));
+    const char **names = ARENA_ARRAY(reader->arena, const char *, reader->definition_count);
+    for (uint32_t i = 0; i < reader->definition_count; i++) {
+        *out_desc = &reader->definitions[i];
+        if (strcmp(reader->definitions[i].name, name) == 0)
+            return STATUS_OK;
+        names[i] = reader->definitions[i].name;
+    }
+    const char *nearest = suggest_nearest(name, names, reader->definition_count);
+    return nearest ? json_fail(value, err, "there is no group '%.80s'; did you mean '%.80s'?", name,
+                               nearest)
+                   : json_fail(value, err, "there is no group '%.80s'", name);
+}
+
+static Status read_unit(const SslGroupReader *reader, JsonCursor *c, SslGroupNode *node, Error *err)
+{
+    JsonCursor group, shader, entry;
+    const char *text;
+    TRY(json_get_any(c, "group", JSON_OPTIONAL, &group, err));
+    TRY(json_get_any(c, "shader", JSON_OPTIONAL, &shader, err));
+    TRY(json_get_any(c, "entry", JSON_OPTIONAL, &entry, err));
+    if (json_exists(&group)) {
+        if (json_exists(&shader) || json_exists(&entry))
+            return json_fail(c, err, "has a 'group', so it cannot have a 'shader' or 'entry'");
+        return ssl_group_read_name(reader, &group, &node->group, err);
+    }
+    if (json_exists(&entry)) {
+        TRY(json_as_string(&entry, &text, err));
+        node->entry = copy_text(reader->arena, text);
+    }
+    if (json_exists(&shader)) {
+        TRY(json_as_string(&shader, &text, err));
+        node->shader = copy_text(reader->arena, text);
+    }
+    if (!node->shader && !node->entry)
+        return json_fail(c, err, "needs a 'shader', an 'entry' or a 'group'");
+    return reader->read_shader && node->shader
+               ? reader->read_shader(reader->data, &shader, &node->shader_id, err)
+               : STATUS_OK;
+}
+
+static Status read_node(const SslGroupReader *reader, JsonCursor *c, SslGroupNode *node, Error *err)
+{
+    TRY(json_as_object(c, err));
+    TRY(read_unit(reader, c, node, err));
+    TRY(ssl_group_read_values(reader, c, &node->values, &node->value_count, err));
+    TRY(ssl_group_read_textures(reader, c, &node->textures, &node->texture_count, err));
+    return json_finish(c, err);
+}
+
+static Status read_nodes(const SslGroupReader *reader, JsonCursor *group, SslGroupDesc *desc,
+                         Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name;
+    TRY(json_get_object(group, "nodes", JSON_OPTIONAL, &object, err));
+    SslGroupNode *nodes = ARENA_ARRAY(reader->arena, SslGroupNode, field_count(&object));
+    desc->nodes = nodes;
+    while (json_exists(&object) && json_next(&object, &iter, &name, &value)) {
+        SslGroupNode *node = &nodes[desc->node_count++];
+        node->name = copy_text(reader->arena, name);
+        node->place = place_of(reader->arena, &value);
+        TRY(read_node(reader, &value, node, err));
+    }
+    return STATUS_OK;
+}
+
+/* --- wires, outputs, parameters ----------------------------------------------------------------- */
+
+/* "node.port" apart; without '.', out_node is NULL. Names of nodes have no '.', those of ports may. */
+static void split_port(Arena *arena, const char *text, const char **out_node, const char **out_port)
+{
+    const char *dot = strchr(text, '.');
+    *out_node = dot ? arena_strndup(arena, text, (size_t)(dot - text)) : NULL;
+    *out_port = copy_text(arena, dot ? dot + 1 : text);
+}
+
+static Status read_wires(const SslGroupReader *reader, JsonCursor *group, SslGroupDesc *desc,
+                         Error *err)
+{
+    JsonCursor array, pair, end;
+    const char *text;
+    TRY(json_get_array(group, "wires", JSON_OPTIONAL, &array, err));
+    uint32_t count = json_exists(&array) ? json_count(&array) : 0;
+    SslGroupWire *wires = ARENA_ARRAY(reader->arena, SslGroupWire, count);
+    desc->wires = wires;
+    desc->wire_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        SslGroupWire *wire = &wires[i];
+        json_at(&array, i, &pair);
+        TRY(json_as_array(&pair, err));
+        if (json_count(&pair) != 2)
+            return json_fail(&pair, err, "must be [\"node.output\", \"node.input\"]");
+        wire->place = place_of(reader->arena, &pair);
+        json_at(&pair, 0, &end);
+        TRY(json_as_string(&end, &text, err));
+        split_port(reader->arena, text, &wire->from_node, &wire->from);
+        json_at(&pair, 1, &end);
+        TRY(json_as_string(&end, &text, err));
+        split_port(reader->arena, text, &wire->to_node, &wire->to);
+        if (!wire->to_node)
+            return json_fail(&end, err, "must be \"node.input\"");
+    }
+    return STATUS_OK;
+}
+
+static Status read_outputs(const SslGroupReader *reader, JsonCursor *group, SslGroupDesc *desc,
+                           Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name, *text;
+    TRY(json_get_object(group, "outputs", JSON_REQUIRED, &object, err));
+    SslGroupOutput *outputs = ARENA_ARRAY(reader->arena, SslGroupOutput, field_count(&object));
+    desc->outputs = outputs;
+    while (json_next(&object, &iter, &name, &value)) {
+        SslGroupOutput *output = &outputs[desc->output_count++];
+        output->name = copy_text(reader->arena, name);
+        output->place = place_of(reader->arena, &value);
+        TRY(json_as_string(&value, &text, err));
+        split_port(reader->arena, text, &output->node, &output->output);
+    }
+    return STATUS_OK;
+}
+
+static Status read_type(const JsonCursor *c, SslType *out_type, Error *err)
+{
+    const char *text, *names[SSL_CLOSURE + 1];
+    uint32_t count = 0;
+    TRY(json_as_string(c, &text, err));
+    for (int type = SSL_BOOL; type <= SSL_CLOSURE; type++) {
+        *out_type = (SslType)type;
+        names[count++] = ssl_type_name((SslType)type);
+        if (strcmp(text, ssl_type_name((SslType)type)) == 0)
+            return STATUS_OK;
+    }
+    const char *nearest = suggest_nearest(text, names, count);
+    return json_fail(c, err, "'%.80s' is no type%s%s%s", text, nearest ? "; did you mean '" : "",
+                     nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static Status read_metadata(const SslGroupReader *reader, JsonCursor *c, SslGroupParam *param,
+                            Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name;
+    TRY(json_get_object(c, "metadata", JSON_OPTIONAL, &object, err));
+    SslMetadata *metadata = ARENA_ARRAY(reader->arena, SslMetadata, field_count(&object));
+    param->metadata = metadata;
+    while (json_exists(&object) && json_next(&object, &iter, &name, &value)) {
+        SslMetadata *m = &metadata[param->metadata_count++];
+        m->name = copy_text(reader->arena, name);
+        TRY(read_value(reader->arena, &value, &m->value, err));
+        if (m->value.type == SSL_ARRAY)
+            return json_fail(&value, err, "metadata has 1, 2, 3, 4 or 16 numbers");
+    }
+    return STATUS_OK;
+}
+
+static Status read_params(const SslGroupReader *reader, JsonCursor *group, SslGroupDesc *desc,
+                          Error *err)
+{
+    JsonCursor object, value, field;
+    JsonIter iter = {0};
+    const char *name;
+    TRY(json_get_object(group, "parameters", JSON_OPTIONAL, &object, err));
+    SslGroupParam *params = ARENA_ARRAY(reader->arena, SslGroupParam, field_count(&object));
+    desc->params = params;
+    while (json_exists(&object) && json_next(&object, &iter, &name, &value)) {
+        SslGroupParam *param = &params[desc->param_count++];
+        param->name = copy_text(reader->arena, name);
+        param->place = place_of(reader->arena, &value);
+        TRY(json_as_object(&value, err));
+        TRY(json_get_any(&value, "type", JSON_OPTIONAL, &field, err));
+        if (json_exists(&field))
+            TRY(read_type(&field, &param->type, err));
+        TRY(json_get_any(&value, "default", JSON_OPTIONAL, &field, err));
+        param->has_default = json_exists(&field);
+        if (param->has_default)
+            TRY(read_value(reader->arena, &field, &param->default_value, err));
+        TRY(read_metadata(reader, &value, param, err));
+        TRY(json_finish(&value, err));
+    }
+    return STATUS_OK;
+}
+
+Status ssl_group_read(const SslGroupReader *reader, JsonCursor *object, const char *name,
+                      SslGroupDesc *out_desc, Error *err)
+{
+    CHECK(reader->size_bytes == sizeof *reader);
+    *out_desc = (SslGroupDesc){.size_bytes = sizeof *out_desc, .name = name};
+    out_desc->place = place_of(reader->arena, object);
+    TRY(json_as_object(object, err));
+    TRY(read_params(reader, object, out_desc, err));
+    TRY(read_nodes(reader, object, out_desc, err));
+    TRY(read_wires(reader, object, out_desc, err));
+    TRY(read_outputs(reader, object, out_desc, err));
+    return json_finish(object, err);
+}
+
+Status ssl_group_read_definitions(SslGroupReader *reader, JsonCursor *object, Error *err)
+{
+    JsonCursor value;
+    JsonIter iter = {0};
+    const char *name;
+    uint32_t count = field_count(object), i = 0;
+    reader->definitions = ARENA_ARRAY(reader->arena, SslGroupDesc, count);
+    while (json_next(object, &iter, &name, &value))
+        reader->definitions[reader->definition_count++].name = copy_text(reader->arena, name);
+    for (iter = (JsonIter){0}; json_next(object, &iter, &name, &value); i++)
+        TRY(ssl_group_read(reader, &value, reader->definitions[i].name, &reader->definitions[i],
+                           err));
+    return STATUS_OK;
+}
+
+/* --- a text of its own -------------------------------------------------------------------------- */
+
+struct SslGroupFile {
+    Arena *arena; /* owned: all, the file itself */
+    SslGroupDesc desc;
+    Str json; /* for places */
+    uint32_t file, offset;
+};
+
+typedef struct Reading {
+    const SslGroupText *text;
+    const SslGroupReader *reader;
+    JsonDoc *doc;
+    Arena *arena;
+    SslGroupFile *file;
+    Error err;
+} Reading;
+
+static Status read_file(void *data)
+{
+    Reading *r = data;
+    SslGroupReader reader = {.size_bytes = sizeof reader, .arena = r->arena};
+    JsonCursor root, definitions;
+    uint32_t version;
+    if (r->reader) {
+        reader.read_shader = r->reader->read_shader;
+        reader.read_texture = r->reader->read_texture;
+        reader.data = r->reader->data;
+    }
+    SslGroupFile *file = r->file = ARENA_NEW(r->arena, SslGroupFile);
+    file->arena = r->arena;
+    file->file = r->text->file;
+    file->offset = r->text->offset;
+    file->json = (Str){arena_strndup(r->arena, r->text->json.data, r->text->json.size_bytes),
+                       r->text->json.size_bytes};
+    TRY(json_root_object(r->doc, &root, &r->err));
+    TRY(json_get_u32(&root, "ssl_group", JSON_OPTIONAL, 1, 1, &version, &r->err));
+    TRY(json_get_object(&root, "groups", JSON_OPTIONAL, &definitions, &r->err));
+    if (json_exists(&definitions))
+        TRY(ssl_group_read_definitions(&reader, &definitions, &r->err));
+    return ssl_group_read(&reader, &root, copy_text(r->arena, r->text->name), &file->desc, &r->err);
+}
+
+static Span locate(const SslGroupFile *file, const char *place)
+{
+    uint32_t begin, end;
+    if (!json_find_span(file->json, place, &begin, &end))
+        return (Span){0};
+    return (Span){file->file, file->offset + begin, file->offset + end};
+}
+
+/* The place stands in front of the message: a line and column, or a path. */
+static void report_json(const SslGroupText *text, const Error *err, DiagList *diags)
+{
+    const char *message = err->text, *colon = strstr(err->text, ": ");
+    Span span = {0};
+    unsigned line, column;
+    uint32_t begin, end;
+    char path[ERROR_TEXT_MAX];
+    if (sscanf(err->text, "line %u, column %u: ", &line, &column) == 2) {
+        size_t at = 0;
+        for (unsigned i = 1; i < line && at < text->json.size_bytes; at++)
+            i += text->json.data[at] == '\n';
+        at += column;
+        at = at < text->json.size_bytes ? at : text->json.size_bytes;
+        span = (Span){text->file, text->offset + (uint32_t)at, text->offset + (uint32_t)at};
+        message = colon + 2;
+    } else {
+        (void)snprintf(path, sizeof path, "%.*s", colon ? (int)(colon - err->text) : 0, err->text);
+        bool has_path = json_find_span(text->json, path, &begin, &end);
+        if (has_path && colon)
+            message = colon + 2;
+        if (has_path || json_find_span(text->json, "", &begin, &end)) /* else: the whole */
+            span = (Span){text->file, text->offset + begin, text->offset + end};
+    }
+    report(diags, GROUP_DESCRIPTION, span, message);
+}
+
+Status ssl_group_file_read(const SslGroupText *text, const SslGroupReader *reader, DiagList *diags,
+                           SslGroupFile **out_file)
+{
+    *out_file = NULL;
+    Reading r = {.text = text, .reader = reader, .arena = arena_create(0, 0)};
+    Status status = STATUS_NO_MEMORY;
+    if (r.arena)
+        status = json_parse(text->name, text->json, &r.doc, &r.err);
+    if (status == STATUS_OK)
+        status = memory_guard_run(r.arena, NULL, read_file, &r);
+    if (status != STATUS_OK && status != STATUS_NO_MEMORY) {
+        report_json(text, &r.err, diags);
+        status = STATUS_SOURCE;
+    }
+    json_destroy(r.doc);
+    if (status == STATUS_OK)
+        *out_file = r.file;
+    else
+        arena_destroy(r.arena);
+    return status;
+}
+
+const SslGroupDesc *ssl_group_file_desc(const SslGroupFile *file)
+{
+    return &file->desc;
+}
+
+typedef struct FileHost {
+    const SslGroupFile *file;
+    Status (*find_unit)(void *data, const SslGroupNode *node, const SslUnit **out_unit);
+    void *data;
+} FileHost;
+
+static Status find_for_file(void *data, const SslGroupNode *node, const SslUnit **out_unit)
+{
+    const FileHost *host = data;
+    return host->find_unit(host->data, node, out_unit);
+}
+
+static Span locate_in_file(void *data, const char *place)
+{
+    const FileHost *host = data;
+    return locate(host->file, place);
+}
+
+Status ssl_group_file_link(SslContext *ctx, const SslGroupFile *file,
+                           Status (*find_unit)(void *data, const SslGroupNode *node,
+                                               const SslUnit **out_unit),
+                           void *data, DiagList *diags, SslUnit **out_unit)
+{
+    FileHost in_file = {file, find_unit, data};
+    const SslGroupHost host = {.size_bytes = sizeof host,
+                               .find_unit = find_unit ? find_for_file : NULL,
+                               .locate = locate_in_file,
+                               .data = &in_file};
+    return ssl_group_link(ctx, &file->desc, &host, diags, out_unit);
+}
+
+void ssl_group_file_destroy(SslGroupFile *file)
+{
+    if (file)
+        arena_destroy(file->arena); /* the file itself is in it */
+}

@@ -1,0 +1,204 @@
+#include "ssl/ir/ir_link.h"
+#include "base/check.h"
+#include "ssl/ir/ir_clone.h"
+#include <string.h>
+
+typedef struct Part {
+    const IrModule *from;
+    uint32_t file_base, fault_base;
+    bool *has_textures; /* [function]: it, or what it calls, looks up textures */
+    IrFuncId *shared;   /* [function]: its number in the linked module; 0: not there yet */
+} Part;
+
+typedef struct Origin {
+    const void *origin;
+    IrFuncId id;
+} Origin;
+
+struct IrLink {
+    IrModule *module;
+    IrBuilder *entry;
+    ARRAY(Part) parts;
+    ARRAY(Origin) origins; /* library functions that are there */
+};
+
+/* What is added to the numbers of one instance's code. */
+typedef struct Shift {
+    const Part *part;
+    uint32_t texture_site_base;
+    IrFuncId *own; /* [function]: copies of this instance alone */
+} Shift;
+
+IrLink *ir_link_begin(IrModule *m, const char *name)
+{
+    IrLink *link = ARENA_NEW(m->arena, IrLink);
+    link->module = m;
+    m->entry = ir_reserve_func(m);
+    link->entry = ir_build_begin(m, m->entry, name, NULL, 0);
+    return link;
+}
+
+IrBuilder *ir_link_builder(IrLink *link)
+{
+    return link->entry;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static bool is_lookup(uint16_t op)
+{
+    return op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D;
+}
+
+static bool looks_up(const IrFunc *f, const bool *has_textures)
+{
+    for (IrInstId i = 1; i < f->insts.count; i++) {
+        const IrInst *inst = ir_inst(f, i);
+        if (is_lookup(inst->op) || (inst->op == IR_CALL && has_textures[inst->imm]))
+            return true;
+    }
+    return false;
+}
+
+/* To a fixed point, since a callee may stand anywhere. */
+static bool *find_textures(const IrModule *from, Arena *arena)
+{
+    bool *has_textures = ARENA_ARRAY(arena, bool, from->funcs.count);
+    bool has_changed = from->texture_sites.count > 0;
+    while (has_changed) {
+        has_changed = false;
+        for (IrFuncId id = 1; id < from->funcs.count; id++) {
+            if (!from->funcs.data[id] || has_textures[id] ||
+                !looks_up(from->funcs.data[id], has_textures))
+                continue;
+            has_textures[id] = true;
+            has_changed = true;
+        }
+    }
+    return has_textures;
+}
+
+static Span shift_span(Span span, uint32_t file_base)
+{
+    if (span.file)
+        span.file += file_base;
+    return span;
+}
+
+uint32_t ir_link_part(IrLink *link, const IrModule *from, uint32_t file_base)
+{
+    IrModule *m = link->module;
+    Part part = {.from = from,
+                 .file_base = file_base,
+                 .fault_base = m->fault_sites.count,
+                 .has_textures = find_textures(from, m->arena),
+                 .shared = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
+    for (uint32_t i = 0; i < from->fault_sites.count; i++) {
+        IrFaultSite site = from->fault_sites.data[i];
+        site.span = shift_span(site.span, file_base);
+        array_push(m->arena, &m->fault_sites, site);
+    }
+    array_push(m->arena, &link->parts, part);
+    return link->parts.count - 1;
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static IrFuncId take_function(IrLink *link, const Shift *shift, IrFuncId id);
+
+/* The function with all numbers those of the linked module; what is not changed is shared. */
+static IrFunc *shifted_copy(IrLink *link, const Shift *shift, const IrFunc *from)
+{
+    Arena *arena = link->module->arena;
+    IrFunc *to = ARENA_NEW(arena, IrFunc);
+    *to = *from;
+    to->span = shift_span(from->span, shift->part->file_base);
+    to->insts.data = ARENA_ARRAY(arena, IrInst, from->insts.count);
+    to->insts.capacity = from->insts.count;
+    memcpy(to->insts.data, from->insts.data, from->insts.count * sizeof *to->insts.data);
+    for (IrInstId i = 1; i < to->insts.count; i++) {
+        IrInst *inst = &to->insts.data[i];
+        inst->span = shift_span(inst->span, shift->part->file_base);
+        if (is_lookup(inst->op))
+            inst->site += shift->texture_site_base;
+        else if (inst->op == IR_BOUNDS || inst->op == IR_LOOP || inst->op == IR_CALL)
+            inst->site += shift->part->fault_base; /* only calls that recurse look at theirs */
+        if (inst->op == IR_CALL)
+            inst->imm = take_function(link, shift, (IrFuncId)inst->imm);
+    }
+    return to;
+}
+
+static IrFuncId find_origin(const IrLink *link, const void *origin)
+{
+    for (uint32_t i = 0; origin && i < link->origins.count; i++)
+        if (link->origins.data[i].origin == origin)
+            return link->origins.data[i].id;
+    return 0;
+}
+
+/* The number of a part's function in the linked module. Numbered before it is copied: it may call
+ * itself. */
+static IrFuncId take_function(IrLink *link, const Shift *shift, IrFuncId id)
+{
+    const Part *part = shift->part;
+    const IrFunc *from = ir_func(part->from, id);
+    IrFuncId *known = part->has_textures[id] ? &shift->own[id] : &part->shared[id];
+    if (!*known && !part->has_textures[id])
+        *known = find_origin(link, from->origin);
+    if (*known)
+        return *known;
+    IrFuncId taken = *known = ir_reserve_func(link->module);
+    if (from->origin && !part->has_textures[id])
+        array_push(link->module->arena, &link->origins, (Origin){from->origin, taken});
+    IrFunc *copy = shifted_copy(link, shift, from);
+    link->module->funcs.data[taken] = copy;
+    return taken;
+}
+
+/* --- instances -------------------------------------------------------------------------------- */
+
+static bool bind_input(IrClone *c, IrInstId id)
+{
+    const IrInst *inst = ir_inst(c->from, id);
+    const IrValue *const *inputs = c->data;
+    if (inst->op != IR_PARAM)
+        return false;
+    c->map[inst->result_first] = inputs[ir_param_index(inst->imm)][ir_param_component(inst->imm)];
+    return true;
+}
+
+static uint32_t add_texture_sites(IrModule *m, const Part *part, uint32_t texture_base)
+{
+    uint32_t first = m->texture_sites.count;
+    for (uint32_t i = 0; i < part->from->texture_sites.count; i++) {
+        SslTextureSite site = part->from->texture_sites.data[i];
+        site.texture += texture_base;
+        site.span = shift_span(site.span, part->file_base);
+        array_push(m->arena, &m->texture_sites, site);
+    }
+    return first;
+}
+
+void ir_link_instance(IrLink *link, uint32_t part, uint32_t texture_base,
+                      const IrValue *const *inputs, IrValue *out_results)
+{
+    static const IrCloneHooks hooks = {.visit = bind_input};
+    IrModule *m = link->module;
+    const IrModule *from = link->parts.data[part].from;
+    Shift shift = {.part = &link->parts.data[part],
+                   .texture_site_base =
+                       add_texture_sites(m, &link->parts.data[part], texture_base),
+                   .own = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
+    const IrFunc *entry = shifted_copy(link, &shift, ir_func(from, from->entry));
+    IrClone c = ir_clone_begin(m, entry, link->entry, &hooks, (void *)(uintptr_t)inputs);
+    ir_clone_insts(&c, entry->body);
+    const IrValue *yields = ir_yield_args(entry, entry->body);
+    for (uint32_t i = 0; i < entry->result_count; i++)
+        out_results[i] = c.map[yields[i]];
+}
+
+void ir_link_end(IrLink *link, const IrValue *results, uint32_t result_count)
+{
+    ir_build_end(link->entry, results, result_count);
+}
