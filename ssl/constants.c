@@ -42,8 +42,8 @@ static const SslValue *baked_value(const SslParamInfo *param, const SslValue *li
         return listed;
     if (!param->has_default)
         return NULL;
-    bool is_baked = param->type == SSL_STRING ||
-                    (how->bake_switches && is_switch(&param->default_value));
+    bool is_baked =
+        param->type == SSL_STRING || (how->bake_switches && is_switch(&param->default_value));
     return is_baked ? &param->default_value : NULL;
 }
 

@@ -107,10 +107,8 @@ static Status link_body(void *data)
     const SslGroupDesc *desc = job->desc;
     CHECK(desc->size_bytes == sizeof *desc);
     uint32_t errors_before = diag_error_count(job->linker->diags);
-    *g = (Group){.desc = desc,
-                 .host = job->linker->host,
-                 .arena = job->arena,
-                 .diags = job->linker->diags};
+    *g = (Group){
+        .desc = desc, .host = job->linker->host, .arena = job->arena, .diags = job->linker->diags};
     bool has_units = true;
     group_check_names(g);
     if (diag_error_count(g->diags) > errors_before)

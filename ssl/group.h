@@ -16,10 +16,10 @@
 typedef enum GroupConversion {
     GROUP_CONVERT_NEVER, /* the types do not go together */
     GROUP_CONVERT_NOTHING,
-    GROUP_CONVERT_NUMBER,   /* int to float */
-    GROUP_CONVERT_SPLAT,    /* a number to all components */
+    GROUP_CONVERT_NUMBER,    /* int to float */
+    GROUP_CONVERT_SPLAT,     /* a number to all components */
     GROUP_CONVERT_LUMINANCE, /* color to float */
-    GROUP_CONVERT_MEAN      /* another 3-vector to float */
+    GROUP_CONVERT_MEAN       /* another 3-vector to float */
 } GroupConversion;
 
 /* What a port carries. */

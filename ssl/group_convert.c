@@ -85,7 +85,8 @@ void group_convert(IrBuilder *b, GroupType from, GroupType to, const IrValue *fr
     } else if (how == GROUP_CONVERT_NOTHING) {
         memcpy(out, from_values, count * sizeof *out);
     } else {
-        IrValue number = from.type == SSL_INT ? ir_build1(b, IR_I2F, from_values[0]) : from_values[0];
+        IrValue number =
+            from.type == SSL_INT ? ir_build1(b, IR_I2F, from_values[0]) : from_values[0];
         for (uint32_t i = 0; i < count; i++)
             out[i] = number;
     }

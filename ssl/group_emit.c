@@ -32,7 +32,7 @@ static SslValue fit_value(Arena *arena, const SslValue *value, GroupType to)
         double *list = ARENA_ARRAY(arena, double, to.shape->scalar_count);
         bool is_list = value->type == SSL_STRUCT || value->type == SSL_ARRAY;
         for (uint32_t i = 0; i < to.shape->scalar_count; i++)
-            list[i] = is_list                    ? value->list[i]
+            list[i] = is_list                   ? value->list[i]
                       : value->type == SSL_BOOL ? (double)value->b
                       : value->type == SSL_INT  ? (double)value->i
                                                 : (double)value->f[i];
@@ -77,8 +77,7 @@ static void add_group_param(Emit *e, const GroupParam *from)
                       .type = from->type.type,
                       .shape = from->type.shape,
                       .has_default = desc->has_default,
-                      .metadata =
-                          copy_metadata(e->arena, desc->metadata, desc->metadata_count),
+                      .metadata = copy_metadata(e->arena, desc->metadata, desc->metadata_count),
                       .metadata_count = desc->metadata_count};
     if (desc->has_default)
         p.default_value = fit_value(e->arena, &desc->default_value, from->type);
@@ -222,8 +221,7 @@ static void emit_outputs(Emit *e)
             read_param(e, output->output, to);
         } else {
             const IrModule *module = g->nodes[output->node].unit->module;
-            memcpy(to,
-                   e->results[output->node] + module->outputs.data[output->output].result_first,
+            memcpy(to, e->results[output->node] + module->outputs.data[output->output].result_first,
                    count * sizeof *to);
         }
         results.count += count;

@@ -403,8 +403,8 @@ static void check_params(Group *g)
 
 /* A walk against the wires, by hand: a chain may be as long as there are nodes. */
 typedef struct Walk {
-    uint8_t *state;   /* [node] 0: new, 1: on the way, 2: done */
-    uint32_t *next;   /* [node] input that is looked at next */
+    uint8_t *state; /* [node] 0: new, 1: on the way, 2: done */
+    uint32_t *next; /* [node] input that is looked at next */
     uint32_t *stack;
     uint32_t depth;
 } Walk;

@@ -39,8 +39,8 @@ typedef struct SslGroupNode {
 } SslGroupNode;
 
 typedef struct SslGroupWire {
-    const char *from_node; /* NULL: from the group's parameter `from` */
-    const char *from;      /* an output of the node */
+    const char *from_node;    /* NULL: from the group's parameter `from` */
+    const char *from;         /* an output of the node */
     const char *to_node, *to; /* an input */
     const char *place;
 } SslGroupWire;
@@ -48,7 +48,8 @@ typedef struct SslGroupWire {
 /* An input of the group as a unit. */
 typedef struct SslGroupParam {
     const char *name;
-    SslType type; /* SSL_VOID: that of the first input it is wired to, and its default and metadata */
+    SslType
+        type; /* SSL_VOID: that of the first input it is wired to, and its default and metadata */
     bool has_default;
     SslValue default_value;
     const SslMetadata *metadata;

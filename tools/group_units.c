@@ -108,8 +108,7 @@ static Status compile_unit(GroupUnits *units, const char *shader, const char *en
     static const char prefix[] = "unit:";
     if (!shader && units->desc.text.size_bytes)
         return compile(
-            units,
-            (SslSource){.name = units->desc.path, .text = units->desc.text, .shader = entry},
+            units, (SslSource){.name = units->desc.path, .text = units->desc.text, .shader = entry},
             out_unit);
     if (!shader)
         return STATUS_NOT_FOUND;

@@ -14,9 +14,9 @@ typedef struct GroupUnits GroupUnits;
 
 typedef struct GroupUnitsDesc {
     SslContext *ctx;
-    DiagList *diags;  /* where errors in units go */
-    const char *path; /* of the description; all borrowed */
-    Str text;         /* its SSL, if it is such a file; else empty */
+    DiagList *diags;            /* where errors in units go */
+    const char *path;           /* of the description; all borrowed */
+    Str text;                   /* its SSL, if it is such a file; else empty */
     const char *const *folders; /* further ones */
     uint32_t folder_count;
 } GroupUnitsDesc;

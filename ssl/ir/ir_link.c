@@ -187,8 +187,7 @@ void ir_link_instance(IrLink *link, uint32_t part, uint32_t texture_base,
     IrModule *m = link->module;
     const IrModule *from = link->parts.data[part].from;
     Shift shift = {.part = &link->parts.data[part],
-                   .texture_site_base =
-                       add_texture_sites(m, &link->parts.data[part], texture_base),
+                   .texture_site_base = add_texture_sites(m, &link->parts.data[part], texture_base),
                    .own = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
     const IrFunc *entry = shifted_copy(link, &shift, ir_func(from, from->entry));
     IrClone c = ir_clone_begin(m, entry, link->entry, &hooks, (void *)(uintptr_t)inputs);
