@@ -73,3 +73,13 @@ float albedo_dielectric(float alpha, float ior, bool is_inside, float cos_w)
     }
     return lerp(e[0], e[1], fn);
 }
+
+float albedo_sheen(float alpha, float cos_w)
+{
+    float fa, fc;
+    uint32_t a =
+        split((sqrtf(alpha) - 0.15f) / 0.85f * (ALBEDO_SHEEN_ALPHA - 1), ALBEDO_SHEEN_ALPHA, &fa);
+    uint32_t c = split(sqrtf(cos_w) * (ALBEDO_SHEEN_COS - 1), ALBEDO_SHEEN_COS, &fc);
+    const float *p = &table_sheen[a][c], *q = &table_sheen[a + 1][c];
+    return lerp(lerp(p[0], p[1], fc), lerp(q[0], q[1], fc), fa);
+}

@@ -3,6 +3,7 @@
  *
  *   ggx(cos)      = f0 (e1 - b) + f90 b   of a reflecting lobe with Schlick's Fresnel, exactly
  *   dielectric    = reflected and refracted together, exact Fresnel
+ *   sheen         = of the cloth lobe of [Estevez2017]
  *
  * Tables (albedo_tables.inc, made by albedo_generate.c) are interpolated linearly in
  *   r = sqrt(alpha)                      and
@@ -18,7 +19,9 @@ enum {
     ALBEDO_GGX_ALPHA = 32, /* nodes of r */
     ALBEDO_DIELECTRIC_COS = 20,
     ALBEDO_DIELECTRIC_ALPHA = 32,
-    ALBEDO_DIELECTRIC_IOR = 12 /* nodes of (ior - 1)/(ior + 1), 0 .. 0.6 */
+    ALBEDO_DIELECTRIC_IOR = 12, /* nodes of (ior - 1)/(ior + 1), 0 .. 0.6 */
+    ALBEDO_SHEEN_COS = 32,      /* nodes of sqrt(cos) */
+    ALBEDO_SHEEN_ALPHA = 24     /* nodes of sqrt(alpha), from 0.15 to 1 */
 };
 
 /* e1: albedo when every microfacet reflects all; b: the same weighted by (1 - cos)^5. */
@@ -39,5 +42,8 @@ AlbedoTerms albedo_ggx_average(AlbedoRow row);
 
 /* ior: inside over outside, [1/4, 4]. is_inside: the direction is on the inner side. */
 float albedo_dielectric(float alpha, float ior, bool is_inside, float cos_w);
+
+/* alpha in [0.0225, 1]. */
+float albedo_sheen(float alpha, float cos_w);
 
 #endif

@@ -97,6 +97,22 @@ static void print_dielectric(void)
     printf("};\n");
 }
 
+static void print_sheen(void)
+{
+    printf("\nstatic const float table_sheen[ALBEDO_SHEEN_ALPHA][ALBEDO_SHEEN_COS] = {\n");
+    for (uint32_t a = 0; a < ALBEDO_SHEEN_ALPHA; ++a) {
+        double r = 0.15 + 0.85 * a / (ALBEDO_SHEEN_ALPHA - 1.0);
+        printf("    {");
+        for (uint32_t m = 0; m < ALBEDO_SHEEN_COS; ++m) {
+            double q = fmax(m, 0.05) / (double)(ALBEDO_SHEEN_COS - 1);
+            double e = albedo_integral_sheen(r * r, fmin(q * q, 1.0), STEPS);
+            printf("%s%.4ff", m == 0 ? "" : m % 12 == 0 ? ",\n     " : ", ", e);
+        }
+        printf("},\n");
+    }
+    printf("};\n");
+}
+
 int main(void)
 {
     printf("/* Made by sort/bsdf/albedo_generate.c; see albedo.h. Midpoint rule, %u^2 points. */\n"
@@ -104,6 +120,7 @@ int main(void)
            STEPS);
     print_ggx();
     print_dielectric();
+    print_sheen();
     printf("/* clang-format on */\n");
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "sort/bsdf/albedo_integral.h"
 
+#include "sort/bsdf/sheen_shadowing.h"
 #include <math.h>
 
 #define TWO_PI 6.28318530717958647693
@@ -93,4 +94,21 @@ double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32
                 e += p.weight * (1.0 - f) * shadowing(wo, wt, alpha);
         }
     return e;
+}
+
+double albedo_integral_sheen(double alpha, double cos_o, uint32_t steps)
+{
+    Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
+    double lambda_o = (double)sheen_lambda((float)alpha, (float)cos_o), e = 0.0;
+    for (uint32_t i = 0; i < steps; ++i) {
+        double c = (i + 0.5) / steps, s = sqrt(1.0 - c * c);
+        double shadowing = 1.0 + lambda_o + (double)sheen_lambda((float)alpha, (float)c);
+        for (uint32_t j = 0; j < steps; ++j) {
+            double turn = 0.5 * TWO_PI * (j + 0.5) / steps;
+            Vec h = {wo.x + s * cos(turn), s * sin(turn), wo.z + c};
+            double sin2 = 1.0 - h.z * h.z / dot(h, h);
+            e += (2.0 + 1.0 / alpha) * pow(fmax(sin2, 0.0), 0.5 / alpha) / shadowing;
+        }
+    }
+    return e / (4.0 * cos_o * (double)steps * steps);
 }

@@ -10,4 +10,7 @@ void albedo_integral_ggx(double alpha, double cos_o, uint32_t steps, double *out
 /* eta: index beyond over index on wo's side. Reflected plus refracted flux. */
 double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32_t steps);
 
+/* The cloth lobe of [Estevez2017]. */
+double albedo_integral_sheen(double alpha, double cos_o, uint32_t steps);
+
 #endif

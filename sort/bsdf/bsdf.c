@@ -13,7 +13,7 @@ void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags)
     b->init_flags = flags;
     b->lobe_count = b->flags = b->faults = 0;
     b->select_sum = 0.0f;
-    b->emission = b->transparency = spectrum_splat(0.0f);
+    b->emission = b->transparency = b->holdout = spectrum_splat(0.0f);
 }
 
 /* --- filling ------------------------------------------------------------------------------- */
@@ -133,6 +133,11 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
         transparent_add(b, weight, &a.Transparent);
         return;
     }
+    if (id == CLOSURE_HOLDOUT) {
+        Spectrum amount = bsdf_albedo_argument(a.Holdout.amount);
+        b->holdout = spectrum_add(b->holdout, spectrum_mul(weight, amount));
+        return;
+    }
     if (!(fabsf(b->cos_o) >= BSDF_COS_MIN))
         return;
     switch (id) {
@@ -157,11 +162,72 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
     case CLOSURE_PLASTIC:
         plastic_add(b, weight, &a.Plastic);
         break;
+    case CLOSURE_GLOSSY:
+        glossy_add(b, weight, &a.Glossy);
+        break;
+    case CLOSURE_SPECULAR:
+        specular_add(b, weight, &a.Specular);
+        break;
+    case CLOSURE_REFRACTION:
+        refraction_add(b, weight, &a.Refraction);
+        break;
+    case CLOSURE_THIN_DIELECTRIC:
+        thin_dielectric_add(b, weight, &a.ThinDielectric);
+        break;
+    case CLOSURE_CLEARCOAT:
+        clearcoat_add(b, weight, &a.Clearcoat);
+        break;
+    case CLOSURE_COAT:
+        coat_add(b, weight, &a.Coat);
+        break;
+    case CLOSURE_DISNEY_DIFFUSE:
+        disney_diffuse_add(b, weight, &a.DisneyDiffuse);
+        break;
+    case CLOSURE_DISNEY_SHEEN:
+        disney_sheen_add(b, weight, &a.DisneySheen);
+        break;
+    case CLOSURE_SHEEN:
+        sheen_add(b, weight, &a.Sheen);
+        break;
+    case CLOSURE_VELVET:
+        velvet_add(b, weight, &a.Velvet);
+        break;
+    case CLOSURE_TOON_DIFFUSE:
+        toon_diffuse_add(b, weight, &a.ToonDiffuse);
+        break;
+    case CLOSURE_TOON_GLOSSY:
+        toon_glossy_add(b, weight, &a.ToonGlossy);
+        break;
+    case CLOSURE_HAIR:
+        hair_add(b, weight, &a.Hair);
+        break;
+    case CLOSURE_SUBSURFACE:
+        subsurface_add(b, weight, &a.Subsurface);
+        break;
+    case CLOSURE_VOLUME: /* what surfaces do not see */
+        break;
     case CLOSURE_EMISSION:
     case CLOSURE_TRANSPARENT:
+    case CLOSURE_HOLDOUT:
     case CLOSURE_COUNT:
         UNREACHABLE();
     }
+}
+
+bool bsdf_is_layer(ClosureId id)
+{
+    return id == CLOSURE_COAT || id == CLOSURE_SHEEN;
+}
+
+Spectrum bsdf_layer_factor(const Bsdf *b, ClosureId id, const float *args, uint32_t stride)
+{
+    ClosureArgs a;
+    Spectrum one = spectrum_splat(1.0f);
+    if (!bsdf_is_layer(id))
+        return one;
+    if (!gather(id, one, args, stride, &a))
+        return spectrum_splat(0.0f);
+    return id == CLOSURE_COAT ? coat_base_factor(b, &a.Coat) : sheen_base_factor(b, &a.Sheen);
 }
 
 /* --- asking -------------------------------------------------------------------------------- */
@@ -179,8 +245,26 @@ static LobeValue lobe_eval(const BsdfLobe *lobe, float3 wi)
         return microfacet_eval(lobe, wi);
     case BSDF_MODEL_DIELECTRIC:
         return dielectric_eval(lobe, wi);
+    case BSDF_MODEL_THIN:
+        return thin_eval(lobe, wi);
+    case BSDF_MODEL_CLEARCOAT:
+        return clearcoat_eval(lobe, wi);
+    case BSDF_MODEL_DISNEY_DIFFUSE:
+        return disney_diffuse_eval(lobe, wi);
+    case BSDF_MODEL_DISNEY_SHEEN:
+        return disney_sheen_eval(lobe, wi);
+    case BSDF_MODEL_SHEEN:
+        return sheen_eval(lobe, wi);
+    case BSDF_MODEL_VELVET:
+        return velvet_eval(lobe, wi);
+    case BSDF_MODEL_TOON:
+        return toon_eval(lobe, wi);
+    case BSDF_MODEL_HAIR:
+        return hair_eval(lobe, wi);
     case BSDF_MODEL_MIRROR:
     case BSDF_MODEL_WINDOW:
+    case BSDF_MODEL_PANE:
+    case BSDF_MODEL_SUBSURFACE:
     case BSDF_MODEL_TRANSPARENT:
         break;
     }
@@ -192,6 +276,8 @@ static bool lobe_sample(const BsdfLobe *lobe, float u_rest, float2 u, LobeSample
     switch (lobe->model) {
     case BSDF_MODEL_LAMBERT:
     case BSDF_MODEL_OREN_NAYAR:
+    case BSDF_MODEL_DISNEY_DIFFUSE:
+    case BSDF_MODEL_DISNEY_SHEEN:
         return lambert_sample(lobe, u, out);
     case BSDF_MODEL_COMPLEMENT:
         return complement_sample(lobe, u, out);
@@ -203,6 +289,21 @@ static bool lobe_sample(const BsdfLobe *lobe, float u_rest, float2 u, LobeSample
         return mirror_sample(lobe, out);
     case BSDF_MODEL_WINDOW:
         return window_sample(lobe, u_rest, out);
+    case BSDF_MODEL_THIN:
+        return thin_sample(lobe, u_rest, u, out);
+    case BSDF_MODEL_PANE:
+        return pane_sample(lobe, u_rest, out);
+    case BSDF_MODEL_CLEARCOAT:
+        return clearcoat_sample(lobe, u, out);
+    case BSDF_MODEL_SHEEN:
+    case BSDF_MODEL_VELVET:
+        return uniform_sample(u, out);
+    case BSDF_MODEL_TOON:
+        return toon_sample(lobe, u, out);
+    case BSDF_MODEL_HAIR:
+        return hair_sample(lobe, u_rest, u, out);
+    case BSDF_MODEL_SUBSURFACE:
+        return subsurface_sample(lobe, u, out);
     case BSDF_MODEL_TRANSPARENT:
         return transparent_sample(lobe, out);
     }
@@ -228,7 +329,8 @@ Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf)
         if (!(lobe->flags & side) || (lobe->flags & BSDF_DELTA))
             continue;
         float3 local = to_local(&lobe->frame, wi);
-        if (side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f))
+        if ((side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f)) &&
+            lobe->model != BSDF_MODEL_HAIR)
             continue;
         LobeValue value = lobe_eval(lobe, local);
         f_cos = spectrum_add(f_cos, value.f_cos);
@@ -274,8 +376,12 @@ bool bsdf_sample(const Bsdf *b, float u_lobe, float2 u, BsdfSample *out_sample)
     out_sample->n = lobe->frame.n;
     if (lobe->flags & BSDF_TRANSPARENT)
         out_sample->wi = f3_neg(b->wo);
-    if (!(geometric_side(b, out_sample->wi) & drawn.flags) && !(lobe->flags & BSDF_TRANSPARENT))
+    out_sample->lobe = (uint32_t)(lobe - b->lobes);
+    uint32_t side = geometric_side(b, out_sample->wi);
+    if (!(side & drawn.flags) && !(lobe->flags & BSDF_TRANSPARENT))
         return false;
+    if (lobe->model == BSDF_MODEL_HAIR)
+        out_sample->flags = side | BSDF_GLOSSY;
     if (lobe->flags & BSDF_DELTA) {
         out_sample->pdf = drawn.probability * lobe->select / b->select_sum;
         out_sample->weight = spectrum_scale(drawn.weight, 1.0f / out_sample->pdf);

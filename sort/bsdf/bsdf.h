@@ -50,8 +50,9 @@ typedef enum BsdfFlags {
     BSDF_TRANSMISSION = 2, /* wi on the other side */
     BSDF_DIFFUSE = 4,
     BSDF_GLOSSY = 8,
-    BSDF_DELTA = 16,      /* mirror, smooth glass: found only by bsdf_sample */
-    BSDF_TRANSPARENT = 32 /* straight through; with TRANSMISSION | DELTA. Not a bounce */
+    BSDF_DELTA = 16,       /* mirror, smooth glass: found only by bsdf_sample */
+    BSDF_TRANSPARENT = 32, /* straight through; with TRANSMISSION | DELTA. Not a bounce */
+    BSDF_SUBSURFACE = 64   /* into the medium below, see bsdf_medium; with TRANSMISSION | DELTA */
 } BsdfFlags;
 
 /* What went wrong while filling; 0: nothing. */
@@ -66,10 +67,34 @@ typedef enum BsdfModel {
     BSDF_MODEL_COMPLEMENT, /* diffuse, shaped so as to return what a microfacet lobe does not */
     BSDF_MODEL_MICROFACET, /* reflection */
     BSDF_MODEL_MIRROR,
-    BSDF_MODEL_DIELECTRIC, /* reflection and refraction */
+    BSDF_MODEL_DIELECTRIC, /* reflection and refraction, or refraction alone */
     BSDF_MODEL_WINDOW,     /* the same, smooth */
+    BSDF_MODEL_THIN,       /* a sheet of glass: reflected, or through with the same spread */
+    BSDF_MODEL_PANE,       /* the same, smooth */
+    BSDF_MODEL_CLEARCOAT,
+    BSDF_MODEL_DISNEY_DIFFUSE,
+    BSDF_MODEL_DISNEY_SHEEN,
+    BSDF_MODEL_SHEEN,
+    BSDF_MODEL_VELVET,
+    BSDF_MODEL_TOON,
+    BSDF_MODEL_HAIR,
+    BSDF_MODEL_SUBSURFACE,
     BSDF_MODEL_TRANSPARENT
 } BsdfModel;
+
+/* What stands for Fresnel's equations in a microfacet lobe. */
+typedef enum BsdfFresnel {
+    BSDF_FRESNEL_SCHLICK, /* from f0 to f90; both 1: none */
+    BSDF_FRESNEL_METAL,   /* exact; f0 and f90 are eta and k */
+    BSDF_FRESNEL_TINTED   /* from f0 to 1 as a dielectric of index eta goes from its own */
+} BsdfFresnel;
+
+/* What light does between entering and leaving a translucent body: extinction and albedo of single scattering,
+ * 1/m and [0, 1), and the mean cosine of scattering. */
+typedef struct BsdfMedium {
+    Spectrum sigma_t, albedo;
+    float g;
+} BsdfMedium;
 
 /* Private to sort/bsdf/, here so that a Bsdf can live anywhere. */
 typedef struct BsdfFrame {
@@ -95,16 +120,47 @@ typedef struct BsdfLobe {
             Spectrum f0, f90;  /* of the lobe it completes */
         } complement;
         struct {
+            uint32_t kind; /* MicrofacetKind */
+            BsdfFresnel fresnel;
             float alpha_x, alpha_y, s_o;
-            bool is_complex;
-            Spectrum f0, f90; /* Schlick's; eta and k when is_complex */
+            Spectrum f0, f90; /* see BsdfFresnel */
+            float eta,
+                f_normal; /* of BSDF_FRESNEL_TINTED: the index, its reflectance at the normal */
         } microfacet;
         struct {
-            float alpha, s_o, eta;    /* eta: index across over index on this side */
+            uint32_t kind;         /* MicrofacetKind */
+            bool is_refraction;    /* all goes through, but for total reflection, which is lost */
+            float alpha, s_o, eta; /* eta: index across over index on this side */
             float transmission_scale; /* 1/eta^2 for radiance */
             float tint_r, tint_t;     /* averages, for choosing between the two */
             Spectrum reflection, transmission;
         } dielectric;
+        struct {
+            float alpha, s_o, log; /* log: of alpha^2 */
+        } clearcoat;
+        struct {
+            float roughness, fresnel_o; /* fresnel_o: Schlick's weight of wo */
+        } disney;
+        struct {
+            float exponent; /* 1 / alpha */
+            float lambda_o, scale, alpha;
+        } sheen;
+        struct {
+            float inv_sigma2;
+        } velvet;
+        struct {
+            float3 axis;
+            float size, smooth, one_minus_cos; /* radians; of the cone that is sampled */
+        } toon;
+        struct {
+            float sin_o, cos_o; /* of wo to the plane across the fibre */
+            float s;            /* of the logistic distribution about the fibre */
+            float v[3];         /* variance along it, of R, TT, TRT and the rest */
+            float turn[3], sin_tilt[3], cos_tilt[3]; /* by R, TT, TRT */
+            float chance[4];
+            Spectrum attenuation[4];
+        } hair;
+        BsdfMedium medium;
     };
 } BsdfLobe;
 
@@ -118,6 +174,7 @@ typedef struct Bsdf {
     float cos_o; /* wo . Ng */
     Spectrum emission;
     Spectrum transparency;
+    Spectrum holdout;
     BsdfLobe lobes[BSDF_MAX_LOBES];
 } Bsdf;
 
@@ -128,6 +185,7 @@ typedef struct BsdfSample {
     float eta;       /* index on wi's side over index on wo's side; 1 unless refracted */
     uint32_t flags;  /* BsdfFlags of the lobe, with REFLECTION or TRANSMISSION as it happened */
     float3 n;        /* the lobe's normal, on the side where wo is */
+    uint32_t lobe;   /* for bsdf_medium */
 } BsdfSample;
 
 /* wo, Ng: unit. flags: 0 for a path from the camera. */
@@ -139,6 +197,13 @@ void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags);
  * negative (closure subtraction). */
 void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args, uint32_t stride);
 
+/* True of closures that cover another one, their last argument (Coat, Sheen). */
+bool bsdf_is_layer(ClosureId id);
+/* Which part of what is below a layer comes through it to wo: the factor of the weight of all that is inside.
+ * It depends on wo alone, so that what a layer reflects and what it covers add up to at most what comes in
+ * [Kulla2017 albedo scaling]. 0 when the arguments are not finite; 1 when id is no layer. */
+Spectrum bsdf_layer_factor(const Bsdf *b, ClosureId id, const float *args, uint32_t stride);
+
 /* Sum of the emission closures: radiance towards wo. */
 static inline Spectrum bsdf_emission(const Bsdf *b)
 {
@@ -149,6 +214,11 @@ static inline Spectrum bsdf_transparency(const Bsdf *b)
 {
     return b->transparency;
 }
+/* Sum of the holdout closures: the share of the surface that is a hole in the picture. */
+static inline Spectrum bsdf_holdout(const Bsdf *b)
+{
+    return b->holdout;
+}
 /* True when light sampling can contribute: there is a lobe that is not a delta. */
 static inline bool bsdf_has_smooth(const Bsdf *b)
 {
@@ -158,6 +228,12 @@ static inline bool bsdf_has_smooth(const Bsdf *b)
 /* Draws wi. u_lobe chooses the lobe, what is left of it reflection or refraction. False: nothing comes from
  * here (no lobes, or the direction is lost): the path ends. */
 bool bsdf_sample(const Bsdf *b, float u_lobe, float2 u, BsdfSample *out_sample);
+
+/* The medium that a sample with BSDF_SUBSURFACE enters. */
+static inline const BsdfMedium *bsdf_medium(const Bsdf *b, const BsdfSample *sample)
+{
+    return &b->lobes[sample->lobe].medium;
+}
 
 /* f cos towards wo of light from wi, and the density with which bsdf_sample draws wi (out_pdf may be
  * NULL). Delta lobes are left out of both. */

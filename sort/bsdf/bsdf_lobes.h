@@ -3,13 +3,14 @@
  * A closure's `add` function turns its arguments into one or two lobes, computing all that depends on wo
  * only. A model then has
  *   X_eval    f cos towards wo and the density of wi; wi is in the lobe's frame and on the side that the
- *             lobe's flags name: z > 0 for reflection, z < 0 for transmission
+ *             lobe's flags name: z > 0 for reflection, z < 0 for transmission (Hair: anywhere)
  *   X_sample  a direction with exactly that density; false: lost below the surface
  * Deltas have X_sample alone, which gives weight and probability. */
 #ifndef SORT_BSDF_BSDF_LOBES_H
 #define SORT_BSDF_BSDF_LOBES_H
 
 #include "sort/bsdf/bsdf.h"
+#include "sort/bsdf/microfacet.h"
 #include "sort/sampling/warp.h"
 
 /* f cos and density of one lobe. */
@@ -50,6 +51,24 @@ void metal_add(Bsdf *b, Spectrum weight, const MetalArgs *args);
 void plastic_add(Bsdf *b, Spectrum weight, const PlasticArgs *args);
 void dielectric_add(Bsdf *b, Spectrum weight, const DielectricArgs *args);
 void transparent_add(Bsdf *b, Spectrum weight, const TransparentArgs *args);
+void glossy_add(Bsdf *b, Spectrum weight, const GlossyArgs *args);
+void specular_add(Bsdf *b, Spectrum weight, const SpecularArgs *args);
+void refraction_add(Bsdf *b, Spectrum weight, const RefractionArgs *args);
+void thin_dielectric_add(Bsdf *b, Spectrum weight, const ThinDielectricArgs *args);
+void clearcoat_add(Bsdf *b, Spectrum weight, const ClearcoatArgs *args);
+void coat_add(Bsdf *b, Spectrum weight, const CoatArgs *args);
+void disney_diffuse_add(Bsdf *b, Spectrum weight, const DisneyDiffuseArgs *args);
+void disney_sheen_add(Bsdf *b, Spectrum weight, const DisneySheenArgs *args);
+void sheen_add(Bsdf *b, Spectrum weight, const SheenArgs *args);
+void velvet_add(Bsdf *b, Spectrum weight, const VelvetArgs *args);
+void toon_diffuse_add(Bsdf *b, Spectrum weight, const ToonDiffuseArgs *args);
+void toon_glossy_add(Bsdf *b, Spectrum weight, const ToonGlossyArgs *args);
+void hair_add(Bsdf *b, Spectrum weight, const HairArgs *args);
+void subsurface_add(Bsdf *b, Spectrum weight, const SubsurfaceArgs *args);
+
+/* What the layers leave to what they cover. */
+Spectrum coat_base_factor(const Bsdf *b, const CoatArgs *args);
+Spectrum sheen_base_factor(const Bsdf *b, const SheenArgs *args);
 
 /* The models. Diffuse reflection and transmission share Lambert's. */
 LobeValue lambert_eval(const BsdfLobe *lobe, float3 wi);
@@ -64,11 +83,42 @@ LobeValue dielectric_eval(const BsdfLobe *lobe, float3 wi);
 bool dielectric_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample *out);
 bool window_sample(const BsdfLobe *lobe, float u_side, LobeSample *out);
 bool transparent_sample(const BsdfLobe *lobe, LobeSample *out);
+LobeValue thin_eval(const BsdfLobe *lobe, float3 wi);
+bool thin_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample *out);
+bool pane_sample(const BsdfLobe *lobe, float u_side, LobeSample *out);
+LobeValue clearcoat_eval(const BsdfLobe *lobe, float3 wi);
+bool clearcoat_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
+LobeValue disney_diffuse_eval(const BsdfLobe *lobe, float3 wi);
+LobeValue disney_sheen_eval(const BsdfLobe *lobe, float3 wi);
+LobeValue sheen_eval(const BsdfLobe *lobe, float3 wi);
+LobeValue velvet_eval(const BsdfLobe *lobe, float3 wi);
+bool uniform_sample(float2 u, LobeSample *out); /* the hemisphere, for Sheen and Velvet */
+LobeValue toon_eval(const BsdfLobe *lobe, float3 wi);
+bool toon_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
+LobeValue hair_eval(const BsdfLobe *lobe, float3 wi);
+bool hair_sample(const BsdfLobe *lobe, float u_lobe, float2 u, LobeSample *out);
+bool subsurface_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
 
-/* The parts that closures share. Reflection by microfacets, or by a mirror below BSDF_ALPHA_DELTA, and the
- * diffuse lobe that gives back what it keeps, tinted. f0, f90: Schlick's Fresnel. */
+/* The parts that closures share. Microfacet lobes: kind and widths along the frame's s and t. */
+typedef struct MicrofacetShape {
+    MicrofacetKind kind;
+    float alpha_x, alpha_y;
+} MicrofacetShape;
+/* GGX. The mean width stays as anisotropy grows: alpha_x alpha_y = alpha^2, alpha_y / alpha_x = 1 - 0.9 anisotropy
+ * [Burley2012 sec. 5.4], unless alpha_x reaches 1. */
+MicrofacetShape microfacet_shape(float roughness, float anisotropy);
+bool microfacet_is_smooth(MicrofacetShape shape); /* a mirror */
+/* A lobe whose Fresnel term is still to be set; NULL: no room. Then microfacet_finish. */
+BsdfLobe *microfacet_begin(Bsdf *b, MicrofacetShape shape, const BsdfFrame *frame);
+void microfacet_finish(Bsdf *b, BsdfLobe *lobe, Spectrum weight);
+/* Both, for Schlick's Fresnel from f0 to f90. */
 void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90,
                             const BsdfFrame *frame);
+/* What single scattering loses, put back; with bare microfacets (F = 1) as the lobe that keeps it. Nothing for
+ * Beckmann and for mirrors. */
+void microfacet_compensate(Bsdf *b, Spectrum weight, MicrofacetShape shape,
+                           Spectrum fresnel_average, const BsdfFrame *frame);
+/* The diffuse lobe that gives back what a reflecting lobe keeps, tinted. f0, f90: Schlick's Fresnel. */
 void complement_add(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, Spectrum tint,
                     const BsdfFrame *frame);
 /* Fresnel tint of light that a rough metal reflects more than once. */

@@ -8,25 +8,30 @@
 
 typedef enum ClosureId {
 #define ARG(type, name)
+#define LAYER_OVER(name)
 #define CLOSURE(id, name, flags, args, doc, citation) CLOSURE_##id,
 #include "sort/bsdf/closures.inc"
 #undef CLOSURE
+#undef LAYER_OVER
 #undef ARG
     CLOSURE_COUNT
 } ClosureId;
 
-/* LambertArgs { float3 albedo; float3 N; } and so on: floats only, in the order of the row. */
+/* LambertArgs { float3 albedo; float3 N; } and so on: floats only, in the order of the row. The
+ * closure that a layer covers is no number. */
 #define CLOSURE_FIELD_float  float
 #define CLOSURE_FIELD_color  float3
 #define CLOSURE_FIELD_vector float3
 #define CLOSURE_FIELD_normal float3
 #define ARG(type, name)      CLOSURE_FIELD_##type name;
+#define LAYER_OVER(name)
 #define CLOSURE(id, name, flags, args, doc, citation)                                              \
     typedef struct name##Args {                                                                    \
         args                                                                                       \
     } name##Args;
 #include "sort/bsdf/closures.inc"
 #undef CLOSURE
+#undef LAYER_OVER
 #undef ARG
 
 enum { CLOSURE_MAX_SCALARS = 32 };

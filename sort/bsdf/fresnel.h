@@ -54,6 +54,14 @@ static inline Spectrum fresnel_schlick_average(Spectrum f0, Spectrum f90)
     return spectrum_lerp(f0, f90, 1.0f / 21.0f);
 }
 
+/* From f0 at normal incidence to 1 at grazing, as the reflectance of a dielectric of index eta goes from f_normal,
+ * its own at normal incidence, to 1 [Burley2012; Blender2022]. */
+static inline Spectrum fresnel_tinted(Spectrum f0, float eta, float f_normal, float cos_i)
+{
+    float cos_t, f = fresnel_dielectric(cos_i, eta, &cos_t);
+    return spectrum_lerp(f0, spectrum_splat(1.0f), maxf((f - f_normal) / (1.0f - f_normal), 0.0f));
+}
+
 static inline Spectrum fresnel_metal_spectrum(Spectrum eta, Spectrum k, float cos_i)
 {
     Spectrum f;
@@ -64,5 +72,8 @@ static inline Spectrum fresnel_metal_spectrum(Spectrum eta, Spectrum k, float co
 /* 2 int F cos dcos of the above, by four Gauss-Legendre points: within 1e-3 for k >= 0.5, as metals
  * have. */
 Spectrum fresnel_metal_average(Spectrum eta, Spectrum k);
+
+/* The same of fresnel_tinted. */
+Spectrum fresnel_tinted_average(Spectrum f0, float eta);
 
 #endif

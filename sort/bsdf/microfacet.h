@@ -1,14 +1,14 @@
-/* The GGX distribution of microfacet normals, Smith's shadowing with correlated heights, and sampling of the
- * normals that a direction sees. In a frame whose z is the surface normal; alpha_x, alpha_y > 0; directions
- * are unit and above the surface (z > 0) unless said otherwise. Pure, header only, since this is the inner
- * loop.
+/* Distributions of microfacet normals: GGX here, Beckmann in beckmann.h, and the choice between them. Smith's
+ * shadowing with correlated heights, and sampling of the normals that a direction sees. In a frame whose z is
+ * the surface normal; alpha_x, alpha_y > 0; directions are unit and above the surface (z > 0) unless said
+ * otherwise. Pure, header only, since this is the inner loop.
  *
- * Everything is written with the stretched length s(w) = sqrt(ax^2 x^2 + ay^2 y^2 + z^2), for which Smith's
- * Lambda(w) = (s(w)/z - 1)/2. That form has no tangent, hence no trouble at grazing angles. */
+ * Everything is written with a stretched length s(w), for which Smith's Lambda(w) = (s(w)/z - 1)/2; for GGX it
+ * is s(w) = sqrt(ax^2 x^2 + ay^2 y^2 + z^2). That form has no tangent, hence no trouble at grazing angles. */
 #ifndef SORT_BSDF_MICROFACET_H
 #define SORT_BSDF_MICROFACET_H
 
-#include "sort/sampling/warp.h"
+#include "sort/bsdf/beckmann.h"
 
 /* s(w); w.z of either sign. */
 static inline float ggx_stretch(float3 w, float alpha_x, float alpha_y)
@@ -56,6 +56,26 @@ static inline float3 ggx_sample_visible(float3 wo, float s_o, float alpha_x, flo
     float2 p = warp_circle(u.x);
     return f3_normalize(
         f3(alpha_x * (r * p.x + o.x), alpha_y * (r * p.y + o.y), maxf(z + o.z, 1e-7f)));
+}
+
+/* --- the choice ---------------------------------------------------------------------------- */
+
+typedef enum MicrofacetKind { MICROFACET_GGX, MICROFACET_BECKMANN } MicrofacetKind;
+
+static inline float microfacet_d(MicrofacetKind kind, float3 h, float alpha_x, float alpha_y)
+{
+    return kind == MICROFACET_GGX ? ggx_d(h, alpha_x, alpha_y) : beckmann_d(h, alpha_x, alpha_y);
+}
+static inline float microfacet_stretch(MicrofacetKind kind, float3 w, float alpha_x, float alpha_y)
+{
+    return kind == MICROFACET_GGX ? ggx_stretch(w, alpha_x, alpha_y)
+                                  : beckmann_stretch(w, alpha_x, alpha_y);
+}
+static inline float3 microfacet_sample_visible(MicrofacetKind kind, float3 wo, float s_o,
+                                               float alpha_x, float alpha_y, float2 u)
+{
+    return kind == MICROFACET_GGX ? ggx_sample_visible(wo, s_o, alpha_x, alpha_y, u)
+                                  : beckmann_sample_visible(wo, alpha_x, alpha_y, u);
 }
 
 #endif

@@ -4,10 +4,12 @@
 /* Russian roulette: survives with probability q, and then counts 1/q. */
 static void roulette(const WaveShared *s, Path *path)
 {
-    if (path->depth < WAVE_ROULETTE_DEPTH)
+    bool is_inside = path->flags & PATH_INSIDE;
+    if (path->depth < WAVE_ROULETTE_DEPTH && !is_inside)
         return;
-    /* Closure subtraction makes negative throughput, which is worth as much. */
-    float q = minf(spectrum_max_abs(path->beta) * path->eta_scale, 0.95f);
+    /* Closure subtraction makes negative throughput, which is worth as much. Inside white bodies walks are long
+     * without becoming worth less. */
+    float q = minf(spectrum_max_abs(path->beta) * path->eta_scale, is_inside ? 1.0f : 0.95f);
     uint32_t dimension = sample_dimension(path->event, SAMPLE_ROULETTE);
     if (!(sampler_1d(&s->sampler, path->key, dimension) < q))
         path->flags |= PATH_DEAD;

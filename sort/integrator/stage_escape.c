@@ -60,7 +60,7 @@ void stage_escape(Wave *w)
     for (uint32_t i = 0; i < w->count; ++i) {
         uint32_t shape = w->hits.shape[i];
         Path *path = &w->paths[i];
-        if (shape != HIT_NONE && hit_is_mesh(shape))
+        if ((shape != HIT_NONE && hit_is_mesh(shape)) || path->flags & PATH_INSIDE)
             continue;
         Ray ray = ray_batch_get(&w->rays, i);
         if (shape == HIT_NONE)

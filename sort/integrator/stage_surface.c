@@ -1,22 +1,27 @@
 /* Shades what was hit: emission, one light sample, one scattered ray a path. */
 #include "sort/integrator/wave_state.h"
 
+#include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
 
-/* Returns how many paths hit a surface; w->members lists them. */
+/* Mean density of a cosine lobe. */
+#define DIFFUSE_PDF (0.5f * SORT_INV_PI)
+
+/* Returns how many paths hit a surface whose material is to be shaded; w->members lists them. */
 static uint32_t resolve_hits(Wave *w)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         w->shadow.state[i] = SHADOW_DEAD;
-        if (w->paths[i].flags & PATH_DEAD)
+        if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE))
             continue;
         Ray ray = ray_batch_get(&w->rays, i);
         hit_surface(w->shared->scene, w->hits.shape[i], w->hits.triangle[i], w->hits.b1[i],
                     w->hits.b2[i], w->hits.t[i], &ray, &w->paths[i].diff, w->paths[i].depth,
                     &w->surfaces[i]);
         w->surfaces[i].draw = wave_draw(&w->paths[i], 0);
-        w->members[count++] = i;
+        if (!(w->paths[i].flags & PATH_LEAVING))
+            w->members[count++] = i;
     }
     return count;
 }
@@ -190,6 +195,22 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
         path->flags |= PATH_LAST;
 }
 
+/* Into the body: no bounce yet. */
+static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf,
+                       const BsdfSample *sample)
+{
+    Path *path = &w->paths[i];
+    path->beta = spectrum_mul(path->beta, sample->weight);
+    path->medium = *bsdf_medium(bsdf, sample);
+    path->body = hit->instance;
+    path->walk_steps = 0;
+    path->flags |= PATH_INSIDE;
+    ++path->event;
+    footprint_scatter(hit, sample->wi, DIFFUSE_PDF, &path->diff);
+    float3 inward = f3_dot(sample->wi, hit->Ng) > 0.0f ? hit->Ng : f3_neg(hit->Ng);
+    wave_walk(w, i, ray_offset_origin(hit->P, inward), sample->wi);
+}
+
 static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const WaveShared *s = w->shared;
@@ -204,6 +225,10 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
         record_first_surface(w, path, hit, bsdf, is_transparent);
     if (!is_drawn || (path->flags & PATH_LAST && !is_transparent)) {
         path->flags |= PATH_DEAD;
+        return;
+    }
+    if (sample.flags & BSDF_SUBSURFACE) {
+        enter_body(w, i, hit, bsdf, &sample);
         return;
     }
     advance_path(w, path, hit, &sample);
@@ -247,6 +272,14 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     }
 }
 
+/* What the camera sees of a holdout, through whatever lets it pass, is no part of the picture. */
+static void cut_holdout(Wave *w, const Path *path, const Bsdf *bsdf)
+{
+    if (!(path->flags & PATH_SEEN) && !spectrum_is_black(bsdf_holdout(bsdf)))
+        w->samples[path->sample].alpha -=
+            spectrum_average(spectrum_mul(path->beta, bsdf_holdout(bsdf)));
+}
+
 static void shade_point(Wave *w, uint32_t i, uint32_t lane)
 {
     Path *path = &w->paths[i];
@@ -254,6 +287,7 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     Bsdf bsdf;
     shade_bsdf(w->shade, lane, &bsdf);
     w->counters.bsdf_faults += bsdf.faults != 0;
+    cut_holdout(w, path, &bsdf);
     add_emission(w, i, hit, &bsdf);
     if (path->flags & PATH_LAST && spectrum_is_black(bsdf_transparency(&bsdf))) {
         path->flags |= PATH_DEAD;
@@ -264,10 +298,27 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     scatter(w, i, hit, &bsdf);
 }
 
+/* Out of a body that the path has walked through: diffuse, whatever the surface looks like. */
+static void leave_body(Wave *w, uint32_t i)
+{
+    Path *path = &w->paths[i];
+    const SurfaceHit *hit = &w->surfaces[i];
+    const float args[] = {1.0f, 1.0f, 1.0f, hit->N.x, hit->N.y, hit->N.z};
+    Bsdf bsdf;
+    path->flags &= ~(uint32_t)PATH_LEAVING;
+    bsdf_init(&bsdf, f3_neg(hit->I), hit->Ng_front, 0);
+    bsdf_add_closure(&bsdf, CLOSURE_TRANSLUCENT, spectrum_splat(1.0f), args, 1);
+    sample_light(w, i, hit, &bsdf);
+    scatter(w, i, hit, &bsdf);
+}
+
 void stage_surface(Wave *w)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
     uint32_t n, count = resolve_hits(w);
+    for (uint32_t i = 0; i < w->count; ++i)
+        if (w->paths[i].flags & PATH_LEAVING && !(w->paths[i].flags & PATH_DEAD))
+            leave_body(w, i);
     wave_group(w, count);
     for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
         shade_run(w->shade, hits[0]->material, SSL_KERNEL_SHADE, hits, n);

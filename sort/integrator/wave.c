@@ -6,8 +6,8 @@
 
 const char *wave_stage_name(WaveStage stage)
 {
-    static const char *const names[WAVE_STAGE_COUNT] = {"camera", "intersect", "escape", "surface",
-                                                        "shadow", "advance",   "commit"};
+    static const char *const names[WAVE_STAGE_COUNT] = {
+        "camera", "intersect", "walk", "escape", "surface", "shadow", "advance", "commit"};
     return names[stage];
 }
 
@@ -72,6 +72,7 @@ void wave_run(Wave *w, const WaveJob *job)
     timed(w, WAVE_STAGE_CAMERA, stage_camera);
     while (w->count > 0) {
         timed(w, WAVE_STAGE_INTERSECT, stage_intersect);
+        timed(w, WAVE_STAGE_WALK, stage_walk);
         timed(w, WAVE_STAGE_ESCAPE, stage_escape);
         timed(w, WAVE_STAGE_SURFACE, stage_surface);
         timed(w, WAVE_STAGE_SHADOW, stage_shadow);

@@ -1,6 +1,6 @@
 /* Waves: a small batch of paths that go through the stages of path tracing together.
  *
- *   camera -> [ intersect -> escape -> surface -> shadow -> advance ] until no path is left -> film
+ *   camera -> [ intersect -> walk -> escape -> surface -> shadow -> advance ] until no path is left -> film
  *
  * A wave is one fiber's: its stages are plain sequential functions, and only a texture lookup deep below
  * `surface` and `shadow` may park the fiber. No path sees its neighbours: stages permute, and everything
@@ -20,7 +20,12 @@
 #include "sort/scene/light.h"
 #include "sort/shade/shade.h"
 
-enum { WAVE_CAPACITY_DEFAULT = 1024, WAVE_TRANSPARENT_MAX = 128, WAVE_ROULETTE_DEPTH = 3 };
+enum {
+    WAVE_CAPACITY_DEFAULT = 1024,
+    WAVE_TRANSPARENT_MAX = 128,
+    WAVE_ROULETTE_DEPTH = 3,
+    WAVE_WALK_MAX = 1024 /* scatters inside a translucent body; then the path ends */
+};
 
 /* How light is looked for. One strategy alone is right too, only noisier: tests compare them. Delta lights
  * are always sampled, and what is seen through deltas is always followed. */
@@ -55,6 +60,7 @@ typedef struct WaveJob {
 typedef enum WaveStage {
     WAVE_STAGE_CAMERA,
     WAVE_STAGE_INTERSECT,
+    WAVE_STAGE_WALK,
     WAVE_STAGE_ESCAPE,
     WAVE_STAGE_SURFACE,
     WAVE_STAGE_SHADOW,

@@ -9,7 +9,9 @@ typedef enum PathFlags {
     PATH_SPECULAR =
         2,         /* the last scatter was a delta, or the camera: light sampling cannot compete */
     PATH_SEEN = 4, /* the first-surface AOVs are final */
-    PATH_LAST = 8  /* only emission counts now */
+    PATH_LAST = 8, /* only emission counts now */
+    PATH_INSIDE = 16, /* walks in a translucent body */
+    PATH_LEAVING = 32 /* has met that body's surface from inside */
 } PathFlags;
 
 /* One path. The ray itself lies in Wave.rays, at the same index. */
@@ -26,6 +28,8 @@ typedef struct Path {
     uint32_t event;      /* the same with them: selects the dimensions of the sampler */
     uint32_t flags;      /* PathFlags */
     uint32_t sample;     /* index into Wave.samples */
+    BsdfMedium medium;   /* while PATH_INSIDE; `body` is the instance that holds it */
+    uint32_t body, walk_steps;
 } Path;
 
 /* What a shadow ray brings, at the path's index as the ray itself. */
@@ -81,6 +85,7 @@ struct Wave {
 };
 
 void stage_camera(Wave *w);
+void stage_walk(Wave *w);
 void stage_escape(Wave *w);
 void stage_surface(Wave *w);
 void stage_shadow(Wave *w);
@@ -97,6 +102,8 @@ void wave_group(Wave *w, uint32_t count);
 /* The surfaces of w->order[begin, begin + n) that one kernel call can take: of one material, n at most
  * SHADE_CHUNK, not beyond `end`. Returns n; 0 when begin is end. */
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
+/* Sends a path that is inside on its next flight. */
+void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction);
 /* Adds radiance to the path's sample; not multiplied by its throughput. */
 void wave_add_light(Wave *w, const Path *path, Spectrum radiance);
 

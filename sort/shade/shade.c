@@ -4,6 +4,9 @@
 #include "sort/shade/texture_service.h"
 #include <string.h>
 
+/* The compiler's limit of lobe slots, ssl/ir/pass.h. */
+enum { SHADE_SLOTS_MAX = 64 };
+
 struct ShadeContext {
     struct SslHost host;
     ShadeContextDesc desc;
@@ -107,7 +110,8 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
 
 /* --- results ---------------------------------------------------------------------------------------- */
 
-/* Adds the lobes of point i whose closure has one of `flags`, or all when flags is 0. */
+/* Adds the lobes of point i whose closure has one of `flags`, or all when flags is 0. Layers come before what they
+ * cover, and dim it. */
 static void gather(const ShadeContext *ctx, uint32_t i, uint32_t flags, Bsdf *bsdf)
 {
     const SslProgramInfo *info = ctx->host.program->info;
@@ -119,16 +123,24 @@ static void gather(const ShadeContext *ctx, uint32_t i, uint32_t flags, Bsdf *bs
         bsdf_add_closure(bsdf, CLOSURE_EMISSION, spectrum_splat(1), magenta, 1);
         return;
     }
-    for (uint32_t s = 0; s < info->lobe_count; ++s) {
+    Spectrum below[SHADE_SLOTS_MAX]; /* by slot: the weight of what a layer covers */
+    for (uint32_t s = 0; s < info->lobe_count && s < SHADE_SLOTS_MAX; ++s) {
         const SslLobeSlot *slot = &info->lobes[s];
+        ClosureId closure = (ClosureId)slot->closure;
         uint16_t mask;
         memcpy(&mask, block + slot->mask_offset, sizeof mask);
-        if (!(mask >> lane & 1) || (flags && !(closure_table_rows()[slot->closure].flags & flags)))
+        below[s] = spectrum_splat(0.0f);
+        if (!(mask >> lane & 1))
             continue;
         const float *w = (const float *)(const void *)(block + slot->weight_offset) + lane;
         Spectrum weight = spectrum_from_rgb(f3(w[0], w[SSL_BLOCK], w[2 * SSL_BLOCK]));
         const float *args = (const float *)(const void *)(block + slot->args_offset) + lane;
-        bsdf_add_closure(bsdf, (ClosureId)slot->closure, weight, args, SSL_BLOCK);
+        if (slot->parent >= 0)
+            weight = spectrum_mul(weight, below[slot->parent]);
+        if (bsdf_is_layer(closure))
+            below[s] = spectrum_mul(weight, bsdf_layer_factor(bsdf, closure, args, SSL_BLOCK));
+        if (!flags || (closure_table_rows()[closure].flags & flags))
+            bsdf_add_closure(bsdf, closure, weight, args, SSL_BLOCK);
     }
 }
 

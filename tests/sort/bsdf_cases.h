@@ -11,11 +11,12 @@ typedef struct BsdfCase {
         ClosureId id;
         float weight;
         float args[CLOSURE_MAX_SCALARS];
-    } closures[4];
+    } closures[4];      /* a layer covers all that follow it */
     float alpha;        /* the narrowest lobe's width; 1 for diffuse ones, 0 for deltas */
     float ior;          /* of what refracts; 0: nothing does */
     bool is_lossless;   /* returns all light, within the stated error */
     bool is_reciprocal; /* also with energy compensation */
+    float albedo_max;   /* of models that gain light; 0: 1 */
 } BsdfCase;
 
 extern const BsdfCase bsdf_cases[];

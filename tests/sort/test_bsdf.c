@@ -34,8 +34,12 @@ static void test_bsdf_closure_table(void **state)
     for (uint32_t i = 0; i < CLOSURE_COUNT; ++i) {
         uint32_t scalars = 0;
         for (uint32_t a = 0; a < rows[i].arg_count; ++a)
-            scalars += rows[i].args[a].type == SSL_FLOAT ? 1 : 3;
+            scalars += rows[i].args[a].type == SSL_CLOSURE ? 0
+                       : rows[i].args[a].type == SSL_FLOAT ? 1
+                                                           : 3;
         assert_int_equal(scalars, closure_table_scalars((ClosureId)i));
+        bool is_layer = rows[i].args[rows[i].arg_count - 1].type == SSL_CLOSURE;
+        assert_true(is_layer == bsdf_is_layer((ClosureId)i));
         assert_int_equal(closure_table_find(rows[i].name), i);
         assert_true(strlen(rows[i].doc) > 20);
         assert_int_equal(rows[i].flags, i == CLOSURE_EMISSION      ? SSL_CLOSURE_EMISSION
@@ -61,6 +65,15 @@ static Spectrum f_of(const BsdfCase *c, float3 wo, float3 wi, uint32_t flags)
     return spectrum_scale(bsdf_eval(&b, wi, NULL), 1.0f / fabsf(wi.z));
 }
 
+/* Cartoons are not physics; layers dim what they cover by where one looks from; hair knows where the view ray hit
+ * the fibre. */
+static bool is_one_way(const BsdfCase *c)
+{
+    ClosureId first = c->closures[0].id;
+    return (bsdf_is_layer(first) && c->closure_count > 1) || first == CLOSURE_TOON_DIFFUSE ||
+           first == CLOSURE_TOON_GLOSSY || first == CLOSURE_HAIR;
+}
+
 /* Exchanging light and eye changes nothing; across an interface, but for the square of the index: f / n_o^2
  * [Veach1997 eq. 5.14]. */
 static void test_bsdf_is_reciprocal(void **state)
@@ -70,7 +83,7 @@ static void test_bsdf_is_reciprocal(void **state)
     for (uint32_t i = 0; i < bsdf_case_count; ++i) {
         const BsdfCase *c = &bsdf_cases[i];
         uint32_t flags = c->is_reciprocal ? 0 : BSDF_SINGLE_SCATTER;
-        if (strcmp(c->name, "tilted") == 0)
+        if (strcmp(c->name, "tilted") == 0 || is_one_way(c))
             continue; /* shading normals are not reciprocal */
         for (uint32_t k = 0; k < 300; ++k) {
             float3 wo = random_direction(&random), wi = random_direction(&random);
@@ -111,7 +124,7 @@ static void test_bsdf_importance_is_the_adjoint(void **state)
     uint32_t random = 0, compared = 0;
     for (uint32_t i = 0; i < bsdf_case_count; ++i) {
         const BsdfCase *c = &bsdf_cases[i];
-        if (c->closure_count > 1)
+        if (c->closure_count > 1 || is_one_way(c))
             continue;
         for (uint32_t k = 0; k < 200; ++k) {
             float3 wo = random_direction(&random), wi = random_direction(&random);
@@ -119,7 +132,13 @@ static void test_bsdf_importance_is_the_adjoint(void **state)
                 continue;
             Spectrum adjoint = f_of(c, wo, wi, BSDF_SINGLE_SCATTER | BSDF_IMPORTANCE);
             Spectrum swapped = f_of(c, wi, wo, BSDF_SINGLE_SCATTER);
-            SPECTRUM_EACH(n) assert_true(is_near(adjoint.c[n], swapped.c[n], 2e-2f));
+            SPECTRUM_EACH(n)
+            {
+                if (!is_near(adjoint.c[n], swapped.c[n], 2e-2f))
+                    print_message("%s: %g %g\n", c->name, (double)adjoint.c[n],
+                                  (double)swapped.c[n]);
+                assert_true(is_near(adjoint.c[n], swapped.c[n], 2e-2f));
+            }
             compared += adjoint.c[0] > 0.0f;
         }
     }
@@ -371,7 +390,12 @@ static void test_bsdf_stays_finite(void **state)
         assert_int_equal(b.faults, 0);
         float pdf;
         Spectrum f = bsdf_eval(&b, wi, &pdf);
-        assert_true(spectrum_is_finite(f) && isfinite(pdf) && pdf >= 0.0f && f.c[0] >= 0.0f);
+        bool is_good = spectrum_is_finite(f) && isfinite(pdf) && pdf >= 0.0f && f.c[0] >= 0.0f;
+        if (!is_good)
+            print_message("%s or %s: f %g, pdf %g\n", closure_table_rows()[id].name,
+                          closure_table_rows()[(i / 7) % CLOSURE_COUNT].name, (double)f.c[0],
+                          (double)pdf);
+        assert_true(is_good);
         BsdfSample s;
         float x = random_unit(&random), y = random_unit(&random);
         if (!bsdf_sample(&b, random_unit(&random), f2(x, i % 11 ? y : 0.0f), &s))
