@@ -19,9 +19,11 @@ static void print_closures(FILE *out)
 {
     static const char *const rows[][3] = {
 #define ARG(type, name)                               #type " " #name ", "
+#define LAYER_OVER(name)                              "closure " #name ", "
 #define CLOSURE(id, name, flags, args, doc, citation) {#name, args, doc},
 #include "sort/bsdf/closures.inc"
 #undef CLOSURE
+#undef LAYER_OVER
 #undef ARG
     };
     for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {

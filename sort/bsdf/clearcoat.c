@@ -11,8 +11,7 @@
 static float gtr1(const BsdfLobe *lobe, float cos_h)
 {
     float a2 = lobe->clearcoat.alpha * lobe->clearcoat.alpha;
-    return (a2 - 1.0f) * SORT_INV_PI /
-           (lobe->clearcoat.log * (1.0f + (a2 - 1.0f) * cos_h * cos_h));
+    return (a2 - 1.0f) * SORT_INV_PI / (lobe->clearcoat.log * (1.0f + (a2 - 1.0f) * cos_h * cos_h));
 }
 
 LobeValue clearcoat_eval(const BsdfLobe *lobe, float3 wi)

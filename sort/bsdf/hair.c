@@ -18,20 +18,22 @@ static float scaled_bessel_i0(float x)
 {
     if (x < 3.75f) {
         float t = x / 3.75f, t2 = t * t;
-        float i0 = 1.0f + t2 * (3.5156229f +
-                                t2 * (3.0899424f +
-                                      t2 * (1.2067492f +
-                                            t2 * (0.2659732f + t2 * (0.0360768f + t2 * 0.0045813f)))));
+        float i0 =
+            1.0f + t2 * (3.5156229f +
+                         t2 * (3.0899424f +
+                               t2 * (1.2067492f +
+                                     t2 * (0.2659732f + t2 * (0.0360768f + t2 * 0.0045813f)))));
         return i0 * expf(-x);
     }
     float t = 3.75f / x;
-    float p = 0.39894228f +
-              t * (0.01328592f +
-                   t * (0.00225319f +
-                        t * (-0.00157565f +
-                             t * (0.00916281f +
-                                  t * (-0.02057706f +
-                                       t * (0.02635537f + t * (-0.01647633f + t * 0.00392377f)))))));
+    float p =
+        0.39894228f +
+        t * (0.01328592f +
+             t * (0.00225319f +
+                  t * (-0.00157565f +
+                       t * (0.00916281f +
+                            t * (-0.02057706f +
+                                 t * (0.02635537f + t * (-0.01647633f + t * 0.00392377f)))))));
     return p / sqrtf(x);
 }
 
@@ -68,7 +70,8 @@ static float azimuthal(float x, float s)
 
 static float sample_azimuthal(float u, float s)
 {
-    float tail = logistic_cdf(-SORT_PI, s), c = tail + clampf(u, 1e-7f, 0.9999999f) * (1.0f - 2.0f * tail);
+    float tail = logistic_cdf(-SORT_PI, s),
+          c = tail + clampf(u, 1e-7f, 0.9999999f) * (1.0f - 2.0f * tail);
     return clampf(-s * logf(1.0f / c - 1.0f), -SORT_PI, SORT_PI);
 }
 
@@ -100,8 +103,8 @@ bool hair_sample(const BsdfLobe *lobe, float u_lobe, float2 u, LobeSample *out)
     float sin_i = sample_longitudinal(p == REST ? lobe->hair.sin_o : lobe->hair.sin_tilt[p],
                                       p == REST ? lobe->hair.cos_o : lobe->hair.cos_tilt[p],
                                       lobe->hair.v[p == REST ? TRT : p], f2(u.x, rest));
-    float phi = p == REST ? 2.0f * SORT_PI * u.y
-                          : lobe->hair.turn[p] + sample_azimuthal(u.y, lobe->hair.s);
+    float phi =
+        p == REST ? 2.0f * SORT_PI * u.y : lobe->hair.turn[p] + sample_azimuthal(u.y, lobe->hair.s);
     float cos_i = sqrtf(1.0f - sin_i * sin_i);
     out->wi = f3(sin_i, cos_i * sinf(phi), cos_i * cosf(phi));
     out->flags = lobe->flags;
@@ -192,8 +195,8 @@ static BsdfFrame fibre_frame(const Bsdf *b, float3 T)
 void hair_add(Bsdf *b, Spectrum weight, const HairArgs *args)
 {
     BsdfFrame frame = fibre_frame(b, args->T);
-    BsdfLobe *lobe = bsdf_lobe_begin(
-        b, BSDF_MODEL_HAIR, BSDF_REFLECTION | BSDF_TRANSMISSION | BSDF_GLOSSY, &frame);
+    BsdfLobe *lobe = bsdf_lobe_begin(b, BSDF_MODEL_HAIR,
+                                     BSDF_REFLECTION | BSDF_TRANSMISSION | BSDF_GLOSSY, &frame);
     if (!lobe)
         return;
     float eta = clampf(args->ior, 1.05f, 4.0f), h = clampf(args->offset, -0.999f, 0.999f), unused;
@@ -211,8 +214,7 @@ void hair_add(Bsdf *b, Spectrum weight, const HairArgs *args)
     lobe->hair.v[TT] = 0.25f * v;
     lobe->hair.v[TRT] = 4.0f * v;
     for (int p = 0; p < 3; ++p)
-        lobe->hair.turn[p] =
-            2.0f * (float)p * gamma_t - 2.0f * gamma_o + (float)p * SORT_PI;
+        lobe->hair.turn[p] = 2.0f * (float)p * gamma_t - 2.0f * gamma_o + (float)p * SORT_PI;
     set_tilts(lobe, clampf(args->tilt, -0.5f, 0.5f));
     Spectrum absorption = spectrum_clamp(spectrum_from_rgb(args->absorption), 0.0f, 1e6f), through;
     SPECTRUM_EACH(i) through.c[i] = expf(-2.0f * absorption.c[i] * cos_gamma_t / cos_t);

@@ -24,8 +24,7 @@ LobeValue microfacet_eval(const BsdfLobe *lobe, float3 wi)
     float3 wo = lobe->frame.wo, h = f3_normalize(f3_add(wo, wi));
     float ax = lobe->microfacet.alpha_x, ay = lobe->microfacet.alpha_y, s_o = lobe->microfacet.s_o;
     float d = microfacet_d(kind, h, ax, ay);
-    float visibility =
-        ggx_visibility(wo.z, s_o, wi.z, microfacet_stretch(kind, wi, ax, ay));
+    float visibility = ggx_visibility(wo.z, s_o, wi.z, microfacet_stretch(kind, wi, ax, ay));
     Spectrum f = spectrum_mul(lobe->weight, lobe_fresnel(lobe, minf(f3_dot(wo, h), 1.0f)));
     /* The density of wi is that of h over 4 o.h [Walter2007 eq. 14]; o.h cancels. */
     return (LobeValue){spectrum_scale(f, d * visibility * wi.z), 0.5f * d / (wo.z + s_o)};
@@ -34,9 +33,9 @@ LobeValue microfacet_eval(const BsdfLobe *lobe, float3 wi)
 bool microfacet_sample(const BsdfLobe *lobe, float2 u, LobeSample *out)
 {
     float3 wo = lobe->frame.wo;
-    float3 h = microfacet_sample_visible((MicrofacetKind)lobe->microfacet.kind, wo,
-                                         lobe->microfacet.s_o, lobe->microfacet.alpha_x,
-                                         lobe->microfacet.alpha_y, u);
+    float3 h =
+        microfacet_sample_visible((MicrofacetKind)lobe->microfacet.kind, wo, lobe->microfacet.s_o,
+                                  lobe->microfacet.alpha_x, lobe->microfacet.alpha_y, u);
     out->wi = f3_sub(f3_scale(h, 2.0f * f3_dot(wo, h)), wo);
     return out->wi.z > 0.0f;
 }
@@ -75,8 +74,7 @@ BsdfLobe *microfacet_begin(Bsdf *b, MicrofacetShape shape, const BsdfFrame *fram
     lobe->microfacet.kind = shape.kind;
     lobe->microfacet.alpha_x = shape.alpha_x;
     lobe->microfacet.alpha_y = shape.alpha_y;
-    lobe->microfacet.s_o =
-        microfacet_stretch(shape.kind, frame->wo, shape.alpha_x, shape.alpha_y);
+    lobe->microfacet.s_o = microfacet_stretch(shape.kind, frame->wo, shape.alpha_x, shape.alpha_y);
     return lobe;
 }
 

@@ -74,7 +74,8 @@ Spectrum sheen_base_factor(const Bsdf *b, const SheenArgs *args)
 LobeValue velvet_eval(const BsdfLobe *lobe, float3 wi)
 {
     float3 wo = lobe->frame.wo, h = f3_normalize(f3_add(wo, wi));
-    float cos2 = h.z * h.z, sin2 = 1.0f - cos2, dot_oh = f3_dot(wo, h), inv = lobe->velvet.inv_sigma2;
+    float cos2 = h.z * h.z, sin2 = 1.0f - cos2, dot_oh = f3_dot(wo, h),
+          inv = lobe->velvet.inv_sigma2;
     if (sin2 < 2e-5f || dot_oh < 1e-5f)
         return (LobeValue){spectrum_splat(0.0f), SORT_INV_2PI};
     float d = expf(-cos2 / sin2 * inv) * inv * SORT_INV_PI / (sin2 * sin2);

@@ -73,8 +73,8 @@ static void scatter(Wave *w, uint32_t i)
     Path *path = &w->paths[i];
     Ray ray = ray_batch_get(&w->rays, i);
     float3 at = f3_madd(ray.origin, ray.t_max, ray.direction), s, t;
-    float2 u = sampler_2d(&w->shared->sampler, path->key,
-                          sample_dimension(path->event, SAMPLE_MEDIUM_UV));
+    float2 u =
+        sampler_2d(&w->shared->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_UV));
     attenuate(path, ray.t_max, true);
     ++path->event;
     if (++path->walk_steps >= WAVE_WALK_MAX)
@@ -82,8 +82,7 @@ static void scatter(Wave *w, uint32_t i)
     float cosine = sample_cosine(path->medium.g, u.y), sine = sqrtf(1.0f - cosine * cosine);
     float2 turn = warp_circle(u.x);
     f3_frame(ray.direction, &s, &t);
-    float3 direction =
-        warp_to_frame(f3(sine * turn.x, sine * turn.y, cosine), s, t, ray.direction);
+    float3 direction = warp_to_frame(f3(sine * turn.x, sine * turn.y, cosine), s, t, ray.direction);
     wave_walk(w, i, at, f3_normalize(direction));
 }
 

@@ -67,8 +67,8 @@ static void assert_channel(const Picture *p, int c, double expected, double tole
 static void test_subsurface_white_furnace(void **state)
 {
     (void)state;
-    Picture p = render_sphere(
-        "make_closure<Subsurface>(color(1), color(0.8, 0.4, 0.2), 0.0, N)", 32, 1024, WAVE_STRATEGY_MIS);
+    Picture p = render_sphere("make_closure<Subsurface>(color(1), color(0.8, 0.4, 0.2), 0.0, N)",
+                              32, 1024, WAVE_STRATEGY_MIS);
     for (int c = 0; c < 3; ++c)
         assert_channel(&p, c, 1.0, 0.004);
     p = render_sphere("make_closure<Subsurface>(color(1), color(0.5), 0.7, N)", 32, 1024,
@@ -96,7 +96,8 @@ static void test_subsurface_returns_its_albedo(void **state)
 static void test_subsurface_strategies_agree(void **state)
 {
     (void)state;
-    const char *closure = "make_closure<Subsurface>(color(0.9, 0.6, 0.3), color(0.3, 0.1, 0.05), 0.2, N)";
+    const char *closure =
+        "make_closure<Subsurface>(color(0.9, 0.6, 0.3), color(0.3, 0.1, 0.05), 0.2, N)";
     Picture mis = render_sphere(closure, 64, 3, WAVE_STRATEGY_MIS);
     Picture lights = render_sphere(closure, 64, 3, WAVE_STRATEGY_LIGHTS);
     Picture scattering = render_sphere(closure, 64, 3, WAVE_STRATEGY_BSDFS);
@@ -115,7 +116,8 @@ static void test_layers_keep_energy(void **state)
         "make_closure<Coat>(color(1), 1.5, 0.3, 1.0, N, make_closure<Lambert>(color(1), N))",
         "make_closure<Sheen>(color(1), 0.5, N, make_closure<Lambert>(color(1), N))",
         "make_closure<Coat>(color(1), 1.6, 0.1, 0.7, N, make_closure<Sheen>(color(1), 0.7, N, "
-        "0.5 * make_closure<Lambert>(color(1), N) + 0.5 * make_closure<Conductor>(color(1), 0.5, N)))",
+        "0.5 * make_closure<Lambert>(color(1), N) + 0.5 * make_closure<Conductor>(color(1), 0.5, "
+        "N)))",
     };
     for (int i = 0; i < 3; ++i) {
         Picture p = render_sphere(closures[i], 64, 16, WAVE_STRATEGY_MIS);
@@ -143,8 +145,9 @@ static void test_holdout_cuts_the_picture(void **state)
     Picture p = render_sphere("make_closure<Holdout>(color(1))", 4, 4, WAVE_STRATEGY_MIS);
     assert_channel(&p, 3, 0.0, 1e-6);
     assert_channel(&p, 0, 0.0, 1e-6);
-    p = render_sphere("mix(make_closure<Holdout>(color(1)), make_closure<Lambert>(color(1), N), 0.25)",
-                      64, 16, WAVE_STRATEGY_MIS);
+    p = render_sphere(
+        "mix(make_closure<Holdout>(color(1)), make_closure<Lambert>(color(1), N), 0.25)", 64, 16,
+        WAVE_STRATEGY_MIS);
     assert_channel(&p, 3, 0.25, 1e-4);
     assert_channel(&p, 0, 0.25, 0.005);
 }
