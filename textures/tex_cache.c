@@ -270,16 +270,26 @@ Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err)
     }
     mutex_lock(&c->lock);
     if (t) {
-        *t = (TexThread){.cache = c, .next = c->threads, .trace = trace};
+        *t = (TexThread){.cache = c, .trace = trace};
+        status = tex_give_counters(c, t, NULL, err);
+    } else {
+        status = error_set(err, STATUS_NO_MEMORY, "out of memory for a thread's texture state");
+    }
+    if (status == STATUS_OK) {
+        t->next = c->threads;
         c->threads = t;
         epoch_add(&c->epochs, &t->epoch);
     } else {
+        if (t)
+            tex_take_counters(c, t);
         texcache_release_tables(c, sizeof *t);
-        status = error_set(err, STATUS_NO_MEMORY, "out of memory for a thread's texture state");
     }
     mutex_unlock(&c->lock);
-    if (!t)
+    if (status != STATUS_OK) {
         trace_stream_destroy(trace);
+        mem_free(t);
+        t = NULL;
+    }
     *out_thread = t;
     return status;
 }
@@ -296,6 +306,7 @@ void texcache_thread_destroy(TexThread *t)
     *at = t->next;
     epoch_remove(&c->epochs, &t->epoch);
     tex_counters_add(&c->retired, &t->counters);
+    tex_take_counters(c, t);
     texcache_release_tables(c, sizeof *t);
     mutex_unlock(&c->lock);
     trace_stream_destroy(t->trace);

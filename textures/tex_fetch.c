@@ -1,7 +1,21 @@
 /* Tiles that are not there. What has been copied out of a tile stays copied, and no tile is held during a
  * wait. */
 #include "textures/tex_fetch.h"
+#include "base/clock.h"
 #include <string.h>
+
+static void wait_for_tile(const Lookup *lk)
+{
+    uint64_t begin_ns = clock_now_ns();
+    waiter_wait(lk->caller->waiter);
+    uint64_t elapsed_ns = clock_now_ns() - begin_ns;
+    ThreadCounters *n = &lk->thread->counters;
+    counter_add(&n->waits, 1);
+    counter_add(&n->wait_ns, elapsed_ns);
+    counter_add(&n->wait_latency[tex_latency_bucket(elapsed_ns)], 1);
+    atomic_fetch_add_explicit(&lk->texture->waits, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&lk->texture->wait_ns, elapsed_ns, memory_order_relaxed);
+}
 
 /* Gets a tile that was not there, waiting if it must: READY with a pin, CONSTANT or FAILED. */
 static uint32_t await_tile(Lookup *lk, uint32_t tile)
@@ -16,8 +30,7 @@ static uint32_t await_tile(Lookup *lk, uint32_t tile)
             lk->has_asked_ahead = true;
             tex_ask_ahead(lk, lk->lane);
         }
-        counter_add(&lk->thread->counters.waits, 1);
-        waiter_wait(lk->caller->waiter);
+        wait_for_tile(lk);
         if (join == TILE_JOINED) {
             entry = tile_resolve(lk->texture, tile);
             break;

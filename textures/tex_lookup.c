@@ -84,6 +84,8 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
         tex_leave(&lk);
     ThreadCounters *n = &lk.thread->counters;
     counter_add(&n->lookups, lanes);
+    if (lk.texture)
+        counter_add(tex_lookup_counter(lk.thread, lk.texture), lanes);
     counter_add(&n->bad_lookups, bad_lanes);
     counter_add(&n->missing, missing_lanes);
     counter_add(&n->probes, lk.probes);

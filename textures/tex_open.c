@@ -175,6 +175,7 @@ static Status texture_register(TexCache *c, Texture *texture, Error *err)
             }
             atomic_store(&c->blocks[b], block);
         }
+        TRY(tex_give_counters_to_all(c, texture, b, err));
         for (uint32_t i = 0; i < TEXTURE_BLOCK; i++) {
             if (!atomic_load(&block->textures[i])) {
                 c->generation = c->generation == GENERATION_MAX ? 1 : c->generation + 1;
@@ -328,6 +329,7 @@ static uint64_t drop_tiles(TexCache *c, Texture *texture)
     uint64_t tile_count = texture->header.tile_count;
     TextureBlock *block = atomic_load(&c->blocks[texture->index / TEXTURE_BLOCK]);
     atomic_store(&block->textures[texture->index % TEXTURE_BLOCK], NULL);
+    tex_forget_counters(c, texture);
     uint64_t tag = epoch_retire(&c->epochs);
     for (uint64_t i = 0; i < tile_count; i++) {
         uint32_t entry = atomic_load_explicit(&texture->entries[i].word, memory_order_relaxed);

@@ -14,7 +14,8 @@
     X(reads_ahead)                                                                                 \
     X(coalesced)                                                                                   \
     X(failed_fast)                                                                                 \
-    X(waits)
+    X(waits)                                                                                       \
+    X(wait_ns)
 
 static uint64_t value_of(const _Atomic uint64_t *counter)
 {
@@ -30,6 +31,15 @@ void tex_counters_add(ThreadCounters *to, const ThreadCounters *from)
         for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
             counter_add(&to->mip_probes[d][l], value_of(&from->mip_probes[d][l]));
     }
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++)
+        counter_add(&to->wait_latency[i], value_of(&from->wait_latency[i]));
+}
+
+uint32_t tex_latency_bucket(uint64_t duration_ns)
+{
+    uint64_t us = duration_ns / 1000;
+    uint32_t bucket = us == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(us);
+    return bucket < TEX_LATENCY_BUCKETS ? bucket : TEX_LATENCY_BUCKETS - 1;
 }
 
 static void add_to_stats(const ThreadCounters *from, TexStats *stats)
@@ -41,6 +51,8 @@ static void add_to_stats(const ThreadCounters *from, TexStats *stats)
         for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
             stats->mip_probes[d][l] += value_of(&from->mip_probes[d][l]);
     }
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++)
+        stats->wait_latency[i] += value_of(&from->wait_latency[i]);
 }
 
 void texcache_stats(TexCache *c, TexStats *out_stats)
@@ -61,6 +73,7 @@ void texcache_stats(TexCache *c, TexStats *out_stats)
     out_stats->bytes_loaded = c->loads.bytes_loaded;
     out_stats->bytes_unique = c->loads.bytes_unique;
     out_stats->read_ns = c->loads.read_ns;
+    memcpy(out_stats->read_latency, c->loads.read_latency, sizeof out_stats->read_latency);
     out_stats->evictions = c->slabs.eviction_count;
     out_stats->resident_tiles = c->slabs.resident_count;
     out_stats->bytes_tables = c->fixed_bytes + c->table_bytes;
@@ -103,6 +116,14 @@ _Static_assert(sizeof stats_fields / sizeof stats_fields[0] * sizeof(uint64_t) =
                    offsetof(TexStats, mip_probes),
                "as many as TexStats has");
 
+static void write_latency(JsonWriter *w, const char *name, const uint64_t *buckets)
+{
+    json_write_array(w, name);
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++)
+        json_write_u64(w, NULL, buckets[i]);
+    json_write_end(w);
+}
+
 void texcache_stats_write(const TexStats *stats, JsonWriter *w)
 {
     for (uint32_t i = 0; i < SORT_COUNT_OF(stats_fields); i++) {
@@ -118,6 +139,8 @@ void texcache_stats_write(const TexStats *stats, JsonWriter *w)
         json_write_end(w);
     }
     json_write_end(w);
+    write_latency(w, "read_latency", stats->read_latency);
+    write_latency(w, "wait_latency", stats->wait_latency);
 }
 
 static Status read_histogram(JsonCursor *object, TexStats *out_stats, Error *err)
@@ -141,6 +164,21 @@ static Status read_histogram(JsonCursor *object, TexStats *out_stats, Error *err
     return STATUS_OK;
 }
 
+static Status read_latency(JsonCursor *object, const char *name, uint64_t *out_buckets, Error *err)
+{
+    JsonCursor array, value;
+    TRY(json_get_array(object, name, JSON_REQUIRED, &array, err));
+    if (json_count(&array) != TEX_LATENCY_BUCKETS)
+        return json_fail(&array, err, "%d buckets are expected", TEX_LATENCY_BUCKETS);
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++) {
+        int64_t count;
+        json_at(&array, i, &value);
+        TRY(json_as_int(&value, 0, INT64_MAX, &count, err));
+        out_buckets[i] = (uint64_t)count;
+    }
+    return STATUS_OK;
+}
+
 Status texcache_stats_read(JsonCursor *object, TexStats *out_stats, Error *err)
 {
     *out_stats = (TexStats){0};
@@ -149,7 +187,9 @@ Status texcache_stats_read(JsonCursor *object, TexStats *out_stats, Error *err)
         TRY(json_get_int(object, stats_fields[i].name, JSON_REQUIRED, 0, INT64_MAX, &value, err));
         memcpy((char *)out_stats + stats_fields[i].offset, &value, sizeof value);
     }
-    return read_histogram(object, out_stats, err);
+    TRY(read_histogram(object, out_stats, err));
+    TRY(read_latency(object, "read_latency", out_stats->read_latency, err));
+    return read_latency(object, "wait_latency", out_stats->wait_latency, err);
 }
 
 /* --- what they say ------------------------------------------------------------------------ */
@@ -177,4 +217,12 @@ void texcache_stats_identities(const TexStats *s, TexIdentity out[TEX_IDENTITY_C
     out[3] = (TexIdentity){"loads - evictions == resident_tiles", s->loads - s->evictions,
                            s->resident_tiles};
     out[4] = (TexIdentity){"sum of mip_probes == probes", mip_probes, s->probes};
+    uint64_t reads = 0, waits = 0;
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++) {
+        reads += s->read_latency[i];
+        waits += s->wait_latency[i];
+    }
+    out[5] = (TexIdentity){"sum of read_latency == loads + constants + failed_tiles", reads,
+                           s->loads + s->constants + s->failed_tiles};
+    out[6] = (TexIdentity){"sum of wait_latency == waits", waits, s->waits};
 }

@@ -230,10 +230,14 @@ void texcache_touch(TexCaller *caller, const TexRequest *r);
 
 /* --- statistics --------------------------------------------------------------------------- */
 
+enum { TEX_LATENCY_BUCKETS = 24 };
+
 /* Identities, true whenever no lookup is under way:
  *   tile_hits + tile_misses == tile_requests; misses == reads_awaited + coalesced + failed_fast;
  *   reads_awaited + reads_ahead == loads + constants + failed_tiles + reads_pending;
- *   loads - evictions == resident_tiles; the sum of mip_probes == probes. */
+ *   loads - evictions == resident_tiles; the sum of mip_probes == probes; that of read_latency ==
+ *   loads + constants + failed_tiles, that of wait_latency == waits; that of TexTextureStats.lookups over
+ *   all textures == lookups, when none was closed. */
 typedef struct TexStats {
     uint64_t lookups;       /* lanes */
     uint64_t bad_lookups;   /* lanes with coordinates or derivatives that are no numbers */
@@ -246,6 +250,7 @@ typedef struct TexStats {
     uint64_t coalesced;     /* misses that joined a read under way */
     uint64_t failed_fast;   /* misses of tiles known to have failed */
     uint64_t waits;         /* times a caller waited */
+    uint64_t wait_ns;       /* summed over callers, until they went on */
     uint64_t loads;         /* tiles read into a slab */
     uint64_t constants;     /* tiles found to be of one colour: no slab */
     uint64_t failed_tiles;  /* reads that came to nothing, tries included */
@@ -264,10 +269,29 @@ typedef struct TexStats {
     uint64_t budget_bytes;
     uint64_t read_ns; /* summed over I/O threads: storage, checksum, decompression */
     uint64_t mip_probes[TEX_DEPTH_BUCKETS][TEX_MAX_LEVELS];
+    /* Durations of reads and of waits: bucket 0 below 1 us, bucket k in [2^(k-1), 2^k) us, the last one
+     * open. */
+    uint64_t read_latency[TEX_LATENCY_BUCKETS], wait_latency[TEX_LATENCY_BUCKETS];
 } TexStats;
 
 /* Any time; counters of running lookups may lag. */
 void texcache_stats(TexCache *c, TexStats *out_stats);
+
+/* What one open file did (a UDIM set: each of its files). */
+typedef struct TexTextureStats {
+    const char *path; /* borrowed: until the texture is closed */
+    uint32_t width, height;
+    uint64_t tile_count;
+    uint64_t tile_bytes; /* of one in memory */
+    uint64_t lookups;
+    uint64_t loads, unique_loads, constants, failed_tiles;
+    uint64_t bytes_loaded, bytes_unique;
+    uint64_t read_ns;
+    uint64_t waits, wait_ns; /* for its tiles */
+} TexTextureStats;
+
+/* Fills up to `capacity` entries; returns how many open files there are. Any time; as texcache_stats. */
+uint32_t texcache_texture_stats(TexCache *c, TexTextureStats *out, uint32_t capacity);
 
 /* The counters as fields of the JSON object that is open, under their names above, and back.
  * Reading: STATUS_FORMAT when one is missing. */
@@ -281,7 +305,7 @@ typedef struct TexIdentity {
     const char *text; /* "loads - evictions == resident_tiles" */
     uint64_t left, right;
 } TexIdentity;
-enum { TEX_IDENTITY_COUNT = 5 };
+enum { TEX_IDENTITY_COUNT = 7 };
 /* Both sides of each of the identities; a difference is a defect of the cache, or a lookup that was
  * under way. */
 void texcache_stats_identities(const TexStats *stats, TexIdentity out[TEX_IDENTITY_COUNT]);

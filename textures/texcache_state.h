@@ -91,6 +91,11 @@ typedef struct UdimSet {
     _Atomic bool has_reported_outside;
 } UdimSet;
 
+/* What reading cost; and the lookups of threads that are gone. */
+typedef struct TextureCounters {
+    uint64_t lookups, loads, unique_loads, constants, failed_tiles, read_ns;
+} TextureCounters;
+
 typedef struct Texture {
     /* What lookups read; constant while open. */
     TexLevel levels[TEX_MAX_LEVELS];
@@ -117,7 +122,9 @@ typedef struct Texture {
     uint32_t refs, queued_count; /* lock */
     _Atomic uint32_t failures_logged;
     _Atomic bool has_logged_retry;
-    uint32_t trace_number; /* when a trace is recorded */
+    uint32_t trace_number;    /* when a trace is recorded */
+    TextureCounters counters; /* lock */
+    _Atomic uint64_t waits, wait_ns;
 } Texture;
 
 /* A tile that has been asked for and is not there yet. */
@@ -146,9 +153,15 @@ enum {
 typedef struct ThreadCounters {
     _Atomic uint64_t lookups, bad_lookups, missing, probes;
     _Atomic uint64_t tile_requests, tile_hits, tile_misses;
-    _Atomic uint64_t reads_awaited, reads_ahead, coalesced, failed_fast, waits;
+    _Atomic uint64_t reads_awaited, reads_ahead, coalesced, failed_fast, waits, wait_ns;
     _Atomic uint64_t mip_probes[TEX_DEPTH_BUCKETS][TEX_MAX_LEVELS];
+    _Atomic uint64_t wait_latency[TEX_LATENCY_BUCKETS];
 } ThreadCounters;
+
+/* Lookups of one thread, by texture, as TextureBlock. */
+typedef struct LookupBlock {
+    _Atomic uint64_t counts[TEXTURE_BLOCK];
+} LookupBlock;
 
 static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -162,7 +175,13 @@ struct TexThread {
     struct TexThread *next; /* lock; of all threads */
     TraceStream *trace;     /* owned; NULL: no trace is recorded */
     ThreadCounters counters;
+    LookupBlock *lookups[TEXTURE_BLOCK_COUNT]; /* owned; one for each block of the directory */
 };
+
+static inline _Atomic uint64_t *tex_lookup_counter(const TexThread *t, const Texture *texture)
+{
+    return &t->lookups[texture->index / TEXTURE_BLOCK]->counts[texture->index % TEXTURE_BLOCK];
+}
 
 typedef struct IoThread {
     TexCache *cache; /* borrowed */
@@ -175,6 +194,7 @@ typedef struct LoadCounters {
     uint64_t loads, constants, failed_tiles;
     uint64_t retries, recovered_tiles;
     uint64_t bytes_read, bytes_loaded, bytes_unique, read_ns;
+    uint64_t read_latency[TEX_LATENCY_BUCKETS];
 } LoadCounters;
 
 typedef struct TextureBlock {
@@ -294,6 +314,19 @@ void tex_record_texture(TexCache *c, const Texture *texture);
 /* --- tex_stats.c -------------------------------------------------------------------------- */
 
 void tex_counters_add(ThreadCounters *to, const ThreadCounters *from);
+/* The bucket of TexStats.read_latency and wait_latency. */
+uint32_t tex_latency_bucket(uint64_t duration_ns);
+
+/* --- tex_by_texture.c; all under the lock ------------------------------------------------- */
+
+/* Room for the lookups of a thread, of all textures of the directory; or of all threads, of one block of
+ * it. May drop the lock meanwhile. path: as texcache_reserve_tables. */
+Status tex_give_counters(TexCache *c, TexThread *t, const char *path, Error *err);
+Status tex_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t block, Error *err);
+/* Keeps what a thread has counted, and frees its room. */
+void tex_take_counters(TexCache *c, TexThread *t);
+/* The place of a texture is free for another. */
+void tex_forget_counters(TexCache *c, const Texture *texture);
 
 /* --- tex_udim.c --------------------------------------------------------------------------- */
 

@@ -228,20 +228,27 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
                        uint64_t elapsed_ns)
 {
     LoadCounters *n = &c->loads;
+    TextureCounters *t = &r->texture->counters;
     n->read_ns += elapsed_ns;
+    t->read_ns += elapsed_ns;
+    n->read_latency[tex_latency_bucket(elapsed_ns)]++;
     n->bytes_read += bytes_read;
     switch (entry_tag(entry)) {
     case ENTRY_READY:
         n->loads++;
+        t->loads++;
+        t->unique_loads += !r->was_loaded;
         n->bytes_loaded += r->texture->tile_bytes;
         if (!r->was_loaded)
             n->bytes_unique += r->texture->tile_bytes;
         break;
     case ENTRY_CONSTANT:
         n->constants++;
+        t->constants++;
         break;
     case ENTRY_FAILED:
         n->failed_tiles++;
+        t->failed_tiles++;
         return;
     case ENTRY_EMPTY:
     case ENTRY_QUEUED:

@@ -291,7 +291,7 @@ static void test_fibers_hide_latency(void **state)
 /* The budget that leaves room for `chunks` beside the tables of all textures. */
 static uint64_t tight_budget(uint32_t io_threads, uint32_t chunks, uint32_t workers)
 {
-    uint64_t tables = workers * sizeof(TexThread);
+    uint64_t tables = workers * (sizeof(TexThread) + sizeof(LookupBlock));
     for (uint32_t k = 0; k < TEXTURES; k++)
         tables += table_bytes_of(fixture_path(names[k]));
     return budget_for_chunks(io_threads, chunks, tables);
@@ -344,8 +344,8 @@ static void test_fibers_finish_lookups_larger_than_the_budget(void **state)
     finish(&large);
 
     Job small = {.batch_count = BATCHES, .make_batch = long_batch, .image = new_image(BATCHES)};
-    d.budget_bytes =
-        budget_for_chunks(4, 1, table_bytes_of(fixture_path(names[2])) + sizeof(TexThread));
+    d.budget_bytes = budget_for_chunks(
+        4, 1, table_bytes_of(fixture_path(names[2])) + sizeof(TexThread) + sizeof(LookupBlock));
     create_cache(&small, &d);
     small.ids[0] = open_texture(small.cache, fixture_path(names[2]));
     run_job(&small, 2, 8);

@@ -417,6 +417,13 @@ void stats_check_identities(const TexStats *s)
             probes += s->mip_probes[d][l];
     }
     assert_int_equal(probes, s->probes);
+    uint64_t reads = 0, waits = 0;
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++) {
+        reads += s->read_latency[i];
+        waits += s->wait_latency[i];
+    }
+    assert_int_equal(reads, s->loads + s->constants + s->failed_tiles);
+    assert_int_equal(waits, s->waits);
     assert_true(s->bytes_unique <= s->bytes_loaded);
     assert_true(s->bytes_now <= s->bytes_peak && s->bytes_peak <= s->budget_bytes);
 }
@@ -455,7 +462,7 @@ uint64_t table_bytes_of(const char *path)
     TexInfo info;
     Error err = {0};
     assert_int_equal(texcache_file_info(path, &info, &err), STATUS_OK);
-    return sizeof(Texture) + sizeof(TextureBlock) + strlen(path) + 1 +
+    return sizeof(Texture) + sizeof(TextureBlock) + sizeof(LookupBlock) + strlen(path) + 1 +
            info.tile_count * sizeof(TileEntry) +
            (uint64_t)info.tail_texels * info.channel_count * stex_component_bytes(info.type);
 }
