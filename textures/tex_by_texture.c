@@ -66,22 +66,23 @@ static uint64_t lookups_of(const TexCache *c, const Texture *texture)
 static TexTextureStats describe(const TexCache *c, const Texture *texture)
 {
     const TextureCounters *n = &texture->counters;
-    return (TexTextureStats){
-        .path = texture->path,
-        .width = texture->levels[0].width,
-        .height = texture->levels[0].height,
-        .tile_count = texture->header.tile_count,
-        .tile_bytes = texture->tile_bytes,
-        .lookups = lookups_of(c, texture),
-        .loads = n->loads,
-        .unique_loads = n->unique_loads,
-        .constants = n->constants,
-        .failed_tiles = n->failed_tiles,
-        .bytes_loaded = n->loads * texture->tile_bytes,
-        .bytes_unique = n->unique_loads * texture->tile_bytes,
-        .read_ns = n->read_ns,
-        .waits = atomic_load_explicit(&texture->waits, memory_order_relaxed),
-        .wait_ns = atomic_load_explicit(&texture->wait_ns, memory_order_relaxed)};
+    return (TexTextureStats){.name = texture->name,
+                             .path = texture->path,
+                             .width = texture->levels[0].width,
+                             .height = texture->levels[0].height,
+                             .tile_count = texture->header.tile_count,
+                             .tile_bytes = texture->tile_bytes,
+                             .lookups = lookups_of(c, texture),
+                             .loads = n->loads,
+                             .unique_loads = n->unique_loads,
+                             .constants = n->constants,
+                             .failed_tiles = n->failed_tiles,
+                             .bytes_loaded = n->loads * texture->tile_bytes,
+                             .bytes_unique = n->unique_loads * texture->tile_bytes,
+                             .read_ns = n->read_ns,
+                             .waits = atomic_load_explicit(&texture->waits, memory_order_relaxed),
+                             .wait_ns =
+                                 atomic_load_explicit(&texture->wait_ns, memory_order_relaxed)};
 }
 
 uint32_t texcache_texture_stats(TexCache *c, TexTextureStats *out, uint32_t capacity)

@@ -41,6 +41,7 @@ static void texture_free(Texture *texture)
     mem_free(texture->entries);
     mem_free(texture->tail);
     mem_free(texture->path);
+    mem_free(texture->name);
     mem_free(texture);
 }
 
@@ -85,8 +86,8 @@ DecodedFile texture_decoded_file(TexCache *c, const Texture *texture)
 static Status texture_allocate(TexCache *c, Texture *texture, Error *err)
 {
     const StexHeader *h = &texture->header;
-    uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + h->tail_bytes +
-                     h->tile_count * sizeof(*texture->entries);
+    uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + strlen(texture->name) + 1 +
+                     h->tail_bytes + h->tile_count * sizeof(*texture->entries);
     mutex_lock(&c->lock);
     Status status = texcache_reserve_tables(c, bytes, texture->path, err);
     mutex_unlock(&c->lock);
@@ -208,7 +209,8 @@ static void texture_discard(TexCache *c, Texture *texture)
 /* The files of a UDIM set. */
 static Status texture_load_set(TexCache *c, Texture *texture, const TexOpenDesc *what, Error *err)
 {
-    uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + sizeof *texture->udim;
+    uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + strlen(texture->name) + 1 +
+                     sizeof *texture->udim;
     mutex_lock(&c->lock);
     Status status = texcache_reserve_tables(c, bytes, texture->path, err);
     mutex_unlock(&c->lock);
@@ -242,7 +244,9 @@ static Status texture_create(TexCache *c, const TexOpenDesc *what, Texture **out
     Texture *texture = MEM_NEW(Texture);
     if (texture)
         texture->path = mem_strdup(path);
-    if (!texture || !texture->path) {
+    if (texture)
+        texture->name = mem_strdup(what->name ? what->name : path);
+    if (!texture || !texture->path || !texture->name) {
         texture_free(texture);
         return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
     }

@@ -92,8 +92,9 @@ typedef struct TexOpenDesc {
         *path; /* a .stex file, or a UDIM set of them: "name.<UDIM>.stex"; other files and sets
                           of them, if a decoder can read them tile by tile */
     SortColorSpace
-        color_space; /* of a file that is no .stex; SORT_COLOR_UNKNOWN: what it says, else sRGB
+        color_space;  /* of a file that is no .stex; SORT_COLOR_UNKNOWN: what it says, else sRGB
                                    for 8 bits and linear for the rest */
+    const char *name; /* in statistics; NULL: the path. Of the first who opens it */
 } TexOpenDesc;
 
 /* Opens a paged texture; its tables and tail stay in memory, within the budget, until it is closed.
@@ -279,7 +280,7 @@ void texcache_stats(TexCache *c, TexStats *out_stats);
 
 /* What one open file did (a UDIM set: each of its files). */
 typedef struct TexTextureStats {
-    const char *path; /* borrowed: until the texture is closed */
+    const char *name, *path; /* borrowed: until the texture is closed */
     uint32_t width, height;
     uint64_t tile_count;
     uint64_t tile_bytes; /* of one in memory */

@@ -112,6 +112,7 @@ typedef struct Texture {
     TexelFormat format;
     uint8_t *tail; /* owned */
     char *path;    /* owned */
+    char *name;    /* owned; in statistics */
     uint64_t path_hash;
     StexHeader header;
     Descriptor descriptor; /* of a .stex file */

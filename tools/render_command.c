@@ -334,6 +334,8 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "mip-bias", .kind = CLI_FLOAT, .out = &words.mip_bias, .min = -32, .max = 32, .value_name = "LEVELS", .help = "added to the level that the footprint chooses"},
         {.name = "texture-delay", .kind = CLI_U32, .out = &c->render.texture_delay_us, .max = 10e6, .is_hidden = true, .value_name = "US", .help = "every tile read takes this much longer, for tests"},
         {.name = "trace", .kind = CLI_TEXT, .out = &c->render.trace_path, .value_name = "FILE", .help = "record every texture tile that is asked for, for 'texcache replay' and 'report'"},
+        {.name = "watch", .kind = CLI_TEXT, .out = &c->watch, .value_name = "FILE", .help = "publish counters there for 'texcache watch FILE'; in a folder of the user when not given"},
+        {.name = "unwatched", .kind = CLI_FLAG, .out = &c->is_unwatched, .help = "publish nothing"},
         {.name = "threads", .short_name = 't', .kind = CLI_U32, .out = &c->render.thread_count, .min = 1, .max = 1024, .value_name = "N", .help = "worker threads; all CPUs when not given", .group = "Machine"},
         {.name = "fibers", .kind = CLI_U32, .out = &c->render.fibers_max, .min = 1, .max = 4096, .value_name = "N", .help = "fibers a thread may have waiting for textures; 1 blocks the thread"},
         {.name = "wave-size", .kind = CLI_U32, .out = &c->render.wave_capacity, .min = 1, .max = 65536, .is_hidden = true, .value_name = "N", .help = "paths in one wave"},

@@ -25,6 +25,8 @@ typedef struct RenderCommand {
     double checkpoint_s,
         update_s; /* between two checkpoints; between two pictures, 0: only the last */
     bool is_resuming;
+    const char *watch; /* where to publish; NULL: in the folder of tools/watch_folder.h */
+    bool is_unwatched;
     ProgressKind progress;
     LogLevel log_level;
     bool is_quiet;

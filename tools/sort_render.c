@@ -4,12 +4,14 @@
  *   sort-render merge A B .. -o OUT   add partial results exactly
  *
  * Arguments in (render_command.h), library calls, messages out. */
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "sort/render/stats_json.h"
 #include "sort/scene/scene_import.h"
 #include "tools/render_check.h"
 #include "tools/render_command.h"
+#include "tools/watch_folder.h"
 #include <signal.h>
 #include <string.h>
 
@@ -53,15 +55,26 @@ static Status write_text(const char *path, const StrBuf *text, Error *err)
     return file_write(path, strbuf_text(text), text->size_bytes, err);
 }
 
-static Status write_stats(const RenderCommand *c, const Render *render, Error *err)
+static Status write_stats(const RenderCommand *c, Render *render, const MonitorTimeline *timeline,
+                          Error *err)
 {
     RenderStats stats;
     StrBuf text = {0};
     Status status = STATUS_OK;
     render_stats(render, &stats);
     if (c->stats) {
-        stats_json(&stats, &text);
+        uint32_t capacity = texcache_texture_stats(render_textures(render), NULL, 0);
+        TexTextureStats *textures = MEM_ARRAY(TexTextureStats, capacity + 1);
+        StatsParts parts = {.stats = &stats,
+                            .scene = render_scene(render)->name,
+                            .textures = textures,
+                            .timeline = timeline};
+        if (textures)
+            parts.texture_count =
+                texcache_texture_stats(render_textures(render), textures, capacity);
+        stats_json(&parts, &text);
         status = write_text(c->stats, &text, err);
+        mem_free(textures);
     } else if (!c->is_quiet) {
         stats_summary(&stats, &text);
         fputs(strbuf_text(&text), stderr);
@@ -169,20 +182,44 @@ static Status settle_checkpoint(const RenderCommand *c, Render *render, bool is_
                           : file_remove(c->checkpoint, err);
 }
 
-static int trace_and_write(const RenderCommand *c, Render *render, ProgressKind kind)
+/* By default in the user's folder, if there can be one; a place that was named must work. */
+static Status start_monitor(const RenderCommand *c, Render *render, const Log *log,
+                            Monitor **out_monitor, Error *err)
+{
+    char path[PATH_BYTES];
+    if (c->watch || c->is_unwatched)
+        return monitor_start(render, c->watch, out_monitor, err);
+    Error reason = {0};
+    char text[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
+    if (watch_own_file(path, &reason) == STATUS_OK &&
+        monitor_start(render, path, out_monitor, &reason) == STATUS_OK)
+        return STATUS_OK;
+    log_info(log, "this render cannot be watched: %s", error_format(&reason, text, sizeof text));
+    return monitor_start(render, NULL, out_monitor, err);
+}
+
+static int trace_and_write(const RenderCommand *c, Render *render, const Log *log,
+                           ProgressKind kind)
 {
     Error err = {0};
     Progress *progress;
-    if (progress_start(render, kind, kind == PROGRESS_JSON ? stdout : stderr, &progress, &err) !=
-        STATUS_OK)
+    Monitor *monitor;
+    static MonitorTimeline timeline;
+    if (start_monitor(c, render, log, &monitor, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
+    if (progress_start(render, kind, kind == PROGRESS_JSON ? stdout : stderr, &progress, &err) !=
+        STATUS_OK) {
+        monitor_stop(monitor, NULL);
+        return command_fail(&err, EXIT_FAILED);
+    }
     Status status = render_run(render, &err);
     progress_stop(progress);
+    monitor_stop(monitor, &timeline);
     if (status != STATUS_OK && status != STATUS_CANCELLED)
         return command_fail(&err, EXIT_FAILED);
     bool is_interrupted = status == STATUS_CANCELLED;
     if (output_command_write(&c->output, render_film(render), &err) != STATUS_OK ||
-        write_stats(c, render, &err) != STATUS_OK ||
+        write_stats(c, render, &timeline, &err) != STATUS_OK ||
         settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK ||
         render_end_trace(render, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
@@ -219,7 +256,7 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
         return EXIT_DONE;
     }
     int code = resume(c, render, log, &err) == STATUS_OK
-                   ? trace_and_write(c, render, terminal->kind)
+                   ? trace_and_write(c, render, log, terminal->kind)
                    : command_fail(&err, EXIT_FAILED);
     render_destroy(render);
     return code;

@@ -311,6 +311,11 @@ const Scene *render_scene(const Render *r)
     return r->scene;
 }
 
+TexCache *render_textures(Render *r)
+{
+    return r->textures;
+}
+
 RenderProgress render_progress(const Render *r)
 {
     TexStats textures;

@@ -85,6 +85,7 @@ void render_destroy(Render *render); /* NULL is fine */
 
 Film *render_film(Render *render);
 const Scene *render_scene(const Render *render);
+TexCache *render_textures(Render *render);
 
 /* While it runs, any thread. */
 typedef struct RenderProgress {

@@ -2,6 +2,7 @@
 
 #include "base/cli.h"
 #include "base/json_write.h"
+#include <string.h>
 
 static void write_times(JsonWriter *w, const RenderStats *s)
 {
@@ -40,23 +41,88 @@ static void write_rays(JsonWriter *w, const RenderStats *s)
     json_write_end(w);
 }
 
-static void write_textures(JsonWriter *w, const TexStats *t)
+static void write_texture(JsonWriter *w, const TexTextureStats *t)
 {
-    json_write_object(w, "textures");
-    texcache_stats_write(t, w);
-    json_write_double(w, "pressure", texcache_stats_pressure(t));
+    json_write_object(w, NULL);
+    json_write_string(w, "name", t->name);
+    json_write_string(w, "path", t->path);
+    json_write_u64(w, "width", t->width);
+    json_write_u64(w, "height", t->height);
+    json_write_u64(w, "tiles", t->tile_count);
+    json_write_u64(w, "tile_bytes", t->tile_bytes);
+    json_write_u64(w, "lookups", t->lookups);
+    json_write_u64(w, "loads", t->loads);
+    json_write_u64(w, "unique_loads", t->unique_loads);
+    json_write_u64(w, "constants", t->constants);
+    json_write_u64(w, "failed_tiles", t->failed_tiles);
+    json_write_u64(w, "bytes_loaded", t->bytes_loaded);
+    json_write_u64(w, "bytes_unique", t->bytes_unique);
+    json_write_u64(w, "read_ns", t->read_ns);
+    json_write_u64(w, "waits", t->waits);
+    json_write_u64(w, "wait_ns", t->wait_ns);
     json_write_end(w);
 }
 
-void stats_json(const RenderStats *s, StrBuf *out)
+static void write_textures(JsonWriter *w, const StatsParts *parts)
 {
+    const TexStats *t = &parts->stats->textures;
+    json_write_object(w, "textures");
+    texcache_stats_write(t, w);
+    json_write_double(w, "pressure", texcache_stats_pressure(t));
+    json_write_array(w, "by_texture");
+    for (uint32_t i = 0; i < parts->texture_count; ++i)
+        write_texture(w, &parts->textures[i]);
+    json_write_end(w);
+    json_write_end(w);
+}
+
+/* A column a quantity; all are sums since the start but the last two. */
+static void write_timeline(JsonWriter *w, const MonitorTimeline *t)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } columns[] = {{"paths", offsetof(MonitorSample, paths)},
+                   {"lookups", offsetof(MonitorSample, lookups)},
+                   {"tile_requests", offsetof(MonitorSample, tile_requests)},
+                   {"tile_misses", offsetof(MonitorSample, tile_misses)},
+                   {"loads", offsetof(MonitorSample, loads)},
+                   {"evictions", offsetof(MonitorSample, evictions)},
+                   {"bytes_loaded", offsetof(MonitorSample, bytes_loaded)},
+                   {"wait_ns", offsetof(MonitorSample, wait_ns)},
+                   {"bytes_now", offsetof(MonitorSample, bytes_now)},
+                   {"reads_pending", offsetof(MonitorSample, reads_pending)}};
+    json_write_object(w, "timeline");
+    json_write_array(w, "time_s");
+    for (uint32_t i = 0; i < t->count; ++i)
+        json_write_double(w, NULL, t->samples[i].time_s);
+    json_write_end(w);
+    for (size_t c = 0; c < SORT_COUNT_OF(columns); ++c) {
+        json_write_array(w, columns[c].name);
+        for (uint32_t i = 0; i < t->count; ++i) {
+            uint64_t value;
+            memcpy(&value, (const char *)&t->samples[i] + columns[c].offset, sizeof value);
+            json_write_u64(w, NULL, value);
+        }
+        json_write_end(w);
+    }
+    json_write_end(w);
+}
+
+void stats_json(const StatsParts *parts, StrBuf *out)
+{
+    const RenderStats *s = parts->stats;
     JsonWriter w = json_writer(out, JSON_INDENTED);
     json_write_object(&w, NULL);
     json_write_string(&w, "version", SORT_VERSION);
+    if (parts->scene)
+        json_write_string(&w, "scene", parts->scene);
     json_write_u64(&w, "threads", s->thread_count);
     write_times(&w, s);
     write_rays(&w, s);
-    write_textures(&w, &s->textures);
+    write_textures(&w, parts);
+    if (parts->timeline)
+        write_timeline(&w, parts->timeline);
     json_write_object(&w, "memory");
     json_write_u64(&w, "scene_bytes", s->scene_bytes);
     json_write_u64(&w, "accel_bytes", s->accel.memory_bytes);

@@ -3,9 +3,17 @@
 #define SORT_RENDER_STATS_JSON_H
 
 #include "base/str.h"
-#include "sort/render/render.h"
+#include "sort/render/monitor.h"
 
-void stats_json(const RenderStats *stats, StrBuf *out);
+/* The schema is in docs/texture-inspector.md. Any but `stats` may be NULL: nothing is told of it. */
+typedef struct StatsParts {
+    const RenderStats *stats;
+    const char *scene;
+    const TexTextureStats *textures;
+    uint32_t texture_count;
+    const MonitorTimeline *timeline;
+} StatsParts;
+void stats_json(const StatsParts *parts, StrBuf *out);
 void stats_summary(const RenderStats *stats, StrBuf *out);
 
 #endif

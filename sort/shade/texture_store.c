@@ -189,7 +189,9 @@ static Status open_all(const TextureStoreDesc *desc, const Converted *converted,
         }
         if (converted[i].id.id != 0)
             continue;
-        TexOpenDesc open = {.size_bytes = sizeof open, .path = converted[i].path};
+        TexOpenDesc open = {.size_bytes = sizeof open,
+                            .path = converted[i].path,
+                            .name = desc->scene->textures[i].path};
         Status status = texcache_open(desc->cache, &open, &store->ids[i], err);
         if (status != STATUS_OK)
             return error_prefix(err, "texture '%s'", desc->scene->textures[i].name);

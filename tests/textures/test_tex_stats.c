@@ -151,8 +151,8 @@ static void test_stats_latency_buckets(void **state)
     static const struct {
         uint64_t ns;
         uint32_t bucket;
-    } rows[] = {{0, 0},          {999, 0},       {1000, 1}, {1999, 1}, {2000, 2}, {3999, 2},
-                {1000000, 10},   {1024000, 11},  {4194303999u, 22},     {4194304000u, 23},
+    } rows[] = {{0, 0},          {999, 0},      {1000, 1},     {1999, 1},         {2000, 2},
+                {3999, 2},       {1000000, 10}, {1024000, 11}, {4194303999u, 22}, {4194304000u, 23},
                 {UINT64_MAX, 23}};
     for (uint32_t i = 0; i < SORT_COUNT_OF(rows); i++)
         assert_int_equal(tex_latency_bucket(rows[i].ns), rows[i].bucket);

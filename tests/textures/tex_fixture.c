@@ -462,7 +462,7 @@ uint64_t table_bytes_of(const char *path)
     TexInfo info;
     Error err = {0};
     assert_int_equal(texcache_file_info(path, &info, &err), STATUS_OK);
-    return sizeof(Texture) + sizeof(TextureBlock) + sizeof(LookupBlock) + strlen(path) + 1 +
+    return sizeof(Texture) + sizeof(TextureBlock) + sizeof(LookupBlock) + 2 * (strlen(path) + 1) +
            info.tile_count * sizeof(TileEntry) +
            (uint64_t)info.tail_texels * info.channel_count * stex_component_bytes(info.type);
 }
