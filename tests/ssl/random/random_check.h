@@ -1,0 +1,39 @@
+/* One program under test: compiled by SORT at O0 and O2, run on many points, and held against the
+ * interpreter (values, derivatives, closures, texture lookups) and, through it, central differences. */
+#ifndef TESTS_SSL_RANDOM_RANDOM_CHECK_H
+#define TESTS_SSL_RANDOM_RANDOM_CHECK_H
+
+#include "ssl/ssl.h"
+#include "ssl/stdlib/stdlib.h"
+
+/* Shared by threads; read-only. */
+typedef struct RandomHost {
+    SslContext *ctx;
+    StdLib *lib; /* the interpreter's own */
+} RandomHost;
+
+Status random_host_create(RandomHost *out_host, Error *err) SORT_MUST_CHECK;
+void random_host_destroy(RandomHost *host);
+
+/* What was compared, in numbers. Skipped: an ill-conditioned number, or a point where a branch or a jump is
+ * within the error bound. */
+typedef struct RandomTally {
+    uint64_t programs, refused, points, points_skipped;
+    uint64_t values, values_skipped;
+    uint64_t derivatives, derivatives_skipped, derivatives_nonzero;
+    uint64_t differences, differences_skipped; /* of the interpreter with central differences */
+    uint64_t closures, lookups;
+} RandomTally;
+void random_tally_add(RandomTally *sum, const RandomTally *t);
+
+typedef enum RandomVerdict {
+    RANDOM_GOOD,
+    RANDOM_REFUSED, /* past a limit of the compiler */
+    RANDOM_BAD      /* why is in the report */
+} RandomVerdict;
+
+/* `seed` chooses the inputs and how it is built. */
+RandomVerdict random_check(const RandomHost *host, Str text, uint64_t seed, RandomTally *tally,
+                           StrBuf *report);
+
+#endif

@@ -1,0 +1,105 @@
+/* What the files of the generator share: the text so far, and what may be named at this point of it. */
+#ifndef TESTS_SSL_RANDOM_SOURCE_WRITER_H
+#define TESTS_SSL_RANDOM_SOURCE_WRITER_H
+
+#include "tests/ssl/random/random_source.h"
+
+typedef enum GenBase {
+    GEN_VOID,
+    GEN_BOOL,
+    GEN_INT,
+    GEN_FLOAT, /* .. GEN_FLOAT4: so many floats */
+    GEN_FLOAT2,
+    GEN_FLOAT3,
+    GEN_FLOAT4,
+    GEN_MATRIX,
+    GEN_CLOSURE,
+    GEN_STRUCT /* + index of the struct */
+} GenBase;
+
+typedef struct GenType {
+    uint8_t base, dims, dim[2];
+} GenType;
+
+typedef struct GenVar {
+    const char *name;
+    GenType type;
+    bool is_writable;
+} GenVar;
+
+typedef struct GenStruct {
+    GenType member[4]; /* names a, b, c, d */
+    uint32_t count;
+} GenStruct;
+
+enum { GEN_PARAMS_MAX = 5 };
+typedef enum GenDirection { GEN_IN, GEN_OUT, GEN_INOUT } GenDirection;
+
+typedef struct GenFunc {
+    uint32_t name; /* f<name>: overloads share it */
+    GenType result;
+    GenType param[GEN_PARAMS_MAX];
+    GenDirection direction[GEN_PARAMS_MAX];
+    uint32_t param_count;
+    bool has_default; /* of the last parameter */
+    uint32_t cost;    /* about how many statements run in a call */
+} GenFunc;
+
+typedef struct Gen {
+    Choices *choices;
+    const RandomSize *size;
+    Arena *arena;
+    StrBuf *out;
+    ARRAY(GenVar) vars;
+    ARRAY(GenStruct) structs;
+    ARRAY(GenFunc) funcs;
+    uint32_t indent, next_name;
+    uint32_t turns;      /* how often what is written now runs in a call of the function, about */
+    uint32_t cost;       /* of the function so far */
+    uint32_t loop_depth; /* loops that break and continue could be of */
+    uint32_t nodes_left; /* of the statement */
+    GenType result;      /* of the function; a shader's is void */
+} Gen;
+
+static inline uint32_t writer_pick(Gen *g, uint32_t count)
+{
+    return choose(g->choices, count);
+}
+
+/* One time in `of`. */
+static inline bool writer_one_in(Gen *g, uint32_t of)
+{
+    return choose(g->choices, of) == of - 1;
+}
+
+#define WRITER_ONE_OF(g, texts) ((texts)[writer_pick((g), (uint32_t)SORT_COUNT_OF(texts))])
+
+static inline GenType writer_basic(GenBase base)
+{
+    return (GenType){.base = (uint8_t)base};
+}
+
+bool writer_same(GenType a, GenType b);
+bool writer_is_vector(GenType t); /* float2 .. float4 */
+GenType writer_type(Gen *g, bool allow_aggregate);
+/* "float3 ", with the sizes apart: "[2][3]". */
+void writer_type_name(Gen *g, GenType t);
+void writer_type_sizes(Gen *g, GenType t);
+/* Ends a line and begins the next. */
+void writer_line(Gen *g);
+
+/* An expression of exactly this type; depth 0: a leaf. */
+void writer_expr(Gen *g, GenType t, uint32_t depth);
+/* A literal, a global or a part of a variable. */
+void writer_leaf(Gen *g, GenType t);
+/* A constant of the type, for defaults and lists. */
+void writer_literal(Gen *g, GenType t);
+/* A part of a variable that has the type: false, and nothing written, when none was found. */
+bool writer_place(Gen *g, GenType t, bool is_written, uint32_t depth);
+/* f(...) of a function that gives `result`; false: there is none that can be called here. */
+bool writer_call(Gen *g, GenType result, uint32_t depth);
+
+/* { statements } */
+void writer_block(Gen *g, uint32_t statements, uint32_t depth);
+
+#endif

@@ -1,0 +1,432 @@
+/* Statements, functions and the shader. */
+#include "tests/ssl/random/source_writer.h"
+
+enum { NODES_PER_STATEMENT = 14, TURNS_MAX = 60 };
+
+static void text(Gen *g, const char *s)
+{
+    strbuf_append_c(g->out, s);
+}
+
+static const char *new_name(Gen *g)
+{
+    return arena_printf(g->arena, "v%u", g->next_name++);
+}
+
+static void add_var(Gen *g, const char *name, GenType t, bool is_writable)
+{
+    array_push(g->arena, &g->vars, (GenVar){name, t, is_writable});
+}
+
+static bool has_var(Gen *g, GenType t)
+{
+    for (uint32_t i = 0; i < g->vars.count; i++)
+        if (writer_same(g->vars.data[i].type, t))
+            return true;
+    return false;
+}
+
+/* --- simple statements --- */
+
+static void declaration(Gen *g, uint32_t depth)
+{
+    GenType t = writer_type(g, true);
+    bool is_array = t.dims > 0;
+    const char *name = new_name(g);
+    writer_type_name(g, t);
+    text(g, name);
+    writer_type_sizes(g, t);
+    if (!writer_one_in(g, 8)) {
+        text(g, " = ");
+        if (is_array && (!has_var(g, t) || writer_pick(g, 2)))
+            writer_literal(g, t);
+        else
+            writer_expr(g, t, depth);
+    }
+    if (!is_array && t.base <= GEN_FLOAT && writer_one_in(g, 6)) { /* a second declarator */
+        const char *second = new_name(g);
+        strbuf_printf(g->out, ", %s = ", second);
+        writer_expr(g, t, depth);
+        add_var(g, second, t, true);
+    }
+    text(g, ";");
+    add_var(g, name, t, true);
+}
+
+static void assignment(Gen *g, uint32_t depth)
+{
+    static const char *const plain[] = {" = ", " += ", " -= ", " *= "};
+    static const char *const whole[] = {
+        " = ", " += ", " -= ", " *= ", " /= ", " %= ", " &= ", " |= ", " ^= ", " <<= ", " >>= "};
+    GenType t = writer_type(g, true);
+    if (t.dims > 0 && !has_var(g, t))
+        t.dims = 0;
+    if (!writer_place(g, t, true, depth)) {
+        text(g, ";");
+        return;
+    }
+    if (t.dims > 0 || t.base == GEN_BOOL || t.base >= GEN_STRUCT)
+        text(g, " = ");
+    else if (t.base == GEN_INT)
+        text(g, whole[writer_pick(g, SORT_COUNT_OF(whole))]);
+    else
+        text(g, plain[writer_pick(g, SORT_COUNT_OF(plain))]);
+    writer_expr(g, t, depth);
+    text(g, ";");
+}
+
+static void closure_statement(Gen *g, uint32_t depth)
+{
+    GenType t = writer_basic(GEN_CLOSURE);
+    if (g->loop_depth > 0 || g->turns > 1) { /* sums that grow in a loop are refused */
+        text(g, ";");
+        return;
+    }
+    const char *name = new_name(g);
+    strbuf_printf(g->out, "closure %s = ", name);
+    writer_expr(g, t, depth);
+    text(g, ";");
+    add_var(g, name, t, false);
+}
+
+static void call_statement(Gen *g, uint32_t depth)
+{
+    static const GenBase results[] = {GEN_VOID, GEN_FLOAT, GEN_FLOAT3, GEN_INT};
+    uint32_t start = writer_pick(g, SORT_COUNT_OF(results));
+    for (uint32_t i = 0; i < SORT_COUNT_OF(results); i++)
+        if (writer_call(g, writer_basic(results[(start + i) % SORT_COUNT_OF(results)]), depth))
+            break;
+    text(g, ";");
+}
+
+static void leave(Gen *g, uint32_t depth)
+{
+    text(g, "if (");
+    writer_expr(g, writer_basic(GEN_BOOL), depth);
+    text(g, ") ");
+    uint32_t which = writer_pick(g, 3);
+    if (which < 2 && g->loop_depth > 0) {
+        text(g, which ? "continue;" : "break;");
+        return;
+    }
+    text(g, "return");
+    if (g->result.base != GEN_VOID) {
+        text(g, " ");
+        writer_expr(g, g->result, depth);
+    }
+    text(g, ";");
+}
+
+/* --- compound statements --- */
+
+static void branch(Gen *g, uint32_t depth)
+{
+    text(g, "if (");
+    writer_expr(g, writer_basic(GEN_BOOL), depth);
+    text(g, ") ");
+    writer_block(g, 1 + writer_pick(g, 3), depth);
+    if (writer_pick(g, 2)) {
+        text(g, " else ");
+        writer_block(g, 1 + writer_pick(g, 3), depth);
+    }
+}
+
+static void loop_body(Gen *g, uint32_t turns, uint32_t depth)
+{
+    uint32_t outer = g->turns;
+    g->turns *= turns;
+    g->loop_depth++;
+    writer_block(g, 1 + writer_pick(g, 3), depth);
+    g->loop_depth--;
+    g->turns = outer;
+}
+
+/* How far it counts: a constant, or a small number known when it runs. */
+static void count_text(Gen *g, uint32_t count, uint32_t depth)
+{
+    if (writer_pick(g, 2) == 0) {
+        strbuf_printf(g->out, "%u", count);
+        return;
+    }
+    text(g, "(");
+    writer_expr(g, writer_basic(GEN_INT), depth);
+    text(g, " & 3)");
+}
+
+static void loop(Gen *g, uint32_t depth)
+{
+    uint32_t count = 1 + writer_pick(g, 5), vars = g->vars.count;
+    const char *name = new_name(g);
+    if (g->turns * (count + 2) > TURNS_MAX) {
+        text(g, ";");
+        return;
+    }
+    switch (writer_pick(g, 3)) {
+    case 0:
+        strbuf_printf(g->out, "for (int %s = 0; %s < ", name, name);
+        count_text(g, count, depth);
+        strbuf_printf(g->out, writer_pick(g, 2) ? "; ++%s) " : "; %s++) ", name);
+        add_var(g, name, writer_basic(GEN_INT), false);
+        loop_body(g, count < 3 ? 3 : count, depth);
+        break;
+    case 1:
+        strbuf_printf(g->out, "int %s = 0;", name);
+        writer_line(g);
+        strbuf_printf(g->out, "while (%s++ < %u", name, count);
+        if (writer_pick(g, 2)) {
+            text(g, " && ");
+            writer_expr(g, writer_basic(GEN_BOOL), depth);
+        }
+        text(g, ") ");
+        add_var(g, name, writer_basic(GEN_INT), false);
+        loop_body(g, count, depth);
+        return; /* the counter stays in scope */
+    case 2:
+        strbuf_printf(g->out, "int %s = 0;", name);
+        writer_line(g);
+        text(g, "do ");
+        add_var(g, name, writer_basic(GEN_INT), false);
+        loop_body(g, count, depth);
+        strbuf_printf(g->out, " while (++%s < ", name);
+        count_text(g, count, 0);
+        text(g, ");");
+        return;
+    }
+    g->vars.count = vars;
+}
+
+static void statement(Gen *g, uint32_t depth)
+{
+    g->cost += g->turns;
+    g->nodes_left = NODES_PER_STATEMENT;
+    switch (writer_pick(g, 14)) {
+    default:
+        assignment(g, 4);
+        break;
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+        declaration(g, 4);
+        break;
+    case 8:
+        if (depth > 0)
+            branch(g, depth - 1);
+        else
+            declaration(g, 3);
+        break;
+    case 9:
+    case 10:
+        if (depth > 0)
+            loop(g, depth - 1);
+        else
+            assignment(g, 3);
+        break;
+    case 11:
+        call_statement(g, 2);
+        break;
+    case 12:
+        leave(g, 3);
+        break;
+    case 13:
+        closure_statement(g, 3);
+        break;
+    }
+}
+
+void writer_block(Gen *g, uint32_t statements, uint32_t depth)
+{
+    uint32_t vars = g->vars.count;
+    text(g, "{");
+    g->indent++;
+    for (uint32_t i = 0; i < statements; i++) {
+        writer_line(g);
+        statement(g, depth);
+    }
+    g->indent--;
+    writer_line(g);
+    text(g, "}");
+    g->vars.count = vars;
+}
+
+/* --- declarations --- */
+
+static void struct_declaration(Gen *g)
+{
+    GenStruct s = {.count = 1 + writer_pick(g, 4)};
+    strbuf_printf(g->out, "struct S%u {", g->structs.count);
+    for (uint32_t i = 0; i < s.count; i++) {
+        s.member[i] = writer_type(g, true);
+        text(g, "\n    ");
+        writer_type_name(g, s.member[i]);
+        strbuf_append_char(g->out, "abcd"[i]);
+        writer_type_sizes(g, s.member[i]);
+        text(g, ";");
+    }
+    text(g, "\n};\n");
+    array_push(g->arena, &g->structs, s);
+    /* A constant of the type: something to start from wherever one is needed. */
+    GenType t = {.base = (uint8_t)(GEN_STRUCT + g->structs.count - 1)};
+    strbuf_printf(g->out, "const S%u k%u = ", g->structs.count - 1, g->structs.count - 1);
+    writer_literal(g, t);
+    text(g, ";\n");
+}
+
+/* What a function sees when it begins. */
+static void begin_function(Gen *g, GenType result)
+{
+    g->vars.count = 0;
+    g->cost = 1;
+    g->turns = 1;
+    g->loop_depth = 0;
+    g->result = result;
+    for (uint32_t i = 0; i < g->structs.count; i++)
+        add_var(g, arena_printf(g->arena, "k%u", i), (GenType){.base = (uint8_t)(GEN_STRUCT + i)},
+                false);
+}
+
+/* Does a function of this name take the same types already? */
+static bool is_taken(Gen *g, const GenFunc *f)
+{
+    for (uint32_t i = 0; i < g->funcs.count; i++) {
+        const GenFunc *other = &g->funcs.data[i];
+        if (other->name != f->name)
+            continue;
+        if (other->has_default || f->has_default)
+            return true;
+        bool is_same = other->param_count == f->param_count;
+        for (uint32_t k = 0; is_same && k < f->param_count; k++)
+            is_same = writer_same(other->param[k], f->param[k]);
+        if (is_same)
+            return true;
+    }
+    return false;
+}
+
+static void choose_signature(Gen *g, GenFunc *f)
+{
+    *f = (GenFunc){.result = writer_type(g, false), .param_count = writer_pick(g, GEN_PARAMS_MAX)};
+    uint32_t kind = writer_pick(g, 8);
+    if (kind == 7)
+        f->result = writer_basic(GEN_VOID);
+    else if (kind == 6)
+        f->result = writer_basic(GEN_CLOSURE);
+    else if (kind == 5 && g->structs.count)
+        f->result = (GenType){.base = (uint8_t)(GEN_STRUCT + writer_pick(g, g->structs.count))};
+    for (uint32_t i = 0; i < f->param_count; i++) {
+        f->param[i] = writer_type(g, true);
+        uint32_t way = writer_pick(g, 5);
+        f->direction[i] = way < 3 ? GEN_IN : way == 3 ? GEN_INOUT : GEN_OUT;
+    }
+    uint32_t last = f->param_count - 1;
+    f->has_default = f->param_count > 0 && f->direction[last] == GEN_IN &&
+                     f->param[last].dims == 0 && f->param[last].base < GEN_MATRIX &&
+                     writer_one_in(g, 4);
+    f->name = g->funcs.count;
+    if (g->funcs.count > 0 && writer_one_in(g, 3)) { /* an overload */
+        f->name = g->funcs.data[writer_pick(g, g->funcs.count)].name;
+        if (is_taken(g, f))
+            f->name = g->funcs.count;
+    }
+}
+
+static void function(Gen *g)
+{
+    static const char *const ways[] = {"", "out ", "inout "};
+    GenFunc f;
+    choose_signature(g, &f);
+    begin_function(g, f.result);
+    writer_type_name(g, f.result);
+    strbuf_printf(g->out, "f%u(", f.name);
+    for (uint32_t i = 0; i < f.param_count; i++) {
+        const char *name = new_name(g);
+        strbuf_printf(g->out, "%s%s", i ? ", " : "", ways[f.direction[i]]);
+        writer_type_name(g, f.param[i]);
+        text(g, name);
+        writer_type_sizes(g, f.param[i]);
+        if (f.has_default && i + 1 == f.param_count) {
+            text(g, " = ");
+            writer_literal(g, f.param[i]);
+        }
+        add_var(g, name, f.param[i], true);
+    }
+    text(g, ")\n{");
+    g->indent = 1;
+    uint32_t statements = 1 + writer_pick(g, g->size->statements);
+    for (uint32_t i = 0; i < statements; i++) {
+        writer_line(g);
+        statement(g, 2);
+    }
+    if (f.result.base != GEN_VOID) {
+        g->nodes_left = NODES_PER_STATEMENT;
+        writer_line(g);
+        text(g, "return ");
+        writer_expr(g, f.result, 4);
+        text(g, ";");
+    }
+    text(g, "\n}\n\n");
+    g->indent = 0;
+    f.cost = g->cost;
+    array_push(g->arena, &g->funcs, f);
+}
+
+static const struct {
+    const char *text, *name;
+    GenBase base;
+    bool is_output;
+} shader_params[] = {
+    {"float pf = 0.75", "pf", GEN_FLOAT, false},
+    {"int pi = 3", "pi", GEN_INT, false},
+    {"bool pb = true", "pb", GEN_BOOL, false},
+    {"color pc = color(0.25, 0.5, 0.8)", "pc", GEN_FLOAT3, false},
+    {"matrix pm = matrix(0.5)", "pm", GEN_MATRIX, false},
+    {"out float o0", "o0", GEN_FLOAT, true},
+    {"out color o1", "o1", GEN_FLOAT3, true},
+    {"out float2 o2", "o2", GEN_FLOAT2, true},
+    {"out float4 o3", "o3", GEN_FLOAT4, true},
+    {"out int o4", "o4", GEN_INT, true},
+    {"out bool o5", "o5", GEN_BOOL, true},
+    {"out closure o6", "o6", GEN_CLOSURE, true},
+};
+
+static void shader(Gen *g)
+{
+    begin_function(g, writer_basic(GEN_VOID));
+    text(g, "shader random(");
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); i++) {
+        GenBase base = shader_params[i].base;
+        strbuf_printf(g->out, "%s\n    %s", i ? "," : "", shader_params[i].text);
+        if (base != GEN_CLOSURE)
+            add_var(g, shader_params[i].name, writer_basic(base), shader_params[i].is_output);
+    }
+    text(g, ")\n{");
+    g->indent = 1;
+    uint32_t statements = 1 + writer_pick(g, g->size->statements * 2);
+    for (uint32_t i = 0; i < statements; i++) {
+        writer_line(g);
+        statement(g, 2);
+    }
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); i++) {
+        if (!shader_params[i].is_output || writer_pick(g, 4) == 0)
+            continue;
+        g->nodes_left = NODES_PER_STATEMENT;
+        writer_line(g);
+        strbuf_printf(g->out, "%s = ", shader_params[i].name);
+        writer_expr(g, writer_basic(shader_params[i].base), 5);
+        text(g, ";");
+    }
+    text(g, "\n}\n");
+}
+
+void random_source(Choices *choices, const RandomSize *size, Arena *arena, StrBuf *out)
+{
+    Gen g = {.choices = choices, .size = size, .arena = arena, .out = out};
+    text(&g, "texture2d ta, tb;\n");
+    uint32_t structs = writer_pick(&g, 3), functions = writer_pick(&g, size->functions + 1);
+    for (uint32_t i = 0; i < structs; i++)
+        struct_declaration(&g);
+    text(&g, "\n");
+    for (uint32_t i = 0; i < functions; i++)
+        function(&g);
+    shader(&g);
+}
