@@ -1,6 +1,7 @@
 #include "ssl/context.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "ssl/front/ssl_limits.h"
 #include <string.h>
 
 static Status check_globals(const SslContextDesc *desc, Error *err)
@@ -21,6 +22,28 @@ static Status check_globals(const SslContextDesc *desc, Error *err)
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(desc->globals[j].name, row->name) == 0)
                 return error_set(err, STATUS_INVALID, "global '%s' stands twice in the table",
+                                 row->name);
+    }
+    return STATUS_OK;
+}
+
+static Status check_attributes(const SslContextDesc *desc, Error *err)
+{
+    if (desc->attribute_count > SSL_MAX_ATTRIBUTES)
+        return error_set(err, STATUS_LIMIT, "%u attributes; at most %d are possible",
+                         desc->attribute_count, SSL_MAX_ATTRIBUTES);
+    for (uint32_t i = 0; i < desc->attribute_count; i++) {
+        const SslAttributeRow *row = &desc->attributes[i];
+        bool is_float = row->type >= SSL_FLOAT && row->type <= SSL_NORMAL;
+        if (!is_float && row->type != SSL_BOOL && row->type != SSL_INT)
+            return error_set(err, STATUS_INVALID, "attribute '%s' cannot be a %s", row->name,
+                             ssl_type_name(row->type));
+        if (!is_float && row->has_derivs)
+            return error_set(err, STATUS_INVALID, "attribute '%s': a %s has no derivatives",
+                             row->name, ssl_type_name(row->type));
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(desc->attributes[j].name, row->name) == 0)
+                return error_set(err, STATUS_INVALID, "attribute '%s' stands twice in the table",
                                  row->name);
     }
     return STATUS_OK;
@@ -55,13 +78,16 @@ Status ssl_context_create(const SslContextDesc *desc, SslContext **out_context, 
     *out_context = NULL;
     TRY(check_globals(desc, err));
     TRY(check_closures(desc, err));
+    TRY(check_attributes(desc, err));
     SslContext *ctx = MEM_NEW(SslContext);
     if (!ctx)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     ctx->tables = (LowerTables){.globals = desc->globals,
                                 .closures = desc->closures,
+                                .attributes = desc->attributes,
                                 .global_count = desc->global_count,
-                                .closure_count = desc->closure_count};
+                                .closure_count = desc->closure_count,
+                                .attribute_count = desc->attribute_count};
     Status status = stdlib_create(&ctx->lib, err);
     if (status == STATUS_OK)
         status = jit_create(desc->cpu, desc->cache_folder, &ctx->jit, err);

@@ -102,12 +102,17 @@ static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layo
         outputs[i].offset = layout->output_offset[i];
     SslLobeSlot *lobes = ARENA_ARRAY(arena, SslLobeSlot, m->slots.count);
     memcpy(lobes, layout->lobes, m->slots.count * sizeof *lobes);
+    SslAttributeSlot *attributes = ARENA_ARRAY(arena, SslAttributeSlot, m->info.attribute_count);
+    if (m->info.attribute_count)
+        memcpy(attributes, layout->attributes, m->info.attribute_count * sizeof *attributes);
     p->fault = copy_faults(p->unit, m, arena);
     p->info = (SslProgramInfo){.unit = unit_info,
                                .params = params,
                                .texture_is_used = uses.texture,
                                .outputs = outputs,
                                .lobes = lobes,
+                               .attributes = attributes,
+                               .attributes_stride_bytes = layout->attributes_stride_bytes,
                                .texture_sites = copy_texture_sites(m, arena),
                                .lobe_count = m->slots.count,
                                .texture_site_count = m->texture_sites.count,

@@ -71,6 +71,16 @@ typedef struct SslClosureArg {
     SslType type; /* float, color, normal ... */
 } SslClosureArg;
 
+/* One row of `attribute<name>` that sources need not declare: what the host knows of any object (time,
+ * random numbers, ray type ...). Types: bool, int, float .. normal. Sources may declare others: those
+ * are for the material to bind. */
+typedef struct SslAttributeRow {
+    const char *name;
+    SslType type;
+    bool has_derivs; /* never for bool and int */
+    const char *doc;
+} SslAttributeRow;
+
 enum {
     SSL_CLOSURE_EMISSION = 1,   /* kept in SSL_KERNEL_EMISSION programs */
     SSL_CLOSURE_TRANSPARENT = 2 /* kept in SSL_KERNEL_OPACITY programs */
@@ -91,6 +101,8 @@ typedef struct SslContextDesc {
     const SslGlobalRow *globals; /* borrowed: must outlive the context, as must all strings in it */
     const SslClosureRow *closures; /* borrowed */
     uint32_t global_count, closure_count;
+    const SslAttributeRow *attributes; /* borrowed; may be NULL when there are none */
+    uint32_t attribute_count;
     const char *cache_folder; /* object cache on disk; NULL: none. Created when missing */
     const char *cpu;          /* LLVM CPU name; NULL: this machine */
 } SslContextDesc;
@@ -154,6 +166,24 @@ typedef struct SslParamInfo {
     Span span;
 } SslParamInfo;
 
+typedef struct SslMetadataList {
+    const SslMetadata *items;
+    uint32_t count;
+} SslMetadataList;
+
+/* What `attribute<name>` reads: an input of the material, like a texture, if the source declares it; then
+ * the material may bind it to an attribute of another name. */
+typedef struct SslAttributeInfo {
+    const char *name;
+    SslType type;
+    bool has_derivs;
+    bool is_declared;       /* false: a row of the host's table */
+    SslValue default_value; /* of points that do not have it; 0 when the source gives none */
+    const SslMetadata *metadata;
+    uint32_t metadata_count;
+    Span span; /* of the declaration */
+} SslAttributeInfo;
+
 typedef struct SslOutputInfo {
     const char *name;
     SslType type;
@@ -170,7 +200,10 @@ typedef struct SslUnitInfo {
     const uint32_t *texture_ids; /* [texture_count] what a group's description binds, or
                                     SSL_TEXTURE_UNBOUND; NULL: nothing */
     const SslMetadata *metadata; /* of the shader itself */
-    uint32_t param_count, output_count, texture_count, metadata_count;
+    const SslMetadataList *texture_metadata; /* [texture_count]; NULL: none have any */
+    /* The declared ones in the order of the source, then those rows of the host's table that are read. */
+    const SslAttributeInfo *attributes;
+    uint32_t param_count, output_count, texture_count, metadata_count, attribute_count;
 } SslUnitInfo;
 
 typedef struct SslUnit SslUnit;
@@ -248,6 +281,14 @@ typedef struct SslOutputSlot {
     uint32_t offset; /* float (or int32) [scalars][SSL_BLOCK]; unused for closures */
 } SslOutputSlot;
 
+/* Where an attribute lies in a block of attributes, in bytes from its start: value [component][SSL_BLOCK],
+ * ints and bools as int32, then ddx and ddy if they are wanted. What is not read has no room. */
+typedef struct SslAttributeSlot {
+    bool is_used, wants_derivs, wants_existence;
+    uint32_t offset_bytes;
+    uint32_t existence_offset_bytes; /* int32 [SSL_BLOCK]: 1 if the point has the attribute */
+} SslAttributeSlot;
+
 typedef struct SslBuildTimes {
     double ir_ms, llvm_ir_ms, optimise_ms, codegen_ms, link_ms;
     bool from_cache;
@@ -262,6 +303,8 @@ typedef struct SslProgramInfo {
     const SslOutputSlot *outputs_ddx, *outputs_ddy;
     const SslLobeSlot *lobes;
     const SslTextureSite *texture_sites;
+    const SslAttributeSlot *attributes; /* [unit->attribute_count] */
+    uint32_t attributes_stride_bytes;   /* of a block; 0: none is read */
     uint32_t lobe_count, texture_site_count;
     uint32_t params_bytes, result_stride_bytes;
     uint32_t fault_offset; /* uint32_t[SSL_BLOCK]: 0, or 1 + fault site */

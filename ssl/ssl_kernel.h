@@ -5,6 +5,8 @@
  *
  *   globals   [block] of rows, each [value ddx ddy][component][16] floats (one 64-byte line each);
  *             offsets by ssl_globals_layout(). Only the rows that SslProgramInfo names are read.
+ *   attributes [block] of SslProgramInfo.attributes_stride_bytes, laid out as SslProgramInfo says; only
+ *             what the kernel reads has room in it, and the host fills all of that
  *   result    [block] of result_stride_bytes, laid out as SslProgramInfo says: a fault word per lane,
  *             the outputs, then the lobe slots (closure terms that the compiler numbered).
  *   params    one block of uniform values; textures: host ids by slot.
@@ -18,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 2 };
+enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 3 };
 
 typedef struct SslHost SslHost; /* the host's own; handed back to every service */
 
@@ -43,7 +45,8 @@ typedef struct SslServices {
 } SslServices;
 
 typedef struct SslBatch {
-    const void *globals; /* [block_count] blocks of the layout's stride; 64-byte aligned */
+    const void *globals;    /* [block_count] blocks of the layout's stride; 64-byte aligned */
+    const void *attributes; /* the same; NULL if attributes_stride_bytes is 0 */
     const uint16_t
         *live; /* [block_count]; bit i: lane i exists. Other lanes are neither read nor written */
     void *result;             /* [block_count][result_stride_bytes]; 64-byte aligned; caller's */

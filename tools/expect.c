@@ -212,12 +212,12 @@ static bool type_from_name(const char *name, SslType *out_type)
     return false;
 }
 
-/* TYPE NAME = VALUE [ddx V] [ddy V]; without TYPE: another value for what is declared already. */
-static void read_global(Reader *r)
+/* TYPE NAME = VALUE [ddx V] [ddy V]; without TYPE: another value for what is declared already. True if there
+ * was a type. */
+static bool read_input(Reader *r, ExpectSettingKind kind, const char **out_name, SslType *out_type)
 {
-    ExpectSetting setting = {.kind = EXPECT_SET_GLOBAL, .name = read_name(r)};
-    SslType type = SSL_VOID;
-    bool is_declaration = type_from_name(setting.name, &type);
+    ExpectSetting setting = {.kind = kind, .name = read_name(r)};
+    bool is_declaration = type_from_name(setting.name, out_type);
     if (is_declaration)
         setting.name = read_name(r);
     require(r, "=", "'=' is missing here");
@@ -227,14 +227,47 @@ static void read_global(Reader *r)
     if (accept(r, "ddy"))
         setting.ddy = read_numbers(r);
     add_setting(r, setting);
-    if (!is_declaration || r->is_bad)
+    *out_name = setting.name;
+    return is_declaration && !r->is_bad;
+}
+
+static void read_global(Reader *r)
+{
+    SslGlobalRow row = {.space = "", .doc = ""};
+    if (!read_input(r, EXPECT_SET_GLOBAL, &row.name, &row.type))
         return;
-    SslGlobalRow row = {.name = setting.name,
-                        .type = type,
-                        .has_derivs = type != SSL_BOOL && type != SSL_INT,
-                        .space = "",
-                        .doc = ""};
+    row.has_derivs = row.type != SSL_BOOL && row.type != SSL_INT;
     array_push(r->arena, &r->out->globals, row);
+}
+
+static void read_attribute(Reader *r)
+{
+    SslAttributeRow row = {.doc = ""};
+    if (!read_input(r, EXPECT_SET_ATTRIBUTE, &row.name, &row.type))
+        return;
+    row.has_derivs = row.type != SSL_BOOL && row.type != SSL_INT;
+    array_push(r->arena, &r->out->attributes, row);
+}
+
+/* NAME(TYPE NAME, ...) */
+static void read_closure_row(Reader *r)
+{
+    ARRAY(SslClosureArg) args = {0};
+    SslClosureRow row = {.name = read_name(r), .doc = "", .citation = ""};
+    require(r, "(", "'(' is missing here");
+    while (!r->is_bad && args.count < SSL_MAX_CLOSURE_ARGS && !accept(r, ")")) {
+        SslClosureArg arg = {.type = SSL_CLOSURE};
+        const char *type = read_name(r);
+        if (strcmp(type, "closure") != 0 && !type_from_name(type, &arg.type))
+            complain(r, "a type is missing here");
+        arg.name = read_name(r);
+        array_push(r->arena, &args, arg);
+        accept(r, ",");
+    }
+    row.args = args.data;
+    row.arg_count = args.count;
+    if (!r->is_bad)
+        array_push(r->arena, &r->out->closures, row);
 }
 
 static void read_param(Reader *r)
@@ -462,6 +495,8 @@ static const struct {
     void (*read)(Reader *r);
 } directives[] = {
     {"global", read_global},
+    {"attribute", read_attribute},
+    {"closure", read_closure_row},
     {"param", read_param},
     {"constant", read_constant},
     {"texture", read_texture},

@@ -14,14 +14,15 @@ typedef struct ExpectNumbers {
 } ExpectNumbers;
 
 typedef enum ExpectSettingKind {
-    EXPECT_SET_GLOBAL,   /* name, value, ddx, ddy */
-    EXPECT_SET_PARAM,    /* name, value */
-    EXPECT_SET_CONSTANT, /* name, value or text */
-    EXPECT_SET_TEXTURE,  /* name, text */
-    EXPECT_SET_SHADER,   /* name */
-    EXPECT_SET_GROUP,    /* name */
-    EXPECT_SET_BUDGET,   /* value */
-    EXPECT_SET_STACK     /* value */
+    EXPECT_SET_GLOBAL,    /* name, value, ddx, ddy */
+    EXPECT_SET_ATTRIBUTE, /* the same */
+    EXPECT_SET_PARAM,     /* name, value */
+    EXPECT_SET_CONSTANT,  /* name, value or text */
+    EXPECT_SET_TEXTURE,   /* name, text */
+    EXPECT_SET_SHADER,    /* name */
+    EXPECT_SET_GROUP,     /* name */
+    EXPECT_SET_BUDGET,    /* value */
+    EXPECT_SET_STACK      /* value */
 } ExpectSettingKind;
 
 typedef struct ExpectSetting {
@@ -77,7 +78,9 @@ typedef struct ExpectGroup {
 
 typedef struct ExpectFile {
     ARRAY(ExpectGroup) groups;
-    ARRAY(SslGlobalRow) globals; /* declared in the file */
+    ARRAY(SslGlobalRow) globals; /* declared in the file; so the next two */
+    ARRAY(SslAttributeRow) attributes;
+    ARRAY(SslClosureRow) closures;
     ARRAY(ExpectCase)
     cases; /* [0]: what stands before the first `case`; its settings hold in all */
     ARRAY(ExpectDiag) diags; /* errors and warnings, in the order of the file */

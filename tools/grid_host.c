@@ -17,7 +17,7 @@ struct GridHost {
     GridTexture *texture; /* [texture_count] */
     uint32_t *texture_id; /* [texture_count]: the identity */
     uint16_t *live;
-    void *globals, *result, *params;
+    void *globals, *attributes, *result, *params;
     uint32_t point_count, watched; /* UINT32_MAX: all */
     GridLookup *lookup;            /* [GRID_LOOKUPS_MAX] */
     uint64_t lookup_count;
@@ -144,15 +144,18 @@ static Status allocate(GridHost *h, Error *err)
     size_t result_bytes = (size_t)blocks * h->info->result_stride_bytes;
     h->globals = mem_alloc_aligned(globals_bytes + SORT_CACHE_LINE, SORT_CACHE_LINE);
     h->result = mem_alloc_aligned(result_bytes, SORT_CACHE_LINE);
+    size_t attributes_bytes = (size_t)blocks * h->info->attributes_stride_bytes;
+    h->attributes = mem_alloc_aligned(attributes_bytes + SORT_CACHE_LINE, SORT_CACHE_LINE);
     h->params = mem_alloc(h->info->params_bytes + 4, 1);
     h->live = MEM_ARRAY(uint16_t, blocks);
     h->texture = MEM_ARRAY(GridTexture, texture_count);
     h->texture_id = MEM_ARRAY(uint32_t, texture_count);
     h->lookup = MEM_ARRAY(GridLookup, GRID_LOOKUPS_MAX);
-    if (!h->globals || !h->result || !h->params || !h->live || !h->texture || !h->texture_id ||
-        !h->lookup)
+    if (!h->globals || !h->attributes || !h->result || !h->params || !h->live || !h->texture ||
+        !h->texture_id || !h->lookup)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     memset(h->globals, 0, globals_bytes);
+    memset(h->attributes, 0, attributes_bytes);
     memset(h->result, 0, result_bytes);
     return STATUS_OK;
 }
@@ -180,8 +183,11 @@ Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_co
     for (uint32_t i = 0; i < h->info->unit->texture_count; i++)
         h->texture_id[i] = i;
     ssl_params_init(p, h->params);
+    for (uint32_t i = 0; i < h->info->unit->attribute_count; i++) /* until it is given: missing */
+        grid_host_set_attribute(h, i, 0, &h->info->unit->attributes[i].default_value);
     h->services = (SslServices){sizeof(SslServices), look_up};
     h->batch = (SslBatch){.globals = h->globals,
+                          .attributes = h->attributes,
                           .live = h->live,
                           .result = h->result,
                           .params = h->params,
@@ -201,6 +207,7 @@ void grid_host_destroy(GridHost *h)
         return;
     ssl_program_release(h->program);
     mem_free(h->globals);
+    mem_free(h->attributes);
     mem_free(h->result);
     mem_free(h->params);
     mem_free(h->live);
@@ -230,6 +237,45 @@ void grid_host_set_global(GridHost *h, uint32_t row, uint32_t shadow, const SslV
                                                                    : (const void *)&value->f[i];
             memcpy(grid_host_global(h, row, shadow, i, point), from, 4);
         }
+}
+
+static float *attribute_row(GridHost *h, uint32_t point, uint32_t offset_bytes, uint32_t row)
+{
+    char *block =
+        (char *)h->attributes + (size_t)(point / SSL_BLOCK) * h->info->attributes_stride_bytes;
+    return (float *)(void *)(block + offset_bytes) + row * SSL_BLOCK + point % SSL_BLOCK;
+}
+
+float *grid_host_attribute(GridHost *h, uint32_t slot, uint32_t shadow, uint32_t component,
+                           uint32_t point)
+{
+    const SslAttributeSlot *where = &h->info->attributes[slot];
+    if (shadow ? !where->wants_derivs : !where->is_used)
+        return NULL;
+    uint32_t scalars = ssl_type_scalars(h->info->unit->attributes[slot].type);
+    return attribute_row(h, point, where->offset_bytes, shadow * scalars + component);
+}
+
+void grid_host_set_attribute(GridHost *h, uint32_t slot, uint32_t shadow, const SslValue *value)
+{
+    SslType type = h->info->unit->attributes[slot].type;
+    int32_t word = type == SSL_BOOL ? value->b : value->i;
+    for (uint32_t point = 0; point < h->point_count; point++)
+        for (uint32_t i = 0; i < ssl_type_scalars(type); i++) {
+            float *at = grid_host_attribute(h, slot, shadow, i, point);
+            const void *from = type == SSL_BOOL || type == SSL_INT ? (const void *)&word
+                                                                   : (const void *)&value->f[i];
+            if (at)
+                memcpy(at, from, 4);
+        }
+}
+
+void grid_host_attribute_exists(GridHost *h, uint32_t slot, bool exists)
+{
+    const SslAttributeSlot *where = &h->info->attributes[slot];
+    int32_t word = exists;
+    for (uint32_t point = 0; point < h->point_count && where->wants_existence; point++)
+        memcpy(attribute_row(h, point, where->existence_offset_bytes, 0), &word, sizeof word);
 }
 
 void grid_host_set_texture(GridHost *h, uint32_t slot, const GridTexture *texture)

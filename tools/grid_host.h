@@ -44,6 +44,12 @@ float *grid_host_global(GridHost *h, uint32_t row, uint32_t shadow, uint32_t com
                         uint32_t point);
 /* The same for all points, from a value of the row's type. */
 void grid_host_set_global(GridHost *h, uint32_t row, uint32_t shadow, const SslValue *value);
+/* One scalar of an attribute; NULL if the program does not read it. Until it is given a value, every point
+ * has its default and no attribute. */
+float *grid_host_attribute(GridHost *h, uint32_t slot, uint32_t shadow, uint32_t component,
+                           uint32_t point);
+void grid_host_set_attribute(GridHost *h, uint32_t slot, uint32_t shadow, const SslValue *value);
+void grid_host_attribute_exists(GridHost *h, uint32_t slot, bool exists);
 void grid_host_set_texture(GridHost *h, uint32_t slot, const GridTexture *texture);
 void *grid_host_params(GridHost *h); /* for ssl_params_set */
 void grid_host_set_loop_budget(GridHost *h, uint32_t budget);

@@ -377,6 +377,33 @@ static bool set_global(TestShot *shot, const ExpectSetting *setting)
     return true;
 }
 
+static bool set_attribute(TestShot *shot, const ExpectSetting *setting)
+{
+    const SslUnitInfo *unit = shot->info->unit;
+    uint32_t slot = 0;
+    while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, setting->name) != 0)
+        slot++;
+    for (uint32_t i = 0; i < shot->run->tables.attribute_count && slot == unit->attribute_count;
+         i++)
+        if (strcmp(shot->run->tables.attributes[i].name, setting->name) == 0)
+            return true; /* the shader does not read it */
+    if (slot == unit->attribute_count)
+        return fail_setting(shot->run, setting, "the shader has no such attribute");
+    const ExpectNumbers *parts[] = {&setting->value, &setting->ddx, &setting->ddy};
+    for (uint32_t shadow = 0; shadow < 3; shadow++) {
+        SslValue value;
+        if (!parts[shadow]->count)
+            continue;
+        if (!expect_to_value(parts[shadow], unit->attributes[slot].type, &value))
+            return fail_setting(shot->run, setting, "the value does not fit the attribute's type");
+        if (shadow && !unit->attributes[slot].has_derivs)
+            return fail_setting(shot->run, setting, "this attribute has no derivatives");
+        grid_host_set_attribute(shot->host, slot, shadow, &value);
+    }
+    grid_host_attribute_exists(shot->host, slot, true);
+    return true;
+}
+
 static bool set_param(TestShot *shot, const ExpectSetting *setting)
 {
     const SslUnitInfo *unit = shot->info->unit;
@@ -418,6 +445,8 @@ static bool apply_settings(TestShot *shot, const ExpectCase *from)
         const ExpectSetting *setting = &from->settings.data[i];
         if (setting->kind == EXPECT_SET_GLOBAL)
             is_good &= set_global(shot, setting);
+        else if (setting->kind == EXPECT_SET_ATTRIBUTE)
+            is_good &= set_attribute(shot, setting);
         else if (setting->kind == EXPECT_SET_PARAM)
             is_good &= set_param(shot, setting);
         else if (setting->kind == EXPECT_SET_TEXTURE)
@@ -720,6 +749,14 @@ static Status make_tables(TestRun *run, Error *err)
     }
     run->tables.globals = rows;
     run->tables.global_count = count;
+    SslClosureRow *closures = ARENA_ARRAY(run->arena, SslClosureRow,
+                                          run->tables.closure_count + run->expect.closures.count);
+    memcpy(closures, run->tables.closures, run->tables.closure_count * sizeof *closures);
+    for (uint32_t i = 0; i < run->expect.closures.count; i++)
+        closures[run->tables.closure_count++] = run->expect.closures.data[i];
+    run->tables.closures = closures;
+    run->tables.attributes = run->expect.attributes.data;
+    run->tables.attribute_count = run->expect.attributes.count;
     return ssl_context_create(&run->tables, &run->ctx, err);
 }
 

@@ -18,7 +18,7 @@
 typedef struct RunOptions {
     SslcBuildOptions build;
     const char *output, *picture;
-    CliTextList params, globals, textures;
+    CliTextList params, globals, textures, attributes;
     uint32_t width, height, budget;
     struct {
         bool is_given;
@@ -143,6 +143,54 @@ static Status set_params(RunState *run, Error *err)
         TRY(sslc_find_param(run->info->unit, name, &param, err));
         TRY(sslc_parse_value(name, text, run->info->unit->params[param].type, &value, err));
         TRY(ssl_params_set(run->program, grid_host_params(run->host), param, &value, err));
+    }
+    return STATUS_OK;
+}
+
+/* NAME=uv: the coordinates of the grid, with their derivatives; NAME=VALUE: that, everywhere. */
+static Status set_attribute(RunState *run, uint32_t slot, const char *text, Error *err)
+{
+    const SslAttributeInfo *info = &run->info->unit->attributes[slot];
+    const RunOptions *o = run->options;
+    SslValue value;
+    grid_host_attribute_exists(run->host, slot, true);
+    if (strcmp(text, "uv") != 0) {
+        TRY(sslc_parse_value(info->name, text, info->type, &value, err));
+        grid_host_set_attribute(run->host, slot, 0, &value);
+        return STATUS_OK;
+    }
+    if (!info->has_derivs)
+        return error_set(err, STATUS_INVALID, "attribute '%s' is a %s and cannot be uv", info->name,
+                         ssl_type_name(info->type));
+    for (uint32_t point = 0; point < o->width * o->height; point++)
+        for (uint32_t i = 0; i < ssl_type_scalars(info->type) && i < 2; i++) {
+            uint32_t x = point % o->width, y = point / o->width;
+            float uv[2] = {((float)x + 0.5f) / (float)o->width,
+                           1.0f - ((float)y + 0.5f) / (float)o->height};
+            float step[2] = {1.0f / (float)o->width, -1.0f / (float)o->height};
+            float *at = grid_host_attribute(run->host, slot, 0, i, point);
+            float *along = grid_host_attribute(run->host, slot, 1 + i, i, point);
+            if (at)
+                *at = uv[i];
+            if (along)
+                *along = step[i];
+        }
+    return STATUS_OK;
+}
+
+static Status set_attributes(RunState *run, Error *err)
+{
+    const SslUnitInfo *unit = run->info->unit;
+    for (uint32_t i = 0; i < run->options->attributes.count; i++) {
+        char name[SSLC_NAME_BYTES];
+        const char *text;
+        uint32_t slot = 0;
+        TRY(sslc_split(run->options->attributes.items[i], name, &text, err));
+        while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, name) != 0)
+            slot++;
+        if (slot == unit->attribute_count)
+            return error_set(err, STATUS_NOT_FOUND, "the shader has no attribute '%s'", name);
+        TRY(set_attribute(run, slot, text, err));
     }
     return STATUS_OK;
 }
@@ -386,6 +434,7 @@ static Status shade(RunState *run, bool *out_has_fault, Error *err)
     TRY(set_globals(run, err));
     TRY(set_params(run, err));
     TRY(set_textures(run, err));
+    TRY(set_attributes(run, err));
     uint32_t printed =
         o->at.is_given ? o->at.y * o->width + o->at.x : o->height / 2 * o->width + o->width / 2;
     grid_host_set_loop_budget(run->host, o->budget);
@@ -469,6 +518,14 @@ int sslc_run(int argc, char **argv)
          .out = &o.textures,
          .value_name = "NAME=TEXTURE",
          .help = "ramp (the default), wave, checker:N or constant:R,G,B,A"},
+        {.name = "attribute",
+         .short_name = 'a',
+         .kind = CLI_TEXT_LIST,
+         .out = &o.attributes,
+         .value_name = "NAME=VALUE",
+         .help =
+             "gives an attribute one value everywhere, or uv: the grid's coordinates; others are "
+             "missing"},
         {.name = "loop-budget",
          .kind = CLI_U32,
          .out = &o.budget,
@@ -488,7 +545,7 @@ int sslc_run(int argc, char **argv)
         .summary =
             "Shades the unit square, seen straight on. Exit code 1 also when a point faults.",
         .options = options,
-        .option_count = sslc_build_options(&o.build, options, 8),
+        .option_count = sslc_build_options(&o.build, options, 9),
         .args_min = 1,
         .args_max = 1,
         .args_name = "FILE",

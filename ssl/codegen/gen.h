@@ -44,6 +44,7 @@ typedef struct Gen {
     LLVMValueRef params, textures, services, host; /* its fields; NULL until used */
     LLVMValueRef block, lane;     /* i32: which block of the batch, which lane of the block */
     LLVMValueRef globals, result; /* of this block */
+    LLVMValueRef attributes;      /* the same; NULL until used */
     LLVMValueRef budget, fault;   /* stack: i32 back-edges left; i32 fault word */
     LLVMValueRef stack;           /* the same: bytes left to recursive calls */
     GenCallee *callees;           /* [funcs.count] */
@@ -77,6 +78,7 @@ LLVMTypeRef gen_lane_type(const Gen *g, IrKind kind);
 /* Records fault `site` unless an earlier one is there. */
 void gen_fault(Gen *g, uint32_t site);
 LLVMValueRef gen_global(Gen *g, const IrInst *inst);
+LLVMValueRef gen_attribute(Gen *g, const IrInst *inst);
 LLVMValueRef gen_param(Gen *g, const IrInst *inst);
 /* A bool as a 0 or 1 of type int, and what is stored as int, as a bool. */
 LLVMValueRef gen_bool_to_int(Gen *g, LLVMValueRef x);

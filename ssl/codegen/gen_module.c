@@ -175,6 +175,32 @@ LLVMValueRef gen_global(Gen *g, const IrInst *inst)
                        lane_ptr(g, g->globals, offset));
 }
 
+/* Found in the entry block, once in each function that reads any. */
+static LLVMValueRef attributes_of_block(Gen *g)
+{
+    if (g->attributes)
+        return g->attributes;
+    LLVMValueRef all = load_batch_pointer(g, offsetof(SslBatch, attributes));
+    LLVMValueRef index = LLVMBuildZExt(g->entry_builder, g->block, g->t_i64, "");
+    LLVMValueRef stride = LLVMConstInt(g->t_i64, g->layout->attributes_stride_bytes, false);
+    LLVMValueRef offset = LLVMBuildMul(g->entry_builder, index, stride, "");
+    return g->attributes = offset_by(g->entry_builder, g, all, offset);
+}
+
+LLVMValueRef gen_attribute(Gen *g, const IrInst *inst)
+{
+    uint32_t slot = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
+    CHECK(slot < g->module->info.attribute_count);
+    const SslAttributeSlot *where = &g->layout->attributes[slot];
+    uint32_t scalars = ssl_type_scalars(g->module->info.attributes[slot].type);
+    uint32_t row = shadow * scalars + ir_global_component(inst->imm);
+    uint32_t offset = shadow == IR_SHADOW_EXISTS
+                          ? where->existence_offset_bytes
+                          : where->offset_bytes + row * KERNEL_LANE_ROW_BYTES;
+    return load_scalar(g, ir_kind(ir_type(g->func, inst->result_first)),
+                       lane_ptr(g, attributes_of_block(g), offset));
+}
+
 LLVMValueRef gen_param(Gen *g, const IrInst *inst)
 {
     uint32_t index = ir_param_index(inst->imm);
@@ -274,7 +300,7 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     g->func = f;
     g->value = ARENA_ARRAY(g->arena, LLVMValueRef, f->values.count);
     g->plan = array_plan_create(f, g->arena);
-    g->params = g->textures = g->services = g->host = NULL;
+    g->params = g->textures = g->services = g->host = g->attributes = NULL;
     g->tex_call = g->tex_coord = g->tex_result = g->sincos = NULL;
     g->stack_bytes = 0;
     gen_find_twins(g);

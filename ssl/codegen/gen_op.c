@@ -220,6 +220,8 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
         return const_float(g, ir_imm_float(inst));
     case IR_GLOBAL:
         return gen_global(g, inst);
+    case IR_ATTRIBUTE:
+        return gen_attribute(g, inst);
     case IR_PARAM:
         return gen_param(g, inst);
 

@@ -9,6 +9,36 @@ uint32_t kernel_layout_closure_scalars(const SslClosureRow *row)
     return scalars;
 }
 
+static void note_attribute(SslAttributeSlot *slot, uint32_t shadow)
+{
+    slot->is_used |= shadow != IR_SHADOW_EXISTS;
+    slot->wants_derivs |= shadow == IR_SHADOW_DDX || shadow == IR_SHADOW_DDY;
+    slot->wants_existence |= shadow == IR_SHADOW_EXISTS;
+}
+
+static void place_attributes(const IrModule *m, Arena *arena, KernelLayout *layout)
+{
+    SslAttributeSlot *slots = ARENA_ARRAY(arena, SslAttributeSlot, m->info.attribute_count);
+    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+        const IrFunc *f = m->funcs.data[id];
+        for (IrInstId i = 1; f && i < f->insts.count; i++)
+            if (ir_inst(f, i)->op == IR_ATTRIBUTE)
+                note_attribute(&slots[ir_global_row(ir_inst(f, i)->imm)],
+                               ir_global_shadow(ir_inst(f, i)->imm));
+    }
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < m->info.attribute_count; i++) {
+        uint32_t scalars = ssl_type_scalars(m->info.attributes[i].type);
+        uint32_t rows = slots[i].wants_derivs ? 3 * scalars : slots[i].is_used ? scalars : 0;
+        slots[i].offset_bytes = end;
+        end += rows * KERNEL_LANE_ROW_BYTES;
+        slots[i].existence_offset_bytes = end;
+        end += slots[i].wants_existence ? KERNEL_LANE_ROW_BYTES : 0;
+    }
+    layout->attributes = slots;
+    layout->attributes_stride_bytes = end;
+}
+
 void kernel_layout_compute(const IrModule *m, Arena *arena, KernelLayout *out_layout)
 {
     *out_layout = (KernelLayout){0};
@@ -21,6 +51,8 @@ void kernel_layout_compute(const IrModule *m, Arena *arena, KernelLayout *out_la
             4 * ssl_value_scalars(m->info.params[i].type, m->info.params[i].shape);
     }
     out_layout->param_offset = param_offset;
+
+    place_attributes(m, arena, out_layout);
 
     uint32_t end = KERNEL_LANE_ROW_BYTES; /* the fault words are at 0 */
     uint32_t *output_offset = ARENA_ARRAY(arena, uint32_t, m->outputs.count);

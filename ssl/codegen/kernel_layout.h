@@ -3,6 +3,8 @@
  *
  *   result block: fault word [16] | outputs, [scalars][16] each | lobes, weight [3][16] args [n][16]
  *                 each | lobe masks, uint16_t each | padding to 64 bytes
+ *   attribute block: those that are read, each value, ddx and ddy if wanted, [component][16] each, then
+ *                 existence [16] if asked for
  *   parameters:   4 bytes a scalar, in order; strings and textures take none */
 #ifndef SSL_KERNEL_LAYOUT_H
 #define SSL_KERNEL_LAYOUT_H
@@ -13,10 +15,11 @@ enum { KERNEL_LANE_ROW_BYTES = SSL_BLOCK * 4 }; /* one scalar of all lanes */
 
 typedef struct KernelLayout {
     SslGlobalsLayout globals;
-    const uint32_t *param_offset;  /* [info.param_count]; arena */
-    const uint32_t *output_offset; /* [outputs.count]; 0 for what has no storage; arena */
-    const SslLobeSlot *lobes;      /* [slots.count]; arena */
-    uint32_t params_bytes, fault_offset, result_stride_bytes;
+    const uint32_t *param_offset;       /* [info.param_count]; arena */
+    const uint32_t *output_offset;      /* [outputs.count]; 0 for what has no storage; arena */
+    const SslLobeSlot *lobes;           /* [slots.count]; arena */
+    const SslAttributeSlot *attributes; /* [info.attribute_count]; arena */
+    uint32_t params_bytes, fault_offset, result_stride_bytes, attributes_stride_bytes;
 } KernelLayout;
 
 /* `m` is final (after ir_pipeline). Arrays are allocated in `arena`. */

@@ -1,7 +1,7 @@
 /* The syntax tree of one source file. The parser makes it; the checker (sema/) fills in what is marked
  * "checked", in place; after that it is only read, from any thread.
  *
- *   Ast -> structs, functions and shaders, textures, file-scope constants (all are declarations)
+ *   Ast -> structs, functions and shaders, textures, attributes, file-scope constants (all are declarations)
  *          functions -> parameters, body of statements -> expressions
  *
  * Every node carries the span of its source text. Names are interned. All memory is one arena's.
@@ -66,6 +66,7 @@ typedef enum ExprKind {
     EXPR_INDEX,     /* a[b] */
     EXPR_MEMBER,    /* a.name: struct member or swizzle */
     EXPR_GLOBAL,    /* global_value<name> */
+    EXPR_ATTRIBUTE, /* attribute<name>, attribute_exists<name>: op says which */
     EXPR_CLOSURE,   /* make_closure<name>(args) */
     EXPR_TEXTURE,   /* texture2d_sample<name>(args, options) */
     EXPR_CONVERT    /* made by the checker: a as another type (int to float, float to a vector) */
@@ -92,7 +93,7 @@ enum { COST_MAX = 10000 };
 
 struct Expr {
     ExprKind kind;
-    TokenKind op; /* UNARY, BINARY, ASSIGN, STEP */
+    TokenKind op; /* UNARY, BINARY, ASSIGN, STEP, ATTRIBUTE */
     Span span;
     uint16_t depth;    /* of the subtree; a leaf has 1 */
     bool is_prefix;    /* STEP */
@@ -104,7 +105,8 @@ struct Expr {
     bool is_total;
     Expr *a, *b, *c;
     ExprList args;
-    const char *name; /* NAME, CALL, MEMBER, GLOBAL, CLOSURE, TEXTURE, STRING (its text) */
+    const char
+        *name; /* NAME, CALL, MEMBER, GLOBAL, ATTRIBUTE, CLOSURE, TEXTURE, STRING (its text) */
     Span name_span;
     TypeName *type_name; /* CONSTRUCT, with a keyword */
     TextureCall *texture;
@@ -115,7 +117,11 @@ struct Expr {
         const VarDecl *var; /* checked: NAME */
         uint32_t row;       /* checked: GLOBAL, CLOSURE: index in the host's table */
         uint32_t member;    /* checked: MEMBER of a struct */
-        struct {            /* checked: CALL; one of the two */
+        struct {            /* checked: ATTRIBUTE: of the file's declarations, or the host's row */
+            uint32_t index;
+            bool is_declared;
+        } attribute;
+        struct { /* checked: CALL; one of the two */
             const FuncDecl *func;
             const Builtin *builtin;
             uint32_t width; /* > 1: applied to each of so many components */
@@ -127,7 +133,14 @@ struct Expr {
 };
 
 /* --- declarations --- */
-typedef enum VarKind { VAR_LOCAL, VAR_PARAM, VAR_MEMBER, VAR_CONSTANT, VAR_TEXTURE } VarKind;
+typedef enum VarKind {
+    VAR_LOCAL,
+    VAR_PARAM,
+    VAR_MEMBER,
+    VAR_CONSTANT,
+    VAR_TEXTURE,
+    VAR_ATTRIBUTE
+} VarKind;
 typedef enum Direction { DIRECTION_IN, DIRECTION_OUT, DIRECTION_INOUT } Direction;
 
 typedef struct Metadata {
@@ -157,7 +170,7 @@ struct VarDecl {
     const Type *type;
     uint32_t index;           /* LOCAL, PARAM: dense in its function; MEMBER: in its struct */
     uint32_t leaf;            /* MEMBER: first scalar of it in the struct */
-    const Constant *constant; /* CONSTANT; PARAM with a default */
+    const Constant *constant; /* CONSTANT; PARAM with a default; ATTRIBUTE */
     bool is_assigned, is_read;
     Span first_read;
     uint32_t scope_level; /* the checker's */
@@ -229,6 +242,7 @@ typedef struct Ast {
     ARRAY(StructDecl *) structs;
     ARRAY(FuncDecl *) funcs; /* functions and shaders, in order */
     ARRAY(VarDecl *) textures;
+    ARRAY(VarDecl *) attributes;
     ARRAY(VarDecl *) constants;
 } Ast;
 

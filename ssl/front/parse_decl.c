@@ -1,4 +1,4 @@
-/* Declarations: structs, functions, shaders, textures, constants, and the declarators they share. */
+/* Declarations: structs, functions, shaders, textures, attributes, constants, and the declarators they share. */
 #include "ssl/front/parse.h"
 #include "ssl/front/ssl_limits.h"
 #include "ssl/report.h"
@@ -21,6 +21,8 @@ VarList parse_declarators(Parser *p, VarKind kind, bool is_const, TypeName *type
         var.sizes = parse_sizes(p);
         if (parse_accept(p, TOKEN_ASSIGN))
             var.init = parse_initialiser(p);
+        if (!p->is_panicking && (kind == VAR_TEXTURE || kind == VAR_ATTRIBUTE))
+            var.metadata = parse_metadata(p);
         array_push(p->arena, &vars, make_var(p, var));
     } while (!p->is_panicking && parse_accept(p, TOKEN_COMMA));
     if (!p->is_panicking && parse_at_metadata(p))
@@ -174,6 +176,20 @@ static void parse_texture(Parser *p)
     parse_semicolon(p, "after the texture");
 }
 
+/* attribute type name = default, ...; */
+static void parse_attribute(Parser *p)
+{
+    TypeName *type_name = ARENA_NEW(p->arena, TypeName);
+    parse_advance(p);
+    *type_name = parse_type_name(p);
+    if (p->is_panicking)
+        return;
+    VarList vars = parse_declarators(p, VAR_ATTRIBUTE, false, type_name);
+    for (uint32_t i = 0; i < vars.count; i++)
+        array_push(p->arena, &p->ast->attributes, vars.items[i]);
+    parse_semicolon(p, "after the attribute");
+}
+
 /* A function, or constants: both begin with a type. */
 static void parse_typed(Parser *p)
 {
@@ -213,6 +229,9 @@ static void parse_declaration(Parser *p)
         break;
     case TOKEN_TEXTURE2D:
         parse_texture(p);
+        break;
+    case TOKEN_ATTRIBUTE:
+        parse_attribute(p);
         break;
     case TOKEN_SEMICOLON:
         parse_advance(p);

@@ -186,16 +186,19 @@ static void parse_texture_arguments(Parser *p, Expr *e, Span *out_close)
 static Expr *parse_host_value(Parser *p)
 {
     const Token *token = parse_advance(p);
+    bool is_attribute = token->kind == TOKEN_ATTRIBUTE || token->kind == TOKEN_ATTRIBUTE_EXISTS;
     Expr e = {.kind = token->kind == TOKEN_GLOBAL_VALUE   ? EXPR_GLOBAL
                       : token->kind == TOKEN_MAKE_CLOSURE ? EXPR_CLOSURE
+                      : is_attribute                      ? EXPR_ATTRIBUTE
                                                           : EXPR_TEXTURE,
+              .op = token->kind,
               .span = token->span};
     Span close;
     e.name = parse_angle_name(p, token->text, &e.name_span);
     close = parse_last_span(p);
     if (!e.name)
         return error_expr(p, token->span);
-    if (e.kind != EXPR_GLOBAL) {
+    if (e.kind == EXPR_CLOSURE || e.kind == EXPR_TEXTURE) {
         if (!parse_expect(p, TOKEN_OPEN, "before the arguments"))
             return error_expr(p, token->span);
         if (e.kind == EXPR_CLOSURE) {
@@ -248,6 +251,8 @@ static Expr *parse_primary(Parser *p)
         return make(p, e);
     }
     case TOKEN_GLOBAL_VALUE:
+    case TOKEN_ATTRIBUTE:
+    case TOKEN_ATTRIBUTE_EXISTS:
     case TOKEN_MAKE_CLOSURE:
     case TOKEN_SAMPLE:
     case TOKEN_SAMPLE_ALPHA:
@@ -261,9 +266,6 @@ static Expr *parse_primary(Parser *p)
             inner->span = span_join(token->span, close);
         return inner;
     }
-    case TOKEN_ATTRIBUTE:
-        parse_report(p, NOT_SUPPORTED, token->span, "attribute<name>");
-        return error_expr(p, token->span);
     default:
         break;
     }

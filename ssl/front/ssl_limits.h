@@ -14,6 +14,7 @@ enum {
     SSL_MAX_VALUE_SCALARS = 4096,       /* of one variable: an array, a struct */
     SSL_MAX_FUNCTION_SCALARS = 1 << 15, /* of all variables of one function */
     SSL_MAX_TEXTURES = 64,              /* file-scope texture2d handles */
+    SSL_MAX_ATTRIBUTES = 32,            /* file-scope attributes; and rows of the host's */
     SSL_MAX_STRUCT_NESTING = 16,        /* structs inside one another */
     SSL_MAX_REGIONS = 480,      /* branches and loops inside one another once exits are branches */
     SSL_MAX_ARRAY_NESTING = 8,  /* dimensions of an array */

@@ -162,6 +162,13 @@ static void differentiate(IrClone *c, const IrInst *inst)
                             ir_build_global(c->to, IR_FLOAT, ir_global_row(inst->imm),
                                             IR_SHADOW_DDX + d, ir_global_component(inst->imm)));
         return;
+    case IR_ATTRIBUTE:
+        for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+            if (wants(demand_of(c, inst->result_first), d))
+                set_tangent(c, inst->result_first, d,
+                            ir_build_attribute(c->to, IR_FLOAT, ir_global_row(inst->imm),
+                                               IR_SHADOW_DDX + d, ir_global_component(inst->imm)));
+        return;
     case IR_ARRAY:
     case IR_ARRAY_GET:
     case IR_ARRAY_SET:

@@ -112,6 +112,20 @@ static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
     to.texture_ids =
         copy_bytes(arena, from->texture_ids, from->texture_ids ? from->texture_count : 0,
                    sizeof *from->texture_ids);
+    SslMetadataList *lists = NULL;
+    if (from->texture_metadata)
+        lists = copy_bytes(arena, from->texture_metadata, from->texture_count, sizeof *lists);
+    for (uint32_t i = 0; lists && i < from->texture_count; i++)
+        lists[i].items = copy_metadata(arena, lists[i].items, lists[i].count);
+    to.texture_metadata = lists;
+    SslAttributeInfo *attributes =
+        copy_bytes(arena, from->attributes, from->attribute_count, sizeof *attributes);
+    for (uint32_t i = 0; i < from->attribute_count; i++) {
+        attributes[i].name = copy_text(arena, attributes[i].name);
+        attributes[i].metadata =
+            copy_metadata(arena, attributes[i].metadata, attributes[i].metadata_count);
+    }
+    to.attributes = attributes;
     to.metadata = copy_metadata(arena, from->metadata, from->metadata_count);
     return to;
 }

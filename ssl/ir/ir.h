@@ -67,7 +67,8 @@ typedef struct IrOpInfo {
 } IrOpInfo;
 const IrOpInfo *ir_op_info(IrOp op);
 
-enum { IR_SHADOW_VALUE = 0, IR_SHADOW_DDX = 1, IR_SHADOW_DDY = 2 };
+/* EXISTS: of attributes: does the point have it? */
+enum { IR_SHADOW_VALUE = 0, IR_SHADOW_DDX = 1, IR_SHADOW_DDY = 2, IR_SHADOW_EXISTS = 3 };
 static inline uint64_t ir_global_imm(uint32_t row, uint32_t shadow, uint32_t component)
 {
     return (uint64_t)row << 16 | (uint64_t)shadow << 8 | component;

@@ -398,6 +398,14 @@ IrValue ir_build_global(IrBuilder *b, IrKind kind, uint32_t row, uint32_t shadow
     return append_pure(b, IR_GLOBAL, ir_global_imm(row, shadow, component), 0, NULL, 0, &type, 1);
 }
 
+IrValue ir_build_attribute(IrBuilder *b, IrKind kind, uint32_t slot, uint32_t shadow,
+                           uint32_t component)
+{
+    IrType type = ir_scalar(kind);
+    return append_pure(b, IR_ATTRIBUTE, ir_global_imm(slot, shadow, component), 0, NULL, 0, &type,
+                       1);
+}
+
 IrValue ir_build_param_read(IrBuilder *b, IrKind kind, uint32_t param, uint32_t component)
 {
     IrType type = ir_scalar(kind);

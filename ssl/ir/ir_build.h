@@ -36,6 +36,8 @@ bool ir_is_const_float(IrBuilder *b, IrValue v, float *out_x);
 
 IrValue ir_build_global(IrBuilder *b, IrKind kind, uint32_t row, uint32_t shadow,
                         uint32_t component);
+IrValue ir_build_attribute(IrBuilder *b, IrKind kind, uint32_t slot, uint32_t shadow,
+                           uint32_t component);
 IrValue ir_build_param_read(IrBuilder *b, IrKind kind, uint32_t param, uint32_t component);
 
 /* Operations with one result whose type follows from the signature. */

@@ -70,6 +70,9 @@ static void hash_tables(Hasher *h)
         for (uint32_t k = 0; k < scalars && p->shape; k++)
             put(h, p->shape->kinds[k]);
     }
+    put(h, m->info.attribute_count);
+    for (uint32_t i = 0; i < m->info.attribute_count; i++)
+        put(h, m->info.attributes[i].type);
     put(h, m->outputs.count);
     for (uint32_t i = 0; i < m->outputs.count; i++) {
         const IrOutput *o = &m->outputs.data[i];

@@ -57,7 +57,7 @@ static void print_component(StrBuf *out, SslType type, uint32_t component)
 /* What stands between the mnemonic and the arguments. */
 static void print_imm(Printer *p, const IrInst *inst)
 {
-    static const char *const shadows[] = {"", ".ddx", ".ddy"};
+    static const char *const shadows[] = {"", ".ddx", ".ddy", ".exists"};
     const IrModule *m = p->module;
     StrBuf *out = p->out;
     switch (inst->op) {
@@ -72,6 +72,13 @@ static void print_imm(Printer *p, const IrInst *inst)
         break;
     case IR_GLOBAL: {
         const SslGlobalRow *row = &m->globals[ir_global_row(inst->imm)];
+        strbuf_printf(out, " %s", row->name);
+        print_component(out, row->type, ir_global_component(inst->imm));
+        strbuf_append_c(out, shadows[ir_global_shadow(inst->imm)]);
+        break;
+    }
+    case IR_ATTRIBUTE: {
+        const SslAttributeInfo *row = &m->info.attributes[ir_global_row(inst->imm)];
         strbuf_printf(out, " %s", row->name);
         print_component(out, row->type, ir_global_component(inst->imm));
         strbuf_append_c(out, shadows[ir_global_shadow(inst->imm)]);

@@ -120,6 +120,15 @@ static Status verify_input(Verifier *v, IrInstId id)
                "global '%s' has no derivatives", m->globals[row].name);
         declared = m->globals[row].type;
         component = ir_global_component(inst->imm);
+    } else if (inst->op == IR_ATTRIBUTE) {
+        uint32_t slot = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
+        EXPECT(v, id, slot < m->info.attribute_count, "no attribute %u", slot);
+        const SslAttributeInfo *info = &m->info.attributes[slot];
+        EXPECT(v, id, shadow <= IR_SHADOW_EXISTS, "no shadow %u", shadow);
+        EXPECT(v, id, shadow == IR_SHADOW_VALUE || shadow == IR_SHADOW_EXISTS || info->has_derivs,
+               "attribute '%s' has no derivatives", info->name);
+        declared = shadow == IR_SHADOW_EXISTS ? SSL_BOOL : info->type;
+        component = ir_global_component(inst->imm);
     } else {
         uint32_t param = ir_param_index(inst->imm);
         EXPECT(v, id, param < m->info.param_count, "no parameter %u", param);
@@ -199,6 +208,7 @@ static Status verify_tables(Verifier *v, IrInstId id)
     const IrInst *inst = ir_inst(v->func, id);
     switch (inst->op) {
     case IR_GLOBAL:
+    case IR_ATTRIBUTE:
     case IR_PARAM:
         return verify_input(v, id);
     case IR_ARRAY: {

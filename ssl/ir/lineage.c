@@ -88,6 +88,11 @@ static void walk_inst(Walk *w, const IrInst *inst)
             m->globals[ir_global_row(inst->imm)].has_derivs)
             bits = IR_LINEAGE_GLOBAL;
         break;
+    case IR_ATTRIBUTE:
+        if (ir_global_shadow(inst->imm) == IR_SHADOW_VALUE &&
+            m->info.attributes[ir_global_row(inst->imm)].has_derivs)
+            bits = IR_LINEAGE_GLOBAL;
+        break;
     case IR_DDX:
     case IR_DDY:
         bits = union_of_args(w, inst, 1) ? IR_LINEAGE_SECOND : 0;

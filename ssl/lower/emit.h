@@ -24,7 +24,10 @@ typedef struct Lowering {
     DiagList *diags;
     const SemaTables *tables;
     IrModule *module;
-    IrFuncId *func_ids;            /* [FuncDecl.id]; 0: not reached yet */
+    IrFuncId *func_ids; /* [FuncDecl.id]; 0: not reached yet */
+    ARRAY(SslAttributeInfo)
+    attributes;                /* the declared ones, then the host's in the order of their use */
+    uint32_t *host_attributes; /* [table row] 1 + slot; 0: not used yet */
     ARRAY(const FuncDecl *) queue; /* reached, in order; written one after the other */
     uint32_t *library_files;       /* [library source] file in diags; 0: not added yet */
     StringIds *strings;
@@ -107,6 +110,8 @@ Value lower_call(Emit *m, const Expr *e);
 Value lower_texture(Emit *m, const Expr *e);
 /* The module's id of a function, which is queued when it is new. */
 IrFuncId lower_func_id(Lowering *l, const FuncDecl *f);
+/* The slot of a file's declaration, or of a row of the host's table. */
+uint32_t lower_attribute_slot(Lowering *l, uint32_t index, bool is_declared);
 void lower_set_span(Emit *m, Span span);
 Span lower_span(Lowering *l, Span span); /* in files of diags */
 

@@ -217,6 +217,41 @@ static const SslMetadata *copy_metadata(Arena *arena, const MetadataList *list)
     return items;
 }
 
+/* --- attributes --- */
+
+uint32_t lower_attribute_slot(Lowering *l, uint32_t index, bool is_declared)
+{
+    if (is_declared)
+        return index;
+    if (!l->host_attributes[index]) {
+        const SslAttributeRow *row = &l->tables->attributes[index];
+        array_push(l->arena, &l->attributes,
+                   (SslAttributeInfo){.name = row->name,
+                                      .type = row->type,
+                                      .has_derivs = row->has_derivs,
+                                      .default_value = {.type = row->type}});
+        l->host_attributes[index] = l->attributes.count;
+    }
+    return l->host_attributes[index] - 1;
+}
+
+static void declare_attributes(Lowering *l, const Ast *ast)
+{
+    l->host_attributes = ARENA_ARRAY(l->arena, uint32_t, l->tables->attribute_count);
+    for (uint32_t i = 0; i < ast->attributes.count; i++) {
+        const VarDecl *var = ast->attributes.data[i];
+        SslAttributeInfo info = {.name = var->name,
+                                 .type = var->type->basic,
+                                 .has_derivs = type_lanes(var->type) > 0,
+                                 .is_declared = true,
+                                 .default_value = default_value(var->type, var->constant),
+                                 .metadata = copy_metadata(l->arena, &var->metadata),
+                                 .metadata_count = var->metadata.count,
+                                 .span = var->span};
+        array_push(l->arena, &l->attributes, info);
+    }
+}
+
 static SslParamInfo param_info(Arena *arena, const VarDecl *param)
 {
     const SslShape *shape = port_shape(param->type, arena);
@@ -236,6 +271,7 @@ static void describe_shader(IrModule *m, const FuncDecl *shader, const Ast *ast)
     ARRAY(SslParamInfo) params = {0};
     ARRAY(SslOutputInfo) outputs = {0};
     ARRAY(const char *) textures = {0};
+    ARRAY(SslMetadataList) texture_metadata = {0};
     uint32_t result = 0;
     for (uint32_t i = 0; i < shader->params.count; i++) {
         const VarDecl *param = shader->params.items[i];
@@ -250,12 +286,17 @@ static void describe_shader(IrModule *m, const FuncDecl *shader, const Ast *ast)
                    (IrOutput){param->name, type, result, param->type->scalars});
         result += param->type->scalars;
     }
-    for (uint32_t i = 0; i < ast->textures.count; i++)
+    for (uint32_t i = 0; i < ast->textures.count; i++) {
+        const MetadataList *list = &ast->textures.data[i]->metadata;
         array_push(m->arena, &textures, ast->textures.data[i]->name);
+        array_push(m->arena, &texture_metadata,
+                   (SslMetadataList){copy_metadata(m->arena, list), list->count});
+    }
     m->info = (SslUnitInfo){.name = shader->name,
                             .params = params.data,
                             .outputs = outputs.data,
                             .textures = textures.data,
+                            .texture_metadata = texture_metadata.data,
                             .metadata = copy_metadata(m->arena, &shader->metadata),
                             .param_count = params.count,
                             .output_count = outputs.count,
@@ -269,8 +310,10 @@ static SemaTables sema_tables(const LowerTables *tables)
 {
     return (SemaTables){.globals = tables->globals,
                         .closures = tables->closures,
+                        .attributes = tables->attributes,
                         .global_count = tables->global_count,
-                        .closure_count = tables->closure_count};
+                        .closure_count = tables->closure_count,
+                        .attribute_count = tables->attribute_count};
 }
 
 /* Adds the source to diags. */
@@ -305,6 +348,7 @@ static Status lower_module(const StdLib *lib, const SemaTables *tables, const Mo
     l.module->closure_count = tables->closure_count;
     l.module->source_file = file;
     describe_shader(l.module, shader, checked->ast);
+    declare_attributes(&l, checked->ast);
     l.module->entry = lower_func_id(&l, shader);
     for (uint32_t i = 0; i < l.queue.count && !l.has_failed; i++)
         lower_function(&l, l.queue.data[i]);
@@ -312,6 +356,8 @@ static Status lower_module(const StdLib *lib, const SemaTables *tables, const Mo
         return STATUS_NO_MEMORY;
     if (l.has_failed)
         return STATUS_SOURCE;
+    l.module->info.attributes = l.attributes.data;
+    l.module->info.attribute_count = l.attributes.count;
     ir_mark_recursion(l.module);
     Error err = {0};
     if (ir_verify(l.module, &err) != STATUS_OK) {

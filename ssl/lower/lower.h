@@ -8,7 +8,8 @@
 typedef struct LowerTables {
     const SslGlobalRow *globals;
     const SslClosureRow *closures;
-    uint32_t global_count, closure_count;
+    const SslAttributeRow *attributes;
+    uint32_t global_count, closure_count, attribute_count;
 } LowerTables;
 
 /* One shader of `src` as a verified module in `arena` (which has its out-of-memory jump set). Only the

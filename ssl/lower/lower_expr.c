@@ -360,6 +360,17 @@ static Value lower_global(Emit *m, const Expr *e)
     return (Value){e->type, leaf};
 }
 
+static Value lower_attribute(Emit *m, const Expr *e)
+{
+    uint32_t slot = lower_attribute_slot(m->lowering, e->attribute.index, e->attribute.is_declared);
+    IrValue *leaf = value_leaves(m, e->type);
+    bool is_value = e->op == TOKEN_ATTRIBUTE;
+    for (uint32_t i = 0; i < e->type->leaves; i++)
+        leaf[i] = ir_build_attribute(m->b, ir_kind(leaf_type(e->type, i)), slot,
+                                     is_value ? IR_SHADOW_VALUE : IR_SHADOW_EXISTS, i);
+    return (Value){e->type, leaf};
+}
+
 static Value lower_closure(Emit *m, const Expr *e)
 {
     ARRAY(IrValue) args = {0};
@@ -407,6 +418,8 @@ Value lower_expr(Emit *m, const Expr *e)
         return lower_list(m, e);
     case EXPR_GLOBAL:
         return lower_global(m, e);
+    case EXPR_ATTRIBUTE:
+        return lower_attribute(m, e);
     case EXPR_CLOSURE:
         return lower_closure(m, e);
     case EXPR_TEXTURE:

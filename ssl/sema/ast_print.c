@@ -35,8 +35,8 @@ static const char *kind_name(const Expr *e)
         [EXPR_UNARY] = "unary",     [EXPR_BINARY] = "binary",       [EXPR_CHOICE] = "choice",
         [EXPR_ASSIGN] = "assign",   [EXPR_STEP] = "step",           [EXPR_CALL] = "call",
         [EXPR_LIST] = "list",       [EXPR_CONSTRUCT] = "construct", [EXPR_INDEX] = "index",
-        [EXPR_MEMBER] = "member",   [EXPR_GLOBAL] = "global",       [EXPR_CLOSURE] = "closure",
-        [EXPR_TEXTURE] = "texture", [EXPR_CONVERT] = "convert"};
+        [EXPR_MEMBER] = "member",   [EXPR_GLOBAL] = "global",       [EXPR_ATTRIBUTE] = "attribute",
+        [EXPR_CLOSURE] = "closure", [EXPR_TEXTURE] = "texture",     [EXPR_CONVERT] = "convert"};
     return names[e->kind];
 }
 
@@ -156,6 +156,8 @@ void ast_print(const Ast *ast, StrBuf *out)
     }
     for (uint32_t i = 0; i < ast->textures.count; i++)
         print_var(ast->textures.data[i], 0, out);
+    for (uint32_t i = 0; i < ast->attributes.count; i++)
+        print_var(ast->attributes.data[i], 0, out);
     for (uint32_t i = 0; i < ast->constants.count; i++)
         print_var(ast->constants.data[i], 0, out);
     for (uint32_t i = 0; i < ast->funcs.count; i++)

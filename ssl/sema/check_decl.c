@@ -1,4 +1,4 @@
-/* File scope: structs and constants in the order of the source, then textures, then the signatures of
+/* File scope: structs and constants in the order of the source, then textures and attributes, then the signatures of
  * all functions, then their bodies. */
 #include "ssl/front/ssl_limits.h"
 #include "ssl/sema/checker.h"
@@ -307,11 +307,22 @@ static void add_overload(Sema *s, FuncDecl *f)
         name_map_set(&s->module->functions, f->name, f);
 }
 
+static void check_inputs_metadata(Sema *s)
+{
+    Ast *ast = s->module->ast;
+    for (uint32_t i = 0; i < ast->textures.count; i++)
+        check_metadata(s, &ast->textures.data[i]->metadata);
+    for (uint32_t i = 0; i < ast->attributes.count; i++)
+        check_metadata(s, &ast->attributes.data[i]->metadata);
+}
+
 void check_file(Sema *s)
 {
     Ast *ast = s->module->ast;
     check_structs_and_constants(s);
     check_textures(s);
+    check_attributes(s);
+    check_inputs_metadata(s);
     for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); i++) {
         check_signature(s, ast->funcs.data[i]);
         add_overload(s, ast->funcs.data[i]);

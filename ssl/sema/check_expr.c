@@ -28,6 +28,7 @@ static uint32_t own_cost(const Expr *e)
     case EXPR_CALL:
         return e->callee.builtin ? e->callee.builtin->cost * scalars : COST_MAX;
     case EXPR_GLOBAL:
+    case EXPR_ATTRIBUTE:
         return 1;
     case EXPR_INDEX:
         return e->b->kind == EXPR_INT ? 0 : 2 * scalars;
@@ -85,10 +86,12 @@ static Expr *typed(Expr *e, const Type *type)
 static VarDecl *resolve_name(Sema *s, Expr *e)
 {
     VarDecl *var = scope_find(s, e->name);
-    if (var && var->kind != VAR_TEXTURE)
+    bool is_attribute = var && var->kind == VAR_ATTRIBUTE;
+    if (var && !is_attribute && var->kind != VAR_TEXTURE)
         return var;
     const Module *library = s->module->library;
-    const char *what = var ? "a texture"
+    const char *what = is_attribute ? "an attribute"
+                       : var        ? "a texture"
                        : name_map_get(&s->module->functions, e->name) ||
                                (library && name_map_get(&library->functions, e->name))
                            ? "a function"
@@ -96,7 +99,9 @@ static VarDecl *resolve_name(Sema *s, Expr *e)
                                                                     : NULL;
     if (what)
         report(s->diags, NOT_A_VALUE, e->span, e->name, what);
-    else
+    if (is_attribute)
+        report(s->diags, NOTE_READ_ATTRIBUTE, (Span){0}, e->name);
+    if (!what)
         scope_report_unknown(s, e->name, e->span);
     return NULL;
 }
@@ -419,9 +424,10 @@ Expr *check_target(Sema *s, Expr *e, bool is_read_too)
     if (type_is_error(e->type))
         return e;
     report(s->diags, NOT_ASSIGNABLE, e->span,
-           e->kind == EXPR_CALL     ? "a function's result"
-           : e->kind == EXPR_GLOBAL ? "a global"
-                                    : "not a variable");
+           e->kind == EXPR_CALL        ? "a function's result"
+           : e->kind == EXPR_GLOBAL    ? "a global"
+           : e->kind == EXPR_ATTRIBUTE ? "an attribute"
+                                       : "not a variable");
     return expr_error(e);
 }
 
@@ -563,6 +569,8 @@ Expr *check_expr(Sema *s, Expr *e)
         return check_member(s, e);
     case EXPR_GLOBAL:
         return check_global(s, e);
+    case EXPR_ATTRIBUTE:
+        return check_attribute(s, e);
     case EXPR_CLOSURE:
         return check_closure(s, e);
     case EXPR_TEXTURE:

@@ -67,6 +67,10 @@ Expr *check_construct(Sema *s, Expr *e, const Type *type);
 Expr *check_call(Sema *s, Expr *e);
 const char *check_argument_types(Sema *s, const ExprList *args); /* "color, float" */
 
+/* check_attribute.c */
+void check_attributes(Sema *s); /* the declarations */
+Expr *check_attribute(Sema *s, Expr *e);
+
 /* check_host.c: globals, closures, textures */
 Expr *check_global(Sema *s, Expr *e);
 Expr *check_closure(Sema *s, Expr *e);

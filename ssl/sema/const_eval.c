@@ -383,6 +383,7 @@ static const Constant *eval(Eval *v, const Expr *e)
     case EXPR_ASSIGN:
     case EXPR_STEP:
     case EXPR_GLOBAL:
+    case EXPR_ATTRIBUTE:
     case EXPR_CLOSURE:
     case EXPR_TEXTURE:
         break;

@@ -16,7 +16,8 @@
 typedef struct SemaTables {
     const SslGlobalRow *globals;
     const SslClosureRow *closures;
-    uint32_t global_count, closure_count;
+    const SslAttributeRow *attributes;
+    uint32_t global_count, closure_count, attribute_count;
 } SemaTables;
 
 typedef struct SemaSource {

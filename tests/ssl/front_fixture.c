@@ -10,8 +10,10 @@ static const SslClosureArg lambert[] = {{"albedo", SSL_COLOR}, {"N", SSL_NORMAL}
 static const SslClosureArg glow[] = {{"radiance", SSL_COLOR}};
 static const SslClosureRow closures[] = {{"Lambert", lambert, 2, 0, "", ""},
                                          {"Glow", glow, 1, 0, "", ""}};
-const LowerTables front_tables = {globals, closures, SORT_COUNT_OF(globals),
-                                  SORT_COUNT_OF(closures)};
+const LowerTables front_tables = {.globals = globals,
+                                  .closures = closures,
+                                  .global_count = SORT_COUNT_OF(globals),
+                                  .closure_count = SORT_COUNT_OF(closures)};
 
 Front front_begin(void)
 {

@@ -71,6 +71,27 @@ static void read_inputs(const Oracle *o, EvalPoint *point)
                                  word_at(o->batch->params, o->layout->param_offset[i] + 4 * j));
 }
 
+static void read_attributes(const Oracle *o, EvalPoint *point)
+{
+    const SslUnitInfo *info = &o->module->info;
+    const char *block =
+        (const char *)o->batch->attributes + (size_t)o->block * o->layout->attributes_stride_bytes;
+    for (uint32_t slot = 0; slot < info->attribute_count; slot++) {
+        const SslAttributeSlot *where = &o->layout->attributes[slot];
+        SslType type = info->attributes[slot].type;
+        uint32_t scalars = ssl_type_scalars(type);
+        uint32_t shadows = where->wants_derivs ? 3 : where->is_used ? 1 : 0;
+        for (uint32_t i = 0; i < shadows * scalars; i++)
+            point->attributes[slot][i / scalars][i % scalars] =
+                scalar_from_word(
+                    type, word_at(block, where->offset_bytes + 4 * (i * SSL_BLOCK + o->lane)))
+                    .v;
+        if (where->wants_existence)
+            point->attributes[slot][IR_SHADOW_EXISTS][0] =
+                word_at(block, where->existence_offset_bytes + 4 * o->lane);
+    }
+}
+
 static char *result_block(const Oracle *o)
 {
     return (char *)o->batch->result + (size_t)o->block * o->layout->result_stride_bytes;
@@ -130,6 +151,7 @@ void ir_oracle_run(const IrModule *m, const KernelLayout *layout, const SslBatch
             if (!(batch->live[o.block] >> o.lane & 1))
                 continue;
             read_inputs(&o, point);
+            read_attributes(&o, point);
             EvalResult result = ir_eval(m, point, arena);
             store_results(&o, &result);
             arena_rewind(arena, mark);

@@ -245,6 +245,18 @@ static EvalScalar eval_global(const Eval *e, const IrInst *inst, IrKind kind)
     return s;
 }
 
+static EvalScalar eval_attribute(const Eval *e, const IrInst *inst, IrKind kind)
+{
+    uint32_t slot = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
+    uint32_t component = ir_global_component(inst->imm);
+    const double(*a)[4] = e->point->attributes[slot];
+    EvalScalar s = from_number(e, kind, a[shadow][component]);
+    if (shadow == IR_SHADOW_VALUE && e->module->info.attributes[slot].has_derivs)
+        for (uint32_t k = 0; k < 2; k++)
+            s.d[k] = a[IR_SHADOW_DDX + k][component];
+    return s;
+}
+
 static void eval_texture(Eval *e, Frame *fr, const IrInst *inst)
 {
     const SslTextureSite *site = &e->module->texture_sites.data[inst->site];
@@ -479,6 +491,9 @@ static EvalValue eval_value(Eval *e, const Frame *fr, const IrInst *inst)
         break;
     case IR_GLOBAL:
         s = eval_global(e, inst, ir_kind(type));
+        break;
+    case IR_ATTRIBUTE:
+        s = eval_attribute(e, inst, ir_kind(type));
         break;
     case IR_PARAM:
         s = e->point->params[ir_param_index(inst->imm)][ir_param_component(inst->imm)];

@@ -25,6 +25,7 @@ typedef void (*EvalTexture)(void *data, const SslTextureSite *site, const double
 typedef struct EvalPoint {
     EvalMode mode;
     double globals[SSL_MAX_GLOBALS][3][16]; /* [row][value ddx ddy][component] */
+    double attributes[32][4][4];            /* [slot][value ddx ddy, existence][component] */
     EvalScalar params[32][16];              /* [param][component] */
     EvalTexture texture;
     void *texture_data;
