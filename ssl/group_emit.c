@@ -14,6 +14,7 @@ typedef struct Emit {
     ARRAY(SslParamInfo) params;
     ARRAY(const char *) textures;
     ARRAY(uint32_t) texture_ids;
+    ARRAY(SslAttributeInfo) attributes;
     ARRAY(SslFaultInfo) faults;
     ARRAY(UnitSource) sources;
     ARRAY(SslUnit *) parts; /* units; the part of the link has the same number */
@@ -158,6 +159,23 @@ static uint32_t part_of(Emit *e, SslUnit *unit)
     return ir_link_part(e->link, unit->module, file_base);
 }
 
+/* Rows of the host's table are one for all nodes; what a node declares is its own. */
+static uint32_t add_attribute(Emit *e, const GroupNode *node, const SslAttributeInfo *from)
+{
+    for (uint32_t i = 0; i < e->attributes.count && !from->is_declared; i++)
+        if (!e->attributes.data[i].is_declared &&
+            strcmp(e->attributes.data[i].name, from->name) == 0)
+            return i;
+    SslAttributeInfo own = *from;
+    own.binds = arena_strndup(e->arena, from->binds, strlen(from->binds));
+    own.name = from->is_declared ? arena_printf(e->arena, "%s.%s", node->desc->name, from->name)
+                                 : own.binds;
+    own.metadata = copy_metadata(e->arena, from->metadata, from->metadata_count);
+    own.span = (Span){0};
+    array_push(e->arena, &e->attributes, own);
+    return e->attributes.count - 1;
+}
+
 static void emit_node(Emit *e, uint32_t index)
 {
     const GroupNode *node = &e->g->nodes[index];
@@ -174,10 +192,14 @@ static void emit_node(Emit *e, uint32_t index)
         read_input(e, node, i, values);
         inputs[i] = values;
     }
+    uint32_t *attributes = ARENA_ARRAY(e->arena, uint32_t, node->info->attribute_count);
+    for (uint32_t i = 0; i < node->info->attribute_count; i++)
+        attributes[i] = add_attribute(e, node, &node->info->attributes[i]);
     const IrModule *module = node->unit->module;
     e->results[index] =
         ARENA_ARRAY(e->arena, IrValue, ir_func(module, module->entry)->result_count);
-    ir_link_instance(e->link, part_of(e, node->unit), texture_base, inputs, e->results[index]);
+    ir_link_instance(e->link, part_of(e, node->unit), texture_base, attributes, inputs,
+                     e->results[index]);
 }
 
 static bool is_too_large(Emit *e, DiagList *diags)
@@ -273,6 +295,8 @@ Status group_emit(const Group *g, SslUnit *unit)
     e.m->info.textures = e.textures.data;
     e.m->info.texture_ids = e.texture_ids.data;
     e.m->info.texture_count = e.textures.count;
+    e.m->info.attributes = e.attributes.data;
+    e.m->info.attribute_count = e.attributes.count;
     hold_parts(&e);
     Error err = {0};
     if (ir_verify(e.m, &err) == STATUS_OK)

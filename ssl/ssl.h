@@ -177,7 +177,10 @@ typedef struct SslAttributeInfo {
     const char *name;
     SslType type;
     bool has_derivs;
-    bool is_declared;       /* false: a row of the host's table */
+    bool is_declared; /* false: a row of the host's table */
+    const char
+        *binds; /* what it means unless the material says otherwise: its name in the source; in a
+                               group, `name` has that of the node before it */
     SslValue default_value; /* of points that do not have it; 0 when the source gives none */
     const SslMetadata *metadata;
     uint32_t metadata_count;

@@ -216,10 +216,10 @@ static bool type_from_name(const char *name, SslType *out_type)
  * was a type. */
 static bool read_input(Reader *r, ExpectSettingKind kind, const char **out_name, SslType *out_type)
 {
-    ExpectSetting setting = {.kind = kind, .name = read_name(r)};
+    ExpectSetting setting = {.kind = kind, .name = read_path(r)};
     bool is_declaration = type_from_name(setting.name, out_type);
     if (is_declaration)
-        setting.name = read_name(r);
+        setting.name = read_path(r);
     require(r, "=", "'=' is missing here");
     setting.value = read_numbers(r);
     if (accept(r, "ddx"))

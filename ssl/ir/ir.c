@@ -122,6 +122,7 @@ static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
         copy_bytes(arena, from->attributes, from->attribute_count, sizeof *attributes);
     for (uint32_t i = 0; i < from->attribute_count; i++) {
         attributes[i].name = copy_text(arena, attributes[i].name);
+        attributes[i].binds = copy_text(arena, attributes[i].binds);
         attributes[i].metadata =
             copy_metadata(arena, attributes[i].metadata, attributes[i].metadata_count);
     }

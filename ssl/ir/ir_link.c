@@ -6,7 +6,7 @@
 typedef struct Part {
     const IrModule *from;
     uint32_t file_base, fault_base;
-    bool *has_textures; /* [function]: it, or what it calls, looks up textures */
+    bool *has_textures; /* [function]: it, or what it calls, looks up textures or attributes */
     IrFuncId *shared;   /* [function]: its number in the linked module; 0: not there yet */
 } Part;
 
@@ -26,7 +26,8 @@ struct IrLink {
 typedef struct Shift {
     const Part *part;
     uint32_t texture_site_base;
-    IrFuncId *own; /* [function]: copies of this instance alone */
+    const uint32_t *attributes; /* [attribute of the part] its slot */
+    IrFuncId *own;              /* [function]: copies of this instance alone */
 } Shift;
 
 IrLink *ir_link_begin(IrModule *m, const char *name)
@@ -54,7 +55,8 @@ static bool looks_up(const IrFunc *f, const bool *has_textures)
 {
     for (IrInstId i = 1; i < f->insts.count; i++) {
         const IrInst *inst = ir_inst(f, i);
-        if (is_lookup(inst->op) || (inst->op == IR_CALL && has_textures[inst->imm]))
+        if (is_lookup(inst->op) || inst->op == IR_ATTRIBUTE ||
+            (inst->op == IR_CALL && has_textures[inst->imm]))
             return true;
     }
     return false;
@@ -64,7 +66,7 @@ static bool looks_up(const IrFunc *f, const bool *has_textures)
 static bool *find_textures(const IrModule *from, Arena *arena)
 {
     bool *has_textures = ARENA_ARRAY(arena, bool, from->funcs.count);
-    bool has_changed = from->texture_sites.count > 0;
+    bool has_changed = from->texture_sites.count > 0 || from->info.attribute_count > 0;
     while (has_changed) {
         has_changed = false;
         for (IrFuncId id = 1; id < from->funcs.count; id++) {
@@ -123,6 +125,9 @@ static IrFunc *shifted_copy(IrLink *link, const Shift *shift, const IrFunc *from
             inst->site += shift->texture_site_base;
         else if (inst->op == IR_BOUNDS || inst->op == IR_LOOP || inst->op == IR_CALL)
             inst->site += shift->part->fault_base; /* only calls that recurse look at theirs */
+        if (inst->op == IR_ATTRIBUTE)
+            inst->imm = ir_global_imm(shift->attributes[ir_global_row(inst->imm)],
+                                      ir_global_shadow(inst->imm), ir_global_component(inst->imm));
         if (inst->op == IR_CALL)
             inst->imm = take_function(link, shift, (IrFuncId)inst->imm);
     }
@@ -181,13 +186,15 @@ static uint32_t add_texture_sites(IrModule *m, const Part *part, uint32_t textur
 }
 
 void ir_link_instance(IrLink *link, uint32_t part, uint32_t texture_base,
-                      const IrValue *const *inputs, IrValue *out_results)
+                      const uint32_t *attributes, const IrValue *const *inputs,
+                      IrValue *out_results)
 {
     static const IrCloneHooks hooks = {.visit = bind_input};
     IrModule *m = link->module;
     const IrModule *from = link->parts.data[part].from;
     Shift shift = {.part = &link->parts.data[part],
                    .texture_site_base = add_texture_sites(m, &link->parts.data[part], texture_base),
+                   .attributes = attributes,
                    .own = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
     const IrFunc *entry = shifted_copy(link, &shift, ir_func(from, from->entry));
     IrClone c = ir_clone_begin(m, entry, link->entry, &hooks, (void *)(uintptr_t)inputs);

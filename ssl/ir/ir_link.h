@@ -1,7 +1,7 @@
 /* Several modules into one: the entry of each instance is copied into one new entry, where its reads of
  * parameters are the values that the caller gives, so that a wire between two units is an ordinary value
  * and all passes see one function. Functions that entries call are taken over once a module, or once an
- * instance where they look up textures, since each instance has its own; those of the standard library
+ * instance where they look up textures or attributes, since each instance has its own; those of the standard library
  * once in all.
  *
  *   begin; for each instance in order: add (inputs are values of the entry); end with the results
@@ -23,9 +23,10 @@ IrBuilder *ir_link_builder(IrLink *link); /* of the entry that is being made */
  * added to the files of its spans. Its fault sites are appended to the linked module's. */
 uint32_t ir_link_part(IrLink *link, const IrModule *from, uint32_t file_base);
 /* inputs[param][component]; out_results: one value a result of the part's entry. texture_base: slot of
- * its first texture. */
+ * its first texture; attributes: [attribute of the part] its slot, which must stay until the end. */
 void ir_link_instance(IrLink *link, uint32_t part, uint32_t texture_base,
-                      const IrValue *const *inputs, IrValue *out_results);
+                      const uint32_t *attributes, const IrValue *const *inputs,
+                      IrValue *out_results);
 void ir_link_end(IrLink *link, const IrValue *results, uint32_t result_count);
 
 #endif

@@ -227,6 +227,7 @@ uint32_t lower_attribute_slot(Lowering *l, uint32_t index, bool is_declared)
         const SslAttributeRow *row = &l->tables->attributes[index];
         array_push(l->arena, &l->attributes,
                    (SslAttributeInfo){.name = row->name,
+                                      .binds = row->name,
                                       .type = row->type,
                                       .has_derivs = row->has_derivs,
                                       .default_value = {.type = row->type}});
@@ -241,10 +242,12 @@ static void declare_attributes(Lowering *l, const Ast *ast)
     for (uint32_t i = 0; i < ast->attributes.count; i++) {
         const VarDecl *var = ast->attributes.data[i];
         SslAttributeInfo info = {.name = var->name,
+                                 .binds = var->name,
                                  .type = var->type->basic,
                                  .has_derivs = type_lanes(var->type) > 0,
                                  .is_declared = true,
-                                 .default_value = default_value(var->type, var->constant),
+                                 .default_value =
+                                     default_value(l->arena, var->type, NULL, var->constant),
                                  .metadata = copy_metadata(l->arena, &var->metadata),
                                  .metadata_count = var->metadata.count,
                                  .span = var->span};
