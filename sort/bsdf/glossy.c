@@ -33,7 +33,9 @@ void specular_add(Bsdf *b, Spectrum weight, const SpecularArgs *args)
     BsdfLobe *lobe = microfacet_begin(b, shape, &frame);
     if (!lobe)
         return;
-    float eta = clampf(args->ior, 1.01f, 4.0f), cos_t;
+    float eta = clampf(args->ior, 0.25f, 4.0f), cos_t;
+    if (fabsf(eta - 1.0f) < 0.01f)
+        eta = eta < 1.0f ? 0.99f : 1.01f;
     Spectrum f0 = bsdf_albedo_argument(args->f0);
     lobe->microfacet.fresnel = BSDF_FRESNEL_TINTED;
     lobe->microfacet.f0 = f0;
