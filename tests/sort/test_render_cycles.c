@@ -1,5 +1,5 @@
 /* What Blender 3.4's Cycles shows of its materials, and what SORT shows of the same: strips of a plane under one sun
- * without extent, so that a strip's radiance is f cos E with E = pi. Made by scripts/cycles-reference.py. */
+ * without extent, so that a strip's radiance is f cos E with E = pi. Made by scripts/cycles_reference.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,12 +48,23 @@ static const struct {
     const char *name;
     double ior; /* of what refracts; else 0 */
 } microfacets[] = {
-    {"default", 0},     {"shiny", 0},        {"tinted", 0},
-    {"metal", 0},       {"half metal", 0},   {"brushed", 0},
-    {"turned", 0},      {"clearcoat", 0},    {"narrow coat", 0},
-    {"see-through", 0}, {"glossy", 0},       {"glossy beckmann", 0},
-    {"glass", 1.5},     {"frosted", 1.3},    {"refraction", 1.45},
-    {"glass bsdf", 1.5}, {"refraction beckmann", 1.33},
+    {"default", 0},
+    {"shiny", 0},
+    {"tinted", 0},
+    {"metal", 0},
+    {"half metal", 0},
+    {"brushed", 0},
+    {"turned", 0},
+    {"clearcoat", 0},
+    {"narrow coat", 0},
+    {"see-through", 0},
+    {"glossy", 0},
+    {"glossy beckmann", 0},
+    {"glass", 1.5},
+    {"frosted", 1.3},
+    {"refraction", 1.45},
+    {"glass bsdf", 1.5},
+    {"refraction beckmann", 1.33},
 };
 
 static double tolerance_of(const char *name, uint32_t setup, double *out_scale)
@@ -95,12 +106,13 @@ static void print_materials(const Kit *kit, StrBuf *json)
         char file[64], text[1024];
         bool is_unit = strncmp(rows[i].shader, "unit:", 5) == 0;
         snprintf(file, sizeof file, "shaders/m%u.ssl", i);
-        snprintf(text, sizeof text,
-                 "float F(float ior)\n{\n    return fresnel_dielectric(abs(dot(global_value<normal>, "
-                 "global_value<I>)), ior);\n}\n"
-                 "shader m(out closure surface)\n{\n    const float3 N = global_value<normal>;\n"
-                 "    surface = %s;\n}\n",
-                 rows[i].shader);
+        snprintf(
+            text, sizeof text,
+            "float F(float ior)\n{\n    return fresnel_dielectric(abs(dot(global_value<normal>, "
+            "global_value<I>)), ior);\n}\n"
+            "shader m(out closure surface)\n{\n    const float3 N = global_value<normal>;\n"
+            "    surface = %s;\n}\n",
+            rows[i].shader);
         if (!is_unit)
             kit_write_text(kit, file, text);
         strbuf_printf(json, "%s{\"name\": \"%u\", \"shader\": \"%s\", \"parameters\": {%s}}",
@@ -112,15 +124,16 @@ static void print_materials(const Kit *kit, StrBuf *json)
 static void write_scene(const Kit *kit, const StrBuf *meshes, const Setup *setup)
 {
     StrBuf json = {0};
-    float3 to_eye = direction(setup->view, 270.0f), to_sun = direction(setup->light, setup->azimuth),
-           s, t;
+    float3 to_eye = direction(setup->view, 270.0f),
+           to_sun = direction(setup->light, setup->azimuth), s, t;
     f3_frame(to_sun, &s, &t);
     /* A picture as high as wide pixels would have it: one row of them is enough. */
-    strbuf_printf(&json,
-                  "{\"sort_package\": 1,\n \"settings\": {\"resolution\": [%d, 8], \"samples\": %d, "
-                  "\"max_depth\": 1},\n \"cameras\": [{\"name\": \"c\", \"type\": "
-                  "\"orthographic\", \"height_m\": %.9g, \"transform\": [",
-                  STRIP_PIXELS * ROWS, SAMPLES, 8.0 / STRIP_PIXELS);
+    strbuf_printf(
+        &json,
+        "{\"sort_package\": 1,\n \"settings\": {\"resolution\": [%d, 8], \"samples\": %d, "
+        "\"max_depth\": 1},\n \"cameras\": [{\"name\": \"c\", \"type\": "
+        "\"orthographic\", \"height_m\": %.9g, \"transform\": [",
+        STRIP_PIXELS * ROWS, SAMPLES, 8.0 / STRIP_PIXELS);
     print_frame(&json, f3(1, 0, 0), to_eye,
                 f3_add(f3(0.5f * ROWS, 0, 0), f3_scale(to_eye, 100.0f)));
     strbuf_printf(&json, "}],\n \"meshes\": [%s],\n ", strbuf_text(meshes));
@@ -131,8 +144,9 @@ static void write_scene(const Kit *kit, const StrBuf *meshes, const Setup *setup
                       "%s{\"name\": \"%u\", \"mesh\": \"strip\", \"materials\": [\"%u\"], "
                       "\"transform\": [1, 0, 0, %u, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}",
                       i ? ",\n  " : "", i, i, i);
-    strbuf_printf(&json, "],\n \"lights\": [{\"name\": \"sun\", \"type\": \"distant\", \"irradiance\": "
-                         "[3.14159265, 3.14159265, 3.14159265], \"transform\": [");
+    strbuf_printf(&json,
+                  "],\n \"lights\": [{\"name\": \"sun\", \"type\": \"distant\", \"irradiance\": "
+                  "[3.14159265, 3.14159265, 3.14159265], \"transform\": [");
     print_frame(&json, s, to_sun, f3(0, 0, 0));
     strbuf_printf(&json, "}]}\n");
     kit_write_text(kit, "scene.json", strbuf_text(&json));
@@ -143,7 +157,8 @@ static uint32_t compare(const float *rgba, uint32_t setup)
 {
     uint32_t failures = 0;
     for (uint32_t i = 0; i < ROWS; ++i) {
-        const float *ours = rgba + 4 * (4 * STRIP_PIXELS * ROWS + STRIP_PIXELS * i + STRIP_PIXELS / 2);
+        const float *ours =
+            rgba + 4 * (4 * STRIP_PIXELS * ROWS + STRIP_PIXELS * i + STRIP_PIXELS / 2);
         const double *theirs = rows[i].rgb + 3 * setup;
         double scale, tolerance = tolerance_of(rows[i].name, setup, &scale);
         for (int c = 0; c < 3; ++c) {
@@ -151,9 +166,8 @@ static uint32_t compare(const float *rgba, uint32_t setup)
             if (fabs(value - theirs[c]) <= tolerance * fabs(theirs[c]) + 2e-4)
                 continue;
             ++failures;
-            print_message("%s, setup %u, channel %d: %g, Cycles %g (%+.2f %%)\n", rows[i].name, setup,
-                          c, value, theirs[c],
-                          100.0 * (value / theirs[c] - 1.0));
+            print_message("%s, setup %u, channel %d: %g, Cycles %g (%+.2f %%)\n", rows[i].name,
+                          setup, c, value, theirs[c], 100.0 * (value / theirs[c] - 1.0));
         }
     }
     return failures;

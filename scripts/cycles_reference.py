@@ -1,6 +1,6 @@
 """Radiances of Cycles for tests/sort/cycles_reference.inc.
 
-    blender -b --factory-startup -P scripts/cycles-reference.py -- tests/sort/cycles_reference.inc
+    blender -b --factory-startup -P scripts/cycles_reference.py -- tests/sort/cycles_reference.inc
 
 Needs Blender 3.4 with numpy. Strips of a plane, one a material, under one sun without extent and nothing else,
 through an orthographic camera: what a strip shows is f cos E with E = pi, without noise. Rows hold the same material
@@ -179,7 +179,7 @@ def main(path):
         aim(sun, direction(light, azimuth), 0)
         columns.append(render(scene))
     with open(path, "w", encoding="utf-8") as out:
-        out.write(f"/* Made by scripts/cycles-reference.py with Blender {bpy.app.version_string}. */\n"
+        out.write(f"/* Made by scripts/cycles_reference.py with Blender {bpy.app.version_string}. */\n"
                   "/* clang-format off */\n")
         for view, light, azimuth in SETUPS:
             out.write(f"SETUP({view}, {light}, {azimuth})\n")
