@@ -21,6 +21,12 @@ typedef struct Emit {
     IrValue **results;      /* [node] of its unit's entry */
 } Emit;
 
+/* "node.port", or the port alone of a node without a name. */
+static const char *inner_name(Emit *e, const GroupNode *node, const char *port)
+{
+    return *node->desc->name ? arena_printf(e->arena, "%s.%s", node->desc->name, port) : port;
+}
+
 /* --- parameters ------------------------------------------------------------------------------- */
 
 /* As the parameter's own type. */
@@ -107,7 +113,7 @@ static void read_param(Emit *e, uint32_t param, IrValue *out)
 static void read_own(Emit *e, const GroupNode *node, uint32_t input, IrValue *out)
 {
     SslParamInfo p = node->info->params[input];
-    p.name = arena_printf(e->arena, "%s.%s", node->desc->name, p.name);
+    p.name = inner_name(e, node, p.name);
     p.has_default = input_default(e->arena, node, input, &p.default_value);
     p.span = (Span){0};
     array_push(e->arena, &e->params, p);
@@ -181,8 +187,7 @@ static void emit_node(Emit *e, uint32_t index)
     const GroupNode *node = &e->g->nodes[index];
     uint32_t texture_base = e->textures.count;
     for (uint32_t i = 0; i < node->info->texture_count; i++) {
-        array_push(e->arena, &e->textures,
-                   arena_printf(e->arena, "%s.%s", node->desc->name, node->info->textures[i]));
+        array_push(e->arena, &e->textures, inner_name(e, node, node->info->textures[i]));
         array_push(e->arena, &e->texture_ids, node->textures[i]);
     }
     const IrValue **inputs = ARENA_ARRAY(e->arena, const IrValue *, node->info->param_count);

@@ -17,6 +17,12 @@ void group_complain(Group *g, const char *place, SslDiag diag, const char *const
         report(g->diags, NOTE_PLACE, span, place);
 }
 
+/* A group of one node may leave its name empty. */
+static const char *name_of(const GroupNode *node)
+{
+    return *node->desc->name ? node->desc->name : node->info->name;
+}
+
 static const char *number_text(Group *g, uint32_t number)
 {
     return arena_printf(g->arena, "%u", number);
@@ -82,7 +88,8 @@ void group_check_names(Group *g)
         return;
     NamedPlace *names = ARENA_ARRAY(g->arena, NamedPlace, desc->node_count);
     for (uint32_t i = 0; i < desc->node_count; i++) {
-        check_name(g, desc->nodes[i].name, "a node", desc->nodes[i].place);
+        if (desc->node_count > 1 || *desc->nodes[i].name)
+            check_name(g, desc->nodes[i].name, "a node", desc->nodes[i].place);
         names[i] = (NamedPlace){desc->nodes[i].name, desc->nodes[i].place, i};
     }
     check_unique(g, names, desc->node_count, "nodes");
@@ -175,7 +182,7 @@ static void unknown_input(Group *g, const GroupNode *node, const char *name, con
     const char **names = ARENA_ARRAY(g->arena, const char *, node->info->param_count);
     for (uint32_t i = 0; i < node->info->param_count; i++)
         names[i] = node->info->params[i].name;
-    complain(g, place, GROUP_UNKNOWN_INPUT, node->desc->name, node->info->name, name);
+    complain(g, place, GROUP_UNKNOWN_INPUT, name_of(node), node->info->name, name);
     suggest(g, name, names, node->info->param_count);
 }
 
@@ -184,7 +191,7 @@ static void unknown_output(Group *g, const GroupNode *node, const char *name, co
     const char **names = ARENA_ARRAY(g->arena, const char *, node->info->output_count);
     for (uint32_t i = 0; i < node->info->output_count; i++)
         names[i] = node->info->outputs[i].name;
-    complain(g, place, GROUP_UNKNOWN_OUTPUT, node->desc->name, node->info->name, name);
+    complain(g, place, GROUP_UNKNOWN_OUTPUT, name_of(node), node->info->name, name);
     suggest(g, name, names, node->info->output_count);
 }
 
@@ -218,9 +225,9 @@ static void resolve_values(Group *g, GroupNode *node)
         }
         const SslParamInfo *param = &node->info->params[at];
         if (node->inputs[at].value)
-            complain(g, value->place, GROUP_VALUE_TWICE, node->desc->name, value->param);
+            complain(g, value->place, GROUP_VALUE_TWICE, name_of(node), value->param);
         else if (!ssl_value_fits(&value->value, param->type, param->shape))
-            complain(g, value->place, GROUP_VALUE, node->desc->name, value->param,
+            complain(g, value->place, GROUP_VALUE, name_of(node), value->param,
                      group_type_text(group_param_type(param), g->arena),
                      value_text(&value->value, g->arena));
         node->inputs[at].value = value;
@@ -239,13 +246,13 @@ static void resolve_textures(Group *g, GroupNode *node)
         while (at < info->texture_count && strcmp(info->textures[at], texture->texture) != 0)
             at++;
         if (at == info->texture_count) {
-            complain(g, texture->place, GROUP_UNKNOWN_TEXTURE, node->desc->name, info->name,
+            complain(g, texture->place, GROUP_UNKNOWN_TEXTURE, name_of(node), info->name,
                      texture->texture);
             suggest(g, texture->texture, info->textures, info->texture_count);
             continue;
         }
         if (is_set[at])
-            complain(g, texture->place, GROUP_VALUE_TWICE, node->desc->name, texture->texture);
+            complain(g, texture->place, GROUP_VALUE_TWICE, name_of(node), texture->texture);
         is_set[at] = true;
         node->textures[at] = texture->id;
     }
@@ -489,7 +496,7 @@ static void check_inputs(Group *g)
             const GroupInput *input = &node->inputs[i];
             if (input->node == GROUP_NONE && input->param == GROUP_NONE && !input->value &&
                 !param->has_default && param->type != SSL_CLOSURE)
-                complain(g, node->desc->place, GROUP_MISSING_INPUT, node->desc->name, param->name,
+                complain(g, node->desc->place, GROUP_MISSING_INPUT, name_of(node), param->name,
                          node->info->name);
         }
     }

@@ -27,7 +27,9 @@ typedef struct SslGroupTexture {
 
 /* One use of a unit, with parameters and textures of its own. */
 typedef struct SslGroupNode {
-    const char *name;                 /* unique in the group; no '.' in it */
+    const char
+        *name; /* unique in the group; no '.' in it. May be empty if it is the only node: then its
+                         parameters and textures keep their names */
     const SslUnit *unit;              /* a shader's or a group's; else NULL and: */
     const struct SslGroupDesc *group; /* linked once for all nodes that name it; else NULL and: */
     const char *shader, *entry;       /* for the host to find the unit by, and for messages */
@@ -107,7 +109,7 @@ Status ssl_group_link(SslContext *ctx, const SslGroupDesc *desc, const SslGroupH
 typedef struct SslGroupReader {
     size_t size_bytes; /* sizeof(SslGroupReader) */
     Arena *arena;
-    /* A node's "shader"; NULL: shader_id stays 0. */
+    /* A node's "shader", which it must have then; NULL: shader_id stays 0. */
     Status (*read_shader)(void *data, JsonCursor *value, uint32_t *out_id, Error *err);
     /* One of a node's "textures"; NULL: they are read over. */
     Status (*read_texture)(void *data, JsonCursor *value, uint32_t *out_id, Error *err);

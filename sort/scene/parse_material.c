@@ -1,12 +1,11 @@
-/* Materials as data: a shader by name, parameter values, texture bindings. Whether the shader has
- * such parameters is for sort/shade to say, which compiles it. Shader sources and textures that
- * several materials name are one entry each. */
+/* Materials as data: a shader or a group of shaders by name, parameter values, texture bindings. Whether
+ * the shader has such parameters is for sort/shade to say, which compiles it. Shader sources and
+ * textures that several materials or nodes name are one entry each. */
 #include "sort/scene/scene_parse.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "textures/texcache.h"
-#include <float.h>
 #include <string.h>
 
 /* --- shaders -------------------------------------------------------------------------------- */
@@ -228,114 +227,78 @@ Status parse_texture(SceneParser *p, JsonCursor *texture, bool has_wrap, uint32_
 
 /* --- materials ------------------------------------------------------------------------------ */
 
-static Status parse_parameter(const JsonCursor *c, SceneParameter *out_parameter, Error *err)
+static Status read_node_shader(void *data, JsonCursor *value, uint32_t *out_id, Error *err)
 {
-    SceneParameter *v = out_parameter;
-    int64_t integer;
-    v->count = 1;
-    switch (json_kind(c)) {
-    case JSON_KIND_BOOL:
-        v->kind = SCENE_VALUE_BOOL;
-        return json_as_bool(c, &v->b, err);
-    case JSON_KIND_INT:
-        v->kind = SCENE_VALUE_INT;
-        TRY(json_as_int(c, INT32_MIN, INT32_MAX, &integer, err));
-        v->i = (int32_t)integer;
-        v->f[0] = (float)integer;
-        return STATUS_OK;
-    case JSON_KIND_REAL:
-        v->kind = SCENE_VALUE_FLOAT;
-        return json_as_float(c, -(double)FLT_MAX, (double)FLT_MAX, &v->f[0], err);
-    case JSON_KIND_ARRAY:
-        v->kind = SCENE_VALUE_FLOAT;
-        v->count = json_count(c);
-        if (v->count != 2 && v->count != 3 && v->count != 4 && v->count != 16)
-            return json_fail(c, err, "has %u numbers; values have 1, 2, 3, 4 or 16", v->count);
-        return json_as_floats(c, -(double)FLT_MAX, (double)FLT_MAX, v->count, v->f, err);
-    case JSON_KIND_STRING:
-    case JSON_KIND_OBJECT:
-    case JSON_KIND_NULL:
-        break;
-    }
-    return json_fail(c, err, "must be true, false, a number, or an array of numbers");
+    return parse_shader(data, value, out_id, err);
 }
 
-/* Fields of an object whose names are data. */
-static uint32_t field_count(const JsonCursor *object)
+static Status read_node_texture(void *data, JsonCursor *value, uint32_t *out_id, Error *err)
 {
-    JsonIter iter = {0};
-    JsonCursor value;
-    const char *name;
-    uint32_t count = 0;
-    while (json_next(object, &iter, &name, &value))
-        ++count;
-    return count;
+    return parse_texture(data, value, true, out_id, err);
 }
 
-static Status parse_parameters(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
+/* A group of the scene by its name, or the material's own. */
+static Status parse_group(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
 {
-    JsonCursor object, value;
-    JsonIter iter = {0};
-    const char *name;
-    TRY(json_get_object(c, "parameters", JSON_OPTIONAL, &object, err));
-    if (!json_exists(&object))
-        return STATUS_OK;
-    SceneParameter *parameters = ARENA_ARRAY(p->arena, SceneParameter, field_count(&object));
-    material->parameters = parameters;
-    while (json_next(&object, &iter, &name, &value)) {
-        SceneParameter *v = &parameters[material->parameter_count++];
-        TRY(check_identifier(&value, "parameter", name, err));
-        v->name = arena_strndup(p->arena, name, strlen(name));
-        TRY(parse_parameter(&value, v, err));
-    }
-    return STATUS_OK;
+    if (json_kind(c) == JSON_KIND_STRING)
+        return ssl_group_read_name(&p->groups, c, &material->group, err);
+    SslGroupDesc *group = ARENA_NEW(p->arena, SslGroupDesc);
+    material->group = group;
+    return ssl_group_read(&p->groups, c, material->name, group, err);
 }
 
-static Status parse_bindings(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
+static Status parse_surface(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
 {
-    JsonCursor object, value;
-    JsonIter iter = {0};
-    const char *name;
-    TRY(json_get_object(c, "textures", JSON_OPTIONAL, &object, err));
-    if (!json_exists(&object))
-        return STATUS_OK;
-    uint32_t count = field_count(&object);
-    if (count > SCENE_MATERIAL_TEXTURES_MAX)
-        return parse_refuse(&object, STATUS_LIMIT, err, "has %u textures; at most %d are bound",
-                            count, SCENE_MATERIAL_TEXTURES_MAX);
-    SceneTextureBinding *bindings = ARENA_ARRAY(p->arena, SceneTextureBinding, count);
-    material->textures = bindings;
-    while (json_next(&object, &iter, &name, &value)) {
-        SceneTextureBinding *b = &bindings[material->texture_count++];
-        TRY(check_identifier(&value, "texture", name, err));
-        b->handle = arena_strndup(p->arena, name, strlen(name));
-        TRY(parse_texture(p, &value, true, &b->texture, err));
+    JsonCursor group, field;
+    TRY(json_get_any(c, "group", JSON_OPTIONAL, &group, err));
+    if (json_exists(&group))
+        return parse_group(p, &group, material, err);
+    TRY(json_get_any(c, "shader", JSON_REQUIRED, &field, err));
+    TRY(parse_shader(p, &field, &material->shader, err));
+    TRY(json_get_any(c, "entry", JSON_OPTIONAL, &field, err));
+    if (json_exists(&field)) {
+        const char *entry;
+        TRY(json_as_string(&field, &entry, err));
+        TRY(check_identifier(&field, "shader", entry, err));
+        material->entry = arena_strndup(p->arena, entry, strlen(entry));
     }
     return STATUS_OK;
 }
 
 static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_material, Error *err)
 {
-    JsonCursor field;
+    char path[JSON_PATH_MAX];
     TRY(json_as_object(c, err));
     TRY(scene_parse_name(p, c, &p->material_names, &out_material->name, err));
-    TRY(json_get_any(c, "shader", JSON_REQUIRED, &field, err));
-    TRY(parse_shader(p, &field, &out_material->shader, err));
-    TRY(json_get_any(c, "entry", JSON_OPTIONAL, &field, err));
-    if (json_exists(&field)) {
-        const char *entry;
-        TRY(json_as_string(&field, &entry, err));
-        TRY(check_identifier(&field, "shader", entry, err));
-        out_material->entry = arena_strndup(p->arena, entry, strlen(entry));
-    }
-    TRY(parse_parameters(p, c, out_material, err));
-    TRY(parse_bindings(p, c, out_material, err));
+    out_material->place = arena_printf(p->arena, "%s", json_path(c, path));
+    TRY(parse_surface(p, c, out_material, err));
+    TRY(ssl_group_read_values(&p->groups, c, &out_material->parameters,
+                              &out_material->parameter_count, err));
+    TRY(ssl_group_read_textures(&p->groups, c, &out_material->textures,
+                                &out_material->texture_count, err));
     return json_finish(c, err);
+}
+
+static Status parse_groups(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor object;
+    p->groups = (SslGroupReader){.size_bytes = sizeof p->groups,
+                                 .arena = p->arena,
+                                 .read_shader = read_node_shader,
+                                 .read_texture = read_node_texture,
+                                 .data = p};
+    TRY(json_get_object(root, "groups", JSON_OPTIONAL, &object, err));
+    if (json_exists(&object))
+        TRY(ssl_group_read_definitions(&p->groups, &object, err));
+    p->scene->groups = p->groups.definitions;
+    p->scene->group_count = p->groups.definition_count;
+    return STATUS_OK;
 }
 
 Status parse_materials(SceneParser *p, JsonCursor *root, Error *err)
 {
     JsonCursor array, c;
+    TRY(parse_groups(p, root, err));
     TRY(json_get_array(root, "materials", JSON_OPTIONAL, &array, err));
     uint32_t count = json_exists(&array) ? json_count(&array) : 0;
     if (count > SCENE_SECTION_MAX)

@@ -17,13 +17,9 @@
 #include "base/error.h"
 #include "base/mat4.h"
 #include "base/str.h"
+#include "ssl/ssl_group.h"
 
-enum {
-    SCENE_NONE = -1,
-    SCENE_UV_SETS_MAX = 8,
-    SCENE_MATERIAL_SLOTS_MAX = 65536,
-    SCENE_MATERIAL_TEXTURES_MAX = 64
-};
+enum { SCENE_NONE = -1, SCENE_UV_SETS_MAX = 8, SCENE_MATERIAL_SLOTS_MAX = 65536 };
 
 typedef struct SceneSettings {
     uint32_t width_px, height_px;
@@ -105,33 +101,18 @@ typedef struct SceneShader {
     Str text; /* UTF-8, NUL-terminated; empty for units */
 } SceneShader;
 
-typedef enum SceneValueKind {
-    SCENE_VALUE_BOOL,
-    SCENE_VALUE_INT,
-    SCENE_VALUE_FLOAT /* count 1: written as a real; 2, 3, 4, 16: an array */
-} SceneValueKind;
-
-typedef struct SceneParameter {
-    const char *name;
-    SceneValueKind kind;
-    uint32_t count; /* numbers in `f`; 1 for bool and int */
-    bool b;
-    int32_t i;
-    float f[16]; /* also set for INT, since an integer may be given for a float */
-} SceneParameter;
-
-typedef struct SceneTextureBinding {
-    const char *handle; /* name of the texture2d in the SSL source */
-    uint32_t texture;   /* index into Scene.textures */
-} SceneTextureBinding;
-
+/* One use of a shader, or of a group of them; in other words a node without wires. In groups, too,
+ * SslGroupNode.shader_id is an index into Scene.shaders, and SslGroupTexture.id one into
+ * Scene.textures. */
 typedef struct SceneMaterial {
     const char *name;
-    uint32_t shader;   /* index into Scene.shaders */
-    const char *entry; /* which shader of the file, or NULL */
-    const SceneParameter *parameters;
-    const SceneTextureBinding *textures;
+    const SslGroupDesc *group; /* one of Scene.groups, or the material's own; NULL: */
+    uint32_t shader;           /* index into Scene.shaders */
+    const char *entry;         /* which shader of the file, or NULL */
+    const SslGroupValue *parameters;
+    const SslGroupTexture *textures;
     uint32_t parameter_count, texture_count;
+    const char *place; /* "materials[3]" */
 } SceneMaterial;
 
 typedef enum SceneLightKind {
@@ -179,10 +160,11 @@ typedef struct Scene {
     const SceneInstance *instances;
     const SceneMaterial *materials;
     const SceneShader *shaders;
+    const SslGroupDesc *groups; /* that materials and one another name */
     const SceneTexture *textures;
     const SceneLight *lights;
     uint32_t credit_count, camera_count, mesh_count, instance_count, material_count, shader_count,
-        texture_count, light_count;
+        group_count, texture_count, light_count;
     SceneEnvironment environment;
     SceneSettings settings;
     uint64_t array_bytes; /* memory of all mesh arrays */

@@ -29,26 +29,96 @@ static void add_instance(HashState *h, const SceneInstance *i)
     add_floats(h, &i->object_to_world.m[0][0], 16);
 }
 
-static void add_material(HashState *h, const Scene *scene, const SceneMaterial *m)
+static void add_text(HashState *h, const char *text)
 {
-    const SceneShader *shader = &scene->shaders[m->shader];
-    hash128_update_text(h, shader->name);
-    hash128_update(h, shader->text.data, shader->text.size_bytes);
-    hash128_update_text(h, m->entry ? m->entry : "");
-    for (uint32_t k = 0; k < m->parameter_count; ++k) {
-        const SceneParameter *p = &m->parameters[k];
-        hash128_update_text(h, p->name);
-        hash128_update_u64(h, (uint64_t)p->kind << 32 | (uint64_t)p->b);
-        hash128_update_u64(h, (uint32_t)p->i);
-        add_floats(h, p->f, p->count);
+    hash128_update_text(h, text ? text : "");
+}
+
+static void add_value(HashState *h, const SslValue *v)
+{
+    hash128_update_u64(h, v->type);
+    if (v->type == SSL_BOOL || v->type == SSL_INT)
+        hash128_update_u64(h, v->type == SSL_BOOL ? v->b : (uint32_t)v->i);
+    else if (v->type == SSL_STRING)
+        add_text(h, v->s);
+    else if (v->type == SSL_ARRAY || v->type == SSL_STRUCT)
+        hash128_update(h, v->list, v->count * sizeof *v->list);
+    else
+        add_floats(h, v->f, ssl_type_scalars(v->type));
+}
+
+static void add_values(HashState *h, const SslGroupValue *values, uint32_t count)
+{
+    hash128_update_u64(h, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        add_text(h, values[i].param);
+        add_value(h, &values[i].value);
     }
-    for (uint32_t k = 0; k < m->texture_count; ++k) {
-        const SceneTexture *t = &scene->textures[m->textures[k].texture];
-        hash128_update_text(h, m->textures[k].handle);
-        hash128_update_text(h, t->name);
+}
+
+static void add_textures(HashState *h, const Scene *scene, const SslGroupTexture *textures,
+                         uint32_t count)
+{
+    hash128_update_u64(h, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const SceneTexture *t = &scene->textures[textures[i].id];
+        add_text(h, textures[i].texture);
+        add_text(h, t->name);
         hash128_update_u64(h, (uint64_t)t->color_space << 16 | (uint64_t)t->wrap_u << 8 |
                                   (uint64_t)t->wrap_v);
     }
+}
+
+static void add_shader(HashState *h, const Scene *scene, uint32_t shader, const char *entry)
+{
+    add_text(h, scene->shaders[shader].name);
+    hash128_update(h, scene->shaders[shader].text.data, scene->shaders[shader].text.size_bytes);
+    add_text(h, entry);
+}
+
+/* Groups inside it by name: all of the scene's are hashed, too. */
+static void add_group(HashState *h, const Scene *scene, const SslGroupDesc *group)
+{
+    add_text(h, group->name);
+    hash128_update_u64(h, group->node_count);
+    for (uint32_t i = 0; i < group->node_count; ++i) {
+        const SslGroupNode *node = &group->nodes[i];
+        add_text(h, node->name);
+        if (node->group)
+            add_text(h, node->group->name);
+        else
+            add_shader(h, scene, node->shader_id, node->entry);
+        add_values(h, node->values, node->value_count);
+        add_textures(h, scene, node->textures, node->texture_count);
+    }
+    hash128_update_u64(h, group->wire_count);
+    for (uint32_t i = 0; i < group->wire_count; ++i) {
+        add_text(h, group->wires[i].from_node);
+        add_text(h, group->wires[i].from);
+        add_text(h, group->wires[i].to_node);
+        add_text(h, group->wires[i].to);
+    }
+    for (uint32_t i = 0; i < group->param_count; ++i) {
+        add_text(h, group->params[i].name);
+        hash128_update_u64(h, group->params[i].type);
+        if (group->params[i].has_default)
+            add_value(h, &group->params[i].default_value);
+    }
+    for (uint32_t i = 0; i < group->output_count; ++i) {
+        add_text(h, group->outputs[i].name);
+        add_text(h, group->outputs[i].node);
+        add_text(h, group->outputs[i].output);
+    }
+}
+
+static void add_material(HashState *h, const Scene *scene, const SceneMaterial *m)
+{
+    if (m->group)
+        add_group(h, scene, m->group);
+    else
+        add_shader(h, scene, m->shader, m->entry);
+    add_values(h, m->parameters, m->parameter_count);
+    add_textures(h, scene, m->textures, m->texture_count);
 }
 
 static void add_light(HashState *h, const SceneLight *l)
@@ -69,6 +139,8 @@ Hash128 scene_hash(const Scene *scene)
         add_mesh(&h, &scene->meshes[k]);
     for (uint32_t k = 0; k < scene->instance_count; ++k)
         add_instance(&h, &scene->instances[k]);
+    for (uint32_t k = 0; k < scene->group_count; ++k)
+        add_group(&h, scene, &scene->groups[k]);
     for (uint32_t k = 0; k < scene->material_count; ++k)
         add_material(&h, scene, &scene->materials[k]);
     for (uint32_t k = 0; k < scene->light_count; ++k)

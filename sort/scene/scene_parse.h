@@ -54,6 +54,7 @@ typedef struct SceneParser {
     ARRAY(ArrayRequest) arrays;
     ARRAY(SceneTexture) textures;
     ARRAY(SceneShader) shaders;
+    SslGroupReader groups; /* and the definitions that it has read */
     ARRAY(TextureExtract) extracts;
     ARRAY(const char *) texture_paths; /* by file id; NULL until extracted */
     ARRAY(uint32_t) texture_file;      /* by texture: its file id */

@@ -10,7 +10,7 @@
 
 enum { KERNEL_KINDS = 3 };
 
-/* A shader of a source, compiled once for all materials that use it. */
+/* A shader of a source, compiled once for all materials and nodes that use it. */
 typedef struct Unit {
     uint32_t shader;
     const char *entry;
@@ -19,6 +19,14 @@ typedef struct Unit {
     Status status;
     Error error;
 } Unit;
+
+/* A material as a unit: its shader or group with the material's values. */
+typedef struct Link {
+    SslUnit *unit;
+    DiagList *diags;
+    Status status;
+    Error error;
+} Link;
 
 typedef struct Build {
     DiagList *diags;
@@ -30,8 +38,8 @@ struct MaterialSet {
     MaterialSetDesc desc;
     Material *materials; /* [material_count] */
     Unit *units;
-    uint32_t *unit_of; /* [material_count] */
-    uint32_t unit_count;
+    uint32_t unit_count, unit_capacity;
+    Link *links;   /* [material_count] */
     Build *builds; /* [material_count * KERNEL_KINDS]; only while compiling */
     double compile_ms;
 };
@@ -115,128 +123,150 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static void collect_units(MaterialSet *set)
+static const Unit *find_unit(const MaterialSet *set, uint32_t shader, const char *entry)
 {
-    const Scene *scene = set->desc.scene;
-    for (uint32_t m = 0; m < scene->material_count; ++m) {
-        const SceneMaterial *material = &scene->materials[m];
-        uint32_t u = 0;
-        while (u < set->unit_count && (set->units[u].shader != material->shader ||
-                                       !same_text(set->units[u].entry, material->entry)))
-            ++u;
-        if (u == set->unit_count)
-            set->units[set->unit_count++] =
-                (Unit){.shader = material->shader, .entry = material->entry};
-        set->unit_of[m] = u;
-    }
+    for (uint32_t u = 0; u < set->unit_count; ++u)
+        if (set->units[u].shader == shader && same_text(set->units[u].entry, entry))
+            return &set->units[u];
+    return NULL;
 }
 
-/* --- programs ------------------------------------------------------------------------------ */
+static Status collect_unit(MaterialSet *set, uint32_t shader, const char *entry)
+{
+    if (find_unit(set, shader, entry))
+        return STATUS_OK;
+    if (set->unit_count == set->unit_capacity) {
+        uint32_t capacity = set->unit_capacity ? 2 * set->unit_capacity : 64;
+        Unit *units = mem_realloc(set->units, capacity, sizeof *units);
+        if (!units)
+            return STATUS_NO_MEMORY;
+        set->units = units;
+        set->unit_capacity = capacity;
+    }
+    set->units[set->unit_count++] = (Unit){.shader = shader, .entry = entry};
+    return STATUS_OK;
+}
+
+static Status collect_group(MaterialSet *set, const SslGroupDesc *group)
+{
+    for (uint32_t i = 0; i < group->node_count; ++i)
+        if (!group->nodes[i].group)
+            TRY(collect_unit(set, group->nodes[i].shader_id, group->nodes[i].entry));
+    return STATUS_OK;
+}
+
+static Status collect_units(MaterialSet *set)
+{
+    const Scene *scene = set->desc.scene;
+    for (uint32_t g = 0; g < scene->group_count; ++g)
+        TRY(collect_group(set, &scene->groups[g]));
+    for (uint32_t m = 0; m < scene->material_count; ++m) {
+        const SceneMaterial *material = &scene->materials[m];
+        TRY(material->group ? collect_group(set, material->group)
+                            : collect_unit(set, material->shader, material->entry));
+    }
+    return STATUS_OK;
+}
+
+/* --- links ---------------------------------------------------------------------------------- */
+
+static const char *surface_name(const MaterialSet *set, uint32_t m)
+{
+    const SceneMaterial *material = &set->desc.scene->materials[m];
+    return material->group ? material->group->name
+                           : set->desc.scene->shaders[material->shader].name;
+}
 
 static Status material_error(const MaterialSet *set, uint32_t m, const char *section,
                              const char *name, Error *err, const char *text)
 {
-    return error_set_at(err, STATUS_FORMAT, "scene.json",
-                        "materials[%u].%s.%s: %s (material '%s', shader '%s')", m, section, name,
-                        text, set->desc.scene->materials[m].name,
-                        set->desc.scene->shaders[set->desc.scene->materials[m].shader].name);
-}
-
-static Status unknown_name(const MaterialSet *set, uint32_t m, const char *section,
-                           const char *name, const char *const *known, uint32_t known_count,
-                           Error *err)
-{
-    char text[256];
-    const char *nearest = suggest_nearest(name, known, known_count);
-    snprintf(text, sizeof text,
-             nearest ? "the shader has no such %s; did you mean '%s'?"
-                     : "the shader has no such %s",
-             strcmp(section, "textures") == 0 ? "texture" : "parameter", nearest);
-    return material_error(set, m, section, name, err, text);
-}
-
-/* The package's value as the shader's type; int becomes float where a float is asked for. */
-static Status convert_value(const SceneParameter *from, SslType type, SslValue *out)
-{
-    uint32_t scalars = ssl_type_scalars(type);
-    *out = (SslValue){.type = type};
-    if (type == SSL_BOOL && from->kind == SCENE_VALUE_BOOL)
-        out->b = from->b;
-    else if (type == SSL_INT && from->kind == SCENE_VALUE_INT)
-        out->i = from->i;
-    else if (type >= SSL_FLOAT && type <= SSL_MATRIX && from->kind != SCENE_VALUE_BOOL &&
-             from->count == scalars)
-        memcpy(out->f, from->f, scalars * sizeof(float));
-    else
-        return STATUS_FORMAT;
-    return STATUS_OK;
-}
-
-static const SceneParameter *find_parameter(const SceneMaterial *material, const char *name)
-{
-    for (uint32_t i = 0; i < material->parameter_count; ++i)
-        if (strcmp(material->parameters[i].name, name) == 0)
-            return &material->parameters[i];
-    return NULL;
-}
-
-/* Every name that the package sets must be one of the shader's; every parameter needs a value. */
-static Status check_names(const MaterialSet *set, uint32_t m, const SslUnitInfo *info, Error *err)
-{
-    enum { NAMES_MAX = 256 };
     const SceneMaterial *material = &set->desc.scene->materials[m];
-    const char *params[NAMES_MAX], *textures[NAMES_MAX];
-    uint32_t param_count = info->param_count < NAMES_MAX ? info->param_count : NAMES_MAX;
-    uint32_t texture_count = info->texture_count < NAMES_MAX ? info->texture_count : NAMES_MAX;
-    for (uint32_t i = 0; i < param_count; ++i)
-        params[i] = info->params[i].name;
-    for (uint32_t i = 0; i < texture_count; ++i)
-        textures[i] = info->textures[i];
+    return error_set_at(err, STATUS_FORMAT, "scene.json", "%s%s%s%s%s: %s (material '%s', %s '%s')",
+                        material->place, *section ? "." : "", section, *name ? "." : "", name, text,
+                        material->name, material->group ? "group" : "shader", surface_name(set, m));
+}
 
-    for (uint32_t k = 0; k < material->parameter_count; ++k) {
-        const char *name = material->parameters[k].name;
-        uint32_t i = 0;
-        while (i < info->param_count && strcmp(info->params[i].name, name) != 0)
-            ++i;
-        if (i == info->param_count)
-            return unknown_name(set, m, "parameters", name, params, param_count, err);
+static Status find_node_unit(void *data, const SslGroupNode *node, const SslUnit **out_unit)
+{
+    const Unit *unit = find_unit(data, node->shader_id, node->entry);
+    *out_unit = unit ? unit->unit : NULL;
+    return *out_unit ? STATUS_OK : STATUS_NOT_FOUND;
+}
+
+/* Which output is the surface: of a shader its only closure, of a group its only output or the one
+ * called 'surface'. */
+static const char *find_surface(const SceneMaterial *material, const SslUnit *unit)
+{
+    const char *found = NULL;
+    if (material->group) {
+        const SslGroupDesc *group = material->group;
+        for (uint32_t i = 0; i < group->output_count; ++i)
+            if (group->output_count == 1 || strcmp(group->outputs[i].name, "surface") == 0)
+                found = group->outputs[i].name;
+        return found;
     }
-    for (uint32_t k = 0; k < material->texture_count; ++k) {
-        const char *name = material->textures[k].handle;
-        uint32_t i = 0;
-        while (i < info->texture_count && strcmp(info->textures[i], name) != 0)
-            ++i;
-        if (i == info->texture_count)
-            return unknown_name(set, m, "textures", name, textures, texture_count, err);
+    const SslUnitInfo *info = ssl_unit_info(unit);
+    for (uint32_t i = 0; i < info->output_count; ++i) {
+        if (info->outputs[i].type == SSL_CLOSURE && found)
+            return NULL;
+        if (info->outputs[i].type == SSL_CLOSURE)
+            found = info->outputs[i].name;
     }
-    for (uint32_t i = 0; i < info->param_count; ++i)
-        if (!info->params[i].has_default && !find_parameter(material, info->params[i].name))
-            return material_error(set, m, "parameters", info->params[i].name, err,
-                                  "the shader gives it no default, so the material must set it");
-    uint32_t surfaces = 0;
-    for (uint32_t i = 0; i < info->output_count; ++i)
-        surfaces += info->outputs[i].type == SSL_CLOSURE;
-    if (surfaces != 1)
-        return material_error(set, m, "shader", info->name, err,
-                              "it needs exactly one 'out closure'");
+    return found;
+}
+
+/* A material is a group of one node, so that values, textures and their mistakes go one way. The node has
+ * no name: parameters keep theirs. */
+static Status link_material(MaterialSet *set, uint32_t m, Link *link)
+{
+    const SceneMaterial *material = &set->desc.scene->materials[m];
+    const SslUnit *unit =
+        material->group ? NULL : find_unit(set, material->shader, material->entry)->unit;
+    const char *surface = find_surface(material, unit);
+    if (!surface)
+        return material_error(set, m, material->group ? "group" : "shader", "", &link->error,
+                              material->group ? "it needs an output 'surface', or only one output"
+                                              : "it needs exactly one 'out closure'");
+    const SslGroupNode node = {.name = "",
+                               .unit = unit,
+                               .group = material->group,
+                               .values = material->parameters,
+                               .value_count = material->parameter_count,
+                               .textures = material->textures,
+                               .texture_count = material->texture_count,
+                               .place = material->place};
+    const SslGroupOutput output = {
+        .name = "surface", .node = "", .output = surface, .place = material->place};
+    const SslGroupDesc desc = {.size_bytes = sizeof desc,
+                               .name = material->name,
+                               .nodes = &node,
+                               .outputs = &output,
+                               .node_count = 1,
+                               .output_count = 1,
+                               .place = material->place};
+    const SslGroupHost host = {.size_bytes = sizeof host, .find_unit = find_node_unit, .data = set};
+    Status status = ssl_group_link(set->desc.context, &desc, &host, link->diags, &link->unit);
+    if (status == STATUS_SOURCE)
+        return material_error(set, m, "", "", &link->error, "it has errors");
+    if (status != STATUS_OK)
+        return error_set(&link->error, status, "out of memory compiling shaders");
+    if (ssl_unit_info(link->unit)->outputs[0].type != SSL_CLOSURE)
+        return material_error(set, m, "group", "outputs.surface", &link->error,
+                              "it must be a closure");
     return STATUS_OK;
 }
 
-/* The value a parameter has in this material: the package's, else the shader's default. */
-static Status parameter_value(const MaterialSet *set, uint32_t m, const SslParamInfo *param,
-                              SslValue *out, Error *err)
+static void link_one(void *data, uint32_t index)
 {
-    const SceneParameter *given = find_parameter(&set->desc.scene->materials[m], param->name);
-    if (!given) {
-        *out = param->default_value;
-        return STATUS_OK;
-    }
-    char text[96];
-    snprintf(text, sizeof text, "the shader's parameter is of type %s", ssl_type_name(param->type));
-    return convert_value(given, param->type, out) == STATUS_OK
-               ? STATUS_OK
-               : material_error(set, m, "parameters", param->name, err, text);
+    MaterialSet *set = data;
+    Link *link = &set->links[index];
+    link->diags = diag_list_create();
+    link->status =
+        link->diags ? link_material(set, index, link)
+                    : error_set(&link->error, STATUS_NO_MEMORY, "out of memory compiling shaders");
 }
+
+/* --- programs ------------------------------------------------------------------------------- */
 
 static void program_release(MaterialProgram *p)
 {
@@ -246,14 +276,6 @@ static void program_release(MaterialProgram *p)
     mem_free(p->site_options);
     mem_free(p->faults);
     *p = (MaterialProgram){0};
-}
-
-static const SceneTextureBinding *find_binding(const SceneMaterial *material, const char *handle)
-{
-    for (uint32_t i = 0; i < material->texture_count; ++i)
-        if (strcmp(material->textures[i].handle, handle) == 0)
-            return &material->textures[i];
-    return NULL;
 }
 
 static Status fill_program(const MaterialSet *set, uint32_t m, MaterialProgram *p, Error *err)
@@ -266,51 +288,21 @@ static Status fill_program(const MaterialSet *set, uint32_t m, MaterialProgram *
     if (!p->params || !p->textures || !p->site_options || !p->faults)
         return error_set(err, STATUS_NO_MEMORY, "out of memory binding materials");
     ssl_params_init(p->program, p->params);
-    for (uint32_t i = 0; i < unit->param_count; ++i) {
-        SslValue value;
-        if (!p->info->params[i].is_used)
-            continue;
-        TRY(parameter_value(set, m, &unit->params[i], &value, err));
-        TRY(ssl_params_set(p->program, p->params, i, &value, err));
-    }
     for (uint32_t i = 0; i < unit->texture_count; ++i)
-        if (p->info->texture_is_used[i] &&
-            !find_binding(&set->desc.scene->materials[m], unit->textures[i]))
+        if (p->info->texture_is_used[i] && unit->texture_ids[i] == SSL_TEXTURE_UNBOUND)
             return material_error(
                 set, m, "textures", unit->textures[i], err,
                 "the shader samples it with these parameters, so it must be bound");
     return STATUS_OK;
 }
 
-enum { CONSTANTS_MAX = 256 };
-
-/* Baked into the code: switches, and numbers that are exactly 0 or 1, since those are mostly weights of
+/* Switches are baked into the code, and numbers that are exactly 0 or 1, since those are mostly weights of
  * closures, which then vanish or stand alone. Other numbers stay data, so that materials share kernels. */
-static bool is_structural(const SslValue *value)
-{
-    return value->type == SSL_BOOL || value->type == SSL_INT ||
-           (value->type == SSL_FLOAT && (value->f[0] == 0.0f || value->f[0] == 1.0f));
-}
-
 static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, Build *build)
 {
-    Unit *unit = &set->units[set->unit_of[m]];
-    const SslUnitInfo *info = ssl_unit_info(unit->unit);
-    SslConstant constants[CONSTANTS_MAX];
-    uint32_t constant_count = 0;
-    TRY(check_names(set, m, info, &build->error));
-    for (uint32_t i = 0; i < info->param_count; ++i) {
-        SslValue value;
-        TRY(parameter_value(set, m, &info->params[i], &value, &build->error));
-        if (is_structural(&value) && constant_count < CONSTANTS_MAX)
-            constants[constant_count++] = (SslConstant){info->params[i].name, value};
-    }
-    SslBuildDesc how = {.size_bytes = sizeof how,
-                        .kind = kind,
-                        .constants = constants,
-                        .constant_count = constant_count};
+    const SslBuildDesc how = {.size_bytes = sizeof how, .kind = kind, .bake_switches = true};
     MaterialProgram *p = &set->materials[m].programs[kind];
-    TRY(ssl_program_build(set->desc.context, unit->unit, &how, build->diags, &p->program,
+    TRY(ssl_program_build(set->desc.context, set->links[m].unit, &how, build->diags, &p->program,
                           &build->error));
     p->info = ssl_program_info(p->program);
     if (p->info->lobe_count == 0 && kind != SSL_KERNEL_SHADE) {
@@ -356,6 +348,21 @@ static Status gather_units(const MaterialSet *set, StrBuf *diagnostics, Error *e
     return first;
 }
 
+static Status gather_links(const MaterialSet *set, StrBuf *diagnostics, Error *err)
+{
+    Status first = STATUS_OK;
+    for (uint32_t m = 0; m < set->desc.scene->material_count; ++m) {
+        const Link *link = &set->links[m];
+        if (link->diags)
+            diag_print(link->diags, diagnostics);
+        if (link->status == STATUS_OK || first != STATUS_OK)
+            continue;
+        first = link->status;
+        *err = link->error;
+    }
+    return first;
+}
+
 static Status gather_builds(const MaterialSet *set, uint32_t count, StrBuf *diagnostics, Error *err)
 {
     Status first = STATUS_OK;
@@ -378,10 +385,13 @@ static Status gather_builds(const MaterialSet *set, uint32_t count, StrBuf *diag
 
 static Status compile_all(MaterialSet *set, StrBuf *diagnostics, Error *err)
 {
-    uint32_t builds = set->desc.scene->material_count * KERNEL_KINDS;
-    collect_units(set);
+    uint32_t materials = set->desc.scene->material_count, builds = materials * KERNEL_KINDS;
+    if (collect_units(set) != STATUS_OK)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory compiling shaders");
     parallel_for(set->desc.thread_count, set->unit_count, compile_unit, set);
     TRY(gather_units(set, diagnostics, err));
+    parallel_for(set->desc.thread_count, materials, link_one, set);
+    TRY(gather_links(set, diagnostics, err));
     parallel_for(set->desc.thread_count, builds, build_one, set);
     return gather_builds(set, builds, diagnostics, err);
 }
@@ -397,11 +407,10 @@ Status material_set_compile(const MaterialSetDesc *desc, MaterialSet **out_set, 
         return error_set(err, STATUS_NO_MEMORY, "out of memory compiling shaders");
     set->desc = *desc;
     set->materials = MEM_ARRAY(Material, count + 1);
-    set->units = MEM_ARRAY(Unit, count + 1);
-    set->unit_of = MEM_ARRAY(uint32_t, count + 1);
+    set->links = MEM_ARRAY(Link, count + 1);
     set->builds = MEM_ARRAY(Build, (size_t)count * KERNEL_KINDS + 1);
     Status status = STATUS_NO_MEMORY;
-    if (set->materials && set->units && set->unit_of && set->builds) {
+    if (set->materials && set->links && set->builds) {
         for (uint32_t m = 0; m < count; ++m)
             set->materials[m].name = desc->scene->materials[m].name;
         status = compile_all(set, diagnostics, err);
@@ -429,13 +438,17 @@ void material_set_destroy(MaterialSet *set)
     for (uint32_t m = 0; set->materials && m < set->desc.scene->material_count; ++m)
         for (int kind = 0; kind < KERNEL_KINDS; ++kind)
             program_release(&set->materials[m].programs[kind]);
+    for (uint32_t m = 0; set->links && m < set->desc.scene->material_count; ++m) {
+        ssl_unit_release(set->links[m].unit);
+        diag_list_destroy(set->links[m].diags);
+    }
     for (uint32_t u = 0; u < set->unit_count; ++u) {
         ssl_unit_release(set->units[u].unit);
         diag_list_destroy(set->units[u].diags);
     }
     mem_free(set->materials);
+    mem_free(set->links);
     mem_free(set->units);
-    mem_free(set->unit_of);
     mem_free(set->builds);
     mem_free(set);
 }
@@ -447,14 +460,12 @@ const Material *material_set_get(const MaterialSet *set, uint32_t material)
 
 void material_set_textures(const MaterialSet *set, bool *is_wanted)
 {
-    const Scene *scene = set->desc.scene;
-    for (uint32_t m = 0; m < scene->material_count; ++m) {
+    for (uint32_t m = 0; m < set->desc.scene->material_count; ++m) {
         for (int kind = 0; kind < KERNEL_KINDS; ++kind) {
             const MaterialProgram *p = &set->materials[m].programs[kind];
             for (uint32_t i = 0; p->kernel && i < p->info->unit->texture_count; ++i)
                 if (p->info->texture_is_used[i])
-                    is_wanted[find_binding(&scene->materials[m], p->info->unit->textures[i])
-                                  ->texture] = true;
+                    is_wanted[p->info->unit->texture_ids[i]] = true;
         }
     }
 }
@@ -484,21 +495,19 @@ static TexFilter filter_from_site(const char *word, TexFilter otherwise)
     return otherwise;
 }
 
-static void bind_program(const MaterialSet *set, const SceneMaterial *material,
-                         const TextureStore *store, MaterialProgram *p)
+static void bind_program(const MaterialSet *set, const TextureStore *store, MaterialProgram *p)
 {
     const SslUnitInfo *unit = p->info->unit;
     for (uint32_t i = 0; i < unit->texture_count; ++i)
         if (p->info->texture_is_used[i])
-            p->textures[i] =
-                texture_store_id(store, find_binding(material, unit->textures[i])->texture).id;
+            p->textures[i] = texture_store_id(store, unit->texture_ids[i]).id;
     for (uint32_t i = 0; i < p->info->texture_site_count; ++i) {
         const SslTextureSite *site = &p->info->texture_sites[i];
-        const SceneTextureBinding *binding = find_binding(material, unit->textures[site->texture]);
+        uint32_t id = unit->texture_ids[site->texture];
         TexOptions *options = &p->site_options[i];
-        if (!binding)
+        if (id == SSL_TEXTURE_UNBOUND)
             continue;
-        const SceneTexture *texture = &set->desc.scene->textures[binding->texture];
+        const SceneTexture *texture = &set->desc.scene->textures[id];
         *options =
             (TexOptions){.wrap_s = wrap_from_site(site->wrap_s, wrap_from_scene(texture->wrap_u)),
                          .wrap_t = wrap_from_site(site->wrap_t, wrap_from_scene(texture->wrap_v)),
@@ -516,8 +525,7 @@ void material_set_bind(MaterialSet *set, const TextureStore *store)
     for (uint32_t m = 0; m < set->desc.scene->material_count; ++m)
         for (int kind = 0; kind < KERNEL_KINDS; ++kind)
             if (set->materials[m].programs[kind].kernel)
-                bind_program(set, &set->desc.scene->materials[m], store,
-                             &set->materials[m].programs[kind]);
+                bind_program(set, store, &set->materials[m].programs[kind]);
 }
 
 MaterialSetStats material_set_stats(const MaterialSet *set)

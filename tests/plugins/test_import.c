@@ -75,10 +75,10 @@ static const SceneMaterial *material_of(const Scene *scene, const char *name)
     return NULL;
 }
 
-static const SceneParameter *parameter_of(const SceneMaterial *m, const char *name)
+static const SslGroupValue *parameter_of(const SceneMaterial *m, const char *name)
 {
     for (uint32_t i = 0; i < m->parameter_count; i++)
-        if (strcmp(m->parameters[i].name, name) == 0)
+        if (strcmp(m->parameters[i].param, name) == 0)
             return &m->parameters[i];
     return NULL;
 }
@@ -87,16 +87,17 @@ static const SceneTexture *texture_of(const Scene *scene, const SceneMaterial *m
                                       const char *handle)
 {
     for (uint32_t i = 0; i < m->texture_count; i++)
-        if (strcmp(m->textures[i].handle, handle) == 0)
-            return &scene->textures[m->textures[i].texture];
+        if (strcmp(m->textures[i].texture, handle) == 0)
+            return &scene->textures[m->textures[i].id];
     return NULL;
 }
 
 static void expect_float(const SceneMaterial *m, const char *name, float wanted)
 {
-    const SceneParameter *p = parameter_of(m, name);
-    if (!p || !(fabsf(p->f[0] - wanted) < 1e-6f))
-        fail_msg("%s is %g, not %g", name, p ? (double)p->f[0] : (double)NAN, (double)wanted);
+    const SslGroupValue *p = parameter_of(m, name);
+    float x = !p ? NAN : p->value.type == SSL_INT ? (float)p->value.i : p->value.f[0];
+    if (!(fabsf(x - wanted) < 1e-6f))
+        fail_msg("%s is %g, not %g", name, (double)x, (double)wanted);
 }
 
 static void test_import_gltf_makes_a_package_that_loads(void **state)
@@ -128,9 +129,9 @@ static void test_import_gltf_makes_a_package_that_loads(void **state)
     expect_float(m, "normal_scale", 0.5f);
     expect_float(m, "alpha", 0.8f);
     expect_float(m, "alpha_cutoff", 0.25f);
-    assert_int_equal(parameter_of(m, "alpha_mode")->i, 1);
-    assert_true(parameter_of(m, "has_uv_transforms")->b);
-    assert_true(parameter_of(m, "has_metallic_roughness_texture")->b);
+    assert_int_equal(parameter_of(m, "alpha_mode")->value.i, 1);
+    assert_true(parameter_of(m, "has_uv_transforms")->value.b);
+    assert_true(parameter_of(m, "has_metallic_roughness_texture")->value.b);
     assert_null(parameter_of(m, "has_metallic_texture"));
     assert_null(parameter_of(m, "emission"));
     const SceneTexture *base = texture_of(scene, m, "base_color_texture");
@@ -219,7 +220,7 @@ static void test_import_says_what_a_package_cannot_hold(void **state)
     expect_heard("the base colour texture 'missing.png' was not found");
     assert_null(strstr(heard, "nothing lights")); /* the lamp does */
     const SceneMaterial *m = material_of(scene, "plain");
-    assert_int_equal(parameter_of(m, "alpha_mode")->i, 2);
+    assert_int_equal(parameter_of(m, "alpha_mode")->value.i, 2);
     expect_float(m, "alpha", 0.5f);
     assert_null(parameter_of(m, "has_uv_transforms"));
     scene_destroy(scene);

@@ -88,6 +88,8 @@ void kit_write_scene(const Kit *kit, const KitScene *s)
     add_section(&json, "instances", s->instances);
     add_section(&json, "materials", s->materials);
     add_section(&json, "lights", s->lights);
+    if (s->groups)
+        strbuf_printf(&json, ",\n \"groups\": {%s}", s->groups);
     if (s->environment)
         strbuf_printf(&json, ",\n \"environment\": %s", s->environment);
     strbuf_printf(&json, "}\n");

@@ -24,6 +24,7 @@ typedef struct KitScene {
     uint32_t width, height, samples, max_depth;
     float eye[3], target[3], fov_y_degrees, aperture_radius_m, focus_distance_m;
     const char *meshes, *instances, *materials, *lights, *environment; /* contents of the arrays */
+    const char *groups; /* contents of the object, or NULL */
 } KitScene;
 void kit_write_scene(const Kit *kit, const KitScene *scene);
 

@@ -239,15 +239,16 @@ static void check_good_scene(const Scene *s)
     assert_null(red->entry);
     assert_int_equal(red->parameter_count, 4);
     for (uint32_t i = 0; i < 4; ++i) {
-        const SceneParameter *v = &red->parameters[i];
-        if (strcmp(v->name, "base_color") == 0)
-            assert_true(v->kind == SCENE_VALUE_FLOAT && v->count == 3 && v->f[0] == 0.8f);
-        else if (strcmp(v->name, "metallic") == 0)
-            assert_true(v->kind == SCENE_VALUE_INT && v->i == 0 && v->f[0] == 0.0f);
-        else if (strcmp(v->name, "roughness") == 0)
-            assert_true(v->kind == SCENE_VALUE_FLOAT && v->count == 1 && v->f[0] == 0.5f);
+        const char *name = red->parameters[i].param;
+        const SslValue *v = &red->parameters[i].value;
+        if (strcmp(name, "base_color") == 0)
+            assert_true(v->type == SSL_FLOAT3 && v->f[0] == 0.8f);
+        else if (strcmp(name, "metallic") == 0)
+            assert_true(v->type == SSL_INT && v->i == 0);
+        else if (strcmp(name, "roughness") == 0)
+            assert_true(v->type == SSL_FLOAT && v->f[0] == 0.5f);
         else
-            assert_true(strcmp(v->name, "thin") == 0 && v->kind == SCENE_VALUE_BOOL && v->b);
+            assert_true(strcmp(name, "thin") == 0 && v->type == SSL_BOOL && v->b);
     }
     assert_string_equal(s->shaders[board->shader].text.data, shader_text);
     assert_string_equal(board->entry, "board");
@@ -257,14 +258,14 @@ static void check_good_scene(const Scene *s)
     assert_string_equal(sky->name, "textures/sky.exr");
     assert_true(sky->wrap_u == SCENE_WRAP_PERIODIC && sky->wrap_v == SCENE_WRAP_CLAMP);
     for (uint32_t i = 0; i < 3; ++i) {
-        const SceneTextureBinding *b = &board->textures[i];
-        const SceneTexture *t = &s->textures[b->texture];
+        const SslGroupTexture *b = &board->textures[i];
+        const SceneTexture *t = &s->textures[b->id];
         char *data;
         size_t size;
         assert_int_equal(file_read(t->path, 100, &data, &size, NULL), STATUS_OK);
         assert_string_equal(data, texture_bytes);
         mem_free(data);
-        if (strcmp(b->handle, "color_map") == 0)
+        if (strcmp(b->texture, "color_map") == 0)
             assert_true(t->color_space == SCENE_COLOR_SRGB && t->wrap_u == SCENE_WRAP_MIRROR &&
                         t->wrap_v == SCENE_WRAP_CLAMP);
         else
@@ -562,13 +563,10 @@ static const BadText bad_texts[] = {
     {"\"shaders/board.ssl\"", "\"../board.ssl\"", STATUS_FORMAT, "materials[1].shader: the path"},
     {"\"shader\": \"unit", "\"shadr\": \"unit", STATUS_FORMAT,
      "materials[0]: field 'shader' is missing; is 'shadr' meant?"},
-    {"\"roughness\": 0.5", "\"roughness\": \"half\"", STATUS_FORMAT,
+    {"\"roughness\": 0.5", "\"roughness\": {}", STATUS_FORMAT,
      "materials[0].parameters.roughness: must be true, false, a number"},
-    {"\"roughness\": 0.5", "\"roughness\": [1, 2, 3, 4, 5]", STATUS_FORMAT,
-     "materials[0].parameters.roughness: has 5 numbers"},
     {"\"roughness\": 0.5", "\"roughness\": 1e300", STATUS_FORMAT,
      "materials[0].parameters.roughness"},
-    {"\"roughness\": 0.5", "\"9lives\": 0.5", STATUS_FORMAT, "'9lives' cannot be the name"},
     {"\"metallic\": 0", "\"metallic\": 5000000000", STATUS_FORMAT,
      "materials[0].parameters.metallic"},
     {"\"metallic\": 0", "\"metallic\": null", STATUS_FORMAT, "materials[0].parameters.metallic"},

@@ -63,9 +63,9 @@ static void test_messages_parameter_of_another_type(void **state)
                 "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"parameters\": {\"roughness\": "
                 "[1, 0, 0]}}");
     kit_run(&kit, NULL, &said);
-    kit_assert_says(
-        &said, 1,
-        (const char *const[]){"materials[0].parameters.roughness", "of type float", NULL});
+    kit_assert_says(&said, 1,
+                    (const char *const[]){"materials[0].parameters.roughness",
+                                          "is a float, and this is a float3", NULL});
     kit_end(&kit);
 }
 
