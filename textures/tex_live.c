@@ -159,7 +159,8 @@ static Status read_once(const char *path, TexLive *out, bool *out_is_torn, Error
                             "comes from another version of sort-render");
     if ((size_t)count != sizeof *out || out->crc != crc_of(out)) {
         *out_is_torn = true;
-        return error_set_at(err, STATUS_FORMAT, path, "is damaged, or never quiet enough to be read");
+        return error_set_at(err, STATUS_FORMAT, path,
+                            "is damaged, or never quiet enough to be read");
     }
     return STATUS_OK;
 }

@@ -40,7 +40,8 @@ typedef struct TexLive {
 typedef struct TexLivePublisher TexLivePublisher;
 
 /* STATUS_INVALID: a render that is alive publishes there, or the file is none of ours. */
-Status tex_live_begin(const char *path, TexLivePublisher **out_publisher, Error *err) SORT_MUST_CHECK;
+Status tex_live_begin(const char *path, TexLivePublisher **out_publisher,
+                      Error *err) SORT_MUST_CHECK;
 /* Fills magic to wall_ms, and the check sum, and writes. Cannot fail but by being late: a full disk shows
  * as a render that does not answer. One thread. */
 void tex_live_publish(TexLivePublisher *p, TexLive *live);

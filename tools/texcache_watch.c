@@ -259,8 +259,9 @@ static int begin(Watch *w, const char *path, bool is_plain, bool is_once)
     } else if (list_renders(w, &err) != STATUS_OK) {
         return texcache_fail(&err, EXIT_FAILED);
     } else if (w->path_count == 0) {
-        fputs("texcache: no render of yours is running (on this machine, and without --unwatched)\n",
-              stderr);
+        fputs(
+            "texcache: no render of yours is running (on this machine, and without --unwatched)\n",
+            stderr);
         return EXIT_FAILED;
     } else {
         choose(w, 0);

@@ -116,7 +116,8 @@ static Rates rates_of(const WatchFrame *f)
         .lookups = (double)(b->lookups - a->lookups) / seconds,
         .loads = (double)(b->loads - a->loads) / seconds,
         .bytes = (double)(b->bytes_loaded - a->bytes_loaded) / seconds,
-        .hit_share = requests ? ratio((double)(b->tile_hits - a->tile_hits), (double)requests) : 1.0,
+        .hit_share =
+            requests ? ratio((double)(b->tile_hits - a->tile_hits), (double)requests) : 1.0,
         .read_us = reads ? (double)(b->read_ns - a->read_ns) * 1e-3 / (double)reads : 0.0,
         .waiting = (double)(b->wait_ns - a->wait_ns) * 1e-9 / seconds};
 }
@@ -141,7 +142,9 @@ static void draw_head(Screen *s)
     line(s, NULL, "render   %s %5.1f %%   %s, %s left", bar(done, f->columns / 3, text),
          100.0 * done, passed, left);
     if (!f->is_alive)
-        line(s, RED, "%s", n->is_finished ? "The render has ended." : "The render is gone: it was killed, or crashed.");
+        line(s, RED, "%s",
+             n->is_finished ? "The render has ended."
+                            : "The render is gone: it was killed, or crashed.");
     else if (n->is_finished)
         line(s, GREEN, "The render has ended.");
     else if (f->silent_s > 3.0)
@@ -160,7 +163,10 @@ static void draw_memory(Screen *s)
     line(s, NULL, "memory   %s %s of %s, %" PRIu64 " tiles", bar(full, s->frame->columns / 3, text),
          cli_format_size(t->bytes_now, now), cli_format_size(t->budget_bytes, budget),
          t->resident_tiles);
-    line(s, pressure < 1.5 ? GREEN : pressure < 3.0 ? YELLOW : RED,
+    line(s,
+         pressure < 1.5   ? GREEN
+         : pressure < 3.0 ? YELLOW
+                          : RED,
          "pressure %.2f loads a tile, %s loaded, %" PRIu64 " evicted", pressure,
          cli_format_size(t->bytes_loaded, loaded), t->evictions);
 }
@@ -290,15 +296,15 @@ void watch_line(const WatchFrame *f, StrBuf *out)
     const TexLive *n = f->now;
     Rates r = rates_of(f);
     char now[32], budget[32], bytes[32], lookups[16];
-    strbuf_printf(out,
-                  "%7.1f s  %5.1f %%  memory %s of %s  pressure %.2f  hits %.3f %%  %s lookups/s  "
-                  "%.0f loads/s  %s/s  %" PRIu64 " in flight%s",
-                  (double)n->elapsed_ms * 1e-3,
-                  100.0 * ratio((double)n->paths_done, (double)n->paths_total),
-                  cli_format_size(n->stats.bytes_now, now),
-                  cli_format_size(n->stats.budget_bytes, budget),
-                  texcache_stats_pressure(&n->stats), 100.0 * r.hit_share,
-                  short_number(r.lookups, lookups), r.loads,
-                  cli_format_size((uint64_t)r.bytes, bytes), n->stats.reads_pending,
-                  n->is_finished ? "  (ended)" : !f->is_alive ? "  (gone)" : "");
+    strbuf_printf(
+        out,
+        "%7.1f s  %5.1f %%  memory %s of %s  pressure %.2f  hits %.3f %%  %s lookups/s  "
+        "%.0f loads/s  %s/s  %" PRIu64 " in flight%s",
+        (double)n->elapsed_ms * 1e-3, 100.0 * ratio((double)n->paths_done, (double)n->paths_total),
+        cli_format_size(n->stats.bytes_now, now), cli_format_size(n->stats.budget_bytes, budget),
+        texcache_stats_pressure(&n->stats), 100.0 * r.hit_share, short_number(r.lookups, lookups),
+        r.loads, cli_format_size((uint64_t)r.bytes, bytes), n->stats.reads_pending,
+        n->is_finished ? "  (ended)"
+        : !f->is_alive ? "  (gone)"
+                       : "");
 }

@@ -62,7 +62,8 @@ static int by_bytes_loaded(const void *a, const void *b)
 static void copy_end(char out[TEX_LIVE_NAME_BYTES], const char *path)
 {
     size_t length = strlen(path);
-    const char *from = length < TEX_LIVE_NAME_BYTES ? path : path + length - (TEX_LIVE_NAME_BYTES - 1);
+    const char *from =
+        length < TEX_LIVE_NAME_BYTES ? path : path + length - (TEX_LIVE_NAME_BYTES - 1);
     while (((unsigned char)*from & 0xc0) == 0x80)
         ++from;
     memset(out, 0, TEX_LIVE_NAME_BYTES);

@@ -17,8 +17,14 @@ void random_compare_differences(Check *c, uint32_t point, uint32_t direction)
 {
     /* No short binary fractions: a point that is moved must not look like an exact float. */
     static const double steps[] = {0.00195312537, 0.000976562685};
-    const SourcePoint *center = &c->result[point];
+    SourcePoint own = {.mode = EVAL_RECORD};
+    const SourcePoint *center = &own;
     SourcePoint at[2][2] = {{{0}}};
+    /* Moved a little too, so that the program's own rounding, which the interpreter follows where it can,
+     * does not put its derivatives at another place than the differences. */
+    random_interpret(c, point, direction, 1e-10, &own);
+    if (own.decisions.is_doubtful)
+        return;
     for (uint32_t s = 0; s < 2; s++)
         for (uint32_t k = 0; k < 2; k++) {
             at[s][k] = *center;
