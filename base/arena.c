@@ -14,6 +14,7 @@
 #include "base/cast.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,12 +42,21 @@ struct Arena {
     jmp_buf *jump;
 };
 
+/* As the hook of alloc.c: the only mutable global state here, read once an arena. */
+static _Atomic size_t test_chunk_bytes;
+
+void arena_test_chunk_bytes(size_t bytes)
+{
+    atomic_store(&test_chunk_bytes, bytes);
+}
+
 Arena *arena_create(size_t chunk_bytes, size_t limit_bytes)
 {
+    size_t forced = atomic_load_explicit(&test_chunk_bytes, memory_order_relaxed);
     Arena *a = MEM_NEW(Arena);
     if (!a)
         return NULL;
-    a->chunk_bytes = chunk_bytes ? chunk_bytes : CHUNK_DEFAULT;
+    a->chunk_bytes = forced ? forced : chunk_bytes ? chunk_bytes : CHUNK_DEFAULT;
     a->limit_bytes = limit_bytes ? limit_bytes : SIZE_MAX;
     return a;
 }

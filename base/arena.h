@@ -22,6 +22,9 @@ typedef struct ArenaMark {
  * memory. */
 Arena *arena_create(size_t chunk_bytes, size_t limit_bytes);
 void arena_destroy(Arena *a); /* NULL is fine */
+/* Test hook: arenas created from now on take their memory in chunks of this size, whatever they ask for, so
+ * that with 1 every allocation is one of mem_alloc and can be made to fail; 0 switches it off. */
+void arena_test_chunk_bytes(size_t bytes);
 void arena_on_no_memory(Arena *a, jmp_buf *jump);
 /* align: a power of two, at most 4096. bytes 0 gives a valid pointer. */
 void *arena_alloc(Arena *a, size_t bytes, size_t align);
