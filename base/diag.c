@@ -32,6 +32,7 @@ struct DiagList {
     uint32_t error_count, warning_count;
     uint32_t errors_dropped, warnings_dropped;
     bool is_last_kept;
+    bool failed; /* memory ran out */
 };
 
 static const char out_of_memory[] = "(out of memory for this message)";
@@ -63,18 +64,21 @@ uint32_t diag_add_source(DiagList *list, const char *name, Str text)
     Source source = {
         .name = arena_strndup(list->arena, name, strlen(name)),
         .text = {arena_strndup(list->arena, text.data, text.size_bytes), text.size_bytes}};
-    if (!source.name || !source.text.data || !array_push(list->arena, &list->sources, source))
+    if (!source.name || !source.text.data || !array_push(list->arena, &list->sources, source)) {
+        list->failed = true;
         return 0;
+    }
     return list->sources.count;
 }
 
 SORT_PRINTF(2, 0)
-static const char *format_text(Arena *arena, const char *format, va_list args)
+static const char *format_text(DiagList *list, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
-    char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1, 1);
+    char *text = length < 0 ? NULL : arena_alloc(list->arena, (size_t)length + 1, 1);
+    list->failed |= !text;
     if (text)
         (void)vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
@@ -111,9 +115,10 @@ void diag_add(DiagList *list, DiagSeverity severity, const char *code, Span span
     (void)snprintf(diag.code, sizeof diag.code, "%.7s", code ? code : "");
     va_list args;
     va_start(args, format);
-    diag.message = format_text(list->arena, format, args);
+    diag.message = format_text(list, format, args);
     va_end(args);
     list->is_last_kept = array_push(list->arena, &list->diags, diag);
+    list->failed |= !list->is_last_kept;
     if (!list->is_last_kept && severity == DIAG_ERROR)
         list->errors_dropped++;
 }
@@ -124,8 +129,13 @@ void diag_label(DiagList *list, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    list->diags.data[list->diags.count - 1].label = format_text(list->arena, format, args);
+    list->diags.data[list->diags.count - 1].label = format_text(list, format, args);
     va_end(args);
+}
+
+bool diag_list_failed(const DiagList *list)
+{
+    return list->failed;
 }
 
 uint32_t diag_count(const DiagList *list)

@@ -41,6 +41,9 @@ void diag_add(DiagList *list, DiagSeverity severity, const char *code, Span span
 /* Puts a label at the carets of the diagnostic added last. */
 void diag_label(DiagList *list, const char *format, ...) SORT_PRINTF(2, 3);
 
+/* Memory ran out: a source or a message is missing. Stays so. */
+bool diag_list_failed(const DiagList *list);
+
 uint32_t diag_count(const DiagList *list);
 const Diag *diag_get(const DiagList *list, uint32_t index);
 uint32_t diag_error_count(const DiagList *list); /* all, kept or not */

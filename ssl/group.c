@@ -126,7 +126,8 @@ static Status link_body(void *data)
     unit->ctx = job->linker->ctx;
     unit->arena = job->arena;
     atomic_init(&unit->holders, 1);
-    return group_emit(g, unit);
+    TRY(group_emit(g, unit));
+    return diag_list_failed(g->diags) ? STATUS_NO_MEMORY : STATUS_OK;
 }
 
 static Status link_group(Linker *l, const SslGroupDesc *desc, uint32_t depth, SslUnit **out_unit)

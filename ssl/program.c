@@ -191,6 +191,8 @@ Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDes
     Status status = STATUS_NO_MEMORY;
     if (b.program && b.ir && b.diags)
         status = memory_guard_run(b.ir, b.program->arena, build, &b);
+    if (status == STATUS_OK && diag_list_failed(b.diags))
+        status = STATUS_NO_MEMORY;
     if (status == STATUS_NO_MEMORY)
         status = error_set(err, status, "out of memory");
     if (b.diags && diags)

@@ -67,7 +67,7 @@ static Status compile(void *data)
                               src->text.size_bytes}};
     unit->file_end = diag_source_count(c->diags) + 1;
     place_faults(unit, c->diags);
-    return STATUS_OK;
+    return diag_list_failed(c->diags) ? STATUS_NO_MEMORY : STATUS_OK;
 }
 
 Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags, SslUnit **out_unit)

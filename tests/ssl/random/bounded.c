@@ -104,12 +104,23 @@ Bounded computed_sqrt(Bounded x)
     return computed(x, x, total_sqrt(x.v), bounded_monotonic(total_sqrt, x, 0.5));
 }
 
+/* The larger, or what is no number: fmax would drop it. */
+static double worst(double a, double b)
+{
+    return a > b || a != a ? a : b;
+}
+
+Bounded bounded_either(Bounded a, Bounded b)
+{
+    return (Bounded){a.v, worst(a.e, b.e + fabs(a.v - b.v))};
+}
+
 Bounded bounded_monotonic(double (*f)(double), Bounded x, double ulps)
 {
     double v = f(x.v);
     if (!bounded_is_known(x))
         return bounded_unknown(v);
-    double e = x.e == 0 ? 0 : fmax(fabs(f(x.v + x.e) - v), fabs(f(x.v - x.e) - v));
+    double e = x.e == 0 ? 0 : worst(fabs(f(x.v + x.e) - v), fabs(f(x.v - x.e) - v));
     return bounded_round(v, e, ulps);
 }
 
@@ -120,7 +131,7 @@ Bounded bounded_monotonic2(double (*f)(double, double), Bounded x, Bounded y, do
         return bounded_unknown(v);
     for (int i = -1; i <= 1; i += 2)
         for (int j = -1; j <= 1; j += 2)
-            e = fmax(e, fabs(f(x.v + i * x.e, y.v + j * y.e) - v));
+            e = worst(e, fabs(f(x.v + i * x.e, y.v + j * y.e) - v));
     return bounded_round(v, e, ulps);
 }
 

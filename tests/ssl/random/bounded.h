@@ -40,6 +40,8 @@ Bounded bounded_add(Bounded a, Bounded b);
 Bounded bounded_sub(Bounded a, Bounded b);
 Bounded bounded_mul(Bounded a, Bounded b);
 Bounded bounded_div(Bounded a, Bounded b);
+/* a, or b: it is not known which. */
+Bounded bounded_either(Bounded a, Bounded b);
 /* f of an argument within its bound: f must be monotonic there. */
 Bounded bounded_monotonic(double (*f)(double), Bounded x, double ulps);
 Bounded bounded_monotonic2(double (*f)(double, double), Bounded x, Bounded y, double ulps);

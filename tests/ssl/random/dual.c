@@ -148,7 +148,7 @@ static Dual step_function(double (*f)(double), Bounded x, Decisions *decisions)
     decide(decisions, (int64_t)fmax(-1e9, fmin(1e9, v)), true);
     if (!bounded_is_known(x))
         return (Dual){.v = bounded_unknown(v)};
-    double e = fmax(fabs(f(x.v + x.e) - v), fabs(f(x.v - x.e) - v));
+    double e = fmax(fabs(f(x.v + x.e) - v), fabs(f(x.v - x.e) - v)); /* finite */
     return (Dual){.v = bounded_round(v, x.e == 0 ? 0 : e, e == 0 ? 0 : 0.5)};
 }
 
@@ -236,15 +236,10 @@ static Dual hyperbolic(const char *name, Dual x)
     return chain(t, x, one_minus_square(t));
 }
 
-/* One of two values of which it is not known which. */
-static Bounded either(Bounded a, Bounded b)
-{
-    return (Bounded){a.v, fmax(a.e, b.e + fabs(a.v - b.v))};
-}
-
 static Dual either_dual(Dual a, Dual b)
 {
-    return (Dual){either(a.v, b.v), {either(a.d[0], b.d[0]), either(a.d[1], b.d[1])}};
+    return (Dual){bounded_either(a.v, b.v),
+                  {bounded_either(a.d[0], b.d[0]), bounded_either(a.d[1], b.d[1])}};
 }
 
 static Dual absolute(Dual x, Decisions *decisions)
