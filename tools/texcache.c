@@ -7,6 +7,7 @@
  *   texcache decode                         reads foreign files for a renderer that starts it
  *   texcache stats FILE.json                what the cache did during a render, in plain words
  *   texcache watch                          what the cache of a running render does
+ *   texcache report FILE.json [TRACE]       the same as a page with charts and tile maps
  *   texcache replay TRACE                   what other budgets would have loaded
  *
  * Arguments in, library calls, messages out. Exit codes: 0 done, 1 failed (or damage was found),
@@ -55,6 +56,7 @@ static const CliCommand commands[] = {
     {"view", "writes a level or a tile of a paged texture as PNG", texcache_run_view},
     {"decode", "answers a renderer's requests for texels; not for people", texcache_run_decode},
     {"stats", "explains what the cache did during a render", texcache_run_stats},
+    {"report", "makes a page of it: findings, charts, tile maps", texcache_run_report},
     {"watch", "shows a running render's cache", texcache_run_watch},
     {"replay", "tells what a recorded render would load under other budgets", texcache_run_replay},
 };

@@ -25,6 +25,7 @@ int texcache_run_view(int argc, char **argv);
 int texcache_run_decode(int argc, char **argv);
 int texcache_run_stats(int argc, char **argv);
 int texcache_run_watch(int argc, char **argv);
+int texcache_run_report(int argc, char **argv);
 int texcache_run_replay(int argc, char **argv);
 
 #endif

@@ -1,52 +1,10 @@
 /* texcache stats: what the texture cache did during a render, from the file that
  * `sort-render --stats FILE` wrote, as a table and in plain words. */
-#include "base/json.h"
-#include "textures/texcache.h"
+#include "tools/stats_file.h"
 #include "tools/texcache_commands.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-
-enum { STATS_FILE_BYTES_MAX = 16 << 20 };
-
-/* What of the render's own numbers matters here. */
-typedef struct RenderNumbers {
-    double render_s;
-    double idle_s; /* threads without a fiber to run, summed */
-    uint32_t thread_count;
-} RenderNumbers;
-
-static Status read_stats(const char *path, TexStats *out_stats, RenderNumbers *out_render,
-                         Error *err)
-{
-    JsonDoc *doc;
-    TRY(json_read_file(path, STATS_FILE_BYTES_MAX, &doc, err));
-    JsonCursor root, textures, seconds, fibers;
-    *out_render = (RenderNumbers){.thread_count = 1};
-    Status status = json_root_object(doc, &root, err);
-    if (status == STATUS_OK)
-        status = json_get_object(&root, "textures", JSON_REQUIRED, &textures, err);
-    if (status == STATUS_OK)
-        status = texcache_stats_read(&textures, out_stats, err);
-    if (status == STATUS_OK) {
-        status = json_get_u32(&root, "threads", JSON_REQUIRED, 1, UINT32_MAX,
-                              &out_render->thread_count, err);
-    }
-    if (status == STATUS_OK)
-        status = json_get_object(&root, "seconds", JSON_REQUIRED, &seconds, err);
-    if (status == STATUS_OK) {
-        status = json_get_double(&seconds, "render", JSON_REQUIRED, 0, HUGE_VAL,
-                                 &out_render->render_s, err);
-    }
-    if (status == STATUS_OK)
-        status = json_get_object(&root, "fibers", JSON_REQUIRED, &fibers, err);
-    if (status == STATUS_OK) {
-        status = json_get_double(&fibers, "idle_seconds", JSON_REQUIRED, 0, HUGE_VAL,
-                                 &out_render->idle_s, err);
-    }
-    json_destroy(doc);
-    return status;
-}
 
 /* --- the table ---------------------------------------------------------------------------- */
 
@@ -87,8 +45,15 @@ static void print_size(const char *name, uint64_t size_bytes)
     printf("  %-26s %18s\n", name, cli_format_size(size_bytes, text));
 }
 
-static void print_table(const TexStats *s, const RenderNumbers *r)
+static void print_latency(const char *name, const uint64_t *buckets)
 {
+    printf("  %-26s %15.0f us  half of them; %.0f us 99 of 100\n", name,
+           stats_latency_us(buckets, 0.5), stats_latency_us(buckets, 0.99));
+}
+
+static void print_table(const StatsFile *r)
+{
+    const TexStats *s = &r->stats;
     char text[32];
     puts("lookups");
     print_count("lookups", s->lookups);
@@ -116,6 +81,8 @@ static void print_table(const TexStats *s, const RenderNumbers *r)
     print_size("read", s->bytes_read);
     printf("  %-26s %15.1f us\n", "time of a read",
            reads ? (double)s->read_ns * 1e-3 / (double)reads : 0.0);
+    print_latency("reads", s->read_latency);
+    print_latency("waits", s->wait_latency);
     print_count("files opened", s->file_opens);
     puts("memory");
     print_size("budget", s->budget_bytes);
@@ -166,13 +133,23 @@ static void print_histogram(const TexStats *s)
     }
 }
 
-/* --- in words ----------------------------------------------------------------------------- */
-
-/* A budget that would have held all: what was touched, in whole chunks of any kind, and the tables. */
-static uint64_t sufficient_budget(const TexStats *s)
+static void print_textures(const StatsFile *f)
 {
-    return s->bytes_tables + s->bytes_unique + s->bytes_unique / 32 + (1 << 20);
+    enum { SHOWN_MAX = 12 };
+    uint32_t count = f->texture_count < SHOWN_MAX ? f->texture_count : SHOWN_MAX;
+    printf("textures that loaded most, of %" PRIu32 "\n  %12s %10s %8s %10s %16s\n",
+           f->texture_count, "loaded", "loads", "a tile", "waits", "lookups");
+    for (uint32_t i = 0; i < count; i++) {
+        const TexTextureStats *t = &f->textures[i];
+        char loaded[32], lookups[32];
+        printf("  %12s %10" PRIu64 " %8.2f %8.2f s %16s  %s\n",
+               cli_format_size(t->bytes_loaded, loaded), t->loads,
+               t->unique_loads ? (double)t->loads / (double)t->unique_loads : 0.0,
+               (double)t->wait_ns * 1e-9, grouped(t->lookups, lookups), t->name);
+    }
 }
+
+/* --- in words ----------------------------------------------------------------------------- */
 
 static void judge_budget(const TexStats *s)
 {
@@ -184,7 +161,7 @@ static void judge_budget(const TexStats *s)
                cli_format_size(s->bytes_peak, enough));
         return;
     }
-    cli_format_size(sufficient_budget(s), enough);
+    cli_format_size(stats_sufficient_budget(s), enough);
     if (pressure < 1.1) {
         printf("The budget of %s is right: tiles were evicted, but hardly any was wanted again "
                "(each was read %.2f times).\n",
@@ -201,8 +178,9 @@ static void judge_budget(const TexStats *s)
 }
 
 /* False: something is wrong with the picture, or with the counters. */
-static bool judge(const TexStats *s, const RenderNumbers *r)
+static bool judge(const StatsFile *r)
 {
+    const TexStats *s = &r->stats;
     bool is_sound = true;
     puts("verdict");
     if (s->lookups == 0)
@@ -277,14 +255,19 @@ int texcache_run_stats(int argc, char **argv)
     int code;
     if (!texcache_understand(&program, argc, argv, &parsed, &code))
         return code;
-    TexStats stats;
-    RenderNumbers render;
+    StatsFile file;
     Error err = {0};
-    if (read_stats(parsed.args[0], &stats, &render, &err) != STATUS_OK)
-        return texcache_fail(&err, EXIT_FAILED);
-    if (!is_brief) {
-        print_table(&stats, &render);
-        print_histogram(&stats);
+    code = EXIT_FAILED;
+    if (stats_file_read(parsed.args[0], &file, &err) != STATUS_OK) {
+        texcache_fail(&err, EXIT_FAILED);
+    } else {
+        if (!is_brief) {
+            print_table(&file);
+            print_histogram(&file.stats);
+            print_textures(&file);
+        }
+        code = judge(&file) ? EXIT_DONE : EXIT_FAILED;
     }
-    return judge(&stats, &render) ? EXIT_DONE : EXIT_FAILED;
+    stats_file_free(&file);
+    return code;
 }
