@@ -11,6 +11,7 @@
 #define SORT_MUST_CHECK      __attribute__((warn_unused_result))
 #define SORT_NORETURN        _Noreturn
 #define SORT_ALWAYS_INLINE   static inline __attribute__((always_inline))
+#define SORT_NOINLINE        __attribute__((noinline))
 #define SORT_LIKELY(x)       __builtin_expect(!!(x), 1)
 #define SORT_UNLIKELY(x)     __builtin_expect(!!(x), 0)
 #define SORT_UNREACHABLE()   __builtin_unreachable()

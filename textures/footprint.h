@@ -22,7 +22,7 @@ typedef struct FootprintInput {
 } FootprintInput;
 
 /* `filter` is not TEX_FILTER_DEFAULT. For filters that use one level, `level` is whole. */
-Footprint footprint_of(const FootprintInput *in, uint32_t width, uint32_t height,
-                       uint32_t level_count, TexFilter filter, TexMip mip, float mip_bias);
+void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uint32_t level_count,
+                  TexFilter filter, TexMip mip, float mip_bias, Footprint *out);
 
 #endif

@@ -19,17 +19,21 @@ static const float *missing_color(const TexRequest *r)
                                                        : default_missing_color;
 }
 
-static Lookup begin_lookup(TexCaller *caller, const TexRequest *r)
+static void begin_lookup(TexCaller *caller, const TexRequest *r, Lookup *lk)
 {
     ASSERT(r->lane_count >= 1 && r->lane_count <= TEX_MAX_LANES);
-    Lookup lk = {
-        .caller = caller, .thread = caller->thread, .cache = caller->thread->cache, .request = r};
-    lk.texture = texture_of(lk.cache, r->texture);
+    TexThread *thread = caller->thread;
     uint32_t bucket = r->depth < TEX_DEPTH_BUCKETS ? r->depth : TEX_DEPTH_BUCKETS - 1;
-    lk.mip_probes = lk.thread->counters.mip_probes[bucket];
-    if (lk.texture)
-        lk.options = resolve_options(lk.texture, r);
-    return lk;
+    lk->caller = caller;
+    lk->thread = thread;
+    lk->cache = thread->cache;
+    lk->texture = texture_of(thread->cache, r->texture);
+    lk->request = r;
+    lk->has_asked_ahead = false;
+    lk->mip_probes = thread->counters.mip_probes[bucket];
+    lk->probes = lk->tile_requests = lk->tile_hits = 0;
+    if (lk->texture)
+        resolve_options(lk->texture, r, &lk->options);
 }
 
 static void write_lane(const TexRequest *r, uint32_t lane, const Sample *sample, float *out_result)
@@ -52,7 +56,8 @@ static uint32_t live_lanes(const TexRequest *r)
 
 uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_result)
 {
-    Lookup lk = begin_lookup(caller, r);
+    Lookup lk;
+    begin_lookup(caller, r, &lk);
     if (SORT_UNLIKELY(lk.texture && lk.texture->udim))
         return udim_lookup(caller, r, lk.texture, out_result);
     uint32_t missing = 0, lanes = 0, missing_lanes = 0, bad_lanes = 0;
@@ -68,13 +73,14 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
         Sample sample;
         bool ok = false;
         if (lk.texture) {
-            LanePlace place = place_lane(&lk, lane);
+            LanePlace place;
+            place_lane(&lk, lane, &place);
             bad_lanes += !place.has_place || place.footprint.is_bad;
             ok = place.has_place && tex_sample_lane(&lk, &place, &sample);
         }
         if (!ok) {
             sample = (Sample){0};
-            memcpy(sample.value, missing_color(r), sizeof sample.value);
+            sample.value = f32x4_load(missing_color(r));
             missing |= 1u << lane;
             missing_lanes++;
         }
@@ -96,7 +102,8 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
 
 void texcache_touch(TexCaller *caller, const TexRequest *r)
 {
-    Lookup lk = begin_lookup(caller, r);
+    Lookup lk;
+    begin_lookup(caller, r, &lk);
     if (lk.texture && lk.texture->udim)
         udim_touch(caller, r, lk.texture, false);
     else if (lk.texture)

@@ -39,20 +39,19 @@ typedef struct Lookup {
     uint32_t probes, tile_requests, tile_hits;
 } Lookup;
 
-static inline LookupOptions resolve_options(const Texture *texture, const TexRequest *r)
+/* Structs of a lookup are filled in place, field by field: copies of what was just stored in smaller pieces wait
+ * for the stores. */
+static inline void resolve_options(const Texture *texture, const TexRequest *r, LookupOptions *out)
 {
-    if (!r->options)
-        return (LookupOptions){texture->wrap_s, texture->wrap_t, TEX_FILTER_ANISO,
-                               TEX_MIP_FOOTPRINT, 0.0f};
-    const TexOptions *from = r->options;
-    LookupOptions o = {from->wrap_s, from->wrap_t, from->filter, from->mip, from->mip_bias};
-    if (o.wrap_s == TEX_WRAP_FILE)
-        o.wrap_s = texture->wrap_s;
-    if (o.wrap_t == TEX_WRAP_FILE)
-        o.wrap_t = texture->wrap_t;
-    if (o.filter == TEX_FILTER_DEFAULT || (o.filter == TEX_FILTER_STOCHASTIC && !r->random))
-        o.filter = TEX_FILTER_ANISO;
-    return o;
+    static const TexOptions defaults;
+    const TexOptions *from = r->options ? r->options : &defaults;
+    bool is_default =
+        from->filter == TEX_FILTER_DEFAULT || (from->filter == TEX_FILTER_STOCHASTIC && !r->random);
+    out->wrap_s = from->wrap_s == TEX_WRAP_FILE ? texture->wrap_s : from->wrap_s;
+    out->wrap_t = from->wrap_t == TEX_WRAP_FILE ? texture->wrap_t : from->wrap_t;
+    out->filter = is_default ? TEX_FILTER_ANISO : from->filter;
+    out->mip = from->mip;
+    out->mip_bias = from->mip_bias;
 }
 
 typedef struct Tap {
@@ -67,28 +66,26 @@ typedef struct LanePlace {
     bool has_place; /* s and t are numbers within range */
 } LanePlace;
 
-static inline LanePlace place_lane(const Lookup *lk, uint32_t lane)
+static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
 {
     const TexRequest *r = lk->request;
     const float *coord = r->coord + lane;
     uint32_t stride = r->lane_count;
-    LanePlace place = {0};
     float s = coord[0], t = coord[stride];
     /* Not a number compares false. */
-    if (!(fabsf(s) <= COORDINATE_MAX && fabsf(t) <= COORDINATE_MAX))
-        return place;
-    place.has_place = true;
-    place.s = (double)s;
-    place.v = 1.0 - (double)t;
+    out->has_place = fabsf(s) <= COORDINATE_MAX && fabsf(t) <= COORDINATE_MAX;
+    if (!out->has_place)
+        return;
+    out->s = (double)s;
+    out->v = 1.0 - (double)t;
     FootprintInput in = {.ds_dx = coord[2 * stride],
                          .dt_dx = coord[3 * stride],
                          .ds_dy = coord[4 * stride],
                          .dt_dy = coord[5 * stride],
                          .blur = coord[6 * stride]};
     const TexLevel *finest = &lk->texture->levels[0];
-    place.footprint = footprint_of(&in, finest->width, finest->height, lk->texture->level_count,
-                                   lk->options.filter, lk->options.mip, lk->options.mip_bias);
-    return place;
+    footprint_of(&in, finest->width, finest->height, lk->texture->level_count, lk->options.filter,
+                 lk->options.mip, lk->options.mip_bias, &out->footprint);
 }
 
 SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, double v)
@@ -111,7 +108,8 @@ SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, doub
 }
 
 /* The i-th probe's place: evenly spaced along the major axis, centred. */
-static inline void probe_place(const LanePlace *place, uint32_t i, double *out_s, double *out_v)
+SORT_ALWAYS_INLINE void probe_place(const LanePlace *place, uint32_t i, double *out_s,
+                                    double *out_v)
 {
     if (place->footprint.probe_count == 1) {
         *out_s = place->s;

@@ -2,93 +2,88 @@
 #include <string.h>
 
 /* The four texels of a tap, as linear rgba, to its sample. */
-static void blend_quad(const Lookup *lk, const Tap *tap, float quad[4][4], Sample *out)
+static void blend_quad(const Tap *tap, float quad[4][4], bool with_derivs, Sample *out)
 {
     const AxisTap *x = &tap->x, *y = &tap->y;
     for (uint32_t k = 0; k < 4; k++) {
         if ((x->outside >> (k & 1) & 1u) || (y->outside >> (k >> 1) & 1u))
             memset(quad[k], 0, sizeof quad[k]);
     }
-    for (uint32_t i = 0; i < 4; i++) {
-        out->value[i] =
-            texel_blend(quad[0][i], quad[1][i], quad[2][i], quad[3][i], x->fraction, y->fraction);
-    }
-    if (!lk->request->with_derivs)
+    f32x4 a = f32x4_load(quad[0]), b = f32x4_load(quad[1]);
+    f32x4 c = f32x4_load(quad[2]), d = f32x4_load(quad[3]);
+    out->value = texel_blend4(a, b, c, d, x->fraction, y->fraction);
+    if (!with_derivs)
         return;
     float scale_s = x->slope_sign * (float)tap->level->width;
     float scale_v = y->slope_sign * (float)tap->level->height;
-    for (uint32_t i = 0; i < 4; i++) {
-        float upper_step = quad[1][i] - quad[0][i], lower_step = quad[3][i] - quad[2][i];
-        float left_step = quad[2][i] - quad[0][i], right_step = quad[3][i] - quad[1][i];
-        out->d_ds[i] = (upper_step + y->fraction * (lower_step - upper_step)) * scale_s;
-        out->d_dv[i] = (left_step + x->fraction * (right_step - left_step)) * scale_v;
+    f32x4 upper_step = b - a, lower_step = d - c, left_step = c - a, right_step = d - b;
+    out->d_ds = (upper_step + y->fraction * (lower_step - upper_step)) * scale_s;
+    out->d_dv = (left_step + x->fraction * (right_step - left_step)) * scale_v;
+}
+
+/* A tap that the fast way does not take: at a black edge, with derivatives, or whose texels are elsewhere. Not
+ * inlined, to keep the fast way short. */
+static SORT_NOINLINE bool sample_tap_slowly(Lookup *lk, const Tap *tap, bool with_derivs,
+                                            Sample *out)
+{
+    if (tap->x.outside == 3 || tap->y.outside == 3) {
+        *out = (Sample){0};
+        return true;
     }
+    float quad[4][4];
+    if (!tex_fetch_quad(lk, tap, quad))
+        return false;
+    blend_quad(tap, quad, with_derivs, out);
+    return true;
 }
 
 /* One bilinear (or closest) tap. False: a tile has failed. */
-static bool sample_tap(Lookup *lk, uint32_t level, double s, double v, Sample *out)
+SORT_ALWAYS_INLINE bool sample_tap(Lookup *lk, uint32_t level, double s, double v, bool with_derivs,
+                                   Sample *out)
 {
     counter_add(&lk->mip_probes[level], 1);
     lk->probes++;
     Tap tap = make_tap(lk, level, s, v);
-    uint32_t outside = tap.x.outside | tap.y.outside;
-    if (SORT_UNLIKELY(tap.x.outside == 3 || tap.y.outside == 3)) {
-        *out = (Sample){0};
-        return true;
-    }
-    const Texture *texture = lk->texture;
+    if (with_derivs || SORT_UNLIKELY(tap.x.outside | tap.y.outside))
+        return sample_tap_slowly(lk, &tap, with_derivs, out);
     const uint8_t *texels[4];
-    const float *constant = NULL;
-    bool is_plain = !outside && !lk->request->with_derivs;
-    TexelPlace place = find_texels(lk, &tap, texels, &constant);
-    if (place == TEXELS_TOGETHER && is_plain) {
-        texture->blend_quad(&lk->cache->texels, texels, tap.x.fraction, tap.y.fraction, out->value);
+    const float *constant;
+    switch (find_texels(lk, &tap, texels, &constant)) {
+    case TEXELS_TOGETHER:
+        out->value = lk->texture->blend_quad(&lk->cache->texels, texels[0], texels[1], texels[2],
+                                             texels[3], tap.x.fraction, tap.y.fraction);
         return true;
-    }
-    if (place == TEXELS_CONSTANT && is_plain) {
-        memcpy(out->value, constant, sizeof out->value);
+    case TEXELS_CONSTANT:
+        out->value = f32x4_load(constant);
         return true;
+    case TEXELS_ELSEWHERE:
+        break;
     }
-    float quad[4][4];
-    if (place == TEXELS_TOGETHER) {
-        texture->load_quad(&lk->cache->texels, texels, quad);
-    } else if (place == TEXELS_CONSTANT) {
-        for (uint32_t k = 0; k < 4; k++)
-            memcpy(quad[k], constant, sizeof quad[k]);
-    } else if (!tex_fetch_slowly(lk, &tap, quad)) {
-        return false;
-    }
-    blend_quad(lk, &tap, quad, out);
-    return true;
+    return sample_tap_slowly(lk, &tap, false, out);
 }
 
-static void blend(float *a, const float *b, float fraction)
+SORT_ALWAYS_INLINE void blend_samples(Sample *a, const Sample *b, float fraction, bool with_derivs)
 {
-    for (uint32_t i = 0; i < 4; i++)
-        a[i] += fraction * (b[i] - a[i]);
-}
-
-static void blend_samples(const Lookup *lk, Sample *a, const Sample *b, float fraction)
-{
-    blend(a->value, b->value, fraction);
-    if (lk->request->with_derivs) {
-        blend(a->d_ds, b->d_ds, fraction);
-        blend(a->d_dv, b->d_dv, fraction);
+    a->value += fraction * (b->value - a->value);
+    if (with_derivs) {
+        a->d_ds += fraction * (b->d_ds - a->d_ds);
+        a->d_dv += fraction * (b->d_dv - a->d_dv);
     }
 }
 
 /* One probe, in one level or blended between two. */
-static bool sample_probe(Lookup *lk, double s, double v, float level, Sample *out)
+SORT_ALWAYS_INLINE bool sample_probe(Lookup *lk, double s, double v, float level, bool with_derivs,
+                                     Sample *out)
 {
     uint32_t fine = (uint32_t)level;
     float fraction = level - (float)fine;
-    if (!sample_tap(lk, fine, s, v, out))
+    if (!sample_tap(lk, fine, s, v, with_derivs, out))
         return false;
     if (fraction > 0.0f) {
         Sample coarse;
-        if (!sample_tap(lk, fine + 1, s, v, &coarse))
+        if (!sample_tap(lk, fine + 1, s, v, with_derivs, &coarse))
             return false;
-        blend_samples(lk, out, &coarse, fraction);
+        blend_samples(out, &coarse, fraction, with_derivs);
     }
     return true;
 }
@@ -141,42 +136,45 @@ static bool sample_stochastic(Lookup *lk, const LanePlace *place, Sample *out)
 {
     StochasticPlace chosen = stochastic_place(lk, lk->lane, place);
     *out = (Sample){0};
-    if (lk->request->with_derivs && !sample_tap(lk, chosen.level, chosen.s, chosen.v, out))
+    if (lk->request->with_derivs && !sample_tap(lk, chosen.level, chosen.s, chosen.v, true, out))
         return false;
     counter_add(&lk->mip_probes[chosen.level], 1);
     lk->probes++;
     if (chosen.tap.x.outside || chosen.tap.y.outside) {
-        memset(out->value, 0, sizeof out->value);
+        out->value = f32x4_splat(0.0f);
         return true;
     }
     float quad[4][4];
     if (!tex_fetch_quad(lk, &chosen.tap, quad))
         return false;
-    memcpy(out->value, quad[0], sizeof out->value);
+    out->value = f32x4_load(quad[0]);
+    return true;
+}
+
+SORT_ALWAYS_INLINE bool sample_probes(Lookup *lk, const LanePlace *place, bool with_derivs,
+                                      Sample *out)
+{
+    const Footprint *f = &place->footprint;
+    for (uint32_t i = 0; i < f->probe_count; i++) {
+        double s, v;
+        probe_place(place, i, &s, &v);
+        Sample probe;
+        if (!sample_probe(lk, s, v, f->level, with_derivs, i == 0 ? out : &probe))
+            return false;
+        if (i > 0) /* the mean so far */
+            blend_samples(out, &probe, 1.0f / (float)(i + 1), with_derivs);
+    }
     return true;
 }
 
 bool tex_sample_lane(Lookup *lk, const LanePlace *place, Sample *out)
 {
-    const Footprint *f = &place->footprint;
     if (SORT_UNLIKELY(lk->options.filter > TEX_FILTER_ANISO)) {
         if (lk->options.filter == TEX_FILTER_STOCHASTIC)
             return sample_stochastic(lk, place, out);
-        if (is_cubic(lk, f))
+        if (is_cubic(lk, &place->footprint))
             return sample_cubic(lk, place, out);
     }
-    for (uint32_t i = 0; i < f->probe_count; i++) {
-        double s, v;
-        probe_place(place, i, &s, &v);
-        if (i == 0) {
-            if (!sample_probe(lk, s, v, f->level, out))
-                return false;
-        } else {
-            Sample probe;
-            if (!sample_probe(lk, s, v, f->level, &probe))
-                return false;
-            blend_samples(lk, out, &probe, 1.0f / (float)(i + 1)); /* the mean so far */
-        }
-    }
-    return true;
+    return lk->request->with_derivs ? sample_probes(lk, place, true, out)
+                                    : sample_probes(lk, place, false, out);
 }

@@ -6,7 +6,7 @@
 
 /* rgba, and its derivatives by s and v; those only if the request wants them. */
 typedef struct Sample {
-    float value[4], d_ds[4], d_dv[4];
+    f32x4 value, d_ds, d_dv;
 } Sample;
 
 /* Within an epoch, which is left and entered again when it has to wait. False: a tile has failed. */

@@ -100,7 +100,8 @@ static void visit_lanes(const Lookup *lk, uint32_t first_lane,
     for (v.lane = first_lane; v.lane < lk->request->lane_count; v.lane++) {
         if (!(lk->request->lane_mask >> v.lane & 1u))
             continue;
-        LanePlace place = place_lane(lk, v.lane);
+        LanePlace place;
+        place_lane(lk, v.lane, &place);
         if (place.has_place)
             visit_lane(&v, &place);
     }
@@ -109,7 +110,8 @@ static void visit_lanes(const Lookup *lk, uint32_t first_lane,
 void tex_visit_taps(Texture *texture, const TexRequest *r, uint32_t first_lane,
                     void (*visit)(void *data, const TapTexels *tap), void *data)
 {
-    Lookup lk = {.texture = texture, .request = r, .options = resolve_options(texture, r)};
+    Lookup lk = {.texture = texture, .request = r};
+    resolve_options(texture, r, &lk.options);
     visit_lanes(&lk, first_lane, visit, data);
 }
 

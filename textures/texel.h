@@ -4,6 +4,7 @@
 #ifndef SORT_TEXTURES_TEXEL_H
 #define SORT_TEXTURES_TEXEL_H
 
+#include "base/simd.h"
 #include "plugins/sort_plugin.h"
 
 /* What an image's texels mean: an explicit wish, else the file's word, else by custom sRGB for bytes and
@@ -43,16 +44,23 @@ size_t texel_repair_row(TexelFormat format, void *native, size_t count);
 typedef void (*TexelLoadQuad)(const TexelTables *tables, const uint8_t *const texels[4],
                               float out_rgba[4][4]);
 TexelLoadQuad texel_quad_loader(TexelFormat format);
-/* The same, blended: first with second and third with fourth by fraction_x, those by fraction_y. Bit
- * for bit texel_blend() of what the loader gives. */
-typedef void (*TexelBlendQuad)(const TexelTables *tables, const uint8_t *const texels[4],
-                               float fraction_x, float fraction_y, float out_rgba[4]);
+/* The same, blended: a with b and c with d by fraction_x, those by fraction_y. Bit for bit texel_blend() of
+ * what the loader gives. */
+typedef f32x4 (*TexelBlendQuad)(const TexelTables *tables, const uint8_t *a, const uint8_t *b,
+                                const uint8_t *c, const uint8_t *d, float fraction_x,
+                                float fraction_y);
 TexelBlendQuad texel_quad_blender(TexelFormat format);
 /* Differences, not weights, so that equal texels give themselves. */
 static inline float texel_blend(float a, float b, float c, float d, float fraction_x,
                                 float fraction_y)
 {
     float upper = a + fraction_x * (b - a), lower = c + fraction_x * (d - c);
+    return upper + fraction_y * (lower - upper);
+}
+static inline f32x4 texel_blend4(f32x4 a, f32x4 b, f32x4 c, f32x4 d, float fraction_x,
+                                 float fraction_y)
+{
+    f32x4 upper = a + fraction_x * (b - a), lower = c + fraction_x * (d - c);
     return upper + fraction_y * (lower - upper);
 }
 /* The same expansion for one texel that has been decoded. */

@@ -9,7 +9,7 @@
  *
  * and one more, r: one file, places at random. Ours twice: a lane a call, as scalar shaders ask, and
  * sixteen lanes a call. Best of several rounds, in turn; seconds are those of each thread's CPU time.
- * bench_lookup_oiio [SECONDS [SET]]: of a round; only that set. */
+ * bench_lookup_oiio [SECONDS [SET [FILTER]]]: of a round; only that set, that filter. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"

@@ -7,9 +7,17 @@
 #define W 1024 /* not an enumerator: it meets floats */
 enum { LEVELS = 11 };
 
+static Footprint with_size(const FootprintInput *in, uint32_t width, uint32_t height,
+                           uint32_t level_count, TexFilter filter, TexMip mip, float mip_bias)
+{
+    Footprint f;
+    footprint_of(in, width, height, level_count, filter, mip, mip_bias, &f);
+    return f;
+}
+
 static Footprint of(FootprintInput in, TexFilter filter)
 {
-    return footprint_of(&in, W, W, LEVELS, filter, TEX_MIP_FOOTPRINT, 0.0f);
+    return with_size(&in, W, W, LEVELS, filter, TEX_MIP_FOOTPRINT, 0.0f);
 }
 
 /* Derivatives of (u, v) = (x, z) on the plane y = 0 seen from height 1, at image point (sx, -sy), for
@@ -74,11 +82,11 @@ static void test_footprint_is_measured_per_axis(void **state)
     (void)state;
     /* A long texture: 4096 x 64. A step of 1/512 each way is 8 texels by 1/8. */
     FootprintInput in = {.ds_dx = 1.0f / 512, .dt_dy = 1.0f / 512};
-    Footprint f = footprint_of(&in, 4096, 64, 13, TEX_FILTER_ANISO, TEX_MIP_FOOTPRINT, 0.0f);
+    Footprint f = with_size(&in, 4096, 64, 13, TEX_FILTER_ANISO, TEX_MIP_FOOTPRINT, 0.0f);
     assert_int_equal(f.probe_count, 8);
     assert_float_equal(f.level, 0, 0);
     assert_float_equal(f.axis_s * 8.0f, 1.0 / 512, 1e-9);
-    f = footprint_of(&in, 4096, 64, 13, TEX_FILTER_TRILINEAR, TEX_MIP_FOOTPRINT, 0.0f);
+    f = with_size(&in, 4096, 64, 13, TEX_FILTER_TRILINEAR, TEX_MIP_FOOTPRINT, 0.0f);
     assert_float_equal(f.level, 3, 1e-6);
 }
 
@@ -112,19 +120,35 @@ static void test_footprint_blur_adds_in_squares(void **state)
     assert_float_equal(of(in, TEX_FILTER_TRILINEAR).level, 3, 1e-6);
 }
 
+/* The level is log2 of the width, to the precision of a float. */
+static void test_footprint_level_is_a_logarithm(void **state)
+{
+    (void)state;
+    for (float width = 1.0f; width < 1000.0f; width *= 1.00137f) {
+        FootprintInput in = {.ds_dx = width / W, .dt_dy = width / W};
+        assert_float_equal(of(in, TEX_FILTER_TRILINEAR).level, log2((double)width), 1.2e-6);
+        assert_float_equal(of(in, TEX_FILTER_ANISO).level, log2((double)width), 1.2e-6);
+    }
+    for (uint32_t level = 0; level < LEVELS; level++) { /* exactly */
+        float width = (float)(1u << level);
+        FootprintInput in = {.ds_dx = width / W, .dt_dy = width / W};
+        assert_float_equal(of(in, TEX_FILTER_ANISO).level, level, 0);
+    }
+}
+
 static void test_footprint_modes(void **state)
 {
     (void)state;
     FootprintInput in = {.ds_dx = 5.0f / W, .dt_dy = 11.0f / W};
-    assert_float_equal(footprint_of(&in, W, W, LEVELS, TEX_FILTER_ANISO, TEX_MIP_OFF, 2.0f).level,
-                       0, 0);
+    assert_float_equal(with_size(&in, W, W, LEVELS, TEX_FILTER_ANISO, TEX_MIP_OFF, 2.0f).level, 0,
+                       0);
     assert_float_equal(
-        footprint_of(&in, W, W, LEVELS, TEX_FILTER_ANISO, TEX_MIP_MAX_OF_FOUR, 0.0f).level, 3, 0);
+        with_size(&in, W, W, LEVELS, TEX_FILTER_ANISO, TEX_MIP_MAX_OF_FOUR, 0.0f).level, 3, 0);
     assert_float_equal(of(in, TEX_FILTER_BILINEAR).level, 3, 0); /* log2 11 = 3.46 */
     in.dt_dy = 12.0f / W;
     assert_float_equal(of(in, TEX_FILTER_BILINEAR).level, 4, 0); /* log2 12 = 3.58 */
     assert_float_equal(
-        footprint_of(&in, W, W, LEVELS, TEX_FILTER_TRILINEAR, TEX_MIP_FOOTPRINT, -1.5f).level,
+        with_size(&in, W, W, LEVELS, TEX_FILTER_TRILINEAR, TEX_MIP_FOOTPRINT, -1.5f).level,
         (log2(12) - 1.5), 1e-5);
 }
 
@@ -160,6 +184,7 @@ int main(void)
         cmocka_unit_test(test_footprint_is_measured_per_axis),
         cmocka_unit_test(test_footprint_axis_is_turned_with_the_ellipse),
         cmocka_unit_test(test_footprint_blur_adds_in_squares),
+        cmocka_unit_test(test_footprint_level_is_a_logarithm),
         cmocka_unit_test(test_footprint_modes),
         cmocka_unit_test(test_footprint_survives_anything),
     };
