@@ -27,7 +27,8 @@ SORT_ALWAYS_INLINE f32x4 rgba_of(float x, float y, float z, float w, uint32_t ch
 
 SORT_ALWAYS_INLINE f32x4 read_u8(const TexelTables *t, const uint8_t *p, uint32_t channels)
 {
-    if (channels == 4) { /* i / 255 = i (257 / 65536 + ...): for all bytes the table's value, rounded correctly */
+    if (channels ==
+        4) { /* i / 255 = i (257 / 65536 + ...): for all bytes the table's value, rounded correctly */
         f32x4 v = f32x4_from_u8(p);
         return v * f32x4_splat(0x1.01p-8f) + v * f32x4_splat(0x1.010102p-24f);
     }
@@ -60,8 +61,8 @@ SORT_ALWAYS_INLINE f32x4 f32x4_from_half(const void *halves)
     i32x4 bits = i32x4_from_u16(halves);
     i32x4 magnitude = bits & 0x7fff, sign = (bits & 0x8000) << 16;
     i32x4 shifted = magnitude << 13;
-    i32x4 normal = shifted + (112 << 23);          /* the exponent, biased anew */
-    i32x4 above = shifted + (113 << 23);           /* 2^-14 (1 + m), for a subnormal 2^-14 m */
+    i32x4 normal = shifted + (112 << 23); /* the exponent, biased anew */
+    i32x4 above = shifted + (113 << 23);  /* 2^-14 (1 + m), for a subnormal 2^-14 m */
     f32x4 subnormal = f32x4_load(&above) - f32x4_splat(0x1p-14f);
     i32x4 subnormal_bits, is_subnormal = magnitude < 0x400;
     memcpy(&subnormal_bits, &subnormal, sizeof subnormal_bits);
@@ -139,10 +140,8 @@ TexelLoadQuad texel_quad_loader(TexelFormat format)
 TexelBlendQuad texel_quad_blender(TexelFormat format)
 {
     static const TexelBlendQuad blenders[][4] = {
-        [SORT_TEXEL_U8] = BY_CHANNELS(blend_u8),
-        [SORT_TEXEL_U16] = BY_CHANNELS(blend_u16),
-        [SORT_TEXEL_HALF] = BY_CHANNELS(blend_half),
-        [SORT_TEXEL_FLOAT] = BY_CHANNELS(blend_float),
+        [SORT_TEXEL_U8] = BY_CHANNELS(blend_u8),     [SORT_TEXEL_U16] = BY_CHANNELS(blend_u16),
+        [SORT_TEXEL_HALF] = BY_CHANNELS(blend_half), [SORT_TEXEL_FLOAT] = BY_CHANNELS(blend_float),
         [SRGB8_ROW] = BY_CHANNELS(blend_srgb8),
     };
     return blenders[row_of(format)][format.channel_count - 1];
