@@ -5,80 +5,13 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/thread.h"
-#include "textures/texcache.h"
+#include "tests/bench/formula_texture.h"
 #include <stdio.h>
 #include <string.h>
 
 enum { SIZE = 4096, LANES_MAX = 16 };
-
-/* --- a texture made of a formula ---------------------------------------------------------- */
-
-static SortResult noise_open(const SortHostApi *api, const char *path, SortImage **out_image,
-                             SortFailure *why)
-{
-    static char some_image;
-    SORT_UNUSED(api);
-    SORT_UNUSED(path);
-    SORT_UNUSED(why);
-    *out_image = (SortImage *)(void *)&some_image;
-    return SORT_OK;
-}
-
-static SortResult noise_level(SortImage *image, uint32_t subimage, uint32_t level,
-                              SortLevelInfo *out_info, SortFailure *why)
-{
-    SORT_UNUSED(image);
-    SORT_UNUSED(subimage);
-    SORT_UNUSED(level);
-    SORT_UNUSED(why);
-    *out_info = (SortLevelInfo){.size_bytes = sizeof *out_info,
-                                .width = SIZE,
-                                .height = SIZE,
-                                .channel_count = 3,
-                                .type = SORT_TEXEL_U8,
-                                .level_count = 1,
-                                .subimage_count = 1,
-                                .color_space = SORT_COLOR_SRGB,
-                                .alpha_channel = -1,
-                                .format_name = "noise"};
-    return SORT_OK;
-}
-
-static SortResult noise_read(SortImage *image, const SortRegion *region, void *out_texels,
-                             size_t out_bytes, SortFailure *why)
-{
-    SORT_UNUSED(image);
-    SORT_UNUSED(why);
-    uint8_t *out = out_texels;
-    for (size_t i = 0; i < out_bytes; i++)
-        out[i] = (uint8_t)hash_mix64(((uint64_t)region->y << 32) + i);
-    return SORT_OK;
-}
-
-static void noise_close(SortImage *image)
-{
-    SORT_UNUSED(image);
-}
-
-static Status make_texture(const char *path, Error *err)
-{
-    static const char *const no_suffixes[] = {NULL};
-    static const SortImageDecoder decoder = {.size_bytes = sizeof decoder,
-                                             .name = "noise",
-                                             .suffixes = no_suffixes,
-                                             .open = noise_open,
-                                             .level = noise_level,
-                                             .read = noise_read,
-                                             .close = noise_close};
-    SortHostApi host = {.size_bytes = sizeof host, .abi = SORT_PLUGIN_ABI};
-    TexConvertDesc desc = {.size_bytes = sizeof desc,
-                           .decoder = &decoder,
-                           .host = &host,
-                           .source_path = "noise",
-                           .output_path = path};
-    return texcache_convert(&desc, NULL, err);
-}
 
 /* --- one measurement ---------------------------------------------------------------------- */
 
@@ -204,7 +137,7 @@ int main(void)
     Error err = {0};
     if (file_make_temp_directory("sort-bench-", folder, &err) != STATUS_OK ||
         path_join(folder, "noise.stex", path, &err) != STATUS_OK ||
-        make_texture(path, &err) != STATUS_OK)
+        formula_texture_write(path, SIZE, 3, 0, &err) != STATUS_OK)
         return fail(&err);
     TexCacheDesc desc = {.size_bytes = sizeof desc};
     TexOpenDesc what = {.size_bytes = sizeof what, .path = path};
