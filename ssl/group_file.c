@@ -44,7 +44,9 @@ static Status read_file(void *data)
     TRY(json_get_object(&root, "groups", JSON_OPTIONAL, &definitions, &r->err));
     if (json_exists(&definitions))
         TRY(ssl_group_read_definitions(&reader, &definitions, &r->err));
-    return ssl_group_read(&reader, &root, arena_strndup(r->arena, r->text->name, strlen(r->text->name)), &file->desc, &r->err);
+    return ssl_group_read(&reader, &root,
+                          arena_strndup(r->arena, r->text->name, strlen(r->text->name)),
+                          &file->desc, &r->err);
 }
 
 static Span locate(const SslGroupFile *file, const char *place)

@@ -49,15 +49,17 @@ static void x_label(StrBuf *out, double share, const char *text)
 
 static void y_label(StrBuf *out, double share, const char *text)
 {
-    strbuf_printf(out,
-                  "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\" "
-                  "text-anchor=\"end\">%s</text>\n",
-                  LEFT, at_y(share), WIDTH - RIGHT, LEFT - 6, at_y(share) + 4.0, text);
+    strbuf_printf(
+        out,
+        "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" x=\"%d\" y=\"%.1f\" "
+        "text-anchor=\"end\">%s</text>\n",
+        LEFT, at_y(share), WIDTH - RIGHT, LEFT - 6, at_y(share) + 4.0, text);
 }
 
 static void x_name(StrBuf *out, const char *name)
 {
-    strbuf_printf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+    strbuf_printf(out,
+                  "<text class=\"tick\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
                   at_x(0.5), HEIGHT - 6, name);
 }
 
@@ -97,11 +99,12 @@ static void draw_point(const CurveFrame *f, const char *what, uint64_t budget, u
 {
     char size[32];
     double times = ratio((double)loads, (double)unique);
-    strbuf_printf(out,
-                  "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"><title>%s: %s, %.2f loads a "
-                  "tile</title></circle>\n",
-                  class_name, curve_x(f, (double)budget), curve_y(f, times), what,
-                  cli_format_size(budget, size), times);
+    strbuf_printf(
+        out,
+        "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"><title>%s: %s, %.2f loads a "
+        "tile</title></circle>\n",
+        class_name, curve_x(f, (double)budget), curve_y(f, times), what,
+        cli_format_size(budget, size), times);
 }
 
 void report_curve_chart(const Report *r, StrBuf *out)
@@ -230,11 +233,12 @@ static void draw_bars(StrBuf *out, const char *what, const uint64_t *buckets, ui
         char from[16], to[16];
         format_us(i == 0 ? 0.0 : exp2(i - 1.0), from);
         format_us(exp2(i), to);
-        strbuf_printf(out,
-                      "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>"
-                      "%" PRIu64 " %s of %s to %s</title></rect>\n",
-                      class_name, LEFT + (i + offset) * cell + 1.0, HEIGHT - BOTTOM - height,
-                      cell * 0.5 - 1.5, height, buckets[i], what, from, to);
+        strbuf_printf(
+            out,
+            "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>"
+            "%" PRIu64 " %s of %s to %s</title></rect>\n",
+            class_name, LEFT + (i + offset) * cell + 1.0, HEIGHT - BOTTOM - height,
+            cell * 0.5 - 1.5, height, buckets[i], what, from, to);
     }
 }
 
@@ -318,7 +322,8 @@ void report_timeline_chart(const Report *r, StrBuf *out)
     strbuf_append_c(out, "\"/>\n");
     x_name(out, "time");
     strbuf_printf(out,
-                  "</svg><p class=\"keys\"><span class=\"c1\">&#8212; lookups, 100 %% is %.0f a second</span> "
+                  "</svg><p class=\"keys\"><span class=\"c1\">&#8212; lookups, 100 %% is %.0f a "
+                  "second</span> "
                   "<span class=\"c2\">&#8212; loads, 100 %% is %.0f a second</span> "
                   "<span class=\"c3\">&#8212; memory, 100 %% is the budget</span></p></figure>\n",
                   lookups, loads);

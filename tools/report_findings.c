@@ -32,12 +32,13 @@ static void find_faults(const StatsFile *f, StrBuf *out)
     const TexStats *s = &f->stats;
     if (s->failed_tiles > 0) {
         begin(out, MOOD_BAD);
-        strbuf_printf(out,
-                      "%" PRIu64 " reads failed, and %" PRIu64
-                      " lookups show the missing colour: the picture is not what it should be. The "
-                      "render's log names files and tiles; <code>texcache verify</code> checks whole "
-                      "files.",
-                      s->failed_tiles, s->missing);
+        strbuf_printf(
+            out,
+            "%" PRIu64 " reads failed, and %" PRIu64
+            " lookups show the missing colour: the picture is not what it should be. The "
+            "render's log names files and tiles; <code>texcache verify</code> checks whole "
+            "files.",
+            s->failed_tiles, s->missing);
         end(out);
     }
     if (s->bad_lookups > 0) {
@@ -65,9 +66,9 @@ static void say_better_budget(const Report *r, StrBuf *out)
         return;
     }
     uint64_t budget = tex_curve_budget_for(&r->curve, 1.1);
-    strbuf_printf(out, " %s would give %.1f.", cli_format_size(budget, size),
-                  ratio((double)tex_curve_loads(&r->curve, budget, NULL),
-                        (double)r->curve.unique_loads));
+    strbuf_printf(
+        out, " %s would give %.1f.", cli_format_size(budget, size),
+        ratio((double)tex_curve_loads(&r->curve, budget, NULL), (double)r->curve.unique_loads));
 }
 
 static void find_budget(const Report *r, StrBuf *out)
@@ -79,8 +80,8 @@ static void find_budget(const Report *r, StrBuf *out)
     cli_format_size(s->bytes_unique, unique);
     if (s->evictions == 0) {
         begin(out, MOOD_GOOD);
-        strbuf_printf(out, "The budget of %s held every tile that was touched (%s at most).", budget,
-                      cli_format_size(s->bytes_peak, peak));
+        strbuf_printf(out, "The budget of %s held every tile that was touched (%s at most).",
+                      budget, cli_format_size(s->bytes_peak, peak));
     } else if (pressure < 1.1) {
         begin(out, MOOD_GOOD);
         strbuf_printf(out,
@@ -89,7 +90,8 @@ static void find_budget(const Report *r, StrBuf *out)
                       budget, pressure);
     } else {
         begin(out, pressure < 2.0 ? MOOD_NOTE : MOOD_BAD);
-        strbuf_printf(out, "Budget below the working set (%s of tiles): %s gives %.1f loads a tile,",
+        strbuf_printf(out,
+                      "Budget below the working set (%s of tiles): %s gives %.1f loads a tile,",
                       unique, budget, pressure);
         say_better_budget(r, out);
     }
@@ -104,16 +106,18 @@ static void find_waits(const StatsFile *f, StrBuf *out)
         return;
     begin(out, idle > 0.1 ? MOOD_BAD : MOOD_GOOD);
     if (idle > 0.1)
-        strbuf_printf(out,
-                      "Storage is the bottleneck: threads had nothing to run for %.0f %% of the time. "
-                      "More fibers, faster storage%s would help.",
-                      100.0 * idle,
-                      texcache_stats_pressure(s) > 1.5 ? ", and a larger budget first of all" : "");
+        strbuf_printf(
+            out,
+            "Storage is the bottleneck: threads had nothing to run for %.0f %% of the time. "
+            "More fibers, faster storage%s would help.",
+            100.0 * idle,
+            texcache_stats_pressure(s) > 1.5 ? ", and a larger budget first of all" : "");
     else
-        strbuf_printf(out,
-                      "Waits were hidden: lookups waited %" PRIu64
-                      " times for a tile, and threads were idle for %.1f %% of the time all the same.",
-                      s->waits, 100.0 * idle);
+        strbuf_printf(
+            out,
+            "Waits were hidden: lookups waited %" PRIu64
+            " times for a tile, and threads were idle for %.1f %% of the time all the same.",
+            s->waits, 100.0 * idle);
     end(out);
 }
 
@@ -183,11 +187,12 @@ static void find_levels(const StatsFile *f, StrBuf *out)
     }
     if (deep > 0.0 && deep > 0.2 * camera && deep_fine > 0.5 && deep_fine > camera_fine) {
         begin(out, MOOD_NOTE);
-        strbuf_printf(out,
-                      "After bounces %.0f %% of the probes are in levels 0 and 1, finer than what the "
-                      "camera sees: look at the derivatives of those materials, or give "
-                      "<code>--mip-bias</code>.",
-                      100.0 * deep_fine);
+        strbuf_printf(
+            out,
+            "After bounces %.0f %% of the probes are in levels 0 and 1, finer than what the "
+            "camera sees: look at the derivatives of those materials, or give "
+            "<code>--mip-bias</code>.",
+            100.0 * deep_fine);
         end(out);
     }
 }
@@ -200,8 +205,8 @@ static void find_unused(const StatsFile *f, StrBuf *out)
     if (unused == 0)
         return;
     begin(out, MOOD_NOTE);
-    strbuf_printf(out, "%" PRIu32 " of %" PRIu32 " textures were opened and never looked up.", unused,
-                  f->texture_count);
+    strbuf_printf(out, "%" PRIu32 " of %" PRIu32 " textures were opened and never looked up.",
+                  unused, f->texture_count);
     end(out);
 }
 

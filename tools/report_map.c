@@ -40,7 +40,8 @@ static void draw_heat(const ReportMap *map, const TexTraceLevel *level, uint32_t
         strbuf_append_c(out, "\"/>");
 }
 
-static void draw_level(const ReportMap *map, uint32_t number, double left, double scale, StrBuf *out)
+static void draw_level(const ReportMap *map, uint32_t number, double left, double scale,
+                       StrBuf *out)
 {
     const TexTraceLevel *level = &map->texture->levels[number];
     uint64_t tiles = (uint64_t)level->tiles_x * level->tiles_y, read = 0, loads = 0;

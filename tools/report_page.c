@@ -44,7 +44,8 @@ static const char style[] =
     ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--dim:#5b6470;--line:#d5dae1;"
     "--card:#f5f7f9;--c1:#1f6fb5;--c2:#b8500f;--c3:#177a47;--bad:#b3261e;"
     "--h0:#e3e7ec;--h1:#c3ccd6;--h2:#9ecae1;--h3:#4292c6;--h4:#f6c344;--h5:#e8762c;--h6:#b3261e}\n"
-    "@media(prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e6e9ed;--dim:#9aa4b0;--line:#343b44;"
+    "@media(prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e6e9ed;--dim:#9aa4b0;--line:#"
+    "343b44;"
     "--card:#1d2127;--c1:#6db3f2;--c2:#f2a365;--c3:#63c98f;--bad:#ff8a80;"
     "--h0:#262c33;--h1:#3c454f;--h2:#22567c;--h3:#4fa3dc;--h4:#d9a520;--h5:#ee7d33;--h6:#ff6b5e}}\n"
     "body{margin:0 auto;max-width:1180px;padding:1.2rem 1.5rem 4rem;background:var(--bg);"
@@ -54,7 +55,8 @@ static const char style[] =
     "nav a{margin-right:1rem}a{color:var(--c1)}:focus-visible{outline:2px solid var(--c1);"
     "outline-offset:2px}\n"
     ".facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:.7rem;"
-    "margin:1rem 0;padding:0}.facts div{background:var(--card);border-radius:8px;padding:.5rem .8rem}"
+    "margin:1rem 0;padding:0}.facts div{background:var(--card);border-radius:8px;padding:.5rem "
+    ".8rem}"
     ".facts dt{color:var(--dim);font-size:.85rem}.facts dd{margin:0;font-size:1.25rem;"
     "font-variant-numeric:tabular-nums}\n"
     ".findings{padding:0;list-style:none}.findings li{background:var(--card);margin:.4rem 0;"
@@ -64,7 +66,8 @@ static const char style[] =
     "font-size:.92em}\n"
     ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(460px,1fr));gap:1rem}"
     "figure{margin:0;background:var(--card);border-radius:8px;padding:.6rem .8rem}"
-    "figcaption{font-weight:600;margin-bottom:.3rem;overflow-wrap:anywhere}svg{width:100%;height:auto;"
+    "figcaption{font-weight:600;margin-bottom:.3rem;overflow-wrap:anywhere}svg{width:100%;height:"
+    "auto;"
     "display:block}.keys{margin:.3rem .8rem;font-size:.9rem}\n"
     ".axis{fill:none;stroke:var(--dim)}.grid{stroke:var(--line);stroke-width:.7}"
     ".tick{fill:var(--dim);font-size:12px}.key{font-size:12.5px}.line{fill:none;stroke-width:2}"
@@ -73,8 +76,10 @@ static const char style[] =
     "text.c2{fill:var(--c2);stroke:none}text.c3{fill:var(--c3);stroke:none}"
     ".dot.c1,.c1f{fill:var(--c1)}.dot.c2,.c2f{fill:var(--c2)}.dot.c3,.c3f{fill:var(--c3)}"
     ".cell{font-size:11px;fill:var(--fg)}.cell.strong{fill:var(--bg)}\n"
-    ".h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)}"
-    ".h5{fill:var(--h5)}.h6{fill:var(--h6)}.maps{display:grid;grid-template-columns:repeat(auto-fit,minmax(460px,1fr));gap:.8rem}.legend svg{display:inline;width:1em;"
+    ".h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)"
+    "}"
+    ".h5{fill:var(--h5)}.h6{fill:var(--h6)}.maps{display:grid;grid-template-columns:repeat(auto-"
+    "fit,minmax(460px,1fr));gap:.8rem}.legend svg{display:inline;width:1em;"
     "height:1em;vertical-align:-.15em;margin:0 .2em 0 .9em}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.9rem;"
     "font-variant-numeric:tabular-nums}th,td{padding:.25rem .6rem;text-align:right;"
@@ -158,8 +163,9 @@ static void write_row(const TexTextureStats *t, StrBuf *out)
     write_cell(out, (uint64_t)t->width * t->height, text);
     write_number(out, t->lookups);
     snprintf(text, sizeof text, "%.1f %%",
-             t->tile_count ? 100.0 * (double)(t->unique_loads + t->constants) / (double)t->tile_count
-                           : 0.0);
+             t->tile_count
+                 ? 100.0 * (double)(t->unique_loads + t->constants) / (double)t->tile_count
+                 : 0.0);
     write_cell(out, t->tile_count ? 1000000 * t->unique_loads / t->tile_count : 0, text);
     write_number(out, t->loads);
     snprintf(text, sizeof text, "%.2f", times);
@@ -216,8 +222,9 @@ static void write_maps(const Report *r, StrBuf *out)
     }
     strbuf_append_c(out, "</div>\n");
     if (shown < r->map_count)
-        strbuf_printf(out, "<p>%" PRIu32 " textures of %" PRIu32
-                           " are shown: those that were read most.</p>\n",
+        strbuf_printf(out,
+                      "<p>%" PRIu32 " textures of %" PRIu32
+                      " are shown: those that were read most.</p>\n",
                       shown, r->map_count);
 }
 
@@ -247,8 +254,9 @@ void report_page(const Report *r, StrBuf *out)
     report_timeline_chart(r, out);
     strbuf_append_c(out, "</div>\n");
     if (!r->trace)
-        strbuf_append_c(out, "<p>With a trace (<code>sort-render --trace FILE</code>) this page also "
-                             "shows what other budgets would load, and which tiles were read.</p>\n");
+        strbuf_append_c(out,
+                        "<p>With a trace (<code>sort-render --trace FILE</code>) this page also "
+                        "shows what other budgets would load, and which tiles were read.</p>\n");
     strbuf_append_c(out, "<h2 id=\"textures\">Textures</h2>\n");
     write_table(f, out);
     if (r->trace) {

@@ -17,7 +17,7 @@ typedef struct StatsFile {
     TexStats stats;
     TexTextureStats *textures; /* owned; those that loaded most first */
     uint32_t texture_count;
-    uint32_t folder_bytes; /* of the folder that all names share; they are told without it */
+    uint32_t folder_bytes;  /* of the folder that all names share; they are told without it */
     StatsTimeline timeline; /* may have no sample */
     double render_s;
     double idle_s; /* threads without a fiber to run, summed */

@@ -1,7 +1,7 @@
 /* texcache report: a render's texture statistics, and its trace, as one HTML page. */
 #include "base/file.h"
-#include "tools/texture_report.h"
 #include "tools/texcache_commands.h"
+#include "tools/texture_report.h"
 #include <stdio.h>
 
 static Status write_report(const char *stats_path, const char *trace_path, const char *output,
@@ -37,9 +37,10 @@ int texcache_run_report(int argc, char **argv)
     const CliProgram program = {
         .name = "texcache report",
         .usage = "[options] STATS.json [TRACE]",
-        .summary = "Makes one HTML page of what the texture cache did during a render: findings in "
-                   "words, charts, a table of the textures, and, with the trace, what other budgets "
-                   "would load and which tiles were read. The page needs nothing else to be shown.",
+        .summary =
+            "Makes one HTML page of what the texture cache did during a render: findings in "
+            "words, charts, a table of the textures, and, with the trace, what other budgets "
+            "would load and which tiles were read. The page needs nothing else to be shown.",
         .options = options,
         .option_count = SORT_COUNT_OF(options),
         .args_min = 1,

@@ -47,7 +47,10 @@ static void compile(Arena *arena, DiagList *diags, Str text)
     if (setjmp(no_memory))
         CHECK(!"a short source needs little memory");
     arena_on_no_memory(arena, &no_memory);
-    const LowerTables tables = {globals, closures, SORT_COUNT_OF(globals), SORT_COUNT_OF(closures)};
+    const LowerTables tables = {.globals = globals,
+                                .closures = closures,
+                                .global_count = SORT_COUNT_OF(globals),
+                                .closure_count = SORT_COUNT_OF(closures)};
     const SslSource source = {.name = "fuzz.ssl", .text = text};
     const IrPipelineDesc pipeline = {.kind = SSL_KERNEL_SHADE};
     IrModule *m;

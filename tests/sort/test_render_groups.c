@@ -32,7 +32,7 @@ static const char parts_ssl[] =
     "shader blend(float fac = 0.5, closure a, closure b, out closure surface)\n{\n"
     "    surface = mix(a, b, fac);\n}\n";
 
-#define PAINT "{\"file\": \"textures/paint.png\"}"
+#define PAINT       "{\"file\": \"textures/paint.png\"}"
 #define PART(entry) "{\"shader\": \"shaders/parts.ssl\", \"entry\": \"" entry "\""
 
 static void write_scene(const Kit *kit, const char *material, const char *groups)
@@ -47,18 +47,18 @@ static void write_scene(const Kit *kit, const char *material, const char *groups
     kit_add_quad(kit, &meshes, "floor",
                  (const float[4][3]){{-3, -1, 3}, {3, -1, 3}, {3, -1, -9}, {-3, -1, -9}});
     kit_write_scene(
-        kit, &(KitScene){.width = 32,
-                         .height = 24,
-                         .samples = 4,
-                         .max_depth = 3,
-                         .eye = {0, 0.5f, 4},
-                         .fov_y_degrees = 45,
-                         .meshes = strbuf_text(&meshes),
-                         .instances =
-                             "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}",
-                         .materials = material,
-                         .groups = groups,
-                         .environment = "{\"color\": [0.3, 0.4, 0.5]}"});
+        kit,
+        &(KitScene){.width = 32,
+                    .height = 24,
+                    .samples = 4,
+                    .max_depth = 3,
+                    .eye = {0, 0.5f, 4},
+                    .fov_y_degrees = 45,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}",
+                    .materials = material,
+                    .groups = groups,
+                    .environment = "{\"color\": [0.3, 0.4, 0.5]}"});
     strbuf_free(&meshes);
 }
 
@@ -93,13 +93,13 @@ static void test_groups_of_one_node_are_the_short_form(void **state)
         "\"parameters\": {\"scale\": 2.5}, \"textures\": {\"paint\": " PAINT "}}}, "
         "\"outputs\": {\"surface\": \"all.surface\"}}}",
         NULL, NULL);
-    Hash128 values_outside = picture(
-        "{\"name\": \"m\", \"group\": \"one\", \"parameters\": {\"size\": 2.5}, "
-        "\"textures\": {\"all.paint\": " PAINT "}}",
-        "\"one\": {\"parameters\": {\"size\": {}}, \"nodes\": {\"all\": {\"shader\": "
-        "\"shaders/whole.ssl\"}}, \"wires\": [[\"size\", \"all.scale\"]], "
-        "\"outputs\": {\"surface\": \"all.surface\"}}",
-        NULL);
+    Hash128 values_outside =
+        picture("{\"name\": \"m\", \"group\": \"one\", \"parameters\": {\"size\": 2.5}, "
+                "\"textures\": {\"all.paint\": " PAINT "}}",
+                "\"one\": {\"parameters\": {\"size\": {}}, \"nodes\": {\"all\": {\"shader\": "
+                "\"shaders/whole.ssl\"}}, \"wires\": [[\"size\", \"all.scale\"]], "
+                "\"outputs\": {\"surface\": \"all.surface\"}}",
+                NULL);
     assert_true(hash128_equal(expected, values_inside));
     assert_true(hash128_equal(expected, values_outside));
 }
@@ -109,13 +109,20 @@ static void test_groups_of_three_units_are_the_shader_by_hand(void **state)
     (void)state;
     Hash128 split = picture(
         "{\"name\": \"m\", \"group\": {\"nodes\": {"
-        "\"place\": " PART("place") ", \"parameters\": {\"scale\": 2.5}}, "
-        "\"look\": " PART("look") ", \"textures\": {\"image\": " PAINT "}}, "
-        "\"dead\": " PART("look") "}, "
-        "\"matte\": " PART("matte") "}}, "
-        "\"wires\": [[\"place.u\", \"look.u\"], [\"place.v\", \"look.v\"], "
-        "[\"look.c\", \"matte.albedo\"], [\"place.u\", \"dead.u\"]], "
-        "\"outputs\": {\"surface\": \"matte.surface\"}}}",
+        "\"place\": " PART(
+            "place") ", \"parameters\": {\"scale\": 2.5}}, "
+                     "\"look\": " PART(
+                         "look") ", \"textures\": {\"image\": " PAINT "}}, "
+                                 "\"dead\": " PART(
+                                     "look") "}, "
+                                             "\"matte\": " PART(
+                                                 "matte") "}}, "
+                                                          "\"wires\": [[\"place.u\", \"look.u\"], "
+                                                          "[\"place.v\", \"look.v\"], "
+                                                          "[\"look.c\", \"matte.albedo\"], "
+                                                          "[\"place.u\", \"dead.u\"]], "
+                                                          "\"outputs\": {\"surface\": "
+                                                          "\"matte.surface\"}}}",
         NULL, NULL);
     assert_true(hash128_equal(picture(short_form, NULL, NULL), split));
 }
@@ -130,15 +137,20 @@ static void test_groups_inside_groups(void **state)
         "{\"name\": \"m\", \"group\": {\"nodes\": {"
         "\"a\": {\"group\": \"layer\", \"textures\": {\"look.image\": " PAINT "}}, "
         "\"b\": {\"group\": \"layer\", \"parameters\": {\"size\": 1}}, "
-        "\"blend\": " PART("blend") ", \"parameters\": {\"fac\": 0}}}, "
-        "\"wires\": [[\"a.surface\", \"blend.a\"], [\"b.surface\", \"blend.b\"]], "
-        "\"outputs\": {\"surface\": \"blend.surface\"}}}",
+        "\"blend\": " PART(
+            "blend") ", \"parameters\": {\"fac\": 0}}}, "
+                     "\"wires\": [[\"a.surface\", \"blend.a\"], [\"b.surface\", \"blend.b\"]], "
+                     "\"outputs\": {\"surface\": \"blend.surface\"}}}",
         "\"layer\": {\"parameters\": {\"size\": {\"default\": 2.5}}, \"nodes\": {"
-        "\"place\": " PART("place") "}, \"look\": " PART("look") "}, "
-        "\"matte\": " PART("matte") "}}, "
-        "\"wires\": [[\"size\", \"place.scale\"], [\"place.u\", \"look.u\"], "
-        "[\"place.v\", \"look.v\"], [\"look.c\", \"matte.albedo\"]], "
-        "\"outputs\": {\"surface\": \"matte.surface\", \"mean\": \"look.mean\"}}",
+        "\"place\": " PART("place") "}, \"look\": " PART(
+            "look") "}, "
+                    "\"matte\": " PART(
+                        "matte") "}}, "
+                                 "\"wires\": [[\"size\", \"place.scale\"], [\"place.u\", "
+                                 "\"look.u\"], "
+                                 "[\"place.v\", \"look.v\"], [\"look.c\", \"matte.albedo\"]], "
+                                 "\"outputs\": {\"surface\": \"matte.surface\", \"mean\": "
+                                 "\"look.mean\"}}",
         &stats);
     assert_true(hash128_equal(picture(short_form, NULL, NULL), nested));
 }

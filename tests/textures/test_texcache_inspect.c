@@ -223,7 +223,8 @@ static void check_page(const char *path, bool has_trace)
     assert_int_equal(file_read(path, 1 << 24, &page, &size, NULL), STATUS_OK);
     assert_true(str_is_utf8((Str){page, size}));
     check_well_formed(page);
-    static const char *const outside[] = {"http:", "https:", "src=", "url(", "@import", "<link", "<img"};
+    static const char *const outside[] = {"http:",   "https:", "src=", "url(",
+                                          "@import", "<link",  "<img"};
     for (size_t i = 0; i < SORT_COUNT_OF(outside); i++)
         assert_null(strstr(page, outside[i]));
     assert_null(strstr(page, "<script>alert"));

@@ -123,8 +123,10 @@ static RandomVerdict run_compiled(Check *c, Str text, DiagList *diags)
 
 static RandomVerdict check_checked(Check *c, Str text, DiagList *diags)
 {
-    const SemaTables tables = {random_tables.globals, random_tables.closures,
-                               random_tables.global_count, random_tables.closure_count};
+    const SemaTables tables = {.globals = random_tables.globals,
+                               .closures = random_tables.closures,
+                               .global_count = random_tables.global_count,
+                               .closure_count = random_tables.closure_count};
     DiagList *own = diag_list_create();
     const SemaSource source = {text, diag_add_source(own, "random.ssl", text)};
     const Module *module = sema_check(c->host->lib->module, &tables, &source, 1, c->arena, own);

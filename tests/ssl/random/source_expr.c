@@ -448,6 +448,7 @@ Cell *walk_expr(Walk *w, const Expr *e)
         return walk_texture(w, e);
     case EXPR_CONVERT:
         return convert(w, e->a, e->type);
+    case EXPR_ATTRIBUTE: /* the writer makes none */
     case EXPR_STRING:
     case EXPR_ERROR:
         break;

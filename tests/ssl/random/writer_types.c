@@ -10,8 +10,10 @@ static const SslClosureArg glow[] = {{"radiance", SSL_COLOR}};
 static const SslClosureArg coat[] = {{"roughness", SSL_FLOAT}, {"base", SSL_CLOSURE}};
 static const SslClosureRow closures[] = {
     {"Lambert", lambert, 2, 0, "", ""}, {"Glow", glow, 1, 0, "", ""}, {"Coat", coat, 2, 0, "", ""}};
-const LowerTables random_tables = {globals, closures, SORT_COUNT_OF(globals),
-                                   SORT_COUNT_OF(closures)};
+const LowerTables random_tables = {.globals = globals,
+                                   .closures = closures,
+                                   .global_count = SORT_COUNT_OF(globals),
+                                   .closure_count = SORT_COUNT_OF(closures)};
 
 bool writer_same(GenType a, GenType b)
 {
