@@ -232,6 +232,17 @@ void ssl_program_release(SslProgram *p)
     ssl_unit_release(unit);
 }
 
+void ssl_texture_site_place(const SslProgram *p, uint32_t site, const char **out_source,
+                            uint32_t *out_line, uint32_t *out_column)
+{
+    CHECK(site < p->info.texture_site_count);
+    IrFaultSite place = {.span = p->info.texture_sites[site].span};
+    SslFaultInfo found = ssl_unit_fault(p->unit, &place);
+    *out_source = found.source_name;
+    *out_line = found.line;
+    *out_column = found.column;
+}
+
 void ssl_fault_describe(const SslProgram *p, uint32_t site, SslFaultInfo *out_info)
 {
     CHECK(site < p->info.fault_site_count);

@@ -349,6 +349,10 @@ typedef struct SslFaultInfo {
     const char *text; /* "array index out of range" */
 } SslFaultInfo;
 void ssl_fault_describe(const SslProgram *p, uint32_t site, SslFaultInfo *out_info);
+/* Where in a source a texture call stands. *out_source lives as long as the program's unit; it is "" when the place
+ * is not known (calls in the standard library), and line and column are 0 then. */
+void ssl_texture_site_place(const SslProgram *p, uint32_t site, const char **out_source,
+                            uint32_t *out_line, uint32_t *out_column);
 
 /* --- looking inside ------------------------------------------------------------------------ */
 

@@ -165,6 +165,14 @@ static UdimLane place_lane(const UdimSet *set, float s, float t)
     return lane;
 }
 
+TexId udim_place(const UdimSet *set, float s, float t, float *out_s, float *out_t)
+{
+    UdimLane lane = place_lane(set, s, t);
+    *out_s = lane.s;
+    *out_t = lane.t;
+    return lane.index < TEX_UDIM_COUNT ? set->ids[lane.index] : (TexId){0};
+}
+
 /* The request for the lanes of one file, with its own coordinates. */
 typedef struct UdimPart {
     TexRequest request;

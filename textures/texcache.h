@@ -229,6 +229,35 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
  * it. */
 void texcache_touch(TexCaller *caller, const TexRequest *r);
 
+/* --- what a lookup reads, for people ------------------------------------------------------- */
+
+enum { TEX_EXPLAIN_TEXELS_MAX = 2 * 4 * TEX_MAX_PROBES };
+
+typedef struct TexExplainTexel {
+    uint32_t level, x, y; /* from the left and the top */
+    float weight;         /* in the result */
+} TexExplainTexel;
+
+typedef struct TexExplain {
+    const char *name,
+        *path;              /* borrowed: the texture, of a UDIM set the file; NULL: there is none */
+    uint32_t width, height; /* of level 0 */
+    float s, t;             /* in that file */
+    bool has_place,
+        is_bad;           /* as bad_lookups counts: no place, or derivatives that are no numbers */
+    TexFilter filter;     /* none of the defaults */
+    float level;          /* finest level used; a fraction blends it with the next */
+    uint32_t probe_count; /* 1 to TEX_MAX_PROBES */
+    float probe_step[2];  /* from one to the next, in s and t */
+    float major[2], minor[2]; /* half axes of the footprint's ellipse, in s and t */
+    uint32_t texel_count;     /* each once; weights add up to 1 but for black borders */
+    TexExplainTexel texels[TEX_EXPLAIN_TEXELS_MAX];
+} TexExplain;
+
+/* What texcache_lookup does for one wanted lane of the request; reads nothing and counts nothing. The
+ * texture stays open meanwhile. */
+void texcache_explain(const TexCache *c, const TexRequest *r, uint32_t lane, TexExplain *out);
+
 /* --- statistics --------------------------------------------------------------------------- */
 
 enum { TEX_LATENCY_BUCKETS = 24 };

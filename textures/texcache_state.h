@@ -339,6 +339,9 @@ uint32_t udim_lookup(TexCaller *caller, const TexRequest *r, const Texture *text
                      float *out_result);
 void udim_touch(TexCaller *caller, const TexRequest *r, const Texture *texture, bool only_if_many);
 
+/* The file of a set in which a place lies, and the place in it. {0}: there is none. */
+TexId udim_place(const UdimSet *set, float s, float t, float *out_s, float *out_t);
+
 /* --- tex_open.c --------------------------------------------------------------------------- */
 
 /* A texture whose tiles come from a decoder process, as what reads them takes it. */

@@ -132,6 +132,16 @@ typedef struct Words {
     bool is_verbose;
 } Words;
 
+static Status parse_probe(const char *text, void *out, Error *err)
+{
+    struct ProbePixel *p = out;
+    char after;
+    if (sscanf(text, "%u,%u%c", &p->x, &p->y, &after) != 2 || text[0] == '-')
+        return error_set(err, STATUS_INVALID, "'%s' is no pixel such as 320,240", text);
+    p->is_wanted = true;
+    return STATUS_OK;
+}
+
 static Status parse_size(const char *text, void *out, Error *err)
 {
     RenderOptions *o = out;
@@ -279,6 +289,18 @@ static Status check_options(const RenderCommand *c, Error *err)
 }
 
 /* What is asked for: a render, or an import alone. */
+/* A probe makes no picture. */
+static Status check_probe(const RenderCommand *c, Error *err)
+{
+    const OutputCommand *o = &c->output;
+    if (o->exr || o->png || o->partial || c->stats || c->render.trace_path)
+        return error_set(
+            err, STATUS_INVALID,
+            "--probe renders one pixel and makes no picture, statistics or trace: leave "
+            "out the options that name them");
+    return check_writable(c->probe_out, err);
+}
+
 static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
 {
     if (c->import || c->export_package) {
@@ -294,6 +316,8 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
         return error_set_at(err, STATUS_NOT_FOUND, c->scene, "there is no such file or folder");
     TRY(check_options(c, err));
     TRY(check_writable(c->render.trace_path, err));
+    if (c->probe.is_wanted)
+        return check_probe(c, err);
     return c->render.only_check ? STATUS_OK : check_output(&c->output, err);
 }
 
@@ -333,7 +357,10 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "mip-mode", .kind = CLI_CHOICE, .out = &words.mip_mode, .choices = mip_words, .value_name = "MODE", .help = "the level by the footprint, always the finest, or by the largest derivative"},
         {.name = "mip-bias", .kind = CLI_FLOAT, .out = &words.mip_bias, .min = -32, .max = 32, .value_name = "LEVELS", .help = "added to the level that the footprint chooses"},
         {.name = "texture-delay", .kind = CLI_U32, .out = &c->render.texture_delay_us, .max = 10e6, .is_hidden = true, .value_name = "US", .help = "every tile read takes this much longer, for tests"},
-        {.name = "trace", .kind = CLI_TEXT, .out = &c->render.trace_path, .value_name = "FILE", .help = "record every texture tile that is asked for, for 'texcache replay' and 'report'"},
+        {.name = "trace", .kind = CLI_TEXT, .out = &c->render.trace_path, .value_name = "FILE", .help = "record every texture tile that is asked for, for 'texcache replay' and 'report'", .group = "Inspecting"},
+        {.name = "probe", .kind = CLI_CUSTOM, .parse = parse_probe, .out = &c->probe, .value_name = "X,Y", .help = "render nothing but this pixel, and tell its texture lookups"},
+        {.name = "probe-samples", .kind = CLI_U32, .out = &c->probe_samples, .min = 1, .max = 65536, .value_name = "N", .help = "samples of it; 1 when not given"},
+        {.name = "probe-out", .kind = CLI_TEXT, .out = &c->probe_out, .value_name = "FILE.svg", .help = "draw them: derivatives, ellipse, probes and the texels that were read"},
         {.name = "watch", .kind = CLI_TEXT, .out = &c->watch, .value_name = "FILE", .help = "publish counters there for 'texcache watch FILE'; in a folder of the user when not given"},
         {.name = "unwatched", .kind = CLI_FLAG, .out = &c->is_unwatched, .help = "publish nothing"},
         {.name = "threads", .short_name = 't', .kind = CLI_U32, .out = &c->render.thread_count, .min = 1, .max = 1024, .value_name = "N", .help = "worker threads; all CPUs when not given", .group = "Machine"},

@@ -27,6 +27,12 @@ typedef struct RenderCommand {
     bool is_resuming;
     const char *watch; /* where to publish; NULL: in the folder of tools/watch_folder.h */
     bool is_unwatched;
+    struct ProbePixel {
+        bool is_wanted;
+        uint32_t x, y;
+    } probe;
+    uint32_t probe_samples; /* 0: one */
+    const char *probe_out;
     ProgressKind progress;
     LogLevel log_level;
     bool is_quiet;
@@ -50,6 +56,9 @@ Status output_command_write(const OutputCommand *output, const Film *film,
 
 /* "sort-render: ..." on standard error; returns `code`. */
 int command_fail(const Error *err, int code);
+
+/* --probe: returns the exit code. */
+int probe_pixel(const RenderCommand *c, Render *render);
 
 /* The subcommand. */
 int merge_main(int argc, char **argv);

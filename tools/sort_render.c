@@ -255,6 +255,11 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
         render_destroy(render);
         return EXIT_DONE;
     }
+    if (c->probe.is_wanted) {
+        int probed = probe_pixel(c, render);
+        render_destroy(render);
+        return probed;
+    }
     int code = resume(c, render, log, &err) == STATUS_OK
                    ? trace_and_write(c, render, log, terminal->kind)
                    : command_fail(&err, EXIT_FAILED);

@@ -40,9 +40,10 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
                 draw_sites = p->info->texture_site_count;
         }
     if (ctx) {
-        *ctx = (ShadeContext){
-            .desc = *desc,
-            .host = {.footprint_scale = desc->footprint_scale, .sampler = desc->sampler}};
+        *ctx = (ShadeContext){.desc = *desc,
+                              .host = {.footprint_scale = desc->footprint_scale,
+                                       .sampler = desc->sampler,
+                                       .probe = desc->probe}};
         ssl_globals_layout(sort_ssl_globals, GLOBAL_COUNT, &ctx->layout);
         texcache_caller_init(&ctx->host.caller, desc->tex_thread, desc->waiter);
         ctx->globals = arena_alloc(arena, (size_t)BLOCKS * ctx->layout.stride_bytes, 64);
@@ -203,6 +204,9 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
                           .depth = depth,
                           .coord = coord};
     texcache_lookup(&ctx->host.caller, &request, rgba);
+    if (SORT_UNLIKELY(ctx->host.probe != NULL))
+        texture_probe_tell(ctx->host.probe,
+                           (TextureProbeLookup){.request = &request, .result = rgba});
     float strength = ctx->desc.scene->environment.strength;
     for (uint32_t k = 0; k < count; ++k)
         out_radiance[k] = spectrum_scale(

@@ -29,9 +29,10 @@ typedef struct ShadeContextDesc {
     const MaterialSet *materials;
     TexThread *tex_thread;
     Waiter *waiter;
-    float footprint_scale; /* see shade_footprint_scale */
-    Sampler sampler;       /* of stochastic texture filters */
-    TexId environment;     /* texture of the environment image; 0: none */
+    float footprint_scale;            /* see shade_footprint_scale */
+    Sampler sampler;                  /* of stochastic texture filters */
+    TexId environment;                /* texture of the environment image; 0: none */
+    const struct TextureProbe *probe; /* told of every lookup (texture_probe.h); NULL: nobody */
 } ShadeContextDesc;
 
 /* Texture footprints shrink by 1/sqrt(samples per pixel), since that many samples share a pixel's area;

@@ -60,6 +60,11 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
     }
     texcache_lookup(&host->caller, &request, call->result);
     ++host->texture_calls;
+    if (SORT_UNLIKELY(host->probe != NULL))
+        texture_probe_tell(host->probe, (TextureProbeLookup){.program = host->program,
+                                                             .site = call->site,
+                                                             .request = &request,
+                                                             .result = call->result});
 }
 
 const SslServices texture_services = {.size_bytes = sizeof texture_services,

@@ -4,7 +4,7 @@
 
 #include "sort/sampling/sampler.h"
 #include "sort/shade/hit.h"
-#include "sort/shade/material.h"
+#include "sort/shade/texture_probe.h"
 
 /* What kernels hand back to services, under the name the ABI gives it. One a fiber. */
 struct SslHost {
@@ -15,6 +15,7 @@ struct SslHost {
     Sampler sampler;
     uint16_t
         *draws; /* [texture site][SHADE_CHUNK]: stochastic lookups that a point has made there */
+    const TextureProbe *probe; /* NULL: nobody looks */
     uint64_t texture_calls;
 };
 

@@ -1,0 +1,27 @@
+/* For looking at single lookups: told of each lane after it was looked up. */
+#ifndef SORT_SHADE_TEXTURE_PROBE_H
+#define SORT_SHADE_TEXTURE_PROBE_H
+
+#include "sort/shade/material.h"
+
+typedef struct TextureProbeLookup {
+    const MaterialProgram *program; /* NULL: the environment */
+    uint32_t site;                  /* of the program */
+    const TexRequest *request;
+    uint32_t lane;
+    const float *result; /* of the request: rgba of the lane at [k * lane_count + lane] */
+} TextureProbeLookup;
+
+typedef struct TextureProbe {
+    void (*lookup)(void *data, const TextureProbeLookup *lookup);
+    void *data;
+} TextureProbe;
+
+static inline void texture_probe_tell(const TextureProbe *probe, TextureProbeLookup lookup)
+{
+    for (lookup.lane = 0; lookup.lane < lookup.request->lane_count; ++lookup.lane)
+        if (lookup.request->lane_mask >> lookup.lane & 1u)
+            probe->lookup(probe->data, &lookup);
+}
+
+#endif
