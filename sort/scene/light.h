@@ -4,9 +4,10 @@
  *   emissive meshes     one source per (instance, material slot) whose material emits
  *   environment         constant, or image with its table
  *
- * A *source* is one of these. Local and infinite sources are chosen half and half (when both exist),
- * within each kind in proportion to their power: a far horizon cannot starve a lamp, nor a lamp the
- * sky. The densities below include that choice; each is the density of sampling this source alone,
+ * A *source* is one of these. Local and infinite sources are chosen half and half (when both exist): a far
+ * horizon cannot starve a lamp, nor a lamp the sky. Among the infinite ones, power decides; among the local
+ * ones, whose every triangle counts by itself, a tree that knows how much each may bring to the point
+ * (light_tree.h). The densities below include that choice; each is the density of sampling this source alone,
  * which is what MIS of one source's radiance needs.
  * Radiance of meshes and of the environment image is not known here: the sample says what shade has
  * to look up.
@@ -90,7 +91,9 @@ uint32_t lights_infinite_count(const Lights *lights);
 bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
                          float3 direction, LightValue *out_value, LightHit *out_hit);
 
-/* Probability with which `source` is chosen; sums to 1 over all. */
-float lights_choice_probability(const Lights *lights, uint32_t source);
+/* Probability with which `source` is chosen at a point; sums to 1 over all, or less where the tree promises light
+ * that no source brings. For tests and statistics: it takes time in proportion to the triangles of a mesh. */
+float lights_choice_probability(const Lights *lights, uint32_t source, float3 position,
+                                float3 normal);
 
 #endif

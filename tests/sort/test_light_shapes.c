@@ -491,7 +491,7 @@ static void test_light_strategies_agree(void **state)
             ztest_add(&density, p);
         }
         assert_true(ztest_p_value_two(&by_light, &by_cosine) > significance);
-        double chance = (double)lights_choice_probability(lights, 1);
+        double chance = (double)lights_choice_probability(lights, 1, origin, normal);
         assert_true(chance > 0.1 && chance < 0.999);
         assert_true(ztest_p_value(&density, chance, 1e-5) > significance);
         lights_destroy(lights);

@@ -57,17 +57,21 @@ static void test_light_choice_by_power(void **state)
     Lights *lights = make_lights(f, NULL, NULL);
     assert_int_equal(lights_count(lights), 4); /* the black one is none */
     const double expected[] = {1.0 / 7, 2.0 / 7, 3.0 / 7, 1.0 / 7};
+    float3 far = f3(0, 0, -1000), facing = f3(0, 0, 1);
     for (uint32_t i = 0; i < 4; ++i)
-        assert_true(fabs((double)lights_choice_probability(lights, i) - expected[i]) < 1e-6);
+        assert_true(fabs((double)lights_choice_probability(lights, i, far, facing) - expected[i]) <
+                    1e-4);
+    /* Near by, what they may bring counts too; what is chosen follows the stated probabilities. */
+    float3 near = f3(0.3f, 0.1f, -1), up = f3(0, 1, 0);
     uint64_t observed[4] = {0};
     double counts[4];
     LightSample s;
     for (uint32_t i = 0; i < 100000; ++i) {
-        sample_at(lights, f3(0, 0, -3), i, &s);
+        sample_at(lights, near, i, &s);
         ++observed[s.source];
     }
     for (uint32_t i = 0; i < 4; ++i)
-        counts[i] = expected[i] * 100000;
+        counts[i] = 100000 * (double)lights_choice_probability(lights, i, near, up);
     assert_true(chi2_test(observed, counts, 4).p_value > significance);
     lights_destroy(lights);
 
@@ -79,9 +83,9 @@ static void test_light_choice_by_power(void **state)
     assert_int_equal(lights_infinite_count(lights), 1);
     double sum = 0.0;
     for (uint32_t i = 0; i < 5; ++i)
-        sum += (double)lights_choice_probability(lights, i);
+        sum += (double)lights_choice_probability(lights, i, near, up);
     assert_true(fabs(sum - 1.0) < 1e-6);
-    assert_true(lights_choice_probability(lights, 4) == 0.5f);
+    assert_true(lights_choice_probability(lights, 4, near, up) == 0.5f);
     lights_destroy(lights);
     fixture_destroy(f);
 }
@@ -158,6 +162,23 @@ static void test_light_mesh_is_the_cornell_lamp(void **state)
     fixture_destroy(f);
 }
 
+static double triangle_area(const SceneFixture *f, uint32_t instance, uint32_t triangle)
+{
+    float3 p[3];
+    scene_triangle(&f->scene, instance, triangle, p);
+    return 0.5 * (double)f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+}
+
+/* A density in solid angle at a sample of a mesh as one by area. */
+static double by_area(const SceneFixture *f, const LightSample *s, float pdf_solid_angle)
+{
+    float3 p[3];
+    scene_triangle(&f->scene, s->instance, s->triangle, p);
+    float3 n = f3_normalize(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+    return (double)pdf_solid_angle * fabs((double)f3_dot(s->wi, n)) /
+           ((double)s->distance_m * (double)s->distance_m);
+}
+
 /* Slots of one instance: only the triangles that shine are sampled. */
 static void test_light_mesh_slots(void **state)
 {
@@ -175,49 +196,59 @@ static void test_light_mesh_slots(void **state)
     f->instances[instance].material_count = 2;
     const float emission[] = {0.0f, 1.0f};
     Lights *lights = make_lights(f, emission, NULL);
-    uint64_t observed[128] = {0};
-    double expected[128], total = 0.0;
-    for (uint32_t i = 0; i < 128; ++i) {
-        float3 p[3];
-        scene_triangle(&f->scene, instance, i, p);
-        double area = 0.5 * (double)f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
-        expected[i] = slots[i] ? area : 0.0;
-        total += expected[i];
-    }
+    double area = 0.0;
+    for (uint32_t i = 0; i < 128; ++i)
+        area += slots[i] ? triangle_area(f, instance, i) : 0.0;
+    bool is_seen[128] = {false};
+    ZTest z = {0};
     for (uint32_t i = 0; i < 100000; ++i) {
         LightSample s;
-        sample_at(lights, f3(0, 0, 5), i, &s);
-        ++observed[s.triangle];
+        assert_true(sample_at(lights, f3(0.5f, 0, 3), i, &s));
+        is_seen[s.triangle] = true;
+        /* One over the density by area: its mean is the area. */
+        ztest_add(&z, 1.0 / by_area(f, &s, s.pdf_solid_angle));
     }
+    assert_true(ztest_p_value(&z, area, 1e-6) > significance);
     for (uint32_t i = 0; i < 128; ++i)
-        expected[i] *= 100000 / total;
-    assert_true(chi2_test(observed, expected, 128).p_value > significance);
+        assert_int_equal(is_seen[i], slots[i]);
     lights_destroy(lights);
     fixture_destroy(f);
 }
 
-/* 2^19 triangles, as likely each: 24 bits of one number would leave most of a barycentric square
- * to chance; here the counts of 2^21 samples are Poisson with mean 4, so exp(-4) are never seen. */
+/* 2^17 triangles: 24 bits of one number would leave most of a barycentric square to chance; here each is chosen
+ * as often as its probability says, so the expected number of those never seen is known. */
 static void test_light_every_triangle_is_chosen(void **state)
 {
     (void)state;
     SceneFixture *f = fixture_create();
     uint32_t bright = fixture_material(f, "bright");
-    const uint32_t triangles = 2 * 512 * 512, samples = 4 * triangles;
-    fixture_instance(f, fixture_grid(f, 512, 0.0f), bright, mat4_identity());
+    const uint32_t triangles = 2 * 256 * 256, samples = 4 * triangles;
+    uint32_t instance = fixture_instance(f, fixture_grid(f, 256, 0.0f), bright, mat4_identity());
     const float emission[] = {1.0f};
+    const float3 at = f3(0, 0, 5), up = f3(0, 1, 0);
     Lights *lights = make_lights(f, emission, NULL);
     uint8_t *seen = MEM_ARRAY(uint8_t, triangles);
     assert_non_null(seen);
     for (uint32_t i = 0; i < samples; ++i) {
         LightSample s;
-        assert_true(sample_at(lights, f3(0, 0, 5), i, &s));
+        assert_true(sample_at(lights, at, i, &s));
         seen[s.triangle] = 1;
     }
-    uint32_t unseen = 0;
-    for (uint32_t i = 0; i < triangles; ++i)
+    double unseen = 0.0, expected = 0.0;
+    for (uint32_t i = 0; i < triangles; ++i) {
+        float3 p[3];
+        scene_triangle(&f->scene, instance, i, p);
+        float3 to = f3_sub(f3_scale(f3_add(p[0], f3_add(p[1], p[2])), 1.0f / 3.0f), at);
+        LightSample s = {.instance = instance,
+                         .triangle = i,
+                         .distance_m = f3_length(to),
+                         .wi = f3_normalize(to)};
+        float pdf = lights_mesh_pdf(lights, at, up, instance, i, s.wi, s.distance_m, f3(0, 0, 1));
         unseen += !seen[i];
-    assert_true(fabs((double)unseen / triangles - exp(-4.0)) < 1e-3);
+        expected += exp(-by_area(f, &s, pdf) * triangle_area(f, instance, i) * samples);
+    }
+    /* About 2 % of 131072; the standard deviation is below 50. */
+    assert_true(fabs(unseen - expected) < 300 && expected > 1000);
     mem_free(seen);
     lights_destroy(lights);
     fixture_destroy(f);

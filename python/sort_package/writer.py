@@ -1,0 +1,149 @@
+"""A scene package, piece by piece: a folder with scene.json and the arrays and images that it names."""
+
+from __future__ import annotations
+
+import array
+import json
+import re
+import shutil
+import sys
+import zlib
+from pathlib import Path
+
+NAME_BYTES_MAX = 255
+SECTIONS = ("cameras", "meshes", "instances", "materials", "lights")
+# type of scene.json -> code of the array module
+ARRAY_CODES = {"float32": "f", "uint32": "I", "uint16": "H"}
+# field of a mesh -> type and numbers an element; uv is a list of such
+MESH_ARRAYS = {"positions": ("float32", 3), "indices": ("uint32", 3), "normals": ("float32", 3),
+               "tangents": ("float32", 4), "material_indices": ("uint16", 1)}
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\:]")
+
+
+def _cut(text: str, byte_count: int) -> str:
+    return text.encode("utf-8", "replace")[:byte_count].decode("utf-8", "ignore")
+
+
+def file_component(text: str) -> str:
+    """`text` as one component of a file's path, not unique."""
+    cleaned = _cut(NOT_IN_FILES.sub("_", text), 128)
+    return "_" if cleaned in ("", ".", "..") else cleaned
+
+
+def _little_endian(kind: str, values) -> bytes:
+    """Numbers of one type: an array of that type with a buffer is taken as it is, else any iterable."""
+    code = ARRAY_CODES[kind]
+    try:
+        view = memoryview(values)
+    except TypeError:
+        data = array.array(code, values)
+    else:
+        if view.format != code and not (kind == "uint32" and view.format == "L" and view.itemsize == 4):
+            raise TypeError(f"an array of {kind} is needed, not of format '{view.format}'")
+        if sys.byteorder == "little":
+            return view.cast("B").tobytes() if view.contiguous else view.tobytes()
+        data = array.array(code, view.tobytes())
+    if sys.byteorder == "big":
+        data.byteswap()
+    return data.tobytes()
+
+
+class PackageWriter:
+    """The folder is made; finish() writes scene.json, without which there is no package.
+
+    settings, environment, name, credits: the fields of scene.json, to be set by the caller."""
+
+    def __init__(self, folder: str | Path, compress: bool = False) -> None:
+        """compress: mesh arrays are stored with zlib."""
+        self.folder = Path(folder)
+        self.name = ""
+        self.credits: list[str] = []
+        self.settings: dict = {}
+        self.environment: dict | None = None
+        self._compress = compress
+        self._sections: dict[str, list[dict]] = {section: [] for section in SECTIONS}
+        self._names: dict[str, set[str]] = {section: set() for section in SECTIONS}
+        self._next: dict[tuple[str, str], int] = {}
+        for sub in ("meshes", "textures"):
+            (self.folder / sub).mkdir(parents=True)
+
+    def add(self, section: str, wanted_name: str, record: dict) -> str:
+        """The name it got: unique in its section."""
+        name = self._unique(section, wanted_name)
+        self._sections[section].append({"name": name, **record})
+        return name
+
+    def count(self, section: str) -> int:
+        return len(self._sections[section])
+
+    def _unique(self, section: str, wanted: str) -> str:
+        base = _cut(CONTROL.sub("_", wanted), NAME_BYTES_MAX - 12) or "unnamed"
+        taken = self._names[section]
+        name = base
+        while name in taken:
+            number = self._next.get((section, base), 2)
+            self._next[section, base] = number + 1
+            name = f"{base} #{number}"
+        taken.add(name)
+        return name
+
+    def add_mesh(self, wanted_name: str, *, positions, indices, normals=None, tangents=None, uv=(),
+                 material_indices=None) -> str:
+        """The name it got. Arrays are flat: 3 floats a vertex in `positions` and `normals`, 4 in `tangents`,
+        2 in each array of the list `uv`; 3 integers a triangle in `indices`, 1 in `material_indices`."""
+        given = [("positions", positions), ("indices", indices), ("normals", normals),
+                 ("tangents", tangents), ("material_indices", material_indices)]
+        parts = [(field, *MESH_ARRAYS[field], values) for field, values in given if values is not None]
+        parts += [("uv", "float32", 2, values) for values in uv]
+        record: dict = {}
+        for (field, *_), entry in zip(parts, self._write_arrays([part[1:] for part in parts])):
+            if field == "uv":
+                record.setdefault("uv", []).append(entry)
+            else:
+                record[field] = entry
+        return self.add("meshes", wanted_name, {"vertex_count": record["positions"]["count"],
+                                                "triangle_count": record["indices"]["count"], **record})
+
+    def _write_arrays(self, arrays: list[tuple]) -> list[dict]:
+        """(type, components, numbers) of one mesh to one file; their ARRAY records."""
+        file = f"meshes/{self.count('meshes')}.bin"
+        records, offset = [], 0
+        with open(self.folder / file, "wb") as out:
+            for kind, components, values in arrays:
+                data = _little_endian(kind, values)
+                stored = zlib.compress(data, 9) if self._compress else data
+                record = {"file": file, "offset_bytes": offset, "type": kind, "components": components,
+                          "count": len(data) // (components * array.array(ARRAY_CODES[kind]).itemsize)}
+                if self._compress:
+                    record |= {"compression": "zlib", "stored_bytes": len(stored)}
+                out.write(stored)
+                records.append(record)
+                offset += len(stored)
+        return records
+
+    def add_shader(self, file_name: str, source: str) -> str:
+        """SSL source of this package; what a material's `shader` names."""
+        (self.folder / "shaders").mkdir(exist_ok=True)
+        name = f"shaders/{file_component(file_name)}"
+        (self.folder / name).write_text(source, encoding="utf-8")
+        return name
+
+    def add_texture(self, source: str | Path, file_name: str | None = None) -> str:
+        """Copies an image; what a binding's `file` names. One file of a name is copied once."""
+        name = f"textures/{file_component(file_name or Path(source).name)}"
+        if not (self.folder / name).exists():
+            shutil.copyfile(source, self.folder / name)
+        return name
+
+    def finish(self) -> None:
+        scene: dict = {"sort_package": 1}
+        if self.name:
+            scene["name"] = self.name
+        if self.credits:
+            scene["credits"] = self.credits
+        scene |= {"settings": self.settings, **self._sections}
+        if self.environment is not None:
+            scene["environment"] = self.environment
+        text = json.dumps(scene, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        (self.folder / "scene.json").write_text(text, encoding="utf-8")

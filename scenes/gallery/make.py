@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""Makes the scenes of the gallery: make.py OUT [NAME ...] writes OUT/NAME/ for each, all without names.
+
+    python3 scenes/gallery/make.py build/gallery
+    sort-render build/gallery/cornell -o cornell.exr --png cornell.png
+
+Only the Python standard library is used; every scene is made of numbers and SSL."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+import random
+import shutil
+import struct
+import sys
+import zlib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "python"))
+from sort_package import PackageWriter, place, shapes  # noqa: E402
+
+
+class Gallery(PackageWriter):
+    """A package whose materials are shaders of surfaces.ssl."""
+
+    def __init__(self, folder: pathlib.Path, resolution: tuple[int, int], samples: int, depth: int = 8) -> None:
+        super().__init__(folder, compress=True)
+        self.settings = {"resolution": list(resolution), "samples": samples, "max_depth": depth}
+        self.surfaces = self.add_shader("surfaces.ssl", (HERE / "surfaces.ssl").read_text(encoding="utf-8"))
+
+    def material(self, name: str, entry: str, **parameters) -> str:
+        return self.add("materials", name, {"shader": self.surfaces, "entry": entry, "parameters": parameters})
+
+    def put(self, name: str, mesh: str, material: str | list[str], transform=None) -> None:
+        materials = [material] if isinstance(material, str) else material
+        self.add("instances", name, {"mesh": mesh, "materials": materials,
+                                     "transform": transform or place.identity()})
+
+    def camera(self, eye, target, fov_y_degrees: float, **more) -> None:
+        self.add("cameras", "main", {"transform": place.look_at(eye, target), "fov_y_degrees": fov_y_degrees, **more})
+
+
+def write_png(path: pathlib.Path, side: int, pixel) -> None:
+    """pixel(x, y) -> (r, g, b), 0 to 255."""
+    rows = b"".join(b"\0" + bytes(c for x in range(side) for c in pixel(x, y)) for y in range(side))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)) +
+                     chunk(b"IDAT", zlib.compress(rows, 6)) + chunk(b"IEND", b""))
+
+
+def test_card(x: int, y: int, side: int) -> tuple[int, int, int]:
+    """Squares in eight colours, a finer grid in each, rings where the grid cannot say how far it is blurred."""
+    u, v = x / side, y / side
+    square = int(u * 8) + 3 * int(v * 8)
+    base = ((230, 80, 60), (250, 190, 60), (90, 170, 80), (60, 150, 190), (70, 80, 160), (150, 80, 150),
+            (235, 225, 210), (60, 60, 65))[square % 8]
+    fine = (int(u * 64) + int(v * 64)) % 2
+    ring = math.cos(90 * math.hypot(u % 0.125 - 0.0625, v % 0.125 - 0.0625) * 8) > 0.8
+    k = 1.0 if ring else 0.82 + 0.12 * fine
+    return tuple(int(min(255, c * k)) for c in base)
+
+
+def cornell(out: pathlib.Path) -> None:
+    """The box of Goral et al. [1984] with the measured geometry of Cornell's web page, in decimetres."""
+    g = Gallery(out, (512, 512), 64)
+    white = g.material("white", "plain", albedo=[0.73, 0.71, 0.68])
+    red = g.material("red", "plain", albedo=[0.57, 0.042, 0.044])
+    green = g.material("green", "plain", albedo=[0.112, 0.371, 0.092])
+    light = g.material("light", "lamp", radiance=[18.4, 15.6, 8.0])
+
+    def face(name, material, *corners):
+        points = [tuple(c / 100 for c in corner) for corner in corners]
+        g.put(name, g.add_mesh(name, **shapes.quad(*points)), material)
+
+    face("floor", white, (552.8, 0, 0), (0, 0, 0), (0, 0, 559.2), (549.6, 0, 559.2))
+    face("ceiling", white, (556, 548.8, 0), (556, 548.8, 559.2), (0, 548.8, 559.2), (0, 548.8, 0))
+    face("back", white, (549.6, 0, 559.2), (0, 0, 559.2), (0, 548.8, 559.2), (556, 548.8, 559.2))
+    face("right", green, (0, 0, 559.2), (0, 0, 0), (0, 548.8, 0), (0, 548.8, 559.2))
+    face("left", red, (552.8, 0, 0), (549.6, 0, 559.2), (556, 548.8, 559.2), (556, 548.8, 0))
+    face("light", light, (343, 548.7, 227), (343, 548.7, 332), (213, 548.7, 332), (213, 548.7, 227))
+    blocks = {"short block": (165, [(130, 65), (82, 225), (240, 272), (290, 114)]),
+              "tall block": (330, [(423, 247), (265, 296), (314, 456), (472, 406)])}
+    for name, (top, base) in blocks.items():
+        up = [(x, top, z) for x, z in base]
+        face(name, white, *up)
+        for k in range(4):
+            (ax, az), (bx, bz) = base[k - 1], base[k]
+            face(f"{name} side", white, (ax, 0, az), (bx, 0, bz), (bx, top, bz), (ax, top, az))
+    g.camera((2.78, 2.73, -8.0), (2.78, 2.73, -7.0), 39.3)
+    g.finish()
+
+
+def veach_mis(out: pathlib.Path) -> None:
+    """Four plates of rising roughness under lamps of rising size and equal power [Veach 1997, figure 9.2]."""
+    g = Gallery(out, (768, 512), 64, 4)
+    g.put("floor", g.add_mesh("floor", **shapes.quad((-20, -4.2, 20), (20, -4.2, 20), (20, -4.2, -20), (-20, -4.2, -20))),
+          g.material("floor", "plain", albedo=[0.4, 0.4, 0.4]))
+    g.put("wall", g.add_mesh("wall", **shapes.quad((-20, -10, -4), (20, -10, -4), (20, 20, -4), (-20, 20, -4))),
+          g.material("wall", "plain", albedo=[0.4, 0.4, 0.4]))
+    eye, lamps = (0.0, 1.5, 15.0), (0.0, 5.0, 0.0)
+    for k, (y, z, roughness) in enumerate([(-0.3, -1.0, 0.07), (-1.3, 0.6, 0.15), (-2.4, 2.4, 0.25), (-3.5, 4.4, 0.4)]):
+        # Each plate is tilted so that its middle mirrors the lamps into the eye.
+        middle = (0.0, y, z)
+        to_eye, to_lamps = (place.unit(place.subtract(p, middle)) for p in (eye, lamps))
+        half = place.unit(tuple(a + b for a, b in zip(to_eye, to_lamps)))
+        tilt = math.degrees(math.atan2(half[2], half[1]))
+        plate = g.add_mesh(f"plate {k}", **shapes.box((8.0, 0.1, 1.6)))
+        g.put(f"plate {k}", plate, g.material(f"plate {k}", "metal", reflectance=[0.5, 0.45, 0.4], roughness=roughness),
+              place.product(place.translation(middle), place.rotation("x", tilt)))
+    for k, radius in enumerate([0.033, 0.1, 0.3, 0.9]):
+        radiance = 2.0 / (radius * radius)
+        tint = [(1.0, 0.5, 0.4), (1.0, 0.9, 0.5), (0.5, 1.0, 0.6), (0.5, 0.7, 1.0)][k]
+        g.add("lights", f"lamp {k}", {"type": "sphere", "radius_m": radius, "radiance": [radiance * c for c in tint],
+                                      "transform": place.translation((-3.75 + 2.5 * k, lamps[1], lamps[2]))})
+    g.camera(eye, (0, -0.6, 0), 32)
+    g.finish()
+
+
+def furnace(out: pathlib.Path) -> None:
+    """Lossless surfaces under a sky of one: all of it must vanish."""
+    g = Gallery(out, (640, 256), 256, 64)
+    ball = g.add_mesh("ball", **shapes.sphere(1.0))
+    surfaces = [("plain", {"albedo": [1, 1, 1]})]
+    surfaces += [("metal", {"reflectance": [1, 1, 1], "roughness": r}) for r in (0.1, 0.5, 1.0)]
+    surfaces += [("glass", {"roughness": r}) for r in (0.0, 0.5)]
+    surfaces += [("glossy", {"albedo": [1, 1, 1], "roughness": 0.3})]
+    for k, (entry, parameters) in enumerate(surfaces):
+        g.put(f"{entry} {k}", ball, g.material(f"{entry} {k}", entry, **parameters),
+              place.translation((2.2 * (k - (len(surfaces) - 1) / 2), 0, 0)))
+    g.environment = {"color": [1, 1, 1]}
+    g.camera((0, 0, 30), (0, 0, 0), 12)
+    g.finish()
+
+
+def procedural_uv(out: pathlib.Path) -> None:
+    """Coordinates that shaders compute, on a floor that runs to the horizon and a ball."""
+    g = Gallery(out, (768, 432), 64)
+    side = 1024
+    write_png(g.folder / "textures" / "card.png", side, lambda x, y: test_card(x, y, side))
+    shader = g.add_shader("procedural_uv.ssl", (HERE / "procedural_uv.ssl").read_text(encoding="utf-8"))
+
+    def wound(name, entry, **parameters):
+        return g.add("materials", name, {"shader": shader, "entry": entry, "parameters": parameters,
+                                         "textures": {"image": {"file": "textures/card.png"}}})
+
+    g.put("floor", g.add_mesh("floor", **shapes.quad((-6, 0, 6), (6, 0, 6), (6, 0, -6), (-6, 0, -6))),
+          wound("spiral", "spiral", arms=6.0, zoom=2.0))
+    g.put("ball", g.add_mesh("ball", **shapes.sphere(1.0)), wound("kaleidoscope", "kaleidoscope"),
+          place.translation((-1.9, 1.0, 0.4)))
+    g.put("ring", g.add_mesh("ring", **shapes.torus(0.8, 0.35)), wound("wound ring", "spiral", arms=2.0, zoom=1.0),
+          place.product(place.translation((2.0, 1.15, -0.4)), place.rotation("z", 30), place.rotation("x", 75)))
+    g.add("lights", "window", {"type": "area_rectangle", "radiance": [20, 19, 17], "size": [2.5, 2.5],
+                               "transform": place.look_at((3, 6, 5), (0, 0, 0))})
+    g.environment = {"color": [0.35, 0.45, 0.6]}
+    g.camera((0, 2.1, 7.5), (0, 0.55, 0), 34)
+    g.finish()
+
+
+def many_lights(out: pathlib.Path) -> None:
+    """A valley lit by two thousand lamps of all colours, none of which reaches far."""
+    g = Gallery(out, (768, 432), 64, 4)
+    numbers = random.Random(7)
+
+    def height(x, z):
+        return 0.9 * math.sin(0.55 * x + 0.4 * math.sin(0.3 * z)) * math.cos(0.45 * z) + 0.02 * (x * x + z * z) ** 0.5
+
+    g.put("valley", g.add_mesh("valley", **shapes.grid(40.0, 200, height)),
+          g.material("snow", "plain", albedo=[0.75, 0.75, 0.78]))
+    bead = g.add_mesh("bead", **shapes.sphere(0.03, 12, 6))
+    glow = []
+    for k in range(12):
+        hue = [0.5 + 0.5 * math.cos(2 * math.pi * (k / 12 + c / 3)) for c in range(3)]
+        glow.append(g.material(f"glow {k}", "lamp", radiance=[60 * h * h for h in hue]))
+    for k in range(2000):
+        x, z = numbers.uniform(-18, 18), numbers.uniform(-18, 14)
+        g.put(f"bead {k}", bead, glow[numbers.randrange(12)], place.translation((x, height(x, z) + 0.25, z)))
+    g.camera((0, 4.5, 17), (0, -0.8, 0), 36)
+    g.finish()
+
+
+def glass(out: pathlib.Path) -> None:
+    """Clear, tinted and frosted glass on a table, in front of stripes that show how light is bent."""
+    g = Gallery(out, (768, 432), 256, 24)
+    g.put("table", g.add_mesh("table", **shapes.quad((-8, 0, 6), (8, 0, 6), (8, 0, -8), (-8, 0, -8))),
+          g.material("tiles", "tiles", size=0.5))
+    stripes = shapes.join([shapes.quad((-4 + k * 0.5, 0, -2), (-3.5 + k * 0.5, 0, -2), (-3.5 + k * 0.5, 4, -2),
+                                       (-4 + k * 0.5, 4, -2)) for k in range(16)])
+    colors = [g.material(f"stripe {k}", "plain", albedo=c) for k, c in enumerate([[0.8, 0.8, 0.8], [0.7, 0.15, 0.1]])]
+    g.put("stripes", g.add_mesh("stripes", **stripes), [colors[k % 2] for k in range(16)])
+    ball, ring = g.add_mesh("ball", **shapes.sphere(0.7, 128, 64)), g.add_mesh("ring", **shapes.torus(0.5, 0.22))
+    clear, frosted = g.material("clear", "glass"), g.material("frosted", "glass", roughness=0.35)
+    amber = g.material("amber", "glass", tint=[0.95, 0.6, 0.2], ior=1.7)
+    water = g.material("water", "glass", ior=1.33)
+    g.put("clear ball", ball, clear, place.translation((-1.9, 0.71, 0)))
+    g.put("frosted ball", ball, frosted, place.translation((0.1, 0.71, -0.5)))
+    g.put("amber ring", ring, amber, place.product(place.translation((1.9, 0.73, 0.2)), place.rotation("x", 80)))
+    g.put("water ball", ball, water, place.product(place.translation((0.75, 0.36, 1.3)), place.scaling(0.5)))
+    g.add("lights", "window", {"type": "area_rectangle", "radiance": [14, 13.4, 12.6], "size": [3, 3],
+                               "transform": place.look_at((-4, 5, 3), (0, 0.5, 0))})
+    g.environment = {"color": [0.5, 0.55, 0.6]}
+    g.camera((0.3, 2.3, 6.2), (0.1, 0.65, 0), 32)
+    g.finish()
+
+
+def interior(out: pathlib.Path) -> None:
+    """A room with one window: bricks, planks, plaster, cloth, all computed; most light arrives after bounces."""
+    g = Gallery(out, (768, 432), 128, 12)
+    w, d, h = 2.4, 2.2, 2.7  # half width, half depth, height
+    wood, bricks = g.material("wood", "wood"), g.material("bricks", "bricks")
+    plaster, dark = g.material("plaster", "plaster"), g.material("dark wood", "wood", plank=0.3)
+
+    def face(name, material, *corners):
+        g.put(name, g.add_mesh(name, **shapes.quad(*corners)), material)
+
+    face("floor", wood, (-w, 0, d), (w, 0, d), (w, 0, -d), (-w, 0, -d))
+    face("ceiling", plaster, (-w, h, -d), (w, h, -d), (w, h, d), (-w, h, d))
+    face("back wall", bricks, (-w, 0, -d), (w, 0, -d), (w, h, -d), (-w, h, -d))
+    face("right wall", plaster, (w, 0, -d), (w, 0, d), (w, h, d), (w, h, -d))
+    face("front wall", plaster, (w, 0, d), (-w, 0, d), (-w, h, d), (w, h, d))
+    # The left wall has a window from z = -0.9 to 0.5 and y = 0.9 to 2.1.
+    for name, (y0, y1, z0, z1) in {"under": (0, 0.9, -d, d), "over": (2.1, h, -d, d), "behind": (0.9, 2.1, -d, -0.9),
+                                   "before": (0.9, 2.1, 0.5, d)}.items():
+        face(f"{name} the window", plaster, (-w, y0, z1), (-w, y0, z0), (-w, y1, z0), (-w, y1, z1))
+    bar = g.add_mesh("bar", **shapes.box((0.06, 1.2, 0.05)))
+    for k in range(3):
+        g.put(f"bar {k}", bar, dark, place.translation((-w, 1.5, -0.9 + 0.7 * k)))
+    top, leg = g.add_mesh("top", **shapes.box((1.3, 0.05, 0.8))), g.add_mesh("leg", **shapes.box((0.06, 0.7, 0.06)))
+    g.put("table", top, dark, place.translation((0.5, 0.725, -0.6)))
+    for k in range(4):
+        g.put(f"leg {k}", leg, dark, place.translation((0.5 + (k % 2 - 0.5) * 1.15, 0.35, -0.6 + (k // 2 - 0.5) * 0.65)))
+    ball = g.add_mesh("ball", **shapes.sphere(0.13))
+    g.put("copper ball", ball, g.material("copper", "metal", reflectance=[0.93, 0.62, 0.5], roughness=0.25),
+          place.translation((0.25, 0.88, -0.5)))
+    g.put("glass ball", ball, g.material("crystal", "glass"), place.translation((0.6, 0.88, -0.7)))
+    g.put("glazed ring", g.add_mesh("ring", **shapes.torus(0.1, 0.04)), g.material("glaze", "glossy", albedo=[0.05, 0.2, 0.35], roughness=0.1),
+          place.translation((0.85, 0.79, -0.4)))
+    rug = shapes.quad((-1.5, 0.01, 1.3), (0.9, 0.01, 1.3), (0.9, 0.01, 0.1), (-1.5, 0.01, 0.1))
+    g.put("rug", g.add_mesh("rug", **rug), g.material("cloth", "cloth", thread=0.012))
+    g.add("lights", "sun", {"type": "distant", "irradiance": [60, 52, 40], "angle_degrees": 0.5,
+                            "transform": place.look_at((-6, 4.6, 1.6), (0.2, 0.4, -0.3))})
+    # The sky, as far as the window lets it in.
+    g.add("lights", "sky", {"type": "area_rectangle", "radiance": [14, 17, 21], "size": [1.4, 1.2],
+                            "transform": place.look_at((-w - 0.05, 1.5, -0.2), (0, 1.5, -0.2))})
+    g.camera((1.5, 1.45, 2.1), (-0.25, 0.85, -0.9), 52)
+    g.finish()
+
+
+SCENES = {scene.__name__: scene for scene in (cornell, veach_mis, furnace, procedural_uv, many_lights, glass, interior)}
+
+
+def main() -> None:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        print(f"usage: make.py OUT [NAME ...]\n\n{__doc__}\n")
+        for name, scene in SCENES.items():
+            print(f"{name:15} {scene.__doc__}")
+        sys.exit(0 if sys.argv[1:] in (["-h"], ["--help"]) else 2)
+    out, names = pathlib.Path(sys.argv[1]), sys.argv[2:] or list(SCENES)
+    for name in names:
+        if name not in SCENES:
+            sys.exit(f"make.py: there is no scene '{name}'; there are {', '.join(SCENES)}")
+        shutil.rmtree(out / name, ignore_errors=True)
+        SCENES[name](out / name)
+        print(out / name)
+
+
+if __name__ == "__main__":
+    main()

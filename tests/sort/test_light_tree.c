@@ -1,0 +1,205 @@
+/* The tree of lights: probabilities that are what is drawn, nothing that can light a point refused, and less noise
+ * than choosing by power. */
+#include "sort/scene/light_tree.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static float unit(uint64_t *state)
+{
+    return (float)(hash_mix64((*state)++) >> 40) * 0x1p-24f;
+}
+
+static float3 direction(uint64_t *state)
+{
+    float z = 2.0f * unit(state) - 1.0f, angle = 6.2831853f * unit(state);
+    float r = sqrtf(fmaxf(0.0f, 1.0f - z * z));
+    return f3(r * cosf(angle), r * sinf(angle), z);
+}
+
+static float3 point_in(uint64_t *state, float size)
+{
+    return f3(size * (unit(state) - 0.5f), size * (unit(state) - 0.5f), size * (unit(state) - 0.5f));
+}
+
+/* All kinds: points, spots, small panels of one and two sides. */
+static LightBounds random_leaf(uint64_t *state)
+{
+    float3 at = point_in(state, 10.0f);
+    float half = 0.3f * unit(state);
+    uint32_t kind = (uint32_t)(4.0f * unit(state));
+    LightBounds b = {.lower = at, .upper = at, .axis = direction(state), .power = expf(6.0f * unit(state))};
+    b.cos_o = kind == 0 ? -1.0f : 1.0f;
+    b.cos_e = kind == 1 ? 0.7f : 0.0f;
+    b.is_two_sided = kind == 2;
+    if (kind >= 2) {
+        b.lower = f3_sub(at, f3_splat(half));
+        b.upper = f3_add(at, f3_splat(half));
+    }
+    return b;
+}
+
+static LightTree *make_tree(LightBounds *leaves, uint32_t count, uint64_t seed)
+{
+    LightTree *tree;
+    for (uint32_t i = 0; i < count; ++i)
+        leaves[i] = random_leaf(&seed);
+    assert_int_equal(light_tree_create(leaves, count, &tree, NULL), STATUS_OK);
+    return tree;
+}
+
+static void test_tree_draws_what_it_states(void **state)
+{
+    (void)state;
+    enum { COUNT = 100, SAMPLES = 50000 };
+    static LightBounds leaves[COUNT];
+    uint64_t seed = 77;
+    for (uint64_t t = 0; t < 10; ++t) {
+        LightTree *tree = make_tree(leaves, COUNT, 1000 * t);
+        float3 at = point_in(&seed, 12.0f), normal = t % 3 ? direction(&seed) : f3(0, 0, 0);
+        uint64_t observed[COUNT] = {0};
+        double expected[COUNT], sum = 0.0;
+        for (uint32_t i = 0; i < COUNT; ++i) {
+            double p = (double)light_tree_probability(tree, at, normal, i);
+            sum += p;
+            expected[i] = p * SAMPLES;
+        }
+        /* Less than 1 where a node promises what none of its children keeps. */
+        assert_true(sum > 0.5 && sum < 1.0 + 1e-5);
+        uint32_t none = 0;
+        for (uint32_t s = 0; s < SAMPLES; ++s) {
+            uint32_t leaf;
+            float probability;
+            if (!light_tree_sample(tree, at, normal, (s + 0.5) / SAMPLES, &leaf, &probability)) {
+                ++none;
+                continue;
+            }
+            assert_true(probability == light_tree_probability(tree, at, normal, leaf));
+            ++observed[leaf];
+        }
+        assert_true(fabs((double)none - (1.0 - sum) * SAMPLES) <= 2.0 * COUNT);
+        /* Evenly spaced numbers: closer than chance. */
+        for (uint32_t i = 0; i < COUNT; ++i)
+            assert_true(fabs((double)observed[i] - expected[i]) <= 2.0 + 1e-5 * SAMPLES);
+        light_tree_destroy(tree);
+    }
+}
+
+/* What a point of the leaf brings at most, by the definition of the bounds: 0 only if none reaches the point. */
+static bool can_light(const LightBounds *b, float3 at, uint64_t *state)
+{
+    for (int k = 0; k < 20; ++k) {
+        float3 from = f3(b->lower.x + unit(state) * (b->upper.x - b->lower.x),
+                         b->lower.y + unit(state) * (b->upper.y - b->lower.y),
+                         b->lower.z + unit(state) * (b->upper.z - b->lower.z));
+        float cosine = f3_dot(f3_normalize(f3_sub(at, from)), b->axis);
+        if (b->is_two_sided)
+            cosine = fabsf(cosine);
+        if (b->cos_o < 0.0f || cosine > b->cos_e + 1e-4f)
+            return true;
+    }
+    return false;
+}
+
+static void test_tree_refuses_only_what_is_dark(void **state)
+{
+    (void)state;
+    enum { COUNT = 300 };
+    static LightBounds leaves[COUNT];
+    uint64_t seed = 5;
+    uint32_t refused = 0;
+    for (uint64_t t = 0; t < 20; ++t) {
+        LightTree *tree = make_tree(leaves, COUNT, 10000 * t);
+        for (int k = 0; k < 10; ++k) {
+            float3 at = point_in(&seed, 20.0f), normal = direction(&seed);
+            for (uint32_t i = 0; i < COUNT; ++i) {
+                bool is_refused = light_tree_probability(tree, at, normal, i) == 0.0f;
+                refused += is_refused;
+                if (is_refused && can_light(&leaves[i], at, &seed))
+                    fail_msg("light %u can light the point, but is never chosen", i);
+            }
+        }
+        light_tree_destroy(tree);
+    }
+    assert_true(refused > 1000);
+}
+
+/* Lights in one place, and so many that the depth has to be bounded. */
+static void test_tree_takes_degenerate_lights(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    LightBounds *leaves = MEM_ARRAY(LightBounds, COUNT);
+    assert_non_null(leaves);
+    for (uint32_t kind = 0; kind < 2; ++kind) {
+        for (uint32_t i = 0; i < COUNT; ++i) {
+            /* All at the origin, or each twice as far as the one before: as lopsided as splits can be. */
+            float x = kind ? ldexpf(1.0f, (int)(i % 120) - 60) : 0.0f;
+            leaves[i] = (LightBounds){.lower = f3(x, 0, 0), .upper = f3(x, 0, 0), .axis = f3(0, 0, 1),
+                                      .cos_o = -1.0f, .power = 1.0f};
+        }
+        LightTree *tree;
+        assert_int_equal(light_tree_create(leaves, COUNT, &tree, NULL), STATUS_OK);
+        double sum = 0.0;
+        for (uint32_t i = 0; i < COUNT; ++i)
+            sum += (double)light_tree_probability(tree, f3(0, 3, 0), f3(0, 1, 0), i);
+        assert_true(fabs(sum - 1.0) < 1e-3);
+        light_tree_destroy(tree);
+    }
+    mem_free(leaves);
+}
+
+/* A street of lamps: the variance of the estimated light falls far below that of choosing by power. */
+static void test_tree_makes_less_noise(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000, SAMPLES = 20000 };
+    static LightBounds leaves[COUNT];
+    uint64_t seed = 9;
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        float3 at = f3(0.5f * (float)i, 1.0f, unit(&seed));
+        leaves[i] = (LightBounds){.lower = at, .upper = at, .axis = f3(0, 0, 1), .cos_o = -1.0f,
+                                  .power = 1.0f};
+    }
+    LightTree *tree;
+    assert_int_equal(light_tree_create(leaves, COUNT, &tree, NULL), STATUS_OK);
+    float3 at = f3(250.2f, 0, 0.3f), normal = f3(0, 1, 0);
+    double exact = 0.0, uniform2 = 0.0, sum = 0.0, sum2 = 0.0;
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        float3 d = f3_sub(leaves[i].lower, at);
+        double e = (double)(d.y / (f3_length2(d) * f3_length(d)));
+        exact += e;
+        uniform2 += COUNT * e * e;
+    }
+    for (uint32_t s = 0; s < SAMPLES; ++s) {
+        uint32_t leaf;
+        float p;
+        assert_true(light_tree_sample(tree, at, normal, (double)unit(&seed), &leaf, &p));
+        float3 d = f3_sub(leaves[leaf].lower, at);
+        double e = (double)(d.y / (f3_length2(d) * f3_length(d))) / (double)p;
+        sum += e;
+        sum2 += e * e;
+    }
+    double mean = sum / SAMPLES, variance = sum2 / SAMPLES - mean * mean;
+    double uniform_variance = uniform2 - exact * exact;
+    assert_true(fabs(mean - exact) < 5.0 * sqrt(variance / SAMPLES));
+    assert_true(variance < uniform_variance / 100.0);
+    light_tree_destroy(tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tree_draws_what_it_states),
+        cmocka_unit_test(test_tree_refuses_only_what_is_dark),
+        cmocka_unit_test(test_tree_takes_degenerate_lights),
+        cmocka_unit_test(test_tree_makes_less_noise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
