@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Renders the pictures of docs/closures.md: scripts/closure_pictures.py [build/release/bin/sort-render]
 
-Three balls a closure, on a chequered floor under one window of light. Needs ImageMagick's convert.
+Three balls a closure, on a chequered floor under one window of light. Needs oiiotool.
 """
 
 import json
@@ -150,8 +150,10 @@ def main():
             png = str(folder.parent / "out.png")
             subprocess.run([program, str(folder), "-o", str(folder.parent / "out.exr"), "--png", png, "--quiet"],
                            check=True)
-            subprocess.run(["convert", png, "-background", "#707070", "-flatten", "-quality", "85",
-                            str(OUT / f"{name}.jpg")], check=True)
+            # Where there is nothing, alpha 0, the page's grey.
+            subprocess.run(["oiiotool", png, "--pattern", "constant:color=0.4,0.4,0.4,1",
+                            f"{SIZE[0]}x{SIZE[1]}", "4", "--over", "--ch", "R,G,B", "--compression", "jpeg:88",
+                            "-o", str(OUT / f"{name}.jpg")], check=True)
         print(name, flush=True)
 
 
