@@ -150,10 +150,7 @@ def main():
             png = str(folder.parent / "out.png")
             subprocess.run([program, str(folder), "-o", str(folder.parent / "out.exr"), "--png", png, "--quiet"],
                            check=True)
-            # Where there is nothing, alpha 0, the page's grey.
-            subprocess.run(["oiiotool", png, "--pattern", "constant:color=0.4,0.4,0.4,1",
-                            f"{SIZE[0]}x{SIZE[1]}", "4", "--over", "--ch", "R,G,B", "--compression", "jpeg:88",
-                            "-o", str(OUT / f"{name}.jpg")], check=True)
+            subprocess.run(["oiiotool", png, "--compression", "jpeg:88", "-o", str(OUT / f"{name}.jpg")], check=True)
         print(name, flush=True)
 
 
