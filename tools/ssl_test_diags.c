@@ -1,0 +1,135 @@
+/* Errors and warnings of the compiler against those that are expected. */
+#include "tools/ssl_test.h"
+#include <string.h>
+
+typedef struct Position {
+    uint32_t first_line, first_column, last_line, last_column; /* the end is exclusive */
+} Position;
+
+static Position position_of(const DiagList *diags, const Diag *diag)
+{
+    Position p = {0};
+    if (diag->span.file) {
+        diag_position(diags, diag->span.file, diag->span.begin, &p.first_line, &p.first_column);
+        diag_position(diags, diag->span.file, diag->span.end, &p.last_line, &p.last_column);
+    }
+    return p;
+}
+
+static bool is_at(Position p, const ExpectDiag *expected)
+{
+    return p.first_line == expected->first_line && p.first_column == expected->first_column &&
+           p.last_line == expected->last_line && p.last_column == expected->last_column;
+}
+
+/* How much of what is expected a diagnostic has: 15 is all. */
+static uint32_t likeness(const DiagList *diags, const Diag *diag, const ExpectDiag *expected)
+{
+    if (diag->severity == DIAG_NOTE)
+        return 0;
+    uint32_t same = 0;
+    same |= diag->span.file && is_at(position_of(diags, diag), expected) ? 8 : 0;
+    same |= strcmp(diag->code, expected->code) == 0 ? 4 : 0;
+    same |= strstr(diag->message, expected->message) ? 2 : 0;
+    same |= diag->severity == expected->severity ? 1 : 0;
+    return same;
+}
+
+enum { LIKENESS_ALL = 15, LIKENESS_LEAST = 2 };
+
+/* That which is most like it; count: none is like it at all. */
+static uint32_t most_alike(const DiagList *diags, const bool *is_taken, const ExpectDiag *expected)
+{
+    uint32_t count = diag_count(diags), best = count, most = LIKENESS_LEAST - 1;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t alike = is_taken[i] ? 0 : likeness(diags, diag_get(diags, i), expected);
+        if (alike > most) {
+            most = alike;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* As it would stand in a comment. */
+static const char *as_directive(Arena *arena, const DiagList *diags, const Diag *diag)
+{
+    Position p = position_of(diags, diag);
+    return arena_printf(arena, "%s: %s @ %u:%u-%u:%u: %s",
+                        diag->severity == DIAG_ERROR ? "error" : "warning", diag->code,
+                        p.first_line, p.first_column, p.last_line, p.last_column, diag->message);
+}
+
+/* Shows it at its place in the file. */
+static void show(TestRun *run, DiagSeverity severity, const DiagList *diags, const Diag *diag,
+                 const char *what)
+{
+    Span span = {0};
+    if (diag->span.file == 1) /* the file itself, which is the first source of both lists */
+        span = (Span){1, diag->span.begin, diag->span.end};
+    diag_add(run->report, severity, "", span, "%s", what);
+    diag_label(run->report, "found %s", as_directive(run->arena, diags, diag));
+}
+
+static const char *difference(Arena *arena, const DiagList *diags, const Diag *diag,
+                              const ExpectDiag *expected)
+{
+    Position p = position_of(diags, diag);
+    uint32_t same = likeness(diags, diag, expected);
+    const char *text = "";
+    if (!(same & 1))
+        text = diag->severity == DIAG_ERROR ? " an error," : " a warning,";
+    if (!(same & 4))
+        text = arena_printf(arena, "%s code %s,", text, diag->code);
+    if (!(same & 8))
+        text = arena_printf(arena, "%s %u:%u-%u:%u,", text, p.first_line, p.first_column,
+                            p.last_line, p.last_column);
+    if (!(same & 2))
+        text = arena_printf(arena, "%s another message,", text);
+    return arena_strndup(arena, text, strlen(text) - 1);
+}
+
+static bool find_exact(const DiagList *diags, bool *is_taken, const ExpectDiag *expected)
+{
+    for (uint32_t i = 0; i < diag_count(diags); i++)
+        if (!is_taken[i] && likeness(diags, diag_get(diags, i), expected) == LIKENESS_ALL)
+            return is_taken[i] = true;
+    return false;
+}
+
+static void report_missing(TestRun *run, const DiagList *diags, bool *is_taken,
+                           const ExpectDiag *expected)
+{
+    diag_add(run->report, DIAG_ERROR, "", expected->span, "this did not come");
+    uint32_t at = most_alike(diags, is_taken, expected);
+    if (at == diag_count(diags))
+        return;
+    is_taken[at] = true;
+    const Diag *found = diag_get(diags, at);
+    diag_label(run->report, "found instead:%s", difference(run->arena, diags, found, expected));
+    show(run, DIAG_NOTE, diags, found, "this came");
+}
+
+void test_check_diags(TestRun *run, const DiagList *diags)
+{
+    uint32_t count = diag_count(diags), expected_count = run->expect.diags.count, missing = 0;
+    bool *is_taken = ARENA_ARRAY(run->arena, bool, count);
+    bool *has_come = ARENA_ARRAY(run->arena, bool, expected_count);
+    for (uint32_t i = 0; i < expected_count; i++) {
+        has_come[i] = find_exact(diags, is_taken, &run->expect.diags.data[i]);
+        run->file->passed += has_come[i];
+        missing += !has_come[i];
+    }
+    for (uint32_t i = 0; i < expected_count; i++)
+        if (!has_come[i])
+            report_missing(run, diags, is_taken, &run->expect.diags.data[i]);
+    bool has_more = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const Diag *diag = diag_get(diags, i);
+        if (is_taken[i] || diag->severity == DIAG_NOTE)
+            continue;
+        show(run, DIAG_ERROR, diags, diag, "this is not expected");
+        has_more = true;
+    }
+    run->file->failed += missing + (has_more && missing == 0);
+}
