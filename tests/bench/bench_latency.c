@@ -118,7 +118,8 @@ int main(void)
         return 1;
     }
     printf("%d workers; time with one fiber each, and how many times faster with more\n"
-           "a read   tiles  in flight   1 fiber", WORKERS);
+           "a read   tiles  in flight   1 fiber",
+           WORKERS);
     for (size_t f = 0; f < SORT_COUNT_OF(fibers); f++)
         printf("%7u", fibers[f]);
     printf("\n");

@@ -47,7 +47,8 @@ static SortResult formula_read(SortImage *image, const SortRegion *region, void 
             uint32_t noise = (x * 0x9e3779b1u ^ y * 0x85ebca77u ^ hue) * 0xc2b2ae3du;
             uint32_t wave = (x >> 3 ^ y >> 4) + (hue >> 8);
             for (uint32_t c = 0; c < f->channel_count; c++)
-                *out++ = (uint8_t)(64 + ((hue >> 8 * c) & 63) + ((wave << c) & 63) + (noise >> (26 + c)));
+                *out++ = (uint8_t)(64 + ((hue >> 8 * c) & 63) + ((wave << c) & 63) +
+                                   (noise >> (26 + c)));
         }
     }
     return SORT_OK;

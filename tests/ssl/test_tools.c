@@ -105,6 +105,65 @@ static void check_source(const char *source, int code, const char *const *parts)
 
 #define TWICE "// global: float x = 2 ddx 1\nshader s(out float o) { o = global_value<x> * 2; }\n"
 
+/* What came instead is shown where it came, and what differs is named. */
+static void test_diagnostics_are_compared(void **state)
+{
+    (void)state;
+    const char *shader = "shader s(out float o) { o = foo; }\n";
+    char source[256];
+    (void)snprintf(source, sizeof source, "// expect-error: S0201 @ 2:29-2:33: no variable\n%s",
+                   shader);
+    check_source(source, 1,
+                 ARGS("found instead: 2:29-2:32\n", "case.ssl:2:29: note: this came",
+                      "found error: S0201 @ 2:29-2:32: there is no variable 'foo' here"));
+    (void)snprintf(source, sizeof source, "// expect-warning: S0202 @ 2:29-2:32: no type\n%s",
+                   shader);
+    check_source(source, 1, ARGS("found instead: an error, code S0201, another message\n"));
+}
+
+static void test_numbers_are_compared(void **state)
+{
+    (void)state;
+    check_source("// expect: o = 4.5 +- 0.25\n" TWICE, 1,
+                 ARGS("found 4 (off by -0.5, tolerance 0.25)"));
+    check_source("// expect: o = (1 2.5 3)\nshader s(out color o) { o = color(1, 2, 3); }\n", 1,
+                 ARGS("found (1 2 3) (component 1 is off by -0.5"));
+    check_source("// expect: o = (1 2)\nshader s(out color o) { o = color(1, 2, 3); }\n", 1,
+                 ARGS("3 numbers, not 2"));
+}
+
+/* One file that passes and one that fails, whose message has all that XML escapes. */
+static void test_formats_for_programs(void **state)
+{
+    (void)state;
+    char good[PATH_BYTES], bad[PATH_BYTES];
+    in_folder("good.ssl", good);
+    in_folder("bad.ssl", bad);
+    write_source("good.ssl", "// expect: o = 4\n" TWICE);
+    write_source("bad.ssl",
+                 "// expect: o = 5\nshader s(out float o) { o = 1 < 2 && true ? 4.0 : 1.0; "
+                 "} // \"quoted\"\n// expect-error: S0101 @ 1:1-1:2: a < b & \"c\"\n");
+    Run r = run(ssl_test_path, ARGS("--format", "tap", good, bad));
+    expect_text(&r, "TAP version 13\n1..2\nok 1 - ");
+    expect_text(&r, "good.ssl\n  ---\n  passed: 1\n  failed: 0\n");
+    expect_text(&r, "not ok 2 - ");
+    expect_text(&r, "  message: |\n    ");
+    assert_int_equal(r.code, 1);
+    strbuf_free(&r.text);
+    r = run(ssl_test_path, ARGS("--format=junit", good, bad));
+    expect_text(&r, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"ssl-test\" "
+                    "tests=\"2\" failures=\"1\"");
+    expect_text(&r, "good.ssl\" assertions=\"1\"");
+    expect_text(&r, "<failure message=\"0 passed, ");
+    expect_text(&r, "a &lt; b &amp; &quot;c&quot;");
+    assert_int_equal(r.code, 1);
+    strbuf_free(&r.text);
+    r = run(ssl_test_path, ARGS("--exclude", "bad", folder, "-f", "good", "-f", "other"));
+    expect_text(&r, "1 passed, 0 failed\n");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+}
+
 static void test_what_holds_passes(void **state)
 {
     (void)state;
@@ -120,7 +179,7 @@ static void test_wrong_values_fail_with_place_and_value(void **state)
     (void)state;
     check_source("// expect: o = 4\n// expect: o = 4.001\n" TWICE, 1,
                  ARGS("case.ssl:2:1: error: the output is not as expected\n",
-                      "    2 | // expect: o = 4.001\n", "O0: found 4\n", "1 passed, 1 failed\n"));
+                      "    2 | // expect: o = 4.001\n", "O0: found 4 (off by ", "1 passed, 1 failed\n"));
     check_source("// expect: ddx(o) = 1\n" TWICE, 1, ARGS("found 2", "0 passed, 1 failed\n"));
     check_source("// expect: o = nan\n" TWICE, 1, ARGS("found 4"));
     check_source("// expect: p = 4\n" TWICE, 1, ARGS("the shader has no such output"));
@@ -212,12 +271,13 @@ static void test_expected_errors(void **state)
         strbuf_append_c(&text, percent ? wrong[i] + 2 : wrong[i]);
         strbuf_append_c(&text, "\n");
         strbuf_append_c(&text, bad);
-        check_source(strbuf_text(&text), 1,
-                     ARGS("this did not come", "found error: ", "0 passed, 1 failed\n"));
+        check_source(
+            strbuf_text(&text), 1,
+            ARGS("this did not come", "this came", "found error: ", "0 passed, 1 failed\n"));
         strbuf_free(&text);
     }
     check_source("// expect: o = 1\nshader s(out float o) {\n    o = foo;\n}\n", 1,
-                 ARGS("diagnostics that are not expected"));
+                 ARGS("this is not expected", "found error: "));
     check_source("// expect-error: S0001 @ 1:1-1:2: x\n" TWICE, 1, ARGS("this did not come"));
 }
 
@@ -431,6 +491,9 @@ int main(int argc, char **argv)
     ssl_test_path = argv[1];
     sslc_path = argv[2];
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_diagnostics_are_compared),
+        cmocka_unit_test(test_numbers_are_compared),
+        cmocka_unit_test(test_formats_for_programs),
         cmocka_unit_test(test_what_holds_passes),
         cmocka_unit_test(test_wrong_values_fail_with_place_and_value),
         cmocka_unit_test(test_faults_and_closures_fail),

@@ -2,6 +2,7 @@
 #include "tests/ssl/random/random_case.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A number whose bound is wider than this part of it (or of 1) says too little to be compared. */
 #define BOUND_MAX 1e-3
@@ -111,7 +112,8 @@ static Functional functional_of_term(const ClosureTree *tree)
 
 static Functional functional(const ClosureTree *tree)
 {
-    Functional f = {{{0}}};
+    Functional f;
+    memset(&f, 0, sizeof f);
     if (!tree)
         return f;
     if (!tree->a)
