@@ -79,8 +79,9 @@ void texcache_explain(const TexCache *c, const TexRequest *r, uint32_t lane, Tex
                          .ds_dy = coord[4],
                          .dt_dy = coord[5],
                          .blur = coord[6]};
-    Footprint f = footprint_of(&in, out->width, out->height, texture->level_count, out->filter,
-                               options.mip, options.mip_bias);
+    Footprint f;
+    footprint_of(&in, out->width, out->height, texture->level_count, out->filter, options.mip,
+                 options.mip_bias, &f);
     tex_visit_taps(texture, &one, 0, add_texels, out);
     out->has_place = fabsf(out->s) <= 16777216.0f && fabsf(out->t) <= 16777216.0f;
     out->is_bad = f.is_bad;
