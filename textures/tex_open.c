@@ -162,6 +162,33 @@ static Texture *find_opened(const TexCache *c, const TexOpenDesc *what)
     return NULL;
 }
 
+/* Under the lock: an open texture that was made of the same picture in the same way, under another name. Its
+ * tiles are the same, so both names may share them. */
+static Texture *find_same_picture(const TexCache *c, const Texture *texture)
+{
+    static const uint8_t no_digest[sizeof texture->header.source_digest];
+    const StexHeader *h = &texture->header;
+    if (texture->udim || memcmp(h->source_digest, no_digest, sizeof no_digest) == 0)
+        return NULL;
+    for (uint32_t i = 0; i < TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT; i++) {
+        if (!atomic_load(&c->blocks[i / TEXTURE_BLOCK])) {
+            i |= TEXTURE_BLOCK - 1;
+            continue;
+        }
+        Texture *other = texture_at(c, i);
+        if (!other || other->refs == 0 || other->udim)
+            continue;
+        const StexHeader *o = &other->header;
+        if (memcmp(o->source_digest, h->source_digest, sizeof o->source_digest) == 0 &&
+            o->width == h->width && o->height == h->height && o->tail_crc == h->tail_crc &&
+            o->channel_count == h->channel_count && o->texel_type == h->texel_type &&
+            o->color_space == h->color_space && o->wrap_s == h->wrap_s && o->wrap_t == h->wrap_t &&
+            ((o->flags ^ h->flags) & STEX_PREMULTIPLIED) == 0)
+            return other;
+    }
+    return NULL;
+}
+
 /* Under the lock: finds a free place in the directory. */
 static Status texture_register(TexCache *c, Texture *texture, Error *err)
 {
@@ -303,6 +330,8 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     Status status = STATUS_OK;
     mutex_lock(&c->lock);
     known = find_opened(c, what); /* another thread may have been quicker */
+    if (!known)
+        known = find_same_picture(c, texture);
     if (known)
         known->refs++;
     else

@@ -98,7 +98,8 @@ typedef struct TexOpenDesc {
 } TexOpenDesc;
 
 /* Opens a paged texture; its tables and tail stay in memory, within the budget, until it is closed.
- * The same path gives the same id, counted. Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (not
+ * The same path gives the same id, counted; so do files that were made of the same
+ * picture in the same way (TexInfo.source_digest), whatever their names: their tiles are read once. Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (not
  * a .stex file, or a broken one), STATUS_UNSUPPORTED (a later version; or another format that cannot be
  * read tile by tile and has to be converted), STATUS_LIMIT (the budget
  * cannot hold its tables; states what would). May evict tiles and block shortly, so never call it

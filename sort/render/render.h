@@ -41,9 +41,10 @@ typedef struct RenderOptions {
     WaveStrategy strategy; /* for tests: other than MIS only makes noise */
     SamplerKind sampler;
     PixelFilterKind filter;
-    float filter_width_px;  /* 0: the filter's default */
-    uint32_t thread_count;  /* 0: one a CPU */
-    uint32_t fibers_max;    /* a thread; 0: 64. 1: a miss blocks its thread */
+    float filter_width_px; /* 0: the filter's default */
+    uint32_t thread_count; /* 0: one a CPU */
+    uint32_t
+        fibers_max; /* a thread; 0: as texture memory allows, 2 to 64. 1: a miss blocks its thread */
     uint32_t wave_capacity; /* 0: WAVE_CAPACITY_DEFAULT; rounded up to a multiple of ACCEL_PACKET */
     uint64_t texture_memory_bytes; /* 0: 1 GiB */
     uint32_t texture_delay_us;     /* for tests: each tile read takes this much longer */

@@ -148,6 +148,19 @@ static bool may_begin(void *data, uint64_t job)
     return job == r->segment_begin || (!is_judged_before(r, job) && clock_now_ns() < r->quiet_ns);
 }
 
+/* Fibers a worker: those that wait hold on to nothing, but all of them come back to the tiles of their waves,
+ * and more waves than the texture memory has room for throw out each other's (docs/decisions/0030). */
+static uint32_t fibers_max(const Render *r)
+{
+    enum { MOST = 64, LEAST = 2, BYTES_OF_A_WAVE = 2 << 20 };
+    TexStats t;
+    if (r->options.fibers_max > 0)
+        return r->options.fibers_max;
+    texcache_stats(r->textures, &t);
+    uint64_t room = (t.budget_bytes - t.bytes_tables) / BYTES_OF_A_WAVE / r->options.thread_count;
+    return room < LEAST ? LEAST : room > MOST ? MOST : (uint32_t)room;
+}
+
 static Status run_segment(Render *r, Error *err)
 {
     Sched *sched;
@@ -155,7 +168,7 @@ static Status run_segment(Render *r, Error *err)
     SchedDesc desc = {.size_bytes = sizeof desc,
                       .worker_count = r->options.thread_count,
                       .fibers_min = 1,
-                      .fibers_max = r->options.fibers_max,
+                      .fibers_max = fibers_max(r),
                       .data = r,
                       .worker_begin = worker_begin,
                       .fiber_begin = fiber_begin,

@@ -504,6 +504,37 @@ static void test_cache_handles_are_counted_and_closed(void **state)
     rig_end(&rig);
 }
 
+/* Two files of one picture are one texture; a third of another picture is not. */
+static void test_cache_shares_files_of_one_picture(void **state)
+{
+    (void)state;
+    Picture p = picture_create(256, 256, 3, SORT_TEXEL_U8, SORT_COLOR_RAW);
+    picture_fill_noise(&p, 7);
+    picture_convert(&p, fixture_path("one.stex"), NULL);
+    TexConvertDesc packed = {.compression = TEX_COMPRESSION_ZLIB};
+    picture_convert(&p, fixture_path("two.stex"), &packed);
+    TexConvertDesc clamped = {.wrap_s = TEX_WRAP_CLAMP};
+    picture_convert(&p, fixture_path("clamped.stex"), &clamped);
+    picture_set(&p, 100, 100, 1, 0.25f);
+    picture_convert(&p, fixture_path("other.stex"), NULL);
+    picture_free(&p);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexId one = rig_open(&rig, fixture_path("one.stex"));
+    uint64_t bytes = rig_stats(&rig).bytes_tables;
+    TexId two = rig_open(&rig, fixture_path("two.stex"));
+    assert_int_equal(one.id, two.id);
+    assert_int_equal(rig_stats(&rig).bytes_tables, bytes);
+    assert_int_not_equal(rig_open(&rig, fixture_path("clamped.stex")).id, one.id);
+    assert_int_not_equal(rig_open(&rig, fixture_path("other.stex")).id, one.id);
+    float a[4], b[4];
+    texcache_close(rig.cache, one);
+    assert_false(rig_lookup(&rig, two, NULL, 0.3f, 0.3f, a)); /* one count is left */
+    texcache_close(rig.cache, two);
+    assert_true(rig_lookup(&rig, two, NULL, 0.3f, 0.3f, b));
+    rig_end(&rig);
+}
+
 static void test_cache_touch_loads_ahead_and_changes_nothing(void **state)
 {
     SORT_UNUSED(state);
@@ -584,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_cache_truncated_file_loses_only_what_is_cut),
         cmocka_unit_test(test_cache_keeps_few_files_open),
         cmocka_unit_test(test_cache_handles_are_counted_and_closed),
+        cmocka_unit_test(test_cache_shares_files_of_one_picture),
         cmocka_unit_test(test_cache_touch_loads_ahead_and_changes_nothing),
         cmocka_unit_test(test_cache_survives_any_failed_allocation),
     };
