@@ -191,7 +191,8 @@ struct FuncDecl {
     bool is_shader;
     bool is_componentwise; /* standard library only: declared for float, applied to vectors too */
     bool is_library;
-    bool is_bad; /* something in it was reported by the parser */
+    bool is_sized; /* standard library only: has parameters T[], arrays of any one size */
+    bool is_bad;   /* something in it was reported by the parser */
     TypeName return_name;
     VarList params;
     Stmt *body; /* NULL: a forward declaration */

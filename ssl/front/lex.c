@@ -293,10 +293,15 @@ static void lex_string(Lexer *l)
     push(l, (Token){.kind = TOKEN_STRING, .span = span_from(l, begin), .text = text});
 }
 
+/* Of common source, comments included: how much room tokens get before they are counted. */
+enum { BYTES_PER_TOKEN = 4 };
+
 static bool lex_punctuation(Lexer *l)
 {
     Str rest = {l->text.data + l->at, l->text.size_bytes - l->at};
     for (size_t i = 0; i < SORT_COUNT_OF(punctuation); i++) {
+        if (rest.size_bytes == 0 || punctuation[i].text[0] != rest.data[0])
+            continue;
         size_t length = strlen(punctuation[i].text);
         if (length <= rest.size_bytes && memcmp(rest.data, punctuation[i].text, length) == 0) {
             uint32_t begin = l->at;
@@ -345,6 +350,7 @@ TokenList lex(Str text, uint32_t file, Names *names, Arena *arena, DiagList *dia
     }
     if (l.text.size_bytes >= 3 && memcmp(l.text.data, "\xef\xbb\xbf", 3) == 0)
         l.at = 3; /* byte order mark */
+    array_reserve(arena, &l.tokens, (uint32_t)(l.text.size_bytes / BYTES_PER_TOKEN + 16));
     for (skip(&l); l.at < l.text.size_bytes && !report_is_full(diags); skip(&l))
         lex_token(&l);
     l.at = (uint32_t)l.text.size_bytes;

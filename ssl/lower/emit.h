@@ -18,18 +18,25 @@
 
 enum { NO_SLOT = UINT32_MAX };
 
+/* A function, or one that takes arrays of any size, for one size. */
+typedef struct FuncInstance {
+    const FuncDecl *func;
+    uint32_t array_size; /* 0: it has no such parameter */
+    IrFuncId id;
+} FuncInstance;
+
 /* A whole module being written. */
 typedef struct Lowering {
     Arena *arena;
     DiagList *diags;
     const SemaTables *tables;
     IrModule *module;
-    IrFuncId *func_ids; /* [FuncDecl.id]; 0: not reached yet */
+    IrFuncId *func_ids; /* [FuncDecl.id]; 0: not reached yet, or for arrays of any size */
     ARRAY(SslAttributeInfo)
     attributes;                /* the declared ones, then the host's in the order of their use */
     uint32_t *host_attributes; /* [table row] 1 + slot; 0: not used yet */
-    ARRAY(const FuncDecl *) queue; /* reached, in order; written one after the other */
-    uint32_t *library_files;       /* [library source] file in diags; 0: not added yet */
+    ARRAY(FuncInstance) queue; /* reached, in order; written one after the other */
+    uint32_t *library_files;   /* [library source] file in diags; 0: not added yet */
     StringIds *strings;
     bool has_failed; /* a limit was reported */
     bool is_out_of_memory;
@@ -51,6 +58,7 @@ typedef struct Emit {
     Arena *arena;
     IrBuilder *b;
     const FuncDecl *func;
+    uint32_t array_size;    /* of the parameters that may have any */
     ARRAY(IrValue) env;     /* [slot] */
     ARRAY(uint32_t) stamps; /* [slot]: of the set that has it already */
     uint32_t stamp;
@@ -109,7 +117,7 @@ IrValue lower_scalar(Emit *m, const Expr *e); /* of a type with one leaf */
 Value lower_call(Emit *m, const Expr *e);
 Value lower_texture(Emit *m, const Expr *e);
 /* The module's id of a function, which is queued when it is new. */
-IrFuncId lower_func_id(Lowering *l, const FuncDecl *f);
+IrFuncId lower_func_id(Lowering *l, const FuncDecl *f, uint32_t array_size);
 /* The slot of a file's declaration, or of a row of the host's table. */
 uint32_t lower_attribute_slot(Lowering *l, uint32_t index, bool is_declared);
 void lower_set_span(Emit *m, Span span);

@@ -24,13 +24,18 @@ Span lower_span(Lowering *l, Span span)
 
 /* --- functions --- */
 
+static const Type *sized_type(Arena *arena, const Type *type, uint32_t array_size)
+{
+    return type_is_unsized(type) ? type_array(arena, type->element, array_size) : type;
+}
+
 /* Types of the parameters that a call passes values for. */
-static uint32_t param_types(const FuncDecl *f, IrType *types)
+static uint32_t param_types(Arena *arena, const FuncDecl *f, uint32_t array_size, IrType *types)
 {
     IrType *next = types;
     for (uint32_t i = 0; i < f->params.count; i++)
         if (f->params.items[i]->direction != DIRECTION_OUT)
-            next = leaf_types(f->params.items[i]->type, next);
+            next = leaf_types(sized_type(arena, f->params.items[i]->type, array_size), next);
     return (uint32_t)(next - types);
 }
 
@@ -82,17 +87,18 @@ static void declare_params(Emit *m, const FuncDecl *f)
     }
 }
 
-static void lower_function(Lowering *l, const FuncDecl *f)
+static void lower_function(Lowering *l, FuncInstance instance)
 {
-    Emit m = {.lowering = l, .arena = l->arena, .func = f};
+    const FuncDecl *f = instance.func;
+    Emit m = {.lowering = l, .arena = l->arena, .func = f, .array_size = instance.array_size};
     uint32_t param_leaves = 0, result_leaves = f->return_type->leaves;
     for (uint32_t i = 0; i < f->params.count; i++)
         param_leaves += f->params.items[i]->type->leaves;
     IrType *types = ARENA_ARRAY(l->arena, IrType, param_leaves);
-    uint32_t type_count = f->is_shader ? 0 : param_types(f, types);
-    m.b = ir_build_begin(l->module, lower_func_id(l, f), f->name, types, type_count);
+    uint32_t type_count = f->is_shader ? 0 : param_types(l->arena, f, instance.array_size, types);
+    m.b = ir_build_begin(l->module, instance.id, f->name, types, type_count);
     ir_build_func(m.b)->span = lower_span(l, f->span);
-    ir_build_func(m.b)->origin = f->is_library ? f : NULL;
+    ir_build_func(m.b)->origin = f->is_library && !f->is_sized ? f : NULL;
     m.slot_of = ARENA_ARRAY(l->arena, uint32_t, f->local_count);
     for (uint32_t i = 0; i < f->local_count; i++)
         m.slot_of[i] = NO_SLOT;
@@ -352,7 +358,7 @@ static Status lower_module(const StdLib *lib, const SemaTables *tables, const Mo
     l.module->source_file = file;
     describe_shader(l.module, shader, checked->ast);
     declare_attributes(&l, checked->ast);
-    l.module->entry = lower_func_id(&l, shader);
+    l.module->entry = lower_func_id(&l, shader, 0);
     for (uint32_t i = 0; i < l.queue.count && !l.has_failed; i++)
         lower_function(&l, l.queue.data[i]);
     if (l.is_out_of_memory)

@@ -16,13 +16,30 @@ static const uint16_t builtin_ops[BUILTIN_COUNT] = {
 #undef BUILTIN_II_I
 };
 
-IrFuncId lower_func_id(Lowering *l, const FuncDecl *f)
+IrFuncId lower_func_id(Lowering *l, const FuncDecl *f, uint32_t array_size)
 {
-    if (!l->func_ids[f->id]) {
-        l->func_ids[f->id] = ir_reserve_func(l->module);
-        array_push(l->arena, &l->queue, f);
-    }
-    return l->func_ids[f->id];
+    if (!f->is_sized && l->func_ids[f->id])
+        return l->func_ids[f->id];
+    for (uint32_t i = 0; i < l->queue.count && f->is_sized; i++)
+        if (l->queue.data[i].func == f && l->queue.data[i].array_size == array_size)
+            return l->queue.data[i].id;
+    FuncInstance instance = {f, array_size, ir_reserve_func(l->module)};
+    array_push(l->arena, &l->queue, instance);
+    if (!f->is_sized)
+        l->func_ids[f->id] = instance.id;
+    return instance.id;
+}
+
+/* Of the arguments for parameters that take any; 0: there are none. */
+static uint32_t call_array_size(const Emit *m, const Expr *e)
+{
+    const FuncDecl *f = e->callee.func;
+    for (uint32_t i = 0; i < f->params.count && f->is_sized; i++)
+        if (type_is_unsized(f->params.items[i]->type)) {
+            const Type *from = e->args.items[i]->type;
+            return type_is_unsized(from) ? m->array_size : from->count;
+        }
+    return 0;
 }
 
 static Value lower_builtin(Emit *m, const Expr *e)
@@ -90,8 +107,8 @@ static IrValue *emit_call(Emit *m, const Expr *e, const Arguments *a, uint32_t c
         if (f->params.items[i]->direction != DIRECTION_IN)
             next = leaf_types(f->params.items[i]->type, next);
     IrValue *results = ARENA_ARRAY(m->arena, IrValue, result_count);
-    ir_build_call(m->b, lower_func_id(m->lowering, f), args.data, args.count, types, result_count,
-                  results);
+    ir_build_call(m->b, lower_func_id(m->lowering, f, call_array_size(m, e)), args.data, args.count,
+                  types, result_count, results);
     return results;
 }
 

@@ -200,7 +200,10 @@ static Place index_place(Emit *m, const Expr *e)
 {
     Place p = place_of(m, e->a);
     const Type *t = e->a->type;
-    uint32_t count = t->kind == TYPE_ARRAY ? t->count : type_is(t, SSL_MATRIX) ? 4 : t->scalars;
+    uint32_t count = type_is_unsized(t)       ? m->array_size
+                     : t->kind == TYPE_ARRAY  ? t->count
+                     : type_is(t, SSL_MATRIX) ? 4
+                                              : t->scalars;
     IrValue index = safe_index(m, e->b, count);
     lower_set_span(m, e->span);
     if (t->kind == TYPE_ARRAY) {

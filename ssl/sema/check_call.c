@@ -213,7 +213,8 @@ static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
         if (c->func && c->func->params.items[i]->direction != DIRECTION_IN) {
             if (!check_written_argument(s, e, c->func->params.items[i], arg))
                 return expr_error(e);
-        } else if (!type_same(arg->type, wanted) && type_lanes(arg->type) <= 1) {
+        } else if (!type_same(arg->type, wanted) && type_lanes(arg->type) <= 1 &&
+                   !type_is_unsized(wanted)) {
             e->args.items[i] = coerce_wrap(s, arg, wanted);
         }
     }

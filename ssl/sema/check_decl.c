@@ -204,6 +204,26 @@ static void check_default(Sema *s, const FuncDecl *f, VarDecl *param)
         param->constant = const_of_zero(param->type, s->arena);
 }
 
+/* `float knots[]`, which the library may have: each size of the argument makes a function of its own when
+ * it is lowered. */
+static bool is_unsized_param(const FuncDecl *f, const VarDecl *param)
+{
+    return f->is_library && param->direction == DIRECTION_IN && param->sizes.count == 1 &&
+           !param->sizes.items[0];
+}
+
+static const Type *check_param_type(Sema *s, FuncDecl *f, const VarDecl *param)
+{
+    if (is_unsized_param(f, param)) {
+        f->is_sized = true;
+        return type_array(s->arena, check_type(s, param->type_name, NULL, NULL), 0);
+    }
+    const Type *type = check_type(s, param->type_name, &param->sizes, NULL);
+    bool is_good =
+        f->is_shader || check_variable_type(s, type, "a parameter", param->type_name->span);
+    return is_good ? type : &type_error;
+}
+
 static void check_signature(Sema *s, FuncDecl *f)
 {
     bool has_default = false;
@@ -217,10 +237,7 @@ static void check_signature(Sema *s, FuncDecl *f)
     }
     for (uint32_t i = 0; i < f->params.count; i++) {
         VarDecl *param = f->params.items[i];
-        param->type = check_type(s, param->type_name, &param->sizes, NULL);
-        if (!f->is_shader &&
-            !check_variable_type(s, param->type, "a parameter", param->type_name->span))
-            param->type = &type_error;
+        param->type = check_param_type(s, f, param);
         param->is_assigned = param->direction != DIRECTION_OUT;
         if (param->init)
             check_default(s, f, param);

@@ -298,7 +298,7 @@ static Expr *check_index(Sema *s, Expr *e)
     }
     const Expr *culprit;
     const Constant *index = const_eval(e->b, s->arena, &culprit);
-    if (index) {
+    if (index && !type_is_unsized(t)) {
         int32_t i = index->scalars[0].i;
         uint32_t count = t->scalars / element->scalars;
         if (i < 0 || (uint32_t)i >= count) {

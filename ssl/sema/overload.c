@@ -73,9 +73,22 @@ static uint32_t common_width(const Candidate *c, const ExprList *args)
     return width;
 }
 
-static bool match_argument(const Candidate *c, uint32_t index, const Type *from, uint32_t *cost)
+/* An array of any size takes all arrays of its element; several of them take one size. */
+static bool match_unsized(Candidate *c, const Type *to, const Type *from)
+{
+    bool is_first = c->array_size == ANY_SIZE;
+    if (from->kind != TYPE_ARRAY || !type_same(from->element, to->element) ||
+        (!is_first && c->array_size != from->count))
+        return false;
+    c->array_size = from->count;
+    return true;
+}
+
+static bool match_argument(Candidate *c, uint32_t index, const Type *from, uint32_t *cost)
 {
     const Type *to = candidate_param_type(c, index);
+    if (type_is_unsized(to))
+        return match_unsized(c, to, from);
     bool is_written = c->func && c->func->params.items[index]->direction != DIRECTION_IN;
     if (c->width > 1 && type_is(to, SSL_FLOAT) && type_lanes(from) == c->width)
         return true;
@@ -90,6 +103,7 @@ bool overload_match(Candidate *c, const ExprList *args)
 {
     c->cost = 0;
     c->width = 1;
+    c->array_size = ANY_SIZE;
     if (args->count > candidate_param_count(c) || args->count < candidate_required_count(c))
         return false;
     if (candidate_is_componentwise(c))

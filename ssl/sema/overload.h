@@ -9,11 +9,14 @@
 
 #include "ssl/sema/checker.h"
 
+enum { ANY_SIZE = UINT32_MAX };
+
 typedef struct Candidate {
     FuncDecl *func; /* or: */
     const Builtin *builtin;
     uint32_t width; /* viable: components that it is applied to, 1 for an ordinary call */
     uint32_t cost;
+    uint32_t array_size; /* viable: of the arguments for T[]; ANY_SIZE: there are none */
 } Candidate;
 
 typedef struct CandidateList {

@@ -59,6 +59,11 @@ bool type_same(const Type *a, const Type *b)
     return a->kind == TYPE_STRUCT ? a->decl == b->decl : untagged(a->basic) == untagged(b->basic);
 }
 
+bool type_is_unsized(const Type *t)
+{
+    return t->kind == TYPE_ARRAY && t->count == 0;
+}
+
 bool type_is(const Type *t, SslType basic)
 {
     return t->kind == TYPE_BASIC && t->basic == basic;
@@ -102,6 +107,7 @@ const char *type_text(const Type *t, Arena *arena)
     const Type *element = t;
     const char *sizes = "";
     for (; element->kind == TYPE_ARRAY; element = element->element)
-        sizes = arena_printf(arena, "%s[%u]", sizes, element->count);
+        sizes = element->count ? arena_printf(arena, "%s[%u]", sizes, element->count)
+                               : arena_printf(arena, "%s[]", sizes);
     return arena_printf(arena, "%s%s", type_text(element, arena), sizes);
 }

@@ -17,7 +17,7 @@ struct Type {
     SslType basic;          /* BASIC */
     const StructDecl *decl; /* STRUCT */
     const Type *element;    /* ARRAY */
-    uint32_t count;         /* ARRAY */
+    uint32_t count;         /* ARRAY; 0: of any size, as parameters of the library may be */
     uint32_t scalars;       /* numbers (and closures) in a value */
     uint32_t nesting;       /* STRUCT: structs inside it, itself included */
     uint32_t leaves;        /* IR values that hold one: an array has as many as its element */
@@ -32,6 +32,7 @@ const Type *type_array(Arena *arena, const Type *element, uint32_t count);
 bool type_same(const Type *a, const Type *b); /* the error type is the same as any */
 bool type_is(const Type *t, SslType basic);   /* exactly; false for the error type */
 bool type_is_error(const Type *t);
+bool type_is_unsized(const Type *t); /* T[] */
 /* Floats side by side: 1 for float, 2 .. 4 for vectors, tagged or not; 0: none of these. */
 uint32_t type_lanes(const Type *t);
 const Type *type_of_lanes(uint32_t lanes); /* float, float2, float3, float4 */

@@ -340,8 +340,44 @@ def brick(rng):
     write("blender_brick", head, outputs, body)
 
 
+RAMPS = ["CONSTANT", "LINEAR", "EASE", "CARDINAL", "B_SPLINE"]
+
+
+def color_ramp(rng):
+    stops = {5: [0.1, 0.25, 0.3, 0.7, 0.95], 2: [0.2, 0.8], 1: [0.4], 3: [0.5, 0.5, 0.75]}
+    fac = uniform(rng, 0, 1)
+    fac[:10] = [0.0, 1.0, -0.5, 1.5, 0.1, 0.25, 0.95, 0.5, 0.4, 0.05]
+    head, body, outputs = table("fac", fac), "", []
+    for count, positions in stops.items():
+        colors = [tuple(uniform(rng, 0, 1, 4)) for _ in positions]
+        head += table(f"positions{count}", positions) + table(f"colors{count}", colors)
+
+        def prepare(node):
+            elements = node.color_ramp.elements
+            while len(elements) > count:
+                elements.remove(elements[-1])
+            while len(elements) < count:
+                elements.new(1.0)
+            for i, position in enumerate(positions):
+                elements[i].position = position
+            for element, color in zip(elements, colors):
+                element.color = color
+
+        for kind, name in enumerate(RAMPS):
+            def prepare_kind(node):
+                prepare(node)
+                node.color_ramp.interpolation = name
+
+            (value,) = oracle.evaluate("ShaderNodeValToRGB", {}, {"Fac": fac}, ["Color"], prepare_kind)
+            tag = f"{name.lower()}_of_{count}"
+            head += table(f"{tag}_values", value)
+            outputs.append(f"{tag}_agrees")
+            body += sweep(3, "", {f"{tag}_agrees": f"error(ramp({kind}, fac[i], positions{count}, colors{count}, {count}).rgb, {tag}_values[i])"})
+    write("blender_color_ramp", head, outputs, body)
+
+
 def main():
-    for seed, make in enumerate((noise, white_noise, musgrave, voronoi, wave, magic, checker, gradient, brick)):
+    for seed, make in enumerate((noise, white_noise, musgrave, voronoi, wave, magic, checker, gradient, brick, color_ramp)):
         make(random.Random(seed))
 
 

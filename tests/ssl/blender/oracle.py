@@ -35,8 +35,8 @@ def make_points(columns, count):
     return thing
 
 
-def evaluate(node_type, properties, inputs, outputs):
-    """inputs: {socket: column or number}; the lists returned are columns of the outputs."""
+def evaluate(node_type, properties, inputs, outputs, prepare=None):
+    """prepare(node) may set what is no property; inputs: {socket: column or number}; the lists returned are columns of the outputs."""
     columns = {f"in_{name}": column for name, column in inputs.items() if isinstance(column, list)}
     count = len(next(iter(columns.values())))
     thing = make_points(columns, count)
@@ -46,6 +46,8 @@ def evaluate(node_type, properties, inputs, outputs):
     node = tree.nodes.new(node_type)
     for name, value in properties.items():
         setattr(node, name, value)
+    if prepare:
+        prepare(node)
     for name, value in inputs.items():
         to = socket(node.inputs, name)
         if not isinstance(value, list):
