@@ -55,7 +55,8 @@ static Status dump_ir(void *data)
     }
     KernelLayout layout;
     kernel_layout_compute(m, d->arena, &layout);
-    return jit_dump(d->ctx->jit, m, &layout, d->how->llvm_level, d->stage, d->out, d->err);
+    JitOptions options = {.llvm_level = d->how->llvm_level, .lanes = d->how->lanes};
+    return jit_dump(d->ctx->jit, m, &layout, options, d->stage, d->out, d->err);
 }
 
 static Status print_text(void *data)

@@ -158,8 +158,8 @@ static Status build(void *data)
     if (b->how->output_derivatives)
         fill_output_derivs(p, &layout);
     p->info.times.ir_ms = clock_seconds_since(start_ns) * 1e3;
-    return jit_acquire(unit->ctx->jit, m, &layout, b->how->llvm_level, &p->kernel, &p->info.times,
-                       b->err);
+    JitOptions options = {.llvm_level = b->how->llvm_level, .lanes = b->how->lanes};
+    return jit_acquire(unit->ctx->jit, m, &layout, options, &p->kernel, &p->info.times, b->err);
 }
 
 static SslProgram *new_program(SslUnit *unit)

@@ -249,6 +249,8 @@ typedef struct SslBuildDesc {
     /* Also bakes what is not listed, at its default: bools, ints, and floats that are exactly 0 or 1. For a
      * group these are its nodes' own values. */
     bool bake_switches;
+    /* Points computed at once: 1, 4, 8 or 16; 0: what suits the CPU. Results are the same. */
+    uint32_t lanes;
     bool without_derivatives; /* every derivative is zero: to measure what they cost */
     bool merged_summaries;    /* one derivative clone a function instead of one a signature */
     bool output_derivatives;  /* for tools: fills SslProgramInfo.outputs_ddx and outputs_ddy */

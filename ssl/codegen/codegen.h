@@ -3,7 +3,7 @@
  *
  * The module that comes out names no target: who compiles it sets triple and data layout.
  * Floating point is strict: no fast-math flag, no contraction. The only symbols that it refers to are
- * those of rt/rt_math.inc, and those that LLVM's code generator may add (memcpy, fmodf ...): see
+ * those of rt/rt.h and rt/rt_lanes.h, and those that LLVM's code generator may add (memcpy, fmodf ...): see
  * jit/symbols.h. */
 #ifndef SSL_CODEGEN_H
 #define SSL_CODEGEN_H
@@ -13,19 +13,29 @@
 
 enum {
     CODEGEN_MAX_STACK_BYTES = 64 * 1024, /* for arrays; a kernel runs on a fiber's stack */
+    CODEGEN_MAX_FRAME_BYTES = 96 * 1024, /* for all that LLVM keeps there */
     CODEGEN_INLINE_INSTRUCTIONS = 256    /* of IR */
 };
-/* The attribute by which a recursive function says how large its frame may be. LLVM reports frames that are
- * larger; who compiles the module must then refuse it, for the stack that it takes was planned by that. */
+/* The attribute by which a function says how large its frame may be. LLVM reports frames that are larger; who
+ * compiles the module must then refuse it, for the stack that it takes was planned by that. */
 #define GEN_FRAME_LIMIT "warn-stack-size"
 
-/* The shader's code stands inside the loop over lanes, and is worth all that LLVM can do to loops: it is
- * small and looks up no texture. Else it is a function of its own, called for each lane. */
+/* The shader's code stands inside the loop over blocks: it is small and looks up no texture. Else it is a
+ * function of its own. */
 bool codegen_is_inline(const IrModule *m);
+/* Functions are left that call themselves: only code of one lane can do that. */
+bool codegen_is_recursive(const IrModule *m);
+
+typedef struct CodegenDesc {
+    const char *symbol;  /* the kernel's name */
+    uint32_t lanes;      /* computed at once: 1, 4, 8 or 16. No bit of a result depends on it */
+    uint32_t math_lanes; /* of rt_lanes.h: as many as the CPU has registers for; 4, 8 or 16 */
+} CodegenDesc;
 
 /* `m`: after ir_pipeline. *out_module is the caller's (LLVMDisposeModule); it lives in `context`.
- * STATUS_LIMIT: the arrays take more stack than CODEGEN_MAX_STACK_BYTES. STATUS_NO_MEMORY. */
-Status codegen_module(const IrModule *m, const KernelLayout *layout, const char *symbol,
+ * STATUS_LIMIT: the arrays take more stack than CODEGEN_MAX_STACK_BYTES, which fewer lanes may not.
+ * STATUS_NO_MEMORY. */
+Status codegen_module(const IrModule *m, const KernelLayout *layout, const CodegenDesc *desc,
                       LLVMContextRef context, LLVMModuleRef *out_module,
                       Error *err) SORT_MUST_CHECK;
 

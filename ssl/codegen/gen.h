@@ -1,15 +1,15 @@
 /* State and helpers shared by the generators; private to codegen/.
  *
  *   gen_module.c   the function, its loops over blocks and lanes, inputs, results
- *   gen_region.c   IF and LOOP as branches with phis
+ *   gen_region.c   IF and LOOP as branches with phis: one lane
+ *   gen_mask.c     IF and LOOP as masks: several lanes at once
  *   gen_op.c       arithmetic, comparisons, conversions, calls into rt/
  *   gen_array.c    array values in memory;  array_plan.c decides which share it
  *   gen_call.c     recursive functions and their calls
  *   gen_texture.c  the texture service
  *
- * Generators see one lane: the value of IR value v is gen->value[v], of LLVM type i1, i32 or float. Only
- * gen_module.c and gen_region.c know how lanes are iterated and diverge; code for W lanes at once
- * exchanges those two and makes the three lane types vectors. */
+ * The value of IR value v is gen->value[v], of one of the lane types: i1, i32 and float, or vectors of them
+ * when the code is for several lanes at once. Most generators need not know which. */
 #ifndef SSL_GEN_H
 #define SSL_GEN_H
 
@@ -31,25 +31,32 @@ typedef struct Gen {
     LLVMValueRef function;        /* the one that is built: the point, then the kernel */
     LLVMValueRef point;           /* shades one lane */
     LLVMTypeRef point_type;
-    LLVMTypeRef t_bool, t_int, t_float; /* of one lane */
+    uint32_t lanes;                     /* 1, 4, 8 or 16 */
+    uint32_t math_lanes;                /* that the functions of rt_lanes.h may take on this CPU */
+    LLVMTypeRef t_bool, t_int, t_float; /* of the lanes: scalars, or vectors */
+    LLVMTypeRef t_i1, t_f32;            /* of one */
     LLVMTypeRef t_i8, t_i16, t_i32, t_i64, t_ptr, t_void;
 
     LLVMValueRef *value; /* [values.count]; scalars */
     IrInstId *twin;      /* [insts.count]; of a sin the cos of the same value nearby, and back */
     ArrayPlan *plan;
+    LLVMValueRef
+        *table; /* [values.count]; of an array that is constant and only read: its elements */
     LLVMValueRef *slot;   /* [plan->slot_count]; stack memory of arrays */
     uint32_t stack_bytes; /* of arrays and their temporaries */
 
     LLVMValueRef batch;                            /* const SslBatch * */
     LLVMValueRef params, textures, services, host; /* its fields; NULL until used */
-    LLVMValueRef block, lane;     /* i32: which block of the batch, which lane of the block */
+    LLVMValueRef block, lane; /* i32: which block of the batch, which (first) lane of the block */
+    LLVMValueRef mask;        /* the lanes that are here; NULL: code of one lane */
+    bool mask_is_whole;       /* no lane has gone another way: only dead lanes are missing */
     LLVMValueRef globals, result; /* of this block */
     LLVMValueRef attributes;      /* the same; NULL until used */
-    LLVMValueRef budget, fault;   /* stack: i32 back-edges left; i32 fault word */
-    LLVMValueRef stack;           /* the same: bytes left to recursive calls */
+    LLVMValueRef budget, fault;   /* stack: t_int back-edges left; t_int fault word */
+    LLVMValueRef stack;           /* the same: i32 bytes left to recursive calls, of one lane */
     GenCallee *callees;           /* [funcs.count] */
     LLVMValueRef tex_call, tex_coord, tex_result; /* stack; NULL until used */
-    LLVMValueRef sincos;                          /* the same: float[2] */
+    LLVMValueRef math[3];                         /* the same: lanes that functions take and give */
 
     unsigned md_invariant_load, md_alias_scope, md_noalias; /* kinds of metadata */
     LLVMValueRef md_empty, scope_input, scope_output;       /* and nodes */
@@ -75,8 +82,12 @@ LLVMValueRef gen_batch_textures(Gen *g);
 LLVMValueRef gen_batch_services(Gen *g);
 LLVMValueRef gen_batch_host(Gen *g);
 LLVMTypeRef gen_lane_type(const Gen *g, IrKind kind);
-/* Records fault `site` unless an earlier one is there. */
-void gen_fault(Gen *g, uint32_t site);
+/* Records fault `site`, in the lanes of `where`, unless an earlier one is there. One lane: NULL. */
+void gen_fault(Gen *g, uint32_t site, LLVMValueRef where);
+/* The same number or value in all lanes. */
+LLVMValueRef gen_const_int(Gen *g, int32_t x);
+LLVMValueRef gen_const_float(Gen *g, float x);
+LLVMValueRef gen_splat(Gen *g, LLVMValueRef x);
 LLVMValueRef gen_global(Gen *g, const IrInst *inst);
 LLVMValueRef gen_attribute(Gen *g, const IrInst *inst);
 LLVMValueRef gen_param(Gen *g, const IrInst *inst);
@@ -88,6 +99,14 @@ LLVMValueRef gen_int_to_bool(Gen *g, LLVMValueRef x);
 /* The instructions of a region up to its YIELD, which is returned. */
 const IrInst *gen_region(Gen *g, IrRegionId region);
 
+/* --- gen_mask.c --- */
+void gen_if_masked(Gen *g, const IrInst *inst);
+void gen_loop_masked(Gen *g, const IrInst *inst);
+LLVMValueRef gen_any(Gen *g, LLVMValueRef mask); /* i1 */
+/* To memory that outlives the way of a lane: in the lanes that are here. */
+void gen_store_masked(Gen *g, LLVMValueRef x, LLVMValueRef ptr, uint32_t align);
+uint32_t gen_region_weight(const Gen *g, IrRegionId region);
+
 /* --- gen_op.c --- */
 void gen_op(Gen *g, const IrInst *inst); /* an operation without regions */
 void gen_find_twins(Gen *g);             /* fills g->twin */
@@ -96,7 +115,7 @@ LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef type, LLVMValue
 
 /* --- gen_array.c --- */
 void gen_array_op(Gen *g, const IrInst *inst); /* ARRAY, ARRAY_GET, ARRAY_SET */
-void gen_array_slots(Gen *g);                  /* stack memory for what array_plan asks */
+void gen_array_slots(Gen *g);                  /* stack memory for what array_plan asks; tables */
 /* to[i] = from[i] for those that are arrays, as if at once. */
 void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t count);
 LLVMValueRef gen_array_address(Gen *g, IrValue array);
@@ -105,7 +124,6 @@ void gen_array_store(Gen *g, IrValue array, LLVMValueRef to);
 void gen_array_clear(Gen *g, IrValue array);
 
 /* --- gen_call.c --- */
-bool gen_has_recursion(const Gen *g);
 void gen_callees(Gen *g); /* all functions but the entry */
 void gen_call(Gen *g, const IrInst *inst);
 

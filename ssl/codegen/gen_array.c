@@ -3,71 +3,66 @@
 #include "base/cast.h"
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
+#include <string.h>
 
-/* Bools take a byte. */
+/* One element of all lanes. A bool takes a byte, and an int in each of several lanes, where bytes
+ * would not be gathered. */
 static LLVMTypeRef element_type(const Gen *g, IrKind kind)
 {
-    return kind == IR_BOOL ? g->t_i8 : gen_lane_type(g, kind);
+    return kind != IR_BOOL ? gen_lane_type(g, kind) : g->mask ? g->t_int : g->t_i8;
 }
 
-static uint32_t element_bytes(IrKind kind)
+static LLVMTypeRef element_type_of_one(const Gen *g, IrKind kind)
 {
-    return kind == IR_BOOL ? 1 : 4;
+    return kind == IR_FLOAT ? g->t_f32 : kind == IR_BOOL && !g->mask ? g->t_i8 : g->t_i32;
 }
 
-static uint32_t array_bytes(IrType type)
+static uint32_t element_bytes(const Gen *g, IrKind kind)
 {
-    return ir_count(type) * element_bytes(ir_kind(type));
+    return kind == IR_BOOL && !g->mask ? 1 : 4 * g->lanes;
+}
+
+static uint32_t element_align(const Gen *g, IrKind kind)
+{
+    return element_bytes(g, kind);
+}
+
+static uint32_t array_bytes(const Gen *g, IrType type)
+{
+    return ir_count(type) * element_bytes(g, ir_kind(type));
 }
 
 static LLVMValueRef new_array(Gen *g, IrType type)
 {
-    g->stack_bytes += array_bytes(type);
+    g->stack_bytes += array_bytes(g, type);
     return gen_stack(g, LLVMArrayType2(element_type(g, ir_kind(type)), ir_count(type)), "array");
 }
 
-void gen_array_slots(Gen *g)
+static bool is_constant(const Gen *g, IrValue v)
 {
-    g->slot = ARENA_ARRAY(g->arena, LLVMValueRef, g->plan->slot_count);
-    for (uint32_t i = 0; i < g->plan->slot_count; i++)
-        g->slot[i] = new_array(g, g->plan->slot_type[i]);
+    IrOp op = (IrOp)ir_inst(g->func, g->func->values.data[v].def)->op;
+    return op == IR_CONST_INT || op == IR_CONST_BOOL || op == IR_CONST_FLOAT;
 }
 
-static LLVMValueRef slot_of(const Gen *g, IrValue v)
+static int32_t const_index(const Gen *g, IrValue v)
 {
-    return g->slot[g->plan->slot_of[v]];
+    return (int32_t)(uint32_t)ir_inst(g->func, g->func->values.data[v].def)->imm;
 }
 
-static LLVMValueRef element_ptr(Gen *g, IrValue array, LLVMValueRef index)
-{
-    LLVMTypeRef type = element_type(g, ir_kind(ir_type(g->func, array)));
-    return LLVMBuildInBoundsGEP2(g->builder, type, slot_of(g, array), &index, 1, "");
-}
-
-static void store_element(Gen *g, IrValue array, LLVMValueRef index, LLVMValueRef x)
-{
-    if (ir_kind(ir_type(g->func, array)) == IR_BOOL)
-        x = LLVMBuildZExt(g->builder, x, g->t_i8, "");
-    LLVMBuildStore(g->builder, x, element_ptr(g, array, index));
-}
-
-static void copy_array(Gen *g, LLVMValueRef to, LLVMValueRef from, IrType type)
-{
-    LLVMBuildMemCpy(g->builder, to, 4, from, 4, gen_i32(g, array_bytes(type)));
-}
-
-/* The elements as one constant in read-only memory; NULL unless all are constants. */
-static LLVMValueRef constant_array(Gen *g, const IrInst *inst)
+/* The elements, of one lane, as one constant in read-only memory; NULL unless all are constants. */
+static LLVMValueRef constant_table(Gen *g, const IrInst *inst)
 {
     IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
-    LLVMTypeRef type = element_type(g, kind);
+    LLVMTypeRef type = element_type_of_one(g, kind);
     const IrValue *args = ir_args(g->func, inst);
     LLVMValueRef *elements = ARENA_ARRAY(g->arena, LLVMValueRef, inst->arg_count);
     for (uint32_t i = 0; i < inst->arg_count; i++) {
-        LLVMValueRef x = g->value[args[i]];
-        if (!LLVMIsConstant(x))
+        if (!is_constant(g, args[i]))
             return NULL;
-        elements[i] = kind == IR_BOOL ? LLVMConstInt(type, LLVMConstIntGetZExtValue(x), false) : x;
+        const IrInst *element = ir_inst(g->func, g->func->values.data[args[i]].def);
+        elements[i] = kind == IR_FLOAT
+                          ? LLVMConstReal(type, (double)ir_imm_float(element))
+                          : LLVMConstInt(type, (uint64_t)(uint32_t)element->imm, false);
     }
     LLVMValueRef values = LLVMConstArray2(type, elements, inst->arg_count);
     LLVMValueRef constant = LLVMAddGlobal(g->llvm, LLVMTypeOf(values), "table");
@@ -79,17 +74,185 @@ static LLVMValueRef constant_array(Gen *g, const IrInst *inst)
     return constant;
 }
 
+/* Arrays of constants that are nowhere but in gets need no memory of their own. */
+static void find_tables(Gen *g)
+{
+    const IrFunc *f = g->func;
+    bool *is_moved = ARENA_ARRAY(g->arena, bool, f->values.count);
+    for (IrInstId id = 1; id < f->insts.count; id++) {
+        const IrInst *inst = ir_inst(f, id);
+        for (uint32_t i = 0; i < inst->arg_count; i++)
+            is_moved[ir_args(f, inst)[i]] |= inst->op != IR_ARRAY_GET;
+    }
+    for (IrInstId id = 1; id < f->insts.count; id++) {
+        const IrInst *inst = ir_inst(f, id);
+        if (inst->op == IR_ARRAY && !is_moved[inst->result_first])
+            g->table[inst->result_first] = constant_table(g, inst);
+    }
+}
+
+void gen_array_slots(Gen *g)
+{
+    g->table = ARENA_ARRAY(g->arena, LLVMValueRef, g->func->values.count);
+    find_tables(g);
+    g->slot = ARENA_ARRAY(g->arena, LLVMValueRef, g->plan->slot_count);
+    for (IrValue v = 1; v < g->func->values.count; v++) {
+        uint32_t slot = g->plan->slot_of[v];
+        if (slot != ARRAY_PLAN_NO_SLOT && !g->table[v] && !g->slot[slot])
+            g->slot[slot] = new_array(g, g->plan->slot_type[slot]);
+    }
+}
+
+static LLVMValueRef slot_of(const Gen *g, IrValue v)
+{
+    return g->slot[g->plan->slot_of[v]];
+}
+
+/* Where an element of all lanes lies: index is the same number in all. */
+static LLVMValueRef element_ptr(Gen *g, IrValue array, LLVMValueRef index)
+{
+    LLVMTypeRef type = element_type(g, ir_kind(ir_type(g->func, array)));
+    return LLVMBuildInBoundsGEP2(g->builder, type, slot_of(g, array), &index, 1, "");
+}
+
+/* Where each lane's element lies, when lanes have indices of their own. */
+static LLVMValueRef element_ptrs(Gen *g, IrValue array, LLVMValueRef index)
+{
+    LLVMTypeRef type = element_type_of_one(g, ir_kind(ir_type(g->func, array)));
+    LLVMValueRef base = g->table[array];
+    if (!base) {
+        LLVMValueRef lane[SSL_BLOCK];
+        for (uint32_t i = 0; i < g->lanes; i++)
+            lane[i] = gen_i32(g, i);
+        index = LLVMBuildMul(g->builder, index, gen_const_int(g, (int32_t)g->lanes), "");
+        index = LLVMBuildAdd(g->builder, index, LLVMConstVector(lane, g->lanes), "");
+        base = slot_of(g, array);
+    }
+    return LLVMBuildInBoundsGEP2(g->builder, type, base, &index, 1, "");
+}
+
+/* llvm.masked.gather and llvm.masked.scatter: overloaded on what they move, and on the pointers. */
+static LLVMValueRef call_masked(Gen *g, const char *name, LLVMValueRef ptrs, LLVMTypeRef moved,
+                                LLVMValueRef *args)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMTypeRef overloads[2] = {moved, LLVMTypeOf(ptrs)};
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(g->llvm, id, overloads, 2);
+    LLVMTypeRef type = LLVMIntrinsicGetType(g->context, id, overloads, 2);
+    return LLVMBuildCall2(g->builder, type, function, args, 4, "");
+}
+
+static LLVMValueRef gather(Gen *g, IrValue array, LLVMValueRef index)
+{
+    LLVMTypeRef type = element_type(g, ir_kind(ir_type(g->func, array)));
+    LLVMValueRef ptrs = element_ptrs(g, array, index);
+    LLVMValueRef all = gen_splat(g, LLVMConstInt(g->t_i1, 1, false));
+    LLVMValueRef args[4] = {ptrs, gen_i32(g, 4), all, LLVMConstNull(type)};
+    return call_masked(g, "llvm.masked.gather", ptrs, type, args);
+}
+
+static void scatter(Gen *g, IrValue array, LLVMValueRef index, LLVMValueRef x)
+{
+    LLVMValueRef ptrs = element_ptrs(g, array, index);
+    LLVMValueRef args[4] = {x, ptrs, gen_i32(g, 4), g->mask};
+    (void)call_masked(g, "llvm.masked.scatter", ptrs, LLVMTypeOf(x), args);
+}
+
+static LLVMValueRef load_element(Gen *g, const IrInst *inst)
+{
+    IrValue array = ir_args(g->func, inst)[0], index = ir_args(g->func, inst)[1];
+    IrKind kind = ir_kind(ir_type(g->func, array));
+    LLVMTypeRef one = element_type_of_one(g, kind);
+    LLVMValueRef x;
+    if (g->mask && !is_constant(g, index)) {
+        x = gather(g, array, g->value[index]);
+    } else {
+        LLVMValueRef at = g->mask ? gen_i32(g, (uint32_t)const_index(g, index)) : g->value[index];
+        if (g->table[array]) {
+            LLVMValueRef ptr = LLVMBuildInBoundsGEP2(g->builder, one, g->table[array], &at, 1, "");
+            x = gen_splat(g, LLVMBuildLoad2(g->builder, one, ptr, ""));
+        } else {
+            x = LLVMBuildLoad2(g->builder, element_type(g, kind), element_ptr(g, array, at), "");
+        }
+    }
+    if (kind != IR_BOOL)
+        return x;
+    return g->mask ? gen_int_to_bool(g, x) : LLVMBuildTrunc(g->builder, x, g->t_bool, "");
+}
+
+static void store_element_at(Gen *g, IrValue array, uint32_t index, LLVMValueRef x)
+{
+    IrKind kind = ir_kind(ir_type(g->func, array));
+    if (kind == IR_BOOL)
+        x = LLVMBuildZExt(g->builder, x, element_type(g, kind), "");
+    gen_store_masked(g, x, element_ptr(g, array, gen_i32(g, index)), element_align(g, kind));
+}
+
+static void store_element(Gen *g, IrValue array, IrValue index, LLVMValueRef x)
+{
+    IrKind kind = ir_kind(ir_type(g->func, array));
+    if (is_constant(g, index)) {
+        store_element_at(g, array, (uint32_t)const_index(g, index), x);
+        return;
+    }
+    if (kind == IR_BOOL)
+        x = LLVMBuildZExt(g->builder, x, element_type(g, kind), "");
+    if (g->mask)
+        scatter(g, array, g->value[index], x);
+    else
+        LLVMBuildStore(g->builder, x, element_ptr(g, array, g->value[index]));
+}
+
+/* In the lanes that are here: a loop, since arrays may be long. */
+static void copy_masked(Gen *g, LLVMValueRef to, LLVMValueRef from, IrType type)
+{
+    LLVMTypeRef element = element_type(g, ir_kind(type));
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder), loop = gen_block(g, "copy");
+    LLVMBasicBlockRef end = gen_block(g, "copy.end");
+    LLVMValueRef zero = gen_i32(g, 0);
+    LLVMBuildBr(g->builder, loop);
+    LLVMPositionBuilderAtEnd(g->builder, loop);
+    LLVMValueRef i = LLVMBuildPhi(g->builder, g->t_i32, "i");
+    LLVMAddIncoming(i, &zero, &before, 1);
+    LLVMValueRef source = LLVMBuildInBoundsGEP2(g->builder, element, from, &i, 1, "");
+    LLVMValueRef target = LLVMBuildInBoundsGEP2(g->builder, element, to, &i, 1, "");
+    gen_store_masked(g, LLVMBuildLoad2(g->builder, element, source, ""), target,
+                     element_align(g, ir_kind(type)));
+    LLVMValueRef next = LLVMBuildAdd(g->builder, i, gen_i32(g, 1), "");
+    LLVMAddIncoming(i, &next, &loop, 1);
+    LLVMBuildCondBr(g->builder,
+                    LLVMBuildICmp(g->builder, LLVMIntULT, next, gen_i32(g, ir_count(type)), ""),
+                    loop, end);
+    LLVMPositionBuilderAtEnd(g->builder, end);
+}
+
+static void copy_whole(Gen *g, LLVMValueRef to, LLVMValueRef from, IrType type)
+{
+    uint32_t align = element_align(g, ir_kind(type));
+    LLVMBuildMemCpy(g->builder, to, align, from, align, gen_i32(g, array_bytes(g, type)));
+}
+
+static void copy_array(Gen *g, LLVMValueRef to, LLVMValueRef from, IrType type)
+{
+    if (g->mask && !g->mask_is_whole)
+        copy_masked(g, to, from, type);
+    else
+        copy_whole(g, to, from, type);
+}
+
 static void gen_array_make(Gen *g, const IrInst *inst)
 {
     IrValue array = inst->result_first;
     const IrValue *args = ir_args(g->func, inst);
-    LLVMValueRef constant = constant_array(g, inst);
+    if (g->table[array])
+        return;
+    LLVMValueRef constant = g->mask ? NULL : constant_table(g, inst);
     if (constant) {
-        copy_array(g, slot_of(g, array), constant, ir_type(g->func, array));
+        copy_whole(g, slot_of(g, array), constant, ir_type(g->func, array));
         return;
     }
     for (uint32_t i = 0; i < inst->arg_count; i++)
-        store_element(g, array, gen_i32(g, i), g->value[args[i]]);
+        store_element_at(g, array, i, g->value[args[i]]);
 }
 
 void gen_array_op(Gen *g, const IrInst *inst)
@@ -100,17 +263,13 @@ void gen_array_op(Gen *g, const IrInst *inst)
     case IR_ARRAY:
         gen_array_make(g, inst);
         return;
-    case IR_ARRAY_GET: {
-        IrKind kind = ir_kind(ir_type(g->func, args[0]));
-        LLVMValueRef x = LLVMBuildLoad2(g->builder, element_type(g, kind),
-                                        element_ptr(g, args[0], g->value[args[1]]), "");
-        g->value[result] = kind == IR_BOOL ? LLVMBuildTrunc(g->builder, x, g->t_bool, "") : x;
+    case IR_ARRAY_GET:
+        g->value[result] = load_element(g, inst);
         return;
-    }
     case IR_ARRAY_SET:
         if (slot_of(g, result) != slot_of(g, args[0]))
             copy_array(g, slot_of(g, result), slot_of(g, args[0]), ir_type(g->func, result));
-        store_element(g, result, g->value[args[1]], g->value[args[2]]);
+        store_element(g, result, args[1], g->value[args[2]]);
         return;
     default:
         UNREACHABLE();
@@ -133,7 +292,7 @@ void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t 
         source[i] = slot_of(g, from[i]);
         if (has_hazard) {
             LLVMValueRef temporary = new_array(g, ir_type(g->func, from[i]));
-            copy_array(g, temporary, source[i], ir_type(g->func, from[i]));
+            copy_whole(g, temporary, source[i], ir_type(g->func, from[i]));
             source[i] = temporary;
         }
     }
@@ -162,5 +321,5 @@ void gen_array_store(Gen *g, IrValue array, LLVMValueRef to)
 void gen_array_clear(Gen *g, IrValue array)
 {
     LLVMBuildMemSet(g->builder, slot_of(g, array), LLVMConstNull(g->t_i8),
-                    gen_i32(g, array_bytes(ir_type(g->func, array))), 4);
+                    gen_i32(g, array_bytes(g, ir_type(g->func, array))), 4);
 }

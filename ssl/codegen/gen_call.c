@@ -1,4 +1,4 @@
-/* Recursive functions, and their calls. All others are gone from the IR.
+/* Recursive functions, and their calls: code of one lane. All others are gone from the IR.
  *
  *   {scalar results} f(batch, globals, block, lane, budget, fault, stack, arguments..., array results...)
  *
@@ -18,15 +18,15 @@ struct GenCallee {
     uint32_t frame_bytes, scalar_results;
 };
 
-static bool is_callee(const Gen *g, IrFuncId id)
+static bool is_callee(const IrModule *m, IrFuncId id)
 {
-    return g->module->funcs.data[id] && id != g->module->entry;
+    return m->funcs.data[id] && id != m->entry;
 }
 
-bool gen_has_recursion(const Gen *g)
+bool codegen_is_recursive(const IrModule *m)
 {
-    for (IrFuncId id = 1; id < g->module->funcs.count; id++)
-        if (is_callee(g, id))
+    for (IrFuncId id = 1; id < m->funcs.count; id++)
+        if (is_callee(m, id))
             return true;
     return false;
 }
@@ -119,7 +119,7 @@ void gen_callees(Gen *g)
     const IrModule *m = g->module;
     g->callees = ARENA_ARRAY(g->arena, GenCallee, m->funcs.count);
     for (IrFuncId id = 1; id < m->funcs.count; id++) {
-        if (!is_callee(g, id))
+        if (!is_callee(m, id))
             continue;
         GenCallee *c = &g->callees[id];
         declare(g, ir_func(m, id), c);
@@ -130,7 +130,7 @@ void gen_callees(Gen *g)
         set_frame_limit(g, c);
     }
     for (IrFuncId id = 1; id < m->funcs.count; id++)
-        if (is_callee(g, id))
+        if (is_callee(m, id))
             gen_body(g, id);
 }
 
@@ -180,7 +180,7 @@ void gen_call(Gen *g, const IrInst *inst)
     LLVMBuildBr(g->builder, end);
 
     LLVMPositionBuilderAtEnd(g->builder, refuse);
-    gen_fault(g, inst->site);
+    gen_fault(g, inst->site, NULL);
     LLVMBuildStore(g->builder, zero, g->budget);
     for (uint32_t i = 0; i < inst->result_count; i++)
         if (ir_is_array(ir_type(g->func, inst->result_first + i)))

@@ -1,12 +1,13 @@
 /* The kernel's frame, two functions:
  *
- *   kernel(batch)                              for every block: clear the lobe masks; for every live lane:
- *   point(batch, globals, result, block, lane) the shader for one lane; its results are stored
+ *   kernel(batch)    for every block: clear the lobe masks; for every lane, or group of lanes, that has live
+ *                    ones:
+ *   point(batch, globals, result, block, lane, mask)
+ *                    the shader for the lanes from `lane` on; the results of live ones are stored
  *
- * Recursive functions stand before them (gen_call.c). A small point without texture lookups is put inline, so that LLVM can keep what lanes share in
- * registers and vectorise across them. Any other stays a function: a call is nothing beside a lookup, and
- * inside a loop the hoisting of all the constants and uniform values of a large shader costs more than it
- * saves, when compiling and when running.
+ * Recursive functions stand before them (gen_call.c). A small point without texture lookups is put inline. Any
+ * other stays a function: a call is nothing beside a lookup, and inside a loop the hoisting of all the
+ * constants and uniform values of a large shader costs more than it saves, when compiling and when running.
  *
  * Globals, parameters and the batch are written by nobody while a kernel runs, and results are read
  * by nobody: the loads are marked invariant, and loads and stores are in different alias scopes, so
@@ -14,9 +15,10 @@
 #include "base/cast.h"
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
+#include <stdio.h>
 #include <string.h>
 
-enum { POINT_PARAMS = 5 };
+enum { POINT_PARAMS = 6 };
 
 /* --- helpers of all generators ----------------------------------------------------------------- */
 
@@ -28,8 +30,36 @@ LLVMValueRef gen_i32(Gen *g, uint32_t x)
 LLVMValueRef gen_stack(Gen *g, LLVMTypeRef type, const char *name)
 {
     LLVMValueRef slot = LLVMBuildAlloca(g->entry_builder, type, name);
-    LLVMSetAlignment(slot, 8);
+    LLVMSetAlignment(slot, g->lanes > 2 ? 4 * g->lanes : 8);
     return slot;
+}
+
+LLVMValueRef gen_splat(Gen *g, LLVMValueRef x)
+{
+    if (!g->mask)
+        return x;
+    LLVMValueRef all[SSL_BLOCK];
+    if (LLVMIsConstant(x)) {
+        for (uint32_t i = 0; i < g->lanes; i++)
+            all[i] = x;
+        return LLVMConstVector(all, g->lanes);
+    }
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(x), g->lanes);
+    LLVMTypeRef index_type = LLVMVectorType(g->t_i32, g->lanes);
+    LLVMValueRef first =
+        LLVMBuildInsertElement(g->builder, LLVMGetPoison(type), x, gen_i32(g, 0), "");
+    return LLVMBuildShuffleVector(g->builder, first, LLVMGetPoison(type), LLVMConstNull(index_type),
+                                  "");
+}
+
+LLVMValueRef gen_const_int(Gen *g, int32_t x)
+{
+    return gen_splat(g, gen_i32(g, (uint32_t)x));
+}
+
+LLVMValueRef gen_const_float(Gen *g, float x)
+{
+    return gen_splat(g, LLVMConstReal(g->t_f32, (double)x));
 }
 
 LLVMBasicBlockRef gen_block(Gen *g, const char *name)
@@ -64,12 +94,27 @@ LLVMValueRef gen_load_input(Gen *g, LLVMTypeRef type, LLVMValueRef ptr, uint32_t
     return load_input(g->builder, g, type, ptr, align);
 }
 
+static void mark_output(Gen *g, LLVMValueRef access, uint32_t align)
+{
+    LLVMSetAlignment(access, align);
+    LLVMSetMetadata(access, g->md_alias_scope, g->scope_output);
+    LLVMSetMetadata(access, g->md_noalias, g->scope_input);
+}
+
 static void store_result(Gen *g, LLVMValueRef x, LLVMValueRef ptr, uint32_t align)
 {
-    LLVMValueRef store = LLVMBuildStore(g->builder, x, ptr);
-    LLVMSetAlignment(store, align);
-    LLVMSetMetadata(store, g->md_alias_scope, g->scope_output);
-    LLVMSetMetadata(store, g->md_noalias, g->scope_input);
+    mark_output(g, LLVMBuildStore(g->builder, x, ptr), align);
+}
+
+/* One number a lane, in the lanes of `where`; one lane: NULL. Other lanes keep what is there. */
+static void store_lanes(Gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef where)
+{
+    if (where) {
+        LLVMValueRef old = LLVMBuildLoad2(g->builder, LLVMTypeOf(x), ptr, "");
+        mark_output(g, old, 4 * g->lanes);
+        x = LLVMBuildSelect(g->builder, where, x, old, "");
+    }
+    store_result(g, x, ptr, 4 * g->lanes);
 }
 
 LLVMTypeRef gen_lane_type(const Gen *g, IrKind kind)
@@ -88,12 +133,14 @@ LLVMValueRef gen_int_to_bool(Gen *g, LLVMValueRef x)
     return LLVMBuildICmp(g->builder, LLVMIntNE, x, LLVMConstNull(g->t_int), "");
 }
 
-void gen_fault(Gen *g, uint32_t site)
+void gen_fault(Gen *g, uint32_t site, LLVMValueRef where)
 {
-    LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_i32, g->fault, "");
-    LLVMValueRef is_first = LLVMBuildICmp(g->builder, LLVMIntEQ, fault, gen_i32(g, 0), "");
-    LLVMValueRef word = LLVMBuildSelect(g->builder, is_first, gen_i32(g, 1 + site), fault, "");
-    LLVMBuildStore(g->builder, word, g->fault);
+    LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_int, g->fault, "");
+    LLVMValueRef is_new = LLVMBuildICmp(g->builder, LLVMIntEQ, fault, LLVMConstNull(g->t_int), "");
+    if (where)
+        is_new = LLVMBuildAnd(g->builder, is_new, where, "");
+    LLVMValueRef word = gen_const_int(g, (int32_t)(1 + site));
+    LLVMBuildStore(g->builder, LLVMBuildSelect(g->builder, is_new, word, fault, ""), g->fault);
 }
 
 /* --- inputs ----------------------------------------------------------------------------------- */
@@ -149,19 +196,21 @@ LLVMValueRef gen_batch_host(Gen *g)
     return batch_pointer(g, &g->host, offsetof(SslBatch, host));
 }
 
-/* Bools are stored as ints. */
-static LLVMValueRef load_scalar(Gen *g, IrKind kind, LLVMValueRef ptr)
-{
-    if (kind == IR_BOOL)
-        return gen_int_to_bool(g, gen_load_input(g, g->t_int, ptr, 4));
-    return gen_load_input(g, gen_lane_type(g, kind), ptr, 4);
-}
-
-/* Where row `row` (in floats from the block's start) of the current lane lies. */
+/* Where the row at `offset_bytes` of a block has the current lane, or the first of them. */
 static LLVMValueRef lane_ptr(Gen *g, LLVMValueRef block_base, uint32_t offset_bytes)
 {
     LLVMValueRef base = gen_offset(g, block_base, offset_bytes);
     return LLVMBuildInBoundsGEP2(g->builder, g->t_i32, base, &g->lane, 1, "");
+}
+
+/* What a row has for the result of `inst`, in all lanes. Bools are stored as ints. */
+static LLVMValueRef load_lanes(Gen *g, const IrInst *inst, LLVMValueRef block_base,
+                               uint32_t offset_bytes)
+{
+    IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
+    LLVMTypeRef type = kind == IR_BOOL ? g->t_int : gen_lane_type(g, kind);
+    LLVMValueRef x = gen_load_input(g, type, lane_ptr(g, block_base, offset_bytes), 4 * g->lanes);
+    return kind == IR_BOOL ? gen_int_to_bool(g, x) : x;
 }
 
 LLVMValueRef gen_global(Gen *g, const IrInst *inst)
@@ -171,8 +220,7 @@ LLVMValueRef gen_global(Gen *g, const IrInst *inst)
     CHECK(row < g->module->global_count && (shadow == IR_SHADOW_VALUE || global->has_derivs));
     uint32_t component = shadow * ssl_type_scalars(global->type) + ir_global_component(inst->imm);
     uint32_t offset = 4 * g->layout->globals.offset_floats[row] + component * KERNEL_LANE_ROW_BYTES;
-    return load_scalar(g, ir_kind(ir_type(g->func, inst->result_first)),
-                       lane_ptr(g, g->globals, offset));
+    return load_lanes(g, inst, g->globals, offset);
 }
 
 /* Found in the entry block, once in each function that reads any. */
@@ -197,8 +245,7 @@ LLVMValueRef gen_attribute(Gen *g, const IrInst *inst)
     uint32_t offset = shadow == IR_SHADOW_EXISTS
                           ? where->existence_offset_bytes
                           : where->offset_bytes + row * KERNEL_LANE_ROW_BYTES;
-    return load_scalar(g, ir_kind(ir_type(g->func, inst->result_first)),
-                       lane_ptr(g, attributes_of_block(g), offset));
+    return load_lanes(g, inst, attributes_of_block(g), offset);
 }
 
 LLVMValueRef gen_param(Gen *g, const IrInst *inst)
@@ -206,51 +253,68 @@ LLVMValueRef gen_param(Gen *g, const IrInst *inst)
     uint32_t index = ir_param_index(inst->imm);
     CHECK(index < g->module->info.param_count);
     uint32_t offset = g->layout->param_offset[index] + 4 * ir_param_component(inst->imm);
-    return load_scalar(g, ir_kind(ir_type(g->func, inst->result_first)),
-                       gen_offset(g, gen_batch_params(g), offset));
+    IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
+    LLVMValueRef ptr = gen_offset(g, gen_batch_params(g), offset);
+    LLVMValueRef x =
+        gen_splat(g, gen_load_input(g, kind == IR_FLOAT ? g->t_f32 : g->t_i32, ptr, 4));
+    return kind == IR_BOOL ? gen_int_to_bool(g, x) : x;
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static void store_lane(Gen *g, IrValue v, uint32_t offset_bytes)
+static void store_value(Gen *g, IrValue v, uint32_t offset_bytes, LLVMValueRef where)
 {
     LLVMValueRef x = g->value[v];
     if (ir_kind(ir_type(g->func, v)) == IR_BOOL)
         x = gen_bool_to_int(g, x);
-    store_result(g, x, lane_ptr(g, g->result, offset_bytes), 4);
+    store_lanes(g, x, lane_ptr(g, g->result, offset_bytes), where);
 }
 
 /* `results`: the entry's, as its YIELD names them. */
 static void store_results(Gen *g, const IrValue *results)
 {
     const IrModule *m = g->module;
-    LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_i32, g->fault, "");
-    store_result(g, fault, lane_ptr(g, g->result, g->layout->fault_offset), 4);
+    LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_int, g->fault, "");
+    store_lanes(g, fault, lane_ptr(g, g->result, g->layout->fault_offset), g->mask);
     for (uint32_t i = 0; i < m->outputs.count; i++) {
         const IrOutput *output = &m->outputs.data[i];
         if (output->type == SSL_CLOSURE)
             continue;
         for (uint32_t j = 0; j < output->result_count; j++)
-            store_lane(g, results[output->result_first + j],
-                       g->layout->output_offset[i] + j * KERNEL_LANE_ROW_BYTES);
+            store_value(g, results[output->result_first + j],
+                        g->layout->output_offset[i] + j * KERNEL_LANE_ROW_BYTES, g->mask);
     }
 }
 
-/* Weight and arguments of one lobe, and its bit in the block's mask, if this lane has it. */
+/* The present lanes as bits of a block's mask. */
+static LLVMValueRef lobe_bits(Gen *g, LLVMValueRef present)
+{
+    LLVMValueRef bits = LLVMConstInt(g->t_i16, 1, false);
+    if (g->mask) {
+        bits =
+            LLVMBuildBitCast(g->builder, present, LLVMIntTypeInContext(g->context, g->lanes), "");
+        bits = LLVMBuildZExtOrBitCast(g->builder, bits, g->t_i16, "");
+    }
+    LLVMValueRef lane = LLVMBuildTrunc(g->builder, g->lane, g->t_i16, "");
+    return LLVMBuildShl(g->builder, bits, lane, "");
+}
+
+/* Weight and arguments of one lobe, and its bits in the block's mask, where it is present. */
 static void store_lobe(Gen *g, const IrLobeSlot *slot, const SslLobeSlot *where,
                        const IrValue *results)
 {
-    LLVMBasicBlockRef present = gen_block(g, "lobe"), end = gen_block(g, "lobe.end");
-    LLVMBuildCondBr(g->builder, g->value[results[slot->result_first]], present, end);
-    LLVMPositionBuilderAtEnd(g->builder, present);
+    LLVMBasicBlockRef store = gen_block(g, "lobe"), end = gen_block(g, "lobe.end");
+    LLVMValueRef present = g->value[results[slot->result_first]];
+    if (g->mask)
+        present = LLVMBuildAnd(g->builder, g->mask, present, "");
+    LLVMBuildCondBr(g->builder, g->mask ? gen_any(g, present) : present, store, end);
+    LLVMPositionBuilderAtEnd(g->builder, store);
     for (uint32_t i = 0; i < 3 + slot->arg_count; i++)
-        store_lane(g, results[slot->result_first + 1 + i],
-                   where->weight_offset + i * KERNEL_LANE_ROW_BYTES);
+        store_value(g, results[slot->result_first + 1 + i],
+                    where->weight_offset + i * KERNEL_LANE_ROW_BYTES, g->mask ? present : NULL);
     LLVMValueRef mask_ptr = gen_offset(g, g->result, where->mask_offset);
     LLVMValueRef mask = LLVMBuildLoad2(g->builder, g->t_i16, mask_ptr, "");
-    LLVMValueRef lane = LLVMBuildTrunc(g->builder, g->lane, g->t_i16, "");
-    LLVMValueRef bit = LLVMBuildShl(g->builder, LLVMConstInt(g->t_i16, 1, false), lane, "");
-    LLVMBuildStore(g->builder, LLVMBuildOr(g->builder, mask, bit, ""), mask_ptr);
+    LLVMBuildStore(g->builder, LLVMBuildOr(g->builder, mask, lobe_bits(g, present), ""), mask_ptr);
     LLVMBuildBr(g->builder, end);
     LLVMPositionBuilderAtEnd(g->builder, end);
 }
@@ -266,6 +330,13 @@ static void add_attribute(Gen *g, LLVMAttributeIndex index, const char *name, ui
 static void add_function_attribute(Gen *g, const char *name)
 {
     gen_add_attribute(g, g->function, name);
+}
+
+static void add_text_attribute(Gen *g, const char *key, const char *value)
+{
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(g->context, key, (unsigned)strlen(key),
+                                                           value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(g->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
 }
 
 void gen_add_attribute(Gen *g, LLVMValueRef function, const char *name)
@@ -287,12 +358,17 @@ void gen_enter_function(Gen *g, LLVMValueRef function)
     add_attribute(g, 1, "align", _Alignof(SslBatch));
     /* The host's threads may flush subnormals or not: LLVM must not fold as if it knew. */
     const char *key = "denormal-fp-math", *mode = "dynamic,dynamic";
-    LLVMAddAttributeAtIndex(g->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(g->context, key, (unsigned)strlen(key), mode,
-                                                      (unsigned)strlen(mode)));
+    add_text_attribute(g, key, mode);
     LLVMBasicBlockRef entry = gen_block(g, "entry");
     LLVMPositionBuilderAtEnd(g->builder, entry);
     LLVMPositionBuilderAtEnd(g->entry_builder, entry);
+}
+
+static void limit_frame(Gen *g)
+{
+    char limit[16];
+    (void)snprintf(limit, sizeof limit, "%d", CODEGEN_MAX_FRAME_BYTES);
+    add_text_attribute(g, GEN_FRAME_LIMIT, limit);
 }
 
 void gen_begin_body(Gen *g, const IrFunc *f)
@@ -301,19 +377,21 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     g->value = ARENA_ARRAY(g->arena, LLVMValueRef, f->values.count);
     g->plan = array_plan_create(f, g->arena);
     g->params = g->textures = g->services = g->host = g->attributes = NULL;
-    g->tex_call = g->tex_coord = g->tex_result = g->sincos = NULL;
+    g->tex_call = g->tex_coord = g->tex_result = NULL;
+    g->math[0] = g->math[1] = g->math[2] = NULL;
     g->stack_bytes = 0;
     gen_find_twins(g);
 }
 
-/* The shader for one lane and the storing of its results. */
+/* The shader for one lane, or for some at once, and the storing of the results. */
 static void gen_point(Gen *g)
 {
     const IrModule *m = g->module;
-    LLVMTypeRef params[POINT_PARAMS] = {g->t_ptr, g->t_ptr, g->t_ptr, g->t_i32, g->t_i32};
+    LLVMTypeRef params[POINT_PARAMS] = {g->t_ptr, g->t_ptr, g->t_ptr, g->t_i32, g->t_i32, g->t_i32};
     g->point_type = LLVMFunctionType(g->t_void, params, POINT_PARAMS, false);
     gen_enter_function(g, LLVMAddFunction(g->llvm, "point", g->point_type));
     g->point = g->function;
+    limit_frame(g);
     LLVMSetLinkage(g->point, LLVMPrivateLinkage);
     add_function_attribute(g, codegen_is_inline(m) ? "alwaysinline" : "noinline");
     g->globals = LLVMGetParam(g->point, 1);
@@ -321,9 +399,15 @@ static void gen_point(Gen *g)
     g->block = LLVMGetParam(g->point, 3);
     g->lane = LLVMGetParam(g->point, 4);
     LLVMValueRef loop_budget = load_batch_field(g, g->t_i32, offsetof(SslBatch, loop_budget), 4);
-    g->budget = gen_stack(g, g->t_i32, "budget");
-    g->fault = gen_stack(g, g->t_i32, "fault");
-    if (gen_has_recursion(g)) {
+    if (g->lanes > 1) {
+        LLVMTypeRef bits = LLVMIntTypeInContext(g->context, g->lanes);
+        LLVMValueRef live = LLVMBuildTrunc(g->entry_builder, LLVMGetParam(g->point, 5), bits, "");
+        g->mask = LLVMBuildBitCast(g->entry_builder, live, g->t_bool, "live");
+        g->mask_is_whole = true;
+    }
+    g->budget = gen_stack(g, g->t_int, "budget");
+    g->fault = gen_stack(g, g->t_int, "fault");
+    if (codegen_is_recursive(m)) {
         LLVMValueRef bytes = load_batch_field(g, g->t_i32, offsetof(SslBatch, stack_bytes), 4);
         g->stack = gen_stack(g, g->t_i32, "stack");
         LLVMBuildStore(g->entry_builder, bytes, g->stack);
@@ -332,8 +416,8 @@ static void gen_point(Gen *g)
     LLVMBasicBlockRef body = gen_block(g, "body");
 
     LLVMPositionBuilderAtEnd(g->builder, body);
-    LLVMBuildStore(g->builder, gen_i32(g, 0), g->fault);
-    LLVMBuildStore(g->builder, loop_budget, g->budget);
+    LLVMBuildStore(g->builder, LLVMConstNull(g->t_int), g->fault);
+    LLVMBuildStore(g->builder, gen_splat(g, loop_budget), g->budget);
     const IrValue *results = ir_args(g->func, gen_region(g, g->func->body));
     store_results(g, results);
     for (uint32_t i = 0; i < m->slots.count; i++)
@@ -352,16 +436,16 @@ static LLVMValueRef begin_count(Gen *g, LLVMBasicBlockRef before, const char *na
     return count;
 }
 
-static void end_count(Gen *g, LLVMValueRef count, LLVMValueRef limit, LLVMBasicBlockRef again,
-                      LLVMBasicBlockRef end)
+static void end_count(Gen *g, LLVMValueRef count, uint32_t step, LLVMValueRef limit,
+                      LLVMBasicBlockRef again, LLVMBasicBlockRef end)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(g->builder);
-    LLVMValueRef next = LLVMBuildAdd(g->builder, count, gen_i32(g, 1), "");
+    LLVMValueRef next = LLVMBuildAdd(g->builder, count, gen_i32(g, step), "");
     LLVMAddIncoming(count, &next, &here, 1);
     LLVMBuildCondBr(g->builder, LLVMBuildICmp(g->builder, LLVMIntULT, next, limit, ""), again, end);
 }
 
-/* Shades the live lanes of one block; ends in block `done`. */
+/* Shades the live lanes of one block, g->lanes at once; ends in block `done`. */
 static void gen_lanes(Gen *g, LLVMValueRef live, LLVMBasicBlockRef done)
 {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder), lane = gen_block(g, "lane");
@@ -369,16 +453,18 @@ static void gen_lanes(Gen *g, LLVMValueRef live, LLVMBasicBlockRef done)
     LLVMBuildBr(g->builder, lane);
     LLVMPositionBuilderAtEnd(g->builder, lane);
     g->lane = begin_count(g, before, "lane");
-    LLVMValueRef shifted = LLVMBuildLShr(g->builder, live, g->lane, "");
-    LLVMBuildCondBr(g->builder, LLVMBuildTrunc(g->builder, shifted, g->t_bool, ""), is_there, next);
+    LLVMValueRef mask = LLVMBuildLShr(g->builder, live, g->lane, "");
+    mask = LLVMBuildAnd(g->builder, mask, gen_i32(g, (1u << g->lanes) - 1), "");
+    LLVMValueRef any = LLVMBuildICmp(g->builder, LLVMIntNE, mask, gen_i32(g, 0), "");
+    LLVMBuildCondBr(g->builder, any, is_there, next);
 
     LLVMPositionBuilderAtEnd(g->builder, is_there);
-    LLVMValueRef args[POINT_PARAMS] = {g->batch, g->globals, g->result, g->block, g->lane};
+    LLVMValueRef args[POINT_PARAMS] = {g->batch, g->globals, g->result, g->block, g->lane, mask};
     LLVMBuildCall2(g->builder, g->point_type, g->point, args, POINT_PARAMS, "");
     LLVMBuildBr(g->builder, next);
 
     LLVMPositionBuilderAtEnd(g->builder, next);
-    end_count(g, g->lane, gen_i32(g, SSL_BLOCK), lane, done);
+    end_count(g, g->lane, g->lanes, gen_i32(g, SSL_BLOCK), lane, done);
 }
 
 static LLVMValueRef block_address(Gen *g, LLVMValueRef base, uint32_t stride_bytes)
@@ -390,8 +476,10 @@ static LLVMValueRef block_address(Gen *g, LLVMValueRef base, uint32_t stride_byt
 
 static void gen_kernel(Gen *g, const char *symbol)
 {
+    g->mask = NULL; /* all of this is of whole blocks */
     gen_enter_function(
         g, LLVMAddFunction(g->llvm, symbol, LLVMFunctionType(g->t_void, &g->t_ptr, 1, false)));
+    limit_frame(g);
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
     LLVMValueRef globals = load_batch_pointer(g, offsetof(SslBatch, globals));
     LLVMValueRef live_masks = load_batch_pointer(g, offsetof(SslBatch, live));
@@ -417,7 +505,7 @@ static void gen_kernel(Gen *g, const char *symbol)
     gen_lanes(g, live, done);
 
     LLVMPositionBuilderAtEnd(g->builder, done);
-    end_count(g, g->block, block_count, block, end);
+    end_count(g, g->block, 1, block_count, block, end);
     LLVMPositionBuilderAtEnd(g->builder, end);
     LLVMBuildRetVoid(g->builder);
 }
@@ -432,9 +520,12 @@ static void init_types(Gen *g)
     g->t_i64 = LLVMInt64TypeInContext(g->context);
     g->t_ptr = LLVMPointerTypeInContext(g->context, 0);
     g->t_void = LLVMVoidTypeInContext(g->context);
-    g->t_bool = LLVMInt1TypeInContext(g->context);
-    g->t_int = g->t_i32;
-    g->t_float = LLVMFloatTypeInContext(g->context);
+    g->t_i1 = LLVMInt1TypeInContext(g->context);
+    g->t_f32 = LLVMFloatTypeInContext(g->context);
+    bool is_wide = g->lanes > 1;
+    g->t_bool = is_wide ? LLVMVectorType(g->t_i1, g->lanes) : g->t_i1;
+    g->t_int = is_wide ? LLVMVectorType(g->t_i32, g->lanes) : g->t_i32;
+    g->t_float = is_wide ? LLVMVectorType(g->t_f32, g->lanes) : g->t_f32;
 }
 
 static LLVMValueRef alias_scope(Gen *g, const char *name)
@@ -475,9 +566,26 @@ static Status check_stack(const Gen *g, Error *err)
                      g->module->info.name, g->stack_bytes, CODEGEN_MAX_STACK_BYTES);
 }
 
-Status codegen_module(const IrModule *m, const KernelLayout *layout, const char *symbol,
+static Status gen_all(Gen *g, const char *symbol, Error *err)
+{
+    jmp_buf no_memory;
+    if (setjmp(no_memory) != 0)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    arena_on_no_memory(g->arena, &no_memory);
+    init_types(g);
+    init_metadata(g);
+    gen_callees(g);
+    gen_begin_body(g, ir_func(g->module, g->module->entry));
+    gen_point(g);
+    gen_kernel(g, symbol);
+    return check_stack(g, err);
+}
+
+Status codegen_module(const IrModule *m, const KernelLayout *layout, const CodegenDesc *desc,
                       LLVMContextRef context, LLVMModuleRef *out_module, Error *err)
 {
+    CHECK(desc->lanes == 1 || desc->lanes == 4 || desc->lanes == 8 || desc->lanes == 16);
+    CHECK(desc->lanes == 1 || !codegen_is_recursive(m));
     *out_module = NULL;
     Arena *arena = arena_create(0, 0);
     Gen *g = arena ? ARENA_NEW(arena, Gen) : NULL;
@@ -488,24 +596,13 @@ Status codegen_module(const IrModule *m, const KernelLayout *layout, const char 
     *g = (Gen){.module = m,
                .layout = layout,
                .arena = arena,
+               .lanes = desc->lanes,
+               .math_lanes = desc->math_lanes,
                .context = context,
                .llvm = LLVMModuleCreateWithNameInContext("ssl", context),
                .builder = LLVMCreateBuilderInContext(context),
                .entry_builder = LLVMCreateBuilderInContext(context)};
-    Status status;
-    jmp_buf no_memory;
-    if (setjmp(no_memory) == 0) {
-        arena_on_no_memory(arena, &no_memory);
-        init_types(g);
-        init_metadata(g);
-        gen_callees(g);
-        gen_begin_body(g, ir_func(m, m->entry));
-        gen_point(g);
-        gen_kernel(g, symbol);
-        status = check_stack(g, err);
-    } else {
-        status = error_set(err, STATUS_NO_MEMORY, "out of memory");
-    }
+    Status status = gen_all(g, desc->symbol, err);
     LLVMDisposeBuilder(g->builder);
     LLVMDisposeBuilder(g->entry_builder);
     if (status == STATUS_OK)

@@ -4,6 +4,7 @@
 #include "ssl/codegen/gen.h"
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -16,7 +17,7 @@ static void add_attribute(Gen *g, LLVMValueRef function, const char *name, uint6
 }
 
 /* How LLVM writes memory(...): two bits a location, read and write, the arguments' memory first. */
-enum { MEMORY_NONE = 0, MEMORY_WRITES_ARGUMENTS = 2 };
+enum { MEMORY_NONE = 0, MEMORY_ARGUMENTS = 3 };
 
 /* A function of rt/. It always returns and does nothing else than said: LLVM may share and hoist calls,
  * but not look inside. */
@@ -26,20 +27,60 @@ static LLVMValueRef runtime_function(Gen *g, const char *name, LLVMTypeRef type,
     if (function)
         return function;
     function = LLVMAddFunction(g->llvm, name, type);
-    static const char *const facts[] = {"nounwind",   "willreturn",   "nofree",      "nosync",
-                                        "nocallback", "mustprogress", "speculatable"};
+    static const char *const facts[] = {"nounwind", "willreturn",   "nofree",
+                                        "nosync",   "mustprogress", "nocallback"};
     for (uint32_t i = 0; i < SORT_COUNT_OF(facts); i++)
         add_attribute(g, function, facts[i], 0);
     add_attribute(g, function, "memory", memory);
+    if (memory == MEMORY_NONE)
+        add_attribute(g, function, "speculatable", 0);
+    unsigned nocapture = LLVMGetEnumAttributeKindForName("nocapture", 9);
+    for (uint32_t i = 0; i < LLVMCountParams(function) && memory != MEMORY_NONE; i++)
+        if (LLVMTypeOf(LLVMGetParam(function, i)) == g->t_ptr)
+            LLVMAddAttributeAtIndex(function, 1 + i,
+                                    LLVMCreateEnumAttribute(g->context, nocapture, 0));
     return function;
 }
 
+/* rt_NAME_W(buffer 0, 1 ...), as often as it takes for all lanes. The buffers are the kernel's. */
+static void call_lanes(Gen *g, const char *name, uint32_t buffer_count)
+{
+    uint32_t width = g->lanes < g->math_lanes ? g->lanes : g->math_lanes;
+    char symbol[32];
+    (void)snprintf(symbol, sizeof symbol, "rt_%s_%u", name, width);
+    LLVMTypeRef params[3] = {g->t_ptr, g->t_ptr, g->t_ptr};
+    LLVMTypeRef type = LLVMFunctionType(g->t_void, params, buffer_count, false);
+    LLVMValueRef function = runtime_function(g, symbol, type, MEMORY_ARGUMENTS);
+    for (uint32_t first = 0; first < g->lanes; first += width) {
+        LLVMValueRef args[3];
+        for (uint32_t i = 0; i < buffer_count; i++)
+            args[i] = gen_offset(g, g->math[i], 4 * first);
+        LLVMBuildCall2(g->builder, type, function, args, buffer_count, "");
+    }
+}
+
+static void begin_math_buffers(Gen *g)
+{
+    for (uint32_t i = 0; i < 3 && !g->math[i]; i++)
+        g->math[i] = gen_stack(g, g->t_float, "math");
+}
+
+/* `name`: of the function, without rt_. */
 static LLVMValueRef gen_runtime_call(Gen *g, const char *name, LLVMValueRef *args,
                                      uint32_t arg_count)
 {
+    if (g->mask) {
+        begin_math_buffers(g);
+        for (uint32_t i = 0; i < arg_count; i++)
+            LLVMBuildStore(g->builder, args[i], g->math[i]);
+        call_lanes(g, name, arg_count + 1);
+        return LLVMBuildLoad2(g->builder, g->t_float, g->math[arg_count], "");
+    }
+    char symbol[32];
+    (void)snprintf(symbol, sizeof symbol, "rt_%s", name);
     LLVMTypeRef params[2] = {g->t_float, g->t_float};
     LLVMTypeRef type = LLVMFunctionType(g->t_float, params, arg_count, false);
-    LLVMValueRef function = runtime_function(g, name, type, MEMORY_NONE);
+    LLVMValueRef function = runtime_function(g, symbol, type, MEMORY_NONE);
     return LLVMBuildCall2(g->builder, type, function, args, arg_count, "");
 }
 
@@ -64,12 +105,12 @@ static LLVMValueRef gen_float_intrinsic(Gen *g, const char *name, LLVMValueRef x
 
 static LLVMValueRef const_float(Gen *g, float x)
 {
-    return LLVMConstReal(g->t_float, (double)x);
+    return gen_const_float(g, x);
 }
 
 static LLVMValueRef const_int(Gen *g, int32_t x)
 {
-    return LLVMConstInt(g->t_int, (uint64_t)(uint32_t)x, false);
+    return gen_const_int(g, x);
 }
 
 static LLVMValueRef compare_float(Gen *g, LLVMRealPredicate how, LLVMValueRef a, LLVMValueRef b)
@@ -147,11 +188,18 @@ static LLVMValueRef gen_float_bits(Gen *g, LLVMValueRef x)
 static LLVMValueRef gen_bounds(Gen *g, const IrInst *inst, LLVMValueRef index)
 {
     LLVMValueRef count = const_int(g, (int32_t)inst->imm);
+    if (g->mask) {
+        LLVMValueRef outside = compare_int(g, LLVMIntUGE, index, count);
+        gen_fault(g, inst->site, LLVMBuildAnd(g->builder, g->mask, outside, ""));
+        LLVMValueRef is_below = compare_int(g, LLVMIntSLT, index, const_int(g, 0));
+        LLVMValueRef last = const_int(g, (int32_t)inst->imm - 1);
+        return choose(g, outside, choose(g, is_below, const_int(g, 0), last), index);
+    }
     LLVMBasicBlockRef outside = gen_block(g, "outside"), end = gen_block(g, "inside");
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder);
     LLVMBuildCondBr(g->builder, compare_int(g, LLVMIntULT, index, count), end, outside);
     LLVMPositionBuilderAtEnd(g->builder, outside);
-    gen_fault(g, inst->site);
+    gen_fault(g, inst->site, NULL);
     LLVMValueRef nearest = choose(g, compare_int(g, LLVMIntSLT, index, const_int(g, 0)),
                                   const_int(g, 0), const_int(g, (int32_t)inst->imm - 1));
     outside = LLVMGetInsertBlock(g->builder);
@@ -191,14 +239,18 @@ static void gen_sincos(Gen *g, const IrInst *inst, const IrInst *twin)
 {
     if (g->value[inst->result_first])
         return;
-    if (!g->sincos)
-        g->sincos = gen_stack(g, LLVMArrayType2(g->t_float, 2), "sincos");
-    LLVMValueRef out[2] = {gen_offset(g, g->sincos, 0), gen_offset(g, g->sincos, 4)};
-    LLVMTypeRef params[3] = {g->t_float, g->t_ptr, g->t_ptr};
-    LLVMTypeRef type = LLVMFunctionType(g->t_void, params, 3, false);
-    LLVMValueRef function = runtime_function(g, "rt_sincos", type, MEMORY_WRITES_ARGUMENTS);
-    LLVMValueRef args[3] = {g->value[ir_args(g->func, inst)[0]], out[0], out[1]};
-    LLVMBuildCall2(g->builder, type, function, args, 3, "");
+    begin_math_buffers(g);
+    LLVMValueRef x = g->value[ir_args(g->func, inst)[0]], *out = &g->math[1];
+    if (g->mask) {
+        LLVMBuildStore(g->builder, x, g->math[0]);
+        call_lanes(g, "sincos", 3);
+    } else {
+        LLVMTypeRef params[3] = {g->t_float, g->t_ptr, g->t_ptr};
+        LLVMTypeRef type = LLVMFunctionType(g->t_void, params, 3, false);
+        LLVMValueRef function = runtime_function(g, "rt_sincos", type, MEMORY_ARGUMENTS);
+        LLVMValueRef args[3] = {x, out[0], out[1]};
+        LLVMBuildCall2(g->builder, type, function, args, 3, "");
+    }
     const IrInst *of[2] = {inst->op == IR_SIN ? inst : twin, inst->op == IR_SIN ? twin : inst};
     for (uint32_t i = 0; i < 2; i++)
         g->value[of[i]->result_first] = LLVMBuildLoad2(g->builder, g->t_float, out[i], "");
@@ -213,7 +265,7 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
     LLVMBuilderRef builder = g->builder;
     switch ((IrOp)inst->op) {
     case IR_CONST_BOOL:
-        return LLVMConstInt(g->t_bool, inst->imm != 0, false);
+        return gen_splat(g, LLVMConstInt(g->t_i1, inst->imm != 0, false));
     case IR_CONST_INT:
         return const_int(g, (int32_t)(uint32_t)inst->imm);
     case IR_CONST_FLOAT:
@@ -257,10 +309,10 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
         return gen_inverse_sqrt(g, a);
 #define RT_MATH1(name, f)                                                                          \
     case IR_##name:                                                                                \
-        return gen_runtime_call(g, "rt_" #f, (LLVMValueRef[]){a}, 1);
+        return gen_runtime_call(g, #f, (LLVMValueRef[]){a}, 1);
 #define RT_MATH2(name, f)                                                                          \
     case IR_##name:                                                                                \
-        return gen_runtime_call(g, "rt_" #f, (LLVMValueRef[]){a, b}, 2);
+        return gen_runtime_call(g, #f, (LLVMValueRef[]){a, b}, 2);
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2

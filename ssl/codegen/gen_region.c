@@ -66,7 +66,7 @@ static void gen_loop(Gen *g, const IrInst *inst)
     LLVMBuildCondBr(g->builder, is_spent, spent, again);
 
     LLVMPositionBuilderAtEnd(g->builder, spent);
-    gen_fault(g, inst->site);
+    gen_fault(g, inst->site, NULL);
     LLVMBuildBr(g->builder, end);
 
     LLVMPositionBuilderAtEnd(g->builder, again);
@@ -91,10 +91,10 @@ const IrInst *gen_region(Gen *g, IrRegionId region)
         case IR_YIELD:
             return inst;
         case IR_IF:
-            gen_if(g, inst);
+            (g->mask ? gen_if_masked : gen_if)(g, inst);
             break;
         case IR_LOOP:
-            gen_loop(g, inst);
+            (g->mask ? gen_loop_masked : gen_loop)(g, inst);
             break;
         case IR_CALL:
             gen_call(g, inst);

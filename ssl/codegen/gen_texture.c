@@ -1,5 +1,5 @@
-/* Texture lookups: a call of the host's service with coordinates and results on the stack. The
- * kernel's one set of buffers serves all sites, for lookups of a lane follow each other. */
+/* Texture lookups: one call of the host's service for all lanes that are here, with coordinates and results
+ * on the stack. The kernel's one set of buffers serves all sites, for lookups follow each other. */
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 
@@ -19,6 +19,15 @@ static void begin_buffers(Gen *g)
     g->tex_result = gen_stack(g, LLVMArrayType2(g->t_float, RESULTS_WITH_DERIVS), "tex_result");
 }
 
+/* Bit i: lane i is here. */
+static LLVMValueRef lane_bits(Gen *g)
+{
+    if (!g->mask)
+        return gen_i32(g, 1);
+    LLVMTypeRef bits = LLVMIntTypeInContext(g->context, g->lanes);
+    return LLVMBuildZExt(g->builder, LLVMBuildBitCast(g->builder, g->mask, bits, ""), g->t_i32, "");
+}
+
 void gen_texture(Gen *g, const IrInst *inst)
 {
     _Static_assert(sizeof(SslTexCall) % 8 == 0, "the call is kept in 64-bit words");
@@ -27,14 +36,15 @@ void gen_texture(Gen *g, const IrInst *inst)
     const IrValue *args = ir_args(g->func, inst);
     begin_buffers(g);
     for (uint32_t i = 0; i < COORDS; i++)
-        LLVMBuildStore(g->builder, g->value[args[i]], gen_offset(g, g->tex_coord, 4 * i));
+        LLVMBuildStore(g->builder, g->value[args[i]],
+                       gen_offset(g, g->tex_coord, 4 * g->lanes * i));
 
     LLVMValueRef texture =
         gen_load_input(g, g->t_i32, gen_offset(g, gen_batch_textures(g), 4 * texture_slot), 4);
     store_field(g, offsetof(SslTexCall, block), g->block);
     store_field(g, offsetof(SslTexCall, lane_first), g->lane);
-    store_field(g, offsetof(SslTexCall, lane_count), gen_i32(g, 1));
-    store_field(g, offsetof(SslTexCall, lane_mask), gen_i32(g, 1));
+    store_field(g, offsetof(SslTexCall, lane_count), gen_i32(g, g->lanes));
+    store_field(g, offsetof(SslTexCall, lane_mask), lane_bits(g));
     store_field(g, offsetof(SslTexCall, texture), texture);
     store_field(g, offsetof(SslTexCall, site), gen_i32(g, inst->site));
     store_field(g, offsetof(SslTexCall, flags), gen_i32(g, has_derivs ? SSL_TEX_WANT_DERIVS : 0));
@@ -49,6 +59,6 @@ void gen_texture(Gen *g, const IrInst *inst)
     LLVMBuildCall2(g->builder, type, lookup, call_args, 2, "");
 
     for (uint32_t i = 0; i < (has_derivs ? RESULTS_WITH_DERIVS : RESULTS); i++)
-        g->value[inst->result_first + i] =
-            LLVMBuildLoad2(g->builder, g->t_float, gen_offset(g, g->tex_result, 4 * i), "");
+        g->value[inst->result_first + i] = LLVMBuildLoad2(
+            g->builder, g->t_float, gen_offset(g, g->tex_result, 4 * g->lanes * i), "");
 }

@@ -17,18 +17,12 @@ static const struct {
     {"default<O2>", LLVMCodeGenLevelDefault}, {"default<O3>", LLVMCodeGenLevelDefault},
 };
 
-/* Shaders that stand in the loop over lanes get O2, which vectorises over them. For the others a third of
- * it does: their IR comes folded, numbered and without dead code, there is nothing to inline and nothing
- * to vectorise, and O2's SLP vectoriser alone takes half of its time, for a gain within the noise. */
-static const char *default_passes(const IrModule *m)
-{
-    return codegen_is_inline(m)
-               ? "default<O2>"
-               : "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE
-                 ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"
-                 "loop(indvars,loop-unroll-full),gvn," JIT_INSTCOMBINE
-                 ",jump-threading,dse,simplifycfg)";
-}
+/* A third of O2: a shader's IR comes folded, numbered and without dead code, there is one function to inline
+ * and nothing to vectorise. */
+static const char default_passes[] =
+    "always-inline,function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE
+    ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"
+    "loop(indvars,loop-unroll-full),gvn," JIT_INSTCOMBINE ",jump-threading,dse,simplifycfg)";
 
 /* What one compile holds while it runs. */
 typedef struct Compile {
@@ -37,7 +31,8 @@ typedef struct Compile {
     LLVMTargetMachineRef machine;
     LLVMModuleRef module;
     Error *err;
-    bool has_error; /* LLVM's diagnostics said so */
+    bool has_error;   /* LLVM's diagnostics said so */
+    bool is_too_deep; /* they said that a frame is larger than its GEN_FRAME_LIMIT */
 } Compile;
 
 static double ms_since(uint64_t start_ns)
@@ -53,18 +48,19 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
     if (severity != LLVMDSError && severity != LLVMDSWarning)
         return;
     char *text = LLVMGetDiagInfoDescription(info);
-    /* The only warning that refuses: GEN_FRAME_LIMIT. The C API tells diagnostics apart by their text. */
+    /* The only warning that counts: GEN_FRAME_LIMIT. The C API tells diagnostics apart by their text. */
     bool is_frame = severity == LLVMDSWarning && strncmp(text, "stack frame size", 16) == 0;
     if (severity == LLVMDSError || is_frame)
-        (void)error_set(c->err, STATUS_INTERNAL, "LLVM could not compile the kernel: %s", text);
+        (void)error_set(c->err, is_frame ? STATUS_LIMIT : STATUS_INTERNAL,
+                        "LLVM could not compile the kernel: %s", text);
     LLVMDisposeMessage(text);
-    if (severity == LLVMDSWarning && !is_frame)
-        return;
-    c->has_error = true;
+    c->has_error |= severity == LLVMDSError;
+    c->is_too_deep |= is_frame;
 }
 
-static Status begin_compile(const JitTarget *t, const CompileRequest *request, Compile *c,
-                            Error *err)
+/* With `lanes` at once. */
+static Status begin_compile(const JitTarget *t, const CompileRequest *request, uint32_t lanes,
+                            Compile *c, Error *err)
 {
     CHECK(request->llvm_level < SORT_COUNT_OF(levels));
     *c = (Compile){.request = request, .err = err};
@@ -73,8 +69,8 @@ static Status begin_compile(const JitTarget *t, const CompileRequest *request, C
         return error_set(err, STATUS_INTERNAL, "LLVM has no target machine for %s", t->cpu);
     c->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
-    TRY(codegen_module(request->module, request->layout, request->symbol, c->context, &c->module,
-                       err));
+    CodegenDesc desc = {.symbol = request->symbol, .lanes = lanes, .math_lanes = t->lanes};
+    TRY(codegen_module(request->module, request->layout, &desc, c->context, &c->module, err));
     LLVMSetTarget(c->module, t->triple);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     LLVMSetModuleDataLayout(c->module, layout);
@@ -102,8 +98,8 @@ static Status optimise(Compile *c)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     const char *passes = levels[c->request->llvm_level].passes;
-    LLVMErrorRef failed = LLVMRunPasses(
-        c->module, passes ? passes : default_passes(c->request->module), c->machine, options);
+    LLVMErrorRef failed =
+        LLVMRunPasses(c->module, passes ? passes : default_passes, c->machine, options);
     LLVMDisposePassBuilderOptions(options);
     TRY(jit_check(failed, "optimise the kernel", c->err));
     return c->has_error ? STATUS_INTERNAL : STATUS_OK;
@@ -133,17 +129,47 @@ static Status run_compile(Compile *c, SslBuildTimes *times, LLVMMemoryBufferRef 
     return STATUS_OK;
 }
 
-Status compile_object(const JitTarget *t, const CompileRequest *request,
-                      LLVMMemoryBufferRef *out_object, SslBuildTimes *times, Error *err)
+static Status compile_lanes(const JitTarget *t, const CompileRequest *request, uint32_t lanes,
+                            LLVMMemoryBufferRef *out_object, SslBuildTimes *times, Error *err)
 {
     Compile c;
-    *out_object = NULL;
     uint64_t start_ns = clock_now_ns();
-    Status status = begin_compile(t, request, &c, err);
+    Status status = begin_compile(t, request, lanes, &c, err);
     times->llvm_ir_ms += ms_since(start_ns);
     if (status == STATUS_OK)
         status = run_compile(&c, times, out_object);
+    if (status == STATUS_OK && c.is_too_deep) {
+        LLVMDisposeMemoryBuffer(*out_object);
+        *out_object = NULL;
+        status = STATUS_LIMIT;
+    }
     end_compile(&c);
+    return status;
+}
+
+/* What the CPU has registers for. Recursive calls are of one lane: each would need a frame of its own. */
+static uint32_t first_lanes(const JitTarget *t, const CompileRequest *request)
+{
+    if (codegen_is_recursive(request->module))
+        return 1;
+    return request->lanes ? request->lanes : t->lanes;
+}
+
+/* 0: none are left. */
+static uint32_t fewer_lanes(uint32_t lanes)
+{
+    return lanes == 4 ? 1 : lanes / 2;
+}
+
+Status compile_object(const JitTarget *t, const CompileRequest *request,
+                      LLVMMemoryBufferRef *out_object, SslBuildTimes *times, Error *err)
+{
+    Status status = STATUS_LIMIT;
+    *out_object = NULL;
+    /* Large arrays and thousands of live values may not fit for many lanes. */
+    for (uint32_t lanes = first_lanes(t, request); lanes && status == STATUS_LIMIT;
+         lanes = fewer_lanes(lanes))
+        status = compile_lanes(t, request, lanes, out_object, times, err);
     return status;
 }
 
@@ -167,10 +193,14 @@ static Status run_dump(Compile *c, SslDumpStage stage, StrBuf *out)
 Status compile_dump(const JitTarget *t, const CompileRequest *request, SslDumpStage stage,
                     StrBuf *out, Error *err)
 {
-    Compile c;
-    Status status = begin_compile(t, request, &c, err);
-    if (status == STATUS_OK)
-        status = run_dump(&c, stage, out);
-    end_compile(&c);
+    Status status = STATUS_LIMIT;
+    for (uint32_t lanes = first_lanes(t, request); lanes && status == STATUS_LIMIT;
+         lanes = fewer_lanes(lanes)) {
+        Compile c;
+        status = begin_compile(t, request, lanes, &c, err);
+        if (status == STATUS_OK)
+            status = run_dump(&c, stage, out);
+        end_compile(&c);
+    }
     return status;
 }

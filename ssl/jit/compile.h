@@ -12,7 +12,7 @@ typedef struct CompileRequest {
     const IrModule *module; /* after ir_pipeline */
     const KernelLayout *layout;
     const char *symbol;
-    uint32_t llvm_level; /* as SslBuildDesc: 0 is the default */
+    uint32_t llvm_level, lanes; /* as SslBuildDesc: 0 is the default */
 } CompileRequest;
 
 /* *out_object is the caller's (LLVMDisposeMemoryBuffer). Adds to the times. */

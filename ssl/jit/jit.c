@@ -87,7 +87,7 @@ static void hash_layout(HashState *s, const IrModule *m, const KernelLayout *lay
 }
 
 static Hash128 kernel_key(const Jit *jit, const IrModule *m, const KernelLayout *layout,
-                          uint32_t llvm_level)
+                          JitOptions options)
 {
     Hash128 ir = ir_hash(m);
     HashState s;
@@ -100,7 +100,8 @@ static Hash128 kernel_key(const Jit *jit, const IrModule *m, const KernelLayout 
     hash128_update_text(&s, jit->target.triple);
     hash128_update_text(&s, jit->target.cpu);
     hash128_update_text(&s, jit->target.features);
-    hash128_update_u64(&s, llvm_level);
+    hash128_update_u64(&s, options.llvm_level);
+    hash128_update_u64(&s, options.lanes);
     hash128_update(&s, ir.bytes, sizeof ir.bytes);
     hash_layout(&s, m, layout);
     return hash128_end(&s);
@@ -201,10 +202,10 @@ static void finish_build(Jit *jit, JitKernel *kernel, Status status, const SslBu
     cond_broadcast(&jit->built);
 }
 
-Status jit_acquire(Jit *jit, const IrModule *m, const KernelLayout *layout, uint32_t llvm_level,
+Status jit_acquire(Jit *jit, const IrModule *m, const KernelLayout *layout, JitOptions options,
                    JitKernel **out_kernel, SslBuildTimes *times, Error *err)
 {
-    Hash128 key = kernel_key(jit, m, layout, llvm_level);
+    Hash128 key = kernel_key(jit, m, layout, options);
     *out_kernel = NULL;
     mutex_lock(&jit->mutex);
     JitKernel **at = find_kernel(jit, key);
@@ -226,8 +227,11 @@ Status jit_acquire(Jit *jit, const IrModule *m, const KernelLayout *layout, uint
 
     char symbol[SYMBOL_BYTES];
     kernel_symbol(key, symbol);
-    CompileRequest request = {
-        .module = m, .layout = layout, .symbol = symbol, .llvm_level = llvm_level};
+    CompileRequest request = {.module = m,
+                              .layout = layout,
+                              .symbol = symbol,
+                              .llvm_level = options.llvm_level,
+                              .lanes = options.lanes};
     Status status = build_kernel(jit, &request, key, &kernel->code, times, &kernel->why);
 
     mutex_lock(&jit->mutex);
@@ -257,11 +261,14 @@ void jit_release(Jit *jit, JitKernel *kernel)
     mutex_unlock(&jit->mutex);
 }
 
-Status jit_dump(Jit *jit, const IrModule *m, const KernelLayout *layout, uint32_t llvm_level,
+Status jit_dump(Jit *jit, const IrModule *m, const KernelLayout *layout, JitOptions options,
                 SslDumpStage stage, StrBuf *out, Error *err)
 {
-    CompileRequest request = {
-        .module = m, .layout = layout, .symbol = "kernel", .llvm_level = llvm_level};
+    CompileRequest request = {.module = m,
+                              .layout = layout,
+                              .symbol = "kernel",
+                              .llvm_level = options.llvm_level,
+                              .lanes = options.lanes};
     return compile_dump(&jit->target, &request, stage, out, err);
 }
 

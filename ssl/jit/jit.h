@@ -20,14 +20,19 @@ Status jit_create(const char *cpu, const char *cache_folder, Jit **out_jit,
                   Error *err) SORT_MUST_CHECK;
 void jit_destroy(Jit *jit); /* NULL is fine; all kernels released */
 
+/* As in SslBuildDesc; all zero: the default. */
+typedef struct JitOptions {
+    uint32_t llvm_level, lanes;
+} JitOptions;
+
 /* `m`: after ir_pipeline. Adds to the times. *out_kernel: one hold, the caller's. */
-Status jit_acquire(Jit *jit, const IrModule *m, const KernelLayout *layout, uint32_t llvm_level,
+Status jit_acquire(Jit *jit, const IrModule *m, const KernelLayout *layout, JitOptions options,
                    JitKernel **out_kernel, SslBuildTimes *times, Error *err) SORT_MUST_CHECK;
 SslKernelFn jit_kernel_entry(const JitKernel *kernel);
 void jit_release(Jit *jit, JitKernel *kernel); /* NULL is fine */
 
 /* Appends the text of one of LLVM's stages. */
-Status jit_dump(Jit *jit, const IrModule *m, const KernelLayout *layout, uint32_t llvm_level,
+Status jit_dump(Jit *jit, const IrModule *m, const KernelLayout *layout, JitOptions options,
                 SslDumpStage stage, StrBuf *out, Error *err) SORT_MUST_CHECK;
 
 /* Counts since creation, for tests and reports. */

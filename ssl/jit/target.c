@@ -51,6 +51,17 @@ static Status refuse_cpu(const char *cpu, const char *host_cpu, Error *err)
                      host_cpu);
 }
 
+/* By the baseline's name, else by what LLVM found. */
+static uint32_t lanes_of(const JitTarget *t)
+{
+    static const char *const needs_16[] = {"+avx512f", "+avx512dq", "+avx512vl", "+avx512bw"};
+    bool has_16 = strcmp(t->cpu, "x86-64-v4") == 0, has_all = true;
+    bool has_8 = strcmp(t->cpu, "x86-64-v3") == 0 || strstr(t->features, "+avx2");
+    for (uint32_t i = 0; i < SORT_COUNT_OF(needs_16); i++)
+        has_all &= strstr(t->features, needs_16[i]) != NULL;
+    return has_16 || has_all ? 16 : has_8 ? 8 : 4;
+}
+
 Status jit_target_create(const char *cpu, JitTarget *out_target, Error *err)
 {
     initialise_llvm();
@@ -72,7 +83,9 @@ Status jit_target_create(const char *cpu, JitTarget *out_target, Error *err)
     if (status == STATUS_OK &&
         LLVMGetTargetFromTriple(out_target->triple, &out_target->target, &message))
         status = jit_fail(message, "find this machine's target", err);
-    if (status != STATUS_OK)
+    if (status == STATUS_OK)
+        out_target->lanes = lanes_of(out_target);
+    else
         jit_target_destroy(out_target);
     return status;
 }

@@ -8,6 +8,7 @@
 typedef struct JitTarget {
     LLVMTargetRef target;          /* LLVM's own */
     char *triple, *cpu, *features; /* owned: LLVM's messages */
+    uint32_t lanes;                /* floats in a register: 4, 8 (AVX2) or 16 (AVX-512) */
 } JitTarget;
 
 /* cpu: NULL or "native": this machine; else one of the names in the error message, or this machine's

@@ -263,7 +263,7 @@ CORE double core_reduce(float x, uint64_t *out_quadrant)
 CORE double core_sin_quarter(double r)
 {
     double z = r * r;
-    return r + r * (z * CORE_POLY(4, z, POLY_SIN));
+    return r * (1.0 + z * CORE_POLY(4, z, POLY_SIN)); /* keeps the sign of zero */
 }
 
 CORE double core_cos_quarter(double r)

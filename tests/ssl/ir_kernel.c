@@ -92,14 +92,18 @@ static void test_lookup(SslHost *host, const SslTexCall *call)
 {
     IrBatch *b = (IrBatch *)(void *)host;
     b->lookups++;
-    CHECK(call->lane_count == 1 && call->lane_mask == 1 && call->lane_first < SSL_BLOCK);
-    CHECK(call->block < IR_KERNEL_BLOCKS);
-    CHECK(b->live[call->block] >> call->lane_first & 1);
+    uint32_t n = call->lane_count;
+    CHECK((n == 1 || n == 4 || n == 8 || n == 16) && call->lane_first + n <= SSL_BLOCK);
+    CHECK(call->block < IR_KERNEL_BLOCKS && call->lane_mask && call->lane_mask >> n == 0);
+    CHECK((call->lane_mask & ~((uint32_t)b->live[call->block] >> call->lane_first)) == 0);
     uint32_t count = call->flags & SSL_TEX_WANT_DERIVS ? 12 : 4;
-    for (uint32_t i = 0; i < count; i++) {
-        float x = (float)(call->texture + 10 * call->site) + (float)i * 0.125f;
+    for (uint32_t i = 0; i < count * n; i++) {
+        uint32_t lane = i % n;
+        if (!(call->lane_mask >> lane & 1))
+            continue;
+        float x = (float)(call->texture + 10 * call->site) + (float)(i / n) * 0.125f;
         for (uint32_t j = 0; j < 7; j++)
-            x = x * 0.75f + call->coord[j] * (float)(j + 1);
+            x = x * 0.75f + call->coord[j * n + lane] * (float)(j + 1);
         call->result[i] = x;
     }
 }
@@ -200,12 +204,12 @@ uint32_t ir_batch_fault(const IrBatch *b, uint32_t point)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-void ir_kernel_run(Jit *jit, const IrKernel *k, IrBatch *b, uint32_t llvm_level)
+void ir_kernel_run(Jit *jit, const IrKernel *k, IrBatch *b, JitOptions options)
 {
     Error err = {0};
     SslBuildTimes times = {0};
     JitKernel *kernel;
-    if (jit_acquire(jit, k->module, &b->layout, llvm_level, &kernel, &times, &err) != STATUS_OK)
+    if (jit_acquire(jit, k->module, &b->layout, options, &kernel, &times, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     ir_batch_clear(b);
     jit_kernel_entry(kernel)(&b->batch);
@@ -234,6 +238,20 @@ static void compare(const IrKernel *k, const IrBatch *b, const uint32_t *expecte
     }
 }
 
+/* The first two are tried with every seed, of the others one a seed. */
+static const struct Way {
+    const char *name;
+    JitOptions options;
+} ways[] = {
+    {"one lane, O0", {.llvm_level = 1, .lanes = 1}},
+    {"16 lanes", {.lanes = 16}},
+    {"one lane", {.lanes = 1}},
+    {"4 lanes", {.lanes = 4}},
+    {"8 lanes, O2", {.llvm_level = 3, .lanes = 8}},
+    {"16 lanes, O0", {.llvm_level = 1, .lanes = 16}},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
 void ir_kernel_check(Jit *jit, const IrKernel *k, uint64_t seed)
 {
     IrBatch b;
@@ -242,10 +260,30 @@ void ir_kernel_check(Jit *jit, const IrKernel *k, uint64_t seed)
     uint32_t *expected = mem_alloc(b.result_bytes, 1);
     assert_non_null(expected);
     memcpy(expected, b.result, b.result_bytes);
-    ir_kernel_run(jit, k, &b, 1);
-    compare(k, &b, expected, "O0");
-    ir_kernel_run(jit, k, &b, 3);
-    compare(k, &b, expected, "O2");
+    for (uint32_t i = 0; i < WAYS; i++) {
+        if (i >= 2 && i - 2 != seed % 4)
+            continue;
+        ir_kernel_run(jit, k, &b, ways[i].options);
+        compare(k, &b, expected, ways[i].name);
+    }
     mem_free(expected);
     ir_batch_free(&b);
+}
+
+void ir_kernel_check_seeds(Jit *jit, const IrKernel *k, uint64_t seed_count)
+{
+    KernelLayout layout;
+    JitKernel *held[WAYS]; /* so that it is compiled once, not for every seed */
+    kernel_layout_compute(k->module, k->arena, &layout);
+    for (uint32_t i = 0; i < WAYS; i++) {
+        Error err = {0};
+        SslBuildTimes times = {0};
+        if (jit_acquire(jit, k->module, &layout, ways[i].options, &held[i], &times, &err) !=
+            STATUS_OK)
+            fail_msg("%s", err.text);
+    }
+    for (uint64_t seed = 1; seed <= seed_count; seed++)
+        ir_kernel_check(jit, k, seed);
+    for (uint32_t i = 0; i < WAYS; i++)
+        jit_release(jit, held[i]);
 }

@@ -53,10 +53,12 @@ uint32_t ir_batch_output(const IrBatch *b, uint32_t output, uint32_t component, 
 float ir_batch_output_float(const IrBatch *b, uint32_t output, uint32_t component, uint32_t point);
 uint32_t ir_batch_fault(const IrBatch *b, uint32_t point);
 
-/* Runs as machine code at one level (as SslBuildDesc.llvm_level). */
-void ir_kernel_run(Jit *jit, const IrKernel *k, IrBatch *b, uint32_t llvm_level);
-/* Runs at O0 and O2 and through the interpreter; all bits of all result blocks must agree, but
- * NaN is NaN. */
+/* Runs as machine code. */
+void ir_kernel_run(Jit *jit, const IrKernel *k, IrBatch *b, JitOptions options);
+/* Runs with one lane and 16, at O0 and the default, one way more by the seed, and through the interpreter;
+ * all bits of all result blocks must agree, but NaN is NaN. */
 void ir_kernel_check(Jit *jit, const IrKernel *k, uint64_t seed);
+/* The same for seeds 1 to `seed_count`. */
+void ir_kernel_check_seeds(Jit *jit, const IrKernel *k, uint64_t seed_count);
 
 #endif
