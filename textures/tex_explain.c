@@ -9,9 +9,8 @@ static void add_texels(void *data, const TapTexels *tap)
     for (uint32_t k = 0; k < 4; k++) {
         TexExplainTexel texel = {tap->level, tap->x[k], tap->y[k], tap->weights[k]};
         uint32_t i = 0;
-        while (i < out->texel_count &&
-               (out->texels[i].level != texel.level || out->texels[i].x != texel.x ||
-                out->texels[i].y != texel.y))
+        while (i < out->texel_count && (out->texels[i].level != texel.level ||
+                                        out->texels[i].x != texel.x || out->texels[i].y != texel.y))
             i++;
         if (i == out->texel_count && i < TEX_EXPLAIN_TEXELS_MAX)
             out->texels[out->texel_count++] = texel;

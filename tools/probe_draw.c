@@ -7,8 +7,8 @@
 
 enum { SIDE = 360, GAP = 16, TEXT_WIDTH = 780, WINDOW_MAX = 48, WINDOW_MIN = 6 };
 
-static const char *const filter_names[] = {"default",  "closest",    "bilinear",   "trilinear",
-                                           "aniso",    "stochastic", "catmull-rom", "bspline"};
+static const char *const filter_names[] = {"default", "closest",    "bilinear",    "trilinear",
+                                           "aniso",   "stochastic", "catmull-rom", "bspline"};
 
 /* --- text ------------------------------------------------------------------------------------------- */
 
@@ -175,8 +175,8 @@ static void draw_reads(const TexExplain *e, const Window *w, StrBuf *out)
         const char *color = t->level == w->level ? "#ffd400" : "#00e0ff";
         strbuf_printf(out,
                       "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" "
-                      "stroke=\"%s\" stroke-width=\"%.2f\"%s><title>level %" PRIu32 ", texel %" PRIu32
-                      " %" PRIu32 ", weight %.4f</title></rect>\n",
+                      "stroke=\"%s\" stroke-width=\"%.2f\"%s><title>level %" PRIu32
+                      ", texel %" PRIu32 " %" PRIu32 ", weight %.4f</title></rect>\n",
                       draw_x(w, x) + 1.0, draw_y(w, y) + 1.0, zoom * w->scale - 2.0,
                       zoom * w->scale - 2.0, color, 0.7 + 4.0 * sqrt(share),
                       t->level == w->level ? "" : " stroke-dasharray=\"5 3\"", t->level, t->x, t->y,
@@ -197,8 +197,8 @@ static void draw_footprint(const ProbeLookup *l, const Window *w, StrBuf *out)
                   "<path d=\"M%.2f %.2fL%.2f %.2fL%.2f %.2fL%.2f %.2fz\" fill=\"none\" "
                   "stroke=\"#ff2fd0\" stroke-width=\"2\"><title>what the derivatives span"
                   "</title></path>\n",
-                  cx - ax - bx, cy - ay - by, cx + ax - bx, cy + ay - by, cx + ax + bx, cy + ay + by,
-                  cx - ax + bx, cy - ay + by);
+                  cx - ax - bx, cy - ay - by, cx + ax - bx, cy + ay - by, cx + ax + bx,
+                  cy + ay + by, cx - ax + bx, cy - ay + by);
     strbuf_append_c(out, "<path fill=\"none\" stroke=\"#fff\" stroke-width=\"2\" d=\"");
     enum { STEPS = 48 };
     for (uint32_t i = 0; i < STEPS; i++) {
@@ -282,8 +282,9 @@ void probe_drawing_end(const ProbeDrawing *d, const char *title, StrBuf *out)
     uint32_t width = GAP + SIDE + GAP + TEXT_WIDTH;
     uint32_t height = GAP + 32 + d->panel_count * (SIDE + GAP);
     strbuf_printf(out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRIu32 "\" height=\"%" PRIu32
-                  "\" viewBox=\"0 0 %" PRIu32 " %" PRIu32 "\">\n<style>text{font:13px "
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRIu32
+                  "\" height=\"%" PRIu32 "\" viewBox=\"0 0 %" PRIu32 " %" PRIu32
+                  "\">\n<style>text{font:13px "
                   "ui-monospace,monospace;fill:#e8e8e8}.title{font-size:17px;font-weight:600}"
                   ".key{fill:#b8b8b8}</style>\n<rect width=\"100%%\" height=\"100%%\" "
                   "fill=\"#1c1f24\"/>\n<text class=\"title\" x=\"%d\" y=\"30\">",

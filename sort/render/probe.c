@@ -34,8 +34,8 @@ static void on_lookup(void *data, const TextureProbeLookup *from)
     Prober *p = data;
     ProbeLookup *to = &p->told;
     const TexRequest *r = from->request;
-    *to = (ProbeLookup){
-        .sample = p->sample, .depth = r->depth, .kind = "environment", .source = ""};
+    *to =
+        (ProbeLookup){.sample = p->sample, .depth = r->depth, .kind = "environment", .source = ""};
     if (from->program) {
         name_program(p, from->program, to);
         ssl_texture_site_place(from->program->program, from->site, &to->source, &to->line,
@@ -105,8 +105,7 @@ Status render_probe(Render *r, uint32_t x, uint32_t y, uint32_t sample_count,
                     float out_rgba[4], Error *err)
 {
     const FilmDesc *d = film_desc(r->film);
-    if (x < d->x || x - d->x >= d->crop_width || y < d->y ||
-        y - d->y >= d->crop_height)
+    if (x < d->x || x - d->x >= d->crop_width || y < d->y || y - d->y >= d->crop_height)
         return error_set(err, STATUS_INVALID,
                          "the pixel %u,%u is not in the picture of %u x %u pixels", x, y, d->width,
                          d->height);

@@ -194,7 +194,8 @@ static LightBounds light_bounds(const Lights *lights, const Source *s)
 }
 
 /* Triangles shine to both sides as far as is known here: the material decides. */
-static LightBounds triangle_bounds(const Lights *lights, const Source *s, uint32_t k, double radiance)
+static LightBounds triangle_bounds(const Lights *lights, const Source *s, uint32_t k,
+                                   double radiance)
 {
     float3 p[3];
     scene_triangle(lights->scene, s->instance, s->triangles[k], p);
@@ -264,7 +265,8 @@ static void set_probabilities(Lights *lights)
     scene_bounding_sphere(lights->scene, &centre, &radius);
     lights->local_share = !lights->tree ? 0.0f : count > 0 ? 0.5f : 1.0f;
     for (uint32_t i = 0; i < count; ++i) {
-        double power = infinite_power(&lights->sources[first + i], radius > 0.0f ? (double)radius : 1.0);
+        double power =
+            infinite_power(&lights->sources[first + i], radius > 0.0f ? (double)radius : 1.0);
         total += fmin(1e60, fmax(1e-60, power));
         lights->cumulative[i + 1] = total;
     }

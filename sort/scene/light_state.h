@@ -39,11 +39,11 @@ struct Lights {
     const Scene *scene;                  /* borrowed */
     const EnvironmentTable *environment; /* borrowed; may be NULL */
     Source *sources;
-    LightTree *tree;      /* NULL: no local source */
+    LightTree *tree;       /* NULL: no local source */
     uint32_t *leaf_source; /* [leaf_count] */
-    float local_share;    /* probability of choosing among the local ones */
-    double *cumulative;   /* running sums of the infinite ones' probabilities; ends at exactly 1 */
-    LightShape *shapes;        /* [scene->light_count], of the kinds that have one */
+    float local_share;     /* probability of choosing among the local ones */
+    double *cumulative;    /* running sums of the infinite ones' probabilities; ends at exactly 1 */
+    LightShape *shapes;    /* [scene->light_count], of the kinds that have one */
     uint32_t *source_of_light; /* [scene->light_count]; NO_SOURCE: black */
     uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
     uint32_t *source_of_slot;

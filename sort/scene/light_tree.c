@@ -67,8 +67,7 @@ static void unite_cones(const LightBounds *a, const LightBounds *b, float3 *out_
     if (theta >= pi || !(length > 1e-6f))
         return;
     float turn = theta - theta_a;
-    *out_axis = f3_normalize(
-        f3_madd(f3_scale(a->axis, cosf(turn)), sinf(turn) / length, across));
+    *out_axis = f3_normalize(f3_madd(f3_scale(a->axis, cosf(turn)), sinf(turn) / length, across));
     *out_cos_o = cosf(theta);
 }
 
@@ -299,7 +298,8 @@ size_t light_tree_size_bytes(const LightTree *tree)
 /* --- choosing --------------------------------------------------------------------------------------- */
 
 /* The probability of the first child; below 0: neither lights the point. */
-static float first_probability(const LightTree *tree, uint32_t index, float3 position, float3 normal)
+static float first_probability(const LightTree *tree, uint32_t index, float3 position,
+                               float3 normal)
 {
     float first = importance(&tree->nodes[index + 1].bounds, position, normal);
     float second = importance(&tree->nodes[tree->nodes[index].next].bounds, position, normal);

@@ -25,7 +25,8 @@ static float3 direction(uint64_t *state)
 
 static float3 point_in(uint64_t *state, float size)
 {
-    return f3(size * (unit(state) - 0.5f), size * (unit(state) - 0.5f), size * (unit(state) - 0.5f));
+    return f3(size * (unit(state) - 0.5f), size * (unit(state) - 0.5f),
+              size * (unit(state) - 0.5f));
 }
 
 /* All kinds: points, spots, small panels of one and two sides. */
@@ -34,7 +35,8 @@ static LightBounds random_leaf(uint64_t *state)
     float3 at = point_in(state, 10.0f);
     float half = 0.3f * unit(state);
     uint32_t kind = (uint32_t)(4.0f * unit(state));
-    LightBounds b = {.lower = at, .upper = at, .axis = direction(state), .power = expf(6.0f * unit(state))};
+    LightBounds b = {
+        .lower = at, .upper = at, .axis = direction(state), .power = expf(6.0f * unit(state))};
     b.cos_o = kind == 0 ? -1.0f : 1.0f;
     b.cos_e = kind == 1 ? 0.7f : 0.0f;
     b.is_two_sided = kind == 2;
@@ -141,8 +143,11 @@ static void test_tree_takes_degenerate_lights(void **state)
         for (uint32_t i = 0; i < COUNT; ++i) {
             /* All at the origin, or each twice as far as the one before: as lopsided as splits can be. */
             float x = kind ? ldexpf(1.0f, (int)(i % 120) - 60) : 0.0f;
-            leaves[i] = (LightBounds){.lower = f3(x, 0, 0), .upper = f3(x, 0, 0), .axis = f3(0, 0, 1),
-                                      .cos_o = -1.0f, .power = 1.0f};
+            leaves[i] = (LightBounds){.lower = f3(x, 0, 0),
+                                      .upper = f3(x, 0, 0),
+                                      .axis = f3(0, 0, 1),
+                                      .cos_o = -1.0f,
+                                      .power = 1.0f};
         }
         LightTree *tree;
         assert_int_equal(light_tree_create(leaves, COUNT, &tree, NULL), STATUS_OK);
@@ -164,8 +169,8 @@ static void test_tree_makes_less_noise(void **state)
     uint64_t seed = 9;
     for (uint32_t i = 0; i < COUNT; ++i) {
         float3 at = f3(0.5f * (float)i, 1.0f, unit(&seed));
-        leaves[i] = (LightBounds){.lower = at, .upper = at, .axis = f3(0, 0, 1), .cos_o = -1.0f,
-                                  .power = 1.0f};
+        leaves[i] = (LightBounds){
+            .lower = at, .upper = at, .axis = f3(0, 0, 1), .cos_o = -1.0f, .power = 1.0f};
     }
     LightTree *tree;
     assert_int_equal(light_tree_create(leaves, COUNT, &tree, NULL), STATUS_OK);

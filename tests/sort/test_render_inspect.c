@@ -17,12 +17,11 @@
 
 enum { TEXTURE_PX = 512, WIDTH = 48, HEIGHT = 32 };
 
-static const char wood_ssl[] =
-    "texture2d paint;\n"
-    "shader wood(out closure surface)\n{\n"
-    "    const float3 uvw = global_value<uvw>;\n"
-    "    const color a = texture2d_sample<paint>(4 * uvw.x, uvw.y);\n"
-    "    surface = make_closure<Lambert>(a, global_value<normal>);\n}\n";
+static const char wood_ssl[] = "texture2d paint;\n"
+                               "shader wood(out closure surface)\n{\n"
+                               "    const float3 uvw = global_value<uvw>;\n"
+                               "    const color a = texture2d_sample<paint>(4 * uvw.x, uvw.y);\n"
+                               "    surface = make_closure<Lambert>(a, global_value<normal>);\n}\n";
 
 static void write_scene(const Kit *kit)
 {
@@ -173,14 +172,15 @@ static void test_inspect_program_probes(void **state)
     assert_non_null(strstr(text, "weight 0."));
     mem_free(text);
     kit_run_program("sort-render",
-                    (const char *const[]){kit.package, "--probe", "1,2", "-o", "x.exr", NULL}, &said);
+                    (const char *const[]){kit.package, "--probe", "1,2", "-o", "x.exr", NULL},
+                    &said);
     kit_assert_says(&said, 2, (const char *const[]){"makes no picture", NULL});
     kit_run_program("sort-render", (const char *const[]){kit.package, "--probe", "here", NULL},
                     &said);
     kit_assert_says(&said, 2, (const char *const[]){"no pixel such as 320,240", NULL});
-    kit_run_program("sort-render",
-                    (const char *const[]){kit.package, "--cache", kit.cache, "--probe", "999,0", NULL},
-                    &said);
+    kit_run_program(
+        "sort-render",
+        (const char *const[]){kit.package, "--cache", kit.cache, "--probe", "999,0", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"not in the picture", NULL});
     kit_end(&kit);
 }

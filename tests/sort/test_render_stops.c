@@ -141,7 +141,8 @@ static uint32_t run_in_pieces(const Kit *kit, RenderOptions options, uint64_t se
     in_folder(kit, "pieces.checkpoint", path);
     ok(file_remove(path, &err), &err);
     for (uint32_t stops = 0;; ++stops) {
-        Stopper stopper = {.after_ns = (1 + stops / 8) * (hash_mix64(seed + stops) % (30 * 1000 * 1000))};
+        Stopper stopper = {.after_ns =
+                               (1 + stops / 8) * (hash_mix64(seed + stops) % (30 * 1000 * 1000))};
         Film *film;
         options.cancel = &stopper.flag;
         Render *render = create(&options);
@@ -250,7 +251,8 @@ static void test_stops_by_kill_lose_nothing(void **state)
                     &said);
     kit_assert_says(&said, 0, (const char *const[]){NULL});
     uint32_t kills = 0, found = 0;
-    while (!run_and_kill(kit, checkpoint, out, (1 + kills / 4) * (60 + (uint32_t)(hash_mix64(kills) % 200)))) {
+    while (!run_and_kill(kit, checkpoint, out,
+                         (1 + kills / 4) * (60 + (uint32_t)(hash_mix64(kills) % 200)))) {
         found += file_exists(checkpoint);
         assert_true(++kills < 1000);
     }
