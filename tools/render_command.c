@@ -125,8 +125,8 @@ static const char *const filter_words[] = {"blackman-harris", "box", "gaussian",
 /* What the option table fills and the command does not keep. */
 typedef struct Words {
     CliTextList aovs;
-    const char *cache, *texcache, *list;
-    double mip_bias, filter_width, adaptive;
+    const char *cache, *texcache, *list, *integrator;
+    double mip_bias, filter_width, adaptive, ao_distance;
     uint32_t progress, texture_filter, mip_mode, sampler, filter;
     int64_t seed;
     bool is_verbose;
@@ -251,6 +251,23 @@ static Status add_aovs(const char *list, RenderOptions *r, Error *err)
     }
 }
 
+static Status find_integrator(const char *name, WaveView *out_view, Error *err)
+{
+    StrBuf known = {0};
+    for (int i = 0; i < WAVE_VIEW_COUNT; ++i) {
+        *out_view = (WaveView)i;
+        if (strcmp(name, wave_view_info((WaveView)i)->name) == 0) {
+            strbuf_free(&known);
+            return STATUS_OK;
+        }
+        strbuf_printf(&known, "%s%s", i ? ", " : "", wave_view_info((WaveView)i)->name);
+    }
+    Status status = error_set(err, STATUS_INVALID, "there is no integrator '%s'; there are %s",
+                              name, strbuf_text(&known));
+    strbuf_free(&known);
+    return status;
+}
+
 static Status apply_words(RenderCommand *c, const Words *words, Error *err)
 {
     RenderOptions *r = &c->render;
@@ -262,6 +279,9 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->mip = (TexMip)words->mip_mode;
     r->mip_bias = (float)words->mip_bias;
     r->adaptive_error = (float)words->adaptive;
+    r->ao_distance_m = (float)words->ao_distance;
+    if (words->integrator)
+        TRY(find_integrator(words->integrator, &r->view, err));
     r->has_seed = words->seed >= 0;
     r->seed = r->has_seed ? (uint32_t)words->seed : 0;
     r->texture_paths = c->texture_paths.items;
@@ -348,6 +368,8 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "camera", .kind = CLI_TEXT, .out = &c->render.camera, .value_name = "NAME", .help = "camera to look through"},
         {.name = "seed", .kind = CLI_INT, .out = &words.seed, .min = 0, .max = 4294967295.0, .value_name = "N", .help = "another pattern of noise"},
         {.name = "max-depth", .kind = CLI_U32, .out = &c->render.max_depth, .min = 1, .max = 1024, .value_name = "N", .help = "surface interactions of a path"},
+        {.name = "integrator", .kind = CLI_TEXT, .out = &words.integrator, .value_name = "NAME", .help = "path, or a view that shows mistakes; --list integrators"},
+        {.name = "ao-distance", .kind = CLI_FLOAT, .out = &words.ao_distance, .min = 1e-6, .max = 1e9, .value_name = "M", .help = "how far the view ao looks; a tenth of the scene when not given"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words.sampler, .choices = sampler_words, .value_name = "NAME", .help = "where random numbers come from"},
         {.name = "pixel-filter", .kind = CLI_CHOICE, .out = &words.filter, .choices = filter_words, .value_name = "NAME", .help = "shape of the pixel filter"},
         {.name = "filter-width", .kind = CLI_FLOAT, .out = &words.filter_width, .min = 0.01, .max = 16, .value_name = "PX", .help = "full width of the pixel filter"},
@@ -373,7 +395,7 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "export-package", .kind = CLI_TEXT, .out = &c->export_package, .value_name = "DIR", .help = "the package to make of it; nothing is rendered"},
         {.name = "plugin-path", .kind = CLI_TEXT_LIST, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to look for plugins in; may be repeated"},
         {.name = "check", .kind = CLI_FLAG, .out = &c->render.only_check, .help = "read the scene, compile its shaders, say what it holds, and end", .group = "Messages"},
-        {.name = "list", .kind = CLI_TEXT, .out = &words.list, .value_name = "WHAT", .help = "print the aovs, closures or globals there are, and end"},
+        {.name = "list", .kind = CLI_TEXT, .out = &words.list, .value_name = "WHAT", .help = "print the aovs, closures, globals or integrators there are, and end"},
         {.name = "progress", .kind = CLI_CHOICE, .out = &words.progress, .choices = progress_words, .value_name = "KIND", .help = "bar on a terminal, or json: a record a line on standard output"},
         {.name = "quiet", .short_name = 'q', .kind = CLI_FLAG, .out = &c->is_quiet, .help = "errors only"},
         {.name = "verbose", .short_name = 'v', .kind = CLI_FLAG, .out = &words.is_verbose, .help = "say more"},

@@ -2,6 +2,7 @@
 
 #include "sort/bsdf/closure_table.h"
 #include "sort/film/film.h"
+#include "sort/integrator/view.h"
 #include <string.h>
 
 static void print_aovs(FILE *out)
@@ -33,6 +34,14 @@ static void print_closures(FILE *out)
     }
 }
 
+static void print_integrators(FILE *out)
+{
+    for (int i = 0; i < WAVE_VIEW_COUNT; ++i) {
+        const WaveViewInfo *info = wave_view_info((WaveView)i);
+        fprintf(out, "%-11s %s\n", info->name, info->doc);
+    }
+}
+
 static void print_globals(FILE *out)
 {
     static const char *const rows[][3] = {
@@ -52,8 +61,11 @@ Status print_list(const char *what, FILE *out, Error *err)
         print_closures(out);
     else if (strcmp(what, "globals") == 0)
         print_globals(out);
+    else if (strcmp(what, "integrators") == 0)
+        print_integrators(out);
     else
         return error_set(err, STATUS_INVALID,
-                         "'%s' cannot be listed; aovs, closures and globals can", what);
+                         "'%s' cannot be listed; aovs, closures, globals and integrators can",
+                         what);
     return STATUS_OK;
 }

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include <stdio.h>
 
-/* Prints "aovs", "closures" or "globals", an entry a line or two. STATUS_INVALID: another word. */
+/* Prints "aovs", "closures", "globals" or "integrators", an entry a line or two. STATUS_INVALID: another word. */
 Status print_list(const char *what, FILE *out, Error *err) SORT_MUST_CHECK;
 
 #endif

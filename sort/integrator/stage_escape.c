@@ -25,7 +25,8 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
 {
     const Lights *lights = w->shared->lights;
     const Path *path = &w->paths[i];
-    for (uint32_t k = 0; k < lights_infinite_count(lights); ++k) {
+    uint32_t count = w->shared->what == WAVE_VIEW_NONE ? lights_infinite_count(lights) : 0;
+    for (uint32_t k = 0; k < count; ++k) {
         LightValue kind;
         LightHit hit;
         if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray->direction, &kind, &hit))
@@ -50,7 +51,8 @@ static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light
     float distance = f3_length(f3_sub(met, path->from));
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light, distance);
     float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
-    wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share));
+    if (w->shared->what == WAVE_VIEW_NONE)
+        wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share));
     if (!(path->flags & PATH_SEEN))
         w->samples[path->sample].aov[FILM_AT_DEPTH] = camera_distance(&w->shared->view, met);
 }

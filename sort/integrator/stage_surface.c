@@ -211,7 +211,7 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
     wave_walk(w, i, ray_offset_origin(hit->P, inward), sample->wi);
 }
 
-static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
+static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf, uint32_t point)
 {
     const WaveShared *s = w->shared;
     Path *path = &w->paths[i];
@@ -223,6 +223,10 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
     if (!(path->flags & PATH_SEEN))
         record_first_surface(w, path, hit, bsdf, is_transparent);
+    if (s->what != WAVE_VIEW_NONE && !is_transparent) {
+        wave_show(w, i, hit, point);
+        return;
+    }
     if (!is_drawn || (path->flags & PATH_LAST && !is_transparent)) {
         path->flags |= PATH_DEAD;
         return;
@@ -288,14 +292,15 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     shade_bsdf(w->shade, lane, &bsdf);
     w->counters.bsdf_faults += bsdf.faults != 0;
     cut_holdout(w, path, &bsdf);
-    add_emission(w, i, hit, &bsdf);
+    if (w->shared->what == WAVE_VIEW_NONE)
+        add_emission(w, i, hit, &bsdf);
     if (path->flags & PATH_LAST && spectrum_is_black(bsdf_transparency(&bsdf))) {
         path->flags |= PATH_DEAD;
         return;
     }
-    if (!(path->flags & PATH_LAST))
+    if (!(path->flags & PATH_LAST) && w->shared->what == WAVE_VIEW_NONE)
         sample_light(w, i, hit, &bsdf);
-    scatter(w, i, hit, &bsdf);
+    scatter(w, i, hit, &bsdf, lane);
 }
 
 /* Out of a body that the path has walked through: diffuse, whatever the surface looks like. */
@@ -309,7 +314,7 @@ static void leave_body(Wave *w, uint32_t i)
     bsdf_init(&bsdf, f3_neg(hit->I), hit->Ng_front, 0);
     bsdf_add_closure(&bsdf, CLOSURE_TRANSLUCENT, spectrum_splat(1.0f), args, 1);
     sample_light(w, i, hit, &bsdf);
-    scatter(w, i, hit, &bsdf);
+    scatter(w, i, hit, &bsdf, 0);
 }
 
 void stage_surface(Wave *w)
@@ -321,6 +326,8 @@ void stage_surface(Wave *w)
             leave_body(w, i);
     wave_group(w, count);
     for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
+        if (w->levels)
+            level_watch_begin(w->levels);
         shade_run(w->shade, hits[0]->material, SSL_KERNEL_SHADE, hits, n);
         for (uint32_t k = 0; k < n; ++k)
             shade_point(w, w->order[begin + k], k);

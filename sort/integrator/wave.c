@@ -11,14 +11,15 @@ const char *wave_stage_name(WaveStage stage)
     return names[stage];
 }
 
-Status wave_create(const WaveShared *shared, ShadeContext *shade, uint32_t capacity, Arena *arena,
-                   Wave **out_wave, Error *err)
+Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
+                   uint32_t capacity, Arena *arena, Wave **out_wave, Error *err)
 {
     Wave *w = ARENA_NEW(arena, Wave);
     if (!w)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *w = (Wave){.shared = shared,
                 .shade = shade,
+                .levels = levels,
                 .capacity = capacity,
                 .aovs = film_desc(shared->film)->aovs};
     TRY(ray_batch_create(arena, capacity, &w->rays, err));

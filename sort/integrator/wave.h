@@ -15,6 +15,7 @@
 #include "sort/accel/accel.h"
 #include "sort/film/film.h"
 #include "sort/film/pixel_filter.h"
+#include "sort/integrator/view.h"
 #include "sort/sampling/sampler.h"
 #include "sort/scene/camera.h"
 #include "sort/scene/light.h"
@@ -46,6 +47,8 @@ typedef struct WaveShared {
     Sampler sampler;
     uint32_t seed, max_depth;
     WaveStrategy strategy;
+    WaveView what;
+    float ao_distance_m; /* of WAVE_VIEW_AO; INFINITY: any */
     Film *film;
     bool skips_done; /* pixels that film_is_done */
     const uint32_t *instance_ids,
@@ -78,9 +81,10 @@ typedef struct WaveCounters {
 
 typedef struct Wave Wave;
 
-/* In `arena`. capacity: a multiple of ACCEL_PACKET. `shade` is the wave's own. */
-Status wave_create(const WaveShared *shared, ShadeContext *shade, uint32_t capacity, Arena *arena,
-                   Wave **out_wave, Error *err) SORT_MUST_CHECK;
+/* In `arena`. capacity: a multiple of ACCEL_PACKET. `shade` is the wave's own. levels: what `shade` probes
+ * with, for WAVE_VIEW_MIP; else NULL. */
+Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
+                   uint32_t capacity, Arena *arena, Wave **out_wave, Error *err) SORT_MUST_CHECK;
 /* Traces all paths of the job, then commits them. */
 void wave_run(Wave *wave, const WaveJob *job);
 WaveCounters wave_counters(const Wave *wave);

@@ -64,6 +64,7 @@ static inline HitDraw wave_draw(const Path *path, uint32_t crossing)
 struct Wave {
     const WaveShared *shared;
     ShadeContext *shade;
+    LevelWatch *levels; /* NULL but for WAVE_VIEW_MIP */
     WaveJob job;
     uint32_t capacity, count;
     uint32_t aovs; /* that the film holds: bit (1 << FilmAov) */
@@ -83,6 +84,9 @@ struct Wave {
     uint32_t mesh_light_count, sky_light_count;
     WaveCounters counters;
 };
+
+/* Ends a path that met a surface with what the view shows of it; `point` of the kernel's run. */
+void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point);
 
 void stage_camera(Wave *w);
 void stage_walk(Wave *w);

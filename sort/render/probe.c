@@ -76,7 +76,7 @@ static Status bench_create(Render *r, const TextureProbe *probe, Bench *b, Error
                              .environment = render_environment_texture(r),
                              .probe = probe};
     TRY(shade_context_create(&desc, b->arena, &shade, err));
-    return wave_create(&r->shared, shade, ACCEL_PACKET, b->arena, &b->wave, err);
+    return wave_create(&r->shared, shade, NULL, ACCEL_PACKET, b->arena, &b->wave, err);
 }
 
 static void bench_destroy(Bench *b)

@@ -59,6 +59,14 @@ static Status init_schedule(Render *r, uint32_t width, uint32_t height, uint32_t
     return STATUS_OK;
 }
 
+static float ao_distance(const Render *r)
+{
+    float3 centre;
+    float radius_m;
+    scene_bounding_sphere(r->scene, &centre, &radius_m);
+    return r->options.ao_distance_m > 0.0f ? r->options.ao_distance_m : 0.2f * radius_m;
+}
+
 static Status apply_settings(Render *r, Error *err)
 {
     const RenderOptions *o = &r->options;
@@ -82,6 +90,8 @@ static Status apply_settings(Render *r, Error *err)
     shared->seed = o->has_seed ? o->seed : s->seed;
     shared->max_depth = o->max_depth ? o->max_depth : s->max_depth;
     shared->strategy = o->strategy;
+    shared->what = o->view;
+    shared->ao_distance_m = ao_distance(r);
     shared->sampler = (Sampler){o->sampler};
     shared->skips_done = o->adaptive_error > 0.0f;
     camera_view_init(&r->scene->cameras[camera], width, height, &shared->view);
@@ -197,6 +207,8 @@ static Hash128 identity_hash(const Render *r)
     hash128_update_text(&h, r->scene->name);
     hash128_update_u64(&h, r->shared.max_depth);
     hash128_update_u64(&h, r->shared.strategy);
+    hash128_update_u64(&h, r->shared.what);
+    hash128_update(&h, &r->shared.ao_distance_m, sizeof r->shared.ao_distance_m);
     hash128_update_u64(&h, r->shared.sampler.kind);
     hash128_update(&h, &r->shared.view, sizeof r->shared.view);
     hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);

@@ -38,6 +38,8 @@ typedef struct RenderOptions {
     bool has_seed;
     uint32_t seed;
     uint32_t max_depth;    /* 0: the package's */
+    WaveView view;         /* NONE: light */
+    float ao_distance_m;   /* of the view AO; 0: a tenth of the scene's size */
     WaveStrategy strategy; /* for tests: other than MIS only makes noise */
     SamplerKind sampler;
     PixelFilterKind filter;

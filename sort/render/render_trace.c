@@ -52,11 +52,17 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
                              .footprint_scale = shade_footprint_scale(r->samples),
                              .sampler = r->shared.sampler,
                              .environment = render_environment_texture(r)};
-    bool ok = fiber && shade_context_create(&desc, arena, &shade, NULL) == STATUS_OK;
+    LevelWatch *levels = NULL;
+    if (fiber && r->shared.what == WAVE_VIEW_MIP) {
+        levels = level_watch_create(r->textures, arena);
+        desc.probe = levels ? &levels->probe : NULL;
+    }
+    bool ok = fiber && (levels || r->shared.what != WAVE_VIEW_MIP) &&
+              shade_context_create(&desc, arena, &shade, NULL) == STATUS_OK;
     if (ok) {
         *fiber = (FiberState){.render = r, .arena = arena};
-        ok = wave_create(&r->shared, shade, r->options.wave_capacity, arena, &fiber->wave, NULL) ==
-             STATUS_OK;
+        ok = wave_create(&r->shared, shade, levels, r->options.wave_capacity, arena, &fiber->wave,
+                         NULL) == STATUS_OK;
     }
     if (!ok) {
         arena_destroy(arena);

@@ -7,6 +7,7 @@
 typedef struct TextureProbeLookup {
     const MaterialProgram *program; /* NULL: the environment */
     uint32_t site;                  /* of the program */
+    uint32_t point;                 /* of the run */
     const TexRequest *request;
     uint32_t lane;
     const float *result; /* of the request: rgba of the lane at [k * lane_count + lane] */
@@ -19,9 +20,12 @@ typedef struct TextureProbe {
 
 static inline void texture_probe_tell(const TextureProbe *probe, TextureProbeLookup lookup)
 {
-    for (lookup.lane = 0; lookup.lane < lookup.request->lane_count; ++lookup.lane)
+    uint32_t first = lookup.point;
+    for (lookup.lane = 0; lookup.lane < lookup.request->lane_count; ++lookup.lane) {
+        lookup.point = first + lookup.lane;
         if (lookup.request->lane_mask >> lookup.lane & 1u)
             probe->lookup(probe->data, &lookup);
+    }
 }
 
 #endif

@@ -63,6 +63,7 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
     if (SORT_UNLIKELY(host->probe != NULL))
         texture_probe_tell(host->probe, (TextureProbeLookup){.program = host->program,
                                                              .site = call->site,
+                                                             .point = point,
                                                              .request = &request,
                                                              .result = call->result});
 }

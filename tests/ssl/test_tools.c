@@ -179,7 +179,8 @@ static void test_wrong_values_fail_with_place_and_value(void **state)
     (void)state;
     check_source("// expect: o = 4\n// expect: o = 4.001\n" TWICE, 1,
                  ARGS("case.ssl:2:1: error: the output is not as expected\n",
-                      "    2 | // expect: o = 4.001\n", "O0: found 4 (off by ", "1 passed, 1 failed\n"));
+                      "    2 | // expect: o = 4.001\n", "O0: found 4 (off by ",
+                      "1 passed, 1 failed\n"));
     check_source("// expect: ddx(o) = 1\n" TWICE, 1, ARGS("found 2", "0 passed, 1 failed\n"));
     check_source("// expect: o = nan\n" TWICE, 1, ARGS("found 4"));
     check_source("// expect: p = 4\n" TWICE, 1, ARGS("the shader has no such output"));
