@@ -33,6 +33,16 @@ static const Material materials[] = {
      {0.2f, 0.9f, 1.1f, 3.9f, 2.4f, 2.3f, 0.3f, 0.5f, 1, 0, 0, 0, 0, 1}},
     {"Dielectric 0.3", CLOSURE_DIELECTRIC, {1.5f, 0.3f, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
     {"Dielectric 0", CLOSURE_DIELECTRIC, {1.5f, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
+    {"Glossy 0.3", CLOSURE_GLOSSY, {0.9f, 0.7f, 0.4f, 0.3f, 0, 1, 0, 0, 0, 0, 0, 0, 1}},
+    {"Beckmann 0.3", CLOSURE_GLOSSY, {0.9f, 0.7f, 0.4f, 0.3f, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
+    {"Specular 0.3", CLOSURE_SPECULAR, {0.04f, 0.04f, 0.04f, 1.5f, 0.3f, 0, 0, 0, 0, 0, 0, 0, 1}},
+    {"Refraction 0.3", CLOSURE_REFRACTION, {1, 1, 1, 1.5f, 0.3f, 0, 0, 0, 1}},
+    {"ThinDielectric", CLOSURE_THIN_DIELECTRIC, {1.5f, 0.3f, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
+    {"Clearcoat 0.3", CLOSURE_CLEARCOAT, {0.3f, 0, 0, 1}},
+    {"DisneyDiffuse", CLOSURE_DISNEY_DIFFUSE, {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
+    {"Sheen 0.5", CLOSURE_SHEEN, {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
+    {"Velvet 0.5", CLOSURE_VELVET, {0.8f, 0.7f, 0.6f, 0.5f, 0, 0, 1}},
+    {"Hair 0.3", CLOSURE_HAIR, {0.3f, 0.6f, 1.2f, 0.3f, 0.3f, 0, 1.55f, 0.035f, 0.3f, 1, 0, 0}},
     {"Plastic 0.3", CLOSURE_PLASTIC, {0.8f, 0.7f, 0.6f, 0.04f, 0.04f, 0.04f, 0.3f, 0, 0, 1}},
 };
 
