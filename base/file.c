@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE /* DT_DIR and d_type */
+#define _DEFAULT_SOURCE /* DT_DIR and d_type, flock */
 #include "base/file.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,6 +164,28 @@ void file_replace_abandon(FileReplace *file)
     file->stream = NULL;
     if (file->temp_path[0])
         (void)unlink(file->temp_path);
+}
+
+Status file_lock(const char *path, FileLock *out_lock, Error *err)
+{
+    out_lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int result = out_lock->fd;
+    while (out_lock->fd >= 0 && (result = flock(out_lock->fd, LOCK_EX)) != 0 && errno == EINTR)
+        continue;
+    if (result >= 0)
+        return STATUS_OK;
+    Status status = error_set_at(err, STATUS_IO, path, "cannot be locked: %s", strerror(errno));
+    if (out_lock->fd >= 0)
+        (void)close(out_lock->fd);
+    out_lock->fd = -1;
+    return status;
+}
+
+void file_unlock(FileLock *lock)
+{
+    if (lock->fd >= 0)
+        (void)close(lock->fd);
+    lock->fd = -1;
 }
 
 bool file_exists(const char *path)

@@ -29,6 +29,14 @@ Status file_replace_begin(const char *path, FileReplace *out_file, Error *err) S
 Status file_replace_commit(FileReplace *file, Error *err) SORT_MUST_CHECK;
 void file_replace_abandon(FileReplace *file);
 
+/* An exclusive lock between processes, on a file that is created if it is not there and stays. Waits. It is given
+ * back when the process ends, however it does. Not between threads of one process that share `fd`. */
+typedef struct FileLock {
+    int fd; /* owned */
+} FileLock;
+Status file_lock(const char *path, FileLock *out_lock, Error *err) SORT_MUST_CHECK;
+void file_unlock(FileLock *lock);
+
 bool file_exists(const char *path); /* anything, links followed */
 bool file_is_directory(const char *path);
 Status file_size(const char *path, uint64_t *out_size_bytes, Error *err) SORT_MUST_CHECK;

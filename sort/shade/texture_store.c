@@ -143,6 +143,24 @@ static bool may_be_ready(const char *path)
     return false;
 }
 
+/* Converts, unless another render has done so while we waited for it: one process at a time converts an image. */
+static Status convert_alone(const TextureStoreDesc *desc, const SceneTexture *texture,
+                            Converted *out)
+{
+    char path[PATH_BYTES];
+    FileLock lock;
+    if (snprintf(path, sizeof path, "%s.lock", out->path) >= (int)sizeof path)
+        return error_set_at(&out->error, STATUS_LIMIT, out->path, "is too long a path");
+    TRY(file_lock(path, &lock, &out->error));
+    Status status = STATUS_OK;
+    if (!is_converted(texture->path, out->path)) {
+        log_info(desc->log, "converting %s", texture->name);
+        status = run_texcache(desc, texture, out);
+    }
+    file_unlock(&lock);
+    return status;
+}
+
 /* Opens a tiled, mip-mapped image as it is. STATUS_UNSUPPORTED: it has to be converted. */
 static Status open_ready(const TextureStoreDesc *desc, const SceneTexture *texture, Converted *out)
 {
@@ -171,8 +189,7 @@ static void convert_one(void *data, uint32_t index)
     out->status = converted_name(job->desc, texture, out);
     if (out->status != STATUS_OK || is_converted(texture->path, out->path))
         return;
-    log_info(job->desc->log, "converting %s", texture->name);
-    out->status = run_texcache(job->desc, texture, out);
+    out->status = convert_alone(job->desc, texture, out);
 }
 
 static Status open_all(const TextureStoreDesc *desc, const Converted *converted,

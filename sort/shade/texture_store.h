@@ -2,7 +2,8 @@
  * is converted once by a child process (`texcache make`: image libraries can crash or balloon, the
  * renderer may not) into a cache folder, under a name made from its content and settings, and found
  * there the next time; so are the images of a UDIM set ("skin.<UDIM>.png"). An image that holds tiles and mip
- * levels already, as `maketx` writes them, is read as it is, through a child process of the cache's. Two renders that convert the same image at once both succeed. */
+ * levels already, as `maketx` writes them, is read as it is, through a child process of the cache's. Of two renders that want the same image at once
+ * one converts it, and the other one waits. */
 #ifndef SORT_SHADE_TEXTURE_STORE_H
 #define SORT_SHADE_TEXTURE_STORE_H
 

@@ -1,14 +1,19 @@
 /* Textures of a scene on their way into the cache: plain images and UDIM sets are converted once, by
  * the program texcache, whose path is the first argument of this test. */
+#include "base/alloc.h"
 #include "base/file.h"
 #include "base/image/png_write.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/waiter.h"
 #include "sort/shade/texture_store.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -142,6 +147,45 @@ static void test_texture_store_converts_sets_once(void **state)
     close_scene(&opened);
 }
 
+/* Two processes want one image at the same time: one converts it, both have it. */
+static void test_texture_store_converts_once_for_two_renders(void **state)
+{
+    (void)state;
+    char image[PATH_BYTES], script[PATH_BYTES], log[PATH_BYTES];
+    write_color("both.png", (const uint8_t[3]){10, 20, 30});
+    /* Stands in for texcache: takes its time, and writes a line each time it runs. */
+    StrBuf text = {0};
+    strbuf_printf(&text, "#!/bin/sh\necho run >> '%s'\nsleep 0.3\nexec '%s' \"$@\"\n",
+                  in_folder("runs.txt", log), program);
+    Error err = {0};
+    in_folder("slow-texcache", script);
+    assert_int_equal(file_write(script, text.data, text.size_bytes, &err), STATUS_OK);
+    assert_int_equal(chmod(script, 0700), 0);
+    strbuf_free(&text);
+    SceneTexture texture = {.name = "both", .path = in_folder("both.png", image)};
+    Scene scene = {.textures = &texture, .texture_count = 1};
+    const char *right = program;
+    program = script;
+    pid_t other = fork();
+    assert_true(other >= 0);
+    Opened opened;
+    bool is_open = open_scene(&scene, &opened, &err) == STATUS_OK;
+    if (other == 0)
+        _exit(is_open ? 0 : 1);
+    int status = 1;
+    assert_int_equal(waitpid(other, &status, 0), other);
+    program = right;
+    if (!is_open)
+        fail_msg("%s", err.text);
+    close_scene(&opened);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    char *runs;
+    size_t size_bytes;
+    assert_int_equal(file_read(log, 1 << 16, &runs, &size_bytes, &err), STATUS_OK);
+    assert_int_equal(size_bytes, 4); /* "run\n", once */
+    mem_free(runs);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -162,6 +206,7 @@ int main(int argc, char **argv)
         return 2;
     program = argv[1];
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texture_store_converts_once_for_two_renders),
         cmocka_unit_test(test_texture_store_converts_sets_once),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
