@@ -138,6 +138,11 @@ bool diag_list_failed(const DiagList *list)
     return list->failed;
 }
 
+void diag_list_fail(DiagList *list)
+{
+    list->failed = true;
+}
+
 uint32_t diag_count(const DiagList *list)
 {
     return list->diags.count;

@@ -43,6 +43,7 @@ void diag_label(DiagList *list, const char *format, ...) SORT_PRINTF(2, 3);
 
 /* Memory ran out: a source or a message is missing. Stays so. */
 bool diag_list_failed(const DiagList *list);
+void diag_list_fail(DiagList *list); /* as if that had happened: a message is not all there */
 
 uint32_t diag_count(const DiagList *list);
 const Diag *diag_get(const DiagList *list, uint32_t index);

@@ -37,6 +37,8 @@ void report_args(DiagList *list, SslDiag diag, Span span, const char *const *arg
     if (span_is_library(span))
         span = (Span){0};
     diag_add(list, rows[diag].severity, rows[diag].code, span, "%s", strbuf_text(&message));
+    if (message.failed)
+        diag_list_fail(list);
     strbuf_free(&message);
 }
 

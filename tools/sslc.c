@@ -1,110 +1,18 @@
 /* sslc: looks at SSL shaders without a renderer.
  *
- *   sslc check FILES               diagnostics
+ *   sslc check PATHS               diagnostics                        (sslc_check.c)
+ *   sslc doc PATHS                 parameters, outputs ...            (sslc_doc.c)
  *   sslc dump --stage ir FILE      a stage of the compile as text
  *   sslc run FILE                  shades a grid                      (sslc_run.c)
  *   sslc bench FILE                compile and run times              (sslc_bench.c)
+ *   sslc limits                    the limits of the language
  *
  * Shaders see the renderer's globals and closures. */
 #include "base/alloc.h"
 #include "tools/sslc_program.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* --- check ------------------------------------------------------------------------------------ */
-
-/* Compiles one shader and prints its diagnostics, unless they are those of the shader before. */
-static bool check_shader(SslcFile *file, const char *shader, StrBuf *last)
-{
-    SslSource source = {
-        .name = file->path, .text = {file->text, file->size_bytes}, .shader = shader};
-    /* As far as code, for limits that show only there; unoptimised, for nobody runs it. */
-    const SslBuildDesc how = {.size_bytes = sizeof how, .llvm_level = 1};
-    Error err = {0};
-    SslUnit *unit = NULL;
-    SslProgram *program = NULL;
-    DiagList *diags = diag_list_create();
-    if (!diags)
-        return false;
-    Status status = ssl_unit_compile(file->ctx, &source, diags, &unit);
-    if (status == STATUS_OK)
-        status = ssl_program_build(file->ctx, unit, &how, diags, &program, &err);
-    else if (status != STATUS_SOURCE)
-        (void)error_set_at(&err, status, file->path, "%s", status_name(status));
-    StrBuf text = {0};
-    diag_print(diags, &text);
-    if (strcmp(strbuf_text(&text), strbuf_text(last)) != 0)
-        (void)fputs(strbuf_text(&text), stderr);
-    strbuf_free(last);
-    *last = text;
-    if (status != STATUS_OK && status != STATUS_SOURCE)
-        (void)sslc_fail(&err);
-    ssl_program_release(program);
-    ssl_unit_release(unit);
-    diag_list_destroy(diags);
-    return status == STATUS_OK;
-}
-
-/* Names are separated by line ends. */
-static bool check_shaders(SslcFile *file, char *names)
-{
-    StrBuf last = {0};
-    bool is_good = true;
-    for (char *name = names; *name && is_good;) {
-        char *end = strchr(name, '\n');
-        if (end)
-            *end = '\0';
-        is_good = check_shader(file, name, &last);
-        name = end ? end + 1 : name + strlen(name);
-    }
-    strbuf_free(&last);
-    return is_good;
-}
-
-static bool check_file(const char *path)
-{
-    SslcFile file = {0};
-    StrBuf names = {0};
-    bool is_good = sslc_open(path, NULL, &file);
-    if (is_good) {
-        SslSource source = {.name = path, .text = {file.text, file.size_bytes}};
-        Status status = ssl_source_shaders(file.ctx, &source, file.diags, &names);
-        /* A source with errors has a list of its own; a source without shaders is checked too. */
-        if (status == STATUS_OK && names.size_bytes) {
-            is_good = check_shaders(&file, names.data);
-        } else {
-            SslUnit *unit = NULL;
-            if (status == STATUS_OK)
-                unit = sslc_compile(&file, NULL);
-            else
-                sslc_print_diags(file.diags);
-            is_good = unit != NULL;
-            ssl_unit_release(unit);
-        }
-    }
-    strbuf_free(&names);
-    sslc_close(&file);
-    return is_good;
-}
-
-static int sslc_check(int argc, char **argv)
-{
-    const CliProgram program = {.name = "sslc check",
-                                .usage = "FILE...",
-                                .summary = "Compiles every shader of the files and prints what is "
-                                           "wrong with them.",
-                                .args_min = 1,
-                                .args_max = 4096,
-                                .args_name = "FILE"};
-    CliResult args;
-    int code;
-    if (!sslc_parse(&program, argc, argv, &args, &code))
-        return code;
-    bool is_good = true;
-    for (uint32_t i = 0; i < args.arg_count; i++)
-        is_good &= check_file(args.args[i]);
-    return is_good ? SSLC_DONE : SSLC_FAILED;
-}
 
 /* --- dump ------------------------------------------------------------------------------------- */
 
@@ -177,13 +85,42 @@ static int sslc_dump(int argc, char **argv)
     return code;
 }
 
+/* --- limits ----------------------------------------------------------------------------------- */
+
+static int sslc_limits(int argc, char **argv)
+{
+    static const struct {
+        const char *name, *text;
+        uint64_t value;
+    } limits[] = {
+#define SSL_LIMIT(name, value, text) {#name, text, value},
+#include "ssl/ssl_limits.inc"
+#undef SSL_LIMIT
+    };
+    const CliProgram program = {.name = "sslc limits",
+                                .usage = "",
+                                .summary =
+                                    "Lists the limits of the language, past which a source is "
+                                    "refused.",
+                                .args_name = "argument"};
+    CliResult args;
+    int code;
+    if (!sslc_parse(&program, argc, argv, &args, &code))
+        return code;
+    for (uint32_t i = 0; i < SORT_COUNT_OF(limits); i++)
+        (void)printf("%-24s %8" PRIu64 "  %s\n", limits[i].name, limits[i].value, limits[i].text);
+    return SSLC_DONE;
+}
+
 /* --- main ------------------------------------------------------------------------------------- */
 
 static const CliCommand commands[] = {
     {"check", "print what is wrong with shaders", sslc_check},
+    {"doc", "say what shaders take, give and read", sslc_doc},
     {"dump", "print a stage of the compile", sslc_dump},
     {"run", "shade a grid; print a pixel, write a picture", sslc_run},
     {"bench", "measure compile and run times", sslc_bench},
+    {"limits", "list the limits of the language", sslc_limits},
 };
 
 int main(int argc, char **argv)

@@ -130,6 +130,27 @@ void sslc_close(SslcFile *file)
     *file = (SslcFile){0};
 }
 
+Status sslc_find_sources(SslcPaths *paths, const char *path, Error *err)
+{
+    if (!file_is_directory(path)) {
+        array_push(paths->arena, &paths->list, path);
+        return STATUS_OK;
+    }
+    const char *const *names;
+    uint32_t count;
+    TRY(file_list_directory(path, paths->arena, &names, &count, err));
+    for (uint32_t i = 0; i < count; i++) {
+        char joined[PATH_BYTES];
+        TRY(path_join(path, names[i], joined, err));
+        const char *inner = arena_strndup(paths->arena, joined, strlen(joined));
+        if (!inner)
+            return error_set(err, STATUS_NO_MEMORY, "out of memory");
+        if (file_is_directory(inner) || path_has_extension(inner, ".ssl"))
+            TRY(sslc_find_sources(paths, inner, err));
+    }
+    return STATUS_OK;
+}
+
 /* --- building --------------------------------------------------------------------------------- */
 
 SslUnit *sslc_compile(SslcFile *file, const char *shader)

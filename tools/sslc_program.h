@@ -3,6 +3,7 @@
 #ifndef TOOLS_SSLC_PROGRAM_H
 #define TOOLS_SSLC_PROGRAM_H
 
+#include "base/array.h"
 #include "base/cli.h"
 #include "ssl/ssl.h"
 
@@ -59,7 +60,16 @@ Status sslc_find_param(const SslUnitInfo *unit, const char *name, uint32_t *out_
 Status sslc_parse_value(const char *name, const char *text, SslType type, SslValue *out_value,
                         Error *err) SORT_MUST_CHECK;
 
+/* The .ssl files that a path means: itself, or all in a folder and in folders of it, by name. */
+typedef struct SslcPaths {
+    Arena *arena; /* borrowed */
+    ARRAY(const char *) list;
+} SslcPaths;
+Status sslc_find_sources(SslcPaths *paths, const char *path, Error *err) SORT_MUST_CHECK;
+
 /* The commands. */
+int sslc_check(int argc, char **argv);
+int sslc_doc(int argc, char **argv);
 int sslc_run(int argc, char **argv);
 int sslc_bench(int argc, char **argv);
 

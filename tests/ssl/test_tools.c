@@ -485,6 +485,80 @@ static void test_sslc_bench(void **state)
     strbuf_free(&r.text);
 }
 
+static const char documented[] =
+    "texture2d paint;\n"
+    "shader cloth [[ string label = \"Cloth\" ]] (\n"
+    "    color tint = color(0.8, 0.1, 0) [[ float max = 1 ]], int n, out closure surface)\n"
+    "{ surface = make_closure<Lambert>(tint * texture2d_sample<paint>(global_value<uvw>.x, n),\n"
+    "                                  global_value<normal>); }\n"
+    "shader two(out float o) { o = 1; }\n";
+
+static void test_sslc_doc(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    in_folder("documented.ssl", path);
+    write_source("documented.ssl", documented);
+    Run r = run(sslc_path, ARGS("doc", path));
+    expect_text(&r, "documented.ssl: shader cloth\n  label = \"Cloth\"\n"
+                    "  parameter color tint = (0.8, 0.1, 0)  [max = 1]\n"
+                    "            int n (must be set)\n"
+                    "  texture   paint\n"
+                    "  output    closure surface\n"
+                    "  reads     uvw with derivatives, normal\n"
+                    "  closures  Lambert\n");
+    expect_text(&r, "documented.ssl: shader two\n");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    r = run(sslc_path, ARGS("doc", "--json", "--shader", "cloth", path));
+    expect_text(&r, "\"shader\": \"cloth\"");
+    expect_text(&r, "\"label\": \"Cloth\"");
+    expect_text(&r, "\"name\": \"tint\"");
+    expect_text(&r, "\"max\": 1");
+    assert_null(strstr(strbuf_text(&r.text), "two"));
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    r = run(sslc_path, ARGS("doc", "--shader", "none", path));
+    expect_text(&r, "there is no shader 'none'");
+    assert_int_equal(r.code, 1);
+    strbuf_free(&r.text);
+}
+
+static void test_sslc_checks_folders(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES], wrong[PATH_BYTES];
+    Error err = {0};
+    in_folder("sources", path);
+    assert_int_equal(file_make_directories(path, &err), STATUS_OK);
+    Run r = run(sslc_path, ARGS("check", path));
+    expect_text(&r, "there are no .ssl files");
+    assert_int_equal(r.code, 1);
+    strbuf_free(&r.text);
+    write_source("sources/plain.ssl", "shader s(out float o) { o = 1; }");
+    write_source("sources/other.txt", "no shader at all");
+    r = run(sslc_path, ARGS("check", path));
+    assert_string_equal(strbuf_text(&r.text), "");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    in_folder("sources/inner", wrong);
+    assert_int_equal(file_make_directories(wrong, &err), STATUS_OK);
+    write_source("sources/inner/wrong.ssl", "shader s(out float o) { o = x; }");
+    r = run(sslc_path, ARGS("check", path));
+    expect_text(&r, "wrong.ssl:1:29: error[S0201]");
+    assert_int_equal(r.code, 1);
+    strbuf_free(&r.text);
+}
+
+static void test_sslc_limits(void **state)
+{
+    (void)state;
+    Run r = run(sslc_path, ARGS("limits"));
+    expect_text(&r, "SSL_MAX_NESTING");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -492,6 +566,9 @@ int main(int argc, char **argv)
     ssl_test_path = argv[1];
     sslc_path = argv[2];
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sslc_doc),
+        cmocka_unit_test(test_sslc_checks_folders),
+        cmocka_unit_test(test_sslc_limits),
         cmocka_unit_test(test_diagnostics_are_compared),
         cmocka_unit_test(test_numbers_are_compared),
         cmocka_unit_test(test_formats_for_programs),
