@@ -157,7 +157,10 @@ static Status conversion_begin(Conversion *c, Error *err)
                            (uint64_t)format.wrap_s << 32 | (uint64_t)format.wrap_t << 24 |
                            (uint64_t)mips.is_alpha_weighted << 8 |
                            (format.flags & STEX_PREMULTIPLIED));
-    return stex_writer_begin(desc->output_path, &format, &c->writer, err);
+    TRY(stex_writer_begin(desc->output_path, &format, &c->writer, err));
+    if (desc->compression == TEX_COMPRESSION_ZLIB && desc->compression_level > 0)
+        stex_writer_set_level(c->writer, desc->compression_level);
+    return STATUS_OK;
 }
 
 /* One row of the source, in its native texels, which may be repaired in place. */

@@ -103,6 +103,12 @@ Status stex_writer_begin(const char *path, const StexHeader *format, StexWriter 
     return STATUS_OK;
 }
 
+void stex_writer_set_level(StexWriter *w, uint32_t level)
+{
+    ASSERT(w->has_deflate && level >= 1 && level <= 9);
+    (void)deflateParams(&w->deflate, (int)level, Z_DEFAULT_STRATEGY); /* nothing is under way */
+}
+
 const StexHeader *stex_writer_header(const StexWriter *w)
 {
     return &w->header;

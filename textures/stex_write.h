@@ -12,6 +12,8 @@ typedef struct StexWriter StexWriter;
  * is computed. On success *out_writer is the caller's (finish or abandon). */
 Status stex_writer_begin(const char *path, const StexHeader *format, StexWriter **out_writer,
                          Error *err) SORT_MUST_CHECK;
+/* zlib's level, 1 (fast) to 9 (small), for tiles that are still to come; of a file with STEX_COMPRESSED. */
+void stex_writer_set_level(StexWriter *w, uint32_t level);
 const StexHeader *stex_writer_header(const StexWriter *w);
 /* The next row of `level`, in native texels. */
 Status stex_writer_row(StexWriter *w, uint32_t level, const void *texels,

@@ -434,6 +434,7 @@ typedef struct TexConvertDesc {
     SortColorSpace color_space;
     TexWrap wrap_s, wrap_t; /* TEX_WRAP_FILE: periodic */
     TexCompression compression;
+    uint32_t compression_level; /* of zlib: 1 (fast) to 9 (small); 0: 6 */
     TexNonFinite non_finite;
     void (*progress)(void *data, float done); /* 0 to 1, this thread; NULL: none */
     void *progress_data;

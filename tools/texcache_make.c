@@ -1,5 +1,7 @@
 /* texcache make: converts images through the decoder plugins. */
+#include "base/alloc.h"
 #include "base/path.h"
+#include "base/thread.h"
 #include "plugins/plugin_host.h"
 #include "textures/texcache.h"
 #include "tools/texcache_commands.h"
@@ -44,7 +46,9 @@ static void show_progress(void *data, float done)
 
 typedef struct MakeOptions {
     const char *output;
-    uint32_t color_space, wrap_s, wrap_t, compression, non_finite, subimage;
+    uint32_t color_space, wrap_s, wrap_t, compression, compression_level, non_finite, subimage;
+    uint32_t thread_count;
+    bool has_many; /* images: no percentage is shown */
     CliTextList plugin_paths;
     bool is_quiet;
 } MakeOptions;
@@ -79,8 +83,9 @@ static Status make_file(const MakeOptions *o, PluginHost *host, const char *inpu
         .wrap_s = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_s),
         .wrap_t = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_t),
         .compression = (TexCompression)o->compression,
+        .compression_level = o->compression_level,
         .non_finite = (TexNonFinite)o->non_finite,
-        .progress = !o->is_quiet && isatty(STDERR_FILENO) ? show_progress : NULL,
+        .progress = !o->is_quiet && !o->has_many && isatty(STDERR_FILENO) ? show_progress : NULL,
     };
     TexConvertReport report;
     TRY(texcache_convert(&desc, &report, err));
@@ -98,42 +103,122 @@ static Status make_file(const MakeOptions *o, PluginHost *host, const char *inpu
     return STATUS_OK;
 }
 
-/* The files of a UDIM set, each to its own. */
-static Status make_set(const MakeOptions *o, PluginHost *host, const char *input,
-                       const char *output, Error *err)
+/* --- many images, several at once --------------------------------------------------------- */
+
+typedef struct MakeJob {
+    char from[PATH_BYTES], to[PATH_BYTES];
+    Status status;
+    Error error;
+} MakeJob;
+
+typedef struct MakeList {
+    const MakeOptions *options;
+    PluginHost *host;
+    MakeJob *jobs; /* owned */
+    uint32_t count;
+} MakeList;
+
+static Status list_add(MakeList *list, const char *from, const char *to, Error *err)
 {
-    if (!texcache_is_udim(output)) {
-        return error_set_at(err, STATUS_INVALID, output,
+    MakeJob *grown = mem_realloc(list->jobs, list->count + 1u, sizeof *grown);
+    if (!grown)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    list->jobs = grown;
+    MakeJob *job = &grown[list->count];
+    *job = (MakeJob){0};
+    if (snprintf(job->from, sizeof job->from, "%s", from) >= (int)sizeof job->from ||
+        snprintf(job->to, sizeof job->to, "%s", to) >= (int)sizeof job->to)
+        return error_set_at(err, STATUS_LIMIT, from, "is too long a path");
+    list->count++;
+    return STATUS_OK;
+}
+
+/* The files of a UDIM set, each to its own. */
+static Status list_add_set(MakeList *list, const char *from, const char *to, Error *err)
+{
+    if (!texcache_is_udim(to)) {
+        return error_set_at(err, STATUS_INVALID, to,
                             "a set of images makes a set of textures: <UDIM> must be in its name");
     }
     bool is_present[TEX_UDIM_COUNT];
     uint32_t count;
-    TRY(texcache_udim_list(input, is_present, &count, err));
+    TRY(texcache_udim_list(from, is_present, &count, err));
     for (uint32_t i = 0; i < TEX_UDIM_COUNT; i++) {
-        char from[PATH_BYTES], to[PATH_BYTES];
+        char source[PATH_BYTES], target[PATH_BYTES];
         if (!is_present[i])
             continue;
-        TRY(texcache_udim_path(input, i, from, sizeof from, err));
-        TRY(texcache_udim_path(output, i, to, sizeof to, err));
-        TRY(make_file(o, host, from, to, err));
+        TRY(texcache_udim_path(from, i, source, sizeof source, err));
+        TRY(texcache_udim_path(to, i, target, sizeof target, err));
+        TRY(list_add(list, source, target, err));
     }
     return STATUS_OK;
 }
 
-static Status make(const MakeOptions *o, const char *input, const char *output, Error *err)
+static Status list_inputs(MakeList *list, const CliResult *parsed, Error *err)
 {
+    const char *wanted = list->options->output;
+    for (uint32_t i = 0; i < parsed->arg_count; i++) {
+        char output[PATH_BYTES];
+        const char *input = parsed->args[i];
+        if (!wanted)
+            TRY(path_replace_extension(input, ".stex", output, err));
+        const char *to = wanted ? wanted : output;
+        TRY(texcache_is_udim(input) ? list_add_set(list, input, to, err)
+                                    : list_add(list, input, to, err));
+    }
+    return STATUS_OK;
+}
+
+static void make_one(void *data, uint32_t index)
+{
+    MakeList *list = data;
+    MakeJob *job = &list->jobs[index];
+    job->status = plugin_is_cancelled(NULL)
+                      ? error_set_at(&job->error, STATUS_CANCELLED, job->from, "cancelled")
+                      : make_file(list->options, list->host, job->from, job->to, &job->error);
+}
+
+/* All of them, and a message for each that failed; the exit code is the first one's. */
+static int make_all(MakeList *list)
+{
+    int code = EXIT_DONE;
+    parallel_for(list->options->thread_count, list->count, make_one, list);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const MakeJob *job = &list->jobs[i];
+        if (job->status == STATUS_OK)
+            continue;
+        int failed = job->status == STATUS_CANCELLED ? EXIT_INTERRUPTED : EXIT_FAILED;
+        texcache_fail(&job->error, failed);
+        code = code == EXIT_DONE ? failed : code;
+    }
+    return code;
+}
+
+static int make(MakeOptions *o, const CliResult *parsed)
+{
+    Error err = {0};
+    MakeList list = {.options = o};
     PluginHostDesc host_desc = {.size_bytes = sizeof host_desc,
                                 .folders = o->plugin_paths.items,
                                 .folder_count = o->plugin_paths.count,
-                                .data = (void *)(uintptr_t)&o->is_quiet,
+                                .data = &o->is_quiet,
                                 .log = log_plugin,
                                 .cancelled = plugin_is_cancelled};
-    PluginHost *host;
-    TRY(plugin_host_create(&host_desc, &host, err));
-    Status status = texcache_is_udim(input) ? make_set(o, host, input, output, err)
-                                            : make_file(o, host, input, output, err);
-    plugin_host_destroy(host);
-    return status;
+    int code;
+    if (o->output && parsed->arg_count > 1) {
+        error_set(&err, STATUS_INVALID, "several images and one --output");
+        return texcache_fail(&err, EXIT_USAGE);
+    }
+    if (list_inputs(&list, parsed, &err) != STATUS_OK ||
+        plugin_host_create(&host_desc, &list.host, &err) != STATUS_OK) {
+        code = texcache_fail(&err, EXIT_FAILED);
+    } else {
+        o->has_many = list.count > 1;
+        code = make_all(&list);
+    }
+    plugin_host_destroy(list.host);
+    mem_free(list.jobs);
+    return code;
 }
 
 int texcache_run_make(int argc, char **argv)
@@ -179,6 +264,13 @@ int texcache_run_make(int argc, char **argv)
          .choices = compression_words,
          .value_name = "NAME",
          .help = "of tiles in the file: none (fastest to read) or zlib"},
+        {.name = "compression-level",
+         .kind = CLI_U32,
+         .out = &o.compression_level,
+         .min = 1,
+         .max = 9,
+         .value_name = "N",
+         .help = "of zlib: 1 is fast, 9 is small; default: 6"},
         {.name = "non-finite",
          .kind = CLI_CHOICE,
          .out = &o.non_finite,
@@ -190,6 +282,13 @@ int texcache_run_make(int argc, char **argv)
          .out = &o.subimage,
          .value_name = "N",
          .help = "which picture of a file that holds several"},
+        {.name = "threads",
+         .kind = CLI_U32,
+         .out = &o.thread_count,
+         .min = 1,
+         .max = 256,
+         .value_name = "N",
+         .help = "images at once; default: one a CPU"},
         {.name = "plugin-path",
          .kind = CLI_TEXT_LIST,
          .out = &o.plugin_paths,
@@ -207,34 +306,26 @@ int texcache_run_make(int argc, char **argv)
                                            "to bump.stex, values as they are",
                                            "texcache make 'skin.<UDIM>.png'",
                                            "every image of a set: skin.1001.png ...",
+                                           "texcache make --threads 8 textures/*.png",
+                                           "each beside its image, several at once",
                                            NULL};
-    const CliProgram program = {
-        .name = "texcache make",
-        .usage = "[options] IMAGE",
-        .summary = "Converts an image to a paged texture: tiles of all mip levels, "
-                   "filtered in linear light, with check sums.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "IMAGE",
-        .examples = examples};
+    const CliProgram program = {.name = "texcache make",
+                                .usage = "[options] IMAGE...",
+                                .summary =
+                                    "Converts images to paged textures: tiles of all mip levels, "
+                                    "filtered in linear light, with check sums.",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .args_min = 1,
+                                .args_max = UINT32_MAX,
+                                .args_name = "IMAGE",
+                                .examples = examples};
     CliResult parsed;
     int code;
     if (!texcache_understand(&program, argc, argv, &parsed, &code))
         return code;
-    Error err = {0};
-    const char *input = parsed.args[0];
-    char output[PATH_BYTES];
-    if (!o.output && path_replace_extension(input, ".stex", output, &err) != STATUS_OK)
-        return texcache_fail(&err, EXIT_USAGE);
-    const char *path = o.output ? o.output : output;
-
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    Status status = make(&o, input, path, &err);
-    if (status == STATUS_OK)
-        return EXIT_DONE;
-    int failed = status == STATUS_CANCELLED ? EXIT_INTERRUPTED : EXIT_FAILED;
-    return texcache_fail(&err, failed);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error like a full disk */
+    return make(&o, &parsed);
 }

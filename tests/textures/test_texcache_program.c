@@ -1,10 +1,12 @@
 /* The program `texcache`: what it prints, what it leaves behind, how it exits. Its path is the first
  * argument of this test. */
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/image/png_read.h"
 #include "base/image/png_write.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/process.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
@@ -110,6 +112,57 @@ static void test_texcache_program_refuses_clearly(void **state)
     EXPECT(1, "", "folder", "make", write_png("d.png"), "-o", fixture_path("no/folder/d.stex"));
     EXPECT(0, "Commands:", "", "--help");
     EXPECT(0, "--compression", "", "make", "--help");
+}
+
+static void test_texcache_program_makes_many(void **state)
+{
+    SORT_UNUSED(state);
+    const char *a = write_png("m1.png"), *b = write_png("m2.png"), *c = fixture_path("m3.png");
+    EXPECT(2, "", "several images", "make", a, b, "-o", fixture_path("m.stex"));
+    EXPECT(0, "m2.stex: 150 x 100", "", "make", "--threads", "2", a, b);
+    assert_true(file_exists(fixture_path("m1.stex")));
+    /* One that cannot be read does not keep the others from being made. */
+    Error err = {0};
+    assert_int_equal(file_remove(fixture_path("m2.stex"), &err), STATUS_OK);
+    EXPECT(1, "m2.stex", "m3.png", "make", a, c, b);
+    assert_true(file_exists(fixture_path("m2.stex")));
+    uint64_t fast, small;
+    EXPECT(0, "", "", "make", a, "--compression", "zlib", "--compression-level", "1");
+    assert_int_equal(file_size(fixture_path("m1.stex"), &fast, &err), STATUS_OK);
+    EXPECT(0, "", "", "make", a, "--compression", "zlib", "--compression-level", "9");
+    assert_int_equal(file_size(fixture_path("m1.stex"), &small, &err), STATUS_OK);
+    assert_true(small <= fast);
+    EXPECT(0, "", "", "verify", fixture_path("m1.stex"));
+}
+
+/* A disk that is full, for which a limit on the size of files stands in: a message, and nothing is left. */
+static void test_texcache_program_full_disk(void **state)
+{
+    SORT_UNUSED(state);
+    const char *png = write_png("full.png");
+    char command[3 * PATH_BYTES];
+    /* In blocks of 512 bytes: 32 KiB, of the 100 that are needed. */
+    snprintf(command, sizeof command, "ulimit -f 64; exec '%s' make '%s' -o '%s'", program, png,
+             fixture_path("full.stex"));
+    const char *argv[] = {"/bin/sh", "-c", command, NULL};
+    ProcessDesc desc = {.size_bytes = sizeof desc, .argv = argv, .standard_error = PROCESS_CAPTURE};
+    ProcessResult result;
+    Error err = {0};
+    assert_int_equal(process_run(&desc, 60000, &result, &err), STATUS_OK);
+    assert_true(result.has_exited && result.exit_code == 1);
+    assert_non_null(strstr(strbuf_text(&result.errors), "full.stex"));
+    assert_non_null(strstr(strbuf_text(&result.errors), "File too large"));
+    process_result_free(&result);
+    Arena *arena = arena_create(0, 0);
+    const char *const *names;
+    uint32_t count;
+    char folder[PATH_BYTES];
+    Str parent = path_dirname(png);
+    snprintf(folder, sizeof folder, "%.*s", (int)parent.size_bytes, parent.data);
+    assert_int_equal(file_list_directory(folder, arena, &names, &count, &err), STATUS_OK);
+    for (uint32_t i = 0; i < count; i++) /* nor anything under a temporary name */
+        assert_true(strstr(names[i], "full") == NULL || strcmp(names[i], "full.png") == 0);
+    arena_destroy(arena);
 }
 
 static void test_texcache_program_makes_sets(void **state)
@@ -394,6 +447,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texcache_program_makes_and_inspects),
         cmocka_unit_test(test_texcache_program_refuses_clearly),
+        cmocka_unit_test(test_texcache_program_makes_many),
+        cmocka_unit_test(test_texcache_program_full_disk),
         cmocka_unit_test(test_texcache_program_makes_sets),
         cmocka_unit_test(test_texcache_program_verifies),
         cmocka_unit_test(test_texcache_program_views),
