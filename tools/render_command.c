@@ -110,6 +110,34 @@ bool merge_command_parse(int argc, char **argv, MergeCommand *c, int *out_code)
     return true;
 }
 
+/* --- compare ----------------------------------------------------------------------------------------- */
+
+bool compare_command_parse(int argc, char **argv, CompareCommand *c, int *out_code)
+{
+    *c = (CompareCommand){0};
+    const CliOption options[] = {
+        {.name = "json", .kind = CLI_FLAG, .out = &c->is_json, .help = "print one JSON record"}};
+    static const char *const examples[] = {"sort-render compare noisy.exr reference.exr",
+                                           "how far the first is from the second", NULL};
+    const CliProgram program = {.name = "sort-render compare",
+                                .usage = "[options] PICTURE.exr REFERENCE.exr",
+                                .summary = "Says how far two pictures of one size are apart, over "
+                                           "all pixels and R, G, B. Relative MSE divides squared "
+                                           "differences by the reference's squares plus 0.01.",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .args_min = 2,
+                                .args_max = 2,
+                                .args_name = "PICTURE",
+                                .examples = examples};
+    CliResult args;
+    if (!parse(&program, argc, argv, &args, out_code))
+        return false;
+    c->paths[0] = args.args[0];
+    c->paths[1] = args.args[1];
+    return true;
+}
+
 /* --- render ------------------------------------------------------------------------------------------ */
 
 static const char *const progress_words[] = {"auto", "bar", "json", "none", NULL};
@@ -161,6 +189,26 @@ static Status parse_samples(const char *text, void *out, Error *err)
         return error_set(err, STATUS_INVALID,
                          "'%s' is not a range like 0:64 (first, one past the last)", text);
     return STATUS_OK;
+}
+
+/* Up to SHADE_BIAS_DEPTHS numbers with commas between them; the last stands for all deeper. */
+static Status parse_depth_bias(const char *text, void *out, Error *err)
+{
+    float *bias = out;
+    const char *at = text;
+    for (uint32_t i = 0; *text && i < SHADE_BIAS_DEPTHS; ++i) {
+        char *end = NULL;
+        bias[i] = *at ? strtof(at, &end) : bias[i - 1];
+        if (end && (end == at || !(bias[i] >= -32.0f && bias[i] <= 32.0f) || (*end && *end != ',')))
+            break;
+        if (end)
+            at = *end ? end + 1 : end;
+        if (i + 1 == SHADE_BIAS_DEPTHS && !*at)
+            return STATUS_OK;
+    }
+    return error_set(err, STATUS_INVALID,
+                     "'%s' is not a list of at most %d biases from -32 to 32, like 0,0.5,1", text,
+                     SHADE_BIAS_DEPTHS);
 }
 
 static Status parse_crop(const char *text, void *out, Error *err)
@@ -378,6 +426,7 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
         {.name = "filter", .kind = CLI_CHOICE, .out = &words.texture_filter, .choices = texture_filter_words, .value_name = "NAME", .help = "how textures are filtered, where a shader does not say"},
         {.name = "mip-mode", .kind = CLI_CHOICE, .out = &words.mip_mode, .choices = mip_words, .value_name = "MODE", .help = "the level by the footprint, always the finest, or by the largest derivative"},
         {.name = "mip-bias", .kind = CLI_FLOAT, .out = &words.mip_bias, .min = -32, .max = 32, .value_name = "LEVELS", .help = "added to the level that the footprint chooses"},
+        {.name = "mip-bias-by-depth", .kind = CLI_CUSTOM, .parse = parse_depth_bias, .out = c->render.depth_bias, .value_name = "B0,B1,..", .help = "levels more at what the camera sees, after one bounce, two, ..."},
         {.name = "texture-delay", .kind = CLI_U32, .out = &c->render.texture_delay_us, .max = 10e6, .is_hidden = true, .value_name = "US", .help = "every tile read takes this much longer, for tests"},
         {.name = "trace", .kind = CLI_TEXT, .out = &c->render.trace_path, .value_name = "FILE", .help = "record every texture tile that is asked for, for 'texcache replay' and 'report'", .group = "Inspecting"},
         {.name = "probe", .kind = CLI_CUSTOM, .parse = parse_probe, .out = &c->probe, .value_name = "X,Y", .help = "render nothing but this pixel, and tell its texture lookups"},

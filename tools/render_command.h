@@ -46,6 +46,11 @@ typedef struct MergeCommand {
     uint32_t part_count;
 } MergeCommand;
 
+typedef struct CompareCommand {
+    const char *paths[2]; /* the picture, the reference */
+    bool is_json;
+} CompareCommand;
+
 /* True: go on with *out_command. False: help or version was printed, or the arguments make no sense, which
  * was said; *out_code is the exit code. The command points into itself and into argv: do not copy it. */
 bool render_command_parse(int argc, char **argv, RenderCommand *out_command, int *out_code);
@@ -54,13 +59,16 @@ bool merge_command_parse(int argc, char **argv, MergeCommand *out_command, int *
 Status output_command_write(const OutputCommand *output, const Film *film,
                             Error *err) SORT_MUST_CHECK;
 
+bool compare_command_parse(int argc, char **argv, CompareCommand *out_command, int *out_code);
+
 /* "sort-render: ..." on standard error; returns `code`. */
 int command_fail(const Error *err, int code);
 
 /* --probe: returns the exit code. */
 int probe_pixel(const RenderCommand *c, Render *render);
 
-/* The subcommand. */
+/* The subcommands. */
 int merge_main(int argc, char **argv);
+int compare_main(int argc, char **argv);
 
 #endif

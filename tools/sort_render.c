@@ -2,6 +2,7 @@
  *
  *   sort-render SCENE -o OUT.exr      load (importing first in a child process), render, write
  *   sort-render merge A B .. -o OUT   add partial results exactly
+ *   sort-render compare A B           how far two pictures are apart
  *
  * Arguments in (render_command.h), library calls, messages out. */
 #include "base/alloc.h"
@@ -296,6 +297,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "merge") == 0)
         return merge_main(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "compare") == 0)
+        return compare_main(argc - 1, argv + 1);
 
     RenderCommand command;
     int code;

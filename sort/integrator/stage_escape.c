@@ -16,7 +16,7 @@ static void meet_sky(Wave *w, uint32_t i, const Ray *ray, float2 map_uv, Spectru
     const Path *path = &w->paths[i];
     EnvironmentFootprint footprint =
         path->flags & PATH_SPECULAR
-            ? shade_environment_footprint(w->shade, ray->direction, &path->diff)
+            ? shade_environment_footprint(w->shade, ray->direction, &path->diff, path->depth)
             : environment_cell(map_uv);
     wave_note_sky(w, i, true, factor, &footprint);
 }

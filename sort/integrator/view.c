@@ -1,9 +1,9 @@
 #include "sort/integrator/wave_state.h"
 
 #include "base/hash.h"
-#include <string.h>
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
+#include <string.h>
 
 const WaveViewInfo *wave_view_info(WaveView view)
 {
@@ -48,9 +48,9 @@ void level_watch_begin(LevelWatch *watch)
 
 static float3 level_color(float level)
 {
-    static const float3 palette[] = {{0.9f, 0.1f, 0.1f}, {0.95f, 0.5f, 0.05f}, {0.9f, 0.85f, 0.1f},
-                                     {0.15f, 0.75f, 0.2f}, {0.1f, 0.75f, 0.8f}, {0.15f, 0.3f, 0.9f},
-                                     {0.55f, 0.2f, 0.8f}, {0.5f, 0.5f, 0.5f}};
+    static const float3 palette[] = {
+        {0.9f, 0.1f, 0.1f},  {0.95f, 0.5f, 0.05f}, {0.9f, 0.85f, 0.1f}, {0.15f, 0.75f, 0.2f},
+        {0.1f, 0.75f, 0.8f}, {0.15f, 0.3f, 0.9f},  {0.55f, 0.2f, 0.8f}, {0.5f, 0.5f, 0.5f}};
     const uint32_t last = SORT_COUNT_OF(palette) - 1;
     if (level < 0.0f)
         return f3(0, 0, 0);
@@ -66,7 +66,8 @@ static float3 level_color(float level)
 static float3 name_color(const char *name)
 {
     uint64_t h = hash128_low64(hash128(name, strlen(name)));
-    return f3(0.15f + 0.8f * (float)(h & 255) / 255.0f, 0.15f + 0.8f * (float)(h >> 8 & 255) / 255.0f,
+    return f3(0.15f + 0.8f * (float)(h & 255) / 255.0f,
+              0.15f + 0.8f * (float)(h >> 8 & 255) / 255.0f,
               0.15f + 0.8f * (float)(h >> 16 & 255) / 255.0f);
 }
 

@@ -66,15 +66,8 @@ static Status bench_create(Render *r, const TextureProbe *probe, Bench *b, Error
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     TRY(texcache_thread_create(r->textures, &b->thread, err));
     TRY(waiter_create_for_thread(&b->waiter, err));
-    ShadeContextDesc desc = {.size_bytes = sizeof desc,
-                             .scene = r->scene,
-                             .materials = r->materials,
-                             .tex_thread = b->thread,
-                             .waiter = b->waiter,
-                             .footprint_scale = shade_footprint_scale(r->samples),
-                             .sampler = r->shared.sampler,
-                             .environment = render_environment_texture(r),
-                             .probe = probe};
+    ShadeContextDesc desc = render_shade_desc(r, b->thread, b->waiter);
+    desc.probe = probe;
     TRY(shade_context_create(&desc, b->arena, &shade, err));
     return wave_create(&r->shared, shade, NULL, ACCEL_PACKET, b->arena, &b->wave, err);
 }

@@ -164,6 +164,20 @@ TexId render_environment_texture(const Render *r)
                : (TexId){0};
 }
 
+ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *waiter)
+{
+    ShadeContextDesc desc = {.size_bytes = sizeof desc,
+                             .scene = r->scene,
+                             .materials = r->materials,
+                             .tex_thread = thread,
+                             .waiter = waiter,
+                             .footprint_scale = shade_footprint_scale(r->samples),
+                             .sampler = r->shared.sampler,
+                             .environment = render_environment_texture(r)};
+    memcpy(desc.depth_bias, r->options.depth_bias, sizeof desc.depth_bias);
+    return desc;
+}
+
 static Status prepare_lights(Render *r, Error *err)
 {
     uint64_t start = clock_now_ns();
@@ -212,6 +226,7 @@ static Hash128 identity_hash(const Render *r)
     hash128_update_u64(&h, r->shared.sampler.kind);
     hash128_update(&h, &r->shared.view, sizeof r->shared.view);
     hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);
+    hash128_update(&h, r->options.depth_bias, sizeof r->options.depth_bias);
     hash128_update(&h, &r->options.adaptive_error, sizeof r->options.adaptive_error);
     hash128_update_u64(&h, (uint64_t)r->options.texture_filter << 8 | (uint64_t)r->options.mip);
     Hash128 content = scene_hash(r->scene);

@@ -52,6 +52,8 @@ typedef struct RenderOptions {
     uint32_t texture_delay_us;     /* for tests: each tile read takes this much longer */
     const char *trace_path;        /* records the texture cache's requests; NULL: none */
     float mip_bias;
+    float depth_bias
+        [SHADE_BIAS_DEPTHS]; /* levels more at surfaces met at depth 0, 1, 2, 3 and deeper */
     TexFilter texture_filter;
     TexMip mip;
     const char *const *texture_paths;

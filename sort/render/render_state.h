@@ -41,5 +41,7 @@ void render_announce(const Render *r, const char *what);
 Status render_make_notes(Render *r, Error *err) SORT_MUST_CHECK;
 /* The environment's texture; none: {0}. */
 TexId render_environment_texture(const Render *r);
+/* Of a fiber's shading, without a probe. */
+ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *waiter);
 
 #endif

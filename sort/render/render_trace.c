@@ -44,14 +44,7 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     Arena *arena = arena_create(1 << 20, 0);
     FiberState *fiber = arena ? ARENA_NEW(arena, FiberState) : NULL;
     ShadeContext *shade = NULL;
-    ShadeContextDesc desc = {.size_bytes = sizeof desc,
-                             .scene = r->scene,
-                             .materials = r->materials,
-                             .tex_thread = worker_state,
-                             .waiter = waiter,
-                             .footprint_scale = shade_footprint_scale(r->samples),
-                             .sampler = r->shared.sampler,
-                             .environment = render_environment_texture(r)};
+    ShadeContextDesc desc = render_shade_desc(r, worker_state, waiter);
     LevelWatch *levels = NULL;
     if (fiber && r->shared.what == WAVE_VIEW_MIP) {
         levels = level_watch_create(r->textures, arena);

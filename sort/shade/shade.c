@@ -40,10 +40,10 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
                 draw_sites = p->info->texture_site_count;
         }
     if (ctx) {
-        *ctx = (ShadeContext){.desc = *desc,
-                              .host = {.footprint_scale = desc->footprint_scale,
-                                       .sampler = desc->sampler,
-                                       .probe = desc->probe}};
+        *ctx =
+            (ShadeContext){.desc = *desc, .host = {.sampler = desc->sampler, .probe = desc->probe}};
+        for (int d = 0; d < SHADE_BIAS_DEPTHS; ++d)
+            ctx->host.footprint_scale[d] = desc->footprint_scale * exp2f(desc->depth_bias[d]);
         ssl_globals_layout(sort_ssl_globals, GLOBAL_COUNT, &ctx->layout);
         texcache_caller_init(&ctx->host.caller, desc->tex_thread, desc->waiter);
         ctx->globals = arena_alloc(arena, (size_t)BLOCKS * ctx->layout.stride_bytes, 64);
@@ -174,12 +174,13 @@ static float2 scaled(float2 v, float s)
 }
 
 EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3 direction,
-                                                 const RayDiff *diff)
+                                                 const RayDiff *diff, uint32_t depth)
 {
     EnvironmentFootprint fp =
         environment_footprint(&ctx->desc.scene->environment, direction, diff->dDdx, diff->dDdy);
-    fp.duvdx = scaled(fp.duvdx, ctx->host.footprint_scale);
-    fp.duvdy = scaled(fp.duvdy, ctx->host.footprint_scale);
+    float scale = footprint_scale_at(&ctx->host, depth);
+    fp.duvdx = scaled(fp.duvdx, scale);
+    fp.duvdy = scaled(fp.duvdy, scale);
     return fp;
 }
 

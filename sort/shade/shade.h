@@ -17,6 +17,7 @@
 
 enum {
     SHADE_CHUNK = 256,
+    SHADE_BIAS_DEPTHS = 4,
     SHADE_LOOP_BUDGET = 1 << 20,
     SHADE_STACK_BYTES = 96 * 1024 /* for recursion in shaders; fibers have 256 KiB */
 };
@@ -29,10 +30,12 @@ typedef struct ShadeContextDesc {
     const MaterialSet *materials;
     TexThread *tex_thread;
     Waiter *waiter;
-    float footprint_scale;            /* see shade_footprint_scale */
-    Sampler sampler;                  /* of stochastic texture filters */
-    TexId environment;                /* texture of the environment image; 0: none */
-    const struct TextureProbe *probe; /* told of every lookup (texture_probe.h); NULL: nobody */
+    float footprint_scale; /* see shade_footprint_scale */
+    float
+        depth_bias[SHADE_BIAS_DEPTHS]; /* mip levels more by path depth; the last for all deeper */
+    Sampler sampler;                   /* of stochastic texture filters */
+    TexId environment;                 /* texture of the environment image; 0: none */
+    const struct TextureProbe *probe;  /* told of every lookup (texture_probe.h); NULL: nobody */
 } ShadeContextDesc;
 
 /* Texture footprints shrink by 1/sqrt(samples per pixel), since that many samples share a pixel's area;
@@ -59,7 +62,7 @@ void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints
                        uint32_t depth, Spectrum *out_radiance);
 /* The footprint of a ray that escapes along `direction`. (Under MIS it is environment_cell() instead.) */
 EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3 direction,
-                                                 const RayDiff *diff);
+                                                 const RayDiff *diff, uint32_t depth);
 
 typedef struct ShadeCounters {
     uint64_t points, kernel_calls, texture_calls;

@@ -40,12 +40,15 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
 {
     float coord[7 * SSL_BLOCK], random[SSL_BLOCK];
     uint32_t n = call->lane_count;
-    memcpy(coord, call->coord, 2 * n * sizeof(float));
-    for (uint32_t k = 2 * n; k < 6 * n; ++k)
-        coord[k] = call->coord[k] * host->footprint_scale;
-    memcpy(coord + 6 * n, call->coord + 6 * n, n * sizeof(float));
-
     uint32_t point = call->block * SSL_BLOCK + call->lane_first;
+    memcpy(coord, call->coord, 7 * n * sizeof(float));
+    for (uint32_t lane = 0; lane < n; ++lane) {
+        if (!(call->lane_mask >> lane & 1u))
+            continue;
+        float scale = footprint_scale_at(host, host->hits[point + lane]->depth);
+        for (uint32_t k = 2; k < 6; ++k)
+            coord[k * n + lane] *= scale;
+    }
     const TexOptions *options = &host->program->site_options[call->site];
     TexRequest request = {.texture = {call->texture},
                           .options = options,

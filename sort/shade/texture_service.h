@@ -11,13 +11,19 @@ struct SslHost {
     TexCaller caller;
     const MaterialProgram *program; /* that runs now */
     const SurfaceHit *const *hits;
-    float footprint_scale;
+    float footprint_scale[4]; /* by path depth; the last for all deeper */
     Sampler sampler;
     uint16_t
         *draws; /* [texture site][SHADE_CHUNK]: stochastic lookups that a point has made there */
     const TextureProbe *probe; /* NULL: nobody looks */
     uint64_t texture_calls;
 };
+
+static inline float footprint_scale_at(const SslHost *host, uint32_t depth)
+{
+    const uint32_t last = SORT_COUNT_OF(host->footprint_scale) - 1;
+    return host->footprint_scale[depth < last ? depth : last];
+}
 
 /* Before each run of a kernel. */
 void texture_service_begin(SslHost *host, const MaterialProgram *program,

@@ -232,6 +232,40 @@ static void test_program_checks_without_rendering(void **state)
     kit_end(&kit);
 }
 
+static void test_program_compares_pictures(void **state)
+{
+    (void)state;
+    Kit kit;
+    Paths paths;
+    KitSaid said;
+    begin(&kit, &paths);
+    kit_run(&kit, NULL, &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    kit_run_program("sort-render",
+                    (const char *const[]){"compare", "--json", paths.whole, paths.whole, NULL},
+                    &said);
+    assert_int_equal(said.exit_code, 0);
+    assert_non_null(strstr(said.output, "\"rmse\": 0"));
+    assert_non_null(strstr(said.output, "\"max\": 0"));
+    kit_run_program("sort-render",
+                    (const char *const[]){kit.package, "--cache", kit.cache, "-o", paths.merged,
+                                          "--quiet", "--seed", "9", NULL},
+                    &said);
+    kit_run_program("sort-render",
+                    (const char *const[]){"compare", "--json", paths.whole, paths.merged, NULL},
+                    &said);
+    assert_int_equal(said.exit_code, 0);
+    assert_null(strstr(said.output, "\"rmse\": 0,"));
+    kit_run_program("sort-render",
+                    (const char *const[]){kit.package, "--cache", kit.cache, "-o", paths.merged,
+                                          "--quiet", "--size", "20x15", NULL},
+                    &said);
+    kit_run_program("sort-render",
+                    (const char *const[]){"compare", paths.merged, paths.whole, NULL}, &said);
+    kit_assert_says(&said, 1, (const char *const[]){"20 x 15", "40 x 30", NULL});
+    kit_end(&kit);
+}
+
 static void test_program_lists_what_there_is(void **state)
 {
     (void)state;
@@ -253,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_program_progress_is_json_lines),
         cmocka_unit_test(test_program_imports_what_it_is_given),
         cmocka_unit_test(test_program_checks_without_rendering),
+        cmocka_unit_test(test_program_compares_pictures),
         cmocka_unit_test(test_program_lists_what_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

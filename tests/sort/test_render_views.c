@@ -40,8 +40,7 @@ static void begin(Kit *kit, bool is_closed)
     kit_write_png(kit, "textures/paint.png", TEXTURE_PX, TEXTURE_PX, pixels);
     mem_free(pixels);
     kit_add_quad(kit, &meshes, "wall", front);
-    strbuf_printf(&instances,
-                  "{\"name\": \"wall\", \"mesh\": \"wall\", \"materials\": [\"m\"]}");
+    strbuf_printf(&instances, "{\"name\": \"wall\", \"mesh\": \"wall\", \"materials\": [\"m\"]}");
     if (is_closed) {
         static const char *const names[] = {"b", "l", "r", "f", "c"};
         const float(*const others[])[3] = {back, left, right, floor, ceiling};
@@ -53,17 +52,18 @@ static void begin(Kit *kit, bool is_closed)
         }
     }
     kit_write_scene(
-        kit, &(KitScene){.width = SIDE,
-                         .height = SIDE,
-                         .samples = 16,
-                         .max_depth = 3,
-                         .eye = {0, 0, 1},
-                         .fov_y_degrees = 90,
-                         .meshes = strbuf_text(&meshes),
-                         .instances = strbuf_text(&instances),
-                         .materials = "{\"name\": \"m\", \"shader\": \"shaders/painted.ssl\", "
-                                      "\"textures\": {\"paint\": {\"file\": \"textures/paint.png\"}}}",
-                         .environment = "{\"color\": [5, 5, 5]}"});
+        kit,
+        &(KitScene){.width = SIDE,
+                    .height = SIDE,
+                    .samples = 16,
+                    .max_depth = 3,
+                    .eye = {0, 0, 1},
+                    .fov_y_degrees = 90,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = strbuf_text(&instances),
+                    .materials = "{\"name\": \"m\", \"shader\": \"shaders/painted.ssl\", "
+                                 "\"textures\": {\"paint\": {\"file\": \"textures/paint.png\"}}}",
+                    .environment = "{\"color\": [5, 5, 5]}"});
     strbuf_free(&meshes);
     strbuf_free(&instances);
 }

@@ -1,0 +1,110 @@
+/* sort-render compare: how far two pictures are apart, for scripts and for people. */
+#include "base/image/exr_read.h"
+#include "base/json_write.h"
+#include "tools/render_command.h"
+#include <math.h>
+#include <string.h>
+
+/* Of all pixels and of R, G and B; `relative` weighs squares by those of the reference, as an eye does. */
+typedef struct Difference {
+    double mean[2]; /* of the picture, of the reference */
+    double mse, relative_mse, max;
+    uint64_t not_finite;
+} Difference;
+
+/* Added to the reference's square, so that black pixels count too: (1/10)^2. */
+#define RELATIVE_FLOOR 0.01
+
+static const float *find_channel(const ExrImage *image, const char *name)
+{
+    for (uint32_t c = 0; c < image->channel_count; ++c)
+        if (strcmp(image->channels[c].name, name) == 0)
+            return image->channels[c].data;
+    return NULL;
+}
+
+static Status compare_channel(const ExrImage *a, const ExrImage *b, const char *name,
+                              const char *const paths[2], Difference *d, Error *err)
+{
+    const float *x = find_channel(a, name), *y = find_channel(b, name);
+    if (!x || !y)
+        return error_set_at(err, STATUS_INVALID, paths[x ? 1 : 0], "has no channel %s", name);
+    double count = 3.0 * a->width * a->height;
+    for (size_t i = 0; i < (size_t)a->width * a->height; ++i) {
+        double p = (double)x[i], q = (double)y[i], difference = p - q;
+        if (!isfinite(p) || !isfinite(q)) {
+            ++d->not_finite;
+            continue;
+        }
+        d->mean[0] += p / count;
+        d->mean[1] += q / count;
+        d->mse += difference * difference / count;
+        d->relative_mse += difference * difference / (q * q + RELATIVE_FLOOR) / count;
+        d->max = fmax(d->max, fabs(difference));
+    }
+    return STATUS_OK;
+}
+
+static Status compare(const ExrImage *a, const ExrImage *b, const char *const paths[2],
+                      Difference *d, Error *err)
+{
+    static const char *const channels[] = {"R", "G", "B"};
+    *d = (Difference){0};
+    if (a->width != b->width || a->height != b->height)
+        return error_set_at(err, STATUS_INVALID, paths[0], "has %u x %u pixels, and %s %u x %u",
+                            a->width, a->height, paths[1], b->width, b->height);
+    for (uint32_t c = 0; c < SORT_COUNT_OF(channels); ++c)
+        TRY(compare_channel(a, b, channels[c], paths, d, err));
+    return STATUS_OK;
+}
+
+static void print_text(const Difference *d)
+{
+    printf("mean          %.6g, of the reference %.6g\n", d->mean[0], d->mean[1]);
+    printf("RMSE          %.6g\n", sqrt(d->mse));
+    printf("relative MSE  %.6g\n", d->relative_mse);
+    printf("largest       %.6g\n", d->max);
+    if (d->not_finite)
+        printf("not finite    %llu values, left out\n", (unsigned long long)d->not_finite);
+}
+
+static void print_json(const Difference *d)
+{
+    StrBuf text = {0};
+    JsonWriter w = json_writer(&text, JSON_ONE_LINE);
+    json_write_object(&w, NULL);
+    json_write_double(&w, "mean", d->mean[0]);
+    json_write_double(&w, "reference_mean", d->mean[1]);
+    json_write_double(&w, "rmse", sqrt(d->mse));
+    json_write_double(&w, "relative_mse", d->relative_mse);
+    json_write_double(&w, "max", d->max);
+    json_write_u64(&w, "not_finite", d->not_finite);
+    json_write_end(&w);
+    puts(strbuf_text(&text));
+    strbuf_free(&text);
+}
+
+int compare_main(int argc, char **argv)
+{
+    CompareCommand command;
+    int code;
+    if (!compare_command_parse(argc, argv, &command, &code))
+        return code;
+    Error err = {0};
+    ExrImage *images[2] = {NULL, NULL};
+    Difference d;
+    Status status = exr_read(command.paths[0], &images[0], &err);
+    if (status == STATUS_OK)
+        status = exr_read(command.paths[1], &images[1], &err);
+    if (status == STATUS_OK)
+        status = compare(images[0], images[1], command.paths, &d, &err);
+    if (status == STATUS_OK) {
+        if (command.is_json)
+            print_json(&d);
+        else
+            print_text(&d);
+    }
+    exr_image_destroy(images[0]);
+    exr_image_destroy(images[1]);
+    return status == STATUS_OK ? EXIT_DONE : command_fail(&err, EXIT_FAILED);
+}
