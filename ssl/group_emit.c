@@ -174,8 +174,9 @@ static uint32_t add_attribute(Emit *e, const GroupNode *node, const SslAttribute
             return i;
     SslAttributeInfo own = *from;
     own.binds = arena_strndup(e->arena, from->binds, strlen(from->binds));
-    own.name = from->is_declared ? arena_printf(e->arena, "%s.%s", node->desc->name, from->name)
-                                 : own.binds;
+    own.name = inner_name(e, node, arena_strndup(e->arena, from->name, strlen(from->name)));
+    if (!from->is_declared)
+        own.name = own.binds;
     own.metadata = copy_metadata(e->arena, from->metadata, from->metadata_count);
     own.span = (Span){0};
     array_push(e->arena, &e->attributes, own);

@@ -265,6 +265,37 @@ static Status parse_surface(SceneParser *p, JsonCursor *c, SceneMaterial *materi
     return STATUS_OK;
 }
 
+static uint32_t field_count(const JsonCursor *object)
+{
+    JsonIter iter = {0};
+    JsonCursor value;
+    const char *name;
+    uint32_t count = 0;
+    while (json_next(object, &iter, &name, &value))
+        ++count;
+    return count;
+}
+
+static Status parse_attributes(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name, *source;
+    TRY(json_get_object(c, "attributes", JSON_OPTIONAL, &object, err));
+    if (!json_exists(&object))
+        return STATUS_OK;
+    SceneAttributeBinding *bindings =
+        ARENA_ARRAY(p->arena, SceneAttributeBinding, field_count(&object));
+    material->attributes = bindings;
+    while (json_next(&object, &iter, &name, &value)) {
+        TRY(json_as_string(&value, &source, err));
+        bindings[material->attribute_count++] =
+            (SceneAttributeBinding){arena_strndup(p->arena, name, strlen(name)),
+                                    arena_strndup(p->arena, source, strlen(source))};
+    }
+    return STATUS_OK;
+}
+
 static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_material, Error *err)
 {
     char path[JSON_PATH_MAX];
@@ -276,6 +307,7 @@ static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_m
                               &out_material->parameter_count, err));
     TRY(ssl_group_read_textures(&p->groups, c, &out_material->textures,
                                 &out_material->texture_count, err));
+    TRY(parse_attributes(p, c, out_material, err));
     return json_finish(c, err);
 }
 

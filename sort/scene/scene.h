@@ -19,7 +19,12 @@
 #include "base/str.h"
 #include "ssl/ssl_group.h"
 
-enum { SCENE_NONE = -1, SCENE_UV_SETS_MAX = 8, SCENE_MATERIAL_SLOTS_MAX = 65536 };
+enum {
+    SCENE_NONE = -1,
+    SCENE_UV_SETS_MAX = 8,
+    SCENE_MESH_ATTRIBUTES_MAX = 32,
+    SCENE_MATERIAL_SLOTS_MAX = 65536
+};
 
 typedef struct SceneSettings {
     uint32_t width_px, height_px;
@@ -48,6 +53,13 @@ typedef struct SceneCamera {
     float2 lens_shift; /* those two: the window moves right and up by these widths and heights */
 } SceneCamera;
 
+/* Numbers at the vertices, for attribute<name> in shaders. */
+typedef struct SceneAttribute {
+    const char *name;
+    uint32_t components; /* 1 to 4 */
+    const float *values; /* [vertex_count][components] */
+} SceneAttribute;
+
 /* Triangles are counter-clockwise seen from the front, in object space. The arrays are padded so
  * that 16 bytes may be read at the last vertex. */
 typedef struct SceneMesh {
@@ -58,7 +70,9 @@ typedef struct SceneMesh {
     const float *normals;    /* [vertex_count][3] unit or zero (none), or NULL: flat faces */
     const float *tangents;   /* [vertex_count][4], w = handedness; zero or NULL: from uv */
     const float *uv[SCENE_UV_SETS_MAX]; /* [vertex_count][2] each; uv_count of them */
-    const uint16_t *material_indices;   /* [triangle_count] slot of the instance, or NULL: all 0 */
+    const SceneAttribute *attributes;   /* [attribute_count] */
+    uint32_t attribute_count;
+    const uint16_t *material_indices; /* [triangle_count] slot of the instance, or NULL: all 0 */
 } SceneMesh;
 
 typedef struct SceneInstance {
@@ -101,6 +115,11 @@ typedef struct SceneShader {
     Str text; /* UTF-8, NUL-terminated; empty for units */
 } SceneShader;
 
+typedef struct SceneAttributeBinding {
+    const char *name;   /* of the attribute in the SSL source; in a group "node.attribute" */
+    const char *source; /* in the mesh */
+} SceneAttributeBinding;
+
 /* One use of a shader, or of a group of them; in other words a node without wires. In groups, too,
  * SslGroupNode.shader_id is an index into Scene.shaders, and SslGroupTexture.id one into
  * Scene.textures. */
@@ -111,7 +130,8 @@ typedef struct SceneMaterial {
     const char *entry;         /* which shader of the file, or NULL */
     const SslGroupValue *parameters;
     const SslGroupTexture *textures;
-    uint32_t parameter_count, texture_count;
+    const SceneAttributeBinding *attributes;
+    uint32_t parameter_count, texture_count, attribute_count;
     const char *place; /* "materials[3]" */
 } SceneMaterial;
 

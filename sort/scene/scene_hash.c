@@ -15,6 +15,10 @@ static void add_mesh(HashState *h, const SceneMesh *m)
     add_floats(h, m->tangents ? m->tangents : &none, m->tangents ? 4 * vertices : 0);
     for (uint32_t k = 0; k < m->uv_count; ++k)
         add_floats(h, m->uv[k], 2 * vertices);
+    for (uint32_t k = 0; k < m->attribute_count; ++k) {
+        hash128_update_text(h, m->attributes[k].name);
+        add_floats(h, m->attributes[k].values, m->attributes[k].components * vertices);
+    }
     hash128_update(h, m->indices, 3 * triangles * sizeof *m->indices);
     hash128_update_u64(h, m->material_indices != NULL);
     if (m->material_indices)
@@ -119,6 +123,10 @@ static void add_material(HashState *h, const Scene *scene, const SceneMaterial *
         add_shader(h, scene, m->shader, m->entry);
     add_values(h, m->parameters, m->parameter_count);
     add_textures(h, scene, m->textures, m->texture_count);
+    for (uint32_t i = 0; i < m->attribute_count; ++i) {
+        add_text(h, m->attributes[i].name);
+        add_text(h, m->attributes[i].source);
+    }
 }
 
 static void add_light(HashState *h, const SceneLight *l)

@@ -63,6 +63,9 @@ static void assign_arrays(SceneParser *p)
         case MESH_UV:
             mesh->uv[r->set] = r->data;
             break;
+        case MESH_ATTRIBUTE: /* the parser's own array, which is only const to readers */
+            ((SceneAttribute *)(uintptr_t)mesh->attributes)[r->set].values = r->data;
+            break;
         case MESH_MATERIAL_INDICES:
             mesh->material_indices = r->data;
             break;

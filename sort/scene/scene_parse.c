@@ -311,7 +311,7 @@ static Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *ru
         return json_fail(&field, err, "must be \"%s\" here", types[rule->type]);
     TRY(json_get_u32(c, "components", JSON_REQUIRED, 1, 4, &components, err));
     TRY(json_get_any(c, "components", JSON_REQUIRED, &field, err));
-    if (components != rule->components)
+    if (rule->components && components != rule->components)
         return json_fail(&field, err, "must be %u here", rule->components);
     TRY(json_get_int(c, "count", JSON_REQUIRED, 0, INT64_MAX, &count, err));
     TRY(json_get_any(c, "count", JSON_REQUIRED, &field, err));
@@ -344,6 +344,37 @@ static Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *ru
                               .field = rule->field,
                               .set = set,
                               .tag = rule->tag});
+    return STATUS_OK;
+}
+
+/* {"Col": ARRAY of 1 to 4 components, ...} */
+static Status parse_attributes(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
+{
+    static const MeshArrayRule rule = {MESH_ATTRIBUTE, "attributes", ARRAY_FLOAT32, 0, false};
+    SceneMesh *mesh = &p->meshes[index];
+    JsonCursor object, value, field;
+    JsonIter iter = {0};
+    const char *name;
+    TRY(json_get_object(c, "attributes", JSON_OPTIONAL, &object, err));
+    if (!json_exists(&object))
+        return STATUS_OK;
+    SceneAttribute *attributes = ARENA_ARRAY(p->arena, SceneAttribute, SCENE_MESH_ATTRIBUTES_MAX);
+    mesh->attributes = attributes;
+    while (json_next(&object, &iter, &name, &value)) {
+        if (mesh->attribute_count == SCENE_MESH_ATTRIBUTES_MAX)
+            return parse_refuse(&object, STATUS_LIMIT, err, "has more than %d attributes",
+                                SCENE_MESH_ATTRIBUTES_MAX);
+        if (!*name || strlen(name) > 255)
+            return json_fail(&value, err, "a name has 1 to 255 bytes");
+        SceneAttribute *a = &attributes[mesh->attribute_count];
+        a->name = arena_strndup(p->arena, name, strlen(name));
+        TRY(json_as_object(&value, err));
+        TRY(json_get_u32(&value, "components", JSON_REQUIRED, 1, 4, &a->components, err));
+        field = value;
+        TRY(parse_array(p, &field, &rule, index, (int32_t)mesh->attribute_count, mesh->vertex_count,
+                        err));
+        mesh->attribute_count++;
+    }
     return STATUS_OK;
 }
 
@@ -382,6 +413,7 @@ static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *e
         json_at(&field, i, &element);
         TRY(parse_array(p, &element, &uv_rule, index, (int32_t)i, mesh->vertex_count, err));
     }
+    TRY(parse_attributes(p, c, index, err));
     return json_finish(c, err);
 }
 

@@ -32,6 +32,7 @@ typedef enum MeshArray {
     MESH_NORMALS,
     MESH_TANGENTS,
     MESH_UV,
+    MESH_ATTRIBUTE,
     MESH_MATERIAL_INDICES
 } MeshArray; /* ArrayRequest.tag */
 

@@ -183,6 +183,12 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
     hit->dIdy = diff->dDdy;
 
     BaryDerivatives d = bary_derivatives(e1, e2, hit->dPdx, hit->dPdy);
+    hit->b1 = b1;
+    hit->b2 = b2;
+    hit->db1dx = d.b1x;
+    hit->db1dy = d.b1y;
+    hit->db2dx = d.b2x;
+    hit->db2dy = d.b2y;
     bool is_turned = shading_normal(mesh, instance, corner, b1, b2, &d, hit);
     texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, is_turned, hit);
 }

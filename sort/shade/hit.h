@@ -27,6 +27,8 @@ typedef struct SurfaceHit {
     float tangent_sign; /* bitangent = tangent_sign * cross(N, T) */
     float3 dPdx, dPdy, dNdx, dNdy, dTdx, dTdy, dIdx, dIdy;
     float2 duvdx, duvdy;
+    float b1, b2; /* barycentrics of the second and third corner, and their derivatives */
+    float db1dx, db1dy, db2dx, db2dy;
     bool is_backfacing;
     uint32_t instance, triangle, material, depth;
     HitDraw draw; /* zero from hit_surface; the caller's */

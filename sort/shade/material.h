@@ -23,7 +23,9 @@ typedef struct MaterialProgram {
     const SslProgramInfo *info;
     SslKernelFn kernel;
     void *params;
-    uint32_t *textures;       /* [texture slots] TexId.id */
+    uint32_t *textures; /* [texture slots] TexId.id */
+    const char *
+        *attributes; /* [unit attributes] what each is called in the mesh; borrowed: scene, unit */
     TexOptions *site_options; /* [info->texture_site_count] */
     bool is_stochastic;       /* a site has TEX_FILTER_STOCHASTIC */
     _Atomic uint64_t *faults; /* [info->fault_site_count] points that ran into it */

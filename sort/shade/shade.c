@@ -1,5 +1,6 @@
 #include "sort/shade/shade.h"
 
+#include "sort/shade/attributes_fill.h"
 #include "sort/shade/globals_fill.h"
 #include "sort/shade/texture_service.h"
 #include <string.h>
@@ -11,7 +12,7 @@ struct ShadeContext {
     struct SslHost host;
     ShadeContextDesc desc;
     SslGlobalsLayout layout;
-    void *globals, *results; /* 64-byte aligned; room for SHADE_CHUNK points */
+    void *globals, *attributes, *results; /* 64-byte aligned; room for SHADE_CHUNK points */
     const SurfaceHit *const *hits;
     uint32_t count;
     ShadeCounters counters;
@@ -29,13 +30,15 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
 {
     enum { BLOCKS = SHADE_CHUNK / SSL_BLOCK };
     ShadeContext *ctx = ARENA_NEW(arena, ShadeContext);
-    size_t result_stride = 64;
+    size_t result_stride = 64, attributes_stride = 64;
     uint32_t draw_sites = 0;
     for (uint32_t m = 0; m < desc->scene->material_count; ++m)
         for (int kind = 0; kind < 3; ++kind) {
             const MaterialProgram *p = &material_set_get(desc->materials, m)->programs[kind];
             if (p->kernel && p->info->result_stride_bytes > result_stride)
                 result_stride = p->info->result_stride_bytes;
+            if (p->kernel && p->info->attributes_stride_bytes > attributes_stride)
+                attributes_stride = p->info->attributes_stride_bytes;
             if (p->kernel && p->is_stochastic && p->info->texture_site_count > draw_sites)
                 draw_sites = p->info->texture_site_count;
         }
@@ -47,10 +50,11 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
         ssl_globals_layout(sort_ssl_globals, GLOBAL_COUNT, &ctx->layout);
         texcache_caller_init(&ctx->host.caller, desc->tex_thread, desc->waiter);
         ctx->globals = arena_alloc(arena, (size_t)BLOCKS * ctx->layout.stride_bytes, 64);
+        ctx->attributes = arena_alloc(arena, BLOCKS * attributes_stride, 64);
         ctx->results = arena_alloc(arena, BLOCKS * result_stride, 64);
         ctx->host.draws = ARENA_ARRAY(arena, uint16_t, (size_t)draw_sites *SHADE_CHUNK + 1);
     }
-    if (!ctx || !ctx->globals || !ctx->results || !ctx->host.draws)
+    if (!ctx || !ctx->globals || !ctx->attributes || !ctx->results || !ctx->host.draws)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_ctx = ctx;
     return STATUS_OK;
@@ -86,6 +90,8 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
     texture_service_begin(&ctx->host, p, hits);
     globals_fill(ctx->desc.scene, hits, count, p->info->globals_value, p->info->globals_derivs,
                  &ctx->layout, ctx->globals);
+    if (p->info->attributes_stride_bytes > 0)
+        attributes_fill(ctx->desc.scene, p->info, p->attributes, hits, count, ctx->attributes);
     uint32_t block_count = (count + SSL_BLOCK - 1) / SSL_BLOCK;
     uint16_t live[BLOCKS];
     for (uint32_t b = 0; b < block_count; ++b) {
@@ -93,6 +99,7 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
         live[b] = left >= SSL_BLOCK ? 0xffff : (uint16_t)((1u << left) - 1u);
     }
     SslBatch batch = {.globals = ctx->globals,
+                      .attributes = ctx->attributes,
                       .live = live,
                       .result = ctx->results,
                       .params = p->params,

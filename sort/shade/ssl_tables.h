@@ -1,5 +1,5 @@
-/* The tables that the renderer hands to the SSL compiler: which globals shaders may read and which
- * closures they may make. Made from globals.inc and bsdf/closures.inc; also what sslc and ssl-test
+/* The tables that the renderer hands to the SSL compiler: which globals and attributes shaders may
+ * read and which closures they may make. Made from globals.inc, attributes.inc and bsdf/closures.inc; also what sslc and ssl-test
  * check shaders against. Static, immutable. */
 #ifndef SORT_SHADE_SSL_TABLES_H
 #define SORT_SHADE_SSL_TABLES_H
@@ -14,6 +14,15 @@ typedef enum GlobalRow {
 } GlobalRow;
 
 extern const SslGlobalRow sort_ssl_globals[GLOBAL_COUNT];
+
+typedef enum AttributeRow {
+#define SORT_ATTRIBUTE(name, type, has_derivs, doc) ATTRIBUTE_##name,
+#include "sort/shade/attributes.inc"
+#undef SORT_ATTRIBUTE
+    ATTRIBUTE_COUNT
+} AttributeRow;
+
+extern const SslAttributeRow sort_ssl_attributes[ATTRIBUTE_COUNT];
 
 /* Fills the table fields of a context description. */
 void ssl_tables_describe(SslContextDesc *desc);

@@ -118,6 +118,12 @@ static void test_manual_lists_the_globals(void **state)
                       row->has_derivs ? "yes" : "no", row->space, row->doc);
     }
     expect_table(read_text(&f, "docs/ssl-language.md"), &table);
+    for (uint32_t i = 0; i < desc.attribute_count; i++) {
+        const SslAttributeRow *row = &desc.attributes[i];
+        strbuf_printf(&table, "| `%s` | %s | %s | %s |\n", row->name, ssl_type_name(row->type),
+                      row->has_derivs ? "yes" : "no", row->doc);
+    }
+    expect_table(read_text(&f, "docs/ssl-language.md"), &table);
     front_end(&f);
 }
 

@@ -1,0 +1,124 @@
+#include "sort/shade/attributes_fill.h"
+
+#include "sort/shade/ssl_tables.h"
+#include <string.h>
+
+/* What an attribute is for the points of one mesh. */
+typedef struct Source {
+    const float *values; /* [vertex][components]; NULL: the mesh does not have it */
+    uint32_t components;
+} Source;
+
+static Source find_source(const SceneMesh *mesh, const char *name)
+{
+    for (uint32_t i = 0; i < mesh->attribute_count; ++i)
+        if (strcmp(mesh->attributes[i].name, name) == 0)
+            return (Source){mesh->attributes[i].values, mesh->attributes[i].components};
+    bool is_uv = name[0] == 'u' && name[1] == 'v' && name[2] >= '0' && name[2] <= '7' && !name[3];
+    uint32_t set = is_uv ? (uint32_t)(name[2] - '0') : SCENE_UV_SETS_MAX;
+    if (set < mesh->uv_count)
+        return (Source){mesh->uv[set], 2};
+    return (Source){0};
+}
+
+/* Value, ddx and ddy, four components each. */
+typedef struct PointValue {
+    float v[3][4];
+    bool exists;
+} PointValue;
+
+static PointValue interpolate(const SceneMesh *mesh, const Source *s, const SurfaceHit *h)
+{
+    PointValue p = {.exists = true};
+    const uint32_t *corner = mesh->indices + (size_t)3 * h->triangle;
+    for (uint32_t k = 0; k < s->components; ++k) {
+        float a = s->values[(size_t)corner[0] * s->components + k];
+        float b = s->values[(size_t)corner[1] * s->components + k] - a;
+        float c = s->values[(size_t)corner[2] * s->components + k] - a;
+        p.v[0][k] = a + h->b1 * b + h->b2 * c;
+        p.v[1][k] = h->db1dx * b + h->db2dx * c;
+        p.v[2][k] = h->db1dy * b + h->db2dy * c;
+    }
+    return p;
+}
+
+static PointValue default_of(const SslAttributeInfo *info)
+{
+    PointValue p = {.exists = false};
+    if (info->type == SSL_BOOL)
+        p.v[0][0] = info->default_value.b ? 1.0f : 0.0f;
+    else if (info->type == SSL_INT)
+        p.v[0][0] = (float)info->default_value.i;
+    else
+        memcpy(p.v[0], info->default_value.f, ssl_type_scalars(info->type) * sizeof(float));
+    return p;
+}
+
+static void put3(float *to, float3 v)
+{
+    to[0] = v.x;
+    to[1] = v.y;
+    to[2] = v.z;
+}
+
+/* A row of the renderer's table. */
+static PointValue own_value(const Scene *scene, const char *name, const SurfaceHit *h)
+{
+    PointValue p = {.exists = true};
+    const mat4 *to_object = &scene->instances[h->instance].world_to_object;
+    if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_instance_index].name) == 0) {
+        p.v[0][0] = (float)h->instance;
+        return p;
+    }
+    put3(p.v[0], mat4_point(to_object, h->P));
+    put3(p.v[1], mat4_vector(to_object, h->dPdx));
+    put3(p.v[2], mat4_vector(to_object, h->dPdy));
+    return p;
+}
+
+static void store(const SslAttributeInfo *info, const SslAttributeSlot *slot, const PointValue *p,
+                  char *block, uint32_t lane)
+{
+    uint32_t scalars = ssl_type_scalars(info->type);
+    float *out = (float *)(void *)(block + slot->offset_bytes) + lane;
+    uint32_t shadows = slot->wants_derivs ? 3 : slot->is_used ? 1 : 0;
+    for (uint32_t d = 0; d < shadows; ++d)
+        for (uint32_t k = 0; k < scalars; ++k) {
+            float x = p->v[d][k];
+            int32_t word = info->type == SSL_BOOL ? x >= 0.5f : (int32_t)lrintf(x);
+            if (info->type == SSL_BOOL || info->type == SSL_INT)
+                memcpy(&out[(size_t)(d * scalars + k) * SSL_BLOCK], &word, sizeof word);
+            else
+                out[(size_t)(d * scalars + k) * SSL_BLOCK] = x;
+        }
+    if (slot->wants_existence) {
+        int32_t exists = p->exists;
+        memcpy(block + slot->existence_offset_bytes + 4 * lane, &exists, sizeof exists);
+    }
+}
+
+void attributes_fill(const Scene *scene, const SslProgramInfo *info, const char *const *names,
+                     const SurfaceHit *const *hits, uint32_t count, void *blocks)
+{
+    const SslUnitInfo *unit = info->unit;
+    for (uint32_t a = 0; a < unit->attribute_count; ++a) {
+        const SslAttributeSlot *slot = &info->attributes[a];
+        const SslAttributeInfo *attribute = &unit->attributes[a];
+        const SceneMesh *mesh = NULL; /* of the hit before: neighbours mostly share it */
+        Source source = {0};
+        if (!slot->is_used && !slot->wants_existence)
+            continue;
+        for (uint32_t i = 0; i < count; ++i) {
+            const SceneMesh *own = &scene->meshes[scene->instances[hits[i]->instance].mesh];
+            if (own != mesh && attribute->is_declared)
+                source = find_source(own, names[a]);
+            mesh = own;
+            PointValue p = !attribute->is_declared ? own_value(scene, attribute->name, hits[i])
+                           : source.values         ? interpolate(mesh, &source, hits[i])
+                                                   : default_of(attribute);
+            store(attribute, slot, &p,
+                  (char *)blocks + (size_t)(i / SSL_BLOCK) * info->attributes_stride_bytes,
+                  i % SSL_BLOCK);
+        }
+    }
+}
