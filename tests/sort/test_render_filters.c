@@ -125,11 +125,85 @@ static void test_render_stochastic_filter_keeps_its_bits(void **state)
     mem_free(many);
 }
 
+/* --- T18 --------------------------------------------------------------------------------------------- */
+
+#define GROUND(place)                                                                              \
+    "texture2d ramp;\ntexture2d paint;\n"                                                          \
+    "shader ground(out closure surface)\n{\n"                                                      \
+    "    const float3 uvw = global_value<uvw>;\n"                                                  \
+    "    const float u = 0.1 + 0.8 * uvw.x;\n    const float v = 0.1 + 0.8 * uvw.y;\n"             \
+    "    const color r = texture2d_sample<ramp>(u, v);\n"                                          \
+    "    surface = make_closure<Emission>(r + texture2d_sample<paint>(" place "));\n}\n"
+static const char direct_ssl[] = GROUND("u, v"), dependent_ssl[] = GROUND("r.x, r.y");
+
+static void write_ground(const Kit *kit)
+{
+    static uint8_t pixels[256 * 256 * 3]; /* (s, t), as well as bytes can say it */
+    StrBuf meshes = {0};
+    for (uint32_t y = 0; y < 256; ++y)
+        for (uint32_t x = 0; x < 256; ++x) {
+            uint8_t *texel = pixels + 3 * (y * 256 + x);
+            texel[0] = (uint8_t)x;
+            texel[1] = (uint8_t)(255 - y);
+        }
+    kit_write_png(kit, "textures/ramp.png", 256, 256, pixels);
+    kit_add_quad(kit, &meshes, "ground",
+                 (const float[4][3]){{-8, 0, 0}, {8, 0, 0}, {8, 0, -16}, {-8, 0, -16}});
+    kit_write_scene(
+        kit, &(KitScene){
+                 .width = 32,
+                 .height = 32,
+                 .samples = 1,
+                 .max_depth = 1,
+                 .eye = {0, 2, 2},
+                 .target = {0, 0, -5},
+                 .fov_y_degrees = 40,
+                 .meshes = strbuf_text(&meshes),
+                 .instances = "{\"name\": \"g\", \"mesh\": \"ground\", \"materials\": [\"m\"]}",
+                 .materials = "{\"name\": \"m\", \"shader\": \"shaders/ground.ssl\", \"textures\": "
+                              "{\"paint\": {\"file\": \"textures/paint.png\"}, \"ramp\": "
+                              "{\"file\": \"textures/ramp.png\", \"color_space\": \"raw\"}}}"});
+    strbuf_free(&meshes);
+}
+
+/* How many probes went to each level. */
+static void mip_histogram(const Kit *kit, const char *source, uint64_t out[TEX_MAX_LEVELS])
+{
+    RenderOptions options = kit_options(kit);
+    RenderStats stats;
+    options.texture_filter = TEX_FILTER_BILINEAR;
+    kit_write_text(kit, "shaders/ground.ssl", source);
+    Render *render = kit_render(kit, &options);
+    render_stats(render, &stats);
+    render_destroy(render);
+    memcpy(out, stats.textures.mip_probes[0], TEX_MAX_LEVELS * sizeof *out);
+}
+
+/* T18: coordinates that come out of a texture, an identity ramp, have the derivatives that went into it. Were
+ * they lost, half of all lookups would be in level 0. */
+static void test_render_dependent_lookup_keeps_its_levels(void **state)
+{
+    uint64_t direct[TEX_MAX_LEVELS], dependent[TEX_MAX_LEVELS], total = 0, difference = 0;
+    write_ground(*state);
+    mip_histogram(*state, direct_ssl, direct);
+    mip_histogram(*state, dependent_ssl, dependent);
+    for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l) {
+        total += direct[l];
+        difference +=
+            direct[l] > dependent[l] ? direct[l] - dependent[l] : dependent[l] - direct[l];
+    }
+    assert_true(total > 2 * 500);
+    assert_true(direct[0] * 4 < total); /* or nothing would be proven */
+    if (difference * 20 > total)
+        fail_msg("%u of %u lookups are in other levels", (unsigned)difference, (unsigned)total);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_render_stochastic_filter_has_the_mean_of_aniso),
         cmocka_unit_test(test_render_stochastic_filter_keeps_its_bits),
+        cmocka_unit_test(test_render_dependent_lookup_keeps_its_levels),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
