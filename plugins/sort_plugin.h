@@ -149,6 +149,12 @@ typedef struct SortMaterial {
     bool is_double_sided;
     SortTextureRef base_color_texture, metallic_texture, roughness_texture, normal_texture,
         emission_texture, occlusion_texture, transmission_texture;
+    /* Appended; an importer whose size_bytes ends before them gets a material without these layers. */
+    float specular, specular_color[3]; /* of the dielectric: KHR_materials_specular; 1, (1 1 1) */
+    float clearcoat, clearcoat_roughness;
+    float sheen_color[3], sheen_roughness;
+    bool is_thin_walled; /* what transmits is a sheet without a volume behind it */
+    bool is_unlit;       /* shows its base colour whatever shines on it: KHR_materials_unlit */
 } SortMaterial;
 
 typedef struct SortInstance {

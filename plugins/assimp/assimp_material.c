@@ -267,6 +267,14 @@ static void read_gltf_values(const struct aiMaterial *m, const GltfMaterial *glt
         out->emission_strength = gltf->emissive_strength;
         out->ior = gltf->ior;
         out->transmission = gltf->transmission;
+        out->specular = gltf->specular;
+        memcpy(out->specular_color, gltf->specular_color, sizeof out->specular_color);
+        out->clearcoat = gltf->clearcoat;
+        out->clearcoat_roughness = gltf->clearcoat_roughness;
+        memcpy(out->sheen_color, gltf->sheen_color, sizeof out->sheen_color);
+        out->sheen_roughness = gltf->sheen_roughness;
+        out->is_thin_walled = !gltf->has_volume;
+        out->is_unlit = gltf->is_unlit;
     }
 }
 
@@ -295,6 +303,7 @@ static void read_values(const struct aiMaterial *m, const AssimpImport *import,
     out->emission_strength = out->normal_scale = out->occlusion_strength = 1;
     out->alpha_cutoff = 0.5f;
     out->ior = 1.5f;
+    out->specular = out->specular_color[0] = out->specular_color[1] = out->specular_color[2] = 1;
     int two_sided = 0;
     unsigned count = 1;
     aiGetMaterialIntegerArray(m, AI_MATKEY_TWOSIDED, &two_sided, &count);

@@ -107,8 +107,11 @@ static SortResult load_json(const char *path, JsonPlace *out_place, json_t **out
 static bool is_handled(const char *extension)
 {
     static const char *const handled[] = {
-        "KHR_materials_emissive_strength", "KHR_materials_ior",   "KHR_materials_transmission",
-        "KHR_texture_transform",           "KHR_lights_punctual",
+        "KHR_materials_clearcoat", "KHR_materials_emissive_strength",
+        "KHR_materials_ior",       "KHR_materials_sheen",
+        "KHR_materials_specular",  "KHR_materials_transmission",
+        "KHR_materials_unlit",     "KHR_materials_volume",
+        "KHR_texture_transform",   "KHR_lights_punctual",
     };
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         if (strcmp(extension, handled[i]) == 0)
@@ -157,6 +160,15 @@ static void pair_or(json_t *object, const char *field, float a, float b, float o
     out[1] = is_pair ? (float)json_number_value(json_array_get(value, 1)) : b;
 }
 
+/* Numbers that are missing, or of another count, are `otherwise`. */
+static void triple_or(json_t *object, const char *field, float otherwise, float out[3])
+{
+    json_t *value = json_object_get(object, field);
+    for (size_t i = 0; i < 3; i++)
+        out[i] = json_array_size(value) == 3 ? (float)json_number_value(json_array_get(value, i))
+                                             : otherwise;
+}
+
 /* glTF counts v down and turns the other way: uv' = T R(-rotation) S uv there. With v = 1 - v_gltf on
  * both sides, that is the same rotation counter-clockwise and another offset. */
 static GltfTexture read_texture(json_t *info)
@@ -181,6 +193,58 @@ static char *name_of(json_t *object)
     return strdup(name ? name : "");
 }
 
+/* Fields of extensions that ssl/units/gltf_pbr.ssl has no parameter for. What is said of absorption
+ * only matters where there is a distance. */
+static void warn_of_lost_fields(json_t *material, GltfWarn warn, void *warn_data)
+{
+    static const struct {
+        const char *extension, *field;
+    } lost[] = {
+        {"KHR_materials_clearcoat", "clearcoatTexture"},
+        {"KHR_materials_clearcoat", "clearcoatRoughnessTexture"},
+        {"KHR_materials_clearcoat", "clearcoatNormalTexture"},
+        {"KHR_materials_sheen", "sheenColorTexture"},
+        {"KHR_materials_sheen", "sheenRoughnessTexture"},
+        {"KHR_materials_specular", "specularTexture"},
+        {"KHR_materials_specular", "specularColorTexture"},
+        {"KHR_materials_volume", "attenuationDistance"},
+    };
+    json_t *extensions = json_object_get(material, "extensions");
+    const char *name = json_string_value(json_object_get(material, "name"));
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+        if (!json_object_get(json_object_get(extensions, lost[i].extension), lost[i].field))
+            continue;
+        char text[SORT_FAILURE_TEXT_MAX];
+        snprintf(text, sizeof text, "material '%s': %s of %s is left out", name ? name : "",
+                 lost[i].field, lost[i].extension);
+        warn(warn_data, text);
+    }
+}
+
+/* 0 stands for an index without end: everything is reflected. */
+static float read_ior(json_t *extension)
+{
+    const float enough = 1000.0f;
+    float ior = number_or(extension, "ior", 1.5f);
+    return ior == 0.0f ? enough : fmaxf(ior, 1.0f);
+}
+
+static void read_layers(json_t *extensions, GltfMaterial *m)
+{
+    json_t *clearcoat = json_object_get(extensions, "KHR_materials_clearcoat");
+    json_t *sheen = json_object_get(extensions, "KHR_materials_sheen");
+    json_t *specular = json_object_get(extensions, "KHR_materials_specular");
+    json_t *volume = json_object_get(extensions, "KHR_materials_volume");
+    m->clearcoat = number_or(clearcoat, "clearcoatFactor", 0);
+    m->clearcoat_roughness = number_or(clearcoat, "clearcoatRoughnessFactor", 0);
+    triple_or(sheen, "sheenColorFactor", 0, m->sheen_color);
+    m->sheen_roughness = number_or(sheen, "sheenRoughnessFactor", 0);
+    m->specular = number_or(specular, "specularFactor", 1);
+    triple_or(specular, "specularColorFactor", 1, m->specular_color);
+    m->has_volume = number_or(volume, "thicknessFactor", 0) > 0;
+    m->is_unlit = json_object_get(extensions, "KHR_materials_unlit") != NULL;
+}
+
 static GltfMaterial read_material(json_t *material)
 {
     json_t *pbr = json_object_get(material, "pbrMetallicRoughness");
@@ -190,8 +254,9 @@ static GltfMaterial read_material(json_t *material)
     json_t *transmission = json_object_get(extensions, "KHR_materials_transmission");
     GltfMaterial m = {.name = name_of(material),
                       .emissive_strength = number_or(emissive, "emissiveStrength", 1),
-                      .ior = number_or(ior, "ior", 1.5f),
+                      .ior = read_ior(ior),
                       .transmission = number_or(transmission, "transmissionFactor", 0)};
+    read_layers(extensions, &m);
     json_t *slots[GLTF_SLOT_COUNT] = {
         [GLTF_BASE_COLOR] = json_object_get(pbr, "baseColorTexture"),
         [GLTF_METALLIC_ROUGHNESS] = json_object_get(pbr, "metallicRoughnessTexture"),
@@ -267,7 +332,8 @@ static json_t *section(json_t *root, const char *name, int *out_count)
     return array;
 }
 
-static SortResult read_sections(json_t *root, GltfInfo *info, SortFailure *why)
+static SortResult read_sections(json_t *root, GltfWarn warn, void *warn_data, GltfInfo *info,
+                                SortFailure *why)
 {
     json_t *punctual = json_object_get(json_object_get(root, "extensions"), "KHR_lights_punctual");
     json_t *materials = section(root, "materials", &info->material_count);
@@ -281,6 +347,7 @@ static SortResult read_sections(json_t *root, GltfInfo *info, SortFailure *why)
     bool ok = info->materials && info->cameras && info->lights && info->nodes;
     for (int i = 0; ok && i < info->material_count; i++) {
         info->materials[i] = read_material(json_array_get(materials, (size_t)i));
+        warn_of_lost_fields(json_array_get(materials, (size_t)i), warn, warn_data);
         ok = info->materials[i].name != NULL;
     }
     for (int i = 0; ok && i < info->camera_count; i++)
@@ -359,7 +426,7 @@ SortResult gltf_info_read(const char *path, GltfWarn warn, void *warn_data, Gltf
         out_info->tail_offset = (int64_t)place.offset + place.bytes;
     result = check_extensions(root, warn, warn_data, why);
     if (result == SORT_OK)
-        result = read_sections(root, out_info, why);
+        result = read_sections(root, warn, warn_data, out_info, why);
     if (result == SORT_OK)
         result = write_text(root, place.is_glb, place.tail_bytes, out_info, why);
     json_decref(root);

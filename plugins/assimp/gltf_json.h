@@ -32,6 +32,10 @@ typedef struct GltfTexture {
 typedef struct GltfMaterial {
     char *name; /* owned; "" when it has none */
     float emissive_strength, ior, transmission;
+    float specular, specular_color[3], clearcoat, clearcoat_roughness, sheen_color[3],
+        sheen_roughness;
+    bool has_volume; /* solid: it has a thickness */
+    bool is_unlit;
     GltfTexture textures[GLTF_SLOT_COUNT];
 } GltfMaterial;
 
@@ -69,7 +73,7 @@ typedef void (*GltfWarn)(void *data, const char *text);
 
 /* True for .gltf and .glb. */
 bool gltf_is_gltf(const char *path);
-/* Calls `warn` for each extension that is lost. gltf_info_free is due also after a failure.
+/* Calls `warn` for each extension, and each field of a material's extensions, that is lost. gltf_info_free is due also after a failure.
  * SORT_ERROR_UNSUPPORTED: the file requires an extension that is not handled; SORT_ERROR_OPEN,
  * SORT_ERROR_FORMAT, SORT_ERROR_NO_MEMORY. */
 SortResult gltf_info_read(const char *path, GltfWarn warn, void *warn_data, GltfInfo *out_info,

@@ -238,10 +238,55 @@ static Status set_emission(PackageWriter *w, PackageMaterial *m, const SortMater
 
 static bool has_finite_values(const SortMaterial *s)
 {
-    float values[] = {s->metallic,     s->roughness,    s->emission_strength, s->ior,
-                      s->transmission, s->normal_scale, s->alpha_cutoff};
+    float values[] = {s->metallic,     s->roughness,           s->emission_strength, s->ior,
+                      s->transmission, s->normal_scale,        s->alpha_cutoff,      s->specular,
+                      s->clearcoat,    s->clearcoat_roughness, s->sheen_roughness};
     return package_all_finite(s->base_color, 4) && package_all_finite(s->emission, 3) &&
+           package_all_finite(s->specular_color, 3) && package_all_finite(s->sheen_color, 3) &&
            package_all_finite(values, SORT_COUNT_OF(values));
+}
+
+static bool is_black(const float color[3])
+{
+    return color[0] == 0.0f && color[1] == 0.0f && color[2] == 0.0f;
+}
+
+static bool is_white(const float color[3])
+{
+    return color[0] == 1.0f && color[1] == 1.0f && color[2] == 1.0f;
+}
+
+/* What lies over and on the dielectric. */
+static void set_layers(PackageMaterial *m, const SortMaterial *s)
+{
+    if (s->specular != 1.0f)
+        set_float(m, "specular", s->specular);
+    if (!is_white(s->specular_color))
+        set_values(m, "specular_color", PACKAGE_FLOATS, s->specular_color, 3);
+    if (s->clearcoat > 0.0f) {
+        set_float(m, "clearcoat", s->clearcoat);
+        set_float(m, "clearcoat_roughness", s->clearcoat_roughness);
+    }
+    if (!is_black(s->sheen_color)) {
+        set_true(m, "has_sheen");
+        set_values(m, "sheen_color", PACKAGE_FLOATS, s->sheen_color, 3);
+        set_float(m, "sheen_roughness", s->sheen_roughness);
+    }
+}
+
+/* An unlit surface is one that reflects nothing and emits its base colour. The base colour's texture
+ * stays where it is too, for its alpha. */
+static void make_unlit(SortMaterial *s)
+{
+    memcpy(s->emission, s->base_color, sizeof s->emission);
+    s->emission_texture = s->base_color_texture;
+    s->emission_strength = 1;
+    memset(s->base_color, 0, sizeof s->emission);
+    s->metallic = s->specular = s->transmission = s->clearcoat = 0;
+    s->roughness = 1;
+    memset(s->sheen_color, 0, sizeof s->sheen_color);
+    s->normal_texture = (SortTextureRef){0};
+    s->metallic_texture = s->roughness_texture = s->normal_texture;
 }
 
 /* SortMaterial in the words of ssl/units/gltf_pbr.ssl; what equals the unit's default is not
@@ -261,6 +306,7 @@ static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMate
     set_float(m, "roughness", s->roughness);
     if (s->ior != 1.5f)
         set_float(m, "ior", s->ior);
+    set_layers(m, s);
     TRY(bind(w, m, &s->base_color_texture,
              (TextureNames){"base_color_texture", "has_base_color_texture", "base_color_uv",
                             "base_color_uv_rotation"},
@@ -274,6 +320,8 @@ static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMate
         set_float(m, "normal_scale", s->normal_scale);
     if (s->transmission > 0.0f) {
         set_float(m, "transmission", s->transmission);
+        if (s->is_thin_walled)
+            set_true(m, "thin_walled");
         TRY(bind(w, m, &s->transmission_texture,
                  (TextureNames){"transmission_texture", "has_transmission_texture",
                                 "transmission_uv", "transmission_uv_rotation"},
@@ -288,8 +336,14 @@ static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMate
     return STATUS_OK;
 }
 
-Status package_add_material(PackageWriter *w, const SortMaterial *s, uint32_t *out_id, Error *err)
+Status package_add_material(PackageWriter *w, const SortMaterial *given, uint32_t *out_id,
+                            Error *err)
 {
+    /* an importer of before may know fewer fields */
+    SortMaterial material = {.specular = 1, .specular_color = {1, 1, 1}};
+    memcpy(&material, given,
+           given->size_bytes < sizeof material ? given->size_bytes : sizeof material);
+    const SortMaterial *s = &material;
     PackageRecords *r = &w->records;
     if (r->materials.count >= PACKAGE_OBJECTS_MAX)
         return error_set(err, STATUS_LIMIT, "more than %d materials", (int)PACKAGE_OBJECTS_MAX);
@@ -300,6 +354,8 @@ Status package_add_material(PackageWriter *w, const SortMaterial *s, uint32_t *o
         return package_no_memory(err);
     if (!has_finite_values(s))
         return error_set(err, STATUS_FORMAT, "material '%s': a value is not finite", record.name);
+    if (material.is_unlit)
+        make_unlit(&material);
     TRY(fill_material(w, &record, s, err));
     *out_id = r->materials.count;
     return array_push(w->arena, &r->materials, record) ? STATUS_OK : package_no_memory(err);

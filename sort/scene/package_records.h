@@ -8,7 +8,7 @@
 #include "base/mat4.h"
 #include "base/str.h"
 
-enum { PACKAGE_PARAMETERS_MAX = 40, PACKAGE_BINDINGS_MAX = 8, PACKAGE_OUTLINE = 98 };
+enum { PACKAGE_PARAMETERS_MAX = 48, PACKAGE_BINDINGS_MAX = 8, PACKAGE_OUTLINE = 98 };
 
 typedef struct PackageArray {
     const char *type; /* "float32"; NULL: there is no such array */

@@ -320,11 +320,47 @@ static void test_assimp_gltf_names_what_it_leaves_out(void **state)
 {
     (void)state;
     import_well("scene.gltf");
-    expect_warning("the extension KHR_materials_sheen is not supported");
+    expect_warning("the extension KHR_materials_iridescence is not supported");
     assert_null(strstr(kept.warnings, "KHR_texture_transform"));
     SortFailure why = {{0}};
     assert_int_equal(import("draco.gltf", 0, &why), SORT_ERROR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "requires the extension KHR_draco_mesh_compression"));
+}
+
+static const SortMaterial *material_called(const char *name)
+{
+    for (uint32_t i = 0; i < kept.material_count; i++)
+        if (strcmp(kept.materials[i].name, name) == 0)
+            return &kept.materials[i].m;
+    fail_msg("no material is called '%s'", name);
+    return NULL;
+}
+
+static void test_assimp_gltf_layers_of_materials(void **state)
+{
+    (void)state;
+    import_well("layers.gltf");
+    assert_int_equal(kept.material_count, 6);
+    const SortMaterial *m = material_called("lacquer");
+    float lacquer[] = {m->clearcoat,         m->clearcoat_roughness, m->specular,
+                       m->specular_color[0], m->specular_color[1],   m->specular_color[2]};
+    expect_numbers("lacquer", lacquer, (float[]){0.75f, 0.2f, 0.5f, 1, 0.5f, 0.25f}, 6, 1e-6f);
+    expect_warning("material 'lacquer': clearcoatTexture of KHR_materials_clearcoat is left out");
+    m = material_called("cloth");
+    expect_numbers("sheen", m->sheen_color, (float[]){0.1f, 0.2f, 0.3f}, 3, 1e-6f);
+    float cloth[] = {m->sheen_roughness, m->clearcoat, m->specular, m->specular_color[0],
+                     m->specular_color[2]};
+    expect_numbers("cloth", cloth, (float[]){0.6f, 0, 1, 1, 1}, 5, 1e-6f);
+    m = material_called("pane");
+    expect_numbers("pane", (float[]){m->transmission, m->ior}, (float[]){0.9f, 1.45f}, 2, 1e-6f);
+    assert_true(m->is_thin_walled);
+    m = material_called("block");
+    expect_numbers("block", &m->transmission, (float[]){1}, 1, 1e-6f);
+    assert_false(m->is_thin_walled);
+    expect_warning("material 'block': attenuationDistance of KHR_materials_volume is left out");
+    assert_true(material_called("sign")->is_unlit);
+    assert_false(m->is_unlit);
+    assert_true(material_called("mirror")->ior >= 1000);
 }
 
 static void test_assimp_glb_brings_embedded_images(void **state)
@@ -438,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_assimp_gltf_texture_transform_agrees_with_the_extension),
         cmocka_unit_test(test_assimp_gltf_camera_and_lights),
         cmocka_unit_test(test_assimp_gltf_names_what_it_leaves_out),
+        cmocka_unit_test(test_assimp_gltf_layers_of_materials),
         cmocka_unit_test(test_assimp_glb_brings_embedded_images),
         cmocka_unit_test(test_assimp_refuses_broken_files_with_words),
         cmocka_unit_test(test_assimp_stops_when_the_sink_refuses),

@@ -146,10 +146,52 @@ static void test_import_gltf_makes_a_package_that_loads(void **state)
 
     const SceneMaterial *glowing = material_of(scene, "glowing");
     expect_float(glowing, "emission_strength", 7);
-    expect_heard("warning: the extension KHR_materials_sheen is not supported");
+    expect_heard("warning: the extension KHR_materials_iridescence is not supported");
     expect_heard("info: imported 4 triangles in 2 meshes, 4 instances");
     assert_null(strstr(heard, "made up"));
     assert_false(file_exists(package_path("gltf.partial")));
+    scene_destroy(scene);
+}
+
+static void expect_floats(const SceneMaterial *m, const char *name, const float *wanted, int count)
+{
+    const SslGroupValue *p = parameter_of(m, name);
+    assert_non_null(p);
+    for (int i = 0; i < count; i++)
+        if (!(fabsf(p->value.f[i] - wanted[i]) < 1e-6f))
+            fail_msg("%s[%d] is %g, not %g", name, i, (double)p->value.f[i], (double)wanted[i]);
+}
+
+static void test_import_gltf_layers_become_parameters(void **state)
+{
+    (void)state;
+    Scene *scene = import_and_load(TEST_DATA_DIR "/layers.gltf", "layers");
+    const SceneMaterial *m = material_of(scene, "lacquer");
+    expect_float(m, "clearcoat", 0.75f);
+    expect_float(m, "clearcoat_roughness", 0.2f);
+    expect_float(m, "specular", 0.5f);
+    expect_floats(m, "specular_color", (float[]){1, 0.5f, 0.25f}, 3);
+    m = material_of(scene, "cloth");
+    expect_floats(m, "sheen_color", (float[]){0.1f, 0.2f, 0.3f}, 3);
+    expect_float(m, "sheen_roughness", 0.6f);
+    assert_true(parameter_of(m, "has_sheen")->value.b);
+    assert_null(parameter_of(m, "specular"));
+    assert_true(parameter_of(material_of(scene, "pane"), "thin_walled")->value.b);
+    m = material_of(scene, "block");
+    expect_float(m, "transmission", 1);
+    assert_null(parameter_of(m, "thin_walled"));
+    /* unlit: black, without reflection, emitting its own texture, which also gives its alpha */
+    m = material_of(scene, "sign");
+    expect_floats(m, "base_color", (float[]){0, 0, 0}, 3);
+    expect_floats(m, "emission", (float[]){0.2f, 0.4f, 0.6f}, 3);
+    expect_floats(m, "emission_uv", (float[]){2, 1, 0.25f, 0}, 4);
+    expect_float(m, "emission_strength", 1);
+    expect_float(m, "specular", 0);
+    expect_float(m, "metallic", 0);
+    expect_float(m, "alpha", 0.5f);
+    assert_ptr_equal(texture_of(scene, m, "emission_texture"),
+                     texture_of(scene, m, "base_color_texture"));
+    assert_null(texture_of(scene, m, "normal_texture"));
     scene_destroy(scene);
 }
 
@@ -305,8 +347,11 @@ static PackageWriter *begin(const char *package)
 
 static uint32_t add_material(const SortSceneSink *sink, const char *name)
 {
-    SortMaterial m = {
-        .size_bytes = sizeof m, .name = name, .base_color = {1, 1, 1, 1}, .ior = 1.5f};
+    SortMaterial m = {.size_bytes = sizeof m,
+                      .name = name,
+                      .base_color = {1, 1, 1, 1},
+                      .ior = 1.5f,
+                      .specular = 1};
     uint32_t id = UINT32_MAX;
     assert_int_equal(sink->material(sink->sink, &m, &id), SORT_OK);
     return id;
@@ -438,7 +483,8 @@ static Status write_once(Error *err)
         return status;
     const SortSceneSink *sink = package_writer_sink(writer);
     const float normals[9] = {0};
-    SortMaterial material = {.size_bytes = sizeof material, .name = "m", .ior = 1.5f};
+    SortMaterial material = {
+        .size_bytes = sizeof material, .name = "m", .ior = 1.5f, .specular = 1};
     material.base_color_texture = (SortTextureRef){.path = "corner colors.png"};
     SortMesh mesh = triangle();
     mesh.normals = normals;
@@ -505,6 +551,7 @@ int main(int argc, char **argv)
         return child(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_import_gltf_makes_a_package_that_loads),
+        cmocka_unit_test(test_import_gltf_layers_become_parameters),
         cmocka_unit_test(test_import_glb_keeps_embedded_images_as_they_are),
         cmocka_unit_test(test_import_makes_up_a_camera_and_a_light_and_says_so),
         cmocka_unit_test(test_import_says_what_a_package_cannot_hold),

@@ -182,9 +182,9 @@ static void test_units_keep_energy(void **state)
         {"standard_surface", "\"base_color\": [1, 1, 1], \"subsurface\": 0.6, "
                              "\"subsurface_scale\": 0.5, \"roughness\": 0.4"},
         {"standard_surface", "\"transmission\": 1, \"thin_walled\": true, \"roughness\": 0.5"},
-        {"gltf_pbr",
-         "\"metallic\": 0.5, \"roughness\": 0.3, \"clearcoat\": 1, \"sheen_color\": [1, 1, 1], "
-         "\"sheen_roughness\": 0.5"},
+        {"gltf_pbr", "\"metallic\": 0.5, \"roughness\": 0.3, \"clearcoat\": 1, \"has_sheen\": "
+                     "true, \"sheen_color\": [1, 1, 1], "
+                     "\"sheen_roughness\": 0.5"},
     };
     for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         Picture p = render_unit(cases[i][0], cases[i][1], 256);

@@ -309,6 +309,18 @@ static void test_units_gltf_plastic_glass_and_metal_share_by_weight(void **state
     release(&p);
 }
 
+/* KHR_materials_specular: F0 = specular min(((ior-1)/(ior+1))^2 specular_color, 1). */
+static void test_units_gltf_specular_scales_and_tints_the_reflection(void **state)
+{
+    (void)state;
+    Point p;
+    const Setting settings[] = {SET("metallic", 0), SET("ior", 3), SET("specular", 0.5f),
+                                SET_COLOR("specular_color", 1, 0.5f, 40)};
+    SHADE("gltf_pbr", settings, no_texels, &plane);
+    expect_lobe(&p, CLOSURE_PLASTIC, one, (float[]){1, 1, 1, 0.125f, 0.0625f, 0.5f}, 6);
+    release(&p);
+}
+
 static void test_units_gltf_textures_multiply(void **state)
 {
     (void)state;
@@ -503,6 +515,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units_gltf_opaque_metal_is_one_lobe),
         cmocka_unit_test(test_units_gltf_plastic_glass_and_metal_share_by_weight),
+        cmocka_unit_test(test_units_gltf_specular_scales_and_tints_the_reflection),
         cmocka_unit_test(test_units_gltf_textures_multiply),
         cmocka_unit_test(test_units_gltf_places_textures),
         cmocka_unit_test(test_units_gltf_normal_map_leans_along_u_and_v),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the model fixtures of this folder: scene.gltf with scene.bin, scene.glb, quad.obj with quad.mtl, tri.ply,
+"""Makes the model fixtures of this folder: scene.gltf, scene.glb, layers.gltf, quad.obj with quad.mtl, tri.ply,
 tri.stl, and broken ones. The tests know what is in them."""
 import base64
 import json
@@ -58,7 +58,7 @@ def gltf(embedded):
     document = {
         "asset": {"version": "2.0", "copyright": "2024 A. Modeller, CC0"},
         "extensionsUsed": ["KHR_lights_punctual", "KHR_texture_transform", "KHR_materials_emissive_strength",
-                           "KHR_materials_ior", "KHR_materials_sheen"],
+                           "KHR_materials_ior", "KHR_materials_iridescence"],
         "extensions": {"KHR_lights_punctual": {"lights": [
             {"type": "point", "name": "bulb", "color": [1, 0.5, 0.25], "intensity": 683},
             {"type": "spot", "name": "spot", "intensity": 1366,
@@ -94,7 +94,7 @@ def gltf(embedded):
                      "offset": [0.1, 0.2], "scale": [3, 2], "rotation": 0.5}}},
                  "metallicRoughnessTexture": {"index": 0}},
              "normalTexture": {"index": 0, "scale": 0.5},
-             "extensions": {"KHR_materials_ior": {"ior": 1.33}, "KHR_materials_sheen": {}}},
+             "extensions": {"KHR_materials_ior": {"ior": 1.33}, "KHR_materials_iridescence": {}}},
         ],
         "textures": [{"source": 0, "sampler": 0}],
         "samplers": [{"wrapS": 33071, "wrapT": 33648}],
@@ -119,6 +119,36 @@ write("scene.glb", struct.pack("<4sII", b"glTF", 2, 12 + 8 + len(text) + 8 + len
 document, binary = gltf(embedded=False)
 document["extensionsRequired"] = ["KHR_draco_mesh_compression"]
 write("draco.gltf", json.dumps(document, indent=1) + "\n")
+# One square a material.
+document, binary = gltf(embedded=False)
+texture = {"index": 0}
+plain = {"metallicFactor": 0, "roughnessFactor": 0.3}
+document["materials"] = [
+    {"name": "lacquer", "pbrMetallicRoughness": plain, "extensions": {
+        "KHR_materials_clearcoat": {"clearcoatFactor": 0.75, "clearcoatRoughnessFactor": 0.2, "clearcoatTexture": texture},
+        "KHR_materials_specular": {"specularFactor": 0.5, "specularColorFactor": [1, 0.5, 0.25]}}},
+    {"name": "cloth", "pbrMetallicRoughness": plain, "extensions": {
+        "KHR_materials_sheen": {"sheenColorFactor": [0.1, 0.2, 0.3], "sheenRoughnessFactor": 0.6}}},
+    {"name": "pane", "pbrMetallicRoughness": plain, "extensions": {
+        "KHR_materials_transmission": {"transmissionFactor": 0.9}, "KHR_materials_ior": {"ior": 1.45}}},
+    {"name": "block", "pbrMetallicRoughness": plain, "extensions": {
+        "KHR_materials_transmission": {"transmissionFactor": 1},
+        "KHR_materials_volume": {"thicknessFactor": 0.5, "attenuationDistance": 0.1}}},
+    {"name": "sign", "alphaMode": "BLEND", "normalTexture": texture, "extensions": {"KHR_materials_unlit": {}},
+     "pbrMetallicRoughness": {"baseColorFactor": [0.2, 0.4, 0.6, 0.5], "baseColorTexture": {
+         "index": 0, "extensions": {"KHR_texture_transform": {"offset": [0.25, 0], "scale": [2, 1]}}}}},
+    {"name": "mirror", "pbrMetallicRoughness": plain, "extensions": {"KHR_materials_ior": {"ior": 0}}},
+]
+document["extensionsUsed"] = sorted({e for m in document["materials"] for e in m["extensions"]} | {"KHR_texture_transform"})
+document["meshes"] = [{"name": m["name"], "primitives": [
+    {"attributes": {"POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 3}, "indices": 4, "material": i}]}
+    for i, m in enumerate(document["materials"])]
+document["nodes"] = [{"name": m["name"], "mesh": i} for i, m in enumerate(document["meshes"])]
+document["scenes"] = [{"nodes": list(range(len(document["nodes"])))}]
+del document["cameras"], document["extensions"]
+document["buffers"][0]["uri"] = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
+write("layers.gltf", json.dumps(document, indent=1) + "\n")
+
 write("broken.gltf", '{"asset": {"version": "2.0"},\n "nodes": [}\n')
 write("cut.glb", struct.pack("<4sII", b"glTF", 2, 1000) + struct.pack("<I4s", 500, b"JSON") + b"{}")
 
