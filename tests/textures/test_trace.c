@@ -276,7 +276,7 @@ static void test_trace_survives_wrong_content(void **state)
     char *bytes, *copy;
     size_t size;
     uint64_t random = 99, refused = 0;
-    enum { ROUNDS = 2000 };
+    enum { ROUNDS = 700 };
     mem_free(write_some(path, 40));
     assert_int_equal(file_read(path, 1 << 20, &bytes, &size, NULL), STATUS_OK);
     copy = mem_alloc(1, size);
