@@ -1,62 +1,11 @@
 /* Compiled by clang -O3 for this machine where clang is there, whatever compiles the rest. */
-#include "tests/bench/bench_ssl_kernels.h"
-#include <float.h>
-#include <math.h>
+#include "tests/bench/bench_ssl_frame.h"
 
 #if defined(__clang__)
 const char bench_c_compiler[] = "clang " __clang_version__;
 #else
 const char bench_c_compiler[] = "gcc " __VERSION__;
 #endif
-
-enum { LANES = SSL_BLOCK };
-
-/* The frame of every kernel: `body` computes one lane from g[...] and stores with OUT(i). */
-#define KERNEL(function, out_floats, body)                                                         \
-    static void function(const SslBatch *batch)                                                    \
-    {                                                                                              \
-        const size_t stride = 64u * (1u + (out_floats)); /* in bytes, with the fault words */      \
-        for (uint32_t block = 0; block < batch->block_count; block++) {                            \
-            const float *restrict globals =                                                        \
-                (const float *)batch->globals + (size_t)block * BENCH_GLOBALS_FLOATS;              \
-            float *restrict result = (float *)((char *)batch->result + block * stride);            \
-            const uint32_t live = batch->live[block];                                              \
-            for (uint32_t lane = 0; lane < LANES; lane++) {                                        \
-                if (!(live >> lane & 1))                                                           \
-                    continue;                                                                      \
-                uint32_t fault = 0, budget = batch->loop_budget;                                   \
-                (void)budget;                                                                      \
-                body((uint32_t *)result)[lane] = fault;                                            \
-            }                                                                                      \
-        }                                                                                          \
-    }
-#define G(at, component) globals[(at) + (component) * LANES + lane]
-#define OUT(index)       result[(1 + (index)) * LANES + lane]
-
-static float guarded_log(float x)
-{
-    return logf(x < FLT_MIN ? FLT_MIN : x);
-}
-
-static float guarded_sqrt(float x)
-{
-    return x < 0.0f ? 0.0f : sqrtf(x);
-}
-
-static float guarded_pow(float x, float y)
-{
-    return x < 0.0f && y == y && y != truncf(y) ? 0.0f : powf(x, y);
-}
-
-static float minimum(float a, float b)
-{
-    return b < a ? b : a;
-}
-
-static float maximum(float a, float b)
-{
-    return a > b ? a : b;
-}
 
 /* --- the post's worked example: value, d/dx and d/dy ------------------------------------------- */
 
@@ -169,13 +118,6 @@ static uint32_t scramble(uint32_t x)
 static float cell(uint32_t x, uint32_t y)
 {
     return (float)(int32_t)(scramble(x + scramble(y)) >> 8) / 16777216.0f;
-}
-
-static int32_t int_from_float(float x)
-{
-    if (!(x > -2147483648.0f))
-        return x <= -2147483648.0f ? INT32_MIN : 0;
-    return x < 2147483648.0f ? (int32_t)x : INT32_MAX;
 }
 
 static float value_noise(float x, float y)

@@ -25,7 +25,7 @@ typedef struct BenchKernel {
     uint32_t out_floats;
 } BenchKernel;
 
-extern const BenchKernel bench_kernels[]; /* ends with a NULL name */
-extern const char bench_c_compiler[];     /* what compiled the C side */
+extern const BenchKernel bench_kernels[], bench_shaders[]; /* each ends with a NULL name */
+extern const char bench_c_compiler[];                      /* what compiled the C side */
 
 #endif
