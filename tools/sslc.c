@@ -32,10 +32,12 @@ static Status dump_stage(SslcFile *file, const SslcBuildOptions *options, uint32
             return error_set(err, STATUS_SOURCE, "the source has errors");
         Status status = sslc_describe(ssl_unit_info(unit), options, constants, &how, err);
         if (status == STATUS_OK)
-            status = ssl_dump(file->ctx, &source, &how, (SslDumpStage)stage, file->diags, out, err);
+            status = ssl_unit_dump(unit, &how, (SslDumpStage)stage, file->diags, out, err);
         ssl_unit_release(unit);
         return status;
     }
+    if (sslc_is_group(file))
+        return error_set(err, STATUS_INVALID, "a group has no %s", stage_words[stage]);
     Status status = ssl_dump(file->ctx, &source, &how, (SslDumpStage)stage, file->diags, out, err);
     sslc_print_diags(file->diags);
     return status;
@@ -73,6 +75,7 @@ static int sslc_dump(int argc, char **argv)
     Error err = {0};
     code = SSLC_FAILED;
     if (sslc_open(args.args[0], build.cpu, &file)) {
+        file.folders = &build.folders;
         Status status = dump_stage(&file, &build, stage, &text, &err);
         (void)fputs(strbuf_text(&text), stdout);
         if (status == STATUS_OK)

@@ -77,6 +77,7 @@ static double measure_run(SslcFile *file, SslProgram *program, const BenchOption
 static bool bench_column(SslcFile *file, const BenchOptions *o, bool with_derivatives,
                          BenchColumn *out)
 {
+    file->folders = &o->build.folders;
     *out = (BenchColumn){1e9, 1e9, 0, {1e9, 1e9, 1e9, 1e9, 1e9, false}, 0, 0, 0};
     SslcBuildOptions build = o->build;
     build.without_derivatives = !with_derivatives;

@@ -1,4 +1,4 @@
-/* sslc check: what is wrong with the shaders of files and folders. */
+/* sslc check: what is wrong with the shaders of files and folders, and with groups. */
 #include "base/file.h"
 #include "tools/sslc_program.h"
 #include <stdio.h>
@@ -17,7 +17,8 @@ static bool check_shader(SslcFile *file, const char *shader, StrBuf *last)
     DiagList *diags = diag_list_create();
     if (!diags)
         return false;
-    Status status = ssl_unit_compile(file->ctx, &source, diags, &unit);
+    Status status = sslc_is_group(file) ? sslc_link(file, diags, &unit)
+                                        : ssl_unit_compile(file->ctx, &source, diags, &unit);
     if (status == STATUS_OK)
         status = ssl_program_build(file->ctx, unit, &how, diags, &program, &err);
     else if (status != STATUS_SOURCE)
@@ -52,12 +53,23 @@ static bool check_shaders(SslcFile *file, char *names)
     return is_good;
 }
 
-static bool check_file(const char *path)
+static bool check_group(SslcFile *file)
+{
+    StrBuf last = {0};
+    bool is_good = check_shader(file, NULL, &last);
+    strbuf_free(&last);
+    return is_good;
+}
+
+static bool check_file(const char *path, const CliTextList *folders)
 {
     SslcFile file = {0};
     StrBuf names = {0};
     bool is_good = sslc_open(path, NULL, &file);
-    if (is_good) {
+    file.folders = folders;
+    if (is_good && sslc_is_group(&file)) {
+        is_good = check_group(&file);
+    } else if (is_good) {
         SslSource source = {.name = path, .text = {file.text, file.size_bytes}};
         Status status = ssl_source_shaders(file.ctx, &source, file.diags, &names);
         /* A source with errors has a list of its own; a source without shaders is checked too. */
@@ -78,7 +90,8 @@ static bool check_file(const char *path)
     return is_good;
 }
 
-static bool check_path(Arena *arena, const char *path, uint32_t *files)
+static bool check_path(Arena *arena, const char *path, const CliTextList *folders,
+                       uint32_t *files)
 {
     Error err = {0};
     SslcPaths paths = {.arena = arena};
@@ -88,18 +101,29 @@ static bool check_path(Arena *arena, const char *path, uint32_t *files)
     }
     bool is_good = true;
     for (uint32_t i = 0; i < paths.list.count; i++)
-        is_good &= check_file(paths.list.data[i]);
+        is_good &= check_file(paths.list.data[i], folders);
     *files += paths.list.count;
     return is_good;
 }
 
 int sslc_check(int argc, char **argv)
 {
+    CliTextList folders = {0};
+    CliOption options[] = {{.name = "include",
+                            .short_name = 'I',
+                            .kind = CLI_TEXT_LIST,
+                            .out = &folders,
+                            .value_name = "FOLDER",
+                            .help = "where the units of a group (FILE.json) are looked for, after "
+                                    "its own folder"}};
     const CliProgram program = {.name = "sslc check",
-                                .usage = "PATH...",
+                                .usage = "[options] PATH...",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
                                 .summary =
                                     "Compiles every shader of the files, and of the .ssl files "
-                                    "in folders, and prints what is wrong with them.",
+                                    "in folders, or links groups (FILE.json), and prints what is "
+                                    "wrong with them.",
                                 .args_min = 1,
                                 .args_max = 4096,
                                 .args_name = "PATH"};
@@ -111,7 +135,7 @@ int sslc_check(int argc, char **argv)
     uint32_t files = 0;
     Arena *arena = arena_create(0, 0);
     for (uint32_t i = 0; i < args.arg_count && arena; i++)
-        is_good &= check_path(arena, args.args[i], &files);
+        is_good &= check_path(arena, args.args[i], &folders, &files);
     arena_destroy(arena);
     if (files == 0 && is_good) {
         const Error err = {.code = STATUS_NOT_FOUND, .text = "there are no .ssl files"};

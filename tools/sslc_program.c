@@ -26,6 +26,17 @@ uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32
          .out = &values->constants,
          .value_name = "NAME=VALUE",
          .help = "bakes a bool, int or string parameter into the code"},
+        {.name = "bake-switches",
+         .kind = CLI_FLAG,
+         .out = &values->bake_switches,
+         .help = "bakes bools, ints, and floats that are 0 or 1 at their defaults, as the renderer "
+                 "does"},
+        {.name = "include",
+         .short_name = 'I',
+         .kind = CLI_TEXT_LIST,
+         .out = &values->folders,
+         .value_name = "FOLDER",
+         .help = "where the units of a group (FILE.json) are looked for, after its own folder"},
         {.name = "optimise",
          .short_name = 'O',
          .kind = CLI_CHOICE,
@@ -117,6 +128,9 @@ bool sslc_open(const char *path, const char *cpu, SslcFile *out_file)
         if (!out_file->diags)
             status = error_set(&err, STATUS_NO_MEMORY, "out of memory");
     }
+    out_file->arena = arena_create(4096, 0);
+    if (status == STATUS_OK && !out_file->arena)
+        status = error_set(&err, STATUS_NO_MEMORY, "out of memory");
     if (status != STATUS_OK)
         (void)sslc_fail(&err);
     return status == STATUS_OK;
@@ -124,6 +138,7 @@ bool sslc_open(const char *path, const char *cpu, SslcFile *out_file)
 
 void sslc_close(SslcFile *file)
 {
+    arena_destroy(file->arena);
     diag_list_destroy(file->diags);
     ssl_context_destroy(file->ctx);
     mem_free(file->text);
@@ -158,7 +173,8 @@ SslUnit *sslc_compile(SslcFile *file, const char *shader)
     SslSource source = {
         .name = file->path, .text = {file->text, file->size_bytes}, .shader = shader};
     SslUnit *unit;
-    Status status = ssl_unit_compile(file->ctx, &source, file->diags, &unit);
+    Status status = sslc_is_group(file) ? sslc_link(file, file->diags, &unit)
+                                        : ssl_unit_compile(file->ctx, &source, file->diags, &unit);
     sslc_print_diags(file->diags);
     if (status != STATUS_OK && status != STATUS_SOURCE) {
         Error err = {0};
@@ -220,6 +236,7 @@ Status sslc_describe(const SslUnitInfo *unit, const SslcBuildOptions *options,
                               .constants = constants,
                               .constant_count = options->constants.count,
                               .llvm_level = options->level,
+                              .bake_switches = options->bake_switches,
                               .without_derivatives = options->without_derivatives,
                               .merged_summaries = options->merged_summaries};
     for (uint32_t i = 0; i < options->constants.count; i++) {

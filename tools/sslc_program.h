@@ -15,8 +15,9 @@ enum { SSLC_OPTIONS_MAX = 32, SSLC_CONSTANTS_MAX = 64 };
 typedef struct SslcBuildOptions {
     const char *shader, *cpu;
     CliTextList constants; /* "name=value" */
+    CliTextList folders;   /* where the units of a group are looked for */
     uint32_t level, kind;
-    bool without_derivatives, merged_summaries;
+    bool without_derivatives, merged_summaries, bake_switches;
 } SslcBuildOptions;
 /* Appends them to a table of options; returns the new count. */
 uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32_t count);
@@ -37,12 +38,20 @@ typedef struct SslcFile {
     SslContextDesc tables;
     SslContext *ctx;
     DiagList *diags;
+    const CliTextList *folders;   /* of SslcBuildOptions; NULL: none */
+    Arena *arena;                 /* textures */
+    ARRAY(const char *) textures; /* of a group, by id: formulas of grid_texture_parse */
 } SslcFile;
 /* cpu may be NULL. Prints what is wrong. */
 bool sslc_open(const char *path, const char *cpu, SslcFile *out_file);
 void sslc_close(SslcFile *file);
 
-/* Compiles and builds. Prints diagnostics and errors; NULL: failed. */
+/* Is the file a description of a group? Those end in .json. */
+bool sslc_is_group(const SslcFile *file);
+/* As sslc_compile, of a group; diagnostics go to `diags`. */
+Status sslc_link(SslcFile *file, DiagList *diags, SslUnit **out_unit) SORT_MUST_CHECK;
+
+/* Compiles or links, and builds. Prints diagnostics and errors; NULL: failed. */
 SslUnit *sslc_compile(SslcFile *file, const char *shader);
 SslProgram *sslc_build(SslcFile *file, const SslUnit *unit, const SslcBuildOptions *options,
                        bool output_derivatives);

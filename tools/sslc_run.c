@@ -198,6 +198,13 @@ static Status set_attributes(RunState *run, Error *err)
 static Status set_textures(RunState *run, Error *err)
 {
     const SslUnitInfo *unit = run->info->unit;
+    for (uint32_t i = 0; i < unit->texture_count && unit->texture_ids; i++) {
+        GridTexture texture;
+        if (unit->texture_ids[i] == SSL_TEXTURE_UNBOUND)
+            continue;
+        TRY(grid_texture_parse(run->file->textures.data[unit->texture_ids[i]], &texture, err));
+        grid_host_set_texture(run->host, i, &texture);
+    }
     for (uint32_t i = 0; i < run->options->textures.count; i++) {
         char name[SSLC_NAME_BYTES];
         const char *text;
@@ -452,8 +459,9 @@ static int run_file(const char *path, const RunOptions *o)
 {
     SslcFile file = {0};
     int code = SSLC_FAILED;
-    SslUnit *unit =
-        sslc_open(path, o->build.cpu, &file) ? sslc_compile(&file, o->build.shader) : NULL;
+    bool is_open = sslc_open(path, o->build.cpu, &file);
+    file.folders = &o->build.folders;
+    SslUnit *unit = is_open ? sslc_compile(&file, o->build.shader) : NULL;
     RunState run = {.options = o, .file = &file};
     run.program = unit ? sslc_build(&file, unit, &o->build, true) : NULL;
     if (run.program) {

@@ -710,6 +710,78 @@ static void test_group_out_of_memory(void **state)
     ssl_unit_release(add);
 }
 
+/* --- the fuzzer's corpus --------------------------------------------------------------------------- */
+
+static const char *const fuzz_units =
+    "texture2d image;\n"
+    "struct Ray { point from; vector along; };\n"
+    "shader read(out float x, out point P) { x = global_value<x>; P = global_value<P>; }\n"
+    "shader add(float a = 1, float b, bool twice = false, out float o) { o = twice ? a : b; }\n"
+    "shader look(float u = 0, string mode = \"r\", out color c) { c = color(u); }\n"
+    "shader matte(color albedo = color(1), closure under, out closure surface)\n"
+    "{ surface = make_closure<OrenNayar>(albedo, 0.5, normal(0, 0, 1)) + under; }\n"
+    "shader make(int n = 3, out Ray r, out float list[3]) { list[n] = 1; }\n"
+    "shader use(Ray r, float list[3], out float o) { o = r.from.x + list[1]; }\n";
+
+typedef struct FuzzUnits {
+    SslUnit *units[32];
+    uint32_t count;
+} FuzzUnits;
+
+static Status find_fuzz_unit(void *data, const SslGroupNode *node, const SslUnit **out_unit)
+{
+    FuzzUnits *found = data;
+    const SslSource source = {
+        .name = "units.ssl", .text = str_from(fuzz_units), .shader = node->entry};
+    DiagList *diags = diag_list_create();
+    assert_true(found->count < SORT_COUNT_OF(found->units));
+    Status status = STATUS_NOT_FOUND;
+    *out_unit = NULL;
+    if (!node->shader)
+        status = ssl_unit_compile(ctx, &source, diags, &found->units[found->count]);
+    if (status == STATUS_OK)
+        *out_unit = found->units[found->count++];
+    diag_list_destroy(diags);
+    return status == STATUS_OK ? status : STATUS_NOT_FOUND;
+}
+
+/* What the corpus is there for: half of it links, half has errors, nothing crashes. */
+static void test_group_corpus(void **state)
+{
+    SORT_UNUSED(state);
+    static const char folder[] = "tests/fuzz/ssl_group";
+    Arena *arena = arena_create(0, 0);
+    const char *const *names;
+    uint32_t count, linked = 0;
+    assert_int_equal(file_list_directory(folder, arena, &names, &count, NULL), STATUS_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        FuzzUnits found = {.count = 0};
+        DiagList *diags = diag_list_create();
+        SslGroupFile *file = NULL;
+        SslUnit *unit = NULL;
+        char *text;
+        size_t size;
+        const char *path = arena_printf(arena, "%s/%s", folder, names[i]);
+        assert_int_equal(file_read(path, 1 << 20, &text, &size, NULL), STATUS_OK);
+        const SslGroupText json = {.name = path,
+                                   .json = {text, size},
+                                   .file = diag_add_source(diags, path, (Str){text, size})};
+        Status status = ssl_group_file_read(&json, NULL, diags, &file);
+        if (status == STATUS_OK)
+            status = ssl_group_file_link(ctx, file, find_fuzz_unit, &found, diags, &unit);
+        assert_true((status == STATUS_OK) == (diag_error_count(diags) == 0));
+        linked += status == STATUS_OK;
+        ssl_unit_release(unit);
+        while (found.count)
+            ssl_unit_release(found.units[--found.count]);
+        ssl_group_file_destroy(file);
+        diag_list_destroy(diags);
+        mem_free(text);
+    }
+    assert_true(linked >= 6 && linked < count);
+    arena_destroy(arena);
+}
+
 /* --- the manual ------------------------------------------------------------------------------- */
 
 typedef struct Manual {
@@ -785,6 +857,7 @@ int main(void)
         cmocka_unit_test(test_group_that_doubles_is_refused),
         cmocka_unit_test(test_group_names_places),
         cmocka_unit_test(test_group_out_of_memory),
+        cmocka_unit_test(test_group_corpus),
         cmocka_unit_test(test_group_examples_of_the_manual),
     };
     return cmocka_run_group_tests_name("ssl_group", tests, setup, teardown);
