@@ -90,8 +90,7 @@ static bool check_file(const char *path, const CliTextList *folders)
     return is_good;
 }
 
-static bool check_path(Arena *arena, const char *path, const CliTextList *folders,
-                       uint32_t *files)
+static bool check_path(Arena *arena, const char *path, const CliTextList *folders, uint32_t *files)
 {
     Error err = {0};
     SslcPaths paths = {.arena = arena};

@@ -1,9 +1,9 @@
 /* Groups as files of sslc: a description in JSON, its units beside it, in the library, or in folders that
  * the user names. Textures of nodes are formulas, as --texture takes them; other descriptions of textures,
  * such as those of scene packages, are read over. */
+#include "base/path.h"
 #include "tools/group_units.h"
 #include "tools/sslc_program.h"
-#include "base/path.h"
 #include <string.h>
 
 bool sslc_is_group(const SslcFile *file)

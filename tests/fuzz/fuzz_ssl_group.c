@@ -8,7 +8,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-static const SslGlobalRow globals[] = {{"x", SSL_FLOAT, true, "", ""}, {"P", SSL_POINT, true, "", ""}};
+static const SslGlobalRow globals[] = {{"x", SSL_FLOAT, true, "", ""},
+                                       {"P", SSL_POINT, true, "", ""}};
 static const SslClosureArg lambert[] = {{"albedo", SSL_COLOR}};
 static const SslClosureRow closures[] = {{"Lambert", lambert, 1, 0, "", ""}};
 
@@ -16,13 +17,15 @@ static const char source[] =
     "texture2d image;\n"
     "struct Ray { point from; vector along; };\n"
     "shader read(out float x, out point P) { x = global_value<x>; P = global_value<P>; }\n"
-    "shader add(float a = 1, float b, bool twice = false, out float o) { o = twice ? 2 * a : a + b; }\n"
+    "shader add(float a = 1, float b, bool twice = false, out float o) { o = twice ? 2 * a : a + "
+    "b; }\n"
     "shader look(float u = 0, string mode = \"r\", out color c)\n"
     "{ c = mode == \"r\" ? texture2d_sample<image>(u, ddx(u)) : color(u); }\n"
     "shader matte(color albedo = color(1), closure under, out closure surface)\n"
     "{ surface = make_closure<Lambert>(albedo) + 0.5 * under; }\n"
     "shader make(int n = 3, out Ray r, out float list[3]) { r.from = point(n); list[n] = 1; }\n"
-    "shader use(Ray r, float list[3], out float o) { o = r.from.x; for (int i = 0; i < 3; i++) o += list[i]; }\n";
+    "shader use(Ray r, float list[3], out float o) { o = r.from.x; for (int i = 0; i < 3; i++) o "
+    "+= list[i]; }\n";
 static const char *const names[] = {"read", "add", "look", "matte", "make", "use"};
 static SslContext *ctx;
 static SslUnit *units[SORT_COUNT_OF(names)];
@@ -89,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         Status status = ssl_group_file_read(&text, NULL, diags, &file);
         if (status == STATUS_OK)
             status = ssl_group_file_link(ctx, file, find_unit, NULL, diags, &unit);
-        CHECK((status == STATUS_OK) == (diag_error_count(diags) == 0) || status == STATUS_NO_MEMORY);
+        CHECK((status == STATUS_OK) == (diag_error_count(diags) == 0) ||
+              status == STATUS_NO_MEMORY);
         if (status == STATUS_OK)
             run_passes(unit, later);
         check_diags(diags, size);
