@@ -115,8 +115,12 @@ bool merge_command_parse(int argc, char **argv, MergeCommand *c, int *out_code)
 bool compare_command_parse(int argc, char **argv, CompareCommand *c, int *out_code)
 {
     *c = (CompareCommand){0};
+    /* clang-format off */
     const CliOption options[] = {
-        {.name = "json", .kind = CLI_FLAG, .out = &c->is_json, .help = "print one JSON record"}};
+        {.name = "layer", .kind = CLI_TEXT, .out = &c->layer, .value_name = "NAME", .help = "compare this layer, such as albedo"},
+        {.name = "json", .kind = CLI_FLAG, .out = &c->is_json, .help = "print one JSON record"},
+    };
+    /* clang-format on */
     static const char *const examples[] = {"sort-render compare noisy.exr reference.exr",
                                            "how far the first is from the second", NULL};
     const CliProgram program = {.name = "sort-render compare",

@@ -48,6 +48,7 @@ typedef struct MergeCommand {
 
 typedef struct CompareCommand {
     const char *paths[2]; /* the picture, the reference */
+    const char *layer;    /* NULL: the picture itself */
     bool is_json;
 } CompareCommand;
 

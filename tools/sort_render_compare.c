@@ -3,7 +3,7 @@
 #include "base/json_write.h"
 #include "tools/render_command.h"
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 /* Of all pixels and of R, G and B; `relative` weighs squares by those of the reference, as an eye does. */
 typedef struct Difference {
@@ -15,20 +15,15 @@ typedef struct Difference {
 /* Added to the reference's square, so that black pixels count too: (1/10)^2. */
 #define RELATIVE_FLOOR 0.01
 
-static const float *find_channel(const ExrImage *image, const char *name)
-{
-    for (uint32_t c = 0; c < image->channel_count; ++c)
-        if (strcmp(image->channels[c].name, name) == 0)
-            return image->channels[c].data;
-    return NULL;
-}
+enum { EXR_NAME_BYTES = 256 };
 
 static Status compare_channel(const ExrImage *a, const ExrImage *b, const char *name,
                               const char *const paths[2], Difference *d, Error *err)
 {
-    const float *x = find_channel(a, name), *y = find_channel(b, name);
-    if (!x || !y)
-        return error_set_at(err, STATUS_INVALID, paths[x ? 1 : 0], "has no channel %s", name);
+    const ExrImageChannel *first = exr_image_channel(a, name), *second = exr_image_channel(b, name);
+    if (!first || !second)
+        return error_set_at(err, STATUS_INVALID, paths[first ? 1 : 0], "has no channel %s", name);
+    const float *x = first->data, *y = second->data;
     double count = 3.0 * a->width * a->height;
     for (size_t i = 0; i < (size_t)a->width * a->height; ++i) {
         double p = (double)x[i], q = (double)y[i], difference = p - q;
@@ -46,15 +41,17 @@ static Status compare_channel(const ExrImage *a, const ExrImage *b, const char *
 }
 
 static Status compare(const ExrImage *a, const ExrImage *b, const char *const paths[2],
-                      Difference *d, Error *err)
+                      const char *layer, Difference *d, Error *err)
 {
-    static const char *const channels[] = {"R", "G", "B"};
     *d = (Difference){0};
     if (a->width != b->width || a->height != b->height)
         return error_set_at(err, STATUS_INVALID, paths[0], "has %u x %u pixels, and %s %u x %u",
                             a->width, a->height, paths[1], b->width, b->height);
-    for (uint32_t c = 0; c < SORT_COUNT_OF(channels); ++c)
-        TRY(compare_channel(a, b, channels[c], paths, d, err));
+    for (uint32_t c = 0; c < 3; ++c) {
+        char name[EXR_NAME_BYTES];
+        (void)snprintf(name, sizeof name, "%s%s%c", layer ? layer : "", layer ? "." : "", "RGB"[c]);
+        TRY(compare_channel(a, b, name, paths, d, err));
+    }
     return STATUS_OK;
 }
 
@@ -97,7 +94,7 @@ int compare_main(int argc, char **argv)
     if (status == STATUS_OK)
         status = exr_read(command.paths[1], &images[1], &err);
     if (status == STATUS_OK)
-        status = compare(images[0], images[1], command.paths, &d, &err);
+        status = compare(images[0], images[1], command.paths, command.layer, &d, &err);
     if (status == STATUS_OK) {
         if (command.is_json)
             print_json(&d);
