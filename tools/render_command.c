@@ -330,6 +330,7 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->texture_filter = texture_filters[words->texture_filter];
     r->mip = (TexMip)words->mip_mode;
     r->mip_bias = (float)words->mip_bias;
+    r->wants_short_passes = c->update_s > 0.0;
     r->adaptive_error = (float)words->adaptive;
     r->ao_distance_m = (float)words->ao_distance;
     if (words->integrator)

@@ -150,17 +150,17 @@ void film_clear(Film *film)
     memset(film->pixels, 0, film_pixel_count(film) * film->record_bytes);
     id_table_clear(&film->id_table);
     film->range_count = 0;
-    film->job = 0;
+    film->checkpoint = (FilmCheckpoint){0};
 }
 
-void film_set_job(Film *film, uint64_t job)
+void film_set_checkpoint(Film *film, FilmCheckpoint checkpoint)
 {
-    film->job = job;
+    film->checkpoint = checkpoint;
 }
 
-uint64_t film_job(const Film *film)
+FilmCheckpoint film_checkpoint(const Film *film)
 {
-    return film->job;
+    return film->checkpoint;
 }
 
 /* --- commits ------------------------------------------------------------------------------- */

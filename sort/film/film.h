@@ -111,10 +111,14 @@ Status film_add_range(Film *film, FilmRange range, Error *err) SORT_MUST_CHECK;
 /* In order, disjoint; *out_count of them. Lives until the film changes. */
 const FilmRange *film_ranges(const Film *film, uint32_t *out_count);
 
-/* A film in the middle of a render, a checkpoint, holds the first `job` jobs of the render's schedule beside its
- * ranges; 0: it holds its ranges alone. Stored in partial files. */
-void film_set_job(Film *film, uint64_t job);
-uint64_t film_job(const Film *film);
+/* A film in the middle of a render, a checkpoint, holds the first `job` jobs of the render's schedule, whose passes
+ * take pass_samples, beside its ranges. job 0: it holds its ranges alone. Stored in partial files. */
+typedef struct FilmCheckpoint {
+    uint64_t job;
+    uint32_t pass_samples;
+} FilmCheckpoint;
+void film_set_checkpoint(Film *film, FilmCheckpoint checkpoint);
+FilmCheckpoint film_checkpoint(const Film *film);
 
 /* What goes with the film, into its files, and does not decide its pixels: the scene's name, the credits that
  * its makers ask for, and the manifests of the ids (cryptomatte_manifest). */

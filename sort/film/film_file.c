@@ -39,6 +39,7 @@ typedef struct FileHeader {
     uint32_t record_bytes, range_count, aov_count;
     uint32_t nominal_samples, seed, note_bytes;
     uint64_t job; /* of a checkpoint, else 0 */
+    uint32_t pass_samples, padding;
     uint64_t overflow_count;
     Hash128 scene;
     char filter[FILM_FILTER_NAME_MAX];
@@ -73,7 +74,8 @@ static void make_header(const Film *film, FileHeader *h)
     for (uint32_t i = 0; i < FILM_NOTE_COUNT; ++i)
         h->note_bytes += (uint32_t)strlen(film_note(film, (FilmNote)i)) + 1;
     h->overflow_count = film->id_table.count;
-    h->job = film->job;
+    h->job = film->checkpoint.job;
+    h->pass_samples = film->checkpoint.pass_samples;
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
     h->scene = d->identity.scene;
@@ -278,7 +280,7 @@ static Status read_body(FILE *stream, const FileHeader *h, const char *path, Fil
     for (uint32_t i = 0; i < h->range_count; ++i)
         if (film_add_range(film, ranges[i], NULL) != STATUS_OK)
             return error_set_at(err, STATUS_FORMAT, path, "its sample ranges make no sense");
-    film->job = h->job;
+    film->checkpoint = (FilmCheckpoint){h->job, h->pass_samples};
     return check_records(film, path, err);
 }
 

@@ -140,7 +140,7 @@ static void add_all_ids(Film *film, const Film *other)
 Status film_merge(Film *film, const Film *other, Error *err)
 {
     TRY(film_same_render(film, other, err));
-    if (film->job || other->job)
+    if (film->checkpoint.job || other->checkpoint.job)
         return error_set(err, STATUS_INVALID,
                          "a checkpoint of an unfinished render cannot be merged; resume it first");
     FilmRange united[FILM_MAX_RANGES];

@@ -45,7 +45,7 @@ struct Film {
     AovSlot slots[FILM_AOV_COUNT];
     FilmRange ranges[FILM_MAX_RANGES];
     uint32_t range_count;
-    uint64_t job;
+    FilmCheckpoint checkpoint;
     char *notes[FILM_NOTE_COUNT];       /* owned; NULL: "" */
     uint32_t id_offsets[FILM_ID_COUNT]; /* bytes, in the record; 0: not held */
     IdTable id_table;

@@ -54,7 +54,9 @@ static Status init_schedule(Render *r, uint32_t width, uint32_t height, uint32_t
         return error_set(err, STATUS_INVALID,
                          "the crop %u,%u,%u,%u is not inside the picture of %ux%u", crop.x, crop.y,
                          crop.width, crop.height, width, height);
-    schedule_init(&r->schedule, crop.x, crop.y, crop.width, crop.height, sample_begin, sample_end);
+    bool is_short = r->options.wants_short_passes || r->options.time_limit_s > 0.0;
+    schedule_init(&r->schedule, crop.x, crop.y, crop.width, crop.height, sample_begin, sample_end,
+                  is_short ? SCHEDULE_SHORT_PASS_SAMPLES : SCHEDULE_PASS_SAMPLES);
     r->path_count = schedule_path_count(&r->schedule, schedule_job_count(&r->schedule));
     return STATUS_OK;
 }

@@ -31,7 +31,9 @@ typedef struct RenderOptions {
     uint32_t samples;                  /* nominal, a pixel; 0: the package's */
     uint32_t sample_begin, sample_end; /* both 0: [0, samples) */
     RenderCrop crop;                   /* all 0: the whole frame */
-    /* No pass (SCHEDULE_PASS_SAMPLES samples of each pixel) begins that would end after this, by the time that
+    bool
+        wants_short_passes; /* few samples at a time all over the picture, at the price of texture reads */
+    /* No pass (schedule.h; a short one) begins that would end after this, by the time that
      * passes took so far; 0: none. What the film's range says then depends on the clock. */
     double time_limit_s;
     float adaptive_error; /* pixels stop when film_judge finds them this good; 0: none does */
@@ -67,7 +69,7 @@ typedef struct RenderOptions {
     const Log *log;             /* borrowed */
     const _Atomic bool *cancel; /* borrowed; set it to stop early: jobs under way are finished */
     /* Called by render_run every `quiet_interval_s` while no sample is under way: render_film is then a
-     * checkpoint (film_job). An error ends the render with it. NULL: none. */
+     * checkpoint (film_checkpoint). An error ends the render with it. NULL: none. */
     Status (*quiet)(void *data, Render *render, Error *err);
     void *quiet_data;
     double quiet_interval_s;
@@ -82,7 +84,7 @@ Status render_create(const RenderOptions *options, Render **out_render, StrBuf *
 /* Before render_run: goes on from a checkpoint of the same render, whose bits the result has. Takes the film,
  * also on errors: STATUS_INVALID says what differs. */
 Status render_resume(Render *render, Film *film, Error *err) SORT_MUST_CHECK;
-/* STATUS_CANCELLED when it was stopped: the film then is a checkpoint (film_job), and no range is recorded. */
+/* STATUS_CANCELLED when it was stopped: the film then is a checkpoint (film_checkpoint), and no range is recorded. */
 Status render_run(Render *render, Error *err) SORT_MUST_CHECK;
 /* After render_run: completes the texture trace, if one was asked for. STATUS_IO: it could not be written. */
 Status render_end_trace(Render *render, Error *err) SORT_MUST_CHECK;

@@ -208,7 +208,7 @@ static Status run_segments(Render *r, Error *err)
     schedule_quiet(r);
     while (!is_done) {
         TRY(run_segment(r, err));
-        film_set_job(r->film, r->schedule.next);
+        film_set_checkpoint(r->film, (FilmCheckpoint){r->schedule.next, r->schedule.pass_samples});
         if (atomic_load(r->options.cancel))
             return error_set(err, STATUS_CANCELLED, "cancelled");
         is_done = r->schedule.next == count || r->is_out_of_time || is_good_enough(r);
@@ -217,7 +217,7 @@ static Status run_segments(Render *r, Error *err)
             schedule_quiet(r);
         }
     }
-    film_set_job(r->film, 0);
+    film_set_checkpoint(r->film, (FilmCheckpoint){0});
     uint32_t end = schedule_job_sample(&r->schedule, r->schedule.next);
     return film_add_range(r->film, (FilmRange){r->schedule.sample_begin, end}, err);
 }
@@ -236,23 +236,37 @@ Status render_run(Render *r, Error *err)
     return status;
 }
 
+/* Turns to the checkpoint's passes and place; false leaves all as it was: they are not this render's. */
+static bool turn_to(Schedule *s, FilmCheckpoint at)
+{
+    uint32_t passes = s->pass_samples;
+    if (at.job == 0)
+        return true;
+    if (at.pass_samples != SCHEDULE_PASS_SAMPLES && at.pass_samples != SCHEDULE_SHORT_PASS_SAMPLES)
+        return false;
+    schedule_resume(s, at.pass_samples, at.job);
+    if (at.job <= schedule_job_count(s))
+        return true;
+    schedule_resume(s, passes, 0);
+    return false;
+}
+
 Status render_resume(Render *r, Film *film, Error *err)
 {
     uint32_t range_count;
-    uint64_t job = film_job(film);
+    FilmCheckpoint at = film_checkpoint(film);
     Status status = film_same_render(r->film, film, err);
     film_ranges(film, &range_count);
     if (status == STATUS_OK && range_count > 0)
         status = error_set(err, STATUS_INVALID, "it holds a finished render, not a checkpoint");
-    if (status == STATUS_OK && job > schedule_job_count(&r->schedule))
-        status = error_set(err, STATUS_INVALID, "it holds more samples than this render takes");
+    if (status == STATUS_OK && !turn_to(&r->schedule, at))
+        status = error_set(err, STATUS_INVALID, "it holds samples that this render does not take");
     if (status != STATUS_OK) {
         film_destroy(film);
         return status;
     }
     film_destroy(r->film);
     r->film = r->shared.film = film;
-    r->schedule.next = job;
-    atomic_store(&r->paths_done, schedule_path_count(&r->schedule, job));
+    atomic_store(&r->paths_done, schedule_path_count(&r->schedule, at.job));
     return STATUS_OK;
 }

@@ -1,9 +1,8 @@
 #include "sort/render/schedule.h"
 
 void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
-                   uint32_t sample_begin, uint32_t sample_end)
+                   uint32_t sample_begin, uint32_t sample_end, uint32_t pass_samples)
 {
-    uint32_t samples = sample_end - sample_begin;
     *s = (Schedule){.x = x,
                     .y = y,
                     .width = width,
@@ -11,9 +10,16 @@ void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t
                     .sample_begin = sample_begin,
                     .sample_end = sample_end,
                     .tiles_x = (width + SCHEDULE_TILE - 1) / SCHEDULE_TILE,
-                    .tiles_y = (height + SCHEDULE_TILE - 1) / SCHEDULE_TILE,
-                    .pass_count = (samples + SCHEDULE_PASS_SAMPLES - 1) / SCHEDULE_PASS_SAMPLES};
+                    .tiles_y = (height + SCHEDULE_TILE - 1) / SCHEDULE_TILE};
     mutex_init(&s->lock);
+    schedule_resume(s, pass_samples, 0);
+}
+
+void schedule_resume(Schedule *s, uint32_t pass_samples, uint64_t job)
+{
+    s->pass_samples = pass_samples;
+    s->pass_count = (s->sample_end - s->sample_begin + pass_samples - 1) / pass_samples;
+    s->next = job;
 }
 
 void schedule_destroy(Schedule *s)
@@ -33,8 +39,7 @@ uint64_t schedule_job_count(const Schedule *s)
 
 uint32_t schedule_job_sample(const Schedule *s, uint64_t job)
 {
-    uint64_t sample =
-        s->sample_begin + job / schedule_tile_count(s) * (uint64_t)SCHEDULE_PASS_SAMPLES;
+    uint64_t sample = s->sample_begin + job / schedule_tile_count(s) * (uint64_t)s->pass_samples;
     return sample < s->sample_end ? (uint32_t)sample : s->sample_end;
 }
 

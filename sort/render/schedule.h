@@ -12,11 +12,13 @@
 #include "base/thread.h"
 #include "sort/integrator/wave.h"
 
-enum { SCHEDULE_TILE = 32, SCHEDULE_PASS_SAMPLES = 4 };
+/* A pass takes many samples of each tile, for the textures that a tile needs are read once a pass when they do not
+ * fit together; few where the picture shall grow evenly, or stop in time. */
+enum { SCHEDULE_TILE = 32, SCHEDULE_PASS_SAMPLES = 16, SCHEDULE_SHORT_PASS_SAMPLES = 4 };
 
 typedef struct Schedule {
     uint32_t x, y, width, height; /* pixels, in the frame */
-    uint32_t sample_begin, sample_end;
+    uint32_t sample_begin, sample_end, pass_samples;
     uint32_t tiles_x, tiles_y, pass_count;
     Mutex lock;
     uint64_t next; /* guarded by lock */
@@ -25,9 +27,11 @@ typedef struct Schedule {
     void *data;
 } Schedule;
 
-/* Samples [sample_begin, sample_end) of a rectangle that is not empty. */
+/* Samples [sample_begin, sample_end) of a rectangle that is not empty, pass_samples a pass. */
 void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
-                   uint32_t sample_begin, uint32_t sample_end);
+                   uint32_t sample_begin, uint32_t sample_end, uint32_t pass_samples);
+/* Of a checkpoint: passes of that size, the first `job` jobs done. */
+void schedule_resume(Schedule *s, uint32_t pass_samples, uint64_t job);
 void schedule_destroy(Schedule *s);
 
 uint64_t schedule_job_count(const Schedule *s);

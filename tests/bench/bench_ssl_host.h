@@ -8,7 +8,8 @@
 _Noreturn void bench_die(const char *what, const Error *err, const DiagList *diags);
 SslContext *bench_context(const SslContextDesc *tables);
 SslUnit *bench_compile_unit(SslContext *ctx, const char *name, const char *source);
-SslProgram *bench_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how); /* how: may be NULL */
+SslProgram *bench_build(SslContext *ctx, const SslUnit *unit,
+                        const SslBuildDesc *how); /* how: may be NULL */
 
 /* CPU time, so that other programs on the machine do not count. The clock may be coarse: measure some
  * tens of milliseconds. */

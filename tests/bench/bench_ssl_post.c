@@ -91,8 +91,8 @@ static void fill_globals(Bench *b)
         b->globals[i] = (float)(random >> 8) / 16777216.0f;
     }
     for (uint32_t block = 0; block < BLOCKS; block++) {
-        float *uvw = b->globals + block * b->layout.stride_bytes / 4 +
-                     b->layout.offset_floats[GLOBAL_uvw];
+        float *uvw =
+            b->globals + block * b->layout.stride_bytes / 4 + b->layout.offset_floats[GLOBAL_uvw];
         for (uint32_t i = 3 * SSL_BLOCK; i < 9 * SSL_BLOCK; i++)
             uvw[i] *= 0.1f / TEXTURE_SIZE;
     }
@@ -141,7 +141,8 @@ static void measure_run(Job *j, Figures *f)
     SslProgram *program = bench_build(j->ctx, unit, &j->how);
     const SslProgramInfo *info = ssl_program_info(program);
     size_t result_bytes = (size_t)BLOCKS * info->result_stride_bytes;
-    void *result = mem_alloc_aligned(result_bytes, 64), *params = mem_alloc(info->params_bytes + 1, 1);
+    void *result = mem_alloc_aligned(result_bytes, 64),
+         *params = mem_alloc(info->params_bytes + 1, 1);
     if (!result || !params)
         bench_die("out of memory", NULL, NULL);
     memset(result, 0, result_bytes);
@@ -162,9 +163,10 @@ static void measure_run(Job *j, Figures *f)
                           .stack_bytes = 1 << 16};
     for (uint32_t i = 0; i < SERVICES; i++) {
         j->batch.services = &services[i];
-        j->bench->host.options = i == SERVICE_SAME_TEXELS
-                                     ? (TexOptions){.filter = TEX_FILTER_BILINEAR, .mip = TEX_MIP_OFF}
-                                     : (TexOptions){0};
+        j->bench->host.options =
+            i == SERVICE_SAME_TEXELS
+                ? (TexOptions){.filter = TEX_FILTER_BILINEAR, .mip = TEX_MIP_OFF}
+                : (TexOptions){0};
         double ns = bench_time(run_kernel, j, round_seconds) * 1e9 / POINTS;
         f->run_ns[i] = least(f->run_ns[i], ns);
     }
@@ -228,12 +230,13 @@ static const char shader_a[] = "shader main(float k = 0.5, out closure Ci) {\n"
                                "    const float f = 0.5 + 0.5 * n.z;\n"
                                "    Ci = make_closure<Lambert>(color(f, f * k, 0.25), n);\n"
                                "}\n";
-static const char shader_b[] = "texture2d t;\n"
-                               "shader main(out closure Ci) {\n"
-                               "    const float3 uvw = global_value<uvw>;\n"
-                               "    Ci = make_closure<Lambert>(texture2d_sample<t>(uvw.x * 2.0, uvw.y * 3.0),\n"
-                               "                               global_value<normal>);\n"
-                               "}\n";
+static const char shader_b[] =
+    "texture2d t;\n"
+    "shader main(out closure Ci) {\n"
+    "    const float3 uvw = global_value<uvw>;\n"
+    "    Ci = make_closure<Lambert>(texture2d_sample<t>(uvw.x * 2.0, uvw.y * 3.0),\n"
+    "                               global_value<normal>);\n"
+    "}\n";
 
 static const double post_compile[3][SHADERS] = {{2.065, 2.249, 85.075, 80.528, 72.661},
                                                 {2.254, 2.738, 98.070, 118.632, 145.920},
@@ -252,7 +255,8 @@ static void measure(Bench *b, const char *source, Figures out[2])
     Job jobs[2];
     for (uint32_t on = 0; on < 2; on++) {
         jobs[on] = (Job){.bench = b, .ctx = ctx, .source = source};
-        jobs[on].how = (SslBuildDesc){.size_bytes = sizeof(SslBuildDesc), .without_derivatives = !on};
+        jobs[on].how =
+            (SslBuildDesc){.size_bytes = sizeof(SslBuildDesc), .without_derivatives = !on};
         out[on] = (Figures){.compile_ms = 1e9, .run_ns = {1e9, 1e9, 1e9}};
         measure_ir(&jobs[on], &out[on]);
     }
@@ -286,7 +290,8 @@ int main(void)
                 value[3 + k][on][i] = f[on].run_ns[k];
         }
     }
-    (void)printf("derivatives off and on%12s %10s %10s %10s %10s %10s\n", "", "A", "B", "C", "D", "E");
+    (void)printf("derivatives off and on%12s %10s %10s %10s %10s %10s\n", "", "A", "B", "C", "D",
+                 "E");
     print_three("compile, ms", 2, value[0][0], value[0][1], post_compile);
     print_three("instructions", 0, value[1][0], value[1][1], post_instructions);
     print_three("LLVM IR, KiB", 1, value[2][0], value[2][1], post_ir);

@@ -24,7 +24,8 @@ static const char principled_ssl[] =
     "                           (nv + sqrt(a2 + (1.0 - a2) * nv * nv)));\n"
     "    const float fh = schlick(lh);\n"
     "    const float fd90 = 0.5 + 2.0 * lh * lh * rough;\n"
-    "    const float fd = (1.0 + (fd90 - 1.0) * schlick(nl)) * (1.0 + (fd90 - 1.0) * schlick(nv));\n"
+    "    const float fd = (1.0 + (fd90 - 1.0) * schlick(nl)) * (1.0 + (fd90 - 1.0) * "
+    "schlick(nv));\n"
     "    const float3 base = float3(global_value<uv>.x, global_value<uv>.y, 0.5);\n"
     "    const float3 f0 = float3(0.04) * (1.0 - metal) + base * metal;\n"
     "    const float3 spec = (f0 + (float3(1.0) - f0) * fh) * (d * g);\n"
@@ -89,7 +90,8 @@ static const char matrix_ssl[] =
     "    float r[9] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};\n"
     "    for (int i = 0; i < 3; i++)\n"
     "        for (int j = 0; j < 3; j++)\n"
-    "            r[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];\n"
+    "            r[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + "
+    "j];\n"
     "    o = float3(r[0] * p.x + r[1] * p.y + r[2] * p.z, r[3] * p.x + r[4] * p.y + r[5] * p.z,\n"
     "               r[6] * p.x + r[7] * p.y + r[8] * p.z);\n"
     "    m = normalize(float3(r[0] * n.x + r[1] * n.y + r[2] * n.z,\n"
@@ -163,8 +165,7 @@ static const char march_ssl[] =
     float du = G(BENCH_N, 0) * 0.02f, dv = G(BENCH_N, 1) * 0.02f, ray = 1.0f;                      \
     for (int32_t i = 0; i < steps; i++) {                                                          \
         float a = u * 7.0f - floorf(u * 7.0f) - 0.5f, b = v * 7.0f - floorf(v * 7.0f) - 0.5f;      \
-        float height =                                                                             \
-            guarded_sqrt(maximum(0.25f - a * a - b * b, 0.0f)) * 2.0f * (1.0f - depth);            \
+        float height = guarded_sqrt(maximum(0.25f - a * a - b * b, 0.0f)) * 2.0f * (1.0f - depth); \
         if (ray < height)                                                                          \
             break;                                                                                 \
         ray -= 1.0f / 32.0f;                                                                       \
@@ -181,7 +182,8 @@ static const char spheres_ssl[] =
     "struct Hit { float t; float3 n; int which; };\n"
     "Hit nearer(Hit a, Hit b) { if (b.t < a.t) return b; return a; }\n"
     "shader main(float radius = 0.35, out float3 o) {\n"
-    "    const float3 from = float3(global_value<uv>.x * 4.0 - 2.0, global_value<uv>.y * 4.0 - 2.0, -4.0);\n"
+    "    const float3 from = float3(global_value<uv>.x * 4.0 - 2.0, global_value<uv>.y * 4.0 - "
+    "2.0, -4.0);\n"
     "    const float3 d = normalize(global_value<N> - float3(0.5, 0.5, -2.0));\n"
     "    Hit best;\n"
     "    best.t = 1000.0; best.n = float3(0.0); best.which = -1;\n"
@@ -218,7 +220,8 @@ typedef struct Hit {
         float q = b * b - ((ox * ox + oy * oy + oz * oz) - radius * radius);                       \
         if (q > 0.0f) {                                                                            \
             float t = -b - guarded_sqrt(q);                                                        \
-            Hit h = {t, {(ox + dx * t) / radius, (oy + dy * t) / radius, (oz + dz * t) / radius}, i}; \
+            Hit h = {                                                                              \
+                t, {(ox + dx * t) / radius, (oy + dy * t) / radius, (oz + dz * t) / radius}, i};   \
             best = h.t < best.t ? h : best;                                                        \
         }                                                                                          \
         SPEND(1)                                                                                   \

@@ -65,8 +65,9 @@ char *bench_ssl_source(uint32_t statements, Demand demand, StatementKind kind)
         else
             add(&text, i, "a", "b", "c");
     }
-    strbuf_append_c(&text, demand == DEMAND_NONE  ? "    o = a + b + c;\n}\n"
-                           : demand == DEMAND_ALL ? "    o = texture2d_sample<t>(a, b).x + c;\n}\n"
-                                                  : "    o = texture2d_sample<t>(u, v).x + a + c;\n}\n");
+    strbuf_append_c(&text, demand == DEMAND_NONE ? "    o = a + b + c;\n}\n"
+                           : demand == DEMAND_ALL
+                               ? "    o = texture2d_sample<t>(a, b).x + c;\n}\n"
+                               : "    o = texture2d_sample<t>(u, v).x + a + c;\n}\n");
     return text.data;
 }

@@ -15,7 +15,7 @@ typedef enum Demand {
 /* What a statement is like. */
 typedef enum StatementKind {
     STATEMENT_LIGHT, /* a little more than one operation, as in the post: 2,000 lines, 2,500 instructions */
-    STATEMENT_HEAVY  /* five operations: functions, divisions, choices, branches */
+    STATEMENT_HEAVY /* five operations: functions, divisions, choices, branches */
 } StatementKind;
 
 /* Statements that depend on each other, one a line. The caller frees the text (mem_free). */
