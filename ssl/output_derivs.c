@@ -47,7 +47,8 @@ void output_derivs_add(IrModule *m)
     const IrFunc *shader = ir_func(m, m->entry);
     IrFuncId id = ir_reserve_func(m);
     IrBuilder *b = ir_build_begin(m, id, shader->name, NULL, 0);
-    ir_build_span(b, shader->span);
+    ir_build_func(b)->span = shader->span;
+    ir_build_span(b, (Span){0}); /* nobody wrote what is added here: it is not warned of */
     IrValue *of_shader = ARENA_ARRAY(m->arena, IrValue, shader->result_count);
     ir_build_call(b, m->entry, NULL, 0, shader->result_types, shader->result_count, of_shader);
     Results results = {0};

@@ -222,6 +222,8 @@ static void make_lookup(IrClone *c, const IrInst *inst)
 
 static void warn_second_order(Forward *w, const IrInst *inst)
 {
+    if (inst->span.end == 0) /* not from the source */
+        return;
     for (uint32_t i = 0; i < w->warned.count; i++)
         if (memcmp(&w->warned.data[i], &inst->span, sizeof inst->span) == 0)
             return;

@@ -203,10 +203,6 @@ static bool check_written_argument(Sema *s, const Expr *e, const VarDecl *param,
 
 static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
 {
-    if (c->func && c->func->is_shader) {
-        report(s->diags, SHADER_CALLED, e->span, e->name);
-        return expr_error(e);
-    }
     for (uint32_t i = 0; i < e->args.count; i++) {
         const Type *wanted = candidate_param_type(c, i);
         Expr *arg = e->args.items[i];
@@ -248,6 +244,10 @@ Expr *check_call(Sema *s, Expr *e)
         return report_unknown(s, e);
     if (!is_good || !check_derivative(s, e, &list))
         return expr_error(e);
+    if (list.count == 1 && list.data[0].func && list.data[0].func->is_shader) {
+        report(s->diags, SHADER_CALLED, e->span, e->name);
+        return expr_error(e);
+    }
     const Candidate *c = overload_choose(&list, &e->args, &is_ambiguous);
     return c ? finish_call(s, e, c) : report_no_choice(s, e, &list, is_ambiguous);
 }
