@@ -47,10 +47,26 @@ bool report_is_full(const DiagList *list)
     return diag_error_count(list) >= DIAG_MAX_ERRORS;
 }
 
+void report_foreign(DiagList *list, const char *name)
+{
+    static const struct {
+        const char *word, *instead;
+    } words[] = {
+#define SSL_FOREIGN(word, instead) {word, instead},
+#include "ssl/ssl_foreign.inc"
+#undef SSL_FOREIGN
+    };
+    for (size_t i = 0; i < SORT_COUNT_OF(words); i++)
+        if (strcmp(words[i].word, name) == 0)
+            report(list, NOTE_FOREIGN, (Span){0}, name, words[i].instead);
+}
+
 void report_suggestion(DiagList *list, const char *name, const char *const *candidates,
                        size_t count)
 {
     const char *nearest = suggest_nearest(name, candidates, count);
     if (nearest)
         report(list, NOTE_DID_YOU_MEAN, (Span){0}, nearest);
+    else
+        report_foreign(list, name);
 }

@@ -120,6 +120,8 @@ static void reject_character(Lexer *l, uint32_t at)
                             ? arena_printf(l->arena, "with the code %u", c)
                             : arena_printf(l->arena, "'%.*s'", (int)bytes, l->text.data + at);
     report(l->diags, UNKNOWN_CHARACTER, ((Span){l->file, at, at + bytes}), shown);
+    if (c == '#')
+        report(l->diags, NOTE_PREPROCESSOR, (Span){0}, NULL);
 }
 
 /* Blanks and comments. */

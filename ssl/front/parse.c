@@ -46,13 +46,24 @@ Span parse_last_span(const Parser *p)
     return p->at > 0 ? p->tokens[p->at - 1].span : (Span){p->file, 0, 0};
 }
 
+/* A syntax error behind a word of another language is often that word's. */
+static void note_foreign_word(Parser *p, bool is_reported)
+{
+    if (is_reported && p->at > 0 && p->tokens[p->at - 1].kind == TOKEN_NAME)
+        report_foreign(p->diags, p->tokens[p->at - 1].text);
+    if (is_reported && p->at > 1 && p->tokens[p->at - 2].kind == TOKEN_NAME)
+        report_foreign(p->diags, p->tokens[p->at - 2].text);
+}
+
 bool parse_expect(Parser *p, TokenKind kind, const char *where)
 {
     if (parse_accept(p, kind))
         return true;
     const char *wanted = kind == TOKEN_NAME ? token_kind_text(kind)
                                             : arena_printf(p->arena, "'%s'", token_kind_text(kind));
+    bool is_reported = parse_may_report(p);
     parse_report(p, EXPECTED, parse_token(p)->span, wanted, where, parse_describe(p));
+    note_foreign_word(p, is_reported);
     return false;
 }
 
@@ -69,9 +80,10 @@ void parse_semicolon(Parser *p, const char *where)
         p->is_panicking = false; /* the place to go on is found */
         return;
     }
-    bool was_panicking = p->is_panicking;
+    bool was_panicking = p->is_panicking, is_reported = parse_may_report(p);
     uint32_t end = parse_last_span(p).end;
     parse_report(p, EXPECTED, ((Span){p->file, end, end}), "';'", where, parse_describe(p));
+    note_foreign_word(p, is_reported);
     if (!was_panicking && is_at_new_line(p))
         p->is_panicking = false;
 }
@@ -93,7 +105,9 @@ const char *parse_name(Parser *p, const char *where, bool may_be_keyword, Span *
     *out_span = token->span;
     if (token->kind == TOKEN_NAME || (may_be_keyword && token_is_word(token->kind)))
         return parse_advance(p)->text;
+    bool is_reported = parse_may_report(p);
     parse_report(p, EXPECTED, token->span, "a name", where, parse_describe(p));
+    note_foreign_word(p, is_reported);
     return NULL;
 }
 

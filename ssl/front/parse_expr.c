@@ -194,7 +194,10 @@ static Expr *parse_host_value(Parser *p)
               .op = token->kind,
               .span = token->span};
     Span close;
+    bool is_reported = parse_may_report(p) && !parse_is(p, TOKEN_LESS);
     e.name = parse_angle_name(p, token->text, &e.name_span);
+    if (is_reported)
+        report(p->diags, NOTE_WRITE, (Span){0}, arena_printf(p->arena, "%s<name>", token->text));
     close = parse_last_span(p);
     if (!e.name)
         return error_expr(p, token->span);

@@ -250,9 +250,7 @@ static IrValue fold_float(IrBuilder *b, IrOp op, const IrValue *a)
         return is_float(b, a[1], 1.0f) ? a[0] : 0;
     case IR_FNEG:
         return is_op(b, a[0], IR_FNEG, &inner) ? inner : 0;
-    case IR_FABS:
-        if (is_op(b, a[0], IR_FNEG, &inner))
-            return ir_build1(b, IR_FABS, inner);
+    case IR_FABS: /* that of -x stays: at 0 its derivative is -x', that of x is x' */
         return definition(b, a[0])->op == IR_FABS ? a[0] : 0;
     case IR_FMIN:
     case IR_FMAX:

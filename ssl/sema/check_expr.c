@@ -363,6 +363,11 @@ static Expr *check_member(Sema *s, Expr *e)
     uint8_t count = type_lanes(t) > 1 ? parse_swizzle(e->name, type_lanes(t), lane) : 0;
     if (count == 0) {
         report(s->diags, UNKNOWN_MEMBER, e->name_span, text_of(s, t), e->name);
+        if (type_lanes(t) > 1)
+            report(s->diags, NOTE_CHOICES, (Span){0},
+                   type_lanes(t) == 2   ? "x y, or r g"
+                   : type_lanes(t) == 3 ? "x y z, or r g b"
+                                        : "x y z w, or r g b a");
         return expr_error(e);
     }
     e->swizzle.count = count;

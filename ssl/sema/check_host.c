@@ -238,7 +238,11 @@ static bool find_texture(Sema *s, const Expr *e, uint32_t *out_slot)
         array_push(s->arena, &names, name);
     }
     report(s->diags, UNKNOWN_TEXTURE, e->name_span, e->name);
-    report_suggestion(s->diags, e->name, names.data, names.count);
+    if (suggest_nearest(e->name, names.data, names.count))
+        report_suggestion(s->diags, e->name, names.data, names.count);
+    else
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "'texture2d %s;' at file scope", e->name));
     return false;
 }
 

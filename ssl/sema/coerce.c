@@ -14,6 +14,20 @@ Expr *coerce_wrap(Sema *s, Expr *e, const Type *type)
     return expr_seal(wrapped);
 }
 
+/* With what the author may have meant, where that is likely. */
+static void report_conversion(Sema *s, const Expr *e, const Type *type)
+{
+    const char *to = text_of(s, type);
+    report(s->diags, CANNOT_CONVERT, e->span, to, text_of(s, e->type));
+    if (type_is_number(e->type) && (type_lanes(type) > 1 || type_is(type, SSL_MATRIX)))
+        report(s->diags, NOTE_WRITE, (Span){0}, arena_printf(s->arena, "%s(...)", to));
+    else if (type_is(type, SSL_FLOAT) && type_lanes(e->type) > 1)
+        report(s->diags, NOTE_WRITE, (Span){0},
+               "a component, as .x, or a function such as length()");
+    else if (type_is(type, SSL_CLOSURE) && type_lanes(e->type) > 0)
+        report(s->diags, NOTE_WRITE, (Span){0}, "make_closure<Name>(...): a color is no closure");
+}
+
 Expr *coerce(Sema *s, Expr *e, const Type *type)
 {
     if (coerce_is_possible(e->type, type))
@@ -21,6 +35,6 @@ Expr *coerce(Sema *s, Expr *e, const Type *type)
     if (type_is(type, SSL_INT) && type_is(e->type, SSL_FLOAT))
         report(s->diags, NEEDS_CAST, e->span, NULL);
     else
-        report(s->diags, CANNOT_CONVERT, e->span, text_of(s, type), text_of(s, e->type));
+        report_conversion(s, e, type);
     return expr_error(e);
 }

@@ -330,7 +330,7 @@ static Dual remainder_of(Dual x, Dual y, Decisions *decisions)
 {
     double q = trunc(x.v.v / y.v.v), v = fmod(x.v.v, y.v.v);
     if (y.v.v == 0 || !bounded_is_known(x.v) || !bounded_is_known(y.v) || fabs(q) > 0x1p20)
-        return chain(bounded_unknown(v), x, exactly(1));
+        return chain2(bounded_unknown(v), x, exactly(1), y, bounded_unknown(-q));
     /* The quotient must be the same all over the bounds. */
     double slack = (x.v.e + fabs(q) * y.v.e) * 2;
     bool is_known = slack == 0 || (fabs(v) > slack && fabs(y.v.v) - fabs(v) > slack) ||

@@ -51,6 +51,16 @@ void random_choose_inputs(Check *c)
 
 /* --- the interpreter ---------------------------------------------------------------------------- */
 
+/* What is not finite makes NaN of every channel: the chain rule multiplies it by 0. */
+static void spread_unknown(Dual s, Dual t, Dual rgba[4])
+{
+    bool knows_values = bounded_is_known(s.v) && bounded_is_known(t.v);
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t k = 0; k < DUAL_DIRECTIONS; k++)
+            if (!knows_values || !bounded_is_known(s.d[k]) || !bounded_is_known(t.d[k]))
+                rgba[i].d[k] = bounded_unknown(0);
+}
+
 /* The test textures: "wave" in slot 0, "ramp" in slot 1 (tools/grid_host.h). */
 static void sample(const void *data, uint32_t texture, Dual s, Dual t, Dual out_rgba[4])
 {
@@ -62,12 +72,13 @@ static void sample(const void *data, uint32_t texture, Dual s, Dual t, Dual out_
         CHECK(dual_function("cos", dual_mul(turn, t), &ignored, &out_rgba[1]));
         out_rgba[2] = dual_mul(s, t);
         out_rgba[3] = s;
-        return;
+    } else {
+        out_rgba[0] = s;
+        out_rgba[1] = t;
+        out_rgba[2] = dual_add(s, t);
+        out_rgba[3] = dual_of(1);
     }
-    out_rgba[0] = s;
-    out_rgba[1] = t;
-    out_rgba[2] = dual_add(s, t);
-    out_rgba[3] = dual_of(1);
+    spread_unknown(s, t, out_rgba);
 }
 
 /* shift: the point is moved so many pixels in `direction`. */

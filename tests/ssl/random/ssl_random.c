@@ -217,6 +217,26 @@ static int run_session(Session *s, uint64_t seed, uint64_t count, uint32_t jobs,
     return report_tally(&s->tally) && s->failures == 0 ? 0 : 1;
 }
 
+/* One source from a file, with the inputs of a seed: for what was printed smaller, and then by hand. */
+static int check_file(Session *s, const char *path, uint64_t seed)
+{
+    char *text = NULL;
+    size_t size = 0;
+    Error err = {0};
+    StrBuf report = {0};
+    RandomVerdict verdict = RANDOM_BAD;
+    if (file_read(path, 16 << 20, &text, &size, &err) == STATUS_OK) {
+        verdict = random_check(&s->host, (Str){text, size}, seed, &s->tally, &report);
+        (void)printf("%s", strbuf_text(&report));
+        (void)report_tally(&s->tally);
+    } else {
+        (void)fprintf(stderr, "ssl-random: %s\n", err.text);
+    }
+    strbuf_free(&report);
+    mem_free(text);
+    return verdict == RANDOM_BAD ? 1 : 0;
+}
+
 static int fail_usage(const Error *err)
 {
     char message[1024];
@@ -226,10 +246,11 @@ static int fail_usage(const Error *err)
 
 int main(int argc, char **argv)
 {
-    Session s = {.size = {5, 12}, .mutex = MUTEX_INIT};
+    Session s = {.size = {4, 8}, .mutex = MUTEX_INIT};
     int64_t seed = 0, count = 1000;
     uint32_t jobs = 0;
     bool is_quiet = false;
+    const char *source = NULL;
     const CliOption options[] = {
         {.name = "seed",
          .kind = CLI_INT,
@@ -279,6 +300,11 @@ int main(int argc, char **argv)
          .kind = CLI_FLAG,
          .out = &s.goes_on,
          .help = "list what fails and go on"},
+        {.name = "source",
+         .kind = CLI_TEXT,
+         .out = &source,
+         .value_name = "FILE",
+         .help = "check this program instead, with the inputs of the seed"},
         {.name = "quiet",
          .short_name = 'q',
          .kind = CLI_FLAG,
@@ -307,7 +333,9 @@ int main(int argc, char **argv)
     (void)signal(SIGABRT, on_crash);
     if (random_host_create(&s.host, &err) != STATUS_OK)
         return fail_usage(&err);
-    int code = run_session(&s, (uint64_t)seed, (uint64_t)count, s.prints ? 1 : jobs, is_quiet);
+    int code =
+        source ? check_file(&s, source, (uint64_t)seed)
+               : run_session(&s, (uint64_t)seed, (uint64_t)count, s.prints ? 1 : jobs, is_quiet);
     random_host_destroy(&s.host);
     return code;
 }
