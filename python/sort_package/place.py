@@ -63,3 +63,11 @@ def look_at(eye: Vector, target: Vector, up: Vector = (0.0, 1.0, 0.0)) -> list[f
     over = cross(back, right)
     return [right[0], over[0], back[0], eye[0], right[1], over[1], back[1], eye[1],
             right[2], over[2], back[2], eye[2], 0.0, 0.0, 0.0, 1.0]
+
+
+def motion(keys: list[list[float]]) -> dict:
+    """The field of a camera or an instance that places it: `transform`, or `motion` when the keys over the shutter differ."""
+    if not 1 <= len(keys) <= 129:
+        raise ValueError(f"a motion has 1 to 129 keys, not {len(keys)}")
+    still = all(key == keys[0] for key in keys)
+    return {"transform": keys[0]} if still else {"motion": keys}

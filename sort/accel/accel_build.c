@@ -7,7 +7,8 @@
  * A ray pays several times for an instanced object: transforming it, a second hierarchy, overlapping
  * bounds. So meshes that are used once are flattened, and so are the others as long as the copies
  * together stay below a limit. Flattened or not is decided by counts alone, the same on every
- * machine.
+ * machine. What moves is flattened into one set of vertices a key, which Embree interpolates; that is
+ * the same motion as that of the interpolated matrix, since both are linear.
  *
  * The robust flag is set: without it rays slip through shared edges. */
 #include "sort/accel/accel_state.h"
@@ -84,8 +85,25 @@ static RTCScene new_scene(Accel *accel)
     return scene;
 }
 
-/* Triangles of a mesh, sharing its arrays; with `transform`, moved to world space. NULL on failure. */
-static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const mat4 *transform)
+/* The vertices of a mesh, moved, as time step `step`. False on failure. */
+static bool add_moved_vertices(RTCGeometry geometry, const SceneMesh *mesh, const mat4 *transform,
+                               uint32_t step)
+{
+    float *moved =
+        rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, step, RTC_FORMAT_FLOAT3,
+                                3 * sizeof(float), mesh->vertex_count);
+    for (size_t i = 0; moved && i < mesh->vertex_count; ++i) {
+        const float *p = &mesh->positions[3 * i];
+        float3 q = mat4_point(transform, f3(p[0], p[1], p[2]));
+        moved[3 * i] = q.x, moved[3 * i + 1] = q.y, moved[3 * i + 2] = q.z;
+    }
+    return moved != NULL;
+}
+
+/* Triangles of a mesh, sharing its arrays; with `transforms`, moved to world space, a time step each.
+ * NULL on failure. */
+static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const mat4 *transforms,
+                                 uint32_t transform_count)
 {
     const size_t vertex_bytes = 3 * sizeof(float), triangle_bytes = 3 * sizeof(uint32_t);
     RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_TRIANGLE);
@@ -93,21 +111,18 @@ static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const mat4
         return NULL;
     rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, mesh->indices,
                                0, triangle_bytes, mesh->triangle_count);
-    if (!transform) {
+    if (!transforms) {
         rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
                                    mesh->positions, 0, vertex_bytes, mesh->vertex_count);
         return geometry;
     }
-    float *moved = rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
-                                           vertex_bytes, mesh->vertex_count);
-    if (!moved) {
-        rtcReleaseGeometry(geometry);
-        return NULL;
-    }
-    for (size_t i = 0; i < mesh->vertex_count; ++i) {
-        const float *p = &mesh->positions[3 * i];
-        float3 q = mat4_point(transform, f3(p[0], p[1], p[2]));
-        moved[3 * i] = q.x, moved[3 * i + 1] = q.y, moved[3 * i + 2] = q.z;
+    if (transform_count > 1)
+        rtcSetGeometryTimeStepCount(geometry, transform_count);
+    for (uint32_t step = 0; step < transform_count; ++step) {
+        if (!add_moved_vertices(geometry, mesh, &transforms[step], step)) {
+            rtcReleaseGeometry(geometry);
+            return NULL;
+        }
     }
     return geometry;
 }
@@ -130,8 +145,13 @@ static RTCGeometry new_instance(Accel *accel, const SceneInstance *instance)
     if (!geometry)
         return NULL;
     rtcSetGeometryInstancedScene(geometry, accel->mesh_scenes[instance->mesh]);
-    rtcSetGeometryTransform(geometry, 0, RTC_FORMAT_FLOAT3X4_ROW_MAJOR,
-                            instance->object_to_world.m);
+    if (instance->key_count > 0)
+        rtcSetGeometryTimeStepCount(geometry, instance->key_count);
+    for (uint32_t k = 0; k < instance->key_count; ++k)
+        rtcSetGeometryTransform(geometry, k, RTC_FORMAT_FLOAT3X4_ROW_MAJOR, instance->keys[k].m);
+    if (instance->key_count == 0)
+        rtcSetGeometryTransform(geometry, 0, RTC_FORMAT_FLOAT3X4_ROW_MAJOR,
+                                instance->object_to_world.m);
     return geometry;
 }
 
@@ -149,11 +169,12 @@ static bool has_alpha(const AccelDesc *desc, const SceneInstance *instance)
 static Status make_mesh_scenes(Accel *accel, Error *err)
 {
     const Scene *scene = accel->scene;
-    uint32_t *uses = MEM_ARRAY(uint32_t, (size_t)scene->mesh_count + 1);
+    uint32_t *uses = MEM_ARRAY(uint32_t, (size_t)scene->mesh_count + 1); /* copies of vertices */
     if (!uses)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u meshes", scene->mesh_count);
     for (uint32_t i = 0; i < scene->instance_count; ++i)
-        uses[scene->instances[i].mesh]++;
+        uses[scene->instances[i].mesh] +=
+            scene->instances[i].key_count > 0 ? scene->instances[i].key_count : 1;
     uint64_t extra_left = FLATTEN_EXTRA_TRIANGLES;
     for (uint32_t i = 0; i < scene->mesh_count; ++i) {
         const SceneMesh *mesh = &scene->meshes[i];
@@ -162,7 +183,7 @@ static Status make_mesh_scenes(Accel *accel, Error *err)
             extra_left -= extra;
             continue;
         }
-        RTCGeometry geometry = new_triangles(accel, mesh, NULL);
+        RTCGeometry geometry = new_triangles(accel, mesh, NULL, 0);
         RTCScene mesh_scene = new_scene(accel);
         accel->mesh_scenes[i] = mesh_scene;
         if (!geometry || !mesh_scene)
@@ -193,9 +214,13 @@ static void attach_instance(void *data, uint32_t index)
     const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
     bool is_flattened = !accel->mesh_scenes[instance->mesh];
     const mat4 *transform = &instance->object_to_world;
-    RTCGeometry geometry =
-        is_flattened ? new_triangles(accel, mesh, is_identity(transform) ? NULL : transform)
-                     : new_instance(accel, instance);
+    RTCGeometry geometry;
+    if (!is_flattened)
+        geometry = new_instance(accel, instance);
+    else if (instance->key_count > 0)
+        geometry = new_triangles(accel, mesh, instance->keys, instance->key_count);
+    else
+        geometry = new_triangles(accel, mesh, is_identity(transform) ? NULL : transform, 1);
     accel->geometry[index] = (GeometryInfo){
         .shape = index, .ng_sign = is_flattened && instance->is_mirrored ? -1.0f : 1.0f};
     if (!geometry)
@@ -244,6 +269,7 @@ static void count_instances(Accel *accel, const AccelDesc *desc)
     for (uint32_t i = 0; i < scene->instance_count; ++i) {
         const SceneInstance *instance = &scene->instances[i];
         accel->has_alpha = accel->has_alpha || has_alpha(desc, instance);
+        accel->stats.moving_count += instance->key_count > 0;
         if (accel->mesh_scenes[instance->mesh]) {
             accel->stats.instanced_count++;
         } else {

@@ -6,7 +6,7 @@
  * transformed ray depends on who travels along.
  *
  *   nearest hits   single rays
- *   occlusion      packets of ACCEL_PACKET when nothing is instanced, else single rays; never with
+ *   occlusion      packets of ACCEL_PACKET when nothing is instanced or moves, else single rays; never with
  *                  the COHERENT flag, with which packets differ even at plain edges
  *
  * tests/sort/test_accel.c holds this to the bit, with rays at edges, corners and coincident faces,
@@ -121,8 +121,15 @@ static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *h
     const GeometryInfo *info = &accel->geometry[is_instanced ? hit->instID[0] : hit->geomID];
     float3 ng = f3_scale(f3(hit->Ng_x, hit->Ng_y, hit->Ng_z), info->ng_sign);
     uint32_t shape = info->shape, triangle = hit->primID;
-    if (is_instanced)
-        ng = mat4_normal(&accel->scene->instances[shape].world_to_object, ng);
+    if (is_instanced) {
+        const SceneInstance *instance = &accel->scene->instances[shape];
+        SceneInstance moved;
+        if (instance->key_count > 0) {
+            moved = scene_instance_at(instance, p->ray.time);
+            instance = &moved;
+        }
+        ng = mat4_normal(&instance->world_to_object, ng);
+    }
     if (shape & HIT_LIGHT) {
         shape |= accel->shape_light[triangle];
         triangle = 0;
@@ -245,7 +252,7 @@ static void occlude_packet(const Accel *accel, const Group *group, uint32_t firs
 static void occlude_group(const Accel *accel, const Group *group, ShadowBatch *batch)
 {
     bool blocked[GROUP];
-    if (accel->stats.instanced_count > 0)
+    if (accel->stats.instanced_count > 0 || accel->stats.moving_count > 0)
         occlude_singles(accel, group, &batch->rays, blocked);
     else
         for (uint32_t first = 0; first < group->count; first += ACCEL_PACKET)

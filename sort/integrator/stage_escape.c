@@ -54,7 +54,7 @@ static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light
     if (w->shared->what == WAVE_VIEW_NONE)
         wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share));
     if (!(path->flags & PATH_SEEN))
-        w->samples[path->sample].aov[FILM_AT_DEPTH] = camera_distance(&w->shared->view, met);
+        w->samples[path->sample].aov[FILM_AT_DEPTH] = wave_camera_distance(w, ray->time, met);
 }
 
 void stage_escape(Wave *w)

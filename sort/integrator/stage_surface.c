@@ -46,11 +46,11 @@ static void record_ids(const Wave *w, FilmSample *sample, const SurfaceHit *hit)
  * counts. Depth is that of the first surface until one stops the path, so that partly transparent ones in
  * front of nothing have a depth too. */
 static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hit, const Bsdf *bsdf,
-                                 bool is_transparent)
+                                 float time, bool is_transparent)
 {
     float *aov = w->samples[path->sample].aov;
     if (path->event == 0 || !is_transparent)
-        aov[FILM_AT_DEPTH] = camera_distance(&w->shared->view, hit->P);
+        aov[FILM_AT_DEPTH] = wave_camera_distance(w, time, hit->P);
     if (is_transparent)
         return;
     path->flags |= PATH_SEEN;
@@ -99,7 +99,8 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         break;
     }
     case LIGHT_VALUE_MESH: {
-        Ray ray = {.origin = hit->P, .direction = light->wi, .t_max = INFINITY};
+        Ray ray = {
+            .origin = hit->P, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
         MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
         *mesh = (MeshLight){.path = i, .factor = factor};
         hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
@@ -222,7 +223,7 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     bool is_drawn = bsdf_sample(bsdf, lobe, u, &sample);
     bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
     if (!(path->flags & PATH_SEEN))
-        record_first_surface(w, path, hit, bsdf, is_transparent);
+        record_first_surface(w, path, hit, bsdf, w->rays.time[i], is_transparent);
     if (s->what != WAVE_VIEW_NONE && !is_transparent) {
         wave_show(w, i, hit, point);
         return;
@@ -266,7 +267,8 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         wave_add_light(w, path, spectrum_mul(factor, emission));
     } else if (!spectrum_is_black(factor)) {
         RayDiff diff;
-        Ray ray = {.origin = path->from, .direction = hit->I, .t_max = INFINITY};
+        Ray ray = {
+            .origin = path->from, .direction = hit->I, .t_max = INFINITY, .time = w->rays.time[i]};
         MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
         *mesh = (MeshLight){.path = i, .is_met = true, .factor = factor};
         footprint_cone(hit->I, path->from_width, pdf, &diff);

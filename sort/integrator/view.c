@@ -79,11 +79,11 @@ static float on_log_scale(float2 v)
 }
 
 /* 1 where an edge is within half a pixel, falling to 0 over the next. */
-static float edge_coverage(const Wave *w, const SurfaceHit *hit)
+static float edge_coverage(const Wave *w, uint32_t i, const SurfaceHit *hit)
 {
     float3 p[3];
     float nearest = INFINITY, pixel = footprint_width(hit);
-    scene_triangle(w->shared->scene, hit->instance, hit->triangle, p);
+    scene_triangle_at(w->shared->scene, hit->instance, hit->triangle, w->rays.time[i], p);
     for (int k = 0; k < 3; ++k) {
         float3 edge = f3_sub(p[(k + 1) % 3], p[k]), to = f3_sub(hit->P, p[k]);
         float distance = f3_length(f3_cross(edge, to)) / f3_length(edge);
@@ -113,7 +113,7 @@ static void look_around(Wave *w, uint32_t i, const SurfaceHit *hit)
     footprint_cone(wi, footprint_width(hit), 0.5f * SORT_INV_PI, &w->lights[i].diff);
 }
 
-static float3 view_color(const Wave *w, const SurfaceHit *hit, uint32_t point)
+static float3 view_color(const Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point)
 {
     const Scene *scene = w->shared->scene;
     float facing = fabsf(f3_dot(hit->N, hit->I));
@@ -127,7 +127,7 @@ static float3 view_color(const Wave *w, const SurfaceHit *hit, uint32_t point)
     case WAVE_VIEW_MIP:
         return f3_scale(level_color(w->levels->levels[point]), 0.3f + 0.7f * facing);
     case WAVE_VIEW_WIREFRAME:
-        return f3_splat(0.1f + 0.3f * facing + 0.6f * edge_coverage(w, hit));
+        return f3_splat(0.1f + 0.3f * facing + 0.6f * edge_coverage(w, i, hit));
     case WAVE_VIEW_MATERIAL:
         return f3_scale(name_color(scene->materials[hit->material].name), 0.3f + 0.7f * facing);
     case WAVE_VIEW_OBJECT:
@@ -142,6 +142,6 @@ void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point)
     if (w->shared->what == WAVE_VIEW_AO)
         look_around(w, i, hit);
     else
-        wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, hit, point)));
+        wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, i, hit, point)));
     w->paths[i].flags |= PATH_DEAD;
 }

@@ -85,6 +85,13 @@ struct Wave {
     WaveCounters counters;
 };
 
+/* Of a point, from the camera as it stands at `time` of the shutter. */
+static inline float wave_camera_distance(const Wave *w, float time, float3 point)
+{
+    CameraView view = camera_view_at(&w->shared->view, time);
+    return camera_distance(&view, point);
+}
+
 /* Ends a path that met a surface with what the view shows of it; `point` of the kernel's run. */
 void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point);
 

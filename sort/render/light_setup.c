@@ -70,7 +70,10 @@ static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHi
             scene_triangle(scene, i, t, corner);
             float3 n =
                 f3_normalize(f3_cross(f3_sub(corner[1], corner[0]), f3_sub(corner[2], corner[0])));
-            Ray ray = {.origin = f3_add(corner[0], n), .direction = f3_neg(n), .t_max = INFINITY};
+            Ray ray = {.origin = f3_add(corner[0], n),
+                       .direction = f3_neg(n),
+                       .t_max = INFINITY,
+                       .time = 0.5f};
             hit_surface(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, 1.0f, &ray, &pinpoint, 0,
                         &hits[count++]);
         }

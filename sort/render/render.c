@@ -186,7 +186,13 @@ static Status prepare_lights(Render *r, Error *err)
     render_announce(r, "preparing lights");
     TRY(light_setup_create(r->scene, r->materials, r->textures, render_environment_texture(r),
                            &r->lights, err));
-    if (lights_count(r->lights.lights) == 0)
+    uint32_t moving = lights_moving_count(r->lights.lights);
+    if (moving > 0)
+        log_warning(r->options.log,
+                    "%u moving instance%s emit%s: paths find that light by chance only, with more "
+                    "noise than that of things that stand still",
+                    moving, moving == 1 ? "" : "s", moving == 1 ? "s" : "");
+    else if (lights_count(r->lights.lights) == 0)
         log_warning(r->options.log,
                     "the scene has no light: no lights section, no environment, nothing emits");
     r->stats.lights_s = clock_seconds_since(start);
@@ -226,7 +232,9 @@ static Hash128 identity_hash(const Render *r)
     hash128_update_u64(&h, r->shared.what);
     hash128_update(&h, &r->shared.ao_distance_m, sizeof r->shared.ao_distance_m);
     hash128_update_u64(&h, r->shared.sampler.kind);
-    hash128_update(&h, &r->shared.view, sizeof r->shared.view);
+    const CameraView *view = &r->shared.view;
+    hash128_update(&h, view, offsetof(CameraView, keys));
+    hash128_update(&h, view->keys, view->key_count * sizeof *view->keys);
     hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);
     hash128_update(&h, r->options.depth_bias, sizeof r->options.depth_bias);
     hash128_update(&h, &r->options.adaptive_error, sizeof r->options.adaptive_error);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "sort/sampling/warp.h"
+#include "sort/scene/motion.h"
 
 /* The window that film (0, 0) to (width, height) shows, in the units of CameraView. */
 static void set_window(CameraView *view, double left, double top, double width, double height,
@@ -21,21 +22,27 @@ static void set_shifted_window(CameraView *view, const SceneCamera *camera, doub
                height * ((double)camera->lens_shift.y + 0.5), width, height, width_px, height_px);
 }
 
+static void set_frame(CameraView *view, const mat4 *m)
+{
+    view->axis_x = f3(m->m[0][0], m->m[1][0], m->m[2][0]);
+    view->axis_y = f3(m->m[0][1], m->m[1][1], m->m[2][1]);
+    view->axis_z = f3(m->m[0][2], m->m[1][2], m->m[2][2]);
+    view->position = f3(m->m[0][3], m->m[1][3], m->m[2][3]);
+}
+
 void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t height_px,
                       CameraView *out_view)
 {
     CHECK(width_px > 0 && height_px > 0);
-    const mat4 *m = &camera->camera_to_world;
     *out_view = (CameraView){
         .kind = camera->kind,
-        .axis_x = f3(m->m[0][0], m->m[1][0], m->m[2][0]),
-        .axis_y = f3(m->m[0][1], m->m[1][1], m->m[2][1]),
-        .axis_z = f3(m->m[0][2], m->m[1][2], m->m[2][2]),
-        .position = f3(m->m[0][3], m->m[1][3], m->m[2][3]),
         .fov_rad = camera->fov_rad,
         .lens_radius_m = camera->aperture_radius_m,
         .focus_distance_m = camera->focus_distance_m,
+        .keys = camera->keys,
+        .key_count = camera->key_count,
     };
+    set_frame(out_view, &camera->camera_to_world);
     switch (camera->kind) {
     case SCENE_CAMERA_PERSPECTIVE:
         set_shifted_window(out_view, camera, 2.0 * tan(0.5 * (double)camera->fov_y_rad), width_px,
@@ -143,10 +150,26 @@ static float3 direction_derivative(float3 along_d, float3 direction, float inver
     return f3_scale(f3_madd(along_d, -f3_dot(along_d, direction), direction), inverse_length);
 }
 
+CameraView camera_view_at(const CameraView *view, float time)
+{
+    CameraView at = *view;
+    if (view->key_count > 0) {
+        mat4 m = motion_rigid(view->keys, view->key_count, time);
+        set_frame(&at, &m);
+        at.key_count = 0;
+    }
+    return at;
+}
+
 bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,
                 RayDiff *out_diff)
 {
     LocalRay r;
+    CameraView moved;
+    if (view->key_count > 0) {
+        moved = camera_view_at(view, time);
+        view = &moved;
+    }
     if (!local_ray(view, film_px, lens_u, &r))
         return false;
     float3 along = to_world(view, r.along);

@@ -20,6 +20,10 @@ typedef struct CameraView {
     float3 position;
     float fov_rad;
     float lens_radius_m, focus_distance_m;
+    /* The last ones: what is before them is hashed byte by byte. */
+    const mat4 *keys; /* borrowed: the SceneCamera's */
+    uint32_t
+        key_count; /* 0: stands still; else axes and position are of the middle of the shutter */
 } CameraView;
 
 /* width_px, height_px: the whole picture, each at least 1. Pixels are square: the vertical angle is
@@ -27,9 +31,13 @@ typedef struct CameraView {
 void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t height_px,
                       CameraView *out_view);
 
+/* The view at `time` in [0, 1] of the shutter: one that stands still. */
+CameraView camera_view_at(const CameraView *view, float time);
+
 /* The ray through film position `film_px`, from the lens point that `lens_u` in [0,1)^2 picks
  * (area-preserving; without effect on a pinhole). t_min 0, t_max INFINITY, direction unit. False: nothing is
- * seen there (outside a fisheye's circle).
+ * seen there (outside a fisheye's circle). A camera that moves is taken as it stands at
+ * `time`.
  * *out_diff: at a fixed lens point, [Igehy1999 eq. 8] carried through the thin lens: the ray goes
  * to the point in focus, whose derivative is exact. out_diff may be NULL. */
 bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,

@@ -14,6 +14,11 @@ uint32_t lights_count(const Lights *lights)
     return lights->count;
 }
 
+uint32_t lights_moving_count(const Lights *lights)
+{
+    return lights->moving_count;
+}
+
 /* Probability of a leaf of the tree at a point. */
 static float leaf_probability(const Lights *lights, float3 position, float3 normal, uint32_t leaf)
 {

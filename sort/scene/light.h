@@ -1,7 +1,7 @@
 /* Light sampling: everything that shines, with a probability for each.
  *
  *   Scene.lights        point, spot, distant, rectangle, disk, sphere
- *   emissive meshes     one source per (instance, material slot) whose material emits
+ *   emissive meshes     one source per (instance, material slot) whose material emits, unless it moves
  *   environment         constant, or image with its table
  *
  * A *source* is one of these. Local and infinite sources are chosen half and half (when both exist): a far
@@ -37,8 +37,10 @@ typedef struct LightsDesc {
 
 Status lights_create(const LightsDesc *desc, Lights **out_lights, Error *err) SORT_MUST_CHECK;
 void lights_destroy(Lights *lights); /* NULL is fine */
-/* 0: nothing shines. */
+/* 0: nothing shines, or only what moves. */
 uint32_t lights_count(const Lights *lights);
+/* Instances that move and emit. They are no sources: paths find them by chance (decision 0032). */
+uint32_t lights_moving_count(const Lights *lights);
 
 /* What the light adds at the reference point is (radiance seen along wi) x bsdf x cos /
  * pdf_solid_angle; for a delta source, radiance stands for irradiance at normal incidence and

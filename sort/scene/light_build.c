@@ -83,9 +83,29 @@ static Status init_mesh_source(const Scene *scene, uint32_t instance, uint32_t s
     return STATUS_OK;
 }
 
-static bool slot_emits(const LightsDesc *desc, const SceneInstance *instance, uint32_t slot)
+static bool slot_shines(const LightsDesc *desc, const SceneInstance *instance, uint32_t slot)
 {
     return desc->material_emission && desc->material_emission[instance->materials[slot]] > 0.0f;
+}
+
+/* What moves is not sampled: where it is depends on the ray's time. Paths find it by themselves, with
+ * no density to share with (decision 0032). */
+static bool slot_emits(const LightsDesc *desc, const SceneInstance *instance, uint32_t slot)
+{
+    return instance->key_count == 0 && slot_shines(desc, instance, slot);
+}
+
+static uint32_t count_moving(const LightsDesc *desc)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < desc->scene->instance_count; ++i) {
+        const SceneInstance *instance = &desc->scene->instances[i];
+        bool shines = false;
+        for (uint32_t k = 0; k < instance->material_count; ++k)
+            shines = shines || slot_shines(desc, instance, k);
+        count += instance->key_count > 0 && shines;
+    }
+    return count;
 }
 
 /* How many slots there are and how many emit; a slot that emits becomes at most one source. */
@@ -285,6 +305,7 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
     const Scene *scene = desc->scene;
     size_t slots, emissive;
     count_slots(desc, &slots, &emissive);
+    lights->moving_count = count_moving(desc);
     size_t most = (size_t)scene->light_count + emissive + 1;
     if (most >= NO_SOURCE || slots >= NO_SOURCE)
         return error_set(err, STATUS_LIMIT, "too many light sources: %zu in %zu material slots",

@@ -48,6 +48,7 @@ struct Lights {
     uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
     uint32_t *source_of_slot;
     uint32_t count, infinite_first, leaf_count;
+    uint32_t moving_count; /* instances */
 };
 
 static inline uint32_t light_triangle_slot(const SceneMesh *mesh, uint32_t triangle)

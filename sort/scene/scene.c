@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "sort/scene/light_shape.h"
+#include "sort/scene/motion.h"
 #include "sort/scene/scene_storage.h"
 #include <string.h>
 
@@ -34,19 +35,51 @@ int64_t scene_find_camera(const Scene *scene, const char *name)
 bool scene_instance_set_transform(SceneInstance *instance, mat4 object_to_world)
 {
     instance->object_to_world = object_to_world;
+    instance->keys = NULL;
+    instance->key_count = 0;
     instance->is_mirrored = mat4_determinant3(object_to_world) < 0.0f;
     return mat4_inverse(object_to_world, &instance->world_to_object);
 }
 
-void scene_triangle(const Scene *scene, uint32_t instance, uint32_t triangle, float3 out_corners[3])
+bool scene_instance_set_motion(SceneInstance *instance, const mat4 *keys, uint32_t key_count)
+{
+    if (!motion_is_invertible(keys, key_count) ||
+        !scene_instance_set_transform(instance, motion_linear(keys, key_count, 0.5f)))
+        return false;
+    instance->keys = keys;
+    instance->key_count = key_count;
+    return true;
+}
+
+SceneInstance scene_instance_at(const SceneInstance *instance, float time)
+{
+    SceneInstance at = *instance;
+    if (instance->key_count > 0) {
+        bool is_invertible = scene_instance_set_transform(
+            &at, motion_linear(instance->keys, instance->key_count, time));
+        ASSERT(is_invertible);
+        SORT_UNUSED(is_invertible);
+    }
+    return at;
+}
+
+void scene_triangle_at(const Scene *scene, uint32_t instance, uint32_t triangle, float time,
+                       float3 out_corners[3])
 {
     const SceneInstance *i = &scene->instances[instance];
     const SceneMesh *mesh = &scene->meshes[i->mesh];
+    mat4 object_to_world =
+        i->key_count > 0 ? motion_linear(i->keys, i->key_count, time) : i->object_to_world;
     ASSERT(triangle < mesh->triangle_count);
     for (int k = 0; k < 3; ++k) {
         const float *p = &mesh->positions[3 * (size_t)mesh->indices[3 * (size_t)triangle + k]];
-        out_corners[k] = mat4_point(&i->object_to_world, f3(p[0], p[1], p[2]));
+        out_corners[k] = mat4_point(&object_to_world, f3(p[0], p[1], p[2]));
     }
+}
+
+void scene_triangle(const Scene *scene, uint32_t instance, uint32_t triangle, float3 out_corners[3])
+{
+    scene_triangle_at(scene, instance, triangle, 0.5f, out_corners);
 }
 
 typedef struct Box {
@@ -70,6 +103,16 @@ static Box mesh_box(const SceneMesh *mesh)
     return box;
 }
 
+static Box box_add_box(Box world, const mat4 *object_to_world, Box b)
+{
+    for (int corner = 0; corner < 8; ++corner) {
+        float3 p = f3(corner & 1 ? b.upper.x : b.lower.x, corner & 2 ? b.upper.y : b.lower.y,
+                      corner & 4 ? b.upper.z : b.lower.z);
+        world = box_add(world, mat4_point(object_to_world, p));
+    }
+    return world;
+}
+
 void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m)
 {
     Box world = box_empty;
@@ -80,11 +123,10 @@ void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_ra
         const SceneInstance *instance = &scene->instances[i];
         /* Without memory for a table: slower. */
         Box b = boxes ? boxes[instance->mesh] : mesh_box(&scene->meshes[instance->mesh]);
-        for (int corner = 0; corner < 8; ++corner) {
-            float3 p = f3(corner & 1 ? b.upper.x : b.lower.x, corner & 2 ? b.upper.y : b.lower.y,
-                          corner & 4 ? b.upper.z : b.lower.z);
-            world = box_add(world, mat4_point(&instance->object_to_world, p));
-        }
+        /* Between keys corners move on straight lines. */
+        const mat4 *keys = instance->key_count > 0 ? instance->keys : &instance->object_to_world;
+        for (uint32_t key = 0; key < (instance->key_count > 0 ? instance->key_count : 1); ++key)
+            world = box_add_box(world, &keys[key], b);
     }
     mem_free(boxes);
     for (uint32_t i = 0; i < scene->light_count; ++i) {

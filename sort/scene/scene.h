@@ -23,7 +23,8 @@ enum {
     SCENE_NONE = -1,
     SCENE_UV_SETS_MAX = 8,
     SCENE_MESH_ATTRIBUTES_MAX = 32,
-    SCENE_MATERIAL_SLOTS_MAX = 65536
+    SCENE_MATERIAL_SLOTS_MAX = 65536,
+    SCENE_KEYS_MAX = 129 /* of a motion; Embree's limit */
 };
 
 typedef struct SceneSettings {
@@ -45,9 +46,12 @@ typedef struct SceneCamera {
     const char *name;
     SceneCameraKind kind;
     mat4 camera_to_world; /* looks along -z, y up; rotation and translation only */
-    float fov_y_rad;      /* perspective: full vertical angle of the picture */
-    float height_m;       /* orthographic: of the window */
-    float fov_rad; /* fisheye: full angle of the circle, whose diameter is the shorter side */
+    const mat4
+        *keys; /* [key_count] the same over the shutter (motion.h); camera_to_world is its middle */
+    uint32_t key_count; /* 0: stands still */
+    float fov_y_rad;    /* perspective: full vertical angle of the picture */
+    float height_m;     /* orthographic: of the window */
+    float fov_rad;      /* fisheye: full angle of the circle, whose diameter is the shorter side */
     float2 longitude_rad, latitude_rad;        /* equirectangular: from, to; 0 is straight ahead */
     float aperture_radius_m, focus_distance_m; /* perspective, orthographic */
     float2 lens_shift; /* those two: the window moves right and up by these widths and heights */
@@ -80,9 +84,11 @@ typedef struct SceneInstance {
     uint32_t mesh;
     uint32_t material_count;   /* every material index of the mesh is below it */
     const uint32_t *materials; /* [material_count] index into Scene.materials, by slot */
-    mat4 object_to_world, world_to_object;
+    mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
     bool
         is_mirrored; /* negative determinant: world winding is clockwise; the front stays the front */
+    const mat4 *keys;   /* [key_count] object to world over the shutter, see motion.h */
+    uint32_t key_count; /* 0: stands still */
 } SceneInstance;
 
 /* A texture as materials and the environment name it. Equal ones are one entry. */
@@ -219,11 +225,20 @@ int64_t scene_find_camera(const Scene *scene, const char *name);
 /* Sets both matrices and is_mirrored. False when the transform has no inverse. */
 bool scene_instance_set_transform(SceneInstance *instance, mat4 object_to_world);
 
-/* Bounds of all instances and light shapes in world space; centre 0 and radius 0 when there are
+/* Makes it move: both matrices become those of the middle of the shutter. `keys` are borrowed for as long as
+ * the instance is used. False when it has no inverse at some time (motion_is_invertible). */
+bool scene_instance_set_motion(SceneInstance *instance, const mat4 *keys, uint32_t key_count);
+
+/* The instance as it stands at `time` in [0, 1] of the shutter: without keys. */
+SceneInstance scene_instance_at(const SceneInstance *instance, float time);
+
+/* Bounds of all instances, over the whole shutter, and light shapes in world space; centre 0 and radius 0 when there are
  * none. The sphere is around the box's centre. */
 void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m);
 
-/* World-space corners of a triangle. */
+/* World-space corners of a triangle, at `time` in [0, 1] of the shutter, or in its middle. */
+void scene_triangle_at(const Scene *scene, uint32_t instance, uint32_t triangle, float time,
+                       float3 out_corners[3]);
 void scene_triangle(const Scene *scene, uint32_t instance, uint32_t triangle,
                     float3 out_corners[3]);
 

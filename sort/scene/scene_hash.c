@@ -31,6 +31,8 @@ static void add_instance(HashState *h, const SceneInstance *i)
     hash128_update_u64(h, i->mesh);
     hash128_update(h, i->materials, i->material_count * sizeof *i->materials);
     add_floats(h, &i->object_to_world.m[0][0], 16);
+    for (uint32_t k = 0; k < i->key_count; ++k)
+        add_floats(h, &i->keys[k].m[0][0], 16);
 }
 
 static void add_text(HashState *h, const char *text)

@@ -118,56 +118,6 @@ static Status get_color(JsonCursor *object, const char *field, JsonNeed need, fl
     return STATUS_OK;
 }
 
-/* --- transforms ----------------------------------------------------------------------------- */
-
-/* Leaves *out_transform alone when the field is optional and absent. */
-static Status get_transform(JsonCursor *object, JsonNeed need, JsonCursor *out_cursor,
-                            mat4 *out_transform, Error *err)
-{
-    TRY(json_get_any(object, "transform", need, out_cursor, err));
-    if (!json_exists(out_cursor))
-        return STATUS_OK;
-    float m[16];
-    TRY(json_as_floats(out_cursor, -(double)FLT_MAX, (double)FLT_MAX, 16, m, err));
-    memcpy(out_transform->m, m, sizeof m);
-    if (!mat4_is_affine(*out_transform))
-        return json_fail(out_cursor, err, "the last row must be 0 0 0 1");
-    return STATUS_OK;
-}
-
-/* Axes at right angles and right-handed, made exact; their lengths must be 1, unless any are
- * allowed. Numbers written with four digits pass. */
-static Status make_rotation(const JsonCursor *c, bool any_scale, mat4 *transform, Error *err)
-{
-    const float tolerance = 1e-3f;
-    float3 axis[3];
-    for (int k = 0; k < 3; ++k) {
-        axis[k] = f3(transform->m[0][k], transform->m[1][k], transform->m[2][k]);
-        float length = f3_length(axis[k]);
-        if (!(length > 0.0f) || !isfinite(length))
-            return json_fail(c, err, "axis %c has no usable length", "xyz"[k]);
-        if (!any_scale && fabsf(length - 1.0f) > tolerance)
-            return json_fail(c, err,
-                             "axis %c has length %g; only rotation and translation are "
-                             "allowed here",
-                             "xyz"[k], (double)length);
-        axis[k] = f3_scale(axis[k], 1.0f / length);
-    }
-    if (fabsf(f3_dot(axis[0], axis[1])) > tolerance ||
-        fabsf(f3_dot(axis[1], axis[2])) > tolerance || fabsf(f3_dot(axis[2], axis[0])) > tolerance)
-        return json_fail(c, err, "the axes must be at right angles");
-    if (f3_dot(f3_cross(axis[0], axis[1]), axis[2]) < 0.0f)
-        return json_fail(c, err, "the axes must be right-handed: this transform mirrors");
-    axis[1] = f3_normalize(f3_cross(axis[2], axis[0]));
-    axis[0] = f3_cross(axis[1], axis[2]);
-    for (int k = 0; k < 3; ++k) {
-        transform->m[0][k] = axis[k].x;
-        transform->m[1][k] = axis[k].y;
-        transform->m[2][k] = axis[k].z;
-    }
-    return STATUS_OK;
-}
-
 /* --- sections ------------------------------------------------------------------------------- */
 
 static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
@@ -253,13 +203,11 @@ static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, E
     static const char *const kinds[] = {"perspective", "orthographic", "equirectangular",
                                         "fisheye"};
     uint32_t kind = 0;
-    JsonCursor transform;
     TRY(json_as_object(c, err));
     TRY(scene_parse_name(p, c, &p->camera_names, &camera->name, err));
     TRY(json_get_choice(c, "type", JSON_OPTIONAL, kinds, SORT_COUNT_OF(kinds), &kind, err));
     camera->kind = (SceneCameraKind)kind;
-    TRY(get_transform(c, JSON_REQUIRED, &transform, &camera->camera_to_world, err));
-    TRY(make_rotation(&transform, true, &camera->camera_to_world, err));
+    TRY(parse_camera_transform(p, c, camera, err));
     TRY(parse_projection(c, camera, err));
     return json_finish(c, err);
 }
@@ -439,11 +387,7 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
     TRY(scene_parse_name(p, c, &p->instance_names, &out_instance->name, err));
     TRY(json_get_any(c, "mesh", JSON_REQUIRED, &field, err));
     TRY(parse_reference(&field, &p->mesh_names, "mesh", &out_instance->mesh, err));
-    mat4 transform = mat4_identity();
-    TRY(get_transform(c, JSON_OPTIONAL, &field, &transform, err));
-    if (!scene_instance_set_transform(out_instance, transform) ||
-        !mat4_is_finite(out_instance->world_to_object))
-        return json_fail(&field, err, "has no inverse: it flattens the object");
+    TRY(parse_instance_transform(p, c, out_instance, err));
     TRY(json_get_array(c, "materials", JSON_REQUIRED, &field, err));
     uint32_t count = json_count(&field);
     if (count == 0 || count > SCENE_MATERIAL_SLOTS_MAX)
@@ -487,8 +431,8 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, 
     TRY(scene_parse_name(p, c, &p->light_names, &light->name, err));
     TRY(json_get_choice(c, "type", JSON_REQUIRED, types, SORT_COUNT_OF(types), &type, err));
     light->kind = kinds[type];
-    TRY(get_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
-    TRY(make_rotation(&field, false, &light->light_to_world, err));
+    TRY(parse_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
+    TRY(parse_rigid(&field, false, &light->light_to_world, err));
     switch (light->kind) {
     case SCENE_LIGHT_POINT:
         TRY(get_color(c, "intensity", JSON_REQUIRED, &light->emission, err));
@@ -572,11 +516,11 @@ static Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
         e->kind = SCENE_ENVIRONMENT_IMAGE;
         TRY(parse_texture(p, &image, false, &e->texture, err));
     }
-    TRY(get_transform(&c, JSON_OPTIONAL, &field, &e->environment_to_world, err));
+    TRY(parse_transform(&c, JSON_OPTIONAL, &field, &e->environment_to_world, err));
     if (json_exists(&field)) {
         if (f3_length2(mat4_point(&e->environment_to_world, f3(0, 0, 0))) != 0.0f)
             return json_fail(&field, err, "must be a rotation: the environment is infinitely far");
-        TRY(make_rotation(&field, false, &e->environment_to_world, err));
+        TRY(parse_rigid(&field, false, &e->environment_to_world, err));
         e->world_to_environment = mat4_transpose(e->environment_to_world);
     }
     return json_finish(&c, err);

@@ -83,6 +83,19 @@ Status scene_parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, co
 Status parse_reference(const JsonCursor *c, const NameIndex *names, const char *what,
                        uint32_t *out_index, Error *err) SORT_MUST_CHECK;
 
+/* The field `transform`; *out_transform is left alone when it is optional and absent. */
+Status parse_transform(JsonCursor *object, JsonNeed need, JsonCursor *out_cursor,
+                       mat4 *out_transform, Error *err) SORT_MUST_CHECK;
+/* Makes the axes exact unit vectors at right angles, and refuses what is far from it (any_scale: but
+ * for their lengths) or mirrors. */
+Status parse_rigid(const JsonCursor *c, bool any_scale, mat4 *transform,
+                   Error *err) SORT_MUST_CHECK;
+/* `transform` or `motion`. */
+Status parse_instance_transform(SceneParser *p, JsonCursor *object, SceneInstance *instance,
+                                Error *err) SORT_MUST_CHECK;
+Status parse_camera_transform(SceneParser *p, JsonCursor *object, SceneCamera *camera,
+                              Error *err) SORT_MUST_CHECK;
+
 Status parse_materials(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 /* has_wrap: false for the environment, whose wrap is fixed. */
 Status parse_texture(SceneParser *p, JsonCursor *texture, bool has_wrap, uint32_t *out_texture,

@@ -157,6 +157,11 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
                  float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *hit)
 {
     const SceneInstance *instance = &scene->instances[instance_index];
+    SceneInstance moved;
+    if (instance->key_count > 0) {
+        moved = scene_instance_at(instance, ray->time);
+        instance = &moved;
+    }
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
     const uint32_t *corner = mesh->indices + (size_t)3 * triangle;
     const mat4 *m = &instance->object_to_world;

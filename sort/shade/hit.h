@@ -34,7 +34,7 @@ typedef struct SurfaceHit {
     HitDraw draw; /* zero from hit_surface; the caller's */
 } SurfaceHit;
 
-/* The point (b1, b2) of a triangle, seen along `ray` at distance t. `diff` belongs to `ray`. */
+/* The point (b1, b2) of a triangle, seen along `ray` at distance t; of an instance that moves, as it stands at ray->time. `diff` belongs to `ray`. */
 void hit_surface(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
                  float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *out_hit);
 
