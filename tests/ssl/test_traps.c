@@ -10,9 +10,10 @@
 #include <cmocka.h>
 // clang-format on
 
-static const char source[] = "texture2d t;\n"
-                             "float twice(float x) { return 2 * x; }\n"
-                             "shader s(out float o) { o = twice(texture2d_sample<t>(0.25, 0.5).r); }\n";
+static const char source[] =
+    "texture2d t;\n"
+    "float twice(float x) { return 2 * x; }\n"
+    "shader s(out float o) { o = twice(texture2d_sample<t>(0.25, 0.5).r); }\n";
 
 static SslContext *make_context(void)
 {
