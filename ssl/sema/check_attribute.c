@@ -52,8 +52,13 @@ Expr *check_attribute(Sema *s, Expr *e)
     const Ast *ast = s->module->ast;
     ARRAY(const char *) names = {0};
     for (uint32_t i = 0; i < ast->attributes.count; i++) {
+        const Type *type = ast->attributes.data[i]->type;
+        if (ast->attributes.data[i]->name == e->name && !type) { /* file scope: it is not known yet */
+            report(s->diags, NOT_CONSTANT, e->span, "this");
+            return expr_error(e);
+        }
         if (ast->attributes.data[i]->name == e->name)
-            return read_of(e, ast->attributes.data[i]->type, i, true);
+            return read_of(e, type, i, true);
         array_push(s->arena, &names, ast->attributes.data[i]->name);
     }
     for (uint32_t i = 0; i < s->tables->attribute_count; i++) {
