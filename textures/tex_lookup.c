@@ -19,18 +19,22 @@ static const float *missing_color(const TexRequest *r)
                                                        : default_missing_color;
 }
 
+static _Atomic uint64_t *mip_counters(TexThread *thread, uint32_t depth)
+{
+    return thread->counters.mip_probes[depth < TEX_DEPTH_BUCKETS ? depth : TEX_DEPTH_BUCKETS - 1];
+}
+
 static void begin_lookup(TexCaller *caller, const TexRequest *r, Lookup *lk)
 {
     ASSERT(r->lane_count >= 1 && r->lane_count <= TEX_MAX_LANES);
     TexThread *thread = caller->thread;
-    uint32_t bucket = r->depth < TEX_DEPTH_BUCKETS ? r->depth : TEX_DEPTH_BUCKETS - 1;
     lk->caller = caller;
     lk->thread = thread;
     lk->cache = thread->cache;
     lk->texture = texture_of(thread->cache, r->texture);
     lk->request = r;
     lk->has_asked_ahead = false;
-    lk->mip_probes = thread->counters.mip_probes[bucket];
+    lk->mip_probes = mip_counters(thread, r->depth);
     lk->probes = lk->tile_requests = lk->tile_hits = 0;
     if (lk->texture)
         resolve_options(lk->texture, r, &lk->options);
@@ -70,6 +74,8 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         lk.lane = lane;
         lanes++;
+        if (r->depths)
+            lk.mip_probes = mip_counters(lk.thread, r->depths[lane]);
         Sample sample;
         bool ok = false;
         if (lk.texture) {

@@ -34,7 +34,7 @@ typedef struct Lookup {
     LookupOptions options;
     uint32_t lane;                /* under way */
     bool has_asked_ahead;         /* the rest of the request's tiles */
-    _Atomic uint64_t *mip_probes; /* the thread's, at this depth; [level] */
+    _Atomic uint64_t *mip_probes; /* the thread's, at the lane's depth; [level] */
     /* Counted here, added to the thread's counters at the end. */
     uint32_t probes, tile_requests, tile_hits;
 } Lookup;

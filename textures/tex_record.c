@@ -51,9 +51,10 @@ static void count_tap(void *data, const TapTexels *tap)
 
 void tex_record_request(TexThread *thread, Texture *texture, const TexRequest *r)
 {
+    uint32_t depth = r->depths && r->lane_mask ? r->depths[__builtin_ctz(r->lane_mask)] : r->depth;
     RequestTiles q = {.stream = thread->trace,
                       .texture = texture,
-                      .depth = r->depth < TEX_DEPTH_BUCKETS ? r->depth : TEX_DEPTH_BUCKETS - 1};
+                      .depth = depth < TEX_DEPTH_BUCKETS ? depth : TEX_DEPTH_BUCKETS - 1};
     tex_visit_taps(texture, r, 0, count_tap, &q);
     record(&q);
 }

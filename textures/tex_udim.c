@@ -40,7 +40,7 @@ Status texcache_udim_path(const char *pattern, uint32_t index, char *out_path, s
     return STATUS_OK;
 }
 
-/* The square that a name of the pattern's folder stands for; TEX_UDIM_COUNT: none. */
+/* The square that a name stands for; TEX_UDIM_COUNT: none. */
 static uint32_t index_of_name(const char *name, Str before, const char *after)
 {
     if (strncmp(name, before.data, before.size_bytes) != 0)
@@ -56,6 +56,13 @@ static uint32_t index_of_name(const char *name, Str before, const char *after)
         number >= TEX_UDIM_FIRST + TEX_UDIM_COUNT)
         return TEX_UDIM_COUNT;
     return number - TEX_UDIM_FIRST;
+}
+
+uint32_t texcache_udim_index(const char *pattern, const char *path)
+{
+    const char *token = find_token(pattern);
+    Str before = {pattern, (size_t)(token - pattern)};
+    return index_of_name(path, before, token + strlen(UDIM_TOKEN));
 }
 
 Status texcache_udim_list(const char *pattern, bool out_present[TEX_UDIM_COUNT],
@@ -179,6 +186,7 @@ typedef struct UdimPart {
     uint32_t lanes[TEX_MAX_LANES]; /* of the whole request */
     float coord[7 * TEX_MAX_LANES];
     float random[TEX_MAX_LANES];
+    uint32_t depths[TEX_MAX_LANES];
 } UdimPart;
 
 /* Takes from *lanes those that lie in the same file as the first of them. Returns the file. */
@@ -201,6 +209,8 @@ static uint32_t take_part(const TexRequest *r, const UdimLane places[TEX_MAX_LAN
             out->coord[k * count + i] = r->coord[k * r->lane_count + lane];
         if (r->random)
             out->random[i] = r->random[lane];
+        if (r->depths)
+            out->depths[i] = r->depths[lane];
     }
     out->request = *r;
     out->request.options = options;
@@ -208,6 +218,7 @@ static uint32_t take_part(const TexRequest *r, const UdimLane places[TEX_MAX_LAN
     out->request.lane_mask = count == 32 ? UINT32_MAX : (1u << count) - 1;
     out->request.coord = out->coord;
     out->request.random = r->random ? out->random : NULL;
+    out->request.depths = r->depths ? out->depths : NULL;
     return index;
 }
 

@@ -207,8 +207,11 @@ typedef struct TexRequest {
     const TexOptions *options; /* NULL: defaults */
     uint32_t lane_count;       /* 1 to TEX_MAX_LANES */
     uint32_t lane_mask; /* bit i: lane i is wanted; the others are neither read nor written */
-    uint32_t depth;     /* path depth of the lookups, for statistics */
-    bool with_derivs;   /* results carry d/ds and d/dt */
+    /* Path depth of the lookups, for statistics: of all lanes, or where `depths` is not NULL of each. A
+     * trace records that of the first wanted lane. */
+    uint32_t depth;
+    const uint32_t *depths; /* [lane_count] */
+    bool with_derivs;       /* results carry d/ds and d/dt */
     /* [7][lane_count]: s, t, ds/dx, dt/dx, ds/dy, dt/dy, blur. Derivatives per pixel step, in units
      * of s and t; blur in the same units, an extra width (standard deviations add in squares). */
     const float *coord;
@@ -354,6 +357,8 @@ Status texcache_udim_list(const char *pattern, bool out_present[TEX_UDIM_COUNT],
                           uint32_t *out_count, Error *err) SORT_MUST_CHECK;
 Status texcache_udim_path(const char *pattern, uint32_t index, char *out_path, size_t out_bytes,
                           Error *err) SORT_MUST_CHECK;
+/* The index of the file at `path`, spelt as the pattern is; TEX_UDIM_COUNT: it is none of the set's. */
+uint32_t texcache_udim_index(const char *pattern, const char *path);
 
 /* --- files, without a cache --------------------------------------------------------------- */
 

@@ -81,6 +81,7 @@ struct Wave {
     MeshLight *mesh_lights; /* [2 * capacity] */
     SkyLight *sky_lights;   /* [capacity] */
     EnvironmentFootprint *sky_footprints; /* of sky_lights */
+    uint32_t *sky_depths;                 /* of the rays from there */
     uint32_t mesh_light_count, sky_light_count;
     WaveCounters counters;
 };

@@ -34,8 +34,10 @@ static void on_lookup(void *data, const TextureProbeLookup *from)
     Prober *p = data;
     ProbeLookup *to = &p->told;
     const TexRequest *r = from->request;
-    *to =
-        (ProbeLookup){.sample = p->sample, .depth = r->depth, .kind = "environment", .source = ""};
+    *to = (ProbeLookup){.sample = p->sample,
+                        .depth = r->depths ? r->depths[from->lane] : r->depth,
+                        .kind = "environment",
+                        .source = ""};
     if (from->program) {
         name_program(p, from->program, to);
         ssl_texture_site_place(from->program->program, from->site, &to->source, &to->line,

@@ -31,6 +31,19 @@ struct PackageFile {
 
 /* --- opening -------------------------------------------------------------------------------- */
 
+/* Of the scene.json in a folder of the zip, for a hint; NULL: there is none. */
+static const char *find_inner_scene(ZipPool *zip)
+{
+    static const char suffix[] = "/scene.json";
+    for (uint64_t i = 0; i < zip_pool_count(zip); ++i) {
+        const char *name = zip_pool_name(zip, i);
+        size_t bytes = name ? strlen(name) : 0;
+        if (bytes >= sizeof suffix && strcmp(name + bytes - (sizeof suffix - 1), suffix) == 0)
+            return name;
+    }
+    return NULL;
+}
+
 static Status open_zip(Package *package, Error *err)
 {
     char magic[4] = {0};
@@ -46,8 +59,8 @@ static Status open_zip(Package *package, Error *err)
     if (status == STATUS_OK) {
         ZipEntry entry;
         status = zip_pool_find(package->zip, "scene.json", &entry, err);
-        const char *inner = zip_pool_find_suffix(package->zip, "/scene.json");
-        if (status == STATUS_NOT_FOUND && inner)
+        const char *inner = status == STATUS_NOT_FOUND ? find_inner_scene(package->zip) : NULL;
+        if (inner)
             status = error_set(err, STATUS_FORMAT,
                                "holds '%s'; a package has scene.json at its root: zip the content "
                                "of the folder, not the folder",
@@ -111,6 +124,16 @@ void package_close(Package *package)
 bool package_is_zip(const Package *package)
 {
     return package->zip != NULL;
+}
+
+uint64_t package_zip_count(const Package *package)
+{
+    return package->zip ? zip_pool_count(package->zip) : 0;
+}
+
+const char *package_zip_name(const Package *package, uint64_t index)
+{
+    return zip_pool_name(package->zip, index);
 }
 
 const char *package_path(const Package *package)

@@ -24,6 +24,10 @@ typedef struct Package Package;
 Status package_open(const char *path, Package **out_package, Error *err) SORT_MUST_CHECK;
 void package_close(Package *package); /* NULL is fine */
 bool package_is_zip(const Package *package);
+/* Names in a zip as they stand there: unchecked, folders too, some perhaps twice, NULL for those that
+ * cannot be read. Borrowed: until package_close. A folder has none. */
+uint64_t package_zip_count(const Package *package);
+const char *package_zip_name(const Package *package, uint64_t index);
 /* The folder or the zip, as the user named it. */
 const char *package_path(const Package *package);
 

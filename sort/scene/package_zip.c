@@ -11,7 +11,8 @@ enum { IDLE_MAX = 64, PIECE_BYTES = 1 << 18 };
 struct ZipPool {
     char *path; /* owned */
     Mutex mutex;
-    zip_t *first;          /* owned: stays open, so that names from it stay valid */
+    zip_t *first; /* owned: stays open, so that names from it stay valid */
+    uint64_t entry_count;
     zip_t *idle[IDLE_MAX]; /* owned; guarded by mutex */
     uint32_t idle_count;
 };
@@ -47,7 +48,9 @@ Status zip_pool_open(const char *path, ZipPool **out_pool, Error *err)
     pool->path = copy;
     mutex_init(&pool->mutex);
     Status status = open_handle(path, &pool->first, err);
-    if (status == STATUS_OK && zip_get_num_entries(pool->first, 0) > PACKAGE_ZIP_ENTRIES_MAX)
+    if (status == STATUS_OK)
+        pool->entry_count = (uint64_t)zip_get_num_entries(pool->first, 0);
+    if (status == STATUS_OK && pool->entry_count > PACKAGE_ZIP_ENTRIES_MAX)
         status = error_set(err, STATUS_LIMIT, "the zip has more than %d entries",
                            PACKAGE_ZIP_ENTRIES_MAX);
     if (status != STATUS_OK) {
@@ -142,20 +145,17 @@ Status zip_pool_find(ZipPool *pool, const char *name, ZipEntry *out_entry, Error
     return status;
 }
 
-const char *zip_pool_find_suffix(ZipPool *pool, const char *suffix)
+uint64_t zip_pool_count(const ZipPool *pool)
 {
-    const char *found = NULL;
+    return pool->entry_count;
+}
+
+const char *zip_pool_name(ZipPool *pool, uint64_t index)
+{
     mutex_lock(&pool->mutex);
-    zip_int64_t count = zip_get_num_entries(pool->first, 0);
-    size_t suffix_bytes = strlen(suffix);
-    for (zip_int64_t i = 0; i < count && !found; ++i) {
-        const char *name = zip_get_name(pool->first, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        size_t bytes = name ? strlen(name) : 0;
-        if (bytes > suffix_bytes && strcmp(name + bytes - suffix_bytes, suffix) == 0)
-            found = name;
-    }
+    const char *name = zip_get_name(pool->first, index, ZIP_FL_ENC_RAW);
     mutex_unlock(&pool->mutex);
-    return found;
+    return name;
 }
 
 static Status read_entry(zip_t *zip, const ZipEntry *entry, char *buffer, ZipPieceFn piece,

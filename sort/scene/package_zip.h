@@ -18,9 +18,10 @@ void zip_pool_close(ZipPool *pool); /* NULL is fine */
  * cannot reach. STATUS_NOT_FOUND when it is not there. */
 Status zip_pool_find(ZipPool *pool, const char *name, ZipEntry *out_entry,
                      Error *err) SORT_MUST_CHECK;
-/* The name of an entry that ends in `suffix`, or NULL; for hints in messages. Borrowed until
- * zip_pool_close. */
-const char *zip_pool_find_suffix(ZipPool *pool, const char *suffix);
+/* The name of an entry as the zip has it, unchecked; NULL behind the last one, and for one that has
+ * none. Borrowed until zip_pool_close. */
+uint64_t zip_pool_count(const ZipPool *pool);
+const char *zip_pool_name(ZipPool *pool, uint64_t index);
 
 /* Inflates the entry from begin to end, in order, giving each piece to `piece`; a status other than
  * OK stops it. Checks the entry's size and CRC. */

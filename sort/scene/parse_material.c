@@ -66,95 +66,135 @@ static Status parse_shader(SceneParser *p, const JsonCursor *c, uint32_t *out_sh
 
 /* --- textures ------------------------------------------------------------------------------- */
 
-/* A UDIM set: in the folder, where each of its files must lie, or in one of those of --texture-path.
- * The path keeps its pattern. */
-static Status find_texture_set(SceneParser *p, const JsonCursor *c, const char *file,
-                               const char **out_path, Error *err)
+typedef struct TextureFile {
+    const char *name; /* as the package has it; of a UDIM set the pattern */
+    uint32_t id;      /* into texture_paths */
+    const char *path; /* on disk, a set's with its pattern; NULL: in the zip, and to be extracted */
+} TextureFile;
+
+static void queue_extract(SceneParser *p, const JsonCursor *c, const TextureFile *texture,
+                          const char *file)
 {
-    bool is_present[TEX_UDIM_COUNT];
-    uint32_t count;
+    char field[JSON_PATH_MAX];
+    json_path(c, field);
+    array_push(p->arena, &p->extracts,
+               (TextureExtract){.file = file,
+                                .texture = texture->name,
+                                .field = arena_strndup(p->arena, field, strlen(field)),
+                                .file_id = texture->id});
+}
+
+/* A file of a set obeys the same rules as any other. */
+static Status check_set_member(SceneParser *p, const JsonCursor *c, const char *file, Error *err)
+{
     uint64_t size_bytes;
-    char path[PATH_BYTES];
-    if (package_is_zip(p->package))
-        return parse_refuse(c, STATUS_UNSUPPORTED, err,
-                            "'%s' is a UDIM set, which is not read from a zip: unpack the package",
-                            file);
-    TRY(path_join(package_path(p->package), file, path, err));
-    bool is_found = texcache_udim_list(path, is_present, &count, NULL) == STATUS_OK;
-    for (uint32_t i = 0; is_found && i < TEX_UDIM_COUNT; ++i) {
-        char member[PATH_BYTES];
-        if (!is_present[i])
+    Error reason = {0};
+    Status status = package_file_size(p->package, file, &size_bytes, NULL, &reason);
+    return status == STATUS_OK ? STATUS_OK
+                               : parse_refuse(c, status, err, "'%s': %s", file, reason.text);
+}
+
+/* Queues those of the zip's files that are of the set. */
+static Status find_set_in_zip(SceneParser *p, const JsonCursor *c, const TextureFile *set,
+                              bool *out_is_found, Error *err)
+{
+    bool is_present[TEX_UDIM_COUNT] = {false};
+    *out_is_found = false;
+    for (uint64_t i = 0; i < package_zip_count(p->package); ++i) {
+        const char *name = package_zip_name(p->package, i);
+        uint32_t index = name ? texcache_udim_index(set->name, name) : TEX_UDIM_COUNT;
+        if (index == TEX_UDIM_COUNT || is_present[index])
             continue;
-        TRY(texcache_udim_path(file, i, member, sizeof member, err));
-        Error reason = {0};
-        Status status = package_file_size(p->package, member, &size_bytes, NULL, &reason);
-        if (status != STATUS_OK)
-            return parse_refuse(c, status, err, "'%s': %s", member, reason.text);
+        is_present[index] = *out_is_found = true;
+        TRY(check_set_member(p, c, name, err));
+        queue_extract(p, c, set, arena_strndup(p->arena, name, strlen(name)));
     }
-    for (uint32_t i = 0; !is_found && i < p->options->texture_path_count; ++i) {
-        TRY(path_join(p->options->texture_paths[i], file, path, err));
-        is_found = texcache_udim_list(path, is_present, &count, NULL) == STATUS_OK;
-    }
-    if (!is_found)
-        return parse_refuse(c, STATUS_NOT_FOUND, err, "no file of the UDIM set '%s'", file);
-    *out_path = arena_strndup(p->arena, path, strlen(path));
     return STATUS_OK;
 }
 
-/* The file on disk: in the folder, in the zip (to be extracted later: NULL so far), or in one of the
- * folders of --texture-path. */
-static Status find_texture_file(SceneParser *p, const JsonCursor *c, const char *file,
-                                const char **out_path, Error *err)
+static Status find_set_in_folder(SceneParser *p, const JsonCursor *c, TextureFile *set,
+                                 bool *out_is_found, Error *err)
+{
+    bool is_present[TEX_UDIM_COUNT];
+    uint32_t count;
+    char path[PATH_BYTES];
+    TRY(path_join(package_path(p->package), set->name, path, err));
+    *out_is_found = texcache_udim_list(path, is_present, &count, NULL) == STATUS_OK;
+    for (uint32_t i = 0; *out_is_found && i < TEX_UDIM_COUNT; ++i) {
+        char member[PATH_BYTES];
+        if (!is_present[i])
+            continue;
+        TRY(texcache_udim_path(set->name, i, member, sizeof member, err));
+        TRY(check_set_member(p, c, member, err));
+    }
+    set->path = arena_strndup(p->arena, path, strlen(path));
+    return STATUS_OK;
+}
+
+/* A UDIM set: in the package, where each of its files must lie, or in one of the folders of
+ * --texture-path. The path keeps its pattern. */
+static Status find_texture_set(SceneParser *p, const JsonCursor *c, TextureFile *set, Error *err)
+{
+    bool is_found = false, is_present[TEX_UDIM_COUNT];
+    uint32_t count;
+    char path[PATH_BYTES];
+    TRY(package_is_zip(p->package) ? find_set_in_zip(p, c, set, &is_found, err)
+                                   : find_set_in_folder(p, c, set, &is_found, err));
+    for (uint32_t i = 0; !is_found && i < p->options->texture_path_count; ++i) {
+        TRY(path_join(p->options->texture_paths[i], set->name, path, err));
+        is_found = texcache_udim_list(path, is_present, &count, NULL) == STATUS_OK;
+        set->path = arena_strndup(p->arena, path, strlen(path));
+    }
+    return is_found
+               ? STATUS_OK
+               : parse_refuse(c, STATUS_NOT_FOUND, err, "no file of the UDIM set '%s'", set->name);
+}
+
+/* The file on disk: in the folder, in the zip, or in one of the folders of --texture-path. */
+static Status find_texture_file(SceneParser *p, const JsonCursor *c, TextureFile *file, Error *err)
 {
     uint64_t size_bytes;
     char path[PATH_BYTES];
-    *out_path = NULL;
-    if (texcache_is_udim(file))
-        return find_texture_set(p, c, file, out_path, err);
-    Status status = package_file_size(p->package, file, &size_bytes, NULL, err);
-    if (status == STATUS_OK && package_is_zip(p->package))
+    Status status = package_file_size(p->package, file->name, &size_bytes, NULL, err);
+    if (status == STATUS_OK && package_is_zip(p->package)) {
+        queue_extract(p, c, file, file->name);
         return STATUS_OK;
+    }
     if (status == STATUS_OK) {
-        TRY(parse_at_field(c, package_extract(p->package, file, "", path, err), err));
-        *out_path = arena_strndup(p->arena, path, strlen(path));
+        TRY(parse_at_field(c, package_extract(p->package, file->name, "", path, err), err));
+        file->path = arena_strndup(p->arena, path, strlen(path));
         return STATUS_OK;
     }
     if (status != STATUS_NOT_FOUND)
         return parse_at_field(c, status, err);
     for (uint32_t i = 0; i < p->options->texture_path_count; ++i) {
-        TRY(path_join(p->options->texture_paths[i], file, path, err));
+        TRY(path_join(p->options->texture_paths[i], file->name, path, err));
         if (file_exists(path) && !file_is_directory(path)) {
-            *out_path = arena_strndup(p->arena, path, strlen(path));
+            file->path = arena_strndup(p->arena, path, strlen(path));
             return STATUS_OK;
         }
     }
     if (p->options->texture_path_count == 0)
-        return parse_refuse(c, STATUS_NOT_FOUND, err, "no file '%s' in the package", file);
+        return parse_refuse(c, STATUS_NOT_FOUND, err, "no file '%s' in the package", file->name);
     return parse_refuse(c, STATUS_NOT_FOUND, err,
-                        "no file '%s' in the package or the %u folders of --texture-path", file,
-                        p->options->texture_path_count);
+                        "no file '%s' in the package or the %u folders of --texture-path",
+                        file->name, p->options->texture_path_count);
 }
 
 /* An id for the file; files of a zip are queued for extraction. */
-static Status parse_texture_file(SceneParser *p, const JsonCursor *c, const char *file,
+static Status parse_texture_file(SceneParser *p, const JsonCursor *c, const char *name,
                                  uint32_t *out_id, Error *err)
 {
     bool is_new;
-    const char *path;
-    TRY(parse_at_field(c, package_check_name(file, err), err));
-    TRY(name_index_add(&p->texture_files, file, out_id, &is_new, err));
+    TextureFile file = {.name = name};
+    TRY(parse_at_field(c, package_check_name(name, err), err));
+    TRY(name_index_add(&p->texture_files, name, &file.id, &is_new, err));
+    *out_id = file.id;
     if (!is_new)
         return STATUS_OK;
-    TRY(find_texture_file(p, c, file, &path, err));
-    array_push(p->arena, &p->texture_paths, path);
-    if (!path) {
-        char field[JSON_PATH_MAX];
-        json_path(c, field);
-        array_push(p->arena, &p->extracts,
-                   (TextureExtract){.file = file,
-                                    .field = arena_strndup(p->arena, field, strlen(field)),
-                                    .file_id = *out_id});
-    }
+    TRY(texcache_is_udim(name) ? find_texture_set(p, c, &file, err)
+                               : find_texture_file(p, c, &file, err));
+    array_push(p->arena, &p->texture_paths, file.path);
     return STATUS_OK;
 }
 

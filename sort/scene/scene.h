@@ -204,7 +204,8 @@ typedef struct SceneLoadOptions {
     const char *const *texture_paths; /* folders for textures that the package does not hold */
     uint32_t texture_path_count;
     /* Where textures of a zip are extracted to (created when missing, left there); NULL: a private
-     * folder under $TMPDIR that scene_destroy removes. */
+     * folder under $TMPDIR that scene_destroy removes. Files of a UDIM set that lie there already
+     * become part of it. */
     const char *extract_folder;
     /* Things worth saying that are no errors. Called from the loading thread; NULL: dropped. */
     void (*warn)(void *data, const char *text);

@@ -166,7 +166,6 @@ static Status check_meshes(const Scene *scene, uint32_t thread_count, Error *err
 typedef struct ExtractJobs {
     SceneParser *parser;
     const char *folder;
-    char (*paths)[PATH_BYTES]; /* [extract_count], out */
     FirstError first;
 } ExtractJobs;
 
@@ -175,8 +174,9 @@ static void extract_texture(void *data, uint32_t index)
     ExtractJobs *jobs = data;
     const TextureExtract *extract = &jobs->parser->extracts.data[index];
     Error error = {0}, told = {0};
-    Status status = package_extract(jobs->parser->package, extract->file, jobs->folder,
-                                    jobs->paths[index], &error);
+    char path[PATH_BYTES];
+    Status status =
+        package_extract(jobs->parser->package, extract->file, jobs->folder, path, &error);
     if (status != STATUS_OK) {
         error_set(&told, status, "%s: '%s': %s", extract->field, extract->file, error.text);
         first_error_report(&jobs->first, index, status, &told);
@@ -202,10 +202,7 @@ static Status extract_textures(SceneParser *p, SceneStorage *storage, Error *err
         }
         folder = storage->private_folder;
     }
-    ExtractJobs jobs = {
-        .parser = p, .folder = folder, .paths = mem_alloc(count, sizeof *jobs.paths)};
-    if (!jobs.paths)
-        return error_set(err, STATUS_NO_MEMORY, "no memory for %u paths", count);
+    ExtractJobs jobs = {.parser = p, .folder = folder};
     mutex_init(&jobs.first.mutex);
     parallel_for(p->options->thread_count, count, extract_texture, &jobs);
     mutex_destroy(&jobs.first.mutex);
@@ -213,12 +210,14 @@ static Status extract_textures(SceneParser *p, SceneStorage *storage, Error *err
     if (status != STATUS_OK && err)
         *err = jobs.first.error;
     for (uint32_t i = 0; status == STATUS_OK && i < count; ++i) {
-        const char *path = arena_strndup(p->arena, jobs.paths[i], strlen(jobs.paths[i]));
-        if (!path)
+        const TextureExtract *extract = &p->extracts.data[i];
+        char path[PATH_BYTES];
+        status = path_join(folder, extract->texture, path, err);
+        const char *copy = status == STATUS_OK ? arena_strndup(p->arena, path, strlen(path)) : NULL;
+        if (status == STATUS_OK && !copy)
             status = error_set(err, STATUS_NO_MEMORY, "no memory for a path");
-        p->texture_paths.data[p->extracts.data[i].file_id] = path;
+        p->texture_paths.data[extract->file_id] = copy;
     }
-    mem_free(jobs.paths);
     for (uint32_t i = 0; i < p->textures.count; ++i)
         p->textures.data[i].path = p->texture_paths.data[p->texture_file.data[i]];
     return status;

@@ -36,11 +36,12 @@ typedef enum MeshArray {
     MESH_MATERIAL_INDICES
 } MeshArray; /* ArrayRequest.tag */
 
-/* A texture of a zip, to be written to a folder. */
+/* A texture of a zip, or a file of a UDIM set, to be written to a folder. */
 typedef struct TextureExtract {
-    const char *file;  /* in the package */
-    const char *field; /* who asked for it first */
-    uint32_t file_id;  /* index into texture_paths */
+    const char *file;    /* in the package */
+    const char *texture; /* the same, or the set's pattern */
+    const char *field;   /* who asked for it first */
+    uint32_t file_id;    /* index into texture_paths */
 } TextureExtract;
 
 typedef struct SceneParser {

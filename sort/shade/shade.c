@@ -193,7 +193,7 @@ EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3
 
 /* At most SSL_BLOCK of them. */
 static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
-                                uint32_t count, uint32_t depth, Spectrum *out_radiance)
+                                const uint32_t *depths, uint32_t count, Spectrum *out_radiance)
 {
     static const TexOptions options = {
         .wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_CLAMP, .filter = TEX_FILTER_TRILINEAR};
@@ -209,7 +209,7 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
                           .options = &options,
                           .lane_count = count,
                           .lane_mask = (1u << count) - 1u,
-                          .depth = depth,
+                          .depths = depths,
                           .coord = coord};
     texcache_lookup(&ctx->host.caller, &request, rgba);
     if (SORT_UNLIKELY(ctx->host.probe != NULL))
@@ -221,13 +221,13 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
             spectrum_from_rgb(f3(rgba[k], rgba[count + k], rgba[2 * count + k])), strength);
 }
 
-void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints, uint32_t count,
-                       uint32_t depth, Spectrum *out_radiance)
+void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
+                       const uint32_t *depths, uint32_t count, Spectrum *out_radiance)
 {
     uint32_t n;
     for (uint32_t begin = 0; begin < count; begin += n) {
         n = count - begin < SSL_BLOCK ? count - begin : SSL_BLOCK;
-        look_up_environment(ctx, footprints + begin, n, depth, out_radiance + begin);
+        look_up_environment(ctx, footprints + begin, depths + begin, n, out_radiance + begin);
     }
 }
 

@@ -39,13 +39,15 @@ static void draw_numbers(SslHost *host, const SslTexCall *call, uint32_t point, 
 static void tex_lookup(SslHost *host, const SslTexCall *call)
 {
     float coord[7 * SSL_BLOCK], random[SSL_BLOCK];
+    uint32_t depths[SSL_BLOCK];
     uint32_t n = call->lane_count;
     uint32_t point = call->block * SSL_BLOCK + call->lane_first;
     memcpy(coord, call->coord, 7 * n * sizeof(float));
     for (uint32_t lane = 0; lane < n; ++lane) {
         if (!(call->lane_mask >> lane & 1u))
             continue;
-        float scale = footprint_scale_at(host, host->hits[point + lane]->depth);
+        depths[lane] = host->hits[point + lane]->depth;
+        float scale = footprint_scale_at(host, depths[lane]);
         for (uint32_t k = 2; k < 6; ++k)
             coord[k * n + lane] *= scale;
     }
@@ -54,7 +56,7 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
                           .options = options,
                           .lane_count = n,
                           .lane_mask = call->lane_mask,
-                          .depth = host->hits[point]->depth,
+                          .depths = depths,
                           .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
                           .coord = coord};
     if (options->filter == TEX_FILTER_STOCHASTIC) {

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "tests/sort/scene_fixture.h"
 #include "tests/sort/zip_forge.h"
+#include "textures/texcache.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -361,20 +362,27 @@ static void test_package_texture_path(void **state)
     assert_non_null(strstr(message, "or the 1 folders of --texture-path"));
 }
 
+/* The good scene with a UDIM set instead of a file. */
+static size_t set_json(char out_json[2 * sizeof scene_json])
+{
+    size_t bytes = 0;
+    for (const char *from = scene_json; *from; ++from) {
+        if (strncmp(from, "a.png", 5) == 0) {
+            memcpy(out_json + bytes, "a.<UDIM>", 8);
+            bytes += 8;
+            from += 1;
+        }
+        out_json[bytes++] = *from;
+    }
+    return bytes;
+}
+
 /* A name with <UDIM> stands for the files that are there, in one folder. */
 static void test_package_texture_set(void **state)
 {
     (void)state;
     char message[2048], json[2 * sizeof scene_json];
-    size_t bytes = 0;
-    for (const char *from = scene_json; *from; ++from) {
-        if (strncmp(from, "a.png", 5) == 0) {
-            memcpy(json + bytes, "a.<UDIM>", 8);
-            bytes += 8;
-            from += 1;
-        }
-        json[bytes++] = *from;
-    }
+    size_t bytes = set_json(json);
     Scene *scene;
     write_package("set", json, bytes, quad_bin, quad_bin_bytes);
     assert_int_equal(load(in_work("set"), NULL, &scene, message), STATUS_NOT_FOUND);
@@ -388,6 +396,63 @@ static void test_package_texture_set(void **state)
     assert_int_equal(symlink("/etc/hostname", in_work("set/textures/a.1013.png")), 0);
     assert_int_not_equal(load(in_work("set"), NULL, &scene, message), STATUS_OK);
     assert_non_null(strstr(message, "a.1013.png"));
+}
+
+/* Out of a zip all files of the set are extracted, next to each other, and nothing else is. */
+static void test_package_texture_set_in_zip(void **state)
+{
+    (void)state;
+    static const char other_bytes[] = "another picture";
+    char message[2048], json[2 * sizeof scene_json], path[PATH_BYTES];
+    size_t bytes = set_json(json), size_bytes;
+    Scene *scene;
+    ForgeEntry entries[GOOD_ENTRIES + 4];
+    good_entries(json, bytes, quad_bin, quad_bin_bytes, entries);
+    const char *zip = in_work("set.zip");
+    zip_forge(zip, entries, GOOD_ENTRIES); /* textures/a.png is none of the set's */
+    assert_int_equal(load(zip, NULL, &scene, message), STATUS_NOT_FOUND);
+    assert_non_null(strstr(message, "no file of the UDIM set 'textures/a.<UDIM>.png'"));
+
+    const char *names[] = {"textures/a.1001.png", "textures/a.2000.png", "textures/a.2001.png",
+                           "a.1002.png"};
+    for (uint32_t i = 0; i < 4; ++i)
+        entries[GOOD_ENTRIES + i] = (ForgeEntry){.name = names[i],
+                                                 .data = other_bytes,
+                                                 .size_bytes = sizeof other_bytes - 1,
+                                                 .is_deflated = i == 1};
+    zip_forge(zip, entries, GOOD_ENTRIES + 4);
+    if (load(zip, NULL, &scene, message) != STATUS_OK)
+        fail_msg("%s", message);
+    const char *pattern = scene->textures[0].path;
+    assert_non_null(strstr(pattern, "/textures/a.<UDIM>.png"));
+    bool is_present[TEX_UDIM_COUNT];
+    uint32_t count;
+    assert_int_equal(texcache_udim_list(pattern, is_present, &count, NULL), STATUS_OK);
+    assert_int_equal(count, 2);
+    assert_true(is_present[0] && is_present[999]);
+    char *text;
+    assert_int_equal(texcache_udim_path(pattern, 999, path, sizeof path, NULL), STATUS_OK);
+    assert_int_equal(file_read(path, 1000, &text, &size_bytes, NULL), STATUS_OK);
+    assert_string_equal(text, other_bytes);
+    mem_free(text);
+    scene_destroy(scene);
+    assert_false(file_exists(path));
+
+    /* The rules for files hold for each of the set. */
+    entries[GOOD_ENTRIES + 1].unix_mode = 0120777;
+    zip_forge(zip, entries, GOOD_ENTRIES + 4);
+    assert_int_not_equal(load(zip, NULL, &scene, message), STATUS_OK);
+    assert_non_null(strstr(message, "'textures/a.2000.png' in the zip is a link"));
+
+    /* A zip without the set: from a folder of --texture-path. */
+    write_in("sets", "textures/a.1003.png", texture_bytes, sizeof texture_bytes - 1);
+    const char *folders[] = {in_work("nowhere"), in_work("sets")};
+    SceneLoadOptions options = {
+        .size_bytes = sizeof options, .texture_paths = folders, .texture_path_count = 2};
+    zip_forge(zip, entries, GOOD_ENTRIES);
+    assert_int_equal(load(zip, &options, &scene, message), STATUS_OK);
+    assert_non_null(strstr(scene->textures[0].path, "sets/textures/a.<UDIM>.png"));
+    scene_destroy(scene);
 }
 
 static void test_package_minimal(void **state)
@@ -1047,6 +1112,7 @@ int main(void)
         cmocka_unit_test(test_package_zip),
         cmocka_unit_test(test_package_texture_path),
         cmocka_unit_test(test_package_texture_set),
+        cmocka_unit_test(test_package_texture_set_in_zip),
         cmocka_unit_test(test_package_minimal),
         cmocka_unit_test(test_package_bad_descriptions),
         cmocka_unit_test(test_package_bad_arrays),

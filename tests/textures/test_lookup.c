@@ -510,6 +510,49 @@ static void test_lookup_lanes_do_not_depend_on_each_other(void **state)
     picture_free(&p);
 }
 
+/* Lanes of one request count at depths of their own: the same as one request each. */
+static void test_lookup_counts_at_each_lanes_depth(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = picture_create(256, 256, 3, SORT_TEXEL_U8, SORT_COLOR_SRGB);
+    picture_fill_noise(&p, 8);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexId id = open_picture(&rig, &p, "depths.stex", NULL);
+    uint64_t random = 11;
+    for (uint32_t round = 0; round < 100; round++) {
+        enum { LANES = 16 };
+        uint32_t depths[LANES], mask = random_u32(&random) & ((1u << LANES) - 1);
+        float coord[7 * LANES], out[4 * LANES];
+        for (uint32_t i = 0; i < 7 * LANES; i++)
+            coord[i] = random_unit(&random) * (i < 2 * LANES ? 1.0f : 0.1f);
+        for (uint32_t i = 0; i < LANES; i++)
+            depths[i] = random_u32(&random) % (TEX_DEPTH_BUCKETS + 2);
+        TexRequest r = {.texture = id,
+                        .lane_count = LANES,
+                        .lane_mask = mask,
+                        .depths = depths,
+                        .coord = coord};
+        TexStats before = rig_stats(&rig);
+        texcache_lookup(&rig.caller, &r, out);
+        TexStats between = rig_stats(&rig);
+        for (uint32_t lane = 0; lane < LANES; lane++) {
+            if (!(mask >> lane & 1u))
+                continue;
+            TexRequest single = r;
+            single.lane_mask = 1u << lane;
+            single.depths = NULL;
+            single.depth = depths[lane];
+            texcache_lookup(&rig.caller, &single, out);
+        }
+        TexStats after = rig_stats(&rig);
+        stats_check_same_mip_probes(&before, &between, &after);
+    }
+    rig_check_identities(&rig);
+    rig_end(&rig);
+    picture_free(&p);
+}
+
 static int setup(void **state)
 {
     SORT_UNUSED(state);
@@ -540,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_lookup_agrees_with_the_oracle),
         cmocka_unit_test(test_lookup_aniso_is_the_mean_of_its_probes),
         cmocka_unit_test(test_lookup_lanes_do_not_depend_on_each_other),
+        cmocka_unit_test(test_lookup_counts_at_each_lanes_depth),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

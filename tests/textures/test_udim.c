@@ -140,10 +140,11 @@ static void test_udim_lanes_are_those_of_their_files(void **state)
     uint64_t random = 7;
     for (uint32_t step = 0; step < 200; step++) {
         float whole[7 * LANES], result[12 * LANES];
-        uint32_t files[LANES], lane_count = 1 + random_u32(&random) % LANES;
+        uint32_t files[LANES], depths[LANES], lane_count = 1 + random_u32(&random) % LANES;
         uint32_t mask = random_u32(&random);
         for (uint32_t i = 0; i < lane_count; i++) {
             files[i] = random_u32(&random) % FILES;
+            depths[i] = random_u32(&random) % (TEX_DEPTH_BUCKETS + 2);
             uint32_t index = numbers[files[i]] - 1001;
             whole[i] = (float)(index % 10) + (float)(random_u32(&random) % 1024) / 1024.0f;
             whole[lane_count + i] =
@@ -157,8 +158,11 @@ static void test_udim_lanes_are_those_of_their_files(void **state)
                         .lane_count = lane_count,
                         .lane_mask = mask,
                         .with_derivs = step % 2 == 0,
+                        .depths = depths,
                         .coord = whole};
+        TexStats before = rig_stats(&rig);
         assert_int_equal(texcache_lookup(&rig.caller, &r, result), 0);
+        TexStats between = rig_stats(&rig);
         uint32_t value_count = r.with_derivs ? 12 : 4;
         options.wrap_s = options.wrap_t = TEX_WRAP_CLAMP;
         for (uint32_t i = 0; i < lane_count; i++) {
@@ -173,10 +177,14 @@ static void test_udim_lanes_are_those_of_their_files(void **state)
             single.texture = ids[files[i]];
             single.lane_count = single.lane_mask = 1;
             single.coord = coord;
+            single.depths = NULL;
+            single.depth = depths[i];
             assert_int_equal(texcache_lookup(&rig.caller, &single, one), 0);
             for (uint32_t k = 0; k < value_count; k++)
                 assert_true(result[k * lane_count + i] == one[k]);
         }
+        TexStats after = rig_stats(&rig);
+        stats_check_same_mip_probes(&before, &between, &after);
     }
     rig_check_identities(&rig);
     rig_end(&rig);

@@ -428,6 +428,15 @@ void stats_check_identities(const TexStats *s)
     assert_true(s->bytes_now <= s->bytes_peak && s->bytes_peak <= s->budget_bytes);
 }
 
+void stats_check_same_mip_probes(const TexStats *a, const TexStats *b, const TexStats *c)
+{
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+            assert_int_equal(b->mip_probes[d][l] - a->mip_probes[d][l],
+                             c->mip_probes[d][l] - b->mip_probes[d][l]);
+    }
+}
+
 void rig_check_identities(Rig *rig)
 {
     TexStats stats = rig_stats(rig);

@@ -77,6 +77,8 @@ TexStats rig_stats(Rig *rig);
 /* Waits until nothing is queued, then asserts the identities of TexStats. */
 void rig_check_identities(Rig *rig);
 void stats_check_identities(const TexStats *s);
+/* As many probes of each level at each depth from `a` to `b` as from `b` to `c`. */
+void stats_check_same_mip_probes(const TexStats *a, const TexStats *b, const TexStats *c);
 
 /* A budget under which a cache with that many I/O threads and one TexThread has room for
  * `chunk_count` chunks of 48 KiB beside tables of `table_bytes`. */
