@@ -53,7 +53,8 @@ Expr *check_attribute(Sema *s, Expr *e)
     ARRAY(const char *) names = {0};
     for (uint32_t i = 0; i < ast->attributes.count; i++) {
         const Type *type = ast->attributes.data[i]->type;
-        if (ast->attributes.data[i]->name == e->name && !type) { /* file scope: it is not known yet */
+        if (ast->attributes.data[i]->name == e->name &&
+            !type) { /* file scope: it is not known yet */
             report(s->diags, NOT_CONSTANT, e->span, "this");
             return expr_error(e);
         }
