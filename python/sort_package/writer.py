@@ -89,17 +89,24 @@ class PackageWriter:
         return name
 
     def add_mesh(self, wanted_name: str, *, positions, indices, normals=None, tangents=None, uv=(),
-                 material_indices=None) -> str:
+                 material_indices=None, motion=()) -> str:
         """The name it got. Arrays are flat: 3 floats a vertex in `positions` and `normals`, 4 in `tangents`,
-        2 in each array of the list `uv`; 3 integers a triangle in `indices`, 1 in `material_indices`."""
+        2 in each array of the list `uv`; 3 integers a triangle in `indices`, 1 in `material_indices`.
+        `motion`: the shapes after the first over the shutter, each a dictionary with `positions` and, if the mesh has
+        them, `normals`."""
         given = [("positions", positions), ("indices", indices), ("normals", normals),
                  ("tangents", tangents), ("material_indices", material_indices)]
         parts = [(field, *MESH_ARRAYS[field], values) for field, values in given if values is not None]
         parts += [("uv", "float32", 2, values) for values in uv]
+        parts += [(f"motion {k} {field}", "float32", 3, key[field]) for k, key in enumerate(motion) for field in key]
         record: dict = {}
         for (field, *_), entry in zip(parts, self._write_arrays([part[1:] for part in parts])):
             if field == "uv":
                 record.setdefault("uv", []).append(entry)
+            elif field.startswith("motion "):
+                _, k, array_name = field.split()
+                keys = record.setdefault("motion", [{} for _ in motion])
+                keys[int(k)][array_name] = entry
             else:
                 record[field] = entry
         return self.add("meshes", wanted_name, {"vertex_count": record["positions"]["count"],

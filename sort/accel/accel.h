@@ -109,7 +109,7 @@ typedef struct AccelStats {
     uint64_t memory_bytes;   /* Embree's and ours, arrays of the Scene not counted */
     uint64_t triangle_count; /* as built: flattened copies counted each */
     uint32_t flattened_count, instanced_count; /* instances by kind */
-    uint32_t moving_count;                     /* of both: instances with motion keys */
+    uint32_t moving_count; /* of both: instances that move, or whose mesh does */
 } AccelStats;
 
 /* Builds. Errors of Embree come back as STATUS_NO_MEMORY or STATUS_INTERNAL with its message. */

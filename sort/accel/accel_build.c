@@ -85,25 +85,30 @@ static RTCScene new_scene(Accel *accel)
     return scene;
 }
 
-/* The vertices of a mesh, moved, as time step `step`. False on failure. */
+static const float *positions_of_key(const SceneMesh *mesh, uint32_t key)
+{
+    return key == 0 || mesh->later_count == 0 ? mesh->positions : mesh->later[key - 1].positions;
+}
+
+/* The vertices of a key of the mesh, moved, as time step `step`. False on failure. */
 static bool add_moved_vertices(RTCGeometry geometry, const SceneMesh *mesh, const mat4 *transform,
                                uint32_t step)
 {
+    const float *positions = positions_of_key(mesh, step);
     float *moved =
         rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, step, RTC_FORMAT_FLOAT3,
                                 3 * sizeof(float), mesh->vertex_count);
     for (size_t i = 0; moved && i < mesh->vertex_count; ++i) {
-        const float *p = &mesh->positions[3 * i];
+        const float *p = &positions[3 * i];
         float3 q = mat4_point(transform, f3(p[0], p[1], p[2]));
         moved[3 * i] = q.x, moved[3 * i + 1] = q.y, moved[3 * i + 2] = q.z;
     }
     return moved != NULL;
 }
 
-/* Triangles of a mesh, sharing its arrays; with `transforms`, moved to world space, a time step each.
- * NULL on failure. */
-static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const mat4 *transforms,
-                                 uint32_t transform_count)
+/* Triangles of a mesh, sharing its arrays; with `instance`, moved to world space. Keys become time steps: those of
+ * the mesh or those of the instance, never both. NULL on failure. */
+static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const SceneInstance *instance)
 {
     const size_t vertex_bytes = 3 * sizeof(float), triangle_bytes = 3 * sizeof(uint32_t);
     RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_TRIANGLE);
@@ -111,15 +116,19 @@ static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const mat4
         return NULL;
     rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, mesh->indices,
                                0, triangle_bytes, mesh->triangle_count);
-    if (!transforms) {
-        rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
-                                   mesh->positions, 0, vertex_bytes, mesh->vertex_count);
-        return geometry;
-    }
-    if (transform_count > 1)
-        rtcSetGeometryTimeStepCount(geometry, transform_count);
-    for (uint32_t step = 0; step < transform_count; ++step) {
-        if (!add_moved_vertices(geometry, mesh, &transforms[step], step)) {
+    uint32_t instance_keys = instance ? instance->key_count : 0;
+    uint32_t steps = instance_keys > 0 ? instance_keys : mesh->later_count + 1;
+    if (steps > 1)
+        rtcSetGeometryTimeStepCount(geometry, steps);
+    for (uint32_t step = 0; step < steps; ++step) {
+        if (!instance) {
+            rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, step, RTC_FORMAT_FLOAT3,
+                                       positions_of_key(mesh, step), 0, vertex_bytes,
+                                       mesh->vertex_count);
+        } else if (!add_moved_vertices(geometry, mesh,
+                                       instance_keys > 0 ? &instance->keys[step]
+                                                         : &instance->object_to_world,
+                                       step)) {
             rtcReleaseGeometry(geometry);
             return NULL;
         }
@@ -165,25 +174,40 @@ static bool has_alpha(const AccelDesc *desc, const SceneInstance *instance)
     return false;
 }
 
+/* Copies of vertices that flattening makes. */
+#define NEVER_FLATTENED UINT32_MAX
+
+/* A mesh with keys in an instance with keys moves on curves: Embree has them for instances only. */
+static void count_use(const Scene *scene, const SceneInstance *instance, uint32_t *uses)
+{
+    const SceneMesh *mesh = &scene->meshes[instance->mesh];
+    uint32_t keys = instance->key_count > 0 ? instance->key_count : mesh->later_count + 1;
+    uint32_t *count = &uses[instance->mesh];
+    if (instance->key_count > 0 && mesh->later_count > 0)
+        *count = NEVER_FLATTENED;
+    else if (*count != NEVER_FLATTENED)
+        *count += keys;
+}
+
 /* Decides by counts: mesh_scenes of flattened meshes stay NULL. */
 static Status make_mesh_scenes(Accel *accel, Error *err)
 {
     const Scene *scene = accel->scene;
-    uint32_t *uses = MEM_ARRAY(uint32_t, (size_t)scene->mesh_count + 1); /* copies of vertices */
+    uint32_t *uses = MEM_ARRAY(uint32_t, (size_t)scene->mesh_count + 1);
     if (!uses)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u meshes", scene->mesh_count);
     for (uint32_t i = 0; i < scene->instance_count; ++i)
-        uses[scene->instances[i].mesh] +=
-            scene->instances[i].key_count > 0 ? scene->instances[i].key_count : 1;
+        count_use(scene, &scene->instances[i], uses);
     uint64_t extra_left = FLATTEN_EXTRA_TRIANGLES;
     for (uint32_t i = 0; i < scene->mesh_count; ++i) {
         const SceneMesh *mesh = &scene->meshes[i];
+        bool is_instanced = uses[i] == NEVER_FLATTENED;
         uint64_t extra = uses[i] > 1 ? (uint64_t)(uses[i] - 1) * mesh->triangle_count : 0;
-        if (extra <= extra_left) {
+        if (!is_instanced && extra <= extra_left) {
             extra_left -= extra;
             continue;
         }
-        RTCGeometry geometry = new_triangles(accel, mesh, NULL, 0);
+        RTCGeometry geometry = new_triangles(accel, mesh, NULL);
         RTCScene mesh_scene = new_scene(accel);
         accel->mesh_scenes[i] = mesh_scene;
         if (!geometry || !mesh_scene)
@@ -213,14 +237,9 @@ static void attach_instance(void *data, uint32_t index)
     const SceneInstance *instance = &accel->scene->instances[index];
     const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
     bool is_flattened = !accel->mesh_scenes[instance->mesh];
-    const mat4 *transform = &instance->object_to_world;
-    RTCGeometry geometry;
-    if (!is_flattened)
-        geometry = new_instance(accel, instance);
-    else if (instance->key_count > 0)
-        geometry = new_triangles(accel, mesh, instance->keys, instance->key_count);
-    else
-        geometry = new_triangles(accel, mesh, is_identity(transform) ? NULL : transform, 1);
+    bool stays = instance->key_count == 0 && is_identity(&instance->object_to_world);
+    RTCGeometry geometry = is_flattened ? new_triangles(accel, mesh, stays ? NULL : instance)
+                                        : new_instance(accel, instance);
     accel->geometry[index] = (GeometryInfo){
         .shape = index, .ng_sign = is_flattened && instance->is_mirrored ? -1.0f : 1.0f};
     if (!geometry)
@@ -269,7 +288,7 @@ static void count_instances(Accel *accel, const AccelDesc *desc)
     for (uint32_t i = 0; i < scene->instance_count; ++i) {
         const SceneInstance *instance = &scene->instances[i];
         accel->has_alpha = accel->has_alpha || has_alpha(desc, instance);
-        accel->stats.moving_count += instance->key_count > 0;
+        accel->stats.moving_count += scene_instance_moves(scene, i);
         if (accel->mesh_scenes[instance->mesh]) {
             accel->stats.instanced_count++;
         } else {

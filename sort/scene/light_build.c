@@ -90,9 +90,10 @@ static bool slot_shines(const LightsDesc *desc, const SceneInstance *instance, u
 
 /* What moves is not sampled: where it is depends on the ray's time. Paths find it by themselves, with
  * no density to share with (decision 0032). */
-static bool slot_emits(const LightsDesc *desc, const SceneInstance *instance, uint32_t slot)
+static bool slot_emits(const LightsDesc *desc, uint32_t instance, uint32_t slot)
 {
-    return instance->key_count == 0 && slot_shines(desc, instance, slot);
+    return !scene_instance_moves(desc->scene, instance) &&
+           slot_shines(desc, &desc->scene->instances[instance], slot);
 }
 
 static uint32_t count_moving(const LightsDesc *desc)
@@ -103,7 +104,7 @@ static uint32_t count_moving(const LightsDesc *desc)
         bool shines = false;
         for (uint32_t k = 0; k < instance->material_count; ++k)
             shines = shines || slot_shines(desc, instance, k);
-        count += instance->key_count > 0 && shines;
+        count += shines && scene_instance_moves(desc->scene, i);
     }
     return count;
 }
@@ -116,7 +117,7 @@ static void count_slots(const LightsDesc *desc, size_t *out_slots, size_t *out_e
         const SceneInstance *instance = &desc->scene->instances[i];
         *out_slots += instance->material_count;
         for (uint32_t k = 0; k < instance->material_count; ++k)
-            *out_emissive += slot_emits(desc, instance, k);
+            *out_emissive += slot_emits(desc, i, k);
     }
 }
 
@@ -145,7 +146,7 @@ static Status add_meshes(Lights *lights, const LightsDesc *desc, Error *err)
         lights->first_slot[i] = slot_count;
         for (uint32_t k = 0; k < instance->material_count; ++k) {
             lights->source_of_slot[slot_count + k] = NO_SOURCE;
-            if (!slot_emits(desc, instance, k))
+            if (!slot_emits(desc, i, k))
                 continue;
             Source *s = &lights->sources[lights->count];
             /* Counted first, so that lights_destroy finds what a failure leaves. */

@@ -63,6 +63,52 @@ SceneInstance scene_instance_at(const SceneInstance *instance, float time)
     return at;
 }
 
+bool scene_instance_moves(const Scene *scene, uint32_t instance)
+{
+    const SceneInstance *i = &scene->instances[instance];
+    return i->key_count > 0 || scene->meshes[i->mesh].later_count > 0;
+}
+
+static float3 load3(const float *array, uint32_t index)
+{
+    const float *v = array + (size_t)3 * index;
+    return f3(v[0], v[1], v[2]);
+}
+
+static void interpolate3(const float *a, const float *b, float fraction, const uint32_t vertices[3],
+                         float3 out[3])
+{
+    for (int k = 0; k < 3; ++k)
+        out[k] = f3_add(f3_scale(load3(a, vertices[k]), 1.0f - fraction),
+                        f3_scale(load3(b, vertices[k]), fraction));
+}
+
+void scene_mesh_positions_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,
+                             float3 out_positions[3])
+{
+    if (mesh->later_count == 0) {
+        for (int k = 0; k < 3; ++k)
+            out_positions[k] = load3(mesh->positions, vertices[k]);
+        return;
+    }
+    MotionTime at = motion_time(mesh->later_count + 1, time);
+    const float *a = at.key == 0 ? mesh->positions : mesh->later[at.key - 1].positions;
+    interpolate3(a, mesh->later[at.key].positions, at.fraction, vertices, out_positions);
+}
+
+void scene_mesh_normals_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,
+                           float3 out_normals[3])
+{
+    if (mesh->later_count == 0) {
+        for (int k = 0; k < 3; ++k)
+            out_normals[k] = load3(mesh->normals, vertices[k]);
+        return;
+    }
+    MotionTime at = motion_time(mesh->later_count + 1, time);
+    const float *a = at.key == 0 ? mesh->normals : mesh->later[at.key - 1].normals;
+    interpolate3(a, mesh->later[at.key].normals, at.fraction, vertices, out_normals);
+}
+
 void scene_triangle_at(const Scene *scene, uint32_t instance, uint32_t triangle, float time,
                        float3 out_corners[3])
 {
@@ -71,10 +117,9 @@ void scene_triangle_at(const Scene *scene, uint32_t instance, uint32_t triangle,
     mat4 object_to_world =
         i->key_count > 0 ? motion_linear(i->keys, i->key_count, time) : i->object_to_world;
     ASSERT(triangle < mesh->triangle_count);
-    for (int k = 0; k < 3; ++k) {
-        const float *p = &mesh->positions[3 * (size_t)mesh->indices[3 * (size_t)triangle + k]];
-        out_corners[k] = mat4_point(&object_to_world, f3(p[0], p[1], p[2]));
-    }
+    scene_mesh_positions_at(mesh, &mesh->indices[3 * (size_t)triangle], time, out_corners);
+    for (int k = 0; k < 3; ++k)
+        out_corners[k] = mat4_point(&object_to_world, out_corners[k]);
 }
 
 void scene_triangle(const Scene *scene, uint32_t instance, uint32_t triangle, float3 out_corners[3])
@@ -97,9 +142,11 @@ static const Box box_empty = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFIN
 static Box mesh_box(const SceneMesh *mesh)
 {
     Box box = box_empty;
-    for (size_t i = 0; i < mesh->vertex_count; ++i)
-        box = box_add(box, f3(mesh->positions[3 * i], mesh->positions[3 * i + 1],
-                              mesh->positions[3 * i + 2]));
+    for (uint32_t key = 0; key <= mesh->later_count; ++key) {
+        const float *positions = key == 0 ? mesh->positions : mesh->later[key - 1].positions;
+        for (uint32_t i = 0; i < mesh->vertex_count; ++i)
+            box = box_add(box, load3(positions, i));
+    }
     return box;
 }
 

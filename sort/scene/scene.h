@@ -64,6 +64,11 @@ typedef struct SceneAttribute {
     const float *values; /* [vertex_count][components] */
 } SceneAttribute;
 
+/* What a mesh is later in the shutter. */
+typedef struct SceneMeshKey {
+    const float *positions, *normals; /* as in the mesh; normals NULL where its are */
+} SceneMeshKey;
+
 /* Triangles are counter-clockwise seen from the front, in object space. The arrays are padded so
  * that 16 bytes may be read at the last vertex. */
 typedef struct SceneMesh {
@@ -77,6 +82,9 @@ typedef struct SceneMesh {
     const SceneAttribute *attributes;   /* [attribute_count] */
     uint32_t attribute_count;
     const uint16_t *material_indices; /* [triangle_count] slot of the instance, or NULL: all 0 */
+    const SceneMeshKey
+        *later; /* [later_count] keys of its motion; the first are positions and normals */
+    uint32_t later_count; /* 0: keeps its shape; else vertices move linearly (motion.h) */
 } SceneMesh;
 
 typedef struct SceneInstance {
@@ -232,6 +240,15 @@ bool scene_instance_set_motion(SceneInstance *instance, const mat4 *keys, uint32
 
 /* The instance as it stands at `time` in [0, 1] of the shutter: without keys. */
 SceneInstance scene_instance_at(const SceneInstance *instance, float time);
+
+/* It or its mesh moves. */
+bool scene_instance_moves(const Scene *scene, uint32_t instance);
+
+/* The positions (normals: of a mesh that has them) of three vertices at `time`, in object space. */
+void scene_mesh_positions_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,
+                             float3 out_positions[3]);
+void scene_mesh_normals_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,
+                           float3 out_normals[3]);
 
 /* Bounds of all instances, over the whole shutter, and light shapes in world space; centre 0 and radius 0 when there are
  * none. The sphere is around the box's centre. */

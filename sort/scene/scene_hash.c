@@ -15,6 +15,11 @@ static void add_mesh(HashState *h, const SceneMesh *m)
     add_floats(h, m->tangents ? m->tangents : &none, m->tangents ? 4 * vertices : 0);
     for (uint32_t k = 0; k < m->uv_count; ++k)
         add_floats(h, m->uv[k], 2 * vertices);
+    for (uint32_t k = 0; k < m->later_count; ++k) {
+        const SceneMeshKey *key = &m->later[k];
+        add_floats(h, key->positions, 3 * vertices);
+        add_floats(h, key->normals ? key->normals : &none, key->normals ? 3 * vertices : 0);
+    }
     for (uint32_t k = 0; k < m->attribute_count; ++k) {
         hash128_update_text(h, m->attributes[k].name);
         add_floats(h, m->attributes[k].values, m->attributes[k].components * vertices);

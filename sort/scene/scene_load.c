@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "sort/scene/scene_parse.h"
 #include "sort/scene/scene_storage.h"
+#include <stdio.h>
 #include <string.h>
 
 /* The first failure of a parallel step, by index, whatever the number of threads. */
@@ -66,6 +67,12 @@ static void assign_arrays(SceneParser *p)
         case MESH_ATTRIBUTE: /* the parser's own array, which is only const to readers */
             ((SceneAttribute *)(uintptr_t)mesh->attributes)[r->set].values = r->data;
             break;
+        case MESH_LATER_POSITIONS:
+            ((SceneMeshKey *)(uintptr_t)mesh->later)[r->set].positions = r->data;
+            break;
+        case MESH_LATER_NORMALS:
+            ((SceneMeshKey *)(uintptr_t)mesh->later)[r->set].normals = r->data;
+            break;
         case MESH_MATERIAL_INDICES:
             mesh->material_indices = r->data;
             break;
@@ -86,6 +93,17 @@ static bool is_unit_or_zero(const float *v)
     return (length2 > 0.98f && length2 < 1.02f) || length2 == 0.0f;
 }
 
+static Status refuse_normal(uint32_t mesh, uint32_t key, size_t vertex, Error *err)
+{
+    char later[32] = "";
+    if (key > 0)
+        snprintf(later, sizeof later, "motion[%u].", key - 1);
+    return error_set(err, STATUS_FORMAT,
+                     "meshes[%u].%snormals: the normal of vertex %zu is neither of unit length nor "
+                     "zero",
+                     mesh, later, vertex);
+}
+
 static Status check_mesh_arrays(const SceneMesh *mesh, uint32_t index, Error *err)
 {
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; ++i) {
@@ -95,12 +113,12 @@ static Status check_mesh_arrays(const SceneMesh *mesh, uint32_t index, Error *er
                              "%u vertices",
                              index, i / 3, mesh->indices[i], mesh->vertex_count);
     }
-    for (size_t i = 0; mesh->normals && i < mesh->vertex_count; ++i) {
-        if (!is_unit_or_zero(&mesh->normals[3 * i]))
-            return error_set(
-                err, STATUS_FORMAT,
-                "meshes[%u].normals: the normal of vertex %zu is neither of unit length nor zero",
-                index, i);
+    for (uint32_t key = 0; mesh->normals && key <= mesh->later_count; ++key) {
+        const float *normals = key == 0 ? mesh->normals : mesh->later[key - 1].normals;
+        for (size_t i = 0; i < mesh->vertex_count; ++i) {
+            if (!is_unit_or_zero(&normals[3 * i]))
+                return refuse_normal(index, key, i, err);
+        }
     }
     for (size_t i = 0; mesh->tangents && i < mesh->vertex_count; ++i) {
         const float *t = &mesh->tangents[4 * i];

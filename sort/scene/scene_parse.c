@@ -326,6 +326,39 @@ static Status parse_attributes(SceneParser *p, JsonCursor *c, uint32_t index, Er
     return STATUS_OK;
 }
 
+/* The keys of a mesh after the first: [{"positions": ARRAY, "normals": ARRAY}, ...] */
+static Status parse_later_keys(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
+{
+    static const MeshArrayRule positions = {MESH_LATER_POSITIONS, "motion.positions", ARRAY_FLOAT32,
+                                            3, false},
+                               normals = {MESH_LATER_NORMALS, "motion.normals", ARRAY_FLOAT32, 3,
+                                          false};
+    SceneMesh *mesh = &p->meshes[index];
+    JsonCursor array, key, field;
+    TRY(json_get_array(c, "motion", JSON_OPTIONAL, &array, err));
+    if (!json_exists(&array))
+        return STATUS_OK;
+    uint32_t count = json_count(&array);
+    if (count < 1 || count >= SCENE_KEYS_MAX)
+        return json_fail(&array, err, "must have 1 to %d keys", SCENE_KEYS_MAX - 1);
+    TRY(json_get_any(c, "normals", JSON_OPTIONAL, &field, err));
+    bool has_normals = json_exists(&field);
+    mesh->later = ARENA_ARRAY(p->arena, SceneMeshKey, count);
+    mesh->later_count = count;
+    for (uint32_t i = 0; i < count; ++i) {
+        json_at(&array, i, &key);
+        TRY(json_as_object(&key, err));
+        TRY(json_get_any(&key, "positions", JSON_REQUIRED, &field, err));
+        TRY(parse_array(p, &field, &positions, index, (int32_t)i, mesh->vertex_count, err));
+        if (has_normals) {
+            TRY(json_get_any(&key, "normals", JSON_REQUIRED, &field, err));
+            TRY(parse_array(p, &field, &normals, index, (int32_t)i, mesh->vertex_count, err));
+        }
+        TRY(json_finish(&key, err));
+    }
+    return STATUS_OK;
+}
+
 static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
 {
     static const MeshArrayRule rules[] = {
@@ -362,6 +395,7 @@ static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *e
         TRY(parse_array(p, &element, &uv_rule, index, (int32_t)i, mesh->vertex_count, err));
     }
     TRY(parse_attributes(p, c, index, err));
+    TRY(parse_later_keys(p, c, index, err));
     return json_finish(c, err);
 }
 

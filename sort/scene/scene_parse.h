@@ -33,6 +33,8 @@ typedef enum MeshArray {
     MESH_TANGENTS,
     MESH_UV,
     MESH_ATTRIBUTE,
+    MESH_LATER_POSITIONS, /* set: which key */
+    MESH_LATER_NORMALS,
     MESH_MATERIAL_INDICES
 } MeshArray; /* ArrayRequest.tag */
 

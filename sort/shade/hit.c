@@ -1,11 +1,5 @@
 #include "sort/shade/hit.h"
 
-static float3 load3(const float *array, uint32_t index)
-{
-    const float *v = array + (size_t)3 * index;
-    return f3(v[0], v[1], v[2]);
-}
-
 /* d(v/|v|) for unit = v/|v| and dv: (dv - unit (unit . dv)) / |v|. */
 static float3 normalize_derivative(float3 unit, float inverse_length, float3 dv)
 {
@@ -69,20 +63,20 @@ static float3 transfer(float3 dO, float3 dD, float t, float3 D, float3 n, float 
 /* Shading normal from the vertices, unnormalised, in world space; inverse transpose is linear, so the
  * derivatives go the same way. True: it was turned over to be on the viewer's side. */
 static bool shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
-                           const uint32_t corner[3], float b1, float b2, const BaryDerivatives *d,
-                           SurfaceHit *hit)
+                           const uint32_t corner[3], float time, float b1, float b2,
+                           const BaryDerivatives *d, SurfaceHit *hit)
 {
     if (!mesh->normals) {
         hit->N = hit->Ng;
         hit->dNdx = hit->dNdy = f3(0, 0, 0);
         return hit->is_backfacing;
     }
-    float3 n0 = load3(mesh->normals, corner[0]), n1 = load3(mesh->normals, corner[1]),
-           n2 = load3(mesh->normals, corner[2]);
+    float3 n[3];
+    scene_mesh_normals_at(mesh, corner, time, n);
     const mat4 *inverse = &instance->world_to_object;
-    hit->N = mat4_normal(inverse, interpolate(n0, n1, n2, b1, b2));
-    hit->dNdx = mat4_normal(inverse, interpolate_derivative(n0, n1, n2, d->b1x, d->b2x));
-    hit->dNdy = mat4_normal(inverse, interpolate_derivative(n0, n1, n2, d->b1y, d->b2y));
+    hit->N = mat4_normal(inverse, interpolate(n[0], n[1], n[2], b1, b2));
+    hit->dNdx = mat4_normal(inverse, interpolate_derivative(n[0], n[1], n[2], d->b1x, d->b2x));
+    hit->dNdy = mat4_normal(inverse, interpolate_derivative(n[0], n[1], n[2], d->b1y, d->b2y));
     bool is_turned = f3_dot(hit->N, hit->Ng) < 0.0f;
     if (is_turned) {
         hit->N = f3_neg(hit->N);
@@ -165,9 +159,10 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
     const uint32_t *corner = mesh->indices + (size_t)3 * triangle;
     const mat4 *m = &instance->object_to_world;
-    float3 p0 = mat4_point(m, load3(mesh->positions, corner[0]));
-    float3 e1 = f3_sub(mat4_point(m, load3(mesh->positions, corner[1])), p0);
-    float3 e2 = f3_sub(mat4_point(m, load3(mesh->positions, corner[2])), p0);
+    float3 p[3];
+    scene_mesh_positions_at(mesh, corner, ray->time, p);
+    float3 p0 = mat4_point(m, p[0]);
+    float3 e1 = f3_sub(mat4_point(m, p[1]), p0), e2 = f3_sub(mat4_point(m, p[2]), p0);
 
     uint32_t slot = mesh->material_indices ? mesh->material_indices[triangle] : 0;
     *hit = (SurfaceHit){.instance = instance_index,
@@ -194,6 +189,6 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
     hit->db1dy = d.b1y;
     hit->db2dx = d.b2x;
     hit->db2dy = d.b2y;
-    bool is_turned = shading_normal(mesh, instance, corner, b1, b2, &d, hit);
+    bool is_turned = shading_normal(mesh, instance, corner, ray->time, b1, b2, &d, hit);
     texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, is_turned, hit);
 }

@@ -104,23 +104,44 @@ static void test_motion_refuses_to_flatten_objects(void **unused)
 
 /* --- a scene of moving and still things -------------------------------------------------------- */
 
-enum { RAYS = 3000, KEYS = 3, MOVERS = 6 };
+enum { RAYS = 3000, KEYS = 3, MOVERS = 6, LATER = 2, SHAPE_VERTICES_MAX = 64 };
 
 typedef struct Moving {
     SceneFixture *f;
     mat4 keys[MOVERS][KEYS];
+    float shapes[LATER][3 * SHAPE_VERTICES_MAX];
+    SceneMeshKey later[LATER];
 } Moving;
 
+/* What moves. */
+enum { TRANSFORMS = 1, SHAPES = 2 };
+
+static void add_shapes(Moving *m, SceneMesh *mesh, uint64_t *state)
+{
+    assert_true(mesh->vertex_count <= SHAPE_VERTICES_MAX);
+    for (uint32_t k = 0; k < LATER; ++k) {
+        for (uint32_t i = 0; i < 3 * mesh->vertex_count; ++i)
+            m->shapes[k][i] = mesh->positions[i] + 0.6f * fixture_random(state);
+        m->later[k].positions = m->shapes[k];
+    }
+    mesh->later = m->later;
+    mesh->later_count = LATER;
+}
+
 /* cells: 300 makes meshes so large that accel does not flatten them. */
-static void make_scene(Moving *m, uint32_t cells)
+static void make_scene(Moving *m, uint32_t cells, uint32_t what)
 {
     uint64_t state = 11;
     m->f = fixture_create();
     uint32_t material = fixture_material(m->f, "grey");
     uint32_t grid = fixture_grid(m->f, cells, 0.2f), still = fixture_grid(m->f, 3, 0.1f);
     fixture_instance(m->f, still, material, mat4_translate(f3(0, 0, -1.5f)));
+    if (what & SHAPES)
+        add_shapes(m, &m->f->meshes[grid], &state);
     for (uint32_t i = 0; i < MOVERS; ++i) {
-        uint32_t instance = fixture_instance(m->f, grid, material, mat4_identity());
+        uint32_t instance = fixture_instance(m->f, grid, material, random_key(&state));
+        if (!(what & TRANSFORMS))
+            continue;
         do {
             for (int k = 0; k < KEYS; ++k)
                 m->keys[i][k] = random_key(&state);
@@ -230,11 +251,11 @@ static void check_nearest(const Scene *scene, const HitBatch *hits, uint32_t i, 
                 assert_true(t > nearest - 1e-5);
 }
 
-static void check_scene(uint32_t cells, bool is_flattened)
+static void check_scene(uint32_t cells, uint32_t what, bool is_flattened)
 {
     Moving m;
     Tracer t;
-    make_scene(&m, cells);
+    make_scene(&m, cells, what);
     trace(&t, &m.f->scene);
     AccelStats stats = accel_stats(t.accel);
     assert_int_equal(stats.moving_count, MOVERS);
@@ -246,7 +267,7 @@ static void check_scene(uint32_t cells, bool is_flattened)
         assert_int_equal(t.shadow.state[i], is_hit ? SHADOW_BLOCKED : SHADOW_CLEAR);
         if (is_hit)
             check_hit(&m.f->scene, &t.hits, i, &ray);
-        if (is_flattened && i % 4 == 0)
+        if (cells < 10 && i % 4 == 0)
             check_nearest(&m.f->scene, &t.hits, i, &ray);
         met += is_hit && t.hits.shape[i] > 0;
     }
@@ -258,13 +279,15 @@ static void check_scene(uint32_t cells, bool is_flattened)
 static void test_motion_hits_are_where_the_vertices_are(void **unused)
 {
     SORT_UNUSED(unused);
-    check_scene(4, true);
+    check_scene(4, TRANSFORMS, true);
+    check_scene(4, SHAPES, true);
 }
 
 static void test_motion_hits_of_instances_are_where_the_vertices_are(void **unused)
 {
     SORT_UNUSED(unused);
-    check_scene(300, false);
+    check_scene(300, TRANSFORMS, false);
+    check_scene(4, TRANSFORMS | SHAPES, false);
 }
 
 /* Embree may not let a moving ray's result depend on the rays it came with. */
@@ -274,7 +297,7 @@ static void test_motion_results_do_not_depend_on_company(void **unused)
     Moving m;
     Tracer t;
     HitBatch alone;
-    make_scene(&m, 4);
+    make_scene(&m, 4, TRANSFORMS);
     trace(&t, &m.f->scene);
     assert_int_equal(hit_batch_create(t.arena, 1, &alone, NULL), STATUS_OK);
     RayBatch one;
@@ -304,7 +327,7 @@ static void test_motion_derivatives_are_those_of_the_frozen_scene(void **unused)
     SORT_UNUSED(unused);
     Moving m;
     uint64_t state = 23;
-    make_scene(&m, 4);
+    make_scene(&m, 4, TRANSFORMS);
     mat4 keys[2] = {mat4_translate(f3(0, 0, 3)),
                     mat4_mul(mat4_translate(f3(0.5f, 0.2f, 3.5f)), mat4_rotate(f3(0, 1, 0), 0.4f))};
     SceneCamera camera = {.camera_to_world = motion_rigid(keys, 2, 0.5f),
@@ -354,6 +377,49 @@ static void test_motion_derivatives_are_those_of_the_frozen_scene(void **unused)
     fixture_destroy(m.f);
 }
 
+/* A mesh frozen in its shape of one time has the same hit, normals included. */
+static void test_motion_of_shapes_is_that_of_the_frozen_mesh(void **unused)
+{
+    SORT_UNUSED(unused);
+    static const float positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0},
+                       moved[] = {0, 0, 1, 2, 0, 0, 0, 1, 3};
+    static const float normals[] = {0, 0, 1, 0, 0.6f, 0.8f, 0, 0, 1},
+                       turned[] = {0, 0, 1, 0.6f, 0, 0.8f, 0, -0.6f, 0.8f};
+    static const uint32_t indices[] = {0, 1, 2};
+    static const RayDiff diff = {{0.1f, 0, 0}, {0, 0.1f, 0}, {0.01f, 0, 0}, {0, 0.01f, 0}};
+    SceneMeshKey later = {moved, turned};
+    uint32_t material = 0;
+    SceneMesh mesh = {.vertex_count = 3,
+                      .triangle_count = 1,
+                      .positions = positions,
+                      .normals = normals,
+                      .indices = indices,
+                      .later = &later,
+                      .later_count = 1};
+    SceneInstance instance = {.name = "i", .material_count = 1, .materials = &material};
+    assert_true(scene_instance_set_transform(&instance, mat4_rotate(f3(1, 1, 0), 0.3f)));
+    Scene scene = {.meshes = &mesh, .mesh_count = 1, .instances = &instance, .instance_count = 1};
+    for (int i = 0; i <= 4; ++i) {
+        float time = (float)i / 4, frozen_positions[9], frozen_normals[9];
+        SurfaceHit hit, frozen;
+        Ray ray = {.origin = f3(0, 0, 5), .direction = f3(0, 0, -1), .time = time};
+        mesh.later_count = 1;
+        hit_surface(&scene, 0, 0, 0.25f, 0.25f, 4, &ray, &diff, 0, &hit);
+        for (int k = 0; k < 9; ++k) {
+            frozen_positions[k] = (1 - time) * positions[k] + time * moved[k];
+            frozen_normals[k] = (1 - time) * normals[k] + time * turned[k];
+        }
+        SceneMesh still = mesh;
+        still.later_count = 0;
+        still.positions = frozen_positions;
+        still.normals = frozen_normals;
+        Scene frozen_scene = scene;
+        frozen_scene.meshes = &still;
+        hit_surface(&frozen_scene, 0, 0, 0.25f, 0.25f, 4, &ray, &diff, 0, &frozen);
+        assert_memory_equal(&hit, &frozen, sizeof hit);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_motion_hits_of_instances_are_where_the_vertices_are),
         cmocka_unit_test(test_motion_results_do_not_depend_on_company),
         cmocka_unit_test(test_motion_derivatives_are_those_of_the_frozen_scene),
+        cmocka_unit_test(test_motion_of_shapes_is_that_of_the_frozen_mesh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -620,6 +620,21 @@ static const BadText bad_texts[] = {
     {"[-2,0,0,5, 0,1,0,0, 0,0,1,0, 0,0,0,1]", "\"scaled\"", STATUS_FORMAT,
      "instances[1].transform: must be an array of numbers"},
     /* motion */
+    {"\"material_indices\": {", "\"motion\": [], \"material_indices\": {", STATUS_FORMAT,
+     "meshes[0].motion: must have 1 to 128 keys"},
+    {"\"material_indices\": {",
+     "\"motion\": [{\"positions\": {\"file\": \"meshes/quad.bin\", \"type\": \"float32\", "
+     "\"components\": 3, \"count\": 4}}], \"material_indices\": {",
+     STATUS_FORMAT, "meshes[0].motion[0]: field 'normals' is missing"},
+    {"\"material_indices\": {",
+     "\"motion\": [{\"positions\": {\"file\": \"meshes/quad.bin\", \"type\": \"float32\", "
+     "\"components\": 3, \"count\": 3}}], \"material_indices\": {",
+     STATUS_FORMAT, "meshes[0].motion[0].positions.count: is 3, but the mesh has 4 vertices"},
+    {"\"material_indices\": {",
+     "\"motion\": [{\"positions\": {\"file\": \"meshes/quad.bin\", \"type\": \"float32\", "
+     "\"components\": 3, \"count\": 4}, \"normals\": {\"file\": \"meshes/quad.bin\", \"type\": "
+     "\"float32\", \"components\": 3, \"count\": 4}}], \"material_indices\": {",
+     STATUS_FORMAT, "meshes[0].motion[0].normals: the normal of vertex 0 is neither"},
     {"\"transform\": [-2,0,0,5, 0,1,0,0, 0,0,1,0, 0,0,0,1]", "\"motion\": []", STATUS_FORMAT,
      "instances[1].motion: must have 2 to 129 keys"},
     {"\"transform\": [-2,0,0,5, 0,1,0,0, 0,0,1,0, 0,0,0,1]",

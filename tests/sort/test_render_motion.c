@@ -13,12 +13,33 @@
 
 enum { WIDTH = 64, HEIGHT = 8, SPEED_PX = 16, SAMPLES = 256 };
 
+/* A mesh whose right edge goes from x = 20 to 36: its entry in the meshes section. */
+static const char *add_stretching_quad(const Kit *kit)
+{
+    static const float arrays[] = {-50, -50, 0, 20, -50, 0, 20, 50, 0, -50, 50, 0,
+                                   -50, -50, 0, 36, -50, 0, 36, 50, 0, -50, 50, 0};
+    static const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
+    kit_write(kit, "meshes/stretching.bin", arrays, sizeof arrays);
+    kit_write(kit, "meshes/indices.bin", indices, sizeof indices);
+    return ",\n{\"name\": \"stretching\", \"vertex_count\": 4, \"triangle_count\": 2, "
+           "\"positions\": "
+           "{\"file\": \"meshes/stretching.bin\", \"type\": \"float32\", \"components\": 3, "
+           "\"count\": 4}, \"indices\": {\"file\": \"meshes/indices.bin\", \"type\": \"uint32\", "
+           "\"components\": 3, \"count\": 2}, \"motion\": [{\"positions\": {\"file\": "
+           "\"meshes/stretching.bin\", \"offset_bytes\": 48, \"type\": \"float32\", "
+           "\"components\": 3, "
+           "\"count\": 4}}]}";
+}
+
 /* An orthographic camera that sees [0, 64] x [0, 8] metres, a pixel a metre, and a quad. */
 static void write_scene(const Kit *kit, const char *camera, const char *instances, const char *rest)
 {
     StrBuf meshes = {0}, json = {0};
     kit_add_quad(kit, &meshes, "quad",
                  (const float[4][3]){{-50, -50, 0}, {0, -50, 0}, {0, 50, 0}, {-50, 50, 0}});
+    strbuf_printf(&meshes, "%s", add_stretching_quad(kit));
+    kit_add_quad(kit, &meshes, "quadrant",
+                 (const float[4][3]){{0, 0, 0}, {90, 0, 0}, {90, 90, 0}, {0, 90, 0}});
     kit_add_quad(kit, &meshes, "lamp",
                  (const float[4][3]){{-2, -2, 0}, {2, -2, 0}, {2, 2, 0}, {-2, 2, 0}});
     strbuf_printf(&json,
@@ -122,6 +143,76 @@ static void test_render_motion_of_the_camera_gives_the_same_ramp(void **state)
     expect_ramp(kit, 20, 20 + SPEED_PX);
 }
 
+static void test_render_motion_of_vertices_gives_the_same_ramp(void **state)
+{
+    const Kit *kit = *state;
+    write_scene(kit, still_camera,
+                "{\"name\": \"q\", \"mesh\": \"stretching\", \"materials\": [\"m\"]}", "");
+    expect_ramp(kit, 20, 20 + SPEED_PX);
+}
+
+/* Area of the picture's upper half between its axis to the right and a direction in [0, pi]. */
+static double covered(double angle)
+{
+    const double w = WIDTH / 2, h = HEIGHT / 2, t = tan(fmin(angle, 3.14159265358979 - angle));
+    double wedge = w * t < h ? 0.5 * w * w * t : w * h - 0.5 * h * h / t;
+    return angle <= 3.14159265358979 / 2 ? wedge : 2 * w * h - wedge;
+}
+
+/* A quadrant that turns by 90 degrees about its corner, in keys of 10: what lies in direction a is covered for the
+ * share of the shutter that its edges need to come to a. */
+static void test_render_motion_quadrant_gives_the_arc_fraction(void **state)
+{
+    enum { TURN_KEYS = 10 };
+    const Kit *kit = *state;
+    const float pi = 3.14159265f;
+    StrBuf instance = {0};
+    strbuf_printf(&instance, "{\"name\": \"q\", \"mesh\": \"quadrant\", \"materials\": [\"m\"], "
+                             "\"motion\": [");
+    for (int k = 0; k < TURN_KEYS; ++k) {
+        float a = 0.5f * pi * (float)k / (TURN_KEYS - 1);
+        double c = (double)cosf(a), s = (double)sinf(a);
+        strbuf_printf(&instance, "%s[%.9g,%.9g,0,32, %.9g,%.9g,0,4, 0,0,1,0, 0,0,0,1]",
+                      k ? ", " : "", c, -s, s, c);
+    }
+    strbuf_printf(&instance, "]}");
+    write_scene(kit, still_camera, strbuf_text(&instance), "");
+    strbuf_free(&instance);
+    uint32_t count;
+    RenderOptions options = kit_options(kit);
+    options.filter = PIXEL_FILTER_BOX;
+    options.filter_width_px = 1;
+    options.samples = 1024;
+    Render *render = kit_render(kit, &options);
+    float *rgba = kit_pixels(render, &count);
+    double sum = 0;
+    for (int y = 0; y < HEIGHT; ++y) {
+        for (int x = 0; x < WIDTH; ++x) {
+            float dx = (float)x + 0.5f - 32, dy = 4 - (float)y - 0.5f, angle = atan2f(dy, dx);
+            double found = (double)rgba[4 * (y * WIDTH + x) + 3];
+            sum += found;
+            /* where a pixel is narrow seen from the corner, or the arc's end is far */
+            bool is_near_end = fabsf(remainderf(angle, 0.5f * pi)) < 0.1f;
+            if (dx * dx + dy * dy < 100 || is_near_end)
+                continue;
+            double share = (double)(angle < 0 ? 0 : angle / (0.5f * pi));
+            double expected = share > 1 ? 2 - share : share;
+            if (!(fabs(found - expected) < 0.05))
+                fail_msg("pixel %d %d is covered %.3f, not %.3f", x, y, found, expected);
+        }
+    }
+    /* a quarter of the upper half on either side at all times: the mean over both */
+    double area = 0;
+    for (int k = 0; k < 4000; ++k) {
+        double a = (double)pi / 2 * (k + 0.5) / 4000, b = a + (double)pi / 2;
+        area += (covered(b) - covered(a)) / 4000;
+    }
+    if (!(fabs(sum - area) < 0.5))
+        fail_msg("the sum of alpha is %.3f, not %.3f", sum, area);
+    mem_free(rgba);
+    render_destroy(render);
+}
+
 static double mean_light(const Kit *kit)
 {
     uint32_t count;
@@ -218,6 +309,8 @@ int main(void)
         cmocka_unit_test(test_render_motion_edge_gives_a_linear_ramp),
         cmocka_unit_test(test_render_motion_keys_are_spread_over_the_shutter),
         cmocka_unit_test(test_render_motion_of_the_camera_gives_the_same_ramp),
+        cmocka_unit_test(test_render_motion_of_vertices_gives_the_same_ramp),
+        cmocka_unit_test(test_render_motion_quadrant_gives_the_arc_fraction),
         cmocka_unit_test(test_render_motion_lamps_light_as_much_as_still_ones),
         cmocka_unit_test(test_render_motion_bits_do_not_depend_on_threads_or_waves),
     };
