@@ -214,23 +214,7 @@ static Cell *binary(Walk *w, const Expr *e)
 
 /* --- assignment --------------------------------------------------------------------------------- */
 
-static const struct {
-    TokenKind assign, op;
-} compound[] = {{TOKEN_ADD_ASSIGN, TOKEN_ADD}, {TOKEN_SUB_ASSIGN, TOKEN_SUB},
-                {TOKEN_MUL_ASSIGN, TOKEN_MUL}, {TOKEN_DIV_ASSIGN, TOKEN_DIV},
-                {TOKEN_MOD_ASSIGN, TOKEN_MOD}, {TOKEN_AND_ASSIGN, TOKEN_AND},
-                {TOKEN_OR_ASSIGN, TOKEN_OR},   {TOKEN_XOR_ASSIGN, TOKEN_XOR},
-                {TOKEN_SHL_ASSIGN, TOKEN_SHL}, {TOKEN_SHR_ASSIGN, TOKEN_SHR}};
-
-/* The parser may leave `+=` or make `+` of it. */
-static TokenKind plain_operator(TokenKind op)
-{
-    for (uint32_t i = 0; i < SORT_COUNT_OF(compound); i++)
-        if (compound[i].assign == op)
-            return compound[i].op;
-    return op;
-}
-
+/* The checked tree has the operator alone: + for +=. */
 static Cell *assign(Walk *w, const Expr *e)
 {
     WalkPlace place = walk_place(w, e->a);
@@ -238,7 +222,7 @@ static Cell *assign(Walk *w, const Expr *e)
     walk_load(&place, old);
     Cell *v = walk_expr(w, e->b);
     if (e->op != TOKEN_ASSIGN)
-        v = apply(w, plain_operator(e->op), e->type, e->a->type, old, e->b->type, v);
+        v = apply(w, e->op, e->type, e->a->type, old, e->b->type, v);
     walk_store(&place, v);
     Cell *result = walk_cells(w, e->type);
     memcpy(result, v, e->type->scalars * sizeof *v);
@@ -271,7 +255,7 @@ static int32_t int_of_float(Walk *w, Bounded x)
     double whole = trunc(x.v);
     bool is_known = x.e == 0 ? fabs(whole) < 0x1p31
                              : trunc(x.v - x.e) == trunc(x.v + x.e) && fabs(x.v) + x.e < 0x1p31;
-    decide(&w->point->decisions, (int64_t)whole, is_known);
+    decide(&w->point->decisions, is_known ? (int64_t)whole : 0, is_known);
     return is_known ? (int32_t)whole : 0;
 }
 
