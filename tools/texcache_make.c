@@ -29,26 +29,66 @@ static bool plugin_is_cancelled(void *data)
     return atomic_load(&is_interrupted);
 }
 
-static void log_plugin(void *data, SortLogLevel level, const char *plugin, const char *text)
+/* --- what the terminal shows meanwhile ---------------------------------------------------- */
+
+/* One line for all images together, each of the same weight. Any thread. */
+typedef struct MakeProgress {
+    Mutex mutex; /* of all below, and of both output streams */
+    bool is_shown;
+    uint32_t image_count, finished_count;
+    double done;     /* sum over images, 0 to image_count */
+    int32_t percent; /* on the terminal; -1: nothing is */
+} MakeProgress;
+
+typedef struct ImageProgress {
+    MakeProgress *all;
+    float done;
+} ImageProgress;
+
+static void clear_line(MakeProgress *p)
 {
-    const bool *is_quiet = data;
-    if (level >= SORT_LOG_ERROR || (level == SORT_LOG_WARNING && !*is_quiet))
-        fprintf(stderr, "texcache: %s%s%s\n", plugin, plugin[0] ? ": " : "", text);
+    if (p->percent >= 0)
+        fputs("\r\033[K", stderr);
+    p->percent = -1;
 }
 
-static void show_progress(void *data, float done)
+static void advance(void *data, float done)
 {
-    SORT_UNUSED(data);
-    fprintf(stderr, "\r%3.0f %%", (double)done * 100.0);
-    if (done >= 1.0f)
-        fputs("\r\033[K", stderr);
+    ImageProgress *image = data;
+    MakeProgress *all = image->all;
+    mutex_lock(&all->mutex);
+    all->finished_count += done >= 1.0f && image->done < 1.0f;
+    all->done += (double)(done - image->done);
+    image->done = done;
+    int32_t percent = (int32_t)(100.0 * all->done / all->image_count);
+    if (all->finished_count == all->image_count) {
+        clear_line(all);
+    } else if (all->is_shown && percent != all->percent) {
+        fprintf(stderr, "\r%3" PRId32 " %%", percent);
+        if (all->image_count > 1)
+            fprintf(stderr, ", %" PRIu32 " of %" PRIu32 " images", all->finished_count,
+                    all->image_count);
+        all->percent = percent;
+    }
+    mutex_unlock(&all->mutex);
+}
+
+/* Between these the caller prints whole lines. */
+static void begin_lines(MakeProgress *p)
+{
+    mutex_lock(&p->mutex);
+    clear_line(p);
+}
+
+static void end_lines(MakeProgress *p)
+{
+    mutex_unlock(&p->mutex);
 }
 
 typedef struct MakeOptions {
     const char *output;
     uint32_t color_space, wrap_s, wrap_t, compression, compression_level, non_finite, subimage;
     uint32_t thread_count;
-    bool has_many; /* images: no percentage is shown */
     CliTextList plugin_paths;
     bool is_quiet;
 } MakeOptions;
@@ -66,18 +106,40 @@ static Status parse_both_wraps(const char *text, void *out, Error *err)
     return error_set(err, STATUS_INVALID, "'%s' is none of periodic, clamp, mirror, black", text);
 }
 
+typedef struct MakeJob {
+    char from[PATH_BYTES], to[PATH_BYTES];
+    ImageProgress progress;
+    Status status;
+    Error error;
+} MakeJob;
+
+static void tell_result(const MakeJob *job, const TexConvertReport *report)
+{
+    char size[32];
+    begin_lines(job->progress.all);
+    if (report->non_finite_texels > 0)
+        fprintf(stderr, "texcache: %s: %" PRIu64 " texels were not finite and have been replaced\n",
+                job->from, report->non_finite_texels);
+    printf("%s: %" PRIu32 " x %" PRIu32 ", %" PRIu32 " levels, %" PRIu64 " tiles (%" PRIu64
+           " of one colour), %s\n",
+           job->to, report->width, report->height, report->level_count, report->tile_count,
+           report->constant_tiles, cli_format_size(report->file_bytes, size));
+    (void)fflush(stdout);
+    end_lines(job->progress.all);
+}
+
 /* One image. */
-static Status make_file(const MakeOptions *o, PluginHost *host, const char *input,
-                        const char *output, Error *err)
+static Status make_file(const MakeOptions *o, PluginHost *host, MakeJob *job, Error *err)
 {
     const SortImageDecoder *decoder;
+    const char *input = job->from;
     TRY(plugin_host_decoder_for(host, input, &decoder, err));
     TexConvertDesc desc = {
         .size_bytes = sizeof desc,
         .decoder = decoder,
         .host = plugin_host_decoder_api(host, decoder),
         .source_path = input,
-        .output_path = output,
+        .output_path = job->to,
         .subimage = o->subimage,
         .color_space = (SortColorSpace)o->color_space,
         .wrap_s = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_s),
@@ -85,38 +147,35 @@ static Status make_file(const MakeOptions *o, PluginHost *host, const char *inpu
         .compression = (TexCompression)o->compression,
         .compression_level = o->compression_level,
         .non_finite = (TexNonFinite)o->non_finite,
-        .progress = !o->is_quiet && !o->has_many && isatty(STDERR_FILENO) ? show_progress : NULL,
+        .progress = advance,
+        .progress_data = &job->progress,
     };
     TexConvertReport report;
     TRY(texcache_convert(&desc, &report, err));
-    if (o->is_quiet)
-        return STATUS_OK;
-    if (report.non_finite_texels > 0) {
-        fprintf(stderr, "texcache: %s: %" PRIu64 " texels were not finite and have been replaced\n",
-                input, report.non_finite_texels);
-    }
-    char size[32];
-    printf("%s: %" PRIu32 " x %" PRIu32 ", %" PRIu32 " levels, %" PRIu64 " tiles (%" PRIu64
-           " of one colour), %s\n",
-           output, report.width, report.height, report.level_count, report.tile_count,
-           report.constant_tiles, cli_format_size(report.file_bytes, size));
+    if (!o->is_quiet)
+        tell_result(job, &report);
     return STATUS_OK;
 }
 
 /* --- many images, several at once --------------------------------------------------------- */
-
-typedef struct MakeJob {
-    char from[PATH_BYTES], to[PATH_BYTES];
-    Status status;
-    Error error;
-} MakeJob;
 
 typedef struct MakeList {
     const MakeOptions *options;
     PluginHost *host;
     MakeJob *jobs; /* owned */
     uint32_t count;
+    MakeProgress progress;
 } MakeList;
+
+static void log_plugin(void *data, SortLogLevel level, const char *plugin, const char *text)
+{
+    MakeList *list = data;
+    if (level < SORT_LOG_WARNING || (level == SORT_LOG_WARNING && list->options->is_quiet))
+        return;
+    begin_lines(&list->progress);
+    fprintf(stderr, "texcache: %s%s%s\n", plugin, plugin[0] ? ": " : "", text);
+    end_lines(&list->progress);
+}
 
 static Status list_add(MakeList *list, const char *from, const char *to, Error *err)
 {
@@ -125,7 +184,7 @@ static Status list_add(MakeList *list, const char *from, const char *to, Error *
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     list->jobs = grown;
     MakeJob *job = &grown[list->count];
-    *job = (MakeJob){0};
+    *job = (MakeJob){.progress = {.all = &list->progress}};
     if (snprintf(job->from, sizeof job->from, "%s", from) >= (int)sizeof job->from ||
         snprintf(job->to, sizeof job->to, "%s", to) >= (int)sizeof job->to)
         return error_set_at(err, STATUS_LIMIT, from, "is too long a path");
@@ -175,13 +234,15 @@ static void make_one(void *data, uint32_t index)
     MakeJob *job = &list->jobs[index];
     job->status = plugin_is_cancelled(NULL)
                       ? error_set_at(&job->error, STATUS_CANCELLED, job->from, "cancelled")
-                      : make_file(list->options, list->host, job->from, job->to, &job->error);
+                      : make_file(list->options, list->host, job, &job->error);
+    advance(&job->progress, 1.0f); /* whatever became of it */
 }
 
 /* All of them, and a message for each that failed; the exit code is the first one's. */
 static int make_all(MakeList *list)
 {
     int code = EXIT_DONE;
+    list->progress.image_count = list->count;
     parallel_for(list->options->thread_count, list->count, make_one, list);
     for (uint32_t i = 0; i < list->count; i++) {
         const MakeJob *job = &list->jobs[i];
@@ -197,11 +258,13 @@ static int make_all(MakeList *list)
 static int make(MakeOptions *o, const CliResult *parsed)
 {
     Error err = {0};
-    MakeList list = {.options = o};
+    MakeList list = {
+        .options = o,
+        .progress = {.is_shown = !o->is_quiet && isatty(STDERR_FILENO), .percent = -1}};
     PluginHostDesc host_desc = {.size_bytes = sizeof host_desc,
                                 .folders = o->plugin_paths.items,
                                 .folder_count = o->plugin_paths.count,
-                                .data = &o->is_quiet,
+                                .data = &list,
                                 .log = log_plugin,
                                 .cancelled = plugin_is_cancelled};
     int code;
@@ -209,14 +272,15 @@ static int make(MakeOptions *o, const CliResult *parsed)
         error_set(&err, STATUS_INVALID, "several images and one --output");
         return texcache_fail(&err, EXIT_USAGE);
     }
+    mutex_init(&list.progress.mutex);
     if (list_inputs(&list, parsed, &err) != STATUS_OK ||
         plugin_host_create(&host_desc, &list.host, &err) != STATUS_OK) {
         code = texcache_fail(&err, EXIT_FAILED);
     } else {
-        o->has_many = list.count > 1;
         code = make_all(&list);
     }
     plugin_host_destroy(list.host);
+    mutex_destroy(&list.progress.mutex);
     mem_free(list.jobs);
     return code;
 }

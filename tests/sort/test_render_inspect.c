@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "render_kit.h"
 #include "sort/render/monitor.h"
 #include "sort/render/probe.h"
@@ -204,12 +205,55 @@ static void test_inspect_program_probes(void **state)
     kit_end(&kit);
 }
 
+/* Bytes of paths that are no UTF-8 are replaced in the statistics, which stay a file that all can read. */
+static void test_inspect_stats_are_json_whatever_paths_are(void **state)
+{
+    Kit kit;
+    KitSaid said;
+    char package[PATH_BYTES], stats[PATH_BYTES];
+    Error err = {0};
+    (void)state;
+    kit_begin(&kit);
+    write_scene(&kit);
+    assert_int_equal(path_join(kit.folder, "pack\xff\"age\n", package, &err), STATUS_OK);
+    assert_int_equal(path_join(kit.folder, "a\xfe.json", stats, &err), STATUS_OK);
+    assert_int_equal(path_join(kit.folder, "\xc3(", kit.cache, &err), STATUS_OK);
+    assert_int_equal(rename(kit.package, package), 0);
+    memcpy(kit.package, package, sizeof package);
+    kit_run(&kit, (const char *const[]){"--stats", stats, "--unwatched", NULL}, &said);
+    assert_int_equal(said.exit_code, 0);
+
+    char *text;
+    size_t size;
+    assert_int_equal(file_read(stats, 1 << 24, &text, &size, NULL), STATUS_OK);
+    assert_true(str_is_utf8((Str){text, size}));
+    JsonDoc *doc;
+    JsonCursor root, textures, list, texture, name;
+    const char *path;
+    if (json_parse(stats, (Str){text, size}, &doc, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    json_root(doc, &root);
+    assert_int_equal(json_get_object(&root, "textures", JSON_REQUIRED, &textures, &err), 0);
+    assert_int_equal(json_get_array(&textures, "by_texture", JSON_REQUIRED, &list, &err), 0);
+    json_at(&list, 0, &texture);
+    assert_int_equal(json_get_any(&texture, "name", JSON_REQUIRED, &name, &err), STATUS_OK);
+    assert_int_equal(json_as_string(&name, &path, &err), STATUS_OK);
+    assert_non_null(strstr(path, "/pack\xef\xbf\xbd\"age\n/textures/paint.png"));
+    json_destroy(doc);
+    mem_free(text);
+    kit_run_program("texcache", (const char *const[]){"stats", stats, NULL}, &said);
+    assert_int_equal(said.exit_code, 0);
+    assert_non_null(strstr(said.output, "paint.png"));
+    kit_end(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inspect_changes_no_pixel),
         cmocka_unit_test(test_inspect_probe_is_the_pixel_of_the_render),
         cmocka_unit_test(test_inspect_program_probes),
+        cmocka_unit_test(test_inspect_stats_are_json_whatever_paths_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

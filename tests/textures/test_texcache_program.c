@@ -1,5 +1,6 @@
 /* The program `texcache`: what it prints, what it leaves behind, how it exits. Its path is the first
  * argument of this test. */
+#define _GNU_SOURCE /* posix_openpt */
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/file.h"
@@ -11,9 +12,13 @@
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
 #include "textures/stex_format.h"
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char *program;
 
@@ -133,6 +138,44 @@ static void test_texcache_program_makes_many(void **state)
     assert_int_equal(file_size(fixture_path("m1.stex"), &small, &err), STATUS_OK);
     assert_true(small <= fast);
     EXPECT(0, "", "", "verify", fixture_path("m1.stex"));
+}
+
+/* On a terminal: how far all images together are, on a line that is gone at the end. */
+static void test_texcache_program_shows_progress(void **state)
+{
+    SORT_UNUSED(state);
+    const char *a = write_png("p1.png"), *b = write_png("p2.png"), *c = fixture_path("p3.png");
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int inside = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(inside >= 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(inside, STDERR_FILENO);
+        dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+        execl(program, program, "make", "--threads", "1", a, c, b, (char *)NULL);
+        _exit(127);
+    }
+    close(inside);
+    char text[4096];
+    size_t bytes = 0;
+    ssize_t got;
+    /* Until the other end is closed, which is an error or an end. */
+    while (bytes < sizeof text - 1 &&
+           (got = read(terminal, text + bytes, sizeof text - 1 - bytes)) > 0)
+        bytes += (size_t)got;
+    text[bytes] = '\0';
+    close(terminal);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1); /* there is no p3.png */
+    const char *first = strstr(text, "\r 33 %, 1 of 3 images"),
+               *second = strstr(text, "\r 66 %, 2 of 3 images"), *end = strstr(text, "p3.png");
+    if (!first || !second || !end || !(first < second && second < end))
+        fail_msg("shown: '%s'", text);
+    /* The line is cleared before the message about the image that failed. */
+    const char *cleared = strstr(second, "\r\033[K");
+    assert_true(cleared && cleared < end);
 }
 
 /* A disk that is full, for which a limit on the size of files stands in: a message, and nothing is left. */
@@ -448,6 +491,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_texcache_program_makes_and_inspects),
         cmocka_unit_test(test_texcache_program_refuses_clearly),
         cmocka_unit_test(test_texcache_program_makes_many),
+        cmocka_unit_test(test_texcache_program_shows_progress),
         cmocka_unit_test(test_texcache_program_full_disk),
         cmocka_unit_test(test_texcache_program_makes_sets),
         cmocka_unit_test(test_texcache_program_verifies),
