@@ -1,4 +1,4 @@
-/* The derivative passes: rules against closed forms and central differences, lineage, demand,
+/* The derivative passes: rules against closed forms and central differences (T16), lineage, demand,
  * functions, control flow, arrays, textures. Values are those of the interpreter after the
  * pipeline. */
 #include "tests/ssl/oracle/ir_fixture.h"

@@ -300,6 +300,72 @@ static void test_decoded_survives_its_decoders(void **state)
     }
 }
 
+/* A TIFF file of one strip of floats in the order of this machine, which is little-endian. */
+static void write_float_tiff(const char *path, uint32_t size_px, const float *texels)
+{
+    enum { ENTRIES = 10, SHORT = 3, LONG = 4, DATA = 256 };
+    const uint32_t entries[ENTRIES][3] = {
+        {256, LONG, size_px}, {257, LONG, size_px},
+        {258, SHORT, 32}, /* bits */
+        {259, SHORT, 1},  /* no compression */
+        {262, SHORT, 1},  /* grey, black is 0 */
+        {273, LONG, DATA},    {277, SHORT, 1},
+        {278, LONG, size_px}, {279, LONG, size_px * size_px * 4},
+        {339, SHORT, 3}, /* floats */
+    };
+    uint8_t head[DATA] = {'I', 'I', 42, 0, 8, 0, 0, 0, ENTRIES};
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        const uint16_t tag[2] = {(uint16_t)entries[i][0], (uint16_t)entries[i][1]};
+        const uint32_t value[2] = {1, entries[i][2]};
+        memcpy(head + 10 + 12 * i, tag, sizeof tag);
+        memcpy(head + 14 + 12 * i, value, sizeof value);
+    }
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(head, 1, sizeof head, file), sizeof head);
+    assert_int_equal(fwrite(texels, 4, (size_t)size_px * size_px, file), size_px * size_px);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The rule of texcache make for texels that are not finite holds for ready-made files too. */
+static void test_decoded_texels_are_finite(void **state)
+{
+    (void)state;
+    enum { SIZE = 128 };
+    static float texels[SIZE * SIZE];
+    for (uint32_t i = 0; i < SIZE * SIZE; i++)
+        texels[i] = 0.5f;
+    texels[1 * SIZE + 2] = NAN;
+    texels[3 * SIZE + 4] = INFINITY;
+    texels[5 * SIZE + 6] = -INFINITY;
+    const char *tiff = fixture_path("nan.tif");
+    write_float_tiff(tiff, SIZE, texels);
+    run((const char *const[]){maketx, tiff, "-o", fixture_path("nan.tx"), NULL});
+    Rig rig;
+    begin(&rig, 0);
+    TexId id = open_file(&rig, "nan.tx");
+    TexOptions options = {.filter = TEX_FILTER_CLOSEST};
+    static const struct {
+        uint32_t x, y;
+        float value;
+    } cases[] = {{2, 1, 0.0f}, {4, 3, 1e30f}, {6, 5, -1e30f}, {7, 7, 0.5f}};
+    float out[4];
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+        float s = ((float)cases[i].x + 0.5f) / SIZE, t = 1.0f - ((float)cases[i].y + 0.5f) / SIZE;
+        assert_false(rig_lookup(&rig, id, &options, s, t, out));
+        assert_true(out[0] == cases[i].value);
+    }
+    for (uint32_t level = 1; level < 8; level++) {
+        float coord[7] = {2.5f / SIZE, 1.0f - 1.5f / SIZE, 1.0f / SIZE, 0, 0, 1.0f / SIZE, 0};
+        options.mip_bias = (float)level;
+        TexRequest r = {
+            .texture = id, .options = &options, .lane_count = 1, .lane_mask = 1, .coord = coord};
+        assert_int_equal(texcache_lookup(&rig.caller, &r, out), 0);
+        assert_true(isfinite(out[0]));
+    }
+    rig_end(&rig);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -314,6 +380,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_decoded_truncated_file_loses_only_what_is_cut),
         cmocka_unit_test(test_decoded_file_that_is_replaced_is_noticed),
         cmocka_unit_test(test_decoded_survives_its_decoders),
+        cmocka_unit_test(test_decoded_texels_are_finite),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
