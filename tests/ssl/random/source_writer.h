@@ -41,8 +41,9 @@ typedef struct GenFunc {
     GenType param[GEN_PARAMS_MAX];
     GenDirection direction[GEN_PARAMS_MAX];
     uint32_t param_count;
-    bool has_default; /* of the last parameter */
-    uint32_t cost;    /* about how many statements run in a call */
+    bool has_default;  /* of the last parameter */
+    bool is_recursive; /* the last parameter, an int, says how deep */
+    uint32_t cost;     /* about how many statements run in a call */
 } GenFunc;
 
 typedef struct Gen {

@@ -213,7 +213,11 @@ bool writer_call(Gen *g, GenType result, uint32_t depth)
         uint32_t args = f.param_count - (f.has_default && writer_pick(g, 2) ? 1 : 0);
         for (uint32_t i = 0; i < args; i++) {
             text(g, i ? ", " : "");
-            if (f.direction[i] != GEN_IN)
+            if (f.is_recursive && i + 1 == f.param_count) {
+                text(g, "(");
+                writer_expr(g, f.param[i], 1);
+                text(g, " & 3)");
+            } else if (f.direction[i] != GEN_IN)
                 (void)writer_place(g, f.param[i], true, depth);
             else
                 writer_expr(g, f.param[i], depth);

@@ -292,7 +292,7 @@ static bool is_taken(Gen *g, const GenFunc *f)
         const GenFunc *other = &g->funcs.data[i];
         if (other->name != f->name)
             continue;
-        if (other->has_default || f->has_default)
+        if (other->is_recursive || other->has_default || f->has_default)
             return true;
         bool is_same = other->param_count == f->param_count;
         for (uint32_t k = 0; is_same && k < f->param_count; k++)
@@ -370,6 +370,54 @@ static void function(Gen *g)
     array_push(g->arena, &g->funcs, f);
 }
 
+/* T f(T x, inout int calls, int depth): calls itself once or twice until depth is 0. */
+static void recursive_function(Gen *g)
+{
+    static const GenBase bases[] = {GEN_FLOAT, GEN_FLOAT3, GEN_INT, GEN_FLOAT2};
+    static const char *const ops[] = {"+", "*", "-"};
+    GenType t = writer_basic(bases[writer_pick(g, SORT_COUNT_OF(bases))]);
+    GenFunc f = {.name = g->funcs.count,
+                 .result = t,
+                 .param = {t, writer_basic(GEN_INT), writer_basic(GEN_INT)},
+                 .direction = {GEN_IN, GEN_INOUT, GEN_IN},
+                 .param_count = 3,
+                 .is_recursive = true};
+    const char *x = new_name(g), *calls = new_name(g), *depth = new_name(g), *v = new_name(g);
+    begin_function(g, t);
+    writer_type_name(g, t);
+    strbuf_printf(g->out, "f%u(", f.name);
+    writer_type_name(g, t);
+    strbuf_printf(g->out, "%s, inout int %s, int %s)\n{", x, calls, depth);
+    add_var(g, x, t, true);
+    add_var(g, calls, writer_basic(GEN_INT), true);
+    add_var(g, depth, writer_basic(GEN_INT), false);
+    g->indent = 1;
+    g->turns = 4;
+    writer_line(g);
+    strbuf_printf(g->out, "%s++;", calls);
+    writer_line(g);
+    strbuf_printf(g->out, "if (%s <= 0)", depth);
+    writer_line(g);
+    strbuf_printf(g->out, "    return %s;", x);
+    writer_line(g);
+    statement(g, 1);
+    writer_line(g);
+    writer_type_name(g, t);
+    strbuf_printf(g->out, "%s = ", v);
+    g->nodes_left = NODES_PER_STATEMENT;
+    writer_expr(g, t, 3);
+    text(g, ";");
+    writer_line(g);
+    strbuf_printf(g->out, "return f%u(%s, %s, %s - 1)", f.name, v, calls, depth);
+    if (writer_pick(g, 3) == 2)
+        strbuf_printf(g->out, " %s f%u(%s, %s, %s - 2)", WRITER_ONE_OF(g, ops), f.name, x, calls,
+                      depth);
+    text(g, ";\n}\n\n");
+    g->indent = 0;
+    f.cost = 4 * g->cost;
+    array_push(g->arena, &g->funcs, f);
+}
+
 static const struct {
     const char *text, *name;
     GenBase base;
@@ -426,7 +474,11 @@ void random_source(Choices *choices, const RandomSize *size, Arena *arena, StrBu
     for (uint32_t i = 0; i < structs; i++)
         struct_declaration(&g);
     text(&g, "\n");
-    for (uint32_t i = 0; i < functions; i++)
-        function(&g);
+    for (uint32_t i = 0; i < functions; i++) {
+        if (writer_one_in(&g, 6))
+            recursive_function(&g);
+        else
+            function(&g);
+    }
     shader(&g);
 }
