@@ -2,7 +2,7 @@
  *
  *   gen_module.c   the function, its loops over blocks and lanes, inputs, results
  *   gen_region.c   IF and LOOP as branches with phis: one lane
- *   gen_mask.c     IF and LOOP as masks: several lanes at once
+ *   gen_mask.c     IF and LOOP as masks: several lanes at once;  gen_unroll.c: LOOPs of few, known turns
  *   gen_op.c       arithmetic, comparisons, conversions, calls into rt/
  *   gen_array.c    array values in memory;  array_plan.c decides which share it
  *   gen_call.c     recursive functions and their calls
@@ -106,6 +106,20 @@ LLVMValueRef gen_any(Gen *g, LLVMValueRef mask); /* i1 */
 /* To memory that outlives the way of a lane: in the lanes that are here. */
 void gen_store_masked(Gen *g, LLVMValueRef x, LLVMValueRef ptr, uint32_t align);
 uint32_t gen_region_weight(const Gen *g, IrRegionId region);
+/* gen_array_transfer in the lanes of `mask`. */
+void gen_transfer_under(Gen *g, LLVMValueRef mask, const IrValue *from, IrValue to_first,
+                        uint32_t count);
+/* Takes one back-edge from the budget of each lane of `go`; a lane that has none left gets the fault and
+ * leaves. Returns the lanes that go on. */
+LLVMValueRef gen_spend(Gen *g, LLVMValueRef go, uint32_t site);
+
+/* --- gen_unroll.c --- */
+uint32_t gen_constant_turns(Gen *g, const IrInst *loop); /* 0: not known, or too many */
+void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns);
+void gen_forget_region(Gen *g, IrRegionId region); /* its values, so that it can be built again */
+/* The same number in all lanes, known now. */
+bool gen_is_constant_int(const Gen *g, IrValue v, int32_t *out_x);
+bool gen_is_constant_bool(const Gen *g, IrValue v, bool *out_x);
 
 /* --- gen_op.c --- */
 void gen_op(Gen *g, const IrInst *inst); /* an operation without regions */

@@ -44,11 +44,6 @@ static bool is_constant(const Gen *g, IrValue v)
     return op == IR_CONST_INT || op == IR_CONST_BOOL || op == IR_CONST_FLOAT;
 }
 
-static int32_t const_index(const Gen *g, IrValue v)
-{
-    return (int32_t)(uint32_t)ir_inst(g->func, g->func->values.data[v].def)->imm;
-}
-
 /* The elements, of one lane, as one constant in read-only memory; NULL unless all are constants. */
 static LLVMValueRef constant_table(Gen *g, const IrInst *inst)
 {
@@ -164,10 +159,12 @@ static LLVMValueRef load_element(Gen *g, const IrInst *inst)
     IrKind kind = ir_kind(ir_type(g->func, array));
     LLVMTypeRef one = element_type_of_one(g, kind);
     LLVMValueRef x;
-    if (g->mask && !is_constant(g, index)) {
+    int32_t known;
+    bool is_known = gen_is_constant_int(g, index, &known);
+    if (g->mask && !is_known) {
         x = gather(g, array, g->value[index]);
     } else {
-        LLVMValueRef at = g->mask ? gen_i32(g, (uint32_t)const_index(g, index)) : g->value[index];
+        LLVMValueRef at = is_known ? gen_i32(g, (uint32_t)known) : g->value[index];
         if (g->table[array]) {
             LLVMValueRef ptr = LLVMBuildInBoundsGEP2(g->builder, one, g->table[array], &at, 1, "");
             x = gen_splat(g, LLVMBuildLoad2(g->builder, one, ptr, ""));
@@ -191,8 +188,9 @@ static void store_element_at(Gen *g, IrValue array, uint32_t index, LLVMValueRef
 static void store_element(Gen *g, IrValue array, IrValue index, LLVMValueRef x)
 {
     IrKind kind = ir_kind(ir_type(g->func, array));
-    if (is_constant(g, index)) {
-        store_element_at(g, array, (uint32_t)const_index(g, index), x);
+    int32_t known;
+    if (gen_is_constant_int(g, index, &known)) {
+        store_element_at(g, array, (uint32_t)known, x);
         return;
     }
     if (kind == IR_BOOL)

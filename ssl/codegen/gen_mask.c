@@ -7,7 +7,7 @@
  *
  *   IF:   both arms, each under its half of the mask; one that no lane enters is skipped, unless it is so
  *         short that asking costs more. Results are selected.
- *   LOOP: until no lane is left. A lane that is through keeps its state.
+ *   LOOP: until no lane is left. A lane that is through keeps its state. Short ones: gen_unroll.c.
  *
  * Skipped arms give zeros, never poison: a mask and'ed with poison is poison. */
 #include "base/check.h"
@@ -77,8 +77,8 @@ uint32_t gen_region_weight(const Gen *g, IrRegionId region)
     return weight;
 }
 
-static void transfer_under(Gen *g, LLVMValueRef mask, const IrValue *from, IrValue to_first,
-                           uint32_t count)
+void gen_transfer_under(Gen *g, LLVMValueRef mask, const IrValue *from, IrValue to_first,
+                        uint32_t count)
 {
     LLVMValueRef mask_before = g->mask;
     bool was_whole = g->mask_is_whole;
@@ -131,8 +131,24 @@ static void gen_arm(Gen *g, IrRegionId region, const IrInst *inst, LLVMValueRef 
     }
 }
 
+/* The arm that all lanes take: in unrolled loops. */
+static void gen_one_arm(Gen *g, const IrInst *inst, bool condition)
+{
+    const IrInst *yield = gen_region(g, inst->region_first + (condition ? 0 : 1));
+    const IrValue *yielded = ir_args(g->func, yield);
+    gen_array_transfer(g, yielded, inst->result_first, inst->result_count);
+    for (uint32_t i = 0; i < inst->result_count; i++)
+        if (!ir_is_array(ir_type(g->func, inst->result_first + i)))
+            g->value[inst->result_first + i] = g->value[yielded[i]];
+}
+
 void gen_if_masked(Gen *g, const IrInst *inst)
 {
+    bool known;
+    if (gen_is_constant_bool(g, ir_args(g->func, inst)[0], &known)) {
+        gen_one_arm(g, inst, known);
+        return;
+    }
     LLVMValueRef condition = g->value[ir_args(g->func, inst)[0]];
     LLVMValueRef no = LLVMBuildNot(g->builder, condition, "");
     LLVMValueRef mask[2] = {LLVMBuildAnd(g->builder, g->mask, condition, ""),
@@ -154,9 +170,7 @@ static bool is_scalar_param(const Gen *g, const IrRegion *region, uint32_t i)
     return !ir_is_array(ir_type(g->func, region->param_first + i));
 }
 
-/* Takes one back-edge from the budget of each lane of `go`; a lane that has none left gets the fault and
- * leaves. Returns the lanes that go on. */
-static LLVMValueRef spend(Gen *g, LLVMValueRef go, uint32_t site)
+LLVMValueRef gen_spend(Gen *g, LLVMValueRef go, uint32_t site)
 {
     LLVMValueRef budget = LLVMBuildLoad2(g->builder, g->t_int, g->budget, "budget");
     LLVMValueRef none = LLVMBuildICmp(g->builder, LLVMIntEQ, budget, LLVMConstNull(g->t_int), "");
@@ -170,6 +184,11 @@ static LLVMValueRef spend(Gen *g, LLVMValueRef go, uint32_t site)
 
 void gen_loop_masked(Gen *g, const IrInst *inst)
 {
+    uint32_t turns = gen_constant_turns(g, inst);
+    if (turns) {
+        gen_loop_unrolled(g, inst, turns);
+        return;
+    }
     const IrRegion *region = ir_region(g->func, inst->region_first);
     const IrValue *init = ir_args(g->func, inst);
     uint32_t count = inst->arg_count;
@@ -197,10 +216,11 @@ void gen_loop_masked(Gen *g, const IrInst *inst)
     const IrValue *yielded = ir_args(g->func, gen_region(g, inst->region_first));
     const IrValue *next = yielded + 1;
     LLVMValueRef again = LLVMBuildAnd(g->builder, active, g->value[yielded[0]], "");
-    again = spend(g, again, inst->site);
+    again = gen_spend(g, again, inst->site);
     LLVMValueRef stays = LLVMBuildNot(g->builder, again, "");
-    transfer_under(g, LLVMBuildAnd(g->builder, active, stays, ""), next, inst->result_first, count);
-    transfer_under(g, again, next, region->param_first, count);
+    gen_transfer_under(g, LLVMBuildAnd(g->builder, active, stays, ""), next, inst->result_first,
+                       count);
+    gen_transfer_under(g, again, next, region->param_first, count);
     LLVMValueRef *kept = ARENA_ARRAY(g->arena, LLVMValueRef, count);
     for (uint32_t i = 0; i < count; i++)
         if (is_scalar_param(g, region, i))

@@ -188,6 +188,10 @@ static LLVMValueRef gen_float_bits(Gen *g, LLVMValueRef x)
 static LLVMValueRef gen_bounds(Gen *g, const IrInst *inst, LLVMValueRef index)
 {
     LLVMValueRef count = const_int(g, (int32_t)inst->imm);
+    int32_t known;
+    if (gen_is_constant_int(g, ir_args(g->func, inst)[0], &known) && known >= 0 &&
+        (uint64_t)known < inst->imm)
+        return index;
     if (g->mask) {
         LLVMValueRef outside = compare_int(g, LLVMIntUGE, index, count);
         gen_fault(g, inst->site, LLVMBuildAnd(g->builder, g->mask, outside, ""));

@@ -1,0 +1,212 @@
+/* Loops of several lanes whose few turns are known: the body once for each. In one turn after the other the
+ * counter is then a constant, so that arrays are indexed by constants, which LLVM keeps in registers; it
+ * cannot see by itself that a masked loop ends for all lanes together.
+ *
+ * Turns are counted by evaluating what the loop's condition needs, with the constants that the state starts
+ * from. The budget is spent as in any loop: a lane that has none left keeps its state from then on. */
+#include "base/check.h"
+#include "ssl/codegen/gen.h"
+#include "ssl/ir/ir_fold.h"
+
+enum { TURNS_MAX = 16, SIZE_MAX_UNROLLED = 800, SIZE_NEVER = 100000 };
+
+/* --- how many turns --------------------------------------------------------------------------- */
+
+typedef struct Known {
+    bool is_known;
+    IrScalar x;
+} Known;
+
+/* The constant of one lane, if it is one; NULL. */
+static LLVMValueRef constant_of(const Gen *g, IrValue v, IrKind kind)
+{
+    LLVMValueRef x = g->value[v];
+    if (!x || !LLVMIsConstant(x) || ir_type(g->func, v) != ir_scalar(kind))
+        return NULL;
+    if (g->mask)
+        x = LLVMGetAggregateElement(x, 0); /* the same in all lanes: gen_splat made it */
+    return x && LLVMIsAConstantInt(x) ? x : NULL;
+}
+
+bool gen_is_constant_int(const Gen *g, IrValue v, int32_t *out_x)
+{
+    LLVMValueRef x = constant_of(g, v, IR_INT);
+    if (x)
+        *out_x = (int32_t)LLVMConstIntGetSExtValue(x);
+    return x != NULL;
+}
+
+bool gen_is_constant_bool(const Gen *g, IrValue v, bool *out_x)
+{
+    LLVMValueRef x = constant_of(g, v, IR_BOOL);
+    if (x)
+        *out_x = LLVMConstIntGetZExtValue(x) != 0;
+    return x != NULL;
+}
+
+static Known known_before(const Gen *g, IrValue v)
+{
+    Known k = {0};
+    k.is_known = ir_type(g->func, v) == ir_scalar(IR_BOOL) ? gen_is_constant_bool(g, v, &k.x.b)
+                                                           : gen_is_constant_int(g, v, &k.x.i);
+    return k;
+}
+
+/* In instructions, and never for what is worth a loop. */
+static uint32_t size_of(const Gen *g, IrRegionId region)
+{
+    uint32_t size = 0;
+    for (IrInstId id = ir_region(g->func, region)->first; id; id = ir_inst(g->func, id)->next) {
+        const IrInst *inst = ir_inst(g->func, id);
+        uint32_t inner = 0;
+        for (uint32_t i = 0; i < inst->region_count; i++)
+            inner += size_of(g, inst->region_first + i);
+        size += 1 + (inst->op == IR_LOOP ? 4 * inner : inner);
+        if (inst->op == IR_TEX || inst->op == IR_TEX_D || size > SIZE_MAX_UNROLLED)
+            return SIZE_NEVER;
+    }
+    return size;
+}
+
+static Known known_now(const Gen *g, const Known *value, IrValue v)
+{
+    return g->value[v] ? known_before(g, v) : value[v];
+}
+
+static void evaluate_region(const Gen *g, IrRegionId region, Known *value);
+
+/* The arm that is taken, if that is known. */
+static void evaluate_if(const Gen *g, const IrInst *inst, Known *value)
+{
+    Known condition = known_now(g, value, ir_args(g->func, inst)[0]);
+    if (!condition.is_known)
+        return;
+    IrRegionId arm = inst->region_first + (condition.x.b ? 0 : 1);
+    evaluate_region(g, arm, value);
+    const IrValue *yielded = ir_args(g->func, ir_inst(g->func, ir_region(g->func, arm)->last));
+    for (uint32_t i = 0; i < inst->result_count; i++)
+        value[inst->result_first + i] = known_now(g, value, yielded[i]);
+}
+
+static void evaluate_region(const Gen *g, IrRegionId region, Known *value)
+{
+    const IrFunc *f = g->func;
+    const IrRegion *r = ir_region(f, region);
+    for (IrInstId id = r->first; id != r->last; id = ir_inst(f, id)->next) {
+        const IrInst *inst = ir_inst(f, id);
+        const IrValue *args = ir_args(f, inst);
+        for (uint32_t i = 0; i < inst->result_count; i++)
+            value[inst->result_first + i].is_known = false;
+        if (inst->op == IR_IF)
+            evaluate_if(g, inst, value);
+        IrScalar x[3];
+        bool is_known = inst->region_count == 0 && inst->result_count == 1 &&
+                        inst->arg_count <= 3 && inst->arg_count > 0;
+        for (uint32_t i = 0; i < inst->arg_count && is_known; i++) {
+            Known k = known_now(g, value, args[i]);
+            is_known = k.is_known;
+            x[i] = k.x;
+        }
+        if (is_known)
+            value[inst->result_first].is_known =
+                ir_scalar_eval((IrOp)inst->op, x, &value[inst->result_first].x);
+    }
+}
+
+/* One turn with `state`, which becomes the next one. False: the condition is not known. */
+static bool evaluate_turn(const Gen *g, IrRegionId region, Known *value, Known *state,
+                          bool *out_goes_on)
+{
+    const IrRegion *body = ir_region(g->func, region);
+    for (uint32_t i = 0; i < body->param_count; i++)
+        value[body->param_first + i] = state[i];
+    evaluate_region(g, region, value);
+    const IrValue *yielded = ir_args(g->func, ir_inst(g->func, body->last));
+    for (uint32_t i = 0; i < body->param_count; i++)
+        state[i] = known_now(g, value, yielded[1 + i]);
+    Known goes_on = known_now(g, value, yielded[0]);
+    *out_goes_on = goes_on.x.b;
+    return goes_on.is_known;
+}
+
+uint32_t gen_constant_turns(Gen *g, const IrInst *loop)
+{
+    const IrValue *init = ir_args(g->func, loop);
+    bool starts_known = false;
+    Known *state = ARENA_ARRAY(g->arena, Known, loop->arg_count);
+    for (uint32_t i = 0; i < loop->arg_count; i++) {
+        state[i] = known_before(g, init[i]);
+        starts_known |= state[i].is_known;
+    }
+    uint32_t size = starts_known ? size_of(g, loop->region_first) : SIZE_NEVER;
+    if (size > SIZE_MAX_UNROLLED)
+        return 0;
+    gen_forget_region(g, loop->region_first);
+    Known *value = ARENA_ARRAY(g->arena, Known, g->func->values.count);
+    bool goes_on = true;
+    for (uint32_t turns = 1; turns <= TURNS_MAX && turns * size <= SIZE_MAX_UNROLLED; turns++) {
+        if (!evaluate_turn(g, loop->region_first, value, state, &goes_on))
+            return 0;
+        if (!goes_on)
+            return turns;
+    }
+    return 0;
+}
+
+/* --- the turns -------------------------------------------------------------------------------- */
+
+void gen_forget_region(Gen *g, IrRegionId region)
+{
+    const IrRegion *r = ir_region(g->func, region);
+    for (uint32_t i = 0; i < r->param_count; i++)
+        g->value[r->param_first + i] = NULL;
+    for (IrInstId id = r->first; id; id = ir_inst(g->func, id)->next) {
+        const IrInst *inst = ir_inst(g->func, id);
+        for (uint32_t i = 0; i < inst->result_count; i++)
+            g->value[inst->result_first + i] = NULL;
+        for (uint32_t i = 0; i < inst->region_count; i++)
+            gen_forget_region(g, inst->region_first + i);
+    }
+}
+
+void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns)
+{
+    const IrRegion *region = ir_region(g->func, inst->region_first);
+    const IrValue *init = ir_args(g->func, inst);
+    uint32_t count = inst->arg_count;
+    LLVMValueRef mask_before = g->mask, active = g->mask;
+    bool was_whole = g->mask_is_whole;
+    LLVMValueRef *state = ARENA_ARRAY(g->arena, LLVMValueRef, count);
+    LLVMValueRef *kept = ARENA_ARRAY(g->arena, LLVMValueRef, count);
+    gen_array_transfer(g, init, region->param_first, count);
+    for (uint32_t i = 0; i < count; i++)
+        state[i] = g->value[init[i]];
+    for (uint32_t turn = 1; turn <= turns; turn++) {
+        gen_forget_region(g, inst->region_first);
+        for (uint32_t i = 0; i < count; i++)
+            g->value[region->param_first + i] = state[i];
+        g->mask = active;
+        g->mask_is_whole = false;
+        const IrValue *next = ir_args(g->func, gen_region(g, inst->region_first)) + 1;
+        for (uint32_t i = 0; i < count; i++) {
+            state[i] = g->value[next[i]];
+            if (state[i]) /* else an array */
+                kept[i] = turn == 1 ? state[i]
+                                    : LLVMBuildSelect(g->builder, active, state[i], kept[i], "");
+        }
+        if (turn == turns) {
+            gen_transfer_under(g, active, next, inst->result_first, count);
+            break;
+        }
+        LLVMValueRef again = gen_spend(g, active, inst->site);
+        LLVMValueRef leaves =
+            LLVMBuildAnd(g->builder, active, LLVMBuildNot(g->builder, again, ""), "");
+        gen_transfer_under(g, leaves, next, inst->result_first, count);
+        gen_transfer_under(g, again, next, region->param_first, count);
+        active = again;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        g->value[inst->result_first + i] = kept[i];
+    g->mask = mask_before;
+    g->mask_is_whole = was_whole;
+}
