@@ -97,7 +97,8 @@ static void publish(Monitor *m, const TexStats *s, const RenderProgress *p, bool
     live->stats = *s;
     live->is_finished = is_last;
     if (read_textures(m, &count)) {
-        qsort(m->textures, count, sizeof *m->textures, by_bytes_loaded);
+        if (count > 0) /* no array: not for qsort */
+            qsort(m->textures, count, sizeof *m->textures, by_bytes_loaded);
         live->texture_count = count;
         for (uint32_t i = 0; i < count && i < TEX_LIVE_TEXTURES; ++i) {
             const TexTextureStats *from = &m->textures[i];
