@@ -36,12 +36,15 @@ class RenderJob:
     texture_memory_mib: int
     texture_folder: str  # where the package's textures are looked for besides the package; "": nowhere
     threads: int  # 0: all
+    update_interval_s: float = 0.0  # of job.picture while rendering; 0: only at the end
 
     def arguments(self) -> list[str]:
         args = [str(self.program), str(self.package), "-o", str(self.picture), "--stats", str(self.stats),
                 "--progress", "json", "--filter-width", f"{self.filter_width_px:g}", "--texture-memory", f"{self.texture_memory_mib}M"]
         if self.texture_folder:
             args += ["--texture-path", self.texture_folder]
+        if self.update_interval_s > 0:
+            args += ["--update-interval", f"{self.update_interval_s:g}"]
         if self.threads:
             args += ["--threads", str(self.threads)]
         return args

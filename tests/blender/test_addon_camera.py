@@ -91,11 +91,40 @@ class CameraTest(unittest.TestCase):
         self.assertLess(ours[..., 0].max(), 0.5)  # out of focus indeed
         np.testing.assert_allclose(ours[..., :3], theirs[..., :3], atol=0.06)
 
-    def test_orthographic_is_refused(self):
-        self.camera.data.type = "ORTHO"
-        with self.assertRaisesRegex(RuntimeError, "Camera 'Camera': only perspective"):
+    def check(self):
+        """A large plane of squares, as Cycles sees it."""
+        self.scene.render.resolution_x, self.scene.render.resolution_y = (
+            (48, 48) if self.camera.data.type == "PANO" else (64, 40))
+        emission = kit.material_of(kit.add_plane(size=6), "ShaderNodeEmission")
+        squares = kit.new_node(emission, "ShaderNodeTexChecker")
+        kit.link(squares.outputs["Color"], emission.inputs["Color"])
+        ours, theirs = kit.render()[..., :3], kit.render("CYCLES")[..., :3]
+        self.assertGreater(theirs.std(), 0.1)
+        self.assertLess(np.abs(ours - theirs).mean(), 0.01)
+
+    def test_orthographic(self):
+        self.camera.data.type, self.camera.data.ortho_scale = "ORTHO", 6
+        self.camera.data.shift_x = 0.1
+        self.check()
+
+    def test_equirectangular(self):
+        self.camera.data.type = "PANO"
+        self.camera.data.cycles.panorama_type = "EQUIRECTANGULAR"
+        self.camera.data.cycles.longitude_min, self.camera.data.cycles.longitude_max = -1.0, 0.7
+        self.camera.data.cycles.latitude_min, self.camera.data.cycles.latitude_max = -0.5, 0.6
+        self.check()
+
+    def test_fisheye(self):
+        self.camera.data.type = "PANO"
+        self.camera.data.cycles.panorama_type = "FISHEYE_EQUIDISTANT"
+        self.camera.data.cycles.fisheye_fov = 1.2
+        self.check()
+
+    def test_other_panoramas_are_refused(self):
+        self.camera.data.type = "PANO"
+        self.camera.data.cycles.panorama_type = "MIRRORBALL"
+        with self.assertRaisesRegex(RuntimeError, "Camera 'Camera': a panorama of type MIRRORBALL"):
             kit.render()
-        self.assertIn("only perspective", kit.messages().error)
 
 
 kit.main()

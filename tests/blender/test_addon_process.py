@@ -59,11 +59,12 @@ class ProcessTest(unittest.TestCase):
 
     def test_scripts_can_tell_that_a_frame_failed(self):
         place = kit.FOLDER / "fails.blend"
-        self.scene.camera.data.type = "ORTHO"
+        self.scene.camera.data.type = "PANO"
+        self.scene.camera.data.cycles.panorama_type = "MIRRORBALL"
         bpy.ops.wm.save_as_mainfile(filepath=str(place), copy=True)
         run = subprocess.run([os.environ["SORT_TEST_BLENDER"], "-b", str(place), "-f", "1"],
                              capture_output=True, text=True)
-        self.assertIn("only perspective cameras", run.stdout)
+        self.assertIn("a panorama of type MIRRORBALL", run.stdout)
         self.assertEqual(run.returncode, 1)
 
     def test_no_renderer_at_all(self):

@@ -145,8 +145,10 @@ static void build(const char *unit_name, SslKernelKind kind, const Setting *sett
     }
     SslConstant constants[VALUES_MAX];
     SslBuildDesc how = {.size_bytes = sizeof how, .kind = kind, .constants = constants};
-    assert_in_range(info->param_count, 1, VALUES_MAX);
+    assert_in_range(info->param_count, 0, VALUES_MAX);
     for (uint32_t i = 0; i < info->param_count; i++) {
+        if (info->params[i].type == SSL_CLOSURE)
+            continue; /* without a wire: nothing */
         SslValue value = value_of(&info->params[i], settings, count);
         if (is_structural(&value))
             constants[how.constant_count++] = (SslConstant){info->params[i].name, value};

@@ -1,4 +1,4 @@
-"""Perspective cameras, with sensor fit, shift, depth of field and render regions.
+"""Cameras: perspective and orthographic, with sensor fit, shift, depth of field and render regions; panoramas.
 
 Blender's full frame is wide x high pixels; a region is a window in it. A package has no regions, but its
 lens shift is in units of the picture, so a window is a smaller angle of view, shifted.
@@ -51,27 +51,52 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report) -> dic
     data = camera.data
     if camera.type != "CAMERA":
         raise SortError(f"Camera '{camera.name}': an object of type {camera.type} cannot be looked through")
-    if data.type != "PERSP":
-        raise SortError(f"Camera '{camera.name}': only perspective cameras are supported, not {data.type}")
     matrix = axes.without_scale(camera.matrix_world)
     if matrix is None:
         raise SortError(f"Camera '{camera.name}': an axis is scaled to nothing")
-    fov_y, shift = _window(data, frame)
-    return {"transform": axes.place(matrix), "fov_y_degrees": math.degrees(fov_y), "lens_shift": shift,
-            **_lens(camera, report)}
+    record = {"transform": axes.place(matrix)}
+    if data.type == "PANO":
+        return {**record, **_panorama(camera.name, data, frame, report)}
+    per_pixel, shift = _window(data, frame)
+    if data.type == "ORTHO":
+        view = {"type": "orthographic", "height_m": per_pixel * frame.height}
+    else:
+        view = {"fov_y_degrees": math.degrees(2 * math.atan(per_pixel * frame.height / 2))}
+    return {**record, **view, "lens_shift": shift, **_lens(camera, report)}
 
 
 def _window(data: bpy.types.Camera, frame: Frame) -> tuple[float, list[float]]:
-    """Vertical angle and lens shift of the frame's window."""
+    """What a pixel covers, at distance 1 (orthographic: at any), and the lens shift of the frame's window."""
     is_horizontal = data.sensor_fit == "HORIZONTAL" or (
         data.sensor_fit == "AUTO" and frame.full_width >= frame.full_height)
     sensor = data.sensor_height if data.sensor_fit == "VERTICAL" else data.sensor_width
     fitted_px = frame.full_width if is_horizontal else frame.full_height  # what `sensor` covers
-    slope_px = sensor / (2 * data.lens) / (fitted_px / 2)  # tangent of the angle, a pixel
-    fov_y = 2 * math.atan(slope_px * frame.height / 2)
+    per_pixel = (data.ortho_scale if data.type == "ORTHO" else sensor / data.lens) / fitted_px
     centre_x = frame.x + frame.width / 2 - frame.full_width / 2 + data.shift_x * fitted_px
     centre_y = frame.y + frame.height / 2 - frame.full_height / 2 + data.shift_y * fitted_px
-    return fov_y, [centre_x / frame.width, centre_y / frame.height]
+    return per_pixel, [centre_x / frame.width, centre_y / frame.height]
+
+
+def _panorama(name: str, data: bpy.types.Camera, frame: Frame, report: Report) -> dict:
+    """Blender 4 keeps the settings on the camera, 3 where Cycles has its own."""
+    settings = data if hasattr(data, "panorama_type") else getattr(data, "cycles", None)
+    if settings is None:
+        raise SortError(f"Camera '{name}': its panorama is described by the Cycles add-on, which is off")
+    is_region = (frame.width, frame.height) != (frame.full_width, frame.full_height)
+    if settings.panorama_type == "EQUIRECTANGULAR":
+        spans = ((settings.longitude_min, settings.longitude_max, frame.x, frame.width, frame.full_width),
+                 (settings.latitude_min, settings.latitude_max, frame.y, frame.height, frame.full_height))
+        longitude, latitude = (
+            [math.degrees(low + (high - low) * pixel / full) for pixel in (start, start + size)]
+            for low, high, start, size, full in spans)
+        return {"type": "equirectangular", "longitude_degrees": longitude, "latitude_degrees": latitude}
+    if settings.panorama_type == "FISHEYE_EQUIDISTANT" and not is_region:
+        if frame.width != frame.height:
+            report.warn(f"Camera '{name}'", "the fisheye fills the shorter side, where Blender stretches it to an "
+                                            "ellipse")
+        return {"type": "fisheye", "fov_degrees": min(math.degrees(settings.fisheye_fov), 360.0)}
+    what = "a render region of a fisheye" if is_region else f"a panorama of type {settings.panorama_type}"
+    raise SortError(f"Camera '{name}': {what} is not supported")
 
 
 def _lens(camera: bpy.types.Object, report: Report) -> dict:

@@ -33,7 +33,8 @@ class InstanceExporter:
         self._writer = writer
         self._materials = materials
         self._report = report
-        self._meshes: dict[int, _Mesh | None] = {}  # by address: objects that share a mesh share it here
+        # By address and attributes: objects that share a mesh share it here.
+        self._meshes: dict[tuple[int, frozenset[str]], _Mesh | None] = {}
 
     def add(self, instance: bpy.types.DepsgraphObjectInstance) -> None:
         obj = instance.object
@@ -65,15 +66,17 @@ class InstanceExporter:
                 self._report.warn(where, f"hair ('{system.name}') is not supported yet and is left out")
 
     def _mesh_of(self, obj: bpy.types.Object, where: str) -> _Mesh | None:
-        key = obj.data.as_pointer()
+        worn = [slot.material for slot in obj.material_slots]
+        wanted = frozenset().union(*(self._materials.attributes_of(material) for material in worn))
+        key = (obj.data.as_pointer(), wanted)
         if key not in self._meshes:
-            self._meshes[key] = self._write_mesh(obj, where)
+            self._meshes[key] = self._write_mesh(obj, wanted, where)
         return self._meshes[key]
 
-    def _write_mesh(self, obj: bpy.types.Object, where: str) -> _Mesh | None:
+    def _write_mesh(self, obj: bpy.types.Object, wanted: frozenset[str], where: str) -> _Mesh | None:
         mesh = obj.to_mesh()
         try:
-            arrays = read_mesh(mesh) if mesh else None
+            arrays = read_mesh(mesh, wanted) if mesh else None
         finally:
             obj.to_mesh_clear()
         if arrays is None:
@@ -92,12 +95,16 @@ class InstanceExporter:
         if arrays.material_indices.any():
             kinds.append(("material_indices", "uint16", arrays.material_indices[:, None]))
         named = len(kinds)
+        kinds += [(name, "float32", values) for name, values in arrays.attributes.items()]
+        last = len(kinds)
         kinds += [("uv", "float32", np.nan_to_num(uv, posinf=0, neginf=0)) for uv in arrays.uv]
         written = self._writer.write_arrays([(kind, data) for _, kind, data in kinds])
         record = {"vertex_count": len(arrays.positions), "triangle_count": len(arrays.indices)}
         record.update((kinds[k][0], written[k]) for k in range(named))
+        if arrays.attributes:
+            record["attributes"] = dict(zip(arrays.attributes, written[named:last]))
         if arrays.uv:
-            record["uv"] = written[named:]
+            record["uv"] = written[last:]
         return record
 
     def _slots(self, obj: bpy.types.Object, mesh: _Mesh) -> list[str]:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
+from .attributes import get as _get
+from .attributes import read_attributes
+
 UV_SETS_MAX = 8
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
@@ -24,10 +27,11 @@ class MeshArrays:
     uv_name: str  # of the first set
     dropped_uv_sets: int
     material_indices: np.ndarray  # uint16 [triangles]
+    attributes: dict[str, np.ndarray]  # float32 [vertices, 1 to 4]
 
 
-def read_mesh(mesh: bpy.types.Mesh) -> MeshArrays | None:
-    """None: it has no triangles."""
+def read_mesh(mesh: bpy.types.Mesh, wanted: frozenset[str] = frozenset()) -> MeshArrays | None:
+    """None: it has no triangles. `wanted`: attributes that its materials read (attributes.py)."""
     mesh.calc_loop_triangles()
     triangle_count = len(mesh.loop_triangles)
     if triangle_count == 0:
@@ -39,7 +43,8 @@ def read_mesh(mesh: bpy.types.Mesh) -> MeshArrays | None:
     layers = sorted(mesh.uv_layers, key=lambda layer: not layer.active_render)  # stable
     uv = [_get(layer.data, "uv", np.float32, 2) for layer in layers[:UV_SETS_MAX]]
 
-    attributes = ([] if normals is None else [normals]) + uv
+    further = read_attributes(mesh, wanted, corner_vertices)
+    attributes = ([] if normals is None else [normals]) + uv + list(further.values())
     keepers, corner_to_new = _share(corner_vertices, attributes, len(positions))
     return MeshArrays(
         positions=positions if keepers is None else positions[corner_vertices[keepers]],
@@ -48,13 +53,8 @@ def read_mesh(mesh: bpy.types.Mesh) -> MeshArrays | None:
         uv=[values[keepers] for values in uv],
         uv_name=layers[0].name if layers else "",
         dropped_uv_sets=max(len(layers) - UV_SETS_MAX, 0),
-        material_indices=_get(mesh.loop_triangles, "material_index", np.int32, 1)[:, 0].astype(np.uint16))
-
-
-def _get(items: bpy.types.bpy_prop_collection, attribute: str, kind: type, width: int) -> np.ndarray:
-    values = np.empty(len(items) * width, dtype=kind)
-    items.foreach_get(attribute, values)
-    return values.reshape(-1, width)
+        material_indices=_get(mesh.loop_triangles, "material_index", np.int32, 1)[:, 0].astype(np.uint16),
+        attributes={name: values[keepers] for name, values in further.items()})
 
 
 def _corner_normals(mesh: bpy.types.Mesh) -> np.ndarray | None:

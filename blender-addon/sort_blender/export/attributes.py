@@ -1,0 +1,83 @@
+"""Attributes of meshes that materials read: UV maps by name, colours, values of geometry nodes, and the box
+coordinates that Blender calls Generated. One value a corner, as float32."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from .node_table import GENERATED, RENDER_COLOR
+
+VALUE = "value:"  # before the name of what the Attribute nodes read, four numbers each
+FIELDS = {"FLOAT": ("value", 1), "INT": ("value", 1), "INT8": ("value", 1), "BOOLEAN": ("value", 1),
+          "FLOAT2": ("vector", 2), "FLOAT_VECTOR": ("vector", 3), "FLOAT_COLOR": ("color", 4),
+          "BYTE_COLOR": ("color", 4)}
+NUMPY_TYPES = {"INT": np.int32, "INT8": np.int32, "BOOLEAN": bool}
+
+
+def get(items: bpy.types.bpy_prop_collection, attribute: str, kind: type, width: int) -> np.ndarray:
+    values = np.empty(len(items) * width, dtype=kind)
+    items.foreach_get(attribute, values)
+    return values.reshape(-1, width)
+
+
+def read_attributes(mesh: bpy.types.Mesh, wanted: frozenset[str],
+                    corner_vertices: np.ndarray) -> dict[str, np.ndarray]:
+    """Those of `wanted` that the mesh has."""
+    found = {}
+    for name in sorted(wanted):
+        values = _read(mesh, name, corner_vertices)
+        if values is not None:
+            found[name] = np.nan_to_num(values.astype(np.float32), posinf=0, neginf=0)
+    return found
+
+
+def _read(mesh: bpy.types.Mesh, name: str, corner_vertices: np.ndarray) -> np.ndarray | None:
+    if name == GENERATED:
+        return _box(mesh)[corner_vertices]
+    if name == RENDER_COLOR:
+        index = mesh.color_attributes.render_color_index
+        layers = mesh.color_attributes
+        return _four(_corners(mesh, layers[index], corner_vertices)) if 0 <= index < len(layers) else None
+    if not name.startswith(VALUE):
+        layer = mesh.uv_layers.get(name)
+        return get(layer.data, "uv", np.float32, 2) if layer else None
+    layer = mesh.uv_layers.get(name[len(VALUE):])
+    if layer:
+        return _four(get(layer.data, "uv", np.float32, 2))
+    attribute = mesh.attributes.get(name[len(VALUE):])
+    values = _corners(mesh, attribute, corner_vertices) if attribute else None
+    return None if values is None else _four(values)
+
+
+def _box(mesh: bpy.types.Mesh) -> np.ndarray:
+    """The place in the box of the mesh's texture space, of vertices as they were before deformation."""
+    places = get(mesh.vertices, "undeformed_co", np.float32, 3)
+    middle, half = np.array(mesh.texspace_location), np.array(mesh.texspace_size)
+    return ((places - middle) / np.where(half == 0, 1, half) + 1) / 2
+
+
+def _corners(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute, corner_vertices: np.ndarray) -> np.ndarray | None:
+    """None: of a type, or on something, that materials cannot read."""
+    if attribute.data_type not in FIELDS:
+        return None
+    of_items, width = FIELDS[attribute.data_type]
+    values = get(attribute.data, of_items, NUMPY_TYPES.get(attribute.data_type, np.float32), width)
+    if attribute.domain == "CORNER":
+        return values
+    if attribute.domain == "POINT":
+        return values[corner_vertices]
+    if attribute.domain == "FACE":
+        return np.repeat(values, get(mesh.polygons, "loop_total", np.int32, 1)[:, 0], axis=0)
+    return None
+
+
+def _four(values: np.ndarray) -> np.ndarray:
+    """A number as grey, a vector with alpha 1."""
+    values = values.astype(np.float32)
+    if values.shape[1] == 1:
+        values = np.repeat(values, 3, axis=1)
+    four = np.zeros((len(values), 4), np.float32)
+    four[:, 3] = 1
+    four[:, :values.shape[1]] = values
+    return four

@@ -1,0 +1,220 @@
+"""A material's node tree as a group of SORT's shader units (docs/ssl-groups.md): one unit for each node that
+the surface needs, one wire for each link. Node groups are flattened: their nodes are called GROUP/NODE.
+
+What a unit cannot do is listed in the report, with material and node. A surface or a colour that comes from a
+node that is not known is magenta; a number or vector that does is the socket's own value.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import bpy
+
+from ..messages import Report
+from . import node_table
+from .image import ImageExporter
+
+MAGENTA = [1.0, 0.0, 1.0]
+STEPS_MAX = 10000  # a cycle of links must not hang us
+LUMINANCE = (0.2126, 0.7152, 0.0722)
+COLOUR_SOCKET, NUMBERS = "RGBA", ("VALUE", "INT", "BOOLEAN")
+Path = tuple  # of the group nodes that lead to a tree
+
+
+@dataclass(frozen=True)
+class Feed:
+    """An output that feeds an input."""
+    node: bpy.types.Node
+    socket: bpy.types.NodeSocket
+    path: Path
+
+
+@dataclass(frozen=True)
+class Own:
+    """Nothing feeds the input: the value of `socket` counts, which may be that of another socket, outside of
+    a group."""
+    socket: bpy.types.NodeSocket
+
+
+def feed_of(socket: bpy.types.NodeSocket, path: Path) -> Feed | Own:
+    """Seen through reroutes, muted nodes, and in and out of node groups."""
+    for _ in range(STEPS_MAX):
+        link = next((l for l in socket.links if l.is_valid and not l.is_muted), None)
+        if link is None:
+            return Own(socket)
+        node = link.from_node
+        if node.type == "REROUTE":
+            socket = node.inputs[0]
+        elif node.mute:
+            through = next((l.from_socket for l in node.internal_links if l.to_socket == link.from_socket), None)
+            if through is None:
+                return Own(socket)
+            socket = through
+        elif node.type == "GROUP":
+            inner = _group_output(node)
+            if inner is None:
+                return Own(socket)
+            path += (node,)
+            socket = _called(inner.inputs, link.from_socket.identifier)
+        elif node.type == "GROUP_INPUT" and path:
+            socket = _called(path[-1].inputs, link.from_socket.identifier)
+            path = path[:-1]
+        elif node.type in ("RGB", "VALUE"):
+            return Own(node.outputs[0])
+        else:
+            return Feed(node, link.from_socket, path)
+    return Own(socket)
+
+
+def _group_output(node: bpy.types.Node) -> bpy.types.Node | None:
+    if node.node_tree is None:
+        return None
+    outputs = [n for n in node.node_tree.nodes if n.type == "GROUP_OUTPUT"]
+    return next((n for n in outputs if n.is_active_output), outputs[0] if outputs else None)
+
+
+def _called(sockets: bpy.types.bpy_prop_collection, identifier: str) -> bpy.types.NodeSocket:
+    return next(s for s in sockets if s.identifier == identifier)
+
+
+def value_for(own: bpy.types.NodeSocket, wanted: bpy.types.NodeSocket) -> float | int | bool | list[float] | None:
+    """The value of `own` in the type of `wanted`, as links convert. None: it has none."""
+    value = getattr(own, "default_value", None)
+    if value is None or isinstance(value, str):
+        return None
+    if not isinstance(value, (bool, int, float)):
+        value = [float(x) for x in value][:3]
+    is_list = isinstance(value, list)
+    if wanted.type in ("RGBA", "VECTOR"):
+        return value if is_list else [float(value)] * 3
+    if wanted.type not in NUMBERS:
+        return None
+    if is_list:
+        weights = LUMINANCE if own.type == COLOUR_SOCKET else (1 / 3,) * 3
+        value = sum(w * x for w, x in zip(weights, value))
+    return float(value)
+
+
+class GraphBuilder:
+    """The group of one material."""
+
+    def __init__(self, material: str, images: ImageExporter, report: Report) -> None:
+        self._material = material
+        self.images = images
+        self._report = report
+        self._records: dict[str, dict] = {}
+        self._wires: list[list[str]] = []
+        self._made: dict[tuple, str | None] = {}  # by node: its name in the group; None: not supported
+        self.attributes: dict[str, str] = {}  # "node.attribute": attribute of the mesh
+        self.normal_maps: list[tuple[str, str]] = []  # node, the UV map it names
+
+    def record(self, surface: str) -> dict:
+        """The material's, whose surface is the output `surface` ("node.output")."""
+        group = {"nodes": self._records, "wires": self._wires, "outputs": {"surface": surface}}
+        return {"group": group, "attributes": self.attributes} if self.attributes else {"group": group}
+
+    def surface(self, socket: bpy.types.NodeSocket) -> str:
+        feed = feed_of(socket, ())
+        if isinstance(feed, Own):
+            return self.unit("black", "emission", {"strength": 0.0}) + ".light"
+        return self.output(feed, socket) or self._magenta()
+
+    def unit(self, wanted: str, unit: str, parameters: dict | None = None) -> str:
+        """Adds a node; its name."""
+        base = re.sub(r"[\x00-\x1f\x7f.]", "_", wanted).encode()[:200].decode("utf-8", "ignore") or "node"
+        name, number = base, 2
+        while name in self._records:
+            name, number = f"{base} #{number}", number + 1
+        self._records[name] = {"shader": f"unit:{unit}", "parameters": parameters or {}}
+        return name
+
+    def wire(self, port: str, to: str) -> None:
+        self._wires.append([port, to])
+
+    def bind_texture(self, name: str, handle: str, texture: dict) -> None:
+        self._records[name].setdefault("textures", {})[handle] = texture
+
+    def where(self, node: bpy.types.Node) -> str:
+        return f"Material '{self._material}', node '{node.name}'"
+
+    def warn(self, node: bpy.types.Node, what: str) -> None:
+        self._report.warn(self.where(node), what)
+
+    def output(self, feed: Feed, target: bpy.types.NodeSocket) -> str | None:
+        """The port of the group that `feed` is. None: not supported, which was said."""
+        spec = node_table.NODES.get(feed.node.bl_idname)
+        if spec is None:
+            self.warn(feed.node, f"{feed.node.bl_label} nodes are not supported yet; {_instead(target)}")
+            return None
+        output = spec.output(feed.node, feed.socket)
+        if output is None:
+            self.warn(feed.node, f"output {feed.socket.name} of {feed.node.bl_label} is not supported yet; "
+                                 f"{_instead(target)}")
+            return None
+        name = self._node(feed, spec)
+        return None if name is None else f"{name}.{output}"
+
+    def _node(self, feed: Feed, spec: node_table.Node) -> str | None:
+        key = (tuple(node.as_pointer() for node in feed.path), feed.node.as_pointer())
+        if key not in self._made:
+            names = [node.name for node in feed.path] + [feed.node.name]
+            self._made[key] = None  # for what leads back here
+            name = self.unit("/".join(names), spec.unit_of(feed.node), spec.options(feed.node))
+            for socket in feed.node.inputs:
+                if socket.enabled:
+                    self._input(feed, spec, socket, name)
+            is_there = spec.finish is None or spec.finish(self, feed.node, name) is not False
+            self._made[key] = name if is_there else None
+        return self._made[key]
+
+    def _input(self, feed: Feed, spec: node_table.Node, socket: bpy.types.NodeSocket, name: str) -> None:
+        parameter = spec.input(feed.node, socket)
+        given = feed_of(socket, feed.path)
+        if parameter is None:
+            if isinstance(given, Feed) or socket.identifier in spec.needed_zero and socket.default_value != 0:
+                self.warn(feed.node, f"{socket.name} is not supported yet and is left out")
+            return
+        if isinstance(given, Feed):
+            port = self.output(given, socket)
+            if port is None and socket.type == "SHADER":
+                port = self._magenta()
+            if port is not None:
+                self.wire(port, f"{name}.{parameter}")
+                return
+            value = MAGENTA if socket.type == COLOUR_SOCKET else value_for(socket, socket)
+        else:
+            value = value_for(given.socket, socket)
+        if socket.hide_value and (isinstance(given, Feed) or given.socket == socket):
+            if spec.default_vector and socket.name == "Vector":
+                self.wire(self._default_vector(spec.default_vector), f"{name}.{parameter}")
+        elif value is not None:
+            self._records[name]["parameters"][parameter] = value
+
+    def parameters(self, name: str) -> dict:
+        return self._records[name]["parameters"]
+
+    def is_wired(self, to: str) -> bool:
+        return any(wire[1] == to for wire in self._wires)
+
+    def _default_vector(self, kind: str) -> str:
+        if "default vector" not in self._records:
+            self.unit("default vector", "texture_coordinate")
+        if kind == "box":
+            self.attributes["default vector.generated"] = node_table.GENERATED
+        return f"default vector.{kind}"
+
+    def _magenta(self) -> str:
+        if "magenta" not in self._records:
+            self.unit("magenta", "emission", {"tint": MAGENTA, "strength": 1.0})
+        return "magenta.light"
+
+
+def _instead(target: bpy.types.NodeSocket) -> str:
+    if target.type in ("SHADER", COLOUR_SOCKET):
+        return f"{target.name} is magenta"
+    if target.hide_value:
+        return f"{target.name} is as if it were not linked"
+    value = value_for(target, target)
+    return f"{target.name} is {[round(x, 4) for x in value] if isinstance(value, list) else f'{value:g}'}"
