@@ -115,12 +115,16 @@ Status udim_open(TexCache *c, const TexOpenDesc *set, UdimSet *out_set, Error *e
     uint32_t count;
     TRY(texcache_udim_list(pattern, is_present, &count, err));
     for (uint32_t i = 0; i < TEX_UDIM_COUNT; i++) {
-        char path[PATH_BYTES];
+        char path[PATH_BYTES], name[PATH_BYTES];
         if (!is_present[i])
             continue;
         TRY(texcache_udim_path(pattern, i, path, sizeof path, err));
         TexOpenDesc what = {
             .size_bytes = sizeof what, .path = path, .color_space = set->color_space};
+        if (set->name && texcache_is_udim(set->name)) {
+            TRY(texcache_udim_path(set->name, i, name, sizeof name, err));
+            what.name = name;
+        }
         TRY(texcache_open(c, &what, &out_set->ids[i], err));
     }
     while (!is_present[out_set->first])
@@ -246,14 +250,14 @@ static void report_absent(TexCache *c, const Texture *texture, uint32_t index)
         if (!atomic_exchange_explicit(&texture->udim->has_reported_outside, true,
                                       memory_order_relaxed))
             log_warning(c->log, "%s: coordinates outside of all its files show the missing colour",
-                        texture->path);
+                        texture->name);
         return;
     }
     if (atomic_exchange_explicit(&texture->udim->has_reported[index], true, memory_order_relaxed))
         return;
     log_warning(c->log,
                 "%s: there is no file %" PRIu32 "; what lies in it shows the missing colour",
-                texture->path, TEX_UDIM_FIRST + index);
+                texture->name, TEX_UDIM_FIRST + index);
 }
 
 /* Lanes of a file that is not there: through the ordinary lookup of no texture. */

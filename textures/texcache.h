@@ -92,9 +92,11 @@ typedef struct TexOpenDesc {
         *path; /* a .stex file, or a UDIM set of them: "name.<UDIM>.stex"; other files and sets
                           of them, if a decoder can read them tile by tile */
     SortColorSpace
-        color_space;  /* of a file that is no .stex; SORT_COLOR_UNKNOWN: what it says, else sRGB
+        color_space; /* of a file that is no .stex; SORT_COLOR_UNKNOWN: what it says, else sRGB
                                    for 8 bits and linear for the rest */
-    const char *name; /* in statistics; NULL: the path. Of the first who opens it */
+    const char
+        *name; /* in statistics and messages; NULL: the path. Of the first who opens it. Of a UDIM
+                         set with <UDIM> in it, for its files */
 } TexOpenDesc;
 
 /* Opens a paged texture; its tables and tail stay in memory, within the budget, until it is closed.

@@ -226,6 +226,28 @@ static void test_udim_is_opened_and_closed_whole(void **state)
     rig_end(&rig);
 }
 
+/* Converted sets lie in a cache folder; people know the images they were made of. */
+static void test_udim_files_are_told_by_the_sets_name(void **state)
+{
+    SORT_UNUSED(state);
+    Rig rig;
+    rig_begin(&rig, NULL);
+    TexOpenDesc what = {
+        .size_bytes = sizeof what, .path = make_colors(), .name = "/images/skin.<UDIM>.png"};
+    TexId id;
+    float out[4];
+    assert_int_equal(texcache_open(rig.cache, &what, &id, NULL), STATUS_OK);
+    assert_true(rig_lookup(&rig, id, NULL, 2.5f, 0.5f, out));
+    assert_non_null(strstr(rig.lines.last, "/images/skin.<UDIM>.png: there is no file 1003"));
+    TexTextureStats files[8];
+    uint32_t count = texcache_texture_stats(rig.cache, files, 8), found = 0;
+    assert_true(count >= 3 && count <= 8);
+    for (uint32_t i = 0; i < count; i++)
+        found += strcmp(files[i].name, "/images/skin.1004.png") == 0;
+    assert_int_equal(found, 1);
+    rig_end(&rig);
+}
+
 static int setup(void **state)
 {
     SORT_UNUSED(state);
@@ -247,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_udim_only_the_absent_file_is_missing),
         cmocka_unit_test(test_udim_has_no_seam),
         cmocka_unit_test(test_udim_lanes_are_those_of_their_files),
+        cmocka_unit_test(test_udim_files_are_told_by_the_sets_name),
         cmocka_unit_test(test_udim_is_opened_and_closed_whole),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
