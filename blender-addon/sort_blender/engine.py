@@ -15,6 +15,7 @@ from .messages import Report, SortError
 
 ENGINE = "SORT"
 CYCLES_FILTER_WIDTHS = 2  # a Blackman-Harris filter of width 1.5 in Cycles is 3 pixels wide from end to end
+UPDATE_INTERVAL_S = 1.0  # of the picture in the render window
 STAGE_SHARE = 0.05  # of the progress bar, for what comes before the first sample
 MIB = 1024 * 1024
 
@@ -62,20 +63,25 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 filter_width_px=CYCLES_FILTER_WIDTHS * settings.filter_width,
                 texture_memory_mib=settings.texture_memory_mib,
                 texture_folder=process.filesystem_root(),
-                threads=render.threads if render.threads_mode == "FIXED" else 0)
-            watcher = process.Watcher(on_record=self._show_record, is_cancelled=self.test_break)
-            is_complete = process.run_render(job, watcher, report)
-            if is_complete or job.picture.exists():
-                self._take_picture(job.picture, frame.width, frame.height, depsgraph.view_layer.name)
+                threads=render.threads if render.threads_mode == "FIXED" else 0,
+                update_interval_s=UPDATE_INTERVAL_S if is_watched() else 0.0)
+            result = self.begin_result(0, 0, frame.width, frame.height, layer=depsgraph.view_layer.name)
+            try:
+                self._run(job, result, report)
+            finally:
+                self.end_result(result)
 
-    def _take_picture(self, picture: Path, width: int, height: int, layer: str) -> None:
-        result = self.begin_result(0, 0, width, height, layer=layer)
-        try:
-            result.layers[0].load_from_file(str(picture))
-        except RuntimeError as error:
-            raise SortError(f"the picture could not be read back: {error}") from error
-        finally:
-            self.end_result(result)
+    def _run(self, job: process.RenderJob, result: bpy.types.RenderResult, report: Report) -> None:
+        """Shows the picture as it grows."""
+        def show(record: dict) -> None:
+            if record.get("event") == "picture":
+                _load(job.picture, result)
+                self.update_result(result)
+            else:
+                self._show_record(record)
+        watcher = process.Watcher(on_record=show, is_cancelled=self.test_break)
+        if process.run_render(job, watcher, report) or job.picture.exists():
+            _load(job.picture, result)
 
     def _show_record(self, record: dict) -> None:
         """A record of `sort-render --progress json`."""
@@ -91,6 +97,18 @@ class SortRenderEngine(bpy.types.RenderEngine):
             remaining = f", {_clock(left)} left" if left >= 0 else ""
             self.update_stats("", f"SORT: {100 * done:.0f} %{remaining}, "
                                   f"textures {used:.0f} of {budget:.0f} MiB")
+
+
+def is_watched() -> bool:
+    """There is a window to show the picture in while it renders."""
+    return not bpy.app.background
+
+
+def _load(picture: Path, result: bpy.types.RenderResult) -> None:
+    try:
+        result.layers[0].load_from_file(str(picture))
+    except RuntimeError as error:
+        raise SortError(f"the picture could not be read back: {error}") from error
 
 
 def _clock(seconds: float) -> str:

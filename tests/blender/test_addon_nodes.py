@@ -297,6 +297,7 @@ class ClosureTest(unittest.TestCase):
         kit.link(wave.outputs["Fac"], bump.inputs["Height"])
         kit.link(bump.outputs[0], node.inputs["Normal"])
         self.compare("Bump", 0.05)
+        self.ball.rotation_euler = (math.pi / 2, 0, 0)  # tangents are not the same at the poles
         for space in ("TANGENT", "WORLD"):
             node = kit.material_of(self.ball, "ShaderNodeBsdfDiffuse")
             bent = kit.new_node(node, "ShaderNodeNormalMap")

@@ -119,6 +119,20 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(child.returncode, 1)
         self.assertEqual(renderers_in(kit.FOLDER), [])
 
+    def test_picture_is_shown_while_it_renders(self):
+        from sort_blender import engine
+        self.scene.sort.samples = 4000
+        shown = []
+        load = engine._load
+
+        def count(picture, result):
+            shown.append(picture)
+            load(picture, result)
+        with mock.patch.object(engine, "is_watched", lambda: True), \
+                mock.patch.object(engine, "UPDATE_INTERVAL_S", 0.05), mock.patch.object(engine, "_load", count):
+            kit.render()
+        self.assertGreater(len(shown), 1)
+
     def test_cancelled_render_hands_back_its_part(self):
         from sort_blender import process
         from sort_blender.export.scene import export_scene
