@@ -45,7 +45,7 @@ static void compile(Arena *arena, DiagList *diags, Str text)
 {
     jmp_buf no_memory;
     if (setjmp(no_memory))
-        CHECK(!"a short source needs little memory");
+        CHECK(false); /* a short source needs little memory */
     arena_on_no_memory(arena, &no_memory);
     const LowerTables tables = {.globals = globals,
                                 .closures = closures,

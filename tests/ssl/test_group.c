@@ -802,7 +802,7 @@ static void link_example(Manual *m, Str json)
 {
     DiagList *diags = diag_list_create();
     SslGroupFile *file;
-    SslUnit *unit;
+    SslUnit *unit = NULL;
     const SslGroupText text = {
         .name = "manual", .json = json, .file = diag_add_source(diags, "manual", json)};
     if (ssl_group_file_read(&text, NULL, diags, &file) != STATUS_OK ||

@@ -132,7 +132,7 @@ static bool same_float(float x, float y)
 static double error_ulp(float got, double want)
 {
     if (want != want || isinf(got) || isinf(want) || got != got)
-        return (want != want && got != got) || (float)want == got ? 0 : INFINITY;
+        return (want != want && got != got) || (float)want == got ? 0 : (double)INFINITY;
     int exponent;
     (void)frexp(fmax(fabs(want), (double)FLT_MIN), &exponent);
     return fabs((double)got - want) / ldexp(1, exponent - FLT_MANT_DIG);

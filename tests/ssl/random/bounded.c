@@ -11,7 +11,7 @@ static double ulp(double size)
 
 Bounded bounded_unknown(double v)
 {
-    return (Bounded){v, INFINITY};
+    return (Bounded){v, (double)INFINITY};
 }
 
 bool bounded_is_known(Bounded x)

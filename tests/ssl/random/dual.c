@@ -354,7 +354,7 @@ static Dual power(Dual x, Dual y, Decisions *decisions)
         int order = side(y.v, 0, decisions, &is_known);
         if (!is_known)
             return chain(bounded_unknown(0), x, bounded_unknown(0));
-        double v = order > 0 ? 0 : order == 0 ? 1 : INFINITY;
+        double v = order > 0 ? 0 : order == 0 ? 1 : (double)INFINITY;
         return chain(order >= 0 ? exactly(v) : bounded_unknown(v), x,
                      exactly(y.v.v == 1 && y.v.e == 0 ? 1 : 0));
     }
