@@ -204,8 +204,11 @@ static int run_session(Session *s, uint64_t seed, uint64_t count, uint32_t jobs,
         uint64_t left = count - done;
         s->first = seed + done;
         parallel_for(jobs, (uint32_t)(left < BATCH ? left : BATCH), run_one, s);
-        if (!is_quiet && count > BATCH && done % (20 * BATCH) == 0)
-            (void)fprintf(stderr, "seeds from %" PRIu64 " are next\n", seed + done + BATCH);
+        if (!is_quiet && count > BATCH && done % (4 * BATCH) == 0)
+            (void)fprintf(stderr,
+                          "%" PRIu64 " programs, %" PRIu64 " failed; seeds from %" PRIu64
+                          " are next\n",
+                          s->tally.programs, s->failures, seed + done + BATCH);
     }
     if (s->prints || s->folder)
         return 0;
