@@ -74,6 +74,8 @@ static void read_inputs(const Oracle *o, EvalPoint *point)
 static void read_attributes(const Oracle *o, EvalPoint *point)
 {
     const SslUnitInfo *info = &o->module->info;
+    if (!o->batch->attributes)
+        return;
     const char *block =
         (const char *)o->batch->attributes + (size_t)o->block * o->layout->attributes_stride_bytes;
     for (uint32_t slot = 0; slot < info->attribute_count; slot++) {
