@@ -70,6 +70,15 @@ typedef enum SortColorSpace {
     SORT_COLOR_RAW /* data, not colour */
 } SortColorSpace;
 
+/* How the picture goes on outside of [0, 1]. */
+typedef enum SortWrap {
+    SORT_WRAP_UNKNOWN, /* the file does not say */
+    SORT_WRAP_PERIODIC,
+    SORT_WRAP_CLAMP,
+    SORT_WRAP_MIRROR,
+    SORT_WRAP_BLACK
+} SortWrap;
+
 typedef struct SortLevelInfo {
     size_t size_bytes;      /* set by the caller, before the call, as for every out struct */
     uint32_t width, height; /* the display window */
@@ -81,6 +90,7 @@ typedef struct SortLevelInfo {
     int32_t alpha_channel;   /* index, or -1 */
     bool is_premultiplied;   /* alpha already in the colour */
     const char *format_name; /* "png", "openexr" ...; lives as long as the image */
+    SortWrap wrap_s, wrap_t; /* along the rows, and the columns */
 } SortLevelInfo;
 
 /* Pixels [x, x+width) x [y, y+height) of a level, row-major, channels interleaved, native type. Pixels

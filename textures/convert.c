@@ -79,11 +79,6 @@ static uint32_t choose_band_rows(const SortLevelInfo *info)
     return (BAND_ROWS + step - 1) / step * step;
 }
 
-static TexWrap wrap_or_periodic(TexWrap wrap)
-{
-    return wrap == TEX_WRAP_FILE ? TEX_WRAP_PERIODIC : wrap;
-}
-
 static Status write_linear_row(void *data, uint32_t level, const float *row, Error *err)
 {
     Conversion *c = data;
@@ -136,8 +131,8 @@ static Status conversion_begin(Conversion *c, Error *err)
         .channel_count = (uint8_t)c->stored.channel_count,
         .texel_type = (uint8_t)c->stored.type,
         .color_space = (uint8_t)color_space,
-        .wrap_s = (uint8_t)wrap_or_periodic(desc->wrap_s),
-        .wrap_t = (uint8_t)wrap_or_periodic(desc->wrap_t),
+        .wrap_s = (uint8_t)texel_source_wrap(c->info.wrap_s, desc->wrap_s),
+        .wrap_t = (uint8_t)texel_source_wrap(c->info.wrap_t, desc->wrap_t),
         .flags = (has_alpha && c->info.is_premultiplied ? (uint32_t)STEX_PREMULTIPLIED : 0u) |
                  (desc->compression == TEX_COMPRESSION_ZLIB ? (uint32_t)STEX_COMPRESSED : 0u),
     };

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "textures/stex_read.h"
 
-enum { DECODE_VERSION = 1 };
+enum { DECODE_VERSION = 2 };
 
 typedef enum DecodeKind { DECODE_DESCRIBE = 1, DECODE_READ } DecodeKind;
 

@@ -47,8 +47,8 @@ Status decoded_open(DecodePool *pool, const char *path, SortColorSpace color_spa
         .channel_count = (uint8_t)info->channel_count,
         .texel_type = (uint8_t)info->type,
         .color_space = (uint8_t)color_space,
-        .wrap_s = TEX_WRAP_PERIODIC,
-        .wrap_t = TEX_WRAP_PERIODIC,
+        .wrap_s = (uint8_t)texel_source_wrap(info->wrap_s, TEX_WRAP_FILE),
+        .wrap_t = (uint8_t)texel_source_wrap(info->wrap_t, TEX_WRAP_FILE),
         .flags = has_alpha && info->is_premultiplied ? (uint32_t)STEX_PREMULTIPLIED : 0u,
         .file_bytes = file.stamp.size_bytes,
     };

@@ -13,6 +13,18 @@ SortColorSpace texel_source_color_space(const SortLevelInfo *info, SortColorSpac
     return info->type == SORT_TEXEL_U8 ? SORT_COLOR_SRGB : SORT_COLOR_LINEAR;
 }
 
+TexWrap texel_source_wrap(SortWrap in_file, TexWrap wanted)
+{
+    static const TexWrap wraps[] = {[SORT_WRAP_UNKNOWN] = TEX_WRAP_PERIODIC,
+                                    [SORT_WRAP_PERIODIC] = TEX_WRAP_PERIODIC,
+                                    [SORT_WRAP_CLAMP] = TEX_WRAP_CLAMP,
+                                    [SORT_WRAP_MIRROR] = TEX_WRAP_MIRROR,
+                                    [SORT_WRAP_BLACK] = TEX_WRAP_BLACK};
+    if (wanted != TEX_WRAP_FILE)
+        return wanted;
+    return (uint32_t)in_file < SORT_COUNT_OF(wraps) ? wraps[in_file] : TEX_WRAP_PERIODIC;
+}
+
 void texel_tables_fill(TexelTables *t)
 {
     for (int i = 0; i < 256; i++) {

@@ -5,11 +5,13 @@
 #define SORT_TEXTURES_TEXEL_H
 
 #include "base/simd.h"
-#include "plugins/sort_plugin.h"
+#include "textures/texcache.h"
 
 /* What an image's texels mean: an explicit wish, else the file's word, else by custom sRGB for bytes and
  * linear for the rest. */
 SortColorSpace texel_source_color_space(const SortLevelInfo *info, SortColorSpace wanted);
+/* A recorded wrap: what is wanted, else what the file says, else periodic. */
+TexWrap texel_source_wrap(SortWrap in_file, TexWrap wanted);
 
 typedef struct TexelFormat {
     SortTexelType type;

@@ -17,7 +17,7 @@
 #include <string.h>
 
 const char *const texcache_color_spaces[] = {"auto", "srgb", "linear", "raw", NULL};
-const char *const texcache_wraps[] = {"periodic", "clamp", "mirror", "black", NULL};
+const char *const texcache_wraps[] = {"file", "periodic", "clamp", "mirror", "black", NULL};
 
 int texcache_fail(const Error *err, int code)
 {

@@ -6,8 +6,7 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 4 };
 
-/* Words of options and listings, NULL-terminated: by SortColorSpace; by TexWrap from
- * TEX_WRAP_PERIODIC on. */
+/* Words of options and listings, NULL-terminated: by SortColorSpace; by TexWrap. */
 extern const char *const texcache_color_spaces[];
 extern const char *const texcache_wraps[];
 

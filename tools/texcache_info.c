@@ -7,11 +7,6 @@
 
 static const char *const type_words[] = {"u8", "u16", "half", "float"};
 
-static const char *wrap_word(TexWrap wrap)
-{
-    return wrap == TEX_WRAP_FILE ? "file" : texcache_wraps[wrap - TEX_WRAP_PERIODIC];
-}
-
 static const char *digest_text(const TexInfo *info, char out[33])
 {
     for (uint32_t i = 0; i < 16; i++)
@@ -27,7 +22,7 @@ static void print_info(const char *path, const TexInfo *info)
            info->width, info->height, info->channel_count, info->channel_count == 1 ? "" : "s",
            type_words[info->type], texcache_color_spaces[info->color_space],
            info->is_premultiplied ? ", colour multiplied by alpha" : "");
-    printf("  wrap         %s, %s\n", wrap_word(info->wrap_s), wrap_word(info->wrap_t));
+    printf("  wrap         %s, %s\n", texcache_wraps[info->wrap_s], texcache_wraps[info->wrap_t]);
     printf("  tiles        %" PRIu32 " x %" PRIu32 " texels%s\n", info->tile_size, info->tile_size,
            info->is_compressed ? ", compressed (zlib)" : "");
     printf("  file         %s\n", cli_format_size(info->file_bytes, size));
@@ -71,8 +66,8 @@ static void print_info_json(const char *path, const TexInfo *info)
     json_write_string(&w, "color_space", texcache_color_spaces[info->color_space]);
     json_write_bool(&w, "premultiplied", info->is_premultiplied);
     json_write_bool(&w, "compressed", info->is_compressed);
-    json_write_string(&w, "wrap_s", wrap_word(info->wrap_s));
-    json_write_string(&w, "wrap_t", wrap_word(info->wrap_t));
+    json_write_string(&w, "wrap_s", texcache_wraps[info->wrap_s]);
+    json_write_string(&w, "wrap_t", texcache_wraps[info->wrap_t]);
     json_write_u64(&w, "tile_size", info->tile_size);
     json_write_u64(&w, "tile_count", info->tile_count);
     json_write_u64(&w, "tail_texels", info->tail_texels);

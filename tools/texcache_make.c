@@ -103,7 +103,8 @@ static Status parse_both_wraps(const char *text, void *out, Error *err)
             return STATUS_OK;
         }
     }
-    return error_set(err, STATUS_INVALID, "'%s' is none of periodic, clamp, mirror, black", text);
+    return error_set(err, STATUS_INVALID, "'%s' is none of file, periodic, clamp, mirror, black",
+                     text);
 }
 
 typedef struct MakeJob {
@@ -142,8 +143,8 @@ static Status make_file(const MakeOptions *o, PluginHost *host, MakeJob *job, Er
         .output_path = job->to,
         .subimage = o->subimage,
         .color_space = (SortColorSpace)o->color_space,
-        .wrap_s = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_s),
-        .wrap_t = (TexWrap)(TEX_WRAP_PERIODIC + o->wrap_t),
+        .wrap_s = (TexWrap)o->wrap_s,
+        .wrap_t = (TexWrap)o->wrap_t,
         .compression = (TexCompression)o->compression,
         .compression_level = o->compression_level,
         .non_finite = (TexNonFinite)o->non_finite,
@@ -308,8 +309,8 @@ int texcache_run_make(int argc, char **argv)
          .out = &o,
          .parse = parse_both_wraps,
          .value_name = "MODE",
-         .help =
-             "outside of the image, where a lookup does not say: periodic, clamp, mirror or black"},
+         .help = "outside of the image, where a lookup does not say: file (as the image says, else "
+                 "periodic), periodic, clamp, mirror or black"},
         {.name = "wrap-s",
          .kind = CLI_CHOICE,
          .out = &o.wrap_s,

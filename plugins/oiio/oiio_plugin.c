@@ -144,6 +144,31 @@ static SortColorSpace color_space_of(const SortImage *image, const OiioLevel *l)
     return SORT_COLOR_UNKNOWN;
 }
 
+/* One of OpenImageIO's words, of those that have an equal here; it ends where the text or a comma does. */
+static SortWrap wrap_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        SortWrap wrap;
+    } words[] = {{"periodic", SORT_WRAP_PERIODIC},
+                 {"clamp", SORT_WRAP_CLAMP},
+                 {"mirror", SORT_WRAP_MIRROR},
+                 {"black", SORT_WRAP_BLACK}};
+    size_t length = strcspn(word, ",");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strlen(words[i].word) == length && strncmp(word, words[i].word, length) == 0)
+            return words[i].wrap;
+    }
+    return SORT_WRAP_UNKNOWN;
+}
+
+/* "s,t", or one word for both. */
+static const char *wrap_word_of_t(const OiioLevel *l)
+{
+    const char *comma = strchr(l->wrap, ',');
+    return comma ? comma + 1 : l->wrap;
+}
+
 /* Four channels at most; a fourth that is no alpha is dropped when there are more than four. */
 static uint32_t channels_kept(const OiioLevel *l)
 {
@@ -247,6 +272,8 @@ static SortResult select_level(SortImage *image, uint32_t subimage, uint32_t lev
         .alpha_channel = has_alpha ? l.alpha_channel : -1,
         .is_premultiplied = has_alpha && !l.is_unassociated,
         .format_name = oiio_format_name(image->file),
+        .wrap_s = wrap_of(l.wrap),
+        .wrap_t = wrap_of(wrap_word_of_t(&l)),
     };
     image->file_level = l;
     image->subimage = subimage;

@@ -95,6 +95,8 @@ void describe(const ImageSpec &spec, OiioLevel *out)
     out->orientation = spec.get_int_attribute("Orientation", 1);
     std::string space(spec.get_string_attribute("oiio:ColorSpace", ""));
     std::snprintf(out->color_space, sizeof out->color_space, "%s", space.c_str());
+    std::string wrap(spec.get_string_attribute("wrapmodes", ""));
+    std::snprintf(out->wrap, sizeof out->wrap, "%s", wrap.c_str());
 }
 
 OiioResult read_failure(OiioFile *file, char *why)

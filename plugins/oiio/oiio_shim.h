@@ -39,6 +39,7 @@ typedef struct OiioLevel {
     float gamma;                     /* 0: the file does not say */
     int orientation;                 /* EXIF; 1: normal */
     char color_space[OIIO_WORD_MAX]; /* as the file says; empty: it does not */
+    char wrap[OIIO_WORD_MAX];        /* "periodic,clamp", likewise */
 } OiioLevel;
 
 OiioResult oiio_open(const char *path, OiioFile **out_file, char why[OIIO_WHY_MAX]);

@@ -200,9 +200,7 @@ static Status parse_texture_file(SceneParser *p, const JsonCursor *c, const char
 
 static Status parse_wrap(JsonCursor *texture, SceneTexture *out_texture, Error *err)
 {
-    static const char *const wraps[] = {"periodic", "clamp", "mirror", "black"};
-    static const SceneWrap values[] = {SCENE_WRAP_PERIODIC, SCENE_WRAP_CLAMP, SCENE_WRAP_MIRROR,
-                                       SCENE_WRAP_BLACK};
+    static const char *const wraps[] = {"file", "periodic", "clamp", "mirror", "black"};
     JsonCursor array, c;
     TRY(json_get_array(texture, "wrap", JSON_OPTIONAL, &array, err));
     if (!json_exists(&array))
@@ -221,11 +219,11 @@ static Status parse_wrap(JsonCursor *texture, SceneTexture *out_texture, Error *
             return near
                        ? json_fail(&c, err, "unknown value '%.80s'; did you mean '%s'?", name, near)
                        : json_fail(&c, err,
-                                   "unknown value '%.80s'; it must be one of 'periodic', "
+                                   "unknown value '%.80s'; it must be one of 'file', 'periodic', "
                                    "'clamp', 'mirror', 'black'",
                                    name);
         }
-        *(k == 0 ? &out_texture->wrap_u : &out_texture->wrap_v) = values[i];
+        *(k == 0 ? &out_texture->wrap_u : &out_texture->wrap_v) = (SceneWrap)i;
     }
     return STATUS_OK;
 }
@@ -248,10 +246,12 @@ Status parse_texture(SceneParser *p, JsonCursor *texture, bool has_wrap, uint32_
                         &space, err));
     SceneTexture t = {
         .name = file, .path = p->texture_paths.data[file_id], .color_space = values[space]};
-    if (has_wrap)
+    if (has_wrap) {
         TRY(parse_wrap(texture, &t, err));
-    else /* around the horizon, and not over the poles */
+    } else { /* around the horizon, and not over the poles */
+        t.wrap_u = SCENE_WRAP_PERIODIC;
         t.wrap_v = SCENE_WRAP_CLAMP;
+    }
     TRY(json_finish(texture, err));
 
     /* ':' is in no file name. */

@@ -108,6 +108,7 @@ typedef enum SceneColorSpace {
 } SceneColorSpace;
 
 typedef enum SceneWrap {
+    SCENE_WRAP_FILE, /* what the file says */
     SCENE_WRAP_PERIODIC,
     SCENE_WRAP_CLAMP,
     SCENE_WRAP_MIRROR,

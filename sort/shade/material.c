@@ -515,7 +515,7 @@ void material_set_textures(const MaterialSet *set, bool *is_wanted)
 
 static TexWrap wrap_from_scene(SceneWrap wrap)
 {
-    return (TexWrap)(TEX_WRAP_PERIODIC + (int)(wrap - SCENE_WRAP_PERIODIC));
+    return (TexWrap)(TEX_WRAP_FILE + (int)(wrap - SCENE_WRAP_FILE));
 }
 
 /* A wrap or filter named at the call site wins over the material's and the render's. */

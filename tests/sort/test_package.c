@@ -270,7 +270,7 @@ static void check_good_scene(const Scene *s)
             assert_true(t->color_space == SCENE_COLOR_SRGB && t->wrap_u == SCENE_WRAP_MIRROR &&
                         t->wrap_v == SCENE_WRAP_CLAMP);
         else
-            assert_true(t->color_space == SCENE_COLOR_RAW && t->wrap_u == SCENE_WRAP_PERIODIC);
+            assert_true(t->color_space == SCENE_COLOR_RAW && t->wrap_u == SCENE_WRAP_FILE);
     }
 
     assert_int_equal(s->light_count, 6);

@@ -169,6 +169,47 @@ static void test_decoded_levels_are_like_ours(void **state)
     rig_end(&rig);
 }
 
+/* Lookups that do not say how to wrap go by what maketx recorded, black where it was not told; so does a
+ * conversion. */
+static void test_decoded_wrap_is_the_files(void **state)
+{
+    (void)state;
+    const char *png = fixture_path("wave.png");
+    run((const char *const[]){maketx, png, "-o", fixture_path("wrap.tx"), "--swrap", "mirror",
+                              "--twrap", "clamp", NULL});
+    run((const char *const[]){maketx, png, "-o", fixture_path("wrap.exr"), "-d", "half", "--swrap",
+                              "mirror", "--twrap", "clamp", NULL});
+    run((const char *const[]){program, "make", fixture_path("wrap.tx"), "-o",
+                              fixture_path("wrap.stex"), "-q", NULL});
+    static const struct {
+        const char *name;
+        TexWrap s, t;
+    } cases[] = {{"wrap.tx", TEX_WRAP_MIRROR, TEX_WRAP_CLAMP},
+                 {"wrap.exr", TEX_WRAP_MIRROR, TEX_WRAP_CLAMP},
+                 {"wrap.stex", TEX_WRAP_MIRROR, TEX_WRAP_CLAMP},
+                 {"wave.tx", TEX_WRAP_BLACK, TEX_WRAP_BLACK}};
+    Rig rig;
+    begin(&rig, 0);
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+        TexId id = open_file(&rig, cases[i].name);
+        TexInfo info;
+        Error err = {0};
+        assert_int_equal(texcache_info(rig.cache, id, &info, &err), STATUS_OK);
+        if (info.wrap_s != cases[i].s || info.wrap_t != cases[i].t)
+            fail_msg("%s: %d, %d", cases[i].name, info.wrap_s, info.wrap_t);
+        TexOptions said = {.wrap_s = cases[i].s, .wrap_t = cases[i].t}, unsaid = {0};
+        uint64_t seed = 1;
+        for (uint32_t k = 0; k < 50; k++) {
+            float s = 4.0f * random_unit(&seed) - 2.0f, t = 4.0f * random_unit(&seed) - 2.0f;
+            float a[4], b[4];
+            rig_lookup(&rig, id, &unsaid, s, t, a);
+            rig_lookup(&rig, id, &said, s, t, b);
+            assert_memory_equal(a, b, sizeof a);
+        }
+    }
+    rig_end(&rig);
+}
+
 /* Paging does not change what is seen. */
 static void test_decoded_results_do_not_depend_on_the_budget(void **state)
 {
@@ -375,6 +416,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decoded_files_have_their_texels),
         cmocka_unit_test(test_decoded_levels_are_like_ours),
+        cmocka_unit_test(test_decoded_wrap_is_the_files),
         cmocka_unit_test(test_decoded_results_do_not_depend_on_the_budget),
         cmocka_unit_test(test_decoded_refuses_what_has_to_be_converted),
         cmocka_unit_test(test_decoded_truncated_file_loses_only_what_is_cut),

@@ -105,7 +105,7 @@ static void test_texcache_program_refuses_clearly(void **state)
     EXPECT(2, "", "unknown command 'mke'; did you mean 'make'?", "mke");
     EXPECT(2, "", "IMAGE is missing", "make");
     EXPECT(2, "", "did you mean '--color-space'?", "make", png, "--colour-space", "raw");
-    EXPECT(2, "", "none of periodic", "make", png, "--wrap", "round");
+    EXPECT(2, "", "none of file, periodic", "make", png, "--wrap", "round");
     EXPECT(1, "", "cannot be opened", "make", fixture_path("absent.png"));
     EXPECT(1, "", "suffix", "make", "/etc/hostname");
     EXPECT(1, "", "cannot be opened", "info", stex);
