@@ -7,7 +7,8 @@ static void record_nothing(const Wave *w, const Path *path)
     FilmSample *sample = &w->samples[path->sample];
     if (path->event == 0)
         sample->aov[FILM_AT_DEPTH] = FILM_NO_DEPTH;
-    if (w->shared->scene->environment.kind == SCENE_ENVIRONMENT_NONE)
+    const Scene *scene = w->shared->scene;
+    if (scene->environment.kind == SCENE_ENVIRONMENT_NONE || scene->settings.has_transparent_film)
         sample->alpha = 1.0f - spectrum_average(path->beta);
 }
 
@@ -31,6 +32,8 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
         LightHit hit;
         if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray->direction, &kind, &hit))
             continue;
+        if (!(path->flags & PATH_SEEN) && !hit.is_camera_visible)
+            continue;
         float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
         Spectrum factor = spectrum_scale(path->beta, share);
         if (share == 0.0f)
@@ -42,6 +45,22 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
     }
     if (!(path->flags & PATH_SEEN))
         record_nothing(w, path);
+}
+
+/* The camera does not see this light: what lies behind it is met next. False: it makes no way, in steps too
+ * small for the numbers of its place. */
+static bool pass_light(Wave *w, uint32_t i, const Ray *ray, float t)
+{
+    Path *path = &w->paths[i];
+    float3 met = f3_madd(ray->origin, t, ray->direction);
+    Ray behind = {.origin = ray_offset_origin(met, ray->direction),
+                  .direction = ray->direction,
+                  .t_max = INFINITY,
+                  .time = ray->time};
+    if (++path->walk_steps > WAVE_WALK_MAX)
+        return false;
+    ray_batch_set(&w->rays, i, &behind);
+    return true;
 }
 
 static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light, float t)
@@ -65,10 +84,14 @@ void stage_escape(Wave *w)
         if ((shape != HIT_NONE && hit_is_mesh(shape)) || path->flags & PATH_INSIDE)
             continue;
         Ray ray = ray_batch_get(&w->rays, i);
-        if (shape == HIT_NONE)
+        uint32_t light = shape & ~HIT_LIGHT;
+        if (shape == HIT_NONE) {
             escape(w, i, &ray);
-        else
-            meet_light(w, path, &ray, shape & ~HIT_LIGHT, w->hits.t[i]);
+        } else if (path->flags & PATH_SEEN || w->shared->scene->lights[light].is_camera_visible) {
+            meet_light(w, path, &ray, light, w->hits.t[i]);
+        } else if (pass_light(w, i, &ray, w->hits.t[i])) {
+            continue;
+        }
         path->flags |= PATH_DEAD;
     }
     wave_look_up_sky(w);

@@ -13,7 +13,7 @@ static uint32_t resolve_hits(Wave *w)
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
         w->shadow.state[i] = SHADOW_DEAD;
-        if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE))
+        if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE) || !hit_is_mesh(w->hits.shape[i]))
             continue;
         Ray ray = ray_batch_get(&w->rays, i);
         hit_surface(w->shared->scene, w->hits.shape[i], w->hits.triangle[i], w->hits.b1[i],

@@ -29,7 +29,8 @@ typedef struct Path {
     uint32_t flags;      /* PathFlags */
     uint32_t sample;     /* index into Wave.samples */
     BsdfMedium medium;   /* while PATH_INSIDE; `body` is the instance that holds it */
-    uint32_t body, walk_steps;
+    uint32_t body;
+    uint32_t walk_steps; /* inside it; of camera rays also: lights that they went through */
 } Path;
 
 /* What a shadow ray brings, at the path's index as the ray itself. */

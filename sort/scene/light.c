@@ -165,7 +165,7 @@ static bool sample_local(const Lights *lights, float3 position, float3 normal, d
         break;
     default:
         out->radiance = s->emission;
-        contributes = light_shape_sample(&lights->shapes[s->shape], position, u, &out->wi,
+        contributes = light_shape_sample(&lights->shapes[s->light], position, u, &out->wi,
                                          &out->distance_m, &out->pdf_solid_angle);
         break;
     }
@@ -265,10 +265,12 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         float one_minus_cos = 0.5f * f3_length2(f3_sub(direction, s->axis));
         if (!(s->one_minus_cos > 0.0f) || one_minus_cos > s->one_minus_cos)
             return false;
+        out_hit->is_camera_visible = lights->scene->lights[s->light].is_camera_visible;
         pdf = warp_cone_pdf(s->one_minus_cos);
     } else {
         const SceneEnvironment *e = &lights->scene->environment;
         bool is_image = e->kind == SCENE_ENVIRONMENT_IMAGE;
+        out_hit->is_camera_visible = !lights->scene->settings.has_transparent_film;
         pdf =
             environment_pdf(e, lights->environment, direction, is_image ? &out_hit->map_uv : NULL);
         if (is_image) {

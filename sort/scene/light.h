@@ -77,6 +77,7 @@ typedef struct LightHit {
     Spectrum radiance;     /* toward the ray's origin */
     float pdf_solid_angle; /* 0 where sampling never gets */
     float2 map_uv;         /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
+    bool is_camera_visible; /* of an infinite light; the caller knows it of shapes */
 } LightHit;
 
 /* A light shape: Scene.lights[light] of kind rectangle, disk or sphere, met at distance_m. */

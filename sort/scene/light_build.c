@@ -24,7 +24,7 @@ static void init_source_from_light(const SceneLight *light, uint32_t index, Sour
     *out_source = (Source){.emission = spectrum_from_rgb(light->emission),
                            .position = f3(m->m[0][3], m->m[1][3], m->m[2][3]),
                            .axis = f3(m->m[0][2], m->m[1][2], m->m[2][2]),
-                           .shape = index};
+                           .light = index};
     switch (light->kind) {
     case SCENE_LIGHT_POINT:
         out_source->kind = SOURCE_POINT;
@@ -204,7 +204,7 @@ static LightBounds light_bounds(const Lights *lights, const Source *s)
         b.power = usable_power(4.0 * pi * emission);
         return b;
     default: {
-        const LightShape *shape = &lights->shapes[s->shape];
+        const LightShape *shape = &lights->shapes[s->light];
         light_shape_bounds(shape, &b.lower, &b.upper);
         b.cos_o = shape->kind == SCENE_LIGHT_SPHERE ? -1.0f : 1.0f;
         b.is_two_sided = shape->is_two_sided;

@@ -23,7 +23,7 @@ typedef struct Source {
     float3 position, axis; /* axis: unit, from the light backwards (+z of the light) */
     float one_minus_cos;   /* DISTANT: of the half angle; 0: delta */
     float cos_inner, cos_outer; /* SPOT */
-    uint32_t shape;             /* SHAPE: index into shapes */
+    uint32_t light;             /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
     uint32_t instance;          /* MESH */
     uint32_t first_leaf;        /* local: in the tree; the only one but for MESH */
     uint32_t triangle_count;    /* MESH: leaves, one a triangle */

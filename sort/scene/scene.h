@@ -33,6 +33,7 @@ typedef struct SceneSettings {
     uint32_t max_depth; /* surface interactions of a path */
     uint32_t seed;
     uint32_t camera; /* the one to render, unless another is asked for */
+    bool has_transparent_film; /* the camera does not see the environment: alpha is 0 there */
 } SceneSettings;
 
 typedef enum SceneCameraKind {
@@ -169,6 +170,7 @@ typedef struct SceneLight {
     float size_x_m, size_y_m; /* rectangle, centred in the xy plane */
     float radius_m;           /* disk, sphere */
     bool is_two_sided;        /* rectangle, disk */
+    bool is_camera_visible;   /* else camera rays go through it; other rays meet it all the same */
 } SceneLight;
 
 typedef enum SceneEnvironmentKind {

@@ -141,7 +141,8 @@ static void add_light(HashState *h, const SceneLight *l)
     const float values[] = {l->emission.x,      l->emission.y,      l->emission.z,
                             l->inner_angle_rad, l->outer_angle_rad, l->angle_rad,
                             l->size_x_m,        l->size_y_m,        l->radius_m};
-    hash128_update_u64(h, (uint64_t)l->kind << 1 | (uint64_t)l->is_two_sided);
+    hash128_update_u64(h, (uint64_t)l->kind << 2 | (uint64_t)l->is_camera_visible << 1 |
+                              (uint64_t)l->is_two_sided);
     add_floats(h, &l->light_to_world.m[0][0], 16);
     add_floats(h, values, SORT_COUNT_OF(values));
 }
@@ -165,6 +166,7 @@ Hash128 scene_hash(const Scene *scene)
     hash128_update_u64(&h, (uint64_t)e->kind);
     add_floats(&h, environment, SORT_COUNT_OF(environment));
     add_floats(&h, &e->environment_to_world.m[0][0], 16);
+    hash128_update_u64(&h, (uint64_t)scene->settings.has_transparent_film);
     if (e->kind == SCENE_ENVIRONMENT_IMAGE)
         hash128_update_text(&h, scene->textures[e->texture].name);
     return hash128_end(&h);

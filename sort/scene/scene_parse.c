@@ -143,6 +143,7 @@ static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
     TRY(json_get_u32(&settings, "samples", JSON_OPTIONAL, 1, 1u << 24, &s->samples, err));
     TRY(json_get_u32(&settings, "max_depth", JSON_OPTIONAL, 1, 1024, &s->max_depth, err));
     TRY(json_get_u32(&settings, "seed", JSON_OPTIONAL, 0, UINT32_MAX, &s->seed, err));
+    TRY(json_get_bool(&settings, "transparent_film", JSON_OPTIONAL, &s->has_transparent_film, err));
     TRY(json_get_any(&settings, "camera", JSON_OPTIONAL, &c, err));
     if (json_exists(&c))
         TRY(parse_reference(&c, &p->camera_names, "camera", &s->camera, err));
@@ -467,6 +468,8 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, 
     light->kind = kinds[type];
     TRY(parse_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
     TRY(parse_rigid(&field, false, &light->light_to_world, err));
+    light->is_camera_visible = true;
+    TRY(json_get_bool(c, "is_camera_visible", JSON_OPTIONAL, &light->is_camera_visible, err));
     switch (light->kind) {
     case SCENE_LIGHT_POINT:
         TRY(get_color(c, "intensity", JSON_REQUIRED, &light->emission, err));

@@ -250,10 +250,61 @@ static void test_render_alpha_dims_light(void **state)
     kit_end(&kit);
 }
 
+/* A square light that the camera does not see hangs before the sky: the sky is seen, and with a transparent film
+ * nothing at all, while a mirror behind shows both. */
+static void test_render_what_the_camera_does_not_see(void **state)
+{
+    (void)state;
+    static const char mirror_ssl[] =
+        "shader mirror(out closure surface)\n"
+        "{\n    surface = make_closure<Conductor>(color(1), 0.0, global_value<normal>);\n}\n";
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/mirror.ssl", mirror_ssl);
+    kit_add_quad(&kit, &meshes, "wall",
+                 (const float[4][3]){{-9, -9, -2}, {9, -9, -2}, {9, 9, -2}, {-9, 9, -2}});
+    KitScene scene = {.width = 8,
+                      .height = 8,
+                      .samples = 4,
+                      .max_depth = 2,
+                      .eye = {0, 0, 4},
+                      .fov_y_degrees = 1,
+                      .meshes = strbuf_text(&meshes),
+                      .materials = "{\"name\": \"m\", \"shader\": \"shaders/mirror.ssl\"}",
+                      .lights = "{\"name\": \"l\", \"type\": \"area_rectangle\", \"radiance\": [3, "
+                                "3, 3], \"size\": [8, 8], "
+                                "\"is_two_sided\": true, \"is_camera_visible\": false, "
+                                "\"transform\": [1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1]}",
+                      .environment = "{\"color\": [0.5, 0.5, 0.5]}"};
+    RenderOptions options = kit_options(&kit);
+    static const struct {
+        bool has_wall, has_transparent_film;
+        double light, alpha;
+    } cases[] = {{false, false, 0.5, 1}, {false, true, 0, 0}, {true, true, 3, 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
+        scene.instances = cases[k].has_wall
+                              ? "{\"name\": \"w\", \"mesh\": \"wall\", \"materials\": [\"m\"]}"
+                              : NULL;
+        scene.has_transparent_film = cases[k].has_transparent_film;
+        kit_write_scene(&kit, &scene);
+        Render *render = kit_render(&kit, &options);
+        uint32_t count;
+        float *rgba = kit_pixels(render, &count);
+        assert_mean(rgba, count, 0, cases[k].light, 1e-4);
+        assert_mean(rgba, count, 3, cases[k].alpha, 1e-4);
+        mem_free(rgba);
+        render_destroy(render);
+    }
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_render_furnace_is_invisible),
+        cmocka_unit_test(test_render_what_the_camera_does_not_see),
         cmocka_unit_test(test_render_furnace_darkens_by_albedo),
         cmocka_unit_test(test_render_floor_under_an_area_light),
         cmocka_unit_test(test_render_floor_under_an_emissive_mesh),
