@@ -291,8 +291,14 @@ static Status parse_surface(SceneParser *p, JsonCursor *c, SceneMaterial *materi
 {
     JsonCursor group, field;
     TRY(json_get_any(c, "group", JSON_OPTIONAL, &group, err));
-    if (json_exists(&group))
+    if (json_exists(&group)) {
+        JsonCursor entry;
+        TRY(json_get_any(c, "shader", JSON_OPTIONAL, &field, err));
+        TRY(json_get_any(c, "entry", JSON_OPTIONAL, &entry, err));
+        if (json_exists(&field) || json_exists(&entry))
+            return json_fail(c, err, "has a 'group', so it cannot have a 'shader' or 'entry'");
         return parse_group(p, &group, material, err);
+    }
     TRY(json_get_any(c, "shader", JSON_REQUIRED, &field, err));
     TRY(parse_shader(p, &field, &material->shader, err));
     TRY(json_get_any(c, "entry", JSON_OPTIONAL, &field, err));

@@ -14,6 +14,7 @@ enum { KERNEL_KINDS = 3 };
 typedef struct Unit {
     uint32_t shader;
     const char *entry;
+    const char *place; /* where it is used first, for messages */
     SslUnit *unit;
     DiagList *diags;
     Status status;
@@ -46,6 +47,23 @@ struct MaterialSet {
 
 /* --- units -------------------------------------------------------------------------------- */
 
+static Status refuse_entry(const char *file, const char *entry, StrBuf *names, Error *err)
+{
+    enum { NAMES_MAX = 64 };
+    const char *list[NAMES_MAX];
+    uint32_t count = 0;
+    for (char *line = names->data; line && *line && count < NAMES_MAX;) {
+        char *end = line + strcspn(line, "\n");
+        list[count++] = line;
+        line = *end ? end + 1 : end;
+        *end = '\0';
+    }
+    const char *nearest = suggest_nearest(entry, list, count);
+    return nearest ? error_set(err, STATUS_NOT_FOUND, "'%s' has no shader '%s'; did you mean '%s'?",
+                               file, entry, nearest)
+                   : error_set(err, STATUS_NOT_FOUND, "'%s' has no shader '%s'", file, entry);
+}
+
 /* Which shader of the file: `entry`, else the only one, else the one called like the file. */
 static Status choose_entry(SslContext *context, const SslSource *source, Unit *unit, char *out_name,
                            size_t name_bytes)
@@ -67,13 +85,15 @@ static Status choose_entry(SslContext *context, const SslSource *source, Unit *u
         line += bytes + (line[bytes] == '\n');
     }
     if (status == STATUS_OK && !chosen)
-        status = error_set_at(&unit->error, STATUS_NOT_FOUND, source->name,
-                              "there is no shader '%s' in it", unit->entry ? unit->entry : "");
+        status = unit->entry ? refuse_entry(source->name, unit->entry, &names, &unit->error)
+                             : error_set(&unit->error, STATUS_NOT_FOUND, "'%s' has no shader",
+                                         source->name);
     else if (status == STATUS_OK && count > 1 && !unit->entry &&
              !str_equal((Str){chosen, chosen_bytes}, stem))
-        status = error_set_at(
-            &unit->error, STATUS_INVALID, source->name,
-            "it has %u shaders and none is called like the file; name one as 'entry'", count);
+        status =
+            error_set(&unit->error, STATUS_INVALID,
+                      "'%s' has %u shaders and none is called like the file; name one as 'entry'",
+                      source->name, count);
     else if (status == STATUS_OK)
         snprintf(out_name, name_bytes, "%.*s", (int)chosen_bytes, chosen);
     strbuf_free(&names);
@@ -131,7 +151,7 @@ static const Unit *find_unit(const MaterialSet *set, uint32_t shader, const char
     return NULL;
 }
 
-static Status collect_unit(MaterialSet *set, uint32_t shader, const char *entry)
+static Status collect_unit(MaterialSet *set, uint32_t shader, const char *entry, const char *place)
 {
     if (find_unit(set, shader, entry))
         return STATUS_OK;
@@ -143,7 +163,7 @@ static Status collect_unit(MaterialSet *set, uint32_t shader, const char *entry)
         set->units = units;
         set->unit_capacity = capacity;
     }
-    set->units[set->unit_count++] = (Unit){.shader = shader, .entry = entry};
+    set->units[set->unit_count++] = (Unit){.shader = shader, .entry = entry, .place = place};
     return STATUS_OK;
 }
 
@@ -151,7 +171,8 @@ static Status collect_group(MaterialSet *set, const SslGroupDesc *group)
 {
     for (uint32_t i = 0; i < group->node_count; ++i)
         if (!group->nodes[i].group)
-            TRY(collect_unit(set, group->nodes[i].shader_id, group->nodes[i].entry));
+            TRY(collect_unit(set, group->nodes[i].shader_id, group->nodes[i].entry,
+                             group->nodes[i].place));
     return STATUS_OK;
 }
 
@@ -162,8 +183,9 @@ static Status collect_units(MaterialSet *set)
         TRY(collect_group(set, &scene->groups[g]));
     for (uint32_t m = 0; m < scene->material_count; ++m) {
         const SceneMaterial *material = &scene->materials[m];
-        TRY(material->group ? collect_group(set, material->group)
-                            : collect_unit(set, material->shader, material->entry));
+        TRY(material->group
+                ? collect_group(set, material->group)
+                : collect_unit(set, material->shader, material->entry, material->place));
     }
     return STATUS_OK;
 }
@@ -380,13 +402,15 @@ static Status gather_units(const MaterialSet *set, StrBuf *diagnostics, Error *e
         if (unit->status == STATUS_OK || first != STATUS_OK)
             continue;
         first = unit->status;
+        const char *shader = set->desc.scene->shaders[unit->shader].name;
         if (unit->error.code != STATUS_OK)
-            *err = unit->error;
+            error_set_at(err, first, "scene.json", "%s: %s",
+                         unit->place ? unit->place : "materials", unit->error.text);
         else
-            error_set(err, first,
-                      first == STATUS_SOURCE ? "shader '%s' has errors"
-                                             : "out of memory compiling shader '%s'",
-                      set->desc.scene->shaders[unit->shader].name);
+            error_set_at(err, first, "scene.json",
+                         first == STATUS_SOURCE ? "%s: shader '%s' has errors"
+                                                : "%s: out of memory compiling shader '%s'",
+                         unit->place ? unit->place : "materials", shader);
     }
     return first;
 }
