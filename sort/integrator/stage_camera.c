@@ -10,6 +10,7 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
                    .beta = spectrum_splat(1.0f),
                    .eta_scale = 1.0f,
                    .flags = PATH_SPECULAR,
+                   .behind.kind = RAY_CAMERA,
                    .sample = index};
     w->samples[index] = (FilmSample){.aov[FILM_AT_DEPTH] = FILM_NO_DEPTH};
     float2 offset =

@@ -20,6 +20,7 @@ static uint32_t resolve_hits(Wave *w)
                     w->hits.b2[i], w->hits.t[i], &ray, &w->paths[i].diff, w->paths[i].depth,
                     &w->surfaces[i]);
         w->surfaces[i].draw = wave_draw(&w->paths[i], 0);
+        w->surfaces[i].path = w->paths[i].behind;
         if (!(w->paths[i].flags & PATH_LEAVING))
             w->members[count++] = i;
     }
@@ -106,6 +107,8 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
                     light->distance_m, &ray, &out->diff, out->depth, &mesh->hit);
         mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
+        mesh->hit.path = w->paths[i].behind;
+        mesh->hit.path.kind = 0;
         break;
     }
     }
@@ -172,12 +175,34 @@ static void next_footprint(const SurfaceHit *hit, const BsdfSample *sample, RayD
         footprint_scatter(hit, sample->wi, sample->pdf, out_diff);
 }
 
+static void count_up(uint16_t *count)
+{
+    *count = (uint16_t)(*count + (*count < UINT16_MAX));
+}
+
+static void note_scatter(HitPath *behind, uint32_t flags)
+{
+    if (flags & BSDF_TRANSPARENT) {
+        count_up(&behind->transparent);
+        return;
+    }
+    bool is_diffuse = flags & BSDF_DIFFUSE;
+    behind->kind = flags & BSDF_TRANSMISSION ? RAY_TRANSMISSION : RAY_REFLECTION;
+    behind->kind |= is_diffuse ? RAY_DIFFUSE : RAY_GLOSSY;
+    if (flags & BSDF_DELTA)
+        behind->kind |= RAY_SINGULAR;
+    count_up(flags & BSDF_TRANSMISSION ? &behind->transmission
+             : is_diffuse              ? &behind->diffuse
+                                       : &behind->glossy);
+}
+
 /* What a scatter changes in the path, but for its ray. Passing straight through is no bounce: densities
  * still refer to the last real one. */
 static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const BsdfSample *sample)
 {
     path->beta = spectrum_mul(path->beta, sample->weight);
     ++path->event;
+    note_scatter(&path->behind, sample->flags);
     if (sample->flags & BSDF_TRANSPARENT) {
         if (path->event > path->depth + WAVE_TRANSPARENT_MAX)
             path->flags |= PATH_DEAD;
@@ -275,6 +300,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         hit_surface(w->shared->scene, hit->instance, hit->triangle, w->hits.b1[i], w->hits.b2[i],
                     distance, &ray, &diff, hit->depth, &mesh->hit);
         mesh->hit.draw = hit->draw;
+        mesh->hit.path = hit->path;
     }
 }
 

@@ -35,9 +35,11 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->sky_lights = ARENA_ARRAY(arena, SkyLight, capacity);
     w->sky_footprints = ARENA_ARRAY(arena, EnvironmentFootprint, capacity);
     w->sky_depths = ARENA_ARRAY(arena, uint32_t, capacity);
+    w->sky_paths = ARENA_ARRAY(arena, HitPath, capacity);
     w->mesh_lights = ARENA_ARRAY(arena, MeshLight, 2 * (size_t)capacity);
     if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
-        !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->mesh_lights)
+        !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_paths ||
+        !w->mesh_lights)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_wave = w;
     return STATUS_OK;
@@ -153,6 +155,9 @@ void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
                    const EnvironmentFootprint *footprint)
 {
     w->sky_depths[w->sky_light_count] = w->paths[path].depth + !is_met;
+    w->sky_paths[w->sky_light_count] = w->paths[path].behind;
+    if (!is_met)
+        w->sky_paths[w->sky_light_count].kind = 0;
     w->sky_footprints[w->sky_light_count] = *footprint;
     w->sky_lights[w->sky_light_count++] = (SkyLight){path, is_met, factor};
 }
@@ -165,7 +170,8 @@ void wave_look_up_sky(Wave *w)
     for (uint32_t begin = 0; begin < w->sky_light_count; begin += n) {
         const SkyLight *sky = &w->sky_lights[begin];
         n = w->sky_light_count - begin < GROUP ? w->sky_light_count - begin : GROUP;
-        shade_environment(w->shade, w->sky_footprints + begin, w->sky_depths + begin, n, radiance);
+        shade_environment(w->shade, w->sky_footprints + begin, w->sky_depths + begin,
+                          w->sky_paths + begin, n, radiance);
         for (uint32_t k = 0; k < n; ++k)
             wave_give_light(w, sky[k].path, sky[k].is_met,
                             spectrum_mul(sky[k].factor, radiance[k]));

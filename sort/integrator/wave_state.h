@@ -28,6 +28,7 @@ typedef struct Path {
     uint32_t event;      /* the same with them: selects the dimensions of the sampler */
     uint32_t flags;      /* PathFlags */
     uint32_t sample;     /* index into Wave.samples */
+    HitPath behind;      /* what shaders are told of the way here */
     BsdfMedium medium;   /* while PATH_INSIDE; `body` is the instance that holds it */
     uint32_t body;
     uint32_t walk_steps; /* inside it; of camera rays also: lights that they went through */
@@ -83,6 +84,7 @@ struct Wave {
     SkyLight *sky_lights;   /* [capacity] */
     EnvironmentFootprint *sky_footprints; /* of sky_lights */
     uint32_t *sky_depths;                 /* of the rays from there */
+    HitPath *sky_paths;                   /* what lies behind them */
     uint32_t mesh_light_count, sky_light_count;
     WaveCounters counters;
 };

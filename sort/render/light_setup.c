@@ -39,6 +39,30 @@ static Status environment_row(void *data, uint32_t width, float v_low, float v_h
     return STATUS_OK;
 }
 
+/* What the environment's material emits, a point in the middle of each cell: as seen by light sampling. */
+static Status material_row(void *data, uint32_t width, float v_low, float v_high,
+                           float3 *out_radiance, Error *err)
+{
+    enum { GROUP = 64 };
+    ShadeContext *shade = data;
+    SORT_UNUSED(err);
+    EnvironmentFootprint cells[GROUP];
+    static const uint32_t depths[GROUP];
+    static const HitPath paths[GROUP];
+    Spectrum radiance[GROUP];
+    uint32_t n;
+    for (uint32_t x = 0; x < width; x += n) {
+        n = width - x < GROUP ? width - x : GROUP;
+        for (uint32_t k = 0; k < n; ++k)
+            cells[k] = environment_cell(
+                f2(((float)(x + k) + 0.5f) / (float)width, 0.5f * (v_low + v_high)));
+        shade_environment(shade, cells, depths, paths, n, radiance);
+        for (uint32_t k = 0; k < n; ++k)
+            out_radiance[x + k] = spectrum_to_rgb(radiance[k]);
+    }
+    return STATUS_OK;
+}
+
 /* Mean luminance of `count` points of one material, seen head-on from the front. */
 static float mean_emission(ShadeContext *shade, uint32_t material, const SurfaceHit *const *hits,
                            uint32_t count)
@@ -137,6 +161,9 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
         texcache_caller_init(&lookup.caller, memory->thread, memory->waiter);
         TRY(environment_table_create(ENVIRONMENT_TABLE_WIDTH, ENVIRONMENT_TABLE_HEIGHT,
                                      environment_row, &lookup, &out->table, err));
+    } else if (scene->environment.kind == SCENE_ENVIRONMENT_MATERIAL) {
+        TRY(environment_table_create(ENVIRONMENT_TABLE_WIDTH, ENVIRONMENT_TABLE_HEIGHT,
+                                     material_row, shade, &out->table, err));
     }
     LightsDesc lights = {.size_bytes = sizeof lights,
                          .scene = scene,

@@ -134,10 +134,10 @@ static bool sample_environment(const Lights *lights, const Source *s, float2 u, 
 {
     const SceneEnvironment *e = &lights->scene->environment;
     out->distance_m = INFINITY;
-    bool is_image = e->kind == SCENE_ENVIRONMENT_IMAGE;
-    out->wi = environment_sample(e, lights->environment, u, is_image ? &out->map_uv : NULL,
+    bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
+    out->wi = environment_sample(e, lights->environment, u, is_mapped ? &out->map_uv : NULL,
                                  &out->pdf_solid_angle);
-    if (is_image)
+    if (is_mapped)
         out->value = LIGHT_VALUE_ENVIRONMENT;
     else
         out->radiance = s->emission;
@@ -269,11 +269,11 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         pdf = warp_cone_pdf(s->one_minus_cos);
     } else {
         const SceneEnvironment *e = &lights->scene->environment;
-        bool is_image = e->kind == SCENE_ENVIRONMENT_IMAGE;
+        bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
         out_hit->is_camera_visible = !lights->scene->settings.has_transparent_film;
         pdf =
-            environment_pdf(e, lights->environment, direction, is_image ? &out_hit->map_uv : NULL);
-        if (is_image) {
+            environment_pdf(e, lights->environment, direction, is_mapped ? &out_hit->map_uv : NULL);
+        if (is_mapped) {
             *out_value = LIGHT_VALUE_ENVIRONMENT;
             out_hit->radiance = spectrum_splat(0.0f);
         }

@@ -74,9 +74,9 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float u
  *     lights_sample would have chosen its direction from `position` -------------------------- */
 
 typedef struct LightHit {
-    Spectrum radiance;     /* toward the ray's origin */
-    float pdf_solid_angle; /* 0 where sampling never gets */
-    float2 map_uv;         /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
+    Spectrum radiance;      /* toward the ray's origin */
+    float pdf_solid_angle;  /* 0 where sampling never gets */
+    float2 map_uv;          /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
     bool is_camera_visible; /* of an infinite light; the caller knows it of shapes */
 } LightHit;
 

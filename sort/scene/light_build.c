@@ -172,11 +172,12 @@ static void add_environment(Lights *lights)
     float3 mean = f3(0, 0, 0);
     if (e->kind == SCENE_ENVIRONMENT_COLOR)
         mean = e->radiance;
-    else if (e->kind == SCENE_ENVIRONMENT_IMAGE)
+    else if (e->kind != SCENE_ENVIRONMENT_NONE)
         mean = f3_scale(lights->environment ? environment_table_mean(lights->environment)
                                             : f3_splat(1.0f),
                         e->strength);
-    if (f3_max_component(mean) > 0.0f)
+    /* A material may show the camera what it does not show to light sampling. */
+    if (f3_max_component(mean) > 0.0f || e->kind == SCENE_ENVIRONMENT_MATERIAL)
         lights->sources[lights->count++] =
             (Source){.kind = SOURCE_ENVIRONMENT, .emission = spectrum_from_rgb(mean)};
 }

@@ -32,7 +32,7 @@ typedef struct SceneSettings {
     uint32_t samples;   /* paths per pixel */
     uint32_t max_depth; /* surface interactions of a path */
     uint32_t seed;
-    uint32_t camera; /* the one to render, unless another is asked for */
+    uint32_t camera;           /* the one to render, unless another is asked for */
     bool has_transparent_film; /* the camera does not see the environment: alpha is 0 there */
 } SceneSettings;
 
@@ -58,11 +58,11 @@ typedef struct SceneCamera {
     float2 lens_shift; /* those two: the window moves right and up by these widths and heights */
 } SceneCamera;
 
-/* Numbers at the vertices, for attribute<name> in shaders. */
+/* Numbers at the vertices of a mesh, or of an instance, for attribute<name> in shaders. */
 typedef struct SceneAttribute {
     const char *name;
     uint32_t components; /* 1 to 4 */
-    const float *values; /* [vertex_count][components] */
+    const float *values; /* [vertex_count][components]; of an instance [components] */
 } SceneAttribute;
 
 /* What a mesh is later in the shutter. */
@@ -91,8 +91,10 @@ typedef struct SceneMesh {
 typedef struct SceneInstance {
     const char *name;
     uint32_t mesh;
-    uint32_t material_count;   /* every material index of the mesh is below it */
-    const uint32_t *materials; /* [material_count] index into Scene.materials, by slot */
+    uint32_t material_count;          /* every material index of the mesh is below it */
+    const uint32_t *materials;        /* [material_count] index into Scene.materials, by slot */
+    const SceneAttribute *attributes; /* [attribute_count] of the whole object: one value each */
+    uint32_t attribute_count;
     mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
     bool
         is_mirrored; /* negative determinant: world winding is clockwise; the front stays the front */
@@ -176,14 +178,16 @@ typedef struct SceneLight {
 typedef enum SceneEnvironmentKind {
     SCENE_ENVIRONMENT_NONE,
     SCENE_ENVIRONMENT_COLOR,
-    SCENE_ENVIRONMENT_IMAGE
+    SCENE_ENVIRONMENT_IMAGE,
+    SCENE_ENVIRONMENT_MATERIAL
 } SceneEnvironmentKind;
 
 typedef struct SceneEnvironment {
     SceneEnvironmentKind kind;
-    float3 radiance;  /* kind COLOR: with the strength multiplied in */
-    float strength;   /* kind IMAGE: factor on the image */
-    uint32_t texture; /* kind IMAGE: index into Scene.textures */
+    float3 radiance;   /* kind COLOR: with the strength multiplied in */
+    float strength;    /* kind IMAGE: factor on the image; else 1 */
+    uint32_t texture;  /* kind IMAGE: index into Scene.textures */
+    uint32_t material; /* kind MATERIAL: index into Scene.materials; what it emits */
     mat4 environment_to_world, world_to_environment; /* rotations */
 } SceneEnvironment;
 

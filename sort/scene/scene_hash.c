@@ -38,6 +38,10 @@ static void add_instance(HashState *h, const SceneInstance *i)
     add_floats(h, &i->object_to_world.m[0][0], 16);
     for (uint32_t k = 0; k < i->key_count; ++k)
         add_floats(h, &i->keys[k].m[0][0], 16);
+    for (uint32_t k = 0; k < i->attribute_count; ++k) {
+        hash128_update_text(h, i->attributes[k].name);
+        add_floats(h, i->attributes[k].values, i->attributes[k].components);
+    }
 }
 
 static void add_text(HashState *h, const char *text)
@@ -169,5 +173,7 @@ Hash128 scene_hash(const Scene *scene)
     hash128_update_u64(&h, (uint64_t)scene->settings.has_transparent_film);
     if (e->kind == SCENE_ENVIRONMENT_IMAGE)
         hash128_update_text(&h, scene->textures[e->texture].name);
+    if (e->kind == SCENE_ENVIRONMENT_MATERIAL)
+        hash128_update_u64(&h, e->material);
     return hash128_end(&h);
 }

@@ -415,6 +415,48 @@ static Status parse_meshes(SceneParser *p, JsonCursor *root, Error *err)
     return STATUS_OK;
 }
 
+/* A number, or 1 to 4 of them. */
+static Status parse_object_value(SceneParser *p, JsonCursor *c, SceneAttribute *out, Error *err)
+{
+    float *values = ARENA_ARRAY(p->arena, float, 4);
+    out->values = values;
+    out->components = 1;
+    if (json_kind(c) != JSON_KIND_ARRAY)
+        return json_as_float(c, -(double)FLT_MAX, (double)FLT_MAX, &values[0], err);
+    out->components = json_count(c);
+    if (out->components < 1 || out->components > 4)
+        return json_fail(c, err, "must have 1 to 4 numbers");
+    return json_as_floats(c, -(double)FLT_MAX, (double)FLT_MAX, out->components, values, err);
+}
+
+/* {"tint": [1, 0, 0], "age": 3, ...} */
+static Status parse_object_attributes(SceneParser *p, JsonCursor *c, SceneInstance *instance,
+                                      Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0}, count = {0};
+    const char *name;
+    uint32_t most = 0;
+    TRY(json_get_object(c, "attributes", JSON_OPTIONAL, &object, err));
+    if (!json_exists(&object))
+        return STATUS_OK;
+    while (json_next(&object, &count, &name, &value))
+        ++most;
+    if (most > SCENE_MESH_ATTRIBUTES_MAX)
+        return parse_refuse(&object, STATUS_LIMIT, err, "has more than %d attributes",
+                            SCENE_MESH_ATTRIBUTES_MAX);
+    SceneAttribute *attributes = ARENA_ARRAY(p->arena, SceneAttribute, most);
+    instance->attributes = attributes;
+    while (json_next(&object, &iter, &name, &value)) {
+        if (!*name || strlen(name) > SCENE_NAME_BYTES_MAX)
+            return json_fail(&value, err, "a name has 1 to %d bytes", SCENE_NAME_BYTES_MAX);
+        SceneAttribute *a = &attributes[instance->attribute_count++];
+        a->name = arena_strndup(p->arena, name, strlen(name));
+        TRY(parse_object_value(p, &value, a, err));
+    }
+    return STATUS_OK;
+}
+
 static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_instance, Error *err)
 {
     JsonCursor field, element;
@@ -434,6 +476,7 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
     }
     out_instance->materials = materials;
     out_instance->material_count = count;
+    TRY(parse_object_attributes(p, c, out_instance, err));
     return json_finish(c, err);
 }
 
@@ -532,15 +575,16 @@ static Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
     SceneEnvironment *e = &p->scene->environment;
     e->environment_to_world = mat4_identity();
     e->world_to_environment = mat4_identity();
-    JsonCursor c, image, color, field;
+    JsonCursor c, image, color, material, field;
     TRY(json_get_object(root, "environment", JSON_OPTIONAL, &c, err));
     if (!json_exists(&c))
         return STATUS_OK;
     e->strength = 1.0f;
     TRY(json_get_any(&c, "image", JSON_OPTIONAL, &image, err));
     TRY(json_get_any(&c, "color", JSON_OPTIONAL, &color, err));
-    if (json_exists(&image) == json_exists(&color))
-        return json_fail(&c, err, "must have either image or color");
+    TRY(json_get_any(&c, "material", JSON_OPTIONAL, &material, err));
+    if (json_exists(&image) + json_exists(&color) + json_exists(&material) != 1)
+        return json_fail(&c, err, "must have one of image, color and material");
     TRY(json_get_float(&c, "strength", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &e->strength, err));
     if (json_exists(&color)) {
         float3 radiance = f3(0, 0, 0);
@@ -549,6 +593,11 @@ static Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
         e->radiance = f3_scale(radiance, e->strength);
         if (!f3_is_finite(e->radiance))
             return json_fail(&color, err, "times strength is beyond any number");
+    } else if (json_exists(&material)) {
+        e->kind = SCENE_ENVIRONMENT_MATERIAL;
+        if (e->strength != 1.0f)
+            return json_fail(&c, err, "strength belongs to image and color");
+        TRY(parse_reference(&material, &p->material_names, "material", &e->material, err));
     } else {
         e->kind = SCENE_ENVIRONMENT_IMAGE;
         TRY(parse_texture(p, &image, false, &e->texture, err));

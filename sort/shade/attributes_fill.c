@@ -21,6 +21,14 @@ static Source find_source(const SceneMesh *mesh, const char *name)
     return (Source){0};
 }
 
+static Source find_object_source(const SceneInstance *instance, const char *name)
+{
+    for (uint32_t i = 0; i < instance->attribute_count; ++i)
+        if (strcmp(instance->attributes[i].name, name) == 0)
+            return (Source){instance->attributes[i].values, instance->attributes[i].components};
+    return (Source){0};
+}
+
 /* Value, ddx and ddy, four components each. */
 typedef struct PointValue {
     float v[3][4];
@@ -39,6 +47,14 @@ static PointValue interpolate(const SceneMesh *mesh, const Source *s, const Surf
         p.v[1][k] = h->db1dx * b + h->db2dx * c;
         p.v[2][k] = h->db1dy * b + h->db2dy * c;
     }
+    return p;
+}
+
+/* The same all over the object. */
+static PointValue constant(const Source *s)
+{
+    PointValue p = {.exists = true};
+    memcpy(p.v[0], s->values, s->components * sizeof *s->values);
     return p;
 }
 
@@ -61,10 +77,43 @@ static void put3(float *to, float3 v)
     to[2] = v.z;
 }
 
+/* The height over each edge is the corner's barycentric weight times the height of the triangle there. */
+static float edge_distance(const Scene *scene, const SurfaceHit *h)
+{
+    float3 p[3];
+    float nearest = INFINITY;
+    const float weights[3] = {1.0f - h->b1 - h->b2, h->b1, h->b2};
+    scene_triangle(scene, h->instance, h->triangle, p);
+    float area = f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+    for (uint32_t k = 0; k < 3; ++k) {
+        float edge = f3_length(f3_sub(p[(k + 2) % 3], p[(k + 1) % 3]));
+        nearest = fminf(nearest, edge > 0.0f ? weights[k] * area / edge : 0.0f);
+    }
+    return fmaxf(nearest, 0.0f);
+}
+
 /* A row of the renderer's table. */
 static PointValue own_value(const Scene *scene, const char *name, const SurfaceHit *h)
 {
     PointValue p = {.exists = true};
+    if (h->instance == HIT_NO_INSTANCE) {
+        if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_object_position].name) != 0)
+            return (PointValue){.exists = false};
+        put3(p.v[0], h->P);
+        put3(p.v[1], h->dPdx);
+        put3(p.v[2], h->dPdy);
+        return p;
+    }
+    if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_edge_distance].name) == 0) {
+        p.v[0][0] = edge_distance(scene, h);
+        return p;
+    }
+    if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_barycentrics].name) == 0) {
+        p.v[0][0] = h->b1, p.v[0][1] = h->b2;
+        p.v[1][0] = h->db1dx, p.v[1][1] = h->db2dx;
+        p.v[2][0] = h->db1dy, p.v[2][1] = h->db2dy;
+        return p;
+    }
     const mat4 *to_object = &scene->instances[h->instance].world_to_object;
     if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_instance_index].name) == 0) {
         p.v[0][0] = (float)h->instance;
@@ -109,12 +158,19 @@ void attributes_fill(const Scene *scene, const SslProgramInfo *info, const char 
         if (!slot->is_used && !slot->wants_existence)
             continue;
         for (uint32_t i = 0; i < count; ++i) {
-            const SceneMesh *own = &scene->meshes[scene->instances[hits[i]->instance].mesh];
+            bool is_environment = hits[i]->instance == HIT_NO_INSTANCE;
+            const SceneInstance *instance =
+                is_environment ? NULL : &scene->instances[hits[i]->instance];
+            const SceneMesh *own = is_environment ? NULL : &scene->meshes[instance->mesh];
             if (own != mesh && attribute->is_declared)
-                source = find_source(own, names[a]);
+                source = own ? find_source(own, names[a]) : (Source){0};
             mesh = own;
+            Source object = !source.values && instance && attribute->is_declared
+                                ? find_object_source(instance, names[a])
+                                : (Source){0};
             PointValue p = !attribute->is_declared ? own_value(scene, attribute->name, hits[i])
                            : source.values         ? interpolate(mesh, &source, hits[i])
+                           : object.values         ? constant(&object)
                                                    : default_of(attribute);
             store(attribute, slot, &p,
                   (char *)blocks + (size_t)(i / SSL_BLOCK) * info->attributes_stride_bytes,

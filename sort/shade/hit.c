@@ -169,6 +169,7 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
                         .triangle = triangle,
                         .material = instance->materials[slot],
                         .depth = depth,
+                        .length_m = t,
                         .I = ray->direction};
     hit->P = f3_madd(f3_madd(p0, b1, e1), b2, e2);
     float3 front = f3_normalize(f3_cross(e1, e2));

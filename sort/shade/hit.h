@@ -17,6 +17,25 @@ typedef struct HitDraw {
     uint32_t event, crossing; /* crossing: 0, or along a shadow ray from 1 */
 } HitDraw;
 
+/* How a ray came to the surface: global_value<ray_kind>. */
+typedef enum RayKind {
+    RAY_CAMERA = 1, /* until the first bounce */
+    RAY_SHADOW = 2, /* on its way to a light */
+    RAY_DIFFUSE = 4,
+    RAY_GLOSSY = 8, /* all that is not diffuse */
+    RAY_SINGULAR = 16,
+    RAY_REFLECTION = 32,
+    RAY_TRANSMISSION = 64
+} RayKind;
+
+/* What lies behind a path. The counts stop at 65535. */
+typedef struct HitPath {
+    uint32_t kind; /* RayKind; 0 where light sampling looks at a light */
+    uint16_t diffuse, glossy, transmission, transparent;
+} HitPath;
+
+#define HIT_NO_INSTANCE UINT32_MAX /* SurfaceHit.instance of the environment */
+
 typedef struct SurfaceHit {
     float3 P;
     float3 Ng_front; /* unit geometric normal toward the front of the triangle */
@@ -31,7 +50,9 @@ typedef struct SurfaceHit {
     float db1dx, db1dy, db2dx, db2dy;
     bool is_backfacing;
     uint32_t instance, triangle, material, depth;
-    HitDraw draw; /* zero from hit_surface; the caller's */
+    float length_m; /* of the ray */
+    HitDraw draw;   /* these two zero from hit_surface; the caller's */
+    HitPath path;
 } SurfaceHit;
 
 /* The point (b1, b2) of a triangle, seen along `ray` at distance t; of an instance that moves, as it stands at ray->time. `diff` belongs to `ray`. */

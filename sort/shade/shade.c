@@ -1,5 +1,6 @@
 #include "sort/shade/shade.h"
 
+#include "sort/sampling/warp.h"
 #include "sort/shade/attributes_fill.h"
 #include "sort/shade/globals_fill.h"
 #include "sort/shade/texture_service.h"
@@ -185,6 +186,9 @@ EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3
 {
     EnvironmentFootprint fp =
         environment_footprint(&ctx->desc.scene->environment, direction, diff->dDdx, diff->dDdy);
+    /* Textures of a material are looked up with footprints that are scaled there. */
+    if (ctx->desc.scene->environment.kind == SCENE_ENVIRONMENT_MATERIAL)
+        return fp;
     float scale = footprint_scale_at(&ctx->host, depth);
     fp.duvdx = scaled(fp.duvdx, scale);
     fp.duvdy = scaled(fp.duvdy, scale);
@@ -221,13 +225,60 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
             spectrum_from_rgb(f3(rgba[k], rgba[count + k], rgba[2 * count + k])), strength);
 }
 
-void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
-                       const uint32_t *depths, uint32_t count, Spectrum *out_radiance)
+/* The inside of a sphere of radius 1 around the world's origin. */
+static SurfaceHit sky_point(const SceneEnvironment *e, const EnvironmentFootprint *fp,
+                            uint32_t depth, const HitPath *path)
 {
+    SurfaceHit hit = {.instance = HIT_NO_INSTANCE, .material = e->material, .depth = depth};
+    hit.P = hit.I = environment_direction(e, fp->uv);
+    hit.N = hit.Ng = hit.Ng_front = f3_neg(hit.P);
+    float3 up = mat4_vector(&e->environment_to_world, f3(0, 1, 0));
+    float3 east = f3_cross(hit.P, up); /* as u grows; its length is that of the parallel's radius */
+    float3 north = f3_cross(east, hit.P);
+    float ring = f3_length(east);
+    hit.T = ring > 0.0f ? f3_scale(east, 1.0f / ring) : f3(1, 0, 0);
+    north = ring > 0.0f ? f3_scale(north, SORT_PI / ring) : f3(0, 0, 0);
+    hit.tangent_sign = 1.0f;
+    float turn = 2.0f * SORT_PI;
+    hit.dPdx = f3_madd(f3_scale(east, turn * fp->duvdx.x), fp->duvdx.y, north);
+    hit.dPdy = f3_madd(f3_scale(east, turn * fp->duvdy.x), fp->duvdy.y, north);
+    hit.dIdx = hit.dPdx, hit.dIdy = hit.dPdy;
+    hit.dNdx = f3_neg(hit.dPdx), hit.dNdy = f3_neg(hit.dPdy);
+    hit.uv = fp->uv, hit.duvdx = fp->duvdx, hit.duvdy = fp->duvdy;
+    hit.path = *path;
+    return hit;
+}
+
+/* At most SSL_BLOCK of them. */
+static void run_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
+                            const uint32_t *depths, const HitPath *paths, uint32_t count,
+                            Spectrum *out_radiance)
+{
+    const SceneEnvironment *e = &ctx->desc.scene->environment;
+    SurfaceHit hits[SSL_BLOCK];
+    const SurfaceHit *list[SSL_BLOCK] = {NULL};
+    for (uint32_t k = 0; k < count; ++k) {
+        hits[k] = sky_point(e, &footprints[k], depths[k], &paths[k]);
+        list[k] = &hits[k];
+    }
+    bool emits = shade_run(ctx, e->material, SSL_KERNEL_EMISSION, list, count);
+    for (uint32_t k = 0; k < count; ++k)
+        out_radiance[k] = emits ? shade_emission(ctx, k) : spectrum_splat(0.0f);
+}
+
+void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
+                       const uint32_t *depths, const HitPath *paths, uint32_t count,
+                       Spectrum *out_radiance)
+{
+    bool is_material = ctx->desc.scene->environment.kind == SCENE_ENVIRONMENT_MATERIAL;
     uint32_t n;
     for (uint32_t begin = 0; begin < count; begin += n) {
         n = count - begin < SSL_BLOCK ? count - begin : SSL_BLOCK;
-        look_up_environment(ctx, footprints + begin, depths + begin, n, out_radiance + begin);
+        if (is_material)
+            run_environment(ctx, footprints + begin, depths + begin, paths + begin, n,
+                            out_radiance + begin);
+        else
+            look_up_environment(ctx, footprints + begin, depths + begin, n, out_radiance + begin);
     }
 }
 

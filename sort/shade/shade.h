@@ -56,10 +56,11 @@ Spectrum shade_emission(const ShadeContext *ctx, uint32_t i);
 /* The share of light that passes straight through, per channel. */
 Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
 
-/* Radiance of the environment image in each of `count` footprints. May wait. depths: of the rays, for
- * statistics. */
+/* Radiance of the environment's image or material in each of `count` footprints. May wait. depths and paths:
+ * of the rays. Ends the last run. */
 void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
-                       const uint32_t *depths, uint32_t count, Spectrum *out_radiance);
+                       const uint32_t *depths, const HitPath *paths, uint32_t count,
+                       Spectrum *out_radiance);
 /* The footprint of a ray that escapes along `direction`. (Under MIS it is environment_cell() instead.) */
 EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3 direction,
                                                  const RayDiff *diff, uint32_t depth);

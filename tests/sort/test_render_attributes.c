@@ -17,6 +17,7 @@ static const char shader[] =
     "attribute float2 second;\n"
     "attribute color tint = color(0.25, 0.5, 0.75), absent = color(0.125);\n"
     "attribute int layer = -2;\n"
+    "attribute float3 paint;\n"
     "shader s(int what, out closure surface)\n{\n"
     "    float3 v = float3(0);\n"
     "    if (what == 0) v = float3(attribute<heat>, attribute<second>.x, attribute<layer>);\n"
@@ -27,6 +28,10 @@ static const char shader[] =
     "0);\n"
     "    if (what == 4) v = float3(ddx(attribute<object_position>.x), attribute<instance_index>, "
     "0);\n"
+    "    if (what == 5) v = attribute<paint>;\n"
+    "    if (what == 6) v = float3(attribute<barycentrics>, attribute<edge_distance>);\n"
+    "    if (what == 7) v = float3(global_value<ray_kind>, global_value<ray_length>, "
+    "global_value<diffuse_depth>);\n"
     "    surface = make_closure<Emission>(v);\n}\n";
 
 enum { SIZE = 16 };
@@ -75,6 +80,7 @@ static Status render_mean(int what, const char *bindings, double out[3], char me
                       .fov_y_degrees = 90,
                       .meshes = text,
                       .instances = "{\"name\": \"q\", \"mesh\": \"q\", \"materials\": [\"m\"], "
+                                   "\"attributes\": {\"paint\": [3, 2, 1], \"heat\": 7}, "
                                    "\"transform\": [2,0,0,0, 0,2,0,0, 0,0,2,0, 0,0,0,1]}",
                       .materials = materials};
     kit_write_scene(&kit, &scene);
@@ -141,6 +147,29 @@ static void test_missing_attributes_have_their_defaults(void **state)
     expect_mean(0, "\"heat\": \"none\", \"layer\": \"no such thing\"", 9, 0, -2, 1e-5);
 }
 
+/* What the mesh has goes before what the object has. */
+static void test_objects_have_attributes(void **state)
+{
+    (void)state;
+    expect_mean(5, bindings, 3, 2, 1, 1e-5);
+    expect_mean(0, bindings, 1, 0.5, 3, 0.02);
+    expect_mean(0, "\"layer\": \"paint\", \"second\": \"uv1\"", 1, 0.5, 3, 0.02);
+}
+
+/* Over the middle half of a square of side 4 that is cut along its diagonal: by symmetry and by integrals of the
+ * smaller of two linear functions. */
+static void test_the_renderer_knows_triangles_and_rays(void **state)
+{
+    (void)state;
+    double mean[3];
+    assert_int_equal(render_mean(6, bindings, mean, NULL), STATUS_OK);
+    assert_true(fabs(mean[0] + mean[1] - 0.5 - 1.0 / 12) < 0.1);
+    assert_true(mean[2] > 0.3 && mean[2] < 0.7);
+    assert_int_equal(render_mean(7, bindings, mean, NULL), STATUS_OK);
+    assert_true(fabs(mean[0] - 1) < 1e-5 && fabs(mean[2]) < 1e-5);
+    assert_true(mean[1] > 2 && mean[1] < 2.2);
+}
+
 static void test_unknown_attributes_are_refused(void **state)
 {
     (void)state;
@@ -156,6 +185,8 @@ int main(void)
         cmocka_unit_test(test_attributes_are_interpolated),
         cmocka_unit_test(test_attributes_have_derivatives),
         cmocka_unit_test(test_missing_attributes_have_their_defaults),
+        cmocka_unit_test(test_objects_have_attributes),
+        cmocka_unit_test(test_the_renderer_knows_triangles_and_rays),
         cmocka_unit_test(test_unknown_attributes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,125 @@
+"""Values of whole objects that materials read: what Object Info, Particle Info and Attribute nodes know of an
+instance, under names that begin with OBJECT."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+OBJECT = "object:"  # before names of values that an instance has, not its mesh
+LOCATION, COLOR, INDEX, RANDOM = (OBJECT + name for name in ("location", "color", "index", "random"))
+ROWS = tuple(OBJECT + f"row {axis}" for axis in "xyz")
+PARTICLE = tuple(OBJECT + f"particle {name}" for name in ("numbers", "random", "place", "speed", "turning"))
+PROPERTY, INSTANCER, VIEW_LAYER = (OBJECT + f"{kind} property " for kind in ("own", "instancer's", "layer's"))
+
+
+def values_of(instance: bpy.types.DepsgraphObjectInstance, wanted: frozenset[str],
+              layer: bpy.types.ViewLayer | None, scene: bpy.types.Scene) -> dict[str, list[float] | float]:
+    """Those of `wanted` that the instance has."""
+    found = {}
+    for name in sorted(wanted):
+        if name.startswith(OBJECT):
+            value = _value(instance, name, layer, scene)
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def _value(instance: bpy.types.DepsgraphObjectInstance, name: str, layer: bpy.types.ViewLayer | None,
+           scene: bpy.types.Scene) -> list[float] | float | None:
+    obj, matrix = instance.object, instance.matrix_world
+    if name == LOCATION:
+        return list(matrix.translation)
+    if name == COLOR:
+        return list(obj.color)
+    if name == INDEX:
+        return float(obj.pass_index)
+    if name == RANDOM:
+        return (instance.random_id & 0xFFFFFFFF) / 0xFFFFFFFF
+    if name in ROWS:
+        return list(matrix[ROWS.index(name)])
+    if name in PARTICLE:
+        return _particle(instance, scene, PARTICLE.index(name))
+    if name.startswith(PROPERTY):
+        return _lookup((obj, obj.data), name[len(PROPERTY):])
+    if name.startswith(INSTANCER):
+        parent = instance.parent if instance.is_instance else None
+        system = instance.particle_system if instance.is_instance else None
+        return _lookup((system.settings if system else None, parent, parent and parent.data), name[len(INSTANCER):])
+    if name.startswith(VIEW_LAYER):
+        return _lookup((layer, scene, scene.world), name[len(VIEW_LAYER):])
+    return None
+
+
+def _lookup(owners: tuple, name: str) -> list[float] | None:
+    """The first owner's custom or own property, as four numbers."""
+    for owner in owners:
+        if owner is None:
+            continue
+        try:
+            value = owner[name] if name in owner.keys() else owner.path_resolve(name)
+        except (TypeError, ValueError, AttributeError):
+            continue
+        four = _four(value)
+        if four is not None:
+            return four
+    return None
+
+
+def _four(value: object) -> list[float] | None:
+    """As Cycles reads it: a number as grey, a vector with alpha 1."""
+    if isinstance(value, (bool, int, float)):
+        return [float(value)] * 3 + [1.0]
+    try:
+        numbers = [float(x) for x in value]
+    except (TypeError, ValueError):
+        return None
+    return (numbers + [0.0] * 3)[:3] + [numbers[3] if len(numbers) > 3 else 1.0] if numbers else None
+
+
+def _particle(instance: bpy.types.DepsgraphObjectInstance, scene: bpy.types.Scene,
+              which: int) -> list[float] | float | None:
+    system = instance.particle_system if instance.is_instance else None
+    number = instance.persistent_id[0]
+    if system is None or not 0 <= number < len(system.particles):
+        return None
+    particle = system.particles[number]
+    return ([float(number), scene.frame_current - particle.birth_time, particle.lifetime],
+            hash_to_float(number, 0), list(particle.location) + [particle.size], list(particle.velocity),
+            list(particle.angular_velocity))[which]
+
+
+def hash_to_float(x: int, y: int) -> float:
+    """[0, 1], of two whole numbers, by the final mixing of Jenkins' lookup3 [Jenkins2006], as Cycles does."""
+    return _mixed(x, y, 8) / 0xFFFFFFFF
+
+
+def hashes_to_floats(x: np.ndarray) -> np.ndarray:
+    """The same of one number each."""
+    return _mixed(x.astype(np.uint64), None, 4).astype(np.float64) / 0xFFFFFFFF
+
+
+def _mixed(x: int | np.ndarray, y: int | None, byte_count: int) -> int | np.ndarray:
+    mask = 0xFFFFFFFF
+
+    def turned(v, k):
+        return (v << k | v >> 32 - k) & mask
+
+    if isinstance(x, np.ndarray):
+        mask = np.uint64(mask)
+
+        def turned(v, k):  # noqa: F811
+            return (v << np.uint64(k) | v >> np.uint64(32 - k)) & mask
+
+    start = 0xDEADBEEF + byte_count + 13
+    a = b = c = start + 0 * x
+    a = a + x & mask
+    if y is not None:
+        b = b + y & mask
+    c = (c ^ b) + (1 << 32) - turned(b, 14) & mask
+    a = (a ^ c) + (1 << 32) - turned(c, 11) & mask
+    b = (b ^ a) + (1 << 32) - turned(a, 25) & mask
+    c = (c ^ b) + (1 << 32) - turned(b, 16) & mask
+    a = (a ^ c) + (1 << 32) - turned(c, 4) & mask
+    b = (b ^ a) + (1 << 32) - turned(a, 14) & mask
+    return (c ^ b) + (1 << 32) - turned(b, 24) & mask
