@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "sort/shade/ssl_tables.h"
+#include "sort/shade/unit_library.h"
 #include "tools/expect.h"
 #include <stdio.h>
 #include <string.h>
@@ -114,13 +115,39 @@ void sslc_print_diags(const DiagList *diags)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+static const char unit_prefix[] = "unit:"; /* as packages and groups name the library's units */
+
+static bool is_unit(const char *path)
+{
+    return strncmp(path, unit_prefix, sizeof unit_prefix - 1) == 0;
+}
+
+static Status read_unit(SslcFile *file, Error *err)
+{
+    const char *name = file->path + sizeof unit_prefix - 1;
+    const EmbeddedText *unit = unit_library_find(name);
+    char nearest[256];
+    if (!unit && unit_library_suggest(name, nearest))
+        return error_set_at(err, STATUS_NOT_FOUND, file->path,
+                            "there is no such unit in the library; did you mean 'unit:%s'?",
+                            nearest);
+    if (!unit)
+        return error_set_at(err, STATUS_NOT_FOUND, file->path,
+                            "there is no such unit in the library; 'sslc doc unit:' tells of all");
+    file->text = mem_strdup(unit->text);
+    file->size_bytes = unit->size_bytes;
+    return file->text ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "out of memory");
+}
+
 bool sslc_open(const char *path, const char *cpu, SslcFile *out_file)
 {
     Error err = {0};
     *out_file =
         (SslcFile){.path = path, .tables = {.size_bytes = sizeof out_file->tables, .cpu = cpu}};
     ssl_tables_describe(&out_file->tables);
-    Status status = file_read(path, SOURCE_MAX_BYTES, &out_file->text, &out_file->size_bytes, &err);
+    Status status = is_unit(path) ? read_unit(out_file, &err)
+                                  : file_read(path, SOURCE_MAX_BYTES, &out_file->text,
+                                              &out_file->size_bytes, &err);
     if (status == STATUS_OK)
         status = ssl_context_create(&out_file->tables, &out_file->ctx, &err);
     if (status == STATUS_OK) {
@@ -145,8 +172,22 @@ void sslc_close(SslcFile *file)
     *file = (SslcFile){0};
 }
 
+static Status add_all_units(SslcPaths *paths, Error *err)
+{
+    for (const EmbeddedText *unit = unit_library_all(); unit->name; unit++) {
+        Str name = path_stem(unit->name);
+        const char *path =
+            arena_printf(paths->arena, "%s%.*s", unit_prefix, (int)name.size_bytes, name.data);
+        if (!path || !array_push(paths->arena, &paths->list, path))
+            return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    return STATUS_OK;
+}
+
 Status sslc_find_sources(SslcPaths *paths, const char *path, Error *err)
 {
+    if (strcmp(path, unit_prefix) == 0)
+        return add_all_units(paths, err);
     if (!file_is_directory(path)) {
         array_push(paths->arena, &paths->list, path);
         return STATUS_OK;

@@ -42,7 +42,7 @@ typedef struct SslcFile {
     Arena *arena;                 /* textures */
     ARRAY(const char *) textures; /* of a group, by id: formulas of grid_texture_parse */
 } SslcFile;
-/* cpu may be NULL. Prints what is wrong. */
+/* The path may be that of a unit of the library, "unit:NAME". cpu may be NULL. Prints what is wrong. */
 bool sslc_open(const char *path, const char *cpu, SslcFile *out_file);
 void sslc_close(SslcFile *file);
 
@@ -69,7 +69,8 @@ Status sslc_find_param(const SslUnitInfo *unit, const char *name, uint32_t *out_
 Status sslc_parse_value(const char *name, const char *text, SslType type, SslValue *out_value,
                         Error *err) SORT_MUST_CHECK;
 
-/* The .ssl files that a path means: itself, or all in a folder and in folders of it, by name. */
+/* The .ssl files that a path means: itself, or all in a folder and in folders of it, by name; "unit:"
+ * means all units of the library. */
 typedef struct SslcPaths {
     Arena *arena; /* borrowed */
     ARRAY(const char *) list;

@@ -524,6 +524,24 @@ static void test_sslc_doc(void **state)
     strbuf_free(&r.text);
 }
 
+static void test_sslc_knows_the_units(void **state)
+{
+    (void)state;
+    Run r = run(sslc_path, ARGS("doc", "unit:principled_bsdf"));
+    expect_text(&r, "unit:principled_bsdf: shader principled_bsdf\n");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+    r = run(sslc_path, ARGS("doc", "unit:principled_bdsf"));
+    expect_text(&r, "did you mean 'unit:principled_bsdf'?");
+    assert_int_equal(r.code, 1);
+    strbuf_free(&r.text);
+    r = run(sslc_path, ARGS("doc", "--json", "unit:"));
+    expect_text(&r, "\"shader\": \"gltf_pbr\"");
+    expect_text(&r, "\"shader\": \"tex_voronoi\"");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+}
+
 static void test_sslc_checks_folders(void **state)
 {
     (void)state;
@@ -567,6 +585,7 @@ int main(int argc, char **argv)
     sslc_path = argv[2];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sslc_doc),
+        cmocka_unit_test(test_sslc_knows_the_units),
         cmocka_unit_test(test_sslc_checks_folders),
         cmocka_unit_test(test_sslc_limits),
         cmocka_unit_test(test_diagnostics_are_compared),
