@@ -599,8 +599,7 @@ static IrClone begin_func(Slots *s, IrFuncId id)
     s->func = id;
     s->parts = ARENA_ARRAY(m->arena, IrValue *, f->values.count);
     IrBuilder *b = ir_build_begin(m, id, f->name, types, (uint32_t)(next - types));
-    ir_build_func(b)->span = f->span;
-    ir_build_expect(b, f);
+    ir_build_like(b, f);
     IrClone c = ir_clone_begin(m, f, b, &hooks, s);
     uint32_t at = 0;
     for (uint32_t i = 0; i < body->param_count; i++) {

@@ -1,12 +1,14 @@
 /* Demand: which values need which tangents. Backward over a function, from the coordinates of
  * textures (all directions), the operands of ddx and ddy (one), and the results whose tangents the
  * caller wants; only where lineage says that a tangent can differ from zero. Per direction and per
- * value, which in this IR means per component, per struct member, and flow-sensitive; arrays as a
- * whole. */
+ * value, which in this IR means per component, per struct member, and flow-sensitive; arrays that
+ * split_arrays.c left as a whole. */
 #ifndef SSL_IR_DEMAND_H
 #define SSL_IR_DEMAND_H
 
 #include "ssl/ir/lineage.h"
+
+typedef enum IrSecond { IR_SECOND_UNKNOWN, IR_SECOND_NONE, IR_SECOND_TAKEN } IrSecond;
 
 /* One function with one pattern of lineage and of results wanted. Masks: bit d = direction d. */
 typedef struct IrDemand {
@@ -17,6 +19,7 @@ typedef struct IrDemand {
     uint8_t *values;  /* [value] */
     bool is_active;   /* being walked: a call in a circle */
     IrFuncId clone;   /* forward.c: the function that carries these tangents; 0: not begun */
+    IrSecond second;  /* forward.c */
 } IrDemand;
 
 typedef struct IrDemandTable IrDemandTable;

@@ -231,11 +231,31 @@ static void warn_second_order(Forward *w, const IrInst *inst)
     report(w->diags, SECOND_DERIVATIVE, inst->span, NULL);
 }
 
+/* Does the function, or one that it calls, take a second derivative? */
+static bool takes_second_derivative(Forward *w, IrDemand *d)
+{
+    if (d->second != IR_SECOND_UNKNOWN)
+        return d->second == IR_SECOND_TAKEN;
+    d->second = IR_SECOND_NONE;
+    const IrFunc *f = ir_func(w->module, d->lineage->func);
+    for (IrInstId i = 1; i < f->insts.count; i++) {
+        const IrInst *inst = ir_inst(f, i);
+        bool is_taken = false;
+        if (inst->op == IR_DDX || inst->op == IR_DDY)
+            is_taken = d->lineage->values[ir_args(f, inst)[0]] & IR_LINEAGE_SECOND;
+        else if (inst->op == IR_CALL)
+            is_taken = takes_second_derivative(w, ir_demand_of_call(w->demands, d, inst));
+        if (is_taken)
+            d->second = IR_SECOND_TAKEN;
+    }
+    return d->second == IR_SECOND_TAKEN;
+}
+
 static void take_derivative(IrClone *c, const IrInst *inst)
 {
     FuncPass *p = pass_of(c);
     IrValue operand = ir_args(c->from, inst)[0];
-    if (p->demand->lineage->values[operand] & IR_LINEAGE_SECOND)
+    if (p->demand->lineage->values[operand] & IR_LINEAGE_SECOND && !c->from->is_library)
         warn_second_order(p->forward, inst);
     c->map[inst->result_first] =
         zero_unless(c, tangents_of(c, operand)[inst->op == IR_DDX ? 0 : 1]);
@@ -265,6 +285,9 @@ static void make_call(IrClone *c, const IrInst *inst)
     FuncPass *p = pass_of(c);
     Arena *arena = c->module->arena;
     IrDemand *d = ir_demand_of_call(p->forward->demands, p->demand, inst);
+    if (!c->from->is_library && ir_func(c->module, d->lineage->func)->is_library &&
+        takes_second_derivative(p->forward, d))
+        warn_second_order(p->forward, inst);
     uint32_t arg_count = inst->arg_count + count_tangents(d->params, inst->arg_count);
     uint32_t result_count = inst->result_count + count_tangents(d->results, inst->result_count);
     IrValue *args = ARENA_ARRAY(arena, IrValue, arg_count);
@@ -369,8 +392,7 @@ static IrBuilder *begin_clone(Forward *w, const IrFunc *f, const IrDemand *d)
             types[at++] = types[i];
     }
     IrBuilder *b = ir_build_begin(w->module, d->clone, f->name, types, count);
-    ir_build_func(b)->span = f->span;
-    ir_build_expect(b, f);
+    ir_build_like(b, f);
     return b;
 }
 

@@ -135,6 +135,7 @@ typedef struct IrFunc {
     IrType *result_types;
     uint32_t result_count;
     Span span;
+    bool is_library;    /* of the standard library: messages are about its callers */
     const void *origin; /* of a library function: equal in all modules that have it; else NULL */
 } IrFunc;
 

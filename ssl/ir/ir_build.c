@@ -293,8 +293,10 @@ IrBuilder *ir_build_begin(IrModule *m, IrFuncId id, const char *name, const IrTy
     return b;
 }
 
-void ir_build_expect(IrBuilder *b, const IrFunc *like)
+void ir_build_like(IrBuilder *b, const IrFunc *like)
 {
+    b->func->span = like->span;
+    b->func->is_library = like->is_library;
     Arena *arena = b->module->arena;
     array_reserve(arena, &b->func->insts, like->insts.count);
     array_reserve(arena, &b->func->values, like->values.count);

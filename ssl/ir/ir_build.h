@@ -15,8 +15,8 @@ typedef struct IrBuilder IrBuilder;
 IrFuncId ir_reserve_func(IrModule *m);
 IrBuilder *ir_build_begin(IrModule *m, IrFuncId id, const char *name, const IrType *params,
                           uint32_t param_count);
-/* Makes room for a function of about that size. */
-void ir_build_expect(IrBuilder *b, const IrFunc *like);
+/* The function is a pass's new form of `like`: of its place in the source, and about its size. */
+void ir_build_like(IrBuilder *b, const IrFunc *like);
 /* Ends the body with YIELD of the results and installs the function in the module. */
 void ir_build_end(IrBuilder *b, const IrValue *results, uint32_t result_count);
 

@@ -26,8 +26,7 @@ IrClone ir_clone_func(IrModule *m, const IrFunc *from, IrFuncId id, const IrClon
     for (uint32_t i = 0; i < body->param_count; i++)
         params[i] = ir_type(from, body->param_first + i);
     IrBuilder *b = ir_build_begin(m, id, from->name, params, body->param_count);
-    ir_build_func(b)->span = from->span;
-    ir_build_expect(b, from);
+    ir_build_like(b, from);
     IrClone c = ir_clone_begin(m, from, b, hooks, data);
     for (uint32_t i = 0; i < body->param_count; i++)
         c.map[body->param_first + i] = ir_build_param(b, i);

@@ -21,7 +21,7 @@ typedef struct IrReport {
     uint64_t globals_value, globals_derivs; /* bit = row */
 } IrReport;
 
-/* specialise -> lineage, demand, forward (per function, before inlining) -> inline -> fold ->
+/* specialise -> split_arrays -> lineage, demand, forward (per function, before inlining) -> inline -> fold ->
  * closure_slots -> drop what the kind does not need -> dce; verified after each. Afterwards: the entry
  * and recursive functions, no TEX_AUTO, DDX, DDY or closure operation; slots filled. Programs of
  * other kinds than SHADE keep lobe slots only: their outputs have no results. *m is rebuilt in

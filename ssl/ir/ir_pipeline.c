@@ -45,6 +45,8 @@ Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrR
     if (desc->constant_count)
         ir_simplify(m);
     TRY(after_pass(&r, "specialise"));
+    ir_split_arrays(m);
+    TRY(after_pass(&r, "split_arrays"));
     IrDerivativeCounts counts =
         ir_forward(m, desc->without_derivatives, desc->merged_summaries, diags);
     TRY(after_pass(&r, "forward"));

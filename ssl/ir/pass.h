@@ -18,6 +18,10 @@ enum {
 /* specialise.c: reads of the parameters named become constants; the rest as ir_rebuild. */
 void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count);
 
+/* split_arrays.c: float arrays without an index of run time become the elements that are read. Before the
+ * derivatives, which then are carried by element. */
+void ir_split_arrays(IrModule *m);
+
 /* dce.c */
 /* [value]: does a result of the function need it? Every result of the function counts as needed. */
 uint8_t *ir_live_values(const IrModule *m, const IrFunc *f);

@@ -98,6 +98,7 @@ static void lower_function(Lowering *l, FuncInstance instance)
     uint32_t type_count = f->is_shader ? 0 : param_types(l->arena, f, instance.array_size, types);
     m.b = ir_build_begin(l->module, instance.id, f->name, types, type_count);
     ir_build_func(m.b)->span = lower_span(l, f->span);
+    ir_build_func(m.b)->is_library = f->is_library;
     ir_build_func(m.b)->origin = f->is_library && !f->is_sized ? f : NULL;
     m.slot_of = ARENA_ARRAY(l->arena, uint32_t, f->local_count);
     for (uint32_t i = 0; i < f->local_count; i++)

@@ -528,7 +528,7 @@ static void test_observer_sees_each_pass(void **state)
     fixture_begin(&f);
     build_something(&f);
     fixture_run(&f, &(IrPipelineDesc){.observe = collect_names, .observe_data = names});
-    assert_string_equal(names, "lower specialise forward inline closure_slots ");
+    assert_string_equal(names, "lower specialise split_arrays forward inline closure_slots ");
     fixture_end(&f);
 }
 

@@ -68,10 +68,12 @@ static RandomVerdict build(Check *c, const SslUnit *unit, const SslBuildDesc *ho
     return RANDOM_GOOD;
 }
 
-/* The seed says how: summaries merged or not, switches baked, derivatives only where the source asks. */
+/* The seed says how: summaries merged or not, switches baked, derivatives only where the source asks, and how
+ * many lanes are computed at once with optimisation; without it's one, code with real branches. */
 static void describe_builds(Check *c, const SslUnitInfo *unit, SslBuildDesc how[2],
                             SslConstant *constants)
 {
+    static const uint32_t lanes[4] = {1, 4, 8, 16};
     uint64_t bits = c->seed * 0x9e3779b97f4a7c15u >> 40;
     uint32_t count = 0;
     for (uint32_t i = 0; i < unit->param_count; i++)
@@ -79,7 +81,10 @@ static void describe_builds(Check *c, const SslUnitInfo *unit, SslBuildDesc how[
             constants[count++] = (SslConstant){unit->params[i].name, c->param[i]};
     for (uint32_t i = 0; i < 2; i++)
         how[i] = (SslBuildDesc){.size_bytes = sizeof *how,
-                                .llvm_level = i ? 3 : 1,
+                                .llvm_level = i == 0          ? 1
+                                              : bits >> 8 & 1 ? 3
+                                                              : 0,
+                                .lanes = i ? lanes[bits >> 6 & 3] : 1,
                                 .merged_summaries = bits >> i & 1,
                                 .output_derivatives = i == 0 || (bits >> 2 & 3) != 0,
                                 .constants = constants,
