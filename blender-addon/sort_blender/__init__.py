@@ -1,6 +1,9 @@
 """SORT as a render engine of Blender.
 
     engine.py       what Blender calls to render: export, run sort-render, hand the picture back
+    viewport.py     a viewport in Rendered mode
+    passes.py, exr.py    render passes, out of the picture that sort-render wrote
+    operators.py    export of a package, report on textures
     export/         a depsgraph to a scene package (docs/scene-package.md); one module a kind of object
     locate.py       where sort-render is, and what is missing
     process.py      sort-render as a child: progress, cancel, exit codes
@@ -18,9 +21,9 @@ bl_info = {
     "category": "Render",
 }
 
-from . import engine, panels, preferences, properties  # noqa: E402  (Blender reads bl_info first)
+from . import engine, operators, panels, preferences, properties  # noqa: E402  (Blender reads bl_info first)
 
-MODULES = (preferences, properties, engine, panels)
+MODULES = (preferences, properties, engine, operators, panels)
 
 
 def register() -> None:

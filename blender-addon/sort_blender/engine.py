@@ -1,30 +1,43 @@
-"""The render engine: Blender calls SortRenderEngine.render for F12, for each frame of an animation and for
-`blender -b file.blend -E SORT -f 1`, in a thread of its own when there is a window. The scene goes to
-sort-render as a package in a temporary folder, the picture comes back as an EXR, linear: colour management
-is Blender's."""
+"""The render engine: Blender calls SortRenderEngine.render for F12, for each frame of an animation, for each view
+layer, for previews of materials and for `blender -b file.blend -E SORT -f 1`, in a thread of its own when there is a
+window. The scene goes to sort-render as a package in a temporary folder, the picture comes back as an EXR, linear:
+colour management is Blender's. A viewport in Rendered mode is viewport.py's."""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import traceback
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bpy
 
 from . import locate, messages, preferences, process
 from .messages import Report, SortError
 
+if TYPE_CHECKING:  # these need numpy
+    from .exr import Picture
+    from .export.scene import Exported
+    from .passes import Pass
+    from .viewport import Viewport
+
 ENGINE = "SORT"
 CYCLES_FILTER_WIDTHS = 2  # a Blackman-Harris filter of width 1.5 in Cycles is 3 pixels wide from end to end
 UPDATE_INTERVAL_S = 1.0  # of the picture in the render window
 STAGE_SHARE = 0.05  # of the progress bar, for what comes before the first sample
+PREVIEW_SAMPLES = 24
 MIB = 1024 * 1024
+
+export_target: Path | None = None  # where the next render shall only write its package (operators.py)
 
 
 class SortRenderEngine(bpy.types.RenderEngine):
     bl_idname = ENGINE
     bl_label = "SORT"
-    bl_use_preview = False
-    bl_use_eevee_viewport = True
+    bl_use_preview = True
+    bl_use_eevee_viewport = True  # for the Material Preview mode
     bl_use_shading_nodes_custom = False
     bl_use_postprocess = True
 
@@ -33,46 +46,67 @@ class SortRenderEngine(bpy.types.RenderEngine):
         try:
             self._render(depsgraph, report)
         except SortError as error:
-            report.error = str(error)
-            self.report({"ERROR"}, f"SORT: {error}")
-            self.error_set(f"SORT: {error}")
+            self._fail(str(error), report)
+        except Exception as error:  # whatever it is, the artist reads it where the picture would be
+            traceback.print_exc()
+            self._fail(f"internal error: {type(error).__name__}: {error} (the terminal has more)", report)
+        if self.is_preview:
+            return
         for text in report.warnings:
             self.report({"WARNING"}, f"SORT: {text}")
         messages.publish(report)
 
+    def _fail(self, text: str, report: Report) -> None:
+        report.error = text
+        self.report({"ERROR"}, f"SORT: {text}")
+        self.error_set(f"SORT: {text}")
+
     def update_render_passes(self, scene: bpy.types.Scene, renderlayer: bpy.types.ViewLayer) -> None:
         self.register_pass(scene, renderlayer, "Combined", 4, "RGBA", "COLOR")
+        try:
+            locate.require_numpy()
+        except SortError:
+            return  # render() will say it
+        from . import passes
+        for item in passes.wanted(renderlayer):
+            self.register_pass(scene, renderlayer, item.name, len(item.channels), item.channels, item.kind)
 
     def _render(self, depsgraph: bpy.types.Depsgraph, report: Report) -> None:
         locate.require_numpy()
-        from .export import scene as scene_export  # needs numpy
-        program = locate.find_renderer(preferences.renderer_preference())
+        from . import passes
+        from .export import scene as scene_export
+        view_layer = depsgraph.view_layer
+        items = [] if self.is_preview else passes.wanted(view_layer)
+        for name in [] if self.is_preview else passes.unsupported(view_layer):
+            report.warn(f"View layer '{view_layer.name}'", f"the pass {name} is not supported yet: it stays black")
+        is_export = export_target is not None and not self.is_preview
+        program = None if is_export else locate.find_renderer(preferences.renderer_preference())
         with tempfile.TemporaryDirectory(prefix="sort-", dir=bpy.app.tempdir) as folder:
             package = Path(folder, "package")
             self.update_stats("", "SORT: exporting the scene")
-            frame = scene_export.export_scene(
-                depsgraph, self.camera_override, package, report,
-                texture_folder=process.filesystem_root(), is_cancelled=self.test_break)
-            if self.test_break():
+            exported = scene_export.export_scene(depsgraph, scene_export.ExportPlan(
+                folder=export_target if is_export else package,
+                texture_folder="" if is_export else process.filesystem_root(), is_cancelled=self.test_break,
+                frame_set=None if self.is_preview else lambda f, s: self.frame_set(f, subframe=s),
+                camera_override=self.camera_override), report)
+            if is_export or self.test_break():
                 return
-            settings = depsgraph.scene.sort
-            render = depsgraph.scene.render
-            job = process.RenderJob(
-                program=program, package=package, picture=Path(folder, "picture.exr"),
-                stats=Path(folder, "stats.json"),
-                filter_width_px=CYCLES_FILTER_WIDTHS * settings.filter_width,
-                texture_memory_mib=settings.texture_memory_mib,
-                texture_folder=process.filesystem_root(),
-                threads=render.threads if render.threads_mode == "FIXED" else 0,
-                update_interval_s=UPDATE_INTERVAL_S if is_watched() else 0.0)
-            result = self.begin_result(0, 0, frame.width, frame.height, layer=depsgraph.view_layer.name)
+            job = make_job(depsgraph.scene, program, Path(folder), {item.layer for item in items})
+            if self.is_preview:
+                job = replace(job, options=(*job.options, "--spp", str(PREVIEW_SAMPLES), "--unwatched"))
+            elif is_watched():
+                job = replace(job, update_interval_s=UPDATE_INTERVAL_S)
+            result = self.begin_result(0, 0, exported.frame.width, exported.frame.height, layer=view_layer.name)
             try:
-                self._run(job, result, report)
+                picture = self._run(job, result, items, exported, report)
+                if picture:
+                    passes.note_cryptomatte(result, picture, view_layer)
             finally:
                 self.end_result(result)
 
-    def _run(self, job: process.RenderJob, result: bpy.types.RenderResult, report: Report) -> None:
-        """Shows the picture as it grows."""
+    def _run(self, job: process.RenderJob, result: bpy.types.RenderResult, items: list[Pass], exported: Exported,
+             report: Report) -> Picture | None:
+        """Shows the picture as it grows. The last one, if there are passes besides Combined."""
         def show(record: dict) -> None:
             if record.get("event") == "picture":
                 _load(job.picture, result)
@@ -80,8 +114,16 @@ class SortRenderEngine(bpy.types.RenderEngine):
             else:
                 self._show_record(record)
         watcher = process.Watcher(on_record=show, is_cancelled=self.test_break)
-        if process.run_render(job, watcher, report) or job.picture.exists():
-            _load(job.picture, result)
+        is_complete = process.run_render(job, watcher, report)
+        if job.stats.exists() and not self.is_preview:
+            report.stats = Path(bpy.app.tempdir, "sort-last-render.json")
+            shutil.copyfile(job.stats, report.stats)
+        if not is_complete and not job.picture.exists():
+            return None
+        if items:
+            return _load_passes(job.picture, result, items, exported)
+        _load(job.picture, result)
+        return None
 
     def _show_record(self, record: dict) -> None:
         """A record of `sort-render --progress json`."""
@@ -98,17 +140,75 @@ class SortRenderEngine(bpy.types.RenderEngine):
             self.update_stats("", f"SORT: {100 * done:.0f} %{remaining}, "
                                   f"textures {used:.0f} of {budget:.0f} MiB")
 
+    # --- the viewport in Rendered mode ---
+
+    def view_update(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
+        self._viewport().scene_changed(context)
+
+    def view_draw(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
+        viewport = self._viewport()
+        viewport.draw(context, depsgraph)
+        self.update_stats("SORT", viewport.status())
+
+    def _viewport(self) -> Viewport:
+        if not hasattr(self, "viewport"):
+            from .viewport import Viewport
+            self.viewport = Viewport(self.tag_redraw)
+        return self.viewport
+
+    def __del__(self) -> None:
+        viewport = self.__dict__.get("viewport") if hasattr(self, "__dict__") else None
+        if viewport:
+            viewport.close()
+
+
+def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[str]) -> process.RenderJob:
+    """The settings of `scene`; the package lies in `folder`, and what is written goes there."""
+    settings, render = scene.sort, scene.render
+    options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode, "--integrator", settings.integrator,
+               "--pixel-filter", settings.pixel_filter]
+    if settings.mip_bias:
+        options += ["--mip-bias", f"{settings.mip_bias:g}"]
+    if settings.use_adaptive:
+        options += ["--adaptive", f"{settings.adaptive_error:g}"]
+    if settings.time_limit_s > 0:
+        options += ["--time-limit", f"{settings.time_limit_s:g}"]
+    if settings.cpu:
+        options += ["--cpu", settings.cpu]
+    return process.RenderJob(
+        program=program, package=folder / "package", picture=folder / "picture.exr", stats=folder / "stats.json",
+        filter_width_px=CYCLES_FILTER_WIDTHS * settings.filter_width,
+        texture_memory_mib=settings.texture_memory_mib, texture_folder=process.filesystem_root(),
+        threads=render.threads if render.threads_mode == "FIXED" else 0,
+        layers=tuple(sorted(layers)), options=tuple(options))
+
 
 def is_watched() -> bool:
     """There is a window to show the picture in while it renders."""
     return not bpy.app.background
 
 
-def _load(picture: Path, result: bpy.types.RenderResult) -> None:
+def _load(path: Path, result: bpy.types.RenderResult) -> None:
+    """Combined alone."""
     try:
-        result.layers[0].load_from_file(str(picture))
+        result.layers[0].load_from_file(str(path))
     except RuntimeError as error:
         raise SortError(f"the picture could not be read back: {error}") from error
+
+
+def _load_passes(path: Path, result: bpy.types.RenderResult, items: list[Pass], exported: Exported) -> Picture:
+    """Combined and `items`. Python cannot set the pixels of a pass in less than seconds; a file can."""
+    from . import exr, passes
+    picture = exr.read(path)
+    layer = result.layers[0].name
+    channels = {f"{layer}.Combined.{c}": picture.channels[c] for c in "RGBA"}
+    for item in items:
+        values = item.values(picture, exported)
+        channels |= {f"{layer}.{item.name}.{c}": values[:, k] for k, c in enumerate(item.channels)}
+    named = path.with_name("passes.exr")
+    exr.write(named, picture.width, picture.height, channels)
+    result.load_from_file(str(named))
+    return picture
 
 
 def _clock(seconds: float) -> str:

@@ -6,6 +6,8 @@ for the panel in the render properties.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class SortError(Exception):
     """Ends the render; the text is for the artist."""
@@ -15,6 +17,7 @@ class Report:
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self.error = ""
+        self.stats: Path | None = None  # of the render, as sort-render wrote them
         self._seen: set[str] = set()
 
     def warn(self, where: str, what: str) -> None:

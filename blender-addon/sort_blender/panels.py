@@ -25,25 +25,125 @@ class _RenderPanel(bpy.types.Panel):
         return context.engine in cls.COMPAT_ENGINES
 
 
-class SORT_PT_sampling(_RenderPanel):
-    bl_label = "Sampling"
+class _SettingsPanel(_RenderPanel):
+    names: tuple[str, ...] = ()
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        for name in ("samples", "max_depth", "seed", "filter_width"):
+        for name in self.names:
             layout.prop(context.scene.sort, name)
 
 
-class SORT_PT_textures(_RenderPanel):
-    bl_label = "Textures"
+class SORT_PT_sampling(_SettingsPanel):
+    bl_label = "Sampling"
+    names = ("samples", "preview_samples", "time_limit_s", "seed", "animate_seed")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        settings = context.scene.sort
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        row = layout.row(heading="Noise Threshold")
+        row.prop(settings, "use_adaptive", text="")
+        value = row.row()
+        value.active = settings.use_adaptive
+        value.prop(settings, "adaptive_error", text="")
+        super().draw(context)
+
+
+class SORT_PT_light_paths(_SettingsPanel):
+    bl_label = "Light Paths"
+    names = ("integrator", "max_depth")
+
+
+class SORT_PT_film(_SettingsPanel):
+    bl_label = "Film"
+    names = ("pixel_filter", "filter_width")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        super().draw(context)
+        self.layout.prop(context.scene.render, "film_transparent", text="Transparent")
+
+
+class SORT_PT_motion_blur(_RenderPanel):
+    bl_label = "Motion Blur"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        self.layout.prop(context.scene.render, "use_motion_blur", text="")
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        layout.prop(context.scene.sort, "texture_memory_mib")
+        layout.active = context.scene.render.use_motion_blur
+        cycles = getattr(context.scene, "cycles", None)
+        if cycles:
+            layout.prop(cycles, "motion_blur_position", text="Position")
+        layout.prop(context.scene.render, "motion_blur_shutter")
+
+
+class SORT_PT_textures(_SettingsPanel):
+    bl_label = "Textures"
+    names = ("texture_memory_mib", "texture_filter", "mip_mode", "mip_bias")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        super().draw(context)
+        self.layout.operator("sort.texture_report", text="Texture Report of the Last Render", icon="URL")
+
+
+class SORT_PT_performance(_SettingsPanel):
+    bl_label = "Performance"
+    bl_options = {"DEFAULT_CLOSED"}
+    names = ("cpu",)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        render = context.scene.render
+        layout.prop(render, "threads_mode")
+        if render.threads_mode == "FIXED":
+            layout.prop(render, "threads")
+        super().draw(context)
+
+
+class SORT_PT_passes(_RenderPanel):
+    bl_label = "Passes"
+    bl_context = "view_layer"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layer = context.view_layer
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        column = layout.column(heading="Data", align=True)
+        for name in ("use_pass_z", "use_pass_position", "use_pass_normal", "use_pass_uv", "use_pass_object_index",
+                     "use_pass_material_index"):
+            column.prop(layer, name)
+        for name in ("use_pass_albedo", "use_pass_samples"):
+            column.prop(layer.sort, name)
+        column = layout.column(heading="Cryptomatte", align=True)
+        column.prop(layer, "use_pass_cryptomatte_object", text="Object")
+        column.prop(layer, "use_pass_cryptomatte_material", text="Material")
+        row = layout.row()
+        row.active = layer.use_pass_cryptomatte_object or layer.use_pass_cryptomatte_material
+        row.prop(layer, "pass_cryptomatte_depth", text="Levels")
+
+
+class SORT_PT_override(_RenderPanel):
+    bl_label = "Override"
+    bl_context = "view_layer"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(context.view_layer, "material_override")
+        layout.prop(context.view_layer, "samples")
 
 
 class SORT_PT_messages(_RenderPanel):
@@ -89,7 +189,8 @@ def _shared_panels() -> Iterator[type]:
             yield panel
 
 
-CLASSES = (SORT_PT_sampling, SORT_PT_textures, SORT_PT_messages)
+CLASSES = (SORT_PT_sampling, SORT_PT_light_paths, SORT_PT_film, SORT_PT_motion_blur, SORT_PT_textures, SORT_PT_performance,
+           SORT_PT_messages, SORT_PT_passes, SORT_PT_override)
 
 
 def register() -> None:
@@ -101,7 +202,7 @@ def register() -> None:
 
 def unregister() -> None:
     for panel in bpy.types.Panel.__subclasses__():
-        if ENGINE in getattr(panel, "COMPAT_ENGINES", ()) and panel not in CLASSES + (_RenderPanel,):
+        if ENGINE in getattr(panel, "COMPAT_ENGINES", ()) and panel not in CLASSES + (_RenderPanel, _SettingsPanel):
             panel.COMPAT_ENGINES.discard(ENGINE)
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

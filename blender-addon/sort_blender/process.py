@@ -37,10 +37,15 @@ class RenderJob:
     texture_folder: str  # where the package's textures are looked for besides the package; "": nowhere
     threads: int  # 0: all
     update_interval_s: float = 0.0  # of job.picture while rendering; 0: only at the end
+    layers: tuple[str, ...] = ()  # of --aov
+    options: tuple[str, ...] = ()  # further ones
 
     def arguments(self) -> list[str]:
         args = [str(self.program), str(self.package), "-o", str(self.picture), "--stats", str(self.stats),
-                "--progress", "json", "--filter-width", f"{self.filter_width_px:g}", "--texture-memory", f"{self.texture_memory_mib}M"]
+                "--progress", "json", "--filter-width", f"{self.filter_width_px:g}",
+                "--texture-memory", f"{self.texture_memory_mib}M", *self.options]
+        if self.layers:
+            args += ["--aov", ",".join(self.layers)]
         if self.texture_folder:
             args += ["--texture-path", self.texture_folder]
         if self.update_interval_s > 0:
@@ -55,6 +60,7 @@ class Watcher:
     """What the caller wants to know and to say while the child runs."""
     on_record: Callable[[dict], None]
     is_cancelled: Callable[[], bool]
+    patience_s: float = PATIENCE_S  # after a cancel; 0: it ends at once and writes nothing
 
 
 def run_render(job: RenderJob, watcher: Watcher, report: Report) -> bool:
@@ -91,10 +97,7 @@ def _follow(child: subprocess.Popen, watcher: Watcher) -> tuple[list[str], bool]
     while open_pipes:
         if not is_cancelled and watcher.is_cancelled():
             is_cancelled = True
-            child.send_signal(signal.SIGTERM)
-            killer = threading.Timer(PATIENCE_S, child.kill)
-            killer.daemon = True
-            killer.start()
+            _stop(child, watcher.patience_s)
         try:
             kind, line = events.get(timeout=POLL_S)
         except queue.Empty:
@@ -107,6 +110,16 @@ def _follow(child: subprocess.Popen, watcher: Watcher) -> tuple[list[str], bool]
             _pass_record(line, watcher)
     child.wait()
     return lines, is_cancelled
+
+
+def _stop(child: subprocess.Popen, patience_s: float) -> None:
+    if patience_s <= 0:
+        child.kill()
+        return
+    child.send_signal(signal.SIGTERM)
+    killer = threading.Timer(patience_s, child.kill)
+    killer.daemon = True
+    killer.start()
 
 
 def _pass_record(line: str, watcher: Watcher) -> None:

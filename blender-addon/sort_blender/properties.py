@@ -1,33 +1,96 @@
-"""Settings of a scene: scene.sort."""
+"""Settings of a scene, scene.sort, and of a view layer, view_layer.sort."""
 
 from __future__ import annotations
 
 import bpy
+
+INTEGRATORS = [
+    ("path", "Path Tracing", "Light, by path tracing"),
+    ("ao", "Ambient Occlusion", "How open each surface is"),
+    ("normal", "Normals", "Shading normals as colours"),
+    ("uv", "UV", "Texture coordinates as red and green"),
+    ("derivative", "Texture Footprint", "Size of a pixel in texture coordinates"),
+    ("mip", "Mip Level", "Finest level that textures were read at: 0 red, 1 orange, 2 yellow, 3 green ..."),
+    ("wireframe", "Wireframe", "Edges of triangles"),
+    ("material", "Materials", "A colour for each material"),
+    ("object", "Objects", "A colour for each object"),
+]
+PIXEL_FILTERS = [("blackman-harris", "Blackman-Harris", "As Cycles' default"), ("gaussian", "Gaussian", ""),
+                 ("box", "Box", "")]
+TEXTURE_FILTERS = [
+    ("aniso", "Anisotropic", "Several probes along the footprint of a pixel: sharp at grazing angles"),
+    ("trilinear", "Trilinear", "One probe; blurs at grazing angles"),
+    ("bilinear", "Bilinear", ""), ("closest", "Closest", "Texels as squares"),
+    ("stochastic", "Stochastic", "One texel by chance; quick, and noisy at few samples"),
+    ("catmull-rom", "Catmull-Rom", ""), ("bspline", "B-spline", "")]
+MIP_MODES = [("footprint", "By Footprint", "The level that the exact derivatives ask for"),
+             ("off", "Off", "Always the finest level: for comparison; reads far more"),
+             ("max-of-four", "Largest Derivative", "The level of the larger derivative alone")]
 
 
 class SortSceneSettings(bpy.types.PropertyGroup):
     samples: bpy.props.IntProperty(
         name="Samples", default=64, min=1, max=1 << 24, soft_max=4096,
         description="Paths per pixel")
+    use_adaptive: bpy.props.BoolProperty(
+        name="Noise Threshold", default=False,
+        description="Pixels stop when their error is small; Samples is then the most that any gets")
+    adaptive_error: bpy.props.FloatProperty(
+        name="Noise Threshold", default=0.01, min=0.0001, max=1.0, precision=4,
+        description="Displayed error at which a pixel stops: 0.01 is a clean picture, 0.03 a preview")
+    time_limit_s: bpy.props.FloatProperty(
+        name="Time Limit", default=0.0, min=0.0, soft_max=86400.0, subtype="TIME", unit="TIME_ABSOLUTE",
+        description="No pass over the picture begins that would end later. 0: none")
     max_depth: bpy.props.IntProperty(
         name="Max Depth", default=8, min=1, max=1024, soft_max=64,
         description="Surface interactions of a path")
     seed: bpy.props.IntProperty(
         name="Seed", default=0, min=0, max=(1 << 31) - 1,
         description="Another pattern of noise")
+    animate_seed: bpy.props.BoolProperty(
+        name="Another Seed Each Frame", default=True, description="Noise does not stand still in an animation")
+    pixel_filter: bpy.props.EnumProperty(name="Pixel Filter", items=PIXEL_FILTERS)
     filter_width: bpy.props.FloatProperty(
         name="Filter Width", default=1.5, min=0.01, max=8.0, subtype="PIXEL",
-        description="Width of the pixel filter (Blackman-Harris), measured as Cycles measures it")
+        description="Width of the pixel filter, measured as Cycles measures it")
+    integrator: bpy.props.EnumProperty(
+        name="Integrator", items=INTEGRATORS, description="Light, or a view that shows mistakes")
     texture_memory_mib: bpy.props.IntProperty(
-        name="Texture Memory (MiB)", default=1024, min=1, max=1 << 24, soft_max=65536,
+        name="Memory (MiB)", default=1024, min=1, max=1 << 24, soft_max=65536,
         description="Budget of the texture cache; never exceeded. Textures are paged in from disk")
+    texture_filter: bpy.props.EnumProperty(name="Filter", items=TEXTURE_FILTERS)
+    mip_mode: bpy.props.EnumProperty(name="Level", items=MIP_MODES)
+    mip_bias: bpy.props.FloatProperty(
+        name="Level Bias", default=0.0, min=-16.0, max=16.0,
+        description="Levels added to the one that the footprint chooses; positive is blurrier and reads less")
+    cpu: bpy.props.StringProperty(
+        name="CPU Class", default="",
+        description="Compile shaders for this CPU, such as x86-64-v3, so that the machines of a farm agree in every "
+                    "bit. Empty: this machine's own")
+    preview_samples: bpy.props.IntProperty(
+        name="Viewport Samples", default=32, min=1, max=1 << 16, soft_max=1024,
+        description="Paths per pixel in the viewport")
+
+
+class SortLayerSettings(bpy.types.PropertyGroup):
+    use_pass_albedo: bpy.props.BoolProperty(
+        name="Albedo", description="Albedo of the first surface, for denoisers")
+    use_pass_samples: bpy.props.BoolProperty(
+        name="Sample Count", description="How many samples each pixel got")
+
+
+CLASSES = (SortSceneSettings, SortLayerSettings)
 
 
 def register() -> None:
-    bpy.utils.register_class(SortSceneSettings)
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
     bpy.types.Scene.sort = bpy.props.PointerProperty(type=SortSceneSettings)
+    bpy.types.ViewLayer.sort = bpy.props.PointerProperty(type=SortLayerSettings)
 
 
 def unregister() -> None:
+    del bpy.types.ViewLayer.sort
     del bpy.types.Scene.sort
-    bpy.utils.unregister_class(SortSceneSettings)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

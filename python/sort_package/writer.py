@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import json
+import os
 import re
 import shutil
 import sys
@@ -49,6 +50,39 @@ def _little_endian(kind: str, values) -> bytes:
     return data.tobytes()
 
 
+def write_mesh(path: str | Path, file: str, *, positions, indices, normals=None, tangents=None, uv=(),
+               material_indices=None, attributes=None, motion=(), compress: bool = False) -> dict:
+    """Writes the arrays of a mesh to one file at `path`; its record, in which the file is called `file`. Arrays are
+    flat: 3 floats a vertex in `positions` and `normals`, 4 in `tangents`, 2 in each array of the list `uv`; 3 integers a
+    triangle in `indices`, 1 in `material_indices`. `attributes`: name: (numbers a vertex, floats). `motion`: the shapes
+    after the first over the shutter, each a dictionary with `positions` and, if the mesh has them, `normals`."""
+    record: dict = {}
+    offset = 0
+    with open(path, "wb") as out:
+        def put(kind: str, components: int, values) -> dict:
+            nonlocal offset
+            data = _little_endian(kind, values)
+            stored = zlib.compress(data, 9) if compress else data
+            entry = {"file": file, "offset_bytes": offset, "type": kind, "components": components,
+                     "count": len(data) // (components * array.array(ARRAY_CODES[kind]).itemsize)}
+            if compress:
+                entry |= {"compression": "zlib", "stored_bytes": len(stored)}
+            out.write(stored)
+            offset += len(stored)
+            return entry
+        given = {"positions": positions, "indices": indices, "normals": normals, "tangents": tangents,
+                 "material_indices": material_indices}
+        record |= {field: put(*MESH_ARRAYS[field], values) for field, values in given.items() if values is not None}
+        if uv:
+            record["uv"] = [put("float32", 2, values) for values in uv]
+        if attributes:
+            record["attributes"] = {name: put("float32", components, values)
+                                    for name, (components, values) in attributes.items()}
+        if motion:
+            record["motion"] = [{field: put("float32", 3, key[field]) for field in key} for key in motion]
+    return {"vertex_count": record["positions"]["count"], "triangle_count": record["indices"]["count"], **record}
+
+
 class PackageWriter:
     """The folder is made; finish() writes scene.json, without which there is no package.
 
@@ -88,46 +122,21 @@ class PackageWriter:
         taken.add(name)
         return name
 
-    def add_mesh(self, wanted_name: str, *, positions, indices, normals=None, tangents=None, uv=(),
-                 material_indices=None, motion=()) -> str:
-        """The name it got. Arrays are flat: 3 floats a vertex in `positions` and `normals`, 4 in `tangents`,
-        2 in each array of the list `uv`; 3 integers a triangle in `indices`, 1 in `material_indices`.
-        `motion`: the shapes after the first over the shutter, each a dictionary with `positions` and, if the mesh has
-        them, `normals`."""
-        given = [("positions", positions), ("indices", indices), ("normals", normals),
-                 ("tangents", tangents), ("material_indices", material_indices)]
-        parts = [(field, *MESH_ARRAYS[field], values) for field, values in given if values is not None]
-        parts += [("uv", "float32", 2, values) for values in uv]
-        parts += [(f"motion {k} {field}", "float32", 3, key[field]) for k, key in enumerate(motion) for field in key]
-        record: dict = {}
-        for (field, *_), entry in zip(parts, self._write_arrays([part[1:] for part in parts])):
-            if field == "uv":
-                record.setdefault("uv", []).append(entry)
-            elif field.startswith("motion "):
-                _, k, array_name = field.split()
-                keys = record.setdefault("motion", [{} for _ in motion])
-                keys[int(k)][array_name] = entry
-            else:
-                record[field] = entry
-        return self.add("meshes", wanted_name, {"vertex_count": record["positions"]["count"],
-                                                "triangle_count": record["indices"]["count"], **record})
-
-    def _write_arrays(self, arrays: list[tuple]) -> list[dict]:
-        """(type, components, numbers) of one mesh to one file; their ARRAY records."""
+    def add_mesh(self, wanted_name: str, **arrays) -> str:
+        """The name it got. `arrays` as for write_mesh."""
         file = f"meshes/{self.count('meshes')}.bin"
-        records, offset = [], 0
-        with open(self.folder / file, "wb") as out:
-            for kind, components, values in arrays:
-                data = _little_endian(kind, values)
-                stored = zlib.compress(data, 9) if self._compress else data
-                record = {"file": file, "offset_bytes": offset, "type": kind, "components": components,
-                          "count": len(data) // (components * array.array(ARRAY_CODES[kind]).itemsize)}
-                if self._compress:
-                    record |= {"compression": "zlib", "stored_bytes": len(stored)}
-                out.write(stored)
-                records.append(record)
-                offset += len(stored)
-        return records
+        return self.add("meshes", wanted_name, write_mesh(self.folder / file, file, compress=self._compress, **arrays))
+
+    def link_file(self, source: str | Path, file: str) -> str:
+        """Puts what is at `source` into the package as `file`, once, without a copy where the file system can: `source`
+        must not be changed in place after. Returns `file`."""
+        target = self.folder / file
+        if not target.exists():
+            try:
+                os.link(source, target)
+            except OSError:
+                shutil.copyfile(source, target)
+        return file
 
     def add_shader(self, file_name: str, source: str) -> str:
         """SSL source of this package; what a material's `shader` names."""

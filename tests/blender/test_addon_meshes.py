@@ -14,11 +14,11 @@ import blender_scene as kit
 
 def export():
     """The scene.json of the present scene, and its folder."""
-    from sort_blender.export.scene import export_scene
+    from sort_blender.export.scene import ExportPlan, export_scene
     from sort_blender.messages import Report
     folder = kit.FOLDER / f"package_{len(list(kit.FOLDER.iterdir()))}"
     report = Report()
-    export_scene(bpy.context.evaluated_depsgraph_get(), None, folder, report, "", lambda: False)
+    export_scene(bpy.context.evaluated_depsgraph_get(), ExportPlan(folder), report)
     return json.loads((folder / "scene.json").read_text(encoding="utf-8")), folder, report
 
 

@@ -125,9 +125,9 @@ class ProcessTest(unittest.TestCase):
         shown = []
         load = engine._load
 
-        def count(picture, result):
+        def count(picture, *rest):
             shown.append(picture)
-            load(picture, result)
+            return load(picture, *rest)
         with mock.patch.object(engine, "is_watched", lambda: True), \
                 mock.patch.object(engine, "UPDATE_INTERVAL_S", 0.05), mock.patch.object(engine, "_load", count):
             kit.render()
@@ -135,11 +135,11 @@ class ProcessTest(unittest.TestCase):
 
     def test_cancelled_render_hands_back_its_part(self):
         from sort_blender import process
-        from sort_blender.export.scene import export_scene
+        from sort_blender.export.scene import ExportPlan, export_scene
         from sort_blender.messages import Report
         self.scene.sort.samples = 1 << 20
         package, picture = kit.FOLDER / "long", kit.FOLDER / "part.exr"
-        export_scene(bpy.context.evaluated_depsgraph_get(), None, package, Report(), "", lambda: False)
+        export_scene(bpy.context.evaluated_depsgraph_get(), ExportPlan(package), Report())
         job = process.RenderJob(
             program=kit.RENDERER, package=package, picture=picture, stats=kit.FOLDER / "stats.json",
             filter_width_px=3, texture_memory_mib=64, texture_folder="", threads=1)
@@ -151,6 +151,7 @@ class ProcessTest(unittest.TestCase):
         self.assertAlmostEqual(float(kit.read_picture(str(picture))[24, 24, 1]), 0.25, delta=0.01)
 
     def test_nothing_stays_behind(self):
+        kit.render()  # what the next one links to, and its statistics, stay
         before = set(os.listdir(bpy.app.tempdir))
         kit.render()
         self.assertEqual(set(os.listdir(bpy.app.tempdir)), before)

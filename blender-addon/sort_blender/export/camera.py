@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ..messages import Report, SortError
 from . import axes
@@ -46,15 +47,16 @@ def _pixel(fraction: float, size: int) -> int:
     return int(np.float32(fraction) * np.float32(size))
 
 
-def camera_record(camera: bpy.types.Object, frame: Frame, report: Report) -> dict:
-    """`camera` is evaluated."""
+def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: list[Matrix]) -> dict:
+    """`camera` is evaluated. `keys`: where it is over the shutter, one or more."""
     data = camera.data
     if camera.type != "CAMERA":
         raise SortError(f"Camera '{camera.name}': an object of type {camera.type} cannot be looked through")
-    matrix = axes.without_scale(camera.matrix_world)
-    if matrix is None:
+    placed = [axes.without_scale(key) for key in keys]
+    if None in placed:
         raise SortError(f"Camera '{camera.name}': an axis is scaled to nothing")
-    record = {"transform": axes.place(matrix)}
+    places = [axes.place(matrix) for matrix in placed]
+    record = {"transform": places[0]} if len(places) == 1 else {"motion": places}
     if data.type == "PANO":
         return {**record, **_panorama(camera.name, data, frame, report)}
     per_pixel, shift = _window(data, frame)
@@ -62,7 +64,7 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report) -> dic
         view = {"type": "orthographic", "height_m": per_pixel * frame.height}
     else:
         view = {"fov_y_degrees": math.degrees(2 * math.atan(per_pixel * frame.height / 2))}
-    return {**record, **view, "lens_shift": shift, **_lens(camera, report)}
+    return {**record, **view, "lens_shift": shift, **lens_record(camera, report)}
 
 
 def _window(data: bpy.types.Camera, frame: Frame) -> tuple[float, list[float]]:
@@ -99,7 +101,7 @@ def _panorama(name: str, data: bpy.types.Camera, frame: Frame, report: Report) -
     raise SortError(f"Camera '{name}': {what} is not supported")
 
 
-def _lens(camera: bpy.types.Object, report: Report) -> dict:
+def lens_record(camera: bpy.types.Object, report: Report) -> dict:
     data, dof = camera.data, camera.data.dof
     if not dof.use_dof:
         return {}

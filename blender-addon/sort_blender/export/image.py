@@ -3,6 +3,8 @@ ones are written into the package, each once."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shutil
 from pathlib import Path
 
@@ -10,23 +12,27 @@ import bpy
 import numpy as np
 
 from ..messages import Report
+from ..sort_package import PackageWriter, file_component
 from . import tiff
-from .package import NOT_IN_FILES, PackageWriter, file_component
+from .cache import ExportCache
 
 COLOR_SPACES = {"sRGB": "srgb", "Linear": "linear", "Linear Rec.709": "linear", "Non-Color": "raw",
                 "Raw": "raw"}
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "JPEG2000": ".jp2", "TARGA": ".tga", "TARGA_RAW": ".tga",
             "OPEN_EXR": ".exr", "OPEN_EXR_MULTILAYER": ".exr", "HDR": ".hdr", "TIFF": ".tif", "BMP": ".bmp",
             "WEBP": ".webp", "DPX": ".dpx", "CINEON": ".cin", "IRIS": ".rgb"}
+NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\:]")
+UDIM = "<UDIM>"
 PATH_BYTES_MAX, COMPONENT_BYTES_MAX = 1024, 255
 
 
 class ImageExporter:
-    def __init__(self, writer: PackageWriter, texture_folder: str, report: Report) -> None:
+    def __init__(self, writer: PackageWriter, texture_folder: str, cache: ExportCache, report: Report) -> None:
         """`texture_folder`: where the renderer will look for textures besides the package, "/"; "": the
         package shall hold all."""
         self._writer = writer
         self._texture_folder = texture_folder
+        self._cache = cache
         self._report = report
         self._files: dict[tuple, str | None] = {}
 
@@ -37,15 +43,15 @@ class ImageExporter:
         if image is None:
             self._report.warn(where, "it has no image; magenta")
             return None
-        if image.source in ("TILED", "MOVIE", "VIEWER"):
+        if image.source in ("MOVIE", "VIEWER"):
             self._report.warn(where, f"image '{image.name}': images of type {image.source} are not "
-                                     "supported yet; magenta")
+                                     "supported; magenta")
             return None
-        file = self._file(image, user, where)
+        file = self._tiles(image, where) if image.source == "TILED" else self._file(image, user, where)
         if file is None:
             return None
         record = {"file": file, "color_space": self._color_space(image, where)}
-        if wrap:
+        if wrap and image.source != "TILED":
             record["wrap"] = [wrap, wrap]
         return record
 
@@ -74,6 +80,51 @@ class ImageExporter:
                 self._files[key] = self._reach(path, image, where)
         return self._files[key]
 
+    def _tiles(self, image: bpy.types.Image, where: str) -> str | None:
+        """A UDIM set, as one name with <UDIM> in it."""
+        key = (image.name_full, UDIM)
+        if key not in self._files:
+            self._files[key] = self._reach_tiles(image, where)
+        return self._files[key]
+
+    def _reach_tiles(self, image: bpy.types.Image, where: str) -> str | None:
+        pattern = bpy.path.abspath(image.filepath, library=image.library)
+        if UDIM not in Path(pattern).name:
+            self._report.warn(where, f"image '{image.name}': tiles are found by {UDIM} in the name of the file; "
+                                     "magenta")
+            return None
+        if image.is_dirty:
+            self._report.warn(where, f"image '{image.name}': what was painted and is not saved yet is left out")
+        suffix = Path(pattern).suffix.lower()
+        numbers = [tile.number for tile in image.tiles]
+        packed = {item.tile_number: item.packed_file for item in image.packed_files}
+        files = {n: Path(pattern.replace(UDIM, str(n))) for n in numbers if n not in packed}
+        for number, path in files.items():
+            if not path.is_file():
+                self._report.warn(where, f"image '{image.name}': there is no file {path}; that tile is magenta")
+        if not packed and not any(path.is_file() for path in files.values()):
+            return None
+        absolute = str(Path(pattern).parent.resolve() / Path(pattern).name)
+        if not packed and self._texture_folder == "/" and _may_be_named(absolute[1:]):
+            return absolute[1:]
+        stem = file_component(Path(pattern).stem.replace(UDIM, ""))
+        file = f"textures/{len(self._files)}_{stem}{UDIM}{suffix}"
+        for number in numbers:
+            target = file.replace(UDIM, str(number))
+            if number in packed:
+                self._link_bytes(packed[number].data, target)
+            elif files[number].is_file():
+                shutil.copyfile(files[number], self._writer.folder / target)
+        return file
+
+    def _link_bytes(self, data: bytes, file: str) -> str:
+        key = "bytes " + hashlib.blake2b(data, digest_size=16).hexdigest()
+
+        def write(path: Path) -> dict:
+            path.write_bytes(data)
+            return {}
+        return self._writer.link_file((self._cache.find(key) or self._cache.make(key, write)).path, file)
+
     def _new_file(self, name: str, suffix: str) -> str:
         stem = file_component(Path(name).stem if Path(name).suffix.lower() == suffix else name)
         return f"textures/{len(self._files)}_{stem}{suffix}"
@@ -81,8 +132,7 @@ class ImageExporter:
     def _write_packed(self, image: bpy.types.Image) -> str:
         given = Path(image.filepath_raw.replace("\\", "/")).suffix.lower()
         file = self._new_file(image.name, SUFFIXES.get(image.file_format, given))
-        (self._writer.folder / file).write_bytes(image.packed_file.data)
-        return file
+        return self._link_bytes(image.packed_file.data, file)
 
     def _write_pixels(self, image: bpy.types.Image, where: str) -> str | None:
         width, height = image.size
@@ -91,12 +141,19 @@ class ImageExporter:
             return None
         pixels = np.empty(width * height * image.channels, dtype=np.float32)
         image.pixels.foreach_get(pixels)
+        key = f"pixels {image.is_float} " + hashlib.blake2b(pixels, digest_size=16, key=b"%d" % width).hexdigest()
+        file = self._new_file(image.name, ".tif")
+        entry = self._cache.find(key)
+        if entry:
+            return self._writer.link_file(entry.path, file)
         pixels = pixels.reshape(height, width, image.channels)[::-1]
         if not image.is_float:
             pixels = np.rint(np.clip(pixels, 0, 1) * 255).astype(np.uint8)
-        file = self._new_file(image.name, ".tif")
-        tiff.write_tiff(self._writer.folder / file, pixels)
-        return file
+
+        def write(path: Path) -> dict:
+            tiff.write_tiff(path, pixels)
+            return {}
+        return self._writer.link_file(self._cache.make(key, write).path, file)
 
     def _reach(self, path: str, image: bpy.types.Image, where: str) -> str | None:
         if not path or not Path(path).is_file():

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bpy
 import numpy as np
 
 from ..messages import Report
+from ..sort_package import PackageWriter, write_mesh
 from . import axes
+from .cache import Entry, ExportCache
 from .material import MaterialExporter
-from .mesh import MeshArrays, read_mesh
-from .package import PackageWriter
+from .mesh import MeshArrays, Shape, fingerprint, read_mesh
+from .motion import Motion
 
 # What curves, text and metaballs become are further instances of the depsgraph, of type MESH.
 WITHOUT_PICTURE = {"EMPTY", "ARMATURE", "LATTICE", "CAMERA", "SPEAKER", "LIGHT_PROBE", "LIGHT",
@@ -17,24 +21,33 @@ WITHOUT_PICTURE = {"EMPTY", "ARMATURE", "LATTICE", "CAMERA", "SPEAKER", "LIGHT_P
 RAY_KINDS = ("visible_camera", "visible_diffuse", "visible_glossy", "visible_transmission",
              "visible_shadow")
 SINGULAR = 1e-30
+HOLDOUT = {"shader": "unit:holdout"}
 
 
 class _Mesh:
     """A mesh of the package."""
 
-    def __init__(self, name: str, arrays: MeshArrays) -> None:
+    def __init__(self, name: str, facts: dict) -> None:
         self.name = name
-        self.uv_name = arrays.uv_name
-        self.slot_count = int(arrays.material_indices.max()) + 1
+        self.uv_name: str = facts["uv_name"]
+        self.slot_count: int = facts["slot_count"]
 
 
 class InstanceExporter:
-    def __init__(self, writer: PackageWriter, materials: MaterialExporter, report: Report) -> None:
+    """`override`: the material that all wear in this view layer."""
+
+    def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, motion: Motion | None,
+                 view_layer: bpy.types.ViewLayer, report: Report) -> None:
         self._writer = writer
         self._materials = materials
+        self._cache = cache
+        self._motion = motion
+        self._view_layer = view_layer
         self._report = report
         # By address and attributes: objects that share a mesh share it here.
-        self._meshes: dict[tuple[int, frozenset[str]], _Mesh | None] = {}
+        self._meshes: dict[tuple, _Mesh | None] = {}
+        self._holdout = ""
+        self.indices: dict[str, int] = {}  # by name in the package: the object's pass index
 
     def add(self, instance: bpy.types.DepsgraphObjectInstance) -> None:
         obj = instance.object
@@ -52,66 +65,107 @@ class InstanceExporter:
         if abs(matrix.to_3x3().determinant()) < SINGULAR:
             self._report.warn(where, "it is scaled to nothing along an axis and is left out")
             return
-        self._writer.add("instances", obj.name, {
-            "mesh": mesh.name, "transform": axes.place(matrix),
-            "materials": self._slots(obj, mesh)})
+        placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(matrix)}
+        name = self._writer.add("instances", obj.name, {
+            "mesh": mesh.name, **placed, "materials": self._slots(obj, mesh, instance)})
+        if obj.pass_index:
+            self.indices[name] = obj.pass_index
 
     def _warn_of_flags(self, obj: bpy.types.Object, where: str) -> None:
         if not all(getattr(obj, flag) for flag in RAY_KINDS):
             self._report.warn(where, "ray visibility is not supported yet: all rays see it")
-        if obj.is_holdout or obj.is_shadow_catcher:
-            self._report.warn(where, "holdout and shadow catcher are not supported yet")
+        if obj.is_shadow_catcher:
+            self._report.warn(where, "shadow catchers are not supported yet: it is an object like others")
         for system in obj.particle_systems:
             if system.settings.type == "HAIR" and system.settings.render_type == "PATH":
                 self._report.warn(where, f"hair ('{system.name}') is not supported yet and is left out")
 
+    def _worn(self, obj: bpy.types.Object) -> list[bpy.types.Material | None]:
+        override = self._view_layer.material_override
+        worn = [slot.material for slot in obj.material_slots] or [None]
+        return [override] * len(worn) if override else worn
+
     def _mesh_of(self, obj: bpy.types.Object, where: str) -> _Mesh | None:
-        worn = [slot.material for slot in obj.material_slots]
-        wanted = frozenset().union(*(self._materials.attributes_of(material) for material in worn))
-        key = (obj.data.as_pointer(), wanted)
+        wanted = frozenset().union(*(self._materials.attributes_of(material) for material in self._worn(obj)))
+        shapes = self._motion.shapes_of(obj) if self._motion else None
+        key = (obj.data.as_pointer(), wanted, obj.name_full if shapes else "")
         if key not in self._meshes:
-            self._meshes[key] = self._write_mesh(obj, wanted, where)
+            self._meshes[key] = self._link_mesh(obj, wanted, shapes, where)
         return self._meshes[key]
 
-    def _write_mesh(self, obj: bpy.types.Object, wanted: frozenset[str], where: str) -> _Mesh | None:
+    def _link_mesh(self, obj: bpy.types.Object, wanted: frozenset[str], shapes: list[Shape] | None,
+                   where: str) -> _Mesh | None:
         mesh = obj.to_mesh()
         try:
-            arrays = read_mesh(mesh, wanted) if mesh else None
+            if mesh is None or len(mesh.polygons) == 0:
+                return None
+            key = fingerprint(mesh, wanted, shapes)
+            entry = self._cache.find(key) or self._make(key, mesh, wanted, shapes)
         finally:
             obj.to_mesh_clear()
-        if arrays is None:
+        if "refused" in entry.facts:
+            if entry.facts["refused"]:
+                self._report.warn(where, entry.facts["refused"])
             return None
-        if not np.isfinite(arrays.positions).all():
-            self._report.warn(where, "some of its vertices are not at finite places; it is left out")
-            return None
-        if arrays.dropped_uv_sets:
-            self._report.warn(where, f"{arrays.dropped_uv_sets} UV maps beyond the eighth are left out")
-        return _Mesh(self._writer.add("meshes", obj.data.name, self._record(arrays)), arrays)
+        if entry.facts["dropped_uv_sets"]:
+            self._report.warn(where, f"{entry.facts['dropped_uv_sets']} UV maps beyond the eighth are left out")
+        file = self._writer.link_file(entry.path, f"meshes/{key}.bin")
+        record = _called(entry.facts["record"], file)
+        return _Mesh(self._writer.add("meshes", obj.data.name, record), entry.facts)
 
-    def _record(self, arrays: MeshArrays) -> dict:
-        kinds = [("positions", "float32", arrays.positions), ("indices", "uint32", arrays.indices)]
-        if arrays.normals is not None:
-            kinds.append(("normals", "float32", _clean_normals(arrays.normals)))
-        if arrays.material_indices.any():
-            kinds.append(("material_indices", "uint16", arrays.material_indices[:, None]))
-        named = len(kinds)
-        kinds += [(name, "float32", values) for name, values in arrays.attributes.items()]
-        last = len(kinds)
-        kinds += [("uv", "float32", np.nan_to_num(uv, posinf=0, neginf=0)) for uv in arrays.uv]
-        written = self._writer.write_arrays([(kind, data) for _, kind, data in kinds])
-        record = {"vertex_count": len(arrays.positions), "triangle_count": len(arrays.indices)}
-        record.update((kinds[k][0], written[k]) for k in range(named))
-        if arrays.attributes:
-            record["attributes"] = dict(zip(arrays.attributes, written[named:last]))
-        if arrays.uv:
-            record["uv"] = written[last:]
-        return record
+    def _make(self, key: str, mesh: bpy.types.Mesh, wanted: frozenset[str], shapes: list[Shape] | None) -> Entry:
+        def write(path: Path) -> dict:
+            arrays = read_mesh(mesh, wanted, shapes)
+            if arrays is None:
+                return {"refused": ""}
+            if not all(np.isfinite(places).all() for places in [arrays.positions] + [m[0] for m in arrays.motion]):
+                return {"refused": "some of its vertices are not at finite places; it is left out"}
+            return {"record": _write(path, arrays), "uv_name": arrays.uv_name,
+                    "slot_count": int(arrays.material_indices.max()) + 1, "dropped_uv_sets": arrays.dropped_uv_sets}
+        return self._cache.make(key, write)
 
-    def _slots(self, obj: bpy.types.Object, mesh: _Mesh) -> list[str]:
+    def _slots(self, obj: bpy.types.Object, mesh: _Mesh, instance: bpy.types.DepsgraphObjectInstance) -> list[str]:
         """As in Blender, faces of a slot that is not there wear the last one."""
-        worn = [slot.material for slot in obj.material_slots] or [None]
+        if _is_holdout(obj, instance, self._view_layer):
+            if not self._holdout:
+                self._holdout = self._writer.add("materials", "Holdout", HOLDOUT)
+            return [self._holdout] * mesh.slot_count
+        worn = self._worn(obj)
         worn += [worn[-1]] * (mesh.slot_count - len(worn))
         return [self._materials.name_of(material, mesh.uv_name) for material in worn]
+
+
+def _is_holdout(obj: bpy.types.Object, instance: bpy.types.DepsgraphObjectInstance,
+                view_layer: bpy.types.ViewLayer) -> bool:
+    """Of itself, or because its collection is one in this view layer."""
+    carrier = instance.parent if instance.is_instance and instance.parent else obj
+    return obj.is_holdout or carrier.original.holdout_get(view_layer=view_layer)
+
+
+def _called(record: object, file: str) -> object:
+    """The record of a cached mesh, whose arrays lie in `file` of this package."""
+    if isinstance(record, list):
+        return [_called(item, file) for item in record]
+    if isinstance(record, dict):
+        return {key: file if key == "file" else _called(item, file) for key, item in record.items()}
+    return record
+
+
+def _write(path: Path, arrays: MeshArrays) -> dict:
+    def flat(values: np.ndarray, kind: type = np.float32) -> np.ndarray:
+        return np.ascontiguousarray(values, dtype=kind).ravel()
+
+    def shape(positions: np.ndarray, normals: np.ndarray | None) -> dict:
+        out = {"positions": flat(positions)}
+        if arrays.normals is not None:
+            out["normals"] = flat(_clean_normals(arrays.normals if normals is None else normals))
+        return out
+    return write_mesh(
+        path, "", **shape(arrays.positions, arrays.normals), indices=flat(arrays.indices, np.uint32),
+        material_indices=flat(arrays.material_indices, np.uint16) if arrays.material_indices.any() else None,
+        attributes={name: (values.shape[1], flat(values)) for name, values in arrays.attributes.items()},
+        uv=[flat(np.nan_to_num(uv, posinf=0, neginf=0)) for uv in arrays.uv],
+        motion=[shape(*key) for key in arrays.motion])
 
 
 def _clean_normals(normals: np.ndarray) -> np.ndarray:

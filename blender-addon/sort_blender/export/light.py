@@ -13,7 +13,7 @@ from mathutils import Matrix
 
 from ..messages import Report
 from . import axes, nodes
-from .package import PackageWriter
+from ..sort_package import PackageWriter
 
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
 AREA_RADIANCE = 1 / 4  # W/(m2 sr) a watt and square metre
@@ -40,7 +40,7 @@ def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWri
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour, where, report)
     if hasattr(light, "cycles") and not light.cycles.cast_shadow:
         report.warn(where, "lights without shadows are not supported; it casts shadows")
-    writer.add("lights", obj.name, {**record, "transform": axes.place(matrix)})
+    writer.add("lights", obj.name, {**record, "transform": axes.place(matrix), "is_camera_visible": False})
 
 
 def _emitted(light: bpy.types.Light, where: str, report: Report) -> list[float]:

@@ -8,7 +8,7 @@ from ..messages import Report
 from . import nodes
 from .graph import GraphBuilder
 from .image import ImageExporter
-from .package import PackageWriter
+from ..sort_package import PackageWriter
 
 DEFAULT_ALBEDO = [0.8, 0.8, 0.8]  # Blender's, of objects without a material
 
@@ -18,7 +18,7 @@ class MaterialExporter:
         self._writer = writer
         self._images = images
         self._report = report
-        self._names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
         self._attributes: dict[str, frozenset[str]] = {}
         self._normal_maps: dict[str, list[tuple[str, str]]] = {}  # by material: node, the UV map it names
 
@@ -29,7 +29,7 @@ class MaterialExporter:
             if wanted != uv_name:
                 self._report.warn(where, f"UV map '{wanted}' is not the render-active one of each mesh; "
                                          "tangents are those of that one")
-        return self._names[key]
+        return self.names[key]
 
     def attributes_of(self, material: bpy.types.Material | None) -> frozenset[str]:
         """What it reads of a mesh besides its first uv set (see mesh.py)."""
@@ -37,10 +37,10 @@ class MaterialExporter:
 
     def _make(self, material: bpy.types.Material | None) -> str:
         key = material.name_full if material else ""
-        if key not in self._names:
+        if key not in self.names:
             builder = GraphBuilder(key, self._images, self._report)
             record = builder.record(_surface(material, builder))
-            self._names[key] = self._writer.add("materials", key or "Default", record)
+            self.names[key] = self._writer.add("materials", key or "Default", record)
             self._attributes[key] = frozenset(builder.attributes.values())
             self._normal_maps[key] = builder.normal_maps
         return key

@@ -3,59 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import bpy
 
 from ..messages import Report, SortError
+from ..sort_package import PackageWriter
+from . import cache
 from .camera import Frame, camera_record, frame_of
 from .image import ImageExporter
 from .instance import InstanceExporter
 from .light import add_light
 from .material import MaterialExporter
-from .package import PackageWriter
+from .motion import Motion
 from .world import environment_record
 
 
-def export_scene(depsgraph: bpy.types.Depsgraph, camera: bpy.types.Object | None, folder: Path,
-                 report: Report, texture_folder: str, is_cancelled: Callable[[], bool]) -> Frame:
-    """Writes the package into `folder`, which must not be there yet. When cancelled, the package is
-    incomplete and not to be used. `texture_folder`: see ImageExporter."""
-    scene = depsgraph.scene_eval
-    camera = camera or scene.camera
-    if camera is None:
-        raise SortError(f"Scene '{scene.name}' has no camera")
-    frame = frame_of(scene.render, report)
-    _warn_of_settings(scene, report)
+@dataclass(frozen=True)
+class Exported:
+    frame: Frame
+    object_indices: dict[str, int] = field(default_factory=dict)  # pass indices by name in the package
+    material_indices: dict[str, int] = field(default_factory=dict)
 
-    writer = PackageWriter(folder)
-    images = ImageExporter(writer, texture_folder, report)
-    instances = InstanceExporter(writer, MaterialExporter(writer, images, report), report)
+
+@dataclass(frozen=True)
+class ExportPlan:
+    """What is asked for besides the depsgraph. `texture_folder`: see ImageExporter. frame_set(frame, subframe)
+    evaluates the depsgraph at another time; None: no motion blur. `camera`, `frame`: given by a viewport, else those
+    of the scene."""
+    folder: Path  # must not be there yet
+    texture_folder: str = ""
+    is_cancelled: Callable[[], bool] = lambda: False
+    frame_set: Callable[[int, float], None] | None = None
+    camera_override: bpy.types.Object | None = None
+    view: tuple[Frame, dict] | None = None
+    is_visible: Callable[[bpy.types.Object], bool] = lambda obj: True
+
+
+def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report) -> Exported:
+    """Writes the package. When cancelled, it is incomplete and not to be used."""
+    scene = depsgraph.scene_eval
+    view_layer = depsgraph.view_layer_eval
+    camera = plan.camera_override or scene.camera
+    if camera is None and plan.view is None:
+        raise SortError(f"Scene '{scene.name}' has no camera")
+    frame = plan.view[0] if plan.view else frame_of(scene.render, report)
+    _warn_of_settings(scene, view_layer, report)
+    motion = None
+    if plan.frame_set and scene.render.use_motion_blur:
+        motion = Motion(scene, report)
+        motion.gather(depsgraph, camera, plan.frame_set)
+
+    cache.shared.begin()
+    writer = PackageWriter(plan.folder)
+    images = ImageExporter(writer, plan.texture_folder, cache.shared, report)
+    materials = MaterialExporter(writer, images, report)
+    instances = InstanceExporter(writer, materials, cache.shared, motion, view_layer, report)
+    writer.name = scene.name
     writer.settings = {
-        "resolution": [frame.width, frame.height], "samples": scene.sort.samples,
-        "max_depth": scene.sort.max_depth, "seed": scene.sort.seed}
-    writer.add("cameras", camera.name, camera_record(camera.evaluated_get(depsgraph), frame, report))
+        "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
+        "max_depth": scene.sort.max_depth, "seed": _seed(scene), "transparent_film": scene.render.film_transparent}
+    if plan.view:
+        writer.add("cameras", "Viewport", plan.view[1])
+    else:
+        evaluated = camera.evaluated_get(depsgraph)
+        keys = motion.camera_keys() if motion else [evaluated.matrix_world]
+        writer.add("cameras", camera.name, camera_record(evaluated, frame, report, keys))
     writer.environment = environment_record(scene.world, images, report)
     for instance in depsgraph.object_instances:
-        if is_cancelled():
-            return frame
+        if plan.is_cancelled():
+            return Exported(frame)
         obj = instance.object
-        if not (instance.is_instance or instance.show_self):
+        if not (instance.is_instance or instance.show_self) or not plan.is_visible(obj):
             continue
         if obj.type == "LIGHT":
             add_light(obj, instance.matrix_world, writer, report)
         else:
             instances.add(instance)
     writer.finish()
-    return frame
+    return Exported(frame, instances.indices, _material_indices(materials))
 
 
-def _warn_of_settings(scene: bpy.types.Scene, report: Report) -> None:
-    unsupported = {
-        "motion blur": scene.render.use_motion_blur,
-        "a transparent film": scene.render.film_transparent,
-        "stereoscopy": scene.render.use_multiview,
-    }
-    for what, is_used in unsupported.items():
-        if is_used:
-            report.warn("Render settings", f"{what} is not supported yet and is left out")
+def _seed(scene: bpy.types.Scene) -> int:
+    """Another one for each frame of an animation, when wanted."""
+    settings = scene.sort
+    return (settings.seed + scene.frame_current if settings.animate_seed else settings.seed) % (1 << 32)
+
+
+def _material_indices(materials: MaterialExporter) -> dict[str, int]:
+    indices = {}
+    for full_name, name in materials.names.items():
+        material = next((m for m in bpy.data.materials if m.name_full == full_name), None)
+        if material and material.pass_index:
+            indices[name] = material.pass_index
+    return indices
+
+
+def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, report: Report) -> None:
+    if scene.render.use_multiview:
+        report.warn("Render settings", "stereoscopy is not supported yet and is left out")
+    for aov in view_layer.aovs:
+        report.warn(f"View layer '{view_layer.name}'", f"the shader AOV '{aov.name}' is not supported yet: it stays black")
+    if motion_wanted(scene) and getattr(getattr(scene, "cycles", None), "rolling_shutter_type", "NONE") != "NONE":
+        report.warn("Render settings", "a rolling shutter is not supported yet: all of the picture is exposed at once")
+
+
+def motion_wanted(scene: bpy.types.Scene) -> bool:
+    return scene.render.use_motion_blur

@@ -1,0 +1,146 @@
+"""Render passes: which a view layer wants, which layer of the renderer's picture each is, and how Blender holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from . import exr
+from .export.scene import Exported
+
+FAR = 1e10  # Blender's depth where nothing is
+CRYPTO = {"OBJECT": ("crypto_object", "CryptoObject"), "MATERIAL": ("crypto_material", "CryptoMaterial")}
+
+
+@dataclass(frozen=True)
+class Pass:
+    """`layer`: of sort-render's --aov. values(picture, exported): float32 [pixels, channels]."""
+    name: str
+    channels: str
+    kind: str  # VALUE, VECTOR, COLOR
+    layer: str
+    values: Callable[[exr.Picture, Exported], np.ndarray]
+
+
+def _depth(picture: exr.Picture, exported: Exported) -> np.ndarray:
+    depth = picture.stack(["depth.Z"])
+    return np.where(depth < FAR, depth, FAR)
+
+
+def _z_up(layer: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
+    def values(picture: exr.Picture, exported: Exported) -> np.ndarray:
+        x, y, z = picture.stack([f"{layer}.{c}" for c in "XYZ"]).T
+        return np.stack([x, -z, y], axis=1)
+    return values
+
+
+def _uv(picture: exr.Picture, exported: Exported) -> np.ndarray:
+    uv = picture.stack(["uv.U", "uv.V"])
+    return np.concatenate([uv, picture.stack(["A"])], axis=1)
+
+
+def _indices(layer: str, indices_of: Callable[[Exported], dict[str, int]]) -> Callable:
+    """The pass index of what covers most of a pixel."""
+    def values(picture: exr.Picture, exported: Exported) -> np.ndarray:
+        ids = np.ascontiguousarray(picture.channels[f"{layer}00.R"]).view(np.uint32).ravel()
+        out = np.zeros((len(ids), 1), np.float32)
+        for name, index in indices_of(exported).items():
+            out[ids == crypto_id(name), 0] = index
+        return out
+    return values
+
+
+def crypto_id(name: str) -> int:
+    """Of Cryptomatte's specification: never a denormal or what is no number, as a float."""
+    h = murmur3(name)
+    return h ^ 1 << 23 if h >> 23 & 255 in (0, 255) else h
+
+
+def murmur3(name: str) -> int:
+    """MurmurHash3_x86_32 of Austin Appleby, with seed 0."""
+    data = name.encode("utf-8", "replace")
+    mask, h = 0xFFFFFFFF, 0
+
+    def rotate(x: int, by: int) -> int:
+        return (x << by | x >> (32 - by)) & mask
+
+    def scramble(k: int) -> int:
+        return rotate(k * 0xCC9E2D51 & mask, 15) * 0x1B873593 & mask
+    whole = len(data) // 4 * 4
+    for i in range(0, whole, 4):
+        h = (rotate(h ^ scramble(int.from_bytes(data[i:i + 4], "little")), 13) * 5 + 0xE6546B64) & mask
+    h ^= scramble(int.from_bytes(data[whole:], "little")) ^ len(data)
+    h = (h ^ h >> 16) * 0x85EBCA6B & mask
+    h = (h ^ h >> 13) * 0xC2B2AE35 & mask
+    return h ^ h >> 16
+
+
+def combined(picture: exr.Picture) -> np.ndarray:
+    return picture.stack(list("RGBA"))
+
+
+def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
+    """Besides Combined."""
+    own = view_layer.sort
+    found = []
+    if view_layer.use_pass_z:
+        found.append(Pass("Depth", "Z", "VALUE", "depth", _depth))
+    if view_layer.use_pass_normal:
+        found.append(Pass("Normal", "XYZ", "VECTOR", "normal", _z_up("normal")))
+    if view_layer.use_pass_position:
+        found.append(Pass("Position", "XYZ", "VECTOR", "position", _z_up("position")))
+    if view_layer.use_pass_uv:
+        found.append(Pass("UV", "UVA", "VECTOR", "uv", _uv))
+    if view_layer.use_pass_object_index:
+        found.append(Pass("IndexOB", "X", "VALUE", "crypto_object",
+                          _indices("CryptoObject", lambda e: e.object_indices)))
+    if view_layer.use_pass_material_index:
+        found.append(Pass("IndexMA", "X", "VALUE", "crypto_material",
+                          _indices("CryptoMaterial", lambda e: e.material_indices)))
+    if own.use_pass_albedo:
+        found.append(Pass("Albedo", "RGB", "COLOR", "albedo",
+                          lambda picture, e: picture.stack([f"albedo.{c}" for c in "RGB"])))
+    if own.use_pass_samples:
+        found.append(Pass("Sample Count", "X", "VALUE", "samples", lambda picture, e: picture.stack(["samples.S"])))
+    for kind in crypto_kinds(view_layer):
+        layer, name = CRYPTO[kind]
+        for k in range(min((view_layer.pass_cryptomatte_depth + 1) // 2, 3)):
+            found.append(Pass(f"{name}{k:02}", "RGBA", "COLOR", layer, _ranks(f"{name}{k:02}")))
+    return found
+
+
+def _ranks(layer: str) -> Callable:
+    return lambda picture, e: picture.stack([f"{layer}.{c}" for c in "RGBA"])
+
+
+def crypto_kinds(view_layer: bpy.types.ViewLayer) -> list[str]:
+    return ([k for k, on in (("OBJECT", view_layer.use_pass_cryptomatte_object),
+                             ("MATERIAL", view_layer.use_pass_cryptomatte_material)) if on])
+
+
+def unsupported(view_layer: bpy.types.ViewLayer) -> list[str]:
+    """Names of Blender's passes that are ticked and that SORT does not have."""
+    have = {"use_pass_combined", "use_pass_z", "use_pass_normal", "use_pass_position", "use_pass_uv",
+            "use_pass_object_index", "use_pass_material_index", "use_pass_cryptomatte_object",
+            "use_pass_cryptomatte_material", "use_pass_cryptomatte_accurate"}
+    properties = view_layer.bl_rna.properties
+    return [p.name for p in properties
+            if p.identifier.startswith("use_pass_") and p.identifier not in have and getattr(view_layer, p.identifier)]
+
+
+def note_cryptomatte(result: bpy.types.RenderResult, picture: exr.Picture, view_layer: bpy.types.ViewLayer) -> None:
+    """The manifests, for the Cryptomatte node of the compositor and for files."""
+    for kind in crypto_kinds(view_layer):
+        name = CRYPTO[kind][1]
+        full = f"{view_layer.name}.{name}"
+        source = next((text[:-len("name")] for text, value in picture.texts.items()
+                       if text.startswith("cryptomatte/") and text.endswith("/name") and value == name), None)
+        if source is None:
+            continue
+        prefix = f"cryptomatte/{f'{murmur3(full):08x}'[:7]}/"
+        result.stamp_data_add_field(prefix + "name", full)
+        for field in ("hash", "conversion", "manifest"):
+            result.stamp_data_add_field(prefix + field, picture.texts.get(source + field, ""))
