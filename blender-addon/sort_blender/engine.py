@@ -100,16 +100,24 @@ class SortRenderEngine(bpy.types.RenderEngine):
             try:
                 picture = self._run(job, result, items, exported, report)
                 if picture:
-                    passes.note_cryptomatte(result, picture, view_layer)
+                    passes.note_cryptomatte(self.get_result(), picture, view_layer)
             finally:
                 self.end_result(result)
 
     def _run(self, job: process.RenderJob, result: bpy.types.RenderResult, items: list[Pass], exported: Exported,
              report: Report) -> Picture | None:
         """Shows the picture as it grows. The last one, if there are passes besides Combined."""
+        has_layers = job.layers or "--adaptive" in job.options  # which has one of its own
+
+        def load() -> Picture | None:
+            if has_layers:
+                return _load_passes(job.picture, result, items, exported)
+            _load(job.picture, result)
+            return None
+
         def show(record: dict) -> None:
             if record.get("event") == "picture":
-                _load(job.picture, result)
+                load()
                 self.update_result(result)
             else:
                 self._show_record(record)
@@ -118,12 +126,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
         if job.stats.exists() and not self.is_preview:
             report.stats = Path(bpy.app.tempdir, "sort-last-render.json")
             shutil.copyfile(job.stats, report.stats)
-        if not is_complete and not job.picture.exists():
-            return None
-        if items:
-            return _load_passes(job.picture, result, items, exported)
-        _load(job.picture, result)
-        return None
+        return load() if is_complete or job.picture.exists() else None
 
     def _show_record(self, record: dict) -> None:
         """A record of `sort-render --progress json`."""
@@ -189,7 +192,7 @@ def is_watched() -> bool:
 
 
 def _load(path: Path, result: bpy.types.RenderResult) -> None:
-    """Combined alone."""
+    """Combined, of a picture with no other layers: Blender reads it itself."""
     try:
         result.layers[0].load_from_file(str(path))
     except RuntimeError as error:

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -118,6 +119,10 @@ def read_picture(path):
     pixels = pixels.reshape(image.size[1], image.size[0], 4)
     bpy.data.images.remove(image)
     return pixels
+
+
+def subprocess_ok(words):
+    return subprocess.run(words, capture_output=True).returncode
 
 
 def main():

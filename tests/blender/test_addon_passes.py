@@ -1,0 +1,187 @@
+"""Render passes, view layers, transparent film, holdouts: by their values."""
+
+import json
+import math
+import pathlib
+import unittest
+import zipfile
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+
+def read_passes(path):
+    """What Blender itself saved, read with the add-on's own reader: channels, rows from the bottom."""
+    from sort_blender import exr
+    return exr.read(pathlib.Path(path))
+
+
+class PassTest(unittest.TestCase):
+    def setUp(self):
+        self.scene = kit.empty_scene(samples=16)
+        self.layer = bpy.context.view_layer
+        self.layer.name = "View Layer"
+        for name in dir(self.layer):
+            if name.startswith("use_pass_") and name != "use_pass_combined":
+                setattr(self.layer, name, False)
+        self.layer.sort.use_pass_albedo = self.layer.sort.use_pass_samples = False
+        self.layer.material_override = None
+        self.scene.render.film_transparent = False
+        self.scene.world = bpy.data.worlds.new("World")
+        self.scene.world.color = (0.5, 0.5, 0.5)
+        self.plane = kit.add_plane(size=2)
+        kit.material_of(self.plane, "ShaderNodeBsdfDiffuse", Color=(0.25, 0.5, 1, 1))
+        kit.add_camera((0, 0, 4))
+
+    def multilayer(self):
+        """All passes of a render, as a file."""
+        self.scene.render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
+        self.scene.render.image_settings.exr_codec = "ZIP"
+        self.scene.render.filepath = str(kit.FOLDER / "layers.exr")
+        bpy.ops.render.render(write_still=True)
+        self.assertEqual(kit.messages().warnings, [])
+        return read_passes(self.scene.render.filepath)
+
+    def test_data_passes(self):
+        for name in ("z", "normal", "position", "uv", "object_index", "material_index"):
+            setattr(self.layer, "use_pass_" + name, True)
+        self.layer.sort.use_pass_albedo = self.layer.sort.use_pass_samples = True
+        self.plane.pass_index, self.plane.data.materials[0].pass_index = 7, 5
+        self.plane.rotation_euler.x = 0.5
+        picture = self.multilayer()
+
+        def at(name, channels, y=24, x=24):
+            return [float(picture.channels[f"View Layer.{name}.{c}"][y, x]) for c in channels]
+        np.testing.assert_allclose(at("Normal", "XYZ"), (0, -math.sin(0.5), math.cos(0.5)), atol=0.01)
+        np.testing.assert_allclose(at("Depth", "Z"), 4, atol=0.05)
+        self.assertEqual(at("Depth", "Z", 1, 1), [1e10])
+        np.testing.assert_allclose(at("Position", "XYZ"), (0, 0, 0), atol=0.05)
+        self.assertGreater(at("Position", "XYZ", 30, 24)[2], 0.05)  # up in the picture is further along y, and z
+        np.testing.assert_allclose(at("UV", "UVA"), (0.5, 0.5, 1), atol=0.05)
+        np.testing.assert_allclose(at("Albedo", "RGB"), (0.25, 0.5, 1), atol=0.01)
+        self.assertEqual(at("Sample Count", "X"), [16])
+        self.assertEqual((at("IndexOB", "X"), at("IndexOB", "X", 1, 1)), ([7], [0]))
+        self.assertEqual((at("IndexMA", "X"), at("IndexMA", "X", 1, 1)), ([5], [0]))
+        np.testing.assert_allclose(at("Combined", "RGBA"), (0.125, 0.25, 0.5, 1), atol=0.03)
+
+    def test_cryptomatte(self):
+        from sort_blender import passes
+        self.layer.use_pass_cryptomatte_object = True
+        self.layer.pass_cryptomatte_depth = 4
+        picture = self.multilayer()
+        identity = np.ascontiguousarray(picture.channels["View Layer.CryptoObject00.R"]).view(np.uint32)
+        self.assertEqual(int(identity[24, 24]), passes.crypto_id("Plane"))
+        self.assertAlmostEqual(float(picture.channels["View Layer.CryptoObject00.G"][24, 24]), 1, places=3)
+        self.assertIn("View Layer.CryptoObject01.A", picture.channels)
+        texts = {key: value for key, value in picture.texts.items() if key.startswith("cryptomatte/")}
+        self.assertIn("View Layer.CryptoObject", texts.values())
+        manifest = next(value for key, value in texts.items() if key.endswith("manifest"))
+        self.assertEqual(json.loads(manifest)["Plane"], f"{passes.crypto_id('Plane'):08x}")
+
+    def test_passes_that_are_not_there_are_named(self):
+        self.layer.use_pass_mist = True
+        kit.render()
+        self.assertIn("View layer 'View Layer': the pass Mist is not supported yet: it stays black",
+                      kit.messages().warnings)
+
+    def test_transparent_film_as_in_cycles(self):
+        self.scene.render.film_transparent = True
+        self.scene.sort.samples = self.scene.cycles.samples = 64
+        ours, theirs = kit.render(), kit.render("CYCLES")
+        np.testing.assert_allclose(ours[0, 0], (0, 0, 0, 0), atol=1e-6)
+        np.testing.assert_allclose(ours[24, 24], theirs[24, 24], atol=0.02)
+        np.testing.assert_allclose(ours[..., 3].mean(), theirs[..., 3].mean(), atol=0.01)
+
+    def test_holdout_object(self):
+        self.plane.is_holdout = True
+        picture = kit.render()
+        np.testing.assert_allclose(picture[24, 24], (0, 0, 0, 0), atol=1e-6)
+        np.testing.assert_allclose(picture[1, 1], (0.5, 0.5, 0.5, 1), atol=0.01)
+
+    def test_view_layers_each_with_their_own(self):
+        second = self.scene.view_layers.new("Second")
+        red = bpy.data.materials.new("Red")
+        red.diffuse_color = (1, 0, 0, 1)
+        second.material_override = red
+        try:
+            picture = self.multilayer()
+        finally:
+            self.scene.view_layers.remove(second)
+        first, other = ([float(picture.channels[f"{layer}.Combined.{c}"][24, 24]) for c in "RGB"]
+                        for layer in ("View Layer", "Second"))
+        np.testing.assert_allclose(first, (0.125, 0.25, 0.5), atol=0.03)
+        np.testing.assert_allclose(other, (0.5, 0, 0), atol=0.05)
+
+    def test_cameras_by_markers_and_another_scene(self):
+        near, far = self.scene.camera, kit.add("Far", bpy.data.cameras.new("Far"), (0, 0, 40))
+        for frame, camera in ((1, near), (2, far)):
+            self.scene.timeline_markers.new(camera.name, frame=frame).camera = camera
+        covered = []
+        for frame in (1, 2):
+            self.scene.frame_set(frame)
+            covered.append(int((kit.render()[..., 2] > kit.render()[..., 0] + 0.1).sum()))
+        self.scene.timeline_markers.clear()
+        self.scene.frame_set(1)
+        self.assertGreater(covered[0], 20 * max(covered[1], 1))
+        other = bpy.data.scenes.new("Other")
+        other.collection.objects.link(self.plane)
+        other.camera = near
+        other.collection.objects.link(near)
+        other.world = self.scene.world
+        other.render.engine = "SORT"
+        other.render.resolution_x, other.render.resolution_y, other.render.resolution_percentage = 64, 32, 50
+        other.sort.samples = 4
+        other.render.image_settings.file_format = "OPEN_EXR"
+        other.render.filepath = str(kit.FOLDER / "other.exr")
+        bpy.ops.render.render(scene="Other", write_still=True)
+        self.assertEqual(kit.read_picture(other.render.filepath).shape, (16, 32, 4))
+        bpy.data.scenes.remove(other)
+
+    def test_options_reach_the_renderer(self):
+        from sort_blender import engine
+        settings = self.scene.sort
+        settings.integrator, settings.use_adaptive, settings.time_limit_s = "normal", True, 60
+        settings.texture_filter, settings.mip_bias, settings.cpu = "trilinear", 1.5, "x86-64"
+        try:
+            words = engine.make_job(self.scene, kit.RENDERER, kit.FOLDER, {"depth"}).arguments()
+            picture = kit.render()
+        finally:
+            for name in ("integrator", "use_adaptive", "time_limit_s", "texture_filter", "mip_bias", "cpu"):
+                settings.property_unset(name)
+        for pair in (("--integrator", "normal"), ("--adaptive", "0.01"), ("--time-limit", "60"), ("--filter", "trilinear"),
+                     ("--mip-bias", "1.5"), ("--cpu", "x86-64"), ("--aov", "depth")):
+            self.assertEqual(words[words.index(pair[0]) + 1], pair[1])
+        np.testing.assert_allclose(picture[24, 24, :3], (0.5, 1, 0.5), atol=0.01)  # y up, (n + 1) / 2
+
+    def test_package_without_a_render(self):
+        image = bpy.data.images.new("Paint", 8, 8)
+        image.generated_color = (0, 1, 0, 1)
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        texture = kit.new_node(emission, "ShaderNodeTexImage")
+        texture.image = image
+        kit.link(texture.outputs["Color"], emission.inputs["Color"])
+        kit.set_renderer("/nowhere")  # it is not needed
+        target = kit.FOLDER / "Szene 一.zip"
+        self.scene.render.engine = "CYCLES"
+        try:
+            self.assertEqual(bpy.ops.sort.export_package(filepath=str(target)), {"FINISHED"})
+        finally:
+            kit.set_renderer(str(kit.RENDERER))
+        self.assertEqual(self.scene.render.engine, "CYCLES")
+        with zipfile.ZipFile(target) as archive:
+            names = archive.namelist()
+        self.assertTrue(any(name.endswith("_Paint.tif") for name in names), names)
+        self.assertIn("scene.json", names)
+        self.assertEqual(kit.subprocess_ok([str(kit.RENDERER), "--check", str(target)]), 0)
+
+    def test_texture_report_of_the_last_render(self):
+        from sort_blender import operators
+        kit.render()
+        page = operators.write_report(kit.messages().stats)
+        self.assertIn("</html>", page.read_text(encoding="utf-8"))
+        self.assertEqual(bpy.ops.sort.texture_report(), {"FINISHED"})
+
+
+kit.main()
