@@ -4,6 +4,17 @@
 #include "base/check.h"
 #include "ssl/memory_guard.h"
 
+void group_complain(Group *g, const char *place, SslDiag diag, const char *const *args,
+                    size_t arg_count)
+{
+    Span span = {0};
+    if (place && g->host->locate)
+        span = g->host->locate(g->host->data, place);
+    report_args(g->diags, diag, span, args, arg_count);
+    if (place && !span.file)
+        report(g->diags, NOTE_PLACE, span, place);
+}
+
 /* A description of a group inside, and what became of it. */
 typedef struct Inner {
     const SslGroupDesc *desc;

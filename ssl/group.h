@@ -67,12 +67,19 @@ typedef struct GroupOutput {
     GroupType type;
 } GroupOutput;
 
+/* For sorting. */
+typedef struct GroupName {
+    const char *name, *place;
+    uint32_t index;
+} GroupName;
+
 typedef struct Group {
     const SslGroupDesc *desc;
     const SslGroupHost *host;
     Arena *arena; /* its out-of-memory jump is set */
     DiagList *diags;
-    GroupNode *nodes;     /* [desc->node_count] */
+    GroupNode *nodes; /* [desc->node_count] */
+    GroupName *nodes_by_name;
     GroupParam *params;   /* [desc->param_count] */
     GroupOutput *outputs; /* [desc->output_count] */
     uint32_t *order;      /* nodes that an output needs, sources before targets */
@@ -82,8 +89,24 @@ typedef struct Group {
 /* `nodes[].unit` is there, or NULL where that was reported. Fills in the rest. STATUS_SOURCE after a
  * report. */
 Status group_resolve(Group *g) SORT_MUST_CHECK;
-/* Names, limits: what can be said before units are known. */
+
+/* group_names.c: what can be said before units are known. */
 void group_check_names(Group *g);
+void group_sort_names(GroupName *names, uint32_t count);
+
+/* group_lookup.c. GROUP_NONE: not there; group_find_node has reported it. */
+void group_index_nodes(Group *g); /* before group_find_node */
+uint32_t group_find_node(Group *g, const char *name, const char *place);
+uint32_t group_find_input(const SslUnitInfo *info, const char *name);
+uint32_t group_find_output(const SslUnitInfo *info, const char *name);
+uint32_t group_find_param(const Group *g, const char *name);
+void group_unknown_input(Group *g, const GroupNode *node, const char *name, const char *place);
+void group_unknown_output(Group *g, const GroupNode *node, const char *name, const char *place);
+void group_unknown_param(Group *g, const char *name, const char *place);
+const char *group_name_of(const GroupNode *node);
+
+/* group_order.c: fills in `order`. */
+void group_find_order(Group *g);
 
 /* Fills in unit->module, fault, sources, parts; `unit` has its context and arena. */
 Status group_emit(const Group *g, SslUnit *unit) SORT_MUST_CHECK;

@@ -1,208 +1,7 @@
 /* Names of the description to numbers, with every check that needs no IR. What is wrong is reported and
  * left out, so that one mistake gives one message. */
 #include "ssl/group.h"
-#include <stdlib.h>
 #include <string.h>
-
-enum { NAME_MAX_BYTES = 255 };
-
-void group_complain(Group *g, const char *place, SslDiag diag, const char *const *args,
-                    size_t arg_count)
-{
-    Span span = {0};
-    if (place && g->host->locate)
-        span = g->host->locate(g->host->data, place);
-    report_args(g->diags, diag, span, args, arg_count);
-    if (place && !span.file)
-        report(g->diags, NOTE_PLACE, span, place);
-}
-
-/* A group of one node may leave its name empty. */
-static const char *name_of(const GroupNode *node)
-{
-    return *node->desc->name ? node->desc->name : node->info->name;
-}
-
-static const char *number_text(Group *g, uint32_t number)
-{
-    return arena_printf(g->arena, "%u", number);
-}
-
-/* --- names and limits ------------------------------------------------------------------------- */
-
-static bool is_name(const char *name)
-{
-    size_t bytes = strlen(name);
-    if (bytes == 0 || bytes > NAME_MAX_BYTES)
-        return false;
-    for (size_t i = 0; i < bytes; i++)
-        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f || name[i] == '.')
-            return false;
-    return true;
-}
-
-static void check_name(Group *g, const char *name, const char *what, const char *place)
-{
-    if (!is_name(name))
-        complain(g, place, GROUP_NAME, name, what, number_text(g, NAME_MAX_BYTES));
-}
-
-typedef struct NamedPlace {
-    const char *name, *place;
-    uint32_t index;
-} NamedPlace;
-
-static int compare_names(const void *a, const void *b)
-{
-    const NamedPlace *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* Sorts them, and reports those that are there twice. */
-static void check_unique(Group *g, NamedPlace *names, uint32_t count, const char *what)
-{
-    if (count)
-        qsort(names, count, sizeof *names, compare_names);
-    for (uint32_t i = 1; i < count; i++)
-        if (strcmp(names[i - 1].name, names[i].name) == 0)
-            complain(g, names[i].place, GROUP_NAME_TWICE, what, names[i].name);
-}
-
-static bool check_count(Group *g, uint32_t count, uint32_t limit, const char *what)
-{
-    if (count <= limit)
-        return true;
-    complain(g, g->desc->place, GROUP_TOO_LARGE, number_text(g, limit), what);
-    return false;
-}
-
-void group_check_names(Group *g)
-{
-    const SslGroupDesc *desc = g->desc;
-    bool fits = check_count(g, desc->node_count, SSL_MAX_GROUP_NODES, "nodes");
-    fits = check_count(g, desc->wire_count, SSL_MAX_GROUP_WIRES, "wires") && fits;
-    fits = check_count(g, desc->param_count, SSL_MAX_GROUP_PORTS, "parameters") && fits;
-    fits = check_count(g, desc->output_count, SSL_MAX_GROUP_PORTS, "outputs") && fits;
-    if (!fits)
-        return;
-    NamedPlace *names = ARENA_ARRAY(g->arena, NamedPlace, desc->node_count);
-    for (uint32_t i = 0; i < desc->node_count; i++) {
-        if (desc->node_count > 1 || *desc->nodes[i].name)
-            check_name(g, desc->nodes[i].name, "a node", desc->nodes[i].place);
-        names[i] = (NamedPlace){desc->nodes[i].name, desc->nodes[i].place, i};
-    }
-    check_unique(g, names, desc->node_count, "nodes");
-    names = ARENA_ARRAY(g->arena, NamedPlace, desc->param_count);
-    for (uint32_t i = 0; i < desc->param_count; i++) {
-        check_name(g, desc->params[i].name, "a parameter", desc->params[i].place);
-        names[i] = (NamedPlace){desc->params[i].name, desc->params[i].place, i};
-    }
-    check_unique(g, names, desc->param_count, "parameters");
-    names = ARENA_ARRAY(g->arena, NamedPlace, desc->output_count);
-    for (uint32_t i = 0; i < desc->output_count; i++) {
-        check_name(g, desc->outputs[i].name, "an output", desc->outputs[i].place);
-        names[i] = (NamedPlace){desc->outputs[i].name, desc->outputs[i].place, i};
-    }
-    check_unique(g, names, desc->output_count, "outputs");
-    if (desc->output_count == 0)
-        complain(g, desc->place, GROUP_NO_OUTPUT, NULL);
-}
-
-/* --- looking up ------------------------------------------------------------------------------- */
-
-static void suggest(Group *g, const char *name, const char *const *candidates, uint32_t count)
-{
-    report_suggestion(g->diags, name, candidates, count);
-}
-
-/* Nodes by name, for bsearch. */
-typedef struct NodeIndex {
-    NamedPlace *names;
-    uint32_t count;
-} NodeIndex;
-
-static NodeIndex index_nodes(Group *g)
-{
-    NodeIndex index = {ARENA_ARRAY(g->arena, NamedPlace, g->desc->node_count), g->desc->node_count};
-    for (uint32_t i = 0; i < index.count; i++)
-        index.names[i] = (NamedPlace){g->desc->nodes[i].name, NULL, i};
-    if (index.count)
-        qsort(index.names, index.count, sizeof *index.names, compare_names);
-    return index;
-}
-
-static uint32_t find_node(Group *g, const NodeIndex *index, const char *name, const char *place)
-{
-    uint32_t low = 0, high = index->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = strcmp(index->names[middle].name, name);
-        if (order == 0)
-            return index->names[middle].index;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const char **names = ARENA_ARRAY(g->arena, const char *, index->count);
-    for (uint32_t i = 0; i < index->count; i++)
-        names[i] = index->names[i].name;
-    complain(g, place, GROUP_UNKNOWN_NODE, name);
-    suggest(g, name, names, index->count);
-    return GROUP_NONE;
-}
-
-static uint32_t find_input(const SslUnitInfo *info, const char *name)
-{
-    for (uint32_t i = 0; i < info->param_count; i++)
-        if (strcmp(info->params[i].name, name) == 0)
-            return i;
-    return GROUP_NONE;
-}
-
-static uint32_t find_output(const SslUnitInfo *info, const char *name)
-{
-    for (uint32_t i = 0; i < info->output_count; i++)
-        if (strcmp(info->outputs[i].name, name) == 0)
-            return i;
-    return GROUP_NONE;
-}
-
-static uint32_t find_param(const Group *g, const char *name)
-{
-    for (uint32_t i = 0; i < g->desc->param_count; i++)
-        if (strcmp(g->desc->params[i].name, name) == 0)
-            return i;
-    return GROUP_NONE;
-}
-
-static void unknown_input(Group *g, const GroupNode *node, const char *name, const char *place)
-{
-    const char **names = ARENA_ARRAY(g->arena, const char *, node->info->param_count);
-    for (uint32_t i = 0; i < node->info->param_count; i++)
-        names[i] = node->info->params[i].name;
-    complain(g, place, GROUP_UNKNOWN_INPUT, name_of(node), node->info->name, name);
-    suggest(g, name, names, node->info->param_count);
-}
-
-static void unknown_output(Group *g, const GroupNode *node, const char *name, const char *place)
-{
-    const char **names = ARENA_ARRAY(g->arena, const char *, node->info->output_count);
-    for (uint32_t i = 0; i < node->info->output_count; i++)
-        names[i] = node->info->outputs[i].name;
-    complain(g, place, GROUP_UNKNOWN_OUTPUT, name_of(node), node->info->name, name);
-    suggest(g, name, names, node->info->output_count);
-}
-
-static void unknown_param(Group *g, const char *name, const char *place)
-{
-    const char **names = ARENA_ARRAY(g->arena, const char *, g->desc->param_count);
-    for (uint32_t i = 0; i < g->desc->param_count; i++)
-        names[i] = g->desc->params[i].name;
-    complain(g, place, GROUP_UNKNOWN_PARAM, name);
-    suggest(g, name, names, g->desc->param_count);
-}
 
 /* --- a node's own values ------------------------------------------------------------------------ */
 
@@ -218,16 +17,16 @@ static void resolve_values(Group *g, GroupNode *node)
 {
     for (uint32_t i = 0; i < node->desc->value_count; i++) {
         const SslGroupValue *value = &node->desc->values[i];
-        uint32_t at = find_input(node->info, value->param);
+        uint32_t at = group_find_input(node->info, value->param);
         if (at == GROUP_NONE) {
-            unknown_input(g, node, value->param, value->place);
+            group_unknown_input(g, node, value->param, value->place);
             continue;
         }
         const SslParamInfo *param = &node->info->params[at];
         if (node->inputs[at].value)
-            complain(g, value->place, GROUP_VALUE_TWICE, name_of(node), value->param);
+            complain(g, value->place, GROUP_VALUE_TWICE, group_name_of(node), value->param);
         else if (!ssl_value_fits(&value->value, param->type, param->shape))
-            complain(g, value->place, GROUP_VALUE, name_of(node), value->param,
+            complain(g, value->place, GROUP_VALUE, group_name_of(node), value->param,
                      group_type_text(group_param_type(param), g->arena),
                      value_text(&value->value, g->arena));
         node->inputs[at].value = value;
@@ -246,13 +45,13 @@ static void resolve_textures(Group *g, GroupNode *node)
         while (at < info->texture_count && strcmp(info->textures[at], texture->texture) != 0)
             at++;
         if (at == info->texture_count) {
-            complain(g, texture->place, GROUP_UNKNOWN_TEXTURE, name_of(node), info->name,
+            complain(g, texture->place, GROUP_UNKNOWN_TEXTURE, group_name_of(node), info->name,
                      texture->texture);
-            suggest(g, texture->texture, info->textures, info->texture_count);
+            report_suggestion(g->diags, texture->texture, info->textures, info->texture_count);
             continue;
         }
         if (is_set[at])
-            complain(g, texture->place, GROUP_VALUE_TWICE, name_of(node), texture->texture);
+            complain(g, texture->place, GROUP_VALUE_TWICE, group_name_of(node), texture->texture);
         is_set[at] = true;
         node->textures[at] = texture->id;
     }
@@ -275,34 +74,32 @@ static void check_wire_type(Group *g, const SslGroupWire *wire, GroupType from, 
 }
 
 /* The node and input where the wire ends; GROUP_NONE after a report, or after one about the unit. */
-static uint32_t resolve_target(Group *g, const NodeIndex *index, const SslGroupWire *wire,
-                               uint32_t *out_node)
+static uint32_t resolve_target(Group *g, const SslGroupWire *wire, uint32_t *out_node)
 {
-    uint32_t node = *out_node = find_node(g, index, wire->to_node, wire->place);
+    uint32_t node = *out_node = group_find_node(g, wire->to_node, wire->place);
     if (node == GROUP_NONE || !g->nodes[node].unit)
         return GROUP_NONE;
-    uint32_t at = find_input(g->nodes[node].info, wire->to);
+    uint32_t at = group_find_input(g->nodes[node].info, wire->to);
     if (at != GROUP_NONE)
         return at;
-    if (find_output(g->nodes[node].info, wire->to) != GROUP_NONE)
+    if (group_find_output(g->nodes[node].info, wire->to) != GROUP_NONE)
         complain(g, wire->place, GROUP_INTO_OUTPUT, wire->to_node, wire->to);
     else
-        unknown_input(g, &g->nodes[node], wire->to, wire->place);
+        group_unknown_input(g, &g->nodes[node], wire->to, wire->place);
     return GROUP_NONE;
 }
 
-static void resolve_node_wire(Group *g, const NodeIndex *index, const SslGroupWire *wire,
-                              uint32_t to_node, uint32_t to)
+static void resolve_node_wire(Group *g, const SslGroupWire *wire, uint32_t to_node, uint32_t to)
 {
-    uint32_t node = find_node(g, index, wire->from_node, wire->place);
+    uint32_t node = group_find_node(g, wire->from_node, wire->place);
     if (node == GROUP_NONE || !g->nodes[node].unit)
         return;
-    uint32_t at = find_output(g->nodes[node].info, wire->from);
+    uint32_t at = group_find_output(g->nodes[node].info, wire->from);
     if (at == GROUP_NONE) {
-        if (find_input(g->nodes[node].info, wire->from) != GROUP_NONE)
+        if (group_find_input(g->nodes[node].info, wire->from) != GROUP_NONE)
             complain(g, wire->place, GROUP_FROM_INPUT, wire->from_node, wire->from);
         else
-            unknown_output(g, &g->nodes[node], wire->from, wire->place);
+            group_unknown_output(g, &g->nodes[node], wire->from, wire->place);
         return;
     }
     if (to_node == GROUP_NONE || to == GROUP_NONE)
@@ -320,9 +117,9 @@ static void resolve_node_wire(Group *g, const NodeIndex *index, const SslGroupWi
 
 static void resolve_param_wire(Group *g, const SslGroupWire *wire, uint32_t to_node, uint32_t to)
 {
-    uint32_t at = find_param(g, wire->from);
+    uint32_t at = group_find_param(g, wire->from);
     if (at == GROUP_NONE) {
-        unknown_param(g, wire->from, wire->place);
+        group_unknown_param(g, wire->from, wire->place);
         return;
     }
     if (to_node == GROUP_NONE || to == GROUP_NONE)
@@ -345,13 +142,13 @@ static void resolve_param_wire(Group *g, const SslGroupWire *wire, uint32_t to_n
     check_wire_type(g, wire, param->type, type);
 }
 
-static void resolve_wires(Group *g, const NodeIndex *index)
+static void resolve_wires(Group *g)
 {
     for (uint32_t i = 0; i < g->desc->wire_count && !report_is_full(g->diags); i++) {
         const SslGroupWire *wire = &g->desc->wires[i];
-        uint32_t node, input = resolve_target(g, index, wire, &node);
+        uint32_t node, input = resolve_target(g, wire, &node);
         if (wire->from_node)
-            resolve_node_wire(g, index, wire, node, input);
+            resolve_node_wire(g, wire, node, input);
         else
             resolve_param_wire(g, wire, node, input);
     }
@@ -359,27 +156,27 @@ static void resolve_wires(Group *g, const NodeIndex *index)
 
 /* --- parameters and outputs ----------------------------------------------------------------------- */
 
-static void resolve_outputs(Group *g, const NodeIndex *index)
+static void resolve_outputs(Group *g)
 {
     for (uint32_t i = 0; i < g->desc->output_count; i++) {
         const SslGroupOutput *desc = &g->desc->outputs[i];
         GroupOutput *output = &g->outputs[i];
         *output = (GroupOutput){.desc = desc, .node = GROUP_NONE, .output = GROUP_NONE};
         if (!desc->node) {
-            output->output = find_param(g, desc->output);
+            output->output = group_find_param(g, desc->output);
             if (output->output == GROUP_NONE)
-                unknown_param(g, desc->output, desc->place);
+                group_unknown_param(g, desc->output, desc->place);
             else
                 output->type = g->params[output->output].type;
             continue;
         }
-        uint32_t node = find_node(g, index, desc->node, desc->place);
+        uint32_t node = group_find_node(g, desc->node, desc->place);
         if (node == GROUP_NONE || !g->nodes[node].unit)
             continue;
         output->node = node;
-        output->output = find_output(g->nodes[node].info, desc->output);
+        output->output = group_find_output(g->nodes[node].info, desc->output);
         if (output->output == GROUP_NONE)
-            unknown_output(g, &g->nodes[node], desc->output, desc->place);
+            group_unknown_output(g, &g->nodes[node], desc->output, desc->place);
         else
             output->type = group_output_type(&g->nodes[node].info->outputs[output->output]);
     }
@@ -406,86 +203,7 @@ static void check_params(Group *g)
     }
 }
 
-/* --- order ------------------------------------------------------------------------------------ */
-
-/* A walk against the wires, by hand: a chain may be as long as there are nodes. */
-typedef struct Walk {
-    uint8_t *state; /* [node] 0: new, 1: on the way, 2: done */
-    uint32_t *next; /* [node] input that is looked at next */
-    uint32_t *stack;
-    uint32_t depth;
-} Walk;
-
-static const char *cycle_text(Group *g, const Walk *w, uint32_t node)
-{
-    enum { SHOWN_MAX = 8 };
-    uint32_t first = w->depth, shown = 0;
-    while (w->stack[--first] != node)
-        ;
-    const char *text = g->nodes[node].desc->name;
-    for (uint32_t i = first + 1; i < w->depth && shown < SHOWN_MAX; i++, shown++)
-        text = arena_printf(g->arena, "%s <- %s", text, g->nodes[w->stack[i]].desc->name);
-    return arena_printf(g->arena, "%s <- %s%s", text, shown == SHOWN_MAX ? "... <- " : "",
-                        g->nodes[node].desc->name);
-}
-
-static const char *wire_place(const Group *g, const char *node, const char *input)
-{
-    for (uint32_t i = 0; i < g->desc->wire_count; i++) {
-        const SslGroupWire *wire = &g->desc->wires[i];
-        if (wire->from_node && strcmp(wire->to_node, node) == 0 && strcmp(wire->to, input) == 0)
-            return wire->place;
-    }
-    return NULL;
-}
-
-static void step(Group *g, Walk *w, bool is_needed)
-{
-    uint32_t node = w->stack[w->depth - 1];
-    const GroupNode *n = &g->nodes[node];
-    if (!n->unit || w->next[node] == n->info->param_count) {
-        w->state[node] = 2;
-        w->depth--;
-        if (is_needed)
-            g->order[g->order_count++] = node;
-        return;
-    }
-    uint32_t input = w->next[node]++;
-    uint32_t source = n->inputs[input].node;
-    if (source == GROUP_NONE || w->state[source] == 2)
-        return;
-    if (w->state[source] == 1) {
-        complain(g, wire_place(g, n->desc->name, n->info->params[input].name), GROUP_CYCLE,
-                 cycle_text(g, w, source));
-        return;
-    }
-    w->state[source] = 1;
-    w->stack[w->depth++] = source;
-}
-
-static void walk_from(Group *g, Walk *w, uint32_t node, bool is_needed)
-{
-    if (node == GROUP_NONE || w->state[node])
-        return;
-    w->state[node] = 1;
-    w->stack[w->depth++] = node;
-    while (w->depth)
-        step(g, w, is_needed);
-}
-
-/* Outputs first: what they do not reach is looked at for circles only. */
-static void find_order(Group *g)
-{
-    uint32_t count = g->desc->node_count;
-    Walk w = {.state = ARENA_ARRAY(g->arena, uint8_t, count),
-              .next = ARENA_ARRAY(g->arena, uint32_t, count),
-              .stack = ARENA_ARRAY(g->arena, uint32_t, count)};
-    g->order = ARENA_ARRAY(g->arena, uint32_t, count);
-    for (uint32_t i = 0; i < g->desc->output_count; i++)
-        walk_from(g, &w, g->outputs[i].node, true);
-    for (uint32_t i = 0; i < count; i++)
-        walk_from(g, &w, i, false);
-}
+/* --- all ---------------------------------------------------------------------------------------- */
 
 static void check_inputs(Group *g)
 {
@@ -496,8 +214,8 @@ static void check_inputs(Group *g)
             const GroupInput *input = &node->inputs[i];
             if (input->node == GROUP_NONE && input->param == GROUP_NONE && !input->value &&
                 !param->has_default && param->type != SSL_CLOSURE)
-                complain(g, node->desc->place, GROUP_MISSING_INPUT, name_of(node), param->name,
-                         node->info->name);
+                complain(g, node->desc->place, GROUP_MISSING_INPUT, group_name_of(node),
+                         param->name, node->info->name);
         }
     }
 }
@@ -505,7 +223,7 @@ static void check_inputs(Group *g)
 Status group_resolve(Group *g)
 {
     uint32_t errors_before = diag_error_count(g->diags);
-    NodeIndex index = index_nodes(g);
+    group_index_nodes(g);
     for (uint32_t i = 0; i < g->desc->node_count; i++) {
         GroupNode *node = &g->nodes[i];
         if (!node->unit)
@@ -523,10 +241,10 @@ Status group_resolve(Group *g)
         g->params[i] = (GroupParam){
             &g->desc->params[i], {g->desc->params[i].type, NULL}, GROUP_NONE, GROUP_NONE};
     g->outputs = ARENA_ARRAY(g->arena, GroupOutput, g->desc->output_count);
-    resolve_wires(g, &index);
-    resolve_outputs(g, &index);
+    resolve_wires(g);
+    resolve_outputs(g);
     check_params(g);
-    find_order(g);
+    group_find_order(g);
     check_inputs(g);
     return diag_error_count(g->diags) > errors_before ? STATUS_SOURCE : STATUS_OK;
 }

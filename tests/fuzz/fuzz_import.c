@@ -44,8 +44,9 @@ static uint32_t take(uint32_t limit)
 
 static float take_number(void)
 {
-    static const float numbers[] = {0,         1,    -1,      0.5f,     2,       -0.0f, 3.4e38f, -3.4e38f,
-                                    1e-38f,    1e-45f, 1e20f, (float)NAN, INFINITY, -INFINITY, 0.1f, 100};
+    static const float numbers[] = {0,        1,         -1,     0.5f,   2,     -0.0f,
+                                    3.4e38f,  -3.4e38f,  1e-38f, 1e-45f, 1e20f, (float)NAN,
+                                    INFINITY, -INFINITY, 0.1f,   100};
     return numbers[take(SORT_COUNT_OF(numbers))];
 }
 
@@ -57,9 +58,11 @@ static struct aiVector3D take_vector(void)
 
 static const char *take_name(void)
 {
-    static const char *const names[] = {"",   "0",    "1",  "2",       "-1",  "99999999999", "a/b", "..",
-                                        "a",  "*0",   "*1", "*-1",     "t.png", "file:///t.png", "b%20.png", "c\\t.png",
-                                        "\xff\xfe", "a\nb", "%", "%zz", ".ssl", "\"", "unit:x", "a.<UDIM>.png"};
+    static const char *const names[] = {
+        "",         "0",        "1",           "2",    "-1",  "99999999999", "a/b",
+        "..",       "a",        "*0",          "*1",   "*-1", "t.png",       "file:///t.png",
+        "b%20.png", "c\\t.png", "\xff\xfe",    "a\nb", "%",   "%zz",         ".ssl",
+        "\"",       "unit:x",   "a.<UDIM>.png"};
     return names[take(SORT_COUNT_OF(names))];
 }
 
@@ -96,8 +99,8 @@ static struct aiMesh *take_mesh(uint32_t material_count)
     struct aiMesh *mesh = MAKE(struct aiMesh, 1);
     uint32_t parts = take(64), vertices = 1 + take(6), faces = 1 + take(4);
     mesh->mName = string_of(take_name());
-    mesh->mPrimitiveTypes = parts & 1 ? aiPrimitiveType_TRIANGLE | aiPrimitiveType_LINE
-                                      : aiPrimitiveType_TRIANGLE;
+    mesh->mPrimitiveTypes =
+        parts & 1 ? aiPrimitiveType_TRIANGLE | aiPrimitiveType_LINE : aiPrimitiveType_TRIANGLE;
     mesh->mMaterialIndex = take(material_count);
     mesh->mNumVertices = vertices;
     mesh->mVertices = take_vectors(vertices, true);

@@ -96,9 +96,9 @@ static void test_package_bad_descriptions(void **state)
     Error err = {0};
     JsonDoc *doc;
     JsonCursor root, row;
-    assert_int_equal(json_read_file("tests/sort/packages/bad_descriptions.json", 1 << 20, &doc,
-                                    &err),
-                     STATUS_OK);
+    assert_int_equal(
+        json_read_file("tests/sort/packages/bad_descriptions.json", 1 << 20, &doc, &err),
+        STATUS_OK);
     json_root(doc, &root);
     assert_int_equal(json_as_array(&root, &err), STATUS_OK);
     assert_true(json_count(&root) >= 200);
@@ -128,10 +128,13 @@ static void test_package_bad_arrays(void **state)
          "meshes[0].positions: 'meshes/quad.bin': element 0 is not finite"},
         {QUAD_POSITIONS + 44, &infinite,
          "meshes[0].positions: 'meshes/quad.bin': element 3 is not finite"},
-        {QUAD_INDICES + 8, &four, "meshes[0].indices: triangle 0 names vertex 4, but the mesh has 4"},
+        {QUAD_INDICES + 8, &four,
+         "meshes[0].indices: triangle 0 names vertex 4, but the mesh has 4"},
         {QUAD_INDICES + 20, &huge, "meshes[0].indices: triangle 1 names vertex 4294967295"},
-        {QUAD_NORMALS + 8, &long_normal, "meshes[0].normals: the normal of vertex 0 is neither of unit"},
-        {QUAD_NORMALS + 0, &nan_value, "meshes[0].normals: 'meshes/quad.bin': element 0 is not finite"},
+        {QUAD_NORMALS + 8, &long_normal,
+         "meshes[0].normals: the normal of vertex 0 is neither of unit"},
+        {QUAD_NORMALS + 0, &nan_value,
+         "meshes[0].normals: 'meshes/quad.bin': element 0 is not finite"},
         {QUAD_TANGENTS + 12, &half, "meshes[0].tangents: the tangent of vertex 0"},
         {QUAD_TANGENTS + 16, &half, "meshes[0].tangents: the tangent of vertex 1"},
         {QUAD_UV + 28, &nan_value, "meshes[0].uv[0]: 'meshes/quad.bin': element 3 is not finite"},
@@ -224,31 +227,38 @@ static void test_package_bad_folders(void **state)
     (void)state;
     char message[2048];
     Scene *scene;
-    assert_int_equal(package_kit_load(package_kit_path("no such"), NULL, &scene, message), STATUS_NOT_FOUND);
+    assert_int_equal(package_kit_load(package_kit_path("no such"), NULL, &scene, message),
+                     STATUS_NOT_FOUND);
     assert_non_null(strstr(message, "no such file or folder"));
     assert_int_equal(file_make_directories(package_kit_path("empty"), NULL), STATUS_OK);
-    assert_int_equal(package_kit_load(package_kit_path("empty"), NULL, &scene, message), STATUS_FORMAT);
+    assert_int_equal(package_kit_load(package_kit_path("empty"), NULL, &scene, message),
+                     STATUS_FORMAT);
     assert_non_null(strstr(message, "there is no scene.json"));
     package_kit_write("", "note.txt", "hello", 5);
-    assert_int_equal(package_kit_load(package_kit_path("note.txt"), NULL, &scene, message), STATUS_FORMAT);
+    assert_int_equal(package_kit_load(package_kit_path("note.txt"), NULL, &scene, message),
+                     STATUS_FORMAT);
     assert_non_null(strstr(message, "neither a folder, nor a scene.json, nor a zip"));
     package_kit_write("", "void.zip", "", 0);
-    assert_int_equal(package_kit_load(package_kit_path("void.zip"), NULL, &scene, message), STATUS_FORMAT);
+    assert_int_equal(package_kit_load(package_kit_path("void.zip"), NULL, &scene, message),
+                     STATUS_FORMAT);
     package_kit_write("", "fake.zip", "PK\003\004 and no more", 16);
-    assert_int_equal(package_kit_load(package_kit_path("fake.zip"), NULL, &scene, message), STATUS_FORMAT);
+    assert_int_equal(package_kit_load(package_kit_path("fake.zip"), NULL, &scene, message),
+                     STATUS_FORMAT);
     assert_non_null(strstr(message, "cannot be read as a zip"));
 
     /* Links that lead out; links that stay are fine. */
     package_kit_write("", "secret.bin", quad_bin, quad_bin_bytes);
     package_kit_write_all("links", good_json, good_json_bytes, quad_bin, quad_bin_bytes);
-    assert_int_equal(rename(package_kit_path("links/meshes/quad.bin"), package_kit_path("links/real.bin")), 0);
+    assert_int_equal(
+        rename(package_kit_path("links/meshes/quad.bin"), package_kit_path("links/real.bin")), 0);
     assert_int_equal(symlink("../real.bin", package_kit_path("links/meshes/quad.bin")), 0);
     assert_int_equal(package_kit_load(package_kit_path("links"), NULL, &scene, message), STATUS_OK);
     scene_destroy(scene);
     assert_int_equal(file_remove(package_kit_path("links/meshes/quad.bin"), NULL), STATUS_OK);
     assert_int_equal(symlink("../../secret.bin", package_kit_path("links/meshes/quad.bin")), 0);
     Status status = package_kit_load(package_kit_path("links"), NULL, &scene, message);
-    package_kit_expect("link", status, message, STATUS_FORMAT, "meshes[0].positions: 'meshes/quad.bin'");
+    package_kit_expect("link", status, message, STATUS_FORMAT,
+                       "meshes[0].positions: 'meshes/quad.bin'");
     assert_non_null(strstr(message, "symbolic link leads outside"));
     /* A pipe in place of a file must not hang. */
     assert_int_equal(file_remove(package_kit_path("links/meshes/quad.bin"), NULL), STATUS_OK);
@@ -260,7 +270,7 @@ static void test_package_bad_folders(void **state)
     package_kit_write("binary", "shaders/board.ssl", "sha\0der", 7);
     status = package_kit_load(package_kit_path("binary"), NULL, &scene, message);
     package_kit_expect("text", status, message, STATUS_FORMAT,
-           "materials[1].shader: 'shaders/board.ssl' is not");
+                       "materials[1].shader: 'shaders/board.ssl' is not");
     package_kit_write("binary", "shaders/board.ssl", "\xff\xfe", 2);
     status = package_kit_load(package_kit_path("binary"), NULL, &scene, message);
     package_kit_expect("text", status, message, STATUS_FORMAT, "is not UTF-8 text");
@@ -326,7 +336,8 @@ static void test_package_bad_zips(void **state)
     assert_int_equal(file_read(path, 1 << 20, &bytes, &size_bytes, NULL), STATUS_OK);
     for (size_t size = 0; size < size_bytes; size += 1 + size / 7) {
         package_kit_write("", "cut.zip", bytes, size);
-        assert_int_not_equal(package_kit_load(package_kit_path("cut.zip"), NULL, &scene, message), STATUS_OK);
+        assert_int_not_equal(package_kit_load(package_kit_path("cut.zip"), NULL, &scene, message),
+                             STATUS_OK);
     }
     mem_free(bytes);
 }

@@ -21,11 +21,11 @@ static const char good_ssl[] =
     "shader paintless(out closure Ci)\n{\n    Ci = make_closure<Lambert>(color(0.5), "
     "global_value<normal>);\n}\n";
 
-#define SURFACE "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"surface\""
-#define PAINT "\"textures\": {\"paint\": {\"file\": \"textures/p.png\"}}"
-#define BOUND SURFACE ", " PAINT
+#define SURFACE       "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"surface\""
+#define PAINT         "\"textures\": {\"paint\": {\"file\": \"textures/p.png\"}}"
+#define BOUND         SURFACE ", " PAINT
 #define SHADER(entry) "{\"shader\": \"shaders/s.ssl\", \"entry\": \"" entry "\"}"
-#define GROUP(rest) "{\"name\": \"m\", \"group\": {" rest "}}"
+#define GROUP(rest)   "{\"name\": \"m\", \"group\": {" rest "}}"
 
 typedef struct Unsound {
     const char *ssl;       /* shaders/s.ssl; NULL: the good one */
@@ -37,11 +37,13 @@ typedef struct Unsound {
 static const Unsound cases[] = {
     /* shaders */
     {"", NULL, NULL, "materials[0]: 'shaders/s.ssl'", "no shader 'surface'"},
-    {"shader surface(out closure Ci)\n{\n    Ci = 1;\n}\n", NULL, NULL, "shaders/s.ssl:3:", "closure"},
-    {"shader surface(out closure Ci)\n{\n    Ci = make_closure<Lambrt>(color(1), global_value<normal>);\n}\n",
+    {"shader surface(out closure Ci)\n{\n    Ci = 1;\n}\n", NULL, NULL,
+     "shaders/s.ssl:3:", "closure"},
+    {"shader surface(out closure Ci)\n{\n    Ci = make_closure<Lambrt>(color(1), "
+     "global_value<normal>);\n}\n",
      NULL, NULL, "shaders/s.ssl:3:", "did you mean 'Lambert'"},
-    {"shader surface(out closure Ci)\n{\n    Ci = make_closure<Lambert>(color(1));\n}\n", NULL, NULL,
-     "shaders/s.ssl:3:", "Lambert"},
+    {"shader surface(out closure Ci)\n{\n    Ci = make_closure<Lambert>(color(1));\n}\n", NULL,
+     NULL, "shaders/s.ssl:3:", "Lambert"},
     {"shader surface(out closure Ci)\n{\n    float x = global_value<nrmal>.x;\n}\n", NULL, NULL,
      "shaders/s.ssl:3:", "did you mean 'normal'"},
     {"shader surface(out closure Ci)\n{\n", NULL, NULL, "shaders/s.ssl:", "error[S0"},
@@ -78,42 +80,44 @@ static const Unsound cases[] = {
     {NULL, GROUP("\"nodes\": {\"a\": " SHADER("surface") "}, \"outputs\": {\"surface\": \"a.C\"}"),
      NULL, "materials[0]", "has no output 'C'"},
     {NULL,
-     GROUP("\"nodes\": {\"a\": " SHADER("surface") ", \"n\": " SHADER("number")
-           "}, \"wires\": [[\"n.value\", \"a.rough\"]], \"outputs\": {\"surface\": \"a.Ci\"}"),
+     GROUP("\"nodes\": {\"a\": " SHADER("surface") ", \"n\": " SHADER(
+         "number") "}, \"wires\": [[\"n.value\", \"a.rough\"]], \"outputs\": {\"surface\": "
+                   "\"a.Ci\"}"),
      NULL, "materials[0]", "has no input 'rough'"},
     {NULL,
-     GROUP("\"nodes\": {\"a\": " SHADER("surface") ", \"n\": " SHADER("number")
-           "}, \"wires\": [[\"a.Ci\", \"n.a\"]], \"outputs\": {\"surface\": \"a.Ci\"}"),
+     GROUP("\"nodes\": {\"a\": " SHADER("surface") ", \"n\": " SHADER(
+         "number") "}, \"wires\": [[\"a.Ci\", \"n.a\"]], \"outputs\": {\"surface\": \"a.Ci\"}"),
      NULL, "materials[0]", "cannot go into"},
     {NULL,
-     GROUP("\"nodes\": {\"a\": " SHADER("surface") ", \"n\": " SHADER("number") ", \"o\": " SHADER("number")
-           "}, \"wires\": [[\"n.value\", \"o.a\"], [\"o.value\", \"n.a\"], [\"o.value\", \"a.roughness\"]],"
-           " \"outputs\": {\"surface\": \"a.Ci\"}"),
+     GROUP("\"nodes\": {\"a\": " SHADER("surface") ", \"n\": " SHADER("number") ", \"o\": " SHADER(
+         "number") "}, \"wires\": [[\"n.value\", \"o.a\"], [\"o.value\", \"n.a\"], [\"o.value\", "
+                   "\"a.roughness\"]],"
+                   " \"outputs\": {\"surface\": \"a.Ci\"}"),
      NULL, "materials[0]", "the wires lead in a circle"},
     {NULL,
-     GROUP("\"nodes\": {\"a\": " SHADER("surface") ", \"n\": " SHADER("number")
-           "}, \"wires\": [[\"n.value\", \"a.roughness\"]], \"outputs\": {\"surface\": \"a.Ci\"}"),
+     GROUP("\"nodes\": {\"a\": " SHADER("surface") ", \"n\": " SHADER(
+         "number") "}, \"wires\": [[\"n.value\", \"a.roughness\"]], \"outputs\": {\"surface\": "
+                   "\"a.Ci\"}"),
      NULL, "materials[0]", "'a'"},
     {NULL,
      GROUP("\"nodes\": {\"a\": " SHADER("surface") "}, \"wires\": [[\"p\", \"a.roughness\"], "
-           "[\"p\", \"a.roughness\"]], \"parameters\": {\"p\": {\"default\": 1}}, \"outputs\": "
-           "{\"surface\": \"a.Ci\"}"),
+                                                   "[\"p\", \"a.roughness\"]], \"parameters\": "
+                                                   "{\"p\": {\"default\": 1}}, \"outputs\": "
+                                                   "{\"surface\": \"a.Ci\"}"),
      NULL, "materials[0]", "two parameters of the group end at input 'roughness'"},
-    {NULL,
-     GROUP("\"nodes\": {\"a\": {\"group\": \"G\"}}, \"outputs\": {\"surface\": \"a.s\"}"),
+    {NULL, GROUP("\"nodes\": {\"a\": {\"group\": \"G\"}}, \"outputs\": {\"surface\": \"a.s\"}"),
      "\"G\": {\"nodes\": {\"b\": {\"group\": \"H\"}}, \"outputs\": {\"s\": \"b.s\"}}, "
      "\"H\": {\"nodes\": {\"c\": {\"group\": \"G\"}}, \"outputs\": {\"s\": \"c.s\"}}",
      "groups.", "contains itself"},
-    {NULL,
-     GROUP("\"nodes\": {\"a\": {\"group\": \"G\"}}, \"outputs\": {\"surface\": \"a.s\"}"),
+    {NULL, GROUP("\"nodes\": {\"a\": {\"group\": \"G\"}}, \"outputs\": {\"surface\": \"a.s\"}"),
      "\"G\": {\"nodes\": {\"b\": {\"group\": \"G\"}}, \"outputs\": {\"s\": \"b.s\"}}", "groups.",
      "contains itself"},
     {NULL, GROUP("\"nodes\": {}, \"outputs\": {\"surface\": \"a.s\"}"), NULL, "materials[0]",
      "the group has no node 'a'"},
-    {NULL, GROUP("\"nodes\": {\"a\": " SHADER("number") "}, \"outputs\": {\"surface\": \"a.value\"}"),
-     NULL, "materials[0]", "a"},
     {NULL,
-     "{\"name\": \"m\", \"group\": \"G\", \"parameters\": {\"a.roughnes\": 1}}",
+     GROUP("\"nodes\": {\"a\": " SHADER("number") "}, \"outputs\": {\"surface\": \"a.value\"}"),
+     NULL, "materials[0]", "a"},
+    {NULL, "{\"name\": \"m\", \"group\": \"G\", \"parameters\": {\"a.roughnes\": 1}}",
      "\"G\": {\"nodes\": {\"a\": " SHADER("paintless") "}, \"outputs\": {\"surface\": \"a.Ci\"}}",
      "materials[0].parameters.a.roughnes", "roughnes"},
 };

@@ -306,6 +306,10 @@ static void test_damaged_objects_are_replaced(void **state)
     assert_int_equal(file_read(other_path, OBJECT_CACHE_MAX_BYTES, &foreign, &foreign_size, &err),
                      STATUS_OK);
     check_damage(folder, path, &k, foreign, foreign_size);
+    /* One that claims this very key, a forged collision: its kernel has the name of its own key, so it does not link. */
+    memcpy(foreign + offsetof(ObjectHeader, key), good + offsetof(ObjectHeader, key),
+           sizeof(Hash128));
+    check_damage(folder, path, &k, foreign, foreign_size);
 
     mem_free(foreign);
     mem_free(bad);
