@@ -99,6 +99,21 @@ Status ssl_context_create(const SslContextDesc *desc, SslContext **out_context, 
     return STATUS_OK;
 }
 
+const char *const *ssl_baseline_cpus(void)
+{
+    return jit_baseline_cpus();
+}
+
+Status ssl_native_cpu_class(char out[SSL_CPU_CLASS_BYTES], Error *err)
+{
+    return jit_native_cpu_class(out, SSL_CPU_CLASS_BYTES, err);
+}
+
+const char *ssl_context_cpu_class(const SslContext *ctx)
+{
+    return jit_cpu_class(ctx->jit);
+}
+
 void ssl_context_destroy(SslContext *ctx)
 {
     if (!ctx)

@@ -119,6 +119,14 @@ void ssl_globals_layout(const SslGlobalRow *rows, uint32_t row_count, SslGlobals
 typedef struct SslContext SslContext;
 Status ssl_context_create(const SslContextDesc *desc, SslContext **out_context,
                           Error *err) SORT_MUST_CHECK;
+/* The baselines that SslContextDesc.cpu may name; NULL-terminated. */
+const char *const *ssl_baseline_cpus(void);
+enum { SSL_CPU_CLASS_BYTES = 64 };
+/* The class of this machine as it is. */
+Status ssl_native_cpu_class(char out[SSL_CPU_CLASS_BYTES], Error *err) SORT_MUST_CHECK;
+/* The class of machines that kernels are made for: the baseline that `cpu` named, else this machine's model and a
+ * digest of its features. Borrowed: ctx. */
+const char *ssl_context_cpu_class(const SslContext *ctx);
 void ssl_context_destroy(SslContext *ctx); /* all units and programs released */
 
 /* --- values ------------------------------------------------------------------------------- */

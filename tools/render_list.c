@@ -1,8 +1,12 @@
 #include "tools/render_list.h"
 
+#include "base/path.h"
+#include "plugins/plugin_host.h"
 #include "sort/bsdf/closure_table.h"
 #include "sort/film/film.h"
 #include "sort/integrator/view.h"
+#include "sort/shade/unit_library.h"
+#include "ssl/ssl.h"
 #include <string.h>
 
 static void print_aovs(FILE *out)
@@ -53,19 +57,89 @@ static void print_globals(FILE *out)
         fprintf(out, "%-15s %-7s %s\n", rows[i][0], rows[i][1], rows[i][2]);
 }
 
-Status print_list(const char *what, FILE *out, Error *err)
+static void print_units(FILE *out)
 {
-    if (strcmp(what, "aovs") == 0)
+    for (const EmbeddedText *unit = unit_library_all(); unit->name; ++unit)
+        fprintf(out, "unit:%.*s\n", STR_ARG(path_stem(unit->name)));
+}
+
+static void print_suffixes(const char *const *suffixes, FILE *out)
+{
+    for (; *suffixes; ++suffixes)
+        fprintf(out, " %s", *suffixes);
+}
+
+static void print_plugin(const PluginInfo *info, FILE *out)
+{
+    if (info->failure) {
+        fprintf(out, "%s cannot be used: %s\n", info->path, info->failure);
+        return;
+    }
+    fprintf(out, "%-15s %s %s:", info->importer ? "scenes" : "textures", info->name, info->version);
+    print_suffixes(info->importer ? info->importer->suffixes : info->decoder->suffixes, out);
+    fputc('\n', out);
+}
+
+/* Plugins are loaded for it, which a process that renders never does. */
+static Status print_formats(const CliTextList *plugin_folders, FILE *out, Error *err)
+{
+    PluginHostDesc desc = {.size_bytes = sizeof desc,
+                           .folders = plugin_folders->items,
+                           .folder_count = plugin_folders->count};
+    PluginHost *host;
+    const PluginInfo *infos;
+    fputs("packages        a folder with scene.json, or a zip of it\n"
+          "pictures        exr png, both written\n"
+          "textures        stex\n",
+          out);
+    TRY(plugin_host_create(&desc, &host, err));
+    uint32_t count = plugin_host_list(host, &infos);
+    for (uint32_t i = 0; i < count; ++i)
+        print_plugin(&infos[i], out);
+    plugin_host_destroy(host);
+    return STATUS_OK;
+}
+
+static Status print_cpus(FILE *out, Error *err)
+{
+    char native[SSL_CPU_CLASS_BYTES];
+    TRY(ssl_native_cpu_class(native, err));
+    for (const char *const *name = ssl_baseline_cpus(); *name; ++name)
+        fprintf(out, "%s\n", *name);
+    fprintf(out, "native          this machine: %s\n", native);
+    return STATUS_OK;
+}
+
+const char *const render_list_names[] = {
+    [RENDER_LIST_AOVS] = "aovs",       [RENDER_LIST_CLOSURES] = "closures",
+    [RENDER_LIST_CPUS] = "cpus",       [RENDER_LIST_FORMATS] = "formats",
+    [RENDER_LIST_GLOBALS] = "globals", [RENDER_LIST_INTEGRATORS] = "integrators",
+    [RENDER_LIST_UNITS] = "units",     [RENDER_LIST_COUNT] = NULL};
+
+Status render_list_print(RenderList what, const CliTextList *plugin_folders, FILE *out, Error *err)
+{
+    switch (what) {
+    case RENDER_LIST_AOVS:
         print_aovs(out);
-    else if (strcmp(what, "closures") == 0)
+        break;
+    case RENDER_LIST_CLOSURES:
         print_closures(out);
-    else if (strcmp(what, "globals") == 0)
+        break;
+    case RENDER_LIST_CPUS:
+        return print_cpus(out, err);
+    case RENDER_LIST_FORMATS:
+        return print_formats(plugin_folders, out, err);
+    case RENDER_LIST_GLOBALS:
         print_globals(out);
-    else if (strcmp(what, "integrators") == 0)
+        break;
+    case RENDER_LIST_INTEGRATORS:
         print_integrators(out);
-    else
-        return error_set(err, STATUS_INVALID,
-                         "'%s' cannot be listed; aovs, closures, globals and integrators can",
-                         what);
+        break;
+    case RENDER_LIST_UNITS:
+        print_units(out);
+        break;
+    case RENDER_LIST_COUNT:
+        break;
+    }
     return STATUS_OK;
 }

@@ -299,6 +299,10 @@ int main(int argc, char **argv)
         return merge_main(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "compare") == 0)
         return compare_main(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "manual") == 0)
+        return manual_main(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "completion") == 0)
+        return completion_main(argc - 1, argv + 1);
 
     RenderCommand command;
     int code;

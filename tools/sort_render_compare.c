@@ -81,20 +81,67 @@ static void print_json(const Difference *d)
     strbuf_free(&text);
 }
 
-int compare_main(int argc, char **argv)
+typedef struct CompareCommand {
+    const char *layer; /* NULL: the picture itself */
+    bool is_json;
+    CliResult args; /* the picture, the reference */
+    int argc;
+    char **argv;
+    int code;
+    bool goes_on;
+} CompareCommand;
+
+static void with_table(CompareCommand *c, CommandUse use, void *data)
+{
+    /* clang-format off */
+    const CliOption options[] = {
+        {.name = "layer", .kind = CLI_TEXT, .out = &c->layer, .value_name = "NAME", .help = "compare this layer, such as albedo"},
+        {.name = "json", .kind = CLI_FLAG, .out = &c->is_json, .help = "print one JSON record"},
+    };
+    /* clang-format on */
+    static const char *const examples[] = {"sort-render compare noisy.exr reference.exr",
+                                           "how far the first is from the second", NULL};
+    const CliProgram program = {.name = "sort-render compare",
+                                .usage = "[options] PICTURE.exr REFERENCE.exr",
+                                .summary = "Says how far two pictures of one size are apart, over "
+                                           "all pixels and R, G, B. Relative MSE divides squared "
+                                           "differences by the reference's squares plus 0.01.",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .args_min = 2,
+                                .args_max = 2,
+                                .args_name = "PICTURE",
+                                .examples = examples};
+    use(&program, data);
+}
+
+void compare_command_visit(CommandUse use, void *data)
 {
     CompareCommand command;
-    int code;
-    if (!compare_command_parse(argc, argv, &command, &code))
-        return code;
+    with_table(&command, use, data);
+}
+
+static void parse(const CliProgram *program, void *data)
+{
+    CompareCommand *c = data;
+    c->goes_on = command_parse(program, c->argc, c->argv, &c->args, &c->code);
+}
+
+int compare_main(int argc, char **argv)
+{
+    CompareCommand command = {.argc = argc, .argv = argv};
+    with_table(&command, parse, &command);
+    if (!command.goes_on)
+        return command.code;
+    const char *const paths[2] = {command.args.args[0], command.args.args[1]};
     Error err = {0};
     ExrImage *images[2] = {NULL, NULL};
     Difference d;
-    Status status = exr_read(command.paths[0], &images[0], &err);
+    Status status = exr_read(paths[0], &images[0], &err);
     if (status == STATUS_OK)
-        status = exr_read(command.paths[1], &images[1], &err);
+        status = exr_read(paths[1], &images[1], &err);
     if (status == STATUS_OK)
-        status = compare(images[0], images[1], command.paths, command.layer, &d, &err);
+        status = compare(images[0], images[1], paths, command.layer, &d, &err);
     if (status == STATUS_OK) {
         if (command.is_json)
             print_json(&d);

@@ -1,6 +1,57 @@
 /* sort-render merge: adds partial results. */
 #include "tools/render_command.h"
 
+#include "base/image/view_transform.h"
+
+typedef struct MergeCommand {
+    OutputCommand output;
+    CliResult args;
+    int argc;
+    char **argv;
+    int code;
+    bool goes_on;
+} MergeCommand;
+
+static void with_table(MergeCommand *c, CommandUse use, void *data)
+{
+    /* One option a line. */
+    /* clang-format off */
+    const CliOption options[] = {
+        {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &c->output.output, .value_name = "FILE.exr", .help = "where the picture goes"},
+        {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick look at it"},
+        {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "where the merged exact sums go"},
+        {.name = "exposure", .kind = CLI_FLOAT, .out = &c->output.exposure, .min = -64, .max = 64, .value_name = "STOPS", .help = "exposure of the PNG"},
+        {.name = "view", .kind = CLI_CHOICE, .out = &c->output.curve, .choices = view_curve_names, .value_name = "CURVE", .help = "tone curve of the PNG"},
+    };
+    /* clang-format on */
+    static const char *const examples[] = {"sort-render merge a.part b.part -o out.exr",
+                                           "add two sample ranges of one scene, exactly", NULL};
+    const CliProgram program = {.name = "sort-render merge",
+                                .usage = "[options] PARTIAL... -o OUT.exr",
+                                .summary = "Adds partial results (--partial) of disjoint sample "
+                                           "ranges. The picture has the very bits of a "
+                                           "single render of all their samples.",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .args_min = 1,
+                                .args_max = 4096,
+                                .args_name = "PARTIAL",
+                                .examples = examples};
+    use(&program, data);
+}
+
+void merge_command_visit(CommandUse use, void *data)
+{
+    MergeCommand command;
+    with_table(&command, use, data);
+}
+
+static void parse(const CliProgram *program, void *data)
+{
+    MergeCommand *c = data;
+    c->goes_on = command_parse(program, c->argc, c->argv, &c->args, &c->code);
+}
+
 /* Adds one partial file to *sum, which is NULL before the first. */
 static Status add_part(const char *path, Film **sum, Error *err)
 {
@@ -19,15 +70,17 @@ static Status add_part(const char *path, Film **sum, Error *err)
 
 int merge_main(int argc, char **argv)
 {
-    MergeCommand command;
+    MergeCommand command = {.argc = argc, .argv = argv};
     Error err = {0};
     Film *sum = NULL;
-    int code;
-    if (!merge_command_parse(argc, argv, &command, &code))
-        return code;
+    with_table(&command, parse, &command);
+    if (!command.goes_on)
+        return command.code;
+    if (output_command_check(&command.output, &err) != STATUS_OK)
+        return command_fail(&err, EXIT_USAGE);
     Status status = STATUS_OK;
-    for (uint32_t i = 0; status == STATUS_OK && i < command.part_count; ++i)
-        status = add_part(command.parts[i], &sum, &err);
+    for (uint32_t i = 0; status == STATUS_OK && i < command.args.arg_count; ++i)
+        status = add_part(command.args.args[i], &sum, &err);
     if (status == STATUS_OK)
         status = output_command_write(&command.output, sum, &err);
     film_destroy(sum);

@@ -103,6 +103,9 @@ typedef struct AccelDesc {
     /* [material_count] true: may be transparent; NULL: none is. */
     const bool *material_has_alpha;
     uint32_t thread_count; /* for building; 0: one a CPU */
+    /* "x86-64-v3": the instructions of that baseline, so that rays have the same bits on all machines that
+     * have it; another name, or NULL: the best of this machine. */
+    const char *cpu_class;
 } AccelDesc;
 
 typedef struct AccelStats {

@@ -59,11 +59,29 @@ static Status embree_status(Accel *accel, const char *step, Error *err)
     return error_set(err, status, "Embree, %s: %s", step, accel->error_text);
 }
 
-static Status open_device(Accel *accel, uint32_t thread_count, Error *err)
+/* Embree's name for the instructions of a baseline; NULL: those that it finds. */
+static const char *baseline_isa(const char *cpu_class)
 {
-    char config[32] = "";
-    if (thread_count > 0)
-        snprintf(config, sizeof config, "threads=%u", thread_count);
+    static const char *const rows[][2] = {{"x86-64", "sse2"},
+                                          {"x86-64-v2", "sse4.2"},
+                                          {"x86-64-v3", "avx2"},
+                                          {"x86-64-v4", "avx512"}};
+    for (uint32_t i = 0; cpu_class && i < SORT_COUNT_OF(rows); ++i) {
+        if (strcmp(cpu_class, rows[i][0]) == 0)
+            return rows[i][1];
+    }
+    return NULL;
+}
+
+static Status open_device(Accel *accel, const AccelDesc *desc, Error *err)
+{
+    char config[64] = "";
+    const char *isa = baseline_isa(desc->cpu_class);
+    int length = 0;
+    if (desc->thread_count > 0)
+        length = snprintf(config, sizeof config, "threads=%u,", desc->thread_count);
+    if (isa)
+        snprintf(config + length, sizeof config - (size_t)length, "isa=%s", isa);
     accel->device = rtcNewDevice(config);
     if (!accel->device)
         return error_set(err, STATUS_INTERNAL, "Embree cannot start: error %d",
@@ -308,7 +326,7 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
         return error_set(err, STATUS_LIMIT,
                          "the scene reaches out farther than %g m, where rays have no precision",
                          (double)reach_max_m);
-    TRY(open_device(accel, desc->thread_count, err));
+    TRY(open_device(accel, desc, err));
     accel->geometry_count = scene->instance_count + 1;
     accel->mesh_scenes = MEM_ARRAY(RTCScene, (size_t)scene->mesh_count + 1);
     accel->geometry = MEM_ARRAY(GeometryInfo, accel->geometry_count);

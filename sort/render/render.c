@@ -213,7 +213,8 @@ static Status build_accel(Render *r, Error *err)
     AccelDesc desc = {.size_bytes = sizeof desc,
                       .scene = r->scene,
                       .material_has_alpha = has_alpha,
-                      .thread_count = r->options.thread_count};
+                      .thread_count = r->options.thread_count,
+                      .cpu_class = ssl_context_cpu_class(r->ssl)};
     Status status = accel_create(&desc, &r->accel, err);
     mem_free(has_alpha);
     r->stats.accel_s = clock_seconds_since(start);
@@ -262,7 +263,7 @@ static Status make_film(Render *r, Error *err)
     snprintf(desc.identity.filter, sizeof desc.identity.filter, "%s %g",
              pixel_filter_name(o->filter), (double)r->shared.filter.width_px);
     snprintf(desc.identity.cpu_class, sizeof desc.identity.cpu_class, "%s",
-             o->cpu ? o->cpu : "native");
+             ssl_context_cpu_class(r->ssl));
     TRY(film_create(&desc, &r->film, err));
     TRY(render_make_notes(r, err));
     r->stats.film_bytes = film_size_bytes(r->film);

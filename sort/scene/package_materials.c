@@ -189,9 +189,16 @@ static Status bind(PackageWriter *w, PackageMaterial *m, const SortTextureRef *r
                          .wrap_v = wraps[ref->wrap_v % 3]};
     set_true(m, names.has);
     if (has_transforms) {
-        float uv[4] = {ref->uv_scale[0], ref->uv_scale[1], ref->uv_offset[0], ref->uv_offset[1]};
-        set_values(m, names.uv, PACKAGE_FLOATS, uv, 4);
-        set_float(m, names.rotation, ref->uv_rotation_rad);
+        const float given[5] = {ref->uv_scale[0], ref->uv_scale[1], ref->uv_offset[0],
+                                ref->uv_offset[1], ref->uv_rotation_rad};
+        const float identity[5] = {1, 1, 0, 0, 0};
+        bool is_finite = package_all_finite(given, SORT_COUNT_OF(given));
+        if (!is_finite)
+            log_warning(w->log,
+                        "material '%s': the transform of a texture is broken, and is left out",
+                        m->name);
+        set_values(m, names.uv, PACKAGE_FLOATS, is_finite ? given : identity, 4);
+        set_float(m, names.rotation, is_finite ? given[4] : 0.0f);
     }
     *out_is_bound = true;
     return STATUS_OK;

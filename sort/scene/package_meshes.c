@@ -93,7 +93,7 @@ static Status repair_normals(PackageWriter *w, const SortMesh *m, const char *na
                 smooth_normals(m, smooth);
             n = at3(smooth, i);
             length = f3_length(n);
-            if (!(length > 0.0f) || !isfinite(length)) {
+            if (!(length > 1e-30f) || !isfinite(length)) {
                 n = f3(0, 1, 0); /* a vertex of degenerate triangles only: never seen */
                 length = 1;
             }
@@ -107,34 +107,49 @@ static Status repair_normals(PackageWriter *w, const SortMesh *m, const char *na
     return STATUS_OK;
 }
 
-static bool are_tangents_good(const SortMesh *m)
+/* Unit tangents, and zeros for those that have no direction: the reader makes them from uv. *out_tangents is
+ * owned by the caller; NULL when a handedness is neither 1 nor -1. */
+static Status repair_tangents(const SortMesh *m, float **out_tangents, Error *err)
 {
-    for (uint32_t i = 0; i < m->vertex_count; i++) {
+    float *tangents = MEM_ARRAY(float, (size_t)m->vertex_count * 4);
+    if (!tangents)
+        return package_no_memory(err);
+    bool is_good = true;
+    for (uint32_t i = 0; i < m->vertex_count && is_good; i++) {
         const float *t = m->tangents + 4 * (size_t)i;
-        float length = f3_length(f3(t[0], t[1], t[2]));
-        if (!(length > 0.5f && length < 2.0f) || !(t[3] == 1.0f || t[3] == -1.0f))
-            return false;
+        float3 direction = f3(t[0], t[1], t[2]);
+        float length = f3_length(direction);
+        bool has_direction = length > 1e-6f && isfinite(length);
+        direction = has_direction ? f3_scale(direction, 1.0f / length) : f3(0, 0, 0);
+        const float unit[4] = {direction.x, direction.y, direction.z, t[3]};
+        memcpy(tangents + 4 * (size_t)i, unit, sizeof unit);
+        is_good = t[3] == 1.0f || t[3] == -1.0f;
     }
-    return true;
+    if (!is_good)
+        mem_free(tangents);
+    *out_tangents = is_good ? tangents : NULL;
+    return STATUS_OK;
 }
 
 static Status write_mesh_file(PackageWriter *w, const SortMesh *m, PackageMesh *record, Error *err)
 {
-    const float *uv = m->uv, *tangents = m->tangents;
+    const float *uv = m->uv;
     if (uv && !package_all_finite(uv, (size_t)m->vertex_count * 2)) {
         log_warning(w->log, "mesh '%s': its uv are not all finite, and are left out", record->name);
         uv = NULL;
     }
-    if (tangents && !are_tangents_good(m)) {
-        log_warning(w->log, "mesh '%s': its tangents are broken; they are derived from uv instead",
-                    record->name);
-        tangents = NULL;
-    }
-    float *normals = NULL;
+    float *normals = NULL, *tangents = NULL;
+    FILE *stream = NULL;
+    Status status = STATUS_OK;
     if (m->normals)
         TRY(repair_normals(w, m, record->name, &normals, err));
-    FILE *stream = NULL;
-    Status status = package_open_part(w, record->file, &stream, err);
+    if (m->tangents)
+        status = repair_tangents(m, &tangents, err);
+    if (status == STATUS_OK && m->tangents && !tangents)
+        log_warning(w->log, "mesh '%s': its tangents are broken; they are derived from uv instead",
+                    record->name);
+    if (status == STATUS_OK)
+        status = package_open_part(w, record->file, &stream, err);
     if (status == STATUS_OK) {
         uint64_t offset = 0;
         append_array(stream, m->positions, "float32", 3, m->vertex_count, &record->positions,
@@ -150,6 +165,7 @@ static Status write_mesh_file(PackageWriter *w, const SortMesh *m, PackageMesh *
         status = package_close_part(stream, record->file, err);
     }
     mem_free(normals);
+    mem_free(tangents);
     return status;
 }
 

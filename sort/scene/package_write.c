@@ -114,8 +114,9 @@ static Status add_camera(PackageWriter *w, const SortCamera *c, Error *err)
     PackageCamera record = {.transform = mat4_from(c->transform),
                             .fov_y_deg = c->fov_y_rad * DEG_PER_RAD,
                             .height_m = c->is_orthographic ? c->height_m : 0.0f};
-    bool is_usable = c->is_orthographic ? record.height_m > 0 && isfinite(record.height_m)
-                                        : record.fov_y_deg > 0 && record.fov_y_deg < 180;
+    bool is_usable = c->is_orthographic
+                         ? record.height_m > 0 && isfinite(record.height_m)
+                         : record.fov_y_deg >= 0.0001f && record.fov_y_deg <= 179.999f;
     if (!mat4_is_finite(record.transform) || !is_usable) {
         log_warning(w->log, "camera '%s' makes no picture (%g %s), and is left out", given,
                     (double)(c->is_orthographic ? record.height_m : record.fov_y_deg),

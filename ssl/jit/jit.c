@@ -60,6 +60,25 @@ Status jit_create(const char *cpu, const char *cache_folder, Jit **out_jit, Erro
     return STATUS_OK;
 }
 
+const char *const *jit_baseline_cpus(void)
+{
+    return jit_target_baselines();
+}
+
+Status jit_native_cpu_class(char *out, size_t out_bytes, Error *err)
+{
+    JitTarget target;
+    TRY(jit_target_create(NULL, &target, err));
+    snprintf(out, out_bytes, "%s", target.cpu_class);
+    jit_target_destroy(&target);
+    return STATUS_OK;
+}
+
+const char *jit_cpu_class(const Jit *jit)
+{
+    return jit->target.cpu_class;
+}
+
 void jit_destroy(Jit *jit)
 {
     if (!jit)

@@ -18,6 +18,10 @@ typedef struct JitKernel JitKernel;
 /* cpu, cache_folder: as in SslContextDesc; copied. */
 Status jit_create(const char *cpu, const char *cache_folder, Jit **out_jit,
                   Error *err) SORT_MUST_CHECK;
+const char *const *jit_baseline_cpus(void);
+Status jit_native_cpu_class(char *out, size_t out_bytes, Error *err) SORT_MUST_CHECK;
+/* The class of machines that kernels are made for; two of one class compile the same code. */
+const char *jit_cpu_class(const Jit *jit);
 void jit_destroy(Jit *jit); /* NULL is fine; all kernels released */
 
 /* As in SslBuildDesc; all zero: the default. */

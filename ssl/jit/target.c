@@ -1,7 +1,9 @@
 #include "ssl/jit/target.h"
+#include "base/hash.h"
 #include "base/thread.h"
 #include "ssl/jit/compat.h"
 #include <llvm-c/Target.h>
+#include <stdio.h>
 #include <string.h>
 
 /* LLVM's registry of targets is one for the process: the only global state of ssl/. */
@@ -23,18 +25,20 @@ static void initialise_llvm(void)
  * names are checked here. */
 static const char *const baseline_cpus[] = {
 #if defined(__x86_64__)
-    "x86-64",
-    "x86-64-v2",
-    "x86-64-v3",
-    "x86-64-v4",
+    "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4",
 #else
     "generic",
 #endif
-};
+    NULL};
+
+const char *const *jit_target_baselines(void)
+{
+    return baseline_cpus;
+}
 
 static bool is_baseline(const char *cpu)
 {
-    for (uint32_t i = 0; i < SORT_COUNT_OF(baseline_cpus); i++)
+    for (uint32_t i = 0; baseline_cpus[i]; i++)
         if (strcmp(baseline_cpus[i], cpu) == 0)
             return true;
     return false;
@@ -43,7 +47,7 @@ static bool is_baseline(const char *cpu)
 static Status refuse_cpu(const char *cpu, const char *host_cpu, Error *err)
 {
     char names[256] = "";
-    for (uint32_t i = 0; i < SORT_COUNT_OF(baseline_cpus); i++) {
+    for (uint32_t i = 0; baseline_cpus[i]; i++) {
         strncat(names, baseline_cpus[i], sizeof names - strlen(names) - 1);
         strncat(names, ", ", sizeof names - strlen(names) - 1);
     }
@@ -60,6 +64,21 @@ static uint32_t lanes_of(const JitTarget *t)
     for (uint32_t i = 0; i < SORT_COUNT_OF(needs_16); i++)
         has_all &= strstr(t->features, needs_16[i]) != NULL;
     return has_16 || has_all ? 16 : has_8 ? 8 : 4;
+}
+
+/* Machines of one class run the same code. A baseline's name says it all; a machine as it is differs from
+ * others of its model by what its kernel and its hypervisor let through. */
+static void name_class(JitTarget *t)
+{
+    char digest[HASH128_TEXT_BYTES];
+    HashState s;
+    hash128_begin(&s);
+    hash128_update_text(&s, t->features);
+    hash128_text(hash128_end(&s), digest);
+    if (t->features[0])
+        snprintf(t->cpu_class, sizeof t->cpu_class, "%.50s-%.8s", t->cpu, digest);
+    else
+        snprintf(t->cpu_class, sizeof t->cpu_class, "%.50s", t->cpu);
 }
 
 Status jit_target_create(const char *cpu, JitTarget *out_target, Error *err)
@@ -83,10 +102,12 @@ Status jit_target_create(const char *cpu, JitTarget *out_target, Error *err)
     if (status == STATUS_OK &&
         LLVMGetTargetFromTriple(out_target->triple, &out_target->target, &message))
         status = jit_fail(message, "find this machine's target", err);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         out_target->lanes = lanes_of(out_target);
-    else
+        name_class(out_target);
+    } else {
         jit_target_destroy(out_target);
+    }
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* Command lines: what is understood, and what is said about the rest. */
 #include "base/cli.h"
+#include "base/cli_pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -300,6 +301,68 @@ static void test_cli_sizes(void **state)
     assert_string_equal(cli_format_size((1 << 20) - 1, out), "1 MiB");
 }
 
+/* What a table becomes for man and for shells: quoted, hidden options left out, values as they can be guessed. */
+static void test_cli_pages(void **state)
+{
+    (void)state;
+    bool flag = false;
+    const char *text = NULL;
+    uint32_t choice = 0;
+    const CliOption options[] = {
+        {.name = "out-file",
+         .short_name = 'o',
+         .kind = CLI_TEXT,
+         .out = &text,
+         .value_name = "FILE",
+         .help = "it's where [all] goes",
+         .group = "Output"},
+        {.name = "curve",
+         .kind = CLI_CHOICE,
+         .out = &choice,
+         .choices = curves,
+         .value_name = "C",
+         .help = "tone curve"},
+        {.name = "secret", .kind = CLI_FLAG, .is_hidden = true, .out = &flag, .help = "hidden"},
+    };
+    const CliProgram program = {.name = "a-tool sub",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .args_name = "THING"};
+    const char *const commands[] = {"sub"};
+    StrBuf out = {0};
+    cli_manual_options(&program, &out);
+    assert_string_equal(strbuf_text(&out),
+                        ".SS Output\n.TP\n\\fB\\-o\\fR, \\fB\\-\\-out\\-file\\fR \\fIFILE\\fR\n"
+                        "It\\(aqs where [all] goes.\n"
+                        ".TP\n\\fB\\-\\-curve\\fR \\fIC\\fR\n"
+                        "Tone curve: \\fBstandard\\fR, \\fBfilmic\\fR.\n");
+    strbuf_clear(&out);
+    cli_manual_text(".SH no request\n'nor this\\", &out);
+    assert_string_equal(strbuf_text(&out), "\\&.SH no request\n\\&\\(aqnor this\\e");
+    const struct {
+        CliShell shell;
+        const char *words[3];
+    } shells[] = {
+        {CLI_SHELL_BASH,
+         {"sub)", "--out-file|-o) COMPREPLY=($(compgen -f", "-W 'standard filmic'"}},
+        {CLI_SHELL_ZSH, {"sub)", "it'\\''s where \\[all\\] goes", "(standard filmic)"}},
+        {CLI_SHELL_FISH,
+         {"seen_subcommand_from sub", "-l out-file -s o -r -d 'it\\'s where",
+          "-a 'standard filmic'"}},
+    };
+    for (size_t i = 0; i < SORT_COUNT_OF(shells); i++) {
+        strbuf_clear(&out);
+        cli_completion_begin(shells[i].shell, "a-tool", commands, 1, &out);
+        cli_completion_add(shells[i].shell, &program, &out);
+        cli_completion_end(shells[i].shell, "a-tool", &out);
+        for (size_t k = 0; k < 3; k++)
+            if (!strstr(strbuf_text(&out), shells[i].words[k]))
+                fail_msg("%s lacks %s:\n%s", cli_shell_names[i], shells[i].words[k], out.data);
+        assert_null(strstr(strbuf_text(&out), "secret"));
+    }
+    strbuf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_cli_prints_help),
         cmocka_unit_test(test_cli_finds_commands),
         cmocka_unit_test(test_cli_sizes),
+        cmocka_unit_test(test_cli_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

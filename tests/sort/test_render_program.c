@@ -266,6 +266,89 @@ static void test_program_compares_pictures(void **state)
     kit_end(&kit);
 }
 
+/* -o is a picture of either kind, by its suffix; no other is written under a wrong name. */
+static void test_program_output_by_suffix(void **state)
+{
+    (void)state;
+    Kit kit;
+    Paths paths;
+    KitSaid said;
+    char other[PATH_BYTES];
+    uint32_t width, height;
+    uint8_t *by_suffix, *by_option;
+    Error err = {0};
+    begin(&kit, &paths);
+    in_folder(&kit, "out.jpg", other);
+    kit_run(&kit, (const char *const[]){"--png", paths.png, NULL}, &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    assert_int_equal(png_read(paths.png, &width, &height, &by_option, &err), STATUS_OK);
+    assert_int_equal(file_remove(paths.png, &err), STATUS_OK);
+    kit_run_program("sort-render",
+                    (const char *const[]){kit.package, "--cache", kit.cache, "-o", paths.png, NULL},
+                    &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    assert_int_equal(png_read(paths.png, &width, &height, &by_suffix, &err), STATUS_OK);
+    assert_int_equal(width, 40);
+    assert_memory_equal(by_suffix, by_option, (size_t)width * height * 3);
+    mem_free(by_suffix);
+    mem_free(by_option);
+    kit_run_program("sort-render", (const char *const[]){kit.package, "-o", other, NULL}, &said);
+    kit_assert_says(&said, 2, (const char *const[]){"out.jpg", ".exr", ".png", NULL});
+    assert_false(file_exists(other));
+    kit_run(&kit, (const char *const[]){"--png", other, NULL}, &said);
+    kit_assert_says(&said, 2, (const char *const[]){"out.jpg", "ends in .png", NULL});
+    kit_run_program("sort-render",
+                    (const char *const[]){kit.package, "-o", paths.png, "--png", paths.png, NULL},
+                    &said);
+    kit_assert_says(&said, 2, (const char *const[]){"both name a PNG", NULL});
+    kit_end(&kit);
+}
+
+/* Parts of one baseline add up whatever machine they are of; a machine as it is, is a class of its own. */
+static void test_program_parts_name_their_cpu_class(void **state)
+{
+    (void)state;
+    Kit kit;
+    Paths paths;
+    KitSaid said;
+    ExrImage *image;
+    Error err = {0};
+    begin(&kit, &paths);
+    kit_run(&kit, (const char *const[]){"--samples", "0:3", "--partial", paths.a, NULL}, &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    assert_int_equal(exr_read(paths.whole, &image, &err), STATUS_OK);
+    const char *own = exr_image_text(image, "sort/cpu");
+    assert_non_null(own);
+    assert_string_not_equal(own, "native");
+    exr_image_destroy(image);
+#if defined(__x86_64__)
+    const char *baseline = "x86-64-v2";
+#else
+    const char *baseline = "generic";
+#endif
+    kit_run(
+        &kit,
+        (const char *const[]){"--samples", "3:8", "--partial", paths.b, "--cpu", baseline, NULL},
+        &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    kit_run_program("sort-render",
+                    (const char *const[]){"merge", paths.a, paths.b, "-o", paths.merged, NULL},
+                    &said);
+    kit_assert_says(&said, 1, (const char *const[]){"CPU classes differ", baseline, NULL});
+    kit_run(
+        &kit,
+        (const char *const[]){"--samples", "0:3", "--partial", paths.a, "--cpu", baseline, NULL},
+        &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    kit_run_program("sort-render",
+                    (const char *const[]){"merge", paths.a, paths.b, "-o", paths.merged, NULL},
+                    &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    kit_run(&kit, (const char *const[]){"--cpu", "pdp11", NULL}, &said);
+    kit_assert_says(&said, 1, (const char *const[]){"unknown CPU 'pdp11'", baseline, NULL});
+    kit_end(&kit);
+}
+
 static void test_program_lists_what_there_is(void **state)
 {
     (void)state;
@@ -288,6 +371,8 @@ int main(void)
         cmocka_unit_test(test_program_imports_what_it_is_given),
         cmocka_unit_test(test_program_checks_without_rendering),
         cmocka_unit_test(test_program_compares_pictures),
+        cmocka_unit_test(test_program_output_by_suffix),
+        cmocka_unit_test(test_program_parts_name_their_cpu_class),
         cmocka_unit_test(test_program_lists_what_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,111 @@
+"""The command line of sort-render as a user and a shell see it: check_command_line.py SORT_RENDER
+
+The manual page and the completions have every option of --help; man has no complaint about the page; bash completes;
+docs/sort-render.md has the exit codes that the manual has; an interrupted render ends with 4 and leaves its picture."""
+
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAM = sys.argv[1]
+COMMANDS = ([], ["merge"], ["compare"])
+failures = []
+
+
+def run(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True)
+    expect(done.returncode == 0, f"{arguments}: exit code {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def expect(is_so, otherwise):
+    if not is_so:
+        failures.append(otherwise)
+
+
+def options(command):
+    return re.findall(r"^ +(?:-\w, )?--([a-z-]+)", run(*command, "--help"), re.M)
+
+
+def check_manual():
+    page = run("manual")
+    plain = page.replace("\\-", "-")
+    for command in COMMANDS:
+        for option in options(command):
+            expect(option in ("help", "version") or f"\\fB--{option}\\fR" in plain,
+                   f"the manual lacks --{option} of {command or 'sort-render'}")
+    codes = re.findall(r"^\| (\d) \| (.*) \|$", (ROOT / "docs" / "sort-render.md").read_text(), re.M)
+    expect(len(codes) == 5, f"docs/sort-render.md has {len(codes)} exit codes")
+    for code, meaning in codes:
+        expect(f"\\fB{code}\\fR\n{meaning}.\n" in plain, f"exit code {code}: the manual does not say '{meaning}'")
+    if not shutil.which("man"):
+        print("no man here: the page is not rendered")
+        return
+    shown = subprocess.run(["man", "--warnings", "-l", "-"], input=page, capture_output=True, text=True)
+    expect(shown.returncode == 0 and not shown.stderr, f"man: {shown.stderr}")
+    expect("EXIT STATUS" in shown.stdout, "man shows nothing")
+
+
+def completed(words):
+    script = f"""source <({PROGRAM} completion bash)
+COMP_WORDS=({' '.join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) - 1}
+_sort_render; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    expect(not done.stderr, f"bash: {done.stderr}")
+    return done.stdout.split()
+
+
+def check_completions():
+    for shell in ("bash", "zsh", "fish"):
+        text = run("completion", shell)
+        for command in COMMANDS:
+            for option in options(command):
+                has = f"-l {option} " in text if shell == "fish" else f"--{option}" in text
+                expect(option in ("help", "version") or has, f"{shell} lacks --{option}")
+        if shutil.which(shell):
+            syntax = subprocess.run([shell, "-n"], input=text, capture_output=True, text=True)
+            expect(syntax.returncode == 0, f"{shell}: {syntax.stderr}")
+    expect(completed(["sort-render", "--integ"]) == ["--integrator"], "--integ")
+    expect(completed(["sort-render", "x", "--view", "f"]) == ["filmic"], "--view f")
+    expect(completed(["sort-render", "merge", "--s"]) == [], "merge has no --s...")
+    expect("compare" in completed(["sort-render", "com"]), "com")
+
+
+def check_lists():
+    words = re.search(r"--list WHAT.*?\n\s+-", run("--help").replace("\n" + 30 * " ", " "), re.S).group(0)
+    names = re.findall(r"[a-z]+", words.split(":", 1)[1])
+    expect(len(names) >= 7, f"--list: {names}")
+    for name in names:
+        expect(len(run("--list", name).splitlines()) >= 3, f"--list {name} is nearly empty")
+
+
+def check_interrupt(folder):
+    picture = pathlib.Path(folder) / "out.exr"
+    subprocess.run([sys.executable, "-B", str(ROOT / "scenes" / "gallery" / "make.py"), folder, "cornell"], check=True,
+                   stdout=subprocess.DEVNULL)
+    render = subprocess.Popen([PROGRAM, f"{folder}/cornell", "-o", str(picture), "--cache", f"{folder}/cache",
+                               "--spp", "65536", "--size", "64x64", "--threads", "1", "--progress", "json", "--unwatched"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in render.stdout:
+        if '"event": "progress"' in line or '"event":"progress"' in line:
+            break
+    time.sleep(0.2)
+    render.send_signal(signal.SIGINT)
+    _, errors = render.communicate(timeout=120)
+    expect(render.returncode == 4, f"interrupted: exit code {render.returncode}: {errors}")
+    expect(picture.exists() and "interrupted" in errors, "interrupted: no picture, or no word about it")
+
+
+check_manual()
+check_completions()
+check_lists()
+with tempfile.TemporaryDirectory(prefix="sort-command-line-") as work:
+    check_interrupt(work)
+if failures:
+    sys.exit("\n".join(failures))

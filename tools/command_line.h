@@ -1,0 +1,40 @@
+/* What the commands of sort-render share: exit codes, messages, --help, and where pictures go. */
+#ifndef SORT_TOOLS_COMMAND_LINE_H
+#define SORT_TOOLS_COMMAND_LINE_H
+
+#include "base/cli.h"
+#include "sort/render/render_output.h"
+
+/* Part of the interface. */
+enum {
+#define EXIT_CODE(name, value, meaning) EXIT_##name = value,
+#include "tools/exit_codes.inc"
+#undef EXIT_CODE
+};
+
+/* What may be done with the table of a command while it is there. */
+typedef void (*CommandUse)(const CliProgram *program, void *data);
+
+/* True: go on with *out_args. False: help or version was printed, or the arguments make no sense, which was
+ * said; *out_code is the exit code. */
+bool command_parse(const CliProgram *program, int argc, char **argv, CliResult *out_args,
+                   int *out_code);
+/* "sort-render: ..." on standard error; returns `code`. */
+int command_fail(const Error *err, int code);
+
+/* Where a film goes; what is NULL is not written. */
+typedef struct OutputCommand {
+    const char *output; /* -o: a picture of either kind, by its suffix */
+    const char *exr, *png, *partial;
+    uint32_t curve; /* ViewCurve of the PNG */
+    double exposure;
+} OutputCommand;
+
+/* Sorts `output` into exr or png. Before the work begins, so that none is lost for a mistyped folder. */
+Status output_command_check(OutputCommand *output, Error *err) SORT_MUST_CHECK;
+Status output_command_write(const OutputCommand *output, const Film *film,
+                            Error *err) SORT_MUST_CHECK;
+/* The file can be made; nothing is. NULL is fine. */
+Status command_check_writable(const char *path, Error *err) SORT_MUST_CHECK;
+
+#endif
