@@ -1,4 +1,4 @@
-/* The examples of docs/ssl-language.md compile, against the renderer's tables, and those that are marked
+/* The examples of the language's pages in docs/ compile, against the renderer's tables, and those that are marked
  * `reject CODE` are refused with that code. The table of functions agrees with ssl_builtins.inc. */
 #include "base/alloc.h"
 #include "base/file.h"
@@ -6,7 +6,7 @@
 #include "tests/ssl/front_fixture.h"
 #include <stdio.h>
 
-static const char path[] = "docs/ssl-language.md";
+static const char reference[] = "docs/ssl-language.md", tutorial[] = "docs/ssl-tutorial.md";
 
 static const char *read_text(Front *f, const char *file)
 {
@@ -20,7 +20,8 @@ static const char *read_text(Front *f, const char *file)
     return copy;
 }
 
-static void check_example(const LowerTables *tables, Str text, const char *expected)
+static void check_example(const LowerTables *tables, const char *path, Str text,
+                          const char *expected)
 {
     Front f = front_begin();
     const SslSource source = {.name = path, .text = text};
@@ -36,9 +37,8 @@ static void check_example(const LowerTables *tables, Str text, const char *expec
     front_end(&f);
 }
 
-static void test_manual_examples(void **state)
+static void check_page(const char *path, uint32_t expected_count)
 {
-    SORT_UNUSED(state);
     static const char fence[] = "\n```ssl", reject[] = " reject ";
     SslContextDesc desc = {.size_bytes = sizeof desc};
     ssl_tables_describe(&desc);
@@ -57,18 +57,30 @@ static void test_manual_examples(void **state)
         char code[] = "none\0\0";
         if (strncmp(kind, reject, strlen(reject)) == 0)
             memcpy(code, kind + strlen(reject), 5);
-        check_example(&tables, (Str){begin, (size_t)(end - begin)}, code);
+        check_example(&tables, path, (Str){begin, (size_t)(end - begin)}, code);
         at = end;
     }
-    assert_int_equal(count, 8);
+    assert_int_equal(count, expected_count);
     front_end(&f);
+}
+
+static void test_reference_examples(void **state)
+{
+    SORT_UNUSED(state);
+    check_page(reference, 8);
+}
+
+static void test_tutorial_examples(void **state)
+{
+    SORT_UNUSED(state);
+    check_page(tutorial, 5);
 }
 
 static void test_manual_names_every_builtin(void **state)
 {
     SORT_UNUSED(state);
     Front f = front_begin();
-    const char *manual = read_text(&f, path);
+    const char *manual = read_text(&f, reference);
     for (size_t i = 0; i < BUILTIN_COUNT; i++) {
         const Builtin *b = &builtins[i];
         if (!strstr(manual, arena_printf(f.arena, "| `%s(", b->name)) ||
@@ -149,7 +161,8 @@ static void test_manual_lists_the_closures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_manual_examples),
+        cmocka_unit_test(test_reference_examples),
+        cmocka_unit_test(test_tutorial_examples),
         cmocka_unit_test(test_manual_names_every_builtin),
         cmocka_unit_test(test_manual_names_the_library),
         cmocka_unit_test(test_manual_lists_the_globals),
