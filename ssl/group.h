@@ -53,6 +53,7 @@ typedef struct GroupNode {
     const SslUnitInfo *info;
     GroupInput *inputs; /* [info->param_count] */
     uint32_t *textures; /* [info->texture_count] host ids */
+    const char **binds; /* [info->attribute_count] what each attribute is bound to */
 } GroupNode;
 
 typedef struct GroupParam {

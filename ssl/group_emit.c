@@ -166,14 +166,15 @@ static uint32_t part_of(Emit *e, SslUnit *unit)
 }
 
 /* Rows of the host's table are one for all nodes; what a node declares is its own. */
-static uint32_t add_attribute(Emit *e, const GroupNode *node, const SslAttributeInfo *from)
+static uint32_t add_attribute(Emit *e, const GroupNode *node, uint32_t index)
 {
+    const SslAttributeInfo *from = &node->info->attributes[index];
     for (uint32_t i = 0; i < e->attributes.count && !from->is_declared; i++)
         if (!e->attributes.data[i].is_declared &&
             strcmp(e->attributes.data[i].name, from->name) == 0)
             return i;
     SslAttributeInfo own = *from;
-    own.binds = arena_strndup(e->arena, from->binds, strlen(from->binds));
+    own.binds = arena_strndup(e->arena, node->binds[index], strlen(node->binds[index]));
     own.name = inner_name(e, node, arena_strndup(e->arena, from->name, strlen(from->name)));
     if (!from->is_declared)
         own.name = own.binds;
@@ -200,7 +201,7 @@ static void emit_node(Emit *e, uint32_t index)
     }
     uint32_t *attributes = ARENA_ARRAY(e->arena, uint32_t, node->info->attribute_count);
     for (uint32_t i = 0; i < node->info->attribute_count; i++)
-        attributes[i] = add_attribute(e, node, &node->info->attributes[i]);
+        attributes[i] = add_attribute(e, node, i);
     const IrModule *module = node->unit->module;
     e->results[index] =
         ARENA_ARRAY(e->arena, IrValue, ir_func(module, module->entry)->result_count);

@@ -137,6 +137,28 @@ Status ssl_group_read_textures(const SslGroupReader *reader, JsonCursor *node,
     return STATUS_OK;
 }
 
+static Status read_attributes(const SslGroupReader *reader, JsonCursor *node,
+                              SslGroupNode *out_node, Error *err)
+{
+    JsonCursor object, value;
+    JsonIter iter = {0};
+    const char *name, *binds;
+    TRY(json_get_object(node, "attributes", JSON_OPTIONAL, &object, err));
+    if (!json_exists(&object))
+        return STATUS_OK;
+    SslGroupAttribute *attributes =
+        ARENA_ARRAY(reader->arena, SslGroupAttribute, field_count(&object));
+    out_node->attributes = attributes;
+    while (json_next(&object, &iter, &name, &value)) {
+        TRY(json_as_string(&value, &binds, err));
+        attributes[out_node->attribute_count++] =
+            (SslGroupAttribute){.attribute = copy_text(reader->arena, name),
+                                .binds = copy_text(reader->arena, binds),
+                                .place = place_of(reader->arena, &value)};
+    }
+    return STATUS_OK;
+}
+
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 Status ssl_group_read_name(const SslGroupReader *reader, const JsonCursor *value,
@@ -191,6 +213,7 @@ static Status read_node(const SslGroupReader *reader, JsonCursor *c, SslGroupNod
     TRY(read_unit(reader, c, node, err));
     TRY(ssl_group_read_values(reader, c, &node->values, &node->value_count, err));
     TRY(ssl_group_read_textures(reader, c, &node->textures, &node->texture_count, err));
+    TRY(read_attributes(reader, c, node, err));
     return json_finish(c, err);
 }
 

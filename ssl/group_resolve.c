@@ -3,7 +3,7 @@
 #include "ssl/group.h"
 #include <string.h>
 
-/* --- a node's own values ------------------------------------------------------------------------ */
+/* --- a node's own values, textures and attributes ------------------------------------------------------------------------ */
 
 /* What a value is, for people. */
 static const char *value_text(const SslValue *value, Arena *arena)
@@ -54,6 +54,35 @@ static void resolve_textures(Group *g, GroupNode *node)
             complain(g, texture->place, GROUP_VALUE_TWICE, group_name_of(node), texture->texture);
         is_set[at] = true;
         node->textures[at] = texture->id;
+    }
+}
+
+static void resolve_attributes(Group *g, GroupNode *node)
+{
+    const SslUnitInfo *info = node->info;
+    const char **declared = ARENA_ARRAY(g->arena, const char *, info->attribute_count);
+    bool *is_set = ARENA_ARRAY(g->arena, bool, info->attribute_count);
+    uint32_t count = 0; /* the declared ones come first */
+    for (; count < info->attribute_count && info->attributes[count].is_declared; count++)
+        declared[count] = info->attributes[count].name;
+    for (uint32_t i = 0; i < info->attribute_count; i++)
+        node->binds[i] = info->attributes[i].binds;
+    for (uint32_t i = 0; i < node->desc->attribute_count; i++) {
+        const SslGroupAttribute *attribute = &node->desc->attributes[i];
+        uint32_t at = 0;
+        while (at < count && strcmp(declared[at], attribute->attribute) != 0)
+            at++;
+        if (at == count) {
+            complain(g, attribute->place, GROUP_UNKNOWN_ATTRIBUTE, group_name_of(node), info->name,
+                     attribute->attribute);
+            report_suggestion(g->diags, attribute->attribute, declared, count);
+            continue;
+        }
+        if (is_set[at])
+            complain(g, attribute->place, GROUP_VALUE_TWICE, group_name_of(node),
+                     attribute->attribute);
+        is_set[at] = true;
+        node->binds[at] = attribute->binds;
     }
 }
 
@@ -231,10 +260,12 @@ Status group_resolve(Group *g)
         node->info = ssl_unit_info(node->unit);
         node->inputs = ARENA_ARRAY(g->arena, GroupInput, node->info->param_count);
         node->textures = ARENA_ARRAY(g->arena, uint32_t, node->info->texture_count);
+        node->binds = ARENA_ARRAY(g->arena, const char *, node->info->attribute_count);
         for (uint32_t k = 0; k < node->info->param_count; k++)
             node->inputs[k] = (GroupInput){GROUP_NONE, GROUP_NONE, GROUP_NONE, NULL};
         resolve_values(g, node);
         resolve_textures(g, node);
+        resolve_attributes(g, node);
     }
     g->params = ARENA_ARRAY(g->arena, GroupParam, g->desc->param_count);
     for (uint32_t i = 0; i < g->desc->param_count; i++)

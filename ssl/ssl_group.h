@@ -25,7 +25,13 @@ typedef struct SslGroupTexture {
     const char *place;
 } SslGroupTexture;
 
-/* One use of a unit, with parameters and textures of its own. */
+typedef struct SslGroupAttribute {
+    const char *attribute; /* that the unit declares; "node.attribute" for one inside a group */
+    const char *binds;     /* SslAttributeInfo.binds of the linked unit */
+    const char *place;
+} SslGroupAttribute;
+
+/* One use of a unit, with parameters, textures and attributes of its own. */
 typedef struct SslGroupNode {
     const char
         *name; /* unique in the group; no '.' in it. May be empty if it is the only node: then its
@@ -36,7 +42,8 @@ typedef struct SslGroupNode {
     uint32_t shader_id;               /* the host's own */
     const SslGroupValue *values;
     const SslGroupTexture *textures;
-    uint32_t value_count, texture_count;
+    const SslGroupAttribute *attributes;
+    uint32_t value_count, texture_count, attribute_count;
     const char *place;
 } SslGroupNode;
 

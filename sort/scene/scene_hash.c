@@ -105,6 +105,10 @@ static void add_group(HashState *h, const Scene *scene, const SslGroupDesc *grou
             add_shader(h, scene, node->shader_id, node->entry);
         add_values(h, node->values, node->value_count);
         add_textures(h, scene, node->textures, node->texture_count);
+        for (uint32_t k = 0; k < node->attribute_count; ++k) {
+            add_text(h, node->attributes[k].attribute);
+            add_text(h, node->attributes[k].binds);
+        }
     }
     hash128_update_u64(h, group->wire_count);
     for (uint32_t i = 0; i < group->wire_count; ++i) {

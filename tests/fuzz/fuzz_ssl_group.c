@@ -24,9 +24,11 @@ static const char source[] =
     "shader matte(color albedo = color(1), closure under, out closure surface)\n"
     "{ surface = make_closure<Lambert>(albedo) + 0.5 * under; }\n"
     "shader make(int n = 3, out Ray r, out float list[3]) { r.from = point(n); list[n] = 1; }\n"
+    "attribute float heat = 2;\n"
+    "shader warm(out float o) { o = ddx(attribute<heat>); }\n"
     "shader use(Ray r, float list[3], out float o) { o = r.from.x; for (int i = 0; i < 3; i++) o "
     "+= list[i]; }\n";
-static const char *const names[] = {"read", "add", "look", "matte", "make", "use"};
+static const char *const names[] = {"read", "add", "look", "matte", "make", "use", "warm"};
 static SslContext *ctx;
 static SslUnit *units[SORT_COUNT_OF(names)];
 

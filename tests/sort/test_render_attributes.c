@@ -38,7 +38,8 @@ enum { SIZE = 16 };
 
 /* Mean of the three channels. The plane spans -1 .. 1 and fills the view exactly; the instance is scaled by
  * two, and twice as far away. */
-static Status render_mean(int what, const char *bindings, double out[3], char message[2048])
+static Status render_mean(bool is_node, int what, const char *bindings, double out[3],
+                          char message[2048])
 {
     Kit kit;
     char text[4096], materials[512];
@@ -68,10 +69,15 @@ static Status render_mean(int what, const char *bindings, double out[3], char me
                    64, 2) "], "
                           "\"attributes\": {\"heat\": " FLOATS(48, 1) ", \"Col\": " FLOATS(
                               96, 4) ", \"layer\": " FLOATS(160, 1) "}}");
-    snprintf(materials, sizeof materials,
-             "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"parameters\": {\"what\": %d}, "
-             "\"attributes\": {%s}}",
-             what, bindings);
+    snprintf(
+        materials, sizeof materials,
+        is_node
+            ? "{\"name\": \"m\", \"group\": {\"nodes\": {\"n\": {\"shader\": \"shaders/s.ssl\", "
+              "\"parameters\": {\"what\": %d}, \"attributes\": {%s}}}, "
+              "\"outputs\": {\"surface\": \"n.surface\"}}}"
+            : "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", "
+              "\"parameters\": {\"what\": %d}, \"attributes\": {%s}}",
+        what, bindings);
     KitScene scene = {.width = SIZE,
                       .height = SIZE,
                       .samples = 16,
@@ -112,15 +118,21 @@ static Status render_mean(int what, const char *bindings, double out[3], char me
     return STATUS_OK;
 }
 
-static void expect_mean(int what, const char *bindings, double r, double g, double b,
-                        double tolerance)
+static void check_mean(int what, const double mean[3], double r, double g, double b,
+                       double tolerance)
 {
-    double mean[3];
-    assert_int_equal(render_mean(what, bindings, mean, NULL), STATUS_OK);
     const double expected[3] = {r, g, b};
     for (int c = 0; c < 3; c++)
         if (!(fabs(mean[c] - expected[c]) <= tolerance))
             fail_msg("%d: channel %d is %g, expected %g", what, c, mean[c], expected[c]);
+}
+
+static void expect_mean(int what, const char *bindings, double r, double g, double b,
+                        double tolerance)
+{
+    double mean[3];
+    assert_int_equal(render_mean(false, what, bindings, mean, NULL), STATUS_OK);
+    check_mean(what, mean, r, g, b, tolerance);
 }
 
 static const char bindings[] = "\"second\": \"uv1\", \"tint\": \"Col\"";
@@ -147,6 +159,14 @@ static void test_missing_attributes_have_their_defaults(void **state)
     expect_mean(0, "\"heat\": \"none\", \"layer\": \"no such thing\"", 9, 0, -2, 1e-5);
 }
 
+static void test_nodes_bind_attributes(void **state)
+{
+    (void)state;
+    double mean[3];
+    assert_int_equal(render_mean(true, 0, bindings, mean, NULL), STATUS_OK);
+    check_mean(0, mean, 1, 0.5, 3, 0.02);
+}
+
 /* What the mesh has goes before what the object has. */
 static void test_objects_have_attributes(void **state)
 {
@@ -162,10 +182,10 @@ static void test_the_renderer_knows_triangles_and_rays(void **state)
 {
     (void)state;
     double mean[3];
-    assert_int_equal(render_mean(6, bindings, mean, NULL), STATUS_OK);
+    assert_int_equal(render_mean(false, 6, bindings, mean, NULL), STATUS_OK);
     assert_true(fabs(mean[0] + mean[1] - 0.5 - 1.0 / 12) < 0.1);
     assert_true(mean[2] > 0.3 && mean[2] < 0.7);
-    assert_int_equal(render_mean(7, bindings, mean, NULL), STATUS_OK);
+    assert_int_equal(render_mean(false, 7, bindings, mean, NULL), STATUS_OK);
     assert_true(fabs(mean[0] - 1) < 1e-5 && fabs(mean[2]) < 1e-5);
     assert_true(mean[1] > 2 && mean[1] < 2.2);
 }
@@ -174,7 +194,7 @@ static void test_unknown_attributes_are_refused(void **state)
 {
     (void)state;
     char message[2048];
-    render_mean(0, "\"haet\": \"Col\"", NULL, message);
+    render_mean(false, 0, "\"haet\": \"Col\"", NULL, message);
     assert_non_null(strstr(message, "did you mean 'heat'?"));
     assert_non_null(strstr(message, "materials[0].attributes.haet"));
 }
@@ -185,6 +205,7 @@ int main(void)
         cmocka_unit_test(test_attributes_are_interpolated),
         cmocka_unit_test(test_attributes_have_derivatives),
         cmocka_unit_test(test_missing_attributes_have_their_defaults),
+        cmocka_unit_test(test_nodes_bind_attributes),
         cmocka_unit_test(test_objects_have_attributes),
         cmocka_unit_test(test_the_renderer_knows_triangles_and_rays),
         cmocka_unit_test(test_unknown_attributes_are_refused),

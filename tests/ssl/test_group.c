@@ -531,6 +531,43 @@ static void test_group_of_linked_groups(void **state)
     ssl_unit_release(unit);
 }
 
+/* What a node binds its attributes to stands in the linked unit, through groups inside groups; an outer one
+ * may say otherwise, by the inner name. */
+static void test_group_binds_attributes(void **state)
+{
+    SORT_UNUSED(state);
+    SslUnit *unit = compile("attribute float heat, layer;\n"
+                            "shader read(out float o) { o = attribute<heat> + attribute<layer>; }",
+                            "read");
+    const SslGroupAttribute heat = {.attribute = "heat", .binds = "temperature"};
+    const SslGroupAttribute inner = {.attribute = "a.layer", .binds = "weight"};
+    SslGroupNode node = {.name = "a", .unit = unit, .attributes = &heat, .attribute_count = 1};
+    SslGroupOutput output = {.name = "o", .node = "a", .output = "o"};
+    SslGroupDesc desc = {.size_bytes = sizeof desc,
+                         .name = "group",
+                         .nodes = &node,
+                         .outputs = &output,
+                         .node_count = 1,
+                         .output_count = 1};
+    SslUnit *linked = link_group(&desc);
+    const SslAttributeInfo *infos = ssl_unit_info(linked)->attributes;
+    assert_int_equal(ssl_unit_info(linked)->attribute_count, 2);
+    assert_string_equal(infos[0].name, "a.heat");
+    assert_string_equal(infos[0].binds, "temperature");
+    assert_string_equal(infos[1].binds, "layer");
+
+    node = (SslGroupNode){.name = "b", .unit = linked, .attributes = &inner, .attribute_count = 1};
+    output.node = "b";
+    SslUnit *outer = link_group(&desc);
+    infos = ssl_unit_info(outer)->attributes;
+    assert_string_equal(infos[0].name, "b.a.heat");
+    assert_string_equal(infos[0].binds, "temperature");
+    assert_string_equal(infos[1].binds, "weight");
+    ssl_unit_release(outer);
+    ssl_unit_release(linked);
+    ssl_unit_release(unit);
+}
+
 /* --- limits ----------------------------------------------------------------------------------- */
 
 enum { LEVELS = 40 };
@@ -853,6 +890,7 @@ int main(void)
         cmocka_unit_test(test_group_random_graphs_are_the_code_by_hand),
         cmocka_unit_test(test_group_shares_kernels_and_leaves_out),
         cmocka_unit_test(test_group_of_linked_groups),
+        cmocka_unit_test(test_group_binds_attributes),
         cmocka_unit_test(test_group_limits),
         cmocka_unit_test(test_group_that_doubles_is_refused),
         cmocka_unit_test(test_group_names_places),
