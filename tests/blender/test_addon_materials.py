@@ -93,7 +93,7 @@ class MaterialTest(unittest.TestCase):
         self.assertIn("lost.png", warnings())
 
     def test_unknown_surface_is_magenta_and_named(self):
-        kit.material_of(self.plane, "ShaderNodeBsdfHair").name = "Soft"
+        kit.material_of(self.plane, "ShaderNodeVolumeScatter").name = "Soft"
         np.testing.assert_allclose(kit.render()[24, 24, :3], (1, 0, 1), atol=0.01)
         self.assertIn("Material 'Plane', node 'Soft'", warnings())
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from .node_table import GENERATED, RENDER_COLOR
+from .node_options import GENERATED, ISLAND, POINTINESS, RENDER_COLOR, VALUE
+from .object_values import INSTANCER, PROPERTY, VIEW_LAYER, hashes_to_floats
 
-VALUE = "value:"  # before the name of what the Attribute nodes read, four numbers each
 FIELDS = {"FLOAT": ("value", 1), "INT": ("value", 1), "INT8": ("value", 1), "BOOLEAN": ("value", 1),
           "FLOAT2": ("vector", 2), "FLOAT_VECTOR": ("vector", 3), "FLOAT_COLOR": ("color", 4),
           "BYTE_COLOR": ("color", 4)}
@@ -32,9 +32,29 @@ def read_attributes(mesh: bpy.types.Mesh, wanted: frozenset[str],
     return found
 
 
+def is_on_mesh(mesh: bpy.types.Mesh, name: str) -> bool:
+    """Whether read_attributes would find it, by its name alone."""
+    if name == RENDER_COLOR:
+        return len(mesh.color_attributes) > 0
+    plain = plain_name(name)
+    return plain in mesh.uv_layers or name.startswith(VALUE) and plain in mesh.attributes
+
+
+def plain_name(name: str) -> str:
+    """As the artist knows it."""
+    for start in (VALUE, PROPERTY, INSTANCER, VIEW_LAYER):
+        if name.startswith(start):
+            return name[len(start):]
+    return "active color" if name == RENDER_COLOR else name
+
+
 def _read(mesh: bpy.types.Mesh, name: str, corner_vertices: np.ndarray) -> np.ndarray | None:
     if name == GENERATED:
         return _box(mesh)[corner_vertices]
+    if name == POINTINESS:
+        return _pointiness(mesh)[corner_vertices]
+    if name == ISLAND:
+        return hashes_to_floats(_islands(mesh))[corner_vertices, None]
     if name == RENDER_COLOR:
         index = mesh.color_attributes.render_color_index
         layers = mesh.color_attributes
@@ -55,6 +75,47 @@ def _box(mesh: bpy.types.Mesh) -> np.ndarray:
     places = get(mesh.vertices, "undeformed_co", np.float32, 3)
     middle, half = np.array(mesh.texspace_location), np.array(mesh.texspace_size)
     return ((places - middle) / np.where(half == 0, 1, half) + 1) / 2
+
+
+def _edges(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
+    ends = get(mesh.edges, "vertices", np.int32, 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def _pointiness(mesh: bpy.types.Mesh) -> np.ndarray:
+    """As Cycles: the angle between the normal and the mean direction of the edges, over pi, averaged over a
+    vertex and its neighbours. Vertices in one place count as one."""
+    places = get(mesh.vertices, "co", np.float32, 3)
+    _, first, same = np.unique(places, axis=0, return_index=True, return_inverse=True)
+    same = same.reshape(-1)
+    a, b = (same[ends] for ends in _edges(mesh))
+    pairs = np.unique(np.sort(np.stack([a, b], axis=1), axis=1), axis=0)
+    a, b = pairs[pairs[:, 0] != pairs[:, 1]].T
+    count = len(first)
+    along = places[first[a]] - places[first[b]]
+    along /= np.maximum(np.linalg.norm(along, axis=1), 1e-12)[:, None]
+    degree = np.bincount(a, minlength=count) + np.bincount(b, minlength=count)
+    mean = np.stack([np.bincount(a, along[:, k], count) - np.bincount(b, along[:, k], count) for k in range(3)], axis=1)
+    normals = np.zeros((count, 3))
+    np.add.at(normals, same, get(mesh.vertices, "normal", np.float32, 3))
+    normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-12)[:, None]
+    cosine = np.einsum("ij,ij->i", normals, mean / np.maximum(degree, 1)[:, None])
+    raw = np.where(degree > 0, np.arccos(np.clip(cosine, -1, 1)) / np.pi, 0)
+    blurred = raw + np.bincount(a, raw[b], count) + np.bincount(b, raw[a], count)
+    return (blurred / (degree + 1))[same, None]
+
+
+def _islands(mesh: bpy.types.Mesh) -> np.ndarray:
+    """For each vertex the least one of its island."""
+    a, b = _edges(mesh)
+    least = np.arange(len(mesh.vertices))
+    while True:
+        before = least.copy()
+        np.minimum.at(least, a, least[b])
+        np.minimum.at(least, b, least[a])
+        least = least[least]
+        if np.array_equal(before, least):
+            return least
 
 
 def _corners(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute, corner_vertices: np.ndarray) -> np.ndarray | None:

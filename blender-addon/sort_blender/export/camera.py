@@ -89,8 +89,8 @@ def _panorama(name: str, data: bpy.types.Camera, frame: Frame, report: Report) -
         spans = ((settings.longitude_min, settings.longitude_max, frame.x, frame.width, frame.full_width),
                  (settings.latitude_min, settings.latitude_max, frame.y, frame.height, frame.full_height))
         longitude, latitude = (
-            [math.degrees(low + (high - low) * pixel / full) for pixel in (start, start + size)]
-            for low, high, start, size, full in spans)
+            [min(max(math.degrees(low + (high - low) * pixel / full), -limit), limit) for pixel in (start, start + size)]
+            for (low, high, start, size, full), limit in zip(spans, (180.0, 90.0)))
         return {"type": "equirectangular", "longitude_degrees": longitude, "latitude_degrees": latitude}
     if settings.panorama_type == "FISHEYE_EQUIDISTANT" and not is_region:
         if frame.width != frame.height:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import bpy
 
 from ..messages import Report
-from . import node_table
+from . import node_options, node_table
 from .image import ImageExporter
+from .surroundings import Surroundings
 
 MAGENTA = [1.0, 0.0, 1.0]
 STEPS_MAX = 10000  # a cycle of links must not hang us
@@ -98,16 +99,21 @@ def value_for(own: bpy.types.NodeSocket, wanted: bpy.types.NodeSocket) -> float 
 
 
 class GraphBuilder:
-    """The group of one material."""
+    """The group of one material, world or light; `owner` is what messages call it ("Material 'Wood'")."""
 
-    def __init__(self, material: str, images: ImageExporter, report: Report) -> None:
-        self._material = material
+    def __init__(self, owner: str, images: ImageExporter, report: Report, surroundings: Surroundings | None = None,
+                 is_world: bool = False, material_index: int = 0) -> None:
+        self._owner = owner
         self.images = images
+        self.surroundings = surroundings or Surroundings()
+        self.is_world = is_world
+        self.material_index = material_index
         self._report = report
         self._records: dict[str, dict] = {}
         self._wires: list[list[str]] = []
         self._made: dict[tuple, str | None] = {}  # by node: its name in the group; None: not supported
         self.attributes: dict[str, str] = {}  # "node.attribute": attribute of the mesh
+        self.notes: dict[str, list[tuple[str, str]]] = {}  # by such an attribute: node, what is done without it
         self.normal_maps: list[tuple[str, str]] = []  # node, the UV map it names
 
     def record(self, surface: str) -> dict:
@@ -115,7 +121,28 @@ class GraphBuilder:
         group = {"nodes": self._records, "wires": self._wires, "outputs": {"surface": surface}}
         return {"group": group, "attributes": self.attributes} if self.attributes else {"group": group}
 
-    def surface(self, socket: bpy.types.NodeSocket) -> str:
+    def surface(self, socket: bpy.types.NodeSocket, displacement: bpy.types.NodeSocket | None = None) -> str:
+        """The port of what feeds `socket`, with its normals bent by what feeds `displacement`."""
+        bump = self._displacement(displacement) if displacement else None
+        before = set(self._records)
+        surface = self._surface(socket)
+        for name, record in list(self._records.items()) if bump else ():
+            for parameter in node_table.BENT.get(record["shader"].removeprefix("unit:"), ()):
+                if name not in before and not self.is_wired(f"{name}.{parameter}"):
+                    self.wire(bump, f"{name}.{parameter}")
+        return surface
+
+    def _displacement(self, socket: bpy.types.NodeSocket) -> str | None:
+        feed = feed_of(socket, ())
+        port = self.output(feed, socket) if isinstance(feed, Feed) else None
+        if port is None:
+            return None
+        self.warn(feed.node, "displacement moves no vertices yet; it bends normals, as a bump")
+        name = self.unit("displacement bump", "displacement_bump")
+        self.wire(port, f"{name}.moved")
+        return f"{name}.bumped"
+
+    def _surface(self, socket: bpy.types.NodeSocket) -> str:
         feed = feed_of(socket, ())
         if isinstance(feed, Own):
             return self.unit("black", "emission", {"strength": 0.0}) + ".light"
@@ -137,14 +164,14 @@ class GraphBuilder:
         self._records[name].setdefault("textures", {})[handle] = texture
 
     def where(self, node: bpy.types.Node) -> str:
-        return f"Material '{self._material}', node '{node.name}'"
+        return f"{self._owner}, node '{node.name}'"
 
     def warn(self, node: bpy.types.Node, what: str) -> None:
         self._report.warn(self.where(node), what)
 
     def output(self, feed: Feed, target: bpy.types.NodeSocket) -> str | None:
         """The port of the group that `feed` is. None: not supported, which was said."""
-        spec = node_table.NODES.get(feed.node.bl_idname)
+        spec = node_table.spec_of(feed.node)
         if spec is None:
             self.warn(feed.node, f"{feed.node.bl_label} nodes are not supported yet; {_instead(target)}")
             return None
@@ -173,7 +200,7 @@ class GraphBuilder:
         parameter = spec.input(feed.node, socket)
         given = feed_of(socket, feed.path)
         if parameter is None:
-            if isinstance(given, Feed) or socket.identifier in spec.needed_zero and socket.default_value != 0:
+            if isinstance(given, Feed):
                 self.warn(feed.node, f"{socket.name} is not supported yet and is left out")
             return
         if isinstance(given, Feed):
@@ -198,11 +225,19 @@ class GraphBuilder:
     def is_wired(self, to: str) -> bool:
         return any(wire[1] == to for wire in self._wires)
 
+    def note_attribute(self, node: bpy.types.Node, attribute: str, instead: str) -> None:
+        """Where a mesh lacks it, the report says so."""
+        self.notes.setdefault(attribute, []).append((self.where(node), instead))
+
     def _default_vector(self, kind: str) -> str:
+        if kind == "position":
+            if "default position" not in self._records:
+                self.unit("default position", "geometry")
+            return "default position.place"
         if "default vector" not in self._records:
-            self.unit("default vector", "texture_coordinate")
+            self.unit("default vector", "texture_coordinate", {"is_world": self.is_world})
         if kind == "box":
-            self.attributes["default vector.generated"] = node_table.GENERATED
+            self.attributes["default vector.generated"] = node_options.GENERATED
         return f"default vector.{kind}"
 
     def _magenta(self) -> str:

@@ -67,7 +67,8 @@ class InstanceExporter:
             return
         placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(matrix)}
         name = self._writer.add("instances", obj.name, {
-            "mesh": mesh.name, **placed, "materials": self._slots(obj, mesh, instance)})
+            "mesh": mesh.name, **placed, "materials": self._slots(obj, mesh, instance),
+            **self._materials.values_for(instance, self._worn(obj))})
         if obj.pass_index:
             self.indices[name] = obj.pass_index
 

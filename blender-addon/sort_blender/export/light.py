@@ -12,8 +12,9 @@ import bpy
 from mathutils import Matrix
 
 from ..messages import Report
-from . import axes, nodes
 from ..sort_package import PackageWriter
+from . import axes, light_mesh, nodes
+from .material import MaterialExporter
 
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
 AREA_RADIANCE = 1 / 4  # W/(m2 sr) a watt and square metre
@@ -23,13 +24,16 @@ SPOT_EDGE = 0.75
 
 
 def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWriter,
-              report: Report) -> None:
+              materials: MaterialExporter, report: Report) -> None:
     """`obj` is evaluated."""
     light = obj.data
     where = f"Light '{obj.name}'"
     matrix = axes.without_scale(object_to_world)
     if matrix is None:
         report.warn(where, "it is scaled to nothing along an axis and is left out")
+        return
+    if light_mesh.is_needed(light):
+        light_mesh.add(obj, matrix, object_to_world, writer, materials, report)
         return
     colour = _emitted(light, where, report)
     if light.type == "AREA":

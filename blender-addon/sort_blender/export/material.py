@@ -5,21 +5,27 @@ from __future__ import annotations
 import bpy
 
 from ..messages import Report
+from ..sort_package import PackageWriter
 from . import nodes
+from .attributes import is_on_mesh, plain_name
 from .graph import GraphBuilder
 from .image import ImageExporter
-from ..sort_package import PackageWriter
+from .object_values import OBJECT, values_of
+from .surroundings import Surroundings
 
 DEFAULT_ALBEDO = [0.8, 0.8, 0.8]  # Blender's, of objects without a material
 
 
 class MaterialExporter:
-    def __init__(self, writer: PackageWriter, images: ImageExporter, report: Report) -> None:
+    def __init__(self, writer: PackageWriter, images: ImageExporter, report: Report,
+                 surroundings: Surroundings | None = None) -> None:
         self._writer = writer
-        self._images = images
+        self._surroundings = surroundings or Surroundings()
+        self.images = images
         self._report = report
         self.names: dict[str, str] = {}
         self._attributes: dict[str, frozenset[str]] = {}
+        self._notes: dict[str, dict[str, list[tuple[str, str]]]] = {}  # see GraphBuilder
         self._normal_maps: dict[str, list[tuple[str, str]]] = {}  # by material: node, the UV map it names
 
     def name_of(self, material: bpy.types.Material | None, uv_name: str) -> str:
@@ -33,15 +39,46 @@ class MaterialExporter:
 
     def attributes_of(self, material: bpy.types.Material | None) -> frozenset[str]:
         """What it reads of a mesh besides its first uv set (see mesh.py)."""
-        return self._attributes[self._make(material)]
+        return frozenset(name for name in self._attributes[self._make(material)] if not name.startswith(OBJECT))
+
+    def values_for(self, instance: bpy.types.DepsgraphObjectInstance,
+                   worn: list[bpy.types.Material | None]) -> dict:
+        """Fields of the instance's record: what `worn` read of the whole object. Says what its mesh lacks."""
+        keys = [self._make(material) for material in worn]
+        wanted = frozenset().union(*(self._attributes[key] for key in keys))
+        depsgraph = self._surroundings.depsgraph
+        values = values_of(instance, wanted, depsgraph) if depsgraph else {}
+        for key in keys:
+            for attribute, notes in self._notes[key].items():
+                if attribute not in values and not is_on_mesh(instance.object.data, attribute):
+                    self._warn_of_absence(instance.object, attribute, notes)
+        return {"attributes": values} if values else {}
+
+    def _warn_of_absence(self, obj: bpy.types.Object, attribute: str, notes: list[tuple[str, str]]) -> None:
+        for node, instead in notes:
+            self._report.warn(f"Object '{obj.name}', {node}", f"there is no '{plain_name(attribute)}' here; {instead}")
+
+    def environment(self, world: bpy.types.World, surface: bpy.types.NodeSocket) -> str:
+        """The name in the package of the material that a world's nodes make."""
+        builder = GraphBuilder(f"World '{world.name}'", self.images, self._report, self._surroundings, is_world=True)
+        return self._writer.add("materials", f"World {world.name}", builder.record(builder.surface(surface)))
+
+    def emission(self, owner: str, surface: bpy.types.NodeSocket, parameters: dict) -> str:
+        """The same of a light's nodes; `parameters` of the unit `light_front`."""
+        builder = GraphBuilder(owner, self.images, self._report, self._surroundings)
+        port = builder.unit("front", "light_front", parameters)
+        builder.wire(builder.surface(surface), f"{port}.light")
+        return self._writer.add("materials", owner, builder.record(f"{port}.front"))
 
     def _make(self, material: bpy.types.Material | None) -> str:
         key = material.name_full if material else ""
         if key not in self.names:
-            builder = GraphBuilder(key, self._images, self._report)
+            builder = GraphBuilder(f"Material '{key}'", self.images, self._report, self._surroundings,
+                                   material_index=material.pass_index if material else 0)
             record = builder.record(_surface(material, builder))
             self.names[key] = self._writer.add("materials", key or "Default", record)
             self._attributes[key] = frozenset(builder.attributes.values())
+            self._notes[key] = builder.notes
             self._normal_maps[key] = builder.normal_maps
         return key
 
@@ -55,7 +92,6 @@ def _surface(material: bpy.types.Material | None, builder: GraphBuilder) -> str:
     output = material.node_tree.get_output_node("CYCLES")
     if output is None:
         return builder.unit("black", "emission", {"strength": 0.0}) + ".light"
-    for name in ("Volume", "Displacement"):
-        if nodes.source(output.inputs[name]):
-            builder.warn(output, f"{name} is not supported yet and is left out")
-    return builder.surface(output.inputs["Surface"])
+    if nodes.source(output.inputs["Volume"]):
+        builder.warn(output, "Volume is not supported yet and is left out")
+    return builder.surface(output.inputs["Surface"], output.inputs["Displacement"])

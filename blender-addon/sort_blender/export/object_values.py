@@ -14,9 +14,10 @@ PROPERTY, INSTANCER, VIEW_LAYER = (OBJECT + f"{kind} property " for kind in ("ow
 
 
 def values_of(instance: bpy.types.DepsgraphObjectInstance, wanted: frozenset[str],
-              layer: bpy.types.ViewLayer | None, scene: bpy.types.Scene) -> dict[str, list[float] | float]:
+              depsgraph: bpy.types.Depsgraph) -> dict[str, list[float] | float]:
     """Those of `wanted` that the instance has."""
     found = {}
+    layer, scene = depsgraph.view_layer_eval, depsgraph.scene_eval
     for name in sorted(wanted):
         if name.startswith(OBJECT):
             value = _value(instance, name, layer, scene)
@@ -35,7 +36,7 @@ def _value(instance: bpy.types.DepsgraphObjectInstance, name: str, layer: bpy.ty
     if name == INDEX:
         return float(obj.pass_index)
     if name == RANDOM:
-        return (instance.random_id & 0xFFFFFFFF) / 0xFFFFFFFF
+        return _random(instance)
     if name in ROWS:
         return list(matrix[ROWS.index(name)])
     if name in PARTICLE:
@@ -49,6 +50,16 @@ def _value(instance: bpy.types.DepsgraphObjectInstance, name: str, layer: bpy.ty
     if name.startswith(VIEW_LAYER):
         return _lookup((layer, scene, scene.world), name[len(VIEW_LAYER):])
     return None
+
+
+def _random(instance: bpy.types.DepsgraphObjectInstance) -> float:
+    """Cycles': of what Blender gives to instances, or of the name."""
+    if instance.is_instance:
+        return (instance.random_id & 0xFFFFFFFF) / 0xFFFFFFFF
+    number = 0
+    for byte in instance.object.name.encode():
+        number = number * 37 + (byte if byte < 128 else byte - 256) & 0xFFFFFFFF  # a signed char
+    return hash_to_float(number, 0)
 
 
 def _lookup(owners: tuple, name: str) -> list[float] | None:

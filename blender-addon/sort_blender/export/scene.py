@@ -17,6 +17,7 @@ from .instance import InstanceExporter
 from .light import add_light
 from .material import MaterialExporter
 from .motion import Motion
+from .surroundings import surroundings_of
 from .world import environment_record
 
 
@@ -58,7 +59,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     cache.shared.begin()
     writer = PackageWriter(plan.folder)
     images = ImageExporter(writer, plan.texture_folder, cache.shared, report)
-    materials = MaterialExporter(writer, images, report)
+    materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera))
     instances = InstanceExporter(writer, materials, cache.shared, motion, view_layer, report)
     writer.name = scene.name
     writer.settings = {
@@ -70,7 +71,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         evaluated = camera.evaluated_get(depsgraph)
         keys = motion.camera_keys() if motion else [evaluated.matrix_world]
         writer.add("cameras", camera.name, camera_record(evaluated, frame, report, keys))
-    writer.environment = environment_record(scene.world, images, report)
+    writer.environment = environment_record(scene.world, materials, report)
     for instance in depsgraph.object_instances:
         if plan.is_cancelled():
             return Exported(frame)
@@ -78,7 +79,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         if not (instance.is_instance or instance.show_self) or not plan.is_visible(obj):
             continue
         if obj.type == "LIGHT":
-            add_light(obj, instance.matrix_world, writer, report)
+            add_light(obj, instance.matrix_world, writer, materials, report)
         else:
             instances.add(instance)
     writer.finish()

@@ -19,12 +19,13 @@ def numbers(matrix: Matrix) -> list[float]:
 class Surroundings:
     world_to_camera: Matrix = field(default_factory=Matrix)  # z up; the camera looks along +z
     world_to_window: Matrix | None = field(default_factory=Matrix)  # None: the picture is no plane
-    has_camera: bool = False
     depsgraph: bpy.types.Depsgraph | None = None
 
 
-def surroundings_of(depsgraph: bpy.types.Depsgraph, camera: bpy.types.Object) -> Surroundings:
-    """`camera` is evaluated."""
+def surroundings_of(depsgraph: bpy.types.Depsgraph, camera: bpy.types.Object | None) -> Surroundings:
+    if camera is None:
+        return Surroundings(depsgraph=depsgraph)
+    camera = camera.evaluated_get(depsgraph)
     view = camera.matrix_world.normalized().inverted()
     window = None
     if camera.type == "CAMERA" and camera.data.type != "PANO":
@@ -33,4 +34,4 @@ def surroundings_of(depsgraph: bpy.types.Depsgraph, camera: bpy.types.Object) ->
             depsgraph, x=max(render.resolution_x, 1), y=max(render.resolution_y, 1),
             scale_x=render.pixel_aspect_x, scale_y=render.pixel_aspect_y)
         window = TO_UNIT_SQUARE @ projection @ view
-    return Surroundings(LOOKS_ALONG_Z @ view, window, True, depsgraph)
+    return Surroundings(LOOKS_ALONG_Z @ view, window, depsgraph)

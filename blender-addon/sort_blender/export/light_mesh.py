@@ -1,0 +1,92 @@
+"""Lights with node trees: meshes that emit what the nodes say. The camera does not see them, and they cast no
+shadow, as in Cycles."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..messages import Report
+from ..sort_package import PackageWriter
+from . import axes, nodes
+from .material import MaterialExporter
+
+SMALLEST = 1e-3  # metres; the radius of lights that are points
+ROUND = 32  # corners of a disk
+SPLITS = 2  # of an icosahedron's triangles
+
+
+def is_needed(light: bpy.types.Light) -> bool:
+    """Its nodes are more than an Emission node with plain values, and it has a place."""
+    if light.type == "SUN" or not light.use_nodes or light.node_tree is None:
+        return False
+    output = light.node_tree.get_output_node("CYCLES")
+    feed = nodes.source(output.inputs["Surface"]) if output else None
+    if feed is None:
+        return False
+    return feed.node.type != "EMISSION" or any(
+        nodes.constant(feed.node.inputs[name]) is None for name in ("Color", "Strength"))
+
+
+def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, writer: PackageWriter,
+        materials: MaterialExporter, report: Report) -> None:
+    """`matrix`: of the light without its scale."""
+    light = obj.data
+    where = f"Light '{obj.name}'"
+    if light.type == "AREA":
+        positions, triangles, strength = _area(light, object_to_world)
+    else:
+        radius = max(light.shadow_soft_size, SMALLEST)
+        positions, triangles = _ball(radius)
+        strength = 1 / (4 * math.pi) / (math.pi * radius ** 2)
+    parameters = {"factor": [max(c * light.energy * strength, 0.0) for c in light.color]}
+    if light.type == "SPOT":
+        half = light.spot_size / 2
+        parameters.update(axis=list(-matrix.col[2].xyz), edge=math.cos(half), is_spot=True,
+                          fade=light.spot_blend * (1 - math.cos(half)))
+    output = light.node_tree.get_output_node("CYCLES")
+    material = materials.emission(where, output.inputs["Surface"], parameters)
+    mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())
+    writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material]})
+
+
+def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarray, np.ndarray, float]:
+    """In the xy plane, shining along -z; its radiance a watt."""
+    is_even = light.shape in ("SQUARE", "DISK")
+    width = max(light.size * object_to_world.col[0].xyz.length, 1e-6)
+    height = max((light.size if is_even else light.size_y) * object_to_world.col[1].xyz.length, 1e-6)
+    if light.shape in ("SQUARE", "RECTANGLE"):
+        corners = np.array([(-1, -1), (-1, 1), (1, 1), (1, -1)]) / 2
+    else:
+        turns = -np.arange(ROUND) * (2 * math.pi / ROUND)
+        area = ROUND / 2 * math.sin(2 * math.pi / ROUND)
+        corners = np.stack([np.cos(turns), np.sin(turns)], axis=1) / 2 * math.sqrt(math.pi / area)
+    places = np.zeros((len(corners), 3), np.float32)
+    places[:, :2] = corners * (width, height)
+    fan = np.array([(0, k, k + 1) for k in range(1, len(corners) - 1)], np.uint32)
+    area = width * height * (1 if light.shape in ("SQUARE", "RECTANGLE") else math.pi / 4)
+    return places, fan, 1 / (4 * area)
+
+
+def _ball(radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """As large, seen from afar, as a sphere of this radius: a convex body's mean shadow is a quarter of its
+    surface [Cauchy1832]."""
+    g = (1 + math.sqrt(5)) / 2
+    points = np.array([p for a in (-1, 1) for b in (-g, g) for p in ((0, a, b), (a, b, 0), (b, 0, a))])
+    near = [(i, j, k) for i in range(12) for j in range(i) for k in range(j)
+            if all(abs(np.linalg.norm(points[a] - points[b]) - 2) < 1e-6 for a, b in ((i, j), (j, k), (i, k)))]
+    faces = points[np.array(near)]
+    for _ in range(SPLITS):
+        a, b, c = faces[:, 0], faces[:, 1], faces[:, 2]
+        ab, bc, ca = a + b, b + c, c + a
+        faces = np.concatenate([np.stack(t, axis=1) for t in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])
+        faces /= np.linalg.norm(faces, axis=2)[:, :, None]
+    normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
+    inward = np.einsum("ij,ij->i", normals, faces[:, 0]) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    surface = np.linalg.norm(normals, axis=1).sum() / 2
+    places = (faces * radius * math.sqrt(4 * math.pi / surface)).reshape(-1, 3).astype(np.float32)
+    return places, np.arange(len(places), dtype=np.uint32).reshape(-1, 3)

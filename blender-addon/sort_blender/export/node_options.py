@@ -1,0 +1,325 @@
+"""What units are told of their nodes besides the sockets, and what they do not do as Blender: said in the report,
+with material and node.
+
+Functions that end a node (`finish_...`) get the builder, the node and its name in the group; False: the node has
+nothing to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+
+from . import object_values
+from .surroundings import numbers
+
+GENERATED = "sort:generated"  # attributes of meshes that attributes.py makes
+RENDER_COLOR = "sort:color"
+POINTINESS = "sort:pointiness"
+ISLAND = "sort:island"
+VALUE = "value:"  # before the name of what the Attribute nodes read, four numbers each
+CURVES = {"strand": "sort:strand", "intercept": "sort:intercept", "strand_length": "sort:strand length",
+          "thickness": "sort:thickness", "strand_random": "sort:strand random"}
+WRAPS = {"REPEAT": "periodic", "EXTEND": "clamp", "CLIP": "black", "MIRROR": "mirror"}
+TABLE_SIZE = 256
+
+
+def no_options(node: bpy.types.Node) -> dict:
+    return {}
+
+
+def take(*names: str, **renamed: str) -> Callable[[bpy.types.Node], dict]:
+    """Parameters from properties of the node: of the same name, or parameter=property."""
+    pairs = [(name, name) for name in names] + list(renamed.items())
+    return lambda node: {parameter: getattr(node, name) for parameter, name in pairs}
+
+
+def index(**enums: tuple) -> Callable[[bpy.types.Node], dict]:
+    """parameter=(property, its values in the order of the unit)."""
+    return lambda node: {p: values.index(getattr(node, name)) for p, (name, values) in enums.items()}
+
+
+def fixed(**values: object) -> Callable:
+    return lambda node: dict(values)
+
+
+def bind_rows(builder, name: str) -> None:
+    """The object's matrix."""
+    for axis, attribute in zip("xyz", object_values.ROWS):
+        builder.attributes[f"{name}.object_{axis}"] = attribute
+
+
+# --- surfaces ---------------------------------------------------------------------------------------------
+
+def _is_used(builder, name: str, parameter: str) -> bool:
+    """It is linked, or has a value that is not 0."""
+    value = builder.parameters(name).get(parameter, 0.0)
+    return builder.is_wired(f"{name}.{parameter}") or value not in (0.0, [0.0, 0.0, 0.0])
+
+
+def finish_principled(builder, node: bpy.types.Node, name: str) -> None:
+    given = builder.parameters(name)
+    if not _is_used(builder, name, "emission"):
+        given["emission_strength"] = 0.0  # so that it is no light
+    for parameter, label in (("sheen_tint", "Sheen Tint"), ("specular_tint", "Specular Tint")):
+        if isinstance(given.get(parameter), list):  # Blender 4: a colour
+            white = all(abs(x - 1) < 1e-3 for x in given[parameter])
+            given[parameter] = 0.0
+            if not white and (parameter != "sheen_tint" or _is_used(builder, name, "sheen")):
+                builder.warn(node, f"{label} is a colour in this Blender; white is used")
+    _warn_of_rest(builder, node)
+    if _is_used(builder, name, "transmission"):
+        _warn_of_ior(builder, node, name)
+    if node.subsurface_method == "BURLEY" and _is_used(builder, name, "subsurface"):
+        builder.warn(node, "Christensen-Burley is rendered as a random walk")
+
+
+def _warn_of_rest(builder, node: bpy.types.Node) -> None:
+    """Sockets of Blender 4 that no unit reads, and the value at which they do nothing."""
+    for name, neutral in (("Diffuse Roughness", 0.0), ("Thin Film Thickness", 0.0), ("Coat IOR", 1.5)):
+        socket = node.inputs.get(name)
+        if socket is not None and not socket.is_linked and abs(socket.default_value - neutral) > 1e-6:
+            builder.warn(node, f"{name} is not supported and has no effect")
+
+
+def _warn_of_ior(builder, node: bpy.types.Node, name: str) -> None:
+    value = builder.parameters(name).get("ior", 1.0)
+    if isinstance(value, float) and not 0.25 <= value <= 4:
+        builder.warn(node, f"IOR {value:g} is beyond what closures take; {min(max(value, 0.25), 4):g} is used")
+
+
+def finish_glass(builder, node: bpy.types.Node, name: str) -> None:
+    _warn_of_ior(builder, node, name)
+    if node.distribution == "BECKMANN" and builder.parameters(name).get("roughness") != 0.0:
+        builder.warn(node, "distribution BECKMANN is rendered as GGX")
+
+
+def finish_refraction(builder, node: bpy.types.Node, name: str) -> None:
+    _warn_of_ior(builder, node, name)
+
+
+def finish_glossy(builder, node: bpy.types.Node, name: str) -> None:
+    if node.distribution == "ASHIKHMIN_SHIRLEY":
+        builder.warn(node, "distribution ASHIKHMIN_SHIRLEY is rendered as GGX")
+
+
+def finish_subsurface(builder, node: bpy.types.Node, name: str) -> None:
+    if node.falloff == "BURLEY":
+        builder.warn(node, "Christensen-Burley is rendered as a random walk")
+    elif node.falloff == "RANDOM_WALK" and node.inputs["IOR"].default_value != 1.4:
+        builder.warn(node, "IOR has no effect: light enters and leaves diffusely")
+
+
+def finish_hair(builder, node: bpy.types.Node, name: str) -> None:
+    what = "a reflection stretched across the Tangent" if node.component == "Reflection" else "Translucent BSDF"
+    builder.warn(node, f"Hair BSDF has no closure of its own; rendered as {what}")
+
+
+def finish_hair_principled(builder, node: bpy.types.Node, name: str) -> None:
+    builder.attributes[f"{name}.strand_random"] = CURVES["strand_random"]
+    builder.parameters(name)["has_random"] = builder.is_wired(f"{name}.random")
+
+
+def finish_specular(builder, node: bpy.types.Node, name: str) -> None:
+    builder.warn(node, "Cycles has no Specular BSDF; rendered by its meaning in Eevee")
+
+
+def finish_background(builder, node: bpy.types.Node, name: str) -> None:
+    if not builder.is_world:
+        builder.warn(node, "Background on a surface is rendered as Emission")
+
+
+# --- textures and coordinates -----------------------------------------------------------------------------
+
+def _bind_image(builder, node: bpy.types.Node, name: str, wrap: str) -> bool:
+    if node.interpolation in ("Cubic", "Smart"):
+        builder.warn(node, f"interpolation {node.interpolation} is the renderer's own filter")
+    texture = builder.images.texture(node.image, node.image_user, builder.where(node), wrap)
+    if texture is None:
+        return False
+    builder.bind_texture(name, "image", texture)
+    return True
+
+
+def finish_image(builder, node: bpy.types.Node, name: str) -> bool:
+    if node.projection == "BOX":
+        builder.warn(node, "projection BOX is not supported yet; rendered flat")
+        builder.parameters(name)["projection"] = "FLAT"
+    if not _bind_image(builder, node, name, WRAPS[node.extension]):
+        return False
+    if node.image.alpha_mode == "NONE":
+        builder.parameters(name)["is_opaque"] = True
+    return True
+
+
+def finish_environment(builder, node: bpy.types.Node, name: str) -> bool:
+    return _bind_image(builder, node, name, "periodic")
+
+
+def finish_coordinates(builder, node: bpy.types.Node, name: str) -> None:
+    given, around = builder.parameters(name), builder.surroundings
+    given["is_world"] = builder.is_world
+    if builder.is_world and node.outputs["UV"].is_linked:
+        builder.warn(node, "a world has no UV; 0 is used")
+    builder.attributes[f"{name}.generated"] = GENERATED
+    if node.outputs["Normal"].is_linked:
+        bind_rows(builder, name)
+    if node.object is not None and node.outputs["Object"].is_linked:
+        other = node.object.evaluated_get(around.depsgraph) if around.depsgraph else node.object
+        if abs(other.matrix_world.determinant()) > 0:
+            given["has_object"] = True
+            given["world_to_object"] = numbers(other.matrix_world.inverted())
+        else:
+            builder.warn(node, f"object '{other.name}' is scaled to nothing; the object's own coordinates are used")
+    if node.outputs["Camera"].is_linked:
+        given["world_to_camera"] = numbers(around.world_to_camera)
+    if node.outputs["Window"].is_linked:
+        if around.world_to_window is None:
+            builder.warn(node, "a panorama has no Window coordinates; those of the camera are used")
+        given["world_to_window"] = numbers(around.world_to_window or around.world_to_camera)
+    if node.from_instancer:
+        builder.warn(node, "From Instancer is not supported yet; the instance's own coordinates are used")
+
+
+def finish_uv_map(builder, node: bpy.types.Node, name: str) -> None:
+    if node.uv_map:
+        builder.attributes[f"{name}.set"] = node.uv_map
+        builder.note_attribute(node, node.uv_map, "the first UV map is used")
+    if node.from_instancer:
+        builder.warn(node, "From Instancer is not supported yet; the instance's own coordinates are used")
+
+
+def finish_attribute(builder, node: bpy.types.Node, name: str) -> None:
+    kind = {"GEOMETRY": VALUE, "OBJECT": object_values.PROPERTY, "INSTANCER": object_values.INSTANCER,
+            "VIEW_LAYER": object_values.VIEW_LAYER}[node.attribute_type]
+    builder.attributes[f"{name}.value"] = kind + node.attribute_name
+    builder.note_attribute(node, kind + node.attribute_name, "0 is used")
+
+
+def finish_vertex_color(builder, node: bpy.types.Node, name: str) -> None:
+    attribute = VALUE + node.layer_name if node.layer_name else RENDER_COLOR
+    builder.attributes[f"{name}.value"] = attribute
+    builder.note_attribute(node, attribute, "0 is used")
+
+
+def finish_normal_map(builder, node: bpy.types.Node, name: str) -> None:
+    if node.space in ("OBJECT", "BLENDER_OBJECT"):
+        bind_rows(builder, name)
+    elif node.space == "TANGENT" and node.uv_map:
+        builder.normal_maps.append((builder.where(node), node.uv_map))
+
+
+def finish_tangent(builder, node: bpy.types.Node, name: str) -> None:
+    builder.attributes[f"{name}.generated"] = GENERATED
+    bind_rows(builder, name)
+    if node.direction_type == "UV_MAP" and node.uv_map:
+        builder.normal_maps.append((builder.where(node), node.uv_map))
+
+
+def finish_geometry(builder, node: bpy.types.Node, name: str) -> None:
+    if node.outputs["Tangent"].is_linked and not builder.is_world:
+        bind_rows(builder, name)
+        builder.attributes[f"{name}.generated"] = GENERATED
+    if node.outputs["Pointiness"].is_linked:
+        builder.attributes[f"{name}.sharpness"] = POINTINESS
+    if node.outputs["Random Per Island"].is_linked:
+        builder.attributes[f"{name}.island"] = ISLAND
+
+
+def finish_object_info(builder, node: bpy.types.Node, name: str) -> None:
+    builder.parameters(name)["material_pass"] = float(builder.material_index)
+    for attribute, value, output in (("object_location", object_values.LOCATION, "Location"),
+                                     ("object_color", object_values.COLOR, "Color"),
+                                     ("object_color", object_values.COLOR, "Alpha"),
+                                     ("object_index", object_values.INDEX, "Object Index"),
+                                     ("random_id", object_values.RANDOM, "Random")):
+        if output in node.outputs and node.outputs[output].is_linked:
+            builder.attributes[f"{name}.{attribute}"] = value
+
+
+def finish_particle(builder, node: bpy.types.Node, name: str) -> None:
+    names = ("numbers", "chance", "place", "speed", "turning")
+    for attribute, value in zip(names, object_values.PARTICLE):
+        builder.attributes[f"{name}.{attribute}"] = value
+
+
+def finish_hair_info(builder, node: bpy.types.Node, name: str) -> None:
+    for attribute, source in CURVES.items():
+        builder.attributes[f"{name}.{attribute}"] = source
+
+
+def finish_rows(builder, node: bpy.types.Node, name: str) -> None:
+    bind_rows(builder, name)
+
+
+def finish_vector_transform(builder, node: bpy.types.Node, name: str) -> None:
+    bind_rows(builder, name)
+    finish_camera(builder, node, name)
+
+
+def finish_camera(builder, node: bpy.types.Node, name: str) -> None:
+    builder.parameters(name)["world_to_camera"] = numbers(builder.surroundings.world_to_camera)
+
+
+def wave(node: bpy.types.Node) -> dict:
+    is_bands = node.wave_type == "BANDS"
+    axis = node.bands_direction if is_bands else node.rings_direction
+    last = "DIAGONAL" if is_bands else "SPHERICAL"
+    return {"kind": 0 if is_bands else 1, "direction": ("X", "Y", "Z", last).index(axis),
+            "profile": ("SIN", "SAW", "TRI").index(node.wave_profile)}
+
+
+# --- colours and numbers ----------------------------------------------------------------------------------
+
+def ramp(node: bpy.types.Node) -> dict:
+    colours = node.color_ramp
+    table = [float(x) for k in range(TABLE_SIZE) for x in colours.evaluate(k / (TABLE_SIZE - 1))]
+    return {"is_constant": colours.interpolation == "CONSTANT", "table": table}
+
+
+def _curve_range(mapping: bpy.types.CurveMapping) -> tuple[float, float]:
+    points = [curve.points for curve in mapping.curves]
+    return min(p[0].location[0] for p in points), max(p[-1].location[0] for p in points)
+
+
+def curves(node: bpy.types.Node) -> dict:
+    mapping = node.mapping
+    mapping.initialize()
+    low, high = _curve_range(mapping)
+    separate, combined = mapping.curves[:3], mapping.curves[3] if len(mapping.curves) > 3 else None
+    table = []
+    for k in range(TABLE_SIZE):
+        x = low + (high - low) * k / (TABLE_SIZE - 1)
+        if combined is not None:
+            x = mapping.evaluate(combined, x)
+        table += [mapping.evaluate(curve, x) for curve in separate]
+    return {"low": low, "high": high, "extrapolates": mapping.extend == "EXTRAPOLATED", "table": table}
+
+
+def float_curve(node: bpy.types.Node) -> dict:
+    mapping = node.mapping
+    mapping.initialize()
+    low, high = _curve_range(mapping)
+    table = [mapping.evaluate(mapping.curves[0], low + (high - low) * k / (TABLE_SIZE - 1)) for k in range(TABLE_SIZE)]
+    return {"low": low, "high": high, "extrapolates": mapping.extend == "EXTRAPOLATED", "table": table}
+
+
+def direction(node: bpy.types.Node) -> dict:
+    return {"direction": list(node.outputs["Normal"].default_value)}
+
+
+def mix_options(node: bpy.types.Node) -> dict:
+    if node.data_type == "RGBA":
+        return {"blend": node.blend_type, "clamp_factor": node.clamp_factor, "clamp_result": node.clamp_result}
+    return {"clamp_factor": node.clamp_factor}
+
+
+def finish_mix(builder, node: bpy.types.Node, name: str) -> None:
+    given = builder.parameters(name)
+    if node.data_type == "VECTOR" and isinstance(given.get("fac"), float):
+        given["fac"] = [given["fac"]] * 3
+
+
+def mix_rgb_options(node: bpy.types.Node) -> dict:
+    return {"blend": node.blend_type, "clamp_result": node.use_clamp}
