@@ -102,11 +102,12 @@ class GraphBuilder:
     """The group of one material, world or light; `owner` is what messages call it ("Material 'Wood'")."""
 
     def __init__(self, owner: str, images: ImageExporter, report: Report, surroundings: Surroundings | None = None,
-                 is_world: bool = False, material_index: int = 0) -> None:
+                 is_world: bool = False, material_index: int = 0, ball_m: float = 0.0) -> None:
         self._owner = owner
         self.images = images
         self.surroundings = surroundings or Surroundings()
         self.is_world = is_world
+        self.ball_m = ball_m  # of a light: its radius
         self.material_index = material_index
         self._report = report
         self._records: dict[str, dict] = {}

@@ -42,13 +42,14 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, writer: 
         radius = max(light.shadow_soft_size, SMALLEST)
         positions, triangles = _ball(radius)
         strength = 1 / (4 * math.pi) / (math.pi * radius ** 2)
+    ball = 0.0 if light.type == "AREA" else radius
     parameters = {"factor": [max(c * light.energy * strength, 0.0) for c in light.color]}
     if light.type == "SPOT":
         half = light.spot_size / 2
         parameters.update(axis=list(-matrix.col[2].xyz), edge=math.cos(half), is_spot=True,
                           fade=light.spot_blend * (1 - math.cos(half)))
     output = light.node_tree.get_output_node("CYCLES")
-    material = materials.emission(where, output.inputs["Surface"], parameters)
+    material = materials.emission(where, output.inputs["Surface"], parameters, ball)
     mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())
     writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material]})
 
@@ -88,5 +89,11 @@ def _ball(radius: float) -> tuple[np.ndarray, np.ndarray]:
     inward = np.einsum("ij,ij->i", normals, faces[:, 0]) < 0
     faces[inward] = faces[inward][:, ::-1]
     surface = np.linalg.norm(normals, axis=1).sum() / 2
+    # The renderer looks at faces head-on to tell what shines: the first one looks along -z, where spots do.
+    first = np.cross(faces[0, 1] - faces[0, 0], faces[0, 2] - faces[0, 0])
+    first /= np.linalg.norm(first)
+    side = np.cross(first, (1, 0, 0) if abs(first[0]) < 0.5 else (0, 1, 0))
+    side /= np.linalg.norm(side)
+    faces = faces @ np.stack([side, np.cross(side, first), -first], axis=1)
     places = (faces * radius * math.sqrt(4 * math.pi / surface)).reshape(-1, 3).astype(np.float32)
     return places, np.arange(len(places), dtype=np.uint32).reshape(-1, 3)

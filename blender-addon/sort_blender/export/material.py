@@ -63,9 +63,9 @@ class MaterialExporter:
         builder = GraphBuilder(f"World '{world.name}'", self.images, self._report, self._surroundings, is_world=True)
         return self._writer.add("materials", f"World {world.name}", builder.record(builder.surface(surface)))
 
-    def emission(self, owner: str, surface: bpy.types.NodeSocket, parameters: dict) -> str:
-        """The same of a light's nodes; `parameters` of the unit `light_front`."""
-        builder = GraphBuilder(owner, self.images, self._report, self._surroundings)
+    def emission(self, owner: str, surface: bpy.types.NodeSocket, parameters: dict, ball_m: float) -> str:
+        """The same of a light's nodes; `parameters` of the unit `light_front`; ball_m: its radius, 0 if it is none."""
+        builder = GraphBuilder(owner, self.images, self._report, self._surroundings, ball_m=ball_m)
         port = builder.unit("front", "light_front", parameters)
         builder.wire(builder.surface(surface), f"{port}.light")
         return self._writer.add("materials", owner, builder.record(f"{port}.front"))

@@ -258,6 +258,10 @@ def finish_vector_transform(builder, node: bpy.types.Node, name: str) -> None:
     finish_camera(builder, node, name)
 
 
+def finish_falloff(builder, node: bpy.types.Node, name: str) -> None:
+    builder.parameters(name)["ball"] = builder.ball_m
+
+
 def finish_camera(builder, node: bpy.types.Node, name: str) -> None:
     builder.parameters(name)["world_to_camera"] = numbers(builder.surroundings.world_to_camera)
 

@@ -232,7 +232,7 @@ NODES = {
         finish=opt.finish_particle),
     "ShaderNodePointInfo": Node("point_info", outputs={"Position": "place", "Radius": "radius", "Random": "random"},
                                 lacks="there are no point clouds yet, so all is 0"),
-    "ShaderNodeLightFalloff": Node("light_falloff"),
+    "ShaderNodeLightFalloff": Node("light_falloff", finish=opt.finish_falloff),
     "ShaderNodeRGBCurve": Node("curves", {"Color": "coord"}, {"Color": "result"}, opt.curves),
     "ShaderNodeVectorCurve": Node("curves", {"Vector": "coord"}, {"Vector": "result"}, opt.curves),
     "ShaderNodeFloatCurve": Node("float_curve", {"Factor": "fac", "Value": "x"}, options=opt.float_curve),
