@@ -786,7 +786,7 @@ static void generate_statements(Generator *g, uint32_t depth, uint32_t count)
 
 static void test_random_programs(void **state)
 {
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= 12; seed++) {
         IrKernel k;
         ir_kernel_begin(&k);
         Generator g = {.k = &k, .random = seed << 32};
