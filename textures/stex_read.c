@@ -201,6 +201,11 @@ static bool read_piece(int fd, void *out, size_t size_bytes, uint64_t offset, Ti
     return true;
 }
 
+bool stex_read_bytes(int fd, void *out, size_t size_bytes, uint64_t offset)
+{
+    return read_fully(fd, out, size_bytes, offset) == 0;
+}
+
 bool stex_failure_is_transient(const TileFailure *failure)
 {
     if (failure->fault == TILE_FAULT_READ)
@@ -247,30 +252,37 @@ Status stex_read_tail(int fd, const char *path, const StexHeader *h, void *out_t
                         stex_failure_text(&failure, reason, sizeof reason));
 }
 
-bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_record,
-                      TileFailure *out_failure)
+static uint64_t record_offset(const StexHeader *h, uint64_t tile)
 {
-    uint64_t offset = h->index_offset + tile * sizeof(StexTile);
-    if (!read_piece(fd, out_record, sizeof *out_record, offset, out_failure))
-        return false;
-    uint32_t crc = stex_record_crc(out_record, tile);
+    return h->index_offset + tile * sizeof(StexTile);
+}
+
+bool stex_check_record(const StexHeader *h, uint64_t tile, const StexTile *record,
+                       TileFailure *out_failure)
+{
+    uint32_t crc = stex_record_crc(record, tile);
     uint32_t tile_bytes = stex_tile_bytes(h);
-    bool is_constant = (out_record->flags & STEX_TILE_CONSTANT) != 0;
-    bool is_compressed = (out_record->flags & STEX_TILE_ZLIB) != 0;
-    bool has_sense = (out_record->flags & ~(uint32_t)STEX_TILE_FLAGS_ALL) == 0 &&
-                     !(is_constant && is_compressed) &&
-                     (is_constant || is_compressed || out_record->stored_bytes == tile_bytes) &&
-                     out_record->stored_bytes <= tile_bytes &&
-                     (is_constant || out_record->offset >= h->data_offset) &&
-                     out_record->offset <= h->file_bytes &&
-                     out_record->stored_bytes <= h->file_bytes - out_record->offset;
-    if (crc != out_record->record_crc || !has_sense) {
-        fail(out_failure, TILE_FAULT_INDEX, 0, offset);
-        out_failure->expected_crc = out_record->record_crc;
+    bool is_constant = (record->flags & STEX_TILE_CONSTANT) != 0;
+    bool is_compressed = (record->flags & STEX_TILE_ZLIB) != 0;
+    bool has_sense =
+        (record->flags & ~(uint32_t)STEX_TILE_FLAGS_ALL) == 0 && !(is_constant && is_compressed) &&
+        (is_constant || is_compressed || record->stored_bytes == tile_bytes) &&
+        record->stored_bytes <= tile_bytes && (is_constant || record->offset >= h->data_offset) &&
+        record->offset <= h->file_bytes && record->stored_bytes <= h->file_bytes - record->offset;
+    if (crc != record->record_crc || !has_sense) {
+        fail(out_failure, TILE_FAULT_INDEX, 0, record_offset(h, tile));
+        out_failure->expected_crc = record->record_crc;
         out_failure->found_crc = crc;
         return false;
     }
     return true;
+}
+
+bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_record,
+                      TileFailure *out_failure)
+{
+    return read_piece(fd, out_record, sizeof *out_record, record_offset(h, tile), out_failure) &&
+           stex_check_record(h, tile, out_record, out_failure);
 }
 
 StexInflater *stex_inflater_create(void)
@@ -291,14 +303,10 @@ void stex_inflater_destroy(StexInflater *z)
     mem_free(z);
 }
 
-bool stex_read_payload(int fd, const StexHeader *h, const StexTile *record, StexInflater *z,
-                       void *out_texels, TileFailure *out_failure)
+bool stex_unpack_payload(const StexHeader *h, const StexTile *record, uint8_t *stored,
+                         StexInflater *z, void *out_texels, TileFailure *out_failure)
 {
     uint32_t tile_bytes = stex_tile_bytes(h);
-    bool is_compressed = (record->flags & STEX_TILE_ZLIB) != 0;
-    void *stored = is_compressed ? z->stored : out_texels;
-    if (!read_piece(fd, stored, record->stored_bytes, record->offset, out_failure))
-        return false;
     uint32_t crc = crc32c(0, stored, record->stored_bytes);
     if (crc != record->payload_crc) {
         fail(out_failure, TILE_FAULT_CHECKSUM, 0, record->offset);
@@ -306,16 +314,26 @@ bool stex_read_payload(int fd, const StexHeader *h, const StexTile *record, Stex
         out_failure->found_crc = crc;
         return false;
     }
-    if (is_compressed) {
+    if (record->flags & STEX_TILE_ZLIB) {
         inflateReset(&z->stream);
-        z->stream.next_in = z->stored;
+        z->stream.next_in = stored;
         z->stream.avail_in = record->stored_bytes;
         z->stream.next_out = out_texels;
         z->stream.avail_out = tile_bytes;
         if (inflate(&z->stream, Z_FINISH) != Z_STREAM_END || z->stream.avail_out != 0)
             return fail(out_failure, TILE_FAULT_DECOMPRESSION, 0, record->offset);
+    } else if (stored != out_texels) {
+        memcpy(out_texels, stored, tile_bytes);
     }
     return true;
+}
+
+bool stex_read_payload(int fd, const StexHeader *h, const StexTile *record, StexInflater *z,
+                       void *out_texels, TileFailure *out_failure)
+{
+    void *stored = record->flags & STEX_TILE_ZLIB ? z->stored : out_texels;
+    return read_piece(fd, stored, record->stored_bytes, record->offset, out_failure) &&
+           stex_unpack_payload(h, record, stored, z, out_texels, out_failure);
 }
 
 const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_bytes)

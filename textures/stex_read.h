@@ -65,6 +65,11 @@ bool stex_check_tail(int fd, const StexHeader *h, void *out_tail,
 /* The same with an Error. */
 Status stex_read_tail(int fd, const char *path, const StexHeader *h, void *out_tail,
                       Error *err) SORT_MUST_CHECK;
+/* Any bytes of the file; false: they cannot be had. */
+bool stex_read_bytes(int fd, void *out, size_t size_bytes, uint64_t offset) SORT_MUST_CHECK;
+/* Whether a record that was read is that of this tile, and makes sense. */
+bool stex_check_record(const StexHeader *h, uint64_t tile, const StexTile *record,
+                       TileFailure *out_failure) SORT_MUST_CHECK;
 bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_record,
                       TileFailure *out_failure) SORT_MUST_CHECK;
 
@@ -77,6 +82,11 @@ enum { STEX_INFLATER_BYTES = 64 * 1024 }; /* what one takes, rounded up, for acc
 /* The payload of a tile that is not constant, into out_texels (stex_tile_bytes). */
 bool stex_read_payload(int fd, const StexHeader *h, const StexTile *record, StexInflater *z,
                        void *out_texels, TileFailure *out_failure) SORT_MUST_CHECK;
+
+/* The same from stored bytes that were read already. */
+bool stex_unpack_payload(const StexHeader *h, const StexTile *record, uint8_t *stored,
+                         StexInflater *z, void *out_texels,
+                         TileFailure *out_failure) SORT_MUST_CHECK;
 
 /* "checksum mismatch at byte 8192: expected 0x1234abcd, found 0x0badf00d". Returns `out`. */
 const char *stex_failure_text(const TileFailure *failure, char *out, size_t out_bytes);

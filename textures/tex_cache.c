@@ -105,7 +105,7 @@ static uint64_t base_bytes(uint32_t io_thread_count)
 {
     return sizeof(TexCache) + REQUEST_COUNT * sizeof(TileRequest) +
            CONSTANT_COUNT * sizeof(float[4]) +
-           (uint64_t)io_thread_count * (sizeof(IoThread) + STEX_INFLATER_BYTES);
+           (uint64_t)io_thread_count * (sizeof(IoThread) + STEX_INFLATER_BYTES + RUN_BYTES_MAX);
 }
 
 ChunkBudget texcache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
@@ -132,7 +132,8 @@ static Status start_io_threads(TexCache *c, Error *err)
         IoThread *io = &c->io_threads[i];
         io->cache = c;
         io->inflater = stex_inflater_create();
-        if (!io->inflater)
+        io->run.bytes = mem_alloc(1, RUN_BYTES_MAX);
+        if (!io->inflater || !io->run.bytes)
             return error_set(err, STATUS_NO_MEMORY, "out of memory for the texture I/O threads");
         TRY(thread_create("texture-io", IO_STACK_BYTES, tile_io_run, io, &io->thread, err));
         c->io_threads_running++;
@@ -222,8 +223,10 @@ void texcache_destroy(TexCache *c)
     mutex_unlock(&c->lock);
     for (uint32_t i = 0; i < c->io_threads_running; i++)
         thread_join(c->io_threads[i].thread);
-    for (uint32_t i = 0; c->io_threads && i < c->io_thread_count; i++)
+    for (uint32_t i = 0; c->io_threads && i < c->io_thread_count; i++) {
         stex_inflater_destroy(c->io_threads[i].inflater);
+        mem_free(c->io_threads[i].run.bytes);
+    }
     if (c->trace)
         trace_writer_abandon(c->trace);
     texture_destroy_all(c);

@@ -69,6 +69,7 @@ void texcache_stats(TexCache *c, TexStats *out_stats)
     out_stats->reads_pending = REQUEST_COUNT - c->free_request_count;
     out_stats->retries = c->loads.retries;
     out_stats->recovered_tiles = c->loads.recovered_tiles;
+    out_stats->reads_merged = c->loads.reads_merged;
     out_stats->bytes_read = c->loads.bytes_read;
     out_stats->bytes_loaded = c->loads.bytes_loaded;
     out_stats->bytes_unique = c->loads.bytes_unique;
@@ -100,6 +101,7 @@ static const StatsField stats_fields[] = {SHARED_COUNTERS(SHARED_FIELD) FIELD(lo
                                           FIELD(reads_pending),
                                           FIELD(retries),
                                           FIELD(recovered_tiles),
+                                          FIELD(reads_merged),
                                           FIELD(evictions),
                                           FIELD(resident_tiles),
                                           FIELD(bytes_read),

@@ -62,7 +62,8 @@ typedef struct TexCacheDesc {
     uint64_t budget_bytes;    /* all memory of the cache, tables and tails included; 0: 1 GiB */
     uint32_t io_thread_count; /* reads in flight; 0: 16; at most TEX_MAX_IO_THREADS */
     uint32_t max_open_files;  /* descriptors held at once; 0: 256; at least 1 */
-    uint32_t read_delay_us;   /* for tests: every tile read takes this much longer */
+    uint32_t
+        read_delay_us; /* for tests: every read of a tile, or of some that lie side by side, takes this much longer */
     /* Records a trace (tex_trace.h) into this file; it appears with texcache_trace_end. Takes
      * 64 KiB a thread besides the budget. NULL: none. */
     const char *trace_path;
@@ -293,6 +294,7 @@ typedef struct TexStats {
     uint64_t reads_pending; /* asked for ahead and not done yet */
     uint64_t retries;       /* tries that were repeated at once, because storage seemed to falter */
     uint64_t recovered_tiles; /* had failed for a while: pictures made meanwhile may differ */
+    uint64_t reads_merged; /* of tiles that came with the read of the one before them in the file */
     uint64_t evictions;
     uint64_t resident_tiles;
     uint64_t bytes_read;   /* from storage, payload */

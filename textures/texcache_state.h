@@ -26,6 +26,7 @@
 #include "textures/decoded_source.h"
 #include "textures/descriptors.h"
 #include "textures/epoch.h"
+#include "textures/read_run.h"
 #include "textures/slab.h"
 #include "textures/texel.h"
 #include "textures/trace_write.h"
@@ -188,12 +189,13 @@ typedef struct IoThread {
     TexCache *cache; /* borrowed */
     Thread *thread;
     StexInflater *inflater; /* owned */
+    ReadRun run;            /* what was read with the tile before */
 } IoThread;
 
 /* What loading did; under the lock. */
 typedef struct LoadCounters {
     uint64_t loads, constants, failed_tiles;
-    uint64_t retries, recovered_tiles;
+    uint64_t retries, recovered_tiles, reads_merged;
     uint64_t bytes_read, bytes_loaded, bytes_unique, read_ns;
     uint64_t read_latency[TEX_LATENCY_BUCKETS];
 } LoadCounters;
@@ -293,8 +295,9 @@ void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *til
 uint32_t texcache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes);
 
 /* Under the lock. What I/O threads do with requests: */
-/* The next of a batch in the order of files and places in them; NO_REQUEST: nothing is asked for. */
-uint32_t tile_queue_pop(TexCache *c);
+/* The next of a batch in the order of files and places in them, with those behind it whose tiles lie side by
+ * side with its own. Returns how many; 0: nothing is asked for. */
+uint32_t tile_queue_pop(TexCache *c, uint32_t out_requests[RUN_TILES_MAX]);
 /* Publishes the outcome; for READY the slot is published with a pin for each waiter. Gives the
  * request back and returns the list of waiters, to be fired without the lock. */
 TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry);

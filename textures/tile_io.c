@@ -122,19 +122,23 @@ static bool confirm_file(TexCache *c, Texture *texture, TileFailure *out_failure
     return ok;
 }
 
-/* Record and payload, through an open file. An entry, or 0 on failure. */
+/* Record and payload, from the run or else through an open file. An entry, or 0 on failure. */
 static uint32_t read_tile(IoThread *io, const Texture *texture, uint32_t tile, int fd,
                           uint32_t *out_bytes_read, TileFailure *out_failure)
 {
     TexCache *c = io->cache;
+    const StexHeader *h = &texture->header;
     StexTile record;
-    if (!stex_read_record(fd, &texture->header, tile, &record, out_failure))
+    bool is_in_run = read_run_has(&io->run, tile);
+    if (!(is_in_run ? read_run_record(&io->run, h, tile, &record, out_failure)
+                    : stex_read_record(fd, h, tile, &record, out_failure)))
         return 0;
     if (record.flags & STEX_TILE_CONSTANT)
         return make_constant(c, texture, &record);
     uint32_t slot = reserve_slot(c, texture->size_class);
-    if (stex_read_payload(fd, &texture->header, &record, io->inflater,
-                          slab_address(&c->slabs, slot, texture->tile_bytes), out_failure)) {
+    uint8_t *texels = slab_address(&c->slabs, slot, texture->tile_bytes);
+    if (is_in_run ? read_run_payload(&io->run, h, &record, io->inflater, texels, out_failure)
+                  : stex_read_payload(fd, h, &record, io->inflater, texels, out_failure)) {
         *out_bytes_read = record.stored_bytes;
         return entry_make(ENTRY_READY, slot);
     }
@@ -158,13 +162,19 @@ static uint32_t decode_tile(IoThread *io, const Texture *texture, uint32_t tile,
     return 0;
 }
 
+static void delay_read(const TexCache *c)
+{
+    if (c->read_delay_us > 0)
+        clock_sleep_ns((uint64_t)c->read_delay_us * 1000);
+}
+
 /* One try; the same result. */
 static uint32_t try_tile(IoThread *io, Texture *texture, uint32_t tile, uint32_t *out_bytes_read,
                          TileFailure *out_failure)
 {
     TexCache *c = io->cache;
-    if (c->read_delay_us > 0)
-        clock_sleep_ns((uint64_t)c->read_delay_us * 1000);
+    if (!read_run_has(&io->run, tile))
+        delay_read(c);
     if (texture->is_decoded)
         return decode_tile(io, texture, tile, out_bytes_read, out_failure);
     int fd;
@@ -206,6 +216,10 @@ static uint32_t load_tile(IoThread *io, const TileRequest *r, uint32_t *out_byte
     TileFailure failure = {0};
     *out_bytes_read = 0;
     uint32_t entry = try_tile(io, r->texture, r->tile, out_bytes_read, &failure);
+    if (entry == 0 && read_run_has(&io->run, r->tile)) { /* by itself, then */
+        read_run_clear(&io->run);
+        entry = try_tile(io, r->texture, r->tile, out_bytes_read, &failure);
+    }
     for (uint32_t i = 0; i < SORT_COUNT_OF(try_pauses_ms); i++) {
         if (entry != 0 || !stex_failure_is_transient(&failure) ||
             !pause_before_retry(c, r->texture, try_pauses_ms[i], &failure))
@@ -264,19 +278,33 @@ static TexTraceOutcome outcome_of(uint32_t entry)
                                                 : TEX_TRACE_FAILED;
 }
 
-/* Called and returns with the lock held. */
-static void serve(IoThread *io, uint32_t request)
+/* Reads tiles that lie side by side; when that cannot be done, the run stays empty. */
+static void fill_run(IoThread *io, const TileRequest *first, uint32_t tile_count)
+{
+    TexCache *c = io->cache;
+    Texture *texture = first->texture;
+    int fd;
+    TileFailure failure;
+    if (!descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, &failure, NULL))
+        return;
+    delay_read(c);
+    read_run_fill(&io->run, fd, &texture->header, first->tile, tile_count);
+    descriptor_release(&c->descriptors, &texture->descriptor);
+}
+
+/* begin_ns: of the read. Called and returns with the lock held. */
+static void serve(IoThread *io, uint32_t request, uint64_t begin_ns)
 {
     TexCache *c = io->cache;
     const TileRequest *r = &c->requests[request];
     mutex_unlock(&c->lock);
 
-    uint64_t begin_ns = clock_now_ns();
     uint32_t bytes_read;
     uint32_t entry = load_tile(io, r, &bytes_read);
     uint64_t elapsed_ns = clock_now_ns() - begin_ns;
 
     mutex_lock(&c->lock);
+    c->loads.reads_merged += read_run_has(&io->run, r->tile) && r->tile != io->run.first_tile;
     count_load(c, r, entry, bytes_read, elapsed_ns);
     uint32_t traced_texture = r->texture->trace_number, traced_tile = r->tile;
     TraceWriter *trace = c->trace;
@@ -292,17 +320,33 @@ static void serve(IoThread *io, uint32_t request)
         cond_broadcast(&c->changed);
 }
 
+/* Called and returns with the lock held. */
+static void serve_run(IoThread *io, const uint32_t *requests, uint32_t count)
+{
+    TexCache *c = io->cache;
+    uint64_t begin_ns = clock_now_ns();
+    read_run_clear(&io->run);
+    if (count > 1) {
+        mutex_unlock(&c->lock);
+        fill_run(io, &c->requests[requests[0]], count);
+        mutex_lock(&c->lock);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        serve(io, requests[i], i == 0 ? begin_ns : clock_now_ns());
+}
+
 void tile_io_run(void *io_thread)
 {
     IoThread *io = io_thread;
     TexCache *c = io->cache;
     mutex_lock(&c->lock);
     while (!c->is_stopping) {
-        uint32_t request = tile_queue_pop(c);
-        if (request == NO_REQUEST)
+        uint32_t requests[RUN_TILES_MAX];
+        uint32_t count = tile_queue_pop(c, requests);
+        if (count == 0)
             cond_wait(&c->work, &c->lock);
         else
-            serve(io, request);
+            serve_run(io, requests, count);
     }
     mutex_unlock(&c->lock);
 }

@@ -174,14 +174,23 @@ static void begin_batch(TexCache *c)
         c->queue_last = NO_REQUEST;
 }
 
-uint32_t tile_queue_pop(TexCache *c)
+uint32_t tile_queue_pop(TexCache *c, uint32_t out_requests[RUN_TILES_MAX])
 {
     if (c->batch_first == NO_REQUEST)
         begin_batch(c);
-    uint32_t request = c->batch_first;
-    if (request != NO_REQUEST)
-        c->batch_first = c->requests[request].next;
-    return request;
+    const TileRequest *last = NULL;
+    uint32_t count = 0, limit = 1;
+    while (c->batch_first != NO_REQUEST && count < limit) {
+        const TileRequest *r = &c->requests[c->batch_first];
+        if (last && (r->texture != last->texture || r->tile != last->tile + 1))
+            break;
+        if (!last && !r->texture->is_decoded)
+            limit = read_run_limit(r->texture->tile_bytes);
+        out_requests[count++] = c->batch_first;
+        c->batch_first = r->next;
+        last = r;
+    }
+    return count;
 }
 
 TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry)

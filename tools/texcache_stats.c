@@ -75,6 +75,7 @@ static void print_table(const StatsFile *r)
     print_count("not done yet", s->reads_pending);
     print_share("ahead of need", s->reads_ahead, reads);
     print_share("of one colour", s->constants, reads);
+    print_share("with the tile before", s->reads_merged, reads);
     print_share("failed", s->failed_tiles, reads);
     print_count("tries repeated", s->retries);
     print_count("tiles had after failing", s->recovered_tiles);

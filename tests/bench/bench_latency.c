@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-enum { SIZE = 4096, TILES_A_ROW = SIZE / 64, WORKERS = 2 };
+enum { SIZE = 4096, TILES_A_ROW = SIZE / 64, WORKERS = 2, STRIDE = 1597 };
 
 typedef struct Job {
     TexCache *cache;
@@ -61,6 +61,8 @@ static bool fiber_step(void *data, void *fiber_state)
     uint32_t tile = atomic_fetch_add(&job->next, 1);
     if (tile >= job->tile_count)
         return false;
+    tile = tile * STRIDE %
+           job->tile_count; /* no neighbours one after the other, which are read together */
     float coord[7] = {((float)(tile % TILES_A_ROW) + 0.5f) / TILES_A_ROW,
                       1.0f - ((float)(tile / TILES_A_ROW) + 0.5f) / TILES_A_ROW};
     float out[4];

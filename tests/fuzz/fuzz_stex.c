@@ -8,6 +8,7 @@
 #include "textures/stex_write.h"
 #include "textures/texcache.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 static char path[64];
 static char *valid;
 static size_t valid_bytes;
+
+static void clean_up(void)
+{
+    mem_free(valid);
+    (void)unlink(path);
+}
 
 /* A small file of noise, compressed so that inflating is reached too. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -48,7 +55,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     uint64_t constant_tiles, file_bytes;
     CHECK(stex_writer_finish(w, average, digest, &constant_tiles, &file_bytes, NULL) == STATUS_OK);
     CHECK(file_read(path, 1 << 24, &valid, &valid_bytes, NULL) == STATUS_OK);
-    return 0;
+    return atexit(clean_up);
 }
 
 /* Makes the check sums of header, tail and index fit their content, as far as the header allows. */
@@ -78,6 +85,19 @@ static void mend_checksums(char *bytes, size_t size)
     memcpy(bytes, &h, sizeof h);
 }
 
+/* At once, so that neighbours are read together. */
+static void ask_for_all_tiles(TexCaller *caller, TexId id)
+{
+    float coord[7 * TEX_MAX_LANES] = {0};
+    for (uint32_t i = 0; i < TEX_MAX_LANES; i++) {
+        coord[i] = ((float)(i % 8) + 0.5f) / 8.0f;
+        coord[TEX_MAX_LANES + i] = ((float)(i / 8) + 0.5f) / 4.0f;
+    }
+    TexRequest r = {
+        .texture = id, .lane_count = TEX_MAX_LANES, .lane_mask = UINT32_MAX, .coord = coord};
+    texcache_touch(caller, &r);
+}
+
 static void look_everywhere(const char *file)
 {
     TexCacheDesc desc = {.size_bytes = sizeof desc, .budget_bytes = 8 << 20, .io_thread_count = 1};
@@ -92,6 +112,7 @@ static void look_everywhere(const char *file)
         CHECK(waiter_create_for_thread(&waiter, NULL) == STATUS_OK);
         TexCaller caller;
         texcache_caller_init(&caller, thread, waiter);
+        ask_for_all_tiles(&caller, id);
         for (uint32_t i = 0; i < 64; i++) {
             float width = i % 4 ? 0.0f : 0.02f * (float)i;
             float coord[7] = {(float)(i % 8) / 8.0f, (float)i / 64.0f, width, 0, 0, width, 0},

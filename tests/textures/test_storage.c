@@ -20,9 +20,11 @@ enum { TILES = 4, SIZE = TILES * 64 };
 static struct {
     _Atomic uint32_t calls, failures_left;
     uint32_t interrupt_every, bytes_max;
-    uint64_t fail_from, fail_to; /* offsets that fail */
+    uint64_t fail_from, fail_to; /* bytes that cannot be read */
     _Atomic bool is_held;        /* reads do not begin */
-    uint32_t records[256];       /* whose index records were read, one thread after the other */
+    uint32_t
+        records[256]; /* whose index records were read, each once, one thread after the other */
+    _Atomic bool was_read[256];
     _Atomic uint32_t record_count;
 } faults;
 
@@ -31,16 +33,16 @@ static ssize_t faulty_pread(int fd, void *out, size_t size_bytes, off_t offset)
     uint32_t call = atomic_fetch_add(&faults.calls, 1);
     while (atomic_load(&faults.is_held))
         clock_sleep_ns(100000);
-    if (size_bytes == sizeof(StexTile)) {
-        uint32_t count = atomic_fetch_add(&faults.record_count, 1);
-        faults.records[count % SORT_COUNT_OF(faults.records)] =
-            (uint32_t)(((uint64_t)offset - STEX_PAGE_BYTES) / sizeof(StexTile));
+    for (size_t at = 0; offset >= STEX_PAGE_BYTES && at < size_bytes; at += sizeof(StexTile)) {
+        uint64_t tile = ((uint64_t)offset + at - STEX_PAGE_BYTES) / sizeof(StexTile);
+        if (tile < SORT_COUNT_OF(faults.records) && !atomic_exchange(&faults.was_read[tile], true))
+            faults.records[atomic_fetch_add(&faults.record_count, 1)] = (uint32_t)tile;
     }
     if (faults.interrupt_every && call % faults.interrupt_every == 0) {
         errno = EINTR;
         return -1;
     }
-    if ((uint64_t)offset >= faults.fail_from && (uint64_t)offset < faults.fail_to &&
+    if ((uint64_t)offset + size_bytes > faults.fail_from && (uint64_t)offset < faults.fail_to &&
         atomic_load(&faults.failures_left) > 0) {
         atomic_fetch_sub(&faults.failures_left, 1);
         errno = EIO;
@@ -54,6 +56,7 @@ static ssize_t faulty_pread(int fd, void *out, size_t size_bytes, off_t offset)
 static void inject(uint32_t failures, uint64_t from, uint64_t to)
 {
     faults.calls = faults.record_count = 0;
+    memset(faults.was_read, 0, sizeof faults.was_read);
     faults.failures_left = failures;
     faults.interrupt_every = faults.bytes_max = 0;
     faults.fail_from = from;
@@ -422,6 +425,108 @@ static void test_storage_is_read_in_order(void **state)
     }
 }
 
+/* Holds storage until `count` tiles are asked for, by one thread that has taken tile 0 alone. */
+static void read_held(Rig *rig, TexId id, uint32_t side, uint32_t count)
+{
+    uint32_t tiles[64];
+    assert_true(count <= SORT_COUNT_OF(tiles));
+    for (uint32_t i = 0; i < count; i++)
+        tiles[i] = i;
+    faults.is_held = true;
+    touch_tiles(rig, id, side, tiles, 1);
+    while (faults.calls == 0)
+        clock_sleep_ns(100000);
+    touch_tiles(rig, id, side, tiles + 1, count - 1);
+    faults.is_held = false;
+    rig_check_identities(rig); /* waits until all is read */
+}
+
+static void test_storage_neighbours_are_read_together(void **state)
+{
+    SORT_UNUSED(state);
+    enum { COUNT = TILES * TILES };
+    static TileImage clean, image;
+    static const TexCompression compressions[] = {TEX_COMPRESSION_NONE, TEX_COMPRESSION_ZLIB};
+    for (uint32_t k = 0; k < SORT_COUNT_OF(compressions); k++) {
+        const char *path = fixture_path("together.stex");
+        Picture p = picture_create(SIZE, SIZE, 4, SORT_TEXEL_U8, SORT_COLOR_RAW);
+        for (uint32_t y = 0; y < SIZE; y++) {
+            for (uint32_t x = 0; x < SIZE; x++)
+                picture_set(&p, x, y, 1, (float)((x * x + 3 * y) % 97) / 96.0f);
+        }
+        TexConvertDesc how = {.compression = compressions[k]};
+        picture_convert(&p, path, &how);
+        picture_free(&p);
+        render_file(path, &clean);
+        TexCacheDesc d = {.io_thread_count = 1};
+        Rig rig;
+        rig_begin(&rig, &d);
+        TexId id = rig_open(&rig, path);
+        inject(0, 0, 0);
+        read_held(&rig, id, TILES, COUNT);
+        /* Tiles of 16 KiB: 0 by itself, then pairs, 15 by itself, each with a read of records and one of
+         * payloads. Between 7 and 8 lies half of level 1, which is too much unless it is compressed. */
+        uint32_t reads = compressions[k] == TEX_COMPRESSION_NONE ? 10 : 9;
+        assert_int_equal(faults.calls, 2 * reads);
+        stex_replace_pread(NULL);
+        render(&rig, id, &image);
+        assert_memory_equal(&image, &clean, sizeof clean);
+        TexStats stats = rig_stats(&rig);
+        assert_int_equal(stats.loads, COUNT);
+        assert_int_equal(stats.reads_merged, COUNT - reads);
+        assert_int_equal(rig.lines.count, 0);
+        rig_end(&rig);
+    }
+}
+
+/* What is wrong with one tile of a run is wrong with that tile only. */
+static void test_storage_neighbours_of_a_bad_tile_are_sound(void **state)
+{
+    SORT_UNUSED(state);
+    const char *path = noise_file("bad.stex", 15);
+    static TileImage clean, image;
+    render_file(path, &clean);
+    StexTile record = record_of(path, 6); /* (2, 1) */
+    TexCacheDesc d = {.io_thread_count = 1};
+    enum { UNREADABLE, DAMAGED_PAYLOAD, DAMAGED_RECORD, CUT, KINDS };
+    static const char *const texts[KINDS] = {"Input/output error", "checksum mismatch",
+                                             "damaged index record", "truncated"};
+    for (uint32_t kind = 0; kind < KINDS; kind++) {
+        char *bytes;
+        size_t size;
+        Error err = {0};
+        assert_int_equal(file_read(path, 1 << 24, &bytes, &size, &err), STATUS_OK);
+        if (kind == DAMAGED_PAYLOAD)
+            bytes[record.offset + 100] ^= 1;
+        if (kind == DAMAGED_RECORD)
+            bytes[STEX_PAGE_BYTES + 6 * sizeof record] ^= 1;
+        const char *bad = fixture_path("bad_copy.stex");
+        assert_int_equal(file_write(bad, bytes, kind == CUT ? record.offset + 100 : size, &err),
+                         STATUS_OK);
+        mem_free(bytes);
+        Rig rig;
+        rig_begin(&rig, &d);
+        TexId id = rig_open(&rig, bad);
+        inject(kind == UNREADABLE ? UINT32_MAX : 0, record.offset, record.offset + 1);
+        read_held(&rig, id, TILES, TILES * TILES);
+        render(&rig, id, &image);
+        for (uint32_t i = 0; i < TILES * TILES; i++) {
+            StexTile other = record_of(path, i);
+            bool is_lost = kind == CUT ? other.offset >= record.offset : i == 6;
+            assert_int_equal(image.is_missing[i / TILES][i % TILES], is_lost);
+            if (!is_lost) {
+                assert_memory_equal(image.rgba[i / TILES][i % TILES],
+                                    clean.rgba[i / TILES][i % TILES], 4 * sizeof(float));
+            }
+        }
+        if (!strstr(rig.lines.last, texts[kind]))
+            fail_msg("'%s' does not say '%s'", rig.lines.last, texts[kind]);
+        rig_check_identities(&rig);
+        rig_end(&rig);
+        stex_replace_pread(NULL);
+    }
+}
+
 /* -------------------------------------------------------------------------------------------- */
 
 static int setup(void **state)
@@ -451,6 +556,8 @@ int main(void)
         cmocka_unit_test(test_storage_touched_file_goes_on),
         cmocka_unit_test(test_storage_file_renamed_over_is_told_once),
         cmocka_unit_test(test_storage_is_read_in_order),
+        cmocka_unit_test(test_storage_neighbours_are_read_together),
+        cmocka_unit_test(test_storage_neighbours_of_a_bad_tile_are_sound),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
