@@ -22,16 +22,22 @@ static void print_function_name(const char *program, StrBuf *out)
         strbuf_append_char(out, *program == '-' ? '_' : *program);
 }
 
-typedef enum ValueKind { VALUE_NONE, VALUE_CHOICE, VALUE_FILE, VALUE_FOLDER, VALUE_OTHER } ValueKind;
+typedef enum ValueKind {
+    VALUE_NONE,
+    VALUE_CHOICE,
+    VALUE_FILE,
+    VALUE_FOLDER,
+    VALUE_OTHER
+} ValueKind;
 
 static ValueKind value_kind(const CliOption *option)
 {
     const char *name = option->value_name ? option->value_name : "";
-    return option->kind == CLI_FLAG           ? VALUE_NONE
-           : option->choices                  ? VALUE_CHOICE
-           : strcmp(name, "DIR") == 0         ? VALUE_FOLDER
-           : strncmp(name, "FILE", 4) == 0    ? VALUE_FILE
-                                              : VALUE_OTHER;
+    return option->kind == CLI_FLAG        ? VALUE_NONE
+           : option->choices               ? VALUE_CHOICE
+           : strcmp(name, "DIR") == 0      ? VALUE_FOLDER
+           : strncmp(name, "FILE", 4) == 0 ? VALUE_FILE
+                                           : VALUE_OTHER;
 }
 
 /* In single quotes for any of the shells; `also` are characters that the place wants a backslash before. */
@@ -98,7 +104,8 @@ static void bash_add(const CliProgram *program, StrBuf *out)
     strbuf_append_c(out, "'\n        ;;\n");
 }
 
-static void bash_begin(const char *program, const char *const *commands, uint32_t count, StrBuf *out)
+static void bash_begin(const char *program, const char *const *commands, uint32_t count,
+                       StrBuf *out)
 {
     strbuf_printf(out, "# Completions of %s for bash; made by '%s completion bash'.\n", program,
                   program);

@@ -28,8 +28,7 @@ static void print_heading(const char *heading, StrBuf *out)
 }
 
 /* .TP, then "-o, --output FILE" in bold and italics, then the sentence. */
-static void print_option(char short_name, const char *name, const char *value_name,
-                         StrBuf *out)
+static void print_option(char short_name, const char *name, const char *value_name, StrBuf *out)
 {
     strbuf_append_c(out, ".TP\n");
     if (short_name)

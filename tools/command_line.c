@@ -49,9 +49,10 @@ static Status sort_output(OutputCommand *o, Error *err)
     if (path_has_extension(o->output, ".exr"))
         o->exr = o->output;
     else if (!path_has_extension(o->output, ".png"))
-        return error_set_at(err, STATUS_INVALID, o->output,
-                            "a picture's name ends in .exr (linear, all layers) or in .png (through "
-                            "the view transform)");
+        return error_set_at(
+            err, STATUS_INVALID, o->output,
+            "a picture's name ends in .exr (linear, all layers) or in .png (through "
+            "the view transform)");
     else if (o->png)
         return error_set(err, STATUS_INVALID, "-o and --png both name a PNG");
     else

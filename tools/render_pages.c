@@ -106,24 +106,31 @@ static const char head[] =
     ".SH NAME\nsort\\-render \\- render a scene by path tracing\n"
     ".SH SYNOPSIS\n"
     ".B sort\\-render\n[\\fIoptions\\fR] \\fISCENE\\fR \\fB\\-o\\fR \\fIOUT.exr\\fR\n.br\n"
-    ".B sort\\-render merge\n[\\fIoptions\\fR] \\fIPARTIAL\\fR... \\fB\\-o\\fR \\fIOUT.exr\\fR\n.br\n"
+    ".B sort\\-render merge\n[\\fIoptions\\fR] \\fIPARTIAL\\fR... \\fB\\-o\\fR "
+    "\\fIOUT.exr\\fR\n.br\n"
     ".B sort\\-render compare\n[\\fIoptions\\fR] \\fIPICTURE.exr\\fR \\fIREFERENCE.exr\\fR\n.br\n"
     ".B sort\\-render manual\n.br\n"
     ".B sort\\-render completion\n\\fISHELL\\fR\n"
     ".SH DESCRIPTION\n"
-    "SCENE is a scene package: a folder with a scene.json, that file itself, or a zip of the folder; or a "
-    "file that the import plugin reads, such as glTF, OBJ, PLY or FBX, which is turned into a package in "
-    "a temporary folder first. A file without a camera or a light gets one, and the program says so.\n"
+    "SCENE is a scene package: a folder with a scene.json, that file itself, or a zip of the "
+    "folder; or a "
+    "file that the import plugin reads, such as glTF, OBJ, PLY or FBX, which is turned into a "
+    "package in "
+    "a temporary folder first. A file without a camera or a light gets one, and the program says "
+    "so.\n"
     ".PP\n"
-    "The picture is the same for any number of threads, any budget of texture memory, and any cut into "
+    "The picture is the same for any number of threads, any budget of texture memory, and any cut "
+    "into "
     "sample ranges that \\fBsort\\-render merge\\fR adds again.\n"
     ".SH OPTIONS\n";
 
 static const char *const environment[][2] = {
-    {"XDG_CACHE_HOME", "Compiled shaders and converted textures are kept in its folder sort, else in "
-                       "~/.cache/sort; --cache overrides both"},
+    {"XDG_CACHE_HOME",
+     "Compiled shaders and converted textures are kept in its folder sort, else in "
+     "~/.cache/sort; --cache overrides both"},
     {"SORT_PLUGIN_PATH", "Folders with plugins, with colons between, searched after --plugin-path"},
-    {"TMPDIR", "Where textures of a zip, and packages made of imported files, lie during the render"},
+    {"TMPDIR",
+     "Where textures of a zip, and packages made of imported files, lie during the render"},
     {"XDG_RUNTIME_DIR", "Where a render publishes its counters for 'texcache watch'"},
 };
 

@@ -11,11 +11,12 @@ typedef struct ProbePixel {
 } ProbePixel;
 
 /* As CliOption.parse wants them; `out` is said behind. */
-Status parse_probe(const char *text, void *out, Error *err) SORT_MUST_CHECK;      /* ProbePixel */
-Status parse_size(const char *text, void *out, Error *err) SORT_MUST_CHECK;       /* RenderOptions */
-Status parse_samples(const char *text, void *out, Error *err) SORT_MUST_CHECK;    /* RenderOptions */
-Status parse_depth_bias(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* its depth_bias */
-Status parse_crop(const char *text, void *out, Error *err) SORT_MUST_CHECK;       /* RenderCrop */
+Status parse_probe(const char *text, void *out, Error *err) SORT_MUST_CHECK;   /* ProbePixel */
+Status parse_size(const char *text, void *out, Error *err) SORT_MUST_CHECK;    /* RenderOptions */
+Status parse_samples(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* RenderOptions */
+Status parse_depth_bias(const char *text, void *out,
+                        Error *err) SORT_MUST_CHECK;                        /* its depth_bias */
+Status parse_crop(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* RenderCrop */
 
 /* Names with commas between them, to aovs and ids of `options`. */
 Status add_aovs(const char *list, RenderOptions *options, Error *err) SORT_MUST_CHECK;
