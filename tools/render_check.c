@@ -23,6 +23,29 @@ static uint64_t triangle_count(const Scene *s, bool of_instances)
     return count;
 }
 
+static void print_curves(const Scene *s, FILE *out)
+{
+    unsigned long long curves = 0, segments = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->mesh_count; ++i) {
+        if (!s->meshes[i].curves)
+            continue;
+        ++count;
+        curves += s->meshes[i].curves->curve_count;
+        segments += s->meshes[i].curves->segment_count;
+    }
+    if (count > 0)
+        fprintf(out, "curves       %u, %llu curves, %llu segments\n", count, curves, segments);
+}
+
+static uint32_t mesh_count(const Scene *s)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->mesh_count; ++i)
+        count += s->meshes[i].curves == NULL;
+    return count;
+}
+
 static void print_lights(const Scene *s, FILE *out)
 {
     static const char *const kinds[] = {"point", "spot", "distant", "rectangle", "disk", "sphere"};
@@ -57,8 +80,9 @@ void print_scene(const Scene *s, FILE *out)
             s->settings.height_px, s->settings.samples, s->settings.max_depth);
     fprintf(out, "cameras      %u\n", s->camera_count);
     print_cameras(s, out);
-    fprintf(out, "meshes       %u, %llu triangles, %s\n", s->mesh_count,
+    fprintf(out, "meshes       %u, %llu triangles, %s\n", mesh_count(s),
             (unsigned long long)triangle_count(s, false), cli_format_size(s->array_bytes, size));
+    print_curves(s, out);
     fprintf(out, "instances    %u, %llu triangles\n", s->instance_count,
             (unsigned long long)triangle_count(s, true));
     fprintf(out, "extent       around (%.4g, %.4g, %.4g), radius %.4g m\n", (double)centre.x,

@@ -13,6 +13,6 @@ numpy's, or anything else with a buffer. The Blender add-on bundles this folder.
 """
 
 from . import place, shapes
-from .writer import PackageWriter, file_component, write_mesh
+from .writer import PackageWriter, file_component, write_curves, write_mesh
 
-__all__ = ["PackageWriter", "file_component", "place", "shapes", "write_mesh"]
+__all__ = ["PackageWriter", "file_component", "place", "shapes", "write_curves", "write_mesh"]

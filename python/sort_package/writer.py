@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 
 NAME_BYTES_MAX = 255
-SECTIONS = ("cameras", "meshes", "instances", "materials", "lights")
+SECTIONS = ("cameras", "meshes", "curves", "instances", "materials", "lights")
 # type of scene.json -> code of the array module
 ARRAY_CODES = {"float32": "f", "uint32": "I", "uint16": "H"}
 # field of a mesh -> type and numbers an element; uv is a list of such
@@ -50,37 +50,68 @@ def _little_endian(kind: str, values) -> bytes:
     return data.tobytes()
 
 
+class _ArrayFile:
+    """The arrays of one entry of scene.json, one after the other; put() returns their ARRAY records, which call the
+    file `file`."""
+
+    def __init__(self, out, file: str, compress: bool) -> None:
+        self._out, self._file, self._compress, self._offset = out, file, compress, 0
+
+    def put(self, kind: str, components: int, values) -> dict:
+        data = _little_endian(kind, values)
+        stored = zlib.compress(data, 9) if self._compress else data
+        entry = {"file": self._file, "offset_bytes": self._offset, "type": kind, "components": components,
+                 "count": len(data) // (components * array.array(ARRAY_CODES[kind]).itemsize)}
+        if self._compress:
+            entry |= {"compression": "zlib", "stored_bytes": len(stored)}
+        self._out.write(stored)
+        self._offset += len(stored)
+        return entry
+
+    def common(self, uv, attributes) -> dict:
+        record: dict = {}
+        if uv:
+            record["uv"] = [self.put("float32", 2, values) for values in uv]
+        if attributes:
+            record["attributes"] = {name: self.put("float32", components, values)
+                                    for name, (components, values) in attributes.items()}
+        return record
+
+
 def write_mesh(path: str | Path, file: str, *, positions, indices, normals=None, tangents=None, uv=(),
                material_indices=None, attributes=None, motion=(), compress: bool = False) -> dict:
     """Writes the arrays of a mesh to one file at `path`; its record, in which the file is called `file`. Arrays are
     flat: 3 floats a vertex in `positions` and `normals`, 4 in `tangents`, 2 in each array of the list `uv`; 3 integers a
     triangle in `indices`, 1 in `material_indices`. `attributes`: name: (numbers a vertex, floats). `motion`: the shapes
     after the first over the shutter, each a dictionary with `positions` and, if the mesh has them, `normals`."""
-    record: dict = {}
-    offset = 0
     with open(path, "wb") as out:
-        def put(kind: str, components: int, values) -> dict:
-            nonlocal offset
-            data = _little_endian(kind, values)
-            stored = zlib.compress(data, 9) if compress else data
-            entry = {"file": file, "offset_bytes": offset, "type": kind, "components": components,
-                     "count": len(data) // (components * array.array(ARRAY_CODES[kind]).itemsize)}
-            if compress:
-                entry |= {"compression": "zlib", "stored_bytes": len(stored)}
-            out.write(stored)
-            offset += len(stored)
-            return entry
+        to = _ArrayFile(out, file, compress)
         given = {"positions": positions, "indices": indices, "normals": normals, "tangents": tangents,
                  "material_indices": material_indices}
-        record |= {field: put(*MESH_ARRAYS[field], values) for field, values in given.items() if values is not None}
-        if uv:
-            record["uv"] = [put("float32", 2, values) for values in uv]
-        if attributes:
-            record["attributes"] = {name: put("float32", components, values)
-                                    for name, (components, values) in attributes.items()}
+        record: dict = {field: to.put(*MESH_ARRAYS[field], values) for field, values in given.items()
+                        if values is not None}
+        record |= to.common(uv, attributes)
         if motion:
-            record["motion"] = [{field: put("float32", 3, key[field]) for field in key} for key in motion]
+            record["motion"] = [{field: to.put("float32", 3, key[field]) for field in key} for key in motion]
     return {"vertex_count": record["positions"]["count"], "triangle_count": record["indices"]["count"], **record}
+
+
+def write_curves(path: str | Path, file: str, *, basis: str, points, point_counts, shape: str = "round", uv=(),
+                 material_indices=None, attributes=None, motion=(), compress: bool = False) -> dict:
+    """The same for hair, grass, wire. `points` is flat, x y z radius a control point, one curve after the other, and
+    `point_counts` has the number of points of each. basis: "linear", "bezier", "b_spline" or "catmull_rom"; shape:
+    "round" or "ribbon". Per curve: 2 floats in each array of the list `uv`, an integer in `material_indices`.
+    `attributes`: name: (numbers an element, floats), per point or per curve. `motion`: `points` of the later keys."""
+    with open(path, "wb") as out:
+        to = _ArrayFile(out, file, compress)
+        record: dict = {"points": to.put("float32", 4, points), "point_counts": to.put("uint32", 1, point_counts)}
+        if material_indices is not None:
+            record["material_indices"] = to.put("uint16", 1, material_indices)
+        record |= to.common(uv, attributes)
+        if motion:
+            record["motion"] = [{"points": to.put("float32", 4, values)} for values in motion]
+    return {"basis": basis, "shape": shape, "point_count": record["points"]["count"],
+            "curve_count": record["point_counts"]["count"], **record}
 
 
 class PackageWriter:
@@ -137,6 +168,13 @@ class PackageWriter:
             except OSError:
                 shutil.copyfile(source, target)
         return file
+
+    def add_curves(self, wanted_name: str, **arrays) -> str:
+        """The name it got. `arrays` as for write_curves."""
+        (self.folder / "curves").mkdir(exist_ok=True)
+        file = f"curves/{self.count('curves')}.bin"
+        return self.add("curves", wanted_name,
+                        write_curves(self.folder / file, file, compress=self._compress, **arrays))
 
     def add_shader(self, file_name: str, source: str) -> str:
         """SSL source of this package; what a material's `shader` names."""

@@ -34,11 +34,11 @@ typedef struct RayBatch {
 typedef struct HitBatch {
     uint32_t capacity;
     uint32_t *shape;
-    uint32_t *triangle; /* of the instance's mesh; 0 for lights */
+    uint32_t *triangle; /* of the instance's mesh, or segment of its curves; 0 for lights */
     float *t;
-    float *b1,
-        *b2;      /* barycentrics: P = (1-b1-b2) corner0 + b1 corner1 + b2 corner2; 0 for lights */
-    float *ng[3]; /* geometric normal in world space toward the front, NOT unit. The ray met the
+    float *b1, *b2; /* barycentrics: P = (1-b1-b2) corner0 + b1 corner1 + b2 corner2; 0 for lights.
+                   * Of curves b1 is u along the segment, b2 nothing */
+    float *ng[3];   /* geometric normal in world space toward the front, NOT unit. The ray met the
                      * back when dot(ng, direction) > 0 */
 } HitBatch;
 
@@ -109,8 +109,9 @@ typedef struct AccelDesc {
 } AccelDesc;
 
 typedef struct AccelStats {
-    uint64_t memory_bytes;   /* Embree's and ours, arrays of the Scene not counted */
-    uint64_t triangle_count; /* as built: flattened copies counted each */
+    uint64_t memory_bytes;        /* Embree's and ours, arrays of the Scene not counted */
+    uint64_t triangle_count;      /* as built: flattened copies counted each */
+    uint64_t curve_segment_count; /* the same */
     uint32_t flattened_count, instanced_count; /* instances by kind */
     uint32_t moving_count; /* of both: instances that move, or whose mesh does */
 } AccelStats;
@@ -125,7 +126,8 @@ AccelStats accel_stats(const Accel *accel);
  * inherit it (base/thread.h, thread_flush_denormals). */
 void accel_thread_begin(void);
 
-/* Nearest hits of rays [0, count). Triangles with zero area are never hit; both sides are. */
+/* Nearest hits of rays [0, count). Triangles with zero area are never hit; both sides are. Round curves are hit
+ * from outside only. */
 void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, HitBatch *out_hits);
 
 /* Traces the rays of [0, count) that are QUEUED or RESUMED; each becomes CLEAR, BLOCKED or ALPHA. */

@@ -10,6 +10,9 @@
  * machine. What moves is flattened into one set of vertices a key, which Embree interpolates; that is
  * the same motion as that of the interpolated matrix, since both are linear.
  *
+ * Curves are shared with Embree as they are, and instanced unless they stand where they are defined: a radius has
+ * no meaning under a transform that stretches.
+ *
  * The robust flag is set: without it rays slip through shared edges. */
 #include "sort/accel/accel_state.h"
 
@@ -154,6 +157,63 @@ static RTCGeometry new_triangles(Accel *accel, const SceneMesh *mesh, const Scen
     return geometry;
 }
 
+static enum RTCGeometryType curve_type(const SceneCurves *curves)
+{
+    bool flat = curves->is_ribbon;
+    switch (curves->basis) {
+    case SCENE_CURVE_LINEAR:
+        return flat ? RTC_GEOMETRY_TYPE_FLAT_LINEAR_CURVE : RTC_GEOMETRY_TYPE_ROUND_LINEAR_CURVE;
+    case SCENE_CURVE_BEZIER:
+        return flat ? RTC_GEOMETRY_TYPE_FLAT_BEZIER_CURVE : RTC_GEOMETRY_TYPE_ROUND_BEZIER_CURVE;
+    case SCENE_CURVE_B_SPLINE:
+        return flat ? RTC_GEOMETRY_TYPE_FLAT_BSPLINE_CURVE : RTC_GEOMETRY_TYPE_ROUND_BSPLINE_CURVE;
+    case SCENE_CURVE_CATMULL_ROM:
+        return flat ? RTC_GEOMETRY_TYPE_FLAT_CATMULL_ROM_CURVE
+                    : RTC_GEOMETRY_TYPE_ROUND_CATMULL_ROM_CURVE;
+    }
+    return RTC_GEOMETRY_TYPE_FLAT_LINEAR_CURVE;
+}
+
+/* Which linear segments go on at their ends. False: no memory. */
+static bool add_neighbours(RTCGeometry geometry, const SceneCurves *curves)
+{
+    unsigned char *flags = rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_FLAGS, 0,
+                                                   RTC_FORMAT_UCHAR, 1, curves->segment_count);
+    for (uint32_t i = 0; flags && i < curves->curve_count; ++i) {
+        uint32_t first = curves->first_segment[i], end = curves->first_segment[i + 1];
+        for (uint32_t k = first; k < end; ++k)
+            flags[k] = (unsigned char)((k > first ? RTC_CURVE_FLAG_NEIGHBOR_LEFT : 0) |
+                                       (k + 1 < end ? RTC_CURVE_FLAG_NEIGHBOR_RIGHT : 0));
+    }
+    return flags != NULL;
+}
+
+/* Curves, sharing their arrays. NULL on failure. */
+static RTCGeometry new_curves(Accel *accel, const SceneMesh *mesh)
+{
+    const SceneCurves *curves = mesh->curves;
+    RTCGeometry geometry = rtcNewGeometry(accel->device, curve_type(curves));
+    if (!geometry)
+        return NULL;
+    rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT,
+                               curves->segments, 0, sizeof(uint32_t), curves->segment_count);
+    if (mesh->later_count > 0)
+        rtcSetGeometryTimeStepCount(geometry, mesh->later_count + 1);
+    for (uint32_t key = 0; key <= mesh->later_count; ++key)
+        rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, key, RTC_FORMAT_FLOAT4,
+                                   key == 0 ? curves->points : curves->later[key - 1], 0,
+                                   4 * sizeof(float), mesh->vertex_count);
+    if (curves->basis == SCENE_CURVE_LINEAR && !add_neighbours(geometry, curves)) {
+        rtcReleaseGeometry(geometry);
+        return NULL;
+    }
+    if (!curves->is_ribbon) {
+        rtcSetGeometryIntersectFilterFunction(geometry, accel_skip_inside);
+        rtcSetGeometryOccludedFilterFunction(geometry, accel_skip_inside);
+    }
+    return geometry;
+}
+
 static bool is_identity(const mat4 *m)
 {
     mat4 identity = mat4_identity();
@@ -201,10 +261,16 @@ static void count_use(const Scene *scene, const SceneInstance *instance, uint32_
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
     uint32_t keys = instance->key_count > 0 ? instance->key_count : mesh->later_count + 1;
     uint32_t *count = &uses[instance->mesh];
-    if (instance->key_count > 0 && mesh->later_count > 0)
+    bool stays = instance->key_count == 0 && is_identity(&instance->object_to_world);
+    if ((instance->key_count > 0 && mesh->later_count > 0) || (mesh->curves && !stays))
         *count = NEVER_FLATTENED;
     else if (*count != NEVER_FLATTENED)
         *count += keys;
+}
+
+static uint32_t primitive_count(const SceneMesh *mesh)
+{
+    return mesh->curves ? mesh->curves->segment_count : mesh->triangle_count;
 }
 
 /* Decides by counts: mesh_scenes of flattened meshes stay NULL. */
@@ -220,12 +286,13 @@ static Status make_mesh_scenes(Accel *accel, Error *err)
     for (uint32_t i = 0; i < scene->mesh_count; ++i) {
         const SceneMesh *mesh = &scene->meshes[i];
         bool is_instanced = uses[i] == NEVER_FLATTENED;
-        uint64_t extra = uses[i] > 1 ? (uint64_t)(uses[i] - 1) * mesh->triangle_count : 0;
+        uint64_t extra = uses[i] > 1 ? (uint64_t)(uses[i] - 1) * primitive_count(mesh) : 0;
         if (!is_instanced && extra <= extra_left) {
             extra_left -= extra;
             continue;
         }
-        RTCGeometry geometry = new_triangles(accel, mesh, NULL);
+        RTCGeometry geometry =
+            mesh->curves ? new_curves(accel, mesh) : new_triangles(accel, mesh, NULL);
         RTCScene mesh_scene = new_scene(accel);
         accel->mesh_scenes[i] = mesh_scene;
         if (!geometry || !mesh_scene)
@@ -236,6 +303,7 @@ static Status make_mesh_scenes(Accel *accel, Error *err)
         rtcReleaseGeometry(geometry);
         rtcCommitScene(mesh_scene);
         accel->stats.triangle_count += mesh->triangle_count;
+        accel->stats.curve_segment_count += mesh->curves ? mesh->curves->segment_count : 0;
     }
     mem_free(uses);
     return embree_status(accel, "building the hierarchy of a mesh", err);
@@ -256,10 +324,13 @@ static void attach_instance(void *data, uint32_t index)
     const SceneMesh *mesh = &accel->scene->meshes[instance->mesh];
     bool is_flattened = !accel->mesh_scenes[instance->mesh];
     bool stays = instance->key_count == 0 && is_identity(&instance->object_to_world);
-    RTCGeometry geometry = is_flattened ? new_triangles(accel, mesh, stays ? NULL : instance)
-                                        : new_instance(accel, instance);
-    accel->geometry[index] = (GeometryInfo){
-        .shape = index, .ng_sign = is_flattened && instance->is_mirrored ? -1.0f : 1.0f};
+    RTCGeometry geometry = !is_flattened  ? new_instance(accel, instance)
+                           : mesh->curves ? new_curves(accel, mesh)
+                                          : new_triangles(accel, mesh, stays ? NULL : instance);
+    accel->geometry[index] =
+        (GeometryInfo){.shape = index,
+                       .ng_sign = is_flattened && instance->is_mirrored ? -1.0f : 1.0f,
+                       .is_ribbon = mesh->curves && mesh->curves->is_ribbon};
     if (!geometry)
         return; /* Embree has said why */
     rtcSetGeometryMask(geometry, has_alpha(jobs->desc, instance) ? MASK_ALPHA : MASK_OPAQUE);
@@ -311,7 +382,9 @@ static void count_instances(Accel *accel, const AccelDesc *desc)
             accel->stats.instanced_count++;
         } else {
             accel->stats.flattened_count++;
-            accel->stats.triangle_count += scene->meshes[instance->mesh].triangle_count;
+            const SceneMesh *mesh = &scene->meshes[instance->mesh];
+            accel->stats.triangle_count += mesh->triangle_count;
+            accel->stats.curve_segment_count += mesh->curves ? mesh->curves->segment_count : 0;
         }
     }
 }

@@ -15,6 +15,7 @@ enum { MASK_OPAQUE = 1, MASK_ALPHA = 2, MASK_ALL = MASK_OPAQUE | MASK_ALPHA };
 typedef struct GeometryInfo {
     uint32_t shape; /* HitBatch.shape; of the light geometry: HIT_LIGHT, the primitive says which */
     float ng_sign;  /* -1: flattened and mirrored, so that the winding in world space is reversed */
+    bool is_ribbon; /* faces the ray: Embree's normal is something else */
 } GeometryInfo;
 
 struct Accel {
@@ -39,5 +40,8 @@ struct Accel {
 void accel_light_bounds(const struct RTCBoundsFunctionArguments *args);
 void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args);
 void accel_light_occluded(const struct RTCOccludedFunctionNArguments *args);
+
+/* Filter of round curves: no ray meets them from inside. */
+void accel_skip_inside(const struct RTCFilterFunctionNArguments *args);
 
 #endif

@@ -6,8 +6,8 @@
  * transformed ray depends on who travels along.
  *
  *   nearest hits   single rays
- *   occlusion      packets of ACCEL_PACKET when nothing is instanced or moves, else single rays; never with
- *                  the COHERENT flag, with which packets differ even at plain edges
+ *   occlusion      packets of ACCEL_PACKET when nothing is instanced, moves or is a curve, else single rays; never
+ *                  with the COHERENT flag, with which packets differ even at plain edges
  *
  * tests/sort/test_accel.c holds this to the bit, with rays at edges, corners and coincident faces,
  * flattened and instanced.
@@ -108,6 +108,19 @@ void accel_light_occluded(const struct RTCOccludedFunctionNArguments *args)
     }
 }
 
+/* --- round curves --------------------------------------------------------------------------- */
+
+void accel_skip_inside(const struct RTCFilterFunctionNArguments *args)
+{
+    uint32_t n = args->N;
+    const float *ray = (const float *)args->ray, *hit = (const float *)args->hit;
+    for (uint32_t lane = 0; lane < n; ++lane) {
+        if (args->valid[lane] && f3_dot(lane_float3(hit, HIT_NG, n, lane),
+                                        lane_float3(ray, RAY_DIRECTION, n, lane)) > 0.0f)
+            args->valid[lane] = 0;
+    }
+}
+
 /* --- nearest hits --------------------------------------------------------------------------- */
 
 static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *hits, uint32_t i)
@@ -130,6 +143,8 @@ static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *h
         }
         ng = mat4_normal(&instance->world_to_object, ng);
     }
+    if (info->is_ribbon)
+        ng = f3(-p->ray.dir_x, -p->ray.dir_y, -p->ray.dir_z);
     if (shape & HIT_LIGHT) {
         shape |= accel->shape_light[triangle];
         triangle = 0;
@@ -252,7 +267,8 @@ static void occlude_packet(const Accel *accel, const Group *group, uint32_t firs
 static void occlude_group(const Accel *accel, const Group *group, ShadowBatch *batch)
 {
     bool blocked[GROUP];
-    if (accel->stats.instanced_count > 0 || accel->stats.moving_count > 0)
+    if (accel->stats.instanced_count > 0 || accel->stats.moving_count > 0 ||
+        accel->stats.curve_segment_count > 0)
         occlude_singles(accel, group, &batch->rays, blocked);
     else
         for (uint32_t first = 0; first < group->count; first += ACCEL_PACKET)

@@ -41,7 +41,8 @@ enum { BSDF_MAX_LOBES = 16 };
 enum {
     BSDF_IMPORTANCE = 1, /* importance instead of radiance: refraction without 1/eta^2 */
     BSDF_SINGLE_SCATTER =
-        2 /* microfacet lobes without energy compensation, to compare with theory */
+        2,         /* microfacet lobes without energy compensation, to compare with theory */
+    BSDF_FIBRE = 4 /* nothing walks inside: Subsurface scatters as Lambert does */
 };
 
 /* What a lobe, or a sample, is. */

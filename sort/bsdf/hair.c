@@ -214,7 +214,7 @@ void hair_add(Bsdf *b, Spectrum weight, const HairArgs *args)
     lobe->hair.v[TT] = 0.25f * v;
     lobe->hair.v[TRT] = 4.0f * v;
     for (int p = 0; p < 3; ++p)
-        lobe->hair.turn[p] = 2.0f * (float)p * gamma_t - 2.0f * gamma_o + (float)p * SORT_PI;
+        lobe->hair.turn[p] = 2.0f * gamma_o - 2.0f * (float)p * gamma_t + (float)p * SORT_PI;
     set_tilts(lobe, clampf(args->tilt, -0.5f, 0.5f));
     Spectrum absorption = spectrum_clamp(spectrum_from_rgb(args->absorption), 0.0f, 1e6f), through;
     SPECTRUM_EACH(i) through.c[i] = expf(-2.0f * absorption.c[i] * cos_gamma_t / cos_t);

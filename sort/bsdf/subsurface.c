@@ -41,6 +41,10 @@ static float single_scattering_albedo(float albedo, float g)
 
 void subsurface_add(Bsdf *b, Spectrum weight, const SubsurfaceArgs *args)
 {
+    if (b->init_flags & BSDF_FIBRE) {
+        lambert_add(b, weight, &(LambertArgs){.albedo = args->albedo, .N = args->N});
+        return;
+    }
     BsdfFrame frame = bsdf_frame(b, args->N, false);
     BsdfLobe *lobe = bsdf_lobe_begin(b, BSDF_MODEL_SUBSURFACE,
                                      BSDF_TRANSMISSION | BSDF_DELTA | BSDF_SUBSURFACE, &frame);

@@ -78,12 +78,15 @@ static float on_log_scale(float2 v)
     return length > 0.0f ? clampf(1.0f + log2f(length) / 16.0f, 0.0f, 1.0f) : 0.0f;
 }
 
-/* 1 where an edge is within half a pixel, falling to 0 over the next. */
+/* 1 where an edge is within half a pixel, falling to 0 over the next; curves have none. */
 static float edge_coverage(const Wave *w, uint32_t i, const SurfaceHit *hit)
 {
     float3 p[3];
     float nearest = INFINITY, pixel = footprint_width(hit);
-    scene_triangle_at(w->shared->scene, hit->instance, hit->triangle, w->rays.time[i], p);
+    const Scene *scene = w->shared->scene;
+    if (scene->meshes[scene->instances[hit->instance].mesh].curves)
+        return 0.0f;
+    scene_triangle_at(scene, hit->instance, hit->triangle, w->rays.time[i], p);
     for (int k = 0; k < 3; ++k) {
         float3 edge = f3_sub(p[(k + 1) % 3], p[k]), to = f3_sub(hit->P, p[k]);
         float distance = f3_length(f3_cross(edge, to)) / f3_length(edge);

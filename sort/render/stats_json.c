@@ -129,6 +129,7 @@ void stats_json(const StatsParts *parts, StrBuf *out)
     json_write_u64(&w, "film_bytes", s->film_bytes);
     json_write_u64(&w, "texture_peak_bytes", s->textures.bytes_peak);
     json_write_u64(&w, "triangles", s->accel.triangle_count);
+    json_write_u64(&w, "curve_segments", s->accel.curve_segment_count);
     json_write_end(&w);
     json_write_object(&w, "fibers");
     json_write_u64(&w, "created", s->sched.fibers_created);

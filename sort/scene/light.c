@@ -233,6 +233,8 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, uint
     if (!lights->first_slot)
         return 0.0f;
     const SceneMesh *mesh = &lights->scene->meshes[lights->scene->instances[instance].mesh];
+    if (mesh->curves)
+        return 0.0f;
     uint32_t slot = light_triangle_slot(mesh, triangle);
     uint32_t source = lights->source_of_slot[lights->first_slot[instance] + slot];
     if (source == NO_SOURCE)

@@ -25,10 +25,11 @@ size_t package_array_type_bytes(ArrayType type)
 const char *package_array_field(const ArrayRequest *request, char out[PACKAGE_ARRAY_FIELD_BYTES])
 {
     if (request->set < 0)
-        snprintf(out, PACKAGE_ARRAY_FIELD_BYTES, "meshes[%u].%s", request->mesh, request->field);
+        snprintf(out, PACKAGE_ARRAY_FIELD_BYTES, "%s[%u].%s", request->section, request->index,
+                 request->field);
     else
-        snprintf(out, PACKAGE_ARRAY_FIELD_BYTES, "meshes[%u].%s[%d]", request->mesh, request->field,
-                 request->set);
+        snprintf(out, PACKAGE_ARRAY_FIELD_BYTES, "%s[%u].%s[%d]", request->section, request->index,
+                 request->field, request->set);
     return out;
 }
 

@@ -21,11 +21,12 @@ typedef struct ArrayRequest {
     ArrayType type;
     uint32_t components;
     bool is_zlib;
-    /* Whose it is, for messages: "meshes[index].field", and "[set]" behind it unless -1. */
-    uint32_t mesh;
+    /* Whose it is, for messages: "section[index].field", and "[set]" behind it unless -1. */
+    const char *section;
+    uint32_t index;
     const char *field;
     int32_t set;
-    uint32_t tag; /* the caller's own */
+    uint32_t tag, mesh; /* the caller's own */
     /* Out: 64-byte aligned; shared between equal requests. */
     void *data;
 } ArrayRequest;

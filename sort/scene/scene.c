@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "sort/scene/curve.h"
 #include "sort/scene/light_shape.h"
 #include "sort/scene/motion.h"
 #include "sort/scene/scene_storage.h"
@@ -142,6 +143,10 @@ static const Box box_empty = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFIN
 static Box mesh_box(const SceneMesh *mesh)
 {
     Box box = box_empty;
+    if (mesh->curves) {
+        curve_bounds(mesh, &box.lower, &box.upper);
+        return box;
+    }
     for (uint32_t key = 0; key <= mesh->later_count; ++key) {
         const float *positions = key == 0 ? mesh->positions : mesh->later[key - 1].positions;
         for (uint32_t i = 0; i < mesh->vertex_count; ++i)

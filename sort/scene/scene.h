@@ -62,18 +62,42 @@ typedef struct SceneCamera {
 typedef struct SceneAttribute {
     const char *name;
     uint32_t components; /* 1 to 4 */
-    const float *values; /* [vertex_count][components]; of an instance [components] */
+    bool is_per_curve;   /* of curves: one a curve instead of one a point */
+    const float
+        *values; /* [vertex_count or curve_count][components]; of an instance [components] */
 } SceneAttribute;
+
+typedef enum SceneCurveBasis {
+    SCENE_CURVE_LINEAR,
+    SCENE_CURVE_BEZIER,
+    SCENE_CURVE_B_SPLINE,
+    SCENE_CURVE_CATMULL_ROM
+} SceneCurveBasis;
+
+/* Hair, grass, wire. A curve is a run of control points, cut into segments of two (linear) or four points; what
+ * a segment is mathematically: curve.h. */
+typedef struct SceneCurves {
+    SceneCurveBasis basis;
+    bool is_ribbon; /* flat, always facing who looks; else a tube, whose inside is not there */
+    uint32_t curve_count, segment_count;
+    const float *points;           /* [vertex_count][4] x, y, z, radius; object space */
+    const float *const *later;     /* [later_count] the same, keys of the motion after the first */
+    const uint32_t *point_counts;  /* [curve_count] */
+    const uint32_t *segments;      /* [segment_count] index of its first point */
+    const uint32_t *first_segment; /* [curve_count + 1] */
+} SceneCurves;
 
 /* What a mesh is later in the shutter. */
 typedef struct SceneMeshKey {
     const float *positions, *normals; /* as in the mesh; normals NULL where its are */
 } SceneMeshKey;
 
-/* Triangles are counter-clockwise seen from the front, in object space. The arrays are padded so
+/* Triangles, or curves: then there are no triangles, vertices are control points, and uv and material_indices
+ * are per curve. Triangles are counter-clockwise seen from the front, in object space. The arrays are padded so
  * that 16 bytes may be read at the last vertex. */
 typedef struct SceneMesh {
     const char *name;
+    const SceneCurves *curves; /* NULL: triangles */
     uint32_t vertex_count, triangle_count, uv_count;
     const float *positions;  /* [vertex_count][3] */
     const uint32_t *indices; /* [triangle_count][3], each < vertex_count */
@@ -85,7 +109,8 @@ typedef struct SceneMesh {
     const uint16_t *material_indices; /* [triangle_count] slot of the instance, or NULL: all 0 */
     const SceneMeshKey
         *later; /* [later_count] keys of its motion; the first are positions and normals */
-    uint32_t later_count; /* 0: keeps its shape; else vertices move linearly (motion.h) */
+    uint32_t
+        later_count; /* 0: keeps its shape; else vertices move linearly (motion.h); of curves, too */
 } SceneMesh;
 
 typedef struct SceneInstance {
@@ -197,7 +222,7 @@ typedef struct Scene {
     const char *name;
     const char *const *credits;
     const SceneCamera *cameras;
-    const SceneMesh *meshes;
+    const SceneMesh *meshes; /* triangles first, then curves */
     const SceneInstance *instances;
     const SceneMaterial *materials;
     const SceneShader *shaders;

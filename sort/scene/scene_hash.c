@@ -6,10 +6,34 @@ static void add_floats(HashState *h, const float *values, size_t count)
     hash128_update(h, values, count * sizeof *values);
 }
 
+static void add_curves(HashState *h, const SceneMesh *m)
+{
+    const SceneCurves *c = m->curves;
+    hash128_update_u64(h, (uint64_t)c->basis << 1 | (uint64_t)c->is_ribbon);
+    for (uint32_t k = 0; k <= m->later_count; ++k)
+        add_floats(h, k == 0 ? c->points : c->later[k - 1], 4 * (size_t)m->vertex_count);
+    hash128_update(h, c->point_counts, c->curve_count * sizeof *c->point_counts);
+    for (uint32_t k = 0; k < m->uv_count; ++k)
+        add_floats(h, m->uv[k], 2 * (size_t)c->curve_count);
+    for (uint32_t k = 0; k < m->attribute_count; ++k) {
+        const SceneAttribute *a = &m->attributes[k];
+        hash128_update_text(h, a->name);
+        add_floats(h, a->values,
+                   a->components * (size_t)(a->is_per_curve ? c->curve_count : m->vertex_count));
+    }
+    hash128_update_u64(h, m->material_indices != NULL);
+    if (m->material_indices)
+        hash128_update(h, m->material_indices, c->curve_count * sizeof *m->material_indices);
+}
+
 static void add_mesh(HashState *h, const SceneMesh *m)
 {
     static const float none;
     size_t vertices = m->vertex_count, triangles = m->triangle_count;
+    if (m->curves) {
+        add_curves(h, m);
+        return;
+    }
     add_floats(h, m->positions, 3 * vertices);
     add_floats(h, m->normals ? m->normals : &none, m->normals ? 3 * vertices : 0);
     add_floats(h, m->tangents ? m->tangents : &none, m->tangents ? 4 * vertices : 0);

@@ -76,6 +76,15 @@ static void assign_arrays(SceneParser *p)
         case MESH_MATERIAL_INDICES:
             mesh->material_indices = r->data;
             break;
+        case CURVE_POINTS:
+            ((SceneCurves *)(uintptr_t)mesh->curves)->points = r->data;
+            break;
+        case CURVE_POINT_COUNTS:
+            ((SceneCurves *)(uintptr_t)mesh->curves)->point_counts = r->data;
+            break;
+        case CURVE_LATER_POINTS:
+            ((const float **)(uintptr_t)mesh->curves->later)[r->set] = r->data;
+            break;
         }
     }
 }
@@ -139,8 +148,8 @@ static void check_mesh(void *data, uint32_t index)
     Status status = check_mesh_arrays(mesh, index, &error);
     if (status != STATUS_OK)
         first_error_report(&check->first, index, status, &error);
-    uint32_t largest = 0;
-    for (size_t i = 0; mesh->material_indices && i < mesh->triangle_count; ++i)
+    uint32_t largest = 0, count = mesh->curves ? mesh->curves->curve_count : mesh->triangle_count;
+    for (size_t i = 0; mesh->material_indices && i < count; ++i)
         largest = mesh->material_indices[i] > largest ? mesh->material_indices[i] : largest;
     check->largest_slot[index] = largest;
 }
@@ -152,10 +161,11 @@ static Status check_instances(const Scene *scene, const uint32_t *largest_slot, 
         const SceneInstance *instance = &scene->instances[i];
         if (largest_slot[instance->mesh] >= instance->material_count)
             return error_set(err, STATUS_FORMAT,
-                             "instances[%u].materials: has %u entries, but mesh '%s' uses material "
+                             "instances[%u].materials: has %u entries, but %s '%s' uses material "
                              "index %u",
-                             i, instance->material_count, scene->meshes[instance->mesh].name,
-                             largest_slot[instance->mesh]);
+                             i, instance->material_count,
+                             scene->meshes[instance->mesh].curves ? "curves" : "mesh",
+                             scene->meshes[instance->mesh].name, largest_slot[instance->mesh]);
     }
     return STATUS_OK;
 }
@@ -177,6 +187,13 @@ static Status check_meshes(const Scene *scene, uint32_t thread_count, Error *err
         status = check_instances(scene, check.largest_slot, err);
     mem_free(check.largest_slot);
     return status;
+}
+
+static Status finish_curves(SceneParser *p, Error *err)
+{
+    for (uint32_t i = p->triangle_mesh_count; i < p->scene->mesh_count; ++i)
+        TRY(curves_finish(p->arena, &p->meshes[i], i - p->triangle_mesh_count, err));
+    return STATUS_OK;
 }
 
 /* --- textures of a zip ---------------------------------------------------------------------- */
@@ -268,6 +285,7 @@ static Status load(SceneParser *p, SceneStorage *storage, Error *err)
     scene->array_bytes = blocks.size_bytes;
     assign_arrays(p);
     TRY(refuse(name, check_meshes(scene, p->options->thread_count, err), err));
+    TRY(refuse(name, finish_curves(p, err), err));
     TRY(refuse(name, extract_textures(p, storage, err), err));
 
     scene->shaders = p->shaders.data;

@@ -69,9 +69,8 @@ Status parse_reference(const JsonCursor *c, const NameIndex *names, const char *
                 : json_fail(c, err, "there is no %s '%s'", what, name);
 }
 
-/* A section: an array of objects, at most `most`. */
-static Status get_section(JsonCursor *root, const char *name, JsonNeed need, uint32_t most,
-                          JsonCursor *out_array, uint32_t *out_count, Error *err)
+Status parse_section(JsonCursor *root, const char *name, JsonNeed need, uint32_t most,
+                     JsonCursor *out_array, uint32_t *out_count, Error *err)
 {
     *out_count = 0;
     TRY(json_get_array(root, name, need, out_array, err));
@@ -217,7 +216,7 @@ static Status parse_cameras(SceneParser *p, JsonCursor *root, Error *err)
 {
     JsonCursor array;
     uint32_t count;
-    TRY(get_section(root, "cameras", JSON_REQUIRED, SCENE_SECTION_MAX, &array, &count, err));
+    TRY(parse_section(root, "cameras", JSON_REQUIRED, SCENE_SECTION_MAX, &array, &count, err));
     if (count == 0)
         return json_fail(&array, err, "there must be a camera");
     SceneCamera *cameras = ARENA_ARRAY(p->arena, SceneCamera, count);
@@ -231,17 +230,8 @@ static Status parse_cameras(SceneParser *p, JsonCursor *root, Error *err)
     return STATUS_OK;
 }
 
-typedef struct MeshArrayRule {
-    MeshArray tag;
-    const char *field;
-    ArrayType type;
-    uint32_t components;
-    bool is_per_triangle;
-} MeshArrayRule;
-
-/* `c` stands on an ARRAY of mesh `mesh`, whose `elements` must match. */
-static Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uint32_t mesh,
-                          int32_t set, uint32_t elements, Error *err)
+Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uint32_t mesh,
+                   int32_t set, uint32_t elements, Error *err)
 {
     static const char *const types[ARRAY_TYPE_COUNT] = {"float32", "uint32", "uint16"};
     static const char *const compressions[] = {"none", "zlib"};
@@ -264,9 +254,10 @@ static Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *ru
         return json_fail(&field, err, "must be %u here", rule->components);
     TRY(json_get_int(c, "count", JSON_REQUIRED, 0, INT64_MAX, &count, err));
     TRY(json_get_any(c, "count", JSON_REQUIRED, &field, err));
+    bool is_mesh = mesh < p->triangle_mesh_count;
     if (count != elements)
-        return json_fail(&field, err, "is %lld, but the mesh has %u %s", (long long)count, elements,
-                         rule->is_per_triangle ? "triangles" : "vertices");
+        return json_fail(&field, err, "is %lld, but %s has %u %s", (long long)count,
+                         is_mesh ? "the mesh" : "this entry", elements, rule->elements);
     uint64_t size_bytes = (uint64_t)count * components * package_array_type_bytes((ArrayType)type);
     if (size_bytes > PACKAGE_ARRAY_BYTES_MAX)
         return parse_refuse(&field, STATUS_LIMIT, err, "the array has more than %llu bytes",
@@ -290,20 +281,43 @@ static Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *ru
                               .components = components,
                               .is_zlib = compression != 0,
                               .mesh = mesh,
+                              .section = is_mesh ? "meshes" : "curves",
+                              .index = is_mesh ? mesh : mesh - p->triangle_mesh_count,
                               .field = rule->field,
                               .set = set,
                               .tag = rule->tag});
     return STATUS_OK;
 }
 
-/* {"Col": ARRAY of 1 to 4 components, ...} */
-static Status parse_attributes(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
+/* What the attribute under `value` has one number of each of: its count says so where there are curves. */
+static void attribute_rule(const SceneMesh *mesh, JsonCursor value, MeshArrayRule *out_rule,
+                           uint32_t *out_elements, SceneAttribute *out_attribute)
 {
-    static const MeshArrayRule rule = {MESH_ATTRIBUTE, "attributes", ARRAY_FLOAT32, 0, false};
+    JsonCursor field;
+    Error ignored;
+    int64_t count = 0;
+    *out_rule = (MeshArrayRule){MESH_ATTRIBUTE, "attributes", ARRAY_FLOAT32, 0,
+                                mesh->curves ? "points" : "vertices"};
+    *out_elements = mesh->vertex_count;
+    if (!mesh->curves ||
+        json_get_any(&value, "count", JSON_OPTIONAL, &field, &ignored) != STATUS_OK ||
+        !json_exists(&field) || json_as_int(&field, 0, INT64_MAX, &count, &ignored) != STATUS_OK ||
+        count != mesh->curves->curve_count)
+        return;
+    out_attribute->is_per_curve = true;
+    *out_elements = mesh->curves->curve_count;
+    out_rule->elements = "curves";
+}
+
+/* {"Col": ARRAY of 1 to 4 components, ...} */
+Status parse_mesh_attributes(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
+{
     SceneMesh *mesh = &p->meshes[index];
+    MeshArrayRule rule;
     JsonCursor object, value, field;
     JsonIter iter = {0};
     const char *name;
+    uint32_t elements;
     TRY(json_get_object(c, "attributes", JSON_OPTIONAL, &object, err));
     if (!json_exists(&object))
         return STATUS_OK;
@@ -319,10 +333,28 @@ static Status parse_attributes(SceneParser *p, JsonCursor *c, uint32_t index, Er
         a->name = arena_strndup(p->arena, name, strlen(name));
         TRY(json_as_object(&value, err));
         TRY(json_get_u32(&value, "components", JSON_REQUIRED, 1, 4, &a->components, err));
+        attribute_rule(mesh, value, &rule, &elements, a);
         field = value;
-        TRY(parse_array(p, &field, &rule, index, (int32_t)mesh->attribute_count, mesh->vertex_count,
-                        err));
+        TRY(parse_array(p, &field, &rule, index, (int32_t)mesh->attribute_count, elements, err));
         mesh->attribute_count++;
+    }
+    return STATUS_OK;
+}
+
+Status parse_uv(SceneParser *p, JsonCursor *c, uint32_t index, const char *what, uint32_t elements,
+                Error *err)
+{
+    const MeshArrayRule rule = {MESH_UV, "uv", ARRAY_FLOAT32, 2, what};
+    SceneMesh *mesh = &p->meshes[index];
+    JsonCursor field, element;
+    TRY(json_get_array(c, "uv", JSON_OPTIONAL, &field, err));
+    mesh->uv_count = json_exists(&field) ? json_count(&field) : 0;
+    if (mesh->uv_count > SCENE_UV_SETS_MAX)
+        return parse_refuse(&field, STATUS_LIMIT, err, "has %u sets; at most %d are read",
+                            mesh->uv_count, SCENE_UV_SETS_MAX);
+    for (uint32_t i = 0; i < mesh->uv_count; ++i) {
+        json_at(&field, i, &element);
+        TRY(parse_array(p, &element, &rule, index, (int32_t)i, elements, err));
     }
     return STATUS_OK;
 }
@@ -331,9 +363,9 @@ static Status parse_attributes(SceneParser *p, JsonCursor *c, uint32_t index, Er
 static Status parse_later_keys(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
 {
     static const MeshArrayRule positions = {MESH_LATER_POSITIONS, "motion.positions", ARRAY_FLOAT32,
-                                            3, false},
+                                            3, "vertices"},
                                normals = {MESH_LATER_NORMALS, "motion.normals", ARRAY_FLOAT32, 3,
-                                          false};
+                                          "vertices"};
     SceneMesh *mesh = &p->meshes[index];
     JsonCursor array, key, field;
     TRY(json_get_array(c, "motion", JSON_OPTIONAL, &array, err));
@@ -363,15 +395,14 @@ static Status parse_later_keys(SceneParser *p, JsonCursor *c, uint32_t index, Er
 static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
 {
     static const MeshArrayRule rules[] = {
-        {MESH_POSITIONS, "positions", ARRAY_FLOAT32, 3, false},
-        {MESH_INDICES, "indices", ARRAY_UINT32, 3, true},
-        {MESH_NORMALS, "normals", ARRAY_FLOAT32, 3, false},
-        {MESH_TANGENTS, "tangents", ARRAY_FLOAT32, 4, false},
-        {MESH_MATERIAL_INDICES, "material_indices", ARRAY_UINT16, 1, true},
+        {MESH_POSITIONS, "positions", ARRAY_FLOAT32, 3, "vertices"},
+        {MESH_INDICES, "indices", ARRAY_UINT32, 3, "triangles"},
+        {MESH_NORMALS, "normals", ARRAY_FLOAT32, 3, "vertices"},
+        {MESH_TANGENTS, "tangents", ARRAY_FLOAT32, 4, "vertices"},
+        {MESH_MATERIAL_INDICES, "material_indices", ARRAY_UINT16, 1, "triangles"},
     };
-    static const MeshArrayRule uv_rule = {MESH_UV, "uv", ARRAY_FLOAT32, 2, false};
     SceneMesh *mesh = &p->meshes[index];
-    JsonCursor field, element;
+    JsonCursor field;
     TRY(json_as_object(c, err));
     TRY(scene_parse_name(p, c, &p->mesh_names, &mesh->name, err));
     TRY(json_get_u32(c, "vertex_count", JSON_REQUIRED, 1, SCENE_VERTICES_MAX, &mesh->vertex_count,
@@ -381,38 +412,52 @@ static Status parse_mesh(SceneParser *p, JsonCursor *c, uint32_t index, Error *e
     for (uint32_t i = 0; i < SORT_COUNT_OF(rules); ++i) {
         const MeshArrayRule *rule = &rules[i];
         bool is_required = rule->tag == MESH_POSITIONS || rule->tag == MESH_INDICES;
-        uint32_t elements = rule->is_per_triangle ? mesh->triangle_count : mesh->vertex_count;
+        bool is_per_triangle = rule->tag == MESH_INDICES || rule->tag == MESH_MATERIAL_INDICES;
+        uint32_t elements = is_per_triangle ? mesh->triangle_count : mesh->vertex_count;
         TRY(json_get_any(c, rule->field, is_required ? JSON_REQUIRED : JSON_OPTIONAL, &field, err));
         if (json_exists(&field))
             TRY(parse_array(p, &field, rule, index, -1, elements, err));
     }
-    TRY(json_get_array(c, "uv", JSON_OPTIONAL, &field, err));
-    mesh->uv_count = json_exists(&field) ? json_count(&field) : 0;
-    if (mesh->uv_count > SCENE_UV_SETS_MAX)
-        return parse_refuse(&field, STATUS_LIMIT, err, "has %u sets; at most %d are read",
-                            mesh->uv_count, SCENE_UV_SETS_MAX);
-    for (uint32_t i = 0; i < mesh->uv_count; ++i) {
-        json_at(&field, i, &element);
-        TRY(parse_array(p, &element, &uv_rule, index, (int32_t)i, mesh->vertex_count, err));
-    }
-    TRY(parse_attributes(p, c, index, err));
+    TRY(parse_uv(p, c, index, "vertices", mesh->vertex_count, err));
+    TRY(parse_mesh_attributes(p, c, index, err));
     TRY(parse_later_keys(p, c, index, err));
     return json_finish(c, err);
 }
 
+/* What instances show: meshes, and behind them curves. */
 static Status parse_meshes(SceneParser *p, JsonCursor *root, Error *err)
 {
-    JsonCursor array, c;
-    uint32_t count;
-    TRY(get_section(root, "meshes", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
-    p->meshes = ARENA_ARRAY(p->arena, SceneMesh, count);
+    JsonCursor array, curves, c;
+    uint32_t count, curve_count;
+    TRY(parse_section(root, "meshes", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
+    TRY(parse_section(root, "curves", JSON_OPTIONAL, SCENE_SECTION_MAX, &curves, &curve_count,
+                      err));
+    p->meshes = ARENA_ARRAY(p->arena, SceneMesh, count + curve_count);
+    p->triangle_mesh_count = count;
     p->scene->meshes = p->meshes;
-    p->scene->mesh_count = count;
+    p->scene->mesh_count = count + curve_count;
     for (uint32_t i = 0; i < count; ++i) {
         json_at(&array, i, &c);
         TRY(parse_mesh(p, &c, i, err));
     }
-    return STATUS_OK;
+    return curve_count > 0 ? parse_curves(p, &curves, count, err) : STATUS_OK;
+}
+
+/* What it shows: one of `mesh` and `curves`. */
+static Status parse_instance_of(SceneParser *p, JsonCursor *c, uint32_t *out_mesh, Error *err)
+{
+    JsonCursor mesh, curves;
+    TRY(json_get_any(c, "mesh", JSON_OPTIONAL, &mesh, err));
+    TRY(json_get_any(c, "curves", JSON_OPTIONAL, &curves, err));
+    if (json_exists(&mesh) && json_exists(&curves))
+        return json_fail(c, err, "must have either mesh or curves");
+    if (json_exists(&curves)) {
+        TRY(parse_reference(&curves, &p->curve_names, "entry of curves", out_mesh, err));
+        *out_mesh += p->triangle_mesh_count;
+        return STATUS_OK;
+    }
+    TRY(json_get_any(c, "mesh", JSON_REQUIRED, &mesh, err));
+    return parse_reference(&mesh, &p->mesh_names, "mesh", out_mesh, err);
 }
 
 /* A number, or 1 to 4 of them. */
@@ -462,8 +507,7 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
     JsonCursor field, element;
     TRY(json_as_object(c, err));
     TRY(scene_parse_name(p, c, &p->instance_names, &out_instance->name, err));
-    TRY(json_get_any(c, "mesh", JSON_REQUIRED, &field, err));
-    TRY(parse_reference(&field, &p->mesh_names, "mesh", &out_instance->mesh, err));
+    TRY(parse_instance_of(p, c, &out_instance->mesh, err));
     TRY(parse_instance_transform(p, c, out_instance, err));
     TRY(json_get_array(c, "materials", JSON_REQUIRED, &field, err));
     uint32_t count = json_count(&field);
@@ -484,7 +528,7 @@ static Status parse_instances(SceneParser *p, JsonCursor *root, Error *err)
 {
     JsonCursor array, c;
     uint32_t count;
-    TRY(get_section(root, "instances", JSON_OPTIONAL, SCENE_INSTANCES_MAX, &array, &count, err));
+    TRY(parse_section(root, "instances", JSON_OPTIONAL, SCENE_INSTANCES_MAX, &array, &count, err));
     SceneInstance *instances = ARENA_ARRAY(p->arena, SceneInstance, count);
     for (uint32_t i = 0; i < count; ++i) {
         json_at(&array, i, &c);
@@ -559,7 +603,7 @@ static Status parse_lights(SceneParser *p, JsonCursor *root, Error *err)
 {
     JsonCursor array, c;
     uint32_t count;
-    TRY(get_section(root, "lights", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
+    TRY(parse_section(root, "lights", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
     SceneLight *lights = ARENA_ARRAY(p->arena, SceneLight, count);
     for (uint32_t i = 0; i < count; ++i) {
         json_at(&array, i, &c);
@@ -616,7 +660,7 @@ static Status parse_credits(SceneParser *p, JsonCursor *root, Error *err)
 {
     JsonCursor array, c;
     uint32_t count;
-    TRY(get_section(root, "credits", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
+    TRY(parse_section(root, "credits", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
     const char **credits = ARENA_ARRAY(p->arena, const char *, count);
     for (uint32_t i = 0; i < count; ++i) {
         const char *text;
@@ -669,9 +713,9 @@ Status scene_parse(SceneParser *parser, const char *name, Str text, Error *err)
 
 void scene_parser_free(SceneParser *parser)
 {
-    NameIndex *names[] = {&parser->camera_names,   &parser->mesh_names,   &parser->instance_names,
-                          &parser->material_names, &parser->light_names,  &parser->shader_names,
-                          &parser->texture_keys,   &parser->texture_files};
+    NameIndex *names[] = {&parser->camera_names,   &parser->mesh_names,     &parser->curve_names,
+                          &parser->instance_names, &parser->material_names, &parser->light_names,
+                          &parser->shader_names,   &parser->texture_keys,   &parser->texture_files};
     for (size_t i = 0; i < SORT_COUNT_OF(names); ++i)
         name_index_free(names[i]);
     json_destroy(parser->doc);

@@ -3,6 +3,7 @@
  *   scene_load.c     opens the package, calls scene_parse, reads the arrays that it asked for,
  *                    checks them against each other
  *   scene_parse.c    top level, settings, cameras, meshes, instances, lights, environment
+ *   parse_curves.c   curves
  *   parse_material.c materials, shaders, textures
  *
  * Refusals name the file and the field path through base/json.h. Memory comes from one arena whose
@@ -35,7 +36,10 @@ typedef enum MeshArray {
     MESH_ATTRIBUTE,
     MESH_LATER_POSITIONS, /* set: which key */
     MESH_LATER_NORMALS,
-    MESH_MATERIAL_INDICES
+    MESH_MATERIAL_INDICES,
+    CURVE_POINTS,
+    CURVE_POINT_COUNTS,
+    CURVE_LATER_POINTS
 } MeshArray; /* ArrayRequest.tag */
 
 /* A texture of a zip, or a file of a UDIM set, to be written to a folder. */
@@ -54,7 +58,8 @@ typedef struct SceneParser {
     JsonDoc *doc;                    /* owned */
     jmp_buf no_memory;
 
-    SceneMesh *meshes; /* the same as scene->meshes, to be filled in */
+    SceneMesh *meshes;            /* the same as scene->meshes, to be filled in */
+    uint32_t triangle_mesh_count; /* those behind are curves */
     ARRAY(ArrayRequest) arrays;
     ARRAY(SceneTexture) textures;
     ARRAY(SceneShader) shaders;
@@ -63,7 +68,7 @@ typedef struct SceneParser {
     ARRAY(const char *) texture_paths; /* by file id; NULL until extracted */
     ARRAY(uint32_t) texture_file;      /* by texture: its file id */
 
-    NameIndex camera_names, mesh_names, instance_names, material_names, light_names;
+    NameIndex camera_names, mesh_names, curve_names, instance_names, material_names, light_names;
     NameIndex shader_names, texture_keys, texture_files;
 } SceneParser;
 
@@ -98,6 +103,35 @@ Status parse_instance_transform(SceneParser *p, JsonCursor *object, SceneInstanc
                                 Error *err) SORT_MUST_CHECK;
 Status parse_camera_transform(SceneParser *p, JsonCursor *object, SceneCamera *camera,
                               Error *err) SORT_MUST_CHECK;
+
+/* A section: an array of objects, at most `most`. */
+Status parse_section(JsonCursor *root, const char *name, JsonNeed need, uint32_t most,
+                     JsonCursor *out_array, uint32_t *out_count, Error *err) SORT_MUST_CHECK;
+
+/* What an ARRAY must be. */
+typedef struct MeshArrayRule {
+    MeshArray tag;
+    const char *field;
+    ArrayType type;
+    uint32_t components;  /* 0: any */
+    const char *elements; /* what there is one of, "vertices" */
+} MeshArrayRule;
+
+/* `c` stands on an ARRAY of Scene.meshes[mesh], as many elements as given. */
+Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uint32_t mesh,
+                   int32_t set, uint32_t elements, Error *err) SORT_MUST_CHECK;
+/* The field `uv`, per `elements`. */
+Status parse_uv(SceneParser *p, JsonCursor *c, uint32_t mesh, const char *what, uint32_t elements,
+                Error *err) SORT_MUST_CHECK;
+/* The field `attributes`. */
+Status parse_mesh_attributes(SceneParser *p, JsonCursor *c, uint32_t mesh,
+                             Error *err) SORT_MUST_CHECK;
+/* The section `curves` into p->meshes from `first` on. */
+Status parse_curves(SceneParser *p, const JsonCursor *array, uint32_t first,
+                    Error *err) SORT_MUST_CHECK;
+
+/* Checks the arrays of curves[index] and lists their segments, in `arena`. */
+Status curves_finish(Arena *arena, SceneMesh *mesh, uint32_t index, Error *err) SORT_MUST_CHECK;
 
 Status parse_materials(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 /* has_wrap: false for the environment, whose wrap is fixed. */

@@ -1,5 +1,7 @@
 #include "sort/shade/attributes_fill.h"
 
+#include "base/hash.h"
+#include "sort/scene/curve.h"
 #include "sort/shade/ssl_tables.h"
 #include <string.h>
 
@@ -7,17 +9,19 @@
 typedef struct Source {
     const float *values; /* [vertex][components]; NULL: the mesh does not have it */
     uint32_t components;
+    bool is_per_curve;
 } Source;
 
 static Source find_source(const SceneMesh *mesh, const char *name)
 {
     for (uint32_t i = 0; i < mesh->attribute_count; ++i)
         if (strcmp(mesh->attributes[i].name, name) == 0)
-            return (Source){mesh->attributes[i].values, mesh->attributes[i].components};
+            return (Source){mesh->attributes[i].values, mesh->attributes[i].components,
+                            mesh->attributes[i].is_per_curve};
     bool is_uv = name[0] == 'u' && name[1] == 'v' && name[2] >= '0' && name[2] <= '7' && !name[3];
     uint32_t set = is_uv ? (uint32_t)(name[2] - '0') : SCENE_UV_SETS_MAX;
     if (set < mesh->uv_count)
-        return (Source){mesh->uv[set], 2};
+        return (Source){mesh->uv[set], 2, mesh->curves != NULL};
     return (Source){0};
 }
 
@@ -25,7 +29,8 @@ static Source find_object_source(const SceneInstance *instance, const char *name
 {
     for (uint32_t i = 0; i < instance->attribute_count; ++i)
         if (strcmp(instance->attributes[i].name, name) == 0)
-            return (Source){instance->attributes[i].values, instance->attributes[i].components};
+            return (Source){.values = instance->attributes[i].values,
+                            .components = instance->attributes[i].components};
     return (Source){0};
 }
 
@@ -35,9 +40,32 @@ typedef struct PointValue {
     bool exists;
 } PointValue;
 
+static PointValue interpolate_curve(const SceneCurves *curves, const Source *s, const SurfaceHit *h)
+{
+    PointValue p = {.exists = true};
+    float weights[4] = {1.0f}, du[4] = {0.0f};
+    uint32_t count = 1, first;
+    if (s->is_per_curve) {
+        first = curve_of_segment(curves, h->triangle);
+    } else {
+        count = curve_weights(curves->basis, h->b1, weights, du);
+        first = curves->segments[h->triangle];
+    }
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t k = 0; k < s->components; ++k) {
+            float value = s->values[((size_t)first + i) * s->components + k];
+            p.v[0][k] += weights[i] * value;
+            p.v[1][k] += du[i] * h->db1dx * value;
+            p.v[2][k] += du[i] * h->db1dy * value;
+        }
+    return p;
+}
+
 static PointValue interpolate(const SceneMesh *mesh, const Source *s, const SurfaceHit *h)
 {
     PointValue p = {.exists = true};
+    if (mesh->curves)
+        return interpolate_curve(mesh->curves, s, h);
     const uint32_t *corner = mesh->indices + (size_t)3 * h->triangle;
     for (uint32_t k = 0; k < s->components; ++k) {
         float a = s->values[(size_t)corner[0] * s->components + k];
@@ -92,6 +120,43 @@ static float edge_distance(const Scene *scene, const SurfaceHit *h)
     return fmaxf(nearest, 0.0f);
 }
 
+static void put1(PointValue *p, float value, float dx, float dy)
+{
+    p->v[0][0] = value;
+    p->v[1][0] = dx;
+    p->v[2][0] = dy;
+}
+
+/* The radius by its own basis, from the fourth numbers of the points. */
+static void put_radius(PointValue *p, const SceneMesh *mesh, const SurfaceHit *h)
+{
+    CurvePoint c;
+    curve_eval(mesh, h->triangle, h->b1, 0.0f, &c);
+    put1(p, c.r, c.r1 * h->db1dx, c.r1 * h->db1dy);
+}
+
+static PointValue curve_value(const Scene *scene, AttributeRow row, const SurfaceHit *h)
+{
+    const SceneInstance *instance = &scene->instances[h->instance];
+    const SceneMesh *mesh = &scene->meshes[instance->mesh];
+    PointValue p = {.exists = mesh->curves != NULL};
+    if (!p.exists)
+        return p;
+    uint32_t curve = curve_of_segment(mesh->curves, h->triangle);
+    const uint32_t *first = mesh->curves->first_segment + curve;
+    float share = 1.0f / (float)(first[1] - first[0]);
+    if (row == ATTRIBUTE_curve_along)
+        put1(&p, ((float)(h->triangle - first[0]) + h->b1) * share, h->db1dx * share,
+             h->db1dy * share);
+    else if (row == ATTRIBUTE_curve_across)
+        put1(&p, h->b2, h->db2dx, h->db2dy);
+    else if (row == ATTRIBUTE_curve_radius)
+        put_radius(&p, mesh, h);
+    else
+        p.v[0][0] = (float)(hash_mix64(hash_mix64(curve + 1u) ^ instance->mesh) >> 40) * 0x1p-24f;
+    return p;
+}
+
 /* A row of the renderer's table. */
 static PointValue own_value(const Scene *scene, const char *name, const SurfaceHit *h)
 {
@@ -104,25 +169,38 @@ static PointValue own_value(const Scene *scene, const char *name, const SurfaceH
         put3(p.v[2], h->dPdy);
         return p;
     }
-    if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_edge_distance].name) == 0) {
-        p.v[0][0] = edge_distance(scene, h);
+    const mat4 *to_object = &scene->instances[h->instance].world_to_object;
+    uint32_t row = 0;
+    while (row < ATTRIBUTE_COUNT && strcmp(name, sort_ssl_attributes[row].name) != 0)
+        ++row;
+    bool is_curve = scene->meshes[scene->instances[h->instance].mesh].curves != NULL;
+    switch ((AttributeRow)row) {
+    case ATTRIBUTE_edge_distance:
+        p.exists = !is_curve;
+        p.v[0][0] = is_curve ? 0.0f : edge_distance(scene, h);
         return p;
-    }
-    if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_barycentrics].name) == 0) {
+    case ATTRIBUTE_barycentrics:
+        p.exists = !is_curve;
+        if (is_curve)
+            return p;
         p.v[0][0] = h->b1, p.v[0][1] = h->b2;
         p.v[1][0] = h->db1dx, p.v[1][1] = h->db2dx;
         p.v[2][0] = h->db1dy, p.v[2][1] = h->db2dy;
         return p;
-    }
-    const mat4 *to_object = &scene->instances[h->instance].world_to_object;
-    if (strcmp(name, sort_ssl_attributes[ATTRIBUTE_instance_index].name) == 0) {
+    case ATTRIBUTE_instance_index:
         p.v[0][0] = (float)h->instance;
         return p;
+    case ATTRIBUTE_curve_along:
+    case ATTRIBUTE_curve_across:
+    case ATTRIBUTE_curve_radius:
+    case ATTRIBUTE_curve_random:
+        return curve_value(scene, (AttributeRow)row, h);
+    default:
+        put3(p.v[0], mat4_point(to_object, h->P));
+        put3(p.v[1], mat4_vector(to_object, h->dPdx));
+        put3(p.v[2], mat4_vector(to_object, h->dPdy));
+        return p;
     }
-    put3(p.v[0], mat4_point(to_object, h->P));
-    put3(p.v[1], mat4_vector(to_object, h->dPdx));
-    put3(p.v[2], mat4_vector(to_object, h->dPdy));
-    return p;
 }
 
 static void store(const SslAttributeInfo *info, const SslAttributeSlot *slot, const PointValue *p,

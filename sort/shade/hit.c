@@ -1,25 +1,6 @@
-#include "sort/shade/hit.h"
+#include "sort/shade/hit_math.h"
 
-/* d(v/|v|) for unit = v/|v| and dv: (dv - unit (unit . dv)) / |v|. */
-static float3 normalize_derivative(float3 unit, float inverse_length, float3 dv)
-{
-    return f3_scale(f3_madd(dv, -f3_dot(unit, dv), unit), inverse_length);
-}
-
-/* Normalises *v and its derivatives; a zero vector becomes `fallback` with derivatives zero. */
-static void normalize_with_derivatives(float3 *v, float3 *dx, float3 *dy, float3 fallback)
-{
-    float length = f3_length(*v);
-    if (!(length > 0.0f)) {
-        *v = fallback;
-        *dx = *dy = f3(0, 0, 0);
-        return;
-    }
-    float inverse = 1.0f / length;
-    *v = f3_scale(*v, inverse);
-    *dx = normalize_derivative(*v, inverse, *dx);
-    *dy = normalize_derivative(*v, inverse, *dy);
-}
+#include "sort/scene/curve.h"
 
 /* b0 a0 + b1 a1 + b2 a2 and its derivative, with db0 = -db1 - db2. */
 static float3 interpolate(float3 a0, float3 a1, float3 a2, float b1, float b2)
@@ -51,15 +32,6 @@ static BaryDerivatives bary_derivatives(float3 e1, float3 e2, float3 dPdx, float
                              .b2y = (E * y2 - F * y1) * inverse};
 }
 
-/* The ray's differential where it meets the plane: P_x = O_x + t D_x + t_x D [Igehy1999 eq. 10-12]. */
-static float3 transfer(float3 dO, float3 dD, float t, float3 D, float3 n, float D_dot_n)
-{
-    float3 moved = f3_madd(dO, t, dD);
-    if (fabsf(D_dot_n) < 1e-12f)
-        return f3(0, 0, 0);
-    return f3_madd(moved, -f3_dot(moved, n) / D_dot_n, D);
-}
-
 /* Shading normal from the vertices, unnormalised, in world space; inverse transpose is linear, so the
  * derivatives go the same way. True: it was turned over to be on the viewer's side. */
 static bool shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
@@ -85,20 +57,6 @@ static bool shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
     }
     normalize_with_derivatives(&hit->N, &hit->dNdx, &hit->dNdy, hit->Ng);
     return is_turned;
-}
-
-/* V made orthogonal to the unit normal N: V - N (N . V), and its derivative. */
-static void orthogonalise(float3 V, float3 dVdx, float3 dVdy, SurfaceHit *hit)
-{
-    float s = f3_dot(hit->N, V);
-    float sx = f3_dot(hit->dNdx, V) + f3_dot(hit->N, dVdx);
-    float sy = f3_dot(hit->dNdy, V) + f3_dot(hit->N, dVdy);
-    hit->T = f3_madd(V, -s, hit->N);
-    hit->dTdx = f3_sub(dVdx, f3_add(f3_scale(hit->N, sx), f3_scale(hit->dNdx, s)));
-    hit->dTdy = f3_sub(dVdy, f3_add(f3_scale(hit->N, sy), f3_scale(hit->dNdy, s)));
-    float3 fallback, unused;
-    f3_frame(hit->N, &fallback, &unused);
-    normalize_with_derivatives(&hit->T, &hit->dTdx, &hit->dTdy, fallback);
 }
 
 /* Texture coordinates, and the tangent that follows from them where the mesh brings none. is_turned: the
@@ -135,16 +93,53 @@ static void texture_frame(const SceneMesh *mesh, const SceneInstance *instance,
             t[k] = f3(v[0], v[1], v[2]);
         }
         const mat4 *m = &instance->object_to_world;
-        orthogonalise(mat4_vector(m, interpolate(t[0], t[1], t[2], b1, b2)),
-                      mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1x, d->b2x)),
-                      mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1y, d->b2y)),
-                      hit);
+        set_tangent(mat4_vector(m, interpolate(t[0], t[1], t[2], b1, b2)),
+                    mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1x, d->b2x)),
+                    mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1y, d->b2y)), hit);
         float w = mesh->tangents[4 * (size_t)corner[0] + 3];
         hit->tangent_sign = (w < 0.0f) != (instance->is_mirrored != is_turned) ? -1.0f : 1.0f;
     } else {
-        orthogonalise(dPdu, f3(0, 0, 0), f3(0, 0, 0), hit);
+        set_tangent(dPdu, f3(0, 0, 0), f3(0, 0, 0), hit);
         hit->tangent_sign = f3_dot(f3_cross(hit->N, hit->T), dPdv) < 0.0f ? -1.0f : 1.0f;
     }
+}
+
+static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance, float t,
+                         const Ray *ray, const RayDiff *diff, SurfaceHit *hit)
+{
+    const uint32_t *corner = mesh->indices + (size_t)3 * hit->triangle;
+    const mat4 *m = &instance->object_to_world;
+    float b1 = hit->b1, b2 = hit->b2;
+    float3 p[3];
+    scene_mesh_positions_at(mesh, corner, ray->time, p);
+    float3 p0 = mat4_point(m, p[0]);
+    float3 e1 = f3_sub(mat4_point(m, p[1]), p0), e2 = f3_sub(mat4_point(m, p[2]), p0);
+
+    hit->P = f3_madd(f3_madd(p0, b1, e1), b2, e2);
+    float3 front = f3_normalize(f3_cross(e1, e2));
+    hit->Ng_front = instance->is_mirrored ? f3_neg(front) : front;
+    hit->is_backfacing = f3_dot(hit->Ng_front, ray->direction) > 0.0f;
+    hit->Ng = hit->is_backfacing ? f3_neg(hit->Ng_front) : hit->Ng_front;
+
+    float D_dot_n = f3_dot(ray->direction, hit->Ng);
+    hit->dPdx = transfer_to_plane(diff->dOdx, diff->dDdx, t, ray->direction, hit->Ng, D_dot_n);
+    hit->dPdy = transfer_to_plane(diff->dOdy, diff->dDdy, t, ray->direction, hit->Ng, D_dot_n);
+
+    BaryDerivatives d = bary_derivatives(e1, e2, hit->dPdx, hit->dPdy);
+    hit->db1dx = d.b1x;
+    hit->db1dy = d.b1y;
+    hit->db2dx = d.b2x;
+    hit->db2dy = d.b2y;
+    bool is_turned = shading_normal(mesh, instance, corner, ray->time, b1, b2, &d, hit);
+    texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, is_turned, hit);
+}
+
+static uint32_t slot_of(const SceneMesh *mesh, uint32_t primitive)
+{
+    if (!mesh->material_indices)
+        return 0;
+    return mesh
+        ->material_indices[mesh->curves ? curve_of_segment(mesh->curves, primitive) : primitive];
 }
 
 void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle, float b1, float b2,
@@ -157,39 +152,18 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
         instance = &moved;
     }
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
-    const uint32_t *corner = mesh->indices + (size_t)3 * triangle;
-    const mat4 *m = &instance->object_to_world;
-    float3 p[3];
-    scene_mesh_positions_at(mesh, corner, ray->time, p);
-    float3 p0 = mat4_point(m, p[0]);
-    float3 e1 = f3_sub(mat4_point(m, p[1]), p0), e2 = f3_sub(mat4_point(m, p[2]), p0);
-
-    uint32_t slot = mesh->material_indices ? mesh->material_indices[triangle] : 0;
     *hit = (SurfaceHit){.instance = instance_index,
                         .triangle = triangle,
-                        .material = instance->materials[slot],
+                        .material = instance->materials[slot_of(mesh, triangle)],
                         .depth = depth,
                         .length_m = t,
-                        .I = ray->direction};
-    hit->P = f3_madd(f3_madd(p0, b1, e1), b2, e2);
-    float3 front = f3_normalize(f3_cross(e1, e2));
-    hit->Ng_front = instance->is_mirrored ? f3_neg(front) : front;
-    hit->is_backfacing = f3_dot(hit->Ng_front, ray->direction) > 0.0f;
-    hit->Ng = hit->is_backfacing ? f3_neg(hit->Ng_front) : hit->Ng_front;
-
-    float D_dot_n = f3_dot(ray->direction, hit->Ng);
-    hit->dPdx = transfer(diff->dOdx, diff->dDdx, t, ray->direction, hit->Ng, D_dot_n);
-    hit->dPdy = transfer(diff->dOdy, diff->dDdy, t, ray->direction, hit->Ng, D_dot_n);
-    hit->dIdx = diff->dDdx;
-    hit->dIdy = diff->dDdy;
-
-    BaryDerivatives d = bary_derivatives(e1, e2, hit->dPdx, hit->dPdy);
-    hit->b1 = b1;
-    hit->b2 = b2;
-    hit->db1dx = d.b1x;
-    hit->db1dy = d.b1y;
-    hit->db2dx = d.b2x;
-    hit->db2dy = d.b2y;
-    bool is_turned = shading_normal(mesh, instance, corner, ray->time, b1, b2, &d, hit);
-    texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, is_turned, hit);
+                        .I = ray->direction,
+                        .dIdx = diff->dDdx,
+                        .dIdy = diff->dDdy,
+                        .b1 = b1,
+                        .b2 = b2};
+    if (mesh->curves)
+        hit_curve(mesh, instance, t, ray, diff, hit);
+    else
+        hit_triangle(mesh, instance, t, ray, diff, hit);
 }

@@ -2,7 +2,8 @@
  *
  * Derivatives are analytic limits [Igehy1999]: the ray's differential is carried to the triangle's plane,
  * barycentric derivatives follow from the Gram matrix of the edges, and everything interpolated follows
- * from those. Unit vectors go through the Jacobian of normalisation. Degenerate triangles get zeros. */
+ * from those. Unit vectors go through the Jacobian of normalisation. Degenerate triangles get zeros. On curves
+ * the plane is the tangent plane, and what bends is differentiated along the curve and around it. */
 #ifndef SORT_SHADE_HIT_H
 #define SORT_SHADE_HIT_H
 
@@ -38,24 +39,27 @@ typedef struct HitPath {
 
 typedef struct SurfaceHit {
     float3 P;
-    float3 Ng_front; /* unit geometric normal toward the front of the triangle */
-    float3 Ng;       /* the same on the viewer's side */
-    float3 N, T;     /* unit shading normal on Ng's side; unit tangent at right angles to it */
-    float3 I;        /* unit, from the viewer to P */
+    float3
+        Ng_front; /* unit geometric normal toward the front of the triangle; of curves: outwards */
+    float3 Ng;    /* the same on the viewer's side */
+    float3 N, T;  /* unit shading normal on Ng's side; unit tangent at right angles to it */
+    float3 I;     /* unit, from the viewer to P */
     float2 uv;
     float tangent_sign; /* bitangent = tangent_sign * cross(N, T) */
     float3 dPdx, dPdy, dNdx, dNdy, dTdx, dTdy, dIdx, dIdy;
     float2 duvdx, duvdy;
-    float b1, b2; /* barycentrics of the second and third corner, and their derivatives */
+    /* Barycentrics of the second and third corner, and their derivatives. On curves b1 is u along the segment, and
+     * b2 where across it the ray hits: -1 to 1, positive towards cross(-I, along the curve). */
+    float b1, b2;
     float db1dx, db1dy, db2dx, db2dy;
     bool is_backfacing;
-    uint32_t instance, triangle, material, depth;
-    float length_m; /* of the ray */
-    HitDraw draw;   /* these two zero from hit_surface; the caller's */
+    uint32_t instance, triangle, material, depth; /* triangle: or segment of curves */
+    float length_m;                               /* of the ray */
+    HitDraw draw; /* these two zero from hit_surface; the caller's */
     HitPath path;
 } SurfaceHit;
 
-/* The point (b1, b2) of a triangle, seen along `ray` at distance t; of an instance that moves, as it stands at ray->time. `diff` belongs to `ray`. */
+/* The point (b1, b2) of a triangle, or that at b1 of a segment of curves, seen along `ray` at distance t; of an instance that moves, as it stands at ray->time. `diff` belongs to `ray`. */
 void hit_surface(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
                  float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *out_hit);
 

@@ -86,6 +86,7 @@ void kit_write_scene(const Kit *kit, const KitScene *s)
         strbuf_printf(&json, "%s%.9g", i ? ", " : "", (double)m.m[i / 4][i % 4]);
     strbuf_printf(&json, "]}]");
     add_section(&json, "meshes", s->meshes);
+    add_section(&json, "curves", s->curves);
     add_section(&json, "instances", s->instances);
     add_section(&json, "materials", s->materials);
     add_section(&json, "lights", s->lights);

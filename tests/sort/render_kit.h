@@ -26,6 +26,7 @@ typedef struct KitScene {
     float eye[3], target[3], fov_y_degrees, aperture_radius_m, focus_distance_m;
     const char *meshes, *instances, *materials, *lights, *environment; /* contents of the arrays */
     const char *groups; /* contents of the object, or NULL */
+    const char *curves; /* contents of the array, or NULL */
 } KitScene;
 void kit_write_scene(const Kit *kit, const KitScene *scene);
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "sort/scene/scene_parse.h"
 #include <string.h>
 
 SceneFixture *fixture_create(void)
@@ -45,6 +46,27 @@ uint32_t fixture_mesh(SceneFixture *f, const float *positions, uint32_t vertex_c
         .triangle_count = triangle_count,
         .positions = copy_padded(f->arena, positions, 3 * sizeof(float) * vertex_count),
         .indices = copy_padded(f->arena, indices, 3 * sizeof(uint32_t) * triangle_count)};
+    return f->scene.mesh_count++;
+}
+
+uint32_t fixture_curves(SceneFixture *f, SceneCurveBasis basis, bool is_ribbon, const float *points,
+                        const uint32_t *counts, uint32_t curve_count)
+{
+    Error err = {0};
+    uint32_t point_count = 0;
+    for (uint32_t i = 0; i < curve_count; ++i)
+        point_count += counts[i];
+    SceneCurves *curves = ARENA_NEW(f->arena, SceneCurves);
+    CHECK(curves && f->scene.mesh_count < SORT_COUNT_OF(f->meshes));
+    *curves = (SceneCurves){
+        .basis = basis,
+        .is_ribbon = is_ribbon,
+        .curve_count = curve_count,
+        .points = copy_padded(f->arena, points, 4 * sizeof(float) * point_count),
+        .point_counts = copy_padded(f->arena, counts, sizeof(uint32_t) * curve_count)};
+    SceneMesh *mesh = &f->meshes[f->scene.mesh_count];
+    *mesh = (SceneMesh){.name = "curves", .curves = curves, .vertex_count = point_count};
+    CHECK(curves_finish(f->arena, mesh, 0, &err) == STATUS_OK);
     return f->scene.mesh_count++;
 }
 

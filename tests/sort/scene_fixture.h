@@ -26,6 +26,9 @@ uint32_t fixture_mesh(SceneFixture *f, const float *positions, uint32_t vertex_c
                       const uint32_t *indices, uint32_t triangle_count);
 /* A grid of 2 * cells^2 triangles over [-1,1]^2 at z = amplitude * a bumpy function. */
 uint32_t fixture_grid(SceneFixture *f, uint32_t cells, float amplitude);
+/* Curves; points: [sum of counts][4]. */
+uint32_t fixture_curves(SceneFixture *f, SceneCurveBasis basis, bool is_ribbon, const float *points,
+                        const uint32_t *counts, uint32_t curve_count);
 uint32_t fixture_material(SceneFixture *f, const char *name);
 /* With one slot. */
 uint32_t fixture_instance(SceneFixture *f, uint32_t mesh, uint32_t material, mat4 transform);

@@ -41,7 +41,7 @@ static void check_good_scene(const Scene *s)
     assert_true(side->camera_to_world.m[0][3] == 4.0f);
     assert_true(s->cameras[0].focus_distance_m == 1.0f);
 
-    assert_int_equal(s->mesh_count, 2);
+    assert_int_equal(s->mesh_count, 3); /* with the curves */
     const SceneMesh *quad = &s->meshes[0], *bare = &s->meshes[1];
     assert_int_equal(quad->uv_count, 1);
     assert_true(quad->positions[3] == 1.0f && quad->indices[5] == 3 && quad->uv[0][2] == 1.0f);
@@ -53,9 +53,25 @@ static void check_good_scene(const Scene *s)
     /* Equal arrays are one. */
     assert_ptr_equal(bare->positions, quad->positions);
     assert_ptr_equal(bare->indices, quad->indices);
-    assert_int_equal(s->array_bytes, 48 + 24 + 48 + 64 + 32 + 4);
+    /* The mesh, then points, numbers of points, uv, slot and attributes of the curves; the key is the points. */
+    assert_int_equal(s->array_bytes, 48 + 24 + 48 + 64 + 32 + 4 + (48 + 4 + 8 + 2 + 36 + 4));
     for (int i = 0; i < 4; ++i) /* padding */
         assert_true(quad->positions[12 + i] == 0.0f);
+
+    const SceneMesh *hair = &s->meshes[2];
+    const SceneCurves *curves = hair->curves;
+    assert_true(curves && curves->basis == SCENE_CURVE_LINEAR && curves->is_ribbon);
+    assert_int_equal(hair->vertex_count, 3);
+    assert_int_equal(curves->curve_count, 1);
+    assert_int_equal(curves->segment_count, 2);
+    assert_true(curves->segments[1] == 1 && curves->first_segment[1] == 2);
+    assert_true(curves->points[4] == -1.0f && curves->points[7] == 1.0f);
+    assert_int_equal(hair->later_count, 1);
+    assert_ptr_equal(curves->later[0], curves->points);
+    assert_true(hair->uv_count == 1 && hair->attribute_count == 2 && hair->material_indices);
+    for (uint32_t i = 0; i < 2; ++i)
+        assert_int_equal(hair->attributes[i].is_per_curve,
+                         strcmp(hair->attributes[i].name, "per_curve") == 0);
 
     assert_int_equal(s->instance_count, 2);
     assert_int_equal(s->instances[0].mesh, 0);

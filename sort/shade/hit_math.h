@@ -1,0 +1,56 @@
+/* What the hit_*.c files share: derivatives of rays on planes, and of unit vectors. Header only. */
+#ifndef SORT_SHADE_HIT_MATH_H
+#define SORT_SHADE_HIT_MATH_H
+
+#include "sort/shade/hit.h"
+
+/* d(v/|v|) for unit = v/|v| and dv: (dv - unit (unit . dv)) / |v|. */
+static inline float3 normalize_derivative(float3 unit, float inverse_length, float3 dv)
+{
+    return f3_scale(f3_madd(dv, -f3_dot(unit, dv), unit), inverse_length);
+}
+
+/* Normalises *v and its derivatives; a zero vector becomes `fallback` with derivatives zero. */
+static inline void normalize_with_derivatives(float3 *v, float3 *dx, float3 *dy, float3 fallback)
+{
+    float length = f3_length(*v);
+    if (!(length > 0.0f)) {
+        *v = fallback;
+        *dx = *dy = f3(0, 0, 0);
+        return;
+    }
+    float inverse = 1.0f / length;
+    *v = f3_scale(*v, inverse);
+    *dx = normalize_derivative(*v, inverse, *dx);
+    *dy = normalize_derivative(*v, inverse, *dy);
+}
+
+/* The ray's differential where it meets the plane: P_x = O_x + t D_x + t_x D [Igehy1999 eq. 10-12]. */
+static inline float3 transfer_to_plane(float3 dO, float3 dD, float t, float3 D, float3 n,
+                                       float D_dot_n)
+{
+    float3 moved = f3_madd(dO, t, dD);
+    if (fabsf(D_dot_n) < 1e-12f)
+        return f3(0, 0, 0);
+    return f3_madd(moved, -f3_dot(moved, n) / D_dot_n, D);
+}
+
+/* hit->T from V, made orthogonal to the unit normal: V - N (N . V), and its derivative. */
+static inline void set_tangent(float3 V, float3 dVdx, float3 dVdy, SurfaceHit *hit)
+{
+    float s = f3_dot(hit->N, V);
+    float sx = f3_dot(hit->dNdx, V) + f3_dot(hit->N, dVdx);
+    float sy = f3_dot(hit->dNdy, V) + f3_dot(hit->N, dVdy);
+    hit->T = f3_madd(V, -s, hit->N);
+    hit->dTdx = f3_sub(dVdx, f3_add(f3_scale(hit->N, sx), f3_scale(hit->dNdx, s)));
+    hit->dTdy = f3_sub(dVdy, f3_add(f3_scale(hit->N, sy), f3_scale(hit->dNdy, s)));
+    float3 fallback, unused;
+    f3_frame(hit->N, &fallback, &unused);
+    normalize_with_derivatives(&hit->T, &hit->dTdx, &hit->dTdy, fallback);
+}
+
+/* The curve that a mesh of curves has there; for hit_surface. */
+void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, const Ray *ray,
+               const RayDiff *diff, SurfaceHit *hit);
+
+#endif
