@@ -62,25 +62,18 @@ typedef struct Gen {
     LLVMValueRef md_empty, scope_input, scope_output;       /* and nodes */
 } Gen;
 
-/* --- gen_module.c --- */
+/* --- gen_value.c --- */
 LLVMValueRef gen_i32(Gen *g, uint32_t x);
 LLVMValueRef gen_stack(Gen *g, LLVMTypeRef type, const char *name); /* a slot in the entry block */
 LLVMBasicBlockRef gen_block(Gen *g, const char *name);              /* appended to the kernel */
 /* base + offset bytes */
+LLVMValueRef gen_address(LLVMBuilderRef builder, Gen *g, LLVMValueRef base,
+                         LLVMValueRef offset_bytes);
 LLVMValueRef gen_offset(Gen *g, LLVMValueRef base, uint32_t offset_bytes);
-/* Makes `function`, whose first parameter is the batch, the one that is written; the builders stand in its
- * entry block. */
-void gen_enter_function(Gen *g, LLVMValueRef function);
-/* Forgets the function before: `f` is what is written now. */
-void gen_begin_body(Gen *g, const IrFunc *f);
-void gen_add_attribute(Gen *g, LLVMValueRef function, const char *name);
 /* A load from memory that nobody writes while the kernel runs. */
+LLVMValueRef gen_load_at(LLVMBuilderRef builder, Gen *g, LLVMTypeRef type, LLVMValueRef ptr,
+                         uint32_t align);
 LLVMValueRef gen_load_input(Gen *g, LLVMTypeRef type, LLVMValueRef ptr, uint32_t align);
-/* A field of the batch, loaded once, in the entry block. */
-LLVMValueRef gen_batch_params(Gen *g);
-LLVMValueRef gen_batch_textures(Gen *g);
-LLVMValueRef gen_batch_services(Gen *g);
-LLVMValueRef gen_batch_host(Gen *g);
 LLVMTypeRef gen_lane_type(const Gen *g, IrKind kind);
 /* Records fault `site`, in the lanes of `where`, unless an earlier one is there. One lane: NULL. */
 void gen_fault(Gen *g, uint32_t site, LLVMValueRef where);
@@ -88,12 +81,32 @@ void gen_fault(Gen *g, uint32_t site, LLVMValueRef where);
 LLVMValueRef gen_const_int(Gen *g, int32_t x);
 LLVMValueRef gen_const_float(Gen *g, float x);
 LLVMValueRef gen_splat(Gen *g, LLVMValueRef x);
-LLVMValueRef gen_global(Gen *g, const IrInst *inst);
-LLVMValueRef gen_attribute(Gen *g, const IrInst *inst);
-LLVMValueRef gen_param(Gen *g, const IrInst *inst);
 /* A bool as a 0 or 1 of type int, and what is stored as int, as a bool. */
 LLVMValueRef gen_bool_to_int(Gen *g, LLVMValueRef x);
 LLVMValueRef gen_int_to_bool(Gen *g, LLVMValueRef x);
+
+/* --- gen_input.c --- */
+/* A field of the batch, loaded in the entry block. */
+LLVMValueRef gen_batch_field(Gen *g, LLVMTypeRef type, size_t offset, uint32_t align);
+LLVMValueRef gen_batch_pointer(Gen *g, size_t offset);
+/* The same, loaded once. */
+LLVMValueRef gen_batch_params(Gen *g);
+LLVMValueRef gen_batch_textures(Gen *g);
+LLVMValueRef gen_batch_services(Gen *g);
+LLVMValueRef gen_batch_host(Gen *g);
+/* Where the row at `offset_bytes` of a block has the current lane, or the first of them. */
+LLVMValueRef gen_lane_address(Gen *g, LLVMValueRef block_base, uint32_t offset_bytes);
+LLVMValueRef gen_global(Gen *g, const IrInst *inst);
+LLVMValueRef gen_attribute(Gen *g, const IrInst *inst);
+LLVMValueRef gen_param(Gen *g, const IrInst *inst);
+
+/* --- gen_module.c --- */
+/* Makes `function`, whose first parameter is the batch, the one that is written; the builders stand in its
+ * entry block. */
+void gen_enter_function(Gen *g, LLVMValueRef function);
+/* Forgets the function before: `f` is what is written now. */
+void gen_begin_body(Gen *g, const IrFunc *f);
+void gen_add_attribute(Gen *g, LLVMValueRef function, const char *name);
 
 /* --- gen_region.c --- */
 /* The instructions of a region up to its YIELD, which is returned. */

@@ -20,79 +20,7 @@
 
 enum { POINT_PARAMS = 6 };
 
-/* --- helpers of all generators ----------------------------------------------------------------- */
-
-LLVMValueRef gen_i32(Gen *g, uint32_t x)
-{
-    return LLVMConstInt(g->t_i32, x, false);
-}
-
-LLVMValueRef gen_stack(Gen *g, LLVMTypeRef type, const char *name)
-{
-    LLVMValueRef slot = LLVMBuildAlloca(g->entry_builder, type, name);
-    LLVMSetAlignment(slot, g->lanes > 2 ? 4 * g->lanes : 8);
-    return slot;
-}
-
-LLVMValueRef gen_splat(Gen *g, LLVMValueRef x)
-{
-    if (!g->mask)
-        return x;
-    LLVMValueRef all[SSL_BLOCK];
-    if (LLVMIsConstant(x)) {
-        for (uint32_t i = 0; i < g->lanes; i++)
-            all[i] = x;
-        return LLVMConstVector(all, g->lanes);
-    }
-    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(x), g->lanes);
-    LLVMTypeRef index_type = LLVMVectorType(g->t_i32, g->lanes);
-    LLVMValueRef first =
-        LLVMBuildInsertElement(g->builder, LLVMGetPoison(type), x, gen_i32(g, 0), "");
-    return LLVMBuildShuffleVector(g->builder, first, LLVMGetPoison(type), LLVMConstNull(index_type),
-                                  "");
-}
-
-LLVMValueRef gen_const_int(Gen *g, int32_t x)
-{
-    return gen_splat(g, gen_i32(g, (uint32_t)x));
-}
-
-LLVMValueRef gen_const_float(Gen *g, float x)
-{
-    return gen_splat(g, LLVMConstReal(g->t_f32, (double)x));
-}
-
-LLVMBasicBlockRef gen_block(Gen *g, const char *name)
-{
-    return LLVMAppendBasicBlockInContext(g->context, g->function, name);
-}
-
-static LLVMValueRef offset_by(LLVMBuilderRef builder, Gen *g, LLVMValueRef base,
-                              LLVMValueRef offset_bytes)
-{
-    return LLVMBuildInBoundsGEP2(builder, g->t_i8, base, &offset_bytes, 1, "");
-}
-
-LLVMValueRef gen_offset(Gen *g, LLVMValueRef base, uint32_t offset_bytes)
-{
-    return offset_by(g->builder, g, base, LLVMConstInt(g->t_i64, offset_bytes, false));
-}
-
-static LLVMValueRef load_input(LLVMBuilderRef builder, Gen *g, LLVMTypeRef type, LLVMValueRef ptr,
-                               uint32_t align)
-{
-    LLVMValueRef load = LLVMBuildLoad2(builder, type, ptr, "");
-    LLVMSetAlignment(load, align);
-    LLVMSetMetadata(load, g->md_invariant_load, g->md_empty);
-    LLVMSetMetadata(load, g->md_alias_scope, g->scope_input);
-    LLVMSetMetadata(load, g->md_noalias, g->scope_output);
-    return load;
-}
-
-LLVMValueRef gen_load_input(Gen *g, LLVMTypeRef type, LLVMValueRef ptr, uint32_t align)
-{
-    return load_input(g->builder, g, type, ptr, align);
-}
+/* --- results ---------------------------------------------------------------------------------- */
 
 static void mark_output(Gen *g, LLVMValueRef access, uint32_t align)
 {
@@ -117,157 +45,12 @@ static void store_lanes(Gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef w
     store_result(g, x, ptr, 4 * g->lanes);
 }
 
-LLVMTypeRef gen_lane_type(const Gen *g, IrKind kind)
-{
-    CHECK(kind != IR_CLOSURE);
-    return kind == IR_BOOL ? g->t_bool : kind == IR_INT ? g->t_int : g->t_float;
-}
-
-LLVMValueRef gen_bool_to_int(Gen *g, LLVMValueRef x)
-{
-    return LLVMBuildZExt(g->builder, x, g->t_int, "");
-}
-
-LLVMValueRef gen_int_to_bool(Gen *g, LLVMValueRef x)
-{
-    return LLVMBuildICmp(g->builder, LLVMIntNE, x, LLVMConstNull(g->t_int), "");
-}
-
-void gen_fault(Gen *g, uint32_t site, LLVMValueRef where)
-{
-    LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_int, g->fault, "");
-    LLVMValueRef is_new = LLVMBuildICmp(g->builder, LLVMIntEQ, fault, LLVMConstNull(g->t_int), "");
-    if (where)
-        is_new = LLVMBuildAnd(g->builder, is_new, where, "");
-    LLVMValueRef word = gen_const_int(g, (int32_t)(1 + site));
-    LLVMBuildStore(g->builder, LLVMBuildSelect(g->builder, is_new, word, fault, ""), g->fault);
-}
-
-/* --- inputs ----------------------------------------------------------------------------------- */
-
-static LLVMValueRef load_batch_field(Gen *g, LLVMTypeRef type, size_t offset, uint32_t align)
-{
-    LLVMValueRef ptr =
-        offset_by(g->entry_builder, g, g->batch, LLVMConstInt(g->t_i64, offset, false));
-    return load_input(g->entry_builder, g, type, ptr, align);
-}
-
-static LLVMValueRef load_batch_pointer(Gen *g, size_t offset)
-{
-    return load_batch_field(g, g->t_ptr, offset, _Alignof(void *));
-}
-
-static LLVMValueRef batch_pointer(Gen *g, LLVMValueRef *cached, size_t offset)
-{
-    if (!*cached)
-        *cached = load_batch_pointer(g, offset);
-    return *cached;
-}
-
-/* Tells LLVM that `bytes` at a loaded pointer can be read at any time, so it may hoist loads. */
-static LLVMValueRef promise_readable(Gen *g, LLVMValueRef load, uint64_t bytes)
-{
-    LLVMMetadataRef size = LLVMValueAsMetadata(LLVMConstInt(g->t_i64, bytes, false));
-    LLVMMetadataRef node = LLVMMDNodeInContext2(g->context, &size, 1);
-    unsigned kind = LLVMGetMDKindIDInContext(g->context, "dereferenceable", 15);
-    LLVMSetMetadata(load, kind, LLVMMetadataAsValue(g->context, node));
-    return load;
-}
-
-LLVMValueRef gen_batch_params(Gen *g)
-{
-    bool is_new = !g->params;
-    LLVMValueRef params = batch_pointer(g, &g->params, offsetof(SslBatch, params));
-    return is_new ? promise_readable(g, params, g->layout->params_bytes) : params;
-}
-
-LLVMValueRef gen_batch_textures(Gen *g)
-{
-    return batch_pointer(g, &g->textures, offsetof(SslBatch, textures));
-}
-
-LLVMValueRef gen_batch_services(Gen *g)
-{
-    return batch_pointer(g, &g->services, offsetof(SslBatch, services));
-}
-
-LLVMValueRef gen_batch_host(Gen *g)
-{
-    return batch_pointer(g, &g->host, offsetof(SslBatch, host));
-}
-
-/* Where the row at `offset_bytes` of a block has the current lane, or the first of them. */
-static LLVMValueRef lane_ptr(Gen *g, LLVMValueRef block_base, uint32_t offset_bytes)
-{
-    LLVMValueRef base = gen_offset(g, block_base, offset_bytes);
-    return LLVMBuildInBoundsGEP2(g->builder, g->t_i32, base, &g->lane, 1, "");
-}
-
-/* What a row has for the result of `inst`, in all lanes. Bools are stored as ints. */
-static LLVMValueRef load_lanes(Gen *g, const IrInst *inst, LLVMValueRef block_base,
-                               uint32_t offset_bytes)
-{
-    IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
-    LLVMTypeRef type = kind == IR_BOOL ? g->t_int : gen_lane_type(g, kind);
-    LLVMValueRef x = gen_load_input(g, type, lane_ptr(g, block_base, offset_bytes), 4 * g->lanes);
-    return kind == IR_BOOL ? gen_int_to_bool(g, x) : x;
-}
-
-LLVMValueRef gen_global(Gen *g, const IrInst *inst)
-{
-    uint32_t row = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
-    const SslGlobalRow *global = &g->module->globals[row];
-    CHECK(row < g->module->global_count && (shadow == IR_SHADOW_VALUE || global->has_derivs));
-    uint32_t component = shadow * ssl_type_scalars(global->type) + ir_global_component(inst->imm);
-    uint32_t offset = 4 * g->layout->globals.offset_floats[row] + component * KERNEL_LANE_ROW_BYTES;
-    return load_lanes(g, inst, g->globals, offset);
-}
-
-/* Found in the entry block, once in each function that reads any. */
-static LLVMValueRef attributes_of_block(Gen *g)
-{
-    if (g->attributes)
-        return g->attributes;
-    LLVMValueRef all = load_batch_pointer(g, offsetof(SslBatch, attributes));
-    LLVMValueRef index = LLVMBuildZExt(g->entry_builder, g->block, g->t_i64, "");
-    LLVMValueRef stride = LLVMConstInt(g->t_i64, g->layout->attributes_stride_bytes, false);
-    LLVMValueRef offset = LLVMBuildMul(g->entry_builder, index, stride, "");
-    return g->attributes = offset_by(g->entry_builder, g, all, offset);
-}
-
-LLVMValueRef gen_attribute(Gen *g, const IrInst *inst)
-{
-    uint32_t slot = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
-    CHECK(slot < g->module->info.attribute_count);
-    const SslAttributeSlot *where = &g->layout->attributes[slot];
-    uint32_t scalars = ssl_type_scalars(g->module->info.attributes[slot].type);
-    uint32_t row = shadow * scalars + ir_global_component(inst->imm);
-    uint32_t offset = shadow == IR_SHADOW_EXISTS
-                          ? where->existence_offset_bytes
-                          : where->offset_bytes + row * KERNEL_LANE_ROW_BYTES;
-    return load_lanes(g, inst, attributes_of_block(g), offset);
-}
-
-LLVMValueRef gen_param(Gen *g, const IrInst *inst)
-{
-    uint32_t index = ir_param_index(inst->imm);
-    CHECK(index < g->module->info.param_count);
-    uint32_t offset = g->layout->param_offset[index] + 4 * ir_param_component(inst->imm);
-    IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
-    LLVMValueRef ptr = gen_offset(g, gen_batch_params(g), offset);
-    LLVMValueRef x =
-        gen_splat(g, gen_load_input(g, kind == IR_FLOAT ? g->t_f32 : g->t_i32, ptr, 4));
-    return kind == IR_BOOL ? gen_int_to_bool(g, x) : x;
-}
-
-/* --- results ---------------------------------------------------------------------------------- */
-
 static void store_value(Gen *g, IrValue v, uint32_t offset_bytes, LLVMValueRef where)
 {
     LLVMValueRef x = g->value[v];
     if (ir_kind(ir_type(g->func, v)) == IR_BOOL)
         x = gen_bool_to_int(g, x);
-    store_lanes(g, x, lane_ptr(g, g->result, offset_bytes), where);
+    store_lanes(g, x, gen_lane_address(g, g->result, offset_bytes), where);
 }
 
 /* `results`: the entry's, as its YIELD names them. */
@@ -275,7 +58,7 @@ static void store_results(Gen *g, const IrValue *results)
 {
     const IrModule *m = g->module;
     LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_int, g->fault, "");
-    store_lanes(g, fault, lane_ptr(g, g->result, g->layout->fault_offset), g->mask);
+    store_lanes(g, fault, gen_lane_address(g, g->result, g->layout->fault_offset), g->mask);
     for (uint32_t i = 0; i < m->outputs.count; i++) {
         const IrOutput *output = &m->outputs.data[i];
         if (output->type == SSL_CLOSURE)
@@ -398,7 +181,7 @@ static void gen_point(Gen *g)
     g->result = LLVMGetParam(g->point, 2);
     g->block = LLVMGetParam(g->point, 3);
     g->lane = LLVMGetParam(g->point, 4);
-    LLVMValueRef loop_budget = load_batch_field(g, g->t_i32, offsetof(SslBatch, loop_budget), 4);
+    LLVMValueRef loop_budget = gen_batch_field(g, g->t_i32, offsetof(SslBatch, loop_budget), 4);
     if (g->lanes > 1) {
         LLVMTypeRef bits = LLVMIntTypeInContext(g->context, g->lanes);
         LLVMValueRef live = LLVMBuildTrunc(g->entry_builder, LLVMGetParam(g->point, 5), bits, "");
@@ -408,7 +191,7 @@ static void gen_point(Gen *g)
     g->budget = gen_stack(g, g->t_int, "budget");
     g->fault = gen_stack(g, g->t_int, "fault");
     if (codegen_is_recursive(m)) {
-        LLVMValueRef bytes = load_batch_field(g, g->t_i32, offsetof(SslBatch, stack_bytes), 4);
+        LLVMValueRef bytes = gen_batch_field(g, g->t_i32, offsetof(SslBatch, stack_bytes), 4);
         g->stack = gen_stack(g, g->t_i32, "stack");
         LLVMBuildStore(g->entry_builder, bytes, g->stack);
     }
@@ -471,7 +254,7 @@ static LLVMValueRef block_address(Gen *g, LLVMValueRef base, uint32_t stride_byt
 {
     LLVMValueRef index = LLVMBuildZExt(g->builder, g->block, g->t_i64, "");
     LLVMValueRef stride = LLVMConstInt(g->t_i64, stride_bytes, false);
-    return offset_by(g->builder, g, base, LLVMBuildMul(g->builder, index, stride, ""));
+    return gen_address(g->builder, g, base, LLVMBuildMul(g->builder, index, stride, ""));
 }
 
 static void gen_kernel(Gen *g, const char *symbol)
@@ -481,10 +264,10 @@ static void gen_kernel(Gen *g, const char *symbol)
         g, LLVMAddFunction(g->llvm, symbol, LLVMFunctionType(g->t_void, &g->t_ptr, 1, false)));
     limit_frame(g);
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
-    LLVMValueRef globals = load_batch_pointer(g, offsetof(SslBatch, globals));
-    LLVMValueRef live_masks = load_batch_pointer(g, offsetof(SslBatch, live));
-    LLVMValueRef results = load_batch_pointer(g, offsetof(SslBatch, result));
-    LLVMValueRef block_count = load_batch_field(g, g->t_i32, offsetof(SslBatch, block_count), 4);
+    LLVMValueRef globals = gen_batch_pointer(g, offsetof(SslBatch, globals));
+    LLVMValueRef live_masks = gen_batch_pointer(g, offsetof(SslBatch, live));
+    LLVMValueRef results = gen_batch_pointer(g, offsetof(SslBatch, result));
+    LLVMValueRef block_count = gen_batch_field(g, g->t_i32, offsetof(SslBatch, block_count), 4);
     LLVMBasicBlockRef block = gen_block(g, "block"), done = gen_block(g, "done");
     LLVMBasicBlockRef end = gen_block(g, "end");
     LLVMBuildCondBr(g->builder,

@@ -60,6 +60,19 @@ const Constant *check_constant(Sema *s, const Expr *e, const char *what);
 Expr *expr_seal(Expr *e);  /* fills in cost and is_total from the children */
 Expr *expr_error(Expr *e); /* makes it stand for what was reported */
 
+static inline Expr *expr_typed(Expr *e, const Type *type)
+{
+    e->type = type;
+    return expr_seal(e);
+}
+
+/* check_operator.c */
+Expr *check_binary(Sema *s, Expr *e);
+Expr *check_unary(Sema *s, Expr *e);
+Expr *check_choice(Sema *s, Expr *e); /* a ? b : c */
+Expr *check_assign(Sema *s, Expr *e); /* = and op= */
+Expr *check_step(Sema *s, Expr *e);   /* ++ and -- */
+
 /* check_construct.c: type(args), casts, Struct(args) */
 Expr *check_construct(Sema *s, Expr *e, const Type *type);
 

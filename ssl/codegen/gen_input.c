@@ -1,0 +1,117 @@
+/* What a point reads: globals, attributes and parameters, through the fields of the batch. */
+#include "base/check.h"
+#include "ssl/codegen/gen.h"
+
+LLVMValueRef gen_batch_field(Gen *g, LLVMTypeRef type, size_t offset, uint32_t align)
+{
+    LLVMValueRef ptr =
+        gen_address(g->entry_builder, g, g->batch, LLVMConstInt(g->t_i64, offset, false));
+    return gen_load_at(g->entry_builder, g, type, ptr, align);
+}
+
+LLVMValueRef gen_batch_pointer(Gen *g, size_t offset)
+{
+    return gen_batch_field(g, g->t_ptr, offset, _Alignof(void *));
+}
+
+static LLVMValueRef once(Gen *g, LLVMValueRef *cached, size_t offset)
+{
+    if (!*cached)
+        *cached = gen_batch_pointer(g, offset);
+    return *cached;
+}
+
+/* Tells LLVM that `bytes` at a loaded pointer can be read at any time, so it may hoist loads. */
+static LLVMValueRef promise_readable(Gen *g, LLVMValueRef load, uint64_t bytes)
+{
+    LLVMMetadataRef size = LLVMValueAsMetadata(LLVMConstInt(g->t_i64, bytes, false));
+    LLVMMetadataRef node = LLVMMDNodeInContext2(g->context, &size, 1);
+    unsigned kind = LLVMGetMDKindIDInContext(g->context, "dereferenceable", 15);
+    LLVMSetMetadata(load, kind, LLVMMetadataAsValue(g->context, node));
+    return load;
+}
+
+LLVMValueRef gen_batch_params(Gen *g)
+{
+    bool is_new = !g->params;
+    LLVMValueRef params = once(g, &g->params, offsetof(SslBatch, params));
+    return is_new ? promise_readable(g, params, g->layout->params_bytes) : params;
+}
+
+LLVMValueRef gen_batch_textures(Gen *g)
+{
+    return once(g, &g->textures, offsetof(SslBatch, textures));
+}
+
+LLVMValueRef gen_batch_services(Gen *g)
+{
+    return once(g, &g->services, offsetof(SslBatch, services));
+}
+
+LLVMValueRef gen_batch_host(Gen *g)
+{
+    return once(g, &g->host, offsetof(SslBatch, host));
+}
+
+LLVMValueRef gen_lane_address(Gen *g, LLVMValueRef block_base, uint32_t offset_bytes)
+{
+    LLVMValueRef base = gen_offset(g, block_base, offset_bytes);
+    return LLVMBuildInBoundsGEP2(g->builder, g->t_i32, base, &g->lane, 1, "");
+}
+
+/* What a row has for the result of `inst`, in all lanes. Bools are stored as ints. */
+static LLVMValueRef load_lanes(Gen *g, const IrInst *inst, LLVMValueRef block_base,
+                               uint32_t offset_bytes)
+{
+    IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
+    LLVMTypeRef type = kind == IR_BOOL ? g->t_int : gen_lane_type(g, kind);
+    LLVMValueRef x = gen_load_input(g, type, gen_lane_address(g, block_base, offset_bytes), 4 * g->lanes);
+    return kind == IR_BOOL ? gen_int_to_bool(g, x) : x;
+}
+
+LLVMValueRef gen_global(Gen *g, const IrInst *inst)
+{
+    uint32_t row = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
+    const SslGlobalRow *global = &g->module->globals[row];
+    CHECK(row < g->module->global_count && (shadow == IR_SHADOW_VALUE || global->has_derivs));
+    uint32_t component = shadow * ssl_type_scalars(global->type) + ir_global_component(inst->imm);
+    uint32_t offset = 4 * g->layout->globals.offset_floats[row] + component * KERNEL_LANE_ROW_BYTES;
+    return load_lanes(g, inst, g->globals, offset);
+}
+
+/* Found in the entry block, once in each function that reads any. */
+static LLVMValueRef attributes_of_block(Gen *g)
+{
+    if (g->attributes)
+        return g->attributes;
+    LLVMValueRef all = gen_batch_pointer(g, offsetof(SslBatch, attributes));
+    LLVMValueRef index = LLVMBuildZExt(g->entry_builder, g->block, g->t_i64, "");
+    LLVMValueRef stride = LLVMConstInt(g->t_i64, g->layout->attributes_stride_bytes, false);
+    LLVMValueRef offset = LLVMBuildMul(g->entry_builder, index, stride, "");
+    return g->attributes = gen_address(g->entry_builder, g, all, offset);
+}
+
+LLVMValueRef gen_attribute(Gen *g, const IrInst *inst)
+{
+    uint32_t slot = ir_global_row(inst->imm), shadow = ir_global_shadow(inst->imm);
+    CHECK(slot < g->module->info.attribute_count);
+    const SslAttributeSlot *where = &g->layout->attributes[slot];
+    uint32_t scalars = ssl_type_scalars(g->module->info.attributes[slot].type);
+    uint32_t row = shadow * scalars + ir_global_component(inst->imm);
+    uint32_t offset = shadow == IR_SHADOW_EXISTS
+                          ? where->existence_offset_bytes
+                          : where->offset_bytes + row * KERNEL_LANE_ROW_BYTES;
+    return load_lanes(g, inst, attributes_of_block(g), offset);
+}
+
+LLVMValueRef gen_param(Gen *g, const IrInst *inst)
+{
+    uint32_t index = ir_param_index(inst->imm);
+    CHECK(index < g->module->info.param_count);
+    uint32_t offset = g->layout->param_offset[index] + 4 * ir_param_component(inst->imm);
+    IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
+    LLVMValueRef ptr = gen_offset(g, gen_batch_params(g), offset);
+    LLVMValueRef x =
+        gen_splat(g, gen_load_input(g, kind == IR_FLOAT ? g->t_f32 : g->t_i32, ptr, 4));
+    return kind == IR_BOOL ? gen_int_to_bool(g, x) : x;
+}
