@@ -1,6 +1,6 @@
 """A viewport in Rendered mode. It is a render of its own that starts anew whenever something changes, so the honest
 parts are: what did not change is not exported again (export/cache.py), a view that merely moves keeps the package but
-for its camera, and the old picture stays until the new one has its first samples.
+for its camera, a coarse picture comes first, and the old one stays until then.
 
 Threads: Blender's main thread calls draw and scene_changed; one thread a render waits for the child and reads its
 pictures. What both touch is under `_lock`.
@@ -32,6 +32,7 @@ from .messages import Report, SortError
 
 QUIET_S = 0.12  # that nothing moves before a render starts
 UPDATE_INTERVAL_S = 0.25  # of the picture
+COARSE, COARSE_SAMPLES = 4, 4  # the first picture: a part of width and height
 
 
 class Viewport:
@@ -42,7 +43,7 @@ class Viewport:
         self._package: Path | None = None  # None: the scene is to be exported
         self._runs = 0
         self._stop = threading.Event()  # of the render that is under way
-        self._view: tuple | None = None  # what it shows
+        self._view: tuple | None = None  # size and projection of the region
         self._changed_at = 0.0
         self._is_due = False
         self._picture: np.ndarray | None = None  # rows from the bottom, RGBA
@@ -86,8 +87,8 @@ class Viewport:
         except ReferenceError:  # the engine is gone
             self.close()
 
-    def _start(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph, view: tuple) -> None:
-        self._is_due, self._view, self._stop = False, view, threading.Event()
+    def _start(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
+        self._is_due, self._stop = False, threading.Event()
         self._runs += 1
         run = self._folder / f"run{self._runs}"
         self.report = Report()
@@ -95,6 +96,9 @@ class Viewport:
             program = locate.find_renderer(preferences.renderer_preference())
             run.mkdir()
             self._export(context, depsgraph, run / "package")
+            for old in self._folder.iterdir():
+                if old != run:
+                    shutil.rmtree(old, ignore_errors=True)
         except SortError as error:
             self._say(f"Error: {error}")
             return
@@ -105,9 +109,11 @@ class Viewport:
         from .engine import make_job
         scene = depsgraph.scene
         job = make_job(scene, program, run, set())
-        job = replace(job, update_interval_s=UPDATE_INTERVAL_S, options=(
-            *job.options, "--spp", str(scene.sort.preview_samples), "--unwatched"))
-        threading.Thread(target=self._render, args=(job, self._stop), daemon=True).start()
+        options = (*job.options, "--unwatched", "--spp")
+        size = "x".join(str(max(n // COARSE, 1)) for n in self._view[:2])
+        jobs = [replace(job, options=(*options, str(COARSE_SAMPLES), "--size", size)),
+                replace(job, options=(*options, str(scene.sort.preview_samples)), update_interval_s=UPDATE_INTERVAL_S)]
+        threading.Thread(target=self._render, args=(jobs, self._stop), daemon=True).start()
 
     def _export(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph, target: Path) -> None:
         frame, camera = _camera(context, self.report)
@@ -130,32 +136,45 @@ class Viewport:
 
     # --- rendering, in a thread ------------------------------------------------------------------
 
-    def _render(self, job: process.RenderJob, stop: threading.Event) -> None:
-        def show(record: dict) -> None:
-            if record.get("event") == "picture":
-                self._take(job.picture, stop)
-            elif record.get("event") == "progress":
-                self._say(f"{100 * float(record.get('done', 0)):.0f} %", stop)
-            else:
-                self._say(str(record.get("stage", "")), stop)
+    def _render(self, jobs: list[process.RenderJob], stop: threading.Event) -> None:
         try:
-            if process.run_render(job, process.Watcher(show, stop.is_set, patience_s=0), self.report):
-                self._take(job.picture, stop)
-                self._say("Done" if not self.report.warnings else f"Done, {len(self.report.warnings)} warnings: "
-                          f"{self.report.warnings[0]}", stop)
+            picture = None
+            for job in jobs:
+                picture = self._run(job, picture, stop)
+                if picture is None:
+                    return
+            warnings = self.report.warnings
+            self._say(f"Done, {len(warnings)} warnings: {warnings[0]}" if warnings else "Done", stop)
         except SortError as error:
             self._say(f"Error: {error}", stop)
-        if stop.is_set():
-            for part in (job.picture, job.stats):
-                part.unlink(missing_ok=True)
 
-    def _take(self, path: Path, stop: threading.Event) -> None:
+    def _run(self, job: process.RenderJob, coarse: np.ndarray | None, stop: threading.Event) -> np.ndarray | None:
+        """The picture; None: something changed meanwhile."""
+        def show(record: dict) -> None:
+            if record.get("event") == "picture":
+                self._take(job.picture, coarse, stop)
+            elif record.get("event") == "progress":
+                self._say(f"{100 * float(record.get('done', 0)):.0f} %", stop)
+            elif coarse is None:
+                self._say(str(record.get("stage", "")), stop)
+        if process.run_render(job, process.Watcher(show, stop.is_set, patience_s=0), self.report):
+            return self._take(job.picture, coarse, stop)
+        for part in (job.picture, job.stats):
+            part.unlink(missing_ok=True)
+        return None
+
+    def _take(self, path: Path, coarse: np.ndarray | None, stop: threading.Event) -> np.ndarray:
+        """`coarse` shows where there are no samples yet."""
         picture = exr.read(path)
         pixels = passes.combined(picture).reshape(picture.height, picture.width, 4)
+        if coarse is not None:
+            rows, columns = (np.arange(n) * m // n for n, m in zip(pixels.shape, coarse.shape[:2]))
+            pixels = np.where(pixels[..., 3:] == 0, coarse[rows[:, None], columns], pixels)
         with self._lock:
             if not stop.is_set():
                 self._picture, self._is_new = pixels, True
         self._redraw()
+        return pixels
 
     def _say(self, text: str, stop: threading.Event | None = None) -> None:
         with self._lock:
@@ -168,13 +187,11 @@ class Viewport:
     def draw(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
         region = context.region
         view = (region.width, region.height, *(x for row in context.region_data.perspective_matrix for x in row))
-        if view != self._view and not self._is_due or self._view is None and not self._is_due:
+        if view != self._view:
+            self._view = view
             self._postpone()
         if self._is_due and time.monotonic() - self._changed_at >= QUIET_S:
-            self._start(context, depsgraph, view)
-        elif view != self._view and self._is_due and self._view is not None:
-            self._view = view
-            self._changed_at = time.monotonic()
+            self._start(context, depsgraph)
         with self._lock:
             pixels, is_new, self._is_new = self._picture, self._is_new, False
         if is_new:

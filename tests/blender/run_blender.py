@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Runs one test file in Blender: packs the add-on, makes an empty profile, starts Blender without a window.
 The test finds its things in the environment: SORT_TEST_ZIP, SORT_TEST_FOLDER (empty), SORT_TEST_RENDERER,
-SORT_TEST_BLENDER. Exit code 77: Blender has no numpy, nothing could be tested."""
+SORT_TEST_BLENDER. With --window Blender has one, in a display of its own (Xvfb). Exit code 77: Blender has no numpy, or
+there is no Xvfb, so nothing could be tested."""
 
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-NO_NUMPY = 77
+NO_NUMPY = NO_DISPLAY = 77
 CHECK_NUMPY = f"import importlib.util, os; os._exit(0 if importlib.util.find_spec('numpy') else {NO_NUMPY})"
 
 
@@ -20,6 +22,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--blender", required=True)
     parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--window", action="store_true")
     parser.add_argument("test", type=pathlib.Path)
     args = parser.parse_args()
     renderer = args.build / "bin" / "sort-render"
@@ -50,7 +53,24 @@ def run(args, renderer, folder):
         return NO_NUMPY
     imports = f"import sys; sys.path.insert(0, {str(HERE)!r}); sys.dont_write_bytecode = True"
     command += ["--python-expr", imports, "--python", str(args.test)]
-    return subprocess.run(command, env=environment).returncode
+    return run_in_window(command, environment) if args.window else subprocess.run(command, env=environment).returncode
+
+
+def run_in_window(command, environment):
+    server = shutil.which("Xvfb")
+    if not server:
+        print("there is no Xvfb")
+        return NO_DISPLAY
+    readable, writable = os.pipe()
+    with subprocess.Popen([server, "-displayfd", str(writable), "-screen", "0", "800x600x24", "-nolisten", "tcp"],
+                          pass_fds=[writable], stderr=subprocess.DEVNULL) as display:
+        try:
+            os.close(writable)
+            number = os.read(readable, 16).decode().strip()
+            command = [word for word in command if word != "-b"] + ["--no-window-focus", "-p", "0", "0", "800", "600"]
+            return subprocess.run(command, env=dict(environment, DISPLAY=f":{number}")).returncode
+        finally:
+            display.terminate()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,151 @@
+"""With a window: a viewport in Rendered mode that follows the scene and the view, F12 that shows its picture while it
+renders and is cancelled, a preview of a material. Steps run from a timer, since Blender must draw between them."""
+
+import os
+import sys
+import time
+import traceback
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+WAIT_S = 60  # for anything
+
+
+def area(kind="VIEW_3D"):
+    return next(a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == kind)
+
+
+def viewports():
+    import gc
+    from sort_blender.viewport import Viewport
+    return [item for item in gc.get_objects() if isinstance(item, Viewport) and item._folder.is_dir()]
+
+
+def picture():
+    """Of the viewport, finished."""
+    found = viewports()
+    if not found or not found[0].status().startswith("Done"):
+        return None
+    return found[0]._picture
+
+
+def cube_centre(pixels):
+    """In parts of the region, of what is bright."""
+    y, x = np.nonzero(pixels[..., 0] > 0.12)
+    return x.mean() / pixels.shape[1], y.mean() / pixels.shape[0]
+
+
+def moved_from(before):
+    """A finished picture in which the cube is elsewhere."""
+    def found():
+        now = picture()
+        return now if now is not None and np.hypot(*np.subtract(cube_centre(now), cube_centre(before))) > 0.05 else None
+    return found
+
+
+def until(condition):
+    """Waits, drawing; the value that is not None or False."""
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        value = condition()
+        if value is not None and value is not False:
+            return value
+        yield
+    found = [(view.status(), view._picture is not None and cube_centre(view._picture)) for view in viewports()]
+    raise AssertionError(f"waited {WAIT_S} s for {condition.__name__}; viewports: {found}")
+
+
+def steps():
+    from sort_blender import messages
+    scene = bpy.context.scene
+    scene.render.engine = "SORT"
+    scene.sort.preview_samples = 2
+    region = area().spaces[0].region_3d
+
+    print("a viewport shows the scene")
+    area().spaces[0].shading.type = "RENDERED"
+    first = yield from until(picture)
+    x, y = cube_centre(first)
+    assert 0.35 < x < 0.65 and 0.35 < y < 0.65, (x, y)
+    view = viewports()[0]
+
+    print("an object that moves is seen elsewhere, and its mesh is not exported again")
+    from sort_blender.export import cache
+    made = cache.shared._files
+    bpy.data.objects["Cube"].location.z = 2
+    second = yield from until(moved_from(first))
+    assert cube_centre(second)[1] > y + 0.05, cube_centre(second)
+    assert cache.shared._files == made
+
+    print("a view that turns shows another side")
+    region.view_location.x += 1.5
+    area().tag_redraw()
+    yield from until(moved_from(second))
+
+    print("an error is said in the viewport")
+    kit.set_renderer("/nowhere")
+    bpy.data.objects["Cube"].location.z = 0
+    yield from until(lambda: "there is no such file" in view.status())
+    kit.set_renderer(str(kit.RENDERER))
+    area().spaces[0].shading.type = "SOLID"
+    yield from until(lambda: not viewports())
+
+    print("F12 shows its picture while it renders; Esc ends it")
+    from sort_blender import engine
+    shown = []
+    load = engine._load
+    engine.UPDATE_INTERVAL_S = 0.1
+    engine._load = lambda *rest: (shown.append(1), load(*rest))[1]
+    scene.render.resolution_percentage = 10
+    scene.sort.samples = 1 << 20
+    start = time.monotonic()
+    with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
+        bpy.ops.render.render("INVOKE_DEFAULT")
+    yield from until(lambda: len(shown) > 0)
+    print(f"first picture after {time.monotonic() - start:.2f} s")
+    yield from until(lambda: len(shown) > 2)
+    engine.SortRenderEngine.test_break = lambda self: True  # what Esc does; no key can be pressed here
+    yield from until(lambda: not bpy.app.is_job_running("RENDER"))
+    del engine.SortRenderEngine.test_break
+    assert messages.last().error == "", messages.last().error
+
+    print("a material has a preview")
+    material = bpy.data.materials["Material"]
+    material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (1, 0, 0, 1)
+    preview = material.preview_ensure()
+    with bpy.context.temp_override(id=material):
+        bpy.ops.ed.lib_id_generate_preview()
+
+    def reddish():
+        if preview.image_size[0] == 0:
+            return None
+        pixels = np.array(preview.image_pixels_float[:]).reshape(-1, 4)
+        return bool((pixels[:, 0] > pixels[:, 1] + 0.2).any()) or None
+    yield from until(reddish)
+
+
+running = None
+
+
+def tick():
+    global running
+    try:
+        if running is None:
+            kit.install()
+            running = steps()
+        next(running)
+        return 0.05
+    except StopIteration:
+        print("OK")
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    os._exit(code)
+
+
+bpy.app.timers.register(tick, first_interval=0.5)
