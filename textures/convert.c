@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/cast.h"
 #include "base/hash.h"
+#include "base/thread.h"
 #include "textures/mip_build.h"
 #include "textures/stex_write.h"
 #include "textures/texel.h"
@@ -26,10 +27,10 @@ typedef struct Conversion {
     StexWriter *writer; /* owned */
     MipBuilder *mips;   /* owned */
     HashState digest;
-    uint32_t band_rows;
-    uint8_t *band;   /* owned; band_rows rows as the decoder gives them */
-    float *linear;   /* owned; one row */
-    uint8_t *native; /* owned; one row in the stored format */
+    uint32_t band_rows, thread_count;
+    uint8_t *bands[2]; /* owned; band_rows rows as the decoder gives them, in turn */
+    float *linear;     /* owned; one row */
+    uint8_t *native;   /* owned; one row in the stored format */
     float average[4];
     uint64_t non_finite_texels;
 } Conversion;
@@ -137,10 +138,11 @@ static Status conversion_begin(Conversion *c, Error *err)
                  (desc->compression == TEX_COMPRESSION_ZLIB ? (uint32_t)STEX_COMPRESSED : 0u),
     };
     c->band_rows = choose_band_rows(&c->info);
-    c->band = mem_alloc((size_t)c->info.width * c->band_rows, texel_bytes(c->source));
+    for (uint32_t i = 0; i < 2; i++)
+        c->bands[i] = mem_alloc((size_t)c->info.width * c->band_rows, texel_bytes(c->source));
     c->linear = mem_alloc((size_t)c->info.width * c->info.channel_count, sizeof(float));
     c->native = mem_alloc(c->info.width, texel_bytes(c->stored));
-    if (!c->band || !c->linear || !c->native)
+    if (!c->bands[0] || !c->bands[1] || !c->linear || !c->native)
         return error_set_at(err, STATUS_NO_MEMORY, desc->source_path, "out of memory");
 
     hash128_begin(&c->digest);
@@ -152,7 +154,7 @@ static Status conversion_begin(Conversion *c, Error *err)
                            (uint64_t)format.wrap_s << 32 | (uint64_t)format.wrap_t << 24 |
                            (uint64_t)mips.is_alpha_weighted << 8 |
                            (format.flags & STEX_PREMULTIPLIED));
-    TRY(stex_writer_begin(desc->output_path, &format, &c->writer, err));
+    TRY(stex_writer_begin(desc->output_path, &format, c->thread_count, &c->writer, err));
     if (desc->compression == TEX_COMPRESSION_ZLIB && desc->compression_level > 0)
         stex_writer_set_level(c->writer, desc->compression_level);
     return STATUS_OK;
@@ -180,25 +182,79 @@ static Status convert_row(Conversion *c, uint8_t *row, Error *err)
     return mip_builder_push(c->mips, c->linear, err);
 }
 
+/* One band is decoded while the one before it is filtered and written: each on a thread of its own, or one
+ * after the other. */
+enum { BAND_DECODE, BAND_CONVERT, BAND_TASKS };
+
+typedef struct BandStep {
+    Conversion *c;
+    uint32_t decode_y, decode_rows, convert_rows; /* 0 rows: nothing to do */
+    uint8_t *decoded, *converted;                 /* borrowed */
+    Status status[BAND_TASKS];
+    Error errors[BAND_TASKS];
+} BandStep;
+
+static Status decode_band(const BandStep *s, Error *err)
+{
+    const Conversion *c = s->c;
+    const TexConvertDesc *desc = c->desc;
+    size_t row_bytes = c->info.width * texel_bytes(c->source);
+    SortRegion region = {.subimage = desc->subimage,
+                         .y = s->decode_y,
+                         .width = c->info.width,
+                         .height = s->decode_rows};
+    SortFailure why = {{0}};
+    if (s->decode_rows == 0)
+        return STATUS_OK;
+    SortResult result =
+        desc->decoder->read(c->image, &region, s->decoded, row_bytes * s->decode_rows, &why);
+    return result == SORT_OK ? STATUS_OK : decoder_error(c, result, &why, err);
+}
+
+static Status convert_band(const BandStep *s, Error *err)
+{
+    size_t row_bytes = s->c->info.width * texel_bytes(s->c->source);
+    for (uint32_t i = 0; i < s->convert_rows; i++)
+        TRY(convert_row(s->c, s->converted + i * row_bytes, err));
+    return STATUS_OK;
+}
+
+static void run_band_task(void *step, uint32_t task)
+{
+    BandStep *s = step;
+    s->status[task] =
+        task == BAND_DECODE ? decode_band(s, &s->errors[task]) : convert_band(s, &s->errors[task]);
+}
+
+static uint32_t rows_from(const Conversion *c, uint32_t y)
+{
+    uint32_t left = c->info.height - y;
+    return left < c->band_rows ? left : c->band_rows;
+}
+
 static Status convert_rows(Conversion *c, Error *err)
 {
     const TexConvertDesc *desc = c->desc;
-    size_t row_bytes = c->info.width * texel_bytes(c->source);
-    for (uint32_t y = 0; y < c->info.height; y += c->band_rows) {
+    BandStep step = {.c = c, .decode_rows = rows_from(c, 0), .decoded = c->bands[0]};
+    for (uint32_t done = 0, turn = 0; done < c->info.height; turn ^= 1) {
         if (desc->host && desc->host->cancelled && desc->host->cancelled(desc->host->host))
             return error_set_at(err, STATUS_CANCELLED, desc->source_path, "cancelled");
-        uint32_t left = c->info.height - y;
-        uint32_t rows = left < c->band_rows ? left : c->band_rows;
-        SortRegion region = {
-            .subimage = desc->subimage, .y = y, .width = c->info.width, .height = rows};
-        SortFailure why = {{0}};
-        SortResult result = desc->decoder->read(c->image, &region, c->band, row_bytes * rows, &why);
-        if (result != SORT_OK)
-            return decoder_error(c, result, &why, err);
-        for (uint32_t i = 0; i < rows; i++)
-            TRY(convert_row(c, c->band + i * row_bytes, err));
-        if (desc->progress)
-            desc->progress(desc->progress_data, (float)(y + rows) / (float)c->info.height);
+        parallel_for(c->thread_count, BAND_TASKS, run_band_task, &step);
+        for (uint32_t task = BAND_TASKS; task-- > 0;) { /* what lies further up is told first */
+            if (step.status[task] != STATUS_OK) {
+                if (err)
+                    *err = step.errors[task];
+                return step.status[task];
+            }
+        }
+        done += step.convert_rows;
+        if (desc->progress && step.convert_rows > 0)
+            desc->progress(desc->progress_data, (float)done / (float)c->info.height);
+        step.decode_y += step.decode_rows;
+        step.converted = step.decoded;
+        step.convert_rows = step.decode_rows;
+        step.decoded = c->bands[turn ^ 1];
+        step.decode_rows = rows_from(c, step.decode_y);
     }
     return STATUS_OK;
 }
@@ -212,6 +268,7 @@ Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report
     if (!c)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     c->desc = desc;
+    c->thread_count = desc->thread_count ? desc->thread_count : thread_cpu_count();
     texel_tables_fill(&c->tables);
     Status status = conversion_begin(c, err);
     if (status == STATUS_OK)
@@ -235,7 +292,8 @@ Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report
     mip_builder_destroy(c->mips);
     if (c->image)
         desc->decoder->close(c->image);
-    mem_free(c->band);
+    mem_free(c->bands[0]);
+    mem_free(c->bands[1]);
     mem_free(c->linear);
     mem_free(c->native);
     mem_free(c);

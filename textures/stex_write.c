@@ -1,13 +1,15 @@
 /* A paged level collects rows in its band (one row of tiles, padded to whole tiles). A full band is
- * cut into tiles, which go to the end of the file; their index records are written to their place
- * near the front right away, so that memory does not grow with the image. */
+ * cut into tiles, some at a time, on all threads; then they go to the end of the file in order, and
+ * their index records to their place near the front, so that memory does not grow with the image. */
 #include "textures/stex_write.h"
 #include "base/alloc.h"
 #include "base/cast.h"
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -16,18 +18,29 @@ typedef struct LevelBand {
     uint32_t rows_fed;
 } LevelBand;
 
+enum { GROUP_TILES = 64, WRITER_THREADS_MAX = 64 };
+
+/* Tiles of one band that are cut and packed together. */
+typedef struct TileGroup {
+    const uint8_t *band;
+    size_t band_row_bytes;
+    uint32_t first_x, count;
+    _Atomic uint32_t next;
+    uint8_t *texels, *packed; /* owned; GROUP_TILES tiles each; packed: if the file is compressed */
+    StexTile records[GROUP_TILES]; /* flags, constant, stored_bytes and payload_crc */
+} TileGroup;
+
 struct StexWriter {
     StexHeader header;
     FileReplace file;
     uint64_t end; /* where the next payload goes */
     uint64_t constant_tiles;
     LevelBand bands[TEX_MAX_LEVELS];
-    uint8_t *tail;     /* owned; header.tail_bytes */
-    StexTile *records; /* owned; one row of tiles of level 0 */
-    uint8_t *tile;     /* owned; one tile */
-    bool has_deflate;
-    z_stream deflate;
-    uint8_t packed[STEX_TILE_BYTES_MAX];
+    uint8_t *tail; /* owned; header.tail_bytes */
+    TileGroup group;
+    uint32_t thread_count;
+    uint32_t deflate_count; /* one a thread; 0: nothing is compressed */
+    z_stream deflates[WRITER_THREADS_MAX];
 };
 
 static void writer_free(StexWriter *w)
@@ -35,10 +48,10 @@ static void writer_free(StexWriter *w)
     for (uint32_t i = 0; i < TEX_MAX_LEVELS; i++)
         mem_free(w->bands[i].texels);
     mem_free(w->tail);
-    mem_free(w->records);
-    mem_free(w->tile);
-    if (w->has_deflate)
-        deflateEnd(&w->deflate);
+    mem_free(w->group.texels);
+    mem_free(w->group.packed);
+    for (uint32_t i = 0; i < w->deflate_count; i++)
+        deflateEnd(&w->deflates[i]);
     mem_free(w);
 }
 
@@ -62,19 +75,23 @@ static bool writer_allocate(StexWriter *w)
         ok = ok && w->bands[i].texels;
     }
     w->tail = mem_alloc(1, (size_t)h->tail_bytes);
-    w->tile = mem_alloc(1, tile_bytes);
-    w->records = MEM_ARRAY(StexTile, h->levels[0].tiles_x + 1);
-    ok = ok && w->tail && w->tile && w->records;
-    if (ok && (h->flags & STEX_COMPRESSED)) {
-        w->has_deflate = deflateInit(&w->deflate, Z_DEFAULT_COMPRESSION) == Z_OK;
-        ok = w->has_deflate;
+    w->group.texels = mem_alloc(GROUP_TILES, tile_bytes);
+    ok = ok && w->tail && w->group.texels;
+    if (h->flags & STEX_COMPRESSED) {
+        w->group.packed = mem_alloc(GROUP_TILES, tile_bytes);
+        ok = ok && w->group.packed;
+        while (ok && w->deflate_count < w->thread_count) {
+            ok = deflateInit(&w->deflates[w->deflate_count], Z_DEFAULT_COMPRESSION) == Z_OK;
+            w->deflate_count += ok;
+        }
     }
     return ok;
 }
 
-Status stex_writer_begin(const char *path, const StexHeader *format, StexWriter **out_writer,
-                         Error *err)
+Status stex_writer_begin(const char *path, const StexHeader *format, uint32_t thread_count,
+                         StexWriter **out_writer, Error *err)
 {
+    ASSERT(thread_count > 0);
     *out_writer = NULL;
     StexWriter *w = MEM_NEW(StexWriter);
     if (!w)
@@ -90,6 +107,7 @@ Status stex_writer_begin(const char *path, const StexHeader *format, StexWriter 
     memcpy(h->magic, STEX_MAGIC, sizeof h->magic);
     h->version = STEX_VERSION;
     w->end = h->data_offset;
+    w->thread_count = thread_count < WRITER_THREADS_MAX ? thread_count : WRITER_THREADS_MAX;
     if (!writer_allocate(w)) {
         writer_free(w);
         return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
@@ -105,8 +123,9 @@ Status stex_writer_begin(const char *path, const StexHeader *format, StexWriter 
 
 void stex_writer_set_level(StexWriter *w, uint32_t level)
 {
-    ASSERT(w->has_deflate && level >= 1 && level <= 9);
-    (void)deflateParams(&w->deflate, (int)level, Z_DEFAULT_STRATEGY); /* nothing is under way */
+    ASSERT(w->deflate_count > 0 && level >= 1 && level <= 9);
+    for (uint32_t i = 0; i < w->deflate_count; i++) /* nothing is under way */
+        (void)deflateParams(&w->deflates[i], (int)level, Z_DEFAULT_STRATEGY);
 }
 
 const StexHeader *stex_writer_header(const StexWriter *w)
@@ -120,42 +139,85 @@ static bool is_constant(const uint8_t *texels, uint32_t texel_bytes, uint32_t ti
     return memcmp(texels, texels + texel_bytes, tile_bytes - texel_bytes) == 0;
 }
 
-/* Appends the payload of w->tile and describes it. */
-static Status write_tile(StexWriter *w, uint64_t tile, StexTile *out_record, Error *err)
+/* True: a tile's payload is worth being inflated by whoever reads it; it is in `out`. */
+static bool compress_tile(z_stream *z, uint8_t *texels, uint32_t tile_bytes, uint8_t *out,
+                          uint32_t *out_bytes)
+{
+    deflateReset(z);
+    z->next_in = texels;
+    z->avail_in = tile_bytes;
+    z->next_out = out;
+    z->avail_out = tile_bytes - tile_bytes / 16;
+    bool fits = deflate(z, Z_FINISH) == Z_STREAM_END;
+    *out_bytes = (uint32_t)z->total_out;
+    return fits;
+}
+
+/* Cuts tile i of the group out of the band, and describes it but for its place. z: NULL: not compressed. */
+static void pack_tile(StexWriter *w, uint32_t i, z_stream *z)
 {
     const StexHeader *h = &w->header;
+    TileGroup *g = &w->group;
     uint32_t tile_bytes = stex_tile_bytes(h), texel_bytes = stex_texel_bytes(h);
-    StexTile record = {0};
-    if (is_constant(w->tile, texel_bytes, tile_bytes)) {
-        record.flags = STEX_TILE_CONSTANT;
-        memcpy(record.constant, w->tile, texel_bytes);
-        w->constant_tiles++;
-    } else {
-        const uint8_t *payload = w->tile;
-        record.stored_bytes = tile_bytes;
-        if (w->has_deflate) {
-            deflateReset(&w->deflate);
-            w->deflate.next_in = w->tile;
-            w->deflate.avail_in = tile_bytes;
-            w->deflate.next_out = w->packed;
-            w->deflate.avail_out =
-                tile_bytes - tile_bytes / 16; /* else it is not worth inflating */
-            if (deflate(&w->deflate, Z_FINISH) == Z_STREAM_END) {
-                record.flags = STEX_TILE_ZLIB;
-                record.stored_bytes = (uint32_t)w->deflate.total_out;
-                payload = w->packed;
-            }
-        } else {
-            w->end = size_align(w->end, STEX_PAGE_BYTES);
-        }
-        record.offset = w->end;
-        record.payload_crc = crc32c(0, payload, record.stored_bytes);
-        TRY(write_at(w, w->end, payload, record.stored_bytes, err));
-        w->end += record.stored_bytes;
+    size_t tile_row_bytes = (size_t)texel_bytes << h->tile_log2;
+    uint8_t *texels = g->texels + (size_t)i * tile_bytes;
+    const uint8_t *from = g->band + (g->first_x + i) * tile_row_bytes;
+    for (uint32_t y = 0; y < 1u << h->tile_log2; y++)
+        memcpy(texels + y * tile_row_bytes, from + y * g->band_row_bytes, tile_row_bytes);
+
+    StexTile *record = &g->records[i];
+    *record = (StexTile){0};
+    if (is_constant(texels, texel_bytes, tile_bytes)) {
+        record->flags = STEX_TILE_CONSTANT;
+        memcpy(record->constant, texels, texel_bytes);
+        return;
     }
-    record.record_crc = stex_record_crc(&record, tile);
-    *out_record = record;
-    return STATUS_OK;
+    const uint8_t *payload = texels;
+    record->stored_bytes = tile_bytes;
+    uint32_t packed_bytes;
+    if (z) {
+        uint8_t *packed = g->packed + (size_t)i * tile_bytes;
+        if (compress_tile(z, texels, tile_bytes, packed, &packed_bytes)) {
+            record->flags = STEX_TILE_ZLIB;
+            record->stored_bytes = packed_bytes;
+            payload = packed;
+        }
+    }
+    record->payload_crc = crc32c(0, payload, record->stored_bytes);
+}
+
+/* One thread's share of a group. */
+static void pack_tiles(void *writer, uint32_t thread)
+{
+    StexWriter *w = writer;
+    z_stream *z = w->deflate_count > 0 ? &w->deflates[thread] : NULL;
+    uint32_t i;
+    while ((i = atomic_fetch_add(&w->group.next, 1)) < w->group.count)
+        pack_tile(w, i, z);
+}
+
+/* Puts the payloads at the end of the file, and the records to theirs. */
+static Status write_group(StexWriter *w, uint64_t first_tile, Error *err)
+{
+    const StexHeader *h = &w->header;
+    TileGroup *g = &w->group;
+    uint32_t tile_bytes = stex_tile_bytes(h);
+    for (uint32_t i = 0; i < g->count; i++) {
+        StexTile *record = &g->records[i];
+        if (record->flags & STEX_TILE_CONSTANT) {
+            w->constant_tiles++;
+        } else {
+            const uint8_t *from = record->flags & STEX_TILE_ZLIB ? g->packed : g->texels;
+            if (w->deflate_count == 0)
+                w->end = size_align(w->end, STEX_PAGE_BYTES);
+            record->offset = w->end;
+            TRY(write_at(w, w->end, from + (size_t)i * tile_bytes, record->stored_bytes, err));
+            w->end += record->stored_bytes;
+        }
+        record->record_crc = stex_record_crc(record, first_tile + i);
+    }
+    return write_at(w, h->index_offset + first_tile * sizeof(StexTile), g->records,
+                    g->count * sizeof(StexTile), err);
 }
 
 /* Cuts the band, which holds row `tile_y` of the level's tiles, into tiles. */
@@ -163,20 +225,20 @@ static Status flush_band(StexWriter *w, uint32_t level_index, uint32_t tile_y, E
 {
     const StexHeader *h = &w->header;
     const StexLevel *level = &h->levels[level_index];
-    uint32_t tile_size = 1u << h->tile_log2;
-    size_t tile_row_bytes = (size_t)stex_texel_bytes(h) << h->tile_log2;
-    size_t band_row_bytes = tile_row_bytes * level->tiles_x;
+    TileGroup *g = &w->group;
+    g->band = w->bands[level_index].texels;
+    g->band_row_bytes = ((size_t)stex_texel_bytes(h) << h->tile_log2) * level->tiles_x;
     uint64_t first = level->first_tile + (uint64_t)tile_y * level->tiles_x;
-    for (uint32_t x = 0; x < level->tiles_x; x++) {
-        for (uint32_t y = 0; y < tile_size; y++) {
-            memcpy(w->tile + y * tile_row_bytes,
-                   w->bands[level_index].texels + y * band_row_bytes + x * tile_row_bytes,
-                   tile_row_bytes);
-        }
-        TRY(write_tile(w, first + x, &w->records[x], err));
+    for (uint32_t x = 0; x < level->tiles_x; x += GROUP_TILES) {
+        g->first_x = x;
+        g->count = level->tiles_x - x < GROUP_TILES ? level->tiles_x - x : GROUP_TILES;
+        atomic_store(&g->next, 0);
+        /* Copying alone is not worth other threads. */
+        uint32_t threads = w->deflate_count > 0 ? w->deflate_count : 1;
+        parallel_for(threads, threads < g->count ? threads : g->count, pack_tiles, w);
+        TRY(write_group(w, first + x, err));
     }
-    return write_at(w, h->index_offset + first * sizeof(StexTile), w->records,
-                    level->tiles_x * sizeof(StexTile), err);
+    return STATUS_OK;
 }
 
 Status stex_writer_row(StexWriter *w, uint32_t level_index, const void *texels, Error *err)

@@ -1,6 +1,6 @@
 /* Writing a .stex file row by row. Levels may be fed in any interleaving, each from its top row
  * down; a level is held in memory only for one row of tiles. The file appears under its name when
- * it is finished, not before. One thread. */
+ * it is finished, not before. Called from one thread; compresses on several. */
 #ifndef SORT_TEXTURES_STEX_WRITE_H
 #define SORT_TEXTURES_STEX_WRITE_H
 
@@ -9,9 +9,10 @@
 typedef struct StexWriter StexWriter;
 
 /* `format`: width, height, channel_count, texel_type, color_space, wraps and flags are read, the rest
- * is computed. On success *out_writer is the caller's (finish or abandon). */
-Status stex_writer_begin(const char *path, const StexHeader *format, StexWriter **out_writer,
-                         Error *err) SORT_MUST_CHECK;
+ * is computed. The bytes do not depend on thread_count (at least 1). On success *out_writer is the caller's
+ * (finish or abandon). */
+Status stex_writer_begin(const char *path, const StexHeader *format, uint32_t thread_count,
+                         StexWriter **out_writer, Error *err) SORT_MUST_CHECK;
 /* zlib's level, 1 (fast) to 9 (small), for tiles that are still to come; of a file with STEX_COMPRESSED. */
 void stex_writer_set_level(StexWriter *w, uint32_t level);
 const StexHeader *stex_writer_header(const StexWriter *w);

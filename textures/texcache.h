@@ -441,12 +441,13 @@ typedef struct TexConvertDesc {
     uint32_t subimage;
     /* SORT_COLOR_UNKNOWN: what the file says, else sRGB for 8-bit colour and linear for the rest */
     SortColorSpace color_space;
-    TexWrap wrap_s, wrap_t; /* TEX_WRAP_FILE: periodic */
+    TexWrap wrap_s, wrap_t; /* TEX_WRAP_FILE: what the image says, else periodic */
     TexCompression compression;
     uint32_t compression_level; /* of zlib: 1 (fast) to 9 (small); 0: 6 */
     TexNonFinite non_finite;
     void (*progress)(void *data, float done); /* 0 to 1, this thread; NULL: none */
     void *progress_data;
+    uint32_t thread_count; /* 0: one a CPU; the bytes do not depend on it */
 } TexConvertDesc;
 
 typedef struct TexConvertReport {
@@ -456,7 +457,8 @@ typedef struct TexConvertReport {
 } TexConvertReport;
 
 /* Makes a paged texture: every level by exact area filtering of the one before in linear light,
- * alpha-weighted, any size. Needs memory for about two rows of tiles, not for the image.
+ * alpha-weighted, any size. Needs memory for about four rows of tiles, not for the image. While some rows
+ * are filtered and compressed the next ones are decoded, on another thread if there is one.
  * out_report may be NULL. */
 Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report,
                         Error *err) SORT_MUST_CHECK;

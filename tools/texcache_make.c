@@ -109,6 +109,7 @@ static Status parse_both_wraps(const char *text, void *out, Error *err)
 
 typedef struct MakeJob {
     char from[PATH_BYTES], to[PATH_BYTES];
+    uint32_t thread_count;
     ImageProgress progress;
     Status status;
     Error error;
@@ -150,6 +151,7 @@ static Status make_file(const MakeOptions *o, PluginHost *host, MakeJob *job, Er
         .non_finite = (TexNonFinite)o->non_finite,
         .progress = advance,
         .progress_data = &job->progress,
+        .thread_count = job->thread_count,
     };
     TexConvertReport report;
     TRY(texcache_convert(&desc, &report, err));
@@ -243,8 +245,13 @@ static void make_one(void *data, uint32_t index)
 static int make_all(MakeList *list)
 {
     int code = EXIT_DONE;
+    uint32_t threads = list->options->thread_count;
+    if (threads == 0)
+        threads = thread_cpu_count();
+    for (uint32_t i = 0; i < list->count; i++)
+        list->jobs[i].thread_count = threads > list->count ? threads / list->count : 1;
     list->progress.image_count = list->count;
-    parallel_for(list->options->thread_count, list->count, make_one, list);
+    parallel_for(threads, list->count, make_one, list);
     for (uint32_t i = 0; i < list->count; i++) {
         const MakeJob *job = &list->jobs[i];
         if (job->status == STATUS_OK)
@@ -353,7 +360,8 @@ int texcache_run_make(int argc, char **argv)
          .min = 1,
          .max = 256,
          .value_name = "N",
-         .help = "images at once; default: one a CPU"},
+         .help = "how many; default: one a CPU. They share the images, and what is left over works "
+                 "on each of them"},
         {.name = "plugin-path",
          .kind = CLI_TEXT_LIST,
          .out = &o.plugin_paths,

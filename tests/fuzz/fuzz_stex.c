@@ -40,7 +40,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                          .wrap_t = TEX_WRAP_CLAMP,
                          .flags = STEX_COMPRESSED};
     StexWriter *w;
-    CHECK(stex_writer_begin(path, &format, &w, NULL) == STATUS_OK);
+    CHECK(stex_writer_begin(path, &format, 1, &w, NULL) == STATUS_OK);
     const StexHeader *h = stex_writer_header(w);
     uint8_t row[150 * 3];
     for (uint32_t level = 0; level < h->level_count; level++) {

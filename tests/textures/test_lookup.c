@@ -79,7 +79,7 @@ static const char *paint_levels(uint32_t size, const char *name)
                          .wrap_t = TEX_WRAP_PERIODIC};
     StexWriter *w;
     Error err = {0};
-    assert_int_equal(stex_writer_begin(path, &format, &w, &err), STATUS_OK);
+    assert_int_equal(stex_writer_begin(path, &format, 1, &w, &err), STATUS_OK);
     float *row = mem_alloc(size, sizeof(float));
     const StexHeader *h = stex_writer_header(w);
     for (uint32_t level = 0; level < h->level_count; level++) {

@@ -94,6 +94,45 @@ static void test_stex_info_counts_constant_tiles(void **state)
     picture_free(&p);
 }
 
+/* Compressed and not, over several groups of tiles and rows that do not end on tiles. */
+static void test_stex_bytes_do_not_depend_on_threads(void **state)
+{
+    SORT_UNUSED(state);
+    static const uint32_t thread_counts[] = {1, 2, 3, 16};
+    Picture p = picture_create(4500, 333, 3, SORT_TEXEL_U8, SORT_COLOR_SRGB);
+    for (uint32_t y = 0; y < 333; y++) {
+        for (uint32_t x = 0; x < 3 * 4500; x++) /* smooth, noisy and constant parts */
+            ((uint8_t *)picture_at(&p, 0, y))[x] = (uint8_t)(x < 5000   ? x / 9 + y
+                                                             : x < 9000 ? (x * x * 31 + y * 57) >> 3
+                                                                        : 7);
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        char *first = NULL;
+        size_t first_size = 0;
+        for (uint32_t i = 0; i < SORT_COUNT_OF(thread_counts); i++) {
+            const char *path = fixture_path("threads.stex");
+            TexConvertDesc how = {.thread_count = thread_counts[i],
+                                  .compression = k ? TEX_COMPRESSION_ZLIB : TEX_COMPRESSION_NONE};
+            TexConvertReport report = picture_convert(&p, path, &how);
+            assert_true(report.constant_tiles > 0);
+            char *bytes;
+            size_t size;
+            Error err = {0};
+            assert_int_equal(file_read(path, 1 << 25, &bytes, &size, &err), STATUS_OK);
+            if (i == 0) {
+                first = bytes;
+                first_size = size;
+            } else {
+                assert_int_equal(size, first_size);
+                assert_memory_equal(bytes, first, size);
+                mem_free(bytes);
+            }
+        }
+        mem_free(first);
+    }
+    picture_free(&p);
+}
+
 static void test_stex_digest_tells_sources_apart(void **state)
 {
     SORT_UNUSED(state);
@@ -275,7 +314,8 @@ static void test_stex_conversion_survives_any_failed_allocation(void **state)
     Picture p = picture_create(100, 90, 4, SORT_TEXEL_U8, SORT_COLOR_SRGB);
     picture_fill_noise(&p, 6);
     const char *path = fixture_path("memory.stex");
-    TexConvertDesc how = {.compression = TEX_COMPRESSION_ZLIB};
+    /* One thread: others that cannot be had are done without. */
+    TexConvertDesc how = {.compression = TEX_COMPRESSION_ZLIB, .thread_count = 1};
     for (uint64_t n = 1;; n++) {
         assert_in_range(n, 1, 200);
         Error err = {0};
@@ -348,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_stex_keeps_every_texel_of_every_format),
         cmocka_unit_test(test_stex_accounts_for_tiles_and_tail),
         cmocka_unit_test(test_stex_info_counts_constant_tiles),
+        cmocka_unit_test(test_stex_bytes_do_not_depend_on_threads),
         cmocka_unit_test(test_stex_digest_tells_sources_apart),
         cmocka_unit_test(test_stex_refuses_what_is_no_texture),
         cmocka_unit_test(test_stex_notices_any_damage_to_its_tables),
