@@ -13,8 +13,15 @@ static void print_aovs(FILE *out)
 {
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
         const FilmAovInfo *info = film_aov_info((FilmAov)i);
+        if ((uint32_t)FILM_LIGHT_GROUPS_BITS >> i & 1)
+            continue;
         fprintf(out, "%-15s %-4s %s\n", info->name, info->suffixes, info->doc);
     }
+    fprintf(out,
+            "%-15s %-4s Combined_NAME for each light group of the scene, light_rest for all else; "
+            "they add up "
+            "to the picture\n",
+            "light_groups", "RGB");
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
         fprintf(out, "%-15s      Cryptomatte layers %s00 to 02, 6 ranks\n",
                 film_id_info((FilmId)i)->name, film_id_info((FilmId)i)->layer);

@@ -36,6 +36,12 @@ enum {
     FILM_AOV_FLOATS
 };
 
+/* Light groups: group 0 is the rest; the AOVs of the others follow it. */
+enum {
+    FILM_LIGHT_GROUPS_MAX = FILM_AOV_LIGHT_GROUP_8 - FILM_AOV_LIGHT_REST,
+    FILM_LIGHT_GROUPS_BITS = ((1 << (FILM_LIGHT_GROUPS_MAX + 1)) - 1) << FILM_AOV_LIGHT_REST
+};
+
 /* Names that samples meet, counted a pixel: Cryptomatte layers (cryptomatte.h). */
 typedef enum FilmId {
 #define FILM_ID(id, name, layer) FILM_ID_##id,
@@ -124,7 +130,8 @@ FilmCheckpoint film_checkpoint(const Film *film);
  * its makers ask for, and the manifests of the ids (cryptomatte_manifest). */
 typedef enum FilmNote {
     FILM_NOTE_SCENE,
-    FILM_NOTE_CREDITS, /* one a line */
+    FILM_NOTE_LIGHT_GROUPS, /* their names in order, one a line */
+    FILM_NOTE_CREDITS,      /* one a line */
 #define FILM_ID(id, name, layer) FILM_NOTE_##id,
 #include "sort/film/film_ids.inc"
 #undef FILM_ID

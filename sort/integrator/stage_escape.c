@@ -41,7 +41,7 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
         if (kind == LIGHT_VALUE_ENVIRONMENT)
             meet_sky(w, i, ray, hit.map_uv, factor);
         else
-            wave_add_light(w, path, spectrum_mul(factor, hit.radiance));
+            wave_add_light(w, path, spectrum_mul(factor, hit.radiance), hit.light_group);
     }
     if (!(path->flags & PATH_SEEN))
         record_nothing(w, path);
@@ -71,7 +71,8 @@ static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light, distance);
     float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
     if (w->shared->what == WAVE_VIEW_NONE)
-        wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share));
+        wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share),
+                       hit.light_group);
     if (!(path->flags & PATH_SEEN))
         w->samples[path->sample].aov[FILM_AT_DEPTH] = wave_camera_distance(w, ray->time, met);
 }

@@ -113,7 +113,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     }
     }
     aim_shadow_ray(w, i, hit, light);
-    wave_give_light(w, i, false, factor);
+    wave_give_light(w, i, false, factor, light->light_group);
 }
 
 static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
@@ -153,8 +153,8 @@ static void shade_mesh_lights(Wave *w)
         bool emits = shade_run(w->shade, material, SSL_KERNEL_EMISSION, hits, count);
         for (uint32_t k = 0; k < count; ++k) {
             Spectrum radiance = emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f);
-            wave_give_light(w, mesh[k].path, mesh[k].is_met,
-                            spectrum_mul(mesh[k].factor, radiance));
+            wave_give_light(w, mesh[k].path, mesh[k].is_met, spectrum_mul(mesh[k].factor, radiance),
+                            w->shared->scene->instances[mesh[k].hit.instance].light_group);
         }
         begin += count;
     }
@@ -289,7 +289,8 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
                                       hit->triangle, hit->I, distance, hit->Ng);
     Spectrum factor = spectrum_scale(path->beta, wave_path_share(w->shared, path, pdf));
     if (pdf == 0.0f) {
-        wave_add_light(w, path, spectrum_mul(factor, emission));
+        wave_add_light(w, path, spectrum_mul(factor, emission),
+                       w->shared->scene->instances[hit->instance].light_group);
     } else if (!spectrum_is_black(factor)) {
         RayDiff diff;
         Ray ray = {

@@ -131,22 +131,29 @@ uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHi
     return n;
 }
 
-void wave_add_light(Wave *w, const Path *path, Spectrum radiance)
+void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group)
 {
     float3 rgb = spectrum_to_rgb(radiance);
     float *sum = w->samples[path->sample].rgb;
     sum[0] += rgb.x;
     sum[1] += rgb.y;
     sum[2] += rgb.z;
+    if (!(w->aovs & (uint32_t)FILM_LIGHT_GROUPS_BITS))
+        return;
+    float *group = w->samples[path->sample].aov + FILM_AT_LIGHT_REST + (size_t)3 * light_group;
+    group[0] += rgb.x;
+    group[1] += rgb.y;
+    group[2] += rgb.z;
 }
 
-void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light)
+void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group)
 {
     if (is_met) {
-        wave_add_light(w, &w->paths[path], light);
+        wave_add_light(w, &w->paths[path], light, light_group);
         return;
     }
     w->lights[path].light = light;
+    w->lights[path].light_group = light_group;
     if (spectrum_is_black(light))
         w->shadow.state[path] = SHADOW_DEAD;
 }
@@ -173,8 +180,8 @@ void wave_look_up_sky(Wave *w)
         shade_environment(w->shade, w->sky_footprints + begin, w->sky_depths + begin,
                           w->sky_paths + begin, n, radiance);
         for (uint32_t k = 0; k < n; ++k)
-            wave_give_light(w, sky[k].path, sky[k].is_met,
-                            spectrum_mul(sky[k].factor, radiance[k]));
+            wave_give_light(w, sky[k].path, sky[k].is_met, spectrum_mul(sky[k].factor, radiance[k]),
+                            w->shared->scene->environment.light_group);
     }
     w->sky_light_count = 0;
 }

@@ -37,6 +37,7 @@ typedef struct Path {
 /* What a shadow ray brings, at the path's index as the ray itself. */
 typedef struct ShadowLight {
     Spectrum light; /* what arrives if the ray is clear */
+    uint32_t light_group;
     RayDiff diff;
     uint32_t depth; /* path_depth of what lies at its other end, and of alpha on the way */
 } ShadowLight;
@@ -119,12 +120,12 @@ void wave_group(Wave *w, uint32_t count);
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
 /* Sends a path that is inside on its next flight. */
 void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction);
-/* Adds radiance to the path's sample; not multiplied by its throughput. */
-void wave_add_light(Wave *w, const Path *path, Spectrum radiance);
+/* Adds radiance to the path's sample, as it is, and to its light group's share (0: of the rest). */
+void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group);
 
 /* Light whose radiance is known now: for the sample if the path met it, else for the shadow ray, which is not
  * needed when there is none. */
-void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light);
+void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group);
 /* Notes light from the image; wave_look_up_sky gives all that was noted to whom it belongs. */
 void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
                    const EnvironmentFootprint *footprint);

@@ -245,21 +245,30 @@ static Hash128 identity_hash(const Render *r)
     return hash128_end(&h);
 }
 
+/* Without the light groups that the scene does not have. */
+static uint32_t wanted_aovs(const Render *r)
+{
+    uint32_t aovs = r->options.aovs;
+    for (uint32_t g = r->scene->light_group_count; g < FILM_LIGHT_GROUPS_MAX; ++g)
+        aovs &= ~(1u << (FILM_AOV_LIGHT_GROUP_1 + g));
+    return aovs;
+}
+
 static Status make_film(Render *r, Error *err)
 {
     const RenderOptions *o = &r->options;
-    FilmDesc desc = {.size_bytes = sizeof desc,
-                     .width = o->width_px ? o->width_px : r->scene->settings.width_px,
-                     .height = o->height_px ? o->height_px : r->scene->settings.height_px,
-                     .x = r->schedule.x,
-                     .y = r->schedule.y,
-                     .crop_width = r->schedule.width,
-                     .crop_height = r->schedule.height,
-                     .ids = o->ids,
-                     .aovs = o->aovs | (o->adaptive_error > 0.0f ? 1u << FILM_AOV_VARIANCE : 0u),
-                     .identity = {.scene = identity_hash(r),
-                                  .nominal_samples = r->samples,
-                                  .seed = r->shared.seed}};
+    FilmDesc desc = {
+        .size_bytes = sizeof desc,
+        .width = o->width_px ? o->width_px : r->scene->settings.width_px,
+        .height = o->height_px ? o->height_px : r->scene->settings.height_px,
+        .x = r->schedule.x,
+        .y = r->schedule.y,
+        .crop_width = r->schedule.width,
+        .crop_height = r->schedule.height,
+        .ids = o->ids,
+        .aovs = wanted_aovs(r) | (o->adaptive_error > 0.0f ? 1u << FILM_AOV_VARIANCE : 0u),
+        .identity = {
+            .scene = identity_hash(r), .nominal_samples = r->samples, .seed = r->shared.seed}};
     snprintf(desc.identity.filter, sizeof desc.identity.filter, "%s %g",
              pixel_filter_name(o->filter), (double)r->shared.filter.width_px);
     snprintf(desc.identity.cpu_class, sizeof desc.identity.cpu_class, "%s",

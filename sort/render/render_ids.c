@@ -38,22 +38,25 @@ static Status name_ids(const Render *r, FilmNote note, uint32_t count,
                                       : status;
 }
 
-static Status note_credits(const Render *r, Error *err)
+/* Texts, one a line. */
+static Status note_lines(const Render *r, FilmNote note, const char *const *lines, uint32_t count,
+                         Error *err)
 {
-    StrBuf credits = {0};
-    for (uint32_t i = 0; i < r->scene->credit_count; ++i)
-        strbuf_printf(&credits, "%s%s", i ? "\n" : "", r->scene->credits[i]);
-    Status status = credits.failed
-                        ? error_set(err, STATUS_NO_MEMORY, "out of memory noting credits")
-                        : film_set_note(r->film, FILM_NOTE_CREDITS, strbuf_text(&credits), err);
-    strbuf_free(&credits);
+    StrBuf text = {0};
+    for (uint32_t i = 0; i < count; ++i)
+        strbuf_printf(&text, "%s%s", i ? "\n" : "", lines[i]);
+    Status status = text.failed ? error_set(err, STATUS_NO_MEMORY, "out of memory making notes")
+                                : film_set_note(r->film, note, strbuf_text(&text), err);
+    strbuf_free(&text);
     return status;
 }
 
 Status render_make_notes(Render *r, Error *err)
 {
     TRY(film_set_note(r->film, FILM_NOTE_SCENE, r->scene->name, err));
-    TRY(note_credits(r, err));
+    TRY(note_lines(r, FILM_NOTE_CREDITS, r->scene->credits, r->scene->credit_count, err));
+    TRY(note_lines(r, FILM_NOTE_LIGHT_GROUPS, r->scene->light_groups, r->scene->light_group_count,
+                   err));
     if (r->options.ids >> FILM_ID_OBJECT & 1)
         TRY(name_ids(r, FILM_NOTE_OBJECT, r->scene->instance_count, instance_name, &r->instance_ids,
                      err));

@@ -6,11 +6,12 @@
 #include "base/str.h"
 #include "sort/film/cryptomatte.h"
 #include <stdio.h>
+#include <string.h>
 
 enum {
     ID_RANKS = 6, /* Cryptomatte's usual number: three layers of two */
     CHANNELS_MAX = 4 + FILM_AOV_FLOATS + 2 * ID_RANKS * FILM_ID_COUNT,
-    NAME_MAX_BYTES = 32,
+    NAME_MAX_BYTES = 96,
     KEY_MAX_BYTES = 48,
     METADATA_MAX = 9 + 4 * FILM_ID_COUNT
 };
@@ -18,7 +19,7 @@ enum {
 typedef struct Picture {
     float *pixels; /* RGBA, then the AOVs one after the other; owned */
     ExrChannel channels[CHANNELS_MAX];
-    char names[CHANNELS_MAX][NAME_MAX_BYTES];
+    char names[CHANNELS_MAX][NAME_MAX_BYTES + 2];
     uint32_t channel_count;
 } Picture;
 
@@ -33,10 +34,24 @@ static void add_channel(Picture *p, ExrPixelType type, const float *data, size_t
 {
     char *name = p->names[p->channel_count];
     if (layer)
-        snprintf(name, NAME_MAX_BYTES, "%s.%c", layer, suffix);
+        snprintf(name, sizeof p->names[0], "%s.%c", layer, suffix);
     else
-        snprintf(name, NAME_MAX_BYTES, "%c", suffix);
+        snprintf(name, sizeof p->names[0], "%c", suffix);
     p->channels[p->channel_count++] = (ExrChannel){name, type, data, stride};
+}
+
+/* What the AOV is called in the file: light groups by the scene's names, as Blender has them. */
+static void layer_name(const Film *film, FilmAov aov, char out[NAME_MAX_BYTES])
+{
+    uint32_t group = (uint32_t)aov - (uint32_t)FILM_AOV_LIGHT_GROUP_1;
+    if (group >= FILM_LIGHT_GROUPS_MAX) {
+        snprintf(out, NAME_MAX_BYTES, "%s", film_aov_info(aov)->name);
+        return;
+    }
+    const char *name = film_note(film, FILM_NOTE_LIGHT_GROUPS);
+    for (uint32_t i = 0; i < group; ++i)
+        name += strcspn(name, "\n") + 1;
+    snprintf(out, NAME_MAX_BYTES, "Combined_%.*s", (int)strcspn(name, "\n"), name);
 }
 
 /* Two ranks a layer, "CryptoObject00.RGBA" and so on. */
@@ -91,10 +106,11 @@ static Status picture_create(const Film *film, Picture *p, Error *err)
         const FilmAovInfo *info = film_aov_info((FilmAov)a);
         if (!(desc->aovs >> a & 1))
             continue;
+        char layer[NAME_MAX_BYTES];
+        layer_name(film, (FilmAov)a, layer);
         film_resolve_aov(film, (FilmAov)a, at);
         for (uint32_t c = 0; c < info->channel_count; ++c)
-            add_channel(p, EXR_PIXEL_FLOAT, at + c, info->channel_count, info->name,
-                        info->suffixes[c]);
+            add_channel(p, EXR_PIXEL_FLOAT, at + c, info->channel_count, layer, info->suffixes[c]);
         at += count * info->channel_count;
     }
     for (int i = 0; i < FILM_ID_COUNT; ++i) {

@@ -19,6 +19,15 @@ uint32_t lights_moving_count(const Lights *lights)
     return lights->moving_count;
 }
 
+static uint32_t source_group(const Lights *lights, uint32_t source)
+{
+    const Source *s = &lights->sources[source];
+    if (s->kind == SOURCE_MESH)
+        return lights->scene->instances[s->instance].light_group;
+    return s->kind == SOURCE_ENVIRONMENT ? lights->scene->environment.light_group
+                                         : lights->scene->lights[s->light].light_group;
+}
+
 /* Probability of a leaf of the tree at a point. */
 static float leaf_probability(const Lights *lights, float3 position, float3 normal, uint32_t leaf)
 {
@@ -193,7 +202,10 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float u
     bool contributes =
         choice < share ? sample_local(lights, position, normal, choice / share, u, out_sample)
                        : sample_infinite(lights, (choice - share) / (1.0 - share), u, out_sample);
-    return contributes && out_sample->pdf_solid_angle > 0.0f;
+    if (!contributes || !(out_sample->pdf_solid_angle > 0.0f))
+        return false;
+    out_sample->light_group = source_group(lights, out_sample->source);
+    return true;
 }
 
 /* --- lights that are met -------------------------------------------------------------------- */
@@ -209,7 +221,9 @@ LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, 
     float pdf = light_shape_pdf(&lights->shapes[light], position, distance_m);
     if (pdf > 0.0f)
         pdf *= leaf_probability(lights, position, normal, s->first_leaf);
-    return (LightHit){.radiance = s->emission, .pdf_solid_angle = pdf};
+    return (LightHit){.radiance = s->emission,
+                      .pdf_solid_angle = pdf,
+                      .light_group = source_group(lights, source)};
 }
 
 /* The place of a triangle in the source's rising list; NO_SOURCE: it has no area. */
@@ -280,6 +294,7 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
             out_hit->radiance = spectrum_splat(0.0f);
         }
     }
+    out_hit->light_group = source_group(lights, lights->infinite_first + index);
     out_hit->pdf_solid_angle = s->probability * pdf;
     return true;
 }

@@ -61,7 +61,8 @@ typedef struct LightSample {
     uint32_t instance, triangle; /* LIGHT_VALUE_MESH */
     float b1, b2;                /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2 */
     float2 map_uv;               /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
-    uint32_t source;             /* for light groups and statistics */
+    uint32_t source;             /* for statistics */
+    uint32_t light_group;        /* of the scene; 0: none */
 } LightSample;
 
 /* Picks a source with u_choice and a point or direction on it with u, all in [0,1). `normal`: of the
@@ -77,6 +78,7 @@ typedef struct LightHit {
     Spectrum radiance;      /* toward the ray's origin */
     float pdf_solid_angle;  /* 0 where sampling never gets */
     float2 map_uv;          /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
+    uint32_t light_group;   /* of the scene; 0: none */
     bool is_camera_visible; /* of an infinite light; the caller knows it of shapes */
 } LightHit;
 

@@ -24,6 +24,7 @@ enum {
     SCENE_UV_SETS_MAX = 8,
     SCENE_MESH_ATTRIBUTES_MAX = 32,
     SCENE_MATERIAL_SLOTS_MAX = 65536,
+    SCENE_LIGHT_GROUPS_MAX = 8,
     SCENE_KEYS_MAX = 129 /* of a motion; Embree's limit */
 };
 
@@ -120,6 +121,7 @@ typedef struct SceneInstance {
     const uint32_t *materials;        /* [material_count] index into Scene.materials, by slot */
     const SceneAttribute *attributes; /* [attribute_count] of the whole object: one value each */
     uint32_t attribute_count;
+    uint32_t light_group;                  /* of what it emits, as SceneLight.light_group */
     mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
     bool
         is_mirrored; /* negative determinant: world winding is clockwise; the front stays the front */
@@ -197,6 +199,7 @@ typedef struct SceneLight {
     float size_x_m, size_y_m; /* rectangle, centred in the xy plane */
     float radius_m;           /* disk, sphere */
     bool is_two_sided;        /* rectangle, disk */
+    uint32_t light_group;     /* 0: none; else light_groups[light_group - 1] of the scene */
     bool is_camera_visible;   /* else camera rays go through it; other rays meet it all the same */
 } SceneLight;
 
@@ -209,10 +212,11 @@ typedef enum SceneEnvironmentKind {
 
 typedef struct SceneEnvironment {
     SceneEnvironmentKind kind;
-    float3 radiance;   /* kind COLOR: with the strength multiplied in */
-    float strength;    /* kind IMAGE: factor on the image; else 1 */
-    uint32_t texture;  /* kind IMAGE: index into Scene.textures */
-    uint32_t material; /* kind MATERIAL: index into Scene.materials; what it emits */
+    float3 radiance;      /* kind COLOR: with the strength multiplied in */
+    float strength;       /* kind IMAGE: factor on the image; else 1 */
+    uint32_t texture;     /* kind IMAGE: index into Scene.textures */
+    uint32_t light_group; /* as SceneLight.light_group */
+    uint32_t material;    /* kind MATERIAL: index into Scene.materials; what it emits */
     mat4 environment_to_world, world_to_environment; /* rotations */
 } SceneEnvironment;
 
@@ -221,6 +225,9 @@ typedef struct SceneStorage SceneStorage; /* the memory behind it all */
 typedef struct Scene {
     const char *name;
     const char *const *credits;
+    const char *const
+        *light_groups; /* [light_group_count] names, in the order in which they come */
+    uint32_t light_group_count;
     const SceneCamera *cameras;
     const SceneMesh *meshes; /* triangles first, then curves */
     const SceneInstance *instances;

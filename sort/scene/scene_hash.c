@@ -57,7 +57,7 @@ static void add_mesh(HashState *h, const SceneMesh *m)
 static void add_instance(HashState *h, const SceneInstance *i)
 {
     hash128_update_text(h, i->name); /* global_value<object_random> depends on it */
-    hash128_update_u64(h, i->mesh);
+    hash128_update_u64(h, (uint64_t)i->mesh << 8 | i->light_group);
     hash128_update(h, i->materials, i->material_count * sizeof *i->materials);
     add_floats(h, &i->object_to_world.m[0][0], 16);
     for (uint32_t k = 0; k < i->key_count; ++k)
@@ -175,6 +175,7 @@ static void add_light(HashState *h, const SceneLight *l)
                             l->size_x_m,        l->size_y_m,        l->radius_m};
     hash128_update_u64(h, (uint64_t)l->kind << 2 | (uint64_t)l->is_camera_visible << 1 |
                               (uint64_t)l->is_two_sided);
+    hash128_update_u64(h, l->light_group);
     add_floats(h, &l->light_to_world.m[0][0], 16);
     add_floats(h, values, SORT_COUNT_OF(values));
 }
@@ -195,7 +196,7 @@ Hash128 scene_hash(const Scene *scene)
         add_light(&h, &scene->lights[k]);
     const SceneEnvironment *e = &scene->environment;
     const float environment[] = {e->radiance.x, e->radiance.y, e->radiance.z, e->strength};
-    hash128_update_u64(&h, (uint64_t)e->kind);
+    hash128_update_u64(&h, (uint64_t)e->kind << 8 | e->light_group);
     add_floats(&h, environment, SORT_COUNT_OF(environment));
     add_floats(&h, &e->environment_to_world.m[0][0], 16);
     hash128_update_u64(&h, (uint64_t)scene->settings.has_transparent_film);

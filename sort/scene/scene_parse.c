@@ -117,6 +117,8 @@ static Status get_color(JsonCursor *object, const char *field, JsonNeed need, fl
     return STATUS_OK;
 }
 
+enum { LIGHT_GROUP_NAME_MAX = 63 }; /* it becomes part of a layer's name */
+
 /* --- sections ------------------------------------------------------------------------------- */
 
 static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
@@ -502,6 +504,43 @@ static Status parse_object_attributes(SceneParser *p, JsonCursor *c, SceneInstan
     return STATUS_OK;
 }
 
+/* The field `light_group`: a name, which need not be declared. */
+static Status parse_light_group(SceneParser *p, JsonCursor *c, uint32_t *out_group, Error *err)
+{
+    JsonCursor field;
+    const char *name;
+    uint32_t index;
+    bool is_new;
+    TRY(json_get_any(c, "light_group", JSON_OPTIONAL, &field, err));
+    if (!json_exists(&field))
+        return STATUS_OK;
+    TRY(json_as_string(&field, &name, err));
+    TRY(check_name(&field, name, err));
+    if (strlen(name) > LIGHT_GROUP_NAME_MAX || strchr(name, '.'))
+        return json_fail(&field, err, "the name of a light group has at most %d bytes and no dot",
+                         LIGHT_GROUP_NAME_MAX);
+    index = name_index_find(&p->light_group_names, name);
+    if (index == NAME_INDEX_ABSENT) {
+        const char *copy = arena_strndup(p->arena, name, strlen(name));
+        TRY(name_index_add(&p->light_group_names, copy, &index, &is_new, err));
+        if (index >= SCENE_LIGHT_GROUPS_MAX)
+            return parse_refuse(&field, STATUS_LIMIT, err, "there are more than %d light groups",
+                                SCENE_LIGHT_GROUPS_MAX);
+    }
+    *out_group = index + 1;
+    return STATUS_OK;
+}
+
+static void list_light_groups(SceneParser *p)
+{
+    uint32_t count = p->light_group_names.count;
+    const char **names = ARENA_ARRAY(p->arena, const char *, count);
+    for (uint32_t i = 0; i < count; ++i)
+        names[i] = p->light_group_names.names[i];
+    p->scene->light_groups = names;
+    p->scene->light_group_count = count;
+}
+
 static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_instance, Error *err)
 {
     JsonCursor field, element;
@@ -521,6 +560,7 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
     out_instance->materials = materials;
     out_instance->material_count = count;
     TRY(parse_object_attributes(p, c, out_instance, err));
+    TRY(parse_light_group(p, c, &out_instance->light_group, err));
     return json_finish(c, err);
 }
 
@@ -555,6 +595,7 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, 
     light->kind = kinds[type];
     TRY(parse_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
     TRY(parse_rigid(&field, false, &light->light_to_world, err));
+    TRY(parse_light_group(p, c, &light->light_group, err));
     light->is_camera_visible = true;
     TRY(json_get_bool(c, "is_camera_visible", JSON_OPTIONAL, &light->is_camera_visible, err));
     switch (light->kind) {
@@ -624,6 +665,7 @@ static Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
     if (!json_exists(&c))
         return STATUS_OK;
     e->strength = 1.0f;
+    TRY(parse_light_group(p, &c, &e->light_group, err));
     TRY(json_get_any(&c, "image", JSON_OPTIONAL, &image, err));
     TRY(json_get_any(&c, "color", JSON_OPTIONAL, &color, err));
     TRY(json_get_any(&c, "material", JSON_OPTIONAL, &material, err));
@@ -694,6 +736,7 @@ static Status parse_root(SceneParser *p, Error *err)
     TRY(parse_instances(p, &root, err));
     TRY(parse_lights(p, &root, err));
     TRY(parse_environment(p, &root, err));
+    list_light_groups(p);
     TRY(json_get_any(&root, "extras", JSON_OPTIONAL, &extras, err));
     return json_finish(&root, err);
 }
@@ -713,9 +756,11 @@ Status scene_parse(SceneParser *parser, const char *name, Str text, Error *err)
 
 void scene_parser_free(SceneParser *parser)
 {
-    NameIndex *names[] = {&parser->camera_names,   &parser->mesh_names,     &parser->curve_names,
-                          &parser->instance_names, &parser->material_names, &parser->light_names,
-                          &parser->shader_names,   &parser->texture_keys,   &parser->texture_files};
+    NameIndex *names[] = {&parser->camera_names,   &parser->mesh_names,
+                          &parser->curve_names,    &parser->light_group_names,
+                          &parser->instance_names, &parser->material_names,
+                          &parser->light_names,    &parser->shader_names,
+                          &parser->texture_keys,   &parser->texture_files};
     for (size_t i = 0; i < SORT_COUNT_OF(names); ++i)
         name_index_free(names[i]);
     json_destroy(parser->doc);

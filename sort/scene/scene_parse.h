@@ -68,7 +68,8 @@ typedef struct SceneParser {
     ARRAY(const char *) texture_paths; /* by file id; NULL until extracted */
     ARRAY(uint32_t) texture_file;      /* by texture: its file id */
 
-    NameIndex camera_names, mesh_names, curve_names, instance_names, material_names, light_names;
+    NameIndex camera_names, mesh_names, curve_names, light_group_names, instance_names,
+        material_names, light_names;
     NameIndex shader_names, texture_keys, texture_files;
 } SceneParser;
 
