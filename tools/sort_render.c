@@ -114,6 +114,8 @@ static bool report_damage(const Render *render)
     return is_damaged;
 }
 
+#define FIRST_UPDATE_S 0.1
+
 /* When the checkpoint and the pictures of an unfinished render are due; UINT64_MAX: never. */
 typedef struct Upkeep {
     const RenderCommand *command;
@@ -146,8 +148,9 @@ static Status keep_up(void *data, Render *render, Error *err)
 
 static void plan_upkeep(const RenderCommand *c, Upkeep *u, RenderOptions *options)
 {
-    *u =
-        (Upkeep){c, due_in(c->checkpoint, c->checkpoint_s), due_in(c->update_s > 0.0, c->update_s)};
+    /* The first picture soon: somebody waits for it. */
+    options->quiet_first_s = c->update_s < FIRST_UPDATE_S ? c->update_s : FIRST_UPDATE_S;
+    *u = (Upkeep){c, due_in(c->checkpoint, c->checkpoint_s), c->update_s > 0.0 ? 0 : UINT64_MAX};
     options->quiet = c->checkpoint || c->update_s > 0.0 ? keep_up : NULL;
     options->quiet_data = u;
     options->quiet_interval_s = !c->checkpoint                  ? c->update_s

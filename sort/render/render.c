@@ -180,6 +180,16 @@ ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *w
     return desc;
 }
 
+/* A material of the scene has a way to emit. Where it was looked at, it may have been dark: what light sampling leaves
+ * out, paths still find. */
+static bool may_emit(const Render *r)
+{
+    for (uint32_t m = 0; m < r->scene->material_count; ++m)
+        if (material_set_get(r->materials, m)->programs[SSL_KERNEL_EMISSION].kernel)
+            return true;
+    return false;
+}
+
 static Status prepare_lights(Render *r, Error *err)
 {
     uint64_t start = clock_now_ns();
@@ -192,7 +202,7 @@ static Status prepare_lights(Render *r, Error *err)
                     "%u moving instance%s emit%s: paths find that light by chance only, with more "
                     "noise than that of things that stand still",
                     moving, moving == 1 ? "" : "s", moving == 1 ? "s" : "");
-    else if (lights_count(r->lights.lights) == 0)
+    else if (lights_count(r->lights.lights) == 0 && !may_emit(r))
         log_warning(r->options.log,
                     "the scene has no light: no lights section, no environment, nothing emits");
     r->stats.lights_s = clock_seconds_since(start);

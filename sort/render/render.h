@@ -68,11 +68,11 @@ typedef struct RenderOptions {
     bool only_check;            /* render_create loads and compiles, no more: for render_scene */
     const Log *log;             /* borrowed */
     const _Atomic bool *cancel; /* borrowed; set it to stop early: jobs under way are finished */
-    /* Called by render_run every `quiet_interval_s` while no sample is under way: render_film is then a
+    /* Called by render_run every `quiet_interval_s`, and once after `quiet_first_s` if that is not 0, while no sample is under way: render_film is then a
      * checkpoint (film_checkpoint). An error ends the render with it. NULL: none. */
     Status (*quiet)(void *data, Render *render, Error *err);
     void *quiet_data;
-    double quiet_interval_s;
+    double quiet_interval_s, quiet_first_s;
     void (*stage)(void *data,
                   const char *what); /* "compiling shaders"; loading thread; NULL: none */
     void *stage_data;

@@ -186,9 +186,8 @@ static Status run_segment(Render *r, Error *err)
     return r->worker_error.code;
 }
 
-static void schedule_quiet(Render *r)
+static void schedule_quiet(Render *r, double interval_s)
 {
-    double interval_s = r->options.quiet_interval_s;
     r->quiet_ns = r->options.quiet && interval_s > 0.0
                       ? clock_now_ns() + (uint64_t)(interval_s * 1e9)
                       : UINT64_MAX;
@@ -205,7 +204,8 @@ static Status run_segments(Render *r, Error *err)
 {
     uint64_t count = schedule_job_count(&r->schedule);
     bool is_done = is_good_enough(r);
-    schedule_quiet(r);
+    double first_s = r->options.quiet_first_s;
+    schedule_quiet(r, first_s > 0.0 ? first_s : r->options.quiet_interval_s);
     while (!is_done) {
         TRY(run_segment(r, err));
         film_set_checkpoint(r->film, (FilmCheckpoint){r->schedule.next, r->schedule.pass_samples});
@@ -214,7 +214,7 @@ static Status run_segments(Render *r, Error *err)
         is_done = r->schedule.next == count || r->is_out_of_time || is_good_enough(r);
         if (!is_done && clock_now_ns() >= r->quiet_ns) {
             TRY(r->options.quiet(r->options.quiet_data, r, err));
-            schedule_quiet(r);
+            schedule_quiet(r, r->options.quiet_interval_s);
         }
     }
     film_set_checkpoint(r->film, (FilmCheckpoint){0});

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..messages import Report
 from ..sort_package import PackageWriter, write_mesh
-from . import axes
+from . import axes, hair
 from .cache import Entry, ExportCache
 from .material import MaterialExporter
 from .mesh import MeshArrays, Shape, fingerprint, read_mesh
@@ -34,11 +34,12 @@ class _Mesh:
 
 
 class InstanceExporter:
-    """`override`: the material that all wear in this view layer."""
+    """`strand_shape`: of curves, "ribbon" or "round"."""
 
     def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, motion: Motion | None,
-                 view_layer: bpy.types.ViewLayer, report: Report) -> None:
+                 view_layer: bpy.types.ViewLayer, strand_shape: str, report: Report) -> None:
         self._writer = writer
+        self._strand_shape = strand_shape
         self._materials = materials
         self._cache = cache
         self._motion = motion
@@ -46,6 +47,7 @@ class InstanceExporter:
         self._report = report
         # By address and attributes: objects that share a mesh share it here.
         self._meshes: dict[tuple, _Mesh | None] = {}
+        self._strands: dict[tuple[str, str], str] = {}  # by object and particle system
         self._holdout = ""
         self.indices: dict[str, int] = {}  # by name in the package: the object's pass index
 
@@ -54,11 +56,17 @@ class InstanceExporter:
         if obj.type in WITHOUT_PICTURE:
             return
         where = f"Object '{obj.name}'"
+        if obj.type == "CURVES":
+            self._add_strands(instance, "", where)
+            return
         if obj.type != "MESH":
             self._report.warn(where, f"objects of type {obj.type} are not supported yet and are left out")
             return
         self._warn_of_flags(obj, where)
-        mesh = self._mesh_of(obj, where)
+        if self._is_shown(instance, "particles"):
+            for system in hair.systems_of(obj):
+                self._add_strands(instance, system.name, where)
+        mesh = self._mesh_of(obj, where) if self._is_shown(instance, "self") else None
         if mesh is None:
             return
         matrix = instance.matrix_world
@@ -77,9 +85,50 @@ class InstanceExporter:
             self._report.warn(where, "ray visibility is not supported yet: all rays see it")
         if obj.is_shadow_catcher:
             self._report.warn(where, "shadow catchers are not supported yet: it is an object like others")
-        for system in obj.particle_systems:
-            if system.settings.type == "HAIR" and system.settings.render_type == "PATH":
-                self._report.warn(where, f"hair ('{system.name}') is not supported yet and is left out")
+
+    def _is_shown(self, instance: bpy.types.DepsgraphObjectInstance, what: str) -> bool:
+        """`what`: "self" or "particles"."""
+        return instance.is_instance or getattr(instance, "show_" + what)
+
+    def _add_strands(self, instance: bpy.types.DepsgraphObjectInstance, system_name: str, where: str) -> None:
+        """`system_name`: of its particle system; "": the object is strands itself."""
+        obj = instance.object
+        key = (obj.name_full, system_name)
+        if key not in self._strands:
+            self._strands[key] = self._link_strands(obj, system_name, where)
+        name = self._strands[key]
+        if not name:
+            return
+        worn = self._worn(obj)
+        slot = obj.particle_systems[system_name].settings.material - 1 if system_name else 0
+        material = worn[min(slot, len(worn) - 1)]
+        placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(instance.matrix_world)}
+        if _is_holdout(obj, instance, self._view_layer):
+            wear = self._holdout_name()
+        else:
+            wear = self._materials.name_of(material, "")
+        self._writer.add("instances", f"{obj.name} {system_name}" if system_name else obj.name, {
+            "curves": name, **placed, "materials": [wear], **self._materials.values_for(instance, [material])})
+
+    def _link_strands(self, obj: bpy.types.Object, system_name: str, where: str) -> str:
+        """The name of the curves; "": there are none."""
+        if system_name:
+            strands = hair.of_system(obj, obj.particle_systems[system_name])
+        else:
+            strands = hair.of_curves(obj.data)
+        if strands is None:
+            return ""
+        if not np.isfinite(strands.points).all():
+            self._report.warn(where, "some of its strands are not at finite places; they are left out")
+            return ""
+        entry = hair.make(strands, self._strand_shape, self._cache)
+        file = self._writer.link_file(entry.path, entry.facts["file"])
+        return self._writer.add("curves", system_name or obj.data.name, _called(entry.facts["record"], file))
+
+    def _holdout_name(self) -> str:
+        if not self._holdout:
+            self._holdout = self._writer.add("materials", "Holdout", HOLDOUT)
+        return self._holdout
 
     def _worn(self, obj: bpy.types.Object) -> list[bpy.types.Material | None]:
         override = self._view_layer.material_override
@@ -128,9 +177,7 @@ class InstanceExporter:
     def _slots(self, obj: bpy.types.Object, mesh: _Mesh, instance: bpy.types.DepsgraphObjectInstance) -> list[str]:
         """As in Blender, faces of a slot that is not there wear the last one."""
         if _is_holdout(obj, instance, self._view_layer):
-            if not self._holdout:
-                self._holdout = self._writer.add("materials", "Holdout", HOLDOUT)
-            return [self._holdout] * mesh.slot_count
+            return [self._holdout_name()] * mesh.slot_count
         worn = self._worn(obj)
         worn += [worn[-1]] * (mesh.slot_count - len(worn))
         return [self._materials.name_of(material, mesh.uv_name) for material in worn]

@@ -39,7 +39,6 @@ class ExportPlan:
     frame_set: Callable[[int, float], None] | None = None
     camera_override: bpy.types.Object | None = None
     view: tuple[Frame, dict] | None = None
-    is_visible: Callable[[bpy.types.Object], bool] = lambda obj: True
 
 
 def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Report) -> Exported:
@@ -60,7 +59,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     writer = PackageWriter(plan.folder)
     images = ImageExporter(writer, plan.texture_folder, cache.shared, report)
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera))
-    instances = InstanceExporter(writer, materials, cache.shared, motion, view_layer, report)
+    instances = InstanceExporter(writer, materials, cache.shared, motion, view_layer, _strand_shape(scene), report)
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
@@ -76,7 +75,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         if plan.is_cancelled():
             return Exported(frame)
         obj = instance.object
-        if not (instance.is_instance or instance.show_self) or not plan.is_visible(obj):
+        if not (instance.is_instance or instance.show_self or instance.show_particles):
             continue
         if obj.type == "LIGHT":
             add_light(obj, instance.matrix_world, writer, materials, report)
@@ -84,6 +83,13 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
             instances.add(instance)
     writer.finish()
     return Exported(frame, instances.indices, _material_indices(materials))
+
+
+def _strand_shape(scene: bpy.types.Scene) -> str:
+    """As Cycles: flat and turned to the viewer, unless the artist asks for tubes."""
+    if hasattr(scene, "cycles_curves"):
+        return "ribbon" if scene.cycles_curves.shape == "RIBBONS" else "round"
+    return "round" if scene.render.hair_type == "CYLINDER" else "ribbon"
 
 
 def _seed(scene: bpy.types.Scene) -> int:

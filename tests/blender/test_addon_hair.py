@@ -1,0 +1,85 @@
+"""Strands: hair of particle systems and objects of type Curves, next to Cycles'."""
+
+import json
+import math
+import unittest
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+
+class HairTest(unittest.TestCase):
+    def setUp(self):
+        self.scene = kit.empty_scene(samples=64)
+        kit.add_camera((0, -6, 1), (math.pi / 2, 0, 0))
+
+    def compare(self, tolerance=0.02):
+        ours, theirs = kit.render()[..., :3], kit.render("CYCLES")[..., :3]
+        self.assertEqual(kit.messages().warnings, [])
+        self.assertGreater(theirs.mean(), 0.02)
+        np.testing.assert_allclose(ours.mean(), theirs.mean(), rtol=0.05)
+        self.assertLess(np.abs(ours - theirs).mean(), tolerance)
+
+    def fur(self, **settings):
+        plane = kit.add_plane(size=2)
+        kit.material_of(plane, "ShaderNodeEmission")
+        plane.show_instancer_for_render = False
+        plane.modifiers.new("Fur", "PARTICLE_SYSTEM")
+        made = plane.particle_systems[0].settings
+        made.type, made.count, made.hair_length, made.render_step = "HAIR", 60, 2, 3
+        made.root_radius, made.tip_radius, made.radius_scale = 1.0, 0.2, 0.1
+        for name, value in settings.items():
+            setattr(made, name, value)
+        return plane
+
+    def test_particle_hair(self):
+        self.fur()
+        self.compare()
+
+    def test_children_and_shape(self):
+        self.fur(child_type="SIMPLE", rendered_child_count=4, child_nbr=4, shape=0.5, use_close_tip=True)
+        self.compare()
+
+    def test_textured_by_the_root(self):
+        plane = self.fur()
+        emission = plane.data.materials[0].node_tree.nodes["Emission"]
+        image = bpy.data.images.new("Halves", 8, 8)
+        pixels = np.ones((8, 8, 4), np.float32)
+        pixels[:, :4, 1:3] = 0
+        image.pixels.foreach_set(pixels.ravel())
+        texture = kit.new_node(emission, "ShaderNodeTexImage")
+        texture.image = image
+        kit.link(texture.outputs["Color"], emission.inputs["Color"])
+        picture = kit.render()
+        left, right = picture[:, :24], picture[:, 24:]
+        self.assertLess(left[..., 1].sum(), 0.2 * left[..., 0].sum())
+        self.assertGreater(right[..., 1].sum(), 0.8 * right[..., 0].sum())
+
+    def test_curves_object(self):
+        if not hasattr(bpy.data, "hair_curves"):
+            self.skipTest("this Blender has no Curves objects")
+        kit.add_plane().rotation_euler = (0.3, 0, 0)
+        bpy.context.view_layer.objects.active = bpy.data.objects["Plane"]
+        bpy.ops.object.curves_random_add()
+        curves = bpy.context.object
+        kit.material_of(curves, "ShaderNodeEmission")
+        bpy.data.objects["Plane"].hide_render = True
+        self.compare()
+
+    def test_strands_are_not_written_again(self):
+        from sort_blender.export.scene import ExportPlan, export_scene
+        from sort_blender.messages import Report
+        self.fur()
+        found = []
+        for k in range(2):
+            folder = kit.FOLDER / f"fur{k}"
+            export_scene(bpy.context.evaluated_depsgraph_get(), ExportPlan(folder), Report())
+            scene = json.loads((folder / "scene.json").read_text(encoding="utf-8"))
+            self.assertEqual(scene["curves"][0]["curve_count"], 60)
+            found.append((folder / scene["curves"][0]["points"]["file"]).stat().st_ino)
+        self.assertEqual(found[0], found[1])
+
+
+kit.main()
