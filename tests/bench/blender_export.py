@@ -1,0 +1,81 @@
+"""How long the add-on takes to export, in real Blender: a million triangles in 500 objects, then again with one object
+moved; and from F12 to the first picture of the default scene. Run by tests/blender/run_blender.py, see docs/blender.md."""
+
+import json
+import os
+import time
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+SIDE, OBJECTS = 32, 500  # faces along a side: 2 * 32 * 32 triangles each
+
+
+def export(name):
+    from sort_blender.export.scene import ExportPlan, export_scene
+    from sort_blender.messages import Report
+    folder = kit.FOLDER / name
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    start, cpu = time.monotonic(), time.process_time()
+    export_scene(depsgraph, ExportPlan(folder), Report())
+    took = f"{time.monotonic() - start:.2f} s, {time.process_time() - cpu:.2f} s of one core"
+    scene = json.loads((folder / "scene.json").read_text(encoding="utf-8"))
+    return took, sum(mesh["triangle_count"] for mesh in scene["meshes"]), len(scene["instances"])
+
+
+def many_objects():
+    kit.empty_scene()
+    kit.add_camera((0, 0, 80))
+    side = np.linspace(-0.5, 0.5, SIDE + 1)
+    flat = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    corner = np.arange(SIDE)[:, None] * (SIDE + 1) + np.arange(SIDE)
+    faces = np.stack([corner, corner + 1, corner + SIDE + 2, corner + SIDE + 1], axis=-1).reshape(-1, 4)
+    for k in range(OBJECTS):
+        heights = 0.1 * np.sin(7 * flat[:, 0] + k) * np.cos(5 * flat[:, 1])
+        mesh = bpy.data.meshes.new(f"Wave {k}")
+        mesh.vertices.add(len(flat))
+        mesh.vertices.foreach_set("co", np.concatenate([flat, heights[:, None]], axis=1).ravel())
+        mesh.loops.add(faces.size)
+        mesh.loops.foreach_set("vertex_index", faces.ravel())
+        mesh.polygons.add(len(faces))
+        mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 4))
+        mesh.polygons.foreach_set("loop_total", np.full(len(faces), 4))
+        mesh.polygons.foreach_set("use_smooth", np.ones(len(faces), bool))
+        mesh.update(calc_edges=True)
+        mesh.uv_layers.new(name="UVMap").data.foreach_set("uv", np.ascontiguousarray(flat[faces.ravel()] + 0.5).ravel())
+        kit.add(f"Wave {k}", mesh, (k % 25, k // 25, 0))
+
+
+def first_pixels():
+    """The default scene at its own size, as F12 renders it with a window."""
+    from sort_blender import engine
+    bpy.ops.wm.read_factory_settings()
+    bpy.ops.preferences.addon_enable(module="sort_blender")
+    kit.set_renderer(str(kit.RENDERER))
+    scene = bpy.context.scene
+    scene.render.engine = "SORT"
+    scene.sort.samples = 256
+    seen = []
+    load = engine._load
+    engine._load = lambda *rest: (load(*rest), seen.append(time.monotonic()))
+    engine.is_watched = lambda: True
+    cancelled = engine.process.Watcher
+    engine.process.Watcher = lambda on_record, is_cancelled: cancelled(on_record, lambda: bool(seen))
+    start = time.monotonic()
+    bpy.ops.render.render()
+    engine._load, engine.process.Watcher = load, cancelled
+    return seen[0] - start
+
+
+kit.install()
+many_objects()
+first, triangles, objects = export("first")
+bpy.data.objects["Wave 7"].location.z = 1
+second, _, _ = export("second")
+print(f"| export of {triangles:,} triangles, {objects} objects | {first} |")
+print(f"| again, one object moved | {second} |")
+for k in range(3):
+    print(f"| F12 to first pixels, default scene, {('first', 'second', 'third')[k]} time | {first_pixels():.2f} s |")
+os._exit(0)
