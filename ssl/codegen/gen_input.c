@@ -65,7 +65,8 @@ static LLVMValueRef load_lanes(Gen *g, const IrInst *inst, LLVMValueRef block_ba
 {
     IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
     LLVMTypeRef type = kind == IR_BOOL ? g->t_int : gen_lane_type(g, kind);
-    LLVMValueRef x = gen_load_input(g, type, gen_lane_address(g, block_base, offset_bytes), 4 * g->lanes);
+    LLVMValueRef x =
+        gen_load_input(g, type, gen_lane_address(g, block_base, offset_bytes), 4 * g->lanes);
     return kind == IR_BOOL ? gen_int_to_bool(g, x) : x;
 }
 

@@ -48,7 +48,7 @@ LLVMBasicBlockRef gen_block(Gen *g, const char *name)
 }
 
 LLVMValueRef gen_address(LLVMBuilderRef builder, Gen *g, LLVMValueRef base,
-                              LLVMValueRef offset_bytes)
+                         LLVMValueRef offset_bytes)
 {
     return LLVMBuildInBoundsGEP2(builder, g->t_i8, base, &offset_bytes, 1, "");
 }
@@ -59,7 +59,7 @@ LLVMValueRef gen_offset(Gen *g, LLVMValueRef base, uint32_t offset_bytes)
 }
 
 LLVMValueRef gen_load_at(LLVMBuilderRef builder, Gen *g, LLVMTypeRef type, LLVMValueRef ptr,
-                               uint32_t align)
+                         uint32_t align)
 {
     LLVMValueRef load = LLVMBuildLoad2(builder, type, ptr, "");
     LLVMSetAlignment(load, align);

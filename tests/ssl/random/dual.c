@@ -32,7 +32,7 @@ Dual dual_sub(Dual a, Dual b)
                   {bounded_sub(a.d[0], b.d[0]), bounded_sub(a.d[1], b.d[1])}};
 }
 
-/* value, and derivatives p x' + q y'. */
+/* value, and derivatives p x' + q y'. A p of 0 is there too: of an x' that is no number it makes none. */
 static Dual chain2(Bounded value, Dual x, Bounded p, Dual y, Bounded q)
 {
     Dual out = {.v = value};
@@ -181,7 +181,7 @@ static Dual logarithm(double (*f)(double), double ulps, double scale, Dual x, De
     if (!is_known)
         return chain(bounded_unknown(0), x, bounded_unknown(0));
     if (s < 0)
-        return (Dual){.v = bounded_round(f((double)FLT_MIN), 0, ulps)};
+        return chain(bounded_round(f((double)FLT_MIN), 0, ulps), x, exactly(0));
     return chain(bounded_monotonic(f, x.v, ulps), x,
                  bounded_div(bounded_round(scale, 0, 0.5), x.v));
 }
@@ -193,7 +193,7 @@ static Dual logarithm1(Dual x, Decisions *decisions)
     if (!is_known)
         return chain(bounded_unknown(0), x, bounded_unknown(0));
     if (s <= 0)
-        return (Dual){.v = bounded_round(log((double)FLT_MIN), 0, ulps_of_log1p)};
+        return chain(bounded_round(log((double)FLT_MIN), 0, ulps_of_log1p), x, exactly(0));
     return chain(bounded_monotonic(log1p, x.v, ulps_of_log1p), x, inverse(one_plus(x.v)));
 }
 
@@ -349,14 +349,14 @@ static Dual power(Dual x, Dual y, Decisions *decisions)
     if (!is_known || (sign < 0 && !is_whole && y.v.e > 0)) /* it may be whole by accident */
         return chain2(bounded_unknown(0), x, bounded_unknown(0), y, bounded_unknown(0));
     if (sign < 0 && !is_whole)
-        return dual_of(0);
+        return chain2(exactly(0), x, exactly(0), y, exactly(0));
     if (sign == 0) {
         int order = side(y.v, 0, decisions, &is_known);
         if (!is_known)
             return chain(bounded_unknown(0), x, bounded_unknown(0));
         double v = order > 0 ? 0 : order == 0 ? 1 : (double)INFINITY;
-        return chain(order >= 0 ? exactly(v) : bounded_unknown(v), x,
-                     exactly(y.v.v == 1 && y.v.e == 0 ? 1 : 0));
+        return chain2(order >= 0 ? exactly(v) : bounded_unknown(v), x,
+                      exactly(y.v.v == 1 && y.v.e == 0 ? 1 : 0), y, exactly(0));
     }
     Bounded v = bounded_monotonic2(pow, x.v, y.v, ulps_of_pow);
     Bounded by_x = bounded_div(bounded_mul(y.v, v), x.v), by_y = exactly(0);
@@ -385,7 +385,7 @@ static Dual hypotenuse(Dual x, Dual y)
     double r = hypot(x.v.v, y.v.v);
     Bounded v = bounded_round(r, x.v.e + y.v.e, ulps_of_hypot);
     if (r == 0 && v.e == 0)
-        return dual_of(0);
+        return chain2(exactly(0), x, exactly(0), y, exactly(0));
     return chain2(v, x, bounded_div(x.v, v), y, bounded_div(y.v, v));
 }
 
