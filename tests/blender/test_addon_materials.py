@@ -132,6 +132,41 @@ class MaterialTest(unittest.TestCase):
         uv_map.uv_map = "Other"  # as in Cycles' own fallback, there is something to see
         self.check_quadrants(kit.render())
 
+    def test_udim_tiles_on_disk_and_packed(self):
+        folder = kit.FOLDER / "Kacheln 瓦"
+        folder.mkdir(exist_ok=True)
+        for number, colour in ((1001, (1, 0, 0, 1)), (1002, (0, 1, 0, 1)), (1011, (0, 0, 1, 1)), (1012, (1, 1, 0, 1))):
+            tile = bpy.data.images.new(str(number), 16, 16)
+            tile.pixels.foreach_set(np.tile(np.array(colour, np.float32), 256))
+            tile.file_format, tile.filepath_raw = "PNG", str(folder / f"skin.{number}.png")
+            tile.save()
+        image = bpy.data.images.load(str(folder / "skin.1001.png"))
+        image.source = "TILED"
+        image.filepath = str(folder / "skin.<UDIM>.png")
+        for number in (1002, 1011, 1012):
+            image.tiles.new(number)
+        self.plane.data.uv_layers[0].data.foreach_set("uv", [0, 0, 2, 0, 2, 2, 0, 2])
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        self.show(image, emission.inputs["Color"])
+        for _ in range(2):
+            picture = kit.render()
+            for at, colour in (((12, 12), (1, 0, 0)), ((12, 36), (0, 1, 0)), ((36, 12), (0, 0, 1))):
+                np.testing.assert_allclose(picture[at][:3], colour, atol=0.02)
+            self.assertEqual(warnings(), "")
+            image.pack()
+        image.unpack(method="REMOVE")
+        image.filepath = str(folder / "gone.<UDIM>.png")
+        np.testing.assert_allclose(kit.render()[12, 12, :3], (1, 0, 1), atol=0.02)
+        self.assertIn("gone.1001.png", warnings())
+
+    def test_movies_are_refused_by_name(self):
+        image = bpy.data.images.new("Film", 4, 4)
+        image.source = "MOVIE"
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        self.show(image, emission.inputs["Color"])
+        np.testing.assert_allclose(kit.render()[24, 24, :3], (1, 0, 1), atol=0.01)
+        self.assertIn("image 'Film': images of type MOVIE are not supported", warnings())
+
     def test_alpha_of_the_base_colour_image(self):
         image = bpy.data.images.new("Half", 4, 4, alpha=True)
         image.pixels.foreach_set(np.tile(np.array([1, 1, 1, 0.25], np.float32), 16))

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import stat
 import subprocess
+import threading
 import time
 import unittest
 from unittest import mock
@@ -86,6 +87,66 @@ class ProcessTest(unittest.TestCase):
     def test_renderer_that_dies(self):
         kit.set_renderer(program("dies", "kill -SEGV $$"))
         self.check_failure("ended by SIGSEGV")
+
+    def test_renderer_killed_in_the_middle(self):
+        self.scene.sort.samples = 1 << 20
+
+        def kill():
+            while not renderers_in(kit.FOLDER.parent):
+                time.sleep(0.05)
+            time.sleep(0.5)
+            for number in renderers_in(kit.FOLDER.parent):
+                os.kill(int(number), signal.SIGKILL)
+        killer = threading.Thread(target=kill, daemon=True)
+        killer.start()
+        start = time.monotonic()
+        self.check_failure("ended by SIGKILL")
+        self.assertLess(time.monotonic() - start, 60)
+        killer.join()
+
+    def test_any_error_of_the_addon_is_said(self):
+        from sort_blender.export import scene as scene_export
+        with mock.patch.object(scene_export, "frame_of", side_effect=ZeroDivisionError("by nothing")):
+            self.check_failure("internal error: ZeroDivisionError: by nothing")
+
+    def test_two_blenders_at_once_and_an_animation(self):
+        plane = bpy.data.objects["Plane"]
+        for frame, x in ((1, 0), (2, 50)):
+            plane.location.x = x
+            plane.keyframe_insert("location", index=0, frame=frame)
+        self.scene.frame_start, self.scene.frame_end = 1, 2
+        place = kit.FOLDER / "both.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(place), copy=True)
+        children = [subprocess.Popen([os.environ["SORT_TEST_BLENDER"], "-b", str(place), "-E", "SORT", "-o", f"//{name}_", "-a"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for name in "ab"]
+        said = [child.communicate()[0] for child in children]
+        self.assertEqual([child.returncode for child in children], [0, 0], said)
+        first, second = (kit.read_picture(str(kit.FOLDER / f"a_000{k}.exr")) for k in (1, 2))
+        self.assertAlmostEqual(float(first[24, 24, 1]), 0.25, delta=0.01)
+        self.assertEqual(float(second[24, 24, 1]), 0)
+        self.assertTrue((kit.read_picture(str(kit.FOLDER / "b_0001.exr")) == first).all())
+
+    def test_two_renders_at_once_in_one_blender(self):
+        from sort_blender import engine, process
+        from sort_blender.export.scene import ExportPlan, export_scene
+        from sort_blender.messages import Report
+        done = []
+
+        def run(folder):
+            job = engine.make_job(self.scene, kit.RENDERER, folder, set())
+            done.append(process.run_render(job, process.Watcher(lambda record: None, lambda: False), Report()))
+        folders = [kit.FOLDER / f"at_once_{k}" for k in range(2)]
+        for folder in folders:
+            folder.mkdir()
+            export_scene(bpy.context.evaluated_depsgraph_get(), ExportPlan(folder / "package"), Report())
+        threads = [threading.Thread(target=run, args=(folder,)) for folder in folders]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(done, [True, True])
+        first, second = (kit.read_picture(str(folder / "picture.exr")) for folder in folders)
+        self.assertTrue((first == second).all())
 
     def test_renderer_that_cannot_run(self):
         path = kit.FOLDER / "garbage"
