@@ -96,11 +96,15 @@ def mesh(name, vertices, faces, *materials):
 
 
 def area_light(name, matrix, width_m, height_m, radiance):
-    """Blender counts an area light's power over its area and the half sphere."""
+    """Cycles gives an area light the radiance power / (4 area). Its rays go on behind a lamp that they meet, SORT's end there
+    as on any surface: a black sheet behind the lamp makes that one."""
     data = bpy.data.lights.new(name, "AREA")
     data.shape, data.size, data.size_y = "RECTANGLE", width_m, height_m
-    data.energy, data.color = math.pi * width_m * height_m * max(radiance), [c / max(radiance) for c in radiance]
+    data.energy, data.color = 4 * width_m * height_m * max(radiance), [c / max(radiance) for c in radiance]
     put(name, data, matrix)
+    x, y, behind = width_m / 2, height_m / 2, 0.005
+    corners = [(-x, -y, behind), (x, -y, behind), (x, y, behind), (-x, y, behind)]
+    put(f"{name} housing", mesh(f"{name} housing", corners, [(0, 1, 2, 3)], diffuse(f"{name} black", 0, 0, 0)), matrix)
 
 
 def sky(path, strength):

@@ -123,8 +123,9 @@ static bool look_frame(const Matrix *world, struct aiVector3D position, struct a
     if (!normalize(&z))
         return false;
     z = (Vector){-z.x, -z.y, -z.z};
-    Vector x = cross(y, z);
-    if (!normalize(&x)) {
+    /* Of unit vectors, so that a small product means that they are nearly parallel. */
+    Vector x = normalize(&y) ? cross(y, z) : (Vector){0, 0, 0};
+    if (length(x) < 1e-6 || !normalize(&x)) {
         /* up along the view, or missing */
         x = fabs(z.x) < 0.9 ? cross(z, (Vector){1, 0, 0}) : cross(z, (Vector){0, 1, 0});
         normalize(&x);

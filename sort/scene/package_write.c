@@ -64,6 +64,20 @@ static mat4 mat4_from(const float values[16])
     return m;
 }
 
+/* Rotation and translation, as a package wants them of cameras and lights. */
+static bool is_rigid(const mat4 *m)
+{
+    const float tolerance = 5e-4f; /* half of the reader's */
+    float3 axis[3];
+    for (int k = 0; k < 3; k++)
+        axis[k] = f3(m->m[0][k], m->m[1][k], m->m[2][k]);
+    for (int k = 0; k < 3; k++)
+        if (!(fabsf(f3_length(axis[k]) - 1.0f) < tolerance) ||
+            !(fabsf(f3_dot(axis[k], axis[(k + 1) % 3])) < tolerance))
+            return false;
+    return mat4_is_finite(*m) && f3_dot(f3_cross(axis[0], axis[1]), axis[2]) > 0.0f;
+}
+
 static Status add_instance(PackageWriter *w, const SortInstance *i, Error *err)
 {
     PackageRecords *r = &w->records;
@@ -117,7 +131,7 @@ static Status add_camera(PackageWriter *w, const SortCamera *c, Error *err)
     bool is_usable = c->is_orthographic
                          ? record.height_m > 0 && isfinite(record.height_m)
                          : record.fov_y_deg >= 0.0001f && record.fov_y_deg <= 179.999f;
-    if (!mat4_is_finite(record.transform) || !is_usable) {
+    if (!is_rigid(&record.transform) || !is_usable) {
         log_warning(w->log, "camera '%s' makes no picture (%g %s), and is left out", given,
                     (double)(c->is_orthographic ? record.height_m : record.fov_y_deg),
                     c->is_orthographic ? "metres high" : "degrees");
@@ -153,7 +167,7 @@ static Status add_light(PackageWriter *w, const SortLight *l, Error *err)
                            .color_field = rows[l->kind].color_field,
                            .transform = mat4_from(l->transform),
                            .color = f3(l->color[0], l->color[1], l->color[2])};
-    if (!mat4_is_finite(record.transform) || !f3_is_finite(record.color) || record.color.x < 0 ||
+    if (!is_rigid(&record.transform) || !f3_is_finite(record.color) || record.color.x < 0 ||
         record.color.y < 0 || record.color.z < 0) {
         log_warning(w->log, "light '%s' is broken, and is left out", given);
         return STATUS_OK;

@@ -177,6 +177,53 @@ static void test_light_rectangle_polygon_formula(void **state)
     }
 }
 
+/* Form factors between unit squares: what the second receives of a first of radiance 2, as a part of all that
+ * the first sends out. One point of the receiver and one of the lamp a sample. */
+static void test_light_form_factors(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 400000 };
+    const struct {
+        float3 corner, along, across, normal; /* of the receiver; the lamp is centred at 0,1,0 */
+        double factor;
+    } rows[] = {
+        {{-0.5f, 0, -0.5f}, {1, 0, 0}, {0, 0, 1}, {0, 1, 0}, 0.1998249},
+        {{-0.5f, 0, -0.5f}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, 0.2000438},
+    };
+    for (uint32_t row = 0; row < SORT_COUNT_OF(rows); ++row) {
+        SceneFixture *f = fixture_create();
+        Lights *lights = one_light(
+            f, (SceneLight){
+                   .kind = SCENE_LIGHT_RECTANGLE,
+                   .light_to_world = {{{1, 0, 0, 0}, {0, 0, 1, 1}, {0, -1, 0, 0}, {0, 0, 0, 1}}},
+                   .size_x_m = 1,
+                   .size_y_m = 1});
+        const Sampler independent = {SAMPLER_INDEPENDENT};
+        ZTest z = {0};
+        for (uint32_t i = 0; i < SAMPLES; ++i) {
+            SampleKey key = sample_key(4, 5, i, row);
+            float2 u = sampler_2d(&independent, key, 2);
+            float3 P = f3_add(rows[row].corner, f3_add(f3_scale(rows[row].along, u.x),
+                                                       f3_scale(rows[row].across, u.y)));
+            LightSample s;
+            double value = 0.0;
+            if (lights_sample(lights, P, rows[row].normal, sampler_1d(&independent, key, 0),
+                              sampler_2d(&independent, key, 1), &s))
+                value = (double)s.radiance.c[0] *
+                        fmax(0.0, (double)f3_dot(s.wi, rows[row].normal)) /
+                        (double)s.pdf_solid_angle;
+            ztest_add(&z, value / (2.0 * PI));
+        }
+        double p = ztest_p_value(&z, rows[row].factor, 2e-5 * rows[row].factor);
+        if (p < significance)
+            fail_msg("form factor %u: %.7g +- %.3g, expected %.7g", row, z.mean,
+                     ztest_standard_error(&z), rows[row].factor);
+        assert_true(ztest_standard_error(&z) < 0.005 * rows[row].factor);
+        lights_destroy(lights);
+        fixture_destroy(f);
+    }
+}
+
 static void test_light_disk_on_axis(void **state)
 {
     (void)state;
@@ -504,6 +551,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_light_rectangle_cornell_floor),
         cmocka_unit_test(test_light_rectangle_polygon_formula),
+        cmocka_unit_test(test_light_form_factors),
         cmocka_unit_test(test_light_disk_on_axis),
         cmocka_unit_test(test_light_sphere_above_horizon),
         cmocka_unit_test(test_light_distant),
