@@ -129,6 +129,9 @@ void accel_thread_begin(void);
 /* Nearest hits of rays [0, count). Triangles with zero area are never hit; both sides are. Round curves are hit
  * from outside only. */
 void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, HitBatch *out_hits);
+/* The same, where ray i sees what rays of kinds[i] (SceneRays, one or several) may see; without kinds rays see all. */
+void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t *kinds,
+                        uint32_t count, HitBatch *out_hits);
 
 /* Traces the rays of [0, count) that are QUEUED or RESUMED; each becomes CLEAR, BLOCKED or ALPHA. */
 void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count);

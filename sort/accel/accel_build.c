@@ -252,6 +252,14 @@ static bool has_alpha(const AccelDesc *desc, const SceneInstance *instance)
     return false;
 }
 
+static unsigned geometry_mask(const AccelDesc *desc, const SceneInstance *instance)
+{
+    unsigned mask = MASK_RAYS & ~(instance->invisible_to << MASK_RAYS_SHIFT);
+    if (!(instance->invisible_to & SCENE_RAYS_SHADOW))
+        mask |= has_alpha(desc, instance) ? MASK_ALPHA : MASK_OPAQUE;
+    return mask;
+}
+
 /* Copies of vertices that flattening makes. */
 #define NEVER_FLATTENED UINT32_MAX
 
@@ -333,7 +341,7 @@ static void attach_instance(void *data, uint32_t index)
                        .is_ribbon = mesh->curves && mesh->curves->is_ribbon};
     if (!geometry)
         return; /* Embree has said why */
-    rtcSetGeometryMask(geometry, has_alpha(jobs->desc, instance) ? MASK_ALPHA : MASK_OPAQUE);
+    rtcSetGeometryMask(geometry, geometry_mask(jobs->desc, instance));
     rtcCommitGeometry(geometry);
     rtcAttachGeometryByID(accel->top, geometry, index);
     rtcReleaseGeometry(geometry);
@@ -361,7 +369,7 @@ static Status attach_lights(Accel *accel, Error *err)
         rtcSetGeometryBoundsFunction(geometry, accel_light_bounds, NULL);
         rtcSetGeometryIntersectFunction(geometry, accel_light_intersect);
         rtcSetGeometryOccludedFunction(geometry, accel_light_occluded);
-        rtcSetGeometryMask(geometry, MASK_OPAQUE);
+        rtcSetGeometryMask(geometry, MASK_OPAQUE | MASK_RAYS);
         rtcCommitGeometry(geometry);
         rtcAttachGeometryByID(accel->top, geometry, scene->instance_count);
         rtcReleaseGeometry(geometry);

@@ -8,8 +8,15 @@
 #include <embree3/rtcore.h>
 #include <stdatomic.h>
 
-/* Ray masks. A geometry has one of the first two. */
-enum { MASK_OPAQUE = 1, MASK_ALPHA = 2, MASK_ALL = MASK_OPAQUE | MASK_ALPHA };
+/* Ray masks. A geometry that throws shadows has one of the first two, and above them a bit for each of SceneRays
+ * that see it. */
+enum {
+    MASK_OPAQUE = 1,
+    MASK_ALPHA = 2,
+    MASK_RAYS_SHIFT = 2,
+    MASK_RAYS = (SCENE_RAYS_CAMERA | SCENE_RAYS_BOUNCED) << MASK_RAYS_SHIFT,
+    MASK_ALL = MASK_OPAQUE | MASK_ALPHA | MASK_RAYS
+};
 
 /* By geometry id of the top scene. */
 typedef struct GeometryInfo {

@@ -182,14 +182,16 @@ static void load_ray(struct RTCRay *p, const RayBatch *rays, uint32_t i, uint32_
     p->flags = 0;
 }
 
+/* kinds: NULL, or of each ray, instead of mask. */
 static void intersect_group(const Accel *accel, const Group *group, const RayBatch *rays,
-                            uint32_t mask, HitBatch *hits)
+                            const uint8_t *kinds, uint32_t mask, HitBatch *hits)
 {
     struct RTCRayHit p[GROUP];
     struct RTCIntersectContext context;
     rtcInitIntersectContext(&context);
     for (uint32_t k = 0; k < group->count; ++k) {
-        load_ray(&p[k].ray, rays, group->ray[k], mask);
+        uint32_t i = group->ray[k];
+        load_ray(&p[k].ray, rays, i, kinds ? (uint32_t)kinds[i] << MASK_RAYS_SHIFT : mask);
         p[k].hit.geomID = p[k].hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
     }
     for (uint32_t k = 0; k < group->count; ++k)
@@ -200,6 +202,12 @@ static void intersect_group(const Accel *accel, const Group *group, const RayBat
 
 void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, HitBatch *out_hits)
 {
+    accel_intersect_as(accel, rays, NULL, count, out_hits);
+}
+
+void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t *kinds,
+                        uint32_t count, HitBatch *out_hits)
+{
     CHECK(count <= rays->capacity && count <= out_hits->capacity);
     Group group = {.count = 0};
     for (uint32_t i = 0; i < count; ++i) {
@@ -208,7 +216,7 @@ void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, H
         else
             group.ray[group.count++] = i;
         if (group.count == GROUP || i + 1 == count) {
-            intersect_group(accel, &group, rays, MASK_ALL, out_hits);
+            intersect_group(accel, &group, rays, kinds, MASK_ALL, out_hits);
             group.count = 0;
         }
     }
@@ -281,7 +289,7 @@ static void occlude_group(const Accel *accel, const Group *group, ShadowBatch *b
 
 static void alpha_group(const Accel *accel, const Group *group, ShadowBatch *batch)
 {
-    intersect_group(accel, group, &batch->rays, MASK_ALPHA, &batch->hits);
+    intersect_group(accel, group, &batch->rays, NULL, MASK_ALPHA, &batch->hits);
     for (uint32_t k = 0; k < group->count; ++k) {
         uint32_t i = group->ray[k];
         batch->state[i] = (uint8_t)(batch->hits.shape[i] == HIT_NONE ? SHADOW_CLEAR : SHADOW_ALPHA);

@@ -196,6 +196,13 @@ static void note_scatter(HitPath *behind, uint32_t flags)
                                        : &behind->glossy);
 }
 
+static bool is_at_limit(const WaveShared *s, const HitPath *behind)
+{
+    const SceneSettings *limit = &s->scene->settings;
+    return behind->diffuse >= limit->max_diffuse || behind->glossy >= limit->max_glossy ||
+           behind->transmission >= limit->max_transmission;
+}
+
 /* What a scatter changes in the path, but for its ray. Passing straight through is no bounce: densities
  * still refer to the last real one. */
 static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const BsdfSample *sample)
@@ -204,7 +211,8 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
     ++path->event;
     note_scatter(&path->behind, sample->flags);
     if (sample->flags & BSDF_TRANSPARENT) {
-        if (path->event > path->depth + WAVE_TRANSPARENT_MAX)
+        if (path->event > path->depth + WAVE_TRANSPARENT_MAX ||
+            path->behind.transparent > w->shared->scene->settings.max_transparent)
             path->flags |= PATH_DEAD;
         return;
     }
@@ -217,7 +225,7 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
     path->flags &= ~(uint32_t)PATH_SPECULAR;
     if (sample->flags & BSDF_DELTA)
         path->flags |= PATH_SPECULAR;
-    if (path->depth >= w->shared->max_depth)
+    if (path->depth >= w->shared->max_depth || is_at_limit(w->shared, &path->behind))
         path->flags |= PATH_LAST;
 }
 
@@ -318,6 +326,11 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     Path *path = &w->paths[i];
     const SurfaceHit *hit = &w->surfaces[i];
     Bsdf bsdf;
+    if (w->shared->scene->instances[hit->instance].is_holdout && !(path->flags & PATH_SEEN)) {
+        w->samples[path->sample].alpha -= spectrum_average(path->beta);
+        path->flags |= PATH_DEAD;
+        return;
+    }
     shade_bsdf(w->shade, lane, &bsdf);
     w->counters.bsdf_faults += bsdf.faults != 0;
     cut_holdout(w, path, &bsdf);

@@ -11,6 +11,14 @@ const char *wave_stage_name(WaveStage stage)
     return names[stage];
 }
 
+static bool hides_instances(const Scene *scene)
+{
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        if (scene->instances[i].invisible_to != 0)
+            return true;
+    return false;
+}
+
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
                    uint32_t capacity, Arena *arena, Wave **out_wave, Error *err)
 {
@@ -39,15 +47,30 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->mesh_lights = ARENA_ARRAY(arena, MeshLight, 2 * (size_t)capacity);
     if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
         !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_paths ||
-        !w->mesh_lights)
+        !w->mesh_lights ||
+        (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_wave = w;
     return STATUS_OK;
 }
 
+/* As which of SceneRays the path looks now. Inside a body nothing hides from it. */
+static uint8_t kind_of_ray(const Path *path)
+{
+    uint32_t kind = path->behind.kind;
+    if (path->flags & PATH_INSIDE)
+        return SCENE_RAYS_CAMERA | SCENE_RAYS_BOUNCED;
+    return kind & RAY_CAMERA         ? SCENE_RAYS_CAMERA
+           : kind & RAY_TRANSMISSION ? SCENE_RAYS_TRANSMISSION
+           : kind & RAY_DIFFUSE      ? SCENE_RAYS_DIFFUSE
+                                     : SCENE_RAYS_GLOSSY;
+}
+
 static void stage_intersect(Wave *w)
 {
-    accel_intersect(w->shared->accel, &w->rays, w->count, &w->hits);
+    for (uint32_t i = 0; w->ray_kinds && i < w->count; ++i)
+        w->ray_kinds[i] = kind_of_ray(&w->paths[i]);
+    accel_intersect_as(w->shared->accel, &w->rays, w->ray_kinds, w->count, &w->hits);
     w->counters.rays += w->count;
 }
 

@@ -72,6 +72,7 @@ struct Wave {
     uint32_t capacity, count;
     uint32_t aovs; /* that the film holds: bit (1 << FilmAov) */
     RayBatch rays;
+    uint8_t *ray_kinds; /* [capacity] SceneRays; NULL: every ray sees every instance */
     HitBatch hits;
     ShadowBatch shadow; /* index = path */
     ShadowLight *lights;

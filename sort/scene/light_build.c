@@ -88,11 +88,12 @@ static bool slot_shines(const LightsDesc *desc, const SceneInstance *instance, u
     return desc->material_emission && desc->material_emission[instance->materials[slot]] > 0.0f;
 }
 
-/* What moves is not sampled: where it is depends on the ray's time. Paths find it by themselves, with
+/* What some bounced rays do not see is left to those that do. What moves is not sampled: where it is depends on the ray's time. Paths find it by themselves, with
  * no density to share with (decision 0032). */
 static bool slot_emits(const LightsDesc *desc, uint32_t instance, uint32_t slot)
 {
     return !scene_instance_moves(desc->scene, instance) &&
+           !(desc->scene->instances[instance].invisible_to & SCENE_RAYS_BOUNCED) &&
            slot_shines(desc, &desc->scene->instances[instance], slot);
 }
 

@@ -30,8 +30,10 @@ enum {
 
 typedef struct SceneSettings {
     uint32_t width_px, height_px;
-    uint32_t samples;   /* paths per pixel */
-    uint32_t max_depth; /* surface interactions of a path */
+    uint32_t samples;                                   /* paths per pixel */
+    uint32_t max_depth;                                 /* surface interactions of a path */
+    uint32_t max_diffuse, max_glossy, max_transmission; /* of these, by kind */
+    uint32_t max_transparent; /* surfaces that a path or a shadow ray passes straight through */
     uint32_t seed;
     uint32_t camera;           /* the one to render, unless another is asked for */
     bool has_transparent_film; /* the camera does not see the environment: alpha is 0 there */
@@ -114,6 +116,16 @@ typedef struct SceneMesh {
         later_count; /* 0: keeps its shape; else vertices move linearly (motion.h); of curves, too */
 } SceneMesh;
 
+/* Rays that may not see an instance. */
+typedef enum SceneRays {
+    SCENE_RAYS_CAMERA = 1, /* and what it sees through transparent surfaces */
+    SCENE_RAYS_DIFFUSE = 2,
+    SCENE_RAYS_GLOSSY = 4, /* reflected, and not diffusely */
+    SCENE_RAYS_TRANSMISSION = 8,
+    SCENE_RAYS_SHADOW = 16, /* it throws no shadow */
+    SCENE_RAYS_BOUNCED = SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY | SCENE_RAYS_TRANSMISSION
+} SceneRays;
+
 typedef struct SceneInstance {
     const char *name;
     uint32_t mesh;
@@ -122,6 +134,8 @@ typedef struct SceneInstance {
     const SceneAttribute *attributes; /* [attribute_count] of the whole object: one value each */
     uint32_t attribute_count;
     uint32_t light_group;                  /* of what it emits, as SceneLight.light_group */
+    uint32_t invisible_to;                 /* SceneRays */
+    bool is_holdout;                       /* the camera sees a hole in the picture */
     mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
     bool
         is_mirrored; /* negative determinant: world winding is clockwise; the front stays the front */

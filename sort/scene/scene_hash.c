@@ -57,7 +57,8 @@ static void add_mesh(HashState *h, const SceneMesh *m)
 static void add_instance(HashState *h, const SceneInstance *i)
 {
     hash128_update_text(h, i->name); /* global_value<object_random> depends on it */
-    hash128_update_u64(h, (uint64_t)i->mesh << 8 | i->light_group);
+    hash128_update_u64(h, (uint64_t)i->mesh << 16 | i->invisible_to << 8 |
+                              (uint32_t)i->is_holdout << 7 | i->light_group);
     hash128_update(h, i->materials, i->material_count * sizeof *i->materials);
     add_floats(h, &i->object_to_world.m[0][0], 16);
     for (uint32_t k = 0; k < i->key_count; ++k)
@@ -195,6 +196,9 @@ Hash128 scene_hash(const Scene *scene)
     for (uint32_t k = 0; k < scene->light_count; ++k)
         add_light(&h, &scene->lights[k]);
     const SceneEnvironment *e = &scene->environment;
+    const SceneSettings *limit = &scene->settings;
+    hash128_update_u64(&h, (uint64_t)limit->max_diffuse << 32 | limit->max_glossy);
+    hash128_update_u64(&h, (uint64_t)limit->max_transmission << 32 | limit->max_transparent);
     const float environment[] = {e->radiance.x, e->radiance.y, e->radiance.z, e->strength};
     hash128_update_u64(&h, (uint64_t)e->kind << 8 | e->light_group);
     add_floats(&h, environment, SORT_COUNT_OF(environment));

@@ -124,7 +124,14 @@ enum { LIGHT_GROUP_NAME_MAX = 63 }; /* it becomes part of a layer's name */
 static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
 {
     SceneSettings *s = &p->scene->settings;
-    *s = (SceneSettings){.width_px = 1280, .height_px = 720, .samples = 64, .max_depth = 8};
+    *s = (SceneSettings){.width_px = 1280,
+                         .height_px = 720,
+                         .samples = 64,
+                         .max_depth = 8,
+                         .max_diffuse = 1024,
+                         .max_glossy = 1024,
+                         .max_transmission = 1024,
+                         .max_transparent = 128};
     JsonCursor settings, c;
     TRY(json_get_object(root, "settings", JSON_OPTIONAL, &settings, err));
     if (!json_exists(&settings))
@@ -143,6 +150,12 @@ static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
     }
     TRY(json_get_u32(&settings, "samples", JSON_OPTIONAL, 1, 1u << 24, &s->samples, err));
     TRY(json_get_u32(&settings, "max_depth", JSON_OPTIONAL, 1, 1024, &s->max_depth, err));
+    TRY(json_get_u32(&settings, "max_diffuse", JSON_OPTIONAL, 1, 1024, &s->max_diffuse, err));
+    TRY(json_get_u32(&settings, "max_glossy", JSON_OPTIONAL, 1, 1024, &s->max_glossy, err));
+    TRY(json_get_u32(&settings, "max_transmission", JSON_OPTIONAL, 1, 1024, &s->max_transmission,
+                     err));
+    TRY(json_get_u32(&settings, "max_transparent", JSON_OPTIONAL, 0, 128, &s->max_transparent,
+                     err));
     TRY(json_get_u32(&settings, "seed", JSON_OPTIONAL, 0, UINT32_MAX, &s->seed, err));
     TRY(json_get_bool(&settings, "transparent_film", JSON_OPTIONAL, &s->has_transparent_film, err));
     TRY(json_get_any(&settings, "camera", JSON_OPTIONAL, &c, err));
@@ -531,6 +544,27 @@ static Status parse_light_group(SceneParser *p, JsonCursor *c, uint32_t *out_gro
     return STATUS_OK;
 }
 
+/* The field `invisible_to`: ["camera", "shadow"] */
+static Status parse_visibility(JsonCursor *c, uint32_t *out_rays, Error *err)
+{
+    static const char *const names[] = {"camera", "diffuse", "glossy", "transmission", "shadow"};
+    JsonCursor array, element;
+    TRY(json_get_array(c, "invisible_to", JSON_OPTIONAL, &array, err));
+    for (uint32_t i = 0; json_exists(&array) && i < json_count(&array); ++i) {
+        const char *name;
+        uint32_t k = 0;
+        json_at(&array, i, &element);
+        TRY(json_as_string(&element, &name, err));
+        while (k < SORT_COUNT_OF(names) && strcmp(name, names[k]) != 0)
+            ++k;
+        if (k == SORT_COUNT_OF(names))
+            return json_fail(&element, err,
+                             "must be camera, diffuse, glossy, transmission or shadow");
+        *out_rays |= 1u << k;
+    }
+    return STATUS_OK;
+}
+
 static void list_light_groups(SceneParser *p)
 {
     uint32_t count = p->light_group_names.count;
@@ -561,6 +595,8 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
     out_instance->material_count = count;
     TRY(parse_object_attributes(p, c, out_instance, err));
     TRY(parse_light_group(p, c, &out_instance->light_group, err));
+    TRY(parse_visibility(c, &out_instance->invisible_to, err));
+    TRY(json_get_bool(c, "is_holdout", JSON_OPTIONAL, &out_instance->is_holdout, err));
     return json_finish(c, err);
 }
 

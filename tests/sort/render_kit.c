@@ -74,9 +74,10 @@ void kit_write_scene(const Kit *kit, const KitScene *s)
                           f3(s->target[0], s->target[1], s->target[2]), f3(0, 1, 0));
     strbuf_printf(&json,
                   "{\"sort_package\": 1,\n \"settings\": {\"resolution\": [%u, %u], \"samples\": "
-                  "%u, \"max_depth\": %u%s},\n",
+                  "%u, \"max_depth\": %u%s%s%s},\n",
                   s->width, s->height, s->samples, s->max_depth,
-                  s->has_transparent_film ? ", \"transparent_film\": true" : "");
+                  s->has_transparent_film ? ", \"transparent_film\": true" : "",
+                  s->limits ? ", " : "", s->limits ? s->limits : "");
     strbuf_printf(&json,
                   " \"cameras\": [{\"name\": \"c\", \"fov_y_degrees\": %.9g, "
                   "\"aperture_radius_m\": %.9g, \"focus_distance_m\": %.9g, \"transform\": [",
