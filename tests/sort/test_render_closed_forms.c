@@ -17,7 +17,8 @@ static const char ssl[] =
     "shader card(color radiance = color(1), out closure surface)\n"
     "{\n    surface = make_closure<Emission>(radiance);\n}\n"
     "shader pane(out closure surface)\n"
-    "{\n    surface = make_closure<Dielectric>(1.5, 0, color(1), color(1), global_value<normal>);\n}\n";
+    "{\n    surface = make_closure<Dielectric>(1.5, 0, color(1), color(1), "
+    "global_value<normal>);\n}\n";
 
 #define MATERIAL(name, entry, parameters)                                                          \
     "{\"name\": \"" name "\", \"shader\": \"shaders/s.ssl\", \"entry\": \"" entry                  \
@@ -26,7 +27,8 @@ static const char ssl[] =
     "{\"name\": \"" name "\", \"mesh\": \"" name "\", \"materials\": [\"" material "\"]}"
 
 /* The mean of all pixels, within four standard errors and `relative` of the expected value. */
-static void assert_picture(Kit *kit, const KitScene *scene, const double expected[3], double relative)
+static void assert_picture(Kit *kit, const KitScene *scene, const double expected[3],
+                           double relative)
 {
     kit_write_text(kit, "shaders/s.ssl", ssl);
     kit_write_scene(kit, scene);
@@ -90,10 +92,11 @@ static void test_closed_forms_sphere_under_a_dome(void **state)
         .eye = {3, 0.3f, 0},
         .fov_y_degrees = 0.02f,
         .meshes = strbuf_text(&meshes),
-        .instances = INSTANCE("floor", "white") ", {\"name\": \"ball\", \"mesh\": \"ball\", \"materials\": "
-                                                "[\"black\"], \"transform\": [1,0,0,0, 0,1,0,1, 0,0,1,0, 0,0,0,1]}",
-        .materials = MATERIAL("white", "matte", "\"albedo\": [1, 1, 1]") ", "
-            MATERIAL("black", "matte", "\"albedo\": [0, 0, 0]"),
+        .instances = INSTANCE(
+            "floor", "white") ", {\"name\": \"ball\", \"mesh\": \"ball\", \"materials\": "
+                              "[\"black\"], \"transform\": [1,0,0,0, 0,1,0,1, 0,0,1,0, 0,0,0,1]}",
+        .materials = MATERIAL("white", "matte", "\"albedo\": [1, 1, 1]") ", " MATERIAL(
+            "black", "matte", "\"albedo\": [0, 0, 0]"),
         .environment = "{\"color\": [1, 2, 4]}"};
     assert_picture(&kit, &scene, (const double[3]){0.75, 1.5, 3}, 2e-3);
     strbuf_free(&meshes);
@@ -125,13 +128,13 @@ static void test_closed_forms_lossless_pane(void **state)
         .eye = {0, 0, 3},
         .fov_y_degrees = 0.1f,
         .meshes = strbuf_text(&meshes),
-        .instances = INSTANCE("front", "glass") ", " INSTANCE("back", "glass") ", "
-            INSTANCE("far", "red") ", " INSTANCE("near", "green"),
-        .materials = "{\"name\": \"glass\", \"shader\": \"shaders/s.ssl\", \"entry\": \"pane\"}, "
-            MATERIAL("red", "card", "\"radiance\": [1, 0, 1]") ", "
-            MATERIAL("green", "card", "\"radiance\": [0, 1, 1]")};
-    assert_picture(&kit, &scene,
-                   (const double[3]){(1 - F) / (1 + F), 2 * F / (1 + F), 1}, 1e-3);
+        .instances = INSTANCE("front", "glass") ", " INSTANCE("back", "glass") ", " INSTANCE(
+            "far", "red") ", " INSTANCE("near", "green"),
+        .materials =
+            "{\"name\": \"glass\", \"shader\": \"shaders/s.ssl\", \"entry\": \"pane\"}, " MATERIAL(
+                "red", "card", "\"radiance\": [1, 0, 1]") ", " MATERIAL("green", "card",
+                                                                        "\"radiance\": [0, 1, 1]")};
+    assert_picture(&kit, &scene, (const double[3]){(1 - F) / (1 + F), 2 * F / (1 + F), 1}, 1e-3);
     strbuf_free(&meshes);
     kit_end(&kit);
 }
