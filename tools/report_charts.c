@@ -267,12 +267,9 @@ void report_latency_chart(const Report *r, StrBuf *out)
     }
     draw_bars(out, "reads", s->read_latency, count, most, 0.0, "c1f");
     draw_bars(out, "waits", s->wait_latency, count, most, 0.5, "c2f");
-    strbuf_printf(out,
-                  "<text class=\"key c1\" x=\"%d\" y=\"26\">&#9632; reads of tiles</text>"
-                  "<text class=\"key c2\" x=\"%d\" y=\"42\">&#9632; waits of lookups</text>\n",
-                  WIDTH - 150, WIDTH - 150);
     x_name(out, "duration");
-    end_chart(out);
+    strbuf_append_c(out, "</svg><p class=\"keys\"><span class=\"c1\">&#9632; reads of tiles</span> "
+                         "<span class=\"c2\">&#9632; waits of lookups</span></p></figure>\n");
 }
 
 /* --- over time ---------------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ static const char style[] =
     "figure{margin:0;background:var(--card);border-radius:8px;padding:.6rem .8rem}"
     "figcaption{font-weight:600;margin-bottom:.3rem;overflow-wrap:anywhere}svg{width:100%;height:"
     "auto;"
-    "display:block}.keys{margin:.3rem .8rem;font-size:.9rem}\n"
+    "display:block}.keys{margin:.3rem .8rem;font-size:.9rem}.keys span{white-space:nowrap}\n"
     ".axis{fill:none;stroke:var(--dim)}.grid{stroke:var(--line);stroke-width:.7}"
     ".tick{fill:var(--dim);font-size:12px}.key{font-size:12.5px}.line{fill:none;stroke-width:2}"
     ".c1{stroke:var(--c1);color:var(--c1)}.c2{stroke:var(--c2);color:var(--c2)}"
