@@ -206,6 +206,53 @@ def glass(out: pathlib.Path) -> None:
     g.finish()
 
 
+def strands(count: int, points: int, length: float, seed: int) -> dict:
+    """Hair on a ball of radius 1 as the arguments of add_curves: combed around it, falling, a little unruly."""
+    rng = random.Random(seed)
+    positions, uv = [], []
+    for _ in range(count):
+        y, turn = rng.uniform(-0.9, 1), rng.uniform(0, 2 * math.pi)
+        s = math.sqrt(1 - y * y)
+        out = (s * math.cos(turn), y, s * math.sin(turn))
+        comb, curl = (-out[2], 0.4 * s, out[0]), rng.uniform(0, 2 * math.pi)
+        whole = length * rng.uniform(0.75, 1)
+        strand = []
+        for k in range(points):
+            t = k / (points - 1)
+            lift, wave = whole * (t - 0.35 * t * t), 0.035 * t * math.sin(6 * t + curl)
+            p = [(1 + lift) * o + whole * (0.7 * t * t * c) for o, c in zip(out, comb)]
+            strand.append((p[0] + wave, p[1] - 0.45 * whole * t * t, p[2] + wave, 0.0045 * (1 - 0.8 * t)))
+        for p in (strand[0], *strand, strand[-1]):  # the ends twice, so that the curve reaches them
+            positions += p
+        uv += [turn / (2 * math.pi), 0.5 + 0.5 * y]
+    return {"basis": "catmull_rom", "points": positions, "point_counts": [points + 2] * count, "uv": [uv]}
+
+
+def hair(out: pathlib.Path) -> None:
+    """Three balls of hair by their melanin, the third dyed, lit from the side and from behind."""
+    g = Gallery(out, (768, 432), 128, 32)
+    g.put("floor", g.add_mesh("floor", **shapes.quad((-9, -1.6, 6), (9, -1.6, 6), (9, -1.6, -9), (-9, -1.6, -9))),
+          g.material("floor", "plain", albedo=[0.25, 0.24, 0.23]))
+    ball = g.add_mesh("ball", **shapes.sphere(0.99))
+    skin = g.material("skin", "plain", albedo=[0.2, 0.11, 0.08])
+    kinds = [("blond", {"melanin": 0.25, "melanin_redness": 0.6}), ("dark", {"melanin": 0.8, "melanin_redness": 0.4}),
+             ("dyed", {"melanin": 0.1, "dye": [0.9, 0.12, 0.25]})]
+    for k, (name, parameters) in enumerate(kinds):
+        fur = g.add_curves(name, **strands(9000, 8, 0.75, k))
+        material = g.add("materials", name, {"shader": "unit:principled_hair_bsdf", "parameters": {
+            "parametrization": "MELANIN", "random_color": 0.3, **parameters}})
+        place_it = place.product(place.translation((2.9 * (k - 1), 0, 0)), place.rotation("y", 50 * k))
+        g.put(f"{name} ball", ball, skin, place_it)
+        g.add("instances", f"{name} hair", {"curves": fur, "materials": [material], "transform": place_it})
+    g.add("lights", "key", {"type": "area_disk", "radiance": [26, 24, 21], "radius_m": 1.2, "light_group": "key",
+                            "transform": place.look_at((-5, 6, 5), (0, 0, 0))})
+    g.add("lights", "rim", {"type": "area_disk", "radiance": [30, 34, 40], "radius_m": 1.0, "light_group": "rim",
+                            "transform": place.look_at((4, 5, -6), (0, 0, 0))})
+    g.environment = {"color": [0.25, 0.28, 0.32], "light_group": "sky"}
+    g.camera((0, 1.6, 10.5), (0, -0.15, 0), 30)
+    g.finish()
+
+
 def interior(out: pathlib.Path) -> None:
     """A room with one window: bricks, planks, plaster, cloth, all computed; most light arrives after bounces."""
     g = Gallery(out, (768, 432), 128, 12)
@@ -249,7 +296,7 @@ def interior(out: pathlib.Path) -> None:
     g.finish()
 
 
-SCENES = {scene.__name__: scene for scene in (cornell, veach_mis, furnace, procedural_uv, many_lights, glass, interior)}
+SCENES = {scene.__name__: scene for scene in (cornell, veach_mis, furnace, procedural_uv, many_lights, glass, hair, interior)}
 
 
 def main() -> None:

@@ -25,12 +25,14 @@ static const char surfaces_ssl[] =
     "    surface = make_closure<Transparent>(color(0.5));\n}\n";
 
 #define MATERIALS                                                                                  \
-    "{\"name\": \"red\", \"shader\": \"m.ssl\", \"entry\": \"glow\", \"parameters\": {\"r\": 1}},"    \
-    "{\"name\": \"blue\", \"shader\": \"m.ssl\", \"entry\": \"glow\", \"parameters\": {\"b\": 1}},"   \
-    "{\"name\": \"matte\", \"shader\": \"m.ssl\", \"entry\": \"matte\"},"                              \
-    "{\"name\": \"room\", \"shader\": \"m.ssl\", \"entry\": \"matte\", \"parameters\": {\"glow\": 1}},"  \
-    "{\"name\": \"mirror\", \"shader\": \"m.ssl\", \"entry\": \"mirror\"},"                            \
-    "{\"name\": \"veil\", \"shader\": \"m.ssl\", \"entry\": \"veil\"},"                                \
+    "{\"name\": \"red\", \"shader\": \"m.ssl\", \"entry\": \"glow\", \"parameters\": {\"r\": 1}}," \
+    "{\"name\": \"blue\", \"shader\": \"m.ssl\", \"entry\": \"glow\", \"parameters\": {\"b\": "    \
+    "1}},"                                                                                         \
+    "{\"name\": \"matte\", \"shader\": \"m.ssl\", \"entry\": \"matte\"},"                          \
+    "{\"name\": \"room\", \"shader\": \"m.ssl\", \"entry\": \"matte\", \"parameters\": "           \
+    "{\"glow\": 1}},"                                                                              \
+    "{\"name\": \"mirror\", \"shader\": \"m.ssl\", \"entry\": \"mirror\"},"                        \
+    "{\"name\": \"veil\", \"shader\": \"m.ssl\", \"entry\": \"veil\"},"                            \
     "{\"name\": \"window\", \"shader\": \"m.ssl\", \"entry\": \"window\"}"
 
 /* Looks along -z at a small square of the world around (0, 0, 0) from z = 4; "back" is a wall at z = -3, "card" a square
@@ -92,7 +94,8 @@ static void expect(const char *what, const Case *c, double r, double b)
 #define BACK       "{\"name\": \"back\", \"mesh\": \"back\", \"materials\": [\"blue\"]}"
 #define FRONT(material)                                                                            \
     "{\"name\": \"front\", \"mesh\": \"front\", \"materials\": [\"" material "\"]}"
-#define BEHIND(more) "{\"name\": \"behind\", \"mesh\": \"behind\", \"materials\": [\"red\"]" more "}"
+#define BEHIND(more)                                                                               \
+    "{\"name\": \"behind\", \"mesh\": \"behind\", \"materials\": [\"red\"]" more "}"
 #define NOT_TO(kind) ", \"invisible_to\": [\"" kind "\"]"
 
 static void test_visibility_of_the_camera(void **state)
@@ -109,7 +112,8 @@ static void test_visibility_of_mirrors_and_windows(void **state)
 {
     SORT_UNUSED(state);
     expect("mirrored", &(Case){.instances = FRONT("mirror") "," BEHIND("")}, 1, 0);
-    expect("not mirrored", &(Case){.instances = FRONT("mirror") "," BEHIND(NOT_TO("glossy"))}, 0, 0);
+    expect("not mirrored", &(Case){.instances = FRONT("mirror") "," BEHIND(NOT_TO("glossy"))}, 0,
+           0);
     expect("hidden from diffuse rays",
            &(Case){.instances = FRONT("mirror") "," BEHIND(NOT_TO("diffuse"))}, 1, 0);
     double through = 1.2 * 1.2; /* radiance into a denser body */
@@ -130,11 +134,15 @@ static void test_visibility_of_shadows(void **state)
     static const char card[] = "{\"name\": \"c\", \"mesh\": \"card\", \"materials\": [\"matte\"]}";
     char scene[512];
     double lit = 0.5 * 9.0 / (9.0 * 3.14159265358979), mean[4], error;
-    snprintf(scene, sizeof scene, "%s,{\"name\": \"f\", \"mesh\": \"front\", \"materials\": "
-             "[\"matte\"], \"invisible_to\": [\"camera\"]}", card);
+    snprintf(scene, sizeof scene,
+             "%s,{\"name\": \"f\", \"mesh\": \"front\", \"materials\": "
+             "[\"matte\"], \"invisible_to\": [\"camera\"]}",
+             card);
     expect("shadow", &(Case){.instances = scene, .lights = lamp, .max_depth = 1}, 0, 0);
-    snprintf(scene, sizeof scene, "%s,{\"name\": \"f\", \"mesh\": \"front\", \"materials\": "
-             "[\"matte\"], \"invisible_to\": [\"camera\", \"shadow\"]}", card);
+    snprintf(scene, sizeof scene,
+             "%s,{\"name\": \"f\", \"mesh\": \"front\", \"materials\": "
+             "[\"matte\"], \"invisible_to\": [\"camera\", \"shadow\"]}",
+             card);
     run(&(Case){.instances = scene, .lights = lamp, .max_depth = 1}, mean, &error);
     assert_true(fabs(mean[0] / lit - 1.0) < 2e-3);
 }
@@ -168,8 +176,8 @@ static void test_visibility_of_holdouts(void **state)
         &error);
     assert_true(fabs(mean[3] - 0.5) < 1e-6 && mean[0] == 0.0);
     /* It is seen in mirrors. */
-    expect("mirrored", &(Case){.instances = FRONT("mirror") "," BEHIND(", \"is_holdout\": true")}, 1,
-           0);
+    expect("mirrored", &(Case){.instances = FRONT("mirror") "," BEHIND(", \"is_holdout\": true")},
+           1, 0);
 }
 
 /* Numerical references, row 2: an enclosure of albedo 1/2 that glows. */
@@ -185,10 +193,9 @@ static void test_visibility_bounces_end_by_kind(void **state)
                  {"\"max_diffuse\": 3, \"max_glossy\": 1, \"max_transmission\": 1", 1.875}};
     for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         double mean[4], error;
-        run(&(Case){.instances = room,
-                    .settings = cases[i].settings,
-                    .samples = 256,
-                    .max_depth = 20},
+        run(
+            &(Case){
+                .instances = room, .settings = cases[i].settings, .samples = 256, .max_depth = 20},
             mean, &error);
         if (!(fabs(mean[0] - cases[i].radiance) < 4.5 * error + 1e-4))
             fail_msg("%s: %g +- %g", cases[i].settings, mean[0], error);
@@ -197,8 +204,8 @@ static void test_visibility_bounces_end_by_kind(void **state)
            &(Case){.instances = FRONT("veil") "," CARD(""), .settings = "\"max_transparent\": 1"},
            0.5, 0);
     expect("none may",
-           &(Case){.instances = FRONT("veil") "," CARD(""), .settings = "\"max_transparent\": 0"}, 0,
-           0);
+           &(Case){.instances = FRONT("veil") "," CARD(""), .settings = "\"max_transparent\": 0"},
+           0, 0);
 }
 
 int main(void)
