@@ -241,7 +241,9 @@ static void emit_outputs(Emit *e)
         const char *name = output->desc->name;
         name = arena_strndup(e->arena, name, strlen(name));
         uint32_t count = group_type_values(output->type);
-        array_push(e->arena, &infos, (SslOutputInfo){name, output->type.type, output->type.shape});
+        array_push(
+            e->arena, &infos,
+            (SslOutputInfo){.name = name, .type = output->type.type, .shape = output->type.shape});
         array_push(e->arena, &e->m->outputs,
                    (IrOutput){name, output->type.type, results.count, count});
         array_reserve(e->arena, &results, results.count + count);

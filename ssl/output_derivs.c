@@ -37,7 +37,7 @@ static void extend_info(IrModule *m)
         infos[i] =
             (SslOutputInfo){.name = m->outputs.data[i].name, .type = m->outputs.data[i].type};
     for (uint32_t i = 0; i < m->info.output_count; i++)
-        infos[i].shape = m->info.outputs[i].shape;
+        infos[i] = m->info.outputs[i];
     m->info.outputs = infos;
     m->info.output_count = m->outputs.count;
 }

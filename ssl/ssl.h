@@ -199,6 +199,8 @@ typedef struct SslOutputInfo {
     const char *name;
     SslType type;
     const SslShape *shape; /* of a struct or array; else NULL */
+    const SslMetadata *metadata;
+    uint32_t metadata_count; /* 0 for the outputs of a group */
 } SslOutputInfo;
 
 enum { SSL_TEXTURE_UNBOUND = UINT32_MAX };

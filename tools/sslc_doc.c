@@ -238,6 +238,7 @@ static void json_of_shader(JsonWriter *w, const SslcFile *file, const SslUnitInf
         json_write_object(w, NULL);
         json_write_string(w, "name", unit->outputs[i].name);
         json_write_string(w, "type", ssl_value_name(unit->outputs[i].type, unit->outputs[i].shape));
+        json_metadata(w, unit->outputs[i].metadata, unit->outputs[i].metadata_count);
         json_write_end(w);
     }
     json_write_end(w);

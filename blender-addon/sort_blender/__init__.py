@@ -3,6 +3,7 @@
     engine.py       what Blender calls to render: export, run sort-render, hand the picture back
     viewport.py     a viewport in Rendered mode
     passes.py, exr.py    render passes, out of the picture that sort-render wrote
+    script_node.py, ssl_source.py    a node of the artist's own SSL, and what its source declares
     operators.py    export of a package, report on textures
     export/         a depsgraph to a scene package (docs/scene-package.md); one module a kind of object
     locate.py       where sort-render is, and what is missing
@@ -21,9 +22,9 @@ bl_info = {
     "category": "Render",
 }
 
-from . import engine, operators, panels, preferences, properties  # noqa: E402  (Blender reads bl_info first)
+from . import engine, operators, panels, preferences, properties, script_node  # noqa: E402  (Blender reads bl_info first)
 
-MODULES = (preferences, properties, engine, operators, panels)
+MODULES = (preferences, properties, engine, operators, panels, script_node)
 
 
 def register() -> None:

@@ -102,6 +102,7 @@ static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
     for (uint32_t i = 0; i < from->output_count; i++) {
         outputs[i].name = copy_text(arena, from->outputs[i].name);
         outputs[i].shape = copy_shape(arena, from->outputs[i].shape);
+        outputs[i].metadata = copy_metadata(arena, outputs[i].metadata, outputs[i].metadata_count);
     }
     to.outputs = outputs;
     const char **textures =

@@ -291,7 +291,11 @@ static void describe_shader(IrModule *m, const FuncDecl *shader, const Ast *ast)
             continue;
         }
         array_push(m->arena, &outputs,
-                   (SslOutputInfo){param->name, type, port_shape(param->type, m->arena)});
+                   (SslOutputInfo){.name = param->name,
+                                   .type = type,
+                                   .shape = port_shape(param->type, m->arena),
+                                   .metadata = copy_metadata(m->arena, &param->metadata),
+                                   .metadata_count = param->metadata.count});
         array_push(m->arena, &m->outputs,
                    (IrOutput){param->name, type, result, param->type->scalars});
         result += param->type->scalars;

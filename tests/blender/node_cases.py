@@ -115,7 +115,7 @@ def math_case(names):
             node.inputs[2].default_value = 0.4
             parts.append(node.outputs[0])
         return tile.soft(tile.join(*parts))
-    VALUES.append(Case("Math " + " ".join(names), "ShaderNodeMath", 0.03, build))
+    VALUES.append(Case("Math " + " ".join(names), "ShaderNodeMath", 0.02, build))
 
 
 OPERATIONS = enum("ShaderNodeMath", "operation")
@@ -248,13 +248,13 @@ def separate_older(tile, mode):
     return join.outputs[0]
 
 
-@value("ShaderNodeBlackbody", 0.03)
+@value("ShaderNodeBlackbody", 0.01)
 def blackbody(tile):
     kelvin = tile.output("ShaderNodeMapRange", 0, None, Value=tile.part(tile.uv, 0), To_Min=1200, To_Max=11000)
     return tile.output("ShaderNodeBlackbody", 0, None, Temperature=kelvin)
 
 
-@value("ShaderNodeWavelength", 0.04)
+@value("ShaderNodeWavelength", 0.02)
 def wavelength(tile):
     nm = tile.output("ShaderNodeMapRange", 0, None, Value=tile.part(tile.uv, 0), To_Min=380, To_Max=780)
     return tile.output("ShaderNodeWavelength", 0, None, Wavelength=nm)
@@ -307,7 +307,7 @@ def normal_map(tile, space):
     return tile.output("ShaderNodeNormalMap", 0, {"space": space}, Color=(0.7, 0.6, 0.9, 1), Strength=0.7)
 
 
-@value("ShaderNodeBump", 0.05)
+@value("ShaderNodeBump", 0.02)
 def bump(tile):
     wave = tile.output("ShaderNodeTexWave", "Fac", None, Scale=0.3)
     return tile.output("ShaderNodeBump", 0, None, Height=wave, Distance=0.3, Strength=0.8)
@@ -348,7 +348,7 @@ def tangent(tile, kind):
     return tile.output("ShaderNodeTangent", 0, {"direction_type": "UV_MAP"} if kind == "UV_MAP" else {"axis": kind})
 
 
-@value("ShaderNodeWireframe", 0.05)
+@value("ShaderNodeWireframe", 0.03)
 def wireframe(tile):
     return tile.output("ShaderNodeWireframe", 0, None, Size=0.5)
 
@@ -415,40 +415,40 @@ def light_falloff(tile, output):
 
 # --- textures ----------------------------------------------------------------------------------------------
 
-@value("ShaderNodeTexNoise", 0.03, "Noise", ["1D", "2D", "3D", "4D"])
+@value("ShaderNodeTexNoise", 0.01, "Noise", ["1D", "2D", "3D", "4D"])
 def noise(tile, dimensions):
     return tile.output("ShaderNodeTexNoise", "Color", {"noise_dimensions": dimensions}, Vector=tile.wide, Scale=1.3) \
         if dimensions != "1D" else tile.output("ShaderNodeTexNoise", "Color", {"noise_dimensions": "1D"},
                                                W=tile.part(tile.wide, 0), Scale=1.3)
 
 
-@value("ShaderNodeTexVoronoi", 0.03, "Voronoi", enum("ShaderNodeTexVoronoi", "feature"))
+@value("ShaderNodeTexVoronoi", 0.01, "Voronoi", enum("ShaderNodeTexVoronoi", "feature"))
 def voronoi(tile, feature):
     node = tile.new("ShaderNodeTexVoronoi", {"feature": feature}, Vector=tile.wide, Scale=1.3)
     return next(s for s in node.outputs if s.enabled)
 
 
-@value("ShaderNodeTexMusgrave", 0.03, "Musgrave", enum("ShaderNodeTexMusgrave", "musgrave_type"))
+@value("ShaderNodeTexMusgrave", 0.01, "Musgrave", enum("ShaderNodeTexMusgrave", "musgrave_type"))
 def musgrave(tile, kind):
     return tile.output("ShaderNodeTexMusgrave", 0, {"musgrave_type": kind}, Vector=tile.wide, Scale=1.3)
 
 
-@value("ShaderNodeTexWave", 0.03, "Wave", ["BANDS", "RINGS"])
+@value("ShaderNodeTexWave", 0.01, "Wave", ["BANDS", "RINGS"])
 def wave(tile, kind):
     return tile.output("ShaderNodeTexWave", 0, {"wave_type": kind}, Vector=tile.wide, Scale=0.4, Distortion=1.0)
 
 
-@value("ShaderNodeTexMagic", 0.03)
+@value("ShaderNodeTexMagic", 0.01)
 def magic(tile):
     return tile.output("ShaderNodeTexMagic", 0, None, Vector=tile.wide, Scale=0.7)
 
 
-@value("ShaderNodeTexBrick", 0.08)
+@value("ShaderNodeTexBrick", 0.03)
 def brick(tile):
     return tile.output("ShaderNodeTexBrick", 0, None, Vector=tile.uv, Scale=2.3, Color1=(0.9, 0.2, 0.1, 1))
 
 
-@value("ShaderNodeTexChecker", 0.03)
+@value("ShaderNodeTexChecker", 0.01)
 def checker(tile):
     return tile.output("ShaderNodeTexChecker", 0, None, Vector=tile.uv, Scale=2.3)
 
@@ -487,22 +487,22 @@ def environment_texture(tile, projection):
 # --- surfaces ----------------------------------------------------------------------------------------------
 
 surface("Diffuse BSDF", "ShaderNodeBsdfDiffuse", 0.03, None, Roughness=0.5)
-surface("Glossy BSDF", "ShaderNodeBsdfGlossy", 0.06, {"distribution": "GGX"}, Roughness=0.4)
-surface("Glossy BSDF, Beckmann", "ShaderNodeBsdfGlossy", 0.08, {"distribution": "BECKMANN"}, Roughness=0.4)
-surface("Anisotropic BSDF", "ShaderNodeBsdfAnisotropic", 0.12, {"distribution": "GGX"}, Roughness=0.4, Anisotropy=0.5)
-surface("Glass BSDF", "ShaderNodeBsdfGlass", 0.10, {"distribution": "GGX"}, Roughness=0.2)
-surface("Refraction BSDF", "ShaderNodeBsdfRefraction", 0.10, {"distribution": "GGX"}, Roughness=0.2)
-surface("Translucent BSDF", "ShaderNodeBsdfTranslucent", 0.06)
+surface("Glossy BSDF", "ShaderNodeBsdfGlossy", 0.04, {"distribution": "GGX"}, Roughness=0.4)
+surface("Glossy BSDF, Beckmann", "ShaderNodeBsdfGlossy", 0.03, {"distribution": "BECKMANN"}, Roughness=0.4)
+surface("Anisotropic BSDF", "ShaderNodeBsdfAnisotropic", 0.04, {"distribution": "GGX"}, Roughness=0.4, Anisotropy=0.5)
+surface("Glass BSDF", "ShaderNodeBsdfGlass", 0.02, {"distribution": "GGX"}, Roughness=0.2)
+surface("Refraction BSDF", "ShaderNodeBsdfRefraction", 0.02, {"distribution": "GGX"}, Roughness=0.2)
+surface("Translucent BSDF", "ShaderNodeBsdfTranslucent", 0.03)
 surface("Transparent BSDF", "ShaderNodeBsdfTransparent", 0.03, None, Color=(0.8, 0.5, 0.2, 1))
-surface("Velvet BSDF", "ShaderNodeBsdfVelvet", 0.08, None, Sigma=0.5)
-surface("Toon BSDF", "ShaderNodeBsdfToon", 0.08, {"component": "DIFFUSE"})
+surface("Velvet BSDF", "ShaderNodeBsdfVelvet", 0.03, None, Sigma=0.5)
+surface("Toon BSDF", "ShaderNodeBsdfToon", 0.03, {"component": "DIFFUSE"})
 surface("Emission", "ShaderNodeEmission", 0.01, None, Color=(0.8, 0.5, 0.2, 1))
 surface("Background", "ShaderNodeBackground", 0.01, None, Color=(0.8, 0.5, 0.2, 1))
-surface("Principled BSDF, plastic", "ShaderNodeBsdfPrincipled", 0.06, None, Sheen=1.0, Clearcoat=1.0,
+surface("Principled BSDF, plastic", "ShaderNodeBsdfPrincipled", 0.05, None, Sheen=1.0, Clearcoat=1.0,
         Base_Color=(0.7, 0.3, 0.1, 1))
-surface("Principled BSDF, metal", "ShaderNodeBsdfPrincipled", 0.10, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4)
-surface("Subsurface Scattering", "ShaderNodeSubsurfaceScattering", 0.10, None, Scale=0.1)
-surface("Principled Hair BSDF", "ShaderNodeBsdfHairPrincipled", 0.40, None, Color=(0.6, 0.4, 0.2, 1))
+surface("Principled BSDF, metal", "ShaderNodeBsdfPrincipled", 0.03, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4)
+surface("Subsurface Scattering", "ShaderNodeSubsurfaceScattering", 0.08, None, Scale=0.1)
+surface("Principled Hair BSDF", "ShaderNodeBsdfHairPrincipled", 0.15, None, Color=(0.6, 0.4, 0.2, 1))
 
 
 def pair(kind):
@@ -514,11 +514,24 @@ def pair(kind):
         kit.link(a, sockets[0])
         kit.link(b, sockets[1])
         return node.outputs[0]
-    SURFACES.append(Case(f"{kind} Shader", f"ShaderNode{kind}Shader", 0.05, build))
+    SURFACES.append(Case(f"{kind} Shader", f"ShaderNode{kind}Shader", 0.03, build))
 
 
 for each in ("Mix", "Add"):
     pair(each)
+
+
+def displaced_by_a_vector(tile):
+    wave = tile.output("ShaderNodeTexWave", "Fac", None, Scale=0.3)
+    zero = tile.new("ShaderNodeValue").outputs[0]
+    output = next(n for n in tile.material.node_tree.nodes if n.type == "OUTPUT_MATERIAL")
+    kit.link(tile.output("ShaderNodeVectorDisplacement", 0, {"space": "TANGENT"}, Scale=0.1,
+                         Vector=tile.join(zero, wave, zero)), output.inputs["Displacement"])
+    return tile.output("ShaderNodeBsdfDiffuse", 0)
+
+
+SURFACES.append(Case("Vector Displacement as bump", "ShaderNodeVectorDisplacement", 0.03, displaced_by_a_vector))
+surface("Hair BSDF", "ShaderNodeBsdfHair", 1.0, None, RoughnessU=0.3, RoughnessV=0.5)
 
 
 def displaced(tile):
@@ -528,7 +541,7 @@ def displaced(tile):
     return tile.output("ShaderNodeBsdfDiffuse", 0)
 
 
-SURFACES.append(Case("Displacement as bump", "ShaderNodeDisplacement", 0.05, displaced))
+SURFACES.append(Case("Displacement as bump", "ShaderNodeDisplacement", 0.03, displaced))
 
 
 # --- the scenes --------------------------------------------------------------------------------------------
@@ -679,7 +692,7 @@ def node_of(beside, node_type, **inputs):
     return node
 
 
-@picture("ShaderNodeBlackbody", 0.03)
+@picture("ShaderNodeBlackbody", 0.01)
 def area_light_of_a_black_body():
     emission = white_floor("AREA", (0.3, 0.2, 2), size=1.0)
     kit.link(node_of(emission, "ShaderNodeBlackbody", Temperature=3000).outputs[0], emission.inputs["Color"])
@@ -691,7 +704,7 @@ def point_light_of_constant_falloff():
     kit.link(node_of(emission, "ShaderNodeLightFalloff", Strength=0.5).outputs["Constant"], emission.inputs["Strength"])
 
 
-@picture("ShaderNodeEmission", 0.10)
+@picture("ShaderNodeEmission", 0.02)
 def spot_light_with_a_pattern():
     emission = white_floor("SPOT", (0.3, 0.2, 3), shadow_soft_size=0.0, spot_size=1.0, spot_blend=0.3)
     checker, place = node_of(emission, "ShaderNodeTexChecker", Scale=5.0), kit.new_node(emission, "ShaderNodeNewGeometry")

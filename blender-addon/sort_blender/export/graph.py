@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import bpy
 
 from ..messages import Report
-from . import node_options, node_table
+from ..script_node import NODE as SCRIPT
+from . import node_options, node_table, script
 from .image import ImageExporter
 from .surroundings import Surroundings
 
@@ -158,6 +159,10 @@ class GraphBuilder:
         self._records[name] = {"shader": f"unit:{unit}", "parameters": parameters or {}}
         return name
 
+    def use_source(self, name: str, file: str, source: str, entry: str) -> None:
+        """SSL of the artist's own instead of a unit."""
+        self._records[name].update(shader=self.images.writer.add_shader(file, source), entry=entry)
+
     def wire(self, port: str, to: str) -> None:
         self._wires.append([port, to])
 
@@ -172,7 +177,11 @@ class GraphBuilder:
 
     def output(self, feed: Feed, target: bpy.types.NodeSocket) -> str | None:
         """The port of the group that `feed` is. None: not supported, which was said."""
-        spec = node_table.spec_of(feed.node)
+        is_script = feed.node.bl_idname == SCRIPT
+        spec = script.script_spec(feed.node) if is_script else node_table.NODES.get(feed.node.bl_idname)
+        if spec is None and is_script:
+            self.warn(feed.node, f"{script.refusal(feed.node)}; {_instead(target)}")
+            return None
         if spec is None:
             self.warn(feed.node, f"{feed.node.bl_label} nodes are not supported yet; {_instead(target)}")
             return None

@@ -30,7 +30,7 @@ class ImageExporter:
     def __init__(self, writer: PackageWriter, texture_folder: str, cache: ExportCache, report: Report) -> None:
         """`texture_folder`: where the renderer will look for textures besides the package, "/"; "": the
         package shall hold all."""
-        self._writer = writer
+        self.writer = writer
         self._texture_folder = texture_folder
         self._cache = cache
         self._report = report
@@ -114,7 +114,7 @@ class ImageExporter:
             if number in packed:
                 self._link_bytes(packed[number].data, target)
             elif files[number].is_file():
-                shutil.copyfile(files[number], self._writer.folder / target)
+                shutil.copyfile(files[number], self.writer.folder / target)
         return file
 
     def _link_bytes(self, data: bytes, file: str) -> str:
@@ -123,7 +123,7 @@ class ImageExporter:
         def write(path: Path) -> dict:
             path.write_bytes(data)
             return {}
-        return self._writer.link_file((self._cache.find(key) or self._cache.make(key, write)).path, file)
+        return self.writer.link_file((self._cache.find(key) or self._cache.make(key, write)).path, file)
 
     def _new_file(self, name: str, suffix: str) -> str:
         stem = file_component(Path(name).stem if Path(name).suffix.lower() == suffix else name)
@@ -145,7 +145,7 @@ class ImageExporter:
         file = self._new_file(image.name, ".tif")
         entry = self._cache.find(key)
         if entry:
-            return self._writer.link_file(entry.path, file)
+            return self.writer.link_file(entry.path, file)
         pixels = pixels.reshape(height, width, image.channels)[::-1]
         if not image.is_float:
             pixels = np.rint(np.clip(pixels, 0, 1) * 255).astype(np.uint8)
@@ -153,7 +153,7 @@ class ImageExporter:
         def write(path: Path) -> dict:
             tiff.write_tiff(path, pixels)
             return {}
-        return self._writer.link_file(self._cache.make(key, write).path, file)
+        return self.writer.link_file(self._cache.make(key, write).path, file)
 
     def _reach(self, path: str, image: bpy.types.Image, where: str) -> str | None:
         if not path or not Path(path).is_file():
@@ -163,7 +163,7 @@ class ImageExporter:
         if self._texture_folder == "/" and _may_be_named(absolute[1:]):
             return absolute[1:]
         file = self._new_file(Path(path).name, Path(path).suffix.lower())
-        shutil.copyfile(path, self._writer.folder / file)
+        shutil.copyfile(path, self.writer.folder / file)
         return file
 
 

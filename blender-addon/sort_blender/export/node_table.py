@@ -190,7 +190,7 @@ NODES = {
         lambda node: {"RGBA": "mix_color", "VECTOR": "mix_vector"}.get(node.data_type, "mix_float"),
         {**MIX_SOCKETS, "Factor_Float": "fac", "Factor_Vector": "fac"},
         {f"Result_{kind}": "result" for kind in ("Float", "Vector", "Color")}, opt.mix_options,
-        finish=opt.finish_mix),
+        finish=opt.finish_mix, units=("mix_color", "mix_vector", "mix_float")),
     "ShaderNodeSeparateColor": _parts("separate_color", opt.take("mode")),
     "ShaderNodeSeparateXYZ": _parts("separate_color", opt.fixed(mode="RGB")),
     "ShaderNodeSeparateRGB": _parts("separate_color", opt.fixed(mode="RGB")),
@@ -246,8 +246,3 @@ NODES = {
     "ShaderNodeBlackbody": Node("blackbody", lacks="1000 K to 15,000 K"),
     "ShaderNodeWavelength": Node("wavelength", lacks="colours by sums of Gaussians"),
 }
-
-
-def spec_of(node: bpy.types.Node) -> Node | None:
-    """None: not supported."""
-    return NODES.get(node.bl_idname)
