@@ -19,8 +19,6 @@ RENDER_COLOR = "sort:color"
 POINTINESS = "sort:pointiness"
 ISLAND = "sort:island"
 VALUE = "value:"  # before the name of what the Attribute nodes read, four numbers each
-CURVES = {"strand": "sort:strand", "intercept": "sort:intercept", "strand_length": "sort:strand length",
-          "thickness": "sort:thickness", "strand_random": "sort:strand random"}
 WRAPS = {"REPEAT": "periodic", "EXTEND": "clamp", "CLIP": "black", "MIRROR": "mirror"}
 TABLE_SIZE = 256
 
@@ -117,7 +115,6 @@ def finish_hair(builder, node: bpy.types.Node, name: str) -> None:
 
 
 def finish_hair_principled(builder, node: bpy.types.Node, name: str) -> None:
-    builder.attributes[f"{name}.strand_random"] = CURVES["strand_random"]
     builder.parameters(name)["has_random"] = builder.is_wired(f"{name}.random")
 
 
@@ -242,11 +239,6 @@ def finish_particle(builder, node: bpy.types.Node, name: str) -> None:
     names = ("numbers", "chance", "place", "speed", "turning")
     for attribute, value in zip(names, object_values.PARTICLE):
         builder.attributes[f"{name}.{attribute}"] = value
-
-
-def finish_hair_info(builder, node: bpy.types.Node, name: str) -> None:
-    for attribute, source in CURVES.items():
-        builder.attributes[f"{name}.{attribute}"] = source
 
 
 def finish_rows(builder, node: bpy.types.Node, name: str) -> None:

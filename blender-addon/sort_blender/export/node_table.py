@@ -225,7 +225,7 @@ NODES = {
                                                          "View Distance": "away"}, finish=opt.finish_camera),
     "ShaderNodeHairInfo": Node("hair_info", outputs={
         "Is Strand": "is_strand", "Intercept": "along", "Length": "whole", "Thickness": "width",
-        "Tangent Normal": "side", "Random": "random"}, finish=opt.finish_hair_info),
+        "Tangent Normal": "side", "Random": "random"}),
     "ShaderNodeParticleInfo": Node("particle_info", outputs={
         name: name.lower().replace(" ", "_") for name in (
             "Index", "Random", "Age", "Lifetime", "Location", "Size", "Velocity", "Angular Velocity")},
