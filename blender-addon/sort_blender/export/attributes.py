@@ -35,9 +35,9 @@ def read_attributes(mesh: bpy.types.Mesh, wanted: frozenset[str],
 def is_on_mesh(mesh: bpy.types.Mesh, name: str) -> bool:
     """Whether read_attributes would find it, by its name alone."""
     if name == RENDER_COLOR:
-        return len(mesh.color_attributes) > 0
+        return len(getattr(mesh, "color_attributes", ())) > 0  # curves have none
     plain = plain_name(name)
-    return plain in mesh.uv_layers or name.startswith(VALUE) and plain in mesh.attributes
+    return plain in getattr(mesh, "uv_layers", ()) or name.startswith(VALUE) and plain in getattr(mesh, "attributes", ())
 
 
 def plain_name(name: str) -> str:

@@ -74,7 +74,7 @@ def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarr
 
 def _ball(radius: float) -> tuple[np.ndarray, np.ndarray]:
     """As large, seen from afar, as a sphere of this radius: a convex body's mean shadow is a quarter of its
-    surface."""
+    surface [Cauchy1832]."""
     g = (1 + math.sqrt(5)) / 2
     points = np.array([p for a in (-1, 1) for b in (-g, g) for p in ((0, a, b), (a, b, 0), (b, 0, a))])
     near = [(i, j, k) for i in range(12) for j in range(i) for k in range(j)
