@@ -40,7 +40,8 @@ uint32_t closure_shape_parts(const IrModule *m, const Shape *shape)
 static uint32_t *part_offsets(const IrModule *m, const Shape *shape)
 {
     uint32_t *offsets = ARENA_ARRAY(m->arena, uint32_t, shape->count);
-    for (uint32_t i = 0, at = 0; i < shape->count; at += closure_term_parts(m, &shape->terms[i]), i++)
+    for (uint32_t i = 0, at = 0; i < shape->count;
+         at += closure_term_parts(m, &shape->terms[i]), i++)
         offsets[i] = at;
     return offsets;
 }
@@ -89,7 +90,8 @@ uint32_t closure_value_parts(IrClone *c, IrValue v)
 
 IrValue *closure_new_parts(IrClone *c, IrValue v)
 {
-    return closure_slots_of(c)->parts[v] = ARENA_ARRAY(c->module->arena, IrValue, closure_value_parts(c, v));
+    return closure_slots_of(c)->parts[v] =
+               ARENA_ARRAY(c->module->arena, IrValue, closure_value_parts(c, v));
 }
 
 void closure_copy_parts(IrValue *to, const IrValue *from, uint32_t count)
@@ -99,7 +101,7 @@ void closure_copy_parts(IrValue *to, const IrValue *from, uint32_t count)
 }
 
 void closure_select_parts(IrClone *c, IrValue cond, const IrValue *x, const IrValue *y,
-                         uint32_t count, IrValue *out)
+                          uint32_t count, IrValue *out)
 {
     for (uint32_t i = 0; i < count; i++)
         out[i] = ir_build_select(c->to, cond, x[i], y[i]);
@@ -174,7 +176,7 @@ static void put_where_free(Fitting *f, uint32_t top, uint32_t site)
                 continue;
             IrValue *out = f->out + f->to_offset[places[i]];
             closure_select_parts(f->c, is_here, f->source + f->from_offset[i], out,
-                         closure_term_parts(m, &f->from->terms[i]), out);
+                                 closure_term_parts(m, &f->from->terms[i]), out);
         }
     }
 }
@@ -192,7 +194,7 @@ static void fit_parts(IrClone *c, const Shape *to, const Shape *from, const IrVa
     for (uint32_t i = 0; i < from->count; i++)
         if (places[i] != CLOSURE_NO_PLACE)
             closure_copy_parts(out + f.to_offset[places[i]], source + f.from_offset[i],
-                       closure_term_parts(m, &from->terms[i]));
+                               closure_term_parts(m, &from->terms[i]));
     uint32_t site = UINT32_MAX;
     for (uint32_t i = 0; i < from->count; i++) {
         bool known, is_there = places[i] == CLOSURE_NO_PLACE && from->terms[i].parent < 0;
@@ -208,7 +210,8 @@ static void fit_parts(IrClone *c, const Shape *to, const Shape *from, const IrVa
 void closure_fit_value(IrClone *c, const Shape *to, IrValue source, IrValue *out, Span span)
 {
     const Shape *from = closure_shape_of(c, source);
-    uint32_t to_parts = closure_shape_parts(c->module, to), from_parts = closure_shape_parts(c->module, from);
+    uint32_t to_parts = closure_shape_parts(c->module, to),
+             from_parts = closure_shape_parts(c->module, from);
     for (uint32_t e = 0; e < closure_elements(c->from, source); e++)
         fit_parts(c, to, from, closure_slots_of(c)->parts[source] + (size_t)e * from_parts,
                   out + (size_t)e * to_parts, span);

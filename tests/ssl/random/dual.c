@@ -129,8 +129,9 @@ static Bounded cosine(Bounded x)
 
 static Dual tangent(Dual x)
 {
-    /* cos changes sign between the two ends: a pole is near. */
-    if (!bounded_is_known(x.v) || cos(x.v.v - 2 * x.v.e) * cos(x.v.v + 2 * x.v.e) <= 0)
+    /* cos changes sign between the two ends, which are no more than half a turn apart: a pole is near. */
+    if (!bounded_is_known(x.v) || x.v.e > 0.75 ||
+        cos(x.v.v - 2 * x.v.e) * cos(x.v.v + 2 * x.v.e) <= 0)
         return chain(bounded_unknown(tan(x.v.v)), x, bounded_unknown(0));
     Bounded v = bounded_monotonic(tan, x.v, ulps_of_tan);
     return chain(v, x, one_plus(square(v)));
@@ -329,7 +330,8 @@ static Dual extreme(bool is_min, Dual x, Dual y, Decisions *decisions)
 static Dual remainder_of(Dual x, Dual y, Decisions *decisions)
 {
     double q = trunc(x.v.v / y.v.v), v = fmod(x.v.v, y.v.v);
-    if (y.v.v == 0 || !bounded_is_known(x.v) || !bounded_is_known(y.v) || fabs(q) > 0x1p20)
+    bool may_be_zero = !(fabs(y.v.v) > 2 * y.v.e);
+    if (may_be_zero || !bounded_is_known(x.v) || !bounded_is_known(y.v) || fabs(q) > 0x1p20)
         return chain2(bounded_unknown(v), x, exactly(1), y, bounded_unknown(-q));
     /* The quotient must be the same all over the bounds. */
     double slack = (x.v.e + fabs(q) * y.v.e) * 2;
