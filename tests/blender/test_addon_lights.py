@@ -99,5 +99,18 @@ class LightTest(unittest.TestCase):
         self.compare(pixel=0.06)
         self.assertEqual(kit.messages().warnings, [])
 
+    def test_the_camera_does_not_see_lights(self):
+        """A large lamp that faces it, a mirror below that shows the lamp."""
+        world = self.scene.world = bpy.data.worlds.new("World")
+        world.color = (0.1, 0.2, 0.3)
+        kit.material_of(bpy.data.objects["Plane"], "ShaderNodeBsdfGlossy", Roughness=0.1)
+        lamp = kit.add("Lamp", bpy.data.lights.new("Lamp", "AREA"), (0, 1, 2), (math.pi / 2, 0, 0))
+        lamp.rotation_euler.x = -math.pi / 2 + 0.6
+        lamp.data.size, lamp.data.energy = 3, 100
+        ours, theirs = kit.render()[..., :3], kit.render("CYCLES")[..., :3]
+        self.assertGreater(theirs.max(), 0.5)  # it is mirrored
+        np.testing.assert_allclose(ours[44:, 20:28], theirs[44:, 20:28], atol=0.05)
+        self.assertLess(np.abs(ours - theirs).mean(), 0.06)
+
 
 kit.main()
