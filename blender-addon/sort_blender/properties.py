@@ -44,6 +44,12 @@ class SortSceneSettings(bpy.types.PropertyGroup):
     max_depth: bpy.props.IntProperty(
         name="Max Depth", default=8, min=1, max=1024, soft_max=64,
         description="Surface interactions of a path")
+    diffuse_bounces: bpy.props.IntProperty(
+        name="Diffuse", default=1023, min=0, max=1023, soft_max=64, description="Most diffuse reflections of a path")
+    glossy_bounces: bpy.props.IntProperty(
+        name="Glossy", default=1023, min=0, max=1023, soft_max=64, description="Most other reflections of a path")
+    transmission_bounces: bpy.props.IntProperty(
+        name="Transmission", default=1023, min=0, max=1023, soft_max=64, description="Most transmissions of a path")
     seed: bpy.props.IntProperty(
         name="Seed", default=0, min=0, max=(1 << 31) - 1,
         description="Another pattern of noise")

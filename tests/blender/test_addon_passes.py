@@ -100,6 +100,33 @@ class PassTest(unittest.TestCase):
         np.testing.assert_allclose(picture[24, 24], (0, 0, 0, 0), atol=1e-6)
         np.testing.assert_allclose(picture[1, 1], (0.5, 0.5, 0.5, 1), atol=0.01)
 
+    def test_ray_visibility_and_bounces_as_in_cycles(self):
+        """A wall that only the mirror shows; then a mirror that may not reflect."""
+        mirror = kit.add_plane("Mirror", size=6, location=(0, 0, -1))
+        kit.material_of(mirror, "ShaderNodeBsdfGlossy", Roughness=0.0)
+        kit.material_of(self.plane, "ShaderNodeEmission", Color=(1, 0, 0, 1))
+        self.plane.visible_camera = False
+        self.scene.sort.samples = self.scene.cycles.samples = 64
+        ours, theirs = kit.render(), kit.render("CYCLES")
+        np.testing.assert_allclose(ours[24, 24, :3], theirs[24, 24, :3], atol=0.02)
+        self.assertGreater(ours[24, 24, 0], 0.6)
+        self.assertEqual(kit.messages().warnings, [])
+        self.plane.visible_glossy = False
+        ours, theirs = kit.render(), kit.render("CYCLES")
+        np.testing.assert_allclose(ours[24, 24, :3], theirs[24, 24, :3], atol=0.02)
+        self.assertLess(ours[24, 24, 0], 0.6)
+        self.plane.visible_glossy = True
+        kit.material_of(self.plane, "ShaderNodeBsdfDiffuse", Color=(1, 0, 0, 1))
+        lit = kit.render()[24, 24, 0]
+        self.scene.sort.glossy_bounces = self.scene.cycles.glossy_bounces = 0
+        try:
+            ours, theirs = kit.render(), kit.render("CYCLES")
+        finally:
+            self.scene.sort.property_unset("glossy_bounces")
+            self.scene.cycles.property_unset("glossy_bounces")
+        np.testing.assert_allclose(ours[24, 24, :3], theirs[24, 24, :3], atol=0.02)
+        self.assertLess(ours[24, 24, 0], lit / 4)
+
     def test_view_layers_each_with_their_own(self):
         second = self.scene.view_layers.new("Second")
         red = bpy.data.materials.new("Red")

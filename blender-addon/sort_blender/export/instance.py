@@ -18,10 +18,8 @@ from .motion import Motion
 # What curves, text and metaballs become are further instances of the depsgraph, of type MESH.
 WITHOUT_PICTURE = {"EMPTY", "ARMATURE", "LATTICE", "CAMERA", "SPEAKER", "LIGHT_PROBE", "LIGHT",
                    "CURVE", "SURFACE", "FONT", "META"}
-RAY_KINDS = ("visible_camera", "visible_diffuse", "visible_glossy", "visible_transmission",
-             "visible_shadow")
+RAY_KINDS = ("camera", "diffuse", "glossy", "transmission", "shadow")
 SINGULAR = 1e-30
-HOLDOUT = {"shader": "unit:holdout"}
 
 
 class _Mesh:
@@ -48,7 +46,6 @@ class InstanceExporter:
         # By address and attributes: objects that share a mesh share it here.
         self._meshes: dict[tuple, _Mesh | None] = {}
         self._strands: dict[tuple[str, str], str] = {}  # by object and particle system
-        self._holdout = ""
         self.indices: dict[str, int] = {}  # by name in the package: the object's pass index
 
     def add(self, instance: bpy.types.DepsgraphObjectInstance) -> None:
@@ -75,14 +72,12 @@ class InstanceExporter:
             return
         placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(matrix)}
         name = self._writer.add("instances", obj.name, {
-            "mesh": mesh.name, **placed, "materials": self._slots(obj, mesh, instance),
+            "mesh": mesh.name, **placed, **_seen_by(obj, instance, self._view_layer), "materials": self._slots(obj, mesh),
             **self._materials.values_for(instance, self._worn(obj))})
         if obj.pass_index:
             self.indices[name] = obj.pass_index
 
     def _warn_of_flags(self, obj: bpy.types.Object, where: str) -> None:
-        if not all(getattr(obj, flag) for flag in RAY_KINDS):
-            self._report.warn(where, "ray visibility is not supported yet: all rays see it")
         if obj.is_shadow_catcher:
             self._report.warn(where, "shadow catchers are not supported yet: it is an object like others")
 
@@ -103,12 +98,9 @@ class InstanceExporter:
         slot = obj.particle_systems[system_name].settings.material - 1 if system_name else 0
         material = worn[min(slot, len(worn) - 1)]
         placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(instance.matrix_world)}
-        if _is_holdout(obj, instance, self._view_layer):
-            wear = self._holdout_name()
-        else:
-            wear = self._materials.name_of(material, "")
+        wear = self._materials.name_of(material, "")
         self._writer.add("instances", f"{obj.name} {system_name}" if system_name else obj.name, {
-            "curves": name, **placed, "materials": [wear], **self._materials.values_for(instance, [material])})
+            "curves": name, **placed, **_seen_by(obj, instance, self._view_layer), "materials": [wear], **self._materials.values_for(instance, [material])})
 
     def _link_strands(self, obj: bpy.types.Object, system_name: str, where: str) -> str:
         """The name of the curves; "": there are none."""
@@ -124,11 +116,6 @@ class InstanceExporter:
         entry = hair.make(strands, self._strand_shape, self._cache)
         file = self._writer.link_file(entry.path, entry.facts["file"])
         return self._writer.add("curves", system_name or obj.data.name, _called(entry.facts["record"], file))
-
-    def _holdout_name(self) -> str:
-        if not self._holdout:
-            self._holdout = self._writer.add("materials", "Holdout", HOLDOUT)
-        return self._holdout
 
     def _worn(self, obj: bpy.types.Object) -> list[bpy.types.Material | None]:
         override = self._view_layer.material_override
@@ -174,20 +161,26 @@ class InstanceExporter:
                     "slot_count": int(arrays.material_indices.max()) + 1, "dropped_uv_sets": arrays.dropped_uv_sets}
         return self._cache.make(key, write)
 
-    def _slots(self, obj: bpy.types.Object, mesh: _Mesh, instance: bpy.types.DepsgraphObjectInstance) -> list[str]:
+    def _slots(self, obj: bpy.types.Object, mesh: _Mesh) -> list[str]:
         """As in Blender, faces of a slot that is not there wear the last one."""
-        if _is_holdout(obj, instance, self._view_layer):
-            return [self._holdout_name()] * mesh.slot_count
         worn = self._worn(obj)
         worn += [worn[-1]] * (mesh.slot_count - len(worn))
         return [self._materials.name_of(material, mesh.uv_name) for material in worn]
 
 
-def _is_holdout(obj: bpy.types.Object, instance: bpy.types.DepsgraphObjectInstance,
-                view_layer: bpy.types.ViewLayer) -> bool:
-    """Of itself, or because its collection is one in this view layer."""
+def _seen_by(obj: bpy.types.Object, instance: bpy.types.DepsgraphObjectInstance,
+             view_layer: bpy.types.ViewLayer) -> dict:
+    """The fields of the record that say which rays meet it: as for an instance of a collection, those that meet both the
+    object and what carries it."""
     carrier = instance.parent if instance.is_instance and instance.parent else obj
-    return obj.is_holdout or carrier.original.holdout_get(view_layer=view_layer)
+    fields: dict = {}
+    hidden = [kind for kind in RAY_KINDS
+              if not (getattr(obj, "visible_" + kind) and getattr(carrier, "visible_" + kind))]
+    if hidden:
+        fields["invisible_to"] = hidden
+    if obj.is_holdout or carrier.original.holdout_get(view_layer=view_layer):
+        fields["is_holdout"] = True
+    return fields
 
 
 def _called(record: object, file: str) -> object:

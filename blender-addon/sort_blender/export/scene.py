@@ -63,7 +63,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
-        "max_depth": scene.sort.max_depth, "seed": _seed(scene), "transparent_film": scene.render.film_transparent}
+        "max_depth": scene.sort.max_depth, **_bounces(scene.sort), "seed": _seed(scene), "transparent_film": scene.render.film_transparent}
     if plan.view:
         writer.add("cameras", "Viewport", plan.view[1])
     else:
@@ -90,6 +90,12 @@ def _strand_shape(scene: bpy.types.Scene) -> str:
     if hasattr(scene, "cycles_curves"):
         return "ribbon" if scene.cycles_curves.shape == "RIBBONS" else "round"
     return "round" if scene.render.hair_type == "CYLINDER" else "ribbon"
+
+
+def _bounces(settings: bpy.types.PropertyGroup) -> dict:
+    """Of one kind, where they are limited: the last surface is still lit, so one more than the bounces."""
+    return {f"max_{kind}": getattr(settings, f"{kind}_bounces") + 1 for kind in ("diffuse", "glossy", "transmission")
+            if getattr(settings, f"{kind}_bounces") < settings.max_depth}
 
 
 def _seed(scene: bpy.types.Scene) -> int:
