@@ -96,16 +96,6 @@ static void test_cache_evicts_in_the_documented_order(void **state)
     rig_end(&rig);
 }
 
-static uint64_t resident_bytes(void)
-{
-    unsigned long long size = 0, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    assert_non_null(f);
-    assert_int_equal(fscanf(f, "%llu %llu", &size, &resident), 2);
-    fclose(f);
-    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void test_cache_never_exceeds_its_budget(void **state)
 {
     SORT_UNUSED(state);

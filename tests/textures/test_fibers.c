@@ -1,16 +1,20 @@
-/* The cache under fibers: T9 (64 fibers, one read), T10 (latency is hidden), T14 (the same image for
+/* The cache under fibers: T6 (8 GB through 64 and 8 MB), T9 (64 fibers, one read), T10 (latency is hidden), T14 (the same image for
  * any budget, threads, fibers, delay), T15 (one lookup larger than the budget), and a stress that
  * evicts constantly while textures come and go. Meant for the sanitizers too. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/crc32c.h"
+#include "base/file.h"
 #include "base/sched.h"
 #include "base/thread.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
 #include "textures/texcache_state.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LANES = 16, TEXTURES = 4 };
 
@@ -357,6 +361,95 @@ static void test_fibers_finish_lookups_larger_than_the_budget(void **state)
     mem_free(small.image);
 }
 
+/* --- T6 ----------------------------------------------------------------------------------- */
+
+/* A texture of 2 GiB and its levels, all tiles of which have the same 16 KiB of payload. */
+static void write_virtual_texture(const char *path)
+{
+    StexHeader h = {.version = STEX_VERSION,
+                    .width = 32768,
+                    .height = 16384,
+                    .channel_count = 4,
+                    .texel_type = SORT_TEXEL_U8,
+                    .color_space = SORT_COLOR_RAW,
+                    .wrap_s = TEX_WRAP_PERIODIC,
+                    .wrap_t = TEX_WRAP_PERIODIC};
+    assert_true(stex_layout(&h));
+    memcpy(h.magic, STEX_MAGIC, sizeof h.magic);
+    h.file_bytes = h.data_offset + STEX_TILE_BYTES_MAX;
+    uint8_t *bytes = mem_alloc(1, (size_t)h.file_bytes);
+    assert_non_null(bytes);
+    uint8_t *payload = bytes + h.data_offset;
+    for (uint32_t i = 0; i < STEX_TILE_BYTES_MAX; i++)
+        payload[i] = (uint8_t)(i * 7);
+    StexTile tile = {.offset = h.data_offset,
+                     .stored_bytes = STEX_TILE_BYTES_MAX,
+                     .payload_crc = crc32c(0, payload, STEX_TILE_BYTES_MAX)};
+    for (uint64_t i = 0; i < h.tile_count; i++) {
+        tile.record_crc = stex_record_crc(&tile, i);
+        memcpy(bytes + h.index_offset + i * sizeof tile, &tile, sizeof tile);
+    }
+    h.tail_crc = crc32c(0, bytes + h.tail_offset, (size_t)h.tail_bytes);
+    h.header_crc = stex_header_crc(&h);
+    memcpy(bytes, &h, sizeof h);
+    Error err = {0};
+    assert_int_equal(file_write(path, (const char *)bytes, (size_t)h.file_bytes, &err), STATUS_OK);
+    mem_free(bytes);
+}
+
+static _Atomic uint64_t most_bytes; /* of the cache, at any sample */
+
+static void sampled_batch(const Job *job, uint32_t batch, TexRequest *r, float *coord)
+{
+    random_batch(job, batch, r, coord);
+    TexStats stats;
+    texcache_stats(job->cache, &stats);
+    if (stats.bytes_now > atomic_load(&most_bytes))
+        atomic_store(&most_bytes, stats.bytes_now);
+}
+
+static void test_fibers_take_8_gb_through_a_small_budget(void **state)
+{
+    SORT_UNUSED(state);
+    enum { BATCHES = SORT_TSAN ? 100 : 1000, WORKERS = 2, FIBERS = 16 };
+    const uint64_t overhead = (uint64_t)16 << 20;
+    static const uint64_t budgets[] = {(uint64_t)64 << 20, (uint64_t)8 << 20};
+    char paths[TEXTURES][64];
+    write_virtual_texture(fixture_path("virtual.stex"));
+    for (uint32_t k = 0; k < TEXTURES; k++) {
+        snprintf(paths[k], sizeof paths[k], "virtual%u.stex", k);
+        assert_int_equal(link(fixture_path("virtual.stex"), fixture_path(paths[k])), 0);
+    }
+    for (uint32_t b = 0; b < SORT_COUNT_OF(budgets); b++) {
+        Job job = {.batch_count = BATCHES, .make_batch = sampled_batch};
+        job.image = new_image(BATCHES);
+        TexCacheDesc d = {.budget_bytes = budgets[b]};
+        memset(job.image, 0,
+               (size_t)BATCHES * 12 * LANES * sizeof(float)); /* resident from now on */
+        uint64_t before = resident_bytes();
+        create_cache(&job, &d);
+        for (uint32_t k = 0; k < TEXTURES; k++)
+            job.ids[k] = open_texture(job.cache, fixture_path(paths[k]));
+        atomic_store(&most_bytes, 0);
+        run_job(&job, WORKERS, FIBERS);
+        uint64_t after = resident_bytes();
+        TexStats stats = finish(&job);
+        assert_int_equal(atomic_load(&job.failures), 0);
+        assert_true(stats.bytes_loaded > budgets[b]);
+        assert_true(atomic_load(&most_bytes) <= budgets[b]);
+        assert_true(stats.bytes_peak <= budgets[b]);
+#if !SORT_ASAN && !SORT_TSAN
+        if (after > before + budgets[b] + overhead)
+            fail_msg("resident memory grew by %" PRIu64 " bytes", after - before);
+#else
+        SORT_UNUSED(before);
+        SORT_UNUSED(after);
+        SORT_UNUSED(overhead);
+#endif
+        mem_free(job.image);
+    }
+}
+
 /* --- stress ------------------------------------------------------------------------------- */
 
 typedef struct Disturber {
@@ -463,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_fibers_hide_latency),
         cmocka_unit_test(test_fibers_image_is_the_same_however_it_is_made),
         cmocka_unit_test(test_fibers_finish_lookups_larger_than_the_budget),
+        cmocka_unit_test(test_fibers_take_8_gb_through_a_small_budget),
         cmocka_unit_test(test_fibers_stress),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

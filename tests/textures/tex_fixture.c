@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- pictures ----------------------------------------------------------------------------- */
 
@@ -487,4 +488,14 @@ uint32_t random_u32(uint64_t *state)
 float random_unit(uint64_t *state)
 {
     return (float)(random_u32(state) >> 8) * 0x1p-24f;
+}
+
+uint64_t resident_bytes(void)
+{
+    unsigned long long size = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%llu %llu", &size, &resident), 2);
+    fclose(f);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }

@@ -85,6 +85,8 @@ void stats_check_same_mip_probes(const TexStats *a, const TexStats *b, const Tex
 uint64_t budget_for_chunks(uint32_t io_thread_count, uint32_t chunk_count, uint64_t table_bytes);
 uint64_t table_bytes_of(const char *path);
 
+uint64_t resident_bytes(void); /* of this process */
+
 /* A cheap random sequence. */
 uint32_t random_u32(uint64_t *state);
 float random_unit(uint64_t *state); /* [0, 1) */
