@@ -17,7 +17,8 @@ static void set_window(CameraView *view, double left, double top, double width, 
 static void set_shifted_window(CameraView *view, const SceneCamera *camera, double height,
                                uint32_t width_px, uint32_t height_px)
 {
-    double width = height * width_px / height_px;
+    double aspect = camera->pixel_aspect > 0.0f ? (double)camera->pixel_aspect : 1.0;
+    double width = aspect * height * width_px / height_px;
     set_window(view, width * ((double)camera->lens_shift.x - 0.5),
                height * ((double)camera->lens_shift.y + 0.5), width, height, width_px, height_px);
 }
@@ -39,6 +40,10 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
         .fov_rad = camera->fov_rad,
         .lens_radius_m = camera->aperture_radius_m,
         .focus_distance_m = camera->focus_distance_m,
+        .blades = camera->aperture_blades,
+        .cos_turn = cosf(camera->aperture_rotation_rad),
+        .sin_turn = sinf(camera->aperture_rotation_rad),
+        .inverse_ratio = camera->aperture_ratio > 0.0f ? 1.0f / camera->aperture_ratio : 1.0f,
         .keys = camera->keys,
         .key_count = camera->key_count,
     };
@@ -72,13 +77,36 @@ typedef struct LocalRay {
     float3 origin, along, origin_dx, origin_dy, along_dx, along_dy;
 } LocalRay;
 
+static float2 corner(const CameraView *view, uint32_t k)
+{
+    float angle = 2.0f * SORT_PI * (float)k / (float)view->blades;
+    float c = cosf(angle), s = sinf(angle);
+    return f2(c * view->cos_turn - s * view->sin_turn, s * view->cos_turn + c * view->sin_turn);
+}
+
+/* Evenly over the aperture, inside the unit circle: of a polygon, in the triangle that u.x picks. */
+static float2 aperture_point(const CameraView *view, float2 u)
+{
+    float2 p;
+    if (view->blades < 3) {
+        p = warp_disk(u);
+    } else {
+        float place = u.x * (float)view->blades;
+        uint32_t k = (uint32_t)place < view->blades ? (uint32_t)place : view->blades - 1;
+        float2 a = corner(view, k), b = corner(view, k + 1);
+        float out = sqrtf(place - (float)k);
+        p = f2(out * (a.x + u.y * (b.x - a.x)), out * (a.y + u.y * (b.y - a.y)));
+    }
+    return f2(p.x * view->inverse_ratio, p.y);
+}
+
 /* The lens: all rays of one film position meet in the plane of focus; those of one lens point differ there by
  * the derivative of that meeting point. */
 static void bend(const CameraView *view, float2 lens_u, LocalRay *r)
 {
     if (!(view->lens_radius_m > 0.0f))
         return;
-    float2 lens = warp_disk(lens_u);
+    float2 lens = aperture_point(view, lens_u);
     float3 offset = f3(lens.x * view->lens_radius_m, lens.y * view->lens_radius_m, 0.0f);
     r->origin = f3_add(r->origin, offset);
     r->along = f3_sub(f3_scale(r->along, view->focus_distance_m), offset);

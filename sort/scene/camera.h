@@ -20,6 +20,9 @@ typedef struct CameraView {
     float3 position;
     float fov_rad;
     float lens_radius_m, focus_distance_m;
+    uint32_t blades;          /* corners of the aperture; 0: round */
+    float cos_turn, sin_turn; /* of its first corner from the axis to the right */
+    float inverse_ratio;      /* the aperture is so much narrower than high */
     /* The last ones: what is before them is hashed byte by byte. */
     const mat4 *keys; /* borrowed: the SceneCamera's */
     uint32_t

@@ -58,6 +58,10 @@ typedef struct SceneCamera {
     float fov_rad;      /* fisheye: full angle of the circle, whose diameter is the shorter side */
     float2 longitude_rad, latitude_rad;        /* equirectangular: from, to; 0 is straight ahead */
     float aperture_radius_m, focus_distance_m; /* perspective, orthographic */
+    uint32_t aperture_blades;    /* those two: corners of the aperture, at its radius; 0: round */
+    float aperture_rotation_rad; /* of the first corner from the right, counter-clockwise */
+    float aperture_ratio;        /* its height over its width; 0: 1 */
+    float pixel_aspect;          /* those two: width of a pixel over its height; 0: 1 */
     float2 lens_shift; /* those two: the window moves right and up by these widths and heights */
 } SceneCamera;
 

@@ -184,6 +184,7 @@ static Status get_angle_range(JsonCursor *object, const char *field, double limi
 static Status parse_lens(JsonCursor *c, SceneCamera *camera, Error *err)
 {
     float shift[2] = {0, 0};
+    JsonCursor blades;
     camera->focus_distance_m = 1.0f;
     TRY(json_get_float(c, "aperture_radius_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
                        &camera->aperture_radius_m, err));
@@ -191,6 +192,18 @@ static Status parse_lens(JsonCursor *c, SceneCamera *camera, Error *err)
     TRY(json_get_floats(c, "lens_shift", JSON_OPTIONAL, -(double)FLT_MAX, (double)FLT_MAX, 2, shift,
                         err));
     camera->lens_shift = f2(shift[0], shift[1]);
+    TRY(get_positive(c, "pixel_aspect", JSON_OPTIONAL, &camera->pixel_aspect, err));
+    TRY(get_positive(c, "aperture_ratio", JSON_OPTIONAL, &camera->aperture_ratio, err));
+    TRY(get_degrees(c, "aperture_rotation_degrees", JSON_OPTIONAL, -360.0, 360.0,
+                    &camera->aperture_rotation_rad, err));
+    TRY(json_get_any(c, "aperture_blades", JSON_OPTIONAL, &blades, err));
+    if (json_exists(&blades)) {
+        int64_t count;
+        TRY(json_as_int(&blades, 0, 64, &count, err));
+        if (count == 1 || count == 2)
+            return json_fail(&blades, err, "must be 0, or 3 to 64");
+        camera->aperture_blades = (uint32_t)count;
+    }
     return STATUS_OK;
 }
 

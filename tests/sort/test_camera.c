@@ -378,9 +378,68 @@ static void test_camera_projections_are_inverted(void **state)
     }
 }
 
+/* Where the ray leaves the lens, in units of the aperture's radius, in the camera's frame. */
+static float2 lens_point(const SceneCamera *camera, const CameraView *view, float2 u)
+{
+    Ray ray;
+    RayDiff diff;
+    assert_true(camera_ray(view, f2(8, 8), u, 0.5f, &ray, &diff));
+    mat4 to_camera;
+    assert_true(mat4_inverse(camera->camera_to_world, &to_camera));
+    float3 p = f3_scale(mat4_point(&to_camera, ray.origin), 1.0f / camera->aperture_radius_m);
+    return f2(p.x, p.y);
+}
+
+/* A square aperture whose corners lie on the axes is |x| + |y| <= 1 and filled evenly: E x^2 = E y^2 = 1/6. Turned
+ * by 45 degrees it is the box of half side sqrt(1/2); of ratio 2 it is half as wide. */
+static void test_camera_aperture_is_a_polygon(void **state)
+{
+    SORT_UNUSED(state);
+    SceneCamera camera = test_camera();
+    camera.aperture_blades = 4;
+    for (int c = 0; c < 3; ++c) {
+        enum { N = 64 };
+        CameraView view;
+        double squares[2] = {0, 0}, most[2] = {0, 0};
+        camera.aperture_rotation_rad = c > 0 ? (float)(PI / 4.0) : 0.0f;
+        camera.aperture_ratio = c > 1 ? 2.0f : 0.0f;
+        camera_view_init(&camera, 16, 16, &view);
+        for (int i = 0; i < N * N; ++i) {
+            float2 p = lens_point(&camera, &view,
+                                  f2(((float)(i % N) + 0.5f) / N, ((float)(i / N) + 0.5f) / N));
+            squares[0] += (double)(p.x * p.x) / (N * N);
+            squares[1] += (double)(p.y * p.y) / (N * N);
+            most[0] = fmax(most[0], (double)fabsf(p.x));
+            most[1] = fmax(most[1], (double)fabsf(p.y));
+            if (c == 0)
+                assert_true(fabsf(p.x) + fabsf(p.y) < 1.0001f);
+        }
+        double width = c > 1 ? 0.5 : 1.0, reach = c == 0 ? 1.0 : sqrt(0.5);
+        assert_true(fabs(squares[0] - width * width / 6.0) < 1e-3);
+        assert_true(fabs(squares[1] - 1.0 / 6.0) < 1e-3);
+        assert_true(most[0] <= width * reach + 1e-4 && most[0] > 0.95 * width * reach);
+        assert_true(most[1] <= reach + 1e-4 && most[1] > 0.95 * reach);
+    }
+}
+
+/* Pixels twice as wide as high: the window is twice as wide. */
+static void test_camera_pixels_need_not_be_square(void **state)
+{
+    SORT_UNUSED(state);
+    SceneCamera camera = test_camera();
+    CameraView square, wide;
+    camera_view_init(&camera, 16, 8, &square);
+    camera.pixel_aspect = 2.0f;
+    camera_view_init(&camera, 16, 8, &wide);
+    assert_true(wide.step.x == 2.0f * square.step.x && wide.step.y == square.step.y);
+    assert_true(wide.corner.x == 2.0f * square.corner.x && wide.corner.y == square.corner.y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_camera_aperture_is_a_polygon),
+        cmocka_unit_test(test_camera_pixels_need_not_be_square),
         cmocka_unit_test(test_camera_pinhole_derivatives),
         cmocka_unit_test(test_camera_lens_derivatives),
         cmocka_unit_test(test_camera_frames_the_picture),
