@@ -118,7 +118,15 @@ def steps():
 
     print("a material has a preview")
     material = bpy.data.materials["Material"]
-    material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (1, 0, 0, 1)
+
+    def paint():
+        """Blender refuses while an engine is still at work in a thread."""
+        try:
+            material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (1, 0, 0, 1)
+        except AttributeError:
+            return None
+        return True
+    yield from until(paint)
     preview = material.preview_ensure()
     with bpy.context.temp_override(id=material):
         bpy.ops.ed.lib_id_generate_preview()
