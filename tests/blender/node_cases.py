@@ -665,6 +665,13 @@ def world_coordinates():
     world.show(world.output("ShaderNodeTexVoronoi", "Color", None, Vector=sum_of, Scale=1.5))
 
 
+@picture("ShaderNodeTexSky", 0.02)
+def world_of_a_preetham_sky():
+    world = World()
+    world.show(world.output("ShaderNodeTexSky", 0, {"sky_type": "PREETHAM", "turbidity": 3.0,
+                                                    "sun_direction": (0.6, 0.3, 0.74)}))
+
+
 @picture("ShaderNodeLightPath", 0.02)
 def world_for_the_camera_alone():
     world = World()

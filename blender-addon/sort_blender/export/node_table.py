@@ -217,6 +217,8 @@ NODES = {
     "ShaderNodeTexEnvironment": Node(
         "tex_environment", options=opt.take("projection", "interpolation"), default_vector="position",
         finish=opt.finish_environment, lacks="Cubic and Smart are the renderer's filter"),
+    "ShaderNodeTexSky": Node("tex_sky_preetham", options=opt.sky, default_vector="position", finish=opt.finish_sky,
+                             lacks="Preetham alone; Hosek / Wilkie and Nishita are magenta"),
     "ShaderNodeTangent": Node("tangent", options=opt.take("axis", direction="direction_type"),
                               finish=opt.finish_tangent, lacks="along the render-active UV map"),
     "ShaderNodeWireframe": Node("wireframe", options=opt.take("use_pixel_size"),
