@@ -9,7 +9,9 @@ static void roulette(const WaveShared *s, Path *path)
         return;
     /* Closure subtraction makes negative throughput, which is worth as much. Inside white bodies walks are long
      * without becoming worth less. */
-    float q = minf(spectrum_max_abs(path->beta) * path->eta_scale, is_inside ? 1.0f : 0.95f);
+    float worth = spectrum_max_abs(path->beta) * path->eta_scale;
+    /* On surfaces the root: what a dim path may still meet, a sun in a mirror, is not dim, and counts 1/q. */
+    float q = is_inside ? minf(worth, 1.0f) : minf(sqrtf(worth), 0.95f);
     uint32_t dimension = sample_dimension(path->event, SAMPLE_ROULETTE);
     if (!(sampler_1d(&s->sampler, path->key, dimension) < q))
         path->flags |= PATH_DEAD;
