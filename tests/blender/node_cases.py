@@ -500,7 +500,7 @@ surface("Emission", "ShaderNodeEmission", 0.01, None, Color=(0.8, 0.5, 0.2, 1))
 surface("Background", "ShaderNodeBackground", 0.01, None, Color=(0.8, 0.5, 0.2, 1))
 surface("Principled BSDF, plastic", "ShaderNodeBsdfPrincipled", 0.05, None, Sheen=1.0, Clearcoat=1.0,
         Base_Color=(0.7, 0.3, 0.1, 1))
-surface("Principled BSDF, metal", "ShaderNodeBsdfPrincipled", 0.03, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4)
+surface("Principled BSDF, metal", "ShaderNodeBsdfPrincipled", 0.05, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4)
 surface("Subsurface Scattering", "ShaderNodeSubsurfaceScattering", 0.08, None, Scale=0.1)
 surface("Principled Hair BSDF", "ShaderNodeBsdfHairPrincipled", 0.15, None, Color=(0.6, 0.4, 0.2, 1))
 
@@ -530,8 +530,8 @@ def displaced_by_a_vector(tile):
     return tile.output("ShaderNodeBsdfDiffuse", 0)
 
 
-SURFACES.append(Case("Vector Displacement as bump", "ShaderNodeVectorDisplacement", 0.03, displaced_by_a_vector))
-surface("Hair BSDF", "ShaderNodeBsdfHair", 1.0, None, RoughnessU=0.3, RoughnessV=0.5)
+SURFACES.append(Case("Vector Displacement as bump", "ShaderNodeVectorDisplacement", 0.04, displaced_by_a_vector))
+surface("Hair BSDF", "ShaderNodeBsdfHair", 0.3, None, RoughnessU=0.3, RoughnessV=0.5)
 
 
 def displaced(tile):
@@ -541,7 +541,7 @@ def displaced(tile):
     return tile.output("ShaderNodeBsdfDiffuse", 0)
 
 
-SURFACES.append(Case("Displacement as bump", "ShaderNodeDisplacement", 0.03, displaced))
+SURFACES.append(Case("Displacement as bump", "ShaderNodeDisplacement", 0.04, displaced))
 
 
 # --- the scenes --------------------------------------------------------------------------------------------
