@@ -64,6 +64,7 @@ def steps():
     scene = bpy.context.scene
     scene.render.engine = "SORT"
     scene.sort.preview_samples = 2
+    bpy.data.materials["Material"].node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (1, 0, 0, 1)
     region = area().spaces[0].region_3d
 
     print("a viewport shows the scene")
@@ -117,16 +118,7 @@ def steps():
     assert messages.last().error == "", messages.last().error
 
     print("a material has a preview")
-    material = bpy.data.materials["Material"]
-
-    def paint():
-        """Blender refuses while an engine is still at work in a thread."""
-        try:
-            material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (1, 0, 0, 1)
-        except AttributeError:
-            return None
-        return True
-    yield from until(paint)
+    material = bpy.data.materials["Material"]  # red; after a render in a thread Blender may refuse changes
     preview = material.preview_ensure()
     with bpy.context.temp_override(id=material):
         bpy.ops.ed.lib_id_generate_preview()
