@@ -123,7 +123,7 @@ int main(void)
         fprintf(stderr, "bench_latency: %s\n", err.text);
         return 1;
     }
-    double least[SORT_COUNT_OF(storages)] = {INFINITY, INFINITY};
+    double least[SORT_COUNT_OF(storages)] = {HUGE_VAL, HUGE_VAL};
     printf("%d workers; time with one fiber each, and how many times faster with more\n"
            "a read   tiles  in flight   1 fiber",
            WORKERS);

@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     char least_set[SORT_COUNT_OF(filters)][THREADS_MAX][2];
     for (size_t f = 0; f < SORT_COUNT_OF(filters); f++) {
         for (uint32_t i = 0; i < THREADS_MAX; i++)
-            least[f][i][0] = least[f][i][1] = INFINITY;
+            least[f][i][0] = least[f][i][1] = HUGE_VAL;
         printf(
             "%s: million lookups/s\n"
             "set     1 thread: OIIO  1 lane   ratio  16 lanes  ratio    2 threads: OIIO  1 lane   "
