@@ -224,5 +224,5 @@ def _camera(context: bpy.types.Context, report: Report) -> tuple[Frame, dict]:
                    "lens_shift": [-projection[0][3] / 2, -projection[1][3] / 2]}
     camera = space.camera if space.use_local_camera else context.scene.camera
     if view.view_perspective == "CAMERA" and camera and camera.type == "CAMERA":
-        record |= lens_record(camera, report)
+        record |= lens_record(camera)
     return Frame(region.width, region.height, 0, 0, region.width, region.height), record

@@ -41,7 +41,7 @@ def empty_scene(size=48, samples=32):
     render = scene.render
     render.engine = "SORT"
     render.resolution_x = render.resolution_y = size
-    render.resolution_percentage = 100
+    render.resolution_percentage, render.pixel_aspect_x, render.pixel_aspect_y = 100, 1, 1
     render.use_border = render.use_crop_to_border = False
     render.image_settings.file_format = "OPEN_EXR"
     render.image_settings.color_depth = "32"

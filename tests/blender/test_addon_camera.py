@@ -57,6 +57,14 @@ class CameraTest(unittest.TestCase):
         data.shift_x, data.shift_y = -0.05, 0.1
         self.check_marks(90, 140)
 
+    def test_pixels_that_are_wide(self):
+        self.scene.render.pixel_aspect_x, self.camera.data.shift_y = 2, 0.1
+        self.check_marks(80, 90)
+
+    def test_pixels_that_are_high(self):
+        self.scene.render.pixel_aspect_y, self.camera.data.shift_x = 2, 0.1
+        self.check_marks(120, 80)
+
     def test_scaled_parent(self):
         parent = kit.add("Parent", None)
         parent.scale = (2, 2, 2)
@@ -90,6 +98,19 @@ class CameraTest(unittest.TestCase):
         ours, theirs = kit.render(), kit.render("CYCLES")
         self.assertLess(ours[..., 0].max(), 0.5)  # out of focus indeed
         np.testing.assert_allclose(ours[..., :3], theirs[..., :3], atol=0.06)
+
+    def test_blades_and_ratio_as_in_cycles(self):
+        plane = kit.add_plane(size=0.4)
+        kit.material_of(plane, "ShaderNodeEmission").inputs["Strength"].default_value = 14
+        self.camera.location, self.camera.rotation_euler = (0, 0, 4), (0, 0, 0)
+        dof = self.camera.data.dof
+        dof.use_dof, dof.focus_distance, dof.aperture_fstop = True, 2.0, 0.04
+        dof.aperture_blades, dof.aperture_rotation, dof.aperture_ratio = 3, 0.4, 1.6
+        self.scene.sort.samples = self.scene.cycles.samples = 1024
+        ours, theirs = (kit.render(engine)[..., 0].reshape(12, 4, 12, 4).mean(axis=(1, 3))
+                        for engine in ("SORT", "CYCLES"))
+        self.assertGreater(theirs.max(), 0.8)
+        np.testing.assert_allclose(ours, theirs, atol=0.15)
 
     def check(self):
         """A large plane of squares, as Cycles sees it."""

@@ -26,20 +26,20 @@ class Frame:
     y: int
     width: int
     height: int
+    pixel_aspect: float = 1.0  # width of a pixel over its height
 
 
-def frame_of(render: bpy.types.RenderSettings, report: Report) -> Frame:
+def frame_of(render: bpy.types.RenderSettings) -> Frame:
     wide = max(render.resolution_x * render.resolution_percentage // 100, 1)
     high = max(render.resolution_y * render.resolution_percentage // 100, 1)
-    if not math.isclose(render.pixel_aspect_x, render.pixel_aspect_y):
-        report.warn("Output", "pixels that are not square are not supported; rendered square")
+    aspect = render.pixel_aspect_x / render.pixel_aspect_y
     if not render.use_border:
-        return Frame(wide, high, 0, 0, wide, high)
+        return Frame(wide, high, 0, 0, wide, high, aspect)
     x0, x1 = _pixel(render.border_min_x, wide), _pixel(render.border_max_x, wide)
     y0, y1 = _pixel(render.border_min_y, high), _pixel(render.border_max_y, high)
     if x1 <= x0 or y1 <= y0:
         raise SortError("the render region is smaller than a pixel")
-    return Frame(wide, high, x0, y0, x1 - x0, y1 - y0)
+    return Frame(wide, high, x0, y0, x1 - x0, y1 - y0, aspect)
 
 
 def _pixel(fraction: float, size: int) -> int:
@@ -59,24 +59,27 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     record = {"transform": places[0]} if len(places) == 1 else {"motion": places}
     if data.type == "PANO":
         return {**record, **_panorama(camera.name, data, frame, report)}
-    per_pixel, shift = _window(data, frame)
+    height, shift = _window(data, frame)
     if data.type == "ORTHO":
-        view = {"type": "orthographic", "height_m": per_pixel * frame.height}
+        view = {"type": "orthographic", "height_m": height}
     else:
-        view = {"fov_y_degrees": math.degrees(2 * math.atan(per_pixel * frame.height / 2))}
-    return {**record, **view, "lens_shift": shift, **lens_record(camera, report)}
+        view = {"fov_y_degrees": math.degrees(2 * math.atan(height / 2))}
+    if frame.pixel_aspect != 1:
+        view["pixel_aspect"] = frame.pixel_aspect
+    return {**record, **view, "lens_shift": shift, **lens_record(camera)}
 
 
 def _window(data: bpy.types.Camera, frame: Frame) -> tuple[float, list[float]]:
-    """What a pixel covers, at distance 1 (orthographic: at any), and the lens shift of the frame's window."""
-    is_horizontal = data.sensor_fit == "HORIZONTAL" or (
-        data.sensor_fit == "AUTO" and frame.full_width >= frame.full_height)
+    """How high the window is, at distance 1 (orthographic: at any), and the lens shift of the window."""
+    pixel_height = 1 / frame.pixel_aspect  # in widths of a pixel, as all lengths on the film here
+    wide, high = frame.full_width, frame.full_height * pixel_height
+    is_horizontal = data.sensor_fit == "HORIZONTAL" or (data.sensor_fit == "AUTO" and wide >= high)
     sensor = data.sensor_height if data.sensor_fit == "VERTICAL" else data.sensor_width
-    fitted_px = frame.full_width if is_horizontal else frame.full_height  # what `sensor` covers
-    per_pixel = (data.ortho_scale if data.type == "ORTHO" else sensor / data.lens) / fitted_px
-    centre_x = frame.x + frame.width / 2 - frame.full_width / 2 + data.shift_x * fitted_px
-    centre_y = frame.y + frame.height / 2 - frame.full_height / 2 + data.shift_y * fitted_px
-    return per_pixel, [centre_x / frame.width, centre_y / frame.height]
+    fitted = wide if is_horizontal else high  # what `sensor` covers
+    per_pixel = (data.ortho_scale if data.type == "ORTHO" else sensor / data.lens) / fitted
+    centre_x = frame.x + frame.width / 2 - frame.full_width / 2 + data.shift_x * fitted
+    centre_y = frame.y + frame.height / 2 - frame.full_height / 2 + data.shift_y * fitted / pixel_height
+    return per_pixel * pixel_height * frame.height, [centre_x / frame.width, centre_y / frame.height]
 
 
 def _panorama(name: str, data: bpy.types.Camera, frame: Frame, report: Report) -> dict:
@@ -101,15 +104,18 @@ def _panorama(name: str, data: bpy.types.Camera, frame: Frame, report: Report) -
     raise SortError(f"Camera '{name}': {what} is not supported")
 
 
-def lens_record(camera: bpy.types.Object, report: Report) -> dict:
+def lens_record(camera: bpy.types.Object) -> dict:
     data, dof = camera.data, camera.data.dof
     if not dof.use_dof:
         return {}
-    if dof.aperture_blades >= 3 or not math.isclose(dof.aperture_ratio, 1.0):
-        report.warn(f"Camera '{camera.name}'", "the bokeh is round: blades and ratio are not supported yet")
     distance = dof.focus_distance
     if dof.focus_object:
         away = dof.focus_object.matrix_world.translation - camera.matrix_world.translation
         distance = abs(away.dot(camera.matrix_world.col[2].xyz.normalized()))
-    return {"aperture_radius_m": data.lens * 1e-3 / (2 * max(dof.aperture_fstop, 1e-5)),
-            "focus_distance_m": max(distance, 1e-5)}
+    record = {"aperture_radius_m": data.lens * 1e-3 / (2 * max(dof.aperture_fstop, 1e-5)),
+              "focus_distance_m": max(distance, 1e-5), "aperture_ratio": dof.aperture_ratio}
+    if dof.aperture_blades >= 3:
+        # Cycles turns the middle of an edge, we the first corner.
+        corner = dof.aperture_rotation + math.pi / dof.aperture_blades
+        record.update(aperture_blades=dof.aperture_blades, aperture_rotation_degrees=math.degrees(corner))
+    return record

@@ -48,7 +48,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     camera = plan.camera_override or scene.camera
     if camera is None and plan.view is None:
         raise SortError(f"Scene '{scene.name}' has no camera")
-    frame = plan.view[0] if plan.view else frame_of(scene.render, report)
+    frame = plan.view[0] if plan.view else frame_of(scene.render)
     _warn_of_settings(scene, view_layer, report)
     motion = None
     if plan.frame_set and scene.render.use_motion_blur:
