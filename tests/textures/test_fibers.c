@@ -411,7 +411,7 @@ static void sampled_batch(const Job *job, uint32_t batch, TexRequest *r, float *
 static void test_fibers_take_8_gb_through_a_small_budget(void **state)
 {
     SORT_UNUSED(state);
-    enum { BATCHES = SORT_TSAN ? 100 : 1000, WORKERS = 2, FIBERS = 16 };
+    enum { BATCHES = SORT_TSAN ? 300 : 1000, WORKERS = 2, FIBERS = 16 };
     const uint64_t overhead = (uint64_t)16 << 20;
     /* Under the thread sanitizer there are fewer lookups, which the first budget would hold. */
     static const uint64_t budgets[] = {(uint64_t)(SORT_TSAN ? 16 : 64) << 20, (uint64_t)8 << 20};
