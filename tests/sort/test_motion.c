@@ -363,12 +363,12 @@ static void test_motion_derivatives_are_those_of_the_frozen_scene(void **unused)
 
         SurfaceHit hit, frozen, middle;
         Scene scene = m.f->scene;
-        SceneInstance instance = scene_instance_at(&m.f->instances[1], time);
-        assert_int_equal(instance.key_count, 0);
+        SceneInstance instances[2] = {[1] = scene_instance_at(&m.f->instances[1], time)};
+        assert_int_equal(instances[1].key_count, 0);
         hit_surface(&scene, 1, 7, 0.25f, 0.5f, 3, &ray, &diff, 0, &hit);
         ray.time = 0.5f;
         hit_surface(&scene, 1, 7, 0.25f, 0.5f, 3, &ray, &diff, 0, &middle);
-        scene.instances = &instance - 1;
+        scene.instances = instances;
         hit_surface(&scene, 1, 7, 0.25f, 0.5f, 3, &frozen_ray, &frozen_diff, 0, &frozen);
         assert_memory_equal(&hit, &frozen, sizeof hit);
         different += memcmp(&hit, &middle, sizeof hit) != 0;
