@@ -1,0 +1,74 @@
+/* Which textures the programs sample, and with which options: a call site's words win over the material's,
+ * those over the render's. */
+#include "sort/shade/material_set.h"
+#include <string.h>
+
+void material_set_textures(const MaterialSet *set, bool *is_wanted)
+{
+    for (uint32_t m = 0; m < set->desc.scene->material_count; ++m) {
+        for (int kind = 0; kind < MATERIAL_KERNEL_KINDS; ++kind) {
+            const MaterialProgram *p = &set->materials[m].programs[kind];
+            for (uint32_t i = 0; p->kernel && i < p->info->unit->texture_count; ++i)
+                if (p->info->texture_is_used[i])
+                    is_wanted[p->info->unit->texture_ids[i]] = true;
+        }
+    }
+}
+
+static TexWrap wrap_from_scene(SceneWrap wrap)
+{
+    return (TexWrap)(TEX_WRAP_FILE + (int)(wrap - SCENE_WRAP_FILE));
+}
+
+/* A wrap or filter named at the call site wins over the material's and the render's. */
+static TexWrap wrap_from_site(const char *word, TexWrap otherwise)
+{
+    static const char *const words[] = {"periodic", "clamp", "mirror", "black"};
+    for (int i = 0; word && i < 4; ++i)
+        if (strcmp(word, words[i]) == 0)
+            return (TexWrap)(TEX_WRAP_PERIODIC + i);
+    return otherwise;
+}
+
+static TexFilter filter_from_site(const char *word, TexFilter otherwise)
+{
+    static const char *const words[] = {"closest",    "bilinear",    "trilinear", "aniso",
+                                        "stochastic", "catmull-rom", "bspline"};
+    for (int i = 0; word && i < (int)SORT_COUNT_OF(words); ++i)
+        if (strcmp(word, words[i]) == 0)
+            return (TexFilter)(TEX_FILTER_CLOSEST + i);
+    return otherwise;
+}
+
+static void bind_program(const MaterialSet *set, const TextureStore *store, MaterialProgram *p)
+{
+    const SslUnitInfo *unit = p->info->unit;
+    for (uint32_t i = 0; i < unit->texture_count; ++i)
+        if (p->info->texture_is_used[i])
+            p->textures[i] = texture_store_id(store, unit->texture_ids[i]).id;
+    for (uint32_t i = 0; i < p->info->texture_site_count; ++i) {
+        const SslTextureSite *site = &p->info->texture_sites[i];
+        uint32_t id = unit->texture_ids[site->texture];
+        TexOptions *options = &p->site_options[i];
+        if (id == SSL_TEXTURE_UNBOUND)
+            continue;
+        const SceneTexture *texture = &set->desc.scene->textures[id];
+        *options =
+            (TexOptions){.wrap_s = wrap_from_site(site->wrap_s, wrap_from_scene(texture->wrap_u)),
+                         .wrap_t = wrap_from_site(site->wrap_t, wrap_from_scene(texture->wrap_v)),
+                         .filter = filter_from_site(site->filter, set->desc.filter),
+                         .mip = set->desc.mip,
+                         .mip_bias = set->desc.mip_bias,
+                         .has_missing_color = site->has_missing_color};
+        memcpy(options->missing_color, site->missing_color, sizeof options->missing_color);
+        p->is_stochastic = p->is_stochastic || options->filter == TEX_FILTER_STOCHASTIC;
+    }
+}
+
+void material_set_bind(MaterialSet *set, const TextureStore *store)
+{
+    for (uint32_t m = 0; m < set->desc.scene->material_count; ++m)
+        for (int kind = 0; kind < MATERIAL_KERNEL_KINDS; ++kind)
+            if (set->materials[m].programs[kind].kernel)
+                bind_program(set, store, &set->materials[m].programs[kind]);
+}
