@@ -47,7 +47,7 @@ class ImageExporter:
             self._report.warn(where, f"image '{image.name}': images of type {image.source} are not "
                                      "supported; magenta")
             return None
-        file = self._tiles(image, where) if image.source == "TILED" else self._file(image, user, where)
+        file = self._file(image, user, where)
         if file is None:
             return None
         record = {"file": file, "color_space": self._color_space(image, where)}
@@ -65,14 +65,16 @@ class ImageExporter:
         return "linear" if space == "srgb" and image.is_float and _is_in_memory(image) else space
 
     def _file(self, image: bpy.types.Image, user: bpy.types.ImageUser, where: str) -> str | None:
-        """In the package or below the texture folder."""
+        """In the package or below the texture folder. A UDIM set has one name, with <UDIM> in it."""
         is_sequence = image.source == "SEQUENCE"
         path = "" if not image.filepath else bpy.path.abspath(
             image.filepath_from_user(image_user=user) if is_sequence else image.filepath,
             library=image.library)
         key = (image.name_full, path)
         if key not in self._files:
-            if _is_in_memory(image):
+            if image.source == "TILED":
+                self._files[key] = self._reach_tiles(path, image, where)
+            elif _is_in_memory(image):
                 self._files[key] = self._write_pixels(image, where)
             elif image.packed_file and not is_sequence:
                 self._files[key] = self._write_packed(image)
@@ -80,15 +82,7 @@ class ImageExporter:
                 self._files[key] = self._reach(path, image, where)
         return self._files[key]
 
-    def _tiles(self, image: bpy.types.Image, where: str) -> str | None:
-        """A UDIM set, as one name with <UDIM> in it."""
-        key = (image.name_full, UDIM)
-        if key not in self._files:
-            self._files[key] = self._reach_tiles(image, where)
-        return self._files[key]
-
-    def _reach_tiles(self, image: bpy.types.Image, where: str) -> str | None:
-        pattern = bpy.path.abspath(image.filepath, library=image.library)
+    def _reach_tiles(self, pattern: str, image: bpy.types.Image, where: str) -> str | None:
         if UDIM not in Path(pattern).name:
             self._report.warn(where, f"image '{image.name}': tiles are found by {UDIM} in the name of the file; "
                                      "magenta")
