@@ -217,6 +217,25 @@ float *kit_pixels(Render *render, uint32_t *out_count)
     return rgba;
 }
 
+Hash128 kit_bits(Render *render)
+{
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    Hash128 hash = hash128(rgba, (size_t)count * 4 * sizeof *rgba);
+    mem_free(rgba);
+    return hash;
+}
+
+Hash128 kit_render_bits(const Kit *kit, const RenderOptions *options, RenderStats *out_stats)
+{
+    Render *render = kit_render(kit, options);
+    Hash128 hash = kit_bits(render);
+    if (out_stats)
+        render_stats(render, out_stats);
+    render_destroy(render);
+    return hash;
+}
+
 float *kit_aov(Render *render, FilmAov aov)
 {
     const FilmDesc *film = film_desc(render_film(render));

@@ -2,6 +2,7 @@
 #ifndef SORT_TESTS_RENDER_KIT_H
 #define SORT_TESTS_RENDER_KIT_H
 
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "sort/render/render.h"
@@ -49,6 +50,10 @@ Render *kit_render(const Kit *kit, const RenderOptions *options);
 const char *kit_render_error(const RenderOptions *options, char out[2048]);
 /* RGBA of a finished render, owned by the caller (mem_free). */
 float *kit_pixels(Render *render, uint32_t *out_count);
+/* What those pixels hash to: equal pictures have equal bits. */
+Hash128 kit_bits(Render *render);
+/* Renders, and hashes the picture. out_stats may be NULL. */
+Hash128 kit_render_bits(const Kit *kit, const RenderOptions *options, RenderStats *out_stats);
 /* One AOV of a finished render that holds it, owned by the caller. */
 float *kit_aov(Render *render, FilmAov aov);
 /* Mean and standard error of channel c over all pixels. */

@@ -66,19 +66,6 @@ static void write_textured_scene(const Kit *kit)
     strbuf_free(&meshes);
 }
 
-static Hash128 picture(const Kit *kit, const RenderOptions *options, RenderStats *out_stats)
-{
-    uint32_t count;
-    Render *render = kit_render(kit, options);
-    float *rgba = kit_pixels(render, &count);
-    Hash128 hash = hash128(rgba, (size_t)count * 4 * sizeof *rgba);
-    if (out_stats)
-        render_stats(render, out_stats);
-    mem_free(rgba);
-    render_destroy(render);
-    return hash;
-}
-
 static void assert_same(Hash128 a, Hash128 b, const char *what)
 {
     if (!hash128_equal(a, b))
@@ -105,15 +92,15 @@ static void test_bits_do_not_depend_on_threads_or_waves(void **state)
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
     options.thread_count = 1;
-    Hash128 one = picture(kit, &options, NULL);
+    Hash128 one = kit_render_bits(kit, &options, NULL);
     options.thread_count = 2;
-    assert_same(one, picture(kit, &options, NULL), "2 threads");
+    assert_same(one, kit_render_bits(kit, &options, NULL), "2 threads");
     options.thread_count = 8;
-    assert_same(one, picture(kit, &options, NULL), "8 threads");
+    assert_same(one, kit_render_bits(kit, &options, NULL), "8 threads");
     options.wave_capacity = 8;
-    assert_same(one, picture(kit, &options, NULL), "waves of 8 paths");
+    assert_same(one, kit_render_bits(kit, &options, NULL), "waves of 8 paths");
     options.wave_capacity = 200;
-    assert_same(one, picture(kit, &options, NULL), "waves of 200 paths");
+    assert_same(one, kit_render_bits(kit, &options, NULL), "waves of 200 paths");
 }
 
 /* The textures hold 2 x 12 MiB and a third more in levels; a sixteenth of that is 2 MiB. */
@@ -122,10 +109,11 @@ static void test_bits_do_not_depend_on_texture_memory(void **state)
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
     RenderStats full, small;
-    Hash128 reference = picture(kit, &options, &full);
+    Hash128 reference = kit_render_bits(kit, &options, &full);
     options.texture_memory_bytes = 2 << 20;
     options.thread_count = 8;
-    assert_same(reference, picture(kit, &options, &small), "a sixteenth of the texture memory");
+    assert_same(reference, kit_render_bits(kit, &options, &small),
+                "a sixteenth of the texture memory");
     assert_true(small.textures.evictions > 0); /* or the test would prove nothing */
     assert_int_equal(full.textures.evictions, 0);
     assert_true(small.textures.bytes_peak <= options.texture_memory_bytes);
@@ -136,12 +124,12 @@ static void test_bits_do_not_depend_on_storage_speed_or_fibers(void **state)
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
     RenderStats stats;
-    Hash128 reference = picture(kit, &options, NULL);
+    Hash128 reference = kit_render_bits(kit, &options, NULL);
     options.texture_delay_us = 2000;
-    assert_same(reference, picture(kit, &options, &stats), "slow storage");
+    assert_same(reference, kit_render_bits(kit, &options, &stats), "slow storage");
     assert_true(stats.sched.parks > 0);
     options.fibers_max = 1;
-    assert_same(reference, picture(kit, &options, NULL), "slow storage without fibers");
+    assert_same(reference, kit_render_bits(kit, &options, NULL), "slow storage without fibers");
 }
 
 static void test_bits_of_sample_ranges_add_up(void **state)

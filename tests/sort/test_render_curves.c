@@ -198,17 +198,6 @@ static void test_render_curves_have_attributes(void **state)
 
 /* --- bits ------------------------------------------------------------------------------------------------------ */
 
-static Hash128 bits(const Kit *kit, const RenderOptions *options)
-{
-    uint32_t count;
-    Render *render = kit_render(kit, options);
-    float *rgba = kit_pixels(render, &count);
-    Hash128 hash = hash128(rgba, (size_t)count * 4 * sizeof *rgba);
-    mem_free(rgba);
-    render_destroy(render);
-    return hash;
-}
-
 /* Tubes and ribbons, in place, instanced, stretched and moving, with a lamp whose shadows they throw. */
 static void test_render_curves_have_the_same_bits(void **state)
 {
@@ -239,11 +228,11 @@ static void test_render_curves_have_the_same_bits(void **state)
     kit_write_scene(&kit, &scene);
     RenderOptions options = kit_options(&kit);
     options.thread_count = 1;
-    Hash128 one = bits(&kit, &options);
+    Hash128 one = kit_render_bits(&kit, &options, NULL);
     options.thread_count = 8;
-    assert_true(hash128_equal(one, bits(&kit, &options)));
+    assert_true(hash128_equal(one, kit_render_bits(&kit, &options, NULL)));
     options.wave_capacity = 8;
-    assert_true(hash128_equal(one, bits(&kit, &options)));
+    assert_true(hash128_equal(one, kit_render_bits(&kit, &options, NULL)));
     strbuf_free(&curves);
     kit_end(&kit);
 }

@@ -65,17 +65,10 @@ static void write_scene(const Kit *kit, const char *material, const char *groups
 static Hash128 picture(const char *material, const char *groups, RenderStats *out_stats)
 {
     Kit kit;
-    uint32_t count;
     kit_begin(&kit);
     write_scene(&kit, material, groups);
     RenderOptions options = kit_options(&kit);
-    Render *render = kit_render(&kit, &options);
-    float *rgba = kit_pixels(render, &count);
-    Hash128 hash = hash128(rgba, (size_t)count * 4 * sizeof *rgba);
-    if (out_stats)
-        render_stats(render, out_stats);
-    mem_free(rgba);
-    render_destroy(render);
+    Hash128 hash = kit_render_bits(&kit, &options, out_stats);
     kit_end(&kit);
     return hash;
 }

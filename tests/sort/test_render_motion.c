@@ -253,17 +253,6 @@ static void test_render_motion_lamps_light_as_much_as_still_ones(void **state)
     kit_assert_says(&said, 0, (const char *const[]){"1 moving instance emits", NULL});
 }
 
-static Hash128 picture(const Kit *kit, const RenderOptions *options)
-{
-    uint32_t count;
-    Render *render = kit_render(kit, options);
-    float *rgba = kit_pixels(render, &count);
-    Hash128 hash = hash128(rgba, (size_t)count * 4 * sizeof *rgba);
-    mem_free(rgba);
-    render_destroy(render);
-    return hash;
-}
-
 static void test_render_motion_bits_do_not_depend_on_threads_or_waves(void **state)
 {
     const Kit *kit = *state;
@@ -278,14 +267,14 @@ static void test_render_motion_bits_do_not_depend_on_threads_or_waves(void **sta
     RenderOptions options = kit_options(kit);
     options.samples = 16;
     options.thread_count = 1;
-    Hash128 one = picture(kit, &options);
+    Hash128 one = kit_render_bits(kit, &options, NULL);
     static const struct {
         uint32_t threads, wave;
     } ways[] = {{2, 0}, {8, 0}, {8, 8}, {8, 200}};
     for (size_t i = 0; i < SORT_COUNT_OF(ways); ++i) {
         options.thread_count = ways[i].threads;
         options.wave_capacity = ways[i].wave;
-        assert_true(hash128_equal(one, picture(kit, &options)));
+        assert_true(hash128_equal(one, kit_render_bits(kit, &options, NULL)));
     }
 }
 

@@ -82,25 +82,16 @@ static void in_folder(const Kit *kit, const char *name, char out[PATH_BYTES])
     ok(path_join(kit->folder, name, out, &err), &err);
 }
 
-static Hash128 bits(Render *render)
-{
-    uint32_t count;
-    float *rgba = kit_pixels(render, &count);
-    Hash128 hash = hash128(rgba, (size_t)count * 4 * sizeof *rgba);
-    mem_free(rgba);
-    return hash;
-}
-
 static void assert_same(Render *render, Hash128 expected, const char *what)
 {
-    if (!hash128_equal(bits(render), expected))
+    if (!hash128_equal(kit_bits(render), expected))
         fail_msg("the picture differs: %s", what);
 }
 
 static Hash128 whole_picture(const Kit *kit, const RenderOptions *options)
 {
     Render *render = kit_render(kit, options);
-    Hash128 hash = bits(render);
+    Hash128 hash = kit_bits(render);
     render_destroy(render);
     return hash;
 }
@@ -327,7 +318,7 @@ static void test_stops_when_time_is_up(void **state)
     options.time_limit_s = 0;
     options.sample_end = ranges[0].end;
     Render *range = kit_render(kit, &options);
-    assert_same(limited, bits(range), "the time limit's samples");
+    assert_same(limited, kit_bits(range), "the time limit's samples");
     render_destroy(limited);
     render_destroy(range);
 }
@@ -355,7 +346,7 @@ static void test_stops_where_pixels_are_good_enough(void **state)
     options.thread_count = 3;
     options.wave_capacity = 40;
     Render *many = kit_render(kit, &options);
-    assert_same(many, bits(one), "adaptive with other threads and waves");
+    assert_same(many, kit_bits(one), "adaptive with other threads and waves");
     float *samples = kit_aov(one, FILM_AOV_SAMPLES), *variance = kit_aov(one, FILM_AOV_VARIANCE);
     float *rgba = kit_pixels(one, &count);
     /* The black background needs the minimum, the penumbra much more; at the end nothing is left to do. */
