@@ -12,13 +12,9 @@ static Status parse_later_points(SceneParser *p, JsonCursor *c, uint32_t index, 
                                        "points"};
     SceneMesh *mesh = &p->meshes[index];
     JsonCursor array, key, field;
-    TRY(json_get_array(c, "motion", JSON_OPTIONAL, &array, err));
-    if (!json_exists(&array))
-        return STATUS_OK;
-    uint32_t count = json_count(&array);
-    if (count < 1 || count >= SCENE_KEYS_MAX)
-        return json_fail(&array, err, "must have 1 to %d keys", SCENE_KEYS_MAX - 1);
-    curves->later = ARENA_ARRAY(p->arena, const float *, count);
+    uint32_t count;
+    TRY(parse_later(c, &array, &count, err));
+    curves->later = count > 0 ? ARENA_ARRAY(p->arena, const float *, count) : NULL;
     mesh->later_count = count;
     for (uint32_t i = 0; i < count; ++i) {
         json_at(&array, i, &key);

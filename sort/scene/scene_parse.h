@@ -2,9 +2,9 @@
  *
  *   scene_load.c     opens the package, calls scene_parse, reads the arrays that it asked for,
  *                    checks them against each other
- *   scene_parse.c    top level, settings, cameras, meshes, instances, lights, environment
- *   parse_curves.c   curves
- *   parse_material.c materials, shaders, textures
+ *   scene_parse.c    top level, settings, cameras
+ *   parse_fields.c, parse_transform.c  what the fields of all sections are made of
+ *   parse_meshes.c, parse_curves.c, parse_instances.c, parse_lights.c, parse_material.c
  *
  * Refusals name the file and the field path through base/json.h. Memory comes from one arena whose
  * exhaustion ends the parse by a jump, so nothing here checks for it. */
@@ -92,6 +92,17 @@ Status scene_parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, co
 Status parse_reference(const JsonCursor *c, const NameIndex *names, const char *what,
                        uint32_t *out_index, Error *err) SORT_MUST_CHECK;
 
+/* A name's length and characters. */
+Status parse_check_name(const JsonCursor *c, const char *name, Error *err) SORT_MUST_CHECK;
+/* Fields of `object` that leave the result alone when they are optional and absent: an angle between
+ * `above` and `below` degrees, in radians; a number above 0; a colour without negative components. */
+Status parse_degrees(JsonCursor *object, const char *field, JsonNeed need, double above,
+                     double below, float *out_rad, Error *err) SORT_MUST_CHECK;
+Status parse_positive(JsonCursor *object, const char *field, JsonNeed need, float *out_value,
+                      Error *err) SORT_MUST_CHECK;
+Status parse_color(JsonCursor *object, const char *field, JsonNeed need, float3 *out_color,
+                   Error *err) SORT_MUST_CHECK;
+
 /* The field `transform`; *out_transform is left alone when it is optional and absent. */
 Status parse_transform(JsonCursor *object, JsonNeed need, JsonCursor *out_cursor,
                        mat4 *out_transform, Error *err) SORT_MUST_CHECK;
@@ -127,12 +138,26 @@ Status parse_uv(SceneParser *p, JsonCursor *c, uint32_t mesh, const char *what, 
 /* The field `attributes`. */
 Status parse_mesh_attributes(SceneParser *p, JsonCursor *c, uint32_t mesh,
                              Error *err) SORT_MUST_CHECK;
+/* The field `motion` of what changes shape: keys after the first. *out_count 0: there are none. */
+Status parse_later(JsonCursor *c, JsonCursor *out_array, uint32_t *out_count,
+                   Error *err) SORT_MUST_CHECK;
+/* What instances show: the section `meshes`, and behind it `curves`. */
+Status parse_meshes(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 /* The section `curves` into p->meshes from `first` on. */
 Status parse_curves(SceneParser *p, const JsonCursor *array, uint32_t first,
                     Error *err) SORT_MUST_CHECK;
 
 /* Checks the arrays of curves[index] and lists their segments, in `arena`. */
 Status curves_finish(Arena *arena, SceneMesh *mesh, uint32_t index, Error *err) SORT_MUST_CHECK;
+
+/* The field `light_group`: a name, which need not be declared; *out_group counts from 1. */
+Status parse_light_group(SceneParser *p, JsonCursor *c, uint32_t *out_group,
+                         Error *err) SORT_MUST_CHECK;
+/* Lists them in the scene when all have been met. */
+void parse_light_groups_end(SceneParser *p);
+Status parse_lights(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
+Status parse_environment(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
+Status parse_instances(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 
 Status parse_materials(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 /* has_wrap: false for the environment, whose wrap is fixed. */

@@ -1,0 +1,161 @@
+/* What shines by itself: the sections `lights` and `environment`, and the names of light groups. */
+#include "sort/scene/scene_parse.h"
+#include <float.h>
+#include <string.h>
+
+enum { LIGHT_GROUP_NAME_MAX = 63 }; /* it becomes part of a layer's name */
+
+Status parse_light_group(SceneParser *p, JsonCursor *c, uint32_t *out_group, Error *err)
+{
+    JsonCursor field;
+    const char *name;
+    uint32_t index;
+    bool is_new;
+    TRY(json_get_any(c, "light_group", JSON_OPTIONAL, &field, err));
+    if (!json_exists(&field))
+        return STATUS_OK;
+    TRY(json_as_string(&field, &name, err));
+    TRY(parse_check_name(&field, name, err));
+    if (strlen(name) > LIGHT_GROUP_NAME_MAX || strchr(name, '.'))
+        return json_fail(&field, err, "the name of a light group has at most %d bytes and no dot",
+                         LIGHT_GROUP_NAME_MAX);
+    index = name_index_find(&p->light_group_names, name);
+    if (index == NAME_INDEX_ABSENT) {
+        const char *copy = arena_strndup(p->arena, name, strlen(name));
+        TRY(name_index_add(&p->light_group_names, copy, &index, &is_new, err));
+        if (index >= SCENE_LIGHT_GROUPS_MAX)
+            return parse_refuse(&field, STATUS_LIMIT, err, "there are more than %d light groups",
+                                SCENE_LIGHT_GROUPS_MAX);
+    }
+    *out_group = index + 1;
+    return STATUS_OK;
+}
+
+void parse_light_groups_end(SceneParser *p)
+{
+    uint32_t count = p->light_group_names.count;
+    const char **names = ARENA_ARRAY(p->arena, const char *, count);
+    for (uint32_t i = 0; i < count; ++i)
+        names[i] = p->light_group_names.names[i];
+    p->scene->light_groups = names;
+    p->scene->light_group_count = count;
+}
+
+static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, Error *err)
+{
+    static const char *const types[] = {"point",          "spot",      "distant",
+                                        "area_rectangle", "area_disk", "sphere"};
+    static const SceneLightKind kinds[] = {SCENE_LIGHT_POINT,   SCENE_LIGHT_SPOT,
+                                           SCENE_LIGHT_DISTANT, SCENE_LIGHT_RECTANGLE,
+                                           SCENE_LIGHT_DISK,    SCENE_LIGHT_SPHERE};
+    SceneLight *light = out_light;
+    uint32_t type;
+    JsonCursor field;
+    TRY(json_as_object(c, err));
+    TRY(scene_parse_name(p, c, &p->light_names, &light->name, err));
+    TRY(json_get_choice(c, "type", JSON_REQUIRED, types, SORT_COUNT_OF(types), &type, err));
+    light->kind = kinds[type];
+    TRY(parse_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
+    TRY(parse_rigid(&field, false, &light->light_to_world, err));
+    TRY(parse_light_group(p, c, &light->light_group, err));
+    light->is_camera_visible = true;
+    TRY(json_get_bool(c, "is_camera_visible", JSON_OPTIONAL, &light->is_camera_visible, err));
+    switch (light->kind) {
+    case SCENE_LIGHT_POINT:
+        TRY(parse_color(c, "intensity", JSON_REQUIRED, &light->emission, err));
+        break;
+    case SCENE_LIGHT_SPOT:
+        TRY(parse_color(c, "intensity", JSON_REQUIRED, &light->emission, err));
+        TRY(parse_degrees(c, "outer_angle_degrees", JSON_REQUIRED, 1e-4, 90.0,
+                          &light->outer_angle_rad, err));
+        TRY(parse_degrees(c, "inner_angle_degrees", JSON_OPTIONAL, 0.0, 90.0,
+                          &light->inner_angle_rad, err));
+        TRY(json_get_any(c, "inner_angle_degrees", JSON_OPTIONAL, &field, err));
+        if (light->inner_angle_rad >= light->outer_angle_rad)
+            return json_fail(&field, err, "must be below outer_angle_degrees");
+        break;
+    case SCENE_LIGHT_DISTANT:
+        TRY(parse_color(c, "irradiance", JSON_REQUIRED, &light->emission, err));
+        TRY(parse_degrees(c, "angle_degrees", JSON_OPTIONAL, 0.0, 179.999, &light->angle_rad, err));
+        break;
+    case SCENE_LIGHT_RECTANGLE: {
+        float size[2];
+        TRY(parse_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
+        TRY(json_get_any(c, "size", JSON_REQUIRED, &field, err));
+        TRY(json_as_floats(&field, 0.0, (double)FLT_MAX, 2, size, err));
+        if (!(size[0] > 0.0f && size[1] > 0.0f))
+            return json_fail(&field, err, "must be above 0");
+        light->size_x_m = size[0], light->size_y_m = size[1];
+        TRY(json_get_bool(c, "is_two_sided", JSON_OPTIONAL, &light->is_two_sided, err));
+        break;
+    }
+    case SCENE_LIGHT_DISK:
+        TRY(parse_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
+        TRY(parse_positive(c, "radius_m", JSON_REQUIRED, &light->radius_m, err));
+        TRY(json_get_bool(c, "is_two_sided", JSON_OPTIONAL, &light->is_two_sided, err));
+        break;
+    case SCENE_LIGHT_SPHERE:
+        TRY(parse_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
+        TRY(parse_positive(c, "radius_m", JSON_REQUIRED, &light->radius_m, err));
+        break;
+    }
+    return json_finish(c, err);
+}
+
+Status parse_lights(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array, c;
+    uint32_t count;
+    TRY(parse_section(root, "lights", JSON_OPTIONAL, SCENE_SECTION_MAX, &array, &count, err));
+    SceneLight *lights = ARENA_ARRAY(p->arena, SceneLight, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        json_at(&array, i, &c);
+        TRY(parse_light(p, &c, &lights[i], err));
+    }
+    p->scene->lights = lights;
+    p->scene->light_count = count;
+    return STATUS_OK;
+}
+
+Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
+{
+    SceneEnvironment *e = &p->scene->environment;
+    e->environment_to_world = mat4_identity();
+    e->world_to_environment = mat4_identity();
+    JsonCursor c, image, color, material, field;
+    TRY(json_get_object(root, "environment", JSON_OPTIONAL, &c, err));
+    if (!json_exists(&c))
+        return STATUS_OK;
+    e->strength = 1.0f;
+    TRY(parse_light_group(p, &c, &e->light_group, err));
+    TRY(json_get_any(&c, "image", JSON_OPTIONAL, &image, err));
+    TRY(json_get_any(&c, "color", JSON_OPTIONAL, &color, err));
+    TRY(json_get_any(&c, "material", JSON_OPTIONAL, &material, err));
+    if (json_exists(&image) + json_exists(&color) + json_exists(&material) != 1)
+        return json_fail(&c, err, "must have one of image, color and material");
+    TRY(json_get_float(&c, "strength", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &e->strength, err));
+    if (json_exists(&color)) {
+        float3 radiance = f3(0, 0, 0);
+        TRY(parse_color(&c, "color", JSON_REQUIRED, &radiance, err));
+        e->kind = SCENE_ENVIRONMENT_COLOR;
+        e->radiance = f3_scale(radiance, e->strength);
+        if (!f3_is_finite(e->radiance))
+            return json_fail(&color, err, "times strength is beyond any number");
+    } else if (json_exists(&material)) {
+        e->kind = SCENE_ENVIRONMENT_MATERIAL;
+        if (e->strength != 1.0f)
+            return json_fail(&c, err, "strength belongs to image and color");
+        TRY(parse_reference(&material, &p->material_names, "material", &e->material, err));
+    } else {
+        e->kind = SCENE_ENVIRONMENT_IMAGE;
+        TRY(parse_texture(p, &image, false, &e->texture, err));
+    }
+    TRY(parse_transform(&c, JSON_OPTIONAL, &field, &e->environment_to_world, err));
+    if (json_exists(&field)) {
+        if (f3_length2(mat4_point(&e->environment_to_world, f3(0, 0, 0))) != 0.0f)
+            return json_fail(&field, err, "must be a rotation: the environment is infinitely far");
+        TRY(parse_rigid(&field, false, &e->environment_to_world, err));
+        e->world_to_environment = mat4_transpose(e->environment_to_world);
+    }
+    return json_finish(&c, err);
+}
