@@ -166,6 +166,27 @@ void kit_add_sphere(const Kit *kit, StrBuf *out, const char *name, float radius,
     mem_free(indices);
 }
 
+void kit_write_floor(const Kit *kit, uint32_t size_px, const char *materials, const char *groups)
+{
+    StrBuf meshes = {0};
+    kit_add_quad(kit, &meshes, "floor",
+                 (const float[4][3]){{-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0}});
+    kit_write_scene(
+        kit,
+        &(KitScene){.width = size_px,
+                    .height = size_px,
+                    .samples = 1,
+                    .max_depth = 2,
+                    .eye = {0, 0, 3},
+                    .fov_y_degrees = 40,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}",
+                    .materials = materials,
+                    .groups = groups,
+                    .environment = "{\"color\": [1, 1, 1]}"});
+    strbuf_free(&meshes);
+}
+
 RenderOptions kit_options(const Kit *kit)
 {
     return (RenderOptions){.size_bytes = sizeof(RenderOptions),

@@ -42,6 +42,10 @@ void kit_add_quad(const Kit *kit, StrBuf *out_json, const char *name, const floa
 void kit_add_sphere(const Kit *kit, StrBuf *out_json, const char *name, float radius,
                     uint32_t segments);
 
+/* A package of a white sky and one quad of material m, "floor", seen from above; materials and groups as in
+ * KitScene. */
+void kit_write_floor(const Kit *kit, uint32_t size_px, const char *materials, const char *groups);
+
 /* Sensible defaults for tests; cache folder and texcache program set. */
 RenderOptions kit_options(const Kit *kit);
 /* Creates and runs; fails the test with the messages when that fails. The caller destroys it. */

@@ -1,10 +1,10 @@
 /* Intersection against brute force in double precision, and the promise that a ray's result does not
  * depend on its company. */
-#include "sort/accel/accel.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
 #include "tests/sort/scene_fixture.h"
+#include "tests/sort/tracer.h"
 #include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,37 +69,6 @@ static Truth brute_force(const Scene *scene, const Ray *ray)
 }
 
 /* --- helpers -------------------------------------------------------------------------------- */
-
-typedef struct Tracer {
-    Arena *arena;
-    Accel *accel;
-    RayBatch rays;
-    HitBatch hits;
-    ShadowBatch shadow;
-} Tracer;
-
-static Tracer tracer_create(const Scene *scene, const bool *material_has_alpha, uint32_t capacity)
-{
-    Tracer t = {.arena = arena_create(0, 0)};
-    AccelDesc desc = {.size_bytes = sizeof desc,
-                      .scene = scene,
-                      .material_has_alpha = material_has_alpha,
-                      .thread_count = 2};
-    Error err = {0};
-    Status status = accel_create(&desc, &t.accel, &err);
-    if (status != STATUS_OK)
-        fail_msg("%s", err.text);
-    assert_int_equal(ray_batch_create(t.arena, capacity, &t.rays, NULL), STATUS_OK);
-    assert_int_equal(hit_batch_create(t.arena, capacity, &t.hits, NULL), STATUS_OK);
-    assert_int_equal(shadow_batch_create(t.arena, capacity, &t.shadow, NULL), STATUS_OK);
-    return t;
-}
-
-static void tracer_destroy(Tracer *t)
-{
-    accel_destroy(t->accel);
-    arena_destroy(t->arena);
-}
 
 static Ray random_ray(uint64_t *state, float spread)
 {

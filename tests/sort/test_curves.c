@@ -8,51 +8,26 @@
 
 #include <cmocka.h>
 
-#include "sort/accel/accel.h"
 #include "sort/bsdf/bsdf.h"
 #include "sort/scene/curve.h"
 #include "sort/shade/hit.h"
 #include "tests/sort/scene_fixture.h"
+#include "tests/sort/tracer.h"
 
 static const SceneCurveBasis bases[] = {SCENE_CURVE_LINEAR, SCENE_CURVE_BEZIER,
                                         SCENE_CURVE_B_SPLINE, SCENE_CURVE_CATMULL_ROM};
 
 /* --- tracing ---------------------------------------------------------------------------------------- */
 
-typedef struct Traced {
-    SceneFixture *f;
-    Arena *arena;
-    Accel *accel;
-    RayBatch rays;
-    HitBatch hits;
-} Traced;
-
-static void traced_begin(Traced *t, SceneFixture *f)
-{
-    Error err = {0};
-    AccelDesc desc = {.size_bytes = sizeof desc, .scene = &f->scene, .thread_count = 1};
-    t->f = f;
-    t->arena = arena_create(0, 0);
-    assert_int_equal(accel_create(&desc, &t->accel, &err), STATUS_OK);
-    assert_int_equal(ray_batch_create(t->arena, 8, &t->rays, &err), STATUS_OK);
-    assert_int_equal(hit_batch_create(t->arena, 8, &t->hits, &err), STATUS_OK);
-}
-
-static void traced_end(Traced *t)
-{
-    accel_destroy(t->accel);
-    arena_destroy(t->arena);
-    fixture_destroy(t->f);
-}
-
-static bool trace(Traced *t, const Ray *ray, const RayDiff *diff, SurfaceHit *out)
+static bool trace(Tracer *t, const SceneFixture *f, const Ray *ray, const RayDiff *diff,
+                  SurfaceHit *out)
 {
     static const RayDiff none;
     ray_batch_set(&t->rays, 0, ray);
     accel_intersect(t->accel, &t->rays, 1, &t->hits);
     if (t->hits.shape[0] == HIT_NONE)
         return false;
-    hit_surface(&t->f->scene, t->hits.shape[0], t->hits.triangle[0], t->hits.b1[0], t->hits.b2[0],
+    hit_surface(&f->scene, t->hits.shape[0], t->hits.triangle[0], t->hits.b1[0], t->hits.b2[0],
                 t->hits.t[0], ray, diff ? diff : &none, 0, out);
     return true;
 }
@@ -151,26 +126,32 @@ static void straight(float points[16], SceneCurveBasis basis, float r0, float r1
     }
 }
 
+/* A straight one of radius r along x from 0 to 3, as the only instance. */
+static SceneFixture *straight_scene(SceneCurveBasis basis, bool is_ribbon, float r)
+{
+    static const uint32_t two[] = {2}, four[] = {4};
+    SceneFixture *f = fixture_create();
+    float points[16];
+    straight(points, basis, r, r);
+    fixture_curves(f, basis, is_ribbon, points, basis == SCENE_CURVE_LINEAR ? two : four, 1);
+    fixture_instance(f, 0, fixture_material(f, "m"), mat4_identity());
+    return f;
+}
+
 /* A ray at right angles to the axis at height h meets a cylinder of radius r at sqrt(r^2 - h^2). */
 static void test_curves_straight_are_cylinders(void **state)
 {
     SORT_UNUSED(state);
-    static const uint32_t two[] = {2}, four[] = {4};
     const float r = 0.25f;
     for (size_t b = 0; b < SORT_COUNT_OF(bases); ++b) {
-        SceneFixture *f = fixture_create();
-        float points[16];
-        straight(points, bases[b], r, r);
-        fixture_curves(f, bases[b], false, points, bases[b] == SCENE_CURVE_LINEAR ? two : four, 1);
-        fixture_instance(f, 0, fixture_material(f, "m"), mat4_identity());
-        Traced t;
-        traced_begin(&t, f);
+        SceneFixture *f = straight_scene(bases[b], false, r);
+        Tracer t = tracer_create(&f->scene, NULL, 8);
         for (float x = 0.2f; x < 2.9f; x += 0.3f)
             for (float h = -0.24f; h < 0.25f; h += 0.06f) {
                 SurfaceHit hit;
                 RayDiff diff = {.dDdx = f3(0.01f, 0, 0), .dDdy = f3(0, -0.01f, 0)};
                 Ray ray = ray_to(f3(x, h, 4), f3(x, h, 0));
-                assert_true(trace(&t, &ray, &diff, &hit));
+                assert_true(trace(&t, f, &ray, &diff, &hit));
                 double z = sqrt((double)(r * r - h * h));
                 assert_near((double)hit.P.z, z, 2e-6 / z, "height");
                 assert_near((double)hit.N.y, (double)(h / r), 2e-6 / z, "normal");
@@ -195,9 +176,10 @@ static void test_curves_straight_are_cylinders(void **state)
         Ray inside = ray_to(f3(1.5f, 0, 0), f3(1.5f, 0, 1)),
             above = ray_to(f3(1, r, 4), f3(1, r, 0));
         above.origin.y = above.direction.y = 0.0f, above.origin.y = r * 1.001f;
-        assert_false(trace(&t, &inside, NULL, &hit));
-        assert_false(trace(&t, &above, NULL, &hit));
-        traced_end(&t);
+        assert_false(trace(&t, f, &inside, NULL, &hit));
+        assert_false(trace(&t, f, &above, NULL, &hit));
+        tracer_destroy(&t);
+        fixture_destroy(f);
     }
 }
 
@@ -215,12 +197,11 @@ static void test_curves_tapered_are_cones(void **state)
         straight(points, bases[b], (float)r0, (float)r1);
         fixture_curves(f, bases[b], false, points, is_linear ? two : four, 1);
         fixture_instance(f, 0, fixture_material(f, "m"), mat4_identity());
-        Traced t;
-        traced_begin(&t, f);
+        Tracer t = tracer_create(&f->scene, NULL, 8);
         for (float x = 0.3f; x < 2.7f; x += 0.3f) {
             SurfaceHit hit;
             Ray ray = ray_to(f3(x, 0, 4), f3(x, 0, 0));
-            assert_true(trace(&t, &ray, NULL, &hit));
+            assert_true(trace(&t, f, &ray, NULL, &hit));
             double cosine = sqrt(1.0 - k * k);
             double height = is_linear ? (r0 + k * (double)x) / cosine : r0 + k * (double)x;
             double sine = is_linear ? -k : -k / sqrt(1.0 + k * k);
@@ -228,7 +209,8 @@ static void test_curves_tapered_are_cones(void **state)
             assert_near((double)hit.N.x, sine, 3e-6, "normal");
             assert_near((double)hit.N.z, sqrt(1.0 - sine * sine), 3e-6, "normal");
         }
-        traced_end(&t);
+        tracer_destroy(&t);
+        fixture_destroy(f);
     }
 }
 
@@ -241,22 +223,22 @@ static void test_curves_linear_have_round_ends(void **state)
     SceneFixture *f = fixture_create();
     fixture_curves(f, SCENE_CURVE_LINEAR, false, points, counts, 1);
     fixture_instance(f, 0, fixture_material(f, "m"), mat4_identity());
-    Traced t;
-    traced_begin(&t, f);
+    Tracer t = tracer_create(&f->scene, NULL, 8);
     static const float at[3][2] = {{-0.3f, 0.1f}, {2.2f, -0.2f}, {2.1f, 2.3f}};
     static const float centre[3][2] = {{0, 0}, {2, 0}, {2, 2}};
     for (int i = 0; i < 3; ++i) {
         SurfaceHit hit;
         RayDiff diff = {.dOdx = {0.01f, 0, 0}, .dOdy = {0, -0.01f, 0}};
         Ray ray = ray_to(f3(at[i][0], at[i][1], 4), f3(at[i][0], at[i][1], 0));
-        assert_true(trace(&t, &ray, &diff, &hit));
+        assert_true(trace(&t, f, &ray, &diff, &hit));
         float3 n = f3_scale(f3_sub(hit.P, f3(centre[i][0], centre[i][1], 0)), 2.0f);
         assert_near((double)f3_length(n), 1.0, 1e-5, "radius");
         assert_near((double)f3_length(f3_sub(n, hit.N)), 0.0, 1e-5, "normal");
         assert_near((double)hit.dNdx.x, 0.02, 1e-5, "dN = dP / r");
         assert_near((double)hit.dNdy.y, -0.02, 1e-5, "dN = dP / r");
     }
-    traced_end(&t);
+    tracer_destroy(&t);
+    fixture_destroy(f);
 }
 
 /* --- bent ones: a solver in double precision -------------------------------------------------------------- */
@@ -439,9 +421,8 @@ static void check_bent(mat4 transform, uint64_t seed)
     SceneFixture *f = fixture_create();
     fixture_curves(f, SCENE_CURVE_BEZIER, false, points, counts, 1);
     fixture_instance(f, 0, fixture_material(f, "m"), transform);
-    Traced t;
     Exact e;
-    traced_begin(&t, f);
+    Tracer t = tracer_create(&f->scene, NULL, 8);
     set_exact(&e, f);
     uint32_t compared = 0;
     for (int i = 0; i < 400; ++i) {
@@ -456,14 +437,15 @@ static void check_bent(mat4 transform, uint64_t seed)
         RayDiff diff = {f3_scale(s, 1e-3f), f3_scale(v, 1e-3f), f3_scale(s, 1e-3f),
                         f3_scale(v, 2e-3f)};
         SurfaceHit hit;
-        if (!trace(&t, &ray, &diff, &hit) || hit.b1 < 0.02f || hit.b1 > 0.98f ||
+        if (!trace(&t, f, &ray, &diff, &hit) || hit.b1 < 0.02f || hit.b1 > 0.98f ||
             f3_dot(hit.N, ray.direction) > -0.3f)
             continue;
         compare(&e, &ray, &diff, &hit, (double)t.hits.t[0]);
         ++compared;
     }
     assert_true(compared > 100);
-    traced_end(&t);
+    tracer_destroy(&t);
+    fixture_destroy(f);
 }
 
 static void test_curves_bent_agree_with_differences(void **state)
@@ -481,16 +463,10 @@ static void test_curves_bent_agree_with_differences(void **state)
 static void test_curves_ribbons_face_the_viewer(void **state)
 {
     SORT_UNUSED(state);
-    static const uint32_t two[] = {2}, four[] = {4};
     const float r = 0.25f;
     for (size_t b = 0; b < SORT_COUNT_OF(bases); ++b) {
-        SceneFixture *f = fixture_create();
-        float points[16];
-        straight(points, bases[b], r, r);
-        fixture_curves(f, bases[b], true, points, bases[b] == SCENE_CURVE_LINEAR ? two : four, 1);
-        fixture_instance(f, 0, fixture_material(f, "m"), mat4_identity());
-        Traced t;
-        traced_begin(&t, f);
+        SceneFixture *f = straight_scene(bases[b], true, r);
+        Tracer t = tracer_create(&f->scene, NULL, 8);
         for (int turn = 0; turn < 8; ++turn) {
             float a = 0.785f * (float)turn;
             float3 z = f3(0, cosf(a), sinf(a)),
@@ -500,7 +476,7 @@ static void test_curves_ribbons_face_the_viewer(void **state)
                 float3 centre = f3_madd(f3(1.2f, 0, 0), h, y);
                 RayDiff diff = {.dOdx = {0.01f, 0, 0}, .dOdy = f3_scale(y, 0.01f)};
                 Ray ray = ray_to(f3_madd(centre, 4, z), centre);
-                assert_true(trace(&t, &ray, &diff, &hit));
+                assert_true(trace(&t, f, &ray, &diff, &hit));
                 assert_near((double)t.hits.t[0], 4.0, 1e-5, "distance");
                 assert_near((double)f3_dot(hit.Ng, z), 1.0, 1e-5, "faces");
                 assert_near((double)f3_dot(hit.N, y), (double)(h / r), 1e-5, "rounded");
@@ -510,10 +486,11 @@ static void test_curves_ribbons_face_the_viewer(void **state)
                 SurfaceHit again;
                 Ray out = {.origin = ray_offset_origin(hit.P, hit.Ng), .t_max = INFINITY};
                 out.direction = f3_normalize(f3_madd(f3_scale(y, h > 0 ? -1.0f : 1.0f), 0.1f, z));
-                assert_false(trace(&t, &out, NULL, &again));
+                assert_false(trace(&t, f, &out, NULL, &again));
             }
         }
-        traced_end(&t);
+        tracer_destroy(&t);
+        fixture_destroy(f);
     }
 }
 
@@ -529,13 +506,12 @@ static void test_curves_reflect_like_their_surface(void **state)
     SceneFixture *f = fixture_create();
     fixture_curves(f, SCENE_CURVE_BEZIER, false, points, counts, 1);
     fixture_instance(f, 0, fixture_material(f, "m"), mat4_rotate(f3(1, 1, 0), 0.4f));
-    Traced t;
-    traced_begin(&t, f);
+    Tracer t = tracer_create(&f->scene, NULL, 8);
     for (float h = -0.06f; h < 0.07f; h += 0.03f) {
         SurfaceHit hit;
         const mat4 *m = &f->instances[0].object_to_world;
         Ray ray = ray_to(mat4_point(m, f3(1.2f, h, 4)), mat4_point(m, f3(1.4f, h, 0)));
-        assert_true(trace(&t, &ray, NULL, &hit));
+        assert_true(trace(&t, f, &ray, NULL, &hit));
         /* absorption 1e3: the reflection alone; narrow */
         const float args[] = {1e3f,  1e3f, 1e3f,   0.05f,   0.05f,   0,
                               1.55f, 0,    hit.b2, hit.T.x, hit.T.y, hit.T.z};
@@ -549,7 +525,8 @@ static void test_curves_reflect_like_their_surface(void **state)
         assert_true(at > 4.0f * bsdf_eval(&bsdf, f3_normalize(over), NULL).c[0]);
         assert_true(at > 4.0f * bsdf_eval(&bsdf, f3_normalize(under), NULL).c[0]);
     }
-    traced_end(&t);
+    tracer_destroy(&t);
+    fixture_destroy(f);
 }
 
 /* Points that coincide, and radii of nothing, make no numbers that are none. */
@@ -565,9 +542,8 @@ static void test_curves_degenerate_stay_finite(void **state)
             SceneFixture *f = fixture_create();
             fixture_curves(f, bases[b], c & 1, cases[c >> 1], counts, 1);
             fixture_instance(f, 0, fixture_material(f, "m"), mat4_identity());
-            Traced t;
             uint64_t seed = 5;
-            traced_begin(&t, f);
+            Tracer t = tracer_create(&f->scene, NULL, 8);
             for (int i = 0; i < 300; ++i) {
                 float3 aim = f3_splat(random_in(&seed, -0.3f, 2.2f));
                 aim = f3_add(aim,
@@ -575,14 +551,15 @@ static void test_curves_degenerate_stay_finite(void **state)
                 Ray ray = ray_to(f3(4, -3, 5), aim);
                 RayDiff diff = {.dDdx = {1e-3f, 0, 0}, .dDdy = {0, 1e-3f, 0}};
                 SurfaceHit hit;
-                if (!trace(&t, &ray, &diff, &hit))
+                if (!trace(&t, f, &ray, &diff, &hit))
                     continue;
                 assert_true(f3_is_finite(hit.P) && f3_is_finite(hit.N) && f3_is_finite(hit.T));
                 assert_true(f3_is_finite(hit.dNdx) && f3_is_finite(hit.dTdy));
                 assert_true(isfinite(hit.b2) && isfinite(hit.db1dx) && isfinite(hit.db2dy));
                 assert_true(f3_dot(hit.Ng, hit.I) < 0.0f);
             }
-            traced_end(&t);
+            tracer_destroy(&t);
+            fixture_destroy(f);
         }
 }
 

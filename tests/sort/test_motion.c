@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #include "base/check.h"
-#include "sort/accel/accel.h"
 #include "sort/scene/camera.h"
 #include "sort/scene/motion.h"
 #include "sort/shade/hit.h"
 #include "tests/sort/scene_fixture.h"
+#include "tests/sort/tracer.h"
 
 static const float pi = 3.14159265f;
 
@@ -187,37 +187,20 @@ static bool meet(const Scene *scene, uint32_t instance, uint32_t triangle, const
     return *out_t > 0.0 && fmin(fmin(*out_b1, *out_b2), 1.0 - *out_b1 - *out_b2) > -1e-4;
 }
 
-typedef struct Tracer {
-    Arena *arena;
-    Accel *accel;
-    RayBatch rays;
-    HitBatch hits;
-    ShadowBatch shadow;
-} Tracer;
-
-static void trace(Tracer *t, const Scene *scene)
+/* RAYS of them, asked both ways. */
+static Tracer trace(const Scene *scene)
 {
-    AccelDesc desc = {.size_bytes = sizeof desc, .scene = scene, .thread_count = 2};
-    t->arena = arena_create(0, 0);
-    assert_int_equal(accel_create(&desc, &t->accel, NULL), STATUS_OK);
-    assert_int_equal(ray_batch_create(t->arena, RAYS, &t->rays, NULL), STATUS_OK);
-    assert_int_equal(hit_batch_create(t->arena, RAYS, &t->hits, NULL), STATUS_OK);
-    assert_int_equal(shadow_batch_create(t->arena, RAYS, &t->shadow, NULL), STATUS_OK);
+    Tracer t = tracer_create(scene, NULL, RAYS);
     uint64_t state = 3;
     for (uint32_t i = 0; i < RAYS; ++i) {
         Ray ray = random_ray(&state);
-        ray_batch_set(&t->rays, i, &ray);
-        ray_batch_set(&t->shadow.rays, i, &ray);
-        t->shadow.state[i] = SHADOW_QUEUED;
+        ray_batch_set(&t.rays, i, &ray);
+        ray_batch_set(&t.shadow.rays, i, &ray);
+        t.shadow.state[i] = SHADOW_QUEUED;
     }
-    accel_intersect(t->accel, &t->rays, RAYS, &t->hits);
-    accel_occluded(t->accel, &t->shadow, RAYS);
-}
-
-static void untrace(Tracer *t)
-{
-    accel_destroy(t->accel);
-    arena_destroy(t->arena);
+    accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
+    accel_occluded(t.accel, &t.shadow, RAYS);
+    return t;
 }
 
 static const RayDiff no_diff;
@@ -254,9 +237,8 @@ static void check_nearest(const Scene *scene, const HitBatch *hits, uint32_t i, 
 static void check_scene(uint32_t cells, uint32_t what, bool is_flattened)
 {
     Moving m;
-    Tracer t;
     make_scene(&m, cells, what);
-    trace(&t, &m.f->scene);
+    Tracer t = trace(&m.f->scene);
     AccelStats stats = accel_stats(t.accel);
     assert_int_equal(stats.moving_count, MOVERS);
     assert_int_equal(stats.instanced_count, is_flattened ? 0 : MOVERS);
@@ -272,7 +254,7 @@ static void check_scene(uint32_t cells, uint32_t what, bool is_flattened)
         met += is_hit && t.hits.shape[i] > 0;
     }
     assert_true(met > RAYS / 4);
-    untrace(&t);
+    tracer_destroy(&t);
     fixture_destroy(m.f);
 }
 
@@ -295,10 +277,9 @@ static void test_motion_results_do_not_depend_on_company(void **unused)
 {
     SORT_UNUSED(unused);
     Moving m;
-    Tracer t;
     HitBatch alone;
     make_scene(&m, 4, TRANSFORMS);
-    trace(&t, &m.f->scene);
+    Tracer t = trace(&m.f->scene);
     assert_int_equal(hit_batch_create(t.arena, 1, &alone, NULL), STATUS_OK);
     RayBatch one;
     assert_int_equal(ray_batch_create(t.arena, 1, &one, NULL), STATUS_OK);
@@ -314,7 +295,7 @@ static void test_motion_results_do_not_depend_on_company(void **unused)
         assert_memory_equal(&alone.b1[0], &t.hits.b1[i], sizeof(float));
         assert_memory_equal(&alone.ng[0][0], &t.hits.ng[0][i], sizeof(float));
     }
-    untrace(&t);
+    tracer_destroy(&t);
     fixture_destroy(m.f);
 }
 

@@ -125,22 +125,9 @@ static const Unsound cases[] = {
 /* 1 when it was not refused as it should be. */
 static uint32_t check(const Kit *kit, const Unsound *bad)
 {
-    StrBuf meshes = {0}, said = {0};
+    StrBuf said = {0};
     kit_write_text(kit, "shaders/s.ssl", bad->ssl ? bad->ssl : good_ssl);
-    kit_add_quad(kit, &meshes, "floor",
-                 (const float[4][3]){{-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0}});
-    kit_write_scene(
-        kit,
-        &(KitScene){.width = 8,
-                    .height = 8,
-                    .samples = 1,
-                    .max_depth = 2,
-                    .eye = {0, 0, 3},
-                    .fov_y_degrees = 40,
-                    .meshes = strbuf_text(&meshes),
-                    .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}",
-                    .materials = bad->materials ? bad->materials : SURFACE "}",
-                    .groups = bad->groups});
+    kit_write_floor(kit, 8, bad->materials ? bad->materials : SURFACE "}", bad->groups);
     RenderOptions options = kit_options(kit);
     options.only_check = true;
     Render *render;
@@ -156,7 +143,6 @@ static uint32_t check(const Kit *kit, const Unsound *bad)
         print_error("case %zu: %s: '%s'\nwanted '%s' and '%s'\n", (size_t)(bad - cases),
                     status_name(status), strbuf_text(&said), bad->place, bad->words);
     strbuf_free(&said);
-    strbuf_free(&meshes);
     return !is_refused;
 }
 

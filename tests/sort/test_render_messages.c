@@ -14,23 +14,8 @@
 
 static void write_scene(const Kit *kit, const char *ssl, const char *material)
 {
-    StrBuf meshes = {0};
     kit_write_text(kit, "shaders/s.ssl", ssl);
-    kit_add_quad(kit, &meshes, "floor",
-                 (const float[4][3]){{-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0}});
-    kit_write_scene(
-        kit,
-        &(KitScene){.width = 32,
-                    .height = 32,
-                    .samples = 1,
-                    .max_depth = 2,
-                    .eye = {0, 0, 3},
-                    .fov_y_degrees = 40,
-                    .meshes = strbuf_text(&meshes),
-                    .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"m\"]}",
-                    .materials = material,
-                    .environment = "{\"color\": [1, 1, 1]}"});
-    strbuf_free(&meshes);
+    kit_write_floor(kit, 32, material, NULL);
 }
 
 static const char plain_ssl[] =
