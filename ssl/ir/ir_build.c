@@ -9,21 +9,9 @@
  * All memory is the module's arena. One thread. */
 #include "ssl/ir/ir_build.h"
 #include "base/check.h"
-#include "base/hash.h"
 #include "ssl/ir/ir_fold.h"
+#include "ssl/ir/ir_numbering.h"
 #include <string.h>
-
-typedef struct NumberEntry {
-    uint64_t hash;
-    IrInstId inst;
-    uint32_t next; /* entry + 1 in the same bucket; 0: last */
-} NumberEntry;
-
-typedef struct Numbering {
-    uint32_t *buckets; /* entry + 1 */
-    uint32_t bucket_count;
-    ARRAY(NumberEntry) entries;
-} Numbering;
 
 typedef struct Scope {
     IrRegionId region;
@@ -42,68 +30,6 @@ struct IrBuilder {
     ARRAY(Scope) scopes;
     ARRAY(IrValue) yields; /* scratch */
 };
-
-/* --- value numbering -------------------------------------------------------------------------- */
-
-static uint64_t hash_inst(IrOp op, uint64_t imm, uint32_t site, IrType type, const IrValue *args,
-                          uint32_t arg_count)
-{
-    uint64_t h = hash_mix64(imm ^ (uint64_t)op << 48 ^ (uint64_t)site << 20 ^ (uint64_t)type << 58);
-    for (uint32_t i = 0; i < arg_count; i++)
-        h = hash_mix64(h + args[i]);
-    return h;
-}
-
-static void numbering_grow(Arena *arena, Numbering *n)
-{
-    uint32_t wanted = n->entries.capacity * 2;
-    n->bucket_count = n->bucket_count ? n->bucket_count * 4 : 64;
-    while (n->bucket_count < wanted)
-        n->bucket_count *= 2;
-    n->buckets = ARENA_ARRAY(arena, uint32_t, n->bucket_count);
-    for (uint32_t i = 0; i < n->entries.count; i++) {
-        uint32_t *bucket = &n->buckets[n->entries.data[i].hash & (n->bucket_count - 1)];
-        n->entries.data[i].next = *bucket;
-        *bucket = i + 1;
-    }
-}
-
-static void numbering_add(Arena *arena, Numbering *n, uint64_t hash, IrInstId inst)
-{
-    if (n->entries.count >= n->bucket_count / 2)
-        numbering_grow(arena, n);
-    uint32_t *bucket = &n->buckets[hash & (n->bucket_count - 1)];
-    array_push(arena, &n->entries, (NumberEntry){hash, inst, *bucket});
-    *bucket = n->entries.count;
-}
-
-/* Entries leave in the opposite order of their coming, so each is the head of its bucket. */
-static void numbering_pop_to(Numbering *n, uint32_t count)
-{
-    while (n->entries.count > count) {
-        const NumberEntry *e = &n->entries.data[--n->entries.count];
-        n->buckets[e->hash & (n->bucket_count - 1)] = e->next;
-    }
-}
-
-static IrInstId numbering_find(const IrFunc *f, const Numbering *n, uint64_t hash, IrOp op,
-                               uint64_t imm, uint32_t site, IrType type, const IrValue *args,
-                               uint32_t arg_count)
-{
-    if (n->bucket_count == 0)
-        return 0;
-    for (uint32_t e = n->buckets[hash & (n->bucket_count - 1)]; e;
-         e = n->entries.data[e - 1].next) {
-        IrInstId id = n->entries.data[e - 1].inst;
-        const IrInst *inst = ir_inst(f, id);
-        if (n->entries.data[e - 1].hash == hash && inst->op == op && inst->imm == imm &&
-            inst->site == site && ir_type(f, inst->result_first) == type &&
-            inst->arg_count == arg_count &&
-            (arg_count == 0 || memcmp(ir_args(f, inst), args, arg_count * sizeof *args) == 0))
-            return id;
-    }
-    return 0;
-}
 
 /* --- appending -------------------------------------------------------------------------------- */
 
@@ -217,11 +143,12 @@ static IrValue append_pure(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, c
         swapped[1] = args[0];
         args = swapped;
     }
-    uint64_t hash = hash_inst(op, imm, site, types[0], args, arg_count);
-    IrInstId id = numbering_find(f, &b->numbering, hash, op, imm, site, types[0], args, arg_count);
+    const IrKey key = {op, types[0], imm, site, arg_count, args};
+    uint64_t hash = numbering_hash(&key);
+    IrInstId id = numbering_find(&b->numbering, f, &key, hash);
     if (!id) {
         id = append(b, op, imm, site, args, arg_count, types, result_count);
-        numbering_add(b->module->arena, &b->numbering, hash, id);
+        numbering_add(&b->numbering, b->module->arena, hash, id);
     }
     return ir_inst(f, id)->result_first;
 }
@@ -230,14 +157,15 @@ static IrValue constant(IrBuilder *b, IrOp op, IrKind kind, uint64_t imm)
 {
     IrFunc *f = b->func;
     IrType type = ir_scalar(kind);
-    uint64_t hash = hash_inst(op, imm, 0, type, NULL, 0);
-    IrInstId id = numbering_find(f, &b->constants, hash, op, imm, 0, type, NULL, 0);
+    const IrKey key = {.op = op, .type = type, .imm = imm};
+    uint64_t hash = numbering_hash(&key);
+    IrInstId id = numbering_find(&b->constants, f, &key, hash);
     if (!id) {
         id = new_inst(b, op, imm, 0, NULL, 0, f->body);
         add_results(b, id, &type, 1);
         link_after(f, f->body, b->last_constant, id);
         b->last_constant = id;
-        numbering_add(b->module->arena, &b->constants, hash, id);
+        numbering_add(&b->constants, b->module->arena, hash, id);
     }
     return ir_inst(f, id)->result_first;
 }
