@@ -16,6 +16,10 @@ static inline float2 f2(float x, float y)
 {
     return (float2){x, y};
 }
+static inline float f2_length(float2 v)
+{
+    return sqrtf(v.x * v.x + v.y * v.y);
+}
 static inline float3 f3(float x, float y, float z)
 {
     return (float3){x, y, z};

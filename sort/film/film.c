@@ -79,13 +79,16 @@ static void lay_out_record(Film *film)
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
         if (!(film->desc.aovs >> i & 1) || aov_norms[i] == AOV_NORM_COUNT)
             continue;
+        uint32_t channels = aov_infos[i].channel_count;
+        uint32_t sums = channels + (aov_norms[i] == AOV_NORM_KNOWN);
         film->slots[film->slot_count++] = (AovSlot){.aov = (FilmAov)i,
                                                     .sum = aov_sums[i],
                                                     .norm = aov_norms[i],
-                                                    .channel_count = aov_infos[i].channel_count,
+                                                    .channel_count = channels,
+                                                    .sum_count = sums,
                                                     .sample_offset = aov_infos[i].offset,
                                                     .record_offset = offset};
-        offset += aov_infos[i].channel_count * (aov_sums[i] == AOV_SUM_WIDE ? 16u : 8u);
+        offset += sums * (aov_sums[i] == AOV_SUM_WIDE ? 16u : 8u);
     }
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i) {
         if (!(film->desc.ids >> i & 1))
@@ -168,6 +171,8 @@ FilmCheckpoint film_checkpoint(const Film *film)
 /* What the sample counts with in this AOV. */
 static float slot_weight(const AovSlot *slot, const FilmSample *sample)
 {
+    if (slot->norm == AOV_NORM_KNOWN)
+        return sample->aov[slot->sample_offset] >= 0.0f ? 1.0f : 0.0f;
     return slot->norm == AOV_NORM_ALPHA ? sample->alpha : 1.0f;
 }
 
@@ -215,8 +220,8 @@ static void add_aov(uint8_t *record, const AovSlot *slot, const FilmSample *samp
     float weight = slot_weight(slot, sample);
     if (weight == 0.0f)
         return;
-    for (uint32_t c = 0; c < slot->channel_count; ++c) {
-        float value = values[c] * weight;
+    for (uint32_t c = 0; c < slot->sum_count; ++c) {
+        float value = c < slot->channel_count ? values[c] * weight : 1.0f;
         if (slot->sum == AOV_SUM_WIDE)
             accum_wide_add(record_wide(record, slot->record_offset) + c,
                            accum_wide_from_float(clampf(value, -FILM_VALUE_MAX, FILM_VALUE_MAX)));
@@ -285,17 +290,26 @@ static void resolve_variance(const Film *film, const AovSlot *slot, float *out_v
         out_values[i] = (float)record_variance(film_record(film, i), slot);
 }
 
+/* What the sums are divided by. */
+static double slot_norm(uint8_t *record, const AovSlot *slot)
+{
+    if (slot->norm == AOV_NORM_ALPHA)
+        return accum_wide_to_double(record_wide(record, PIXEL_RGBA_OFFSET)[3]);
+    if (slot->norm == AOV_NORM_KNOWN)
+        return slot_sum(record, slot, slot->channel_count);
+    return (double)record_head(record)->sample_count;
+}
+
 static void resolve_slot(const Film *film, const AovSlot *slot, float *out_values)
 {
-    bool by_alpha = slot->norm == AOV_NORM_ALPHA;
+    float nothing = slot->norm == AOV_NORM_ALPHA   ? FILM_NO_DEPTH
+                    : slot->norm == AOV_NORM_KNOWN ? FILM_UNKNOWN
+                                                   : 0.0f;
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
-        double norm = by_alpha ? accum_wide_to_double(record_wide(record, PIXEL_RGBA_OFFSET)[3])
-                               : (double)record_head(record)->sample_count;
+        double norm = slot_norm(record, slot);
         for (uint32_t c = 0; c < slot->channel_count; ++c)
-            *out_values++ = norm > 0.0 ? (float)(slot_sum(record, slot, c) / norm)
-                            : by_alpha ? FILM_NO_DEPTH
-                                       : 0.0f;
+            *out_values++ = norm > 0.0 ? (float)(slot_sum(record, slot, c) / norm) : nothing;
     }
 }
 

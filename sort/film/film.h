@@ -12,8 +12,8 @@
  * whole: it counts as not taken, and the pixel remembers how many it dropped. Other AOVs are clamped.
  *
  * Threads: film_commit from any number of threads at once; the others need the film to be quiet (no commit
- * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs, 48 a
- * Cryptomatte layer. */
+ * under way). Memory: film_size_bytes; 80 bytes a pixel, plus 16 (WIDE) or 8 (NARROW) a channel of AOVs (KNOWN:
+ * one more than it has), 48 a Cryptomatte layer. */
 #ifndef SORT_FILM_FILM_H
 #define SORT_FILM_FILM_H
 
@@ -53,6 +53,7 @@ typedef enum FilmId {
 #define FILM_VALUE_MAX  0x1p38f /* 2.7e11 */
 #define FILM_NARROW_MAX 0x1p6f
 #define FILM_NO_DEPTH   1e10f
+#define FILM_UNKNOWN    (-1.0f) /* of AOVs that not every sample knows, such as the mip level */
 
 enum {
     FILM_MAX_SIDE_PX = 65535,

@@ -95,7 +95,7 @@ static void add_record(const Film *film, uint8_t *to, uint8_t *from)
                        record_wide(from, PIXEL_RGBA_OFFSET)[c]);
     for (uint32_t i = 0; i < film->slot_count; ++i) {
         const AovSlot *slot = &film->slots[i];
-        for (uint32_t c = 0; c < slot->channel_count; ++c)
+        for (uint32_t c = 0; c < slot->sum_count; ++c)
             if (slot->sum == AOV_SUM_WIDE) {
                 accum_wide_add(record_wide(to, slot->record_offset) + c,
                                record_wide(from, slot->record_offset)[c]);

@@ -19,6 +19,7 @@ typedef enum AovSum { AOV_SUM_WIDE, AOV_SUM_NARROW } AovSum;
 typedef enum AovNorm {
     AOV_NORM_SAMPLES,
     AOV_NORM_ALPHA,
+    AOV_NORM_KNOWN,
     AOV_NORM_COUNT,
     AOV_NORM_VARIANCE
 } AovNorm;
@@ -35,6 +36,7 @@ typedef struct AovSlot {
     AovSum sum;
     AovNorm norm;
     uint32_t channel_count;
+    uint32_t sum_count; /* stored: the channels, and for AOV_NORM_KNOWN the samples that know it */
     uint32_t sample_offset; /* floats, in FilmSample.aov */
     uint32_t record_offset; /* bytes, in the record */
 } AovSlot;

@@ -47,7 +47,7 @@ static void record_ids(const Wave *w, FilmSample *sample, const SurfaceHit *hit)
  * counts. Depth is that of the first surface until one stops the path, so that partly transparent ones in
  * front of nothing have a depth too. */
 static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hit, const Bsdf *bsdf,
-                                 float time, bool is_transparent)
+                                 uint32_t point, float time, bool is_transparent)
 {
     float *aov = w->samples[path->sample].aov;
     if (path->event == 0 || !is_transparent)
@@ -59,6 +59,10 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     if (w->aovs >> FILM_AOV_ALBEDO & 1)
         store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_albedo(bsdf)));
     aov[FILM_AT_UV] = hit->uv.x, aov[FILM_AT_UV + 1] = hit->uv.y;
+    aov[FILM_AT_DERIVATIVE] = f2_length(hit->duvdx);
+    aov[FILM_AT_DERIVATIVE + 1] = f2_length(hit->duvdy);
+    if (w->levels)
+        aov[FILM_AT_MIP] = w->levels->levels[point];
     if (w->aovs >> FILM_AOV_POSITION & 1)
         store3(aov + FILM_AT_POSITION, hit->P);
     if (w->aovs >> FILM_AOV_NORMAL & 1) {
@@ -256,7 +260,7 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     bool is_drawn = bsdf_sample(bsdf, lobe, u, &sample);
     bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
     if (!(path->flags & PATH_SEEN))
-        record_first_surface(w, path, hit, bsdf, w->rays.time[i], is_transparent);
+        record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);
     if (s->what != WAVE_VIEW_NONE && !is_transparent) {
         wave_show(w, i, hit, point);
         return;
@@ -359,6 +363,15 @@ static void leave_body(Wave *w, uint32_t i)
     scatter(w, i, hit, &bsdf, 0);
 }
 
+/* Of the paths that will be shaded next: one whose first surface this may be. */
+static bool is_first_surface(const Wave *w, uint32_t begin, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; ++k)
+        if (!(w->paths[w->order[begin + k]].flags & PATH_SEEN))
+            return true;
+    return false;
+}
+
 void stage_surface(Wave *w)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
@@ -368,11 +381,13 @@ void stage_surface(Wave *w)
             leave_body(w, i);
     wave_group(w, count);
     for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
-        if (w->levels)
+        if (w->levels && is_first_surface(w, begin, n))
             level_watch_begin(w->levels);
         shade_run(w->shade, hits[0]->material, SSL_KERNEL_SHADE, hits, n);
         for (uint32_t k = 0; k < n; ++k)
             shade_point(w, w->order[begin + k], k);
+        if (w->levels)
+            level_watch_end(w->levels);
     }
     shade_mesh_lights(w);
     wave_look_up_sky(w);

@@ -22,7 +22,7 @@ static void watch_lookup(void *data, const TextureProbeLookup *lookup)
 {
     LevelWatch *watch = data;
     TexExplain explain;
-    if (!lookup->program)
+    if (!lookup->program || !watch->is_on)
         return;
     texcache_explain(watch->cache, lookup->request, lookup->lane, &explain);
     float *level = &watch->levels[lookup->point];
@@ -36,14 +36,20 @@ LevelWatch *level_watch_create(const TexCache *cache, Arena *arena)
     float *levels = ARENA_ARRAY(arena, float, SHADE_CHUNK);
     if (!watch || !levels)
         return NULL;
-    *watch = (LevelWatch){cache, {watch_lookup, watch}, levels};
+    *watch = (LevelWatch){cache, {watch_lookup, watch}, levels, false};
     return watch;
 }
 
 void level_watch_begin(LevelWatch *watch)
 {
     for (uint32_t i = 0; i < SHADE_CHUNK; ++i)
-        watch->levels[i] = -1.0f;
+        watch->levels[i] = FILM_UNKNOWN;
+    watch->is_on = true;
+}
+
+void level_watch_end(LevelWatch *watch)
+{
+    watch->is_on = false;
 }
 
 static float3 level_color(float level)
@@ -74,7 +80,7 @@ static float3 name_color(const char *name)
 /* 2^-16 is 0, 1 is 1. */
 static float on_log_scale(float2 v)
 {
-    float length = sqrtf(v.x * v.x + v.y * v.y);
+    float length = f2_length(v);
     return length > 0.0f ? clampf(1.0f + log2f(length) / 16.0f, 0.0f, 1.0f) : 0.0f;
 }
 

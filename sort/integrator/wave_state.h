@@ -67,7 +67,7 @@ static inline HitDraw wave_draw(const Path *path, uint32_t crossing)
 struct Wave {
     const WaveShared *shared;
     ShadeContext *shade;
-    LevelWatch *levels; /* NULL but for WAVE_VIEW_MIP */
+    LevelWatch *levels; /* NULL but for WAVE_VIEW_MIP and FILM_AOV_MIP */
     WaveJob job;
     uint32_t capacity, count;
     uint32_t aovs; /* that the film holds: bit (1 << FilmAov) */

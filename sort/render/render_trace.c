@@ -46,11 +46,13 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     ShadeContext *shade = NULL;
     ShadeContextDesc desc = render_shade_desc(r, worker_state, waiter);
     LevelWatch *levels = NULL;
-    if (fiber && r->shared.what == WAVE_VIEW_MIP) {
+    bool wants_levels =
+        r->shared.what == WAVE_VIEW_MIP || film_desc(r->film)->aovs >> FILM_AOV_MIP & 1;
+    if (fiber && wants_levels) {
         levels = level_watch_create(r->textures, arena);
         desc.probe = levels ? &levels->probe : NULL;
     }
-    bool ok = fiber && (levels || r->shared.what != WAVE_VIEW_MIP) &&
+    bool ok = fiber && (levels || !wants_levels) &&
               shade_context_create(&desc, arena, &shade, NULL) == STATUS_OK;
     if (ok) {
         *fiber = (FiberState){.render = r, .arena = arena};

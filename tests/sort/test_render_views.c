@@ -20,9 +20,9 @@ static const char painted_ssl[] =
     "    surface = make_closure<Lambert>(texture2d_sample<paint>(uvw.x, uvw.y), "
     "global_value<normal>);\n}\n";
 
-/* The wall fills the picture: 2 x 2 m, uv from 0 to 1, seen from 1 m at 90 degrees. With `is_closed` it is one of
- * the walls of a room. */
-static void begin(Kit *kit, bool is_closed)
+/* A wall of 2 x 2 m, uv from 0 to 1, seen from 1 m; it fills the picture at 90 degrees. With `is_closed` it is one
+ * of the walls of a room. */
+static void begin(Kit *kit, bool is_closed, float fov_degrees)
 {
     static const float front[4][3] = {{-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0}};
     static const float back[4][3] = {{-1, -1, 2}, {-1, 1, 2}, {1, 1, 2}, {1, -1, 2}};
@@ -58,7 +58,7 @@ static void begin(Kit *kit, bool is_closed)
                     .samples = 16,
                     .max_depth = 3,
                     .eye = {0, 0, 1},
-                    .fov_y_degrees = 90,
+                    .fov_y_degrees = fov_degrees,
                     .meshes = strbuf_text(&meshes),
                     .instances = strbuf_text(&instances),
                     .materials = "{\"name\": \"m\", \"shader\": \"shaders/painted.ssl\", "
@@ -83,7 +83,7 @@ static void test_views_show_geometry(void **state)
 {
     (void)state;
     Kit kit;
-    begin(&kit, false);
+    begin(&kit, false, 90);
     float *normal = show(&kit, kit_options(&kit), WAVE_VIEW_NORMAL);
     float *uv = show(&kit, kit_options(&kit), WAVE_VIEW_UV);
     float *derivative = show(&kit, kit_options(&kit), WAVE_VIEW_DERIVATIVE);
@@ -111,7 +111,7 @@ static void test_views_show_mip_levels(void **state)
 {
     (void)state;
     Kit kit;
-    begin(&kit, false);
+    begin(&kit, false, 90);
     RenderOptions options = kit_options(&kit);
     float *rgba = show(&kit, options, WAVE_VIEW_MIP);
     options.mip_bias = 2;
@@ -126,12 +126,65 @@ static void test_views_show_mip_levels(void **state)
     kit_end(&kit);
 }
 
+/* Twice as far as the wall reaches: 2 * atan(2). A pixel steps over 4 m / 32, which is 1/16 of the texture or 16 texels;
+ * the footprint is that of 16 samples, a quarter, so that the level is 2. Around the wall nothing is known. */
+static void test_layers_hold_what_views_show(void **state)
+{
+    (void)state;
+    Kit kit;
+    begin(&kit, false, 126.8698976f);
+    RenderOptions options = kit_options(&kit);
+    options.aovs = 1u << FILM_AOV_MIP | 1u << FILM_AOV_DERIVATIVE;
+    for (int biased = 0; biased < 2; ++biased) {
+        options.mip_bias = 1.5f * (float)biased;
+        Render *render = kit_render(&kit, &options);
+        float *mip = kit_aov(render, FILM_AOV_MIP);
+        float *derivative = kit_aov(render, FILM_AOV_DERIVATIVE);
+        for (uint32_t y = 0; y < SIDE; ++y)
+            for (uint32_t x = 0; x < SIDE; ++x) {
+                size_t at = (size_t)y * SIDE + x;
+                uint32_t from_middle_x = x < SIDE / 2 ? SIDE / 2 - 1 - x : x - SIDE / 2;
+                uint32_t from_middle_y = y < SIDE / 2 ? SIDE / 2 - 1 - y : y - SIDE / 2;
+                uint32_t ring = from_middle_x > from_middle_y ? from_middle_x : from_middle_y;
+                if (ring < SIDE / 4 - 2) {
+                    assert_true(fabsf(mip[at] - (2.0f + options.mip_bias)) < 1e-3f);
+                    assert_true(fabsf(derivative[2 * at] - 0.0625f) < 1e-5f);
+                    assert_true(fabsf(derivative[2 * at + 1] - 0.0625f) < 1e-5f);
+                } else if (ring > SIDE / 4 + 1) {
+                    assert_true(mip[at] == FILM_UNKNOWN);
+                    assert_true(derivative[2 * at] == 0.0f && derivative[2 * at + 1] == 0.0f);
+                } else if (mip[at] != FILM_UNKNOWN) {
+                    /* Samples beside the wall do not count. */
+                    assert_true(fabsf(mip[at] - (2.0f + options.mip_bias)) < 1e-3f);
+                }
+            }
+        mem_free(mip);
+        mem_free(derivative);
+        render_destroy(render);
+    }
+    kit_end(&kit);
+}
+
+/* Layers are looked at, not rendered with: the picture's bits do not depend on them. */
+static void test_layers_change_no_picture(void **state)
+{
+    (void)state;
+    Kit kit;
+    begin(&kit, true, 90);
+    RenderOptions options = kit_options(&kit);
+    Hash128 plain = kit_render_bits(&kit, &options, NULL);
+    options.aovs = 1u << FILM_AOV_MIP | 1u << FILM_AOV_DERIVATIVE;
+    Hash128 with_layers = kit_render_bits(&kit, &options, NULL);
+    assert_true(hash128_equal(plain, with_layers));
+    kit_end(&kit);
+}
+
 static void test_views_show_openness(void **state)
 {
     (void)state;
     for (int is_closed = 0; is_closed < 2; ++is_closed) {
         Kit kit;
-        begin(&kit, is_closed);
+        begin(&kit, is_closed, 90);
         RenderOptions options = kit_options(&kit);
         options.ao_distance_m = 100.0f;
         float *rgba = show(&kit, options, WAVE_VIEW_AO);
@@ -149,6 +202,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_views_show_geometry),
         cmocka_unit_test(test_views_show_mip_levels),
+        cmocka_unit_test(test_layers_hold_what_views_show),
+        cmocka_unit_test(test_layers_change_no_picture),
         cmocka_unit_test(test_views_show_openness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
