@@ -10,6 +10,7 @@
     process.py      sort-render as a child: progress, cancel, exit codes
     messages.py     the warnings of an export and a render
     preferences.py, properties.py, panels.py    what the user sees
+    registration.py    classes and menu entries, to Blender and back
 """
 
 bl_info = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from . import locate, messages, preferences, process
+from . import locate, messages, preferences, process, registration
 from .messages import Report, SortError
 
 if TYPE_CHECKING:  # these need numpy
@@ -55,6 +55,8 @@ class SortRenderEngine(bpy.types.RenderEngine):
         for text in report.warnings:
             self.report({"WARNING"}, f"SORT: {text}")
         messages.publish(report)
+        if is_watched():
+            bpy.app.timers.register(_redraw_properties, first_interval=0)  # by the main thread: this may be another
 
     def _fail(self, text: str, report: Report) -> None:
         report.error = text
@@ -191,6 +193,14 @@ def is_watched() -> bool:
     return not bpy.app.background
 
 
+def _redraw_properties() -> None:
+    """What was said of the last render, and its report, are in the properties."""
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type == "PROPERTIES":
+                area.tag_redraw()
+
+
 def _load(path: Path, result: bpy.types.RenderResult) -> None:
     """Combined, of a picture with no other layers: Blender reads it itself."""
     try:
@@ -220,9 +230,4 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def register() -> None:
-    bpy.utils.register_class(SortRenderEngine)
-
-
-def unregister() -> None:
-    bpy.utils.unregister_class(SortRenderEngine)
+register, unregister = registration.pair((SortRenderEngine,))

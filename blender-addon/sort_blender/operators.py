@@ -10,7 +10,7 @@ from pathlib import Path
 import bpy
 from bpy_extras.io_utils import ExportHelper
 
-from . import engine, locate, messages, preferences
+from . import engine, locate, messages, preferences, registration
 from .messages import SortError
 
 REPORT_WAIT_S = 120
@@ -102,16 +102,5 @@ def _draw_export(self: bpy.types.Menu, context: bpy.types.Context) -> None:
     self.layout.operator(SORT_OT_export_package.bl_idname, text="SORT Package (.zip)")
 
 
-CLASSES = (SORT_OT_export_package, SORT_OT_texture_report)
-
-
-def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    bpy.types.TOPBAR_MT_file_export.append(_draw_export)
-
-
-def unregister() -> None:
-    bpy.types.TOPBAR_MT_file_export.remove(_draw_export)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registration.pair((SORT_OT_export_package, SORT_OT_texture_report),
+                                         [(bpy.types.TOPBAR_MT_file_export, _draw_export)])

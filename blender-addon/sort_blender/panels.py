@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import bpy
 
-from . import messages
+from . import messages, registration
 from .engine import ENGINE
 
 LINE_CHARACTERS = 64
@@ -193,9 +193,11 @@ CLASSES = (SORT_PT_sampling, SORT_PT_light_paths, SORT_PT_film, SORT_PT_motion_b
            SORT_PT_messages, SORT_PT_passes, SORT_PT_override)
 
 
+_register, _unregister = registration.pair(CLASSES)
+
+
 def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
+    _register()
     for panel in _shared_panels():
         panel.COMPAT_ENGINES.add(ENGINE)
 
@@ -204,5 +206,4 @@ def unregister() -> None:
     for panel in bpy.types.Panel.__subclasses__():
         if ENGINE in getattr(panel, "COMPAT_ENGINES", ()) and panel not in CLASSES + (_RenderPanel, _SettingsPanel):
             panel.COMPAT_ENGINES.discard(ENGINE)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+    _unregister()

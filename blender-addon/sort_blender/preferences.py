@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from . import locate
+from . import locate, registration
 from .messages import SortError
 
 
@@ -44,9 +44,4 @@ def renderer_preference() -> str:
     return bpy.path.abspath(addon.preferences.renderer) if addon else ""
 
 
-def register() -> None:
-    bpy.utils.register_class(SortPreferences)
-
-
-def unregister() -> None:
-    bpy.utils.unregister_class(SortPreferences)
+register, unregister = registration.pair((SortPreferences,))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bpy
 
+from . import registration
+
 INTEGRATORS = [
     ("path", "Path Tracing", "Light, by path tracing"),
     ("ao", "Ambient Occlusion", "How open each surface is"),
@@ -85,12 +87,11 @@ class SortLayerSettings(bpy.types.PropertyGroup):
         name="Sample Count", description="How many samples each pixel got")
 
 
-CLASSES = (SortSceneSettings, SortLayerSettings)
+_register, _unregister = registration.pair((SortSceneSettings, SortLayerSettings))
 
 
 def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
+    _register()
     bpy.types.Scene.sort = bpy.props.PointerProperty(type=SortSceneSettings)
     bpy.types.ViewLayer.sort = bpy.props.PointerProperty(type=SortLayerSettings)
 
@@ -98,5 +99,4 @@ def register() -> None:
 def unregister() -> None:
     del bpy.types.ViewLayer.sort
     del bpy.types.Scene.sort
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+    _unregister()

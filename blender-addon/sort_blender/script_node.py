@@ -11,6 +11,7 @@ import json
 
 import bpy
 
+from . import registration
 from .ssl_source import Described, describe
 
 NODE = "SortScriptNode"
@@ -243,16 +244,5 @@ def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
         self.layout.operator("node.add_node", text="SSL Script").type = NODE
 
 
-CLASSES = (SortScriptOption, SortScriptNode, SORT_OT_refresh_script)
-
-
-def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-    bpy.types.NODE_MT_add.append(_menu)
-
-
-def unregister() -> None:
-    bpy.types.NODE_MT_add.remove(_menu)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = registration.pair((SortScriptOption, SortScriptNode, SORT_OT_refresh_script),
+                                         [(bpy.types.NODE_MT_add, _menu)])

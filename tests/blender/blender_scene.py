@@ -125,6 +125,19 @@ def subprocess_ok(words):
     return subprocess.run(words, capture_output=True).returncode
 
 
+def renderers_in(folder):
+    """Processes of sort-render that work in `folder`."""
+    found = []
+    for place in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"sort-render") and any(bytes(folder) in word for word in words[1:]):
+            found.append(place.parent.name)
+    return found
+
+
 def main():
     """Runs the tests of the calling file and ends Blender, whose own exit code would tell only whether the
     last render came to its end."""

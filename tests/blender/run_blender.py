@@ -2,7 +2,7 @@
 """Runs one test file in Blender: packs the add-on, makes an empty profile, starts Blender without a window.
 The test finds its things in the environment: SORT_TEST_ZIP, SORT_TEST_FOLDER (empty), SORT_TEST_RENDERER,
 SORT_TEST_BLENDER. With --window Blender has one, in a display of its own (Xvfb). Exit code 77: Blender has no numpy, or
-there is no Xvfb, so nothing could be tested."""
+there is no Xvfb or no xdotool, so nothing could be tested."""
 
 import argparse
 import os
@@ -58,8 +58,8 @@ def run(args, renderer, folder):
 
 def run_in_window(command, environment):
     server = shutil.which("Xvfb")
-    if not server:
-        print("there is no Xvfb")
+    if not server or not shutil.which("xdotool"):
+        print("there is no Xvfb or no xdotool")
         return NO_DISPLAY
     readable, writable = os.pipe()
     with subprocess.Popen([server, "-displayfd", str(writable), "-screen", "0", "800x600x24", "-nolisten", "tcp"],

@@ -92,10 +92,10 @@ class ProcessTest(unittest.TestCase):
         self.scene.sort.samples = 1 << 20
 
         def kill():
-            while not renderers_in(kit.FOLDER.parent):
+            while not kit.renderers_in(kit.FOLDER.parent):
                 time.sleep(0.05)
             time.sleep(0.5)
-            for number in renderers_in(kit.FOLDER.parent):
+            for number in kit.renderers_in(kit.FOLDER.parent):
                 os.kill(int(number), signal.SIGKILL)
         killer = threading.Thread(target=kill, daemon=True)
         killer.start()
@@ -171,14 +171,14 @@ class ProcessTest(unittest.TestCase):
         with child:
             while " left" not in child.stdout.readline():
                 self.assertIsNone(child.poll())
-            self.assertTrue(renderers_in(kit.FOLDER))
+            self.assertTrue(kit.renderers_in(kit.FOLDER))
             start = time.monotonic()
             child.send_signal(signal.SIGINT)
             said = child.stdout.read()
         self.assertLess(time.monotonic() - start, 8)
         self.assertNotIn("Error", said)
         self.assertEqual(child.returncode, 1)
-        self.assertEqual(renderers_in(kit.FOLDER), [])
+        self.assertEqual(kit.renderers_in(kit.FOLDER), [])
 
     def test_picture_is_shown_while_it_renders(self):
         from sort_blender import engine
@@ -216,19 +216,6 @@ class ProcessTest(unittest.TestCase):
         before = set(os.listdir(bpy.app.tempdir))
         kit.render()
         self.assertEqual(set(os.listdir(bpy.app.tempdir)), before)
-
-
-def renderers_in(folder):
-    """Processes of sort-render that work in `folder`."""
-    found = []
-    for place in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = place.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"sort-render") and any(bytes(folder) in word for word in words[1:]):
-            found.append(place.parent.name)
-    return found
 
 
 kit.main()

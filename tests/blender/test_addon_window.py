@@ -2,10 +2,11 @@
 renders and is cancelled, a preview of a material. Steps run from a timer, since Blender must draw between them."""
 
 import os
+import pathlib
+import subprocess
 import sys
 import time
 import traceback
-from dataclasses import replace
 
 import bpy
 import numpy as np
@@ -59,6 +60,15 @@ def until(condition):
     raise AssertionError(f"waited {WAIT_S} s for {condition.__name__}; viewports: {found}")
 
 
+def press(key):
+    """A real event of the display, in the window below the pointer."""
+    subprocess.run(["xdotool", "mousemove", "400", "300", "key", key], check=True)
+
+
+def temporary_files():
+    return set(os.listdir(bpy.app.tempdir))
+
+
 def steps():
     from sort_blender import messages
     scene = bpy.context.scene
@@ -95,7 +105,7 @@ def steps():
     area().spaces[0].shading.type = "SOLID"
     yield from until(lambda: not viewports())
 
-    print("F12 shows its picture while it renders; Esc ends it")
+    print("F12 shows its picture while it renders; Esc ends it and the samples so far stay")
     from sort_blender import engine
     shown = []
     load = engine._load
@@ -103,19 +113,38 @@ def steps():
     engine._load = lambda *rest: (shown.append(1), load(*rest))[1]
     scene.render.resolution_percentage = 10
     scene.sort.samples = 1 << 20
-    escapes, run = [], engine.process.run_render  # Blender's own flag is set by a key alone, which nobody presses here
-    engine.process.run_render = lambda job, watcher, report: run(
-        job, replace(watcher, is_cancelled=lambda: bool(escapes) or watcher.is_cancelled()), report)
+    before = temporary_files()
+    area("PROPERTIES").spaces[0].context = "RENDER"
+    drawn = []  # what the last render was, whenever the panels were drawn
+    bpy.types.SORT_PT_textures.append(lambda panel, context: drawn.append(messages.last()))
+    yield from until(lambda: len(drawn) > 0)
+    press("F12")
+    yield from until(lambda: bpy.app.is_job_running("RENDER"))
     start = time.monotonic()
-    with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
-        bpy.ops.render.render("INVOKE_DEFAULT")
     yield from until(lambda: len(shown) > 0)
     print(f"first picture after {time.monotonic() - start:.2f} s")
     yield from until(lambda: len(shown) > 2)
-    escapes.append(1)
+    assert kit.renderers_in(pathlib.Path(bpy.app.tempdir))
+    press("Escape")
+    start = time.monotonic()
     yield from until(lambda: not bpy.app.is_job_running("RENDER"))
-    engine.process.run_render = run
+    assert time.monotonic() - start < 5, time.monotonic() - start
+    engine._load = load
     assert messages.last().error == "", messages.last().error
+    assert not kit.renderers_in(pathlib.Path(bpy.app.tempdir))
+    assert temporary_files() - before <= {"sort-last-render.json"}, temporary_files() - before
+    bpy.data.images["Render Result"].save_render(str(kit.FOLDER / "part.png"))
+    x, y = cube_centre(kit.read_picture(str(kit.FOLDER / "part.png")))
+    assert 0.3 < x < 0.7 and 0.3 < y < 0.7, (x, y)
+
+    yield from until(lambda: drawn[-1] is messages.last() and drawn[-1].stats)  # else its button stayed grey
+    scene.sort.samples = 1
+    old = messages.last()
+    press("F12")
+    yield from until(lambda: messages.last() is not old)
+    yield from until(lambda: drawn[-1] is messages.last() and drawn[-1].stats)
+    press("Escape")  # closes the window of the picture
+    yield from until(lambda: len(bpy.context.window_manager.windows) == 1)
 
     print("a material has a preview")
     material = bpy.data.materials["Material"]  # red; after a render in a thread Blender may refuse changes
@@ -152,4 +181,5 @@ def tick():
     os._exit(code)
 
 
+bpy.context.preferences.view.show_splash = False  # it would take the first key
 bpy.app.timers.register(tick, first_interval=0.5)
