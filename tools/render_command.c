@@ -105,6 +105,9 @@ static Status check_options(const RenderCommand *c, Error *err)
         return error_set(err, STATUS_INVALID,
                          "--samples A:B promises those samples; it cannot be combined with %s",
                          r->adaptive_error > 0.0f ? "--adaptive" : "--time-limit");
+    if (r->view == WAVE_VIEW_COST && r->adaptive_error > 0.0f)
+        return error_set(err, STATUS_INVALID,
+                         "--integrator cost shows times, which --adaptive cannot judge");
     if (c->is_resuming && !c->checkpoint)
         return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
     return command_check_writable(c->checkpoint, err);

@@ -26,7 +26,7 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
 {
     const Lights *lights = w->shared->lights;
     const Path *path = &w->paths[i];
-    uint32_t count = w->shared->what == WAVE_VIEW_NONE ? lights_infinite_count(lights) : 0;
+    uint32_t count = wave_gathers_light(w->shared) ? lights_infinite_count(lights) : 0;
     for (uint32_t k = 0; k < count; ++k) {
         LightValue kind;
         LightHit hit;
@@ -70,7 +70,7 @@ static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light
     float distance = f3_length(f3_sub(met, path->from));
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light, distance);
     float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
-    if (w->shared->what == WAVE_VIEW_NONE)
+    if (wave_gathers_light(w->shared))
         wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share),
                        hit.light_group);
     if (!(path->flags & PATH_SEEN))

@@ -261,7 +261,7 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
     if (!(path->flags & PATH_SEEN))
         record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);
-    if (s->what != WAVE_VIEW_NONE && !is_transparent) {
+    if (!wave_gathers_light(s) && !is_transparent) {
         wave_show(w, i, hit, point);
         return;
     }
@@ -338,13 +338,13 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     shade_bsdf(w->shade, lane, &bsdf);
     w->counters.bsdf_faults += bsdf.faults != 0;
     cut_holdout(w, path, &bsdf);
-    if (w->shared->what == WAVE_VIEW_NONE)
+    if (wave_gathers_light(w->shared))
         add_emission(w, i, hit, &bsdf);
     if (path->flags & PATH_LAST && spectrum_is_black(bsdf_transparency(&bsdf))) {
         path->flags |= PATH_DEAD;
         return;
     }
-    if (!(path->flags & PATH_LAST) && w->shared->what == WAVE_VIEW_NONE)
+    if (!(path->flags & PATH_LAST) && wave_gathers_light(w->shared))
         sample_light(w, i, hit, &bsdf);
     scatter(w, i, hit, &bsdf, lane);
 }

@@ -1,5 +1,6 @@
 #include "sort/integrator/wave_state.h"
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "sort/sampling/mis.h"
 #include <string.h>
@@ -93,8 +94,18 @@ static void timed(Wave *w, WaveStage stage, void (*run)(Wave *w))
     w->counters.stage_ns[stage] += clock_now_ns() - start;
 }
 
+/* WAVE_VIEW_COST: the job is one pixel, and its sample is the time since `start_ns`. */
+static void note_cost(Wave *w, uint64_t start_ns)
+{
+    ASSERT(w->job.width == 1 && w->job.height == 1);
+    float cost_ms = (float)((double)(clock_now_ns() - start_ns) * 1e-6);
+    for (int c = 0; c < 3; ++c)
+        w->samples[0].rgb[c] = cost_ms;
+}
+
 void wave_run(Wave *w, const WaveJob *job)
 {
+    uint64_t start_ns = clock_now_ns();
     w->job = *job;
     timed(w, WAVE_STAGE_CAMERA, stage_camera);
     while (w->count > 0) {
@@ -105,6 +116,8 @@ void wave_run(Wave *w, const WaveJob *job)
         timed(w, WAVE_STAGE_SHADOW, stage_shadow);
         timed(w, WAVE_STAGE_ADVANCE, stage_advance);
     }
+    if (w->shared->what == WAVE_VIEW_COST)
+        note_cost(w, start_ns);
     timed(w, WAVE_STAGE_COMMIT, stage_commit);
 }
 

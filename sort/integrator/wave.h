@@ -85,7 +85,7 @@ typedef struct Wave Wave;
  * with, for WAVE_VIEW_MIP and FILM_AOV_MIP; else NULL. */
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
                    uint32_t capacity, Arena *arena, Wave **out_wave, Error *err) SORT_MUST_CHECK;
-/* Traces all paths of the job, then commits them. */
+/* Traces all paths of the job, then commits them. For WAVE_VIEW_COST the job is one pixel. */
 void wave_run(Wave *wave, const WaveJob *job);
 WaveCounters wave_counters(const Wave *wave);
 void wave_counters_add(WaveCounters *sum, const WaveCounters *counters);

@@ -66,9 +66,11 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     return fiber;
 }
 
-/* A job larger than a wave goes through it a few rows, or a part of a row, at a time. */
-static void run_job(Wave *wave, uint32_t capacity, const WaveJob *job)
+/* A job larger than a wave goes through it a few rows, or a part of a row, at a time; to see what each sample costs,
+ * every one goes alone. */
+static void run_job(const Render *r, Wave *wave, const WaveJob *job)
 {
+    uint32_t capacity = r->shared.what == WAVE_VIEW_COST ? 1 : r->options.wave_capacity;
     uint32_t width = job->width < capacity ? job->width : capacity;
     uint32_t rows = capacity / width < job->height ? capacity / width : job->height;
     for (uint32_t y = 0; y < job->height; y += rows) {
@@ -90,7 +92,7 @@ static bool fiber_step(void *data, void *fiber_state)
     if (!schedule_take(&r->schedule, &job, &end))
         return false;
     for (; job.sample < end; ++job.sample) {
-        run_job(fiber->wave, r->options.wave_capacity, &job);
+        run_job(r, fiber->wave, &job);
         WaveCounters counters = wave_counters(fiber->wave);
         uint64_t rays = counters.rays + counters.shadow_rays;
         atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
@@ -155,6 +157,8 @@ static uint32_t fibers_max(const Render *r)
 {
     enum { MOST = 64, LEAST = 2, BYTES_OF_A_WAVE = 2 << 20 };
     TexStats t;
+    if (r->shared.what == WAVE_VIEW_COST)
+        return 1; /* the clock of a parked fiber would run on while others work */
     if (r->options.fibers_max > 0)
         return r->options.fibers_max;
     texcache_stats(r->textures, &t);

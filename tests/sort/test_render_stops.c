@@ -268,6 +268,8 @@ static void test_stops_options_are_checked(void **state)
     kit_assert_says(&said, 2, (const char *const[]){"--resume", "--checkpoint", NULL});
     kit_run(kit, (const char *const[]){"--samples", "0:2", "--adaptive", "0.1", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"--samples", "--adaptive", NULL});
+    kit_run(kit, (const char *const[]){"--integrator", "cost", "--adaptive", "0.1", NULL}, &said);
+    kit_assert_says(&said, 2, (const char *const[]){"cost", "--adaptive", NULL});
     kit_run(kit, (const char *const[]){"--samples", "0:2", "--time-limit", "1", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"--samples", "--time-limit", NULL});
     kit_run(kit, (const char *const[]){"--crop", "60,40,20,20", NULL}, &said);

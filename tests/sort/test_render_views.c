@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "render_kit.h"
 
@@ -179,6 +180,46 @@ static void test_layers_change_no_picture(void **state)
     kit_end(&kit);
 }
 
+/* Times are not reproducible, so what can be said is what bounds them: the stages that are measured inside a sample's
+ * time, and the clock around the render, of one thread. The paths are those of a picture: their layers have its bits. */
+static void test_views_show_cost(void **state)
+{
+    (void)state;
+    Kit kit;
+    begin(&kit, false, 126.8698976f);
+    RenderOptions options = kit_options(&kit);
+    options.thread_count = 1;
+    options.aovs = 1u << FILM_AOV_DEPTH | 1u << FILM_AOV_MIP;
+    Render *picture = kit_render(&kit, &options);
+    options.view = WAVE_VIEW_COST;
+    uint64_t start_ns = clock_now_ns();
+    Render *render = kit_render(&kit, &options);
+    double elapsed_ms = clock_seconds_since(start_ns) * 1e3, sum_ms = 0, stages_ms = 0;
+    RenderStats stats;
+    uint32_t count;
+    float *rgba = kit_pixels(render, &count);
+    render_stats(render, &stats);
+    for (uint32_t i = 0; i < count; ++i) {
+        assert_true(rgba[4 * i] > 0.0f && rgba[4 * i] == rgba[4 * i + 2]);
+        sum_ms += 16.0 * (double)rgba[4 * i];
+    }
+    for (int s = 0; s < WAVE_STAGE_COMMIT; ++s)
+        stages_ms += (double)stats.wave.stage_ns[s] * 1e-6;
+    assert_true(sum_ms >= 0.999 * stages_ms && sum_ms <= elapsed_ms);
+    for (FilmAov aov = FILM_AOV_DEPTH; aov != FILM_AOV_COUNT; aov = (FilmAov)(aov + 1)) {
+        if (!(options.aovs >> aov & 1))
+            continue;
+        float *timed = kit_aov(render, aov), *untimed = kit_aov(picture, aov);
+        assert_memory_equal(timed, untimed, count * sizeof *timed);
+        mem_free(timed);
+        mem_free(untimed);
+    }
+    mem_free(rgba);
+    render_destroy(render);
+    render_destroy(picture);
+    kit_end(&kit);
+}
+
 static void test_views_show_openness(void **state)
 {
     (void)state;
@@ -204,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_views_show_mip_levels),
         cmocka_unit_test(test_layers_hold_what_views_show),
         cmocka_unit_test(test_layers_change_no_picture),
+        cmocka_unit_test(test_views_show_cost),
         cmocka_unit_test(test_views_show_openness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
