@@ -68,7 +68,8 @@ static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light
     /* Measured from the last scatter, since transparent surfaces may lie between. */
     float3 met = f3_madd(ray->origin, t, ray->direction);
     float distance = f3_length(f3_sub(met, path->from));
-    LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light, distance);
+    LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light,
+                                    ray->direction, distance);
     float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
     if (wave_gathers_light(w->shared))
         wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share),

@@ -93,6 +93,15 @@ static bool sample_point(const Source *s, float3 position, LightSample *out)
     return intensity > 0.0f && distance2 > 0.0f && spectrum_is_finite(out->radiance);
 }
 
+static bool sample_shape(const Source *s, const LightShape *shape, float3 position, float2 u,
+                         LightSample *out)
+{
+    if (!light_shape_sample(shape, position, u, &out->wi, &out->distance_m, &out->pdf_solid_angle))
+        return false;
+    out->radiance = spectrum_scale(s->emission, light_shape_beam(shape, out->wi));
+    return !spectrum_is_black(out->radiance);
+}
+
 static bool sample_distant(const Source *s, float2 u, LightSample *out)
 {
     out->distance_m = INFINITY;
@@ -173,9 +182,7 @@ static bool sample_local(const Lights *lights, float3 position, float3 normal, d
         contributes = sample_triangle(lights, s, leaf - s->first_leaf, position, u, out);
         break;
     default:
-        out->radiance = s->emission;
-        contributes = light_shape_sample(&lights->shapes[s->light], position, u, &out->wi,
-                                         &out->distance_m, &out->pdf_solid_angle);
+        contributes = sample_shape(s, &lights->shapes[s->light], position, u, out);
         break;
     }
     out->pdf_solid_angle *= lights->local_share * probability;
@@ -211,17 +218,18 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float u
 /* --- lights that are met -------------------------------------------------------------------- */
 
 LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
-                          float distance_m)
+                          float3 direction, float distance_m)
 {
     CHECK(light < lights->scene->light_count);
     uint32_t source = lights->source_of_light[light];
     if (source == NO_SOURCE)
         return (LightHit){0};
     const Source *s = &lights->sources[source];
-    float pdf = light_shape_pdf(&lights->shapes[light], position, distance_m);
+    const LightShape *shape = &lights->shapes[light];
+    float pdf = light_shape_pdf(shape, position, direction, distance_m);
     if (pdf > 0.0f)
         pdf *= leaf_probability(lights, position, normal, s->first_leaf);
-    return (LightHit){.radiance = s->emission,
+    return (LightHit){.radiance = spectrum_scale(s->emission, light_shape_beam(shape, direction)),
                       .pdf_solid_angle = pdf,
                       .light_group = source_group(lights, source)};
 }

@@ -1,6 +1,6 @@
 /* Light sampling: everything that shines, with a probability for each.
  *
- *   Scene.lights        point, spot, distant, rectangle, disk, sphere
+ *   Scene.lights        point, spot, distant, rectangle, disk and ellipse, sphere
  *   emissive meshes     one source per (instance, material slot) whose material emits, unless it moves
  *   environment         constant, or image with its table
  *
@@ -82,9 +82,9 @@ typedef struct LightHit {
     bool is_camera_visible; /* of an infinite light; the caller knows it of shapes */
 } LightHit;
 
-/* A light shape: Scene.lights[light] of kind rectangle, disk or sphere, met at distance_m. */
+/* A light shape: Scene.lights[light] of kind rectangle, disk or sphere, met in `direction` at distance_m. */
 LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
-                          float distance_m);
+                          float3 direction, float distance_m);
 /* A triangle: the density alone; 0 when its material is not known to emit. `ng` is its geometric
  * normal (need not be unit). */
 float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, uint32_t instance,

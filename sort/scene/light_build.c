@@ -210,7 +210,9 @@ static LightBounds light_bounds(const Lights *lights, const Source *s)
         light_shape_bounds(shape, &b.lower, &b.upper);
         b.cos_o = shape->kind == SCENE_LIGHT_SPHERE ? -1.0f : 1.0f;
         b.is_two_sided = shape->is_two_sided;
-        b.power = usable_power(pi * emission * light_shape_area(shape));
+        /* As bright as it is ahead. */
+        b.cos_e = light_shape_cos_spread(shape);
+        b.power = usable_power(pi * emission * light_shape_area(shape) * shape->spread_scale);
         return b;
     }
     }

@@ -58,7 +58,16 @@ void light_shape_init(const SceneLight *light, LightShape *out_shape)
         (LightShape){.kind = light->kind,
                      .is_two_sided = light->is_two_sided,
                      .half_size = {0.5 * (double)light->size_x_m, 0.5 * (double)light->size_y_m},
-                     .radius = (double)light->radius_m};
+                     .radius = (double)light->radius_m,
+                     .spread_scale = 1.0};
+    double spread = 0.5 * (double)light->spread_rad;
+    if (spread > 0.0 && light->kind != SCENE_LIGHT_SPHERE) {
+        out_shape->cot_spread = cos(spread) / sin(spread);
+        /* The difference loses digits as b^2; its series does not. */
+        double b2 = spread * spread;
+        out_shape->spread_scale = 1.0 / (spread < 0.01 ? b2 * (1.0 / 3.0 + b2 / 45.0)
+                                                       : 1.0 - spread * out_shape->cot_spread);
+    }
     for (int row = 0; row < 3; ++row) {
         out_shape->centre[row] = (double)light->light_to_world.m[row][3];
         for (int axis = 0; axis < 3; ++axis)
@@ -68,10 +77,9 @@ void light_shape_init(const SceneLight *light, LightShape *out_shape)
 
 double light_shape_area(const LightShape *shape)
 {
-    double r2 = shape->radius * shape->radius;
-    if (shape->kind == SCENE_LIGHT_RECTANGLE)
-        return 4.0 * shape->half_size[0] * shape->half_size[1];
-    return shape->kind == SCENE_LIGHT_DISK ? pi * r2 : 4.0 * pi * r2;
+    if (shape->kind == SCENE_LIGHT_SPHERE)
+        return 4.0 * pi * shape->radius * shape->radius;
+    return (shape->kind == SCENE_LIGHT_DISK ? pi : 4.0) * shape->half_size[0] * shape->half_size[1];
 }
 
 void light_shape_bounds(const LightShape *shape, float3 *out_lower, float3 *out_upper)
@@ -79,11 +87,12 @@ void light_shape_bounds(const LightShape *shape, float3 *out_lower, float3 *out_
     float lower[3], upper[3];
     for (int k = 0; k < 3; ++k) {
         double reach = shape->radius;
+        double x = shape->axis[0][k] * shape->half_size[0];
+        double y = shape->axis[1][k] * shape->half_size[1];
         if (shape->kind == SCENE_LIGHT_RECTANGLE)
-            reach = fabs(shape->axis[0][k]) * shape->half_size[0] +
-                    fabs(shape->axis[1][k]) * shape->half_size[1];
+            reach = fabs(x) + fabs(y);
         else if (shape->kind == SCENE_LIGHT_DISK)
-            reach *= sqrt(fmax(0.0, 1.0 - shape->axis[2][k] * shape->axis[2][k]));
+            reach = sqrt(x * x + y * y);
         /* Outward to the next float. */
         lower[k] = nextafterf((float)(shape->centre[k] - reach), -INFINITY);
         upper[k] = nextafterf((float)(shape->centre[k] + reach), INFINITY);
@@ -120,6 +129,14 @@ static bool intersect_sphere(const LightShape *shape, Vec o, Vec d, float t_min,
     return true;
 }
 
+/* A point of the plane of a flat light, in its axes. */
+static bool is_on_shape(const LightShape *shape, double x, double y)
+{
+    double a = x / shape->half_size[0], b = y / shape->half_size[1];
+    return shape->kind == SCENE_LIGHT_RECTANGLE ? fabs(a) <= 1.0 && fabs(b) <= 1.0
+                                                : a * a + b * b <= 1.0;
+}
+
 bool light_shape_intersect(const LightShape *shape, float3 origin, float3 direction, float t_min,
                            float t_max, float *out_t, float3 *out_ng)
 {
@@ -138,9 +155,70 @@ bool light_shape_intersect(const LightShape *shape, float3 origin, float3 direct
     Vec p = madd(from_centre, t, d);
     double x = dot(p, vec_of_array(shape->axis[0])), y = dot(p, vec_of_array(shape->axis[1]));
     *out_ng = to_float3((Vec){-z.x, -z.y, -z.z});
-    return shape->kind == SCENE_LIGHT_RECTANGLE
-               ? fabs(x) <= shape->half_size[0] && fabs(y) <= shape->half_size[1]
-               : x * x + y * y <= shape->radius * shape->radius;
+    return is_on_shape(shape, x, y);
+}
+
+/* --- spread --------------------------------------------------------------------------------- */
+
+float light_shape_beam(const LightShape *shape, float3 wi)
+{
+    if (shape->cot_spread == 0.0)
+        return 1.0f;
+    double cosine = dot(vec_of(wi), vec_of_array(shape->axis[2]));
+    cosine = shape->is_two_sided ? fabs(cosine) : cosine;
+    if (!(cosine > 0.0))
+        return 0.0f;
+    double tangent = sqrt(fmax(0.0, 1.0 - cosine * cosine)) / cosine;
+    return (float)(fmax(0.0, 1.0 - tangent * shape->cot_spread) * shape->spread_scale);
+}
+
+float light_shape_cos_spread(const LightShape *shape)
+{
+    double c = shape->cot_spread;
+    return (float)(c / sqrt(1.0 + c * c));
+}
+
+/* The part of a flat light that is sampled for a point, in its axes. */
+typedef struct Part {
+    bool is_circle;        /* about x0, y0; else the whole ellipse, or a rectangle */
+    double x0, x1, y0, y1; /* of a rectangle */
+    double radius;         /* of a circle */
+    double area;
+} Part;
+
+/* A point sees light from within a circle about its foot on the light's plane. Rectangles are cut to the square around
+ * that; of a disk and the circle the smaller one is sampled, and what falls beside the other one is dark. False: all of
+ * the light is. */
+static bool part_seen(const LightShape *shape, Vec position, double height, Part *out_part)
+{
+    double hx = shape->half_size[0], hy = shape->half_size[1];
+    *out_part = (Part){.x0 = -hx, .x1 = hx, .y0 = -hy, .y1 = hy, .area = light_shape_area(shape)};
+    if (shape->cot_spread == 0.0)
+        return true;
+    double reach = height / shape->cot_spread;
+    Vec from_centre = sub(position, vec_of_array(shape->centre));
+    double x = dot(from_centre, vec_of_array(shape->axis[0]));
+    double y = dot(from_centre, vec_of_array(shape->axis[1]));
+    if (!(fabs(x) < hx + reach && fabs(y) < hy + reach))
+        return false;
+    if (shape->kind == SCENE_LIGHT_DISK) {
+        if (pi * reach * reach < out_part->area)
+            *out_part = (Part){
+                .is_circle = true, .x0 = x, .y0 = y, .radius = reach, .area = pi * reach * reach};
+        return true;
+    }
+    out_part->x0 = fmax(-hx, x - reach), out_part->x1 = fmin(hx, x + reach);
+    out_part->y0 = fmax(-hy, y - reach), out_part->y1 = fmin(hy, y + reach);
+    out_part->area = (out_part->x1 - out_part->x0) * (out_part->y1 - out_part->y0);
+    return out_part->area > 0.0;
+}
+
+static bool is_in_part(const LightShape *shape, const Part *part, double x, double y)
+{
+    if (shape->kind == SCENE_LIGHT_RECTANGLE)
+        return x >= part->x0 && x <= part->x1 && y >= part->y0 && y <= part->y1;
+    double dx = x - part->x0, dy = y - part->y0;
+    return !part->is_circle || dx * dx + dy * dy <= part->radius * part->radius;
 }
 
 /* --- rectangle by solid angle --------------------------------------------------------------- */
@@ -161,15 +239,16 @@ static double inner_angle(Vec a, Vec b)
     return acos(fmin(1.0, fmax(-1.0, -dot(a, b))));
 }
 
-static SphericalRectangle spherical_rectangle(const LightShape *shape, Vec position)
+static SphericalRectangle spherical_rectangle(const LightShape *shape, const Part *part,
+                                              Vec position)
 {
     Vec to_centre = sub(vec_of_array(shape->centre), position);
     double x = dot(to_centre, vec_of_array(shape->axis[0]));
     double y = dot(to_centre, vec_of_array(shape->axis[1]));
-    SphericalRectangle r = {.x0 = x - shape->half_size[0],
-                            .x1 = x + shape->half_size[0],
-                            .y0 = y - shape->half_size[1],
-                            .y1 = y + shape->half_size[1],
+    SphericalRectangle r = {.x0 = x + part->x0,
+                            .x1 = x + part->x1,
+                            .y0 = y + part->y0,
+                            .y1 = y + part->y1,
                             .z0 = -fabs(dot(to_centre, vec_of_array(shape->axis[2])))};
     Vec v00 = {r.x0, r.y0, r.z0}, v10 = {r.x1, r.y0, r.z0};
     Vec v01 = {r.x0, r.y1, r.z0}, v11 = {r.x1, r.y1, r.z0};
@@ -210,9 +289,9 @@ static double bright_height(const LightShape *shape, Vec position)
 }
 
 /* Density of area sampling in solid angle: r^2 / (cos A). cos is height / r. */
-static double area_pdf(const LightShape *shape, double distance, double height)
+static double area_pdf(const Part *part, double distance, double height)
 {
-    return distance * distance * distance / (height * light_shape_area(shape));
+    return distance * distance * distance / (height * part->area);
 }
 
 /* 1 - cos of the half angle of the cone that a sphere fills from outside; 0 from inside. */
@@ -249,21 +328,26 @@ bool light_shape_sample(const LightShape *shape, float3 position, float2 u, floa
         return sample_sphere(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
 
     double height = bright_height(shape, p);
-    if (!(height > 0.0))
+    Part part;
+    if (!(height > 0.0) || !part_seen(shape, p, height, &part))
         return false;
     double x, y, solid_angle = 0.0; /* the point relative to the light's centre; 0: by area */
     if (shape->kind == SCENE_LIGHT_DISK) {
         float2 disk = warp_disk(u);
-        x = shape->radius * (double)disk.x, y = shape->radius * (double)disk.y;
+        x = part.x0 + part.radius * (double)disk.x, y = part.y0 + part.radius * (double)disk.y;
+        if (!part.is_circle)
+            x = shape->half_size[0] * (double)disk.x, y = shape->half_size[1] * (double)disk.y;
+        else if (!is_on_shape(shape, x, y))
+            return false;
     } else {
-        SphericalRectangle r = spherical_rectangle(shape, p);
+        SphericalRectangle r = spherical_rectangle(shape, &part, p);
         if (r.solid_angle > solid_angle_min_sr) {
             solid_angle = r.solid_angle;
             spherical_rectangle_point(&r, u, &x, &y);
-            x -= r.x0 + shape->half_size[0], y -= r.y0 + shape->half_size[1];
+            x += part.x0 - r.x0, y += part.y0 - r.y0;
         } else {
-            x = shape->half_size[0] * (2.0 * (double)u.x - 1.0);
-            y = shape->half_size[1] * (2.0 * (double)u.y - 1.0);
+            x = part.x0 + (part.x1 - part.x0) * (double)u.x;
+            y = part.y0 + (part.y1 - part.y0) * (double)u.y;
         }
     }
     Vec to_point = sub(vec_of_array(shape->centre), p);
@@ -273,11 +357,11 @@ bool light_shape_sample(const LightShape *shape, float3 position, float2 u, floa
     *out_wi = to_float3(madd((Vec){0, 0, 0}, 1.0 / distance, to_point));
     *out_distance_m = (float)distance;
     *out_pdf_solid_angle =
-        (float)(solid_angle > 0.0 ? 1.0 / solid_angle : area_pdf(shape, distance, height));
+        (float)(solid_angle > 0.0 ? 1.0 / solid_angle : area_pdf(&part, distance, height));
     return true;
 }
 
-float light_shape_pdf(const LightShape *shape, float3 position, float distance_m)
+float light_shape_pdf(const LightShape *shape, float3 position, float3 direction, float distance_m)
 {
     Vec p = vec_of(position);
     if (shape->kind == SCENE_LIGHT_SPHERE) {
@@ -286,12 +370,19 @@ float light_shape_pdf(const LightShape *shape, float3 position, float distance_m
         return one_minus_cos > 0.0f ? warp_cone_pdf(one_minus_cos) : 0.0f;
     }
     double height = bright_height(shape, p);
-    if (!(height > 0.0))
+    Part part;
+    if (!(height > 0.0) || !part_seen(shape, p, height, &part))
         return 0.0f;
+    if (shape->cot_spread != 0.0) {
+        Vec met = sub(madd(p, (double)distance_m, vec_of(direction)), vec_of_array(shape->centre));
+        if (!is_in_part(shape, &part, dot(met, vec_of_array(shape->axis[0])),
+                        dot(met, vec_of_array(shape->axis[1]))))
+            return 0.0f;
+    }
     if (shape->kind == SCENE_LIGHT_RECTANGLE) {
-        SphericalRectangle r = spherical_rectangle(shape, p);
+        SphericalRectangle r = spherical_rectangle(shape, &part, p);
         if (r.solid_angle > solid_angle_min_sr)
             return (float)(1.0 / r.solid_angle);
     }
-    return (float)area_pdf(shape, (double)distance_m, height);
+    return (float)area_pdf(&part, (double)distance_m, height);
 }

@@ -41,61 +41,91 @@ void parse_light_groups_end(SceneParser *p)
     p->scene->light_group_count = count;
 }
 
-static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *out_light, Error *err)
+/* --- lights --------------------------------------------------------------------------------- */
+
+typedef struct LightType {
+    const char *name;
+    SceneLightKind kind;
+    const char *emission; /* the field that says how bright */
+} LightType;
+
+static const LightType types[] = {
+    {"point", SCENE_LIGHT_POINT, "intensity"},
+    {"spot", SCENE_LIGHT_SPOT, "intensity"},
+    {"distant", SCENE_LIGHT_DISTANT, "irradiance"},
+    {"area_rectangle", SCENE_LIGHT_RECTANGLE, "radiance"},
+    {"area_disk", SCENE_LIGHT_DISK, "radiance"},
+    {"area_ellipse", SCENE_LIGHT_DISK, "radiance"},
+    {"sphere", SCENE_LIGHT_SPHERE, "radiance"},
+};
+enum { TYPE_DISK = 4 };
+
+static Status parse_spot(JsonCursor *c, SceneLight *light, Error *err)
 {
-    static const char *const types[] = {"point",          "spot",      "distant",
-                                        "area_rectangle", "area_disk", "sphere"};
-    static const SceneLightKind kinds[] = {SCENE_LIGHT_POINT,   SCENE_LIGHT_SPOT,
-                                           SCENE_LIGHT_DISTANT, SCENE_LIGHT_RECTANGLE,
-                                           SCENE_LIGHT_DISK,    SCENE_LIGHT_SPHERE};
-    SceneLight *light = out_light;
-    uint32_t type;
     JsonCursor field;
-    TRY(json_as_object(c, err));
-    TRY(scene_parse_name(p, c, &p->light_names, &light->name, err));
-    TRY(json_get_choice(c, "type", JSON_REQUIRED, types, SORT_COUNT_OF(types), &type, err));
-    light->kind = kinds[type];
-    TRY(parse_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
-    TRY(parse_rigid(&field, false, &light->light_to_world, err));
-    TRY(parse_light_group(p, c, &light->light_group, err));
-    light->is_camera_visible = true;
-    TRY(json_get_bool(c, "is_camera_visible", JSON_OPTIONAL, &light->is_camera_visible, err));
-    switch (light->kind) {
-    case SCENE_LIGHT_POINT:
-        TRY(parse_color(c, "intensity", JSON_REQUIRED, &light->emission, err));
-        break;
-    case SCENE_LIGHT_SPOT:
-        TRY(parse_color(c, "intensity", JSON_REQUIRED, &light->emission, err));
-        TRY(parse_degrees(c, "outer_angle_degrees", JSON_REQUIRED, 1e-4, 90.0,
-                          &light->outer_angle_rad, err));
-        TRY(parse_degrees(c, "inner_angle_degrees", JSON_OPTIONAL, 0.0, 90.0,
-                          &light->inner_angle_rad, err));
-        TRY(json_get_any(c, "inner_angle_degrees", JSON_OPTIONAL, &field, err));
-        if (light->inner_angle_rad >= light->outer_angle_rad)
-            return json_fail(&field, err, "must be below outer_angle_degrees");
-        break;
-    case SCENE_LIGHT_DISTANT:
-        TRY(parse_color(c, "irradiance", JSON_REQUIRED, &light->emission, err));
-        TRY(parse_degrees(c, "angle_degrees", JSON_OPTIONAL, 0.0, 179.999, &light->angle_rad, err));
-        break;
-    case SCENE_LIGHT_RECTANGLE: {
+    TRY(parse_degrees(c, "outer_angle_degrees", JSON_REQUIRED, 1e-4, 90.0, &light->outer_angle_rad,
+                      err));
+    TRY(parse_degrees(c, "inner_angle_degrees", JSON_OPTIONAL, 0.0, 90.0, &light->inner_angle_rad,
+                      err));
+    TRY(json_get_any(c, "inner_angle_degrees", JSON_OPTIONAL, &field, err));
+    if (light->inner_angle_rad >= light->outer_angle_rad)
+        return json_fail(&field, err, "must be below outer_angle_degrees");
+    return STATUS_OK;
+}
+
+/* The flat ones. */
+static Status parse_area(JsonCursor *c, bool is_disk, SceneLight *light, Error *err)
+{
+    JsonCursor field;
+    if (is_disk) {
+        float radius = 0.0f;
+        TRY(parse_positive(c, "radius_m", JSON_REQUIRED, &radius, err));
+        light->size_x_m = light->size_y_m = 2.0f * radius;
+    } else {
         float size[2];
-        TRY(parse_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
         TRY(json_get_any(c, "size", JSON_REQUIRED, &field, err));
         TRY(json_as_floats(&field, 0.0, (double)FLT_MAX, 2, size, err));
         if (!(size[0] > 0.0f && size[1] > 0.0f))
             return json_fail(&field, err, "must be above 0");
         light->size_x_m = size[0], light->size_y_m = size[1];
-        TRY(json_get_bool(c, "is_two_sided", JSON_OPTIONAL, &light->is_two_sided, err));
-        break;
     }
+    TRY(parse_degrees(c, "spread_degrees", JSON_OPTIONAL, 0.01, 180.0, &light->spread_rad, err));
+    if (light->spread_rad > 3.14159f)
+        light->spread_rad = 0.0f; /* all of the half space */
+    return json_get_bool(c, "is_two_sided", JSON_OPTIONAL, &light->is_two_sided, err);
+}
+
+static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *light, Error *err)
+{
+    const char *names[SORT_COUNT_OF(types)];
+    uint32_t type;
+    JsonCursor field;
+    for (size_t i = 0; i < SORT_COUNT_OF(types); ++i)
+        names[i] = types[i].name;
+    TRY(json_as_object(c, err));
+    TRY(scene_parse_name(p, c, &p->light_names, &light->name, err));
+    TRY(json_get_choice(c, "type", JSON_REQUIRED, names, SORT_COUNT_OF(names), &type, err));
+    light->kind = types[type].kind;
+    TRY(parse_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
+    TRY(parse_rigid(&field, false, &light->light_to_world, err));
+    TRY(parse_light_group(p, c, &light->light_group, err));
+    light->is_camera_visible = true;
+    TRY(json_get_bool(c, "is_camera_visible", JSON_OPTIONAL, &light->is_camera_visible, err));
+    TRY(parse_color(c, types[type].emission, JSON_REQUIRED, &light->emission, err));
+    switch (light->kind) {
+    case SCENE_LIGHT_POINT:
+        break;
+    case SCENE_LIGHT_SPOT:
+        TRY(parse_spot(c, light, err));
+        break;
+    case SCENE_LIGHT_DISTANT:
+        TRY(parse_degrees(c, "angle_degrees", JSON_OPTIONAL, 0.0, 179.999, &light->angle_rad, err));
+        break;
+    case SCENE_LIGHT_RECTANGLE:
     case SCENE_LIGHT_DISK:
-        TRY(parse_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
-        TRY(parse_positive(c, "radius_m", JSON_REQUIRED, &light->radius_m, err));
-        TRY(json_get_bool(c, "is_two_sided", JSON_OPTIONAL, &light->is_two_sided, err));
+        TRY(parse_area(c, type == TYPE_DISK, light, err));
         break;
     case SCENE_LIGHT_SPHERE:
-        TRY(parse_color(c, "radiance", JSON_REQUIRED, &light->emission, err));
         TRY(parse_positive(c, "radius_m", JSON_REQUIRED, &light->radius_m, err));
         break;
     }

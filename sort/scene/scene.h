@@ -203,7 +203,7 @@ typedef enum SceneLightKind {
     SCENE_LIGHT_SPOT,
     SCENE_LIGHT_DISTANT,
     SCENE_LIGHT_RECTANGLE,
-    SCENE_LIGHT_DISK,
+    SCENE_LIGHT_DISK, /* or ellipse */
     SCENE_LIGHT_SPHERE
 } SceneLightKind;
 
@@ -214,8 +214,9 @@ typedef struct SceneLight {
     float3 emission; /* point, spot: intensity W/sr; distant: irradiance W/m2; others: radiance */
     float inner_angle_rad, outer_angle_rad; /* spot: half angles from the axis */
     float angle_rad;          /* distant: full angle of the disk in the sky; 0: delta */
-    float size_x_m, size_y_m; /* rectangle, centred in the xy plane */
-    float radius_m;           /* disk, sphere */
+    float size_x_m, size_y_m; /* rectangle, disk (its diameters): centred in the xy plane */
+    float spread_rad;         /* those: full angle of the cone that they shine into; 0: all of it */
+    float radius_m;           /* sphere */
     bool is_two_sided;        /* rectangle, disk */
     uint32_t light_group;     /* 0: none; else light_groups[light_group - 1] of the scene */
     bool is_camera_visible;   /* else camera rays go through it; other rays meet it all the same */

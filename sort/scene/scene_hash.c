@@ -171,9 +171,9 @@ static void add_material(HashState *h, const Scene *scene, const SceneMaterial *
 
 static void add_light(HashState *h, const SceneLight *l)
 {
-    const float values[] = {l->emission.x,      l->emission.y,      l->emission.z,
-                            l->inner_angle_rad, l->outer_angle_rad, l->angle_rad,
-                            l->size_x_m,        l->size_y_m,        l->radius_m};
+    const float values[] = {l->emission.x,      l->emission.y, l->emission.z, l->inner_angle_rad,
+                            l->outer_angle_rad, l->angle_rad,  l->size_x_m,   l->size_y_m,
+                            l->radius_m,        l->spread_rad};
     hash128_update_u64(h, (uint64_t)l->kind << 2 | (uint64_t)l->is_camera_visible << 1 |
                               (uint64_t)l->is_two_sided);
     hash128_update_u64(h, l->light_group);

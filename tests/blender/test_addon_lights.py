@@ -63,6 +63,19 @@ class LightTest(unittest.TestCase):
         self.light("AREA", energy=100, shape="DISK", size=1)
         self.compare()
 
+    def test_ellipse_scaled(self):
+        self.light("AREA", scale=(1, 0.5, 1), energy=100, shape="ELLIPSE", size=2, size_y=1.2)
+        self.compare()
+        self.assertEqual(kit.messages().warnings, [])
+
+    def test_spread(self):
+        for shape in ("RECTANGLE", "ELLIPSE"):
+            with self.subTest(shape=shape):
+                lamp = self.light("AREA", energy=100, shape=shape, size=1, size_y=0.6, spread=1.0)
+                self.compare(pixel=0.06)  # most of the light on few pixels
+                self.assertEqual(kit.messages().warnings, [])
+                bpy.data.objects.remove(lamp)
+
     def test_emission_node(self):
         light = self.light("POINT", energy=50, shadow_soft_size=0)
         light.data.use_nodes = True

@@ -518,7 +518,8 @@ static void test_accel_light_shapes(void **unused)
     uint32_t ball = fixture_light(f, sphere);
     SceneLight disk = {.kind = SCENE_LIGHT_DISK,
                        .light_to_world = fixture_shine(f3(-4, 0, 3), f3(0, 0, -1)),
-                       .radius_m = 0.5f,
+                       .size_x_m = 1.0f,
+                       .size_y_m = 1.0f,
                        .is_two_sided = true};
     uint32_t both = fixture_light(f, disk);
     Tracer t = tracer_create(&f->scene, NULL, 16);

@@ -134,7 +134,7 @@ static void check_good_scene(const Scene *s)
     assert_true(fabsf(s->lights[1].outer_angle_rad - 0.52359878f) < 1e-6f);
     assert_true(fabsf(s->lights[2].angle_rad - 0.00872665f) < 1e-7f);
     assert_true(s->lights[3].is_two_sided && s->lights[3].size_x_m == 2.0f);
-    assert_true(s->lights[4].kind == SCENE_LIGHT_DISK && s->lights[4].radius_m == 0.5f);
+    assert_true(s->lights[4].kind == SCENE_LIGHT_DISK && s->lights[4].size_x_m == 1.0f);
     assert_true(s->lights[5].kind == SCENE_LIGHT_SPHERE && s->lights[5].radius_m == 0.75f);
     assert_true(s->environment.kind == SCENE_ENVIRONMENT_IMAGE);
     assert_true(s->environment.strength == 0.5f);

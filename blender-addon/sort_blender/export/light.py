@@ -18,6 +18,7 @@ from .material import MaterialExporter
 
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
 AREA_RADIANCE = 1 / 4  # W/(m2 sr) a watt and square metre
+SPREAD_MIN = 0.06  # degrees; as in Cycles
 # Cycles fades a spot's edge by 3t^2 - 2t^3, a package by t^2; over this part of the width the two let the
 # same power through.
 SPOT_EDGE = 0.75
@@ -39,7 +40,7 @@ def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWri
     if light.type == "AREA":
         if hasattr(light, "cycles") and light.cycles.is_portal:
             return  # shows Cycles where the sky comes in; no light of its own
-        record = _area(light, object_to_world, colour, where, report)
+        record = _area(light, object_to_world, colour)
     else:
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour, where, report)
     if hasattr(light, "cycles") and not light.cycles.cast_shadow:
@@ -99,19 +100,15 @@ def _sun(light: bpy.types.SunLight, colour: list[float], where: str, report: Rep
             "angle_degrees": min(math.degrees(light.angle), 179.999)}
 
 
-def _area(light: bpy.types.AreaLight, object_to_world: Matrix, colour: list[float], where: str,
-          report: Report) -> dict:
-    if light.spread < math.pi * 0.9999:
-        report.warn(where, "spread is not supported yet: it shines in all directions of its front")
+def _area(light: bpy.types.AreaLight, object_to_world: Matrix, colour: list[float]) -> dict:
     is_even = light.shape in ("SQUARE", "DISK")
     width = light.size * object_to_world.col[0].xyz.length
     height = (light.size if is_even else light.size_y) * object_to_world.col[1].xyz.length
     width, height = max(width, 1e-6), max(height, 1e-6)
-    if light.shape in ("SQUARE", "RECTANGLE"):
-        return {"type": "area_rectangle", "size": [width, height],
-                "radiance": _scaled(colour, AREA_RADIANCE / (width * height))}
-    if not math.isclose(width, height, rel_tol=1e-4):
-        report.warn(where, "ellipses are not supported yet: it is a disk of the same area")
-    radius = math.sqrt(width * height) / 2
-    return {"type": "area_disk", "radius_m": radius,
-            "radiance": _scaled(colour, AREA_RADIANCE / (math.pi * radius ** 2))}
+    is_round = light.shape in ("DISK", "ELLIPSE")
+    area = width * height * (math.pi / 4 if is_round else 1)
+    record = {"type": "area_ellipse" if is_round else "area_rectangle", "size": [width, height],
+              "radiance": _scaled(colour, AREA_RADIANCE / area)}
+    if light.spread < math.pi * 0.9999:
+        record["spread_degrees"] = max(math.degrees(light.spread), SPREAD_MIN)
+    return record

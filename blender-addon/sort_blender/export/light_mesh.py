@@ -37,6 +37,8 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, writer: 
     light = obj.data
     where = f"Light '{obj.name}'"
     if light.type == "AREA":
+        if light.spread < math.pi * 0.9999:
+            report.warn(where, "spread is not supported in lights with nodes: it shines in all directions of its front")
         positions, triangles, strength = _area(light, object_to_world)
     else:
         radius = max(light.shadow_soft_size, SMALLEST)
