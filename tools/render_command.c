@@ -15,7 +15,7 @@ static const TexFilter texture_filters[] = {
     TEX_FILTER_ANISO,      TEX_FILTER_CLOSEST,     TEX_FILTER_BILINEAR, TEX_FILTER_TRILINEAR,
     TEX_FILTER_STOCHASTIC, TEX_FILTER_CATMULL_ROM, TEX_FILTER_BSPLINE};
 static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL};
-static const char *const sampler_words[] = {"sobol", "independent", NULL};
+static const char *const sampler_words[] = {"sobol", "independent", "blue-noise", NULL};
 static const char *const filter_words[] = {"blackman-harris", "box", "gaussian", NULL};
 
 /* What the option table fills and the command does not keep. */

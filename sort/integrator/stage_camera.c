@@ -6,7 +6,7 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
 {
     const WaveShared *s = w->shared;
     Path *path = &w->paths[w->count];
-    *path = (Path){.key = sample_key(x, y, sample, s->seed),
+    *path = (Path){.key = sampler_key(&s->sampler, x, y, sample, s->seed, s->samples),
                    .beta = spectrum_splat(1.0f),
                    .eta_scale = 1.0f,
                    .flags = PATH_SPECULAR,

@@ -46,6 +46,7 @@ typedef struct WaveShared {
     PixelFilter filter;
     Sampler sampler;
     uint32_t seed, max_depth;
+    uint32_t samples; /* nominal, a pixel */
     WaveStrategy strategy;
     WaveView what;
     float ao_distance_m; /* of WAVE_VIEW_AO; INFINITY: any */

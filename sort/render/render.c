@@ -95,6 +95,7 @@ static Status apply_settings(Render *r, Error *err)
     shared->what = o->view;
     shared->ao_distance_m = ao_distance(r);
     shared->sampler = (Sampler){o->sampler};
+    shared->samples = r->samples;
     shared->skips_done = o->adaptive_error > 0.0f;
     camera_view_init(&r->scene->cameras[camera], width, height, &shared->view);
     return pixel_filter_init(o->filter, o->filter_width_px, &shared->filter, err);

@@ -39,10 +39,10 @@ static inline uint32_t sample_dimension(uint32_t depth, SampleSlot slot)
     return (uint32_t)SAMPLE_CAMERA_COUNT + depth * (uint32_t)SAMPLE_SLOT_COUNT + (uint32_t)slot;
 }
 
-/* 16 bytes, made once a path by sample_key(). `stream` is a hash of (x, y, seed). */
+/* 16 bytes, made once a path by sampler_key(). `stream` is a hash of (x, y, seed), or of what shares one. */
 typedef struct SampleKey {
     uint64_t stream;
-    uint32_t index; /* of the sample in its pixel, from 0 */
+    uint32_t index; /* of the sample in its stream, from 0 */
     uint16_t x, y;  /* the pixel */
 } SampleKey;
 

@@ -9,7 +9,13 @@
  *   x  = rev(hash(i'))              the first Sobol dimension is rev itself
  *   y  = rev(hash(pascal(i')))      the second is rev after Pascal's triangle mod 2
  *
- * Shuffling keeps aligned runs of 2^k indices together, so each such run is a scrambled (0,k,2)-net. */
+ * Shuffling keeps aligned runs of 2^k indices together, so each such run is a scrambled (0,k,2)-net.
+ *
+ * Blue noise [Ahmed2020] is in the key alone. Pixels share one stream, and the index is the pixel's place in a
+ * Z-order, then the sample in 2^m bits: runs of 2^m indices are pixels, runs of 4^k 2^m are squares of pixels,
+ * and the shuffle of each dimension, which keeps them together, scrambles their order. What it cannot undo is
+ * which pixels of a quad make a pair, since it exchanges halves: the Z-order itself chooses one of the three
+ * ways, quad by quad. Together these are all 24 orders of four, each as likely as the others. */
 #include "sort/sampling/sampler.h"
 
 #include "base/check.h"
@@ -77,24 +83,58 @@ static uint64_t independent_bits(SampleKey key, uint32_t dimension)
     return hash_mix64(dimension_hash(key, dimension) + key.index * 0x9e3779b97f4a7c15u);
 }
 
+/* The fewest bits that hold `count` values. */
+static uint32_t bits_for(uint32_t count)
+{
+    return count > 1 ? 32u - (uint32_t)__builtin_clz(count - 1u) : 0u;
+}
+
+/* The place of pixel (x, y) of a square of 2^levels x 2^levels, coarse levels first. */
+static uint32_t pixel_order(uint32_t x, uint32_t y, uint32_t levels, uint64_t stream)
+{
+    /* By how quads are paired: which place the pixels (0,0), (1,0), (0,1), (1,1) take. */
+    static const uint8_t places[3][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 2, 3, 1}};
+    uint32_t order = 0;
+    for (uint32_t level = levels; level-- > 0;) {
+        uint64_t h = hash_mix64(stream + ((uint64_t)(levels - level) << 32 | order));
+        uint32_t pairing = (uint32_t)((h >> 32) * 3u >> 32);
+        order = order << 2 | places[pairing][(y >> level & 1u) << 1 | (x >> level & 1u)];
+    }
+    return order;
+}
+
+SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, uint32_t seed,
+                      uint32_t samples)
+{
+    SampleKey key = sample_key(x, y, index, seed);
+    if (SORT_LIKELY(s->kind != SAMPLER_BLUE_NOISE))
+        return key;
+    uint32_t sample_bits = bits_for(samples), levels = (32u - sample_bits) / 2u;
+    uint32_t in_square = (1u << levels) - 1u;
+    ASSERT(index < samples && sample_bits <= 24);
+    /* Squares that are far apart need not know of each other: each has a stream of its own. */
+    key.stream = sample_key(x >> levels, y >> levels, 0, seed).stream;
+    key.index =
+        pixel_order(x & in_square, y & in_square, levels, key.stream) << sample_bits | index;
+    return key;
+}
+
 float sampler_1d(const Sampler *s, SampleKey key, uint32_t dimension)
 {
-    if (SORT_LIKELY(s->kind == SAMPLER_SOBOL))
+    if (SORT_LIKELY(s->kind != SAMPLER_INDEPENDENT))
         return sobol_1d(key, dimension);
-    ASSERT(s->kind == SAMPLER_INDEPENDENT);
     return to_unit((uint32_t)(independent_bits(key, dimension) >> 32));
 }
 
 float2 sampler_2d(const Sampler *s, SampleKey key, uint32_t dimension)
 {
-    if (SORT_LIKELY(s->kind == SAMPLER_SOBOL))
+    if (SORT_LIKELY(s->kind != SAMPLER_INDEPENDENT))
         return sobol_2d(key, dimension);
-    ASSERT(s->kind == SAMPLER_INDEPENDENT);
     uint64_t bits = independent_bits(key, dimension);
     return f2(to_unit((uint32_t)(bits >> 32)), to_unit((uint32_t)bits));
 }
 
-static const char *const sampler_names[SAMPLER_KIND_COUNT] = {"sobol", "independent"};
+static const char *const sampler_names[SAMPLER_KIND_COUNT] = {"sobol", "independent", "blue-noise"};
 
 const char *sampler_name(SamplerKind kind)
 {

@@ -5,6 +5,10 @@
  *              any aligned run of 2^k samples of a pixel is stratified in every elementary interval,
  *              dimensions are independent of each other, and there is no table to run out of.
  * independent  a hash; for tests and comparisons.
+ * blue-noise   sobol's numbers, handed out along a scrambled Z-order of the pixels [Ahmed2020]: the samples of
+ *              all pixels of an aligned square of 2^k x 2^k are one stratified set, so that what one pixel gets
+ *              too much of its neighbours get too little, and the error is high-frequency grain. It is so once
+ *              all samples of a pixel are taken, best with a power of two of them; before, it is sobol.
  *
  * Any thread. */
 #ifndef SORT_SAMPLING_SAMPLER_H
@@ -13,12 +17,22 @@
 #include "base/vec.h"
 #include "sort/sampling/sample_key.h"
 
-typedef enum SamplerKind { SAMPLER_SOBOL = 0, SAMPLER_INDEPENDENT, SAMPLER_KIND_COUNT } SamplerKind;
+typedef enum SamplerKind {
+    SAMPLER_SOBOL = 0,
+    SAMPLER_INDEPENDENT,
+    SAMPLER_BLUE_NOISE,
+    SAMPLER_KIND_COUNT
+} SamplerKind;
 
 /* Zero-initialised: the default sampler. */
 typedef struct Sampler {
     SamplerKind kind;
 } Sampler;
+
+/* The key of sample `index` of a pixel, below 65536, for numbers of this sampler. samples: that the whole render takes of
+ * each pixel, however many of them are taken here; index < samples <= 2^24. For blue-noise the key depends on it. */
+SampleKey sampler_key(const Sampler *s, uint32_t x, uint32_t y, uint32_t index, uint32_t seed,
+                      uint32_t samples);
 
 /* Numbers lie on the lattice k / 2^24, 0 <= k < 2^24. */
 float sampler_1d(const Sampler *s, SampleKey key, uint32_t dimension);

@@ -132,12 +132,12 @@ static void test_bits_do_not_depend_on_storage_speed_or_fibers(void **state)
     assert_same(reference, kit_render_bits(kit, &options, NULL), "slow storage without fibers");
 }
 
-static void test_bits_of_sample_ranges_add_up(void **state)
+static void check_ranges_add_up(const Kit *kit, SamplerKind sampler)
 {
-    const Kit *kit = *state;
     Error err = {0};
     RenderOptions options = kit_options(kit);
     uint32_t count;
+    options.sampler = sampler;
     Render *whole = kit_render(kit, &options);
     options.sample_end = 3;
     Render *first = kit_render(kit, &options);
@@ -166,6 +166,12 @@ static void test_bits_of_sample_ranges_add_up(void **state)
     render_destroy(whole);
     render_destroy(first);
     render_destroy(second);
+}
+
+static void test_bits_of_sample_ranges_add_up(void **state)
+{
+    check_ranges_add_up(*state, SAMPLER_SOBOL);
+    check_ranges_add_up(*state, SAMPLER_BLUE_NOISE);
 }
 
 int main(void)

@@ -19,8 +19,8 @@ static void test_sampler_is_a_pure_function(void **state)
     for (uint32_t kind = 0; kind < SAMPLER_KIND_COUNT; ++kind) {
         Sampler s = {(SamplerKind)kind};
         for (uint32_t i = 0; i < 1000; ++i) {
-            SampleKey key = sample_key(i % 37, i / 37, i * 7919u, 5);
-            SampleKey again = sample_key(i % 37, i / 37, i * 7919u, 5);
+            SampleKey key = sampler_key(&s, i % 37, i / 37, i * 7919u, 5, 1u << 23);
+            SampleKey again = sampler_key(&s, i % 37, i / 37, i * 7919u, 5, 1u << 23);
             float2 a = sampler_2d(&s, key, i), b = sampler_2d(&s, again, i);
             assert_memory_equal(&a, &b, sizeof a);
             float one = sampler_1d(&s, key, i);
@@ -122,7 +122,7 @@ static void test_sampler_is_uniform_and_dimensions_are_independent(void **state)
             Sampler s = {(SamplerKind)kind};
             uint64_t point[CELLS] = {0}, across[CELLS] = {0}, mixed[CELLS] = {0};
             for (uint32_t i = 0; i < 1u << 16; ++i) {
-                SampleKey key = sample_key(i & 255, i >> 8, p, 0);
+                SampleKey key = sampler_key(&s, i & 255, i >> 8, p, 0, 8);
                 float2 a = sampler_2d(&s, key, pairs[p][0]), b = sampler_2d(&s, key, pairs[p][1]);
                 ++point[cell_of(a.x, a.y)];
                 ++across[cell_of(a.x, b.x)];
@@ -162,14 +162,15 @@ static void test_sampler_has_no_correlations(void **state)
     assert_true(ztest_p_value(&along, 0.0, 0.0) > 1e-3);
 }
 
-/* Root mean square error over pixels of the integral of a smooth function. */
+/* Root mean square error over pixels of the integral of a smooth function. Each pixel takes another dimension, since
+ * pixels of blue noise share the scramble of one. */
 static double smooth_error(const Sampler *s, uint32_t samples)
 {
     double sum_squares = 0.0, exact = (1.0 - cos(1.0)) * (exp(1.0) - 1.0);
     for (uint32_t p = 0; p < 256; ++p) {
         double sum = 0.0;
         for (uint32_t i = 0; i < samples; ++i) {
-            float2 u = sampler_2d(s, sample_key(p, 2, i, 0), SAMPLE_PIXEL);
+            float2 u = sampler_2d(s, sampler_key(s, p, 2, i, 0, samples), p);
             sum += sin((double)u.x) * exp((double)u.y);
         }
         double error = sum / samples - exact;
@@ -185,6 +186,8 @@ static void test_sampler_error_falls_as_it_should(void **state)
     double fast = log2(smooth_error(&sobol, 1024) / smooth_error(&sobol, 16)) / 6.0;
     assert_true(slow > -0.6 && slow < -0.4);
     assert_true(fast < -1.35);
+    const Sampler blue = {SAMPLER_BLUE_NOISE};
+    assert_true(log2(smooth_error(&blue, 1024) / smooth_error(&blue, 16)) / 6.0 < -1.35);
 }
 
 static void test_sampler_names(void **state)
