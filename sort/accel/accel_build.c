@@ -355,7 +355,7 @@ static Status attach_lights(Accel *accel, Error *err)
     if (!accel->shapes || !accel->shape_light)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u lights", scene->light_count);
     for (uint32_t i = 0; i < scene->light_count; ++i) {
-        if (!light_shape_exists(scene->lights[i].kind))
+        if (!light_shape_exists(&scene->lights[i]))
             continue;
         light_shape_init(&scene->lights[i], &accel->shapes[accel->shape_count]);
         accel->shape_light[accel->shape_count++] = i;

@@ -47,7 +47,7 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
         record_nothing(w, path);
 }
 
-/* The camera does not see this light: what lies behind it is met next. False: it makes no way, in steps too
+/* The ray does not see this light: what lies behind it is met next. False: it makes no way, in steps too
  * small for the numbers of its place. */
 static bool pass_light(Wave *w, uint32_t i, const Ray *ray, float t)
 {
@@ -63,19 +63,32 @@ static bool pass_light(Wave *w, uint32_t i, const Ray *ray, float t)
     return true;
 }
 
-static void meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light, float t)
+/* False: it is not there after all. */
+static bool meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light, float t)
 {
     /* Measured from the last scatter, since transparent surfaces may lie between. */
     float3 met = f3_madd(ray->origin, t, ray->direction);
     float distance = f3_length(f3_sub(met, path->from));
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light,
                                     ray->direction, distance);
+    if (hit.is_beside)
+        return false;
     float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
-    if (wave_gathers_light(w->shared))
+    if (w->shared->what == WAVE_VIEW_NONE)
         wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share),
                        hit.light_group);
     if (!(path->flags & PATH_SEEN))
         w->samples[path->sample].aov[FILM_AT_DEPTH] = wave_camera_distance(w, ray->time, met);
+    return true;
+}
+
+/* A light's surface was met. False: the path goes on behind it. */
+static bool ends_at_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
+{
+    const Path *path = &w->paths[i];
+    float t = w->hits.t[i];
+    bool is_seen = path->flags & PATH_SEEN || w->shared->scene->lights[light].is_camera_visible;
+    return (is_seen && meet_light(w, path, ray, light, t)) || !pass_light(w, i, ray, t);
 }
 
 void stage_escape(Wave *w)
@@ -87,13 +100,10 @@ void stage_escape(Wave *w)
             continue;
         Ray ray = ray_batch_get(&w->rays, i);
         uint32_t light = shape & ~HIT_LIGHT;
-        if (shape == HIT_NONE) {
+        if (shape == HIT_NONE)
             escape(w, i, &ray);
-        } else if (path->flags & PATH_SEEN || w->shared->scene->lights[light].is_camera_visible) {
-            meet_light(w, path, &ray, light, w->hits.t[i]);
-        } else if (pass_light(w, i, &ray, w->hits.t[i])) {
+        else if (!ends_at_light(w, i, &ray, light))
             continue;
-        }
         path->flags |= PATH_DEAD;
     }
     wave_look_up_sky(w);

@@ -71,13 +71,22 @@ static double extend_bits(float u, float2 uv)
     return fmin((double)u + low * 0x1p-24, 1.0 - 0x1p-53);
 }
 
-/* Squared ramp between the angles, as in KHR_lights_punctual. */
+/* The share of the intensity that a spot sends out at an angle from its axis. */
 static float spot_falloff(const Source *s, float cos_angle)
 {
     float ramp = s->cos_inner - s->cos_outer;
     float t = ramp > 0.0f ? clampf((cos_angle - s->cos_outer) / ramp, 0.0f, 1.0f)
                           : (cos_angle >= s->cos_outer ? 1.0f : 0.0f);
-    return t * t;
+    if (s->falloff == SCENE_FALLOFF_SQUARE)
+        return t * t;
+    float smooth = t * t * (3.0f - 2.0f * t);
+    return s->falloff == SCENE_FALLOFF_SMOOTH ? smooth : smooth * fmaxf(cos_angle, 0.0f);
+}
+
+/* The share of its radiance that a shape sends out in the direction -wi. */
+static float shape_share(const Source *s, const LightShape *shape, float3 wi)
+{
+    return s->is_spot ? spot_falloff(s, f3_dot(wi, s->axis)) : light_shape_beam(shape, wi);
 }
 
 static bool sample_point(const Source *s, float3 position, LightSample *out)
@@ -88,7 +97,7 @@ static bool sample_point(const Source *s, float3 position, LightSample *out)
     out->wi = f3_scale(to_light, 1.0f / out->distance_m);
     out->is_delta = true;
     out->pdf_solid_angle = 1.0f;
-    float intensity = s->kind == SOURCE_SPOT ? spot_falloff(s, f3_dot(out->wi, s->axis)) : 1.0f;
+    float intensity = s->is_spot ? spot_falloff(s, f3_dot(out->wi, s->axis)) : 1.0f;
     out->radiance = spectrum_scale(s->emission, intensity / distance2);
     return intensity > 0.0f && distance2 > 0.0f && spectrum_is_finite(out->radiance);
 }
@@ -98,7 +107,7 @@ static bool sample_shape(const Source *s, const LightShape *shape, float3 positi
 {
     if (!light_shape_sample(shape, position, u, &out->wi, &out->distance_m, &out->pdf_solid_angle))
         return false;
-    out->radiance = spectrum_scale(s->emission, light_shape_beam(shape, out->wi));
+    out->radiance = spectrum_scale(s->emission, shape_share(s, shape, out->wi));
     return !spectrum_is_black(out->radiance);
 }
 
@@ -227,9 +236,11 @@ LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, 
     const Source *s = &lights->sources[source];
     const LightShape *shape = &lights->shapes[light];
     float pdf = light_shape_pdf(shape, position, direction, distance_m);
+    if (pdf == 0.0f && light_shape_faces(shape))
+        return (LightHit){.is_beside = true};
     if (pdf > 0.0f)
         pdf *= leaf_probability(lights, position, normal, s->first_leaf);
-    return (LightHit){.radiance = spectrum_scale(s->emission, light_shape_beam(shape, direction)),
+    return (LightHit){.radiance = spectrum_scale(s->emission, shape_share(s, shape, direction)),
                       .pdf_solid_angle = pdf,
                       .light_group = source_group(lights, source)};
 }

@@ -1,6 +1,6 @@
 /* Light sampling: everything that shines, with a probability for each.
  *
- *   Scene.lights        point, spot, distant, rectangle, disk and ellipse, sphere
+ *   Scene.lights        point and spot, with or without a radius, distant, rectangle, disk and ellipse, sphere
  *   emissive meshes     one source per (instance, material slot) whose material emits, unless it moves
  *   environment         constant, or image with its table
  *
@@ -12,7 +12,7 @@
  * Radiance of meshes and of the environment image is not known here: the sample says what shade has
  * to look up.
  *
- * Geometry: rectangles, disks and spheres are real surfaces for camera and scattered rays (accel
+ * Geometry: rectangles, disks, spheres, and points and spots with a radius are real surfaces for camera and scattered rays (accel
  * intersects them); a ray ends there. The dark side of a one-sided light is not there at all, for
  * any ray.
  *
@@ -80,9 +80,10 @@ typedef struct LightHit {
     float2 map_uv;          /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
     uint32_t light_group;   /* of the scene; 0: none */
     bool is_camera_visible; /* of an infinite light; the caller knows it of shapes */
+    bool is_beside; /* of a disk that faces `position`: not met after all, the ray goes on */
 } LightHit;
 
-/* A light shape: Scene.lights[light] of kind rectangle, disk or sphere, met in `direction` at distance_m. */
+/* A light shape: Scene.lights[light], which has a surface, met in `direction` at distance_m. */
 LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
                           float3 direction, float distance_m);
 /* A triangle: the density alone; 0 when its material is not known to emit. `ng` is its geometric

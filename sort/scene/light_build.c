@@ -31,6 +31,8 @@ static void init_source_from_light(const SceneLight *light, uint32_t index, Sour
         break;
     case SCENE_LIGHT_SPOT:
         out_source->kind = SOURCE_SPOT;
+        out_source->is_spot = true;
+        out_source->falloff = light->falloff;
         out_source->cos_inner = cosf(light->inner_angle_rad);
         out_source->cos_outer = cosf(light->outer_angle_rad);
         break;
@@ -51,6 +53,12 @@ static void init_source_from_light(const SceneLight *light, uint32_t index, Sour
     case SCENE_LIGHT_SPHERE:
         out_source->kind = SOURCE_SHAPE;
         break;
+    }
+    if (out_source->kind <= SOURCE_SPOT && light_shape_exists(light)) {
+        /* Its disk gives the intensity of the point. */
+        float r = light->radius_m;
+        out_source->kind = SOURCE_SHAPE;
+        out_source->emission = spectrum_scale(out_source->emission, SORT_INV_PI / (r * r));
     }
 }
 
@@ -129,7 +137,7 @@ static void add_scene_lights(Lights *lights, bool infinite)
         if ((light->kind == SCENE_LIGHT_DISTANT) != infinite)
             continue;
         lights->source_of_light[i] = NO_SOURCE;
-        if (light_shape_exists(light->kind))
+        if (light_shape_exists(light))
             light_shape_init(light, &lights->shapes[i]);
         if (f3_max_component(light->emission) > 0.0f) {
             init_source_from_light(light, i, &lights->sources[lights->count]);
@@ -208,10 +216,13 @@ static LightBounds light_bounds(const Lights *lights, const Source *s)
     default: {
         const LightShape *shape = &lights->shapes[s->light];
         light_shape_bounds(shape, &b.lower, &b.upper);
-        b.cos_o = shape->kind == SCENE_LIGHT_SPHERE ? -1.0f : 1.0f;
         b.is_two_sided = shape->is_two_sided;
+        b.cos_o =
+            shape->kind == SCENE_LIGHT_SPHERE || shape->kind == SCENE_LIGHT_POINT ? -1.0f : 1.0f;
+        b.cos_e = s->is_spot ? s->cos_outer : light_shape_cos_spread(shape);
+        if (shape->kind == SCENE_LIGHT_SPOT || shape->kind == SCENE_LIGHT_POINT)
+            emission *= 4.0; /* it faces every point alike */
         /* As bright as it is ahead. */
-        b.cos_e = light_shape_cos_spread(shape);
         b.power = usable_power(pi * emission * light_shape_area(shape) * shape->spread_scale);
         return b;
     }

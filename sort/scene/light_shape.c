@@ -46,14 +46,26 @@ static float3 to_float3(Vec a)
     return f3((float)a.x, (float)a.y, (float)a.z);
 }
 
-bool light_shape_exists(SceneLightKind kind)
+bool light_shape_exists(const SceneLight *light)
 {
-    return kind == SCENE_LIGHT_RECTANGLE || kind == SCENE_LIGHT_DISK || kind == SCENE_LIGHT_SPHERE;
+    if (light->kind == SCENE_LIGHT_POINT || light->kind == SCENE_LIGHT_SPOT)
+        return light->radius_m > 0.0f;
+    return light->kind != SCENE_LIGHT_DISTANT;
+}
+
+bool light_shape_faces(const LightShape *shape)
+{
+    return shape->kind == SCENE_LIGHT_POINT || shape->kind == SCENE_LIGHT_SPOT;
+}
+
+static bool is_ball(const LightShape *shape)
+{
+    return shape->kind == SCENE_LIGHT_SPHERE || light_shape_faces(shape);
 }
 
 void light_shape_init(const SceneLight *light, LightShape *out_shape)
 {
-    CHECK(light_shape_exists(light->kind));
+    CHECK(light_shape_exists(light));
     *out_shape =
         (LightShape){.kind = light->kind,
                      .is_two_sided = light->is_two_sided,
@@ -61,7 +73,7 @@ void light_shape_init(const SceneLight *light, LightShape *out_shape)
                      .radius = (double)light->radius_m,
                      .spread_scale = 1.0};
     double spread = 0.5 * (double)light->spread_rad;
-    if (spread > 0.0 && light->kind != SCENE_LIGHT_SPHERE) {
+    if (spread > 0.0 && !is_ball(out_shape)) {
         out_shape->cot_spread = cos(spread) / sin(spread);
         /* The difference loses digits as b^2; its series does not. */
         double b2 = spread * spread;
@@ -77,8 +89,8 @@ void light_shape_init(const SceneLight *light, LightShape *out_shape)
 
 double light_shape_area(const LightShape *shape)
 {
-    if (shape->kind == SCENE_LIGHT_SPHERE)
-        return 4.0 * pi * shape->radius * shape->radius;
+    if (is_ball(shape))
+        return (light_shape_faces(shape) ? 1.0 : 4.0) * pi * shape->radius * shape->radius;
     return (shape->kind == SCENE_LIGHT_DISK ? pi : 4.0) * shape->half_size[0] * shape->half_size[1];
 }
 
@@ -107,6 +119,17 @@ static bool in_range(double t, float t_min, float t_max, float *out_t)
 {
     *out_t = (float)t;
     return *out_t > t_min && *out_t < t_max;
+}
+
+/* The plane through the centre, across the ray. */
+static bool intersect_facing(const LightShape *shape, Vec o, Vec d, float t_min, float t_max,
+                             float *out_t, float3 *out_ng)
+{
+    Vec to_centre = sub(vec_of_array(shape->centre), o);
+    double d2 = dot(d, d), t = dot(to_centre, d) / d2;
+    Vec miss = madd(to_centre, -t, d);
+    *out_ng = to_float3(madd((Vec){0, 0, 0}, -1.0 / sqrt(d2), d));
+    return dot(miss, miss) <= shape->radius * shape->radius && in_range(t, t_min, t_max, out_t);
 }
 
 static bool intersect_sphere(const LightShape *shape, Vec o, Vec d, float t_min, float t_max,
@@ -141,8 +164,9 @@ bool light_shape_intersect(const LightShape *shape, float3 origin, float3 direct
                            float t_max, float *out_t, float3 *out_ng)
 {
     Vec o = vec_of(origin), d = vec_of(direction);
-    if (shape->kind == SCENE_LIGHT_SPHERE)
-        return intersect_sphere(shape, o, d, t_min, t_max, out_t, out_ng);
+    if (is_ball(shape))
+        return (light_shape_faces(shape) ? intersect_facing : intersect_sphere)(
+            shape, o, d, t_min, t_max, out_t, out_ng);
 
     Vec z = vec_of_array(shape->axis[2]), from_centre = sub(o, vec_of_array(shape->centre));
     double height = dot(from_centre, z), approach = dot(d, z);
@@ -320,12 +344,43 @@ static bool sample_sphere(const LightShape *shape, Vec p, float2 u, float3 *out_
     return *out_distance_m > 0.0f;
 }
 
+/* Density in solid angle of a direction at an angle from that to the centre, evenly over the facing disk: r^2 / cos
+ * over its area; 0 beside it. */
+static double facing_pdf(const LightShape *shape, double centre_distance, double cosine)
+{
+    double r = shape->radius, d = centre_distance, tangent2 = 1.0 / (cosine * cosine) - 1.0;
+    if (!(cosine > 0.0) || !(d > 0.0) || tangent2 * d * d > r * r * (1.0 + 1e-6))
+        return 0.0;
+    return d * d / (cosine * cosine * cosine * pi * r * r);
+}
+
+static bool sample_facing(const LightShape *shape, Vec p, float2 u, float3 *out_wi,
+                          float *out_distance_m, float *out_pdf_solid_angle)
+{
+    Vec to_centre = sub(vec_of_array(shape->centre), p);
+    double d = sqrt(dot(to_centre, to_centre));
+    if (!(d > 0.0))
+        return false;
+    float3 n = to_float3(madd((Vec){0, 0, 0}, 1.0 / d, to_centre)), s, t;
+    f3_frame(n, &s, &t);
+    float2 disk = warp_disk(u);
+    Vec at = madd(to_centre, shape->radius * (double)disk.x, vec_of(s));
+    at = madd(at, shape->radius * (double)disk.y, vec_of(t));
+    double distance = sqrt(dot(at, at)), cosine = fmin(1.0, d / distance);
+    *out_wi = to_float3(madd((Vec){0, 0, 0}, 1.0 / distance, at));
+    /* Where a ray in this direction meets it. */
+    *out_distance_m = (float)(d * cosine);
+    *out_pdf_solid_angle = (float)facing_pdf(shape, d, cosine);
+    return *out_pdf_solid_angle > 0.0f && *out_distance_m > 0.0f;
+}
+
 bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
                         float *out_distance_m, float *out_pdf_solid_angle)
 {
     Vec p = vec_of(position);
-    if (shape->kind == SCENE_LIGHT_SPHERE)
-        return sample_sphere(shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
+    if (is_ball(shape))
+        return (light_shape_faces(shape) ? sample_facing : sample_sphere)(
+            shape, p, u, out_wi, out_distance_m, out_pdf_solid_angle);
 
     double height = bright_height(shape, p);
     Part part;
@@ -368,6 +423,11 @@ float light_shape_pdf(const LightShape *shape, float3 position, float3 direction
         Vec to_centre = sub(vec_of_array(shape->centre), p);
         float one_minus_cos = (float)sphere_one_minus_cos(shape, dot(to_centre, to_centre));
         return one_minus_cos > 0.0f ? warp_cone_pdf(one_minus_cos) : 0.0f;
+    }
+    if (light_shape_faces(shape)) {
+        Vec to_centre = sub(vec_of_array(shape->centre), p);
+        double d = sqrt(dot(to_centre, to_centre));
+        return (float)facing_pdf(shape, d, fmin(1.0, dot(to_centre, vec_of(direction)) / d));
     }
     double height = bright_height(shape, p);
     Part part;

@@ -1,4 +1,5 @@
-/* The lights that are surfaces: rectangle, disk (or ellipse), sphere. Geometry only, for the sampler (light.c) and
+/* The lights that are surfaces: rectangle, disk (or ellipse), sphere, and points and spots that have a
+ * radius. Geometry only, for the sampler (light.c) and
  * for the intersector (sort/accel), so that both mean the same surface. In double precision: a lamp
  * seen from far away is a small angle, and the solid angles below are differences.
  *
@@ -10,6 +11,11 @@
  *   max(0, 1 - tan a cot b) / (1 - b cot b),
  * whose denominator keeps the power. Only the part of the shape in whose cone a point lies is sampled for it.
  *
+ * Points and spots with a radius are disks that face whoever looks: a direction from a point at the distance d to
+ * the centre meets one when its angle from there has a tangent of at most radius / d. A ray that may not start
+ * where one looks from meets the sphere about it, which holds the disk for every such place; light_shape_pdf says
+ * whether it met the disk.
+ *
  * Pure functions of immutable values: any thread. */
 #ifndef SORT_SCENE_LIGHT_SHAPE_H
 #define SORT_SCENE_LIGHT_SHAPE_H
@@ -17,7 +23,7 @@
 #include "sort/scene/scene.h"
 
 typedef struct LightShape {
-    SceneLightKind kind; /* RECTANGLE, DISK or SPHERE */
+    SceneLightKind kind; /* not DISTANT */
     bool is_two_sided;
     double centre[3];
     double axis[3][3];               /* unit x, y, z of the light in world space */
@@ -26,9 +32,11 @@ typedef struct LightShape {
     double cot_spread, spread_scale; /* flat: of the formula above; cot 0: all the half space */
 } LightShape;
 
-/* True for the kinds that have a surface. */
-bool light_shape_exists(SceneLightKind kind);
+/* True for those that have a surface. */
+bool light_shape_exists(const SceneLight *light);
 void light_shape_init(const SceneLight *light, LightShape *out_shape);
+/* It is a disk that faces whoever looks. */
+bool light_shape_faces(const LightShape *shape);
 /* One side. */
 double light_shape_area(const LightShape *shape);
 void light_shape_bounds(const LightShape *shape, float3 *out_lower, float3 *out_upper);
@@ -50,7 +58,7 @@ float light_shape_cos_spread(const LightShape *shape);
 bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
                         float *out_distance_m, float *out_pdf_solid_angle);
 /* The density with which light_shape_sample gives `direction`, which meets the bright surface at
- * distance_m. */
+ * distance_m; 0 when it does not. */
 float light_shape_pdf(const LightShape *shape, float3 position, float3 direction, float distance_m);
 
 #endif

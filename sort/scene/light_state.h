@@ -22,13 +22,15 @@ typedef struct Source {
                         * environment: radiance */
     float3 position, axis; /* axis: unit, from the light backwards (+z of the light) */
     float one_minus_cos;   /* DISTANT: of the half angle; 0: delta */
-    float cos_inner, cos_outer; /* SPOT */
-    uint32_t light;             /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
-    uint32_t instance;          /* MESH */
-    uint32_t first_leaf;        /* local: in the tree; the only one but for MESH */
-    uint32_t triangle_count;    /* MESH: leaves, one a triangle */
-    uint32_t *triangles;        /* MESH: owned, of the instance's mesh, rising */
-    float *areas;               /* MESH: owned, of the triangles, square metres */
+    bool is_spot;          /* SPOT, and SHAPE of a spot with a radius: */
+    SceneFalloff falloff;
+    float cos_inner, cos_outer;
+    uint32_t light;          /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
+    uint32_t instance;       /* MESH */
+    uint32_t first_leaf;     /* local: in the tree; the only one but for MESH */
+    uint32_t triangle_count; /* MESH: leaves, one a triangle */
+    uint32_t *triangles;     /* MESH: owned, of the instance's mesh, rising */
+    float *areas;            /* MESH: owned, of the triangles, square metres */
 } Source;
 
 enum { NO_SOURCE = 0xffffffffu };

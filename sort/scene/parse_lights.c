@@ -60,9 +60,20 @@ static const LightType types[] = {
 };
 enum { TYPE_DISK = 4 };
 
+static Status parse_facing_radius(JsonCursor *c, SceneLight *light, Error *err)
+{
+    return json_get_float(c, "radius_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &light->radius_m,
+                          err);
+}
+
 static Status parse_spot(JsonCursor *c, SceneLight *light, Error *err)
 {
+    static const char *const falloffs[] = {"square", "smooth", "smooth_cosine"};
     JsonCursor field;
+    uint32_t falloff = 0;
+    TRY(json_get_choice(c, "falloff", JSON_OPTIONAL, falloffs, SORT_COUNT_OF(falloffs), &falloff,
+                        err));
+    light->falloff = (SceneFalloff)falloff;
     TRY(parse_degrees(c, "outer_angle_degrees", JSON_REQUIRED, 1e-4, 90.0, &light->outer_angle_rad,
                       err));
     TRY(parse_degrees(c, "inner_angle_degrees", JSON_OPTIONAL, 0.0, 90.0, &light->inner_angle_rad,
@@ -114,8 +125,10 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *light, Erro
     TRY(parse_color(c, types[type].emission, JSON_REQUIRED, &light->emission, err));
     switch (light->kind) {
     case SCENE_LIGHT_POINT:
+        TRY(parse_facing_radius(c, light, err));
         break;
     case SCENE_LIGHT_SPOT:
+        TRY(parse_facing_radius(c, light, err));
         TRY(parse_spot(c, light, err));
         break;
     case SCENE_LIGHT_DISTANT:

@@ -182,7 +182,7 @@ void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_ra
     }
     mem_free(boxes);
     for (uint32_t i = 0; i < scene->light_count; ++i) {
-        if (!light_shape_exists(scene->lights[i].kind))
+        if (!light_shape_exists(&scene->lights[i]))
             continue;
         LightShape shape;
         float3 lower, upper;

@@ -207,6 +207,13 @@ typedef enum SceneLightKind {
     SCENE_LIGHT_SPHERE
 } SceneLightKind;
 
+/* How a spot fades between its angles, with t = (cos a - cos outer) / (cos inner - cos outer). */
+typedef enum SceneFalloff {
+    SCENE_FALLOFF_SQUARE,       /* t^2 */
+    SCENE_FALLOFF_SMOOTH,       /* 3 t^2 - 2 t^3 */
+    SCENE_FALLOFF_SMOOTH_COSINE /* the same times cos a, inside too */
+} SceneFalloff;
+
 typedef struct SceneLight {
     const char *name;
     SceneLightKind kind;
@@ -216,10 +223,11 @@ typedef struct SceneLight {
     float angle_rad;          /* distant: full angle of the disk in the sky; 0: delta */
     float size_x_m, size_y_m; /* rectangle, disk (its diameters): centred in the xy plane */
     float spread_rad;         /* those: full angle of the cone that they shine into; 0: all of it */
-    float radius_m;           /* sphere */
-    bool is_two_sided;        /* rectangle, disk */
-    uint32_t light_group;     /* 0: none; else light_groups[light_group - 1] of the scene */
-    bool is_camera_visible;   /* else camera rays go through it; other rays meet it all the same */
+    SceneFalloff falloff;     /* spot */
+    float radius_m;         /* sphere; point, spot: of a disk that faces whoever looks; may be 0 */
+    bool is_two_sided;      /* rectangle, disk */
+    uint32_t light_group;   /* 0: none; else light_groups[light_group - 1] of the scene */
+    bool is_camera_visible; /* else camera rays go through it; other rays meet it all the same */
 } SceneLight;
 
 typedef enum SceneEnvironmentKind {

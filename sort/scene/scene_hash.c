@@ -174,8 +174,8 @@ static void add_light(HashState *h, const SceneLight *l)
     const float values[] = {l->emission.x,      l->emission.y, l->emission.z, l->inner_angle_rad,
                             l->outer_angle_rad, l->angle_rad,  l->size_x_m,   l->size_y_m,
                             l->radius_m,        l->spread_rad};
-    hash128_update_u64(h, (uint64_t)l->kind << 2 | (uint64_t)l->is_camera_visible << 1 |
-                              (uint64_t)l->is_two_sided);
+    hash128_update_u64(h, (uint64_t)l->falloff << 8 | (uint64_t)l->kind << 2 |
+                              (uint64_t)l->is_camera_visible << 1 | (uint64_t)l->is_two_sided);
     hash128_update_u64(h, l->light_group);
     add_floats(h, &l->light_to_world.m[0][0], 16);
     add_floats(h, values, SORT_COUNT_OF(values));

@@ -38,18 +38,25 @@ class LightTest(unittest.TestCase):
         self.compare()
 
     def test_soft_point(self):
-        self.light("POINT", energy=100, shadow_soft_size=0.1)
-        self.compare()
+        for radius in (0.1, 1.5):  # the second one is near, and much darker than a sphere were
+            with self.subTest(radius=radius):
+                lamp = self.light("POINT", energy=100, shadow_soft_size=radius)
+                self.compare()
+                bpy.data.objects.remove(lamp)
 
     def test_sun(self):
         self.light("SUN", energy=2, angle=0.1)
         self.compare()
 
     def test_spot(self):
-        spot = self.light("SPOT", energy=300, shadow_soft_size=0, spot_size=0.5, spot_blend=0.3)
-        spot.rotation_euler = (0, 0, 0)
-        self.compare(mean=0.05, pixel=0.3)  # the edge of the cone fades differently
-        self.assertTrue(any("Light 'Light'" in text for text in kit.messages().warnings))
+        for radius in (0, 0.3):
+            for blend in (0, 0.3, 1):
+                with self.subTest(radius=radius, blend=blend):
+                    spot = self.light("SPOT", energy=300, shadow_soft_size=radius, spot_size=1.5, spot_blend=blend)
+                    spot.rotation_euler = (0.2, 0.3, 0)
+                    self.compare(pixel=0.05)
+                    self.assertEqual(kit.messages().warnings, [])
+                    bpy.data.objects.remove(spot)
 
     def test_square(self):
         self.light("AREA", energy=100, shape="SQUARE", size=1)

@@ -1,7 +1,7 @@
 """Lights, in Cycles' units: point, spot and area lights have a power in watts, suns an irradiance.
 
 With power P, Cycles gives point and spot lights the radiant intensity P / (4 pi), whatever their size and
-cone, and area lights the radiance P / (4 area). Soft point lights are spheres of that intensity.
+cone, and area lights the radiance P / (4 area).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .material import MaterialExporter
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
 AREA_RADIANCE = 1 / 4  # W/(m2 sr) a watt and square metre
 SPREAD_MIN = 0.06  # degrees; as in Cycles
-# Cycles fades a spot's edge by 3t^2 - 2t^3, a package by t^2; over this part of the width the two let the
-# same power through.
-SPOT_EDGE = 0.75
+# Before 4.0, Cycles gives soft points and spots the shape of a disk that faces the point lit, and dims spots by the
+# cosine of the angle from their axis.
+IS_AS_3 = bpy.app.version < (4, 0, 0)
 
 
 def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWriter,
@@ -42,7 +42,7 @@ def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWri
             return  # shows Cycles where the sky comes in; no light of its own
         record = _area(light, object_to_world, colour)
     else:
-        record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour, where, report)
+        record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour)
     if hasattr(light, "cycles") and not light.cycles.cast_shadow:
         report.warn(where, "lights without shadows are not supported; it casts shadows")
     writer.add("lights", obj.name, {**record, "transform": axes.place(matrix), "is_camera_visible": False})
@@ -74,28 +74,24 @@ def _scaled(colour: list[float], factor: float) -> list[float]:
     return [c * factor for c in colour]
 
 
-def _point(light: bpy.types.PointLight, colour: list[float], where: str, report: Report) -> dict:
+def _point(light: bpy.types.PointLight, colour: list[float]) -> dict:
     intensity = _scaled(colour, POINT_INTENSITY)
     radius = light.shadow_soft_size
-    if radius <= 0:
-        return {"type": "point", "intensity": intensity}
+    if radius <= 0 or IS_AS_3:
+        return {"type": "point", "intensity": intensity, "radius_m": radius}
     return {"type": "sphere", "radius_m": radius, "radiance": _scaled(intensity, 1 / (math.pi * radius ** 2))}
 
 
-def _spot(light: bpy.types.SpotLight, colour: list[float], where: str, report: Report) -> dict:
-    report.warn(where, "its light fades toward the edge of the cone a little differently than in Cycles")
-    if light.shadow_soft_size > 0:
-        report.warn(where, "spot lights have no size yet: its shadows are sharp")
+def _spot(light: bpy.types.SpotLight, colour: list[float]) -> dict:
     outer = light.spot_size / 2
-    edge = SPOT_EDGE * light.spot_blend * (1 - math.cos(outer))
-    inner = math.acos(min(math.cos(outer) + edge, 1.0))
+    inner = math.acos(min(math.cos(outer) + light.spot_blend * (1 - math.cos(outer)), 1.0))
     outer_degrees = min(max(math.degrees(outer), 1e-4), 90.0)
-    return {"type": "spot", "intensity": _scaled(colour, POINT_INTENSITY),
-            "outer_angle_degrees": outer_degrees,
+    return {"type": "spot", "intensity": _scaled(colour, POINT_INTENSITY), "radius_m": light.shadow_soft_size,
+            "falloff": "smooth_cosine" if IS_AS_3 else "smooth", "outer_angle_degrees": outer_degrees,
             "inner_angle_degrees": min(math.degrees(inner), outer_degrees * (1 - 1e-4))}
 
 
-def _sun(light: bpy.types.SunLight, colour: list[float], where: str, report: Report) -> dict:
+def _sun(light: bpy.types.SunLight, colour: list[float]) -> dict:
     return {"type": "distant", "irradiance": colour,
             "angle_degrees": min(math.degrees(light.angle), 179.999)}
 

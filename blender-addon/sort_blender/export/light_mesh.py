@@ -48,7 +48,7 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, writer: 
     parameters = {"factor": [max(c * light.energy * strength, 0.0) for c in light.color]}
     if light.type == "SPOT":
         half = light.spot_size / 2
-        parameters.update(axis=list(-matrix.col[2].xyz), edge=math.cos(half), is_spot=True,
+        parameters.update(axis=list(-matrix.col[2].xyz), edge=math.cos(half), is_spot=True, is_cosine=bpy.app.version < (4, 0, 0),
                           fade=light.spot_blend * (1 - math.cos(half)))
     output = light.node_tree.get_output_node("CYCLES")
     material = materials.emission(where, output.inputs["Surface"], parameters, ball)
