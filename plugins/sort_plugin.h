@@ -131,7 +131,7 @@ typedef struct SortMesh {
     const float *normals;    /* [vertex_count][3], or NULL */
     const float *tangents;   /* [vertex_count][4], w = handedness, or NULL */
     const float *uv;         /* [vertex_count][2], or NULL; v up, origin at the lower left */
-    const float *colors;     /* [vertex_count][4] linear, or NULL */
+    const float *colors;     /* [vertex_count][4] linear, not premultiplied, or NULL */
     const uint32_t *indices; /* [triangle_count][3] */
     uint32_t material;       /* id from sink->material */
 } SortMesh;
@@ -165,6 +165,8 @@ typedef struct SortMaterial {
     float sheen_color[3], sheen_roughness;
     bool is_thin_walled; /* what transmits is a sheet without a volume behind it */
     bool is_unlit;       /* shows its base colour whatever shines on it: KHR_materials_unlit */
+    bool
+        has_vertex_colors; /* the colours of a mesh that has some multiply its base colour and alpha */
 } SortMaterial;
 
 typedef struct SortInstance {

@@ -314,6 +314,21 @@ static void read_values(const struct aiMaterial *m, const AssimpImport *import,
         read_other_values(m, out);
 }
 
+/* glTF's vertex colours multiply the base colour; where a file has colours and no material, as PLY has, they are it. In
+ * other materials nothing says what they are for. */
+static void read_vertex_colors(const AssimpImport *import, uint32_t index, const char *name,
+                               SortMaterial *out)
+{
+    bool is_made_up = !import->is_gltf && (!name[0] || strcmp(name, AI_DEFAULT_MATERIAL_NAME) == 0);
+    for (unsigned i = 0; i < import->scene->mNumMeshes; i++) {
+        const struct aiMesh *mesh = import->scene->mMeshes[i];
+        if (mesh->mMaterialIndex == index && mesh->mColors[0])
+            out->has_vertex_colors = import->is_gltf || is_made_up;
+    }
+    if (out->has_vertex_colors && is_made_up)
+        out->base_color[0] = out->base_color[1] = out->base_color[2] = 1;
+}
+
 static void read_textures(const AssimpImport *import, const struct aiMaterial *m,
                           const GltfMaterial *gltf, TextureStore *store, SortMaterial *out)
 {
@@ -383,6 +398,7 @@ SortResult assimp_material(AssimpImport *import, uint32_t index, uint32_t *out_i
         if (!store)
             return assimp_fail(import, SORT_ERROR_NO_MEMORY, "out of memory");
         read_values(m, import, gltf, &out);
+        read_vertex_colors(import, index, name.data, &out);
         read_textures(import, m, gltf, store, &out);
         if (!import->is_gltf)
             warn_of_lost_textures(import, m, out.name);

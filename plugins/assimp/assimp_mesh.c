@@ -1,6 +1,7 @@
 /* One aiMesh to one SortMesh. Assimp has triangulated it and keeps one material a mesh; its uv have
  * v up, also for glTF, which it flips. */
 #include "plugins/assimp/assimp_import.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ _Static_assert(sizeof(struct aiVector3D) == 3 * sizeof(float),
 
 typedef struct MeshArrays {
     uint32_t *indices; /* all owned */
-    float *uv, *tangents;
+    float *uv, *tangents, *colors;
     uint32_t triangle_count;
 } MeshArrays;
 
@@ -18,6 +19,7 @@ static void free_arrays(MeshArrays *a)
     free(a->indices);
     free(a->uv);
     free(a->tangents);
+    free(a->colors);
 }
 
 static bool copy_triangles(const struct aiMesh *mesh, MeshArrays *a)
@@ -66,6 +68,32 @@ static bool copy_tangents(const struct aiMesh *mesh, MeshArrays *a)
     return a->tangents != NULL;
 }
 
+/* [sRGB, IEC 61966-2-1] */
+static float linear_of_srgb(float v)
+{
+    return v <= 0.04045f ? v / 12.92f : powf((v + 0.055f) / 1.055f, 2.4f);
+}
+
+/* glTF's are linear. The other formats do not say; programs that write bytes mean what a display shows. Assimp leaves
+ * alpha 0 where glTF has three components. */
+static bool copy_colors(const AssimpImport *import, const struct aiMesh *mesh, MeshArrays *a)
+{
+    const struct aiColor4D *c = mesh->mColors[0];
+    bool has_alpha = false;
+    if (!c)
+        return true;
+    a->colors = malloc((size_t)mesh->mNumVertices * 4 * sizeof *a->colors);
+    for (unsigned i = 0; i < mesh->mNumVertices; i++)
+        has_alpha = has_alpha || c[i].a != 0;
+    for (unsigned i = 0; a->colors && i < mesh->mNumVertices; i++) {
+        float *to = a->colors + (size_t)4 * i, rgb[3] = {c[i].r, c[i].g, c[i].b};
+        for (int k = 0; k < 3; k++)
+            to[k] = import->is_gltf ? rgb[k] : linear_of_srgb(rgb[k]);
+        to[3] = has_alpha ? c[i].a : 1;
+    }
+    return a->colors != NULL;
+}
+
 static SortResult send_mesh(AssimpImport *import, const struct aiMesh *mesh, uint32_t *out_id)
 {
     uint32_t material;
@@ -73,7 +101,8 @@ static SortResult send_mesh(AssimpImport *import, const struct aiMesh *mesh, uin
     if (result != SORT_OK)
         return result;
     MeshArrays a = {0};
-    if (!copy_triangles(mesh, &a) || !copy_uv(mesh, &a) || !copy_tangents(mesh, &a)) {
+    if (!copy_triangles(mesh, &a) || !copy_uv(mesh, &a) || !copy_tangents(mesh, &a) ||
+        !copy_colors(import, mesh, &a)) {
         free_arrays(&a);
         return assimp_fail(import, SORT_ERROR_NO_MEMORY, "out of memory");
     }
@@ -94,7 +123,7 @@ static SortResult send_mesh(AssimpImport *import, const struct aiMesh *mesh, uin
                   .normals = mesh->mNormals ? &mesh->mNormals[0].x : NULL,
                   .tangents = a.tangents,
                   .uv = a.uv,
-                  .colors = mesh->mColors[0] ? &mesh->mColors[0][0].r : NULL,
+                  .colors = a.colors,
                   .indices = a.indices,
                   .material = material};
     result = import->sink->mesh(import->sink->sink, &m, out_id);

@@ -313,6 +313,8 @@ static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMate
     set_float(m, "roughness", s->roughness);
     if (s->ior != 1.5f)
         set_float(m, "ior", s->ior);
+    if (s->has_vertex_colors)
+        set_true(m, s->is_unlit ? "has_vertex_emission" : "has_vertex_colors");
     set_layers(m, s);
     TRY(bind(w, m, &s->base_color_texture,
              (TextureNames){"base_color_texture", "has_base_color_texture", "base_color_uv",

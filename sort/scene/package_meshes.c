@@ -131,13 +131,20 @@ static Status repair_tangents(const SortMesh *m, float **out_tangents, Error *er
     return STATUS_OK;
 }
 
+/* NULL, which is said, when they are not all finite. */
+static const float *finite_or_none(const PackageWriter *w, const SortMesh *m, const float *values,
+                                   uint32_t components, const char *mesh, const char *what)
+{
+    if (!values || package_all_finite(values, (size_t)m->vertex_count * components))
+        return values;
+    log_warning(w->log, "mesh '%s': its %s are not all finite, and are left out", mesh, what);
+    return NULL;
+}
+
 static Status write_mesh_file(PackageWriter *w, const SortMesh *m, PackageMesh *record, Error *err)
 {
-    const float *uv = m->uv;
-    if (uv && !package_all_finite(uv, (size_t)m->vertex_count * 2)) {
-        log_warning(w->log, "mesh '%s': its uv are not all finite, and are left out", record->name);
-        uv = NULL;
-    }
+    const float *uv = finite_or_none(w, m, m->uv, 2, record->name, "uv");
+    const float *colors = finite_or_none(w, m, m->colors, 4, record->name, "vertex colours");
     float *normals = NULL, *tangents = NULL;
     FILE *stream = NULL;
     Status status = STATUS_OK;
@@ -162,6 +169,8 @@ static Status write_mesh_file(PackageWriter *w, const SortMesh *m, PackageMesh *
                          &offset);
         if (uv)
             append_array(stream, uv, "float32", 2, m->vertex_count, &record->uv, &offset);
+        if (colors)
+            append_array(stream, colors, "float32", 4, m->vertex_count, &record->colors, &offset);
         status = package_close_part(stream, record->file, err);
     }
     mem_free(normals);
@@ -218,13 +227,6 @@ Status package_add_mesh(PackageWriter *w, const SortMesh *m, uint32_t *out_id, E
         return package_no_memory(err);
     find_outline(m, record.outline);
     TRY(write_mesh_file(w, m, &record, err));
-    if (m->colors && !w->has_said_colors) {
-        w->has_said_colors = true;
-        log_warning(w->log,
-                    "mesh '%s': vertex colours are not supported yet, and are left out, "
-                    "here and in other meshes",
-                    record.name);
-    }
     *out_id = r->meshes.count;
     w->triangle_count += m->triangle_count;
     return array_push(w->arena, &r->meshes, record) ? STATUS_OK : package_no_memory(err);

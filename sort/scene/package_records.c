@@ -47,6 +47,11 @@ static void write_mesh(JsonWriter *w, const PackageMesh *mesh)
         write_array(w, NULL, mesh->file, &mesh->uv);
         json_write_end(w);
     }
+    if (mesh->colors.type) {
+        json_write_object(w, "attributes");
+        write_array(w, "vertex_color", mesh->file, &mesh->colors); /* as gltf_pbr.ssl calls it */
+        json_write_end(w);
+    }
     json_write_end(w);
 }
 

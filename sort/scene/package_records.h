@@ -19,7 +19,7 @@ typedef struct PackageArray {
 typedef struct PackageMesh {
     const char *name, *file;
     uint32_t vertex_count, triangle_count;
-    PackageArray positions, indices, normals, tangents, uv;
+    PackageArray positions, indices, normals, tangents, uv, colors;
     uint32_t material;               /* the slot's, for its instances */
     float3 outline[PACKAGE_OUTLINE]; /* vertices that lie farthest in as many directions */
 } PackageMesh;

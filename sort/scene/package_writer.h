@@ -44,7 +44,7 @@ struct PackageWriter {
     ARRAY(StoredTexture) textures;
     uint64_t triangle_count;
     uint32_t texture_count;
-    bool has_said_colors, is_finished;
+    bool is_finished;
     bool has_made_up_camera, has_made_up_light;
     char folder[PATH_BYTES], partial[PATH_BYTES], source_folder[PATH_BYTES];
 };

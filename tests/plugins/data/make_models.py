@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the model fixtures of this folder: scene.gltf, scene.glb, layers.gltf, quad.obj with quad.mtl, tri.ply,
-tri.stl, and broken ones. The tests know what is in them."""
+"""Makes the model fixtures of this folder: scene.gltf, scene.glb, layers.gltf, colors.*, quad.obj with quad.mtl,
+tri.ply, tri.stl, and broken ones. The tests know what is in them."""
 import base64
 import json
 import os
@@ -148,6 +148,70 @@ document["scenes"] = [{"nodes": list(range(len(document["nodes"])))}]
 del document["cameras"], document["extensions"]
 document["buffers"][0]["uri"] = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
 write("layers.gltf", json.dumps(document, indent=1) + "\n")
+
+# Colours of vertices: the same square side by side, with colours of all types and without. What is seen of "times" is
+# what is seen of "product", mirrored.
+document, binary = gltf(embedded=False)
+accessors, views = document["accessors"], document["bufferViews"]
+color_sets = [
+    (b"".join(struct.pack("<4f", *c) for c in [(0.5, 0.25, 1, 1)] * 4), 5126, "VEC4"),
+    (b"".join(struct.pack("<3f", *c) for c in [(0.5, 0.25, 1)] * 4), 5126, "VEC3"),
+    (b"".join(struct.pack("<4B", *c) for c in [(255, 0, 51, 255), (0, 255, 51, 204), (0, 0, 51, 0), (0, 0, 0, 0)]), 5121, "VEC4"),
+    (b"".join(struct.pack("<4H", *c) for c in [(65535, 0, 13107, 65535)] * 4), 5123, "VEC4"),
+]
+for data, component, kind in color_sets:
+    accessors.append({"bufferView": len(views), "componentType": component, "type": kind, "count": 4,
+                      "normalized": component != 5126})
+    views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(data)})
+    binary += data
+document["materials"] = [
+    {"name": "times", "pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.6, 0.7, 1], "metallicFactor": 0}},
+    {"name": "product", "pbrMetallicRoughness": {"baseColorFactor": [0.25, 0.15, 0.7, 1], "metallicFactor": 0}},
+    {"name": "sign", "extensions": {"KHR_materials_unlit": {}}, "pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.5, 0.5, 1]}},
+    {"name": "blended", "alphaMode": "BLEND", "pbrMetallicRoughness": {"baseColorFactor": [1, 1, 1, 0.5]}},
+]
+# name, material, colours, where
+squares = [("times", 0, 5, -1), ("product", 1, None, 1), ("sign", 2, 6, 3), ("bytes", 3, 7, 5), ("shorts", 3, 8, 7),
+           ("plain", 0, None, -3)]
+document["meshes"] = [{"name": name, "primitives": [
+    {"attributes": {"POSITION": 0, "NORMAL": 1, **({"COLOR_0": colors} if colors else {})}, "indices": 4, "material": material}]}
+    for name, material, colors, _ in squares]
+document["nodes"] = [{"name": name, "mesh": i, "translation": [x, 0, 0]} for i, (name, _, _, x) in enumerate(squares)]
+document["nodes"].append({"name": "view", "camera": 0, "translation": [0, 0, 5]})
+document["cameras"] = [{"type": "perspective", "perspective": {"yfov": 0.4, "aspectRatio": 4.0, "znear": 0.1}}]
+document["scenes"] = [{"nodes": list(range(len(document["nodes"])))}]
+document["extensionsUsed"] = ["KHR_materials_unlit"]
+for gone in ("extensions", "textures", "samplers", "images"):
+    del document[gone]
+document["buffers"] = [{"byteLength": len(binary),
+                        "uri": "data:application/octet-stream;base64," + base64.b64encode(binary).decode()}]
+write("colors.gltf", json.dumps(document, indent=1) + "\n")
+write("colors.ply", """ply
+format ascii 1.0
+element vertex 3
+property float x
+property float y
+property float z
+property uchar red
+property uchar green
+property uchar blue
+property uchar alpha
+element face 1
+property list uchar int vertex_indices
+end_header
+0 0 0 0 128 255 255
+1 0 0 0 128 255 255
+0 1 0 0 128 255 51
+3 0 1 2
+""")
+write("colors.mtl", "newmtl gray\nKd 0.5 0.5 0.5\n")
+write("colors.obj", """mtllib colors.mtl
+usemtl gray
+v 0 0 0 0 0.5 1
+v 1 0 0 0 0.5 1
+v 0 1 0 0 0.5 1
+f 1 2 3
+""")
 
 write("broken.gltf", '{"asset": {"version": "2.0"},\n "nodes": [}\n')
 write("cut.glb", struct.pack("<4sII", b"glTF", 2, 1000) + struct.pack("<I4s", 500, b"JSON") + b"{}")
