@@ -10,7 +10,10 @@ import unittest
 import numpy as np
 
 import blender_scene as kit
-import node_cases
+import node_cases  # noqa: F401 - fills the tiles
+import node_pictures
+import node_surfaces  # noqa: F401
+import node_tiles
 
 HERE = pathlib.Path(__file__).parent
 REFERENCE = json.loads((HERE / "node_reference.json").read_text())
@@ -25,13 +28,13 @@ def warnings():
 class NodeTest(unittest.TestCase):
     def compare(self, scene_name):
         """Mean difference over the mean, of at least 0.1."""
-        cases, build = node_cases.SCENES[scene_name]
+        cases, build = node_tiles.SCENES[scene_name]
         columns, rows = build()
         picture = kit.render()
         self.assertEqual(kit.messages().error, "")
         for number, case in enumerate(cases):
             key = f"{scene_name}: {case.name}"
-            self.check(key, case, node_cases.measure(picture, number, columns, rows))
+            self.check(key, case, node_tiles.measure(picture, number, columns, rows))
 
     def check(self, key, case, cells):
         with self.subTest(case.name):
@@ -52,9 +55,9 @@ class NodeTest(unittest.TestCase):
         self.compare("surfaces")
 
     def test_worlds_and_lights(self):
-        for case in node_cases.PICTURES:
+        for case in node_pictures.PICTURES:
             case.build()
-            self.check(f"pictures: {case.name}", case, node_cases.measure_all(kit.render()))
+            self.check(f"pictures: {case.name}", case, node_pictures.measure_all(kit.render()))
             self.assertEqual(warnings(), [], case.name)
 
     @classmethod

@@ -109,6 +109,7 @@ class GraphBuilder:
         self.surroundings = surroundings or Surroundings()
         self.is_world = is_world
         self.ball_m = ball_m  # of a light: its radius
+        self.sun_node: bpy.types.Node | None = None  # of a world: the sky whose sun is a light of its own
         self.material_index = material_index
         self._report = report
         self._records: dict[str, dict] = {}
@@ -225,7 +226,7 @@ class GraphBuilder:
             value = value_for(given.socket, socket)
         if socket.hide_value and (isinstance(given, Feed) or given.socket == socket):
             if spec.default_vector and socket.name == "Vector":
-                self.wire(self._default_vector(spec.default_vector), f"{name}.{parameter}")
+                self.wire(self.default_vector(spec.default_vector), f"{name}.{parameter}")
         elif value is not None:
             self._records[name]["parameters"][parameter] = value
 
@@ -239,7 +240,7 @@ class GraphBuilder:
         """Where a mesh lacks it, the report says so."""
         self.notes.setdefault(attribute, []).append((self.where(node), instead))
 
-    def _default_vector(self, kind: str) -> str:
+    def default_vector(self, kind: str) -> str:
         if kind == "position":
             if "default position" not in self._records:
                 self.unit("default position", "geometry")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -35,6 +36,7 @@ class ImageExporter:
         self._cache = cache
         self._report = report
         self._files: dict[tuple, str | None] = {}
+        self._tables: dict[str, str] = {}
 
     def texture(self, image: bpy.types.Image | None, user: bpy.types.ImageUser, where: str,
                 wrap: str | None = "periodic") -> dict | None:
@@ -54,6 +56,17 @@ class ImageExporter:
         if wrap and image.source != "TILED":
             record["wrap"] = [wrap, wrap]
         return record
+
+    def table(self, name: str, key: str, make: Callable[[], np.ndarray]) -> dict:
+        """A TEXTURE record of numbers that the add-on computes: [rows from the bottom, columns, channels] float32, by
+        `key` kept for later exports."""
+        def write(path: Path) -> dict:
+            tiff.write_tiff(path, make()[::-1])
+            return {}
+        if key not in self._tables:
+            entry = self._cache.find(key) or self._cache.make(key, write)
+            self._tables[key] = self.writer.link_file(entry.path, f"textures/table {len(self._tables)} {file_component(name)}.tif")
+        return {"file": self._tables[key], "color_space": "linear", "wrap": ["clamp", "clamp"]}
 
     def _color_space(self, image: bpy.types.Image, where: str) -> str:
         name = image.colorspace_settings.name

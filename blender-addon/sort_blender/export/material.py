@@ -58,9 +58,11 @@ class MaterialExporter:
         for node, instead in notes:
             self._report.warn(f"Object '{obj.name}', {node}", f"there is no '{plain_name(attribute)}' here; {instead}")
 
-    def environment(self, world: bpy.types.World, surface: bpy.types.NodeSocket) -> str:
-        """The name in the package of the material that a world's nodes make."""
+    def environment(self, world: bpy.types.World, surface: bpy.types.NodeSocket,
+                    sun_node: bpy.types.Node | None = None) -> str:
+        """The name in the package of the material that a world's nodes make. `sun_node`: see GraphBuilder."""
         builder = GraphBuilder(f"World '{world.name}'", self.images, self._report, self._surroundings, is_world=True)
+        builder.sun_node = sun_node
         return self._writer.add("materials", f"World {world.name}", builder.record(builder.surface(surface)))
 
     def emission(self, owner: str, surface: bpy.types.NodeSocket, parameters: dict, ball_m: float) -> str:

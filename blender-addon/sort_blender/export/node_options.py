@@ -154,17 +154,6 @@ def finish_environment(builder, node: bpy.types.Node, name: str) -> bool:
     return _bind_image(builder, node, name, "periodic")
 
 
-def sky(node: bpy.types.Node) -> dict:
-    return {"sun": list(node.sun_direction), "turbidity": node.turbidity}
-
-
-def finish_sky(builder, node: bpy.types.Node, name: str) -> bool:
-    if node.sky_type != "PREETHAM":
-        builder.warn(node, f"sky type {node.sky_type} is not supported yet: choose Preetham")
-        return False
-    return True
-
-
 def finish_coordinates(builder, node: bpy.types.Node, name: str) -> None:
     given, around = builder.parameters(name), builder.surroundings
     given["is_world"] = builder.is_world

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import bpy
 
 from . import node_options as opt
+from . import sky_node
 
 USUAL = {"Color": "tint", "Vector": "coord", "Normal": "shading_normal", "Tangent": "along"}
 
@@ -217,8 +218,9 @@ NODES = {
     "ShaderNodeTexEnvironment": Node(
         "tex_environment", options=opt.take("projection", "interpolation"), default_vector="position",
         finish=opt.finish_environment, lacks="Cubic and Smart are the renderer's filter"),
-    "ShaderNodeTexSky": Node("tex_sky_preetham", options=opt.sky, default_vector="position", finish=opt.finish_sky,
-                             lacks="Preetham alone; Hosek / Wilkie and Nishita are magenta"),
+    "ShaderNodeTexSky": Node(sky_node.unit_of, options=sky_node.options, default_vector="position",
+                             finish=sky_node.finish, units=("tex_sky_preetham", "tex_sky_nishita"),
+                             lacks="Hosek / Wilkie is magenta"),
     "ShaderNodeTangent": Node("tangent", options=opt.take("axis", direction="direction_type"),
                               finish=opt.finish_tangent, lacks="along the render-active UV map"),
     "ShaderNodeWireframe": Node("wireframe", options=opt.take("use_pixel_size"),

@@ -1,4 +1,4 @@
-"""The world: a colour, an environment image and its rotation, or else what its nodes make of a direction."""
+"""The world: a colour, an environment image and its rotation, or else what its nodes make of a direction; the sun of a sky."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import bpy
 from mathutils import Euler, Matrix
 
 from ..messages import Report
-from . import axes, nodes
+from . import axes, nodes, sky_node
 from .material import MaterialExporter
 
 BLACK = {"color": [0.0, 0.0, 0.0]}
@@ -29,8 +29,15 @@ def environment_record(world: bpy.types.World | None, materials: MaterialExporte
     feed = nodes.source(output.inputs["Surface"])
     if feed is None:
         return BLACK
-    plain = _plain(feed.node, f"World '{world.name}'", materials) if feed.node.type == "BACKGROUND" else None
-    return plain or {"material": materials.environment(world, output.inputs["Surface"])}
+    sun = None
+    if feed.node.type == "BACKGROUND":
+        plain = _plain(feed.node, f"World '{world.name}'", materials)
+        if plain:
+            return plain
+        sun = sky_node.sun_of(feed.node)
+        if sun:
+            sky_node.add_sun(sun, nodes.constant(feed.node.inputs["Strength"]), materials.images.writer)
+    return {"material": materials.environment(world, output.inputs["Surface"], sun)}
 
 
 def _plain(background: bpy.types.Node, where: str, materials: MaterialExporter) -> dict | None:

@@ -1,0 +1,86 @@
+"""Sky Texture nodes: the table of the sky, and the sun as a light of its own."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import bpy
+from mathutils import Vector
+
+from . import axes, nodes
+from .sky import Sky
+
+if TYPE_CHECKING:
+    from ..sort_package import PackageWriter
+
+FULL_TURN_DEGREES = 179.999  # what a distant light can be
+
+
+def unit_of(node: bpy.types.Node) -> str:
+    return "tex_sky_preetham" if node.sky_type == "PREETHAM" else "tex_sky_nishita"
+
+
+def options(node: bpy.types.Node) -> dict:
+    if node.sky_type == "PREETHAM":
+        return {"sun": list(node.sun_direction), "turbidity": node.turbidity}
+    return {"sun": list(_direction(node))}
+
+
+def finish(builder, node: bpy.types.Node, name: str) -> bool:
+    if node.sky_type == "PREETHAM":
+        return True
+    if node.sky_type != "NISHITA":
+        builder.warn(node, f"sky type {node.sky_type} is not supported: choose Nishita or Preetham")
+        return False
+    if not node.inputs["Vector"].enabled:  # so with a disc
+        builder.wire(builder.default_vector("position"), f"{name}.coord")
+    sky = _sky(node)
+    builder.bind_texture(name, "table", builder.images.table("sky", sky.key(), sky.table))
+    if _has_disc(node):
+        if node != builder.sun_node:
+            builder.warn(node, "its sun is found by chance behind other nodes, which is noisy; as a light of its own it "
+                               "stands straight behind Background")
+        bottom, top = (list(colour * node.sun_intensity) for colour in sky.sun(node.sun_size))
+        builder.parameters(name).update(half_angle=node.sun_size / 2, is_light=node == builder.sun_node,
+                                        bottom=bottom, top=top)
+    return True
+
+
+def sun_of(background: bpy.types.Node) -> bpy.types.Node | None:
+    """The node whose sun can be a light: straight behind a Background of plain strength, in its usual place."""
+    feed = nodes.source(background.inputs["Color"])
+    if feed is None or feed.node.type != "TEX_SKY" or feed.node.sky_type != "NISHITA" or not _has_disc(feed.node):
+        return None
+    if nodes.constant(background.inputs["Strength"]) is None or nodes.source(feed.node.inputs["Vector"]):
+        return None
+    return feed.node
+
+
+def add_sun(node: bpy.types.Node, strength: float, writer: PackageWriter) -> None:
+    """Not seen by the camera, which sees the disc of the sky."""
+    irradiance, elevation, angle = _sky(node).sun_light(node.sun_size)
+    irradiance = irradiance * (node.sun_intensity * max(strength, 0.0))
+    if max(irradiance) <= 0:
+        return
+    horizontal = _direction(node).xy.normalized()
+    toward = Vector((*(horizontal * math.cos(elevation)), math.sin(elevation)))
+    turn = toward.to_track_quat("Z", "Y").to_matrix().to_4x4()
+    writer.add("lights", "Sun of the sky", {
+        "type": "distant", "irradiance": [max(float(x), 0.0) for x in irradiance], "transform": axes.place(turn),
+        "angle_degrees": min(math.degrees(angle), FULL_TURN_DEGREES), "is_camera_visible": False})
+
+
+def _has_disc(node: bpy.types.Node) -> bool:
+    return node.sun_disc and node.sun_size > 0 and node.sun_intensity > 0
+
+
+def _direction(node: bpy.types.Node) -> Vector:
+    """Toward the sun, z up; its rotation is clockwise from +y."""
+    up, turn = node.sun_elevation, node.sun_rotation
+    return Vector((math.sin(turn) * math.cos(up), math.cos(turn) * math.cos(up), math.sin(up)))
+
+
+def _sky(node: bpy.types.Node) -> Sky:
+    return Sky(elevation=math.asin(min(max(math.sin(node.sun_elevation), -1), 1)), altitude_m=node.altitude,
+               air=node.air_density, dust=node.dust_density, ozone=node.ozone_density)

@@ -1,0 +1,184 @@
+"""Cases of worlds and lights: a picture each."""
+
+import math
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+from node_tiles import CELLS, Case, Tile, gradient_image
+
+PICTURES = []
+
+
+def picture(node, tolerance):
+    def add(build):
+        PICTURES.append(Case(build.__name__.replace("_", " "), node, tolerance, build))
+        return build
+    return add
+
+
+class World:
+    """All around, in an equirectangular picture; nodes are made as on a tile."""
+
+    def __init__(self):
+        scene = kit.empty_scene(samples=16)
+        scene.render.resolution_x, scene.render.resolution_y = 48, 24
+        scene.world = bpy.data.worlds.new("World")
+        scene.world.use_nodes = True
+        self.root = scene.world.node_tree.nodes["Background"]
+        camera = kit.add_camera((3, 2, 1), (math.pi / 2, 0, 0))
+        camera.data.type = "PANO"
+        camera.data.cycles.panorama_type = "EQUIRECTANGULAR"
+        kit.add_mesh("Far", [(0, 0, -500), (1, 0, -500), (0, 1, -500)], [(0, 1, 2)])
+
+    new, output, part, join = Tile.new, Tile.output, Tile.part, Tile.join
+
+    def show(self, socket):
+        kit.link(socket, self.root.inputs["Color"])
+
+
+@picture("ShaderNodeBackground", 0.01)
+def world_gradient():
+    world = World()
+    up = world.part(world.output("ShaderNodeTexCoord", "Generated"), 2)
+    ramp = world.new("ShaderNodeValToRGB", None, Fac=up)
+    ramp.color_ramp.elements[0].color = (0.2, 0.4, 0.9, 1)
+    world.show(ramp.outputs[0])
+
+
+@picture("ShaderNodeTexEnvironment", 0.02)
+def world_image_scaled_and_tinted():
+    world = World()
+    where = world.output("ShaderNodeMapping", 0, None, Vector=world.output("ShaderNodeTexCoord", "Generated"),
+                         Rotation=(0.3, 0.2, 1), Scale=(1, 2, 0.5))
+    image = world.output("ShaderNodeTexEnvironment", 0, {"image": gradient_image("All around", 128, 64)}, Vector=where)
+    world.show(world.output("ShaderNodeHueSaturation", 0, None, Color=image, Saturation=0.5, Hue=0.6))
+
+
+@picture("ShaderNodeTexCoord", 0.02)
+def world_coordinates():
+    world = World()
+    parts = [world.output("ShaderNodeTexCoord", name) for name in ("Normal", "Object", "Reflection")]
+    sum_of = world.output("ShaderNodeVectorMath", 0, {"operation": "MULTIPLY_ADD"}, Vector=parts[0],
+                          Vector_001=(-0.6, 0.5, 0.1), Vector_002=parts[1])
+    world.show(world.output("ShaderNodeTexVoronoi", "Color", None, Vector=sum_of, Scale=1.5))
+
+
+@picture("ShaderNodeTexSky", 0.02)
+def world_of_a_preetham_sky():
+    world = World()
+    world.show(world.output("ShaderNodeTexSky", 0, {"sky_type": "PREETHAM", "turbidity": 3.0,
+                                                    "sun_direction": (0.6, 0.3, 0.74)}))
+
+
+def nishita(world, **settings):
+    return world.output("ShaderNodeTexSky", 0, {"sky_type": "NISHITA", **settings})
+
+
+@picture("ShaderNodeTexSky", 0.02)
+def world_of_a_clear_sky_at_noon():
+    world = World()
+    world.show(nishita(world, sun_disc=False, sun_elevation=1.1, sun_rotation=1.2))
+
+
+@picture("ShaderNodeTexSky", 0.03)
+def world_of_a_dusty_sunset_seen_from_a_mountain():
+    world = World()
+    world.show(nishita(world, sun_disc=False, sun_elevation=0.03, altitude=3000, dust_density=4))
+
+
+@picture("ShaderNodeTexSky", 0.03)
+def world_of_twilight_below_ozone():
+    world = World()
+    world.show(world.output("ShaderNodeVectorMath", 0, {"operation": "SCALE"}, Scale=50.0, Vector=nishita(
+        world, sun_disc=False, sun_elevation=-0.07, ozone_density=2)))
+
+
+@picture("ShaderNodeTexSky", 0.02)
+def world_of_thick_air_seen_from_an_aircraft():
+    world = World()
+    world.show(nishita(world, sun_disc=False, sun_elevation=0.6, altitude=20000, air_density=3, ozone_density=0))
+
+
+@picture("ShaderNodeTexSky", 0.03)
+def world_with_a_large_sun():
+    world = World()
+    world.show(nishita(world, sun_size=0.3, sun_elevation=0.25, sun_rotation=1.2, sun_intensity=0.1))
+
+
+@picture("ShaderNodeTexSky", 0.01)
+def floor_and_roof_under_a_sun_of_the_usual_size():
+    lit_by_a_sky(0.5)
+
+
+@picture("ShaderNodeTexSky", 0.01)
+def floor_and_roof_under_a_sun_that_is_half_set():
+    lit_by_a_sky(0.001)
+
+
+def lit_by_a_sky(elevation):
+    world = World()
+    world.show(nishita(world, sun_elevation=elevation))
+    world.root.inputs["Strength"].default_value = 0.1
+    bpy.data.objects.remove(bpy.context.scene.camera)
+    scene = bpy.context.scene
+    scene.render.resolution_x = scene.render.resolution_y = 24
+    scene.sort.samples = 64
+    kit.material_of(kit.add_plane(size=4), "ShaderNodeBsdfDiffuse")
+    kit.add_camera((0, 0, 12)).data.angle = 0.33
+    kit.add_plane("Roof", 1, location=(1, 0, 1)).visible_camera = False
+
+
+@picture("ShaderNodeLightPath", 0.02)
+def world_for_the_camera_alone():
+    world = World()
+    seen = world.output("ShaderNodeLightPath", "Is Camera Ray")
+    world.show(world.output("ShaderNodeMixRGB", 0, None, Fac=seen, Color1=(1, 0, 0, 1), Color2=(0.1, 0.5, 0.3, 1)))
+
+
+def white_floor(kind, place, **settings):
+    """A Lambert plane from above, and a light with nodes: its Emission node."""
+    scene = kit.empty_scene(samples=256)
+    scene.render.resolution_x = scene.render.resolution_y = 24
+    kit.material_of(kit.add_plane(size=4), "ShaderNodeBsdfDiffuse", Color=(0.8, 0.8, 0.8, 1))
+    kit.add_camera((0, 0, 12)).data.angle = 0.33
+    light = kit.add("Light", bpy.data.lights.new("Light", kind), place, (0.2, 0.1, 0))
+    light.data.energy, light.data.use_nodes = 50, True
+    for name, given in settings.items():
+        setattr(light.data, name, given)
+    return light.data.node_tree.nodes["Emission"]
+
+
+def node_of(beside, node_type, **inputs):
+    node = kit.new_node(beside, node_type)
+    for name, given in inputs.items():
+        node.inputs[name.replace("_", " ")].default_value = given
+    return node
+
+
+@picture("ShaderNodeBlackbody", 0.01)
+def area_light_of_a_black_body():
+    emission = white_floor("AREA", (0.3, 0.2, 2), size=1.0)
+    kit.link(node_of(emission, "ShaderNodeBlackbody", Temperature=3000).outputs[0], emission.inputs["Color"])
+
+
+@picture("ShaderNodeLightFalloff", 0.03)
+def point_light_of_constant_falloff():
+    emission = white_floor("POINT", (0.3, 0.2, 2), shadow_soft_size=0.1)
+    kit.link(node_of(emission, "ShaderNodeLightFalloff", Strength=0.5).outputs["Constant"], emission.inputs["Strength"])
+
+
+@picture("ShaderNodeEmission", 0.02)
+def spot_light_with_a_pattern():
+    emission = white_floor("SPOT", (0.3, 0.2, 3), shadow_soft_size=0.0, spot_size=1.0, spot_blend=0.3)
+    checker, place = node_of(emission, "ShaderNodeTexChecker", Scale=5.0), kit.new_node(emission, "ShaderNodeNewGeometry")
+    kit.link(place.outputs["Incoming"], checker.inputs["Vector"])
+    kit.link(checker.outputs["Color"], emission.inputs["Color"])
+
+
+def measure_all(picture):
+    """The same of a whole picture."""
+    high, wide = (size // CELLS * CELLS for size in picture.shape[:2])
+    part = picture[:high, :wide, :3]
+    return part.reshape(CELLS, high // CELLS, CELLS, wide // CELLS, 3).mean(axis=(1, 3))

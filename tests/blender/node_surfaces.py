@@ -1,0 +1,61 @@
+"""Cases of closures: a ball each, under a sun and a grey sky."""
+
+import blender_scene as kit
+from node_tiles import SURFACES, Case, surface
+
+surface("Diffuse BSDF", "ShaderNodeBsdfDiffuse", 0.03, None, Roughness=0.5)
+surface("Glossy BSDF", "ShaderNodeBsdfGlossy", 0.04, {"distribution": "GGX"}, Roughness=0.4)
+surface("Glossy BSDF, Beckmann", "ShaderNodeBsdfGlossy", 0.03, {"distribution": "BECKMANN"}, Roughness=0.4)
+surface("Anisotropic BSDF", "ShaderNodeBsdfAnisotropic", 0.04, {"distribution": "GGX"}, Roughness=0.4, Anisotropy=0.5)
+surface("Glass BSDF", "ShaderNodeBsdfGlass", 0.02, {"distribution": "GGX"}, Roughness=0.2)
+surface("Refraction BSDF", "ShaderNodeBsdfRefraction", 0.02, {"distribution": "GGX"}, Roughness=0.2)
+surface("Translucent BSDF", "ShaderNodeBsdfTranslucent", 0.03)
+surface("Transparent BSDF", "ShaderNodeBsdfTransparent", 0.03, None, Color=(0.8, 0.5, 0.2, 1))
+surface("Velvet BSDF", "ShaderNodeBsdfVelvet", 0.03, None, Sigma=0.5)
+surface("Toon BSDF", "ShaderNodeBsdfToon", 0.03, {"component": "DIFFUSE"})
+surface("Emission", "ShaderNodeEmission", 0.01, None, Color=(0.8, 0.5, 0.2, 1))
+surface("Background", "ShaderNodeBackground", 0.01, None, Color=(0.8, 0.5, 0.2, 1))
+surface("Principled BSDF, plastic", "ShaderNodeBsdfPrincipled", 0.05, None, Sheen=1.0, Clearcoat=1.0,
+        Base_Color=(0.7, 0.3, 0.1, 1))
+surface("Principled BSDF, metal", "ShaderNodeBsdfPrincipled", 0.05, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4)
+surface("Subsurface Scattering", "ShaderNodeSubsurfaceScattering", 0.08, None, Scale=0.1)
+surface("Principled Hair BSDF", "ShaderNodeBsdfHairPrincipled", 0.15, None, Color=(0.6, 0.4, 0.2, 1))
+
+
+def pair(kind):
+    def build(tile):
+        a = tile.output("ShaderNodeBsdfDiffuse", 0, None, Color=(0.5, 0.2, 0.1, 1))
+        b = tile.output("ShaderNodeBsdfTranslucent", 0, None, Color=(0.1, 0.2, 0.5, 1))
+        node = tile.new(f"ShaderNode{kind}Shader")
+        sockets = [s for s in node.inputs if s.type == "SHADER"]
+        kit.link(a, sockets[0])
+        kit.link(b, sockets[1])
+        return node.outputs[0]
+    SURFACES.append(Case(f"{kind} Shader", f"ShaderNode{kind}Shader", 0.03, build))
+
+
+for each in ("Mix", "Add"):
+    pair(each)
+
+
+def displaced_by_a_vector(tile):
+    wave = tile.output("ShaderNodeTexWave", "Fac", None, Scale=0.3)
+    zero = tile.new("ShaderNodeValue").outputs[0]
+    output = next(n for n in tile.material.node_tree.nodes if n.type == "OUTPUT_MATERIAL")
+    kit.link(tile.output("ShaderNodeVectorDisplacement", 0, {"space": "TANGENT"}, Scale=0.1,
+                         Vector=tile.join(zero, wave, zero)), output.inputs["Displacement"])
+    return tile.output("ShaderNodeBsdfDiffuse", 0)
+
+
+SURFACES.append(Case("Vector Displacement as bump", "ShaderNodeVectorDisplacement", 0.04, displaced_by_a_vector))
+surface("Hair BSDF", "ShaderNodeBsdfHair", 0.3, None, RoughnessU=0.3, RoughnessV=0.5)
+
+
+def displaced(tile):
+    wave = tile.output("ShaderNodeTexWave", "Fac", None, Scale=0.3)
+    output = next(n for n in tile.material.node_tree.nodes if n.type == "OUTPUT_MATERIAL")
+    kit.link(tile.output("ShaderNodeDisplacement", 0, None, Height=wave, Scale=0.1), output.inputs["Displacement"])
+    return tile.output("ShaderNodeBsdfDiffuse", 0)
+
+
+SURFACES.append(Case("Displacement as bump", "ShaderNodeDisplacement", 0.04, displaced))

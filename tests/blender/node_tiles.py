@@ -1,0 +1,172 @@
+"""One picture of many tiles, a node's case each: what the files of cases fill, and what is measured of it."""
+
+import math
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+TILE_PX, CELL_PX, CELLS = 16, 4, 3  # a tile's middle is measured: CELLS x CELLS means
+SPACING = 2.2
+VALUES, SURFACES = [], []
+
+
+class Case:
+    def __init__(self, name, node, tolerance, build):
+        self.name, self.node, self.tolerance, self.build = name, node, tolerance, build
+
+
+def value(node, tolerance=0.01, name=None, kinds=None):
+    """A case that gives a socket; with `kinds`, one case for each value of (a setting)."""
+    def add(build):
+        for kind in kinds or [None]:
+            given = name or build.__name__.replace("_", " ")
+            VALUES.append(Case(f"{given} {kind}" if kind else given, node, tolerance,
+                               (lambda tile, kind=kind: build(tile, kind)) if kind else build))
+        return build
+    return add
+
+
+def surface(name, node, tolerance, settings=None, **inputs):
+    SURFACES.append(Case(name, node, tolerance, lambda tile: tile.new(node, settings, **inputs).outputs[0]))
+
+
+class Tile:
+    """One object with a material of its own."""
+
+    def __init__(self, obj):
+        self.obj = obj
+        self.root = kit.material_of(obj, "ShaderNodeEmission")
+        self.material = obj.data.materials[0]
+
+    def new(self, node_type, settings=None, **inputs):
+        node = kit.new_node(self.root, node_type)
+        for name, given in (settings or {}).items():
+            setattr(node, name, given)
+        for name, given in inputs.items():
+            socket = next(s for s in node.inputs if s.enabled and
+                          (s.identifier == name or s.name == name.replace("_", " ")))
+            if isinstance(given, bpy.types.NodeSocket):
+                kit.link(given, socket)
+            else:
+                socket.default_value = given
+        return node
+
+    def output(self, node_type, output=0, settings=None, **inputs):
+        return self.new(node_type, settings, **inputs).outputs[output]
+
+    @property
+    def uv(self):
+        return self.output("ShaderNodeTexCoord", "UV")
+
+    @property
+    def wide(self):
+        """uv moved to -1 .. 2, so that signs and wrapping count."""
+        return self.output("ShaderNodeMapping", 0, None, Vector=self.uv, Scale=(3, 3, 3), Location=(-1, -1, 0.3))
+
+    def part(self, vector, k):
+        return self.output("ShaderNodeSeparateXYZ", k, None, Vector=vector)
+
+    def join(self, *parts):
+        node = self.new("ShaderNodeCombineXYZ")
+        for socket, part in zip(node.inputs, parts):
+            kit.link(part, socket)
+        return node.outputs[0]
+
+    def soft(self, vector):
+        """x / (1 + |x|), so that no pole decides a mean."""
+        size = self.output("ShaderNodeVectorMath", 0, {"operation": "ABSOLUTE"}, Vector=vector)
+        below = self.new("ShaderNodeVectorMath", {"operation": "ADD"})
+        kit.link(size, below.inputs[0])
+        below.inputs[1].default_value = (1, 1, 1)
+        node = self.new("ShaderNodeVectorMath", {"operation": "DIVIDE"})
+        kit.link(vector, node.inputs[0])
+        kit.link(below.outputs[0], node.inputs[1])
+        return node.outputs[0]
+
+    def show(self, socket):
+        """Emission cannot be negative: max(x, -x / 2)."""
+        minus = self.output("ShaderNodeVectorMath", 0, {"operation": "SCALE"}, Vector=socket, Scale=-0.5)
+        both = self.new("ShaderNodeVectorMath", {"operation": "MAXIMUM"})
+        kit.link(socket, both.inputs[0])
+        kit.link(minus, both.inputs[1])
+        kit.link(both.outputs[0], self.root.inputs["Color"])
+
+    def surface(self, socket):
+        output = next(n for n in self.material.node_tree.nodes if n.type == "OUTPUT_MATERIAL")
+        kit.link(socket, output.inputs["Surface"])
+
+
+def enum(node_type, setting):
+    return [i.identifier for i in getattr(bpy.types, node_type).bl_rna.properties[setting].enum_items]
+
+
+def gradient_image(name, width, height):
+    image = bpy.data.images.new(name, width, height, float_buffer=True)
+    y, x = np.mgrid[0:height, 0:width]
+    pixels = np.stack([x / width, y / height, 0.5 + 0.5 * np.sin(x * 6.2832 / width), np.ones(x.shape)], axis=2)
+    image.pixels.foreach_set(pixels.astype(np.float32).ravel())
+    return image
+
+
+# --- the scenes --------------------------------------------------------------------------------------------
+
+def grid(count):
+    columns = math.ceil(math.sqrt(count))
+    return columns, math.ceil(count / columns)
+
+
+def build_values():
+    columns, rows = grid(len(VALUES))
+    scene = kit.empty_scene(samples=16)
+    scene.render.resolution_x, scene.render.resolution_y = columns * TILE_PX, rows * TILE_PX
+    for number, case in enumerate(VALUES):
+        plane = kit.add_plane(f"Tile {number:03}", SPACING, location=_place(number, columns, rows),
+                              rotation=(0.1, 0.05, 0.0))
+        plane.color, plane.pass_index = (0.2, 0.5, 0.9, 0.6), 7
+        tile = Tile(plane)
+        tile.material.pass_index = 5
+        tile.show(case.build(tile))
+    camera = kit.add_camera((0, 0, 30))
+    camera.data.sensor_fit = "VERTICAL"
+    camera.data.angle = 2 * math.atan(rows * SPACING / 2 / 30)
+    return columns, rows
+
+
+def build_surfaces():
+    columns, rows = grid(len(SURFACES))
+    scene = kit.empty_scene(samples=256)
+    scene.sort.max_depth = scene.cycles.max_bounces = 8
+    scene.render.resolution_x, scene.render.resolution_y = columns * TILE_PX, rows * TILE_PX
+    for number, case in enumerate(SURFACES):
+        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.9, segments=48, ring_count=24,
+                                             location=_place(number, columns, rows))
+        bpy.ops.object.shade_smooth()
+        bpy.context.object.name = f"Ball {number:03}"
+        tile = Tile(bpy.context.object)
+        tile.surface(case.build(tile))
+    sun = kit.add("Sun", bpy.data.lights.new("Sun", "SUN"), (0, 0, 5), (0.5, 0.4, 0))
+    sun.data.energy, sun.data.angle = 2, 0.3
+    scene.world = bpy.data.worlds.new("World")
+    scene.world.color = (0.5, 0.5, 0.5)
+    camera = kit.add_camera((0, 0, 30))
+    camera.data.sensor_fit = "VERTICAL"
+    camera.data.angle = 2 * math.atan(rows * SPACING / 2 / 30)
+    return columns, rows
+
+
+def _place(number, columns, rows):
+    column, row = number % columns, number // columns
+    return ((column - (columns - 1) / 2) * SPACING, ((rows - 1) / 2 - row) * SPACING, 0)
+
+
+def measure(picture, number, columns, rows):
+    """CELLS x CELLS x rgb: means of the middle of a tile."""
+    x = number % columns * TILE_PX + (TILE_PX - CELLS * CELL_PX) // 2
+    y = (rows - 1 - number // columns) * TILE_PX + (TILE_PX - CELLS * CELL_PX) // 2
+    part = picture[y:y + CELLS * CELL_PX, x:x + CELLS * CELL_PX, :3]
+    return part.reshape(CELLS, CELL_PX, CELLS, CELL_PX, 3).mean(axis=(1, 3))
+
+
+SCENES = {"values": (VALUES, build_values), "surfaces": (SURFACES, build_surfaces)}
