@@ -13,7 +13,7 @@ static void print_aovs(FILE *out)
 {
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
         const FilmAovInfo *info = film_aov_info((FilmAov)i);
-        if ((uint32_t)FILM_LIGHT_GROUPS_BITS >> i & 1)
+        if ((uint32_t)(FILM_LIGHT_GROUPS_BITS | FILM_SHADER_AOVS_BITS) >> i & 1)
             continue;
         fprintf(out, "%-15s %-4s %s\n", info->name, info->suffixes, info->doc);
     }
@@ -22,6 +22,10 @@ static void print_aovs(FILE *out)
             "they add up "
             "to the picture\n",
             "light_groups", "RGB");
+    fprintf(out,
+            "%-15s %-4s AOV_NAME for each shader AOV of the scene: values that its shaders give by "
+            "closure Aov\n",
+            "shader_aovs", "RGB");
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
         fprintf(out, "%-15s      Cryptomatte layers %s00 to 02, 6 ranks\n",
                 film_id_info((FilmId)i)->name, film_id_info((FilmId)i)->layer);

@@ -70,9 +70,9 @@ static Status refuse_aov(Str name, Error *err)
 {
     StrBuf known = {0};
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
-        if (!((uint32_t)FILM_LIGHT_GROUPS_BITS >> i & 1))
+        if (!((uint32_t)(FILM_LIGHT_GROUPS_BITS | FILM_SHADER_AOVS_BITS) >> i & 1))
             strbuf_printf(&known, "%s, ", film_aov_info((FilmAov)i)->name);
-    strbuf_printf(&known, "light_groups, ");
+    strbuf_printf(&known, "light_groups, shader_aovs, ");
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
         strbuf_printf(&known, "%s%s", i ? ", " : "", film_id_info((FilmId)i)->name);
     Status status = error_set(err, STATUS_INVALID, "there is no AOV '%.*s'; there are %s",
@@ -90,6 +90,8 @@ static Status add_aov(Str name, RenderOptions *r, Error *err)
         ids |= (uint32_t)str_equal_c(name, film_id_info((FilmId)i)->name) << i;
     if (str_equal_c(name, "light_groups"))
         aovs |= (uint32_t)FILM_LIGHT_GROUPS_BITS;
+    if (str_equal_c(name, "shader_aovs"))
+        aovs |= (uint32_t)FILM_SHADER_AOVS_BITS;
     r->aovs |= aovs;
     r->ids |= ids;
     return aovs | ids ? STATUS_OK : refuse_aov(name, err);

@@ -11,7 +11,7 @@ void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags)
     b->Ng = Ng;
     b->cos_o = f3_dot(wo, Ng);
     b->init_flags = flags;
-    b->lobe_count = b->flags = b->faults = 0;
+    b->lobe_count = b->flags = b->faults = b->aov_slots = 0;
     b->select_sum = 0.0f;
     b->emission = b->transparency = b->holdout = spectrum_splat(0.0f);
 }
@@ -114,6 +114,19 @@ static bool gather(ClosureId id, Spectrum weight, const float *args, uint32_t st
     return is_finite;
 }
 
+/* Slots are whole numbers; others are rounded down, and what is out of range has no layer. */
+static void add_aov(Bsdf *b, Spectrum weight, const AovArgs *args)
+{
+    if (!(args->slot >= 0.0f && args->slot < (float)BSDF_AOVS_MAX))
+        return;
+    uint32_t slot = (uint32_t)args->slot;
+    if (!(b->aov_slots >> slot & 1))
+        b->aovs[slot] = spectrum_splat(0.0f);
+    b->aov_slots |= 1u << slot;
+    b->aovs[slot] =
+        spectrum_add(b->aovs[slot], spectrum_mul(weight, spectrum_from_rgb(args->value)));
+}
+
 void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args, uint32_t stride)
 {
     ASSERT((unsigned)id < CLOSURE_COUNT);
@@ -136,6 +149,10 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
     if (id == CLOSURE_HOLDOUT) {
         Spectrum amount = bsdf_albedo_argument(a.Holdout.amount);
         b->holdout = spectrum_add(b->holdout, spectrum_mul(weight, amount));
+        return;
+    }
+    if (id == CLOSURE_AOV) {
+        add_aov(b, weight, &a.Aov);
         return;
     }
     if (!(fabsf(b->cos_o) >= BSDF_COS_MIN))
@@ -209,6 +226,7 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
     case CLOSURE_EMISSION:
     case CLOSURE_TRANSPARENT:
     case CLOSURE_HOLDOUT:
+    case CLOSURE_AOV:
     case CLOSURE_COUNT:
         UNREACHABLE();
     }

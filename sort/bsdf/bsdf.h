@@ -31,7 +31,7 @@
 #include "sort/bsdf/closure_table.h"
 #include "sort/bsdf/spectrum.h"
 
-enum { BSDF_MAX_LOBES = 16 };
+enum { BSDF_MAX_LOBES = 16, BSDF_AOVS_MAX = 8 };
 
 #define BSDF_ALPHA_DELTA 1e-3f
 #define BSDF_IOR_NONE    1e-3f
@@ -176,6 +176,8 @@ typedef struct Bsdf {
     Spectrum emission;
     Spectrum transparency;
     Spectrum holdout;
+    uint32_t aov_slots;           /* bit: slot of aovs that closures gave a value */
+    Spectrum aovs[BSDF_AOVS_MAX]; /* of these slots */
     BsdfLobe lobes[BSDF_MAX_LOBES];
 } Bsdf;
 

@@ -42,6 +42,12 @@ enum {
     FILM_LIGHT_GROUPS_BITS = ((1 << (FILM_LIGHT_GROUPS_MAX + 1)) - 1) << FILM_AOV_LIGHT_REST
 };
 
+/* Shader AOVs: what closures Aov of the first surface say, by their slot. */
+enum {
+    FILM_SHADER_AOVS_MAX = FILM_AOV_SHADER_AOV_8 - FILM_AOV_SHADER_AOV_1 + 1,
+    FILM_SHADER_AOVS_BITS = ((1 << FILM_SHADER_AOVS_MAX) - 1) << FILM_AOV_SHADER_AOV_1
+};
+
 /* Names that samples meet, counted a pixel: Cryptomatte layers (cryptomatte.h). */
 typedef enum FilmId {
 #define FILM_ID(id, name, layer) FILM_ID_##id,
@@ -132,6 +138,7 @@ FilmCheckpoint film_checkpoint(const Film *film);
 typedef enum FilmNote {
     FILM_NOTE_SCENE,
     FILM_NOTE_LIGHT_GROUPS, /* their names in order, one a line */
+    FILM_NOTE_SHADER_AOVS,  /* the same */
     FILM_NOTE_CREDITS,      /* one a line */
 #define FILM_ID(id, name, layer) FILM_NOTE_##id,
 #include "sort/film/film_ids.inc"

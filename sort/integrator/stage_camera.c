@@ -12,8 +12,9 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
                    .flags = PATH_SPECULAR,
                    .behind.kind = RAY_CAMERA,
                    .sample = index};
-    w->samples[index] =
-        (FilmSample){.aov[FILM_AT_DEPTH] = FILM_NO_DEPTH, .aov[FILM_AT_MIP] = FILM_UNKNOWN};
+    w->samples[index] = (FilmSample){
+        .aov = {
+            [FILM_AT_DEPTH] = FILM_NO_DEPTH, [FILM_AT_MIP] = FILM_UNKNOWN, [FILM_AT_MIST] = 1.0f}};
     float2 offset =
         pixel_filter_sample(&s->filter, sampler_2d(&s->sampler, path->key, SAMPLE_PIXEL));
     float2 film_px = f2((float)x + 0.5f + offset.x, (float)y + 0.5f + offset.y);
@@ -22,7 +23,8 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
     Ray ray;
     if (!camera_ray(&s->view, film_px, lens, time, &ray, &path->diff))
         return;
-    w->samples[index] = (FilmSample){.alpha = 1.0f, .aov[FILM_AT_MIP] = FILM_UNKNOWN};
+    w->samples[index].alpha = 1.0f;
+    w->samples[index].aov[FILM_AT_DEPTH] = 0.0f;
     path->from = ray.origin;
     ray_batch_set(&w->rays, w->count++, &ray);
 }

@@ -41,7 +41,8 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
         if (kind == LIGHT_VALUE_ENVIRONMENT)
             meet_sky(w, i, ray, hit.map_uv, factor);
         else
-            wave_add_light(w, path, spectrum_mul(factor, hit.radiance), hit.light_group);
+            wave_add_met(w, path, spectrum_mul(factor, hit.radiance), hit.light_group,
+                         hit.is_environment ? FILM_AT_ENVIRONMENT : FILM_AT_EMISSION);
     }
     if (!(path->flags & PATH_SEEN))
         record_nothing(w, path);
@@ -75,10 +76,13 @@ static bool meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light
         return false;
     float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
     if (w->shared->what == WAVE_VIEW_NONE)
-        wave_add_light(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share),
-                       hit.light_group);
-    if (!(path->flags & PATH_SEEN))
-        w->samples[path->sample].aov[FILM_AT_DEPTH] = wave_camera_distance(w, ray->time, met);
+        wave_add_met(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share),
+                     hit.light_group, FILM_AT_EMISSION);
+    if (path->flags & PATH_SEEN)
+        return true;
+    float *aov = w->samples[path->sample].aov;
+    aov[FILM_AT_DEPTH] = wave_camera_distance(w, ray->time, met);
+    aov[FILM_AT_MIST] -= spectrum_average(path->beta) * (1.0f - wave_mist(w, aov[FILM_AT_DEPTH]));
     return true;
 }
 

@@ -43,6 +43,15 @@ static void record_ids(const Wave *w, FilmSample *sample, const SurfaceHit *hit)
         sample->ids[FILM_ID_MATERIAL] = s->material_ids[hit->material];
 }
 
+_Static_assert((int)BSDF_AOVS_MAX == (int)FILM_SHADER_AOVS_MAX, "slots of Aov are layers");
+
+static void record_shader_aovs(float *aov, const Bsdf *bsdf)
+{
+    for (uint32_t slot = 0; slot < BSDF_AOVS_MAX; ++slot)
+        if (bsdf->aov_slots >> slot & 1)
+            store3(aov + (size_t)3 * slot, spectrum_to_rgb(bsdf->aovs[slot]));
+}
+
 /* Once for the first surface, and again while all that was met let the path through: what is recorded last
  * counts. Depth is that of the first surface until one stops the path, so that partly transparent ones in
  * front of nothing have a depth too. */
@@ -50,11 +59,17 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
                                  uint32_t point, float time, bool is_transparent)
 {
     float *aov = w->samples[path->sample].aov;
+    float distance = wave_camera_distance(w, time, hit->P);
     if (path->event == 0 || !is_transparent)
-        aov[FILM_AT_DEPTH] = wave_camera_distance(w, time, hit->P);
+        aov[FILM_AT_DEPTH] = distance;
+    Spectrum seen =
+        spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), bsdf_transparency(bsdf)));
+    aov[FILM_AT_MIST] -= spectrum_average(seen) * (1.0f - wave_mist(w, distance));
     if (is_transparent)
         return;
     path->flags |= PATH_SEEN;
+    if (w->aovs & (uint32_t)FILM_SHADER_AOVS_BITS)
+        record_shader_aovs(aov + FILM_AT_SHADER_AOV_1, bsdf);
     record_ids(w, &w->samples[path->sample], hit);
     if (w->aovs >> FILM_AOV_ALBEDO & 1)
         store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_albedo(bsdf)));
@@ -301,8 +316,8 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
                                       hit->triangle, hit->I, distance, hit->Ng);
     Spectrum factor = spectrum_scale(path->beta, wave_path_share(w->shared, path, pdf));
     if (pdf == 0.0f) {
-        wave_add_light(w, path, spectrum_mul(factor, emission),
-                       w->shared->scene->instances[hit->instance].light_group);
+        wave_add_met(w, path, spectrum_mul(factor, emission),
+                     w->shared->scene->instances[hit->instance].light_group, FILM_AT_EMISSION);
     } else if (!spectrum_is_black(factor)) {
         RayDiff diff;
         Ray ray = {

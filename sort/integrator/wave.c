@@ -182,6 +182,19 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light
     group[2] += rgb.z;
 }
 
+void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group, uint32_t at)
+{
+    wave_add_light(w, path, radiance, light_group);
+    if (path->flags & PATH_SEEN ||
+        !(w->aovs & (1u << FILM_AOV_EMISSION | 1u << FILM_AOV_ENVIRONMENT)))
+        return;
+    float3 rgb = spectrum_to_rgb(radiance);
+    float *sum = w->samples[path->sample].aov + at;
+    sum[0] += rgb.x;
+    sum[1] += rgb.y;
+    sum[2] += rgb.z;
+}
+
 void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group)
 {
     if (is_met) {
@@ -205,6 +218,15 @@ void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
     w->sky_lights[w->sky_light_count++] = (SkyLight){path, is_met, factor};
 }
 
+static void give_sky(Wave *w, const SkyLight *sky, Spectrum light)
+{
+    uint32_t group = w->shared->scene->environment.light_group;
+    if (sky->is_met)
+        wave_add_met(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
+    else
+        wave_give_light(w, sky->path, false, light, group);
+}
+
 void wave_look_up_sky(Wave *w)
 {
     enum { GROUP = 64 };
@@ -216,8 +238,7 @@ void wave_look_up_sky(Wave *w)
         shade_environment(w->shade, w->sky_footprints + begin, w->sky_depths + begin,
                           w->sky_paths + begin, n, radiance);
         for (uint32_t k = 0; k < n; ++k)
-            wave_give_light(w, sky[k].path, sky[k].is_met, spectrum_mul(sky[k].factor, radiance[k]),
-                            w->shared->scene->environment.light_group);
+            give_sky(w, &sky[k], spectrum_mul(sky[k].factor, radiance[k]));
     }
     w->sky_light_count = 0;
 }

@@ -3,6 +3,7 @@
 #define SORT_INTEGRATOR_WAVE_STATE_H
 
 #include "sort/integrator/wave.h"
+#include <float.h>
 
 typedef enum PathFlags {
     PATH_DEAD = 1, /* ends in this pass */
@@ -98,6 +99,22 @@ static inline float wave_camera_distance(const Wave *w, float time, float3 point
     return camera_distance(&view, point);
 }
 
+/* How far away a point at `distance` looks. */
+static inline float wave_mist(const Wave *w, float distance)
+{
+    const SceneMist *mist = &w->shared->scene->settings.mist;
+    float t = clampf((distance - mist->start_m) / fmaxf(mist->depth_m, FLT_MIN), 0.0f, 1.0f);
+    switch (mist->falloff) {
+    case SCENE_MIST_LINEAR:
+        return t;
+    case SCENE_MIST_QUADRATIC:
+        return t * t;
+    case SCENE_MIST_INVERSE_QUADRATIC:
+        return sqrtf(t);
+    }
+    return t;
+}
+
 /* Ends a path that met a surface with what the view shows of it; `point` of the kernel's run. */
 void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point);
 
@@ -129,6 +146,9 @@ uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHi
 void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction);
 /* Adds radiance to the path's sample, as it is, and to its light group's share (0: of the rest). */
 void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group);
+
+/* The same of what the path met; of what the camera sees also to `at`, FILM_AT_EMISSION or FILM_AT_ENVIRONMENT. */
+void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group, uint32_t at);
 
 /* Light whose radiance is known now: for the sample if the path met it, else for the shadow ray, which is not
  * needed when there is none. */

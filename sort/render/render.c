@@ -256,12 +256,14 @@ static Hash128 identity_hash(const Render *r)
     return hash128_end(&h);
 }
 
-/* Without the light groups that the scene does not have. */
+/* Without the light groups and shader AOVs that the scene does not have. */
 static uint32_t wanted_aovs(const Render *r)
 {
     uint32_t aovs = r->options.aovs;
     for (uint32_t g = r->scene->light_group_count; g < FILM_LIGHT_GROUPS_MAX; ++g)
         aovs &= ~(1u << (FILM_AOV_LIGHT_GROUP_1 + g));
+    for (uint32_t k = r->scene->shader_aov_count; k < FILM_SHADER_AOVS_MAX; ++k)
+        aovs &= ~(1u << (FILM_AOV_SHADER_AOV_1 + k));
     return aovs;
 }
 

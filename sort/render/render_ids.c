@@ -57,6 +57,8 @@ Status render_make_notes(Render *r, Error *err)
     TRY(note_lines(r, FILM_NOTE_CREDITS, r->scene->credits, r->scene->credit_count, err));
     TRY(note_lines(r, FILM_NOTE_LIGHT_GROUPS, r->scene->light_groups, r->scene->light_group_count,
                    err));
+    TRY(note_lines(r, FILM_NOTE_SHADER_AOVS, r->scene->shader_aovs, r->scene->shader_aov_count,
+                   err));
     if (r->options.ids >> FILM_ID_OBJECT & 1)
         TRY(name_ids(r, FILM_NOTE_OBJECT, r->scene->instance_count, instance_name, &r->instance_ids,
                      err));

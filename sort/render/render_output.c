@@ -40,18 +40,27 @@ static void add_channel(Picture *p, ExrPixelType type, const float *data, size_t
     p->channels[p->channel_count++] = (ExrChannel){name, type, data, stride};
 }
 
-/* What the AOV is called in the file: light groups by the scene's names, as Blender has them. */
+/* The line'th name of a note. */
+static void name_after(const Film *film, FilmNote note, uint32_t line, const char *start,
+                       char out[NAME_MAX_BYTES])
+{
+    const char *name = film_note(film, note);
+    for (uint32_t i = 0; i < line; ++i)
+        name += strcspn(name, "\n") + 1;
+    snprintf(out, NAME_MAX_BYTES, "%s%.*s", start, (int)strcspn(name, "\n"), name);
+}
+
+/* What the AOV is called in the file: light groups, as Blender has them, and shader AOVs by the scene's names. */
 static void layer_name(const Film *film, FilmAov aov, char out[NAME_MAX_BYTES])
 {
     uint32_t group = (uint32_t)aov - (uint32_t)FILM_AOV_LIGHT_GROUP_1;
-    if (group >= FILM_LIGHT_GROUPS_MAX) {
+    uint32_t shader = (uint32_t)aov - (uint32_t)FILM_AOV_SHADER_AOV_1;
+    if (group < FILM_LIGHT_GROUPS_MAX)
+        name_after(film, FILM_NOTE_LIGHT_GROUPS, group, "Combined_", out);
+    else if (shader < FILM_SHADER_AOVS_MAX)
+        name_after(film, FILM_NOTE_SHADER_AOVS, shader, "AOV_", out);
+    else
         snprintf(out, NAME_MAX_BYTES, "%s", film_aov_info(aov)->name);
-        return;
-    }
-    const char *name = film_note(film, FILM_NOTE_LIGHT_GROUPS);
-    for (uint32_t i = 0; i < group; ++i)
-        name += strcspn(name, "\n") + 1;
-    snprintf(out, NAME_MAX_BYTES, "Combined_%.*s", (int)strcspn(name, "\n"), name);
 }
 
 /* Two ranks a layer, "CryptoObject00.RGBA" and so on. */

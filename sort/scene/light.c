@@ -306,6 +306,7 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         const SceneEnvironment *e = &lights->scene->environment;
         bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
         out_hit->is_camera_visible = !lights->scene->settings.has_transparent_film;
+        out_hit->is_environment = true;
         pdf =
             environment_pdf(e, lights->environment, direction, is_mapped ? &out_hit->map_uv : NULL);
         if (is_mapped) {

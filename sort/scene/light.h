@@ -81,6 +81,7 @@ typedef struct LightHit {
     uint32_t light_group;   /* of the scene; 0: none */
     bool is_camera_visible; /* of an infinite light; the caller knows it of shapes */
     bool is_beside; /* of a disk that faces `position`: not met after all, the ray goes on */
+    bool is_environment;
 } LightHit;
 
 /* A light shape: Scene.lights[light], which has a surface, met in `direction` at distance_m. */

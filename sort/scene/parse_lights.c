@@ -3,7 +3,20 @@
 #include <float.h>
 #include <string.h>
 
-enum { LIGHT_GROUP_NAME_MAX = 63 }; /* it becomes part of a layer's name */
+enum { LAYER_NAME_MAX = 63 };
+
+Status parse_layer_name(SceneParser *p, JsonCursor *field, const char *what, const char **out_name,
+                        Error *err)
+{
+    const char *name;
+    TRY(json_as_string(field, &name, err));
+    TRY(parse_check_name(field, name, err));
+    if (strlen(name) > LAYER_NAME_MAX || strchr(name, '.'))
+        return json_fail(field, err, "the name of a %s has at most %d bytes and no dot", what,
+                         LAYER_NAME_MAX);
+    *out_name = arena_strndup(p->arena, name, strlen(name));
+    return STATUS_OK;
+}
 
 Status parse_light_group(SceneParser *p, JsonCursor *c, uint32_t *out_group, Error *err)
 {
@@ -14,15 +27,10 @@ Status parse_light_group(SceneParser *p, JsonCursor *c, uint32_t *out_group, Err
     TRY(json_get_any(c, "light_group", JSON_OPTIONAL, &field, err));
     if (!json_exists(&field))
         return STATUS_OK;
-    TRY(json_as_string(&field, &name, err));
-    TRY(parse_check_name(&field, name, err));
-    if (strlen(name) > LIGHT_GROUP_NAME_MAX || strchr(name, '.'))
-        return json_fail(&field, err, "the name of a light group has at most %d bytes and no dot",
-                         LIGHT_GROUP_NAME_MAX);
+    TRY(parse_layer_name(p, &field, "light group", &name, err));
     index = name_index_find(&p->light_group_names, name);
     if (index == NAME_INDEX_ABSENT) {
-        const char *copy = arena_strndup(p->arena, name, strlen(name));
-        TRY(name_index_add(&p->light_group_names, copy, &index, &is_new, err));
+        TRY(name_index_add(&p->light_group_names, name, &index, &is_new, err));
         if (index >= SCENE_LIGHT_GROUPS_MAX)
             return parse_refuse(&field, STATUS_LIMIT, err, "there are more than %d light groups",
                                 SCENE_LIGHT_GROUPS_MAX);

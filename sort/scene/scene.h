@@ -25,8 +25,21 @@ enum {
     SCENE_MESH_ATTRIBUTES_MAX = 32,
     SCENE_MATERIAL_SLOTS_MAX = 65536,
     SCENE_LIGHT_GROUPS_MAX = 8,
+    SCENE_SHADER_AOVS_MAX = 8,
     SCENE_KEYS_MAX = 129 /* of a motion; Embree's limit */
 };
+
+typedef enum SceneMistFalloff {
+    SCENE_MIST_LINEAR,
+    SCENE_MIST_QUADRATIC,
+    SCENE_MIST_INVERSE_QUADRATIC /* the root */
+} SceneMistFalloff;
+
+/* 0 up to start_m from the camera, 1 from depth_m further on. */
+typedef struct SceneMist {
+    float start_m, depth_m;
+    SceneMistFalloff falloff;
+} SceneMist;
 
 typedef struct SceneSettings {
     uint32_t width_px, height_px;
@@ -37,6 +50,7 @@ typedef struct SceneSettings {
     uint32_t seed;
     uint32_t camera;           /* the one to render, unless another is asked for */
     bool has_transparent_film; /* the camera does not see the environment: alpha is 0 there */
+    SceneMist mist;
 } SceneSettings;
 
 typedef enum SceneCameraKind {
@@ -255,6 +269,8 @@ typedef struct Scene {
     const char *const
         *light_groups; /* [light_group_count] names, in the order in which they come */
     uint32_t light_group_count;
+    const char *const *shader_aovs; /* [shader_aov_count] names, by slot of closure Aov */
+    uint32_t shader_aov_count;
     const SceneCamera *cameras;
     const SceneMesh *meshes; /* triangles first, then curves */
     const SceneInstance *instances;

@@ -204,6 +204,9 @@ Hash128 scene_hash(const Scene *scene)
     add_floats(&h, environment, SORT_COUNT_OF(environment));
     add_floats(&h, &e->environment_to_world.m[0][0], 16);
     hash128_update_u64(&h, (uint64_t)scene->settings.has_transparent_film);
+    const float mist[] = {limit->mist.start_m, limit->mist.depth_m};
+    add_floats(&h, mist, SORT_COUNT_OF(mist));
+    hash128_update_u64(&h, (uint64_t)limit->mist.falloff);
     if (e->kind == SCENE_ENVIRONMENT_IMAGE)
         hash128_update_text(&h, scene->textures[e->texture].name);
     if (e->kind == SCENE_ENVIRONMENT_MATERIAL)

@@ -2,6 +2,46 @@
 #include <float.h>
 #include <string.h>
 
+static Status parse_mist(JsonCursor *settings, SceneMist *mist, Error *err)
+{
+    static const char *const falloffs[] = {"linear", "quadratic", "inverse_quadratic"};
+    JsonCursor c;
+    uint32_t falloff = SCENE_MIST_QUADRATIC;
+    *mist = (SceneMist){.start_m = 5.0f, .depth_m = 25.0f};
+    TRY(json_get_object(settings, "mist", JSON_OPTIONAL, &c, err));
+    if (json_exists(&c)) {
+        TRY(json_get_float(&c, "start_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &mist->start_m,
+                           err));
+        TRY(json_get_float(&c, "depth_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &mist->depth_m,
+                           err));
+        TRY(json_get_choice(&c, "falloff", JSON_OPTIONAL, falloffs, SORT_COUNT_OF(falloffs),
+                            &falloff, err));
+        TRY(json_finish(&c, err));
+    }
+    mist->falloff = (SceneMistFalloff)falloff;
+    return STATUS_OK;
+}
+
+/* Names of layers, each once. */
+static Status parse_shader_aovs(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array, c;
+    uint32_t count;
+    TRY(parse_section(root, "shader_aovs", JSON_OPTIONAL, SCENE_SHADER_AOVS_MAX, &array, &count,
+                      err));
+    const char **names = ARENA_ARRAY(p->arena, const char *, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        json_at(&array, i, &c);
+        TRY(parse_layer_name(p, &c, "shader AOV", &names[i], err));
+        for (uint32_t k = 0; k < i; ++k)
+            if (strcmp(names[k], names[i]) == 0)
+                return json_fail(&c, err, "there are two shader AOVs '%s'", names[i]);
+    }
+    p->scene->shader_aovs = names;
+    p->scene->shader_aov_count = count;
+    return STATUS_OK;
+}
+
 static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
 {
     SceneSettings *s = &p->scene->settings;
@@ -39,6 +79,7 @@ static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
                      err));
     TRY(json_get_u32(&settings, "seed", JSON_OPTIONAL, 0, UINT32_MAX, &s->seed, err));
     TRY(json_get_bool(&settings, "transparent_film", JSON_OPTIONAL, &s->has_transparent_film, err));
+    TRY(parse_mist(&settings, &s->mist, err));
     TRY(json_get_any(&settings, "camera", JSON_OPTIONAL, &c, err));
     if (json_exists(&c))
         TRY(parse_reference(&c, &p->camera_names, "camera", &s->camera, err));
@@ -171,6 +212,7 @@ static Status parse_root(SceneParser *p, Error *err)
     TRY(json_get_string(&root, "name", JSON_OPTIONAL, &name, err));
     p->scene->name = arena_strndup(p->arena, name, strlen(name));
     TRY(parse_credits(p, &root, err));
+    TRY(parse_shader_aovs(p, &root, err));
     TRY(parse_cameras(p, &root, err));
     TRY(parse_settings(p, &root, err));
     TRY(parse_materials(p, &root, err));

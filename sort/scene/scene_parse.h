@@ -150,6 +150,9 @@ Status parse_curves(SceneParser *p, const JsonCursor *array, uint32_t first,
 /* Checks the arrays of curves[index] and lists their segments, in `arena`. */
 Status curves_finish(Arena *arena, SceneMesh *mesh, uint32_t index, Error *err) SORT_MUST_CHECK;
 
+/* A name that becomes part of a layer's; `what` it is of, for messages. The copy is the scene's. */
+Status parse_layer_name(SceneParser *p, JsonCursor *field, const char *what, const char **out_name,
+                        Error *err);
 /* The field `light_group`: a name, which need not be declared; *out_group counts from 1. */
 Status parse_light_group(SceneParser *p, JsonCursor *c, uint32_t *out_group,
                          Error *err) SORT_MUST_CHECK;

@@ -83,7 +83,8 @@ static void test_vertex_colors_of_gltf_are_linear(void **state)
     import(kit, TEST_DATA_DIR "/colors.gltf");
     Scene *scene = load(kit);
     expect_color(scene, "times", 3, (float[4]){0.5f, 0.25f, 1, 1});
-    expect_color(scene, "sign", 0, (float[4]){0.5f, 0.25f, 1, 1}); /* three components in the file */
+    expect_color(scene, "sign", 0,
+                 (float[4]){0.5f, 0.25f, 1, 1}); /* three components in the file */
     expect_color(scene, "bytes", 0, (float[4]){1, 0, 0.2f, 1});
     expect_color(scene, "bytes", 1, (float[4]){0, 1, 0.2f, 0.8f});
     expect_color(scene, "bytes", 3, (float[4]){0, 0, 0, 0});

@@ -86,6 +86,7 @@ void kit_write_scene(const Kit *kit, const KitScene *s)
     for (int i = 0; i < 16; ++i)
         strbuf_printf(&json, "%s%.9g", i ? ", " : "", (double)m.m[i / 4][i % 4]);
     strbuf_printf(&json, "]}]");
+    add_section(&json, "shader_aovs", s->shader_aovs);
     add_section(&json, "meshes", s->meshes);
     add_section(&json, "curves", s->curves);
     add_section(&json, "instances", s->instances);
@@ -324,4 +325,21 @@ void kit_assert_says(const KitSaid *said, int exit_code, const char *const *part
     for (; *parts; ++parts)
         if (!strstr(said->errors, *parts))
             fail_msg("'%s' is not in: %s", *parts, said->errors);
+}
+
+void kit_assert_channels(const Kit *kit, const char *const *names)
+{
+    Error err = {0};
+    char path[PATH_BYTES], *bytes;
+    size_t size;
+    ok(path_join(kit->folder, "out.exr", path, &err), &err);
+    ok(file_read(path, 1 << 24, &bytes, &size, &err), &err);
+    for (; *names; ++names) {
+        bool is_there = false;
+        for (size_t at = 0; at + strlen(*names) < size && !is_there; ++at)
+            is_there = strcmp(bytes + at, *names) == 0;
+        if (!is_there)
+            fail_msg("no channel '%s'", *names);
+    }
+    mem_free(bytes);
 }

@@ -27,8 +27,8 @@ typedef struct KitScene {
     const char *limits; /* further fields of the settings, or NULL */
     float eye[3], target[3], fov_y_degrees, aperture_radius_m, focus_distance_m;
     const char *meshes, *instances, *materials, *lights, *environment; /* contents of the arrays */
-    const char *groups; /* contents of the object, or NULL */
-    const char *curves; /* contents of the array, or NULL */
+    const char *groups;               /* contents of the object, or NULL */
+    const char *curves, *shader_aovs; /* contents of the arrays, or NULL */
 } KitScene;
 void kit_write_scene(const Kit *kit, const KitScene *scene);
 
@@ -75,6 +75,8 @@ void kit_run_program(const char *program, const char *const *arguments, KitSaid 
 /* sort-render on the kit's package with its cache folder, writing out.exr, without progress; `more` are
  * further arguments, NULL-terminated, or NULL. */
 void kit_run(const Kit *kit, const char *const *more, KitSaid *out);
+/* The picture that kit_run wrote has channels of these names (NULL-terminated). */
+void kit_assert_channels(const Kit *kit, const char *const *names);
 /* The exit code, and parts of what was said on standard error. */
 void kit_assert_says(const KitSaid *said, int exit_code, const char *const *parts);
 
