@@ -59,15 +59,6 @@ static void attenuate(Path *path, float t, bool scatters)
         path->flags |= PATH_DEAD;
 }
 
-/* The cosine of a scatter [Henyey1941], g in [0, 1). */
-static float sample_cosine(float g, float u)
-{
-    if (g < 1e-3f)
-        return 1.0f - 2.0f * u;
-    float k = (1.0f - g * g) / (1.0f - g + 2.0f * g * u);
-    return clampf((1.0f + g * g - k * k) / (2.0f * g), -1.0f, 1.0f);
-}
-
 static void scatter(Wave *w, uint32_t i)
 {
     Path *path = &w->paths[i];
@@ -79,7 +70,8 @@ static void scatter(Wave *w, uint32_t i)
     ++path->event;
     if (++path->walk_steps >= WAVE_WALK_MAX)
         path->flags |= PATH_DEAD;
-    float cosine = sample_cosine(path->medium.g, u.y), sine = sqrtf(1.0f - cosine * cosine);
+    float cosine = warp_henyey_greenstein(u.y, path->medium.g),
+          sine = sqrtf(1.0f - cosine * cosine);
     float2 turn = warp_circle(u.x);
     f3_frame(ray.direction, &s, &t);
     float3 direction = warp_to_frame(f3(sine * turn.x, sine * turn.y, cosine), s, t, ray.direction);

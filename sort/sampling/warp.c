@@ -46,3 +46,11 @@ float2 warp_triangle(float2 u)
     }
     return u;
 }
+
+float warp_henyey_greenstein(float u, float g)
+{
+    if (g < 1e-3f)
+        return 1.0f - 2.0f * u;
+    float k = (1.0f - g * g) / (1.0f - g + 2.0f * g * u);
+    return clampf((1.0f + g * g - k * k) / (2.0f * g), -1.0f, 1.0f);
+}

@@ -39,6 +39,19 @@ static void test_fresnel_dielectric_closed_forms(void **state)
     }
 }
 
+/* A lossless sheet with all the reflections inside it: 2F / (1 + F), here averaged over a diffuse sky. */
+static void test_fresnel_sheet_under_a_diffuse_sky(void **state)
+{
+    (void)state;
+    const uint32_t steps = 20000;
+    double sum = 0.0;
+    for (uint32_t i = 0; i < steps; ++i) {
+        double c = (i + 0.5) / steps, f = (double)dielectric((float)c, 1.5f);
+        sum += 2.0 * c * 2.0 * f / (1.0 + f) / steps;
+    }
+    assert_true(fabs(sum - 0.155444) < 2e-5);
+}
+
 static void test_fresnel_dielectric_brewster_and_total_reflection(void **state)
 {
     (void)state;
@@ -119,6 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fresnel_dielectric_closed_forms),
+        cmocka_unit_test(test_fresnel_sheet_under_a_diffuse_sky),
         cmocka_unit_test(test_fresnel_dielectric_brewster_and_total_reflection),
         cmocka_unit_test(test_fresnel_dielectric_is_symmetric),
         cmocka_unit_test(test_fresnel_metal),

@@ -16,6 +16,9 @@ static const char ssl[] =
     "{\n    surface = make_closure<Lambert>(albedo, global_value<normal>);\n}\n"
     "shader card(color radiance = color(1), out closure surface)\n"
     "{\n    surface = make_closure<Emission>(radiance);\n}\n"
+    "shader glow(color albedo = color(0.5), color radiance = color(1), out closure surface)\n"
+    "{\n    surface = make_closure<Lambert>(albedo, global_value<normal>) + "
+    "make_closure<Emission>(radiance);\n}\n"
     "shader pane(out closure surface)\n"
     "{\n    surface = make_closure<Dielectric>(1.5, 0, color(1), color(1), "
     "global_value<normal>);\n}\n";
@@ -139,12 +142,110 @@ static void test_closed_forms_lossless_pane(void **state)
     kit_end(&kit);
 }
 
+/* Row 14: inside a denser body radiance is n^2 times that outside. Seen from the middle of a glass ball under an even
+ * sky, with all the reflections inside it. */
+static void test_closed_forms_inside_glass(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_add_sphere(&kit, &meshes, "ball", 1.0f, 24);
+    const KitScene scene = {
+        .width = 16,
+        .height = 16,
+        .samples = 64,
+        .max_depth = 64,
+        .target = {0.3f, 0.4f, -1},
+        .fov_y_degrees = 90,
+        .meshes = strbuf_text(&meshes),
+        .instances = INSTANCE("ball", "glass"),
+        .materials = "{\"name\": \"glass\", \"shader\": \"shaders/s.ssl\", \"entry\": \"pane\"}",
+        .environment = "{\"color\": [1, 2, 4]}"};
+    assert_picture(&kit, &scene, (const double[3]){2.25, 4.5, 9}, 1e-3);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+/* Row 9: at the foot of a high black wall half of a dome is left, E = pi L / 2. */
+static void test_closed_forms_half_a_dome(void **state)
+{
+    (void)state;
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{0, 0, 9}, {9, 0, 9}, {9, 0, -9}, {0, 0, -9}});
+    kit_add_quad(&kit, &meshes, "wall",
+                 (const float[4][3]){{0, 0, 90}, {0, 90, 90}, {0, 90, -90}, {0, 0, -90}});
+    const KitScene scene = {.width = 16,
+                            .height = 16,
+                            .samples = 64,
+                            .max_depth = 1,
+                            .eye = {1, 1, 0},
+                            .target = {0.01f, 0, 0},
+                            .fov_y_degrees = 0.01f,
+                            .meshes = strbuf_text(&meshes),
+                            .instances = INSTANCE("floor", "white") ", " INSTANCE("wall", "black"),
+                            .materials =
+                                MATERIAL("white", "matte", "\"albedo\": [1, 1, 1]") ", " MATERIAL(
+                                    "black", "matte", "\"albedo\": [0, 0, 0]"),
+                            .environment = "{\"color\": [1, 2, 4]}"};
+    assert_picture(&kit, &scene, (const double[3]){0.5, 1, 2}, 1e-3);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
+/* Row 12: a ball of radius r in a room of radius R, both diffuse: what leaves the ball meets the room (F12 = 1), what
+ * leaves the room meets the ball by (r/R)^2, which also holds for polyhedra of one shape. With the ball's emission E:
+ * L1 = E + rho1 L2, L2 = rho2 (F21 L1 + (1 - F21) L2). */
+static void test_closed_forms_cavity_of_two_patches(void **state)
+{
+    (void)state;
+    const double f21 = 0.25;
+    const double rho1[3] = {0.8, 0.5, 0}, rho2[3] = {0.5, 0.75, 0.9}, emitted[3] = {1, 2, 3};
+    double ball[3], room[3];
+    for (int c = 0; c < 3; ++c) {
+        ball[c] = emitted[c] / (1 - rho1[c] * rho2[c] * f21 / (1 - rho2[c] * (1 - f21)));
+        room[c] = rho2[c] * f21 * ball[c] / (1 - rho2[c] * (1 - f21));
+    }
+    for (int of_room = 0; of_room < 2; ++of_room) {
+        Kit kit;
+        StrBuf meshes = {0};
+        kit_begin(&kit);
+        kit_add_sphere(&kit, &meshes, "ball", 0.5f, 32);
+        kit_add_sphere(&kit, &meshes, "room", 1.0f, 32);
+        const KitScene scene = {
+            .width = 16,
+            .height = 16,
+            .samples = 64,
+            .max_depth = 100,
+            .eye = {0, 0, 0.75f},
+            .target = {0, 0, of_room ? 9.0f : -9.0f},
+            .fov_y_degrees = 50,
+            .meshes = strbuf_text(&meshes),
+            .instances = INSTANCE("ball", "lamp") ", " INSTANCE("room", "wall"),
+            .materials = MATERIAL(
+                "lamp", "glow",
+                "\"albedo\": [0.8, 0.5, 0], \"radiance\": [1, 2, 3]") ", " MATERIAL("wall", "matte",
+                                                                                    "\"albedo\": "
+                                                                                    "[0.5, 0.75, "
+                                                                                    "0.9]")};
+        assert_picture(&kit, &scene, of_room ? room : ball, 3e-3);
+        strbuf_free(&meshes);
+        kit_end(&kit);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_closed_forms_point_light_in_a_sphere),
         cmocka_unit_test(test_closed_forms_sphere_under_a_dome),
         cmocka_unit_test(test_closed_forms_lossless_pane),
+        cmocka_unit_test(test_closed_forms_inside_glass),
+        cmocka_unit_test(test_closed_forms_half_a_dome),
+        cmocka_unit_test(test_closed_forms_cavity_of_two_patches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
