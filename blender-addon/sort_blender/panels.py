@@ -120,11 +120,14 @@ class SORT_PT_passes(_RenderPanel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         column = layout.column(heading="Data", align=True)
-        for name in ("use_pass_z", "use_pass_position", "use_pass_normal", "use_pass_uv", "use_pass_object_index",
-                     "use_pass_material_index"):
+        for name in ("use_pass_z", "use_pass_mist", "use_pass_position", "use_pass_normal", "use_pass_uv",
+                     "use_pass_object_index", "use_pass_material_index"):
             column.prop(layer, name)
         for name in ("use_pass_albedo", "use_pass_samples"):
             column.prop(layer.sort, name)
+        column = layout.column(heading="Light", align=True)
+        for name in ("use_pass_emit", "use_pass_environment"):
+            column.prop(layer, name)
         column = layout.column(heading="Cryptomatte", align=True)
         column.prop(layer, "use_pass_cryptomatte_object", text="Object")
         column.prop(layer, "use_pass_cryptomatte_material", text="Material")
@@ -189,6 +192,8 @@ def _shared_panels() -> Iterator[type]:
             yield panel
 
 
+_lent: list[type] = []  # Blender's panels that show SORT's settings too
+
 CLASSES = (SORT_PT_sampling, SORT_PT_light_paths, SORT_PT_film, SORT_PT_motion_blur, SORT_PT_textures, SORT_PT_performance,
            SORT_PT_messages, SORT_PT_passes, SORT_PT_override)
 
@@ -198,12 +203,13 @@ _register, _unregister = registration.pair(CLASSES)
 
 def register() -> None:
     _register()
-    for panel in _shared_panels():
+    _lent.extend(_shared_panels())
+    for panel in _lent:
         panel.COMPAT_ENGINES.add(ENGINE)
 
 
 def unregister() -> None:
-    for panel in bpy.types.Panel.__subclasses__():
-        if ENGINE in getattr(panel, "COMPAT_ENGINES", ()) and panel not in CLASSES + (_RenderPanel, _SettingsPanel):
-            panel.COMPAT_ENGINES.discard(ENGINE)
+    for panel in _lent:
+        panel.COMPAT_ENGINES.discard(ENGINE)
+    _lent.clear()
     _unregister()

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from . import exr
+from .export.layers import layers_of
 from .export.scene import Exported
 
 FAR = 1e10  # Blender's depth where nothing is
@@ -40,6 +41,21 @@ def _z_up(layer: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
 def _uv(picture: exr.Picture, exported: Exported) -> np.ndarray:
     uv = picture.stack(["uv.U", "uv.V"])
     return np.concatenate([uv, picture.stack(["A"])], axis=1)
+
+
+def _named(start: str, names: dict[str, str], name: str, channels: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
+    """Of the layers that a package names; black if nothing of the scene brings anything to it. Alpha is 1."""
+    def values(picture: exr.Picture, exported: Exported) -> np.ndarray:
+        def channel(letter: str) -> np.ndarray:
+            found = picture.channels.get(f"{start}{names[name]}.{letter}") if name in names else None
+            return np.zeros(picture.width * picture.height, np.float32) if found is None else found.ravel()
+        one = np.ones(picture.width * picture.height, np.float32)
+        return np.stack([one if c == "A" else channel("R" if c == "X" else c) for c in channels], axis=1)
+    return values
+
+
+def _colour(layer: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
+    return lambda picture, e: picture.stack([f"{layer}.{c}" for c in "RGB"])
 
 
 def _indices(layer: str, indices_of: Callable[[Exported], dict[str, int]]) -> Callable:
@@ -88,6 +104,12 @@ def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
     found = []
     if view_layer.use_pass_z:
         found.append(Pass("Depth", "Z", "VALUE", "depth", _depth))
+    if view_layer.use_pass_mist:
+        found.append(Pass("Mist", "Z", "VALUE", "mist", lambda picture, e: picture.stack(["mist.Z"])))
+    if view_layer.use_pass_emit:
+        found.append(Pass("Emit", "RGB", "COLOR", "emission", _colour("emission")))
+    if view_layer.use_pass_environment:
+        found.append(Pass("Env", "RGB", "COLOR", "environment", _colour("environment")))
     if view_layer.use_pass_normal:
         found.append(Pass("Normal", "XYZ", "VECTOR", "normal", _z_up("normal")))
     if view_layer.use_pass_position:
@@ -101,10 +123,17 @@ def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
         found.append(Pass("IndexMA", "X", "VALUE", "crypto_material",
                           _indices("CryptoMaterial", lambda e: e.material_indices)))
     if own.use_pass_albedo:
-        found.append(Pass("Albedo", "RGB", "COLOR", "albedo",
-                          lambda picture, e: picture.stack([f"albedo.{c}" for c in "RGB"])))
+        found.append(Pass("Albedo", "RGB", "COLOR", "albedo", _colour("albedo")))
     if own.use_pass_samples:
         found.append(Pass("Sample Count", "X", "VALUE", "samples", lambda picture, e: picture.stack(["samples.S"])))
+    layers = layers_of(view_layer)
+    for group in getattr(view_layer, "lightgroups", ()):
+        found.append(Pass(f"Combined_{group.name}", "RGB", "COLOR", "light_groups",
+                          _named("Combined_", layers.groups, group.name, "RGB")))
+    for aov in view_layer.aovs:
+        if aov.is_valid:
+            channels, kind = ("X", "VALUE") if aov.type == "VALUE" else ("RGBA", "COLOR")
+            found.append(Pass(aov.name, channels, kind, "shader_aovs", _named("AOV_", layers.aovs, aov.name, channels)))
     for kind in crypto_kinds(view_layer):
         layer, name = CRYPTO[kind]
         for k in range(min((view_layer.pass_cryptomatte_depth + 1) // 2, 3)):
@@ -123,7 +152,7 @@ def crypto_kinds(view_layer: bpy.types.ViewLayer) -> list[str]:
 
 def unsupported(view_layer: bpy.types.ViewLayer) -> list[str]:
     """Names of Blender's passes that are ticked and that SORT does not have."""
-    have = {"use_pass_combined", "use_pass_z", "use_pass_normal", "use_pass_position", "use_pass_uv",
+    have = {"use_pass_combined", "use_pass_z", "use_pass_mist", "use_pass_emit", "use_pass_environment", "use_pass_normal", "use_pass_position", "use_pass_uv",
             "use_pass_object_index", "use_pass_material_index", "use_pass_cryptomatte_object",
             "use_pass_cryptomatte_material", "use_pass_cryptomatte_accurate"}
     properties = view_layer.bl_rna.properties

@@ -117,13 +117,14 @@ def write_curves(path: str | Path, file: str, *, basis: str, points, point_count
 class PackageWriter:
     """The folder is made; finish() writes scene.json, without which there is no package.
 
-    settings, environment, name, credits: the fields of scene.json, to be set by the caller."""
+    settings, environment, name, credits, shader_aovs: the fields of scene.json, to be set by the caller."""
 
     def __init__(self, folder: str | Path, compress: bool = False) -> None:
         """compress: mesh arrays are stored with zlib."""
         self.folder = Path(folder)
         self.name = ""
         self.credits: list[str] = []
+        self.shader_aovs: list[str] = []
         self.settings: dict = {}
         self.environment: dict | None = None
         self._compress = compress
@@ -194,6 +195,8 @@ class PackageWriter:
         scene: dict = {"sort_package": 1}
         if self.name:
             scene["name"] = self.name
+        if self.shader_aovs:
+            scene["shader_aovs"] = self.shader_aovs
         if self.credits:
             scene["credits"] = self.credits
         scene |= {"settings": self.settings, **self._sections}

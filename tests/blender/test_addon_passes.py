@@ -81,9 +81,9 @@ class PassTest(unittest.TestCase):
         self.assertEqual(json.loads(manifest)["Plane"], f"{passes.crypto_id('Plane'):08x}")
 
     def test_passes_that_are_not_there_are_named(self):
-        self.layer.use_pass_mist = True
+        self.layer.use_pass_shadow = True
         kit.render()
-        self.assertIn("View layer 'View Layer': the pass Mist is not supported yet: it stays black",
+        self.assertIn("View layer 'View Layer': the pass Shadow is not supported yet: it stays black",
                       kit.messages().warnings)
 
     def test_transparent_film_as_in_cycles(self):

@@ -191,10 +191,11 @@ class GraphBuilder:
             self.warn(feed.node, f"output {feed.socket.name} of {feed.node.bl_label} is not supported yet; "
                                  f"{_instead(target)}")
             return None
-        name = self._node(feed, spec)
+        name = self.add_node(feed, spec)
         return None if name is None else f"{name}.{output}"
 
-    def _node(self, feed: Feed, spec: node_table.Node) -> str | None:
+    def add_node(self, feed: Feed, spec: node_table.Node) -> str | None:
+        """The name of its unit; once for each node. None: it lacks something, which was said."""
         key = (tuple(node.as_pointer() for node in feed.path), feed.node.as_pointer())
         if key not in self._made:
             names = [node.name for node in feed.path] + [feed.node.name]

@@ -11,6 +11,7 @@ from ..messages import Report
 from ..sort_package import PackageWriter, write_mesh
 from . import axes, hair
 from .cache import Entry, ExportCache
+from .layers import Layers
 from .material import MaterialExporter
 from .mesh import MeshArrays, Shape, fingerprint, read_mesh
 from .motion import Motion
@@ -35,13 +36,14 @@ class InstanceExporter:
     """`strand_shape`: of curves, "ribbon" or "round"."""
 
     def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, motion: Motion | None,
-                 view_layer: bpy.types.ViewLayer, strand_shape: str, report: Report) -> None:
+                 view_layer: bpy.types.ViewLayer, layers: Layers, strand_shape: str, report: Report) -> None:
         self._writer = writer
         self._strand_shape = strand_shape
         self._materials = materials
         self._cache = cache
         self._motion = motion
         self._view_layer = view_layer
+        self._layers = layers
         self._report = report
         # By address and attributes: objects that share a mesh share it here.
         self._meshes: dict[tuple, _Mesh | None] = {}
@@ -72,7 +74,7 @@ class InstanceExporter:
             return
         placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(matrix)}
         name = self._writer.add("instances", obj.name, {
-            "mesh": mesh.name, **placed, **_seen_by(obj, instance, self._view_layer), "materials": self._slots(obj, mesh),
+            "mesh": mesh.name, **placed, **self._seen_by(instance), "materials": self._slots(obj, mesh),
             **self._materials.values_for(instance, self._worn(obj))})
         if obj.pass_index:
             self.indices[name] = obj.pass_index
@@ -100,7 +102,7 @@ class InstanceExporter:
         placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(instance.matrix_world)}
         wear = self._materials.name_of(material, "")
         self._writer.add("instances", f"{obj.name} {system_name}" if system_name else obj.name, {
-            "curves": name, **placed, **_seen_by(obj, instance, self._view_layer), "materials": [wear], **self._materials.values_for(instance, [material])})
+            "curves": name, **placed, **self._seen_by(instance), "materials": [wear], **self._materials.values_for(instance, [material])})
 
     def _link_strands(self, obj: bpy.types.Object, system_name: str, where: str) -> str:
         """The name of the curves; "": there are none."""
@@ -167,20 +169,19 @@ class InstanceExporter:
         worn += [worn[-1]] * (mesh.slot_count - len(worn))
         return [self._materials.name_of(material, mesh.uv_name) for material in worn]
 
-
-def _seen_by(obj: bpy.types.Object, instance: bpy.types.DepsgraphObjectInstance,
-             view_layer: bpy.types.ViewLayer) -> dict:
-    """The fields of the record that say which rays meet it: as for an instance of a collection, those that meet both the
-    object and what carries it."""
-    carrier = instance.parent if instance.is_instance and instance.parent else obj
-    fields: dict = {}
-    hidden = [kind for kind in RAY_KINDS
-              if not (getattr(obj, "visible_" + kind) and getattr(carrier, "visible_" + kind))]
-    if hidden:
-        fields["invisible_to"] = hidden
-    if obj.is_holdout or carrier.original.holdout_get(view_layer=view_layer):
-        fields["is_holdout"] = True
-    return fields
+    def _seen_by(self, instance: bpy.types.DepsgraphObjectInstance) -> dict:
+        """The fields of the record that say which rays meet it: as for an instance of a collection, those that meet both
+        the object and what carries it; and what group its light is of."""
+        obj = instance.object
+        carrier = instance.parent if instance.is_instance and instance.parent else obj
+        fields = self._layers.light_group(obj.lightgroup)
+        hidden = [kind for kind in RAY_KINDS
+                  if not (getattr(obj, "visible_" + kind) and getattr(carrier, "visible_" + kind))]
+        if hidden:
+            fields["invisible_to"] = hidden
+        if obj.is_holdout or carrier.original.holdout_get(view_layer=self._view_layer):
+            fields["is_holdout"] = True
+        return fields
 
 
 def _called(record: object, file: str) -> object:

@@ -24,9 +24,9 @@ SPREAD_MIN = 0.06  # degrees; as in Cycles
 IS_AS_3 = bpy.app.version < (4, 0, 0)
 
 
-def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWriter,
+def add_light(obj: bpy.types.Object, object_to_world: Matrix, fields: dict, writer: PackageWriter,
               materials: MaterialExporter, report: Report) -> None:
-    """`obj` is evaluated."""
+    """`obj` is evaluated. `fields`: further ones of the record."""
     light = obj.data
     where = f"Light '{obj.name}'"
     matrix = axes.without_scale(object_to_world)
@@ -34,7 +34,7 @@ def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWri
         report.warn(where, "it is scaled to nothing along an axis and is left out")
         return
     if light_mesh.is_needed(light):
-        light_mesh.add(obj, matrix, object_to_world, writer, materials, report)
+        light_mesh.add(obj, matrix, object_to_world, fields, writer, materials, report)
         return
     colour = _emitted(light, where, report)
     if light.type == "AREA":
@@ -45,7 +45,7 @@ def add_light(obj: bpy.types.Object, object_to_world: Matrix, writer: PackageWri
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour)
     if hasattr(light, "cycles") and not light.cycles.cast_shadow:
         report.warn(where, "lights without shadows are not supported; it casts shadows")
-    writer.add("lights", obj.name, {**record, "transform": axes.place(matrix), "is_camera_visible": False})
+    writer.add("lights", obj.name, {**record, **fields, "transform": axes.place(matrix), "is_camera_visible": False})
 
 
 def _emitted(light: bpy.types.Light, where: str, report: Report) -> list[float]:

@@ -31,9 +31,9 @@ def is_needed(light: bpy.types.Light) -> bool:
         nodes.constant(feed.node.inputs[name]) is None for name in ("Color", "Strength"))
 
 
-def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, writer: PackageWriter,
+def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: dict, writer: PackageWriter,
         materials: MaterialExporter, report: Report) -> None:
-    """`matrix`: of the light without its scale."""
+    """`matrix`: of the light without its scale. `fields`: further ones of the record."""
     light = obj.data
     where = f"Light '{obj.name}'"
     if light.type == "AREA":
@@ -53,7 +53,7 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, writer: 
     output = light.node_tree.get_output_node("CYCLES")
     material = materials.emission(where, output.inputs["Surface"], parameters, ball)
     mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())
-    writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material]})
+    writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material], **fields})
 
 
 def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarray, np.ndarray, float]:

@@ -6,10 +6,11 @@ import bpy
 
 from ..messages import Report
 from ..sort_package import PackageWriter
-from . import nodes
+from . import nodes, shader_aovs
 from .attributes import is_on_mesh, plain_name
 from .graph import GraphBuilder
 from .image import ImageExporter
+from .layers import Layers
 from .object_values import OBJECT, values_of
 from .surroundings import Surroundings
 
@@ -18,7 +19,8 @@ DEFAULT_ALBEDO = [0.8, 0.8, 0.8]  # Blender's, of objects without a material
 
 class MaterialExporter:
     def __init__(self, writer: PackageWriter, images: ImageExporter, report: Report,
-                 surroundings: Surroundings | None = None) -> None:
+                 surroundings: Surroundings | None = None, layers: Layers | None = None) -> None:
+        self._layers = layers
         self._writer = writer
         self._surroundings = surroundings or Surroundings()
         self.images = images
@@ -77,12 +79,18 @@ class MaterialExporter:
         if key not in self.names:
             builder = GraphBuilder(f"Material '{key}'", self.images, self._report, self._surroundings,
                                    material_index=material.pass_index if material else 0)
-            record = builder.record(_surface(material, builder))
+            record = builder.record(self._with_aovs(material, builder, _surface(material, builder)))
             self.names[key] = self._writer.add("materials", key or "Default", record)
             self._attributes[key] = frozenset(builder.attributes.values())
             self._notes[key] = builder.notes
             self._normal_maps[key] = builder.normal_maps
         return key
+
+
+    def _with_aovs(self, material: bpy.types.Material | None, builder: GraphBuilder, surface: str) -> str:
+        if not self._layers or not self._layers.aovs or not material or not material.use_nodes or not material.node_tree:
+            return surface
+        return shader_aovs.add(builder, material.node_tree, self._layers, surface)
 
 
 def _surface(material: bpy.types.Material | None, builder: GraphBuilder) -> str:

@@ -14,11 +14,12 @@ from . import cache
 from .camera import Frame, camera_record, frame_of
 from .image import ImageExporter
 from .instance import InstanceExporter
+from .layers import layers_of
 from .light import add_light
 from .material import MaterialExporter
 from .motion import Motion
 from .surroundings import surroundings_of
-from .world import environment_record
+from .world import environment_record, mist_settings
 
 
 @dataclass(frozen=True)
@@ -58,19 +59,21 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     cache.shared.begin()
     writer = PackageWriter(plan.folder)
     images = ImageExporter(writer, plan.texture_folder, cache.shared, report)
-    materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera))
-    instances = InstanceExporter(writer, materials, cache.shared, motion, view_layer, _strand_shape(scene), report)
+    layers = layers_of(view_layer, report)
+    materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
+    instances = InstanceExporter(writer, materials, cache.shared, motion, view_layer, layers, _strand_shape(scene), report)
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
-        "max_depth": scene.sort.max_depth, **_bounces(scene.sort), "seed": _seed(scene), "transparent_film": scene.render.film_transparent}
+        "max_depth": scene.sort.max_depth, **_bounces(scene.sort), "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(scene.world)}
+    writer.shader_aovs = list(layers.aovs.values())
     if plan.view:
         writer.add("cameras", "Viewport", plan.view[1])
     else:
         evaluated = camera.evaluated_get(depsgraph)
         keys = motion.camera_keys() if motion else [evaluated.matrix_world]
         writer.add("cameras", camera.name, camera_record(evaluated, frame, report, keys))
-    writer.environment = environment_record(scene.world, materials, report)
+    writer.environment = environment_record(scene.world, layers, materials, report)
     for instance in depsgraph.object_instances:
         if plan.is_cancelled():
             return Exported(frame)
@@ -78,7 +81,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         if not (instance.is_instance or instance.show_self or instance.show_particles):
             continue
         if obj.type == "LIGHT":
-            add_light(obj, instance.matrix_world, writer, materials, report)
+            add_light(obj, instance.matrix_world, layers.light_group(obj.lightgroup), writer, materials, report)
         else:
             instances.add(instance)
     writer.finish()
@@ -116,8 +119,6 @@ def _material_indices(materials: MaterialExporter) -> dict[str, int]:
 def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, report: Report) -> None:
     if scene.render.use_multiview:
         report.warn("Render settings", "stereoscopy is not supported yet and is left out")
-    for aov in view_layer.aovs:
-        report.warn(f"View layer '{view_layer.name}'", f"the shader AOV '{aov.name}' is not supported yet: it stays black")
     if motion_wanted(scene) and getattr(getattr(scene, "cycles", None), "rolling_shutter_type", "NONE") != "NONE":
         report.warn("Render settings", "a rolling shutter is not supported yet: all of the picture is exposed at once")
 

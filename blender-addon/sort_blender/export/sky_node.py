@@ -57,8 +57,8 @@ def sun_of(background: bpy.types.Node) -> bpy.types.Node | None:
     return feed.node
 
 
-def add_sun(node: bpy.types.Node, strength: float, writer: PackageWriter) -> None:
-    """Not seen by the camera, which sees the disc of the sky."""
+def add_sun(node: bpy.types.Node, strength: float, fields: dict, writer: PackageWriter) -> None:
+    """Not seen by the camera, which sees the disc of the sky. `fields`: further ones of the record."""
     irradiance, elevation, angle = _sky(node).sun_light(node.sun_size)
     irradiance = irradiance * (node.sun_intensity * max(strength, 0.0))
     if max(irradiance) <= 0:
@@ -68,7 +68,7 @@ def add_sun(node: bpy.types.Node, strength: float, writer: PackageWriter) -> Non
     turn = toward.to_track_quat("Z", "Y").to_matrix().to_4x4()
     writer.add("lights", "Sun of the sky", {
         "type": "distant", "irradiance": [max(float(x), 0.0) for x in irradiance], "transform": axes.place(turn),
-        "angle_degrees": min(math.degrees(angle), FULL_TURN_DEGREES), "is_camera_visible": False})
+        "angle_degrees": min(math.degrees(angle), FULL_TURN_DEGREES), "is_camera_visible": False, **fields})
 
 
 def _has_disc(node: bpy.types.Node) -> bool:

@@ -7,6 +7,7 @@ from mathutils import Euler, Matrix
 
 from ..messages import Report
 from . import axes, nodes, sky_node
+from .layers import Layers
 from .material import MaterialExporter
 
 BLACK = {"color": [0.0, 0.0, 0.0]}
@@ -15,10 +16,23 @@ BLACK = {"color": [0.0, 0.0, 0.0]}
 IMAGE_TO_BLENDER = Matrix(((0, 0, 1, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1)))
 
 
-def environment_record(world: bpy.types.World | None, materials: MaterialExporter, report: Report) -> dict:
+def environment_record(world: bpy.types.World | None, layers: Layers, materials: MaterialExporter, report: Report) -> dict:
     """`world` is evaluated. A black sky is one all the same: without, the picture has holes (alpha)."""
     if world is None:
         return BLACK
+    group = layers.light_group(world.lightgroup)
+    return {**_sky(world, group, materials, report), **group}
+
+
+def mist_settings(world: bpy.types.World | None) -> dict:
+    """Fields of the settings."""
+    if world is None:
+        return {}
+    mist = world.mist_settings
+    return {"mist": {"start_m": max(mist.start, 0.0), "depth_m": max(mist.depth, 0.0), "falloff": mist.falloff.lower()}}
+
+
+def _sky(world: bpy.types.World, group: dict, materials: MaterialExporter, report: Report) -> dict:
     if not world.use_nodes or world.node_tree is None:
         return {"color": list(world.color)}
     output = world.node_tree.get_output_node("CYCLES")
@@ -36,7 +50,7 @@ def environment_record(world: bpy.types.World | None, materials: MaterialExporte
             return plain
         sun = sky_node.sun_of(feed.node)
         if sun:
-            sky_node.add_sun(sun, nodes.constant(feed.node.inputs["Strength"]), materials.images.writer)
+            sky_node.add_sun(sun, nodes.constant(feed.node.inputs["Strength"]), group, materials.images.writer)
     return {"material": materials.environment(world, output.inputs["Surface"], sun)}
 
 
