@@ -108,14 +108,9 @@ class SortRenderEngine(bpy.types.RenderEngine):
 
     def _run(self, job: process.RenderJob, result: bpy.types.RenderResult, items: list[Pass], exported: Exported,
              report: Report) -> Picture | None:
-        """Shows the picture as it grows. The last one, if there are passes besides Combined."""
-        has_layers = job.layers or "--adaptive" in job.options  # which has one of its own
-
-        def load() -> Picture | None:
-            if has_layers:
-                return _load_passes(job.picture, result, items, exported)
-            _load(job.picture, result)
-            return None
+        """Shows the picture as it grows. The last one; None: cancelled before there was any."""
+        def load() -> Picture:
+            return _load(job.picture, result, items, exported)
 
         def show(record: dict) -> None:
             if record.get("event") == "picture":
@@ -201,16 +196,9 @@ def _redraw_properties() -> None:
                 area.tag_redraw()
 
 
-def _load(path: Path, result: bpy.types.RenderResult) -> None:
-    """Combined, of a picture with no other layers: Blender reads it itself."""
-    try:
-        result.layers[0].load_from_file(str(path))
-    except RuntimeError as error:
-        raise SortError(f"the picture could not be read back: {error}") from error
-
-
-def _load_passes(path: Path, result: bpy.types.RenderResult, items: list[Pass], exported: Exported) -> Picture:
-    """Combined and `items`. Python cannot set the pixels of a pass in less than seconds; a file can."""
+def _load(path: Path, result: bpy.types.RenderResult, items: list[Pass], exported: Exported) -> Picture:
+    """Combined and `items`. Python cannot set the pixels of a pass in less than seconds; a file can. Blender's reader of
+    single layers is no help: it multiplies colours by alpha, which they are already."""
     from . import exr, passes
     picture = exr.read(path)
     layer = result.layers[0].name

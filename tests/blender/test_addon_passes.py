@@ -100,6 +100,22 @@ class PassTest(unittest.TestCase):
         np.testing.assert_allclose(picture[24, 24], (0, 0, 0, 0), atol=1e-6)
         np.testing.assert_allclose(picture[1, 1], (0.5, 0.5, 0.5, 1), atol=0.01)
 
+    def test_a_hole_in_part_and_glass_before_nothing_as_in_cycles(self):
+        """Colours are multiplied by alpha once."""
+        tree = kit.material_of(self.plane, "ShaderNodeMixShader").id_data
+        for k, node_type in enumerate(("ShaderNodeHoldout", "ShaderNodeEmission"), 1):
+            tree.links.new(tree.nodes.new(node_type).outputs[0], tree.nodes["Mix Shader"].inputs[k])
+        for is_transparent in (False, True):
+            self.scene.render.film_transparent = is_transparent
+            ours, theirs = kit.render(), kit.render("CYCLES")
+            np.testing.assert_allclose(ours[24, 24], (0.5, 0.5, 0.5, 0.5), atol=0.01)
+            np.testing.assert_allclose(ours[24, 24], theirs[24, 24], atol=0.01)
+        veil = kit.material_of(self.plane, "ShaderNodeMixShader").id_data
+        for k, node_type in enumerate(("ShaderNodeBsdfTransparent", "ShaderNodeEmission"), 1):
+            veil.links.new(veil.nodes.new(node_type).outputs[0], veil.nodes["Mix Shader"].inputs[k])
+        ours, theirs = kit.render(), kit.render("CYCLES")
+        np.testing.assert_allclose(ours[24, 24], theirs[24, 24], atol=0.05)
+
     def test_ray_visibility_and_bounces_as_in_cycles(self):
         """A wall that only the mirror shows; then a mirror that may not reflect."""
         mirror = kit.add_plane("Mirror", size=6, location=(0, 0, -1))

@@ -67,8 +67,8 @@ static void test_light_coaxial_disks(void **state)
             double value = 0.0;
             if (lights_sample(lights, P, f3(0, 1, 0), sampler_1d(&independent, key, 0),
                               sampler_2d(&independent, key, 1), &s))
-                value = (double)s.radiance.c[0] * fmax(0.0, (double)s.wi.y) /
-                        (double)s.pdf_solid_angle;
+                value =
+                    (double)s.radiance.c[0] * fmax(0.0, (double)s.wi.y) / (double)s.pdf_solid_angle;
             ztest_add(&z, value / (2.0 * PI));
         }
         double expected = f12 / (ratio * ratio);

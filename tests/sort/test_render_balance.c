@@ -78,10 +78,11 @@ static void add_instance(StrBuf *instances, const char *name, const char *more)
 
 static void add_material(StrBuf *materials, const char *name, double albedo, double radiance)
 {
-    strbuf_printf(materials,
-                  "%s{\"name\": \"%s\", \"shader\": \"shaders/s.ssl\", \"parameters\": {\"albedo\": "
-                  "%.9g, \"radiance\": %.9g}}",
-                  materials->size_bytes ? ", " : "", name, albedo, radiance);
+    strbuf_printf(
+        materials,
+        "%s{\"name\": \"%s\", \"shader\": \"shaders/s.ssl\", \"parameters\": {\"albedo\": "
+        "%.9g, \"radiance\": %.9g}}",
+        materials->size_bytes ? ", " : "", name, albedo, radiance);
 }
 
 static void write_room(const Kit *kit, int viewed)
@@ -93,9 +94,10 @@ static void write_room(const Kit *kit, int viewed)
         float end = face == CEILING ? -half_lamp : 0.5f;
         add_part(kit, &meshes, names[face], face, -0.5f, end, viewed);
         add_instance(&instances, names[face],
-                     face == FRONT ? ", \"invisible_to\": [\"diffuse\", \"glossy\", \"transmission\", "
-                                     "\"shadow\"]"
-                                   : "");
+                     face == FRONT
+                         ? ", \"invisible_to\": [\"diffuse\", \"glossy\", \"transmission\", "
+                           "\"shadow\"]"
+                         : "");
         add_material(&materials, names[face], face == FRONT ? 1 : reflects[face], 0);
     }
     add_part(kit, &meshes, "lamp", CEILING, -half_lamp, half_lamp, viewed);

@@ -20,24 +20,24 @@ static const char ssl[] =
     "shader matte(out closure surface)\n"
     "{\n    surface = make_closure<Lambert>(color(0.8), global_value<normal>);\n}\n";
 
-static void write_plate(const Kit *kit, const char *material, const char *lights,
-                        float fov_degrees)
+static void write_plate(const Kit *kit, const char *material, const char *lights, float fov_degrees)
 {
     StrBuf meshes = {0};
     kit_write_text(kit, "shaders/s.ssl", ssl);
     kit_add_quad(kit, &meshes, "plate",
                  (const float[4][3]){{-4, 0, 4}, {4, 0, 4}, {4, 0, -4}, {-4, 0, -4}});
     kit_write_scene(
-        kit, &(KitScene){.width = WIDTH,
-                         .height = HEIGHT,
-                         .samples = 64,
-                         .max_depth = 1,
-                         .eye = {0, 2, 4},
-                         .fov_y_degrees = fov_degrees,
-                         .meshes = strbuf_text(&meshes),
-                         .instances = "{\"name\": \"p\", \"mesh\": \"plate\", \"materials\": [\"m\"]}",
-                         .materials = material,
-                         .lights = lights});
+        kit,
+        &(KitScene){.width = WIDTH,
+                    .height = HEIGHT,
+                    .samples = 64,
+                    .max_depth = 1,
+                    .eye = {0, 2, 4},
+                    .fov_y_degrees = fov_degrees,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"p\", \"mesh\": \"plate\", \"materials\": [\"m\"]}",
+                    .materials = material,
+                    .lights = lights});
     strbuf_free(&meshes);
 }
 
@@ -74,13 +74,16 @@ static void test_variance_is_near_the_better_strategy(void **state)
 {
     (void)state;
     static const char lights[] =
-        "{\"name\": \"a\", \"type\": \"sphere\", \"radiance\": [900, 900, 900], \"radius_m\": 0.0333333, "
+        "{\"name\": \"a\", \"type\": \"sphere\", \"radiance\": [900, 900, 900], \"radius_m\": "
+        "0.0333333, "
         "\"transform\": [1,0,0,-1.5, 0,1,0,2, 0,0,1,-3, 0,0,0,1]}, "
         "{\"name\": \"b\", \"type\": \"sphere\", \"radiance\": [100, 100, 100], \"radius_m\": 0.1, "
         "\"transform\": [1,0,0,-0.5, 0,1,0,2, 0,0,1,-3, 0,0,0,1]}, "
-        "{\"name\": \"c\", \"type\": \"sphere\", \"radiance\": [11.111, 11.111, 11.111], \"radius_m\": 0.3, "
+        "{\"name\": \"c\", \"type\": \"sphere\", \"radiance\": [11.111, 11.111, 11.111], "
+        "\"radius_m\": 0.3, "
         "\"transform\": [1,0,0,0.5, 0,1,0,2, 0,0,1,-3, 0,0,0,1]}, "
-        "{\"name\": \"d\", \"type\": \"sphere\", \"radiance\": [1.2346, 1.2346, 1.2346], \"radius_m\": 0.9, "
+        "{\"name\": \"d\", \"type\": \"sphere\", \"radiance\": [1.2346, 1.2346, 1.2346], "
+        "\"radius_m\": 0.9, "
         "\"transform\": [1,0,0,2, 0,1,0,2, 0,0,1,-3, 0,0,0,1]}";
     const double roughness[] = {0.06, 0.12, 0.25, 0.8};
     bool is_light_better[SORT_COUNT_OF(roughness)];
@@ -89,12 +92,14 @@ static void test_variance_is_near_the_better_strategy(void **state)
         char material[256];
         kit_begin(&kit);
         snprintf(material, sizeof material,
-                 "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"metal\", \"parameters\": "
+                 "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"metal\", "
+                 "\"parameters\": "
                  "{\"roughness\": %g}}",
                  roughness[k]);
         write_plate(&kit, material, lights, 40);
 
-        Noise both = noise_of(&kit, WAVE_STRATEGY_MIS), light = noise_of(&kit, WAVE_STRATEGY_LIGHTS),
+        Noise both = noise_of(&kit, WAVE_STRATEGY_MIS),
+              light = noise_of(&kit, WAVE_STRATEGY_LIGHTS),
               scatter = noise_of(&kit, WAVE_STRATEGY_BSDFS);
         double least = fmin(light.variance, scatter.variance);
         is_light_better[k] = light.variance < scatter.variance;
@@ -139,7 +144,8 @@ static void test_error_falls_with_the_samples(void **state)
     Kit kit;
     kit_begin(&kit);
     write_plate(&kit, "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"matte\"}",
-                "{\"name\": \"l\", \"type\": \"area_rectangle\", \"radiance\": [5, 5, 5], \"size\": [2, 1], "
+                "{\"name\": \"l\", \"type\": \"area_rectangle\", \"radiance\": [5, 5, 5], "
+                "\"size\": [2, 1], "
                 "\"transform\": [1,0,0,0, 0,0,1,1.5, 0,-1,0,0, 0,0,0,1]}",
                 12);
     RenderOptions options = kit_options(&kit);
@@ -153,7 +159,8 @@ static void test_error_falls_with_the_samples(void **state)
     render_destroy(render);
     const SamplerKind kinds[] = {SAMPLER_INDEPENDENT, SAMPLER_SOBOL, SAMPLER_BLUE_NOISE};
     for (uint32_t k = 0; k < SORT_COUNT_OF(kinds); ++k) {
-        double slope = log2(error_at(&kit, kinds[k], 256, truth) / error_at(&kit, kinds[k], 4, truth)) / 6;
+        double slope =
+            log2(error_at(&kit, kinds[k], 256, truth) / error_at(&kit, kinds[k], 4, truth)) / 6;
         if (kinds[k] == SAMPLER_INDEPENDENT)
             assert_true(slope > -0.55 && slope < -0.45);
         else
