@@ -92,6 +92,8 @@ static void carry(IrClone *c, IrValue result, IrValue source, ValueList *list)
 {
     Arena *arena = c->module->arena;
     uint32_t count = carries(c) ? c->hooks->carry_count(c, result) : 1;
+    if (count == 0)
+        return;
     array_reserve(arena, list, list->count + count);
     if (carries(c))
         c->hooks->carry(c, result, source, list->data + list->count);
