@@ -1,7 +1,7 @@
 """Renders the cases of node_cases.py, node_surfaces.py and node_pictures.py in Cycles and writes node_reference.json:
   tests/blender/run_blender.py --blender blender --build build/release tests/blender/make_node_reference.py
 With SORT_CASES=WORD only the new cases and those whose names contain it; the others stay as they are, and those that are
-no more go."""
+no more go. A new tile moves others, so it wants SORT_CASES=values."""
 
 import json
 import os

@@ -320,6 +320,17 @@ def light_falloff(tile, output):
     return tile.output("ShaderNodeMath", 0, {"operation": "POWER"}, Value=fall, Value_001=0.3)
 
 
+@value("ShaderNodeNewGeometry")
+def random_per_island(tile):
+    """Three islands, whose roots are not their least vertices."""
+    mesh, material = tile.obj.data, tile.material
+    mesh.clear_geometry()
+    places = [(x, y, 0) for x in (-1.1, -0.4, -0.35, 0.3, 0.35, 1.1) for y in (-1.1, 1.1)]
+    mesh.from_pydata(places, [(11, 10), (9, 8), (5, 4), (7, 5), (6, 4), (3, 2), (2, 0), (3, 1)],
+                     [(0, 2, 3, 1), (4, 6, 7, 5), (8, 10, 11, 9)])
+    return tile.output("ShaderNodeNewGeometry", "Random Per Island")
+
+
 # --- textures ----------------------------------------------------------------------------------------------
 
 @value("ShaderNodeTexNoise", 0.01, "Noise", ["1D", "2D", "3D", "4D"])
@@ -375,6 +386,23 @@ def white_noise(tile):
 def image(tile, projection):
     return tile.output("ShaderNodeTexImage", 0, {"image": gradient_image("Flat", 64, 64), "projection": projection,
                                                  "extension": "EXTEND"}, Vector=tile.uv)
+
+
+@value("ShaderNodeTexImage", 0.02, "Image, Box", [0.0, 0.4, 1.0])
+def image_box(tile, blend):
+    """A piece of a ball, all of whose sides are seen."""
+    bpy.ops.mesh.primitive_uv_sphere_add(radius=1.4, segments=64, ring_count=32)
+    ball = bpy.context.object.data
+    bpy.data.objects.remove(bpy.context.object)
+    for face in ball.polygons:
+        face.use_smooth = True
+    ball.materials.append(tile.material)
+    tile.obj.data = ball
+    tile.obj.rotation_euler = (0.9, 0.7, 0.3)
+    where = tile.output("ShaderNodeMapping", 0, None, Vector=tile.output("ShaderNodeTexCoord", "Object"), Scale=(0.3, 0.3, 0.3),
+                        Location=(0.5, 0.45, 0.4))
+    return tile.output("ShaderNodeTexImage", 0, {"image": gradient_image("Box", 64, 64), "projection": "BOX",
+                                                 "extension": "EXTEND", "projection_blend": blend}, Vector=where)
 
 
 @value("ShaderNodeTexEnvironment", 0.02, "Environment Texture", ["EQUIRECTANGULAR", "MIRROR_BALL"])

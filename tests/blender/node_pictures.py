@@ -177,6 +177,81 @@ def spot_light_with_a_pattern():
     kit.link(checker.outputs["Color"], emission.inputs["Color"])
 
 
+def carried(node_type, settings):
+    """Small planes on the faces of a grid, which show what an output knows of the grid."""
+    scene = kit.empty_scene(samples=64)
+    scene.render.resolution_x = scene.render.resolution_y = 24
+    bpy.ops.mesh.primitive_grid_add(x_subdivisions=3, y_subdivisions=3, size=4)
+    grid = bpy.context.object
+    grid.instance_type = "FACES"
+    grid.show_instancer_for_render = False
+    plane = kit.add_plane(size=1.2)
+    plane.parent = grid
+    emission = kit.material_of(plane, "ShaderNodeEmission")
+    node = kit.new_node(emission, node_type)
+    for name, given in settings.items():
+        setattr(node, name, given)
+    kit.add_camera((0, 0, 12)).data.angle = 0.33
+    scale = node_of(emission, "ShaderNodeVectorMath")
+    scale.operation = "ABSOLUTE"
+    kit.link(scale.outputs[0], emission.inputs["Color"])
+    return node, scale.inputs[0]
+
+
+@picture("ShaderNodeTexCoord", 0.02)
+def coordinates_of_an_instancer():
+    node, to = carried("ShaderNodeTexCoord", {"from_instancer": True})
+    kit.link(node.outputs["Generated"], to)
+
+
+@picture("ShaderNodeTexCoord", 0.02)
+def uv_coordinates_of_an_instancer():
+    node, to = carried("ShaderNodeTexCoord", {"from_instancer": True})
+    kit.link(node.outputs["UV"], to)
+
+
+@picture("ShaderNodeUVMap", 0.02)
+def uv_map_of_an_instancer():
+    node, to = carried("ShaderNodeUVMap", {"from_instancer": True})
+    kit.link(node.outputs["UV"], to)
+
+
+@picture("ShaderNodeObjectInfo", 0.02)
+def random_numbers_of_instances():
+    node, to = carried("ShaderNodeObjectInfo", {})
+    kit.link(node.outputs["Random"], to)
+
+
+def photometric_file(horizontal, rows):
+    """A text of a lamp of type C, 0 to 90 degrees from its axis."""
+    text = bpy.data.texts.new("lamp.ies")
+    lines = ["IESNA:LM-63-1995", "TILT=NONE", f"1 -1 0.5 5 {len(horizontal)} 1 2 0 0 0", "0.8 1.0 50", "0, 15 30 60 90"]
+    lines += [" ".join(map(str, numbers)) for numbers in [horizontal, *rows]]
+    text.from_string("\n".join(lines) + "\n")
+    return text
+
+
+def lamp_of_a_file(emission, horizontal, rows):
+    node = kit.new_node(emission, "ShaderNodeTexIES")
+    node.mode, node.ies = "INTERNAL", photometric_file(horizontal, rows)
+    kit.link(node.outputs[0], emission.inputs["Strength"])
+    return node
+
+
+@picture("ShaderNodeTexIES", 0.02)
+def point_light_of_a_photometric_file():
+    emission = white_floor("POINT", (0.2, 0.1, 1), shadow_soft_size=0.0)
+    lamp_of_a_file(emission, [0, 45, 90], [[1000, 800, 500, 100, 0], [1000, 300, 200, 50, 10], [1000, 100, 50, 20, 0]])
+
+
+@picture("ShaderNodeTexIES", 0.02)
+def spot_light_of_a_photometric_file_that_is_turned():
+    emission = white_floor("SPOT", (0.2, 0.1, 1), shadow_soft_size=0.0, spot_size=2.0)
+    node = lamp_of_a_file(emission, [0, 90, 180, 270], [[1000, 800, 500, 100, 0], [1000, 300, 200, 50, 10],
+                                                        [1000, 100, 50, 20, 0], [1000, 600, 600, 600, 0]])
+    kit.link(kit.new_node(emission, "ShaderNodeNewGeometry").outputs["Incoming"], node.inputs["Vector"])
+
+
 def measure_all(picture):
     """The same of a whole picture."""
     high, wide = (size // CELLS * CELLS for size in picture.shape[:2])

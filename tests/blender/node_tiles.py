@@ -22,8 +22,8 @@ def value(node, tolerance=0.01, name=None, kinds=None):
     def add(build):
         for kind in kinds or [None]:
             given = name or build.__name__.replace("_", " ")
-            VALUES.append(Case(f"{given} {kind}" if kind else given, node, tolerance,
-                               (lambda tile, kind=kind: build(tile, kind)) if kind else build))
+            VALUES.append(Case(given if kind is None else f"{given} {kind}", node, tolerance,
+                               build if kind is None else (lambda tile, kind=kind: build(tile, kind))))
         return build
     return add
 

@@ -57,6 +57,29 @@ class MaterialTest(unittest.TestCase):
         self.show(image, emission.inputs["Color"])
         np.testing.assert_allclose(kit.render()[24, 24, :3], (3, 0.25, 0.5), rtol=0.01)
 
+    def test_photometric_files_that_cannot_be_read(self):
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        node = kit.new_node(emission, "ShaderNodeTexIES")
+        kit.link(node.outputs["Fac"], emission.inputs["Strength"])
+        text = bpy.data.texts.new("lamp.ies")
+        node.mode, node.ies = "INTERNAL", text
+        head = "IESNA\nTILT=NONE\n1 -1 1 3 1 {} 2 0 0 0 1 1 1\n0 45 90\n0\n"
+        for contents, reason in (("nothing", "no TILT line"), (head.format(1) + "1 x", "19 numbers, 20 are announced"),
+                                 (head.format(1) + "1 x 3", "a word where a number should be"),
+                                 (head.format(2) + "1 2 3", "type B"),
+                                 (head.format(1).replace("45", "95") + "1 2 3", "do not grow")):
+            text.from_string(contents)
+            np.testing.assert_allclose(kit.render()[24, 24, :3], 1)  # as if it were not linked
+            self.assertIn(reason, warnings())
+        node.mode, node.filepath = "EXTERNAL", "/nowhere/lamp.ies"
+        kit.render()
+        self.assertIn("there is no file", warnings())
+        path = kit.FOLDER / "lamp \u706f.ies"
+        path.write_text(head.format(1) + "0 0 0")
+        node.filepath = str(path)
+        np.testing.assert_allclose(kit.render()[24, 24, :3], 0)
+        self.assertEqual(warnings(), "")
+
     def test_packed_and_file_images_in_paths_of_any_letters(self):
         folder = kit.FOLDER / "Wände und 木目 # 100%"
         folder.mkdir(exist_ok=True)

@@ -106,16 +106,25 @@ def _pointiness(mesh: bpy.types.Mesh) -> np.ndarray:
 
 
 def _islands(mesh: bpy.types.Mesh) -> np.ndarray:
-    """For each vertex the least one of its island."""
-    a, b = _edges(mesh)
-    least = np.arange(len(mesh.vertices))
-    while True:
-        before = least.copy()
-        np.minimum.at(least, a, least[b])
-        np.minimum.at(least, b, least[a])
-        least = least[least]
-        if np.array_equal(before, least):
-            return least
+    """For each vertex the one that stands for its island: the root of the tree that edge by edge grows by union by rank
+    [Tarjan1975], as Cycles has it."""
+    parents = list(range(len(mesh.vertices)))
+    ranks = [0] * len(parents)
+
+    def root(vertex: int) -> int:
+        while parents[vertex] != vertex:
+            parents[vertex] = vertex = parents[parents[vertex]]
+        return vertex
+
+    for a, b in zip(*(ends.tolist() for ends in _edges(mesh))):
+        a, b = root(a), root(b)
+        if a == b:
+            continue
+        if ranks[a] < ranks[b]:
+            a, b = b, a
+        parents[b] = a
+        ranks[a] += ranks[a] == ranks[b]
+    return np.array([root(vertex) for vertex in range(len(parents))])
 
 
 def _corners(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute, corner_vertices: np.ndarray) -> np.ndarray | None:

@@ -121,8 +121,24 @@ class GraphBuilder:
 
     def record(self, surface: str) -> dict:
         """The material's, whose surface is the output `surface` ("node.output")."""
+        self._drop_what_leads_nowhere(surface)
         group = {"nodes": self._records, "wires": self._wires, "outputs": {"surface": surface}}
         return {"group": group, "attributes": self.attributes} if self.attributes else {"group": group}
+
+    def _drop_what_leads_nowhere(self, surface: str) -> None:
+        """Such as the coordinates of a node that has nothing to show."""
+        feeds: dict[str, list[str]] = {}
+        for port, to in self._wires:
+            feeds.setdefault(_node_of(to), []).append(_node_of(port))
+        needed, left = set(), [_node_of(surface)]
+        while left:
+            name = left.pop()
+            if name not in needed:
+                needed.add(name)
+                left += feeds.get(name, ())
+        self._records = {name: record for name, record in self._records.items() if name in needed}
+        self._wires = [wire for wire in self._wires if _node_of(wire[1]) in needed]
+        self.attributes = {key: value for key, value in self.attributes.items() if _node_of(key) in needed}
 
     def surface(self, socket: bpy.types.NodeSocket, displacement: bpy.types.NodeSocket | None = None) -> str:
         """The port of what feeds `socket`, with its normals bent by what feeds `displacement`."""
@@ -247,7 +263,9 @@ class GraphBuilder:
                 self.unit("default position", "geometry")
             return "default position.place"
         if "default vector" not in self._records:
-            self.unit("default vector", "texture_coordinate", {"is_world": self.is_world})
+            self.unit("default vector", "texture_coordinate", {"is_world": self.is_world, "is_ball": self.ball_m > 0})
+        if kind == "shading_normal":
+            node_options.bind_rows(self, "default vector")
         if kind == "box":
             self.attributes["default vector.generated"] = node_options.GENERATED
         return f"default vector.{kind}"
@@ -256,6 +274,11 @@ class GraphBuilder:
         if "magenta" not in self._records:
             self.unit("magenta", "emission", {"tint": MAGENTA, "strength": 1.0})
         return "magenta.light"
+
+
+def _node_of(port: str) -> str:
+    """Of "node.socket"."""
+    return port.rpartition(".")[0]
 
 
 def _instead(target: bpy.types.NodeSocket) -> str:

@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ..messages import Report
 from ..sort_package import PackageWriter
-from . import axes, nodes
+from . import axes, nodes, object_values
 from .material import MaterialExporter
 
 SMALLEST = 1e-3  # metres; the radius of lights that are points
@@ -53,7 +53,9 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
     output = light.node_tree.get_output_node("CYCLES")
     material = materials.emission(where, output.inputs["Surface"], parameters, ball)
     mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())
-    writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material], **fields})
+    rows = {row: list(matrix[k]) for k, row in enumerate(object_values.ROWS)}
+    writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material],
+                                    "attributes": rows, **fields})
 
 
 def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarray, np.ndarray, float]:

@@ -139,10 +139,15 @@ def _bind_image(builder, node: bpy.types.Node, name: str, wrap: str) -> bool:
     return True
 
 
+def image(node: bpy.types.Node) -> dict:
+    if node.projection == "BOX":
+        return {"blend": node.projection_blend, "interpolation": node.interpolation}
+    return {"projection": node.projection, "interpolation": node.interpolation}
+
+
 def finish_image(builder, node: bpy.types.Node, name: str) -> bool:
     if node.projection == "BOX":
-        builder.warn(node, "projection BOX is not supported yet; rendered flat")
-        builder.parameters(name)["projection"] = "FLAT"
+        bind_rows(builder, name)
     if not _bind_image(builder, node, name, WRAPS[node.extension]):
         return False
     if node.image.alpha_mode == "NONE":
@@ -157,6 +162,7 @@ def finish_environment(builder, node: bpy.types.Node, name: str) -> bool:
 def finish_coordinates(builder, node: bpy.types.Node, name: str) -> None:
     given, around = builder.parameters(name), builder.surroundings
     given["is_world"] = builder.is_world
+    given["is_ball"] = builder.ball_m > 0
     if builder.is_world and node.outputs["UV"].is_linked:
         builder.warn(node, "a world has no UV; 0 is used")
     builder.attributes[f"{name}.generated"] = GENERATED
@@ -176,15 +182,17 @@ def finish_coordinates(builder, node: bpy.types.Node, name: str) -> None:
             builder.warn(node, "a panorama has no Window coordinates; those of the camera are used")
         given["world_to_window"] = numbers(around.world_to_window or around.world_to_camera)
     if node.from_instancer:
-        builder.warn(node, "From Instancer is not supported yet; the instance's own coordinates are used")
+        given["is_instancer"] = True
+        builder.attributes[f"{name}.generated"] = object_values.INSTANCER_BOX
+        builder.attributes[f"{name}.instancer_uv"] = object_values.INSTANCER_UV
 
 
 def finish_uv_map(builder, node: bpy.types.Node, name: str) -> None:
-    if node.uv_map:
+    if node.from_instancer:
+        builder.attributes[f"{name}.set"] = object_values.INSTANCER_UV
+    elif node.uv_map:
         builder.attributes[f"{name}.set"] = node.uv_map
         builder.note_attribute(node, node.uv_map, "the first UV map is used")
-    if node.from_instancer:
-        builder.warn(node, "From Instancer is not supported yet; the instance's own coordinates are used")
 
 
 def finish_attribute(builder, node: bpy.types.Node, name: str) -> None:
@@ -215,6 +223,7 @@ def finish_tangent(builder, node: bpy.types.Node, name: str) -> None:
 
 
 def finish_geometry(builder, node: bpy.types.Node, name: str) -> None:
+    builder.parameters(name)["is_ball"] = builder.ball_m > 0
     if node.outputs["Tangent"].is_linked and not builder.is_world:
         bind_rows(builder, name)
         builder.attributes[f"{name}.generated"] = GENERATED

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import bpy
 
+from . import ies_node
 from . import node_options as opt
 from . import sky_node
 
@@ -104,9 +105,10 @@ NODES = {
     "ShaderNodeMixShader": Node("mix_shader", {"Shader": "a", "Shader_001": "b"}, {"Shader": "mixed"}),
     "ShaderNodeAddShader": Node("add_shader", {"Shader": "a", "Shader_001": "b"}, {"Shader": "sum"}),
 
-    "ShaderNodeTexImage": Node("tex_image", options=opt.take("projection", "interpolation"), default_vector="uv",
-                               finish=opt.finish_image,
-        lacks="Box projection is flat; Cubic and Smart are the renderer's filter"),
+    "ShaderNodeTexImage": Node(
+        lambda node: "tex_image_box" if node.projection == "BOX" else "tex_image", options=opt.image,
+        default_vector="uv", finish=opt.finish_image, units=("tex_image", "tex_image_box"),
+        lacks="Cubic and Smart are the renderer's filter"),
     "ShaderNodeTexNoise": Node("tex_noise", default_vector="box",
                                options=opt.index(dimensions=("noise_dimensions", DIMENSIONS))),
     "ShaderNodeTexVoronoi": Node(
@@ -137,9 +139,9 @@ NODES = {
         "texture_coordinate", outputs={"Generated": "box", "Normal": "shading_normal", "UV": "uv",
                                        "Object": "object", "Camera": "camera", "Window": "window",
                                        "Reflection": "reflection"},
-        finish=opt.finish_coordinates, lacks="From Instancer"),
+        finish=opt.finish_coordinates),
     "ShaderNodeUVMap": Node("uv_map", finish=opt.finish_uv_map,
-        lacks="the first UV map where there is none of that name; From Instancer"),
+        lacks="the first UV map where there is none of that name"),
     "ShaderNodeAttribute": Node("attribute_value", finish=opt.finish_attribute,
         lacks="of meshes: float, integer, boolean, vector, colour, on points, corners, faces"),
     "ShaderNodeVertexColor": Node("attribute_value", finish=opt.finish_vertex_color),
@@ -154,7 +156,7 @@ NODES = {
                              "True Normal": "true_normal", "Incoming": "incoming", "Parametric": "parametric",
                              "Backfacing": "is_backfacing", "Pointiness": "pointiness",
                              "Random Per Island": "random_per_island"},
-        finish=opt.finish_geometry, lacks="Random Per Island is another number"),
+        finish=opt.finish_geometry),
     "ShaderNodeObjectInfo": Node(
         "object_info", outputs={"Location": "location", "Color": "tint", "Alpha": "alpha", "Object Index": "index",
                                 "Material Index": "material_index", "Random": "random"},
@@ -221,6 +223,8 @@ NODES = {
     "ShaderNodeTexSky": Node(sky_node.unit_of, options=sky_node.options, default_vector="position",
                              finish=sky_node.finish, units=("tex_sky_preetham", "tex_sky_nishita"),
                              lacks="Hosek / Wilkie is magenta"),
+    "ShaderNodeTexIES": Node("tex_ies", default_vector="shading_normal", finish=ies_node.finish,
+                             lacks="photometry of type C alone"),
     "ShaderNodeTangent": Node("tangent", options=opt.take("axis", direction="direction_type"),
                               finish=opt.finish_tangent, lacks="along the render-active UV map"),
     "ShaderNodeWireframe": Node("wireframe", options=opt.take("use_pixel_size"),

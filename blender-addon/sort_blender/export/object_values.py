@@ -10,6 +10,7 @@ OBJECT = "object:"  # before names of values that an instance has, not its mesh
 LOCATION, COLOR, INDEX, RANDOM = (OBJECT + name for name in ("location", "color", "index", "random"))
 ROWS = tuple(OBJECT + f"row {axis}" for axis in "xyz")
 PARTICLE = tuple(OBJECT + f"particle {name}" for name in ("numbers", "random", "place", "speed", "turning"))
+INSTANCER_BOX, INSTANCER_UV = OBJECT + "instancer's box", OBJECT + "instancer's uv"
 PROPERTY, INSTANCER, VIEW_LAYER = (OBJECT + f"{kind} property " for kind in ("own", "instancer's", "layer's"))
 
 
@@ -37,6 +38,10 @@ def _value(instance: bpy.types.DepsgraphObjectInstance, name: str, layer: bpy.ty
         return float(obj.pass_index)
     if name == RANDOM:
         return _random(instance)
+    if name == INSTANCER_BOX:  # as Cycles, which halves it
+        return [0.5 * x - 0.5 for x in instance.orco] if instance.is_instance else [0.0] * 3
+    if name == INSTANCER_UV:
+        return list(instance.uv) if instance.is_instance else [0.0] * 2
     if name in ROWS:
         return list(matrix[ROWS.index(name)])
     if name in PARTICLE:

@@ -1,0 +1,42 @@
+"""IES Texture nodes: the lamp's table from a text or a file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import bpy
+
+from . import ies
+
+BYTES_MAX = 1 << 26
+
+
+def finish(builder, node: bpy.types.Node, name: str) -> bool:
+    try:
+        text, what = _text(node)
+        lamp = ies.parse(text)
+    except (OSError, ies.BadFile) as error:
+        builder.warn(node, f"{error}; it has no effect")
+        return False
+    key = "ies " + hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    texture = builder.images.table(what, key, lamp.table)
+    texture["wrap"] = ["periodic", "clamp"]
+    builder.bind_texture(name, "lamp", texture)
+    return True
+
+
+def _text(node: bpy.types.Node) -> tuple[str, str]:
+    """What the node shows, and its name."""
+    if node.mode == "INTERNAL":
+        if node.ies is None:
+            raise ies.BadFile("no text is chosen")
+        return node.ies.as_string(), node.ies.name
+    if not node.filepath:
+        raise ies.BadFile("no file is chosen")
+    path = Path(bpy.path.abspath(node.filepath, library=node.id_data.library))
+    if not path.is_file():
+        raise ies.BadFile(f"there is no file {path}")
+    if path.stat().st_size > BYTES_MAX:
+        raise ies.BadFile(f"{path} is too large for an IES file")
+    return path.read_text(encoding="utf-8", errors="surrogateescape"), path.name
