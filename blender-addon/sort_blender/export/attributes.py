@@ -58,16 +58,16 @@ def _read(mesh: bpy.types.Mesh, name: str, corner_vertices: np.ndarray) -> np.nd
     if name == RENDER_COLOR:
         index = mesh.color_attributes.render_color_index
         layers = mesh.color_attributes
-        return _four(_corners(mesh, layers[index], corner_vertices)) if 0 <= index < len(layers) else None
+        return four_of(_corners(mesh, layers[index], corner_vertices)) if 0 <= index < len(layers) else None
     if not name.startswith(VALUE):
         layer = mesh.uv_layers.get(name)
         return get(layer.data, "uv", np.float32, 2) if layer else None
     layer = mesh.uv_layers.get(name[len(VALUE):])
     if layer:
-        return _four(get(layer.data, "uv", np.float32, 2))
+        return four_of(get(layer.data, "uv", np.float32, 2))
     attribute = mesh.attributes.get(name[len(VALUE):])
     values = _corners(mesh, attribute, corner_vertices) if attribute else None
-    return None if values is None else _four(values)
+    return None if values is None else four_of(values)
 
 
 def _box(mesh: bpy.types.Mesh) -> np.ndarray:
@@ -142,7 +142,7 @@ def _corners(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute, corner_vertic
     return None
 
 
-def _four(values: np.ndarray) -> np.ndarray:
+def four_of(values: np.ndarray) -> np.ndarray:
     """A number as grey, a vector with alpha 1."""
     values = values.astype(np.float32)
     if values.shape[1] == 1:

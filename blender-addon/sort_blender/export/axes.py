@@ -6,9 +6,26 @@ in the object's own space; cameras and lights look along -z with y up in both wo
 
 from __future__ import annotations
 
+import numpy as np
 from mathutils import Matrix, Vector
 
 Z_UP_TO_Y_UP = Matrix(((1, 0, 0, 0), (0, 0, 1, 0), (0, -1, 0, 0), (0, 0, 0, 1)))
+
+
+THINNEST = 1e-6  # of the largest scale
+FLAT = 1e-18  # a determinant below which scales are looked at
+
+
+def with_thickness(matrix: Matrix) -> Matrix | None:
+    """What is scaled to nothing along an axis gets some thickness: the renderer turns matrices around. None: all of it is
+    a point."""
+    if abs(matrix.to_3x3().determinant()) > FLAT:
+        return matrix
+    left, scales, right = np.linalg.svd(np.array(matrix.to_3x3(), np.float64))
+    if not np.isfinite(scales).all() or scales[0] < 1e-9:
+        return None
+    mended = left @ np.diag(np.maximum(scales, THINNEST * scales[0])) @ right
+    return Matrix.Translation(matrix.translation) @ Matrix(mended.tolist()).to_4x4()
 
 
 def place(object_to_world: Matrix) -> list[float]:

@@ -15,12 +15,12 @@ from .layers import Layers
 from .material import MaterialExporter
 from .mesh import MeshArrays, Shape, fingerprint, read_mesh
 from .motion import Motion
+from .points import PointExporter
 
 # What curves, text and metaballs become are further instances of the depsgraph, of type MESH.
 WITHOUT_PICTURE = {"EMPTY", "ARMATURE", "LATTICE", "CAMERA", "SPEAKER", "LIGHT_PROBE", "LIGHT",
                    "CURVE", "SURFACE", "FONT", "META"}
 RAY_KINDS = ("camera", "diffuse", "glossy", "transmission", "shadow")
-SINGULAR = 1e-30
 
 
 class _Mesh:
@@ -45,6 +45,7 @@ class InstanceExporter:
         self._view_layer = view_layer
         self._layers = layers
         self._report = report
+        self._points = PointExporter(writer)
         # By address and attributes: objects that share a mesh share it here.
         self._meshes: dict[tuple, _Mesh | None] = {}
         self._strands: dict[tuple[str, str], str] = {}  # by object and particle system
@@ -58,6 +59,9 @@ class InstanceExporter:
         if obj.type == "CURVES":
             self._add_strands(instance, "", where)
             return
+        if obj.type == "POINTCLOUD":
+            self._add_points(instance)
+            return
         if obj.type != "MESH":
             self._report.warn(where, f"objects of type {obj.type} are not supported yet and are left out")
             return
@@ -68,16 +72,27 @@ class InstanceExporter:
         mesh = self._mesh_of(obj, where) if self._is_shown(instance, "self") else None
         if mesh is None:
             return
-        matrix = instance.matrix_world
-        if abs(matrix.to_3x3().determinant()) < SINGULAR:
-            self._report.warn(where, "it is scaled to nothing along an axis and is left out")
+        placed = self._placed(instance)
+        if placed is None:
             return
-        placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(matrix)}
         name = self._writer.add("instances", obj.name, {
             "mesh": mesh.name, **placed, **self._seen_by(instance), "materials": self._slots(obj, mesh),
             **self._materials.values_for(instance, self._worn(obj))})
         if obj.pass_index:
             self.indices[name] = obj.pass_index
+
+    def _placed(self, instance: bpy.types.DepsgraphObjectInstance) -> dict | None:
+        """None: it is scaled to a point, and nothing of it is seen."""
+        if self._motion:
+            return self._motion.placement(instance)
+        matrix = axes.with_thickness(instance.matrix_world)
+        return {"transform": axes.place(matrix)} if matrix else None
+
+    def _add_points(self, instance: bpy.types.DepsgraphObjectInstance) -> None:
+        material = self._worn(instance.object)[0]
+        self._points.add(instance, self._materials.attributes_of(material), {
+            **self._seen_by(instance), "materials": [self._materials.name_of(material, "")],
+            **self._materials.values_for(instance, [material])})
 
     def _warn_of_flags(self, obj: bpy.types.Object, where: str) -> None:
         if obj.is_shadow_catcher:
@@ -99,7 +114,9 @@ class InstanceExporter:
         worn = self._worn(obj)
         slot = obj.particle_systems[system_name].settings.material - 1 if system_name else 0
         material = worn[min(slot, len(worn) - 1)]
-        placed = self._motion.placement(instance) if self._motion else {"transform": axes.place(instance.matrix_world)}
+        placed = self._placed(instance)
+        if placed is None:
+            return
         wear = self._materials.name_of(material, "")
         self._writer.add("instances", f"{obj.name} {system_name}" if system_name else obj.name, {
             "curves": name, **placed, **self._seen_by(instance), "materials": [wear], **self._materials.values_for(instance, [material])})

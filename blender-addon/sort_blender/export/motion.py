@@ -56,8 +56,8 @@ class Motion:
         whole = math.floor(frame)
         frame_set(whole, frame - whole)
 
-    def placement(self, instance: bpy.types.DepsgraphObjectInstance) -> dict:
-        """The fields of the record of the instance, as it stands in the frame, that place it."""
+    def placement(self, instance: bpy.types.DepsgraphObjectInstance) -> dict | None:
+        """The fields of the record of the instance, as it stands in the frame, that place it. None: it is a point."""
         keys = self._matrices.get(_key(instance), [])
         if len(keys) != len(self._times):  # it is not there all the time, or is not to move
             keys = [instance.matrix_world]
@@ -105,8 +105,11 @@ def _deforming(depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Object]:
             yield obj
 
 
-def _record(keys: list[Matrix]) -> dict:
+def _record(keys: list[Matrix]) -> dict | None:
     keys = _even_turns(keys)
+    keys = [axes.with_thickness(key) for key in keys]
+    if None in keys:
+        return None
     placed = [axes.place(key) for key in keys]
     return {"transform": placed[0]} if len(placed) == 1 else {"motion": placed}
 
