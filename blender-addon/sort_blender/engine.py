@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bpy
+from mathutils import Matrix
 
 from . import locate, messages, preferences, process, registration
 from .messages import Report, SortError
 
 if TYPE_CHECKING:  # these need numpy
     from .exr import Picture
+    from .export.camera import Eye
     from .export.scene import Exported
     from .passes import Pass
     from .viewport import Viewport
@@ -76,11 +78,29 @@ class SortRenderEngine(bpy.types.RenderEngine):
     def _render(self, depsgraph: bpy.types.Depsgraph, report: Report) -> None:
         locate.require_numpy()
         from . import passes
-        from .export import scene as scene_export
         view_layer = depsgraph.view_layer
         items = [] if self.is_preview else passes.wanted(view_layer)
         for name in [] if self.is_preview else passes.unsupported(view_layer):
             report.warn(f"View layer '{view_layer.name}'", f"the pass {name} is not supported yet: it stays black")
+        if self.is_preview or not depsgraph.scene.render.use_multiview:
+            self._render_view(depsgraph, "", items, report)
+            return
+        for view in [view for view in depsgraph.scene.render.views if view.use]:
+            self.active_view_set(view.name)
+            self._render_view(depsgraph, view.name, items, report)
+
+    def _eye(self, camera: bpy.types.Object) -> Eye:
+        """Of the active view."""
+        from .export.camera import Eye
+        is_spherical = camera.data.stereo.use_spherical_stereo
+        return Eye(Matrix(self.camera_model_matrix(camera, use_spherical_stereo=is_spherical)),
+                   self.camera_shift_x(camera, use_spherical_stereo=is_spherical))
+
+    def _render_view(self, depsgraph: bpy.types.Depsgraph, view: str, items: list[Pass], report: Report) -> None:
+        """`view`: "" if there is but one."""
+        from . import passes
+        from .export import scene as scene_export
+        view_layer = depsgraph.view_layer
         is_export = export_target is not None and not self.is_preview
         program = None if is_export else locate.find_renderer(preferences.renderer_preference())
         with tempfile.TemporaryDirectory(prefix="sort-", dir=bpy.app.tempdir) as folder:
@@ -90,7 +110,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 folder=export_target if is_export else package,
                 texture_folder="" if is_export else process.filesystem_root(), is_cancelled=self.test_break,
                 frame_set=None if self.is_preview else lambda f, s: self.frame_set(f, subframe=s),
-                camera_override=self.camera_override), report)
+                camera_override=self.camera_override, eye_of=self._eye if view else None), report)
             if is_export or self.test_break():
                 return
             job = make_job(depsgraph.scene, program, Path(folder), {item.layer for item in items})
@@ -98,19 +118,20 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 job = replace(job, options=(*job.options, "--spp", str(PREVIEW_SAMPLES), "--unwatched"))
             elif is_watched():
                 job = replace(job, update_interval_s=UPDATE_INTERVAL_S)
-            result = self.begin_result(0, 0, exported.frame.width, exported.frame.height, layer=view_layer.name)
+            result = self.begin_result(0, 0, exported.frame.width, exported.frame.height, layer=view_layer.name,
+                                       view=view)
             try:
-                picture = self._run(job, result, items, exported, report)
+                picture = self._run(job, result, view, items, exported, report)
                 if picture:
                     passes.note_cryptomatte(self.get_result(), picture, view_layer)
             finally:
                 self.end_result(result)
 
-    def _run(self, job: process.RenderJob, result: bpy.types.RenderResult, items: list[Pass], exported: Exported,
-             report: Report) -> Picture | None:
+    def _run(self, job: process.RenderJob, result: bpy.types.RenderResult, view: str, items: list[Pass],
+             exported: Exported, report: Report) -> Picture | None:
         """Shows the picture as it grows. The last one; None: cancelled before there was any."""
         def load() -> Picture:
-            return _load(job.picture, result, items, exported)
+            return _load(job.picture, result, view, items, exported)
 
         def show(record: dict) -> None:
             if record.get("event") == "picture":
@@ -196,16 +217,17 @@ def _redraw_properties() -> None:
                 area.tag_redraw()
 
 
-def _load(path: Path, result: bpy.types.RenderResult, items: list[Pass], exported: Exported) -> Picture:
+def _load(path: Path, result: bpy.types.RenderResult, view: str, items: list[Pass], exported: Exported) -> Picture:
     """Combined and `items`. Python cannot set the pixels of a pass in less than seconds; a file can. Blender's reader of
     single layers is no help: it multiplies colours by alpha, which they are already."""
     from . import exr, passes
     picture = exr.read(path)
     layer = result.layers[0].name
-    channels = {f"{layer}.Combined.{c}": picture.channels[c] for c in "RGBA"}
+    within = f".{view}" if view else ""
+    channels = {f"{layer}.Combined{within}.{c}": picture.channels[c] for c in "RGBA"}
     for item in items:
         values = item.values(picture, exported)
-        channels |= {f"{layer}.{item.name}.{c}": values[:, k] for k, c in enumerate(item.channels)}
+        channels |= {f"{layer}.{item.name}{within}.{c}": values[:, k] for k, c in enumerate(item.channels)}
     named = path.with_name("passes.exr")
     exr.write(named, picture.width, picture.height, channels)
     result.load_from_file(str(named))

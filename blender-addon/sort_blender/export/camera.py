@@ -47,8 +47,18 @@ def _pixel(fraction: float, size: int) -> int:
     return int(np.float32(fraction) * np.float32(size))
 
 
-def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: list[Matrix]) -> dict:
+@dataclass(frozen=True)
+class Eye:
+    """One of several views of a camera, as for stereoscopy."""
+    camera_to_world: Matrix
+    shift_x: float
+
+
+def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: list[Matrix], eye: Eye | None = None) -> dict:
     """`camera` is evaluated. `keys`: where it is over the shutter, one or more."""
+    if eye:
+        moved = eye.camera_to_world @ camera.matrix_world.normalized().inverted()
+        keys = [moved @ key.normalized() for key in keys]
     data = camera.data
     if camera.type != "CAMERA":
         raise SortError(f"Camera '{camera.name}': an object of type {camera.type} cannot be looked through")
@@ -59,7 +69,7 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     record = {"transform": places[0]} if len(places) == 1 else {"motion": places}
     if data.type == "PANO":
         return {**record, **_panorama(camera.name, data, frame, report)}
-    height, shift = _window(data, frame)
+    height, shift = _window(data, frame, eye.shift_x if eye else data.shift_x)
     if data.type == "ORTHO":
         view = {"type": "orthographic", "height_m": height}
     else:
@@ -69,7 +79,7 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     return {**record, **view, "lens_shift": shift, **lens_record(camera)}
 
 
-def _window(data: bpy.types.Camera, frame: Frame) -> tuple[float, list[float]]:
+def _window(data: bpy.types.Camera, frame: Frame, shift_x: float) -> tuple[float, list[float]]:
     """How high the window is, at distance 1 (orthographic: at any), and the lens shift of the window."""
     pixel_height = 1 / frame.pixel_aspect  # in widths of a pixel, as all lengths on the film here
     wide, high = frame.full_width, frame.full_height * pixel_height
@@ -77,7 +87,7 @@ def _window(data: bpy.types.Camera, frame: Frame) -> tuple[float, list[float]]:
     sensor = data.sensor_height if data.sensor_fit == "VERTICAL" else data.sensor_width
     fitted = wide if is_horizontal else high  # what `sensor` covers
     per_pixel = (data.ortho_scale if data.type == "ORTHO" else sensor / data.lens) / fitted
-    centre_x = frame.x + frame.width / 2 - frame.full_width / 2 + data.shift_x * fitted
+    centre_x = frame.x + frame.width / 2 - frame.full_width / 2 + shift_x * fitted
     centre_y = frame.y + frame.height / 2 - frame.full_height / 2 + data.shift_y * fitted / pixel_height
     return per_pixel * pixel_height * frame.height, [centre_x / frame.width, centre_y / frame.height]
 

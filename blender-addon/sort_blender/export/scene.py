@@ -11,7 +11,7 @@ import bpy
 from ..messages import Report, SortError
 from ..sort_package import PackageWriter
 from . import cache
-from .camera import Frame, camera_record, frame_of
+from .camera import Eye, Frame, camera_record, frame_of
 from .image import ImageExporter
 from .instance import InstanceExporter
 from .layers import layers_of
@@ -39,6 +39,7 @@ class ExportPlan:
     is_cancelled: Callable[[], bool] = lambda: False
     frame_set: Callable[[int, float], None] | None = None
     camera_override: bpy.types.Object | None = None
+    eye_of: Callable[[bpy.types.Object], Eye] | None = None  # of several views
     view: tuple[Frame, dict] | None = None
 
 
@@ -72,7 +73,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     else:
         evaluated = camera.evaluated_get(depsgraph)
         keys = motion.camera_keys() if motion else [evaluated.matrix_world]
-        writer.add("cameras", camera.name, camera_record(evaluated, frame, report, keys))
+        writer.add("cameras", camera.name, camera_record(evaluated, frame, report, keys, plan.eye_of and plan.eye_of(evaluated)))
     writer.environment = environment_record(scene.world, layers, materials, report)
     for instance in depsgraph.object_instances:
         if plan.is_cancelled():
@@ -117,8 +118,6 @@ def _material_indices(materials: MaterialExporter) -> dict[str, int]:
 
 
 def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, report: Report) -> None:
-    if scene.render.use_multiview:
-        report.warn("Render settings", "stereoscopy is not supported yet and is left out")
     if motion_wanted(scene) and getattr(getattr(scene, "cycles", None), "rolling_shutter_type", "NONE") != "NONE":
         report.warn("Render settings", "a rolling shutter is not supported yet: all of the picture is exposed at once")
 
