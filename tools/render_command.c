@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "sort/scene/scene_import.h"
+#include "tools/render_frames.h"
 #include "tools/render_list.h"
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,19 @@ static Status check_options(const RenderCommand *c, Error *err)
                          "--integrator cost shows times, which --adaptive cannot judge");
     if (c->is_resuming && !c->checkpoint)
         return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
+    if (c->stats && strcmp(c->stats, "-") != 0)
+        TRY(command_check_writable(c->stats, err));
     return command_check_writable(c->checkpoint, err);
+}
+
+/* Folders to look in: one that is not there is a typing mistake, or a disk that is not mounted. */
+static Status check_folders(const char *option, const CliTextList *folders, Error *err)
+{
+    for (uint32_t i = 0; i < folders->count; ++i)
+        if (!file_is_directory(folders->items[i]))
+            return error_set_at(err, STATUS_NOT_FOUND, folders->items[i],
+                                "is no folder, but %s names it", option);
+    return STATUS_OK;
 }
 
 /* A probe makes no picture. */
@@ -137,13 +150,17 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
     if (args->arg_count == 0)
         return error_set(err, STATUS_INVALID, "no scene given; see sort-render --help");
     c->scene = args->args[0];
-    if (!file_exists(c->scene))
+    if (!c->frames.is_wanted && !file_exists(c->scene))
         return error_set_at(err, STATUS_NOT_FOUND, c->scene, "there is no such file or folder");
+    TRY(check_folders("--texture-path", &c->texture_paths, err));
+    TRY(check_folders("--plugin-path", &c->plugin_paths, err));
     TRY(check_options(c, err));
     TRY(command_check_writable(c->render.trace_path, err));
     if (c->probe.is_wanted)
         return check_probe(c, err);
-    return c->render.only_check ? STATUS_OK : output_command_check(&c->output, err);
+    if (!c->render.only_check)
+        TRY(output_command_check(&c->output, err));
+    return c->frames.is_wanted ? frames_check(c, err) : STATUS_OK;
 }
 
 static void with_table(RenderCommand *c, Words *words, CommandUse use, void *data)
@@ -169,6 +186,7 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "adaptive", .kind = CLI_FLOAT, .out = &words->adaptive, .min = 1e-5, .max = 1, .value_name = "E", .help = "stop pixels whose displayed error is below E, such as 0.01"},
         {.name = "time-limit", .kind = CLI_FLOAT, .out = &c->render.time_limit_s, .min = 0.001, .max = 1e9, .value_name = "SECONDS", .help = "begin no pass over the picture that would end later"},
         {.name = "camera", .kind = CLI_TEXT, .out = &c->render.camera, .value_name = "NAME", .help = "camera to look through"},
+        {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B", .help = "render these frames one after the other: # in SCENE and in names of files is the number, ## with two digits, ..."},
         {.name = "seed", .kind = CLI_INT, .out = &words->seed, .min = 0, .max = 4294967295.0, .value_name = "N", .help = "another pattern of noise"},
         {.name = "max-depth", .kind = CLI_U32, .out = &c->render.max_depth, .min = 1, .max = 1024, .value_name = "N", .help = "surface interactions of a path"},
         {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, or a view that shows mistakes; --list integrators"},
@@ -218,6 +236,8 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         "go on where a killed render was",
         "sort-render s -o s.exr --spp 8 --samples 0:3 --partial a",
         "render a part, to be merged",
+        "sort-render shot.####.zip --frame 1..24 -o shot.####.exr",
+        "render a sequence",
         NULL};
     const CliProgram program = {
         .name = "sort-render",

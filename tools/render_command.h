@@ -11,6 +11,7 @@ typedef struct RenderCommand {
     RenderOptions render;
     OutputCommand output;
     const char *scene, *stats, *import, *export_package;
+    FrameRange frames;      /* of names with # in them; see render_frames.h */
     const char *checkpoint; /* NULL: none */
     double checkpoint_s,
         update_s; /* between two checkpoints; between two pictures, 0: only the last */

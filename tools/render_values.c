@@ -4,34 +4,69 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* `count` numbers of digits alone, of which at most nine matter, with `between` between them. */
+static bool read_numbers(const char *text, const char *between, uint32_t *out, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        size_t digits = strspn(text, "0123456789");
+        if (digits == 0 || digits > 9)
+            return false;
+        out[i] = (uint32_t)strtoul(text, NULL, 10);
+        text += digits;
+        if (i + 1 < count) {
+            if (strncmp(text, between, strlen(between)) != 0)
+                return false;
+            text += strlen(between);
+        }
+    }
+    return *text == '\0';
+}
+
 Status parse_probe(const char *text, void *out, Error *err)
 {
     struct ProbePixel *p = out;
-    char after;
-    if (sscanf(text, "%u,%u%c", &p->x, &p->y, &after) != 2 || text[0] == '-')
+    uint32_t v[2];
+    if (!read_numbers(text, ",", v, 2))
         return error_set(err, STATUS_INVALID, "'%s' is no pixel such as 320,240", text);
-    p->is_wanted = true;
+    *p = (ProbePixel){.is_wanted = true, .x = v[0], .y = v[1]};
     return STATUS_OK;
 }
 
 Status parse_size(const char *text, void *out, Error *err)
 {
     RenderOptions *o = out;
-    char after;
-    if (sscanf(text, "%ux%u%c", &o->width_px, &o->height_px, &after) != 2 || o->width_px == 0 ||
-        o->height_px == 0 || o->width_px > FILM_MAX_SIDE_PX || o->height_px > FILM_MAX_SIDE_PX)
+    uint32_t v[2];
+    if (!read_numbers(text, "x", v, 2))
         return error_set(err, STATUS_INVALID, "'%s' is not a size like 1920x1080", text);
+    if (v[0] == 0 || v[1] == 0 || v[0] > FILM_MAX_SIDE_PX || v[1] > FILM_MAX_SIDE_PX)
+        return error_set(err, STATUS_INVALID, "'%s': sides go from 1 to %d", text,
+                         FILM_MAX_SIDE_PX);
+    o->width_px = v[0];
+    o->height_px = v[1];
     return STATUS_OK;
 }
 
 Status parse_samples(const char *text, void *out, Error *err)
 {
     RenderOptions *o = out;
-    char after;
-    if (sscanf(text, "%u:%u%c", &o->sample_begin, &o->sample_end, &after) != 2 ||
-        o->sample_end <= o->sample_begin)
+    uint32_t v[2];
+    if (!read_numbers(text, ":", v, 2) || v[1] <= v[0])
         return error_set(err, STATUS_INVALID,
                          "'%s' is not a range like 0:64 (first, one past the last)", text);
+    o->sample_begin = v[0];
+    o->sample_end = v[1];
+    return STATUS_OK;
+}
+
+Status parse_frames(const char *text, void *out, Error *err)
+{
+    FrameRange *frames = out;
+    uint32_t v[2];
+    if (read_numbers(text, "", v, 1))
+        v[1] = v[0];
+    else if (!read_numbers(text, "..", v, 2) || v[1] < v[0])
+        return error_set(err, STATUS_INVALID, "'%s' is not a frame or a range like 1..24", text);
+    *frames = (FrameRange){.is_wanted = true, .first = v[0], .last = v[1]};
     return STATUS_OK;
 }
 
@@ -58,27 +93,47 @@ Status parse_depth_bias(const char *text, void *out, Error *err)
 Status parse_crop(const char *text, void *out, Error *err)
 {
     RenderCrop *c = out;
-    char after;
-    if (sscanf(text, "%u,%u,%u,%u%c", &c->x, &c->y, &c->width, &c->height, &after) != 4 ||
-        c->width == 0 || c->height == 0)
+    uint32_t v[4];
+    if (!read_numbers(text, ",", v, 4) || v[2] == 0 || v[3] == 0)
         return error_set(err, STATUS_INVALID,
                          "'%s' is not a crop like 100,50,640,480 (left, top, width, height)", text);
+    *c = (RenderCrop){v[0], v[1], v[2], v[3]};
     return STATUS_OK;
+}
+
+/* "there is no WHAT 'NAME'; did you mean ...?", or else all that there are. */
+static Status refuse_name(const char *what, Str name, const char *const *known, size_t count,
+                          Error *err)
+{
+    char given[64];
+    StrBuf all = {0};
+    snprintf(given, sizeof given, "%.*s", STR_ARG(name));
+    if (given[0] == '\0')
+        return error_set(err, STATUS_INVALID, "the name of an %s is missing", what);
+    const char *nearest = suggest_nearest(given, known, count);
+    if (nearest)
+        return error_set(err, STATUS_INVALID, "there is no %s '%s'; did you mean '%s'?", what,
+                         given, nearest);
+    for (size_t i = 0; i < count; ++i)
+        strbuf_printf(&all, "%s%s", i ? ", " : "", known[i]);
+    Status status = error_set(err, STATUS_INVALID, "there is no %s '%s'; there are %s", what, given,
+                              strbuf_text(&all));
+    strbuf_free(&all);
+    return status;
 }
 
 static Status refuse_aov(Str name, Error *err)
 {
-    StrBuf known = {0};
+    const char *known[FILM_AOV_COUNT + 2 + FILM_ID_COUNT];
+    size_t count = 0;
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
         if (!((uint32_t)(FILM_LIGHT_GROUPS_BITS | FILM_SHADER_AOVS_BITS) >> i & 1))
-            strbuf_printf(&known, "%s, ", film_aov_info((FilmAov)i)->name);
-    strbuf_printf(&known, "light_groups, shader_aovs, ");
+            known[count++] = film_aov_info((FilmAov)i)->name;
+    known[count++] = "light_groups";
+    known[count++] = "shader_aovs";
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
-        strbuf_printf(&known, "%s%s", i ? ", " : "", film_id_info((FilmId)i)->name);
-    Status status = error_set(err, STATUS_INVALID, "there is no AOV '%.*s'; there are %s",
-                              STR_ARG(name), strbuf_text(&known));
-    strbuf_free(&known);
-    return status;
+        known[count++] = film_id_info((FilmId)i)->name;
+    return refuse_name("AOV", name, known, count, err);
 }
 
 static Status add_aov(Str name, RenderOptions *r, Error *err)
@@ -111,17 +166,12 @@ Status add_aovs(const char *list, RenderOptions *r, Error *err)
 
 Status find_integrator(const char *name, WaveView *out_view, Error *err)
 {
-    StrBuf known = {0};
+    const char *known[WAVE_VIEW_COUNT];
     for (int i = 0; i < WAVE_VIEW_COUNT; ++i) {
         *out_view = (WaveView)i;
-        if (strcmp(name, wave_view_info((WaveView)i)->name) == 0) {
-            strbuf_free(&known);
+        known[i] = wave_view_info((WaveView)i)->name;
+        if (strcmp(name, known[i]) == 0)
             return STATUS_OK;
-        }
-        strbuf_printf(&known, "%s%s", i ? ", " : "", wave_view_info((WaveView)i)->name);
     }
-    Status status = error_set(err, STATUS_INVALID, "there is no integrator '%s'; there are %s",
-                              name, strbuf_text(&known));
-    strbuf_free(&known);
-    return status;
+    return refuse_name("integrator", str_from(name), known, WAVE_VIEW_COUNT, err);
 }

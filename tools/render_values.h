@@ -10,10 +10,17 @@ typedef struct ProbePixel {
     uint32_t x, y;
 } ProbePixel;
 
+/* --frame: from first to last. */
+typedef struct FrameRange {
+    bool is_wanted;
+    uint32_t first, last;
+} FrameRange;
+
 /* As CliOption.parse wants them; `out` is said behind. */
 Status parse_probe(const char *text, void *out, Error *err) SORT_MUST_CHECK;   /* ProbePixel */
 Status parse_size(const char *text, void *out, Error *err) SORT_MUST_CHECK;    /* RenderOptions */
 Status parse_samples(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* RenderOptions */
+Status parse_frames(const char *text, void *out, Error *err) SORT_MUST_CHECK;  /* FrameRange */
 Status parse_depth_bias(const char *text, void *out,
                         Error *err) SORT_MUST_CHECK;                        /* its depth_bias */
 Status parse_crop(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* RenderCrop */

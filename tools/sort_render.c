@@ -12,6 +12,7 @@
 #include "sort/scene/scene_import.h"
 #include "tools/render_check.h"
 #include "tools/render_command.h"
+#include "tools/render_frames.h"
 #include "tools/watch_folder.h"
 #include <signal.h>
 #include <string.h>
@@ -272,7 +273,7 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
 }
 
 /* A foreign scene file becomes a package in a temporary folder first. */
-static int render_foreign(RenderCommand *c, const char *scene, const Log *log, Terminal *terminal)
+static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
 {
     Error err = {0};
     char folder[PATH_BYTES], package[PATH_BYTES];
@@ -285,7 +286,7 @@ static int render_foreign(RenderCommand *c, const char *scene, const Log *log, T
         return command_fail(&err, EXIT_FAILED);
     show_stage(terminal, "importing");
     int code;
-    if (scene_import_in_child(scene, package, &import, &err) == STATUS_OK) {
+    if (scene_import_in_child(c->scene, package, &import, &err) == STATUS_OK) {
         c->render.scene_path = package;
         code = render_package(c, log, terminal);
     } else {
@@ -294,6 +295,29 @@ static int render_foreign(RenderCommand *c, const char *scene, const Log *log, T
     if (file_remove_tree(folder, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
     return code;
+}
+
+static int render_one(RenderCommand *c)
+{
+    Terminal terminal = {c->progress};
+    Log log = {c->log_level, write_log, &terminal};
+    if (!scene_import_is_package(c->scene))
+        return render_foreign(c, &log, &terminal);
+    c->render.scene_path = c->scene;
+    return render_package(c, &log, &terminal);
+}
+
+/* A command that is mistyped would be taken for a scene. */
+static bool is_mistyped_command(const char *word)
+{
+    static const char *const commands[] = {"merge", "compare", "manual", "completion"};
+    const char *nearest =
+        word[0] == '-' ? NULL : suggest_nearest(word, commands, SORT_COUNT_OF(commands));
+    if (!nearest || file_exists(word))
+        return false;
+    fprintf(stderr, "sort-render: there is no command or file '%s'; did you mean '%s'?\n", word,
+            nearest);
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -307,6 +331,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "completion") == 0)
         return completion_main(argc - 1, argv + 1);
 
+    if (argc > 1 && is_mistyped_command(argv[1]))
+        return EXIT_USAGE;
+
     RenderCommand command;
     int code;
     if (!render_command_parse(argc, argv, &command, &code))
@@ -314,12 +341,7 @@ int main(int argc, char **argv)
     if (command.import)
         return scene_import_main(command.import, command.export_package, command.plugin_paths.items,
                                  command.plugin_paths.count);
-    Terminal terminal = {command.progress};
-    Log log = {command.log_level, write_log, &terminal};
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    if (!scene_import_is_package(command.scene))
-        return render_foreign(&command, command.scene, &log, &terminal);
-    command.render.scene_path = command.scene;
-    return render_package(&command, &log, &terminal);
+    return command.frames.is_wanted ? frames_render(&command, render_one) : render_one(&command);
 }

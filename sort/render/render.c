@@ -69,6 +69,17 @@ static float ao_distance(const Render *r)
     return r->options.ao_distance_m > 0.0f ? r->options.ao_distance_m : 0.2f * radius_m;
 }
 
+static Status refuse_camera(const Scene *scene, const char *name, Error *err)
+{
+    StrBuf known = {0};
+    for (uint32_t i = 0; i < scene->camera_count && i < 20; ++i)
+        strbuf_printf(&known, "%s%s", i ? ", " : "", scene->cameras[i].name);
+    Status status = error_set(err, STATUS_NOT_FOUND, "the scene has no camera '%s'; there are %s%s",
+                              name, strbuf_text(&known), scene->camera_count > 20 ? " ..." : "");
+    strbuf_free(&known);
+    return status;
+}
+
 static Status apply_settings(Render *r, Error *err)
 {
     const RenderOptions *o = &r->options;
@@ -77,7 +88,7 @@ static Status apply_settings(Render *r, Error *err)
              height = o->height_px ? o->height_px : s->height_px;
     int64_t camera = s->camera;
     if (o->camera && (camera = scene_find_camera(r->scene, o->camera)) == SCENE_NONE)
-        return error_set(err, STATUS_NOT_FOUND, "the scene has no camera '%s'", o->camera);
+        return refuse_camera(r->scene, o->camera, err);
     r->samples = o->samples ? o->samples : s->samples;
     uint32_t begin = o->sample_begin, end = o->sample_end ? o->sample_end : r->samples;
     if (end <= begin)

@@ -1,0 +1,16 @@
+/* --frame A..B: a sequence of scenes, each rendered as if it had been given alone. In SCENE and in the names of files to
+ * write each run of '#' stands for the frame's number, with at least as many digits. */
+#ifndef SORT_TOOLS_RENDER_FRAMES_H
+#define SORT_TOOLS_RENDER_FRAMES_H
+
+#include "tools/render_command.h"
+
+/* Before any work: the scene's name has a '#', so have those of all files where there are several frames, and every frame's
+ * scene is there. */
+Status frames_check(RenderCommand *c, Error *err) SORT_MUST_CHECK;
+
+/* Calls `render` for each frame, with the frame's names in *c. Ends with the first frame that fails or is interrupted;
+ * returns its exit code, else EXIT_DAMAGED if one was damaged, else EXIT_DONE. */
+int frames_render(RenderCommand *c, int (*render)(RenderCommand *c));
+
+#endif
