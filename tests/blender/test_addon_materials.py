@@ -96,15 +96,28 @@ class MaterialTest(unittest.TestCase):
         self.check_quadrants(kit.render())
         self.assertEqual(warnings(), "")
 
-    def test_srgb_and_data_as_in_cycles(self):
-        for space in ("sRGB", "Non-Color"):
-            image = bpy.data.images.new("Grey", 4, 4)
-            image.colorspace_settings.name = space
-            image.pixels.foreach_set(np.tile(np.array([0.5, 0.25, 0.75, 1], np.float32), 16))
-            emission = kit.material_of(self.plane, "ShaderNodeEmission")
-            self.show(image, emission.inputs["Color"])
-            ours, theirs = kit.render(), kit.render("CYCLES")
-            np.testing.assert_allclose(ours[24, 24, :3], theirs[24, 24, :3], rtol=0.01)
+    def test_colour_spaces_as_in_cycles(self):
+        spaces = ("sRGB", "Non-Color", "Raw", "Linear", "XYZ", "Linear ACES", "Linear ACEScg", "Filmic Log", "Filmic sRGB")
+        path = kit.FOLDER / "wide.exr"
+        wide = bpy.data.images.new("Wide", 4, 4, float_buffer=True, alpha=True)
+        wide.pixels.foreach_set(np.tile(np.array([1.5, 0.25, 0.7, 1], np.float32), 16))
+        wide.file_format, wide.filepath_raw = "OPEN_EXR", str(path)
+        wide.save()
+        bpy.data.objects.remove(self.plane)
+        for number, space in enumerate(spaces):
+            for row, image in enumerate((bpy.data.images.new(space, 4, 4), bpy.data.images.load(str(path)))):
+                image.colorspace_settings.name = space
+                if row == 0:
+                    image.pixels.foreach_set(np.tile(np.array([0.5, 0.25, 0.75, 1], np.float32), 16))
+                tile = kit.add_plane(f"{space} {row}", 0.2, location=(0.2 * number - 0.8, 0.2 * row, 0))
+                self.show(image, kit.material_of(tile, "ShaderNodeEmission").inputs["Color"])
+        ours, theirs = kit.render(), kit.render("CYCLES")
+        for number, space in enumerate(spaces):
+            for row in range(2):
+                at = (24 + 4 * row, 24 + round(20.8 * (0.2 * number - 0.8)))
+                with self.subTest(space=space, row=row):
+                    np.testing.assert_allclose(ours[at][:3], np.maximum(theirs[at][:3], 0), rtol=0.01)
+        self.assertEqual(warnings(), "")
 
     def test_missing_image_is_magenta_and_named(self):
         emission = kit.material_of(self.plane, "ShaderNodeEmission")

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..messages import Report
 from ..sort_package import PackageWriter, file_component
-from . import tiff
+from . import color_space, tiff
 from .cache import ExportCache
 
 COLOR_SPACES = {"sRGB": "srgb", "Linear": "linear", "Linear Rec.709": "linear", "Non-Color": "raw",
@@ -22,6 +22,7 @@ COLOR_SPACES = {"sRGB": "srgb", "Linear": "linear", "Linear Rec.709": "linear", 
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "JPEG2000": ".jp2", "TARGA": ".tga", "TARGA_RAW": ".tga",
             "OPEN_EXR": ".exr", "OPEN_EXR_MULTILAYER": ".exr", "HDR": ".hdr", "TIFF": ".tif", "BMP": ".bmp",
             "WEBP": ".webp", "DPX": ".dpx", "CINEON": ".cin", "IRIS": ".rgb"}
+FLOAT_SUFFIXES = (".exr", ".hdr")
 NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\:]")
 UDIM = "<UDIM>"
 PATH_BYTES_MAX, COMPONENT_BYTES_MAX = 1024, 255
@@ -70,12 +71,13 @@ class ImageExporter:
 
     def _color_space(self, image: bpy.types.Image, where: str) -> str:
         name = image.colorspace_settings.name
-        if name not in COLOR_SPACES:
+        if name not in COLOR_SPACES and _conversion(image) is None:
             self._report.warn(where, f"image '{image.name}': colour space '{name}' is not supported; read "
                                      "as linear")
         space = COLOR_SPACES.get(name, "linear")
         # Float pixels in Blender's memory are linear already, and these we write from there.
-        return "linear" if space == "srgb" and image.is_float and _is_in_memory(image) else space
+        is_linear = image.is_float and _is_in_memory(image) or _conversion(image) is not None
+        return "linear" if space == "srgb" and is_linear else space
 
     def _file(self, image: bpy.types.Image, user: bpy.types.ImageUser, where: str) -> str | None:
         """In the package or below the texture folder. A UDIM set has one name, with <UDIM> in it."""
@@ -87,7 +89,7 @@ class ImageExporter:
         if key not in self._files:
             if image.source == "TILED":
                 self._files[key] = self._reach_tiles(path, image, where)
-            elif _is_in_memory(image):
+            elif _is_in_memory(image) or _conversion(image):
                 self._files[key] = self._write_pixels(image, where)
             elif image.packed_file and not is_sequence:
                 self._files[key] = self._write_packed(image)
@@ -148,13 +150,17 @@ class ImageExporter:
             return None
         pixels = np.empty(width * height * image.channels, dtype=np.float32)
         image.pixels.foreach_get(pixels)
-        key = f"pixels {image.is_float} " + hashlib.blake2b(pixels, digest_size=16, key=b"%d" % width).hexdigest()
+        convert = _conversion(image)
+        space = image.colorspace_settings.name if convert else ""
+        key = f"pixels {image.is_float} {space} " + hashlib.blake2b(pixels, digest_size=16, key=b"%d" % width).hexdigest()
         file = self._new_file(image.name, ".tif")
         entry = self._cache.find(key)
         if entry:
             return self.writer.link_file(entry.path, file)
         pixels = pixels.reshape(height, width, image.channels)[::-1]
-        if not image.is_float:
+        if convert:
+            pixels = _converted(pixels, image, convert)
+        elif not image.is_float:
             pixels = np.rint(np.clip(pixels, 0, 1) * 255).astype(np.uint8)
 
         def write(path: Path) -> dict:
@@ -177,6 +183,28 @@ class ImageExporter:
 def _is_in_memory(image: bpy.types.Image) -> bool:
     """Its pixels are in no file, or not yet."""
     return image.source == "GENERATED" or image.is_dirty
+
+
+def _conversion(image: bpy.types.Image) -> Callable[[np.ndarray], np.ndarray] | None:
+    """How the pixels that Blender has of it become linear, where the renderer does not know their colour space. None: it
+    does, or none is known."""
+    name = image.colorspace_settings.name
+    is_known = name in COLOR_SPACES
+    if name == "sRGB" and Path(image.filepath).suffix.lower() in FLOAT_SUFFIXES:
+        is_known = False  # which means floats that are not linear
+    if is_known or image.source not in ("FILE", "GENERATED") or image.size[0] == 0:
+        return None
+    return (lambda rgb: rgb) if image.is_float else color_space.to_linear(name)
+
+
+def _converted(pixels: np.ndarray, image: bpy.types.Image, convert: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Linear, straight alpha."""
+    count = 3 if image.channels >= 3 else 1
+    rgb = np.repeat(pixels[..., :1], 3, axis=2) if count == 1 else pixels[..., :3]
+    rgb, rest = convert(rgb), pixels[..., count:]
+    if image.is_float and image.alpha_mode == "PREMUL" and rest.shape[2] == 1:
+        rgb = rgb / np.where(rest > 0, rest, 1)
+    return np.concatenate([rgb, rest], axis=2).astype(np.float32)
 
 
 def _may_be_named(path: str) -> bool:
