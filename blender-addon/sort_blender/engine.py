@@ -156,7 +156,8 @@ class SortRenderEngine(bpy.types.RenderEngine):
             used = float(record.get("texture_bytes", 0)) / MIB
             budget = float(record.get("texture_budget_bytes", 0)) / MIB
             self.update_progress(STAGE_SHARE + (1 - STAGE_SHARE) * done)
-            self.update_memory_stats(memory_used=used, memory_peak=budget)
+            self.texture_peak_mib = max(used, getattr(self, "texture_peak_mib", 0.0))
+            self.update_memory_stats(memory_used=used, memory_peak=self.texture_peak_mib)
             remaining = f", {_clock(left)} left" if left >= 0 else ""
             self.update_stats("", f"SORT: {100 * done:.0f} %{remaining}, "
                                   f"textures {used:.0f} of {budget:.0f} MiB")

@@ -43,7 +43,7 @@ class Viewport:
         self._package: Path | None = None  # None: the scene is to be exported
         self._runs = 0
         self._stop = threading.Event()  # of the render that is under way
-        self._view: tuple | None = None  # size and projection of the region
+        self._view: tuple | None = None  # size and projection of the region; the renderer
         self._changed_at = 0.0
         self._is_due = False
         self._picture: np.ndarray | None = None  # rows from the bottom, RGBA
@@ -186,7 +186,8 @@ class Viewport:
 
     def draw(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph) -> None:
         region = context.region
-        view = (region.width, region.height, *(x for row in context.region_data.perspective_matrix for x in row))
+        view = (region.width, region.height, *(x for row in context.region_data.perspective_matrix for x in row),
+                preferences.renderer_preference())
         if view != self._view:
             self._view = view
             self._postpone()

@@ -1,7 +1,7 @@
 """Lights, in Cycles' units: point, spot and area lights have a power in watts, suns an irradiance.
 
 With power P, Cycles gives point and spot lights the radiant intensity P / (4 pi), whatever their size and
-cone, and area lights the radiance P / (4 area).
+cone, and area lights the radiance P / (4 area), and from 4 on P / (pi area).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from . import axes, light_mesh, nodes
 from .material import MaterialExporter
 
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
-AREA_RADIANCE = 1 / 4  # W/(m2 sr) a watt and square metre
 SPREAD_MIN = 0.06  # degrees; as in Cycles
 # Before 4.0, Cycles gives soft points and spots the shape of a disk that faces the point lit, and dims spots by the
 # cosine of the angle from their axis.
@@ -43,9 +42,16 @@ def add_light(obj: bpy.types.Object, object_to_world: Matrix, fields: dict, writ
         record = _area(light, object_to_world, colour)
     else:
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour)
-    if hasattr(light, "cycles") and not light.cycles.cast_shadow:
+    if not _casts_shadow(light):
         report.warn(where, "lights without shadows are not supported; it casts shadows")
     writer.add("lights", obj.name, {**record, **fields, "transform": axes.place(matrix), "is_camera_visible": False})
+
+
+def _casts_shadow(light: bpy.types.Light) -> bool:
+    """Cycles' own switch, which from 4.2 on is that of all engines."""
+    if bpy.app.version >= (4, 2, 0):
+        return light.use_shadow
+    return getattr(getattr(light, "cycles", None), "cast_shadow", True)
 
 
 def _emitted(light: bpy.types.Light, where: str, report: Report) -> list[float]:
@@ -77,7 +83,7 @@ def _scaled(colour: list[float], factor: float) -> list[float]:
 def _point(light: bpy.types.PointLight, colour: list[float]) -> dict:
     intensity = _scaled(colour, POINT_INTENSITY)
     radius = light.shadow_soft_size
-    if radius <= 0 or IS_AS_3:
+    if radius <= 0 or getattr(light, "use_soft_falloff", IS_AS_3):  # which keeps the disk in later versions
         return {"type": "point", "intensity": intensity, "radius_m": radius}
     return {"type": "sphere", "radius_m": radius, "radiance": _scaled(intensity, 1 / (math.pi * radius ** 2))}
 
@@ -104,7 +110,7 @@ def _area(light: bpy.types.AreaLight, object_to_world: Matrix, colour: list[floa
     is_round = light.shape in ("DISK", "ELLIPSE")
     area = width * height * (math.pi / 4 if is_round else 1)
     record = {"type": "area_ellipse" if is_round else "area_rectangle", "size": [width, height],
-              "radiance": _scaled(colour, AREA_RADIANCE / area)}
+              "radiance": _scaled(colour, light_mesh.AREA_RADIANCE / area)}
     if light.spread < math.pi * 0.9999:
         record["spread_degrees"] = max(math.degrees(light.spread), SPREAD_MIN)
     return record

@@ -14,6 +14,8 @@ from ..sort_package import PackageWriter
 from . import axes, nodes, object_values
 from .material import MaterialExporter
 
+# W/(m2 sr) a watt and square metre. In Blender 4 a watt is one; measured with 4.2.
+AREA_RADIANCE = 1 / 4 if bpy.app.version < (4, 0, 0) else 1 / math.pi
 SMALLEST = 1e-3  # metres; the radius of lights that are points
 ROUND = 32  # corners of a disk
 SPLITS = 2  # of an icosahedron's triangles
@@ -73,7 +75,7 @@ def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarr
     places[:, :2] = corners * (width, height)
     fan = np.array([(0, k, k + 1) for k in range(1, len(corners) - 1)], np.uint32)
     area = width * height * (1 if light.shape in ("SQUARE", "RECTANGLE") else math.pi / 4)
-    return places, fan, 1 / (4 * area)
+    return places, fan, AREA_RADIANCE / area
 
 
 def _ball(radius: float) -> tuple[np.ndarray, np.ndarray]:
