@@ -242,6 +242,10 @@ static inline const BsdfMedium *bsdf_medium(const Bsdf *b, const BsdfSample *sam
  * NULL). Delta lobes are left out of both. */
 Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf);
 float bsdf_pdf(const Bsdf *b, float3 wi);
+/* Of bsdf_eval, what diffuse lobes bring. */
+Spectrum bsdf_eval_diffuse(const Bsdf *b, float3 wi);
+/* Light from wi is transmitted, not reflected: it comes from the other side of the surface. */
+bool bsdf_is_transmitted(const Bsdf *b, float3 wi);
 
 /* For AOVs: albedo (reflected and transmitted, without what passes straight through), mean normal (faces
  * wo; zero when there is no lobe). */

@@ -32,11 +32,13 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
         LightHit hit;
         if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray->direction, &kind, &hit))
             continue;
-        if (!(path->flags & PATH_SEEN) && !hit.is_camera_visible)
+        if (hit.is_environment && !(path->flags & PATH_SEEN) &&
+            w->shared->scene->settings.has_transparent_film)
             continue;
-        float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
+        float share = wave_path_share(w->shared, path, hit.pdf_solid_angle, hit.paths);
         Spectrum factor = spectrum_scale(path->beta, share);
-        if (share == 0.0f)
+        factor = spectrum_mul(factor, wave_part_seen(path, hit.paths));
+        if (spectrum_is_black(factor))
             continue;
         if (kind == LIGHT_VALUE_ENVIRONMENT)
             meet_sky(w, i, ray, hit.map_uv, factor);
@@ -48,51 +50,43 @@ static void escape(Wave *w, uint32_t i, const Ray *ray)
         record_nothing(w, path);
 }
 
-/* The ray does not see this light: what lies behind it is met next. False: it makes no way, in steps too
- * small for the numbers of its place. */
+/* The ray is not stopped by this light: what lies behind it is met next. False: it makes no way, in steps too
+ * small for the numbers of its place. From the same origin, so that the same light is not met again. */
 static bool pass_light(Wave *w, uint32_t i, const Ray *ray, float t)
 {
-    Path *path = &w->paths[i];
-    float3 met = f3_madd(ray->origin, t, ray->direction);
-    Ray behind = {.origin = ray_offset_origin(met, ray->direction),
-                  .direction = ray->direction,
-                  .t_max = INFINITY,
-                  .time = ray->time};
-    if (++path->walk_steps > WAVE_WALK_MAX)
+    Ray behind = *ray;
+    behind.t_min = t + t * 0x1p-20f;
+    if (!(behind.t_min > t) || ++w->paths[i].walk_steps > WAVE_WALK_MAX)
         return false;
     ray_batch_set(&w->rays, i, &behind);
     return true;
 }
 
-/* False: it is not there after all. */
-static bool meet_light(Wave *w, const Path *path, const Ray *ray, uint32_t light, float t)
+/* A light's surface was met: its light is the path's. True: the path ends there. */
+static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
 {
+    const Path *path = &w->paths[i];
     /* Measured from the last scatter, since transparent surfaces may lie between. */
-    float3 met = f3_madd(ray->origin, t, ray->direction);
+    float3 met = f3_madd(ray->origin, w->hits.t[i], ray->direction);
     float distance = f3_length(f3_sub(met, path->from));
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light,
                                     ray->direction, distance);
-    if (hit.is_beside)
-        return false;
-    float share = wave_path_share(w->shared, path, hit.pdf_solid_angle);
-    if (w->shared->what == WAVE_VIEW_NONE)
-        wave_add_met(w, path, spectrum_scale(spectrum_mul(path->beta, hit.radiance), share),
-                     hit.light_group, FILM_AT_EMISSION);
+    Spectrum part = wave_part_seen(path, hit.paths);
+    float share = wave_path_share(w->shared, path, hit.pdf_solid_angle, hit.paths);
+    if (wave_gathers_light(w->shared) && !hit.is_beside)
+        wave_add_met(
+            w, path,
+            spectrum_scale(spectrum_mul(spectrum_mul(path->beta, part), hit.radiance), share),
+            hit.light_group, FILM_AT_EMISSION);
+    bool is_hidden = !(path->flags & PATH_SEEN) && hit.paths->invisible_to & SCENE_RAYS_CAMERA;
+    if (hit.is_beside || is_hidden || hit.paths->is_permeable)
+        return !pass_light(w, i, ray, w->hits.t[i]);
     if (path->flags & PATH_SEEN)
         return true;
     float *aov = w->samples[path->sample].aov;
     aov[FILM_AT_DEPTH] = wave_camera_distance(w, ray->time, met);
     aov[FILM_AT_MIST] -= spectrum_average(path->beta) * (1.0f - wave_mist(w, aov[FILM_AT_DEPTH]));
     return true;
-}
-
-/* A light's surface was met. False: the path goes on behind it. */
-static bool ends_at_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
-{
-    const Path *path = &w->paths[i];
-    float t = w->hits.t[i];
-    bool is_seen = path->flags & PATH_SEEN || w->shared->scene->lights[light].is_camera_visible;
-    return (is_seen && meet_light(w, path, ray, light, t)) || !pass_light(w, i, ray, t);
 }
 
 void stage_escape(Wave *w)
@@ -106,7 +100,7 @@ void stage_escape(Wave *w)
         uint32_t light = shape & ~HIT_LIGHT;
         if (shape == HIT_NONE)
             escape(w, i, &ray);
-        else if (!ends_at_light(w, i, &ray, light))
+        else if (!meet_light(w, i, &ray, light))
             continue;
         path->flags |= PATH_DEAD;
     }

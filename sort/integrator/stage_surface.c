@@ -96,6 +96,8 @@ static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Lig
                .direction = light->wi,
                .t_max = isinf(light->distance_m) ? INFINITY : light->distance_m * RAY_SHADOW_REACH,
                .time = w->rays.time[i]};
+    if (light->paths->is_shadowless)
+        ray.t_max = -1.0f; /* an empty segment is clear */
     ray_batch_set(&w->shadow.rays, i, &ray);
     w->shadow.state[i] = SHADOW_QUEUED;
 }
@@ -135,6 +137,22 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     wave_give_light(w, i, false, factor, light->light_group);
 }
 
+/* Of f, what a light that is invisible to some kinds of bounces brings. */
+static Spectrum part_lit(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Spectrum f)
+{
+    uint32_t reflected = invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
+    if (!(invisible_to & (uint32_t)SCENE_RAYS_BOUNCED))
+        return f;
+    if (bsdf_is_transmitted(bsdf, wi))
+        return invisible_to & SCENE_RAYS_TRANSMISSION ? spectrum_splat(0.0f) : f;
+    if (reflected == 0)
+        return f;
+    if (reflected == (SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY))
+        return spectrum_splat(0.0f);
+    Spectrum diffuse = bsdf_eval_diffuse(bsdf, wi);
+    return reflected == SCENE_RAYS_GLOSSY ? diffuse : spectrum_sub(f, diffuse);
+}
+
 static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const WaveShared *s = w->shared;
@@ -147,8 +165,11 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
     if (!lights_sample(s->lights, hit->P, hit->N, choice, u, &light))
         return;
+    if (!wave_light_reaches(light.paths, path->depth))
+        return;
     float bsdf_pdf_wi;
     Spectrum f = bsdf_eval(bsdf, light.wi, &bsdf_pdf_wi);
+    f = part_lit(bsdf, light.wi, light.paths->invisible_to, f);
     float share = wave_light_share(s, &light, bsdf_pdf_wi);
     if (spectrum_is_black(f) || share == 0.0f)
         return;
@@ -264,6 +285,20 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
     wave_walk(w, i, ray_offset_origin(hit->P, inward), sample->wi);
 }
 
+/* For lights that are for diffuse or for glossy bounces only. */
+static void note_diffuse_share(Path *path, const Bsdf *bsdf, const BsdfSample *sample)
+{
+    path->diffuse = spectrum_splat(0.0f);
+    if (sample->flags & (uint32_t)(BSDF_DELTA | BSDF_TRANSMISSION))
+        return;
+    Spectrum diffuse = bsdf_eval_diffuse(bsdf, sample->wi);
+    SPECTRUM_EACH(k)
+    {
+        float all = sample->weight.c[k] * sample->pdf;
+        path->diffuse.c[k] = all != 0.0f ? diffuse.c[k] / all : 0.0f;
+    }
+}
+
 static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf, uint32_t point)
 {
     const WaveShared *s = w->shared;
@@ -288,6 +323,8 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
         enter_body(w, i, hit, bsdf, &sample);
         return;
     }
+    if (w->tells_shares && !is_transparent)
+        note_diffuse_share(path, bsdf, &sample);
     advance_path(w, path, hit, &sample);
     next_footprint(hit, &sample, &path->diff);
     bool is_same_side = f3_dot(sample.wi, hit->Ng) > 0.0f;
@@ -314,7 +351,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
                     ? 0.0f
                     : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, hit->instance,
                                       hit->triangle, hit->I, distance, hit->Ng);
-    Spectrum factor = spectrum_scale(path->beta, wave_path_share(w->shared, path, pdf));
+    Spectrum factor = spectrum_scale(path->beta, wave_path_share(w->shared, path, pdf, NULL));
     if (pdf == 0.0f) {
         wave_add_met(w, path, spectrum_mul(factor, emission),
                      w->shared->scene->instances[hit->instance].light_group, FILM_AT_EMISSION);

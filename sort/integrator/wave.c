@@ -20,6 +20,14 @@ static bool hides_instances(const Scene *scene)
     return false;
 }
 
+static bool hides_lights(const Scene *scene)
+{
+    uint32_t hidden = scene->environment.paths.invisible_to;
+    for (uint32_t i = 0; i < scene->light_count; ++i)
+        hidden |= scene->lights[i].paths.invisible_to;
+    return hidden & (uint32_t)SCENE_RAYS_BOUNCED;
+}
+
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
                    uint32_t capacity, Arena *arena, Wave **out_wave, Error *err)
 {
@@ -30,6 +38,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
                 .shade = shade,
                 .levels = levels,
                 .capacity = capacity,
+                .tells_shares = hides_lights(shared->scene),
                 .aovs = film_desc(shared->film)->aovs};
     TRY(ray_batch_create(arena, capacity, &w->rays, err));
     TRY(hit_batch_create(arena, capacity, &w->hits, err));
@@ -245,14 +254,37 @@ void wave_look_up_sky(Wave *w)
 
 float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf_pdf)
 {
-    if (light->is_delta || s->strategy == WAVE_STRATEGY_LIGHTS)
+    if (light->is_delta || light->paths->is_shadowless || light->paths->is_sampled_only ||
+        s->strategy == WAVE_STRATEGY_LIGHTS)
         return 1.0f;
     return s->strategy == WAVE_STRATEGY_MIS ? mis_power(light->pdf_solid_angle, bsdf_pdf) : 0.0f;
 }
 
-float wave_path_share(const WaveShared *s, const Path *path, float light_pdf)
+Spectrum wave_part_seen(const Path *path, const SceneLightPaths *paths)
 {
-    if (path->flags & PATH_SPECULAR || s->strategy == WAVE_STRATEGY_BSDFS)
+    uint32_t kind = path->behind.kind, hidden = paths->invisible_to;
+    bool sees;
+    if (!(kind & RAY_CAMERA) && !wave_light_reaches(paths, path->depth - 1))
+        return spectrum_splat(0.0f);
+    if (kind & RAY_CAMERA)
+        sees = !(hidden & SCENE_RAYS_CAMERA);
+    else if (kind & RAY_TRANSMISSION)
+        sees = !(hidden & SCENE_RAYS_TRANSMISSION);
+    else if (kind & RAY_SINGULAR)
+        sees = !(hidden & SCENE_RAYS_GLOSSY);
+    else
+        return wave_part_of_kinds(hidden, path->diffuse);
+    return spectrum_splat(sees ? 1.0f : 0.0f);
+}
+
+float wave_path_share(const WaveShared *s, const Path *path, float light_pdf,
+                      const SceneLightPaths *paths)
+{
+    if (path->flags & PATH_SPECULAR)
+        return 1.0f;
+    if (paths && paths->is_shadowless)
+        return 0.0f; /* light sampling finds all of it */
+    if (s->strategy == WAVE_STRATEGY_BSDFS)
         return 1.0f;
     return s->strategy == WAVE_STRATEGY_MIS ? mis_power(path->pdf, light_pdf) : 0.0f;
 }

@@ -25,6 +25,7 @@ typedef struct Path {
         eta_scale; /* squared product of the indices passed: roulette must not punish refraction */
     float3 from, from_n; /* the last scatter and its normal: what light densities refer to */
     float from_width;    /* of the footprint there, in metres */
+    Spectrum diffuse;    /* the share of the last scatter that was diffuse; see Wave.tells_shares */
     uint32_t depth;      /* surface interactions so far, transparent ones not counted */
     uint32_t event;      /* the same with them: selects the dimensions of the sampler */
     uint32_t flags;      /* PathFlags */
@@ -74,6 +75,7 @@ struct Wave {
     uint32_t aovs; /* that the film holds: bit (1 << FilmAov) */
     RayBatch rays;
     uint8_t *ray_kinds; /* [capacity] SceneRays; NULL: every ray sees every instance */
+    bool tells_shares;  /* some light is for some bounces only: Path.diffuse is kept */
     HitBatch hits;
     ShadowBatch shadow; /* index = path */
     ShadowLight *lights;
@@ -158,9 +160,32 @@ void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
                    const EnvironmentFootprint *footprint);
 void wave_look_up_sky(Wave *w);
 
+/* The part of a scatter for which a light is there. Of what a surface reflects, each lobe counts by its kind,
+ * whichever was drawn, so that light sampling and scattering look for the same. */
+static inline Spectrum wave_part_of_kinds(uint32_t invisible_to, Spectrum diffuse)
+{
+    bool has_diffuse = !(invisible_to & SCENE_RAYS_DIFFUSE);
+    bool has_glossy = !(invisible_to & SCENE_RAYS_GLOSSY);
+    Spectrum part = spectrum_splat(has_glossy ? 1.0f : 0.0f);
+    if (has_diffuse != has_glossy)
+        part = has_diffuse ? diffuse : spectrum_sub(part, diffuse);
+    return part;
+}
+
+/* A surface reached with this many bounces is lit. */
+static inline bool wave_light_reaches(const SceneLightPaths *paths, uint32_t bounces)
+{
+    return paths->bounce_limit == 0 || bounces < paths->bounce_limit;
+}
+
+/* The part of the radiance of a light that the path meets which it sees. */
+Spectrum wave_part_seen(const Path *path, const SceneLightPaths *paths);
+
 /* MIS weight of a light sample whose direction scattering draws with density bsdf_pdf. */
 float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf_pdf);
-/* MIS weight of light met by following the path, that light sampling finds with density light_pdf. */
-float wave_path_share(const WaveShared *s, const Path *path, float light_pdf);
+/* MIS weight of light met by following the path, that light sampling finds with density light_pdf. paths: of the
+ * light, or NULL. */
+float wave_path_share(const WaveShared *s, const Path *path, float light_pdf,
+                      const SceneLightPaths *paths);
 
 #endif

@@ -28,6 +28,17 @@ static uint32_t source_group(const Lights *lights, uint32_t source)
                                          : lights->scene->lights[s->light].light_group;
 }
 
+/* Meshes are for all paths that see the instance: those that some do not see are no sources. */
+static const SceneLightPaths *source_paths(const Lights *lights, uint32_t source)
+{
+    static const SceneLightPaths all = {0};
+    const Source *s = &lights->sources[source];
+    if (s->kind == SOURCE_MESH)
+        return &all;
+    return s->kind == SOURCE_ENVIRONMENT ? &lights->scene->environment.paths
+                                         : &lights->scene->lights[s->light].paths;
+}
+
 /* Probability of a leaf of the tree at a point. */
 static float leaf_probability(const Lights *lights, float3 position, float3 normal, uint32_t leaf)
 {
@@ -221,6 +232,7 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float u
     if (!contributes || !(out_sample->pdf_solid_angle > 0.0f))
         return false;
     out_sample->light_group = source_group(lights, out_sample->source);
+    out_sample->paths = source_paths(lights, out_sample->source);
     return true;
 }
 
@@ -232,17 +244,18 @@ LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, 
     CHECK(light < lights->scene->light_count);
     uint32_t source = lights->source_of_light[light];
     if (source == NO_SOURCE)
-        return (LightHit){0};
+        return (LightHit){.paths = &lights->scene->lights[light].paths};
     const Source *s = &lights->sources[source];
     const LightShape *shape = &lights->shapes[light];
     float pdf = light_shape_pdf(shape, position, direction, distance_m);
     if (pdf == 0.0f && light_shape_faces(shape))
-        return (LightHit){.is_beside = true};
+        return (LightHit){.is_beside = true, .paths = &lights->scene->lights[light].paths};
     if (pdf > 0.0f)
         pdf *= leaf_probability(lights, position, normal, s->first_leaf);
     return (LightHit){.radiance = spectrum_scale(s->emission, shape_share(s, shape, direction)),
                       .pdf_solid_angle = pdf,
-                      .light_group = source_group(lights, source)};
+                      .light_group = source_group(lights, source),
+                      .paths = source_paths(lights, source)};
 }
 
 /* The place of a triangle in the source's rising list; NO_SOURCE: it has no area. */
@@ -298,14 +311,13 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
     if (s->kind == SOURCE_DISTANT) {
         /* 1 - cos of the angle to the axis, accurate for small angles. */
         float one_minus_cos = 0.5f * f3_length2(f3_sub(direction, s->axis));
-        if (!(s->one_minus_cos > 0.0f) || one_minus_cos > s->one_minus_cos)
+        if (!(s->one_minus_cos > 0.0f) || one_minus_cos > s->one_minus_cos ||
+            lights->scene->lights[s->light].paths.is_sampled_only)
             return false;
-        out_hit->is_camera_visible = lights->scene->lights[s->light].is_camera_visible;
         pdf = warp_cone_pdf(s->one_minus_cos);
     } else {
         const SceneEnvironment *e = &lights->scene->environment;
         bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
-        out_hit->is_camera_visible = !lights->scene->settings.has_transparent_film;
         out_hit->is_environment = true;
         pdf =
             environment_pdf(e, lights->environment, direction, is_mapped ? &out_hit->map_uv : NULL);
@@ -315,6 +327,7 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         }
     }
     out_hit->light_group = source_group(lights, lights->infinite_first + index);
+    out_hit->paths = source_paths(lights, lights->infinite_first + index);
     out_hit->pdf_solid_angle = s->probability * pdf;
     return true;
 }

@@ -57,12 +57,13 @@ typedef struct LightSample {
     float pdf_solid_angle; /* > 0 */
     bool is_delta;         /* cannot be hit by chance: no MIS */
     LightValue value;
-    Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
-    uint32_t instance, triangle; /* LIGHT_VALUE_MESH */
-    float b1, b2;                /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2 */
-    float2 map_uv;               /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
-    uint32_t source;             /* for statistics */
-    uint32_t light_group;        /* of the scene; 0: none */
+    Spectrum radiance;            /* LIGHT_VALUE_KNOWN */
+    uint32_t instance, triangle;  /* LIGHT_VALUE_MESH */
+    float b1, b2;                 /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2 */
+    float2 map_uv;                /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
+    uint32_t source;              /* for statistics */
+    uint32_t light_group;         /* of the scene; 0: none */
+    const SceneLightPaths *paths; /* which paths it is for; of the scene */
 } LightSample;
 
 /* Picks a source with u_choice and a point or direction on it with u, all in [0,1). `normal`: of the
@@ -75,11 +76,11 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float u
  *     lights_sample would have chosen its direction from `position` -------------------------- */
 
 typedef struct LightHit {
-    Spectrum radiance;      /* toward the ray's origin */
-    float pdf_solid_angle;  /* 0 where sampling never gets */
-    float2 map_uv;          /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
-    uint32_t light_group;   /* of the scene; 0: none */
-    bool is_camera_visible; /* of an infinite light; the caller knows it of shapes */
+    Spectrum radiance;            /* toward the ray's origin */
+    float pdf_solid_angle;        /* 0 where sampling never gets */
+    float2 map_uv;                /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
+    uint32_t light_group;         /* of the scene; 0: none */
+    const SceneLightPaths *paths; /* which paths it is for; of the scene */
     bool is_beside; /* of a disk that faces `position`: not met after all, the ray goes on */
     bool is_environment;
 } LightHit;

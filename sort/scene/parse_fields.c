@@ -112,3 +112,25 @@ Status parse_color(JsonCursor *object, const char *field, JsonNeed need, float3 
     *out_color = f3(c[0], c[1], c[2]);
     return STATUS_OK;
 }
+
+Status parse_visibility(JsonCursor *c, bool has_shadow, uint32_t *out_rays, Error *err)
+{
+    static const char *const names[] = {"camera", "diffuse", "glossy", "transmission", "shadow"};
+    const uint32_t count = SORT_COUNT_OF(names) - (has_shadow ? 0 : 1);
+    JsonCursor array, element;
+    TRY(json_get_array(c, "invisible_to", JSON_OPTIONAL, &array, err));
+    for (uint32_t i = 0; json_exists(&array) && i < json_count(&array); ++i) {
+        const char *name;
+        uint32_t k = 0;
+        json_at(&array, i, &element);
+        TRY(json_as_string(&element, &name, err));
+        while (k < count && strcmp(name, names[k]) != 0)
+            ++k;
+        if (k == count)
+            return json_fail(&element, err,
+                             has_shadow ? "must be camera, diffuse, glossy, transmission or shadow"
+                                        : "must be camera, diffuse, glossy or transmission");
+        *out_rays |= 1u << k;
+    }
+    return STATUS_OK;
+}

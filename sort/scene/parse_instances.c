@@ -62,27 +62,6 @@ static Status parse_object_attributes(SceneParser *p, JsonCursor *c, SceneInstan
     return STATUS_OK;
 }
 
-/* The field `invisible_to`: ["camera", "shadow"] */
-static Status parse_visibility(JsonCursor *c, uint32_t *out_rays, Error *err)
-{
-    static const char *const names[] = {"camera", "diffuse", "glossy", "transmission", "shadow"};
-    JsonCursor array, element;
-    TRY(json_get_array(c, "invisible_to", JSON_OPTIONAL, &array, err));
-    for (uint32_t i = 0; json_exists(&array) && i < json_count(&array); ++i) {
-        const char *name;
-        uint32_t k = 0;
-        json_at(&array, i, &element);
-        TRY(json_as_string(&element, &name, err));
-        while (k < SORT_COUNT_OF(names) && strcmp(name, names[k]) != 0)
-            ++k;
-        if (k == SORT_COUNT_OF(names))
-            return json_fail(&element, err,
-                             "must be camera, diffuse, glossy, transmission or shadow");
-        *out_rays |= 1u << k;
-    }
-    return STATUS_OK;
-}
-
 static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_instance, Error *err)
 {
     JsonCursor field, element;
@@ -103,7 +82,7 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
     out_instance->material_count = count;
     TRY(parse_object_attributes(p, c, out_instance, err));
     TRY(parse_light_group(p, c, &out_instance->light_group, err));
-    TRY(parse_visibility(c, &out_instance->invisible_to, err));
+    TRY(parse_visibility(c, true, &out_instance->invisible_to, err));
     TRY(json_get_bool(c, "is_holdout", JSON_OPTIONAL, &out_instance->is_holdout, err));
     return json_finish(c, err);
 }

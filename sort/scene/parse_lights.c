@@ -3,7 +3,7 @@
 #include <float.h>
 #include <string.h>
 
-enum { LAYER_NAME_MAX = 63 };
+enum { LAYER_NAME_MAX = 63, LIGHT_BOUNCES_MAX = 1024 };
 
 Status parse_layer_name(SceneParser *p, JsonCursor *field, const char *what, const char **out_name,
                         Error *err)
@@ -68,6 +68,32 @@ static const LightType types[] = {
 };
 enum { TYPE_DISK = 4 };
 
+/* Of lights and the environment: `invisible_to` and `max_bounces`. */
+static Status parse_paths(JsonCursor *c, SceneLightPaths *paths, Error *err)
+{
+    JsonCursor field;
+    TRY(parse_visibility(c, false, &paths->invisible_to, err));
+    TRY(json_get_any(c, "max_bounces", JSON_OPTIONAL, &field, err));
+    if (!json_exists(&field))
+        return STATUS_OK;
+    TRY(json_get_u32(c, "max_bounces", JSON_REQUIRED, 0, LIGHT_BOUNCES_MAX, &paths->bounce_limit,
+                     err));
+    ++paths->bounce_limit;
+    return STATUS_OK;
+}
+
+/* `is_solid`, `casts_shadows` and `is_sampled_only`. */
+static Status parse_flags(JsonCursor *c, SceneLightPaths *paths, Error *err)
+{
+    bool is_solid = true, casts_shadows = true;
+    TRY(json_get_bool(c, "is_solid", JSON_OPTIONAL, &is_solid, err));
+    TRY(json_get_bool(c, "casts_shadows", JSON_OPTIONAL, &casts_shadows, err));
+    paths->is_shadowless = !casts_shadows;
+    /* What some rays do not see cannot stop others: light behind it would be theirs by half. */
+    paths->is_permeable = !is_solid || (paths->invisible_to & SCENE_RAYS_BOUNCED);
+    return json_get_bool(c, "is_sampled_only", JSON_OPTIONAL, &paths->is_sampled_only, err);
+}
+
 static Status parse_facing_radius(JsonCursor *c, SceneLight *light, Error *err)
 {
     return json_get_float(c, "radius_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &light->radius_m,
@@ -128,8 +154,8 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *light, Erro
     TRY(parse_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
     TRY(parse_rigid(&field, false, &light->light_to_world, err));
     TRY(parse_light_group(p, c, &light->light_group, err));
-    light->is_camera_visible = true;
-    TRY(json_get_bool(c, "is_camera_visible", JSON_OPTIONAL, &light->is_camera_visible, err));
+    TRY(parse_paths(c, &light->paths, err));
+    TRY(parse_flags(c, &light->paths, err));
     TRY(parse_color(c, types[type].emission, JSON_REQUIRED, &light->emission, err));
     switch (light->kind) {
     case SCENE_LIGHT_POINT:
@@ -179,6 +205,7 @@ Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
         return STATUS_OK;
     e->strength = 1.0f;
     TRY(parse_light_group(p, &c, &e->light_group, err));
+    TRY(parse_paths(&c, &e->paths, err));
     TRY(json_get_any(&c, "image", JSON_OPTIONAL, &image, err));
     TRY(json_get_any(&c, "color", JSON_OPTIONAL, &color, err));
     TRY(json_get_any(&c, "material", JSON_OPTIONAL, &material, err));

@@ -221,6 +221,19 @@ typedef enum SceneLightKind {
     SCENE_LIGHT_SPHERE
 } SceneLightKind;
 
+/* Which paths a light is for, and what stops them. All zero: for all of them. */
+typedef struct SceneLightPaths {
+    uint32_t
+        invisible_to; /* SceneRays but for the shadow's: what comes this way from a surface, or to the
+                            * camera, sees no light */
+    uint32_t
+        bounce_limit;  /* 0: none; else it lights surfaces that paths reach with fewer bounces */
+    bool is_permeable; /* rays take its light along and go on through its surface */
+    bool
+        is_shadowless; /* nothing stops its light, but for what rays see by chance, as in mirrors */
+    bool is_sampled_only; /* no ray meets it, as if it were a point */
+} SceneLightPaths;
+
 /* How a spot fades between its angles, with t = (cos a - cos outer) / (cos inner - cos outer). */
 typedef enum SceneFalloff {
     SCENE_FALLOFF_SQUARE,       /* t^2 */
@@ -238,10 +251,10 @@ typedef struct SceneLight {
     float size_x_m, size_y_m; /* rectangle, disk (its diameters): centred in the xy plane */
     float spread_rad;         /* those: full angle of the cone that they shine into; 0: all of it */
     SceneFalloff falloff;     /* spot */
-    float radius_m;         /* sphere; point, spot: of a disk that faces whoever looks; may be 0 */
-    bool is_two_sided;      /* rectangle, disk */
-    uint32_t light_group;   /* 0: none; else light_groups[light_group - 1] of the scene */
-    bool is_camera_visible; /* else camera rays go through it; other rays meet it all the same */
+    float radius_m;       /* sphere; point, spot: of a disk that faces whoever looks; may be 0 */
+    bool is_two_sided;    /* rectangle, disk */
+    uint32_t light_group; /* 0: none; else light_groups[light_group - 1] of the scene */
+    SceneLightPaths paths;
 } SceneLight;
 
 typedef enum SceneEnvironmentKind {
@@ -253,11 +266,12 @@ typedef enum SceneEnvironmentKind {
 
 typedef struct SceneEnvironment {
     SceneEnvironmentKind kind;
-    float3 radiance;      /* kind COLOR: with the strength multiplied in */
-    float strength;       /* kind IMAGE: factor on the image; else 1 */
-    uint32_t texture;     /* kind IMAGE: index into Scene.textures */
-    uint32_t light_group; /* as SceneLight.light_group */
-    uint32_t material;    /* kind MATERIAL: index into Scene.materials; what it emits */
+    float3 radiance;       /* kind COLOR: with the strength multiplied in */
+    float strength;        /* kind IMAGE: factor on the image; else 1 */
+    uint32_t texture;      /* kind IMAGE: index into Scene.textures */
+    uint32_t light_group;  /* as SceneLight.light_group */
+    SceneLightPaths paths; /* only the first two */
+    uint32_t material;     /* kind MATERIAL: index into Scene.materials; what it emits */
     mat4 environment_to_world, world_to_environment; /* rotations */
 } SceneEnvironment;
 

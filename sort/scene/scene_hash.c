@@ -169,14 +169,22 @@ static void add_material(HashState *h, const Scene *scene, const SceneMaterial *
     }
 }
 
+static void add_light_paths(HashState *h, const SceneLightPaths *p)
+{
+    hash128_update_u64(h, (uint64_t)p->bounce_limit << 32 | (uint64_t)p->invisible_to << 3 |
+                              (uint64_t)p->is_permeable << 2 | (uint64_t)p->is_shadowless << 1 |
+                              (uint64_t)p->is_sampled_only);
+}
+
 static void add_light(HashState *h, const SceneLight *l)
 {
     const float values[] = {l->emission.x,      l->emission.y, l->emission.z, l->inner_angle_rad,
                             l->outer_angle_rad, l->angle_rad,  l->size_x_m,   l->size_y_m,
                             l->radius_m,        l->spread_rad};
     hash128_update_u64(h, (uint64_t)l->falloff << 8 | (uint64_t)l->kind << 2 |
-                              (uint64_t)l->is_camera_visible << 1 | (uint64_t)l->is_two_sided);
+                              (uint64_t)l->is_two_sided);
     hash128_update_u64(h, l->light_group);
+    add_light_paths(h, &l->paths);
     add_floats(h, &l->light_to_world.m[0][0], 16);
     add_floats(h, values, SORT_COUNT_OF(values));
 }
@@ -201,6 +209,7 @@ Hash128 scene_hash(const Scene *scene)
     hash128_update_u64(&h, (uint64_t)limit->max_transmission << 32 | limit->max_transparent);
     const float environment[] = {e->radiance.x, e->radiance.y, e->radiance.z, e->strength};
     hash128_update_u64(&h, (uint64_t)e->kind << 8 | e->light_group);
+    add_light_paths(&h, &e->paths);
     add_floats(&h, environment, SORT_COUNT_OF(environment));
     add_floats(&h, &e->environment_to_world.m[0][0], 16);
     hash128_update_u64(&h, (uint64_t)scene->settings.has_transparent_film);

@@ -103,6 +103,10 @@ Status parse_positive(JsonCursor *object, const char *field, JsonNeed need, floa
 Status parse_color(JsonCursor *object, const char *field, JsonNeed need, float3 *out_color,
                    Error *err) SORT_MUST_CHECK;
 
+/* The field `invisible_to`, of SceneRays: ["camera", "shadow"]; lights have no "shadow". */
+Status parse_visibility(JsonCursor *c, bool has_shadow, uint32_t *out_rays,
+                        Error *err) SORT_MUST_CHECK;
+
 /* The field `transform`; *out_transform is left alone when it is optional and absent. */
 Status parse_transform(JsonCursor *object, JsonNeed need, JsonCursor *out_cursor,
                        mat4 *out_transform, Error *err) SORT_MUST_CHECK;

@@ -119,6 +119,55 @@ class LightTest(unittest.TestCase):
         self.compare(pixel=0.06)
         self.assertEqual(kit.messages().warnings, [])
 
+    def shine_on(self, diffuse=0.4):
+        """The plane reflects in two ways."""
+        kit.material_of(bpy.data.objects["Plane"], "ShaderNodeBsdfPrincipled",
+                        **{"Base Color": (diffuse, diffuse, diffuse, 1), "Roughness": 0.5, "Specular": 1})
+
+    def test_lights_for_some_rays(self):
+        self.shine_on()
+        for name in ("visible_diffuse", "visible_glossy", "visible_transmission"):
+            with self.subTest(name=name):
+                lamp = self.light("AREA", energy=100, shape="SQUARE", size=1)
+                setattr(lamp, name, False)
+                self.compare(mean=0.01, pixel=0.06)
+                self.assertEqual(kit.messages().warnings, [])
+                bpy.data.objects.remove(lamp)
+
+    def test_a_lamp_hides_nothing(self):
+        """A large one before a small one, and the sky behind both."""
+        self.scene.world = bpy.data.worlds.new("World")
+        self.scene.world.color = (0.3, 0.3, 0.3)
+        kit.add_plane("Blocker", size=0.5, location=(0.2, 0, 1))
+        for settings in ({}, {"cast_shadow": False}, {"use_multiple_importance_sampling": False}, {"max_bounces": 0}):
+            with self.subTest(settings=settings):
+                large = self.light("AREA", energy=100, shape="SQUARE", size=2)
+                small = self.light("AREA", energy=100, shape="SQUARE", size=0.5)
+                small.location.z = 4
+                for name, value in settings.items():
+                    setattr(large.data.cycles, name, value)
+                # Without shadows Cycles loses what light sampling leaves to rays that something stops.
+                self.compare(mean=0.03 if "cast_shadow" in settings else 0.01, pixel=0.06)
+                self.assertEqual(kit.messages().warnings, [])
+                bpy.data.objects.remove(large)
+                bpy.data.objects.remove(small)
+
+    def test_a_lamp_that_the_camera_sees(self):
+        lamp = self.light("AREA", energy=100, shape="SQUARE", size=1)
+        lamp.location, lamp.rotation_euler, lamp.visible_camera = (0, 0, 1), (math.pi / 2, 0, 0), True
+        self.compare(mean=0.01, pixel=0.06)
+
+    def test_a_world_for_some_rays(self):
+        self.shine_on()
+        world = self.scene.world = bpy.data.worlds.new("World")
+        world.color = (0.4, 0.5, 0.6)
+        for name in ("camera", "diffuse", "glossy"):
+            with self.subTest(name=name):
+                setattr(world.cycles_visibility, name, False)
+                # Where Cycles scatters, what it drew decides what it sees, not what each part reflects.
+                self.compare(mean=0.01 if name == "camera" else 0.03, pixel=0.05)
+                setattr(world.cycles_visibility, name, True)
+
     def test_the_camera_does_not_see_lights(self):
         """A large lamp that faces it, a mirror below that shows the lamp."""
         world = self.scene.world = bpy.data.worlds.new("World")

@@ -274,7 +274,7 @@ static void test_render_what_the_camera_does_not_see(void **state)
                       .materials = "{\"name\": \"m\", \"shader\": \"shaders/mirror.ssl\"}",
                       .lights = "{\"name\": \"l\", \"type\": \"area_rectangle\", \"radiance\": [3, "
                                 "3, 3], \"size\": [8, 8], "
-                                "\"is_two_sided\": true, \"is_camera_visible\": false, "
+                                "\"is_two_sided\": true, \"invisible_to\": [\"camera\"], "
                                 "\"transform\": [1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1]}",
                       .environment = "{\"color\": [0.5, 0.5, 0.5]}"};
     RenderOptions options = kit_options(&kit);

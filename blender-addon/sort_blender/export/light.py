@@ -17,15 +17,17 @@ from . import axes, light_mesh, nodes
 from .material import MaterialExporter
 
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
+RAY_KINDS = ("camera", "diffuse", "glossy", "transmission")
+MAX_BOUNCES = 1024  # of Cycles' setting: without limit
 SPREAD_MIN = 0.06  # degrees; as in Cycles
 # Before 4.0, Cycles gives soft points and spots the shape of a disk that faces the point lit, and dims spots by the
 # cosine of the angle from their axis.
 IS_AS_3 = bpy.app.version < (4, 0, 0)
 
 
-def add_light(obj: bpy.types.Object, object_to_world: Matrix, fields: dict, writer: PackageWriter,
-              materials: MaterialExporter, report: Report) -> None:
-    """`obj` is evaluated. `fields`: further ones of the record."""
+def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world: Matrix, fields: dict,
+              writer: PackageWriter, materials: MaterialExporter, report: Report) -> None:
+    """`obj` is evaluated. `carrier`: what instances it, else itself. `fields`: further ones of the record."""
     light = obj.data
     where = f"Light '{obj.name}'"
     matrix = axes.without_scale(object_to_world)
@@ -42,9 +44,27 @@ def add_light(obj: bpy.types.Object, object_to_world: Matrix, fields: dict, writ
         record = _area(light, object_to_world, colour)
     else:
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour)
-    if not _casts_shadow(light):
-        report.warn(where, "lights without shadows are not supported; it casts shadows")
-    writer.add("lights", obj.name, {**record, **fields, "transform": axes.place(matrix), "is_camera_visible": False})
+    writer.add("lights", obj.name, {**record, **fields, "transform": axes.place(matrix), "is_solid": False,
+                                    **_paths(obj, carrier)})
+
+
+def _paths(obj: bpy.types.Object, carrier: bpy.types.Object) -> dict:
+    """Which rays it is for. `carrier`: what instances it, else itself. Cycles' cameras do not see lights but when asked
+    to."""
+    fields: dict = {}
+    hidden = [kind for kind in RAY_KINDS
+              if not (getattr(obj, "visible_" + kind) and (kind == "camera" or getattr(carrier, "visible_" + kind)))]
+    if hidden:
+        fields["invisible_to"] = hidden
+    if not _casts_shadow(obj.data):
+        fields["casts_shadows"] = False
+    settings = getattr(obj.data, "cycles", None)
+    if settings is not None:
+        if not settings.use_multiple_importance_sampling:
+            fields["is_sampled_only"] = True
+        if settings.max_bounces < MAX_BOUNCES:
+            fields["max_bounces"] = settings.max_bounces
+    return fields
 
 
 def _casts_shadow(light: bpy.types.Light) -> bool:

@@ -38,6 +38,9 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
     """`matrix`: of the light without its scale. `fields`: further ones of the record."""
     light = obj.data
     where = f"Light '{obj.name}'"
+    settings = getattr(light, "cycles", None)
+    if settings and (not settings.cast_shadow or settings.max_bounces < 1024):
+        report.warn(where, "lights with nodes cast shadows, after any number of bounces")
     if light.type == "AREA":
         if light.spread < math.pi * 0.9999:
             report.warn(where, "spread is not supported in lights with nodes: it shines in all directions of its front")
@@ -56,8 +59,9 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
     material = materials.emission(where, output.inputs["Surface"], parameters, ball)
     mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())
     rows = {row: list(matrix[k]) for k, row in enumerate(object_values.ROWS)}
+    hidden = [kind for kind in ("diffuse", "glossy", "transmission") if not getattr(obj, "visible_" + kind)]
     writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material],
-                                    "attributes": rows, **fields})
+                                    "attributes": rows, **({"invisible_to": hidden} if hidden else {}), **fields})
 
 
 def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarray, np.ndarray, float]:

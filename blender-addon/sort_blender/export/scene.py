@@ -82,7 +82,8 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         if not (instance.is_instance or instance.show_self or instance.show_particles):
             continue
         if obj.type == "LIGHT":
-            add_light(obj, instance.matrix_world, layers.light_group(obj.lightgroup), writer, materials, report)
+            carrier = instance.parent if instance.is_instance and instance.parent else obj
+            add_light(obj, carrier, instance.matrix_world, layers.light_group(obj.lightgroup), writer, materials, report)
         else:
             instances.add(instance)
     writer.finish()

@@ -68,7 +68,7 @@ def add_sun(node: bpy.types.Node, strength: float, fields: dict, writer: Package
     turn = toward.to_track_quat("Z", "Y").to_matrix().to_4x4()
     writer.add("lights", "Sun of the sky", {
         "type": "distant", "irradiance": [max(float(x), 0.0) for x in irradiance], "transform": axes.place(turn),
-        "angle_degrees": min(math.degrees(angle), FULL_TURN_DEGREES), "is_camera_visible": False, **fields})
+        "angle_degrees": min(math.degrees(angle), FULL_TURN_DEGREES), "invisible_to": ["camera"], **fields})
 
 
 def _has_disc(node: bpy.types.Node) -> bool:

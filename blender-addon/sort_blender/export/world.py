@@ -11,6 +11,7 @@ from .layers import Layers
 from .material import MaterialExporter
 
 BLACK = {"color": [0.0, 0.0, 0.0]}
+MAX_BOUNCES = 1024  # of Cycles' setting: without limit
 # From a package environment's own frame, +z at the image's centre and +y at its top, to Blender's world,
 # where Cycles has +x at the centre and +z at the top.
 IMAGE_TO_BLENDER = Matrix(((0, 0, 1, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1)))
@@ -21,7 +22,20 @@ def environment_record(world: bpy.types.World | None, layers: Layers, materials:
     if world is None:
         return BLACK
     group = layers.light_group(world.lightgroup)
-    return {**_sky(world, group, materials, report), **group}
+    return {**_sky(world, group, materials, report), **group, **_paths(world)}
+
+
+def _paths(world: bpy.types.World) -> dict:
+    """Which rays see it."""
+    fields: dict = {}
+    visibility, settings = getattr(world, "cycles_visibility", None), getattr(world, "cycles", None)
+    hidden = [kind for kind in ("camera", "diffuse", "glossy", "transmission")
+              if visibility is not None and not getattr(visibility, kind)]
+    if hidden:
+        fields["invisible_to"] = hidden
+    if settings is not None and settings.max_bounces < MAX_BOUNCES:
+        fields["max_bounces"] = settings.max_bounces
+    return fields
 
 
 def mist_settings(world: bpy.types.World | None) -> dict:
