@@ -35,8 +35,9 @@ static bool expand(const char *name, uint32_t frame, char out[PATH_BYTES])
     size_t size = 0;
     while (*name) {
         size_t digits = strspn(name, "#"), room = PATH_BYTES - size;
-        int added = digits ? snprintf(out + size, room, "%0*u", (int)(digits < 32 ? digits : 32), frame)
-                           : snprintf(out + size, room, "%c", *name);
+        int added =
+            digits ? snprintf(out + size, room, "%0*u", (int)(digits < 32 ? digits : 32), frame)
+                   : snprintf(out + size, room, "%c", *name);
         if (added < 0 || (size_t)added >= room)
             return false;
         size += (size_t)added;

@@ -90,8 +90,8 @@ static void run_sequence(const Kit *kit, const char *scene, const char *frames, 
     assert_int_equal(path_join(kit->folder, scene, scene_path, NULL), STATUS_OK);
     assert_int_equal(path_join(kit->folder, output, output_path, NULL), STATUS_OK);
     kit_run_program("sort-render",
-                    (const char *const[]){scene_path, "--frame", frames, "-o", output_path, "--cache",
-                                          kit->cache, "--progress", "none", NULL},
+                    (const char *const[]){scene_path, "--frame", frames, "-o", output_path,
+                                          "--cache", kit->cache, "--progress", "none", NULL},
                     out);
 }
 

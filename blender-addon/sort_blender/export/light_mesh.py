@@ -39,7 +39,7 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
     light = obj.data
     where = f"Light '{obj.name}'"
     settings = getattr(light, "cycles", None)
-    if settings and (not settings.cast_shadow or settings.max_bounces < 1024):
+    if settings and (not getattr(settings, "cast_shadow", True) or settings.max_bounces < 1024):
         report.warn(where, "lights with nodes cast shadows, after any number of bounces")
     if light.type == "AREA":
         if light.spread < math.pi * 0.9999:
