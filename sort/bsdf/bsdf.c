@@ -289,7 +289,7 @@ static LobeValue lobe_eval(const BsdfLobe *lobe, float3 wi)
     UNREACHABLE();
 }
 
-static bool lobe_sample(const BsdfLobe *lobe, float u_rest, float2 u, LobeSample *out)
+static bool lobe_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample *out)
 {
     switch (lobe->model) {
     case BSDF_MODEL_LAMBERT:
@@ -302,15 +302,15 @@ static bool lobe_sample(const BsdfLobe *lobe, float u_rest, float2 u, LobeSample
     case BSDF_MODEL_MICROFACET:
         return microfacet_sample(lobe, u, out);
     case BSDF_MODEL_DIELECTRIC:
-        return dielectric_sample(lobe, u_rest, u, out);
+        return dielectric_sample(lobe, u_side, u, out);
     case BSDF_MODEL_MIRROR:
         return mirror_sample(lobe, out);
     case BSDF_MODEL_WINDOW:
-        return window_sample(lobe, u_rest, out);
+        return window_sample(lobe, u_side, out);
     case BSDF_MODEL_THIN:
-        return thin_sample(lobe, u_rest, u, out);
+        return thin_sample(lobe, u_side, u, out);
     case BSDF_MODEL_PANE:
-        return pane_sample(lobe, u_rest, out);
+        return pane_sample(lobe, u_side, out);
     case BSDF_MODEL_CLEARCOAT:
         return clearcoat_sample(lobe, u, out);
     case BSDF_MODEL_SHEEN:
@@ -319,7 +319,7 @@ static bool lobe_sample(const BsdfLobe *lobe, float u_rest, float2 u, LobeSample
     case BSDF_MODEL_TOON:
         return toon_sample(lobe, u, out);
     case BSDF_MODEL_HAIR:
-        return hair_sample(lobe, u_rest, u, out);
+        return hair_sample(lobe, u_side, u, out);
     case BSDF_MODEL_SUBSURFACE:
         return subsurface_sample(lobe, u, out);
     case BSDF_MODEL_TRANSPARENT:
@@ -386,6 +386,8 @@ float bsdf_pdf(const Bsdf *b, float3 wi)
 /* The lobe that u picks; *out_rest: what is left of u, in [0, 1). */
 static const BsdfLobe *choose_lobe(const Bsdf *b, float u, float *out_rest)
 {
+    if (b->lobe_count == 1)
+        return &b->lobes[0];
     float target = u * b->select_sum;
     uint32_t i = 0;
     while (i + 1 < b->lobe_count && target >= b->lobes[i].select) {
@@ -396,14 +398,13 @@ static const BsdfLobe *choose_lobe(const Bsdf *b, float u, float *out_rest)
     return &b->lobes[i];
 }
 
-bool bsdf_sample(const Bsdf *b, float u_lobe, float2 u, BsdfSample *out_sample)
+bool bsdf_sample(const Bsdf *b, float u_side, float2 u, BsdfSample *out_sample)
 {
     if (b->lobe_count == 0)
         return false;
-    float rest;
-    const BsdfLobe *lobe = choose_lobe(b, u_lobe, &rest);
+    const BsdfLobe *lobe = choose_lobe(b, u.x, &u.x);
     LobeSample drawn = {.flags = lobe->flags, .eta = 1.0f};
-    if (!lobe_sample(lobe, rest, u, &drawn))
+    if (!lobe_sample(lobe, u_side, u, &drawn))
         return false;
     out_sample->wi = warp_to_frame(drawn.wi, lobe->frame.s, lobe->frame.t, lobe->frame.n);
     out_sample->flags = drawn.flags;

@@ -228,9 +228,16 @@ static inline bool bsdf_has_smooth(const Bsdf *b)
     return (b->flags & (uint32_t)(BSDF_DIFFUSE | BSDF_GLOSSY)) != 0;
 }
 
-/* Draws wi. u_lobe chooses the lobe, what is left of it reflection or refraction. False: nothing comes from
- * here (no lobes, or the direction is lost): the path ends. */
-bool bsdf_sample(const Bsdf *b, float u_lobe, float2 u, BsdfSample *out_sample);
+/* Draws wi. u.x chooses the lobe, u.y and what is left of u.x the direction, so that stratified pairs are stratified in
+ * each lobe; u_side chooses within lobes that bsdf_needs_side tells of. All in [0, 1). False: nothing comes from here
+ * (no lobes, or the direction is lost): the path ends. */
+bool bsdf_sample(const Bsdf *b, float u_side, float2 u, BsdfSample *out_sample);
+/* Whether bsdf_sample looks at u_side: a lobe both reflects and refracts, or is a fibre's. */
+static inline bool bsdf_needs_side(const Bsdf *b)
+{
+    const uint32_t both = BSDF_REFLECTION | BSDF_TRANSMISSION;
+    return (b->flags & both) == both;
+}
 
 /* The medium that a sample with BSDF_SUBSURFACE enters. */
 static inline const BsdfMedium *bsdf_medium(const Bsdf *b, const BsdfSample *sample)

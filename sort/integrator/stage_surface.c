@@ -160,10 +160,8 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     if (!bsdf_has_smooth(bsdf))
         return;
     LightSample light;
-    float choice =
-        sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_CHOICE));
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
-    if (!lights_sample(s->lights, hit->P, hit->N, choice, u, &light))
+    if (!lights_sample(s->lights, hit->P, hit->N, u, &light))
         return;
     if (!wave_light_reaches(light.paths, path->depth))
         return;
@@ -304,10 +302,11 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     const WaveShared *s = w->shared;
     Path *path = &w->paths[i];
     BsdfSample sample;
-    float lobe =
-        sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_LOBE));
+    float side = 0.0f;
+    if (bsdf_needs_side(bsdf))
+        side = sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_SIDE));
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
-    bool is_drawn = bsdf_sample(bsdf, lobe, u, &sample);
+    bool is_drawn = bsdf_sample(bsdf, side, u, &sample);
     bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
     if (!(path->flags & PATH_SEEN))
         record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);

@@ -21,7 +21,8 @@ static Spectrum channel_chances(const Path *path)
 
 static float free_distance(const WaveShared *s, const Path *path)
 {
-    float u = sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_LOBE));
+    float u =
+        sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_CHANNEL));
     float v =
         sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_MEDIUM_DISTANCE));
     Spectrum chance = channel_chances(path);

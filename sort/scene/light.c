@@ -1,8 +1,10 @@
 /* Light sources: choosing one for a point, sampling it, and the densities of both.
  *
  * Local sources are found by the tree (light_tree.h), infinite ones by inversion of running sums in double
- * precision. Both keep the order of u, so stratified numbers stay stratified over lights. The samplers' 24
- * bits are too few for millions of triangles: the lower bits come from a hash of all numbers of the sample. */
+ * precision. Both keep the order of u.x, and what is left of it after the choice goes on to the source: so stratified
+ * pairs stay stratified over lights and on each of them. (A number of its own for the choice would leave each light an
+ * arbitrary part of the pairs.) The samplers' 24 bits are too few for millions of triangles: the lower bits come from
+ * a hash of both numbers. */
 #include "sort/scene/light_state.h"
 
 #include "base/check.h"
@@ -58,8 +60,14 @@ float lights_choice_probability(const Lights *lights, uint32_t source, float3 po
     return sum;
 }
 
+/* The coordinate of a point on the source, from what its choice left of the number. */
+static float to_unit(double u)
+{
+    return minf((float)u, 0x1.fffffep-1f);
+}
+
 /* The infinite source whose interval of the running sums holds u. */
-static uint32_t find_infinite(const Lights *lights, double u)
+static uint32_t find_infinite(const Lights *lights, double u, double *out_u_left)
 {
     uint32_t low = 0, high = lights->count - lights->infinite_first;
     while (high - low > 1) {
@@ -69,17 +77,17 @@ static uint32_t find_infinite(const Lights *lights, double u)
         else
             high = middle;
     }
+    double begin = lights->cumulative[low];
+    *out_u_left = (u - begin) / (lights->cumulative[low + 1] - begin);
     return lights->infinite_first + low;
 }
 
-/* u with bits below its 24, drawn from everything that the sample was given. */
-static double extend_bits(float u, float2 uv)
+/* u.x with bits below its 24, drawn from both numbers. */
+static double extend_bits(float2 u)
 {
-    uint64_t x = (uint64_t)((double)u * 4294967296.0) << 32 ^
-                 (uint64_t)((double)uv.x * 16777216.0) << 24 ^
-                 (uint64_t)((double)uv.y * 16777216.0);
+    uint64_t x = (uint64_t)(u.x * 0x1p24f) << 32 | (uint64_t)(u.y * 0x1p24f);
     double low = (double)(hash_mix64(x) >> 40) * 0x1p-24;
-    return fmin((double)u + low * 0x1p-24, 1.0 - 0x1p-53);
+    return fmin((double)u.x + low * 0x1p-24, 1.0 - 0x1p-53);
 }
 
 /* The share of the intensity that a spot sends out at an angle from its axis. */
@@ -183,13 +191,14 @@ static bool sample_environment(const Lights *lights, const Source *s, float2 u, 
 }
 
 /* One leaf of the tree. */
-static bool sample_local(const Lights *lights, float3 position, float3 normal, double u_choice,
-                         float2 u, LightSample *out)
+static bool sample_local(const Lights *lights, float3 position, float3 normal, double ux, float uy,
+                         LightSample *out)
 {
     uint32_t leaf;
     float probability;
-    if (!light_tree_sample(lights->tree, position, normal, u_choice, &leaf, &probability))
+    if (!light_tree_sample(lights->tree, position, normal, ux, &leaf, &probability, &ux))
         return false;
+    float2 u = f2(to_unit(ux), uy);
     out->source = lights->leaf_source[leaf];
     const Source *s = &lights->sources[out->source];
     bool contributes;
@@ -209,9 +218,10 @@ static bool sample_local(const Lights *lights, float3 position, float3 normal, d
     return contributes;
 }
 
-static bool sample_infinite(const Lights *lights, double u_choice, float2 u, LightSample *out)
+static bool sample_infinite(const Lights *lights, double ux, float uy, LightSample *out)
 {
-    out->source = find_infinite(lights, u_choice);
+    out->source = find_infinite(lights, ux, &ux);
+    float2 u = f2(to_unit(ux), uy);
     const Source *s = &lights->sources[out->source];
     bool contributes = s->kind == SOURCE_DISTANT ? sample_distant(s, u, out)
                                                  : sample_environment(lights, s, u, out);
@@ -219,16 +229,17 @@ static bool sample_infinite(const Lights *lights, double u_choice, float2 u, Lig
     return contributes;
 }
 
-bool lights_sample(const Lights *lights, float3 position, float3 normal, float u_choice, float2 u,
+bool lights_sample(const Lights *lights, float3 position, float3 normal, float2 u,
                    LightSample *out_sample)
 {
     *out_sample = (LightSample){.value = LIGHT_VALUE_KNOWN};
     if (lights->count == 0)
         return false;
-    double choice = extend_bits(u_choice, u), share = (double)lights->local_share;
+    double choice = lights->count > 1 || lights->leaf_count > 1 ? extend_bits(u) : (double)u.x;
+    double share = (double)lights->local_share;
     bool contributes =
-        choice < share ? sample_local(lights, position, normal, choice / share, u, out_sample)
-                       : sample_infinite(lights, (choice - share) / (1.0 - share), u, out_sample);
+        choice < share ? sample_local(lights, position, normal, choice / share, u.y, out_sample)
+                       : sample_infinite(lights, (choice - share) / (1.0 - share), u.y, out_sample);
     if (!contributes || !(out_sample->pdf_solid_angle > 0.0f))
         return false;
     out_sample->light_group = source_group(lights, out_sample->source);

@@ -66,10 +66,10 @@ typedef struct LightSample {
     const SceneLightPaths *paths; /* which paths it is for; of the scene */
 } LightSample;
 
-/* Picks a source with u_choice and a point or direction on it with u, all in [0,1). `normal`: of the
- * surface at `position`, or zero; a hint. False: this sample contributes nothing (black, facing
+/* Picks a source with u.x, and a point or direction on it with u.y and what the choice leaves of u.x; u in [0,1)^2.
+ * `normal`: of the surface at `position`, or zero; a hint. False: this sample contributes nothing (black, facing
  * away, or nothing shines); it still counts as a sample. */
-bool lights_sample(const Lights *lights, float3 position, float3 normal, float u_choice, float2 u,
+bool lights_sample(const Lights *lights, float3 position, float3 normal, float2 u,
                    LightSample *out_sample);
 
 /* --- what a scattered ray that meets a light needs: radiance, and the density with which

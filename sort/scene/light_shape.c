@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "sort/sampling/warp.h"
+#include "sort/scene/spherical_rectangle.h"
 
 typedef struct Vec {
     double x, y, z;
@@ -32,13 +33,6 @@ static Vec madd(Vec a, double s, Vec b)
 static double dot(Vec a, Vec b)
 {
     return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-static Vec cross_unit(Vec a, Vec b)
-{
-    Vec c = {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-    double length = sqrt(dot(c, c));
-    return length > 0.0 ? (Vec){c.x / length, c.y / length, c.z / length} : (Vec){0, 0, 0};
 }
 
 static float3 to_float3(Vec a)
@@ -168,12 +162,13 @@ bool light_shape_intersect(const LightShape *shape, float3 origin, float3 direct
         return (light_shape_faces(shape) ? intersect_facing : intersect_sphere)(
             shape, o, d, t_min, t_max, out_t, out_ng);
 
-    Vec z = vec_of_array(shape->axis[2]), from_centre = sub(o, vec_of_array(shape->centre));
-    double height = dot(from_centre, z), approach = dot(d, z);
+    Vec z = vec_of_array(shape->axis[2]);
+    double approach = dot(d, z);
     /* Bright toward -z: a ray that meets it there has height < 0 and comes up. */
     if (approach == 0.0 || (!shape->is_two_sided && approach < 0.0))
         return false;
-    double t = -height / approach;
+    Vec from_centre = sub(o, vec_of_array(shape->centre));
+    double t = -dot(from_centre, z) / approach;
     if (!in_range(t, t_min, t_max, out_t))
         return false;
     Vec p = madd(from_centre, t, d);
@@ -251,55 +246,14 @@ static bool is_in_part(const LightShape *shape, const Part *part, double x, doub
  * which is as good for what looks like a point. */
 static const double solid_angle_min_sr = 1e-7;
 
-/* The rectangle seen from a point, in the rectangle's axes with z0 < 0 [Urena2013 section 3]. */
-typedef struct SphericalRectangle {
-    double x0, x1, y0, y1, z0;
-    double b0, b1, k, solid_angle;
-} SphericalRectangle;
-
-/* Angle between the faces of the pyramid with unit normals a and b. */
-static double inner_angle(Vec a, Vec b)
-{
-    return acos(fmin(1.0, fmax(-1.0, -dot(a, b))));
-}
-
-static SphericalRectangle spherical_rectangle(const LightShape *shape, const Part *part,
-                                              Vec position)
+/* The part of it that is sampled, seen from `position`. */
+static SphericalRectangle seen_from(const LightShape *shape, const Part *part, Vec position)
 {
     Vec to_centre = sub(vec_of_array(shape->centre), position);
     double x = dot(to_centre, vec_of_array(shape->axis[0]));
     double y = dot(to_centre, vec_of_array(shape->axis[1]));
-    SphericalRectangle r = {.x0 = x + part->x0,
-                            .x1 = x + part->x1,
-                            .y0 = y + part->y0,
-                            .y1 = y + part->y1,
-                            .z0 = -fabs(dot(to_centre, vec_of_array(shape->axis[2])))};
-    Vec v00 = {r.x0, r.y0, r.z0}, v10 = {r.x1, r.y0, r.z0};
-    Vec v01 = {r.x0, r.y1, r.z0}, v11 = {r.x1, r.y1, r.z0};
-    Vec n0 = cross_unit(v00, v10), n1 = cross_unit(v10, v11);
-    Vec n2 = cross_unit(v11, v01), n3 = cross_unit(v01, v00);
-    r.b0 = n0.z, r.b1 = n2.z;
-    r.k = 2.0 * pi - inner_angle(n2, n3) - inner_angle(n3, n0);
-    r.solid_angle = inner_angle(n0, n1) + inner_angle(n1, n2) - r.k;
-    return r;
-}
-
-/* Where on the rectangle, in its plane relative to the foot of `position` [Urena2013 section 4]. */
-static void spherical_rectangle_point(const SphericalRectangle *r, float2 u, double *out_x,
-                                      double *out_y)
-{
-    double au = (double)u.x * r->solid_angle + r->k;
-    double fu = (cos(au) * r->b0 - r->b1) / sin(au);
-    double cu = copysign(1.0, fu) / sqrt(fu * fu + r->b0 * r->b0);
-    cu = fmin(1.0, fmax(-1.0, cu));
-    double x = -(cu * r->z0) / sqrt(fmax(1e-300, 1.0 - cu * cu));
-    x = fmin(r->x1, fmax(r->x0, x));
-    double d2 = x * x + r->z0 * r->z0;
-    double h0 = r->y0 / sqrt(d2 + r->y0 * r->y0), h1 = r->y1 / sqrt(d2 + r->y1 * r->y1);
-    double h = h0 + (double)u.y * (h1 - h0), h2 = h * h;
-    double y = h2 < 1.0 ? h * sqrt(d2) / sqrt(1.0 - h2) : r->y1;
-    *out_x = x;
-    *out_y = fmin(r->y1, fmax(r->y0, y));
+    double depth = fabs(dot(to_centre, vec_of_array(shape->axis[2])));
+    return spherical_rectangle(x + part->x0, x + part->x1, y + part->y0, y + part->y1, depth);
 }
 
 /* --- sampling ------------------------------------------------------------------------------- */
@@ -395,7 +349,7 @@ bool light_shape_sample(const LightShape *shape, float3 position, float2 u, floa
         else if (!is_on_shape(shape, x, y))
             return false;
     } else {
-        SphericalRectangle r = spherical_rectangle(shape, &part, p);
+        SphericalRectangle r = seen_from(shape, &part, p);
         if (r.solid_angle > solid_angle_min_sr) {
             solid_angle = r.solid_angle;
             spherical_rectangle_point(&r, u, &x, &y);
@@ -440,7 +394,7 @@ float light_shape_pdf(const LightShape *shape, float3 position, float3 direction
             return 0.0f;
     }
     if (shape->kind == SCENE_LIGHT_RECTANGLE) {
-        SphericalRectangle r = spherical_rectangle(shape, &part, p);
+        SphericalRectangle r = seen_from(shape, &part, p);
         if (r.solid_angle > solid_angle_min_sr)
             return (float)(1.0 / r.solid_angle);
     }

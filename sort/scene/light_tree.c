@@ -308,11 +308,11 @@ static float first_probability(const LightTree *tree, uint32_t index, float3 pos
 }
 
 bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
-                       uint32_t *out_leaf, float *out_probability)
+                       uint32_t *out_leaf, float *out_probability, double *out_u_left)
 {
     uint32_t index = 0;
     float probability = 1.0f;
-    if (importance(&tree->nodes[0].bounds, position, normal) <= 0.0f)
+    if (tree->leaf_count > 1 && importance(&tree->nodes[0].bounds, position, normal) <= 0.0f)
         return false;
     while (!(tree->nodes[index].next & LEAF_BIT)) {
         float p = first_probability(tree, index, position, normal);
@@ -330,6 +330,7 @@ bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, do
     }
     *out_leaf = tree->nodes[index].next & ~(uint32_t)LEAF_BIT;
     *out_probability = probability;
+    *out_u_left = u;
     return probability > 0.0f;
 }
 
@@ -339,7 +340,7 @@ float light_tree_probability(const LightTree *tree, float3 position, float3 norm
     uint64_t trail = tree->trails[leaf];
     uint32_t index = 0;
     float probability = 1.0f;
-    if (importance(&tree->nodes[0].bounds, position, normal) <= 0.0f)
+    if (tree->leaf_count > 1 && importance(&tree->nodes[0].bounds, position, normal) <= 0.0f)
         return 0.0f;
     for (; !(tree->nodes[index].next & LEAF_BIT); trail >>= 1) {
         float p = first_probability(tree, index, position, normal);

@@ -29,9 +29,10 @@ void light_tree_destroy(LightTree *tree); /* NULL is fine */
 size_t light_tree_size_bytes(const LightTree *tree);
 
 /* Picks a leaf for the point with u in [0, 1). `normal`: of the surface there, to either side, or zero.
- * *out_probability: of that leaf, above 0. False: nothing was found that lights the point. */
+ * *out_probability: of that leaf, above 0. *out_u_left: what is left of u, again uniform in [0, 1). False: nothing was
+ * found that lights the point. */
 bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
-                       uint32_t *out_leaf, float *out_probability);
+                       uint32_t *out_leaf, float *out_probability, double *out_u_left);
 /* That with which light_tree_sample picks `leaf` there; 0: never. */
 float light_tree_probability(const LightTree *tree, float3 position, float3 normal, uint32_t leaf);
 

@@ -24,8 +24,8 @@ ZTest kit_irradiance(const Lights *lights, float3 position, float3 normal, uint3
     for (uint32_t i = 0; i < samples; ++i) {
         SampleKey key = sample_key(1, 2, i, 3);
         LightSample s;
-        bool contributes = lights_sample(lights, position, normal, sampler_1d(&independent, key, 0),
-                                         sampler_2d(&independent, key, 1), &s);
+        bool contributes =
+            lights_sample(lights, position, normal, sampler_2d(&independent, key, 1), &s);
         double value = 0.0;
         if (contributes) {
             assert_true(fabsf(f3_length(s.wi) - 1.0f) < 2e-6f);

@@ -229,7 +229,7 @@ static void test_bsdf_emission_and_transparency_add_up(void **state)
     bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
     Spectrum straight = spectrum_splat(0.0f);
     for (uint32_t i = 0; i < 4096; ++i)
-        if (bsdf_sample(&b, ((float)i + 0.5f) / 4096.0f, f2(0.2f, 0.7f), &s) &&
+        if (bsdf_sample(&b, 0.2f, f2(((float)i + 0.5f) / 4096.0f, 0.7f), &s) &&
             (s.flags & BSDF_TRANSPARENT)) {
             assert_true(s.wi.x == -wo.x && s.wi.y == -wo.y && s.wi.z == -wo.z && s.eta == 1.0f);
             assert_int_equal(s.flags, BSDF_TRANSPARENT | BSDF_TRANSMISSION | BSDF_DELTA);

@@ -34,8 +34,7 @@ static bool sample_at(const Lights *lights, float3 position, uint32_t index, Lig
 {
     const Sampler independent = {SAMPLER_INDEPENDENT};
     SampleKey key = sample_key(4, 5, index, 6);
-    return lights_sample(lights, position, f3(0, 1, 0), sampler_1d(&independent, key, 0),
-                         sampler_2d(&independent, key, 1), out);
+    return lights_sample(lights, position, f3(0, 1, 0), sampler_2d(&independent, key, 1), out);
 }
 
 /* --- choice --------------------------------------------------------------------------------- */

@@ -78,11 +78,14 @@ static void test_tree_draws_what_it_states(void **state)
         for (uint32_t s = 0; s < SAMPLES; ++s) {
             uint32_t leaf;
             float probability;
-            if (!light_tree_sample(tree, at, normal, (s + 0.5) / SAMPLES, &leaf, &probability)) {
+            double left;
+            if (!light_tree_sample(tree, at, normal, (s + 0.5) / SAMPLES, &leaf, &probability,
+                                   &left)) {
                 ++none;
                 continue;
             }
             assert_true(probability == light_tree_probability(tree, at, normal, leaf));
+            assert_true(left >= 0.0 && left < 1.0);
             ++observed[leaf];
         }
         assert_true(fabs((double)none - (1.0 - sum) * SAMPLES) <= 2.0 * COUNT);
@@ -185,7 +188,8 @@ static void test_tree_makes_less_noise(void **state)
     for (uint32_t s = 0; s < SAMPLES; ++s) {
         uint32_t leaf;
         float p;
-        assert_true(light_tree_sample(tree, at, normal, (double)unit(&seed), &leaf, &p));
+        double left;
+        assert_true(light_tree_sample(tree, at, normal, (double)unit(&seed), &leaf, &p, &left));
         float3 d = f3_sub(leaves[leaf].lower, at);
         double e = (double)(d.y / (f3_length2(d) * f3_length(d))) / (double)p;
         sum += e;
