@@ -20,6 +20,13 @@ target_compile_options(sort_rules INTERFACE -ffp-contract=off -fno-math-errno -f
     $<$<COMPILE_LANGUAGE:C>:-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wold-style-definition>
     $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-sign-conversion;-Wno-implicit-int-float-conversion;-Wno-enum-float-conversion>
     $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-sign-conversion>)
+# The programs of a release are optimised across files. Tests and benchmarks take the ordinary code that lies beside
+# that in the objects, since there are many of them to link.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(sort_rules INTERFACE -flto=auto -ffat-lto-objects)
+    target_link_options(sort_rules INTERFACE
+        $<IF:$<BOOL:$<TARGET_PROPERTY:SORT_IS_PROGRAM>>,-flto=auto,-fno-lto>)
+endif()
 if(SORT_WERROR)
     target_compile_options(sort_rules INTERFACE -Werror)
 endif()
@@ -59,4 +66,5 @@ function(sort_program name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
     add_executable(${name} ${ARG_SOURCES})
     target_link_libraries(${name} PRIVATE sort_rules ${ARG_LINK})
+    set_target_properties(${name} PROPERTIES SORT_IS_PROGRAM ON)
 endfunction()

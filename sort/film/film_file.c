@@ -25,7 +25,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 4,
+    FILE_VERSION = 5,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,

@@ -18,7 +18,9 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
     float2 offset =
         pixel_filter_sample(&s->filter, sampler_2d(&s->sampler, path->key, SAMPLE_PIXEL));
     float2 film_px = f2((float)x + 0.5f + offset.x, (float)y + 0.5f + offset.y);
-    float2 lens = sampler_2d(&s->sampler, path->key, SAMPLE_LENS);
+    float2 lens = {0, 0};
+    if (s->view.lens_radius_m > 0.0f)
+        lens = sampler_2d(&s->sampler, path->key, SAMPLE_LENS);
     float time = sampler_1d(&s->sampler, path->key, SAMPLE_TIME);
     Ray ray;
     if (!camera_ray(&s->view, film_px, lens, time, &ray, &path->diff))

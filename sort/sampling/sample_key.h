@@ -22,15 +22,15 @@ typedef enum SampleCameraDim {
 } SampleCameraDim;
 
 typedef enum SampleSlot {
-    SAMPLE_LIGHT_UV = 0,    /* 2D: which light, and where on it */
-    SAMPLE_BSDF_SIDE,       /* 1D: reflection or refraction */
-    SAMPLE_BSDF_UV,         /* 2D: which lobe, and direction */
-    SAMPLE_ROULETTE,        /* 1D: Russian roulette */
-    SAMPLE_OPACITY,         /* 1D: stochastic opacity */
-    SAMPLE_MEDIUM_CHANNEL,  /* 1D: the channel that the distance is drawn for */
-    SAMPLE_MEDIUM_DISTANCE, /* 1D: free flight in a medium, subsurface */
-    SAMPLE_MEDIUM_UV,       /* 2D: phase function, subsurface exit */
-    SAMPLE_AO_UV,           /* 2D: debug integrators */
+    SAMPLE_MEDIUM_CHANNEL = 0, /* 1D: the channel that a free flight is drawn for */
+    SAMPLE_LIGHT_UV,           /* 2D: which light, and where on it */
+    SAMPLE_BSDF_SIDE,          /* 1D: reflection or refraction */
+    SAMPLE_BSDF_UV,            /* 2D: which lobe, and direction */
+    SAMPLE_ROULETTE,           /* 1D: Russian roulette */
+    SAMPLE_OPACITY,            /* 1D: stochastic opacity */
+    SAMPLE_MEDIUM_DISTANCE,    /* 1D: free flight in a medium, subsurface */
+    SAMPLE_MEDIUM_UV,          /* 2D: phase function, subsurface exit */
+    SAMPLE_AO_UV,              /* 2D: debug integrators */
     SAMPLE_SLOT_COUNT = 16
 } SampleSlot;
 

@@ -79,8 +79,7 @@ SphericalRectangle spherical_rectangle(double x0, double x1, double y0, double y
 }
 
 /* [Urena2013 section 4]; phi_u there is pi + phi here, and c_u is eliminated. */
-void spherical_rectangle_point(const SphericalRectangle *r, float2 u, double *out_x,
-                                      double *out_y)
+void spherical_rectangle_point(const SphericalRectangle *r, float2 u, double *out_x, double *out_y)
 {
     double z2 = r->depth * r->depth;
     double south2 = z2 + r->y0 * r->y0, north2 = z2 + r->y1 * r->y1;

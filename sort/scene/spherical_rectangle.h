@@ -15,7 +15,6 @@ typedef struct SphericalRectangle {
 /* depth >= 0. The solid angle is right to 1e-9 of itself as long as it is above 1e-7; 0 when it is lost in rounding. */
 SphericalRectangle spherical_rectangle(double x0, double x1, double y0, double y1, double depth);
 /* The point for u in [0, 1)^2. solid_angle: above 1e-7. */
-void spherical_rectangle_point(const SphericalRectangle *r, float2 u, double *out_x,
-                               double *out_y);
+void spherical_rectangle_point(const SphericalRectangle *r, float2 u, double *out_x, double *out_y);
 
 #endif

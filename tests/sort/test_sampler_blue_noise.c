@@ -124,7 +124,7 @@ static double error_of_three(const Sampler *s, uint32_t x, uint32_t y, uint32_t 
     for (uint32_t i = 0; i < samples; ++i) {
         SampleKey key = sampler_key(s, x, y, i, trial, samples);
         float2 u = sampler_2d(s, key, sample_dimension(trial, SAMPLE_LIGHT_UV));
-        float v = sampler_1d(s, key, sample_dimension(trial, SAMPLE_BSDF_LOBE));
+        float v = sampler_1d(s, key, sample_dimension(trial, SAMPLE_BSDF_SIDE));
         sum += sin((double)u.x) * exp((double)u.y) * (0.5 + 0.5 * (double)v);
     }
     return sum / samples - 0.75 * MEAN_OF_PAIR;
