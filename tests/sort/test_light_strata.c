@@ -26,8 +26,8 @@ static long double corner_angle(double x, double y, double depth)
 
 static long double solid_angle(double x0, double x1, double y0, double y1, double depth)
 {
-    return corner_angle(x1, y1, depth) - corner_angle(x1, y0, depth) -
-           corner_angle(x0, y1, depth) + corner_angle(x0, y0, depth);
+    return corner_angle(x1, y1, depth) - corner_angle(x1, y0, depth) - corner_angle(x0, y1, depth) +
+           corner_angle(x0, y0, depth);
 }
 
 static double sine(double y, double x, double depth)
@@ -46,7 +46,8 @@ static void test_light_spherical_rectangle_is_even(void **state)
         float2 u = sampler_2d(&independent, key, 2);
         double depth = exp(-12.0 * (double)sampler_1d(&independent, key, 3));
         double x0 = 4.0 * (double)at.x - 3.0, y0 = 4.0 * (double)at.y - 3.0;
-        double x1 = x0 + exp(10.0 * (double)size.x - 7.0), y1 = y0 + exp(10.0 * (double)size.y - 7.0);
+        double x1 = x0 + exp(10.0 * (double)size.x - 7.0),
+               y1 = y0 + exp(10.0 * (double)size.y - 7.0);
         double expected = (double)solid_angle(x0, x1, y0, y1, depth);
         SphericalRectangle r = spherical_rectangle(x0, x1, y0, y1, depth);
         inside += expected > PI;
@@ -56,8 +57,8 @@ static void test_light_spherical_rectangle_is_even(void **state)
         double x, y;
         spherical_rectangle_point(&r, u, &x, &y);
         double west = (double)solid_angle(x0, x, y0, y1, depth) / expected;
-        double south = (sine(y, x, depth) - sine(y0, x, depth)) /
-                       (sine(y1, x, depth) - sine(y0, x, depth));
+        double south =
+            (sine(y, x, depth) - sine(y0, x, depth)) / (sine(y1, x, depth) - sine(y0, x, depth));
         assert_true(fabs(west - (double)u.x) < 1e-4 && fabs(south - (double)u.y) < 1e-4);
     }
     assert_true(inside > 1000); /* where the angle passes pi */
