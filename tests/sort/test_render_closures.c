@@ -215,6 +215,29 @@ static void test_principled_energy(void **state)
         assert_channel(&p, c, 0.8, 0.03);
 }
 
+/* Blender 4's keeps energy in all its layers. */
+static void test_principled_4_energy(void **state)
+{
+    static const char *const cases[] = {
+        "\"base_color\": [1, 1, 1]",
+        "\"base_color\": [1, 1, 1], \"metallic\": 1, \"roughness\": 0.8",
+        "\"base_color\": [1, 1, 1], \"metallic\": 0.5, \"coat_weight\": 1, \"coat_ior\": 1.8",
+        "\"base_color\": [1, 1, 1], \"sheen_weight\": 0.5, \"coat_weight\": 0.5",
+    };
+    (void)state;
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
+        Picture p = render_unit("principled_bsdf_4", cases[i], 64);
+        assert_channel(&p, 0, 1.0, 0.015);
+    }
+    Picture p = render_unit("principled_bsdf_4",
+                            "\"base_color\": [0, 0, 0], \"specular_ior_level\": 0, "
+                            "\"emission_color\": [0, 0.5, 0], \"emission_strength\": 0.5, "
+                            "\"coat_weight\": 1, \"coat_ior\": 1, \"coat_tint\": [1, 0.5, 1]",
+                            16);
+    assert_channel(&p, 0, 0.0, 0.01);
+    assert_channel(&p, 1, 0.125, 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_holdout_cuts_the_picture),
         cmocka_unit_test(test_units_keep_energy),
         cmocka_unit_test(test_principled_energy),
+        cmocka_unit_test(test_principled_4_energy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

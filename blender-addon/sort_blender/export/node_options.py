@@ -57,25 +57,19 @@ def _is_used(builder, name: str, parameter: str) -> bool:
 
 
 def finish_principled(builder, node: bpy.types.Node, name: str) -> None:
-    given = builder.parameters(name)
-    if not _is_used(builder, name, "emission"):
-        given["emission_strength"] = 0.0  # so that it is no light
-    for parameter, label in (("sheen_tint", "Sheen Tint"), ("specular_tint", "Specular Tint")):
-        if isinstance(given.get(parameter), list):  # Blender 4: a colour
-            white = all(abs(x - 1) < 1e-3 for x in given[parameter])
-            given[parameter] = 0.0
-            if not white and (parameter != "sheen_tint" or _is_used(builder, name, "sheen")):
-                builder.warn(node, f"{label} is a colour in this Blender; white is used")
+    is_4 = "Coat Weight" in node.inputs
+    if not _is_used(builder, name, "emission_color" if is_4 else "emission"):
+        builder.parameters(name)["emission_strength"] = 0.0  # so that it is no light
     _warn_of_rest(builder, node)
-    if _is_used(builder, name, "transmission"):
+    if _is_used(builder, name, "transmission_weight" if is_4 else "transmission"):
         _warn_of_ior(builder, node, name)
-    if node.subsurface_method == "BURLEY" and _is_used(builder, name, "subsurface"):
+    if node.subsurface_method == "BURLEY" and _is_used(builder, name, "subsurface_weight" if is_4 else "subsurface"):
         builder.warn(node, "Christensen-Burley is rendered as a random walk")
 
 
 def _warn_of_rest(builder, node: bpy.types.Node) -> None:
     """Sockets of Blender 4 that no unit reads, and the value at which they do nothing."""
-    for name, neutral in (("Diffuse Roughness", 0.0), ("Thin Film Thickness", 0.0), ("Coat IOR", 1.5)):
+    for name, neutral in (("Diffuse Roughness", 0.0), ("Thin Film Thickness", 0.0)):
         socket = node.inputs.get(name)
         if socket is not None and not socket.is_linked and abs(socket.default_value - neutral) > 1e-6:
             builder.warn(node, f"{name} is not supported and has no effect")

@@ -56,12 +56,9 @@ def _shader(unit: str, **more) -> Node:
     return Node(unit, inputs={"Weight": None, **more.pop("inputs", {})}, **more)
 
 
-PRINCIPLED_4 = {"Subsurface Weight": "subsurface", "Specular IOR Level": "specular", "Coat Weight": "clearcoat",
-                "Transmission Weight": "transmission", "Emission Color": "emission", "Sheen Weight": "sheen",
-                "Coat Roughness": "clearcoat_roughness", "Coat Normal": "clearcoat_normal",
-                "Clearcoat Normal": "clearcoat_normal", "Subsurface Scale": None, "Diffuse Roughness": None,
-                "Sheen Roughness": None, "Coat IOR": None, "Coat Tint": None, "Thin Film Thickness": None,
-                "Thin Film IOR": None}
+# In Blender 4 the node is another model, whose sockets the unit is called after.
+PRINCIPLED = ("principled_bsdf", "principled_bsdf_4")
+NOT_READ = dict.fromkeys(("Diffuse Roughness", "Thin Film Thickness", "Thin Film IOR"))
 MIX_SOCKETS = {f"{side}_{kind}": side.lower() for side in "AB" for kind in ("Float", "Vector", "Color")}
 RGB = {"R": "r", "G": "g", "B": "b", "X": "r", "Y": "g", "Z": "b", "H": "r", "S": "g", "V": "b",
        "Red": "r", "Green": "g", "Blue": "b"}
@@ -77,14 +74,16 @@ NORMAL = ("shading_normal",)
 BENT = {**dict.fromkeys(("diffuse_bsdf", "glossy_bsdf", "glass_bsdf", "refraction_bsdf", "translucent_bsdf",
                          "velvet_bsdf", "toon_bsdf", "subsurface_scattering", "bump", "fresnel", "layer_weight"), NORMAL),
         "principled_bsdf": ("shading_normal", "clearcoat_normal"),
+        "principled_bsdf_4": ("shading_normal", "coat_normal"),
         "specular_bsdf": ("shading_normal", "clear_coat_normal")}
 
 
 NODES = {
     "ShaderNodeBsdfPrincipled": _shader(
-        "principled_bsdf", inputs=PRINCIPLED_4, outputs={"BSDF": "surface"}, finish=opt.finish_principled,
+        lambda node: PRINCIPLED["Coat Weight" in node.inputs], units=PRINCIPLED,
+        inputs=NOT_READ, outputs={"BSDF": "surface"}, finish=opt.finish_principled,
         options=lambda node: {"multiscatter": 1.0 if node.distribution == "MULTI_GGX" else 0.0},
-        lacks="Christensen-Burley subsurface is a random walk; in Blender 4 tints are white"),
+        lacks="Christensen-Burley subsurface is a random walk; of Blender 4: Diffuse Roughness, Thin Film, the tint of a metal's edge"),
     "ShaderNodeBsdfDiffuse": _shader("diffuse_bsdf"),
     "ShaderNodeBsdfGlossy": _shader("glossy_bsdf", options=opt.take("distribution"), finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is GGX; without a Tangent, along u"),
