@@ -42,6 +42,26 @@ class HairTest(unittest.TestCase):
         self.fur(child_type="SIMPLE", rendered_child_count=4, child_nbr=4, shape=0.5, use_close_tip=True)
         self.compare()
 
+    def test_strands_that_move_in_their_object(self):
+        plane = self.fur()
+        plane.shape_key_add(name="Basis")
+        moved = plane.shape_key_add(name="Moved")
+        for point in moved.data:
+            point.co.x += 3
+        for frame, value in ((1, 0), (9, 1)):
+            moved.value = value
+            moved.keyframe_insert("value", frame=frame)
+        for curve in plane.data.shape_keys.animation_data.action.fcurves:
+            for key in curve.keyframe_points:
+                key.interpolation = "LINEAR"
+        self.scene.frame_set(5)
+        self.addCleanup(self.scene.frame_set, 1)
+        still = kit.render()[..., :3]
+        self.scene.render.use_motion_blur, self.scene.render.motion_blur_shutter = True, 2
+        self.addCleanup(setattr, self.scene.render, "use_motion_blur", False)
+        self.compare(0.015)
+        self.assertGreater(np.abs(kit.render()[..., :3] - still).mean(), 0.03)
+
     def test_textured_by_the_root(self):
         plane = self.fur()
         emission = plane.data.materials[0].node_tree.nodes["Emission"]

@@ -46,6 +46,15 @@ class MotionTest(unittest.TestCase):
         self.animate(self.glowing(), "location", 0, -6, 6)
         self.check()
 
+    def test_lights_that_move_are_named(self):
+        self.glowing()
+        for name, speed in (("Still", 0), ("Moving", 4)):
+            lamp = kit.add(name, bpy.data.lights.new(name, "POINT"), (0, 0, 3))
+            self.animate(lamp, "location", 0, 0, speed)
+        kit.render()
+        self.assertEqual(kit.messages().warnings, [
+            "Light 'Moving': it moves while the shutter is open: lights are not blurred yet"])
+
     def test_turning_object(self):
         self.animate(self.glowing(location=(0, 0, 0)), "rotation_euler", 2, 0, 12)
         self.check()

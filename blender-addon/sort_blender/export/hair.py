@@ -35,6 +35,11 @@ def systems_of(obj: bpy.types.Object) -> list[bpy.types.ParticleSystem]:
             and m.particle_system.settings.render_type == "PATH"]
 
 
+def strands_of(obj: bpy.types.Object, system_name: str) -> Strands | None:
+    """`system_name`: of the particle system; "": the object is of type Curves."""
+    return of_system(obj, obj.particle_systems[system_name]) if system_name else of_curves(obj.data)
+
+
 def of_system(obj: bpy.types.Object, system: bpy.types.ParticleSystem) -> Strands | None:
     settings = system.settings
     first = 0
@@ -104,15 +109,20 @@ def of_curves(curves: bpy.types.ID) -> Strands | None:
     return Strands(points, counts, None, is_linear) if len(counts) else None
 
 
-def make(strands: Strands, shape: str, cache: ExportCache) -> Entry:
+def make(keys: list[Strands], shape: str, cache: ExportCache) -> Entry:
+    """`keys`: over the shutter, one or more."""
+    strands = keys[0]
     h = hashlib.blake2b(shape.encode(), digest_size=16)
     for values in (strands.points, strands.counts, strands.uv if strands.uv is not None else np.empty(0)):
         h.update(str(values.shape).encode())
         h.update(np.ascontiguousarray(values))
+    for later in keys[1:]:
+        h.update(np.ascontiguousarray(later.points))
     key = "strands " + h.hexdigest()
 
     def write(path: Path) -> dict:
         points, counts = strands.points, strands.counts.astype(np.int64)
+        later = [key.points for key in keys[1:]]
         along = _along(counts)
         lengths = np.zeros(len(points), np.float32)
         lengths[1:] = np.linalg.norm(np.diff(points[:, :3], axis=0), axis=1)
@@ -124,11 +134,13 @@ def make(strands: Strands, shape: str, cache: ExportCache) -> Entry:
             ends[starts] += 1
             ends[starts + counts - 1] += 1
             points, attributes["intercept"] = np.repeat(points, ends, axis=0), (1, np.repeat(along, ends))
+            later = [np.repeat(places, ends, axis=0) for places in later]
             counts = counts + 2
         record = write_curves(
             path, "", basis="linear" if strands.is_linear else "catmull_rom", shape=shape,
             points=np.ascontiguousarray(points, np.float32).ravel(), point_counts=np.ascontiguousarray(counts, np.uint32),
-            uv=[] if strands.uv is None else [np.ascontiguousarray(strands.uv, np.float32).ravel()], attributes=attributes)
+            uv=[] if strands.uv is None else [np.ascontiguousarray(strands.uv, np.float32).ravel()], attributes=attributes,
+            motion=[np.ascontiguousarray(places, np.float32).ravel() for places in later])
         return {"record": record, "file": f"meshes/{h.hexdigest()}.bin"}
     return cache.find(key) or cache.make(key, write)
 

@@ -123,16 +123,15 @@ class InstanceExporter:
 
     def _link_strands(self, obj: bpy.types.Object, system_name: str, where: str) -> str:
         """The name of the curves; "": there are none."""
-        if system_name:
-            strands = hair.of_system(obj, obj.particle_systems[system_name])
-        else:
-            strands = hair.of_curves(obj.data)
-        if strands is None:
+        keys = self._motion.strands_of(obj, system_name) if self._motion else None
+        strands = None if keys else hair.strands_of(obj, system_name)
+        keys = keys or ([strands] if strands else [])
+        if not keys:
             return ""
-        if not np.isfinite(strands.points).all():
+        if not all(np.isfinite(key.points).all() for key in keys):
             self._report.warn(where, "some of its strands are not at finite places; they are left out")
             return ""
-        entry = hair.make(strands, self._strand_shape, self._cache)
+        entry = hair.make(keys, self._strand_shape, self._cache)
         file = self._writer.link_file(entry.path, entry.facts["file"])
         return self._writer.add("curves", system_name or obj.data.name, _called(entry.facts["record"], file))
 

@@ -15,12 +15,13 @@ import numpy as np
 from mathutils import Matrix
 
 from ..messages import Report
-from . import axes
+from . import axes, hair
 from .mesh import Shape, read_shape
 
 KEYS_MAX = 129
 TURN_MAX = math.radians(20)  # between two keys; the middle of such an arc is off by 1.5 % of the radius
 STILL = 1e-7
+STILL_STRANDS_M = 1e-5  # Blender rounds them to single precision in the world
 
 
 class Motion:
@@ -35,6 +36,7 @@ class Motion:
         self._times = [scene.frame_current_final + start + shutter * k / steps for k in range(steps + 1)]
         self._matrices: dict[tuple, list[Matrix]] = {}
         self._shapes: dict[str, list[Shape]] = {}
+        self._strands: dict[tuple[str, str], list[hair.Strands]] = {}  # by object and particle system
         self._camera: list[Matrix] = []
 
     def gather(self, depsgraph: bpy.types.Depsgraph, camera: bpy.types.Object,
@@ -53,8 +55,30 @@ class Motion:
                 if mesh:
                     self._shapes.setdefault(obj.name_full, []).append(read_shape(mesh))
                 obj.to_mesh_clear()
+            self._gather_strands(depsgraph)
         whole = math.floor(frame)
         frame_set(whole, frame - whole)
+
+    def _gather_strands(self, depsgraph: bpy.types.Depsgraph) -> None:
+        for obj in depsgraph.objects:
+            if not _settings(obj, "use_motion_blur") or not _settings(obj, "use_deform_motion"):
+                continue
+            for name in [""] if obj.type == "CURVES" else [system.name for system in hair.systems_of(obj)]:
+                found = hair.strands_of(obj, name)
+                if found:
+                    self._strands.setdefault((obj.name_full, name), []).append(found)
+
+    def strands_of(self, obj: bpy.types.Object, system_name: str) -> list[hair.Strands] | None:
+        """Over the shutter. None: they do not move in their object."""
+        keys = self._strands.get((obj.name_full, system_name), [])
+        if len(keys) != len(self._times):
+            return None
+        if any(not np.array_equal(key.counts, keys[0].counts) for key in keys):
+            self._report.warn(f"Object '{obj.name}'", "its strands come and go while the shutter is open: they are not "
+                                                      "blurred by their motion in it")
+            return None
+        is_still = all(np.allclose(key.points, keys[0].points, rtol=0, atol=STILL_STRANDS_M) for key in keys)
+        return None if is_still else keys
 
     def placement(self, instance: bpy.types.DepsgraphObjectInstance) -> dict | None:
         """The fields of the record of the instance, as it stands in the frame, that place it. None: it is a point."""
@@ -62,6 +86,9 @@ class Motion:
         if len(keys) != len(self._times):  # it is not there all the time, or is not to move
             keys = [instance.matrix_world]
         return _record(keys)
+
+    def moves(self, instance: bpy.types.DepsgraphObjectInstance) -> bool:
+        return len(_even_turns(self._matrices.get(_key(instance)) or [Matrix()])) > 1
 
     def camera_keys(self) -> list[Matrix]:
         return _even_turns(self._camera)
