@@ -20,7 +20,7 @@ enum { PAIRS = 64, TRIALS = 400 };
 /* The solid angle of [0, x] x [0, y] [Urena2013 section 3, for one corner]. */
 static long double corner_angle(double x, double y, double depth)
 {
-    long double lx = x, ly = y, z = depth;
+    long double lx = (long double)x, ly = (long double)y, z = (long double)depth;
     return atan2l(lx * ly, z * sqrtl(lx * lx + ly * ly + z * z));
 }
 
