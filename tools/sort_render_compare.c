@@ -1,14 +1,17 @@
 /* sort-render compare: how far two pictures are apart, for scripts and for people. */
+#include "base/alloc.h"
 #include "base/image/exr_read.h"
 #include "base/json_write.h"
 #include "tools/render_command.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Of all pixels and of R, G and B; `relative` weighs squares by those of the reference, as an eye does. */
 typedef struct Difference {
     double mean[2]; /* of the picture, of the reference */
     double mse, relative_mse, max;
+    double trimmed_relative_mse; /* without the worst hundredth of the pixels */
     uint64_t not_finite;
 } Difference;
 
@@ -18,7 +21,8 @@ typedef struct Difference {
 enum { EXR_NAME_BYTES = 256 };
 
 static Status compare_channel(const ExrImage *a, const ExrImage *b, const char *name,
-                              const char *const paths[2], Difference *d, Error *err)
+                              const char *const paths[2], double *relative, Difference *d,
+                              Error *err)
 {
     const ExrImageChannel *first = exr_image_channel(a, name), *second = exr_image_channel(b, name);
     if (!first || !second)
@@ -34,10 +38,31 @@ static Status compare_channel(const ExrImage *a, const ExrImage *b, const char *
         d->mean[0] += p / count;
         d->mean[1] += q / count;
         d->mse += difference * difference / count;
-        d->relative_mse += difference * difference / (q * q + RELATIVE_FLOOR) / count;
+        relative[i] += difference * difference / (q * q + RELATIVE_FLOOR) / 3.0;
         d->max = fmax(d->max, fabs(difference));
     }
     return STATUS_OK;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* From those of the pixels, which it puts in order. A few pixels that met a small bright thing by chance can outweigh all
+ * others: so the mean is given without them too. */
+static void set_relative(double *relative, size_t count, Difference *d)
+{
+    double sum = 0.0;
+    size_t kept = count - count / 100;
+    qsort(relative, count, sizeof *relative, by_size);
+    for (size_t i = 0; i < count; ++i) {
+        sum += relative[i];
+        if (i + 1 == kept)
+            d->trimmed_relative_mse = sum / (double)kept;
+    }
+    d->relative_mse = sum / (double)count;
 }
 
 static Status compare(const ExrImage *a, const ExrImage *b, const char *const paths[2],
@@ -47,19 +72,28 @@ static Status compare(const ExrImage *a, const ExrImage *b, const char *const pa
     if (a->width != b->width || a->height != b->height)
         return error_set_at(err, STATUS_INVALID, paths[0], "has %u x %u pixels, and %s %u x %u",
                             a->width, a->height, paths[1], b->width, b->height);
-    for (uint32_t c = 0; c < 3; ++c) {
+    size_t count = (size_t)a->width * a->height;
+    double *relative = MEM_ARRAY(double, count);
+    Status status = relative ? STATUS_OK
+                             : error_set_at(err, STATUS_NO_MEMORY, paths[0],
+                                            "no memory to compare %zu pixels", count);
+    for (uint32_t c = 0; c < 3 && status == STATUS_OK; ++c) {
         char name[EXR_NAME_BYTES];
         (void)snprintf(name, sizeof name, "%s%s%c", layer ? layer : "", layer ? "." : "", "RGB"[c]);
-        TRY(compare_channel(a, b, name, paths, d, err));
+        status = compare_channel(a, b, name, paths, relative, d, err);
     }
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        set_relative(relative, count, d);
+    mem_free(relative);
+    return status;
 }
 
 static void print_text(const Difference *d)
 {
     printf("mean          %.6g, of the reference %.6g\n", d->mean[0], d->mean[1]);
     printf("RMSE          %.6g\n", sqrt(d->mse));
-    printf("relative MSE  %.6g\n", d->relative_mse);
+    printf("relative MSE  %.6g, %.6g without the worst hundredth\n", d->relative_mse,
+           d->trimmed_relative_mse);
     printf("largest       %.6g\n", d->max);
     if (d->not_finite)
         printf("not finite    %llu values, left out\n", (unsigned long long)d->not_finite);
@@ -74,6 +108,7 @@ static void print_json(const Difference *d)
     json_write_double(&w, "reference_mean", d->mean[1]);
     json_write_double(&w, "rmse", sqrt(d->mse));
     json_write_double(&w, "relative_mse", d->relative_mse);
+    json_write_double(&w, "trimmed_relative_mse", d->trimmed_relative_mse);
     json_write_double(&w, "max", d->max);
     json_write_u64(&w, "not_finite", d->not_finite);
     json_write_end(&w);
@@ -103,9 +138,11 @@ static void with_table(CompareCommand *c, CommandUse use, void *data)
                                            "how far the first is from the second", NULL};
     const CliProgram program = {.name = "sort-render compare",
                                 .usage = "[options] PICTURE.exr REFERENCE.exr",
-                                .summary = "Says how far two pictures of one size are apart, over "
-                                           "all pixels and R, G, B. Relative MSE divides squared "
-                                           "differences by the reference's squares plus 0.01.",
+                                .summary =
+                                    "Says how far two pictures of one size are apart, over "
+                                    "all pixels and R, G, B. Relative MSE divides squared "
+                                    "differences by the reference's squares plus 0.01; it is "
+                                    "also given without the worst hundredth of the pixels.",
                                 .options = options,
                                 .option_count = SORT_COUNT_OF(options),
                                 .args_min = 2,

@@ -256,6 +256,13 @@ static void test_program_compares_pictures(void **state)
                     &said);
     assert_int_equal(said.exit_code, 0);
     assert_null(strstr(said.output, "\"rmse\": 0,"));
+    double relative = 0.0, trimmed = 0.0;
+    const char *error = strstr(said.output, "\"relative_mse\": ");
+    assert_non_null(error);
+    assert_int_equal(
+        sscanf(error, "\"relative_mse\": %lf, \"trimmed_relative_mse\": %lf", &relative, &trimmed),
+        2);
+    assert_true(trimmed > 0.0 && trimmed < relative);
     kit_run_program("sort-render",
                     (const char *const[]){kit.package, "--cache", kit.cache, "-o", paths.merged,
                                           "--quiet", "--size", "20x15", NULL},
