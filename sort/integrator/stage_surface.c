@@ -161,7 +161,7 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         return;
     LightSample light;
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
-    if (!lights_sample(s->lights, hit->P, hit->N, u, &light))
+    if (!lights_sample(s->lights, hit->P, hit->N, w->rays.time[i], u, &light))
         return;
     if (!wave_light_reaches(light.paths, path->depth))
         return;
@@ -348,8 +348,8 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     float distance = f3_length(f3_sub(hit->P, path->from));
     float pdf = path->flags & PATH_SPECULAR
                     ? 0.0f
-                    : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, hit->instance,
-                                      hit->triangle, hit->I, distance, hit->Ng);
+                    : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i],
+                                      hit->instance, hit->triangle, hit->I, distance, hit->Ng);
     Spectrum factor = spectrum_scale(path->beta, wave_path_share(w->shared, path, pdf, NULL));
     if (pdf == 0.0f) {
         wave_add_met(w, path, spectrum_mul(factor, emission),

@@ -1,8 +1,13 @@
 #include "sort/render/light_setup.h"
 
 #include "base/alloc.h"
+#include "sort/sampling/warp.h"
 
-enum { EMISSION_POINTS = 256 }; /* looked at per material */
+enum {
+    EMISSION_POINTS = 256,            /* looked at per material, */
+    EMISSION_SEARCH_POINTS = 1 << 17, /* and of one that is dark at all of these; */
+    EMISSION_ALL_POINTS = 1 << 20     /* of all such materials together */
+};
 
 typedef struct Lookup {
     TexCaller caller;
@@ -77,32 +82,96 @@ static float mean_emission(ShadeContext *shade, uint32_t material, const Surface
     return sum / (float)count;
 }
 
+/* A point of a triangle, seen head-on from the front or from the back. */
+static void head_on(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
+                    bool from_front, SurfaceHit *out_hit)
+{
+    static const RayDiff pinpoint = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    float3 corner[3];
+    scene_triangle(scene, instance, triangle, corner);
+    float3 e1 = f3_sub(corner[1], corner[0]), e2 = f3_sub(corner[2], corner[0]);
+    float3 n = f3_normalize(f3_cross(e1, e2));
+    n = from_front ? n : f3_neg(n);
+    float3 at = f3_madd(f3_madd(corner[0], b1, e1), b2, e2);
+    Ray ray = {.origin = f3_add(at, n), .direction = f3_neg(n), .t_max = INFINITY, .time = 0.5f};
+    hit_surface(scene, instance, triangle, b1, b2, 1.0f, &ray, &pinpoint, 0, out_hit);
+}
+
+static bool has_material(const SceneInstance *instance, uint32_t material)
+{
+    for (uint32_t k = 0; k < instance->material_count; ++k)
+        if (instance->materials[k] == material)
+            return true;
+    return false;
+}
+
+static bool wears(const Scene *scene, uint32_t instance, uint32_t triangle, uint32_t material)
+{
+    const SceneMesh *mesh = &scene->meshes[scene->instances[instance].mesh];
+    uint32_t slot = mesh->material_indices ? mesh->material_indices[triangle] : 0;
+    return scene->instances[instance].materials[slot] == material;
+}
+
+/* 0 when the instance does not wear the material. */
+static uint32_t triangles_with(const Scene *scene, uint32_t instance, uint32_t material)
+{
+    const SceneInstance *it = &scene->instances[instance];
+    return has_material(it, material) ? scene->meshes[it->mesh].triangle_count : 0;
+}
+
 /* Points spread evenly over the triangles of the instances that wear the material. */
 static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHit *hits)
 {
-    static const RayDiff pinpoint = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
     uint32_t count = 0;
     for (uint32_t i = 0; i < scene->instance_count && count < EMISSION_POINTS; ++i) {
-        const SceneInstance *instance = &scene->instances[i];
-        const SceneMesh *mesh = &scene->meshes[instance->mesh];
+        const SceneMesh *mesh = &scene->meshes[scene->instances[i].mesh];
         uint32_t step = mesh->triangle_count / EMISSION_POINTS + 1;
-        for (uint32_t t = 0; t < mesh->triangle_count && count < EMISSION_POINTS; t += step) {
-            uint32_t slot = mesh->material_indices ? mesh->material_indices[t] : 0;
-            if (instance->materials[slot] != material)
-                continue;
-            float3 corner[3];
-            scene_triangle(scene, i, t, corner);
-            float3 n =
-                f3_normalize(f3_cross(f3_sub(corner[1], corner[0]), f3_sub(corner[2], corner[0])));
-            Ray ray = {.origin = f3_add(corner[0], n),
-                       .direction = f3_neg(n),
-                       .t_max = INFINITY,
-                       .time = 0.5f};
-            hit_surface(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, 1.0f, &ray, &pinpoint, 0,
-                        &hits[count++]);
-        }
+        for (uint32_t t = 0; t < mesh->triangle_count && count < EMISSION_POINTS; t += step)
+            if (wears(scene, i, t, material))
+                head_on(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, true, &hits[count++]);
     }
     return count;
+}
+
+/* Looks for a bright place of a material that seemed dark: a sign in a texture of a city, light that leaves at the back.
+ * All triangles that wear it, up to a number, each at some points that differ from one to the next and lie closer the
+ * fewer triangles there are. Returns the mean luminance over what was looked at until something was found. */
+static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t material,
+                             uint64_t points, SurfaceHit *hits, const SurfaceHit *const *list)
+{
+    uint64_t triangles = 0, looked = 0;
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        for (uint32_t t = 0, end = triangles_with(scene, i, material); t < end; ++t)
+            triangles += wears(scene, i, t, material);
+    if (triangles == 0)
+        return 0.0f;
+    uint64_t each = points / triangles;
+    each = each < 2 ? 2 : each > 1024 ? 1024 : each;
+    uint64_t step = triangles * each / points + 1, worn = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        uint32_t end = triangles_with(scene, i, material);
+        for (uint32_t t = 0; t < end; ++t) {
+            if (!wears(scene, i, t, material) || worn++ % step != 0)
+                continue;
+            for (uint64_t k = 0; k < each; ++k, ++looked) {
+                /* An additive sequence with the plane's constant of least discrepancy. */
+                double x = (double)(looked + 1);
+                float2 u = f2((float)(x * 0.7548776662466927 - floor(x * 0.7548776662466927)),
+                              (float)(x * 0.5698402909980532 - floor(x * 0.5698402909980532)));
+                float2 b = warp_triangle(u);
+                head_on(scene, i, t, b.x, b.y, k % 2 == 0, &hits[count++]);
+                if (count < EMISSION_POINTS)
+                    continue;
+                float mean = mean_emission(shade, material, list, count);
+                if (mean > 0.0f)
+                    return mean * (float)count / (float)(looked + 1);
+                count = 0;
+            }
+        }
+    }
+    float mean = mean_emission(shade, material, list, count);
+    return mean * (float)count / (float)(looked > 0 ? looked : 1);
 }
 
 static Status estimate_emission(const Scene *scene, const MaterialSet *materials,
@@ -110,13 +179,22 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
 {
     SurfaceHit *hits = MEM_ARRAY(SurfaceHit, EMISSION_POINTS);
     const SurfaceHit *list[EMISSION_POINTS];
+    uint64_t dark = 0;
     if (!hits)
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     for (uint32_t k = 0; k < EMISSION_POINTS; ++k)
         list[k] = &hits[k];
     for (uint32_t m = 0; m < scene->material_count; ++m)
-        if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel)
+        if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel) {
             out_emission[m] = mean_emission(shade, m, list, emission_points(scene, m, hits));
+            dark += out_emission[m] == 0.0f;
+        }
+    uint64_t points = EMISSION_ALL_POINTS / (dark > 0 ? dark : 1);
+    points = points < EMISSION_SEARCH_POINTS ? points : EMISSION_SEARCH_POINTS;
+    for (uint32_t m = 0; m < scene->material_count; ++m)
+        if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel &&
+            out_emission[m] == 0.0f)
+            out_emission[m] = search_emission(scene, shade, m, points, hits, list);
     mem_free(hits);
     return STATUS_OK;
 }

@@ -208,13 +208,7 @@ static Status prepare_lights(Render *r, Error *err)
     render_announce(r, "preparing lights");
     TRY(light_setup_create(r->scene, r->materials, r->textures, render_environment_texture(r),
                            &r->lights, err));
-    uint32_t moving = lights_moving_count(r->lights.lights);
-    if (moving > 0)
-        log_warning(r->options.log,
-                    "%u moving instance%s emit%s: paths find that light by chance only, with more "
-                    "noise than that of things that stand still",
-                    moving, moving == 1 ? "" : "s", moving == 1 ? "s" : "");
-    else if (lights_count(r->lights.lights) == 0 && !may_emit(r))
+    if (lights_count(r->lights.lights) == 0 && !may_emit(r))
         log_warning(r->options.log,
                     "the scene has no light: no lights section, no environment, nothing emits");
     r->stats.lights_s = clock_seconds_since(start);

@@ -16,11 +16,6 @@ uint32_t lights_count(const Lights *lights)
     return lights->count;
 }
 
-uint32_t lights_moving_count(const Lights *lights)
-{
-    return lights->moving_count;
-}
-
 static uint32_t source_group(const Lights *lights, uint32_t source)
 {
     const Source *s = &lights->sources[source];
@@ -157,11 +152,11 @@ static float triangle_pdf(float area, float3 wi, float distance_m, float3 ng)
 }
 
 static bool sample_triangle(const Lights *lights, const Source *s, uint32_t k, float3 position,
-                            float2 u, LightSample *out)
+                            float time, float2 u, LightSample *out)
 {
     float2 b = warp_triangle(u);
     float3 p[3];
-    scene_triangle(lights->scene, s->instance, s->triangles[k], p);
+    scene_triangle_at(lights->scene, s->instance, s->triangles[k], time, p);
     float3 e1 = f3_sub(p[1], p[0]), e2 = f3_sub(p[2], p[0]);
     float3 to_point = f3_sub(f3_madd(f3_madd(p[0], b.x, e1), b.y, e2), position);
     out->distance_m = f3_length(to_point);
@@ -172,7 +167,8 @@ static bool sample_triangle(const Lights *lights, const Source *s, uint32_t k, f
     out->instance = s->instance;
     out->triangle = s->triangles[k];
     out->b1 = b.x, out->b2 = b.y;
-    out->pdf_solid_angle = triangle_pdf(s->areas[k], out->wi, out->distance_m, f3_cross(e1, e2));
+    out->pdf_solid_angle = triangle_pdf(s->moves ? 0.5f * f3_length(f3_cross(e1, e2)) : s->areas[k],
+                                        out->wi, out->distance_m, f3_cross(e1, e2));
     return out->pdf_solid_angle > 0.0f;
 }
 
@@ -191,8 +187,8 @@ static bool sample_environment(const Lights *lights, const Source *s, float2 u, 
 }
 
 /* One leaf of the tree. */
-static bool sample_local(const Lights *lights, float3 position, float3 normal, double ux, float uy,
-                         LightSample *out)
+static bool sample_local(const Lights *lights, float3 position, float3 normal, float time,
+                         double ux, float uy, LightSample *out)
 {
     uint32_t leaf;
     float probability;
@@ -208,7 +204,7 @@ static bool sample_local(const Lights *lights, float3 position, float3 normal, d
         contributes = sample_point(s, position, out);
         break;
     case SOURCE_MESH:
-        contributes = sample_triangle(lights, s, leaf - s->first_leaf, position, u, out);
+        contributes = sample_triangle(lights, s, leaf - s->first_leaf, position, time, u, out);
         break;
     default:
         contributes = sample_shape(s, &lights->shapes[s->light], position, u, out);
@@ -229,7 +225,7 @@ static bool sample_infinite(const Lights *lights, double ux, float uy, LightSamp
     return contributes;
 }
 
-bool lights_sample(const Lights *lights, float3 position, float3 normal, float2 u,
+bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
                    LightSample *out_sample)
 {
     *out_sample = (LightSample){.value = LIGHT_VALUE_KNOWN};
@@ -238,8 +234,9 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float2 
     double choice = lights->count > 1 || lights->leaf_count > 1 ? extend_bits(u) : (double)u.x;
     double share = (double)lights->local_share;
     bool contributes =
-        choice < share ? sample_local(lights, position, normal, choice / share, u.y, out_sample)
-                       : sample_infinite(lights, (choice - share) / (1.0 - share), u.y, out_sample);
+        choice < share
+            ? sample_local(lights, position, normal, time, choice / share, u.y, out_sample)
+            : sample_infinite(lights, (choice - share) / (1.0 - share), u.y, out_sample);
     if (!contributes || !(out_sample->pdf_solid_angle > 0.0f))
         return false;
     out_sample->light_group = source_group(lights, out_sample->source);
@@ -283,8 +280,9 @@ static uint32_t find_triangle(const Source *s, uint32_t triangle)
     return s->triangles[low] == triangle ? low : NO_SOURCE;
 }
 
-float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, uint32_t instance,
-                      uint32_t triangle, float3 direction, float distance_m, float3 ng)
+float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
+                      uint32_t instance, uint32_t triangle, float3 direction, float distance_m,
+                      float3 ng)
 {
     CHECK(instance < lights->scene->instance_count);
     if (!lights->first_slot)
@@ -300,7 +298,13 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, uint
     uint32_t k = find_triangle(s, triangle);
     if (k == NO_SOURCE)
         return 0.0f;
-    float pdf = triangle_pdf(s->areas[k], direction, distance_m, ng);
+    float area = s->areas[k];
+    if (s->moves) {
+        float3 p[3];
+        scene_triangle_at(lights->scene, instance, triangle, time, p);
+        area = 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+    }
+    float pdf = triangle_pdf(area, direction, distance_m, ng);
     return pdf > 0.0f ? pdf * leaf_probability(lights, position, normal, s->first_leaf + k) : 0.0f;
 }
 

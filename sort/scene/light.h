@@ -1,7 +1,8 @@
 /* Light sampling: everything that shines, with a probability for each.
  *
  *   Scene.lights        point and spot, with or without a radius, distant, rectangle, disk and ellipse, sphere
- *   emissive meshes     one source per (instance, material slot) whose material emits, unless it moves
+ *   emissive meshes     one source per (instance, material slot) whose material emits; where it moves, a point on it is
+ *                       placed at the time that is asked for
  *   environment         constant, or image with its table
  *
  * A *source* is one of these. Local and infinite sources are chosen half and half (when both exist): a far
@@ -37,10 +38,8 @@ typedef struct LightsDesc {
 
 Status lights_create(const LightsDesc *desc, Lights **out_lights, Error *err) SORT_MUST_CHECK;
 void lights_destroy(Lights *lights); /* NULL is fine */
-/* 0: nothing shines, or only what moves. */
+/* 0: nothing shines. */
 uint32_t lights_count(const Lights *lights);
-/* Instances that move and emit. They are no sources: paths find them by chance (decision 0032). */
-uint32_t lights_moving_count(const Lights *lights);
 
 /* What the light adds at the reference point is (radiance seen along wi) x bsdf x cos /
  * pdf_solid_angle; for a delta source, radiance stands for irradiance at normal incidence and
@@ -67,9 +66,9 @@ typedef struct LightSample {
 } LightSample;
 
 /* Picks a source with u.x, and a point or direction on it with u.y and what the choice leaves of u.x; u in [0,1)^2.
- * `normal`: of the surface at `position`, or zero; a hint. False: this sample contributes nothing (black, facing
+ * `normal`: of the surface at `position`, or zero; a hint. `time`: of the shutter, in [0, 1]. False: this sample contributes nothing (black, facing
  * away, or nothing shines); it still counts as a sample. */
-bool lights_sample(const Lights *lights, float3 position, float3 normal, float2 u,
+bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
                    LightSample *out_sample);
 
 /* --- what a scattered ray that meets a light needs: radiance, and the density with which
@@ -90,8 +89,9 @@ LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, 
                           float3 direction, float distance_m);
 /* A triangle: the density alone; 0 when its material is not known to emit. `ng` is its geometric
  * normal (need not be unit). */
-float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, uint32_t instance,
-                      uint32_t triangle, float3 direction, float distance_m, float3 ng);
+float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
+                      uint32_t instance, uint32_t triangle, float3 direction, float distance_m,
+                      float3 ng);
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);

@@ -70,7 +70,8 @@ static Status init_mesh_source(const Scene *scene, uint32_t instance, uint32_t s
     uint32_t count = 0;
     for (uint32_t i = 0; i < mesh->triangle_count; ++i)
         count += light_triangle_slot(mesh, i) == slot;
-    *out_source = (Source){.kind = SOURCE_MESH, .instance = instance};
+    *out_source = (Source){
+        .kind = SOURCE_MESH, .instance = instance, .moves = scene_instance_moves(scene, instance)};
     if (count == 0)
         return STATUS_OK;
     out_source->triangles = MEM_ARRAY(uint32_t, count);
@@ -96,26 +97,12 @@ static bool slot_shines(const LightsDesc *desc, const SceneInstance *instance, u
     return desc->material_emission && desc->material_emission[instance->materials[slot]] > 0.0f;
 }
 
-/* What some bounced rays do not see is left to those that do. What moves is not sampled: where it is depends on the ray's time. Paths find it by themselves, with
- * no density to share with (decision 0032). */
+/* What some bounced rays do not see is left to those that do: paths find it by themselves, with no density to share
+ * with. */
 static bool slot_emits(const LightsDesc *desc, uint32_t instance, uint32_t slot)
 {
-    return !scene_instance_moves(desc->scene, instance) &&
-           !(desc->scene->instances[instance].invisible_to & SCENE_RAYS_BOUNCED) &&
+    return !(desc->scene->instances[instance].invisible_to & SCENE_RAYS_BOUNCED) &&
            slot_shines(desc, &desc->scene->instances[instance], slot);
-}
-
-static uint32_t count_moving(const LightsDesc *desc)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < desc->scene->instance_count; ++i) {
-        const SceneInstance *instance = &desc->scene->instances[i];
-        bool shines = false;
-        for (uint32_t k = 0; k < instance->material_count; ++k)
-            shines = shines || slot_shines(desc, instance, k);
-        count += shines && scene_instance_moves(desc->scene, i);
-    }
-    return count;
 }
 
 /* How many slots there are and how many emit; a slot that emits becomes at most one source. */
@@ -229,6 +216,31 @@ static LightBounds light_bounds(const Lights *lights, const Source *s)
     }
 }
 
+/* Of all places where the triangle is in the shutter: matrices and vertices are means of those of their keys, so a corner
+ * lies among all products of a key's matrix and a key's vertex. */
+static void bound_motion(const Lights *lights, const Source *s, uint32_t k, LightBounds *b)
+{
+    const SceneInstance *instance = &lights->scene->instances[s->instance];
+    const SceneMesh *mesh = &lights->scene->meshes[instance->mesh];
+    const uint32_t *vertices = &mesh->indices[3 * (size_t)s->triangles[k]];
+    const mat4 *keys = instance->key_count > 0 ? instance->keys : &instance->object_to_world;
+    for (uint32_t shape = 0; shape <= mesh->later_count; ++shape) {
+        float3 p[3];
+        float time = mesh->later_count > 0 ? (float)shape / (float)mesh->later_count : 0.0f;
+        scene_mesh_positions_at(mesh, vertices, time, p);
+        for (uint32_t i = 0; i < (instance->key_count > 0 ? instance->key_count : 1); ++i) {
+            for (int c = 0; c < 3; ++c) {
+                float3 at = mat4_point(&keys[i], p[c]);
+                b->lower =
+                    f3(fminf(b->lower.x, at.x), fminf(b->lower.y, at.y), fminf(b->lower.z, at.z));
+                b->upper =
+                    f3(fmaxf(b->upper.x, at.x), fmaxf(b->upper.y, at.y), fmaxf(b->upper.z, at.z));
+            }
+        }
+    }
+    b->cos_o = -1.0f; /* it may turn */
+}
+
 /* Triangles shine to both sides as far as is known here: the material decides. */
 static LightBounds triangle_bounds(const Lights *lights, const Source *s, uint32_t k,
                                    double radiance)
@@ -241,6 +253,8 @@ static LightBounds triangle_bounds(const Lights *lights, const Source *s, uint32
         b.upper = f3(fmaxf(b.upper.x, p[i].x), fmaxf(b.upper.y, p[i].y), fmaxf(b.upper.z, p[i].z));
     }
     b.axis = f3_normalize(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+    if (s->moves)
+        bound_motion(lights, s, k, &b);
     b.power = usable_power(pi * radiance * (double)s->areas[k]);
     return b;
 }
@@ -321,7 +335,6 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
     const Scene *scene = desc->scene;
     size_t slots, emissive;
     count_slots(desc, &slots, &emissive);
-    lights->moving_count = count_moving(desc);
     size_t most = (size_t)scene->light_count + emissive + 1;
     if (most >= NO_SOURCE || slots >= NO_SOURCE)
         return error_set(err, STATUS_LIMIT, "too many light sources: %zu in %zu material slots",

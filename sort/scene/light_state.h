@@ -28,6 +28,7 @@ typedef struct Source {
     uint32_t light;          /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
     uint32_t instance;       /* MESH */
     uint32_t first_leaf;     /* local: in the tree; the only one but for MESH */
+    bool moves;              /* MESH */
     uint32_t triangle_count; /* MESH: leaves, one a triangle */
     uint32_t *triangles;     /* MESH: owned, of the instance's mesh, rising */
     float *areas;            /* MESH: owned, of the triangles, square metres */
@@ -50,7 +51,6 @@ struct Lights {
     uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
     uint32_t *source_of_slot;
     uint32_t count, infinite_first, leaf_count;
-    uint32_t moving_count; /* instances */
 };
 
 static inline uint32_t light_triangle_slot(const SceneMesh *mesh, uint32_t triangle)

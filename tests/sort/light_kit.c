@@ -25,7 +25,7 @@ ZTest kit_irradiance(const Lights *lights, float3 position, float3 normal, uint3
         SampleKey key = sample_key(1, 2, i, 3);
         LightSample s;
         bool contributes =
-            lights_sample(lights, position, normal, sampler_2d(&independent, key, 1), &s);
+            lights_sample(lights, position, normal, 0.5f, sampler_2d(&independent, key, 1), &s);
         double value = 0.0;
         if (contributes) {
             assert_true(fabsf(f3_length(s.wi) - 1.0f) < 2e-6f);

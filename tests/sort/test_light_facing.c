@@ -77,7 +77,7 @@ static void test_light_falloffs(void **state)
             expected *= kind == SCENE_FALLOFF_SMOOTH_COSINE ? cos(a) : 1.0;
             LightSample s;
             float3 at = f3((float)sin(a), (float)-cos(a), 0);
-            bool shines = lights_sample(lights, at, f3(0, 0, 0), f2(0.5f, 0.5f), &s);
+            bool shines = lights_sample(lights, at, f3(0, 0, 0), 0.5f, f2(0.5f, 0.5f), &s);
             assert_true(fabs((shines ? (double)s.radiance.c[0] : 0.0) - expected) < 1e-5);
         }
         lights_destroy(lights);
@@ -115,7 +115,7 @@ static void check_strategies(SceneLight light, float3 position, float skipped)
         ztest_add(&by_chance, e);
         ztest_add(&density, p);
         LightSample s;
-        lit += lights_sample(lights, position, normal, u, &s);
+        lit += lights_sample(lights, position, normal, 0.5f, u, &s);
     }
     assert_true(ztest_p_value_two(&by_light, &by_chance) > KIT_SIGNIFICANCE);
     assert_true(lit > SAMPLES / 4);

@@ -65,7 +65,7 @@ static void test_light_coaxial_disks(void **state)
             float3 P = f3((float)r2 * at.x, 0, (float)r2 * at.y);
             LightSample s;
             double value = 0.0;
-            if (lights_sample(lights, P, f3(0, 1, 0), sampler_2d(&independent, key, 1), &s))
+            if (lights_sample(lights, P, f3(0, 1, 0), 0.5f, sampler_2d(&independent, key, 1), &s))
                 value =
                     (double)s.radiance.c[0] * fmax(0.0, (double)s.wi.y) / (double)s.pdf_solid_angle;
             ztest_add(&z, value / (2.0 * PI));

@@ -83,7 +83,7 @@ static void test_light_rectangle_cornell_floor(void **state)
     }
     /* Above it, its dark side. */
     LightSample s;
-    assert_false(lights_sample(lights, f3(0, 3, 0), f3(0, -1, 0), f2(0.3f, 0.6f), &s));
+    assert_false(lights_sample(lights, f3(0, 3, 0), f3(0, -1, 0), 0.5f, f2(0.3f, 0.6f), &s));
     lights_destroy(lights);
     fixture_destroy(f);
 }
@@ -152,7 +152,8 @@ static void test_light_form_factors(void **state)
                                                        f3_scale(rows[row].across, u.y)));
             LightSample s;
             double value = 0.0;
-            if (lights_sample(lights, P, rows[row].normal, sampler_2d(&independent, key, 1), &s))
+            if (lights_sample(lights, P, rows[row].normal, 0.5f, sampler_2d(&independent, key, 1),
+                              &s))
                 value = (double)s.radiance.c[0] *
                         fmax(0.0, (double)f3_dot(s.wi, rows[row].normal)) /
                         (double)s.pdf_solid_angle;
@@ -213,7 +214,7 @@ static void test_light_sphere_above_horizon(void **state)
                                                    .light_to_world = mat4_identity(),
                                                    .radius_m = 0.5f});
     LightSample s;
-    assert_false(lights_sample(lights, f3(0, 0.3f, 0), f3(0, 1, 0), f2(0.3f, 0.6f), &s));
+    assert_false(lights_sample(lights, f3(0, 0.3f, 0), f3(0, 1, 0), 0.5f, f2(0.3f, 0.6f), &s));
     lights_destroy(lights);
     fixture_destroy(f);
 }
@@ -245,7 +246,7 @@ static void test_light_point_and_spot(void **state)
     Lights *lights = kit_one_light(
         f, (SceneLight){.kind = SCENE_LIGHT_POINT, .light_to_world = mat4_translate(f3(0, 2, 0))});
     LightSample s;
-    assert_true(lights_sample(lights, f3(1.5f, 0, 0), f3(0, 1, 0), f2(0.1f, 0.7f), &s));
+    assert_true(lights_sample(lights, f3(1.5f, 0, 0), f3(0, 1, 0), 0.5f, f2(0.1f, 0.7f), &s));
     assert_true(s.is_delta && s.pdf_solid_angle == 1.0f && s.value == LIGHT_VALUE_KNOWN);
     assert_true(fabsf(s.distance_m - 2.5f) < 1e-6f);
     assert_true(fabsf(s.radiance.c[0] - 2.0f / 6.25f) < 1e-6f);
@@ -270,7 +271,8 @@ static void test_light_point_and_spot(void **state)
             float3 direction =
                 warp_sphere(sampler_2d(&independent, sample_key(0, 0, k, 5), SAMPLE_PIXEL));
             float3 at = f3_madd(f3(1, 2, 3), 3.0f, direction);
-            bool contributes = lights_sample(lights, at, f3_neg(direction), f2(0.5f, 0.5f), &s);
+            bool contributes =
+                lights_sample(lights, at, f3_neg(direction), 0.5f, f2(0.5f, 0.5f), &s);
             double e = contributes ? (double)s.radiance.c[0] : 0.0;
             ztest_add(&z, e * 4.0 * PI * 9.0);
             /* Nothing outside the cone, full intensity inside the inner one. */

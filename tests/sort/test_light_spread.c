@@ -93,7 +93,8 @@ static void test_light_spread_rectangle(void **state)
             kit_check_irradiance(lights, f3(1 + cases[i].x, 1.5f, -3 + cases[i].z), f3(0, 1, 0),
                                  2.0 * PI * cases[i].part);
         LightSample s;
-        assert_false(lights_sample(lights, f3(2.5f, 1.5f, -3), f3(0, 1, 0), f2(0.3f, 0.6f), &s));
+        assert_false(
+            lights_sample(lights, f3(2.5f, 1.5f, -3), f3(0, 1, 0), 0.5f, f2(0.3f, 0.6f), &s));
         lights_destroy(lights);
         fixture_destroy(f);
     }
@@ -143,7 +144,7 @@ static void check_strategies(SceneLight light, float3 position)
         ztest_add(&by_chance, e);
         ztest_add(&density, p);
         LightSample s;
-        wasted += !lights_sample(lights, position, normal, u, &s);
+        wasted += !lights_sample(lights, position, normal, 0.5f, u, &s);
     }
     assert_true(ztest_p_value_two(&by_light, &by_chance) > KIT_SIGNIFICANCE);
     double useful = 1.0 - (double)wasted / (double)SAMPLES;

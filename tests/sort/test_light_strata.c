@@ -76,7 +76,7 @@ static double relative_error(const Lights *lights, SamplerKind kind, double expe
         for (uint32_t i = 0; i < PAIRS; ++i) {
             LightSample s;
             float2 u = sampler_2d(&sampler, sample_key(t, 0, i, 5), 8);
-            if (lights_sample(lights, f3(0, 0, 0), f3(0, 1, 0), u, &s))
+            if (lights_sample(lights, f3(0, 0, 0), f3(0, 1, 0), 0.5f, u, &s))
                 mean += (double)(s.radiance.c[0] * maxf(s.wi.y, 0.0f) / s.pdf_solid_angle) / PAIRS;
         }
         sum += (mean / expected - 1.0) * (mean / expected - 1.0) / TRIALS;
@@ -103,7 +103,7 @@ static void test_light_choice_keeps_strata(void **state)
     for (uint32_t i = 0; i < 1 << 16; ++i) {
         LightSample s;
         Sampler sobol = {0};
-        if (lights_sample(lights, f3(0, 0, 0), f3(0, 1, 0),
+        if (lights_sample(lights, f3(0, 0, 0), f3(0, 1, 0), 0.5f,
                           sampler_2d(&sobol, sample_key(0, 0, i, 6), 8), &s))
             expected += (double)(s.radiance.c[0] * s.wi.y / s.pdf_solid_angle) / (1 << 16);
     }

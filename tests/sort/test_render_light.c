@@ -152,6 +152,69 @@ static void floor_under_square(bool is_mesh)
     kit_end(&kit);
 }
 
+/* A screen of two triangles of which a hundredth shines, away from where a few points would look; and one that shines
+ * from its back alone. Found by light sampling, or by scattering alone: the same. */
+static void test_render_narrow_emitters_are_sampled(void **state)
+{
+    (void)state;
+    static const char *const materials[] = {"sign", "behind"};
+    for (int k = 0; k < 2; ++k) {
+        Kit kit;
+        StrBuf meshes = {0};
+        kit_begin(&kit);
+        kit_write_text(&kit, "shaders/white.ssl", white_ssl);
+        kit_write_text(
+            &kit, "shaders/narrow.ssl",
+            "shader sign(out closure surface)\n{\n"
+            "    const float3 uvw = global_value<uvw>;\n"
+            "    float bright = 0;\n"
+            "    if (abs(uvw.x - 0.71) < 0.05 && abs(uvw.y - 0.22) < 0.05) bright = 100;\n"
+            "    surface = make_closure<Emission>(color(bright));\n}\n"
+            "shader behind(out closure surface)\n{\n"
+            "    float bright = 0;\n"
+            "    if (global_value<backfacing>) bright = 1;\n"
+            "    surface = make_closure<Emission>(color(bright));\n}\n");
+        kit_add_quad(&kit, &meshes, "floor",
+                     (const float[4][3]){{-5, 0, 5}, {5, 0, 5}, {5, 0, -5}, {-5, 0, -5}});
+        kit_add_quad(&kit, &meshes, "lamp",
+                     (const float[4][3]){{-1, 2, 1}, {1, 2, 1}, {1, 2, -1}, {-1, 2, -1}});
+        char text[256];
+        snprintf(text, sizeof text,
+                 "{\"name\": \"m\", \"shader\": \"shaders/white.ssl\"}, {\"name\": \"e\", "
+                 "\"shader\": \"shaders/narrow.ssl\", \"entry\": \"%s\"}",
+                 materials[k]);
+        KitScene scene = {.width = 16,
+                          .height = 16,
+                          .samples = 256,
+                          .max_depth = 1,
+                          .eye = {0, 1, 2},
+                          .fov_y_degrees = 0.05f,
+                          .meshes = strbuf_text(&meshes),
+                          .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": "
+                                       "[\"m\"]}, {\"name\": \"l\", \"mesh\": \"lamp\", "
+                                       "\"materials\": [\"e\"]}",
+                          .materials = text};
+        kit_write_scene(&kit, &scene);
+        double means[2], errors[2];
+        for (int by = 0; by < 2; ++by) {
+            RenderOptions options = kit_options(&kit);
+            options.strategy = by == 0 ? WAVE_STRATEGY_LIGHTS : WAVE_STRATEGY_BSDFS;
+            Render *render = kit_render(&kit, &options);
+            uint32_t count;
+            float *rgba = kit_pixels(render, &count);
+            kit_mean(rgba, count, 0, &means[by], &errors[by]);
+            mem_free(rgba);
+            render_destroy(render);
+        }
+        assert_true(means[1] > 0.05);
+        if (!(fabs(means[0] - means[1]) < 4 * hypot(errors[0], errors[1]) + 1e-3 * means[1]))
+            fail_msg("%s: by lights %g +- %g, by scattering %g +- %g", materials[k], means[0],
+                     errors[0], means[1], errors[1]);
+        strbuf_free(&meshes);
+        kit_end(&kit);
+    }
+}
+
 static void test_render_floor_under_an_area_light(void **state)
 {
     (void)state;
@@ -306,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_render_furnace_is_invisible),
         cmocka_unit_test(test_render_what_the_camera_does_not_see),
         cmocka_unit_test(test_render_furnace_darkens_by_albedo),
+        cmocka_unit_test(test_render_narrow_emitters_are_sampled),
         cmocka_unit_test(test_render_floor_under_an_area_light),
         cmocka_unit_test(test_render_floor_under_an_emissive_mesh),
         cmocka_unit_test(test_render_closed_enclosure),
