@@ -222,6 +222,19 @@ def random_numbers_of_instances():
     kit.link(node.outputs["Random"], to)
 
 
+@picture("ShaderNodeBsdfAnisotropic", 0.05)
+def anisotropic_ball_without_uv():
+    """Its tangents go around its own z."""
+    scene = kit.empty_scene(samples=256)
+    scene.render.resolution_x = scene.render.resolution_y = 24
+    bpy.ops.mesh.primitive_ico_sphere_add(radius=0.9, subdivisions=3, calc_uvs=False, rotation=(0.5, 0.4, 0))
+    bpy.ops.object.shade_smooth()
+    kit.material_of(bpy.context.object, "ShaderNodeBsdfAnisotropic", Roughness=0.4, Anisotropy=0.5)
+    sun = kit.add("Sun", bpy.data.lights.new("Sun", "SUN"), (0, 0, 5), (0.5, 0.4, 0))
+    sun.data.energy, sun.data.angle = 2, 0.3
+    kit.add_camera((0, 0, 3.2))
+
+
 def photometric_file(horizontal, rows):
     """A text of a lamp of type C, 0 to 90 degrees from its axis."""
     text = bpy.data.texts.new("lamp.ies")

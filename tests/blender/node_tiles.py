@@ -137,7 +137,10 @@ def build_values():
 def build_surfaces():
     columns, rows = grid(len(SURFACES))
     scene = kit.empty_scene(samples=256)
-    scene.sort.max_depth = scene.cycles.max_bounces = 8
+    scene.sort.max_depth = scene.cycles.max_bounces = 16
+    for kind in ("diffuse", "glossy", "transmission"):
+        setattr(scene.sort, f"{kind}_bounces", 16)
+        setattr(scene.cycles, f"{kind}_bounces", 16)
     scene.render.resolution_x, scene.render.resolution_y = columns * TILE_PX, rows * TILE_PX
     for number, case in enumerate(SURFACES):
         bpy.ops.mesh.primitive_uv_sphere_add(radius=0.9, segments=48, ring_count=24,

@@ -1,5 +1,5 @@
 """Each node alone against Cycles, whose values are stored (make_node_reference.py renders them anew). All nodes of a kind
-share one picture. With SORT_WRITE_DIFFERENCES the differences go to node_differences.json, of which
+share one picture. With SORT_WRITE_DIFFERENCES, and then of more samples, the differences go to node_differences.json, of which
 scripts/blender-node-table makes a page."""
 
 import json
@@ -18,6 +18,7 @@ import node_tiles
 HERE = pathlib.Path(__file__).parent
 REFERENCE = json.loads((HERE / "node_reference.json").read_text())
 DIFFERENCES = {}
+IS_MEASURED = "SORT_WRITE_DIFFERENCES" in os.environ
 
 
 def warnings():
@@ -30,6 +31,8 @@ class NodeTest(unittest.TestCase):
         """Mean difference over the mean, of at least 0.1."""
         cases, build = node_tiles.SCENES[scene_name]
         columns, rows = build()
+        if IS_MEASURED:
+            kit.bpy.context.scene.sort.samples *= 8
         picture = kit.render()
         self.assertEqual(kit.messages().error, "")
         for number, case in enumerate(cases):
@@ -62,7 +65,7 @@ class NodeTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        if os.environ.get("SORT_WRITE_DIFFERENCES"):
+        if IS_MEASURED:
             lines = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in DIFFERENCES.items())
             (HERE / "node_differences.json").write_text("{\n" + lines + "\n}\n")
 

@@ -262,6 +262,10 @@ class GraphBuilder:
             if "default position" not in self._records:
                 self.unit("default position", "geometry")
             return "default position.place"
+        if kind == "tangent":
+            if "default tangent" not in self._records:
+                node_options.bind_tangent(self, self.unit("default tangent", "geometry"))
+            return "default tangent.along"
         if "default vector" not in self._records:
             self.unit("default vector", "texture_coordinate", {"is_world": self.is_world, "is_ball": self.ball_m > 0})
         if kind == "shading_normal":

@@ -7,6 +7,7 @@ nothing to show.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import bpy
@@ -19,6 +20,7 @@ RENDER_COLOR = "sort:color"
 POINTINESS = "sort:pointiness"
 ISLAND = "sort:island"
 VALUE = "value:"  # before the name of what the Attribute nodes read, four numbers each
+GLOSSY_STRETCH_MAX = 0.68  # see glossy_bsdf.ssl
 WRAPS = {"REPEAT": "periodic", "EXTEND": "clamp", "CLIP": "black", "MIRROR": "mirror"}
 TABLE_SIZE = 256
 
@@ -48,6 +50,12 @@ def bind_rows(builder, name: str) -> None:
         builder.attributes[f"{name}.object_{axis}"] = attribute
 
 
+def bind_tangent(builder, name: str) -> None:
+    """What the unit `geometry` needs for its Tangent."""
+    bind_rows(builder, name)
+    builder.attributes[f"{name}.generated"] = GENERATED
+
+
 # --- surfaces ---------------------------------------------------------------------------------------------
 
 def _is_used(builder, name: str, parameter: str) -> bool:
@@ -61,6 +69,7 @@ def finish_principled(builder, node: bpy.types.Node, name: str) -> None:
     if not _is_used(builder, name, "emission_color" if is_4 else "emission"):
         builder.parameters(name)["emission_strength"] = 0.0  # so that it is no light
     _warn_of_rest(builder, node)
+    _default_tangent(builder, name, "anisotropic")
     if _is_used(builder, name, "transmission_weight" if is_4 else "transmission"):
         _warn_of_ior(builder, node, name)
     if node.subsurface_method == "BURLEY" and _is_used(builder, name, "subsurface_weight" if is_4 else "subsurface"):
@@ -91,7 +100,17 @@ def finish_refraction(builder, node: bpy.types.Node, name: str) -> None:
     _warn_of_ior(builder, node, name)
 
 
+def _default_tangent(builder, name: str, stretch: str) -> None:
+    """As Cycles: around the object's z where nothing feeds the Tangent, and that counts."""
+    if _is_used(builder, name, stretch) and not builder.is_wired(f"{name}.along"):
+        builder.wire(builder.default_vector("tangent"), f"{name}.along")
+
+
 def finish_glossy(builder, node: bpy.types.Node, name: str) -> None:
+    _default_tangent(builder, name, "anisotropy")
+    stretch = builder.parameters(name).get("anisotropy", 0.0)
+    if isinstance(stretch, float) and abs(stretch) > GLOSSY_STRETCH_MAX:
+        builder.warn(node, f"Anisotropy {stretch:g} is beyond what closures take; {math.copysign(GLOSSY_STRETCH_MAX, stretch):g} is used")
     if node.distribution == "ASHIKHMIN_SHIRLEY":
         builder.warn(node, "distribution ASHIKHMIN_SHIRLEY is rendered as GGX")
 
@@ -219,8 +238,7 @@ def finish_tangent(builder, node: bpy.types.Node, name: str) -> None:
 def finish_geometry(builder, node: bpy.types.Node, name: str) -> None:
     builder.parameters(name)["is_ball"] = builder.ball_m > 0
     if node.outputs["Tangent"].is_linked and not builder.is_world:
-        bind_rows(builder, name)
-        builder.attributes[f"{name}.generated"] = GENERATED
+        bind_tangent(builder, name)
     if node.outputs["Pointiness"].is_linked:
         builder.attributes[f"{name}.sharpness"] = POINTINESS
     if node.outputs["Random Per Island"].is_linked:
