@@ -31,6 +31,7 @@ PICTURES = {
     "Translucent": each("make_closure<Translucent>(color($), N)", "0.8", "0.8, 0.4, 0.1", "0.1, 0.6, 0.2"),
     "Conductor": each(f"make_closure<Conductor>({GOLD}, $, N)", 0.05, 0.3, 0.7),
     "Metal": each("make_closure<Metal>(color(0.2, 0.92, 1.1), color(3.9, 2.45, 2.14), 0.4, $, T, N)", 0.0, 0.9, -0.9),
+    "BeckmannMetal": each("make_closure<BeckmannMetal>(color(0.2, 0.92, 1.1), color(3.9, 2.45, 2.14), $, 0.0, T, N)", 0.2, 0.45, 0.7),
     "Dielectric": each("make_closure<Dielectric>(1.5, $, color(1), color(0.97), N)", 0.0, 0.25, 0.6),
     "Plastic": each(f"make_closure<Plastic>({RED}, color(0.04), $, N)", 0.05, 0.3, 0.7),
     "Emission": each("make_closure<Emission>(color($))", "0.3", "1, 0.5, 0.1", "0.1, 0.6, 2"),

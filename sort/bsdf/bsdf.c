@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "sort/bsdf/bsdf_lobes.h"
+#include <float.h>
 #include <string.h>
 
 void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags)
@@ -62,7 +63,9 @@ BsdfFrame bsdf_frame_align(const Bsdf *b, BsdfFrame frame, float3 T)
     float length2 = f3_length2(s);
     if (!(length2 > 1e-12f * f3_length2(T) && length2 < 1e30f))
         return frame;
-    frame.s = f3_scale(s, 1.0f / sqrtf(length2));
+    /* Where T is nearly the normal, rounding leaves some of it: twice is enough. */
+    s = f3_scale(s, 1.0f / sqrtf(length2));
+    frame.s = f3_normalize(f3_madd(s, -f3_dot(s, frame.n), frame.n));
     frame.t = f3_cross(frame.n, frame.s);
     frame.wo = to_local(&frame, b->wo);
     return frame;
@@ -172,6 +175,9 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
         break;
     case CLOSURE_METAL:
         metal_add(b, weight, &a.Metal);
+        break;
+    case CLOSURE_BECKMANN_METAL:
+        beckmann_metal_add(b, weight, &a.BeckmannMetal);
         break;
     case CLOSURE_DIELECTRIC:
         dielectric_add(b, weight, &a.Dielectric);
@@ -424,7 +430,7 @@ bool bsdf_sample(const Bsdf *b, float u_side, float2 u, BsdfSample *out_sample)
         return out_sample->pdf > 0.0f;
     }
     Spectrum f_cos = bsdf_eval(b, out_sample->wi, &out_sample->pdf);
-    if (!(out_sample->pdf > 0.0f))
+    if (!(out_sample->pdf >= FLT_MIN)) /* of a smaller one the inverse is infinite */
         return false;
     out_sample->weight = spectrum_scale(f_cos, 1.0f / out_sample->pdf);
     return true;

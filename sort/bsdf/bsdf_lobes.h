@@ -48,6 +48,7 @@ void translucent_add(Bsdf *b, Spectrum weight, const TranslucentArgs *args);
 void oren_nayar_add(Bsdf *b, Spectrum weight, const OrenNayarArgs *args);
 void conductor_add(Bsdf *b, Spectrum weight, const ConductorArgs *args);
 void metal_add(Bsdf *b, Spectrum weight, const MetalArgs *args);
+void beckmann_metal_add(Bsdf *b, Spectrum weight, const BeckmannMetalArgs *args);
 void plastic_add(Bsdf *b, Spectrum weight, const PlasticArgs *args);
 void dielectric_add(Bsdf *b, Spectrum weight, const DielectricArgs *args);
 void transparent_add(Bsdf *b, Spectrum weight, const TransparentArgs *args);

@@ -1,5 +1,5 @@
 /* The metals: GGX reflection with the Fresnel reflectance of a colour, or of a measured index, and what single
- * scattering loses put back. */
+ * scattering loses put back; and Beckmann's with that of an index, as it is. */
 #include "sort/bsdf/bsdf_lobes.h"
 #include "sort/bsdf/fresnel.h"
 
@@ -13,9 +13,10 @@ void conductor_add(Bsdf *b, Spectrum weight, const ConductorArgs *args)
                           fresnel_schlick_average(f0, f90), &frame);
 }
 
-void metal_add(Bsdf *b, Spectrum weight, const MetalArgs *args)
+static void add_metal(Bsdf *b, Spectrum weight, MicrofacetKind kind, const MetalArgs *args)
 {
     MicrofacetShape shape = microfacet_shape(args->roughness, args->anisotropy);
+    shape.kind = kind;
     BsdfFrame frame = bsdf_frame_align(b, bsdf_frame(b, args->N, true), args->T);
     BsdfLobe *lobe = microfacet_begin(b, shape, &frame);
     if (!lobe)
@@ -27,4 +28,20 @@ void metal_add(Bsdf *b, Spectrum weight, const MetalArgs *args)
     lobe->microfacet.f90 = k;
     microfacet_finish(b, lobe, weight);
     microfacet_compensate(b, weight, shape, fresnel_metal_average(eta, k), &frame);
+}
+
+void metal_add(Bsdf *b, Spectrum weight, const MetalArgs *args)
+{
+    add_metal(b, weight, MICROFACET_GGX, args);
+}
+
+void beckmann_metal_add(Bsdf *b, Spectrum weight, const BeckmannMetalArgs *args)
+{
+    add_metal(b, weight, MICROFACET_BECKMANN,
+              &(MetalArgs){.eta = args->eta,
+                           .k = args->k,
+                           .roughness = args->roughness,
+                           .anisotropy = args->anisotropy,
+                           .T = args->T,
+                           .N = args->N});
 }

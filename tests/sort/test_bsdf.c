@@ -364,6 +364,25 @@ static void test_bsdf_notes_what_it_leaves_out(void **state)
     assert_int_equal(b.lobe_count, BSDF_MAX_LOBES);
 }
 
+/* What is left of T across the normal is small beside T, and the frame is orthonormal all the same. */
+static void test_bsdf_tangents_near_the_normal(void **state)
+{
+    (void)state;
+    uint32_t random = 4;
+    for (uint32_t i = 0; i < 1000; ++i) {
+        float3 N = random_direction(&random), T = f3_madd(random_direction(&random), 3e5f, N);
+        float3 wo = f3_normalize(f3_madd(random_direction(&random), 1.5f, N));
+        const float args[] = {1, 1, 1, 0.6f, 0, 0, 0.9f, T.x, T.y, T.z, N.x, N.y, N.z};
+        Bsdf b;
+        BsdfSample s;
+        bsdf_init(&b, wo, N, 0);
+        bsdf_add_closure(&b, CLOSURE_GLOSSY, spectrum_splat(1.0f), args, 1);
+        float u = random_unit(&random), v = random_unit(&random);
+        if (bsdf_sample(&b, 0.5f, f2(u, v), &s))
+            assert_true(fabsf(f3_length(s.wi) - 1.0f) < 1e-5f);
+    }
+}
+
 /* Arguments that no one should write, and directions that graze. */
 static void test_bsdf_stays_finite(void **state)
 {
@@ -423,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_bsdf_light_does_not_leak),
         cmocka_unit_test(test_bsdf_reads_kernel_rows),
         cmocka_unit_test(test_bsdf_notes_what_it_leaves_out),
+        cmocka_unit_test(test_bsdf_tangents_near_the_normal),
         cmocka_unit_test(test_bsdf_stays_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
