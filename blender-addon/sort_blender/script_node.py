@@ -131,7 +131,11 @@ class SortScriptNode(bpy.types.ShaderNodeCustomGroup):
         if shader is None:
             return
         inputs = [p for p in shader["parameters"] if "enum" not in p.get("metadata", {})]
+        values = {(s.name, s.bl_idname): _copied(s.default_value) for s in self.inputs if hasattr(s, "default_value")}
         names = {"inputs": self._fit("INPUT", inputs), "outputs": self._fit("OUTPUT", shader["outputs"])}
+        for socket in self.inputs:  # Blender 4 makes all of them anew
+            if (socket.name, socket.bl_idname) in values:
+                socket.default_value = values[socket.name, socket.bl_idname]
         self.names = json.dumps(names)
         self._fit_options(shader)
 
@@ -201,6 +205,10 @@ def _sockets(tree: bpy.types.NodeTree, side: str) -> list:
     return list(tree.inputs if side == "INPUT" else tree.outputs)
 
 
+def _copied(value: object) -> object:
+    return value if isinstance(value, (bool, int, float, str)) else tuple(value)
+
+
 def _kind(socket: object) -> str:
     return getattr(socket, "bl_socket_idname", None) or socket.socket_type
 
@@ -220,7 +228,8 @@ def _remove(tree: bpy.types.NodeTree, side: str, socket: object) -> None:
 
 def _move(tree: bpy.types.NodeTree, side: str, start: int, end: int) -> None:
     if hasattr(tree, "interface"):
-        tree.interface.move(_sockets(tree, side)[start], end)
+        sockets = _sockets(tree, side)
+        tree.interface.move(sockets[start], sockets[end].position)  # which counts inputs and outputs
     else:
         (tree.inputs if side == "INPUT" else tree.outputs).move(start, end)
 

@@ -79,6 +79,9 @@ def add_plane(name="Plane", size=2.0, **place):
                     [(0, 0), (1, 0), (1, 1), (0, 1)], **place)
 
 
+NAMES_IN_4 = {"Specular": "Specular IOR Level", "Emission": "Emission Color"}  # of the Principled BSDF
+
+
 def material_of(obj, node_type, **inputs):
     """A new material with one surface node; the node."""
     material = bpy.data.materials.new(obj.name)
@@ -87,12 +90,25 @@ def material_of(obj, node_type, **inputs):
     tree.nodes.clear()
     node = tree.nodes.new(node_type)
     for name, value in inputs.items():
-        node.inputs[name.replace("_", " ")].default_value = value
+        name = name.replace("_", " ")
+        node.inputs[name if name in node.inputs else NAMES_IN_4[name]].default_value = value
     output = tree.nodes.new("ShaderNodeOutputMaterial")
     tree.links.new(node.outputs[0], output.inputs["Surface"])
     obj.data.materials.clear()
     obj.data.materials.append(material)
     return node
+
+
+def name_aov(node, name):
+    setattr(node, "aov_name" if hasattr(node, "aov_name") else "name", name)
+
+
+def new_group_socket(tree, side, kind, name):
+    """side: INPUT or OUTPUT."""
+    if hasattr(tree, "interface"):
+        tree.interface.new_socket(name, in_out=side, socket_type=kind)
+    else:
+        (tree.inputs if side == "INPUT" else tree.outputs).new(kind, name)
 
 
 def link(from_socket, to_socket):

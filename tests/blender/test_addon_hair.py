@@ -39,7 +39,7 @@ class HairTest(unittest.TestCase):
         self.compare()
 
     def test_children_and_shape(self):
-        self.fur(child_type="SIMPLE", rendered_child_count=4, child_nbr=4, shape=0.5, use_close_tip=True)
+        self.fur(child_type="SIMPLE", rendered_child_count=4, shape=0.5, use_close_tip=True)
         self.compare()
 
     def test_strands_that_move_in_their_object(self):

@@ -25,8 +25,8 @@ class PointTest(unittest.TestCase):
     def test_points_with_values_of_their_own(self):
         obj = kit.add_mesh("Three", [(-1, 0.2, 0), (1, 0.4, 0), (0, 1, 0.5)], [(0, 1, 2)])
         tree = bpy.data.node_groups.new("Points", "GeometryNodeTree")
-        for sockets in (tree.inputs, tree.outputs):
-            sockets.new("NodeSocketGeometry", "Geometry")
+        for side in ("INPUT", "OUTPUT"):
+            kit.new_group_socket(tree, side, "NodeSocketGeometry", "Geometry")
         made = [tree.nodes.new(kind) for kind in (
             "NodeGroupInput", "GeometryNodeMeshToPoints", "GeometryNodeStoreNamedAttribute", "GeometryNodeSetMaterial",
             "NodeGroupOutput")]

@@ -90,8 +90,8 @@ class ScriptTest(unittest.TestCase):
 
     def test_wires_in_and_out_and_a_group_around(self):
         group = bpy.data.node_groups.new("Group", "ShaderNodeTree")
-        group.inputs.new("NodeSocketColor", "In")
-        group.outputs.new("NodeSocketColor", "Out")
+        kit.new_group_socket(group, "INPUT", "NodeSocketColor", "In")
+        kit.new_group_socket(group, "OUTPUT", "NodeSocketColor", "Out")
         given, made = group.nodes.new("NodeGroupInput"), group.nodes.new("NodeGroupOutput")
         node = self.script(tree=group)
         image = bpy.data.images.new("Grey", 4, 4)

@@ -98,7 +98,7 @@ NODES = {
     "ShaderNodeBsdfVelvet": _shader("velvet_bsdf"),
     "ShaderNodeBsdfToon": _shader("toon_bsdf", options=opt.take("component")),
     "ShaderNodeSubsurfaceScattering": _shader("subsurface_scattering", outputs={"BSSRDF": "bssrdf"},
-                                              inputs={"IOR": None}, finish=opt.finish_subsurface,
+                                              inputs={"IOR": None, "Roughness": None}, finish=opt.finish_subsurface,
                                               lacks="a random walk of mean free path Scale x Radius; no IOR"),
     "ShaderNodeEmission": _shader("emission", outputs={"Emission": "light"}),
     "ShaderNodeHoldout": _shader("holdout", outputs={"Holdout": "hole"}),
