@@ -34,7 +34,8 @@ def _text(node: bpy.types.Node) -> tuple[str, str]:
         return node.ies.as_string(), node.ies.name
     if not node.filepath:
         raise ies.BadFile("no file is chosen")
-    path = Path(bpy.path.abspath(node.filepath, library=node.id_data.library))
+    linked_from = getattr(node.id_data, "library", None)  # the .blend file that `//` belongs to
+    path = Path(bpy.path.abspath(node.filepath, library=linked_from))
     if not path.is_file():
         raise ies.BadFile(f"there is no file {path}")
     if path.stat().st_size > BYTES_MAX:
