@@ -165,6 +165,39 @@ static void test_bsdf_ggx_directional_albedo(void **state)
     assert_true(fabs(e1 - (1.0 - log(2.0))) < 2e-5);
 }
 
+/* A metal of colour F at all angles: what single scattering keeps comes back F Favg Eavg / (1 - Favg (1 - Eavg)) of
+ * it, each reflection inside the roughness by F [Kulla2017]. E: the table above. */
+static void test_bsdf_multiple_scattering_takes_colour(void **state)
+{
+    (void)state;
+    static const struct {
+        double alpha, mu, e, e_average;
+    } rows[] = {{0.5, 1, 0.6878, 0.7002}, {0.5, 0.5, 0.6983, 0.7002}, {0.5, 0.2, 0.7899, 0.7002},
+                {1, 1, 0.306853, 0.4091}, {1, 0.5, 0.4507, 0.4091},   {1, 0.2, 0.6416, 0.4091}};
+    static const float color[SPECTRUM_CHANNELS] = {0.95f, 0.5f, 0.1f};
+    for (size_t r = 0; r < SORT_COUNT_OF(rows); ++r) {
+        float roughness = (float)sqrt(rows[r].alpha), mu = (float)rows[r].mu;
+        const BsdfCase metal = {
+            .name = "coloured metal",
+            .closure_count = 1,
+            .closures = {{CLOSURE_GLOSSY,
+                          1,
+                          {color[0], color[1], color[2], roughness, 0, 1, 0, 0, 0, 0, 0, 0, 1}}}};
+        Bsdf b;
+        bsdf_case_make(&metal, f3(sqrtf(1 - mu * mu), 0, mu), f3(0, 0, 1), BSDF_IMPORTANCE, &b);
+        Spectrum found = furnace(&b, 1 << 16);
+        SPECTRUM_EACH(i)
+        {
+            double f = (double)color[i], e_average = rows[r].e_average;
+            double tint = f * f * e_average / (1 - f * (1 - e_average));
+            double expected = f * rows[r].e + tint * (1 - rows[r].e);
+            if (fabs((double)found.c[i] - expected) > 2e-3)
+                fail_msg("alpha %g, mu %g, F %g: %g, expected %g", rows[r].alpha, rows[r].mu, f,
+                         (double)found.c[i], expected);
+        }
+    }
+}
+
 static double random_unit(uint32_t *state)
 {
     return (double)(hash_mix64((*state)++) >> 11) * 0x1p-53;
@@ -279,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_bsdf_white_furnace),
         cmocka_unit_test(test_bsdf_white_furnace_at_all_roughnesses),
         cmocka_unit_test(test_bsdf_ggx_directional_albedo),
+        cmocka_unit_test(test_bsdf_multiple_scattering_takes_colour),
         cmocka_unit_test(test_bsdf_albedo_tables_match_their_integrals),
         cmocka_unit_test(test_bsdf_ggx_identities),
         cmocka_unit_test(test_bsdf_tilted_normals_do_not_gain),

@@ -56,6 +56,29 @@ static void test_film_filter_samples_follow_the_filter(void **state)
     }
 }
 
+/* A sine of frequency k (periods a pixel) is damped by exp(-2 pi^2 k^2 s^2), s the standard deviation: the filter's
+ * Fourier transform, but for the tails that are cut off (0.3 % of its weight). */
+static void test_film_filter_gaussian_damps_a_sine(void **state)
+{
+    (void)state;
+    const double pi = 3.14159265358979323846;
+    for (uint32_t i = 1; i <= 4; ++i) {
+        PixelFilter f;
+        Error err = {0};
+        assert_int_equal(pixel_filter_init(PIXEL_FILTER_GAUSSIAN, (float)i, &f, &err), STATUS_OK);
+        double s = i / 6.0;
+        for (double k = 0.1; k < 1.0 / s; k += 0.1) {
+            enum { SAMPLES = 4096 };
+            double found = 0.0;
+            for (uint32_t j = 0; j < SAMPLES; ++j) {
+                float2 p = pixel_filter_sample(&f, f2(((float)j + 0.5f) / SAMPLES, 0.5f));
+                found += cos(2 * pi * k * (double)p.x) / SAMPLES;
+            }
+            assert_true(fabs(found - exp(-2 * pi * pi * k * k * s * s)) < 6e-3);
+        }
+    }
+}
+
 static void test_film_filter_options(void **state)
 {
     (void)state;
@@ -79,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_film_filters_integrate_to_one),
         cmocka_unit_test(test_film_filter_samples_follow_the_filter),
+        cmocka_unit_test(test_film_filter_gaussian_damps_a_sine),
         cmocka_unit_test(test_film_filter_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

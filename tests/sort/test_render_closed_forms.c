@@ -237,6 +237,68 @@ static void test_closed_forms_cavity_of_two_patches(void **state)
     }
 }
 
+/* Row 17: a small lamp of area a at the distance d, focus at f, a round lens of radius r. From each point of the
+ * blurred disk a part a / ((d/f - 1)^2 pi r^2) of the lens sees the lamp; from elsewhere none does. The disk's radius
+ * in the plane of focus is r (1 - f/d); the lamp's own size makes its rim soft. */
+static void test_closed_forms_lamp_out_of_focus(void **state)
+{
+    (void)state;
+    enum { SIDE = 48 };
+    const float r = 0.6f, d = 4, focus = 2, half_lamp = 0.08f, fov_deg = 40;
+    const double pi = 3.14159265358979, seen = 4.0 * (double)(half_lamp * half_lamp) / (pi * 0.36);
+    const double pixel = 2.0 * (double)focus * tan(20.0 * pi / 180.0) / SIDE; /* there */
+    const double radius = (double)r * 0.5, rim = (double)half_lamp * 0.5 * sqrt(2.0) + pixel;
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_write_text(&kit, "shaders/s.ssl", ssl);
+    kit_add_quad(&kit, &meshes, "lamp",
+                 (const float[4][3]){{-half_lamp, -half_lamp, -d},
+                                     {half_lamp, -half_lamp, -d},
+                                     {half_lamp, half_lamp, -d},
+                                     {-half_lamp, half_lamp, -d}});
+    const KitScene scene = {.width = SIDE,
+                            .height = SIDE,
+                            .samples = 1024,
+                            .max_depth = 1,
+                            .target = {0, 0, -1},
+                            .fov_y_degrees = fov_deg,
+                            .aperture_radius_m = r,
+                            .focus_distance_m = focus,
+                            .meshes = strbuf_text(&meshes),
+                            .instances = INSTANCE("lamp", "shine"),
+                            .materials = MATERIAL("shine", "card", "\"radiance\": [1, 1, 1]")};
+    kit_write_scene(&kit, &scene);
+    RenderOptions options = kit_options(&kit);
+    Render *render = kit_render(&kit, &options);
+    uint32_t count, inside[2] = {0};
+    float *rgba = kit_pixels(render, &count), *rings[2];
+    rings[0] = MEM_ARRAY(float, 4 * (size_t)count);
+    rings[1] = MEM_ARRAY(float, 4 * (size_t)count);
+    assert_true(rings[0] && rings[1]);
+    for (uint32_t i = 0; i < count; ++i) {
+        double x = (i % SIDE + 0.5 - 0.5 * SIDE) * pixel, y = (i / SIDE + 0.5 - 0.5 * SIDE) * pixel;
+        double distance = sqrt(x * x + y * y);
+        if (distance > radius + rim)
+            assert_true(rgba[4 * i] == 0.0f);
+        if (distance > radius - rim)
+            continue;
+        uint32_t ring = distance > radius * 0.6;
+        memcpy(rings[ring] + (size_t)4 * inside[ring]++, rgba + (size_t)4 * i, sizeof(float[4]));
+    }
+    for (uint32_t ring = 0; ring < 2; ++ring) {
+        double mean, error;
+        kit_mean(rings[ring], inside[ring], 0, &mean, &error);
+        if (fabs(mean - seen) > 4 * error || error > 0.03 * seen)
+            fail_msg("ring %u: %g +- %g, expected %g", ring, mean, error, seen);
+        mem_free(rings[ring]);
+    }
+    mem_free(rgba);
+    render_destroy(render);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_closed_forms_inside_glass),
         cmocka_unit_test(test_closed_forms_half_a_dome),
         cmocka_unit_test(test_closed_forms_cavity_of_two_patches),
+        cmocka_unit_test(test_closed_forms_lamp_out_of_focus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
