@@ -24,6 +24,7 @@ typedef struct Words {
     CliTextList aovs;
     const char *cache, *texcache, *integrator;
     double mip_bias, filter_width, adaptive, ao_distance;
+    double clamp_direct, clamp_indirect; /* below 0: not given */
     uint32_t progress, texture_filter, mip_mode, sampler, filter;
     uint32_t list; /* of render_list_names, or the count of them: nothing */
     int64_t seed;
@@ -85,6 +86,10 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->ao_distance_m = (float)words->ao_distance;
     if (words->integrator)
         TRY(find_integrator(words->integrator, &r->view, err));
+    r->has_clamp_direct = words->clamp_direct >= 0.0;
+    r->clamp_direct = (float)words->clamp_direct;
+    r->has_clamp_indirect = words->clamp_indirect >= 0.0;
+    r->clamp_indirect = (float)words->clamp_indirect;
     r->has_seed = words->seed >= 0;
     r->seed = r->has_seed ? (uint32_t)words->seed : 0;
     r->texture_paths = c->texture_paths.items;
@@ -189,6 +194,8 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B", .help = "render these frames one after the other: # in SCENE and in names of files is the number, ## with two digits, ..."},
         {.name = "seed", .kind = CLI_INT, .out = &words->seed, .min = 0, .max = 4294967295.0, .value_name = "N", .help = "another pattern of noise"},
         {.name = "max-depth", .kind = CLI_U32, .out = &c->render.max_depth, .min = 1, .max = 1024, .value_name = "N", .help = "surface interactions of a path"},
+        {.name = "clamp-direct", .kind = CLI_FLOAT, .out = &words->clamp_direct, .min = 0, .max = 1e30, .value_name = "L", .help = "most that one sample's direct light counts, by the mean of its channels; 0: all of it"},
+        {.name = "clamp-indirect", .kind = CLI_FLOAT, .out = &words->clamp_indirect, .min = 0, .max = 1e30, .value_name = "L", .help = "the same of light after two bounces and more: fewer fireflies, at the price of some light"},
         {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, or a view that shows mistakes; --list integrators"},
         {.name = "ao-distance", .kind = CLI_FLOAT, .out = &words->ao_distance, .min = 1e-6, .max = 1e9, .value_name = "M", .help = "how far the view ao looks; a tenth of the scene when not given"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "where random numbers come from"},
@@ -276,7 +283,7 @@ static void parse(const CliProgram *program, void *data)
 
 bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
 {
-    Words words = {.seed = -1, .list = RENDER_LIST_COUNT};
+    Words words = {.clamp_direct = -1, .clamp_indirect = -1, .seed = -1, .list = RENDER_LIST_COUNT};
     Parsing p = {.argc = argc, .argv = argv};
     Error err = {0};
     *c = (RenderCommand){.checkpoint_s = 120};

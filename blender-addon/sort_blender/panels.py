@@ -55,7 +55,8 @@ class SORT_PT_sampling(_SettingsPanel):
 
 class SORT_PT_light_paths(_SettingsPanel):
     bl_label = "Light Paths"
-    names = ("integrator", "max_depth", "diffuse_bounces", "glossy_bounces", "transmission_bounces")
+    names = ("integrator", "max_depth", "diffuse_bounces", "glossy_bounces", "transmission_bounces",
+             "clamp_direct", "clamp_indirect")
 
 
 class SORT_PT_film(_SettingsPanel):

@@ -52,6 +52,12 @@ class SortSceneSettings(bpy.types.PropertyGroup):
         name="Glossy", default=1023, min=0, max=1023, soft_max=64, description="Most other reflections of a path")
     transmission_bounces: bpy.props.IntProperty(
         name="Transmission", default=1023, min=0, max=1023, soft_max=64, description="Most transmissions of a path")
+    clamp_direct: bpy.props.FloatProperty(
+        name="Clamp Direct", default=0.0, min=0.0, soft_max=100.0,
+        description="Most that one sample's light counts which the camera sees at once or after one bounce. 0: all of it")
+    clamp_indirect: bpy.props.FloatProperty(
+        name="Clamp Indirect", default=10.0, min=0.0, soft_max=100.0,
+        description="The same of light after more bounces: fewer fireflies, dimmer caustics. 0: all of it")
     seed: bpy.props.IntProperty(
         name="Seed", default=0, min=0, max=(1 << 31) - 1,
         description="Another pattern of noise")

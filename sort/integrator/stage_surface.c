@@ -134,7 +134,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     }
     }
     aim_shadow_ray(w, i, hit, light);
-    wave_give_light(w, i, false, factor, light->light_group);
+    wave_give_light(w, i, false, factor, light->light_group, 0);
 }
 
 /* Of f, what a light that is invisible to some kinds of bounces brings. */
@@ -192,7 +192,8 @@ static void shade_mesh_lights(Wave *w)
         for (uint32_t k = 0; k < count; ++k) {
             Spectrum radiance = emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f);
             wave_give_light(w, mesh[k].path, mesh[k].is_met, spectrum_mul(mesh[k].factor, radiance),
-                            w->shared->scene->instances[mesh[k].hit.instance].light_group);
+                            w->shared->scene->instances[mesh[k].hit.instance].light_group,
+                            mesh[k].hit.depth);
         }
         begin += count;
     }

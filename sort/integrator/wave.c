@@ -176,9 +176,19 @@ uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHi
     return n;
 }
 
-void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group)
+/* Brighter light than wanted is dimmed, in its colour: darker pictures for fewer fireflies. */
+static float3 clamp_light(const WaveShared *s, Spectrum radiance, uint32_t bounces)
 {
     float3 rgb = spectrum_to_rgb(radiance);
+    float mean = (fabsf(rgb.x) + fabsf(rgb.y) + fabsf(rgb.z)) * (1.0f / 3.0f);
+    float most = bounces > 1 ? s->clamp_indirect : s->clamp_direct;
+    return mean > most ? f3_scale(rgb, most / mean) : rgb;
+}
+
+void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
+                    uint32_t bounces)
+{
+    float3 rgb = clamp_light(w->shared, radiance, bounces);
     float *sum = w->samples[path->sample].rgb;
     sum[0] += rgb.x;
     sum[1] += rgb.y;
@@ -193,21 +203,22 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light
 
 void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group, uint32_t at)
 {
-    wave_add_light(w, path, radiance, light_group);
+    wave_add_light(w, path, radiance, light_group, path->depth);
     if (path->flags & PATH_SEEN ||
         !(w->aovs & (1u << FILM_AOV_EMISSION | 1u << FILM_AOV_ENVIRONMENT)))
         return;
-    float3 rgb = spectrum_to_rgb(radiance);
+    float3 rgb = clamp_light(w->shared, radiance, path->depth);
     float *sum = w->samples[path->sample].aov + at;
     sum[0] += rgb.x;
     sum[1] += rgb.y;
     sum[2] += rgb.z;
 }
 
-void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group)
+void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group,
+                     uint32_t bounces)
 {
     if (is_met) {
-        wave_add_light(w, &w->paths[path], light, light_group);
+        wave_add_light(w, &w->paths[path], light, light_group, bounces);
         return;
     }
     w->lights[path].light = light;
@@ -233,7 +244,7 @@ static void give_sky(Wave *w, const SkyLight *sky, Spectrum light)
     if (sky->is_met)
         wave_add_met(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
     else
-        wave_give_light(w, sky->path, false, light, group);
+        wave_give_light(w, sky->path, false, light, group, 0);
 }
 
 void wave_look_up_sky(Wave *w)

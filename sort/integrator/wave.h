@@ -46,7 +46,8 @@ typedef struct WaveShared {
     PixelFilter filter;
     Sampler sampler;
     uint32_t seed, max_depth;
-    uint32_t samples; /* nominal, a pixel */
+    float clamp_direct, clamp_indirect; /* of a light's mean channel; INFINITY: none */
+    uint32_t samples;                   /* nominal, a pixel */
     WaveStrategy strategy;
     WaveView what;
     float ao_distance_m; /* of WAVE_VIEW_AO; INFINITY: any */

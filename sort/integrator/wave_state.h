@@ -146,15 +146,18 @@ void wave_group(Wave *w, uint32_t count);
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
 /* Sends a path that is inside on its next flight. */
 void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction);
-/* Adds radiance to the path's sample, as it is, and to its light group's share (0: of the rest). */
-void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group);
+/* Adds radiance to the path's sample and to its light group's share (0: of the rest). bounces: of the light on its way
+ * to the camera; up to one it is direct, and so clamped. */
+void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
+                    uint32_t bounces);
 
 /* The same of what the path met; of what the camera sees also to `at`, FILM_AT_EMISSION or FILM_AT_ENVIRONMENT. */
 void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group, uint32_t at);
 
 /* Light whose radiance is known now: for the sample if the path met it, else for the shadow ray, which is not
  * needed when there is none. */
-void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group);
+void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group,
+                     uint32_t bounces);
 /* Notes light from the image; wave_look_up_sky gives all that was noted to whom it belongs. */
 void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
                    const EnvironmentFootprint *footprint);

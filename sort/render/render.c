@@ -80,6 +80,13 @@ static Status refuse_camera(const Scene *scene, const char *name, Error *err)
     return status;
 }
 
+/* As WaveShared wants it. What views show is never clamped. */
+static float clamp_of(const RenderOptions *o, float most)
+{
+    bool is_light = o->view == WAVE_VIEW_NONE || o->view == WAVE_VIEW_COST;
+    return most > 0.0f && is_light ? most : INFINITY;
+}
+
 static Status apply_settings(Render *r, Error *err)
 {
     const RenderOptions *o = &r->options;
@@ -102,6 +109,9 @@ static Status apply_settings(Render *r, Error *err)
     WaveShared *shared = &r->shared;
     shared->seed = o->has_seed ? o->seed : s->seed;
     shared->max_depth = o->max_depth ? o->max_depth : s->max_depth;
+    shared->clamp_direct = clamp_of(o, o->has_clamp_direct ? o->clamp_direct : s->clamp_direct);
+    shared->clamp_indirect =
+        clamp_of(o, o->has_clamp_indirect ? o->clamp_indirect : s->clamp_indirect);
     shared->strategy = o->strategy;
     shared->what = o->view;
     shared->ao_distance_m = ao_distance(r);
@@ -245,6 +255,8 @@ static Hash128 identity_hash(const Render *r)
     hash128_update_text(&h, "sort film 1");
     hash128_update_text(&h, r->scene->name);
     hash128_update_u64(&h, r->shared.max_depth);
+    hash128_update(&h, &r->shared.clamp_direct, sizeof r->shared.clamp_direct);
+    hash128_update(&h, &r->shared.clamp_indirect, sizeof r->shared.clamp_indirect);
     hash128_update_u64(&h, r->shared.strategy);
     hash128_update_u64(&h, r->shared.what);
     hash128_update(&h, &r->shared.ao_distance_m, sizeof r->shared.ao_distance_m);

@@ -39,10 +39,12 @@ typedef struct RenderOptions {
     float adaptive_error; /* pixels stop when film_judge finds them this good; 0: none does */
     bool has_seed;
     uint32_t seed;
-    uint32_t max_depth;    /* 0: the package's */
-    WaveView view;         /* NONE: light */
-    float ao_distance_m;   /* of the view AO; 0: a tenth of the scene's size */
-    WaveStrategy strategy; /* for tests: other than MIS only makes noise */
+    uint32_t max_depth;                        /* 0: the package's */
+    bool has_clamp_direct, has_clamp_indirect; /* else the package's */
+    float clamp_direct, clamp_indirect;        /* as in SceneSettings */
+    WaveView view;                             /* NONE: light */
+    float ao_distance_m;                       /* of the view AO; 0: a tenth of the scene's size */
+    WaveStrategy strategy;                     /* for tests: other than MIS only makes noise */
     SamplerKind sampler;
     PixelFilterKind filter;
     float filter_width_px; /* 0: the filter's default */

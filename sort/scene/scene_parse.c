@@ -77,6 +77,10 @@ static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
                      err));
     TRY(json_get_u32(&settings, "max_transparent", JSON_OPTIONAL, 0, 128, &s->max_transparent,
                      err));
+    TRY(json_get_float(&settings, "clamp_direct", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
+                       &s->clamp_direct, err));
+    TRY(json_get_float(&settings, "clamp_indirect", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
+                       &s->clamp_indirect, err));
     TRY(json_get_u32(&settings, "seed", JSON_OPTIONAL, 0, UINT32_MAX, &s->seed, err));
     TRY(json_get_bool(&settings, "transparent_film", JSON_OPTIONAL, &s->has_transparent_film, err));
     TRY(parse_mist(&settings, &s->mist, err));

@@ -19,6 +19,10 @@ static const char ssl[] =
     "shader glow(color albedo = color(0.5), color radiance = color(1), out closure surface)\n"
     "{\n    surface = make_closure<Lambert>(albedo, global_value<normal>) + "
     "make_closure<Emission>(radiance);\n}\n"
+    "shader mirror(out closure surface)\n"
+    "{\n    surface = make_closure<Emission>(color(1)) + make_closure<Glossy>(color(0.5), 0, 0, 0, "
+    "0, "
+    "vector(1, 0, 0), global_value<normal>);\n}\n"
     "shader pane(out closure surface)\n"
     "{\n    surface = make_closure<Dielectric>(1.5, 0, color(1), color(1), "
     "global_value<normal>);\n}\n";
@@ -237,6 +241,42 @@ static void test_closed_forms_cavity_of_two_patches(void **state)
     }
 }
 
+/* A room of mirrors that keep half and shine by 1: n bounces bring 1/2^n, each at most what its clamp says; and what a
+ * clamp dims keeps its colour. Few bounces: roulette makes others brighter. */
+static void test_closed_forms_clamps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *limits;
+        double expected[3];
+    } cases[] = {{"\"clamp_direct\": 0", {1.75, 1.75, 1.75}},
+                 {"\"clamp_indirect\": 0.2", {1.7, 1.7, 1.7}},
+                 {"\"clamp_indirect\": 0.1, \"clamp_direct\": 0.75", {1.35, 1.35, 1.35}}};
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    kit_add_sphere(&kit, &meshes, "room", 1.0f, 8);
+    KitScene scene = {.width = 8,
+                      .height = 8,
+                      .samples = 2,
+                      .max_depth = 2,
+                      .target = {0.3f, 0.4f, -1},
+                      .fov_y_degrees = 60,
+                      .meshes = strbuf_text(&meshes),
+                      .instances = INSTANCE("room", "mirror"),
+                      .materials = MATERIAL("mirror", "mirror", "")};
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
+        scene.limits = cases[i].limits;
+        assert_picture(&kit, &scene, cases[i].expected, 1e-5);
+    }
+    scene.limits = "\"clamp_direct\": 2";
+    scene.max_depth = 1;
+    scene.materials = MATERIAL("mirror", "card", "\"radiance\": [9, 0, 3]");
+    assert_picture(&kit, &scene, (const double[3]){4.5, 0, 1.5}, 1e-5);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
 /* Row 17: a small lamp of area a at the distance d, focus at f, a round lens of radius r. From each point of the
  * blurred disk a part a / ((d/f - 1)^2 pi r^2) of the lens sees the lamp; from elsewhere none does. The disk's radius
  * in the plane of focus is r (1 - f/d); the lamp's own size makes its rim soft. */
@@ -309,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_closed_forms_half_a_dome),
         cmocka_unit_test(test_closed_forms_cavity_of_two_patches),
         cmocka_unit_test(test_closed_forms_lamp_out_of_focus),
+        cmocka_unit_test(test_closed_forms_clamps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

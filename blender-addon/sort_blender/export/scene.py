@@ -66,7 +66,9 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
-        "max_depth": scene.sort.max_depth, **_bounces(scene.sort), "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(scene.world)}
+        "max_depth": scene.sort.max_depth, **_bounces(scene.sort),
+        "clamp_direct": scene.sort.clamp_direct, "clamp_indirect": scene.sort.clamp_indirect,
+        "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(scene.world)}
     writer.shader_aovs = list(layers.aovs.values())
     if plan.view:
         writer.add("cameras", "Viewport", plan.view[1])
