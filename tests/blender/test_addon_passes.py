@@ -44,6 +44,13 @@ class PassTest(unittest.TestCase):
         self.assertEqual(kit.messages().warnings, [])
         return read_passes(self.scene.render.filepath)
 
+    def test_clamps_mean_what_they_mean_in_cycles(self):
+        kit.material_of(self.plane, "ShaderNodeEmission", Color=(1, 0, 0.5, 1), Strength=4)
+        self.scene.sort.clamp_direct = self.scene.cycles.sample_clamp_direct = 1
+        self.addCleanup(setattr, self.scene.sort, "clamp_direct", 0)
+        for engine in ("SORT", "CYCLES"):
+            np.testing.assert_allclose(kit.render(engine)[24, 24, :3], (2, 0, 1), rtol=1e-3)
+
     def test_data_passes(self):
         for name in ("z", "normal", "position", "uv", "object_index", "material_index"):
             setattr(self.layer, "use_pass_" + name, True)
