@@ -16,6 +16,7 @@ import bpy
 from mathutils import Matrix
 
 from . import locate, messages, preferences, process, registration
+from .job import make_job
 from .messages import Report, SortError
 
 if TYPE_CHECKING:  # these need numpy
@@ -26,7 +27,6 @@ if TYPE_CHECKING:  # these need numpy
     from .viewport import Viewport
 
 ENGINE = "SORT"
-CYCLES_FILTER_WIDTHS = 2  # a Blackman-Harris filter of width 1.5 in Cycles is 3 pixels wide from end to end
 UPDATE_INTERVAL_S = 1.0  # of the picture in the render window
 STAGE_SHARE = 0.05  # of the progress bar, for what comes before the first sample
 PREVIEW_SAMPLES = 24
@@ -182,27 +182,6 @@ class SortRenderEngine(bpy.types.RenderEngine):
         viewport = self.__dict__.get("viewport") if hasattr(self, "__dict__") else None
         if viewport:
             viewport.close()
-
-
-def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[str]) -> process.RenderJob:
-    """The settings of `scene`; the package lies in `folder`, and what is written goes there."""
-    settings, render = scene.sort, scene.render
-    options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode, "--integrator", settings.integrator,
-               "--pixel-filter", settings.pixel_filter]
-    if settings.mip_bias:
-        options += ["--mip-bias", f"{settings.mip_bias:g}"]
-    if settings.use_adaptive:
-        options += ["--adaptive", f"{settings.adaptive_error:g}"]
-    if settings.time_limit_s > 0:
-        options += ["--time-limit", f"{settings.time_limit_s:g}"]
-    if settings.cpu:
-        options += ["--cpu", settings.cpu]
-    return process.RenderJob(
-        program=program, package=folder / "package", picture=folder / "picture.exr", stats=folder / "stats.json",
-        filter_width_px=CYCLES_FILTER_WIDTHS * settings.filter_width,
-        texture_memory_mib=settings.texture_memory_mib, texture_folder=process.filesystem_root(),
-        threads=render.threads if render.threads_mode == "FIXED" else 0,
-        layers=tuple(sorted(layers)), options=tuple(options))
 
 
 def is_watched() -> bool:

@@ -28,6 +28,7 @@ from . import exr, locate, passes, preferences, process
 from .export import axes
 from .export.camera import Frame, lens_record
 from .export.scene import ExportPlan, export_scene
+from .job import make_job
 from .messages import Report, SortError
 
 QUIET_S = 0.12  # that nothing moves before a render starts
@@ -106,7 +107,6 @@ class Viewport:
             traceback.print_exc()
             self._say(f"Error: {type(error).__name__}: {error}")
             return
-        from .engine import make_job
         scene = depsgraph.scene
         job = make_job(scene, program, run, set())
         options = (*job.options, "--unwatched", "--spp")

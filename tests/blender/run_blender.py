@@ -25,7 +25,7 @@ def main():
     parser.add_argument("--window", action="store_true")
     parser.add_argument("test", type=pathlib.Path)
     args = parser.parse_args()
-    renderer = args.build / "bin" / "sort-render"
+    renderer = args.build.resolve() / "bin" / "sort-render"
     if not renderer.is_file():
         sys.exit(f"{renderer} is not built")
     with tempfile.TemporaryDirectory(prefix="sort-blender-") as folder:
@@ -41,7 +41,7 @@ def run(args, renderer, folder):
     environment = dict(os.environ, PATH=os.defpath, TMPDIR=str(folder), SORT_TEST_ZIP=str(bundle),
                        SORT_TEST_FOLDER=str(folder / "work"), SORT_TEST_RENDERER=str(renderer),
                        SORT_TEST_BLENDER=args.blender,
-                       XDG_CACHE_HOME=str(args.build / "tests" / "blender-cache"))
+                       XDG_CACHE_HOME=str(args.build.resolve() / "tests" / "blender-cache"))
     for part in ("config", "scripts", "datafiles"):
         (profile / part).mkdir(parents=True)
         environment[f"BLENDER_USER_{part.upper()}"] = str(profile / part)

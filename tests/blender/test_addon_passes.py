@@ -190,12 +190,12 @@ class PassTest(unittest.TestCase):
         bpy.data.scenes.remove(other)
 
     def test_options_reach_the_renderer(self):
-        from sort_blender import engine
+        from sort_blender import job
         settings = self.scene.sort
         settings.integrator, settings.use_adaptive, settings.time_limit_s = "normal", True, 60
         settings.texture_filter, settings.mip_bias, settings.cpu = "trilinear", 1.5, "x86-64"
         try:
-            words = engine.make_job(self.scene, kit.RENDERER, kit.FOLDER, {"depth"}).arguments()
+            words = job.make_job(self.scene, kit.RENDERER, kit.FOLDER, {"depth"}).arguments()
             picture = kit.render()
         finally:
             for name in ("integrator", "use_adaptive", "time_limit_s", "texture_filter", "mip_bias", "cpu"):

@@ -127,13 +127,14 @@ class ProcessTest(unittest.TestCase):
         self.assertTrue((kit.read_picture(str(kit.FOLDER / "b_0001.exr")) == first).all())
 
     def test_two_renders_at_once_in_one_blender(self):
-        from sort_blender import engine, process
+        from sort_blender import process
         from sort_blender.export.scene import ExportPlan, export_scene
+        from sort_blender.job import make_job
         from sort_blender.messages import Report
         done = []
 
         def run(folder):
-            job = engine.make_job(self.scene, kit.RENDERER, folder, set())
+            job = make_job(self.scene, kit.RENDERER, folder, set())
             done.append(process.run_render(job, process.Watcher(lambda record: None, lambda: False), Report()))
         folders = [kit.FOLDER / f"at_once_{k}" for k in range(2)]
         for folder in folders:
