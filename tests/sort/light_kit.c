@@ -1,6 +1,8 @@
 #include "tests/sort/light_kit.h"
 
 #include "sort/sampling/sampler.h"
+#include "sort/sampling/warp.h"
+#include "sort/scene/light_shape.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,4 +56,44 @@ Lights *kit_one_light(SceneFixture *f, SceneLight light)
     light.emission = f3(2, 1, 0.5f);
     fixture_light(f, light);
     return kit_lights(f);
+}
+
+void kit_check_strategies(SceneLight light, float3 position, float one_minus_cos, float skipped)
+{
+    enum { SAMPLES = 200000 };
+    const float3 normal = {0, 1, 0};
+    const double chance = (double)warp_cone_pdf(one_minus_cos);
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    SceneFixture *f = fixture_create();
+    LightShape shape;
+    light_shape_init(&light, &shape);
+    Lights *lights = kit_one_light(f, light);
+    ZTest by_light = kit_irradiance(lights, position, normal, SAMPLES), by_chance = {0},
+          density = {0};
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < SAMPLES; ++i) {
+        float2 u = sampler_2d(&independent, sample_key(0, 0, i, 17), SAMPLE_PIXEL);
+        float3 cone = warp_cone(u, one_minus_cos), d = f3(cone.x, cone.z, cone.y), ng;
+        float t;
+        double e = 0.0, p = 0.0;
+        if (light_shape_intersect(&shape, f3_madd(position, skipped, d), d, 0, INFINITY, &t, &ng)) {
+            LightHit hit = lights_shape_hit(lights, position, normal, 0, d, t + skipped);
+            bool is_found = hit.pdf_solid_angle > 0.0f;
+            assert_true(hit.is_beside == (light_shape_faces(&shape) && !is_found));
+            assert_true(hit.radiance.c[0] == 0.0f || is_found);
+            e = (double)hit.radiance.c[0] * (double)d.y / chance;
+            p = hit.radiance.c[0] > 0.0f ? (double)hit.pdf_solid_angle / chance : 0.0;
+        }
+        ztest_add(&by_chance, e);
+        ztest_add(&density, p);
+        LightSample s;
+        found += lights_sample(lights, position, normal, 0.5f, u, &s);
+    }
+    assert_true(ztest_p_value_two(&by_light, &by_chance) > KIT_SIGNIFICANCE);
+    double useful = (double)found / (double)SAMPLES;
+    assert_true(useful > (light_shape_faces(&shape) ? 0.25 : 0.1));
+    /* `found` is itself an estimate. */
+    assert_true(ztest_p_value(&density, useful, 3e-3) > KIT_SIGNIFICANCE);
+    lights_destroy(lights);
+    fixture_destroy(f);
 }
