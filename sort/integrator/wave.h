@@ -57,6 +57,12 @@ typedef struct WaveShared {
         *material_ids; /* for FilmSample.ids, by index; NULL: not wanted */
 } WaveShared;
 
+/* Paths gather light, as they do for a picture and to see what that costs; else they end at the first surface. */
+static inline bool wave_gathers_light(const WaveShared *s)
+{
+    return s->what == WAVE_VIEW_NONE || s->what == WAVE_VIEW_COST;
+}
+
 /* One sample of each pixel of a rectangle, in frame coordinates; width * height <= the wave's capacity. */
 typedef struct WaveJob {
     uint32_t x, y, width, height, sample;

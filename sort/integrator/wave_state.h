@@ -127,12 +127,6 @@ void stage_surface(Wave *w);
 void stage_shadow(Wave *w);
 void stage_advance(Wave *w);
 
-/* Paths gather light, as they do for a picture and to see what that costs; else they end at the first surface. */
-static inline bool wave_gathers_light(const WaveShared *s)
-{
-    return s->what == WAVE_VIEW_NONE || s->what == WAVE_VIEW_COST;
-}
-
 /* Whether the pixel gets a sample: the same answer all through a job. */
 static inline bool wave_takes(const WaveShared *s, uint32_t x, uint32_t y)
 {

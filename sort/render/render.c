@@ -80,11 +80,14 @@ static Status refuse_camera(const Scene *scene, const char *name, Error *err)
     return status;
 }
 
-/* As WaveShared wants it. What views show is never clamped. */
-static float clamp_of(const RenderOptions *o, float most)
+/* What views show is never clamped. */
+static void apply_clamps(const RenderOptions *o, const SceneSettings *s, WaveShared *shared)
 {
-    bool is_light = o->view == WAVE_VIEW_NONE || o->view == WAVE_VIEW_COST;
-    return most > 0.0f && is_light ? most : INFINITY;
+    float direct = o->has_clamp_direct ? o->clamp_direct : s->clamp_direct;
+    float indirect = o->has_clamp_indirect ? o->clamp_indirect : s->clamp_indirect;
+    bool is_light = wave_gathers_light(shared);
+    shared->clamp_direct = is_light && direct > 0.0f ? direct : INFINITY;
+    shared->clamp_indirect = is_light && indirect > 0.0f ? indirect : INFINITY;
 }
 
 static Status apply_settings(Render *r, Error *err)
@@ -109,11 +112,9 @@ static Status apply_settings(Render *r, Error *err)
     WaveShared *shared = &r->shared;
     shared->seed = o->has_seed ? o->seed : s->seed;
     shared->max_depth = o->max_depth ? o->max_depth : s->max_depth;
-    shared->clamp_direct = clamp_of(o, o->has_clamp_direct ? o->clamp_direct : s->clamp_direct);
-    shared->clamp_indirect =
-        clamp_of(o, o->has_clamp_indirect ? o->clamp_indirect : s->clamp_indirect);
     shared->strategy = o->strategy;
     shared->what = o->view;
+    apply_clamps(o, s, shared);
     shared->ao_distance_m = ao_distance(r);
     shared->sampler = (Sampler){o->sampler};
     shared->samples = r->samples;

@@ -207,8 +207,6 @@ Hash128 scene_hash(const Scene *scene)
     const SceneSettings *limit = &scene->settings;
     hash128_update_u64(&h, (uint64_t)limit->max_diffuse << 32 | limit->max_glossy);
     hash128_update_u64(&h, (uint64_t)limit->max_transmission << 32 | limit->max_transparent);
-    const float clamps[] = {limit->clamp_direct, limit->clamp_indirect};
-    add_floats(&h, clamps, SORT_COUNT_OF(clamps));
     const float environment[] = {e->radiance.x, e->radiance.y, e->radiance.z, e->strength};
     hash128_update_u64(&h, (uint64_t)e->kind << 8 | e->light_group);
     add_light_paths(&h, &e->paths);
