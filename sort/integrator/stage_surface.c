@@ -62,9 +62,11 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     float distance = wave_camera_distance(w, time, hit->P);
     if (path->event == 0 || !is_transparent)
         aov[FILM_AT_DEPTH] = distance;
-    Spectrum seen =
-        spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), bsdf_transparency(bsdf)));
-    aov[FILM_AT_MIST] -= spectrum_average(seen) * (1.0f - wave_mist(w, distance));
+    if (w->aovs >> FILM_AOV_MIST & 1) {
+        Spectrum seen =
+            spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), bsdf_transparency(bsdf)));
+        aov[FILM_AT_MIST] -= spectrum_average(seen) * (1.0f - wave_mist(w, distance));
+    }
     if (is_transparent)
         return;
     path->flags |= PATH_SEEN;
@@ -74,8 +76,10 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     if (w->aovs >> FILM_AOV_ALBEDO & 1)
         store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_albedo(bsdf)));
     aov[FILM_AT_UV] = hit->uv.x, aov[FILM_AT_UV + 1] = hit->uv.y;
-    aov[FILM_AT_DERIVATIVE] = f2_length(hit->duvdx);
-    aov[FILM_AT_DERIVATIVE + 1] = f2_length(hit->duvdy);
+    if (w->aovs >> FILM_AOV_DERIVATIVE & 1) {
+        aov[FILM_AT_DERIVATIVE] = f2_length(hit->duvdx);
+        aov[FILM_AT_DERIVATIVE + 1] = f2_length(hit->duvdy);
+    }
     if (w->levels)
         aov[FILM_AT_MIP] = w->levels->levels[point];
     if (w->aovs >> FILM_AOV_POSITION & 1)
