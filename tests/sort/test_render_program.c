@@ -122,6 +122,15 @@ static void test_program_parts_merge_to_the_whole(void **state)
                     (const char *const[]){"merge", paths.b, paths.a, "-o", paths.merged, NULL},
                     &said);
     kit_assert_says(&said, 1, (const char *const[]){"seed", NULL});
+    kit_run(&kit,
+            (const char *const[]){"--samples", "0:3", "--clamp-indirect", "0.5", "--partial",
+                                  paths.a, "--aov", "normal", "--aov", "depth", NULL},
+            &said);
+    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    kit_run_program("sort-render",
+                    (const char *const[]){"merge", paths.b, paths.a, "-o", paths.merged, NULL},
+                    &said);
+    kit_assert_says(&said, 1, (const char *const[]){"scenes or settings differ", NULL});
     kit_run_program("sort-render", (const char *const[]){"merge", paths.a, NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"nothing to write", NULL});
     kit_end(&kit);
