@@ -346,8 +346,9 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
 static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const Path *path = &w->paths[i];
+    const SceneLightPaths *paths = &w->shared->scene->instances[hit->instance].light_paths;
     Spectrum emission = bsdf_emission(bsdf);
-    if (spectrum_is_black(emission))
+    if (spectrum_is_black(emission) || paths->is_sampled_only)
         return;
     /* Measured from the last scatter, since transparent surfaces may lie between. */
     float distance = f3_length(f3_sub(hit->P, path->from));
@@ -355,7 +356,9 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
                     ? 0.0f
                     : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i],
                                       hit->instance, hit->triangle, hit->I, distance, hit->Ng);
-    Spectrum factor = spectrum_scale(path->beta, wave_path_share(w->shared, path, pdf, NULL));
+    float share = wave_path_share(w->shared, path, pdf, pdf > 0.0f ? paths : NULL);
+    Spectrum factor = spectrum_scale(path->beta, share);
+    factor = spectrum_mul(factor, wave_part_seen(path, paths));
     if (pdf == 0.0f) {
         wave_add_met(w, path, spectrum_mul(factor, emission),
                      w->shared->scene->instances[hit->instance].light_group, FILM_AT_EMISSION);

@@ -25,6 +25,8 @@ static bool hides_lights(const Scene *scene)
     uint32_t hidden = scene->environment.paths.invisible_to;
     for (uint32_t i = 0; i < scene->light_count; ++i)
         hidden |= scene->lights[i].paths.invisible_to;
+    for (uint32_t i = 0; i < scene->instance_count; ++i)
+        hidden |= scene->instances[i].light_paths.invisible_to;
     return hidden & (uint32_t)SCENE_RAYS_BOUNCED;
 }
 

@@ -25,13 +25,11 @@ static uint32_t source_group(const Lights *lights, uint32_t source)
                                          : lights->scene->lights[s->light].light_group;
 }
 
-/* Meshes are for all paths that see the instance: those that some do not see are no sources. */
 static const SceneLightPaths *source_paths(const Lights *lights, uint32_t source)
 {
-    static const SceneLightPaths all = {0};
     const Source *s = &lights->sources[source];
     if (s->kind == SOURCE_MESH)
-        return &all;
+        return &lights->scene->instances[s->instance].light_paths;
     return s->kind == SOURCE_ENVIRONMENT ? &lights->scene->environment.paths
                                          : &lights->scene->lights[s->light].paths;
 }

@@ -68,7 +68,7 @@ static const LightType types[] = {
 };
 enum { TYPE_DISK = 4 };
 
-/* Of lights and the environment: `invisible_to` and `max_bounces`. */
+/* Of all that shines: `invisible_to` and `max_bounces`. */
 static Status parse_paths(JsonCursor *c, SceneLightPaths *paths, Error *err)
 {
     JsonCursor field;
@@ -82,16 +82,33 @@ static Status parse_paths(JsonCursor *c, SceneLightPaths *paths, Error *err)
     return STATUS_OK;
 }
 
-/* `is_solid`, `casts_shadows` and `is_sampled_only`. */
+/* `casts_shadows` and `is_sampled_only`. */
 static Status parse_flags(JsonCursor *c, SceneLightPaths *paths, Error *err)
 {
-    bool is_solid = true, casts_shadows = true;
-    TRY(json_get_bool(c, "is_solid", JSON_OPTIONAL, &is_solid, err));
+    bool casts_shadows = true;
     TRY(json_get_bool(c, "casts_shadows", JSON_OPTIONAL, &casts_shadows, err));
     paths->is_shadowless = !casts_shadows;
+    return json_get_bool(c, "is_sampled_only", JSON_OPTIONAL, &paths->is_sampled_only, err);
+}
+
+static Status parse_solid(JsonCursor *c, SceneLightPaths *paths, Error *err)
+{
+    bool is_solid = true;
+    TRY(json_get_bool(c, "is_solid", JSON_OPTIONAL, &is_solid, err));
     /* What some rays do not see cannot stop others: light behind it would be theirs by half. */
     paths->is_permeable = !is_solid || (paths->invisible_to & SCENE_RAYS_BOUNCED);
-    return json_get_bool(c, "is_sampled_only", JSON_OPTIONAL, &paths->is_sampled_only, err);
+    return STATUS_OK;
+}
+
+Status parse_emitted_paths(JsonCursor *instance, SceneLightPaths *out_paths, Error *err)
+{
+    JsonCursor c;
+    TRY(json_get_object(instance, "light", JSON_OPTIONAL, &c, err));
+    if (!json_exists(&c))
+        return STATUS_OK;
+    TRY(parse_paths(&c, out_paths, err));
+    TRY(parse_flags(&c, out_paths, err));
+    return json_finish(&c, err);
 }
 
 static Status parse_facing_radius(JsonCursor *c, SceneLight *light, Error *err)
@@ -156,6 +173,7 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *light, Erro
     TRY(parse_light_group(p, c, &light->light_group, err));
     TRY(parse_paths(c, &light->paths, err));
     TRY(parse_flags(c, &light->paths, err));
+    TRY(parse_solid(c, &light->paths, err));
     TRY(parse_color(c, types[type].emission, JSON_REQUIRED, &light->emission, err));
     switch (light->kind) {
     case SCENE_LIGHT_POINT:

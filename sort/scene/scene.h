@@ -146,6 +146,19 @@ typedef enum SceneRays {
     SCENE_RAYS_BOUNCED = SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY | SCENE_RAYS_TRANSMISSION
 } SceneRays;
 
+/* Which paths a light is for, and what stops them. All zero: for all of them. */
+typedef struct SceneLightPaths {
+    uint32_t
+        invisible_to; /* SceneRays but for the shadow's: what comes this way from a surface, or to the
+                            * camera, sees no light */
+    uint32_t
+        bounce_limit;  /* 0: none; else it lights surfaces that paths reach with fewer bounces */
+    bool is_permeable; /* rays take its light along and go on through its surface */
+    bool
+        is_shadowless; /* nothing stops its light, but for what rays see by chance, as in mirrors */
+    bool is_sampled_only; /* no ray meets it, as if it were a point */
+} SceneLightPaths;
+
 typedef struct SceneInstance {
     const char *name;
     uint32_t mesh;
@@ -154,6 +167,7 @@ typedef struct SceneInstance {
     const SceneAttribute *attributes; /* [attribute_count] of the whole object: one value each */
     uint32_t attribute_count;
     uint32_t light_group;                  /* of what it emits, as SceneLight.light_group */
+    SceneLightPaths light_paths;           /* the same; it is never permeable */
     uint32_t invisible_to;                 /* SceneRays */
     bool is_holdout;                       /* the camera sees a hole in the picture */
     mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
@@ -222,19 +236,6 @@ typedef enum SceneLightKind {
     SCENE_LIGHT_DISK, /* or ellipse */
     SCENE_LIGHT_SPHERE
 } SceneLightKind;
-
-/* Which paths a light is for, and what stops them. All zero: for all of them. */
-typedef struct SceneLightPaths {
-    uint32_t
-        invisible_to; /* SceneRays but for the shadow's: what comes this way from a surface, or to the
-                            * camera, sees no light */
-    uint32_t
-        bounce_limit;  /* 0: none; else it lights surfaces that paths reach with fewer bounces */
-    bool is_permeable; /* rays take its light along and go on through its surface */
-    bool
-        is_shadowless; /* nothing stops its light, but for what rays see by chance, as in mirrors */
-    bool is_sampled_only; /* no ray meets it, as if it were a point */
-} SceneLightPaths;
 
 /* How a spot fades between its angles, with t = (cos a - cos outer) / (cos inner - cos outer). */
 typedef enum SceneFalloff {

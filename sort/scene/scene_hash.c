@@ -54,11 +54,19 @@ static void add_mesh(HashState *h, const SceneMesh *m)
         hash128_update(h, m->material_indices, triangles * sizeof *m->material_indices);
 }
 
+static void add_light_paths(HashState *h, const SceneLightPaths *p)
+{
+    hash128_update_u64(h, (uint64_t)p->bounce_limit << 32 | (uint64_t)p->invisible_to << 3 |
+                              (uint64_t)p->is_permeable << 2 | (uint64_t)p->is_shadowless << 1 |
+                              (uint64_t)p->is_sampled_only);
+}
+
 static void add_instance(HashState *h, const SceneInstance *i)
 {
     hash128_update_text(h, i->name); /* global_value<object_random> depends on it */
     hash128_update_u64(h, (uint64_t)i->mesh << 16 | i->invisible_to << 8 |
                               (uint32_t)i->is_holdout << 7 | i->light_group);
+    add_light_paths(h, &i->light_paths);
     hash128_update(h, i->materials, i->material_count * sizeof *i->materials);
     add_floats(h, &i->object_to_world.m[0][0], 16);
     for (uint32_t k = 0; k < i->key_count; ++k)
@@ -167,13 +175,6 @@ static void add_material(HashState *h, const Scene *scene, const SceneMaterial *
         add_text(h, m->attributes[i].name);
         add_text(h, m->attributes[i].source);
     }
-}
-
-static void add_light_paths(HashState *h, const SceneLightPaths *p)
-{
-    hash128_update_u64(h, (uint64_t)p->bounce_limit << 32 | (uint64_t)p->invisible_to << 3 |
-                              (uint64_t)p->is_permeable << 2 | (uint64_t)p->is_shadowless << 1 |
-                              (uint64_t)p->is_sampled_only);
 }
 
 static void add_light(HashState *h, const SceneLight *l)

@@ -152,6 +152,50 @@ class LightTest(unittest.TestCase):
                 bpy.data.objects.remove(large)
                 bpy.data.objects.remove(small)
 
+    def wire(self, lamp):
+        """Nodes that make it twice as bright, and are no plain values."""
+        lamp.data.use_nodes = True
+        emission = lamp.data.node_tree.nodes["Emission"]
+        emission.inputs["Color"].default_value = (0.5, 1, 0.8, 1)
+        double, path = (kit.new_node(emission, "ShaderNode" + name) for name in ("Math", "LightPath"))
+        double.operation = "MULTIPLY_ADD"
+        double.inputs[1].default_value, double.inputs[2].default_value = 0, 2
+        kit.link(path.outputs["Ray Depth"], double.inputs[0])
+        kit.link(double.outputs["Value"], emission.inputs["Strength"])
+        return lamp
+
+    def test_lamps_with_nodes(self):
+        """What they have in common with plain ones."""
+        self.shine_on()
+        self.scene.world = bpy.data.worlds.new("World")
+        self.scene.world.color = (0.1, 0.1, 0.1)
+        kit.add_plane("Blocker", size=0.5, location=(0.2, 0, 1))
+        shapes = (("AREA", {"shape": "RECTANGLE", "size": 1, "size_y": 0.6}), ("POINT", {"shadow_soft_size": 0.2}))
+        for kind, shape in shapes:
+            for settings in ({}, {"cast_shadow": False}, {"use_multiple_importance_sampling": False},
+                             {"max_bounces": 0}, {"visible_glossy": False}):
+                with self.subTest(kind=kind, settings=settings):
+                    lamp = self.wire(self.light(kind, energy=60, **shape))
+                    for name, value in settings.items():
+                        setattr(lamp if name.startswith("visible") else lamp.data.cycles, name, value)
+                    self.compare(mean=0.03 if "cast_shadow" in settings else 0.01, pixel=0.1)
+                    self.assertEqual(kit.messages().warnings, [])
+                    bpy.data.objects.remove(lamp)
+
+    def test_spread_of_lamps_with_nodes(self):
+        for shape in ("RECTANGLE", "ELLIPSE"):
+            for spread in (1.0, 2.5):
+                with self.subTest(shape=shape, spread=spread):
+                    lamp = self.wire(self.light("AREA", energy=100, shape=shape, size=1, size_y=0.6, spread=spread))
+                    self.compare(pixel=0.1)
+                    self.assertEqual(kit.messages().warnings, [])
+                    bpy.data.objects.remove(lamp)
+
+    def test_a_lamp_with_nodes_that_the_camera_sees(self):
+        lamp = self.wire(self.light("AREA", energy=20, shape="SQUARE", size=1))
+        lamp.location, lamp.rotation_euler, lamp.visible_camera = (0, 0, 1), (math.pi / 2, 0, 0), True
+        self.compare(mean=0.01, pixel=0.08)
+
     def test_a_lamp_that_the_camera_sees(self):
         lamp = self.light("AREA", energy=100, shape="SQUARE", size=1)
         lamp.location, lamp.rotation_euler, lamp.visible_camera = (0, 0, 1), (math.pi / 2, 0, 0), True

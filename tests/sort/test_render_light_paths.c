@@ -23,7 +23,11 @@ static const char surfaces_ssl[] =
     "shader thin(out closure surface)\n{\n"
     "    surface = make_closure<Translucent>(color(1), global_value<normal>);\n}\n"
     "shader mirror(out closure surface)\n{\n"
-    "    surface = make_closure<Conductor>(color(1), 0, global_value<normal>);\n}\n";
+    "    surface = make_closure<Conductor>(color(1), 0, global_value<normal>);\n}\n"
+    "shader lamp(out closure surface)\n{\n"
+    "    surface = make_closure<Transparent>(color(1));\n"
+    "    if (!global_value<backfacing>)\n"
+    "        surface = surface + make_closure<Emission>(color(3));\n}\n";
 
 #define MATERIALS                                                                                  \
     "{\"name\": \"matte\", \"shader\": \"m.ssl\", \"entry\": \"matte\"},"                          \
@@ -35,7 +39,8 @@ static const char surfaces_ssl[] =
     "{\"name\": \"only_metal\", \"shader\": \"m.ssl\", \"entry\": \"shiny\", \"parameters\": "     \
     "{\"diffuse\": 0}},"                                                                           \
     "{\"name\": \"thin\", \"shader\": \"m.ssl\", \"entry\": \"thin\"},"                            \
-    "{\"name\": \"mirror\", \"shader\": \"m.ssl\", \"entry\": \"mirror\"}"
+    "{\"name\": \"mirror\", \"shader\": \"m.ssl\", \"entry\": \"mirror\"},"                        \
+    "{\"name\": \"lamp\", \"shader\": \"m.ssl\", \"entry\": \"lamp\"}"
 
 /* Fields of a lamp of radiance 3, one metre wide, at y = 1 over the floor's middle, shining down; and of one behind it. */
 #define LAMP(fields)                                                                               \
@@ -45,9 +50,14 @@ static const char surfaces_ssl[] =
     ", {\"name\": \"above\", \"type\": \"area_rectangle\", \"radiance\": [5, 5, 5], "              \
     "\"size\": [0.9, 0.9], \"transform\": [1,0,0,0, 0,0,1,1.1, 0,-1,0,0, 0,0,0,1]}"
 
+/* The same lamp as a mesh. */
+#define GLOW(fields)                                                                               \
+    ", {\"name\": \"g\", \"mesh\": \"glow\", \"materials\": [\"lamp\"], \"light\": {" fields "}}"
+
 typedef struct Case {
     const char *floor; /* its material */
     const char *lights;
+    const char *glow;   /* GLOW, or NULL */
     bool has_shade;     /* an opaque square between lamp and floor */
     float eye_y, eye_z; /* looking at the floor's middle */
     uint32_t samples, max_depth;
@@ -61,16 +71,20 @@ static void write_case(const Kit *kit, StrBuf *meshes, const Case *c)
                  (const float[4][3]){{-5, 0, 5}, {5, 0, 5}, {5, 0, -5}, {-5, 0, -5}});
     kit_add_quad(kit, meshes, "shade",
                  (const float[4][3]){{-1, .5f, 1}, {1, .5f, 1}, {1, .5f, -.3f}, {-1, .5f, -.3f}});
+    kit_add_quad(
+        kit, meshes, "glow",
+        (const float[4][3]){{-.5f, 1, -.5f}, {.5f, 1, -.5f}, {.5f, 1, .5f}, {-.5f, 1, .5f}});
     kit_add_sphere(kit, meshes, "room", 2.0f, 24);
     if (strcmp(c->floor, "room") == 0)
         snprintf(instances, sizeof instances,
                  "{\"name\": \"r\", \"mesh\": \"room\", \"materials\": [\"half\"]}");
     else
         snprintf(instances, sizeof instances,
-                 "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"%s\"]}%s", c->floor,
+                 "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"%s\"]}%s%s", c->floor,
                  c->has_shade
                      ? ", {\"name\": \"s\", \"mesh\": \"shade\", \"materials\": [\"matte\"]}"
-                     : "");
+                     : "",
+                 c->glow ? c->glow : "");
     kit_write_scene(kit, &(KitScene){.width = 8,
                                      .height = 8,
                                      .samples = c->samples,
@@ -237,6 +251,37 @@ static void test_light_without_shadows(void **state)
     expect(&c, 3);
 }
 
+/* What a mesh emits is for the same paths as a lamp's light, and it does not hide the lamp above. */
+static void test_emission_is_for_some_paths(void **state)
+{
+    (void)state;
+    const double first = 3 * square_factor(0.5, 1) / PI, above = 5 * square_factor(0.45, 1.1) / PI;
+    Case c = {
+        .floor = "matte", .eye_y = 0.8f, .eye_z = 3, .samples = 256, .lights = LAMP_ABOVE + 2};
+    c.glow = GLOW("");
+    expect(&c, first + above);
+    c.glow = GLOW("\"invisible_to\": [\"diffuse\"]");
+    expect(&c, above);
+    c.glow = GLOW("\"max_bounces\": 0"); /* of one bounce */
+    expect(&c, first + above);
+    c.glow = GLOW("\"is_sampled_only\": true");
+    expect(&c, first + above);
+    c.lights = "";
+    c.has_shade = true;
+    c.glow = GLOW("\"casts_shadows\": false");
+    expect(&c, first);
+    c = (Case){
+        .floor = "mirror", .eye_y = 3, .eye_z = 0.01f, .samples = 16, .lights = LAMP_ABOVE + 2};
+    c.glow = GLOW("");
+    expect(&c, 8);
+    c.glow = GLOW("\"invisible_to\": [\"camera\"]");
+    expect(&c, 8);
+    c.glow = GLOW("\"invisible_to\": [\"glossy\"]");
+    expect(&c, 5);
+    c.glow = GLOW("\"is_sampled_only\": true");
+    expect(&c, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_light_is_dark_after_bounces),
         cmocka_unit_test(test_light_is_permeable),
         cmocka_unit_test(test_light_without_shadows),
+        cmocka_unit_test(test_emission_is_for_some_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

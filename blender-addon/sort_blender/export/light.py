@@ -19,7 +19,6 @@ from .material import MaterialExporter
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
 RAY_KINDS = ("camera", "diffuse", "glossy", "transmission")
 MAX_BOUNCES = 1024  # of Cycles' setting: without limit
-SPREAD_MIN = 0.06  # degrees; as in Cycles
 # Before 4.0, Cycles gives soft points and spots the shape of a disk that faces the point lit, and dims spots by the
 # cosine of the angle from their axis.
 IS_AS_3 = bpy.app.version < (4, 0, 0)
@@ -34,18 +33,19 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
     if matrix is None:
         report.warn(where, "it is scaled to nothing along an axis and is left out")
         return
+    if light.type == "AREA" and hasattr(light, "cycles") and light.cycles.is_portal:
+        return  # shows Cycles where the sky comes in; no light of its own
+    paths = _paths(obj, carrier)
     if light_mesh.is_needed(light):
-        light_mesh.add(obj, matrix, object_to_world, fields, writer, materials, report)
+        light_mesh.add(obj, matrix, object_to_world, fields, paths, writer, materials, report)
         return
     colour = _emitted(light, where, report)
     if light.type == "AREA":
-        if hasattr(light, "cycles") and light.cycles.is_portal:
-            return  # shows Cycles where the sky comes in; no light of its own
         record = _area(light, object_to_world, colour)
     else:
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour)
     writer.add("lights", obj.name, {**record, **fields, "transform": axes.place(matrix), "is_solid": False,
-                                    **_paths(obj, carrier)})
+                                    **paths})
 
 
 def _paths(obj: bpy.types.Object, carrier: bpy.types.Object) -> dict:
@@ -131,6 +131,6 @@ def _area(light: bpy.types.AreaLight, object_to_world: Matrix, colour: list[floa
     area = width * height * (math.pi / 4 if is_round else 1)
     record = {"type": "area_ellipse" if is_round else "area_rectangle", "size": [width, height],
               "radiance": _scaled(colour, light_mesh.AREA_RADIANCE / area)}
-    if light.spread < math.pi * 0.9999:
-        record["spread_degrees"] = max(math.degrees(light.spread), SPREAD_MIN)
+    if light_mesh.is_grid(light):
+        record["spread_degrees"] = light_mesh.spread_degrees(light)
     return record

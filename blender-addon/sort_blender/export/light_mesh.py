@@ -1,5 +1,4 @@
-"""Lights with node trees: meshes that emit what the nodes say. The camera does not see them, and they cast no
-shadow, as in Cycles."""
+"""Lights with node trees: meshes that emit what the nodes say and hide nothing, as in Cycles."""
 
 from __future__ import annotations
 
@@ -19,6 +18,7 @@ AREA_RADIANCE = 1 / 4 if bpy.app.version < (4, 0, 0) else 1 / math.pi
 SMALLEST = 1e-3  # metres; the radius of lights that are points
 ROUND = 32  # corners of a disk
 SPLITS = 2  # of an icosahedron's triangles
+SPREAD_MIN = 0.06  # degrees; as in Cycles
 
 
 def is_needed(light: bpy.types.Light) -> bool:
@@ -33,35 +33,49 @@ def is_needed(light: bpy.types.Light) -> bool:
         nodes.constant(feed.node.inputs[name]) is None for name in ("Color", "Strength"))
 
 
-def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: dict, writer: PackageWriter,
+def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: dict, paths: dict, writer: PackageWriter,
         materials: MaterialExporter, report: Report) -> None:
-    """`matrix`: of the light without its scale. `fields`: further ones of the record."""
+    """`matrix`: of the light without its scale. `fields`: further ones of the record. `paths`: which rays it is for."""
     light = obj.data
     where = f"Light '{obj.name}'"
-    settings = getattr(light, "cycles", None)
-    if settings and (not getattr(settings, "cast_shadow", True) or settings.max_bounces < 1024):
-        report.warn(where, "lights with nodes cast shadows, after any number of bounces")
+    ball = 0.0 if light.type == "AREA" else max(light.shadow_soft_size, SMALLEST)
     if light.type == "AREA":
-        if light.spread < math.pi * 0.9999:
-            report.warn(where, "spread is not supported in lights with nodes: it shines in all directions of its front")
         positions, triangles, strength = _area(light, object_to_world)
     else:
-        radius = max(light.shadow_soft_size, SMALLEST)
-        positions, triangles = _ball(radius)
-        strength = 1 / (4 * math.pi) / (math.pi * radius ** 2)
-    ball = 0.0 if light.type == "AREA" else radius
-    parameters = {"factor": [max(c * light.energy * strength, 0.0) for c in light.color]}
-    if light.type == "SPOT":
-        half = light.spot_size / 2
-        parameters.update(axis=list(-matrix.col[2].xyz), edge=math.cos(half), is_spot=True, is_cosine=bpy.app.version < (4, 0, 0),
-                          fade=light.spot_blend * (1 - math.cos(half)))
+        positions, triangles = _ball(ball)
+        strength = 1 / (4 * math.pi) / (math.pi * ball ** 2)
+    parameters = {"factor": [max(c * light.energy * strength, 0.0) for c in light.color],
+                  "axis": list(-matrix.col[2].xyz), **_cone(light)}
     output = light.node_tree.get_output_node("CYCLES")
     material = materials.emission(where, output.inputs["Surface"], parameters, ball)
     mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())
     rows = {row: list(matrix[k]) for k, row in enumerate(object_values.ROWS)}
-    hidden = [kind for kind in ("diffuse", "glossy", "transmission") if not getattr(obj, "visible_" + kind)]
     writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material],
-                                    "attributes": rows, **({"invisible_to": hidden} if hidden else {}), **fields})
+                                    "attributes": rows, **({"light": paths} if paths else {}), **fields})
+
+
+def _cone(light: bpy.types.Light) -> dict:
+    """Parameters of light_front: where it is dimmed."""
+    if light.type == "SPOT":
+        half = light.spot_size / 2
+        return {"edge": math.cos(half), "is_spot": True, "is_cosine": bpy.app.version < (4, 0, 0),
+                "fade": light.spot_blend * (1 - math.cos(half))}
+    if light.type == "AREA" and is_grid(light):
+        half = math.radians(spread_degrees(light)) / 2
+        cot = 1 / math.tan(half)
+        # The difference loses digits as the square of the angle; its series does not.
+        scale = half ** 2 / 3 + half ** 4 / 45 if half < 0.01 else 1 - half * cot
+        return {"is_grid": True, "cot_spread": cot, "spread_scale": 1 / scale}
+    return {}
+
+
+def is_grid(light: bpy.types.AreaLight) -> bool:
+    """It does not shine into all of its half space."""
+    return light.spread < math.pi * 0.9999
+
+
+def spread_degrees(light: bpy.types.AreaLight) -> float:
+    return max(math.degrees(light.spread), SPREAD_MIN)
 
 
 def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarray, np.ndarray, float]:
