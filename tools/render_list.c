@@ -13,7 +13,7 @@ static void print_aovs(FILE *out)
 {
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
         const FilmAovInfo *info = film_aov_info((FilmAov)i);
-        if ((uint32_t)(FILM_LIGHT_GROUPS_BITS | FILM_SHADER_AOVS_BITS) >> i & 1)
+        if (film_aovs_have(FILM_LIGHT_GROUPS | FILM_SHADER_AOVS, (FilmAov)i))
             continue;
         fprintf(out, "%-15s %-4s %s\n", info->name, info->suffixes, info->doc);
     }

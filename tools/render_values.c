@@ -127,7 +127,7 @@ static Status refuse_aov(Str name, Error *err)
     const char *known[FILM_AOV_COUNT + 2 + FILM_ID_COUNT];
     size_t count = 0;
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
-        if (!((uint32_t)(FILM_LIGHT_GROUPS_BITS | FILM_SHADER_AOVS_BITS) >> i & 1))
+        if (!film_aovs_have(FILM_LIGHT_GROUPS | FILM_SHADER_AOVS, (FilmAov)i))
             known[count++] = film_aov_info((FilmAov)i)->name;
     known[count++] = "light_groups";
     known[count++] = "shader_aovs";
@@ -138,15 +138,16 @@ static Status refuse_aov(Str name, Error *err)
 
 static Status add_aov(Str name, RenderOptions *r, Error *err)
 {
-    uint32_t aovs = 0, ids = 0;
+    FilmAovSet aovs = 0;
+    uint32_t ids = 0;
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
-        aovs |= (uint32_t)str_equal_c(name, film_aov_info((FilmAov)i)->name) << i;
+        aovs |= (FilmAovSet)str_equal_c(name, film_aov_info((FilmAov)i)->name) << i;
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
         ids |= (uint32_t)str_equal_c(name, film_id_info((FilmId)i)->name) << i;
     if (str_equal_c(name, "light_groups"))
-        aovs |= (uint32_t)FILM_LIGHT_GROUPS_BITS;
+        aovs |= FILM_LIGHT_GROUPS;
     if (str_equal_c(name, "shader_aovs"))
-        aovs |= (uint32_t)FILM_SHADER_AOVS_BITS;
+        aovs |= FILM_SHADER_AOVS;
     r->aovs |= aovs;
     r->ids |= ids;
     return aovs | ids ? STATUS_OK : refuse_aov(name, err);

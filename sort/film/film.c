@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "sort/film/cryptomatte.h"
 #include "sort/film/film_record.h"
+#include <inttypes.h>
 #include <string.h>
 
 static const FilmAovInfo aov_infos[FILM_AOV_COUNT] = {
@@ -67,7 +68,7 @@ static Status check_desc(const FilmDesc *d, Error *err)
                          "the crop %u,%u,%u,%u is not inside the frame of %u x %u", d->x, d->y,
                          d->crop_width, d->crop_height, d->width, d->height);
     if (d->aovs >> FILM_AOV_COUNT)
-        return error_set(err, STATUS_INVALID, "unknown AOVs (0x%x)", d->aovs);
+        return error_set(err, STATUS_INVALID, "unknown AOVs (0x%" PRIx64 ")", d->aovs);
     if (d->ids >> FILM_ID_COUNT)
         return error_set(err, STATUS_INVALID, "unknown ids (0x%x)", d->ids);
     return STATUS_OK;
@@ -77,7 +78,7 @@ static void lay_out_record(Film *film)
 {
     uint32_t offset = PIXEL_AOVS_OFFSET;
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
-        if (!(film->desc.aovs >> i & 1) || aov_norms[i] == AOV_NORM_COUNT)
+        if (!film_aovs_have(film->desc.aovs, (FilmAov)i) || aov_norms[i] == AOV_NORM_COUNT)
             continue;
         uint32_t channels = aov_infos[i].channel_count;
         uint32_t sums = channels + (aov_norms[i] == AOV_NORM_KNOWN);
@@ -315,7 +316,7 @@ static void resolve_slot(const Film *film, const AovSlot *slot, float *out_value
 
 void film_resolve_aov(const Film *film, FilmAov aov, float *out_values)
 {
-    CHECK((unsigned)aov < FILM_AOV_COUNT && (film->desc.aovs >> aov & 1));
+    CHECK((unsigned)aov < FILM_AOV_COUNT && film_aovs_have(film->desc.aovs, aov));
     if (aov_norms[aov] == AOV_NORM_COUNT) {
         for (size_t i = 0; i < film_pixel_count(film); ++i)
             out_values[i] = (float)record_head(film_record(film, i))->sample_count;

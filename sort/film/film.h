@@ -27,6 +27,16 @@ typedef enum FilmAov {
     FILM_AOV_COUNT
 } FilmAov;
 
+/* AOVs, as bits. */
+typedef uint64_t FilmAovSet;
+_Static_assert((int)FILM_AOV_COUNT < 64, "FilmAovSet has a bit for each AOV");
+#define FILM_AOV_BIT(aov) ((FilmAovSet)1 << (aov))
+#define FILM_AOVS_ALL     (FILM_AOV_BIT(FILM_AOV_COUNT) - 1)
+static inline bool film_aovs_have(FilmAovSet set, FilmAov aov)
+{
+    return set >> aov & 1;
+}
+
 /* Where the channels of an AOV start in FilmSample.aov: FILM_AT_ALBEDO ... */
 enum {
 #define AOV(id, name, channels, sum, norm, suffixes, doc)                                          \
@@ -37,16 +47,14 @@ enum {
 };
 
 /* Light groups: group 0 is the rest; the AOVs of the others follow it. */
-enum {
-    FILM_LIGHT_GROUPS_MAX = FILM_AOV_LIGHT_GROUP_8 - FILM_AOV_LIGHT_REST,
-    FILM_LIGHT_GROUPS_BITS = ((1 << (FILM_LIGHT_GROUPS_MAX + 1)) - 1) << FILM_AOV_LIGHT_REST
-};
+enum { FILM_LIGHT_GROUPS_MAX = FILM_AOV_LIGHT_GROUP_8 - FILM_AOV_LIGHT_REST };
+#define FILM_LIGHT_GROUPS                                                                          \
+    (FILM_AOV_BIT(FILM_AOV_LIGHT_GROUP_8 + 1) - FILM_AOV_BIT(FILM_AOV_LIGHT_REST))
 
 /* Shader AOVs: what closures Aov of the first surface say, by their slot. */
-enum {
-    FILM_SHADER_AOVS_MAX = FILM_AOV_SHADER_AOV_8 - FILM_AOV_SHADER_AOV_1 + 1,
-    FILM_SHADER_AOVS_BITS = ((1 << FILM_SHADER_AOVS_MAX) - 1) << FILM_AOV_SHADER_AOV_1
-};
+enum { FILM_SHADER_AOVS_MAX = FILM_AOV_SHADER_AOV_8 - FILM_AOV_SHADER_AOV_1 + 1 };
+#define FILM_SHADER_AOVS                                                                           \
+    (FILM_AOV_BIT(FILM_AOV_SHADER_AOV_8 + 1) - FILM_AOV_BIT(FILM_AOV_SHADER_AOV_1))
 
 /* Names that samples meet, counted a pixel: Cryptomatte layers (cryptomatte.h). */
 typedef enum FilmId {
@@ -82,8 +90,8 @@ typedef struct FilmDesc {
     size_t size_bytes;                      /* sizeof(FilmDesc) */
     uint32_t width, height;                 /* of the whole frame, 1 .. FILM_MAX_SIDE_PX */
     uint32_t x, y, crop_width, crop_height; /* pixels held; all 0: the whole frame */
-    uint32_t aovs;                          /* bit (1 << FilmAov) */
-    uint32_t ids;                           /* bit (1 << FilmId) */
+    FilmAovSet aovs;
+    uint32_t ids; /* bit (1 << FilmId) */
     FilmIdentity identity;
 } FilmDesc;
 

@@ -83,7 +83,7 @@ static void make_header(const Film *film, FileHeader *h)
     memcpy(h->cpu_class, d->identity.cpu_class, sizeof h->cpu_class);
     memcpy(h->accumulator, file_accumulator, sizeof h->accumulator);
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
-        if (d->aovs >> i & 1) {
+        if (film_aovs_have(d->aovs, (FilmAov)i)) {
             const char *name = film_aov_info((FilmAov)i)->name;
             memcpy(h->aovs[h->aov_count++], name, strlen(name));
         }
@@ -152,28 +152,39 @@ static Status check_header(const FileHeader *h, const char *path, Error *err)
     return STATUS_OK;
 }
 
-/* The bit of a name that this build knows. */
-static Status read_layer(const char name[FILE_AOV_NAME_MAX], bool is_id, const char *path,
-                         uint32_t *mask, Error *err)
+static Status refuse_layer(const char name[FILE_AOV_NAME_MAX], const char *path, Error *err)
 {
-    uint32_t count = is_id ? (uint32_t)FILM_ID_COUNT : (uint32_t)FILM_AOV_COUNT;
-    for (uint32_t i = 0; i < count && !name[FILE_AOV_NAME_MAX - 1]; ++i) {
-        const char *known = is_id ? film_id_info((FilmId)i)->name : film_aov_info((FilmAov)i)->name;
-        if (strcmp(name, known) == 0) {
-            *mask |= 1u << i;
-            return STATUS_OK;
-        }
-    }
     return error_set_at(err, STATUS_UNSUPPORTED, path, "holds an AOV unknown to this build: '%.*s'",
                         FILE_AOV_NAME_MAX, name);
+}
+
+static Status read_aov(const char name[FILE_AOV_NAME_MAX], const char *path, FilmAovSet *aovs,
+                       Error *err)
+{
+    FilmAov aov;
+    if (name[FILE_AOV_NAME_MAX - 1] || !film_aov_find(name, &aov))
+        return refuse_layer(name, path, err);
+    *aovs |= FILM_AOV_BIT(aov);
+    return STATUS_OK;
+}
+
+static Status read_id(const char name[FILE_AOV_NAME_MAX], const char *path, uint32_t *ids,
+                      Error *err)
+{
+    for (uint32_t i = 0; i < FILM_ID_COUNT && !name[FILE_AOV_NAME_MAX - 1]; ++i)
+        if (strcmp(name, film_id_info((FilmId)i)->name) == 0) {
+            *ids |= 1u << i;
+            return STATUS_OK;
+        }
+    return refuse_layer(name, path, err);
 }
 
 static Status read_layers(const FileHeader *h, const char *path, FilmDesc *desc, Error *err)
 {
     for (uint32_t i = 0; i < h->aov_count; ++i)
-        TRY(read_layer(h->aovs[i], false, path, &desc->aovs, err));
+        TRY(read_aov(h->aovs[i], path, &desc->aovs, err));
     for (uint32_t i = 0; i < FILE_IDS_MAX && h->ids[i][0]; ++i)
-        TRY(read_layer(h->ids[i], true, path, &desc->ids, err));
+        TRY(read_id(h->ids[i], path, &desc->ids, err));
     return STATUS_OK;
 }
 

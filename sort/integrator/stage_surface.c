@@ -62,7 +62,7 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     float distance = wave_camera_distance(w, time, hit->P);
     if (path->event == 0 || !is_transparent)
         aov[FILM_AT_DEPTH] = distance;
-    if (w->aovs >> FILM_AOV_MIST & 1) {
+    if (film_aovs_have(w->aovs, FILM_AOV_MIST)) {
         Spectrum seen =
             spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), bsdf_transparency(bsdf)));
         aov[FILM_AT_MIST] -= spectrum_average(seen) * (1.0f - wave_mist(w, distance));
@@ -70,21 +70,21 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     if (is_transparent)
         return;
     path->flags |= PATH_SEEN;
-    if (w->aovs & (uint32_t)FILM_SHADER_AOVS_BITS)
+    if (w->aovs & FILM_SHADER_AOVS)
         record_shader_aovs(aov + FILM_AT_SHADER_AOV_1, bsdf);
     record_ids(w, &w->samples[path->sample], hit);
-    if (w->aovs >> FILM_AOV_ALBEDO & 1)
+    if (film_aovs_have(w->aovs, FILM_AOV_ALBEDO))
         store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_albedo(bsdf)));
     aov[FILM_AT_UV] = hit->uv.x, aov[FILM_AT_UV + 1] = hit->uv.y;
-    if (w->aovs >> FILM_AOV_DERIVATIVE & 1) {
+    if (film_aovs_have(w->aovs, FILM_AOV_DERIVATIVE)) {
         aov[FILM_AT_DERIVATIVE] = f2_length(hit->duvdx);
         aov[FILM_AT_DERIVATIVE + 1] = f2_length(hit->duvdy);
     }
     if (w->levels)
         aov[FILM_AT_MIP] = w->levels->levels[point];
-    if (w->aovs >> FILM_AOV_POSITION & 1)
+    if (film_aovs_have(w->aovs, FILM_AOV_POSITION))
         store3(aov + FILM_AT_POSITION, hit->P);
-    if (w->aovs >> FILM_AOV_NORMAL & 1) {
+    if (film_aovs_have(w->aovs, FILM_AOV_NORMAL)) {
         float3 n = bsdf_normal(bsdf);
         store3(aov + FILM_AT_NORMAL, f3_length2(n) > 0.0f ? n : hit->N);
     }

@@ -195,7 +195,7 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light
     sum[0] += rgb.x;
     sum[1] += rgb.y;
     sum[2] += rgb.z;
-    if (!(w->aovs & (uint32_t)FILM_LIGHT_GROUPS_BITS))
+    if (!(w->aovs & FILM_LIGHT_GROUPS))
         return;
     float *group = w->samples[path->sample].aov + FILM_AT_LIGHT_REST + (size_t)3 * light_group;
     group[0] += rgb.x;
@@ -207,7 +207,7 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
 {
     wave_add_light(w, path, radiance, light_group, path->depth);
     if (path->flags & PATH_SEEN ||
-        !(w->aovs & (1u << FILM_AOV_EMISSION | 1u << FILM_AOV_ENVIRONMENT)))
+        !(w->aovs & (FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT))))
         return;
     float3 rgb = clamp_light(w->shared, radiance, path->depth);
     float *sum = w->samples[path->sample].aov + at;

@@ -72,7 +72,7 @@ struct Wave {
     LevelWatch *levels; /* NULL but for WAVE_VIEW_MIP and FILM_AOV_MIP */
     WaveJob job;
     uint32_t capacity, count;
-    uint32_t aovs; /* that the film holds: bit (1 << FilmAov) */
+    FilmAovSet aovs; /* that the film holds */
     RayBatch rays;
     uint8_t *ray_kinds; /* [capacity] SceneRays; NULL: every ray sees every instance */
     bool tells_shares;  /* some light is for some bounces only: Path.diffuse is kept */

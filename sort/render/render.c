@@ -275,13 +275,13 @@ static Hash128 identity_hash(const Render *r)
 }
 
 /* Without the light groups and shader AOVs that the scene does not have. */
-static uint32_t wanted_aovs(const Render *r)
+static FilmAovSet wanted_aovs(const Render *r)
 {
-    uint32_t aovs = r->options.aovs;
+    FilmAovSet aovs = r->options.aovs;
     for (uint32_t g = r->scene->light_group_count; g < FILM_LIGHT_GROUPS_MAX; ++g)
-        aovs &= ~(1u << (FILM_AOV_LIGHT_GROUP_1 + g));
+        aovs &= ~FILM_AOV_BIT(FILM_AOV_LIGHT_GROUP_1 + g);
     for (uint32_t k = r->scene->shader_aov_count; k < FILM_SHADER_AOVS_MAX; ++k)
-        aovs &= ~(1u << (FILM_AOV_SHADER_AOV_1 + k));
+        aovs &= ~FILM_AOV_BIT(FILM_AOV_SHADER_AOV_1 + k);
     return aovs;
 }
 
@@ -297,7 +297,7 @@ static Status make_film(Render *r, Error *err)
         .crop_width = r->schedule.width,
         .crop_height = r->schedule.height,
         .ids = o->ids,
-        .aovs = wanted_aovs(r) | (o->adaptive_error > 0.0f ? 1u << FILM_AOV_VARIANCE : 0u),
+        .aovs = wanted_aovs(r) | (o->adaptive_error > 0.0f ? FILM_AOV_BIT(FILM_AOV_VARIANCE) : 0),
         .identity = {
             .scene = identity_hash(r), .nominal_samples = r->samples, .seed = r->shared.seed}};
     snprintf(desc.identity.filter, sizeof desc.identity.filter, "%s %g",

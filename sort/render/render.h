@@ -64,8 +64,8 @@ typedef struct RenderOptions {
     uint32_t texture_path_count;
     const char *cache_folder; /* compiled shaders, converted textures */
     const char *texcache_program;
-    const char *cpu;            /* LLVM CPU name; NULL: this machine */
-    uint32_t aovs;              /* bit (1 << FilmAov) */
+    const char *cpu; /* LLVM CPU name; NULL: this machine */
+    FilmAovSet aovs;
     uint32_t ids;               /* bit (1 << FilmId) */
     bool only_check;            /* render_create loads and compiles, no more: for render_scene */
     const Log *log;             /* borrowed */

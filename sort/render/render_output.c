@@ -101,7 +101,8 @@ static Status picture_create(const Film *film, Picture *p, Error *err)
     const FilmDesc *desc = film_desc(film);
     size_t count = (size_t)desc->crop_width * desc->crop_height, floats = 4;
     for (int a = 0; a < FILM_AOV_COUNT; ++a)
-        floats += desc->aovs >> a & 1 ? film_aov_info((FilmAov)a)->channel_count : 0;
+        floats +=
+            film_aovs_have(desc->aovs, (FilmAov)a) ? film_aov_info((FilmAov)a)->channel_count : 0;
     for (int i = 0; i < FILM_ID_COUNT; ++i)
         floats += desc->ids >> i & 1 ? 2 * ID_RANKS : 0;
     *p = (Picture){.pixels = mem_alloc(count, floats * sizeof(float))};
@@ -113,7 +114,7 @@ static Status picture_create(const Film *film, Picture *p, Error *err)
     float *at = p->pixels + 4 * count;
     for (int a = 0; a < FILM_AOV_COUNT; ++a) {
         const FilmAovInfo *info = film_aov_info((FilmAov)a);
-        if (!(desc->aovs >> a & 1))
+        if (!film_aovs_have(desc->aovs, (FilmAov)a))
             continue;
         char layer[NAME_MAX_BYTES];
         layer_name(film, (FilmAov)a, layer);

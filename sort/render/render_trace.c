@@ -47,7 +47,7 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     ShadeContextDesc desc = render_shade_desc(r, worker_state, waiter);
     LevelWatch *levels = NULL;
     bool wants_levels =
-        r->shared.what == WAVE_VIEW_MIP || film_desc(r->film)->aovs >> FILM_AOV_MIP & 1;
+        r->shared.what == WAVE_VIEW_MIP || film_aovs_have(film_desc(r->film)->aovs, FILM_AOV_MIP);
     if (fiber && wants_levels) {
         levels = level_watch_create(r->textures, arena);
         desc.probe = levels ? &levels->probe : NULL;

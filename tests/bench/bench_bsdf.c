@@ -200,7 +200,7 @@ int main(void)
         FilmDesc desc = {.size_bytes = sizeof desc,
                          .width = 512,
                          .height = 512,
-                         .aovs = aovs ? (1u << FILM_AOV_COUNT) - 1 : 0};
+                         .aovs = aovs ? FILM_AOVS_ALL : 0};
         Film *film = NULL;
         if (film_create(&desc, &film, &err) != STATUS_OK)
             return fail(&err);

@@ -140,7 +140,7 @@ static void test_vertex_colors_multiply_the_base_color(void **state)
     options.width_px = WIDTH;
     options.height_px = HEIGHT;
     options.samples = 4;
-    options.aovs = 1u << FILM_AOV_ALBEDO;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_ALBEDO);
     uint32_t count;
     Render *render = kit_render(kit, &options);
     float *rgba = kit_pixels(render, &count), *albedo = kit_aov(render, FILM_AOV_ALBEDO);

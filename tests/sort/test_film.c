@@ -17,14 +17,14 @@
 #define WIDTH  37
 #define HEIGHT 11
 
-static const uint32_t all_aovs = (1u << FILM_AOV_COUNT) - 1;
+static const FilmAovSet all_aovs = FILM_AOVS_ALL;
 
 static void set_text(char *to, size_t room, const char *text)
 {
     (void)snprintf(to, room, "%s", text);
 }
 
-static FilmDesc make_desc(uint32_t aovs)
+static FilmDesc make_desc(FilmAovSet aovs)
 {
     FilmDesc d = {.size_bytes = sizeof d, .width = WIDTH, .height = HEIGHT, .aovs = aovs};
     d.identity.nominal_samples = 64;
@@ -34,7 +34,7 @@ static FilmDesc make_desc(uint32_t aovs)
     return d;
 }
 
-static Film *make_film(uint32_t aovs)
+static Film *make_film(FilmAovSet aovs)
 {
     FilmDesc d = make_desc(aovs);
     Film *film = NULL;
@@ -86,7 +86,7 @@ static void assert_same(const Film *a, const Film *b)
     assert_int_equal(film_sample_count(a), film_sample_count(b));
     assert_int_equal(film_dropped(a).count, film_dropped(b).count);
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
-        if (film_desc(a)->aovs >> i & 1) {
+        if (film_aovs_have(film_desc(a)->aovs, (FilmAov)i)) {
             film_resolve_aov(a, (FilmAov)i, x);
             film_resolve_aov(b, (FilmAov)i, y);
             size_t bytes =
@@ -327,7 +327,7 @@ static void test_film_merges_only_what_agrees(void **state)
 static void test_film_drops_what_is_not_finite(void **state)
 {
     (void)state;
-    Film *film = make_film(1u << FILM_AOV_ALBEDO);
+    Film *film = make_film(FILM_AOV_BIT(FILM_AOV_ALBEDO));
     FilmSample good = {.rgb = {1, 2, 3}, .alpha = 1};
     FilmSample bad[6];
     for (uint32_t i = 0; i < 6; ++i)
@@ -482,7 +482,7 @@ static void test_film_damaged_files_are_refused(void **state)
     (void)state;
     TempFile temp;
     make_temp(&temp);
-    Film *film = make_film(1u << FILM_AOV_DEPTH);
+    Film *film = make_film(FILM_AOV_BIT(FILM_AOV_DEPTH));
     commit_range(film, 0, 2);
     Error err = {0};
     assert_int_equal(film_write_partial(film, temp.path, &err), STATUS_OK);

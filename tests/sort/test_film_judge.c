@@ -13,7 +13,7 @@
 
 enum { SIDE = 9 };
 
-static Film *make_film(uint32_t aovs)
+static Film *make_film(FilmAovSet aovs)
 {
     FilmDesc d = {.size_bytes = sizeof d, .width = SIDE, .height = SIDE, .aovs = aovs};
     Film *film = NULL;
@@ -32,7 +32,7 @@ static void test_judge_variance_is_that_of_the_mean(void **state)
 {
     (void)state;
     enum { SAMPLES = 37 };
-    Film *film = make_film(1u << FILM_AOV_VARIANCE);
+    Film *film = make_film(FILM_AOV_BIT(FILM_AOV_VARIANCE));
     for (uint32_t p = 0; p < SIDE * SIDE; ++p)
         for (uint32_t s = 0; s < SAMPLES; ++s) {
             float v = (float)(1000.0 + random_unit(1000 * p + s));
@@ -58,7 +58,7 @@ static void test_judge_variance_is_that_of_the_mean(void **state)
 static void test_judge_follows_its_rule(void **state)
 {
     (void)state;
-    Film *film = make_film(1u << FILM_AOV_VARIANCE);
+    Film *film = make_film(FILM_AOV_BIT(FILM_AOV_VARIANCE));
     for (uint32_t p = 0; p < SIDE * SIDE; ++p)
         for (uint32_t s = 0; s < 16; ++s) {
             float v = p == 4 * SIDE + 4 ? (s % 2 ? 1.5f : 0.5f) : 1.0f;

@@ -74,11 +74,11 @@ static void test_light_groups_add_up(void **state)
     kit_begin(&kit);
     write_lit_scene(&kit);
     RenderOptions options = kit_options(&kit);
-    options.aovs = (uint32_t)FILM_LIGHT_GROUPS_BITS;
+    options.aovs = FILM_LIGHT_GROUPS;
     Render *render = kit_render(&kit, &options);
     float *rgba = kit_pixels(render, &count);
     /* Groups that the scene does not have are not held. */
-    assert_int_equal(film_desc(render_film(render))->aovs, 15u << FILM_AOV_LIGHT_REST);
+    assert_int_equal(film_desc(render_film(render))->aovs, 15 * FILM_AOV_BIT(FILM_AOV_LIGHT_REST));
     for (int g = 0; g < GROUPS; ++g)
         group[g] = kit_aov(render, (FilmAov)(FILM_AOV_LIGHT_REST + g));
     for (uint32_t i = 0; i < count; ++i) {

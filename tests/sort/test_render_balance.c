@@ -133,7 +133,7 @@ static void measure(int face, double *out_mean, double *out_variance)
     options.seed = (uint32_t)face;
     options.filter = PIXEL_FILTER_BOX;
     options.filter_width_px = 1;
-    options.aovs = 1u << FILM_AOV_VARIANCE;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_VARIANCE);
     Render *render = kit_render(&kit, &options);
     uint32_t count;
     float *rgba = kit_pixels(render, &count), *variance = kit_aov(render, FILM_AOV_VARIANCE);

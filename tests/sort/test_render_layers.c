@@ -89,11 +89,11 @@ static void test_what_the_camera_sees_first(void **state)
     begin(&kit, NULL);
     RenderOptions options = kit_options(&kit);
     options.aovs =
-        1u << FILM_AOV_EMISSION | 1u << FILM_AOV_ENVIRONMENT | (uint32_t)FILM_SHADER_AOVS_BITS;
+        FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT) | FILM_SHADER_AOVS;
     Render *render = kit_render(&kit, &options);
     /* Shader AOVs that the scene does not have are not held. */
-    assert_int_equal(film_desc(render_film(render))->aovs & (uint32_t)FILM_SHADER_AOVS_BITS,
-                     7u << FILM_AOV_SHADER_AOV_1);
+    assert_int_equal(film_desc(render_film(render))->aovs & FILM_SHADER_AOVS,
+                     7 * FILM_AOV_BIT(FILM_AOV_SHADER_AOV_1));
     for (size_t k = 0; k < SORT_COUNT_OF(rows); ++k) {
         float *values = kit_aov(render, rows[k].aov);
         check_column(values, rows[k].aov, VEILED_WALL, rows[k].veiled_wall);
@@ -121,7 +121,7 @@ static void test_mist_falls_off(void **state)
                  names[k]);
         begin(&kit, limits);
         RenderOptions options = kit_options(&kit);
-        options.aovs = 1u << FILM_AOV_MIST;
+        options.aovs = FILM_AOV_BIT(FILM_AOV_MIST);
         Render *render = kit_render(&kit, &options);
         float *values = kit_aov(render, FILM_AOV_MIST);
         /* What the veil lets through, half, is as far as what lies behind it. */

@@ -330,7 +330,7 @@ static void render_first_surface(const char *ssl, float *out_depth, float out_no
     s.scene.lights = sunlight;
     write_scene(&s);
     RenderOptions options = kit_options(&s.kit);
-    options.aovs = 1u << FILM_AOV_DEPTH | 1u << FILM_AOV_NORMAL;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_DEPTH) | FILM_AOV_BIT(FILM_AOV_NORMAL);
     Render *render = kit_render(&s.kit, &options);
     float *rgba = kit_pixels(render, &count), *depth = kit_aov(render, FILM_AOV_DEPTH),
           *normal = kit_aov(render, FILM_AOV_NORMAL);
@@ -439,7 +439,7 @@ static void test_paths_cancelled_waves_leave_nothing(void **state)
     options.texture_delay_us = 20000;
     options.texture_memory_bytes = 2 << 20;
     options.mip = TEX_MIP_OFF;
-    options.aovs = 1u << FILM_AOV_SAMPLES;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_SAMPLES);
     assert_int_equal(render_create(&options, &render, &diagnostics, &err), STATUS_OK);
     assert_int_equal(thread_create("timer", 0, raise_flag, &timer, &thread, &err), STATUS_OK);
     assert_int_equal(render_run(render, &err), STATUS_CANCELLED);

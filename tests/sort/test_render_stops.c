@@ -342,7 +342,7 @@ static void test_stops_where_pixels_are_good_enough(void **state)
     uint32_t count;
     options.samples = 512;
     options.adaptive_error = 0.02f;
-    options.aovs = 1u << FILM_AOV_SAMPLES;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_SAMPLES);
     options.thread_count = 1;
     Render *one = kit_render(kit, &options);
     options.thread_count = 3;

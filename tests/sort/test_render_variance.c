@@ -53,7 +53,7 @@ static Noise noise_of(const Kit *kit, WaveStrategy strategy)
     options.sampler = SAMPLER_INDEPENDENT;
     options.has_seed = true;
     options.seed = (uint32_t)strategy;
-    options.aovs = 1u << FILM_AOV_VARIANCE;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_VARIANCE);
     uint32_t count;
     Render *render = kit_render(kit, &options);
     float *rgba = kit_pixels(render, &count), *variance = kit_aov(render, FILM_AOV_VARIANCE);

@@ -135,7 +135,7 @@ static void test_layers_hold_what_views_show(void **state)
     Kit kit;
     begin(&kit, false, 126.8698976f);
     RenderOptions options = kit_options(&kit);
-    options.aovs = 1u << FILM_AOV_MIP | 1u << FILM_AOV_DERIVATIVE;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_MIP) | FILM_AOV_BIT(FILM_AOV_DERIVATIVE);
     for (int biased = 0; biased < 2; ++biased) {
         options.mip_bias = 1.5f * (float)biased;
         Render *render = kit_render(&kit, &options);
@@ -174,7 +174,7 @@ static void test_layers_change_no_picture(void **state)
     begin(&kit, true, 90);
     RenderOptions options = kit_options(&kit);
     Hash128 plain = kit_render_bits(&kit, &options, NULL);
-    options.aovs = 1u << FILM_AOV_MIP | 1u << FILM_AOV_DERIVATIVE;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_MIP) | FILM_AOV_BIT(FILM_AOV_DERIVATIVE);
     Hash128 with_layers = kit_render_bits(&kit, &options, NULL);
     assert_true(hash128_equal(plain, with_layers));
     kit_end(&kit);
@@ -189,7 +189,7 @@ static void test_views_show_cost(void **state)
     begin(&kit, false, 126.8698976f);
     RenderOptions options = kit_options(&kit);
     options.thread_count = 1;
-    options.aovs = 1u << FILM_AOV_DEPTH | 1u << FILM_AOV_MIP;
+    options.aovs = FILM_AOV_BIT(FILM_AOV_DEPTH) | FILM_AOV_BIT(FILM_AOV_MIP);
     Render *picture = kit_render(&kit, &options);
     options.view = WAVE_VIEW_COST;
     uint64_t start_ns = clock_now_ns();
@@ -207,7 +207,7 @@ static void test_views_show_cost(void **state)
         stages_ms += (double)stats.wave.stage_ns[s] * 1e-6;
     assert_true(sum_ms >= 0.999 * stages_ms && sum_ms <= elapsed_ms);
     for (FilmAov aov = FILM_AOV_DEPTH; aov != FILM_AOV_COUNT; aov = (FilmAov)(aov + 1)) {
-        if (!(options.aovs >> aov & 1))
+        if (!film_aovs_have(options.aovs, aov))
             continue;
         float *timed = kit_aov(render, aov), *untimed = kit_aov(picture, aov);
         assert_memory_equal(timed, untimed, count * sizeof *timed);
