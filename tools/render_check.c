@@ -4,8 +4,8 @@
 
 static void print_cameras(const Scene *s, FILE *out)
 {
-    static const char *const kinds[] = {"perspective", "orthographic", "equirectangular",
-                                        "fisheye"};
+    static const char *const kinds[] = {"perspective", "orthographic", "equirectangular", "fisheye",
+                                        "equiangular"};
     for (uint32_t i = 0; i < s->camera_count; ++i)
         fprintf(out, "  %-24s %s%s\n", s->cameras[i].name, kinds[s->cameras[i].kind],
                 i == s->settings.camera ? ", renders" : "");

@@ -23,6 +23,19 @@ static void set_shifted_window(CameraView *view, const SceneCamera *camera, doub
                height * ((double)camera->lens_shift.y + 0.5), width, height, width_px, height_px);
 }
 
+static void set_fisheye_window(CameraView *view, const SceneCamera *camera, uint32_t width_px,
+                               uint32_t height_px)
+{
+    uint32_t shorter_px = width_px < height_px ? width_px : height_px;
+    double width = 2.0 * width_px / shorter_px, height = 2.0 * height_px / shorter_px;
+    double left = -0.5 * width, top = 0.5 * height;
+    if (camera->has_window) {
+        left = (double)camera->window[0], top = (double)camera->window[3];
+        width = (double)camera->window[1] - left, height = top - (double)camera->window[2];
+    }
+    set_window(view, left, top, width, height, width_px, height_px);
+}
+
 static void set_frame(CameraView *view, const mat4 *m)
 {
     view->axis_x = f3(m->m[0][0], m->m[1][0], m->m[2][0]);
@@ -38,6 +51,8 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
     *out_view = (CameraView){
         .kind = camera->kind,
         .fov_rad = camera->fov_rad,
+        .fisheye = camera->fisheye,
+        .sin_quarter = sinf(0.25f * camera->fov_rad),
         .lens_radius_m = camera->aperture_radius_m,
         .focus_distance_m = camera->focus_distance_m,
         .blades = camera->aperture_blades,
@@ -47,6 +62,8 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
         .keys = camera->keys,
         .key_count = camera->key_count,
     };
+    for (int k = 0; k < 5; ++k)
+        out_view->polynomial[k] = camera->polynomial[k];
     set_frame(out_view, &camera->camera_to_world);
     switch (camera->kind) {
     case SCENE_CAMERA_PERSPECTIVE:
@@ -56,19 +73,16 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
     case SCENE_CAMERA_ORTHOGRAPHIC:
         set_shifted_window(out_view, camera, (double)camera->height_m, width_px, height_px);
         break;
+    case SCENE_CAMERA_EQUIANGULAR:
     case SCENE_CAMERA_EQUIRECTANGULAR: {
         double west = (double)camera->longitude_rad.x, east = (double)camera->longitude_rad.y;
         double south = (double)camera->latitude_rad.x, north = (double)camera->latitude_rad.y;
         set_window(out_view, west, north, east - west, north - south, width_px, height_px);
         break;
     }
-    case SCENE_CAMERA_FISHEYE: {
-        uint32_t shorter_px = width_px < height_px ? width_px : height_px;
-        double width = (double)camera->fov_rad * width_px / shorter_px;
-        double height = (double)camera->fov_rad * height_px / shorter_px;
-        set_window(out_view, -0.5 * width, 0.5 * height, width, height, width_px, height_px);
+    case SCENE_CAMERA_FISHEYE:
+        set_fisheye_window(out_view, camera, width_px, height_px);
         break;
-    }
     }
 }
 
@@ -123,20 +137,78 @@ static void equirectangular_ray(const CameraView *view, float2 angles, LocalRay 
     r->along_dy = f3_scale(f3(-sin_lat * sin_lon, cos_lat, sin_lat * cos_lon), view->step.y);
 }
 
-/* The direction at angle r from the axis is (p sin(r)/r, -cos r), where p is the point of the window and r its
- * length. */
+static void equiangular_ray(const CameraView *view, float2 angles, LocalRay *r)
+{
+    float x = tanf(angles.x), y = tanf(angles.y);
+    r->along = f3(x, y, -1.0f);
+    r->along_dx = f3((1.0f + x * x) * view->step.x, 0.0f, 0.0f);
+    r->along_dy = f3(0.0f, (1.0f + y * y) * view->step.y, 0.0f);
+}
+
+/* The angle from the axis at distance r from the middle, and its derivative. False: nothing is seen there. */
+static bool fisheye_angle(const CameraView *view, float r, float *out_angle, float *out_slope)
+{
+    const float *k = view->polynomial;
+    switch (view->fisheye) {
+    case SCENE_FISHEYE_EQUIDISTANT:
+        *out_slope = 0.5f * view->fov_rad;
+        *out_angle = r * *out_slope;
+        return r <= 1.0f;
+    case SCENE_FISHEYE_EQUISOLID: {
+        float sine = fminf(r * view->sin_quarter, 1.0f);
+        *out_angle = 2.0f * asinf(sine);
+        *out_slope = 2.0f * view->sin_quarter / sqrtf(fmaxf(1.0f - sine * sine, 1e-6f));
+        return r <= 1.0f;
+    }
+    case SCENE_FISHEYE_POLYNOMIAL:
+        *out_angle = k[0] + r * (k[1] + r * (k[2] + r * (k[3] + r * k[4])));
+        *out_slope = k[1] + r * (2.0f * k[2] + r * (3.0f * k[3] + r * 4.0f * k[4]));
+        return fabsf(*out_angle) <= 0.5f * view->fov_rad;
+    }
+    return false;
+}
+
+/* The direction at angle a from the axis is (n sin a, -cos a), where n points from the middle of the window to p, r
+ * away. With a' = da/dr, the derivative of n sin a is I sin(a)/r + n n^T (a' cos a - sin(a)/r). */
 static bool fisheye_ray(const CameraView *view, float2 p, LocalRay *out)
 {
-    float r = sqrtf(p.x * p.x + p.y * p.y);
-    if (!(r <= 0.5f * view->fov_rad))
+    float r = sqrtf(p.x * p.x + p.y * p.y), angle, slope;
+    if (!fisheye_angle(view, r, &angle, &slope))
         return false;
-    /* s = sin(r)/r; q = (ds/dr)/r, by their series near the axis. */
-    float s = r < 1e-3f ? 1.0f - r * r / 6.0f : sinf(r) / r;
-    float q = r < 1e-3f ? -1.0f / 3.0f : (cosf(r) - s) / (r * r);
-    out->along = f3(p.x * s, p.y * s, -cosf(r));
-    out->along_dx = f3_scale(f3(s + p.x * p.x * q, p.y * p.x * q, p.x * s), view->step.x);
-    out->along_dy = f3_scale(f3(p.x * p.y * q, s + p.y * p.y * q, p.y * s), view->step.y);
+    float2 n = r > 0.0f ? f2(p.x / r, p.y / r) : f2(0.0f, 1.0f);
+    float sine = sinf(angle), cosine = cosf(angle);
+    float across = r > 1e-6f ? sine / r : slope;
+    float along = slope * cosine - across, ahead = sine * slope;
+    out->along = f3(n.x * sine, n.y * sine, -cosine);
+    out->along_dx =
+        f3_scale(f3(across + n.x * n.x * along, n.y * n.x * along, n.x * ahead), view->step.x);
+    out->along_dy =
+        f3_scale(f3(n.x * n.y * along, across + n.y * n.y * along, n.y * ahead), view->step.y);
     return true;
+}
+
+/* The distance from the middle that has this angle, of those up to the window's farthest corner, where it is the
+ * only one. False: there is none. */
+static bool fisheye_radius(const CameraView *view, float angle, float *out_r)
+{
+    float low = 0.0f, high = 1.0f, a, slope;
+    if (view->fisheye == SCENE_FISHEYE_EQUIDISTANT)
+        *out_r = 2.0f * angle / view->fov_rad;
+    else if (view->fisheye == SCENE_FISHEYE_EQUISOLID)
+        *out_r = sinf(0.5f * angle) / view->sin_quarter;
+    if (view->fisheye != SCENE_FISHEYE_POLYNOMIAL)
+        return *out_r <= 1.0f;
+    while (fisheye_angle(view, high, &a, &slope) && a < angle && high < 1e6f)
+        high *= 2.0f;
+    for (int k = 0; k < 40; ++k) {
+        float middle = 0.5f * (low + high);
+        if (fisheye_angle(view, middle, &a, &slope) && a < angle)
+            low = middle;
+        else
+            high = middle;
+    }
+    *out_r = low;
+    return angle <= 0.5f * view->fov_rad && high < 1e6f;
 }
 
 static bool local_ray(const CameraView *view, float2 film_px, float2 lens_u, LocalRay *r)
@@ -160,6 +232,9 @@ static bool local_ray(const CameraView *view, float2 film_px, float2 lens_u, Loc
         return true;
     case SCENE_CAMERA_EQUIRECTANGULAR:
         equirectangular_ray(view, p, r);
+        return true;
+    case SCENE_CAMERA_EQUIANGULAR:
+        equiangular_ray(view, p, r);
         return true;
     case SCENE_CAMERA_FISHEYE:
         return fisheye_ray(view, p, r);
@@ -236,16 +311,19 @@ bool camera_project(const CameraView *view, float3 point, float2 *out_film_px)
         break;
     case SCENE_CAMERA_ORTHOGRAPHIC:
         break;
+    case SCENE_CAMERA_EQUIANGULAR:
+        x = atanf(x / depth), y = atanf(y / depth);
+        break;
     case SCENE_CAMERA_EQUIRECTANGULAR:
         y = atan2f(y, sqrtf(x * x + depth * depth));
         x = atan2f(x, depth);
         is_seen = true;
         break;
     case SCENE_CAMERA_FISHEYE: {
-        float across = sqrtf(x * x + y * y), angle = atan2f(across, depth);
-        float scale = across > 0.0f ? angle / across : 0.0f;
+        float across = sqrtf(x * x + y * y), r = 0.0f;
+        is_seen = fisheye_radius(view, atan2f(across, depth), &r);
+        float scale = across > 0.0f ? r / across : 0.0f;
         x *= scale, y *= scale;
-        is_seen = angle <= 0.5f * view->fov_rad;
         break;
     }
     }

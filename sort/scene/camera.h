@@ -11,14 +11,17 @@
 
 /* A camera with a picture size; a plain value, any thread. Film (x, y) is the point corner + (x, y) step:
  * of the plane z = -1 (perspective), of the plane z = 0 in metres (orthographic), longitude and latitude in
- * radians (equirectangular), or of the plane where the edge of the circle is at distance fov_rad / 2 from
- * the middle (fisheye). */
+ * radians (equirectangular, equiangular), or of the plane where the edge of the circle is at distance 1 from
+ * the middle (fisheye; with a polynomial: in its units). */
 typedef struct CameraView {
     SceneCameraKind kind;
     float2 corner, step;
     float3 axis_x, axis_y, axis_z; /* camera axes in world space; looks along -axis_z */
     float3 position;
     float fov_rad;
+    SceneFisheye fisheye;
+    float sin_quarter; /* equisolid: sine of a quarter of fov_rad */
+    float polynomial[5];
     float lens_radius_m, focus_distance_m;
     uint32_t blades;          /* corners of the aperture; 0: round */
     float cos_turn, sin_turn; /* of its first corner from the axis to the right */

@@ -59,8 +59,16 @@ typedef enum SceneCameraKind {
     SCENE_CAMERA_PERSPECTIVE,
     SCENE_CAMERA_ORTHOGRAPHIC,
     SCENE_CAMERA_EQUIRECTANGULAR, /* longitude to the right, latitude up */
-    SCENE_CAMERA_FISHEYE /* equidistant: the angle grows with the distance from the middle */
+    SCENE_CAMERA_FISHEYE,
+    SCENE_CAMERA_EQUIANGULAR /* the face of a cube, by the angles from its middle to its sides */
 } SceneCameraKind;
+
+/* How the angle from the axis grows with the distance r from the middle, in radii of the circle. */
+typedef enum SceneFisheye {
+    SCENE_FISHEYE_EQUIDISTANT, /* evenly */
+    SCENE_FISHEYE_EQUISOLID,   /* as asin does: areas are solid angles; all around, a mirror ball */
+    SCENE_FISHEYE_POLYNOMIAL   /* as of polynomial[]; r is in the units of the window */
+} SceneFisheye;
 
 typedef struct SceneCamera {
     const char *name;
@@ -71,8 +79,12 @@ typedef struct SceneCamera {
     uint32_t key_count; /* 0: stands still */
     float fov_y_rad;    /* perspective: full vertical angle of the picture */
     float height_m;     /* orthographic: of the window */
-    float fov_rad;      /* fisheye: full angle of the circle, whose diameter is the shorter side */
-    float2 longitude_rad, latitude_rad;        /* equirectangular: from, to; 0 is straight ahead */
+    float fov_rad;      /* fisheye: full angle of the circle; polynomial: nothing beyond is seen */
+    SceneFisheye fisheye;
+    bool has_window;     /* fisheye; else the circle's diameter is the shorter side */
+    float window[4];     /* what the picture shows: left, right, bottom, top; in radii */
+    float polynomial[5]; /* fisheye: radians, of r^0 to r^4 */
+    float2 longitude_rad, latitude_rad; /* equirectangular, equiangular: from, to; 0 is ahead */
     float aperture_radius_m, focus_distance_m; /* perspective, orthographic */
     uint32_t aperture_blades;    /* those two: corners of the aperture, at its radius; 0: round */
     float aperture_rotation_rad; /* of the first corner from the right, counter-clockwise */

@@ -167,6 +167,7 @@ Status parse_emitted_paths(JsonCursor *instance, SceneLightPaths *out_paths,
 void parse_light_groups_end(SceneParser *p);
 Status parse_lights(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 Status parse_environment(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
+Status parse_cameras(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 Status parse_instances(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 
 Status parse_materials(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;

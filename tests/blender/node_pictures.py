@@ -72,6 +72,22 @@ def world_of_a_preetham_sky():
                                                     "sun_direction": (0.6, 0.3, 0.74)}))
 
 
+def hosek(world, **settings):
+    return world.output("ShaderNodeTexSky", 0, {"sky_type": "HOSEK_WILKIE", **settings})
+
+
+@picture("ShaderNodeTexSky", 0.01)
+def world_of_a_hosek_sky():
+    world = World()
+    world.show(hosek(world, turbidity=3.0, sun_direction=(0.6, -0.3, 0.74), ground_albedo=0.4))
+
+
+@picture("ShaderNodeTexSky", 0.01)
+def world_of_a_hazy_hosek_sky_with_a_low_sun():
+    world = World()
+    world.show(hosek(world, turbidity=7.0, sun_direction=(-0.7, 0.7, 0.1), ground_albedo=0))
+
+
 def nishita(world, **settings):
     return world.output("ShaderNodeTexSky", 0, {"sky_type": "NISHITA", **settings})
 

@@ -2,6 +2,8 @@
 
 import math
 import unittest
+from types import SimpleNamespace
+from unittest import mock
 
 import bpy
 import numpy as np
@@ -98,6 +100,22 @@ class LightTest(unittest.TestCase):
         world.node_tree.nodes["Background"].inputs["Strength"].default_value = 1.5
         self.scene.world = world
         self.compare()
+
+    def test_a_sky_that_cannot_be_painted_is_magenta(self):
+        """Hosek / Wilkie, without the program that paints it."""
+        world = self.scene.world = bpy.data.worlds.new("World")
+        world.use_nodes = True
+        sky = world.node_tree.nodes.new("ShaderNodeTexSky")
+        sky.sky_type, sky.turbidity = "HOSEK_WILKIE", 2.5
+        kit.link(sky.outputs["Color"], world.node_tree.nodes["Background"].inputs["Color"])
+        from sort_blender.export import sky_painter
+        app = SimpleNamespace(binary_path="/bin/false", build_options=bpy.app.build_options, tempdir=bpy.app.tempdir)
+        with mock.patch.object(sky_painter, "bpy", SimpleNamespace(app=app)):
+            picture = kit.render()
+        np.testing.assert_allclose(picture[-1, 0, :3], (1, 0, 1), atol=1e-3)
+        self.assertRegex(kit.messages().warnings[0], "World 'World', node 'Sky Texture': .* painted by Cycles.*failed \\(1\\)")
+        kit.render()
+        self.assertEqual(kit.messages().warnings, [])
 
     def test_world_image_turned(self):
         world = bpy.data.worlds.new("World")

@@ -247,6 +247,22 @@ static SceneCamera projection(SceneCameraKind kind)
     camera.longitude_rad = f2(-2.0f, 2.5f);
     camera.latitude_rad = f2(-1.2f, 0.9f);
     camera.fov_rad = 4.0f;
+    if (kind == SCENE_CAMERA_EQUIANGULAR) {
+        camera.longitude_rad = f2(-1.0f, 0.9f);
+        camera.latitude_rad = f2(-0.7f, 0.8f);
+    }
+    return camera;
+}
+
+static SceneCamera fisheye(SceneFisheye mapping)
+{
+    SceneCamera camera = projection(SCENE_CAMERA_FISHEYE);
+    const float window[4] = {-0.9f, 1.1f, -0.6f, 0.5f};
+    const float polynomial[5] = {1e-3f, 1.3f, 0.2f, -0.1f, -0.03f};
+    camera.fisheye = mapping;
+    camera.has_window = mapping != SCENE_FISHEYE_EQUIDISTANT;
+    memcpy(camera.window, window, sizeof window);
+    memcpy(camera.polynomial, polynomial, sizeof polynomial);
     return camera;
 }
 
@@ -265,13 +281,31 @@ static bool projection_double(const SceneCamera *c, double width, double height,
         double lon = (double)c->longitude_rad.x * (1 - s) + (double)c->longitude_rad.y * s;
         double lat = (double)c->latitude_rad.x * (1 - t) + (double)c->latitude_rad.y * t;
         v[0] = cos(lat) * sin(lon), v[1] = sin(lat), v[2] = -cos(lat) * cos(lon);
+    } else if (c->kind == SCENE_CAMERA_EQUIANGULAR) {
+        v[0] = tan((double)c->longitude_rad.x * (1 - s) + (double)c->longitude_rad.y * s);
+        v[1] = tan((double)c->latitude_rad.x * (1 - t) + (double)c->latitude_rad.y * t);
+        v[2] = -1;
     } else {
-        double side = fmin(width, height), dx = (x - 0.5 * width) / side,
-               dy = (0.5 * height - y) / side;
-        double r = sqrt(dx * dx + dy * dy), angle = r * (double)c->fov_rad;
+        double side = 0.5 * fmin(width, height);
+        double dx = (x - 0.5 * width) / side, dy = (0.5 * height - y) / side;
+        if (c->has_window) {
+            dx = (double)c->window[0] * (1 - s) + (double)c->window[1] * s;
+            dy = (double)c->window[2] * (1 - t) + (double)c->window[3] * t;
+        }
+        double r = sqrt(dx * dx + dy * dy), angle = 0.5 * r * (double)c->fov_rad;
+        bool is_inside = r <= 1.0;
+        if (c->fisheye == SCENE_FISHEYE_EQUISOLID) {
+            /* Areas are solid angles: (1 - cos a) / r^2 is the same everywhere. */
+            angle = acos(1.0 - r * r * (1.0 - cos(0.5 * (double)c->fov_rad)));
+        } else if (c->fisheye == SCENE_FISHEYE_POLYNOMIAL) {
+            angle = 0.0;
+            for (int k = 0; k < 5; ++k)
+                angle += (double)c->polynomial[k] * pow(r, k);
+            is_inside = angle <= 0.5 * (double)c->fov_rad;
+        }
         v[0] = r > 0 ? sin(angle) * dx / r : 0, v[1] = r > 0 ? sin(angle) * dy / r : 0;
         v[2] = -cos(angle);
-        return r <= 0.5;
+        return is_inside;
     }
     double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     for (int k = 0; k < 3; ++k)
@@ -307,17 +341,16 @@ static void difference(const SceneCamera *c, double x, double y, const double le
     rotate_double(c, local_v, direction_d);
 }
 
-static void check_projection(SceneCameraKind kind)
+static void check_projection(SceneCamera camera)
 {
-    SceneCamera camera = projection(kind);
-    bool has_lens = kind == SCENE_CAMERA_ORTHOGRAPHIC;
+    bool has_lens = camera.kind == SCENE_CAMERA_ORTHOGRAPHIC;
     camera.aperture_radius_m = has_lens ? 0.2f : 0.0f;
     CameraView view;
     camera_view_init(&camera, 640, 360, &view);
     uint64_t state = 3;
     for (int i = 0; i < 2000; ++i) {
         float2 film = f2(640.0f * fixture_random(&state), 360.0f * fixture_random(&state));
-        if (i == 0)
+        if (i == 0 && !camera.has_window)
             film = f2(320.0f, 180.0f); /* where a fisheye's formula is 0 / 0 */
         float2 u = f2(fixture_random(&state), fixture_random(&state)), disk = warp_disk(u);
         double lens[2] = {(double)(camera.aperture_radius_m * disk.x),
@@ -348,17 +381,21 @@ static void check_projection(SceneCameraKind kind)
 static void test_camera_projections_follow_their_definitions(void **state)
 {
     (void)state;
-    check_projection(SCENE_CAMERA_ORTHOGRAPHIC);
-    check_projection(SCENE_CAMERA_EQUIRECTANGULAR);
-    check_projection(SCENE_CAMERA_FISHEYE);
+    check_projection(projection(SCENE_CAMERA_ORTHOGRAPHIC));
+    check_projection(projection(SCENE_CAMERA_EQUIRECTANGULAR));
+    check_projection(projection(SCENE_CAMERA_EQUIANGULAR));
+    for (int mapping = 0; mapping <= SCENE_FISHEYE_POLYNOMIAL; ++mapping)
+        check_projection(fisheye((SceneFisheye)mapping));
 }
 
 static void test_camera_projections_are_inverted(void **state)
 {
     (void)state;
     uint64_t random = 4;
-    for (int kind = 0; kind <= SCENE_CAMERA_FISHEYE; ++kind) {
-        SceneCamera camera = projection((SceneCameraKind)kind);
+    for (int kind = 0; kind <= SCENE_CAMERA_EQUIANGULAR + 2; ++kind) {
+        SceneCamera camera = kind <= SCENE_CAMERA_EQUIANGULAR
+                                 ? projection((SceneCameraKind)kind)
+                                 : fisheye((SceneFisheye)(kind - SCENE_CAMERA_EQUIANGULAR));
         camera.aperture_radius_m = 0.0f;
         CameraView view;
         camera_view_init(&camera, 640, 360, &view);

@@ -68,7 +68,7 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     places = [axes.place(matrix) for matrix in placed]
     record = {"transform": places[0]} if len(places) == 1 else {"motion": places}
     if data.type == "PANO":
-        return {**record, **_panorama(camera.name, data, frame, report)}
+        return {**record, **_panorama(camera.name, data, frame)}
     height, shift = _window(data, frame, eye.shift_x if eye else data.shift_x)
     if data.type == "ORTHO":
         view = {"type": "orthographic", "height_m": height}
@@ -92,26 +92,81 @@ def _window(data: bpy.types.Camera, frame: Frame, shift_x: float) -> tuple[float
     return per_pixel * pixel_height * frame.height, [centre_x / frame.width, centre_y / frame.height]
 
 
-def _panorama(name: str, data: bpy.types.Camera, frame: Frame, report: Report) -> dict:
+def _panorama(name: str, data: bpy.types.Camera, frame: Frame) -> dict:
     """Blender 4 keeps the settings on the camera, 3 where Cycles has its own."""
     settings = data if hasattr(data, "panorama_type") else getattr(data, "cycles", None)
     if settings is None:
         raise SortError(f"Camera '{name}': its panorama is described by the Cycles add-on, which is off")
-    is_region = (frame.width, frame.height) != (frame.full_width, frame.full_height)
-    if settings.panorama_type == "EQUIRECTANGULAR":
-        spans = ((settings.longitude_min, settings.longitude_max, frame.x, frame.width, frame.full_width),
-                 (settings.latitude_min, settings.latitude_max, frame.y, frame.height, frame.full_height))
-        longitude, latitude = (
-            [min(max(math.degrees(low + (high - low) * pixel / full), -limit), limit) for pixel in (start, start + size)]
-            for (low, high, start, size, full), limit in zip(spans, (180.0, 90.0)))
-        return {"type": "equirectangular", "longitude_degrees": longitude, "latitude_degrees": latitude}
-    if settings.panorama_type == "FISHEYE_EQUIDISTANT" and not is_region:
-        if frame.width != frame.height:
-            report.warn(f"Camera '{name}'", "the fisheye fills the shorter side, where Blender stretches it to an "
-                                            "ellipse")
-        return {"type": "fisheye", "fov_degrees": min(math.degrees(settings.fisheye_fov), 360.0)}
-    what = "a render region of a fisheye" if is_region else f"a panorama of type {settings.panorama_type}"
-    raise SortError(f"Camera '{name}': {what} is not supported")
+    kind = settings.panorama_type
+    if kind == "EQUIRECTANGULAR":
+        longitude, latitude = _part(frame, settings.longitude_min, settings.longitude_max, settings.latitude_min,
+                                    settings.latitude_max)
+        return {"type": "equirectangular", "longitude_degrees": _degrees(longitude, 180.0),
+                "latitude_degrees": _degrees(latitude, 90.0)}
+    if kind == "EQUIANGULAR_CUBEMAP_FACE":
+        longitude, latitude = _part(frame, -math.pi / 4, math.pi / 4, -math.pi / 4, math.pi / 4)
+        return {"type": "equiangular", "longitude_degrees": _degrees(longitude, 45.0),
+                "latitude_degrees": _degrees(latitude, 45.0)}
+    mapping = _FISHEYES.get(kind)
+    if mapping is None:
+        raise SortError(f"Camera '{name}': a panorama of type {kind} is not supported")
+    half_width, half_height, fields = mapping(data, settings, frame)
+    across, up = _part(frame, -half_width, half_width, -half_height, half_height)
+    return {"type": "fisheye", "window": across + up, **fields}
+
+
+def _part(frame: Frame, left: float, right: float, bottom: float, top: float) -> tuple[list[float], list[float]]:
+    """What the region shows of a full frame that spans these."""
+    spans = ((left, right, frame.x, frame.width, frame.full_width), (bottom, top, frame.y, frame.height, frame.full_height))
+    across, up = ([low + (high - low) * pixel / full for pixel in (start, start + size)]
+                  for low, high, start, size, full in spans)
+    return across, up
+
+
+def _degrees(angles: list[float], limit: float) -> list[float]:
+    return [min(max(math.degrees(angle), -limit), limit) for angle in angles]
+
+
+# --- fisheyes: half the width and height of the full frame, in radii of the circle, and further fields ---------------
+
+def _equidistant(data: bpy.types.Camera, settings, frame: Frame) -> tuple[float, float, dict]:
+    """An ellipse, where the frame is no square."""
+    return 1.0, 1.0, {"fov_degrees": _fov(settings)}
+
+
+def _mirror_ball(data: bpy.types.Camera, settings, frame: Frame) -> tuple[float, float, dict]:
+    return 1.0, 1.0, {"mapping": "equisolid", "fov_degrees": 360.0}
+
+
+def _equisolid(data: bpy.types.Camera, settings, frame: Frame) -> tuple[float, float, dict]:
+    """Lengths of the sensor and the lens are millimetres: the radius at the angle a is 2 f sin(a / 2)."""
+    width, height = _sensor(data, frame)
+    diameter = 4 * settings.fisheye_lens * math.sin(settings.fisheye_fov / 4)
+    return width / diameter, height / diameter, {"mapping": "equisolid", "fov_degrees": _fov(settings)}
+
+
+def _polynomial(data: bpy.types.Camera, settings, frame: Frame) -> tuple[float, float, dict]:
+    width, height = _sensor(data, frame)
+    factors = [-getattr(settings, f"fisheye_polynomial_k{k}") for k in range(5)]
+    return width / 2, height / 2, {"mapping": "polynomial", "polynomial": factors, "fov_degrees": _fov(settings)}
+
+
+_FISHEYES = {"FISHEYE_EQUIDISTANT": _equidistant, "MIRRORBALL": _mirror_ball, "FISHEYE_EQUISOLID": _equisolid,
+             "FISHEYE_LENS_POLYNOMIAL": _polynomial}
+
+
+def _fov(settings) -> float:
+    return min(math.degrees(settings.fisheye_fov), 360.0)
+
+
+def _sensor(data: bpy.types.Camera, frame: Frame) -> tuple[float, float]:
+    """What of the sensor the full frame covers, millimetres, as Cycles has it."""
+    aspect = frame.full_width * frame.pixel_aspect / frame.full_height
+    if data.sensor_fit == "AUTO":
+        return (data.sensor_width, data.sensor_width / aspect) if aspect > 1 else (data.sensor_width * aspect, data.sensor_width)
+    if data.sensor_fit == "HORIZONTAL":
+        return data.sensor_width, data.sensor_width / aspect
+    return data.sensor_height * aspect, data.sensor_height
 
 
 def lens_record(camera: bpy.types.Object) -> dict:

@@ -10,6 +10,7 @@ from mathutils import Vector
 
 from . import axes, nodes
 from .sky import Sky
+from .sky_painter import CannotPaint, PaintedSky
 
 if TYPE_CHECKING:
     from ..sort_package import PackageWriter
@@ -18,18 +19,20 @@ FULL_TURN_DEGREES = 179.999  # what a distant light can be
 
 
 def unit_of(node: bpy.types.Node) -> str:
-    return "tex_sky_preetham" if node.sky_type == "PREETHAM" else "tex_sky_nishita"
+    return {"PREETHAM": "tex_sky_preetham", "HOSEK_WILKIE": "tex_sky_hosek"}.get(node.sky_type, "tex_sky_nishita")
 
 
 def options(node: bpy.types.Node) -> dict:
     if node.sky_type == "PREETHAM":
         return {"sun": list(node.sun_direction), "turbidity": node.turbidity}
-    return {"sun": list(_direction(node))}
+    return {"sun": list(node.sun_direction if node.sky_type == "HOSEK_WILKIE" else _direction(node))}
 
 
 def finish(builder, node: bpy.types.Node, name: str) -> bool:
     if node.sky_type == "PREETHAM":
         return True
+    if node.sky_type == "HOSEK_WILKIE":
+        return _finish_painted(builder, node, name)
     if node.sky_type != "NISHITA":
         builder.warn(node, f"sky type {node.sky_type} is not supported: choose Nishita or Preetham")
         return False
@@ -44,6 +47,17 @@ def finish(builder, node: bpy.types.Node, name: str) -> bool:
         bottom, top = (list(colour * node.sun_intensity) for colour in sky.sun(node.sun_size))
         builder.parameters(name).update(half_angle=node.sun_size / 2, is_light=node == builder.sun_node,
                                         bottom=bottom, top=top)
+    return True
+
+
+def _finish_painted(builder, node: bpy.types.Node, name: str) -> bool:
+    up = node.sun_direction
+    sky = PaintedSky(math.atan2(up.z, math.hypot(up.x, up.y)), node.turbidity, node.ground_albedo)
+    try:
+        builder.bind_texture(name, "table", builder.images.table("sky", sky.key(), sky.table))
+    except CannotPaint as error:
+        builder.warn(node, f"sky type HOSEK_WILKIE is painted by Cycles, which could not be: {error}")
+        return False
     return True
 
 
