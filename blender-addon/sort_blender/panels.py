@@ -129,6 +129,8 @@ class SORT_PT_passes(_RenderPanel):
         column = layout.column(heading="Light", align=True)
         for name in ("use_pass_emit", "use_pass_environment"):
             column.prop(layer, name)
+        if hasattr(layer, "cycles"):
+            column.prop(layer.cycles, "use_pass_shadow_catcher")
         column = layout.column(heading="Cryptomatte", align=True)
         column.prop(layer, "use_pass_cryptomatte_object", text="Object")
         column.prop(layer, "use_pass_cryptomatte_material", text="Material")

@@ -126,6 +126,8 @@ def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
         found.append(Pass("Albedo", "RGB", "COLOR", "albedo", _colour("albedo")))
     if own.use_pass_samples:
         found.append(Pass("Sample Count", "X", "VALUE", "samples", lambda picture, e: picture.stack(["samples.S"])))
+    if getattr(getattr(view_layer, "cycles", None), "use_pass_shadow_catcher", False):
+        found.append(Pass("Shadow Catcher", "RGB", "COLOR", "shadow_catcher", _colour("shadow_catcher")))
     layers = layers_of(view_layer)
     for group in getattr(view_layer, "lightgroups", ()):
         found.append(Pass(f"Combined_{group.name}", "RGB", "COLOR", "light_groups",

@@ -66,6 +66,7 @@ typedef struct ShadowBatch {
     RayBatch rays;
     HitBatch hits;  /* valid where state is SHADOW_ALPHA */
     uint8_t *state; /* ShadowState */
+    bool *is_alone; /* the ray meets shadow catchers and lights alone */
 } ShadowBatch;
 
 /* In `arena`, zeroed. STATUS_NO_MEMORY. */
@@ -129,7 +130,9 @@ void accel_thread_begin(void);
 /* Nearest hits of rays [0, count). Triangles with zero area are never hit; both sides are. Round curves are hit
  * from outside only. */
 void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, HitBatch *out_hits);
-/* The same, where ray i sees what rays of kinds[i] (SceneRays, one or several) may see; without kinds rays see all. */
+/* The same, where ray i sees what rays of kinds[i] (SceneRays but for the shadow's, one or several) may see; of kinds
+ * given as ACCEL_ALONE(kinds) that, but shadow catchers and lights alone; without kinds rays see all. */
+#define ACCEL_ALONE(kinds) ((uint8_t)((kinds) << 4))
 void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t *kinds,
                         uint32_t count, HitBatch *out_hits);
 

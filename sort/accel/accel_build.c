@@ -257,7 +257,7 @@ static unsigned geometry_mask(const AccelDesc *desc, const SceneInstance *instan
     unsigned mask = MASK_RAYS & ~(instance->invisible_to << MASK_RAYS_SHIFT);
     if (!(instance->invisible_to & SCENE_RAYS_SHADOW))
         mask |= has_alpha(desc, instance) ? MASK_ALPHA : MASK_OPAQUE;
-    return mask;
+    return instance->is_shadow_catcher ? mask | mask << MASK_ALONE_SHIFT : mask;
 }
 
 /* Copies of vertices that flattening makes. */
@@ -370,7 +370,8 @@ static Status attach_lights(Accel *accel, Error *err)
         rtcSetGeometryBoundsFunction(geometry, accel_light_bounds, NULL);
         rtcSetGeometryIntersectFunction(geometry, accel_light_intersect);
         rtcSetGeometryOccludedFunction(geometry, accel_light_occluded);
-        rtcSetGeometryMask(geometry, MASK_OPAQUE | MASK_RAYS);
+        const unsigned mask = MASK_OPAQUE | MASK_RAYS;
+        rtcSetGeometryMask(geometry, mask | mask << MASK_ALONE_SHIFT);
         rtcCommitGeometry(geometry);
         rtcAttachGeometryByID(accel->top, geometry, scene->instance_count);
         rtcReleaseGeometry(geometry);

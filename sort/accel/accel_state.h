@@ -9,14 +9,23 @@
 #include <stdatomic.h>
 
 /* Ray masks. A geometry that throws shadows has one of the first two, and above them a bit for each of SceneRays
- * that see it. */
+ * that see it. Shadow catchers and lights have them all a second time, for rays that meet nothing else. */
 enum {
     MASK_OPAQUE = 1,
     MASK_ALPHA = 2,
     MASK_RAYS_SHIFT = 2,
     MASK_RAYS = (SCENE_RAYS_CAMERA | SCENE_RAYS_BOUNCED) << MASK_RAYS_SHIFT,
-    MASK_ALL = MASK_OPAQUE | MASK_ALPHA | MASK_RAYS
+    MASK_ALONE_SHIFT = 16,
+    MASK_ALL = 0x7fffffff
 };
+_Static_assert(MASK_RAYS >> MASK_RAYS_SHIFT == 15, "ACCEL_ALONE moves four bits");
+
+/* Of a ray that sees what `kinds` as of accel_intersect_as see. */
+static inline uint32_t mask_of_kinds(uint8_t kinds)
+{
+    uint32_t any = kinds & 15u, alone = (uint32_t)kinds >> 4;
+    return any << MASK_RAYS_SHIFT | alone << (MASK_RAYS_SHIFT + MASK_ALONE_SHIFT);
+}
 
 /* By geometry id of the top scene. */
 typedef struct GeometryInfo {

@@ -184,16 +184,16 @@ static void load_ray(struct RTCRay *p, const RayBatch *rays, uint32_t i, uint32_
     p->flags = 0;
 }
 
-/* kinds: NULL, or of each ray, instead of mask. */
+/* masks: of each ray of the group. */
 static void intersect_group(const Accel *accel, const Group *group, const RayBatch *rays,
-                            const uint8_t *kinds, uint32_t mask, HitBatch *hits)
+                            const uint32_t masks[GROUP], HitBatch *hits)
 {
     struct RTCRayHit p[GROUP];
     struct RTCIntersectContext context;
     rtcInitIntersectContext(&context);
     for (uint32_t k = 0; k < group->count; ++k) {
         uint32_t i = group->ray[k];
-        load_ray(&p[k].ray, rays, i, kinds ? (uint32_t)kinds[i] << MASK_RAYS_SHIFT : mask);
+        load_ray(&p[k].ray, rays, i, masks[k]);
         p[k].hit.geomID = p[k].hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
     }
     for (uint32_t k = 0; k < group->count; ++k)
@@ -212,13 +212,16 @@ void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t 
 {
     CHECK(count <= rays->capacity && count <= out_hits->capacity);
     Group group = {.count = 0};
+    uint32_t masks[GROUP];
     for (uint32_t i = 0; i < count; ++i) {
-        if (rays->t_max[i] < rays->t_min[i])
+        if (rays->t_max[i] < rays->t_min[i]) {
             out_hits->shape[i] = HIT_NONE;
-        else
+        } else {
+            masks[group.count] = kinds ? mask_of_kinds(kinds[i]) : MASK_ALL;
             group.ray[group.count++] = i;
+        }
         if (group.count == GROUP || i + 1 == count) {
-            intersect_group(accel, &group, rays, kinds, MASK_ALL, out_hits);
+            intersect_group(accel, &group, rays, masks, out_hits);
             group.count = 0;
         }
     }
@@ -226,15 +229,22 @@ void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t 
 
 /* --- shadow rays ---------------------------------------------------------------------------- */
 
+/* mask: MASK_OPAQUE or MASK_ALPHA. */
+static uint32_t shadow_mask(const ShadowBatch *batch, uint32_t i, uint32_t mask)
+{
+    return batch->is_alone[i] ? mask << MASK_ALONE_SHIFT : mask;
+}
+
 /* out_blocked: per ray of the group. */
-static void occlude_singles(const Accel *accel, const Group *group, const RayBatch *rays,
+static void occlude_singles(const Accel *accel, const Group *group, const ShadowBatch *batch,
                             bool *out_blocked)
 {
     struct RTCRay p[GROUP];
     struct RTCIntersectContext context;
     rtcInitIntersectContext(&context);
     for (uint32_t k = 0; k < group->count; ++k)
-        load_ray(&p[k], rays, group->ray[k], MASK_OPAQUE);
+        load_ray(&p[k], &batch->rays, group->ray[k],
+                 shadow_mask(batch, group->ray[k], MASK_OPAQUE));
     for (uint32_t k = 0; k < group->count; ++k) {
         rtcOccluded1(accel->top, &context, &p[k]);
         out_blocked[k] = p[k].tfar < 0.0f;
@@ -244,8 +254,9 @@ static void occlude_singles(const Accel *accel, const Group *group, const RayBat
 /* Rays [first, first + ACCEL_PACKET) of the group. Lanes without a ray hold copies of the first one:
  * nothing odd can come from them. */
 static void occlude_packet(const Accel *accel, const Group *group, uint32_t first,
-                           const RayBatch *rays, bool *out_blocked)
+                           const ShadowBatch *batch, bool *out_blocked)
 {
+    const RayBatch *rays = &batch->rays;
     _Alignas(32) int valid[ACCEL_PACKET];
     struct RTCRay8 p;
     struct RTCIntersectContext context;
@@ -263,7 +274,7 @@ static void occlude_packet(const Accel *accel, const Group *group, uint32_t firs
         p.dir_z[lane] = rays->direction[2][i];
         p.time[lane] = rays->time[i];
         p.tfar[lane] = rays->t_max[i];
-        p.mask[lane] = MASK_OPAQUE;
+        p.mask[lane] = shadow_mask(batch, i, MASK_OPAQUE);
         p.id[lane] = 0;
         p.flags[lane] = 0;
     }
@@ -279,10 +290,10 @@ static void occlude_group(const Accel *accel, const Group *group, ShadowBatch *b
     bool blocked[GROUP];
     if (accel->stats.instanced_count > 0 || accel->stats.moving_count > 0 ||
         accel->stats.curve_segment_count > 0)
-        occlude_singles(accel, group, &batch->rays, blocked);
+        occlude_singles(accel, group, batch, blocked);
     else
         for (uint32_t first = 0; first < group->count; first += ACCEL_PACKET)
-            occlude_packet(accel, group, first, &batch->rays, blocked);
+            occlude_packet(accel, group, first, batch, blocked);
     for (uint32_t k = 0; k < group->count; ++k) {
         ShadowState through = accel->has_alpha ? SHADOW_RESUMED : SHADOW_CLEAR;
         batch->state[group->ray[k]] = (uint8_t)(blocked[k] ? SHADOW_BLOCKED : through);
@@ -291,7 +302,10 @@ static void occlude_group(const Accel *accel, const Group *group, ShadowBatch *b
 
 static void alpha_group(const Accel *accel, const Group *group, ShadowBatch *batch)
 {
-    intersect_group(accel, group, &batch->rays, NULL, MASK_ALPHA, &batch->hits);
+    uint32_t masks[GROUP];
+    for (uint32_t k = 0; k < group->count; ++k)
+        masks[k] = shadow_mask(batch, group->ray[k], MASK_ALPHA);
+    intersect_group(accel, group, &batch->rays, masks, &batch->hits);
     for (uint32_t k = 0; k < group->count; ++k) {
         uint32_t i = group->ray[k];
         batch->state[i] = (uint8_t)(batch->hits.shape[i] == HIT_NONE ? SHADOW_CLEAR : SHADOW_ALPHA);

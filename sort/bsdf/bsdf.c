@@ -436,6 +436,15 @@ bool bsdf_sample(const Bsdf *b, float u_side, float2 u, BsdfSample *out_sample)
     return true;
 }
 
+float bsdf_pass_chance(const Bsdf *b)
+{
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < b->lobe_count; ++i)
+        if (b->lobes[i].flags & BSDF_TRANSPARENT)
+            sum += b->lobes[i].select;
+    return b->select_sum > 0.0f ? sum / b->select_sum : 0.0f;
+}
+
 Spectrum bsdf_albedo(const Bsdf *b)
 {
     Spectrum sum = spectrum_splat(0.0f);

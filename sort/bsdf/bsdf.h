@@ -222,6 +222,8 @@ static inline Spectrum bsdf_holdout(const Bsdf *b)
 {
     return b->holdout;
 }
+/* The chance that bsdf_sample draws a transparent closure. */
+float bsdf_pass_chance(const Bsdf *b);
 /* True when light sampling can contribute: there is a lobe that is not a delta. */
 static inline bool bsdf_has_smooth(const Bsdf *b)
 {

@@ -78,7 +78,8 @@ static void lay_out_record(Film *film)
 {
     uint32_t offset = PIXEL_AOVS_OFFSET;
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i) {
-        if (!film_aovs_have(film->desc.aovs, (FilmAov)i) || aov_norms[i] == AOV_NORM_COUNT)
+        if (!film_aovs_have(film->desc.aovs, (FilmAov)i) || aov_norms[i] == AOV_NORM_COUNT ||
+            aov_norms[i] == AOV_NORM_CATCHER)
             continue;
         uint32_t channels = aov_infos[i].channel_count;
         uint32_t sums = channels + (aov_norms[i] == AOV_NORM_KNOWN);
@@ -90,6 +91,10 @@ static void lay_out_record(Film *film)
                                                     .sample_offset = aov_infos[i].offset,
                                                     .record_offset = offset};
         offset += sums * (aov_sums[i] == AOV_SUM_WIDE ? 16u : 8u);
+    }
+    if (film->desc.has_catchers) {
+        film->catcher_offset = offset;
+        offset += CATCHER_SUMS * sizeof(AccumWide);
     }
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i) {
         if (!(film->desc.ids >> i & 1))
@@ -174,7 +179,7 @@ static float slot_weight(const AovSlot *slot, const FilmSample *sample)
 {
     if (slot->norm == AOV_NORM_KNOWN)
         return sample->aov[slot->sample_offset] >= 0.0f ? 1.0f : 0.0f;
-    return slot->norm == AOV_NORM_ALPHA ? sample->alpha : 1.0f;
+    return slot->norm == AOV_NORM_ALPHA ? sample->alpha + sample->caught.cover : 1.0f;
 }
 
 static bool is_acceptable(const Film *film, const FilmSample *sample)
@@ -183,6 +188,8 @@ static bool is_acceptable(const Film *film, const FilmSample *sample)
     bool ok = fabsf(sample->alpha) <= FILM_VALUE_MAX;
     for (int c = 0; c < 3; ++c)
         ok = ok && fabsf(sample->rgb[c]) <= FILM_VALUE_MAX;
+    if (film->catcher_offset)
+        ok = ok && catcher_is_acceptable(&sample->caught);
     for (uint32_t i = 0; i < film->slot_count; ++i) {
         const AovSlot *slot = &film->slots[i];
         for (uint32_t c = 0; c < slot->channel_count && slot_weight(slot, sample) != 0.0f; ++c)
@@ -205,8 +212,9 @@ static void unlock_record(PixelHead *head)
 
 static void add_square(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
 {
-    double y =
-        film_luminance((double)sample->rgb[0], (double)sample->rgb[1], (double)sample->rgb[2]);
+    const float *rgb = sample->rgb, *behind = sample->caught.behind;
+    double y = film_luminance((double)rgb[0], (double)rgb[1], (double)rgb[2]) +
+               film_luminance((double)behind[0], (double)behind[1], (double)behind[2]);
     y = fmin(y * y, (double)FILM_VALUE_MAX);
     accum_wide_add(record_wide(record, slot->record_offset), accum_wide_from_double(y));
 }
@@ -257,6 +265,8 @@ void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
         accum_wide_add(&rgba[3], accum_wide_from_float(sample->alpha));
         for (uint32_t i = 0; i < film->slot_count; ++i)
             add_aov(record, &film->slots[i], sample);
+        if (film->catcher_offset)
+            catcher_add(film_catcher(film, record), &sample->caught);
         add_ids(film, pixel, record, sample);
     } else {
         ++head->dropped_count;
@@ -266,15 +276,39 @@ void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample)
 
 /* --- results ------------------------------------------------------------------------------- */
 
+static void resolve_means(uint8_t *record, float out_rgba[4])
+{
+    const AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
+    double count = (double)record_head(record)->sample_count;
+    for (uint32_t c = 0; c < 4; ++c)
+        out_rgba[c] = count > 0.0 ? (float)(accum_wide_to_double(rgba[c]) / count) : 0.0f;
+}
+
 void film_resolve(const Film *film, float *out_rgba)
 {
+    bool has_shadows =
+        film->catcher_offset && !film_aovs_have(film->desc.aovs, FILM_AOV_SHADOW_CATCHER);
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
-        const AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
-        double count = (double)record_head(record)->sample_count;
-        for (uint32_t c = 0; c < 4; ++c)
-            out_rgba[4 * i + c] =
-                count > 0.0 ? (float)(accum_wide_to_double(rgba[c]) / count) : 0.0f;
+        resolve_means(record, out_rgba + 4 * i);
+        if (!has_shadows)
+            continue;
+        CatcherShadow shadow =
+            catcher_shadow(film_catcher(film, record), record_head(record)->sample_count);
+        catcher_shade(&shadow, out_rgba + 4 * i);
+    }
+}
+
+static void resolve_catcher(const Film *film, float *out_values)
+{
+    CatcherShadow shadow = {.cover = 0.0};
+    for (size_t i = 0; i < film_pixel_count(film); ++i) {
+        uint8_t *record = film_record(film, i);
+        float rgba[4];
+        resolve_means(record, rgba);
+        if (film->catcher_offset)
+            shadow = catcher_shadow(film_catcher(film, record), record_head(record)->sample_count);
+        catcher_pass(&shadow, (double)rgba[3], out_values + 3 * i);
     }
 }
 
@@ -288,14 +322,16 @@ static double slot_sum(uint8_t *record, const AovSlot *slot, uint32_t channel)
 static void resolve_variance(const Film *film, const AovSlot *slot, float *out_values)
 {
     for (size_t i = 0; i < film_pixel_count(film); ++i)
-        out_values[i] = (float)record_variance(film_record(film, i), slot);
+        out_values[i] = (float)record_variance(film, film_record(film, i), slot);
 }
 
 /* What the sums are divided by. */
-static double slot_norm(uint8_t *record, const AovSlot *slot)
+static double slot_norm(const Film *film, uint8_t *record, const AovSlot *slot)
 {
+    const AccumWide *catcher = film_catcher(film, record);
     if (slot->norm == AOV_NORM_ALPHA)
-        return accum_wide_to_double(record_wide(record, PIXEL_RGBA_OFFSET)[3]);
+        return accum_wide_to_double(record_wide(record, PIXEL_RGBA_OFFSET)[3]) +
+               (catcher ? catcher_cover(catcher) : 0.0);
     if (slot->norm == AOV_NORM_KNOWN)
         return slot_sum(record, slot, slot->channel_count);
     return (double)record_head(record)->sample_count;
@@ -308,7 +344,7 @@ static void resolve_slot(const Film *film, const AovSlot *slot, float *out_value
                                                    : 0.0f;
     for (size_t i = 0; i < film_pixel_count(film); ++i) {
         uint8_t *record = film_record(film, i);
-        double norm = slot_norm(record, slot);
+        double norm = slot_norm(film, record, slot);
         for (uint32_t c = 0; c < slot->channel_count; ++c)
             *out_values++ = norm > 0.0 ? (float)(slot_sum(record, slot, c) / norm) : nothing;
     }
@@ -320,6 +356,10 @@ void film_resolve_aov(const Film *film, FilmAov aov, float *out_values)
     if (aov_norms[aov] == AOV_NORM_COUNT) {
         for (size_t i = 0; i < film_pixel_count(film); ++i)
             out_values[i] = (float)record_head(film_record(film, i))->sample_count;
+        return;
+    }
+    if (aov_norms[aov] == AOV_NORM_CATCHER) {
+        resolve_catcher(film, out_values);
         return;
     }
     const AovSlot *slot = film_slot(film, aov);

@@ -91,14 +91,25 @@ typedef struct FilmDesc {
     uint32_t width, height;                 /* of the whole frame, 1 .. FILM_MAX_SIDE_PX */
     uint32_t x, y, crop_width, crop_height; /* pixels held; all 0: the whole frame */
     FilmAovSet aovs;
-    uint32_t ids; /* bit (1 << FilmId) */
+    uint32_t ids;      /* bit (1 << FilmId) */
+    bool has_catchers; /* FilmCatch counts */
     FilmIdentity identity;
 } FilmDesc;
 
+/* What a sample found on shadow catchers that the camera sees. Light reflected by them, towards the camera: */
+typedef struct FilmCatch {
+    float lit[3];   /* as the scene is */
+    float alone[3]; /* as if there were only catchers and lamps in it */
+    float
+        behind[4]; /* RGBA: the environment, in the place of the catchers; not in FilmSample.rgb */
+    float cover;   /* how much of the sample they cover, [0, 1]; not in FilmSample.alpha */
+} FilmCatch;
+
 /* One sample. aov: from FILM_AT_x on; AOVs that the film does not hold are ignored. */
 typedef struct FilmSample {
-    float rgb[3]; /* linear radiance; may be negative */
-    float alpha;  /* [0, 1] */
+    float rgb[3];     /* linear radiance; may be negative */
+    float alpha;      /* [0, 1] */
+    FilmCatch caught; /* zero unless the film has catchers */
     float aov[FILM_AOV_FLOATS];
     uint32_t ids[FILM_ID_COUNT]; /* cryptomatte_id of what was met; 0: nothing, not counted */
 } FilmSample;
@@ -165,7 +176,8 @@ Status film_same_render(const Film *film, const Film *other, Error *err) SORT_MU
  * the same. A pixel is done when no pixel within one of it has a larger error than `error_max`. The error is
  * that of the displayed value, the standard error of sqrt(luminance), for display curves are near a square
  * root: s / (2 sqrt(Y + 1/1024)), with the variance s^2 of the mean averaged over 3 x 3 pixels, since few
- * samples judge one pixel badly. Returns how many pixels are not done. The film must hold the variance. */
+ * samples judge one pixel badly. The error of a catcher's shadow counts, on a white background where none is known.
+ * Returns how many pixels are not done. The film must hold the variance. */
 uint64_t film_judge(Film *film, float error_max);
 /* x, y: in the frame; must lie in the crop. Any thread, while no film_judge is under way. */
 bool film_is_done(const Film *film, uint32_t x, uint32_t y);
@@ -184,7 +196,9 @@ Status film_write_partial(const Film *film, const char *path, Error *err) SORT_M
 Status film_read_partial(const char *path, Film **out_film, Error *err) SORT_MUST_CHECK;
 
 /* Means as floats, rows from the top: RGBA (premultiplied), [crop_height][crop_width][4]. Pixels without a
- * sample are 0. */
+ * sample are 0. In the place of shadow catchers the picture has the environment behind them, darkened by the shadow,
+ * which is black with alpha where nothing is behind them. If the film has FILM_AOV_SHADOW_CATCHER, it has a hole
+ * there. See catcher.h. */
 void film_resolve(const Film *film, float *out_rgba);
 /* One AOV, [crop_height][crop_width][channels]; the film must hold it. */
 void film_resolve_aov(const Film *film, FilmAov aov, float *out_values);

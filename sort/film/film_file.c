@@ -25,7 +25,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 5,
+    FILE_VERSION = 6,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,
@@ -39,7 +39,7 @@ typedef struct FileHeader {
     uint32_t record_bytes, range_count, aov_count;
     uint32_t nominal_samples, seed, note_bytes;
     uint64_t job; /* of a checkpoint, else 0 */
-    uint32_t pass_samples, padding;
+    uint32_t pass_samples, has_catchers;
     uint64_t overflow_count;
     Hash128 scene;
     char filter[FILM_FILTER_NAME_MAX];
@@ -76,6 +76,7 @@ static void make_header(const Film *film, FileHeader *h)
     h->overflow_count = film->id_table.count;
     h->job = film->checkpoint.job;
     h->pass_samples = film->checkpoint.pass_samples;
+    h->has_catchers = d->has_catchers;
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
     h->scene = d->identity.scene;
@@ -309,6 +310,7 @@ static Status read_stream(FILE *stream, const char *path, Film **out_film, Error
         .y = h.y,
         .crop_width = h.crop_width,
         .crop_height = h.crop_height,
+        .has_catchers = h.has_catchers != 0,
         .identity = {.scene = h.scene, .nominal_samples = h.nominal_samples, .seed = h.seed}};
     memcpy(desc.identity.filter, h.filter, sizeof h.filter);
     memcpy(desc.identity.cpu_class, h.cpu_class, sizeof h.cpu_class);

@@ -19,21 +19,41 @@ static uint8_t *record_at(const Film *film, uint32_t x, uint32_t y)
     return film_record(film, (size_t)y * film->desc.crop_width + x);
 }
 
+/* Mean luminance of what catchers show, white where they show nothing, and the variance that their shadow has. */
+static double catcher_luminance(const Film *film, uint8_t *record, double *out_variance)
+{
+    const AccumWide *sums = film_catcher(film, record);
+    uint32_t n = record_head(record)->sample_count;
+    *out_variance = 0.0;
+    if (!sums)
+        return 0.0;
+    CatcherShadow shadow = catcher_shadow(sums, n);
+    const double *b = shadow.behind;
+    double background = film_luminance(b[0], b[1], b[2]) + fmax(shadow.cover - b[3], 0.0);
+    *out_variance = background * background * catcher_part_variance(sums, n);
+    return shadow.part * background;
+}
+
+static double pixel_variance(const Film *film, uint8_t *record, const AovSlot *variance)
+{
+    double shadow_variance;
+    (void)catcher_luminance(film, record, &shadow_variance);
+    return record_variance(film, record, variance) + shadow_variance;
+}
+
 /* Standard error of sqrt(luminance), to first order. */
 static bool is_noisy(const Film *film, const AovSlot *variance, uint32_t x, uint32_t y,
                      double error_max)
 {
     uint8_t *record = record_at(film, x, y);
-    const AccumWide *rgb = record_wide(record, PIXEL_RGBA_OFFSET);
-    double n = fmax((double)record_head(record)->sample_count, 1.0);
-    double mean = film_luminance(accum_wide_to_double(rgb[0]), accum_wide_to_double(rgb[1]),
-                                 accum_wide_to_double(rgb[2])) /
-                  n;
+    double n = fmax((double)record_head(record)->sample_count, 1.0), shadow_variance;
+    double mean = record_luminance(record_wide(record, PIXEL_RGBA_OFFSET)) / n +
+                  catcher_luminance(film, record, &shadow_variance);
     Square s = around(film, x, y);
     double sum = 0.0, count = 0.0;
     for (uint32_t v = s.y0; v <= s.y1; ++v)
         for (uint32_t u = s.x0; u <= s.x1; ++u, ++count)
-            sum += record_variance(record_at(film, u, v), variance);
+            sum += pixel_variance(film, record_at(film, u, v), variance);
     return sqrt(sum / count) > error_max * 2.0 * sqrt(fabs(mean) + 0x1p-10);
 }
 

@@ -64,6 +64,8 @@ static Status same_render(const FilmDesc *a, const FilmDesc *b, Error *err)
                          b->crop_height);
     if (a->aovs != b->aovs)
         return error_set(err, STATUS_INVALID, "AOVs differ");
+    if (a->has_catchers != b->has_catchers)
+        return error_set(err, STATUS_INVALID, "one has shadow catchers, the other has not");
     if (a->ids != b->ids)
         return error_set(err, STATUS_INVALID, "Cryptomatte layers differ");
     const FilmIdentity *p = &a->identity, *q = &b->identity;
@@ -105,6 +107,8 @@ static void add_record(const Film *film, uint8_t *to, uint8_t *from)
                                  (uint64_t)record_narrow(from, slot->record_offset)[c]);
             }
     }
+    for (uint32_t c = 0; film->catcher_offset && c < CATCHER_SUMS; ++c)
+        accum_wide_add(film_catcher(film, to) + c, film_catcher(film, from)[c]);
 }
 
 Status film_same_render(const Film *film, const Film *other, Error *err)

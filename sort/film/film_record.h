@@ -4,6 +4,7 @@
  *
  *   PixelHead | AccumWide rgba[4] | for each AOV held, in the order of aovs.inc, for each channel
  *                                   an AccumWide or an int64_t
+ *             | with catchers, AccumWide[CATCHER_SUMS], as in catcher.h
  *             | for each layer of ids held, IdCount[FILM_ID_SLOTS]
  *
  * Each record has a lock of its own, held for the few additions of a commit: two threads meet on a pixel only
@@ -12,6 +13,7 @@
 #define SORT_FILM_FILM_RECORD_H
 
 #include "sort/film/accum.h"
+#include "sort/film/catcher.h"
 #include "sort/film/film_ids.h"
 #include <stdatomic.h>
 
@@ -21,7 +23,8 @@ typedef enum AovNorm {
     AOV_NORM_ALPHA,
     AOV_NORM_KNOWN,
     AOV_NORM_COUNT,
-    AOV_NORM_VARIANCE
+    AOV_NORM_VARIANCE,
+    AOV_NORM_CATCHER
 } AovNorm;
 
 typedef struct PixelHead {
@@ -50,6 +53,7 @@ struct Film {
     FilmCheckpoint checkpoint;
     char *notes[FILM_NOTE_COUNT];       /* owned; NULL: "" */
     uint32_t id_offsets[FILM_ID_COUNT]; /* bytes, in the record; 0: not held */
+    uint32_t catcher_offset;            /* the same */
     IdTable id_table;
     uint8_t *pixels; /* owned */
 };
@@ -88,20 +92,32 @@ static inline IdCount *record_ids(uint8_t *record, uint32_t offset)
 {
     return (IdCount *)(record + offset);
 }
+/* [CATCHER_SUMS]; NULL: the film has no catchers. */
+static inline AccumWide *film_catcher(const Film *film, uint8_t *record)
+{
+    return film->catcher_offset ? record_wide(record, film->catcher_offset) : NULL;
+}
 static inline uint64_t film_id_place(size_t pixel, FilmId id)
 {
     return (uint64_t)pixel * FILM_ID_COUNT + id;
 }
 
-/* Of the pixel's mean luminance; `variance` is the film's slot of that AOV. 0 below two samples. */
-static inline double record_variance(uint8_t *record, const AovSlot *variance)
+static inline double record_luminance(const AccumWide *rgb)
 {
-    const AccumWide *rgb = record_wide(record, PIXEL_RGBA_OFFSET);
+    return film_luminance(accum_wide_to_double(rgb[0]), accum_wide_to_double(rgb[1]),
+                          accum_wide_to_double(rgb[2]));
+}
+
+/* Of the pixel's mean luminance without shadows on catchers; `variance` is the film's slot of that AOV. 0 below two
+ * samples. */
+static inline double record_variance(const Film *film, uint8_t *record, const AovSlot *variance)
+{
+    const AccumWide *catcher = film_catcher(film, record);
     double n = (double)record_head(record)->sample_count;
     if (n < 2.0)
         return 0.0;
-    double sum = film_luminance(accum_wide_to_double(rgb[0]), accum_wide_to_double(rgb[1]),
-                                accum_wide_to_double(rgb[2]));
+    double sum = record_luminance(record_wide(record, PIXEL_RGBA_OFFSET)) +
+                 (catcher ? record_luminance(catcher + CATCHER_BEHIND) : 0.0);
     double squares = accum_wide_to_double(*record_wide(record, variance->record_offset));
     return fmax(squares - sum * sum / n, 0.0) / (n * (n - 1.0));
 }

@@ -40,5 +40,9 @@ void stage_advance(Wave *w)
             move_path(w, kept, i);
         ++kept;
     }
+    for (uint32_t i = w->count; i < w->count + w->spawned_count; ++i, ++kept)
+        if (kept != i)
+            move_path(w, kept, i);
     w->count = kept;
+    w->spawned_count = 0;
 }

@@ -9,43 +9,52 @@ static void record_nothing(const Wave *w, const Path *path)
         sample->aov[FILM_AT_DEPTH] = FILM_NO_DEPTH;
     const Scene *scene = w->shared->scene;
     if (scene->environment.kind == SCENE_ENVIRONMENT_NONE || scene->settings.has_transparent_film)
-        sample->alpha = 1.0f - spectrum_average(path->beta);
+        sample->alpha -= spectrum_average(path->beta);
 }
 
-static void meet_sky(Wave *w, uint32_t i, const Ray *ray, float2 map_uv, Spectrum factor)
+static void meet_sky(Wave *w, const SkyLight *sky, const Ray *ray, float2 map_uv)
 {
-    const Path *path = &w->paths[i];
+    const Path *path = &w->paths[sky->path];
     EnvironmentFootprint footprint =
         path->flags & PATH_SPECULAR
             ? shade_environment_footprint(w->shade, ray->direction, &path->diff, path->depth)
             : environment_cell(map_uv);
-    wave_note_sky(w, i, true, factor, &footprint);
+    wave_note_sky(w, sky, &footprint);
 }
 
-static void escape(Wave *w, uint32_t i, const Ray *ray)
+void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_behind)
 {
     const Lights *lights = w->shared->lights;
     const Path *path = &w->paths[i];
+    const Ray ray = ray_batch_get(&w->rays, i);
     uint32_t count = wave_gathers_light(w->shared) ? lights_infinite_count(lights) : 0;
     for (uint32_t k = 0; k < count; ++k) {
         LightValue kind;
         LightHit hit;
-        if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray->direction, &kind, &hit))
+        if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray.direction, &kind, &hit))
             continue;
         if (hit.is_environment && !(path->flags & PATH_SEEN) &&
             w->shared->scene->settings.has_transparent_film)
             continue;
         float share = wave_path_share(w->shared, path, hit.pdf_solid_angle, hit.paths);
-        Spectrum factor = spectrum_scale(path->beta, share);
-        factor = spectrum_mul(factor, wave_part_seen(path, hit.paths));
-        if (spectrum_is_black(factor))
+        Spectrum part = spectrum_scale(factor, share);
+        part = spectrum_mul(part, wave_part_seen(path, hit.paths));
+        uint32_t at = hit.is_environment ? FILM_AT_ENVIRONMENT : FILM_AT_EMISSION;
+        if (spectrum_is_black(part))
             continue;
         if (kind == LIGHT_VALUE_ENVIRONMENT)
-            meet_sky(w, i, ray, hit.map_uv, factor);
+            meet_sky(w, &(SkyLight){i, true, is_behind, part}, &ray, hit.map_uv);
+        else if (is_behind)
+            wave_add_behind(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
         else
-            wave_add_met(w, path, spectrum_mul(factor, hit.radiance), hit.light_group,
-                         hit.is_environment ? FILM_AT_ENVIRONMENT : FILM_AT_EMISSION);
+            wave_add_met(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
     }
+}
+
+static void escape(Wave *w, uint32_t i)
+{
+    const Path *path = &w->paths[i];
+    wave_meet_infinity(w, i, path->beta, false);
     if (!(path->flags & PATH_SEEN))
         record_nothing(w, path);
 }
@@ -99,7 +108,7 @@ void stage_escape(Wave *w)
         Ray ray = ray_batch_get(&w->rays, i);
         uint32_t light = shape & ~HIT_LIGHT;
         if (shape == HIT_NONE)
-            escape(w, i, &ray);
+            escape(w, i);
         else if (!meet_light(w, i, &ray, light))
             continue;
         path->flags |= PATH_DEAD;

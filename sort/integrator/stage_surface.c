@@ -103,6 +103,7 @@ static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Lig
     if (light->paths->is_shadowless)
         ray.t_max = -1.0f; /* an empty segment is clear */
     ray_batch_set(&w->shadow.rays, i, &ray);
+    w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
     w->shadow.state[i] = SHADOW_QUEUED;
 }
 
@@ -121,7 +122,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         break;
     case LIGHT_VALUE_ENVIRONMENT: {
         EnvironmentFootprint cell = environment_cell(light->map_uv);
-        wave_note_sky(w, i, false, factor, &cell);
+        wave_note_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
         break;
     }
     case LIGHT_VALUE_MESH: {
@@ -157,6 +158,13 @@ static Spectrum part_lit(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Spe
     return reflected == SCENE_RAYS_GLOSSY ? diffuse : spectrum_sub(f, diffuse);
 }
 
+/* Meshes shine on paths that see catchers alone if they are such. */
+static bool is_there(const Wave *w, const Path *path, const LightSample *light)
+{
+    return !(path->flags & PATH_ALONE) || light->value != LIGHT_VALUE_MESH ||
+           w->shared->scene->instances[light->instance].is_shadow_catcher;
+}
+
 static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const WaveShared *s = w->shared;
@@ -167,7 +175,7 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
     if (!lights_sample(s->lights, hit->P, hit->N, w->rays.time[i], u, &light))
         return;
-    if (!wave_light_reaches(light.paths, path->depth))
+    if (!wave_light_reaches(light.paths, path->depth) || !is_there(w, path, &light))
         return;
     float bsdf_pdf_wi;
     Spectrum f = bsdf_eval(bsdf, light.wi, &bsdf_pdf_wi);
@@ -313,16 +321,22 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
     bool is_drawn = bsdf_sample(bsdf, side, u, &sample);
     bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
+    bool is_caught = wave_catches(w, path, hit);
+    if (is_caught)
+        wave_catch(w, i, bsdf, is_transparent);
     if (!(path->flags & PATH_SEEN))
         record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);
     if (!wave_gathers_light(s) && !is_transparent) {
         wave_show(w, i, hit, point);
         return;
     }
-    if (!is_drawn || (path->flags & PATH_LAST && !is_transparent)) {
+    bool is_split = path->flags & PATH_AT_CATCHER; /* another one goes through */
+    if (!is_drawn || ((path->flags & PATH_LAST || is_caught) && !is_transparent) ||
+        (is_split && is_transparent)) {
         path->flags |= PATH_DEAD;
         return;
     }
+    path->flags &= ~(uint32_t)PATH_AT_CATCHER;
     if (sample.flags & BSDF_SUBSURFACE) {
         enter_body(w, i, hit, bsdf, &sample);
         return;
@@ -397,13 +411,14 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     shade_bsdf(w->shade, lane, &bsdf);
     w->counters.bsdf_faults += bsdf.faults != 0;
     cut_holdout(w, path, &bsdf);
-    if (wave_gathers_light(w->shared))
+    bool gathers = wave_gathers_light(w->shared) && !wave_catches(w, path, hit);
+    if (gathers)
         add_emission(w, i, hit, &bsdf);
     if (path->flags & PATH_LAST && spectrum_is_black(bsdf_transparency(&bsdf))) {
         path->flags |= PATH_DEAD;
         return;
     }
-    if (!(path->flags & PATH_LAST) && wave_gathers_light(w->shared))
+    if (!(path->flags & PATH_LAST) && gathers)
         sample_light(w, i, hit, &bsdf);
     scatter(w, i, hit, &bsdf, lane);
 }

@@ -12,10 +12,11 @@ const char *wave_stage_name(WaveStage stage)
     return names[stage];
 }
 
+/* Some rays do not see some instances. */
 static bool hides_instances(const Scene *scene)
 {
     for (uint32_t i = 0; i < scene->instance_count; ++i)
-        if (scene->instances[i].invisible_to != 0)
+        if (scene->instances[i].invisible_to != 0 || scene->instances[i].is_shadow_catcher)
             return true;
     return false;
 }
@@ -31,8 +32,10 @@ static bool hides_lights(const Scene *scene)
 }
 
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
-                   uint32_t capacity, Arena *arena, Wave **out_wave, Error *err)
+                   uint32_t sample_capacity, Arena *arena, Wave **out_wave, Error *err)
 {
+    bool has_catchers = film_desc(shared->film)->has_catchers;
+    uint32_t capacity = has_catchers ? WAVE_PATHS_OF_A_CATCH * sample_capacity : sample_capacity;
     Wave *w = ARENA_NEW(arena, Wave);
     if (!w)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
@@ -47,7 +50,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     TRY(shadow_batch_create(arena, capacity, &w->shadow, err));
     w->lights = ARENA_ARRAY(arena, ShadowLight, capacity);
     w->paths = ARENA_ARRAY(arena, Path, capacity);
-    w->samples = ARENA_ARRAY(arena, FilmSample, capacity);
+    w->samples = ARENA_ARRAY(arena, FilmSample, sample_capacity);
     w->surfaces = ARENA_ARRAY(arena, SurfaceHit, capacity);
     w->order = ARENA_ARRAY(arena, uint32_t, capacity);
     w->members = ARENA_ARRAY(arena, uint32_t, capacity);
@@ -69,13 +72,14 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
 /* As which of SceneRays the path looks now. Inside a body nothing hides from it. */
 static uint8_t kind_of_ray(const Path *path)
 {
-    uint32_t kind = path->behind.kind;
+    uint32_t behind = path->behind.kind;
+    uint8_t kind = behind & RAY_CAMERA         ? SCENE_RAYS_CAMERA
+                   : behind & RAY_TRANSMISSION ? SCENE_RAYS_TRANSMISSION
+                   : behind & RAY_DIFFUSE      ? SCENE_RAYS_DIFFUSE
+                                               : SCENE_RAYS_GLOSSY;
     if (path->flags & PATH_INSIDE)
-        return SCENE_RAYS_CAMERA | SCENE_RAYS_BOUNCED;
-    return kind & RAY_CAMERA         ? SCENE_RAYS_CAMERA
-           : kind & RAY_TRANSMISSION ? SCENE_RAYS_TRANSMISSION
-           : kind & RAY_DIFFUSE      ? SCENE_RAYS_DIFFUSE
-                                     : SCENE_RAYS_GLOSSY;
+        kind = SCENE_RAYS_CAMERA | SCENE_RAYS_BOUNCED;
+    return path->flags & PATH_ALONE ? ACCEL_ALONE(kind) : kind;
 }
 
 static void stage_intersect(Wave *w)
@@ -187,20 +191,30 @@ static float3 clamp_light(const WaveShared *s, Spectrum radiance, uint32_t bounc
     return mean > most ? f3_scale(rgb, most / mean) : rgb;
 }
 
+static void add3(float sum[3], float3 rgb)
+{
+    sum[0] += rgb.x;
+    sum[1] += rgb.y;
+    sum[2] += rgb.z;
+}
+
+static void add_to_group(Wave *w, const Path *path, float3 rgb, uint32_t light_group)
+{
+    if (w->aovs & FILM_LIGHT_GROUPS)
+        add3(w->samples[path->sample].aov + FILM_AT_LIGHT_REST + (size_t)3 * light_group, rgb);
+}
+
 void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                     uint32_t bounces)
 {
     float3 rgb = clamp_light(w->shared, radiance, bounces);
-    float *sum = w->samples[path->sample].rgb;
-    sum[0] += rgb.x;
-    sum[1] += rgb.y;
-    sum[2] += rgb.z;
-    if (!(w->aovs & FILM_LIGHT_GROUPS))
+    FilmSample *sample = &w->samples[path->sample];
+    if (path->flags & PATH_CAUGHT) {
+        add3(path->flags & PATH_ALONE ? sample->caught.alone : sample->caught.lit, rgb);
         return;
-    float *group = w->samples[path->sample].aov + FILM_AT_LIGHT_REST + (size_t)3 * light_group;
-    group[0] += rgb.x;
-    group[1] += rgb.y;
-    group[2] += rgb.z;
+    }
+    add3(sample->rgb, rgb);
+    add_to_group(w, path, rgb, light_group);
 }
 
 void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group, uint32_t at)
@@ -209,11 +223,16 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
     if (path->flags & PATH_SEEN ||
         !(w->aovs & (FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT))))
         return;
+    add3(w->samples[path->sample].aov + at, clamp_light(w->shared, radiance, path->depth));
+}
+
+void wave_add_behind(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
+                     uint32_t at)
+{
     float3 rgb = clamp_light(w->shared, radiance, path->depth);
-    float *sum = w->samples[path->sample].aov + at;
-    sum[0] += rgb.x;
-    sum[1] += rgb.y;
-    sum[2] += rgb.z;
+    add3(w->samples[path->sample].caught.behind, rgb);
+    add_to_group(w, path, rgb, light_group);
+    add3(w->samples[path->sample].aov + at, rgb);
 }
 
 void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group,
@@ -229,21 +248,23 @@ void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32
         w->shadow.state[path] = SHADOW_DEAD;
 }
 
-void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
-                   const EnvironmentFootprint *footprint)
+void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint)
 {
-    w->sky_depths[w->sky_light_count] = w->paths[path].depth + !is_met;
-    w->sky_paths[w->sky_light_count] = w->paths[path].behind;
-    if (!is_met)
+    const Path *path = &w->paths[sky->path];
+    w->sky_depths[w->sky_light_count] = path->depth + !sky->is_met;
+    w->sky_paths[w->sky_light_count] = path->behind;
+    if (!sky->is_met)
         w->sky_paths[w->sky_light_count].kind = 0;
     w->sky_footprints[w->sky_light_count] = *footprint;
-    w->sky_lights[w->sky_light_count++] = (SkyLight){path, is_met, factor};
+    w->sky_lights[w->sky_light_count++] = *sky;
 }
 
 static void give_sky(Wave *w, const SkyLight *sky, Spectrum light)
 {
     uint32_t group = w->shared->scene->environment.light_group;
-    if (sky->is_met)
+    if (sky->is_behind)
+        wave_add_behind(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
+    else if (sky->is_met)
         wave_add_met(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
     else
         wave_give_light(w, sky->path, false, light, group, 0);

@@ -89,7 +89,7 @@ typedef struct WaveCounters {
 
 typedef struct Wave Wave;
 
-/* In `arena`. capacity: a multiple of ACCEL_PACKET. `shade` is the wave's own. levels: what `shade` probes
+/* In `arena`. capacity: samples of a job, a multiple of ACCEL_PACKET. `shade` is the wave's own. levels: what `shade` probes
  * with, for WAVE_VIEW_MIP and FILM_AOV_MIP; else NULL. */
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
                    uint32_t capacity, Arena *arena, Wave **out_wave, Error *err) SORT_MUST_CHECK;

@@ -11,9 +11,17 @@ typedef enum PathFlags {
         2,         /* the last scatter was a delta, or the camera: light sampling cannot compete */
     PATH_SEEN = 4, /* the first-surface AOVs are final */
     PATH_LAST = 8, /* only emission counts now */
-    PATH_INSIDE = 16, /* walks in a translucent body */
-    PATH_LEAVING = 32 /* has met that body's surface from inside */
+    PATH_INSIDE = 16,  /* walks in a translucent body */
+    PATH_LEAVING = 32, /* has met that body's surface from inside */
+    /* What a shadow catcher reflects: the path's light is no part of the picture (stage_catch.c). */
+    PATH_CAUGHT = 64,
+    PATH_ALONE = 128,     /* of these, one that sees catchers and lights alone */
+    PATH_AT_CATCHER = 256 /* one that has not left it yet */
 } PathFlags;
+
+/* Of a sample at a time: the path itself, and two that it has sent from a shadow catcher. These have two of their own
+ * only where it goes on through that, and then they end in the next pass, when it may send two more. */
+enum { WAVE_PATHS_OF_A_CATCH = 5 };
 
 /* One path. The ray itself lies in Wave.rays, at the same index. */
 typedef struct Path {
@@ -55,7 +63,8 @@ typedef struct MeshLight {
 /* Light from the environment image, whose radiance is still to be looked up. */
 typedef struct SkyLight {
     uint32_t path;
-    bool is_met; /* as for MeshLight */
+    bool is_met;    /* as for MeshLight */
+    bool is_behind; /* what is met: behind a shadow catcher */
     Spectrum factor;
 } SkyLight;
 
@@ -72,7 +81,8 @@ struct Wave {
     LevelWatch *levels; /* NULL but for WAVE_VIEW_MIP and FILM_AOV_MIP */
     WaveJob job;
     uint32_t capacity, count;
-    FilmAovSet aovs; /* that the film holds */
+    uint32_t spawned_count; /* paths behind the others that join in the next pass */
+    FilmAovSet aovs;        /* that the film holds */
     RayBatch rays;
     uint8_t *ray_kinds; /* [capacity] SceneRays; NULL: every ray sees every instance */
     bool tells_shares;  /* some light is for some bounces only: Path.diffuse is kept */
@@ -127,6 +137,16 @@ void stage_surface(Wave *w);
 void stage_shadow(Wave *w);
 void stage_advance(Wave *w);
 
+/* Whether the path meets a shadow catcher as one, and not as the surface that it is. */
+static inline bool wave_catches(const Wave *w, const Path *path, const SurfaceHit *hit)
+{
+    return w->shared->scene->instances[hit->instance].is_shadow_catcher &&
+           !(path->flags & PATH_SEEN) && film_desc(w->shared->film)->has_catchers;
+}
+/* Sends two more paths to find what the catcher reflects. is_through: the path goes on through it; else it ends, and
+ * the sample gets what is behind. */
+void wave_catch(Wave *w, uint32_t path, const Bsdf *bsdf, bool is_through);
+
 /* Whether the pixel gets a sample: the same answer all through a job. */
 static inline bool wave_takes(const WaveShared *s, uint32_t x, uint32_t y)
 {
@@ -148,13 +168,18 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light
 /* The same of what the path met; of what the camera sees also to `at`, FILM_AT_EMISSION or FILM_AT_ENVIRONMENT. */
 void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group, uint32_t at);
 
+/* The same of what lies behind a shadow catcher. */
+void wave_add_behind(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
+                     uint32_t at);
+
 /* Light whose radiance is known now: for the sample if the path met it, else for the shadow ray, which is not
  * needed when there is none. */
 void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group,
                      uint32_t bounces);
+/* Light at infinity that the path meets: `factor` of it, for the picture or for what is behind a catcher. */
+void wave_meet_infinity(Wave *w, uint32_t path, Spectrum factor, bool is_behind);
 /* Notes light from the image; wave_look_up_sky gives all that was noted to whom it belongs. */
-void wave_note_sky(Wave *w, uint32_t path, bool is_met, Spectrum factor,
-                   const EnvironmentFootprint *footprint);
+void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);
 void wave_look_up_sky(Wave *w);
 
 /* The part of a scatter for which a light is there. Of what a surface reflects, each lobe counts by its kind,

@@ -285,6 +285,15 @@ static FilmAovSet wanted_aovs(const Render *r)
     return aovs;
 }
 
+/* What is not light has no shadows. */
+static bool has_catchers(const Render *r)
+{
+    for (uint32_t i = 0; i < r->scene->instance_count; ++i)
+        if (r->scene->instances[i].is_shadow_catcher)
+            return wave_gathers_light(&r->shared);
+    return false;
+}
+
 static Status make_film(Render *r, Error *err)
 {
     const RenderOptions *o = &r->options;
@@ -297,6 +306,7 @@ static Status make_film(Render *r, Error *err)
         .crop_width = r->schedule.width,
         .crop_height = r->schedule.height,
         .ids = o->ids,
+        .has_catchers = has_catchers(r),
         .aovs = wanted_aovs(r) | (o->adaptive_error > 0.0f ? FILM_AOV_BIT(FILM_AOV_VARIANCE) : 0),
         .identity = {
             .scene = identity_hash(r), .nominal_samples = r->samples, .seed = r->shared.seed}};

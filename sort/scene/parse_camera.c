@@ -95,8 +95,8 @@ static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
 
 static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, Error *err)
 {
-    static const char *const kinds[] = {"perspective", "orthographic", "equirectangular",
-                                        "fisheye", "equiangular"};
+    static const char *const kinds[] = {"perspective", "orthographic", "equirectangular", "fisheye",
+                                        "equiangular"};
     uint32_t kind = 0;
     TRY(json_as_object(c, err));
     TRY(scene_parse_name(p, c, &p->camera_names, &camera->name, err));

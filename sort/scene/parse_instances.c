@@ -85,6 +85,8 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
     TRY(parse_emitted_paths(c, &out_instance->light_paths, err));
     TRY(parse_visibility(c, true, &out_instance->invisible_to, err));
     TRY(json_get_bool(c, "is_holdout", JSON_OPTIONAL, &out_instance->is_holdout, err));
+    TRY(json_get_bool(c, "is_shadow_catcher", JSON_OPTIONAL, &out_instance->is_shadow_catcher,
+                      err));
     return json_finish(c, err);
 }
 

@@ -178,10 +178,11 @@ typedef struct SceneInstance {
     const uint32_t *materials;        /* [material_count] index into Scene.materials, by slot */
     const SceneAttribute *attributes; /* [attribute_count] of the whole object: one value each */
     uint32_t attribute_count;
-    uint32_t light_group;                  /* of what it emits, as SceneLight.light_group */
-    SceneLightPaths light_paths;           /* the same; it is never permeable */
-    uint32_t invisible_to;                 /* SceneRays */
-    bool is_holdout;                       /* the camera sees a hole in the picture */
+    uint32_t light_group;        /* of what it emits, as SceneLight.light_group */
+    SceneLightPaths light_paths; /* the same; it is never permeable */
+    uint32_t invisible_to;       /* SceneRays */
+    bool is_holdout;             /* the camera sees a hole in the picture */
+    bool is_shadow_catcher; /* the camera sees, of it, what light others take from it (film.h) */
     mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
     bool
         is_mirrored; /* negative determinant: world winding is clockwise; the front stays the front */

@@ -65,7 +65,6 @@ class InstanceExporter:
         if obj.type != "MESH":
             self._report.warn(where, f"objects of type {obj.type} are not supported yet and are left out")
             return
-        self._warn_of_flags(obj, where)
         if self._is_shown(instance, "particles"):
             for system in hair.systems_of(obj):
                 self._add_strands(instance, system.name, where)
@@ -93,10 +92,6 @@ class InstanceExporter:
         self._points.add(instance, self._materials.attributes_of(material), {
             **self._seen_by(instance), "materials": [self._materials.name_of(material, "")],
             **self._materials.values_for(instance, [material])})
-
-    def _warn_of_flags(self, obj: bpy.types.Object, where: str) -> None:
-        if obj.is_shadow_catcher:
-            self._report.warn(where, "shadow catchers are not supported yet: it is an object like others")
 
     def _is_shown(self, instance: bpy.types.DepsgraphObjectInstance, what: str) -> bool:
         """`what`: "self" or "particles"."""
@@ -197,6 +192,8 @@ class InstanceExporter:
             fields["invisible_to"] = hidden
         if obj.is_holdout or carrier.original.holdout_get(view_layer=self._view_layer):
             fields["is_holdout"] = True
+        if obj.is_shadow_catcher or carrier.is_shadow_catcher:
+            fields["is_shadow_catcher"] = True
         return fields
 
 

@@ -1,0 +1,41 @@
+/* What shadow catchers do to a pixel: inside sort/film/.
+ *
+ * Sums are of FilmCatch. What is left of the light that a catcher would reflect alone is a ratio of two sums over the
+ * pixel, k = lit / alone, by channel; 1 where it reflects none. Its mean over the channels, in [0, 1], is the part of
+ * the background that the picture keeps there:
+ *
+ *   colour = rgb + k behind      alpha = a + k behind_a + (1 - k) cover
+ *
+ * So a shadow over a transparent film is black with alpha, and over an environment it darkens it, by the same part:
+ * laying the former over the environment gives the latter.
+ *
+ * Both paths of a sample take the same random numbers, so that k is 1 to the bit where nothing comes between. */
+#ifndef SORT_FILM_CATCHER_H
+#define SORT_FILM_CATCHER_H
+
+#include "sort/film/accum.h"
+#include "sort/film/film.h"
+
+enum { CATCHER_SUMS = 14, CATCHER_BEHIND = 6 /* where its colour is among them */ };
+
+typedef struct CatcherShadow {
+    double behind[4], cover; /* means over the samples */
+    double kept[3];          /* k by channel, not bounded above: others may light it, too */
+    double part;             /* k */
+} CatcherShadow;
+
+bool catcher_is_acceptable(const FilmCatch *caught);
+void catcher_add(AccumWide sums[CATCHER_SUMS], const FilmCatch *caught);
+CatcherShadow catcher_shadow(const AccumWide sums[CATCHER_SUMS], uint32_t sample_count);
+/* Of the sum of `cover`. */
+double catcher_cover(const AccumWide sums[CATCHER_SUMS]);
+/* Estimated variance of `part` in terms of luminance, by the samples' squares: of a ratio of two means, to first
+ * order, (s_lit^2 - 2 k s_lit,alone + k^2 s_alone^2) / alone^2 [Cochran1977 ch. 6]. 0 below two samples. */
+double catcher_part_variance(const AccumWide sums[CATCHER_SUMS], uint32_t sample_count);
+
+/* Into out_rgba, which holds the means of what is not a catcher. */
+void catcher_shade(const CatcherShadow *shadow, float rgba[4]);
+/* What a background is to be multiplied by before a picture of this alpha, without shadows, is laid over it. */
+void catcher_pass(const CatcherShadow *shadow, double alpha, float out_rgb[3]);
+
+#endif
