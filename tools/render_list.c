@@ -15,19 +15,24 @@ static void print_aovs(FILE *out)
         const FilmAovInfo *info = film_aov_info((FilmAov)i);
         if (film_aovs_have(FILM_LIGHT_GROUPS | FILM_SHADER_AOVS, (FilmAov)i))
             continue;
-        fprintf(out, "%-15s %-4s %s\n", info->name, info->suffixes, info->doc);
+        fprintf(out, "%-21s %-4s %s\n", info->name, info->suffixes, info->doc);
     }
     fprintf(out,
-            "%-15s %-4s Combined_NAME for each light group of the scene, light_rest for all else; "
+            "%-21s %-4s Combined_NAME for each light group of the scene, light_rest for all else; "
             "they add up "
             "to the picture\n",
             "light_groups", "RGB");
     fprintf(out,
-            "%-15s %-4s AOV_NAME for each shader AOV of the scene: values that its shaders give by "
+            "%-21s %-4s AOV_NAME for each shader AOV of the scene: values that its shaders give by "
             "closure Aov\n",
             "shader_aovs", "RGB");
+    fprintf(
+        out,
+        "%-21s %-4s all of what the picture is made of: of diffuse, glossy and transmission, color "
+        "(direct + indirect); emission, environment\n",
+        "light_passes", "RGB");
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
-        fprintf(out, "%-15s      Cryptomatte layers %s00 to 02, 6 ranks\n",
+        fprintf(out, "%-21s      Cryptomatte layers %s00 to 02, 6 ranks\n",
                 film_id_info((FilmId)i)->name, film_id_info((FilmId)i)->layer);
 }
 
@@ -65,7 +70,7 @@ static void print_globals(FILE *out)
 #undef SORT_GLOBAL
     };
     for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i)
-        fprintf(out, "%-15s %-7s %s\n", rows[i][0], rows[i][1], rows[i][2]);
+        fprintf(out, "%-21s %-7s %s\n", rows[i][0], rows[i][1], rows[i][2]);
 }
 
 static void print_units(FILE *out)
@@ -86,7 +91,7 @@ static void print_plugin(const PluginInfo *info, FILE *out)
         fprintf(out, "%s cannot be used: %s\n", info->path, info->failure);
         return;
     }
-    fprintf(out, "%-15s %s %s:", info->importer ? "scenes" : "textures", info->name, info->version);
+    fprintf(out, "%-21s %s %s:", info->importer ? "scenes" : "textures", info->name, info->version);
     print_suffixes(info->importer ? info->importer->suffixes : info->decoder->suffixes, out);
     fputc('\n', out);
 }

@@ -124,13 +124,14 @@ static Status refuse_name(const char *what, Str name, const char *const *known, 
 
 static Status refuse_aov(Str name, Error *err)
 {
-    const char *known[FILM_AOV_COUNT + 2 + FILM_ID_COUNT];
+    const char *known[FILM_AOV_COUNT + 3 + FILM_ID_COUNT];
     size_t count = 0;
     for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
         if (!film_aovs_have(FILM_LIGHT_GROUPS | FILM_SHADER_AOVS, (FilmAov)i))
             known[count++] = film_aov_info((FilmAov)i)->name;
     known[count++] = "light_groups";
     known[count++] = "shader_aovs";
+    known[count++] = "light_passes";
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
         known[count++] = film_id_info((FilmId)i)->name;
     return refuse_name("AOV", name, known, count, err);
@@ -148,6 +149,9 @@ static Status add_aov(Str name, RenderOptions *r, Error *err)
         aovs |= FILM_LIGHT_GROUPS;
     if (str_equal_c(name, "shader_aovs"))
         aovs |= FILM_SHADER_AOVS;
+    if (str_equal_c(name, "light_passes"))
+        aovs |= FILM_LIGHT_PASSES | FILM_AOV_BIT(FILM_AOV_EMISSION) |
+                FILM_AOV_BIT(FILM_AOV_ENVIRONMENT);
     r->aovs |= aovs;
     r->ids |= ids;
     return aovs | ids ? STATUS_OK : refuse_aov(name, err);

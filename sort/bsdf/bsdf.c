@@ -343,38 +343,40 @@ static inline uint32_t geometric_side(const Bsdf *b, float3 wi)
     return (cos_i > 0.0f) == (b->cos_o > 0.0f) ? BSDF_REFLECTION : BSDF_TRANSMISSION;
 }
 
-/* Without the lobes that have one of the flags `without`; what completes a glossy lobe is glossy. */
-static Spectrum eval_lobes(const Bsdf *b, float3 wi, uint32_t without, float *out_pdf)
+/* Of light from wi, which is on this side. False: the lobe brings nothing from there. */
+static inline bool lobe_value(const BsdfLobe *lobe, float3 wi, uint32_t side, LobeValue *out)
+{
+    if (!(lobe->flags & side) || (lobe->flags & BSDF_DELTA))
+        return false;
+    float3 local = to_local(&lobe->frame, wi);
+    if ((side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f)) &&
+        lobe->model != BSDF_MODEL_HAIR)
+        return false;
+    *out = lobe_eval(lobe, local);
+    return true;
+}
+
+bool bsdf_lobe_value(const Bsdf *b, const BsdfLobe *lobe, float3 wi, LobeValue *out)
+{
+    return lobe_value(lobe, wi, geometric_side(b, wi), out);
+}
+
+Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf)
 {
     Spectrum f_cos = spectrum_splat(0.0f);
     float pdf = 0.0f;
     uint32_t side = geometric_side(b, wi);
     for (uint32_t i = 0; i < b->lobe_count; ++i) {
         const BsdfLobe *lobe = &b->lobes[i];
-        if (!(lobe->flags & side) || (lobe->flags & without) ||
-            (lobe->model == BSDF_MODEL_COMPLEMENT && (without & BSDF_GLOSSY)))
+        LobeValue value;
+        if (!lobe_value(lobe, wi, side, &value))
             continue;
-        float3 local = to_local(&lobe->frame, wi);
-        if ((side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f)) &&
-            lobe->model != BSDF_MODEL_HAIR)
-            continue;
-        LobeValue value = lobe_eval(lobe, local);
         f_cos = spectrum_add(f_cos, value.f_cos);
         pdf += lobe->select * value.pdf;
     }
     if (out_pdf)
         *out_pdf = pdf > 0.0f ? pdf / b->select_sum : 0.0f;
     return f_cos;
-}
-
-Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf)
-{
-    return eval_lobes(b, wi, BSDF_DELTA, out_pdf);
-}
-
-Spectrum bsdf_eval_diffuse(const Bsdf *b, float3 wi)
-{
-    return eval_lobes(b, wi, (uint32_t)(BSDF_DELTA | BSDF_GLOSSY), NULL);
 }
 
 bool bsdf_is_transmitted(const Bsdf *b, float3 wi)

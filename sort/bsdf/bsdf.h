@@ -56,6 +56,15 @@ typedef enum BsdfFlags {
     BSDF_SUBSURFACE = 64   /* into the medium below, see bsdf_medium; with TRANSMISSION | DELTA */
 } BsdfFlags;
 
+/* How light is sorted into passes, by what a lobe does with it; as in Cycles 3 [Blender2022]. What goes through a
+ * rough sheet or into a body to come out again is diffuse; hair as a whole is transmission. */
+typedef enum BsdfKind {
+    BSDF_KIND_DIFFUSE,
+    BSDF_KIND_GLOSSY, /* reflected otherwise */
+    BSDF_KIND_TRANSMISSION,
+    BSDF_KINDS
+} BsdfKind;
+
 /* What went wrong while filling; 0: nothing. */
 typedef enum BsdfFaults {
     BSDF_FAULT_FULL = 1,      /* more than BSDF_MAX_LOBES; the term was left out */
@@ -65,7 +74,7 @@ typedef enum BsdfFaults {
 typedef enum BsdfModel {
     BSDF_MODEL_LAMBERT,
     BSDF_MODEL_OREN_NAYAR,
-    BSDF_MODEL_COMPLEMENT, /* diffuse, shaped so as to return what a microfacet lobe does not */
+    BSDF_MODEL_COMPLEMENT, /* shaped so as to return what a microfacet lobe does not */
     BSDF_MODEL_MICROFACET, /* reflection */
     BSDF_MODEL_MIRROR,
     BSDF_MODEL_DIELECTRIC, /* reflection and refraction, or refraction alone */
@@ -251,8 +260,11 @@ static inline const BsdfMedium *bsdf_medium(const Bsdf *b, const BsdfSample *sam
  * NULL). Delta lobes are left out of both. */
 Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf);
 float bsdf_pdf(const Bsdf *b, float3 wi);
-/* Of bsdf_eval, what diffuse lobes bring. */
-Spectrum bsdf_eval_diffuse(const Bsdf *b, float3 wi);
+/* Of bsdf_eval, what the lobes of each kind bring. */
+void bsdf_eval_kinds(const Bsdf *b, float3 wi, Spectrum out_f_cos[BSDF_KINDS]);
+/* Of a sample that is not transparent: how its weight is made up, as shares of it with sum 1 a channel (0 where the
+ * weight is 0). */
+void bsdf_sample_kinds(const Bsdf *b, const BsdfSample *sample, Spectrum out_shares[BSDF_KINDS]);
 /* Light from wi is transmitted, not reflected: it comes from the other side of the surface. */
 bool bsdf_is_transmitted(const Bsdf *b, float3 wi);
 
@@ -260,5 +272,7 @@ bool bsdf_is_transmitted(const Bsdf *b, float3 wi);
  * wo; zero when there is no lobe). */
 Spectrum bsdf_albedo(const Bsdf *b);
 float3 bsdf_normal(const Bsdf *b);
+/* The albedo of the lobes of each kind. */
+void bsdf_albedo_kinds(const Bsdf *b, Spectrum out_albedo[BSDF_KINDS]);
 
 #endif

@@ -34,6 +34,8 @@ BsdfFrame bsdf_frame(const Bsdf *b, float3 N, bool is_specular);
 BsdfFrame bsdf_frame_align(const Bsdf *b, BsdfFrame frame, float3 T);
 /* A zeroed lobe; NULL, and the fault noted, when there is no room. It counts once bsdf_lobe_finish was called. */
 BsdfLobe *bsdf_lobe_begin(Bsdf *b, BsdfModel model, uint32_t flags, const BsdfFrame *frame);
+/* f cos and density of one lobe that is no delta. False: it brings nothing from wi (world space). */
+bool bsdf_lobe_value(const Bsdf *b, const BsdfLobe *lobe, float3 wi, LobeValue *out);
 /* Sets weight and albedo, and enters the lobe, unless it is black. */
 void bsdf_lobe_finish(Bsdf *b, BsdfLobe *lobe, Spectrum weight, Spectrum albedo);
 
@@ -86,6 +88,9 @@ bool window_sample(const BsdfLobe *lobe, float u_side, LobeSample *out);
 bool transparent_sample(const BsdfLobe *lobe, LobeSample *out);
 LobeValue thin_eval(const BsdfLobe *lobe, float3 wi);
 bool thin_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample *out);
+/* What share of the light from wo lobes with both sides reflect, about, before tints: a rough one never all. */
+float dielectric_reflectance(const BsdfLobe *lobe);
+float thin_reflectance(const BsdfLobe *lobe);
 bool pane_sample(const BsdfLobe *lobe, float u_side, LobeSample *out);
 LobeValue clearcoat_eval(const BsdfLobe *lobe, float3 wi);
 bool clearcoat_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
@@ -119,9 +124,10 @@ void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, 
  * Beckmann and for mirrors. */
 void microfacet_compensate(Bsdf *b, Spectrum weight, MicrofacetShape shape,
                            Spectrum fresnel_average, const BsdfFrame *frame);
-/* The diffuse lobe that gives back what a reflecting lobe keeps, tinted. f0, f90: Schlick's Fresnel. */
-void complement_add(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, Spectrum tint,
-                    const BsdfFrame *frame);
+/* The diffuse lobe that gives back what a reflecting lobe keeps, tinted. kind: BSDF_DIFFUSE of a base under it,
+ * BSDF_GLOSSY of what completes it. f0, f90: Schlick's Fresnel. */
+void complement_add(Bsdf *b, uint32_t kind, Spectrum weight, float alpha, Spectrum f0, Spectrum f90,
+                    Spectrum tint, const BsdfFrame *frame);
 /* Fresnel tint of light that a rough metal reflects more than once. */
 Spectrum complement_metal_tint(Spectrum fresnel_average, float e1_average);
 

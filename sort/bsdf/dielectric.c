@@ -95,6 +95,13 @@ bool dielectric_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample 
     return f < 1.0f && out->wi.z < 0.0f;
 }
 
+/* Beyond the critical angle some microfacets still let light through. */
+float dielectric_reflectance(const BsdfLobe *lobe)
+{
+    float cos_t, f = lobe_reflectance(lobe, lobe->frame.wo.z, &cos_t);
+    return lobe->model == BSDF_MODEL_WINDOW ? f : minf(f, 0.99f);
+}
+
 bool window_sample(const BsdfLobe *lobe, float u_side, LobeSample *out)
 {
     float3 wo = lobe->frame.wo;

@@ -110,6 +110,6 @@ void microfacet_compensate(Bsdf *b, Spectrum weight, MicrofacetShape shape,
     float alpha = sqrtf(shape.alpha_x * shape.alpha_y);
     float e1_average = albedo_ggx_average(albedo_ggx_row(alpha)).e1;
     Spectrum one = spectrum_splat(1.0f);
-    complement_add(b, weight, alpha, one, one, complement_metal_tint(fresnel_average, e1_average),
-                   frame);
+    complement_add(b, BSDF_GLOSSY, weight, alpha, one, one,
+                   complement_metal_tint(fresnel_average, e1_average), frame);
 }

@@ -46,11 +46,10 @@ static void set_density(BsdfLobe *lobe, float alpha, Spectrum average)
     lobe->complement.log = logf((1.0f + w * w) / (w * w));
 }
 
-void complement_add(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90, Spectrum tint,
-                    const BsdfFrame *frame)
+void complement_add(Bsdf *b, uint32_t kind, Spectrum weight, float alpha, Spectrum f0, Spectrum f90,
+                    Spectrum tint, const BsdfFrame *frame)
 {
-    BsdfLobe *lobe =
-        bsdf_lobe_begin(b, BSDF_MODEL_COMPLEMENT, BSDF_REFLECTION | BSDF_DIFFUSE, frame);
+    BsdfLobe *lobe = bsdf_lobe_begin(b, BSDF_MODEL_COMPLEMENT, BSDF_REFLECTION | kind, frame);
     if (!lobe)
         return;
     lobe->complement.row = albedo_ggx_row(alpha);

@@ -11,5 +11,6 @@ void plastic_add(Bsdf *b, Spectrum weight, const PlasticArgs *args)
     BsdfFrame frame = bsdf_frame(b, args->N, true);
     if (!spectrum_is_black(f0))
         microfacet_add_schlick(b, weight, alpha, f0, f90, &frame);
-    complement_add(b, weight, alpha, f0, f90, bsdf_albedo_argument(args->albedo), &frame);
+    complement_add(b, BSDF_DIFFUSE, weight, alpha, f0, f90, bsdf_albedo_argument(args->albedo),
+                   &frame);
 }

@@ -11,6 +11,12 @@ static float sheet_reflectance(const BsdfLobe *lobe, float cos_o)
     return minf(2.0f * f / (1.0f + f), 1.0f);
 }
 
+float thin_reflectance(const BsdfLobe *lobe)
+{
+    float r = sheet_reflectance(lobe, lobe->frame.wo.z);
+    return lobe->model == BSDF_MODEL_PANE ? r : minf(r, 0.99f);
+}
+
 static float reflection_chance(const BsdfLobe *lobe, float reflectance)
 {
     float r = reflectance * lobe->dielectric.tint_r;

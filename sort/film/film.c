@@ -74,6 +74,29 @@ static Status check_desc(const FilmDesc *d, Error *err)
     return STATUS_OK;
 }
 
+/* The AOV of colours that this one is divided by; FILM_AOV_COUNT: none. */
+static FilmAov color_of(AovNorm norm)
+{
+    switch (norm) {
+    case AOV_NORM_BY_DIFFUSE:
+        return FILM_AOV_DIFFUSE_COLOR;
+    case AOV_NORM_BY_GLOSSY:
+        return FILM_AOV_GLOSSY_COLOR;
+    case AOV_NORM_BY_TRANSMISSION:
+        return FILM_AOV_TRANSMISSION_COLOR;
+    default:
+        return FILM_AOV_COUNT;
+    }
+}
+
+static FilmAovSet with_colors(FilmAovSet aovs)
+{
+    for (uint32_t i = 0; i < FILM_AOV_COUNT; ++i)
+        if (film_aovs_have(aovs, (FilmAov)i) && color_of(aov_norms[i]) != FILM_AOV_COUNT)
+            aovs |= FILM_AOV_BIT(color_of(aov_norms[i]));
+    return aovs;
+}
+
 static void lay_out_record(Film *film)
 {
     uint32_t offset = PIXEL_AOVS_OFFSET;
@@ -115,6 +138,7 @@ Status film_create(const FilmDesc *desc, Film **out_film, Error *err)
         full.crop_height = full.height;
     }
     TRY(check_desc(&full, err));
+    full.aovs = with_colors(full.aovs);
     Film *film = MEM_NEW(Film);
     if (!film)
         return error_set(err, STATUS_NO_MEMORY, "no memory for a film");
@@ -350,6 +374,35 @@ static void resolve_slot(const Film *film, const AovSlot *slot, float *out_value
     }
 }
 
+/* light / color; where a channel has no colour, what the others have on average. */
+static void divide_by_color(const double light[3], const double color[3], float out[3])
+{
+    double sum = 0.0;
+    int count = 0;
+    for (int c = 0; c < 3; ++c)
+        if (color[c] != 0.0) {
+            sum += light[c] / color[c];
+            ++count;
+        }
+    for (int c = 0; c < 3; ++c)
+        out[c] = (float)(color[c] != 0.0 ? light[c] / color[c] : count ? sum / count : 0.0);
+}
+
+static void resolve_by_color(const Film *film, const AovSlot *slot, float *out_values)
+{
+    const AovSlot *divisor = film_slot(film, color_of(slot->norm));
+    ASSERT(slot->channel_count == 3 && divisor && divisor->channel_count == 3);
+    for (size_t i = 0; i < film_pixel_count(film); ++i) {
+        uint8_t *record = film_record(film, i);
+        double light[3], color[3];
+        for (uint32_t c = 0; c < 3; ++c) {
+            light[c] = slot_sum(record, slot, c);
+            color[c] = slot_sum(record, divisor, c);
+        }
+        divide_by_color(light, color, out_values + 3 * i);
+    }
+}
+
 void film_resolve_aov(const Film *film, FilmAov aov, float *out_values)
 {
     CHECK((unsigned)aov < FILM_AOV_COUNT && film_aovs_have(film->desc.aovs, aov));
@@ -365,6 +418,8 @@ void film_resolve_aov(const Film *film, FilmAov aov, float *out_values)
     const AovSlot *slot = film_slot(film, aov);
     if (slot->norm == AOV_NORM_VARIANCE)
         resolve_variance(film, slot, out_values);
+    else if (color_of(slot->norm) != FILM_AOV_COUNT)
+        resolve_by_color(film, slot, out_values);
     else
         resolve_slot(film, slot, out_values);
 }

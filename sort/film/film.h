@@ -56,6 +56,14 @@ enum { FILM_SHADER_AOVS_MAX = FILM_AOV_SHADER_AOV_8 - FILM_AOV_SHADER_AOV_1 + 1 
 #define FILM_SHADER_AOVS                                                                           \
     (FILM_AOV_BIT(FILM_AOV_SHADER_AOV_8 + 1) - FILM_AOV_BIT(FILM_AOV_SHADER_AOV_1))
 
+/* Light passes: COLOR, DIRECT, INDIRECT of each kind of scattering at the surface that the camera sees, in the order
+ * of BsdfKind. The picture is the sum over the kinds of color (direct + indirect), and emission and environment.
+ * Samples hold the light as it reaches the camera; it is divided by the colour when the film is resolved, and a film
+ * that holds DIRECT or INDIRECT also holds COLOR. */
+enum { FILM_LIGHT_KINDS = (FILM_AOV_TRANSMISSION_INDIRECT + 1 - FILM_AOV_DIFFUSE_COLOR) / 3 };
+#define FILM_LIGHT_PASSES                                                                          \
+    (FILM_AOV_BIT(FILM_AOV_TRANSMISSION_INDIRECT + 1) - FILM_AOV_BIT(FILM_AOV_DIFFUSE_COLOR))
+
 /* Names that samples meet, counted a pixel: Cryptomatte layers (cryptomatte.h). */
 typedef enum FilmId {
 #define FILM_ID(id, name, layer) FILM_ID_##id,

@@ -15,6 +15,8 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
     w->samples[index] = (FilmSample){
         .aov = {
             [FILM_AT_DEPTH] = FILM_NO_DEPTH, [FILM_AT_MIP] = FILM_UNKNOWN, [FILM_AT_MIST] = 1.0f}};
+    if (w->path_kinds)
+        w->path_kinds[index] = (LightKinds){0};
     float2 offset =
         pixel_filter_sample(&s->filter, sampler_2d(&s->sampler, path->key, SAMPLE_PIXEL));
     float2 film_px = f2((float)x + 0.5f + offset.x, (float)y + 0.5f + offset.y);

@@ -47,7 +47,7 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_behind)
         else if (is_behind)
             wave_add_behind(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
         else
-            wave_add_met(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
+            wave_add_met(w, path, spectrum_mul(part, hit.radiance), hit.light_group, hit.paths, at);
     }
 }
 
@@ -86,7 +86,7 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
         wave_add_met(
             w, path,
             spectrum_scale(spectrum_mul(spectrum_mul(path->beta, part), hit.radiance), share),
-            hit.light_group, FILM_AT_EMISSION);
+            hit.light_group, hit.paths, FILM_AT_EMISSION);
     bool is_hidden = !(path->flags & PATH_SEEN) && hit.paths->invisible_to & SCENE_RAYS_CAMERA;
     if (hit.is_beside || is_hidden || hit.paths->is_permeable)
         return !pass_light(w, i, ray, w->hits.t[i]);

@@ -65,6 +65,7 @@ void stage_shadow(Wave *w)
     }
     for (uint32_t i = 0; i < w->count; ++i)
         if (w->shadow.state[i] == SHADOW_CLEAR)
-            wave_add_light(w, &w->paths[i], w->lights[i].light, w->lights[i].light_group,
-                           w->lights[i].depth);
+            wave_add_light(
+                w, &w->paths[i], w->lights[i].light,
+                (LightArrival){.group = w->lights[i].light_group, .bounces = w->lights[i].depth});
 }

@@ -139,7 +139,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     }
     }
     aim_shadow_ray(w, i, hit, light);
-    wave_give_light(w, i, false, factor, light->light_group, 0);
+    wave_give_light(w, i, factor, light->light_group);
 }
 
 /* Of f, what a light that is invisible to some kinds of bounces brings. */
@@ -154,7 +154,9 @@ static Spectrum part_lit(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Spe
         return f;
     if (reflected == (SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY))
         return spectrum_splat(0.0f);
-    Spectrum diffuse = bsdf_eval_diffuse(bsdf, wi);
+    Spectrum kinds[BSDF_KINDS];
+    bsdf_eval_kinds(bsdf, wi, kinds);
+    Spectrum diffuse = kinds[BSDF_KIND_DIFFUSE];
     return reflected == SCENE_RAYS_GLOSSY ? diffuse : spectrum_sub(f, diffuse);
 }
 
@@ -183,8 +185,23 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     float share = wave_light_share(s, &light, bsdf_pdf_wi);
     if (spectrum_is_black(f) || share == 0.0f)
         return;
+    if (w->path_kinds)
+        kinds_note_light(w, i, bsdf, &light);
     receive_light(w, i, hit, &light,
                   spectrum_scale(spectrum_mul(path->beta, f), share / light.pdf_solid_angle));
+}
+
+static void give_mesh_light(Wave *w, const MeshLight *mesh, Spectrum radiance)
+{
+    const SceneInstance *source = &w->shared->scene->instances[mesh->hit.instance];
+    Spectrum light = spectrum_mul(mesh->factor, radiance);
+    if (!mesh->is_met) {
+        wave_give_light(w, mesh->path, light, source->light_group);
+        return;
+    }
+    uint32_t hidden = wave_hidden_kinds(mesh->hit.path.kind, source->light_paths.invisible_to);
+    wave_add_light(w, &w->paths[mesh->path], light,
+                   (LightArrival){true, source->light_group, mesh->hit.depth, hidden});
 }
 
 /* Evaluates the emission of the mesh lights of this stage, a material at a time. */
@@ -201,12 +218,9 @@ static void shade_mesh_lights(Wave *w)
             ++count;
         }
         bool emits = shade_run(w->shade, material, SSL_KERNEL_EMISSION, hits, count);
-        for (uint32_t k = 0; k < count; ++k) {
-            Spectrum radiance = emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f);
-            wave_give_light(w, mesh[k].path, mesh[k].is_met, spectrum_mul(mesh[k].factor, radiance),
-                            w->shared->scene->instances[mesh[k].hit.instance].light_group,
-                            mesh[k].hit.depth);
-        }
+        for (uint32_t k = 0; k < count; ++k)
+            give_mesh_light(w, &mesh[k],
+                            emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f));
         begin += count;
     }
     w->mesh_light_count = 0;
@@ -302,12 +316,9 @@ static void note_diffuse_share(Path *path, const Bsdf *bsdf, const BsdfSample *s
     path->diffuse = spectrum_splat(0.0f);
     if (sample->flags & (uint32_t)(BSDF_DELTA | BSDF_TRANSMISSION))
         return;
-    Spectrum diffuse = bsdf_eval_diffuse(bsdf, sample->wi);
-    SPECTRUM_EACH(k)
-    {
-        float all = sample->weight.c[k] * sample->pdf;
-        path->diffuse.c[k] = all != 0.0f ? diffuse.c[k] / all : 0.0f;
-    }
+    Spectrum kinds[BSDF_KINDS];
+    bsdf_sample_kinds(bsdf, sample, kinds);
+    path->diffuse = kinds[BSDF_KIND_DIFFUSE];
 }
 
 static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf, uint32_t point)
@@ -324,6 +335,8 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     bool is_caught = wave_catches(w, path, hit);
     if (is_caught)
         wave_catch(w, i, bsdf, is_transparent);
+    if (w->path_kinds && !(path->flags & PATH_SEEN) && !is_caught)
+        kinds_note_surface(w, path, bsdf, is_drawn && !is_transparent ? &sample : NULL);
     if (!(path->flags & PATH_SEEN))
         record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);
     if (!wave_gathers_light(s) && !is_transparent) {
@@ -375,7 +388,8 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     factor = spectrum_mul(factor, wave_part_seen(path, paths));
     if (pdf == 0.0f) {
         wave_add_met(w, path, spectrum_mul(factor, emission),
-                     w->shared->scene->instances[hit->instance].light_group, FILM_AT_EMISSION);
+                     w->shared->scene->instances[hit->instance].light_group, paths,
+                     FILM_AT_EMISSION);
     } else if (!spectrum_is_black(factor)) {
         RayDiff diff;
         Ray ray = {
@@ -423,7 +437,8 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     scatter(w, i, hit, &bsdf, lane);
 }
 
-/* Out of a body that the path has walked through: diffuse, whatever the surface looks like. */
+/* Out of a body that the path has walked through: diffuse, whatever the surface looks like, and no transmission but
+ * the end of one reflection by the body; hence as seen from outside. */
 static void leave_body(Wave *w, uint32_t i)
 {
     Path *path = &w->paths[i];
@@ -431,8 +446,8 @@ static void leave_body(Wave *w, uint32_t i)
     const float args[] = {1.0f, 1.0f, 1.0f, hit->N.x, hit->N.y, hit->N.z};
     Bsdf bsdf;
     path->flags &= ~(uint32_t)PATH_LEAVING;
-    bsdf_init(&bsdf, f3_neg(hit->I), hit->Ng_front, 0);
-    bsdf_add_closure(&bsdf, CLOSURE_TRANSLUCENT, spectrum_splat(1.0f), args, 1);
+    bsdf_init(&bsdf, hit->I, hit->Ng_front, 0);
+    bsdf_add_closure(&bsdf, CLOSURE_LAMBERT, spectrum_splat(1.0f), args, 1);
     sample_light(w, i, hit, &bsdf);
     scatter(w, i, hit, &bsdf, 0);
 }

@@ -151,6 +151,7 @@ void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point)
     if (w->shared->what == WAVE_VIEW_AO)
         look_around(w, i, hit);
     else
-        wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, i, hit, point)), 0, 0);
+        wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, i, hit, point)),
+                       (LightArrival){.is_met = true});
     w->paths[i].flags |= PATH_DEAD;
 }

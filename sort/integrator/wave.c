@@ -60,6 +60,12 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->sky_depths = ARENA_ARRAY(arena, uint32_t, capacity);
     w->sky_paths = ARENA_ARRAY(arena, HitPath, capacity);
     w->mesh_lights = ARENA_ARRAY(arena, MeshLight, 2 * (size_t)capacity);
+    if (w->aovs & FILM_LIGHT_PASSES && wave_gathers_light(shared)) {
+        w->path_kinds = ARENA_ARRAY(arena, LightKinds, sample_capacity);
+        w->light_kinds = ARENA_ARRAY(arena, LightKinds, capacity);
+        if (!w->path_kinds || !w->light_kinds)
+            return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
+    }
     if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
         !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_paths ||
         !w->mesh_lights ||
@@ -204,22 +210,25 @@ static void add_to_group(Wave *w, const Path *path, float3 rgb, uint32_t light_g
         add3(w->samples[path->sample].aov + FILM_AT_LIGHT_REST + (size_t)3 * light_group, rgb);
 }
 
-void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
-                    uint32_t bounces)
+void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival how)
 {
-    float3 rgb = clamp_light(w->shared, radiance, bounces);
+    float3 rgb = clamp_light(w->shared, radiance, how.bounces);
     FilmSample *sample = &w->samples[path->sample];
     if (path->flags & PATH_CAUGHT) {
         add3(path->flags & PATH_ALONE ? sample->caught.alone : sample->caught.lit, rgb);
         return;
     }
     add3(sample->rgb, rgb);
-    add_to_group(w, path, rgb, light_group);
+    add_to_group(w, path, rgb, how.group);
+    if (w->path_kinds)
+        kinds_add_light(w, path, rgb, how);
 }
 
-void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group, uint32_t at)
+void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
+                  const SceneLightPaths *paths, uint32_t at)
 {
-    wave_add_light(w, path, radiance, light_group, path->depth);
+    uint32_t hidden = wave_hidden_kinds(path->behind.kind, paths->invisible_to);
+    wave_add_light(w, path, radiance, (LightArrival){true, light_group, path->depth, hidden});
     if (path->flags & PATH_SEEN ||
         !(w->aovs & (FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT))))
         return;
@@ -235,13 +244,8 @@ void wave_add_behind(Wave *w, const Path *path, Spectrum radiance, uint32_t ligh
     add3(w->samples[path->sample].aov + at, rgb);
 }
 
-void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group,
-                     uint32_t bounces)
+void wave_give_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group)
 {
-    if (is_met) {
-        wave_add_light(w, &w->paths[path], light, light_group, bounces);
-        return;
-    }
     w->lights[path].light = light;
     w->lights[path].light_group = light_group;
     if (spectrum_is_black(light))
@@ -261,13 +265,15 @@ void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *foo
 
 static void give_sky(Wave *w, const SkyLight *sky, Spectrum light)
 {
-    uint32_t group = w->shared->scene->environment.light_group;
+    const SceneEnvironment *environment = &w->shared->scene->environment;
+    uint32_t group = environment->light_group;
     if (sky->is_behind)
         wave_add_behind(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
     else if (sky->is_met)
-        wave_add_met(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
+        wave_add_met(w, &w->paths[sky->path], light, group, &environment->paths,
+                     FILM_AT_ENVIRONMENT);
     else
-        wave_give_light(w, sky->path, false, light, group, 0);
+        wave_give_light(w, sky->path, light, group);
 }
 
 void wave_look_up_sky(Wave *w)

@@ -60,6 +60,11 @@ typedef struct MeshLight {
     SurfaceHit hit;
 } MeshLight;
 
+/* How light is shared among the kinds of light passes: by what the surface that the camera sees did with it. */
+typedef struct LightKinds {
+    Spectrum share[BSDF_KINDS];
+} LightKinds;
+
 /* Light from the environment image, whose radiance is still to be looked up. */
 typedef struct SkyLight {
     uint32_t path;
@@ -89,6 +94,10 @@ struct Wave {
     HitBatch hits;
     ShadowBatch shadow; /* index = path */
     ShadowLight *lights;
+    /* Shares of light that paths meet, by Path.sample: all 0 before their first surface. NULL: the film has no light
+     * passes. */
+    LightKinds *path_kinds;
+    LightKinds *light_kinds; /* of `lights` */
     Path *paths;
     FilmSample *samples;    /* gathered so far, in the job's order of pixels */
     SurfaceHit *surfaces;   /* of this pass, by path; in the shadow stage: of alpha hits */
@@ -160,27 +169,42 @@ void wave_group(Wave *w, uint32_t count);
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
 /* Sends a path that is inside on its next flight. */
 void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction);
-/* Adds radiance to the path's sample and to its light group's share (0: of the rest). bounces: of the light on its way
- * to the camera; up to one it is direct, and so clamped. */
-void wave_add_light(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
-                    uint32_t bounces);
+/* Light that arrives at a path. */
+typedef struct LightArrival {
+    bool is_met;      /* by the path itself; else its shadow ray brings it */
+    uint32_t group;   /* its light group; 0: the rest */
+    uint32_t bounces; /* on its way to the camera; up to one it is direct, and so clamped */
+    uint32_t hidden;  /* of light that is met: wave_hidden_kinds */
+} LightArrival;
 
-/* The same of what the path met; of what the camera sees also to `at`, FILM_AT_EMISSION or FILM_AT_ENVIRONMENT. */
-void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group, uint32_t at);
+/* Adds radiance to the path's sample, to its light group's share and to the light passes. */
+void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival how);
+
+/* The same of what the path met, of light with these paths; of what the camera sees also to `at`, FILM_AT_EMISSION or
+ * FILM_AT_ENVIRONMENT. */
+void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
+                  const SceneLightPaths *paths, uint32_t at);
 
 /* The same of what lies behind a shadow catcher. */
 void wave_add_behind(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                      uint32_t at);
 
-/* Light whose radiance is known now: for the sample if the path met it, else for the shadow ray, which is not
- * needed when there is none. */
-void wave_give_light(Wave *w, uint32_t path, bool is_met, Spectrum light, uint32_t light_group,
-                     uint32_t bounces);
+/* Light whose radiance is known now, for the shadow ray, which is not needed when there is none. */
+void wave_give_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group);
 /* Light at infinity that the path meets: `factor` of it, for the picture or for what is behind a catcher. */
 void wave_meet_infinity(Wave *w, uint32_t path, Spectrum factor, bool is_behind);
 /* Notes light from the image; wave_look_up_sky gives all that was noted to whom it belongs. */
 void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);
 void wave_look_up_sky(Wave *w);
+
+/* --- light passes (light_kinds.c); while Wave.path_kinds is not NULL ---------------------------- */
+
+/* At a surface that the camera sees: its colours, and the path's shares if it scatters there. sample: NULL, it ends or
+ * goes through. */
+void kinds_note_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample);
+/* Of the light that the path's shadow ray brings. */
+void kinds_note_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light);
+void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how);
 
 /* The part of a scatter for which a light is there. Of what a surface reflects, each lobe counts by its kind,
  * whichever was drawn, so that light sampling and scattering look for the same. */
@@ -192,6 +216,15 @@ static inline Spectrum wave_part_of_kinds(uint32_t invisible_to, Spectrum diffus
     if (has_diffuse != has_glossy)
         part = has_diffuse ? diffuse : spectrum_sub(part, diffuse);
     return part;
+}
+
+/* Kinds of bounces that the light is not there for, SCENE_RAYS_DIFFUSE or SCENE_RAYS_GLOSSY, after a bounce of this
+ * HitPath.kind: 0 when that was not one in which each lobe counts by its kind. */
+static inline uint32_t wave_hidden_kinds(uint32_t ray_kind, uint32_t invisible_to)
+{
+    if (ray_kind & (RAY_CAMERA | RAY_TRANSMISSION | RAY_SINGULAR))
+        return 0;
+    return invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
 }
 
 /* A surface reached with this many bounces is lit. */

@@ -1,0 +1,69 @@
+/* Light passes: each light that arrives is shared among diffuse, glossy and transmission by what the first surface
+ * that is not transparent did with it, as Cycles does [Blender2022]: not by the lobe that happened to be drawn but by
+ * what all lobes bring from that direction, so that light sampling and scattering agree and there is less noise. */
+#include "sort/integrator/wave_state.h"
+
+_Static_assert((int)FILM_LIGHT_KINDS == (int)BSDF_KINDS,
+               "a colour, direct and indirect of each kind");
+enum { KIND_FLOATS = 9, COLOR = 0, DIRECT = 3, INDIRECT = 6 };
+
+static void add(FilmSample *sample, int kind, int at, Spectrum light)
+{
+    float3 rgb = spectrum_to_rgb(light);
+    float *sum = sample->aov + FILM_AT_DIFFUSE_COLOR + KIND_FLOATS * kind + at;
+    sum[0] += rgb.x;
+    sum[1] += rgb.y;
+    sum[2] += rgb.z;
+}
+
+void kinds_note_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample)
+{
+    Spectrum albedo[BSDF_KINDS];
+    bsdf_albedo_kinds(bsdf, albedo);
+    for (int k = 0; k < BSDF_KINDS; ++k)
+        add(&w->samples[path->sample], k, COLOR, spectrum_mul(path->beta, albedo[k]));
+    if (sample)
+        bsdf_sample_kinds(bsdf, sample, w->path_kinds[path->sample].share);
+}
+
+/* What is left when diffuse lobes, or all others, are out, as shares of that. */
+static LightKinds without(LightKinds kinds, uint32_t hidden)
+{
+    if (hidden & SCENE_RAYS_DIFFUSE)
+        kinds.share[BSDF_KIND_DIFFUSE] = spectrum_splat(0.0f);
+    if (hidden & SCENE_RAYS_GLOSSY)
+        kinds.share[BSDF_KIND_GLOSSY] = kinds.share[BSDF_KIND_TRANSMISSION] = spectrum_splat(0.0f);
+    SPECTRUM_EACH(c)
+    {
+        float sum = 0.0f;
+        for (int k = 0; k < BSDF_KINDS; ++k)
+            sum += kinds.share[k].c[c];
+        for (int k = 0; k < BSDF_KINDS; ++k)
+            kinds.share[k].c[c] = sum != 0.0f ? kinds.share[k].c[c] / sum : 0.0f;
+    }
+    return kinds;
+}
+
+void kinds_note_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light)
+{
+    const Path *path = &w->paths[i];
+    LightKinds *kinds = &w->light_kinds[i];
+    if (path->flags & PATH_SEEN) {
+        *kinds = w->path_kinds[path->sample];
+        return;
+    }
+    bsdf_sample_kinds(bsdf, &(BsdfSample){.wi = light->wi}, kinds->share);
+    uint32_t hidden = wave_hidden_kinds(RAY_REFLECTION, light->paths->invisible_to);
+    if (hidden && !bsdf_is_transmitted(bsdf, light->wi))
+        *kinds = without(*kinds, hidden);
+}
+
+void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how)
+{
+    LightKinds kinds = how.is_met ? w->path_kinds[path->sample] : w->light_kinds[path - w->paths];
+    if (how.is_met && how.hidden && how.bounces == 1)
+        kinds = without(kinds, how.hidden);
+    for (int k = 0; k < BSDF_KINDS; ++k)
+        add(&w->samples[path->sample], k, how.bounces > 1 ? INDIRECT : DIRECT,
+            spectrum_mul(kinds.share[k], spectrum_from_rgb(rgb)));
+}
