@@ -257,7 +257,8 @@ static unsigned geometry_mask(const AccelDesc *desc, const SceneInstance *instan
     unsigned mask = MASK_RAYS & ~(instance->invisible_to << MASK_RAYS_SHIFT);
     if (!(instance->invisible_to & SCENE_RAYS_SHADOW))
         mask |= has_alpha(desc, instance) ? MASK_ALPHA : MASK_OPAQUE;
-    return instance->is_shadow_catcher ? mask | mask << MASK_ALONE_SHIFT : mask;
+    bool is_alone = instance->is_shadow_catcher || instance->is_lamp;
+    return is_alone ? mask | mask << MASK_ALONE_SHIFT : mask;
 }
 
 /* Copies of vertices that flattening makes. */

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 /* Ray masks. A geometry that throws shadows has one of the first two, and above them a bit for each of SceneRays
- * that see it. Shadow catchers and lights have them all a second time, for rays that meet nothing else. */
+ * that see it. Shadow catchers, lamps and lights have them all a second time, for rays that meet nothing else. */
 enum {
     MASK_OPAQUE = 1,
     MASK_ALPHA = 2,

@@ -160,11 +160,13 @@ static Spectrum part_lit(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Spe
     return reflected == SCENE_RAYS_GLOSSY ? diffuse : spectrum_sub(f, diffuse);
 }
 
-/* Meshes shine on paths that see catchers alone if they are such. */
+/* Of meshes, only catchers and lamps shine on paths that see these alone. */
 static bool is_there(const Wave *w, const Path *path, const LightSample *light)
 {
-    return !(path->flags & PATH_ALONE) || light->value != LIGHT_VALUE_MESH ||
-           w->shared->scene->instances[light->instance].is_shadow_catcher;
+    if (!(path->flags & PATH_ALONE) || light->value != LIGHT_VALUE_MESH)
+        return true;
+    const SceneInstance *instance = &w->shared->scene->instances[light->instance];
+    return instance->is_shadow_catcher || instance->is_lamp;
 }
 
 static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)

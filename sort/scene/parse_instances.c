@@ -82,7 +82,7 @@ static Status parse_instance(SceneParser *p, JsonCursor *c, SceneInstance *out_i
     out_instance->material_count = count;
     TRY(parse_object_attributes(p, c, out_instance, err));
     TRY(parse_light_group(p, c, &out_instance->light_group, err));
-    TRY(parse_emitted_paths(c, &out_instance->light_paths, err));
+    TRY(parse_emitted_paths(c, out_instance, err));
     TRY(parse_visibility(c, true, &out_instance->invisible_to, err));
     TRY(json_get_bool(c, "is_holdout", JSON_OPTIONAL, &out_instance->is_holdout, err));
     TRY(json_get_bool(c, "is_shadow_catcher", JSON_OPTIONAL, &out_instance->is_shadow_catcher,

@@ -100,15 +100,16 @@ static Status parse_solid(JsonCursor *c, SceneLightPaths *paths, Error *err)
     return STATUS_OK;
 }
 
-Status parse_emitted_paths(JsonCursor *instance, SceneLightPaths *out_paths, Error *err)
+Status parse_emitted_paths(JsonCursor *c, SceneInstance *instance, Error *err)
 {
-    JsonCursor c;
-    TRY(json_get_object(instance, "light", JSON_OPTIONAL, &c, err));
-    if (!json_exists(&c))
+    JsonCursor light;
+    TRY(json_get_object(c, "light", JSON_OPTIONAL, &light, err));
+    instance->is_lamp = json_exists(&light);
+    if (!instance->is_lamp)
         return STATUS_OK;
-    TRY(parse_paths(&c, out_paths, err));
-    TRY(parse_flags(&c, out_paths, err));
-    return json_finish(&c, err);
+    TRY(parse_paths(&light, &instance->light_paths, err));
+    TRY(parse_flags(&light, &instance->light_paths, err));
+    return json_finish(&light, err);
 }
 
 static Status parse_facing_radius(JsonCursor *c, SceneLight *light, Error *err)

@@ -183,6 +183,7 @@ typedef struct SceneInstance {
     uint32_t invisible_to;       /* SceneRays */
     bool is_holdout;             /* the camera sees a hole in the picture */
     bool is_shadow_catcher; /* the camera sees, of it, what light others take from it (film.h) */
+    bool is_lamp;           /* its light is no other object's, to them */
     mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
     bool
         is_mirrored; /* negative determinant: world winding is clockwise; the front stays the front */

@@ -66,7 +66,7 @@ static void add_instance(HashState *h, const SceneInstance *i)
     hash128_update_text(h, i->name); /* global_value<object_random> depends on it */
     hash128_update_u64(h, (uint64_t)i->mesh << 16 | i->invisible_to << 8 |
                               (uint32_t)i->is_holdout << 7 | (uint32_t)i->is_shadow_catcher << 6 |
-                              i->light_group);
+                              (uint32_t)i->is_lamp << 5 | i->light_group);
     add_light_paths(h, &i->light_paths);
     hash128_update(h, i->materials, i->material_count * sizeof *i->materials);
     add_floats(h, &i->object_to_world.m[0][0], 16);

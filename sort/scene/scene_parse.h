@@ -160,9 +160,8 @@ Status parse_layer_name(SceneParser *p, JsonCursor *field, const char *what, con
 /* The field `light_group`: a name, which need not be declared; *out_group counts from 1. */
 Status parse_light_group(SceneParser *p, JsonCursor *c, uint32_t *out_group,
                          Error *err) SORT_MUST_CHECK;
-/* The field `light` of an instance: which paths its emission is for. */
-Status parse_emitted_paths(JsonCursor *instance, SceneLightPaths *out_paths,
-                           Error *err) SORT_MUST_CHECK;
+/* The field `light` of an instance: which paths its emission is for, and that it is a lamp. */
+Status parse_emitted_paths(JsonCursor *c, SceneInstance *instance, Error *err) SORT_MUST_CHECK;
 /* Lists the light groups in the scene when all have been met. */
 void parse_light_groups_end(SceneParser *p);
 Status parse_lights(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;

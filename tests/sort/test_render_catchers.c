@@ -195,6 +195,8 @@ static void test_catchers_are_lit_by_others(void **state)
      * quarter of it, whose corner is right above and whose sides are as long as it is far. */
     double s = sqrt(0.5), quarter = 2.0 * s * atan(s) / 6.283185307179586;
     check("glow", run(&c).pass[1], 1.0 + 3.14159265358979 * 4.0 * quarter / (3.0 * 0.6), 0.02);
+    c.instances = FLOOR "," OBJECT("roof", "glow", UNSEEN ", \"light\": {}");
+    check("lamp", run(&c).pass[1], 1.0, 1e-6);
     static const char down[] = DISTANT("sun", "[3, 2, 1]", DOWN);
     Result among = run(
         &(Case){.instances = FLOOR "," OBJECT("roof", "matte", UNSEEN CATCHER), .lights = down});

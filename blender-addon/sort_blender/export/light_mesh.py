@@ -51,7 +51,7 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
     mesh = writer.add_mesh(where, positions=positions.ravel(), indices=triangles.ravel())
     rows = {row: list(matrix[k]) for k, row in enumerate(object_values.ROWS)}
     writer.add("instances", where, {"mesh": mesh, "transform": axes.place(matrix), "materials": [material],
-                                    "attributes": rows, **({"light": paths} if paths else {}), **fields})
+                                    "attributes": rows, "light": paths, **fields})
 
 
 def _cone(light: bpy.types.Light) -> dict:
