@@ -18,6 +18,8 @@
 #define SORT_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define SORT_CACHE_LINE      64
 #define SORT_UNUSED(x)       ((void)(x))
+/* Asks for the cache line of an address that will be read soon; any address will do. */
+#define SORT_PREFETCH(address) __builtin_prefetch(address)
 
 #if defined(__SANITIZE_ADDRESS__)
 #    define SORT_ASAN 1

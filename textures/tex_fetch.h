@@ -74,4 +74,22 @@ SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint
     return TEXELS_TOGETHER;
 }
 
+/* Asks for the memory that find_texels will lead to, if it is not the tail's, which is small and in use. */
+SORT_ALWAYS_INLINE void prefetch_texels(const Lookup *lk, const Tap *tap)
+{
+    const Texture *texture = lk->texture;
+    const TexLevel *level = tap->level;
+    if (level->tail)
+        return;
+    uint32_t x = tap->x.first, y0 = tap->y.first, y1 = tap->y.second;
+    uint32_t entry = atomic_load_explicit(
+        &texture->entries[tile_number(texture, level, x, y0)].word, memory_order_relaxed);
+    if (entry_tag(entry) != ENTRY_READY)
+        return;
+    const uint8_t *base =
+        slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
+    SORT_PREFETCH(base + texel_offset(texture, x, y0));
+    SORT_PREFETCH(base + texel_offset(texture, x, y1));
+}
+
 #endif

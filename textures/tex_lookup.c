@@ -70,6 +70,13 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
             tex_record_request(lk.thread, lk.texture, r);
         tex_enter(&lk);
     }
+    LanePlace places[TEX_MAX_LANES];
+    for (uint32_t left = lk.texture ? live_lanes(r) : 0; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        place_lane(&lk, lane, &places[lane]);
+        if (places[lane].has_place)
+            tex_prefetch_lane(&lk, &places[lane]);
+    }
     for (uint32_t left = live_lanes(r); left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         lk.lane = lane;
@@ -79,10 +86,9 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
         Sample sample;
         bool ok = false;
         if (lk.texture) {
-            LanePlace place;
-            place_lane(&lk, lane, &place);
-            bad_lanes += !place.has_place || place.footprint.is_bad;
-            ok = place.has_place && tex_sample_lane(&lk, &place, &sample);
+            const LanePlace *place = &places[lane];
+            bad_lanes += !place->has_place || place->footprint.is_bad;
+            ok = place->has_place && tex_sample_lane(&lk, place, &sample);
         }
         if (!ok) {
             sample = (Sample){0};

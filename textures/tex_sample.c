@@ -167,6 +167,23 @@ SORT_ALWAYS_INLINE bool sample_probes(Lookup *lk, const LanePlace *place, bool w
     return true;
 }
 
+void tex_prefetch_lane(const Lookup *lk, const LanePlace *place)
+{
+    const Footprint *f = &place->footprint;
+    uint32_t fine = (uint32_t)f->level;
+    bool has_coarse = f->level > (float)fine;
+    for (uint32_t i = 0; i < f->probe_count; i++) {
+        double s, v;
+        probe_place(place, i, &s, &v);
+        Tap tap = make_tap(lk, fine, s, v);
+        prefetch_texels(lk, &tap);
+        if (has_coarse) {
+            tap = make_tap(lk, fine + 1, s, v);
+            prefetch_texels(lk, &tap);
+        }
+    }
+}
+
 bool tex_sample_lane(Lookup *lk, const LanePlace *place, Sample *out)
 {
     if (SORT_UNLIKELY(lk->options.filter > TEX_FILTER_ANISO)) {

@@ -9,6 +9,9 @@ typedef struct Sample {
     f32x4 value, d_ds, d_dv;
 } Sample;
 
+/* Asks for the texels of a lane that will be sampled soon. Within an epoch. */
+void tex_prefetch_lane(const Lookup *lk, const LanePlace *place);
+
 /* Within an epoch, which is left and entered again when it has to wait. False: a tile has failed. */
 bool tex_sample_lane(Lookup *lk, const LanePlace *place, Sample *out);
 

@@ -7,11 +7,24 @@
 /* Mean density of a cosine lobe. */
 #define DIFFUSE_PDF (0.5f * SORT_INV_PI)
 
+/* Asks for what hits a few places further on will read. */
+static void prefetch_hits(const Wave *w, uint32_t i)
+{
+    enum { INDICES_AHEAD = 12, VERTICES_AHEAD = 6 };
+    const HitBatch *hits = &w->hits;
+    uint32_t far = i + INDICES_AHEAD, near = i + VERTICES_AHEAD;
+    if (far < w->count && hit_is_mesh(hits->shape[far]))
+        hit_prefetch_indices(w->shared->scene, hits->shape[far], hits->triangle[far]);
+    if (near < w->count && hit_is_mesh(hits->shape[near]))
+        hit_prefetch_vertices(w->shared->scene, hits->shape[near], hits->triangle[near]);
+}
+
 /* Returns how many paths hit a surface whose material is to be shaded; w->members lists them. */
 static uint32_t resolve_hits(Wave *w)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; ++i) {
+        prefetch_hits(w, i);
         w->shadow.state[i] = SHADOW_DEAD;
         if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE) || !hit_is_mesh(w->hits.shape[i]))
             continue;

@@ -167,3 +167,25 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
     else
         hit_triangle(mesh, instance, t, ray, diff, hit);
 }
+
+void hit_prefetch_indices(const Scene *scene, uint32_t instance, uint32_t triangle)
+{
+    const SceneMesh *mesh = &scene->meshes[scene->instances[instance].mesh];
+    if (!mesh->curves)
+        SORT_PREFETCH(mesh->indices + (size_t)3 * triangle);
+}
+
+void hit_prefetch_vertices(const Scene *scene, uint32_t instance, uint32_t triangle)
+{
+    const SceneMesh *mesh = &scene->meshes[scene->instances[instance].mesh];
+    if (mesh->curves)
+        return;
+    const uint32_t *corner = mesh->indices + (size_t)3 * triangle;
+    for (int k = 0; k < 3; ++k) {
+        SORT_PREFETCH(mesh->positions + (size_t)3 * corner[k]);
+        if (mesh->normals)
+            SORT_PREFETCH(mesh->normals + (size_t)3 * corner[k]);
+        if (mesh->uv_count > 0)
+            SORT_PREFETCH(mesh->uv[0] + (size_t)2 * corner[k]);
+    }
+}

@@ -63,4 +63,9 @@ typedef struct SurfaceHit {
 void hit_surface(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
                  float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *out_hit);
 
+/* Asks for the memory that hit_surface will read of a triangle: first for its indices, and when they are there for its
+ * vertices. Meshes are larger than caches, and their hits are all over them. Curves are left alone. */
+void hit_prefetch_indices(const Scene *scene, uint32_t instance, uint32_t triangle);
+void hit_prefetch_vertices(const Scene *scene, uint32_t instance, uint32_t triangle);
+
 #endif
