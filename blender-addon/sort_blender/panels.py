@@ -126,6 +126,10 @@ class SORT_PT_passes(_RenderPanel):
             column.prop(layer, name)
         for name in ("use_pass_albedo", "use_pass_samples"):
             column.prop(layer.sort, name)
+        for kind in ("diffuse", "glossy", "transmission"):
+            row = layout.row(heading=kind.capitalize(), align=True)
+            for part in ("direct", "indirect", "color"):
+                row.prop(layer, f"use_pass_{kind}_{part}", text=part.capitalize(), toggle=True)
         column = layout.column(heading="Light", align=True)
         for name in ("use_pass_emit", "use_pass_environment"):
             column.prop(layer, name)

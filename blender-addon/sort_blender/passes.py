@@ -14,6 +14,8 @@ from .export.scene import Exported
 
 FAR = 1e10  # Blender's depth where nothing is
 CRYPTO = {"OBJECT": ("crypto_object", "CryptoObject"), "MATERIAL": ("crypto_material", "CryptoMaterial")}
+LIGHT_KINDS = {"diffuse": "Diff", "glossy": "Gloss", "transmission": "Trans"}  # of names of passes
+LIGHT_PARTS = {"direct": "Dir", "indirect": "Ind", "color": "Col"}
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,10 @@ def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
         found.append(Pass("Depth", "Z", "VALUE", "depth", _depth))
     if view_layer.use_pass_mist:
         found.append(Pass("Mist", "Z", "VALUE", "mist", lambda picture, e: picture.stack(["mist.Z"])))
+    for kind, start in LIGHT_KINDS.items():
+        for part, end in LIGHT_PARTS.items():
+            if getattr(view_layer, f"use_pass_{kind}_{part}"):
+                found.append(Pass(start + end, "RGB", "COLOR", f"{kind}_{part}", _colour(f"{kind}_{part}")))
     if view_layer.use_pass_emit:
         found.append(Pass("Emit", "RGB", "COLOR", "emission", _colour("emission")))
     if view_layer.use_pass_environment:
@@ -157,6 +163,7 @@ def unsupported(view_layer: bpy.types.ViewLayer) -> list[str]:
     have = {"use_pass_combined", "use_pass_z", "use_pass_mist", "use_pass_emit", "use_pass_environment", "use_pass_normal", "use_pass_position", "use_pass_uv",
             "use_pass_object_index", "use_pass_material_index", "use_pass_cryptomatte_object",
             "use_pass_cryptomatte_material", "use_pass_cryptomatte_accurate"}
+    have |= {f"use_pass_{kind}_{part}" for kind in LIGHT_KINDS for part in LIGHT_PARTS}
     properties = view_layer.bl_rna.properties
     return [p.name for p in properties
             if p.identifier.startswith("use_pass_") and p.identifier not in have and getattr(view_layer, p.identifier)]
