@@ -151,3 +151,11 @@ void json_write_float(JsonWriter *w, const char *name, float value)
 {
     write_number(w, name, (double)value, 6, true);
 }
+
+void json_write_floats(JsonWriter *w, const char *name, const float *values, uint32_t count)
+{
+    json_write_array(w, name);
+    for (uint32_t i = 0; i < count; i++)
+        json_write_float(w, NULL, values[i]);
+    json_write_end(w);
+}

@@ -73,10 +73,7 @@ static void print_info_json(const char *path, const TexInfo *info)
     json_write_u64(&w, "tail_texels", info->tail_texels);
     json_write_u64(&w, "file_bytes", info->file_bytes);
     json_write_string(&w, "source_digest", digest_text(info, digest));
-    json_write_array(&w, "average_rgba");
-    for (uint32_t i = 0; i < 4; i++)
-        json_write_float(&w, NULL, info->average_rgba[i]);
-    json_write_end(&w);
+    json_write_floats(&w, "average_rgba", info->average_rgba, 4);
     json_write_array(&w, "levels");
     for (uint32_t i = 0; i < info->level_count; i++) {
         const TexLevelInfo *l = &info->levels[i];

@@ -1,5 +1,8 @@
+#include "sort/scene/package_names.h"
 #include "base/alloc.h"
-#include "sort/scene/package_writer.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "sort/scene/package_write.h"
 #include <string.h>
 
 /* True if it was not there; `*out_failed` when out of memory. */
@@ -52,8 +55,8 @@ void package_clean_name(const char *name, char *out, size_t max)
     out[size] = '\0';
 }
 
-const char *package_unique_name(PackageWriter *w, NameSet *set, const char *name,
-                                const char *fallback, uint32_t ordinal)
+const char *package_unique_name(Arena *arena, NameSet *set, const char *name, const char *fallback,
+                                uint32_t ordinal)
 {
     char base[PACKAGE_NAME_BYTES_MAX + 1], text[PACKAGE_NAME_BYTES_MAX + 32];
     bool failed = false;
@@ -61,11 +64,11 @@ const char *package_unique_name(PackageWriter *w, NameSet *set, const char *name
     if (!base[0])
         snprintf(base, sizeof base, "%s", fallback);
     if (name_set_add(set, base, &failed))
-        return arena_strndup(w->arena, base, strlen(base));
+        return arena_strndup(arena, base, strlen(base));
     for (uint32_t number = ordinal + 1; !failed; number++) {
         snprintf(text, sizeof text, "%s %u", base, number);
         if (name_set_add(set, text, &failed))
-            return arena_strndup(w->arena, text, strlen(text));
+            return arena_strndup(arena, text, strlen(text));
     }
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "plugins/plugin_host.h"
+#include "sort/scene/import_sink.h"
 #include "sort/scene/package_write.h"
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static Status run_importer(PluginHost *host, const char *path, const SortSceneSi
     return plugin_error(result, &why, path, err);
 }
 
-static void say_summary(const Log *log, const PackageWriteSummary *s)
+static void say_summary(const Log *log, const ImportSummary *s)
 {
     log_info(log,
              "imported %llu triangles in %u meshes, %u instances, %u materials, %u textures, "
@@ -57,24 +58,22 @@ static void say_summary(const Log *log, const PackageWriteSummary *s)
 static Status import_with(PluginHost *host, const char *path, const char *package_folder,
                           const Log *log, Error *err)
 {
-    PackageWriteDesc desc = {
+    ImportSinkDesc desc = {
         .size_bytes = sizeof desc, .folder = package_folder, .source = path, .log = log};
-    PackageWriter *writer;
-    TRY(package_writer_create(&desc, &writer, err));
+    ImportSink *sink;
+    TRY(import_sink_create(&desc, &sink, err));
     Error sink_error = {0};
-    Status status = run_importer(host, path, package_writer_sink(writer), &sink_error);
-    if (package_writer_error(writer)->code != STATUS_OK) {
-        sink_error = *package_writer_error(writer);
+    Status status = run_importer(host, path, import_sink_callbacks(sink), &sink_error);
+    if (import_sink_status(sink, &sink_error) != STATUS_OK)
         status = sink_error.code;
-    }
     if (status != STATUS_OK && err)
         *err = sink_error;
-    PackageWriteSummary summary;
+    ImportSummary summary;
     if (status == STATUS_OK)
-        status = package_writer_finish(writer, &summary, err);
+        status = import_sink_finish(sink, &summary, err);
     if (status == STATUS_OK)
         say_summary(log, &summary);
-    package_writer_destroy(writer);
+    import_sink_destroy(sink);
     return status;
 }
 

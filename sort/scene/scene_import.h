@@ -2,7 +2,7 @@
  *
  *   sort-render model.gltf                       sort-render --import model.gltf --export-package DIR
  *     scene_import_in_child  --- spawns --->       scene_import_main
- *                            <-- messages ---        scene_import_file: plugin -> PackageWriter
+ *                            <-- messages ---        scene_import_file: plugin -> ImportSink
  *                            <-- exit code --
  *     scene_load(DIR)
  *
@@ -32,7 +32,7 @@ typedef struct SceneImportOptions {
 } SceneImportOptions;
 
 /* In this process: for the child, and for tests. options may be NULL. package_folder must not
- * exist. Errors: those of plugin_host_importer_for, of the importer, of package_write.h. */
+ * exist. Errors: those of plugin_host_importer_for, of the importer, of import_sink.h. */
 Status scene_import_file(const char *path, const char *package_folder,
                          const SceneImportOptions *options, Error *err) SORT_MUST_CHECK;
 

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "sort/scene/package_write.h"
+#include "sort/scene/import_sink.h"
 #include "sort/scene/scene.h"
 #include <assimp/cfileio.h>
 #include <assimp/cimport.h>
@@ -415,17 +415,17 @@ static void import(const char *path, const char *folder)
 {
     static const SortHostApi api = {
         .size_bytes = sizeof api, .abi = SORT_PLUGIN_ABI, .log = drop_log, .cancelled = never};
-    const PackageWriteDesc desc = {.size_bytes = sizeof desc, .folder = folder, .source = path};
-    PackageWriter *writer;
+    const ImportSinkDesc desc = {.size_bytes = sizeof desc, .folder = folder, .source = path};
+    ImportSink *sink;
     Error err = {0};
     SortFailure why = {{0}};
-    CHECK(package_writer_create(&desc, &writer, &err) == STATUS_OK);
+    CHECK(import_sink_create(&desc, &sink, &err) == STATUS_OK);
     const SortSceneImporter *importer = sort_plugin_entry(&api)->importer;
-    SortResult result = importer->import(&api, path, package_writer_sink(writer), &why);
-    bool is_whole = result == SORT_OK && package_writer_error(writer)->code == STATUS_OK &&
-                    package_writer_finish(writer, NULL, &err) == STATUS_OK;
-    CHECK(is_whole || why.text[0] || err.text[0] || package_writer_error(writer)->text[0]);
-    package_writer_destroy(writer);
+    SortResult result = importer->import(&api, path, import_sink_callbacks(sink), &why);
+    bool is_whole = import_sink_status(sink, &err) == STATUS_OK && result == SORT_OK &&
+                    import_sink_finish(sink, NULL, &err) == STATUS_OK;
+    CHECK(is_whole || why.text[0] || err.text[0]);
+    import_sink_destroy(sink);
     if (is_whole) {
         must_load(folder);
         CHECK(file_remove_tree(folder, &err) == STATUS_OK);

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/process.h"
-#include "sort/scene/package_write.h"
+#include "sort/scene/import_sink.h"
 #include "sort/scene/scene.h"
 #include "sort/scene/scene_import.h"
 
@@ -325,23 +325,23 @@ static void test_import_tells_packages_from_models(void **state)
     assert_false(scene_import_is_package("x.gltf"));
 }
 
-/* --- the writer by itself ------------------------------------------------------------------ */
+/* --- the sink by itself ------------------------------------------------------------------ */
 
 static const float triangle_positions[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
 static const uint32_t triangle_indices[3] = {0, 1, 2};
 
-static PackageWriter *begin(const char *package)
+static ImportSink *begin(const char *package)
 {
-    PackageWriteDesc desc = {.size_bytes = sizeof desc,
-                             .folder = package_path(package),
-                             .source = TEST_DATA_DIR "/by_hand",
-                             .log = &test_log};
-    PackageWriter *writer;
+    ImportSinkDesc desc = {.size_bytes = sizeof desc,
+                           .folder = package_path(package),
+                           .source = TEST_DATA_DIR "/by_hand",
+                           .log = &test_log};
+    ImportSink *import;
     Error err = {0};
     heard[0] = '\0';
-    if (package_writer_create(&desc, &writer, &err) != STATUS_OK)
+    if (import_sink_create(&desc, &import, &err) != STATUS_OK)
         fail_msg("%s", err.text);
-    return writer;
+    return import;
 }
 
 static uint32_t add_material(const SortSceneSink *sink, const char *name)
@@ -366,11 +366,11 @@ static SortMesh triangle(void)
                       .indices = triangle_indices};
 }
 
-static void test_package_write_makes_names_unique_and_clean(void **state)
+static void test_import_sink_makes_names_unique_and_clean(void **state)
 {
     (void)state;
-    PackageWriter *writer = begin("names");
-    const SortSceneSink *sink = package_writer_sink(writer);
+    ImportSink *import = begin("names");
+    const SortSceneSink *sink = import_sink_callbacks(import);
     char longest[400];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
@@ -390,8 +390,8 @@ static void test_package_write_makes_names_unique_and_clean(void **state)
     for (int i = 0; i < 1000; i++)
         assert_int_equal(sink->instance(sink->sink, &instance), SORT_OK);
     Error err = {0};
-    assert_int_equal(package_writer_finish(writer, NULL, &err), STATUS_OK);
-    package_writer_destroy(writer);
+    assert_int_equal(import_sink_finish(import, NULL, &err), STATUS_OK);
+    import_sink_destroy(import);
     Scene *scene;
     if (scene_load(package_path("names"), NULL, &scene, &err) != STATUS_OK)
         fail_msg("%s", err.text);
@@ -404,7 +404,7 @@ static void test_package_write_makes_names_unique_and_clean(void **state)
     scene_destroy(scene);
 }
 
-static void test_package_write_refuses_broken_meshes(void **state)
+static void test_import_sink_refuses_broken_meshes(void **state)
 {
     (void)state;
     const float infinite[9] = {0, 0, 0, INFINITY, 0, 0, 0, 1, 0};
@@ -413,8 +413,8 @@ static void test_package_write_refuses_broken_meshes(void **state)
                                         "a position is not finite", "names material 5 of 1",
                                         "0 vertices"};
     for (int fault = 0; fault < 4; fault++) {
-        PackageWriter *writer = begin("refused");
-        const SortSceneSink *sink = package_writer_sink(writer);
+        ImportSink *import = begin("refused");
+        const SortSceneSink *sink = import_sink_callbacks(import);
         add_material(sink, "m");
         SortMesh mesh = triangle();
         if (fault == 0)
@@ -427,21 +427,22 @@ static void test_package_write_refuses_broken_meshes(void **state)
             mesh.vertex_count = 0;
         uint32_t id;
         assert_int_equal(sink->mesh(sink->sink, &mesh, &id), SORT_ERROR_SINK);
-        assert_non_null(strstr(package_writer_error(writer)->text, words[fault]));
         Error err = {0};
-        assert_int_not_equal(package_writer_finish(writer, NULL, &err), STATUS_OK);
+        assert_int_not_equal(import_sink_status(import, &err), STATUS_OK);
         assert_non_null(strstr(err.text, words[fault]));
-        package_writer_destroy(writer);
+        assert_int_not_equal(import_sink_finish(import, NULL, &err), STATUS_OK);
+        assert_non_null(strstr(err.text, words[fault]));
+        import_sink_destroy(import);
         assert_false(file_exists(package_path("refused")));
         assert_false(file_exists(package_path("refused.partial")));
     }
 }
 
-static void test_package_write_repairs_normals(void **state)
+static void test_import_sink_repairs_normals(void **state)
 {
     (void)state;
-    PackageWriter *writer = begin("normals");
-    const SortSceneSink *sink = package_writer_sink(writer);
+    ImportSink *import = begin("normals");
+    const SortSceneSink *sink = import_sink_callbacks(import);
     add_material(sink, "m");
     const float normals[9] = {0, 0, 0, NAN, 0, 0, 0, 3, 4}, uv[6] = {0, 0, NAN, 0, 0, 1};
     SortMesh mesh = triangle();
@@ -456,8 +457,8 @@ static void test_package_write_repairs_normals(void **state)
     seen.transform[0] = seen.transform[5] = seen.transform[10] = 2;
     assert_int_equal(sink->instance(sink->sink, &seen), SORT_OK);
     Error err = {0};
-    assert_int_equal(package_writer_finish(writer, NULL, &err), STATUS_OK);
-    package_writer_destroy(writer);
+    assert_int_equal(import_sink_finish(import, NULL, &err), STATUS_OK);
+    import_sink_destroy(import);
     expect_heard("2 broken normals were made anew");
     expect_heard("its uv are not all finite");
     expect_heard("instance 'flat' has a transform without inverse");
@@ -473,14 +474,14 @@ static void test_package_write_repairs_normals(void **state)
 
 static Status write_once(Error *err)
 {
-    PackageWriteDesc desc = {.size_bytes = sizeof desc,
-                             .folder = package_path("no_memory"),
-                             .source = TEST_DATA_DIR "/by_hand"};
-    PackageWriter *writer;
-    Status status = package_writer_create(&desc, &writer, err);
+    ImportSinkDesc desc = {.size_bytes = sizeof desc,
+                           .folder = package_path("no_memory"),
+                           .source = TEST_DATA_DIR "/by_hand"};
+    ImportSink *import;
+    Status status = import_sink_create(&desc, &import, err);
     if (status != STATUS_OK)
         return status;
-    const SortSceneSink *sink = package_writer_sink(writer);
+    const SortSceneSink *sink = import_sink_callbacks(import);
     const float normals[9] = {0};
     SortMaterial material = {
         .size_bytes = sizeof material, .name = "m", .ior = 1.5f, .specular = 1};
@@ -494,16 +495,15 @@ static Status write_once(Error *err)
     if (sink->material(sink->sink, &material, &mesh.material) != SORT_OK ||
         sink->mesh(sink->sink, &mesh, &instance.mesh) != SORT_OK ||
         sink->instance(sink->sink, &instance) != SORT_OK) {
-        *err = *package_writer_error(writer);
-        status = err->code;
+        status = import_sink_status(import, err);
     } else {
-        status = package_writer_finish(writer, NULL, err);
+        status = import_sink_finish(import, NULL, err);
     }
-    package_writer_destroy(writer);
+    import_sink_destroy(import);
     return status;
 }
 
-static void test_package_write_survives_each_failed_allocation(void **state)
+static void test_import_sink_survives_each_failed_allocation(void **state)
 {
     (void)state;
     Status status = STATUS_NO_MEMORY;
@@ -559,10 +559,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_import_stops_a_plugin_that_balloons),
         cmocka_unit_test(test_import_refuses_a_folder_that_is_there),
         cmocka_unit_test(test_import_tells_packages_from_models),
-        cmocka_unit_test(test_package_write_makes_names_unique_and_clean),
-        cmocka_unit_test(test_package_write_refuses_broken_meshes),
-        cmocka_unit_test(test_package_write_repairs_normals),
-        cmocka_unit_test(test_package_write_survives_each_failed_allocation),
+        cmocka_unit_test(test_import_sink_makes_names_unique_and_clean),
+        cmocka_unit_test(test_import_sink_refuses_broken_meshes),
+        cmocka_unit_test(test_import_sink_repairs_normals),
+        cmocka_unit_test(test_import_sink_survives_each_failed_allocation),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

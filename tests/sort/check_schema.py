@@ -1,4 +1,4 @@
-"""docs/scene.schema.json against the reader: check_schema.py SORT_RENDER
+"""docs/scene.schema.json against the reader: check_schema.py SORT_RENDER TEST_PACKAGE_WRITE
 
 Every sound scene.json that the tree holds or makes validates; each spoilt one of bad_descriptions.json is refused by
 the schema, too, where its row says that the mistake is one of structure (the reader's own refusal is tested by
@@ -21,8 +21,8 @@ except ImportError:
     sys.exit(SKIPPED)
 
 
-def made_by_the_tree(folder, sort_render):
-    """Packages by each writer there is: Python's for the gallery, C's for what is imported."""
+def made_by_the_tree(folder, sort_render, package_write):
+    """Packages by each writer there is: Python's for the gallery, C's by itself and for what is imported."""
     made = subprocess.run([sys.executable, "-B", str(ROOT / "scenes" / "gallery" / "make.py"), folder],
                           capture_output=True, text=True, check=True).stdout.split()
     for model in ("scene.gltf", "layers.gltf", "quad.obj", "tri.ply"):
@@ -30,6 +30,8 @@ def made_by_the_tree(folder, sort_render):
         subprocess.run([sort_render, "--import", str(ROOT / "tests" / "plugins" / "data" / model),
                         "--export-package", package], check=True, capture_output=True)
         made.append(package)
+    subprocess.run([package_write, "--write", f"{folder}/by-hand"], check=True)
+    made.append(f"{folder}/by-hand")
     return [pathlib.Path(package) / "scene.json" for package in made]
 
 
@@ -49,7 +51,7 @@ def main():
     failures = []
     with tempfile.TemporaryDirectory(prefix="sort-schema-") as folder:
         sound = [ROOT / "scenes" / "chess" / "scene.json", PACKAGES / "scene.json"]
-        for path in sound + made_by_the_tree(folder, sys.argv[1]):
+        for path in sound + made_by_the_tree(folder, sys.argv[1], sys.argv[2]):
             for error in validator.iter_errors(json.loads(path.read_text())):
                 failures.append(f"{path}: {error.json_path}: {error.message[:200]}")
     good = (PACKAGES / "scene.json").read_text()

@@ -1,12 +1,13 @@
 /* Materials of a package: SortMaterial in the words of ssl/units/gltf_pbr.ssl, and its textures. */
 #include "base/alloc.h"
 #include "base/check.h"
-#include "sort/scene/package_writer.h"
+#include "base/path.h"
+#include "sort/scene/import_state.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { COPY_BYTES = 1 << 20 };
+enum { COPY_BYTES = 1 << 20, PARAMETERS_MAX = 48, BINDINGS_MAX = 8 };
 
 /* --- textures ------------------------------------------------------------------------------ */
 
@@ -14,7 +15,7 @@ static Status copy_stream(FILE *in, FILE *out, const char *from, Error *err)
 {
     char *buffer = mem_alloc(COPY_BYTES, 1);
     if (!buffer)
-        return package_no_memory(err);
+        return import_no_memory(err);
     size_t got;
     do {
         got = fread(buffer, 1, COPY_BYTES, in);
@@ -26,29 +27,29 @@ static Status copy_stream(FILE *in, FILE *out, const char *from, Error *err)
     return STATUS_OK;
 }
 
-static Status copy_file(const PackageWriter *w, const char *from, const char *to, Error *err)
+static Status copy_file(PackageWriter *w, const char *from, const char *to, Error *err)
 {
     FILE *in = fopen(from, "rb");
     if (!in)
         return error_set_at(err, STATUS_IO, from, "cannot be read: %s", strerror(errno));
     FILE *out;
-    Status status = package_open_part(w, to, &out, err);
+    Status status = package_writer_open_file(w, to, &out, err);
     if (status == STATUS_OK) {
         status = copy_stream(in, out, from, err);
-        Status closed = package_close_part(out, to, status == STATUS_OK ? err : NULL);
+        Status closed = package_writer_close_file(out, to, status == STATUS_OK ? err : NULL);
         status = status == STATUS_OK ? closed : status;
     }
     fclose(in);
     return status;
 }
 
-static Status write_embedded(const PackageWriter *w, const SortTextureRef *ref, const char *to,
+static Status write_embedded(PackageWriter *w, const SortTextureRef *ref, const char *to,
                              Error *err)
 {
     FILE *out;
-    TRY(package_open_part(w, to, &out, err));
+    TRY(package_writer_open_file(w, to, &out, err));
     fwrite(ref->embedded, 1, ref->embedded_bytes, out);
-    return package_close_part(out, to, err);
+    return package_writer_close_file(out, to, err);
 }
 
 /* The suffix that decoders go by: lower case letters and digits, with its dot. */
@@ -67,18 +68,18 @@ static void suffix_of(const SortTextureRef *ref, char out[16])
 
 /* Puts a texture into the package, unless it is there. *out_file: NULL when it cannot be read, which
  * has been said. */
-static Status store_texture(PackageWriter *w, const SortTextureRef *ref, const char *material,
+static Status store_texture(ImportSink *sink, const SortTextureRef *ref, const char *material,
                             const char **out_file, Error *err)
 {
     char path[PATH_BYTES] = "";
     StoredTexture stored = {0};
     if (ref->path)
-        TRY(path_join(w->source_folder, ref->path, path, err));
+        TRY(path_join(sink->source_folder, ref->path, path, err));
     stored.key =
         ref->path ? hash128(path, strlen(path)) : hash128(ref->embedded, ref->embedded_bytes);
-    for (uint32_t i = 0; i < w->textures.count; i++)
-        if (hash128_equal(w->textures.data[i].key, stored.key)) {
-            *out_file = w->textures.data[i].file;
+    for (uint32_t i = 0; i < sink->textures.count; i++)
+        if (hash128_equal(sink->textures.data[i].key, stored.key)) {
+            *out_file = sink->textures.data[i].file;
             return STATUS_OK;
         }
     char slug[PACKAGE_SLUG_MAX + 1], suffix[16], stem_text[PATH_BYTES];
@@ -86,14 +87,16 @@ static Status store_texture(PackageWriter *w, const SortTextureRef *ref, const c
     snprintf(stem_text, sizeof stem_text, "%.*s", STR_ARG(stem));
     package_slug(stem_text, slug);
     suffix_of(ref, suffix);
-    char *file = arena_printf(w->arena, "textures/%04u_%s%s", w->textures.count, slug, suffix);
+    char *file =
+        arena_printf(sink->arena, "textures/%04u_%s%s", sink->textures.count, slug, suffix);
     if (!file)
-        return package_no_memory(err);
+        return import_no_memory(err);
     stored.file = file;
     Error why = {0};
-    Status status = ref->path ? copy_file(w, path, file, &why) : write_embedded(w, ref, file, &why);
+    Status status = ref->path ? copy_file(sink->writer, path, file, &why)
+                              : write_embedded(sink->writer, ref, file, &why);
     if (status != STATUS_OK && ref->path && strcmp(why.path, path) == 0) {
-        log_warning(w->log, "material '%s': texture %s %s; it is left out", material, path,
+        log_warning(sink->log, "material '%s': texture %s %s; it is left out", material, path,
                     why.text);
         stored.file = NULL;
     } else if (status != STATUS_OK) {
@@ -101,35 +104,59 @@ static Status store_texture(PackageWriter *w, const SortTextureRef *ref, const c
             *err = why;
         return status;
     }
-    w->texture_count += stored.file != NULL;
+    sink->texture_count += stored.file != NULL;
     *out_file = stored.file;
-    return array_push(w->arena, &w->textures, stored) ? STATUS_OK : package_no_memory(err);
+    return array_push(sink->arena, &sink->textures, stored) ? STATUS_OK : import_no_memory(err);
 }
 
 /* --- materials ----------------------------------------------------------------------------- */
 
-static void set_values(PackageMaterial *m, const char *name, PackageValueKind kind,
-                       const float *values, uint32_t count)
+typedef enum ValueKind { VALUE_BOOL, VALUE_INT, VALUE_FLOATS } ValueKind;
+
+typedef struct Parameter {
+    const char *name; /* static */
+    ValueKind kind;
+    uint32_t count; /* of numbers; 1: not an array */
+    float values[4];
+} Parameter;
+
+typedef struct Binding {
+    const char *handle; /* static */
+    const char *file;
+    const char *color_space, *wrap_u, *wrap_v; /* static */
+} Binding;
+
+/* What an entry says, in its order. */
+typedef struct Material {
+    const char *name;
+    Parameter parameters[PARAMETERS_MAX];
+    Binding bindings[BINDINGS_MAX];
+    uint32_t parameter_count, binding_count;
+    bool lights_scene;
+} Material;
+
+static void set_values(Material *m, const char *name, ValueKind kind, const float *values,
+                       uint32_t count)
 {
-    CHECK(m->parameter_count < PACKAGE_PARAMETERS_MAX);
-    PackageParameter *p = &m->parameters[m->parameter_count++];
-    *p = (PackageParameter){.name = name, .kind = kind, .count = count};
+    CHECK(m->parameter_count < PARAMETERS_MAX);
+    Parameter *p = &m->parameters[m->parameter_count++];
+    *p = (Parameter){.name = name, .kind = kind, .count = count};
     memcpy(p->values, values, count * sizeof *values);
 }
 
-static void set_float(PackageMaterial *m, const char *name, float value)
+static void set_float(Material *m, const char *name, float value)
 {
-    set_values(m, name, PACKAGE_FLOATS, &value, 1);
+    set_values(m, name, VALUE_FLOATS, &value, 1);
 }
 
-static void set_int(PackageMaterial *m, const char *name, int value)
+static void set_int(Material *m, const char *name, int value)
 {
-    set_values(m, name, PACKAGE_INT, &(float){(float)value}, 1);
+    set_values(m, name, VALUE_INT, &(float){(float)value}, 1);
 }
 
-static void set_true(PackageMaterial *m, const char *name)
+static void set_true(Material *m, const char *name)
 {
-    set_values(m, name, PACKAGE_BOOL, &(float){1}, 1);
+    set_values(m, name, VALUE_BOOL, &(float){1}, 1);
 }
 
 static bool has_texture(const SortTextureRef *ref)
@@ -165,8 +192,8 @@ typedef struct TextureNames {
 } TextureNames;
 
 /* Binds the texture and sets its bool and its transform; nothing if there is no texture. */
-static Status bind(PackageWriter *w, PackageMaterial *m, const SortTextureRef *ref,
-                   TextureNames names, bool has_transforms, bool *out_is_bound, Error *err)
+static Status bind(ImportSink *sink, Material *m, const SortTextureRef *ref, TextureNames names,
+                   bool has_transforms, bool *out_is_bound, Error *err)
 {
     static const char *const spaces[] = {[SORT_COLOR_UNKNOWN] = "auto",
                                          [SORT_COLOR_SRGB] = "srgb",
@@ -177,27 +204,27 @@ static Status bind(PackageWriter *w, PackageMaterial *m, const SortTextureRef *r
     if (!has_texture(ref))
         return STATUS_OK;
     const char *file = NULL;
-    TRY(store_texture(w, ref, m->name, &file, err));
+    TRY(store_texture(sink, ref, m->name, &file, err));
     if (!file)
         return STATUS_OK;
-    CHECK(m->binding_count < PACKAGE_BINDINGS_MAX);
+    CHECK(m->binding_count < BINDINGS_MAX);
     m->bindings[m->binding_count++] =
-        (PackageBinding){.handle = names.handle,
-                         .file = file,
-                         .color_space = spaces[(unsigned)ref->color_space & 3],
-                         .wrap_u = wraps[ref->wrap_u % 3],
-                         .wrap_v = wraps[ref->wrap_v % 3]};
+        (Binding){.handle = names.handle,
+                  .file = file,
+                  .color_space = spaces[(unsigned)ref->color_space & 3],
+                  .wrap_u = wraps[ref->wrap_u % 3],
+                  .wrap_v = wraps[ref->wrap_v % 3]};
     set_true(m, names.has);
     if (has_transforms) {
         const float given[5] = {ref->uv_scale[0], ref->uv_scale[1], ref->uv_offset[0],
                                 ref->uv_offset[1], ref->uv_rotation_rad};
         const float identity[5] = {1, 1, 0, 0, 0};
-        bool is_finite = package_all_finite(given, SORT_COUNT_OF(given));
+        bool is_finite = import_all_finite(given, SORT_COUNT_OF(given));
         if (!is_finite)
-            log_warning(w->log,
+            log_warning(sink->log,
                         "material '%s': the transform of a texture is broken, and is left out",
                         m->name);
-        set_values(m, names.uv, PACKAGE_FLOATS, is_finite ? given : identity, 4);
+        set_values(m, names.uv, VALUE_FLOATS, is_finite ? given : identity, 4);
         set_float(m, names.rotation, is_finite ? given[4] : 0.0f);
     }
     *out_is_bound = true;
@@ -205,7 +232,7 @@ static Status bind(PackageWriter *w, PackageMaterial *m, const SortTextureRef *r
 }
 
 /* glTF packs both into one image, green and blue; others keep them apart. */
-static Status bind_metal_rough(PackageWriter *w, PackageMaterial *m, const SortMaterial *s,
+static Status bind_metal_rough(ImportSink *sink, Material *m, const SortMaterial *s,
                                bool has_transforms, Error *err)
 {
     const SortTextureRef *metallic = &s->metallic_texture, *roughness = &s->roughness_texture;
@@ -217,17 +244,17 @@ static Status bind_metal_rough(PackageWriter *w, PackageMaterial *m, const SortM
                           "roughness_uv_rotation"};
     bool is_bound;
     if (is_same_texture(metallic, roughness) && metallic->channel == 2 && roughness->channel == 1)
-        return bind(w, m, metallic, packed, has_transforms, &is_bound, err);
-    TRY(bind(w, m, metallic, metal, has_transforms, &is_bound, err));
+        return bind(sink, m, metallic, packed, has_transforms, &is_bound, err);
+    TRY(bind(sink, m, metallic, metal, has_transforms, &is_bound, err));
     if (is_bound && metallic->channel > 0)
         set_int(m, "metallic_channel", metallic->channel > 2 ? 2 : metallic->channel);
-    TRY(bind(w, m, roughness, rough, has_transforms, &is_bound, err));
+    TRY(bind(sink, m, roughness, rough, has_transforms, &is_bound, err));
     if (is_bound && roughness->channel > 0)
         set_int(m, "roughness_channel", roughness->channel > 2 ? 2 : roughness->channel);
     return STATUS_OK;
 }
 
-static Status set_emission(PackageWriter *w, PackageMaterial *m, const SortMaterial *s,
+static Status set_emission(ImportSink *sink, Material *m, const SortMaterial *s,
                            bool has_transforms, Error *err)
 {
     float brightest = fmaxf(s->emission[0], fmaxf(s->emission[1], s->emission[2]));
@@ -235,12 +262,12 @@ static Status set_emission(PackageWriter *w, PackageMaterial *m, const SortMater
         return STATUS_OK;
     /* a map may well be black but for a lamp on a dial */
     m->lights_scene = !has_texture(&s->emission_texture);
-    set_values(m, "emission", PACKAGE_FLOATS, s->emission, 3);
+    set_values(m, "emission", VALUE_FLOATS, s->emission, 3);
     set_float(m, "emission_strength", s->emission_strength);
     TextureNames names = {"emission_texture", "has_emission_texture", "emission_uv",
                           "emission_uv_rotation"};
     bool is_bound;
-    return bind(w, m, &s->emission_texture, names, has_transforms, &is_bound, err);
+    return bind(sink, m, &s->emission_texture, names, has_transforms, &is_bound, err);
 }
 
 static bool has_finite_values(const SortMaterial *s)
@@ -248,9 +275,9 @@ static bool has_finite_values(const SortMaterial *s)
     float values[] = {s->metallic,     s->roughness,           s->emission_strength, s->ior,
                       s->transmission, s->normal_scale,        s->alpha_cutoff,      s->specular,
                       s->clearcoat,    s->clearcoat_roughness, s->sheen_roughness};
-    return package_all_finite(s->base_color, 4) && package_all_finite(s->emission, 3) &&
-           package_all_finite(s->specular_color, 3) && package_all_finite(s->sheen_color, 3) &&
-           package_all_finite(values, SORT_COUNT_OF(values));
+    return import_all_finite(s->base_color, 4) && import_all_finite(s->emission, 3) &&
+           import_all_finite(s->specular_color, 3) && import_all_finite(s->sheen_color, 3) &&
+           import_all_finite(values, SORT_COUNT_OF(values));
 }
 
 static bool is_black(const float color[3])
@@ -264,19 +291,19 @@ static bool is_white(const float color[3])
 }
 
 /* What lies over and on the dielectric. */
-static void set_layers(PackageMaterial *m, const SortMaterial *s)
+static void set_layers(Material *m, const SortMaterial *s)
 {
     if (s->specular != 1.0f)
         set_float(m, "specular", s->specular);
     if (!is_white(s->specular_color))
-        set_values(m, "specular_color", PACKAGE_FLOATS, s->specular_color, 3);
+        set_values(m, "specular_color", VALUE_FLOATS, s->specular_color, 3);
     if (s->clearcoat > 0.0f) {
         set_float(m, "clearcoat", s->clearcoat);
         set_float(m, "clearcoat_roughness", s->clearcoat_roughness);
     }
     if (!is_black(s->sheen_color)) {
         set_true(m, "has_sheen");
-        set_values(m, "sheen_color", PACKAGE_FLOATS, s->sheen_color, 3);
+        set_values(m, "sheen_color", VALUE_FLOATS, s->sheen_color, 3);
         set_float(m, "sheen_roughness", s->sheen_roughness);
     }
 }
@@ -298,7 +325,7 @@ static void make_unlit(SortMaterial *s)
 
 /* SortMaterial in the words of ssl/units/gltf_pbr.ssl; what equals the unit's default is not
  * written. */
-static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMaterial *s, Error *err)
+static Status fill_material(ImportSink *sink, Material *m, const SortMaterial *s, Error *err)
 {
     const SortTextureRef *all[] = {&s->base_color_texture, &s->metallic_texture,
                                    &s->roughness_texture,  &s->normal_texture,
@@ -308,7 +335,7 @@ static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMate
         has_transforms = has_transforms || has_uv_transform(all[i]);
     if (has_transforms)
         set_true(m, "has_uv_transforms");
-    set_values(m, "base_color", PACKAGE_FLOATS, s->base_color, 3);
+    set_values(m, "base_color", VALUE_FLOATS, s->base_color, 3);
     set_float(m, "metallic", s->metallic);
     set_float(m, "roughness", s->roughness);
     if (s->ior != 1.5f)
@@ -316,13 +343,13 @@ static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMate
     if (s->has_vertex_colors)
         set_true(m, s->is_unlit ? "has_vertex_emission" : "has_vertex_colors");
     set_layers(m, s);
-    TRY(bind(w, m, &s->base_color_texture,
+    TRY(bind(sink, m, &s->base_color_texture,
              (TextureNames){"base_color_texture", "has_base_color_texture", "base_color_uv",
                             "base_color_uv_rotation"},
              has_transforms, &is_bound, err));
-    TRY(bind_metal_rough(w, m, s, has_transforms, err));
+    TRY(bind_metal_rough(sink, m, s, has_transforms, err));
     TRY(bind(
-        w, m, &s->normal_texture,
+        sink, m, &s->normal_texture,
         (TextureNames){"normal_texture", "has_normal_texture", "normal_uv", "normal_uv_rotation"},
         has_transforms, &is_bound, err));
     if (is_bound && s->normal_scale != 1.0f)
@@ -331,12 +358,12 @@ static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMate
         set_float(m, "transmission", s->transmission);
         if (s->is_thin_walled)
             set_true(m, "thin_walled");
-        TRY(bind(w, m, &s->transmission_texture,
+        TRY(bind(sink, m, &s->transmission_texture,
                  (TextureNames){"transmission_texture", "has_transmission_texture",
                                 "transmission_uv", "transmission_uv_rotation"},
                  has_transforms, &is_bound, err));
     }
-    TRY(set_emission(w, m, s, has_transforms, err));
+    TRY(set_emission(sink, m, s, has_transforms, err));
     if (s->alpha_mode == 1 || s->alpha_mode == 2) {
         set_int(m, "alpha_mode", (int)s->alpha_mode);
         set_float(m, "alpha", s->base_color[3]);
@@ -345,27 +372,62 @@ static Status fill_material(PackageWriter *w, PackageMaterial *m, const SortMate
     return STATUS_OK;
 }
 
-Status package_add_material(PackageWriter *w, const SortMaterial *given, uint32_t *out_id,
-                            Error *err)
+static void write_parameter(JsonWriter *json, const Parameter *p)
+{
+    if (p->kind == VALUE_BOOL)
+        json_write_bool(json, p->name, p->values[0] != 0.0f);
+    else if (p->kind == VALUE_INT)
+        json_write_i64(json, p->name, (int64_t)p->values[0]);
+    else if (p->count == 1)
+        json_write_float(json, p->name, p->values[0]);
+    else
+        json_write_floats(json, p->name, p->values, p->count);
+}
+
+static void write_binding(JsonWriter *json, const Binding *b)
+{
+    json_write_object(json, b->handle);
+    json_write_string(json, "file", b->file);
+    json_write_string(json, "color_space", b->color_space);
+    json_write_array(json, "wrap");
+    json_write_string(json, NULL, b->wrap_u);
+    json_write_string(json, NULL, b->wrap_v);
+    json_write_end(json);
+    json_write_end(json);
+}
+
+static void write_material(JsonWriter *json, const Material *m)
+{
+    json_write_string(json, "shader", "unit:gltf_pbr");
+    json_write_object(json, "parameters");
+    for (uint32_t i = 0; i < m->parameter_count; i++)
+        write_parameter(json, &m->parameters[i]);
+    json_write_end(json);
+    json_write_object(json, "textures");
+    for (uint32_t i = 0; i < m->binding_count; i++)
+        write_binding(json, &m->bindings[i]);
+    json_write_end(json);
+}
+
+Status import_add_material(ImportSink *sink, const SortMaterial *given, uint32_t *out_id,
+                           Error *err)
 {
     /* an importer of before may know fewer fields */
-    SortMaterial material = {.specular = 1, .specular_color = {1, 1, 1}};
-    memcpy(&material, given,
-           given->size_bytes < sizeof material ? given->size_bytes : sizeof material);
-    const SortMaterial *s = &material;
-    PackageRecords *r = &w->records;
-    if (r->materials.count >= PACKAGE_OBJECTS_MAX)
-        return error_set(err, STATUS_LIMIT, "more than %d materials", (int)PACKAGE_OBJECTS_MAX);
-    PackageMaterial record = {.shader = "unit:gltf_pbr"};
-    record.name =
-        package_unique_name(w, &w->material_names, s->name, "material", r->materials.count);
-    if (!record.name)
-        return package_no_memory(err);
-    if (!has_finite_values(s))
-        return error_set(err, STATUS_FORMAT, "material '%s': a value is not finite", record.name);
-    if (material.is_unlit)
-        make_unlit(&material);
-    TRY(fill_material(w, &record, s, err));
-    *out_id = r->materials.count;
-    return array_push(w->arena, &r->materials, record) ? STATUS_OK : package_no_memory(err);
+    SortMaterial s = {.specular = 1, .specular_color = {1, 1, 1}};
+    memcpy(&s, given, given->size_bytes < sizeof s ? given->size_bytes : sizeof s);
+    Material m = {0};
+    JsonWriter *json = package_writer_begin(sink->writer, PACKAGE_MATERIALS, s.name, &m.name);
+    Status status = STATUS_OK;
+    if (!has_finite_values(&s))
+        status = error_set(err, STATUS_FORMAT, "material '%s': a value is not finite", m.name);
+    if (s.is_unlit)
+        make_unlit(&s);
+    if (status == STATUS_OK)
+        status = fill_material(sink, &m, &s, err);
+    write_material(json, &m);
+    package_writer_end(sink->writer);
+    TRY(status);
+    *out_id = sink->materials.count;
+    ImportedMaterial material = {m.name, m.lights_scene};
+    return array_push(sink->arena, &sink->materials, material) ? STATUS_OK : import_no_memory(err);
 }

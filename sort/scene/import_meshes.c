@@ -1,27 +1,14 @@
 /* Meshes of a package: checked, repaired where that is harmless, and written as they come. */
 #include "base/alloc.h"
 #include "base/check.h"
-#include "sort/scene/package_writer.h"
+#include "sort/scene/import_state.h"
+#include "sort/scene/package_names.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { VERTICES_MAX = INT32_MAX };
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "arrays are written as they lie in memory");
-
-static Status append_array(FILE *stream, const void *data, const char *type, uint32_t components,
-                           uint32_t count, PackageArray *out, uint64_t *offset_bytes)
-{
-    *out = (PackageArray){
-        .type = type, .offset_bytes = *offset_bytes, .components = components, .count = count};
-    size_t numbers = (size_t)components * count;
-    fwrite(data, sizeof(float), numbers, stream);
-    *offset_bytes += numbers * sizeof(float);
-    return STATUS_OK;
-}
-
-bool package_all_finite(const float *values, size_t count)
+bool import_all_finite(const float *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!isfinite(values[i]))
@@ -40,7 +27,7 @@ static Status check_mesh(const SortMesh *m, const char *name, Error *err)
         if (m->indices[i] >= m->vertex_count)
             return error_set(err, STATUS_FORMAT, "mesh '%s': triangle %zu names vertex %u of %u",
                              name, i / 3, m->indices[i], m->vertex_count);
-    if (!package_all_finite(m->positions, (size_t)m->vertex_count * 3))
+    if (!import_all_finite(m->positions, (size_t)m->vertex_count * 3))
         return error_set(err, STATUS_FORMAT, "mesh '%s': a position is not finite", name);
     return STATUS_OK;
 }
@@ -74,12 +61,12 @@ static void smooth_normals(const SortMesh *m, float *out)
 
 /* Unit normals; those that have no direction are taken from the triangles around. *out_normals is
  * owned by the caller. */
-static Status repair_normals(PackageWriter *w, const SortMesh *m, const char *name,
+static Status repair_normals(ImportSink *s, const SortMesh *m, const char *name,
                              float **out_normals, Error *err)
 {
     float *normals = MEM_ARRAY(float, (size_t)m->vertex_count * 3), *smooth = NULL;
     if (!normals)
-        return package_no_memory(err);
+        return import_no_memory(err);
     uint32_t repaired = 0;
     for (uint32_t i = 0; i < m->vertex_count; i++) {
         float3 n = at3(m->normals, i);
@@ -87,7 +74,7 @@ static Status repair_normals(PackageWriter *w, const SortMesh *m, const char *na
         if (!(length > 1e-6f) || !isfinite(length)) {
             if (!smooth && !(smooth = MEM_ARRAY(float, (size_t)m->vertex_count * 3))) {
                 mem_free(normals);
-                return package_no_memory(err);
+                return import_no_memory(err);
             }
             if (repaired++ == 0)
                 smooth_normals(m, smooth);
@@ -101,7 +88,7 @@ static Status repair_normals(PackageWriter *w, const SortMesh *m, const char *na
         put3(normals, i, f3_scale(n, 1.0f / length));
     }
     if (repaired > 0)
-        log_warning(w->log, "mesh '%s': %u broken normals were made anew", name, repaired);
+        log_warning(s->log, "mesh '%s': %u broken normals were made anew", name, repaired);
     mem_free(smooth);
     *out_normals = normals;
     return STATUS_OK;
@@ -113,7 +100,7 @@ static Status repair_tangents(const SortMesh *m, float **out_tangents, Error *er
 {
     float *tangents = MEM_ARRAY(float, (size_t)m->vertex_count * 4);
     if (!tangents)
-        return package_no_memory(err);
+        return import_no_memory(err);
     bool is_good = true;
     for (uint32_t i = 0; i < m->vertex_count && is_good; i++) {
         const float *t = m->tangents + 4 * (size_t)i;
@@ -132,46 +119,46 @@ static Status repair_tangents(const SortMesh *m, float **out_tangents, Error *er
 }
 
 /* NULL, which is said, when they are not all finite. */
-static const float *finite_or_none(const PackageWriter *w, const SortMesh *m, const float *values,
+static const float *finite_or_none(const ImportSink *s, const SortMesh *m, const float *values,
                                    uint32_t components, const char *mesh, const char *what)
 {
-    if (!values || package_all_finite(values, (size_t)m->vertex_count * components))
+    if (!values || import_all_finite(values, (size_t)m->vertex_count * components))
         return values;
-    log_warning(w->log, "mesh '%s': its %s are not all finite, and are left out", mesh, what);
+    log_warning(s->log, "mesh '%s': its %s are not all finite, and are left out", mesh, what);
     return NULL;
 }
 
-static Status write_mesh_file(PackageWriter *w, const SortMesh *m, PackageMesh *record, Error *err)
+/* Fields and arrays of the open entry. */
+static Status write_mesh(ImportSink *s, const SortMesh *m, const char *name, JsonWriter *json,
+                         Error *err)
 {
-    const float *uv = finite_or_none(w, m, m->uv, 2, record->name, "uv");
-    const float *colors = finite_or_none(w, m, m->colors, 4, record->name, "vertex colours");
+    const float *uv = finite_or_none(s, m, m->uv, 2, name, "uv");
+    const float *colors = finite_or_none(s, m, m->colors, 4, name, "vertex colours");
     float *normals = NULL, *tangents = NULL;
-    FILE *stream = NULL;
-    Status status = STATUS_OK;
     if (m->normals)
-        TRY(repair_normals(w, m, record->name, &normals, err));
-    if (m->tangents)
-        status = repair_tangents(m, &tangents, err);
+        TRY(repair_normals(s, m, name, &normals, err));
+    Status status = m->tangents ? repair_tangents(m, &tangents, err) : STATUS_OK;
     if (status == STATUS_OK && m->tangents && !tangents)
-        log_warning(w->log, "mesh '%s': its tangents are broken; they are derived from uv instead",
-                    record->name);
-    if (status == STATUS_OK)
-        status = package_open_part(w, record->file, &stream, err);
-    if (status == STATUS_OK) {
-        uint64_t offset = 0;
-        append_array(stream, m->positions, "float32", 3, m->vertex_count, &record->positions,
-                     &offset);
-        append_array(stream, m->indices, "uint32", 3, m->triangle_count, &record->indices, &offset);
-        if (normals)
-            append_array(stream, normals, "float32", 3, m->vertex_count, &record->normals, &offset);
-        if (tangents)
-            append_array(stream, tangents, "float32", 4, m->vertex_count, &record->tangents,
-                         &offset);
-        if (uv)
-            append_array(stream, uv, "float32", 2, m->vertex_count, &record->uv, &offset);
-        if (colors)
-            append_array(stream, colors, "float32", 4, m->vertex_count, &record->colors, &offset);
-        status = package_close_part(stream, record->file, err);
+        log_warning(s->log, "mesh '%s': its tangents are broken; they are derived from uv instead",
+                    name);
+    PackageWriter *w = s->writer;
+    json_write_u64(json, "vertex_count", m->vertex_count);
+    json_write_u64(json, "triangle_count", m->triangle_count);
+    package_writer_array(w, "positions", PACKAGE_FLOAT32, 3, m->vertex_count, m->positions);
+    package_writer_array(w, "indices", PACKAGE_UINT32, 3, m->triangle_count, m->indices);
+    if (normals)
+        package_writer_array(w, "normals", PACKAGE_FLOAT32, 3, m->vertex_count, normals);
+    if (tangents)
+        package_writer_array(w, "tangents", PACKAGE_FLOAT32, 4, m->vertex_count, tangents);
+    if (uv) {
+        json_write_array(json, "uv");
+        package_writer_array(w, NULL, PACKAGE_FLOAT32, 2, m->vertex_count, uv);
+        json_write_end(json);
+    }
+    if (colors) {
+        json_write_object(json, "attributes"); /* as gltf_pbr.ssl calls it */
+        package_writer_array(w, "vertex_color", PACKAGE_FLOAT32, 4, m->vertex_count, colors);
+        json_write_end(json);
     }
     mem_free(normals);
     mem_free(tangents);
@@ -180,22 +167,22 @@ static Status write_mesh_file(PackageWriter *w, const SortMesh *m, PackageMesh *
 
 /* The vertices that lie farthest along the directions to the points of a 5 x 5 x 5 grid on a cube's
  * surface, at most 15 degrees apart: who sees them sees all of the mesh but for 3 % of its size. */
-static void find_outline(const SortMesh *m, float3 out[PACKAGE_OUTLINE])
+static void find_outline(const SortMesh *m, float3 out[IMPORT_OUTLINE])
 {
-    float3 directions[PACKAGE_OUTLINE];
-    float best[PACKAGE_OUTLINE];
+    float3 directions[IMPORT_OUTLINE];
+    float best[IMPORT_OUTLINE];
     int count = 0;
     for (int x = -2; x <= 2; x++)
         for (int y = -2; y <= 2; y++)
             for (int z = -2; z <= 2; z++)
                 if (abs(x) == 2 || abs(y) == 2 || abs(z) == 2)
                     directions[count++] = f3_normalize(f3((float)x, (float)y, (float)z));
-    CHECK(count == PACKAGE_OUTLINE);
-    for (int i = 0; i < PACKAGE_OUTLINE; i++)
+    CHECK(count == IMPORT_OUTLINE);
+    for (int i = 0; i < IMPORT_OUTLINE; i++)
         best[i] = -INFINITY;
     for (uint32_t v = 0; v < m->vertex_count; v++) {
         float3 p = at3(m->positions, v);
-        for (int i = 0; i < PACKAGE_OUTLINE; i++) {
+        for (int i = 0; i < IMPORT_OUTLINE; i++) {
             float along = f3_dot(p, directions[i]);
             if (along > best[i]) {
                 best[i] = along;
@@ -205,29 +192,21 @@ static void find_outline(const SortMesh *m, float3 out[PACKAGE_OUTLINE])
     }
 }
 
-Status package_add_mesh(PackageWriter *w, const SortMesh *m, uint32_t *out_id, Error *err)
+Status import_add_mesh(ImportSink *s, const SortMesh *m, uint32_t *out_id, Error *err)
 {
-    PackageRecords *r = &w->records;
-    if (m->material >= r->materials.count)
-        return error_set(err, STATUS_FORMAT, "mesh '%s' names material %u of %u",
-                         m->name ? m->name : "", m->material, r->materials.count);
-    if (r->meshes.count >= PACKAGE_OBJECTS_MAX)
-        return error_set(err, STATUS_LIMIT, "more than %d meshes", (int)PACKAGE_OBJECTS_MAX);
-    PackageMesh record = {.vertex_count = m->vertex_count,
-                          .triangle_count = m->triangle_count,
-                          .material = m->material};
-    record.name = package_unique_name(w, &w->mesh_names, m->name, "mesh", r->meshes.count);
-    if (!record.name)
-        return package_no_memory(err);
-    TRY(check_mesh(m, record.name, err));
-    char slug[PACKAGE_SLUG_MAX + 1];
-    package_slug(record.name, slug);
-    record.file = arena_printf(w->arena, "meshes/%04u_%s.bin", r->meshes.count, slug);
-    if (!record.file)
-        return package_no_memory(err);
-    find_outline(m, record.outline);
-    TRY(write_mesh_file(w, m, &record, err));
-    *out_id = r->meshes.count;
-    w->triangle_count += m->triangle_count;
-    return array_push(w->arena, &r->meshes, record) ? STATUS_OK : package_no_memory(err);
+    char given[PACKAGE_NAME_BYTES_MAX + 1];
+    package_clean_name(m->name ? m->name : "", given, PACKAGE_NAME_BYTES_MAX);
+    if (m->material >= s->materials.count)
+        return error_set(err, STATUS_FORMAT, "mesh '%s' names material %u of %u", given,
+                         m->material, s->materials.count);
+    TRY(check_mesh(m, given, err));
+    ImportedMesh mesh = {.material = m->material};
+    JsonWriter *json = package_writer_begin(s->writer, PACKAGE_MESHES, given, &mesh.name);
+    Status status = write_mesh(s, m, mesh.name, json, err);
+    package_writer_end(s->writer);
+    TRY(status);
+    find_outline(m, mesh.outline);
+    *out_id = s->meshes.count;
+    s->triangle_count += m->triangle_count;
+    return array_push(s->arena, &s->meshes, mesh) ? STATUS_OK : import_no_memory(err);
 }
