@@ -74,6 +74,12 @@ MATERIALS = [
             "make_closure<ToonDiffuse>(color(0.9, 0.6, 0.2), 0.5, 0.4, N)"),
     closure("toon glossy", "BSDF_TOON", inputs(Color=GOLD, Size=0.4, Smooth=0.3), {"component": "GLOSSY"},
             "make_closure<ToonGlossy>(color(0.9, 0.6, 0.2), 0.4, 0.3, N)"),
+    closure("hair reflection", "BSDF_HAIR", inputs(Color=GOLD, RoughnessU=0.3, RoughnessV=0.5, Offset=0.1),
+            {"component": "Reflection"},
+            "make_closure<HairReflection>(color(0.9, 0.6, 0.2), 0.3, 0.5, -0.1, global_value<tangent>)"),
+    closure("hair transmission", "BSDF_HAIR", inputs(Color=GOLD, RoughnessU=0.4, RoughnessV=0.7, Offset=-0.2),
+            {"component": "Transmission"},
+            "make_closure<HairTransmission>(color(0.9, 0.6, 0.2), 0.4, 0.7, 0.2, global_value<tangent>)"),
     closure("glass bsdf", "BSDF_GLASS", inputs(Color=GOLD, Roughness=0.5, IOR=1.5), {"distribution": "GGX"},
             "color(0.9, 0.6, 0.2) * (F(1.5) * make_closure<Glossy>(color(1), 0.5, 0.0, 0.0, 0.0, float3(0), N) + "
             "(1 - F(1.5)) * make_closure<Refraction>(color(1), 1.5, 0.5, 0.0, N))"),
@@ -98,7 +104,7 @@ def make_material(row):
     for key, value in values.items():
         socket = bsdf.inputs[key]
         socket.default_value = (*value, 1.0) if socket.type == "RGBA" else value
-    if node == "BSDF_PRINCIPLED":
+    if "Tangent" in bsdf.inputs:
         tangent = tree.nodes.new("ShaderNodeTangent")
         tangent.direction_type = "UV_MAP"
         tree.links.new(tangent.outputs[0], bsdf.inputs["Tangent"])

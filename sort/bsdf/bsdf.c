@@ -206,6 +206,9 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
     case CLOSURE_DISNEY_DIFFUSE:
         disney_diffuse_add(b, weight, &a.DisneyDiffuse);
         break;
+    case CLOSURE_DISNEY_RETRO:
+        disney_retro_add(b, weight, &a.DisneyRetro);
+        break;
     case CLOSURE_DISNEY_SHEEN:
         disney_sheen_add(b, weight, &a.DisneySheen);
         break;
@@ -223,6 +226,12 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
         break;
     case CLOSURE_HAIR:
         hair_add(b, weight, &a.Hair);
+        break;
+    case CLOSURE_HAIR_REFLECTION:
+        hair_reflection_add(b, weight, &a.HairReflection);
+        break;
+    case CLOSURE_HAIR_TRANSMISSION:
+        hair_transmission_add(b, weight, &a.HairTransmission);
         break;
     case CLOSURE_SUBSURFACE:
         subsurface_add(b, weight, &a.Subsurface);
@@ -285,6 +294,8 @@ static LobeValue lobe_eval(const BsdfLobe *lobe, float3 wi)
         return toon_eval(lobe, wi);
     case BSDF_MODEL_HAIR:
         return hair_eval(lobe, wi);
+    case BSDF_MODEL_HAIR_LOBE:
+        return hair_lobe_eval(lobe, wi);
     case BSDF_MODEL_MIRROR:
     case BSDF_MODEL_WINDOW:
     case BSDF_MODEL_PANE:
@@ -326,6 +337,8 @@ static bool lobe_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample
         return toon_sample(lobe, u, out);
     case BSDF_MODEL_HAIR:
         return hair_sample(lobe, u_side, u, out);
+    case BSDF_MODEL_HAIR_LOBE:
+        return hair_lobe_sample(lobe, u, out);
     case BSDF_MODEL_SUBSURFACE:
         return subsurface_sample(lobe, u, out);
     case BSDF_MODEL_TRANSPARENT:
@@ -343,14 +356,19 @@ static inline uint32_t geometric_side(const Bsdf *b, float3 wi)
     return (cos_i > 0.0f) == (b->cos_o > 0.0f) ? BSDF_REFLECTION : BSDF_TRANSMISSION;
 }
 
+/* It scatters all around, whatever the side. */
+static inline bool is_of_fibre(const BsdfLobe *lobe)
+{
+    return lobe->model == BSDF_MODEL_HAIR || lobe->model == BSDF_MODEL_HAIR_LOBE;
+}
+
 /* Of light from wi, which is on this side. False: the lobe brings nothing from there. */
 static inline bool lobe_value(const BsdfLobe *lobe, float3 wi, uint32_t side, LobeValue *out)
 {
     if (!(lobe->flags & side) || (lobe->flags & BSDF_DELTA))
         return false;
     float3 local = to_local(&lobe->frame, wi);
-    if ((side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f)) &&
-        lobe->model != BSDF_MODEL_HAIR)
+    if ((side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f)) && !is_of_fibre(lobe))
         return false;
     *out = lobe_eval(lobe, local);
     return true;
@@ -424,7 +442,7 @@ bool bsdf_sample(const Bsdf *b, float u_side, float2 u, BsdfSample *out_sample)
     uint32_t side = geometric_side(b, out_sample->wi);
     if (!(side & drawn.flags) && !(lobe->flags & BSDF_TRANSPARENT))
         return false;
-    if (lobe->model == BSDF_MODEL_HAIR)
+    if (is_of_fibre(lobe))
         out_sample->flags = side | BSDF_GLOSSY;
     if (lobe->flags & BSDF_DELTA) {
         out_sample->pdf = drawn.probability * lobe->select / b->select_sum;

@@ -88,6 +88,7 @@ typedef enum BsdfModel {
     BSDF_MODEL_VELVET,
     BSDF_MODEL_TOON,
     BSDF_MODEL_HAIR,
+    BSDF_MODEL_HAIR_LOBE, /* one lobe alone */
     BSDF_MODEL_SUBSURFACE,
     BSDF_MODEL_TRANSPARENT
 } BsdfModel;
@@ -150,6 +151,7 @@ typedef struct BsdfLobe {
         } clearcoat;
         struct {
             float roughness, fresnel_o; /* fresnel_o: Schlick's weight of wo */
+            bool is_retro;
         } disney;
         struct {
             float exponent; /* 1 / alpha */
@@ -170,6 +172,14 @@ typedef struct BsdfLobe {
             float chance[4];
             Spectrum attenuation[4];
         } hair;
+        struct {
+            bool is_transmission;
+            float along, radial; /* widths, radians */
+            float theta_o;       /* of wo to the plane across the fibre */
+            float shift;         /* where the half angle is most likely */
+            float low, high;     /* of the Cauchy distribution's integral along the fibre */
+            float turn;          /* the same around it, of transmission */
+        } hair_lobe;
         BsdfMedium medium;
     };
 } BsdfLobe;

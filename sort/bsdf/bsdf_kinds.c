@@ -6,6 +6,8 @@ static BsdfKind lobe_kind(const BsdfLobe *lobe, uint32_t side)
 {
     if (lobe->model == BSDF_MODEL_HAIR)
         return BSDF_KIND_TRANSMISSION;
+    if (lobe->model == BSDF_MODEL_HAIR_LOBE)
+        return lobe->hair_lobe.is_transmission ? BSDF_KIND_TRANSMISSION : BSDF_KIND_GLOSSY;
     if (lobe->model == BSDF_MODEL_VELVET)
         return BSDF_KIND_GLOSSY;
     if (lobe->flags & (BSDF_DIFFUSE | BSDF_SUBSURFACE))

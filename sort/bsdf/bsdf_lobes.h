@@ -3,7 +3,7 @@
  * A closure's `add` function turns its arguments into one or two lobes, computing all that depends on wo
  * only. A model then has
  *   X_eval    f cos towards wo and the density of wi; wi is in the lobe's frame and on the side that the
- *             lobe's flags name: z > 0 for reflection, z < 0 for transmission (Hair: anywhere)
+ *             lobe's flags name: z > 0 for reflection, z < 0 for transmission (fibres: anywhere)
  *   X_sample  a direction with exactly that density; false: lost below the surface
  * Deltas have X_sample alone, which gives weight and probability. */
 #ifndef SORT_BSDF_BSDF_LOBES_H
@@ -32,6 +32,8 @@ typedef struct LobeSample {
 BsdfFrame bsdf_frame(const Bsdf *b, float3 N, bool is_specular);
 /* Turned about n so that s lies along T's part orthogonal to n; T parallel to n, or zero: as it is. */
 BsdfFrame bsdf_frame_align(const Bsdf *b, BsdfFrame frame, float3 T);
+/* Across a fibre: x along T, z towards wo. */
+BsdfFrame hair_frame(const Bsdf *b, float3 T);
 /* A zeroed lobe; NULL, and the fault noted, when there is no room. It counts once bsdf_lobe_finish was called. */
 BsdfLobe *bsdf_lobe_begin(Bsdf *b, BsdfModel model, uint32_t flags, const BsdfFrame *frame);
 /* f cos and density of one lobe that is no delta. False: it brings nothing from wi (world space). */
@@ -61,12 +63,15 @@ void thin_dielectric_add(Bsdf *b, Spectrum weight, const ThinDielectricArgs *arg
 void clearcoat_add(Bsdf *b, Spectrum weight, const ClearcoatArgs *args);
 void coat_add(Bsdf *b, Spectrum weight, const CoatArgs *args);
 void disney_diffuse_add(Bsdf *b, Spectrum weight, const DisneyDiffuseArgs *args);
+void disney_retro_add(Bsdf *b, Spectrum weight, const DisneyRetroArgs *args);
 void disney_sheen_add(Bsdf *b, Spectrum weight, const DisneySheenArgs *args);
 void sheen_add(Bsdf *b, Spectrum weight, const SheenArgs *args);
 void velvet_add(Bsdf *b, Spectrum weight, const VelvetArgs *args);
 void toon_diffuse_add(Bsdf *b, Spectrum weight, const ToonDiffuseArgs *args);
 void toon_glossy_add(Bsdf *b, Spectrum weight, const ToonGlossyArgs *args);
 void hair_add(Bsdf *b, Spectrum weight, const HairArgs *args);
+void hair_reflection_add(Bsdf *b, Spectrum weight, const HairReflectionArgs *args);
+void hair_transmission_add(Bsdf *b, Spectrum weight, const HairTransmissionArgs *args);
 void subsurface_add(Bsdf *b, Spectrum weight, const SubsurfaceArgs *args);
 
 /* What the layers leave to what they cover. */
@@ -103,6 +108,8 @@ LobeValue toon_eval(const BsdfLobe *lobe, float3 wi);
 bool toon_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
 LobeValue hair_eval(const BsdfLobe *lobe, float3 wi);
 bool hair_sample(const BsdfLobe *lobe, float u_lobe, float2 u, LobeSample *out);
+LobeValue hair_lobe_eval(const BsdfLobe *lobe, float3 wi);
+bool hair_lobe_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
 bool subsurface_sample(const BsdfLobe *lobe, float2 u, LobeSample *out);
 
 /* The parts that closures share. Microfacet lobes: kind and widths along the frame's s and t. */

@@ -169,8 +169,7 @@ static void set_tilts(BsdfLobe *lobe, float tilt)
     }
 }
 
-/* Across the fibre: x along it, z towards wo. */
-static BsdfFrame fibre_frame(const Bsdf *b, float3 T)
+BsdfFrame hair_frame(const Bsdf *b, float3 T)
 {
     float3 x = T, s, t;
     float length2 = f3_length2(T);
@@ -194,7 +193,7 @@ static BsdfFrame fibre_frame(const Bsdf *b, float3 T)
 
 void hair_add(Bsdf *b, Spectrum weight, const HairArgs *args)
 {
-    BsdfFrame frame = fibre_frame(b, args->T);
+    BsdfFrame frame = hair_frame(b, args->T);
     BsdfLobe *lobe = bsdf_lobe_begin(b, BSDF_MODEL_HAIR,
                                      BSDF_REFLECTION | BSDF_TRANSMISSION | BSDF_GLOSSY, &frame);
     if (!lobe)

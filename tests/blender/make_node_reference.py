@@ -13,7 +13,7 @@ import node_pictures
 import node_surfaces  # noqa: F401
 import node_tiles
 
-SAMPLES = {"values": 64, "surfaces": 2048, "pictures": 512}
+SAMPLES = {"values": 64, "surfaces": 8192, "pictures": 512}
 FILE = pathlib.Path(__file__).with_name("node_reference.json")
 WORD = os.environ.get("SORT_CASES", "")
 

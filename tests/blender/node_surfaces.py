@@ -18,8 +18,8 @@ surface("Background", "ShaderNodeBackground", 0.01, None, Color=(0.8, 0.5, 0.2, 
 surface("Principled BSDF, plastic", "ShaderNodeBsdfPrincipled", 0.05, None, Sheen=1.0, Clearcoat=1.0,
         Base_Color=(0.7, 0.3, 0.1, 1))
 surface("Principled BSDF, metal", "ShaderNodeBsdfPrincipled", 0.05, None, Metallic=1.0, Anisotropic=0.7, Roughness=0.4)
-surface("Subsurface Scattering", "ShaderNodeSubsurfaceScattering", 0.08, None, Scale=0.1)
-surface("Principled Hair BSDF", "ShaderNodeBsdfHairPrincipled", 0.15, None, Color=(0.6, 0.4, 0.2, 1))
+surface("Subsurface Scattering", "ShaderNodeSubsurfaceScattering", 0.03, None, Scale=0.1)
+surface("Principled Hair BSDF", "ShaderNodeBsdfHairPrincipled", 0.02, None, True, Color=(0.6, 0.4, 0.2, 1), Offset=0.1)
 
 
 def pair(kind):
@@ -48,7 +48,7 @@ def displaced_by_a_vector(tile):
 
 
 SURFACES.append(Case("Vector Displacement as bump", "ShaderNodeVectorDisplacement", 0.04, displaced_by_a_vector))
-surface("Hair BSDF", "ShaderNodeBsdfHair", 0.3, None, RoughnessU=0.3, RoughnessV=0.5)
+surface("Hair BSDF", "ShaderNodeBsdfHair", 0.04, None, True, RoughnessU=0.3, RoughnessV=0.5, Offset=-0.1)
 
 
 def displaced(tile):
@@ -59,3 +59,15 @@ def displaced(tile):
 
 
 SURFACES.append(Case("Displacement as bump", "ShaderNodeDisplacement", 0.04, displaced))
+
+
+def hair_on_a_mesh(tile):
+    around = tile.output("ShaderNodeTangent", 0, {"direction_type": "RADIAL", "axis": "Y"})
+    return tile.output("ShaderNodeBsdfHair", 0, {"component": "Transmission"}, RoughnessU=0.3, RoughnessV=0.4, Tangent=around)
+
+
+SURFACES.append(Case("Hair BSDF, transmission", "ShaderNodeBsdfHair", 0.03, hair_on_a_mesh))
+surface("Subsurface Scattering, fixed radius", "ShaderNodeSubsurfaceScattering", 0.03, {"falloff": "RANDOM_WALK_FIXED_RADIUS"},
+        Color=(0.8, 0.5, 0.2, 1), Scale=2.0, Anisotropy=0.5)
+surface("Principled BSDF, subsurface", "ShaderNodeBsdfPrincipled", 0.04, {"subsurface_method": "RANDOM_WALK"}, Subsurface=0.3,
+        Subsurface_Color=(0.9, 0.5, 0.2, 1), Specular=0.0)

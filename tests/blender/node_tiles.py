@@ -13,8 +13,8 @@ VALUES, SURFACES = [], []
 
 
 class Case:
-    def __init__(self, name, node, tolerance, build):
-        self.name, self.node, self.tolerance, self.build = name, node, tolerance, build
+    def __init__(self, name, node, tolerance, build, is_strand=False):
+        self.name, self.node, self.tolerance, self.build, self.is_strand = name, node, tolerance, build, is_strand
 
 
 def value(node, tolerance=0.01, name=None, kinds=None):
@@ -28,8 +28,8 @@ def value(node, tolerance=0.01, name=None, kinds=None):
     return add
 
 
-def surface(name, node, tolerance, settings=None, **inputs):
-    SURFACES.append(Case(name, node, tolerance, lambda tile: tile.new(node, settings, **inputs).outputs[0]))
+def surface(name, node, tolerance, settings=None, is_strand=False, **inputs):
+    SURFACES.append(Case(name, node, tolerance, lambda tile: tile.new(node, settings, **inputs).outputs[0], is_strand))
 
 
 class Tile:
@@ -134,6 +134,25 @@ def build_values():
     return columns, rows
 
 
+def add_ball(name, place):
+    bpy.ops.mesh.primitive_uv_sphere_add(radius=0.9, segments=48, ring_count=24, location=place)
+    bpy.ops.object.shade_smooth()
+    bpy.context.object.name = name
+    return bpy.context.object
+
+
+def add_strand(name, place):
+    """One hair, as thick as the balls, along y."""
+    emitter = kit.add_plane(name, 0.01, location=(place[0], place[1] - 1.0, place[2]), rotation=(-math.pi / 2, 0, 0))
+    kit.material_of(emitter, "ShaderNodeEmission")
+    emitter.show_instancer_for_render = False
+    emitter.modifiers.new("Hair", "PARTICLE_SYSTEM")
+    made = emitter.particle_systems[0].settings
+    made.type, made.count, made.hair_length, made.render_step = "HAIR", 1, 2, 3
+    made.root_radius, made.tip_radius, made.radius_scale = 1.8, 1.8, 0.5
+    return emitter
+
+
 def build_surfaces():
     columns, rows = grid(len(SURFACES))
     scene = kit.empty_scene(samples=256)
@@ -143,11 +162,8 @@ def build_surfaces():
         setattr(scene.cycles, f"{kind}_bounces", 16)
     scene.render.resolution_x, scene.render.resolution_y = columns * TILE_PX, rows * TILE_PX
     for number, case in enumerate(SURFACES):
-        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.9, segments=48, ring_count=24,
-                                             location=_place(number, columns, rows))
-        bpy.ops.object.shade_smooth()
-        bpy.context.object.name = f"Ball {number:03}"
-        tile = Tile(bpy.context.object)
+        make = add_strand if case.is_strand else add_ball
+        tile = Tile(make(f"Ball {number:03}", _place(number, columns, rows)))
         tile.surface(case.build(tile))
     sun = kit.add("Sun", bpy.data.lights.new("Sun", "SUN"), (0, 0, 5), (0.5, 0.4, 0))
     sun.data.energy, sun.data.angle = 2, 0.3

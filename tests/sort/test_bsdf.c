@@ -71,7 +71,8 @@ static bool is_one_way(const BsdfCase *c)
 {
     ClosureId first = c->closures[0].id;
     return (bsdf_is_layer(first) && c->closure_count > 1) || first == CLOSURE_TOON_DIFFUSE ||
-           first == CLOSURE_TOON_GLOSSY || first == CLOSURE_HAIR;
+           first == CLOSURE_TOON_GLOSSY || first == CLOSURE_HAIR ||
+           first == CLOSURE_HAIR_REFLECTION || first == CLOSURE_HAIR_TRANSMISSION;
 }
 
 /* Exchanging light and eye changes nothing; across an interface, but for the square of the index: f / n_o^2

@@ -35,6 +35,18 @@ def take(*names: str, **renamed: str) -> Callable[[bpy.types.Node], dict]:
     return lambda node: {parameter: getattr(node, name) for parameter, name in pairs}
 
 
+def principled(node: bpy.types.Node) -> dict:
+    found = {"multiscatter": 1.0 if node.distribution == "MULTI_GGX" else 0.0}
+    return found if "Coat Weight" in node.inputs else {**found, "subsurface_method": node.subsurface_method}
+
+
+def subsurface(node: bpy.types.Node) -> dict:
+    """Blender 4 calls the walk of a fixed radius RANDOM_WALK, and the other one RANDOM_WALK_SKIN."""
+    is_4 = "RANDOM_WALK_SKIN" in node.bl_rna.properties["falloff"].enum_items
+    in_3 = {"RANDOM_WALK": "RANDOM_WALK_FIXED_RADIUS", "RANDOM_WALK_SKIN": "RANDOM_WALK"}
+    return {"falloff": in_3.get(node.falloff, node.falloff) if is_4 else node.falloff}
+
+
 def index(**enums: tuple) -> Callable[[bpy.types.Node], dict]:
     """parameter=(property, its values in the order of the unit)."""
     return lambda node: {p: values.index(getattr(node, name)) for p, (name, values) in enums.items()}
@@ -118,13 +130,6 @@ def finish_glossy(builder, node: bpy.types.Node, name: str) -> None:
 def finish_subsurface(builder, node: bpy.types.Node, name: str) -> None:
     if node.falloff == "BURLEY":
         builder.warn(node, "Christensen-Burley is rendered as a random walk")
-    elif node.falloff == "RANDOM_WALK" and node.inputs["IOR"].default_value != 1.4:
-        builder.warn(node, "IOR has no effect: light enters and leaves diffusely")
-
-
-def finish_hair(builder, node: bpy.types.Node, name: str) -> None:
-    what = "a reflection stretched across the Tangent" if node.component == "Reflection" else "Translucent BSDF"
-    builder.warn(node, f"Hair BSDF has no closure of its own; rendered as {what}")
 
 
 def finish_hair_principled(builder, node: bpy.types.Node, name: str) -> None:

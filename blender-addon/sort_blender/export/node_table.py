@@ -82,8 +82,8 @@ NODES = {
     "ShaderNodeBsdfPrincipled": _shader(
         lambda node: PRINCIPLED["Coat Weight" in node.inputs], units=PRINCIPLED,
         inputs=NOT_READ, outputs={"BSDF": "surface"}, finish=opt.finish_principled,
-        options=lambda node: {"multiscatter": 1.0 if node.distribution == "MULTI_GGX" else 0.0},
-        lacks="Christensen-Burley subsurface is a random walk; shadowing is correlated; of Blender 4: Diffuse Roughness, Thin "
+        options=opt.principled,
+        lacks="Christensen-Burley subsurface is a random walk, and what leaves is dimmed by a mean; shadowing is correlated; of Blender 4: Diffuse Roughness, Thin "
               "Film, the tint of a metal's edge"),
     "ShaderNodeBsdfDiffuse": _shader("diffuse_bsdf"),
     "ShaderNodeBsdfGlossy": _shader("glossy_bsdf", options=opt.take("distribution"), finish=opt.finish_glossy,
@@ -98,8 +98,8 @@ NODES = {
     "ShaderNodeBsdfVelvet": _shader("velvet_bsdf"),
     "ShaderNodeBsdfToon": _shader("toon_bsdf", options=opt.take("component")),
     "ShaderNodeSubsurfaceScattering": _shader("subsurface_scattering", outputs={"BSSRDF": "bssrdf"},
-                                              inputs={"IOR": None, "Roughness": None}, finish=opt.finish_subsurface,
-                                              lacks="a random walk of mean free path Scale x Radius; no IOR"),
+                                              inputs={"Roughness": None}, options=opt.subsurface, finish=opt.finish_subsurface,
+                                              lacks="Christensen-Burley is a random walk"),
     "ShaderNodeEmission": _shader("emission", outputs={"Emission": "light"}),
     "ShaderNodeHoldout": _shader("holdout", outputs={"Holdout": "hole"}),
     "ShaderNodeMixShader": Node("mix_shader", {"Shader": "a", "Shader_001": "b"}, {"Shader": "mixed"}),
@@ -205,8 +205,9 @@ NODES = {
 
     "ShaderNodeBackground": _shader("emission", outputs={"Background": "light"}, finish=opt.finish_background,
                                     lacks="on surfaces it is Emission"),
-    "ShaderNodeBsdfHair": _shader("hair_bsdf", inputs={"RoughnessU": "roughness_u", "RoughnessV": "roughness_v"}, options=opt.take("component"), finish=opt.finish_hair,
-                                  lacks="a stretched reflection or Translucent stands for the fibre"),
+    "ShaderNodeBsdfHair": _shader("hair_bsdf", inputs={"RoughnessU": "roughness_u", "RoughnessV": "roughness_v"}, options=opt.take("component"),
+                                  lacks="lamps light it from all sides, where Cycles' reach one side of the surface; without Tangent it "
+                                        "runs along u on a mesh"),
     "ShaderNodeBsdfHairPrincipled": _shader(
         "principled_hair_bsdf", inputs={"Tint": "dye"}, options=opt.take("parametrization"),
         finish=opt.finish_hair_principled,
