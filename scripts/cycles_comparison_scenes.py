@@ -43,7 +43,7 @@ def empty_scene():
     cycles.caustics_reflective = cycles.caustics_refractive = True
     cycles.use_denoising = cycles.use_adaptive_sampling = False
     cycles.pixel_filter_type, cycles.filter_width = "BLACKMAN_HARRIS", 1.5
-    scene.sort.clamp_indirect = 0
+    scene.sort.clamp_indirect = scene.sort.filter_glossy = 0
     scene.sort.max_depth, scene.sort.filter_width, scene.sort.animate_seed = MAX_DEPTH, 1.5, False
     return scene
 

@@ -24,7 +24,7 @@ typedef struct Words {
     CliTextList aovs;
     const char *cache, *texcache, *integrator;
     double mip_bias, filter_width, adaptive, ao_distance;
-    double clamp_direct, clamp_indirect; /* below 0: not given */
+    double clamp_direct, clamp_indirect, filter_glossy; /* below 0: not given */
     uint32_t progress, texture_filter, mip_mode, sampler, filter;
     uint32_t list; /* of render_list_names, or the count of them: nothing */
     int64_t seed;
@@ -90,6 +90,8 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->clamp_direct = (float)words->clamp_direct;
     r->has_clamp_indirect = words->clamp_indirect >= 0.0;
     r->clamp_indirect = (float)words->clamp_indirect;
+    r->has_filter_glossy = words->filter_glossy >= 0.0;
+    r->filter_glossy = (float)words->filter_glossy;
     r->has_seed = words->seed >= 0;
     r->seed = r->has_seed ? (uint32_t)words->seed : 0;
     r->texture_paths = c->texture_paths.items;
@@ -196,6 +198,7 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "max-depth", .kind = CLI_U32, .out = &c->render.max_depth, .min = 1, .max = 1024, .value_name = "N", .help = "surface interactions of a path"},
         {.name = "clamp-direct", .kind = CLI_FLOAT, .out = &words->clamp_direct, .min = 0, .max = 1e30, .value_name = "L", .help = "most that one sample's direct light counts, by the mean of its channels; 0: all of it"},
         {.name = "clamp-indirect", .kind = CLI_FLOAT, .out = &words->clamp_indirect, .min = 0, .max = 1e30, .value_name = "L", .help = "the same of light after two bounces and more: fewer fireflies, at the price of some light"},
+        {.name = "filter-glossy", .kind = CLI_FLOAT, .out = &words->filter_glossy, .min = 0, .max = 1e30, .value_name = "D", .help = "reflections that are met after a scatter of less density than D are blurred, as in Cycles; 0: none"},
         {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, or a view that shows mistakes; --list integrators"},
         {.name = "ao-distance", .kind = CLI_FLOAT, .out = &words->ao_distance, .min = 1e-6, .max = 1e9, .value_name = "M", .help = "how far the view ao looks; a tenth of the scene when not given"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "where random numbers come from"},
@@ -283,7 +286,11 @@ static void parse(const CliProgram *program, void *data)
 
 bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
 {
-    Words words = {.clamp_direct = -1, .clamp_indirect = -1, .seed = -1, .list = RENDER_LIST_COUNT};
+    Words words = {.clamp_direct = -1,
+                   .clamp_indirect = -1,
+                   .filter_glossy = -1,
+                   .seed = -1,
+                   .list = RENDER_LIST_COUNT};
     Parsing p = {.argc = argc, .argv = argv};
     Error err = {0};
     *c = (RenderCommand){.checkpoint_s = 120};

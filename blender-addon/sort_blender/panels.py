@@ -56,7 +56,7 @@ class SORT_PT_sampling(_SettingsPanel):
 class SORT_PT_light_paths(_SettingsPanel):
     bl_label = "Light Paths"
     names = ("integrator", "max_depth", "diffuse_bounces", "glossy_bounces", "transmission_bounces",
-             "clamp_direct", "clamp_indirect")
+             "clamp_direct", "clamp_indirect", "filter_glossy")
 
 
 class SORT_PT_film(_SettingsPanel):

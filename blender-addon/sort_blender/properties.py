@@ -58,6 +58,9 @@ class SortSceneSettings(bpy.types.PropertyGroup):
     clamp_indirect: bpy.props.FloatProperty(
         name="Clamp Indirect", default=10.0, min=0.0, soft_max=100.0,
         description="The same of light after more bounces: fewer fireflies, dimmer caustics. 0: all of it")
+    filter_glossy: bpy.props.FloatProperty(
+        name="Filter Glossy", default=1.0, min=0.0, soft_max=10.0,
+        description="Blurs reflections and refractions that are met after blurry bounces: softer, quieter caustics. 0: none")
     seed: bpy.props.IntProperty(
         name="Seed", default=0, min=0, max=(1 << 31) - 1,
         description="Another pattern of noise")

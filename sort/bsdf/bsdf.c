@@ -13,7 +13,7 @@ void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags)
     b->cos_o = f3_dot(wo, Ng);
     b->init_flags = flags;
     b->lobe_count = b->flags = b->faults = b->aov_slots = 0;
-    b->select_sum = 0.0f;
+    b->select_sum = b->least_alpha = 0.0f;
     b->emission = b->transparency = b->holdout = spectrum_splat(0.0f);
 }
 

@@ -191,7 +191,8 @@ typedef struct Bsdf {
     uint32_t flags;  /* union of the lobes' BsdfFlags */
     uint32_t faults; /* BsdfFaults */
     float select_sum;
-    float cos_o; /* wo . Ng */
+    float cos_o;       /* wo . Ng */
+    float least_alpha; /* see bsdf_blur */
     Spectrum emission;
     Spectrum transparency;
     Spectrum holdout;
@@ -212,6 +213,13 @@ typedef struct BsdfSample {
 
 /* wo, Ng: unit. flags: 0 for a path from the camera. */
 void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags);
+
+/* Before closures are added: no microfacet is sharper than least_alpha, [0, 1], and no fibre smoother than a variance
+ * of that; 0 as after bsdf_init. Sheen and diffuse closures stay. */
+static inline void bsdf_blur(Bsdf *b, float least_alpha)
+{
+    b->least_alpha = least_alpha;
+}
 
 /* Adds weight * closure(args). args: the closure's scalars in the order of its row, scalar i at
  * args[i * stride] (stride 1: packed; SSL_BLOCK: straight from a kernel's result block). What cannot be

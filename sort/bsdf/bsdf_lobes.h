@@ -117,9 +117,9 @@ typedef struct MicrofacetShape {
     MicrofacetKind kind;
     float alpha_x, alpha_y;
 } MicrofacetShape;
-/* GGX. The mean width stays as anisotropy grows: alpha_x alpha_y = alpha^2, alpha_y / alpha_x = 1 - 0.9 anisotropy
+/* GGX, blurred. The mean width stays as anisotropy grows: alpha_x alpha_y = alpha^2, alpha_y / alpha_x = 1 - 0.9 anisotropy
  * [Burley2012 sec. 5.4], unless alpha_x reaches 1. */
-MicrofacetShape microfacet_shape(float roughness, float anisotropy);
+MicrofacetShape microfacet_shape(const Bsdf *b, float roughness, float anisotropy);
 bool microfacet_is_smooth(MicrofacetShape shape); /* a mirror */
 /* A lobe whose Fresnel term is still to be set; NULL: no room. Then microfacet_finish. */
 BsdfLobe *microfacet_begin(Bsdf *b, MicrofacetShape shape, const BsdfFrame *frame);
@@ -143,6 +143,11 @@ static inline float bsdf_alpha(float roughness)
 {
     float r = clampf(roughness, 0.0f, 1.0f);
     return r * r;
+}
+/* The same of a microfacet lobe, blurred. */
+static inline float bsdf_facet_alpha(const Bsdf *b, float roughness)
+{
+    return maxf(bsdf_alpha(roughness), b->least_alpha);
 }
 
 #endif

@@ -47,7 +47,9 @@ void clearcoat_add(Bsdf *b, Spectrum weight, const ClearcoatArgs *args)
         bsdf_lobe_begin(b, BSDF_MODEL_CLEARCOAT, BSDF_REFLECTION | BSDF_GLOSSY, &frame);
     if (!lobe)
         return;
-    float alpha = clampf(bsdf_alpha(args->roughness), BSDF_ALPHA_DELTA, CLEARCOAT_ALPHA_MAX), cos_t;
+    float alpha =
+              clampf(bsdf_facet_alpha(b, args->roughness), BSDF_ALPHA_DELTA, CLEARCOAT_ALPHA_MAX),
+          cos_t;
     lobe->clearcoat.alpha = alpha;
     lobe->clearcoat.log = 2.0f * logf(alpha);
     lobe->clearcoat.s_o = ggx_stretch(frame.wo, CLEARCOAT_SHADOWING, CLEARCOAT_SHADOWING);

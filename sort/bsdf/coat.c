@@ -21,14 +21,14 @@ void coat_add(Bsdf *b, Spectrum weight, const CoatArgs *args)
     if (cover == 0.0f || f.f0.c[0] == 0.0f)
         return;
     BsdfFrame frame = bsdf_frame(b, args->N, true);
-    microfacet_add_schlick(b, spectrum_scale(weight, cover), bsdf_alpha(args->roughness), f.f0,
-                           f.f90, &frame);
+    microfacet_add_schlick(b, spectrum_scale(weight, cover), bsdf_facet_alpha(b, args->roughness),
+                           f.f0, f.f90, &frame);
 }
 
 Spectrum coat_base_factor(const Bsdf *b, const CoatArgs *args)
 {
     CoatFresnel f = coat_fresnel(args);
-    float cover = clampf(args->weight, 0.0f, 1.0f), alpha = bsdf_alpha(args->roughness);
+    float cover = clampf(args->weight, 0.0f, 1.0f), alpha = bsdf_facet_alpha(b, args->roughness);
     float cos_o = maxf(bsdf_frame(b, args->N, true).wo.z, 0.0f), m = 1.0f - cos_o;
     AlbedoTerms e = {1.0f, m * m * m * m * m};
     if (alpha >= BSDF_ALPHA_DELTA)

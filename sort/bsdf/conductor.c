@@ -6,7 +6,7 @@
 void conductor_add(Bsdf *b, Spectrum weight, const ConductorArgs *args)
 {
     Spectrum f0 = bsdf_albedo_argument(args->reflectance), f90 = spectrum_splat(1.0f);
-    float alpha = bsdf_alpha(args->roughness);
+    float alpha = bsdf_facet_alpha(b, args->roughness);
     BsdfFrame frame = bsdf_frame(b, args->N, true);
     microfacet_add_schlick(b, weight, alpha, f0, f90, &frame);
     microfacet_compensate(b, weight, (MicrofacetShape){MICROFACET_GGX, alpha, alpha},
@@ -15,7 +15,7 @@ void conductor_add(Bsdf *b, Spectrum weight, const ConductorArgs *args)
 
 static void add_metal(Bsdf *b, Spectrum weight, MicrofacetKind kind, const MetalArgs *args)
 {
-    MicrofacetShape shape = microfacet_shape(args->roughness, args->anisotropy);
+    MicrofacetShape shape = microfacet_shape(b, args->roughness, args->anisotropy);
     shape.kind = kind;
     BsdfFrame frame = bsdf_frame_align(b, bsdf_frame(b, args->N, true), args->T);
     BsdfLobe *lobe = microfacet_begin(b, shape, &frame);

@@ -127,7 +127,7 @@ bool window_sample(const BsdfLobe *lobe, float u_side, LobeSample *out)
 static BsdfLobe *begin(Bsdf *b, MicrofacetKind kind, float roughness, float ior, uint32_t flags,
                        float3 N)
 {
-    float alpha = bsdf_alpha(roughness);
+    float alpha = bsdf_facet_alpha(b, roughness);
     ior = clampf(ior, 0.25f, 4.0f);
     if (fabsf(ior - 1.0f) < BSDF_IOR_NONE) {
         alpha = 0.0f;

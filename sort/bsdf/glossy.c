@@ -14,7 +14,7 @@ static void compensate(Bsdf *b, Spectrum weight, float multiscatter, MicrofacetS
 
 void glossy_add(Bsdf *b, Spectrum weight, const GlossyArgs *args)
 {
-    MicrofacetShape shape = microfacet_shape(args->roughness, args->anisotropy);
+    MicrofacetShape shape = microfacet_shape(b, args->roughness, args->anisotropy);
     shape.kind = args->distribution > 0.5f ? MICROFACET_BECKMANN : MICROFACET_GGX;
     BsdfFrame frame = bsdf_frame_align(b, bsdf_frame(b, args->N, true), args->T);
     BsdfLobe *lobe = microfacet_begin(b, shape, &frame);
@@ -28,7 +28,7 @@ void glossy_add(Bsdf *b, Spectrum weight, const GlossyArgs *args)
 
 void specular_add(Bsdf *b, Spectrum weight, const SpecularArgs *args)
 {
-    MicrofacetShape shape = microfacet_shape(args->roughness, args->anisotropy);
+    MicrofacetShape shape = microfacet_shape(b, args->roughness, args->anisotropy);
     BsdfFrame frame = bsdf_frame_align(b, bsdf_frame(b, args->N, true), args->T);
     BsdfLobe *lobe = microfacet_begin(b, shape, &frame);
     if (!lobe)

@@ -207,9 +207,10 @@ void hair_add(Bsdf *b, Spectrum weight, const HairArgs *args)
     float gamma_o = asinf(h), gamma_t = asinf(sin_gamma_t);
     lobe->hair.sin_o = sin_o;
     lobe->hair.cos_o = cos_o;
-    lobe->hair.s = logistic_scale(args->radial_roughness);
-    float v = variance(args->roughness);
-    lobe->hair.v[R] = variance(args->roughness * (1.0f - clampf(args->coat, 0.0f, 1.0f)));
+    lobe->hair.s = maxf(logistic_scale(args->radial_roughness), b->least_alpha);
+    float v = maxf(variance(args->roughness), b->least_alpha);
+    lobe->hair.v[R] =
+        maxf(variance(args->roughness * (1.0f - clampf(args->coat, 0.0f, 1.0f))), b->least_alpha);
     lobe->hair.v[TT] = 0.25f * v;
     lobe->hair.v[TRT] = 4.0f * v;
     for (int p = 0; p < 3; ++p)

@@ -49,11 +49,12 @@ bool mirror_sample(const BsdfLobe *lobe, LobeSample *out)
     return true;
 }
 
-MicrofacetShape microfacet_shape(float roughness, float anisotropy)
+MicrofacetShape microfacet_shape(const Bsdf *b, float roughness, float anisotropy)
 {
     float alpha = bsdf_alpha(roughness), a = clampf(anisotropy, -1.0f, 1.0f);
     float aspect = sqrtf(1.0f - 0.9f * fabsf(a));
-    float wide = minf(alpha / aspect, 1.0f), narrow = alpha * aspect;
+    float wide = maxf(minf(alpha / aspect, 1.0f), b->least_alpha);
+    float narrow = maxf(alpha * aspect, b->least_alpha);
     return a >= 0.0f ? (MicrofacetShape){MICROFACET_GGX, wide, narrow}
                      : (MicrofacetShape){MICROFACET_GGX, narrow, wide};
 }

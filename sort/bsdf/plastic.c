@@ -7,7 +7,7 @@ void plastic_add(Bsdf *b, Spectrum weight, const PlasticArgs *args)
     Spectrum f0 = bsdf_albedo_argument(args->specular);
     /* No real dielectric has less than 0.02; below, the coat fades away [Lagarde2014]. */
     Spectrum f90 = spectrum_splat(minf(50.0f * spectrum_max(f0), 1.0f));
-    float alpha = bsdf_alpha(args->roughness);
+    float alpha = bsdf_facet_alpha(b, args->roughness);
     BsdfFrame frame = bsdf_frame(b, args->N, true);
     if (!spectrum_is_black(f0))
         microfacet_add_schlick(b, weight, alpha, f0, f90, &frame);

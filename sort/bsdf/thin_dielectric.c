@@ -77,7 +77,7 @@ bool pane_sample(const BsdfLobe *lobe, float u_side, LobeSample *out)
 
 void thin_dielectric_add(Bsdf *b, Spectrum weight, const ThinDielectricArgs *args)
 {
-    float alpha = bsdf_alpha(args->roughness);
+    float alpha = bsdf_facet_alpha(b, args->roughness);
     bool is_smooth = alpha < BSDF_ALPHA_DELTA;
     BsdfFrame frame = bsdf_frame(b, args->N, true);
     BsdfLobe *lobe = bsdf_lobe_begin(

@@ -9,6 +9,7 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
     *path = (Path){.key = sampler_key(&s->sampler, x, y, sample, s->seed, s->samples),
                    .beta = spectrum_splat(1.0f),
                    .eta_scale = 1.0f,
+                   .least_pdf = INFINITY,
                    .flags = PATH_SPECULAR,
                    .behind.kind = RAY_CAMERA,
                    .sample = index};

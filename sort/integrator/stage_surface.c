@@ -305,6 +305,8 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
     path->flags &= ~(uint32_t)PATH_SPECULAR;
     if (sample->flags & BSDF_DELTA)
         path->flags |= PATH_SPECULAR;
+    else
+        path->least_pdf = minf(path->least_pdf, sample->pdf);
     if (path->depth >= w->shared->max_depth || is_at_limit(w->shared, &path->behind))
         path->flags |= PATH_LAST;
 }
@@ -427,6 +429,13 @@ static void cut_holdout(Wave *w, const Path *path, const Bsdf *bsdf)
             spectrum_average(spectrum_mul(path->beta, bsdf_holdout(bsdf)));
 }
 
+/* Where scattering so far was wide, what comes now need not be sharp: as Cycles has it. */
+static float least_alpha(const WaveShared *s, const Path *path)
+{
+    float sharp = path->least_pdf < s->filter_glossy ? path->least_pdf / s->filter_glossy : 1.0f;
+    return 0.5f * sqrtf(1.0f - sharp);
+}
+
 static void shade_point(Wave *w, uint32_t i, uint32_t lane)
 {
     Path *path = &w->paths[i];
@@ -437,7 +446,7 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
         path->flags |= PATH_DEAD;
         return;
     }
-    shade_bsdf(w->shade, lane, &bsdf);
+    shade_bsdf(w->shade, lane, least_alpha(w->shared, path), &bsdf);
     w->counters.bsdf_faults += bsdf.faults != 0;
     cut_holdout(w, path, &bsdf);
     bool gathers = wave_gathers_light(w->shared) && !wave_catches(w, path, hit);

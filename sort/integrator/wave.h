@@ -47,6 +47,7 @@ typedef struct WaveShared {
     Sampler sampler;
     uint32_t seed, max_depth;
     float clamp_direct, clamp_indirect; /* of a light's mean channel; INFINITY: none */
+    float filter_glossy;                /* see SceneSettings */
     uint32_t samples;                   /* nominal, a pixel */
     WaveStrategy strategy;
     WaveView what;

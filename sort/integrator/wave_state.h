@@ -27,8 +27,9 @@ enum { WAVE_PATHS_OF_A_CATCH = 5 };
 typedef struct Path {
     SampleKey key;
     RayDiff diff;
-    Spectrum beta; /* throughput: product of weight = f cos / pdf so far */
-    float pdf;     /* density of the last scatter; unused while PATH_SPECULAR */
+    Spectrum beta;   /* throughput: product of weight = f cos / pdf so far */
+    float pdf;       /* density of the last scatter; unused while PATH_SPECULAR */
+    float least_pdf; /* of all scatters but deltas; INFINITY: none yet */
     float
         eta_scale; /* squared product of the indices passed: roulette must not punish refraction */
     float3 from, from_n; /* the last scatter and its normal: what light densities refer to */

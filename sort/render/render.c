@@ -80,7 +80,7 @@ static Status refuse_camera(const Scene *scene, const char *name, Error *err)
     return status;
 }
 
-/* What views show is never clamped. */
+/* What takes noise away and light with it. What views show is never clamped. */
 static void apply_clamps(const RenderOptions *o, const SceneSettings *s, WaveShared *shared)
 {
     float direct = o->has_clamp_direct ? o->clamp_direct : s->clamp_direct;
@@ -88,6 +88,7 @@ static void apply_clamps(const RenderOptions *o, const SceneSettings *s, WaveSha
     bool is_light = wave_gathers_light(shared);
     shared->clamp_direct = is_light && direct > 0.0f ? direct : INFINITY;
     shared->clamp_indirect = is_light && indirect > 0.0f ? indirect : INFINITY;
+    shared->filter_glossy = o->has_filter_glossy ? o->filter_glossy : s->filter_glossy;
 }
 
 static Status apply_settings(Render *r, Error *err)
@@ -258,6 +259,7 @@ static Hash128 identity_hash(const Render *r)
     hash128_update_u64(&h, r->shared.max_depth);
     hash128_update(&h, &r->shared.clamp_direct, sizeof r->shared.clamp_direct);
     hash128_update(&h, &r->shared.clamp_indirect, sizeof r->shared.clamp_indirect);
+    hash128_update(&h, &r->shared.filter_glossy, sizeof r->shared.filter_glossy);
     hash128_update_u64(&h, r->shared.strategy);
     hash128_update_u64(&h, r->shared.what);
     hash128_update(&h, &r->shared.ao_distance_m, sizeof r->shared.ao_distance_m);

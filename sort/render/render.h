@@ -42,9 +42,11 @@ typedef struct RenderOptions {
     uint32_t max_depth;                        /* 0: the package's */
     bool has_clamp_direct, has_clamp_indirect; /* else the package's */
     float clamp_direct, clamp_indirect;        /* as in SceneSettings */
-    WaveView view;                             /* NONE: light */
-    float ao_distance_m;                       /* of the view AO; 0: a tenth of the scene's size */
-    WaveStrategy strategy;                     /* for tests: other than MIS only makes noise */
+    bool has_filter_glossy;
+    float filter_glossy;
+    WaveView view;         /* NONE: light */
+    float ao_distance_m;   /* of the view AO; 0: a tenth of the scene's size */
+    WaveStrategy strategy; /* for tests: other than MIS only makes noise */
     SamplerKind sampler;
     PixelFilterKind filter;
     float filter_width_px; /* 0: the filter's default */

@@ -49,6 +49,8 @@ typedef struct SceneSettings {
     uint32_t max_transparent; /* surfaces that a path or a shadow ray passes straight through */
     float clamp_direct,
         clamp_indirect; /* most that one sample's light counts, by its mean channel; 0: all */
+    float
+        filter_glossy; /* reflections after a scatter of less density than this are blurred; 0: none */
     uint32_t seed;
     uint32_t camera;           /* the one to render, unless another is asked for */
     bool has_transparent_film; /* the camera does not see the environment: alpha is 0 there */

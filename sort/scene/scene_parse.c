@@ -81,6 +81,8 @@ static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
                        &s->clamp_direct, err));
     TRY(json_get_float(&settings, "clamp_indirect", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
                        &s->clamp_indirect, err));
+    TRY(json_get_float(&settings, "filter_glossy", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
+                       &s->filter_glossy, err));
     TRY(json_get_u32(&settings, "seed", JSON_OPTIONAL, 0, UINT32_MAX, &s->seed, err));
     TRY(json_get_bool(&settings, "transparent_film", JSON_OPTIONAL, &s->has_transparent_film, err));
     TRY(parse_mist(&settings, &s->mist, err));

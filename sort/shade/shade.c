@@ -153,12 +153,13 @@ static void gather(const ShadeContext *ctx, uint32_t i, uint32_t flags, Bsdf *bs
     }
 }
 
-void shade_bsdf(const ShadeContext *ctx, uint32_t i, Bsdf *out_bsdf)
+void shade_bsdf(const ShadeContext *ctx, uint32_t i, float least_alpha, Bsdf *out_bsdf)
 {
     const SurfaceHit *hit = ctx->hits[i];
     const Scene *scene = ctx->desc.scene;
     bool is_fibre = scene->meshes[scene->instances[hit->instance].mesh].curves != NULL;
     bsdf_init(out_bsdf, f3_neg(hit->I), hit->Ng_front, is_fibre ? BSDF_FIBRE : 0);
+    bsdf_blur(out_bsdf, least_alpha);
     gather(ctx, i, 0, out_bsdf);
 }
 

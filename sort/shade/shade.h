@@ -49,8 +49,9 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
 /* False when the material has no kernel of this kind: nothing emits, or all is opaque. */
 bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                const SurfaceHit *const *hits, uint32_t count);
-/* Point i of the last run of kind SHADE. A point whose shader ran into a fault glows in magenta. */
-void shade_bsdf(const ShadeContext *ctx, uint32_t i, Bsdf *out_bsdf);
+/* Point i of the last run of kind SHADE. A point whose shader ran into a fault glows in magenta. least_alpha: see
+ * bsdf_blur. */
+void shade_bsdf(const ShadeContext *ctx, uint32_t i, float least_alpha, Bsdf *out_bsdf);
 /* Point i of the last run of any kind that has such closures: radiance toward the viewer. */
 Spectrum shade_emission(const ShadeContext *ctx, uint32_t i);
 /* The share of light that passes straight through, per channel. */

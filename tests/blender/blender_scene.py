@@ -46,7 +46,7 @@ def empty_scene(size=48, samples=32):
     render.image_settings.file_format = "OPEN_EXR"
     render.image_settings.color_depth = "32"
     scene.sort.samples = scene.cycles.samples = samples
-    scene.cycles.blur_glossy = scene.cycles.sample_clamp_indirect = scene.sort.clamp_indirect = 0
+    scene.cycles.blur_glossy = scene.sort.filter_glossy = scene.cycles.sample_clamp_indirect = scene.sort.clamp_indirect = 0
     scene.cycles.use_denoising = scene.cycles.use_adaptive_sampling = False
     return scene
 

@@ -101,6 +101,29 @@ class LightTest(unittest.TestCase):
         self.scene.world = world
         self.compare()
 
+    def test_filter_glossy_as_in_cycles(self):
+        """A floor beside things that throw caustics on it: mirrors, metal, glass, plastic."""
+        self.scene.sort.samples = self.scene.cycles.samples = 256
+        self.light("AREA", energy=150, shape="SQUARE", size=1)
+        wall = kit.add_plane("Wall", size=2, location=(0, 1.2, 1), rotation=(math.pi / 2, 0, 0))
+        cases = (("ShaderNodeBsdfGlossy", 1.0, {"Roughness": 0.0}), ("ShaderNodeBsdfGlossy", 0.5, {"Roughness": 0.3}),
+                 ("ShaderNodeBsdfGlass", 1.0, {"Roughness": 0.0}), ("ShaderNodeBsdfPrincipled", 1.0, {"Transmission": 1.0}),
+                 ("ShaderNodeBsdfPrincipled", 1.0, {"Roughness": 0.1, "Metallic": 1.0}),
+                 ("ShaderNodeBsdfPrincipled", 1.0, {"Roughness": 0.2}))
+        for node, strength, inputs in cases:
+            with self.subTest(node=node, strength=strength, **inputs):
+                kit.material_of(wall, node, **inputs)
+                self.scene.sort.filter_glossy = self.scene.cycles.blur_glossy = strength
+                ours, theirs = self.blocks("SORT"), self.blocks("CYCLES")
+                self.assertAlmostEqual(ours.mean() / theirs.mean(), 1, delta=0.004)
+                self.assertLess(math.sqrt(np.square(ours - theirs).mean()) / theirs.mean(), 0.015)
+        self.scene.sort.filter_glossy = 0
+        self.assertGreater(self.blocks("SORT").mean() / theirs.mean(), 1.01)
+
+    def blocks(self, engine):
+        """Means of 6 x 6 pixels of the floor."""
+        return kit.render(engine)[:36, :, :3].reshape(6, 6, 8, 6, 3).mean(axis=(1, 3))
+
     def test_a_sky_that_cannot_be_painted_is_magenta(self):
         """Hosek / Wilkie, without the program that paints it."""
         world = self.scene.world = bpy.data.worlds.new("World")

@@ -104,8 +104,6 @@ def _warn_of_ior(builder, node: bpy.types.Node, name: str) -> None:
 
 def finish_glass(builder, node: bpy.types.Node, name: str) -> None:
     _warn_of_ior(builder, node, name)
-    if node.distribution == "BECKMANN" and builder.parameters(name).get("roughness") != 0.0:
-        builder.warn(node, "distribution BECKMANN is rendered as GGX")
 
 
 def finish_refraction(builder, node: bpy.types.Node, name: str) -> None:

@@ -91,7 +91,7 @@ NODES = {
     "ShaderNodeBsdfAnisotropic": _shader("glossy_bsdf", options=opt.take("distribution"), finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is GGX; shadowing is correlated; anisotropy beyond 0.68 is that"),
     "ShaderNodeBsdfGlass": _shader("glass_bsdf", options=opt.take("distribution"), finish=opt.finish_glass,
-        lacks="all distributions are GGX; shadowing is correlated; energy of multiple scattering is lost"),
+        lacks="shadowing is correlated"),
     "ShaderNodeBsdfRefraction": _shader("refraction_bsdf", options=opt.take("distribution"), finish=opt.finish_refraction),
     "ShaderNodeBsdfTranslucent": _shader("translucent_bsdf"),
     "ShaderNodeBsdfTransparent": _shader("transparent_bsdf"),
