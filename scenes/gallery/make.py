@@ -4,10 +4,11 @@
     python3 scenes/gallery/make.py build/gallery
     sort-render build/gallery/cornell -o cornell.exr --png cornell.png
 
-Only the Python standard library is used; every scene is made of numbers and SSL."""
+Only the Python standard library is used; scenes are made of numbers and SSL, `interior` of images and the chess set, too."""
 
 from __future__ import annotations
 
+import json
 import math
 import pathlib
 import random
@@ -17,6 +18,7 @@ import sys
 import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
+CHESS = HERE.parent / "chess"
 sys.path.insert(0, str(HERE.parent.parent / "python"))
 from sort_package import PackageWriter, place, shapes  # noqa: E402
 
@@ -253,19 +255,41 @@ def hair(out: pathlib.Path) -> None:
     g.finish()
 
 
+def brick_wall(g: Gallery) -> str:
+    names = {"brick_base": "base_gray", "brick_dirt": "dirt_mask", "brick_mask": "mask", "brick_normals": "normal",
+             "brick_roughness": "roughness", "brick_shades": "variation_mask"}
+    textures = {handle: {"file": g.add_texture(HERE / "textures" / f"brick_{name}.jpg"), "wrap": ["periodic", "periodic"],
+                         "color_space": "srgb" if name == "base_gray" else "raw"} for handle, name in names.items()}
+    return g.add("materials", "bricks", {"shader": g.surfaces, "entry": "brick_wall", "textures": textures})
+
+
+def put_chess(g: Gallery, transform: list[float]) -> None:
+    """All of scenes/chess but its light and sky, whose files become part of this package."""
+    chess = json.loads((CHESS / "scene.json").read_text(encoding="utf-8"))
+    g.credits = [credit for credit in chess["credits"] if "Chess" in credit]
+    for sub in ("meshes", "textures"):
+        for file in (CHESS / sub).iterdir():
+            g.link_file(file, f"{sub}/{file.name}")
+    for section in ("meshes", "materials"):
+        for record in chess[section]:
+            g.add(section, record["name"], {field: value for field, value in record.items() if field != "name"})
+    for record in chess["instances"]:
+        g.add("instances", record["name"], {"mesh": record["mesh"], "materials": record["materials"],
+                                            "transform": place.product(transform, record["transform"])})
+
+
 def interior(out: pathlib.Path) -> None:
-    """A room with one window: bricks, planks, plaster, cloth, all computed; most light arrives after bounces."""
+    """A room with one window, a wall of photographed bricks and a game of chess: 46 images; most light arrives after bounces."""
     g = Gallery(out, (768, 432), 128, 12)
     w, d, h = 2.4, 2.2, 2.7  # half width, half depth, height
-    wood, bricks = g.material("wood", "wood"), g.material("bricks", "bricks")
-    plaster, dark = g.material("plaster", "plaster"), g.material("dark wood", "wood", plank=0.3)
+    wood, plaster, dark = g.material("wood", "wood"), g.material("plaster", "plaster"), g.material("dark wood", "wood", plank=0.3)
 
     def face(name, material, *corners):
         g.put(name, g.add_mesh(name, **shapes.quad(*corners)), material)
 
     face("floor", wood, (-w, 0, d), (w, 0, d), (w, 0, -d), (-w, 0, -d))
     face("ceiling", plaster, (-w, h, -d), (w, h, -d), (w, h, d), (-w, h, d))
-    face("back wall", bricks, (-w, 0, -d), (w, 0, -d), (w, h, -d), (-w, h, -d))
+    face("back wall", brick_wall(g), (-w, 0, -d), (w, 0, -d), (w, h, -d), (-w, h, -d))
     face("right wall", plaster, (w, 0, -d), (w, 0, d), (w, h, d), (w, h, -d))
     face("front wall", plaster, (w, 0, d), (-w, 0, d), (-w, h, d), (w, h, d))
     # The left wall has a window from z = -0.9 to 0.5 and y = 0.9 to 2.1.
@@ -275,24 +299,23 @@ def interior(out: pathlib.Path) -> None:
     bar = g.add_mesh("bar", **shapes.box((0.06, 1.2, 0.05)))
     for k in range(3):
         g.put(f"bar {k}", bar, dark, place.translation((-w, 1.5, -0.9 + 0.7 * k)))
-    top, leg = g.add_mesh("top", **shapes.box((1.3, 0.05, 0.8))), g.add_mesh("leg", **shapes.box((0.06, 0.7, 0.06)))
-    g.put("table", top, dark, place.translation((0.5, 0.725, -0.6)))
+    top, leg = g.add_mesh("top", **shapes.box((1.3, 0.05, 0.9))), g.add_mesh("leg", **shapes.box((0.06, 0.7, 0.06)))
+    g.put("table", top, dark, place.translation((0.3, 0.725, -0.6)))
     for k in range(4):
-        g.put(f"leg {k}", leg, dark, place.translation((0.5 + (k % 2 - 0.5) * 1.15, 0.35, -0.6 + (k // 2 - 0.5) * 0.65)))
-    ball = g.add_mesh("ball", **shapes.sphere(0.13))
-    g.put("copper ball", ball, g.material("copper", "metal", reflectance=[0.93, 0.62, 0.5], roughness=0.25),
-          place.translation((0.25, 0.88, -0.5)))
-    g.put("glass ball", ball, g.material("crystal", "glass"), place.translation((0.6, 0.88, -0.7)))
+        g.put(f"leg {k}", leg, dark, place.translation((0.3 + (k % 2 - 0.5) * 1.15, 0.35, -0.6 + (k // 2 - 0.5) * 0.75)))
+    put_chess(g, place.product(place.translation((0.3, 0.75, -0.6)), place.rotation("y", 75)))
+    ball = g.add_mesh("ball", **shapes.sphere(0.1))
+    g.put("glass ball", ball, g.material("crystal", "glass"), place.translation((0.84, 0.85, -0.45)))
     g.put("glazed ring", g.add_mesh("ring", **shapes.torus(0.1, 0.04)), g.material("glaze", "glossy", albedo=[0.05, 0.2, 0.35], roughness=0.1),
-          place.translation((0.85, 0.79, -0.4)))
+          place.translation((-0.24, 0.79, -0.3)))
     rug = shapes.quad((-1.5, 0.01, 1.3), (0.9, 0.01, 1.3), (0.9, 0.01, 0.1), (-1.5, 0.01, 0.1))
     g.put("rug", g.add_mesh("rug", **rug), g.material("cloth", "cloth", thread=0.012))
-    g.add("lights", "sun", {"type": "distant", "irradiance": [60, 52, 40], "angle_degrees": 0.5,
-                            "transform": place.look_at((-6, 4.6, 1.6), (0.2, 0.4, -0.3))})
+    g.add("lights", "sun", {"type": "distant", "irradiance": [40, 33, 22], "angle_degrees": 0.5,
+                            "transform": place.look_at((-7.8, 3.0, 0.6), (0.3, 0.75, -0.6))})
     # The sky, as far as the window lets it in.
-    g.add("lights", "sky", {"type": "area_rectangle", "radiance": [14, 17, 21], "size": [1.4, 1.2],
+    g.add("lights", "sky", {"type": "area_rectangle", "radiance": [14, 17, 21], "size": [1.4, 1.2], "is_solid": False,
                             "transform": place.look_at((-w - 0.05, 1.5, -0.2), (0, 1.5, -0.2))})
-    g.camera((1.5, 1.45, 2.1), (-0.25, 0.85, -0.9), 52)
+    g.camera((1.15, 1.4, 0.85), (0.05, 0.88, -0.75), 48)
     g.finish()
 
 
