@@ -19,15 +19,15 @@ static void send_path(Wave *w, uint32_t i, uint32_t flags)
     w->paths[to].flags |= flags | PATH_SEEN | PATH_CAUGHT | PATH_AT_CATCHER;
 }
 
-/* For a path that ends here. With a mean of 1, its weight makes up for those that went through. */
+/* For a path that ends here; its weight makes up for those that went through. */
 static void look_behind(Wave *w, uint32_t i, const Bsdf *bsdf)
 {
     const Scene *scene = w->shared->scene;
     const Path *path = &w->paths[i];
     FilmSample *sample = &w->samples[path->sample];
-    Spectrum stopped = spectrum_sub(spectrum_splat(1.0f), bsdf_transparency(bsdf));
-    Spectrum hole =
-        spectrum_scale(spectrum_mul(path->beta, stopped), 1.0f / (1.0f - bsdf_pass_chance(bsdf)));
+    Spectrum not_here = spectrum_add(bsdf_transparency(bsdf), bsdf_holdout(bsdf));
+    Spectrum hole = spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), not_here));
+    hole = spectrum_scale(hole, 1.0f / maxf(1.0f - bsdf_pass_chance(bsdf), FLT_EPSILON));
     float cover = spectrum_average(hole);
     sample->alpha -= cover;
     sample->caught.cover += cover;

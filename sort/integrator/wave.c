@@ -122,6 +122,7 @@ static void note_cost(Wave *w, uint64_t start_ns)
     float cost_ms = (float)((double)(clock_now_ns() - start_ns) * 1e-6);
     for (int c = 0; c < 3; ++c)
         w->samples[0].rgb[c] = cost_ms;
+    w->samples[0].caught = (FilmCatch){0};
 }
 
 void wave_run(Wave *w, const WaveJob *job)

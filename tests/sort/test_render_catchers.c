@@ -17,6 +17,9 @@ static const char surfaces_ssl[] =
     "            + make_closure<Emission>(color(glow));\n}\n"
     "shader mirror(out closure surface)\n{\n"
     "    surface = make_closure<Conductor>(color(1), 0, global_value<normal>);\n}\n"
+    "shader part(out closure surface)\n{\n"
+    "    surface = make_closure<Holdout>(color(0.25)) + make_closure<Transparent>(color(0.5))\n"
+    "            + make_closure<Lambert>(color(0.125), global_value<normal>);\n}\n"
     "shader half(out closure surface)\n{\n"
     "    surface = make_closure<Transparent>(color(0.5))\n"
     "            + make_closure<Lambert>(color(0.25), global_value<normal>);\n}\n";
@@ -28,6 +31,7 @@ static const char surfaces_ssl[] =
     "{\"name\": \"glow\", \"shader\": \"m.ssl\", \"entry\": \"matte\", \"parameters\": "           \
     "{\"albedo\": 0, \"glow\": 1}},"                                                               \
     "{\"name\": \"mirror\", \"shader\": \"m.ssl\", \"entry\": \"mirror\"},"                        \
+    "{\"name\": \"part\", \"shader\": \"m.ssl\", \"entry\": \"part\"},"                            \
     "{\"name\": \"half\", \"shader\": \"m.ssl\", \"entry\": \"half\"}"
 
 /* A small square around the origin, seen from (0, 6, 4). "floor" is the plane y = 0, "cellar" y = -1 and "roof" a square of
@@ -218,6 +222,11 @@ static void test_catchers_hide_what_is_behind(void **state)
     check("half of what is behind", half.mean[0], 0.5, 4.5 * half.error[0]);
     check("half of it and of the shadow", half.mean[3], 1.0, 4.5 * half.error[3] + 1e-6);
     assert_true(half.error[3] < 0.02);
+    /* A quarter hole, half transparent, and a quarter of a catcher that is in shadow. */
+    snprintf(scene, sizeof scene, "%s,%s,%s", OBJECT("floor", "part", CATCHER), ROOF, glow);
+    Result part = run(&(Case){.instances = scene, .lights = sun, .samples = 256});
+    check("what is behind a half", part.mean[0], 0.5, 4.5 * part.error[0]);
+    check("three quarters", part.mean[3], 0.75, 4.5 * part.error[3]);
     snprintf(scene, sizeof scene, "%s,%s", OBJECT("floor", "mirror", ""),
              OBJECT("roof", "glow", UNSEEN CATCHER));
     Result mirrored = run(&(Case){.instances = scene, .lights = sun});
