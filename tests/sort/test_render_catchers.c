@@ -238,6 +238,33 @@ static void test_catchers_hide_what_is_behind(void **state)
     assert_true(holdout.mean[3] == 0.0);
 }
 
+/* All of the picture is black; the noise is that of alpha. */
+static void test_catchers_are_sampled_by_their_noise(void **state)
+{
+    SORT_UNUSED(state);
+    Kit kit;
+    kit_begin(&kit);
+    Case c = {.environment = WHITE_SKY, .samples = 256};
+    for (int has_ball = 0; has_ball < 2; ++has_ball) {
+        c.instances = has_ball ? FLOOR "," OBJECT("ball", "black", UNSEEN BALL_AT) : FLOOR;
+        write_case(&kit, &c);
+        RenderOptions options = kit_options(&kit);
+        options.adaptive_error = 0.015f;
+        options.aovs = FILM_AOV_BIT(FILM_AOV_SAMPLES);
+        Render *render = kit_render(&kit, &options);
+        float *samples = kit_aov(render, FILM_AOV_SAMPLES);
+        double mean = mean_of(samples, 64, 1);
+        /* By directions alone s^2 is alpha (1 - alpha) / n, and n 0.13 / (2 0.92 0.015)^2 = 170. */
+        if (has_ball)
+            assert_true(mean > 60.0 && mean < 256.0);
+        else
+            assert_true(mean == (double)RENDER_ADAPTIVE_MIN);
+        mem_free(samples);
+        render_destroy(render);
+    }
+    kit_end(&kit);
+}
+
 /* Threads, waves and ranges of samples, with all that catchers do: through one, on one, in the sky. */
 static void write_all(const Kit *kit)
 {
@@ -301,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_catchers_under_a_dome),
         cmocka_unit_test(test_catchers_are_lit_by_others),
         cmocka_unit_test(test_catchers_hide_what_is_behind),
+        cmocka_unit_test(test_catchers_are_sampled_by_their_noise),
         cmocka_unit_test(test_catchers_do_not_depend_on_threads_or_waves),
         cmocka_unit_test(test_catchers_of_sample_ranges_add_up),
     };
