@@ -27,6 +27,19 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     target_link_options(sort_rules INTERFACE
         $<IF:$<BOOL:$<TARGET_PROPERTY:SORT_IS_PROGRAM>>,-flto=auto,-fno-lto>)
 endif()
+# scripts/build-profiled does both, one after the other: names of counts contain that of the build folder. What was not
+# run while counting is compiled as without counts.
+set(SORT_PROFILE_FOLDER ${CMAKE_BINARY_DIR}/profile)
+if(SORT_PROFILE STREQUAL "record")
+    target_compile_options(sort_rules INTERFACE -fprofile-generate -fprofile-update=prefer-atomic
+        -fprofile-dir=${SORT_PROFILE_FOLDER})
+    target_link_options(sort_rules INTERFACE -fprofile-generate)
+elseif(SORT_PROFILE STREQUAL "use")
+    target_compile_options(sort_rules INTERFACE -fprofile-use=${SORT_PROFILE_FOLDER} -fprofile-partial-training
+        -fprofile-correction -Wno-missing-profile -Wno-coverage-mismatch)
+elseif(SORT_PROFILE)
+    message(FATAL_ERROR "SORT_PROFILE is '${SORT_PROFILE}'; it must be empty, record or use")
+endif()
 if(SORT_WERROR)
     target_compile_options(sort_rules INTERFACE -Werror)
 endif()

@@ -28,10 +28,12 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_behind)
     const Path *path = &w->paths[i];
     const Ray ray = ray_batch_get(&w->rays, i);
     uint32_t count = wave_gathers_light(w->shared) ? lights_infinite_count(lights) : 0;
+    bool competes = !(path->flags & PATH_SPECULAR);
     for (uint32_t k = 0; k < count; ++k) {
         LightValue kind;
         LightHit hit;
-        if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray.direction, &kind, &hit))
+        if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray.direction, competes,
+                                 &kind, &hit))
             continue;
         if (hit.is_environment && !(path->flags & PATH_SEEN) &&
             w->shared->scene->settings.has_transparent_film)

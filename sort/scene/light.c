@@ -312,7 +312,8 @@ uint32_t lights_infinite_count(const Lights *lights)
 }
 
 bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
-                         float3 direction, LightValue *out_value, LightHit *out_hit)
+                         float3 direction, bool wants_density, LightValue *out_value,
+                         LightHit *out_hit)
 {
     SORT_UNUSED(position);
     SORT_UNUSED(normal);
@@ -320,7 +321,7 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
     const Source *s = &lights->sources[lights->infinite_first + index];
     *out_value = LIGHT_VALUE_KNOWN;
     *out_hit = (LightHit){.radiance = s->emission};
-    float pdf;
+    float pdf = 0.0f;
     if (s->kind == SOURCE_DISTANT) {
         /* 1 - cos of the angle to the axis, accurate for small angles. */
         float one_minus_cos = 0.5f * f3_length2(f3_sub(direction, s->axis));
@@ -332,8 +333,9 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         const SceneEnvironment *e = &lights->scene->environment;
         bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
         out_hit->is_environment = true;
-        pdf =
-            environment_pdf(e, lights->environment, direction, is_mapped ? &out_hit->map_uv : NULL);
+        if (wants_density)
+            pdf = environment_pdf(e, lights->environment, direction,
+                                  is_mapped ? &out_hit->map_uv : NULL);
         if (is_mapped) {
             *out_value = LIGHT_VALUE_ENVIRONMENT;
             out_hit->radiance = spectrum_splat(0.0f);

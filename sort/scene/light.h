@@ -95,9 +95,11 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, floa
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);
-/* *out_value: KNOWN, or ENVIRONMENT: shade looks the radiance up. False: not in this direction. */
+/* *out_value: KNOWN, or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and map_uv are zero,
+ * which saves looking them up. False: not in this direction. */
 bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
-                         float3 direction, LightValue *out_value, LightHit *out_hit);
+                         float3 direction, bool wants_density, LightValue *out_value,
+                         LightHit *out_hit);
 
 /* Probability with which `source` is chosen at a point; sums to 1 over all, or less where the tree promises light
  * that no source brings. For tests and statistics: it takes time in proportion to the triangles of a mesh. */

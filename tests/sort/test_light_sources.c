@@ -441,7 +441,8 @@ static void test_environment_irradiance(void **state)
             assert_true(sample_at(lights, f3(1, 2, 3), i, &s));
             assert_int_equal(s.value, LIGHT_VALUE_ENVIRONMENT);
             assert_true(isinf(s.distance_m) && !s.is_delta);
-            assert_true(lights_infinite_hit(lights, f3(1, 2, 3), normal, 0, s.wi, &value, &hit));
+            assert_true(
+                lights_infinite_hit(lights, f3(1, 2, 3), normal, 0, s.wi, true, &value, &hit));
             assert_int_equal(value, LIGHT_VALUE_ENVIRONMENT);
             float2 uv = environment_uv(&f->scene.environment, s.wi);
             double cosine = fmax(0.0, (double)f3_dot(s.wi, normal));
@@ -470,7 +471,8 @@ static void test_environment_constant_dome(void **state)
         LightValue value;
         assert_true(sample_at(lights, f3(0, 0, 0), i, &s));
         assert_int_equal(s.value, LIGHT_VALUE_KNOWN);
-        assert_true(lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, s.wi, &value, &hit));
+        assert_true(
+            lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, s.wi, true, &value, &hit));
         assert_true(hit.radiance.c[2] == 1.0f && hit.pdf_solid_angle == s.pdf_solid_angle);
         ztest_add(&dome,
                   (double)s.radiance.c[0] * fmax(0.0, (double)s.wi.y) / (double)s.pdf_solid_angle);
@@ -544,11 +546,12 @@ static void test_light_sun_is_met(void **state)
         LightHit hit;
         LightValue value;
         assert_true(sample_at(lights, f3(0, 0, 0), i, &s));
-        assert_false(lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 1, s.wi, &value, &hit));
+        assert_false(
+            lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 1, s.wi, true, &value, &hit));
         if (s.is_delta)
             continue;
         /* Single precision may put a direction of the rim outside. */
-        if (!lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, s.wi, &value, &hit))
+        if (!lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, s.wi, true, &value, &hit))
             continue;
         ++met;
         assert_true(fabsf(hit.pdf_solid_angle - s.pdf_solid_angle) <= 1e-5f * hit.pdf_solid_angle);
@@ -558,7 +561,8 @@ static void test_light_sun_is_met(void **state)
     LightHit hit;
     LightValue value;
     float3 beside = f3_normalize(f3_add(sun, f3(0.006f, 0, 0)));
-    assert_false(lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, beside, &value, &hit));
+    assert_false(
+        lights_infinite_hit(lights, f3(0, 0, 0), f3(0, 1, 0), 0, beside, true, &value, &hit));
     lights_destroy(lights);
     fixture_destroy(f);
 }
