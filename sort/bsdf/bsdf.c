@@ -265,7 +265,7 @@ Spectrum bsdf_layer_factor(const Bsdf *b, ClosureId id, const float *args, uint3
 
 /* --- asking -------------------------------------------------------------------------------- */
 
-static LobeValue lobe_eval(const BsdfLobe *lobe, float3 wi)
+SORT_ALWAYS_INLINE LobeValue lobe_eval(const BsdfLobe *lobe, float3 wi)
 {
     switch (lobe->model) {
     case BSDF_MODEL_LAMBERT:
@@ -363,7 +363,7 @@ static inline bool is_of_fibre(const BsdfLobe *lobe)
 }
 
 /* Of light from wi, which is on this side. False: the lobe brings nothing from there. */
-static inline bool lobe_value(const BsdfLobe *lobe, float3 wi, uint32_t side, LobeValue *out)
+SORT_ALWAYS_INLINE bool lobe_value(const BsdfLobe *lobe, float3 wi, uint32_t side, LobeValue *out)
 {
     if (!(lobe->flags & side) || (lobe->flags & BSDF_DELTA))
         return false;

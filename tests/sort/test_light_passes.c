@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "passes_kit.h"
+#include "sort/bsdf/closure_table.h"
 
 /* A ball each, in rows of COLUMNS. */
 static const char *const closures[] = {
@@ -39,6 +40,10 @@ static const char *const closures[] = {
     "make_closure<ToonDiffuse>(color(0.8, 0.7, 0.1), 0.5, 0.1, N)",
     "make_closure<ToonGlossy>(color(0.8, 0.7, 0.1), 0.3, 0.2, N)",
     "make_closure<Hair>(color(0.2, 0.5, 1), 0.4, 0.5, 0.2, 1.55, 0.05, 0.3, float3(0, 1, 0))",
+    "make_closure<HairReflection>(color(0.5, 0.7, 0), 0.2, 0.4, 0.05, float3(0, 1, 0))",
+    "make_closure<HairTransmission>(color(0.5, 0.7, 0), 0.3, 0.6, 0.05, float3(0, 1, 0))",
+    "make_closure<DisneyRetro>(color(0.8, 0.3, 0), 0.9, N) + make_closure<DisneyRetro>(color(0.2), "
+    "0.1, N)",
     "make_closure<Subsurface>(color(0.8, 0.5, 0.3), color(0.3, 0.1, 0.05), 0.2, N)",
     "0.5 * make_closure<Holdout>(color(1)) + 0.5 * make_closure<Lambert>(color(0.8), N)",
     ("0.4 * make_closure<Transparent>(color(1, 0.5, 0.2)) + 0.3 * "
@@ -140,6 +145,22 @@ static void write_balls(const Kit *kit, const Variant *v)
     StrBuf *const all[] = {&meshes, &instances, &materials, &lights, &ssl, &sky};
     for (uint32_t i = 0; i < SORT_COUNT_OF(all); ++i)
         strbuf_free(all[i]);
+}
+
+/* But for what makes no light yet. */
+static void test_light_passes_are_tried_on_all_closures(void **state)
+{
+    (void)state;
+    for (uint32_t id = 0; id < CLOSURE_COUNT; ++id) {
+        char call[64];
+        const char *name = closure_table_rows()[id].name;
+        bool is_tried = id == CLOSURE_VOLUME || id == CLOSURE_AOV;
+        snprintf(call, sizeof call, "<%s>", name);
+        for (uint32_t i = 0; i < SORT_COUNT_OF(closures) && !is_tried; ++i)
+            is_tried = strstr(closures[i], call) != NULL;
+        if (!is_tried)
+            fail_msg("no ball has closure %s", name);
+    }
 }
 
 static void test_light_passes_make_the_picture(void **state)
@@ -259,6 +280,7 @@ static void test_light_passes_direct_light_is_of_one_bounce(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_light_passes_are_tried_on_all_closures),
         cmocka_unit_test(test_light_passes_make_the_picture),
         cmocka_unit_test(test_light_passes_have_the_same_bits),
         cmocka_unit_test(test_light_passes_direct_light_is_of_one_bounce),
