@@ -34,8 +34,15 @@ static const char surfaces_ssl[] =
     "{\"name\": \"part\", \"shader\": \"m.ssl\", \"entry\": \"part\"},"                            \
     "{\"name\": \"half\", \"shader\": \"m.ssl\", \"entry\": \"half\"}"
 
+#define WIRE                                                                                       \
+    "{\"name\": \"wire\", \"basis\": \"linear\", \"point_count\": 2, \"curve_count\": 1, "         \
+    "\"points\": "                                                                                 \
+    "{\"file\": \"wire.bin\", \"type\": \"float32\", \"components\": 4, \"count\": 2}, "           \
+    "\"point_counts\": {\"file\": \"two.bin\", \"type\": \"uint32\", \"components\": 1, "          \
+    "\"count\": 1}}"
+
 /* A small square around the origin, seen from (0, 6, 4). "floor" is the plane y = 0, "cellar" y = -1 and "roof" a square of
- * 4 m at y = 2, right above, "ball" a sphere at (0.6, 1, 0) with radius 0.5; the camera sees no ball and no roof. */
+ * 4 m at y = 2, right above, "ball" a sphere at (0.6, 1, 0) with radius 0.5, "wire" a tube of 6 m along x with the same; the camera sees no ball and no roof. */
 typedef struct Case {
     const char *instances, *lights, *environment;
     bool is_opaque; /* film */
@@ -62,6 +69,10 @@ static void write_case(const Kit *kit, const Case *c)
             (const float[4][3]){{-s, y[k], -s}, {-s, y[k], s}, {s, y[k], s}, {s, y[k], -s}});
     }
     kit_add_sphere(kit, &meshes, "ball", 0.5f, 96);
+    const float wire[2][4] = {{-3, 0, 0, 0.5f}, {3, 0, 0, 0.5f}};
+    const uint32_t two = 2;
+    kit_write(kit, "wire.bin", wire, sizeof wire);
+    kit_write(kit, "two.bin", &two, sizeof two);
     kit_write_scene(kit, &(KitScene){.width = 8,
                                      .height = 8,
                                      .samples = c->samples ? c->samples : 16,
@@ -70,6 +81,7 @@ static void write_case(const Kit *kit, const Case *c)
                                      .eye = {0, 6, 4},
                                      .fov_y_degrees = 1,
                                      .meshes = strbuf_text(&meshes),
+                                     .curves = WIRE,
                                      .instances = c->instances,
                                      .materials = MATERIALS,
                                      .lights = c->lights,
@@ -118,9 +130,12 @@ static Result run(const Case *c)
 #define BALL_AT ", \"transform\": [1,0,0,0.6, 0,1,0,1, 0,0,1,0, 0,0,0,1]"
 #define OBJECT(mesh, material, more)                                                               \
     "{\"name\": \"" mesh "\", \"mesh\": \"" mesh "\", \"materials\": [\"" material "\"]" more "}"
-#define FLOOR     OBJECT("floor", "matte", CATCHER)
-#define ROOF      OBJECT("roof", "black", UNSEEN)
-#define WHITE_SKY "{\"color\": [1, 1, 1]}"
+#define TUBE(name, material, more)                                                                 \
+    "{\"name\": \"" name "\", \"curves\": \"wire\", \"materials\": [\"" material "\"]" more "}"
+#define AT_HEIGHT(y) ", \"transform\": [1,0,0,0, 0,1,0," y ", 0,0,1,0, 0,0,0,1]"
+#define FLOOR        OBJECT("floor", "matte", CATCHER)
+#define ROOF         OBJECT("roof", "black", UNSEEN)
+#define WHITE_SKY    "{\"color\": [1, 1, 1]}"
 /* Down the y axis, and at the side, from where the roof is not in the way. */
 #define DISTANT(name, rgb, matrix)                                                                 \
     "{\"name\": \"" name "\", \"type\": \"distant\", \"irradiance\": " rgb                         \
@@ -238,6 +253,40 @@ static void test_catchers_hide_what_is_behind(void **state)
     assert_true(holdout.mean[3] == 0.0);
 }
 
+/* Tubes that are placed are instances to Embree, whose masks are another matter. */
+static void test_catchers_that_are_instances(void **state)
+{
+    SORT_UNUSED(state);
+    static const char sun[] = DISTANT("sun", "[3, 2, 1]", DOWN);
+    static const char above[] = TUBE("a", "black", UNSEEN AT_HEIGHT("2"));
+    static const char catcher[] = TUBE("b", "matte", CATCHER AT_HEIGHT("-0.5"));
+    char scene[1024];
+    snprintf(scene, sizeof scene, "%s,%s", FLOOR, above);
+    assert_true(run(&(Case){.instances = scene, .lights = sun}).mean[3] == 1.0);
+    assert_true(run(&(Case){.instances = catcher, .lights = sun}).mean[3] == 0.0);
+    snprintf(scene, sizeof scene, "%s,%s", catcher, above);
+    assert_true(run(&(Case){.instances = scene, .lights = sun}).mean[3] == 1.0);
+    snprintf(scene, sizeof scene, "%s,%s", FLOOR,
+             TUBE("c", "black", UNSEEN CATCHER AT_HEIGHT("2")));
+    assert_true(run(&(Case){.instances = scene, .lights = sun}).mean[3] == 0.0);
+}
+
+/* The roof leaves: its edge is over the middle of the floor after a quarter of the shutter. */
+static void test_catchers_of_moving_shadows(void **state)
+{
+    SORT_UNUSED(state);
+    static const char sun[] = DISTANT("sun", "[3, 2, 1]", DOWN);
+    static const char leaves[] =
+        OBJECT("roof", "black",
+               UNSEEN ", \"motion\": [[1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1], "
+                      "[1,0,0,8, 0,1,0,0, 0,0,1,0, 0,0,0,1]]");
+    char scene[512];
+    snprintf(scene, sizeof scene, "%s,%s", FLOOR, leaves);
+    Result r = run(&(Case){.instances = scene, .lights = sun, .samples = 64});
+    check("a quarter", r.mean[3], 0.25, 4.5 * r.error[3] + 0.01);
+    assert_true(r.error[3] < 0.01);
+}
+
 /* All of the picture is black; the noise is that of alpha. */
 static void test_catchers_are_sampled_by_their_noise(void **state)
 {
@@ -328,6 +377,8 @@ int main(void)
         cmocka_unit_test(test_catchers_under_a_dome),
         cmocka_unit_test(test_catchers_are_lit_by_others),
         cmocka_unit_test(test_catchers_hide_what_is_behind),
+        cmocka_unit_test(test_catchers_that_are_instances),
+        cmocka_unit_test(test_catchers_of_moving_shadows),
         cmocka_unit_test(test_catchers_are_sampled_by_their_noise),
         cmocka_unit_test(test_catchers_do_not_depend_on_threads_or_waves),
         cmocka_unit_test(test_catchers_of_sample_ranges_add_up),
