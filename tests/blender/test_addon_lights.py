@@ -131,9 +131,9 @@ class LightTest(unittest.TestCase):
         sky = world.node_tree.nodes.new("ShaderNodeTexSky")
         sky.sky_type, sky.turbidity = "HOSEK_WILKIE", 2.5
         kit.link(sky.outputs["Color"], world.node_tree.nodes["Background"].inputs["Color"])
-        from sort_blender.export import sky_painter
-        app = SimpleNamespace(binary_path="/bin/false", build_options=bpy.app.build_options, tempdir=bpy.app.tempdir)
-        with mock.patch.object(sky_painter, "bpy", SimpleNamespace(app=app)):
+        from sort_blender.export import background
+        app = SimpleNamespace(binary_path="/bin/false", tempdir=bpy.app.tempdir)
+        with mock.patch.object(background, "bpy", SimpleNamespace(app=app)):
             picture = kit.render()
         np.testing.assert_allclose(picture[-1, 0, :3], (1, 0, 1), atol=1e-3)
         self.assertRegex(kit.messages().warnings[0], "World 'World', node 'Sky Texture': .* painted by Cycles.*failed \\(1\\)")

@@ -1,6 +1,7 @@
 """Materials: values and images where they belong, magenta and a message where something is missing."""
 
 import math
+import os
 import unittest
 
 import bpy
@@ -195,13 +196,88 @@ class MaterialTest(unittest.TestCase):
         np.testing.assert_allclose(kit.render()[12, 12, :3], (1, 0, 1), atol=0.02)
         self.assertIn("gone.1001.png", warnings())
 
-    def test_movies_are_refused_by_name(self):
-        image = bpy.data.images.new("Film", 4, 4)
-        image.source = "MOVIE"
+    def frames(self, folder):
+        """Eight of them, as files and as a movie, whose colours tell them apart."""
+        scene = bpy.data.scenes.new("Frames")
+        self.addCleanup(bpy.data.scenes.remove, scene)
+        scene.sequence_editor_create()
+        for k in range(1, 9):
+            strip = scene.sequence_editor.sequences.new_effect(f"{k}", "COLOR", 1, frame_start=k, frame_end=k + 1)
+            strip.color = (k / 10, 0.5, 1 - k / 10)
+        scene.frame_start, scene.frame_end, scene.view_settings.view_transform = 1, 8, "Standard"
+        render = scene.render
+        render.resolution_x, render.resolution_y = 64, 32
+        for kind, name in (("PNG", "frame_"), ("FFMPEG", "film.avi")):
+            render.image_settings.file_format, render.filepath = kind, str(folder / name)
+            render.ffmpeg.format, render.ffmpeg.codec = "AVI", "FFV1"
+            with bpy.context.temp_override(scene=scene):
+                bpy.ops.render.render(animation=True, scene=scene.name)
+
+    def test_movies_and_sequences_as_in_cycles(self):
+        folder = kit.FOLDER / "Film 映画"
+        folder.mkdir(exist_ok=True)
+        self.frames(folder)
+        self.addCleanup(self.scene.frame_set, 1)
+        film, stills = (bpy.data.images.load(str(folder / name)) for name in ("film.avi", "frame_0001.png"))
+        stills.source = "SEQUENCE"
         emission = kit.material_of(self.plane, "ShaderNodeEmission")
-        self.show(image, emission.inputs["Color"])
+        seen = set()
+        for image, space in ((film, "sRGB"), (film, "Non-Color"), (stills, "sRGB"), (stills, "Filmic Log")):
+            image.colorspace_settings.name = space
+            node = self.show(image, emission.inputs["Color"])
+            user = node.image_user
+            user.frame_duration, user.frame_start, user.frame_offset, user.use_auto_refresh = 8, 2, 1, True
+            for frame in (3, 5):
+                with self.subTest(source=image.source, space=space, frame=frame):
+                    self.scene.frame_set(frame)
+                    ours, theirs = (kit.render(engine)[24, 24, :3] for engine in ("SORT", "CYCLES"))
+                    np.testing.assert_allclose(ours, theirs, rtol=0.01)
+                    self.assertEqual(warnings(), "")
+                    seen.add(round(float(ours[0]), 3))
+        self.assertGreater(len(seen), 5)
+        film.filepath = str(folder / "gone.avi")
+        np.testing.assert_allclose(kit.render()[24, 24, :3], theirs, rtol=0.01)  # the stills are shown
+        self.show(film, emission.inputs["Color"])
         np.testing.assert_allclose(kit.render()[24, 24, :3], (1, 0, 1), atol=0.01)
-        self.assertIn("image 'Film': images of type MOVIE are not supported", warnings())
+        self.assertIn("gone.avi", warnings())
+
+    def test_alpha_modes_as_in_cycles(self):
+        """A row of alphas, of files and of painted images, whose node's Alpha is used or not."""
+        alphas = (1, 0.5, 0.25, 0)
+        pixels = np.zeros((2, 8, 4), np.float32)
+        for k, alpha in enumerate(alphas):
+            pixels[:, 2 * k:2 * k + 2] = (0.8, 0.4, 0.2, alpha)
+
+        def image_of(kind):
+            image = bpy.data.images.new(kind, 8, 2, alpha=True, float_buffer="float" in kind)
+            image.pixels.foreach_set(pixels.ravel())
+            if "painted" in kind:
+                return image
+            image.file_format = "OPEN_EXR" if "float" in kind else "PNG"
+            image.filepath_raw = str(kit.FOLDER / f"alpha {kind}")
+            image.save()
+            suffix = ".exr" if "float" in kind else ".png"
+            os.replace(image.filepath_raw, image.filepath_raw + suffix)
+            return bpy.data.images.load(image.filepath_raw + suffix, check_existing=False)
+        emission = kit.material_of(self.plane, "ShaderNodeEmission")
+        half = kit.new_node(emission, "ShaderNodeMath")
+        half.operation, half.inputs[1].default_value, half.inputs[2].default_value = "MULTIPLY_ADD", 0.5, 0.5
+        for kind in ("file", "float file", "painted", "painted float"):
+            for mode in ("STRAIGHT", "CHANNEL_PACKED", "NONE"):
+                for is_used in (False, True):
+                    with self.subTest(kind=kind, mode=mode, is_used=is_used):
+                        image = image_of(kind)
+                        image.alpha_mode = mode
+                        node = self.show(image, emission.inputs["Color"])
+                        node.interpolation = "Closest"
+                        for link in list(emission.inputs["Strength"].links):
+                            emission.id_data.links.remove(link)
+                        emission.inputs["Strength"].default_value = 1
+                        if is_used:
+                            kit.link(node.outputs["Alpha"], half.inputs[0])
+                            kit.link(half.outputs[0], emission.inputs["Strength"])
+                        ours, theirs = (kit.render(engine)[24, (4, 16, 30, 42), :3] for engine in ("SORT", "CYCLES"))
+                        np.testing.assert_allclose(ours, theirs, atol=0.006)
 
     def test_alpha_of_the_base_colour_image(self):
         image = bpy.data.images.new("Half", 4, 4, alpha=True)

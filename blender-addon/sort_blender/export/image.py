@@ -15,13 +15,16 @@ import numpy as np
 from ..messages import Report
 from ..sort_package import PackageWriter, file_component
 from . import color_space, tiff
-from .cache import ExportCache
+from .background import BackgroundFailed
+from .cache import Entry, ExportCache
+from .frame_reader import Frame
 
 COLOR_SPACES = {"sRGB": "srgb", "Linear": "linear", "Linear Rec.709": "linear", "Non-Color": "raw",
                 "Raw": "raw"}
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "JPEG2000": ".jp2", "TARGA": ".tga", "TARGA_RAW": ".tga",
             "OPEN_EXR": ".exr", "OPEN_EXR_MULTILAYER": ".exr", "HDR": ".hdr", "TIFF": ".tif", "BMP": ".bmp",
             "WEBP": ".webp", "DPX": ".dpx", "CINEON": ".cin", "IRIS": ".rgb"}
+OPAQUE_SUFFIXES = (".jpg", ".jpeg", ".hdr")
 FLOAT_SUFFIXES = (".exr", ".hdr")
 NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\:]")
 UDIM = "<UDIM>"
@@ -46,7 +49,7 @@ class ImageExporter:
         if image is None:
             self._report.warn(where, "it has no image; magenta")
             return None
-        if image.source in ("MOVIE", "VIEWER"):
+        if image.source == "VIEWER":
             self._report.warn(where, f"image '{image.name}': images of type {image.source} are not "
                                      "supported; magenta")
             return None
@@ -71,6 +74,8 @@ class ImageExporter:
 
     def _color_space(self, image: bpy.types.Image, where: str) -> str:
         name = image.colorspace_settings.name
+        if _needs_reader(image):
+            return "linear"
         if name not in COLOR_SPACES and _conversion(image) is None:
             self._report.warn(where, f"image '{image.name}': colour space '{name}' is not supported; read "
                                      "as linear")
@@ -81,13 +86,16 @@ class ImageExporter:
 
     def _file(self, image: bpy.types.Image, user: bpy.types.ImageUser, where: str) -> str | None:
         """In the package or below the texture folder. A UDIM set has one name, with <UDIM> in it."""
-        is_sequence = image.source == "SEQUENCE"
+        is_sequence, is_movie = image.source == "SEQUENCE", image.source == "MOVIE"
         path = "" if not image.filepath else bpy.path.abspath(
             image.filepath_from_user(image_user=user) if is_sequence else image.filepath,
             library=image.library)
-        key = (image.name_full, path)
+        number = user.frame_current if is_movie else 1
+        key = (image.name_full, path, number)
         if key not in self._files:
-            if image.source == "TILED":
+            if is_movie or is_sequence and _needs_reader(image):
+                self._files[key] = self._read(path, number, image, where)
+            elif image.source == "TILED":
                 self._files[key] = self._reach_tiles(path, image, where)
             elif _is_in_memory(image) or _conversion(image):
                 self._files[key] = self._write_pixels(image, where)
@@ -113,6 +121,8 @@ class ImageExporter:
                 self._report.warn(where, f"image '{image.name}': there is no file {path}; that tile is magenta")
         if not packed and not any(path.is_file() for path in files.values()):
             return None
+        if _needs_reader(image):
+            return self._read_tiles(files, image, where)
         absolute = str(Path(pattern).parent.resolve() / Path(pattern).name)
         if not packed and self._texture_folder == "/" and _may_be_named(absolute[1:]):
             return absolute[1:]
@@ -125,6 +135,35 @@ class ImageExporter:
             elif files[number].is_file():
                 shutil.copyfile(files[number], self.writer.folder / target)
         return file
+
+    def _read_tiles(self, files: dict[int, Path], image: bpy.types.Image, where: str) -> str | None:
+        file = f"textures/{len(self._files)}_{file_component(image.name.replace(UDIM, ''))}{UDIM}.tif"
+        entries = {number: self._frame(str(path), 1, image, where) for number, path in files.items() if path.is_file()}
+        for number, entry in entries.items():
+            if entry:
+                self.writer.link_file(entry.path, file.replace(UDIM, str(number)))
+        return file if any(entries.values()) else None
+
+    def _read(self, path: str, number: int, image: bpy.types.Image, where: str) -> str | None:
+        """A frame of a movie or a sequence."""
+        if not path or not Path(path).is_file():
+            self._report.warn(where, f"image '{image.name}': there is no file {path or '(no path)'}; magenta")
+            return None
+        entry = self._frame(path, number, image, where)
+        return self.writer.link_file(entry.path, self._new_file(image.name, ".tif")) if entry else None
+
+    def _frame(self, path: str, number: int, image: bpy.types.Image, where: str) -> Entry | None:
+        frame = Frame(path, "MOVIE" if image.source == "MOVIE" else "FILE", number, image.colorspace_settings.name,
+                      image.alpha_mode)
+
+        def write(target: Path) -> dict:
+            tiff.write_tiff(target, frame.pixels())
+            return {}
+        try:
+            return self._cache.find(frame.key()) or self._cache.make(frame.key(), write)
+        except (BackgroundFailed, OSError) as error:
+            self._report.warn(where, f"image '{image.name}': {path} cannot be read: {error}; magenta")
+            return None
 
     def _link_bytes(self, data: bytes, file: str) -> str:
         key = "bytes " + hashlib.blake2b(data, digest_size=16).hexdigest()
@@ -178,6 +217,30 @@ class ImageExporter:
         file = self._new_file(Path(path).name, Path(path).suffix.lower())
         shutil.copyfile(path, self.writer.folder / file)
         return file
+
+
+def association(image: bpy.types.Image, is_alpha_used: bool) -> dict:
+    """Parameters of tex_image: how colour goes with alpha. As in Cycles, colours of files lie times alpha, as float files
+    hold them and others become before they are linear, and only a node whose Alpha is used divides by it."""
+    suffix = Path(image.filepath).suffix.lower()
+    is_file = image.source != "GENERATED" and not image.is_dirty
+    if image.alpha_mode in ("NONE", "CHANNEL_PACKED") or image.colorspace_settings.is_data or suffix in OPAQUE_SUFFIXES:
+        return {}
+    if suffix in FLOAT_SUFFIXES and (_needs_reader(image) or _conversion(image)):
+        return {} if is_alpha_used else {"association": 1}  # these are made straight
+    if suffix in FLOAT_SUFFIXES if is_file else image.is_float:
+        return {"association": 3} if is_alpha_used else {}
+    return {"association": 2} if is_alpha_used else {"association": 1,
+                                                     "is_encoded": image.colorspace_settings.name == "sRGB"}
+
+
+def _needs_reader(image: bpy.types.Image) -> bool:
+    """A movie, or files of a colour space that the renderer does not know; of tiles, those that are not packed."""
+    if image.source == "MOVIE":
+        return True
+    name = image.colorspace_settings.name
+    is_known = name in COLOR_SPACES and not (name == "sRGB" and Path(image.filepath).suffix.lower() in FLOAT_SUFFIXES)
+    return image.source in ("SEQUENCE", "TILED") and not is_known and not image.packed_file and not len(image.packed_files)
 
 
 def _is_in_memory(image: bpy.types.Image) -> bool:

@@ -87,9 +87,6 @@ class Motion:
             keys = [instance.matrix_world]
         return _record(keys)
 
-    def moves(self, instance: bpy.types.DepsgraphObjectInstance) -> bool:
-        return len(_even_turns(self._matrices.get(_key(instance)) or [Matrix()])) > 1
-
     def camera_keys(self) -> list[Matrix]:
         return _even_turns(self._camera)
 

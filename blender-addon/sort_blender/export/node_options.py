@@ -13,6 +13,7 @@ from collections.abc import Callable
 import bpy
 
 from . import object_values
+from .image import association as image_association
 from .surroundings import numbers
 
 GENERATED = "sort:generated"  # attributes of meshes that attributes.py makes
@@ -168,6 +169,7 @@ def finish_image(builder, node: bpy.types.Node, name: str) -> bool:
         return False
     if node.image.alpha_mode == "NONE":
         builder.parameters(name)["is_opaque"] = True
+    builder.parameters(name).update(image_association(node.image, node.outputs["Alpha"].is_linked))
     return True
 
 

@@ -86,8 +86,6 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
             continue
         if obj.type == "LIGHT":
             carrier = instance.parent if instance.is_instance and instance.parent else obj
-            if motion and motion.moves(instance):
-                report.warn(f"Light '{obj.name}'", "it moves while the shutter is open: lights are not blurred yet")
             add_light(obj, carrier, instance.matrix_world, layers.light_group(obj.lightgroup), writer, materials, report)
         else:
             instances.add(instance)

@@ -9,8 +9,9 @@ import bpy
 from mathutils import Vector
 
 from . import axes, nodes
+from .background import BackgroundFailed
 from .sky import Sky
-from .sky_painter import CannotPaint, PaintedSky
+from .sky_painter import PaintedSky
 
 if TYPE_CHECKING:
     from ..sort_package import PackageWriter
@@ -55,7 +56,7 @@ def _finish_painted(builder, node: bpy.types.Node, name: str) -> bool:
     sky = PaintedSky(math.atan2(up.z, math.hypot(up.x, up.y)), node.turbidity, node.ground_albedo)
     try:
         builder.bind_texture(name, "table", builder.images.table("sky", sky.key(), sky.table))
-    except CannotPaint as error:
+    except BackgroundFailed as error:
         builder.warn(node, f"sky type HOSEK_WILKIE is painted by Cycles, which could not be: {error}")
         return False
     return True

@@ -1,0 +1,37 @@
+"""Pixels of files that only Blender can read: frames of movies, and images of its colour spaces that are not in its
+memory. A Blender in the background reads them."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from . import background
+
+
+@dataclass(frozen=True)
+class Frame:
+    path: str
+    source: str  # MOVIE or FILE
+    number: int  # of the movie, from 1; else 1
+    color_space: str
+    alpha_mode: str
+
+    def key(self) -> str:
+        """Another one when the file has changed. OSError."""
+        stat = Path(self.path).stat()
+        return f"frame {astuple(self)} {stat.st_mtime_ns} {stat.st_size}"
+
+    def pixels(self) -> np.ndarray:
+        """[rows from the top, columns, rgb or rgba] float32, linear, straight alpha. BackgroundFailed."""
+        data = background.run("read_frame.py", [self.path, self.source, str(self.number), self.color_space, self.alpha_mode])
+        width, height = np.frombuffer(data[:8], "<u4")
+        rgba = np.frombuffer(data[8:], "<f4").reshape(height, width, 4)[::-1]
+        if (rgba[..., 3] == 1).all():
+            return rgba[..., :3]
+        if self.alpha_mode == "CHANNEL_PACKED":
+            return rgba
+        alpha = rgba[..., 3:]
+        return np.concatenate([rgba[..., :3] / np.where(alpha > 0, alpha, 1), alpha], axis=2).astype(np.float32)

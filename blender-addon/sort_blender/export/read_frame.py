@@ -1,0 +1,53 @@
+"""Run by frame_reader.py in a Blender of its own, which makes a frame of a movie, or an image, linear by its compositor:
+  blender -b --factory-startup -P read_frame.py -- OUT PATH SOURCE FRAME COLOUR_SPACE ALPHA_MODE
+SOURCE: MOVIE or FILE. OUT: width and height, uint32, and r g b a, float32, of all rows from the bottom; little-endian."""
+
+import array
+import os
+import sys
+import tempfile
+
+import bpy
+
+
+def show(image: bpy.types.Image, frame: int, picture: str) -> None:
+    scene = bpy.context.scene
+    scene.frame_set(frame)
+    scene.use_nodes = True
+    tree = scene.node_tree
+    tree.nodes.clear()
+    node, output = tree.nodes.new("CompositorNodeImage"), tree.nodes.new("CompositorNodeComposite")
+    node.image = image
+    if image.source == "MOVIE":
+        node.frame_start, node.frame_duration, node.use_auto_refresh = 1, max(image.frame_duration, 1), True
+    tree.links.new(node.outputs["Image"], output.inputs["Image"])
+    render = scene.render
+    render.engine = "BLENDER_WORKBENCH"
+    render.use_compositing, render.use_sequencer = True, False
+    render.resolution_x, render.resolution_y, render.resolution_percentage = image.size[0], image.size[1], 100
+    render.image_settings.file_format, render.image_settings.color_depth = "OPEN_EXR", "32"
+    render.image_settings.color_mode = "RGBA"
+    render.filepath = picture
+    bpy.ops.render.render(write_still=True)
+
+
+def main() -> None:
+    out, path, source, frame, space, alpha = sys.argv[sys.argv.index("--") + 1:]
+    image = bpy.data.images.load(path)
+    image.source = source
+    image.colorspace_settings.name, image.alpha_mode = space, alpha
+    with tempfile.TemporaryDirectory(prefix="sort-frame-") as folder:
+        picture = os.path.join(folder, "frame.exr")
+        show(image, int(frame), picture)
+        made = bpy.data.images.load(picture)
+        pixels = array.array("f", bytes(4 * len(made.pixels)))
+        made.pixels.foreach_get(pixels)
+    size = array.array("I", made.size[:])
+    if sys.byteorder == "big":
+        size.byteswap()
+        pixels.byteswap()
+    with open(out, "wb") as file:
+        file.write(size.tobytes() + pixels.tobytes())
+
+
+main()
