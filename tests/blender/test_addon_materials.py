@@ -67,7 +67,8 @@ class MaterialTest(unittest.TestCase):
         head = "IESNA\nTILT=NONE\n1 -1 1 3 1 {} 2 0 0 0 1 1 1\n0 45 90\n0\n"
         for contents, reason in (("nothing", "no TILT line"), (head.format(1) + "1 x", "19 numbers, 20 are announced"),
                                  (head.format(1) + "1 x 3", "a word where a number should be"),
-                                 (head.format(2) + "1 2 3", "type B"),
+                                 (head.format(3) + "1 2 3", "type A"),
+                                 (head.format(2).replace("0 45 90", "0 45 95") + "1 2 3", "beyond those of type B"),
                                  (head.format(1).replace("45", "95") + "1 2 3", "do not grow")):
             text.from_string(contents)
             np.testing.assert_allclose(kit.render()[24, 24, :3], 1)  # as if it were not linked
@@ -80,6 +81,30 @@ class MaterialTest(unittest.TestCase):
         node.filepath = str(path)
         np.testing.assert_allclose(kit.render()[24, 24, :3], 0)
         self.assertEqual(warnings(), "")
+
+    def test_photometry_of_type_b_as_in_cycles(self):
+        """All directions; whole, and of one side of each angle."""
+        world = self.scene.world = bpy.data.worlds.new("World")
+        world.use_nodes = True
+        background = world.node_tree.nodes["Background"]
+        node, coordinate = (kit.new_node(background, "ShaderNode" + name) for name in ("TexIES", "TexCoord"))
+        kit.link(coordinate.outputs["Generated"], node.inputs["Vector"])
+        kit.link(node.outputs["Fac"], background.inputs["Color"])
+        bpy.data.objects.remove(self.plane)
+        self.scene.camera.data.type = "PANO"
+        self.scene.camera.data.cycles.panorama_type = "EQUIRECTANGULAR"
+        self.scene.camera.location, self.scene.camera.rotation_euler = (0, 0, 0), (math.pi / 2, 0, 0)
+        kit.add_mesh("Far", [(0, 0, -500), (1, 0, -500), (0, 1, -500)], [(0, 1, 2)])
+        node.mode, node.ies = "INTERNAL", bpy.data.texts.new("lamp.ies")
+        for vertical, horizontal in (((-90, -30, 0, 50, 90), (-90, -45, 0, 45, 90)), ((0, 30, 60, 90), (0, 45, 90))):
+            with self.subTest(vertical=vertical):
+                values = [200 + 100 * math.sin(3 * i + 5 * j * j) for i in horizontal for j in vertical]
+                node.ies.from_string(f"IESNA\nTILT=NONE\n1 -1 1 {len(vertical)} {len(horizontal)} 2 2 0 0 0 1 1 1\n" + "\n".join(
+                    " ".join(map(str, row)) for row in (vertical, horizontal, values)))
+                ours, theirs = (kit.render(engine)[..., 0] for engine in ("SORT", "CYCLES"))
+                self.assertGreater(theirs.std(), 0.1 * theirs.mean())
+                self.assertLess(np.abs(ours - theirs).mean() / theirs.mean(), 0.02)
+                self.assertEqual(warnings(), "")
 
     def test_packed_and_file_images_in_paths_of_any_letters(self):
         folder = kit.FOLDER / "Wände und 木目 # 100%"

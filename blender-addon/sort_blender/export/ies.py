@@ -13,7 +13,7 @@ import numpy as np
 WATTS_PER_CANDELA = 4 * np.pi / 177.83  # of light like the day's, all around; as Cycles counts
 COLUMNS, ROWS = 256, 512  # of the table
 COUNT_MAX = 100_000
-TYPE_C = 1
+TYPE_C, TYPE_B = 1, 2
 
 
 class BadFile(Exception):
@@ -62,8 +62,8 @@ def parse(text: str) -> Lamp:
     factor = numbers.one()
     vertical, horizontal = numbers.count("vertical angles"), numbers.count("horizontal angles")
     kind = numbers.one()
-    if kind != TYPE_C:
-        raise BadFile(f"its photometry is of type {'B' if kind == 2 else 'A'}; type C alone is supported")
+    if kind not in (TYPE_C, TYPE_B):
+        raise BadFile(f"its photometry is of type {'A' if kind == 3 else f'{kind:g}'}; types B and C alone are supported")
     numbers.skip(4)  # units and sizes
     factor *= numbers.one() * numbers.one()
     numbers.skip(1)
@@ -71,7 +71,25 @@ def parse(text: str) -> Lamp:
     values = numbers.array(vertical * horizontal).reshape(horizontal, vertical)
     if vertical < 2 or (np.diff(down) <= 0).any() or (np.diff(around) <= 0).any():
         raise BadFile("its angles do not grow")
-    return Lamp(down, *_all_around(around, values * (factor * WATTS_PER_CANDELA)))
+    values = values * (factor * WATTS_PER_CANDELA)
+    if kind == TYPE_B:
+        down, around, values = _of_type_b(down, around, values)
+    return Lamp(down, *_all_around(around, values))
+
+
+def _of_type_b(vertical: np.ndarray, horizontal: np.ndarray,
+               values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As Cycles: the axis of the horizontal angles is that of straight up and down, those at which a file of type C has
+    angles from straight down; both go from 0 to 180, what is given of one side is mirrored."""
+    angles, out = [], values.T
+    for given, axis in ((horizontal, 1), (vertical, 0)):
+        if given[0] == 0:
+            given = np.concatenate([-given[:0:-1], given])
+            out = np.concatenate([np.flip(np.delete(out, 0, axis), axis), out], axis=axis)
+        if given[0] < -90 or given[-1] > 90:
+            raise BadFile("its angles go beyond those of type B, -90 to 90")
+        angles.append(given + 90)
+    return angles[0], angles[1], out
 
 
 def _all_around(angles: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

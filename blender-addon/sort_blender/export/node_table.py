@@ -226,7 +226,7 @@ NODES = {
                              finish=sky_node.finish, units=("tex_sky_preetham", "tex_sky_nishita", "tex_sky_hosek"),
                              lacks="Hosek / Wilkie is painted by Cycles"),
     "ShaderNodeTexIES": Node("tex_ies", default_vector="shading_normal", finish=ies_node.finish,
-                             lacks="photometry of type C alone"),
+                             lacks="no photometry of type A, nor has Cycles"),
     "ShaderNodeTangent": Node("tangent", options=opt.take("axis", direction="direction_type"),
                               finish=opt.finish_tangent, lacks="along the render-active UV map"),
     "ShaderNodeWireframe": Node("wireframe", options=opt.take("use_pixel_size"),
