@@ -179,7 +179,7 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick look at it, through a view transform"},
         {.name = "view", .kind = CLI_CHOICE, .out = &c->output.curve, .choices = view_curve_names, .value_name = "CURVE", .help = "tone curve of the PNG"},
         {.name = "exposure", .kind = CLI_FLOAT, .out = &c->output.exposure, .min = -64, .max = 64, .value_name = "STOPS", .help = "exposure of the PNG"},
-        {.name = "aov", .kind = CLI_TEXT_LIST, .out = &words->aovs, .value_name = "LIST", .help = "also write these layers, such as albedo,normal,depth; --list aovs"},
+        {.name = "aov", .kind = CLI_TEXT_LIST, .out = &words->aovs, .value_name = "LIST", .help = "also write these layers, such as albedo,normal,depth or light_passes; --list aovs"},
         {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "write the exact sums, for 'sort-render merge'"},
         {.name = "checkpoint", .kind = CLI_TEXT, .out = &c->checkpoint, .value_name = "FILE", .help = "where an unfinished render is kept, to be resumed"},
         {.name = "checkpoint-interval", .kind = CLI_FLOAT, .out = &c->checkpoint_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "how often (120)"},

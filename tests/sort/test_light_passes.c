@@ -258,6 +258,30 @@ static void test_light_passes_have_the_same_bits(void **state)
     kit_end(&kit);
 }
 
+/* All of them, or one with the colour that it is divided by. */
+static void test_light_passes_have_names_in_files(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"diffuse_color.R",         "glossy_direct.G",
+                                      "transmission_indirect.B", "emission.R",
+                                      "environment.B",           NULL};
+    static const char *const one[] = {"glossy_indirect.R", "glossy_color.B", NULL};
+    Kit kit;
+    KitSaid said;
+    kit_begin(&kit);
+    write_balls(&kit, &(Variant){"", "", "", false});
+    kit_run(&kit, (const char *[]){"--spp", "1", "--aov", "light_passes", NULL}, &said);
+    assert_int_equal(said.exit_code, 0);
+    kit_assert_channels(&kit, all);
+    kit_run(&kit, (const char *[]){"--spp", "1", "--aov", "glossy_indirect", NULL}, &said);
+    assert_int_equal(said.exit_code, 0);
+    kit_assert_channels(&kit, one);
+    kit_run_program("sort-render", (const char *const[]){"--list", "aovs", NULL}, &said);
+    assert_non_null(strstr(said.output, "\ntransmission_direct "));
+    assert_non_null(strstr(said.output, "\nlight_passes "));
+    kit_end(&kit);
+}
+
 /* Direct light does not depend on what comes after. */
 static void test_light_passes_direct_light_is_of_one_bounce(void **state)
 {
@@ -283,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_light_passes_are_tried_on_all_closures),
         cmocka_unit_test(test_light_passes_make_the_picture),
         cmocka_unit_test(test_light_passes_have_the_same_bits),
+        cmocka_unit_test(test_light_passes_have_names_in_files),
         cmocka_unit_test(test_light_passes_direct_light_is_of_one_bounce),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
