@@ -396,10 +396,11 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         return;
     /* Measured from the last scatter, since transparent surfaces may lie between. */
     float distance = f3_length(f3_sub(hit->P, path->from));
-    float pdf = path->flags & PATH_SPECULAR
-                    ? 0.0f
-                    : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i],
-                                      hit->instance, hit->triangle, hit->I, distance, hit->Ng);
+    float pdf =
+        path->flags & PATH_SPECULAR
+            ? 0.0f
+            : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i],
+                              hit->instance, hit->triangle, hit->b1, hit->I, distance, hit->Ng);
     float share = wave_path_share(w->shared, path, pdf, pdf > 0.0f ? paths : NULL);
     Spectrum factor = spectrum_scale(path->beta, share);
     factor = spectrum_mul(factor, wave_part_seen(path, paths));

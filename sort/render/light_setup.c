@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "sort/sampling/warp.h"
+#include "sort/scene/curve.h"
 
 enum {
     EMISSION_POINTS = 256,            /* looked at per material, */
@@ -82,11 +83,35 @@ static float mean_emission(ShadeContext *shade, uint32_t material, const Surface
     return sum / (float)count;
 }
 
+static const RayDiff pinpoint = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+
+/* A point of a segment of a curve, seen at right angles to it. */
+static void beside_curve(const Scene *scene, uint32_t instance, uint32_t segment, float u,
+                         float turn, SurfaceHit *out_hit)
+{
+    SceneInstance at = scene->instances[instance];
+    if (at.key_count > 0)
+        at = scene_instance_at(&scene->instances[instance], 0.5f);
+    CurvePoint c;
+    curve_eval(&scene->meshes[at.mesh], segment, u, 0.5f, &c);
+    float3 s = {1, 0, 0}, t = {0, 1, 0};
+    if (f3_length2(c.d1) > 0.0f)
+        f3_frame(f3_normalize(c.d1), &s, &t);
+    float2 around = warp_circle(turn);
+    float3 e = f3_madd(f3_scale(s, around.x), around.y, t);
+    float3 D = mat4_vector(&at.object_to_world, f3_neg(e));
+    float metres = f3_length(D); /* of one unit of the object's space */
+    Ray ray = {.origin = mat4_point(&at.object_to_world, f3_madd(c.P, c.r + 1.0f, e)),
+               .direction = f3_scale(D, 1.0f / metres),
+               .t_max = INFINITY,
+               .time = 0.5f};
+    hit_surface(scene, instance, segment, u, 0.0f, metres, &ray, &pinpoint, 0, out_hit);
+}
+
 /* A point of a triangle, seen head-on from the front or from the back. */
 static void head_on(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
                     bool from_front, SurfaceHit *out_hit)
 {
-    static const RayDiff pinpoint = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
     float3 corner[3];
     scene_triangle(scene, instance, triangle, corner);
     float3 e1 = f3_sub(corner[1], corner[0]), e2 = f3_sub(corner[2], corner[0]);
@@ -108,15 +133,14 @@ static bool has_material(const SceneInstance *instance, uint32_t material)
 static bool wears(const Scene *scene, uint32_t instance, uint32_t triangle, uint32_t material)
 {
     const SceneMesh *mesh = &scene->meshes[scene->instances[instance].mesh];
-    uint32_t slot = mesh->material_indices ? mesh->material_indices[triangle] : 0;
-    return scene->instances[instance].materials[slot] == material;
+    return scene->instances[instance].materials[scene_material_slot(mesh, triangle)] == material;
 }
 
 /* 0 when the instance does not wear the material. */
 static uint32_t triangles_with(const Scene *scene, uint32_t instance, uint32_t material)
 {
     const SceneInstance *it = &scene->instances[instance];
-    return has_material(it, material) ? scene->meshes[it->mesh].triangle_count : 0;
+    return has_material(it, material) ? scene_primitive_count(&scene->meshes[it->mesh]) : 0;
 }
 
 /* Points spread evenly over the triangles of the instances that wear the material. */
@@ -125,10 +149,15 @@ static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHi
     uint32_t count = 0;
     for (uint32_t i = 0; i < scene->instance_count && count < EMISSION_POINTS; ++i) {
         const SceneMesh *mesh = &scene->meshes[scene->instances[i].mesh];
-        uint32_t step = mesh->triangle_count / EMISSION_POINTS + 1;
-        for (uint32_t t = 0; t < mesh->triangle_count && count < EMISSION_POINTS; t += step)
-            if (wears(scene, i, t, material))
+        uint32_t end = scene_primitive_count(mesh), step = end / EMISSION_POINTS + 1;
+        for (uint32_t t = 0; t < end && count < EMISSION_POINTS; t += step) {
+            if (!wears(scene, i, t, material))
+                continue;
+            if (mesh->curves)
+                beside_curve(scene, i, t, 0.5f, 0.25f, &hits[count++]);
+            else
                 head_on(scene, i, t, 1.0f / 3.0f, 1.0f / 3.0f, true, &hits[count++]);
+        }
     }
     return count;
 }
@@ -160,7 +189,10 @@ static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t m
                 float2 u = f2((float)(x * 0.7548776662466927 - floor(x * 0.7548776662466927)),
                               (float)(x * 0.5698402909980532 - floor(x * 0.5698402909980532)));
                 float2 b = warp_triangle(u);
-                head_on(scene, i, t, b.x, b.y, k % 2 == 0, &hits[count++]);
+                if (scene->meshes[scene->instances[i].mesh].curves)
+                    beside_curve(scene, i, t, u.x, u.y, &hits[count++]);
+                else
+                    head_on(scene, i, t, b.x, b.y, k % 2 == 0, &hits[count++]);
                 if (count < EMISSION_POINTS)
                     continue;
                 float mean = mean_emission(shade, material, list, count);

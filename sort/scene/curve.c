@@ -190,6 +190,17 @@ static void add_segment(const SceneMesh *mesh, const float *points, uint32_t fir
     }
 }
 
+void curve_segment_bounds(const SceneMesh *mesh, uint32_t segment, float3 *out_lower,
+                          float3 *out_upper)
+{
+    const SceneCurves *c = mesh->curves;
+    *out_lower = f3_splat(INFINITY);
+    *out_upper = f3_splat(-INFINITY);
+    for (uint32_t key = 0; key <= mesh->later_count; ++key)
+        add_segment(mesh, key == 0 ? c->points : c->later[key - 1], c->segments[segment], out_lower,
+                    out_upper);
+}
+
 void curve_bounds(const SceneMesh *mesh, float3 *out_lower, float3 *out_upper)
 {
     const SceneCurves *c = mesh->curves;

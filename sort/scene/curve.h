@@ -38,5 +38,8 @@ uint32_t curve_of_segment(const SceneCurves *curves, uint32_t segment);
 
 /* The box around all keys, in object space; tight but for the curves' bend. */
 void curve_bounds(const SceneMesh *mesh, float3 *out_lower, float3 *out_upper);
+/* The same of one segment. */
+void curve_segment_bounds(const SceneMesh *mesh, uint32_t segment, float3 *out_lower,
+                          float3 *out_upper);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "sort/sampling/warp.h"
+#include "sort/scene/curve_light.h"
 
 uint32_t lights_count(const Lights *lights)
 {
@@ -170,6 +171,31 @@ static bool sample_triangle(const Lights *lights, const Source *s, uint32_t k, f
     return out->pdf_solid_angle > 0.0f;
 }
 
+static bool sample_segment(const Lights *lights, const Source *s, uint32_t k, float3 position,
+                           float time, float2 u, LightSample *out)
+{
+    CurvePlace place;
+    if (!curve_light_sample(lights->scene, s->instance, s->triangles[k], time, position, u, &place))
+        return false;
+    out->wi = place.wi;
+    out->distance_m = place.distance_m;
+    out->pdf_solid_angle = place.pdf_solid_angle;
+    out->value = LIGHT_VALUE_MESH;
+    out->instance = s->instance;
+    out->triangle = s->triangles[k];
+    out->b1 = place.u;
+    return true;
+}
+
+static bool sample_mesh(const Lights *lights, const Source *s, uint32_t k, float3 position,
+                        float time, float2 u, LightSample *out)
+{
+    const Scene *scene = lights->scene;
+    return scene->meshes[scene->instances[s->instance].mesh].curves
+               ? sample_segment(lights, s, k, position, time, u, out)
+               : sample_triangle(lights, s, k, position, time, u, out);
+}
+
 static bool sample_environment(const Lights *lights, const Source *s, float2 u, LightSample *out)
 {
     const SceneEnvironment *e = &lights->scene->environment;
@@ -202,7 +228,7 @@ static bool sample_local(const Lights *lights, float3 position, float3 normal, f
         contributes = sample_point(s, position, out);
         break;
     case SOURCE_MESH:
-        contributes = sample_triangle(lights, s, leaf - s->first_leaf, position, time, u, out);
+        contributes = sample_mesh(lights, s, leaf - s->first_leaf, position, time, u, out);
         break;
     default:
         contributes = sample_shape(s, &lights->shapes[s->light], position, u, out);
@@ -279,16 +305,14 @@ static uint32_t find_triangle(const Source *s, uint32_t triangle)
 }
 
 float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
-                      uint32_t instance, uint32_t triangle, float3 direction, float distance_m,
-                      float3 ng)
+                      uint32_t instance, uint32_t triangle, float b1, float3 direction,
+                      float distance_m, float3 ng)
 {
     CHECK(instance < lights->scene->instance_count);
     if (!lights->first_slot)
         return 0.0f;
     const SceneMesh *mesh = &lights->scene->meshes[lights->scene->instances[instance].mesh];
-    if (mesh->curves)
-        return 0.0f;
-    uint32_t slot = light_triangle_slot(mesh, triangle);
+    uint32_t slot = scene_material_slot(mesh, triangle);
     uint32_t source = lights->source_of_slot[lights->first_slot[instance] + slot];
     if (source == NO_SOURCE)
         return 0.0f;
@@ -296,13 +320,19 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, floa
     uint32_t k = find_triangle(s, triangle);
     if (k == NO_SOURCE)
         return 0.0f;
-    float area = s->areas[k];
-    if (s->moves) {
-        float3 p[3];
-        scene_triangle_at(lights->scene, instance, triangle, time, p);
-        area = 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+    float pdf;
+    if (mesh->curves) {
+        pdf = curve_light_pdf(lights->scene, instance, triangle, time, position, direction,
+                              distance_m, b1);
+    } else {
+        float area = s->areas[k];
+        if (s->moves) {
+            float3 p[3];
+            scene_triangle_at(lights->scene, instance, triangle, time, p);
+            area = 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+        }
+        pdf = triangle_pdf(area, direction, distance_m, ng);
     }
-    float pdf = triangle_pdf(area, direction, distance_m, ng);
     return pdf > 0.0f ? pdf * leaf_probability(lights, position, normal, s->first_leaf + k) : 0.0f;
 }
 

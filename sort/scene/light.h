@@ -1,13 +1,13 @@
 /* Light sampling: everything that shines, with a probability for each.
  *
  *   Scene.lights        point and spot, with or without a radius, distant, rectangle, disk and ellipse, sphere
- *   emissive meshes     one source per (instance, material slot) whose material emits; where it moves, a point on it is
+ *   emissive meshes     and curves: one source per (instance, material slot) whose material emits; where it moves, a point on it is
  *                       placed at the time that is asked for
  *   environment         constant, or image with its table
  *
  * A *source* is one of these. Local and infinite sources are chosen half and half (when both exist): a far
  * horizon cannot starve a lamp, nor a lamp the sky. Among the infinite ones, power decides; among the local
- * ones, whose every triangle counts by itself, a tree that knows how much each may bring to the point
+ * ones, whose every triangle and segment counts by itself, a tree that knows how much each may bring to the point
  * (light_tree.h). The densities below include that choice; each is the density of sampling this source alone,
  * which is what MIS of one source's radiance needs.
  * Radiance of meshes and of the environment image is not known here: the sample says what shade has
@@ -56,11 +56,11 @@ typedef struct LightSample {
     float pdf_solid_angle; /* > 0 */
     bool is_delta;         /* cannot be hit by chance: no MIS */
     LightValue value;
-    Spectrum radiance;            /* LIGHT_VALUE_KNOWN */
-    uint32_t instance, triangle;  /* LIGHT_VALUE_MESH */
-    float b1, b2;                 /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2 */
-    float2 map_uv;                /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
-    uint32_t source;              /* for statistics */
+    Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
+    uint32_t instance, triangle; /* LIGHT_VALUE_MESH; or a segment of curves */
+    float b1, b2;    /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2; b1: u of a segment */
+    float2 map_uv;   /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
+    uint32_t source; /* for statistics */
     uint32_t light_group;         /* of the scene; 0: none */
     const SceneLightPaths *paths; /* which paths it is for; of the scene */
 } LightSample;
@@ -87,11 +87,11 @@ typedef struct LightHit {
 /* A light shape: Scene.lights[light], which has a surface, met in `direction` at distance_m. */
 LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
                           float3 direction, float distance_m);
-/* A triangle: the density alone; 0 when its material is not known to emit. `ng` is its geometric
- * normal (need not be unit). */
+/* A triangle or a segment: the density alone; 0 when its material is not known to emit, and where sampling never gets
+ * (curve_light.h). `ng` is the triangle's geometric normal (need not be unit), b1 the segment's u. */
 float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
-                      uint32_t instance, uint32_t triangle, float3 direction, float distance_m,
-                      float3 ng);
+                      uint32_t instance, uint32_t triangle, float b1, float3 direction,
+                      float distance_m, float3 ng);
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "sort/sampling/warp.h"
+#include "sort/scene/curve_light.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -62,14 +63,23 @@ static void init_source_from_light(const SceneLight *light, uint32_t index, Sour
     }
 }
 
-/* The triangles of one slot of an instance that have an area. Leaves triangle_count 0 if none. */
+static float primitive_area(const Scene *scene, uint32_t instance, uint32_t primitive)
+{
+    if (scene->meshes[scene->instances[instance].mesh].curves)
+        return curve_light_area(scene, instance, primitive);
+    float3 p[3];
+    scene_triangle(scene, instance, primitive, p);
+    return 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+}
+
+/* The triangles, or segments, of one slot of an instance that have an area. Leaves triangle_count 0 if none. */
 static Status init_mesh_source(const Scene *scene, uint32_t instance, uint32_t slot,
                                Source *out_source, Error *err)
 {
     const SceneMesh *mesh = &scene->meshes[scene->instances[instance].mesh];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < mesh->triangle_count; ++i)
-        count += light_triangle_slot(mesh, i) == slot;
+    uint32_t count = 0, end = scene_primitive_count(mesh);
+    for (uint32_t i = 0; i < end; ++i)
+        count += scene_material_slot(mesh, i) == slot;
     *out_source = (Source){
         .kind = SOURCE_MESH, .instance = instance, .moves = scene_instance_moves(scene, instance)};
     if (count == 0)
@@ -78,12 +88,10 @@ static Status init_mesh_source(const Scene *scene, uint32_t instance, uint32_t s
     out_source->areas = MEM_ARRAY(float, count);
     if (!out_source->triangles || !out_source->areas)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u emissive triangles", count);
-    for (uint32_t i = 0; i < mesh->triangle_count; ++i) {
-        if (light_triangle_slot(mesh, i) != slot)
+    for (uint32_t i = 0; i < end; ++i) {
+        if (scene_material_slot(mesh, i) != slot)
             continue;
-        float3 p[3];
-        scene_triangle(scene, instance, i, p);
-        float area = 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+        float area = primitive_area(scene, instance, i);
         if (!(area > 0.0f) || !isfinite(area))
             continue;
         out_source->triangles[out_source->triangle_count] = i;
@@ -97,10 +105,14 @@ static bool slot_shines(const LightsDesc *desc, const SceneInstance *instance, u
     return desc->material_emission && desc->material_emission[instance->materials[slot]] > 0.0f;
 }
 
-/* What some bounced rays do not see is left to those that do: paths find it by themselves, with no density to share
- * with. */
+/* Of curves, tubes are sampled (curve_light.h). What some bounced rays do not see is left to those that do: paths find
+ * it by themselves, with no density to share with. */
 static bool slot_emits(const LightsDesc *desc, uint32_t instance, uint32_t slot)
 {
+    const Scene *scene = desc->scene;
+    const SceneCurves *curves = scene->meshes[scene->instances[instance].mesh].curves;
+    if (curves && curves->is_ribbon)
+        return false;
     return !(desc->scene->instances[instance].invisible_to & SCENE_RAYS_BOUNCED) &&
            slot_shines(desc, &desc->scene->instances[instance], slot);
 }
@@ -259,11 +271,31 @@ static LightBounds triangle_bounds(const Lights *lights, const Source *s, uint32
     return b;
 }
 
+/* A segment shines to all sides. */
+static LightBounds segment_bounds(const Lights *lights, const Source *s, uint32_t k,
+                                  double radiance)
+{
+    LightBounds b = {.axis = {0, 0, 1}, .cos_o = -1.0f};
+    curve_light_bounds(lights->scene, s->instance, s->triangles[k], &b.lower, &b.upper);
+    b.power = usable_power(pi * radiance * (double)s->areas[k]);
+    return b;
+}
+
+static LightBounds leaf_bounds(const Lights *lights, const Source *s, uint32_t k, double radiance)
+{
+    if (s->kind != SOURCE_MESH)
+        return light_bounds(lights, s);
+    const Scene *scene = lights->scene;
+    return scene->meshes[scene->instances[s->instance].mesh].curves
+               ? segment_bounds(lights, s, k, radiance)
+               : triangle_bounds(lights, s, k, radiance);
+}
+
 static double slot_radiance(const Lights *lights, const LightsDesc *desc, const Source *s)
 {
     const SceneInstance *instance = &lights->scene->instances[s->instance];
     const SceneMesh *mesh = &lights->scene->meshes[instance->mesh];
-    uint32_t slot = light_triangle_slot(mesh, s->triangles[0]);
+    uint32_t slot = scene_material_slot(mesh, s->triangles[0]);
     return (double)desc->material_emission[instance->materials[slot]];
 }
 
@@ -276,8 +308,7 @@ static void fill_leaves(Lights *lights, const LightsDesc *desc, LightBounds *lea
         double radiance = s->kind == SOURCE_MESH ? slot_radiance(lights, desc, s) : 0.0;
         for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k) {
             lights->leaf_source[leaf] = i;
-            leaves[leaf++] = s->kind == SOURCE_MESH ? triangle_bounds(lights, s, k, radiance)
-                                                    : light_bounds(lights, s);
+            leaves[leaf++] = leaf_bounds(lights, s, k, radiance);
         }
     }
 }

@@ -29,8 +29,8 @@ typedef struct Source {
     uint32_t instance;       /* MESH */
     uint32_t first_leaf;     /* local: in the tree; the only one but for MESH */
     bool moves;              /* MESH */
-    uint32_t triangle_count; /* MESH: leaves, one a triangle */
-    uint32_t *triangles;     /* MESH: owned, of the instance's mesh, rising */
+    uint32_t triangle_count; /* MESH: leaves, one a triangle or a segment of a curve */
+    uint32_t *triangles;     /* MESH: owned, of the instance's mesh, rising; or segments */
     float *areas;            /* MESH: owned, of the triangles, square metres */
 } Source;
 
@@ -52,10 +52,5 @@ struct Lights {
     uint32_t *source_of_slot;
     uint32_t count, infinite_first, leaf_count;
 };
-
-static inline uint32_t light_triangle_slot(const SceneMesh *mesh, uint32_t triangle)
-{
-    return mesh->material_indices ? mesh->material_indices[triangle] : 0u;
-}
 
 #endif

@@ -110,6 +110,19 @@ void scene_mesh_normals_at(const SceneMesh *mesh, const uint32_t vertices[3], fl
     interpolate3(a, mesh->later[at.key].normals, at.fraction, vertices, out_normals);
 }
 
+uint32_t scene_primitive_count(const SceneMesh *mesh)
+{
+    return mesh->curves ? mesh->curves->segment_count : mesh->triangle_count;
+}
+
+uint32_t scene_material_slot(const SceneMesh *mesh, uint32_t primitive)
+{
+    if (!mesh->material_indices)
+        return 0;
+    return mesh
+        ->material_indices[mesh->curves ? curve_of_segment(mesh->curves, primitive) : primitive];
+}
+
 void scene_triangle_at(const Scene *scene, uint32_t instance, uint32_t triangle, float time,
                        float3 out_corners[3])
 {

@@ -356,6 +356,10 @@ bool scene_instance_set_motion(SceneInstance *instance, const mat4 *keys, uint32
 /* The instance as it stands at `time` in [0, 1] of the shutter: without keys. */
 SceneInstance scene_instance_at(const SceneInstance *instance, float time);
 
+/* Triangles, or segments of curves, that it has; and the material slot of one of them. */
+uint32_t scene_primitive_count(const SceneMesh *mesh);
+uint32_t scene_material_slot(const SceneMesh *mesh, uint32_t primitive);
+
 /* It or its mesh moves. */
 bool scene_instance_moves(const Scene *scene, uint32_t instance);
 

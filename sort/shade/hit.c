@@ -1,7 +1,5 @@
 #include "sort/shade/hit_math.h"
 
-#include "sort/scene/curve.h"
-
 /* b0 a0 + b1 a1 + b2 a2 and its derivative, with db0 = -db1 - db2. */
 static float3 interpolate(float3 a0, float3 a1, float3 a2, float b1, float b2)
 {
@@ -134,14 +132,6 @@ static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance, f
     texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, is_turned, hit);
 }
 
-static uint32_t slot_of(const SceneMesh *mesh, uint32_t primitive)
-{
-    if (!mesh->material_indices)
-        return 0;
-    return mesh
-        ->material_indices[mesh->curves ? curve_of_segment(mesh->curves, primitive) : primitive];
-}
-
 void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle, float b1, float b2,
                  float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *hit)
 {
@@ -154,7 +144,7 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
     *hit = (SurfaceHit){.instance = instance_index,
                         .triangle = triangle,
-                        .material = instance->materials[slot_of(mesh, triangle)],
+                        .material = instance->materials[scene_material_slot(mesh, triangle)],
                         .depth = depth,
                         .length_m = t,
                         .I = ray->direction,

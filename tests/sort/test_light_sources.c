@@ -150,14 +150,14 @@ static void test_light_mesh_is_the_cornell_lamp(void **state)
             assert_true(f3_length(f3_sub(point, reached)) < 1e-5f);
             float3 ng = f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0]));
             float pdf = lights_mesh_pdf(lights, cases[k].position, f3(0, 1, 0), 0.5f, s.instance,
-                                        s.triangle, s.wi, s.distance_m, f3_scale(ng, -7.0f));
+                                        s.triangle, s.b1, s.wi, s.distance_m, f3_scale(ng, -7.0f));
             assert_true(fabsf(pdf - s.pdf_solid_angle) < 1e-4f * pdf);
             ztest_add(&z, (double)s.wi.y / (double)s.pdf_solid_angle);
         }
         assert_true(ztest_p_value(&z, cases[k].e, 1e-6) > significance);
     }
-    assert_true(lights_mesh_pdf(lights, f3(0, 0, 0), f3(0, 1, 0), 0.5f, 0, 0, f3(0, 1, 0), 1.0f,
-                                f3(0, 1, 0)) == 0.0f);
+    assert_true(lights_mesh_pdf(lights, f3(0, 0, 0), f3(0, 1, 0), 0.5f, 0, 0, 0.0f, f3(0, 1, 0),
+                                1.0f, f3(0, 1, 0)) == 0.0f);
     lights_destroy(lights);
     fixture_destroy(f);
 }
@@ -243,8 +243,8 @@ static void test_light_every_triangle_is_chosen(void **state)
                          .triangle = i,
                          .distance_m = f3_length(to),
                          .wi = f3_normalize(to)};
-        float pdf =
-            lights_mesh_pdf(lights, at, up, 0.5f, instance, i, s.wi, s.distance_m, f3(0, 0, 1));
+        float pdf = lights_mesh_pdf(lights, at, up, 0.5f, instance, i, 0.0f, s.wi, s.distance_m,
+                                    f3(0, 0, 1));
         unseen += !seen[i];
         expected += exp(-by_area(f, &s, pdf) * triangle_area(f, instance, i) * samples);
     }
