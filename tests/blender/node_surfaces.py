@@ -67,7 +67,7 @@ def hair_on_a_mesh(tile):
 
 
 SURFACES.append(Case("Hair BSDF, transmission", "ShaderNodeBsdfHair", 0.03, hair_on_a_mesh))
-surface("Subsurface Scattering, fixed radius", "ShaderNodeSubsurfaceScattering", 0.03, {"falloff": "RANDOM_WALK_FIXED_RADIUS"},
+surface("Subsurface Scattering, fixed radius", "ShaderNodeSubsurfaceScattering", 0.05, {"falloff": "RANDOM_WALK_FIXED_RADIUS"},
         Color=(0.8, 0.5, 0.2, 1), Scale=2.0, Anisotropy=0.5)
 surface("Principled BSDF, subsurface", "ShaderNodeBsdfPrincipled", 0.04, {"subsurface_method": "RANDOM_WALK"}, Subsurface=0.3,
         Subsurface_Color=(0.9, 0.5, 0.2, 1), Specular=0.0)
