@@ -73,6 +73,7 @@ static const char veil_ssl[] =
 typedef struct Variant {
     const char *lamp, *environment, *limits;
     bool has_transparent_film;
+    const char *wall; /* or NULL */
 } Variant;
 
 static void add_materials(StrBuf *materials, StrBuf *ssl)
@@ -118,8 +119,9 @@ static void write_balls(const Kit *kit, const Variant *v)
             "{\"name\": \"b%u\", \"mesh\": \"ball\", \"materials\": [\"m%u\"], \"transform\": "
             "[1,0,0,%g, 0,1,0,%g, 0,0,1,0, 0,0,0,1]},",
             i, i, (double)(i % COLUMNS) - 0.5 * (COLUMNS - 1), 1.5 - (double)(i / COLUMNS));
-    strbuf_printf(&instances, "{\"name\": \"w\", \"mesh\": \"wall\", \"materials\": [\"wall\"]},"
-                              "{\"name\": \"v\", \"mesh\": \"veil\", \"materials\": [\"veil\"]},"
+    strbuf_printf(&instances, "{\"name\": \"w\", \"mesh\": \"wall\", \"materials\": [\"wall\"]%s},",
+                  v->wall ? v->wall : "");
+    strbuf_printf(&instances, "{\"name\": \"v\", \"mesh\": \"veil\", \"materials\": [\"veil\"]},"
                               "{\"name\": \"p\", \"mesh\": \"panel\", \"materials\": [\"panel\"]}");
     strbuf_printf(
         &lights,
@@ -173,21 +175,28 @@ static void test_light_passes_make_the_picture(void **state)
         WaveStrategy strategy;
         uint32_t max_depth;
     } cases[] = {
-        {"plain", {"", "", "", false}, 0, 0, WAVE_STRATEGY_MIS, 0},
-        {"scattering alone", {"", "", "", false}, 0, 0, WAVE_STRATEGY_BSDFS, 0},
-        {"light sampling alone", {"", "", "", false}, 0, 0, WAVE_STRATEGY_LIGHTS, 0},
-        {"clamps", {"", "", "", false}, 0.8f, 0.1f, WAVE_STRATEGY_MIS, 0},
-        {"transparent film", {"", "", "", true}, 0, 0, WAVE_STRATEGY_MIS, 0},
-        {"one bounce", {"", "", "", false}, 0, 0, WAVE_STRATEGY_MIS, 1},
+        {"plain", {"", "", "", false, NULL}, 0, 0, WAVE_STRATEGY_MIS, 0},
+        {"scattering alone", {"", "", "", false, NULL}, 0, 0, WAVE_STRATEGY_BSDFS, 0},
+        {"light sampling alone", {"", "", "", false, NULL}, 0, 0, WAVE_STRATEGY_LIGHTS, 0},
+        {"clamps", {"", "", "", false, NULL}, 0.8f, 0.1f, WAVE_STRATEGY_MIS, 0},
+        {"transparent film", {"", "", "", true, NULL}, 0, 0, WAVE_STRATEGY_MIS, 0},
+        {"catcher",
+         {"", "", "", true, ", \"is_shadow_catcher\": true"},
+         0,
+         0,
+         WAVE_STRATEGY_MIS,
+         0},
+        {"one bounce", {"", "", "", false, NULL}, 0, 0, WAVE_STRATEGY_MIS, 1},
         {"lights for some bounces",
          {", \"invisible_to\": [\"glossy\"]", ", \"invisible_to\": [\"diffuse\", \"camera\"]", "",
-          false},
+          false, NULL},
          0,
          0,
          WAVE_STRATEGY_MIS,
          0},
         {"limits",
-         {"", "", "\"max_transparent\": 1, \"max_glossy\": 1, \"max_transmission\": 2", false},
+         {"", "", "\"max_transparent\": 1, \"max_glossy\": 1, \"max_transmission\": 2", false,
+          NULL},
          0,
          0,
          WAVE_STRATEGY_MIS,
@@ -231,7 +240,7 @@ static void test_light_passes_have_the_same_bits(void **state)
     Kit kit;
     Error err = {0};
     kit_begin(&kit);
-    write_balls(&kit, &(Variant){"", "", "", false});
+    write_balls(&kit, &(Variant){"", "", "", false, NULL});
     RenderOptions options = kit_options(&kit);
     Hash128 picture = kit_render_bits(&kit, &options, NULL);
     options.aovs = PASSES_WANTED;
@@ -269,7 +278,7 @@ static void test_light_passes_have_names_in_files(void **state)
     Kit kit;
     KitSaid said;
     kit_begin(&kit);
-    write_balls(&kit, &(Variant){"", "", "", false});
+    write_balls(&kit, &(Variant){"", "", "", false, NULL});
     kit_run(&kit, (const char *[]){"--spp", "1", "--aov", "light_passes", NULL}, &said);
     assert_int_equal(said.exit_code, 0);
     kit_assert_channels(&kit, all);
@@ -288,7 +297,7 @@ static void test_light_passes_direct_light_is_of_one_bounce(void **state)
     (void)state;
     Kit kit;
     kit_begin(&kit);
-    write_balls(&kit, &(Variant){"", "", "", false});
+    write_balls(&kit, &(Variant){"", "", "", false, NULL});
     RenderOptions options = kit_options(&kit);
     Passes all = passes_render(&kit, options);
     options.max_depth = 1;
