@@ -83,7 +83,15 @@ class MaterialTest(unittest.TestCase):
         self.assertEqual(warnings(), "")
 
     def test_photometry_of_type_b_as_in_cycles(self):
-        """All directions; whole, and of one side of each angle."""
+        """Each second direction of rows 1, 3, 5, 6, 8, 10 of all around, in candela as Cycles 3.4 has them, which may end by
+        reading such files and so is not asked here. They are no more than near: it does not look around the ends."""
+        theirs = np.array([
+            (14.6, 15.5, 16.3, 16.9, 17.6, 18.6, 18.7, 18.2, 17.4, 16.5, 15.7, 15.0),
+            (22.5, 23.4, 24.2, 24.8, 25.5, 26.5, 26.6, 26.1, 25.3, 24.4, 23.6, 23.0),
+            (29.2, 30.1, 30.8, 31.5, 32.2, 33.1, 33.3, 32.7, 32.0, 31.1, 30.3, 29.6),
+            (32.5, 33.4, 34.2, 34.8, 35.5, 36.5, 36.6, 36.1, 35.3, 34.4, 33.6, 33.0),
+            (39.2, 40.1, 40.8, 41.5, 42.2, 43.1, 43.3, 42.7, 42.0, 41.1, 40.3, 39.6),
+            (46.5, 47.4, 48.1, 48.8, 49.5, 50.4, 50.5, 50.0, 49.3, 48.4, 47.6, 46.9)])
         world = self.scene.world = bpy.data.worlds.new("World")
         world.use_nodes = True
         background = world.node_tree.nodes["Background"]
@@ -91,20 +99,24 @@ class MaterialTest(unittest.TestCase):
         kit.link(coordinate.outputs["Generated"], node.inputs["Vector"])
         kit.link(node.outputs["Fac"], background.inputs["Color"])
         bpy.data.objects.remove(self.plane)
-        self.scene.camera.data.type = "PANO"
-        self.scene.camera.data.cycles.panorama_type = "EQUIRECTANGULAR"
-        self.scene.camera.location, self.scene.camera.rotation_euler = (0, 0, 0), (math.pi / 2, 0, 0)
+        self.scene.render.resolution_x, self.scene.render.resolution_y = 24, 12
+        camera = self.scene.camera
+        camera.data.type, camera.data.cycles.panorama_type = "PANO", "EQUIRECTANGULAR"
+        camera.location, camera.rotation_euler = (0, 0, 0), (math.pi / 2, 0, 0)
         kit.add_mesh("Far", [(0, 0, -500), (1, 0, -500), (0, 1, -500)], [(0, 1, 2)])
         node.mode, node.ies = "INTERNAL", bpy.data.texts.new("lamp.ies")
-        for vertical, horizontal in (((-90, -30, 0, 50, 90), (-90, -45, 0, 45, 90)), ((0, 30, 60, 90), (0, 45, 90))):
-            with self.subTest(vertical=vertical):
-                values = [200 + 100 * math.sin(3 * i + 5 * j * j) for i in horizontal for j in vertical]
-                node.ies.from_string(f"IESNA\nTILT=NONE\n1 -1 1 {len(vertical)} {len(horizontal)} 2 2 0 0 0 1 1 1\n" + "\n".join(
-                    " ".join(map(str, row)) for row in (vertical, horizontal, values)))
-                ours, theirs = (kit.render(engine)[..., 0] for engine in ("SORT", "CYCLES"))
-                self.assertGreater(theirs.std(), 0.1 * theirs.mean())
-                self.assertLess(np.abs(ours - theirs).mean() / theirs.mean(), 0.02)
-                self.assertEqual(warnings(), "")
+        angles = "-90 -45 0 45 90"
+        values = " ".join(str(11 + 10 * i + j) for i in range(5) for j in range(5))
+        node.ies.from_string(f"IESNA\nTILT=NONE\n1 -1 1 5 5 2 2 0 0 0 1 1 1\n{angles}\n{angles}\n{values}\n")
+        ours = kit.render()[(1, 3, 5, 6, 8, 10), ::2, 0] * 177.83 / (4 * math.pi)
+        self.assertEqual(warnings(), "")
+        self.assertLess(np.abs(ours - theirs).mean(), 0.4)
+        self.assertLess(np.abs(ours - theirs).max(), 1)
+        pictures = []  # of one side of each angle, and of both
+        for count, angles, values in ((2, "0 90", "1 2 3 4"), (3, "-90 0 90", "4 3 4 2 1 2 4 3 4")):
+            node.ies.from_string(f"IESNA\nTILT=NONE\n1 -1 1 {count} {count} 2 2 0 0 0 1 1 1\n{angles}\n{angles}\n{values}\n")
+            pictures.append(kit.render())
+        np.testing.assert_array_equal(*pictures)
 
     def test_packed_and_file_images_in_paths_of_any_letters(self):
         folder = kit.FOLDER / "Wände und 木目 # 100%"

@@ -60,12 +60,12 @@ class ProcessTest(unittest.TestCase):
 
     def test_scripts_can_tell_that_a_frame_failed(self):
         place = kit.FOLDER / "fails.blend"
-        self.scene.camera.data.type = "PANO"
-        self.scene.camera.data.cycles.panorama_type = "MIRRORBALL"
+        camera, self.scene.camera = self.scene.camera, bpy.data.objects["Plane"]
         bpy.ops.wm.save_as_mainfile(filepath=str(place), copy=True)
         run = subprocess.run([os.environ["SORT_TEST_BLENDER"], "-b", str(place), "-f", "1"],
                              capture_output=True, text=True)
-        self.assertIn("a panorama of type MIRRORBALL", run.stdout)
+        self.scene.camera = camera
+        self.assertIn("an object of type MESH cannot be looked through", run.stdout)
         self.assertEqual(run.returncode, 1)
 
     def test_no_renderer_at_all(self):
