@@ -246,7 +246,7 @@ def main():
         bpy.context.preferences.addons["sort_blender"].preferences.renderer = JOB["renderer"]
         SCENES[name]()
         bpy.ops.sort.export_package(filepath=str(folder / f"{name}.zip"), as_folder=True)
-        seconds = {samples: min(render(samples, 7, folder / f"{name}.cycles.{samples}.exr") for _ in range(JOB["repeats"]))
+        seconds = {samples: min(render(samples, seed, folder / f"{name}.cycles.{samples}.{seed}.exr") for seed in JOB["seeds"])
                    for samples in [1] + JOB["samples"]}
         if JOB["reference_samples"]:
             render(JOB["reference_samples"], 0, folder / f"{name}.cycles.reference.exr")
