@@ -35,10 +35,24 @@ static const SceneLightPaths *source_paths(const Lights *lights, uint32_t source
                                          : &lights->scene->lights[s->light].paths;
 }
 
+/* Probability of choosing among the local sources at a point: by the irradiance that they promise and that of the infinite
+ * ones, which counts double, as it varies more with the direction. Either may lie in shadow, so both keep a fifth, but
+ * for local ones that cannot reach the point. */
+static float local_share(const Lights *lights, float3 position, float3 normal)
+{
+    if (!lights->tree || lights->infinite_first == lights->count)
+        return lights->tree ? 1.0f : 0.0f;
+    float local = light_tree_irradiance(lights->tree, position, normal);
+    if (!(local > 0.0f))
+        return 0.0f;
+    return 0.2f + 0.6f * (local / (local + 2.0f * lights->infinite_irradiance));
+}
+
 /* Probability of a leaf of the tree at a point. */
 static float leaf_probability(const Lights *lights, float3 position, float3 normal, uint32_t leaf)
 {
-    return lights->local_share * light_tree_probability(lights->tree, position, normal, leaf);
+    return local_share(lights, position, normal) *
+           light_tree_probability(lights->tree, position, normal, leaf);
 }
 
 float lights_choice_probability(const Lights *lights, uint32_t source, float3 position,
@@ -47,7 +61,7 @@ float lights_choice_probability(const Lights *lights, uint32_t source, float3 po
     CHECK(source < lights->count);
     const Source *s = &lights->sources[source];
     if (source >= lights->infinite_first)
-        return s->probability;
+        return (1.0f - local_share(lights, position, normal)) * s->probability;
     float sum = 0.0f;
     for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k)
         sum += leaf_probability(lights, position, normal, s->first_leaf + k);
@@ -234,7 +248,7 @@ static bool sample_local(const Lights *lights, float3 position, float3 normal, f
         contributes = sample_shape(s, &lights->shapes[s->light], position, u, out);
         break;
     }
-    out->pdf_solid_angle *= lights->local_share * probability;
+    out->pdf_solid_angle *= probability;
     return contributes;
 }
 
@@ -256,11 +270,14 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float t
     if (lights->count == 0)
         return false;
     double choice = lights->count > 1 || lights->leaf_count > 1 ? extend_bits(u) : (double)u.x;
-    double share = (double)lights->local_share;
+    float share = local_share(lights, position, normal);
+    bool is_local = choice < (double)share;
     bool contributes =
-        choice < share
-            ? sample_local(lights, position, normal, time, choice / share, u.y, out_sample)
-            : sample_infinite(lights, (choice - share) / (1.0 - share), u.y, out_sample);
+        is_local
+            ? sample_local(lights, position, normal, time, choice / (double)share, u.y, out_sample)
+            : sample_infinite(lights, (choice - (double)share) / (1.0 - (double)share), u.y,
+                              out_sample);
+    out_sample->pdf_solid_angle *= is_local ? share : 1.0f - share;
     if (!contributes || !(out_sample->pdf_solid_angle > 0.0f))
         return false;
     out_sample->light_group = source_group(lights, out_sample->source);
@@ -345,8 +362,6 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
                          float3 direction, bool wants_density, LightValue *out_value,
                          LightHit *out_hit)
 {
-    SORT_UNUSED(position);
-    SORT_UNUSED(normal);
     CHECK(index < lights_infinite_count(lights));
     const Source *s = &lights->sources[lights->infinite_first + index];
     *out_value = LIGHT_VALUE_KNOWN;
@@ -373,6 +388,8 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
     }
     out_hit->light_group = source_group(lights, lights->infinite_first + index);
     out_hit->paths = source_paths(lights, lights->infinite_first + index);
-    out_hit->pdf_solid_angle = s->probability * pdf;
+    if (wants_density)
+        out_hit->pdf_solid_angle =
+            (1.0f - local_share(lights, position, normal)) * s->probability * pdf;
     return true;
 }

@@ -336,7 +336,7 @@ static Status build_tree(Lights *lights, const LightsDesc *desc, Error *err)
     return status;
 }
 
-/* Local and infinite sources take one half each when both exist; the infinite ones by power. */
+/* Infinite sources by power. What falls into the scene's disk falls on four times its area of a sphere. */
 static void set_probabilities(Lights *lights)
 {
     float3 centre;
@@ -344,18 +344,19 @@ static void set_probabilities(Lights *lights)
     double total = 0.0, running = 0.0;
     uint32_t first = lights->infinite_first, count = lights->count - first;
     scene_bounding_sphere(lights->scene, &centre, &radius);
-    lights->local_share = !lights->tree ? 0.0f : count > 0 ? 0.5f : 1.0f;
     for (uint32_t i = 0; i < count; ++i) {
         double power =
             infinite_power(&lights->sources[first + i], radius > 0.0f ? (double)radius : 1.0);
         total += fmin(1e60, fmax(1e-60, power));
         lights->cumulative[i + 1] = total;
     }
+    double disk = pi * (radius > 0.0f ? (double)radius * (double)radius : 1.0);
+    lights->infinite_irradiance = (float)fmin(1e30, 0.25 * total / disk);
     for (uint32_t i = 0; i < count; ++i) {
         lights->cumulative[i + 1] = i + 1 == count ? 1.0 : lights->cumulative[i + 1] / total;
         double p = lights->cumulative[i + 1] - running;
         running = lights->cumulative[i + 1];
-        lights->sources[first + i].probability = (float)(p * (1.0 - (double)lights->local_share));
+        lights->sources[first + i].probability = (float)p;
     }
 }
 

@@ -17,7 +17,7 @@ typedef enum SourceKind {
 
 typedef struct Source {
     SourceKind kind;
-    float probability;     /* infinite: of being chosen */
+    float probability;     /* infinite: of being chosen among these */
     Spectrum emission;     /* SceneLight.emission; of distant lights with an angle and the constant
                         * environment: radiance */
     float3 position, axis; /* axis: unit, from the light backwards (+z of the light) */
@@ -42,11 +42,11 @@ struct Lights {
     const Scene *scene;                  /* borrowed */
     const EnvironmentTable *environment; /* borrowed; may be NULL */
     Source *sources;
-    LightTree *tree;       /* NULL: no local source */
-    uint32_t *leaf_source; /* [leaf_count] */
-    float local_share;     /* probability of choosing among the local ones */
-    double *cumulative;    /* running sums of the infinite ones' probabilities; ends at exactly 1 */
-    LightShape *shapes;    /* [scene->light_count], of the kinds that have one */
+    LightTree *tree;           /* NULL: no local source */
+    uint32_t *leaf_source;     /* [leaf_count] */
+    float infinite_irradiance; /* by the infinite ones, mean of all normals, as luminance */
+    double *cumulative; /* running sums of the infinite ones' probabilities; ends at exactly 1 */
+    LightShape *shapes; /* [scene->light_count], of the kinds that have one */
     uint32_t *source_of_light; /* [scene->light_count]; NO_SOURCE: black */
     uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
     uint32_t *source_of_slot;

@@ -380,3 +380,9 @@ float light_tree_probability(const LightTree *tree, float3 position, float3 norm
     }
     return probability;
 }
+
+float light_tree_irradiance(const LightTree *tree, float3 position, float3 normal)
+{
+    /* Of a lamp that shines to one side by Lambert's law, whose power is pi area radiance. */
+    return importance(&tree->nodes[0], position, normal) * (1.0f / 3.14159265f);
+}

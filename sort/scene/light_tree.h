@@ -36,4 +36,7 @@ bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, do
 /* That with which light_tree_sample picks `leaf` there; 0: never. */
 float light_tree_probability(const LightTree *tree, float3 position, float3 normal, uint32_t leaf);
 
+/* An estimate of the irradiance by all leaves there, without shadows, as luminance; 0: none lights the point. */
+float light_tree_irradiance(const LightTree *tree, float3 position, float3 normal);
+
 #endif

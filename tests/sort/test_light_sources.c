@@ -1,4 +1,4 @@
-/* Choosing among many: probabilities, emissive meshes, the environment and its table. */
+/* Sources that are no shapes: emissive meshes, the environment and its table. */
 #include "sort/scene/light.h"
 
 #include "base/alloc.h"
@@ -36,58 +36,6 @@ static bool sample_at(const Lights *lights, float3 position, uint32_t index, Lig
     SampleKey key = sample_key(4, 5, index, 6);
     return lights_sample(lights, position, f3(0, 1, 0), 0.5f, sampler_2d(&independent, key, 1),
                          out);
-}
-
-/* --- choice --------------------------------------------------------------------------------- */
-
-static void test_light_choice_by_power(void **state)
-{
-    (void)state;
-    SceneFixture *f = fixture_create();
-    for (int i = 0; i < 4; ++i)
-        fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_POINT,
-                                      .light_to_world = mat4_identity(),
-                                      .emission = f3_splat((float)i)});
-    /* As strong as the point light of 1: 4 pi I = pi L A. */
-    fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_RECTANGLE,
-                                  .light_to_world = mat4_identity(),
-                                  .emission = f3_splat(2.0f),
-                                  .size_x_m = 2.0f,
-                                  .size_y_m = 1.0f});
-    Lights *lights = make_lights(f, NULL, NULL);
-    assert_int_equal(lights_count(lights), 4); /* the black one is none */
-    const double expected[] = {1.0 / 7, 2.0 / 7, 3.0 / 7, 1.0 / 7};
-    float3 far = f3(0, 0, -1000), facing = f3(0, 0, 1);
-    for (uint32_t i = 0; i < 4; ++i)
-        assert_true(fabs((double)lights_choice_probability(lights, i, far, facing) - expected[i]) <
-                    1e-4);
-    /* Near by, what they may bring counts too; what is chosen follows the stated probabilities. */
-    float3 near = f3(0.3f, 0.1f, -1), up = f3(0, 1, 0);
-    uint64_t observed[4] = {0};
-    double counts[4];
-    LightSample s;
-    for (uint32_t i = 0; i < 100000; ++i) {
-        sample_at(lights, near, i, &s);
-        ++observed[s.source];
-    }
-    for (uint32_t i = 0; i < 4; ++i)
-        counts[i] = 100000 * (double)lights_choice_probability(lights, i, near, up);
-    assert_true(chi2_test(observed, counts, 4).p_value > significance);
-    lights_destroy(lights);
-
-    /* The sky takes half, whatever its power. */
-    f->scene.environment.kind = SCENE_ENVIRONMENT_COLOR;
-    f->scene.environment.radiance = f3_splat(1000.0f);
-    lights = make_lights(f, NULL, NULL);
-    assert_int_equal(lights_count(lights), 5);
-    assert_int_equal(lights_infinite_count(lights), 1);
-    double sum = 0.0;
-    for (uint32_t i = 0; i < 5; ++i)
-        sum += (double)lights_choice_probability(lights, i, near, up);
-    assert_true(fabs(sum - 1.0) < 1e-6);
-    assert_true(lights_choice_probability(lights, 4, near, up) == 0.5f);
-    lights_destroy(lights);
-    fixture_destroy(f);
 }
 
 static void test_light_nothing_shines(void **state)
@@ -605,7 +553,6 @@ static void test_lights_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_light_choice_by_power),
         cmocka_unit_test(test_light_nothing_shines),
         cmocka_unit_test(test_light_mesh_is_the_cornell_lamp),
         cmocka_unit_test(test_light_mesh_slots),
