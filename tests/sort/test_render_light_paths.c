@@ -257,7 +257,7 @@ static void test_emission_is_for_some_paths(void **state)
     (void)state;
     const double first = 3 * square_factor(0.5, 1) / PI, above = 5 * square_factor(0.45, 1.1) / PI;
     Case c = {
-        .floor = "matte", .eye_y = 0.8f, .eye_z = 3, .samples = 256, .lights = LAMP_ABOVE + 2};
+        .floor = "matte", .eye_y = 0.8f, .eye_z = 3, .samples = 256, .lights = &LAMP_ABOVE[2]};
     c.glow = GLOW("");
     expect(&c, first + above);
     c.glow = GLOW("\"invisible_to\": [\"diffuse\"]");
@@ -271,7 +271,7 @@ static void test_emission_is_for_some_paths(void **state)
     c.glow = GLOW("\"casts_shadows\": false");
     expect(&c, first);
     c = (Case){
-        .floor = "mirror", .eye_y = 3, .eye_z = 0.01f, .samples = 16, .lights = LAMP_ABOVE + 2};
+        .floor = "mirror", .eye_y = 3, .eye_z = 0.01f, .samples = 16, .lights = &LAMP_ABOVE[2]};
     c.glow = GLOW("");
     expect(&c, 8);
     c.glow = GLOW("\"invisible_to\": [\"camera\"]");
