@@ -324,7 +324,9 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
     ++path->event;
     footprint_scatter(hit, sample->wi, DIFFUSE_PDF, &path->diff);
     float3 inward = f3_dot(sample->wi, hit->Ng) > 0.0f ? hit->Ng : f3_neg(hit->Ng);
-    wave_walk(w, i, ray_offset_origin(hit->P, inward), sample->wi);
+    /* From the surface itself, which is overlooked where it begins: free paths may be shorter than an offset. */
+    float overlooked = f3_length(f3_sub(ray_offset_origin(hit->P, inward), hit->P));
+    wave_walk(w, i, hit->P, sample->wi, overlooked);
 }
 
 /* For lights that are for diffuse or for glossy bounces only. */

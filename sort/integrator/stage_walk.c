@@ -32,10 +32,11 @@ static float free_distance(const WaveShared *s, const Path *path)
     return -log1pf(-v) / path->medium.sigma_t.c[channel];
 }
 
-void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction)
+void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min)
 {
     Ray ray = {.origin = origin,
                .direction = direction,
+               .t_min = t_min,
                .t_max = free_distance(w->shared, &w->paths[i]),
                .time = w->rays.time[i]};
     ray_batch_set(&w->rays, i, &ray);
@@ -76,7 +77,7 @@ static void scatter(Wave *w, uint32_t i)
     float2 turn = warp_circle(u.x);
     f3_frame(ray.direction, &s, &t);
     float3 direction = warp_to_frame(f3(sine * turn.x, sine * turn.y, cosine), s, t, ray.direction);
-    wave_walk(w, i, at, f3_normalize(direction));
+    wave_walk(w, i, at, f3_normalize(direction), 0.0f);
 }
 
 static void leave(Wave *w, uint32_t i)

@@ -168,8 +168,8 @@ void wave_group(Wave *w, uint32_t count);
 /* The surfaces of w->order[begin, begin + n) that one kernel call can take: of one material, n at most
  * SHADE_CHUNK, not beyond `end`. Returns n; 0 when begin is end. */
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
-/* Sends a path that is inside on its next flight. */
-void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction);
+/* Sends a path that is inside on its next flight; what it meets nearer than t_min is overlooked. */
+void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction, float t_min);
 /* Light that arrives at a path. */
 typedef struct LightArrival {
     bool is_met;      /* by the path itself; else its shadow ray brings it */

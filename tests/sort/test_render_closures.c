@@ -96,16 +96,19 @@ static void test_subsurface_white_furnace(void **state)
     assert_channel(&p, 0, 1.0, 0.004);
 }
 
-/* A body that is large against the free paths returns its albedo: the inversion's half-space. */
+/* A body that is large against the free paths returns its albedo: the inversion's half-space. Paths of 10 um are shorter
+ * than what rays are moved off a surface. */
 static void test_subsurface_returns_its_albedo(void **state)
 {
     (void)state;
-    static const float anisotropies[] = {0.0f, 0.6f};
-    for (int i = 0; i < 2; ++i) {
+    static const struct {
+        double radius_m, anisotropy;
+    } bodies[] = {{0.002, 0}, {0.002, 0.6}, {1e-5, 0}};
+    for (size_t i = 0; i < SORT_COUNT_OF(bodies); ++i) {
         char text[256];
         snprintf(text, sizeof text,
-                 "make_closure<Subsurface>(color(0.8, 0.5, 0.2), color(0.002), %g, N)",
-                 (double)anisotropies[i]);
+                 "make_closure<Subsurface>(color(0.8, 0.5, 0.2), color(%g), %g, N)",
+                 bodies[i].radius_m, bodies[i].anisotropy);
         Picture p = render_sphere(text, 64, 1, WAVE_STRATEGY_MIS);
         static const double albedo[3] = {0.8, 0.5, 0.2};
         for (int c = 0; c < 3; ++c)
