@@ -313,8 +313,10 @@ static void print_excerpt(Str text, Line line, uint32_t begin, uint32_t end, boo
     print_repeated(out, ' ', first - from + (from > 0 ? (uint32_t)strlen(ellipsis) : 0));
     strbuf_append_char(out, has_caret ? '^' : '~');
     print_repeated(out, '~', last - first - 1);
-    if (label)
-        strbuf_printf(out, " %s", label);
+    if (label) {
+        strbuf_append_char(out, ' ');
+        strbuf_append_printable(out, str_from(label));
+    }
     strbuf_append_char(out, '\n');
 }
 
@@ -349,12 +351,15 @@ static void print_diag(const DiagList *list, const Diag *diag, StrBuf *out)
     if (diag->span.file != 0) {
         uint32_t line, column;
         diag_position(list, diag->span.file, diag->span.begin, &line, &column);
-        strbuf_printf(out, "%s:%u:%u: ", diag_source_name(list, diag->span.file), line, column);
+        strbuf_append_printable(out, str_from(diag_source_name(list, diag->span.file)));
+        strbuf_printf(out, ":%u:%u: ", line, column);
     }
     strbuf_append_c(out, severities[diag->severity]);
     if (diag->code[0])
         strbuf_printf(out, "[%s]", diag->code);
-    strbuf_printf(out, ": %s\n", diag->message);
+    strbuf_append_c(out, ": ");
+    strbuf_append_printable(out, str_from(diag->message));
+    strbuf_append_char(out, '\n');
     if (diag->span.file != 0)
         print_span(source_of(list, diag->span.file)->text, diag->span, diag->label, out);
 }

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/check.h"
+#include "base/str.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -115,13 +116,14 @@ Status error_prefix(Error *err, const char *format, ...)
 const char *error_format(const Error *err, char *out, size_t out_bytes)
 {
     ASSERT(out_bytes > 0);
+    char raw[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
     if (err->path[0] == '\0')
-        print_text(out, out_bytes, "%s", err->text);
+        print_text(raw, sizeof raw, "%s", err->text);
     else if (err->has_offset)
-        print_text(out, out_bytes, "%s (byte %" PRIu64 "): %s", err->path, err->offset, err->text);
+        print_text(raw, sizeof raw, "%s (byte %" PRIu64 "): %s", err->path, err->offset, err->text);
     else
-        print_text(out, out_bytes, "%s: %s", err->path, err->text);
-    return out;
+        print_text(raw, sizeof raw, "%s: %s", err->path, err->text);
+    return str_printable(str_from(raw), out, out_bytes);
 }
 
 const char *status_name(Status code)

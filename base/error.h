@@ -51,7 +51,8 @@ SORT_ALWAYS_INLINE Status error_failed(Status code)
 /* Put "context: " in front of the text that is there, as an error travels up. Returns err's code
  * (STATUS_INTERNAL when err is NULL: keep the status you have if that may be). */
 Status error_prefix(Error *err, const char *format, ...) SORT_PRINTF(2, 3);
-/* "path (byte 123): text" into `out`; always NUL-terminated; returns out. */
+/* "path (byte 123): text" into `out`, as it may be shown (str_printable): the one way from an Error to a terminal.
+ * Always NUL-terminated; returns out. */
 const char *error_format(const Error *err, char *out, size_t out_bytes);
 /* A word for logs and tests: "format", "io" ... */
 const char *status_name(Status code);

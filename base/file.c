@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE /* DT_DIR and d_type, flock */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "base/file.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -91,22 +91,90 @@ Status file_write(const char *path, const void *data, size_t size_bytes, Error *
     return file_replace_commit(&file, err);
 }
 
-/* A name of its own beside `path`; the mode obeys the umask, which mkstemp's would not. */
-static int open_temp(FileReplace *file)
+/* --- files that appear complete or not at all ------------------------------------------------- */
+
+enum { TEMP_SUFFIX = sizeof ".00000000.tmp" - 1, NAMES_TRIED = 100 };
+
+/* A name of its own beside the file. */
+static bool make_temp_name(FileReplace *file, uint64_t *seed)
 {
-    uint64_t seed = clock_now_ns() ^ ((uint64_t)getpid() << 40) ^ (uintptr_t)file;
-    for (int attempt = 0; attempt < 100; attempt++) {
-        seed = hash_mix64(seed + 0x9e3779b97f4a7c15u);
-        int length = snprintf(file->temp_path, sizeof file->temp_path, "%s.%08" PRIx32 ".tmp",
-                              file->path, (uint32_t)(seed >> 32));
-        if (length < 0 || (size_t)length >= sizeof file->temp_path) {
-            errno = ENAMETOOLONG;
-            break;
-        }
+    *seed = hash_mix64(*seed + 0x9e3779b97f4a7c15u);
+    int length = snprintf(file->temp_path, sizeof file->temp_path, "%s.%08" PRIx32 ".tmp",
+                          file->path, (uint32_t)(*seed >> 32));
+    bool fits = length > 0 && (size_t)length < sizeof file->temp_path;
+    if (!fits)
+        errno = ENAMETOOLONG;
+    return fits;
+}
+
+static uint64_t temp_seed(const FileReplace *file)
+{
+    return clock_now_ns() ^ ((uint64_t)getpid() << 40) ^ (uintptr_t)file;
+}
+
+static Str folder_of(const FileReplace *file, char out_folder[PATH_BYTES])
+{
+    Str folder = path_dirname(file->path);
+    memcpy(out_folder, folder.data, folder.size_bytes);
+    out_folder[folder.size_bytes] = '\0';
+    return (Str){out_folder, folder.size_bytes};
+}
+
+/* A file without a name, which disappears with us. -1: this file system has none, or there is no /proc to name it
+ * by later. */
+static int open_unnamed(FileReplace *file)
+{
+    char folder[PATH_BYTES];
+    (void)folder_of(file, folder);
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)
+                                                : -1;
+    file->is_unnamed = fd >= 0;
+    return fd;
+}
+
+static bool is_temp_name(const char *name, const char *final)
+{
+    size_t size = strlen(final);
+    return strlen(name) == size + TEMP_SUFFIX && strncmp(name, final, size) == 0 &&
+           name[size] == '.' && strspn(name + size + 1, "0123456789abcdef") == 8 &&
+           strcmp(name + size + 9, ".tmp") == 0;
+}
+
+/* Removes what killed processes of this user left of this file: whoever still writes holds a lock. */
+static void sweep_temps(const FileReplace *file)
+{
+    char folder[PATH_BYTES];
+    (void)folder_of(file, folder);
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)) != NULL) {
+        if (!is_temp_name(entry->d_name, path_basename(file->path)))
+            continue;
+        int fd = openat(dirfd(dir), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        struct stat info;
+        if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+            flock(fd, LOCK_EX | LOCK_NB) == 0)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+        if (fd >= 0)
+            (void)close(fd);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+/* The mode obeys the umask, which mkstemp's would not. */
+static int open_named(FileReplace *file)
+{
+    uint64_t seed = temp_seed(file);
+    sweep_temps(file);
+    for (int attempt = 0; attempt < NAMES_TRIED && make_temp_name(file, &seed); attempt++) {
         int fd = open(file->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            (void)flock(fd, LOCK_EX | LOCK_NB); /* a file system without locks is not swept */
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
+    file->temp_path[0] = '\0';
     return -1;
 }
 
@@ -121,16 +189,19 @@ Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
         return error_set_at(err, STATUS_IO, path, "is a folder");
     if (exists && !S_ISREG(info.st_mode)) { /* /dev/null, a pipe: written in place */
         fd = open(path, O_WRONLY | O_CLOEXEC);
+        out_file->is_in_place = true;
     } else {
         /* A link stays a link: what it names is replaced. */
         char target[PATH_BYTES];
         if (exists && realpath(path, target))
             TRY(path_join(NULL, target, out_file->path, err));
-        fd = open_temp(out_file);
+        fd = open_unnamed(out_file);
+        if (fd < 0)
+            fd = open_named(out_file);
     }
     if (fd < 0)
         return fail_errno(err, path, "create");
-    out_file->stream = fdopen(fd, out_file->temp_path[0] ? "w+b" : "wb");
+    out_file->stream = fdopen(fd, out_file->is_in_place ? "wb" : "w+b");
     if (!out_file->stream) {
         Status status = fail_errno(err, path, "create");
         (void)close(fd);
@@ -141,19 +212,35 @@ Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
     return STATUS_OK;
 }
 
+/* A link cannot replace a file, a rename can: so what has no name gets a temporary one first. */
+static bool give_name(FileReplace *file)
+{
+    char descriptor[64];
+    uint64_t seed = temp_seed(file);
+    (void)snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fileno(file->stream));
+    for (int attempt = 0; attempt < NAMES_TRIED && make_temp_name(file, &seed); attempt++) {
+        if (linkat(AT_FDCWD, descriptor, AT_FDCWD, file->temp_path, AT_SYMLINK_FOLLOW) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    file->temp_path[0] = '\0';
+    return false;
+}
+
 Status file_replace_commit(FileReplace *file, Error *err)
 {
     Status status = STATUS_OK;
-    bool is_temp = file->temp_path[0] != '\0';
     if (fflush(file->stream) != 0 || ferror(file->stream) ||
-        (is_temp && fsync(fileno(file->stream)) != 0))
+        (!file->is_in_place && fsync(fileno(file->stream)) != 0) ||
+        (file->is_unnamed && !give_name(file)))
         status = fail_errno(err, file->path, "write");
     if (fclose(file->stream) != 0 && status == STATUS_OK)
         status = fail_errno(err, file->path, "write");
     file->stream = NULL;
-    if (status == STATUS_OK && is_temp && rename(file->temp_path, file->path) != 0)
+    if (status == STATUS_OK && !file->is_in_place && rename(file->temp_path, file->path) != 0)
         status = fail_errno(err, file->path, "replace");
-    if (status != STATUS_OK && is_temp)
+    if (status != STATUS_OK && file->temp_path[0])
         (void)unlink(file->temp_path);
     return status;
 }
@@ -234,15 +321,19 @@ Status file_make_directories(const char *path, Error *err)
     }
 }
 
-Status file_make_temp_directory(const char *prefix, char out_path[PATH_BYTES], Error *err)
+const char *file_temp_parent(void)
 {
     const char *folder = getenv("TMPDIR");
+    return folder && folder[0] ? folder : "/tmp";
+}
+
+Status file_make_temp_directory(const char *prefix, char out_path[PATH_BYTES], Error *err)
+{
     char name[256];
     (void)snprintf(name, sizeof name, "%.200s.XXXXXX", prefix);
-    TRY(path_join(folder && folder[0] ? folder : "/tmp", name, out_path, err));
+    TRY(path_join(file_temp_parent(), name, out_path, err));
     if (!mkdtemp(out_path)) {
-        Status status =
-            fail_errno(err, folder && folder[0] ? folder : "/tmp", "create a temporary folder");
+        Status status = fail_errno(err, file_temp_parent(), "create a temporary folder");
         out_path[0] = '\0';
         return status;
     }
@@ -259,7 +350,6 @@ Status file_remove(const char *path, Error *err)
 /* Nested folders of a tree that is removed; each level holds a descriptor open. */
 enum { REMOVE_DEPTH_MAX = 128 };
 
-/* Empties the folder behind `fd`, which is closed in any case. */
 static Status remove_content(int fd, const char *path, int depth, Error *err)
 {
     DIR *dir = depth < REMOVE_DEPTH_MAX ? fdopendir(fd) : NULL;
@@ -292,6 +382,11 @@ static Status remove_content(int fd, const char *path, int depth, Error *err)
     }
     (void)closedir(dir);
     return status;
+}
+
+Status file_empty_directory(int fd, const char *path, Error *err)
+{
+    return remove_content(fd, path, 0, err);
 }
 
 Status file_remove_tree(const char *path, Error *err)

@@ -1,5 +1,6 @@
-/* Whole files and folders. Output files appear complete or not at all: they are written under a
- * temporary name in the same folder, flushed, and renamed. Errors carry the path and the system's
+/* Whole files and folders. Output files appear complete or not at all: they are written without a name (under a
+ * temporary one where the file system knows no other way), flushed, and renamed. What a killed process
+ * had without a name goes with it; what had a temporary one is removed when the same file is written next. Errors carry the path and the system's
  * reason (STATUS_NOT_FOUND for what is not there, STATUS_IO for the rest). Any thread. */
 #ifndef SORT_BASE_FILE_H
 #define SORT_BASE_FILE_H
@@ -22,7 +23,8 @@ Status file_write(const char *path, const void *data, size_t size_bytes,
 typedef struct FileReplace {
     FILE *stream;               /* owned; opened for reading and writing */
     char path[PATH_BYTES];      /* the final name */
-    char temp_path[PATH_BYTES]; /* beside it; gone after commit or abandon */
+    char temp_path[PATH_BYTES]; /* beside it; gone after commit or abandon; "": it has none (yet) */
+    bool is_unnamed, is_in_place;
 } FileReplace;
 Status file_replace_begin(const char *path, FileReplace *out_file, Error *err) SORT_MUST_CHECK;
 /* Notices every earlier write error of the stream. On failure the old file is untouched. */
@@ -42,13 +44,18 @@ bool file_is_directory(const char *path);
 Status file_size(const char *path, uint64_t *out_size_bytes, Error *err) SORT_MUST_CHECK;
 /* With all parents; a folder that is there already is fine. */
 Status file_make_directories(const char *path, Error *err) SORT_MUST_CHECK;
-/* A new private folder (mode 0700) under $TMPDIR, else /tmp, called `prefix` and random letters. */
+/* $TMPDIR, else /tmp. */
+const char *file_temp_parent(void);
+/* A new private folder (mode 0700) there, called `prefix` and random letters. What a process makes for itself is
+ * a TempFolder (temp_folder.h). */
 Status file_make_temp_directory(const char *prefix, char out_path[PATH_BYTES],
                                 Error *err) SORT_MUST_CHECK;
 /* A file or link; that it is not there is fine. */
 Status file_remove(const char *path, Error *err) SORT_MUST_CHECK;
 /* A folder and all in it; links are removed, not followed. That it is not there is fine. */
 Status file_remove_tree(const char *path, Error *err) SORT_MUST_CHECK;
+/* Takes all out of the folder that `fd` is open on (O_DIRECTORY), and closes fd. `path` is for messages. */
+Status file_empty_directory(int fd, const char *path, Error *err) SORT_MUST_CHECK;
 /* Entry names (not paths; without . and ..) in byte order. Names and array live in `arena`. */
 Status file_list_directory(const char *path, Arena *arena, const char *const **out_names,
                            uint32_t *out_count, Error *err) SORT_MUST_CHECK;

@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,9 +9,9 @@ static void log_args(const Log *log, LogLevel level, const char *format, va_list
 {
     if (!log_wants(log, level))
         return;
-    char text[LOG_MESSAGE_MAX];
-    (void)vsnprintf(text, sizeof text, format, args);
-    log->write(log->data, level, text);
+    char raw[LOG_MESSAGE_MAX], text[LOG_MESSAGE_MAX];
+    (void)vsnprintf(raw, sizeof raw, format, args);
+    log->write(log->data, level, str_printable(str_from(raw), text, sizeof text));
 }
 
 #define LOG_FORWARD(log, level, format)                                                            \

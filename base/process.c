@@ -4,12 +4,17 @@
  *
  * The end of a child is noticed by its captured pipes closing, and then by waitpid. A grandchild
  * that keeps a pipe open cannot hold us: once the child has ended, the pipes are read until they
- * are empty, and no longer. */
-#define _GNU_SOURCE /* pipe2 */
+ * are empty, and no longer.
+ *
+ * A child ends with us, however we end: it holds the reading end of a pipe whose writing end is ours
+ * alone, and has the kernel send it SIGKILL when that closes. The death signal of prctl would come
+ * when the thread ends that made the child, and decoders outlive theirs. */
+#define _GNU_SOURCE /* pipe2, F_SETSIG */
 #include "base/process.h"
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +33,43 @@ struct Process {
     pid_t pid;
     int output_fd, error_fd; /* ours; -1: not captured, or at its end */
     int talk_fd;             /* our end of a conversation; -1: none */
+    int life_fd;             /* closes with us, and ends the child */
     size_t capture_max_bytes;
+    Process *next; /* in `living` */
 };
+
+/* All between process_spawn and the end of process_wait. */
+static struct {
+    Mutex mutex;
+    Process *first;
+} living = {.mutex = MUTEX_INIT};
+
+static void enter_living(Process *p)
+{
+    mutex_lock(&living.mutex);
+    p->next = living.first;
+    living.first = p;
+    mutex_unlock(&living.mutex);
+}
+
+static void leave_living(Process *p)
+{
+    mutex_lock(&living.mutex);
+    Process **at = &living.first;
+    while (*at && *at != p)
+        at = &(*at)->next;
+    if (*at)
+        *at = p->next;
+    mutex_unlock(&living.mutex);
+}
+
+void process_kill_all(void)
+{
+    mutex_lock(&living.mutex);
+    for (const Process *p = living.first; p; p = p->next)
+        (void)kill(p->pid, SIGKILL);
+    mutex_unlock(&living.mutex);
+}
 
 static void close_fd(int *fd)
 {
@@ -44,14 +84,25 @@ static void close_pipe(int ends[2])
     close_fd(&ends[1]);
 }
 
+/* In the child: true when the parent is there and the kernel will end us with it. */
+static bool tie_to_parent(int life[2])
+{
+    (void)close(life[1]);
+    struct pollfd set = {.fd = life[0]};
+    return fcntl(life[0], F_SETFD, 0) == 0 && fcntl(life[0], F_SETOWN, getpid()) == 0 &&
+           fcntl(life[0], F_SETSIG, SIGKILL) == 0 &&
+           fcntl(life[0], F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
+           poll(&set, 1, 0) == 0; /* else it ended before we asked for the signal */
+}
+
 /* In the child: only calls that are safe there; all else was prepared. Does not return. */
 static void run_child(const ProcessDesc *desc, int input_fd, int output_fd, int error_fd,
-                      int report_fd)
+                      int report_fd, int life[2])
 {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    bool is_ready = dup2(input_fd, STDIN_FILENO) >= 0 &&
+    bool is_ready = tie_to_parent(life) && dup2(input_fd, STDIN_FILENO) >= 0 &&
                     (output_fd < 0 || dup2(output_fd, STDOUT_FILENO) >= 0) &&
                     (error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0);
     if (is_ready && desc->memory_limit_bytes > 0) {
@@ -107,6 +158,7 @@ Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
     CHECK(desc->size_bytes == sizeof(ProcessDesc) && desc->argv && desc->argv[0]);
     CHECK(!desc->converses || desc->standard_output == PROCESS_INHERIT);
     int output[2] = {-1, -1}, errors[2] = {-1, -1}, report[2] = {-1, -1}, talk[2] = {-1, -1};
+    int life[2] = {-1, -1};
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     Process *p = MEM_NEW(Process);
     Status status = STATUS_OK;
@@ -114,6 +166,7 @@ Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
         status = error_set(err, STATUS_NO_MEMORY, "out of memory for a process");
     } else if (null_fd < 0 || !open_pipe(desc->standard_output, output) ||
                !open_pipe(desc->standard_error, errors) || pipe2(report, O_CLOEXEC) != 0 ||
+               pipe2(life, O_CLOEXEC) != 0 ||
                (desc->converses && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) != 0)) {
         status = fail_spawn(desc, errno, err);
     } else {
@@ -121,7 +174,7 @@ Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
         if (pid == 0)
             run_child(desc, desc->converses ? talk[1] : null_fd,
                       desc->converses ? talk[1] : child_end(desc->standard_output, output, null_fd),
-                      child_end(desc->standard_error, errors, null_fd), report[1]);
+                      child_end(desc->standard_error, errors, null_fd), report[1], life);
         int reason = pid < 0 ? errno : 0;
         close_fd(&report[1]); /* so that the read below ends */
         if (pid > 0 && (reason = read_report(report[0])) != 0)
@@ -134,18 +187,22 @@ Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
     close_fd(&output[1]);
     close_fd(&errors[1]);
     close_fd(&talk[1]);
+    close_fd(&life[0]);
     close_fd(&null_fd);
     if (status != STATUS_OK) {
         close_fd(&output[0]);
         close_fd(&errors[0]);
         close_fd(&talk[0]);
+        close_fd(&life[1]);
         mem_free(p);
         return status;
     }
     p->output_fd = output[0];
     p->error_fd = errors[0];
     p->talk_fd = talk[0];
+    p->life_fd = life[1];
     p->capture_max_bytes = desc->capture_max_bytes ? desc->capture_max_bytes : CAPTURE_DEFAULT;
+    enter_living(p);
     *out_process = p;
     return STATUS_OK;
 }
@@ -200,7 +257,14 @@ Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result, 
     Status status = STATUS_OK;
     for (;;) {
         int wait_status;
-        pid_t ended = waitpid(p->pid, &wait_status, WNOHANG);
+        siginfo_t info = {0};
+        pid_t ended = 0;
+        /* Out of the list before its number is free for another process. */
+        if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            info.si_pid == p->pid) {
+            leave_living(p);
+            ended = waitpid(p->pid, &wait_status, WNOHANG);
+        }
         if (ended == p->pid) {
             set_end(out_result, wait_status);
             break;
@@ -219,6 +283,7 @@ Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result, 
         continue;
     close_fd(&p->output_fd);
     close_fd(&p->error_fd);
+    close_fd(&p->life_fd);
     mem_free(p);
     if (status == STATUS_OK && (out_result->output.failed || out_result->errors.failed))
         status = error_set(err, STATUS_NO_MEMORY, "out of memory for the output of a process");

@@ -1,5 +1,6 @@
 /* Child processes: foreign files are decoded and imported there, since those libraries can crash
- * or balloon and the renderer may not. No shell is involved. Any thread, one thread a Process. */
+ * or balloon and the renderer may not. No shell is involved. Any thread, one thread a Process. Children
+ * are killed (SIGKILL) when this process ends, however it does. */
 #ifndef SORT_BASE_PROCESS_H
 #define SORT_BASE_PROCESS_H
 
@@ -44,6 +45,8 @@ Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result,
 /* Asks the child to end (SIGTERM); process_wait is still due. */
 void process_terminate(Process *p);
 void process_kill(Process *p); /* SIGKILL; process_wait is still due */
+/* SIGKILL for all children of this process, before it ends by itself; process_wait stays due. */
+void process_kill_all(void);
 
 /* With a child that converses, whole messages or failure. STATUS_IO: the child has ended or closed its end;
  * STATUS_LIMIT: timeout_ms (0: none) have passed. What is left of the conversation is of no use then. */

@@ -141,6 +141,75 @@ const char *strbuf_text(const StrBuf *b)
     return b->data ? b->data : "";
 }
 
+/* --- what may be shown ----------------------------------------------------------------------- */
+
+static bool is_shown_as_it_is(uint32_t code)
+{
+    bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    bool turns_lines = code == 0x2028 || code == 0x2029; /* separators of lines and paragraphs */
+    bool turns_direction = (code >= 0x200e && code <= 0x200f) ||
+                           (code >= 0x202a && code <= 0x202e) ||
+                           (code >= 0x2066 && code <= 0x2069) || code == 0x061c;
+    return !is_control && !turns_lines && !turns_direction;
+}
+
+/* Of a well-formed character of `length` bytes. */
+static uint32_t code_point(const char *text, uint32_t length)
+{
+    static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = (unsigned char)text[0] & lead_bits[length];
+    for (uint32_t i = 1; i < length; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3f);
+    return code;
+}
+
+enum { SHOWN_MAX = 4 * 4 + 1 }; /* four bytes, each as \x1b */
+
+/* The character at `at`, or a byte that is none, as it is shown; returns its length in `text`. */
+static uint32_t shown_character(Str text, size_t at, char out[SHOWN_MAX])
+{
+    uint32_t length = str_utf8_length(text, at), size = 0;
+    const char *c = text.data + at;
+    if (length > 0 && is_shown_as_it_is(code_point(c, length))) {
+        memcpy(out, c, length);
+        out[length] = '\0';
+        return length;
+    }
+    if (*c == '\n' || *c == '\t') {
+        (void)snprintf(out, SHOWN_MAX, *c == '\n' ? "\\n" : "\\t");
+        return 1;
+    }
+    length = length > 0 ? length : 1;
+    for (uint32_t i = 0; i < length; i++, size += 4)
+        (void)snprintf(out + size, SHOWN_MAX - size, "\\x%02x", (unsigned)(unsigned char)c[i]);
+    return length;
+}
+
+const char *str_printable(Str text, char *out, size_t out_bytes)
+{
+    size_t size = 0;
+    char shown[SHOWN_MAX];
+    for (size_t at = 0; at < text.size_bytes;) {
+        at += shown_character(text, at, shown);
+        size_t shown_bytes = strlen(shown);
+        if (size + shown_bytes >= out_bytes)
+            break;
+        memcpy(out + size, shown, shown_bytes);
+        size += shown_bytes;
+    }
+    out[size] = '\0';
+    return out;
+}
+
+void strbuf_append_printable(StrBuf *b, Str s)
+{
+    char shown[SHOWN_MAX];
+    for (size_t at = 0; at < s.size_bytes;) {
+        at += shown_character(s, at, shown);
+        strbuf_append_c(b, shown);
+    }
+}
+
 /* Longer names get no suggestion: three rows of this size live on the stack. */
 enum { SUGGEST_NAME_MAX = 63 };
 

@@ -21,6 +21,11 @@ bool str_ends_with(Str s, Str suffix);
  * are not well-formed UTF-8 (cut off, overlong, surrogate, beyond U+10FFFF). */
 uint32_t str_utf8_length(Str s, size_t at);
 bool str_is_utf8(Str s);
+/* Text out of a file, as it may be shown: a copy in which control characters (C0, DEL, C1), characters that turn
+ * the direction of writing, and bytes that are not UTF-8 are written as \n, \t or \x1b, byte by byte. So no
+ * file drives a terminal, nor forges a line of a log. Cut at the end of a character; always NUL-terminated.
+ * Returns `out`. */
+const char *str_printable(Str text, char *out, size_t out_bytes);
 
 /* Text that grows on the heap. Zero-initialise; strbuf_free at the end. Appends after an
  * allocation failure do nothing and `failed` stays set: check it once, at the end.
@@ -34,6 +39,7 @@ typedef struct StrBuf {
 void strbuf_append(StrBuf *b, Str s);
 void strbuf_append_c(StrBuf *b, const char *text);
 void strbuf_append_char(StrBuf *b, char c);
+void strbuf_append_printable(StrBuf *b, Str s); /* see str_printable */
 void strbuf_printf(StrBuf *b, const char *format, ...) SORT_PRINTF(2, 3);
 void strbuf_vprintf(StrBuf *b, const char *format, va_list args) SORT_PRINTF(2, 0);
 void strbuf_clear(StrBuf *b); /* keeps the memory */

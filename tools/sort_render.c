@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/temp_folder.h"
 #include "sort/render/stats_json.h"
 #include "sort/scene/scene_import.h"
 #include "tools/render_check.h"
@@ -276,13 +277,14 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
 static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
 {
     Error err = {0};
-    char folder[PATH_BYTES], package[PATH_BYTES];
+    char package[PATH_BYTES];
+    TempFolder folder = {0};
     SceneImportOptions import = {.size_bytes = sizeof import,
                                  .log = log,
                                  .plugin_folders = c->plugin_paths.items,
                                  .plugin_folder_count = c->plugin_paths.count};
-    if (file_make_temp_directory("sort-import", folder, &err) != STATUS_OK ||
-        path_join(folder, "package", package, &err) != STATUS_OK)
+    if (temp_folder_create("import", &folder, &err) != STATUS_OK ||
+        path_join(folder.path, "package", package, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
     show_stage(terminal, "importing");
     int code;
@@ -292,7 +294,7 @@ static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
     } else {
         code = command_fail(&err, EXIT_FAILED);
     }
-    if (file_remove_tree(folder, &err) != STATUS_OK)
+    if (temp_folder_remove(&folder, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
     return code;
 }

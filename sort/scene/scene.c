@@ -19,8 +19,7 @@ void scene_destroy(Scene *scene)
         mem_free(storage->blocks[i]);
     mem_free(storage->blocks);
     /* A folder that will not go is litter, and no reason to fail. */
-    if (storage->private_folder && file_remove_tree(storage->private_folder, NULL) != STATUS_OK)
-        SORT_UNUSED(storage->private_folder);
+    (void)!temp_folder_remove(&storage->extracted, NULL);
     arena_destroy(storage->arena); /* the Scene and its storage live in it */
 }
 

@@ -223,19 +223,12 @@ static Status extract_textures(SceneParser *p, SceneStorage *storage, Error *err
     uint32_t count = p->extracts.count;
     if (count == 0)
         return STATUS_OK;
-    char private_folder[PATH_BYTES];
     const char *folder = p->options->extract_folder;
     if (folder) {
         TRY(file_make_directories(folder, err));
     } else {
-        TRY(file_make_temp_directory("sort-textures", private_folder, err));
-        storage->private_folder = arena_strndup(p->arena, private_folder, strlen(private_folder));
-        if (!storage->private_folder) {
-            if (file_remove_tree(private_folder, NULL) != STATUS_OK)
-                return error_set(err, STATUS_IO, "cannot remove '%s'", private_folder);
-            return error_set(err, STATUS_NO_MEMORY, "no memory for a path");
-        }
-        folder = storage->private_folder;
+        TRY(temp_folder_create("textures", &storage->extracted, err));
+        folder = storage->extracted.path;
     }
     ExtractJobs jobs = {.parser = p, .folder = folder};
     mutex_init(&jobs.first.mutex);

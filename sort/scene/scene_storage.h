@@ -3,11 +3,12 @@
 #define SORT_SCENE_SCENE_STORAGE_H
 
 #include "base/arena.h"
+#include "base/temp_folder.h"
 
 struct SceneStorage {
-    Arena *arena;               /* owned; holds the Scene, this struct, all names and sections */
-    void **blocks;              /* owned, and each of them: the mesh arrays */
-    const char *private_folder; /* arena; extracted textures, removed at the end; or NULL */
+    Arena *arena;         /* owned; holds the Scene, this struct, all names and sections */
+    void **blocks;        /* owned, and each of them: the mesh arrays */
+    TempFolder extracted; /* textures of a zip; removed at the end */
     uint32_t block_count;
 };
 

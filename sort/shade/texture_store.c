@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "base/thread.h"
+#include <string.h>
 
 enum { CONVERTED_FORMAT = 1 }; /* raise when conversion changes, so that old files are not found */
 
@@ -108,9 +109,9 @@ static Status run_texcache(const TextureStoreDesc *desc, const SceneTexture *tex
     if (!result.has_exited || result.exit_code != 0) {
         char how[96];
         const char *said = result.errors.size_bytes ? strbuf_text(&result.errors) : "no message";
-        status =
-            error_set_at(&out->error, STATUS_FORMAT, texture->name, "cannot be converted: %s (%s)",
-                         said, process_result_describe(&result, how));
+        status = error_set_at(&out->error, STATUS_FORMAT, texture->name,
+                              "cannot be converted: %.*s (%s)", (int)strcspn(said, "\n"), said,
+                              process_result_describe(&result, how));
     }
     process_result_free(&result);
     return status;

@@ -1,16 +1,23 @@
-/* path, file, process: on a folder of their own under the system's temporary one. */
+/* path, file, process, temp_folder: on a folder of their own under the system's temporary one. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/temp_folder.h"
+#include "base/thread.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -159,7 +166,7 @@ static void test_file_replaces_atomically(void **state)
     (void)fputs("two", file.stream);
     (void)fflush(file.stream);
     check_content(path, "one"); /* still */
-    assert_int_equal(entry_count(in_folder("out")), 2);
+    assert_int_equal(entry_count(in_folder("out")), file.is_unnamed ? 1 : 2);
     file_replace_abandon(&file);
     assert_int_equal(entry_count(in_folder("out")), 1);
     check_content(path, "one");
@@ -351,6 +358,191 @@ static void test_process_that_cannot_run(void **state)
     assert_string_equal(path_basename(path), "test_base_files");
 }
 
+/* --- what does not outlive us ---------------------------------------------------------------- */
+
+/* In a child of ours that is then killed: runs `body`, says so, and waits. */
+static pid_t start_and_wait_for(void (*body)(int told_fd), char *out_told, size_t out_bytes)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        body(ends[1]);
+        pause();
+        _exit(0);
+    }
+    ssize_t got = read(ends[0], out_told, out_bytes - 1);
+    assert_true(got > 0);
+    out_told[got] = '\0';
+    close(ends[0]);
+    close(ends[1]);
+    return pid;
+}
+
+static void kill_and_reap(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* From a thread that has ended by then, as decoders are started. */
+static void spawn_sleep(void *data)
+{
+    int told_fd = *(int *)data;
+    const char *argv[] = {"sh", "-c", "echo $$ 1>&2; trap '' TERM INT HUP; sleep 60; sleep 60",
+                          NULL};
+    ProcessDesc desc = {.size_bytes = sizeof desc,
+                        .argv = argv,
+                        .standard_output = PROCESS_DISCARD,
+                        .standard_error = PROCESS_INHERIT};
+    Process *p;
+    dup2(told_fd, STDERR_FILENO);
+    (void)!process_spawn(&desc, &p, NULL);
+}
+
+static void spawn_in_a_thread(int told_fd)
+{
+    Thread *thread;
+    if (thread_create("spawner", 0, spawn_sleep, &told_fd, &thread, NULL) == STATUS_OK)
+        thread_join(thread);
+}
+
+static bool is_running(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *file = fopen(path, "r");
+    char state = 'X';
+    if (file) {
+        (void)!fscanf(file, "%*d %*s %c", &state);
+        fclose(file);
+    }
+    return state != 'X' && state != 'Z';
+}
+
+static void test_a_child_ends_with_us(void **state)
+{
+    SORT_UNUSED(state);
+    char told[64];
+    pid_t parent = start_and_wait_for(spawn_in_a_thread, told, sizeof told);
+    pid_t child = (pid_t)strtol(told, NULL, 10);
+    assert_true(child > 0 && is_running(child)); /* though the thread that made it has ended */
+    kill_and_reap(parent);
+    for (int i = 0; i < 200 && is_running(child); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    assert_false(is_running(child));
+}
+
+static void make_temp_folder(int told_fd)
+{
+    TempFolder temp;
+    char path[PATH_BYTES];
+    if (temp_folder_create("test", &temp, NULL) != STATUS_OK ||
+        path_join(temp.path, "file", path, NULL) != STATUS_OK ||
+        file_write(path, "x", 1, NULL) != STATUS_OK)
+        _exit(1);
+    (void)!write(told_fd, temp.path, strlen(temp.path));
+}
+
+static void test_temp_folders_of_the_dead_are_swept(void **state)
+{
+    SORT_UNUSED(state);
+    char dead[PATH_BYTES], alive[PATH_BYTES];
+    const char *others[] = {"sort-test.12.old", "sort-test", "sort-test.x.abcdef",
+                            "other.12.abcdef"};
+    assert_int_equal(setenv("TMPDIR", folder, 1), 0);
+    pid_t first = start_and_wait_for(make_temp_folder, dead, sizeof dead);
+    pid_t second = start_and_wait_for(make_temp_folder, alive, sizeof alive);
+    for (size_t i = 0; i < SORT_COUNT_OF(others); i++) /* names that are not ours */
+        assert_int_equal(mkdir(in_folder(others[i]), 0700), 0);
+    const char *link = in_folder("sort-test.13.abcdef"),
+               *open_to_all = in_folder("sort-test.14.abcdef");
+    assert_int_equal(symlink(alive, link), 0);
+    assert_int_equal(mkdir(open_to_all, 0777), 0);
+    assert_int_equal(chmod(open_to_all, 0777), 0);
+    kill_and_reap(first);
+
+    TempFolder temp;
+    assert_int_equal(temp_folder_create("test", &temp, NULL), STATUS_OK);
+    assert_false(file_exists(dead));
+    assert_true(file_exists(alive));
+    assert_true(file_exists(link) && file_exists(open_to_all));
+    for (size_t i = 0; i < SORT_COUNT_OF(others); i++)
+        assert_true(file_exists(in_folder(others[i])));
+    kill_and_reap(second);
+    assert_true(file_exists(temp.path));
+    assert_int_equal(temp_folder_remove(&temp, NULL), STATUS_OK);
+    assert_int_equal(temp_folder_create("test", &temp, NULL), STATUS_OK);
+    assert_false(file_exists(alive));
+    temp_folder_remove_all();
+    assert_false(file_exists(temp.path));
+    assert_int_equal(temp_folder_remove(&temp, NULL), STATUS_OK);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+}
+
+static bool has_unnamed_files = true;
+
+/* What base/file.c calls: a file system, such as NFS, may know no files without a name. */
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(args, int) : 0;
+    va_end(args);
+    if ((flags & O_TMPFILE) == O_TMPFILE && !has_unnamed_files) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return __real_open(path, flags, mode);
+}
+
+static void write_half(int told_fd)
+{
+    FileReplace file;
+    if (file_replace_begin(in_folder("half.exr"), &file, NULL) != STATUS_OK)
+        _exit(1);
+    (void)fputs("half", file.stream);
+    (void)fflush(file.stream);
+    (void)!write(told_fd, "x", 1);
+}
+
+static uint32_t count_named(const char *beginning)
+{
+    Arena *arena = arena_create(0, 0);
+    const char *const *names;
+    uint32_t count, found = 0;
+    assert_int_equal(file_list_directory(folder, arena, &names, &count, NULL), STATUS_OK);
+    for (uint32_t i = 0; i < count; i++)
+        found += strncmp(names[i], beginning, strlen(beginning)) == 0;
+    arena_destroy(arena);
+    return found;
+}
+
+static void test_half_files_of_the_dead_go(void **state)
+{
+    SORT_UNUSED(state);
+    char told[8];
+    kill_and_reap(start_and_wait_for(write_half, told, sizeof told));
+    assert_int_equal(count_named("half.exr"), 0);
+
+    /* where they need a name, the next writer of the file removes it, and no other one's */
+    has_unnamed_files = false;
+    kill_and_reap(start_and_wait_for(write_half, told, sizeof told));
+    assert_int_equal(count_named("half.exr"), 1);
+    assert_int_equal(file_write(in_folder("half.exr.0123abcd.tmp.exr"), "x", 1, NULL), STATUS_OK);
+    pid_t alive = start_and_wait_for(write_half, told, sizeof told);
+    assert_int_equal(count_named("half.exr"), 2);
+    assert_int_equal(file_write(in_folder("half.exr"), "whole", 5, NULL), STATUS_OK);
+    assert_int_equal(count_named("half.exr"), 3);
+    kill_and_reap(alive);
+    assert_int_equal(file_write(in_folder("half.exr"), "whole", 5, NULL), STATUS_OK);
+    assert_int_equal(count_named("half.exr"), 2);
+    has_unnamed_files = true;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +556,9 @@ int main(void)
         cmocka_unit_test(test_process_times_out),
         cmocka_unit_test(test_process_limits_memory),
         cmocka_unit_test(test_process_that_cannot_run),
+        cmocka_unit_test(test_a_child_ends_with_us),
+        cmocka_unit_test(test_temp_folders_of_the_dead_are_swept),
+        cmocka_unit_test(test_half_files_of_the_dead_go),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

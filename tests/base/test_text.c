@@ -37,6 +37,50 @@ static void test_str_knows_utf8(void **state)
     assert_int_equal(str_utf8_length(STR_LIT("a\xe2\x82\xac"), 1), 3);
 }
 
+/* Nothing that drives a terminal, turns a line around or begins a new one. */
+static void test_str_shows_without_harm(void **state)
+{
+    SORT_UNUSED(state);
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"na\xc3\xafve \xe2\x82\xac \\", "na\xc3\xafve \xe2\x82\xac \\"},
+        {"\x1b[31mred\x1b[0m\a", "\\x1b[31mred\\x1b[0m\\x07"},
+        {"one\nerror: two\r\t\x7f", "one\\nerror: two\\x0d\\t\\x7f"},
+        {"\xc2\x9b"
+         "31m",
+         "\\xc2\\x9b31m"}, /* CSI as one character */
+        {"\xe2\x80\xae"
+         "gnp",
+         "\\xe2\\x80\\xaegnp"}, /* right to left from here on */
+        {"\xe2\x81\xa6"
+         "a",
+         "\\xe2\\x81\\xa6"
+         "a"},
+        {"\xff\xfe"
+         "a\xe2\x82",
+         "\\xff\\xfe"
+         "a\\xe2\\x82"}, /* no UTF-8 */
+    };
+    char out[128];
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+        StrBuf b = {0};
+        assert_string_equal(str_printable(str_from(rows[i].text), out, sizeof out), rows[i].shown);
+        strbuf_append_printable(&b, str_from(rows[i].text));
+        assert_string_equal(strbuf_text(&b), rows[i].shown);
+        strbuf_free(&b);
+    }
+    for (size_t room = 1; room < 12; room++) { /* never a part of an escape */
+        str_printable(STR_LIT("ab\x1b\xe2\x82\xac"), out, room);
+        assert_true(strlen(out) < room);
+        assert_true(strlen(out) <= 2 || strlen(out) == 6 || strlen(out) == 9);
+    }
+    Error err = {0};
+    error_set_at(&err, STATUS_FORMAT, "a\nb.json", "unknown field '%s'", "\x1b]0;x\a");
+    assert_string_equal(error_format(&err, out, sizeof out),
+                        "a\\nb.json: unknown field '\\x1b]0;x\\x07'");
+}
+
 static void test_strbuf_grows(void **state)
 {
     SORT_UNUSED(state);
@@ -195,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_str_compares),
         cmocka_unit_test(test_str_knows_utf8),
+        cmocka_unit_test(test_str_shows_without_harm),
         cmocka_unit_test(test_strbuf_grows),
         cmocka_unit_test(test_suggest_finds_misspellings),
         cmocka_unit_test(test_error_formats),
