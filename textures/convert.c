@@ -31,6 +31,9 @@ typedef struct Conversion {
     uint8_t *bands[2]; /* owned; band_rows rows as the decoder gives them, in turn */
     float *linear;     /* owned; one row */
     uint8_t *native;   /* owned; one row in the stored format */
+    uint8_t *above,
+        *held; /* owned; the row before, repaired, and the last one of a band, which waits for the next */
+    bool has_above, has_held;
     float average[4];
     uint64_t non_finite_texels;
 } Conversion;
@@ -142,11 +145,13 @@ static Status conversion_begin(Conversion *c, Error *err)
         c->bands[i] = mem_alloc((size_t)c->info.width * c->band_rows, texel_bytes(c->source));
     c->linear = mem_alloc((size_t)c->info.width * c->info.channel_count, sizeof(float));
     c->native = mem_alloc(c->info.width, texel_bytes(c->stored));
-    if (!c->bands[0] || !c->bands[1] || !c->linear || !c->native)
+    c->above = mem_alloc(c->info.width, texel_bytes(c->source));
+    c->held = mem_alloc(c->info.width, texel_bytes(c->source));
+    if (!c->bands[0] || !c->bands[1] || !c->linear || !c->native || !c->above || !c->held)
         return error_set_at(err, STATUS_NO_MEMORY, desc->source_path, "out of memory");
 
     hash128_begin(&c->digest);
-    hash128_update_text(&c->digest, "stex source 1");
+    hash128_update_text(&c->digest, "stex source 2");
     hash128_update_u64(&c->digest, (uint64_t)c->info.width << 32 | c->info.height);
     hash128_update_u64(&c->digest, (uint64_t)c->source.type << 32 | c->source.channel_count);
     hash128_update_u64(&c->digest,
@@ -160,16 +165,26 @@ static Status conversion_begin(Conversion *c, Error *err)
     return STATUS_OK;
 }
 
-/* One row of the source, in its native texels, which may be repaired in place. */
-static Status convert_row(Conversion *c, uint8_t *row, Error *err)
+/* One row of the source, in its native texels, which may be repaired in place; `below_count` rows lie behind
+ * `below`. */
+static Status convert_row(Conversion *c, uint8_t *row, const uint8_t *below, uint32_t below_count,
+                          Error *err)
 {
-    size_t width = c->info.width;
-    hash128_update(&c->digest, row, width * texel_bytes(c->source));
-    size_t repaired = texel_repair_row(c->source, row, width);
+    size_t width = c->info.width, row_bytes = width * texel_bytes(c->source);
+    hash128_update(&c->digest, row, row_bytes);
+    TexelRow about = {.format = c->source,
+                      .width = width,
+                      .above = c->has_above ? c->above : NULL,
+                      .texels = row,
+                      .below = below,
+                      .below_count = below_count};
+    size_t repaired = texel_repair_row(&about);
     if (repaired > 0 && c->desc->non_finite == TEX_NON_FINITE_REFUSE)
         return error_set_at(err, STATUS_FORMAT, c->desc->source_path,
-                            "has values that are not finite");
+                            "has values that are not finite, or beyond 1e30");
     c->non_finite_texels += repaired;
+    memcpy(c->above, row, row_bytes);
+    c->has_above = true;
     texel_decode_row(&c->tables, c->source, row, width, c->linear);
     bool is_same = c->source.type == c->stored.type && c->source.is_srgb == c->stored.is_srgb;
     if (is_same) {
@@ -190,6 +205,7 @@ typedef struct BandStep {
     Conversion *c;
     uint32_t decode_y, decode_rows, convert_rows; /* 0 rows: nothing to do */
     uint8_t *decoded, *converted;                 /* borrowed */
+    bool is_last;                                 /* no row comes behind the converted ones */
     Status status[BAND_TASKS];
     Error errors[BAND_TASKS];
 } BandStep;
@@ -213,10 +229,20 @@ static Status decode_band(const BandStep *s, Error *err)
 
 static Status convert_band(const BandStep *s, Error *err)
 {
-    size_t row_bytes = s->c->info.width * texel_bytes(s->c->source);
-    for (uint32_t i = 0; i < s->convert_rows; i++)
-        TRY(convert_row(s->c, s->converted + i * row_bytes, err));
-    return STATUS_OK;
+    Conversion *c = s->c;
+    size_t row_bytes = c->info.width * texel_bytes(c->source);
+    uint32_t rows = s->convert_rows;
+    if (rows == 0)
+        return STATUS_OK;
+    if (c->has_held)
+        TRY(convert_row(c, c->held, s->converted, rows, err));
+    for (uint32_t i = 0; i + 1 < rows; i++) {
+        uint8_t *row = s->converted + i * row_bytes;
+        TRY(convert_row(c, row, row + row_bytes, rows - 1 - i, err));
+    }
+    memcpy(c->held, s->converted + (rows - 1) * row_bytes, row_bytes);
+    c->has_held = true;
+    return s->is_last ? convert_row(c, c->held, NULL, 0, err) : STATUS_OK;
 }
 
 static void run_band_task(void *step, uint32_t task)
@@ -255,6 +281,7 @@ static Status convert_rows(Conversion *c, Error *err)
         step.convert_rows = step.decode_rows;
         step.decoded = c->bands[turn ^ 1];
         step.decode_rows = rows_from(c, step.decode_y);
+        step.is_last = step.decode_rows == 0;
     }
     return STATUS_OK;
 }
@@ -296,6 +323,8 @@ Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report
     mem_free(c->bands[1]);
     mem_free(c->linear);
     mem_free(c->native);
+    mem_free(c->above);
+    mem_free(c->held);
     mem_free(c);
     return status;
 }

@@ -74,7 +74,7 @@ Status decoded_read_tail(const DecodedFile *file, void *out_tail, Error *err)
             return error_set_at(err, STATUS_FORMAT, file->path, "mip level %" PRIu32 ": %s", i,
                                 stex_failure_text(&failure, reason, sizeof reason));
         }
-        texel_repair_row(file->format, out, texels);
+        texel_repair(file->format, out, level->width, level->height, texel_bytes);
     }
     return STATUS_OK;
 }
@@ -111,7 +111,7 @@ bool decoded_read_tile(const DecodedFile *file, uint64_t tile, void *out_texels,
     if (!decode_read(file->pool, file->path, file->stamp, &region, out_texels, texels * texel_bytes,
                      out_failure))
         return false;
-    texel_repair_row(file->format, out_texels, texels);
+    texel_repair(file->format, out_texels, region.width, region.height, texel_bytes);
     if (region.width < size || region.height < size)
         spread_rows(out_texels, region.width, region.height, size, texel_bytes);
     return true;

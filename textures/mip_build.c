@@ -24,7 +24,8 @@ typedef struct Step {
 
 struct MipBuilder {
     MipDesc desc;
-    uint32_t sum_count; /* a plain sum per channel; then alpha x colour per colour channel */
+    uint32_t
+        sum_count; /* a plain sum per channel; then alpha x colour per colour channel, and alpha */
     uint32_t step_count;
     Step steps[MIP_STEPS_MAX];
 };
@@ -49,7 +50,7 @@ Status mip_builder_create(const MipDesc *desc, MipBuilder **out_builder, Error *
     if (ok) {
         b->desc = *desc;
         uint32_t channels = desc->channel_count;
-        b->sum_count = channels + (desc->is_alpha_weighted ? channels - 1 : 0);
+        b->sum_count = channels + (desc->is_alpha_weighted ? channels : 0);
         uint32_t width = desc->width, height = desc->height;
         while (ok && (width > 1 || height > 1)) {
             ASSERT(b->step_count < MIP_STEPS_MAX);
@@ -96,6 +97,7 @@ static void add_texel(const MipBuilder *b, double weight, const float *texel, do
         double alpha = texel[channels - 1] > 0.0f ? (double)texel[channels - 1] : 0.0;
         for (uint32_t c = 0; c + 1 < channels; c++)
             sums[channels + c] += weight * alpha * (double)texel[c];
+        sums[2 * channels - 1] += weight * alpha;
     }
 }
 
@@ -132,9 +134,9 @@ static void finish_row(const MipBuilder *b, Step *s)
         float *out = s->row + (size_t)i * channels;
         for (uint32_t c = 0; c < channels; c++)
             out[c] = (float)(sums[c] / area);
-        if (b->desc.is_alpha_weighted && sums[channels - 1] > 0.0) {
+        if (b->desc.is_alpha_weighted && sums[2 * channels - 1] > 0.0) {
             for (uint32_t c = 0; c + 1 < channels; c++)
-                out[c] = (float)(sums[channels + c] / sums[channels - 1]);
+                out[c] = (float)(sums[channels + c] / sums[2 * channels - 1]);
         }
     }
 }

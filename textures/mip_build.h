@@ -4,7 +4,7 @@
  * weights 2,2,1 and 1,2,2 over 5), so that means are kept at any size. Sums are doubles.
  *
  * With alpha weighting a colour is averaged by coverage: the sum of alpha x colour over the sum of
- * alpha; where alpha is 0 throughout, plainly. One thread. */
+ * alpha; where alpha is 0 throughout, plainly. Negative alpha weighs nothing. One thread. */
 #ifndef SORT_TEXTURES_MIP_BUILD_H
 #define SORT_TEXTURES_MIP_BUILD_H
 

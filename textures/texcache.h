@@ -428,7 +428,7 @@ Status texcache_serve_decoder(const TexDecoderHost *host, Error *err) SORT_MUST_
 
 typedef enum TexCompression { TEX_COMPRESSION_NONE, TEX_COMPRESSION_ZLIB } TexCompression;
 typedef enum TexNonFinite {
-    TEX_NON_FINITE_REPLACE, /* NaN becomes 0, what is beyond +-1e30 (half: 65504) becomes that; counted */
+    TEX_NON_FINITE_REPLACE, /* by the mean of its neighbours; what is beyond +-1e30 becomes that; counted */
     TEX_NON_FINITE_REFUSE /* STATUS_FORMAT */
 } TexNonFinite;
 

@@ -50,6 +50,17 @@ static float unorm16(uint16_t v)
     return (float)(v * (1.0 / 65535.0));
 }
 
+/* Floats of which it is known that they are encoded; the curve goes on beyond 1. */
+static void decode_wide_srgb(TexelFormat format, float *values, size_t count)
+{
+    for (uint32_t c = 0; format.is_srgb && c < format.channel_count; c++) {
+        if (is_alpha(c, format.channel_count))
+            continue;
+        for (size_t i = c; i < count * format.channel_count; i += format.channel_count)
+            values[i] = fminf(srgb_to_linear(values[i]), TEXEL_MAX);
+    }
+}
+
 void texel_decode_row(const TexelTables *tables, TexelFormat format, const void *native,
                       size_t count, float *out)
 {
@@ -77,9 +88,11 @@ void texel_decode_row(const TexelTables *tables, TexelFormat format, const void 
     }
     case SORT_TEXEL_HALF:
         half_to_float_array(native, value_count, out);
+        decode_wide_srgb(format, out, count);
         return;
     case SORT_TEXEL_FLOAT:
         memcpy(out, native, value_count * sizeof(float));
+        decode_wide_srgb(format, out, count);
         return;
     }
     UNREACHABLE();
@@ -135,34 +148,6 @@ void texel_encode_row(const TexelTables *tables, TexelFormat format, const float
         return;
     }
     UNREACHABLE();
-}
-
-size_t texel_repair_row(TexelFormat format, void *native, size_t count)
-{
-    uint32_t channels = format.channel_count;
-    size_t repaired = 0;
-    for (size_t texel = 0; texel < count; texel++) {
-        bool is_broken = false;
-        for (uint32_t c = 0; c < channels; c++) {
-            size_t i = texel * channels + c;
-            if (format.type == SORT_TEXEL_HALF) {
-                half *values = native;
-                if ((values[i] & 0x7c00u) == 0x7c00u) {
-                    bool is_nan = (values[i] & 0x3ffu) != 0;
-                    values[i] = is_nan ? (half)0 : (half)((values[i] & 0x8000u) | 0x7bffu);
-                    is_broken = true;
-                }
-            } else if (format.type == SORT_TEXEL_FLOAT) {
-                float *values = native;
-                if (!(fabsf(values[i]) <= TEXEL_MAX)) {
-                    values[i] = isnan(values[i]) ? 0.0f : copysignf(TEXEL_MAX, values[i]);
-                    is_broken = true;
-                }
-            }
-        }
-        repaired += is_broken;
-    }
-    return repaired;
 }
 
 void texel_expand(const float *values, uint32_t channel_count, float out_rgba[4])

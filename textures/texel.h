@@ -16,7 +16,7 @@ TexWrap texel_source_wrap(SortWrap in_file, TexWrap wanted);
 typedef struct TexelFormat {
     SortTexelType type;
     uint32_t channel_count; /* 1 to 4 */
-    bool is_srgb;           /* colour channels; u8 and u16 only */
+    bool is_srgb;           /* colour channels */
 } TexelFormat;
 
 /* Tables that a converter or cache keeps; read-only once filled. */
@@ -36,11 +36,25 @@ void texel_decode_row(const TexelTables *tables, TexelFormat format, const void 
  * range. Values are finite. */
 void texel_encode_row(const TexelTables *tables, TexelFormat format, const float *values,
                       size_t count, void *out_native);
-/* Makes half and float texels such that filtering them cannot overflow: NaN becomes 0, what is beyond
- * TEXEL_MAX (65504 for half), infinities included, becomes that. Returns how many texels were changed;
- * always 0 for integers. */
+/* A row of half or float texels and what lies about it. */
+typedef struct TexelRow {
+    TexelFormat format;
+    size_t width;
+    const void *above; /* the row before, repaired; NULL: there is none */
+    void *texels;
+    const void *below; /* [below_count][width]; the rows behind it, the next one first */
+    uint32_t below_count;
+} TexelRow;
+
+/* Makes a row's texels such that filtering them cannot overflow. What is no finite number becomes the mean of
+ * the finite ones among its up to eight neighbours, of which those before it have been repaired; where there is
+ * none, the first finite number further on in its row and the rows below, else 0: each channel by itself. What
+ * is beyond TEXEL_MAX becomes that. Returns how many texels were changed; always 0 for integers. */
 #define TEXEL_MAX 1e30f
-size_t texel_repair_row(TexelFormat format, void *native, size_t count);
+size_t texel_repair_row(const TexelRow *row);
+/* The same for a picture; rows follow each other. */
+size_t texel_repair(TexelFormat format, void *texels, uint32_t width, uint32_t height,
+                    size_t texel_bytes);
 
 /* Four texels, wherever they are, to linear rgba: 1 channel (v,v,v,1), 2 (v,v,v,a), 3 (r,g,b,1). */
 typedef void (*TexelLoadQuad)(const TexelTables *tables, const uint8_t *const texels[4],

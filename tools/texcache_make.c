@@ -348,7 +348,9 @@ int texcache_run_make(int argc, char **argv)
          .out = &o.non_finite,
          .choices = non_finite_words,
          .value_name = "WHAT",
-         .help = "replace NaN by 0 and infinities by the largest number, or refuse"},
+         .help = "replace NaN and infinities by the mean of their neighbours and what is beyond "
+                 "1e30 by "
+                 "that, or refuse them"},
         {.name = "subimage",
          .kind = CLI_U32,
          .out = &o.subimage,

@@ -11,6 +11,7 @@
  *
  * A region is read in bands: tile rows of tiled files, some rows of others, straight into the
  * caller's memory where the band is as wide as the region, through a scratch buffer elsewhere. */
+#include "plugins/oiio/color_tag.h"
 #include "plugins/oiio/oiio_shim.h"
 #include "plugins/sort_plugin.h"
 #include <stdarg.h>
@@ -32,6 +33,8 @@ struct SortImage {
     OiioFile *file;         /* owned */
     uint32_t subimage_count;
     uint32_t *level_counts; /* owned; by subimage, 0: not counted yet */
+    bool is_png, is_cicp;   /* what png_tag is of */
+    ColorTag png_tag;
     /* the level described last; calls mostly repeat */
     bool has_current;
     uint32_t subimage, level;
@@ -103,6 +106,9 @@ static SortResult image_open(const SortHostApi *api, const char *path, SortImage
         /* the file is there and readable, so it is the content that no reader takes */
         return shim_failure(result == OIIO_RESULT_OPEN ? OIIO_RESULT_FORMAT : result, text, why);
     }
+    image->is_png = strcmp(oiio_format_name(image->file), "png") == 0;
+    if (image->is_png)
+        image->png_tag = color_tag_of_png(path, &image->is_cicp);
     image->subimage_count = (uint32_t)oiio_subimage_count(image->file);
     image->level_counts = calloc(image->subimage_count, sizeof *image->level_counts);
     if (!image->level_counts) {
@@ -120,19 +126,26 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+static SortColorSpace space_of_tag(ColorTag tag)
+{
+    return tag == COLOR_TAG_LINEAR    ? SORT_COLOR_LINEAR
+           : tag == COLOR_TAG_ENCODED ? SORT_COLOR_SRGB
+                                      : SORT_COLOR_UNKNOWN;
+}
+
 /* The words that OpenImageIO and its readers write. */
-static SortColorSpace color_space_of(const SortImage *image, const OiioLevel *l)
+static SortColorSpace space_of_words(const SortImage *image, const OiioLevel *l)
 {
     const char *space = l->color_space;
     if (space[0] == '\0')
-        return l->is_float ? SORT_COLOR_LINEAR : SORT_COLOR_SRGB;
+        return SORT_COLOR_UNKNOWN;
     if (starts_with(space, "sRGB") || starts_with(space, "srgb"))
         return SORT_COLOR_SRGB;
     if (starts_with(space, "Linear") || starts_with(space, "linear") ||
         starts_with(space, "lin_") || strcmp(space, "scene_linear") == 0)
         return SORT_COLOR_LINEAR;
     if (starts_with(space, "GammaCorrected") || starts_with(space, "Gamma")) {
-        if (l->gamma > 0.99f && l->gamma < 1.01f)
+        if (color_tag_of_gamma((double)l->gamma) == COLOR_TAG_LINEAR)
             return SORT_COLOR_LINEAR;
         if (l->gamma < 2.1f || l->gamma > 2.3f)
             say(image->api, SORT_LOG_WARNING, "gamma %.3g is read as sRGB", (double)l->gamma);
@@ -140,8 +153,29 @@ static SortColorSpace color_space_of(const SortImage *image, const OiioLevel *l)
     }
     if (strcmp(space, "raw") == 0 || strcmp(space, "Raw") == 0 || strcmp(space, "data") == 0)
         return SORT_COLOR_RAW;
-    say(image->api, SORT_LOG_WARNING, "colour space '%s' is not known", space);
+    if (strcmp(space, "Rec709") != 0) /* what OpenImageIO says of every PNM file */
+        say(image->api, SORT_LOG_WARNING, "colour space '%s' is not known", space);
     return SORT_COLOR_UNKNOWN;
+}
+
+/* What the file says: an ICC profile wins over a word, cICP over both. OpenImageIO calls every PNG file without a
+ * word sRGB; such a file says nothing. */
+static SortColorSpace color_space_of(const SortImage *image, const OiioLevel *l)
+{
+    if (image->is_cicp) {
+        if (image->png_tag == COLOR_TAG_OTHER)
+            say(image->api, SORT_LOG_WARNING,
+                "the encoding that its cICP chunk names is not known");
+        return space_of_tag(image->png_tag);
+    }
+    if (l->icc) {
+        ColorTag tag = color_tag_of_icc(l->icc, l->icc_bytes);
+        if (tag != COLOR_TAG_OTHER)
+            return space_of_tag(tag);
+        say(image->api, SORT_LOG_WARNING, "its ICC profile has a curve that is not known: ignored");
+    }
+    return image->is_png && image->png_tag == COLOR_TAG_NONE ? SORT_COLOR_UNKNOWN
+                                                             : space_of_words(image, l);
 }
 
 /* One of OpenImageIO's words, of those that have an equal here; it ends where the text or a comma does. */

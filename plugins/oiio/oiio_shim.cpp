@@ -99,6 +99,15 @@ void describe(const ImageSpec &spec, OiioLevel *out)
     std::snprintf(out->wrap, sizeof out->wrap, "%s", wrap.c_str());
 }
 
+void describe_profile(const ImageSpec &spec, OiioLevel *out)
+{
+    const ParamValue *profile = spec.find_attribute("ICCProfile");
+    if (profile) {
+        out->icc = profile->data();
+        out->icc_bytes = static_cast<size_t>(profile->datasize());
+    }
+}
+
 OiioResult read_failure(OiioFile *file, char *why)
 {
     std::string text = file->input->geterror();
@@ -173,6 +182,7 @@ OiioResult oiio_level(OiioFile *file, int subimage, int level, OiioLevel *out_le
         if (!file->input->seek_subimage(subimage, level))
             return read_failure(file, why);
         describe(file->input->spec(), out_level);
+        describe_profile(file->input->spec(), out_level);
         return OIIO_RESULT_OK;
     });
 }

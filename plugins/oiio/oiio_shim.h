@@ -40,6 +40,8 @@ typedef struct OiioLevel {
     int orientation;                 /* EXIF; 1: normal */
     char color_space[OIIO_WORD_MAX]; /* as the file says; empty: it does not */
     char wrap[OIIO_WORD_MAX];        /* "periodic,clamp", likewise */
+    const void *icc; /* the ICC profile; lives until another level is asked for; NULL: none */
+    size_t icc_bytes;
 } OiioLevel;
 
 OiioResult oiio_open(const char *path, OiioFile **out_file, char why[OIIO_WHY_MAX]);

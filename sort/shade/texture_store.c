@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include <string.h>
 
-enum { CONVERTED_FORMAT = 1 }; /* raise when conversion changes, so that old files are not found */
+enum { CONVERTED_FORMAT = 2 }; /* raise when conversion changes, so that old files are not found */
 
 struct TextureStore {
     TexCache *cache;

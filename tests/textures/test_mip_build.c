@@ -207,25 +207,144 @@ static void test_convert_stores_wide_srgb_linear(void **state)
     picture_free(&p);
 }
 
-static void test_convert_repairs_or_refuses_non_finite(void **state)
+/* A float picture of 1 everywhere, but for what the caller breaks. */
+static Picture ones(uint32_t width, uint32_t height, uint32_t channels)
+{
+    Picture p = picture_create(width, height, channels, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
+    for (uint32_t i = 0; i < width * height * channels; i++)
+        picture_set(&p, i / channels % width, i / channels / width, i % channels, 1.0f);
+    return p;
+}
+
+/* All levels are the one that the picture would have without its broken texels. */
+static void expect_ones(Picture *p, uint64_t broken)
+{
+    const char *path = fixture_path("ones.stex");
+    TexConvertReport report = picture_convert(p, path, NULL);
+    assert_int_equal(report.non_finite_texels, broken);
+    FileImage image = file_image_load(path);
+    for (uint32_t l = 0; l < image.level_count; l++)
+        for (uint32_t i = 0; i < image.levels[l].width * image.levels[l].height * 4; i++)
+            assert_float_equal(image.levels[l].rgba[i], 1.0f, 1e-6);
+    file_image_free(&image);
+    picture_free(p);
+}
+
+/* Wherever broken texels lie, on the border between two bands of rows too, alone and in crowds. */
+static void test_convert_takes_neighbours_for_non_finite(void **state)
 {
     SORT_UNUSED(state);
-    Picture p = picture_create(4, 4, 3, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
-    picture_set(&p, 1, 1, 0, NAN);
-    picture_set(&p, 2, 2, 1, INFINITY);
-    picture_set(&p, 2, 2, 2, -INFINITY);
-    const char *path = fixture_path("nan.stex");
-    TexConvertReport report = picture_convert(&p, path, NULL);
-    assert_int_equal(report.non_finite_texels, 2);
-    FileImage image = file_image_load(path);
-    assert_true(image.levels[0].rgba[(1 * 4 + 1) * 4] == 0.0f);
-    assert_true(image.levels[0].rgba[(2 * 4 + 2) * 4 + 1] == 1e30f);
-    for (uint32_t l = 0; l < image.level_count; l++) {
-        for (uint32_t i = 0; i < image.levels[l].width * image.levels[l].height * 4; i++)
-            assert_true(isfinite(image.levels[l].rgba[i]));
+    static const float broken[] = {NAN, INFINITY, -INFINITY};
+    enum { WIDTH = 5, HEIGHT = 130 };
+    static const uint32_t rows[] = {0, 1, 62, 63, 64, 65, 127, 128, 129};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+        for (uint32_t x = 0; x < WIDTH; x += WIDTH - 1) {
+            Picture p = ones(WIDTH, HEIGHT, 3);
+            picture_set(&p, x, rows[i], i % 3, broken[(i + x) % 3]);
+            expect_ones(&p, 1);
+        }
     }
-    file_image_free(&image);
+    Picture crowd = ones(WIDTH, HEIGHT, 1);
+    for (uint32_t i = 0; i < WIDTH * 100; i++) /* what is left begins in the second band */
+        picture_set(&crowd, i % WIDTH, i / WIDTH + 1, 0, broken[i % 3]);
+    expect_ones(&crowd, (uint64_t)WIDTH * 100);
+    Picture corner = ones(WIDTH, HEIGHT, 1);
+    for (uint32_t i = 0; i < 3 * WIDTH; i++)
+        picture_set(&corner, i % WIDTH, i / WIDTH, 0, NAN);
+    expect_ones(&corner, (uint64_t)3 * WIDTH);
 
+    /* The mean of eight, each channel by itself; the others stay. */
+    Picture p = picture_create(3, 3, 3, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
+    for (uint32_t i = 0; i < 27; i++)
+        picture_set(&p, i / 3 % 3, i / 9, i % 3, (float)(i * i) - 20.0f);
+    float mean = 0.0f;
+    for (uint32_t i = 0; i < 9; i++)
+        mean += i == 4 ? 0.0f : ((float)(i * 3 * i * 3) - 20.0f) / 8.0f;
+    picture_set(&p, 1, 1, 0, INFINITY);
+    picture_convert(&p, fixture_path("mean.stex"), NULL);
+    FileImage image = file_image_load(fixture_path("mean.stex"));
+    const float *middle = image.levels[0].rgba + (size_t)4 * 4;
+    assert_float_equal(middle[0], mean, 1e-4);
+    assert_true(middle[1] == 13.0f * 13.0f - 20.0f && middle[2] == 14.0f * 14.0f - 20.0f);
+    file_image_free(&image);
+    picture_free(&p);
+}
+
+/* Finite numbers that no average or blend can hold any more. */
+static void test_convert_limits_huge_numbers(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = picture_create(4, 4, 4, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
+    for (uint32_t i = 0; i < 64; i++)
+        picture_set(&p, i / 4 % 4, i / 16, i % 4, i % 2 ? 3e38f : -3e38f);
+    const char *path = fixture_path("huge.stex");
+    TexConvertReport report = picture_convert(&p, path, NULL);
+    assert_int_equal(report.non_finite_texels, 16);
+    FileImage image = file_image_load(path);
+    for (uint32_t l = 0; l < image.level_count; l++)
+        for (uint32_t i = 0; i < image.levels[l].width * image.levels[l].height * 4; i++)
+            assert_true(fabsf(image.levels[l].rgba[i]) <= 1e30f);
+    file_image_free(&image);
+    picture_free(&p);
+}
+
+/* 16-bit integers that nobody calls sRGB are heights and the like: every code stays what it is. */
+static void test_convert_keeps_wide_integers(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = picture_create(256, 256, 1, SORT_TEXEL_U16, SORT_COLOR_UNKNOWN);
+    for (uint32_t i = 0; i < 65536; i++)
+        *(uint16_t *)picture_at(&p, i % 256, i / 256) = (uint16_t)i;
+    const char *path = fixture_path("height.stex");
+    picture_convert(&p, path, NULL);
+    TexInfo info;
+    Error err = {0};
+    assert_int_equal(texcache_file_info(path, &info, &err), STATUS_OK);
+    assert_int_equal(info.type, SORT_TEXEL_U16);
+    assert_int_equal(info.color_space, SORT_COLOR_LINEAR);
+    FileImage image = file_image_load(path);
+    for (uint32_t i = 0; i < 65536; i++)
+        assert_int_equal(lrintf(image.levels[0].rgba[(size_t)i * 4] * 65535.0f), i);
+    file_image_free(&image);
+    picture_free(&p);
+}
+
+/* A wish for sRGB holds for floats too. */
+static void test_convert_decodes_floats_that_are_srgb(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = picture_create(1, 1, 4, SORT_TEXEL_FLOAT, SORT_COLOR_SRGB);
+    for (uint32_t c = 0; c < 4; c++)
+        picture_set(&p, 0, 0, c, 0.5f);
+    picture_convert(&p, fixture_path("encoded.stex"), NULL);
+    FileImage image = file_image_load(fixture_path("encoded.stex"));
+    assert_float_equal(image.levels[0].rgba[0], 0.21404, 1e-4);
+    assert_true(image.levels[0].rgba[3] == 0.5f);
+    file_image_free(&image);
+    picture_free(&p);
+}
+
+static void test_mip_negative_alpha_weighs_nothing(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = picture_create(2, 1, 4, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
+    static const float texels[2][4] = {{1, 2, 3, 1}, {50, 60, 70, -0.999f}};
+    for (uint32_t i = 0; i < 8; i++)
+        picture_set(&p, i / 4, 0, i % 4, texels[i / 4][i % 4]);
+    picture_convert(&p, fixture_path("negative.stex"), NULL);
+    FileImage image = file_image_load(fixture_path("negative.stex"));
+    const float *mean = image.levels[1].rgba;
+    assert_true(mean[0] == 1.0f && mean[1] == 2.0f && mean[2] == 3.0f);
+    assert_float_equal(mean[3], 0.0005f, 1e-6);
+    file_image_free(&image);
+    picture_free(&p);
+}
+
+static void test_convert_refuses_non_finite(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = ones(4, 4, 3);
+    picture_set(&p, 1, 1, 0, NAN);
     TexConvertDesc refuse = {.non_finite = TEX_NON_FINITE_REFUSE};
     Error err = {0};
     assert_int_equal(picture_try_convert(&p, fixture_path("refused.stex"), &refuse, &err),
@@ -236,11 +355,12 @@ static void test_convert_repairs_or_refuses_non_finite(void **state)
                      STATUS_NOT_FOUND);
     picture_free(&p);
 
+    /* Without any neighbour. */
     p = picture_create(1, 1, 1, SORT_TEXEL_HALF, SORT_COLOR_LINEAR);
     *(half *)picture_at(&p, 0, 0) = 0x7c00; /* infinity */
-    picture_convert(&p, path, NULL);
-    image = file_image_load(path);
-    assert_true(image.levels[0].rgba[0] == 65504.0f);
+    picture_convert(&p, fixture_path("alone.stex"), NULL);
+    FileImage image = file_image_load(fixture_path("alone.stex"));
+    assert_true(image.levels[0].rgba[0] == 0.0f);
     file_image_free(&image);
     picture_free(&p);
 }
@@ -268,7 +388,12 @@ int main(void)
         cmocka_unit_test(test_mip_color_is_weighted_by_coverage),
         cmocka_unit_test(test_convert_filters_srgb_in_linear_light),
         cmocka_unit_test(test_convert_stores_wide_srgb_linear),
-        cmocka_unit_test(test_convert_repairs_or_refuses_non_finite),
+        cmocka_unit_test(test_convert_keeps_wide_integers),
+        cmocka_unit_test(test_convert_decodes_floats_that_are_srgb),
+        cmocka_unit_test(test_convert_takes_neighbours_for_non_finite),
+        cmocka_unit_test(test_convert_limits_huge_numbers),
+        cmocka_unit_test(test_convert_refuses_non_finite),
+        cmocka_unit_test(test_mip_negative_alpha_weighs_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

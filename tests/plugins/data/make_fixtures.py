@@ -35,6 +35,14 @@ def png(name, channels, bits, extra=b"", width=WIDTH, height=HEIGHT):
                   chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
 
 
+def profile(curve):
+    """An ICC profile of grey with that curve, as a chunk."""
+    tags = struct.pack(">I4sII", 1, b"kTRC", 144, len(curve)) + curve + bytes(-len(curve) % 4)
+    header = struct.pack(">I4sI4s4s4s", 128 + len(tags), b"none", 0x04300000, b"mntr", b"GRAY", b"XYZ ").ljust(36, b"\0")
+    # not compressed: libpng wants a chunk of 132 bytes at least
+    return chunk(b"iCCP", b"test\0\0" + zlib.compress((header + b"acsp").ljust(128, b"\0") + tags, 0))
+
+
 def tool(*arguments):
     subprocess.run(["oiiotool", *arguments], cwd=HERE, check=True)
 
@@ -45,6 +53,16 @@ png("gray_alpha_u8.png", 2, 8)
 png("gray_u16.png", 1, 16)
 png("rgba_u16.png", 4, 16)
 png("linear_u8.png", 3, 8, extra=chunk(b"gAMA", struct.pack(">I", 100000)))
+# What a file says of its colours: each in 16 bits, which are linear where it says nothing.
+SRGB, GAMMA = chunk(b"sRGB", b"\0"), chunk(b"gAMA", struct.pack(">I", 45455))
+png("srgb_u16.png", 1, 16, extra=SRGB)
+png("gamma_u16.png", 1, 16, extra=GAMMA)
+png("cicp_srgb_u16.png", 3, 16, extra=chunk(b"cICP", bytes((1, 13, 0, 1))))
+png("cicp_linear_u8.png", 3, 8, extra=chunk(b"cICP", bytes((1, 8, 0, 1))) + SRGB)
+png("icc_linear_u8.png", 1, 8, extra=profile(struct.pack(">4sII", b"curv", 0, 0)))
+png("icc_gamma_u16.png", 1, 16, extra=profile(struct.pack(">4sIIH", b"curv", 0, 1, 0x0233)))
+png("icc_srgb_u16.png", 1, 16, extra=profile(
+    struct.pack(">4sIHH5i", b"para", 0, 3, 0, *(round(v * 65536) for v in (2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045)))))
 png("wide.png", 3, 16)  # the source of the float files below
 FLOAT = "65.535,65.535,65.535"
 tool("wide.png", "--mulc", FLOAT, "-d", "half", "--attrib", "oiio:ColorSpace", "Linear", "-o", "half.exr")
