@@ -7,10 +7,10 @@
 #include <stddef.h>
 
 typedef enum ColorTag {
-    COLOR_TAG_NONE,    /* the file does not say */
-    COLOR_TAG_LINEAR,  /* proportional to light */
+    COLOR_TAG_NONE,   /* the file does not say */
+    COLOR_TAG_LINEAR, /* proportional to light */
     COLOR_TAG_ENCODED, /* by the curve of sRGB, or one near to it: gammas 1.7 to 2.6, the curves of television */
-    COLOR_TAG_OTHER    /* by something that is neither */
+    COLOR_TAG_OTHER /* by something that is neither */
 } ColorTag;
 
 /* By exponent: light is the value to the power of `gamma`. */
