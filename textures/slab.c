@@ -2,6 +2,7 @@
 #include "textures/slab.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "textures/slab_evict.h"
 #include <sys/mman.h>
 
 #if SORT_ASAN
@@ -73,8 +74,8 @@ static void list_remove(SlabPool *p, uint32_t *head, uint32_t chunk)
 }
 
 Status slab_init(SlabPool *p, uint32_t chunk_max, EpochSet *epochs,
-                 void (*unlink)(void *data, uint32_t texture, uint32_t tile), void *data,
-                 Error *err)
+                 void (*unlink)(void *data, uint32_t texture, uint32_t tile, uint32_t last_use),
+                 void *data, Error *err)
 {
     *p = (SlabPool){.chunk_max = chunk_max,
                     .chunk_limit = chunk_max,
@@ -84,7 +85,8 @@ Status slab_init(SlabPool *p, uint32_t chunk_max, EpochSet *epochs,
                     .unlink = unlink,
                     .data = data};
     for (uint32_t i = 0; i < SLAB_SIZE_COUNT; i++)
-        p->with_free[i] = SLAB_NONE;
+        p->classes[i].with_free = SLAB_NONE;
+    evict_init(p);
     p->chunks = MEM_ARRAY(Chunk, chunk_max);
     p->marks = MEM_ARRAY(SlotMark, (size_t)chunk_max << SLAB_SLOT_SHIFT);
     size_t bytes = (size_t)chunk_max * SLAB_CHUNK_BYTES;
@@ -133,7 +135,7 @@ static void assign(SlabPool *p, uint32_t chunk, uint32_t size_class)
     c->free_count = (uint8_t)slots_of(c);
     for (uint32_t i = 0; i < c->free_count; i++)
         c->slots[i].state = SLOT_FREE;
-    list_push(p, &p->with_free[size_class], chunk);
+    list_push(p, &p->classes[size_class].with_free, chunk);
 }
 
 /* A chunk without a size, from the unassigned or newly committed. */
@@ -155,14 +157,15 @@ static uint32_t fresh_chunk(SlabPool *p)
 
 static uint32_t take_free(SlabPool *p, uint32_t size_class, uint64_t *out_tag)
 {
-    uint32_t chunk = p->with_free[size_class];
+    uint32_t chunk = p->classes[size_class].with_free;
     Chunk *c = &p->chunks[chunk];
     uint32_t i = 0;
     while (c->slots[i].state != SLOT_FREE)
         i++;
     c->slots[i].state = SLOT_LOADING;
+    c->slots[i].is_kept = false;
     if (--c->free_count == 0)
-        list_remove(p, &p->with_free[size_class], chunk);
+        list_remove(p, &p->classes[size_class].with_free, chunk);
     *out_tag = c->free_tag;
     return slot_id(chunk, i);
 }
@@ -172,27 +175,11 @@ static bool is_evictable(const Slot *s)
     return s->state == SLOT_RESIDENT && atomic_load_explicit(&s->pins, memory_order_acquire) == 0;
 }
 
-/* The hand passes a resident slot: true if it is cold. */
-static bool pass_slot(SlabPool *p, uint32_t chunk, uint32_t index)
+static void unlink_slot(SlabPool *p, uint32_t slot)
 {
-    Slot *s = &p->chunks[chunk].slots[index];
-    _Atomic uint8_t *used = &p->marks[slot_id(chunk, index)].is_used;
-    if (atomic_load_explicit(used, memory_order_relaxed)) {
-        atomic_store_explicit(used, 0, memory_order_relaxed);
-        if (s->heat < SLAB_HEAT_MAX)
-            s->heat++;
-        return false;
-    }
-    if (s->heat > 1) {
-        s->heat--;
-        return false;
-    }
-    return true;
-}
-
-static void unlink_slot(SlabPool *p, Slot *s)
-{
-    p->unlink(p->data, s->texture, s->tile);
+    const Slot *s = slot_at(p, slot);
+    p->unlink(p->data, s->texture, s->tile, evict_stamp(p, slot));
+    evict_leave(p, slot);
     p->resident_count--;
     p->eviction_count++;
 }
@@ -202,10 +189,10 @@ static void empty_chunk(SlabPool *p, uint32_t chunk)
 {
     Chunk *c = &p->chunks[chunk];
     if (c->free_count > 0)
-        list_remove(p, &p->with_free[c->size_class], chunk);
+        list_remove(p, &p->classes[c->size_class].with_free, chunk);
     for (uint32_t i = 0; i < slots_of(c); i++) {
         if (c->slots[i].state == SLOT_RESIDENT)
-            unlink_slot(p, &c->slots[i]);
+            unlink_slot(p, slot_id(chunk, i));
         c->slots[i].state = SLOT_FREE;
     }
     c->state = CHUNK_UNASSIGNED;
@@ -221,79 +208,75 @@ static bool may_be_emptied(const Chunk *c)
     return true;
 }
 
-static void advance_chunk(SlabPool *p)
+/* The chunk with the oldest slot of all sizes but one, if that is of this age; SLAB_NONE: there is none. */
+static uint32_t find_oldest_chunk(SlabPool *p, uint32_t but_size_class, uint64_t least_age)
 {
-    p->hand_slot = 0;
-    p->hand_chunk = p->hand_chunk + 1 == p->chunk_max ? 0 : p->hand_chunk + 1;
-}
-
-/* The hand stands in a chunk of the wanted size: takes the next cold slot of it. With `by_force`
- * warm ones go too. */
-static bool evict_within(SlabPool *p, bool by_force, uint32_t *out_slot, uint64_t *out_tag)
-{
-    Chunk *c = &p->chunks[p->hand_chunk];
-    while (p->hand_slot < slots_of(c)) {
-        uint32_t i = p->hand_slot++;
-        Slot *s = &c->slots[i];
-        if (!is_evictable(s))
-            continue;
-        if (!pass_slot(p, p->hand_chunk, i) && !by_force)
-            continue;
-        unlink_slot(p, s);
-        s->state = SLOT_LOADING;
-        *out_slot = slot_id(p->hand_chunk, i);
-        *out_tag = epoch_retire(p->epochs);
-        return true;
+    enum { CHANCES_MAX = 4 }; /* a size whose slots are in use gives none */
+    uint32_t found = SLAB_NONE;
+    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; i++) {
+        uint32_t slot = i == but_size_class ? SLAB_NONE : evict_oldest(p, i, CHANCES_MAX);
+        if (slot != SLAB_NONE && evict_age(p, slot) >= least_age &&
+            may_be_emptied(&p->chunks[slot >> SLAB_SLOT_SHIFT])) {
+            least_age = evict_age(p, slot);
+            found = slot >> SLAB_SLOT_SHIFT;
+        }
     }
-    return false;
+    return found;
 }
 
-/* The hand stands at a chunk of another size: empties it if it is cold, or `by_force`. */
-static bool take_over(SlabPool *p, bool by_force)
+/* Any chunk of which nothing is loading or pinned. */
+static uint32_t find_any_chunk(const SlabPool *p)
 {
-    Chunk *c = &p->chunks[p->hand_chunk];
-    bool is_cold = true;
-    for (uint32_t i = 0; i < slots_of(c); i++) {
-        if (c->slots[i].state == SLOT_RESIDENT && !pass_slot(p, p->hand_chunk, i))
-            is_cold = false;
+    for (uint32_t i = 0; i < p->chunk_max; i++) {
+        if (p->chunks[i].state == CHUNK_ASSIGNED && may_be_emptied(&p->chunks[i]))
+            return i;
     }
-    if ((!is_cold && !by_force) || !may_be_emptied(c))
-        return false;
-    empty_chunk(p, p->hand_chunk);
-    return true;
+    return SLAB_NONE;
 }
 
-bool slab_take(SlabPool *p, uint32_t size_class, uint32_t *out_slot, uint64_t *out_tag)
+static void take_over(SlabPool *p, uint32_t chunk, uint32_t size_class, uint32_t *out_slot,
+                      uint64_t *out_tag)
 {
-    if (p->with_free[size_class] == SLAB_NONE) {
+    empty_chunk(p, chunk);
+    assign(p, chunk, size_class);
+    *out_slot = take_free(p, size_class, out_tag);
+}
+
+bool slab_take(SlabPool *p, uint32_t size_class, uint32_t last_use, uint32_t *out_slot,
+               uint64_t *out_tag)
+{
+    if (p->classes[size_class].with_free == SLAB_NONE) {
         uint32_t chunk = fresh_chunk(p);
         if (chunk != SLAB_NONE)
             assign(p, chunk, size_class);
     }
-    if (p->with_free[size_class] != SLAB_NONE) {
+    if (p->classes[size_class].with_free != SLAB_NONE) {
         *out_slot = take_free(p, size_class, out_tag);
         return true;
     }
-    /* Heat is gone after SLAB_HEAT_MAX revolutions unless readers keep restoring it; then whatever
-     * is not pinned goes, so that a request cannot starve. */
-    enum { POLITE_REVOLUTIONS = SLAB_HEAT_MAX + 1 };
-    uint64_t polite_steps = (uint64_t)POLITE_REVOLUTIONS * p->chunk_max;
-    uint64_t all_steps =
-        polite_steps + p->chunk_max + 1; /* + 1: the hand may start inside a chunk */
-    for (uint64_t step = 0; step < all_steps; step++) {
-        const Chunk *c = &p->chunks[p->hand_chunk];
-        bool by_force = step >= polite_steps;
-        if (c->state == CHUNK_ASSIGNED && c->size_class == size_class) {
-            if (evict_within(p, by_force, out_slot, out_tag))
-                return true;
-        } else if (c->state == CHUNK_ASSIGNED && p->hand_slot == 0 && take_over(p, by_force)) {
-            assign(p, p->hand_chunk, size_class);
-            *out_slot = take_free(p, size_class, out_tag);
-            return true;
-        }
-        advance_chunk(p);
+    uint32_t own = evict_oldest(p, size_class, 2 * p->classes[size_class].window_count + 1);
+    uint64_t least_age = own == SLAB_NONE ? 0 : 2 * (uint64_t)evict_age(p, own) + 1;
+    uint32_t chunk = find_oldest_chunk(p, size_class, least_age);
+    if (chunk != SLAB_NONE) {
+        take_over(p, chunk, size_class, out_slot, out_tag);
+        return true;
     }
-    return false;
+    bool is_kept;
+    uint32_t slot = evict_pick(p, size_class, last_use, &is_kept);
+    if (slot != SLAB_NONE) {
+        unlink_slot(p, slot);
+        Slot *s = slot_at(p, slot);
+        s->state = SLOT_LOADING;
+        s->is_kept = is_kept;
+        *out_slot = slot;
+        *out_tag = epoch_retire(p->epochs);
+        return true;
+    }
+    chunk = find_any_chunk(p);
+    if (chunk == SLAB_NONE)
+        return false;
+    take_over(p, chunk, size_class, out_slot, out_tag);
+    return true;
 }
 
 void slab_publish(SlabPool *p, uint32_t slot, uint32_t texture, uint32_t tile, uint32_t pins)
@@ -303,9 +286,9 @@ void slab_publish(SlabPool *p, uint32_t slot, uint32_t texture, uint32_t tile, u
     s->texture = texture;
     s->tile = tile;
     s->state = SLOT_RESIDENT;
-    s->heat = 0;
     atomic_store_explicit(&s->pins, pins, memory_order_relaxed);
     atomic_store_explicit(&p->marks[slot].is_used, 0, memory_order_relaxed);
+    evict_enter(p, slot);
     p->resident_count++;
 }
 
@@ -316,6 +299,7 @@ void slab_give_back(SlabPool *p, uint32_t slot, uint64_t tag)
     Slot *s = slot_at(p, slot);
     ASSERT(s->state != SLOT_FREE && atomic_load(&s->pins) == 0);
     if (s->state == SLOT_RESIDENT) {
+        evict_leave(p, slot);
         p->resident_count--;
         p->eviction_count++;
     }
@@ -323,9 +307,9 @@ void slab_give_back(SlabPool *p, uint32_t slot, uint64_t tag)
     if (tag > c->free_tag)
         c->free_tag = tag;
     if (c->free_count++ == 0)
-        list_push(p, &p->with_free[c->size_class], chunk);
+        list_push(p, &p->classes[c->size_class].with_free, chunk);
     if (c->free_count == slots_of(c)) {
-        list_remove(p, &p->with_free[c->size_class], chunk);
+        list_remove(p, &p->classes[c->size_class].with_free, chunk);
         c->state = CHUNK_UNASSIGNED;
         list_push(p, &p->unassigned, chunk);
     }
@@ -353,16 +337,15 @@ bool slab_retire_chunk(SlabPool *p, uint32_t *out_chunk, uint64_t *out_tag)
         *out_tag = p->chunks[chunk].free_tag;
         return true;
     }
-    for (uint32_t step = 0; step < p->chunk_max; step++, advance_chunk(p)) {
-        const Chunk *c = &p->chunks[p->hand_chunk];
-        if (c->state == CHUNK_ASSIGNED && may_be_emptied(c)) {
-            empty_chunk(p, p->hand_chunk);
-            *out_chunk = p->hand_chunk;
-            *out_tag = c->free_tag;
-            return true;
-        }
-    }
-    return false;
+    chunk = find_oldest_chunk(p, SLAB_SIZE_COUNT, 0);
+    if (chunk == SLAB_NONE)
+        chunk = find_any_chunk(p);
+    if (chunk == SLAB_NONE)
+        return false;
+    empty_chunk(p, chunk);
+    *out_chunk = chunk;
+    *out_tag = p->chunks[chunk].free_tag;
+    return true;
 }
 
 void slab_decommit(SlabPool *p, uint32_t chunk)

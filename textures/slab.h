@@ -5,12 +5,9 @@
  * another size. Address space for the whole budget is reserved at the start; chunks become real
  * memory when they are first used.
  *
- * Eviction is a clock with heat. A reader of a slot marks it. The hand passes slot after
- * slot: a used one loses the mark and gains heat (at most 3); an unused one loses heat, and goes if
- * none is left but what its first use gave. So whatever was used in one revolution only, such as by
- * a scan, goes before what is used again and again. New tiles start unmarked: after A B C, A, the
- * arrival of D in a memory of three takes the place of B. A chunk of another size than wanted is
- * taken when the hand finds all its slots cold.
+ * What goes when all is full: slab_evict.h. Readers of a slot mark it, and nothing else; all the rest is done when
+ * a slot is wanted. A chunk changes its size when what is oldest in it is twice as old as what is oldest of the size
+ * that is wanted.
  *
  * Every function is called under the cache's lock; only slab_address and slab_mark_used are for
  * readers, inside an epoch or with a pin. */
@@ -25,7 +22,7 @@ enum {
     SLAB_SIZE_COUNT = 5,
     SLAB_SLOTS_MAX = 12, /* of a chunk */
     SLAB_SLOT_SHIFT = 4, /* a slot's id is chunk << 4 | index */
-    SLAB_HEAT_MAX = 3
+    SLAB_STAMP_MAX = (1 << 28) - 1
 };
 
 typedef enum SlotState { SLOT_FREE, SLOT_LOADING, SLOT_RESIDENT } SlotState;
@@ -33,7 +30,11 @@ typedef enum SlotState { SLOT_FREE, SLOT_LOADING, SLOT_RESIDENT } SlotState;
 typedef struct Slot {
     uint32_t texture, tile; /* whose tile, when resident */
     _Atomic uint32_t pins;  /* waiters that have not copied their texels yet */
-    uint8_t state, heat;
+    /* Of eviction: */
+    uint32_t newer, older; /* in the window of its size, or in the ring of the kept */
+    uint32_t used;         /* when it was last known to be used, in loads */
+    uint8_t state;
+    bool is_kept, is_old, was_used_young, has_returned;
 } Slot;
 
 /* Set by readers: the slot was used since the hand passed last. */
@@ -56,37 +57,49 @@ typedef struct Chunk {
 
 enum { SLAB_CHUNK_TABLE_BYTES = sizeof(Chunk) + (1 << SLAB_SLOT_SHIFT) }; /* per chunk, beside it */
 
+/* The slots of one size. */
+typedef struct SlabClass {
+    uint32_t with_free; /* chunk list; SLAB_NONE: empty */
+    /* The window, oldest first; the first old_count are its older half, and `middle` is the next. */
+    uint32_t oldest, newest, middle;
+    uint32_t window_count, old_count;
+    uint32_t hand, kept_count; /* the ring of the kept */
+    uint32_t reach;            /* age at which the window drops, in the mean */
+} SlabClass;
+
 typedef struct SlabPool {
     uint8_t *memory; /* address space of chunk_max chunks */
     uint32_t chunk_max;
     uint32_t chunk_limit; /* how many may be committed now */
     uint32_t chunk_count; /* how many are */
     Chunk *chunks;
-    SlotMark *marks;                     /* by slot id */
-    uint32_t with_free[SLAB_SIZE_COUNT]; /* chunk lists; SLAB_NONE: empty */
-    uint32_t unassigned, uncommitted;
-    uint32_t hand_chunk, hand_slot;
+    SlotMark *marks; /* by slot id */
+    SlabClass classes[SLAB_SIZE_COUNT];
+    uint32_t unassigned, uncommitted; /* chunk lists */
+    uint32_t now;                     /* loads so far; from 1 */
+    float window_share;               /* of the slots of a size */
     uint64_t resident_count, eviction_count;
     EpochSet *epochs; /* borrowed */
-    /* Makes a tile unreachable for readers. */
-    void (*unlink)(void *data, uint32_t texture, uint32_t tile);
+    /* Makes a tile unreachable for readers. last_use, from 1 to SLAB_STAMP_MAX, is for slab_take when the tile is wanted again. */
+    void (*unlink)(void *data, uint32_t texture, uint32_t tile, uint32_t last_use);
     void *data;
 } SlabPool;
 #define SLAB_NONE UINT32_MAX
 
 /* chunk_limit starts at chunk_max. Errors: STATUS_NO_MEMORY. */
 Status slab_init(SlabPool *p, uint32_t chunk_max, EpochSet *epochs,
-                 void (*unlink)(void *data, uint32_t texture, uint32_t tile), void *data,
-                 Error *err) SORT_MUST_CHECK;
+                 void (*unlink)(void *data, uint32_t texture, uint32_t tile, uint32_t last_use),
+                 void *data, Error *err) SORT_MUST_CHECK;
 void slab_destroy(SlabPool *p);
 
 /* The class of tiles of that many bytes; CHECKs that there is one. */
 uint32_t slab_class_of(uint32_t tile_bytes);
 
-/* Takes a slot: a free one, one of a new chunk, or an evicted one. It is LOADING and must not be
- * written before *out_tag has passed. False: everything is loading or pinned; try again when a pin
- * was dropped or a slot given back. */
-bool slab_take(SlabPool *p, uint32_t size_class, uint32_t *out_slot, uint64_t *out_tag);
+/* Takes a slot: a free one, one of a new chunk, or an evicted one. last_use: of the tile that it is for, as
+ * SlabPool.unlink told; 0: it was never here. The slot is LOADING and must not be written before *out_tag has passed. False:
+ * everything is loading or pinned; try again when a pin was dropped or a slot given back. */
+bool slab_take(SlabPool *p, uint32_t size_class, uint32_t last_use, uint32_t *out_slot,
+               uint64_t *out_tag);
 /* LOADING to RESIDENT, with `pins` pins. */
 void slab_publish(SlabPool *p, uint32_t slot, uint32_t texture, uint32_t tile, uint32_t pins);
 /* LOADING to FREE, or RESIDENT and unlinked by the caller to FREE from epoch `tag` on. */

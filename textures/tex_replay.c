@@ -1,6 +1,7 @@
 #include "textures/tex_replay.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "textures/optimal_loads.h"
 #include "textures/stack_distance.h"
 #include "textures/texcache_state.h"
 #include <inttypes.h>
@@ -75,10 +76,10 @@ typedef struct Simulation {
     bool is_running;
 } Simulation;
 
-static void unlink_tile(void *data, uint32_t texture, uint32_t tile)
+static void unlink_tile(void *data, uint32_t texture, uint32_t tile, uint32_t last_use)
 {
     const Simulation *sim = data;
-    sim->words[sim->space->first[texture] + tile] = entry_make(ENTRY_EMPTY, 1);
+    sim->words[sim->space->first[texture] + tile] = entry_make(ENTRY_EMPTY, last_use);
 }
 
 static Status simulation_init(Simulation *sim, TexTraceReader *trace, const TileSpace *space,
@@ -116,7 +117,7 @@ static bool load_tile(Simulation *sim, uint32_t texture, uint32_t tile, uint32_t
     uint32_t *word = &sim->words[sim->space->first[texture] + tile];
     uint32_t bytes = sim->textures[texture].tile_bytes, slot;
     uint64_t tag;
-    if (!slab_take(&sim->slabs, slab_class_of(bytes), &slot, &tag))
+    if (!slab_take(&sim->slabs, slab_class_of(bytes), entry_payload(*word), &slot, &tag))
         return false;
     TexReplay *n = sim->result;
     n->loads++;
@@ -217,6 +218,65 @@ Status tex_replay(TexTraceReader *trace, TexReplay *results, uint32_t count, Err
         status = run(trace, sims, count, err);
     for (uint32_t k = 0; k < begun; k++)
         simulation_destroy(&sims[k]);
+    space_destroy(&space);
+    return status;
+}
+
+/* --- what could be had at best -------------------------------------------------------------- */
+
+static Status gather_accesses(TexTraceReader *trace, const TileSpace *space, OptimalLoads *best,
+                              Error *err)
+{
+    TexTraceEvent event;
+    bool more;
+    tex_trace_rewind(trace);
+    for (;;) {
+        TRY(tex_trace_next(trace, &event, &more, err));
+        if (!more)
+            return STATUS_OK;
+        for (uint32_t i = 0; event.kind == TEX_TRACE_REQUEST && i < event.tile_count; i++) {
+            uint32_t number = space->first[event.texture] + event.tiles[i];
+            if (!space->is_memory_free[number])
+                TRY(optimal_loads_access(best, number, err));
+        }
+    }
+}
+
+static Status begin_best(TexTraceReader *trace, const TileSpace *space, OptimalLoads **out,
+                         Error *err)
+{
+    const TexTraceTexture *textures = tex_trace_textures(trace);
+    uint32_t *size_bytes = MEM_ARRAY(uint32_t, (size_t)space->tile_total + 1), number = 0;
+    *out = NULL;
+    if (!size_bytes)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory for a replay");
+    for (uint32_t i = 0; i < tex_trace_summary(trace)->texture_count; i++) {
+        for (uint32_t k = 0; k < textures[i].tile_count; k++)
+            size_bytes[number++] = textures[i].tile_bytes;
+    }
+    Status status = optimal_loads_create(size_bytes, space->tile_total, out, err);
+    mem_free(size_bytes);
+    return status;
+}
+
+Status tex_replay_best(TexTraceReader *trace, TexReplay *results, uint32_t count, Error *err)
+{
+    const TexTraceSummary *summary = tex_trace_summary(trace);
+    TileSpace space;
+    OptimalLoads *best = NULL;
+    Status status = space_init(&space, trace, err);
+    if (status == STATUS_OK)
+        status = begin_best(trace, &space, &best, err);
+    if (status == STATUS_OK)
+        status = gather_accesses(trace, &space, best, err);
+    for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+        ChunkBudget chunks = texcache_chunk_budget(results[i].budget_bytes,
+                                                   summary->io_thread_count, summary->table_bytes);
+        if (chunks.chunk_limit > 0)
+            status = optimal_loads_count(best, (uint64_t)chunks.chunk_limit * SLAB_CHUNK_BYTES,
+                                         &results[i].best_loads, err);
+    }
+    optimal_loads_destroy(best);
     space_destroy(&space);
     return status;
 }

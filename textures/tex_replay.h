@@ -1,6 +1,7 @@
 /* What a recorded trace would have cost under other budgets.
  *
  *   trace --tex_replay--> loads under the cache's own eviction, for budgets that are named
+ *         --tex_replay_best--> the least that any eviction could load, for budgets that are named
  *         --tex_replay_curve--> loads under least-recently-used eviction, for all budgets at once
  *
  * A replay runs the cache's eviction (slab.h) over the requests one after the other, as if each read
@@ -27,6 +28,7 @@ typedef struct TexReplay {
     uint64_t loads, evictions;
     uint64_t unique_loads; /* each tile once */
     uint64_t bytes_loaded, bytes_unique;
+    uint64_t best_loads; /* of tex_replay_best */
 } TexReplay;
 
 /* Replays against `count` budgets in one pass. results[i].budget_bytes is given, the rest filled. Memory:
@@ -34,6 +36,11 @@ typedef struct TexReplay {
  * STATUS_LIMIT: the textures have more than 2^28 tiles, or the count is beyond TEX_REPLAY_BUDGETS_MAX. */
 Status tex_replay(TexTraceReader *trace, TexReplay *results, uint32_t count,
                   Error *err) SORT_MUST_CHECK;
+
+/* Adds best_loads: those of a cache that knows the future (optimal_loads.h) and has the same memory for tiles. Takes eight bytes a
+ * request for another tile than the one before, and seconds for each budget. */
+Status tex_replay_best(TexTraceReader *trace, TexReplay *results, uint32_t count,
+                       Error *err) SORT_MUST_CHECK;
 
 typedef struct TexCurve {
     uint64_t overhead_bytes; /* of a budget: what is not memory for tiles, approximately */

@@ -2,7 +2,7 @@
  *
  *   TexId -> Texture -> entries[tile]   one atomic word a tile, its state:
  *
- *              request                I/O thread                 hand of the clock
+ *              request                I/O thread                     eviction
  *     EMPTY ------------> QUEUED ------------------> READY(slot) ----------------> EMPTY
  *                            |---------------------> CONSTANT(colour)
  *                            |---------------------> FAILED(fault, when, rounds)
@@ -32,7 +32,7 @@
 #include "textures/trace_write.h"
 
 enum EntryTag { ENTRY_EMPTY, ENTRY_QUEUED, ENTRY_READY, ENTRY_CONSTANT, ENTRY_FAILED };
-/* Payloads: EMPTY: 1 if the tile was loaded before; QUEUED: request; READY: slot; CONSTANT: index of
+/* Payloads: EMPTY: when the tile was used last, in loads, 0 if it never was here; QUEUED: request; READY: slot; CONSTANT: index of
  * the colour; FAILED: TileFailed. */
 static inline uint32_t entry_make(enum EntryTag tag, uint32_t payload)
 {
@@ -135,9 +135,9 @@ typedef struct TileRequest {
     uint32_t tile;
     uint32_t waiter_count;
     TexCaller *waiters;
-    uint32_t next;   /* in the queue or the free list */
-    uint32_t rounds; /* of tries that have failed */
-    bool was_loaded; /* some time before */
+    uint32_t next;     /* in the queue or the free list */
+    uint32_t rounds;   /* of tries that have failed */
+    uint32_t last_use; /* as an EMPTY entry has it */
 } TileRequest;
 
 enum {
@@ -303,7 +303,7 @@ uint32_t tile_queue_pop(TexCache *c, uint32_t out_requests[RUN_TILES_MAX]);
 TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry);
 void tile_fire(TexCaller *waiters);
 /* Under the lock: SlabPool.unlink. */
-void tile_unlink(void *cache, uint32_t texture, uint32_t tile);
+void tile_unlink(void *cache, uint32_t texture, uint32_t tile, uint32_t last_use);
 
 /* --- tile_io.c ---------------------------------------------------------------------------- */
 

@@ -36,13 +36,13 @@ static void give_slot_back(TexCache *c, uint32_t slot)
 }
 
 /* Waits for this thread's turn and a slot that can be written. */
-static uint32_t reserve_slot(TexCache *c, uint32_t size_class)
+static uint32_t reserve_slot(TexCache *c, uint32_t size_class, uint32_t last_use)
 {
     uint32_t slot = 0;
     uint64_t tag = 0;
     mutex_lock(&c->lock);
     uint64_t turn = c->turn_next++;
-    while (turn != c->turn_served || !slab_take(&c->slabs, size_class, &slot, &tag))
+    while (turn != c->turn_served || !slab_take(&c->slabs, size_class, last_use, &slot, &tag))
         texcache_sleep(c);
     c->turn_served++;
     texcache_note_peak(c);
@@ -90,8 +90,9 @@ static uint32_t intern_constant(TexCache *c, const float rgba[4])
 }
 
 /* A constant tile: a colour of the table, or a slot filled with it when the table is full. */
-static uint32_t make_constant(TexCache *c, const Texture *texture, const StexTile *record)
+static uint32_t make_constant(TexCache *c, const TileRequest *r, const StexTile *record)
 {
+    const Texture *texture = r->texture;
     float values[4], rgba[4];
     texel_decode_row(&c->texels, texture->format, record->constant, 1, values);
     texel_expand(values, texture->format.channel_count, rgba);
@@ -100,7 +101,7 @@ static uint32_t make_constant(TexCache *c, const Texture *texture, const StexTil
     mutex_unlock(&c->lock);
     if (constant < CONSTANT_COUNT)
         return entry_make(ENTRY_CONSTANT, constant);
-    uint32_t slot = reserve_slot(c, texture->size_class);
+    uint32_t slot = reserve_slot(c, texture->size_class, r->last_use);
     uint8_t *texels = slab_address(&c->slabs, slot, texture->tile_bytes);
     for (uint32_t at = 0; at < texture->tile_bytes; at += texture->texel_bytes)
         memcpy(texels + at, record->constant, texture->texel_bytes);
@@ -123,10 +124,12 @@ static bool confirm_file(TexCache *c, Texture *texture, TileFailure *out_failure
 }
 
 /* Record and payload, from the run or else through an open file. An entry, or 0 on failure. */
-static uint32_t read_tile(IoThread *io, const Texture *texture, uint32_t tile, int fd,
-                          uint32_t *out_bytes_read, TileFailure *out_failure)
+static uint32_t read_tile(IoThread *io, const TileRequest *r, int fd, uint32_t *out_bytes_read,
+                          TileFailure *out_failure)
 {
     TexCache *c = io->cache;
+    const Texture *texture = r->texture;
+    uint32_t tile = r->tile;
     const StexHeader *h = &texture->header;
     StexTile record;
     bool is_in_run = read_run_has(&io->run, tile);
@@ -134,8 +137,8 @@ static uint32_t read_tile(IoThread *io, const Texture *texture, uint32_t tile, i
                     : stex_read_record(fd, h, tile, &record, out_failure)))
         return 0;
     if (record.flags & STEX_TILE_CONSTANT)
-        return make_constant(c, texture, &record);
-    uint32_t slot = reserve_slot(c, texture->size_class);
+        return make_constant(c, r, &record);
+    uint32_t slot = reserve_slot(c, texture->size_class, r->last_use);
     uint8_t *texels = slab_address(&c->slabs, slot, texture->tile_bytes);
     if (is_in_run ? read_run_payload(&io->run, h, &record, io->inflater, texels, out_failure)
                   : stex_read_payload(fd, h, &record, io->inflater, texels, out_failure)) {
@@ -147,13 +150,14 @@ static uint32_t read_tile(IoThread *io, const Texture *texture, uint32_t tile, i
 }
 
 /* The same from a decoder process. */
-static uint32_t decode_tile(IoThread *io, const Texture *texture, uint32_t tile,
-                            uint32_t *out_bytes_read, TileFailure *out_failure)
+static uint32_t decode_tile(IoThread *io, const TileRequest *r, uint32_t *out_bytes_read,
+                            TileFailure *out_failure)
 {
     TexCache *c = io->cache;
+    const Texture *texture = r->texture;
     DecodedFile file = texture_decoded_file(c, texture);
-    uint32_t slot = reserve_slot(c, texture->size_class);
-    if (decoded_read_tile(&file, tile, slab_address(&c->slabs, slot, texture->tile_bytes),
+    uint32_t slot = reserve_slot(c, texture->size_class, r->last_use);
+    if (decoded_read_tile(&file, r->tile, slab_address(&c->slabs, slot, texture->tile_bytes),
                           out_failure)) {
         *out_bytes_read = texture->tile_bytes;
         return entry_make(ENTRY_READY, slot);
@@ -169,18 +173,19 @@ static void delay_read(const TexCache *c)
 }
 
 /* One try; the same result. */
-static uint32_t try_tile(IoThread *io, Texture *texture, uint32_t tile, uint32_t *out_bytes_read,
+static uint32_t try_tile(IoThread *io, const TileRequest *r, uint32_t *out_bytes_read,
                          TileFailure *out_failure)
 {
     TexCache *c = io->cache;
-    if (!read_run_has(&io->run, tile))
+    Texture *texture = r->texture;
+    if (!read_run_has(&io->run, r->tile))
         delay_read(c);
     if (texture->is_decoded)
-        return decode_tile(io, texture, tile, out_bytes_read, out_failure);
+        return decode_tile(io, r, out_bytes_read, out_failure);
     int fd;
     if (!descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, out_failure, NULL))
         return 0;
-    uint32_t entry = read_tile(io, texture, tile, fd, out_bytes_read, out_failure);
+    uint32_t entry = read_tile(io, r, fd, out_bytes_read, out_failure);
     if (!confirm_file(c, texture, out_failure)) {
         if (entry_tag(entry) == ENTRY_READY)
             give_slot_back(c, entry_payload(entry));
@@ -215,20 +220,20 @@ static uint32_t load_tile(IoThread *io, const TileRequest *r, uint32_t *out_byte
     TexCache *c = io->cache;
     TileFailure failure = {0};
     *out_bytes_read = 0;
-    uint32_t entry = try_tile(io, r->texture, r->tile, out_bytes_read, &failure);
+    uint32_t entry = try_tile(io, r, out_bytes_read, &failure);
     if (entry == 0 && read_run_has(&io->run, r->tile)) { /* by itself, then */
         read_run_clear(&io->run);
-        entry = try_tile(io, r->texture, r->tile, out_bytes_read, &failure);
+        entry = try_tile(io, r, out_bytes_read, &failure);
     }
     for (uint32_t i = 0; i < SORT_COUNT_OF(try_pauses_ms); i++) {
         if (entry != 0 || !stex_failure_is_transient(&failure) ||
             !pause_before_retry(c, r->texture, try_pauses_ms[i], &failure))
             break;
-        entry = try_tile(io, r->texture, r->tile, out_bytes_read, &failure);
+        entry = try_tile(io, r, out_bytes_read, &failure);
     }
     if (entry != 0)
         return entry;
-    TileFailed failed = {.fault = failure.fault, .was_loaded = r->was_loaded};
+    TileFailed failed = {.fault = failure.fault, .was_loaded = r->last_use != 0};
     if (stex_failure_is_transient(&failure)) {
         failed.rounds = r->rounds < FAILED_ROUNDS_MAX ? r->rounds + 1 : FAILED_ROUNDS_MAX;
         uint64_t pause_ns = (uint64_t)pause_after_round(failed.rounds) * 1000000;
@@ -251,9 +256,9 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
     case ENTRY_READY:
         n->loads++;
         t->loads++;
-        t->unique_loads += !r->was_loaded;
+        t->unique_loads += r->last_use == 0;
         n->bytes_loaded += r->texture->tile_bytes;
-        if (!r->was_loaded)
+        if (r->last_use == 0)
             n->bytes_unique += r->texture->tile_bytes;
         break;
     case ENTRY_CONSTANT:

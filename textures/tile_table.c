@@ -25,12 +25,12 @@ static uint32_t take_request(TexCache *c, Texture *texture, uint32_t tile, uint3
     c->free_requests = r->next;
     c->free_request_count--;
     bool is_retry = entry_tag(entry) == ENTRY_FAILED;
-    *r = (TileRequest){.texture = texture,
-                       .tile = tile,
-                       .next = NO_REQUEST,
-                       .rounds = is_retry ? entry_failed(entry).rounds : 0,
-                       .was_loaded =
-                           is_retry ? entry_failed(entry).was_loaded : entry_payload(entry) != 0};
+    *r =
+        (TileRequest){.texture = texture,
+                      .tile = tile,
+                      .next = NO_REQUEST,
+                      .rounds = is_retry ? entry_failed(entry).rounds : 0,
+                      .last_use = is_retry ? entry_failed(entry).was_loaded : entry_payload(entry)};
     if (c->queue_last == NO_REQUEST)
         c->queue_first = request;
     else
@@ -225,8 +225,8 @@ void tile_fire(TexCaller *waiters)
     }
 }
 
-void tile_unlink(void *cache, uint32_t texture, uint32_t tile)
+void tile_unlink(void *cache, uint32_t texture, uint32_t tile, uint32_t last_use)
 {
     const TexCache *c = cache;
-    atomic_store(&texture_at(c, texture)->entries[tile].word, entry_make(ENTRY_EMPTY, 1));
+    atomic_store(&texture_at(c, texture)->entries[tile].word, entry_make(ENTRY_EMPTY, last_use));
 }

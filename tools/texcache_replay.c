@@ -47,7 +47,8 @@ static void print_summary(const TexTraceSummary *s, const TexCurve *curve)
 
 static void print_table(const TexReplay *replays, uint32_t count, const TexCurve *curve)
 {
-    printf("%12s %12s %12s %14s %14s\n", "budget", "loads", "loaded", "loads a tile", "LRU would");
+    printf("%12s %12s %12s %14s %14s %14s\n", "budget", "loads", "loaded", "loads a tile",
+           "LRU would", "at best");
     for (uint32_t i = 0; i < count; i++) {
         const TexReplay *r = &replays[i];
         char budget[32], loaded[32], least[32];
@@ -58,9 +59,9 @@ static void print_table(const TexReplay *replays, uint32_t count, const TexCurve
             continue;
         }
         uint64_t lru = tex_curve_loads(curve, r->budget_bytes, NULL);
-        printf("%12s %12" PRIu64 " %12s %14.2f %14.2f\n", budget, r->loads,
+        printf("%12s %12" PRIu64 " %12s %14.2f %14.2f %14.2f\n", budget, r->loads,
                cli_format_size(r->bytes_loaded, loaded), times(r->loads, r->unique_loads),
-               times(lru, curve->unique_loads));
+               times(lru, curve->unique_loads), times(r->best_loads, r->unique_loads));
     }
 }
 
@@ -97,6 +98,7 @@ static void print_json(const TexTraceSummary *s, const TexReplay *replays, uint3
         json_write_u64(&w, "evictions", replays[i].evictions);
         json_write_u64(&w, "bytes_loaded", replays[i].bytes_loaded);
         json_write_u64(&w, "lru_loads", tex_curve_loads(curve, replays[i].budget_bytes, NULL));
+        json_write_u64(&w, "best_loads", replays[i].best_loads);
         json_write_end(&w);
     }
     json_write_end(&w);
@@ -130,6 +132,8 @@ static Status replay(const char *path, const CliTextList *names, bool wants_json
     const TexTraceSummary *s = tex_trace_summary(trace);
     uint32_t count = names->count ? names->count : default_budgets(s->budget_bytes, replays);
     Status status = tex_replay(trace, replays, count, err);
+    if (status == STATUS_OK)
+        status = tex_replay_best(trace, replays, count, err);
     if (status == STATUS_OK)
         status = tex_replay_curve(trace, &curve, err);
     if (status == STATUS_OK && wants_json) {
@@ -168,8 +172,8 @@ int texcache_run_replay(int argc, char **argv)
         .name = "texcache replay",
         .usage = "[options] TRACE",
         .summary = "Replays a recorded render's texture requests against other budgets: with the "
-                   "cache's own eviction for each budget named, and with least-recently-used "
-                   "eviction for all budgets at once.",
+                   "cache's own eviction for each budget named, beside the least that any eviction "
+                   "could load, and with least-recently-used eviction for all budgets at once.",
         .options = options,
         .option_count = SORT_COUNT_OF(options),
         .args_min = 1,

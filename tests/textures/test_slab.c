@@ -11,12 +11,15 @@ typedef struct Model {
     SlabPool pool;
     EpochSet epochs;
     uint32_t slot_of[TILE_MAX]; /* SLAB_NONE: not resident */
+    uint32_t last_use[TILE_MAX];
     uint32_t resident;
 } Model;
 
-static void on_unlink(void *data, uint32_t texture, uint32_t tile)
+static void on_unlink(void *data, uint32_t texture, uint32_t tile, uint32_t last_use)
 {
     Model *m = data;
+    assert_in_range(last_use, 1, SLAB_STAMP_MAX);
+    m->last_use[tile] = last_use;
     assert_int_equal(texture, 7);
     assert_int_not_equal(m->slot_of[tile], SLAB_NONE);
     m->slot_of[tile] = SLAB_NONE;
@@ -30,6 +33,7 @@ static void model_begin(Model *m, uint32_t chunks)
     assert_int_equal(slab_init(&m->pool, chunks, &m->epochs, on_unlink, m, &err), STATUS_OK);
     for (uint32_t i = 0; i < TILE_MAX; i++)
         m->slot_of[i] = SLAB_NONE;
+    memset(m->last_use, 0, sizeof m->last_use);
     m->resident = 0;
 }
 
@@ -42,7 +46,7 @@ static bool model_use(Model *m, uint32_t tile, uint32_t size_class)
     }
     uint32_t slot;
     uint64_t tag;
-    assert_true(slab_take(&m->pool, size_class, &slot, &tag));
+    assert_true(slab_take(&m->pool, size_class, m->last_use[tile], &slot, &tag));
     assert_true(epoch_passed(&m->epochs, tag));
     slab_open_memory(&m->pool, slot);
     memset(slab_address(&m->pool, slot, slab_slot_bytes(size_class)), (int)tile,
@@ -93,6 +97,84 @@ static void test_slab_keeps_hot_tiles_through_a_scan(void **state)
     slab_destroy(&m.pool);
 }
 
+/* What a lookup makes of a tile: it is loaded, and used again and again for a while. */
+static bool model_burst(Model *m, uint32_t tile, uint32_t size_class)
+{
+    bool hit = model_use(m, tile, size_class);
+    for (uint32_t i = 0; i < 5; i++)
+        model_use(m, tile, size_class);
+    return hit;
+}
+
+enum { SCAN_ROUNDS = 60, SCAN_COUNTED = 30 };
+
+/* Scans `count` tiles again and again, and uses the next of `hot` tiles after each. Returns the share of the scanned tiles that
+ * were there in the last rounds. */
+static double scan_hits(uint32_t chunks, uint32_t size_class, uint32_t count, uint32_t hot,
+                        uint32_t *out_hot_misses)
+{
+    Model m;
+    model_begin(&m, chunks);
+    uint32_t hits = 0, next_hot = 0;
+    *out_hot_misses = 0;
+    for (uint32_t round = 0; round < SCAN_ROUNDS; round++) {
+        bool is_counted = round >= SCAN_ROUNDS - SCAN_COUNTED;
+        for (uint32_t i = 0; i < count; i++) {
+            hits += model_burst(&m, hot + i, size_class) && is_counted;
+            if (hot > 0) {
+                bool hit = model_use(&m, next_hot++ % hot, size_class);
+                *out_hot_misses += !hit && is_counted;
+            }
+        }
+    }
+    slab_destroy(&m.pool);
+    return (double)hits / ((double)SCAN_COUNTED * count);
+}
+
+/* Of `count` tiles in turns, none is ever there with least-recently-used eviction; at best (Belady), one less than memory holds stays
+ * through the round while one place takes all others, so that (capacity - 1) / (count - 1) are there. */
+static void test_slab_repeated_scans_find_what_memory_holds(void **state)
+{
+    SORT_UNUSED(state);
+    static const uint32_t chunk_counts[] = {1, 2, 5, 16, 70};
+    static const double sizes[] = {1.05, 1.25, 1.5, 2.0, 4.0};
+    for (uint32_t size_class = 0; size_class < SLAB_SIZE_COUNT; size_class++) {
+        for (uint32_t k = 0; k < SORT_COUNT_OF(chunk_counts); k++) {
+            uint32_t slots = chunk_counts[k] * (SLAB_CHUNK_BYTES / slab_slot_bytes(size_class));
+            for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); n++) {
+                uint32_t count = (uint32_t)((double)slots * sizes[n]) + 1, hot_misses;
+                double best = (double)(slots - 1) / (double)(count - 1);
+                double hits = scan_hits(chunk_counts[k], size_class, count, 0, &hot_misses);
+                double least = slots < 12 ? 0.7 * best : 0.9 * best;
+                if (!(hits >= least))
+                    fail_msg("%u slots, %u tiles: %.3f there, at best %.3f", slots, count, hits,
+                             best);
+            }
+        }
+    }
+}
+
+static void test_slab_keeps_hot_tiles_through_repeated_scans(void **state)
+{
+    SORT_UNUSED(state);
+    static const uint32_t chunk_counts[] = {8, 16, 70};
+    static const double sizes[] = {1.25, 2.0, 4.0};
+    enum { HOT = 10 };
+    for (uint32_t size_class = 0; size_class < SLAB_SIZE_COUNT; size_class++) {
+        for (uint32_t k = 0; k < SORT_COUNT_OF(chunk_counts); k++) {
+            uint32_t slots = chunk_counts[k] * (SLAB_CHUNK_BYTES / slab_slot_bytes(size_class));
+            for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); n++) {
+                uint32_t count = (uint32_t)((double)slots * sizes[n]), hot_misses;
+                double best = (double)(slots - HOT - 1) / (double)(count - 1);
+                double hits = scan_hits(chunk_counts[k], size_class, count, HOT, &hot_misses);
+                if (!(hits >= 0.88 * best && hot_misses == 0))
+                    fail_msg("%u slots, %u tiles: %.3f there, at best %.3f; %u hot ones were not",
+                             slots, count, hits, best, hot_misses);
+            }
+        }
+    }
+}
+
 static void test_slab_sizes_share_the_memory(void **state)
 {
     SORT_UNUSED(state);
@@ -128,17 +210,17 @@ static void test_slab_leaves_pinned_and_loading_slots_alone(void **state)
         slab_pin(&m.pool, m.slot_of[i]);
     uint32_t slot, chunk;
     uint64_t tag;
-    assert_false(slab_take(&m.pool, KIB16, &slot, &tag));
-    assert_false(slab_take(&m.pool, KIB4, &slot, &tag));
+    assert_false(slab_take(&m.pool, KIB16, 0, &slot, &tag));
+    assert_false(slab_take(&m.pool, KIB4, 0, &slot, &tag));
     assert_false(slab_retire_chunk(&m.pool, &chunk, &tag));
     assert_true(slab_unpin(&m.pool, m.slot_of[1]));
-    assert_true(slab_take(&m.pool, KIB16, &slot, &tag));
+    assert_true(slab_take(&m.pool, KIB16, 0, &slot, &tag));
     assert_int_equal(m.slot_of[1], SLAB_NONE);
     /* One is loading, two are pinned. */
     uint32_t none;
-    assert_false(slab_take(&m.pool, KIB16, &none, &tag));
+    assert_false(slab_take(&m.pool, KIB16, 0, &none, &tag));
     slab_give_back(&m.pool, slot, 0);
-    assert_true(slab_take(&m.pool, KIB16, &none, &tag));
+    assert_true(slab_take(&m.pool, KIB16, 0, &none, &tag));
     assert_int_equal(none, slot);
     slab_destroy(&m.pool);
 }
@@ -155,7 +237,7 @@ static void test_slab_waits_for_readers(void **state)
     epoch_enter(&m.epochs, &reader);
     uint32_t slot;
     uint64_t tag;
-    assert_true(slab_take(&m.pool, KIB16, &slot, &tag));
+    assert_true(slab_take(&m.pool, KIB16, 0, &slot, &tag));
     assert_false(epoch_passed(&m.epochs, tag));
     assert_false(epoch_leave(&m.epochs, &reader));
     assert_true(epoch_passed(&m.epochs, tag));
@@ -223,6 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slab_evicts_what_was_not_used_again),
         cmocka_unit_test(test_slab_keeps_hot_tiles_through_a_scan),
+        cmocka_unit_test(test_slab_repeated_scans_find_what_memory_holds),
+        cmocka_unit_test(test_slab_keeps_hot_tiles_through_repeated_scans),
         cmocka_unit_test(test_slab_sizes_share_the_memory),
         cmocka_unit_test(test_slab_leaves_pinned_and_loading_slots_alone),
         cmocka_unit_test(test_slab_waits_for_readers),

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
+#include "textures/optimal_loads.h"
 #include "textures/stack_distance.h"
 #include "textures/tex_replay.h"
 #include "textures/trace_write.h"
@@ -452,6 +453,14 @@ static void test_replay_loads_what_the_cache_loads(void **state)
         assert_int_equal(replays[i].unique_loads, recorded.loads);
         assert_true(replays[i].is_workable);
     }
+    static TexCurve curve;
+    assert_int_equal(tex_replay_best(r, replays, SORT_COUNT_OF(chunks), &err), STATUS_OK);
+    assert_int_equal(tex_replay_curve(r, &curve, &err), STATUS_OK);
+    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); i++) {
+        assert_in_range(replays[i].best_loads, replays[i].unique_loads, replays[i].loads);
+        assert_true(replays[i].best_loads <=
+                    tex_curve_loads(&curve, replays[i].budget_bytes, NULL));
+    }
     TexReplay too_small = {.budget_bytes = 1000};
     assert_int_equal(tex_replay(r, &too_small, 1, &err), STATUS_OK);
     assert_false(too_small.is_workable);
@@ -479,6 +488,57 @@ static void test_replay_of_batches_is_near(void **state)
                      (double)replay.loads);
     }
     tex_trace_close(r);
+}
+
+/* --- the best that could be had ------------------------------------------------------------- */
+
+/* Throws out what is wanted last, found by looking at all that comes. */
+static uint64_t plain_best(const uint32_t *accesses, uint32_t count, uint32_t capacity)
+{
+    uint32_t held[64], held_count = 0;
+    uint64_t loads = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = 0, last = 0, farthest = 0;
+        while (at < held_count && held[at] != accesses[i])
+            at++;
+        if (at < held_count)
+            continue;
+        loads++;
+        for (uint32_t k = 0; k < held_count && held_count == capacity; k++) {
+            uint32_t next = i + 1;
+            while (next < count && accesses[next] != held[k])
+                next++;
+            if (next > farthest) {
+                farthest = next;
+                last = k;
+            }
+        }
+        held[held_count == capacity ? last : held_count++] = accesses[i];
+    }
+    return loads;
+}
+
+static void test_optimal_loads_agree_with_a_plain_search(void **state)
+{
+    SORT_UNUSED(state);
+    enum { KINDS = 40, COUNT = 2000, BYTES = 4096 };
+    uint32_t size_bytes[KINDS], accesses[COUNT];
+    uint64_t random = 3, loads;
+    OptimalLoads *best;
+    for (uint32_t i = 0; i < KINDS; i++)
+        size_bytes[i] = BYTES;
+    assert_int_equal(optimal_loads_create(size_bytes, KINDS, &best, NULL), STATUS_OK);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t r = random_u32(&random);
+        accesses[i] = i < COUNT / 2 ? i % KINDS : (r % KINDS) * (r >> 16) / 65536u;
+        assert_int_equal(optimal_loads_access(best, accesses[i], NULL), STATUS_OK);
+    }
+    for (uint32_t capacity = 1; capacity <= KINDS; capacity += 3) {
+        assert_int_equal(optimal_loads_count(best, (uint64_t)capacity * BYTES, &loads, NULL),
+                         STATUS_OK);
+        assert_int_equal(loads, plain_best(accesses, COUNT, capacity));
+    }
+    optimal_loads_destroy(best);
 }
 
 /* --- the curve ------------------------------------------------------------------------------ */
@@ -563,13 +623,13 @@ static void test_curve_counts_what_a_lru_cache_would_load(void **state)
     assert_true((double)tex_curve_loads(&curve, enough, NULL) <= 1.5 * (double)curve.unique_loads);
     assert_true((double)tex_curve_loads(&curve, enough - enough / 20, NULL) >
                 1.5 * (double)curve.unique_loads);
-    /* The clock is no worse than LRU by more than a fifth, on this walk. */
+    /* The cache is no worse than LRU by more than a fifth, on this walk. */
     for (uint32_t chunks = 20; chunks <= 80; chunks += 20) {
         TexReplay replay = {.budget_bytes = chunks_budget(&how, chunks)};
         assert_int_equal(tex_replay(r, &replay, 1, NULL), STATUS_OK);
         double lru = (double)tex_curve_loads(&curve, replay.budget_bytes, NULL);
         if (!((double)replay.loads < 1.2 * lru && (double)replay.loads > 0.8 * lru))
-            fail_msg("%u chunks: %g by the clock, %g by the curve", chunks, (double)replay.loads,
+            fail_msg("%u chunks: %g by the cache, %g by the curve", chunks, (double)replay.loads,
                      lru);
     }
     tex_trace_close(r);
@@ -586,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_trace_changes_no_counter),
         cmocka_unit_test(test_replay_loads_what_the_cache_loads),
         cmocka_unit_test(test_replay_of_batches_is_near),
+        cmocka_unit_test(test_optimal_loads_agree_with_a_plain_search),
         cmocka_unit_test(test_stack_distances_are_those_of_a_list),
         cmocka_unit_test(test_stack_distance_memory_grows_with_items),
         cmocka_unit_test(test_curve_counts_what_a_lru_cache_would_load),
