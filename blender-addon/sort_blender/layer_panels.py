@@ -4,20 +4,20 @@ an object."""
 from __future__ import annotations
 
 import bpy
-from bl_ui.properties_view_layer import ViewLayerAOVPanel, ViewLayerLightgroupsPanel
 
 from . import registration
 from .engine import ENGINE
+from .versions import AovPanel, LightGroupsPanel
 
 WITH_SURFACE = {"MESH", "CURVE", "SURFACE", "FONT", "META", "CURVES", "POINTCLOUD"}
 
 
-class SORT_PT_shader_aovs(ViewLayerAOVPanel, bpy.types.Panel):
+class SORT_PT_shader_aovs(AovPanel, bpy.types.Panel):
     bl_parent_id = "SORT_PT_passes"
     COMPAT_ENGINES = {ENGINE}
 
 
-class SORT_PT_light_groups(ViewLayerLightgroupsPanel, bpy.types.Panel):
+class SORT_PT_light_groups(LightGroupsPanel, bpy.types.Panel):
     bl_parent_id = "SORT_PT_passes"
     COMPAT_ENGINES = {ENGINE}
 

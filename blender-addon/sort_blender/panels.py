@@ -10,6 +10,7 @@ import bpy
 
 from . import messages, registration
 from .engine import ENGINE
+from .versions import EEVEE, shutter_settings
 
 LINE_CHARACTERS = 64
 
@@ -29,6 +30,9 @@ class _SettingsPanel(_RenderPanel):
     names: tuple[str, ...] = ()
 
     def draw(self, context: bpy.types.Context) -> None:
+        self.draw_names(context)
+
+    def draw_names(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
@@ -50,7 +54,7 @@ class SORT_PT_sampling(_SettingsPanel):
         value = row.row()
         value.active = settings.use_adaptive
         value.prop(settings, "adaptive_error", text="")
-        super().draw(context)
+        self.draw_names(context)
 
 
 class SORT_PT_light_paths(_SettingsPanel):
@@ -64,7 +68,7 @@ class SORT_PT_film(_SettingsPanel):
     names = ("pixel_filter", "filter_width")
 
     def draw(self, context: bpy.types.Context) -> None:
-        super().draw(context)
+        self.draw_names(context)
         self.layout.prop(context.scene.render, "film_transparent", text="Transparent")
 
 
@@ -80,9 +84,9 @@ class SORT_PT_motion_blur(_RenderPanel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.active = context.scene.render.use_motion_blur
-        cycles = getattr(context.scene, "cycles", None)
-        if cycles:
-            layout.prop(cycles, "motion_blur_position", text="Position")
+        settings = shutter_settings(context.scene)
+        if settings:
+            layout.prop(settings, "motion_blur_position", text="Position")
         layout.prop(context.scene.render, "motion_blur_shutter")
 
 
@@ -91,7 +95,7 @@ class SORT_PT_textures(_SettingsPanel):
     names = ("texture_memory_mib", "texture_filter", "mip_mode", "mip_bias")
 
     def draw(self, context: bpy.types.Context) -> None:
-        super().draw(context)
+        self.draw_names(context)
         self.layout.operator("sort.texture_report", text="Texture Report of the Last Render", icon="URL")
 
 
@@ -108,7 +112,7 @@ class SORT_PT_performance(_SettingsPanel):
         layout.prop(render, "threads_mode")
         if render.threads_mode == "FIXED":
             layout.prop(render, "threads")
-        super().draw(context)
+        self.draw_names(context)
 
 
 class SORT_PT_passes(_RenderPanel):
@@ -180,22 +184,25 @@ def _draw_text(column: bpy.types.UILayout, text: str, icon: str) -> None:
             icon = "BLANK1"
 
 
-# Settings that SORT does not have; the panels of these would do nothing.
+# Panels of all engines, whose settings SORT does not have: they would do nothing.
 FOREIGN = {
-    "RENDER_PT_simplify_greasepencil", "RENDER_PT_gpencil", "RENDER_PT_freestyle",
-    "VIEWLAYER_PT_filter", "VIEWLAYER_PT_layer_passes", "DATA_PT_EEVEE_shadow",
+    "RENDER_PT_simplify_greasepencil", "RENDER_PT_gpencil", "RENDER_PT_grease_pencil_render", "RENDER_PT_grease_pencil_viewport",
+    "RENDER_PT_freestyle",
+}
+# Panels of Eevee whose settings SORT has too, as Cycles has them in panels of its own. A name may be of one version.
+OF_EEVEE = {
+    "DATA_PT_EEVEE_light", "NODE_DATA_PT_EEVEE_light", "DATA_PT_camera_dof", "DATA_PT_camera_dof_aperture",
+    "EEVEE_MATERIAL_PT_context_material", "EEVEE_MATERIAL_PT_surface", "EEVEE_MATERIAL_PT_displacement",
+    "EEVEE_MATERIAL_PT_settings", "EEVEE_NEXT_MATERIAL_PT_settings", "MATERIAL_PT_preview",
+    "EEVEE_WORLD_PT_surface", "EEVEE_WORLD_PT_mist",
 }
 
 
 def _shared_panels() -> Iterator[type]:
     for panel in bpy.types.Panel.__subclasses__():
         engines = getattr(panel, "COMPAT_ENGINES", ())
-        if panel.__name__ in FOREIGN or panel.__name__.startswith(("RENDER_PT_eevee", "RENDER_PT_opengl")):
-            continue
-        if "BLENDER_RENDER" in engines or (
-                "BLENDER_EEVEE" in engines and panel.__name__.startswith(
-                    ("EEVEE_MATERIAL_PT", "EEVEE_WORLD_PT", "DATA_PT_EEVEE", "MATERIAL_PT", "WORLD_PT",
-                     "DATA_PT", "CAMERA_PT"))):
+        if ("BLENDER_RENDER" in engines and panel.__name__ not in FOREIGN) or (
+                EEVEE in engines and panel.__name__ in OF_EEVEE):
             yield panel
 
 

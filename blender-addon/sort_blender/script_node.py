@@ -13,6 +13,7 @@ import bpy
 
 from . import registration
 from .ssl_source import Described, describe
+from .versions import add_group_socket, group_socket_kind, group_sockets, move_group_socket, remove_group_socket
 
 NODE = "SortScriptNode"
 
@@ -150,22 +151,22 @@ class SortScriptNode(bpy.types.ShaderNodeCustomGroup):
                     label += "."
                 names[label] = item["name"]
                 self._fit_one(side, label, kind, item)
-        interface = _sockets(self.node_tree, side)
+        interface = group_sockets(self.node_tree, side)
         for socket in [s for s in interface if s.name not in names]:
-            _remove(self.node_tree, side, socket)
+            remove_group_socket(self.node_tree, side, socket)
         for place, label in enumerate(names):
-            at = next(k for k, s in enumerate(_sockets(self.node_tree, side)) if s.name == label)
+            at = next(k for k, s in enumerate(group_sockets(self.node_tree, side)) if s.name == label)
             if at != place:
-                _move(self.node_tree, side, at, place)
+                move_group_socket(self.node_tree, side, at, place)
         return names
 
     def _fit_one(self, side: str, label: str, kind: str, item: dict) -> None:
-        old = next((s for s in _sockets(self.node_tree, side) if s.name == label), None)
-        if old is not None and _kind(old) == kind:
+        old = next((s for s in group_sockets(self.node_tree, side) if s.name == label), None)
+        if old is not None and group_socket_kind(old) == kind:
             return
         if old is not None:
-            _remove(self.node_tree, side, old)
-        new = _add(self.node_tree, side, label, kind)
+            remove_group_socket(self.node_tree, side, old)
+        new = add_group_socket(self.node_tree, side, label, kind)
         metadata = item.get("metadata", {})
         for bound in ("min", "max"):
             if bound in metadata and hasattr(new, f"{bound}_value"):
@@ -197,41 +198,8 @@ class SortScriptNode(bpy.types.ShaderNodeCustomGroup):
                 option.choice = choice if choice in names else default if option.kind == "choice" else names[default]
 
 
-# --- the interface of a group, which Blender 4 keeps elsewhere -------------------------------------------------
-
-def _sockets(tree: bpy.types.NodeTree, side: str) -> list:
-    if hasattr(tree, "interface"):
-        return [i for i in tree.interface.items_tree if i.item_type == "SOCKET" and i.in_out == side]
-    return list(tree.inputs if side == "INPUT" else tree.outputs)
-
-
 def _copied(value: object) -> object:
     return value if isinstance(value, (bool, int, float, str)) else tuple(value)
-
-
-def _kind(socket: object) -> str:
-    return getattr(socket, "bl_socket_idname", None) or socket.socket_type
-
-
-def _add(tree: bpy.types.NodeTree, side: str, name: str, kind: str) -> object:
-    if hasattr(tree, "interface"):
-        return tree.interface.new_socket(name, in_out=side, socket_type=kind.removesuffix("Factor"))
-    return (tree.inputs if side == "INPUT" else tree.outputs).new(kind, name)
-
-
-def _remove(tree: bpy.types.NodeTree, side: str, socket: object) -> None:
-    if hasattr(tree, "interface"):
-        tree.interface.remove(socket)
-    else:
-        (tree.inputs if side == "INPUT" else tree.outputs).remove(socket)
-
-
-def _move(tree: bpy.types.NodeTree, side: str, start: int, end: int) -> None:
-    if hasattr(tree, "interface"):
-        sockets = _sockets(tree, side)
-        tree.interface.move(sockets[start], sockets[end].position)  # which counts inputs and outputs
-    else:
-        (tree.inputs if side == "INPUT" else tree.outputs).move(start, end)
 
 
 class SORT_OT_refresh_script(bpy.types.Operator):

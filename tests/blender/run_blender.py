@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs one test file in Blender: packs the add-on, makes an empty profile, starts Blender without a window.
 The test finds its things in the environment: SORT_TEST_ZIP, SORT_TEST_FOLDER (empty), SORT_TEST_RENDERER,
-SORT_TEST_BLENDER. With --window Blender has one, in a display of its own (Xvfb). Exit code 77: Blender has no numpy, or
-there is no Xvfb or no xdotool, so nothing could be tested."""
+SORT_TEST_BLENDER. With --window Blender has one, in a display of its own (Xvfb). With --version Blender is the Python module
+bpy of that version, which scripts/install-blenders puts under build/. Exit code 77: there is no such module, Blender has no
+numpy, or there is no Xvfb or no xdotool, so nothing could be tested."""
 
 import argparse
 import os
@@ -14,13 +15,15 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-NO_NUMPY = NO_DISPLAY = 77
+NO_MODULE = NO_NUMPY = NO_DISPLAY = 77
 CHECK_NUMPY = f"import importlib.util, os; os._exit(0 if importlib.util.find_spec('numpy') else {NO_NUMPY})"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--blender", required=True)
+    program = parser.add_mutually_exclusive_group(required=True)
+    program.add_argument("--blender")
+    program.add_argument("--version")
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--window", action="store_true")
     parser.add_argument("test", type=pathlib.Path)
@@ -28,11 +31,28 @@ def main():
     renderer = args.build.resolve() / "bin" / "sort-render"
     if not renderer.is_file():
         sys.exit(f"{renderer} is not built")
+    if args.version and not module_python(args.version).is_file():
+        print(f"Blender {args.version} is not there as a Python module: run scripts/install-blenders")
+        return NO_MODULE
     with tempfile.TemporaryDirectory(prefix="sort-blender-") as folder:
         return run(args, renderer, pathlib.Path(folder))
 
 
+def module_python(version):
+    """The interpreter that has the module."""
+    return ROOT / "build" / "blenders" / version / "bin" / "python"
+
+
+def module_program(version, folder):
+    """A program to call as one calls Blender."""
+    program = folder / "blender"
+    program.write_text(f"#!/bin/sh\nexec '{module_python(version)}' -B '{HERE / 'blender_module.py'}' \"$@\"\n")
+    program.chmod(0o755)
+    return str(program)
+
+
 def run(args, renderer, folder):
+    blender = args.blender or module_program(args.version, folder)
     bundle = folder / "sort_blender.zip"
     subprocess.run([sys.executable, "-B", ROOT / "scripts" / "package-addon", bundle], check=True,
                    stdout=subprocess.DEVNULL)
@@ -40,13 +60,13 @@ def run(args, renderer, folder):
     # A distribution's Blender takes its Python modules from beside the first python3 on PATH.
     environment = dict(os.environ, PATH=os.defpath, TMPDIR=str(folder), SORT_TEST_ZIP=str(bundle),
                        SORT_TEST_FOLDER=str(folder / "work"), SORT_TEST_RENDERER=str(renderer),
-                       SORT_TEST_BLENDER=args.blender,
+                       SORT_TEST_BLENDER=blender,
                        XDG_CACHE_HOME=str(args.build.resolve() / "tests" / "blender-cache"))
     for part in ("config", "scripts", "datafiles"):
         (profile / part).mkdir(parents=True)
         environment[f"BLENDER_USER_{part.upper()}"] = str(profile / part)
     (folder / "work").mkdir()
-    command = [args.blender, "-b", "--factory-startup", "--python-exit-code", "1"]
+    command = [blender, "-b", "--factory-startup", "--python-exit-code", "1"]
     if subprocess.run(command + ["--python-expr", CHECK_NUMPY], env=environment,
                       stdout=subprocess.DEVNULL).returncode == NO_NUMPY:
         print("the Python of this Blender has no numpy")

@@ -28,10 +28,6 @@ class InstallTest(unittest.TestCase):
         self.assertTrue((picture[..., 3] == 1).all())
         self.assertNotIn("Warning: SORT", run.stdout)
 
-    def test_panels_of_blender_are_shown(self):
-        for name in ("DATA_PT_lens", "RENDER_PT_format", "EEVEE_MATERIAL_PT_surface"):
-            self.assertIn("SORT", getattr(bpy.types, name).COMPAT_ENGINES, name)
-
     def test_disable_and_enable_again(self):
         bpy.ops.preferences.addon_disable(module="sort_blender")
         self.assertFalse(hasattr(bpy.types.Scene, "sort"))

@@ -14,6 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ..messages import Report, SortError
+from ..versions import panorama_settings
 from . import axes
 
 
@@ -93,8 +94,7 @@ def _window(data: bpy.types.Camera, frame: Frame, shift_x: float) -> tuple[float
 
 
 def _panorama(name: str, data: bpy.types.Camera, frame: Frame) -> dict:
-    """Blender 4 keeps the settings on the camera, 3 where Cycles has its own."""
-    settings = data if hasattr(data, "panorama_type") else getattr(data, "cycles", None)
+    settings = panorama_settings(data)
     if settings is None:
         raise SortError(f"Camera '{name}': its panorama is described by the Cycles add-on, which is off")
     kind = settings.panorama_type

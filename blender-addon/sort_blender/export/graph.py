@@ -14,7 +14,7 @@ import bpy
 
 from ..messages import Report
 from ..script_node import NODE as SCRIPT
-from . import node_options, node_table, script
+from . import node_options, node_table, script, units
 from .image import ImageExporter
 from .surroundings import Surroundings
 
@@ -207,16 +207,21 @@ class GraphBuilder:
             self.warn(feed.node, f"output {feed.socket.name} of {feed.node.bl_label} is not supported yet; "
                                  f"{_instead(target)}")
             return None
-        name = self.add_node(feed, spec)
+        name = self.add_node(feed, spec, _instead(target))
         return None if name is None else f"{name}.{output}"
 
-    def add_node(self, feed: Feed, spec: node_table.Node) -> str | None:
-        """The name of its unit; once for each node. None: it lacks something, which was said."""
+    def add_node(self, feed: Feed, spec: node_table.Node, instead: str = "") -> str | None:
+        """The name of its unit; once for each node. None: it lacks something, which was said. `instead`: what is then
+        rendered."""
         key = (tuple(node.as_pointer() for node in feed.path), feed.node.as_pointer())
         if key not in self._made:
-            names = [node.name for node in feed.path] + [feed.node.name]
             self._made[key] = None  # for what leads back here
-            name = self.unit("/".join(names), spec.unit_of(feed.node), spec.options(feed.node))
+            unit = spec.unit_of(feed.node)
+            parameters = spec.options(feed.node)
+            if not self._are_settings_known(feed.node, spec, unit, parameters, instead):
+                return None
+            names = [node.name for node in feed.path] + [feed.node.name]
+            name = self.unit("/".join(names), unit, parameters)
             for socket in feed.node.inputs:
                 if socket.enabled:
                     self._input(feed, spec, socket, name)
@@ -224,11 +229,32 @@ class GraphBuilder:
             self._made[key] = name if is_there else None
         return self._made[key]
 
+    def _are_settings_known(self, node: bpy.types.Node, spec: node_table.Node, unit: str, parameters: dict,
+                            instead: str) -> bool:
+        """False: it is set to something whose result cannot be guessed. A surface is rendered as its unit is by default."""
+        for name, unread in spec.settings.items():
+            value = getattr(node, name, unread.neutral)
+            if value != unread.neutral:
+                self.warn(node, f"{_label(node, name)} {value} is not supported yet; it is rendered as {unread.neutral}")
+        known = units.unit(unit) if unit != script.UNIT else None
+        unknown = known.unknown_choice(parameters) if known else None
+        while unknown:
+            choice = parameters.pop(unknown)
+            if not known.is_surface():
+                self.warn(node, f"{choice} is not supported yet; {instead}")
+                return False
+            self.warn(node, f"{choice} is not supported yet; it is rendered as {known.usual[unknown]}")
+            unknown = known.unknown_choice(parameters)
+        return True
+
     def _input(self, feed: Feed, spec: node_table.Node, socket: bpy.types.NodeSocket, name: str) -> None:
         parameter = spec.input(feed.node, socket)
         given = feed_of(socket, feed.path)
-        if parameter is None:
-            if isinstance(given, Feed):
+        if isinstance(parameter, str) and not self._takes(name, parameter):
+            parameter = node_table.Unread(None)
+        if not isinstance(parameter, str):
+            if isinstance(given, Feed) or (
+                    parameter and not socket.hide_value and not _is(value_for(given.socket, socket), parameter.neutral)):
                 self.warn(feed.node, f"{socket.name} is not supported yet and is left out")
             return
         if isinstance(given, Feed):
@@ -246,6 +272,10 @@ class GraphBuilder:
                 self.wire(self.default_vector(spec.default_vector), f"{name}.{parameter}")
         elif value is not None:
             self._records[name]["parameters"][parameter] = value
+
+    def _takes(self, name: str, parameter: str) -> bool:
+        shader = self._records[name]["shader"].removeprefix("unit:")
+        return shader == script.UNIT or parameter in units.unit(shader).inputs
 
     def parameters(self, name: str) -> dict:
         return self._records[name]["parameters"]
@@ -288,7 +318,17 @@ def _node_of(port: str) -> str:
 def _instead(target: bpy.types.NodeSocket) -> str:
     if target.type in ("SHADER", COLOUR_SOCKET):
         return f"{target.name} is magenta"
-    if target.hide_value:
-        return f"{target.name} is as if it were not linked"
     value = value_for(target, target)
+    if target.hide_value or value is None:
+        return f"{target.name} is as if it were not linked"
     return f"{target.name} is {[round(x, 4) for x in value] if isinstance(value, list) else f'{value:g}'}"
+
+
+def _is(value: object, neutral: object) -> bool:
+    """Numbers of sockets have the digits of floats."""
+    return value == neutral if not isinstance(neutral, float) else isinstance(value, float) and abs(value - neutral) < 1e-6
+
+
+def _label(node: bpy.types.Node, setting: str) -> str:
+    """What the artist reads beside it."""
+    return node.bl_rna.properties[setting].name

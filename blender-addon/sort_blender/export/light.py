@@ -13,15 +13,13 @@ from mathutils import Matrix
 
 from ..messages import Report
 from ..sort_package import PackageWriter
+from ..versions import LIGHTS_AS_3, LIGHTS_SHARE_SHADOW
 from . import axes, light_mesh, nodes
 from .material import MaterialExporter
 
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
 RAY_KINDS = ("camera", "diffuse", "glossy", "transmission")
 MAX_BOUNCES = 1024  # of Cycles' setting: without limit
-# Before 4.0, Cycles gives soft points and spots the shape of a disk that faces the point lit, and dims spots by the
-# cosine of the angle from their axis.
-IS_AS_3 = bpy.app.version < (4, 0, 0)
 
 
 def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world: Matrix, fields: dict,
@@ -68,8 +66,7 @@ def _paths(obj: bpy.types.Object, carrier: bpy.types.Object) -> dict:
 
 
 def _casts_shadow(light: bpy.types.Light) -> bool:
-    """Cycles' own switch, which from 4.2 on is that of all engines."""
-    if bpy.app.version >= (4, 2, 0):
+    if LIGHTS_SHARE_SHADOW:
         return light.use_shadow
     return getattr(getattr(light, "cycles", None), "cast_shadow", True)
 
@@ -103,7 +100,7 @@ def _scaled(colour: list[float], factor: float) -> list[float]:
 def _point(light: bpy.types.PointLight, colour: list[float]) -> dict:
     intensity = _scaled(colour, POINT_INTENSITY)
     radius = light.shadow_soft_size
-    if radius <= 0 or getattr(light, "use_soft_falloff", IS_AS_3):  # which keeps the disk in later versions
+    if radius <= 0 or getattr(light, "use_soft_falloff", LIGHTS_AS_3):  # which keeps the disk in later versions
         return {"type": "point", "intensity": intensity, "radius_m": radius}
     return {"type": "sphere", "radius_m": radius, "radiance": _scaled(intensity, 1 / (math.pi * radius ** 2))}
 
@@ -113,7 +110,7 @@ def _spot(light: bpy.types.SpotLight, colour: list[float]) -> dict:
     inner = math.acos(min(math.cos(outer) + light.spot_blend * (1 - math.cos(outer)), 1.0))
     outer_degrees = min(max(math.degrees(outer), 1e-4), 90.0)
     return {"type": "spot", "intensity": _scaled(colour, POINT_INTENSITY), "radius_m": light.shadow_soft_size,
-            "falloff": "smooth_cosine" if IS_AS_3 else "smooth", "outer_angle_degrees": outer_degrees,
+            "falloff": "smooth_cosine" if LIGHTS_AS_3 else "smooth", "outer_angle_degrees": outer_degrees,
             "inner_angle_degrees": min(math.degrees(inner), outer_degrees * (1 - 1e-4))}
 
 

@@ -10,11 +10,12 @@ from mathutils import Matrix
 
 from ..messages import Report
 from ..sort_package import PackageWriter
+from ..versions import LIGHTS_AS_3
 from . import axes, nodes, object_values
 from .material import MaterialExporter
 
 # W/(m2 sr) a watt and square metre. In Blender 4 a watt is one; measured with 4.2.
-AREA_RADIANCE = 1 / 4 if bpy.app.version < (4, 0, 0) else 1 / math.pi
+AREA_RADIANCE = 1 / 4 if LIGHTS_AS_3 else 1 / math.pi
 SMALLEST = 1e-3  # metres; the radius of lights that are points
 ROUND = 32  # corners of a disk
 SPLITS = 2  # of an icosahedron's triangles
@@ -58,7 +59,7 @@ def _cone(light: bpy.types.Light) -> dict:
     """Parameters of light_front: where it is dimmed."""
     if light.type == "SPOT":
         half = light.spot_size / 2
-        return {"edge": math.cos(half), "is_spot": True, "is_cosine": bpy.app.version < (4, 0, 0),
+        return {"edge": math.cos(half), "is_spot": True, "is_cosine": LIGHTS_AS_3,
                 "fade": light.spot_blend * (1 - math.cos(half))}
     if light.type == "AREA" and is_grid(light):
         half = math.radians(spread_degrees(light)) / 2

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
+from ..versions import has_corner_normals
 from .attributes import get as _get
 from .attributes import read_attributes
 
@@ -112,7 +113,7 @@ def _corner_normals(mesh: bpy.types.Mesh) -> np.ndarray | None:
     mesh.polygons.foreach_get("use_smooth", smooth)
     if not smooth.any() and not mesh.has_custom_normals:
         return None
-    if hasattr(mesh, "corner_normals"):  # Blender 4.1 on
+    if has_corner_normals(mesh):
         return _get(mesh.corner_normals, "vector", np.float32, 3)
     mesh.calc_normals_split()
     return _get(mesh.loops, "normal", np.float32, 3)

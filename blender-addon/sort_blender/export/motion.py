@@ -15,6 +15,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ..messages import Report
+from ..versions import shutter_settings
 from . import axes, hair
 from .mesh import Shape, read_shape
 
@@ -30,7 +31,7 @@ class Motion:
     def __init__(self, scene: bpy.types.Scene, report: Report) -> None:
         self._report = report
         shutter = scene.render.motion_blur_shutter
-        position = getattr(getattr(scene, "cycles", None), "motion_blur_position", "CENTER")
+        position = getattr(shutter_settings(scene), "motion_blur_position", "CENTER")
         start = {"START": 0.0, "CENTER": -shutter / 2, "END": -shutter}[position]
         steps = max((_steps(obj) for obj in scene.objects), default=1)
         self._times = [scene.frame_current_final + start + shutter * k / steps for k in range(steps + 1)]

@@ -49,8 +49,12 @@ def subsurface(node: bpy.types.Node) -> dict:
 
 
 def index(**enums: tuple) -> Callable[[bpy.types.Node], dict]:
-    """parameter=(property, its values in the order of the unit)."""
-    return lambda node: {p: values.index(getattr(node, name)) for p, (name, values) in enums.items()}
+    """parameter=(property, its values in the order of the unit). A value that is not among these stays a name."""
+    return lambda node: {p: number_of(getattr(node, name), values) for p, (name, values) in enums.items()}
+
+
+def number_of(name: str, names: tuple[str, ...]) -> int | str:
+    return names.index(name) if name in names else name
 
 
 def fixed(**values: object) -> Callable:
@@ -81,20 +85,14 @@ def finish_principled(builder, node: bpy.types.Node, name: str) -> None:
     is_4 = "Coat Weight" in node.inputs
     if not _is_used(builder, name, "emission_color" if is_4 else "emission"):
         builder.parameters(name)["emission_strength"] = 0.0  # so that it is no light
-    _warn_of_rest(builder, node)
     _default_tangent(builder, name, "anisotropic")
     if _is_used(builder, name, "transmission_weight" if is_4 else "transmission"):
         _warn_of_ior(builder, node, name)
-    if node.subsurface_method == "BURLEY" and _is_used(builder, name, "subsurface_weight" if is_4 else "subsurface"):
-        builder.warn(node, "Christensen-Burley is rendered as a random walk")
-
-
-def _warn_of_rest(builder, node: bpy.types.Node) -> None:
-    """Sockets of Blender 4 that no unit reads, and the value at which they do nothing."""
-    for name, neutral in (("Diffuse Roughness", 0.0), ("Thin Film Thickness", 0.0)):
-        socket = node.inputs.get(name)
-        if socket is not None and not socket.is_linked and abs(socket.default_value - neutral) > 1e-6:
-            builder.warn(node, f"{name} is not supported and has no effect")
+    if _is_used(builder, name, "subsurface_weight" if is_4 else "subsurface"):
+        if node.subsurface_method == "BURLEY":
+            builder.warn(node, "Christensen-Burley is rendered as a random walk")
+        elif node.subsurface_method == "RANDOM_WALK_SKIN":
+            builder.warn(node, "Random Walk (Skin) is rendered as Random Walk")
 
 
 def _warn_of_ior(builder, node: bpy.types.Node, name: str) -> None:
@@ -288,8 +286,8 @@ def wave(node: bpy.types.Node) -> dict:
     is_bands = node.wave_type == "BANDS"
     axis = node.bands_direction if is_bands else node.rings_direction
     last = "DIAGONAL" if is_bands else "SPHERICAL"
-    return {"kind": 0 if is_bands else 1, "direction": ("X", "Y", "Z", last).index(axis),
-            "profile": ("SIN", "SAW", "TRI").index(node.wave_profile)}
+    return {"kind": 0 if is_bands else 1, "direction": number_of(axis, ("X", "Y", "Z", last)),
+            "profile": number_of(node.wave_profile, ("SIN", "SAW", "TRI"))}
 
 
 # --- colours and numbers ----------------------------------------------------------------------------------

@@ -24,11 +24,20 @@ def _slug(identifier: str) -> str:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """An input or a setting that no unit reads, and the value at which it has no effect."""
+    neutral: object
+
+
+@dataclass(frozen=True)
 class Node:
     unit: str | Callable  # a name, or from the node to one of `units`
-    inputs: dict = field(default_factory=dict)  # identifier: parameter, or None if there is none
+    # identifier: parameter; None or Unread if there is none. Where None, links alone have an effect. Inputs that are not
+    # here and are no parameter under their own name are not known, whatever their value.
+    inputs: dict = field(default_factory=dict)
     outputs: dict | None = None  # identifier: output; None: by name
     options: Callable[[bpy.types.Node], dict] = opt.no_options
+    settings: dict[str, Unread] = field(default_factory=dict)
     default_vector: str = ""  # output of texture_coordinate or "position", for a Vector that nothing feeds
     finish: Callable | None = None  # see node_options.py
     lacks: str = ""  # how it differs from Cycles, for the manual
@@ -40,7 +49,7 @@ class Node:
     def all_units(self) -> tuple:
         return self.units or (self.unit,)
 
-    def input(self, node: bpy.types.Node, socket: bpy.types.NodeSocket) -> str | None:
+    def input(self, node: bpy.types.Node, socket: bpy.types.NodeSocket) -> str | Unread | None:
         return self.inputs.get(socket.identifier, _slug(socket.identifier))
 
     def output(self, node: bpy.types.Node, socket: bpy.types.NodeSocket) -> str | None:
@@ -58,7 +67,7 @@ def _shader(unit: str, **more) -> Node:
 
 # In Blender 4 the node is another model, whose sockets the unit is called after.
 PRINCIPLED = ("principled_bsdf", "principled_bsdf_4")
-NOT_READ = dict.fromkeys(("Diffuse Roughness", "Thin Film Thickness", "Thin Film IOR"))
+THIN_FILM = {"Thin Film Thickness": Unread(0.0), "Thin Film IOR": None}
 MIX_SOCKETS = {f"{side}_{kind}": side.lower() for side in "AB" for kind in ("Float", "Vector", "Color")}
 RGB = {"R": "r", "G": "g", "B": "b", "X": "r", "Y": "g", "Z": "b", "H": "r", "S": "g", "V": "b",
        "Red": "r", "Green": "g", "Blue": "b"}
@@ -81,7 +90,7 @@ BENT = {**dict.fromkeys(("diffuse_bsdf", "glossy_bsdf", "glass_bsdf", "refractio
 NODES = {
     "ShaderNodeBsdfPrincipled": _shader(
         lambda node: PRINCIPLED["Coat Weight" in node.inputs], units=PRINCIPLED,
-        inputs=NOT_READ, outputs={"BSDF": "surface"}, finish=opt.finish_principled,
+        inputs={"Diffuse Roughness": Unread(0.0), **THIN_FILM}, outputs={"BSDF": "surface"}, finish=opt.finish_principled,
         options=opt.principled,
         lacks="Christensen-Burley subsurface is a random walk, and what leaves is dimmed by a mean; shadowing is correlated; of Blender 4: Diffuse Roughness, Thin "
               "Film, the tint of a metal's edge"),
@@ -90,8 +99,8 @@ NODES = {
         lacks="Ashikhmin-Shirley is GGX; shadowing is correlated; anisotropy beyond 0.68 is that"),
     "ShaderNodeBsdfAnisotropic": _shader("glossy_bsdf", options=opt.take("distribution"), finish=opt.finish_glossy,
         lacks="Ashikhmin-Shirley is GGX; shadowing is correlated; anisotropy beyond 0.68 is that"),
-    "ShaderNodeBsdfGlass": _shader("glass_bsdf", options=opt.take("distribution"), finish=opt.finish_glass,
-        lacks="shadowing is correlated"),
+    "ShaderNodeBsdfGlass": _shader("glass_bsdf", inputs=THIN_FILM, options=opt.take("distribution"), finish=opt.finish_glass,
+        lacks="shadowing is correlated; of Blender 5: Thin Film"),
     "ShaderNodeBsdfRefraction": _shader("refraction_bsdf", options=opt.take("distribution"), finish=opt.finish_refraction),
     "ShaderNodeBsdfTranslucent": _shader("translucent_bsdf"),
     "ShaderNodeBsdfTransparent": _shader("transparent_bsdf"),
@@ -109,10 +118,14 @@ NODES = {
         lambda node: "tex_image_box" if node.projection == "BOX" else "tex_image", options=opt.image,
         default_vector="uv", finish=opt.finish_image, units=("tex_image", "tex_image_box"),
         lacks="Cubic and Smart are the renderer's filter"),
-    "ShaderNodeTexNoise": Node("tex_noise", default_vector="box",
-                               options=opt.index(dimensions=("noise_dimensions", DIMENSIONS))),
+    "ShaderNodeTexNoise": Node(
+        "tex_noise", {"Lacunarity": Unread(2.0), "Offset": None, "Gain": None}, default_vector="box",
+        options=opt.index(dimensions=("noise_dimensions", DIMENSIONS)),
+        settings={"noise_type": Unread("FBM"), "normalize": Unread(True)},
+        lacks="of Blender 4: all types but fBM, Lacunarity, values that are not normalized"),
     "ShaderNodeTexVoronoi": Node(
-        "tex_voronoi", outputs={"Distance": "distance", "Color": "tint", "Position": "position", "W": "out_w",
+        "tex_voronoi", {"Detail": Unread(0.0), "Roughness": None, "Lacunarity": None}, settings={"normalize": Unread(False)},
+        lacks="of Blender 4: Detail, values that are normalized", outputs={"Distance": "distance", "Color": "tint", "Position": "position", "W": "out_w",
                                 "Radius": "radius"},
         options=opt.index(dimensions=("voronoi_dimensions", DIMENSIONS),
                        feature=("feature", ("F1", "F2", "SMOOTH_F1", "DISTANCE_TO_EDGE", "N_SPHERE_RADIUS")),
@@ -209,9 +222,11 @@ NODES = {
                                   lacks="lamps light it from all sides, where Cycles' reach one side of the surface; without Tangent it "
                                         "runs along u on a mesh"),
     "ShaderNodeBsdfHairPrincipled": _shader(
-        "principled_hair_bsdf", inputs={"Tint": "dye"}, options=opt.take("parametrization"),
-        finish=opt.finish_hair_principled,
-        lacks="on what is no strand it runs along u, where Cycles follows an edge of each triangle"),
+        "principled_hair_bsdf", options=opt.take("parametrization"), finish=opt.finish_hair_principled,
+        inputs={"Tint": "dye", "Aspect Ratio": None, "R lobe": Unread(1.0), "TT lobe": Unread(1.0), "TRT lobe": Unread(1.0)},
+        settings={"model": Unread("CHIANG")},
+        lacks="on what is no strand it runs along u, where Cycles follows an edge of each triangle; of Blender 4: the model "
+              "of Huang"),
     "ShaderNodeEeveeSpecular": _shader("specular_bsdf", inputs={"Ambient Occlusion": None}, outputs=BSDF,
                                        finish=opt.finish_specular, lacks="Eevee's node: Cycles has none; no Ambient Occlusion"),
     "ShaderNodeDisplacement": Node("displacement", outputs={"Displacement": "moved"}, options=opt.take("space"),

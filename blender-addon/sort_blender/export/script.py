@@ -10,6 +10,8 @@ import bpy
 from . import node_table
 from .node_options import VALUE
 
+UNIT = "script"  # stands for the artist's own source, until it is known
+
 
 def script_spec(node: bpy.types.Node) -> node_table.Node | None:
     """As of a row of the table. None: its source is not sound, of which refusal() tells."""
@@ -26,7 +28,7 @@ def script_spec(node: bpy.types.Node) -> node_table.Node | None:
 
     def finish(builder, node: bpy.types.Node, name: str) -> bool:
         return _finish(builder, node, name, shader, parameters)
-    return node_table.Node("script", inputs, outputs, finish=finish)
+    return node_table.Node(UNIT, inputs, outputs, finish=finish)
 
 
 def refusal(node: bpy.types.Node) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import bpy
 
+from ..versions import aov_name
 from . import node_table
 from .graph import Feed, GraphBuilder, Path
 from .layers import Layers
@@ -17,7 +18,7 @@ def add(builder: GraphBuilder, tree: bpy.types.NodeTree, layers: Layers, surface
     """The port of `surface` with the values of all such nodes, in node groups too."""
     slots = list(layers.aovs)
     for node, path in _nodes(tree, ()):
-        name = getattr(node, "aov_name", None) or node.name  # Blender 4 has a property of its own
+        name = aov_name(node)
         if name not in layers.aovs:
             continue
         options = {"slot": float(slots.index(name)), "is_value": name in layers.values}

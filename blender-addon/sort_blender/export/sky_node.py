@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import bpy
 from mathutils import Vector
 
+from ..versions import sky_dust, sky_model
 from . import axes, nodes
 from .background import BackgroundFailed
 from .sky import Sky
@@ -20,23 +21,23 @@ FULL_TURN_DEGREES = 179.999  # what a distant light can be
 
 
 def unit_of(node: bpy.types.Node) -> str:
-    return {"PREETHAM": "tex_sky_preetham", "HOSEK_WILKIE": "tex_sky_hosek"}.get(node.sky_type, "tex_sky_nishita")
+    return {"PREETHAM": "tex_sky_preetham", "HOSEK_WILKIE": "tex_sky_hosek"}.get(sky_model(node), "tex_sky_nishita")
 
 
 def options(node: bpy.types.Node) -> dict:
-    if node.sky_type == "PREETHAM":
+    if sky_model(node) == "PREETHAM":
         return {"sun": list(node.sun_direction), "turbidity": node.turbidity}
-    return {"sun": list(node.sun_direction if node.sky_type == "HOSEK_WILKIE" else _direction(node))}
+    return {"sun": list(node.sun_direction if sky_model(node) == "HOSEK_WILKIE" else _direction(node))}
 
 
 def finish(builder, node: bpy.types.Node, name: str) -> bool:
-    if node.sky_type == "PREETHAM":
+    model = sky_model(node)
+    if model == "PREETHAM":
         return True
-    if node.sky_type == "HOSEK_WILKIE":
+    if model == "HOSEK_WILKIE":
         return _finish_painted(builder, node, name)
-    if node.sky_type != "NISHITA":
-        builder.warn(node, f"sky type {node.sky_type} is not supported: choose Nishita or Preetham")
-        return False
+    if model != "NISHITA":
+        builder.warn(node, f"sky type {model} is not supported yet; light is scattered but once")
     if not node.inputs["Vector"].enabled:  # so with a disc
         builder.wire(builder.default_vector("position"), f"{name}.coord")
     sky = _sky(node)
@@ -65,7 +66,7 @@ def _finish_painted(builder, node: bpy.types.Node, name: str) -> bool:
 def sun_of(background: bpy.types.Node) -> bpy.types.Node | None:
     """The node whose sun can be a light: straight behind a Background of plain strength, in its usual place."""
     feed = nodes.source(background.inputs["Color"])
-    if feed is None or feed.node.type != "TEX_SKY" or feed.node.sky_type != "NISHITA" or not _has_disc(feed.node):
+    if feed is None or feed.node.type != "TEX_SKY" or unit_of(feed.node) != "tex_sky_nishita" or not _has_disc(feed.node):
         return None
     if nodes.constant(background.inputs["Strength"]) is None or nodes.source(feed.node.inputs["Vector"]):
         return None
@@ -98,4 +99,4 @@ def _direction(node: bpy.types.Node) -> Vector:
 
 def _sky(node: bpy.types.Node) -> Sky:
     return Sky(elevation=math.asin(min(max(math.sin(node.sun_elevation), -1), 1)), altitude_m=node.altitude,
-               air=node.air_density, dust=node.dust_density, ozone=node.ozone_density)
+               air=node.air_density, dust=sky_dust(node), ozone=node.ozone_density)

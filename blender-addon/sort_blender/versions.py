@@ -1,0 +1,99 @@
+"""What differs between versions of Blender: where each keeps things, and what each added since 3.4, in whose terms the
+rest of the add-on is written. What is tested is in docs/blender.md.
+
+Facts about the file that is open are read from it (has a node this socket?); facts about the program are here.
+"""
+
+from __future__ import annotations
+
+import bl_ui.properties_view_layer as _view_layer
+import bpy
+
+# --- lights ---------------------------------------------------------------------------------------------------
+# Before 4.0, Cycles gives soft points and spots the shape of a disk that faces the point lit, dims spots by the cosine
+# of the angle from their axis, and counts a watt of an area light by another factor.
+LIGHTS_AS_3 = bpy.app.version < (4, 0, 0)
+# Since 4.2, whether a light casts shadows is a setting of all engines, no longer Cycles' own.
+LIGHTS_SHARE_SHADOW = bpy.app.version >= (4, 2, 0)
+
+# --- panels ---------------------------------------------------------------------------------------------------
+# What Eevee is called where panels name the engines they are for: its successor had a name of its own for a while.
+EEVEE = "BLENDER_EEVEE_NEXT" if (4, 2, 0) <= bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"
+
+
+def _panel_of(name: str) -> type:
+    """A panel of the view layer to derive from, which later versions call a helper."""
+    return getattr(_view_layer, name, None) or getattr(_view_layer, name + "Helper")
+
+
+AovPanel = _panel_of("ViewLayerAOVPanel")
+LightGroupsPanel = _panel_of("ViewLayerLightgroupsPanel")
+
+
+# --- where things are -----------------------------------------------------------------------------------------
+
+def panorama_settings(camera: bpy.types.Camera) -> bpy.types.bpy_struct | None:
+    """Blender 4 keeps them on the camera, 3 where Cycles has its own. None: the Cycles add-on is off."""
+    return camera if hasattr(camera, "panorama_type") else getattr(camera, "cycles", None)
+
+
+def shutter_settings(scene: bpy.types.Scene) -> bpy.types.bpy_struct | None:
+    """What has the motion_blur_position: since 4.2 the render settings, before it Cycles' own. None: its add-on is off."""
+    return scene.render if hasattr(scene.render, "motion_blur_position") else getattr(scene, "cycles", None)
+
+
+def aov_name(node: bpy.types.Node) -> str:
+    """Of an AOV Output, which has a property of its own since 4."""
+    return getattr(node, "aov_name", None) or node.name
+
+
+def has_corner_normals(mesh: bpy.types.Mesh) -> bool:
+    """Since 4.1 a mesh has them ready; before, it is told to compute them."""
+    return hasattr(mesh, "corner_normals")
+
+
+# --- skies ----------------------------------------------------------------------------------------------------
+
+def sky_model(node: bpy.types.Node) -> str:
+    """PREETHAM, HOSEK_WILKIE, or NISHITA: light that is scattered once, which 5.0 calls so. Else as Blender calls it."""
+    return {"SINGLE_SCATTERING": "NISHITA"}.get(node.sky_type, node.sky_type)
+
+
+def sky_dust(node: bpy.types.Node) -> float:
+    """Its density, which 5.0 calls aerosol."""
+    return node.aerosol_density if hasattr(node, "aerosol_density") else node.dust_density
+
+
+# --- the interface of a node group ----------------------------------------------------------------------------
+
+def group_sockets(tree: bpy.types.NodeTree, side: str) -> list:
+    """side: INPUT or OUTPUT."""
+    if hasattr(tree, "interface"):
+        return [i for i in tree.interface.items_tree if i.item_type == "SOCKET" and i.in_out == side]
+    return list(_side(tree, side))
+
+
+def group_socket_kind(socket: object) -> str:
+    return getattr(socket, "bl_socket_idname", None) or socket.socket_type
+
+
+def add_group_socket(tree: bpy.types.NodeTree, side: str, name: str, kind: str) -> object:
+    if hasattr(tree, "interface"):
+        return tree.interface.new_socket(name, in_out=side, socket_type=kind.removesuffix("Factor"))
+    return _side(tree, side).new(kind, name)
+
+
+def remove_group_socket(tree: bpy.types.NodeTree, side: str, socket: object) -> None:
+    (tree.interface if hasattr(tree, "interface") else _side(tree, side)).remove(socket)
+
+
+def move_group_socket(tree: bpy.types.NodeTree, side: str, start: int, end: int) -> None:
+    if hasattr(tree, "interface"):
+        sockets = group_sockets(tree, side)
+        tree.interface.move(sockets[start], sockets[end].position)  # which counts inputs and outputs
+    else:
+        _side(tree, side).move(start, end)
+
+
+def _side(tree: bpy.types.NodeTree, side: str) -> bpy.types.bpy_prop_collection:
+    return tree.inputs if side == "INPUT" else tree.outputs
