@@ -57,6 +57,12 @@ static bool host_cancelled(void *plugin_data)
     return desc->cancelled && desc->cancelled(desc->data);
 }
 
+static int host_open_file(void *plugin_data, const char *name)
+{
+    const PluginHostDesc *desc = &((const Plugin *)plugin_data)->host->desc;
+    return desc->open_file ? desc->open_file(desc->data, name) : -1;
+}
+
 /* --- folders ------------------------------------------------------------------------------- */
 
 static bool add_folder(PluginHost *host, const char *text, size_t size_bytes)
@@ -227,7 +233,8 @@ static Status scan(PluginHost *host, Error *err)
                                     .abi = SORT_PLUGIN_ABI,
                                     .host = plugin,
                                     .log = host_log,
-                                    .cancelled = host_cancelled};
+                                    .cancelled = host_cancelled,
+                                    .open_file = host_open_file};
     }
     host->is_scanned = true;
     return STATUS_OK;

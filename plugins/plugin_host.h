@@ -35,6 +35,8 @@ typedef struct PluginHostDesc {
     void (*log)(void *data, SortLogLevel level, const char *plugin, const char *text);
     /* True: plugins give up soon, with SORT_ERROR_CANCELLED. May be NULL. Called from any thread. */
     bool (*cancelled)(void *data);
+    /* SortHostApi.open_file. May be NULL: importers can open nothing. */
+    int (*open_file)(void *data, const char *name);
 } PluginHostDesc;
 
 /* Looks at no folder yet. desc may be NULL: the default folders, no log. On success *out_host is

@@ -52,6 +52,11 @@ typedef struct SortHostApi {
     void *host; /* passed back to each function below */
     void (*log)(void *host, SortLogLevel level, const char *text); /* any thread */
     bool (*cancelled)(void *host); /* any thread; poll in long loops */
+    /* Appended. Importers open what the scene file names, and the scene file itself, in this way alone: the host
+     * looks for it, and keeps the importer from files that are none of the scene's. `name` as the scene file
+     * has it, or made from the path that import() gets. A descriptor for reading, which is the importer's to
+     * close; -1: it is not there, or may not be read. The thread of import(). NULL: the host opens nothing. */
+    int (*open_file)(void *host, const char *name);
 } SortHostApi;
 
 /* --- image decoders ----------------------------------------------------------------------- */
@@ -137,7 +142,7 @@ typedef struct SortMesh {
 } SortMesh;
 
 typedef struct SortTextureRef {
-    const char *path;     /* absolute or relative to the scene file; NULL: none or embedded */
+    const char *path; /* as the scene file has it: the host looks for it. NULL: none or embedded */
     const void *embedded; /* encoded file bytes (png, jpeg ...), or NULL */
     size_t embedded_bytes;
     const char *embedded_suffix; /* "png" */
@@ -195,6 +200,9 @@ typedef struct SortLight {
     float transform[16]; /* shines along -z */
     float color[3];      /* point, spot: intensity W/sr; distant: irradiance W/m2 */
     float inner_angle_rad, outer_angle_rad; /* spot, half angles */
+    /* Appended. 0: color is radiometric, as said above. Else it counts candela or lux, and whoever wrote the file took
+     * so many lumens for a watt, on the scale of its emission: 1 when that counts nits, 683 when it is radiance. */
+    float lumens_per_watt;
 } SortLight;
 
 typedef struct SortSceneSink {
@@ -209,6 +217,9 @@ typedef struct SortSceneSink {
     void (*warning)(void *sink, const char *text);
     /* An author, a copyright, a licence that the file names; goes with the scene from then on. */
     void (*credit)(void *sink, const char *text);
+    /* Appended. A file without which the scene looks different, such as a library of materials, which open_file did
+     * not find. The user has said whether the import goes on. */
+    SortResult (*missing)(void *sink, const char *what, const char *name);
 } SortSceneSink;
 
 typedef struct SortSceneImporter {

@@ -17,6 +17,7 @@ static const TexFilter texture_filters[] = {
     TEX_FILTER_STOCHASTIC, TEX_FILTER_CATMULL_ROM, TEX_FILTER_BSPLINE};
 static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL};
 static const char *const sampler_words[] = {"sobol", "independent", "blue-noise", NULL};
+static const char *const missing_words[] = {"error", "magenta", NULL};
 static const char *const filter_words[] = {"blackman-harris", "box", "gaussian", NULL};
 
 /* What the option table fills and the command does not keep. */
@@ -25,7 +26,7 @@ typedef struct Words {
     const char *cache, *texcache, *integrator;
     double mip_bias, filter_width, adaptive, ao_distance;
     double clamp_direct, clamp_indirect, filter_glossy; /* below 0: not given */
-    uint32_t progress, texture_filter, mip_mode, sampler, filter;
+    uint32_t progress, texture_filter, mip_mode, sampler, filter, missing, light_units;
     uint32_t list; /* of render_list_names, or the count of them: nothing */
     int64_t seed;
     bool is_verbose;
@@ -96,6 +97,8 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->seed = r->has_seed ? (uint32_t)words->seed : 0;
     r->texture_paths = c->texture_paths.items;
     r->texture_path_count = c->texture_paths.count;
+    r->missing = (SceneMissing)words->missing;
+    c->light_units = (ImportLightUnits)words->light_units;
     for (uint32_t i = 0; i < words->aovs.count; ++i)
         TRY(add_aovs(words->aovs.items[i], r, err));
     c->progress = progress_kind(c, words->progress);
@@ -206,6 +209,7 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "filter-width", .kind = CLI_FLOAT, .out = &words->filter_width, .min = 0.01, .max = 16, .value_name = "PX", .help = "full width of the pixel filter"},
         {.name = "texture-memory", .kind = CLI_SIZE, .out = &c->render.texture_memory_bytes, .min = 1024, .max = 1e18, .value_name = "SIZE", .help = "budget of the texture cache, such as 256M; never exceeded", .group = "Textures"},
         {.name = "texture-path", .kind = CLI_TEXT_LIST, .out = &c->texture_paths, .value_name = "DIR", .help = "folder to look for textures in; may be repeated"},
+        {.name = "missing", .kind = CLI_CHOICE, .out = &words->missing, .choices = missing_words, .value_name = "WHAT", .help = "textures that are not there: an error, or magenta and exit code 3"},
         {.name = "filter", .kind = CLI_CHOICE, .out = &words->texture_filter, .choices = texture_filter_words, .value_name = "NAME", .help = "how textures are filtered, where a shader does not say"},
         {.name = "mip-mode", .kind = CLI_CHOICE, .out = &words->mip_mode, .choices = mip_words, .value_name = "MODE", .help = "the level by the footprint, always the finest, or by the largest derivative"},
         {.name = "mip-bias", .kind = CLI_FLOAT, .out = &words->mip_bias, .min = -32, .max = 32, .value_name = "LEVELS", .help = "added to the level that the footprint chooses"},
@@ -225,6 +229,8 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "texcache-program", .kind = CLI_TEXT, .out = &words->texcache, .is_hidden = true, .value_name = "FILE", .help = "the texcache program"},
         {.name = "import", .kind = CLI_TEXT, .out = &c->import, .value_name = "FILE", .help = "scene file to turn into a package, with --export-package", .group = "Import"},
         {.name = "export-package", .kind = CLI_TEXT, .out = &c->export_package, .value_name = "DIR", .help = "the package to make of it; nothing is rendered"},
+        {.name = "light-units", .kind = CLI_CHOICE, .out = &words->light_units, .choices = import_light_units_names, .value_name = "UNIT", .help = "lux and candela of glTF: nits, on the scale of its emission, or watts, 683 lm each, as Blender writes them"},
+        {.name = "unlimited-import", .kind = CLI_FLAG, .out = &c->is_import_unlimited, .help = "an import may take any time and memory, whatever the size of its file"},
         {.name = "plugin-path", .kind = CLI_TEXT_LIST, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to look for plugins in; may be repeated"},
         {.name = "check", .kind = CLI_FLAG, .out = &c->render.only_check, .help = "read the scene, compile its shaders, say what it holds, and end", .group = "Messages"},
         {.name = "list", .kind = CLI_CHOICE, .out = &words->list, .choices = render_list_names, .value_name = "WHAT", .help = "print what there is of them, and end"},

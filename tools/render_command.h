@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "sort/render/progress.h"
+#include "sort/scene/import_sink.h"
 #include "tools/command_line.h"
 #include "tools/render_values.h"
 
@@ -25,6 +26,8 @@ typedef struct RenderCommand {
     LogLevel log_level;
     bool is_quiet;
     CliTextList texture_paths, plugin_paths;
+    ImportLightUnits light_units;
+    bool is_import_unlimited;
     char cache[PATH_BYTES], texcache[PATH_BYTES]; /* what render.cache_folder and so on point at */
 } RenderCommand;
 

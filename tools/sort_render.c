@@ -111,7 +111,11 @@ static bool report_damage(const Render *render)
             stderr,
             "%llu texture tiles could not be read; what touches them shows the missing colour\n",
             (unsigned long long)stats.textures.failed_tiles);
-    bool is_damaged = faults.size_bytes || stats.textures.failed_tiles;
+    uint32_t missing = render_scene(render)->missing_count;
+    if (missing)
+        fprintf(stderr, "%u texture%s not there and magenta\n", missing,
+                missing == 1 ? " is" : "s are");
+    bool is_damaged = faults.size_bytes || stats.textures.failed_tiles || missing;
     strbuf_free(&faults);
     return is_damaged;
 }
@@ -273,16 +277,26 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     return code;
 }
 
+static SceneImportOptions import_options(const RenderCommand *c)
+{
+    return (SceneImportOptions){.size_bytes = sizeof(SceneImportOptions),
+                                .plugin_folders = c->plugin_paths.items,
+                                .plugin_folder_count = c->plugin_paths.count,
+                                .texture_paths = c->texture_paths.items,
+                                .texture_path_count = c->texture_paths.count,
+                                .missing = c->render.missing,
+                                .light_units = c->light_units,
+                                .is_unlimited = c->is_import_unlimited};
+}
+
 /* A foreign scene file becomes a package in a temporary folder first. */
 static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
 {
     Error err = {0};
     char package[PATH_BYTES];
     TempFolder folder = {0};
-    SceneImportOptions import = {.size_bytes = sizeof import,
-                                 .log = log,
-                                 .plugin_folders = c->plugin_paths.items,
-                                 .plugin_folder_count = c->plugin_paths.count};
+    SceneImportOptions import = import_options(c);
+    import.log = log;
     if (temp_folder_create("import", &folder, &err) != STATUS_OK ||
         path_join(folder.path, "package", package, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
@@ -340,9 +354,10 @@ int main(int argc, char **argv)
     int code;
     if (!render_command_parse(argc, argv, &command, &code))
         return code;
-    if (command.import)
-        return scene_import_main(command.import, command.export_package, command.plugin_paths.items,
-                                 command.plugin_paths.count);
+    if (command.import) {
+        SceneImportOptions import = import_options(&command);
+        return scene_import_main(command.import, command.export_package, &import);
+    }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     return command.frames.is_wanted ? frames_render(&command, render_one) : render_one(&command);

@@ -4,60 +4,32 @@
  * is mapped: the diffuse colour becomes the base colour, a Phong exponent a roughness, opacity below 1
  * blends, the metallic and roughness factors are taken where a format has them (MTL's Pm and Pr). */
 #include "plugins/assimp/assimp_import.h"
-#include "plugins/assimp/gltf_io.h"
 #include <assimp/GltfMaterial.h>
 #include <assimp/material.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { FILE_MAX = 4096, TEXTURES_MAX = 7 };
+enum { TEXTURES_MAX = 7 };
 
 /* What the SortTextureRefs of a material point to until the sink has copied it. */
 typedef struct TextureStore {
-    char paths[TEXTURES_MAX][FILE_MAX];
+    struct aiString names[TEXTURES_MAX];
     unsigned char *images[TEXTURES_MAX]; /* owned: embedded texels turned into a file */
     uint32_t count;
 } TextureStore;
 
-/* --- finding the image --------------------------------------------------------------------- */
-
-static bool is_readable(const char *path)
-{
-    return access(path, R_OK) == 0;
-}
-
-/* `name` as it stands if absolute, else beside the scene file. */
-static bool try_path(const AssimpImport *import, const char *name, char out[FILE_MAX])
-{
-    const char *slash = strrchr(import->path, '/');
-    int folder_bytes = slash && name[0] != '/' ? (int)(slash - import->path) + 1 : 0;
-    int size = snprintf(out, FILE_MAX, "%.*s%s", folder_bytes, import->path, name);
-    return size > 0 && size < FILE_MAX && is_readable(out);
-}
-
-/* Files name their textures in many ways: as they are, as a URI, with backslashes, or with the
- * absolute path of the machine they were made on; there the last component may still be here. */
-static bool find_texture(const AssimpImport *import, const char *name, char out[FILE_MAX])
-{
-    char text[FILE_MAX];
-    if (strncmp(name, "file://", 7) == 0)
-        name += 7;
-    if (try_path(import, name, out))
-        return true;
-    gltf_decode_percent(name, text, sizeof text);
-    for (char *c = text; *c; c++)
-        if (*c == '\\')
-            *c = '/';
-    if (try_path(import, text, out))
-        return true;
-    const char *slash = strrchr(text, '/');
-    return slash && try_path(import, slash + 1, out);
-}
-
 /* --- embedded images ----------------------------------------------------------------------- */
+
+static const char *last_component(const char *name)
+{
+    const char *last = name;
+    for (const char *c = name; *c; c++)
+        if (*c == '/' || *c == '\\')
+            last = c + 1;
+    return last;
+}
 
 /* "*3" is texture 3; FBX names the file that it also holds. */
 static const struct aiTexture *embedded_texture(const struct aiScene *scene, const char *name)
@@ -69,6 +41,10 @@ static const struct aiTexture *embedded_texture(const struct aiScene *scene, con
     for (unsigned i = 0; i < scene->mNumTextures; i++)
         if (scene->mTextures[i]->mFilename.length > 0 &&
             strcmp(scene->mTextures[i]->mFilename.data, name) == 0)
+            return scene->mTextures[i];
+    for (unsigned i = 0; i < scene->mNumTextures; i++) /* under another path of another machine */
+        if (scene->mTextures[i]->mFilename.length > 0 &&
+            strcmp(last_component(scene->mTextures[i]->mFilename.data), last_component(name)) == 0)
             return scene->mTextures[i];
     return NULL;
 }
@@ -167,7 +143,7 @@ static void place_texture(const AssimpImport *import, const struct aiMaterial *m
     out->uv_offset[1] = t.mTranslation.y + 0.5f - 0.5f * s - 0.5f * c;
 }
 
-/* Leaves *out empty when the material has no such texture, or it cannot be found. */
+/* Leaves *out empty when the material has no such texture, or it cannot be used. */
 static void read_texture(const AssimpImport *import, const struct aiMaterial *material,
                          const char *material_name, const GltfMaterial *gltf, Wanted wanted,
                          TextureStore *store, SortTextureRef *out)
@@ -187,18 +163,9 @@ static void read_texture(const AssimpImport *import, const struct aiMaterial *ma
                           .wrap_v = wrap_of(wrap[1]),
                           .channel = wanted.channel};
     const struct aiTexture *embedded = embedded_texture(import->scene, name.data);
-    if (embedded) {
-        if (!use_embedded(embedded, store, &ref)) {
-            assimp_warn(import, "material '%s': the embedded %s texture cannot be used",
-                        material_name, wanted.what);
-            return;
-        }
-    } else if (find_texture(import, name.data, store->paths[store->count])) {
-        ref.path = store->paths[store->count];
-    } else {
-        assimp_warn(import, "material '%s': the %s texture '%s' was not found", material_name,
-                    wanted.what, name.data);
-        return;
+    if (!embedded || !use_embedded(embedded, store, &ref)) {
+        store->names[store->count] = name;
+        ref.path = store->names[store->count].data;
     }
     if (gltf)
         uv_set = (unsigned)gltf->textures[wanted.slot].uv_set;

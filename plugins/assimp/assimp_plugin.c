@@ -5,7 +5,7 @@
  * transforms are products down the tree, in double precision, with the file's unit and up axis at the
  * root (FBX leaves both to the reader; Collada and glTF arrive in metres, y up). */
 #include "plugins/assimp/assimp_import.h"
-#include "plugins/assimp/gltf_io.h"
+#include "plugins/assimp/assimp_io.h"
 #include <assimp/cimport.h>
 #include <assimp/commonMetaData.h>
 #include <assimp/config.h>
@@ -13,9 +13,11 @@
 #include <assimp/version.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NODE_DEPTH_MAX = 1024 };
 
@@ -295,6 +297,7 @@ static SortResult send_gltf_attached(AssimpImport *import, const GltfNode *node,
     if (result == SORT_OK && node->light != GLTF_NONE) {
         const GltfLight *l = &import->gltf.lights[node->light];
         light.kind = l->kind;
+        light.lumens_per_watt = import->gltf.lumens_per_watt;
         memcpy(light.color, l->color, sizeof light.color);
         light.inner_angle_rad = l->inner_angle_rad;
         light.outer_angle_rad = l->outer_angle_rad;
@@ -343,10 +346,20 @@ static SortResult walk(AssimpImport *import, const struct aiNode *node, const Ma
 
 /* --- import -------------------------------------------------------------------------------- */
 
-static const struct aiScene *read_file(const AssimpImport *import)
+/* An OBJ file without its materials is not what it was meant to be, and Assimp does not mind. */
+static SortResult tell_missing(const AssimpImport *import, const AssimpIo *io)
 {
-    GltfIo gltf_io;
-    gltf_io_init(&gltf_io, import->path, &import->gltf);
+    const SortSceneSink *sink = import->sink;
+    bool can_tell = sink->size_bytes >= offsetof(SortSceneSink, missing) + sizeof sink->missing;
+    if (io->has_materials || !io->missing[0] || !can_tell || !sink->missing)
+        return SORT_OK;
+    return sink->missing(sink->sink, "library of materials", io->missing);
+}
+
+static SortResult read_file(AssimpImport *import)
+{
+    AssimpIo io;
+    assimp_io_init(&io, import->api, import->path, import->is_gltf ? &import->gltf : NULL);
     struct aiPropertyStore *properties = aiCreatePropertyStore();
     aiSetImportPropertyInteger(properties, AI_CONFIG_PP_SBP_REMOVE,
                                aiPrimitiveType_POINT | aiPrimitiveType_LINE);
@@ -354,10 +367,9 @@ static const struct aiScene *read_file(const AssimpImport *import)
         aiProcess_Triangulate | aiProcess_SortByPType | aiProcess_ValidateDataStructure;
     if (!import->is_gltf) /* whose vertices are shared already */
         steps |= aiProcess_JoinIdenticalVertices;
-    const struct aiScene *scene = aiImportFileExWithProperties(
-        import->path, steps, import->is_gltf ? &gltf_io.io : NULL, properties);
+    import->scene = aiImportFileExWithProperties(import->path, steps, &io.io, properties);
     aiReleasePropertyStore(properties);
-    return scene;
+    return import->scene ? tell_missing(import, &io) : SORT_OK;
 }
 
 static uint32_t *no_ids(unsigned count)
@@ -386,6 +398,15 @@ static SortResult send_scene(AssimpImport *import)
     return walk(import, scene->mRootNode, &root, 0);
 }
 
+static SortResult fail_by_assimp(const AssimpImport *import)
+{
+    const char *text = aiGetErrorString();
+    if (strstr(text, "bad_alloc") || strstr(text, "bad array new length"))
+        return assimp_fail(import, SORT_ERROR_NO_MEMORY,
+                           "asks for more memory than a file of its size may have");
+    return assimp_fail(import, SORT_ERROR_FORMAT, "%s", text);
+}
+
 static void warn_by_name(void *import, const char *text)
 {
     assimp_warn(import, "%s", text);
@@ -396,19 +417,19 @@ static SortResult import_file(const SortHostApi *api, const char *path, const So
 {
     AssimpImport import = {
         .api = api, .sink = sink, .why = why, .path = path, .is_gltf = gltf_is_gltf(path)};
-    FILE *probe = fopen(path, "rb");
-    if (!probe)
-        return assimp_fail(&import, SORT_ERROR_OPEN, "cannot be opened for reading");
-    fclose(probe);
+    int fd = api->open_file(api->host, path);
     SortResult result = SORT_OK;
+    if (fd < 0)
+        return assimp_fail(&import, SORT_ERROR_OPEN, "cannot be opened for reading");
+    close(fd);
     if (import.is_gltf)
-        result = gltf_info_read(path, warn_by_name, &import, &import.gltf, why);
+        result = gltf_info_read(api, path, warn_by_name, &import, &import.gltf, why);
     if (result == SORT_OK)
-        import.scene = read_file(&import);
-    if (import.scene && import.scene->mRootNode)
+        result = read_file(&import);
+    if (result == SORT_OK && !(import.scene && import.scene->mRootNode))
+        result = fail_by_assimp(&import);
+    if (result == SORT_OK)
         result = send_scene(&import);
-    else if (result == SORT_OK)
-        result = assimp_fail(&import, SORT_ERROR_FORMAT, "%s", aiGetErrorString());
     free(import.material_ids);
     free(import.mesh_ids);
     gltf_info_free(&import.gltf);
@@ -434,8 +455,9 @@ const SortPlugin *sort_plugin_entry(const SortHostApi *api)
                                 .name = "assimp",
                                 .version = version,
                                 .importer = &importer};
-    if (api->abi != SORT_PLUGIN_ABI) {
-        api->log(api->host, SORT_LOG_ERROR, "this plugin was built for another plugin ABI");
+    bool opens_files = api->size_bytes >= offsetof(SortHostApi, open_file) + sizeof api->open_file;
+    if (api->abi != SORT_PLUGIN_ABI || !opens_files || !api->open_file) {
+        api->log(api->host, SORT_LOG_ERROR, "this plugin was built for another SORT");
         return NULL;
     }
     snprintf(version, sizeof version, "%u.%u.%u", aiGetVersionMajor(), aiGetVersionMinor(),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { JSON_BYTES_MAX = 1 << 30, GLB_HEADER_BYTES = 20 };
 
@@ -80,10 +81,13 @@ static SortResult read_text(FILE *file, const JsonPlace *place, char **out_text,
     return SORT_OK;
 }
 
-static SortResult load_json(const char *path, JsonPlace *out_place, json_t **out_root,
-                            SortFailure *why)
+static SortResult load_json(const SortHostApi *api, const char *path, JsonPlace *out_place,
+                            json_t **out_root, SortFailure *why)
 {
-    FILE *file = fopen(path, "rb");
+    int fd = api->open_file(api->host, path);
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (fd >= 0 && !file)
+        close(fd);
     if (!file)
         return fail(why, SORT_ERROR_OPEN, "cannot be opened for reading");
     char *text = NULL;
@@ -284,13 +288,12 @@ static GltfCamera read_camera(json_t *camera)
                         .aspect = number_or(perspective, "aspectRatio", 0)};
 }
 
-/* KHR_lights_punctual counts in candela and lux; 683 lm/W is the efficacy that defines them. */
+/* KHR_lights_punctual counts in candela and lux. */
 static GltfLight read_light(json_t *light)
 {
-    const float lumens_per_watt = 683.0f;
     const char *type = json_string_value(json_object_get(light, "type"));
     json_t *spot = json_object_get(light, "spot"), *color = json_object_get(light, "color");
-    float intensity = number_or(light, "intensity", 1) / lumens_per_watt;
+    float intensity = number_or(light, "intensity", 1);
     GltfLight l = {.kind = SORT_LIGHT_POINT,
                    .inner_angle_rad = number_or(spot, "innerConeAngle", 0),
                    .outer_angle_rad = number_or(spot, "outerConeAngle", 0.785398163f)};
@@ -303,6 +306,21 @@ static GltfLight read_light(json_t *light)
                                       ? (float)json_number_value(json_array_get(color, i))
                                       : 1.0f);
     return l;
+}
+
+/* glTF counts emission in nits, and lights in lux and candela: on one scale. Blender's exporter turns the watts of
+ * its lamps into lumens, 683 of them, and leaves the emission of materials as it is; unless it is told to
+ * write lamps without a unit, which shows in numbers as small as those of Blender itself. */
+static float lumens_per_watt(json_t *root, const GltfInfo *info)
+{
+    const float blender = 683.0f, most_without_unit = 50.0f;
+    const char *generator =
+        json_string_value(json_object_get(json_object_get(root, "asset"), "generator"));
+    float brightest = 0;
+    for (int i = 0; i < info->light_count; i++)
+        for (int k = 0; k < 3; k++)
+            brightest = fmaxf(brightest, info->lights[i].color[k]);
+    return generator && strstr(generator, "Blender") && brightest > most_without_unit ? blender : 1;
 }
 
 /* `object`.`field` as an index below `count`. */
@@ -319,6 +337,129 @@ static GltfNode read_node(json_t *node, const GltfInfo *info)
     return (GltfNode){.name = name_of(node),
                       .camera = index_in(node, "camera", info->camera_count),
                       .light = index_in(punctual, "light", info->light_count)};
+}
+
+/* --- the tree of nodes --------------------------------------------------------------------- */
+
+/* glTF wants trees: nodes[].children names each node at most once, scenes[].nodes those that nobody names. Assimp
+ * follows the children without a look back, so that thirty nodes which each name the next one twice would
+ * become a thousand million, and a ring would not end. */
+typedef struct NodeTree {
+    json_t *nodes;
+    int count;
+    int *parents; /* owned; [count], or GLTF_NONE */
+    int *depths;  /* owned; [count]; 0: not known yet */
+} NodeTree;
+
+/* "'name' (nodes[3])". */
+static const char *node_text(const NodeTree *t, int node, char out[128])
+{
+    const char *name =
+        json_string_value(json_object_get(json_array_get(t->nodes, (size_t)node), "name"));
+    snprintf(out, 128, "'%.80s' (nodes[%d])", name ? name : "", node);
+    return out;
+}
+
+static int node_index(const NodeTree *t, json_t *value)
+{
+    json_int_t index = json_integer_value(value);
+    return json_is_integer(value) && index >= 0 && index < t->count ? (int)index : GLTF_NONE;
+}
+
+static SortResult find_parents(NodeTree *t, SortFailure *why)
+{
+    char child_text[128], first[128], second[128];
+    for (int i = 0; i < t->count; i++) {
+        size_t k;
+        json_t *value;
+        json_array_foreach(json_object_get(json_array_get(t->nodes, (size_t)i), "children"), k,
+                           value)
+        {
+            int child = node_index(t, value);
+            if (child == GLTF_NONE)
+                return fail(why, SORT_ERROR_FORMAT, "node %s: a child of it is not there",
+                            node_text(t, i, first));
+            if (t->parents[child] != GLTF_NONE)
+                return fail(why, SORT_ERROR_FORMAT,
+                            "node %s is a child of %s and of %s: nodes of glTF are trees",
+                            node_text(t, child, child_text), node_text(t, t->parents[child], first),
+                            node_text(t, i, second));
+            t->parents[child] = i;
+        }
+    }
+    return SORT_OK;
+}
+
+/* How far a node lies below its root; what is found on the way up is kept, so that all of them are found in one go. */
+static SortResult find_depth(NodeTree *t, int node, SortFailure *why)
+{
+    char text[128];
+    int above = 0, top = node;
+    while (t->parents[top] != GLTF_NONE && t->depths[top] == 0) {
+        top = t->parents[top];
+        if (++above > t->count)
+            return fail(why, SORT_ERROR_FORMAT, "node %s is below itself: nodes of glTF are trees",
+                        node_text(t, node, text));
+    }
+    int depth = above + (t->depths[top] ? t->depths[top] : 1);
+    if (depth > GLTF_NODE_DEPTH_MAX)
+        return fail(why, SORT_ERROR_UNSUPPORTED, "node %s: nodes are nested more than %d deep",
+                    node_text(t, node, text), (int)GLTF_NODE_DEPTH_MAX);
+    for (; t->depths[node] == 0; node = t->parents[node]) {
+        t->depths[node] = depth--;
+        if (t->parents[node] == GLTF_NONE)
+            break;
+    }
+    return SORT_OK;
+}
+
+static SortResult check_roots(const NodeTree *t, json_t *root, SortFailure *why)
+{
+    char text[128];
+    size_t i, k;
+    json_t *scene, *value;
+    bool *is_root = calloc((size_t)t->count + 1, sizeof *is_root);
+    if (!is_root)
+        return fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+    SortResult result = SORT_OK;
+    json_array_foreach(json_object_get(root, "scenes"), i, scene)
+    {
+        memset(is_root, 0, (size_t)t->count * sizeof *is_root);
+        json_array_foreach(json_object_get(scene, "nodes"), k, value)
+        {
+            int node = node_index(t, value);
+            if (node == GLTF_NONE || result != SORT_OK)
+                continue;
+            if (is_root[node] || t->parents[node] != GLTF_NONE)
+                result = fail(
+                    why, SORT_ERROR_FORMAT, "node %s is in a scene %s: nodes of glTF are trees",
+                    node_text(t, node, text), is_root[node] ? "twice" : "and below another node");
+            is_root[node] = true;
+        }
+    }
+    free(is_root);
+    return result;
+}
+
+static SortResult check_tree(json_t *root, int node_count, SortFailure *why)
+{
+    NodeTree t = {.nodes = json_object_get(root, "nodes"), .count = node_count};
+    t.parents = malloc(((size_t)node_count + 1) * sizeof *t.parents);
+    t.depths = calloc((size_t)node_count + 1, sizeof *t.depths);
+    SortResult result = SORT_OK;
+    if (!t.parents || !t.depths)
+        result = fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+    for (int i = 0; result == SORT_OK && i < node_count; i++)
+        t.parents[i] = GLTF_NONE;
+    if (result == SORT_OK)
+        result = find_parents(&t, why);
+    for (int i = 0; result == SORT_OK && i < node_count; i++)
+        result = find_depth(&t, i, why);
+    if (result == SORT_OK)
+        result = check_roots(&t, root, why);
+    free(t.parents);
+    free(t.depths);
+    return result;
 }
 
 /* --- the whole ----------------------------------------------------------------------------- */
@@ -354,6 +495,8 @@ static SortResult read_sections(json_t *root, GltfWarn warn, void *warn_data, Gl
         info->cameras[i] = read_camera(json_array_get(cameras, (size_t)i));
     for (int i = 0; ok && i < info->light_count; i++)
         info->lights[i] = read_light(json_array_get(lights, (size_t)i));
+    if (ok)
+        info->lumens_per_watt = lumens_per_watt(root, info);
     for (int i = 0; ok && i < info->node_count; i++) {
         info->nodes[i] = read_node(json_array_get(nodes, (size_t)i), info);
         ok = info->nodes[i].name != NULL;
@@ -413,13 +556,13 @@ static SortResult write_text(json_t *root, bool is_glb, size_t tail_bytes, GltfI
     return info->text ? SORT_OK : fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
 }
 
-SortResult gltf_info_read(const char *path, GltfWarn warn, void *warn_data, GltfInfo *out_info,
-                          SortFailure *why)
+SortResult gltf_info_read(const SortHostApi *api, const char *path, GltfWarn warn, void *warn_data,
+                          GltfInfo *out_info, SortFailure *why)
 {
     *out_info = (GltfInfo){.tail_offset = -1};
     JsonPlace place = {0};
     json_t *root = NULL;
-    SortResult result = load_json(path, &place, &root, why);
+    SortResult result = load_json(api, path, &place, &root, why);
     if (result != SORT_OK)
         return result;
     if (place.is_glb)
@@ -427,6 +570,8 @@ SortResult gltf_info_read(const char *path, GltfWarn warn, void *warn_data, Gltf
     result = check_extensions(root, warn, warn_data, why);
     if (result == SORT_OK)
         result = read_sections(root, warn, warn_data, out_info, why);
+    if (result == SORT_OK)
+        result = check_tree(root, out_info->node_count, why);
     if (result == SORT_OK)
         result = write_text(root, place.is_glb, place.tail_bytes, out_info, why);
     json_decref(root);

@@ -4,7 +4,7 @@
  * keeps one user of each light and camera, doubles the position of cameras, approximates their angle,
  * and drops KHR_materials_emissive_strength and more. So cameras, lights and what is missing of
  * materials are read here; nodes and materials are renamed to their index in the JSON that Assimp
- * gets to see (gltf_io.h), by which each is found again:
+ * gets to see (assimp_io.h), by which each is found again:
  *
  *   file.gltf --gltf_info_read--> GltfInfo {nodes, materials, cameras, lights, text} --> Assimp
  */
@@ -46,11 +46,11 @@ typedef struct GltfCamera {
 
 typedef struct GltfLight {
     SortLightKind kind;
-    float color[3]; /* radiometric: W/sr, W/m2 */
+    float color[3]; /* candela, lux */
     float inner_angle_rad, outer_angle_rad;
 } GltfLight;
 
-enum { GLTF_NONE = -1 };
+enum { GLTF_NONE = -1, GLTF_NODE_DEPTH_MAX = 1024 };
 
 typedef struct GltfNode {
     char *name;        /* owned; "" when it has none */
@@ -63,6 +63,7 @@ typedef struct GltfInfo {
     GltfLight *lights;
     GltfNode *nodes;
     int material_count, camera_count, light_count, node_count;
+    float lumens_per_watt; /* as in SortLight */
     /* What Assimp reads instead of the file: this text, then the file from tail_offset (none: -1). */
     char *text;
     size_t text_bytes;
@@ -74,10 +75,10 @@ typedef void (*GltfWarn)(void *data, const char *text);
 /* True for .gltf and .glb. */
 bool gltf_is_gltf(const char *path);
 /* Calls `warn` for each extension, and each field of a material's extensions, that is lost. gltf_info_free is due also after a failure.
- * SORT_ERROR_UNSUPPORTED: the file requires an extension that is not handled; SORT_ERROR_OPEN,
- * SORT_ERROR_FORMAT, SORT_ERROR_NO_MEMORY. */
-SortResult gltf_info_read(const char *path, GltfWarn warn, void *warn_data, GltfInfo *out_info,
-                          SortFailure *why);
+ * SORT_ERROR_UNSUPPORTED: the file requires an extension that is not handled, or nests nodes too deeply;
+ * SORT_ERROR_FORMAT: also nodes that are no trees; SORT_ERROR_OPEN, SORT_ERROR_NO_MEMORY. */
+SortResult gltf_info_read(const SortHostApi *api, const char *path, GltfWarn warn, void *warn_data,
+                          GltfInfo *out_info, SortFailure *why);
 void gltf_info_free(GltfInfo *info);
 /* The index that a name in Assimp's scene stands for; GLTF_NONE: none of ours. */
 int gltf_index_of_name(const char *name, int count);

@@ -35,6 +35,7 @@ static Status load_scene(Render *r, Error *err)
                              .thread_count = r->options.thread_count,
                              .texture_paths = r->options.texture_paths,
                              .texture_path_count = r->options.texture_path_count,
+                             .missing = r->options.missing,
                              .warn = scene_warning,
                              .warn_data = log.data};
     render_announce(r, "loading the scene");
@@ -166,6 +167,8 @@ static Status open_textures(Render *r, Error *err)
     material_set_textures(r->materials, is_wanted);
     if (r->scene->environment.kind == SCENE_ENVIRONMENT_IMAGE)
         is_wanted[r->scene->environment.texture] = true;
+    for (uint32_t i = 0; i < r->scene->texture_count; ++i) /* no handle: the missing colour */
+        is_wanted[i] = is_wanted[i] && !r->scene->textures[i].is_missing;
     render_announce(r, "opening textures");
     TextureStoreDesc store = {.size_bytes = sizeof store,
                               .scene = r->scene,

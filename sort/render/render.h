@@ -64,6 +64,7 @@ typedef struct RenderOptions {
     TexMip mip;
     const char *const *texture_paths;
     uint32_t texture_path_count;
+    SceneMissing missing;     /* what becomes of textures that are not there */
     const char *cache_folder; /* compiled shaders, converted textures */
     const char *texcache_program;
     const char *cpu; /* LLVM CPU name; NULL: this machine */

@@ -65,28 +65,70 @@ Status import_make_up_camera(ImportSink *s, Error *err)
     return STATUS_OK;
 }
 
-static bool has_light(const ImportSink *s)
+static bool has_emission(const ImportSink *s)
 {
-    bool shines = package_writer_count(s->writer, PACKAGE_LIGHTS) > 0;
+    bool shines = false;
     for (uint32_t i = 0; !shines && i < s->instances.count; i++)
         shines = s->materials.data[s->meshes.data[s->instances.data[i].mesh].material].lights_scene;
     return shines;
 }
 
-/* A soft environment, and a wide sun from the upper left of the front, so that shapes show. */
+/* The middle of everything's outlines. */
+static float3 middle_of_scene(const ImportSink *s)
+{
+    float3 low = f3(INFINITY, INFINITY, INFINITY), high = f3_scale(low, -1);
+    for (uint32_t i = 0; i < s->instances.count; i++) {
+        const ImportedInstance *instance = &s->instances.data[i];
+        for (int k = 0; k < IMPORT_OUTLINE; k++) {
+            float3 p = mat4_point(&instance->transform, s->meshes.data[instance->mesh].outline[k]);
+            low = f3(fminf(low.x, p.x), fminf(low.y, p.y), fminf(low.z, p.z));
+            high = f3(fmaxf(high.x, p.x), fmaxf(high.y, p.y), fmaxf(high.z, p.z));
+        }
+    }
+    return f3_scale(f3_add(low, high), 0.5f);
+}
+
+void import_judge_lights(const ImportSink *s)
+{
+    /* A white wall that gets pi W/m2 is as bright as a picture goes at exposure 0. */
+    const float white = 3.14159265f, too_much = 30, too_little = 0.02f;
+    const ImportedLight *best = NULL;
+    float most = 0;
+    float3 middle = middle_of_scene(s);
+    for (uint32_t i = 0; i < s->lights.count; i++) {
+        const ImportedLight *l = &s->lights.data[i];
+        float3 away = f3_sub(l->position, middle);
+        float irradiance = l->is_distant ? l->brightest : l->brightest / f3_dot(away, away);
+        if (irradiance > most && irradiance < INFINITY) {
+            most = irradiance;
+            best = l;
+        }
+    }
+    if (!best || (most < too_much * white && (most > too_little * white || has_emission(s))))
+        return;
+    log_warning(s->log,
+                "light '%s' gives about %.3g W/m2 where the scene is: a picture of it needs "
+                "--exposure %.1f, "
+                "or other --light-units (%s)",
+                best->name, (double)most, (double)-log2f(most / white),
+                import_light_units_names[s->light_units]);
+}
+
+/* A soft environment, and a wide sun from the upper left of the front, so that shapes show. Together they give a
+ * white surface that faces the sun a radiance of 0.9, so that nothing but highlights burns out. */
 void import_make_up_light(ImportSink *s)
 {
-    if (has_light(s))
+    if (package_writer_count(s->writer, PACKAGE_LIGHTS) > 0 || has_emission(s))
         return;
     JsonWriter *json = package_writer_fields(s->writer);
     json_write_object(json, "environment");
-    json_write_floats(json, "color", (const float[3]){0.45f, 0.5f, 0.6f}, 3);
+    json_write_floats(json, "color", (const float[3]){0.28f, 0.31f, 0.37f}, 3);
     json_write_end(json);
     mat4 transform = mat4_look_at(f3(-0.6f, 1.0f, 0.7f), f3(0, 0, 0), f3(0, 1, 0));
     json = package_writer_begin(s->writer, PACKAGE_LIGHTS, "made up", NULL);
     json_write_string(json, "type", "distant");
     import_write_transform(json, &transform);
-    json_write_floats(json, "irradiance", (const float[3]){2.2f, 2.1f, 1.9f}, 3);
+    json_write_floats(json, "irradiance", (const float[3]){1.8f, 1.72f, 1.56f}, 3);
     json_write_float(json, "angle_degrees", 15.0f);
     package_writer_end(s->writer);
     s->has_made_up_light = true;

@@ -3,9 +3,9 @@
 #include "base/check.h"
 #include "base/path.h"
 #include "sort/scene/import_state.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { COPY_BYTES = 1 << 20, PARAMETERS_MAX = 48, BINDINGS_MAX = 8 };
 
@@ -27,13 +27,17 @@ static Status copy_stream(FILE *in, FILE *out, const char *from, Error *err)
     return STATUS_OK;
 }
 
-static Status copy_file(PackageWriter *w, const char *from, const char *to, Error *err)
+static Status copy_file(ImportSink *sink, const char *from, const char *to, Error *err)
 {
-    FILE *in = fopen(from, "rb");
-    if (!in)
-        return error_set_at(err, STATUS_IO, from, "cannot be read: %s", strerror(errno));
+    int fd;
     FILE *out;
-    Status status = package_writer_open_file(w, to, &out, err);
+    TRY(import_files_open(sink->files, from, &fd, err));
+    FILE *in = fdopen(fd, "rb");
+    if (!in) {
+        close(fd);
+        return import_no_memory(err);
+    }
+    Status status = package_writer_open_file(sink->writer, to, &out, err);
     if (status == STATUS_OK) {
         status = copy_stream(in, out, from, err);
         Status closed = package_writer_close_file(out, to, status == STATUS_OK ? err : NULL);
@@ -66,46 +70,54 @@ static void suffix_of(const SortTextureRef *ref, char out[16])
     out[size] = '\0';
 }
 
-/* Puts a texture into the package, unless it is there. *out_file: NULL when it cannot be read, which
- * has been said. */
+/* A name for it in the package: its own, cleaned, behind a number. */
+static const char *texture_file(ImportSink *sink, const SortTextureRef *ref, const char *material)
+{
+    char slug[PACKAGE_SLUG_MAX + 1], suffix[16], stem_text[PATH_BYTES];
+    Str stem = ref->path ? path_stem(ref->path) : str_from(material);
+    snprintf(stem_text, sizeof stem_text, "%.*s", STR_ARG(stem));
+    package_slug(stem_text, slug);
+    suffix_of(ref, suffix);
+    return arena_printf(sink->arena, "textures/%04u_%s%s", sink->textures.count, slug, suffix);
+}
+
+static Hash128 key_of(const SortTextureRef *ref, const char *path)
+{
+    HashState h;
+    hash128_begin(&h);
+    hash128_update_u64(&h, (ref->path != NULL) + (uint64_t)(path != NULL));
+    if (ref->path)
+        hash128_update_text(&h, path ? path : ref->path);
+    else
+        hash128_update(&h, ref->embedded, ref->embedded_bytes);
+    return hash128_end(&h);
+}
+
+/* Puts a texture into the package, unless it is there. One that the scene file names and that cannot be had is
+ * noted, and gets a name in the package that nothing lies under. */
 static Status store_texture(ImportSink *sink, const SortTextureRef *ref, const char *material,
                             const char **out_file, Error *err)
 {
-    char path[PATH_BYTES] = "";
-    StoredTexture stored = {0};
-    if (ref->path)
-        TRY(path_join(sink->source_folder, ref->path, path, err));
-    stored.key =
-        ref->path ? hash128(path, strlen(path)) : hash128(ref->embedded, ref->embedded_bytes);
+    char path[PATH_BYTES];
+    Error why = {0};
+    bool is_there = !ref->path || (sink->files && import_files_find(sink->files, ref->path, path,
+                                                                    &why) == STATUS_OK);
+    StoredTexture stored = {.key = key_of(ref, ref->path && is_there ? path : NULL)};
     for (uint32_t i = 0; i < sink->textures.count; i++)
         if (hash128_equal(sink->textures.data[i].key, stored.key)) {
             *out_file = sink->textures.data[i].file;
             return STATUS_OK;
         }
-    char slug[PACKAGE_SLUG_MAX + 1], suffix[16], stem_text[PATH_BYTES];
-    Str stem = ref->path ? path_stem(path) : str_from(material);
-    snprintf(stem_text, sizeof stem_text, "%.*s", STR_ARG(stem));
-    package_slug(stem_text, slug);
-    suffix_of(ref, suffix);
-    char *file =
-        arena_printf(sink->arena, "textures/%04u_%s%s", sink->textures.count, slug, suffix);
-    if (!file)
+    *out_file = stored.file = texture_file(sink, ref, material);
+    if (!stored.file)
         return import_no_memory(err);
-    stored.file = file;
-    Error why = {0};
-    Status status = ref->path ? copy_file(sink->writer, path, file, &why)
-                              : write_embedded(sink->writer, ref, file, &why);
-    if (status != STATUS_OK && ref->path && strcmp(why.path, path) == 0) {
-        log_warning(sink->log, "material '%s': texture %s %s; it is left out", material, path,
-                    why.text);
-        stored.file = NULL;
-    } else if (status != STATUS_OK) {
-        if (err)
-            *err = why;
-        return status;
-    }
-    sink->texture_count += stored.file != NULL;
-    *out_file = stored.file;
+    if (is_there)
+        TRY(ref->path ? copy_file(sink, path, stored.file, err)
+                      : write_embedded(sink->writer, ref, stored.file, err));
+    else
+        import_note_missing(sink, material, "texture", ref->path,
+                            sink->files ? why.text : "is not there");
+    sink->texture_count += is_there;
     return array_push(sink->arena, &sink->textures, stored) ? STATUS_OK : import_no_memory(err);
 }
 
@@ -205,8 +217,6 @@ static Status bind(ImportSink *sink, Material *m, const SortTextureRef *ref, Tex
         return STATUS_OK;
     const char *file = NULL;
     TRY(store_texture(sink, ref, m->name, &file, err));
-    if (!file)
-        return STATUS_OK;
     CHECK(m->binding_count < BINDINGS_MAX);
     m->bindings[m->binding_count++] =
         (Binding){.handle = names.handle,

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "sort/scene/import_state.h"
 #include "sort/scene/package_names.h"
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,18 @@ static SortResult sink_result(ImportSink *s, Status status, const Error *err)
 Status import_no_memory(Error *err)
 {
     return error_set(err, STATUS_NO_MEMORY, "out of memory");
+}
+
+void import_note_missing(ImportSink *s, const char *material, const char *what, const char *name,
+                         const char *why)
+{
+    enum { SAID_MAX = 20 };
+    char place[PACKAGE_NAME_BYTES_MAX + 32] = "";
+    if (material)
+        snprintf(place, sizeof place, "material '%s': ", material);
+    if (s->missing_count++ < SAID_MAX)
+        log_message(s->log, s->missing == SCENE_MISSING_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
+                    "%s%s '%.400s' %s", place, what, name ? name : "", why);
 }
 
 /* --- instances, cameras, lights ------------------------------------------------------------ */
@@ -133,6 +146,20 @@ static void write_spot_angles(JsonWriter *json, const SortLight *l)
     json_write_float(json, "outer_angle_degrees", outer);
 }
 
+const char *const import_light_units_names[] = {"auto", "nits", "watts", NULL};
+
+/* What the light's numbers have to be divided by. */
+static float lumens_per_watt(const ImportSink *s, const SortLight *l)
+{
+    bool has_field = l->size_bytes >= offsetof(SortLight, lumens_per_watt) + sizeof(float);
+    float said = has_field ? l->lumens_per_watt : 0.0f;
+    if (!(said > 0.0f))
+        return 1.0f;
+    return s->light_units == IMPORT_LIGHTS_AUTO   ? said
+           : s->light_units == IMPORT_LIGHTS_NITS ? 1.0f
+                                                  : 683.0f;
+}
+
 static Status add_light(ImportSink *s, const SortLight *l, Error *err)
 {
     static const struct {
@@ -152,11 +179,19 @@ static Status add_light(ImportSink *s, const SortLight *l, Error *err)
     JsonWriter *json = package_writer_begin(s->writer, PACKAGE_LIGHTS, given, NULL);
     json_write_string(json, "type", rows[l->kind].type);
     import_write_transform(json, &transform);
-    json_write_floats(json, rows[l->kind].color_field, l->color, 3);
+    float color[3], scale = lumens_per_watt(s, l);
+    for (int i = 0; i < 3; i++)
+        color[i] = l->color[i] / scale;
+    json_write_floats(json, rows[l->kind].color_field, color, 3);
     if (l->kind == SORT_LIGHT_SPOT)
         write_spot_angles(json, l);
     package_writer_end(s->writer);
-    return STATUS_OK;
+    ImportedLight light = {.name = arena_strndup(s->arena, given, strlen(given)),
+                           .is_distant = l->kind == SORT_LIGHT_DISTANT,
+                           .brightest = fmaxf(color[0], fmaxf(color[1], color[2])),
+                           .position = mat4_point(&transform, f3(0, 0, 0))};
+    return light.name && array_push(s->arena, &s->lights, light) ? STATUS_OK
+                                                                 : import_no_memory(err);
 }
 
 static SortResult sink_light(void *sink, const SortLight *l)
@@ -177,6 +212,12 @@ static SortResult sink_material(void *sink, const SortMaterial *m, uint32_t *out
 {
     Error err = {0};
     return sink_result(sink, import_add_material(sink, m, out_id, &err), &err);
+}
+
+static SortResult sink_missing(void *sink, const char *what, const char *name)
+{
+    import_note_missing(sink, NULL, what, name, "is not there");
+    return sink_result(sink, STATUS_OK, NULL);
 }
 
 static void sink_warning(void *sink, const char *text)
@@ -214,9 +255,11 @@ Status import_sink_create(const ImportSinkDesc *desc, ImportSink **out_sink, Err
                                    .camera = sink_camera,
                                    .light = sink_light,
                                    .warning = sink_warning,
-                                   .credit = sink_credit};
-    Str folder = path_dirname(desc->source);
-    snprintf(s->source_folder, sizeof s->source_folder, "%.*s", STR_ARG(folder));
+                                   .credit = sink_credit,
+                                   .missing = sink_missing};
+    s->files = desc->files;
+    s->missing = desc->missing;
+    s->light_units = desc->light_units;
     s->arena = arena_create(0, 0);
     const PackageWriteDesc package = {.size_bytes = sizeof package, .folder = desc->folder};
     Status status =
@@ -273,7 +316,14 @@ Status import_sink_finish(ImportSink *s, ImportSummary *out_summary, Error *err)
     TRY(import_sink_status(s, err));
     if (s->instances.count == 0)
         return error_set(err, STATUS_FORMAT, "there is no geometry to render in the file");
+    if (s->missing_count > 0 && s->missing == SCENE_MISSING_ERROR)
+        return error_set(
+            err, STATUS_NOT_FOUND,
+            "%u file%s that the scene names cannot be had; --texture-path DIR allows a "
+            "folder more, --missing magenta renders without",
+            s->missing_count, s->missing_count == 1 ? "" : "s");
     ImportSummary summary = {
+        .missing_count = s->missing_count,
         .mesh_count = s->meshes.count,
         .instance_count = s->instances.count,
         .material_count = s->materials.count,
@@ -285,6 +335,7 @@ Status import_sink_finish(ImportSink *s, ImportSummary *out_summary, Error *err)
     write_credits_and_settings(s);
     TRY(import_make_up_camera(s, err));
     import_make_up_light(s);
+    import_judge_lights(s);
     TRY(package_writer_finish(s->writer, err));
     summary.has_made_up_camera = s->has_made_up_camera;
     summary.has_made_up_light = s->has_made_up_light;

@@ -16,16 +16,29 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "plugins/sort_plugin.h"
+#include "sort/scene/import_files.h"
+#include "sort/scene/scene_missing.h"
 
 typedef struct ImportSink ImportSink;
+
+/* What lux and candela of a file become, beside an emission that is kept as it is. */
+typedef enum ImportLightUnits {
+    IMPORT_LIGHTS_AUTO, /* as whoever wrote the file counted (SortLight.lumens_per_watt) */
+    IMPORT_LIGHTS_NITS, /* one lux, one candela and one nit of emission are one alike, as glTF says */
+    IMPORT_LIGHTS_WATTS, /* 683 lumens are a watt, and emission is radiance */
+    IMPORT_LIGHTS_COUNT
+} ImportLightUnits;
+extern const char *const import_light_units_names[]; /* ending in NULL */
 
 typedef struct ImportSinkDesc {
     size_t size_bytes;  /* sizeof(ImportSinkDesc) */
     const char *folder; /* the package to make; must not exist; copied */
-    /* The imported file; textures are found relative to its folder; its name is the default title
-     * of the package. Copied. */
-    const char *source;
-    const Log *log; /* borrowed; may be NULL */
+    const char *source; /* the imported file: its name is the title of the package; copied */
+    const Log *log;     /* borrowed; may be NULL */
+    ImportFiles
+        *files; /* borrowed: where textures are found; NULL: nowhere, but for embedded ones */
+    SceneMissing missing;
+    ImportLightUnits light_units;
 } ImportSinkDesc;
 
 /* On success *out_sink is owned by the caller. Errors: those of package_writer_create. */
@@ -44,14 +57,16 @@ Status import_sink_status(const ImportSink *sink, Error *err);
 typedef struct ImportSummary {
     uint32_t mesh_count, instance_count, material_count, texture_count, light_count, camera_count;
     uint64_t triangle_count; /* of meshes, not of instances */
+    uint32_t missing_count;  /* files that the scene file names and that cannot be had */
     bool has_made_up_camera, has_made_up_light;
 } ImportSummary;
 
 /* Adds what the file lacks, and says so through the log: a camera that frames all instances from
  * the front, a little from above and from the right; a soft sky and a wide sun when nothing lights
- * the scene (no light; no material that emits without a map). Then finishes the package. Call it once.
- * out_summary may be NULL. Errors: what the sink met, STATUS_FORMAT when there is no geometry, those of
- * package_writer_finish. */
+ * the scene (no light; no material that emits without a map). Says when the lights are much too bright or too dim for
+ * a picture at exposure 0. Then finishes the package. Call it once.
+ * out_summary may be NULL. Errors: what the sink met, STATUS_FORMAT when there is no geometry, STATUS_NOT_FOUND when
+ * something is missing and may not be, those of package_writer_finish. */
 Status import_sink_finish(ImportSink *sink, ImportSummary *out_summary, Error *err) SORT_MUST_CHECK;
 
 #endif

@@ -31,11 +31,19 @@ typedef struct ImportedMaterial {
     bool lights_scene; /* emits all over, so that no light need be made up */
 } ImportedMaterial;
 
-/* A texture in the package, found again by its content's origin. */
+/* A texture in the package, found again by the file that it came from, or by its content. */
 typedef struct StoredTexture {
     Hash128 key;
-    const char *file; /* arena; NULL: it could not be stored, which has been said */
+    const char *file; /* arena; nothing lies there when it is missing, which has been said */
 } StoredTexture;
+
+/* What import_judge_lights wants to know of a light. */
+typedef struct ImportedLight {
+    const char *name; /* arena */
+    bool is_distant;
+    float brightest; /* of its channels; W/sr, or W/m2 */
+    float3 position;
+} ImportedLight;
 
 struct ImportSink {
     const Log *log;        /* borrowed */
@@ -47,15 +55,23 @@ struct ImportSink {
     ARRAY(ImportedMaterial) materials;
     ARRAY(const char *) credits;
     ARRAY(StoredTexture) textures;
+    ARRAY(ImportedLight) lights;
+    ImportLightUnits light_units;
     uint32_t width_px, height_px;
     uint64_t triangle_count;
-    uint32_t texture_count;
+    uint32_t texture_count, missing_count;
+    SceneMissing missing;
     bool has_made_up_camera, has_made_up_light;
-    char source_folder[PATH_BYTES];
+    ImportFiles *files; /* borrowed; may be NULL */
 };
 
 Status import_no_memory(Error *err);
 bool import_all_finite(const float *values, size_t count);
+
+/* Says that a file cannot be had which something names, by the first 20 of them: an error or a warning, as the user
+ * chose. `material` may be NULL. import_sink_finish fails then, or not. */
+void import_note_missing(ImportSink *sink, const char *material, const char *what, const char *name,
+                         const char *why);
 
 Status import_add_mesh(ImportSink *sink, const SortMesh *m, uint32_t *out_id, Error *err);
 Status import_add_material(ImportSink *sink, const SortMaterial *m, uint32_t *out_id, Error *err);
@@ -66,5 +82,7 @@ void import_write_transform(JsonWriter *json, const mat4 *transform);
 /* Nothing when the package has a camera, or something that shines. */
 Status import_make_up_camera(ImportSink *sink, Error *err) SORT_MUST_CHECK;
 void import_make_up_light(ImportSink *sink);
+/* Warns when the brightest light of the file is out of all proportion. */
+void import_judge_lights(const ImportSink *sink);
 
 #endif

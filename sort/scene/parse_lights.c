@@ -246,6 +246,10 @@ Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
     } else {
         e->kind = SCENE_ENVIRONMENT_IMAGE;
         TRY(parse_texture(p, &image, false, &e->texture, err));
+        if (p->textures.data[e->texture].is_missing) {
+            e->kind = SCENE_ENVIRONMENT_COLOR;
+            e->radiance = f3_scale(f3(1, 0, 1), e->strength);
+        }
     }
     TRY(parse_transform(&c, JSON_OPTIONAL, &field, &e->environment_to_world, err));
     if (json_exists(&field)) {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "textures/texcache.h"
+#include <stdio.h>
 #include <string.h>
 
 /* --- shaders -------------------------------------------------------------------------------- */
@@ -65,6 +66,8 @@ static Status parse_shader(SceneParser *p, const JsonCursor *c, uint32_t *out_sh
 }
 
 /* --- textures ------------------------------------------------------------------------------- */
+
+static const char no_file[] = ""; /* the path of what is missing */
 
 typedef struct TextureFile {
     const char *name; /* as the package has it; of a UDIM set the pattern */
@@ -175,10 +178,22 @@ static Status find_texture_file(SceneParser *p, const JsonCursor *c, TextureFile
         }
     }
     if (p->options->texture_path_count == 0)
-        return parse_refuse(c, STATUS_NOT_FOUND, err, "no file '%s' in the package", file->name);
+        return parse_refuse(c, STATUS_NOT_FOUND, err,
+                            "no file '%s' in the package; --texture-path DIR looks there too, "
+                            "--missing magenta renders without it",
+                            file->name);
     return parse_refuse(c, STATUS_NOT_FOUND, err,
-                        "no file '%s' in the package or the %u folders of --texture-path",
+                        "no file '%s' in the package or the %u folders of --texture-path; "
+                        "--missing magenta renders without it",
                         file->name, p->options->texture_path_count);
+}
+
+static void warn_of_missing(const SceneParser *p, const char *name)
+{
+    char text[PACKAGE_NAME_BYTES_MAX + 64];
+    snprintf(text, sizeof text, "the texture '%s' is not there; it shows magenta", name);
+    if (p->options->warn)
+        p->options->warn(p->options->warn_data, text);
 }
 
 /* An id for the file; files of a zip are queued for extraction. */
@@ -192,8 +207,15 @@ static Status parse_texture_file(SceneParser *p, const JsonCursor *c, const char
     *out_id = file.id;
     if (!is_new)
         return STATUS_OK;
-    TRY(texcache_is_udim(name) ? find_texture_set(p, c, &file, err)
-                               : find_texture_file(p, c, &file, err));
+    Status status = texcache_is_udim(name) ? find_texture_set(p, c, &file, err)
+                                           : find_texture_file(p, c, &file, err);
+    if (status == STATUS_NOT_FOUND && p->options->missing == SCENE_MISSING_MAGENTA) {
+        p->scene->missing_count++;
+        warn_of_missing(p, name);
+        file.path = no_file;
+        status = STATUS_OK;
+    }
+    TRY(status);
     array_push(p->arena, &p->texture_paths, file.path);
     return STATUS_OK;
 }
@@ -244,8 +266,10 @@ Status parse_texture(SceneParser *p, JsonCursor *texture, bool has_wrap, uint32_
     TRY(parse_texture_file(p, &c, file, &file_id, err));
     TRY(json_get_choice(texture, "color_space", JSON_OPTIONAL, spaces, SORT_COUNT_OF(spaces),
                         &space, err));
-    SceneTexture t = {
-        .name = file, .path = p->texture_paths.data[file_id], .color_space = values[space]};
+    SceneTexture t = {.name = file,
+                      .path = p->texture_paths.data[file_id],
+                      .is_missing = p->texture_paths.data[file_id] == no_file,
+                      .color_space = values[space]};
     if (has_wrap) {
         TRY(parse_wrap(texture, &t, err));
     } else { /* around the horizon, and not over the poles */

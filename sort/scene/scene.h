@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/mat4.h"
 #include "base/str.h"
+#include "sort/scene/scene_missing.h"
 #include "ssl/ssl_group.h"
 
 enum {
@@ -213,6 +214,7 @@ typedef struct SceneTexture {
     const char *name; /* as in the package, for messages */
     const char
         *path; /* a file on disk: inside the package folder, extracted, or of --texture-path */
+    bool is_missing; /* there is none; path is "" */
     SceneColorSpace color_space;
     SceneWrap wrap_u, wrap_v;
 } SceneTexture;
@@ -316,7 +318,8 @@ typedef struct Scene {
         group_count, texture_count, light_count;
     SceneEnvironment environment;
     SceneSettings settings;
-    uint64_t array_bytes; /* memory of all mesh arrays */
+    uint64_t array_bytes;   /* memory of all mesh arrays */
+    uint32_t missing_count; /* texture files that are not there (an environment's among them) */
     SceneStorage *storage;
 } Scene;
 
@@ -330,6 +333,7 @@ typedef struct SceneLoadOptions {
      * folder under $TMPDIR that scene_destroy removes. Files of a UDIM set that lie there already
      * become part of it. */
     const char *extract_folder;
+    SceneMissing missing; /* what becomes of textures that are not there */
     /* Things worth saying that are no errors. Called from the loading thread; NULL: dropped. */
     void (*warn)(void *data, const char *text);
     void *warn_data;

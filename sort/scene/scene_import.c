@@ -4,13 +4,16 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "plugins/plugin_host.h"
+#include "sort/scene/import_files.h"
+#include "sort/scene/import_limits.h"
 #include "sort/scene/import_sink.h"
 #include "sort/scene/package_write.h"
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_BYTES_MAX = 8 << 20, FIXED_ARGUMENTS = 6 };
+enum { MESSAGE_BYTES_MAX = 8 << 20, FIXED_ARGUMENTS = 12 };
 
 bool scene_import_is_package(const char *path)
 {
@@ -20,9 +23,11 @@ bool scene_import_is_package(const char *path)
 
 /* --- in this process ----------------------------------------------------------------------- */
 
-typedef struct PluginLog {
-    const Log *log; /* borrowed */
-} PluginLog;
+/* What plugins may ask for. */
+typedef struct ImportHost {
+    const Log *log;     /* borrowed */
+    ImportFiles *files; /* borrowed */
+} ImportHost;
 
 static void pass_plugin_log(void *data, SortLogLevel level, const char *plugin, const char *text)
 {
@@ -31,18 +36,30 @@ static void pass_plugin_log(void *data, SortLogLevel level, const char *plugin, 
                                       [SORT_LOG_WARNING] = LOG_LEVEL_WARNING,
                                       [SORT_LOG_ERROR] = LOG_LEVEL_ERROR};
     bool is_known = (unsigned)level < SORT_COUNT_OF(levels);
-    const Log *log = ((const PluginLog *)data)->log;
+    const Log *log = ((const ImportHost *)data)->log;
     log_message(log, is_known ? levels[level] : LOG_LEVEL_ERROR, "%s: %s", plugin, text);
 }
 
-static Status run_importer(PluginHost *host, const char *path, const SortSceneSink *sink,
-                           Error *err)
+static int open_file(void *data, const char *name)
+{
+    int fd = -1;
+    Error why = {0};
+    const ImportHost *host = data;
+    Status status = import_files_open(host->files, name, &fd, &why);
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
+        log_warning(host->log, "the file '%s' %s", name, why.text);
+    return fd;
+}
+
+/* The plugin gets an absolute path: what it puts together from that does not depend on the working folder. */
+static Status run_importer(PluginHost *host, const char *path, const ImportFiles *files,
+                           const SortSceneSink *sink, Error *err)
 {
     const SortSceneImporter *importer;
     TRY(plugin_host_importer_for(host, path, &importer, err));
     SortFailure why = {{0}};
-    SortResult result =
-        importer->import(plugin_host_importer_api(host, importer), path, sink, &why);
+    SortResult result = importer->import(plugin_host_importer_api(host, importer),
+                                         import_files_source(files), sink, &why);
     return plugin_error(result, &why, path, err);
 }
 
@@ -55,15 +72,20 @@ static void say_summary(const Log *log, const ImportSummary *s)
              s->material_count, s->texture_count, s->camera_count, s->light_count);
 }
 
-static Status import_with(PluginHost *host, const char *path, const char *package_folder,
-                          const Log *log, Error *err)
+static Status import_with(PluginHost *host, ImportFiles *files, const char *path,
+                          const char *package_folder, const SceneImportOptions *options, Error *err)
 {
-    ImportSinkDesc desc = {
-        .size_bytes = sizeof desc, .folder = package_folder, .source = path, .log = log};
+    ImportSinkDesc desc = {.size_bytes = sizeof desc,
+                           .folder = package_folder,
+                           .source = path,
+                           .log = options->log,
+                           .files = files,
+                           .missing = options->missing,
+                           .light_units = options->light_units};
     ImportSink *sink;
     TRY(import_sink_create(&desc, &sink, err));
     Error sink_error = {0};
-    Status status = run_importer(host, path, import_sink_callbacks(sink), &sink_error);
+    Status status = run_importer(host, path, files, import_sink_callbacks(sink), &sink_error);
     if (import_sink_status(sink, &sink_error) != STATUS_OK)
         status = sink_error.code;
     if (status != STATUS_OK && err)
@@ -72,8 +94,34 @@ static Status import_with(PluginHost *host, const char *path, const char *packag
     if (status == STATUS_OK)
         status = import_sink_finish(sink, &summary, err);
     if (status == STATUS_OK)
-        say_summary(log, &summary);
+        say_summary(options->log, &summary);
     import_sink_destroy(sink);
+    return status;
+}
+
+static Status import_file(const char *path, const char *package_folder,
+                          const SceneImportOptions *options, bool is_limited, Error *err)
+{
+    ImportHost data = {.log = options->log};
+    PluginHostDesc desc = {.size_bytes = sizeof desc,
+                           .folders = options->plugin_folders,
+                           .folder_count = options->plugin_folder_count,
+                           .data = &data,
+                           .log = pass_plugin_log,
+                           .open_file = open_file};
+    ImportFilesDesc files = {.size_bytes = sizeof files,
+                             .source = path,
+                             .texture_paths = options->texture_paths,
+                             .texture_path_count = options->texture_path_count,
+                             .allow = is_limited ? import_limits_allow : NULL};
+    PluginHost *host;
+    TRY(import_files_create(&files, &data.files, err));
+    Status status = plugin_host_create(&desc, &host, err);
+    if (status == STATUS_OK) {
+        status = import_with(host, data.files, path, package_folder, options, err);
+        plugin_host_destroy(host);
+    }
+    import_files_destroy(data.files);
     return status;
 }
 
@@ -81,31 +129,17 @@ Status scene_import_file(const char *path, const char *package_folder,
                          const SceneImportOptions *options, Error *err)
 {
     static const SceneImportOptions none;
-    if (!options)
-        options = &none;
-    PluginLog plugin_log = {options->log};
-    PluginHostDesc desc = {.size_bytes = sizeof desc,
-                           .folders = options->plugin_folders,
-                           .folder_count = options->plugin_folder_count,
-                           .data = &plugin_log,
-                           .log = pass_plugin_log};
-    PluginHost *host;
-    TRY(plugin_host_create(&desc, &host, err));
-    Status status = import_with(host, path, package_folder, options->log, err);
-    plugin_host_destroy(host);
-    return status;
+    return import_file(path, package_folder, options ? options : &none, false, err);
 }
 
 int scene_import_main(const char *path, const char *package_folder,
-                      const char *const *plugin_folders, uint32_t plugin_folder_count)
+                      const SceneImportOptions *options)
 {
     Log log = {.level = LOG_LEVEL_INFO, .write = log_to_stream, .data = stderr};
-    SceneImportOptions options = {.size_bytes = sizeof options,
-                                  .log = &log,
-                                  .plugin_folders = plugin_folders,
-                                  .plugin_folder_count = plugin_folder_count};
+    SceneImportOptions own = *options;
+    own.log = &log;
     Error err = {0};
-    Status status = scene_import_file(path, package_folder, &options, &err);
+    Status status = import_file(path, package_folder, &own, !options->is_unlimited, &err);
     if (status == STATUS_OK)
         return 0;
     char text[ERROR_PATH_MAX + ERROR_TEXT_MAX];
@@ -155,6 +189,13 @@ static Status judge(const ProcessResult *result, const char *path, const Log *lo
         return error_set(err, (Status)status, "%s", error_text);
     if (error_text[0])
         log_error(log, "%s", error_text);
+    bool is_limit = !result->has_exited && (result->signal == SIGXCPU || result->signal == SIGALRM);
+    if (is_limit)
+        return error_set_at(
+            err, STATUS_LIMIT, path,
+            "cannot be imported: it takes more time than a file of its size may (%d s, and %d s "
+            "for each MB); --unlimited-import takes the limit away",
+            IMPORT_CPU_S, IMPORT_CPU_S_PER_MB);
     return error_set_at(err, result->has_timed_out ? STATUS_LIMIT : STATUS_INTERNAL, path,
                         "cannot be imported: the importing process failed: %s",
                         process_result_describe(result, how));
@@ -214,7 +255,8 @@ Status scene_import_in_child(const char *path, const char *package_folder,
         TRY(path_join(NULL, options->program, program, err));
     else
         TRY(process_executable_path(program, err));
-    const char **argv = MEM_ARRAY(const char *, FIXED_ARGUMENTS + 2 * options->plugin_folder_count);
+    const char **argv = MEM_ARRAY(const char *, FIXED_ARGUMENTS + 2 * options->plugin_folder_count +
+                                                    2 * options->texture_path_count);
     if (!argv)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     uint32_t count = 0;
@@ -227,6 +269,16 @@ Status scene_import_in_child(const char *path, const char *package_folder,
         argv[count++] = "--plugin-path";
         argv[count++] = options->plugin_folders[i];
     }
+    for (uint32_t i = 0; i < options->texture_path_count; i++) {
+        argv[count++] = "--texture-path";
+        argv[count++] = options->texture_paths[i];
+    }
+    argv[count++] = "--missing";
+    argv[count++] = options->missing == SCENE_MISSING_MAGENTA ? "magenta" : "error";
+    argv[count++] = "--light-units";
+    argv[count++] = import_light_units_names[options->light_units];
+    if (options->is_unlimited)
+        argv[count++] = "--unlimited-import";
     Status status = run_child(options, argv, path, package_folder, err);
     mem_free(argv);
     return status;

@@ -14,6 +14,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "sort/scene/import_sink.h"
+#include "sort/scene/scene_missing.h"
 
 /* True for what scene_load reads itself: a folder, a .zip, a .json. All else has to be imported. */
 bool scene_import_is_package(const char *path);
@@ -24,6 +26,13 @@ typedef struct SceneImportOptions {
     /* Folders to look for plugins in, before the usual ones (plugin_host.h). */
     const char *const *plugin_folders;
     uint32_t plugin_folder_count;
+    /* Folders besides the scene file's own that it may have its files from (import_files.h). */
+    const char *const *texture_paths;
+    uint32_t texture_path_count;
+    SceneMissing missing;
+    ImportLightUnits light_units;
+    /* Of time and memory, by the size of the files (import_limits.h). They hold in the child. */
+    bool is_unlimited;
     /* The rest concerns scene_import_in_child alone. */
     const char *program; /* to run as the child; NULL: the running program */
     uint32_t timeout_ms; /* 0: none */
@@ -37,16 +46,17 @@ Status scene_import_file(const char *path, const char *package_folder,
                          const SceneImportOptions *options, Error *err) SORT_MUST_CHECK;
 
 /* The same in a child process that is run as
- *   PROGRAM --import PATH --export-package FOLDER [--plugin-path FOLDER]...
+ *   PROGRAM --import PATH --export-package FOLDER [--plugin-path FOLDER]... [--texture-path FOLDER]...
+ *           --missing WHAT --light-units UNIT [--unlimited-import]
  * and has to call scene_import_main. Errors also: STATUS_INTERNAL when the child crashed or was
  * killed, STATUS_LIMIT when it took too long. */
 Status scene_import_in_child(const char *path, const char *package_folder,
                              const SceneImportOptions *options, Error *err) SORT_MUST_CHECK;
 
-/* The child's main, once the arguments are parsed: imports, writes messages to standard error, and
- * returns the exit code: 0, or SCENE_IMPORT_EXIT_BASE + the Status, by which the parent knows it. */
+/* The child's main, once the arguments are parsed: limits this process, imports, writes messages to standard error
+ * (options->log is not used), and returns the exit code: 0, or SCENE_IMPORT_EXIT_BASE + the Status, by which the parent knows it. */
 enum { SCENE_IMPORT_EXIT_BASE = 64 };
 int scene_import_main(const char *path, const char *package_folder,
-                      const char *const *plugin_folders, uint32_t plugin_folder_count);
+                      const SceneImportOptions *options);
 
 #endif

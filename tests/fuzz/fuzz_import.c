@@ -339,6 +339,9 @@ const struct aiScene *aiImportFileExWithProperties(const char *path, unsigned fl
         char piece[64];
         struct aiFile *file = io->OpenProc(io, path, "rb");
         CHECK(file);
+        struct aiFile *materials = io->OpenProc(io, take(2) ? "s.mtl" : "t.png", "rb");
+        if (materials)
+            io->CloseProc(io, materials);
         while (file->ReadProc(file, piece, 1, sizeof piece) == sizeof piece) {
         }
         io->CloseProc(io, file);
@@ -398,9 +401,19 @@ static bool never(void *host)
     return false;
 }
 
+static int open_file(void *host, const char *name)
+{
+    int fd;
+    Error ignored = {0};
+    Status status = import_files_open(host, name, &fd, &ignored);
+    SORT_UNUSED(status);
+    return fd;
+}
+
 static void must_load(const char *folder)
 {
-    const SceneLoadOptions options = {.size_bytes = sizeof options, .thread_count = 1};
+    const SceneLoadOptions options = {
+        .size_bytes = sizeof options, .thread_count = 1, .missing = SCENE_MISSING_MAGENTA};
     Scene *scene;
     Error err = {0};
     Status status = scene_load(folder, &options, &scene, &err);
@@ -413,19 +426,32 @@ static void must_load(const char *folder)
 
 static void import(const char *path, const char *folder)
 {
-    static const SortHostApi api = {
-        .size_bytes = sizeof api, .abi = SORT_PLUGIN_ABI, .log = drop_log, .cancelled = never};
-    const ImportSinkDesc desc = {.size_bytes = sizeof desc, .folder = folder, .source = path};
-    ImportSink *sink;
+    const ImportFilesDesc files_desc = {.size_bytes = sizeof files_desc, .source = path};
+    ImportFiles *files;
     Error err = {0};
+    CHECK(import_files_create(&files_desc, &files, &err) == STATUS_OK);
+    const SortHostApi api = {.size_bytes = sizeof api,
+                             .abi = SORT_PLUGIN_ABI,
+                             .host = files,
+                             .log = drop_log,
+                             .cancelled = never,
+                             .open_file = open_file};
+    const ImportSinkDesc desc = {.size_bytes = sizeof desc,
+                                 .folder = folder,
+                                 .source = path,
+                                 .files = files,
+                                 .missing = SCENE_MISSING_MAGENTA};
+    ImportSink *sink;
     SortFailure why = {{0}};
     CHECK(import_sink_create(&desc, &sink, &err) == STATUS_OK);
     const SortSceneImporter *importer = sort_plugin_entry(&api)->importer;
-    SortResult result = importer->import(&api, path, import_sink_callbacks(sink), &why);
+    SortResult result =
+        importer->import(&api, import_files_source(files), import_sink_callbacks(sink), &why);
     bool is_whole = import_sink_status(sink, &err) == STATUS_OK && result == SORT_OK &&
                     import_sink_finish(sink, NULL, &err) == STATUS_OK;
     CHECK(is_whole || why.text[0] || err.text[0]);
     import_sink_destroy(sink);
+    import_files_destroy(files);
     if (is_whole) {
         must_load(folder);
         CHECK(file_remove_tree(folder, &err) == STATUS_OK);

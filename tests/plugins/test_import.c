@@ -41,6 +41,8 @@ static const char *package_path(const char *name)
     return path;
 }
 
+static SceneMissing missing = SCENE_MISSING_ERROR; /* for all imports */
+
 static Status import(const char *model, const char *package, Error *err)
 {
     static const char *const folders[] = {TEST_PLUGIN_DIR "/crash", TEST_PLUGIN_DIR "/balloon"};
@@ -49,6 +51,7 @@ static Status import(const char *model, const char *package, Error *err)
                                   .plugin_folders = folders,
                                   .plugin_folder_count = 2,
                                   .memory_limit_bytes = SORT_ASAN || SORT_TSAN ? 0 : 2ull << 30,
+                                  .missing = missing,
                                   .timeout_ms = 60000};
     heard[0] = '\0';
     *err = (Error){0};
@@ -257,8 +260,15 @@ static void test_import_says_what_a_package_cannot_hold(void **state)
     Scene *scene = import_and_load(TEST_DATA_DIR "/tri.ply", "ply");
     assert_null(scene->meshes[0].normals);
     scene_destroy(scene);
-    scene = import_and_load(TEST_DATA_DIR "/quad.obj", "obj");
-    expect_heard("the base colour texture 'missing.png' was not found");
+    missing = SCENE_MISSING_MAGENTA;
+    Error err;
+    const SceneLoadOptions load = {.size_bytes = sizeof load, .missing = missing};
+    if (import(TEST_DATA_DIR "/quad.obj", "obj", &err) != STATUS_OK ||
+        scene_load(package_path("obj"), &load, &scene, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    missing = SCENE_MISSING_ERROR;
+    expect_heard("warning: material 'lamp': texture 'missing.png' is not there");
+    assert_int_equal(scene->missing_count, 1);
     assert_null(strstr(heard, "nothing lights")); /* the lamp does */
     const SceneMaterial *m = material_of(scene, "plain");
     assert_int_equal(parameter_of(m, "alpha_mode")->value.i, 2);
@@ -281,7 +291,9 @@ static void expect_failure(const char *model, Status status, const char *words)
 static void test_import_fails_with_words_and_leaves_nothing(void **state)
 {
     (void)state;
-    expect_failure("no_such_model.gltf", STATUS_IO, "cannot be opened for reading");
+    expect_failure("no_such_model.gltf", STATUS_NOT_FOUND, "cannot be opened for reading");
+    expect_failure(TEST_DATA_DIR "/quad.obj", STATUS_NOT_FOUND, "1 file that the scene names");
+    expect_heard("error: material 'lamp': texture 'missing.png' is not there");
     expect_failure(TEST_DATA_DIR "/broken.gltf", STATUS_FORMAT, "broken.gltf: JSON, line 2");
     expect_failure(TEST_DATA_DIR "/draco.gltf", STATUS_UNSUPPORTED, "KHR_draco_mesh_compression");
     expect_failure(TEST_DATA_DIR "/text.png", STATUS_UNSUPPORTED,
@@ -289,11 +301,20 @@ static void test_import_fails_with_words_and_leaves_nothing(void **state)
     expect_failure(TEST_DATA_DIR "/points.obj", STATUS_FORMAT, "No meshes remaining");
 }
 
+/* A file for one of the plugins that go wrong. */
+static const char *model_that(const char *suffix)
+{
+    static char path[PATH_BYTES + 64];
+    snprintf(path, sizeof path, "%s/model.%s", work, suffix);
+    assert_int_equal(file_write(path, "x", 1, NULL), STATUS_OK);
+    return path;
+}
+
 static void test_import_survives_a_crash_of_the_plugin(void **state)
 {
     (void)state;
     expect_failure(
-        "model.crash", STATUS_INTERNAL,
+        model_that("crash"), STATUS_INTERNAL,
         "model.crash: cannot be imported: the importing process failed: killed by signal 6");
     expect_heard("warning: about to go wrong");
 }
@@ -303,7 +324,7 @@ static void test_import_stops_a_plugin_that_balloons(void **state)
     (void)state;
     if (SORT_ASAN || SORT_TSAN)
         skip(); /* sanitizers reserve more than any limit */
-    expect_failure("model.balloon", STATUS_NO_MEMORY, "out of memory");
+    expect_failure(model_that("balloon"), STATUS_NO_MEMORY, "out of memory");
 }
 
 static void test_import_refuses_a_folder_that_is_there(void **state)
@@ -474,13 +495,20 @@ static void test_import_sink_repairs_normals(void **state)
 
 static Status write_once(Error *err)
 {
+    const ImportFilesDesc files_desc = {.size_bytes = sizeof files_desc,
+                                        .source = TEST_DATA_DIR "/tri.stl"};
+    ImportFiles *files;
+    TRY(import_files_create(&files_desc, &files, err));
     ImportSinkDesc desc = {.size_bytes = sizeof desc,
                            .folder = package_path("no_memory"),
-                           .source = TEST_DATA_DIR "/by_hand"};
+                           .source = TEST_DATA_DIR "/by_hand",
+                           .files = files};
     ImportSink *import;
     Status status = import_sink_create(&desc, &import, err);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        import_files_destroy(files);
         return status;
+    }
     const SortSceneSink *sink = import_sink_callbacks(import);
     const float normals[9] = {0};
     SortMaterial material = {
@@ -500,6 +528,7 @@ static Status write_once(Error *err)
         status = import_sink_finish(import, NULL, err);
     }
     import_sink_destroy(import);
+    import_files_destroy(files);
     return status;
 }
 
@@ -534,14 +563,18 @@ static int tear_down(void **state)
     return file_remove_tree(work, NULL) != STATUS_OK;
 }
 
-/* As sort-render does: --import PATH --export-package FOLDER [--plugin-path FOLDER]... */
+/* As sort-render does, of what is used here: --import PATH --export-package FOLDER, then pairs. */
 static int child(int argc, char **argv)
 {
     const char *folders[8];
-    uint32_t count = 0;
-    for (int i = 5; i + 1 < argc && count < 8; i += 2)
-        folders[count++] = argv[i + 1];
-    return scene_import_main(argv[2], argv[4], folders, count);
+    SceneImportOptions options = {.size_bytes = sizeof options, .plugin_folders = folders};
+    for (int i = 5; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--plugin-path") == 0 && options.plugin_folder_count < 8)
+            folders[options.plugin_folder_count++] = argv[i + 1];
+        else if (strcmp(argv[i], "--missing") == 0 && strcmp(argv[i + 1], "magenta") == 0)
+            options.missing = SCENE_MISSING_MAGENTA;
+    }
+    return scene_import_main(argv[2], argv[4], &options);
 }
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
-#include "plugins/assimp/gltf_io.h"
+#include "plugins/assimp/assimp_io.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FILE_NAME_MAX = 4096 };
+#include <strings.h>
+#include <unistd.h>
 
 /* `text`, then `stream` from tail_offset; either may be missing. */
 typedef struct OpenFile {
@@ -13,27 +13,6 @@ typedef struct OpenFile {
     FILE *stream; /* owned */
     int64_t tail_offset;
 } OpenFile;
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-void gltf_decode_percent(const char *in, char *out, size_t out_bytes)
-{
-    size_t size = 0;
-    while (*in && size + 1 < out_bytes) {
-        int high = in[0] == '%' ? hex_digit(in[1]) : -1;
-        int low = high >= 0 ? hex_digit(in[2]) : -1;
-        out[size++] = low >= 0 ? (char)(high * 16 + low) : *in;
-        in += low >= 0 ? 3 : 1;
-    }
-    out[size] = '\0';
-}
 
 static OpenFile *open_of(struct aiFile *file)
 {
@@ -108,39 +87,56 @@ static void file_close(struct aiFileIO *io, struct aiFile *file)
     free(f);
 }
 
-static FILE *open_stream(const char *name)
+static FILE *open_stream(const AssimpIo *io, const char *name)
 {
-    FILE *stream = fopen(name, "rb");
-    if (!stream) {
-        char decoded[FILE_NAME_MAX];
-        gltf_decode_percent(name, decoded, sizeof decoded);
-        stream = fopen(decoded, "rb");
-    }
+    int fd = io->api->open_file(io->api->host, name);
+    FILE *stream = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (fd >= 0 && !stream)
+        close(fd);
     return stream;
+}
+
+/* What lies behind the text, if any: false when the file is too short, or not there. */
+static bool open_tail(const AssimpIo *io, const char *name, OpenFile *f)
+{
+    f->stream = open_stream(io, name);
+    long end = f->stream && fseek(f->stream, 0, SEEK_END) == 0 ? ftell(f->stream) : -1;
+    if (end < 0 || end < f->tail_offset) {
+        if (f->stream)
+            fclose(f->stream);
+        return false;
+    }
+    f->size_bytes += (size_t)(end - f->tail_offset);
+    return true;
+}
+
+static void note_materials(AssimpIo *io, const char *name, bool is_open)
+{
+    const char *dot = strrchr(name, '.'), *slash = strrchr(name, '/');
+    if (!dot || strcasecmp(dot, ".mtl") != 0)
+        return;
+    io->has_materials = io->has_materials || is_open;
+    if (!is_open && !io->missing[0])
+        snprintf(io->missing, sizeof io->missing, "%s", slash ? slash + 1 : name);
 }
 
 static struct aiFile *file_open(struct aiFileIO *file_io, const char *name, const char *mode)
 {
-    const GltfIo *io = (const GltfIo *)file_io->UserData;
-    bool is_main = strcmp(name, io->path) == 0;
+    AssimpIo *io = (AssimpIo *)file_io->UserData;
+    bool is_text = io->info && strcmp(name, io->path) == 0;
     OpenFile *f = strchr(mode, 'w') ? NULL : calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    if (is_main) {
+    if (is_text) {
         f->text = io->info->text;
         f->text_bytes = f->size_bytes = io->info->text_bytes;
         f->tail_offset = io->info->tail_offset;
     }
-    if (!is_main || f->tail_offset >= 0) {
-        f->stream = open_stream(name);
-        long end = f->stream && fseek(f->stream, 0, SEEK_END) == 0 ? ftell(f->stream) : -1;
-        if (end < f->tail_offset) {
-            if (f->stream)
-                fclose(f->stream);
-            free(f);
-            return NULL;
-        }
-        f->size_bytes += (size_t)(end - f->tail_offset);
+    bool is_open = (is_text && f->tail_offset < 0) || open_tail(io, name, f);
+    note_materials(io, name, is_open);
+    if (!is_open) {
+        free(f);
+        return NULL;
     }
     f->file = (struct aiFile){.ReadProc = file_read,
                               .WriteProc = file_write,
@@ -152,9 +148,10 @@ static struct aiFile *file_open(struct aiFileIO *file_io, const char *name, cons
     return &f->file;
 }
 
-void gltf_io_init(GltfIo *io, const char *path, const GltfInfo *info)
+void assimp_io_init(AssimpIo *io, const SortHostApi *api, const char *path, const GltfInfo *info)
 {
-    *io = (GltfIo){.io = {.OpenProc = file_open, .CloseProc = file_close, .UserData = (char *)io},
-                   .path = path,
-                   .info = info};
+    *io = (AssimpIo){.io = {.OpenProc = file_open, .CloseProc = file_close, .UserData = (char *)io},
+                     .api = api,
+                     .path = path,
+                     .info = info};
 }
