@@ -5,6 +5,7 @@
  *
  *   globals   [block] of rows, each [value ddx ddy][component][16] floats (one 64-byte line each);
  *             offsets by ssl_globals_layout(). Only the rows that SslProgramInfo names are read.
+ *             Derivatives are finite.
  *   attributes [block] of SslProgramInfo.attributes_stride_bytes, laid out as SslProgramInfo says; only
  *             what the kernel reads has room in it, and the host fills all of that
  *   result    [block] of result_stride_bytes, laid out as SslProgramInfo says: a fault word per lane,
@@ -12,7 +13,8 @@
  *   params    one block of uniform values; textures: host ids by slot.
  *
  * No lane's bits depend on how many lanes or blocks there are, on its position, or on the mask.
- * A kernel allocates nothing, takes no lock, and may wait only inside a service. */
+ * A kernel allocates nothing, takes no lock, and may wait only inside a service. The thread flushes subnormal
+ * numbers to zero (base/thread.h): a host whose threads do not gets other numbers than the language promises. */
 #ifndef SSL_KERNEL_H
 #define SSL_KERNEL_H
 

@@ -1,6 +1,7 @@
 #include "tools/grid_host.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/thread.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,7 @@ void grid_host_watch(GridHost *h, uint32_t point)
 void grid_host_run(GridHost *h)
 {
     h->lookup_count = 0;
+    thread_flush_denormals();
     ssl_program_kernel(h->program)(&h->batch);
 }
 

@@ -58,7 +58,8 @@ void grid_host_set_stack(GridHost *h, uint32_t bytes);
 /* Only lookups of this point are recorded; without it, of all. */
 void grid_host_watch(GridHost *h, uint32_t point);
 
-/* Clears the record and shades all points. */
+/* Clears the record and shades all points. As in render threads subnormal numbers become zero, and in this
+ * thread they stay so. */
 void grid_host_run(GridHost *h);
 
 /* Results of the last run. `slot`: an output or one of its derivatives, from SslProgramInfo. */

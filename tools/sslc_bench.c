@@ -1,7 +1,6 @@
 /* sslc bench: what a shader costs, without derivatives and with: times of the stages of a compile, and
  * nanoseconds a point. The least of several rounds each, on one thread. */
 #include "base/clock.h"
-#include "base/thread.h"
 #include "tools/grid_host.h"
 #include "tools/sslc_program.h"
 #include <stdio.h>
@@ -166,7 +165,6 @@ int sslc_bench(int argc, char **argv)
     int code;
     if (!sslc_parse(&program, argc, argv, &args, &code))
         return code;
-    thread_flush_denormals(); /* as render threads do */
     SslcFile file = {0};
     BenchColumn off, on;
     bool is_good = sslc_open(args.args[0], o.build.cpu, &file) &&

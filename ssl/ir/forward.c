@@ -81,26 +81,20 @@ static bool has_tangent(IrClone *c, IrValue v, uint8_t mask)
     return false;
 }
 
-/* d result = sum over arguments of partial * tangent. */
-static void sum_of_partials(IrClone *c, const IrInst *inst, const IrValue *args, IrValue result)
+static void apply_chain_rule(IrClone *c, const IrInst *inst, const IrValue *args, IrValue result)
 {
     uint8_t mask = demand_of(c, inst->result_first);
-    IrValue sum[IR_DIRECTIONS] = {0};
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
-        IrValue source = ir_args(c->from, inst)[i];
-        if (!has_tangent(c, source, mask))
+    const IrValue *source = ir_args(c->from, inst);
+    IrValue tangents[2] = {0};
+    ASSERT(inst->arg_count <= SORT_COUNT_OF(tangents));
+    for (uint32_t d = 0; d < IR_DIRECTIONS; d++) {
+        if (!wants(mask, d))
             continue;
-        IrValue partial = ir_partial(c->to, (IrOp)inst->op, args, result, i);
-        for (uint32_t d = 0; d < IR_DIRECTIONS && partial; d++) {
-            IrValue tangent = tangents_of(c, source)[d];
-            if (!wants(mask, d) || !tangent)
-                continue;
-            IrValue term = ir_build2(c->to, IR_FMUL, partial, tangent);
-            sum[d] = sum[d] ? ir_build2(c->to, IR_FADD, sum[d], term) : term;
-        }
+        for (uint32_t i = 0; i < inst->arg_count; i++)
+            tangents[i] = tangents_of(c, source[i])[d];
+        set_tangent(c, inst->result_first, d,
+                    ir_tangent(c->to, (IrOp)inst->op, args, result, tangents));
     }
-    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
-        set_tangent(c, inst->result_first, d, sum[d]);
 }
 
 static void choose_tangent(IrClone *c, const IrInst *inst, const IrChoice *choice)
@@ -178,7 +172,7 @@ static void differentiate(IrClone *c, const IrInst *inst)
     if (ir_choice(c->to, (IrOp)inst->op, args, &choice))
         choose_tangent(c, inst, &choice);
     else
-        sum_of_partials(c, inst, args, c->map[inst->result_first]);
+        apply_chain_rule(c, inst, args, c->map[inst->result_first]);
 }
 
 /* --- textures --------------------------------------------------------------------------------- */
@@ -251,14 +245,30 @@ static bool takes_second_derivative(Forward *w, IrDemand *d)
     return d->second == IR_SECOND_TAKEN;
 }
 
+/* What is read of a tangent, as a value: finite. On the way it need not be. */
+static IrValue derivative_of(IrClone *c, IrValue v, uint32_t direction)
+{
+    IrType type = ir_type(c->from, v);
+    IrValue tangent = tangents_of(c, v)[direction];
+    if (!tangent)
+        return ir_build_zero(c->to, type);
+    if (!ir_is_array(type))
+        return ir_finite(c->to, tangent);
+    uint32_t count = ir_count(type);
+    IrValue *elements = ARENA_ARRAY(c->module->arena, IrValue, count);
+    for (uint32_t i = 0; i < count; i++)
+        elements[i] = ir_finite(
+            c->to, ir_build2(c->to, IR_ARRAY_GET, tangent, ir_const_int(c->to, (int32_t)i)));
+    return ir_build_array(c->to, IR_FLOAT, elements, count);
+}
+
 static void take_derivative(IrClone *c, const IrInst *inst)
 {
     FuncPass *p = pass_of(c);
     IrValue operand = ir_args(c->from, inst)[0];
     if (p->demand->lineage->values[operand] & IR_LINEAGE_SECOND && !c->from->is_library)
         warn_second_order(p->forward, inst);
-    c->map[inst->result_first] =
-        zero_unless(c, tangents_of(c, operand)[inst->op == IR_DDX ? 0 : 1]);
+    c->map[inst->result_first] = derivative_of(c, operand, inst->op == IR_DDX ? 0 : 1);
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -408,7 +418,7 @@ static void map_params(IrClone *c, const IrDemand *d)
     }
 }
 
-static void end_clone(IrClone *c, const IrDemand *d)
+static void end_clone(IrClone *c, const IrDemand *d, bool is_entry)
 {
     const IrFunc *f = c->from;
     uint32_t count = f->result_count + count_tangents(d->results, f->result_count);
@@ -419,7 +429,8 @@ static void end_clone(IrClone *c, const IrDemand *d)
         results[i] = c->map[yields[i]];
         for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
             if (wants(d->results[i], k))
-                results[at++] = array_tangent(c, yields[i], k);
+                results[at++] =
+                    is_entry ? derivative_of(c, yields[i], k) : array_tangent(c, yields[i], k);
     }
     ir_build_end(c->to, results, count);
 }
@@ -435,7 +446,7 @@ static void make_clone(Forward *w, IrDemand *d)
     IrClone c = ir_clone_begin(w->module, f, begin_clone(w, f, d), &hooks, &pass);
     map_params(&c, d);
     ir_clone_insts(&c, f->body);
-    end_clone(&c, d);
+    end_clone(&c, d, d == ir_demand_entry(w->demands));
 }
 
 /* --- the report ------------------------------------------------------------------------------- */

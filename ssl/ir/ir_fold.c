@@ -7,6 +7,7 @@
 #include "ssl/ir/ir_fold.h"
 #include "base/check.h"
 #include "ssl/rt/rt.h"
+#include <float.h>
 
 /* --- what operations compute ------------------------------------------------------------------ */
 
@@ -263,6 +264,20 @@ static IrValue fold_float(IrBuilder *b, IrOp op, const IrValue *a)
     return 0;
 }
 
+/* Is this the question whether a derivative that the host gives is finite? It is (ssl_kernel.h). */
+static bool is_known_finite(IrBuilder *b, const IrValue *a)
+{
+    IrValue x;
+    if (!is_op(b, a[0], IR_FABS, &x) || !is_float(b, a[1], FLT_MAX))
+        return false;
+    while (is_op(b, x, IR_FNEG, &x))
+        ;
+    const IrInst *inst = definition(b, x);
+    uint32_t shadow = ir_global_shadow(inst->imm);
+    return (inst->op == IR_GLOBAL || inst->op == IR_ATTRIBUTE) &&
+           (shadow == IR_SHADOW_DDX || shadow == IR_SHADOW_DDY);
+}
+
 static IrValue fold_int(IrBuilder *b, IrOp op, const IrValue *a)
 {
     switch ((unsigned)op) {
@@ -420,6 +435,8 @@ IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32
     if (op >= IR_INEG && op <= IR_IGE)
         return fold_int(b, op, args);
     switch ((unsigned)op) {
+    case IR_FLE:
+        return is_known_finite(b, args) ? ir_const_bool(b, true) : 0;
     case IR_BNOT:
     case IR_BAND:
     case IR_BOR:

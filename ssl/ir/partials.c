@@ -5,6 +5,7 @@
 #include "ssl/ir/partials.h"
 #include "base/check.h"
 #include <float.h>
+#include <math.h>
 
 #define LN2     0.693147180559945f
 #define LOG2_E  1.442695040888963f
@@ -41,11 +42,10 @@ static IrValue where(IrBuilder *b, IrValue cond, IrValue p)
     return ir_build_select(b, cond, p, number(b, 0.0f));
 }
 
-/* p, or 0 when it is an infinity or NaN. */
-static IrValue finite(IrBuilder *b, IrValue p)
+IrValue ir_finite(IrBuilder *b, IrValue v)
 {
-    IrValue size = ir_build1(b, IR_FABS, p);
-    return where(b, ir_build2(b, IR_FLE, size, number(b, FLT_MAX)), p);
+    IrValue size = ir_build1(b, IR_FABS, v);
+    return where(b, ir_build2(b, IR_FLE, size, number(b, FLT_MAX)), v);
 }
 
 static IrValue one_minus_square(IrBuilder *b, IrValue x)
@@ -56,74 +56,101 @@ static IrValue one_minus_square(IrBuilder *b, IrValue x)
 
 /* --- x / y, fmod, pow, atan2, hypot ----------------------------------------------------------- */
 
-/* 1/y and -(x/y)/y; 0 at y = 0, where both overflow. */
-static IrValue of_div(IrBuilder *b, const IrValue *a, IrValue v, uint32_t index)
+static IrValue subtract(IrBuilder *b, IrValue x, IrValue y)
+{
+    if (!y)
+        return x;
+    return x ? ir_build2(b, IR_FSUB, x, y) : negate(b, y);
+}
+
+static IrValue sum(IrBuilder *b, IrValue x, IrValue y)
+{
+    return x && y ? add(b, x, y) : x ? x : y;
+}
+
+/* x'/y - (y'/y) v, in this order: v/y alone may overflow where the product does not. */
+static IrValue of_div(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
 {
     IrValue inverse = over(b, number(b, 1.0f), a[1]);
-    if (index == 0)
-        return finite(b, inverse);
-    return negate(b, finite(b, mul(b, v, inverse)));
+    float known;
+    if (!t[1] && ir_is_const_float(b, inverse, &known) && fabsf(known) <= FLT_MAX)
+        return mul(b, t[0], inverse);
+    IrValue first = t[0] ? ir_finite(b, mul(b, t[0], inverse)) : 0;
+    IrValue second = t[1] ? ir_finite(b, mul(b, mul(b, t[1], inverse), v)) : 0;
+    return subtract(b, first, second);
 }
 
-/* x - trunc(x/y) y. The quotient is (x - v)/y, which is whole but for rounding; trunc(x/y) itself
+/* x' - trunc(x/y) y'. The quotient is (x - v)/y, which is whole but for rounding; trunc(x/y) itself
  * is off by one where x/y rounds up to a whole number. */
-static IrValue of_fmod(IrBuilder *b, const IrValue *a, IrValue v, uint32_t index)
+static IrValue of_fmod(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
 {
-    IrValue one = number(b, 1.0f);
-    if (index == 0)
-        return one;
+    if (!t[1])
+        return t[0];
     IrValue quotient = over(b, ir_build2(b, IR_FSUB, a[0], v), a[1]);
-    return negate(b, finite(b, ir_build1(b, IR_ROUND, quotient)));
+    return subtract(b, t[0], ir_finite(b, mul(b, ir_build1(b, IR_ROUND, quotient), t[1])));
 }
 
-/* t^e: e t^e / t, which keeps the sign at t < 0 with a whole e and is 0 where the value is held at
- * 0; at t = 0 it is 1 for e = 1, else 0 (exact for e > 1, the guard for e < 1). With respect to e:
- * t^e ln t where t > 0. */
-static IrValue of_pow(IrBuilder *b, const IrValue *a, IrValue v, uint32_t index)
+/* x^e: e v x'/x, which keeps the sign at x < 0 with a whole e and is 0 where the value is held at 0; at
+ * x = 0 it is x' for e = 1, else 0 (exact for e > 1, the guard for e < 1). With respect to e: v ln x e'
+ * where x > 0. */
+static IrValue of_pow(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
 {
-    IrValue zero = number(b, 0.0f), one = number(b, 1.0f);
+    IrValue zero = number(b, 0.0f), one = number(b, 1.0f), by_base = 0, by_exponent = 0;
     float exponent;
-    if (index == 1) {
-        IrValue p = mul(b, v, ir_build1(b, IR_LOG, a[0]));
-        return where(b, ir_build2(b, IR_FGT, a[0], zero), finite(b, p));
+    if (!t[1] && ir_is_const_float(b, a[1], &exponent) && exponent == 2.0f) {
+        IrValue half = mul(b, a[0], t[0]);
+        return add(b, half, half);
     }
-    if (ir_is_const_float(b, a[1], &exponent) && exponent == 2.0f)
-        return finite(b, add(b, a[0], a[0]));
-    IrValue at_zero = where(b, ir_build2(b, IR_FEQ, a[1], one), one);
-    IrValue p = finite(b, over(b, mul(b, a[1], v), a[0]));
+    if (t[0])
+        by_base = mul(b, mul(b, over(b, t[0], a[0]), v), a[1]);
+    if (t[1])
+        by_exponent = where(b, ir_build2(b, IR_FGT, a[0], zero),
+                            mul(b, mul(b, v, ir_build1(b, IR_LOG, a[0])), t[1]));
+    IrValue p = ir_finite(b, sum(b, by_base, by_exponent));
+    if (!t[0])
+        return p;
+    IrValue at_zero = where(b, ir_build2(b, IR_FEQ, a[1], one), t[0]);
     return ir_build_select(b, ir_build2(b, IR_FEQ, a[0], zero), at_zero, p);
 }
 
-/* atan2(y, x): x / (x^2 + y^2) and -y / (x^2 + y^2); 0 at the origin. */
-static IrValue of_atan2(IrBuilder *b, const IrValue *a, uint32_t index)
+/* atan2(y, x): (x y' - y x') / r^2 with r = hypot(x, y), whose square need not be a float; 0 at the
+ * origin. */
+static IrValue of_atan2(IrBuilder *b, const IrValue *a, const IrValue *t)
 {
-    IrValue square = add(b, mul(b, a[0], a[0]), mul(b, a[1], a[1]));
-    IrValue is_off = ir_build2(b, IR_FGT, square, number(b, 0.0f));
-    IrValue p = where(b, is_off, finite(b, over(b, a[1 - index], square)));
-    return index == 0 ? p : negate(b, p);
+    IrValue r = ir_build2(b, IR_HYPOT, a[0], a[1]);
+    IrValue first = t[0] ? mul(b, over(b, a[1], r), t[0]) : 0;
+    IrValue second = t[1] ? mul(b, over(b, a[0], r), t[1]) : 0;
+    return ir_finite(b, over(b, subtract(b, first, second), r));
 }
 
-static IrValue partial2(IrBuilder *b, IrOp op, const IrValue *a, IrValue v, uint32_t index)
+static IrValue of_hypot(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
+{
+    IrValue is_off = ir_build2(b, IR_FGT, v, number(b, 0.0f)), part[2] = {0};
+    for (uint32_t i = 0; i < 2; i++)
+        if (t[i])
+            part[i] = mul(b, where(b, is_off, over(b, a[i], v)), t[i]);
+    return sum(b, part[0], part[1]);
+}
+
+static IrValue tangent2(IrBuilder *b, IrOp op, const IrValue *a, IrValue v, const IrValue *t)
 {
     switch ((unsigned)op) {
     case IR_FADD:
-        return number(b, 1.0f);
+        return sum(b, t[0], t[1]);
     case IR_FSUB:
-        return number(b, index == 0 ? 1.0f : -1.0f);
+        return subtract(b, t[0], t[1]);
     case IR_FMUL:
-        return a[1 - index];
+        return sum(b, t[0] ? mul(b, a[1], t[0]) : 0, t[1] ? mul(b, a[0], t[1]) : 0);
     case IR_FDIV:
-        return of_div(b, a, v, index);
+        return of_div(b, a, v, t);
     case IR_FMOD:
-        return of_fmod(b, a, v, index);
+        return of_fmod(b, a, v, t);
     case IR_POW:
-        return of_pow(b, a, v, index);
+        return of_pow(b, a, v, t);
     case IR_ATAN2:
-        return of_atan2(b, a, index);
-    case IR_HYPOT: {
-        IrValue is_off = ir_build2(b, IR_FGT, v, number(b, 0.0f));
-        return where(b, is_off, over(b, a[index], v));
-    }
+        return of_atan2(b, a, t);
+    case IR_HYPOT:
+        return of_hypot(b, a, v, t);
     }
     UNREACHABLE();
 }
@@ -139,17 +166,13 @@ static IrValue of_log(IrBuilder *b, IrValue x, float scale)
 
 static IrValue of_root(IrBuilder *b, IrOp op, IrValue x, IrValue v)
 {
-    IrValue zero = number(b, 0.0f), p;
-    IrValue in_domain = ir_build2(b, op == IR_CBRT ? IR_FNE : IR_FGT, x, zero);
+    IrValue zero = number(b, 0.0f);
     if (op == IR_SQRT)
-        p = over(b, number(b, 0.5f), v);
-    else if (op == IR_INVSQRT)
-        p = finite(b, mul(b, number(b, -0.5f), mul(b, v, mul(b, v, v))));
-    else
-        p = over(b, number(b, 1.0f / 3.0f), mul(b, v, v));
-    return where(b, in_domain, p);
+        return where(b, ir_build2(b, IR_FGT, x, zero), over(b, number(b, 0.5f), v));
+    return where(b, ir_build2(b, IR_FNE, x, zero), over(b, number(b, 1.0f / 3.0f), mul(b, v, v)));
 }
 
+/* The derivative by the argument, where it is finite or guarded to be so. */
 static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
 {
     IrValue zero = number(b, 0.0f), one = number(b, 1.0f);
@@ -159,15 +182,14 @@ static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
     case IR_FABS:
         return ir_build_select(b, ir_build2(b, IR_FLT, x, zero), number(b, -1.0f), one);
     case IR_SQRT:
-    case IR_INVSQRT:
     case IR_CBRT:
         return of_root(b, op, x, v);
     case IR_EXP:
-        return finite(b, v);
+        return v;
     case IR_EXP2:
-        return finite(b, mul(b, v, number(b, LN2)));
+        return mul(b, v, number(b, LN2));
     case IR_EXPM1:
-        return finite(b, add(b, v, one));
+        return add(b, v, one);
     case IR_LOG:
         return of_log(b, x, 1.0f);
     case IR_LOG2:
@@ -189,21 +211,45 @@ static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
     case IR_ATAN:
         return over(b, one, add(b, one, mul(b, x, x)));
     case IR_SINH:
-        return finite(b, ir_build1(b, IR_COSH, x));
+        return ir_build1(b, IR_COSH, x);
     case IR_COSH:
-        return finite(b, ir_build1(b, IR_SINH, x));
+        return ir_build1(b, IR_SINH, x);
     case IR_TANH:
         return one_minus_square(b, v);
     }
     UNREACHABLE();
 }
 
-IrValue ir_partial(IrBuilder *b, IrOp op, const IrValue *args, IrValue result, uint32_t index)
+/* Does the derivative overflow where neither the value nor the argument need be extreme? */
+static bool may_overflow(IrOp op)
+{
+    switch ((unsigned)op) {
+    case IR_EXP:
+    case IR_EXP2:
+    case IR_EXPM1:
+    case IR_SINH:
+    case IR_COSH:
+        return true;
+    }
+    return false;
+}
+
+static IrValue tangent1(IrBuilder *b, IrOp op, IrValue x, IrValue v, IrValue t)
+{
+    /* v is 0 outside the domain. v^3 would overflow from 1e-26 down, where t is tiny, too. */
+    if (op == IR_INVSQRT)
+        return ir_finite(b, mul(b, mul(b, mul(b, t, v), v), mul(b, number(b, -0.5f), v)));
+    IrValue p = mul(b, partial1(b, op, x, v), t);
+    return may_overflow(op) ? ir_finite(b, p) : p;
+}
+
+IrValue ir_tangent(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
+                   const IrValue *tangents)
 {
     ASSERT(ir_op_info(op)->flags & IR_FLAG_PARTIALS);
     if (ir_op_info(op)->signature[1] == '>')
-        return partial1(b, op, args[0], result);
-    return partial2(b, op, args, result, index);
+        return tangents[0] ? tangent1(b, op, args[0], result, tangents[0]) : 0;
+    return tangents[0] || tangents[1] ? tangent2(b, op, args, result, tangents) : 0;
 }
 
 bool ir_choice(IrBuilder *b, IrOp op, const IrValue *args, IrChoice *out)

@@ -3,6 +3,8 @@
 #include "ssl/rt/rt.h"
 #include "ssl/sema/builtin.h"
 #include "ssl/sema/type.h"
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct Eval {
@@ -47,20 +49,26 @@ static SslType scalar_type(const Type *t)
     return type_lanes(t) || t->basic == SSL_MATRIX ? SSL_FLOAT : t->basic;
 }
 
+/* As kernels run: a subnormal number is a zero, whatever the thread that compiles makes of it. */
+static float flush(float x)
+{
+    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
+}
+
 static bool binary_float(TokenKind op, float a, float b, Scalar *out)
 {
     switch ((int)op) {
     case TOKEN_ADD:
-        out->f = a + b;
+        out->f = flush(a + b);
         return true;
     case TOKEN_SUB:
-        out->f = a - b;
+        out->f = flush(a - b);
         return true;
     case TOKEN_MUL:
-        out->f = a * b;
+        out->f = flush(a * b);
         return true;
     case TOKEN_DIV:
-        out->f = a / b;
+        out->f = flush(a / b);
         return true;
     case TOKEN_EQUAL:
         out->b = a == b;
@@ -309,10 +317,10 @@ static const Constant *eval_builtin(Eval *v, const Expr *e)
         Scalar q = y->scalars[y->type->scalars == 1 ? 0 : i];
         switch (b->shape) {
         case BUILTIN_F_F:
-            out[i].f = b->fold.f_f(p.f);
+            out[i].f = flush(b->fold.f_f(p.f));
             break;
         case BUILTIN_FF_F:
-            out[i].f = b->fold.ff_f(p.f, q.f);
+            out[i].f = flush(b->fold.ff_f(p.f, q.f));
             break;
         case BUILTIN_F_B:
             out[i].b = b->fold.f_b(p.f);
@@ -336,7 +344,7 @@ static const Constant *eval_literal(Eval *v, const Expr *e)
     else if (e->kind == EXPR_INT)
         out->i = e->int_value;
     else
-        out->f = e->float_value;
+        out->f = flush(e->float_value);
     return make(v, e->type, out);
 }
 
