@@ -1,10 +1,26 @@
 #include "textures/descriptors.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+
+/* Half of the descriptors that the process may still open: the rest is for pictures, plugins and child processes. */
+static uint32_t fair_limit(uint32_t wanted)
+{
+    struct rlimit all;
+    if (getrlimit(RLIMIT_NOFILE, &all) != 0 || all.rlim_cur == RLIM_INFINITY ||
+        all.rlim_cur / 4 >= wanted)
+        return wanted;
+    uint32_t room = 0;
+    for (rlim_t fd = 0; fd < all.rlim_cur; fd++)
+        room += fcntl((int)fd, F_GETFD) < 0 && errno == EBADF;
+    uint32_t fair = room / 2 > 0 ? room / 2 : 1;
+    return fair < wanted ? fair : wanted;
+}
 
 void descriptor_pool_init(DescriptorPool *p, uint32_t limit)
 {
-    *p = (DescriptorPool){.limit = limit};
+    *p = (DescriptorPool){.limit = fair_limit(limit)};
     mutex_init(&p->lock);
     cond_init(&p->changed);
 }
@@ -108,16 +124,33 @@ static bool open_and_verify(const Descriptor *d, int *out_fd, StexStamp *out_sta
     return true;
 }
 
+/* After a file could not be opened: whether that was for want of descriptors, and some of ours are left to do without. Then there
+ * will be one less from now on. */
+static bool lower_limit(DescriptorPool *p, const TileFailure *failure)
+{
+    bool is_want = failure->fault == TILE_FAULT_OPEN &&
+                   (failure->error_number == EMFILE || failure->error_number == ENFILE);
+    if (!is_want || p->open_count == 0)
+        return false;
+    if (p->open_count < p->limit)
+        p->limit = p->open_count;
+    return true;
+}
+
 bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailure *out_failure,
                         Error *err)
 {
     mutex_lock(&p->lock);
-    while (d->fd < 0 && (d->is_opening || !make_place(p)))
-        cond_wait(&p->changed, &p->lock);
-    bool ok = true;
-    if (d->fd >= 0) {
-        list_remove(p, d);
-    } else {
+    bool ok = true, is_again = true;
+    while (is_again) {
+        is_again = false;
+        while (d->fd < 0 && (d->is_opening || !make_place(p)))
+            cond_wait(&p->changed, &p->lock);
+        if (d->fd >= 0) {
+            list_remove(p, d);
+            ok = true;
+            break;
+        }
         d->is_opening = true;
         p->open_count++;
         mutex_unlock(&p->lock);
@@ -133,6 +166,7 @@ bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailu
             p->opened++;
         } else {
             p->open_count--;
+            is_again = lower_limit(p, out_failure);
         }
         cond_broadcast(&p->changed);
     }

@@ -1,4 +1,4 @@
-/* Open files within a limit. A descriptor stays open between uses until its place is wanted; then
+/* Open files within a limit, which is no more than half of what the process may still open, and shrinks when the system refuses one. A descriptor stays open between uses until its place is wanted; then
  * the one unused for longest is closed. When a file is opened again, its header must be the one that
  * was there at first; while it is open, whoever reads confirms afterwards that nobody has written to
  * it, or that the header is still the same. So tiles of two files never mix. A file that was renamed
@@ -29,6 +29,7 @@ typedef struct DescriptorPool {
     Descriptor *oldest, *newest;
 } DescriptorPool;
 
+/* limit: at most so many at once. */
 void descriptor_pool_init(DescriptorPool *p, uint32_t limit);
 void descriptor_pool_destroy(DescriptorPool *p); /* none is open */
 

@@ -104,20 +104,37 @@ static void find_waits(const StatsFile *f, StrBuf *out)
     double thread_s = f->render_s * f->thread_count, idle = ratio(f->idle_s, thread_s);
     if (s->waits == 0)
         return;
+    uint32_t fibers;
+    StatsFibers advice = stats_advise_fibers(f, &fibers);
+    if (advice == STATS_FIBERS_FEWER) {
+        begin(out, MOOD_BAD);
+        strbuf_printf(out,
+                      "Fibers throw out each other's tiles: %" PRIu32
+                      " waited at once. Fewer load less: <code>--fibers %" PRIu32 "</code>.",
+                      f->fiber_count, fibers);
+        end(out);
+    }
     begin(out, idle > 0.1 ? MOOD_BAD : MOOD_GOOD);
-    if (idle > 0.1)
+    if (idle > 0.1) {
         strbuf_printf(
-            out,
-            "Storage is the bottleneck: threads had nothing to run for %.0f %% of the time. "
-            "More fibers, faster storage%s would help.",
-            100.0 * idle,
-            texcache_stats_pressure(s) > 1.5 ? ", and a larger budget first of all" : "");
-    else
+            out, "Storage is the bottleneck: threads had nothing to run for %.0f %% of the time. ",
+            100.0 * idle);
+        if (texcache_stats_pressure(s) > 1.5)
+            strbuf_append_c(out, "A larger budget would help most; then faster storage.");
+        else if (advice == STATS_FIBERS_MORE)
+            strbuf_printf(out,
+                          "More fibers (<code>--fibers %" PRIu32
+                          "</code>), or faster storage would help.",
+                          fibers);
+        else
+            strbuf_append_c(out, "Faster storage would help.");
+    } else {
         strbuf_printf(
             out,
             "Waits were hidden: lookups waited %" PRIu64
             " times for a tile, and threads were idle for %.1f %% of the time all the same.",
             s->waits, 100.0 * idle);
+    }
     end(out);
 }
 

@@ -22,6 +22,8 @@ typedef struct StatsFile {
     double render_s;
     double idle_s; /* threads without a fiber to run, summed */
     uint32_t thread_count;
+    uint32_t
+        fiber_count; /* of all threads, that waited at the same time; 0: the file does not say */
     uint64_t rays, paths;
 } StatsFile;
 
@@ -31,6 +33,11 @@ void stats_file_free(StatsFile *f);
 
 /* A budget that would have held all that was touched: in whole chunks of any kind, and the tables. */
 uint64_t stats_sufficient_budget(const TexStats *s);
+typedef enum StatsFibers { STATS_FIBERS_RIGHT, STATS_FIBERS_FEWER, STATS_FIBERS_MORE } StatsFibers;
+/* Whether fewer or more fibers would help, and how many a thread. A fiber that waits wants its tiles again: where those of all do
+ * not fit, fibers throw out each other's, and fewer of them load less (decision 0065). More are of use only where tiles stay, and
+ * threads are idle all the same. */
+StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread);
 /* The end of the bucket in which the share of all durations is reached, in microseconds; 0: none. */
 double stats_latency_us(const uint64_t buckets[TEX_LATENCY_BUCKETS], double share);
 

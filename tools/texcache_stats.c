@@ -178,6 +178,27 @@ static void judge_budget(const TexStats *s)
     }
 }
 
+static void judge_waits(const StatsFile *r)
+{
+    double idle = r->idle_s / fmax(r->render_s * r->thread_count, 1e-9);
+    uint32_t fibers;
+    StatsFibers advice = stats_advise_fibers(r, &fibers);
+    if (advice == STATS_FIBERS_FEWER)
+        printf("Fibers throw out each other's tiles: %" PRIu32
+               " waited at once. Fewer load less: try --fibers %" PRIu32 ", or a larger budget.\n",
+               r->fiber_count, fibers);
+    if (r->stats.waits == 0 || idle <= 0.1)
+        return;
+    printf("Storage is the bottleneck: threads had nothing to run for %.0f %% of the time. ",
+           100.0 * idle);
+    if (texcache_stats_pressure(&r->stats) > 1.5)
+        puts("A larger budget would help most; then faster storage.");
+    else if (advice == STATS_FIBERS_MORE)
+        printf("More fibers (--fibers %" PRIu32 "), or faster storage would help.\n", fibers);
+    else
+        puts("Faster storage would help.");
+}
+
 /* False: something is wrong with the picture, or with the counters. */
 static bool judge(const StatsFile *r)
 {
@@ -188,14 +209,7 @@ static bool judge(const StatsFile *r)
         puts("No texture was looked up.");
     else
         judge_budget(s);
-    double thread_s = r->render_s * r->thread_count;
-    if (s->waits > 0 && r->idle_s > 0.1 * thread_s) {
-        printf(
-            "Storage is the bottleneck: threads had nothing to run for %.0f %% of the time. More "
-            "fibers, more I/O threads or faster storage would help%s.\n",
-            100.0 * r->idle_s / thread_s,
-            texcache_stats_pressure(s) > 1.5 ? ", a larger budget first of all" : "");
-    }
+    judge_waits(r);
     if (s->bad_lookups > 0) {
         char text[32];
         printf("%s lookups had coordinates or derivatives that are no numbers: a shader divides by "

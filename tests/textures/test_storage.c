@@ -281,6 +281,69 @@ static void test_storage_descriptors_may_run_out_for_a_while(void **state)
     rig_end(&rig);
 }
 
+/* All tiles of many textures, in turns. The limit comes before the cache, which then knows it, or after it. */
+static void look_at_many_textures(bool is_limit_first)
+{
+    enum { FILES = 500, LEFT = 32 };
+    static TexId ids[FILES];
+    static float first[FILES][4];
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = LEFT;
+    TexCacheDesc d = {.io_thread_count = 3};
+    Rig rig;
+    if (is_limit_first)
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    rig_begin(&rig, &d);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (uint32_t i = 0; i < FILES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "limit%u.stex", i);
+        ids[i] = rig_open(&rig, fixture_path(name));
+    }
+    for (uint32_t round = 0; round < 4; round++) {
+        for (uint32_t i = 0; i < FILES; i++) {
+            float out[4];
+            uint32_t tile = round == 3 ? 0 : round; /* in the last round, what is there already */
+            assert_false(lookup_tile(&rig, ids[i], tile, 0, out));
+            if (round == 0)
+                memcpy(first[i], out, sizeof out);
+            else if (round == 3)
+                assert_memory_equal(first[i], out, sizeof out);
+        }
+    }
+    /* Something is left for others. */
+    FILE *other = fopen("/dev/null", "rb");
+    assert_true(other != NULL || !is_limit_first);
+    if (other)
+        (void)fclose(other);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    TexStats stats = rig_stats(&rig);
+    assert_int_equal(stats.failed_tiles, 0);
+    assert_int_equal(stats.retries, 0);
+    assert_int_equal(rig.lines.count, 0);
+    assert_in_range(stats.open_files, 1, LEFT);
+    assert_true(stats.file_opens >= 2 * FILES);
+    rig_check_identities(&rig);
+    rig_end(&rig);
+}
+
+static void test_storage_many_textures_need_few_descriptors(void **state)
+{
+    SORT_UNUSED(state);
+    for (uint32_t i = 0; i < 500; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "limit%u.stex", i);
+        Picture p = picture_create(200, 70, 1, SORT_TEXEL_U8, SORT_COLOR_RAW);
+        picture_fill_noise(&p, i);
+        picture_convert(&p, fixture_path(name), NULL);
+        picture_free(&p);
+    }
+    look_at_many_textures(true);
+    look_at_many_textures(false);
+}
+
 /* --- files that are exchanged -------------------------------------------------------------- */
 
 /* Writes over a file's content, keeping the file. */
@@ -552,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_storage_damage_is_not_asked_again),
         cmocka_unit_test(test_storage_opening_is_patient_too),
         cmocka_unit_test(test_storage_descriptors_may_run_out_for_a_while),
+        cmocka_unit_test(test_storage_many_textures_need_few_descriptors),
         cmocka_unit_test(test_storage_content_that_is_exchanged_never_mixes),
         cmocka_unit_test(test_storage_touched_file_goes_on),
         cmocka_unit_test(test_storage_file_renamed_over_is_told_once),

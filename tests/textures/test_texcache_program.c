@@ -387,7 +387,7 @@ static void test_texcache_program_views(void **state)
     EXPECT(1, "", "not a paged texture", "view", png, "-o", out);
 }
 
-static void write_stats(const char *path, const TexStats *stats)
+static void write_stats(const char *path, const TexStats *stats, uint32_t fibers)
 {
     StrBuf text = {0};
     JsonWriter w = json_writer(&text, JSON_INDENTED);
@@ -401,6 +401,7 @@ static void write_stats(const char *path, const TexStats *stats)
     json_write_double(&w, "pressure", texcache_stats_pressure(stats));
     json_write_end(&w);
     json_write_object(&w, "fibers");
+    json_write_u64(&w, "peak_parked", fibers);
     json_write_double(&w, "idle_seconds", 5.0);
     json_write_end(&w);
     json_write_end(&w);
@@ -433,7 +434,7 @@ static void test_texcache_program_explains_statistics(void **state)
     rig_end(&rig);
     assert_in_range(stats.loads, 600, 13 * 64); /* each pass finds some of the twelve */
     assert_int_equal(stats.evictions, stats.loads - 12);
-    write_stats(json, &stats);
+    write_stats(json, &stats, 0);
     char too_small[128], evicted[128], misses[128];
     snprintf(too_small, sizeof too_small, "Budget too small: each tile was read %.1f times",
              (double)stats.loads / 64.0);
@@ -449,23 +450,23 @@ static void test_texcache_program_explains_statistics(void **state)
 
     TexStats other = stats;
     other.bytes_unique = other.bytes_loaded;
-    write_stats(json, &other);
+    write_stats(json, &other, 0);
     EXPECT(0, "is right: tiles were evicted, but hardly any was wanted again", "", "stats", json);
     other.bytes_unique = other.bytes_loaded * 2 / 3;
-    write_stats(json, &other);
+    write_stats(json, &other, 0);
     EXPECT(0, "is tight: each tile was read 1.50 times", "", "stats", json);
     other = stats;
     other.retries = 2;
-    write_stats(json, &other);
+    write_stats(json, &other, 0);
     EXPECT(0, "Storage faltered: 2 reads", "", "stats", json);
     other.failed_tiles++;
     other.loads--;
     other.resident_tiles--;
-    write_stats(json, &other);
+    write_stats(json, &other, 0);
     EXPECT(1, "The picture is not what it should be: 1 reads failed", "", "stats", json);
     other = stats;
     other.tile_hits++;
-    write_stats(json, &other);
+    write_stats(json, &other, 0);
     EXPECT(1, "tile_hits + tile_misses == tile_requests, but 833 is not 832", "", "stats", json);
 
     Error err = {0};
@@ -475,6 +476,45 @@ static void test_texcache_program_explains_statistics(void **state)
 }
 
 /* Writing and reading give back every counter. */
+/* Renders of the chess scene with two threads, measured: advice to take fewer fibers names a number with which half was loaded, and
+ * is given wherever there is one; nobody is told to take more of them where tiles are loaded again and again. */
+static void test_texcache_program_advises_fibers(void **state)
+{
+    SORT_UNUSED(state);
+    static const struct {
+        uint32_t budget_mib, fibers_a_thread, waiting;
+        double pressure;
+        const char *expected;
+        uint32_t advised; /* FIBERS of the row that was measured nearest to what is advised */
+    } rows[] = {
+        {24, 2, 4, 1.89, "A larger budget", 0}, {24, 8, 16, 11.76, "--fibers 2,", 2},
+        {24, 24, 48, 19.99, "--fibers 2,", 2},  {24, 64, 56, 21.53, "--fibers 2,", 2},
+        {40, 2, 4, 1.11, "--fibers 4)", 0},     {40, 8, 16, 1.40, "Faster storage", 0},
+        {40, 24, 36, 2.88, "--fibers 4,", 8},   {40, 64, 56, 7.50, "--fibers 4,", 8},
+        {64, 2, 4, 1.01, "--fibers 4)", 0},     {64, 8, 16, 1.03, "--fibers 15)", 0},
+    };
+    const char *json = fixture_path("advice.json");
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+        TexStats s = {.lookups = 1,
+                      .waits = 1,
+                      .budget_bytes = (uint64_t)rows[i].budget_mib << 20,
+                      .bytes_tables = 5 << 19,
+                      .bytes_unique = 100 << 20,
+                      .bytes_loaded = (uint64_t)(rows[i].pressure * (100 << 20)),
+                      .evictions = 1};
+        s.loads = s.evictions;
+        s.reads_awaited = s.tile_misses = s.tile_requests = s.wait_latency[0] = s.read_latency[0] =
+            1;
+        write_stats(json, &s, rows[i].waiting);
+        EXPECT(0, rows[i].expected, "", "stats", "--brief", json);
+        for (size_t k = 0; k < SORT_COUNT_OF(rows); k++) {
+            if (rows[k].budget_mib == rows[i].budget_mib &&
+                rows[k].fibers_a_thread == rows[i].advised)
+                assert_true(rows[k].pressure <= 0.5 * rows[i].pressure);
+        }
+    }
+}
+
 static void test_texcache_statistics_survive_json(void **state)
 {
     SORT_UNUSED(state);
@@ -530,6 +570,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_texcache_program_verifies),
         cmocka_unit_test(test_texcache_program_views),
         cmocka_unit_test(test_texcache_program_explains_statistics),
+        cmocka_unit_test(test_texcache_program_advises_fibers),
         cmocka_unit_test(test_texcache_statistics_survive_json),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
