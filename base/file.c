@@ -253,19 +253,34 @@ void file_replace_abandon(FileReplace *file)
         (void)unlink(file->temp_path);
 }
 
-Status file_lock(const char *path, FileLock *out_lock, Error *err)
+/* operation: of flock. */
+static Status lock_file(const char *path, int operation, FileLock *out_lock, bool *out_is_locked,
+                        Error *err)
 {
     out_lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     int result = out_lock->fd;
-    while (out_lock->fd >= 0 && (result = flock(out_lock->fd, LOCK_EX)) != 0 && errno == EINTR)
+    while (out_lock->fd >= 0 && (result = flock(out_lock->fd, operation)) != 0 && errno == EINTR)
         continue;
+    *out_is_locked = result >= 0;
     if (result >= 0)
         return STATUS_OK;
-    Status status = error_set_at(err, STATUS_IO, path, "cannot be locked: %s", strerror(errno));
-    if (out_lock->fd >= 0)
-        (void)close(out_lock->fd);
-    out_lock->fd = -1;
+    bool is_held = out_lock->fd >= 0 && errno == EWOULDBLOCK;
+    Status status =
+        is_held ? STATUS_OK
+                : error_set_at(err, STATUS_IO, path, "cannot be locked: %s", strerror(errno));
+    file_unlock(out_lock);
     return status;
+}
+
+Status file_lock(const char *path, FileLock *out_lock, Error *err)
+{
+    bool is_locked;
+    return lock_file(path, LOCK_EX, out_lock, &is_locked, err);
+}
+
+Status file_try_lock(const char *path, FileLock *out_lock, bool *out_is_locked, Error *err)
+{
+    return lock_file(path, LOCK_EX | LOCK_NB, out_lock, out_is_locked, err);
 }
 
 void file_unlock(FileLock *lock)

@@ -37,6 +37,9 @@ typedef struct FileLock {
     int fd; /* owned */
 } FileLock;
 Status file_lock(const char *path, FileLock *out_lock, Error *err) SORT_MUST_CHECK;
+/* The same without waiting: *out_is_locked says whether it is ours now. */
+Status file_try_lock(const char *path, FileLock *out_lock, bool *out_is_locked,
+                     Error *err) SORT_MUST_CHECK;
 void file_unlock(FileLock *lock);
 
 bool file_exists(const char *path); /* anything, links followed */

@@ -324,6 +324,12 @@ Status process_send(Process *p, const void *data, size_t size_bytes, Error *err)
     return STATUS_OK;
 }
 
+bool process_has_message(Process *p, uint32_t wait_ms)
+{
+    struct pollfd set = {.fd = p->talk_fd, .events = POLLIN};
+    return poll(&set, 1, (int)wait_ms) > 0;
+}
+
 /* STATUS_OK: there is something to read, or the end. */
 static Status await_message(const Process *p, uint64_t deadline_ns, Error *err)
 {

@@ -53,6 +53,8 @@ void process_kill_all(void);
 Status process_send(Process *p, const void *data, size_t size_bytes, Error *err) SORT_MUST_CHECK;
 Status process_receive(Process *p, void *out_data, size_t size_bytes, uint32_t timeout_ms,
                        Error *err) SORT_MUST_CHECK;
+/* Whether there is something to receive, or the end; waits up to wait_ms for it. */
+bool process_has_message(Process *p, uint32_t wait_ms);
 /* Spawn and wait. */
 Status process_run(const ProcessDesc *desc, uint32_t timeout_ms, ProcessResult *out_result,
                    Error *err) SORT_MUST_CHECK;

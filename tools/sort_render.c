@@ -228,6 +228,13 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
     if (status != STATUS_OK && status != STATUS_CANCELLED)
         return command_fail(&err, EXIT_FAILED);
     bool is_interrupted = status == STATUS_CANCELLED;
+    if (is_interrupted && render_is_torn(render)) {
+        fputs(
+            "sort-render: interrupted while textures were converted; what is converted is kept, no "
+            "picture is written\n",
+            stderr);
+        return EXIT_INTERRUPTED;
+    }
     if (output_command_write(&c->output, render_film(render), &err) != STATUS_OK ||
         write_stats(c, render, &timeline, &err) != STATUS_OK ||
         settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK ||

@@ -4,6 +4,7 @@
  *   texcache info FILE.stex                 what a paged texture holds
  *   texcache verify FILE.stex ...           every check sum; a line for each damage
  *   texcache view FILE.stex -o OUT.png      a level, or a tile, as a picture
+ *   texcache convert                        converts images for a renderer that starts it
  *   texcache decode                         reads foreign files for a renderer that starts it
  *   texcache stats FILE.json                what the cache did during a render, in plain words
  *   texcache watch                          what the cache of a running render does
@@ -54,6 +55,7 @@ static const CliCommand commands[] = {
     {"info", "tells what a paged texture holds", texcache_run_info},
     {"verify", "compares every check sum of paged textures", texcache_run_verify},
     {"view", "writes a level or a tile of a paged texture as PNG", texcache_run_view},
+    {"convert", "converts images for a renderer; not for people", texcache_run_convert},
     {"decode", "answers a renderer's requests for texels; not for people", texcache_run_decode},
     {"stats", "explains what the cache did during a render", texcache_run_stats},
     {"report", "makes a page of it: findings, charts, tile maps", texcache_run_report},

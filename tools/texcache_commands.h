@@ -21,6 +21,7 @@ int texcache_run_make(int argc, char **argv);
 int texcache_run_info(int argc, char **argv);
 int texcache_run_verify(int argc, char **argv);
 int texcache_run_view(int argc, char **argv);
+int texcache_run_convert(int argc, char **argv);
 int texcache_run_decode(int argc, char **argv);
 int texcache_run_stats(int argc, char **argv);
 int texcache_run_watch(int argc, char **argv);

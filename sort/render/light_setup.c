@@ -248,7 +248,7 @@ static void memory_release(SetupMemory *m)
 }
 
 static Status build(const Scene *scene, const MaterialSet *materials, TexCache *cache,
-                    TexId environment, SetupMemory *memory, LightSetup *out, Error *err)
+                    TextureStore *store, SetupMemory *memory, LightSetup *out, Error *err)
 {
     TRY(waiter_create_for_thread(&memory->waiter, err));
     TRY(texcache_thread_create(cache, &memory->thread, err));
@@ -263,11 +263,12 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
                              .tex_thread = memory->thread,
                              .waiter = memory->waiter,
                              .footprint_scale = 1.0f,
-                             .environment = environment};
+                             .store = store};
     TRY(shade_context_create(&desc, memory->arena, &shade, err));
     TRY(estimate_emission(scene, materials, shade, memory->emission, err));
     if (scene->environment.kind == SCENE_ENVIRONMENT_IMAGE) {
-        Lookup lookup = {.texture = environment};
+        Lookup lookup = {
+            .texture = texture_store_await(store, scene->environment.texture, memory->waiter)};
         texcache_caller_init(&lookup.caller, memory->thread, memory->waiter);
         TRY(environment_table_create(ENVIRONMENT_TABLE_WIDTH, ENVIRONMENT_TABLE_HEIGHT,
                                      environment_row, &lookup, &out->table, err));
@@ -283,11 +284,11 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
 }
 
 Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexCache *cache,
-                          TexId environment, LightSetup *out_setup, Error *err)
+                          TextureStore *store, LightSetup *out_setup, Error *err)
 {
     SetupMemory memory = {0};
     *out_setup = (LightSetup){0};
-    Status status = build(scene, materials, cache, environment, &memory, out_setup, err);
+    Status status = build(scene, materials, cache, store, &memory, out_setup, err);
     memory_release(&memory);
     if (status != STATUS_OK)
         light_setup_destroy(out_setup);

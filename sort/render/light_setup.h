@@ -1,6 +1,6 @@
 /* What light sampling needs to know before the first ray: the environment's importance table, and
- * roughly how bright each emissive material is. Both come from texture lookups and kernels, so the
- * textures are open and the materials bound by then. */
+ * roughly how bright each emissive material is. Both come from texture lookups, which wait for their
+ * textures, and from kernels: the materials are bound by then. */
 #ifndef SORT_RENDER_LIGHT_SETUP_H
 #define SORT_RENDER_LIGHT_SETUP_H
 
@@ -14,7 +14,7 @@ typedef struct LightSetup {
 
 /* On success *out_setup is the caller's (light_setup_destroy). */
 Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexCache *cache,
-                          TexId environment, LightSetup *out_setup, Error *err) SORT_MUST_CHECK;
+                          TextureStore *store, LightSetup *out_setup, Error *err) SORT_MUST_CHECK;
 void light_setup_destroy(LightSetup *setup);
 
 #endif

@@ -116,5 +116,7 @@ Status render_probe(Render *r, uint32_t x, uint32_t y, uint32_t sample_count,
                  &(WaveJob){.x = x, .y = y, .width = 1, .height = 1, .sample = p.sample});
     }
     bench_destroy(&bench);
+    if (status == STATUS_OK && texture_store_has_failed(r->store))
+        status = render_finish_textures(r, err);
     return status == STATUS_OK ? resolve_pixel(r->film, x, y, out_rgba, err) : status;
 }

@@ -177,20 +177,29 @@ static Status open_textures(Render *r, Error *err)
                               .texcache_program = r->options.texcache_program,
                               .is_wanted = is_wanted,
                               .thread_count = r->options.thread_count,
-                              .log = r->options.log};
+                              .log = r->options.log,
+                              .cancel = r->options.cancel};
     Status status = texture_store_create(&store, &r->store, err);
     mem_free(is_wanted);
     if (status == STATUS_OK)
-        material_set_bind(r->materials, r->store);
+        material_set_bind(r->materials);
+    /* What is needed first, and for a clock of lookups all of it. */
+    if (status == STATUS_OK && r->scene->environment.kind == SCENE_ENVIRONMENT_IMAGE)
+        texture_store_ask(r->store, r->scene->environment.texture);
+    if (status == STATUS_OK && r->shared.what == WAVE_VIEW_COST)
+        status = render_finish_textures(r, err);
     r->stats.textures_s = clock_seconds_since(start);
     return status;
 }
 
-TexId render_environment_texture(const Render *r)
+Status render_finish_textures(Render *r, Error *err)
 {
-    return r->scene->environment.kind == SCENE_ENVIRONMENT_IMAGE
-               ? texture_store_id(r->store, r->scene->environment.texture)
-               : (TexId){0};
+    uint32_t texture = 0;
+    Status status = texture_store_finish(r->store, &texture, err);
+    if (status == STATUS_OK || status == STATUS_CANCELLED)
+        return status;
+    const char *user = material_set_user(r->materials, texture);
+    return user ? error_prefix(err, "material '%s'", user) : error_prefix(err, "the environment");
 }
 
 ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *waiter)
@@ -198,11 +207,11 @@ ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *w
     ShadeContextDesc desc = {.size_bytes = sizeof desc,
                              .scene = r->scene,
                              .materials = r->materials,
+                             .store = r->store,
                              .tex_thread = thread,
                              .waiter = waiter,
                              .footprint_scale = shade_footprint_scale(r->samples),
-                             .sampler = r->shared.sampler,
-                             .environment = render_environment_texture(r)};
+                             .sampler = r->shared.sampler};
     memcpy(desc.depth_bias, r->options.depth_bias, sizeof desc.depth_bias);
     return desc;
 }
@@ -221,8 +230,9 @@ static Status prepare_lights(Render *r, Error *err)
 {
     uint64_t start = clock_now_ns();
     render_announce(r, "preparing lights");
-    TRY(light_setup_create(r->scene, r->materials, r->textures, render_environment_texture(r),
-                           &r->lights, err));
+    TRY(light_setup_create(r->scene, r->materials, r->textures, r->store, &r->lights, err));
+    if (texture_store_has_failed(r->store))
+        TRY(render_finish_textures(r, err));
     if (lights_count(r->lights.lights) == 0 && !may_emit(r))
         log_warning(r->options.log,
                     "the scene has no light: no lights section, no environment, nothing emits");
@@ -333,8 +343,8 @@ static Status load(Render *r, StrBuf *diagnostics, Error *err)
     if (r->options.only_check)
         return STATUS_OK;
     TRY(open_textures(r, err));
+    TRY(build_accel(r, err)); /* meanwhile textures are converted, of which lights may need some */
     TRY(prepare_lights(r, err));
-    TRY(build_accel(r, err));
     TRY(make_film(r, err));
     r->shared.scene = r->scene;
     r->shared.accel = r->accel;
@@ -404,6 +414,11 @@ const Scene *render_scene(const Render *r)
     return r->scene;
 }
 
+bool render_is_torn(const Render *r)
+{
+    return texture_store_gave_up(r->store);
+}
+
 TexCache *render_textures(Render *r)
 {
     return r->textures;
@@ -423,6 +438,7 @@ RenderProgress render_progress(const Render *r)
 void render_stats(const Render *r, RenderStats *out)
 {
     *out = r->stats;
+    out->conversion = texture_store_stats(r->store);
     out->thread_count = r->options.thread_count;
     texcache_stats(r->textures, &out->textures);
     out->accel = accel_stats(r->accel);

@@ -93,6 +93,9 @@ Status render_resume(Render *render, Film *film, Error *err) SORT_MUST_CHECK;
 Status render_run(Render *render, Error *err) SORT_MUST_CHECK;
 /* After render_run: completes the texture trace, if one was asked for. STATUS_IO: it could not be written. */
 Status render_end_trace(Render *render, Error *err) SORT_MUST_CHECK;
+/* After STATUS_CANCELLED: some of what the film holds was made without textures that were given up, so that it is of
+ * no use. */
+bool render_is_torn(const Render *render);
 void render_destroy(Render *render); /* NULL is fine */
 
 Film *render_film(Render *render);
@@ -108,6 +111,7 @@ typedef struct RenderProgress {
 RenderProgress render_progress(const Render *render);
 
 typedef struct RenderStats {
+    TextureStoreStats conversion; /* beside the render */
     double load_s, compile_s, textures_s, lights_s, accel_s, render_s, cpu_s;
     uint32_t thread_count;
     WaveCounters wave; /* summed over all waves */

@@ -142,7 +142,7 @@ static bool would_be_late(const Render *r, uint64_t job)
 static bool may_begin(void *data, uint64_t job)
 {
     Render *r = data;
-    if (atomic_load(r->options.cancel))
+    if (atomic_load(r->options.cancel) || texture_store_has_failed(r->store))
         return false;
     if (would_be_late(r, job)) {
         r->is_out_of_time = true;
@@ -217,12 +217,15 @@ static Status run_segments(Render *r, Error *err)
         film_set_checkpoint(r->film, (FilmCheckpoint){r->schedule.next, r->schedule.pass_samples});
         if (atomic_load(r->options.cancel))
             return error_set(err, STATUS_CANCELLED, "cancelled");
+        if (texture_store_has_failed(r->store))
+            TRY(render_finish_textures(r, err));
         is_done = r->schedule.next == count || r->is_out_of_time || is_good_enough(r);
         if (!is_done && clock_now_ns() >= r->quiet_ns) {
             TRY(r->options.quiet(r->options.quiet_data, r, err));
             schedule_quiet(r, r->options.quiet_interval_s);
         }
     }
+    TRY(render_finish_textures(r, err));
     film_set_checkpoint(r->film, (FilmCheckpoint){0});
     uint32_t end = schedule_job_sample(&r->schedule, r->schedule.next);
     return film_add_range(r->film, (FilmRange){r->schedule.sample_begin, end}, err);

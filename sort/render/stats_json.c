@@ -10,6 +10,7 @@ static void write_times(JsonWriter *w, const RenderStats *s)
     json_write_double(w, "load", s->load_s);
     json_write_double(w, "compile", s->compile_s);
     json_write_double(w, "textures", s->textures_s);
+    json_write_double(w, "conversion", s->conversion.seconds);
     json_write_double(w, "lights", s->lights_s);
     json_write_double(w, "accel", s->accel_s);
     json_write_double(w, "render", s->render_s);
@@ -155,6 +156,9 @@ void stats_summary(const RenderStats *s, StrBuf *out)
                   s->load_s + s->compile_s + s->textures_s + s->lights_s + s->accel_s, s->load_s,
                   s->materials.programs, s->compile_s, s->materials.from_cache, s->textures_s,
                   s->lights_s, s->accel_s);
+    if (s->conversion.converted > 0)
+        strbuf_printf(out, "converted %u textures beside that, in %.1f s\n",
+                      s->conversion.converted, s->conversion.seconds);
     strbuf_printf(out,
                   "rendered in %.1f s on %u threads: %.2f M paths, %.2f M rays, %.2f M rays/s\n",
                   s->render_s, s->thread_count, (double)s->wave.paths * 1e-6, (double)rays * 1e-6,

@@ -23,7 +23,7 @@ typedef struct MaterialProgram {
     const SslProgramInfo *info;
     SslKernelFn kernel;
     void *params;
-    uint32_t *textures; /* [texture slots] TexId.id */
+    uint32_t *textures; /* [texture slots] 1 + place in Scene.textures; 0: none */
     const char *
         *attributes; /* [unit attributes] what each is called in the mesh; borrowed: scene, unit */
     TexOptions *site_options; /* [info->texture_site_count] */
@@ -54,7 +54,9 @@ Status material_set_compile(const MaterialSetDesc *desc, MaterialSet **out_set, 
                             Error *err) SORT_MUST_CHECK;
 /* Sets is_wanted[i] for every scene texture that some program samples. */
 void material_set_textures(const MaterialSet *set, bool *is_wanted);
-void material_set_bind(MaterialSet *set, const TextureStore *store);
+void material_set_bind(MaterialSet *set);
+/* The name of the first material that samples a scene texture; NULL: none does. */
+const char *material_set_user(const MaterialSet *set, uint32_t scene_texture);
 void material_set_destroy(MaterialSet *set); /* NULL is fine */
 
 const Material *material_set_get(const MaterialSet *set, uint32_t material);

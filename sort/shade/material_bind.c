@@ -15,6 +15,23 @@ void material_set_textures(const MaterialSet *set, bool *is_wanted)
     }
 }
 
+static bool program_samples(const MaterialProgram *p, uint32_t scene_texture)
+{
+    for (uint32_t i = 0; p->kernel && i < p->info->unit->texture_count; ++i)
+        if (p->info->texture_is_used[i] && p->info->unit->texture_ids[i] == scene_texture)
+            return true;
+    return false;
+}
+
+const char *material_set_user(const MaterialSet *set, uint32_t scene_texture)
+{
+    for (uint32_t m = 0; m < set->desc.scene->material_count; ++m)
+        for (int kind = 0; kind < MATERIAL_KERNEL_KINDS; ++kind)
+            if (program_samples(&set->materials[m].programs[kind], scene_texture))
+                return set->materials[m].name;
+    return NULL;
+}
+
 static TexWrap wrap_from_scene(SceneWrap wrap)
 {
     return (TexWrap)(TEX_WRAP_FILE + (int)(wrap - SCENE_WRAP_FILE));
@@ -40,12 +57,12 @@ static TexFilter filter_from_site(const char *word, TexFilter otherwise)
     return otherwise;
 }
 
-static void bind_program(const MaterialSet *set, const TextureStore *store, MaterialProgram *p)
+static void bind_program(const MaterialSet *set, MaterialProgram *p)
 {
     const SslUnitInfo *unit = p->info->unit;
     for (uint32_t i = 0; i < unit->texture_count; ++i)
         if (p->info->texture_is_used[i])
-            p->textures[i] = texture_store_id(store, unit->texture_ids[i]).id;
+            p->textures[i] = unit->texture_ids[i] + 1;
     for (uint32_t i = 0; i < p->info->texture_site_count; ++i) {
         const SslTextureSite *site = &p->info->texture_sites[i];
         uint32_t id = unit->texture_ids[site->texture];
@@ -65,10 +82,10 @@ static void bind_program(const MaterialSet *set, const TextureStore *store, Mate
     }
 }
 
-void material_set_bind(MaterialSet *set, const TextureStore *store)
+void material_set_bind(MaterialSet *set)
 {
     for (uint32_t m = 0; m < set->desc.scene->material_count; ++m)
         for (int kind = 0; kind < MATERIAL_KERNEL_KINDS; ++kind)
             if (set->materials[m].programs[kind].kernel)
-                bind_program(set, store, &set->materials[m].programs[kind]);
+                bind_program(set, &set->materials[m].programs[kind]);
 }

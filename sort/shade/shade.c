@@ -44,8 +44,9 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
                 draw_sites = p->info->texture_site_count;
         }
     if (ctx) {
-        *ctx =
-            (ShadeContext){.desc = *desc, .host = {.sampler = desc->sampler, .probe = desc->probe}};
+        *ctx = (ShadeContext){
+            .desc = *desc,
+            .host = {.store = desc->store, .sampler = desc->sampler, .probe = desc->probe}};
         for (int d = 0; d < SHADE_BIAS_DEPTHS; ++d)
             ctx->host.footprint_scale[d] = desc->footprint_scale * exp2f(desc->depth_bias[d]);
         ssl_globals_layout(sort_ssl_globals, GLOBAL_COUNT, &ctx->layout);
@@ -212,7 +213,11 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
         for (uint32_t i = 0; i < 7; ++i)
             coord[i * count + k] = values[i];
     }
-    TexRequest request = {.texture = ctx->desc.environment,
+    const SceneEnvironment *environment = &ctx->desc.scene->environment;
+    TexId texture = {0};
+    if (environment->kind == SCENE_ENVIRONMENT_IMAGE)
+        texture = texture_store_await(ctx->desc.store, environment->texture, ctx->desc.waiter);
+    TexRequest request = {.texture = texture,
                           .options = &options,
                           .lane_count = count,
                           .lane_mask = (1u << count) - 1u,
@@ -222,7 +227,7 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
     if (SORT_UNLIKELY(ctx->host.probe != NULL))
         texture_probe_tell(ctx->host.probe,
                            (TextureProbeLookup){.request = &request, .result = rgba});
-    float strength = ctx->desc.scene->environment.strength;
+    float strength = environment->strength;
     for (uint32_t k = 0; k < count; ++k)
         out_radiance[k] = spectrum_scale(
             spectrum_from_rgb(f3(rgba[k], rgba[count + k], rgba[2 * count + k])), strength);

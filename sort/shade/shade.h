@@ -28,13 +28,13 @@ typedef struct ShadeContextDesc {
     size_t size_bytes;  /* sizeof(ShadeContextDesc) */
     const Scene *scene; /* borrowed, as all below */
     const MaterialSet *materials;
+    TextureStore *store; /* of the scene's textures; NULL: all are the missing colour */
     TexThread *tex_thread;
     Waiter *waiter;
     float footprint_scale; /* see shade_footprint_scale */
     float
         depth_bias[SHADE_BIAS_DEPTHS]; /* mip levels more by path depth; the last for all deeper */
     Sampler sampler;                   /* of stochastic texture filters */
-    TexId environment;                 /* texture of the environment image; 0: none */
     const struct TextureProbe *probe;  /* told of every lookup (texture_probe.h); NULL: nobody */
 } ShadeContextDesc;
 

@@ -52,7 +52,10 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
             coord[k * n + lane] *= scale;
     }
     const TexOptions *options = &host->program->site_options[call->site];
-    TexRequest request = {.texture = {call->texture},
+    TexId texture = {0};
+    if (SORT_LIKELY(call->texture != 0))
+        texture = texture_store_await(host->store, call->texture - 1, host->caller.waiter);
+    TexRequest request = {.texture = texture,
                           .options = options,
                           .lane_count = n,
                           .lane_mask = call->lane_mask,

@@ -9,6 +9,7 @@
 /* What kernels hand back to services, under the name the ABI gives it. One a fiber. */
 struct SslHost {
     TexCaller caller;
+    TextureStore *store;            /* borrowed; NULL: there are no textures */
     const MaterialProgram *program; /* that runs now */
     const SurfaceHit *const *hits;
     float footprint_scale[4]; /* by path depth; the last for all deeper */

@@ -1,34 +1,80 @@
+/* Threads take textures from a list, convert and open them, each with a converter process of its own.
+ *
+ *   WAITING --taken by a thread--> UNDER_WAY --> OPEN, or FAILED with an error
+ *
+ * `lock` guards all states, lists and counts; it is not held while a texture is converted or opened. An id is
+ * published by an atomic store, and is not taken back before the end. */
 #include "sort/shade/texture_store.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/path.h"
-#include "base/process.h"
 #include "base/thread.h"
+#include "textures/convert_client.h"
 #include <string.h>
+#include <unistd.h>
 
-enum { CONVERTED_FORMAT = 2 }; /* raise when conversion changes, so that old files are not found */
-
-struct TextureStore {
-    TexCache *cache;
-    TexId *ids; /* [texture_count]; owned */
-    uint32_t texture_count;
+enum {
+    CONVERTED_FORMAT = 2, /* raise when conversion changes, so that old files are not found */
+    LOCK_POLL_NS = 10000000,
+    WORKERS_MAX = 64
 };
 
-typedef struct Converted {
-    char path[PATH_BYTES]; /* the .stex file */
-    TexId id;              /* opened as it is, without a conversion; else 0 */
-    Status status;
-    Error error;
-} Converted;
+typedef enum EntryState { ENTRY_WAITING, ENTRY_UNDER_WAY, ENTRY_OPEN, ENTRY_FAILED } EntryState;
 
-typedef struct ConvertJob {
-    const TextureStoreDesc *desc;
-    Converted *converted; /* [texture_count] */
-} ConvertJob;
+/* Somebody who waits for a texture; on the stack of the waiting. */
+typedef struct Awaiting {
+    Waiter *waiter;
+    struct Awaiting *next;
+} Awaiting;
+
+typedef struct StoreEntry {
+    _Atomic uint32_t id; /* 0: it is not open */
+    EntryState state;    /* lock, as all below */
+    bool is_asked_for;
+    Awaiting *awaiting;
+    Error error; /* FAILED */
+} StoreEntry;
+
+typedef struct StoreWorker {
+    TextureStore *store;
+    Thread *thread;
+    Converter *converter; /* owned */
+} StoreWorker;
+
+struct TextureStore {
+    TextureStoreDesc desc;
+    char folder[PATH_BYTES];
+    const char *command[3];
+    StoreEntry *entries; /* owned; [count] */
+    uint32_t count;
+    StoreWorker workers[WORKERS_MAX];
+    uint32_t worker_count, conversion_threads;
+    uint64_t begin_ns;
+
+    Mutex lock;
+    Cond settled;
+    uint32_t *asked; /* owned; [count] in the order in which they were asked for */
+    uint32_t asked_count, asked_next;
+    uint32_t next; /* the first that nobody may have looked at */
+    uint32_t unsettled_count;
+    uint32_t converted;
+    uint64_t end_ns;
+    _Atomic bool has_failed, has_given_up, is_stopping;
+};
 
 static const char *const color_space_words[] = {"auto", "srgb", "linear", "raw"};
+
+static bool is_stopped(void *data)
+{
+    const TextureStore *store = data;
+    return atomic_load(&store->is_stopping) ||
+           (store->desc.cancel && atomic_load(store->desc.cancel));
+}
+
+/* --- the name of a converted texture ---------------------------------------------------------------- */
 
 static Status hash_file(const char *path, HashState *h, Error *err)
 {
@@ -57,22 +103,28 @@ static Status hash_set(const char *pattern, HashState *h, Error *err)
     return STATUS_OK;
 }
 
-/* Name in the cache folder: the digest of the image's bytes and of what the conversion is told. */
-static Status converted_name(const TextureStoreDesc *desc, const SceneTexture *texture,
-                             Converted *out)
+/* The digest of the image's bytes and of what the conversion is told. */
+static Status digest_image(const SceneTexture *texture, char out_digest[HASH128_TEXT_BYTES],
+                           Error *err)
 {
-    bool is_set = texcache_is_udim(texture->path);
     HashState h;
     hash128_begin(&h);
     hash128_update_u64(&h, CONVERTED_FORMAT);
     hash128_update_text(&h, color_space_words[texture->color_space]);
     hash128_update_text(&h, path_extension(texture->path)); /* picks the decoder */
-    TRY(is_set ? hash_set(texture->path, &h, &out->error)
-               : hash_file(texture->path, &h, &out->error));
-    char digest[HASH128_TEXT_BYTES], file[HASH128_TEXT_BYTES + 16];
-    hash128_text(hash128_end(&h), digest);
-    snprintf(file, sizeof file, is_set ? "%s.<UDIM>.stex" : "%s.stex", digest);
-    return path_join(desc->converted_folder, file, out->path, &out->error);
+    TRY(texcache_is_udim(texture->path) ? hash_set(texture->path, &h, err)
+                                        : hash_file(texture->path, &h, err));
+    hash128_text(hash128_end(&h), out_digest);
+    return STATUS_OK;
+}
+
+static Status converted_path(const TextureStore *store, const SceneTexture *texture,
+                             const char *digest, char out_path[PATH_BYTES], Error *err)
+{
+    char file[HASH128_TEXT_BYTES + 16];
+    snprintf(file, sizeof file, texcache_is_udim(texture->path) ? "%s.<UDIM>.stex" : "%s.stex",
+             digest);
+    return path_join(store->folder, file, out_path, err);
 }
 
 /* Whether it was converted before: of a set all files, for a conversion may have been interrupted. */
@@ -87,35 +139,84 @@ static bool is_converted(const char *source, const char *converted)
            source_count == converted_count;
 }
 
-static Status run_texcache(const TextureStoreDesc *desc, const SceneTexture *texture,
-                           Converted *out)
+/* --- conversion ------------------------------------------------------------------------------------- */
+
+static Status run_converter(StoreWorker *w, const SceneTexture *texture, const char *from,
+                            const char *to, Error *err)
 {
-    const char *argv[] = {desc->texcache_program,
-                          "make",
-                          texture->path,
-                          "-o",
-                          out->path,
-                          "--color-space",
-                          color_space_words[texture->color_space],
-                          "--quiet",
-                          NULL};
-    ProcessDesc child = {.size_bytes = sizeof child,
-                         .argv = argv,
-                         .standard_output = PROCESS_DISCARD,
-                         .standard_error = PROCESS_CAPTURE};
-    ProcessResult result;
-    TRY(process_run(&child, 0, &result, &out->error));
-    Status status = STATUS_OK;
-    if (!result.has_exited || result.exit_code != 0) {
-        char how[96];
-        const char *said = result.errors.size_bytes ? strbuf_text(&result.errors) : "no message";
-        status = error_set_at(&out->error, STATUS_FORMAT, texture->name,
-                              "cannot be converted: %.*s (%s)", (int)strcspn(said, "\n"), said,
-                              process_result_describe(&result, how));
+    Error why = {0};
+    ConverterWish wish = {.source_path = from,
+                          .output_path = to,
+                          .color_space = (SortColorSpace)texture->color_space,
+                          .thread_count = w->store->conversion_threads,
+                          .name = texture->name,
+                          .log = w->store->desc.log};
+    Status status = converter_run(w->converter, &wish, &why);
+    if (status == STATUS_OK || status == STATUS_CANCELLED)
+        return status == STATUS_OK ? status : error_set(err, status, "cancelled");
+    bool is_about_source = why.path[0] == '\0' || strcmp(why.path, texture->path) == 0;
+    return error_set_at(err, status, texture->name, "cannot be converted: %s%s%s",
+                        is_about_source ? "" : why.path, is_about_source ? "" : ": ", why.text);
+}
+
+static Status convert_set(StoreWorker *w, const SceneTexture *texture, const char *pattern,
+                          Error *err)
+{
+    bool is_present[TEX_UDIM_COUNT];
+    uint32_t count;
+    TRY(texcache_udim_list(texture->path, is_present, &count, err));
+    for (uint32_t i = 0; i < TEX_UDIM_COUNT; ++i) {
+        char from[PATH_BYTES], to[PATH_BYTES];
+        if (!is_present[i])
+            continue;
+        TRY(texcache_udim_path(texture->path, i, from, sizeof from, err));
+        TRY(texcache_udim_path(pattern, i, to, sizeof to, err));
+        if (!file_exists(to))
+            TRY(run_converter(w, texture, from, to, err));
     }
-    process_result_free(&result);
+    return STATUS_OK;
+}
+
+/* One process at a time converts an image. Waits for the lock, but not when all is to end. */
+static Status lock_image(TextureStore *store, const char *digest, FileLock *out_lock, Error *err)
+{
+    char name[32], path[PATH_BYTES];
+    /* One lock for images whose digests begin alike, so that a folder has few of them. */
+    snprintf(name, sizeof name, "%.2s.lock", digest);
+    TRY(path_join(store->folder, name, path, err));
+    for (;;) {
+        bool is_locked;
+        TRY(file_try_lock(path, out_lock, &is_locked, err));
+        if (is_locked)
+            return STATUS_OK;
+        if (is_stopped(store))
+            return error_set(err, STATUS_CANCELLED, "cancelled");
+        clock_sleep_ns(LOCK_POLL_NS);
+    }
+}
+
+/* Converts, unless another render has done so while we waited for it. */
+static Status convert_alone(StoreWorker *w, const SceneTexture *texture, const char *digest,
+                            const char *path, Error *err)
+{
+    TextureStore *store = w->store;
+    FileLock lock;
+    TRY(lock_image(store, digest, &lock, err));
+    Status status = STATUS_OK;
+    if (!is_converted(texture->path, path)) {
+        log_info(store->desc.log, "converting %s", texture->name);
+        status = texcache_is_udim(texture->path)
+                     ? convert_set(w, texture, path, err)
+                     : run_converter(w, texture, texture->path, path, err);
+        mutex_lock(&store->lock);
+        store->converted += status == STATUS_OK;
+        mutex_unlock(&store->lock);
+    }
+    file_unlock(&lock);
     return status;
 }
+
+/* --- opening ---------------------------------------------------------------------------------------- */
 
 /* Whether an OpenEXR file may hold tiles: it says so near its beginning (a flag of the version field; files
  * of several parts say it later). Spares environment maps in rows the start of a decoder process. */
@@ -144,102 +245,182 @@ static bool may_be_ready(const char *path)
     return false;
 }
 
-/* Converts, unless another render has done so while we waited for it: one process at a time converts an image. */
-static Status convert_alone(const TextureStoreDesc *desc, const SceneTexture *texture,
-                            Converted *out)
-{
-    char path[PATH_BYTES];
-    FileLock lock;
-    if (snprintf(path, sizeof path, "%s.lock", out->path) >= (int)sizeof path)
-        return error_set_at(&out->error, STATUS_LIMIT, out->path, "is too long a path");
-    TRY(file_lock(path, &lock, &out->error));
-    Status status = STATUS_OK;
-    if (!is_converted(texture->path, out->path)) {
-        log_info(desc->log, "converting %s", texture->name);
-        status = run_texcache(desc, texture, out);
-    }
-    file_unlock(&lock);
-    return status;
-}
-
 /* Opens a tiled, mip-mapped image as it is. STATUS_UNSUPPORTED: it has to be converted. */
-static Status open_ready(const TextureStoreDesc *desc, const SceneTexture *texture, Converted *out)
+static Status open_ready(const TextureStore *store, const SceneTexture *texture, TexId *out_id,
+                         Error *err)
 {
     TexOpenDesc open = {.size_bytes = sizeof open,
                         .path = texture->path,
                         .color_space = (SortColorSpace)texture->color_space};
-    return texcache_open(desc->cache, &open, &out->id, &out->error);
+    return texcache_open(store->desc.cache, &open, out_id, err);
 }
 
-static void convert_one(void *data, uint32_t index)
+/* Converts if that is needed, and opens. */
+static Status prepare_texture(StoreWorker *w, const SceneTexture *texture, TexId *out_id,
+                              Error *err)
 {
-    ConvertJob *job = data;
-    const SceneTexture *texture = &job->desc->scene->textures[index];
-    Converted *out = &job->converted[index];
-    if (!job->desc->is_wanted[index])
-        return;
+    const TextureStore *store = w->store;
+    char path[PATH_BYTES], digest[HASH128_TEXT_BYTES];
+    TexOpenDesc open = {.size_bytes = sizeof open, .path = path, .name = texture->path};
     if (path_has_extension(texture->path, ".stex")) {
-        snprintf(out->path, sizeof out->path, "%s", texture->path);
-        return;
+        open.path = texture->path;
+    } else {
+        Status ready = may_be_ready(texture->path) ? open_ready(store, texture, out_id, err)
+                                                   : STATUS_UNSUPPORTED;
+        if (ready != STATUS_UNSUPPORTED)
+            return ready;
+        TRY(digest_image(texture, digest, err));
+        TRY(converted_path(store, texture, digest, path, err));
+        if (!is_converted(texture->path, path))
+            TRY(convert_alone(w, texture, digest, path, err));
     }
-    if (may_be_ready(texture->path)) {
-        out->status = open_ready(job->desc, texture, out);
-        if (out->status != STATUS_UNSUPPORTED)
-            return;
-    }
-    out->status = converted_name(job->desc, texture, out);
-    if (out->status != STATUS_OK || is_converted(texture->path, out->path))
-        return;
-    out->status = convert_alone(job->desc, texture, out);
+    Status status = texcache_open(store->desc.cache, &open, out_id, err);
+    return status == STATUS_OK ? status : error_prefix(err, "texture '%s'", texture->name);
 }
 
-static Status open_all(const TextureStoreDesc *desc, const Converted *converted,
-                       TextureStore *store, Error *err)
+/* --- threads ---------------------------------------------------------------------------------------- */
+
+/* Under the lock. Returns who waits, to be woken without it. */
+static Awaiting *settle(TextureStore *store, StoreEntry *entry, Status status, TexId id,
+                        const Error *error)
 {
-    for (uint32_t i = 0; i < store->texture_count; ++i) /* they are closed with the store */
-        store->ids[i] = converted[i].id;
-    for (uint32_t i = 0; i < store->texture_count; ++i) {
-        if (!desc->is_wanted[i])
-            continue;
-        if (converted[i].status != STATUS_OK) {
-            *err = converted[i].error;
-            return converted[i].status;
+    Awaiting *awaiting = entry->awaiting;
+    entry->awaiting = NULL;
+    entry->state = status == STATUS_OK ? ENTRY_OPEN : ENTRY_FAILED;
+    if (status == STATUS_OK) {
+        atomic_store_explicit(&entry->id, id.id, memory_order_release);
+    } else {
+        entry->error = *error;
+        entry->error.code = status;
+        atomic_store(&store->has_failed, true);
+        if (status == STATUS_CANCELLED && awaiting)
+            atomic_store(&store->has_given_up, true);
+    }
+    if (--store->unsettled_count == 0) {
+        store->end_ns = clock_now_ns();
+        cond_broadcast(&store->settled);
+    }
+    return awaiting;
+}
+
+static void wake(Awaiting *awaiting)
+{
+    while (awaiting) {
+        Awaiting *next = awaiting->next; /* gone once its waiter is fired */
+        waiter_fire(awaiting->waiter);
+        awaiting = next;
+    }
+}
+
+/* Under the lock: the next texture that nobody is at; store->count: none. */
+static uint32_t take_texture(TextureStore *store)
+{
+    uint32_t taken = store->count;
+    while (taken == store->count && store->asked_next < store->asked_count) {
+        uint32_t asked = store->asked[store->asked_next++];
+        if (store->entries[asked].state == ENTRY_WAITING)
+            taken = asked;
+    }
+    while (taken == store->count && store->next < store->count) {
+        uint32_t next = store->next++;
+        if (store->desc.is_wanted[next] && store->entries[next].state == ENTRY_WAITING)
+            taken = next;
+    }
+    if (taken < store->count)
+        store->entries[taken].state = ENTRY_UNDER_WAY;
+    return taken;
+}
+
+static void run_worker(void *data)
+{
+    StoreWorker *w = data;
+    TextureStore *store = w->store;
+    for (;;) {
+        mutex_lock(&store->lock);
+        uint32_t index = take_texture(store);
+        mutex_unlock(&store->lock);
+        if (index == store->count)
+            return;
+        Error err = {0};
+        TexId id = {0};
+        Status status = is_stopped(store)
+                            ? error_set(&err, STATUS_CANCELLED, "cancelled")
+                            : prepare_texture(w, &store->desc.scene->textures[index], &id, &err);
+        mutex_lock(&store->lock);
+        Awaiting *awaiting = settle(store, &store->entries[index], status, id, &err);
+        mutex_unlock(&store->lock);
+        wake(awaiting);
+    }
+}
+
+static uint64_t memory_limit(void)
+{
+    const uint64_t least = (uint64_t)2 << 30;
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    uint64_t half = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 2 : 0;
+    return half > least ? half : least;
+}
+
+static Status start_workers(TextureStore *store, uint32_t wanted_count, Error *err)
+{
+    uint32_t threads = store->desc.thread_count ? store->desc.thread_count : thread_cpu_count();
+    uint32_t count = threads < wanted_count ? threads : wanted_count;
+    count = count < WORKERS_MAX ? count : WORKERS_MAX;
+    store->conversion_threads = count > 0 ? threads / count : 1;
+    store->command[0] = store->desc.texcache_program;
+    store->command[1] = "convert";
+    ConverterDesc converter = {.size_bytes = sizeof converter,
+                               .command = store->command,
+                               .memory_limit_bytes = memory_limit(),
+                               .is_cancelled = is_stopped,
+                               .data = store};
+    for (uint32_t i = 0; i < count; ++i) {
+        StoreWorker *w = &store->workers[i];
+        w->store = store;
+        TRY(converter_create(&converter, &w->converter, err));
+        Status status = thread_create("texture-store", 0, run_worker, w, &w->thread, err);
+        if (status != STATUS_OK) {
+            converter_destroy(w->converter);
+            return store->worker_count > 0 ? STATUS_OK : status;
         }
-        if (converted[i].id.id != 0)
-            continue;
-        TexOpenDesc open = {.size_bytes = sizeof open,
-                            .path = converted[i].path,
-                            .name = desc->scene->textures[i].path};
-        Status status = texcache_open(desc->cache, &open, &store->ids[i], err);
-        if (status != STATUS_OK)
-            return error_prefix(err, "texture '%s'", desc->scene->textures[i].name);
+        ++store->worker_count;
     }
     return STATUS_OK;
 }
+
+/* --- create and destroy ----------------------------------------------------------------------------- */
 
 Status texture_store_create(const TextureStoreDesc *desc, TextureStore **out_store, Error *err)
 {
     *out_store = NULL;
     uint32_t count = desc->scene->texture_count;
     TextureStore *store = MEM_NEW(TextureStore);
-    Converted *converted = MEM_ARRAY(Converted, count + 1);
-    TexId *ids = MEM_ARRAY(TexId, count + 1);
-    Status status = STATUS_OK;
-    if (!store || !converted || !ids) {
-        mem_free(store);
-        mem_free(ids);
-        mem_free(converted);
+    if (!store)
         return error_set(err, STATUS_NO_MEMORY, "out of memory opening textures");
+    store->desc = *desc;
+    store->count = count;
+    store->begin_ns = store->end_ns = clock_now_ns();
+    mutex_init(&store->lock);
+    cond_init(&store->settled);
+    store->entries = MEM_ARRAY(StoreEntry, count + 1);
+    store->asked = MEM_ARRAY(uint32_t, count + 1);
+    bool *is_wanted = MEM_ARRAY(bool, count + 1);
+    store->desc.is_wanted = is_wanted;
+    Status status = store->entries && store->asked && is_wanted
+                        ? STATUS_OK
+                        : error_set(err, STATUS_NO_MEMORY, "out of memory opening textures");
+    for (uint32_t i = 0; status == STATUS_OK && i < count; ++i) {
+        is_wanted[i] = desc->is_wanted[i];
+        store->unsettled_count += is_wanted[i];
     }
-    *store = (TextureStore){.cache = desc->cache, .ids = ids, .texture_count = count};
-    if (count > 0)
-        status = file_make_directories(desc->converted_folder, err);
-    if (status == STATUS_OK) {
-        ConvertJob job = {desc, converted};
-        parallel_for(desc->thread_count, count, convert_one, &job);
-        status = open_all(desc, converted, store, err);
-    }
-    mem_free(converted);
+    uint32_t wanted_count = store->unsettled_count;
+    if (status == STATUS_OK && snprintf(store->folder, sizeof store->folder, "%s",
+                                        desc->converted_folder) >= (int)sizeof store->folder)
+        status = error_set_at(err, STATUS_LIMIT, desc->converted_folder, "is too long a path");
+    if (status == STATUS_OK && wanted_count > 0)
+        status = file_make_directories(store->folder, err);
+    if (status == STATUS_OK)
+        status = start_workers(store, wanted_count, err);
     if (status != STATUS_OK) {
         texture_store_destroy(store);
         return status;
@@ -252,14 +433,119 @@ void texture_store_destroy(TextureStore *store)
 {
     if (!store)
         return;
-    for (uint32_t i = 0; i < store->texture_count; ++i)
-        if (store->ids[i].id != 0)
-            texcache_close(store->cache, store->ids[i]);
-    mem_free(store->ids);
+    atomic_store(&store->is_stopping, true);
+    for (uint32_t i = 0; i < store->worker_count; ++i) {
+        thread_join(store->workers[i].thread);
+        converter_destroy(store->workers[i].converter);
+    }
+    for (uint32_t i = 0; store->entries && i < store->count; ++i) {
+        TexId id = texture_store_id(store, i);
+        if (id.id != 0)
+            texcache_close(store->desc.cache, id);
+    }
+    union {
+        const bool *constant;
+        bool *owned;
+    } is_wanted = {.constant = store->desc.is_wanted};
+    mem_free(is_wanted.owned);
+    mem_free(store->entries);
+    mem_free(store->asked);
+    cond_destroy(&store->settled);
+    mutex_destroy(&store->lock);
     mem_free(store);
+}
+
+/* --- asking ----------------------------------------------------------------------------------------- */
+
+/* Under the lock. */
+static void ask(TextureStore *store, uint32_t scene_texture)
+{
+    StoreEntry *entry = &store->entries[scene_texture];
+    if (entry->is_asked_for || !store->desc.is_wanted[scene_texture])
+        return;
+    entry->is_asked_for = true;
+    store->asked[store->asked_count++] = scene_texture;
+}
+
+void texture_store_ask(TextureStore *store, uint32_t scene_texture)
+{
+    mutex_lock(&store->lock);
+    ask(store, scene_texture);
+    mutex_unlock(&store->lock);
 }
 
 TexId texture_store_id(const TextureStore *store, uint32_t scene_texture)
 {
-    return store->ids[scene_texture];
+    return (TexId){atomic_load_explicit(&store->entries[scene_texture].id, memory_order_acquire)};
+}
+
+TexId texture_store_await(TextureStore *store, uint32_t scene_texture, Waiter *waiter)
+{
+    TexId id = store ? texture_store_id(store, scene_texture) : (TexId){0};
+    if (SORT_LIKELY(id.id != 0) || !store || !store->desc.is_wanted[scene_texture])
+        return id;
+    StoreEntry *entry = &store->entries[scene_texture];
+    Awaiting me = {.waiter = waiter};
+    mutex_lock(&store->lock);
+    bool must_wait = entry->state == ENTRY_WAITING || entry->state == ENTRY_UNDER_WAY;
+    if (must_wait) {
+        ask(store, scene_texture);
+        waiter_arm(waiter, 1);
+        me.next = entry->awaiting;
+        entry->awaiting = &me;
+    } else if (entry->state == ENTRY_FAILED && entry->error.code == STATUS_CANCELLED) {
+        atomic_store(&store->has_given_up, true);
+    }
+    mutex_unlock(&store->lock);
+    if (must_wait)
+        waiter_wait(waiter);
+    return texture_store_id(store, scene_texture);
+}
+
+bool texture_store_has_failed(const TextureStore *store)
+{
+    return atomic_load_explicit(&store->has_failed, memory_order_relaxed);
+}
+
+bool texture_store_gave_up(const TextureStore *store)
+{
+    return atomic_load(&store->has_given_up);
+}
+
+Status texture_store_finish(TextureStore *store, uint32_t *out_texture, Error *err)
+{
+    uint32_t first = store->count;
+    bool is_cancelled = false;
+    mutex_lock(&store->lock);
+    while (store->unsettled_count > 0)
+        cond_wait(&store->settled, &store->lock);
+    mutex_unlock(&store->lock); /* nothing changes any more */
+    for (uint32_t i = 0; i < store->count; ++i) {
+        const StoreEntry *entry = &store->entries[i];
+        if (entry->state != ENTRY_FAILED)
+            continue;
+        is_cancelled = is_cancelled || entry->error.code == STATUS_CANCELLED;
+        if (entry->error.code == STATUS_CANCELLED)
+            continue;
+        if (first < store->count)
+            log_error(store->desc.log, "%s: %s", entry->error.path, entry->error.text);
+        else
+            first = i;
+    }
+    if (first == store->count)
+        return is_cancelled ? error_set(err, STATUS_CANCELLED, "cancelled") : STATUS_OK;
+    *out_texture = first;
+    if (err)
+        *err = store->entries[first].error;
+    return store->entries[first].error.code;
+}
+
+TextureStoreStats texture_store_stats(TextureStore *store)
+{
+    mutex_lock(&store->lock);
+    uint64_t end_ns = store->unsettled_count > 0 ? clock_now_ns() : store->end_ns;
+    TextureStoreStats stats = {.converted = store->converted,
+                               .seconds = (double)(end_ns - store->begin_ns) * 1e-9};
+    mutex_unlock(&store->lock);
+    return stats;
 }

@@ -55,7 +55,9 @@ static Status open_scene(const Scene *scene, Opened *out, Error *err)
                              .converted_folder = in_folder("converted", converted),
                              .texcache_program = program,
                              .is_wanted = is_wanted};
-    return texture_store_create(&desc, &out->store, err);
+    TRY(texture_store_create(&desc, &out->store, err));
+    uint32_t texture;
+    return texture_store_finish(out->store, &texture, err);
 }
 
 static void close_scene(Opened *opened)
@@ -119,7 +121,7 @@ static void test_texture_store_converts_sets_once(void **state)
     /* A set that has changed is another one. */
     write_color("skin.1013.png", (const uint8_t[3]){0, 0, 255});
     assert_int_not_equal(open_scene(&scene, &opened, &err), STATUS_OK);
-    texcache_destroy(opened.cache);
+    close_scene(&opened);
     program = right;
     assert_int_equal(open_scene(&scene, &opened, &err), STATUS_OK);
     close_scene(&opened);

@@ -1,0 +1,34 @@
+/* What a renderer and its converter processes say to each other, through a socket: one request at a time.
+ *
+ *   renderer (convert_client.c)                      converter process (convert_serve.c)
+ *   ConvertRequest, source path, output path  ---->  converts the image
+ *   ConvertMessage, any number of times       <----  how far it is; a warning
+ *   ConvertMessage                            <----  done, or why not
+ *
+ * As with decode_wire.h both ends are the same program's, and what comes back is checked all the same. */
+#ifndef SORT_TEXTURES_CONVERT_WIRE_H
+#define SORT_TEXTURES_CONVERT_WIRE_H
+
+#include "base/path.h"
+#include "textures/texcache.h"
+
+enum { CONVERT_VERSION = 1 };
+
+typedef struct ConvertRequest {
+    uint32_t version;
+    uint32_t color_space; /* SortColorSpace */
+    uint32_t thread_count;
+    uint32_t source_bytes, output_bytes; /* of the paths that follow, without an end; below PATH_BYTES */
+} ConvertRequest;
+
+typedef enum ConvertKind { CONVERT_PROGRESS = 1, CONVERT_WARNING, CONVERT_DONE } ConvertKind;
+
+typedef struct ConvertMessage {
+    uint32_t kind;              /* ConvertKind */
+    uint32_t status;            /* DONE: a Status */
+    uint64_t non_finite_texels; /* DONE */
+    char path[ERROR_PATH_MAX];  /* DONE, of an error: the file it is about */
+    char text[ERROR_TEXT_MAX];  /* WARNING, or DONE and an error */
+} ConvertMessage;
+
+#endif
