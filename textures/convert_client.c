@@ -98,7 +98,8 @@ static Status take_result(const ConverterWish *wish, const ConvertMessage *m, Er
 {
     if (m->status == STATUS_OK && m->non_finite_texels > 0)
         log_warning(wish->log,
-                    "%s: %" PRIu64 " texels were not finite, or beyond 1e30, and have been replaced",
+                    "%s: %" PRIu64
+                    " texels were not finite, or beyond 1e30, and have been replaced",
                     wish->name, m->non_finite_texels);
     if (m->status == STATUS_OK)
         return STATUS_OK;

@@ -10,10 +10,11 @@
 typedef struct Converter Converter;
 
 typedef struct ConverterDesc {
-    size_t size_bytes;          /* sizeof(ConverterDesc) */
-    const char *const *command; /* NULL-terminated: a program that runs texcache_serve_converter; borrowed */
+    size_t size_bytes; /* sizeof(ConverterDesc) */
+    const char *const
+        *command; /* NULL-terminated: a program that runs texcache_serve_converter; borrowed */
     uint64_t memory_limit_bytes; /* address space of the process; 0: none */
-    uint32_t stall_ms;           /* an image that gets no further for so long is given up; 0: two minutes */
+    uint32_t stall_ms; /* an image that gets no further for so long is given up; 0: two minutes */
     bool (*is_cancelled)(void *data); /* true: conversions end soon; NULL: never */
     void *data;
 } ConverterDesc;

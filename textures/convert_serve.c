@@ -85,8 +85,7 @@ Status texcache_serve_converter(const TexDecoderHost *host, Error *err)
     char source[PATH_BYTES], output[PATH_BYTES];
     while (read_all(&request, sizeof request)) {
         if (request.version != CONVERT_VERSION || request.source_bytes >= sizeof source ||
-            request.output_bytes >= sizeof output ||
-            request.color_space > SORT_COLOR_RAW)
+            request.output_bytes >= sizeof output || request.color_space > SORT_COLOR_RAW)
             return error_set(err, STATUS_FORMAT, "the request is not one of this version");
         if (!read_all(source, request.source_bytes) || !read_all(output, request.output_bytes))
             return STATUS_OK;
@@ -94,9 +93,8 @@ Status texcache_serve_converter(const TexDecoderHost *host, Error *err)
         TexConvertReport report = {0};
         Error why = {0};
         Status status = convert(host, &request, source, output, &report, &why);
-        ConvertMessage m = {.kind = CONVERT_DONE,
-                            .status = status,
-                            .non_finite_texels = report.non_finite_texels};
+        ConvertMessage m = {
+            .kind = CONVERT_DONE, .status = status, .non_finite_texels = report.non_finite_texels};
         snprintf(m.path, sizeof m.path, "%s", why.path);
         snprintf(m.text, sizeof m.text, "%s", why.text);
         say(&m);

@@ -18,7 +18,8 @@ typedef struct ConvertRequest {
     uint32_t version;
     uint32_t color_space; /* SortColorSpace */
     uint32_t thread_count;
-    uint32_t source_bytes, output_bytes; /* of the paths that follow, without an end; below PATH_BYTES */
+    uint32_t source_bytes,
+        output_bytes; /* of the paths that follow, without an end; below PATH_BYTES */
 } ConvertRequest;
 
 typedef enum ConvertKind { CONVERT_PROGRESS = 1, CONVERT_WARNING, CONVERT_DONE } ConvertKind;

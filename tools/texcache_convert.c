@@ -50,11 +50,10 @@ int texcache_run_convert(int argc, char **argv)
     struct sigaction act = {.sa_handler = on_signal}; /* a read that waits is interrupted */
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGPIPE, &act, NULL); /* the renderer is gone */
-    signal(SIGINT, SIG_IGN);  /* from a terminal: the renderer decides */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error like a full disk */
+    signal(SIGINT, SIG_IGN);        /* from a terminal: the renderer decides */
+    signal(SIGXFSZ, SIG_IGN);       /* a file that may not grow is a write error like a full disk */
     Error err = {0};
-    PluginHostDesc desc = {
-        .size_bytes = sizeof desc, .log = log_plugin, .cancelled = is_cancelled};
+    PluginHostDesc desc = {.size_bytes = sizeof desc, .log = log_plugin, .cancelled = is_cancelled};
     PluginHost *plugins;
     if (plugin_host_create(&desc, &plugins, &err) != STATUS_OK)
         return texcache_fail(&err, EXIT_FAILED);

@@ -191,7 +191,9 @@ static void test_messages_not_an_image(void **state)
     write_textured(&kit);
     kit_write_text(&kit, "textures/p.png", "this is no picture");
     kit_run(&kit, NULL, &said);
-    kit_assert_says(&said, 1, (const char *const[]){"textures/p.png", "cannot be converted", NULL});
+    kit_assert_says(
+        &said, 1,
+        (const char *const[]){"textures/p.png", "material 'm'", "cannot be converted", NULL});
     kit_end(&kit);
 }
 

@@ -1,15 +1,19 @@
 /* Textures of a scene on their way into the cache: plain images and UDIM sets are converted once, by
  * the program texcache, whose path is the first argument of this test. */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/image/png_write.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "base/waiter.h"
 #include "sort/shade/texture_store.h"
+#include "textures/convert_client.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -188,6 +192,313 @@ static void test_texture_store_converts_once_for_two_renders(void **state)
     mem_free(runs);
 }
 
+/* --- what converters go through ---------------------------------------------------------------------- */
+
+static char said[4096];
+
+static void keep_log(void *data, LogLevel level, const char *text)
+{
+    (void)data, (void)level;
+    size_t length = strlen(said);
+    (void)snprintf(said + length, sizeof said - length, "%s\n", text);
+}
+
+static const Log log_kept = {.level = LOG_LEVEL_WARNING, .write = keep_log};
+
+static const char *write_odd(const char *name, const char *word, char out[PATH_BYTES])
+{
+    Error err = {0};
+    assert_int_equal(file_write(in_folder(name, out), word, strlen(word), &err), STATUS_OK);
+    return out;
+}
+
+/* A program that runs texcache and writes a line each time. */
+static void count_runs(char out_script[PATH_BYTES], char out_log[PATH_BYTES])
+{
+    StrBuf text = {0};
+    Error err = {0};
+    in_folder("runs", out_log);
+    strbuf_printf(&text, "#!/bin/sh\necho run >> '%s'\nexec '%s' \"$@\"\n", out_log, program);
+    in_folder("counting-texcache", out_script);
+    assert_int_equal(file_write(out_script, text.data, text.size_bytes, &err), STATUS_OK);
+    assert_int_equal(chmod(out_script, 0700), 0);
+    assert_int_equal(file_write(out_log, "", 0, &err), STATUS_OK);
+    strbuf_free(&text);
+}
+
+static uint32_t runs_in(const char *log)
+{
+    uint64_t bytes = 0;
+    Error err = {0};
+    assert_int_equal(file_size(log, &bytes, &err), STATUS_OK);
+    return (uint32_t)(bytes / 4);
+}
+
+typedef struct Conversion {
+    Converter *converter;
+    _Atomic bool is_cancelled;
+    Error err;
+} Conversion;
+
+static bool is_cancelled(void *data)
+{
+    return atomic_load((_Atomic bool *)data);
+}
+
+static Status convert_odd(Conversion *c, const char *word)
+{
+    char from[PATH_BYTES], to[PATH_BYTES];
+    ConverterWish wish = {.source_path = write_odd("x.odd", word, from),
+                          .output_path = in_folder("x.stex", to),
+                          .thread_count = 1,
+                          .name = "x.odd",
+                          .log = &log_kept};
+    c->err = (Error){0};
+    said[0] = '\0';
+    Error ignored = {0};
+    if (file_exists(to))
+        assert_int_equal(file_remove(to, &ignored), STATUS_OK);
+    Status status = converter_run(c->converter, &wish, &c->err);
+    assert_int_equal(file_exists(to), status == STATUS_OK);
+    return status;
+}
+
+static void begin_conversion(Conversion *c, const char *const *command)
+{
+    ConverterDesc desc = {.size_bytes = sizeof desc,
+                          .command = command,
+                          .stall_ms = 1500,
+                          .is_cancelled = is_cancelled,
+                          .data = &c->is_cancelled};
+    atomic_store(&c->is_cancelled, false);
+    assert_int_equal(converter_create(&desc, &c->converter, &c->err), STATUS_OK);
+}
+
+/* What goes wrong with an image costs that image, and says which it was and how. */
+static void test_converter_loses_one_image_at_a_time(void **state)
+{
+    (void)state;
+    char script[PATH_BYTES], log[PATH_BYTES];
+    count_runs(script, log);
+    const char *const command[] = {script, "convert", NULL};
+    Conversion c;
+    begin_conversion(&c, command);
+    for (uint32_t i = 0; i < 20; ++i)
+        assert_int_equal(convert_odd(&c, "good"), STATUS_OK);
+    assert_int_equal(runs_in(log), 1);
+    assert_int_equal(convert_odd(&c, "crash"), STATUS_FORMAT);
+    assert_non_null(strstr(c.err.path, "x.odd"));
+    assert_non_null(strstr(c.err.text, "crashed"));
+    assert_int_equal(convert_odd(&c, "good"), STATUS_OK);
+    assert_int_equal(runs_in(log), 2);
+    assert_int_equal(convert_odd(&c, ""), STATUS_FORMAT); /* refused: the process lives on */
+    assert_non_null(strstr(c.err.text, "no word"));
+    assert_int_equal(convert_odd(&c, "hang"), STATUS_LIMIT);
+    assert_non_null(strstr(c.err.text, "no progress"));
+    assert_int_equal(convert_odd(&c, "nan"), STATUS_OK);
+    assert_non_null(strstr(said, "x.odd: 1 texels were not finite"));
+    assert_int_equal(convert_odd(&c, "words"), STATUS_OK);
+    assert_non_null(strstr(said, "x.odd: this picture is odd"));
+    assert_int_equal(runs_in(log), 3);
+    converter_destroy(c.converter);
+
+    const char *const nothing[] = {"/does/not/exist", "convert", NULL};
+    begin_conversion(&c, nothing);
+    assert_int_equal(convert_odd(&c, "good"), STATUS_NOT_FOUND);
+    converter_destroy(c.converter);
+    const char *const other[] = {"/bin/cat", NULL}; /* what it says is no answer */
+    begin_conversion(&c, other);
+    assert_int_not_equal(convert_odd(&c, "good"), STATUS_OK);
+    converter_destroy(c.converter);
+}
+
+static void cancel_soon(void *flag)
+{
+    clock_sleep_ns(100000000);
+    atomic_store((_Atomic bool *)flag, true);
+}
+
+static void test_converter_is_cancelled_at_once(void **state)
+{
+    (void)state;
+    const char *const command[] = {program, "convert", NULL};
+    Conversion c;
+    Thread *thread;
+    begin_conversion(&c, command);
+    assert_int_equal(convert_odd(&c, "good"), STATUS_OK);
+    assert_int_equal(thread_create("cancel", 0, cancel_soon, &c.is_cancelled, &thread, &c.err),
+                     STATUS_OK);
+    uint64_t begin_ns = clock_now_ns();
+    assert_int_equal(convert_odd(&c, "hang"), STATUS_CANCELLED);
+    assert_true(clock_seconds_since(begin_ns) < 1.4); /* less than without */
+    thread_join(thread);
+    converter_destroy(c.converter);
+}
+
+enum { ODD_COUNT = 8 };
+
+typedef struct OddScene {
+    char paths[ODD_COUNT][PATH_BYTES], names[ODD_COUNT][16];
+    SceneTexture textures[ODD_COUNT];
+    Scene scene;
+    char folder[PATH_BYTES];
+    TexCache *cache;
+    TextureStore *store;
+    TexThread *thread;
+    Waiter *waiter;
+    _Atomic bool cancel;
+} OddScene;
+
+/* A store of one thread. words: of each texture; what follows the word makes them different. */
+static void begin_odd(OddScene *o, const char *const words[ODD_COUNT], const char *salt)
+{
+    static const bool is_wanted[ODD_COUNT] = {true, true, true, true, true, true, true, true};
+    Error err = {0};
+    *o = (OddScene){0};
+    for (uint32_t i = 0; i < ODD_COUNT; ++i) {
+        char text[64];
+        (void)snprintf(o->names[i], sizeof o->names[i], "t%u.odd", (unsigned)i);
+        (void)snprintf(text, sizeof text, "%s %u %s", words[i], (unsigned)i, salt);
+        write_odd(o->names[i], text, o->paths[i]);
+        o->textures[i] = (SceneTexture){.name = o->names[i], .path = o->paths[i]};
+    }
+    o->scene = (Scene){.textures = o->textures, .texture_count = ODD_COUNT};
+    TexCacheDesc d = {.size_bytes = sizeof d, .budget_bytes = 16 << 20};
+    assert_int_equal(texcache_create(&d, &o->cache, &err), STATUS_OK);
+    said[0] = '\0';
+    TextureStoreDesc desc = {.size_bytes = sizeof desc,
+                             .scene = &o->scene,
+                             .cache = o->cache,
+                             .converted_folder = in_folder("odd", o->folder),
+                             .texcache_program = program,
+                             .is_wanted = is_wanted,
+                             .thread_count = 1,
+                             .log = &log_kept,
+                             .cancel = &o->cancel};
+    assert_int_equal(texture_store_create(&desc, &o->store, &err), STATUS_OK);
+    assert_int_equal(texcache_thread_create(o->cache, &o->thread, &err), STATUS_OK);
+    assert_int_equal(waiter_create_for_thread(&o->waiter, &err), STATUS_OK);
+}
+
+static void end_odd(OddScene *o)
+{
+    texcache_thread_destroy(o->thread);
+    waiter_destroy_for_thread(o->waiter);
+    texture_store_destroy(o->store);
+    texcache_destroy(o->cache);
+}
+
+/* What is waited for comes before what comes first in the scene. */
+static void test_texture_store_converts_by_demand(void **state)
+{
+    (void)state;
+    static const char *const words[ODD_COUNT] = {"slow", "slow", "slow", "slow",
+                                                 "slow", "slow", "slow", "slow"};
+    OddScene o;
+    Error err = {0};
+    uint32_t texture;
+    begin_odd(&o, words, "demand");
+    texture_store_ask(o.store, 6);
+    assert_true(texture_store_await(o.store, 7, o.waiter).id != 0);
+    assert_true(texture_store_id(o.store, 6).id != 0);
+    /* Besides these the thread may have been at the first one, and may now be at the next. */
+    for (uint32_t i = 2; i < 6; ++i)
+        assert_int_equal(texture_store_id(o.store, i).id, 0);
+    assert_int_equal(texture_store_finish(o.store, &texture, &err), STATUS_OK);
+    for (uint32_t i = 0; i < ODD_COUNT; ++i)
+        assert_true(texture_store_id(o.store, i).id != 0);
+    assert_int_equal(texture_store_stats(o.store).converted, ODD_COUNT);
+    assert_false(texture_store_has_failed(o.store) || texture_store_gave_up(o.store));
+    end_odd(&o);
+}
+
+/* Textures that cannot be had: the first one of the scene is the error, the others are told. */
+static void test_texture_store_names_what_fails(void **state)
+{
+    (void)state;
+    static const char *const words[ODD_COUNT] = {"good", "good",  "crash", "good",
+                                                 "good", "crash", "good",  "good"};
+    OddScene o;
+    Error err = {0};
+    uint32_t texture = 0;
+    begin_odd(&o, words, "fails");
+    assert_int_equal(texture_store_await(o.store, 5, o.waiter).id, 0);
+    assert_int_equal(texture_store_finish(o.store, &texture, &err), STATUS_FORMAT);
+    assert_int_equal(texture, 2);
+    assert_string_equal(err.path, "t2.odd");
+    assert_non_null(strstr(err.text, "cannot be converted"));
+    assert_non_null(strstr(said, "t5.odd: cannot be converted"));
+    for (uint32_t i = 0; i < ODD_COUNT; ++i)
+        assert_int_equal(texture_store_id(o.store, i).id != 0, i != 2 && i != 5);
+    assert_true(texture_store_has_failed(o.store));
+    assert_false(texture_store_gave_up(o.store));
+    end_odd(&o);
+}
+
+static void test_texture_store_gives_up_when_cancelled(void **state)
+{
+    (void)state;
+    static const char *const words[ODD_COUNT] = {"hang", "good", "good", "good",
+                                                 "good", "good", "good", "good"};
+    OddScene o;
+    Error err = {0};
+    uint32_t texture;
+    Thread *thread;
+    begin_odd(&o, words, "cancelled");
+    assert_int_equal(thread_create("cancel", 0, cancel_soon, &o.cancel, &thread, &err), STATUS_OK);
+    uint64_t begin_ns = clock_now_ns();
+    assert_int_equal(texture_store_await(o.store, 0, o.waiter).id, 0);
+    assert_int_equal(texture_store_finish(o.store, &texture, &err), STATUS_CANCELLED);
+    assert_true(clock_seconds_since(begin_ns) < 1.5);
+    assert_true(texture_store_gave_up(o.store));
+    thread_join(thread);
+    end_odd(&o);
+    /* Destroying gives up too. */
+    begin_odd(&o, words, "destroyed");
+    begin_ns = clock_now_ns();
+    end_odd(&o);
+    assert_true(clock_seconds_since(begin_ns) < 1.5);
+}
+
+/* Many small images, few processes. */
+static void test_texture_store_starts_few_processes(void **state)
+{
+    (void)state;
+    enum { COUNT = 300, THREADS = 3 };
+    static SceneTexture textures[COUNT];
+    static char paths[COUNT][PATH_BYTES];
+    static bool is_wanted[COUNT];
+    char script[PATH_BYTES], log[PATH_BYTES], converted[PATH_BYTES];
+    Error err = {0};
+    uint32_t texture;
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        char name[32], word[32];
+        (void)snprintf(name, sizeof name, "many%u.odd", (unsigned)i);
+        (void)snprintf(word, sizeof word, "good %u", (unsigned)i);
+        textures[i] = (SceneTexture){.name = "many", .path = write_odd(name, word, paths[i])};
+        is_wanted[i] = true;
+    }
+    count_runs(script, log);
+    Scene scene = {.textures = textures, .texture_count = COUNT};
+    TexCache *cache;
+    TextureStore *store;
+    TexCacheDesc d = {.size_bytes = sizeof d, .budget_bytes = 16 << 20};
+    assert_int_equal(texcache_create(&d, &cache, &err), STATUS_OK);
+    TextureStoreDesc desc = {.size_bytes = sizeof desc,
+                             .scene = &scene,
+                             .cache = cache,
+                             .converted_folder = in_folder("many", converted),
+                             .texcache_program = script,
+                             .is_wanted = is_wanted,
+                             .thread_count = THREADS};
+    assert_int_equal(texture_store_create(&desc, &store, &err), STATUS_OK);
+    assert_int_equal(texture_store_finish(store, &texture, &err), STATUS_OK);
+    assert_int_equal(texture_store_stats(store).converted, COUNT);
+    assert_true(runs_in(log) <= THREADS);
+    texture_store_destroy(store);
+    texcache_destroy(cache);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -207,9 +518,17 @@ int main(int argc, char **argv)
     if (argc < 2)
         return 2;
     program = argv[1];
+    if (setenv("SORT_PLUGIN_PATH", TEST_PLUGIN_DIR "/odd", 1) != 0)
+        return 2;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texture_store_converts_once_for_two_renders),
         cmocka_unit_test(test_texture_store_converts_sets_once),
+        cmocka_unit_test(test_converter_loses_one_image_at_a_time),
+        cmocka_unit_test(test_converter_is_cancelled_at_once),
+        cmocka_unit_test(test_texture_store_converts_by_demand),
+        cmocka_unit_test(test_texture_store_names_what_fails),
+        cmocka_unit_test(test_texture_store_gives_up_when_cancelled),
+        cmocka_unit_test(test_texture_store_starts_few_processes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
