@@ -2,7 +2,7 @@
  *
  *   any thread: waiter_fire -> unpark -> [inbox] --worker, between switches--> [ready]
  *   worker:     ready (mid-step, oldest first) > idle (between steps, latest first) > a new fiber
- *               > sleep
+ *               > sleep; the two in the middle only while fewer are parked than fibers_wanted
  *
  * Steps that have begun are finished first: they hold memory, and they were waiting. Between steps
  * a fiber gives way only to such ones, so a run without waits stays in one fiber and one set of
@@ -124,6 +124,14 @@ static void set(_Atomic bool *flag)
     atomic_store_explicit(flag, true, memory_order_relaxed);
 }
 
+/* Steps that wait already leave no room for one more. */
+static bool is_full(const Worker *worker)
+{
+    const SchedDesc *desc = &worker->sched->desc;
+    return worker->parked_count > 0 && desc->fibers_wanted &&
+           worker->parked_count >= desc->fibers_wanted(desc->data);
+}
+
 /* What a fiber runs: steps, until nothing is left. */
 static void slot_run(void *data)
 {
@@ -132,7 +140,7 @@ static void slot_run(void *data)
     Sched *s = worker->sched;
     while (!is_set(&s->is_aborted) && s->desc.fiber_step(s->desc.data, slot->state)) {
         worker->stats.steps++;
-        if (worker->ready.first || is_set(&worker->has_inbox))
+        if (worker->ready.first || is_set(&worker->has_inbox) || is_full(worker))
             fiber_suspend(slot->fiber);
     }
     set(&s->is_drained);
@@ -221,6 +229,8 @@ static Slot *next_slot(Worker *worker)
     Slot *slot = queue_pop(&worker->ready);
     if (slot)
         return slot;
+    if (is_full(worker))
+        return NULL;
     if ((slot = worker->idle) != NULL) {
         worker->idle = slot->next;
         return slot;

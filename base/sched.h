@@ -26,6 +26,9 @@ typedef struct SchedDesc {
     bool (*fiber_step)(void *data, void *fiber_state); /* one whole wave; false: nothing left */
     void (*fiber_end)(void *data, void *fiber_state);
     void (*worker_end)(void *data, void *worker_state);
+    /* How many fibers of a worker may be in the middle of a step, at least 1; asked before each step. NULL:
+     * fibers_max. Those beyond finish theirs first. */
+    uint32_t (*fibers_wanted)(void *data);
 } SchedDesc;
 
 typedef struct SchedStats {

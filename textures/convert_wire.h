@@ -1,6 +1,6 @@
 /* What a renderer and its converter processes say to each other, through a socket: one request at a time.
  *
- *   renderer (convert_client.c)                      converter process (convert_serve.c)
+ *   renderer (converter.c)                      converter process (convert_serve.c)
  *   ConvertRequest, source path, output path  ---->  converts the image
  *   ConvertMessage, any number of times       <----  how far it is; a warning
  *   ConvertMessage                            <----  done, or why not

@@ -424,7 +424,7 @@ typedef struct TexDecoderHost {
  * standard input and output until the input ends. */
 Status texcache_serve_decoder(const TexDecoderHost *host, Error *err) SORT_MUST_CHECK;
 
-/* The whole work of a process that a converter starts (convert_client.h): converts images that standard input asks
+/* The whole work of a process that a converter starts (converter.h): converts images that standard input asks
  * for, until it ends. */
 Status texcache_serve_converter(const TexDecoderHost *host, Error *err) SORT_MUST_CHECK;
 /* In such a process: a warning about the image that is being converted. Any thread. */

@@ -153,10 +153,12 @@ Status film_add_range(Film *film, FilmRange range, Error *err) SORT_MUST_CHECK;
 const FilmRange *film_ranges(const Film *film, uint32_t *out_count);
 
 /* A film in the middle of a render, a checkpoint, holds the first `job` jobs of the render's schedule, whose passes
- * take pass_samples, beside its ranges. job 0: it holds its ranges alone. Stored in partial files. */
+ * take pass_samples, and from job widened_at on wide_samples, beside its ranges. job 0: it holds its ranges alone.
+ * Stored in partial files. */
 typedef struct FilmCheckpoint {
     uint64_t job;
-    uint32_t pass_samples;
+    uint32_t pass_samples, wide_samples;
+    uint64_t widened_at; /* UINT64_MAX: never */
 } FilmCheckpoint;
 void film_set_checkpoint(Film *film, FilmCheckpoint checkpoint);
 FilmCheckpoint film_checkpoint(const Film *film);

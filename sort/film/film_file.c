@@ -25,7 +25,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 6,
+    FILE_VERSION = 7,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,
@@ -38,8 +38,8 @@ typedef struct FileHeader {
     uint32_t width, height, x, y, crop_width, crop_height;
     uint32_t record_bytes, range_count, aov_count;
     uint32_t nominal_samples, seed, note_bytes;
-    uint64_t job; /* of a checkpoint, else 0 */
-    uint32_t pass_samples, has_catchers;
+    uint64_t job, widened_at; /* of a checkpoint, else 0 */
+    uint32_t pass_samples, wide_samples, has_catchers, reserved;
     uint64_t overflow_count;
     Hash128 scene;
     char filter[FILM_FILTER_NAME_MAX];
@@ -76,6 +76,8 @@ static void make_header(const Film *film, FileHeader *h)
     h->overflow_count = film->id_table.count;
     h->job = film->checkpoint.job;
     h->pass_samples = film->checkpoint.pass_samples;
+    h->wide_samples = film->checkpoint.wide_samples;
+    h->widened_at = film->checkpoint.widened_at;
     h->has_catchers = d->has_catchers;
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
@@ -292,7 +294,10 @@ static Status read_body(FILE *stream, const FileHeader *h, const char *path, Fil
     for (uint32_t i = 0; i < h->range_count; ++i)
         if (film_add_range(film, ranges[i], NULL) != STATUS_OK)
             return error_set_at(err, STATUS_FORMAT, path, "its sample ranges make no sense");
-    film->checkpoint = (FilmCheckpoint){h->job, h->pass_samples};
+    film->checkpoint = (FilmCheckpoint){.job = h->job,
+                                        .pass_samples = h->pass_samples,
+                                        .wide_samples = h->wide_samples,
+                                        .widened_at = h->widened_at};
     return check_records(film, path, err);
 }
 

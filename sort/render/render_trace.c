@@ -138,6 +138,18 @@ static bool would_be_late(const Render *r, uint64_t job)
     return elapsed_s + elapsed_s / passes > r->options.time_limit_s;
 }
 
+/* More textures have been touched than fit: each pass would read them again. Passes that somebody looks at, or that
+ * decide when to stop, stay as they are. */
+static bool should_widen(const Render *r)
+{
+    if (r->options.adaptive_error > 0.0f || r->options.time_limit_s > 0.0 ||
+        r->options.wants_short_passes || r->schedule.widened_at != SCHEDULE_NEVER)
+        return false;
+    TexStats t;
+    texcache_stats(r->textures, &t);
+    return t.evictions > 0 && t.bytes_unique > t.budget_bytes - t.bytes_tables;
+}
+
 /* Under the schedule's lock. */
 static bool may_begin(void *data, uint64_t job)
 {
@@ -148,6 +160,8 @@ static bool may_begin(void *data, uint64_t job)
         r->is_out_of_time = true;
         return false;
     }
+    if (should_widen(r))
+        schedule_widen(&r->schedule);
     return job == r->segment_begin || (!is_judged_before(r, job) && clock_now_ns() < r->quiet_ns);
 }
 
@@ -208,18 +222,21 @@ static bool is_good_enough(Render *r)
 
 static Status run_segments(Render *r, Error *err)
 {
-    uint64_t count = schedule_job_count(&r->schedule);
     bool is_done = is_good_enough(r);
     double first_s = r->options.quiet_first_s;
     schedule_quiet(r, first_s > 0.0 ? first_s : r->options.quiet_interval_s);
     while (!is_done) {
         TRY(run_segment(r, err));
-        film_set_checkpoint(r->film, (FilmCheckpoint){r->schedule.next, r->schedule.pass_samples});
+        film_set_checkpoint(r->film, (FilmCheckpoint){.job = r->schedule.next,
+                                                      .pass_samples = r->schedule.pass_samples,
+                                                      .wide_samples = r->schedule.wide_samples,
+                                                      .widened_at = r->schedule.widened_at});
         if (atomic_load(r->options.cancel))
             return error_set(err, STATUS_CANCELLED, "cancelled");
         if (texture_store_has_failed(r->store))
             TRY(render_finish_textures(r, err));
-        is_done = r->schedule.next == count || r->is_out_of_time || is_good_enough(r);
+        is_done = r->schedule.next == schedule_job_count(&r->schedule) || r->is_out_of_time ||
+                  is_good_enough(r);
         if (!is_done && clock_now_ns() >= r->quiet_ns) {
             TRY(r->options.quiet(r->options.quiet_data, r, err));
             schedule_quiet(r, r->options.quiet_interval_s);
@@ -251,12 +268,18 @@ static bool turn_to(Schedule *s, FilmCheckpoint at)
     uint32_t passes = s->pass_samples;
     if (at.job == 0)
         return true;
-    if (at.pass_samples != SCHEDULE_PASS_SAMPLES && at.pass_samples != SCHEDULE_SHORT_PASS_SAMPLES)
+    bool is_widened = at.widened_at != SCHEDULE_NEVER;
+    if ((at.pass_samples != SCHEDULE_PASS_SAMPLES &&
+         at.pass_samples != SCHEDULE_SHORT_PASS_SAMPLES) ||
+        (is_widened && (at.wide_samples <= at.pass_samples ||
+                        at.wide_samples > SCHEDULE_WIDE_PASS_SAMPLES || at.widened_at > at.job)))
         return false;
-    schedule_resume(s, at.pass_samples, at.job);
-    if (at.job <= schedule_job_count(s))
+    schedule_resume(s, at.pass_samples, SCHEDULE_NEVER, 0, at.job);
+    if (is_widened && at.widened_at < schedule_job_count(s))
+        schedule_resume(s, at.pass_samples, at.widened_at, at.wide_samples, at.job);
+    if (at.job <= schedule_job_count(s) && is_widened == (s->widened_at != SCHEDULE_NEVER))
         return true;
-    schedule_resume(s, passes, 0);
+    schedule_resume(s, passes, SCHEDULE_NEVER, 0, 0);
     return false;
 }
 

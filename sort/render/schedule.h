@@ -3,7 +3,13 @@
  * says exactly what a film holds, and a render can pause, be written down and go on at job k.
  *
  * A pass over all tiles goes forth and the next one back, so that what the texture cache holds at the end of
- * one serves the next: a cyclic scan of more than it holds would miss every time.
+ * one serves the next: a cyclic scan of more than it holds would miss every time. Where even that reads too much again,
+ * the passes are widened in the middle of a render: what is left of the pass under way, and all later ones, take many
+ * samples of a tile at once. Which samples are taken does not change, only their order, and sums are exact.
+ *
+ *   tiles ->   0 1 2 3 4 5 6 7          widened before job 5 of the first pass:
+ *   samples    a a a a a B B B          jobs 5 to 7 take the samples of a and those after them, b;
+ *              b b b b b                then, from the last of them back, the first five tiles take b
  *
  * Any thread may take jobs; the rest needs that no job is being taken. */
 #ifndef SORT_RENDER_SCHEDULE_H
@@ -14,12 +20,22 @@
 
 /* A pass takes many samples of each tile, for the textures that a tile needs are read once a pass when they do not
  * fit together; few where the picture shall grow evenly, or stop in time. */
-enum { SCHEDULE_TILE = 32, SCHEDULE_PASS_SAMPLES = 16, SCHEDULE_SHORT_PASS_SAMPLES = 4 };
+enum {
+    SCHEDULE_TILE = 32,
+    SCHEDULE_PASS_SAMPLES = 16,
+    SCHEDULE_SHORT_PASS_SAMPLES = 4,
+    SCHEDULE_WIDE_PASS_SAMPLES =
+        128 /* more would keep who cancels waiting: jobs under way are finished */
+};
+
+#define SCHEDULE_NEVER UINT64_MAX
 
 typedef struct Schedule {
     uint32_t x, y, width, height; /* pixels, in the frame */
     uint32_t sample_begin, sample_end, pass_samples;
-    uint32_t tiles_x, tiles_y, pass_count;
+    uint32_t tiles_x, tiles_y;
+    uint64_t widened_at;   /* the first job of widened passes; SCHEDULE_NEVER */
+    uint32_t wide_samples; /* a widened pass */
     Mutex lock;
     uint64_t next; /* guarded by lock */
     /* Asked before each job, under the lock: false pauses the schedule. */
@@ -30,14 +46,18 @@ typedef struct Schedule {
 /* Samples [sample_begin, sample_end) of a rectangle that is not empty, pass_samples a pass. */
 void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
                    uint32_t sample_begin, uint32_t sample_end, uint32_t pass_samples);
-/* Of a checkpoint: passes of that size, the first `job` jobs done. */
-void schedule_resume(Schedule *s, uint32_t pass_samples, uint64_t job);
+/* Of a checkpoint: passes of that size, widened where it says, the first `job` jobs done. */
+void schedule_resume(Schedule *s, uint32_t pass_samples, uint64_t widened_at, uint32_t wide_samples,
+                     uint64_t job);
+/* Passes become wide with the next job, unless they are or there is no pass after this one. Not while may_begin
+ * decides by passes. May be called in may_begin. */
+void schedule_widen(Schedule *s);
 void schedule_destroy(Schedule *s);
 
 uint64_t schedule_job_count(const Schedule *s);
 uint32_t schedule_tile_count(const Schedule *s);                /* jobs of one pass */
 uint64_t schedule_path_count(const Schedule *s, uint64_t jobs); /* in the first `jobs` jobs */
-/* The first sample that the job's pass takes; past the last job: sample_end. */
+/* The first sample that the job's pass takes; past the last job: sample_end. Of passes that are not widened. */
 uint32_t schedule_job_sample(const Schedule *s, uint64_t job);
 
 /* The next job: samples [out_job->sample, *out_end) of its rectangle. False: nothing to take now. */

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/thread.h"
-#include "textures/convert_client.h"
+#include "textures/converter.h"
 #include <string.h>
 #include <unistd.h>
 

@@ -95,7 +95,8 @@ typedef struct Job {
     uint32_t fail_worker;   /* its begin fails; UINT32_MAX: none */
     uint32_t fibers_before; /* fiber begins that succeed in all */
     _Atomic uint32_t fiber_begins;
-    uint64_t delay_ns; /* 0: nobody waits */
+    uint64_t delay_ns;      /* 0: nobody waits */
+    uint32_t fibers_wanted; /* 0: as many as there may be */
 } Job;
 
 typedef struct FiberState {
@@ -187,6 +188,12 @@ static Job *job_create(uint32_t number_count, uint64_t delay_ns, Timers *timers)
     return job;
 }
 
+static uint32_t fibers_wanted(void *data)
+{
+    const Job *job = data;
+    return job->fibers_wanted;
+}
+
 static Status job_run(Job *job, uint32_t workers, uint32_t fibers_min, uint32_t fibers_max,
                       SchedStats *out_stats)
 {
@@ -200,7 +207,8 @@ static Status job_run(Job *job, uint32_t workers, uint32_t fibers_min, uint32_t 
                       .fiber_begin = fiber_begin,
                       .fiber_step = fiber_step,
                       .fiber_end = fiber_end,
-                      .worker_end = worker_end};
+                      .worker_end = worker_end,
+                      .fibers_wanted = job->fibers_wanted ? fibers_wanted : NULL};
     Sched *sched;
     Error err = {0};
     assert_int_equal(sched_create(&desc, &sched, &err), STATUS_OK);
@@ -254,6 +262,26 @@ static void test_sched_hides_waits_behind_64_fibers(void **state)
 #if SORT_ASSERTIONS
         assert_in_range(stats.stack_peak_bytes, 256, 64 * 1024);
 #endif
+        mem_free(job);
+    }
+    timers_close(timers);
+    mem_free(timers);
+}
+
+/* However many there are, few are in the middle of a step. */
+static void test_sched_keeps_steps_few_when_told(void **state)
+{
+    SORT_UNUSED(state);
+    Timers *timers = MEM_NEW(Timers);
+    timers_open(timers);
+    for (uint32_t wanted = 1; wanted <= 5; wanted += 2) {
+        SchedStats stats;
+        Job *job = job_create(500, 100000, timers);
+        job->fibers_wanted = wanted;
+        assert_int_equal(job_run(job, 2, 1, 64, &stats), STATUS_OK);
+        check_all_seen(job);
+        assert_int_equal(stats.steps, 500);
+        assert_in_range(stats.fibers_peak_parked, 1, 2 * wanted);
         mem_free(job);
     }
     timers_close(timers);
@@ -393,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sched_runs_each_step_once),
         cmocka_unit_test(test_sched_hides_waits_behind_64_fibers),
+        cmocka_unit_test(test_sched_keeps_steps_few_when_told),
         cmocka_unit_test(test_sched_under_rapid_fire),
         cmocka_unit_test(test_sched_grows_only_as_memory_allows),
         cmocka_unit_test(test_sched_aborts_without_memory_to_begin),

@@ -47,7 +47,7 @@ SSL_STAGES = {
 # What others see of a library: full matches.
 FACES = {
     "ssl/": re.compile(r"ssl/(ssl\.h|ssl_group\.h|ssl_kernel\.h|[a-z_]+\.inc)"),
-    "textures/": re.compile(r"textures/(texcache|tex_trace|tex_replay|tex_live)\.h"),
+    "textures/": re.compile(r"textures/(texcache|converter|tex_trace|tex_replay|tex_live)\.h"),
 }
 
 # Headers from outside, and the places that may include them.

@@ -86,13 +86,15 @@ static void test_judge_checkpoints_and_notes_are_kept(void **state)
     assert_int_equal(film_set_note(film, FILM_NOTE_SCENE, "room \"1\"", &err), STATUS_OK);
     assert_int_equal(film_set_note(film, FILM_NOTE_CREDITS, credits, &err), STATUS_OK);
     film_commit(film, 3, 3, &(FilmSample){.rgb = {1, 2, 3}, .alpha = 1});
-    film_set_checkpoint(film, (FilmCheckpoint){1234567890123ull, 4});
+    film_set_checkpoint(film, (FilmCheckpoint){1234567890123ull, 4, 96, 123456789012ull});
     assert_int_equal(file_make_temp_directory("sort-judge", folder, &err), STATUS_OK);
     assert_int_equal(path_join(folder, "a.part", path, &err), STATUS_OK);
     assert_int_equal(film_write_partial(film, path, &err), STATUS_OK);
     assert_int_equal(film_read_partial(path, &back, &err), STATUS_OK);
     assert_true(film_checkpoint(back).job == 1234567890123ull);
     assert_int_equal(film_checkpoint(back).pass_samples, 4);
+    assert_int_equal(film_checkpoint(back).wide_samples, 96);
+    assert_int_equal(film_checkpoint(back).widened_at, 123456789012ull);
     assert_string_equal(film_note(back, FILM_NOTE_SCENE), "room \"1\"");
     assert_string_equal(film_note(back, FILM_NOTE_CREDITS), credits);
     assert_string_equal(film_note(other, FILM_NOTE_SCENE), "");

@@ -9,7 +9,7 @@
 #include "base/thread.h"
 #include "base/waiter.h"
 #include "sort/shade/texture_store.h"
-#include "textures/convert_client.h"
+#include "textures/converter.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

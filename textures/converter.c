@@ -1,4 +1,4 @@
-#include "textures/convert_client.h"
+#include "textures/converter.h"
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"

@@ -1,8 +1,8 @@
 /* Images become paged textures in processes of their own, since the libraries that decode them may crash, hang or
  * balloon. A process converts one image after the other; one that fails costs the image it was at, and the next
  * image gets a new one. */
-#ifndef SORT_TEXTURES_CONVERT_CLIENT_H
-#define SORT_TEXTURES_CONVERT_CLIENT_H
+#ifndef SORT_TEXTURES_CONVERTER_H
+#define SORT_TEXTURES_CONVERTER_H
 
 #include "base/log.h"
 #include "textures/texcache.h"
