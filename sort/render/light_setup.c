@@ -231,16 +231,33 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
     return STATUS_OK;
 }
 
+/* Of lights with a material: what it emits, once. */
+static Status light_factors(const Scene *scene, ShadeContext *shade, Spectrum *out_factors,
+                            Error *err)
+{
+    for (uint32_t i = 0; i < scene->light_count; ++i) {
+        const SceneLight *light = &scene->lights[i];
+        out_factors[i] =
+            light->material ? shade_light_material(shade, light) : spectrum_splat(1.0f);
+        if (!spectrum_is_finite(out_factors[i]))
+            return error_set(err, STATUS_INVALID,
+                             "light '%s': its material emits what is no number", light->name);
+    }
+    return STATUS_OK;
+}
+
 typedef struct SetupMemory {
     Waiter *waiter;
     TexThread *thread;
     Arena *arena;
     float *emission;
+    Spectrum *factors;
 } SetupMemory;
 
 static void memory_release(SetupMemory *m)
 {
     mem_free(m->emission);
+    mem_free(m->factors);
     arena_destroy(m->arena);
     texcache_thread_destroy(m->thread);
     if (m->waiter)
@@ -254,7 +271,8 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
     TRY(texcache_thread_create(cache, &memory->thread, err));
     memory->arena = arena_create(0, 0);
     memory->emission = MEM_ARRAY(float, scene->material_count + 1);
-    if (!memory->arena || !memory->emission)
+    memory->factors = MEM_ARRAY(Spectrum, scene->light_count + 1);
+    if (!memory->arena || !memory->emission || !memory->factors)
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     ShadeContext *shade;
     ShadeContextDesc desc = {.size_bytes = sizeof desc,
@@ -266,6 +284,7 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
                              .store = store};
     TRY(shade_context_create(&desc, memory->arena, &shade, err));
     TRY(estimate_emission(scene, materials, shade, memory->emission, err));
+    TRY(light_factors(scene, shade, memory->factors, err));
     if (scene->environment.kind == SCENE_ENVIRONMENT_IMAGE) {
         Lookup lookup = {
             .texture = texture_store_await(store, scene->environment.texture, memory->waiter)};
@@ -279,6 +298,7 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
     LightsDesc lights = {.size_bytes = sizeof lights,
                          .scene = scene,
                          .material_emission = memory->emission,
+                         .light_factors = memory->factors,
                          .environment_table = out->table};
     return lights_create(&lights, &out->lights, err);
 }

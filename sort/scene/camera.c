@@ -58,6 +58,8 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
         .blades = camera->aperture_blades,
         .cos_turn = cosf(camera->aperture_rotation_rad),
         .sin_turn = sinf(camera->aperture_rotation_rad),
+        .clip_near_m = camera->clip_near_m,
+        .clip_far_m = camera->clip_far_m,
         .inverse_ratio = camera->aperture_ratio > 0.0f ? 1.0f / camera->aperture_ratio : 1.0f,
         .keys = camera->keys,
         .key_count = camera->key_count,
@@ -278,10 +280,13 @@ bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float tim
     float3 along = to_world(view, r.along);
     float inverse_length = 1.0f / f3_length(along);
     float3 direction = f3_scale(along, inverse_length);
+    bool has_planes =
+        view->kind == SCENE_CAMERA_PERSPECTIVE || view->kind == SCENE_CAMERA_ORTHOGRAPHIC;
+    float cosine = has_planes ? -f3_dot(direction, view->axis_z) : 1.0f;
     *out_ray = (Ray){.origin = f3_add(view->position, to_world(view, r.origin)),
                      .direction = direction,
-                     .t_min = 0.0f,
-                     .t_max = INFINITY,
+                     .t_min = view->clip_near_m / cosine,
+                     .t_max = view->clip_far_m > 0.0f ? view->clip_far_m / cosine : INFINITY,
                      .time = time};
     if (out_diff)
         *out_diff = (RayDiff){

@@ -23,9 +23,10 @@ typedef struct CameraView {
     float sin_quarter; /* equisolid: sine of a quarter of fov_rad */
     float polynomial[5];
     float lens_radius_m, focus_distance_m;
-    uint32_t blades;          /* corners of the aperture; 0: round */
-    float cos_turn, sin_turn; /* of its first corner from the axis to the right */
-    float inverse_ratio;      /* the aperture is so much narrower than high */
+    uint32_t blades;               /* corners of the aperture; 0: round */
+    float cos_turn, sin_turn;      /* of its first corner from the axis to the right */
+    float inverse_ratio;           /* the aperture is so much narrower than high */
+    float clip_near_m, clip_far_m; /* SceneCamera's; of far, 0 is none too */
     /* The last ones: what is before them is hashed byte by byte. */
     const mat4 *keys; /* borrowed: the SceneCamera's */
     uint32_t
@@ -41,7 +42,7 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
 CameraView camera_view_at(const CameraView *view, float time);
 
 /* The ray through film position `film_px`, from the lens point that `lens_u` in [0,1)^2 picks
- * (area-preserving; without effect on a pinhole). t_min 0, t_max INFINITY, direction unit. False: nothing is
+ * (area-preserving; without effect on a pinhole). t_min and t_max by the camera's clip distances, direction unit. False: nothing is
  * seen there (outside a fisheye's circle). A camera that moves is taken as it stands at
  * `time`.
  * *out_diff: at a fixed lens point, [Igehy1999 eq. 8] carried through the thin lens: the ray goes

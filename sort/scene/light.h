@@ -32,6 +32,8 @@ typedef struct LightsDesc {
     /* [material_count] a rough mean of the luminance of emitted radiance, for choosing only; 0: the
      * material does not emit. NULL: none does. */
     const float *material_emission;
+    /* [light_count] what the emission of each SceneLight is multiplied by; NULL: 1. */
+    const Spectrum *light_factors;
     /* For an environment image; NULL: sampled uniformly. Borrowed. */
     const EnvironmentTable *environment_table;
 } LightsDesc;

@@ -8,10 +8,18 @@
 
 static const double pi = 3.14159265358979323846;
 
+/* What light takes away, where emission is below 0, is as noisy as what it brings. */
+static double brightness(Spectrum emission)
+{
+    float3 rgb = spectrum_to_rgb(emission);
+    return (double)spectrum_luminance(
+        spectrum_from_rgb(f3(fabsf(rgb.x), fabsf(rgb.y), fabsf(rgb.z))));
+}
+
 /* Radiant flux of infinite sources as luminance, up to a common factor: they shine into the scene's disk. */
 static double infinite_power(const Source *s, double scene_radius)
 {
-    double emission = (double)spectrum_luminance(s->emission);
+    double emission = brightness(s->emission);
     double disk = pi * scene_radius * scene_radius;
     if (s->kind == SOURCE_ENVIRONMENT)
         return 4.0 * pi * emission * disk;
@@ -19,10 +27,11 @@ static double infinite_power(const Source *s, double scene_radius)
     return c > 0.0 ? emission * pi * c * (2.0 - c) * disk : emission * disk;
 }
 
-static void init_source_from_light(const SceneLight *light, uint32_t index, Source *out_source)
+static void init_source_from_light(const SceneLight *light, Spectrum emission, uint32_t index,
+                                   Source *out_source)
 {
     const mat4 *m = &light->light_to_world;
-    *out_source = (Source){.emission = spectrum_from_rgb(light->emission),
+    *out_source = (Source){.emission = emission,
                            .position = f3(m->m[0][3], m->m[1][3], m->m[2][3]),
                            .axis = f3(m->m[0][2], m->m[1][2], m->m[2][2]),
                            .light = index};
@@ -129,7 +138,7 @@ static void count_slots(const LightsDesc *desc, size_t *out_slots, size_t *out_e
     }
 }
 
-static void add_scene_lights(Lights *lights, bool infinite)
+static void add_scene_lights(Lights *lights, const LightsDesc *desc, bool infinite)
 {
     for (uint32_t i = 0; i < lights->scene->light_count; ++i) {
         const SceneLight *light = &lights->scene->lights[i];
@@ -138,8 +147,11 @@ static void add_scene_lights(Lights *lights, bool infinite)
         lights->source_of_light[i] = NO_SOURCE;
         if (light_shape_exists(light))
             light_shape_init(light, &lights->shapes[i]);
-        if (f3_max_component(light->emission) > 0.0f) {
-            init_source_from_light(light, i, &lights->sources[lights->count]);
+        Spectrum emission = spectrum_from_rgb(light->emission);
+        if (desc->light_factors)
+            emission = spectrum_mul(emission, desc->light_factors[i]);
+        if (spectrum_max_abs(emission) > 0.0f) {
+            init_source_from_light(light, emission, i, &lights->sources[lights->count]);
             lights->source_of_light[i] = lights->count++;
         }
     }
@@ -185,7 +197,7 @@ static void add_environment(Lights *lights)
                                             : f3_splat(1.0f),
                         e->strength);
     /* A material may show the camera what it does not show to light sampling. */
-    if (f3_max_component(mean) > 0.0f || e->kind == SCENE_ENVIRONMENT_MATERIAL)
+    if (spectrum_max_abs(spectrum_from_rgb(mean)) > 0.0f || e->kind == SCENE_ENVIRONMENT_MATERIAL)
         lights->sources[lights->count++] =
             (Source){.kind = SOURCE_ENVIRONMENT, .emission = spectrum_from_rgb(mean)};
 }
@@ -200,7 +212,7 @@ static float usable_power(double power)
 
 static LightBounds light_bounds(const Lights *lights, const Source *s)
 {
-    double emission = (double)spectrum_luminance(s->emission);
+    double emission = brightness(s->emission);
     LightBounds b = {.lower = s->position, .upper = s->position, .axis = f3_neg(s->axis)};
     switch (s->kind) {
     case SOURCE_POINT:
@@ -385,13 +397,13 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
             status = error_set(err, STATUS_NO_MEMORY, "no memory for %zu material slots", slots);
     }
     if (status == STATUS_OK) {
-        add_scene_lights(lights, false);
+        add_scene_lights(lights, desc, false);
         if (emissive > 0)
             status = add_meshes(lights, desc, err);
     }
     if (status == STATUS_OK) {
         lights->infinite_first = lights->count;
-        add_scene_lights(lights, true);
+        add_scene_lights(lights, desc, true);
         add_environment(lights);
         status = build_tree(lights, desc, err);
     }

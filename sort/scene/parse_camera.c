@@ -93,6 +93,20 @@ static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
     return STATUS_OK;
 }
 
+static Status parse_clip(JsonCursor *c, SceneCamera *camera, Error *err)
+{
+    JsonCursor field;
+    float clip[2] = {0.0f, INFINITY};
+    TRY(json_get_any(c, "clip_m", JSON_OPTIONAL, &field, err));
+    if (json_exists(&field)) {
+        TRY(json_as_floats(&field, 0.0, (double)FLT_MAX, 2, clip, err));
+        if (!(clip[0] < clip[1]))
+            return json_fail(&field, err, "must be [near, far] with near < far");
+    }
+    camera->clip_near_m = clip[0], camera->clip_far_m = clip[1];
+    return STATUS_OK;
+}
+
 static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, Error *err)
 {
     static const char *const kinds[] = {"perspective", "orthographic", "equirectangular", "fisheye",
@@ -104,6 +118,7 @@ static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, E
     camera->kind = (SceneCameraKind)kind;
     TRY(parse_camera_transform(p, c, camera, err));
     TRY(parse_projection(c, camera, err));
+    TRY(parse_clip(c, camera, err));
     return json_finish(c, err);
 }
 

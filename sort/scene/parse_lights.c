@@ -68,6 +68,15 @@ static const LightType types[] = {
 };
 enum { TYPE_DISK = 4 };
 
+/* Below 0 it takes light away. */
+static Status parse_emission(JsonCursor *c, const char *field, float3 *out_emission, Error *err)
+{
+    float rgb[3];
+    TRY(json_get_floats(c, field, JSON_REQUIRED, -(double)FLT_MAX, (double)FLT_MAX, 3, rgb, err));
+    *out_emission = f3(rgb[0], rgb[1], rgb[2]);
+    return STATUS_OK;
+}
+
 /* Of all that shines: `invisible_to` and `max_bounces`. */
 static Status parse_paths(JsonCursor *c, SceneLightPaths *paths, Error *err)
 {
@@ -158,6 +167,17 @@ static Status parse_area(JsonCursor *c, bool is_disk, SceneLight *light, Error *
     return json_get_bool(c, "is_two_sided", JSON_OPTIONAL, &light->is_two_sided, err);
 }
 
+static Status parse_light_material(SceneParser *p, JsonCursor *c, SceneLight *light, Error *err)
+{
+    JsonCursor field;
+    TRY(json_get_any(c, "material", JSON_OPTIONAL, &field, err));
+    if (!json_exists(&field))
+        return STATUS_OK;
+    TRY(parse_reference(&field, &p->material_names, "material", &light->material, err));
+    ++light->material;
+    return STATUS_OK;
+}
+
 static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *light, Error *err)
 {
     const char *names[SORT_COUNT_OF(types)];
@@ -175,7 +195,8 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *light, Erro
     TRY(parse_paths(c, &light->paths, err));
     TRY(parse_flags(c, &light->paths, err));
     TRY(parse_solid(c, &light->paths, err));
-    TRY(parse_color(c, types[type].emission, JSON_REQUIRED, &light->emission, err));
+    TRY(parse_emission(c, types[type].emission, &light->emission, err));
+    TRY(parse_light_material(p, c, light, err));
     switch (light->kind) {
     case SCENE_LIGHT_POINT:
         TRY(parse_facing_radius(c, light, err));
@@ -233,7 +254,7 @@ Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
     TRY(json_get_float(&c, "strength", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &e->strength, err));
     if (json_exists(&color)) {
         float3 radiance = f3(0, 0, 0);
-        TRY(parse_color(&c, "color", JSON_REQUIRED, &radiance, err));
+        TRY(parse_emission(&c, "color", &radiance, err));
         e->kind = SCENE_ENVIRONMENT_COLOR;
         e->radiance = f3_scale(radiance, e->strength);
         if (!f3_is_finite(e->radiance))

@@ -93,6 +93,9 @@ typedef struct SceneCamera {
     float aperture_rotation_rad; /* of the first corner from the right, counter-clockwise */
     float aperture_ratio;        /* its height over its width; 0: 1 */
     float pixel_aspect;          /* those two: width of a pixel over its height; 0: 1 */
+    /* What the first surface is looked for between: distances along the axis of a perspective or orthographic camera,
+     * of others from the camera itself. */
+    float clip_near_m, clip_far_m;
     float2 lens_shift; /* those two: the window moves right and up by these widths and heights */
 } SceneCamera;
 
@@ -274,6 +277,7 @@ typedef struct SceneLight {
     SceneFalloff falloff;     /* spot */
     float radius_m;       /* sphere; point, spot: of a disk that faces whoever looks; may be 0 */
     bool is_two_sided;    /* rectangle, disk */
+    uint32_t material;    /* index into Scene.materials + 1: what it emits is a factor; 0: none */
     uint32_t light_group; /* 0: none; else light_groups[light_group - 1] of the scene */
     SceneLightPaths paths;
 } SceneLight;

@@ -185,7 +185,7 @@ static void add_light(HashState *h, const SceneLight *l)
                             l->radius_m,        l->spread_rad};
     hash128_update_u64(h, (uint64_t)l->falloff << 8 | (uint64_t)l->kind << 2 |
                               (uint64_t)l->is_two_sided);
-    hash128_update_u64(h, l->light_group);
+    hash128_update_u64(h, (uint64_t)l->material << 32 | l->light_group);
     add_light_paths(h, &l->paths);
     add_floats(h, &l->light_to_world.m[0][0], 16);
     add_floats(h, values, SORT_COUNT_OF(values));

@@ -290,6 +290,27 @@ void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints
     }
 }
 
+Spectrum shade_light_material(ShadeContext *ctx, const SceneLight *light)
+{
+    const mat4 *m = &light->light_to_world;
+    float3 back = mat4_vector(m, f3(0, 0, 1));
+    SurfaceHit hit = {.instance = HIT_NO_INSTANCE,
+                      .material = light->material - 1,
+                      .depth = 1,
+                      .P = mat4_point(m, f3(0, 0, 0)),
+                      .I = back,
+                      .N = f3_neg(back),
+                      .T = mat4_vector(m, f3(1, 0, 0)),
+                      .tangent_sign = 1.0f,
+                      .path = {0}};
+    if (light->kind == SCENE_LIGHT_DISTANT)
+        hit.P = back; /* a point of the sky */
+    hit.Ng = hit.Ng_front = hit.N;
+    const SurfaceHit *list[1] = {&hit};
+    return shade_run(ctx, hit.material, SSL_KERNEL_EMISSION, list, 1) ? shade_emission(ctx, 0)
+                                                                      : spectrum_splat(0.0f);
+}
+
 ShadeCounters shade_counters(const ShadeContext *ctx)
 {
     ShadeCounters counters = ctx->counters;

@@ -62,6 +62,8 @@ Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
 void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
                        const uint32_t *depths, const HitPath *paths, uint32_t count,
                        Spectrum *out_radiance);
+/* What the material of a light, which has one, emits along its axis: as an indirect ray meets it. May wait. Ends the last run. */
+Spectrum shade_light_material(ShadeContext *ctx, const SceneLight *light);
 /* The footprint of a ray that escapes along `direction`. (Under MIS it is environment_cell() instead.) */
 EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3 direction,
                                                  const RayDiff *diff, uint32_t depth);

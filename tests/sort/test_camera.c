@@ -111,6 +111,29 @@ static void test_camera_lens_derivatives(void **state)
     check_derivatives(0.3f);
 }
 
+/* Planes of a perspective camera, shells of one that sees all around; the middle of a ray's path between them is where it was. */
+static void test_camera_clips(void **state)
+{
+    (void)state;
+    SceneCamera camera = test_camera();
+    camera.clip_near_m = 2.0f, camera.clip_far_m = 5.0f;
+    for (int is_panorama = 0; is_panorama < 2; ++is_panorama) {
+        CameraView view;
+        if (is_panorama) {
+            camera.kind = SCENE_CAMERA_EQUIRECTANGULAR;
+            camera.longitude_rad = f2(-3.0f, 3.0f), camera.latitude_rad = f2(-1.5f, 1.5f);
+        }
+        camera_view_init(&camera, 64, 36, &view);
+        for (int x = 0; x <= 64; x += 8) {
+            Ray ray;
+            assert_true(camera_ray(&view, f2((float)x, 5.0f), f2(0.5f, 0.5f), 0.5f, &ray, NULL));
+            float along = is_panorama ? 1.0f : -f3_dot(ray.direction, view.axis_z);
+            assert_true(fabsf(ray.t_min * along - 2.0f) < 1e-5f);
+            assert_true(fabsf(ray.t_max * along - 5.0f) < 1e-5f);
+        }
+    }
+}
+
 static void test_camera_frames_the_picture(void **state)
 {
     (void)state;
@@ -482,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_camera_frames_the_picture),
         cmocka_unit_test(test_camera_project_inverts_pinhole_rays),
         cmocka_unit_test(test_camera_rays_meet_in_the_plane_of_focus),
+        cmocka_unit_test(test_camera_clips),
         cmocka_unit_test(test_camera_circle_of_confusion),
         cmocka_unit_test(test_camera_projections_follow_their_definitions),
         cmocka_unit_test(test_camera_projections_are_inverted),

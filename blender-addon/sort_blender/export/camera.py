@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from ..messages import Report, SortError
 from ..versions import panorama_settings
@@ -69,7 +69,7 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     places = [axes.place(matrix) for matrix in placed]
     record = {"transform": places[0]} if len(places) == 1 else {"motion": places}
     if data.type == "PANO":
-        return {**record, **_panorama(camera.name, data, frame)}
+        return {**record, **_panorama(camera.name, data, frame), **_clip(data)}
     height, shift = _window(data, frame, eye.shift_x if eye else data.shift_x)
     if data.type == "ORTHO":
         view = {"type": "orthographic", "height_m": height}
@@ -77,7 +77,13 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
         view = {"fov_y_degrees": math.degrees(2 * math.atan(height / 2))}
     if frame.pixel_aspect != 1:
         view["pixel_aspect"] = frame.pixel_aspect
-    return {**record, **view, "lens_shift": shift, **lens_record(camera)}
+    return {**record, **view, "lens_shift": shift, **_clip(data), **lens_record(camera)}
+
+
+def _clip(data: bpy.types.Camera) -> dict:
+    """What is nearer or farther is not seen, as in Cycles."""
+    near = max(data.clip_start, 0.0)
+    return {"clip_m": [near, data.clip_end]} if near < data.clip_end else {}
 
 
 def _window(data: bpy.types.Camera, frame: Frame, shift_x: float) -> tuple[float, list[float]]:
@@ -169,13 +175,20 @@ def _sensor(data: bpy.types.Camera, frame: Frame) -> tuple[float, float]:
     return data.sensor_height * aspect, data.sensor_height
 
 
+def _focus(dof: bpy.types.CameraDOFSettings) -> Vector:
+    """A bone of the object, where one is named."""
+    bone = dof.focus_object.pose.bones.get(dof.focus_subtarget) if dof.focus_object.pose else None
+    place = dof.focus_object.matrix_world @ bone.matrix if bone else dof.focus_object.matrix_world
+    return place.translation
+
+
 def lens_record(camera: bpy.types.Object) -> dict:
     data, dof = camera.data, camera.data.dof
     if not dof.use_dof:
         return {}
     distance = dof.focus_distance
     if dof.focus_object:
-        away = dof.focus_object.matrix_world.translation - camera.matrix_world.translation
+        away = _focus(dof) - camera.matrix_world.translation
         distance = abs(away.dot(camera.matrix_world.col[2].xyz.normalized()))
     record = {"aperture_radius_m": data.lens * 1e-3 / (2 * max(dof.aperture_fstop, 1e-5)),
               "focus_distance_m": max(distance, 1e-5), "aperture_ratio": dof.aperture_ratio}

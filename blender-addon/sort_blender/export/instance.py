@@ -9,7 +9,7 @@ import numpy as np
 
 from ..messages import Report
 from ..sort_package import PackageWriter, write_mesh
-from . import axes, hair
+from . import axes, hair, unfollowed
 from .cache import Entry, ExportCache
 from .layers import Layers
 from .material import MaterialExporter
@@ -36,13 +36,14 @@ class InstanceExporter:
     """`strand_shape`: of curves, "ribbon" or "round"."""
 
     def __init__(self, writer: PackageWriter, materials: MaterialExporter, cache: ExportCache, motion: Motion | None,
-                 view_layer: bpy.types.ViewLayer, layers: Layers, strand_shape: str, report: Report) -> None:
+                 depsgraph: bpy.types.Depsgraph, layers: Layers, strand_shape: str, report: Report) -> None:
         self._writer = writer
         self._strand_shape = strand_shape
         self._materials = materials
         self._cache = cache
         self._motion = motion
-        self._view_layer = view_layer
+        self._view_layer = depsgraph.view_layer_eval
+        self._collections = depsgraph.view_layer  # which alone answers for collections, not the evaluated copy
         self._layers = layers
         self._report = report
         self._points = PointExporter(writer)
@@ -56,6 +57,7 @@ class InstanceExporter:
         if obj.type in WITHOUT_PICTURE:
             return
         where = f"Object '{obj.name}'"
+        unfollowed.warn(obj, unfollowed.OBJECT, where, self._report)
         if obj.type == "CURVES":
             self._add_strands(instance, "", where)
             return
@@ -95,6 +97,8 @@ class InstanceExporter:
 
     def _is_shown(self, instance: bpy.types.DepsgraphObjectInstance, what: str) -> bool:
         """`what`: "self" or "particles"."""
+        if not (self._view_layer.use_solid if what == "self" else self._view_layer.use_strand):
+            return False
         return instance.is_instance or getattr(instance, "show_" + what)
 
     def _add_strands(self, instance: bpy.types.DepsgraphObjectInstance, system_name: str, where: str) -> None:
@@ -186,11 +190,13 @@ class InstanceExporter:
         obj = instance.object
         carrier = instance.parent if instance.is_instance and instance.parent else obj
         fields = self._layers.light_group(obj.lightgroup)
+        layer = self._collections
         hidden = [kind for kind in RAY_KINDS
-                  if not (getattr(obj, "visible_" + kind) and getattr(carrier, "visible_" + kind))]
+                  if not (getattr(obj, "visible_" + kind) and getattr(carrier, "visible_" + kind))
+                  or kind == "camera" and carrier.original.indirect_only_get(view_layer=layer)]
         if hidden:
             fields["invisible_to"] = hidden
-        if obj.is_holdout or carrier.original.holdout_get(view_layer=self._view_layer):
+        if carrier.is_holdout or carrier.original.holdout_get(view_layer=layer):
             fields["is_holdout"] = True
         if obj.is_shadow_catcher or carrier.is_shadow_catcher:
             fields["is_shadow_catcher"] = True

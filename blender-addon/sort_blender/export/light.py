@@ -14,7 +14,7 @@ from mathutils import Matrix
 from ..messages import Report
 from ..sort_package import PackageWriter
 from ..versions import LIGHTS_AS_3, LIGHTS_SHARE_SHADOW
-from . import axes, light_mesh, nodes
+from . import axes, folding, light_mesh, light_power, nodes, unfollowed
 from .material import MaterialExporter
 
 POINT_INTENSITY = 1 / (4 * math.pi)  # W/sr a watt
@@ -33,16 +33,18 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
         return
     if light.type == "AREA" and hasattr(light, "cycles") and light.cycles.is_portal:
         return  # shows Cycles where the sky comes in; no light of its own
+    unfollowed.warn(obj, unfollowed.OBJECT, where, report)
     paths = _paths(obj, carrier)
     if light_mesh.is_needed(light):
         light_mesh.add(obj, matrix, object_to_world, fields, paths, writer, materials, report)
         return
-    colour = _emitted(light, where, report)
+    unfollowed.warn(light, unfollowed.LIGHT, where, report)
+    colour, nodes_factor = _emitted(light, where, materials, report)
     if light.type == "AREA":
         record = _area(light, object_to_world, colour)
     else:
         record = {"POINT": _point, "SPOT": _spot, "SUN": _sun}[light.type](light, colour)
-    writer.add("lights", obj.name, {**record, **fields, "transform": axes.place(matrix), "is_solid": False,
+    writer.add("lights", obj.name, {**record, **nodes_factor, **fields, "transform": axes.place(matrix), "is_solid": False,
                                     **paths})
 
 
@@ -71,26 +73,24 @@ def _casts_shadow(light: bpy.types.Light) -> bool:
     return getattr(getattr(light, "cycles", None), "cast_shadow", True)
 
 
-def _emitted(light: bpy.types.Light, where: str, report: Report) -> list[float]:
-    """Colour times power; of an Emission node too."""
-    factor = [1.0, 1.0, 1.0]
-    if light.use_nodes and light.node_tree:
-        factor = _node_factor(light.node_tree, where, report)
-    return [max(c * light.energy * f, 0.0) for c, f in zip(light.color, factor)]
-
-
-def _node_factor(tree: bpy.types.NodeTree, where: str, report: Report) -> list[float]:
-    output = tree.get_output_node("CYCLES")
-    node = nodes.source(output.inputs["Surface"]) if output else None
-    if node is None:
-        return [0.0, 0.0, 0.0]
-    if node.node.type == "EMISSION":
-        colour, strength = (nodes.constant(node.node.inputs[name]) for name in ("Color", "Strength"))
-        if colour is not None and strength is not None:
-            return [c * strength for c in colour]
-    report.warn(f"{where}, node '{node.node.name}'",
-                "only an Emission node with plain values is supported in lights yet; ignored")
-    return [1.0, 1.0, 1.0]
+def _emitted(light: bpy.types.Light, where: str, materials: MaterialExporter, report: Report) -> tuple[list[float], dict]:
+    """Colour times power, and a field of the record that says what its nodes multiply it by, where they are more than an
+    Emission of plain numbers."""
+    colour = light_power.colour_of(light)
+    if not light.use_nodes or light.node_tree is None:
+        return colour, {}
+    output = light.node_tree.get_output_node("CYCLES")
+    feed = nodes.source(output.inputs["Surface"]) if output else None
+    if feed is None:
+        return [0.0, 0.0, 0.0], {}
+    if feed.node.type == "EMISSION":
+        tint, strength = (nodes.constant(feed.node.inputs[name]) for name in ("Color", "Strength"))
+        if tint is not None and strength is not None:
+            return [c * t * strength for c, t in zip(colour, tint)], {}
+    if not folding.is_even(output.inputs["Surface"]):
+        report.warn(where, "its nodes may differ from ray to ray; all of its light is as they have it for the middle of the sun, seen "
+                           "by a reflection")
+    return colour, {"material": materials.light_factor(where, output.inputs["Surface"])}
 
 
 def _scaled(colour: list[float], factor: float) -> list[float]:

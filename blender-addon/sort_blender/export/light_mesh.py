@@ -11,7 +11,7 @@ from mathutils import Matrix
 from ..messages import Report
 from ..sort_package import PackageWriter
 from ..versions import LIGHTS_AS_3
-from . import axes, nodes, object_values
+from . import axes, folding, light_power, nodes, object_values, unfollowed
 from .material import MaterialExporter
 
 # W/(m2 sr) a watt and square metre. In Blender 4 a watt is one; measured with 4.2.
@@ -23,15 +23,14 @@ SPREAD_MIN = 0.06  # degrees; as in Cycles
 
 
 def is_needed(light: bpy.types.Light) -> bool:
-    """Its nodes are more than an Emission node with plain values, and it has a place."""
+    """Its nodes do not say the same for all of its light, and it has a place."""
     if light.type == "SUN" or not light.use_nodes or light.node_tree is None:
         return False
     output = light.node_tree.get_output_node("CYCLES")
     feed = nodes.source(output.inputs["Surface"]) if output else None
     if feed is None:
         return False
-    return feed.node.type != "EMISSION" or any(
-        nodes.constant(feed.node.inputs[name]) is None for name in ("Color", "Strength"))
+    return not folding.is_even(output.inputs["Surface"])
 
 
 def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: dict, paths: dict, writer: PackageWriter,
@@ -39,13 +38,14 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
     """`matrix`: of the light without its scale. `fields`: further ones of the record. `paths`: which rays it is for."""
     light = obj.data
     where = f"Light '{obj.name}'"
+    unfollowed.warn(light, unfollowed.LIGHT, where, report)
     ball = 0.0 if light.type == "AREA" else max(light.shadow_soft_size, SMALLEST)
     if light.type == "AREA":
         positions, triangles, strength = _area(light, object_to_world)
     else:
         positions, triangles = _ball(ball)
         strength = 1 / (4 * math.pi) / (math.pi * ball ** 2)
-    parameters = {"factor": [max(c * light.energy * strength, 0.0) for c in light.color],
+    parameters = {"factor": [c * strength for c in light_power.colour_of(light)],
                   "axis": list(-matrix.col[2].xyz), **_cone(light)}
     output = light.node_tree.get_output_node("CYCLES")
     material = materials.emission(where, output.inputs["Surface"], parameters, ball)

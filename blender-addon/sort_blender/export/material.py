@@ -6,7 +6,7 @@ import bpy
 
 from ..messages import Report
 from ..sort_package import PackageWriter
-from . import nodes, shader_aovs
+from . import nodes, shader_aovs, unfollowed
 from .attributes import is_on_mesh, plain_name
 from .graph import GraphBuilder
 from .image import ImageExporter
@@ -74,9 +74,16 @@ class MaterialExporter:
         builder.wire(builder.surface(surface), f"{port}.light")
         return self._writer.add("materials", owner, builder.record(f"{port}.front"))
 
+    def light_factor(self, owner: str, surface: bpy.types.NodeSocket) -> str:
+        """The same of a light that is not made a mesh: what its nodes emit multiplies it."""
+        builder = GraphBuilder(owner, self.images, self._report, self._surroundings)
+        return self._writer.add("materials", owner, builder.record(builder.surface(surface)))
+
     def _make(self, material: bpy.types.Material | None) -> str:
         key = material.name_full if material else ""
         if key not in self.names:
+            if material:
+                unfollowed.warn(material, unfollowed.MATERIAL, f"Material '{key}'", self._report)
             builder = GraphBuilder(f"Material '{key}'", self.images, self._report, self._surroundings,
                                    material_index=material.pass_index if material else 0)
             record = builder.record(self._with_aovs(material, builder, _surface(material, builder)))

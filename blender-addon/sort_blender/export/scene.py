@@ -10,7 +10,7 @@ import bpy
 
 from ..messages import Report, SortError
 from ..sort_package import PackageWriter
-from . import cache
+from . import cache, unfollowed
 from .camera import Eye, Frame, camera_record, frame_of
 from .image import ImageExporter
 from .instance import InstanceExporter
@@ -27,6 +27,7 @@ class Exported:
     frame: Frame
     object_indices: dict[str, int] = field(default_factory=dict)  # pass indices by name in the package
     material_indices: dict[str, int] = field(default_factory=dict)
+    exposure: float = 1.0  # of Cycles' film: what colours are multiplied by that the renderer's picture has
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     frame = plan.view[0] if plan.view else frame_of(scene.render)
     _warn_of_settings(scene, view_layer, report)
     motion = None
-    if plan.frame_set and scene.render.use_motion_blur:
+    if plan.frame_set and scene.render.use_motion_blur and view_layer.use_motion_blur:
         motion = Motion(scene, report)
         motion.gather(depsgraph, camera, plan.frame_set)
 
@@ -62,7 +63,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     images = ImageExporter(writer, plan.texture_folder, cache.shared, report)
     layers = layers_of(view_layer, report)
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
-    instances = InstanceExporter(writer, materials, cache.shared, motion, view_layer, layers, _strand_shape(scene), report)
+    instances = InstanceExporter(writer, materials, cache.shared, motion, depsgraph, layers, _strand_shape(scene), report)
     writer.name = scene.name
     writer.settings = {
         "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
@@ -77,7 +78,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         evaluated = camera.evaluated_get(depsgraph)
         keys = motion.camera_keys() if motion else [evaluated.matrix_world]
         writer.add("cameras", camera.name, camera_record(evaluated, frame, report, keys, plan.eye_of and plan.eye_of(evaluated)))
-    writer.environment = environment_record(scene.world, layers, materials, report)
+    writer.environment = environment_record(scene.world if view_layer.use_sky else None, layers, materials, report)
     for instance in depsgraph.object_instances:
         if plan.is_cancelled():
             return Exported(frame)
@@ -90,7 +91,11 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         else:
             instances.add(instance)
     writer.finish()
-    return Exported(frame, instances.indices, _material_indices(materials))
+    return Exported(frame, instances.indices, _material_indices(materials), exposure_of(scene))
+
+
+def exposure_of(scene: bpy.types.Scene) -> float:
+    return getattr(getattr(scene, "cycles", None), "film_exposure", 1.0)
 
 
 def _strand_shape(scene: bpy.types.Scene) -> str:
@@ -122,9 +127,14 @@ def _material_indices(materials: MaterialExporter) -> dict[str, int]:
 
 
 def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, report: Report) -> None:
-    if motion_wanted(scene) and getattr(getattr(scene, "cycles", None), "rolling_shutter_type", "NONE") != "NONE":
-        report.warn("Render settings", "a rolling shutter is not supported yet: all of the picture is exposed at once")
+    unfollowed.warn(scene, unfollowed.SCENE, "Render settings", report)
+    unfollowed.warn(view_layer, unfollowed.VIEW_LAYER, f"View layer '{view_layer.name}'", report)
+    if scene.world:
+        unfollowed.warn(scene.world, unfollowed.WORLD, f"World '{scene.world.name}'", report)
+    if scene.render.use_motion_blur and not _is_flat(scene.render.motion_blur_shutter_curve):
+        report.warn("Render settings", "the shutter's curve is not supported: it is open alike all the time")
 
 
-def motion_wanted(scene: bpy.types.Scene) -> bool:
-    return scene.render.use_motion_blur
+def _is_flat(curve: bpy.types.CurveMapping) -> bool:
+    curve.initialize()
+    return all(abs(curve.evaluate(curve.curves[0], k / 16) - 1) < 1e-3 for k in range(17))

@@ -76,14 +76,14 @@ def sun_of(background: bpy.types.Node) -> bpy.types.Node | None:
 def add_sun(node: bpy.types.Node, strength: float, fields: dict, writer: PackageWriter) -> None:
     """Not seen by the camera, which sees the disc of the sky. `fields`: further ones of the record."""
     irradiance, elevation, angle = _sky(node).sun_light(node.sun_size)
-    irradiance = irradiance * (node.sun_intensity * max(strength, 0.0))
-    if max(irradiance) <= 0:
+    irradiance = irradiance * (node.sun_intensity * strength)
+    if not any(irradiance):
         return
     horizontal = _direction(node).xy.normalized()
     toward = Vector((*(horizontal * math.cos(elevation)), math.sin(elevation)))
     turn = toward.to_track_quat("Z", "Y").to_matrix().to_4x4()
     writer.add("lights", "Sun of the sky", {
-        "type": "distant", "irradiance": [max(float(x), 0.0) for x in irradiance], "transform": axes.place(turn),
+        "type": "distant", "irradiance": [float(x) for x in irradiance], "transform": axes.place(turn),
         "angle_degrees": min(math.degrees(angle), FULL_TURN_DEGREES), "invisible_to": ["camera"], **fields})
 
 

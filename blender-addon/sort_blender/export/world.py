@@ -75,15 +75,15 @@ def _plain(background: bpy.types.Node, where: str, materials: MaterialExporter) 
     if strength is None:
         return None
     if colour is not None:
-        return {"color": [max(c, 0.0) for c in colour], "strength": max(strength, 0.0)}
+        return {"color": [c * strength for c in colour]}
     feed = nodes.source(background.inputs["Color"]).node
     if feed.type != "TEX_ENVIRONMENT" or feed.projection != "EQUIRECTANGULAR" or feed.interpolation == "Closest":
         return None
     turn = _rotation(feed)
     texture = materials.images.texture(feed.image, feed.image_user, f"{where}, node '{feed.name}'", wrap=None)
-    if turn is None or texture is None:
+    if turn is None or texture is None or strength < 0:
         return None
-    return {"image": texture, "transform": axes.place(turn @ IMAGE_TO_BLENDER), "strength": max(strength, 0.0)}
+    return {"image": texture, "transform": axes.place(turn @ IMAGE_TO_BLENDER), "strength": strength}
 
 
 def _rotation(node: bpy.types.Node) -> Matrix | None:
