@@ -65,7 +65,7 @@ static void check(const char *lights, double red, double green, double blue)
 }
 
 #define DOWN "\"transform\": [1, 0, 0, 0, 0, 0, 1, 2, 0, -1, 0, 0, 0, 0, 0, 1]"
-#define PI 3.14159265358979323846
+#define PI   3.14159265358979323846
 
 /* What the material emits towards a reflection that looks along the light's axis: (3, 1, -2). */
 static void test_a_material_multiplies(void **state)
