@@ -28,7 +28,7 @@ def made_by_the_tree(folder, sort_render, package_write):
     for model in ("scene.gltf", "layers.gltf", "quad.obj", "tri.ply"):
         package = f"{folder}/{model}.package"
         subprocess.run([sort_render, "--import", str(ROOT / "tests" / "plugins" / "data" / model),
-                        "--export-package", package], check=True, capture_output=True)
+                        "--missing", "magenta", "--export-package", package], check=True, capture_output=True)
         made.append(package)
     subprocess.run([package_write, "--write", f"{folder}/by-hand"], check=True)
     made.append(f"{folder}/by-hand")
