@@ -81,17 +81,17 @@ Status decoded_read_tail(const DecodedFile *file, void *out_tail, Error *err)
 
 /* Rows of `width` texels, one after the other, become rows of a tile, the last column and row repeated. From
  * the last one up: a row's new place never lies before its old one. */
-static void spread_rows(uint8_t *texels, uint32_t width, uint32_t height, uint32_t tile_size,
-                        uint32_t texel_bytes)
+static void spread_rows(uint8_t *texels, uint32_t width, uint32_t height, uint32_t tile_width,
+                        uint32_t tile_height, uint32_t texel_bytes)
 {
-    size_t row_bytes = (size_t)width * texel_bytes, tile_row = (size_t)tile_size * texel_bytes;
+    size_t row_bytes = (size_t)width * texel_bytes, tile_row = (size_t)tile_width * texel_bytes;
     for (uint32_t y = height; y-- > 0;) {
         uint8_t *row = texels + y * tile_row;
         memmove(row, texels + y * row_bytes, row_bytes);
-        for (uint32_t x = width; x < tile_size; x++)
+        for (uint32_t x = width; x < tile_width; x++)
             memcpy(row + (size_t)x * texel_bytes, row + row_bytes - texel_bytes, texel_bytes);
     }
-    for (uint32_t y = height; y < tile_size; y++)
+    for (uint32_t y = height; y < tile_height; y++)
         memcpy(texels + y * tile_row, texels + (height - 1) * tile_row, tile_row);
 }
 
@@ -99,20 +99,21 @@ bool decoded_read_tile(const DecodedFile *file, uint64_t tile, void *out_texels,
                        TileFailure *out_failure)
 {
     const StexHeader *h = file->header;
-    uint32_t size = 1u << h->tile_log2, texel_bytes = stex_texel_bytes(h);
+    uint32_t tile_width = 1u << stex_tile_width_log2(h), texel_bytes = stex_texel_bytes(h);
+    uint32_t tile_height = 1u << stex_tile_height_log2(h);
     DecodeRegion region;
     stex_tile_place(h, tile, &region.level, &region.x, &region.y);
     const StexLevel *level = &h->levels[region.level];
-    region.x <<= h->tile_log2;
-    region.y <<= h->tile_log2;
-    region.width = level->width - region.x < size ? level->width - region.x : size;
-    region.height = level->height - region.y < size ? level->height - region.y : size;
+    region.x <<= stex_tile_width_log2(h);
+    region.y <<= stex_tile_height_log2(h);
+    region.width = level->width - region.x < tile_width ? level->width - region.x : tile_width;
+    region.height = level->height - region.y < tile_height ? level->height - region.y : tile_height;
     size_t texels = (size_t)region.width * region.height;
     if (!decode_read(file->pool, file->path, file->stamp, &region, out_texels, texels * texel_bytes,
                      out_failure))
         return false;
     texel_repair(file->format, out_texels, region.width, region.height, texel_bytes);
-    if (region.width < size || region.height < size)
-        spread_rows(out_texels, region.width, region.height, size, texel_bytes);
+    if (region.width < tile_width || region.height < tile_height)
+        spread_rows(out_texels, region.width, region.height, tile_width, tile_height, texel_bytes);
     return true;
 }

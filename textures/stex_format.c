@@ -22,16 +22,65 @@ uint32_t stex_texel_bytes(const StexHeader *h)
     return h->channel_count * stex_component_bytes((SortTexelType)h->texel_type);
 }
 
+uint32_t stex_tile_width_log2(const StexHeader *h)
+{
+    return h->version == 1 ? h->tile_log2 : h->tile_log2 & 15u;
+}
+
+uint32_t stex_tile_height_log2(const StexHeader *h)
+{
+    return h->version == 1 ? h->tile_log2 : h->tile_log2 >> 4;
+}
+
 uint32_t stex_tile_bytes(const StexHeader *h)
 {
-    return stex_texel_bytes(h) << (2 * h->tile_log2);
+    return stex_texel_bytes(h) << (stex_tile_width_log2(h) + stex_tile_height_log2(h));
+}
+
+PredictShape stex_tile_shape(const StexHeader *h)
+{
+    return (PredictShape){.width = 1u << stex_tile_width_log2(h),
+                          .height = 1u << stex_tile_height_log2(h),
+                          .channel_count = h->channel_count,
+                          .component_bytes = stex_component_bytes((SortTexelType)h->texel_type)};
+}
+
+/* Texels of level 0 in whole tiles of that size. */
+static uint64_t padded_texels(const StexHeader *h, uint32_t width_log2, uint32_t height_log2)
+{
+    uint64_t across = (((uint64_t)h->width - 1) >> width_log2) + 1;
+    uint64_t down = (((uint64_t)h->height - 1) >> height_log2) + 1;
+    return across * down << (width_log2 + height_log2);
+}
+
+/* Tiles have 2^area_log2 texels. They are as square as they can be with a fifth of them beyond the edges at most; where no
+ * shape does that, as little as possible beyond. So thin textures have thin tiles. */
+static void choose_tile_shape(StexHeader *h, uint32_t area_log2)
+{
+    uint64_t texels = (uint64_t)h->width * h->height, best = UINT64_MAX;
+    uint32_t side = area_log2 / 2;
+    for (uint32_t stretch = 0; stretch <= side; stretch++) {
+        for (uint32_t is_tall = 0; is_tall < 2; is_tall++) {
+            uint32_t width_log2 = is_tall ? side - stretch : side + stretch;
+            uint64_t padded = padded_texels(h, width_log2, area_log2 - width_log2);
+            if (padded < best) {
+                best = padded;
+                h->tile_log2 = (uint8_t)(width_log2 | (area_log2 - width_log2) << 4);
+            }
+        }
+        if (4 * best <= 5 * texels)
+            return;
+    }
 }
 
 bool stex_layout(StexHeader *h)
 {
     uint32_t texel_bytes = stex_texel_bytes(h);
-    h->tile_log2 = texel_bytes <= 4 ? 6 : 5;
-    uint32_t tile_size = 1u << h->tile_log2;
+    uint32_t side_log2 = texel_bytes <= 4 ? 6 : 5;
+    h->tile_log2 = (uint8_t)side_log2;
+    if (h->version > 1)
+        choose_tile_shape(h, 2 * side_log2);
+    uint32_t width_log2 = stex_tile_width_log2(h), height_log2 = stex_tile_height_log2(h);
     memset(h->levels, 0, sizeof h->levels);
     h->tile_count = 0;
     h->tail_bytes = 0;
@@ -44,13 +93,13 @@ bool stex_layout(StexHeader *h)
         StexLevel *level = &h->levels[h->level_count++];
         level->width = width;
         level->height = height;
-        if (width <= tile_size && height <= tile_size) {
+        if (width <= 1u << width_log2 && height <= 1u << height_log2) {
             level->tail_offset = h->tail_bytes;
             h->tail_bytes += (uint64_t)width * height * texel_bytes;
         } else {
             h->first_tail_level = h->level_count;
-            level->tiles_x = (width + tile_size - 1) >> h->tile_log2;
-            level->tiles_y = (height + tile_size - 1) >> h->tile_log2;
+            level->tiles_x = ((width - 1) >> width_log2) + 1;
+            level->tiles_y = ((height - 1) >> height_log2) + 1;
             level->first_tile = h->tile_count;
             h->tile_count += (uint64_t)level->tiles_x * level->tiles_y;
         }
@@ -105,7 +154,8 @@ void stex_describe(const StexHeader *h, TexInfo *out_info)
     out_info->is_compressed = (h->flags & STEX_COMPRESSED) != 0;
     out_info->wrap_s = (TexWrap)h->wrap_s;
     out_info->wrap_t = (TexWrap)h->wrap_t;
-    out_info->tile_size = 1u << h->tile_log2;
+    out_info->tile_width = 1u << stex_tile_width_log2(h);
+    out_info->tile_height = 1u << stex_tile_height_log2(h);
     out_info->level_count = h->level_count;
     out_info->first_tail_level = h->first_tail_level;
     out_info->tail_texels = (uint32_t)(h->tail_bytes / stex_texel_bytes(h));

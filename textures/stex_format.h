@@ -1,4 +1,4 @@
-/* The paged texture file, `.stex`, version 1, as bytes on disk. docs/texture-file.md is the prose.
+/* The paged texture file, `.stex`, version 2, as bytes on disk, and version 1, which is read too. docs/texture-file.md is the prose.
  *
  *   0            header: one page with its own check sum, level table included
  *   4096         tile index: one record a tile, level 0 first, row by row
@@ -15,6 +15,7 @@
 #ifndef SORT_TEXTURES_STEX_FORMAT_H
 #define SORT_TEXTURES_STEX_FORMAT_H
 
+#include "textures/predict.h"
 #include "textures/texcache.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -23,7 +24,8 @@
 #endif
 
 enum {
-    STEX_VERSION = 1,
+    STEX_VERSION = 2, /* 1 had square tiles, and payloads without prediction */
+    STEX_VERSION_OLDEST = 1,
     STEX_PAGE_BYTES = 4096,
     STEX_TILE_BYTES_MAX = 16384,
     STEX_TEXEL_BYTES_MAX = 16,
@@ -54,7 +56,8 @@ typedef struct StexHeader {
     uint32_t header_crc; /* CRC-32C of the page with this field zero */
     uint64_t file_bytes;
     uint32_t width, height;
-    uint8_t channel_count, texel_type, color_space, tile_log2;
+    uint8_t channel_count, texel_type, color_space;
+    uint8_t tile_log2; /* of a tile's width; of its height, shifted left by 4; version 1: of both */
     uint8_t wrap_s, wrap_t, level_count, first_tail_level;
     uint32_t flags;
     uint32_t tail_crc; /* CRC-32C of the tail */
@@ -73,7 +76,10 @@ _Static_assert(offsetof(StexHeader, average_rgba) == 88 && offsetof(StexHeader, 
 enum {
     STEX_TILE_CONSTANT = 1u << 0, /* one colour: `constant`; no payload */
     STEX_TILE_ZLIB = 1u << 1,     /* payload is a zlib stream of a tile's bytes */
-    STEX_TILE_FLAGS_ALL = STEX_TILE_CONSTANT | STEX_TILE_ZLIB
+    /* Of a compressed payload, from version 2 on: the method by which it was predicted (predict.h). */
+    STEX_TILE_METHOD_SHIFT = 8,
+    STEX_TILE_METHOD_ALL = PREDICT_METHODS_ALL << STEX_TILE_METHOD_SHIFT,
+    STEX_TILE_FLAGS_ALL = STEX_TILE_CONSTANT | STEX_TILE_ZLIB | STEX_TILE_METHOD_ALL
 };
 
 typedef struct StexTile {
@@ -86,12 +92,23 @@ typedef struct StexTile {
 } StexTile;
 _Static_assert(sizeof(StexTile) == 40 && offsetof(StexTile, record_crc) == 36, "on disk");
 
+static inline uint32_t stex_tile_method(const StexTile *t)
+{
+    return (t->flags & STEX_TILE_METHOD_ALL) >> STEX_TILE_METHOD_SHIFT;
+}
+
 /* Bytes of one component, of one texel, of one tile of the file. */
 uint32_t stex_component_bytes(SortTexelType type);
 uint32_t stex_texel_bytes(const StexHeader *h);
 uint32_t stex_tile_bytes(const StexHeader *h);
 
-/* From width, height, channel_count and texel_type, which must be in range, fills tile_log2, the
+/* Binary logarithms of a tile's width and height in texels. */
+uint32_t stex_tile_width_log2(const StexHeader *h);
+uint32_t stex_tile_height_log2(const StexHeader *h);
+/* A tile as prediction sees it. */
+PredictShape stex_tile_shape(const StexHeader *h);
+
+/* From version, width, height, channel_count and texel_type, which must be in range, fills tile_log2, the
  * levels, tile_count and all offsets. False when there are more than STEX_TILE_COUNT_MAX tiles. */
 bool stex_layout(StexHeader *h);
 

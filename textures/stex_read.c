@@ -13,7 +13,7 @@
 
 struct StexInflater {
     z_stream stream;
-    uint8_t stored[STEX_TILE_BYTES_MAX];
+    uint8_t stored[STEX_TILE_BYTES_MAX], residuals[STEX_TILE_BYTES_MAX];
 };
 _Static_assert(sizeof(StexInflater) + 44 * 1024 <= STEX_INFLATER_BYTES,
                "zlib documents 32 KiB of window and about 7 KiB of state");
@@ -158,10 +158,11 @@ Status stex_read_header(int fd, const char *path, StexHeader *out_header, uint64
             "is truncated inside its header: it needs %d bytes, the file has %" PRIu64,
             STEX_PAGE_BYTES, file_bytes);
     }
-    if (h.version != STEX_VERSION) {
+    if (h.version < STEX_VERSION_OLDEST || h.version > STEX_VERSION) {
         return error_set_at(err, STATUS_UNSUPPORTED, path,
-                            "is of format version %" PRIu32 "; this program reads version %d",
-                            h.version, STEX_VERSION);
+                            "is of format version %" PRIu32
+                            "; this program reads versions %d to %d",
+                            h.version, STEX_VERSION_OLDEST, STEX_VERSION);
     }
     memset(page + offsetof(StexHeader, header_crc), 0, sizeof h.header_crc);
     uint32_t crc = crc32c(0, page, sizeof page);
@@ -264,8 +265,11 @@ bool stex_check_record(const StexHeader *h, uint64_t tile, const StexTile *recor
     uint32_t tile_bytes = stex_tile_bytes(h);
     bool is_constant = (record->flags & STEX_TILE_CONSTANT) != 0;
     bool is_compressed = (record->flags & STEX_TILE_ZLIB) != 0;
+    PredictShape shape = stex_tile_shape(h);
+    uint32_t method = stex_tile_method(record);
     bool has_sense =
         (record->flags & ~(uint32_t)STEX_TILE_FLAGS_ALL) == 0 && !(is_constant && is_compressed) &&
+        (method == 0 || (h->version > 1 && is_compressed && predict_is_method(&shape, method))) &&
         (is_constant || is_compressed || record->stored_bytes == tile_bytes) &&
         record->stored_bytes <= tile_bytes && (is_constant || record->offset >= h->data_offset) &&
         record->offset <= h->file_bytes && record->stored_bytes <= h->file_bytes - record->offset;
@@ -315,13 +319,19 @@ bool stex_unpack_payload(const StexHeader *h, const StexTile *record, uint8_t *s
         return false;
     }
     if (record->flags & STEX_TILE_ZLIB) {
+        uint32_t method = stex_tile_method(record);
+        uint8_t *inflated = method ? z->residuals : out_texels;
         inflateReset(&z->stream);
         z->stream.next_in = stored;
         z->stream.avail_in = record->stored_bytes;
-        z->stream.next_out = out_texels;
+        z->stream.next_out = inflated;
         z->stream.avail_out = tile_bytes;
         if (inflate(&z->stream, Z_FINISH) != Z_STREAM_END || z->stream.avail_out != 0)
             return fail(out_failure, TILE_FAULT_DECOMPRESSION, 0, record->offset);
+        if (method) {
+            PredictShape shape = stex_tile_shape(h);
+            unpredict_tile(&shape, method, z->residuals, out_texels);
+        }
     } else if (stored != out_texels) {
         memcpy(out_texels, stored, tile_bytes);
     }

@@ -77,7 +77,7 @@ bool stex_read_record(int fd, const StexHeader *h, uint64_t tile, StexTile *out_
 typedef struct StexInflater StexInflater;
 StexInflater *stex_inflater_create(void); /* NULL when out of memory */
 void stex_inflater_destroy(StexInflater *z);
-enum { STEX_INFLATER_BYTES = 64 * 1024 }; /* what one takes, rounded up, for accounts */
+enum { STEX_INFLATER_BYTES = 80 * 1024 }; /* what one takes, rounded up, for accounts */
 
 /* The payload of a tile that is not constant, into out_texels (stex_tile_bytes). */
 bool stex_read_payload(int fd, const StexHeader *h, const StexTile *record, StexInflater *z,

@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 typedef struct LevelBand {
-    uint8_t *texels; /* owned; tiles_x * tile_size columns, tile_size rows; NULL in the tail */
+    uint8_t *texels; /* owned; tiles_x tiles wide, one high; NULL in the tail */
     uint32_t rows_fed;
 } LevelBand;
 
@@ -30,6 +30,14 @@ typedef struct TileGroup {
     StexTile records[GROUP_TILES]; /* flags, constant, stored_bytes and payload_crc */
 } TileGroup;
 
+/* What a thread compresses with. */
+typedef struct TilePacker {
+    z_stream deflate;
+    uint8_t
+        *buffers; /* owned; PACKER_BUFFERS tiles: scratch, residuals, what they are deflated to */
+} TilePacker;
+enum { PACKER_BUFFERS = 3 };
+
 struct StexWriter {
     StexHeader header;
     FileReplace file;
@@ -39,8 +47,8 @@ struct StexWriter {
     uint8_t *tail; /* owned; header.tail_bytes */
     TileGroup group;
     uint32_t thread_count;
-    uint32_t deflate_count; /* one a thread; 0: nothing is compressed */
-    z_stream deflates[WRITER_THREADS_MAX];
+    uint32_t packer_count; /* one a thread; 0: nothing is compressed */
+    TilePacker packers[WRITER_THREADS_MAX];
 };
 
 static void writer_free(StexWriter *w)
@@ -50,8 +58,10 @@ static void writer_free(StexWriter *w)
     mem_free(w->tail);
     mem_free(w->group.texels);
     mem_free(w->group.packed);
-    for (uint32_t i = 0; i < w->deflate_count; i++)
-        deflateEnd(&w->deflates[i]);
+    for (uint32_t i = 0; i < w->packer_count; i++) {
+        deflateEnd(&w->packers[i].deflate);
+        mem_free(w->packers[i].buffers);
+    }
     mem_free(w);
 }
 
@@ -80,9 +90,13 @@ static bool writer_allocate(StexWriter *w)
     if (h->flags & STEX_COMPRESSED) {
         w->group.packed = mem_alloc(GROUP_TILES, tile_bytes);
         ok = ok && w->group.packed;
-        while (ok && w->deflate_count < w->thread_count) {
-            ok = deflateInit(&w->deflates[w->deflate_count], Z_DEFAULT_COMPRESSION) == Z_OK;
-            w->deflate_count += ok;
+        while (ok && w->packer_count < w->thread_count) {
+            TilePacker *packer = &w->packers[w->packer_count];
+            packer->buffers = mem_alloc(PACKER_BUFFERS, tile_bytes);
+            ok = packer->buffers && deflateInit(&packer->deflate, Z_DEFAULT_COMPRESSION) == Z_OK;
+            if (!ok)
+                mem_free(packer->buffers);
+            w->packer_count += ok;
         }
     }
     return ok;
@@ -98,6 +112,7 @@ Status stex_writer_begin(const char *path, const StexHeader *format, uint32_t th
         return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
     StexHeader *h = &w->header;
     *h = *format;
+    h->version = STEX_VERSION;
     if (!stex_layout(h)) {
         mem_free(w);
         return error_set_at(err, STATUS_LIMIT, path,
@@ -105,7 +120,6 @@ Status stex_writer_begin(const char *path, const StexHeader *format, uint32_t th
                             format->width, format->height, STEX_TILE_COUNT_MAX);
     }
     memcpy(h->magic, STEX_MAGIC, sizeof h->magic);
-    h->version = STEX_VERSION;
     w->end = h->data_offset;
     w->thread_count = thread_count < WRITER_THREADS_MAX ? thread_count : WRITER_THREADS_MAX;
     if (!writer_allocate(w)) {
@@ -123,9 +137,9 @@ Status stex_writer_begin(const char *path, const StexHeader *format, uint32_t th
 
 void stex_writer_set_level(StexWriter *w, uint32_t level)
 {
-    ASSERT(w->deflate_count > 0 && level >= 1 && level <= 9);
-    for (uint32_t i = 0; i < w->deflate_count; i++) /* nothing is under way */
-        (void)deflateParams(&w->deflates[i], (int)level, Z_DEFAULT_STRATEGY);
+    ASSERT(w->packer_count > 0 && level >= 1 && level <= 9);
+    for (uint32_t i = 0; i < w->packer_count; i++) /* nothing is under way */
+        (void)deflateParams(&w->packers[i].deflate, (int)level, Z_DEFAULT_STRATEGY);
 }
 
 const StexHeader *stex_writer_header(const StexWriter *w)
@@ -139,30 +153,50 @@ static bool is_constant(const uint8_t *texels, uint32_t texel_bytes, uint32_t ti
     return memcmp(texels, texels + texel_bytes, tile_bytes - texel_bytes) == 0;
 }
 
-/* True: a tile's payload is worth being inflated by whoever reads it; it is in `out`. */
-static bool compress_tile(z_stream *z, uint8_t *texels, uint32_t tile_bytes, uint8_t *out,
-                          uint32_t *out_bytes)
+/* Deflates into at most `room` bytes. Returns how many; 0: they do not suffice. */
+static uint32_t deflate_tile(z_stream *z, uint8_t *bytes, uint32_t count, uint8_t *out,
+                             uint32_t room)
 {
     deflateReset(z);
-    z->next_in = texels;
-    z->avail_in = tile_bytes;
+    z->next_in = bytes;
+    z->avail_in = count;
     z->next_out = out;
-    z->avail_out = tile_bytes - tile_bytes / 16;
-    bool fits = deflate(z, Z_FINISH) == Z_STREAM_END;
-    *out_bytes = (uint32_t)z->total_out;
-    return fits;
+    z->avail_out = room;
+    return deflate(z, Z_FINISH) == Z_STREAM_END ? (uint32_t)z->total_out : 0;
 }
 
-/* Cuts tile i of the group out of the band, and describes it but for its place. z: NULL: not compressed. */
-static void pack_tile(StexWriter *w, uint32_t i, z_stream *z)
+/* The smaller of a tile deflated as it is and with prediction, into `out`; *out_method says which. Returns its size; 0: it is
+ * not worth being inflated by whoever reads it. */
+static uint32_t compress_tile(const StexHeader *h, TilePacker *packer, uint8_t *texels,
+                              uint8_t *out, uint32_t *out_method)
+{
+    uint32_t tile_bytes = stex_tile_bytes(h), room = tile_bytes - tile_bytes / 16;
+    PredictShape shape = stex_tile_shape(h);
+    uint8_t *scratch = packer->buffers, *residuals = scratch + tile_bytes,
+            *predicted = residuals + tile_bytes;
+    *out_method = 0;
+    uint32_t plain_bytes = deflate_tile(&packer->deflate, texels, tile_bytes, out, room);
+    if (plain_bytes > 0)
+        room = plain_bytes - 1;
+    uint32_t method = predict_tile(&shape, texels, scratch, residuals);
+    uint32_t bytes = deflate_tile(&packer->deflate, residuals, tile_bytes, predicted, room);
+    if (bytes == 0)
+        return plain_bytes;
+    memcpy(out, predicted, bytes);
+    *out_method = method;
+    return bytes;
+}
+
+/* Cuts tile i of the group out of the band, and describes it but for its place. packer: NULL: not compressed. */
+static void pack_tile(StexWriter *w, uint32_t i, TilePacker *packer)
 {
     const StexHeader *h = &w->header;
     TileGroup *g = &w->group;
     uint32_t tile_bytes = stex_tile_bytes(h), texel_bytes = stex_texel_bytes(h);
-    size_t tile_row_bytes = (size_t)texel_bytes << h->tile_log2;
+    size_t tile_row_bytes = (size_t)texel_bytes << stex_tile_width_log2(h);
     uint8_t *texels = g->texels + (size_t)i * tile_bytes;
     const uint8_t *from = g->band + (g->first_x + i) * tile_row_bytes;
-    for (uint32_t y = 0; y < 1u << h->tile_log2; y++)
+    for (uint32_t y = 0; y < 1u << stex_tile_height_log2(h); y++)
         memcpy(texels + y * tile_row_bytes, from + y * g->band_row_bytes, tile_row_bytes);
 
     StexTile *record = &g->records[i];
@@ -174,11 +208,11 @@ static void pack_tile(StexWriter *w, uint32_t i, z_stream *z)
     }
     const uint8_t *payload = texels;
     record->stored_bytes = tile_bytes;
-    uint32_t packed_bytes;
-    if (z) {
+    if (packer) {
         uint8_t *packed = g->packed + (size_t)i * tile_bytes;
-        if (compress_tile(z, texels, tile_bytes, packed, &packed_bytes)) {
-            record->flags = STEX_TILE_ZLIB;
+        uint32_t method, packed_bytes = compress_tile(h, packer, texels, packed, &method);
+        if (packed_bytes > 0) {
+            record->flags = STEX_TILE_ZLIB | method << STEX_TILE_METHOD_SHIFT;
             record->stored_bytes = packed_bytes;
             payload = packed;
         }
@@ -190,10 +224,10 @@ static void pack_tile(StexWriter *w, uint32_t i, z_stream *z)
 static void pack_tiles(void *writer, uint32_t thread)
 {
     StexWriter *w = writer;
-    z_stream *z = w->deflate_count > 0 ? &w->deflates[thread] : NULL;
+    TilePacker *packer = w->packer_count > 0 ? &w->packers[thread] : NULL;
     uint32_t i;
     while ((i = atomic_fetch_add(&w->group.next, 1)) < w->group.count)
-        pack_tile(w, i, z);
+        pack_tile(w, i, packer);
 }
 
 /* Puts the payloads at the end of the file, and the records to theirs. */
@@ -208,7 +242,7 @@ static Status write_group(StexWriter *w, uint64_t first_tile, Error *err)
             w->constant_tiles++;
         } else {
             const uint8_t *from = record->flags & STEX_TILE_ZLIB ? g->packed : g->texels;
-            if (w->deflate_count == 0)
+            if (w->packer_count == 0)
                 w->end = size_align(w->end, STEX_PAGE_BYTES);
             record->offset = w->end;
             TRY(write_at(w, w->end, from + (size_t)i * tile_bytes, record->stored_bytes, err));
@@ -227,14 +261,14 @@ static Status flush_band(StexWriter *w, uint32_t level_index, uint32_t tile_y, E
     const StexLevel *level = &h->levels[level_index];
     TileGroup *g = &w->group;
     g->band = w->bands[level_index].texels;
-    g->band_row_bytes = ((size_t)stex_texel_bytes(h) << h->tile_log2) * level->tiles_x;
+    g->band_row_bytes = ((size_t)stex_texel_bytes(h) << stex_tile_width_log2(h)) * level->tiles_x;
     uint64_t first = level->first_tile + (uint64_t)tile_y * level->tiles_x;
     for (uint32_t x = 0; x < level->tiles_x; x += GROUP_TILES) {
         g->first_x = x;
         g->count = level->tiles_x - x < GROUP_TILES ? level->tiles_x - x : GROUP_TILES;
         atomic_store(&g->next, 0);
         /* Copying alone is not worth other threads. */
-        uint32_t threads = w->deflate_count > 0 ? w->deflate_count : 1;
+        uint32_t threads = w->packer_count > 0 ? w->packer_count : 1;
         parallel_for(threads, threads < g->count ? threads : g->count, pack_tiles, w);
         TRY(write_group(w, first + x, err));
     }
@@ -256,20 +290,20 @@ Status stex_writer_row(StexWriter *w, uint32_t level_index, const void *texels, 
     }
 
     /* Pad to the right with the last texel. */
-    uint32_t tile_size = 1u << h->tile_log2;
-    size_t band_row_bytes = (size_t)level->tiles_x * tile_size * texel_bytes;
-    uint8_t *to = band->texels + (row & (tile_size - 1)) * band_row_bytes;
+    uint32_t height_log2 = stex_tile_height_log2(h), tile_height = 1u << height_log2;
+    size_t band_row_bytes = ((size_t)level->tiles_x << stex_tile_width_log2(h)) * texel_bytes;
+    uint8_t *to = band->texels + (row & (tile_height - 1)) * band_row_bytes;
     memcpy(to, texels, row_bytes);
     for (size_t at = row_bytes; at < band_row_bytes; at += texel_bytes)
         memcpy(to + at, to + row_bytes - texel_bytes, texel_bytes);
 
     bool is_last = band->rows_fed == level->height;
     if (is_last) { /* pad downwards with the last row */
-        for (uint32_t y = (row & (tile_size - 1)) + 1; y < tile_size; y++)
+        for (uint32_t y = (row & (tile_height - 1)) + 1; y < tile_height; y++)
             memcpy(band->texels + y * band_row_bytes, to, band_row_bytes);
     }
-    if (is_last || (band->rows_fed & (tile_size - 1)) == 0)
-        return flush_band(w, level_index, row >> h->tile_log2, err);
+    if (is_last || (band->rows_fed & (tile_height - 1)) == 0)
+        return flush_band(w, level_index, row >> height_log2, err);
     return STATUS_OK;
 }
 

@@ -45,7 +45,7 @@ SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint
     if (base) {
         row_bytes = (size_t)level->width * texture->texel_bytes;
     } else {
-        if (((x0 ^ x1) | (y0 ^ y1)) >> texture->tile_log2)
+        if ((x0 ^ x1) >> texture->tile_log2_x | (y0 ^ y1) >> texture->tile_log2_y)
             return TEXELS_ELSEWHERE;
         uint32_t entry = atomic_load(&texture->entries[tile_number(texture, level, x0, y0)].word);
         if (entry_tag(entry) != ENTRY_READY && entry_tag(entry) != ENTRY_CONSTANT)
@@ -58,12 +58,13 @@ SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint
         }
         slab_mark_used(&lk->cache->slabs, entry_payload(entry));
         base = slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
-        uint32_t mask = (1u << texture->tile_log2) - 1;
-        x0 &= mask;
-        x1 &= mask;
-        y0 &= mask;
-        y1 &= mask;
-        row_bytes = (size_t)texture->texel_bytes << texture->tile_log2;
+        uint32_t mask_x = (1u << texture->tile_log2_x) - 1;
+        uint32_t mask_y = (1u << texture->tile_log2_y) - 1;
+        x0 &= mask_x;
+        x1 &= mask_x;
+        y0 &= mask_y;
+        y1 &= mask_y;
+        row_bytes = (size_t)texture->texel_bytes << texture->tile_log2_x;
     }
     const uint8_t *upper = base + y0 * row_bytes, *lower = base + y1 * row_bytes;
     size_t left = (size_t)x0 * texture->texel_bytes, right = (size_t)x1 * texture->texel_bytes;

@@ -206,12 +206,13 @@ static void read_tiles(RegionReader *r)
 {
     const TexRegion *g = r->region;
     const StexLevel *level = &r->header.levels[g->level];
-    uint32_t log2 = r->header.tile_log2, size = 1u << log2;
-    for (uint32_t y = g->y >> log2; y <= (g->y + g->height - 1) >> log2; y++) {
-        for (uint32_t x = g->x >> log2; x <= (g->x + g->width - 1) >> log2; x++) {
+    uint32_t log2_x = stex_tile_width_log2(&r->header), width = 1u << log2_x;
+    uint32_t log2_y = stex_tile_height_log2(&r->header), height = 1u << log2_y;
+    for (uint32_t y = g->y >> log2_y; y <= (g->y + g->height - 1) >> log2_y; y++) {
+        for (uint32_t x = g->x >> log2_x; x <= (g->x + g->width - 1) >> log2_x; x++) {
             bool ok = read_tile(r, level->first_tile + (uint64_t)y * level->tiles_x + x);
             r->damaged_tiles += !ok;
-            copy_block(r, ok ? r->texels : NULL, size, x << log2, y << log2, size, size);
+            copy_block(r, ok ? r->texels : NULL, width, x << log2_x, y << log2_y, width, height);
         }
     }
 }

@@ -54,7 +54,8 @@ static void texture_prepare(Texture *texture)
                       h->color_space == SORT_COLOR_SRGB && h->texel_type == SORT_TEXEL_U8};
     texture->load_quad = texel_quad_loader(texture->format);
     texture->blend_quad = texel_quad_blender(texture->format);
-    texture->tile_log2 = h->tile_log2;
+    texture->tile_log2_x = stex_tile_width_log2(h);
+    texture->tile_log2_y = stex_tile_height_log2(h);
     texture->texel_bytes = stex_texel_bytes(h);
     texture->tile_bytes = stex_tile_bytes(h);
     texture->size_class = slab_class_of(texture->tile_bytes);

@@ -123,13 +123,13 @@ SORT_ALWAYS_INLINE void probe_place(const LanePlace *place, uint32_t i, double *
 
 static inline uint32_t tile_number(const Texture *t, const TexLevel *level, uint32_t x, uint32_t y)
 {
-    return level->first_tile + (y >> t->tile_log2) * level->tiles_x + (x >> t->tile_log2);
+    return level->first_tile + (y >> t->tile_log2_y) * level->tiles_x + (x >> t->tile_log2_x);
 }
 
 static inline size_t texel_offset(const Texture *t, uint32_t x, uint32_t y)
 {
-    uint32_t mask = (1u << t->tile_log2) - 1;
-    return (size_t)(((y & mask) << t->tile_log2) | (x & mask)) * t->texel_bytes;
+    uint32_t column = x & ((1u << t->tile_log2_x) - 1), row = y & ((1u << t->tile_log2_y) - 1);
+    return (size_t)(row << t->tile_log2_x | column) * t->texel_bytes;
 }
 
 /* The four texels of a tap: left, right of the upper row, then of the lower one. */

@@ -142,7 +142,7 @@ typedef struct TexInfo {
     bool is_premultiplied; /* colour has been multiplied by alpha */
     bool is_compressed;    /* some tile may be */
     TexWrap wrap_s, wrap_t;
-    uint32_t tile_size; /* texels a side */
+    uint32_t tile_width, tile_height; /* texels, powers of two */
     uint32_t level_count;
     uint32_t first_tail_level; /* levels from here on are packed in the tail */
     uint32_t tail_texels;

@@ -104,7 +104,7 @@ typedef struct Texture {
     UdimSet *udim;      /* owned; NULL: a file of its own; else there are no levels and no tiles */
     TexelLoadQuad load_quad;
     TexelBlendQuad blend_quad;
-    uint32_t tile_log2, texel_bytes, tile_bytes;
+    uint32_t tile_log2_x, tile_log2_y, texel_bytes, tile_bytes;
     uint32_t level_count;
     TexWrap wrap_s, wrap_t;
     uint32_t generation;

@@ -23,8 +23,8 @@ static void print_info(const char *path, const TexInfo *info)
            type_words[info->type], texcache_color_spaces[info->color_space],
            info->is_premultiplied ? ", colour multiplied by alpha" : "");
     printf("  wrap         %s, %s\n", texcache_wraps[info->wrap_s], texcache_wraps[info->wrap_t]);
-    printf("  tiles        %" PRIu32 " x %" PRIu32 " texels%s\n", info->tile_size, info->tile_size,
-           info->is_compressed ? ", compressed (zlib)" : "");
+    printf("  tiles        %" PRIu32 " x %" PRIu32 " texels%s\n", info->tile_width,
+           info->tile_height, info->is_compressed ? ", compressed (zlib)" : "");
     printf("  file         %s\n", cli_format_size(info->file_bytes, size));
     printf("  average      %g %g %g %g\n", (double)info->average_rgba[0],
            (double)info->average_rgba[1], (double)info->average_rgba[2],
@@ -68,7 +68,8 @@ static void print_info_json(const char *path, const TexInfo *info)
     json_write_bool(&w, "compressed", info->is_compressed);
     json_write_string(&w, "wrap_s", texcache_wraps[info->wrap_s]);
     json_write_string(&w, "wrap_t", texcache_wraps[info->wrap_t]);
-    json_write_u64(&w, "tile_size", info->tile_size);
+    json_write_u64(&w, "tile_width", info->tile_width);
+    json_write_u64(&w, "tile_height", info->tile_height);
     json_write_u64(&w, "tile_count", info->tile_count);
     json_write_u64(&w, "tail_texels", info->tail_texels);
     json_write_u64(&w, "file_bytes", info->file_bytes);

@@ -81,10 +81,10 @@ static Status choose_region(const ViewOptions *o, const char *path, const TexInf
                             " tiles; there is no (%" PRIu32 ", %" PRIu32 ")",
                             o->level, tiles_x, tiles_y, o->tile.x, o->tile.y);
     }
-    uint32_t x = o->tile.x * info->tile_size, y = o->tile.y * info->tile_size;
+    uint32_t x = o->tile.x * info->tile_width, y = o->tile.y * info->tile_height;
     uint32_t right = l->width - x, below = l->height - y;
-    *out_region = (TexRegion){o->level, x, y, right < info->tile_size ? right : info->tile_size,
-                              below < info->tile_size ? below : info->tile_size};
+    *out_region = (TexRegion){o->level, x, y, right < info->tile_width ? right : info->tile_width,
+                              below < info->tile_height ? below : info->tile_height};
     return STATUS_OK;
 }
 
@@ -94,10 +94,10 @@ static Status read_and_encode(const ViewOptions *o, const char *path, const TexI
                               uint64_t *out_damaged, Error *err)
 {
     size_t row_bytes = (size_t)region->width * (has_alpha ? 4 : 3);
-    for (uint32_t y = 0; y < region->height; y += info->tile_size) {
+    for (uint32_t y = 0; y < region->height; y += info->tile_height) {
         uint32_t rest = region->height - y;
         TexRegion band = {region->level, region->x, region->y + y, region->width,
-                          rest < info->tile_size ? rest : info->tile_size};
+                          rest < info->tile_height ? rest : info->tile_height};
         uint64_t damaged;
         TRY(texcache_file_read(path, &band, rgba, &damaged, err));
         *out_damaged += damaged;
@@ -118,7 +118,7 @@ static Status view(const ViewOptions *o, const char *path, uint64_t *out_damaged
     TexRegion region = {0};
     TRY(choose_region(o, path, &info, &region, err));
     bool has_alpha = info.channel_count == 2 || info.channel_count == 4;
-    float *rgba = mem_alloc((size_t)region.width * info.tile_size, 4 * sizeof(float));
+    float *rgba = mem_alloc((size_t)region.width * info.tile_height, 4 * sizeof(float));
     uint8_t *pixels = mem_alloc((size_t)region.width * region.height, has_alpha ? 4 : 3);
     Status status = STATUS_OK;
     if (!rgba || !pixels)

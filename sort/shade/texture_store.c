@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    CONVERTED_FORMAT = 2, /* raise when conversion changes, so that old files are not found */
+    CONVERTED_FORMAT = 3, /* raise when conversion changes, so that old files are not found */
     LOCK_POLL_NS = 10000000,
     WORKERS_MAX = 64
 };

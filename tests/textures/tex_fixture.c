@@ -208,7 +208,8 @@ FileImage file_image_load(const char *path)
     assert_int_equal(stex_read_tail(fd, path, &h, tail, &err), STATUS_OK);
     TexelFormat format = {(SortTexelType)h.texel_type, h.channel_count,
                           h.color_space == SORT_COLOR_SRGB && h.texel_type == SORT_TEXEL_U8};
-    uint32_t texel_bytes = stex_texel_bytes(&h), size = 1u << h.tile_log2;
+    uint32_t texel_bytes = stex_texel_bytes(&h);
+    uint32_t width = 1u << stex_tile_width_log2(&h), height = 1u << stex_tile_height_log2(&h);
     image.level_count = h.level_count;
     for (uint32_t l = 0; l < h.level_count; l++) {
         const StexLevel *level = &h.levels[l];
@@ -218,25 +219,26 @@ FileImage file_image_load(const char *path)
         bool is_packed = l >= h.first_tail_level;
         uint32_t tiles_x = is_packed ? 1 : level->tiles_x, tiles_y = is_packed ? 1 : level->tiles_y;
         for (uint32_t i = 0; i < tiles_x * tiles_y; i++) {
-            uint32_t x0 = i % tiles_x * size, y0 = i / tiles_x * size;
-            uint32_t stride = size;
+            uint32_t x0 = i % tiles_x * width, y0 = i / tiles_x * height;
+            uint32_t stride = width, rows = height;
             const uint8_t *texels = tile_texels;
             if (is_packed) {
                 texels = tail + level->tail_offset;
                 stride = level->width;
+                rows = level->height;
             } else {
                 StexTile record;
                 TileFailure failure;
                 assert_true(stex_read_record(fd, &h, level->first_tile + i, &record, &failure));
                 if (record.flags & STEX_TILE_CONSTANT) {
-                    for (uint32_t k = 0; k < size * size; k++)
+                    for (uint32_t k = 0; k < width * height; k++)
                         memcpy(tile_texels + k * texel_bytes, record.constant, texel_bytes);
                 } else {
                     assert_true(stex_read_payload(fd, &h, &record, z, tile_texels, &failure));
                 }
             }
-            for (uint32_t y = 0; y < size && y0 + y < level->height; y++) {
-                for (uint32_t x = 0; x < size && x0 + x < level->width; x++) {
+            for (uint32_t y = 0; y < rows && y0 + y < level->height; y++) {
+                for (uint32_t x = 0; x < stride && x0 + x < level->width; x++) {
                     float values[4];
                     texel_decode_row(tables, format, texels + (y * stride + x) * texel_bytes, 1,
                                      values);
