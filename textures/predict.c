@@ -155,8 +155,8 @@ SORT_ALWAYS_INLINE void write_residuals(const PredictShape *s, uint32_t predicto
 uint32_t predict_tile(const PredictShape *shape, const uint8_t *texels, uint8_t *scratch,
                       uint8_t *out)
 {
-    size_t size = (size_t)shape->width * shape->height * shape->channel_count *
-                  shape->component_bytes;
+    size_t size =
+        (size_t)shape->width * shape->height * shape->channel_count * shape->component_bytes;
     uint64_t plain[PREDICT_COUNT], by_second[PREDICT_COUNT];
     measure_any(shape, texels, plain);
     uint32_t method = least_of(plain);

@@ -121,9 +121,10 @@ static void test_tiles_fit_thin_pictures(void **state)
 {
     SORT_UNUSED(state);
     static const uint32_t sizes[][2] = {
-        {4096, 1},  {1, 4096},   {524288, 1}, {1, 524288}, {4096, 3},    {5, 7000},   {4096, 33}, {33, 4096},
-        {5000, 70}, {100000, 9}, {65, 65},    {65, 20000}, {1000, 1000}, {640, 360},  {129, 66},  {300, 200},
-        {2048, 31}, {17, 17},    {8192, 64},  {8192, 65},  {4096, 4096}, {524288, 5}, {129, 129}, {97, 97}};
+        {4096, 1},    {1, 4096},  {524288, 1},  {1, 524288}, {4096, 3},  {5, 7000},
+        {4096, 33},   {33, 4096}, {5000, 70},   {100000, 9}, {65, 65},   {65, 20000},
+        {1000, 1000}, {640, 360}, {129, 66},    {300, 200},  {2048, 31}, {17, 17},
+        {8192, 64},   {8192, 65}, {4096, 4096}, {524288, 5}, {129, 129}, {97, 97}};
     for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); n++) {
         for (uint32_t i = 0; i < 16; i++) {
             StexHeader h = {.version = STEX_VERSION,
@@ -142,11 +143,13 @@ static void test_tiles_fit_thin_pictures(void **state)
             assert_true(stored <= 3 * all);
             if (texels >= 64 * (uint64_t)area)
                 if (stored * 2 > 3 * all)
-                    fail_msg("%u x %u, %u bytes a texel: %g", h.width, h.height, stex_texel_bytes(&h), (double)stored / (double)all);
+                    fail_msg("%u x %u, %u bytes a texel: %g", h.width, h.height,
+                             stex_texel_bytes(&h), (double)stored / (double)all);
         }
     }
     /* Pictures that are not thin keep square tiles. */
-    StexHeader square = {.version = STEX_VERSION, .width = 2000, .height = 1125, .channel_count = 3};
+    StexHeader square = {
+        .version = STEX_VERSION, .width = 2000, .height = 1125, .channel_count = 3};
     assert_true(stex_layout(&square));
     assert_int_equal(stex_tile_width_log2(&square), 6);
     assert_int_equal(stex_tile_height_log2(&square), 6);
@@ -162,8 +165,13 @@ static void check_lookups(const char *path)
     uint64_t random = 1;
     for (uint32_t i = 0; i < 400; i++) {
         float width = i % 3 ? 0.0f : random_unit(&random) * random_unit(&random);
-        float coord[7] = {
-            random_unit(&random) * 2 - 0.5f, random_unit(&random) * 2 - 0.5f, width, 0, 0, width, 0};
+        float coord[7] = {random_unit(&random) * 2 - 0.5f,
+                          random_unit(&random) * 2 - 0.5f,
+                          width,
+                          0,
+                          0,
+                          width,
+                          0};
         float out[12], expected[12];
         TexRequest r = {.texture = id,
                         .options = &options,
@@ -259,14 +267,16 @@ static void test_tiles_without_sense_are_refused(void **state)
     static const struct {
         uint32_t version, channels, flags;
         bool is_sound;
-    } cases[] = {{1, 3, STEX_TILE_ZLIB, true},
-                 {1, 3, STEX_TILE_ZLIB | PREDICT_LEFT << STEX_TILE_METHOD_SHIFT, false},
-                 {2, 3, STEX_TILE_ZLIB | PREDICT_LEFT << STEX_TILE_METHOD_SHIFT, true},
-                 {2, 3, PREDICT_LEFT << STEX_TILE_METHOD_SHIFT, false},
-                 {2, 3, STEX_TILE_ZLIB | PREDICT_COUNT << STEX_TILE_METHOD_SHIFT, false},
-                 {2, 3, STEX_TILE_ZLIB | PREDICT_BY_SECOND << STEX_TILE_METHOD_SHIFT, false},
-                 {2, 3, STEX_TILE_ZLIB | (PREDICT_MEAN | PREDICT_BY_SECOND) << STEX_TILE_METHOD_SHIFT, true},
-                 {2, 1, STEX_TILE_ZLIB | (PREDICT_MEAN | PREDICT_BY_SECOND) << STEX_TILE_METHOD_SHIFT, false}};
+    } cases[] = {
+        {1, 3, STEX_TILE_ZLIB, true},
+        {1, 3, STEX_TILE_ZLIB | PREDICT_LEFT << STEX_TILE_METHOD_SHIFT, false},
+        {2, 3, STEX_TILE_ZLIB | PREDICT_LEFT << STEX_TILE_METHOD_SHIFT, true},
+        {2, 3, PREDICT_LEFT << STEX_TILE_METHOD_SHIFT, false},
+        {2, 3, STEX_TILE_ZLIB | PREDICT_COUNT << STEX_TILE_METHOD_SHIFT, false},
+        {2, 3, STEX_TILE_ZLIB | PREDICT_BY_SECOND << STEX_TILE_METHOD_SHIFT, false},
+        {2, 3, STEX_TILE_ZLIB | (PREDICT_MEAN | PREDICT_BY_SECOND) << STEX_TILE_METHOD_SHIFT, true},
+        {2, 1, STEX_TILE_ZLIB | (PREDICT_MEAN | PREDICT_BY_SECOND) << STEX_TILE_METHOD_SHIFT,
+         false}};
     for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
         StexHeader other = h;
         StexTile r = record;
