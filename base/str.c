@@ -163,6 +163,11 @@ static uint32_t code_point(const char *text, uint32_t length)
     return code;
 }
 
+bool str_is_shown(Str s, size_t at, uint32_t length)
+{
+    return length > 0 && is_shown_as_it_is(code_point(s.data + at, length));
+}
+
 enum { SHOWN_MAX = 4 * 4 + 1 }; /* four bytes, each as \x1b */
 
 /* The character at `at`, or a byte that is none, as it is shown; returns its length in `text`. */
@@ -170,7 +175,7 @@ static uint32_t shown_character(Str text, size_t at, char out[SHOWN_MAX])
 {
     uint32_t length = str_utf8_length(text, at), size = 0;
     const char *c = text.data + at;
-    if (length > 0 && is_shown_as_it_is(code_point(c, length))) {
+    if (str_is_shown(text, at, length)) {
         memcpy(out, c, length);
         out[length] = '\0';
         return length;

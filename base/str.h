@@ -21,6 +21,8 @@ bool str_ends_with(Str s, Str suffix);
  * are not well-formed UTF-8 (cut off, overlong, surrogate, beyond U+10FFFF). */
 uint32_t str_utf8_length(Str s, size_t at);
 bool str_is_utf8(Str s);
+/* Whether the character at `at`, of `length` bytes (str_utf8_length), may be shown as it is: see str_printable. */
+bool str_is_shown(Str s, size_t at, uint32_t length);
 /* Text out of a file, as it may be shown: a copy in which control characters (C0, DEL, C1), characters that turn
  * the direction of writing, and bytes that are not UTF-8 are written as \n, \t or \x1b, byte by byte. So no
  * file drives a terminal, nor forges a line of a log. Cut at the end of a character; always NUL-terminated.

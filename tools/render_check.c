@@ -1,13 +1,21 @@
 #include "tools/render_check.h"
 
 #include "base/cli.h"
+#include "base/str.h"
+
+/* A name of the scene as it may stand on a terminal. Good until the next call. */
+static const char *shown(const char *name)
+{
+    static char text[2048];
+    return str_printable(str_from(name), text, sizeof text);
+}
 
 static void print_cameras(const Scene *s, FILE *out)
 {
     static const char *const kinds[] = {"perspective", "orthographic", "equirectangular", "fisheye",
                                         "equiangular"};
     for (uint32_t i = 0; i < s->camera_count; ++i)
-        fprintf(out, "  %-24s %s%s\n", s->cameras[i].name, kinds[s->cameras[i].kind],
+        fprintf(out, "  %-24s %s%s\n", shown(s->cameras[i].name), kinds[s->cameras[i].kind],
                 i == s->settings.camera ? ", renders" : "");
 }
 
@@ -64,8 +72,9 @@ static void print_materials(const Scene *s, FILE *out)
 {
     for (uint32_t i = 0; i < s->material_count; ++i) {
         const SceneMaterial *m = &s->materials[i];
-        fprintf(out, "  %-24s %s, %u parameters, %u textures\n", m->name,
-                s->shaders[m->shader].name, m->parameter_count, m->texture_count);
+        fprintf(out, "  %-24s ", shown(m->name));
+        fprintf(out, "%s, %u parameters, %u textures\n", shown(s->shaders[m->shader].name),
+                m->parameter_count, m->texture_count);
     }
 }
 
@@ -75,7 +84,7 @@ void print_scene(const Scene *s, FILE *out)
     float3 centre;
     float radius_m;
     scene_bounding_sphere(s, &centre, &radius_m);
-    fprintf(out, "scene        %s\n", s->name[0] ? s->name : "(without a name)");
+    fprintf(out, "scene        %s\n", s->name[0] ? shown(s->name) : "(without a name)");
     fprintf(out, "picture      %u x %u, %u samples, depth %u\n", s->settings.width_px,
             s->settings.height_px, s->settings.samples, s->settings.max_depth);
     fprintf(out, "cameras      %u\n", s->camera_count);
@@ -90,9 +99,9 @@ void print_scene(const Scene *s, FILE *out)
     print_lights(s, out);
     fprintf(out, "textures     %u\n", s->texture_count);
     for (uint32_t i = 0; i < s->texture_count; ++i)
-        fprintf(out, "  %s\n", s->textures[i].name);
+        fprintf(out, "  %s\n", shown(s->textures[i].name));
     fprintf(out, "materials    %u\n", s->material_count);
     print_materials(s, out);
     for (uint32_t i = 0; i < s->credit_count; ++i)
-        fprintf(out, "%-12s %s\n", i ? "" : "credits", s->credits[i]);
+        fprintf(out, "%-12s %s\n", i ? "" : "credits", shown(s->credits[i]));
 }

@@ -11,14 +11,12 @@
 #include "base/temp_folder.h"
 #include "sort/render/stats_json.h"
 #include "sort/scene/scene_import.h"
+#include "tools/interrupt.h"
 #include "tools/render_check.h"
 #include "tools/render_command.h"
 #include "tools/render_frames.h"
 #include "tools/watch_folder.h"
-#include <signal.h>
 #include <string.h>
-
-static _Atomic bool interrupted;
 
 /* --- messages ------------------------------------------------------------------------------------------ */
 
@@ -39,12 +37,6 @@ static void show_stage(void *data, const char *what)
 {
     const Terminal *terminal = data;
     progress_stage(terminal->kind, terminal->kind == PROGRESS_JSON ? stdout : stderr, what);
-}
-
-static void on_signal(int signal_number)
-{
-    atomic_store(&interrupted, true);
-    signal(signal_number, SIG_DFL); /* a second one ends us at once */
 }
 
 /* --- rendering ---------------------------------------------------------------------------------------- */
@@ -215,6 +207,7 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
     Progress *progress;
     Monitor *monitor;
     static MonitorTimeline timeline;
+    interrupt_hold(true); /* from here on there is something to lose */
     if (start_monitor(c, render, log, &monitor, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
     if (progress_start(render, kind, kind == PROGRESS_JSON ? stdout : stderr, &progress, &err) !=
@@ -255,9 +248,10 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     Render *render;
     RenderOptions options = c->render;
     Upkeep upkeep;
+    interrupt_hold(false); /* it may be another frame's */
     plan_upkeep(c, &upkeep, &options);
     options.log = log;
-    options.cancel = &interrupted;
+    options.cancel = interrupt_asked();
     options.stage = show_stage;
     options.stage_data = terminal;
     Status status = render_create(&options, &render, &diagnostics, &err);
@@ -365,7 +359,8 @@ int main(int argc, char **argv)
         SceneImportOptions import = import_options(&command);
         return scene_import_main(command.import, command.export_package, &import);
     }
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    Error err = {0};
+    if (interrupt_start(EXIT_INTERRUPTED, &err) != STATUS_OK)
+        return command_fail(&err, EXIT_FAILED);
     return command.frames.is_wanted ? frames_render(&command, render_one) : render_one(&command);
 }

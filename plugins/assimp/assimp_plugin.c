@@ -6,6 +6,7 @@
  * root (FBX leaves both to the reader; Collada and glTF arrive in metres, y up). */
 #include "plugins/assimp/assimp_import.h"
 #include "plugins/assimp/assimp_io.h"
+#include "plugins/assimp/ply_check.h"
 #include <assimp/cimport.h>
 #include <assimp/commonMetaData.h>
 #include <assimp/config.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { NODE_DEPTH_MAX = 1024 };
@@ -412,17 +414,29 @@ static void warn_by_name(void *import, const char *text)
     assimp_warn(import, "%s", text);
 }
 
+/* What Assimp would not say, or not soon enough. */
+static SortResult look_into(const AssimpImport *import)
+{
+    const char *dot = strrchr(import->path, '.');
+    int fd = import->api->open_file(import->api->host, import->path);
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (fd >= 0 && !file)
+        close(fd);
+    if (!file)
+        return assimp_fail(import, SORT_ERROR_OPEN, "cannot be opened for reading");
+    bool is_ply = dot && strcasecmp(dot, ".ply") == 0;
+    SortResult result = is_ply ? ply_check(file, import->why) : SORT_OK;
+    fclose(file);
+    return result;
+}
+
 static SortResult import_file(const SortHostApi *api, const char *path, const SortSceneSink *sink,
                               SortFailure *why)
 {
     AssimpImport import = {
         .api = api, .sink = sink, .why = why, .path = path, .is_gltf = gltf_is_gltf(path)};
-    int fd = api->open_file(api->host, path);
-    SortResult result = SORT_OK;
-    if (fd < 0)
-        return assimp_fail(&import, SORT_ERROR_OPEN, "cannot be opened for reading");
-    close(fd);
-    if (import.is_gltf)
+    SortResult result = look_into(&import);
+    if (result == SORT_OK && import.is_gltf)
         result = gltf_info_read(api, path, warn_by_name, &import, &import.gltf, why);
     if (result == SORT_OK)
         result = read_file(&import);

@@ -116,6 +116,7 @@ static bool is_handled(const char *extension)
         "KHR_materials_specular",  "KHR_materials_transmission",
         "KHR_materials_unlit",     "KHR_materials_volume",
         "KHR_texture_transform",   "KHR_lights_punctual",
+        "EXT_texture_webp",
     };
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         if (strcmp(extension, handled[i]) == 0)
@@ -524,6 +525,45 @@ static void put_u32(char *out, size_t value)
         out[i] = (char)(value >> (8 * i) & 255);
 }
 
+/* A texture whose image is named by an extension (WebP, KTX2, DDS) gets that image, so that it is decoded, or refused by its
+ * name; one that has no image at all gets a name that nobody finds. Assimp would leave out both without a word. */
+static bool give_sources(json_t *root)
+{
+    size_t i;
+    json_t *texture;
+    json_array_foreach(json_object_get(root, "textures"), i, texture)
+    {
+        const char *extension;
+        json_t *value, *images = json_object_get(root, "images");
+        json_t *source = json_object_get(texture, "source");
+        if (json_is_integer(source) || !json_is_object(texture))
+            continue;
+        json_object_foreach(json_object_get(texture, "extensions"), extension, value)
+        {
+            source = json_object_get(value, "source");
+            if (json_is_integer(source))
+                break;
+        }
+        if (json_is_integer(source)) {
+            if (json_object_set_new(texture, "source", json_integer(json_integer_value(source))) !=
+                0)
+                return false;
+            continue;
+        }
+        if (!json_is_array(images)) {
+            images = json_array();
+            if (json_object_set_new(root, "images", images) != 0)
+                return false;
+        }
+        json_int_t last = (json_int_t)json_array_size(images);
+        if (json_array_append_new(images, json_pack("{s:s}", "uri", "(the file names no image)")) !=
+                0 ||
+            json_object_set_new(texture, "source", json_integer(last)) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* What Assimp sees: the JSON with new names and without cameras and lights, in a GLB with its head. */
 static SortResult write_text(json_t *root, bool is_glb, size_t tail_bytes, GltfInfo *info,
                              SortFailure *why)
@@ -536,7 +576,7 @@ static SortResult write_text(json_t *root, bool is_glb, size_t tail_bytes, GltfI
     json_array_foreach(json_object_get(root, "nodes"), i, node)
         json_object_del(json_object_get(node, "extensions"), "KHR_lights_punctual");
     bool ok = rename_all(json_object_get(root, "nodes")) &&
-              rename_all(json_object_get(root, "materials"));
+              rename_all(json_object_get(root, "materials")) && give_sources(root);
     char *json = ok ? json_dumps(root, JSON_COMPACT) : NULL;
     size_t size = json ? strlen(json) : 0, padded = (size + 3) & ~(size_t)3;
     info->text = json ? malloc(head + padded) : NULL;

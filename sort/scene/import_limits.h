@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 enum {
-    IMPORT_CPU_S = 10,
-    IMPORT_CPU_S_PER_MB = 4,
-    IMPORT_WAIT = 10,
+    IMPORT_CPU_S = 5,
+    IMPORT_CPU_S_PER_MB = 2,
+    IMPORT_WAIT = 20,
     IMPORT_DATA_BYTES = 1 << 30,
     IMPORT_DATA_FACTOR = 200
 };

@@ -126,6 +126,11 @@ bool package_is_zip(const Package *package)
     return package->zip != NULL;
 }
 
+uint64_t package_zip_bytes(const Package *package)
+{
+    return package->zip_bytes;
+}
+
 uint64_t package_zip_count(const Package *package)
 {
     return package->zip ? zip_pool_count(package->zip) : 0;
@@ -163,16 +168,17 @@ Status package_check_name(const char *file, Error *err)
     }
 }
 
-/* Refuses to inflate past what the whole zip could hold. */
+/* Refuses to inflate past what a zip of this size may become. */
 static Status account(Package *package, const ZipEntry *entry, Error *err)
 {
-    uint64_t limit = package->zip_bytes * PACKAGE_INFLATE_RATIO_MAX;
+    uint64_t limit = package_growth_limit(package->zip_bytes);
     uint64_t before = atomic_fetch_add_explicit(&package->inflated_bytes, entry->size_bytes,
                                                 memory_order_relaxed);
     if (before > limit || entry->size_bytes > limit - before)
         return error_set(err, STATUS_LIMIT,
-                         "the zip inflates to more than %d times its size: entries share bytes",
-                         PACKAGE_INFLATE_RATIO_MAX);
+                         "the zip inflates to more than %llu bytes, %d times its size and 64 MiB: "
+                         "if that is meant, unpack it and render the folder",
+                         (unsigned long long)limit, PACKAGE_GROWTH_RATIO_MAX);
     return STATUS_OK;
 }
 

@@ -13,10 +13,22 @@ enum {
     PACKAGE_NAME_BYTES_MAX = 1024,
     PACKAGE_COMPONENT_BYTES_MAX = 255,
     PACKAGE_ZIP_ENTRIES_MAX = 1 << 20,
-    /* deflate cannot do better than 1032 to 1 */
+    /* Of one stream: deflate cannot do better than 1032 to 1. */
     PACKAGE_INFLATE_RATIO_MAX = 1100,
-    PACKAGE_INFLATE_SLACK_BYTES = 1024 /* for what is too short to obey a ratio */
+    PACKAGE_INFLATE_SLACK_BYTES = 1024, /* for what is too short to obey a ratio */
+    /* Of a whole package: constant arrays and pictures beside real ones stay far below. A zip of 1 MB
+     * becomes 164 MiB at most. */
+    PACKAGE_GROWTH_RATIO_MAX = 100,
+    PACKAGE_GROWTH_SLACK_BYTES = 64 << 20
 };
+
+/* What so many stored bytes may become. */
+static inline uint64_t package_growth_limit(uint64_t stored_bytes)
+{
+    uint64_t most = UINT64_MAX / PACKAGE_GROWTH_RATIO_MAX - PACKAGE_GROWTH_SLACK_BYTES;
+    return PACKAGE_GROWTH_SLACK_BYTES +
+           PACKAGE_GROWTH_RATIO_MAX * (stored_bytes < most ? stored_bytes : most);
+}
 
 typedef struct Package Package;
 
@@ -24,6 +36,7 @@ typedef struct Package Package;
 Status package_open(const char *path, Package **out_package, Error *err) SORT_MUST_CHECK;
 void package_close(Package *package); /* NULL is fine */
 bool package_is_zip(const Package *package);
+uint64_t package_zip_bytes(const Package *package); /* of the zip file; a folder has none */
 /* Names in a zip as they stand there: unchecked, folders too, some perhaps twice, NULL for those that
  * cannot be read. Borrowed: until package_close. A folder has none. */
 uint64_t package_zip_count(const Package *package);

@@ -247,6 +247,20 @@ static void run_job(void *data, uint32_t job)
 
 /* --- all of them ---------------------------------------------------------------------------- */
 
+/* All zlib streams together: of a zip by its size, since they may be deflated once more in it. */
+static Status check_growth(const Package *package, uint64_t inflated_bytes, uint64_t stored_bytes,
+                           Error *err)
+{
+    uint64_t limit =
+        package_growth_limit(package_is_zip(package) ? package_zip_bytes(package) : stored_bytes);
+    if (inflated_bytes > limit)
+        return error_set(err, STATUS_LIMIT,
+                         "the compressed mesh arrays inflate to %llu bytes, more than %d times "
+                         "their size and 64 MiB: if that is meant, store them without compression",
+                         (unsigned long long)inflated_bytes, PACKAGE_GROWTH_RATIO_MAX);
+    return STATUS_OK;
+}
+
 /* Sizes against the files and the machine, in the order of the requests; what differs between
  * neighbours of `order` is counted. */
 static Status check_request(Package *package, const ArrayRequest *r, Error *err)
@@ -274,7 +288,7 @@ static uint64_t machine_bytes(void)
 
 static Status check_requests(Loader *l, uint32_t count, uint64_t max_bytes, Error *err)
 {
-    uint64_t total_bytes = 0;
+    uint64_t total_bytes = 0, inflated_bytes = 0, stored_bytes = 0;
     for (uint32_t i = 0; i < count; ++i) {
         Error error = {0};
         Status status = same_as_before(l, i)
@@ -282,11 +296,16 @@ static Status check_requests(Loader *l, uint32_t count, uint64_t max_bytes, Erro
                             : check_request(l->package, &l->requests[l->order[i]], &error);
         if (status != STATUS_OK)
             report(l, l->order[i], status, &error);
-        else if (!same_as_before(l, i))
-            total_bytes += array_bytes(&l->requests[l->order[i]]);
+        else if (!same_as_before(l, i)) {
+            const ArrayRequest *r = &l->requests[l->order[i]];
+            total_bytes += array_bytes(r);
+            inflated_bytes += r->is_zlib ? array_bytes(r) : 0;
+            stored_bytes += r->is_zlib ? r->stored_bytes : 0;
+        }
     }
     if (l->failure->has_failed)
         return l->failure->status;
+    TRY(check_growth(l->package, inflated_bytes, stored_bytes, err));
     if (max_bytes == 0)
         max_bytes = machine_bytes();
     if (total_bytes > max_bytes)

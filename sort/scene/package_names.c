@@ -42,7 +42,7 @@ void package_clean_name(const char *name, char *out, size_t max)
     size_t size = 0;
     for (size_t at = 0; at < text.size_bytes;) {
         uint32_t length = str_utf8_length(text, at);
-        bool is_bad = length == 0 || (unsigned char)text.data[at] < 32 || text.data[at] == 127;
+        bool is_bad = !str_is_shown(text, at, length);
         uint32_t step = length == 0 ? 1 : length;
         if (size + step > max)
             break;

@@ -1,4 +1,5 @@
 /* Entries to JSON and files of arrays; scene.json last. */
+#define _DEFAULT_SOURCE /* flock */
 #include "sort/scene/package_write.h"
 
 #include "base/alloc.h"
@@ -8,8 +9,11 @@
 #include "sort/scene/package_names.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { OBJECTS_MAX = 1 << 20, INSTANCES_MAX = 1 << 24 };
@@ -55,6 +59,7 @@ struct PackageWriter {
     FILE *arrays; /* of the open entry, from its first array on */
     uint64_t arrays_bytes;
     bool is_compressed, is_finished;
+    int lock_fd; /* of the partial folder; -1: none */
     char arrays_file[64 + PACKAGE_SLUG_MAX];
     char folder[PATH_BYTES], partial[PATH_BYTES];
 };
@@ -221,14 +226,55 @@ void package_writer_array(PackageWriter *w, const char *field, PackageNumber typ
 
 /* --- create and destroy -------------------------------------------------------------------- */
 
+/* In the folder until it is a package: that a killed writer left it behind, and not a user who has called it so. */
+static const char partial_mark[] = ".unfinished-sort-package";
+
+/* Empties what a dead writer of this user left; false when it is somebody's. The folder is locked while it is
+ * written. */
+static bool take_over_partial(PackageWriter *w)
+{
+    struct stat folder, mark;
+    Error ignored = {0};
+    int fd = open(w->partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool is_ours = fstat(fd, &folder) == 0 && folder.st_uid == geteuid() &&
+                   fstatat(fd, partial_mark, &mark, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   S_ISREG(mark.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    int content = is_ours ? dup(fd) : -1;
+    is_ours = content >= 0 && file_empty_directory(content, w->partial, &ignored) == STATUS_OK;
+    if (is_ours)
+        w->lock_fd = fd;
+    else
+        (void)close(fd);
+    return is_ours;
+}
+
+static Status mark_partial(PackageWriter *w, Error *err)
+{
+    if (w->lock_fd < 0) {
+        w->lock_fd = open(w->partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (w->lock_fd >= 0)
+            (void)flock(w->lock_fd, LOCK_EX | LOCK_NB);
+    }
+    int fd = w->lock_fd < 0
+                 ? -1
+                 : openat(w->lock_fd, partial_mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return error_set_at(err, STATUS_IO, w->partial, "cannot be written: %s", strerror(errno));
+    (void)close(fd);
+    return STATUS_OK;
+}
+
 static Status make_partial_folder(PackageWriter *w, Error *err)
 {
     char parent[PATH_BYTES];
     Str folder = path_dirname(w->partial);
     snprintf(parent, sizeof parent, "%.*s", STR_ARG(folder));
     TRY(file_make_directories(parent, err));
-    if (mkdir(w->partial, 0777) == 0)
-        return STATUS_OK;
+    if (mkdir(w->partial, 0777) == 0 || (errno == EEXIST && take_over_partial(w)))
+        return mark_partial(w, err);
+    errno = file_exists(w->partial) ? EEXIST : errno;
     Status status = error_set_at(err, errno == EEXIST ? STATUS_INVALID : STATUS_IO, w->partial,
                                  "cannot be created: %s", strerror(errno));
     w->partial[0] = '\0'; /* not ours to remove */
@@ -272,6 +318,7 @@ Status package_writer_create(const PackageWriteDesc *desc, PackageWriter **out_w
     PackageWriter *w = MEM_NEW(PackageWriter);
     if (!w)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    w->lock_fd = -1;
     w->is_compressed = desc->is_compressed;
     w->arena = arena_create(0, 0);
     Status status = w->arena ? begin_package(w, desc->folder, err)
@@ -305,6 +352,8 @@ void package_writer_destroy(PackageWriter *w)
         strbuf_free(&w->sections[i].text);
     }
     strbuf_free(&w->text);
+    if (w->lock_fd >= 0)
+        (void)close(w->lock_fd);
     arena_destroy(w->arena);
     mem_free(w);
 }
@@ -338,6 +387,7 @@ Status package_writer_finish(PackageWriter *w, Error *err)
     TRY(package_writer_status(w, err));
     CHECK(!w->open);
     TRY(write_json(w, err));
+    (void)unlinkat(w->lock_fd, partial_mark, 0);
     if (rename(w->partial, w->folder) != 0)
         return error_set_at(err, STATUS_IO, w->folder, "cannot be created: %s", strerror(errno));
     w->is_finished = true;

@@ -346,7 +346,7 @@ static void test_package_bad_zips(void **state)
 static void test_package_overlapping_zip_bomb(void **state)
 {
     (void)state;
-    enum { COPIES = 64, BYTES = 1 << 20 };
+    enum { COPIES = 256, BYTES = 1 << 20 };
     char *zeros = MEM_ARRAY(char, BYTES);
     ForgeEntry *entries = MEM_ARRAY(ForgeEntry, COPIES + 1);
     char(*names)[32] = mem_alloc(COPIES, sizeof *names);
@@ -377,13 +377,71 @@ static void test_package_overlapping_zip_bomb(void **state)
     Status status = package_kit_load(package_kit_path("overlap.zip"), NULL, &scene, message);
     /* libzip may notice that local headers disagree before we count. */
     if (status == STATUS_LIMIT)
-        assert_non_null(strstr(message, "entries share bytes"));
+        assert_non_null(strstr(message, "the zip inflates to more than"));
     else
         assert_int_equal(status, STATUS_FORMAT);
     strbuf_free(&json);
     mem_free(zeros);
     mem_free(entries);
     mem_free(names);
+}
+
+/* Honest streams of 1,000 to 1: each entry is what it says, and all of them are too much. */
+static void test_package_growth_is_limited(void **state)
+{
+    (void)state;
+    enum { COUNT = 20, BYTES = 12 * 700000 };
+    char *zeros = MEM_ARRAY(char, BYTES), message[2048];
+    unsigned char *small = MEM_ARRAY(unsigned char, BYTES);
+    uLongf small_bytes = BYTES;
+    assert_int_equal(compress2(small, &small_bytes, (unsigned char *)zeros, BYTES, 9), Z_OK);
+    static const char camera[] = "{\"sort_package\": 1, \"cameras\": [{\"name\": \"C\", "
+                                 "\"fov_y_degrees\": 40, \"transform\": [1,0,0,0, 0,1,0,0, "
+                                 "0,0,1,4, 0,0,0,1]}], \"meshes\": [";
+    for (int is_zlib = 0; is_zlib < 2; ++is_zlib) {
+        ForgeEntry entries[COUNT + 1];
+        char names[COUNT][32];
+        StrBuf json = {0};
+        strbuf_append_c(&json, camera);
+        for (uint32_t i = 0; i < COUNT; ++i) {
+            snprintf(names[i], sizeof names[i], "%u.bin", i);
+            strbuf_printf(&json,
+                          "%s{\"name\": \"m%u\", \"vertex_count\": %d, \"triangle_count\": 1, "
+                          "\"positions\": {\"file\": \"%s\", \"type\": \"float32\", "
+                          "\"components\": 3, \"count\": %d",
+                          i ? ", " : "", i, BYTES / 12, names[i], BYTES / 12);
+            if (is_zlib)
+                strbuf_printf(&json, ", \"compression\": \"zlib\", \"stored_bytes\": %lu",
+                              small_bytes);
+            strbuf_append_c(&json, "}, \"indices\": {\"file\": \"0.bin\", \"type\": "
+                                   "\"uint32\", \"components\": 3, \"count\": 1}}");
+            entries[i + 1] = (ForgeEntry){.name = names[i],
+                                          .data = is_zlib ? (const char *)small : zeros,
+                                          .size_bytes = is_zlib ? small_bytes : BYTES,
+                                          .is_deflated = true};
+            package_kit_write("growth", names[i], small, small_bytes);
+        }
+        strbuf_append_c(&json, "]}");
+        entries[0] = (ForgeEntry){.name = "scene.json",
+                                  .data = json.data,
+                                  .size_bytes = json.size_bytes,
+                                  .is_deflated = true};
+        zip_forge(package_kit_path("growth.zip"), entries, COUNT + 1);
+        Scene *scene;
+        Status status = package_kit_load(package_kit_path("growth.zip"), NULL, &scene, message);
+        package_kit_expect("zip", status, message, STATUS_LIMIT,
+                           is_zlib ? "the compressed mesh arrays inflate to"
+                                   : "the zip inflates to more than");
+        if (is_zlib) {
+            package_kit_write("growth", "scene.json", json.data, json.size_bytes);
+            status = package_kit_load(package_kit_path("growth"), NULL, &scene, message);
+            package_kit_expect("folder", status, message, STATUS_LIMIT,
+                               "the compressed mesh arrays inflate to");
+        }
+        strbuf_free(&json);
+    }
+    mem_free(zeros);
+    mem_free(small);
 }
 
 int main(void)
@@ -395,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_package_bad_folders),
         cmocka_unit_test(test_package_bad_zips),
         cmocka_unit_test(test_package_overlapping_zip_bomb),
+        cmocka_unit_test(test_package_growth_is_limited),
     };
     return cmocka_run_group_tests(tests, package_kit_begin, package_kit_end);
 }

@@ -1,0 +1,83 @@
+#include "plugins/assimp/ply_check.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_BYTES = 512, LINES_MAX = 100000 };
+
+typedef struct Element {
+    char name[64];
+    uint64_t count;
+    uint64_t least_bytes; /* of one entry */
+} Element;
+
+/* [PLY, 1994]: the types of its properties, under their old and new names. 0: unknown. */
+static unsigned type_bytes(const char *type)
+{
+    static const struct {
+        const char *name;
+        unsigned bytes;
+    } types[] = {{"char", 1},  {"uchar", 1},   {"int8", 1},   {"uint8", 1},
+                 {"short", 2}, {"ushort", 2},  {"int16", 2},  {"uint16", 2},
+                 {"int", 4},   {"uint", 4},    {"int32", 4},  {"uint32", 4},
+                 {"float", 4}, {"float32", 4}, {"double", 8}, {"float64", 8}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(type, types[i].name) == 0)
+            return types[i].bytes;
+    return 0;
+}
+
+/* A list takes at least its length. As text everything takes a digit and what parts it from the next one. */
+static uint64_t property_bytes(const char *line, bool is_text)
+{
+    char first[32] = "", second[32] = "";
+    if (sscanf(line, "property %31s %31s", first, second) < 2)
+        return 0;
+    return is_text ? 2 : type_bytes(strcmp(first, "list") == 0 ? second : first);
+}
+
+static SortResult check_element(const Element *e, uint64_t *left, SortFailure *why)
+{
+    /* the last entry of a text needs nothing behind it */
+    if (e->least_bytes > 0 && e->count > (*left + 1) / e->least_bytes) {
+        snprintf(why->text, sizeof why->text,
+                 "its header claims %llu entries of element '%s', and the file has room for %llu",
+                 (unsigned long long)e->count, e->name,
+                 (unsigned long long)((*left + 1) / e->least_bytes));
+        return SORT_ERROR_FORMAT;
+    }
+    uint64_t bytes = e->count * e->least_bytes;
+    *left -= bytes < *left ? bytes : *left;
+    return SORT_OK;
+}
+
+SortResult ply_check(FILE *file, SortFailure *why)
+{
+    char line[LINE_BYTES], format[32] = "";
+    Element elements[32];
+    unsigned count = 0;
+    bool has_ended = false;
+    for (int i = 0; !has_ended && i < LINES_MAX && fgets(line, sizeof line, file); i++) {
+        Element e = {.name = ""};
+        unsigned long long entries = 0;
+        has_ended = strncmp(line, "end_header", 10) == 0;
+        (void)sscanf(line, "format %31s", format);
+        if (sscanf(line, "element %63s %llu", e.name, &entries) == 2) {
+            if (count == sizeof elements / sizeof elements[0])
+                return SORT_OK;
+            e.count = entries;
+            elements[count++] = e;
+        } else if (count > 0) {
+            elements[count - 1].least_bytes +=
+                property_bytes(line, strncmp(format, "binary", 6) != 0);
+        }
+    }
+    long begin = ftell(file);
+    if (!has_ended || begin < 0 || fseek(file, 0, SEEK_END) != 0)
+        return SORT_OK;
+    uint64_t left = (uint64_t)(ftell(file) - begin);
+    SortResult result = SORT_OK;
+    for (unsigned i = 0; result == SORT_OK && i < count; i++)
+        result = check_element(&elements[i], &left, why);
+    return result;
+}
