@@ -8,12 +8,14 @@
  * would have to evaluate the curve for every texel. */
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "base/half.h"
 #include "base/hash.h"
 #include "base/thread.h"
 #include "textures/mip_build.h"
 #include "textures/stex_write.h"
 #include "textures/texel.h"
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 enum { BAND_ROWS = 64, BAND_ROWS_MAX = 1024 };
@@ -93,6 +95,49 @@ static Status write_linear_row(void *data, uint32_t level, const float *row, Err
     return stex_writer_row(c->writer, level, c->native, err);
 }
 
+/* Rows as the decoder gives them, one after the other. */
+static Status decode_rows(const Conversion *c, uint32_t y, uint32_t rows, void *out, Error *err)
+{
+    const TexConvertDesc *desc = c->desc;
+    SortRegion region = {
+        .subimage = desc->subimage, .y = y, .width = c->info.width, .height = rows};
+    SortFailure why = {{0}};
+    size_t bytes = c->info.width * texel_bytes(c->source) * rows;
+    SortResult result = desc->decoder->read(c->image, &region, out, bytes, &why);
+    return result == SORT_OK ? STATUS_OK : decoder_error(c, result, &why, err);
+}
+
+/* Whether halves hold all values of a float image exactly, as they do those of most pictures in RGBE, whose mantissas have 8 bits, and
+ * of halves that were made floats. Decodes the image once more, up to the first value that does not fit. */
+static Status fits_half(const Conversion *c, bool *out_fits, Error *err)
+{
+    const SortLevelInfo *info = &c->info;
+    size_t row_values = (size_t)info->width * info->channel_count;
+    float *values = mem_alloc(row_values * c->band_rows, sizeof *values);
+    half *halves = mem_alloc(row_values, sizeof *halves);
+    float *back = mem_alloc(row_values, sizeof *back);
+    Status status = STATUS_OK;
+    if (!values || !halves || !back)
+        status = error_set_at(err, STATUS_NO_MEMORY, c->desc->source_path, "out of memory");
+    *out_fits = true;
+    for (uint32_t y = 0; y < info->height && status == STATUS_OK && *out_fits; y += c->band_rows) {
+        uint32_t rows = info->height - y < c->band_rows ? info->height - y : c->band_rows;
+        status = decode_rows(c, y, rows, values, err);
+        for (uint32_t i = 0; i < rows && status == STATUS_OK && *out_fits; i++) {
+            const float *row = values + i * row_values;
+            half_from_float_array(row, row_values, halves);
+            half_to_float_array(halves, row_values, back);
+            for (size_t k = 0; k < row_values;
+                 k++) /* infinities and what is no number are repaired as floats are */
+                *out_fits = *out_fits && row[k] == back[k] && isfinite(row[k]);
+        }
+    }
+    mem_free(values);
+    mem_free(halves);
+    mem_free(back);
+    return status;
+}
+
 /* Opens the source, chooses the stored format, and gets everything ready for rows. */
 static Status conversion_begin(Conversion *c, Error *err)
 {
@@ -117,6 +162,13 @@ static Status conversion_begin(Conversion *c, Error *err)
             c->stored.type = SORT_TEXEL_HALF;
         color_space = SORT_COLOR_LINEAR;
     }
+    c->band_rows = choose_band_rows(&c->info);
+    if (c->stored.type == SORT_TEXEL_FLOAT && color_space == SORT_COLOR_LINEAR) {
+        bool fits;
+        TRY(fits_half(c, &fits, err));
+        if (fits)
+            c->stored.type = SORT_TEXEL_HALF;
+    }
 
     uint32_t last = c->info.channel_count - 1;
     bool has_alpha = (last == 1 || last == 3) && c->info.alpha_channel == (int32_t)last;
@@ -140,7 +192,6 @@ static Status conversion_begin(Conversion *c, Error *err)
         .flags = (has_alpha && c->info.is_premultiplied ? (uint32_t)STEX_PREMULTIPLIED : 0u) |
                  (desc->compression == TEX_COMPRESSION_ZLIB ? (uint32_t)STEX_COMPRESSED : 0u),
     };
-    c->band_rows = choose_band_rows(&c->info);
     for (uint32_t i = 0; i < 2; i++)
         c->bands[i] = mem_alloc((size_t)c->info.width * c->band_rows, texel_bytes(c->source));
     c->linear = mem_alloc((size_t)c->info.width * c->info.channel_count, sizeof(float));
@@ -212,19 +263,8 @@ typedef struct BandStep {
 
 static Status decode_band(const BandStep *s, Error *err)
 {
-    const Conversion *c = s->c;
-    const TexConvertDesc *desc = c->desc;
-    size_t row_bytes = c->info.width * texel_bytes(c->source);
-    SortRegion region = {.subimage = desc->subimage,
-                         .y = s->decode_y,
-                         .width = c->info.width,
-                         .height = s->decode_rows};
-    SortFailure why = {{0}};
-    if (s->decode_rows == 0)
-        return STATUS_OK;
-    SortResult result =
-        desc->decoder->read(c->image, &region, s->decoded, row_bytes * s->decode_rows, &why);
-    return result == SORT_OK ? STATUS_OK : decoder_error(c, result, &why, err);
+    return s->decode_rows > 0 ? decode_rows(s->c, s->decode_y, s->decode_rows, s->decoded, err)
+                              : STATUS_OK;
 }
 
 static Status convert_band(const BandStep *s, Error *err)

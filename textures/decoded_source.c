@@ -58,25 +58,22 @@ Status decoded_open(DecodePool *pool, const char *path, SortColorSpace color_spa
     return check_levels(path, out_header, &file, err);
 }
 
-Status decoded_read_tail(const DecodedFile *file, void *out_tail, Error *err)
+bool decoded_read_levels(const DecodedFile *file, uint32_t first, uint32_t end, void *out_texels,
+                         TileFailure *out_failure)
 {
     const StexHeader *h = file->header;
     uint32_t texel_bytes = stex_texel_bytes(h);
-    for (uint32_t i = h->first_tail_level; i < h->level_count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const StexLevel *level = &h->levels[i];
         size_t texels = (size_t)level->width * level->height;
-        uint8_t *out = (uint8_t *)out_tail + level->tail_offset;
+        uint8_t *out = (uint8_t *)out_texels + (level->tail_offset - h->levels[first].tail_offset);
         DecodeRegion region = {.level = i, .width = level->width, .height = level->height};
-        TileFailure failure;
         if (!decode_read(file->pool, file->path, file->stamp, &region, out, texels * texel_bytes,
-                         &failure)) {
-            char reason[256];
-            return error_set_at(err, STATUS_FORMAT, file->path, "mip level %" PRIu32 ": %s", i,
-                                stex_failure_text(&failure, reason, sizeof reason));
-        }
+                         out_failure))
+            return false;
         texel_repair(file->format, out, level->width, level->height, texel_bytes);
     }
-    return STATUS_OK;
+    return true;
 }
 
 /* Rows of `width` texels, one after the other, become rows of a tile, the last column and row repeated. From

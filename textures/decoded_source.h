@@ -20,9 +20,10 @@ typedef struct DecodedFile {
     TexelFormat format;
 } DecodedFile;
 
-/* All levels of the tail, as in a paged texture. Values that are not finite are repaired, here and in
- * tiles. */
-Status decoded_read_tail(const DecodedFile *file, void *out_tail, Error *err) SORT_MUST_CHECK;
+/* Levels [first, end) of the tail, as they lie in that of a paged texture. Values that are not finite are repaired, here
+ * and in tiles. False: *out_failure says why. */
+bool decoded_read_levels(const DecodedFile *file, uint32_t first, uint32_t end, void *out_texels,
+                         TileFailure *out_failure) SORT_MUST_CHECK;
 /* A whole tile; at the edges the last row and column are repeated. False: *out_failure says why. */
 bool decoded_read_tile(const DecodedFile *file, uint64_t tile, void *out_texels,
                        TileFailure *out_failure) SORT_MUST_CHECK;

@@ -11,10 +11,10 @@
 #include "textures/stex_read.h"
 
 typedef struct Descriptor {
-    const char *path;         /* borrowed: the texture */
-    const StexHeader *header; /* borrowed: the texture; NULL until it was read once */
-    int fd;                   /* -1: closed */
-    StexStamp stamp;          /* of the open file, when its header was last seen to be the same */
+    const char *path;        /* borrowed: the texture */
+    const StexBrief *header; /* borrowed: the texture; NULL until it was read once */
+    int fd;                  /* -1: closed */
+    StexStamp stamp;         /* of the open file, when its header was last seen to be the same */
     uint32_t users;
     bool is_opening;
     bool is_detached;                 /* the path does not lead to the open file any more */

@@ -22,10 +22,10 @@ uint32_t slab_slot_bytes(uint32_t size_class)
     return slot_bytes_of_class[size_class];
 }
 
-uint32_t slab_class_of(uint32_t tile_bytes)
+uint32_t slab_class_of(uint32_t bytes)
 {
     for (uint32_t i = 0; i < SLAB_SIZE_COUNT; i++) {
-        if (slot_bytes_of_class[i] == tile_bytes)
+        if (slot_bytes_of_class[i] >= bytes)
             return i;
     }
     UNREACHABLE();
@@ -41,14 +41,20 @@ static uint8_t *chunk_memory(const SlabPool *p, uint32_t chunk)
     return p->memory + (size_t)chunk * SLAB_CHUNK_BYTES;
 }
 
-static uint32_t slot_id(uint32_t chunk, uint32_t index)
+static uint32_t units_of(const Chunk *chunk)
 {
-    return chunk << SLAB_SLOT_SHIFT | index;
+    return slot_bytes_of_class[chunk->size_class] / SLAB_UNIT_BYTES;
 }
 
-static Slot *slot_at(const SlabPool *p, uint32_t slot)
+static uint32_t slot_id(const SlabPool *p, uint32_t chunk, uint32_t index)
 {
-    return &p->chunks[slot >> SLAB_SLOT_SHIFT].slots[slot & ((1u << SLAB_SLOT_SHIFT) - 1)];
+    return chunk << SLAB_SLOT_SHIFT | index * units_of(&p->chunks[chunk]);
+}
+
+Slot *slab_slot(const SlabPool *p, uint32_t slot)
+{
+    Chunk *chunk = &p->chunks[slot >> SLAB_SLOT_SHIFT];
+    return &chunk->slots[(slot & ((1u << SLAB_SLOT_SHIFT) - 1)) / units_of(chunk)];
 }
 
 /* --- lists of chunks ---------------------------------------------------------------------- */
@@ -120,7 +126,7 @@ void slab_open_memory(SlabPool *p, uint32_t slot)
 {
     const Chunk *chunk = &p->chunks[slot >> SLAB_SLOT_SHIFT];
     uint32_t bytes = slot_bytes_of_class[chunk->size_class];
-    SHOW_MEMORY(slab_address(p, slot, bytes), bytes);
+    SHOW_MEMORY(slab_address(p, slot), bytes);
     SORT_UNUSED(bytes);
 }
 
@@ -167,7 +173,7 @@ static uint32_t take_free(SlabPool *p, uint32_t size_class, uint64_t *out_tag)
     if (--c->free_count == 0)
         list_remove(p, &p->classes[size_class].with_free, chunk);
     *out_tag = c->free_tag;
-    return slot_id(chunk, i);
+    return slot_id(p, chunk, i);
 }
 
 static bool is_evictable(const Slot *s)
@@ -177,7 +183,7 @@ static bool is_evictable(const Slot *s)
 
 static void unlink_slot(SlabPool *p, uint32_t slot)
 {
-    const Slot *s = slot_at(p, slot);
+    const Slot *s = slab_slot(p, slot);
     p->unlink(p->data, s->texture, s->tile, evict_stamp(p, slot));
     evict_leave(p, slot);
     p->resident_count--;
@@ -192,7 +198,7 @@ static void empty_chunk(SlabPool *p, uint32_t chunk)
         list_remove(p, &p->classes[c->size_class].with_free, chunk);
     for (uint32_t i = 0; i < slots_of(c); i++) {
         if (c->slots[i].state == SLOT_RESIDENT)
-            unlink_slot(p, slot_id(chunk, i));
+            unlink_slot(p, slot_id(p, chunk, i));
         c->slots[i].state = SLOT_FREE;
     }
     c->state = CHUNK_UNASSIGNED;
@@ -265,7 +271,7 @@ bool slab_take(SlabPool *p, uint32_t size_class, uint32_t last_use, uint32_t *ou
     uint32_t slot = evict_pick(p, size_class, last_use, &is_kept);
     if (slot != SLAB_NONE) {
         unlink_slot(p, slot);
-        Slot *s = slot_at(p, slot);
+        Slot *s = slab_slot(p, slot);
         s->state = SLOT_LOADING;
         s->is_kept = is_kept;
         *out_slot = slot;
@@ -281,7 +287,7 @@ bool slab_take(SlabPool *p, uint32_t size_class, uint32_t last_use, uint32_t *ou
 
 void slab_publish(SlabPool *p, uint32_t slot, uint32_t texture, uint32_t tile, uint32_t pins)
 {
-    Slot *s = slot_at(p, slot);
+    Slot *s = slab_slot(p, slot);
     ASSERT(s->state == SLOT_LOADING);
     s->texture = texture;
     s->tile = tile;
@@ -296,7 +302,7 @@ void slab_give_back(SlabPool *p, uint32_t slot, uint64_t tag)
 {
     uint32_t chunk = slot >> SLAB_SLOT_SHIFT;
     Chunk *c = &p->chunks[chunk];
-    Slot *s = slot_at(p, slot);
+    Slot *s = slab_slot(p, slot);
     ASSERT(s->state != SLOT_FREE && atomic_load(&s->pins) == 0);
     if (s->state == SLOT_RESIDENT) {
         evict_leave(p, slot);
@@ -317,13 +323,13 @@ void slab_give_back(SlabPool *p, uint32_t slot, uint64_t tag)
 
 void slab_pin(SlabPool *p, uint32_t slot)
 {
-    atomic_fetch_add_explicit(&slot_at(p, slot)->pins, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&slab_slot(p, slot)->pins, 1, memory_order_relaxed);
 }
 
 bool slab_unpin(SlabPool *p, uint32_t slot)
 {
     /* Release: what the reader read comes before whoever evicts next. */
-    uint32_t before = atomic_fetch_sub_explicit(&slot_at(p, slot)->pins, 1, memory_order_release);
+    uint32_t before = atomic_fetch_sub_explicit(&slab_slot(p, slot)->pins, 1, memory_order_release);
     ASSERT(before > 0);
     return before == 1;
 }

@@ -1,7 +1,6 @@
 /* The memory of tiles: chunks of 48 KiB, each cut into slots of one size.
  *
- * Tiles have five sizes (4, 6, 8, 12, 16 KiB), all of which divide 48 KiB, so no byte is lost to
- * rounding. A chunk holds slots of one size until all of them are free or cold; then it may serve
+ * Slots have five sizes (4, 6, 8, 12, 16 KiB), all of which divide 48 KiB; whole tiles fill theirs. A chunk holds slots of one size until all of them are free or cold; then it may serve
  * another size. Address space for the whole budget is reserved at the start; chunks become real
  * memory when they are first used.
  *
@@ -21,7 +20,9 @@ enum {
     SLAB_CHUNK_BYTES = 48 * 1024,
     SLAB_SIZE_COUNT = 5,
     SLAB_SLOTS_MAX = 12, /* of a chunk */
-    SLAB_SLOT_SHIFT = 4, /* a slot's id is chunk << 4 | index */
+    SLAB_UNIT_BYTES = 2048,
+    SLAB_SLOT_SHIFT =
+        5, /* a slot's id is chunk << 5 | place in it in units: where it is follows from that alone */
     SLAB_STAMP_MAX = (1 << 28) - 1
 };
 
@@ -92,8 +93,8 @@ Status slab_init(SlabPool *p, uint32_t chunk_max, EpochSet *epochs,
                  void *data, Error *err) SORT_MUST_CHECK;
 void slab_destroy(SlabPool *p);
 
-/* The class of tiles of that many bytes; CHECKs that there is one. */
-uint32_t slab_class_of(uint32_t tile_bytes);
+/* The smallest class whose slots have that many bytes; CHECKs that there is one. */
+uint32_t slab_class_of(uint32_t bytes);
 
 /* Takes a slot: a free one, one of a new chunk, or an evicted one. last_use: of the tile that it is for, as
  * SlabPool.unlink told; 0: it was never here. The slot is LOADING and must not be written before *out_tag has passed. False:
@@ -118,10 +119,13 @@ void slab_open_memory(SlabPool *p, uint32_t slot);
 
 uint32_t slab_slot_bytes(uint32_t size_class);
 
-static inline uint8_t *slab_address(const SlabPool *p, uint32_t slot, uint32_t slot_bytes)
+/* What is known of a slot. */
+Slot *slab_slot(const SlabPool *p, uint32_t slot);
+
+static inline uint8_t *slab_address(const SlabPool *p, uint32_t slot)
 {
     return p->memory + (size_t)(slot >> SLAB_SLOT_SHIFT) * SLAB_CHUNK_BYTES +
-           (size_t)(slot & ((1u << SLAB_SLOT_SHIFT) - 1)) * slot_bytes;
+           (size_t)(slot & ((1u << SLAB_SLOT_SHIFT) - 1)) * SLAB_UNIT_BYTES;
 }
 
 static inline void slab_mark_used(const SlabPool *p, uint32_t slot)

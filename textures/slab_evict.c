@@ -12,11 +12,6 @@
 
 enum { KEPT_SEEN = 4 /* kept slots that are looked at for each load */ };
 
-static Slot *slot_at(const SlabPool *p, uint32_t slot)
-{
-    return &p->chunks[slot >> SLAB_SLOT_SHIFT].slots[slot & ((1u << SLAB_SLOT_SHIFT) - 1)];
-}
-
 static SlabClass *class_of(SlabPool *p, uint32_t slot)
 {
     return &p->classes[p->chunks[slot >> SLAB_SLOT_SHIFT].size_class];
@@ -49,12 +44,12 @@ void evict_init(SlabPool *p)
 
 uint32_t evict_age(const SlabPool *p, uint32_t slot)
 {
-    return p->now - slot_at(p, slot)->used;
+    return p->now - slab_slot(p, slot)->used;
 }
 
 uint32_t evict_stamp(const SlabPool *p, uint32_t slot)
 {
-    uint32_t stamp = slot_at(p, slot)->used & SLAB_STAMP_MAX;
+    uint32_t stamp = slab_slot(p, slot)->used & SLAB_STAMP_MAX;
     return stamp ? stamp : SLAB_STAMP_MAX;
 }
 
@@ -88,7 +83,7 @@ static void move_share(SlabPool *p, const SlabClass *c, float gain, float count)
 static void balance(const SlabPool *p, SlabClass *c)
 {
     while (c->old_count < c->window_count / 2) {
-        Slot *s = slot_at(p, c->middle);
+        Slot *s = slab_slot(p, c->middle);
         s->is_old = true;
         s->was_used_young = take_mark(p, c->middle);
         c->old_count++;
@@ -98,12 +93,12 @@ static void balance(const SlabPool *p, SlabClass *c)
 
 static void window_append(const SlabPool *p, SlabClass *c, uint32_t slot)
 {
-    Slot *s = slot_at(p, slot);
+    Slot *s = slab_slot(p, slot);
     s->is_kept = s->is_old = s->was_used_young = false;
     s->older = c->newest;
     s->newer = SLAB_NONE;
     if (c->newest != SLAB_NONE)
-        slot_at(p, c->newest)->newer = slot;
+        slab_slot(p, c->newest)->newer = slot;
     else
         c->oldest = slot;
     c->newest = slot;
@@ -115,15 +110,15 @@ static void window_append(const SlabPool *p, SlabClass *c, uint32_t slot)
 
 static void window_remove(const SlabPool *p, SlabClass *c, uint32_t slot)
 {
-    const Slot *s = slot_at(p, slot);
+    const Slot *s = slab_slot(p, slot);
     if (c->middle == slot)
         c->middle = s->newer;
     if (s->older != SLAB_NONE)
-        slot_at(p, s->older)->newer = s->newer;
+        slab_slot(p, s->older)->newer = s->newer;
     else
         c->oldest = s->newer;
     if (s->newer != SLAB_NONE)
-        slot_at(p, s->newer)->older = s->older;
+        slab_slot(p, s->newer)->older = s->older;
     else
         c->newest = s->older;
     c->window_count--;
@@ -134,7 +129,7 @@ static void window_remove(const SlabPool *p, SlabClass *c, uint32_t slot)
 
 static void ring_insert(const SlabPool *p, SlabClass *c, uint32_t slot)
 {
-    Slot *s = slot_at(p, slot);
+    Slot *s = slab_slot(p, slot);
     s->is_kept = true;
     c->kept_count++;
     if (c->hand == SLAB_NONE) {
@@ -142,20 +137,20 @@ static void ring_insert(const SlabPool *p, SlabClass *c, uint32_t slot)
         return;
     }
     /* Behind the hand: it comes to all others first. */
-    Slot *at = slot_at(p, c->hand);
+    Slot *at = slab_slot(p, c->hand);
     s->newer = c->hand;
     s->older = at->older;
-    slot_at(p, at->older)->newer = slot;
+    slab_slot(p, at->older)->newer = slot;
     at->older = slot;
 }
 
 static void ring_remove(const SlabPool *p, SlabClass *c, uint32_t slot)
 {
-    const Slot *s = slot_at(p, slot);
+    const Slot *s = slab_slot(p, slot);
     if (c->hand == slot)
         c->hand = s->newer == slot ? SLAB_NONE : s->newer;
-    slot_at(p, s->older)->newer = s->newer;
-    slot_at(p, s->newer)->older = s->older;
+    slab_slot(p, s->older)->newer = s->newer;
+    slab_slot(p, s->newer)->older = s->older;
     c->kept_count--;
 }
 
@@ -165,7 +160,7 @@ static uint32_t sweep_kept(SlabPool *p, SlabClass *c, uint32_t count)
     uint32_t best = SLAB_NONE;
     for (uint32_t i = 0; i < count && i < c->kept_count; i++) {
         uint32_t slot = c->hand;
-        Slot *s = slot_at(p, slot);
+        Slot *s = slab_slot(p, slot);
         c->hand = s->newer;
         if (take_mark(p, slot)) {
             if (evict_age(p, slot) > c->reach) /* the window would have dropped it */
@@ -182,7 +177,7 @@ static uint32_t sweep_kept(SlabPool *p, SlabClass *c, uint32_t count)
 
 void evict_enter(SlabPool *p, uint32_t slot)
 {
-    Slot *s = slot_at(p, slot);
+    Slot *s = slab_slot(p, slot);
     s->used = ++p->now;
     s->has_returned = false;
     if (s->is_kept)
@@ -193,7 +188,7 @@ void evict_enter(SlabPool *p, uint32_t slot)
 
 void evict_leave(SlabPool *p, uint32_t slot)
 {
-    if (slot_at(p, slot)->is_kept)
+    if (slab_slot(p, slot)->is_kept)
         ring_remove(p, class_of(p, slot), slot);
     else
         window_remove(p, class_of(p, slot), slot);
@@ -204,7 +199,7 @@ uint32_t evict_oldest(SlabPool *p, uint32_t size_class, uint32_t steps_max)
     SlabClass *c = &p->classes[size_class];
     for (uint32_t i = 0; i < steps_max && c->oldest != SLAB_NONE; i++) {
         uint32_t slot = c->oldest;
-        Slot *s = slot_at(p, slot);
+        Slot *s = slab_slot(p, slot);
         bool is_used = s->is_old && take_mark(p, slot);
         if (!is_used && !is_pinned(s))
             return slot;

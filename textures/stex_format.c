@@ -116,6 +116,17 @@ bool stex_layout(StexHeader *h)
     return true;
 }
 
+void stex_shorten(const StexHeader *h, StexBrief *out_brief)
+{
+    memcpy(out_brief, h, sizeof *out_brief);
+}
+
+void stex_restore(const StexBrief *brief, StexHeader *out_header)
+{
+    memcpy(out_header, brief, sizeof *brief);
+    CHECK(stex_layout(out_header));
+}
+
 uint32_t stex_header_crc(const StexHeader *h)
 {
     uint8_t page[STEX_PAGE_BYTES] = {0};

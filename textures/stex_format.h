@@ -50,27 +50,37 @@ typedef struct StexLevel {
 } StexLevel;
 _Static_assert(sizeof(StexLevel) == 32, "on disk");
 
-typedef struct StexHeader {
-    char magic[8];
-    uint32_t version;
-    uint32_t header_crc; /* CRC-32C of the page with this field zero */
-    uint64_t file_bytes;
-    uint32_t width, height;
-    uint8_t channel_count, texel_type, color_space;
-    uint8_t tile_log2; /* of a tile's width; of its height, shifted left by 4; version 1: of both */
-    uint8_t wrap_s, wrap_t, level_count, first_tail_level;
-    uint32_t flags;
-    uint32_t tail_crc; /* CRC-32C of the tail */
-    uint64_t tile_count;
-    uint64_t index_offset;
-    uint64_t tail_offset, tail_bytes;
-    uint64_t data_offset;
-    float average_rgba[4]; /* linear */
+#define STEX_HEADER_FIELDS                                                                         \
+    char magic[8];                                                                                 \
+    uint32_t version;                                                                              \
+    uint32_t header_crc; /* CRC-32C of the page with this field zero */                            \
+    uint64_t file_bytes;                                                                           \
+    uint32_t width, height;                                                                        \
+    uint8_t channel_count, texel_type, color_space;                                                \
+    uint8_t                                                                                        \
+        tile_log2; /* of a tile's width; of its height, shifted left by 4; version 1: of both */   \
+    uint8_t wrap_s, wrap_t, level_count, first_tail_level;                                         \
+    uint32_t flags;                                                                                \
+    uint32_t tail_crc; /* CRC-32C of the tail */                                                   \
+    uint64_t tile_count;                                                                           \
+    uint64_t index_offset;                                                                         \
+    uint64_t tail_offset, tail_bytes;                                                              \
+    uint64_t data_offset;                                                                          \
+    float average_rgba[4]; /* linear */                                                            \
     uint8_t source_digest[16];
+
+/* A header without what follows from the rest of it. */
+typedef struct StexBrief {
+    STEX_HEADER_FIELDS
+} StexBrief;
+
+typedef struct StexHeader {
+    STEX_HEADER_FIELDS
     StexLevel levels[TEX_MAX_LEVELS];
 } StexHeader;
 _Static_assert(offsetof(StexHeader, average_rgba) == 88 && offsetof(StexHeader, levels) == 120 &&
-                   sizeof(StexHeader) == 760 && sizeof(StexHeader) <= STEX_PAGE_BYTES,
+                   sizeof(StexHeader) == 760 && sizeof(StexHeader) <= STEX_PAGE_BYTES &&
+                   sizeof(StexBrief) == offsetof(StexHeader, levels),
                "on disk");
 
 enum {
@@ -111,6 +121,10 @@ PredictShape stex_tile_shape(const StexHeader *h);
 /* From version, width, height, channel_count and texel_type, which must be in range, fills tile_log2, the
  * levels, tile_count and all offsets. False when there are more than STEX_TILE_COUNT_MAX tiles. */
 bool stex_layout(StexHeader *h);
+
+/* A header as it is kept in memory, and back. */
+void stex_shorten(const StexHeader *h, StexBrief *out_brief);
+void stex_restore(const StexBrief *brief, StexHeader *out_header);
 
 uint32_t stex_header_crc(const StexHeader *h);
 uint32_t stex_record_crc(const StexTile *t, uint64_t tile);

@@ -1,7 +1,7 @@
 /* A cache's life, its budget, its threads' registration. The picture is in texcache_state.h.
  *
  *   budget = fixed (this struct, requests, colours, chunk table, I/O threads)
- *          + tables (textures' entries and tails, TexThreads: while they are open)
+ *          + tables (textures' entries, TexThreads: while they are open)
  *          + committed chunks, as many as fit beside the tables */
 #include "base/alloc.h"
 #include "base/cast.h"
@@ -61,15 +61,39 @@ static void set_chunk_limit(TexCache *c)
     c->slabs.chunk_limit = limit < c->slabs.chunk_max ? (uint32_t)limit : c->slabs.chunk_max;
 }
 
+/* Under the lock: a budget for all that was opened or refused so far; also for the directory of what was refused. */
+static uint64_t least_for_all(const TexCache *c)
+{
+    uint64_t block_bytes = sizeof(TextureBlock);
+    for (const TexThread *t = c->threads; t; t = t->next)
+        block_bytes += sizeof(LookupBlock);
+    uint64_t blocks = (c->refused_textures + TEXTURE_BLOCK - 1) / TEXTURE_BLOCK;
+    return texcache_chunk_budget(c->budget_bytes, c->io_thread_count,
+                                 c->promised_bytes + c->refused_bytes + blocks * block_bytes)
+        .least_bytes;
+}
+
+uint64_t texcache_refused(TexCache *c, uint64_t *out_least_bytes)
+{
+    mutex_lock(&c->lock);
+    *out_least_bytes = least_for_all(c);
+    uint64_t refused = c->refused_textures;
+    mutex_unlock(&c->lock);
+    return refused;
+}
+
 Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error *err)
 {
     uint64_t needed = c->fixed_bytes + c->promised_bytes + SLAB_CHUNK_BYTES;
     if (bytes > UINT64_MAX - needed || needed + bytes > c->budget_bytes) {
-        return error_set_at(err, STATUS_LIMIT, path ? path : "",
-                            "%s not fit the texture memory of %" PRIu64 " bytes; at least %" PRIu64
-                            " are needed",
-                            path ? "its tables do" : "one more thread does", c->budget_bytes,
-                            bytes > UINT64_MAX - needed ? UINT64_MAX : needed + bytes);
+        uint64_t most = UINT64_MAX / 4;
+        c->refused_bytes = bytes < most - c->refused_bytes ? c->refused_bytes + bytes : most;
+        c->refused_textures += path != NULL;
+        return error_set_at(
+            err, STATUS_LIMIT, path ? path : "",
+            "%s not fit the texture memory of %" PRIu64
+            " bytes; for all that was asked for so far at least %" PRIu64 " are needed",
+            path ? "its tables do" : "one more thread does", c->budget_bytes, least_for_all(c));
     }
     c->promised_bytes += bytes;
     set_chunk_limit(c);

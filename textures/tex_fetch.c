@@ -41,14 +41,14 @@ static uint32_t await_tile(Lookup *lk, uint32_t tile)
 }
 
 /* Loads texels `mask` of a tap from a tile's memory into the quad. */
-static void load_masked(const Lookup *lk, const uint8_t *base, const uint32_t x[4],
-                        const uint32_t y[4], uint32_t mask, float quad[4][4])
+static void load_masked(const Lookup *lk, const TexLevel *level, const uint8_t *base,
+                        const uint32_t x[4], const uint32_t y[4], uint32_t mask, float quad[4][4])
 {
     const Texture *texture = lk->texture;
     const uint8_t *texels[4];
     float loaded[4][4];
     for (uint32_t k = 0; k < 4; k++) /* any texel of the tile will do where none is wanted */
-        texels[k] = mask >> k & 1u ? base + texel_offset(texture, x[k], y[k]) : base;
+        texels[k] = mask >> k & 1u ? base + texel_offset(texture, level, x[k], y[k]) : base;
     texture->load_quad(&lk->cache->texels, texels, loaded);
     for (uint32_t k = 0; k < 4; k++) {
         if (mask >> k & 1u)
@@ -63,7 +63,7 @@ bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
     uint32_t x[4], y[4], tiles[4];
     tap_texels(tap, x, y);
     for (uint32_t k = 0; k < 4; k++)
-        tiles[k] = tile_number(texture, tap->level, x[k], y[k]);
+        tiles[k] = tile_number(tap->level, x[k], y[k]);
     uint32_t missing = 0xf;
     while (missing) {
         uint32_t tile = tiles[__builtin_ctz(missing)];
@@ -88,7 +88,7 @@ bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
             }
             continue;
         }
-        load_masked(lk, slab_address(&c->slabs, payload, texture->tile_bytes), x, y, mask, quad);
+        load_masked(lk, tap->level, slab_address(&c->slabs, payload), x, y, mask, quad);
         if (is_there)
             slab_mark_used(&c->slabs, payload);
         else

@@ -27,7 +27,7 @@ bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4]);
 bool tex_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4]);
 
 typedef enum TexelPlace {
-    TEXELS_TOGETHER, /* in one tile that is there, or in the tail */
+    TEXELS_TOGETHER, /* in one tile that is there */
     TEXELS_CONSTANT, /* in one tile of one colour */
     TEXELS_ELSEWHERE /* in several tiles, or in one that is not there */
 } TexelPlace;
@@ -40,32 +40,25 @@ SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint
     const Texture *texture = lk->texture;
     const TexLevel *level = tap->level;
     uint32_t x0 = tap->x.first, x1 = tap->x.second, y0 = tap->y.first, y1 = tap->y.second;
-    size_t row_bytes;
-    const uint8_t *base = level->tail;
-    if (base) {
-        row_bytes = (size_t)level->width * texture->texel_bytes;
-    } else {
-        if ((x0 ^ x1) >> texture->tile_log2_x | (y0 ^ y1) >> texture->tile_log2_y)
-            return TEXELS_ELSEWHERE;
-        uint32_t entry = atomic_load(&texture->entries[tile_number(texture, level, x0, y0)].word);
-        if (entry_tag(entry) != ENTRY_READY && entry_tag(entry) != ENTRY_CONSTANT)
-            return TEXELS_ELSEWHERE;
-        lk->tile_requests++;
-        lk->tile_hits++;
-        if (entry_tag(entry) == ENTRY_CONSTANT) {
-            *out_constant = lk->cache->constants[entry_payload(entry)];
-            return TEXELS_CONSTANT;
-        }
-        slab_mark_used(&lk->cache->slabs, entry_payload(entry));
-        base = slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
-        uint32_t mask_x = (1u << texture->tile_log2_x) - 1;
-        uint32_t mask_y = (1u << texture->tile_log2_y) - 1;
-        x0 &= mask_x;
-        x1 &= mask_x;
-        y0 &= mask_y;
-        y1 &= mask_y;
-        row_bytes = (size_t)texture->texel_bytes << texture->tile_log2_x;
+    if ((x0 ^ x1) >> level->tile_log2_x | (y0 ^ y1) >> level->tile_log2_y)
+        return TEXELS_ELSEWHERE;
+    uint32_t entry = atomic_load(&texture->entries[tile_number(level, x0, y0)].word);
+    if (entry_tag(entry) != ENTRY_READY && entry_tag(entry) != ENTRY_CONSTANT)
+        return TEXELS_ELSEWHERE;
+    lk->tile_requests++;
+    lk->tile_hits++;
+    if (entry_tag(entry) == ENTRY_CONSTANT) {
+        *out_constant = lk->cache->constants[entry_payload(entry)];
+        return TEXELS_CONSTANT;
     }
+    slab_mark_used(&lk->cache->slabs, entry_payload(entry));
+    const uint8_t *base = slab_address(&lk->cache->slabs, entry_payload(entry)) + level->offset;
+    uint32_t mask_x = (1u << level->tile_log2_x) - 1, mask_y = (1u << level->tile_log2_y) - 1;
+    x0 &= mask_x;
+    x1 &= mask_x;
+    y0 &= mask_y;
+    y1 &= mask_y;
+    size_t row_bytes = level->row_bytes;
     const uint8_t *upper = base + y0 * row_bytes, *lower = base + y1 * row_bytes;
     size_t left = (size_t)x0 * texture->texel_bytes, right = (size_t)x1 * texture->texel_bytes;
     out_texels[0] = upper + left;
@@ -75,22 +68,19 @@ SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint
     return TEXELS_TOGETHER;
 }
 
-/* Asks for the memory that find_texels will lead to, if it is not the tail's, which is small and in use. */
+/* Asks for the memory that find_texels will lead to. */
 SORT_ALWAYS_INLINE void prefetch_texels(const Lookup *lk, const Tap *tap)
 {
     const Texture *texture = lk->texture;
     const TexLevel *level = tap->level;
-    if (level->tail)
-        return;
     uint32_t x = tap->x.first, y0 = tap->y.first, y1 = tap->y.second;
-    uint32_t entry = atomic_load_explicit(
-        &texture->entries[tile_number(texture, level, x, y0)].word, memory_order_relaxed);
+    uint32_t entry = atomic_load_explicit(&texture->entries[tile_number(level, x, y0)].word,
+                                          memory_order_relaxed);
     if (entry_tag(entry) != ENTRY_READY)
         return;
-    const uint8_t *base =
-        slab_address(&lk->cache->slabs, entry_payload(entry), texture->tile_bytes);
-    SORT_PREFETCH(base + texel_offset(texture, x, y0));
-    SORT_PREFETCH(base + texel_offset(texture, x, y1));
+    const uint8_t *base = slab_address(&lk->cache->slabs, entry_payload(entry));
+    SORT_PREFETCH(base + texel_offset(texture, level, x, y0));
+    SORT_PREFETCH(base + texel_offset(texture, level, x, y1));
 }
 
 #endif

@@ -39,82 +39,124 @@ static void texture_free(Texture *texture)
         return;
     mem_free(texture->udim);
     mem_free(texture->entries);
-    mem_free(texture->tail);
     mem_free(texture->path);
     mem_free(texture->name);
     mem_free(texture);
 }
 
-/* Fills what lookups read, from the header. */
-static void texture_prepare(Texture *texture)
+uint32_t texture_tail_tiles(const StexHeader *h, uint32_t out_first[TEXTURE_TAILS_MAX + 1])
 {
-    const StexHeader *h = &texture->header;
+    uint32_t count = 0;
+    out_first[count++] = h->first_tail_level;
+    if (h->tail_bytes > SLAB_UNIT_BYTES * 2 && h->first_tail_level + 1u < h->level_count)
+        out_first[count++] = h->first_tail_level + 1u;
+    out_first[count] = h->level_count;
+    return count;
+}
+
+/* Where the texels of a level begin in the tail; behind the last one, its end. */
+static uint64_t tail_offset_of(const StexHeader *h, uint32_t level)
+{
+    return level < h->level_count ? h->levels[level].tail_offset : h->tail_bytes;
+}
+
+/* Fills what lookups read, from the header. */
+static void texture_prepare(Texture *texture, const StexHeader *h)
+{
     texture->format =
         (TexelFormat){(SortTexelType)h->texel_type, h->channel_count,
                       h->color_space == SORT_COLOR_SRGB && h->texel_type == SORT_TEXEL_U8};
     texture->load_quad = texel_quad_loader(texture->format);
     texture->blend_quad = texel_quad_blender(texture->format);
-    texture->tile_log2_x = stex_tile_width_log2(h);
-    texture->tile_log2_y = stex_tile_height_log2(h);
     texture->texel_bytes = stex_texel_bytes(h);
     texture->tile_bytes = stex_tile_bytes(h);
-    texture->size_class = slab_class_of(texture->tile_bytes);
     texture->level_count = h->level_count;
     texture->wrap_s = (TexWrap)h->wrap_s;
     texture->wrap_t = (TexWrap)h->wrap_t;
-    for (uint32_t i = 0; i < h->level_count; i++) {
+    uint32_t width_log2 = stex_tile_width_log2(h), tail_first[TEXTURE_TAILS_MAX + 1];
+    for (uint32_t i = 0; i < h->first_tail_level; i++) {
         const StexLevel *from = &h->levels[i];
-        bool is_packed = i >= h->first_tail_level;
-        texture->levels[i] =
-            (TexLevel){.width = from->width,
-                       .height = from->height,
-                       .tiles_x = from->tiles_x,
-                       .first_tile = cast_u32(from->first_tile),
-                       .tail = is_packed ? texture->tail + from->tail_offset : NULL};
+        texture->levels[i] = (TexLevel){.width = from->width,
+                                        .height = from->height,
+                                        .tiles_x = from->tiles_x,
+                                        .first_tile = cast_u32(from->first_tile),
+                                        .row_bytes = texture->texel_bytes << width_log2,
+                                        .tile_log2_x = (uint8_t)width_log2,
+                                        .tile_log2_y = (uint8_t)stex_tile_height_log2(h)};
+    }
+    texture->tail_count = texture_tail_tiles(h, tail_first);
+    for (uint32_t k = 0; k < texture->tail_count; k++) {
+        uint64_t begin = tail_offset_of(h, tail_first[k]);
+        texture->tail_bytes[k] = cast_u32(tail_offset_of(h, tail_first[k + 1]) - begin);
+        for (uint32_t i = tail_first[k]; i < tail_first[k + 1]; i++) {
+            const StexLevel *from = &h->levels[i];
+            texture->levels[i] = (TexLevel){.width = from->width,
+                                            .height = from->height,
+                                            .first_tile = cast_u32(h->tile_count + k),
+                                            .offset = cast_u32(from->tail_offset - begin),
+                                            .row_bytes = texture->texel_bytes * from->width,
+                                            .tile_log2_x = 31,
+                                            .tile_log2_y = 31};
+        }
     }
 }
 
-DecodedFile texture_decoded_file(TexCache *c, const Texture *texture)
+DecodedFile texture_decoded_file(TexCache *c, const Texture *texture, const StexHeader *header)
 {
     return (DecodedFile){.pool = &c->decoders,
                          .path = texture->path,
                          .stamp = &texture->decoded_stamp,
-                         .header = &texture->header,
+                         .header = header,
                          .format = texture->format};
 }
 
-/* Account and memory of a texture whose header is there; then what lookups read, but for the tail's texels. */
-static Status texture_allocate(TexCache *c, Texture *texture, Error *err)
+uint64_t texture_table_bytes(const StexHeader *h, size_t path_bytes, size_t name_bytes)
 {
-    const StexHeader *h = &texture->header;
-    uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + strlen(texture->name) + 1 +
-                     h->tail_bytes + h->tile_count * sizeof(*texture->entries);
+    uint32_t first[TEXTURE_TAILS_MAX + 1];
+    return sizeof(Texture) + path_bytes + name_bytes + h->level_count * sizeof(TexLevel) +
+           (h->tile_count + texture_tail_tiles(h, first)) * sizeof(TileEntry);
+}
+
+/* Account and memory of a texture, and what lookups read. */
+static Status texture_allocate(TexCache *c, Texture *texture, const StexHeader *h, Error *err)
+{
+    uint64_t bytes = texture_table_bytes(h, strlen(texture->path) + 1, strlen(texture->name) + 1);
+    uint32_t first[TEXTURE_TAILS_MAX + 1];
+    size_t entry_count = (size_t)h->tile_count + texture_tail_tiles(h, first);
     mutex_lock(&c->lock);
     Status status = texcache_reserve_tables(c, bytes, texture->path, err);
     mutex_unlock(&c->lock);
     TRY(status);
     texture->bytes = bytes;
-    texture->tail = mem_alloc(1, (size_t)h->tail_bytes);
-    texture->entries = mem_alloc((size_t)h->tile_count + 1, sizeof *texture->entries);
-    if (!texture->tail || !texture->entries)
+    texture->entries = mem_alloc(1, entry_count * sizeof *texture->entries +
+                                        h->level_count * sizeof *texture->levels);
+    if (!texture->entries)
         return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
-    texture_prepare(texture);
+    texture->levels = (TexLevel *)(void *)(texture->entries + entry_count);
+    texture_prepare(texture, h);
     return STATUS_OK;
 }
 
 static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
 {
     uint64_t file_bytes;
-    const StexHeader *h = &texture->header;
-    TRY(stex_read_header(fd, texture->path, &texture->header, &file_bytes, err));
-    TRY(texture_allocate(c, texture, err));
-    TRY(stex_read_tail(fd, texture->path, h, texture->tail, err));
-    texture->descriptor.header = h;
-    if (file_bytes < h->file_bytes) {
+    StexHeader h;
+    TRY(stex_read_header(fd, texture->path, &h, &file_bytes, err));
+    TRY(texture_allocate(c, texture, &h, err));
+    /* The small levels are read when they are wanted, but a file whose small levels are damaged is refused now. */
+    void *tail = mem_alloc(1, (size_t)h.tail_bytes);
+    if (!tail)
+        return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
+    Status status = stex_read_tail(fd, texture->path, &h, tail, err);
+    mem_free(tail);
+    TRY(status);
+    stex_shorten(&h, &texture->header);
+    texture->descriptor.header = &texture->header;
+    if (file_bytes < h.file_bytes) {
         log_warning(c->log,
                     "%s: is truncated: %" PRIu64 " of %" PRIu64
                     " bytes are there; tiles beyond show the missing colour",
-                    texture->path, file_bytes, h->file_bytes);
+                    texture->path, file_bytes, h.file_bytes);
     }
     return STATUS_OK;
 }
@@ -122,17 +164,23 @@ static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
 /* The same for a foreign file. */
 static Status texture_load_decoded(TexCache *c, Texture *texture, Error *err)
 {
-    StexHeader *h = &texture->header;
+    StexHeader h;
     texture->is_decoded = true;
-    TRY(decoded_open(&c->decoders, texture->path, texture->wanted_color_space, h,
+    TRY(decoded_open(&c->decoders, texture->path, texture->wanted_color_space, &h,
                      &texture->decoded_stamp, err));
-    TRY(texture_allocate(c, texture, err));
-    DecodedFile file = texture_decoded_file(c, texture);
-    TRY(decoded_read_tail(&file, texture->tail, err));
+    TRY(texture_allocate(c, texture, &h, err));
+    DecodedFile file = texture_decoded_file(c, texture, &h);
     float values[4];
-    size_t last = (size_t)h->tail_bytes - texture->texel_bytes; /* the level of one texel */
-    texel_decode_row(&c->texels, texture->format, texture->tail + last, 1, values);
-    texel_expand(values, h->channel_count, h->average_rgba);
+    uint8_t last[STEX_TEXEL_BYTES_MAX]; /* the level of one texel */
+    TileFailure failure;
+    if (!decoded_read_levels(&file, h.level_count - 1u, h.level_count, last, &failure)) {
+        char reason[256];
+        return error_set_at(err, STATUS_FORMAT, texture->path, "its last mip level: %s",
+                            stex_failure_text(&failure, reason, sizeof reason));
+    }
+    texel_decode_row(&c->texels, texture->format, last, 1, values);
+    texel_expand(values, h.channel_count, h.average_rgba);
+    stex_shorten(&h, &texture->header);
     return STATUS_OK;
 }
 
@@ -168,7 +216,7 @@ static Texture *find_opened(const TexCache *c, const TexOpenDesc *what)
 static Texture *find_same_picture(const TexCache *c, const Texture *texture)
 {
     static const uint8_t no_digest[sizeof texture->header.source_digest];
-    const StexHeader *h = &texture->header;
+    const StexBrief *h = &texture->header;
     if (texture->udim || memcmp(h->source_digest, no_digest, sizeof no_digest) == 0)
         return NULL;
     for (uint32_t i = 0; i < TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT; i++) {
@@ -179,7 +227,7 @@ static Texture *find_same_picture(const TexCache *c, const Texture *texture)
         Texture *other = texture_at(c, i);
         if (!other || other->refs == 0 || other->udim)
             continue;
-        const StexHeader *o = &other->header;
+        const StexBrief *o = &other->header;
         if (memcmp(o->source_digest, h->source_digest, sizeof o->source_digest) == 0 &&
             o->width == h->width && o->height == h->height && o->tail_crc == h->tail_crc &&
             o->channel_count == h->channel_count && o->texel_type == h->texel_type &&
@@ -360,7 +408,7 @@ void texcache_retain(TexCache *c, TexId id)
  * epoch after which its memory is free. */
 static uint64_t drop_tiles(TexCache *c, Texture *texture)
 {
-    uint64_t tile_count = texture->header.tile_count;
+    uint64_t tile_count = texture->udim ? 0 : texture_tile_count(texture);
     TextureBlock *block = atomic_load(&c->blocks[texture->index / TEXTURE_BLOCK]);
     atomic_store(&block->textures[texture->index % TEXTURE_BLOCK], NULL);
     tex_forget_counters(c, texture);
@@ -415,6 +463,8 @@ Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err)
         if (texture->udim->ids[i].id != 0)
             texture = texture_of(c, texture->udim->ids[i]);
     }
-    stex_describe(&texture->header, out_info);
+    StexHeader header;
+    stex_restore(&texture->header, &header);
+    stex_describe(&header, out_info);
     return STATUS_OK;
 }

@@ -121,15 +121,18 @@ SORT_ALWAYS_INLINE void probe_place(const LanePlace *place, uint32_t i, double *
     *out_v = place->v + offset * (double)place->footprint.axis_v;
 }
 
-static inline uint32_t tile_number(const Texture *t, const TexLevel *level, uint32_t x, uint32_t y)
+static inline uint32_t tile_number(const TexLevel *level, uint32_t x, uint32_t y)
 {
-    return level->first_tile + (y >> t->tile_log2_y) * level->tiles_x + (x >> t->tile_log2_x);
+    return level->first_tile + (y >> level->tile_log2_y) * level->tiles_x +
+           (x >> level->tile_log2_x);
 }
 
-static inline size_t texel_offset(const Texture *t, uint32_t x, uint32_t y)
+/* From the beginning of its tile. */
+static inline size_t texel_offset(const Texture *t, const TexLevel *level, uint32_t x, uint32_t y)
 {
-    uint32_t column = x & ((1u << t->tile_log2_x) - 1), row = y & ((1u << t->tile_log2_y) - 1);
-    return (size_t)(row << t->tile_log2_x | column) * t->texel_bytes;
+    uint32_t column = x & ((1u << level->tile_log2_x) - 1);
+    uint32_t row = y & ((1u << level->tile_log2_y) - 1);
+    return level->offset + (size_t)row * level->row_bytes + (size_t)column * t->texel_bytes;
 }
 
 /* The four texels of a tap: left, right of the upper row, then of the lower one. */

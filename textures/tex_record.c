@@ -1,5 +1,6 @@
 /* The requests of lookups, and the reads of I/O threads, into the trace that the cache records. */
 #include "textures/tex_taps.h"
+#include <string.h>
 
 /* The different tiles of one request, gathered. */
 typedef struct RequestTiles {
@@ -61,16 +62,19 @@ void tex_record_request(TexThread *thread, Texture *texture, const TexRequest *r
 
 void tex_record_texture(TexCache *c, const Texture *texture)
 {
-    const StexHeader *h = &texture->header;
+    StexHeader h;
+    stex_restore(&texture->header, &h);
     TraceTexture t = {.tile_bytes = texture->tile_bytes,
-                      .tile_count = (uint32_t)h->tile_count,
-                      .level_count = texture->level_count};
+                      .tile_count = texture_tile_count(texture),
+                      .level_count = texture->level_count,
+                      .tail_count = texture->tail_count};
+    memcpy(t.tail_bytes, texture->tail_bytes, sizeof t.tail_bytes);
     for (uint32_t i = 0; i < texture->level_count; i++) {
-        bool is_paged = i < h->first_tail_level;
-        t.levels[i] = (TexTraceLevel){.width = h->levels[i].width,
-                                      .height = h->levels[i].height,
-                                      .tiles_x = is_paged ? h->levels[i].tiles_x : 0,
-                                      .tiles_y = is_paged ? h->levels[i].tiles_y : 0,
+        bool is_paged = i < h.first_tail_level;
+        t.levels[i] = (TexTraceLevel){.width = h.levels[i].width,
+                                      .height = h.levels[i].height,
+                                      .tiles_x = is_paged ? h.levels[i].tiles_x : 0,
+                                      .tiles_y = is_paged ? h.levels[i].tiles_y : 0,
                                       .first_tile = is_paged ? texture->levels[i].first_tile : 0};
     }
     trace_write_texture(c->trace, texture->trace_number, &t, texture->path);

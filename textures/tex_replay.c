@@ -115,7 +115,7 @@ static void simulation_destroy(Simulation *sim)
 static bool load_tile(Simulation *sim, uint32_t texture, uint32_t tile, uint32_t pins)
 {
     uint32_t *word = &sim->words[sim->space->first[texture] + tile];
-    uint32_t bytes = sim->textures[texture].tile_bytes, slot;
+    uint32_t bytes = tex_trace_tile_bytes(&sim->textures[texture], tile), slot;
     uint64_t tag;
     if (!slab_take(&sim->slabs, slab_class_of(bytes), entry_payload(*word), &slot, &tag))
         return false;
@@ -252,7 +252,7 @@ static Status begin_best(TexTraceReader *trace, const TileSpace *space, OptimalL
         return error_set(err, STATUS_NO_MEMORY, "out of memory for a replay");
     for (uint32_t i = 0; i < tex_trace_summary(trace)->texture_count; i++) {
         for (uint32_t k = 0; k < textures[i].tile_count; k++)
-            size_bytes[number++] = textures[i].tile_bytes;
+            size_bytes[number++] = tex_trace_tile_bytes(&textures[i], k);
     }
     Status status = optimal_loads_create(size_bytes, space->tile_total, out, err);
     mem_free(size_bytes);
@@ -309,7 +309,7 @@ static Status measure(TexTraceReader *trace, const TileSpace *space, StackDistan
             return STATUS_OK;
         for (uint32_t i = 0; event.kind == TEX_TRACE_REQUEST && i < event.tile_count; i++) {
             uint32_t number = space->first[event.texture] + event.tiles[i];
-            uint32_t bytes = textures[event.texture].tile_bytes;
+            uint32_t bytes = tex_trace_tile_bytes(&textures[event.texture], event.tiles[i]);
             uint64_t distance;
             if (space->is_memory_free[number])
                 continue;

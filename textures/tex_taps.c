@@ -5,8 +5,8 @@ uint32_t tex_tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t ou
 {
     const TexLevel *level = &texture->levels[tap->level];
     uint32_t count = 0;
-    for (uint32_t k = 0; !level->tail && k < 4; k++) {
-        uint32_t tile = tile_number(texture, level, tap->x[k], tap->y[k]);
+    for (uint32_t k = 0; k < 4; k++) {
+        uint32_t tile = tile_number(level, tap->x[k], tap->y[k]);
         uint32_t i = 0;
         while (i < count && out_tiles[i] != tile)
             i++;

@@ -13,7 +13,8 @@
 #include "textures/texcache.h"
 
 enum {
-    TEX_TRACE_VERSION = 1,
+    TEX_TRACE_VERSION = 2,
+    TEX_TRACE_TAILS_MAX = 2, /* tiles of a texture that hold small levels */
     TEX_TRACE_TEXTURES_MAX = 1 << 18,
     TEX_TRACE_TILES_MAX = 256 /* of one event; larger requests are several events */
 };
@@ -38,6 +39,8 @@ typedef struct TexTraceLevel {
 typedef struct TexTraceTexture {
     char *path; /* owned by the reader */
     uint32_t tile_bytes, tile_count, level_count;
+    uint32_t tail_count,
+        tail_bytes[TEX_TRACE_TAILS_MAX]; /* the last tiles: those of small levels */
     TexTraceLevel levels[TEX_MAX_LEVELS];
 } TexTraceTexture;
 
@@ -79,7 +82,9 @@ const TexTraceTexture *tex_trace_textures(const TexTraceReader *r);
 Status tex_trace_next(TexTraceReader *r, TexTraceEvent *out_event, bool *out_more,
                       Error *err) SORT_MUST_CHECK;
 void tex_trace_rewind(TexTraceReader *r);
-/* The level of a tile of the texture, and its column and row. */
+/* Bytes of a tile in memory. */
+uint32_t tex_trace_tile_bytes(const TexTraceTexture *t, uint32_t tile);
+/* The level of a tile of the texture, and its column and row; of small levels, the first one that is in it. */
 uint32_t tex_trace_tile_place(const TexTraceTexture *t, uint32_t tile, uint32_t *out_x,
                               uint32_t *out_y);
 

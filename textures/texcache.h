@@ -59,7 +59,7 @@ typedef struct TexId {
 
 typedef struct TexCacheDesc {
     size_t size_bytes;        /* sizeof(TexCacheDesc) */
-    uint64_t budget_bytes;    /* all memory of the cache, tables and tails included; 0: 1 GiB */
+    uint64_t budget_bytes;    /* all memory of the cache, tables included; 0: 1 GiB */
     uint32_t io_thread_count; /* reads in flight; 0: 16; at most TEX_MAX_IO_THREADS */
     uint32_t max_open_files;  /* descriptors held at once; 0: 256; at least 1 */
     uint32_t
@@ -100,12 +100,12 @@ typedef struct TexOpenDesc {
                          set with <UDIM> in it, for its files */
 } TexOpenDesc;
 
-/* Opens a paged texture; its tables and tail stay in memory, within the budget, until it is closed.
+/* Opens a paged texture; its tables stay in memory, within the budget, until it is closed.
  * The same path gives the same id, counted; so do files that were made of the same
  * picture in the same way (TexInfo.source_digest), whatever their names: their tiles are read once. Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (not
  * a .stex file, or a broken one), STATUS_UNSUPPORTED (a later version; or another format that cannot be
  * read tile by tile and has to be converted), STATUS_LIMIT (the budget
- * cannot hold its tables; states what would). May evict tiles and block shortly, so never call it
+ * cannot hold its tables; states what would, with those of all that were opened or refused before). May evict tiles and block shortly, so never call it
  * from a fiber whose thread runs other fibers.
  *
  * Of a UDIM set all files are opened that are there now. Lookups address it with s in [0, 10) and t in
@@ -113,6 +113,9 @@ typedef struct TexOpenDesc {
  * is told once; what lies in it gets the missing colour. texcache_info describes its first file. */
 Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id,
                      Error *err) SORT_MUST_CHECK;
+/* How many textures were refused for want of memory, and a budget that holds the tables of all that were opened or
+ * refused so far, with room for one chunk of tiles. Any time. */
+uint64_t texcache_refused(TexCache *c, uint64_t *out_least_bytes);
 void texcache_retain(TexCache *c, TexId id);
 /* Gives one count back; with the last one tiles and tables are freed. No lookup with this id may be
  * under way then (another thread's lookups of other textures may). Blocks like texcache_open. */
@@ -303,7 +306,7 @@ typedef struct TexStats {
     uint64_t file_opens;   /* reopened descriptors included */
     uint64_t open_files;
     uint64_t bytes_now, bytes_peak; /* all memory that counts against the budget; a true peak */
-    uint64_t bytes_tables;          /* of bytes_now: tables and tails, which cannot be evicted */
+    uint64_t bytes_tables;          /* of bytes_now: tables, which cannot be evicted */
     uint64_t budget_bytes;
     uint64_t read_ns; /* summed over I/O threads: storage, checksum, decompression */
     uint64_t mip_probes[TEX_DEPTH_BUCKETS][TEX_MAX_LEVELS];

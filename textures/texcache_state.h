@@ -77,11 +77,13 @@ typedef struct TileEntry {
     _Atomic uint32_t word;
 } TileEntry;
 
+/* Where the texels of a level are. A small level lies in a tile with others: its own tile, then, is larger than it. */
 typedef struct TexLevel {
     uint32_t width, height;
     uint32_t tiles_x;
     uint32_t first_tile;
-    const uint8_t *tail; /* borrowed: the texture's tail; NULL: paged */
+    uint32_t offset, row_bytes;       /* within a tile */
+    uint8_t tile_log2_x, tile_log2_y; /* 31: all of the level */
 } TexLevel;
 
 /* The textures of a UDIM set's files; 0: no such file. */
@@ -95,29 +97,34 @@ typedef struct UdimSet {
 /* What reading cost; and the lookups of threads that are gone. */
 typedef struct TextureCounters {
     uint64_t lookups, loads, unique_loads, constants, failed_tiles, read_ns;
+    uint64_t bytes_loaded, bytes_unique;
 } TextureCounters;
+
+enum { TEXTURE_TAILS_MAX = 2 };
 
 typedef struct Texture {
     /* What lookups read; constant while open. */
-    TexLevel levels[TEX_MAX_LEVELS];
     TileEntry *entries; /* owned; one a tile */
+    TexLevel *levels;   /* in the same block, behind the entries */
     UdimSet *udim;      /* owned; NULL: a file of its own; else there are no levels and no tiles */
     TexelLoadQuad load_quad;
     TexelBlendQuad blend_quad;
-    uint32_t tile_log2_x, tile_log2_y, texel_bytes, tile_bytes;
+    uint32_t texel_bytes;
     uint32_t level_count;
     TexWrap wrap_s, wrap_t;
     uint32_t generation;
     /* The rest. */
-    uint32_t index, size_class;
+    uint32_t index;
     TexelFormat format;
-    uint8_t *tail; /* owned */
-    char *path;    /* owned */
-    char *name;    /* owned; in statistics */
+    char *path; /* owned */
+    char *name; /* owned; in statistics */
     uint64_t path_hash;
-    StexHeader header;
-    Descriptor descriptor; /* of a .stex file */
-    bool is_decoded;       /* tiles come from a decoder process */
+    StexBrief header;
+    uint32_t tile_bytes; /* of tiles of the file */
+    uint32_t tail_count; /* of tiles that hold small levels; numbered behind those of the file */
+    uint32_t tail_bytes[TEXTURE_TAILS_MAX]; /* of each */
+    Descriptor descriptor;                  /* of a .stex file */
+    bool is_decoded;                        /* tiles come from a decoder process */
     SortColorSpace wanted_color_space;
     StexStamp decoded_stamp;
     uint64_t bytes;              /* in the accounts */
@@ -238,6 +245,7 @@ struct TexCache {
     uint64_t budget_bytes, fixed_bytes, peak_bytes;
     uint64_t table_bytes; /* in the accounts */
     uint64_t table_peak_bytes;
+    uint64_t refused_bytes, refused_textures; /* tables that did not fit */
     uint64_t promised_bytes; /* the same and what waits for room: chunks keep out of it */
     LoadCounters loads;
     TexThread *threads;
@@ -347,8 +355,27 @@ TexId udim_place(const UdimSet *set, float s, float t, float *out_s, float *out_
 
 /* --- tex_open.c --------------------------------------------------------------------------- */
 
-/* A texture whose tiles come from a decoder process, as what reads them takes it. */
-DecodedFile texture_decoded_file(TexCache *c, const Texture *texture);
+/* A texture whose tiles come from a decoder process, as what reads them takes it; it borrows the header. */
+DecodedFile texture_decoded_file(TexCache *c, const Texture *texture, const StexHeader *header);
+/* What an open texture takes in the accounts; the path's and the name's bytes with their ends. */
+uint64_t texture_table_bytes(const StexHeader *h, size_t path_bytes, size_t name_bytes);
+/* How the small levels of a file are divided into tiles: small ones together, others the largest by itself. Returns how many
+ * tiles. out_first: the first level of each, and the end. */
+uint32_t texture_tail_tiles(const StexHeader *h, uint32_t out_first[TEXTURE_TAILS_MAX + 1]);
+
+static inline uint32_t texture_tile_count(const Texture *t)
+{
+    return (uint32_t)t->header.tile_count + t->tail_count;
+}
+static inline bool texture_is_tail(const Texture *t, uint32_t tile)
+{
+    return tile >= t->header.tile_count;
+}
+/* Bytes of one tile in memory. */
+static inline uint32_t texture_tile_bytes(const Texture *t, uint32_t tile)
+{
+    return texture_is_tail(t, tile) ? t->tail_bytes[tile - t->header.tile_count] : t->tile_bytes;
+}
 /* NULL: no such texture. Any thread. */
 Texture *texture_of(const TexCache *c, TexId id);
 Texture *texture_at(const TexCache *c, uint32_t index);

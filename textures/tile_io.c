@@ -66,13 +66,18 @@ static void log_failure(TexCache *c, Texture *texture, uint32_t tile, const Tile
         return;
     }
     uint32_t level, x, y;
-    char reason[256], hope[64] = "";
-    stex_tile_place(&texture->header, tile, &level, &x, &y);
+    char reason[256], hope[64] = "", place[64] = "small levels";
+    StexHeader header;
+    stex_restore(&texture->header, &header);
+    if (!texture_is_tail(texture, tile)) {
+        stex_tile_place(&header, tile, &level, &x, &y);
+        snprintf(place, sizeof place, "level %u, tile (%u, %u)", level, x, y);
+    }
     if (rounds > 0) {
         snprintf(hope, sizeof hope, "; to be tried again after %g s",
                  pause_after_round(rounds) * 1e-3);
     }
-    log_error(c->log, "%s: level %u, tile (%u, %u): %s%s", texture->path, level, x, y,
+    log_error(c->log, "%s: %s: %s%s", texture->path, place,
               stex_failure_text(failure, reason, sizeof reason), hope);
 }
 
@@ -101,9 +106,10 @@ static uint32_t make_constant(TexCache *c, const TileRequest *r, const StexTile 
     mutex_unlock(&c->lock);
     if (constant < CONSTANT_COUNT)
         return entry_make(ENTRY_CONSTANT, constant);
-    uint32_t slot = reserve_slot(c, texture->size_class, r->last_use);
-    uint8_t *texels = slab_address(&c->slabs, slot, texture->tile_bytes);
-    for (uint32_t at = 0; at < texture->tile_bytes; at += texture->texel_bytes)
+    uint32_t slot =
+        reserve_slot(c, slab_class_of(texture_tile_bytes(texture, r->tile)), r->last_use);
+    uint8_t *texels = slab_address(&c->slabs, slot);
+    for (uint32_t at = 0; at < texture_tile_bytes(texture, r->tile); at += texture->texel_bytes)
         memcpy(texels + at, record->constant, texture->texel_bytes);
     return entry_make(ENTRY_READY, slot);
 }
@@ -123,6 +129,31 @@ static bool confirm_file(TexCache *c, Texture *texture, TileFailure *out_failure
     return ok;
 }
 
+/* A tile of small levels. All of them are read, since they have one check sum. */
+static uint32_t read_small_levels(IoThread *io, const TileRequest *r, int fd, const StexHeader *h,
+                                  uint32_t *out_bytes_read, TileFailure *out_failure)
+{
+    TexCache *c = io->cache;
+    const Texture *texture = r->texture;
+    uint32_t tail = r->tile - (uint32_t)h->tile_count, first[TEXTURE_TAILS_MAX + 1];
+    ASSERT(h->tail_bytes <= RUN_BYTES_MAX);
+    read_run_clear(&io->run); /* its memory is free: nothing of the tail is read with other tiles */
+    if (!stex_check_tail(fd, h, io->run.bytes, out_failure))
+        return 0;
+    (void)texture_tail_tiles(h, first);
+    *out_bytes_read = (uint32_t)h->tail_bytes;
+    const uint8_t *texels = io->run.bytes + h->levels[first[tail]].tail_offset;
+    uint32_t bytes = texture->tail_bytes[tail], texel_bytes = texture->texel_bytes;
+    if (memcmp(texels, texels + texel_bytes, bytes - texel_bytes) == 0) {
+        StexTile record = {.flags = STEX_TILE_CONSTANT};
+        memcpy(record.constant, texels, texel_bytes);
+        return make_constant(c, r, &record);
+    }
+    uint32_t slot = reserve_slot(c, slab_class_of(bytes), r->last_use);
+    memcpy(slab_address(&c->slabs, slot), texels, bytes);
+    return entry_make(ENTRY_READY, slot);
+}
+
 /* Record and payload, from the run or else through an open file. An entry, or 0 on failure. */
 static uint32_t read_tile(IoThread *io, const TileRequest *r, int fd, uint32_t *out_bytes_read,
                           TileFailure *out_failure)
@@ -130,7 +161,11 @@ static uint32_t read_tile(IoThread *io, const TileRequest *r, int fd, uint32_t *
     TexCache *c = io->cache;
     const Texture *texture = r->texture;
     uint32_t tile = r->tile;
-    const StexHeader *h = &texture->header;
+    StexHeader header;
+    const StexHeader *h = &header;
+    stex_restore(&texture->header, &header);
+    if (texture_is_tail(texture, tile))
+        return read_small_levels(io, r, fd, h, out_bytes_read, out_failure);
     StexTile record;
     bool is_in_run = read_run_has(&io->run, tile);
     if (!(is_in_run ? read_run_record(&io->run, h, tile, &record, out_failure)
@@ -138,8 +173,9 @@ static uint32_t read_tile(IoThread *io, const TileRequest *r, int fd, uint32_t *
         return 0;
     if (record.flags & STEX_TILE_CONSTANT)
         return make_constant(c, r, &record);
-    uint32_t slot = reserve_slot(c, texture->size_class, r->last_use);
-    uint8_t *texels = slab_address(&c->slabs, slot, texture->tile_bytes);
+    uint32_t slot =
+        reserve_slot(c, slab_class_of(texture_tile_bytes(texture, r->tile)), r->last_use);
+    uint8_t *texels = slab_address(&c->slabs, slot);
     if (is_in_run ? read_run_payload(&io->run, h, &record, io->inflater, texels, out_failure)
                   : stex_read_payload(fd, h, &record, io->inflater, texels, out_failure)) {
         *out_bytes_read = record.stored_bytes;
@@ -155,11 +191,18 @@ static uint32_t decode_tile(IoThread *io, const TileRequest *r, uint32_t *out_by
 {
     TexCache *c = io->cache;
     const Texture *texture = r->texture;
-    DecodedFile file = texture_decoded_file(c, texture);
-    uint32_t slot = reserve_slot(c, texture->size_class, r->last_use);
-    if (decoded_read_tile(&file, r->tile, slab_address(&c->slabs, slot, texture->tile_bytes),
-                          out_failure)) {
-        *out_bytes_read = texture->tile_bytes;
+    StexHeader header;
+    stex_restore(&texture->header, &header);
+    DecodedFile file = texture_decoded_file(c, texture, &header);
+    uint32_t slot =
+        reserve_slot(c, slab_class_of(texture_tile_bytes(texture, r->tile)), r->last_use);
+    uint32_t first[TEXTURE_TAILS_MAX + 1], tail = r->tile - (uint32_t)header.tile_count;
+    (void)texture_tail_tiles(&header, first);
+    void *out = slab_address(&c->slabs, slot);
+    if (texture_is_tail(texture, r->tile)
+            ? decoded_read_levels(&file, first[tail], first[tail + 1], out, out_failure)
+            : decoded_read_tile(&file, r->tile, out, out_failure)) {
+        *out_bytes_read = texture_tile_bytes(texture, r->tile);
         return entry_make(ENTRY_READY, slot);
     }
     give_slot_back(c, slot);
@@ -248,6 +291,7 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
 {
     LoadCounters *n = &c->loads;
     TextureCounters *t = &r->texture->counters;
+    uint32_t tile_bytes = texture_tile_bytes(r->texture, r->tile);
     n->read_ns += elapsed_ns;
     t->read_ns += elapsed_ns;
     n->read_latency[tex_latency_bucket(elapsed_ns)]++;
@@ -257,9 +301,12 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
         n->loads++;
         t->loads++;
         t->unique_loads += r->last_use == 0;
-        n->bytes_loaded += r->texture->tile_bytes;
-        if (r->last_use == 0)
-            n->bytes_unique += r->texture->tile_bytes;
+        n->bytes_loaded += tile_bytes;
+        t->bytes_loaded += tile_bytes;
+        if (r->last_use == 0) {
+            n->bytes_unique += tile_bytes;
+            t->bytes_unique += tile_bytes;
+        }
         break;
     case ENTRY_CONSTANT:
         n->constants++;
@@ -293,7 +340,9 @@ static void fill_run(IoThread *io, const TileRequest *first, uint32_t tile_count
     if (!descriptor_acquire(&c->descriptors, &texture->descriptor, &fd, &failure, NULL))
         return;
     delay_read(c);
-    read_run_fill(&io->run, fd, &texture->header, first->tile, tile_count);
+    StexHeader header;
+    stex_restore(&texture->header, &header);
+    read_run_fill(&io->run, fd, &header, first->tile, tile_count);
     descriptor_release(&c->descriptors, &texture->descriptor);
 }
 

@@ -182,7 +182,8 @@ uint32_t tile_queue_pop(TexCache *c, uint32_t out_requests[RUN_TILES_MAX])
     uint32_t count = 0, limit = 1;
     while (c->batch_first != NO_REQUEST && count < limit) {
         const TileRequest *r = &c->requests[c->batch_first];
-        if (last && (r->texture != last->texture || r->tile != last->tile + 1))
+        if (last && (r->texture != last->texture || r->tile != last->tile + 1 ||
+                     texture_is_tail(r->texture, r->tile)))
             break;
         if (!last && !r->texture->is_decoded)
             limit = read_run_limit(r->texture->tile_bytes);

@@ -1,4 +1,4 @@
-/* The trace file, version 1, as bytes on disk; docs/texture-inspector.md is the prose.
+/* The trace file, version 2, as bytes on disk; docs/texture-inspector.md is the prose.
  *
  *   header   64 bytes
  *   blocks   each a header of 48 bytes and a payload, in no stated order; the last one is of kind END
@@ -61,6 +61,7 @@ _Static_assert(sizeof(TraceBlock) == 48, "on disk");
  * texture's number. */
 typedef struct TraceTexture {
     uint32_t tile_bytes, tile_count, level_count, path_bytes;
+    uint32_t tail_count, tail_bytes[TEX_TRACE_TAILS_MAX], reserved;
     TexTraceLevel levels[TEX_MAX_LEVELS];
 } TraceTexture;
 _Static_assert(sizeof(TexTraceLevel) == 20, "on disk");

@@ -81,8 +81,13 @@ static bool are_levels_sound(const TraceTexture *t)
     uint64_t tiles = 0;
     if (t->level_count < 1 || t->level_count > TEX_MAX_LEVELS ||
         t->tile_count > STEX_TILE_COUNT_MAX || t->tile_bytes < 1024 ||
-        t->tile_bytes > STEX_TILE_BYTES_MAX)
+        t->tile_bytes > STEX_TILE_BYTES_MAX || t->tail_count > TEX_TRACE_TAILS_MAX ||
+        t->tail_count > t->tile_count)
         return false;
+    for (uint32_t i = 0; i < t->tail_count; i++) {
+        if (t->tail_bytes[i] < 1 || t->tail_bytes[i] > STEX_TILE_BYTES_MAX)
+            return false;
+    }
     for (uint32_t i = 0; i < t->level_count; i++) {
         const TexTraceLevel *l = &t->levels[i];
         if (l->width < 1 || l->width > STEX_SIZE_MAX || l->height < 1 ||
@@ -94,7 +99,7 @@ static bool are_levels_sound(const TraceTexture *t)
             return false;
         tiles += (uint64_t)l->tiles_x * l->tiles_y;
     }
-    return tiles == t->tile_count;
+    return tiles + t->tail_count == t->tile_count;
 }
 
 static Status keep_texture(TexTraceReader *r, uint32_t number, const TraceTexture *t,
@@ -119,6 +124,8 @@ static Status keep_texture(TexTraceReader *r, uint32_t number, const TraceTextur
         return error_set_at(err, STATUS_NO_MEMORY, r->path, "out of memory");
     texture->tile_bytes = t->tile_bytes;
     texture->tile_count = t->tile_count;
+    texture->tail_count = t->tail_count;
+    memcpy(texture->tail_bytes, t->tail_bytes, sizeof texture->tail_bytes);
     texture->level_count = t->level_count;
     memcpy(texture->levels, t->levels, sizeof texture->levels);
     return STATUS_OK;
@@ -286,11 +293,23 @@ const TexTraceTexture *tex_trace_textures(const TexTraceReader *r)
     return r->textures;
 }
 
+uint32_t tex_trace_tile_bytes(const TexTraceTexture *t, uint32_t tile)
+{
+    uint32_t paged_count = t->tile_count - t->tail_count;
+    return tile < paged_count ? t->tile_bytes : t->tail_bytes[tile - paged_count];
+}
+
 uint32_t tex_trace_tile_place(const TexTraceTexture *t, uint32_t tile, uint32_t *out_x,
                               uint32_t *out_y)
 {
     ASSERT(tile < t->tile_count);
-    uint32_t level = 0;
+    uint32_t level = 0, paged_count = t->tile_count - t->tail_count;
+    if (tile >= paged_count) {
+        while (level + 1 < t->level_count && t->levels[level].tiles_x > 0)
+            level++;
+        *out_x = *out_y = 0;
+        return level + (tile - paged_count) < t->level_count ? level + (tile - paged_count) : level;
+    }
     while (tile - t->levels[level].first_tile >=
            t->levels[level].tiles_x * t->levels[level].tiles_y)
         level++;

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/thread.h"
 #include "textures/converter.h"
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -520,6 +521,7 @@ Status texture_store_finish(TextureStore *store, uint32_t *out_texture, Error *e
     while (store->unsettled_count > 0)
         cond_wait(&store->settled, &store->lock);
     mutex_unlock(&store->lock); /* nothing changes any more */
+    uint64_t least_bytes, refused = texcache_refused(store->desc.cache, &least_bytes);
     for (uint32_t i = 0; i < store->count; ++i) {
         const StoreEntry *entry = &store->entries[i];
         if (entry->state != ENTRY_FAILED)
@@ -527,17 +529,26 @@ Status texture_store_finish(TextureStore *store, uint32_t *out_texture, Error *e
         is_cancelled = is_cancelled || entry->error.code == STATUS_CANCELLED;
         if (entry->error.code == STATUS_CANCELLED)
             continue;
-        if (first < store->count)
+        if (first < store->count && (refused == 0 || entry->error.code != STATUS_LIMIT))
             log_error(store->desc.log, "%s: %s", entry->error.path, entry->error.text);
-        else
+        else if (first == store->count)
             first = i;
     }
     if (first == store->count)
         return is_cancelled ? error_set(err, STATUS_CANCELLED, "cancelled") : STATUS_OK;
     *out_texture = first;
+    const Error *error = &store->entries[first].error;
     if (err)
-        *err = store->entries[first].error;
-    return store->entries[first].error.code;
+        *err = *error;
+    if (err && error->code == STATUS_LIMIT && refused > 0) {
+        char text[ERROR_TEXT_MAX];
+        snprintf(text, sizeof text, "%s", error->text);
+        error_set_at(err, STATUS_LIMIT, error->path,
+                     "%.*s (%" PRIu64 " textures do not fit; --texture-memory %" PRIu64
+                     "K holds the tables of all)",
+                     (int)sizeof text / 2, text, refused, least_bytes / 1024 + 1);
+    }
+    return error->code;
 }
 
 TextureStoreStats texture_store_stats(TextureStore *store)

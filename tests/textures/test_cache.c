@@ -51,7 +51,6 @@ static void test_cache_refuses_a_budget_that_cannot_work(void **state)
     assert_int_equal(texcache_create(&d, &cache, &err), STATUS_OK);
     TexThread *thread;
     assert_int_equal(texcache_thread_create(cache, &thread, &err), STATUS_OK);
-    texcache_thread_destroy(thread);
 
     /* A texture whose tables do not fit says what would. */
     const char *path = noise_file("tables.stex", 512, 512, 1);
@@ -60,10 +59,77 @@ static void test_cache_refuses_a_budget_that_cannot_work(void **state)
     assert_int_equal(texcache_open(cache, &what, &id, &err), STATUS_LIMIT);
     assert_string_equal(err.path, path);
     assert_int_equal(sscanf(strstr(err.text, "at least "), "at least %llu", &least), 1);
+    texcache_thread_destroy(thread);
     texcache_destroy(cache);
 
     d.io_thread_count = TEX_MAX_IO_THREADS + 1;
     assert_int_equal(texcache_create(&d, &cache, &err), STATUS_INVALID);
+}
+
+/* Many small textures: what stays in memory of each is small, the rest comes and goes, and a budget that is too small is
+ * told once for all. */
+static void test_cache_many_small_textures_share_a_small_budget(void **state)
+{
+    SORT_UNUSED(state);
+    enum { FILES = 300, SIDE = 128 };
+    static TexId ids[FILES];
+    static float first[FILES][4];
+    for (uint32_t i = 0; i < FILES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "small%u.stex", i);
+        noise_file(name, SIDE, SIDE, i);
+    }
+    TexCacheDesc d = {.size_bytes = sizeof d, .budget_bytes = 1000, .io_thread_count = 2};
+    unsigned long long whole = 0;
+    TexCache *none;
+    Error too_small = {0};
+    assert_int_equal(texcache_create(&d, &none, &too_small), STATUS_LIMIT);
+    assert_int_equal(sscanf(strstr(too_small.text, "at least "), "at least %llu", &whole), 1);
+    d.budget_bytes = whole + (64 << 10);
+    for (uint32_t round = 0; round < 3; round++) {
+        Rig rig;
+        rig_begin(&rig, &d);
+        uint64_t before = rig_stats(&rig).bytes_tables;
+        uint32_t refused = 0;
+        Error err = {0};
+        for (uint32_t i = 0; i < FILES; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "small%u.stex", i);
+            TexOpenDesc what = {.size_bytes = sizeof what, .path = fixture_path(name)};
+            Status status = texcache_open(rig.cache, &what, &ids[i], &err);
+            assert_true(status == STATUS_OK || status == STATUS_LIMIT);
+            refused += status == STATUS_LIMIT;
+        }
+        if (round < 2) /* much less than all need, or 48 KiB less */
+            assert_true(refused > 0);
+        else
+            assert_int_equal(refused, 0);
+        if (refused > 0) {
+            assert_int_equal(sscanf(strstr(err.text, "at least "), "at least %llu", &whole), 1);
+            d.budget_bytes = round == 0 ? whole - (48 << 10) : whole;
+            rig_end(&rig);
+            continue;
+        }
+        TexStats stats = rig_stats(&rig);
+        assert_true(stats.bytes_tables - before < FILES * 900);
+        for (uint32_t pass = 0; pass < 2; pass++) {
+            for (uint32_t i = 0; i < FILES; i++) { /* small levels, and large ones */
+                float width = i % 2 ? 0.9f : 0.0f, out[4];
+                float coord[7] = {0.3f, 0.6f, width, 0, 0, width, 0};
+                TexRequest r = {.texture = ids[i], .lane_count = 1, .lane_mask = 1, .coord = coord};
+                assert_int_equal(texcache_lookup(&rig.caller, &r, out), 0);
+                if (pass == 0)
+                    memcpy(first[i], out, sizeof out);
+                else
+                    assert_memory_equal(first[i], out, sizeof out);
+            }
+        }
+        stats = rig_stats(&rig);
+        assert_true(stats.evictions > FILES);
+        assert_true(stats.bytes_peak <= d.budget_bytes);
+        rig_check_identities(&rig);
+        rig_end(&rig);
+    }
 }
 
 static void test_cache_evicts_in_the_documented_order(void **state)
@@ -596,6 +662,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cache_refuses_a_budget_that_cannot_work),
+        cmocka_unit_test(test_cache_many_small_textures_share_a_small_budget),
         cmocka_unit_test(test_cache_evicts_in_the_documented_order),
         cmocka_unit_test(test_cache_never_exceeds_its_budget),
         cmocka_unit_test(test_cache_tables_squeeze_tiles_out),

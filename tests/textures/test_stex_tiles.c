@@ -5,6 +5,7 @@
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
 #include "textures/stex_read.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,6 +212,51 @@ static void test_tiles_of_thin_pictures_are_looked_up(void **state)
     }
 }
 
+/* --- floats that are halves ------------------------------------------------------------------ */
+
+static SortTexelType type_stored(const Picture *p)
+{
+    TexInfo info;
+    const char *path = fixture_path("half.stex");
+    picture_convert(p, path, NULL);
+    assert_int_equal(texcache_file_info(path, &info, NULL), STATUS_OK);
+    FileImage image = file_image_load(path);
+    for (uint32_t i = 0; i < 150 * 130; i++)
+        assert_memory_equal(image.levels[0].rgba + 4 * (size_t)i, p->texels + 12 * (size_t)i, 12);
+    file_image_free(&image);
+    return info.type;
+}
+
+/* A sky in RGBE: mantissas of 8 bits, exponents over a wide range. */
+static void test_tiles_of_floats_become_halves_where_nothing_is_lost(void **state)
+{
+    SORT_UNUSED(state);
+    Picture p = picture_create(150, 130, 3, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
+    uint64_t random = 2;
+    for (uint32_t i = 0; i < 150 * 130; i++) {
+        int exponent =
+            (int)(random_u32(&random) % 31) - 24; /* up to 255 * 2^6, in steps of 2^-24 */
+        for (uint32_t k = 0; k < 3; k++)
+            picture_set(&p, i % 150, i / 150, k,
+                        ldexpf((float)(random_u32(&random) & 255), exponent));
+    }
+    assert_int_equal(type_stored(&p), SORT_TEXEL_HALF);
+    /* One value that halves do not have, anywhere, and all stay floats. */
+    static const float others[] = {65536.0f, 0x1p-25f, 1.0f + 0x1p-11f, 0.1f};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(others); i++) {
+        Picture q = p;
+        float before;
+        memcpy(&before, picture_at(&q, 149 - 40 * i, 129 - 30 * i), sizeof before);
+        picture_set(&q, 149 - 40 * i, 129 - 30 * i, 0, others[i]);
+        assert_int_equal(type_stored(&q), SORT_TEXEL_FLOAT);
+        picture_set(&q, 149 - 40 * i, 129 - 30 * i, 0, before);
+    }
+    picture_free(&p);
+    Picture data = picture_create(150, 130, 3, SORT_TEXEL_FLOAT, SORT_COLOR_RAW);
+    assert_int_equal(type_stored(&data), SORT_TEXEL_FLOAT);
+    picture_free(&data);
+}
+
 /* --- files of version 1 ---------------------------------------------------------------------- */
 
 static const char *data_folder;
@@ -299,6 +345,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_tiles_of_compressed_files_come_back),
         cmocka_unit_test(test_tiles_fit_thin_pictures),
         cmocka_unit_test(test_tiles_of_thin_pictures_are_looked_up),
+        cmocka_unit_test(test_tiles_of_floats_become_halves_where_nothing_is_lost),
         cmocka_unit_test(test_tiles_of_version_1_are_read),
         cmocka_unit_test(test_tiles_without_sense_are_refused),
     };

@@ -471,12 +471,15 @@ uint64_t budget_for_chunks(uint32_t io_thread_count, uint32_t chunk_count, uint6
 
 uint64_t table_bytes_of(const char *path)
 {
-    TexInfo info;
     Error err = {0};
-    assert_int_equal(texcache_file_info(path, &info, &err), STATUS_OK);
-    return sizeof(Texture) + sizeof(TextureBlock) + sizeof(LookupBlock) + 2 * (strlen(path) + 1) +
-           info.tile_count * sizeof(TileEntry) +
-           (uint64_t)info.tail_texels * info.channel_count * stex_component_bytes(info.type);
+    StexHeader h;
+    int fd;
+    uint64_t file_bytes;
+    assert_int_equal(stex_open(path, &fd, &err), STATUS_OK);
+    assert_int_equal(stex_read_header(fd, path, &h, &file_bytes, &err), STATUS_OK);
+    stex_close(fd);
+    return sizeof(TextureBlock) + sizeof(LookupBlock) +
+           texture_table_bytes(&h, strlen(path) + 1, strlen(path) + 1);
 }
 
 /* --- random ------------------------------------------------------------------------------- */
