@@ -105,14 +105,16 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
 
 /* --- light sampling --------------------------------------------------------------------------- */
 
-static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light)
+/* end: on the light; not of one at infinity. */
+static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light,
+                           const SurfacePoint *end)
 {
-    bool is_same_side = f3_dot(light->wi, hit->Ng) > 0.0f;
-    float3 origin = ray_offset_origin(hit->P, is_same_side ? hit->Ng : f3_neg(hit->Ng));
-    Ray ray = {.origin = origin,
-               .direction = light->wi,
-               .t_max = isinf(light->distance_m) ? INFINITY : light->distance_m * RAY_SHADOW_REACH,
-               .time = w->rays.time[i]};
+    SurfacePoint begin = hit_point(hit);
+    float3 origin = ray_leave(&begin, light->wi);
+    Ray ray = {
+        .origin = origin, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
+    if (!isinf(light->distance_m))
+        ray = ray_between(origin, ray_leave(end, f3_neg(light->wi)), light->wi, ray.time);
     if (light->paths->is_shadowless)
         ray.t_max = -1.0f; /* an empty segment is clear */
     ray_batch_set(&w->shadow.rays, i, &ray);
@@ -125,6 +127,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
                           Spectrum factor)
 {
     ShadowLight *out = &w->lights[i];
+    SurfacePoint end = light->end;
     /* A delta light's rays meet in a point or are parallel. */
     footprint_cone(light->wi, footprint_width(hit),
                    light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
@@ -148,10 +151,11 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
         mesh->hit.path = w->paths[i].behind;
         mesh->hit.path.kind = 0;
+        end = hit_point(&mesh->hit);
         break;
     }
     }
-    aim_shadow_ray(w, i, hit, light);
+    aim_shadow_ray(w, i, hit, light, &end);
     wave_give_light(w, i, factor, light->light_group);
 }
 
@@ -323,9 +327,8 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
     path->flags |= PATH_INSIDE;
     ++path->event;
     footprint_scatter(hit, sample->wi, DIFFUSE_PDF, &path->diff);
-    float3 inward = f3_dot(sample->wi, hit->Ng) > 0.0f ? hit->Ng : f3_neg(hit->Ng);
-    /* From the surface itself, which is overlooked where it begins: free paths may be shorter than an offset. */
-    float overlooked = f3_length(f3_sub(ray_offset_origin(hit->P, inward), hit->P));
+    /* The walk begins on the surface itself, which is overlooked there: free paths may be shorter than the error. */
+    float overlooked = hit->error_m / maxf(fabsf(f3_dot(sample->wi, hit->Ng)), FLT_EPSILON);
     wave_walk(w, i, hit->P, sample->wi, overlooked);
 }
 
@@ -377,8 +380,8 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
         note_diffuse_share(path, bsdf, &sample);
     advance_path(w, path, hit, &sample);
     next_footprint(hit, &sample, &path->diff);
-    bool is_same_side = f3_dot(sample.wi, hit->Ng) > 0.0f;
-    Ray ray = {.origin = ray_offset_origin(hit->P, is_same_side ? hit->Ng : f3_neg(hit->Ng)),
+    SurfacePoint surface = hit_point(hit);
+    Ray ray = {.origin = ray_leave(&surface, sample.wi),
                .direction = sample.wi,
                .t_max = INFINITY,
                .time = w->rays.time[i]};

@@ -112,7 +112,8 @@ static void look_around(Wave *w, uint32_t i, const SurfaceHit *hit)
     float3 wi = f3_normalize(warp_to_frame(d, x, y, hit->N));
     if (f3_dot(wi, hit->Ng) <= 0.0f)
         return;
-    Ray ray = {.origin = ray_offset_origin(hit->P, hit->Ng),
+    SurfacePoint surface = hit_point(hit);
+    Ray ray = {.origin = ray_leave(&surface, wi),
                .direction = wi,
                .t_max = s->ao_distance_m,
                .time = w->rays.time[i]};

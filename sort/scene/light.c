@@ -122,6 +122,7 @@ static bool sample_point(const Source *s, float3 position, LightSample *out)
     float distance2 = f3_length2(to_light);
     out->distance_m = sqrtf(distance2);
     out->wi = f3_scale(to_light, 1.0f / out->distance_m);
+    out->end = (SurfacePoint){.P = s->position};
     out->is_delta = true;
     out->pdf_solid_angle = 1.0f;
     float intensity = s->is_spot ? spot_falloff(s, f3_dot(out->wi, s->axis)) : 1.0f;
@@ -134,6 +135,7 @@ static bool sample_shape(const Source *s, const LightShape *shape, float3 positi
 {
     if (!light_shape_sample(shape, position, u, &out->wi, &out->distance_m, &out->pdf_solid_angle))
         return false;
+    out->end = light_shape_point(shape, position, out->wi, out->distance_m);
     out->radiance = spectrum_scale(s->emission, shape_share(s, shape, out->wi));
     return !spectrum_is_black(out->radiance);
 }

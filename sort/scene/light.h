@@ -56,6 +56,7 @@ typedef struct LightSample {
     float3 wi;             /* unit, from the reference point to the light */
     float distance_m;      /* INFINITY for distant lights and the environment */
     float pdf_solid_angle; /* > 0 */
+    SurfacePoint end;      /* the point of the light; LIGHT_VALUE_KNOWN at a finite distance */
     bool is_delta;         /* cannot be hit by chance: no MIS */
     LightValue value;
     Spectrum radiance;           /* LIGHT_VALUE_KNOWN */

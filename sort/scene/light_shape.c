@@ -370,6 +370,21 @@ bool light_shape_sample(const LightShape *shape, float3 position, float2 u, floa
     return true;
 }
 
+SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 direction,
+                               float distance_m)
+{
+    const float operations = 8.0f;
+    float3 P = f3_madd(position, distance_m, direction), n;
+    if (shape->kind == SCENE_LIGHT_SPHERE)
+        n = to_float3(
+            madd((Vec){0, 0, 0}, 1.0 / shape->radius, sub(vec_of(P), vec_of_array(shape->centre))));
+    else
+        n = light_shape_faces(shape) ? direction : to_float3(vec_of_array(shape->axis[2]));
+    float place = fabsf(n.x * position.x) + fabsf(n.y * position.y) + fabsf(n.z * position.z);
+    return (SurfacePoint){
+        .P = P, .n = n, .error_m = operations * RAY_ROUNDING * (place + distance_m)};
+}
+
 float light_shape_pdf(const LightShape *shape, float3 position, float3 direction, float distance_m)
 {
     Vec p = vec_of(position);

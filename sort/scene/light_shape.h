@@ -20,6 +20,7 @@
 #ifndef SORT_SCENE_LIGHT_SHAPE_H
 #define SORT_SCENE_LIGHT_SHAPE_H
 
+#include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
 
 typedef struct LightShape {
@@ -57,6 +58,9 @@ float light_shape_cos_spread(const LightShape *shape);
  * this direction. */
 bool light_shape_sample(const LightShape *shape, float3 position, float2 u, float3 *out_wi,
                         float *out_distance_m, float *out_pdf_solid_angle);
+/* The point of the surface that light_shape_sample has found, as far as rays from near `position` can tell. */
+SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 direction,
+                               float distance_m);
 /* The density with which light_shape_sample gives `direction`, which meets the bright surface at
  * distance_m; 0 when it does not. */
 float light_shape_pdf(const LightShape *shape, float3 position, float3 direction, float distance_m);

@@ -3,6 +3,7 @@
 #define SORT_SCENE_RAY_H
 
 #include "base/vec.h"
+#include <float.h>
 #include <string.h>
 
 /* origin + t direction for t in (t_min, t_max); direction is a unit vector, so t is in metres. A ray
@@ -19,27 +20,55 @@ typedef struct RayDiff {
     float3 dOdx, dOdy, dDdx, dDdy;
 } RayDiff;
 
-/* Moves a point on a surface off it, to the side that `normal` (geometric, unit) points to, by more
- * than the rounding error of the point: 256 units in the last place of each coordinate, a fixed step
- * near the origin [Wachter2019]. Rays that start there use t_min = 0. To leave on the other side,
- * pass the opposite normal. */
-static inline float3 ray_offset_origin(float3 point, float3 normal)
+/* A point on a surface, as rays leave it and aim at it. */
+typedef struct SurfacePoint {
+    float3 P, n;   /* n: the unit geometric normal, on either side */
+    float error_m; /* bounds the distance along n from P to the surface that rays meet */
+} SurfacePoint;
+
+/* Half the distance from 1 to the next float: the relative error of one operation. */
+#define RAY_ROUNDING 0x1p-24f
+
+/* The nearest float above x where `direction` is positive, and below x where it is negative. Zero moves to the
+ * smallest normal number, since smaller ones are flushed to zero. */
+static inline float ray_round_toward(float x, float direction)
 {
-    const float near_origin = 1.0f / 32.0f, float_step = 1.0f / 65536.0f, int_step = 256.0f;
-    float p[3] = {point.x, point.y, point.z}, n[3] = {normal.x, normal.y, normal.z}, out[3];
-    for (int k = 0; k < 3; ++k) {
-        int32_t bits, step = (int32_t)(int_step * n[k]);
-        memcpy(&bits, &p[k], sizeof bits);
-        bits += p[k] < 0.0f ? -step : step;
-        float moved;
-        memcpy(&moved, &bits, sizeof moved);
-        out[k] = fabsf(p[k]) < near_origin ? p[k] + float_step * n[k] : moved;
-    }
-    return f3(out[0], out[1], out[2]);
+    if (direction == 0.0f)
+        return x;
+    if (fabsf(x) < FLT_MIN)
+        return direction > 0.0f ? FLT_MIN : -FLT_MIN;
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits += (x > 0.0f) == (direction > 0.0f) ? 1 : -1;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
-/* Shadow rays stop this fraction of their length short of the light, so that they cannot meet the
- * light itself. */
-#define RAY_SHADOW_REACH (1.0f - 1.0f / 8192.0f)
+/* Moves a point off its surface to the side that `direction` points to, by its error: the nearest place where a ray
+ * with t_min = 0 cannot meet the surface that it leaves, and a ray that ends there cannot meet the one that it aims at
+ * [pbrt4 section 6.8.6]. */
+static inline float3 ray_leave(const SurfacePoint *point, float3 direction)
+{
+    float side = f3_dot(direction, point->n) > 0.0f ? 1.0f : -1.0f;
+    float3 moved = f3_madd(point->P, side * point->error_m, point->n);
+    return f3(ray_round_toward(moved.x, side * point->n.x),
+              ray_round_toward(moved.y, side * point->n.y),
+              ray_round_toward(moved.z, side * point->n.z));
+}
+
+/* The ray from one place to another, as ray_leave gives them; it ends just before the second one. wi: the direction
+ * that this is the ray for, which it has up to rounding. A dead ray when the places are too near to each other for
+ * anything to lie between. */
+static inline Ray ray_between(float3 from, float3 to, float3 wi, float time)
+{
+    const float all_but_rounding = 1.0f - 8.0f * RAY_ROUNDING;
+    float3 way = f3_sub(to, from);
+    float distance = f3_length(way);
+    bool is_ahead = f3_dot(way, wi) > 0.0f && distance > 0.0f;
+    return (Ray){.origin = from,
+                 .direction = is_ahead ? f3_scale(way, 1.0f / distance) : wi,
+                 .t_max = is_ahead ? distance * all_but_rounding : -1.0f,
+                 .time = time};
+}
 
 #endif

@@ -102,6 +102,36 @@ static void texture_frame(const SceneMesh *mesh, const SceneInstance *instance,
     }
 }
 
+typedef struct Double3 {
+    double x, y, z;
+} Double3;
+
+/* In double precision, where the square of a square of a small or large edge is a number too, and the normal of a
+ * narrow triangle is right. */
+static Double3 cross(float3 a, float3 b)
+{
+    double ax = (double)a.x, ay = (double)a.y, az = (double)a.z;
+    double bx = (double)b.x, by = (double)b.y, bz = (double)b.z;
+    return (Double3){ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx};
+}
+
+/* Bounds the distance between the point p0 + b1 e1 + b2 e2 and the plane that a ray from there meets: the rounding of
+ * the point, and that of the plane's normal and of its distance from the ray's origin, which the intersector takes from
+ * the corners as the ray sees them [Higham2002 section 3.1]. area2: twice the triangle's area. */
+static float triangle_error(float3 p0, float3 e1, float3 e2, float b1, float b2, float3 normal,
+                            float area2)
+{
+    const float operations = 4.0f, least_share = 0x1p-30f;
+    float3 along1 = absolute(f3_scale(e1, b1)), along2 = absolute(f3_scale(e2, b2));
+    float3 reach = f3_add(along1, along2), n = absolute(normal);
+    float3 a1 = absolute(e1), a2 = absolute(e2);
+    float3 size = f3(maxf(a1.x, a2.x), maxf(a1.y, a2.y), maxf(a1.z, a2.z));
+    float point = f3_dot(n, f3_add(absolute(p0), reach));
+    float3 products = f3(size.y * size.z, size.z * size.x, size.x * size.y);
+    float lever = area2 > 0.0f ? 2.0f * f3_dot(products, reach) / area2 : 0.0f;
+    return operations * RAY_ROUNDING * (point + lever) + least_share * f3_max_component(size);
+}
+
 static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance, float t,
                          const Ray *ray, const RayDiff *diff, SurfaceHit *hit)
 {
@@ -110,14 +140,20 @@ static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance, f
     float b1 = hit->b1, b2 = hit->b2;
     float3 p[3];
     scene_mesh_positions_at(mesh, corner, ray->time, p);
-    float3 p0 = mat4_point(m, p[0]);
-    float3 e1 = f3_sub(mat4_point(m, p[1]), p0), e2 = f3_sub(mat4_point(m, p[2]), p0);
+    /* Edges come from the object's space: far from the world's origin they would lose their digits. */
+    float3 p0 = mat4_point(m, p[0]), e1 = mat4_vector(m, f3_sub(p[1], p[0])),
+           e2 = mat4_vector(m, f3_sub(p[2], p[0]));
 
     hit->P = f3_madd(f3_madd(p0, b1, e1), b2, e2);
-    float3 front = f3_normalize(f3_cross(e1, e2));
+    Double3 c = cross(e1, e2);
+    double area2 = sqrt(c.x * c.x + c.y * c.y + c.z * c.z), scale = area2 > 0.0 ? 1.0 / area2 : 0.0;
+    float3 front = f3((float)(c.x * scale), (float)(c.y * scale), (float)(c.z * scale));
     hit->Ng_front = instance->is_mirrored ? f3_neg(front) : front;
     hit->is_backfacing = f3_dot(hit->Ng_front, ray->direction) > 0.0f;
     hit->Ng = hit->is_backfacing ? f3_neg(hit->Ng_front) : hit->Ng_front;
+
+    hit->error_m = triangle_error(p0, e1, e2, b1, b2, front, (float)area2) +
+                   f3_dot(instance_error(instance, hit->P), absolute(front));
 
     float D_dot_n = f3_dot(ray->direction, hit->Ng);
     hit->dPdx = transfer_to_plane(diff->dOdx, diff->dDdx, t, ray->direction, hit->Ng, D_dot_n);

@@ -39,6 +39,7 @@ typedef struct HitPath {
 
 typedef struct SurfaceHit {
     float3 P;
+    float error_m; /* bounds the distance along Ng between P and the surface that rays meet */
     float3
         Ng_front; /* unit geometric normal toward the front of the triangle; of curves: outwards */
     float3 Ng;    /* the same on the viewer's side */
@@ -58,6 +59,12 @@ typedef struct SurfaceHit {
     HitDraw draw; /* these two zero from hit_surface; the caller's */
     HitPath path;
 } SurfaceHit;
+
+/* Where rays leave the surface, and arrive at it. */
+static inline SurfacePoint hit_point(const SurfaceHit *hit)
+{
+    return (SurfacePoint){.P = hit->P, .n = hit->Ng, .error_m = hit->error_m};
+}
 
 /* The point (b1, b2) of a triangle, or that at b1 of a segment of curves, seen along `ray` at distance t; of an instance that moves, as it stands at ray->time. `diff` belongs to `ray`. */
 void hit_surface(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,

@@ -193,6 +193,19 @@ static float3 towards_viewer(float3 n, float3 I)
     return cosine < 0.0f ? n : f3_normalize(f3_madd(n, -cosine - 1e-4f, I));
 }
 
+/* Embree finds round curves to a few millionths of a segment, by iteration, and ribbons where the ray says. */
+static float curve_error(const SceneInstance *instance, const Section *x, const LocalRay *ray,
+                         const SurfaceHit *hit)
+{
+    const float operations = 64.0f;
+    float reach = maxf(x->s, x->c.r) + f3_max_component(absolute(x->c.P));
+    float3 there = f3_madd(f3_splat(reach), ray->t, absolute(ray->D));
+    float3 size = absolute_vector(&instance->object_to_world, there);
+    float3 n = absolute(hit->Ng);
+    return operations * RAY_ROUNDING * f3_dot(n, size) +
+           f3_dot(n, instance_error(instance, hit->P));
+}
+
 static void set_normals(const SceneInstance *instance, const LocalHit *h, SurfaceHit *hit)
 {
     const mat4 *inverse = &instance->world_to_object;
@@ -243,6 +256,7 @@ void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, co
     hit->db2dx = h.dacross[0];
     hit->db2dy = h.dacross[1];
     set_normals(instance, &h, hit);
+    hit->error_m = curve_error(instance, &x, &local, hit);
     set_tangent(mat4_vector(m, x.s > 0.0f ? x.c.d1 : x.T),
                 mat4_vector(m, f3_scale(x.c.d2, h.du[0])),
                 mat4_vector(m, f3_scale(x.c.d2, h.du[1])), hit);

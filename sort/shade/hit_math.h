@@ -49,6 +49,31 @@ static inline void set_tangent(float3 V, float3 dVdx, float3 dVdy, SurfaceHit *h
     normalize_with_derivatives(&hit->T, &hit->dTdx, &hit->dTdy, fallback);
 }
 
+/* |a . b| at most: without the signs. */
+static inline float3 absolute(float3 a)
+{
+    return f3(fabsf(a.x), fabsf(a.y), fabsf(a.z));
+}
+
+static inline float3 absolute_vector(const mat4 *m, float3 v)
+{
+    const float(*a)[4] = m->m;
+    return f3(fabsf(a[0][0]) * v.x + fabsf(a[0][1]) * v.y + fabsf(a[0][2]) * v.z,
+              fabsf(a[1][0]) * v.x + fabsf(a[1][1]) * v.y + fabsf(a[1][2]) * v.z,
+              fabsf(a[2][0]) * v.x + fabsf(a[2][1]) * v.y + fabsf(a[2][2]) * v.z);
+}
+
+/* How far rounding moves a point near P that goes from the world to the object's space and back, in each coordinate
+ * of the world: rays go there to meet an instance, and its vertices come from there. */
+static inline float3 instance_error(const SceneInstance *instance, float3 P)
+{
+    const float operations = 8.0f;
+    const mat4 *m = &instance->object_to_world;
+    float3 size = f3_add(absolute(P), absolute(f3(m->m[0][3], m->m[1][3], m->m[2][3])));
+    float3 there = absolute_vector(&instance->world_to_object, size);
+    return f3_scale(absolute_vector(m, there), operations * RAY_ROUNDING);
+}
+
 /* The curve that a mesh of curves has there; for hit_surface. */
 void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, const Ray *ray,
                const RayDiff *diff, SurfaceHit *hit);

@@ -109,7 +109,7 @@ static void bounce_rays(Bench *b, bool to_light, uint64_t *state)
         float3 n = f3_normalize(f3(b->hits.ng[0][i], b->hits.ng[1][i], b->hits.ng[2][i])), s, t;
         if (f3_dot(n, ray.direction) > 0.0f)
             n = f3_neg(n);
-        ray.origin = ray_offset_origin(f3_madd(ray.origin, b->hits.t[i], ray.direction), n);
+        ray.origin = f3_madd(f3_madd(ray.origin, b->hits.t[i], ray.direction), 1e-4f, n);
         if (to_light) {
             float3 light = f3(1.5f, 1.0f, 1.0f + 0.3f * fixture_random(state));
             float3 way = f3_sub(light, ray.origin);

@@ -605,60 +605,6 @@ static void test_accel_refuses_what_embree_would_drop(void **unused)
     fixture_destroy(f);
 }
 
-/* Rays that leave a surface do not meet it again, near the origin and far from it. */
-static void test_ray_offset_leaves_the_surface(void **unused)
-{
-    SORT_UNUSED(unused);
-    enum { RAYS = 4000 };
-    const float distances[] = {0.0f, 1.0f, 1000.0f, 100000.0f};
-    for (uint32_t d = 0; d < SORT_COUNT_OF(distances); ++d) {
-        uint64_t state = 7 + d;
-        SceneFixture *f = fixture_create();
-        mat4 m = mat4_mul(mat4_translate(f3(distances[d], 0.7f * distances[d], -distances[d])),
-                          mat4_rotate(f3(1, 2, 3), 1.1f));
-        fixture_instance(f, fixture_grid(f, 10, 0.0f), fixture_material(f, "flat"), m);
-        Tracer t = tracer_create(&f->scene, NULL, RAYS);
-        for (uint32_t i = 0; i < RAYS; ++i) {
-            float3 local =
-                f3(1.8f * fixture_random(&state) - 0.9f, 1.8f * fixture_random(&state) - 0.9f, 0);
-            float3 from = f3_add(
-                local, f3(fixture_random(&state) - 0.5f, fixture_random(&state) - 0.5f, 2.0f));
-            float3 origin = mat4_point(&m, from), target = mat4_point(&m, local);
-            Ray ray = {.origin = origin, .t_max = INFINITY};
-            ray.direction = f3_normalize(f3_sub(target, origin));
-            ray_batch_set(&t.rays, i, &ray);
-        }
-        accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
-        for (uint32_t i = 0; i < RAYS; ++i) {
-            if (t.hits.shape[i] == HIT_NONE) { /* off the rim, by rounding */
-                Ray dead = {.t_max = -1.0f};
-                ray_batch_set(&t.rays, i, &dead);
-                continue;
-            }
-            float3 p[3];
-            scene_triangle(&f->scene, 0, t.hits.triangle[i], p);
-            float b1 = t.hits.b1[i], b2 = t.hits.b2[i];
-            float3 point = f3_add(f3_scale(p[0], 1.0f - b1 - b2),
-                                  f3_add(f3_scale(p[1], b1), f3_scale(p[2], b2)));
-            float3 n = f3_normalize(f3(t.hits.ng[0][i], t.hits.ng[1][i], t.hits.ng[2][i]));
-            float side = fixture_random(&state) < 0.5f ? 1.0f : -1.0f;
-            float3 s, u;
-            f3_frame(n, &s, &u);
-            /* Down to grazing. */
-            float height = 0.02f + fixture_random(&state), turn = 6.28f * fixture_random(&state);
-            float3 away = f3_madd(f3_scale(n, side * height), cosf(turn), s);
-            Ray ray = {.origin = ray_offset_origin(point, f3_scale(n, side)), .t_max = INFINITY};
-            ray.direction = f3_normalize(f3_madd(away, sinf(turn), u));
-            ray_batch_set(&t.rays, i, &ray);
-        }
-        accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
-        for (uint32_t i = 0; i < RAYS; ++i)
-            assert_int_equal(t.hits.shape[i], HIT_NONE);
-        tracer_destroy(&t);
-        fixture_destroy(f);
-    }
-}
-
 int main(void)
 {
     accel_thread_begin();
@@ -675,7 +621,6 @@ int main(void)
         cmocka_unit_test(test_accel_light_shapes),
         cmocka_unit_test(test_accel_empty_scene),
         cmocka_unit_test(test_accel_refuses_what_embree_would_drop),
-        cmocka_unit_test(test_ray_offset_leaves_the_surface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -484,8 +484,9 @@ static void test_curves_ribbons_face_the_viewer(void **state)
                 assert_near((double)hit.db1dx, 0.01 / 3.0, 1e-6, "du/dx");
                 assert_near((double)f3_dot(hit.dNdy, y), 0.01 / (double)r, 1e-5, "dNdy");
                 SurfaceHit again;
-                Ray out = {.origin = ray_offset_origin(hit.P, hit.Ng), .t_max = INFINITY};
-                out.direction = f3_normalize(f3_madd(f3_scale(y, h > 0 ? -1.0f : 1.0f), 0.1f, z));
+                float3 away = f3_normalize(f3_madd(f3_scale(y, h > 0 ? -1.0f : 1.0f), 0.1f, z));
+                SurfacePoint point = hit_point(&hit);
+                Ray out = {.origin = ray_leave(&point, away), .direction = away, .t_max = INFINITY};
                 assert_false(trace(&t, f, &out, NULL, &again));
             }
         }
