@@ -12,13 +12,20 @@ static void record_nothing(const Wave *w, const Path *path)
         sample->alpha -= spectrum_average(path->beta);
 }
 
-static void meet_sky(Wave *w, const SkyLight *sky, const Ray *ray, float2 map_uv)
+/* The sky that the camera sees, in mirrors too, is as sharp as the path's footprint, which is exact there. After a wider
+ * scatter the footprint is a guess, and would blur caustics over their edges: such paths see the cells that light
+ * sampling sees. */
+static void meet_sky(Wave *w, const SkyLight *sky, float3 direction, float2 map_uv)
 {
     const Path *path = &w->paths[sky->path];
-    EnvironmentFootprint footprint =
-        path->flags & PATH_SPECULAR
-            ? shade_environment_footprint(w->shade, ray->direction, &path->diff, path->depth)
-            : environment_cell(map_uv);
+    bool is_specular = path->flags & PATH_SPECULAR;
+    EnvironmentFootprint footprint;
+    if (is_specular && isinf(path->least_pdf))
+        footprint = shade_environment_footprint(w->shade, direction, &path->diff, path->depth);
+    else if (is_specular)
+        footprint = environment_cell(environment_uv(&w->shared->scene->environment, direction));
+    else
+        footprint = environment_cell(map_uv);
     wave_note_sky(w, sky, &footprint);
 }
 
@@ -45,7 +52,7 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_behind)
         if (spectrum_is_black(part))
             continue;
         if (kind == LIGHT_VALUE_ENVIRONMENT)
-            meet_sky(w, &(SkyLight){i, true, is_behind, part}, &ray, hit.map_uv);
+            meet_sky(w, &(SkyLight){i, true, is_behind, part}, ray.direction, hit.map_uv);
         else if (is_behind)
             wave_add_behind(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
         else

@@ -57,6 +57,9 @@ void material_set_textures(const MaterialSet *set, bool *is_wanted);
 void material_set_bind(MaterialSet *set);
 /* The name of the first material that samples a scene texture; NULL: none does. */
 const char *material_set_user(const MaterialSet *set, uint32_t scene_texture);
+/* How the environment's image is looked up: as the textures of materials are. It has no numbers for a stochastic filter,
+ * which is anisotropic there. */
+TexOptions material_set_sky_options(const MaterialSet *set);
 void material_set_destroy(MaterialSet *set); /* NULL is fine */
 
 const Material *material_set_get(const MaterialSet *set, uint32_t material);

@@ -57,6 +57,15 @@ static TexFilter filter_from_site(const char *word, TexFilter otherwise)
     return otherwise;
 }
 
+TexOptions material_set_sky_options(const MaterialSet *set)
+{
+    return (TexOptions){.wrap_s = TEX_WRAP_PERIODIC,
+                        .wrap_t = TEX_WRAP_CLAMP,
+                        .filter = set->desc.filter,
+                        .mip = set->desc.mip,
+                        .mip_bias = set->desc.mip_bias};
+}
+
 static void bind_program(const MaterialSet *set, MaterialProgram *p)
 {
     const SslUnitInfo *unit = p->info->unit;

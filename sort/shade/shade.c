@@ -203,8 +203,7 @@ EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3
 static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
                                 const uint32_t *depths, uint32_t count, Spectrum *out_radiance)
 {
-    static const TexOptions options = {
-        .wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_CLAMP, .filter = TEX_FILTER_TRILINEAR};
+    TexOptions options = material_set_sky_options(ctx->desc.materials);
     float coord[7 * SSL_BLOCK], rgba[4 * SSL_BLOCK];
     for (uint32_t k = 0; k < count; ++k) {
         const EnvironmentFootprint *fp = &footprints[k];

@@ -89,12 +89,91 @@ static void test_directions_have_derivatives(void **state)
     assert_true(fabs(render_mean(2, false) - pixel) < 0.04 * pixel);
 }
 
+/* A picture of a floor that a ball of mirrors throws the sky on, which is black but for a small sun. */
+static float *render_caustic(const Kit *kit, TexMip mip, TexFilter filter, float mip_bias,
+                             uint32_t *out_count)
+{
+    RenderOptions options = kit_options(kit);
+    options.mip = mip;
+    options.texture_filter = filter;
+    options.mip_bias = mip_bias;
+    Render *render = kit_render(kit, &options);
+    float *rgba = kit_pixels(render, out_count);
+    render_destroy(render);
+    return rgba;
+}
+
+static double mean_difference(const float *a, const float *b, uint32_t count)
+{
+    double difference = 0, sum = 0;
+    for (uint32_t i = 0; i < count; ++i)
+        difference += fabs((double)a[4 * i] - (double)b[4 * i]), sum += (double)b[4 * i];
+    assert_true(sum > 0);
+    return difference / sum;
+}
+
+/* After a diffuse scatter the footprint is half a radian wide; a mirror behind it shows the sun as sharp as it is all
+ * the same. Texels of the image are larger than cells of the importance table, so nothing blurs it at all; and the
+ * options for textures hold for the sky. */
+static void test_caustics_of_the_sky_are_sharp(void **state)
+{
+    (void)state;
+    enum { WIDTH = 128, HEIGHT = 64 };
+    static uint8_t rgb[3 * WIDTH * HEIGHT];
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    for (uint32_t y = 20; y < 22; ++y)
+        memset(&rgb[3 * (y * WIDTH + 60)], 255, 3 * 2);
+    kit_write_png(&kit, "textures/sky.png", WIDTH, HEIGHT, rgb);
+    kit_write_text(&kit, "shaders/s.ssl",
+                   "shader white(out closure surface)\n{\n"
+                   "    surface = make_closure<Lambert>(color(1), global_value<normal>);\n}\n"
+                   "shader mirror(out closure surface)\n{\n"
+                   "    surface = make_closure<Glossy>(color(1), 0, 0, 0, 0, vector(1, 0, 0), "
+                   "global_value<normal>);\n}\n");
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-4, 0, 4}, {4, 0, 4}, {4, 0, -4}, {-4, 0, -4}});
+    kit_add_sphere(&kit, &meshes, "ball", 1.0f, 24);
+    const KitScene scene = {
+        .width = SIZE,
+        .height = SIZE,
+        .samples = 64,
+        .max_depth = 3,
+        .eye = {0, 6, 0.01f},
+        .fov_y_degrees = 40,
+        .meshes = strbuf_text(&meshes),
+        .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"white\"]}, "
+                     "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"mirror\"], "
+                     "\"transform\": [1,0,0,0, 0,1,0,1, 0,0,1,0, 0,0,0,1]}",
+        .materials = "{\"name\": \"white\", \"shader\": \"shaders/s.ssl\", \"entry\": \"white\"}, "
+                     "{\"name\": \"mirror\", \"shader\": \"shaders/s.ssl\", \"entry\": "
+                     "\"mirror\"}",
+        .environment = "{\"image\": {\"file\": \"textures/sky.png\"}, \"strength\": 100}"};
+    kit_write_scene(&kit, &scene);
+    uint32_t count;
+    float *plain = render_caustic(&kit, TEX_MIP_FOOTPRINT, TEX_FILTER_DEFAULT, 0, &count);
+    float *finest = render_caustic(&kit, TEX_MIP_OFF, TEX_FILTER_DEFAULT, 0, &count);
+    float *closest = render_caustic(&kit, TEX_MIP_FOOTPRINT, TEX_FILTER_CLOSEST, 0, &count);
+    float *blurred = render_caustic(&kit, TEX_MIP_FOOTPRINT, TEX_FILTER_DEFAULT, 4, &count);
+    assert_true(mean_difference(plain, finest, count) < 1e-3);
+    assert_true(mean_difference(closest, finest, count) > 0.02);
+    assert_true(mean_difference(blurred, finest, count) > 0.1);
+    mem_free(plain);
+    mem_free(finest);
+    mem_free(closest);
+    mem_free(blurred);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_shader_lights_the_scene),
         cmocka_unit_test(test_the_camera_has_a_sky_of_its_own),
         cmocka_unit_test(test_directions_have_derivatives),
+        cmocka_unit_test(test_caustics_of_the_sky_are_sharp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
