@@ -11,6 +11,7 @@ static void resolve_alpha(Wave *w, uint32_t i, uint32_t crossing)
     w->surfaces[i].draw = wave_draw(&w->paths[i], crossing);
     w->surfaces[i].path = w->paths[i].behind;
     w->surfaces[i].path.kind = RAY_SHADOW;
+    w->surfaces[i].path.is_cone = w->lights[i].is_cone;
 }
 
 static void pass_through(Wave *w, uint32_t i, Spectrum transparency)

@@ -132,6 +132,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     footprint_cone(light->wi, footprint_width(hit),
                    light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
     out->depth = hit->depth + 1;
+    out->is_cone = w->paths[i].behind.is_cone || !light->is_delta;
     switch (light->value) {
     case LIGHT_VALUE_KNOWN:
         factor = spectrum_mul(factor, light->radiance);
@@ -151,6 +152,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
         mesh->hit.path = w->paths[i].behind;
         mesh->hit.path.kind = 0;
+        mesh->hit.path.is_cone = true;
         end = hit_point(&mesh->hit);
         break;
     }
@@ -271,6 +273,7 @@ static void note_scatter(HitPath *behind, uint32_t flags)
         return;
     }
     bool is_diffuse = flags & BSDF_DIFFUSE;
+    behind->is_cone |= !(flags & BSDF_DELTA);
     behind->kind = flags & BSDF_TRANSMISSION ? RAY_TRANSMISSION : RAY_REFLECTION;
     behind->kind |= is_diffuse ? RAY_DIFFUSE : RAY_GLOSSY;
     if (flags & BSDF_DELTA)
@@ -424,6 +427,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
                     distance, &ray, &diff, hit->depth, &mesh->hit);
         mesh->hit.draw = hit->draw;
         mesh->hit.path = hit->path;
+        mesh->hit.path.is_cone = true;
     }
 }
 

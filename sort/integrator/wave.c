@@ -258,8 +258,10 @@ void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *foo
     const Path *path = &w->paths[sky->path];
     w->sky_depths[w->sky_light_count] = path->depth + !sky->is_met;
     w->sky_paths[w->sky_light_count] = path->behind;
-    if (!sky->is_met)
+    if (!sky->is_met) {
         w->sky_paths[w->sky_light_count].kind = 0;
+        w->sky_paths[w->sky_light_count].is_cone = true;
+    }
     w->sky_footprints[w->sky_light_count] = *footprint;
     w->sky_lights[w->sky_light_count++] = *sky;
 }

@@ -50,6 +50,7 @@ typedef struct ShadowLight {
     Spectrum light; /* what arrives if the ray is clear */
     uint32_t light_group;
     RayDiff diff;
+    bool is_cone;   /* HitPath.is_cone of what lies on the way */
     uint32_t depth; /* path_depth of what lies at its other end, and of alpha on the way */
 } ShadowLight;
 

@@ -33,6 +33,8 @@ typedef enum RayKind {
 typedef struct HitPath {
     uint32_t kind; /* RayKind; 0 where light sampling looks at a light */
     uint16_t diffuse, glossy, transmission, transparent;
+    /* The footprint is the cone of one scattered sample, and not a pixel's: see shade_footprint_scale. */
+    bool is_cone;
 } HitPath;
 
 #define HIT_NO_INSTANCE UINT32_MAX /* SurfaceHit.instance of the environment */

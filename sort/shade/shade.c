@@ -44,11 +44,13 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
                 draw_sites = p->info->texture_site_count;
         }
     if (ctx) {
-        *ctx = (ShadeContext){
-            .desc = *desc,
-            .host = {.store = desc->store, .sampler = desc->sampler, .probe = desc->probe}};
+        *ctx = (ShadeContext){.desc = *desc,
+                              .host = {.store = desc->store,
+                                       .footprint_scale = desc->footprint_scale,
+                                       .sampler = desc->sampler,
+                                       .probe = desc->probe}};
         for (int d = 0; d < SHADE_BIAS_DEPTHS; ++d)
-            ctx->host.footprint_scale[d] = desc->footprint_scale * exp2f(desc->depth_bias[d]);
+            ctx->host.depth_scale[d] = exp2f(desc->depth_bias[d]);
         ssl_globals_layout(sort_ssl_globals, GLOBAL_COUNT, &ctx->layout);
         texcache_caller_init(&ctx->host.caller, desc->tex_thread, desc->waiter);
         ctx->globals = arena_alloc(arena, (size_t)BLOCKS * ctx->layout.stride_bytes, 64);
@@ -193,7 +195,7 @@ EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3
     /* Textures of a material are looked up with footprints that are scaled there. */
     if (ctx->desc.scene->environment.kind == SCENE_ENVIRONMENT_MATERIAL)
         return fp;
-    float scale = footprint_scale_at(&ctx->host, depth);
+    float scale = footprint_scale_at(&ctx->host, depth, false);
     fp.duvdx = scaled(fp.duvdx, scale);
     fp.duvdy = scaled(fp.duvdy, scale);
     return fp;

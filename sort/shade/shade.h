@@ -38,8 +38,9 @@ typedef struct ShadeContextDesc {
     const struct TextureProbe *probe;  /* told of every lookup (texture_probe.h); NULL: nobody */
 } ShadeContextDesc;
 
-/* Texture footprints shrink by 1/sqrt(samples per pixel), since that many samples share a pixel's area;
- * not below 1/8, so that a very long render still profits from filtering. */
+/* Texture footprints that are a pixel's shrink by 1/sqrt(samples per pixel), since that many samples share its area;
+ * not below 1/8, so that a very long render still profits from filtering. The cone of a scattered sample stays as it is:
+ * docs/decisions/0004. */
 float shade_footprint_scale(uint32_t nominal_samples);
 
 /* In `arena`, with room for every material of the set. */

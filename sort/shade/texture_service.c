@@ -46,8 +46,9 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
     for (uint32_t lane = 0; lane < n; ++lane) {
         if (!(call->lane_mask >> lane & 1u))
             continue;
-        depths[lane] = host->hits[point + lane]->depth;
-        float scale = footprint_scale_at(host, depths[lane]);
+        const SurfaceHit *hit = host->hits[point + lane];
+        depths[lane] = hit->depth;
+        float scale = footprint_scale_at(host, hit->depth, hit->path.is_cone);
         for (uint32_t k = 2; k < 6; ++k)
             coord[k * n + lane] *= scale;
     }

@@ -12,7 +12,8 @@ struct SslHost {
     TextureStore *store;            /* borrowed; NULL: there are no textures */
     const MaterialProgram *program; /* that runs now */
     const SurfaceHit *const *hits;
-    float footprint_scale[4]; /* by path depth; the last for all deeper */
+    float footprint_scale; /* of footprints that are a pixel's */
+    float depth_scale[4];  /* of all, by path depth; the last for all deeper */
     Sampler sampler;
     uint16_t
         *draws; /* [texture site][SHADE_CHUNK]: stochastic lookups that a point has made there */
@@ -20,10 +21,11 @@ struct SslHost {
     uint64_t texture_calls;
 };
 
-static inline float footprint_scale_at(const SslHost *host, uint32_t depth)
+static inline float footprint_scale_at(const SslHost *host, uint32_t depth, bool is_cone)
 {
-    const uint32_t last = SORT_COUNT_OF(host->footprint_scale) - 1;
-    return host->footprint_scale[depth < last ? depth : last];
+    const uint32_t last = SORT_COUNT_OF(host->depth_scale) - 1;
+    return host->depth_scale[depth < last ? depth : last] *
+           (is_cone ? 1.0f : host->footprint_scale);
 }
 
 /* Before each run of a kernel. */
