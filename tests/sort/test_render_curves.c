@@ -151,6 +151,59 @@ static void render_one(const Kit *kit, const KitScene *scene, float **out_rgba, 
     render_destroy(render);
 }
 
+/* What a fibre across the view returns of white light from everywhere, where the ray hits at h of the radius: R, TT,
+ * TRT and the rest of a geometric series [Chiang2015 sec. 4]. */
+static double fibre_albedo(double h, double absorption, double ior)
+{
+    double sin_t = h / ior, cosine = sqrt(1 - h * h), cos_t = sqrt(1 - sin_t * sin_t);
+    double s = (cosine - ior * cos_t) / (cosine + ior * cos_t);
+    double p = (ior * cosine - cos_t) / (ior * cosine + cos_t);
+    double f = 0.5 * (s * s + p * p), through = exp(-2 * absorption * cos_t);
+    return f + (1 - f) * (1 - f) * through / (1 - f * through);
+}
+
+/* A tube that fills the picture from -0.9 to 0.9 of its radius, from afar, under a white sky: the mean of that over h. */
+static void test_render_curves_dark_fibre(void **state)
+{
+    SORT_UNUSED(state);
+    const float points[] = {0, -50, 0, 1, 0, 50, 0, 1};
+    const uint32_t counts[] = {2};
+    const double width = 0.9, absorption = 0.5;
+    Kit kit;
+    StrBuf curves = {0};
+    kit_begin(&kit);
+    kit_write(&kit, "p.bin", points, sizeof points);
+    kit_write(&kit, "n.bin", counts, sizeof counts);
+    strbuf_append_c(
+        &curves, "{\"name\": \"t\", \"basis\": \"linear\", \"point_count\": 2, \"curve_count\": 1,"
+                 "\"points\": {\"file\": \"p.bin\", \"type\": \"float32\", \"components\": 4, "
+                 "\"count\": 2}, \"point_counts\": {\"file\": \"n.bin\", \"type\": \"uint32\", "
+                 "\"components\": 1, \"count\": 1}}");
+    KitScene scene = tuft_scene(&kit, &curves,
+                                "{\"name\": \"m\", \"shader\": \"shaders/m.ssl\", \"entry\": "
+                                "\"fibre\", \"parameters\": {\"absorption\": 0.5}}");
+    scene.max_depth = 2;
+    scene.eye[0] = scene.eye[1] = 0.0f;
+    scene.eye[2] = 1000.0f;
+    scene.fov_y_degrees = (float)(2 * atan(width / 1000) * 180 / 3.14159265358979);
+    kit_write_scene(&kit, &scene);
+    RenderOptions options = kit_options(&kit);
+    Render *render = kit_render(&kit, &options);
+    uint32_t pixels;
+    float *rgba = kit_pixels(render, &pixels);
+    double mean, error, expected = 0;
+    enum { STEPS = 1000 };
+    for (int i = 0; i < STEPS; ++i)
+        expected += fibre_albedo(width * (2 * (i + 0.5) / STEPS - 1), absorption, 1.55) / STEPS;
+    kit_mean(rgba, pixels, 1, &mean, &error);
+    if (!(fabs(mean - expected) < 4 * error + 1e-3 * expected) || error > 5e-3)
+        fail_msg("mean %g, error %g, expected %g", mean, error, expected);
+    mem_free(rgba);
+    render_destroy(render);
+    strbuf_free(&curves);
+    kit_end(&kit);
+}
+
 /* One thick upright curve that fills the picture's width: along grows with height, the radius falls with it. */
 static void test_render_curves_have_attributes(void **state)
 {
@@ -324,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_render_curves_lossless_hair_is_invisible),
         cmocka_unit_test(test_render_curves_white_tubes_are_invisible),
+        cmocka_unit_test(test_render_curves_dark_fibre),
         cmocka_unit_test(test_render_curves_have_attributes),
         cmocka_unit_test(test_render_curves_light_the_ground),
         cmocka_unit_test(test_render_curves_have_the_same_bits),
