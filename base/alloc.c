@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static _Atomic uint64_t allocation_count;
 static _Atomic uint64_t fail_at;
@@ -67,4 +68,10 @@ void mem_fail_nth(uint64_t n)
 uint64_t mem_allocation_count(void)
 {
     return atomic_load(&allocation_count);
+}
+
+uint64_t mem_machine_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
 }

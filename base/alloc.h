@@ -14,6 +14,9 @@ void *mem_realloc(void *block, size_t count, size_t bytes);
 char *mem_strdup(const char *text);
 void mem_free(void *block); /* NULL is fine */
 
+/* Of the machine; UINT64_MAX: unknown. */
+uint64_t mem_machine_bytes(void);
+
 /* Test hook: the n-th allocation from now (1 = the next) fails once; 0 switches it off.
  * mem_allocation_count() counts since the last call of mem_fail_nth(). */
 void mem_fail_nth(uint64_t n);

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_TMPFILE */
+#define _GNU_SOURCE /* O_TMPFILE, fallocate */
 #include "base/file.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -162,6 +163,14 @@ static void sweep_temps(const FileReplace *file)
         (void)closedir(dir);
 }
 
+/* Whether the file behind `fd` has this name still. */
+static bool is_named(int fd, const char *path)
+{
+    struct stat open_file, named;
+    return fstat(fd, &open_file) == 0 && lstat(path, &named) == 0 &&
+           open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
 /* The mode obeys the umask, which mkstemp's would not. */
 static int open_named(FileReplace *file)
 {
@@ -169,13 +178,38 @@ static int open_named(FileReplace *file)
     sweep_temps(file);
     for (int attempt = 0; attempt < NAMES_TRIED && make_temp_name(file, &seed); attempt++) {
         int fd = open(file->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0)
-            (void)flock(fd, LOCK_EX | LOCK_NB); /* a file system without locks is not swept */
-        if (fd >= 0 || errno != EEXIST)
+        if (fd < 0 && errno != EEXIST)
             return fd;
+        /* A file system without locks is not swept; with them, somebody may have swept it just before. */
+        if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+            is_named(fd, file->temp_path))
+            return fd;
+        if (fd >= 0)
+            (void)close(fd);
     }
     file->temp_path[0] = '\0';
     return -1;
+}
+
+bool file_follow_links(char path[PATH_BYTES])
+{
+    enum { LINKS_MAX = 40 };
+    char target[PATH_BYTES], next[PATH_BYTES], parent[PATH_BYTES];
+    for (int links = 0; links < LINKS_MAX; links++) {
+        ssize_t length = readlink(path, target, sizeof target - 1);
+        if (length < 0)
+            return true;
+        target[length] = '\0';
+        Str dirname = path_dirname(path);
+        memcpy(parent, dirname.data, dirname.size_bytes);
+        parent[dirname.size_bytes] = '\0';
+        if ((size_t)length == sizeof target - 1 ||
+            path_join(parent, target, next, NULL) != STATUS_OK)
+            break;
+        memcpy(path, next, sizeof next);
+    }
+    errno = ELOOP;
+    return false;
 }
 
 Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
@@ -190,14 +224,17 @@ Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
     if (exists && !S_ISREG(info.st_mode)) { /* /dev/null, a pipe: written in place */
         fd = open(path, O_WRONLY | O_CLOEXEC);
         out_file->is_in_place = true;
-    } else {
-        /* A link stays a link: what it names is replaced. */
-        char target[PATH_BYTES];
-        if (exists && realpath(path, target))
-            TRY(path_join(NULL, target, out_file->path, err));
+    } else if (exists && access(path, W_OK) != 0) {
+        fd = -1; /* a folder would let us replace what its owner has protected */
+    } else if (strlen(path_basename(out_file->path)) + TEMP_SUFFIX > NAME_MAX) {
+        errno = ENAMETOOLONG; /* told now, and not after the work */
+        fd = -1;
+    } else if (file_follow_links(out_file->path)) { /* a link stays a link */
         fd = open_unnamed(out_file);
         if (fd < 0)
             fd = open_named(out_file);
+    } else {
+        fd = -1;
     }
     if (fd < 0)
         return fail_errno(err, path, "create");
@@ -228,6 +265,24 @@ static bool give_name(FileReplace *file)
     return false;
 }
 
+Status file_check_room(const char *path, uint64_t size_bytes, Error *err)
+{
+    FileReplace file;
+    TRY(file_replace_begin(path, &file, err));
+    Status status = STATUS_OK;
+    int result = 0;
+    if (!file.is_in_place && size_bytes > 0)
+        while ((result = fallocate(fileno(file.stream), 0, 0, (off_t)size_bytes)) != 0 &&
+               errno == EINTR)
+            continue;
+    /* Not every file system can say so beforehand. */
+    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS)
+        status = error_set_at(err, STATUS_IO, path, "has no room for its %llu bytes: %s",
+                              (unsigned long long)size_bytes, strerror(errno));
+    file_replace_abandon(&file);
+    return status;
+}
+
 Status file_replace_commit(FileReplace *file, Error *err)
 {
     Status status = STATUS_OK;
@@ -235,22 +290,23 @@ Status file_replace_commit(FileReplace *file, Error *err)
         (!file->is_in_place && fsync(fileno(file->stream)) != 0) ||
         (file->is_unnamed && !give_name(file)))
         status = fail_errno(err, file->path, "write");
-    if (fclose(file->stream) != 0 && status == STATUS_OK)
-        status = fail_errno(err, file->path, "write");
-    file->stream = NULL;
+    /* While it is open and locked, nobody takes it for one that was left behind. */
     if (status == STATUS_OK && !file->is_in_place && rename(file->temp_path, file->path) != 0)
         status = fail_errno(err, file->path, "replace");
     if (status != STATUS_OK && file->temp_path[0])
         (void)unlink(file->temp_path);
+    if (fclose(file->stream) != 0 && status == STATUS_OK)
+        status = fail_errno(err, file->path, "write");
+    file->stream = NULL;
     return status;
 }
 
 void file_replace_abandon(FileReplace *file)
 {
-    (void)fclose(file->stream);
-    file->stream = NULL;
     if (file->temp_path[0])
         (void)unlink(file->temp_path);
+    (void)fclose(file->stream);
+    file->stream = NULL;
 }
 
 /* operation: of flock. */

@@ -26,10 +26,14 @@ typedef struct FileReplace {
     char temp_path[PATH_BYTES]; /* beside it; gone after commit or abandon; "": it has none (yet) */
     bool is_unnamed, is_in_place;
 } FileReplace;
+/* A link stays a link: what it names is replaced, or made. */
 Status file_replace_begin(const char *path, FileReplace *out_file, Error *err) SORT_MUST_CHECK;
 /* Notices every earlier write error of the stream. On failure the old file is untouched. */
 Status file_replace_commit(FileReplace *file, Error *err) SORT_MUST_CHECK;
 void file_replace_abandon(FileReplace *file);
+/* Whether the file could be replaced by one of this size now: asks the folder, the disk, quotas and the limit of
+ * the process for the room, and gives it back. What is no regular file always has room. */
+Status file_check_room(const char *path, uint64_t size_bytes, Error *err) SORT_MUST_CHECK;
 
 /* An exclusive lock between processes, on a file that is created if it is not there and stays. Waits. It is given
  * back when the process ends, however it does. Not between threads of one process that share `fd`. */
@@ -43,6 +47,9 @@ Status file_try_lock(const char *path, FileLock *out_lock, bool *out_is_locked,
 void file_unlock(FileLock *lock);
 
 bool file_exists(const char *path); /* anything, links followed */
+/* Replaces a path that ends in a link by what the link names, whether or not that is there. False, and errno is
+ * set: links go in circles, or names grow too long. */
+bool file_follow_links(char path[PATH_BYTES]);
 bool file_is_directory(const char *path);
 Status file_size(const char *path, uint64_t *out_size_bytes, Error *err) SORT_MUST_CHECK;
 /* With all parents; a folder that is there already is fine. */

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include <stdio.h>
+#include <string.h>
 
 int command_fail(const Error *err, int code)
 {
@@ -33,15 +34,9 @@ bool command_parse(const CliProgram *program, int argc, char **argv, CliResult *
 
 Status command_check_writable(const char *path, Error *err)
 {
-    FileReplace file;
-    if (!path)
-        return STATUS_OK;
-    TRY(file_replace_begin(path, &file, err));
-    file_replace_abandon(&file);
-    return STATUS_OK;
+    return path && strcmp(path, "-") != 0 ? file_check_room(path, 0, err) : STATUS_OK;
 }
 
-/* Which kind of picture -o asks for. */
 static Status sort_output(OutputCommand *o, Error *err)
 {
     if (!o->output)
@@ -60,7 +55,7 @@ static Status sort_output(OutputCommand *o, Error *err)
     return STATUS_OK;
 }
 
-Status output_command_check(OutputCommand *o, Error *err)
+Status output_command_sort(OutputCommand *o, Error *err)
 {
     TRY(sort_output(o, err));
     if (!o->exr && !o->png && !o->partial)
@@ -68,6 +63,18 @@ Status output_command_check(OutputCommand *o, Error *err)
                          "nothing to write: give -o OUT.exr, --png OUT.png or --partial FILE");
     if (o->png && !path_has_extension(o->png, ".png"))
         return error_set_at(err, STATUS_INVALID, o->png, "the name of a PNG ends in .png");
+    return STATUS_OK;
+}
+
+Status output_command_claim(const OutputCommand *o, FileClaims *claims, Error *err)
+{
+    TRY(file_claim_output(claims, "-o", o->exr, err));
+    TRY(file_claim_output(claims, o->png == o->output ? "-o" : "--png", o->png, err));
+    return file_claim_output(claims, "--partial", o->partial, err);
+}
+
+Status output_command_check(const OutputCommand *o, Error *err)
+{
     TRY(command_check_writable(o->exr, err));
     TRY(command_check_writable(o->png, err));
     return command_check_writable(o->partial, err);
@@ -76,11 +83,10 @@ Status output_command_check(OutputCommand *o, Error *err)
 Status output_command_write(const OutputCommand *o, const Film *film, Error *err)
 {
     ViewTransform view = {(ViewCurve)o->curve, (float)o->exposure};
-    if (o->exr)
-        TRY(render_output_exr(film, o->exr, err));
-    if (o->png)
-        TRY(render_output_png(film, o->png, &view, err));
-    if (o->partial)
-        TRY(film_write_partial(film, o->partial, err));
-    return STATUS_OK;
+    Status exr = o->exr ? render_output_exr(film, o->exr, err) : STATUS_OK;
+    Error *second = exr == STATUS_OK ? err : NULL;
+    Status png = o->png ? render_output_png(film, o->png, &view, second) : STATUS_OK;
+    Error *third = png == STATUS_OK ? second : NULL;
+    Status partial = o->partial ? film_write_partial(film, o->partial, third) : STATUS_OK;
+    return exr != STATUS_OK ? exr : png != STATUS_OK ? png : partial;
 }

@@ -3,6 +3,7 @@
 #define SORT_TOOLS_COMMAND_LINE_H
 
 #include "base/cli.h"
+#include "base/file_claims.h"
 #include "sort/render/render_output.h"
 
 /* Part of the interface. */
@@ -30,11 +31,17 @@ typedef struct OutputCommand {
     double exposure;
 } OutputCommand;
 
-/* Sorts `output` into exr or png. Before the work begins, so that none is lost for a mistyped folder. */
-Status output_command_check(OutputCommand *output, Error *err) SORT_MUST_CHECK;
+/* Sorts `output` into exr or png. */
+Status output_command_sort(OutputCommand *output, Error *err) SORT_MUST_CHECK;
+/* Before the work begins, so that none is lost for a mistyped folder or name: the files are nobody else's, and they
+ * can be made. */
+Status output_command_claim(const OutputCommand *output, FileClaims *claims,
+                            Error *err) SORT_MUST_CHECK;
+Status output_command_check(const OutputCommand *output, Error *err) SORT_MUST_CHECK;
+/* All of them, also when one fails: the first error is told. */
 Status output_command_write(const OutputCommand *output, const Film *film,
                             Error *err) SORT_MUST_CHECK;
-/* The file can be made; nothing is. NULL is fine. */
+/* The file can be made; nothing is. NULL and "-" are fine. */
 Status command_check_writable(const char *path, Error *err) SORT_MUST_CHECK;
 
 #endif

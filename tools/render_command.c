@@ -121,9 +121,36 @@ static Status check_options(const RenderCommand *c, Error *err)
                          "--integrator cost shows times, which --adaptive cannot judge");
     if (c->is_resuming && !c->checkpoint)
         return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
-    if (c->stats && strcmp(c->stats, "-") != 0)
-        TRY(command_check_writable(c->stats, err));
-    return command_check_writable(c->checkpoint, err);
+    return STATUS_OK;
+}
+
+Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *err)
+{
+    if (!c->only_check)
+        TRY(output_command_claim(&c->output, claims, err));
+    TRY(file_claim_output(claims, "--checkpoint", c->checkpoint, err));
+    TRY(file_claim_output(claims, "--stats", c->stats, err));
+    TRY(file_claim_output(claims, "--trace", c->render.trace_path, err));
+    TRY(file_claim_output(claims, "--probe-out", c->probe_out, err));
+    TRY(file_claim_output(claims, "--watch", c->watch, err));
+    return file_claim_input(claims, "the scene", c->scene, err);
+}
+
+Status render_command_check_places(const RenderCommand *c, Error *err)
+{
+    TRY(command_check_writable(c->stats, err));
+    TRY(command_check_writable(c->checkpoint, err));
+    TRY(command_check_writable(c->render.trace_path, err));
+    TRY(command_check_writable(c->probe_out, err));
+    return c->only_check ? STATUS_OK : output_command_check(&c->output, err);
+}
+
+static Status check_files(const RenderCommand *c, Error *err)
+{
+    FileClaims claims = {0};
+    Status status = render_command_claim(c, &claims, err);
+    file_claims_free(&claims);
+    return status == STATUS_OK ? render_command_check_places(c, err) : status;
 }
 
 /* Folders to look in: one that is not there is a typing mistake, or a disk that is not mounted. */
@@ -145,17 +172,19 @@ static Status check_probe(const RenderCommand *c, Error *err)
             err, STATUS_INVALID,
             "--probe renders one pixel and makes no picture, statistics or trace: leave "
             "out the options that name them");
-    return command_check_writable(c->probe_out, err);
+    return STATUS_OK;
 }
 
 /* What is asked for: a render, or an import alone. */
 static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
 {
     if (c->import || c->export_package) {
-        if (c->import && c->export_package && args->arg_count == 0)
-            return STATUS_OK;
-        return error_set(err, STATUS_INVALID,
-                         "--import FILE and --export-package DIR go together, without a SCENE");
+        if (!c->import || !c->export_package || args->arg_count > 0)
+            return error_set(err, STATUS_INVALID,
+                             "--import FILE and --export-package DIR go together, without a SCENE");
+        return file_exists(c->import) ? STATUS_OK
+                                      : error_set_at(err, STATUS_NOT_FOUND, c->import,
+                                                     "there is no such file or folder");
     }
     if (args->arg_count == 0)
         return error_set(err, STATUS_INVALID, "no scene given; see sort-render --help");
@@ -165,12 +194,13 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
     TRY(check_folders("--texture-path", &c->texture_paths, err));
     TRY(check_folders("--plugin-path", &c->plugin_paths, err));
     TRY(check_options(c, err));
-    TRY(command_check_writable(c->render.trace_path, err));
     if (c->probe.is_wanted)
-        return check_probe(c, err);
-    if (!c->render.only_check)
-        TRY(output_command_check(&c->output, err));
-    return c->frames.is_wanted ? frames_check(c, err) : STATUS_OK;
+        TRY(check_probe(c, err));
+    else if (c->only_check)
+        c->render.trace_path = NULL;
+    else
+        TRY(output_command_sort(&c->output, err));
+    return c->frames.is_wanted ? frames_check(c, err) : check_files(c, err);
 }
 
 static void with_table(RenderCommand *c, Words *words, CommandUse use, void *data)
@@ -196,7 +226,8 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "adaptive", .kind = CLI_FLOAT, .out = &words->adaptive, .min = 1e-5, .max = 1, .value_name = "E", .help = "stop pixels whose displayed error is below E, such as 0.01"},
         {.name = "time-limit", .kind = CLI_FLOAT, .out = &c->render.time_limit_s, .min = 0.001, .max = 1e9, .value_name = "SECONDS", .help = "begin no pass over the picture that would end later"},
         {.name = "camera", .kind = CLI_TEXT, .out = &c->render.camera, .value_name = "NAME", .help = "camera to look through"},
-        {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B", .help = "render these frames one after the other: # in SCENE and in names of files is the number, ## with two digits, ..."},
+        {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B[:STEP]", .help = "render these frames one after the other: # in SCENE and in names of files is the number, ## with two digits, ..."},
+        {.name = "frames", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .is_hidden = true, .value_name = "A..B[:STEP]", .help = "the same"},
         {.name = "seed", .kind = CLI_INT, .out = &words->seed, .min = 0, .max = 4294967295.0, .value_name = "N", .help = "another pattern of noise"},
         {.name = "max-depth", .kind = CLI_U32, .out = &c->render.max_depth, .min = 1, .max = 1024, .value_name = "N", .help = "surface interactions of a path"},
         {.name = "clamp-direct", .kind = CLI_FLOAT, .out = &words->clamp_direct, .min = 0, .max = 1e30, .value_name = "L", .help = "most that one sample's direct light counts, by the mean of its channels; 0: all of it"},
@@ -231,8 +262,9 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "export-package", .kind = CLI_TEXT, .out = &c->export_package, .value_name = "DIR", .help = "the package to make of it; nothing is rendered"},
         {.name = "light-units", .kind = CLI_CHOICE, .out = &words->light_units, .choices = import_light_units_names, .value_name = "UNIT", .help = "lux and candela of glTF: nits, on the scale of its emission, or watts, 683 lm each, as Blender writes them"},
         {.name = "unlimited-import", .kind = CLI_FLAG, .out = &c->is_import_unlimited, .help = "an import may take any time and memory, whatever the size of its file"},
+        {.name = "import-child", .kind = CLI_FLAG, .out = &c->is_import_child, .is_hidden = true, .help = "the exit code is for a renderer that waits for it"},
         {.name = "plugin-path", .kind = CLI_TEXT_LIST, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to look for plugins in; may be repeated"},
-        {.name = "check", .kind = CLI_FLAG, .out = &c->render.only_check, .help = "read the scene, compile its shaders, say what it holds, and end", .group = "Messages"},
+        {.name = "check", .kind = CLI_FLAG, .out = &c->only_check, .help = "do all that comes before the first sample, say what the scene holds, and end", .group = "Messages"},
         {.name = "list", .kind = CLI_CHOICE, .out = &words->list, .choices = render_list_names, .value_name = "WHAT", .help = "print what there is of them, and end"},
         {.name = "progress", .kind = CLI_CHOICE, .out = &words->progress, .choices = progress_words, .value_name = "KIND", .help = "bar on a terminal, or json: a record a line on standard output"},
         {.name = "quiet", .short_name = 'q', .kind = CLI_FLAG, .out = &c->is_quiet, .help = "errors only"},

@@ -12,11 +12,13 @@ typedef struct RenderCommand {
     RenderOptions render;
     OutputCommand output;
     const char *scene, *stats, *import, *export_package;
+    bool is_import_child;   /* of a renderer, which reads the exit code (scene_import.h) */
     FrameRange frames;      /* of names with # in them; see render_frames.h */
     const char *checkpoint; /* NULL: none */
     double checkpoint_s,
         update_s; /* between two checkpoints; between two pictures, 0: only the last */
     bool is_resuming;
+    bool only_check;
     const char *watch; /* where to publish; NULL: in the folder of tools/watch_folder.h */
     bool is_unwatched;
     ProbePixel probe;
@@ -34,6 +36,11 @@ typedef struct RenderCommand {
 /* True: go on with *out_command. False: help or version was printed, or the arguments make no sense, which
  * was said; *out_code is the exit code. The command points into itself and into argv: do not copy it. */
 bool render_command_parse(int argc, char **argv, RenderCommand *out_command, int *out_code);
+
+/* All files that the command writes, as outputs, and its scene. */
+Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *err) SORT_MUST_CHECK;
+/* They can be made. */
+Status render_command_check_places(const RenderCommand *c, Error *err) SORT_MUST_CHECK;
 
 /* Shows its table. */
 void render_command_visit(CommandUse use, void *data);

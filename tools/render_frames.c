@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include <string.h>
 
-enum { NAMES = 7 };
+enum { NAMES = 9 };
 
 /* The names that frames have of their own, the scene's first. */
 typedef struct FrameNames {
@@ -15,10 +15,11 @@ typedef struct FrameNames {
 
 static void names_begin(RenderCommand *c, FrameNames *n)
 {
-    *n = (FrameNames){
-        .fields = {&c->scene, &c->output.exr, &c->output.png, &c->output.partial, &c->stats,
-                   &c->checkpoint, &c->render.trace_path},
-        .options = {"SCENE", "-o", "--png", "--partial", "--stats", "--checkpoint", "--trace"}};
+    *n = (FrameNames){.fields = {&c->scene, &c->output.exr, &c->output.png, &c->output.partial,
+                                 &c->stats, &c->checkpoint, &c->render.trace_path, &c->probe_out,
+                                 &c->watch},
+                      .options = {"SCENE", "-o", "--png", "--partial", "--stats", "--checkpoint",
+                                  "--trace", "--probe-out", "--watch"}};
     for (int i = 0; i < NAMES; ++i)
         n->templates[i] = *n->fields[i];
 }
@@ -64,7 +65,7 @@ static Status check_names(const RenderCommand *c, const FrameNames *n, Error *er
     if (!strchr(c->scene, '#'))
         return error_set_at(err, STATUS_INVALID, c->scene,
                             "--frame needs a scene with # for the number, such as shot.####.zip");
-    for (int i = 1; i < NAMES && c->frames.first < c->frames.last; ++i)
+    for (int i = 1; i < NAMES && c->frames.last - c->frames.first >= c->frames.step; ++i)
         if (n->templates[i] && strcmp(n->templates[i], "-") != 0 && !strchr(n->templates[i], '#'))
             return error_set_at(err, STATUS_INVALID, n->templates[i],
                                 "every frame would be written there: %s needs # for the number",
@@ -77,13 +78,20 @@ Status frames_check(RenderCommand *c, Error *err)
     FrameNames names;
     names_begin(c, &names);
     TRY(check_names(c, &names, err));
+    FileClaims claims = {0};
     Status status = STATUS_OK;
-    for (uint32_t k = c->frames.first; k <= c->frames.last && status == STATUS_OK; ++k) {
+    for (uint32_t k = c->frames.first; k <= c->frames.last && status == STATUS_OK;
+         k += c->frames.step) {
         status = names_set(&names, k, err);
         if (status == STATUS_OK && !file_exists(c->scene))
             status = error_set_at(err, STATUS_NOT_FOUND, c->scene,
                                   "there is no such file or folder, for frame %u", k);
+        if (status == STATUS_OK)
+            status = render_command_claim(c, &claims, err);
+        if (status == STATUS_OK)
+            status = render_command_check_places(c, err);
     }
+    file_claims_free(&claims);
     names_end(&names);
     return status;
 }
@@ -94,7 +102,7 @@ int frames_render(RenderCommand *c, int (*render)(RenderCommand *c))
     FrameNames names;
     int worst = EXIT_DONE;
     names_begin(c, &names);
-    for (uint32_t k = c->frames.first; k <= c->frames.last; ++k) {
+    for (uint32_t k = c->frames.first; k <= c->frames.last; k += c->frames.step) {
         if (names_set(&names, k, &err) != STATUS_OK)
             return command_fail(&err, EXIT_FAILED);
         if (!c->is_quiet)

@@ -1,12 +1,12 @@
-/* --frame A..B: a sequence of scenes, each rendered as if it had been given alone. In SCENE and in the names of files to
+/* --frame A..B:STEP: a sequence of scenes, each rendered as if it had been given alone. In SCENE and in the names of files to
  * write each run of '#' stands for the frame's number, with at least as many digits. */
 #ifndef SORT_TOOLS_RENDER_FRAMES_H
 #define SORT_TOOLS_RENDER_FRAMES_H
 
 #include "tools/render_command.h"
 
-/* Before any work: the scene's name has a '#', so have those of all files where there are several frames, and every frame's
- * scene is there. */
+/* Before any work: the scene's name has a '#', so have those of all files where there are several frames, every frame's
+ * scene is there, and no frame writes what another one writes or reads as its scene. */
 Status frames_check(RenderCommand *c, Error *err) SORT_MUST_CHECK;
 
 /* Calls `render` for each frame, with the frame's names in *c. Ends with the first frame that fails or is interrupted;

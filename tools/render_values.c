@@ -61,12 +61,25 @@ Status parse_samples(const char *text, void *out, Error *err)
 Status parse_frames(const char *text, void *out, Error *err)
 {
     FrameRange *frames = out;
-    uint32_t v[2];
-    if (read_numbers(text, "", v, 1))
+    static const char *const between[] = {"..", ":"};
+    char range[64];
+    uint32_t v[2], step = 1;
+    const char *second = strstr(text, ".."), *colon = strrchr(text, ':');
+    bool has_step = colon && (second || strchr(text, ':') != colon);
+    int length = snprintf(range, sizeof range, "%.*s", has_step ? (int)(colon - text) : 63, text);
+    bool is_range =
+        length < (int)sizeof range &&
+        (!has_step || (read_numbers(colon + 1, "", &step, 1) && step > 0)) &&
+        (read_numbers(range, between[0], v, 2) || read_numbers(range, between[1], v, 2));
+    if (!is_range && read_numbers(text, "", v, 1)) {
         v[1] = v[0];
-    else if (!read_numbers(text, "..", v, 2) || v[1] < v[0])
-        return error_set(err, STATUS_INVALID, "'%s' is not a frame or a range like 1..24", text);
-    *frames = (FrameRange){.is_wanted = true, .first = v[0], .last = v[1]};
+        is_range = true;
+    }
+    if (!is_range || v[1] < v[0])
+        return error_set(err, STATUS_INVALID,
+                         "'%s' is not a frame, a range like 1..24, or one with a step like 1..24:4",
+                         text);
+    *frames = (FrameRange){.is_wanted = true, .first = v[0], .last = v[1], .step = step};
     return STATUS_OK;
 }
 

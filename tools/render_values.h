@@ -10,10 +10,10 @@ typedef struct ProbePixel {
     uint32_t x, y;
 } ProbePixel;
 
-/* --frame: from first to last. */
+/* --frame: first, and every step'th after it up to last. */
 typedef struct FrameRange {
     bool is_wanted;
-    uint32_t first, last;
+    uint32_t first, last, step;
 } FrameRange;
 
 /* As CliOption.parse wants them; `out` is said behind. */

@@ -15,6 +15,7 @@
 #include "tools/render_check.h"
 #include "tools/render_command.h"
 #include "tools/render_frames.h"
+#include "tools/start.h"
 #include "tools/watch_folder.h"
 #include <string.h>
 
@@ -228,17 +229,42 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
             stderr);
         return EXIT_INTERRUPTED;
     }
-    if (output_command_write(&c->output, render_film(render), &err) != STATUS_OK ||
+    Status written = output_command_write(&c->output, render_film(render), &err);
+    if (written != STATUS_OK) { /* the samples are not lost: --resume writes them elsewhere */
+        (void)command_fail(&err, EXIT_FAILED);
+        is_interrupted = true;
+    }
+    if (settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK ||
         write_stats(c, render, &timeline, &err) != STATUS_OK ||
-        settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK ||
         render_end_trace(render, &err) != STATUS_OK)
         return command_fail(&err, EXIT_FAILED);
+    if (written != STATUS_OK)
+        return EXIT_FAILED;
     if (is_interrupted) {
         fprintf(stderr, "sort-render: interrupted; the picture holds the samples taken so far%s\n",
                 c->checkpoint ? "; --resume goes on with it" : "");
         return EXIT_INTERRUPTED;
     }
     return report_damage(render) ? EXIT_DAMAGED : EXIT_DONE;
+}
+
+/* Sums have a size that is known; a picture's is known when it is compressed, but one that would fit as it is will
+ * fit. */
+static Status check_room(const RenderCommand *c, Render *render, const Log *log, Error *err)
+{
+    const Film *film = render_film(render);
+    Error why = {0};
+    if (c->checkpoint)
+        TRY(file_check_room(c->checkpoint, film_size_bytes(film), err));
+    if (c->output.partial)
+        TRY(file_check_room(c->output.partial, film_size_bytes(film), err));
+    if (!c->output.exr)
+        return STATUS_OK;
+    TRY(file_check_room(c->output.exr, 4096, err));
+    if (file_check_room(c->output.exr, render_output_exr_bytes(film), &why) != STATUS_OK)
+        log_warning(log, "%s: there may be no room for the picture: it %s", c->output.exr,
+                    why.text);
+    return STATUS_OK;
 }
 
 static int render_package(const RenderCommand *c, const Log *log, Terminal *terminal)
@@ -260,20 +286,23 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     fputs(strbuf_text(&diagnostics), stderr);
     strbuf_free(&diagnostics);
     if (status != STATUS_OK)
-        return command_fail(&err, EXIT_FAILED);
-    if (c->render.only_check) {
-        print_scene(render_scene(render), stdout);
+        return command_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
+    if (c->only_check) {
+        status = render_finish_textures(render, &err);
+        if (status == STATUS_OK)
+            print_scene(render_scene(render), stdout);
         render_destroy(render);
-        return EXIT_DONE;
+        return status == STATUS_OK ? EXIT_DONE : command_fail(&err, EXIT_FAILED);
     }
     if (c->probe.is_wanted) {
         int probed = probe_pixel(c, render);
         render_destroy(render);
         return probed;
     }
-    int code = resume(c, render, log, &err) == STATUS_OK
-                   ? trace_and_write(c, render, log, terminal->kind)
-                   : command_fail(&err, EXIT_FAILED);
+    int code =
+        resume(c, render, log, &err) == STATUS_OK && check_room(c, render, log, &err) == STATUS_OK
+            ? trace_and_write(c, render, log, terminal->kind)
+            : command_fail(&err, EXIT_FAILED);
     render_destroy(render);
     return code;
 }
@@ -316,12 +345,31 @@ static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
 
 static int render_one(RenderCommand *c)
 {
+    Error err = {0};
+    FileClaims claims = {0};
     Terminal terminal = {c->progress};
     Log log = {c->log_level, write_log, &terminal};
-    if (!scene_import_is_package(c->scene))
-        return render_foreign(c, &log, &terminal);
-    c->render.scene_path = c->scene;
-    return render_package(c, &log, &terminal);
+    int code;
+    if (render_command_claim(c, &claims, &err) != STATUS_OK) {
+        code = command_fail(&err, EXIT_USAGE);
+    } else if (scene_import_is_package(c->scene)) {
+        c->render.claims = &claims;
+        c->render.scene_path = c->scene;
+        code = render_package(c, &log, &terminal);
+    } else {
+        c->render.claims = &claims;
+        code = render_foreign(c, &log, &terminal);
+    }
+    file_claims_free(&claims);
+    return code;
+}
+
+/* Of an import that a user asked for: what a renderer would read from the code of its child. */
+static int import_exit_code(int code)
+{
+    if (code == 0)
+        return EXIT_DONE;
+    return code == SCENE_IMPORT_EXIT_BASE + (int)STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
 /* A command that is mistyped would be taken for a scene. */
@@ -339,6 +387,7 @@ static bool is_mistyped_command(const char *word)
 
 int main(int argc, char **argv)
 {
+    program_begin("sort-render");
     if (argc > 1 && strcmp(argv[1], "merge") == 0)
         return merge_main(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "compare") == 0)
@@ -357,7 +406,8 @@ int main(int argc, char **argv)
         return code;
     if (command.import) {
         SceneImportOptions import = import_options(&command);
-        return scene_import_main(command.import, command.export_package, &import);
+        code = scene_import_main(command.import, command.export_package, &import);
+        return command.is_import_child ? code : import_exit_code(code);
     }
     Error err = {0};
     if (interrupt_start(EXIT_INTERRUPTED, &err) != STATUS_OK)

@@ -1,6 +1,7 @@
 /* sort-render merge: adds partial results. */
 #include "tools/render_command.h"
 
+#include "base/file.h"
 #include "base/image/view_transform.h"
 
 typedef struct MergeCommand {
@@ -68,6 +69,21 @@ static Status add_part(const char *path, Film **sum, Error *err)
     return status;
 }
 
+/* The parts are there, and stay. */
+static Status check_files(MergeCommand *c, Error *err)
+{
+    FileClaims claims = {0};
+    TRY(output_command_sort(&c->output, err));
+    Status status = output_command_claim(&c->output, &claims, err);
+    for (uint32_t i = 0; status == STATUS_OK && i < c->args.arg_count; ++i) {
+        status = file_claim_input(&claims, "a part", c->args.args[i], err);
+        if (status == STATUS_OK && !file_exists(c->args.args[i]))
+            status = error_set_at(err, STATUS_NOT_FOUND, c->args.args[i], "there is no such file");
+    }
+    file_claims_free(&claims);
+    return status == STATUS_OK ? output_command_check(&c->output, err) : status;
+}
+
 int merge_main(int argc, char **argv)
 {
     MergeCommand command = {.argc = argc, .argv = argv};
@@ -76,7 +92,7 @@ int merge_main(int argc, char **argv)
     with_table(&command, parse, &command);
     if (!command.goes_on)
         return command.code;
-    if (output_command_check(&command.output, &err) != STATUS_OK)
+    if (check_files(&command, &err) != STATUS_OK)
         return command_fail(&err, EXIT_USAGE);
     Status status = STATUS_OK;
     for (uint32_t i = 0; status == STATUS_OK && i < command.args.arg_count; ++i)

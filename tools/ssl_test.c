@@ -7,6 +7,7 @@
 #include "base/cli.h"
 #include "base/file.h"
 #include "base/thread.h"
+#include "tools/start.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -78,6 +79,7 @@ static int fail_usage(const Error *err)
 
 int main(int argc, char **argv)
 {
+    program_begin("ssl-test");
     Session session = {0};
     bool is_verbose = false;
     uint32_t threads = 0, format = TEST_FORMAT_TEXT;

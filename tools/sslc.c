@@ -10,6 +10,7 @@
  * Shaders see the renderer's globals and closures. */
 #include "base/alloc.h"
 #include "tools/sslc_program.h"
+#include "tools/start.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +82,9 @@ static int sslc_dump(int argc, char **argv)
         if (status == STATUS_OK)
             code = SSLC_DONE;
         else if (status != STATUS_SOURCE)
-            (void)sslc_fail(&err);
+            code = sslc_fail(&err);
+        if (status == STATUS_INVALID)
+            code = SSLC_USAGE;
     }
     strbuf_free(&text);
     sslc_close(&file);
@@ -128,6 +131,7 @@ static const CliCommand commands[] = {
 
 int main(int argc, char **argv)
 {
+    program_begin("sslc");
     Error err = {0};
     bool wants_help = argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
     if (wants_help) {

@@ -250,7 +250,7 @@ Status sslc_find_param(const SslUnitInfo *unit, const char *name, uint32_t *out_
             names[count++] = unit->params[i].name;
     }
     const char *nearest = suggest_nearest(name, names, count);
-    return error_set(err, STATUS_NOT_FOUND, "shader '%s' has no parameter '%s'%s%s%s", unit->name,
+    return error_set(err, STATUS_INVALID, "shader '%s' has no parameter '%s'%s%s%s", unit->name,
                      name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
                      nearest ? "'?" : "");
 }
@@ -302,6 +302,7 @@ SslProgram *sslc_build(SslcFile *file, const SslUnit *unit, const SslcBuildOptio
     SslProgram *program = NULL;
     Status status = diags ? sslc_describe(ssl_unit_info(unit), options, constants, &how, &err)
                           : error_set(&err, STATUS_NO_MEMORY, "out of memory");
+    file->is_misused = status == STATUS_INVALID;
     if (status == STATUS_OK) {
         how.output_derivatives = output_derivatives;
         status = ssl_program_build(file->ctx, unit, &how, diags, &program, &err);

@@ -5,6 +5,8 @@
  * derivatives a pixel, normal and gnormal (0, 0, 1), I (0, 0, -1), tangent (1, 0, 0), tangent_sign 1. All
  * others are 0 until --global says otherwise. */
 #include "base/alloc.h"
+#include "base/file.h"
+#include "base/file_claims.h"
 #include "base/image/exr_write.h"
 #include "base/image/png_write.h"
 #include "base/image/view_transform.h"
@@ -81,7 +83,7 @@ static Status find_global(const RunState *run, const char *name, uint32_t *out_r
         }
     }
     const char *nearest = suggest_nearest(name, names, run->file->tables.global_count);
-    return error_set(err, STATUS_NOT_FOUND, "there is no global '%s'%s%s%s", name,
+    return error_set(err, STATUS_INVALID, "there is no global '%s'%s%s%s", name,
                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
                      nearest ? "'?" : "");
 }
@@ -189,7 +191,7 @@ static Status set_attributes(RunState *run, Error *err)
         while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, name) != 0)
             slot++;
         if (slot == unit->attribute_count)
-            return error_set(err, STATUS_NOT_FOUND, "the shader has no attribute '%s'", name);
+            return error_set(err, STATUS_INVALID, "the shader has no attribute '%s'", name);
         TRY(set_attribute(run, slot, text, err));
     }
     return STATUS_OK;
@@ -215,7 +217,7 @@ static Status set_textures(RunState *run, Error *err)
         while (slot < unit->texture_count && strcmp(unit->textures[slot], name) != 0)
             slot++;
         if (slot == unit->texture_count)
-            return error_set(err, STATUS_NOT_FOUND, "the shader has no texture '%s'", name);
+            return error_set(err, STATUS_INVALID, "the shader has no texture '%s'", name);
         grid_host_set_texture(run->host, slot, &texture);
     }
     return STATUS_OK;
@@ -251,7 +253,7 @@ static Status find_output(const RunState *run, const char *text, Shown *out_show
         *out_shown = (Shown){type, slots[i], i, type == SSL_CLOSURE ? 3 : ssl_type_scalars(type)};
         return STATUS_OK;
     }
-    return error_set(err, STATUS_NOT_FOUND, "the shader has no output '%.*s'", STR_ARG(name));
+    return error_set(err, STATUS_INVALID, "the shader has no output '%.*s'", STR_ARG(name));
 }
 
 static float closure_weight(const RunState *run, uint32_t output, uint32_t component,
@@ -410,9 +412,6 @@ static Status write_picture(const RunState *run, const Shown *shown, Error *err)
     const RunOptions *o = run->options;
     size_t count = (size_t)o->width * o->height;
     bool is_png = path_has_extension(o->picture, ".png");
-    if (!is_png && !path_has_extension(o->picture, ".exr"))
-        return error_set_at(err, STATUS_INVALID, o->picture,
-                            "give a name that ends in .exr or .png");
     float *values = mem_alloc(count, shown->scalars * sizeof *values);
     if (!values)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
@@ -455,23 +454,44 @@ static Status shade(RunState *run, bool *out_has_fault, Error *err)
     return STATUS_OK;
 }
 
+/* Where the picture goes, before any work. */
+static Status check_picture(const char *path, const RunOptions *o, Error *err)
+{
+    if (!o->picture)
+        return STATUS_OK;
+    if (!path_has_extension(o->picture, ".png") && !path_has_extension(o->picture, ".exr"))
+        return error_set_at(err, STATUS_INVALID, o->picture,
+                            "give a name that ends in .exr or .png");
+    TRY(file_check_apart("-o", o->picture, &path, 1, err));
+    return file_check_room(o->picture, 0, err);
+}
+
 static int run_file(const char *path, const RunOptions *o)
 {
     SslcFile file = {0};
     int code = SSLC_FAILED;
+    Error wrong = {0};
+    if (check_picture(path, o, &wrong) != STATUS_OK) {
+        (void)sslc_fail(&wrong);
+        return wrong.code == STATUS_INVALID ? SSLC_USAGE : SSLC_FAILED;
+    }
     bool is_open = sslc_open(path, o->build.cpu, &file);
     file.folders = &o->build.folders;
     SslUnit *unit = is_open ? sslc_compile(&file, o->build.shader) : NULL;
     RunState run = {.options = o, .file = &file};
     run.program = unit ? sslc_build(&file, unit, &o->build, true) : NULL;
+    if (file.is_misused)
+        code = SSLC_USAGE;
     if (run.program) {
         Error err = {0};
         bool has_fault = false;
         run.info = ssl_program_info(run.program);
-        if (shade(&run, &has_fault, &err) != STATUS_OK)
+        if (shade(&run, &has_fault, &err) != STATUS_OK) {
             (void)sslc_fail(&err);
-        else if (!has_fault)
+            code = err.code == STATUS_INVALID ? SSLC_USAGE : SSLC_FAILED;
+        } else if (!has_fault) {
             code = SSLC_DONE;
+        }
     }
     grid_host_destroy(run.host);
     ssl_program_release(run.program);

@@ -13,6 +13,7 @@
  *
  * Arguments in, library calls, messages out. Exit codes: 0 done, 1 failed (or damage was found),
  * 2 wrong usage, 4 interrupted. */
+#include "tools/start.h"
 #include "tools/texcache_commands.h"
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static const CliCommand commands[] = {
 
 int main(int argc, char **argv)
 {
+    program_begin("texcache");
     const char *name = argc > 1 ? argv[1] : "--help";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         StrBuf help = {0};

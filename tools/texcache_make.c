@@ -1,5 +1,6 @@
 /* texcache make: converts images through the decoder plugins. */
 #include "base/alloc.h"
+#include "base/file_claims.h"
 #include "base/path.h"
 #include "base/thread.h"
 #include "plugins/plugin_host.h"
@@ -231,6 +232,19 @@ static Status list_inputs(MakeList *list, const CliResult *parsed, Error *err)
     return STATUS_OK;
 }
 
+/* No texture goes over an image, nor over another texture. */
+static Status claim_files(const MakeList *list, Error *err)
+{
+    FileClaims claims = {0};
+    Status status = STATUS_OK;
+    for (uint32_t i = 0; status == STATUS_OK && i < list->count; i++)
+        status = file_claim_input(&claims, "an image", list->jobs[i].from, err);
+    for (uint32_t i = 0; status == STATUS_OK && i < list->count; i++)
+        status = file_claim_output(&claims, "a texture to make", list->jobs[i].to, err);
+    file_claims_free(&claims);
+    return status;
+}
+
 static void make_one(void *data, uint32_t index)
 {
     MakeList *list = data;
@@ -281,8 +295,9 @@ static int make(MakeOptions *o, const CliResult *parsed)
         return texcache_fail(&err, EXIT_USAGE);
     }
     mutex_init(&list.progress.mutex);
-    if (list_inputs(&list, parsed, &err) != STATUS_OK ||
-        plugin_host_create(&host_desc, &list.host, &err) != STATUS_OK) {
+    if (list_inputs(&list, parsed, &err) != STATUS_OK || claim_files(&list, &err) != STATUS_OK) {
+        code = texcache_fail(&err, err.code == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
+    } else if (plugin_host_create(&host_desc, &list.host, &err) != STATUS_OK) {
         code = texcache_fail(&err, EXIT_FAILED);
     } else {
         code = make_all(&list);
@@ -401,6 +416,5 @@ int texcache_run_make(int argc, char **argv)
         return code;
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error like a full disk */
     return make(&o, &parsed);
 }

@@ -1,5 +1,6 @@
 /* texcache report: a render's texture statistics, and its trace, as one HTML page. */
 #include "base/file.h"
+#include "base/file_claims.h"
 #include "tools/texcache_commands.h"
 #include "tools/texture_report.h"
 #include <stdio.h>
@@ -52,6 +53,11 @@ int texcache_run_report(int argc, char **argv)
     if (!texcache_understand(&program, argc, argv, &parsed, &code))
         return code;
     Error err = {0};
+    if (file_check_apart("-o", output, (const char *const *)parsed.args, parsed.arg_count, &err) !=
+        STATUS_OK)
+        return texcache_fail(&err, EXIT_USAGE);
+    if (file_check_room(output, 0, &err) != STATUS_OK)
+        return texcache_fail(&err, EXIT_FAILED);
     if (write_report(parsed.args[0], parsed.arg_count > 1 ? parsed.args[1] : NULL, output, &err) !=
         STATUS_OK)
         return texcache_fail(&err, EXIT_FAILED);

@@ -1,6 +1,7 @@
 /* texcache view: a level, or one tile of it, as PNG. Colours are encoded for display; data (raw) is
  * shown as it is stored, 0 black and 1 white. */
 #include "base/alloc.h"
+#include "base/file_claims.h"
 #include "base/image/png_write.h"
 #include "base/image/view_transform.h"
 #include "textures/texcache.h"
@@ -188,6 +189,9 @@ int texcache_run_view(int argc, char **argv)
         error_set(&err, STATUS_INVALID, "-o is missing: where does the picture go?");
         return texcache_fail(&err, EXIT_USAGE);
     }
+    const char *const input = parsed.args[0];
+    if (file_check_apart("-o", o.output, &input, 1, &err) != STATUS_OK)
+        return texcache_fail(&err, EXIT_USAGE);
     uint64_t damaged;
     Status status = view(&o, parsed.args[0], &damaged, &err);
     if (status != STATUS_OK)

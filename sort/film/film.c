@@ -147,11 +147,15 @@ Status film_create(const FilmDesc *desc, Film **out_film, Error *err)
     film->desc.identity.filter[FILM_FILTER_NAME_MAX - 1] = '\0';
     film->desc.identity.cpu_class[FILM_TARGET_NAME_MAX - 1] = '\0';
     lay_out_record(film);
-    film->pixels = mem_alloc(film_pixel_count(film), film->record_bytes);
+    /* The system would promise more than there is, and end the program when it is used. */
+    if (film_pixel_count(film) <= mem_machine_bytes() / film->record_bytes)
+        film->pixels = mem_alloc(film_pixel_count(film), film->record_bytes);
     if (!film->pixels) {
+        uint32_t bytes = film->record_bytes;
         film_destroy(film);
-        return error_set(err, STATUS_NO_MEMORY, "no memory for a film of %u x %u pixels",
-                         full.crop_width, full.crop_height);
+        return error_set(err, STATUS_NO_MEMORY,
+                         "no memory for a film of %u x %u pixels with %u bytes each",
+                         full.crop_width, full.crop_height, bytes);
     }
     *out_film = film;
     return STATUS_OK;

@@ -36,6 +36,7 @@ static Status load_scene(Render *r, Error *err)
                              .texture_paths = r->options.texture_paths,
                              .texture_path_count = r->options.texture_path_count,
                              .missing = r->options.missing,
+                             .claims = r->options.claims,
                              .warn = scene_warning,
                              .warn_data = log.data};
     render_announce(r, "loading the scene");
@@ -75,7 +76,7 @@ static Status refuse_camera(const Scene *scene, const char *name, Error *err)
     StrBuf known = {0};
     for (uint32_t i = 0; i < scene->camera_count && i < 20; ++i)
         strbuf_printf(&known, "%s%s", i ? ", " : "", scene->cameras[i].name);
-    Status status = error_set(err, STATUS_NOT_FOUND, "the scene has no camera '%s'; there are %s%s",
+    Status status = error_set(err, STATUS_INVALID, "the scene has no camera '%s'; there are %s%s",
                               name, strbuf_text(&known), scene->camera_count > 20 ? " ..." : "");
     strbuf_free(&known);
     return status;
@@ -99,6 +100,9 @@ static Status apply_settings(Render *r, Error *err)
     uint32_t width = o->width_px ? o->width_px : s->width_px,
              height = o->height_px ? o->height_px : s->height_px;
     int64_t camera = s->camera;
+    if (width > FILM_MAX_SIDE_PX || height > FILM_MAX_SIDE_PX)
+        return error_set(err, STATUS_INVALID, "a picture of %u x %u pixels; a side has at most %d",
+                         width, height, FILM_MAX_SIDE_PX);
     if (o->camera && (camera = scene_find_camera(r->scene, o->camera)) == SCENE_NONE)
         return refuse_camera(r->scene, o->camera, err);
     r->samples = o->samples ? o->samples : s->samples;
@@ -125,16 +129,20 @@ static Status apply_settings(Render *r, Error *err)
     return pixel_filter_init(o->filter, o->filter_width_px, &shared->filter, err);
 }
 
-static Status compile_materials(Render *r, StrBuf *diagnostics, Error *err)
+static Status create_context(Render *r, Error *err)
 {
     char folder[PATH_BYTES];
-    uint64_t start = clock_now_ns();
-    render_announce(r, "compiling shaders");
     TRY(path_join(r->options.cache_folder, "kernels", folder, err));
     SslContextDesc context = {
         .size_bytes = sizeof context, .cache_folder = folder, .cpu = r->options.cpu};
     ssl_tables_describe(&context);
-    TRY(ssl_context_create(&context, &r->ssl, err));
+    return ssl_context_create(&context, &r->ssl, err);
+}
+
+static Status compile_materials(Render *r, StrBuf *diagnostics, Error *err)
+{
+    uint64_t start = clock_now_ns();
+    render_announce(r, "compiling shaders");
     MaterialSetDesc set = {.size_bytes = sizeof set,
                            .scene = r->scene,
                            .context = r->ssl,
@@ -147,11 +155,9 @@ static Status compile_materials(Render *r, StrBuf *diagnostics, Error *err)
     return STATUS_OK;
 }
 
-static Status open_textures(Render *r, Error *err)
+/* STATUS_INVALID: the budget is too small for any scene. */
+static Status create_texture_cache(Render *r, Error *err)
 {
-    char folder[PATH_BYTES];
-    uint64_t start = clock_now_ns();
-    TRY(path_join(r->options.cache_folder, "textures", folder, err));
     r->decoder_command[0] = r->options.texcache_program;
     r->decoder_command[1] = "decode";
     TexCacheDesc cache = {.size_bytes = sizeof cache,
@@ -160,7 +166,17 @@ static Status open_textures(Render *r, Error *err)
                           .read_delay_us = r->options.texture_delay_us,
                           .trace_path = r->options.trace_path,
                           .log = r->options.log};
-    TRY(texcache_create(&cache, &r->textures, err));
+    Status status = texcache_create(&cache, &r->textures, err);
+    if (status == STATUS_LIMIT && err)
+        err->code = STATUS_INVALID;
+    return status == STATUS_LIMIT ? STATUS_INVALID : status;
+}
+
+static Status open_textures(Render *r, Error *err)
+{
+    char folder[PATH_BYTES];
+    uint64_t start = clock_now_ns();
+    TRY(path_join(r->options.cache_folder, "textures", folder, err));
     bool *is_wanted = MEM_ARRAY(bool, r->scene->texture_count + 1);
     if (!is_wanted)
         return error_set(err, STATUS_NO_MEMORY, "out of memory opening textures");
@@ -335,16 +351,26 @@ static Status make_film(Render *r, Error *err)
     return STATUS_OK;
 }
 
+/* STATUS_INVALID is for options that do not fit; what is wrong with a scene is the scene's. */
+static Status of_scene(Status status, Error *err)
+{
+    if (status != STATUS_INVALID)
+        return status;
+    if (err)
+        err->code = STATUS_FORMAT;
+    return STATUS_FORMAT;
+}
+
 static Status load(Render *r, StrBuf *diagnostics, Error *err)
 {
     TRY(load_scene(r, err));
     TRY(apply_settings(r, err));
-    TRY(compile_materials(r, diagnostics, err));
-    if (r->options.only_check)
-        return STATUS_OK;
-    TRY(open_textures(r, err));
+    TRY(create_context(r, err));
+    TRY(of_scene(compile_materials(r, diagnostics, err), err));
+    TRY(create_texture_cache(r, err));
+    TRY(of_scene(open_textures(r, err), err));
     TRY(build_accel(r, err)); /* meanwhile textures are converted, of which lights may need some */
-    TRY(prepare_lights(r, err));
+    TRY(of_scene(prepare_lights(r, err), err));
     TRY(make_film(r, err));
     r->shared.scene = r->scene;
     r->shared.accel = r->accel;

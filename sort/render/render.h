@@ -70,7 +70,7 @@ typedef struct RenderOptions {
     const char *cpu; /* LLVM CPU name; NULL: this machine */
     FilmAovSet aovs;
     uint32_t ids;               /* bit (1 << FilmId) */
-    bool only_check;            /* render_create loads and compiles, no more: for render_scene */
+    FileClaims *claims;         /* borrowed, NULL: none; as in SceneLoadOptions */
     const Log *log;             /* borrowed */
     const _Atomic bool *cancel; /* borrowed; set it to stop early: jobs under way are finished */
     /* Called by render_run every `quiet_interval_s`, and once after `quiet_first_s` if that is not 0, while no sample is under way: render_film is then a
@@ -83,9 +83,14 @@ typedef struct RenderOptions {
     void *stage_data;
 } RenderOptions;
 
-/* Compile errors and warnings are appended to `diagnostics`. On success *out_render is the caller's. */
+/* Compile errors and warnings are appended to `diagnostics`. On success *out_render is the caller's. STATUS_INVALID: an
+ * option makes no sense with this scene, or an output of `claims` is one of its files; other errors are those of what
+ * was read, or of the machine. */
 Status render_create(const RenderOptions *options, Render **out_render, StrBuf *diagnostics,
                      Error *err) SORT_MUST_CHECK;
+/* Waits until no texture is under way: render_run does so in the end. The error names the texture's file and a material
+ * that uses it. */
+Status render_finish_textures(Render *render, Error *err) SORT_MUST_CHECK;
 /* Before render_run: goes on from a checkpoint of the same render, whose bits the result has. Takes the film,
  * also on errors: STATUS_INVALID says what differs. */
 Status render_resume(Render *render, Film *film, Error *err) SORT_MUST_CHECK;

@@ -96,15 +96,29 @@ static void add_id_metadata(Metadata *m, const Film *film, FilmId id)
     }
 }
 
-static Status picture_create(const Film *film, Picture *p, Error *err)
+/* Channels of floats beside RGBA. */
+static uint32_t count_floats(const FilmDesc *desc)
 {
-    const FilmDesc *desc = film_desc(film);
-    size_t count = (size_t)desc->crop_width * desc->crop_height, floats = 4;
+    uint32_t floats = 0;
     for (int a = 0; a < FILM_AOV_COUNT; ++a)
         floats +=
             film_aovs_have(desc->aovs, (FilmAov)a) ? film_aov_info((FilmAov)a)->channel_count : 0;
     for (int i = 0; i < FILM_ID_COUNT; ++i)
         floats += desc->ids >> i & 1 ? 2 * ID_RANKS : 0;
+    return floats;
+}
+
+uint64_t render_output_exr_bytes(const Film *film)
+{
+    const FilmDesc *desc = film_desc(film);
+    return (uint64_t)desc->crop_width * desc->crop_height * (4 + count_floats(desc)) *
+           sizeof(float);
+}
+
+static Status picture_create(const Film *film, Picture *p, Error *err)
+{
+    const FilmDesc *desc = film_desc(film);
+    size_t count = (size_t)desc->crop_width * desc->crop_height, floats = 4 + count_floats(desc);
     *p = (Picture){.pixels = mem_alloc(count, floats * sizeof(float))};
     if (!p->pixels)
         return error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");

@@ -39,8 +39,6 @@ struct Render {
 void render_announce(const Render *r, const char *what);
 /* What goes with the film beside its sums; the ids of names. */
 Status render_make_notes(Render *r, Error *err) SORT_MUST_CHECK;
-/* Waits until no texture is under way. The error names the texture's file and a material that uses it. */
-Status render_finish_textures(Render *r, Error *err) SORT_MUST_CHECK;
 /* Of a fiber's shading, without a probe. */
 ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *waiter);
 

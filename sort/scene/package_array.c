@@ -280,12 +280,6 @@ static Status check_request(Package *package, const ArrayRequest *r, Error *err)
     return STATUS_OK;
 }
 
-static uint64_t machine_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
-}
-
 static Status check_requests(Loader *l, uint32_t count, uint64_t max_bytes, Error *err)
 {
     uint64_t total_bytes = 0, inflated_bytes = 0, stored_bytes = 0;
@@ -307,7 +301,7 @@ static Status check_requests(Loader *l, uint32_t count, uint64_t max_bytes, Erro
         return l->failure->status;
     TRY(check_growth(l->package, inflated_bytes, stored_bytes, err));
     if (max_bytes == 0)
-        max_bytes = machine_bytes();
+        max_bytes = mem_machine_bytes();
     if (total_bytes > max_bytes)
         return error_set(err, STATUS_LIMIT,
                          "the mesh arrays take %llu bytes; there is room for %llu",

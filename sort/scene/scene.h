@@ -15,6 +15,7 @@
 #define SORT_SCENE_SCENE_H
 
 #include "base/error.h"
+#include "base/file_claims.h"
 #include "base/mat4.h"
 #include "base/str.h"
 #include "sort/scene/scene_missing.h"
@@ -338,6 +339,9 @@ typedef struct SceneLoadOptions {
      * become part of it. */
     const char *extract_folder;
     SceneMissing missing; /* what becomes of textures that are not there */
+    /* Borrowed; NULL: none. Gets all files that the scene is read from as inputs: STATUS_INVALID when one of them is
+     * an output there, before the large ones are read. */
+    FileClaims *claims;
     /* Things worth saying that are no errors. Called from the loading thread; NULL: dropped. */
     void (*warn)(void *data, const char *text);
     void *warn_data;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_BYTES_MAX = 8 << 20, FIXED_ARGUMENTS = 12 };
+enum { MESSAGE_BYTES_MAX = 8 << 20, FIXED_ARGUMENTS = 13 };
 
 bool scene_import_is_package(const char *path)
 {
@@ -261,6 +261,7 @@ Status scene_import_in_child(const char *path, const char *package_folder,
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     uint32_t count = 0;
     argv[count++] = program;
+    argv[count++] = "--import-child";
     argv[count++] = "--import";
     argv[count++] = path;
     argv[count++] = "--export-package";

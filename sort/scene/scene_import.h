@@ -46,7 +46,7 @@ Status scene_import_file(const char *path, const char *package_folder,
                          const SceneImportOptions *options, Error *err) SORT_MUST_CHECK;
 
 /* The same in a child process that is run as
- *   PROGRAM --import PATH --export-package FOLDER [--plugin-path FOLDER]... [--texture-path FOLDER]...
+ *   PROGRAM --import-child --import PATH --export-package FOLDER [--plugin-path FOLDER]... [--texture-path FOLDER]...
  *           --missing WHAT --light-units UNIT [--unlimited-import]
  * and has to call scene_import_main. Errors also: STATUS_INTERNAL when the child crashed or was
  * killed, STATUS_LIMIT when it took too long. */

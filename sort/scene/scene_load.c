@@ -266,6 +266,7 @@ static Status load(SceneParser *p, SceneStorage *storage, Error *err)
     Status status = scene_parse(p, name, (Str){text, size_bytes}, err);
     mem_free(text);
     TRY(status);
+    TRY(scene_claim_files(p, err));
 
     ArrayBlocks blocks;
     TRY(refuse(name,

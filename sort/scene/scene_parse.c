@@ -1,4 +1,6 @@
 #include "sort/scene/scene_parse.h"
+
+#include "sort/film/film.h"
 #include <float.h>
 #include <string.h>
 
@@ -65,7 +67,7 @@ static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
             JsonCursor element;
             int64_t value;
             json_at(&c, k, &element);
-            TRY(json_as_int(&element, 1, 65536, &value, err));
+            TRY(json_as_int(&element, 1, FILM_MAX_SIDE_PX, &value, err));
             *(k == 0 ? &s->width_px : &s->height_px) = (uint32_t)value;
         }
     }

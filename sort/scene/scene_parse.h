@@ -75,6 +75,8 @@ typedef struct SceneParser {
 
 /* `text` is scene.json, `name` what messages call it. */
 Status scene_parse(SceneParser *parser, const char *name, Str text, Error *err) SORT_MUST_CHECK;
+/* After scene_parse: claims all files that the scene is read from (SceneLoadOptions.claims). */
+Status scene_claim_files(const SceneParser *parser, Error *err) SORT_MUST_CHECK;
 /* Frees what the parser owns. */
 void scene_parser_free(SceneParser *parser);
 

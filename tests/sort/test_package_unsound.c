@@ -129,7 +129,6 @@ static uint32_t check(const Kit *kit, const Unsound *bad)
     kit_write_text(kit, "shaders/s.ssl", bad->ssl ? bad->ssl : good_ssl);
     kit_write_floor(kit, 8, bad->materials ? bad->materials : SURFACE "}", bad->groups);
     RenderOptions options = kit_options(kit);
-    options.only_check = true;
     Render *render;
     Error err = {0};
     char text[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];

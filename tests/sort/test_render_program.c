@@ -361,7 +361,7 @@ static void test_program_parts_name_their_cpu_class(void **state)
                     &said);
     kit_assert_says(&said, 0, (const char *const[]){NULL});
     kit_run(&kit, (const char *const[]){"--cpu", "pdp11", NULL}, &said);
-    kit_assert_says(&said, 1, (const char *const[]){"unknown CPU 'pdp11'", baseline, NULL});
+    kit_assert_says(&said, 2, (const char *const[]){"unknown CPU 'pdp11'", baseline, NULL});
     kit_end(&kit);
 }
 

@@ -273,7 +273,7 @@ static void test_stops_options_are_checked(void **state)
     kit_run(kit, (const char *const[]){"--samples", "0:2", "--time-limit", "1", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"--samples", "--time-limit", NULL});
     kit_run(kit, (const char *const[]){"--crop", "60,40,20,20", NULL}, &said);
-    kit_assert_says(&said, 1, (const char *const[]){"crop 60,40,20,20", "70x45", NULL});
+    kit_assert_says(&said, 2, (const char *const[]){"crop 60,40,20,20", "70x45", NULL});
     kit_run(kit, (const char *const[]){"--checkpoint", "/no/such/folder/c", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"/no/such/folder", NULL});
 }

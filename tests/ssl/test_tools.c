@@ -391,7 +391,7 @@ static void test_sslc_dump(void **state)
     assert_null(strstr(strbuf_text(&r.text), "tex "));
     strbuf_free(&r.text);
     r = run_sslc(ARGS("dump", "--constant", "onn=false", path));
-    assert_int_equal(r.code, 1);
+    assert_int_equal(r.code, 2);
     expect_text(&r, "did you mean 'on'?");
     strbuf_free(&r.text);
 }
@@ -411,7 +411,7 @@ static void test_sslc_run_prints_a_pixel(void **state)
     expect_text(&r, "lookup: g at (1.125 0.875) ddx (0.75 0) ddy (0 -0.25)\n");
     strbuf_free(&r.text);
     r = run_sslc(ARGS("run", "--size", "4x4", "--at", "4,0", path));
-    assert_int_equal(r.code, 1);
+    assert_int_equal(r.code, 2);
     expect_text(&r, "pixel 4,0 is outside of 4x4");
     strbuf_free(&r.text);
     r = run_sslc(ARGS("run", "--size", "4x-4", path));
@@ -453,7 +453,7 @@ static void test_sslc_run_writes_pictures(void **state)
     assert_true(file_exists(picture));
     in_folder("c.tiff", picture);
     r = run_sslc(ARGS("run", "--size", "8x4", "-o", picture, path));
-    assert_int_equal(r.code, 1);
+    assert_int_equal(r.code, 2);
     expect_text(&r, "ends in .exr or .png");
     strbuf_free(&r.text);
 }

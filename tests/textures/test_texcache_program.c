@@ -244,7 +244,7 @@ static void test_texcache_program_makes_sets(void **state)
     assert_true(file_exists(fixture_path("u.1001.stex")));
     EXPECT(0, "", "", "make", pattern, "-q", "-o", fixture_path("v.<UDIM>.stex"));
     assert_true(file_exists(fixture_path("v.1013.stex")));
-    EXPECT(1, "", "<UDIM> must be in its name", "make", pattern, "-o", fixture_path("v.stex"));
+    EXPECT(2, "", "<UDIM> must be in its name", "make", pattern, "-o", fixture_path("v.stex"));
     EXPECT(1, "", "no file with a number", "make", fixture_path("w.<UDIM>.png"));
 }
 

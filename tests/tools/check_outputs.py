@@ -1,0 +1,158 @@
+"""No program writes over what it reads, or writes two things to one file; what cannot be written is told and loses nothing:
+check_outputs.py FOLDER_OF_PROGRAMS
+
+Each case names an output in another way (link, hard link, "./", a folder under two names), and expects that the program ends
+before any work with exit code 2, and that every file is there and as it was."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from tool_kit import BIN, expect, package, png, run, run_checks
+
+
+def snapshot(folder):
+    return {str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*")) if path.is_file() and "cache" not in path.parts}
+
+
+def refused(folder, program, *arguments, code=2, says="file of its own"):
+    before = snapshot(folder)
+    done = run(program, *arguments, folder=folder)
+    what = f"{program} {' '.join(map(str, arguments))}: exit code {done.returncode}: {done.stderr.strip()}"
+    expect(done.returncode == code, what)
+    expect(says in done.stderr, f"{what}: no word of '{says}'")
+    expect(snapshot(folder) == before, f"{what}: files have changed: {set(before) ^ set(snapshot(folder))}")
+
+
+def check_render(folder):
+    package(folder / "a scene")
+    out, cache = folder / "out", ["--cache", folder / "cache", "-q", "--unwatched"]
+    out.mkdir()
+    (folder / "same").symlink_to(out)
+    (out / "old.exr").write_text("old")
+    (out / "link.exr").symlink_to("old.exr")
+    (out / "ahead.exr").symlink_to("later.exr")
+    os.link(out / "old.exr", out / "hard.exr")
+    for other in ("--checkpoint", "--partial", "--stats", "--trace", "--watch"):
+        refused(folder, "sort-render", "a scene", "-o", "out/a.exr", other, "./out/a.exr", *cache)
+    for first, second in (("out/a.exr", "same/a.exr"), ("out/old.exr", "out/link.exr"), ("out/old.exr", "out/hard.exr"),
+                          ("out/ahead.exr", "out/later.exr"), ("out/../out/a.exr", "out/a.exr"), (out / "a.exr", "out/a.exr")):
+        refused(folder, "sort-render", "a scene", "-o", first, "--partial", second, *cache)
+    refused(folder, "sort-render", "a scene", "-o", "out/a.exr", "--stats", "out/b", "--trace", "same/./b", *cache)
+    for name in ("scene.json", "meshes/quad.bin", "shaders/paint.ssl", "textures/map.png", "textures/sky.png"):
+        refused(folder, "sort-render", "a scene", "-o", "out/a.exr", "--stats", f"a scene/{name}", *cache)
+    refused(folder, "sort-render", "a scene", "-o", "out/a.exr", "--trace", "a scene/textures/sky.png", *cache)
+    refused(folder, "sort-render", "a scene", "-o", "a scene/textures/map.png", *cache)
+    refused(folder / "a scene", "sort-render", "scene.json", "--png", "textures/sky.png", *cache)
+    zipped = folder / "s.zip"
+    subprocess.run([sys.executable, "-m", "zipfile", "-c", zipped, *sorted(os.listdir(folder / "a scene"))], check=True,
+                   cwd=folder / "a scene")
+    refused(folder, "sort-render", "s.zip", "-o", "out/a.exr", "--stats", "s.zip", *cache)
+    refused(folder, "sort-render", "a scene", "--probe", "1,1", "--probe-out", "a scene/textures/map.png", *cache)
+    # one name a frame, but a name of two frames; the scene of another frame
+    for frame in ("1", "11"):
+        (folder / f"s.{frame}.zip").write_bytes(zipped.read_bytes())
+    refused(folder, "sort-render", "s.#.zip", "--frame", "1..11:10", "-o", "out/1#.png", "--stats", "out/#1.png", *cache)
+    refused(folder, "sort-render", "s.#.zip", "--frame", "1..11:10", "-o", "out/#.exr", "--stats", "s.1#.zip", *cache)
+    # what may be named twice
+    done = run("sort-render", "a scene", "-o", "out/a.exr", "--stats", "/dev/null", "--partial", "/dev/null", *cache, folder=folder)
+    expect(done.returncode == 0 and (out / "a.exr").stat().st_size > 100, f"/dev/null twice: {done.stderr}")
+    done = run("sort-render", "a scene", "-o", "out/ahead.exr", *cache, folder=folder)
+    expect(done.returncode == 0 and (out / "ahead.exr").is_symlink() and (out / "later.exr").exists(),
+           "a link to a file that is not there yet is not followed")
+
+
+def check_merge(folder):
+    scene = package(folder / "s")
+    for part, samples in (("a", "0:2"), ("b", "2:4")):
+        done = run("sort-render", scene, "--samples", samples, "--partial", folder / part, "--cache", folder / "cache", "-q",
+                   folder=folder)
+        expect(done.returncode == 0, done.stderr)
+    refused(folder, "sort-render", "merge", "a", "b", "--partial", "./a")
+    refused(folder, "sort-render", "merge", "a", "b", "-o", "c.exr", "--partial", "c.exr")
+    refused(folder, "sort-render", "merge", "a", "none", "-o", "c.exr", says="there is no such file")
+    done = run("sort-render", "merge", "a", "b", "-o", "c.exr", folder=folder)
+    expect(done.returncode == 0, done.stderr)
+
+
+def check_texcache(folder):
+    png(folder / "in.png")
+    (folder / "other.png").symlink_to("in.png")
+    refused(folder, "texcache", "make", "in.png", "-o", "in.png")
+    refused(folder, "texcache", "make", "in.png", "-o", "other.png")
+    png(folder / "x.stex")  # a picture, whatever it is called
+    refused(folder, "texcache", "make", "x.stex")
+    png(folder / "in.jpg")
+    refused(folder, "texcache", "make", "in.png", "in.jpg")  # both would be in.stex
+    done = run("texcache", "make", "in.png", "-q", folder=folder)
+    expect(done.returncode == 0, done.stderr)
+    refused(folder, "texcache", "view", "in.stex", "-o", "in.stex")
+    scene = package(folder / "s")
+    done = run("sort-render", scene, "-o", "a.exr", "--stats", "a.json", "--trace", "a.trace", "--cache", "cache", "-q", folder=folder)
+    expect(done.returncode == 0, done.stderr)
+    refused(folder, "texcache", "report", "a.json", "a.trace", "-o", "a.json")
+    refused(folder, "texcache", "report", "a.json", "a.trace", "-o", "a.trace")
+    refused(folder, "texcache", "report", "a.json", "-o", "none/a.html", code=1, says="none/a.html")
+
+
+def check_sslc(folder):
+    (folder / "shader.ssl").write_text("shader s(out float a) { a = 1.0; }\n")
+    (folder / "shader.png").write_text("shader s(out float a) { a = 1.0; }\n")
+    refused(folder, "sslc", "run", "shader.ssl", "-o", "shader.ssl", says=".exr or .png")
+    refused(folder, "sslc", "run", "shader.png", "-o", "shader.png")
+    refused(folder, "sslc", "run", "shader.ssl", "-o", "none/a.png", code=1, says="none/a.png")
+
+
+def check_room(folder):
+    """What cannot be written: told before the render where that is possible, and old files stay."""
+    scene = package(folder / "s")
+    base = [scene, "--cache", folder / "cache", "-q", "--unwatched"]
+    expect(run("sort-render", *base, "-o", folder / "a.exr", folder=folder).returncode == 0, "a.exr")
+    old = (folder / "a.exr").read_bytes()
+    for arguments in (["-o", "none/a.exr"], ["-o", "a.exr", "--partial", "none/p"], ["-o", "a.exr", "--stats", "none/s"],
+                      ["-o", "a.exr/b.exr"], ["-o", "s"]):
+        done = run("sort-render", *base, *arguments, folder=folder)
+        expect(done.returncode == 2, f"{arguments}: exit code {done.returncode}: {done.stderr}")
+    done = run("sort-render", *base, "-o", "big.exr", "--size", "400x400", "--partial", "big.part", folder=folder, limit=1 << 20)
+    expect(done.returncode == 1 and "no room" in done.stderr, f"a file size limit: {done.returncode}: {done.stderr}")
+    done = run("sort-render", *base, "-o", "a.exr", "--size", "200x200", "--sampler", "independent", "--aov", "normal,albedo", folder=folder,
+               limit=8192)
+    expect(done.returncode == 1 and "a.exr" in done.stderr, f"a picture beyond the limit: {done.returncode}: {done.stderr}")
+    expect((folder / "a.exr").read_bytes() == old, "a picture that could not be written took the old one with it")
+    expect(not list(folder.glob("*.tmp*")), "temporary files stay")
+    for program, arguments in (("sslc", ["doc", scene / "shaders/paint.ssl"]), ("texcache", ["--help"]), ("ssl-test", ["--help"]),
+                               ("sort-render", ["--help"])):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BIN / program, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+        expect(done.returncode == 1 and "standard output" in done.stderr, f"{program} > /dev/full: {done.returncode}: {done.stderr}")
+    if os.geteuid() != 0:
+        (folder / "closed").mkdir(mode=0o555)
+        done = run("sort-render", *base, "-o", "closed/a.exr", folder=folder)
+        expect(done.returncode == 2, f"a folder that is closed: {done.returncode}: {done.stderr}")
+
+
+def check_left_behind(folder):
+    """A killed render's temporary files go with the next one; those of a living one stay."""
+    scene = package(folder / "s", samples=65536)
+    arguments = [BIN / "sort-render", scene, "-o", "a.exr", "--checkpoint", "c", "--checkpoint-interval", "0.01", "--update-interval",
+                 "0.01", "--size", "300x300", "--cache", "cache", "-q", "--unwatched", "--threads", "1"]
+    for attempt in range(5):
+        render = subprocess.Popen(arguments, cwd=folder)
+        end = time.monotonic() + 60
+        while not (folder / "c").exists() and time.monotonic() < end:
+            time.sleep(0.005)
+        time.sleep(0.01 * attempt)
+        render.send_signal(signal.SIGKILL)
+        render.wait()
+        (folder / "c").unlink()
+    done = run("sort-render", scene, "-o", "a.exr", "--checkpoint", "c", "--spp", "1", "--size", "30x20", "--cache", "cache", "-q",
+               folder=folder)
+    expect(done.returncode == 0, f"after a kill: {done.stderr}")
+    found = {path.name for path in folder.iterdir()}
+    expect(found == {"s", "cache", "a.exr"}, f"killed renders leave {found}")
+
+
+run_checks(check_render, check_merge, check_texcache, check_sslc, check_room, check_left_behind)
