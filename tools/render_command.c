@@ -121,6 +121,8 @@ static Status check_options(const RenderCommand *c, Error *err)
                          "--integrator cost shows times, which --adaptive cannot judge");
     if (c->is_resuming && !c->checkpoint)
         return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
+    if (c->keeps_checkpoint && !c->checkpoint)
+        return error_set(err, STATUS_INVALID, "--keep-checkpoint needs --checkpoint FILE");
     return STATUS_OK;
 }
 
@@ -216,7 +218,8 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "write the exact sums, for 'sort-render merge'"},
         {.name = "checkpoint", .kind = CLI_TEXT, .out = &c->checkpoint, .value_name = "FILE", .help = "where an unfinished render is kept, to be resumed"},
         {.name = "checkpoint-interval", .kind = CLI_FLOAT, .out = &c->checkpoint_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "how often (120)"},
-        {.name = "resume", .kind = CLI_FLAG, .out = &c->is_resuming, .help = "go on from the checkpoint, if there is one"},
+        {.name = "resume", .kind = CLI_FLAG, .out = &c->is_resuming, .help = "go on from the checkpoint, if there is one; with a larger --spp, to more samples"},
+        {.name = "keep-checkpoint", .kind = CLI_FLAG, .out = &c->keeps_checkpoint, .help = "do not remove it when the render is done: --resume can go on to more samples"},
         {.name = "update-interval", .kind = CLI_FLOAT, .out = &c->update_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "also write the pictures while rendering, so often"},
         {.name = "stats", .kind = CLI_TEXT, .out = &c->stats, .value_name = "FILE.json", .help = "write statistics as JSON; - is standard output"},
         {.name = "spp", .kind = CLI_U32, .out = &c->render.samples, .min = 1, .max = FILM_MAX_SAMPLES, .value_name = "N", .help = "samples per pixel", .group = "Picture"},

@@ -17,7 +17,7 @@ typedef struct RenderCommand {
     const char *checkpoint; /* NULL: none */
     double checkpoint_s,
         update_s; /* between two checkpoints; between two pictures, 0: only the last */
-    bool is_resuming;
+    bool is_resuming, keeps_checkpoint;
     bool only_check;
     const char *watch; /* where to publish; NULL: in the folder of tools/watch_folder.h */
     bool is_unwatched;

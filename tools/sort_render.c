@@ -175,14 +175,15 @@ static Status resume(const RenderCommand *c, Render *render, const Log *log, Err
     return status;
 }
 
-/* The checkpoint of a render that has ended: of use only when it was interrupted. */
+/* The checkpoint of a render that has ended: of use when it was interrupted, or shall have more samples later. */
 static Status settle_checkpoint(const RenderCommand *c, Render *render, bool is_interrupted,
                                 Error *err)
 {
     if (!c->checkpoint)
         return STATUS_OK;
-    return is_interrupted ? film_write_partial(render_film(render), c->checkpoint, err)
-                          : file_remove(c->checkpoint, err);
+    return is_interrupted || c->keeps_checkpoint
+               ? film_write_partial(render_film(render), c->checkpoint, err)
+               : file_remove(c->checkpoint, err);
 }
 
 /* By default in the user's folder, if there can be one; a place that was named must work. */

@@ -200,6 +200,21 @@ FilmCheckpoint film_checkpoint(const Film *film)
     return film->checkpoint;
 }
 
+void film_set_nominal_samples(Film *film, uint32_t nominal_samples)
+{
+    film->desc.identity.nominal_samples = nominal_samples;
+}
+
+void film_set_shot(Film *film, const FilmShot *shot)
+{
+    film->shot = *shot;
+}
+
+const FilmShot *film_shot(const Film *film)
+{
+    return &film->shot;
+}
+
 /* --- commits ------------------------------------------------------------------------------- */
 
 /* What the sample counts with in this AOV. */

@@ -152,16 +152,34 @@ Status film_add_range(Film *film, FilmRange range, Error *err) SORT_MUST_CHECK;
 /* In order, disjoint; *out_count of them. Lives until the film changes. */
 const FilmRange *film_ranges(const Film *film, uint32_t *out_count);
 
-/* A film in the middle of a render, a checkpoint, holds the first `job` jobs of the render's schedule, whose passes
- * take pass_samples, and from job widened_at on wide_samples, beside its ranges. job 0: it holds its ranges alone.
- * Stored in partial files. */
+/* A film in the middle of a render, a checkpoint, holds the first `job` jobs of a schedule of samples [sample_begin,
+ * sample_end), whose passes take pass_samples, and from job widened_at on wide_samples, beside its ranges. job 0: it
+ * holds its ranges alone. Stored in partial files. */
 typedef struct FilmCheckpoint {
     uint64_t job;
     uint32_t pass_samples, wide_samples;
     uint64_t widened_at; /* UINT64_MAX: never */
+    uint32_t sample_begin, sample_end;
 } FilmCheckpoint;
 void film_set_checkpoint(Film *film, FilmCheckpoint checkpoint);
 FilmCheckpoint film_checkpoint(const Film *film);
+/* For whoever knows that the samples are those of a render with another number of them (render_resume). */
+void film_set_nominal_samples(Film *film, uint32_t nominal_samples);
+
+/* How the picture was taken: goes with the film into its files, and does not decide its pixels. */
+enum { FILM_SHOT_CAMERA = 1, FILM_SHOT_NDC = 2, FILM_SHOT_FRAME = 4 };
+typedef struct FilmShot {
+    uint32_t has;     /* FILM_SHOT_x: what of the following is known */
+    int32_t frame;    /* its number in the sequence */
+    float fps;        /* frames a second; 0: not known */
+    float pixel_aspect; /* width of a pixel over its height; 0: 1 */
+    /* Of points as rows (p' = p M), as OpenEXR has it: to the camera's space, which looks along -z with y up; and to
+     * x and y from -1 to 1, left to right and bottom to top, of the whole frame. */
+    float world_to_camera[16], world_to_ndc[16];
+    double render_s; /* seconds that rendering took, of all runs and parts together */
+} FilmShot;
+void film_set_shot(Film *film, const FilmShot *shot);
+const FilmShot *film_shot(const Film *film);
 
 /* What goes with the film, into its files, and does not decide its pixels: the scene's name, the credits that
  * its makers ask for, and the manifests of the ids (cryptomatte_manifest). */

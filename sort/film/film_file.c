@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "sort/film/film_record.h"
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -25,7 +26,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 7,
+    FILE_VERSION = 8,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,
@@ -39,7 +40,8 @@ typedef struct FileHeader {
     uint32_t record_bytes, range_count, aov_count;
     uint32_t nominal_samples, seed, note_bytes;
     uint64_t job, widened_at; /* of a checkpoint, else 0 */
-    uint32_t pass_samples, wide_samples, has_catchers, reserved;
+    uint32_t pass_samples, wide_samples, sample_begin, sample_end, has_catchers;
+    FilmShot shot;
     uint64_t overflow_count;
     Hash128 scene;
     char filter[FILM_FILTER_NAME_MAX];
@@ -78,6 +80,9 @@ static void make_header(const Film *film, FileHeader *h)
     h->pass_samples = film->checkpoint.pass_samples;
     h->wide_samples = film->checkpoint.wide_samples;
     h->widened_at = film->checkpoint.widened_at;
+    h->sample_begin = film->checkpoint.sample_begin;
+    h->sample_end = film->checkpoint.sample_end;
+    h->shot = film->shot;
     h->has_catchers = d->has_catchers;
     h->nominal_samples = d->identity.nominal_samples;
     h->seed = d->identity.seed;
@@ -151,6 +156,13 @@ static Status check_header(const FileHeader *h, const char *path, Error *err)
     if (h->filter[sizeof h->filter - 1] || h->cpu_class[sizeof h->cpu_class - 1] ||
         h->aov_count > FILM_AOV_COUNT || h->range_count > FILM_MAX_RANGES ||
         h->note_bytes > FILE_NOTES_MAX || h->crop_width == 0 || h->crop_height == 0)
+        return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
+    bool is_finite = isfinite(h->shot.render_s) && isfinite(h->shot.fps) &&
+                     isfinite(h->shot.pixel_aspect);
+    for (int i = 0; i < 16; ++i)
+        is_finite = is_finite && isfinite(h->shot.world_to_camera[i]) &&
+                    isfinite(h->shot.world_to_ndc[i]);
+    if (!is_finite)
         return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
     return STATUS_OK;
 }
@@ -297,7 +309,10 @@ static Status read_body(FILE *stream, const FileHeader *h, const char *path, Fil
     film->checkpoint = (FilmCheckpoint){.job = h->job,
                                         .pass_samples = h->pass_samples,
                                         .wide_samples = h->wide_samples,
-                                        .widened_at = h->widened_at};
+                                        .widened_at = h->widened_at,
+                                        .sample_begin = h->sample_begin,
+                                        .sample_end = h->sample_end};
+    film->shot = h->shot;
     return check_records(film, path, err);
 }
 

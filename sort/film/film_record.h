@@ -54,6 +54,7 @@ struct Film {
     FilmRange ranges[FILM_MAX_RANGES];
     uint32_t range_count;
     FilmCheckpoint checkpoint;
+    FilmShot shot;
     char *notes[FILM_NOTE_COUNT];       /* owned; NULL: "" */
     uint32_t id_offsets[FILM_ID_COUNT]; /* bytes, in the record; 0: not held */
     uint32_t catcher_offset;            /* the same */

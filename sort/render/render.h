@@ -91,8 +91,9 @@ Status render_create(const RenderOptions *options, Render **out_render, StrBuf *
 /* Waits until no texture is under way: render_run does so in the end. The error names the texture's file and a material
  * that uses it. */
 Status render_finish_textures(Render *render, Error *err) SORT_MUST_CHECK;
-/* Before render_run: goes on from a checkpoint of the same render, whose bits the result has. Takes the film,
- * also on errors: STATUS_INVALID says what differs. */
+/* Before render_run: goes on from a checkpoint of the same render, or from a finished one that takes fewer samples, so
+ * far as more begin with the same ones; the result has the bits of a render without a pause. Takes the film, also on
+ * errors: STATUS_INVALID says what differs, and the render is of no use. */
 Status render_resume(Render *render, Film *film, Error *err) SORT_MUST_CHECK;
 /* STATUS_CANCELLED when it was stopped: the film then is a checkpoint (film_checkpoint), and no range is recorded. */
 Status render_run(Render *render, Error *err) SORT_MUST_CHECK;

@@ -21,6 +21,7 @@ struct Render {
     uint32_t *instance_ids, *material_ids; /* owned; NULL: not wanted */
     WaveShared shared;
     uint32_t samples; /* nominal */
+    uint32_t sample_begin, sample_end; /* of all schedules */
     Schedule schedule;
     _Atomic uint64_t paths_done, rays_done;
     uint64_t path_count;
@@ -28,6 +29,7 @@ struct Render {
     /* Of one render_run; read under the schedule's lock. */
     uint64_t segment_begin;      /* the first job since the last pause */
     uint64_t run_begin;          /* the first job of this run */
+    double earlier_s;            /* what runs before it took */
     uint64_t start_ns, quiet_ns; /* when it began; when `quiet` is due, UINT64_MAX: never */
     bool is_out_of_time;
 

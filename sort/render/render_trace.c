@@ -119,8 +119,7 @@ static void fiber_end(void *data, void *fiber_state)
  * RENDER_ADAPTIVE_STEP. */
 static bool is_judged_before(const Render *r, uint64_t job)
 {
-    if (r->options.adaptive_error <= 0.0f || job == 0 ||
-        job % schedule_tile_count(&r->schedule) != 0)
+    if (r->options.adaptive_error <= 0.0f || job % schedule_tile_count(&r->schedule) != 0)
         return false;
     uint32_t sample = schedule_job_sample(&r->schedule, job);
     return sample >= RENDER_ADAPTIVE_MIN &&
@@ -220,32 +219,59 @@ static bool is_good_enough(Render *r)
            film_judge(r->film, r->options.adaptive_error) == 0;
 }
 
-static Status run_segments(Render *r, Error *err)
+/* What the film is when the first jobs of the schedule are in it. */
+static void note_state(Render *r, FilmCheckpoint checkpoint)
 {
-    bool is_done = is_good_enough(r);
-    double first_s = r->options.quiet_first_s;
-    schedule_quiet(r, first_s > 0.0 ? first_s : r->options.quiet_interval_s);
-    while (!is_done) {
+    FilmShot shot = *film_shot(r->film);
+    shot.render_s = r->earlier_s + clock_seconds_since(r->start_ns);
+    film_set_shot(r->film, &shot);
+    film_set_checkpoint(r->film, checkpoint);
+}
+
+/* Runs the schedule. *out_is_over: there is no need to go on behind it. */
+static Status run_schedule(Render *r, bool *out_is_over, Error *err)
+{
+    const Schedule *s = &r->schedule;
+    *out_is_over = is_good_enough(r);
+    while (!*out_is_over && s->next < schedule_job_count(s)) {
         TRY(run_segment(r, err));
-        film_set_checkpoint(r->film, (FilmCheckpoint){.job = r->schedule.next,
-                                                      .pass_samples = r->schedule.pass_samples,
-                                                      .wide_samples = r->schedule.wide_samples,
-                                                      .widened_at = r->schedule.widened_at});
+        note_state(r, (FilmCheckpoint){.job = s->next,
+                                       .pass_samples = s->pass_samples,
+                                       .wide_samples = s->wide_samples,
+                                       .widened_at = s->widened_at,
+                                       .sample_begin = s->sample_begin,
+                                       .sample_end = s->sample_end});
         if (atomic_load(r->options.cancel))
             return error_set(err, STATUS_CANCELLED, "cancelled");
         if (texture_store_has_failed(r->store))
             TRY(render_finish_textures(r, err));
-        is_done = r->schedule.next == schedule_job_count(&r->schedule) || r->is_out_of_time ||
-                  is_good_enough(r);
+        *out_is_over = r->is_out_of_time || is_good_enough(r);
+        bool is_done = *out_is_over || s->next == schedule_job_count(s);
         if (!is_done && clock_now_ns() >= r->quiet_ns) {
             TRY(r->options.quiet(r->options.quiet_data, r, err));
             schedule_quiet(r, r->options.quiet_interval_s);
         }
     }
     TRY(render_finish_textures(r, err));
-    film_set_checkpoint(r->film, (FilmCheckpoint){0});
-    uint32_t end = schedule_job_sample(&r->schedule, r->schedule.next);
-    return film_add_range(r->film, (FilmRange){r->schedule.sample_begin, end}, err);
+    note_state(r, (FilmCheckpoint){0});
+    uint32_t end = schedule_job_sample(s, s->next);
+    return end > s->sample_begin
+               ? film_add_range(r->film, (FilmRange){s->sample_begin, end}, err)
+               : STATUS_OK;
+}
+
+/* The schedule, and behind that of a checkpoint of fewer samples the others. */
+static Status run_schedules(Render *r, Error *err)
+{
+    bool is_over;
+    double first_s = r->options.quiet_first_s;
+    schedule_quiet(r, first_s > 0.0 ? first_s : r->options.quiet_interval_s);
+    TRY(run_schedule(r, &is_over, err));
+    if (is_over || r->schedule.sample_end == r->sample_end)
+        return STATUS_OK;
+    r->run_begin -= r->schedule.next; /* passes of this run are counted from there; it may wrap */
+    schedule_take_samples(&r->schedule, r->schedule.sample_end, r->sample_end);
+    return run_schedule(r, &is_over, err);
 }
 
 Status render_run(Render *r, Error *err)
@@ -256,49 +282,90 @@ Status render_run(Render *r, Error *err)
     r->schedule.may_begin = may_begin;
     r->schedule.data = r;
     render_announce(r, "rendering");
-    Status status = run_segments(r, err);
+    Status status = run_schedules(r, err);
     r->stats.render_s = clock_seconds_since(r->start_ns);
     r->stats.cpu_s = (double)(clock_process_cpu_ns() - cpu_start) * 1e-9;
     return status;
 }
 
-/* Turns to the checkpoint's passes and place; false leaves all as it was: they are not this render's. */
-static bool turn_to(Schedule *s, FilmCheckpoint at)
+static bool has_known_passes(FilmCheckpoint at)
 {
-    uint32_t passes = s->pass_samples;
+    bool is_widened = at.widened_at != SCHEDULE_NEVER;
+    return (at.pass_samples == SCHEDULE_PASS_SAMPLES ||
+            at.pass_samples == SCHEDULE_SHORT_PASS_SAMPLES) &&
+           (!is_widened ||
+            (at.wide_samples > at.pass_samples && at.wide_samples <= SCHEDULE_WIDE_PASS_SAMPLES &&
+             at.widened_at <= at.job));
+}
+
+/* Turns to the place where the film stands; false: it holds samples that are not this render's, and the schedule is of
+ * no use. */
+static bool turn_to(Schedule *s, const Film *film)
+{
+    uint32_t range_count, begin = s->sample_begin, end = s->sample_end;
+    const FilmRange *ranges = film_ranges(film, &range_count);
+    FilmCheckpoint at = film_checkpoint(film);
+    if (range_count > 1 || (range_count == 1 && ranges[0].begin != begin))
+        return false;
+    uint32_t done = range_count == 1 ? ranges[0].end : begin;
+    if (done > end)
+        return false;
+    schedule_take_samples(s, done, end);
     if (at.job == 0)
         return true;
-    bool is_widened = at.widened_at != SCHEDULE_NEVER;
-    if ((at.pass_samples != SCHEDULE_PASS_SAMPLES &&
-         at.pass_samples != SCHEDULE_SHORT_PASS_SAMPLES) ||
-        (is_widened && (at.wide_samples <= at.pass_samples ||
-                        at.wide_samples > SCHEDULE_WIDE_PASS_SAMPLES || at.widened_at > at.job)))
+    if (!has_known_passes(at) || at.sample_begin != done || at.sample_end <= done ||
+        at.sample_end > end)
         return false;
+    bool is_widened = at.widened_at != SCHEDULE_NEVER;
+    schedule_take_samples(s, at.sample_begin, at.sample_end);
     schedule_resume(s, at.pass_samples, SCHEDULE_NEVER, 0, at.job);
     if (is_widened && at.widened_at < schedule_job_count(s))
         schedule_resume(s, at.pass_samples, at.widened_at, at.wide_samples, at.job);
-    if (at.job <= schedule_job_count(s) && is_widened == (s->widened_at != SCHEDULE_NEVER))
-        return true;
-    schedule_resume(s, passes, SCHEDULE_NEVER, 0, 0);
-    return false;
+    return at.job <= schedule_job_count(s) && is_widened == (s->widened_at != SCHEDULE_NEVER);
+}
+
+/* The number of all samples decides how textures are filtered, and the order of blue noise: whether a render of other
+ * samples begins with the same ones. */
+static Status check_same_samples(const Render *r, const Film *film, Error *err)
+{
+    uint32_t begun = film_desc(film)->identity.nominal_samples;
+    if (begun == r->samples)
+        return STATUS_OK;
+    if (r->shared.sampler.kind == SAMPLER_BLUE_NOISE)
+        return error_set(err, STATUS_INVALID,
+                         "it was begun with %u samples per pixel, and blue noise is ordered for "
+                         "them: %u do not begin with the same ones",
+                         begun, r->samples);
+    if (r->scene->texture_count > 0 &&
+        shade_footprint_scale(begun) != shade_footprint_scale(r->samples))
+        return error_set(err, STATUS_INVALID,
+                         "it was begun with %u samples per pixel, and textures are filtered for "
+                         "them (below 64): %u do not begin with the same ones. What was begun with "
+                         "'--spp %u --samples 0:%u' can go on",
+                         begun, r->samples, r->samples, begun);
+    return STATUS_OK;
 }
 
 Status render_resume(Render *r, Film *film, Error *err)
 {
-    uint32_t range_count;
-    FilmCheckpoint at = film_checkpoint(film);
-    Status status = film_same_render(r->film, film, err);
-    film_ranges(film, &range_count);
-    if (status == STATUS_OK && range_count > 0)
-        status = error_set(err, STATUS_INVALID, "it holds a finished render, not a checkpoint");
-    if (status == STATUS_OK && !turn_to(&r->schedule, at))
+    Status status = check_same_samples(r, film, err);
+    if (status == STATUS_OK) {
+        film_set_nominal_samples(film, r->samples);
+        status = film_same_render(r->film, film, err);
+    }
+    if (status == STATUS_OK && !turn_to(&r->schedule, film))
         status = error_set(err, STATUS_INVALID, "it holds samples that this render does not take");
     if (status != STATUS_OK) {
         film_destroy(film);
         return status;
     }
+    FilmShot shot = *film_shot(r->film);
+    r->earlier_s = film_shot(film)->render_s;
     film_destroy(r->film);
+    film_set_shot(film, &shot);
     r->film = r->shared.film = film;
-    atomic_store(&r->paths_done, schedule_path_count(&r->schedule, at.job));
+    const Schedule *s = &r->schedule;
+    uint64_t earlier = (uint64_t)s->width * s->height * (s->sample_begin - r->sample_begin);
+    atomic_store(&r->paths_done, earlier + schedule_path_count(s, s->next));
     return STATUS_OK;
 }

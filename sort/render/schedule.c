@@ -7,12 +7,18 @@ void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t
                     .y = y,
                     .width = width,
                     .height = height,
-                    .sample_begin = sample_begin,
-                    .sample_end = sample_end,
+                    .pass_samples = pass_samples,
                     .tiles_x = (width + SCHEDULE_TILE - 1) / SCHEDULE_TILE,
                     .tiles_y = (height + SCHEDULE_TILE - 1) / SCHEDULE_TILE};
     mutex_init(&s->lock);
-    schedule_resume(s, pass_samples, SCHEDULE_NEVER, 0, 0);
+    schedule_take_samples(s, sample_begin, sample_end);
+}
+
+void schedule_take_samples(Schedule *s, uint32_t sample_begin, uint32_t sample_end)
+{
+    s->sample_begin = sample_begin;
+    s->sample_end = sample_end;
+    schedule_resume(s, s->pass_samples, SCHEDULE_NEVER, 0, 0);
 }
 
 void schedule_resume(Schedule *s, uint32_t pass_samples, uint64_t widened_at, uint32_t wide_samples,
@@ -48,7 +54,8 @@ static uint32_t limited_sample(const Schedule *s, uint64_t sample)
 /* The first sample of a pass that is not widened. */
 static uint32_t pass_sample(const Schedule *s, uint64_t pass)
 {
-    return limited_sample(s, s->sample_begin + pass * s->pass_samples);
+    uint64_t sample = (s->sample_begin / s->pass_samples + pass) * s->pass_samples;
+    return pass == 0 ? s->sample_begin : limited_sample(s, sample);
 }
 
 static uint64_t pass_count(uint32_t samples, uint32_t pass_samples)
@@ -83,8 +90,11 @@ static Widening widening(const Schedule *s)
 uint64_t schedule_job_count(const Schedule *s)
 {
     if (s->widened_at == SCHEDULE_NEVER)
-        return schedule_tile_count(s) *
-               pass_count(s->sample_end - s->sample_begin, s->pass_samples);
+        return s->sample_begin == s->sample_end
+                   ? 0
+                   : schedule_tile_count(s) *
+                         (pass_count(s->sample_end, s->pass_samples) -
+                          s->sample_begin / s->pass_samples);
     Widening w = widening(s);
     return s->widened_at + w.rest_jobs + w.catch_up_jobs + w.later_jobs;
 }

@@ -43,9 +43,12 @@ typedef struct Schedule {
     void *data;
 } Schedule;
 
-/* Samples [sample_begin, sample_end) of a rectangle that is not empty, pass_samples a pass. */
+/* Samples [sample_begin, sample_end) of a rectangle that is not empty, pass_samples a pass: each pass but the last ends
+ * at a multiple of them, so that renders that begin later pause where one from the beginning does. */
 void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
                    uint32_t sample_begin, uint32_t sample_end, uint32_t pass_samples);
+/* Other samples, from the first job on; none is fine. */
+void schedule_take_samples(Schedule *s, uint32_t sample_begin, uint32_t sample_end);
 /* Of a checkpoint: passes of that size, widened where it says, the first `job` jobs done. */
 void schedule_resume(Schedule *s, uint32_t pass_samples, uint64_t widened_at, uint32_t wide_samples,
                      uint64_t job);

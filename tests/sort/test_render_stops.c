@@ -175,6 +175,59 @@ static void test_stops_leave_no_trace_in_adaptive_renders(void **state)
     assert_true(run_in_pieces(kit, options, 7, expected) > 0);
 }
 
+/* Goes on from what is in the file, if it is there, to options->samples, or until after_ns are over. Leaves the film there.
+ * Returns the bits of the picture. */
+static Hash128 go_on(RenderOptions options, const char *path, uint64_t after_ns, Status *out_status)
+{
+    Error err = {0};
+    Film *film;
+    Stopper stopper = {.after_ns = after_ns};
+    options.cancel = &stopper.flag;
+    Render *render = create(&options);
+    if (file_exists(path)) {
+        ok(film_read_partial(path, &film, &err), &err);
+        ok(render_resume(render, film, &err), &err);
+    }
+    if (after_ns > 0)
+        *out_status = run_for(render, &stopper);
+    else
+        ok(*out_status = render_run(render, &err), &err);
+    ok(film_write_partial(render_film(render), path, &err), &err);
+    Hash128 bits = kit_bits(render);
+    render_destroy(render);
+    return bits;
+}
+
+/* Renders that were done, or stopped in the middle, and then asked for more samples. */
+static void test_stops_go_on_to_more_samples(void **state)
+{
+    static const uint32_t counts[] = {5, 50, 64, 90, 150};
+    static const uint32_t last = SORT_COUNT_OF(counts) - 1;
+    const Kit *kit = *state;
+    char path[PATH_BYTES];
+    Error err = {0};
+    Status status;
+    in_folder(kit, "more.checkpoint", path);
+    for (uint32_t k = 0; k < 4; ++k) {
+        RenderOptions options = kit_options(kit);
+        options.adaptive_error = k % 2 ? 0.02f : 0.0f;
+        options.samples = counts[last];
+        Hash128 expected = whole_picture(kit, &options);
+        ok(file_remove(path, &err), &err);
+        for (uint32_t i = 0; i < last; ++i) {
+            options.samples = counts[i];
+            options.wants_short_passes = (k + i) % 3 == 2;
+            uint64_t limit = k < 2 ? 0 : 1 + hash_mix64(10 * k + i) % (20 * 1000 * 1000);
+            (void)go_on(options, path, limit, &status);
+        }
+        options.samples = counts[last];
+        if (!hash128_equal(go_on(options, path, 0, &status), expected))
+            fail_msg("more samples later give other bits (%u)", k);
+        /* and once more: there is nothing left to do */
+        assert_true(hash128_equal(go_on(options, path, 0, &status), expected));
+    }
+}
+
 static void test_stops_checkpoints_of_other_renders_are_refused(void **state)
 {
     const Kit *kit = *state;
@@ -188,11 +241,21 @@ static void test_stops_checkpoints_of_other_renders_are_refused(void **state)
     ok(film_write_partial(render_film(done), path, &err), &err);
     render_destroy(done);
 
-    Render *same = create(&options);
+    Render *fewer = NULL;
+    options.samples = 3;
+    fewer = create(&options);
     ok(film_read_partial(path, &film, &err), &err);
-    assert_int_equal(render_resume(same, film, &err), STATUS_INVALID);
-    assert_non_null(strstr(err.text, "not a checkpoint"));
-    render_destroy(same);
+    assert_int_equal(render_resume(fewer, film, &err), STATUS_INVALID);
+    assert_non_null(strstr(err.text, "does not take"));
+    render_destroy(fewer);
+    options.samples = 8;
+    options.sampler = SAMPLER_BLUE_NOISE;
+    Render *ordered = create(&options);
+    ok(film_read_partial(path, &film, &err), &err);
+    assert_int_equal(render_resume(ordered, film, &err), STATUS_INVALID);
+    assert_non_null(strstr(err.text, "blue noise"));
+    render_destroy(ordered);
+    options.sampler = SAMPLER_SOBOL;
     options.seed = 5, options.has_seed = true;
     Render *other = create(&options);
     ok(film_read_partial(path, &film, &err), &err);
@@ -380,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stops_leave_no_trace),
         cmocka_unit_test(test_stops_leave_no_trace_in_adaptive_renders),
+        cmocka_unit_test(test_stops_go_on_to_more_samples),
         cmocka_unit_test(test_stops_checkpoints_of_other_renders_are_refused),
         cmocka_unit_test(test_stops_by_kill_lose_nothing),
         cmocka_unit_test(test_stops_options_are_checked),
