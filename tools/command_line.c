@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const command_exr_types[] = {"half", "float", NULL};
+const char *const command_metadata_words[] = {"all", "picture", NULL};
+
 int command_fail(const Error *err, int code)
 {
     char text[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
@@ -83,7 +86,8 @@ Status output_command_check(const OutputCommand *o, Error *err)
 Status output_command_write(const OutputCommand *o, const Film *film, Error *err)
 {
     ViewTransform view = {(ViewCurve)o->curve, (float)o->exposure};
-    Status exr = o->exr ? render_output_exr(film, o->exr, err) : STATUS_OK;
+    const RenderExr how = {.is_float = o->exr_type == 1, .is_timeless = o->metadata == 1};
+    Status exr = o->exr ? render_output_exr(film, o->exr, &how, err) : STATUS_OK;
     Error *second = exr == STATUS_OK ? err : NULL;
     Status png = o->png ? render_output_png(film, o->png, &view, second) : STATUS_OK;
     Error *third = png == STATUS_OK ? second : NULL;

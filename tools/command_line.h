@@ -29,7 +29,10 @@ typedef struct OutputCommand {
     const char *exr, *png, *partial;
     uint32_t curve; /* ViewCurve of the PNG */
     double exposure;
+    uint32_t exr_type, metadata; /* of command_exr_types, command_metadata_words */
 } OutputCommand;
+/* NULL-terminated. */
+extern const char *const command_exr_types[], *const command_metadata_words[];
 
 /* Sorts `output` into exr or png. */
 Status output_command_sort(OutputCommand *output, Error *err) SORT_MUST_CHECK;

@@ -47,7 +47,7 @@ static bool expand(const char *name, uint32_t frame, char out[PATH_BYTES])
     return true;
 }
 
-static Status names_set(FrameNames *n, uint32_t frame, Error *err)
+static Status names_set(RenderCommand *c, FrameNames *n, uint32_t frame, Error *err)
 {
     for (int i = 0; i < NAMES; ++i) {
         if (!n->templates[i])
@@ -57,6 +57,8 @@ static Status names_set(FrameNames *n, uint32_t frame, Error *err)
             return error_set_at(err, STATUS_LIMIT, n->templates[i], "the path is too long");
         *n->fields[i] = n->texts[i];
     }
+    c->render.has_frame = true;
+    c->render.frame = (int32_t)frame;
     return STATUS_OK;
 }
 
@@ -82,7 +84,7 @@ Status frames_check(RenderCommand *c, Error *err)
     Status status = STATUS_OK;
     for (uint32_t k = c->frames.first; k <= c->frames.last && status == STATUS_OK;
          k += c->frames.step) {
-        status = names_set(&names, k, err);
+        status = names_set(c, &names, k, err);
         if (status == STATUS_OK && !file_exists(c->scene))
             status = error_set_at(err, STATUS_NOT_FOUND, c->scene,
                                   "there is no such file or folder, for frame %u", k);
@@ -103,7 +105,7 @@ int frames_render(RenderCommand *c, int (*render)(RenderCommand *c))
     int worst = EXIT_DONE;
     names_begin(c, &names);
     for (uint32_t k = c->frames.first; k <= c->frames.last; k += c->frames.step) {
-        if (names_set(&names, k, &err) != STATUS_OK)
+        if (names_set(c, &names, k, &err) != STATUS_OK)
             return command_fail(&err, EXIT_FAILED);
         if (!c->is_quiet)
             fprintf(stderr, "frame %u: %s\n", k, c->scene);

@@ -153,6 +153,29 @@ static void free_header(Job *job)
     mem_free(header->pixel_types);
 }
 
+static Status set_value(EXRAttribute *attribute, const ExrMetadata *m, Error *err)
+{
+    const struct {
+        const char *type;
+        const void *bytes;
+        size_t size_bytes;
+    } values[] = {
+        [EXR_ATTRIBUTE_STRING] = {"string", m->value, m->value ? strlen(m->value) : 0},
+        [EXR_ATTRIBUTE_INT] = {"int", m->integers, sizeof m->integers[0]},
+        [EXR_ATTRIBUTE_RATIONAL] = {"rational", m->integers, sizeof m->integers},
+        [EXR_ATTRIBUTE_FLOAT] = {"float", m->floats, sizeof m->floats[0]},
+        [EXR_ATTRIBUTE_M44F] = {"m44f", m->floats, sizeof m->floats},
+    };
+    size_t size_bytes = values[m->type].size_bytes;
+    attribute->value = mem_alloc(size_bytes + 1, 1);
+    if (!attribute->value)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory for an EXR header");
+    memcpy(attribute->type, values[m->type].type, strlen(values[m->type].type) + 1);
+    memcpy(attribute->value, values[m->type].bytes, size_bytes);
+    attribute->size = cast_i32((int64_t)size_bytes);
+    return STATUS_OK;
+}
+
 static Status make_header(Job *job, Error *err)
 {
     const ExrWriteDesc *desc = job->desc;
@@ -178,11 +201,7 @@ static Status make_header(Job *job, Error *err)
         const ExrMetadata *metadata = &desc->metadata[i];
         size_t length = strlen(metadata->name);
         memcpy(attribute->name, metadata->name, length + 1);
-        memcpy(attribute->type, "string", sizeof "string");
-        attribute->value = (unsigned char *)mem_strdup(metadata->value);
-        if (!attribute->value)
-            return error_set(err, STATUS_NO_MEMORY, "out of memory for an EXR header");
-        attribute->size = cast_i32((int64_t)strlen(metadata->value));
+        TRY(set_value(attribute, metadata, err));
         header->num_custom_attributes++;
         header->long_name |= length >= LONG_NAME_BYTES;
     }
@@ -256,7 +275,7 @@ static void encode_band(void *data, uint32_t index)
 
 /* --- the file --- */
 
-/* Where the header of the first band ends; its windows are replaced by the true ones. */
+/* Where the header of the first band ends; its windows and the shape of its pixels are replaced by the true ones. */
 static Status patch_header(const Job *job, size_t *out_header_bytes, Error *err)
 {
     const ExrWriteDesc *desc = job->desc;
@@ -283,6 +302,8 @@ static Status patch_header(const Job *job, size_t *out_header_bytes, Error *err)
             memcpy(data + field.value_offset, window, sizeof data_window);
             patched++;
         }
+        if (strcmp(field.name, "pixelAspectRatio") == 0 && desc->pixel_aspect > 0.0f)
+            memcpy(data + field.value_offset, &desc->pixel_aspect, sizeof desc->pixel_aspect);
     }
     if (walk != EXR_WALK_END || patched != 2)
         return error_set(err, STATUS_INTERNAL, "the EXR library wrote an unknown header");

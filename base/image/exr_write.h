@@ -32,8 +32,20 @@ typedef struct ExrChannel {
     size_t stride;     /* in floats; 0: 1 */
 } ExrChannel;
 
+typedef enum ExrAttributeType {
+    EXR_ATTRIBUTE_STRING,   /* value */
+    EXR_ATTRIBUTE_INT,      /* integers[0] */
+    EXR_ATTRIBUTE_RATIONAL, /* integers[0] / integers[1], which is above 0 */
+    EXR_ATTRIBUTE_FLOAT,    /* floats[0] */
+    EXR_ATTRIBUTE_M44F      /* floats: a matrix for points as rows, row by row */
+} ExrAttributeType;
+
+/* An attribute of the header; names are unique. */
 typedef struct ExrMetadata {
-    const char *name, *value; /* a string attribute of the header; names are unique */
+    const char *name, *value;
+    ExrAttributeType type;
+    int32_t integers[2];
+    float floats[16];
 } ExrMetadata;
 
 typedef struct ExrWriteDesc {
@@ -46,6 +58,7 @@ typedef struct ExrWriteDesc {
     uint32_t channel_count;
     const ExrMetadata *metadata;
     uint32_t metadata_count;
+    float pixel_aspect; /* width of a pixel over its height; 0: 1 */
     ExrCompression compression;
     uint32_t thread_count; /* that compress; 0: one a CPU. The bytes do not depend on it */
 } ExrWriteDesc;

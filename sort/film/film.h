@@ -169,9 +169,9 @@ void film_set_nominal_samples(Film *film, uint32_t nominal_samples);
 /* How the picture was taken: goes with the film into its files, and does not decide its pixels. */
 enum { FILM_SHOT_CAMERA = 1, FILM_SHOT_NDC = 2, FILM_SHOT_FRAME = 4 };
 typedef struct FilmShot {
-    uint32_t has;     /* FILM_SHOT_x: what of the following is known */
-    int32_t frame;    /* its number in the sequence */
-    float fps;        /* frames a second; 0: not known */
+    uint32_t has;       /* FILM_SHOT_x: what of the following is known */
+    int32_t frame;      /* its number in the sequence */
+    float fps;          /* frames a second; 0: not known */
     float pixel_aspect; /* width of a pixel over its height; 0: 1 */
     /* Of points as rows (p' = p M), as OpenEXR has it: to the camera's space, which looks along -z with y up; and to
      * x and y from -1 to 1, left to right and bottom to top, of the whole frame. */

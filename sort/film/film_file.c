@@ -157,11 +157,11 @@ static Status check_header(const FileHeader *h, const char *path, Error *err)
         h->aov_count > FILM_AOV_COUNT || h->range_count > FILM_MAX_RANGES ||
         h->note_bytes > FILE_NOTES_MAX || h->crop_width == 0 || h->crop_height == 0)
         return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
-    bool is_finite = isfinite(h->shot.render_s) && isfinite(h->shot.fps) &&
-                     isfinite(h->shot.pixel_aspect);
+    bool is_finite =
+        isfinite(h->shot.render_s) && isfinite(h->shot.fps) && isfinite(h->shot.pixel_aspect);
     for (int i = 0; i < 16; ++i)
-        is_finite = is_finite && isfinite(h->shot.world_to_camera[i]) &&
-                    isfinite(h->shot.world_to_ndc[i]);
+        is_finite =
+            is_finite && isfinite(h->shot.world_to_camera[i]) && isfinite(h->shot.world_to_ndc[i]);
     if (!is_finite)
         return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
     return STATUS_OK;

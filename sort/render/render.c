@@ -107,6 +107,7 @@ static Status apply_settings(Render *r, Error *err)
                          width, height, FILM_MAX_SIDE_PX);
     if (o->camera && (camera = scene_find_camera(r->scene, o->camera)) == SCENE_NONE)
         return refuse_camera(r->scene, o->camera, err);
+    r->camera = (uint32_t)camera;
     r->samples = o->samples ? o->samples : s->samples;
     uint32_t begin = o->sample_begin, end = o->sample_end ? o->sample_end : r->samples;
     if (end <= begin)

@@ -71,6 +71,8 @@ typedef struct RenderOptions {
     FilmAovSet aovs;
     uint32_t ids;               /* bit (1 << FilmId) */
     FileClaims *claims;         /* borrowed, NULL: none; as in SceneLoadOptions */
+    bool has_frame;             /* else the package's, if it has one */
+    int32_t frame;              /* for the picture's metadata */
     const Log *log;             /* borrowed */
     const _Atomic bool *cancel; /* borrowed; set it to stop early: jobs under way are finished */
     /* Called by render_run every `quiet_interval_s`, and once after `quiet_first_s` if that is not 0, while no sample is under way: render_film is then a

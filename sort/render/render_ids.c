@@ -1,4 +1,4 @@
-/* Names of the scene as Cryptomatte numbers, and the film's notes. */
+/* Names of the scene as Cryptomatte numbers, the film's notes, and how the picture was taken. */
 #include "sort/render/render_state.h"
 
 #include "base/alloc.h"
@@ -51,8 +51,25 @@ static Status note_lines(const Render *r, FilmNote note, const char *const *line
     return status;
 }
 
+static void note_shot(Render *r)
+{
+    const FilmDesc *film = film_desc(r->film);
+    const SceneSettings *settings = &r->scene->settings;
+    FilmShot shot = {.has = FILM_SHOT_CAMERA,
+                     .frame = r->options.has_frame ? r->options.frame : settings->frame,
+                     .fps = settings->fps,
+                     .pixel_aspect = r->scene->cameras[r->camera].pixel_aspect};
+    if (camera_matrices(&r->shared.view, film->width, film->height, shot.world_to_camera,
+                        shot.world_to_ndc))
+        shot.has |= FILM_SHOT_NDC;
+    if (r->options.has_frame || settings->has_frame)
+        shot.has |= FILM_SHOT_FRAME;
+    film_set_shot(r->film, &shot);
+}
+
 Status render_make_notes(Render *r, Error *err)
 {
+    note_shot(r);
     TRY(film_set_note(r->film, FILM_NOTE_SCENE, r->scene->name, err));
     TRY(note_lines(r, FILM_NOTE_CREDITS, r->scene->credits, r->scene->credit_count, err));
     TRY(note_lines(r, FILM_NOTE_LIGHT_GROUPS, r->scene->light_groups, r->scene->light_group_count,

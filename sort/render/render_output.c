@@ -5,15 +5,18 @@
 #include "base/image/png_write.h"
 #include "base/str.h"
 #include "sort/film/cryptomatte.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
     ID_RANKS = 6, /* Cryptomatte's usual number: three layers of two */
     CHANNELS_MAX = 4 + FILM_AOV_FLOATS + 2 * ID_RANKS * FILM_ID_COUNT,
     NAME_MAX_BYTES = 96,
     KEY_MAX_BYTES = 48,
-    METADATA_MAX = 9 + 4 * FILM_ID_COUNT
+    METADATA_MAX = 18 + 4 * FILM_ID_COUNT
 };
 
 typedef struct Picture {
@@ -76,7 +79,69 @@ static void add_ids(Picture *p, const Film *film, FilmId id, float *at)
 
 static void add_metadata(Metadata *m, const char *name, const char *value)
 {
-    m->items[m->count++] = (ExrMetadata){name, value};
+    m->items[m->count++] = (ExrMetadata){.name = name, .value = value};
+}
+
+static ExrMetadata *add_typed(Metadata *m, const char *name, ExrAttributeType type)
+{
+    ExrMetadata *item = &m->items[m->count++];
+    *item = (ExrMetadata){.name = name, .type = type};
+    return item;
+}
+
+static void add_float(Metadata *m, const char *name, double value)
+{
+    add_typed(m, name, EXR_ATTRIBUTE_FLOAT)->floats[0] = (float)value;
+}
+
+static void add_matrix(Metadata *m, const char *name, const float matrix[16])
+{
+    memcpy(add_typed(m, name, EXR_ATTRIBUTE_M44F)->floats, matrix, 16 * sizeof *matrix);
+}
+
+/* 24, 25, 30000/1001 ... as fractions, others to a thousandth. */
+static void add_rate(Metadata *m, double fps)
+{
+    int32_t *rate = add_typed(m, "framesPerSecond", EXR_ATTRIBUTE_RATIONAL)->integers;
+    double television = fps * 1.001;
+    bool is_whole = fabs(fps - round(fps)) < 1e-4;
+    bool is_television = fabs(television - round(television)) < 1e-3;
+    rate[0] = (int32_t)(is_whole ? round(fps) : 1000.0 * (is_television ? round(television) : fps));
+    rate[1] = is_whole ? 1 : is_television ? 1001 : 1000;
+}
+
+/* How the picture was taken, in the words of OpenEXR where it has them. */
+static void add_shot(Metadata *m, const FilmShot *shot)
+{
+    if (shot->has & FILM_SHOT_CAMERA)
+        add_matrix(m, "worldToCamera", shot->world_to_camera);
+    if (shot->has & FILM_SHOT_NDC)
+        add_matrix(m, "worldToNDC", shot->world_to_ndc);
+    if (shot->has & FILM_SHOT_FRAME) {
+        add_typed(m, "imageCounter", EXR_ATTRIBUTE_INT)->integers[0] = shot->frame;
+        add_typed(m, "frame", EXR_ATTRIBUTE_INT)->integers[0] = shot->frame;
+    }
+    if (shot->fps > 0.0f)
+        add_rate(m, (double)shot->fps);
+}
+
+typedef struct MakingOf {
+    char host[256], date[32];
+} MakingOf;
+
+/* When and where it is written, in universal time, and how long it took. */
+static void add_making(Metadata *m, const FilmShot *shot, MakingOf *making)
+{
+    time_t now = time(NULL);
+    struct tm parts;
+    if (gmtime_r(&now, &parts) &&
+        strftime(making->date, sizeof making->date, "%Y:%m:%d %H:%M:%S", &parts) > 0) {
+        add_metadata(m, "capDate", making->date);
+        add_float(m, "utcOffset", 0.0);
+    }
+    if (gethostname(making->host, sizeof making->host - 1) == 0 && making->host[0])
+        add_metadata(m, "HostComputer", making->host);
+    add_float(m, "renderTime", shot->render_s);
 }
 
 /* What the Cryptomatte specification asks for, for one layer. */
@@ -115,7 +180,7 @@ uint64_t render_output_exr_bytes(const Film *film)
            sizeof(float);
 }
 
-static Status picture_create(const Film *film, Picture *p, Error *err)
+static Status picture_create(const Film *film, ExrPixelType type, Picture *p, Error *err)
 {
     const FilmDesc *desc = film_desc(film);
     size_t count = (size_t)desc->crop_width * desc->crop_height, floats = 4 + count_floats(desc);
@@ -124,7 +189,7 @@ static Status picture_create(const Film *film, Picture *p, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
     film_resolve(film, p->pixels);
     for (int c = 0; c < 4; ++c)
-        add_channel(p, EXR_PIXEL_HALF, p->pixels + c, 4, NULL, "RGBA"[c]);
+        add_channel(p, type, p->pixels + c, 4, NULL, "RGBA"[c]);
     float *at = p->pixels + 4 * count;
     for (int a = 0; a < FILM_AOV_COUNT; ++a) {
         const FilmAovInfo *info = film_aov_info((FilmAov)a);
@@ -154,13 +219,18 @@ static void describe_samples(const Film *film, StrBuf *out)
         strbuf_printf(out, "%s%u:%u", i ? "," : "", ranges[i].begin, ranges[i].end);
 }
 
-Status render_output_exr(const Film *film, const char *path, Error *err)
+Status render_output_exr(const Film *film, const char *path, const RenderExr *how, Error *err)
 {
+    static const RenderExr plain;
     const FilmDesc *desc = film_desc(film);
+    const FilmShot *shot = film_shot(film);
+    MakingOf making = {.date = ""};
     Picture picture;
     StrBuf samples = {0};
     char nominal[16], seed[16], hash[HASH128_TEXT_BYTES];
-    TRY(picture_create(film, &picture, err));
+    if (!how)
+        how = &plain;
+    TRY(picture_create(film, how->is_float ? EXR_PIXEL_FLOAT : EXR_PIXEL_HALF, &picture, err));
     describe_samples(film, &samples);
     snprintf(nominal, sizeof nominal, "%u", desc->identity.nominal_samples);
     snprintf(seed, sizeof seed, "%u", desc->identity.seed);
@@ -175,6 +245,9 @@ Status render_output_exr(const Film *film, const char *path, Error *err)
     add_metadata(&metadata, "sort/sceneHash", hash);
     add_metadata(&metadata, "sort/scene", film_note(film, FILM_NOTE_SCENE));
     add_metadata(&metadata, "credits", film_note(film, FILM_NOTE_CREDITS));
+    add_shot(&metadata, shot);
+    if (!how->is_timeless)
+        add_making(&metadata, shot, &making);
     for (int i = 0; i < FILM_ID_COUNT; ++i)
         if (desc->ids >> i & 1)
             add_id_metadata(&metadata, film, (FilmId)i);
@@ -189,6 +262,7 @@ Status render_output_exr(const Film *film, const char *path, Error *err)
                           .channel_count = picture.channel_count,
                           .metadata = metadata.items,
                           .metadata_count = metadata.count,
+                          .pixel_aspect = shot->pixel_aspect,
                           .compression = EXR_ZIP};
     Status status = samples.failed
                         ? error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture")

@@ -20,7 +20,8 @@ struct Render {
     Film *film;
     uint32_t *instance_ids, *material_ids; /* owned; NULL: not wanted */
     WaveShared shared;
-    uint32_t samples; /* nominal */
+    uint32_t samples;                  /* nominal */
+    uint32_t camera;                   /* of the scene */
     uint32_t sample_begin, sample_end; /* of all schedules */
     Schedule schedule;
     _Atomic uint64_t paths_done, rays_done;

@@ -255,9 +255,8 @@ static Status run_schedule(Render *r, bool *out_is_over, Error *err)
     TRY(render_finish_textures(r, err));
     note_state(r, (FilmCheckpoint){0});
     uint32_t end = schedule_job_sample(s, s->next);
-    return end > s->sample_begin
-               ? film_add_range(r->film, (FilmRange){s->sample_begin, end}, err)
-               : STATUS_OK;
+    return end > s->sample_begin ? film_add_range(r->film, (FilmRange){s->sample_begin, end}, err)
+                                 : STATUS_OK;
 }
 
 /* The schedule, and behind that of a checkpoint of fewer samples the others. */

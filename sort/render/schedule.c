@@ -92,9 +92,8 @@ uint64_t schedule_job_count(const Schedule *s)
     if (s->widened_at == SCHEDULE_NEVER)
         return s->sample_begin == s->sample_end
                    ? 0
-                   : schedule_tile_count(s) *
-                         (pass_count(s->sample_end, s->pass_samples) -
-                          s->sample_begin / s->pass_samples);
+                   : schedule_tile_count(s) * (pass_count(s->sample_end, s->pass_samples) -
+                                               s->sample_begin / s->pass_samples);
     Widening w = widening(s);
     return s->widened_at + w.rest_jobs + w.catch_up_jobs + w.later_jobs;
 }

@@ -335,3 +335,41 @@ bool camera_project(const CameraView *view, float3 point, float2 *out_film_px)
     *out_film_px = f2((x - view->corner.x) / view->step.x, (y - view->corner.y) / view->step.y);
     return is_seen && isfinite(out_film_px->x) && isfinite(out_film_px->y);
 }
+
+bool camera_matrices(const CameraView *view, uint32_t width_px, uint32_t height_px,
+                     float out_world_to_camera[16], float out_world_to_picture[16])
+{
+    const float3 axes[3] = {view->axis_x, view->axis_y, view->axis_z}, at = view->position;
+    /* With film = (point - corner) / step, the picture's x is scale.x point + move.x; y is turned upside down. */
+    double scale_x = 2.0 / ((double)view->step.x * width_px),
+           scale_y = -2.0 / ((double)view->step.y * height_px);
+    double move_x = -scale_x * (double)view->corner.x - 1.0,
+           move_y = -scale_y * (double)view->corner.y + 1.0;
+    bool is_perspective = view->kind == SCENE_CAMERA_PERSPECTIVE;
+    double away = is_perspective ? 1.0 : 0.0; /* the point is in the plane z = -1, or anywhere */
+    const double project[4][4] = {
+        {scale_x, 0, 0, 0},
+        {0, scale_y, 0, 0},
+        {-move_x * away, -move_y * away, -1, -away},
+        {move_x * (1.0 - away), move_y * (1.0 - away), -0.01 * away, 1.0 - away}};
+    bool is_projection = is_perspective || view->kind == SCENE_CAMERA_ORTHOGRAPHIC;
+    double to_camera[4][4] = {{0}};
+    for (int k = 0; k < 3; ++k) {
+        to_camera[0][k] = (double)axes[k].x;
+        to_camera[1][k] = (double)axes[k].y;
+        to_camera[2][k] = (double)axes[k].z;
+        to_camera[3][k] = -((double)at.x * (double)axes[k].x + (double)at.y * (double)axes[k].y +
+                            (double)at.z * (double)axes[k].z);
+    }
+    to_camera[3][3] = 1.0;
+    for (int i = 0; i < 4; ++i)
+        for (int k = 0; k < 4; ++k) {
+            double sum = 0.0;
+            for (int j = 0; j < 4; ++j)
+                sum += to_camera[i][j] * project[j][k];
+            /* + 0 makes -0 a plain 0 for who reads it */
+            out_world_to_camera[4 * i + k] = (float)to_camera[i][k] + 0.0f;
+            out_world_to_picture[4 * i + k] = is_projection ? (float)sum + 0.0f : 0.0f;
+        }
+    return is_projection;
+}

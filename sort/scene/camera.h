@@ -50,6 +50,13 @@ CameraView camera_view_at(const CameraView *view, float time);
 bool camera_ray(const CameraView *view, float2 film_px, float2 lens_u, float time, Ray *out_ray,
                 RayDiff *out_diff);
 
+/* Matrices for points as rows (p' = p M), in the middle of the shutter: to the camera's space, and to the place in the
+ * picture, where x and y go from -1 to 1, left to right and bottom to top, in front of the camera, and z grows with the
+ * distance (1 - 0.01 m / distance; of an orthographic camera the distance). False: what it shows is no projection by a
+ * matrix; the second one is then 0. */
+bool camera_matrices(const CameraView *view, uint32_t width_px, uint32_t height_px,
+                     float out_world_to_camera[16], float out_world_to_picture[16]);
+
 /* How far a point is from where its ray left: the camera's position, or the plane of an orthographic one. */
 float camera_distance(const CameraView *view, float3 point);
 

@@ -57,6 +57,9 @@ typedef struct SceneSettings {
     uint32_t camera;           /* the one to render, unless another is asked for */
     bool has_transparent_film; /* the camera does not see the environment: alpha is 0 there */
     SceneMist mist;
+    bool has_frame;
+    int32_t frame; /* its number in a sequence; for the picture's metadata, like */
+    float fps;     /* frames a second; 0: not known */
 } SceneSettings;
 
 typedef enum SceneCameraKind {

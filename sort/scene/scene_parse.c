@@ -44,6 +44,20 @@ static Status parse_shader_aovs(SceneParser *p, JsonCursor *root, Error *err)
     return STATUS_OK;
 }
 
+/* What the picture says of its moment; no pixel depends on it. */
+static Status parse_moment(JsonCursor *settings, SceneSettings *s, Error *err)
+{
+    JsonCursor c;
+    int64_t frame = 0;
+    TRY(json_get_any(settings, "frame", JSON_OPTIONAL, &c, err));
+    s->has_frame = json_exists(&c);
+    if (s->has_frame)
+        TRY(json_as_int(&c, INT32_MIN, INT32_MAX, &frame, err));
+    s->frame = (int32_t)frame;
+    return json_get_float(settings, "frames_per_second", JSON_OPTIONAL, 0.001, 100000.0, &s->fps,
+                          err);
+}
+
 static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
 {
     SceneSettings *s = &p->scene->settings;
@@ -88,6 +102,7 @@ static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
     TRY(json_get_u32(&settings, "seed", JSON_OPTIONAL, 0, UINT32_MAX, &s->seed, err));
     TRY(json_get_bool(&settings, "transparent_film", JSON_OPTIONAL, &s->has_transparent_film, err));
     TRY(parse_mist(&settings, &s->mist, err));
+    TRY(parse_moment(&settings, s, err));
     TRY(json_get_any(&settings, "camera", JSON_OPTIONAL, &c, err));
     if (json_exists(&c))
         TRY(parse_reference(&c, &p->camera_names, "camera", &s->camera, err));

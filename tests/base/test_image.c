@@ -72,8 +72,8 @@ static ExrWriteDesc describe(ExrChannel channels[6], ExrMetadata metadata[2])
     channels[3] = (ExrChannel){"depth.Z", EXR_PIXEL_FLOAT, &depth[0][0], 0};
     channels[4] = (ExrChannel){"albedo.R", EXR_PIXEL_FLOAT, &rgb[0][0][0], 3};
     channels[5] = (ExrChannel){long_name, EXR_PIXEL_HALF, &rgb[0][0][1], 3};
-    metadata[0] = (ExrMetadata){"sort.samples", "64"};
-    metadata[1] = (ExrMetadata){"empty", ""};
+    metadata[0] = (ExrMetadata){.name = "sort.samples", .value = "64"};
+    metadata[1] = (ExrMetadata){.name = "empty", .value = ""};
     return (ExrWriteDesc){.size_bytes = sizeof(ExrWriteDesc),
                           .width = WIDTH,
                           .height = HEIGHT,

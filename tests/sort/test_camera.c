@@ -495,6 +495,58 @@ static void test_camera_pixels_need_not_be_square(void **state)
     assert_true(wide.corner.x == 2.0f * square.corner.x && wide.corner.y == square.corner.y);
 }
 
+/* The point times the matrix, as OpenEXR has it: a row before the matrix. */
+static void apply(const float m[16], float3 p, double out[4])
+{
+    for (int k = 0; k < 4; ++k)
+        out[k] = (double)p.x * (double)m[k] + (double)p.y * (double)m[4 + k] +
+                 (double)p.z * (double)m[8 + k] + (double)m[12 + k];
+}
+
+/* The matrices of the picture's metadata show points where camera_project does. */
+static void test_camera_matrices_show_points_in_their_places(void **state)
+{
+    (void)state;
+    enum { W = 640, H = 360 };
+    uint64_t random = 3;
+    for (int k = 0; k < 2; ++k) {
+        SceneCamera camera = test_camera();
+        camera.kind = k == 0 ? SCENE_CAMERA_PERSPECTIVE : SCENE_CAMERA_ORTHOGRAPHIC;
+        camera.height_m = 3.0f;
+        camera.pixel_aspect = 1.5f;
+        CameraView view;
+        float to_camera[16], to_picture[16];
+        camera_view_init(&camera, W, H, &view);
+        assert_true(camera_matrices(&view, W, H, to_camera, to_picture));
+        uint32_t seen = 0;
+        for (int i = 0; i < 1000; ++i) {
+            float3 p = f3(4.0f * fixture_random(&random) - 2.0f, 4.0f * fixture_random(&random) - 2,
+                          4.0f * fixture_random(&random) - 3.0f);
+            float2 film;
+            double at[4], in_camera[4];
+            apply(to_camera, p, in_camera);
+            apply(to_picture, p, at);
+            assert_true(fabs(in_camera[3] - 1.0) < 1e-6);
+            float3 axis = f3_sub(p, view.position);
+            assert_true(fabs(in_camera[2] - (double)f3_dot(axis, view.axis_z)) < 1e-4);
+            if (!camera_project(&view, p, &film))
+                continue;
+            ++seen;
+            assert_true(fabs(0.5 * W * (at[0] / at[3] + 1.0) - (double)film.x) < 0.01);
+            assert_true(fabs(0.5 * H * (1.0 - at[1] / at[3]) - (double)film.y) < 0.01);
+        }
+        assert_true(seen > 900);
+    }
+    SceneCamera around = test_camera();
+    around.kind = SCENE_CAMERA_EQUIRECTANGULAR;
+    around.longitude_rad = f2(-3, 3), around.latitude_rad = f2(-1, 1);
+    CameraView view;
+    float to_camera[16], to_picture[16];
+    camera_view_init(&around, W, H, &view);
+    assert_false(camera_matrices(&view, W, H, to_camera, to_picture));
+    assert_true(to_picture[0] == 0.0f && to_camera[15] == 1.0f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_camera_circle_of_confusion),
         cmocka_unit_test(test_camera_projections_follow_their_definitions),
         cmocka_unit_test(test_camera_projections_are_inverted),
+        cmocka_unit_test(test_camera_matrices_show_points_in_their_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

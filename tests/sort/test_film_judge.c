@@ -87,11 +87,11 @@ static void test_judge_checkpoints_and_notes_are_kept(void **state)
     assert_int_equal(film_set_note(film, FILM_NOTE_CREDITS, credits, &err), STATUS_OK);
     film_commit(film, 3, 3, &(FilmSample){.rgb = {1, 2, 3}, .alpha = 1});
     film_set_checkpoint(film, (FilmCheckpoint){.job = 1234567890123ull,
-                                                .pass_samples = 4,
-                                                .wide_samples = 96,
-                                                .widened_at = 123456789012ull,
-                                                .sample_begin = 50,
-                                                .sample_end = 64});
+                                               .pass_samples = 4,
+                                               .wide_samples = 96,
+                                               .widened_at = 123456789012ull,
+                                               .sample_begin = 50,
+                                               .sample_end = 64});
     assert_int_equal(file_make_temp_directory("sort-judge", folder, &err), STATUS_OK);
     assert_int_equal(path_join(folder, "a.part", path, &err), STATUS_OK);
     assert_int_equal(film_write_partial(film, path, &err), STATUS_OK);

@@ -2,7 +2,13 @@
 
 --check refuses what a render refuses, with its words; sequences have steps."""
 
+import calendar
 import json
+import math
+import shutil
+import socket
+import subprocess
+import time
 
 from tool_kit import expect, package, png, run, run_checks
 
@@ -63,4 +69,61 @@ def check_sequences(folder):
             path.unlink()
 
 
-run_checks(check_says_what_a_render_says, check_sequences)
+def attributes(path):
+    shown = subprocess.run(["iinfo", "-v", path], capture_output=True, text=True, check=True).stdout
+    return dict(line.strip().split(": ", 1) for line in shown.splitlines()[1:] if ": " in line), shown
+
+
+def check_metadata(folder):
+    """As OpenImageIO reads it."""
+    scene = package(folder / "s.0007", samples=2)
+    change(scene, settings__frames_per_second=23.976)
+    base = ["--cache", folder / "cache", "-q"]
+    done = run("sort-render", "s.####", "--frame", "7", "-o", "a.exr", "--exr-type", "float", "--aov", "normal", *base, folder=folder)
+    expect(done.returncode == 0, done.stderr)
+    if not shutil.which("iinfo"):
+        print("no iinfo here: the metadata is not read")
+        return
+    found, shown = attributes(folder / "a.exr")
+    expect("7 channel, float openexr" in shown, f"--exr-type float: {shown}")
+    expect(found.get("frame") == "7" and found.get("imageCounter") == "7", f"the frame: {shown}")
+    expect("24000/1001" in found.get("framesPerSecond", found.get("FramesPerSecond", "")), f"frames per second: {shown}")
+    numbers = [float(word) for word in found["worldToCamera"].split(",")]
+    expect(numbers == [1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 0, -3, 1], f"worldToCamera: {numbers}")
+    projected = [float(word) for word in found["worldToNDC"].split(",")]
+    expect(abs(projected[0] - 16 / 24 / math.tan(math.radians(20))) < 1e-5 and projected[15] == 3, f"worldToNDC: {projected}")
+    expect(found["HostComputer"].strip('"') == socket.gethostname() and 0 < float(found["renderTime"]) < 100, f"host and time: {shown}")
+    expect(abs(time.time() - calendar.timegm(time.strptime(found["DateTime"].strip('"'), "%Y:%m:%d %H:%M:%S"))) < 600, f"the date: {shown}")
+    for name in ("x.exr", "y.exr"):
+        done = run("sort-render", "s.0007", "-o", name, "--metadata", "picture", *base, folder=folder)
+        expect(done.returncode == 0, done.stderr)
+        time.sleep(1.1)
+    expect((folder / "x.exr").read_bytes() == (folder / "y.exr").read_bytes(), "--metadata picture: equal pictures are other files")
+    expect("4 channel, half openexr" in attributes(folder / "x.exr")[1], "a picture is half")
+
+
+def check_more_samples(folder):
+    """A texture is filtered for the number of samples, below 64: only what begins with the same samples goes on."""
+    scene = package(folder / "s", samples=1)
+    base = [scene, "--cache", folder / "cache", "-q", "--exr-type", "float", "--metadata", "picture", "--checkpoint", "c"]
+
+    def render(code, *more):
+        done = run("sort-render", *base, *more, folder=folder)
+        expect(done.returncode == code, f"{more}: {done.returncode} {done.stderr}")
+        return done.stderr
+
+    render(0, "-o", "whole.exr", "--spp", "100")
+    expect(not (folder / "c").exists(), "the checkpoint of a finished render stays")
+    render(0, "-o", "part.exr", "--spp", "64", "--keep-checkpoint")
+    render(0, "-o", "part.exr", "--spp", "64", "--resume", "--keep-checkpoint")  # nothing to do
+    render(0, "-o", "more.exr", "--spp", "100", "--resume")
+    expect((folder / "more.exr").read_bytes() == (folder / "whole.exr").read_bytes(), "64 samples and 36 more are not 100")
+    render(0, "-o", "part.exr", "--spp", "16", "--keep-checkpoint")
+    expect("--samples 0:16" in render(1, "-o", "more.exr", "--spp", "100", "--resume"), "16 to 100: no word of what would do")
+    render(0, "-o", "part.exr", "--spp", "100", "--samples", "0:16", "--keep-checkpoint")
+    render(0, "-o", "more.exr", "--spp", "100", "--resume", "--keep-checkpoint")
+    expect((folder / "more.exr").read_bytes() == (folder / "whole.exr").read_bytes(), "16 samples of 100 and 84 more are not 100")
+    expect("does not take" in render(1, "-o", "more.exr", "--spp", "64", "--resume"), "100 samples are no beginning of 64")
+
+
+run_checks(check_says_what_a_render_says, check_sequences, check_metadata, check_more_samples)
