@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import array
+import filecmp
+import itertools
 import json
 import os
 import re
 import shutil
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 NAME_BYTES_MAX = 255
@@ -114,6 +117,14 @@ def write_curves(path: str | Path, file: str, *, basis: str, points, point_count
             "curve_count": record["point_counts"]["count"], **record}
 
 
+def _numbered(name: str) -> Iterator[str]:
+    """a/b.c, a/b-2.c, a/b-3.c ..."""
+    stem, suffix = os.path.splitext(name)
+    yield name
+    for number in itertools.count(2):
+        yield f"{stem}-{number}{suffix}"
+
+
 class PackageWriter:
     """The folder is made; finish() writes scene.json, without which there is no package.
 
@@ -131,6 +142,7 @@ class PackageWriter:
         self._sections: dict[str, list[dict]] = {section: [] for section in SECTIONS}
         self._names: dict[str, set[str]] = {section: set() for section in SECTIONS}
         self._next: dict[tuple[str, str], int] = {}
+        self._copied: dict[str, Path] = {}  # by name of the texture: where it came from
         for sub in ("meshes", "textures"):
             (self.folder / sub).mkdir(parents=True)
 
@@ -178,18 +190,26 @@ class PackageWriter:
                         write_curves(self.folder / file, file, compress=self._compress, **arrays))
 
     def add_shader(self, file_name: str, source: str) -> str:
-        """SSL source of this package; what a material's `shader` names."""
+        """SSL source of this package; what a material's `shader` names. Another source of the same name gets another."""
         (self.folder / "shaders").mkdir(exist_ok=True)
-        name = f"shaders/{file_component(file_name)}"
-        (self.folder / name).write_text(source, encoding="utf-8")
-        return name
+        for name in _numbered(f"shaders/{file_component(file_name)}"):
+            path = self.folder / name
+            if not path.exists():
+                path.write_text(source, encoding="utf-8")
+            if path.read_text(encoding="utf-8") == source:
+                return name
+        raise AssertionError
 
     def add_texture(self, source: str | Path, file_name: str | None = None) -> str:
-        """Copies an image; what a binding's `file` names. One file of a name is copied once."""
-        name = f"textures/{file_component(file_name or Path(source).name)}"
-        if not (self.folder / name).exists():
-            shutil.copyfile(source, self.folder / name)
-        return name
+        """Copies an image; what a binding's `file` names. It is copied once, and another of the same name gets another."""
+        for name in _numbered(f"textures/{file_component(file_name or Path(source).name)}"):
+            path = self.folder / name
+            if not path.exists():
+                shutil.copyfile(source, path)
+                self._copied[name] = Path(source).resolve()
+            if self._copied.get(name) == Path(source).resolve() or filecmp.cmp(source, path, shallow=False):
+                return name
+        raise AssertionError
 
     def finish(self) -> None:
         scene: dict = {"sort_package": 1}
@@ -203,4 +223,7 @@ class PackageWriter:
         if self.environment is not None:
             scene["environment"] = self.environment
         text = json.dumps(scene, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        (self.folder / "scene.json").write_text(text, encoding="utf-8")
+        # whole or not at all
+        unfinished = self.folder / "scene.json.tmp"
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, self.folder / "scene.json")

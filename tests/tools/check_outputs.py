@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+from pathlib import Path
+
 from tool_kit import BIN, expect, package, png, run, run_checks
 
 
@@ -155,4 +157,26 @@ def check_left_behind(folder):
     expect(found == {"s", "cache", "a.exr"}, f"killed renders leave {found}")
 
 
-run_checks(check_render, check_merge, check_texcache, check_sslc, check_room, check_left_behind)
+def check_package_writer(folder):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+    from sort_package import PackageWriter
+
+    for name, rgb in (("a", (1, 2, 3)), ("b", (4, 5, 6))):
+        (folder / name).mkdir()
+        png(folder / name / "wood.png", rgb)
+    writer = PackageWriter(folder / "p")
+    first, second, again = (writer.add_texture(folder / name / "wood.png") for name in "aba")
+    expect(first == again != second, f"textures of one name: {first} {second} {again}")
+    expect((folder / "p" / second).read_bytes() == (folder / "b/wood.png").read_bytes(), "a texture in the place of another")
+    shaders = [writer.add_shader("s.ssl", text) for text in ("one", "two", "one")]
+    expect(shaders[0] == shaders[2] != shaders[1] and (folder / "p" / shaders[0]).read_text() == "one", f"shaders of one name: {shaders}")
+    writer.finish()
+    before = snapshot(folder)
+    try:
+        PackageWriter(folder / "p")
+        expect(False, "a package goes over another")
+    except FileExistsError:
+        expect(snapshot(folder) == before, "a package that is refused changes the one that is there")
+
+
+run_checks(check_package_writer, check_render, check_merge, check_texcache, check_sslc, check_room, check_left_behind)
