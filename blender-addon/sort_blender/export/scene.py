@@ -70,6 +70,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         "max_depth": scene.sort.max_depth, **_bounces(scene.sort),
         "clamp_direct": scene.sort.clamp_direct, "clamp_indirect": scene.sort.clamp_indirect,
         "filter_glossy": scene.sort.filter_glossy,
+        "frame": scene.frame_current, "frames_per_second": scene.render.fps / scene.render.fps_base,
         "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(scene.world)}
     writer.shader_aovs = list(layers.aovs.values())
     if plan.view:
