@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "base/json_span.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -14,9 +15,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of json_parse_long. */
+typedef struct LongArray {
+    json_t *value;   /* in the tree, where it is empty; NULL: there is none */
+    Str *elements;   /* owned: their text */
+    json_t *current; /* owned: the one that json_at parsed last */
+    uint32_t count;
+} LongArray;
+
 struct JsonDoc {
     char *name;
     json_t *root;
+    LongArray *rest; /* owned; NULL: all is in the tree */
 };
 
 /* Field names from the file as they appear in messages: cut, so that the rest stays readable. */
@@ -47,6 +57,79 @@ Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err)
     return STATUS_OK;
 }
 
+/* The text without what stands between two places. */
+typedef struct Gap {
+    Str text;
+    size_t begin, end, at;
+} Gap;
+
+static size_t read_around(void *buffer, size_t room, void *data)
+{
+    Gap *gap = data;
+    if (gap->at == gap->begin)
+        gap->at = gap->end;
+    size_t until = gap->at < gap->begin ? gap->begin : gap->text.size_bytes;
+    size_t bytes = until - gap->at < room ? until - gap->at : room;
+    memcpy(buffer, gap->text.data + gap->at, bytes);
+    gap->at += bytes;
+    return bytes;
+}
+
+static json_t *parse_element(Str text)
+{
+    return json_loadb(text.data, text.size_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+}
+
+/* Finds the elements, and makes sure that each can be parsed. *out_end: the place of the ']'. */
+static bool list_elements(LongArray *rest, Str text, size_t begin, size_t *out_end)
+{
+    uint32_t capacity = 0;
+    Str element;
+    *out_end = begin;
+    while (json_next_element(text, out_end, &element)) {
+        json_t *value = parse_element(element);
+        json_decref(value);
+        if (rest->count == capacity) {
+            capacity = capacity ? capacity + capacity / 2 : 4096;
+            Str *grown = mem_realloc(rest->elements, capacity, sizeof *grown);
+            if (!grown)
+                return false;
+            rest->elements = grown;
+        }
+        if (!value)
+            return false;
+        rest->elements[rest->count++] = element;
+    }
+    return *out_end != SIZE_MAX;
+}
+
+/* False: the plain way it is, whatever the reason. */
+static bool parse_long(JsonDoc *doc, Str text, const char *field)
+{
+    uint32_t begin, array_end;
+    size_t end;
+    if (text.size_bytes >= UINT32_MAX || !json_find_span(text, field, &begin, &array_end) ||
+        text.data[begin] != '[' || !(doc->rest = MEM_NEW(LongArray)) ||
+        !list_elements(doc->rest, text, begin, &end))
+        return false;
+    Gap gap = {.text = text, .begin = begin + 1, .end = end};
+    doc->root = json_load_callback(read_around, &gap, JSON_REJECT_DUPLICATES, NULL);
+    doc->rest->value = json_object_get(doc->root, field);
+    return doc->rest->value != NULL;
+}
+
+Status json_parse_long(const char *name, Str text, const char *field, JsonDoc **out_doc, Error *err)
+{
+    JsonDoc *doc = MEM_NEW(JsonDoc);
+    *out_doc = NULL;
+    if (doc && (doc->name = mem_strdup(name)) != NULL && parse_long(doc, text, field)) {
+        *out_doc = doc;
+        return STATUS_OK;
+    }
+    json_destroy(doc);
+    return json_parse(name, text, out_doc, err);
+}
+
 Status json_read_file(const char *path, size_t max_bytes, JsonDoc **out_doc, Error *err)
 {
     char *data;
@@ -63,6 +146,11 @@ void json_destroy(JsonDoc *doc)
     if (!doc)
         return;
     json_decref(doc->root);
+    if (doc->rest) {
+        json_decref(doc->rest->current);
+        mem_free(doc->rest->elements);
+    }
+    mem_free(doc->rest);
     mem_free(doc->name);
     mem_free(doc);
 }
@@ -417,14 +505,25 @@ Status json_finish(const JsonCursor *object, Error *err)
 uint32_t json_count(const JsonCursor *array)
 {
     CHECK(json_kind(array) == JSON_KIND_ARRAY);
-    size_t count = json_array_size(array->value);
+    const LongArray *rest = array->doc->rest;
+    size_t count =
+        rest && array->value == rest->value ? rest->count : json_array_size(array->value);
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
 void json_at(const JsonCursor *array, uint32_t index, JsonCursor *out_element)
 {
     CHECK(index < json_count(array));
-    set_cursor(out_element, array->doc, array, NULL, index, json_array_get(array->value, index));
+    LongArray *rest = array->doc->rest;
+    json_t *value;
+    if (rest && array->value == rest->value) {
+        json_decref(rest->current);
+        rest->current = parse_element(rest->elements[index]);
+        value = rest->current ? rest->current : json_null(); /* only memory can be missing */
+    } else {
+        value = json_array_get(array->value, index);
+    }
+    set_cursor(out_element, array->doc, array, NULL, index, value);
 }
 
 bool json_next(const JsonCursor *object, JsonIter *iter, const char **out_name,

@@ -56,6 +56,12 @@ typedef enum JsonNeed { JSON_REQUIRED, JSON_OPTIONAL } JsonNeed;
 /* `name` appears in messages: the path as the user knows it. Copied. Errors: STATUS_FORMAT with
  * line and column, STATUS_NO_MEMORY. On success *out_doc is owned by the caller. */
 Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err) SORT_MUST_CHECK;
+/* The same for a text with one long array, a field of the outermost object: each element is parsed when json_at is
+ * called for it, and is gone with the next such call, with all that was borrowed from it. A tree of millions of elements
+ * would take ten times the text's memory. `text` must stay, and only one thread may read the document. Refusals are those
+ * of json_parse. */
+Status json_parse_long(const char *name, Str text, const char *field, JsonDoc **out_doc,
+                       Error *err) SORT_MUST_CHECK;
 /* Reads at most max_bytes; a longer file is STATUS_LIMIT. */
 Status json_read_file(const char *path, size_t max_bytes, JsonDoc **out_doc,
                       Error *err) SORT_MUST_CHECK;

@@ -112,3 +112,23 @@ bool json_find_span(Str text, const char *path, uint32_t *out_begin, uint32_t *o
     *out_end = (uint32_t)end;
     return path && *out_begin < end;
 }
+
+bool json_next_element(Str text, size_t *at, Str *out_element)
+{
+    Scan s = {.text = text, .at = *at};
+    bool is_first = peek(&s) == '[';
+    if (peek(&s) == ']')
+        return false;
+    s.at++;
+    skip_blanks(&s);
+    bool is_end = is_first && peek(&s) == ']';
+    size_t begin = s.at;
+    if (!is_end)
+        skip_value(&s);
+    size_t end = s.at < text.size_bytes ? s.at : text.size_bytes;
+    skip_blanks(&s);
+    bool is_sound = peek(&s) == ']' || (peek(&s) == ',' && !is_end);
+    *out_element = (Str){text.data + begin, end - begin};
+    *at = is_sound ? s.at : SIZE_MAX;
+    return is_sound && !is_end;
+}

@@ -9,4 +9,9 @@
  * json_parse has accepted, are the value. False: no such value (or the path was cut). */
 bool json_find_span(Str text, const char *path, uint32_t *out_begin, uint32_t *out_end);
 
+/* The elements of an array, one after the other. *at: the place of its '[', later of what is behind the last element.
+ * False: there is no further one, and *at is the place of the ']', or SIZE_MAX when this is no array. The elements need
+ * not be sound. */
+bool json_next_element(Str text, size_t *at, Str *out_element);
+
 #endif

@@ -155,7 +155,7 @@ static Status parse_root(SceneParser *p, Error *err)
 
 Status scene_parse(SceneParser *parser, const char *name, Str text, Error *err)
 {
-    TRY(json_parse(name, text, &parser->doc, err));
+    TRY(json_parse_long(name, text, "instances", &parser->doc, err));
     if (setjmp(parser->no_memory)) {
         arena_on_no_memory(parser->arena, NULL);
         return error_set_at(err, STATUS_NO_MEMORY, name, "no memory for the scene's description");

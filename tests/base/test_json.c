@@ -308,6 +308,73 @@ static void test_json_reads_files(void **state)
     assert_int_equal(file_remove_tree(folder, &err), STATUS_OK);
 }
 
+/* A long array is read an element at a time, and refused in the same words. */
+static void test_json_reads_long_arrays(void **state)
+{
+    static const char *const texts[] = {
+        "{\"a\": 1, \"list\": [1, 2, 3], \"b\": 2}",
+        "{\"list\":[]}",
+        "{\"list\":[ ] , \"b\":[3]}",
+        " {\"b\": {\"list\": [7]},\n\"list\": [{\"x\": \"]}\\\"[\"}, [[], {}], \"a,b\" , null\n, "
+        "-1e3]}\n",
+        "{\"list\": {\"x\": 1}}",
+        "{\"list\": 3}",
+        "[1, 2]",
+        "{}",
+        "{\"list\": [1, 2,], \"b\": 1}",
+        "{\"list\": [,]}",
+        "{\"list\": [1 2]}",
+        "{\"list\": [1,, 2]}",
+        "{\"list\": [1,\n 2",
+        "{\"list\": [1, 2}",
+        "{\"list\": [1, [2}]}",
+        "{\"list\": [1, \"a]}",
+        "{\"list\": [1, {\"x\": 1, \"x\": 2}]}",
+        "{\"list\": [1], \"list\": [2]}",
+        "{\"list\": [1, nul]}",
+        "{\"list\": [1, \"\\x\"]}",
+        "{\"list\": [1, \"\xff\"]}",
+        "{\"list\": [1, 2]} 3",
+        "{\"list\": [1, 2], \"b\": }",
+        "{\"list\": [1]]}",
+    };
+    (void)state;
+    for (size_t i = 0; i < SORT_COUNT_OF(texts); ++i) {
+        Error plain_err = {0}, long_err = {0};
+        JsonDoc *plain, *rest;
+        Str text = str_from(texts[i]);
+        Status status = json_parse("scene.json", text, &plain, &plain_err);
+        assert_int_equal(json_parse_long("scene.json", text, "list", &rest, &long_err), status);
+        assert_string_equal(long_err.text, plain_err.text);
+        if (status != STATUS_OK)
+            continue;
+        JsonCursor a, b, list_a, list_b;
+        json_root(plain, &a);
+        json_root(rest, &b);
+        if (json_kind(&a) == JSON_KIND_OBJECT) {
+            assert_int_equal(json_get_any(&a, "list", JSON_OPTIONAL, &list_a, NULL), STATUS_OK);
+            assert_int_equal(json_get_any(&b, "list", JSON_OPTIONAL, &list_b, NULL), STATUS_OK);
+            assert_int_equal(json_exists(&list_a), json_exists(&list_b));
+            bool is_array = json_exists(&list_a) && json_kind(&list_a) == JSON_KIND_ARRAY;
+            uint32_t count = is_array ? json_count(&list_a) : 0;
+            assert_int_equal(is_array ? json_count(&list_b) : 0, count);
+            for (uint32_t k = 0; k < 2 * count; ++k) { /* back and forth */
+                JsonCursor x, y;
+                char path[JSON_PATH_MAX];
+                json_at(&list_a, k < count ? k : 2 * count - 1 - k, &x);
+                json_at(&list_b, k < count ? k : 2 * count - 1 - k, &y);
+                assert_int_equal(json_kind(&x), json_kind(&y));
+                assert_int_equal(json_fail(&x, &plain_err, "no"), STATUS_FORMAT);
+                assert_int_equal(json_fail(&y, &long_err, "no"), STATUS_FORMAT);
+                assert_string_equal(plain_err.text, long_err.text);
+                assert_non_null(strstr(json_path(&y, path), "list["));
+            }
+        }
+        json_destroy(plain);
+        json_destroy(rest);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_json_finds_misspelt_fields),
         cmocka_unit_test(test_json_cuts_long_paths),
         cmocka_unit_test(test_json_reads_files),
+        cmocka_unit_test(test_json_reads_long_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
