@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/file_claims.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/thread.h"
 #include "plugins/plugin_host.h"
 #include "textures/texcache.h"
@@ -176,8 +177,10 @@ static void log_plugin(void *data, SortLogLevel level, const char *plugin, const
     MakeList *list = data;
     if (level < SORT_LOG_WARNING || (level == SORT_LOG_WARNING && list->options->is_quiet))
         return;
+    char shown[2048]; /* libraries quote from files */
     begin_lines(&list->progress);
-    fprintf(stderr, "texcache: %s%s%s\n", plugin, plugin[0] ? ": " : "", text);
+    fprintf(stderr, "texcache: %s%s%s\n", plugin, plugin[0] ? ": " : "",
+            str_printable(str_from(text), shown, sizeof shown));
     end_lines(&list->progress);
 }
 

@@ -1,5 +1,6 @@
 /* texcache stats: what the texture cache did during a render, from the file that
  * `sort-render --stats FILE` wrote, as a table and in plain words. */
+#include "base/str.h"
 #include "tools/stats_file.h"
 #include "tools/texcache_commands.h"
 #include <inttypes.h>
@@ -142,11 +143,12 @@ static void print_textures(const StatsFile *f)
            f->texture_count, "loaded", "loads", "a tile", "waits", "lookups");
     for (uint32_t i = 0; i < count; i++) {
         const TexTextureStats *t = &f->textures[i];
-        char loaded[32], lookups[32];
+        char loaded[32], lookups[32], name[1024];
         printf("  %12s %10" PRIu64 " %8.2f %8.2f s %16s  %s\n",
                cli_format_size(t->bytes_loaded, loaded), t->loads,
                t->unique_loads ? (double)t->loads / (double)t->unique_loads : 0.0,
-               (double)t->wait_ns * 1e-9, grouped(t->lookups, lookups), t->name);
+               (double)t->wait_ns * 1e-9, grouped(t->lookups, lookups),
+               str_printable(str_from(t->name), name, sizeof name));
     }
 }
 

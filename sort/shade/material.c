@@ -235,9 +235,10 @@ void material_set_faults(const MaterialSet *set, StrBuf *out)
                 if (points == 0)
                     continue;
                 ssl_fault_describe(p->program, site, &fault);
-                strbuf_printf(out, "%s:%u:%u: %s (material '%s', %llu points)\n", fault.source_name,
-                              fault.line, fault.column, fault.text, set->materials[m].name,
-                              (unsigned long long)points);
+                strbuf_append_printable(out, str_from(fault.source_name));
+                strbuf_printf(out, ":%u:%u: %s (material '", fault.line, fault.column, fault.text);
+                strbuf_append_printable(out, str_from(set->materials[m].name));
+                strbuf_printf(out, "', %llu points)\n", (unsigned long long)points);
             }
         }
     }

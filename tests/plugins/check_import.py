@@ -355,6 +355,16 @@ def test_texts():
             bad = [c for c in out + err if c != "\n" and (ord(c) < 32 or 0x7f <= ord(c) < 0xa0 or c == "\u202e")]
             expect(not bad and "\nerror: forged" not in err and (out + err).strip(), name, repr(out + err))
     expect("\\x1b]0;owned" in err, err)
+    # statistics are a file too, and what a library says of a picture
+    put(folder + "/x.png", png((1, 2, 3)))
+    code, _, err = run(put(folder + "/s.gltf", gltf("x.png")), "-o", WORK + "/o.exr", "--spp", "1", "--size", "8x8", "--stats", WORK + "/stats.json")
+    expect(code == 0, err)
+    with open(WORK + "/stats.json") as file:
+        said = json.load(file)
+    with open(WORK + "/stats.json", "w") as file:
+        file.write(json.dumps(said).replace("x.png", "x.png\\u001b[31m\\n"))
+    done = subprocess.run([os.path.dirname(RENDER) + "/texcache", "stats", WORK + "/stats.json"], capture_output=True, text=True)
+    expect(done.returncode == 0 and "\x1b" not in done.stdout and "x.png\\x1b[31m\\n" in done.stdout, done.stdout, done.stderr)
 
 
 def lights_of(scene, *args):
