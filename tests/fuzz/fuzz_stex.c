@@ -66,7 +66,8 @@ static void mend_checksums(char *bytes, size_t size)
         return;
     memcpy(&h, bytes, sizeof h);
     memcpy(h.magic, STEX_MAGIC, sizeof h.magic);
-    h.version = STEX_VERSION;
+    if (h.version < STEX_VERSION_OLDEST || h.version > STEX_VERSION)
+        h.version = STEX_VERSION;
     if (h.tail_offset <= size && h.tail_bytes <= size - h.tail_offset)
         h.tail_crc = crc32c(0, bytes + h.tail_offset, (size_t)h.tail_bytes);
     for (uint64_t i = 0; i < h.tile_count; i++) {
