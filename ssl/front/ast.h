@@ -95,7 +95,9 @@ struct Expr {
     ExprKind kind;
     TokenKind op; /* UNARY, BINARY, ASSIGN, STEP, ATTRIBUTE */
     Span span;
-    uint16_t depth;    /* of the subtree; a leaf has 1 */
+    /* Of the subtree; a leaf has 1. The left side of a BINARY that is one, too, is as deep as the whole:
+     * a + b + c is 2 deep, and walks loop along it. */
+    uint16_t depth;
     bool is_prefix;    /* STEP */
     bool is_converted; /* CONSTRUCT: an explicit cast of one value */
     const Type *type;  /* checked */

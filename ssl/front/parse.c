@@ -47,12 +47,13 @@ Span parse_last_span(const Parser *p)
 }
 
 /* A syntax error behind a word of another language is often that word's. */
-static void note_foreign_word(Parser *p, bool is_reported)
+static void note_foreign_word(Parser *p, TokenKind wanted)
 {
-    if (is_reported && p->at > 0 && p->tokens[p->at - 1].kind == TOKEN_NAME)
+    if (p->at > 0 && p->tokens[p->at - 1].kind == TOKEN_NAME)
         report_foreign(p->diags, p->tokens[p->at - 1].text);
-    if (is_reported && p->at > 1 && p->tokens[p->at - 2].kind == TOKEN_NAME)
+    if (p->at > 1 && p->tokens[p->at - 2].kind == TOKEN_NAME)
         report_foreign(p->diags, p->tokens[p->at - 2].text);
+    parse_note_habit(p, wanted);
 }
 
 bool parse_expect(Parser *p, TokenKind kind, const char *where)
@@ -61,9 +62,8 @@ bool parse_expect(Parser *p, TokenKind kind, const char *where)
         return true;
     const char *wanted = kind == TOKEN_NAME ? token_kind_text(kind)
                                             : arena_printf(p->arena, "'%s'", token_kind_text(kind));
-    bool is_reported = parse_may_report(p);
-    parse_report(p, EXPECTED, parse_token(p)->span, wanted, where, parse_describe(p));
-    note_foreign_word(p, is_reported);
+    if (parse_reports(p, EXPECTED, parse_token(p)->span, wanted, where, parse_describe(p)))
+        note_foreign_word(p, kind);
     return false;
 }
 
@@ -80,10 +80,10 @@ void parse_semicolon(Parser *p, const char *where)
         p->is_panicking = false; /* the place to go on is found */
         return;
     }
-    bool was_panicking = p->is_panicking, is_reported = parse_may_report(p);
+    bool was_panicking = p->is_panicking;
     uint32_t end = parse_last_span(p).end;
-    parse_report(p, EXPECTED, ((Span){p->file, end, end}), "';'", where, parse_describe(p));
-    note_foreign_word(p, is_reported);
+    if (parse_reports(p, EXPECTED, ((Span){p->file, end, end}), "';'", where, parse_describe(p)))
+        note_foreign_word(p, TOKEN_SEMICOLON);
     if (!was_panicking && is_at_new_line(p))
         p->is_panicking = false;
 }
@@ -92,11 +92,30 @@ bool parse_close(Parser *p, TokenKind kind, Span open)
 {
     if (parse_accept(p, kind))
         return true;
-    bool is_reported = parse_may_report(p);
-    parse_report(p, UNCLOSED, parse_token(p)->span, token_kind_text(kind), parse_describe(p));
-    if (is_reported)
-        report(p->diags, NOTE_OPENED, open, NULL);
+    if (!parse_reports(p, UNCLOSED, parse_token(p)->span, token_kind_text(kind), parse_describe(p)))
+        return false;
+    report(p->diags, NOTE_OPENED, open, NULL);
+    parse_note_habit(p, kind);
     return false;
+}
+
+/* Does the current word of the language stand where a name is given, as if it were one? */
+static bool is_at_misnamed(const Parser *p)
+{
+    if (parse_is(p, TOKEN_NAME) || !token_is_word(parse_token(p)->kind))
+        return false;
+    switch ((int)parse_next_kind(p)) {
+    case TOKEN_ASSIGN:
+    case TOKEN_SEMICOLON:
+    case TOKEN_COMMA:
+    case TOKEN_CLOSE:
+    case TOKEN_OPEN:
+    case TOKEN_OPEN_BRACE:
+    case TOKEN_OPEN_BRACKET:
+        return true;
+    default:
+        return false;
+    }
 }
 
 const char *parse_name(Parser *p, const char *where, bool may_be_keyword, Span *out_span)
@@ -105,9 +124,15 @@ const char *parse_name(Parser *p, const char *where, bool may_be_keyword, Span *
     *out_span = token->span;
     if (token->kind == TOKEN_NAME || (may_be_keyword && token_is_word(token->kind)))
         return parse_advance(p)->text;
-    bool is_reported = parse_may_report(p);
-    parse_report(p, EXPECTED, token->span, "a name", where, parse_describe(p));
-    note_foreign_word(p, is_reported);
+    SslType type;
+    if (is_at_misnamed(p) && parse_may_report(p) && !parse_blame_foreign(p)) {
+        report(p->diags, WORD_AS_NAME, token->span, token->text,
+               token_is_type(token->kind, &type) ? "a type" : "a word of the language");
+        name_map_set(&p->misnamed, token->text, p->ast);
+        return parse_advance(p)->text;
+    }
+    if (parse_reports(p, EXPECTED, token->span, "a name", where, parse_describe(p)))
+        note_foreign_word(p, TOKEN_NAME);
     return NULL;
 }
 
@@ -163,8 +188,9 @@ bool parse_at_type(const Parser *p)
 {
     SslType type;
     TokenKind next = parse_next_kind(p);
-    if (token_is_type(parse_token(p)->kind, &type))
-        return next != TOKEN_OPEN; /* float(x) is an expression */
+    if (token_is_type(parse_token(p)->kind, &type)) /* float(x) is an expression */
+        return next != TOKEN_OPEN &&
+               (next == TOKEN_NAME || !name_map_get(&p->misnamed, parse_token(p)->text));
     return parse_is(p, TOKEN_NAME) &&
            (next == TOKEN_NAME ||
             (next == TOKEN_OPEN_BRACKET && name_map_get(&p->struct_names, parse_token(p)->text)));
@@ -209,6 +235,7 @@ void parse(const ParseInput *input, Names *names, Arena *arena, DiagList *diags,
                 .file = input->file,
                 .ast = ast};
     name_map_init(&p.struct_names, arena);
+    name_map_init(&p.misnamed, arena);
     for (uint32_t i = 0; i + 1 < input->tokens->count; i++)
         if (p.tokens[i].kind == TOKEN_STRUCT && p.tokens[i + 1].kind == TOKEN_NAME)
             name_map_set(&p.struct_names, p.tokens[i + 1].text, p.ast);

@@ -26,11 +26,14 @@ typedef struct Parser {
     Str text;
     Token *tokens;
     uint32_t at, file;
+    uint32_t start;     /* token that the statement or declaration begins with; `at` between two */
+    uint32_t recovered; /* token after the last one that was skipped; 0: none */
     uint32_t nesting;
     bool is_panicking, is_library;
     bool is_end_reported;      /* what is missing at the end of the source is said once */
     const char *componentwise; /* the interned word */
     NameMap struct_names;      /* that the file declares anywhere; values are not NULL */
+    NameMap misnamed;          /* words of the language that were given to something: told once */
     Arena *arena;
     DiagList *diags;
     Ast *ast;
@@ -54,7 +57,8 @@ bool parse_expect(Parser *p, TokenKind kind, const char *where);
 void parse_semicolon(Parser *p, const char *where);
 /* The closing bracket of `open`. */
 bool parse_close(Parser *p, TokenKind kind, Span open);
-/* A name, or NULL with a report; with may_be_keyword any word. */
+/* A name, or NULL with a report; with may_be_keyword any word. A word of the language where a name is given is
+ * reported and taken. */
 const char *parse_name(Parser *p, const char *where, bool may_be_keyword, Span *out_span);
 /* The text of the current token in quotes, for messages. */
 const char *parse_describe(const Parser *p);
@@ -64,21 +68,26 @@ bool parse_enter(Parser *p);
 void parse_leave(Parser *p);
 void parse_recover(Parser *p); /* to after a ';' or to a '}' */
 
-#define parse_report(p, name, span, ...)                                                           \
-    do {                                                                                           \
-        if (parse_may_report(p))                                                                   \
-            report((p)->diags, name, (span), __VA_ARGS__);                                         \
-        parse_panic(p);                                                                            \
-    } while (0)
+/* parse_habits.c. True, after a report, if a word of another language in the statement so far is to blame. */
+bool parse_blame_foreign(Parser *p);
+/* What to write, after a report at the current token: of `wanted`; TOKEN_END: of a value. */
+void parse_note_habit(Parser *p, TokenKind wanted);
+
+/* True if it was reported as it stands, so that notes may follow. */
+#define parse_reports(p, name, span, ...)                                                          \
+    (parse_begin_report(p) ? (report((p)->diags, name, (span), __VA_ARGS__), true) : false)
+#define parse_report(p, name, span, ...) ((void)parse_reports(p, name, span, __VA_ARGS__))
 static inline bool parse_may_report(const Parser *p)
 {
     return !p->is_panicking && !parse_is(p, TOKEN_BAD) &&
            !(parse_is(p, TOKEN_END) && p->is_end_reported);
 }
-static inline void parse_panic(Parser *p)
+static inline bool parse_begin_report(Parser *p)
 {
+    bool is_reported = parse_may_report(p) && !parse_blame_foreign(p);
     p->is_end_reported = p->is_end_reported || parse_is(p, TOKEN_END);
     p->is_panicking = true;
+    return is_reported;
 }
 
 Expr *parse_expression(Parser *p);                    /* with commas */

@@ -75,13 +75,10 @@ static VarDecl *parse_param(Parser *p)
     var.type_name = ARENA_NEW(p->arena, TypeName);
     *var.type_name = parse_type_name(p);
     var.span = var.type_name->span;
-    if (parse_is(p, TOKEN_NAME)) {
-        const Token *name = parse_advance(p);
-        var.name = name->text;
-        var.span = name->span;
-    } else if (!parse_is(p, TOKEN_COMMA) && !parse_is(p, TOKEN_CLOSE)) {
-        parse_report(p, EXPECTED, parse_token(p)->span, "a name", "for the parameter",
-                     parse_describe(p));
+    if (!parse_is(p, TOKEN_COMMA) && !parse_is(p, TOKEN_CLOSE)) {
+        Span span;
+        var.name = parse_name(p, "for the parameter", false, &span);
+        var.span = var.name ? span : var.span;
     }
     if (!p->is_panicking)
         var.sizes = parse_sizes(p);
@@ -153,6 +150,9 @@ static void parse_struct(Parser *p)
         if (p->is_panicking)
             break;
         VarList vars = parse_declarators(p, VAR_MEMBER, false, type_name);
+        if (vars.count > 0 && parse_is(p, TOKEN_OPEN))
+            parse_report(p, STRUCT_FUNCTION, vars.items[vars.count - 1]->span, decl->name,
+                         vars.items[vars.count - 1]->name);
         parse_semicolon(p, "after the member");
         for (uint32_t i = 0; i < vars.count; i++) {
             vars.items[i]->index = members.count;
@@ -251,8 +251,9 @@ static void parse_declaration(Parser *p)
 void parse_file(Parser *p)
 {
     while (!parse_is(p, TOKEN_END) && !report_is_full(p->diags)) {
-        uint32_t before = p->at;
+        uint32_t before = p->start = p->at;
         parse_declaration(p);
+        p->start = p->at;
         if (p->at == before)
             parse_advance(p);
         if (p->is_panicking) {

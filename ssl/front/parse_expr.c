@@ -1,7 +1,10 @@
 /* Expressions, by precedence climbing: parse_binary(level) reads operators of that level and above. */
+#include "base/check.h"
 #include "ssl/front/parse.h"
 #include "ssl/front/ssl_limits.h"
 #include "ssl/report.h"
+
+#include <string.h>
 
 static Expr *error_expr(Parser *p, Span span)
 {
@@ -18,7 +21,11 @@ static uint16_t deeper(uint16_t depth, const Expr *child)
 /* Copies a node into the arena, and counts its depth. */
 static Expr *make(Parser *p, Expr node)
 {
-    uint16_t depth = deeper(deeper(deeper(0, node.a), node.b), node.c);
+    uint16_t depth = deeper(deeper(0, node.b), node.c);
+    if (node.kind == EXPR_BINARY && node.a->kind == EXPR_BINARY)
+        depth = deeper(depth, &(Expr){.depth = (uint16_t)(node.a->depth - 1)});
+    else
+        depth = deeper(depth, node.a);
     for (uint32_t i = 0; i < node.args.count; i++)
         depth = deeper(depth, node.args.items[i]);
     for (uint32_t i = 0; node.texture && i < node.texture->option_count; i++)
@@ -182,6 +189,16 @@ static void parse_texture_arguments(Parser *p, Expr *e, Span *out_close)
     e->texture->option_count = options.count;
 }
 
+static const char *host_value_form(const Parser *p, const Token *word)
+{
+    bool is_value = word->kind == TOKEN_GLOBAL_VALUE || word->kind == TOKEN_ATTRIBUTE ||
+                    word->kind == TOKEN_ATTRIBUTE_EXISTS;
+    return arena_printf(p->arena, "%s<name>%s", word->text,
+                        is_value                           ? ""
+                        : word->kind == TOKEN_MAKE_CLOSURE ? "(arguments)"
+                                                           : "(u, v)");
+}
+
 /* global_value<name>, make_closure<name>(...), texture2d_sample<name>(...) */
 static Expr *parse_host_value(Parser *p)
 {
@@ -197,7 +214,7 @@ static Expr *parse_host_value(Parser *p)
     bool is_reported = parse_may_report(p) && !parse_is(p, TOKEN_LESS);
     e.name = parse_angle_name(p, token->text, &e.name_span);
     if (is_reported)
-        report(p->diags, NOTE_WRITE, (Span){0}, arena_printf(p->arena, "%s<name>", token->text));
+        report(p->diags, NOTE_WRITE, (Span){0}, host_value_form(p, token));
     close = parse_last_span(p);
     if (!e.name)
         return error_expr(p, token->span);
@@ -272,7 +289,8 @@ static Expr *parse_primary(Parser *p)
     default:
         break;
     }
-    if (token_is_type(token->kind, &type)) {
+    if (token_is_type(token->kind, &type) &&
+        (parse_next_kind(p) == TOKEN_OPEN || !name_map_get(&p->misnamed, token->text))) {
         TypeName *name = ARENA_NEW(p->arena, TypeName);
         *name = (TypeName){.span = token->span, .basic = type};
         parse_advance(p);
@@ -284,8 +302,28 @@ static Expr *parse_primary(Parser *p)
                               .type_name = name,
                               .args = args});
     }
-    parse_report(p, EXPECTED_EXPRESSION, token->span, parse_describe(p));
+    if (token_is_word(token->kind) && name_map_get(&p->misnamed, token->text)) {
+        parse_advance(p);
+        return error_expr(p, token->span);
+    }
+    if (parse_reports(p, EXPECTED_EXPRESSION, token->span, parse_describe(p)))
+        parse_note_habit(p, TOKEN_END);
     return error_expr(p, token->span);
+}
+
+/* value.name(arguments): what is left of the name is told, and nothing is made of it. */
+static void report_method(Parser *p, const Expr *member)
+{
+    static const char *const samples[] = {"Sample",     "SampleLevel", "SampleGrad",
+                                          "SampleBias", "Load",        "sample"};
+    const char *instead = arena_printf(p->arena, "%s(value)", member->name);
+    if (strcmp(member->name, "length") == 0 || strcmp(member->name, "size") == 0)
+        instead = "a constant: const int n = 3; float a[n]; and length(v) for a vector";
+    for (size_t i = 0; i < SORT_COUNT_OF(samples); i++)
+        if (strcmp(member->name, samples[i]) == 0)
+            instead = "texture2d_sample<name>(u, v)";
+    if (parse_reports(p, METHOD, member->name_span, member->name))
+        report(p->diags, NOTE_WRITE, (Span){0}, instead);
 }
 
 static Expr *parse_postfix(Parser *p)
@@ -312,6 +350,8 @@ static Expr *parse_postfix(Parser *p)
                                .a = e,
                                .name = name,
                                .name_span = span});
+            if (parse_is(p, TOKEN_OPEN))
+                report_method(p, e);
         } else if (token->kind == TOKEN_INCREMENT || token->kind == TOKEN_DECREMENT) {
             parse_advance(p);
             e = make(p, (Expr){.kind = EXPR_STEP,
@@ -413,24 +453,30 @@ static Expr *parse_binary(Parser *p, int level)
     }
 }
 
+/* a ? b : c ? d : e, from the left; what follows the last ':' is the last item. Chains do not nest. */
 static Expr *parse_choice(Parser *p)
 {
-    Expr *condition = parse_binary(p, 1);
-    if (p->is_panicking || !parse_is(p, TOKEN_QUESTION))
-        return condition;
-    if (!parse_enter(p))
-        return condition;
-    Span open = parse_advance(p)->span;
-    Expr *yes = parse_expression(p);
-    Expr *no = yes;
-    if (parse_close(p, TOKEN_COLON, open))
-        no = parse_choice(p);
-    parse_leave(p);
-    return make(p, (Expr){.kind = EXPR_CHOICE,
-                          .span = span_join(condition->span, no->span),
-                          .a = condition,
-                          .b = yes,
-                          .c = no});
+    ARRAY(Expr *) items = {0}; /* condition, value, condition, value ... */
+    Expr *last = parse_binary(p, 1);
+    while (!p->is_panicking && parse_is(p, TOKEN_QUESTION) && parse_enter(p)) {
+        Span open = parse_advance(p)->span;
+        array_push(p->arena, &items, last);
+        last = parse_expression(p);
+        parse_leave(p);
+        array_push(p->arena, &items, last);
+        if (parse_accept(p, TOKEN_COLON))
+            last = parse_binary(p, 1);
+        else if (parse_reports(p, EXPECTED, parse_token(p)->span, "':'",
+                               "and the other value of '?'", parse_describe(p)))
+            report(p->diags, NOTE_OPENED, open, NULL);
+    }
+    for (uint32_t i = items.count; i > 0; i -= 2)
+        last = make(p, (Expr){.kind = EXPR_CHOICE,
+                              .span = span_join(items.data[i - 2]->span, last->span),
+                              .a = items.data[i - 2],
+                              .b = items.data[i - 1],
+                              .c = last});
+    return last;
 }
 
 Expr *parse_assignment(Parser *p)

@@ -47,17 +47,34 @@ static Stmt *parse_declaration(Parser *p)
         (Stmt){.kind = STMT_DECLARE, .span = span_join(begin, parse_last_span(p)), .vars = vars});
 }
 
+/* if (a) x else if (b) y else z: a chain, which does not nest. */
 static Stmt *parse_if(Parser *p)
 {
-    Stmt s = {.kind = STMT_IF, .span = parse_advance(p)->span};
-    s.expr = parse_condition(p, "after 'if'");
-    if (p->is_panicking)
-        return make(p, (Stmt){.kind = STMT_ERROR, .span = s.span});
-    s.body = parse_body(p, "if");
-    if (parse_accept(p, TOKEN_ELSE))
-        s.other = parse_body(p, "else");
-    s.span = span_join(s.span, parse_last_span(p));
-    return make(p, s);
+    Stmt *first = NULL, **place = &first;
+    ARRAY(Stmt *) chain = {0};
+    do {
+        Stmt s = {.kind = STMT_IF, .span = parse_advance(p)->span};
+        s.expr = parse_condition(p, "after 'if'");
+        if (p->is_panicking) {
+            *place = make(p, (Stmt){.kind = STMT_ERROR, .span = s.span});
+            break;
+        }
+        s.body = parse_body(p, "if");
+        if (s.body->kind == STMT_EMPTY)
+            report(p->diags, EMPTY_BODY, s.body->span, "if");
+        *place = make(p, s);
+        array_push(p->arena, &chain, *place);
+        place = &(*place)->other;
+        if (!parse_accept(p, TOKEN_ELSE))
+            break;
+        if (!parse_is(p, TOKEN_IF)) {
+            *place = parse_body(p, "else");
+            break;
+        }
+    } while (true);
+    for (uint32_t i = 0; i < chain.count; i++)
+        chain.data[i]->span = span_join(chain.data[i]->span, parse_last_span(p));
+    return first;
 }
 
 static Stmt *parse_while(Parser *p)
@@ -177,6 +194,10 @@ static Stmt *parse_any(Parser *p)
     case TOKEN_CONST:
         return parse_declaration(p);
     case TOKEN_ELSE:
+        if (p->recovered == p->at) { /* of what was not understood */
+            parse_advance(p);
+            return parse_statement(p);
+        }
         parse_report(p, STRAY_ELSE, token->span, NULL);
         return make(p, (Stmt){.kind = STMT_ERROR, .span = token->span});
     default:
@@ -186,7 +207,7 @@ static Stmt *parse_any(Parser *p)
 
 static Stmt *parse_statement(Parser *p)
 {
-    uint32_t before = p->at;
+    uint32_t before = p->start = p->at;
     Stmt *s;
     if (parse_enter(p)) {
         s = parse_any(p);
@@ -196,7 +217,10 @@ static Stmt *parse_statement(Parser *p)
     }
     if (p->at == before && !parse_is(p, TOKEN_CLOSE_BRACE))
         parse_advance(p); /* whatever it was, go on */
-    if (p->is_panicking)
+    if (p->is_panicking) {
         parse_recover(p);
+        p->recovered = p->at;
+    }
+    p->start = p->at;
     return s;
 }

@@ -70,21 +70,25 @@ static void add_written_arguments(Collector *c, const Expr *e)
 
 void collect_expr(Collector *c, const Expr *e)
 {
-    if (!e)
-        return;
-    if (e->kind == EXPR_ASSIGN || e->kind == EXPR_STEP)
-        add_target(c, e->a);
-    if (e->kind == EXPR_CALL)
-        add_written_arguments(c, e);
-    collect_expr(c, e->a);
-    collect_expr(c, e->b);
-    collect_expr(c, e->c);
-    for (uint32_t i = 0; i < e->args.count; i++)
-        collect_expr(c, e->args.items[i]);
-    if (e->texture) {
-        collect_expr(c, e->texture->blur);
-        collect_expr(c, e->texture->width);
+    for (; e; e = e->a) { /* a sum may be long on its left side */
+        if (e->kind == EXPR_ASSIGN || e->kind == EXPR_STEP)
+            add_target(c, e->a);
+        if (e->kind == EXPR_CALL)
+            add_written_arguments(c, e);
+        collect_expr(c, e->b);
+        collect_expr(c, e->c);
+        for (uint32_t i = 0; i < e->args.count; i++)
+            collect_expr(c, e->args.items[i]);
+        if (e->texture) {
+            collect_expr(c, e->texture->blur);
+            collect_expr(c, e->texture->width);
+        }
     }
+}
+
+void collect_slot(Collector *c, uint32_t slot)
+{
+    add_slots(c, slot, 1);
 }
 
 static void add_exit(Collector *c, const Stmt *s)
@@ -101,10 +105,8 @@ static void add_exit(Collector *c, const Stmt *s)
     }
 }
 
-void collect_stmt(Collector *c, const Stmt *s)
+static void collect_but_else(Collector *c, const Stmt *s)
 {
-    if (!s)
-        return;
     bool is_loop = s->kind == STMT_WHILE || s->kind == STMT_DO || s->kind == STMT_FOR;
     if (s->kind == STMT_RETURN || s->kind == STMT_BREAK || s->kind == STMT_CONTINUE)
         add_exit(c, s);
@@ -114,11 +116,16 @@ void collect_stmt(Collector *c, const Stmt *s)
     collect_expr(c, s->step);
     collect_stmt(c, s->body);
     c->loops -= is_loop;
-    collect_stmt(c, s->other);
     for (uint32_t i = 0; i < s->list.count; i++)
         collect_stmt(c, s->list.items[i]);
     for (uint32_t i = 0; i < s->vars.count; i++)
         collect_expr(c, s->vars.items[i]->init);
+}
+
+void collect_stmt(Collector *c, const Stmt *s)
+{
+    for (; s; s = s->other) /* a chain of else if may be long */
+        collect_but_else(c, s);
 }
 
 void collect_sequence(Collector *c, const Sequence *sequence)

@@ -154,6 +154,12 @@ void lower_loop(Emit *m, const Stmt *s);
 /* True if one of the exits was taken: the flags' OR. */
 IrValue exits_taken(Emit *m, uint8_t exits);
 
+/* --- chains (lower_chain.c) --- */
+bool lower_is_long_if(const Stmt *s);
+void lower_if_chain(Emit *m, const Stmt *s);
+bool lower_is_long_choice(const Expr *e);
+Value lower_choice_chain(Emit *m, const Expr *e);
+
 /* --- slots (assigned.c) --- */
 uint32_t slots_allocate(Emit *m, Value initial); /* first slot */
 void slots_forget(Emit *m, uint32_t mark);       /* those from `mark` on: their scope is over */
@@ -168,6 +174,7 @@ typedef struct Collector {
 Collector collect_start(Emit *m, uint8_t flags);
 void collect_expr(Collector *c, const Expr *e); /* NULL is fine; so in collect_stmt */
 void collect_stmt(Collector *c, const Stmt *s);
+void collect_slot(Collector *c, uint32_t slot);
 void collect_sequence(Collector *c, const Sequence *sequence);
 
 #endif

@@ -203,10 +203,11 @@ static SlotSet assigned_by(Emit *m, const Expr *a, const Expr *b)
     return c.set;
 }
 
-static Value lower_logical(Emit *m, const Expr *e)
+/* a: of the left side. */
+static Value lower_logical(Emit *m, const Expr *e, IrValue a)
 {
     bool is_and = e->op == TOKEN_LOGICAL_AND, known;
-    IrValue a = lower_scalar(m, e->a), result;
+    IrValue result;
     if (ir_is_const_bool(m->b, a, &known))
         return known == is_and ? lower_expr(m, e->b) : make(m, e->type, a);
     if (is_cheap(e->b)) {
@@ -259,15 +260,25 @@ static Value lower_choice(Emit *m, const Expr *e)
     return (Value){e->type, leaf};
 }
 
+/* A sum of many terms is deep on its left side, so that side is a loop. */
 static Value lower_binary(Emit *m, const Expr *e)
 {
-    if (e->op == TOKEN_LOGICAL_AND || e->op == TOKEN_LOGICAL_OR)
-        return lower_logical(m, e);
-    Value a = lower_expr(m, e->a), b = lower_expr(m, e->b);
-    if (e->op == TOKEN_COMMA)
-        return b;
-    lower_set_span(m, e->span);
-    return apply_binary(m, e->op, e->type, a, b);
+    ARRAY(const Expr *) spine = {0};
+    for (; e->kind == EXPR_BINARY; e = e->a)
+        array_push(m->arena, &spine, e);
+    Value a = lower_expr(m, e);
+    while (spine.count > 0) {
+        e = spine.data[--spine.count];
+        lower_set_span(m, e->span);
+        if (e->op == TOKEN_LOGICAL_AND || e->op == TOKEN_LOGICAL_OR) {
+            a = lower_logical(m, e, a.leaf[0]);
+            continue;
+        }
+        Value b = lower_expr(m, e->b);
+        lower_set_span(m, e->span);
+        a = e->op == TOKEN_COMMA ? b : apply_binary(m, e->op, e->type, a, b);
+    }
+    return a;
 }
 
 /* --- assignment --- */
@@ -405,7 +416,7 @@ Value lower_expr(Emit *m, const Expr *e)
     case EXPR_BINARY:
         return lower_binary(m, e);
     case EXPR_CHOICE:
-        return lower_choice(m, e);
+        return lower_is_long_choice(e) ? lower_choice_chain(m, e) : lower_choice(m, e);
     case EXPR_ASSIGN:
         return lower_assign(m, e);
     case EXPR_STEP:

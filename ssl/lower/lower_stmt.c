@@ -73,6 +73,20 @@ static void lower_arms(Emit *m, IrValue condition, const Sequence *yes, const Se
     region_end(m, &region, NULL, NULL);
 }
 
+/* As lower_if, of a chain of many arms. */
+static bool lower_long_if(Emit *m, const Stmt *s, const Sequence *rest)
+{
+    uint8_t needed = m->needed;
+    m->needed |= s->exits & (uint8_t)~EXIT_NEXT;
+    lower_if_chain(m, s);
+    m->needed = needed;
+    if (s->exits == EXIT_NEXT)
+        return false;
+    if ((s->exits & EXIT_NEXT) && !is_empty(rest))
+        lower_guarded(m, s->exits, rest);
+    return true;
+}
+
 /* An if and all that follows it. True if `rest` was taken care of. */
 static bool lower_if(Emit *m, const Stmt *s, const Sequence *rest)
 {
@@ -148,7 +162,7 @@ void lower_sequence(Emit *m, const Sequence *sequence)
             break;
         }
         case STMT_IF:
-            if (lower_if(m, s, at))
+            if (lower_is_long_if(s) ? lower_long_if(m, s, at) : lower_if(m, s, at))
                 return;
             break;
         case STMT_WHILE:

@@ -5,9 +5,11 @@
 static void print_expr(const Expr *e, uint32_t indent, StrBuf *out);
 static void print_stmt(const Stmt *s, uint32_t indent, StrBuf *out);
 
+enum { INDENT_MAX = 64 }; /* a long sum is deep, and must not become as wide */
+
 static void begin(uint32_t indent, const char *text, StrBuf *out)
 {
-    for (uint32_t i = 0; i < indent; i++)
+    for (uint32_t i = 0; i < indent && i < INDENT_MAX; i++)
         strbuf_append_c(out, "  ");
     strbuf_append_c(out, text);
 }

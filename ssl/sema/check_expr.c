@@ -355,7 +355,11 @@ Expr *check_expr(Sema *s, Expr *e)
 
 Expr *check_value(Sema *s, Expr *e)
 {
-    e = check_expr(s, e);
+    return expr_of_value(s, check_expr(s, e));
+}
+
+Expr *expr_of_value(Sema *s, Expr *e)
+{
     if (!type_is(e->type, SSL_VOID))
         return e;
     report(s->diags, VOID_VALUE, e->span, e->name ? e->name : "this");

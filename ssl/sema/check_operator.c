@@ -109,19 +109,36 @@ static Expr *report_operands(Sema *s, Expr *e, TokenKind op)
     return expr_error(e);
 }
 
-Expr *check_binary(Sema *s, Expr *e)
+/* a is checked. */
+static Expr *check_right_side(Sema *s, Expr *e)
 {
     if (e->op == TOKEN_COMMA) {
-        e->a = check_expr(s, e->a);
+        if (!expr_has_effect(e->a))
+            report(s->diags, NO_EFFECT, e->a->span, NULL);
         e->b = check_expr(s, e->b);
         return expr_typed(e, e->b->type);
     }
-    e->a = check_value(s, e->a);
+    e->a = expr_of_value(s, e->a);
     e->b = check_value(s, e->b);
     if (type_is_error(e->a->type) || type_is_error(e->b->type))
         return expr_error(e);
     const Type *result = operands(s, e->op, &e->a, &e->b);
     return result ? expr_typed(e, result) : report_operands(s, e, e->op);
+}
+
+/* A sum of many terms is deep on its left side, so that side is a loop. */
+Expr *check_binary(Sema *s, Expr *e)
+{
+    ARRAY(Expr *) spine = {0};
+    for (; e->kind == EXPR_BINARY && !e->type; e = e->a)
+        array_push(s->arena, &spine, e);
+    e = check_expr(s, e);
+    while (spine.count > 0) {
+        Expr *next = spine.data[--spine.count];
+        next->a = e;
+        e = check_right_side(s, next);
+    }
+    return e;
 }
 
 Expr *check_unary(Sema *s, Expr *e)

@@ -32,24 +32,25 @@ static void check_declaration(Sema *s, VarDecl *var)
     check_local(s, var);
 }
 
-/* Writes something, or calls what may. */
-static bool has_effect(const Expr *e)
+bool expr_has_effect(const Expr *e)
 {
-    if (!e)
-        return false;
-    if (e->kind == EXPR_ERROR || e->kind == EXPR_ASSIGN || e->kind == EXPR_STEP ||
-        (e->kind == EXPR_CALL && e->callee.func))
-        return true;
-    for (uint32_t i = 0; i < e->args.count; i++)
-        if (has_effect(e->args.items[i]))
+    for (; e; e = e->a) { /* a sum may be long on its left side */
+        if (e->kind == EXPR_ERROR || e->kind == EXPR_ASSIGN || e->kind == EXPR_STEP ||
+            (e->kind == EXPR_CALL && e->callee.func))
             return true;
-    return has_effect(e->a) || has_effect(e->b) || has_effect(e->c);
+        for (uint32_t i = 0; i < e->args.count; i++)
+            if (expr_has_effect(e->args.items[i]))
+                return true;
+        if (expr_has_effect(e->b) || expr_has_effect(e->c))
+            return true;
+    }
+    return false;
 }
 
 static Expr *check_effect(Sema *s, Expr *e)
 {
     e = check_expr(s, e);
-    if (!has_effect(e))
+    if (!expr_has_effect(e))
         report(s->diags, NO_EFFECT, e->span, NULL);
     return e;
 }
@@ -79,17 +80,21 @@ static void check_block(Sema *s, Stmt *stmt)
     scope_close(s);
 }
 
+/* A chain of else if may be long: each arm is checked in turn, and its exits are known from the last one on. */
 static void check_if(Sema *s, Stmt *stmt)
 {
-    stmt->expr = check_condition(s, stmt->expr);
-    check_stmt(s, stmt->body);
-    stmt->exits = stmt->body->exits;
-    if (stmt->other) {
-        check_stmt(s, stmt->other);
-        stmt->exits |= stmt->other->exits;
-    } else {
-        stmt->exits |= EXIT_NEXT;
+    ARRAY(Stmt *) arms = {0};
+    Stmt *other = stmt;
+    for (; other && other->kind == STMT_IF; other = other->other) {
+        other->expr = check_condition(s, other->expr);
+        check_stmt(s, other->body);
+        array_push(s->arena, &arms, other);
     }
+    if (other)
+        check_stmt(s, other);
+    uint8_t exits = other ? other->exits : EXIT_NEXT;
+    for (uint32_t i = arms.count; i-- > 0;)
+        exits = arms.data[i]->exits = (uint8_t)(exits | arms.data[i]->body->exits);
 }
 
 /* for, while and do. */

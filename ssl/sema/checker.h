@@ -45,11 +45,13 @@ void check_file(Sema *s);
 /* check_stmt.c */
 void check_body(Sema *s, FuncDecl *func);
 void check_local(Sema *s, VarDecl *var);
+bool expr_has_effect(const Expr *e); /* checked: writes something, or calls what may */
 
 /* check_expr.c: each returns the checked node, which may be a new one. */
 Expr *check_expr(Sema *s, Expr *e);
 /* An expression whose value is used: not void. */
 Expr *check_value(Sema *s, Expr *e);
+Expr *expr_of_value(Sema *s, Expr *e); /* the same of one that is checked */
 Expr *check_condition(Sema *s, Expr *e);
 /* A variable, or part of one, that will be written: reports others. Not counted as read. */
 Expr *check_target(Sema *s, Expr *e, bool is_read_too);

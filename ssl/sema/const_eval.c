@@ -161,20 +161,15 @@ static bool binary_scalar(SslType type, TokenKind op, Scalar a, Scalar b, Scalar
     return true;
 }
 
-static const Constant *eval_logical(Eval *v, const Expr *e)
+/* a: of the left side. */
+static const Constant *eval_with(Eval *v, const Expr *e, const Constant *a)
 {
-    const Constant *a = eval(v, e->a);
-    if (!a || a->scalars[0].b == (e->op == TOKEN_LOGICAL_OR))
-        return a;
-    return eval(v, e->b);
-}
-
-static const Constant *eval_binary(Eval *v, const Expr *e)
-{
+    if (e->op == TOKEN_COMMA)
+        return fail(v, e);
     if (e->op == TOKEN_LOGICAL_AND || e->op == TOKEN_LOGICAL_OR)
-        return eval_logical(v, e);
-    const Constant *a = eval(v, e->a), *b = eval(v, e->b);
-    if (!a || !b)
+        return a->scalars[0].b == (e->op == TOKEN_LOGICAL_OR) ? a : eval(v, e->b);
+    const Constant *b = eval(v, e->b);
+    if (!b)
         return NULL;
     SslType type = scalar_type(a->type);
     if (type == SSL_STRING) {
@@ -200,6 +195,18 @@ static const Constant *eval_binary(Eval *v, const Expr *e)
             out[0].b = e->op == TOKEN_NOT_EQUAL;
     }
     return make(v, e->type, out);
+}
+
+/* A loop along the left side, which may be long. */
+static const Constant *eval_binary(Eval *v, const Expr *e)
+{
+    ARRAY(const Expr *) spine = {0};
+    for (; e->kind == EXPR_BINARY && !type_is_error(e->type); e = e->a)
+        array_push(v->arena, &spine, e);
+    const Constant *c = eval(v, e);
+    while (spine.count > 0 && c)
+        c = eval_with(v, spine.data[--spine.count], c);
+    return c;
 }
 
 static const Constant *eval_unary(Eval *v, const Expr *e)
@@ -368,7 +375,7 @@ static const Constant *eval(Eval *v, const Expr *e)
     case EXPR_UNARY:
         return eval_unary(v, e);
     case EXPR_BINARY:
-        return e->op == TOKEN_COMMA ? fail(v, e) : eval_binary(v, e);
+        return eval_binary(v, e);
     case EXPR_CHOICE: {
         const Constant *condition = eval(v, e->a);
         return condition ? eval(v, condition->scalars[0].b ? e->b : e->c) : NULL;
