@@ -47,7 +47,7 @@ bool report_is_full(const DiagList *list)
     return diag_error_count(list) >= DIAG_MAX_ERRORS;
 }
 
-void report_foreign(DiagList *list, const char *name)
+bool report_foreign(DiagList *list, const char *name)
 {
     static const struct {
         const char *word, *instead;
@@ -56,17 +56,31 @@ void report_foreign(DiagList *list, const char *name)
 #include "ssl/ssl_foreign.inc"
 #undef SSL_FOREIGN
     };
+    static const struct {
+        const char *word, *instead;
+    } syntax[] = {
+#define SSL_FOREIGN_SYNTAX(word, place, instead) {word, instead},
+#include "ssl/ssl_foreign_syntax.inc"
+#undef SSL_FOREIGN_SYNTAX
+    };
     for (size_t i = 0; i < SORT_COUNT_OF(words); i++)
-        if (strcmp(words[i].word, name) == 0)
+        if (strcmp(words[i].word, name) == 0) {
             report(list, NOTE_FOREIGN, (Span){0}, name, words[i].instead);
+            return true;
+        }
+    for (size_t i = 0; i < SORT_COUNT_OF(syntax); i++)
+        if (strcmp(syntax[i].word, name) == 0) {
+            report(list, NOTE_FOREIGN_SYNTAX, (Span){0}, name, syntax[i].instead);
+            return true;
+        }
+    return false;
 }
 
 void report_suggestion(DiagList *list, const char *name, const char *const *candidates,
                        size_t count)
 {
-    const char *nearest = suggest_nearest(name, candidates, count);
+    const char *nearest =
+        report_foreign(list, name) ? NULL : suggest_nearest(name, candidates, count);
     if (nearest)
         report(list, NOTE_DID_YOU_MEAN, (Span){0}, nearest);
-    else
-        report_foreign(list, name);
 }

@@ -30,9 +30,9 @@ void report_args(DiagList *list, SslDiag diag, Span span, const char *const *arg
 /* True once so many errors were reported that going on only costs time. */
 bool report_is_full(const DiagList *list);
 
-/* A note on what SSL has instead of a word of another shading language. */
-void report_foreign(DiagList *list, const char *name);
-/* "did you mean 'x'?" if a candidate is near; else report_foreign. */
+/* A note on what SSL has instead of a word of another language. False: it is none. */
+bool report_foreign(DiagList *list, const char *name);
+/* report_foreign; else "did you mean 'x'?" if a candidate is near. */
 void report_suggestion(DiagList *list, const char *name, const char *const *candidates,
                        size_t count);
 

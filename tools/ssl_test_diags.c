@@ -64,11 +64,17 @@ static const char *as_directive(Arena *arena, const DiagList *diags, const Diag 
 static void show(TestRun *run, DiagSeverity severity, const DiagList *diags, const Diag *diag,
                  const char *what)
 {
-    Span span = {0};
-    if (diag->span.file == 1) /* the file itself, which is the first source of both lists */
-        span = (Span){1, diag->span.begin, diag->span.end};
-    diag_add(run->report, severity, "", span, "%s", what);
-    diag_label(run->report, "found %s", as_directive(run->arena, diags, diag));
+    const char *found = as_directive(run->arena, diags, diag);
+    uint32_t file = diag->span.file;
+    bool is_here = file && strcmp(diag_source_name(diags, file), run->file->path) == 0;
+    if (is_here) { /* the first source of the report; here it may be there more than once */
+        diag_add(run->report, severity, "", (Span){1, diag->span.begin, diag->span.end}, "%s",
+                 what);
+        diag_label(run->report, "found %s", found);
+    } else {
+        diag_add(run->report, severity, "", (Span){0}, "%s: %s: found %s", run->file->path, what,
+                 found);
+    }
 }
 
 static const char *difference(Arena *arena, const DiagList *diags, const Diag *diag,

@@ -174,6 +174,7 @@ struct VarDecl {
     uint32_t leaf;            /* MEMBER: first scalar of it in the struct */
     const Constant *constant; /* CONSTANT; PARAM with a default; ATTRIBUTE */
     bool is_assigned, is_read;
+    bool is_given; /* to a function, which may write it */
     Span first_read;
     uint32_t scope_level; /* the checker's */
     VarDecl *hidden;      /* the checker's: what this name meant outside */

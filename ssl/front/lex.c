@@ -38,6 +38,7 @@ typedef struct Lexer {
     Arena *arena;
     DiagList *diags;
     NameMap keywords; /* to TokenKind */
+    NameMap rejected; /* names with other letters than ASCII's that were reported */
     TokenList tokens;
 } Lexer;
 
@@ -69,6 +70,18 @@ static bool is_name_part(char c)
 static Span span_from(const Lexer *l, uint32_t begin)
 {
     return (Span){l->file, begin, l->at};
+}
+
+/* Letters of Latin, Greek, Cyrillic and what follows up to the punctuation of U+2000, and from U+2C00 on. */
+static bool is_letter_beyond_ascii(Str text, uint32_t at)
+{
+    if (at >= text.size_bytes)
+        return false;
+    const unsigned char *c = (const unsigned char *)text.data + at;
+    if (c[0] == 0xc3)
+        return c[1] != 0x97 && c[1] != 0xb7; /* the signs for times and divided by */
+    return (c[0] > 0xc3 && c[0] < 0xe2) || (c[0] == 0xe2 && c[1] >= 0xb0) ||
+           (c[0] > 0xe2 && c[0] != 0xef);
 }
 
 static void push(Lexer *l, Token token)
@@ -112,6 +125,90 @@ static bool check_utf8(Lexer *l)
     return true;
 }
 
+/* What to write for a character that word processors and mathematicians use. */
+static const char *plain_character(Str character)
+{
+    static const struct {
+        const char *fancy, *plain;
+    } rows[] = {
+        {"\xe2\x80\x9c", "'\"', the straight quote"},
+        {"\xe2\x80\x9d", "'\"', the straight quote"},
+        {"\xe2\x80\x9e", "'\"', the straight quote"},
+        {"\xc2\xab", "'\"', the straight quote"},
+        {"\xc2\xbb", "'\"', the straight quote"},
+        {"\xe2\x80\x98", "'\"', the straight quote"},
+        {"\xe2\x80\x99", "'\"', the straight quote"},
+        {"'", "'\"' for a string; there are no single characters"},
+        {"`", "'\"' for a string"},
+        {"\xe2\x80\x93", "'-'"},
+        {"\xe2\x80\x94", "'-'"},
+        {"\xe2\x88\x92", "'-'"},
+        {"\xc3\x97", "'*'"},
+        {"\xc2\xb7", "'*'"},
+        {"\xe2\x8b\x85", "'*'"},
+        {"\xc3\xb7", "'/'"},
+        {"\xe2\x89\xa4", "'<='"},
+        {"\xe2\x89\xa5", "'>='"},
+        {"\xe2\x89\xa0", "'!='"},
+        {"\xc2\xb2", "pow(x, 2), or x * x"},
+        {"\xc2\xb3", "pow(x, 3), or x * x * x"},
+        {"\xe2\x88\x9a", "sqrt(x)"},
+        {"\xc2\xb0", "radians(x) for an angle in degrees"},
+        {"\xc2\xa0", "a blank: this one is a no-break space"},
+        {"\xe2\x80\xaf", "a blank: this one is a no-break space"},
+        {"\xe2\x80\x8b", "nothing: this is a blank of no width"},
+        {"\xef\xbb\xbf", "nothing: this is a byte order mark"},
+        {"\\", "nothing: a statement goes on over lines until its ';'"},
+        {"@", "nothing: there are no decorators"},
+        {"$", "names of letters, digits and '_'"},
+    };
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++)
+        if (str_equal_c(character, rows[i].fancy))
+            return rows[i].plain;
+    return NULL;
+}
+
+/* "#" and the rest of its line: a directive of C's preprocessor, or another language's comment. */
+static void reject_hash(Lexer *l)
+{
+    static const char *const directives[] = {"include", "define",    "undef", "if",    "ifdef",
+                                             "ifndef",  "else",      "elif",  "endif", "pragma",
+                                             "version", "extension", "line",  "error", "import"};
+    uint32_t begin = l->at++, word;
+    bool is_directive = false;
+    report(l->diags, UNKNOWN_CHARACTER, span_from(l, begin), "'#'");
+    while (peek(l, 0) == ' ')
+        l->at++;
+    for (word = l->at; is_name_part(peek(l, 0));)
+        l->at++;
+    for (size_t i = 0; i < SORT_COUNT_OF(directives); i++)
+        is_directive |= str_equal_c((Str){l->text.data + word, l->at - word}, directives[i]);
+    if (is_directive)
+        report(l->diags, NOTE_PREPROCESSOR, (Span){0}, NULL);
+    else
+        report(l->diags, NOTE_WRITE, (Span){0}, "'//' before a comment");
+    while (l->at < l->text.size_bytes && peek(l, 0) != '\n')
+        l->at++;
+    uint32_t line = begin;
+    while (line > 0 && (l->text.data[line - 1] == ' ' || l->text.data[line - 1] == '\t'))
+        line--;
+    if (line > 0 && l->text.data[line - 1] != '\n') /* within a statement */
+        push(l, (Token){.kind = TOKEN_BAD, .span = span_from(l, begin)});
+}
+
+/* A name with letters that are not ASCII: told as a whole, each name once. */
+static void reject_name(Lexer *l, uint32_t begin)
+{
+    while (is_name_part(peek(l, 0)) || is_letter_beyond_ascii(l->text, l->at))
+        l->at += character_bytes(l->text, l->at);
+    Span span = span_from(l, begin);
+    const char *name = names_intern(l->names, (Str){l->text.data + begin, l->at - begin});
+    if (!name_map_get(&l->rejected, name))
+        report(l->diags, NAME_BEYOND_ASCII, span, name);
+    name_map_set(&l->rejected, name, l);
+    push(l, (Token){.kind = TOKEN_BAD, .span = span});
+}
+
 static void reject_character(Lexer *l, uint32_t at)
 {
     uint32_t bytes = character_bytes(l->text, at);
@@ -120,8 +217,9 @@ static void reject_character(Lexer *l, uint32_t at)
                             ? arena_printf(l->arena, "with the code %u", c)
                             : arena_printf(l->arena, "'%.*s'", (int)bytes, l->text.data + at);
     report(l->diags, UNKNOWN_CHARACTER, ((Span){l->file, at, at + bytes}), shown);
-    if (c == '#')
-        report(l->diags, NOTE_PREPROCESSOR, (Span){0}, NULL);
+    const char *plain = plain_character((Str){l->text.data + at, bytes});
+    if (plain)
+        report(l->diags, NOTE_WRITE, (Span){0}, plain);
 }
 
 /* Blanks and comments. */
@@ -155,6 +253,10 @@ static void lex_name(Lexer *l)
     uint32_t begin = l->at;
     while (is_name_part(peek(l, 0)))
         l->at++;
+    if (is_letter_beyond_ascii(l->text, l->at)) {
+        reject_name(l, begin);
+        return;
+    }
     Str text = {l->text.data + begin, l->at - begin};
     if (text.size_bytes > SSL_MAX_NAME_BYTES) {
         report(l->diags, NAME_TOO_LONG, span_from(l, begin),
@@ -208,6 +310,28 @@ static Token float_token(Lexer *l, Span span, Str digits)
     return token;
 }
 
+/* What to write for `number` and what is left of it. */
+static const char *number_instead(Lexer *l, Str number, Str rest)
+{
+    static const char *const suffixes[] = {"u",  "U",   "l",   "L",  "ul",  "UL",  "ll",
+                                           "LL", "ull", "ULL", "h",  "H",   "hf",  "HF",
+                                           "d",  "D",   "lf",  "LF", "i32", "u32", "j"};
+    if (number.size_bytes == 0)
+        return NULL;
+    for (size_t i = 0; i < SORT_COUNT_OF(suffixes); i++)
+        if (str_equal_c(rest, suffixes[i]))
+            return arena_printf(l->arena, "%.*s: the only suffix is 'f'", STR_ARG(number));
+    if (rest.size_bytes > 1 && rest.data[0] == '_')
+        return "the digits without '_'";
+    if (rest.size_bytes > 1 && (rest.data[0] | 0x20) == 'b' && str_equal_c(number, "0"))
+        return "a decimal or a hexadecimal number, as 5 or 0x5: there are no binary ones";
+    if (is_name_start(rest.data[0]) && number.data[number.size_bytes - 1] != 'e')
+        return arena_printf(
+            l->arena, "an operator between %.*s and '%.*s', or a name that begins with a letter",
+            STR_ARG(number), STR_ARG(rest));
+    return NULL;
+}
+
 /* A number with all letters, digits and points that touch it: 0x1F, 12, 1.0, 1., .5, 1e-3, 2f. */
 static void lex_number(Lexer *l)
 {
@@ -251,6 +375,9 @@ static void lex_number(Lexer *l)
     }
     if (digits == 0 || at != end) {
         report(l->diags, BAD_NUMBER, span, arena_printf(l->arena, "%.*s", STR_ARG(text)));
+        const char *instead = number_instead(l, number, (Str){at, (size_t)(end - at)});
+        if (instead)
+            report(l->diags, NOTE_WRITE, (Span){0}, instead);
         push(l, (Token){.kind = TOKEN_INT, .span = span});
     } else if (is_hex) {
         push(l, hex_token(l, span, (Str){text.data + 2, text.size_bytes - 2}));
@@ -326,6 +453,10 @@ static void lex_token(Lexer *l)
         lex_number(l);
     else if (c == '"')
         lex_string(l);
+    else if (c == '#')
+        reject_hash(l);
+    else if (is_letter_beyond_ascii(l->text, l->at))
+        reject_name(l, l->at);
     else if (!lex_punctuation(l)) {
         uint32_t begin = l->at;
         reject_character(l, begin);
@@ -338,6 +469,7 @@ TokenList lex(Str text, uint32_t file, Names *names, Arena *arena, DiagList *dia
 {
     Lexer l = {.text = text, .file = file, .names = names, .arena = arena, .diags = diags};
     name_map_init(&l.keywords, arena);
+    name_map_init(&l.rejected, arena);
     TokenKind *kinds = ARENA_ARRAY(arena, TokenKind, SORT_COUNT_OF(words));
     for (size_t i = 0; i < SORT_COUNT_OF(words); i++) {
         kinds[i] = words[i].kind;

@@ -67,8 +67,7 @@ bool parse_expect(Parser *p, TokenKind kind, const char *where)
     return false;
 }
 
-/* True if a line ends between the last token and the current one. */
-static bool is_at_new_line(const Parser *p)
+bool parse_at_new_line(const Parser *p)
 {
     uint32_t begin = parse_last_span(p).end, end = parse_token(p)->span.begin;
     return end > begin && memchr(p->text.data + begin, '\n', end - begin);
@@ -84,7 +83,7 @@ void parse_semicolon(Parser *p, const char *where)
     uint32_t end = parse_last_span(p).end;
     if (parse_reports(p, EXPECTED, ((Span){p->file, end, end}), "';'", where, parse_describe(p)))
         note_foreign_word(p, TOKEN_SEMICOLON);
-    if (!was_panicking && is_at_new_line(p))
+    if (!was_panicking && parse_at_new_line(p))
         p->is_panicking = false;
 }
 

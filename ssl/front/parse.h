@@ -27,9 +27,10 @@ typedef struct Parser {
     Token *tokens;
     uint32_t at, file;
     uint32_t start;     /* token that the statement or declaration begins with; `at` between two */
-    uint32_t recovered; /* token after the last one that was skipped; 0: none */
+    uint32_t recovered; /* token after a statement of another language that was skipped; 0: none */
     uint32_t nesting;
     bool is_panicking, is_library;
+    bool is_foreign;           /* what failed was of another language */
     bool is_end_reported;      /* what is missing at the end of the source is said once */
     const char *componentwise; /* the interned word */
     NameMap struct_names;      /* that the file declares anywhere; values are not NULL */
@@ -62,7 +63,8 @@ bool parse_close(Parser *p, TokenKind kind, Span open);
 const char *parse_name(Parser *p, const char *where, bool may_be_keyword, Span *out_span);
 /* The text of the current token in quotes, for messages. */
 const char *parse_describe(const Parser *p);
-Span parse_last_span(const Parser *p); /* of the token before the current one */
+Span parse_last_span(const Parser *p);   /* of the token before the current one */
+bool parse_at_new_line(const Parser *p); /* a line ends between that token and the current one */
 /* False, with a report, when too deep. Each true needs a parse_leave. */
 bool parse_enter(Parser *p);
 void parse_leave(Parser *p);

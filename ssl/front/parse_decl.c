@@ -243,8 +243,8 @@ static void parse_declaration(Parser *p)
     default:
         if (token_is_type(token->kind, &type))
             parse_typed(p);
-        else
-            parse_report(p, EXPECTED_DECLARATION, token->span, parse_describe(p));
+        else if (parse_reports(p, EXPECTED_DECLARATION, token->span, parse_describe(p)))
+            parse_note_habit(p, TOKEN_STRUCT);
     }
 }
 
@@ -252,7 +252,13 @@ void parse_file(Parser *p)
 {
     while (!parse_is(p, TOKEN_END) && !report_is_full(p->diags)) {
         uint32_t before = p->start = p->at;
+        uint32_t constants = p->ast->constants.count, funcs = p->ast->funcs.count;
         parse_declaration(p);
+        if (p->is_foreign) { /* nothing is to be made of it */
+            p->ast->constants.count = constants;
+            p->ast->funcs.count = funcs;
+            p->is_foreign = false;
+        }
         p->start = p->at;
         if (p->at == before)
             parse_advance(p);

@@ -45,6 +45,7 @@ bool parse_blame_foreign(Parser *p)
         const char *instead = foreign_word(p, at);
         if (!instead)
             continue;
+        p->is_foreign = true;
         report(p->diags, FOREIGN_SYNTAX, p->tokens[at].span, p->tokens[at].text, instead);
         return true;
     }
@@ -66,7 +67,8 @@ static const char *habit_at_value(const Parser *p)
     case TOKEN_GREATER:
         return before == TOKEN_SUB ? "'.' for a member: there are no pointers" : NULL;
     case TOKEN_AND:
-        return "the variable itself: there are no pointers, and what a function gives back goes through "
+        return "the variable itself: there are no pointers, and what a function gives back goes "
+               "through "
                "out and inout parameters";
     case TOKEN_OPEN_BRACKET:
         return p->at == p->start ? "the loop or if alone: statements have no attributes"
@@ -89,6 +91,14 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
 {
     TokenKind before = kind_before(p, 1), is = parse_token(p)->kind;
     SslType type;
+    if (wanted == TOKEN_STRUCT && (is == TOKEN_OUT || is == TOKEN_IN || is == TOKEN_INOUT))
+        return "a parameter of the shader: shader name(float x = 1, out color result)";
+    if (wanted == TOKEN_STRUCT && is == TOKEN_CLOSE_BRACE)
+        return "one '}' less: all that was open is closed";
+    if (wanted == TOKEN_STRUCT)
+        return is == TOKEN_IF || is == TOKEN_FOR || is == TOKEN_WHILE || is == TOKEN_RETURN
+                   ? "statements in a shader or a function"
+                   : NULL;
     if (wanted == TOKEN_OPEN && before == TOKEN_FOR)
         return "for (int i = 0; i < n; i++)";
     if (wanted == TOKEN_OPEN && (before == TOKEN_IF || before == TOKEN_WHILE))
@@ -104,12 +114,16 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
     if (is == TOKEN_COLON && wanted == TOKEN_CLOSE)
         return "the parameter alone: semantics are of other languages, and [[ ]] holds metadata";
     if (wanted == TOKEN_NAME && (is == TOKEN_MUL || is == TOKEN_AND))
-        return "the parameter or variable alone, with out or inout before its type if it is written: there are "
+        return "the parameter or variable alone, with out or inout before its type if it is "
+               "written: there are "
                "no pointers and references";
     if (wanted == TOKEN_NAME && is == TOKEN_STRING)
-        return "the name of a declaration: 'texture2d name;' stands at file scope, and the material binds the file";
+        return "the name of a declaration: 'texture2d name;' stands at file scope, and the "
+               "material binds the file";
     if (wanted == TOKEN_NAME && is == TOKEN_OPEN && p->at == p->start + 1)
         return "the type of the result first: float name(float x) { return x; }";
+    if (wanted == TOKEN_NAME && is == TOKEN_ASSIGN && token_is_type(before, &type))
+        return "a name after the type, and none that is a type: float x = 1;";
     if (wanted == TOKEN_NAME && before == TOKEN_CLOSURE && is == TOKEN_COLOR)
         return "'closure name': a closure has no type of color";
     if (wanted == TOKEN_NAME && is == TOKEN_SHADER)
@@ -121,8 +135,7 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
 
 void parse_note_habit(Parser *p, TokenKind wanted)
 {
-    const char *instead =
-        wanted == TOKEN_END ? habit_at_value(p) : habit_at_punctuation(p, wanted);
+    const char *instead = wanted == TOKEN_END ? habit_at_value(p) : habit_at_punctuation(p, wanted);
     if (instead)
         report(p->diags, NOTE_WRITE, (Span){0}, instead);
 }

@@ -60,7 +60,7 @@ static Stmt *parse_if(Parser *p)
             break;
         }
         s.body = parse_body(p, "if");
-        if (s.body->kind == STMT_EMPTY)
+        if (s.body->kind == STMT_EMPTY && !parse_is(p, TOKEN_ELSE))
             report(p->diags, EMPTY_BODY, s.body->span, "if");
         *place = make(p, s);
         array_push(p->arena, &chain, *place);
@@ -128,12 +128,29 @@ static void parse_for_head(Parser *p, Stmt *s)
     parse_close(p, TOKEN_CLOSE, open);
 }
 
+/* To behind the ')' of a head that was not understood, so that its ';' end no statement; nowhere if the line has
+ * no such ')'. */
+static void skip_head(Parser *p)
+{
+    uint32_t before = p->at, brackets = 1;
+    while (brackets > 0 && !parse_is(p, TOKEN_END) && !parse_is(p, TOKEN_OPEN_BRACE) &&
+           !parse_at_new_line(p)) {
+        brackets += parse_is(p, TOKEN_OPEN);
+        brackets -= parse_is(p, TOKEN_CLOSE);
+        parse_advance(p);
+    }
+    if (brackets > 0)
+        p->at = before;
+}
+
 static Stmt *parse_for(Parser *p)
 {
     Stmt s = {.kind = STMT_FOR, .span = parse_advance(p)->span};
     parse_for_head(p, &s);
-    if (p->is_panicking)
+    if (p->is_panicking) {
+        skip_head(p);
         return make(p, (Stmt){.kind = STMT_ERROR, .span = s.span});
+    }
     s.body = parse_body(p, "for");
     s.span = span_join(s.span, parse_last_span(p));
     return make(p, s);
@@ -219,7 +236,10 @@ static Stmt *parse_statement(Parser *p)
         parse_advance(p); /* whatever it was, go on */
     if (p->is_panicking) {
         parse_recover(p);
-        p->recovered = p->at;
+        p->recovered = p->is_foreign ? p->at : 0;
+        if (p->is_foreign)
+            s = make(p, (Stmt){.kind = STMT_ERROR, .span = s->span});
+        p->is_foreign = false;
     }
     p->start = p->at;
     return s;

@@ -39,6 +39,8 @@ static Expr *report_unknown(Sema *s, Expr *e)
             return expr_error(e);
         }
     name_map_init(&seen, s->arena);
+    if (!sema_is_news(s, e->name))
+        return expr_error(e);
     report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
     add_names(s, s->module, &seen, &names);
     if (s->module->library)
@@ -197,7 +199,8 @@ static bool check_written_argument(Sema *s, const Expr *e, const VarDecl *param,
     const Expr *root = arg;
     while (root->kind != EXPR_NAME)
         root = root->a;
-    scope_find(s, root->name)->is_assigned = true;
+    VarDecl *var = scope_find(s, root->name);
+    var->is_assigned = var->is_given = true;
     return true;
 }
 

@@ -79,6 +79,9 @@ Expr *check_construct(Sema *s, Expr *e, const Type *type)
         }
         if (e->is_converted || is_scalar(type) || type_is(type, SSL_CLOSURE)) {
             report(s->diags, BAD_CAST, e->span, text_of(s, first), text_of(s, type));
+            if (is_scalar(type) && type_lanes(first) > 1)
+                report(s->diags, NOTE_WRITE, (Span){0},
+                       "a component, as .x, or a function such as length()");
             return expr_error(e);
         }
     }

@@ -218,7 +218,10 @@ static const Type *check_param_type(Sema *s, FuncDecl *f, const VarDecl *param)
         f->is_sized = true;
         return type_array(s->arena, check_type(s, param->type_name, NULL, NULL), 0);
     }
+    uint32_t errors = diag_error_count(s->diags);
     const Type *type = check_type(s, param->type_name, &param->sizes, NULL);
+    if (!param->name && type_is_error(type) && diag_error_count(s->diags) > errors)
+        report(s->diags, NOTE_WRITE, (Span){0}, "the type and the name of each parameter: float x");
     bool is_good =
         f->is_shader || check_variable_type(s, type, "a parameter", param->type_name->span);
     return is_good ? type : &type_error;
@@ -333,6 +336,14 @@ static void check_inputs_metadata(Sema *s)
         check_metadata(s, &ast->attributes.data[i]->metadata);
 }
 
+static void check_has_output(Sema *s, const FuncDecl *shader)
+{
+    for (uint32_t i = 0; i < shader->params.count; i++)
+        if (shader->params.items[i]->direction != DIRECTION_IN)
+            return;
+    report(s->diags, NO_OUTPUT, shader->span, shader->name);
+}
+
 void check_file(Sema *s)
 {
     Ast *ast = s->module->ast;
@@ -352,4 +363,7 @@ void check_file(Sema *s)
             check_body(s, ast->funcs.data[i]);
     if (!report_is_full(s->diags))
         check_call_graph(s);
+    for (uint32_t i = 0; i < ast->funcs.count && diag_error_count(s->diags) == 0; i++)
+        if (ast->funcs.data[i]->is_shader)
+            check_has_output(s, ast->funcs.data[i]);
 }

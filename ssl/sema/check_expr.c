@@ -3,6 +3,8 @@
 #include "base/check.h"
 #include "ssl/sema/checker.h"
 
+#include <string.h>
+
 Expr *expr_error(Expr *e)
 {
     e->kind = EXPR_ERROR;
@@ -185,6 +187,21 @@ static uint8_t parse_swizzle(const char *name, uint32_t lanes, uint8_t out_lane[
     return 0;
 }
 
+static void note_no_member(Sema *s, const Type *t, const char *name)
+{
+    if (type_is_number(t))
+        report(s->diags, NOTE_WRITE, (Span){0},
+               "the value alone: it has no components; float3(x) makes three of it");
+    else if (t->kind == TYPE_ARRAY)
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "%s%u: its elements are [0] to [%u]",
+                            name[0] == 'l' ? "the size itself, " : "", t->count, t->count - 1));
+    else if (type_is(t, SSL_MATRIX))
+        report(s->diags, NOTE_WRITE, (Span){0}, "m[row][column], or m[row] for a float4");
+    else if (type_lanes(t) > 1 && strlen(name) > 4)
+        report(s->diags, NOTE_WRITE, (Span){0}, "at most 4 components");
+}
+
 static Expr *check_member(Sema *s, Expr *e)
 {
     const Type *t = e->a->type;
@@ -196,6 +213,7 @@ static Expr *check_member(Sema *s, Expr *e)
     uint8_t count = type_lanes(t) > 1 ? parse_swizzle(e->name, type_lanes(t), lane) : 0;
     if (count == 0) {
         report(s->diags, UNKNOWN_MEMBER, e->name_span, text_of(s, t), e->name);
+        note_no_member(s, t, e->name);
         if (type_lanes(t) > 1)
             report(s->diags, NOTE_CHOICES, (Span){0},
                    type_lanes(t) == 2   ? "x y, or r g"
@@ -219,6 +237,8 @@ static Expr *check_target_name(Sema *s, Expr *e, bool is_read_too)
         return expr_error(e);
     if (var->kind == VAR_CONSTANT || var->is_const) {
         report(s->diags, CONST_ASSIGNED, e->span, e->name);
+        if (!span_is_library(var->span))
+            report(s->diags, NOTE_DECLARED, var->span, NULL);
         return expr_error(e);
     }
     if (is_read_too && !var->is_read) {
@@ -372,7 +392,12 @@ Expr *check_condition(Sema *s, Expr *e)
     if (type_is_error(e->type) || type_is(e->type, SSL_BOOL))
         return e;
     report(s->diags, NOT_BOOL, e->span, text_of(s, e->type),
-           type_is_number(e->type) ? "; compare it with 0" : "");
+           type_is_number(e->type) && e->kind != EXPR_ASSIGN ? "; compare it with 0" : "");
+    if (e->kind == EXPR_ASSIGN)
+        report(s->diags, NOTE_WRITE, (Span){0}, "== to compare: = assigns");
+    else if (type_lanes(e->type) > 1)
+        report(s->diags, NOTE_WRITE, (Span){0},
+               "a comparison: of a component, as v.x > 0, or of the length");
     return expr_error(e);
 }
 

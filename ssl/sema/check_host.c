@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+static const char *joined(Sema *s, const char *const *names, uint32_t count)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < count; i++)
+        text = arena_printf(s->arena, "%s%s%s", text, i > 0 ? " " : "", names[i]);
+    return text;
+}
+
 Expr *check_global(Sema *s, Expr *e)
 {
     ARRAY(const char *) names = {0};
@@ -17,6 +25,7 @@ Expr *check_global(Sema *s, Expr *e)
     }
     report(s->diags, UNKNOWN_GLOBAL, e->name_span, e->name);
     report_suggestion(s->diags, e->name, names.data, names.count);
+    report(s->diags, NOTE_CHOICES, (Span){0}, joined(s, names.data, names.count));
     return expr_error(e);
 }
 
@@ -71,6 +80,7 @@ Expr *check_closure(Sema *s, Expr *e)
     }
     report(s->diags, UNKNOWN_CLOSURE, e->name_span, e->name);
     report_suggestion(s->diags, e->name, names.data, names.count);
+    report(s->diags, NOTE_CHOICES, (Span){0}, joined(s, names.data, names.count));
     return expr_error(e);
 }
 
@@ -266,6 +276,8 @@ static bool check_coordinates(Sema *s, Expr *e)
         }
     if (!is_good)
         report(s->diags, TEXTURE_ARGUMENTS, span, token_kind_text(e->texture->form));
+    if (!is_good && e->args.count > 0 && type_lanes(e->args.items[0]->type) > 1)
+        report(s->diags, NOTE_WRITE, (Span){0}, "uv.x, uv.y: the coordinates are floats");
     return is_good;
 }
 

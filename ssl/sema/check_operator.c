@@ -1,5 +1,6 @@
 /* Operators: what they apply to, and the type of what they give. */
 #include "ssl/sema/checker.h"
+#include "ssl/sema/const_eval.h"
 
 /* The tag of the result of an operation on two 3-vectors: the more telling one. */
 static const Type *join_tags(const Type *a, const Type *b, TokenKind op)
@@ -102,18 +103,107 @@ static const Type *operands(Sema *s, TokenKind op, Expr **a, Expr **b)
     return number_operands(s, op, a, b);
 }
 
+/* What to write for two operands that the operator does not take; NULL: nothing comes to mind. */
+static const char *other_way(Sema *s, TokenKind op, const Type *a, const Type *b)
+{
+    bool is_a = type_lanes(a) > 0 || type_is(a, SSL_INT),
+         is_b = type_lanes(b) > 0 || type_is(b, SSL_INT);
+    uint32_t la = type_lanes(a) > 1 ? type_lanes(a) : 1, lb = type_lanes(b) > 1 ? type_lanes(b) : 1;
+    bool is_equality = op == TOKEN_EQUAL || op == TOKEN_NOT_EQUAL;
+    if (op == TOKEN_LOGICAL_AND || op == TOKEN_LOGICAL_OR)
+        return "a comparison on each side, as x != 0 && y != 0";
+    if (a->kind == TYPE_STRUCT || b->kind == TYPE_STRUCT)
+        return "it for each member";
+    if (a->kind == TYPE_ARRAY || b->kind == TYPE_ARRAY)
+        return "it for each element, in a loop";
+    if (type_is(a, SSL_STRING) || type_is(b, SSL_STRING))
+        return "nothing but == and != for strings: they are constants";
+    if (type_is(a, SSL_CLOSURE) || type_is(b, SSL_CLOSURE))
+        return op == TOKEN_DIV
+                   ? "closure * (1.0 / x)"
+                   : "sums of closures, each times a float or a color: 0.8 * a + 0.2 * b";
+    if (type_is(a, SSL_MATRIX) && type_lanes(b) == 3)
+        return "transform(m, p) for a point, transform_vector(m, v) for a direction, "
+               "transform_normal(inverse(m), "
+               "n) for a normal";
+    if (type_is(b, SSL_MATRIX) && type_lanes(a) > 1)
+        return type_lanes(a) == 4 ? "m * v: vectors are columns; v * m is transpose(m) * v"
+                                  : "transform(m, p): vectors are columns and stand on the right";
+    if (type_is(a, SSL_BOOL) || type_is(b, SSL_BOOL)) {
+        bool is_both = type_is(a, SSL_BOOL) && type_is(b, SSL_BOOL);
+        return is_both && op == TOKEN_AND  ? "&&"
+               : is_both && op == TOKEN_OR ? "||"
+               : is_both && op == TOKEN_XOR
+                   ? "!="
+                   : "float(b) or int(b) for a bool as 1 or 0, and && || ! for logic";
+    }
+    if (!is_a || !is_b)
+        return NULL;
+    if (op == TOKEN_MOD)
+        return "mod(x, y), whose sign is that of y, or fmod(x, y), whose sign is that of x: '%' is "
+               "for ints";
+    if (op == TOKEN_XOR)
+        return "pow(x, y) for a power: '^' is the exclusive or of ints";
+    if (is_int_only(op))
+        return "int(x) around each side: the operator is for ints";
+    if (la != lb && la > 1 && lb > 1)
+        return la > lb
+                   ? arena_printf(s->arena, "as many components on both sides: a.%.*s, or %s(b, 0)",
+                                  (int)lb, "xyzw", type_text(type_of_lanes(la), s->arena))
+                   : arena_printf(s->arena, "as many components on both sides: b.%.*s, or %s(a, 0)",
+                                  (int)la, "xyzw", type_text(type_of_lanes(lb), s->arena));
+    if (is_comparison(op) && !is_equality)
+        return "comparisons of components, as a.x < b.x, or of lengths; step(edge, x) compares by "
+               "component";
+    if (is_equality)
+        return arena_printf(s->arena,
+                            "%s(x) for a vector of equal components, or compare one component",
+                            type_text(type_of_lanes(la > lb ? la : lb), s->arena));
+    return NULL;
+}
+
 static Expr *report_operands(Sema *s, Expr *e, TokenKind op)
 {
+    const char *other = other_way(s, op, e->a->type, e->b->type);
     report(s->diags, BAD_BINARY, e->span, token_kind_text(op), text_of(s, e->a->type),
            text_of(s, e->b->type));
+    if (other)
+        report(s->diags, NOTE_WRITE, (Span){0}, other);
     return expr_error(e);
+}
+
+static void note_unary(Sema *s, TokenKind op, const Type *t)
+{
+    const char *other = NULL;
+    if (op == TOKEN_NOT && (type_is_number(t) || type_lanes(t) > 0))
+        other = type_lanes(t) > 1 ? "v == 0 for each component" : "x == 0";
+    else if (op == TOKEN_COMPLEMENT && type_is(t, SSL_BOOL))
+        other = "!";
+    else if ((op == TOKEN_INCREMENT || op == TOKEN_DECREMENT) && type_lanes(t) > 1)
+        other = op == TOKEN_INCREMENT ? "v += 1" : "v -= 1";
+    else if (op == TOKEN_SUB && type_is(t, SSL_BOOL))
+        other = "! for not, float(b) for 1 or 0";
+    if (other)
+        report(s->diags, NOTE_WRITE, (Span){0}, other);
+}
+
+/* Warns of ints that are divided by a constant 0. */
+static void check_division(Sema *s, TokenKind op, const Type *type, const Expr *by)
+{
+    const Expr *culprit;
+    if ((op != TOKEN_DIV && op != TOKEN_MOD) || !type_is(type, SSL_INT) ||
+        !type_is(by->type, SSL_INT))
+        return;
+    const Constant *c = const_eval(by, s->arena, &culprit);
+    if (c && c->scalars[0].i == 0)
+        report(s->diags, DIVIDED_BY_ZERO, by->span, NULL);
 }
 
 /* a is checked. */
 static Expr *check_right_side(Sema *s, Expr *e)
 {
     if (e->op == TOKEN_COMMA) {
-        if (!expr_has_effect(e->a))
+        if (!(e->a->kind == EXPR_BINARY && e->a->op == TOKEN_COMMA) && !expr_has_effect(e->a))
             report(s->diags, NO_EFFECT, e->a->span, NULL);
         e->b = check_expr(s, e->b);
         return expr_typed(e, e->b->type);
@@ -123,7 +213,10 @@ static Expr *check_right_side(Sema *s, Expr *e)
     if (type_is_error(e->a->type) || type_is_error(e->b->type))
         return expr_error(e);
     const Type *result = operands(s, e->op, &e->a, &e->b);
-    return result ? expr_typed(e, result) : report_operands(s, e, e->op);
+    if (!result)
+        return report_operands(s, e, e->op);
+    check_division(s, e->op, e->a->type, e->b);
+    return expr_typed(e, result);
 }
 
 /* A sum of many terms is deep on its left side, so that side is a loop. */
@@ -155,6 +248,7 @@ Expr *check_unary(Sema *s, Expr *e)
     if (fits)
         return expr_typed(e, t);
     report(s->diags, BAD_UNARY, e->span, token_kind_text(e->op), text_of(s, t));
+    note_unary(s, e->op, t);
     return expr_error(e);
 }
 
@@ -171,7 +265,13 @@ Expr *check_choice(Sema *s, Expr *e)
         e->c = coerce_wrap(s, e->c, type_basic(SSL_FLOAT));
     }
     if (!type_same(e->b->type, e->c->type) || e->b->type->scalars == 0) {
+        const Type *wide = type_lanes(e->b->type) > 1 ? e->b->type : e->c->type;
+        const Type *narrow = wide == e->b->type ? e->c->type : e->b->type;
         report(s->diags, BRANCH_TYPES, e->span, text_of(s, e->b->type), text_of(s, e->c->type));
+        if (type_lanes(wide) > 1 && type_is_number(narrow))
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   arena_printf(s->arena, "%s(...) around the %s", text_of(s, wide),
+                                text_of(s, narrow)));
         return expr_error(e);
     }
     return expr_typed(e, type_is(e->b->type, SSL_FLOAT3) ? e->c->type : e->b->type);
@@ -221,6 +321,7 @@ Expr *check_assign(Sema *s, Expr *e)
     const Type *result = operands(s, op, &left, &e->b);
     if (!result)
         return report_operands(s, e, op);
+    check_division(s, op, e->a->type, e->b);
     if (!type_same(result, e->a->type)) {
         const Expr value = {.kind = EXPR_ERROR, .span = e->b->span, .type = result};
         Expr *shown = ARENA_NEW(s->arena, Expr);
@@ -240,5 +341,6 @@ Expr *check_step(Sema *s, Expr *e)
     if (type_is_number(e->a->type))
         return expr_typed(e, e->a->type);
     report(s->diags, BAD_UNARY, e->span, token_kind_text(e->op), text_of(s, e->a->type));
+    note_unary(s, e->op, e->a->type);
     return expr_error(e);
 }

@@ -119,6 +119,9 @@ static void check_loop(Sema *s, Stmt *stmt)
     bool is_condition_reached = stmt->kind != STMT_DO || (body & (EXIT_NEXT | EXIT_CONTINUE));
     bool is_left = (body & EXIT_BREAK) || (!is_endless && is_condition_reached);
     stmt->exits = (uint8_t)((body & EXIT_RETURN) | (is_left ? EXIT_NEXT : 0));
+    if (stmt->exits == 0 && diag_error_count(s->diags) == 0)
+        report(s->diags, ENDLESS_LOOP,
+               ((Span){stmt->span.file, stmt->span.begin, stmt->span.begin + 2}), NULL);
 }
 
 static void check_return(Sema *s, Stmt *stmt)
@@ -130,6 +133,10 @@ static void check_return(Sema *s, Stmt *stmt)
             stmt->expr = check_expr(s, stmt->expr);
             if (!type_is_error(stmt->expr->type))
                 report(s->diags, RETURN_VALUE_UNWANTED, stmt->expr->span, s->func->name);
+            if (!type_is_error(stmt->expr->type) && s->func->is_shader)
+                report(
+                    s->diags, NOTE_WRITE, (Span){0},
+                    "a parameter 'out float name' and assign to it: that is what a shader gives");
         }
         return;
     }

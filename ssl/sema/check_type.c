@@ -16,6 +16,8 @@ static const Type *named_type(Sema *s, const TypeName *name)
         report(s->diags, STRUCT_INCOMPLETE, name->span, name->struct_name);
         return &type_error;
     }
+    if (!sema_is_news(s, name->struct_name))
+        return &type_error;
     report(s->diags, UNKNOWN_TYPE, name->span, name->struct_name);
     ARRAY(const char *) names = {0};
     for (uint32_t i = 0; i < s->module->ast->structs.count; i++)
@@ -37,6 +39,9 @@ static uint32_t check_size(Sema *s, Expr *size)
     if (c && c->scalars[0].i >= 1)
         return (uint32_t)c->scalars[0].i;
     report(s->diags, ARRAY_SIZE, size->span, NULL);
+    if (!c && size->kind == EXPR_NAME)
+        report(s->diags, NOTE_WRITE, (Span){0},
+               "'const int n = 16;' at file scope, for the largest size that is needed");
     return 0;
 }
 

@@ -11,6 +11,7 @@ typedef struct Sema {
     const SemaTables *tables;
     Module *module;
     NameMap variables;      /* name to VarDecl: what it means here */
+    NameMap unknown;        /* names that were reported to mean nothing */
     ARRAY(VarDecl *) scope; /* declared and visible, innermost last */
     uint32_t scope_level;   /* 0: file; 1: parameters and a function's own block */
     FuncDecl *func;         /* whose body is checked */
@@ -30,6 +31,8 @@ void scope_close(Sema *s);
 void scope_declare(Sema *s, VarDecl *var);
 VarDecl *scope_find(const Sema *s, const char *name); /* NULL: none */
 void scope_report_unknown(Sema *s, const char *name, Span span);
+/* True the first time: a name that nobody knows is reported once. */
+bool sema_is_news(Sema *s, const char *name);
 
 /* check_type.c */
 /* The type of a declarator: `name` with the array sizes after the variable. count_of_list: for [].

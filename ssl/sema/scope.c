@@ -1,6 +1,8 @@
 /* Variables by name. A declaration hides what the name meant outside; closing the scope brings it back. */
 #include "ssl/sema/checker.h"
 
+#include <string.h>
+
 void scope_open(Sema *s)
 {
     s->scope_level++;
@@ -17,6 +19,9 @@ void scope_close(Sema *s)
         if (var->kind == VAR_LOCAL && var->is_read && !var->is_assigned &&
             diag_error_count(s->diags) == 0)
             report(s->diags, NEVER_ASSIGNED, var->first_read, var->name);
+        if (var->kind == VAR_LOCAL && !var->is_read && !var->is_given &&
+            diag_error_count(s->diags) == 0)
+            report(s->diags, NEVER_READ, var->span, var->name);
     }
     s->scope_level--;
 }
@@ -42,10 +47,26 @@ VarDecl *scope_find(const Sema *s, const char *name)
     return var;
 }
 
+bool sema_is_news(Sema *s, const char *name)
+{
+    if (name_map_get(&s->unknown, name))
+        return false;
+    name_map_set(&s->unknown, name, s);
+    return true;
+}
+
 void scope_report_unknown(Sema *s, const char *name, Span span)
 {
     ARRAY(const char *) names = {0};
+    if (!sema_is_news(s, name))
+        return;
     report(s->diags, UNKNOWN_VARIABLE, span, name);
+    for (uint32_t i = 0; i < s->tables->global_count; i++)
+        if (strcmp(s->tables->globals[i].name, name) == 0) {
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   arena_printf(s->arena, "global_value<%s>", name));
+            return;
+        }
     for (uint32_t i = s->scope.count; i-- > 0;)
         array_push(s->arena, &names, s->scope.data[i]->name);
     report_suggestion(s->diags, name, names.data, names.count);

@@ -44,6 +44,7 @@ Module *sema_check(const Module *library, const SemaTables *tables, const SemaSo
     Module *m = sema_parse(library, sources, source_count, arena, diags);
     Sema s = {.arena = arena, .diags = diags, .tables = tables, .module = m};
     name_map_init(&s.variables, arena);
+    name_map_init(&s.unknown, arena);
     if (!library)
         name_builtins(m);
     if (!report_is_full(diags))
@@ -69,6 +70,8 @@ const FuncDecl *sema_find_shader(const Module *m, const char *name, uint32_t fil
     }
     if (names.count == 0) {
         report(diags, NO_SHADER, start, NULL);
+        report(diags, NOTE_WRITE, (Span){0},
+               "shader name(out closure surface) { ... }: it is what the host runs");
         return NULL;
     }
     if (name && !found) {

@@ -1,5 +1,6 @@
 /* sslc and ssl-test as their users meet them: command lines in, text and exit codes out. Above all,
  * that ssl-test fails when it must. Arguments: the paths of ssl-test and of sslc. */
+#include "base/alloc.h"
 #include "base/file.h"
 #include "base/image/exr_read.h"
 #include "base/process.h"
@@ -577,6 +578,30 @@ static void test_sslc_limits(void **state)
     strbuf_free(&r.text);
 }
 
+/* The test that the tutorial ends with, as its reader saves it. */
+static void test_tutorial_test_runs(void **state)
+{
+    (void)state;
+    char *page;
+    size_t size;
+    Error err = {0};
+    if (file_read("docs/ssl-tutorial.md", 1 << 20, &page, &size, &err) != STATUS_OK)
+        fail_msg("%s", err.text);
+    char *begin = strstr(page, "Save as `late_wood_test.ssl`");
+    begin = begin ? strstr(begin, "```\n") : NULL;
+    char *end = begin ? strstr(begin + 4, "```") : NULL;
+    assert_non_null(end);
+    *end = '\0';
+    write_source("late_wood_test.ssl", begin + 4);
+    mem_free(page);
+    char path[PATH_BYTES];
+    in_folder("late_wood_test.ssl", path);
+    Run r = run(ssl_test_path, ARGS(path));
+    expect_text(&r, "2 passed, 0 failed");
+    assert_int_equal(r.code, 0);
+    strbuf_free(&r.text);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -588,6 +613,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sslc_knows_the_units),
         cmocka_unit_test(test_sslc_checks_folders),
         cmocka_unit_test(test_sslc_limits),
+        cmocka_unit_test(test_tutorial_test_runs),
         cmocka_unit_test(test_diagnostics_are_compared),
         cmocka_unit_test(test_numbers_are_compared),
         cmocka_unit_test(test_formats_for_programs),
