@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STALL_DEFAULT_MS = 120000, POLL_MS = 20, END_MS = 1000 };
+enum { STALL_DEFAULT_MS = 120000, POLL_MS = 20, END_MS = 500 };
 
 struct Converter {
     ConverterDesc desc;

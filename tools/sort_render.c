@@ -202,6 +202,15 @@ static Status start_monitor(const RenderCommand *c, Render *render, const Log *l
     return monitor_start(render, NULL, out_monitor, err);
 }
 
+static int tell_early_interruption(void)
+{
+    fputs("sort-render: interrupted while textures were converted; what is converted is kept, no "
+          "picture "
+          "is written\n",
+          stderr);
+    return EXIT_INTERRUPTED;
+}
+
 static int trace_and_write(const RenderCommand *c, Render *render, const Log *log,
                            ProgressKind kind)
 {
@@ -223,13 +232,8 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
     if (status != STATUS_OK && status != STATUS_CANCELLED)
         return command_fail(&err, EXIT_FAILED);
     bool is_interrupted = status == STATUS_CANCELLED;
-    if (is_interrupted && render_is_torn(render)) {
-        fputs(
-            "sort-render: interrupted while textures were converted; what is converted is kept, no "
-            "picture is written\n",
-            stderr);
-        return EXIT_INTERRUPTED;
-    }
+    if (is_interrupted && render_is_torn(render))
+        return tell_early_interruption();
     Status written = output_command_write(&c->output, render_film(render), &err);
     if (written != STATUS_OK) { /* the samples are not lost: --resume writes them elsewhere */
         (void)command_fail(&err, EXIT_FAILED);
@@ -286,6 +290,8 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
         fputs("\r\033[K", stderr);
     fputs(strbuf_text(&diagnostics), stderr);
     strbuf_free(&diagnostics);
+    if (status == STATUS_CANCELLED)
+        return tell_early_interruption();
     if (status != STATUS_OK)
         return command_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
     if (c->only_check) {

@@ -3,6 +3,7 @@
 #define SORT_RENDER_RENDER_STATE_H
 
 #include "base/thread.h"
+#include "sort/render/fiber_limit.h"
 #include "sort/render/light_setup.h"
 #include "sort/render/render.h"
 #include "sort/render/schedule.h"
@@ -34,7 +35,11 @@ struct Render {
     uint64_t start_ns, quiet_ns; /* when it began; when `quiet` is due, UINT64_MAX: never */
     bool is_out_of_time;
 
-    Mutex stats_lock; /* guards stats.wave while fibers end */
+    _Atomic uint64_t fibers_due_ns; /* when fiber_limit is judged again */
+    _Atomic uint32_t fibers_wanted; /* a worker; what fiber_limit said last */
+    _Atomic bool is_wide;           /* passes have been widened */
+    FiberLimit fiber_limit;         /* guarded by stats_lock */
+    Mutex stats_lock;               /* guards stats.wave while fibers end */
     RenderStats stats;
     Error worker_error; /* guarded by stats_lock */
 };

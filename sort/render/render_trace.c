@@ -159,24 +159,54 @@ static bool may_begin(void *data, uint64_t job)
         r->is_out_of_time = true;
         return false;
     }
-    if (should_widen(r))
+    if (should_widen(r)) {
         schedule_widen(&r->schedule);
+        atomic_store(&r->is_wide, true);
+    }
     return job == r->segment_begin || (!is_judged_before(r, job) && clock_now_ns() < r->quiet_ns);
 }
 
-/* Fibers a worker: those that wait hold on to nothing, but all of them come back to the tiles of their waves,
- * and more waves than the texture memory has room for throw out each other's (docs/decisions/0030). */
+enum { FIBERS_MOST = 64 };
+
+/* Fibers a worker, to begin with: those that wait hold on to nothing, but all of them come back to the tiles of their
+ * waves, and more waves than the texture memory has room for throw out each other's (docs/decisions/0030). */
+static uint32_t fibers_by_room(const Render *r)
+{
+    const uint64_t bytes_of_a_wave = 2 << 20;
+    TexStats t;
+    texcache_stats(r->textures, &t);
+    uint64_t room = (t.budget_bytes - t.bytes_tables) / bytes_of_a_wave / r->options.thread_count;
+    return room < FIBERS_MOST ? (uint32_t)room : FIBERS_MOST;
+}
+
+/* SchedDesc.fibers_wanted: judged anew at times, by what textures cost. */
+static uint32_t fibers_wanted(void *data)
+{
+    enum { JUDGED_EVERY_NS = 20000000 };
+    /* Who cancels waits for jobs under way; of wide ones there are fewer. */
+    const uint32_t most_wide = 8;
+    Render *r = data;
+    uint64_t now_ns = clock_now_ns(), due_ns = atomic_load(&r->fibers_due_ns);
+    if (now_ns >= due_ns &&
+        atomic_compare_exchange_strong(&r->fibers_due_ns, &due_ns, now_ns + JUDGED_EVERY_NS)) {
+        TexStats t;
+        texcache_stats(r->textures, &t);
+        mutex_lock(&r->stats_lock);
+        uint32_t limit = fiber_limit_watch(&r->fiber_limit, t.bytes_loaded, t.bytes_unique,
+                                           t.budget_bytes - t.bytes_tables);
+        if (r->is_wide && limit > most_wide)
+            limit = r->fiber_limit.limit = r->fiber_limit.most = most_wide;
+        atomic_store(&r->fibers_wanted, limit);
+        mutex_unlock(&r->stats_lock);
+    }
+    return atomic_load_explicit(&r->fibers_wanted, memory_order_relaxed);
+}
+
 static uint32_t fibers_max(const Render *r)
 {
-    enum { MOST = 64, LEAST = 2, BYTES_OF_A_WAVE = 2 << 20 };
-    TexStats t;
     if (r->shared.what == WAVE_VIEW_COST)
         return 1; /* the clock of a parked fiber would run on while others work */
-    if (r->options.fibers_max > 0)
-        return r->options.fibers_max;
-    texcache_stats(r->textures, &t);
-    uint64_t room = (t.budget_bytes - t.bytes_tables) / BYTES_OF_A_WAVE / r->options.thread_count;
-    return room < LEAST ? LEAST : room > MOST ? MOST : (uint32_t)room;
+    return r->options.fibers_max > 0 ? r->options.fibers_max : FIBERS_MOST;
 }
 
 static Status run_segment(Render *r, Error *err)
@@ -192,7 +222,8 @@ static Status run_segment(Render *r, Error *err)
                       .fiber_begin = fiber_begin,
                       .fiber_step = fiber_step,
                       .fiber_end = fiber_end,
-                      .worker_end = worker_end};
+                      .worker_end = worker_end,
+                      .fibers_wanted = r->options.fibers_max > 0 ? NULL : fibers_wanted};
     r->segment_begin = r->schedule.next;
     TRY(sched_create(&desc, &sched, err));
     Status status = sched_run(sched, err);
@@ -278,6 +309,8 @@ Status render_run(Render *r, Error *err)
     uint64_t cpu_start = clock_process_cpu_ns();
     r->start_ns = clock_now_ns();
     r->run_begin = r->schedule.next;
+    fiber_limit_init(&r->fiber_limit, fibers_by_room(r), FIBERS_MOST);
+    atomic_store(&r->fibers_wanted, r->fiber_limit.limit);
     r->schedule.may_begin = may_begin;
     r->schedule.data = r;
     render_announce(r, "rendering");
@@ -360,6 +393,7 @@ Status render_resume(Render *r, Film *film, Error *err)
     }
     FilmShot shot = *film_shot(r->film);
     r->earlier_s = film_shot(film)->render_s;
+    atomic_store(&r->is_wide, r->schedule.widened_at != SCHEDULE_NEVER);
     film_destroy(r->film);
     film_set_shot(film, &shot);
     r->film = r->shared.film = film;

@@ -515,7 +515,8 @@ bool texture_store_gave_up(const TextureStore *store)
 
 Status texture_store_finish(TextureStore *store, uint32_t *out_texture, Error *err)
 {
-    uint32_t first = store->count;
+    enum { TOLD_MAX = 10 };
+    uint32_t first = store->count, others = 0;
     bool is_cancelled = false;
     mutex_lock(&store->lock);
     while (store->unsettled_count > 0)
@@ -529,11 +530,13 @@ Status texture_store_finish(TextureStore *store, uint32_t *out_texture, Error *e
         is_cancelled = is_cancelled || entry->error.code == STATUS_CANCELLED;
         if (entry->error.code == STATUS_CANCELLED)
             continue;
-        if (first < store->count && (refused == 0 || entry->error.code != STATUS_LIMIT))
-            log_error(store->desc.log, "%s: %s", entry->error.path, entry->error.text);
-        else if (first == store->count)
+        if (first == store->count)
             first = i;
+        else if ((refused == 0 || entry->error.code != STATUS_LIMIT) && others++ < TOLD_MAX)
+            log_error(store->desc.log, "%s: %s", entry->error.path, entry->error.text);
     }
+    if (others > TOLD_MAX)
+        log_error(store->desc.log, "%u textures more cannot be had", (unsigned)(others - TOLD_MAX));
     if (first == store->count)
         return is_cancelled ? error_set(err, STATUS_CANCELLED, "cancelled") : STATUS_OK;
     *out_texture = first;
