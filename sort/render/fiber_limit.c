@@ -68,6 +68,10 @@ static void judge(FiberLimit *f, double share)
 
 uint32_t fiber_limit_watch(FiberLimit *f, uint64_t loaded, uint64_t unique, uint64_t room)
 {
+    if (loaded < room) { /* nothing says yet that there is too little */
+        f->loaded = loaded;
+        f->unique = unique;
+    }
     uint64_t window = loaded - f->loaded;
     if (window < room / WINDOWS_A_ROOM || window == 0)
         return f->limit;

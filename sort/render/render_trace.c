@@ -9,6 +9,8 @@ typedef struct FiberState {
     Arena *arena;
     Wave *wave;
     uint64_t rays_reported;
+    WaveJob job;      /* under way: the next sample is job.sample */
+    uint32_t job_end; /* past its last sample; 0: none is under way */
 } FiberState;
 
 static void keep_first_error(Render *r, const Error *err)
@@ -83,22 +85,24 @@ static void run_job(const Render *r, Wave *wave, const WaveJob *job)
     }
 }
 
+/* One sample of a job, so that the scheduler may let others go on with theirs before the next. */
 static bool fiber_step(void *data, void *fiber_state)
 {
     Render *r = data;
     FiberState *fiber = fiber_state;
-    WaveJob job;
-    uint32_t end;
-    if (!schedule_take(&r->schedule, &job, &end))
+    WaveJob *job = &fiber->job;
+    if (fiber->job_end == 0 && !schedule_take(&r->schedule, job, &fiber->job_end)) {
+        fiber->job_end = 0;
         return false;
-    for (; job.sample < end; ++job.sample) {
-        run_job(r, fiber->wave, &job);
-        WaveCounters counters = wave_counters(fiber->wave);
-        uint64_t rays = counters.rays + counters.shadow_rays;
-        atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
-        atomic_fetch_add(&r->paths_done, (uint64_t)job.width * job.height);
-        fiber->rays_reported = rays;
     }
+    run_job(r, fiber->wave, job);
+    WaveCounters counters = wave_counters(fiber->wave);
+    uint64_t rays = counters.rays + counters.shadow_rays;
+    atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
+    atomic_fetch_add(&r->paths_done, (uint64_t)job->width * job->height);
+    fiber->rays_reported = rays;
+    if (++job->sample == fiber->job_end)
+        fiber->job_end = 0;
     return true;
 }
 

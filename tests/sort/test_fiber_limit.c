@@ -73,10 +73,11 @@ static void test_fiber_limit_waits_for_evidence(void **state)
     FiberLimit f;
     fiber_limit_init(&f, 10, 64);
     assert_int_equal(fiber_limit_watch(&f, 0, 0, 1000), 10);
-    assert_int_equal(fiber_limit_watch(&f, 100, 10, 1000),
-                     10); /* a tenth of the room says nothing */
-    assert_int_equal(fiber_limit_watch(&f, 400, 40, 1000), FIBER_LIMIT_LEAST);
-    assert_int_equal(fiber_limit_watch(&f, 400, 40, 0), FIBER_LIMIT_LEAST);
+    assert_int_equal(fiber_limit_watch(&f, 900, 90, 1000), 10); /* there is room yet */
+    /* A tenth of the room says nothing. */
+    assert_int_equal(fiber_limit_watch(&f, 1000, 100, 1000), 10);
+    assert_int_equal(fiber_limit_watch(&f, 1300, 130, 1000), FIBER_LIMIT_LEAST);
+    assert_int_equal(fiber_limit_watch(&f, 1300, 130, 0), FIBER_LIMIT_LEAST);
 }
 
 int main(void)

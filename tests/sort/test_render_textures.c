@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "render_kit.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -129,9 +129,15 @@ static void test_textures_damaged_among_good_ones(void **state)
 
 static int run_shell(const char *command)
 {
-    int status = system(command); /* NOLINT: of words of ours */
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    const char *argv[] = {"/bin/sh", "-c", command, NULL};
+    ProcessDesc desc = {.size_bytes = sizeof desc, .argv = argv};
+    ProcessResult result;
+    Error err = {0};
+    assert_int_equal(process_run(&desc, 120000, &result, &err), STATUS_OK);
+    assert_true(result.has_exited);
+    int exit_code = result.exit_code;
+    process_result_free(&result);
+    return exit_code;
 }
 
 /* Interrupted while a conversion hangs: it ends at once, writes no picture, and leaves nothing behind. */
