@@ -267,7 +267,7 @@ static void begin_conversion(Conversion *c, const char *const *command)
 {
     ConverterDesc desc = {.size_bytes = sizeof desc,
                           .command = command,
-                          .stall_ms = 1500,
+                          .stall_ms = 5000,
                           .is_cancelled = is_cancelled,
                           .data = &c->is_cancelled};
     atomic_store(&c->is_cancelled, false);
@@ -330,7 +330,7 @@ static void test_converter_is_cancelled_at_once(void **state)
                      STATUS_OK);
     uint64_t begin_ns = clock_now_ns();
     assert_int_equal(convert_odd(&c, "hang"), STATUS_CANCELLED);
-    assert_true(clock_seconds_since(begin_ns) < 1.4); /* less than without */
+    assert_true(clock_seconds_since(begin_ns) < 4.0); /* less than without */
     thread_join(thread);
     converter_destroy(c.converter);
 }
@@ -449,7 +449,7 @@ static void test_texture_store_gives_up_when_cancelled(void **state)
     uint64_t begin_ns = clock_now_ns();
     assert_int_equal(texture_store_await(o.store, 0, o.waiter).id, 0);
     assert_int_equal(texture_store_finish(o.store, &texture, &err), STATUS_CANCELLED);
-    assert_true(clock_seconds_since(begin_ns) < 1.5);
+    assert_true(clock_seconds_since(begin_ns) < 4.0);
     assert_true(texture_store_gave_up(o.store));
     thread_join(thread);
     end_odd(&o);
@@ -457,7 +457,7 @@ static void test_texture_store_gives_up_when_cancelled(void **state)
     begin_odd(&o, words, "destroyed");
     begin_ns = clock_now_ns();
     end_odd(&o);
-    assert_true(clock_seconds_since(begin_ns) < 1.5);
+    assert_true(clock_seconds_since(begin_ns) < 4.0);
 }
 
 /* Many small images, few processes. */
