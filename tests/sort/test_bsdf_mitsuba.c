@@ -37,8 +37,8 @@ static Bsdf hair(const double a[5])
 {
     Bsdf bsdf;
     const float dark = (float)a[2];
-    const float args[] = {dark, dark, dark, (float)a[0],  (float)a[1], 0,
-                          1.55f, 0,   (float)a[4], 1, 0, 0};
+    const float args[] = {dark,  dark, dark,        (float)a[0], (float)a[1], 0,
+                          1.55f, 0,    (float)a[4], 1,           0,           0};
     bsdf_init(&bsdf, f3((float)sin(a[3]), 0, (float)cos(a[3])), f3(0, 0, 1), BSDF_FIBRE);
     bsdf_add_closure(&bsdf, CLOSURE_HAIR, spectrum_splat(1.0f), args, 1);
     return bsdf;
@@ -54,9 +54,11 @@ static Ratios ratios_of(const Row *head, uint32_t *out_count)
     Bsdf bsdf = head->kind == ROW_GLASS ? glass(head->a) : hair(head->a);
     Ratios r = {FLT_MAX, 0.0f};
     *out_count = 0;
-    for (const Row *row = head + 1; row < rows + SORT_COUNT_OF(rows) && row->kind == ROW_VALUE; ++row) {
+    for (const Row *row = head + 1; row < rows + SORT_COUNT_OF(rows) && row->kind == ROW_VALUE;
+         ++row) {
         float pdf;
-        Spectrum f = bsdf_eval(&bsdf, f3((float)row->a[0], (float)row->a[1], (float)row->a[2]), &pdf);
+        Spectrum f =
+            bsdf_eval(&bsdf, f3((float)row->a[0], (float)row->a[1], (float)row->a[2]), &pdf);
         float ratio = f.c[0] / (float)row->a[3];
         r.low = fminf(r.low, ratio), r.high = fmaxf(r.high, ratio);
         ++*out_count;
@@ -78,7 +80,8 @@ static void test_glass_has_the_shape_of_single_scattering(void **unused)
         double roughness = rows[i].a[0];
         float allowed = roughness < 0.5 ? 0.02f : roughness < 0.7 ? 0.2f : 0.7f;
         if (r.low < 0.999f || r.high > (1.0f + allowed) * r.low)
-            fail_msg("roughness %g, cosine %g: ratios from %g to %g", roughness, rows[i].a[1], (double)r.low, (double)r.high);
+            fail_msg("roughness %g, cosine %g: ratios from %g to %g", roughness, rows[i].a[1],
+                     (double)r.low, (double)r.high);
         assert_int_equal(count, 24);
         ++lobes;
     }
