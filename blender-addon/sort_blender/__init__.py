@@ -9,6 +9,8 @@
     locate.py       where sort-render is, and what is missing
     process.py      sort-render as a child: progress, cancel, exit codes
     messages.py     the warnings of an export and a render
+    cycles_settings.py    bounces, clamps and the filter, as the scene has them for Cycles
+    versions.py     what differs between versions of Blender
     preferences.py, properties.py, panels.py, layer_panels.py    what the user sees
     registration.py    classes and menu entries, to Blender and back
 """
@@ -23,9 +25,9 @@ bl_info = {
     "category": "Render",
 }
 
-from . import engine, layer_panels, operators, panels, preferences, properties, script_node  # noqa: E402  (Blender reads bl_info first)
+from . import cycles_settings, engine, layer_panels, operators, panels, preferences, properties, script_node  # noqa: E402  (Blender reads bl_info first)
 
-MODULES = (preferences, properties, engine, operators, panels, layer_panels, script_node)
+MODULES = (preferences, properties, engine, cycles_settings, operators, panels, layer_panels, script_node)
 
 
 def register() -> None:

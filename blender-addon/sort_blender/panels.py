@@ -62,6 +62,10 @@ class SORT_PT_light_paths(_SettingsPanel):
     names = ("integrator", "max_depth", "diffuse_bounces", "glossy_bounces", "transmission_bounces",
              "clamp_direct", "clamp_indirect", "filter_glossy")
 
+    def draw(self, context: bpy.types.Context) -> None:
+        self.draw_names(context)
+        self.layout.operator("sort.take_cycles_settings", icon="IMPORT")
+
 
 class SORT_PT_film(_SettingsPanel):
     bl_label = "Film"

@@ -1,4 +1,5 @@
-"""Settings of a scene, scene.sort, and of a view layer, view_layer.sort."""
+"""Settings of a scene, scene.sort, and of a view layer, view_layer.sort. Some come from Cycles (cycles_settings.py), whose
+own defaults those here are."""
 
 from __future__ import annotations
 
@@ -44,14 +45,14 @@ class SortSceneSettings(bpy.types.PropertyGroup):
         name="Time Limit", default=0.0, min=0.0, soft_max=86400.0, subtype="TIME", unit="TIME_ABSOLUTE",
         description="No pass over the picture begins that would end later. 0: none")
     max_depth: bpy.props.IntProperty(
-        name="Max Depth", default=8, min=1, max=1024, soft_max=64,
+        name="Max Depth", default=13, min=1, max=1024, soft_max=64,
         description="Surface interactions of a path")
     diffuse_bounces: bpy.props.IntProperty(
-        name="Diffuse", default=1023, min=0, max=1023, soft_max=64, description="Most diffuse reflections of a path")
+        name="Diffuse", default=4, min=0, max=1023, soft_max=64, description="Most diffuse reflections of a path")
     glossy_bounces: bpy.props.IntProperty(
-        name="Glossy", default=1023, min=0, max=1023, soft_max=64, description="Most other reflections of a path")
+        name="Glossy", default=4, min=0, max=1023, soft_max=64, description="Most other reflections of a path")
     transmission_bounces: bpy.props.IntProperty(
-        name="Transmission", default=1023, min=0, max=1023, soft_max=64, description="Most transmissions of a path")
+        name="Transmission", default=12, min=0, max=1023, soft_max=64, description="Most transmissions of a path")
     clamp_direct: bpy.props.FloatProperty(
         name="Clamp Direct", default=0.0, min=0.0, soft_max=100.0,
         description="Most that one sample's light counts which the camera sees at once or after one bounce. 0: all of it")

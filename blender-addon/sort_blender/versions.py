@@ -42,6 +42,11 @@ def shutter_settings(scene: bpy.types.Scene) -> bpy.types.bpy_struct | None:
     return scene.render if hasattr(scene.render, "motion_blur_position") else getattr(scene, "cycles", None)
 
 
+def nodes_of(owner: bpy.types.Material | bpy.types.World) -> bpy.types.NodeTree | None:
+    """None: it is described without. Since 5.0 nodes always count, and to ask is deprecated."""
+    return owner.node_tree if bpy.app.version >= (5, 0, 0) or owner.use_nodes else None
+
+
 def aov_name(node: bpy.types.Node) -> str:
     """Of an AOV Output, which has a property of its own since 4."""
     return getattr(node, "aov_name", None) or node.name

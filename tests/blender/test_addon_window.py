@@ -83,7 +83,12 @@ def temporary_files():
 def steps():
     from sort_blender import messages
     scene = bpy.context.scene
+    print("a scene that is switched to SORT gets the settings that it has for Cycles")
+    scene.cycles.max_bounces = 20
+    assert not scene.sort.is_property_set("max_depth")
     scene.render.engine = "SORT"
+    yield from until(lambda: scene.sort.is_property_set("max_depth"))
+    assert scene.sort.max_depth == 21, scene.sort.max_depth
     scene.sort.preview_samples = 2
     bpy.data.materials["Material"].node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (1, 0, 0, 1)
     region = area().spaces[0].region_3d

@@ -47,6 +47,8 @@ def _pixel(fraction: float, size: int) -> int:
     """As Blender does it, in single precision: 0.9 of 60 is 54, not 53."""
     return int(np.float32(fraction) * np.float32(size))
 
+ANGLES = (0.0001, 179.999)  # degrees, that a view in perspective can have from bottom to top
+
 
 @dataclass(frozen=True)
 class Eye:
@@ -74,7 +76,10 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     if data.type == "ORTHO":
         view = {"type": "orthographic", "height_m": height}
     else:
-        view = {"fov_y_degrees": math.degrees(2 * math.atan(height / 2))}
+        angle = math.degrees(2 * math.atan(height / 2))
+        view = {"fov_y_degrees": min(max(angle, ANGLES[0]), ANGLES[1])}
+        if view["fov_y_degrees"] != angle:
+            report.warn(f"Camera '{camera.name}'", f"a view of {angle:g} degrees is not possible; {view['fov_y_degrees']:g} are used")
     if frame.pixel_aspect != 1:
         view["pixel_aspect"] = frame.pixel_aspect
     return {**record, **view, "lens_shift": shift, **_clip(data), **lens_record(camera)}

@@ -7,6 +7,7 @@ node that is not known is magenta; a number or vector that does is the socket's 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from .surroundings import Surroundings
 MAGENTA = [1.0, 0.0, 1.0]
 STEPS_MAX = 10000  # a cycle of links must not hang us
 LUMINANCE = (0.2126, 0.7152, 0.0722)
-COLOUR_SOCKET, NUMBERS = "RGBA", ("VALUE", "INT", "BOOLEAN")
+COLOUR_SOCKET, SHADER_SOCKET, NUMBERS = "RGBA", "SHADER", ("VALUE", "INT", "BOOLEAN")
 Path = tuple  # of the group nodes that lead to a tree
 
 
@@ -115,6 +116,7 @@ class GraphBuilder:
         self._records: dict[str, dict] = {}
         self._wires: list[list[str]] = []
         self._made: dict[tuple, str | None] = {}  # by node: its name in the group; None: not supported
+        self._lit: dict[str, str] = {}  # by port of a value: the unit that shines by it
         self.attributes: dict[str, str] = {}  # "node.attribute": attribute of the mesh
         self.notes: dict[str, list[tuple[str, str]]] = {}  # by such an attribute: node, what is done without it
         self.normal_maps: list[tuple[str, str]] = []  # node, the UV map it names
@@ -164,7 +166,7 @@ class GraphBuilder:
     def _surface(self, socket: bpy.types.NodeSocket) -> str:
         feed = feed_of(socket, ())
         if isinstance(feed, Own):
-            return self.unit("black", "emission", {"strength": 0.0}) + ".light"
+            return self._own_surface(feed) or self.unit("black", "emission", {"strength": 0.0}) + ".light"
         return self.output(feed, socket) or self._magenta()
 
     def unit(self, wanted: str, unit: str, parameters: dict | None = None) -> str:
@@ -194,9 +196,8 @@ class GraphBuilder:
 
     def output(self, feed: Feed, target: bpy.types.NodeSocket) -> str | None:
         """The port of the group that `feed` is. None: not supported, which was said."""
-        is_script = feed.node.bl_idname == SCRIPT
-        spec = script.script_spec(feed.node) if is_script else node_table.NODES.get(feed.node.bl_idname)
-        if spec is None and is_script:
+        spec = _spec(feed.node)
+        if spec is None and feed.node.bl_idname == SCRIPT:
             self.warn(feed.node, f"{script.refusal(feed.node)}; {_instead(target)}")
             return None
         if spec is None:
@@ -207,13 +208,35 @@ class GraphBuilder:
             self.warn(feed.node, f"output {feed.socket.name} of {feed.node.bl_label} is not supported yet; "
                                  f"{_instead(target)}")
             return None
+        if feed.socket.type == SHADER_SOCKET != target.type:
+            self.warn(feed.node, f"a shader is no value; {_instead(target)}")
+            return None
+        self._make_what_feeds(feed, target)
         name = self.add_node(feed, spec, _instead(target))
-        return None if name is None else f"{name}.{output}"
+        if name is None:
+            return None
+        port = f"{name}.{output}"
+        return self._shining(port) if target.type == SHADER_SOCKET != feed.socket.type else port
+
+    def _make_what_feeds(self, feed: Feed, target: bpy.types.NodeSocket) -> None:
+        """The nodes behind it, the farthest first, so that add_node() calls itself but once however long the chain."""
+        started, left = set(), [(feed, target, False)]
+        while left:
+            feed, target, is_due = left.pop()
+            spec = _spec(feed.node)
+            if is_due:
+                self.add_node(feed, spec, _instead(target))
+            elif spec is not None and _key(feed) not in self._made and _key(feed) not in started:
+                started.add(_key(feed))
+                left.append((feed, target, True))
+                sockets = [s for s in feed.node.inputs if s.enabled and isinstance(spec.input(feed.node, s), str)]
+                given = [(feed_of(socket, feed.path), socket, False) for socket in reversed(sockets)]
+                left += [entry for entry in given if isinstance(entry[0], Feed)]
 
     def add_node(self, feed: Feed, spec: node_table.Node, instead: str = "") -> str | None:
         """The name of its unit; once for each node. None: it lacks something, which was said. `instead`: what is then
         rendered."""
-        key = (tuple(node.as_pointer() for node in feed.path), feed.node.as_pointer())
+        key = _key(feed)
         if key not in self._made:
             self._made[key] = None  # for what leads back here
             unit = spec.unit_of(feed.node)
@@ -226,8 +249,33 @@ class GraphBuilder:
                 if socket.enabled:
                     self._input(feed, spec, socket, name)
             is_there = spec.finish is None or spec.finish(self, feed.node, name) is not False
+            self._keep_finite(feed.node, name)
             self._made[key] = name if is_there else None
         return self._made[key]
+
+    def _shining(self, port: str) -> str:
+        """A value where a surface is wanted is light of that colour, as in Cycles."""
+        if port not in self._lit:
+            self._lit[port] = self.unit("light of a value", "emission")
+            self.wire(port, f"{self._lit[port]}.tint")
+        return f"{self._lit[port]}.light"
+
+    def _own_surface(self, own: Own) -> str | None:
+        """The same of a plain value. None: `own` has none."""
+        value = None if own.socket.type == SHADER_SOCKET else value_for(own.socket, own.socket)
+        if value is None:
+            return None
+        colour = value if isinstance(value, list) else [float(value)] * 3
+        return self.unit("light of a value", "emission", {"tint": colour}) + ".light"
+
+    def _keep_finite(self, node: bpy.types.Node, name: str) -> None:
+        """Packages hold numbers, and neither infinity nor what is no number."""
+        given = self.parameters(name)
+        for parameter, value in given.items():
+            numbers = value if isinstance(value, list) else [value]
+            if not all(math.isfinite(x) for x in numbers if isinstance(x, float)):
+                self.warn(node, f"{parameter} is not finite; 0 is used")
+                given[parameter] = [0.0] * len(value) if isinstance(value, list) else 0.0
 
     def _are_settings_known(self, node: bpy.types.Node, spec: node_table.Node, unit: str, parameters: dict,
                             instead: str) -> bool:
@@ -259,12 +307,16 @@ class GraphBuilder:
             return
         if isinstance(given, Feed):
             port = self.output(given, socket)
-            if port is None and socket.type == "SHADER":
+            if port is None and socket.type == SHADER_SOCKET:
                 port = self._magenta()
             if port is not None:
                 self.wire(port, f"{name}.{parameter}")
                 return
             value = MAGENTA if socket.type == COLOUR_SOCKET else value_for(socket, socket)
+        elif socket.type == SHADER_SOCKET:
+            port, value = self._own_surface(given), None
+            if port:
+                self.wire(port, f"{name}.{parameter}")
         else:
             value = value_for(given.socket, socket)
         if socket.hide_value and (isinstance(given, Feed) or given.socket == socket):
@@ -310,13 +362,23 @@ class GraphBuilder:
         return "magenta.light"
 
 
+def _key(feed: Feed) -> tuple:
+    """Of the node, and of the groups that lead to it."""
+    return tuple(node.as_pointer() for node in feed.path), feed.node.as_pointer()
+
+
+def _spec(node: bpy.types.Node) -> node_table.Node | None:
+    """None: it is not known, or a script that is not sound."""
+    return script.script_spec(node) if node.bl_idname == SCRIPT else node_table.NODES.get(node.bl_idname)
+
+
 def _node_of(port: str) -> str:
     """Of "node.socket"."""
     return port.rpartition(".")[0]
 
 
 def _instead(target: bpy.types.NodeSocket) -> str:
-    if target.type in ("SHADER", COLOUR_SOCKET):
+    if target.type in (SHADER_SOCKET, COLOUR_SOCKET):
         return f"{target.name} is magenta"
     value = value_for(target, target)
     if target.hide_value or value is None:

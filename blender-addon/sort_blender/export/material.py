@@ -6,6 +6,7 @@ import bpy
 
 from ..messages import Report
 from ..sort_package import PackageWriter
+from ..versions import nodes_of
 from . import nodes, shader_aovs, unfollowed
 from .attributes import is_on_mesh, plain_name
 from .graph import GraphBuilder
@@ -95,20 +96,20 @@ class MaterialExporter:
 
 
     def _with_aovs(self, material: bpy.types.Material | None, builder: GraphBuilder, surface: str) -> str:
-        if not self._layers or not self._layers.aovs or not material or not material.use_nodes or not material.node_tree:
-            return surface
-        return shader_aovs.add(builder, material.node_tree, self._layers, surface)
+        tree = nodes_of(material) if material and self._layers and self._layers.aovs else None
+        return shader_aovs.add(builder, tree, self._layers, surface) if tree else surface
 
 
 def _surface(material: bpy.types.Material | None, builder: GraphBuilder) -> str:
     """The port of the surface."""
     if material is None:
         return builder.unit("default", "diffuse_bsdf", {"tint": DEFAULT_ALBEDO}) + ".bsdf"
-    if not material.use_nodes or material.node_tree is None:
+    tree = nodes_of(material)
+    if tree is None:
         return builder.unit("plain", "diffuse_bsdf", {"tint": list(material.diffuse_color)[:3]}) + ".bsdf"
-    output = material.node_tree.get_output_node("CYCLES")
+    output = tree.get_output_node("CYCLES")
     if output is None:
         return builder.unit("black", "emission", {"strength": 0.0}) + ".light"
-    if nodes.source(output.inputs["Volume"]):
+    if nodes.source_of(output, "Volume"):
         builder.warn(output, "Volume is not supported yet and is left out")
-    return builder.surface(output.inputs["Surface"], output.inputs["Displacement"])
+    return builder.surface(output.inputs["Surface"], output.inputs.get("Displacement"))

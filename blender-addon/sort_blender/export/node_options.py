@@ -73,6 +73,12 @@ def bind_tangent(builder, name: str) -> None:
     builder.attributes[f"{name}.generated"] = GENERATED
 
 
+def _is_asked(node: bpy.types.Node, output: str) -> bool:
+    """Something is linked to it. Later versions do not find a socket by name that has no meaning as the node is set."""
+    socket = node.outputs.get(output)
+    return socket is not None and socket.is_linked
+
+
 # --- surfaces ---------------------------------------------------------------------------------------------
 
 def _is_used(builder, name: str, parameter: str) -> bool:
@@ -167,7 +173,7 @@ def finish_image(builder, node: bpy.types.Node, name: str) -> bool:
         return False
     if node.image.alpha_mode == "NONE":
         builder.parameters(name)["is_opaque"] = True
-    builder.parameters(name).update(image_association(node.image, node.outputs["Alpha"].is_linked))
+    builder.parameters(name).update(image_association(node.image, _is_asked(node, "Alpha")))
     return True
 
 
@@ -179,21 +185,21 @@ def finish_coordinates(builder, node: bpy.types.Node, name: str) -> None:
     given, around = builder.parameters(name), builder.surroundings
     given["is_world"] = builder.is_world
     given["is_ball"] = builder.ball_m > 0
-    if builder.is_world and node.outputs["UV"].is_linked:
+    if builder.is_world and _is_asked(node, "UV"):
         builder.warn(node, "a world has no UV; 0 is used")
     builder.attributes[f"{name}.generated"] = GENERATED
-    if node.outputs["Normal"].is_linked:
+    if _is_asked(node, "Normal"):
         bind_rows(builder, name)
-    if node.object is not None and node.outputs["Object"].is_linked:
+    if node.object is not None and _is_asked(node, "Object"):
         other = node.object.evaluated_get(around.depsgraph) if around.depsgraph else node.object
         if abs(other.matrix_world.determinant()) > 0:
             given["has_object"] = True
             given["world_to_object"] = numbers(other.matrix_world.inverted())
         else:
             builder.warn(node, f"object '{other.name}' is scaled to nothing; the object's own coordinates are used")
-    if node.outputs["Camera"].is_linked:
+    if _is_asked(node, "Camera"):
         given["world_to_camera"] = numbers(around.world_to_camera)
-    if node.outputs["Window"].is_linked:
+    if _is_asked(node, "Window"):
         if around.world_to_window is None:
             builder.warn(node, "a panorama has no Window coordinates; those of the camera are used")
         given["world_to_window"] = numbers(around.world_to_window or around.world_to_camera)
@@ -240,11 +246,11 @@ def finish_tangent(builder, node: bpy.types.Node, name: str) -> None:
 
 def finish_geometry(builder, node: bpy.types.Node, name: str) -> None:
     builder.parameters(name)["is_ball"] = builder.ball_m > 0
-    if node.outputs["Tangent"].is_linked and not builder.is_world:
+    if _is_asked(node, "Tangent") and not builder.is_world:
         bind_tangent(builder, name)
-    if node.outputs["Pointiness"].is_linked:
+    if _is_asked(node, "Pointiness"):
         builder.attributes[f"{name}.sharpness"] = POINTINESS
-    if node.outputs["Random Per Island"].is_linked:
+    if _is_asked(node, "Random Per Island"):
         builder.attributes[f"{name}.island"] = ISLAND
 
 
@@ -255,7 +261,7 @@ def finish_object_info(builder, node: bpy.types.Node, name: str) -> None:
                                      ("object_color", object_values.COLOR, "Alpha"),
                                      ("object_index", object_values.INDEX, "Object Index"),
                                      ("random_id", object_values.RANDOM, "Random")):
-        if output in node.outputs and node.outputs[output].is_linked:
+        if _is_asked(node, output):
             builder.attributes[f"{name}.{attribute}"] = value
 
 

@@ -36,6 +36,13 @@ def source(socket: bpy.types.NodeSocket) -> Source | None:
     return None
 
 
+def source_of(node: bpy.types.Node, name: str) -> Source | None:
+    """What feeds its input of that name. None: nothing, or it has no such input, as when the output of a world stands in a
+    material's tree."""
+    socket = node.inputs.get(name)
+    return source(socket) if socket else None
+
+
 def own_value(socket: bpy.types.NodeSocket) -> float | list[float]:
     """A colour as three numbers."""
     value = socket.default_value

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import bpy
 
+from .. import cycles_settings
 from ..messages import Report, SortError
 from ..sort_package import PackageWriter
 from . import cache, unfollowed
@@ -65,11 +67,12 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
     instances = InstanceExporter(writer, materials, cache.shared, motion, depsgraph, layers, _strand_shape(scene), report)
     writer.name = scene.name
+    settings = cycles_settings.settings_of(scene)
     writer.settings = {
         "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
-        "max_depth": scene.sort.max_depth, **_bounces(scene.sort),
-        "clamp_direct": scene.sort.clamp_direct, "clamp_indirect": scene.sort.clamp_indirect,
-        "filter_glossy": scene.sort.filter_glossy,
+        "max_depth": settings.max_depth, **_bounces(settings),
+        "clamp_direct": settings.clamp_direct, "clamp_indirect": settings.clamp_indirect,
+        "filter_glossy": settings.filter_glossy,
         "frame": scene.frame_current, "frames_per_second": scene.render.fps / scene.render.fps_base,
         "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(scene.world)}
     writer.shader_aovs = list(layers.aovs.values())
@@ -106,7 +109,7 @@ def _strand_shape(scene: bpy.types.Scene) -> str:
     return "round" if scene.render.hair_type == "CYLINDER" else "ribbon"
 
 
-def _bounces(settings: bpy.types.PropertyGroup) -> dict:
+def _bounces(settings: SimpleNamespace) -> dict:
     """Of one kind, where they are limited: the last surface is still lit, so one more than the bounces."""
     return {f"max_{kind}": getattr(settings, f"{kind}_bounces") + 1 for kind in ("diffuse", "glossy", "transmission")
             if getattr(settings, f"{kind}_bounces") < settings.max_depth}

@@ -38,7 +38,7 @@ def finish(builder, node: bpy.types.Node, name: str) -> bool:
         return _finish_painted(builder, node, name)
     if model != "NISHITA":
         builder.warn(node, f"sky type {model} is not supported yet; light is scattered but once")
-    if not node.inputs["Vector"].enabled:  # so with a disc
+    if not builder.is_wired(f"{name}.coord"):  # with a disc there is no Vector
         builder.wire(builder.default_vector("position"), f"{name}.coord")
     sky = _sky(node)
     builder.bind_texture(name, "table", builder.images.table("sky", sky.key(), sky.table))
@@ -68,7 +68,7 @@ def sun_of(background: bpy.types.Node) -> bpy.types.Node | None:
     feed = nodes.source(background.inputs["Color"])
     if feed is None or feed.node.type != "TEX_SKY" or unit_of(feed.node) != "tex_sky_nishita" or not _has_disc(feed.node):
         return None
-    if nodes.constant(background.inputs["Strength"]) is None or nodes.source(feed.node.inputs["Vector"]):
+    if nodes.constant(background.inputs["Strength"]) is None or nodes.source_of(feed.node, "Vector"):
         return None
     return feed.node
 

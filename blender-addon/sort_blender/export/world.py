@@ -6,6 +6,7 @@ import bpy
 from mathutils import Euler, Matrix
 
 from ..messages import Report
+from ..versions import nodes_of
 from . import axes, nodes, sky_node
 from .layers import Layers
 from .material import MaterialExporter
@@ -47,12 +48,13 @@ def mist_settings(world: bpy.types.World | None) -> dict:
 
 
 def _sky(world: bpy.types.World, group: dict, materials: MaterialExporter, report: Report) -> dict:
-    if not world.use_nodes or world.node_tree is None:
+    tree = nodes_of(world)
+    if tree is None:
         return {"color": list(world.color)}
-    output = world.node_tree.get_output_node("CYCLES")
+    output = tree.get_output_node("CYCLES")
     if output is None:
         return BLACK
-    if nodes.source(output.inputs["Volume"]):
+    if nodes.source_of(output, "Volume"):
         report.warn(f"World '{world.name}'", "its Volume is not supported yet and is left out")
     feed = nodes.source(output.inputs["Surface"])
     if feed is None:
@@ -88,13 +90,13 @@ def _plain(background: bpy.types.Node, where: str, materials: MaterialExporter) 
 
 def _rotation(node: bpy.types.Node) -> Matrix | None:
     """From the frame in which the image is looked up to the world; None: it is more than a rotation."""
-    feed = nodes.source(node.inputs["Vector"])
+    feed = nodes.source_of(node, "Vector")
     if feed is None:
         return Matrix()
     turn = Matrix()
     if feed.node.type == "MAPPING":
         turn = _mapping_rotation(feed.node)
-        feed = nodes.source(feed.node.inputs["Vector"])
+        feed = nodes.source_of(feed.node, "Vector")
     if turn is None or feed is None or feed.node.type != "TEX_COORD":
         return None
     is_direction = feed.socket.name == "Generated" or feed.socket.name == "Object" and feed.node.object is None
