@@ -36,8 +36,9 @@ def node_types(tree):
 def enums_of(node):
     """Settings with a list of values: name, values."""
     for setting in node.bl_rna.properties:
-        if setting.type == "ENUM" and not setting.is_readonly and setting.identifier not in SKIPPED:
-            yield setting.identifier, [item.identifier for item in setting.enum_items]
+        name = setting.identifier
+        if setting.type == "ENUM" and not setting.is_readonly and name not in SKIPPED and not name.startswith("bl_"):
+            yield name, [item.identifier for item in setting.enum_items]
 
 
 def assign(owner, name, value):

@@ -34,7 +34,6 @@ class RandomTest(unittest.TestCase):
     maxDiff = None
 
     def test_random_scenes(self):
-        import faulthandler; faulthandler.dump_traceback_later(40, exit=True)
         start, warnings = time.monotonic(), 0
         for seed in range(SEED, SEED + COUNT):
             with self.subTest(seed=seed):
