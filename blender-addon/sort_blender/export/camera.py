@@ -47,6 +47,7 @@ def _pixel(fraction: float, size: int) -> int:
     """As Blender does it, in single precision: 0.9 of 60 is 54, not 53."""
     return int(np.float32(fraction) * np.float32(size))
 
+KINDS = ("PERSP", "ORTHO", "PANO")
 ANGLES = (0.0001, 179.999)  # degrees, that a view in perspective can have from bottom to top
 
 
@@ -65,6 +66,8 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
     data = camera.data
     if camera.type != "CAMERA":
         raise SortError(f"Camera '{camera.name}': an object of type {camera.type} cannot be looked through")
+    if data.type not in KINDS:
+        raise SortError(f"Camera '{camera.name}': a camera of type {data.type} is not supported")
     placed = [axes.without_scale(key) for key in keys]
     if None in placed:
         raise SortError(f"Camera '{camera.name}': an axis is scaled to nothing")
