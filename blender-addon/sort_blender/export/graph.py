@@ -57,12 +57,16 @@ def feed_of(socket: bpy.types.NodeSocket, path: Path) -> Feed | Own:
             socket = through
         elif node.type == "GROUP":
             inner = _group_output(node)
-            if inner is None:
+            within = _called(inner.inputs, link.from_socket.identifier) if inner else None
+            if within is None:
                 return Own(socket)
             path += (node,)
-            socket = _called(inner.inputs, link.from_socket.identifier)
+            socket = within
         elif node.type == "GROUP_INPUT" and path:
-            socket = _called(path[-1].inputs, link.from_socket.identifier)
+            outside = _called(path[-1].inputs, link.from_socket.identifier)
+            if outside is None:
+                return Own(socket)
+            socket = outside
             path = path[:-1]
         elif node.type in ("RGB", "VALUE"):
             return Own(node.outputs[0])
@@ -78,8 +82,9 @@ def _group_output(node: bpy.types.Node) -> bpy.types.Node | None:
     return next((n for n in outputs if n.is_active_output), outputs[0] if outputs else None)
 
 
-def _called(sockets: bpy.types.bpy_prop_collection, identifier: str) -> bpy.types.NodeSocket:
-    return next(s for s in sockets if s.identifier == identifier)
+def _called(sockets: bpy.types.bpy_prop_collection, identifier: str) -> bpy.types.NodeSocket | None:
+    """None: there is none, as beyond the socket that only makes new ones."""
+    return next((s for s in sockets if s.identifier == identifier), None)
 
 
 def value_for(own: bpy.types.NodeSocket, wanted: bpy.types.NodeSocket) -> float | int | bool | list[float] | None:
