@@ -13,6 +13,8 @@ SKIPPED = {"location", "location_absolute", "width", "height", "width_hidden", "
            "use_custom_color", "color", "hide", "mute", "show_options", "show_preview", "show_texture", "warning_propagation", "preview_pause",
            "angle_x", "angle_y"}  # the API takes angles that no lens has
 SCRIPTS = ("shader s(float a = 1, out color c) { c = color(a); }", "shader broken(", "")
+# Objects that are not made of vertices: where their data is kept, in the versions that have it.
+RARE = ("volumes", "hair_curves", "pointclouds", "lightprobes", "speakers", "armatures", "lattices")
 LIGHTS = ("POINT", "SUN", "SPOT", "AREA")
 # They read or write files, take long on their own, or are of objects that are not made here.
 MODIFIERS_SKIPPED = {"FLUID", "MESH_CACHE", "MESH_SEQUENCE_CACHE", "OCEAN", "CLOTH", "SOFT_BODY", "DYNAMIC_PAINT", "COLLISION",
@@ -176,7 +178,9 @@ class Maker:
     def scene(self, size=12):
         """The whole scene anew."""
         rng, scene = self.rng, kit.empty_scene(size, 1)
-        for collection in (bpy.data.node_groups, bpy.data.texts, bpy.data.curves, bpy.data.metaballs, bpy.data.collections):
+        kept = [getattr(bpy.data, name) for name in RARE if hasattr(bpy.data, name)]
+        for collection in (bpy.data.node_groups, bpy.data.texts, bpy.data.curves, bpy.data.metaballs, bpy.data.collections,
+                           bpy.data.particles, *kept):
             for item in list(collection):
                 collection.remove(item)
         for k in range(2):
@@ -189,8 +193,14 @@ class Maker:
             self.object(k, materials, groups)
         for k in range(rng.randint(0, 3)):
             self.light(k)
+        if self.chance(0.3):
+            self.rare(materials)
+        if self.chance(0.3):
+            self.copies()
         camera = kit.add_camera(location=(0, 0, 8))
         self.set_all(camera.data, 0.15, {"type"})
+        if self.chance(0.3):
+            camera.data.type = rng.choice(("ORTHO", "PANO"))
         if self.chance(0.7):
             scene.world = bpy.data.worlds.new("World")
             scene.world.use_nodes = True
@@ -226,6 +236,41 @@ class Maker:
                 setattr(obj, name, not getattr(obj, name))
         if obj.type == "MESH":
             self.modifiers(obj)
+
+    def rare(self, materials):
+        name = self.rng.choice(RARE)
+        owner = getattr(bpy.data, name, None)
+        if owner is None or not hasattr(owner, "new"):
+            return
+        try:
+            data = owner.new("Rare", "SPHERE") if name == "lightprobes" else owner.new("Rare")
+        except TypeError:
+            return
+        kit.add("Rare", data)
+        if hasattr(data, "materials"):
+            data.materials.append(self.rng.choice(materials))
+        if name == "hair_curves" and hasattr(data, "add_curves"):
+            data.add_curves([self.rng.randint(1, 4) for _ in range(3)])
+        if name == "pointclouds" and hasattr(data, "resize"):
+            data.resize(self.rng.randint(0, 4))
+
+    def copies(self):
+        """Instances of a collection, and strands or particles of a mesh."""
+        stock = bpy.data.collections.new("Stock")
+        for obj in self.rng.sample(list(bpy.data.objects), 2):
+            stock.objects.link(obj)
+        carrier = kit.add("Carrier", None)
+        carrier.instance_type, carrier.instance_collection = "COLLECTION", stock
+        carrier.scale = [self.rng.choice((1.0, 0.0, -2.0))] * 3
+        meshes = [obj for obj in bpy.data.objects if obj.type == "MESH" and len(obj.data.polygons)]
+        if meshes:
+            obj = self.rng.choice(meshes)
+            obj.modifiers.new("Particles", "PARTICLE_SYSTEM")
+            settings = obj.particle_systems[0].settings
+            settings.count, settings.type = 4, self.rng.choice(("HAIR", "EMITTER"))
+            assign(settings, "render_type", self.rng.choice(("PATH", "OBJECT", "HALO", "NONE")))
+            if settings.render_type == "OBJECT":
+                settings.instance_object = self.rng.choice([other for other in bpy.data.objects if other != obj])
 
     def mesh(self, name):
         rng = self.rng
