@@ -420,7 +420,7 @@ static void test_sslc_run_prints_a_pixel(void **state)
     expect_text(&r, "'4x-4' is not a size like 256x256");
     strbuf_free(&r.text);
     r = run_sslc(ARGS("run", "-p", "skale=3", path));
-    assert_int_equal(r.code, 1);
+    assert_int_equal(r.code, 2);
     expect_text(&r, "did you mean 'scale'?");
     strbuf_free(&r.text);
 }
