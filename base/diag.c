@@ -23,6 +23,7 @@ enum {
 typedef struct Source {
     const char *name;
     Str text;
+    ARRAY(uint32_t) lines; /* where each begins */
 } Source;
 
 struct DiagList {
@@ -58,13 +59,27 @@ void diag_list_destroy(DiagList *list)
     mem_free(list);
 }
 
+/* So that a place is found without reading all that stands before it: there may be one for each instruction. */
+static bool find_lines(Arena *arena, Source *source)
+{
+    const char *text = source->text.data, *end = text + source->text.size_bytes, *at = text;
+    while (at) {
+        if (!array_push(arena, &source->lines, (uint32_t)(at - text)))
+            return false;
+        const char *line_end = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        at = line_end ? line_end + 1 : NULL;
+    }
+    return true;
+}
+
 uint32_t diag_add_source(DiagList *list, const char *name, Str text)
 {
     CHECK(text.size_bytes <= UINT32_MAX);
     Source source = {
         .name = arena_strndup(list->arena, name, strlen(name)),
         .text = {arena_strndup(list->arena, text.data, text.size_bytes), text.size_bytes}};
-    if (!source.name || !source.text.data || !array_push(list->arena, &list->sources, source)) {
+    if (!source.name || !source.text.data || !find_lines(list->arena, &source) ||
+        !array_push(list->arena, &list->sources, source)) {
         list->failed = true;
         return 0;
     }
@@ -192,18 +207,20 @@ typedef struct Line {
     uint32_t number, begin, end;
 } Line;
 
-static Line line_at(Str text, uint32_t offset)
+static Line line_at(const Source *source, uint32_t offset)
 {
-    Line line = {1, 0, 0};
-    for (uint32_t i = 0; i < offset; i++)
-        if (text.data[i] == '\n') {
-            line.number++;
-            line.begin = i + 1;
-        }
-    const char *end = text.size_bytes > line.begin
-                          ? memchr(text.data + line.begin, '\n', text.size_bytes - line.begin)
-                          : NULL;
-    line.end = end ? (uint32_t)(end - text.data) : (uint32_t)text.size_bytes;
+    Str text = source->text;
+    uint32_t first = 0, past = source->lines.count;
+    while (past - first > 1) {
+        uint32_t middle = first + (past - first) / 2;
+        if (source->lines.data[middle] <= offset)
+            first = middle;
+        else
+            past = middle;
+    }
+    Line line = {.number = first + 1, .begin = source->lines.data[first]};
+    bool is_last = first + 1 == source->lines.count;
+    line.end = is_last ? (uint32_t)text.size_bytes : source->lines.data[first + 1] - 1;
     if (line.end > line.begin && text.data[line.end - 1] == '\r')
         line.end--;
     return line;
@@ -217,9 +234,10 @@ static uint32_t clamp_offset(Str text, uint32_t offset)
 void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_t *out_line,
                    uint32_t *out_column)
 {
-    Str text = source_of(list, file)->text;
+    const Source *source = source_of(list, file);
+    Str text = source->text;
     offset = clamp_offset(text, offset);
-    Line line = line_at(text, offset);
+    Line line = line_at(source, offset);
     uint32_t column = 1;
     bool is_printable;
     for (uint32_t at = line.begin; at < offset; column++) {
@@ -329,12 +347,13 @@ static uint32_t skip_blanks(Str text, Line line)
     return at;
 }
 
-static void print_span(Str text, Span span, const char *label, StrBuf *out)
+static void print_span(const Source *source, Span span, const char *label, StrBuf *out)
 {
+    Str text = source->text;
     uint32_t begin = clamp_offset(text, span.begin);
     uint32_t end = clamp_offset(text, span.end > span.begin ? span.end : span.begin);
-    Line first = line_at(text, begin);
-    Line last = line_at(text, end > begin ? end - 1 : end);
+    Line first = line_at(source, begin);
+    Line last = line_at(source, end > begin ? end - 1 : end);
     if (last.number == first.number) {
         print_excerpt(text, first, begin, end, true, label, out);
         return;
@@ -361,7 +380,7 @@ static void print_diag(const DiagList *list, const Diag *diag, StrBuf *out)
     strbuf_append_printable(out, str_from(diag->message));
     strbuf_append_char(out, '\n');
     if (diag->span.file != 0)
-        print_span(source_of(list, diag->span.file)->text, diag->span, diag->label, out);
+        print_span(source_of(list, diag->span.file), diag->span, diag->label, out);
 }
 
 void diag_print(const DiagList *list, StrBuf *out)

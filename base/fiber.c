@@ -3,7 +3,7 @@
  * and the x87 control word). A new fiber starts with the floating-point modes of its creator.
  *
  *   low address                                            high address
- *   [guard page][ ............ free ............ <- stack grows | used ]
+ *   [ guard ][ ............ free ............ <- stack grows | used ]
  *
  * Both sanitizers keep a shadow of each stack and must hear of every switch, just before it and
  * just after it: see resume, entry, suspend. */
@@ -11,6 +11,7 @@
 #include "base/fiber.h"
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,7 +42,7 @@ struct Fiber {
     FiberState state;
     void (*run)(void *data);
     void *data;
-    unsigned char *mapping; /* guard page, then the stack */
+    unsigned char *mapping; /* guard, then the stack */
     size_t mapping_bytes, guard_bytes;
     /* Sanitizers: the side that does not run. */
     void *fake_stack, *resumer_fake_stack;
@@ -108,11 +109,11 @@ Status fiber_create(void (*run)(void *data), void *data, size_t stack_bytes, Fib
         mem_free(f);
         return error_set(err, STATUS_INVALID, "a fiber stack of %zu bytes", stack_bytes);
     }
-    f->guard_bytes = page;
-    f->mapping_bytes = size_align(stack_bytes, page) + page;
+    f->guard_bytes = size_align(THREAD_GUARD_BYTES, page);
+    f->mapping_bytes = size_align(stack_bytes, page) + f->guard_bytes;
     f->mapping =
         mmap(NULL, f->mapping_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (f->mapping == MAP_FAILED || mprotect(f->mapping, page, PROT_NONE) != 0) {
+    if (f->mapping == MAP_FAILED || mprotect(f->mapping, f->guard_bytes, PROT_NONE) != 0) {
         int reason = errno;
         if (f->mapping != MAP_FAILED)
             (void)munmap(f->mapping, f->mapping_bytes);

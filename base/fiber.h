@@ -1,6 +1,6 @@
 /* Fibers: stacks of their own that a thread switches between (Boost.Context's C entry points).
  * A fiber stays on the thread that resumed it first. MXCSR and the x87 control word are saved.
- * Stacks have guard pages; address and thread sanitizers are told of every switch.
+ * Below each stack lie THREAD_GUARD_BYTES that nobody can touch; address and thread sanitizers are told of every switch.
  * Included only by base/, sort/render/ and tests. */
 #ifndef SORT_BASE_FIBER_H
 #define SORT_BASE_FIBER_H

@@ -44,12 +44,14 @@ static Status read_all(int fd, const char *path, char *data, size_t size_bytes, 
     return STATUS_OK;
 }
 
-Status file_read(const char *path, size_t max_bytes, char **out_data, size_t *out_size_bytes,
-                 Error *err)
+/* is_private: only a file that this user alone can have written. */
+static Status read_whole(const char *path, size_t max_bytes, bool is_private, char **out_data,
+                         size_t *out_size_bytes, Error *err)
 {
     *out_data = NULL;
     *out_size_bytes = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* so that a pipe cannot hold us */
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* so that a pipe cannot hold us */
+    int fd = open(path, is_private ? flags | O_NOFOLLOW : flags);
     if (fd < 0)
         return fail_errno(err, path, "open");
     Status status = STATUS_OK;
@@ -59,6 +61,8 @@ Status file_read(const char *path, size_t max_bytes, char **out_data, size_t *ou
         status = fail_errno(err, path, "open");
     else if (!S_ISREG(info.st_mode))
         status = error_set_at(err, STATUS_IO, path, "not a regular file");
+    else if (is_private && (info.st_uid != geteuid() || (info.st_mode & 022) != 0))
+        status = error_set_at(err, STATUS_INVALID, path, "others than this user can write it");
     else if ((uint64_t)info.st_size > max_bytes)
         status = error_set_at(err, STATUS_LIMIT, path, "%jd bytes long; at most %zu are accepted",
                               (intmax_t)info.st_size, max_bytes);
@@ -80,16 +84,42 @@ Status file_read(const char *path, size_t max_bytes, char **out_data, size_t *ou
     return status;
 }
 
-Status file_write(const char *path, const void *data, size_t size_bytes, Error *err)
+Status file_read(const char *path, size_t max_bytes, char **out_data, size_t *out_size_bytes,
+                 Error *err)
+{
+    return read_whole(path, max_bytes, false, out_data, out_size_bytes, err);
+}
+
+Status file_read_private(const char *path, size_t max_bytes, char **out_data,
+                         size_t *out_size_bytes, Error *err)
+{
+    return read_whole(path, max_bytes, true, out_data, out_size_bytes, err);
+}
+
+static Status begin_replace(const char *path, bool follows_links, FileReplace *out_file,
+                            Error *err);
+
+static Status write_whole(const char *path, const void *data, size_t size_bytes, bool follows_links,
+                          Error *err)
 {
     FileReplace file;
-    TRY(file_replace_begin(path, &file, err));
+    TRY(begin_replace(path, follows_links, &file, err));
     if (size_bytes > 0 && fwrite(data, 1, size_bytes, file.stream) != size_bytes) {
         Status status = fail_errno(err, path, "write");
         file_replace_abandon(&file);
         return status;
     }
     return file_replace_commit(&file, err);
+}
+
+Status file_write(const char *path, const void *data, size_t size_bytes, Error *err)
+{
+    return write_whole(path, data, size_bytes, true, err);
+}
+
+Status file_write_private(const char *path, const void *data, size_t size_bytes, Error *err)
+{
+    return write_whole(path, data, size_bytes, false, err);
 }
 
 /* --- files that appear complete or not at all ------------------------------------------------- */
@@ -212,12 +242,12 @@ bool file_follow_links(char path[PATH_BYTES])
     return false;
 }
 
-Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
+static Status begin_replace(const char *path, bool follows_links, FileReplace *out_file, Error *err)
 {
     *out_file = (FileReplace){0};
     TRY(path_join(NULL, path, out_file->path, err));
     struct stat info;
-    bool exists = stat(path, &info) == 0;
+    bool exists = follows_links && stat(path, &info) == 0;
     int fd;
     if (exists && S_ISDIR(info.st_mode))
         return error_set_at(err, STATUS_IO, path, "is a folder");
@@ -229,7 +259,7 @@ Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
     } else if (strlen(path_basename(out_file->path)) + TEMP_SUFFIX > NAME_MAX) {
         errno = ENAMETOOLONG; /* told now, and not after the work */
         fd = -1;
-    } else if (file_follow_links(out_file->path)) { /* a link stays a link */
+    } else if (!follows_links || file_follow_links(out_file->path)) { /* a link stays a link */
         fd = open_unnamed(out_file);
         if (fd < 0)
             fd = open_named(out_file);
@@ -247,6 +277,11 @@ Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
         return status;
     }
     return STATUS_OK;
+}
+
+Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
+{
+    return begin_replace(path, true, out_file, err);
 }
 
 /* A link cannot replace a file, a rename can: so what has no name gets a temporary one first. */
@@ -313,8 +348,13 @@ void file_replace_abandon(FileReplace *file)
 static Status lock_file(const char *path, int operation, FileLock *out_lock, bool *out_is_locked,
                         Error *err)
 {
-    out_lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct stat info;
+    out_lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     int result = out_lock->fd;
+    if (result >= 0 && (fstat(result, &info) != 0 || !S_ISREG(info.st_mode))) {
+        file_unlock(out_lock);
+        return error_set_at(err, STATUS_IO, path, "cannot be locked: not a regular file");
+    }
     while (out_lock->fd >= 0 && (result = flock(out_lock->fd, operation)) != 0 && errno == EINTR)
         continue;
     *out_is_locked = result >= 0;
@@ -368,7 +408,7 @@ Status file_size(const char *path, uint64_t *out_size_bytes, Error *err)
     return STATUS_OK;
 }
 
-Status file_make_directories(const char *path, Error *err)
+static Status make_directories(const char *path, mode_t mode, Error *err)
 {
     char part[PATH_BYTES];
     TRY(path_join(NULL, path, part, err));
@@ -380,7 +420,7 @@ Status file_make_directories(const char *path, Error *err)
             continue;
         bool is_last = *at == '\0';
         *at = '\0';
-        if (mkdir(part, 0777) != 0) {
+        if (mkdir(part, mode) != 0) {
             if (errno != EEXIST)
                 return fail_errno(err, part, "create the folder");
             if (!file_is_directory(part))
@@ -390,6 +430,75 @@ Status file_make_directories(const char *path, Error *err)
             return STATUS_OK;
         *at = '/';
     }
+}
+
+Status file_make_directories(const char *path, Error *err)
+{
+    return make_directories(path, 0777, err);
+}
+
+/* Who may change what a name in a folder leads to: its owner, and whom the mode lets. 65534 stands for users that
+ * this system does not know, as the host's root inside a container. */
+static bool is_trusted_owner(uid_t owner)
+{
+    enum { UNKNOWN = 65534 };
+    return owner == 0 || owner == geteuid() || owner == UNKNOWN;
+}
+
+static bool is_trusted_parent(const struct stat *info)
+{
+    return is_trusted_owner(info->st_uid) &&
+           ((info->st_mode & S_IWOTH) == 0 || (info->st_mode & S_ISVTX) != 0);
+}
+
+/* Calls `is_trusted` for each of the names that lead to absolute `path`, with what lstat says of it. */
+static Status check_each_name(const char *path, bool (*is_trusted)(const struct stat *), Error *err)
+{
+    char part[PATH_BYTES];
+    TRY(path_join(NULL, path, part, err));
+    for (char *at = part + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        bool is_last = *at == '\0';
+        struct stat info;
+        *at = '\0';
+        if (lstat(part, &info) != 0)
+            return fail_errno(err, part, "look at");
+        if (!is_trusted(&info))
+            return error_set_at(err, STATUS_INVALID, part,
+                                "another user can change it, and with it what lies in %s", path);
+        if (is_last)
+            return STATUS_OK;
+        *at = '/';
+    }
+}
+
+/* A link in a folder that many may write is its maker's: that the folder it leads to is ours says nothing. */
+static bool is_trusted_name(const struct stat *info)
+{
+    return !S_ISLNK(info->st_mode) || is_trusted_owner(info->st_uid);
+}
+
+Status file_make_private_directory(const char *path, Error *err)
+{
+    char absolute[PATH_BYTES], real[PATH_BYTES];
+    struct stat info;
+    TRY(make_directories(path, 0700, err));
+    if (path[0] == '/') {
+        TRY(path_join(NULL, path, absolute, err));
+    } else {
+        char here[PATH_BYTES];
+        if (!getcwd(here, sizeof here))
+            return fail_errno(err, path, "find");
+        TRY(path_join(here, path, absolute, err));
+    }
+    TRY(check_each_name(absolute, is_trusted_name, err));
+    if (!realpath(absolute, real) || lstat(real, &info) != 0)
+        return fail_errno(err, path, "look at");
+    if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
+        return error_set_at(err, STATUS_INVALID, path,
+                            "is no folder that this user alone can write");
+    return check_each_name(real, is_trusted_parent, err);
 }
 
 const char *file_temp_parent(void)

@@ -18,6 +18,13 @@ Status file_read(const char *path, size_t max_bytes, char **out_data, size_t *ou
 Status file_write(const char *path, const void *data, size_t size_bytes,
                   Error *err) SORT_MUST_CHECK;
 
+/* The same in folders where nobody else should have been: a file that others can write, or a link, is not read
+ * (STATUS_INVALID, STATUS_IO); a link is replaced, not followed. */
+Status file_read_private(const char *path, size_t max_bytes, char **out_data,
+                         size_t *out_size_bytes, Error *err) SORT_MUST_CHECK;
+Status file_write_private(const char *path, const void *data, size_t size_bytes,
+                          Error *err) SORT_MUST_CHECK;
+
 /* The same for content that is produced piece by piece: write to `stream`, then commit or abandon;
  * one of the two must be called after a successful begin. */
 typedef struct FileReplace {
@@ -40,6 +47,7 @@ Status file_check_room(const char *path, uint64_t size_bytes, Error *err) SORT_M
 typedef struct FileLock {
     int fd; /* owned */
 } FileLock;
+/* What is no regular file, or a link, is refused. */
 Status file_lock(const char *path, FileLock *out_lock, Error *err) SORT_MUST_CHECK;
 /* The same without waiting: *out_is_locked says whether it is ours now. */
 Status file_try_lock(const char *path, FileLock *out_lock, bool *out_is_locked,
@@ -54,6 +62,9 @@ bool file_is_directory(const char *path);
 Status file_size(const char *path, uint64_t *out_size_bytes, Error *err) SORT_MUST_CHECK;
 /* With all parents; a folder that is there already is fine. */
 Status file_make_directories(const char *path, Error *err) SORT_MUST_CHECK;
+/* The same, for what is trusted later (machine code, converted images): STATUS_INVALID when another user owns the
+ * folder or may write in it, or could put another one in its place. What it makes has the mode 0700. */
+Status file_make_private_directory(const char *path, Error *err) SORT_MUST_CHECK;
 /* $TMPDIR, else /tmp. */
 const char *file_temp_parent(void);
 /* A new private folder (mode 0700) there, called `prefix` and random letters. What a process makes for itself is

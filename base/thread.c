@@ -95,13 +95,16 @@ static void *thread_main(void *data)
     return NULL;
 }
 
-/* Whole pages, and not below the system's least. */
-static size_t stack_size(size_t wanted_bytes)
+/* Whole pages, not below the system's least, and the guard: glibc takes it from the stack. */
+static void set_stack(pthread_attr_t *attributes, size_t wanted_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
-    size_t bytes = wanted_bytes < least ? least : wanted_bytes;
-    return (bytes + page - 1) / page * page;
+    size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN), bytes = wanted_bytes;
+    if (!bytes)
+        CHECK(pthread_attr_getstacksize(attributes, &bytes) == 0); /* the system's default */
+    bytes = (bytes < least ? least : bytes) + THREAD_GUARD_BYTES;
+    CHECK(pthread_attr_setguardsize(attributes, THREAD_GUARD_BYTES) == 0);
+    CHECK(pthread_attr_setstacksize(attributes, (bytes + page - 1) / page * page) == 0);
 }
 
 Status thread_create(const char *name, size_t stack_bytes, void (*run)(void *data), void *data,
@@ -116,8 +119,7 @@ Status thread_create(const char *name, size_t stack_bytes, void (*run)(void *dat
     (void)snprintf(t->name, sizeof t->name, "%.15s", name ? name : "");
     pthread_attr_t attributes;
     CHECK(pthread_attr_init(&attributes) == 0);
-    if (stack_bytes)
-        CHECK(pthread_attr_setstacksize(&attributes, stack_size(stack_bytes)) == 0);
+    set_stack(&attributes, stack_bytes);
     int result = pthread_create(&t->native, &attributes, thread_main, t);
     (void)pthread_attr_destroy(&attributes);
     if (result != 0) {

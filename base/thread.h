@@ -27,7 +27,11 @@ bool cond_wait_for(Cond *c, Mutex *m, uint32_t milliseconds);
 void cond_signal(Cond *c);
 void cond_broadcast(Cond *c);
 
-/* name: at most 15 characters, shown by debuggers. stack_bytes 0: the system's default.
+/* No access below a thread's or a fiber's stack: wider than the frame of any function that does not touch its
+ * pages in order, so that an overflow is stopped and never reaches other memory. */
+enum { THREAD_GUARD_BYTES = 256 * 1024 };
+
+/* name: at most 15 characters, shown by debuggers. stack_bytes: beside the guard; 0: the system's default.
  * *out_thread is owned by the caller: thread_join frees it. */
 Status thread_create(const char *name, size_t stack_bytes, void (*run)(void *data), void *data,
                      Thread **out_thread, Error *err) SORT_MUST_CHECK;

@@ -20,6 +20,19 @@ target_compile_options(sort_rules INTERFACE -ffp-contract=off -fno-math-errno -f
     $<$<COMPILE_LANGUAGE:C>:-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wold-style-definition>
     $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-sign-conversion;-Wno-implicit-int-float-conversion;-Wno-enum-float-conversion>
     $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-sign-conversion>)
+# What a defect that corrupts memory can do is kept small: the stack is watched and grows page by page, the C library
+# checks the sizes of what it writes to, no address is fixed, tables of the linker are read-only, and calls are
+# made to land only where calls may (tests/tools/check_hardening.py reads the programs). Sanitizers watch memory themselves.
+include(CheckPIESupported)
+check_pie_supported()
+include(CheckCCompilerFlag)
+check_c_compiler_flag(-fcf-protection=full SORT_HAS_CONTROL_FLOW_PROTECTION)
+if(NOT SORT_SANITIZE)
+    target_compile_options(sort_rules INTERFACE -fstack-protector-strong -fstack-clash-protection
+        $<$<BOOL:${SORT_HAS_CONTROL_FLOW_PROTECTION}>:-fcf-protection=full>
+        $<$<NOT:$<BOOL:${SORT_COVERAGE}>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
+    target_link_options(sort_rules INTERFACE LINKER:-z,relro,-z,now,-z,noexecstack)
+endif()
 # The programs of a release are optimised across files. Tests and benchmarks take the ordinary code that lies beside
 # that in the objects, since there are many of them to link.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")

@@ -1,7 +1,7 @@
 #include "ssl/context.h"
 #include "base/alloc.h"
 #include "base/check.h"
-#include "ssl/front/ssl_limits.h"
+#include "ssl/ssl_limits.h"
 #include <string.h>
 
 static Status check_globals(const SslContextDesc *desc, Error *err)

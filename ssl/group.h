@@ -7,10 +7,10 @@
 #define SSL_GROUP_H
 
 #include "ssl/context.h"
-#include "ssl/front/ssl_limits.h"
 #include "ssl/ir/ir_build.h"
 #include "ssl/report.h"
 #include "ssl/ssl_group.h"
+#include "ssl/ssl_limits.h"
 
 /* How a wire's value becomes what the input wants; docs/ssl-groups.md has the table. */
 typedef enum GroupConversion {

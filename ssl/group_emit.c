@@ -214,8 +214,8 @@ static bool is_too_large(Emit *e, DiagList *diags)
     static const Span nowhere = {0};
     const char *what = NULL;
     uint32_t limit = 0;
-    if (ir_build_func(ir_link_builder(e->link))->insts.count > IR_MAX_INSTRUCTIONS) {
-        limit = IR_MAX_INSTRUCTIONS;
+    if (ir_build_func(ir_link_builder(e->link))->insts.count > SSL_MAX_INSTRUCTIONS) {
+        limit = SSL_MAX_INSTRUCTIONS;
         what = "instructions, with those of its nodes";
     } else if (e->params.count > SSL_MAX_GROUP_PARAMS) {
         limit = SSL_MAX_GROUP_PARAMS;

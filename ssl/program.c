@@ -124,6 +124,7 @@ static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layo
                                .globals_derivs = uses.globals_derivs,
                                .values = report->values,
                                .values_shadowed = report->values_shadowed,
+                               .visits = report->visits,
                                .ir_instructions = report->instructions};
 }
 

@@ -328,6 +328,7 @@ typedef struct SslProgramInfo {
     uint32_t values,
         values_shadowed; /* derivative report: scalar values, and those that carry d/dx or d/dy */
     uint32_t ir_instructions;
+    uint64_t visits; /* instructions that the search for derivatives looked at: SSL_MAX_VISITS */
     SslBuildTimes times;
 } SslProgramInfo;
 

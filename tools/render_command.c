@@ -38,7 +38,12 @@ static Status default_cache_folder(char out[PATH_BYTES], Error *err)
     if (base && base[0] == '/')
         return path_join(base, "sort", out, err);
     const char *home = getenv("HOME");
-    return path_join(home && home[0] ? home : "/tmp", ".cache/sort", out, err);
+    if (home && home[0] == '/')
+        return path_join(home, ".cache/sort", out, err);
+    /* Anybody may have made it: who uses it looks at its owner first. */
+    if (snprintf(out, PATH_BYTES, "/tmp/sort-%lu/cache", (unsigned long)geteuid()) >= PATH_BYTES)
+        return error_set(err, STATUS_LIMIT, "the folder of the cache has too long a name");
+    return STATUS_OK;
 }
 
 static Status sibling_program(const char *name, char out[PATH_BYTES], Error *err)

@@ -127,7 +127,8 @@ static const char head[] =
 static const char *const environment[][2] = {
     {"XDG_CACHE_HOME",
      "Compiled shaders and converted textures are kept in its folder sort, else in "
-     "~/.cache/sort; --cache overrides both"},
+     "~/.cache/sort, else in /tmp/sort-UID/cache; --cache overrides them. A folder that other "
+     "users can change is refused"},
     {"SORT_PLUGIN_PATH", "Folders with plugins, with colons between, searched after --plugin-path"},
     {"TMPDIR",
      "Where textures of a zip, and packages made of imported files, lie during the render"},

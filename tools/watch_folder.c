@@ -16,18 +16,11 @@ Status watch_folder(char out_path[PATH_BYTES], Error *err)
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     int length = runtime && *runtime == '/'
                      ? snprintf(out_path, PATH_BYTES, "%s/sort", runtime)
-                     : snprintf(out_path, PATH_BYTES, "/tmp/sort-%lu", (unsigned long)getuid());
+                     : snprintf(out_path, PATH_BYTES, "/tmp/sort-%lu", (unsigned long)geteuid());
     if (length < 0 || length >= PATH_BYTES)
         return error_set(err, STATUS_LIMIT, "XDG_RUNTIME_DIR is too long");
-    struct stat st;
-    if (mkdir(out_path, 0700) != 0 && errno != EEXIST)
-        return error_set_at(err, STATUS_IO, out_path, "cannot be made: %s", strerror(errno));
-    if (lstat(out_path, &st) != 0)
-        return error_set_at(err, STATUS_IO, out_path, "cannot be looked at: %s", strerror(errno));
-    if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 022) != 0)
-        return error_set_at(err, STATUS_INVALID, out_path,
-                            "is no folder of this user alone: renders do not publish there");
-    return STATUS_OK;
+    Status status = file_make_private_directory(out_path, err);
+    return status == STATUS_OK ? status : error_prefix(err, "renders do not publish there");
 }
 
 /* Calls live for each file whose process is there; removes the others. */

@@ -221,6 +221,7 @@ static Status run_segment(Render *r, Error *err)
                       .worker_count = r->options.thread_count,
                       .fibers_min = 1,
                       .fibers_max = fibers_max(r),
+                      .stack_bytes = SHADE_FIBER_BYTES,
                       .data = r,
                       .worker_begin = worker_begin,
                       .fiber_begin = fiber_begin,

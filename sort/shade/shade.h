@@ -14,12 +14,16 @@
 #include "sort/scene/environment.h"
 #include "sort/shade/hit.h"
 #include "sort/shade/material.h"
+#include "ssl/ssl_limits.h"
 
 enum {
     SHADE_CHUNK = 256,
     SHADE_BIAS_DEPTHS = 4,
     SHADE_LOOP_BUDGET = 1 << 20,
-    SHADE_STACK_BYTES = 96 * 1024 /* for recursion in shaders; fibers have 256 KiB */
+    /* What a fiber needs that shades: recursion in shaders, a kernel's frame, and the host above and below it. */
+    SHADE_STACK_BYTES = 96 * 1024,
+    SHADE_HOST_BYTES = 128 * 1024,
+    SHADE_FIBER_BYTES = SHADE_STACK_BYTES + SSL_MAX_FRAME_BYTES + SHADE_HOST_BYTES
 };
 
 typedef struct ShadeContext ShadeContext;

@@ -419,7 +419,7 @@ Status texture_store_create(const TextureStoreDesc *desc, TextureStore **out_sto
                                         desc->converted_folder) >= (int)sizeof store->folder)
         status = error_set_at(err, STATUS_LIMIT, desc->converted_folder, "is too long a path");
     if (status == STATUS_OK && wanted_count > 0)
-        status = file_make_directories(store->folder, err);
+        status = file_make_private_directory(store->folder, err);
     if (status == STATUS_OK)
         status = start_workers(store, wanted_count, err);
     if (status != STATUS_OK) {

@@ -12,13 +12,12 @@
 #include <llvm-c/Core.h>
 
 enum {
-    CODEGEN_MAX_STACK_BYTES = 64 * 1024, /* for arrays; a kernel runs on a fiber's stack */
-    CODEGEN_MAX_FRAME_BYTES = 96 * 1024, /* for all that LLVM keeps there */
-    CODEGEN_INLINE_INSTRUCTIONS = 256    /* of IR */
+    CODEGEN_INLINE_INSTRUCTIONS = 256 /* of IR */
 };
-/* The attribute by which a function says how large its frame may be. LLVM reports frames that are larger; who
- * compiles the module must then refuse it, for the stack that it takes was planned by that. */
-#define GEN_FRAME_LIMIT "warn-stack-size"
+/* The attribute by which a recursive function says how large its frame may be, and the beginning of its name. Who
+ * compiles the module must refuse it when a frame is larger, for its stack was planned by that (frame_check.h). */
+#define GEN_FRAME_PLAN      "ssl-frame-bytes"
+#define GEN_FUNCTION_PREFIX "f."
 
 /* The shader's code stands inside the loop over blocks: it is small and looks up no texture. Else it is a
  * function of its own. */
@@ -33,7 +32,7 @@ typedef struct CodegenDesc {
 } CodegenDesc;
 
 /* `m`: after ir_pipeline. *out_module is the caller's (LLVMDisposeModule); it lives in `context`.
- * STATUS_LIMIT: the arrays take more stack than CODEGEN_MAX_STACK_BYTES, which fewer lanes may not.
+ * STATUS_LIMIT: the arrays take more stack than SSL_MAX_ARRAY_BYTES, which fewer lanes may not.
  * STATUS_NO_MEMORY. */
 Status codegen_module(const IrModule *m, const KernelLayout *layout, const CodegenDesc *desc,
                       LLVMContextRef context, LLVMModuleRef *out_module,

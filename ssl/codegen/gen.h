@@ -42,8 +42,10 @@ typedef struct Gen {
     ArrayPlan *plan;
     LLVMValueRef
         *table; /* [values.count]; of an array that is constant and only read: its elements */
-    LLVMValueRef *slot;   /* [plan->slot_count]; stack memory of arrays */
-    uint32_t stack_bytes; /* of arrays and their temporaries */
+    LLVMValueRef *slot;     /* [plan->slot_count]; stack memory of arrays */
+    uint32_t stack_bytes;   /* of arrays and their temporaries */
+    struct GenKnown *known; /* [values.count]; scratch of gen_unroll.c, NULL until used */
+    uint32_t unrolled;      /* instructions that loops which were written out have become */
 
     LLVMValueRef batch;                            /* const SslBatch * */
     LLVMValueRef params, textures, services, host; /* its fields; NULL until used */

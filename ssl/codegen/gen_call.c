@@ -105,9 +105,9 @@ static void gen_body(Gen *g, IrFuncId id)
     LLVMBuildBr(g->entry_builder, body);
 }
 
-static void set_frame_limit(Gen *g, const GenCallee *c)
+static void set_frame_plan(Gen *g, const GenCallee *c)
 {
-    static const char key[] = GEN_FRAME_LIMIT;
+    static const char key[] = GEN_FRAME_PLAN;
     const char *text = arena_printf(g->arena, "%u", c->frame_bytes);
     LLVMAddAttributeAtIndex(
         c->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
@@ -123,11 +123,12 @@ void gen_callees(Gen *g)
             continue;
         GenCallee *c = &g->callees[id];
         declare(g, ir_func(m, id), c);
-        c->function =
-            LLVMAddFunction(g->llvm, arena_printf(g->arena, "f.%s", ir_func(m, id)->name), c->type);
-        LLVMSetLinkage(c->function, LLVMPrivateLinkage);
+        c->function = LLVMAddFunction(
+            g->llvm, arena_printf(g->arena, GEN_FUNCTION_PREFIX "%s", ir_func(m, id)->name),
+            c->type);
+        LLVMSetLinkage(c->function, LLVMInternalLinkage);
         gen_add_attribute(g, c->function, "noinline");
-        set_frame_limit(g, c);
+        set_frame_plan(g, c);
     }
     for (IrFuncId id = 1; id < m->funcs.count; id++)
         if (is_callee(m, id))

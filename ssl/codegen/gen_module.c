@@ -15,6 +15,7 @@
 #include "base/cast.h"
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
+#include "ssl/ssl_limits.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -142,16 +143,11 @@ void gen_enter_function(Gen *g, LLVMValueRef function)
     /* The host's threads may flush subnormals or not: LLVM must not fold as if it knew. */
     const char *key = "denormal-fp-math", *mode = "dynamic,dynamic";
     add_text_attribute(g, key, mode);
+    /* A frame of more than a page is touched page by page, so that none steps over a stack's guard. */
+    add_text_attribute(g, "probe-stack", "inline-asm");
     LLVMBasicBlockRef entry = gen_block(g, "entry");
     LLVMPositionBuilderAtEnd(g->builder, entry);
     LLVMPositionBuilderAtEnd(g->entry_builder, entry);
-}
-
-static void limit_frame(Gen *g)
-{
-    char limit[16];
-    (void)snprintf(limit, sizeof limit, "%d", CODEGEN_MAX_FRAME_BYTES);
-    add_text_attribute(g, GEN_FRAME_LIMIT, limit);
 }
 
 void gen_begin_body(Gen *g, const IrFunc *f)
@@ -163,6 +159,7 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     g->tex_call = g->tex_coord = g->tex_result = NULL;
     g->math[0] = g->math[1] = g->math[2] = NULL;
     g->stack_bytes = 0;
+    g->known = NULL;
     gen_find_twins(g);
 }
 
@@ -174,8 +171,7 @@ static void gen_point(Gen *g)
     g->point_type = LLVMFunctionType(g->t_void, params, POINT_PARAMS, false);
     gen_enter_function(g, LLVMAddFunction(g->llvm, "point", g->point_type));
     g->point = g->function;
-    limit_frame(g);
-    LLVMSetLinkage(g->point, LLVMPrivateLinkage);
+    LLVMSetLinkage(g->point, LLVMInternalLinkage);
     add_function_attribute(g, codegen_is_inline(m) ? "alwaysinline" : "noinline");
     g->globals = LLVMGetParam(g->point, 1);
     g->result = LLVMGetParam(g->point, 2);
@@ -262,7 +258,6 @@ static void gen_kernel(Gen *g, const char *symbol)
     g->mask = NULL; /* all of this is of whole blocks */
     gen_enter_function(
         g, LLVMAddFunction(g->llvm, symbol, LLVMFunctionType(g->t_void, &g->t_ptr, 1, false)));
-    limit_frame(g);
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
     LLVMValueRef globals = gen_batch_pointer(g, offsetof(SslBatch, globals));
     LLVMValueRef live_masks = gen_batch_pointer(g, offsetof(SslBatch, live));
@@ -342,11 +337,11 @@ bool codegen_is_inline(const IrModule *m)
 
 static Status check_stack(const Gen *g, Error *err)
 {
-    if (g->stack_bytes <= CODEGEN_MAX_STACK_BYTES)
+    if (g->stack_bytes <= SSL_MAX_ARRAY_BYTES)
         return STATUS_OK;
     return error_set(err, STATUS_LIMIT,
                      "the arrays of shader '%s' take %u bytes of stack; a kernel may take %d",
-                     g->module->info.name, g->stack_bytes, CODEGEN_MAX_STACK_BYTES);
+                     g->module->info.name, g->stack_bytes, SSL_MAX_ARRAY_BYTES);
 }
 
 static Status gen_all(Gen *g, const char *symbol, Error *err)

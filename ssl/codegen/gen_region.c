@@ -82,11 +82,27 @@ static void gen_loop(Gen *g, const IrInst *inst)
     gen_array_transfer(g, next, inst->result_first, count);
 }
 
+/* LLVM's scheduler takes the square of the uses of one register between two borders: calls, branches, and labels
+ * such as this intrinsic leaves behind, which is no code. */
+static void gen_border(Gen *g)
+{
+    static const char name[] = "llvm.codeview.annotation";
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    LLVMMetadataRef text = LLVMMDStringInContext2(g->context, "border", 6);
+    LLVMValueRef arg = LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, &text, 1));
+    LLVMBuildCall2(g->builder, LLVMIntrinsicGetType(g->context, id, NULL, 0),
+                   LLVMGetIntrinsicDeclaration(g->llvm, id, NULL, 0), &arg, 1, "");
+}
+
 const IrInst *gen_region(Gen *g, IrRegionId region)
 {
+    enum { BORDER_INSTRUCTIONS = 1024 };
     const IrFunc *f = g->func;
+    uint32_t count = 0;
     for (IrInstId id = ir_region(f, region)->first;; id = ir_inst(f, id)->next) {
         const IrInst *inst = ir_inst(f, id);
+        if (++count % BORDER_INSTRUCTIONS == 0)
+            gen_border(g);
         switch (inst->op) {
         case IR_YIELD:
             return inst;

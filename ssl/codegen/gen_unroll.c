@@ -8,14 +8,20 @@
 #include "ssl/codegen/gen.h"
 #include "ssl/ir/ir_fold.h"
 
-enum { TURNS_MAX = 16, SIZE_MAX_UNROLLED = 800, SIZE_NEVER = 100000 };
+enum {
+    TURNS_MAX = 16,
+    SIZE_MAX_UNROLLED = 800,
+    SIZE_MAX_ALL = 1 << 15,
+    /* of one kernel */ SIZE_NEVER = 100000
+};
 
 /* --- how many turns --------------------------------------------------------------------------- */
 
-typedef struct Known {
+typedef struct GenKnown {
     bool is_known;
     IrScalar x;
-} Known;
+} GenKnown;
+typedef GenKnown Known;
 
 /* The constant of one lane, if it is one; NULL. */
 static LLVMValueRef constant_of(const Gen *g, IrValue v, IrKind kind)
@@ -142,13 +148,19 @@ uint32_t gen_constant_turns(Gen *g, const IrInst *loop)
     if (size > SIZE_MAX_UNROLLED)
         return 0;
     gen_forget_region(g, loop->region_first);
-    Known *value = ARENA_ARRAY(g->arena, Known, g->func->values.count);
+    if (!g->known)
+        g->known = ARENA_ARRAY(g->arena, Known, g->func->values.count);
+    Known *value = g->known;
     bool goes_on = true;
     for (uint32_t turns = 1; turns <= TURNS_MAX && turns * size <= SIZE_MAX_UNROLLED; turns++) {
+        if (g->unrolled + turns * size > SIZE_MAX_ALL)
+            return 0;
         if (!evaluate_turn(g, loop->region_first, value, state, &goes_on))
             return 0;
-        if (!goes_on)
+        if (!goes_on) {
+            g->unrolled += turns * size;
             return turns;
+        }
     }
     return 0;
 }

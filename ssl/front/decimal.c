@@ -2,7 +2,7 @@
  * division. Shorter ways exist [Clinger1990]; literals are few, and this one is easy to trust. */
 #include "ssl/front/decimal.h"
 #include "base/check.h"
-#include "ssl/front/ssl_limits.h"
+#include "ssl/ssl_limits.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
 #include "ssl/front/lex.h"
 #include "base/array.h"
 #include "ssl/front/decimal.h"
-#include "ssl/front/ssl_limits.h"
 #include "ssl/report.h"
+#include "ssl/ssl_limits.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The parser's moves: taking tokens, reporting, recovering. */
 #include "ssl/front/parse.h"
-#include "ssl/front/ssl_limits.h"
 #include "ssl/report.h"
+#include "ssl/ssl_limits.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Declarations: structs, functions, shaders, textures, attributes, constants, and the declarators they share. */
 #include "ssl/front/parse.h"
-#include "ssl/front/ssl_limits.h"
 #include "ssl/report.h"
+#include "ssl/ssl_limits.h"
 
 static VarDecl *make_var(Parser *p, VarDecl node)
 {

@@ -1,8 +1,8 @@
 /* Expressions, by precedence climbing: parse_binary(level) reads operators of that level and above. */
 #include "base/check.h"
 #include "ssl/front/parse.h"
-#include "ssl/front/ssl_limits.h"
 #include "ssl/report.h"
+#include "ssl/ssl_limits.h"
 
 #include <string.h>
 

@@ -31,12 +31,12 @@ static uint32_t depth_of(const Shape *shape, int32_t parent)
 
 static void append(ClosureShapes *s, Shape *to, Term t, Span span)
 {
-    if (to->count == IR_MAX_CLOSURE_TERMS) {
-        closure_too_many(s, span, IR_MAX_CLOSURE_TERMS, "one closure");
+    if (to->count == SSL_MAX_CLOSURE_TERMS) {
+        closure_too_many(s, span, SSL_MAX_CLOSURE_TERMS, "one closure");
         return;
     }
-    if (depth_of(to, t.parent) > IR_MAX_CLOSURE_DEPTH) {
-        REFUSE(s, CLOSURE_GROWS, span, arena_printf(s->module->arena, "%d", IR_MAX_CLOSURE_DEPTH));
+    if (depth_of(to, t.parent) > SSL_MAX_CLOSURE_DEPTH) {
+        REFUSE(s, CLOSURE_GROWS, span, arena_printf(s->module->arena, "%d", SSL_MAX_CLOSURE_DEPTH));
         return;
     }
     Term *terms = ARENA_ARRAY(s->module->arena, Term, to->count + 1);
@@ -187,7 +187,7 @@ static void set_cap(Shape *shape)
 {
     if (shape->cap)
         return;
-    shape->cap = IR_MAX_GROWN_CLOSURES;
+    shape->cap = SSL_MAX_GROWN_CLOSURES;
     for (uint32_t i = 0; i < shape->count; i++) {
         uint32_t same = 0;
         for (uint32_t k = 0; k < shape->count; k++)

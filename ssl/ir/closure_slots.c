@@ -309,9 +309,9 @@ static Status number_slots(IrClone *c, uint32_t output, IrValue v, SslKernelKind
         }
         parts += count;
     }
-    if (m->slots.count <= IR_MAX_LOBE_SLOTS)
+    if (m->slots.count <= SSL_MAX_LOBE_SLOTS)
         return STATUS_OK;
-    closure_too_many(&s->shapes, c->from->span, IR_MAX_LOBE_SLOTS, "the closures of one shader");
+    closure_too_many(&s->shapes, c->from->span, SSL_MAX_LOBE_SLOTS, "the closures of one shader");
     return STATUS_SOURCE;
 }
 
@@ -440,9 +440,9 @@ Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags)
     }
     for (IrFuncId id = 1; id < m->funcs.count; id++)
         m->funcs.data[id] = made[id];
-    if (ir_count_instructions(m) <= IR_MAX_INSTRUCTIONS)
+    if (ir_count_instructions(m) <= SSL_MAX_INSTRUCTIONS)
         return STATUS_OK;
     report(diags, KERNEL_TOO_LARGE, ir_func(m, m->entry)->span,
-           arena_printf(m->arena, "%d", IR_MAX_INSTRUCTIONS));
+           arena_printf(m->arena, "%d", SSL_MAX_INSTRUCTIONS));
     return STATUS_SOURCE;
 }

@@ -5,6 +5,7 @@
 #include "ssl/ir/demand.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"
+#include "ssl/ir/record_map.h"
 #include <string.h>
 
 typedef ARRAY(IrDemand *) DemandList;
@@ -13,7 +14,8 @@ struct IrDemandTable {
     const IrModule *module;
     Arena *arena;
     IrLineageTable *lineage;
-    DemandList *records;      /* [function] */
+    DemandList records; /* of the entry first */
+    RecordMap by_pattern;
     uint8_t all;              /* every direction */
     const uint8_t *recursive; /* [function]: one record each */
     bool merged, changed;
@@ -58,6 +60,7 @@ static void walk_control(Walk *w, const IrInst *inst)
             want(w, yields[i], values[inst->result_first + i]);
         for (uint32_t i = 0; i < body->param_count; i++) /* from the walk before */
             want(w, yields[i], values[body->param_first + i]);
+        ir_lineage_visit(w->table->lineage, body->param_count);
         walk_region(w, region);
         for (uint32_t i = 0; i < body->param_count; i++) {
             want(w, yields[i], values[body->param_first + i]);
@@ -102,8 +105,10 @@ static void walk_inst(Walk *w, const IrInst *inst)
 static void walk_region(Walk *w, IrRegionId region)
 {
     const IrRegion *r = ir_region(w->func, region);
-    for (IrInstId id = ir_inst(w->func, r->last)->prev; id; id = ir_inst(w->func, id)->prev)
+    for (IrInstId id = ir_inst(w->func, r->last)->prev; id; id = ir_inst(w->func, id)->prev) {
+        ir_lineage_visit(w->table->lineage, 1);
         walk_inst(w, ir_inst(w->func, id));
+    }
 }
 
 static void analyse(IrDemandTable *t, IrDemand *d)
@@ -117,7 +122,7 @@ static void analyse(IrDemandTable *t, IrDemand *d)
         d->results[i] =
             d->lineage->results[i] & IR_LINEAGE_GLOBAL ? (uint8_t)(d->wanted[i] & t->all) : 0;
     }
-    while (w.changed) {
+    while (w.changed && !ir_lineage_is_spent(t->lineage)) {
         w.changed = false;
         walk_region(&w, f->body);
     }
@@ -129,24 +134,19 @@ static void analyse(IrDemandTable *t, IrDemand *d)
     d->is_active = false;
 }
 
-static IrDemand *find(const IrDemandTable *t, const IrLineage *l, const uint8_t *wanted,
-                      uint32_t result_count)
+static void **find(IrDemandTable *t, const IrLineage *l, const uint8_t *wanted,
+                   uint32_t result_count)
 {
-    const DemandList *list = &t->records[l->func];
-    for (uint32_t i = 0; i < list->count; i++) {
-        IrDemand *d = list->data[i];
-        if (t->merged || t->recursive[l->func] ||
-            (d->lineage == l &&
-             (result_count == 0 || memcmp(d->wanted, wanted, result_count) == 0)))
-            return d;
-    }
-    return NULL;
+    if (t->merged || t->recursive[l->func])
+        return record_map_slot(&t->by_pattern, t->arena, l->func, NULL, 0);
+    return record_map_slot(&t->by_pattern, t->arena, (uintptr_t)l, wanted, result_count);
 }
 
 static IrDemand *demand_of(IrDemandTable *t, const IrLineage *l, const uint8_t *wanted)
 {
     const IrFunc *f = ir_func(t->module, l->func);
-    IrDemand *d = find(t, l, wanted, f->result_count);
+    void **slot = find(t, l, wanted, f->result_count);
+    IrDemand *d = *slot;
     bool grown = !d;
     if (!d) {
         d = ARENA_NEW(t->arena, IrDemand);
@@ -155,7 +155,8 @@ static IrDemand *demand_of(IrDemandTable *t, const IrLineage *l, const uint8_t *
         d->results = ARENA_ARRAY(t->arena, uint8_t, f->result_count);
         d->params = ARENA_ARRAY(t->arena, uint8_t, ir_region(f, f->body)->param_count);
         d->values = ARENA_ARRAY(t->arena, uint8_t, f->values.count);
-        array_push(t->arena, &t->records[l->func], d);
+        *slot = d;
+        array_push(t->arena, &t->records, d);
     }
     for (uint32_t i = 0; i < f->result_count; i++) {
         grown |= (wanted[i] & ~d->wanted[i]) != 0;
@@ -180,22 +181,20 @@ IrDemandTable *ir_demand_compute(const IrModule *m, IrLineageTable *lineage, boo
                          .all = (uint8_t)((1u << direction_count) - 1),
                          .merged = merged};
     t->recursive = ir_recursive_funcs(m);
-    t->records = ARENA_ARRAY(m->arena, DemandList, m->funcs.count);
     const IrFunc *entry = ir_func(m, m->entry);
     demand_of(t, ir_lineage_entry(lineage), ARENA_ARRAY(m->arena, uint8_t, entry->result_count));
     bool has_rounds = merged || memchr(t->recursive, 1, m->funcs.count);
-    while (has_rounds && t->changed) {
+    while (has_rounds && t->changed && !ir_lineage_is_spent(lineage)) {
         t->changed = false;
-        for (IrFuncId id = 1; id < m->funcs.count; id++)
-            for (uint32_t i = 0; i < t->records[id].count; i++)
-                analyse(t, t->records[id].data[i]);
+        for (uint32_t i = 0; i < t->records.count; i++)
+            analyse(t, t->records.data[i]);
     }
     return t;
 }
 
 IrDemand *ir_demand_entry(const IrDemandTable *t)
 {
-    return t->records[t->module->entry].data[0];
+    return t->records.data[0];
 }
 
 IrDemand *ir_demand_of_call(IrDemandTable *t, const IrDemand *caller, const IrInst *inst)

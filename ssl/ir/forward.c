@@ -14,15 +14,15 @@
 #include "ssl/ir/demand.h"
 #include "ssl/ir/partials.h"
 #include "ssl/ir/pass.h"
+#include "ssl/ir/record_map.h"
 #include "ssl/report.h"
-#include <string.h>
 
 typedef struct Forward {
     IrModule *module;
     IrDemandTable *demands;
     DiagList *diags;
     ARRAY(IrDemand *) pending;
-    ARRAY(Span) warned;
+    RecordMap warned; /* by span */
 } Forward;
 
 typedef struct FuncPass {
@@ -218,10 +218,10 @@ static void warn_second_order(Forward *w, const IrInst *inst)
 {
     if (inst->span.end == 0) /* not from the source */
         return;
-    for (uint32_t i = 0; i < w->warned.count; i++)
-        if (memcmp(&w->warned.data[i], &inst->span, sizeof inst->span) == 0)
-            return;
-    array_push(w->module->arena, &w->warned, inst->span);
+    void **slot = record_map_slot(&w->warned, w->module->arena, 0, &inst->span, sizeof inst->span);
+    if (*slot)
+        return;
+    *slot = w;
     report(w->diags, SECOND_DERIVATIVE, inst->span, NULL);
 }
 
@@ -484,22 +484,29 @@ static IrDerivativeCounts count_values(Forward *w, const IrDemand *d, Counted *m
     return counts;
 }
 
-IrDerivativeCounts ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries,
-                              DiagList *diags)
+Status ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries, DiagList *diags,
+                  IrDerivativeCounts *out_counts)
 {
+    *out_counts = (IrDerivativeCounts){0};
+    TRY(ir_check_extent(m, diags)); /* before there is a clone for each pattern of calls */
     IrLineageTable *lineage = ir_lineage_compute(m, merged_summaries);
     IrFuncId original_count = m->funcs.count; /* clones come after */
     Forward w = {.module = m, .diags = diags};
     w.demands =
         ir_demand_compute(m, lineage, merged_summaries, without_derivatives ? 0 : IR_DIRECTIONS);
+    if (ir_lineage_is_spent(lineage)) {
+        report(diags, ANALYSIS_TOO_LONG, ir_func(m, m->entry)->span,
+               arena_printf(m->arena, "%d", SSL_MAX_VISITS));
+        return STATUS_SOURCE;
+    }
     IrDemand *entry = ir_demand_entry(w.demands);
     IrFuncId entry_clone = clone_of(&w, entry);
     while (w.pending.count)
         make_clone(&w, w.pending.data[--w.pending.count]);
-    IrDerivativeCounts counts =
-        count_values(&w, entry, ARENA_ARRAY(m->arena, Counted, m->funcs.count));
+    *out_counts = count_values(&w, entry, ARENA_ARRAY(m->arena, Counted, m->funcs.count));
+    out_counts->visits = ir_lineage_visits(lineage);
     m->entry = entry_clone;
     for (IrFuncId id = 1; id < original_count; id++)
         m->funcs.data[id] = NULL;
-    return counts;
+    return STATUS_OK;
 }

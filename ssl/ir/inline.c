@@ -24,6 +24,19 @@ typedef struct Inline {
     uint8_t **live;           /* [function]: of each once, however often it is called */
 } Inline;
 
+/* What LLVM spends on a lookup or a loop it spends on so many other instructions. */
+enum { COSTLY = 32 };
+
+static uint64_t count_costly(const IrFunc *f)
+{
+    uint64_t count = 0;
+    for (IrInstId i = 1; i < f->insts.count; i++) {
+        uint32_t op = ir_inst(f, i)->op;
+        count += op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D || op == IR_LOOP;
+    }
+    return count;
+}
+
 /* Stops counting once past a limit. */
 static Extent extent_of(const IrModule *m, IrFuncId id, const uint8_t *recursive, Extent *known)
 {
@@ -31,12 +44,12 @@ static Extent extent_of(const IrModule *m, IrFuncId id, const uint8_t *recursive
     Extent e = known[id];
     if (e.size)
         return e;
-    e.size = f->insts.count;
+    e.size = f->insts.count + COSTLY * count_costly(f);
     for (IrRegionId r = 1; r < f->regions.count; r++) {
         uint32_t nesting = nesting_at(f, r);
         e.nesting = nesting > e.nesting ? nesting : e.nesting;
     }
-    for (IrInstId i = 1; i < f->insts.count && e.size <= IR_MAX_INSTRUCTIONS; i++) {
+    for (IrInstId i = 1; i < f->insts.count && e.size <= SSL_MAX_INSTRUCTIONS; i++) {
         if (ir_inst(f, i)->op != IR_CALL || recursive[ir_inst(f, i)->imm])
             continue;
         Extent callee = extent_of(m, (IrFuncId)ir_inst(f, i)->imm, recursive, known);
@@ -52,7 +65,7 @@ static bool is_kept(const IrModule *m, const uint8_t *recursive, IrFuncId id)
     return m->funcs.data[id] && (id == m->entry || recursive[id]);
 }
 
-static Status check_extent(const IrModule *m, const uint8_t *recursive, DiagList *diags)
+static Status check_extent_of(const IrModule *m, const uint8_t *recursive, DiagList *diags)
 {
     Extent *known = ARENA_ARRAY(m->arena, Extent, m->funcs.count), all = {0};
     for (IrFuncId id = 1; id < m->funcs.count; id++) {
@@ -63,13 +76,19 @@ static Status check_extent(const IrModule *m, const uint8_t *recursive, DiagList
         all.nesting = e.nesting > all.nesting ? e.nesting : all.nesting;
     }
     Span span = ir_func(m, m->entry)->span;
-    if (all.size > IR_MAX_INSTRUCTIONS)
-        report(diags, KERNEL_TOO_LARGE, span, arena_printf(m->arena, "%d", IR_MAX_INSTRUCTIONS));
-    else if (all.nesting > IR_MAX_NESTING)
-        report(diags, KERNEL_TOO_NESTED, span, arena_printf(m->arena, "%d", IR_MAX_NESTING));
+    if (all.size > SSL_MAX_INSTRUCTIONS)
+        report(diags, KERNEL_TOO_LARGE, span, arena_printf(m->arena, "%d", SSL_MAX_INSTRUCTIONS));
+    else if (all.nesting > SSL_MAX_KERNEL_NESTING)
+        report(diags, KERNEL_TOO_NESTED, span,
+               arena_printf(m->arena, "%d", SSL_MAX_KERNEL_NESTING));
     else
         return STATUS_OK;
     return STATUS_SOURCE;
+}
+
+Status ir_check_extent(const IrModule *m, DiagList *diags)
+{
+    return check_extent_of(m, ir_recursive_funcs(m), diags);
 }
 
 static const uint8_t *live_values(IrClone *c, IrFuncId id)
@@ -113,7 +132,7 @@ static void rebuild(IrModule *m, IrFuncId id, Inline *in)
 Status ir_inline(IrModule *m, DiagList *diags)
 {
     Inline in = {ir_recursive_funcs(m), ARENA_ARRAY(m->arena, uint8_t *, m->funcs.count)};
-    TRY(check_extent(m, in.recursive, diags));
+    TRY(check_extent_of(m, in.recursive, diags));
     for (IrFuncId id = 1; id < m->funcs.count; id++)
         if (is_kept(m, in.recursive, id))
             rebuild(m, id, &in);

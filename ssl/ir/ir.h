@@ -199,9 +199,6 @@ static inline IrFunc *ir_func(const IrModule *m, IrFuncId id)
 {
     return m->funcs.data[id];
 }
-/* Regions in one another; deeper is refused. Walks of the IR may recurse so far. */
-enum { IR_MAX_NESTING = 512 };
-
 float ir_imm_float(const IrInst *inst);
 
 /* recursion.c */

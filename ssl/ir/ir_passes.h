@@ -16,6 +16,7 @@ typedef struct IrPipelineDesc {
 } IrPipelineDesc;
 
 typedef struct IrReport {
+    uint64_t visits;                  /* of instructions, to find lineage and demand */
     uint32_t values, values_shadowed; /* float values after inlining; those with a tangent */
     uint32_t instructions;
     uint64_t globals_value, globals_derivs; /* bit = row */

@@ -47,8 +47,8 @@ Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrR
     TRY(after_pass(&r, "specialise"));
     ir_split_arrays(m);
     TRY(after_pass(&r, "split_arrays"));
-    IrDerivativeCounts counts =
-        ir_forward(m, desc->without_derivatives, desc->merged_summaries, diags);
+    IrDerivativeCounts counts;
+    TRY(ir_forward(m, desc->without_derivatives, desc->merged_summaries, diags, &counts));
     TRY(after_pass(&r, "forward"));
     TRY(ir_inline(m, diags));
     ir_simplify(m);
@@ -58,6 +58,7 @@ Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrR
     TRY(after_pass(&r, "closure_slots"));
     out_report->values = saturate(counts.values);
     out_report->values_shadowed = saturate(counts.shadowed);
+    out_report->visits = counts.visits;
     out_report->instructions = ir_count_instructions(m);
     for (IrFuncId id = 1; id < m->funcs.count; id++)
         if (m->funcs.data[id])

@@ -6,6 +6,7 @@
  * time). */
 #include "base/check.h"
 #include "ssl/ir/ir.h"
+#include "ssl/ssl_limits.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -321,7 +322,8 @@ static Status verify_region(Verifier *v, IrRegionId id)
 {
     const IrFunc *f = v->func;
     const IrRegion *r = ir_region(f, id);
-    EXPECT(v, 0, ++v->depth <= IR_MAX_NESTING, "regions nest deeper than %d", IR_MAX_NESTING);
+    EXPECT(v, 0, ++v->depth <= SSL_MAX_KERNEL_NESTING, "regions nest deeper than %d",
+           SSL_MAX_KERNEL_NESTING);
     for (uint32_t i = 0; i < r->param_count; i++) {
         IrValue param = r->param_first + i;
         EXPECT(v, r->owner,

@@ -5,6 +5,8 @@
 #include "ssl/ir/lineage.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"
+#include "ssl/ir/record_map.h"
+#include "ssl/ssl_limits.h"
 #include <string.h>
 
 typedef ARRAY(IrLineage *) LineageList;
@@ -12,7 +14,9 @@ typedef ARRAY(IrLineage *) LineageList;
 struct IrLineageTable {
     const IrModule *module;
     Arena *arena;
-    LineageList *records; /* [function] */
+    LineageList records; /* of the entry first */
+    RecordMap by_pattern;
+    uint64_t visits;
     const uint8_t
         *recursive;       /* [function]: these have one record, or their patterns need not end */
     bool merged, changed; /* changed: a record grew since the last round */
@@ -45,6 +49,7 @@ static void walk_control(Walk *w, const IrInst *inst)
         for (uint32_t i = 0; i < ir_region(f, region)->param_count; i++)
             add(w, ir_region(f, region)->param_first + i,
                 w->bits[ir_args(f, inst)[i]] | w->bits[yields[i]]);
+        ir_lineage_visit(w->table, ir_region(f, region)->param_count);
         walk_region(w, region);
         for (uint32_t i = 0; i < inst->result_count; i++)
             add(w, inst->result_first + i, w->bits[yields[i]]);
@@ -112,8 +117,10 @@ static void walk_inst(Walk *w, const IrInst *inst)
 static void walk_region(Walk *w, IrRegionId region)
 {
     const IrRegion *r = ir_region(w->func, region);
-    for (IrInstId id = r->first; id != r->last; id = ir_inst(w->func, id)->next)
+    for (IrInstId id = r->first; id != r->last; id = ir_inst(w->func, id)->next) {
+        ir_lineage_visit(w->table, 1);
         walk_inst(w, ir_inst(w->func, id));
+    }
 }
 
 static void analyse(IrLineageTable *t, IrLineage *l)
@@ -124,7 +131,7 @@ static void analyse(IrLineageTable *t, IrLineage *l)
     l->is_active = true;
     for (uint32_t i = 0; i < body->param_count; i++)
         add(&w, body->param_first + i, l->params[i]);
-    while (w.changed) {
+    while (w.changed && !ir_lineage_is_spent(t)) {
         w.changed = false;
         walk_region(&w, f->body);
     }
@@ -136,22 +143,19 @@ static void analyse(IrLineageTable *t, IrLineage *l)
     l->is_active = false;
 }
 
-static IrLineage *find(const IrLineageTable *t, IrFuncId func, const uint8_t *params,
-                       uint32_t param_count)
+/* The bits of merged records grow after they were made, so these have no pattern in their key. */
+static void **find(IrLineageTable *t, IrFuncId func, const uint8_t *params, uint32_t param_count)
 {
-    const LineageList *list = &t->records[func];
-    for (uint32_t i = 0; i < list->count; i++)
-        if (t->merged || t->recursive[func] || param_count == 0 ||
-            memcmp(list->data[i]->params, params, param_count) == 0)
-            return list->data[i];
-    return NULL;
+    bool is_one = t->merged || t->recursive[func];
+    return record_map_slot(&t->by_pattern, t->arena, func, params, is_one ? 0 : param_count);
 }
 
 const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *params)
 {
     const IrFunc *f = ir_func(t->module, func);
     uint32_t param_count = ir_region(f, f->body)->param_count;
-    IrLineage *l = find(t, func, params, param_count);
+    void **slot = find(t, func, params, param_count);
+    IrLineage *l = *slot;
     bool grown = !l;
     if (!l) {
         l = ARENA_NEW(t->arena, IrLineage);
@@ -159,7 +163,8 @@ const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *
         l->params = ARENA_ARRAY(t->arena, uint8_t, param_count);
         l->values = ARENA_ARRAY(t->arena, uint8_t, f->values.count);
         l->results = ARENA_ARRAY(t->arena, uint8_t, f->result_count);
-        array_push(t->arena, &t->records[func], l);
+        *slot = l;
+        array_push(t->arena, &t->records, l);
     }
     for (uint32_t i = 0; i < param_count; i++) {
         grown |= (params[i] & ~l->params[i]) != 0;
@@ -178,21 +183,35 @@ IrLineageTable *ir_lineage_compute(const IrModule *m, bool merged)
     IrLineageTable *t = ARENA_NEW(m->arena, IrLineageTable);
     *t = (IrLineageTable){.module = m, .arena = m->arena, .merged = merged};
     t->recursive = ir_recursive_funcs(m);
-    t->records = ARENA_ARRAY(m->arena, LineageList, m->funcs.count);
     ir_lineage_of(t, m->entry, NULL);
     bool has_rounds = merged || memchr(t->recursive, 1, m->funcs.count);
-    while (has_rounds && t->changed) { /* results may have grown after a caller used them */
+    while (has_rounds && t->changed &&
+           !ir_lineage_is_spent(t)) { /* results may have grown after a caller used them */
         t->changed = false;
-        for (IrFuncId id = 1; id < m->funcs.count; id++)
-            for (uint32_t i = 0; i < t->records[id].count; i++)
-                analyse(t, t->records[id].data[i]);
+        for (uint32_t i = 0; i < t->records.count; i++)
+            analyse(t, t->records.data[i]);
     }
     return t;
 }
 
+void ir_lineage_visit(IrLineageTable *t, uint32_t count)
+{
+    t->visits += count;
+}
+
+uint64_t ir_lineage_visits(const IrLineageTable *t)
+{
+    return t->visits;
+}
+
+bool ir_lineage_is_spent(const IrLineageTable *t)
+{
+    return t->visits > SSL_MAX_VISITS;
+}
+
 const IrLineage *ir_lineage_entry(const IrLineageTable *t)
 {
-    return t->records[t->module->entry].data[0];
+    return t->records.data[0];
 }
 
 const IrLineage *ir_lineage_of_call(IrLineageTable *t, const IrLineage *caller, const IrInst *inst)

@@ -26,6 +26,12 @@ typedef struct IrLineageTable IrLineageTable;
 /* merged: one record a function, its arguments the union over all calls; otherwise one a pattern.
  * The entry and all that it calls are analysed. Memory: the module's arena. */
 IrLineageTable *ir_lineage_compute(const IrModule *m, bool merged);
+/* Instructions, and values that loops carry, that were visited, with those that demand.c adds. Past SSL_MAX_VISITS the analyses stop,
+ * unfinished, and the module must be refused: a loop that moves a value on from one variable to the next needs
+ * as many walks as it has variables. */
+void ir_lineage_visit(IrLineageTable *t, uint32_t count);
+uint64_t ir_lineage_visits(const IrLineageTable *t);
+bool ir_lineage_is_spent(const IrLineageTable *t);
 const IrLineage *ir_lineage_entry(const IrLineageTable *t);
 /* The record for a call with such arguments; params is copied. */
 const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *params);

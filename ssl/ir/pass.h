@@ -5,14 +5,10 @@
 
 #include "ssl/ir/ir_clone.h"
 #include "ssl/ir/ir_passes.h"
+#include "ssl/ssl_limits.h"
 
 enum {
-    IR_MAX_INSTRUCTIONS = 1 << 19, /* of one kernel, after inlining */
-    IR_MAX_LOBE_SLOTS = 64,        /* of one kernel */
-    IR_MAX_CLOSURE_TERMS = 256,    /* of one closure value */
-    IR_MAX_CLOSURE_DEPTH = 8,      /* closures that stand in one another */
-    IR_MAX_GROWN_CLOSURES = 16,    /* terms of one row that loops and recursion may add up */
-    IR_DIRECTIONS = 2              /* tangents: d/dx, d/dy */
+    IR_DIRECTIONS = 2 /* tangents: d/dx, d/dy */
 };
 
 /* specialise.c: reads of the parameters named become constants; the rest as ir_rebuild. */
@@ -33,16 +29,19 @@ void ir_simplify(IrModule *m);
 uint32_t ir_count_instructions(const IrModule *m);
 
 /* forward.c: lineage, demand and tangents in every function that the entry reaches. Afterwards no
- * TEX_AUTO, DDX or DDY. Counts float values, as if calls were inlined. */
+ * TEX_AUTO, DDX or DDY. Counts float values, as if calls were inlined, and the instructions that were visited
+ * for lineage and demand. STATUS_SOURCE: too large, or too much to analyse. */
 typedef struct IrDerivativeCounts {
-    uint64_t values, shadowed;
+    uint64_t values, shadowed, visits;
 } IrDerivativeCounts;
-IrDerivativeCounts ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries,
-                              DiagList *diags);
+Status ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries, DiagList *diags,
+                  IrDerivativeCounts *out_counts) SORT_MUST_CHECK;
 
 /* inline.c: the entry and the recursive functions, without calls of others, which are gone. STATUS_SOURCE:
  * too large. */
 Status ir_inline(IrModule *m, DiagList *diags) SORT_MUST_CHECK;
+/* STATUS_SOURCE: ir_inline would refuse it, were it now. */
+Status ir_check_extent(const IrModule *m, DiagList *diags) SORT_MUST_CHECK;
 
 /* closure_slots.c: closure values become scalars, those of the entry's outputs lobe slots; keeps
  * what `kind` asks for. STATUS_SOURCE: closures that do not fit in numbered slots. */

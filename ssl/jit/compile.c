@@ -3,9 +3,11 @@
 #include "base/clock.h"
 #include "ssl/codegen/codegen.h"
 #include "ssl/jit/compat.h"
+#include "ssl/jit/frame_check.h"
+#include "ssl/jit/stack_sizes.h"
+#include "ssl/ssl_limits.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
-#include <string.h>
 
 /* By SslBuildDesc.llvm_level. O3 costs time and, on shaders, buys nothing over O2. */
 static const struct {
@@ -31,8 +33,7 @@ typedef struct Compile {
     LLVMTargetMachineRef machine;
     LLVMModuleRef module;
     Error *err;
-    bool has_error;   /* LLVM's diagnostics said so */
-    bool is_too_deep; /* they said that a frame is larger than its GEN_FRAME_LIMIT */
+    bool has_error; /* LLVM's diagnostics said so */
 } Compile;
 
 static double ms_since(uint64_t start_ns)
@@ -45,17 +46,12 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 {
     Compile *c = data;
     LLVMDiagnosticSeverity severity = LLVMGetDiagInfoSeverity(info);
-    if (severity != LLVMDSError && severity != LLVMDSWarning)
+    if (severity != LLVMDSError)
         return;
     char *text = LLVMGetDiagInfoDescription(info);
-    /* The only warning that counts: GEN_FRAME_LIMIT. The C API tells diagnostics apart by their text. */
-    bool is_frame = severity == LLVMDSWarning && strncmp(text, "stack frame size", 16) == 0;
-    if (severity == LLVMDSError || is_frame)
-        (void)error_set(c->err, is_frame ? STATUS_LIMIT : STATUS_INTERNAL,
-                        "LLVM could not compile the kernel: %s", text);
+    (void)error_set(c->err, STATUS_INTERNAL, "LLVM could not compile the kernel: %s", text);
     LLVMDisposeMessage(text);
-    c->has_error |= severity == LLVMDSError;
-    c->is_too_deep |= is_frame;
+    c->has_error = true;
 }
 
 /* With `lanes` at once. */
@@ -67,6 +63,7 @@ static Status begin_compile(const JitTarget *t, const CompileRequest *request, u
     c->machine = jit_target_machine(t, levels[request->llvm_level].code);
     if (!c->machine)
         return error_set(err, STATUS_INTERNAL, "LLVM has no target machine for %s", t->cpu);
+    jit_keep_stack_sizes(c->machine);
     c->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
     CodegenDesc desc = {.symbol = request->symbol, .lanes = lanes, .math_lanes = t->lanes};
@@ -130,18 +127,23 @@ static Status run_compile(Compile *c, SslBuildTimes *times, LLVMMemoryBufferRef 
 }
 
 static Status compile_lanes(const JitTarget *t, const CompileRequest *request, uint32_t lanes,
-                            LLVMMemoryBufferRef *out_object, SslBuildTimes *times, Error *err)
+                            LLVMMemoryBufferRef *out_object, uint64_t *out_frame_bytes,
+                            SslBuildTimes *times, Error *err)
 {
     Compile c;
+    *out_frame_bytes = 0;
     uint64_t start_ns = clock_now_ns();
     Status status = begin_compile(t, request, lanes, &c, err);
     times->llvm_ir_ms += ms_since(start_ns);
     if (status == STATUS_OK)
         status = run_compile(&c, times, out_object);
-    if (status == STATUS_OK && c.is_too_deep) {
-        LLVMDisposeMemoryBuffer(*out_object);
-        *out_object = NULL;
-        status = STATUS_LIMIT;
+    if (status == STATUS_OK) {
+        status =
+            frame_check(*out_object, c.module, request->module->info.name, out_frame_bytes, err);
+        if (status != STATUS_OK) {
+            LLVMDisposeMemoryBuffer(*out_object);
+            *out_object = NULL;
+        }
     }
     end_compile(&c);
     return status;
@@ -161,15 +163,25 @@ static uint32_t fewer_lanes(uint32_t lanes)
     return lanes == 4 ? 1 : lanes / 2;
 }
 
+/* A frame is about as large as there are lanes: what cannot fit is not compiled to find out. */
+static uint32_t lanes_that_may_fit(uint32_t lanes, uint64_t frame_bytes)
+{
+    uint32_t fewer = fewer_lanes(lanes);
+    while (fewer > 1 && frame_bytes / lanes * fewer > SSL_MAX_FRAME_BYTES)
+        fewer = fewer_lanes(fewer);
+    return fewer;
+}
+
 Status compile_object(const JitTarget *t, const CompileRequest *request,
                       LLVMMemoryBufferRef *out_object, SslBuildTimes *times, Error *err)
 {
     Status status = STATUS_LIMIT;
+    uint64_t frame_bytes;
     *out_object = NULL;
     /* Large arrays and thousands of live values may not fit for many lanes. */
     for (uint32_t lanes = first_lanes(t, request); lanes && status == STATUS_LIMIT;
-         lanes = fewer_lanes(lanes))
-        status = compile_lanes(t, request, lanes, out_object, times, err);
+         lanes = lanes_that_may_fit(lanes, frame_bytes))
+        status = compile_lanes(t, request, lanes, out_object, &frame_bytes, times, err);
     return status;
 }
 

@@ -47,7 +47,7 @@ Status jit_create(const char *cpu, const char *cache_folder, Jit **out_jit, Erro
     if (status == STATUS_OK)
         status = linker_create(&jit->target, &jit->linker, err);
     if (status == STATUS_OK && cache_folder) {
-        status = file_make_directories(cache_folder, err);
+        status = file_make_private_directory(cache_folder, err);
         jit->cache_folder = mem_strdup(cache_folder);
         if (status == STATUS_OK && !jit->cache_folder)
             status = error_set(err, STATUS_NO_MEMORY, "out of memory");

@@ -31,7 +31,7 @@ LLVMMemoryBufferRef object_cache_load(const char *folder, Hash128 key)
     size_t file_bytes = 0;
     LLVMMemoryBufferRef object = NULL;
     if (object_path(folder, key, path, NULL) != STATUS_OK ||
-        file_read(path, OBJECT_CACHE_MAX_BYTES, &file, &file_bytes, NULL) != STATUS_OK)
+        file_read_private(path, OBJECT_CACHE_MAX_BYTES, &file, &file_bytes, NULL) != STATUS_OK)
         return NULL;
     if (is_intact(file, file_bytes, key))
         object = LLVMCreateMemoryBufferWithMemoryRangeCopy(
@@ -56,7 +56,7 @@ Status object_cache_store(const char *folder, Hash128 key, LLVMMemoryBufferRef o
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     memcpy(file, &header, sizeof header);
     memcpy(file + sizeof header, content, content_bytes);
-    Status status = file_write(path, file, sizeof header + content_bytes, err);
+    Status status = file_write_private(path, file, sizeof header + content_bytes, err);
     mem_free(file);
     return status;
 }

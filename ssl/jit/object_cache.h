@@ -7,8 +7,9 @@
  * for absent and replaced. Files are written under another name and renamed, so readers and writers
  * in other threads, processes and machines do not meet. Nothing is ever deleted here.
  *
- * The content is executed: the folder must be writable only by who may run code as this user. The
- * check sum finds damage; it is no signature. */
+ * The content is executed. So the folder must be this user's, with nobody else able to write in it or to
+ * exchange it (file_make_private_directory), and each file must be this user's too. The check sum finds
+ * damage; it is no signature. */
 #ifndef SSL_JIT_OBJECT_CACHE_H
 #define SSL_JIT_OBJECT_CACHE_H
 

@@ -10,10 +10,10 @@
 #ifndef SSL_LOWER_EMIT_H
 #define SSL_LOWER_EMIT_H
 
-#include "ssl/front/ssl_limits.h"
 #include "ssl/ir/ir_build.h"
 #include "ssl/report.h"
 #include "ssl/sema/sema.h"
+#include "ssl/ssl_limits.h"
 #include "ssl/string_ids.h"
 
 enum { NO_SLOT = UINT32_MAX };

@@ -1,7 +1,7 @@
 /* Who calls whom: undefined callees, and how deep calls go but for recursion. A walk with its own stack, since a
  * chain of calls may be as long as the source. */
-#include "ssl/front/ssl_limits.h"
 #include "ssl/sema/checker.h"
+#include "ssl/ssl_limits.h"
 
 enum { UNSEEN, ACTIVE, DONE };
 

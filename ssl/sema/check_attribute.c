@@ -1,7 +1,7 @@
 /* Attributes: what the source declares, what the host's table offers, and reads of both. A declaration hides
  * a row of the same name. */
-#include "ssl/front/ssl_limits.h"
 #include "ssl/sema/checker.h"
+#include "ssl/ssl_limits.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* File scope: structs and constants in the order of the source, then textures and attributes, then the signatures of
  * all functions, then their bodies. */
-#include "ssl/front/ssl_limits.h"
 #include "ssl/sema/checker.h"
+#include "ssl/ssl_limits.h"
 
 #include <string.h>
 
@@ -302,6 +302,7 @@ static void merge_declarations(Sema *s, FuncDecl *earlier, FuncDecl *later)
 static void add_overload(Sema *s, FuncDecl *f)
 {
     FuncDecl *first = name_map_get(&s->module->functions, f->name), *last = NULL;
+    uint32_t count = 0;
     for (FuncDecl *other = first; other; last = other, other = other->next_overload) {
         bool is_shader = f->is_shader || other->is_shader;
         if (is_shader) {
@@ -309,8 +310,13 @@ static void add_overload(Sema *s, FuncDecl *f)
             report(s->diags, NOTE_PREVIOUS, other->span, NULL);
             return;
         }
-        if (!has_same_params(f, other))
-            continue;
+        if (!has_same_params(f, other)) {
+            if (++count < SSL_MAX_OVERLOADS)
+                continue;
+            report(s->diags, TOO_MANY_OVERLOADS, f->span, text_of_number(s, SSL_MAX_OVERLOADS),
+                   f->name);
+            return;
+        }
         merge_declarations(s, other, f);
         if (f->body && !other->body) { /* the definition stands for both from here on */
             f->next_overload = other->next_overload;

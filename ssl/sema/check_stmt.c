@@ -1,8 +1,8 @@
 /* Rules of statements, and how control leaves them: a statement's exits are the union of what its paths
  * do. Conditions are not evaluated, but for a literal `true` of a loop. */
 #include "base/check.h"
-#include "ssl/front/ssl_limits.h"
 #include "ssl/sema/checker.h"
+#include "ssl/ssl_limits.h"
 
 static void check_stmt(Sema *s, Stmt *stmt);
 

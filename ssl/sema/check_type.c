@@ -1,5 +1,5 @@
-#include "ssl/front/ssl_limits.h"
 #include "ssl/sema/checker.h"
+#include "ssl/ssl_limits.h"
 
 static const Type *named_type(Sema *s, const TypeName *name)
 {

@@ -191,6 +191,82 @@ static void test_file_replaces_atomically(void **state)
     assert_int_equal(file_write(folder, "x", 1, &err), STATUS_IO);
 }
 
+static Status make_private(const char *name)
+{
+    Error err = {0};
+    Status status = file_make_private_directory(in_folder(name), &err);
+    assert_true(status == STATUS_OK || err.text[0]);
+    return status;
+}
+
+/* What others could have made, or could change, holds nothing that is trusted. */
+static void test_private_folders_are_this_users(void **state)
+{
+    SORT_UNUSED(state);
+    Error err = {0};
+    struct stat info;
+    assert_int_equal(make_private("own/cache/kernels"), STATUS_OK);
+    assert_int_equal(stat(in_folder("own/cache"), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    assert_int_equal(make_private("own/cache/kernels"), STATUS_OK); /* again */
+    for (uint32_t i = 0; i < 2; i++) {
+        static const mode_t open_to[] = {0770, 0702};
+        assert_int_equal(chmod(in_folder("own/cache/kernels"), open_to[i]), 0);
+        assert_int_equal(make_private("own/cache/kernels"), STATUS_INVALID);
+    }
+    assert_int_equal(chmod(in_folder("own/cache/kernels"), 0755), 0);
+    assert_int_equal(make_private("own/cache/kernels"), STATUS_OK);
+
+    assert_int_equal(chmod(in_folder("own"), 0777), 0); /* anybody can rename what is in it */
+    assert_int_equal(make_private("own/cache/kernels"), STATUS_INVALID);
+    assert_int_equal(chmod(in_folder("own"), 01777), 0); /* as /tmp */
+    assert_int_equal(make_private("own/cache/kernels"), STATUS_OK);
+    assert_int_equal(symlink("own/cache", in_folder("way")), 0);
+    assert_int_equal(make_private("way/kernels"), STATUS_OK); /* our own link */
+    assert_int_equal(file_write(in_folder("plain"), "x", 1, &err), STATUS_OK);
+    assert_int_equal(file_make_private_directory(in_folder("plain"), &err), STATUS_IO);
+
+    if (geteuid() != 0)
+        return; /* only root can make files of others */
+    enum { OTHER = 12345 };
+    assert_int_equal(lchown(in_folder("way"), OTHER, OTHER), 0);
+    assert_int_equal(make_private("way/kernels"), STATUS_INVALID);
+    assert_int_equal(chown(in_folder("own/cache/kernels"), OTHER, OTHER), 0);
+    assert_int_equal(make_private("own/cache/kernels"), STATUS_INVALID);
+    assert_int_equal(chown(in_folder("own/cache/kernels"), 0, 0), 0);
+    assert_int_equal(chown(in_folder("own/cache"), OTHER, OTHER), 0);
+    assert_int_equal(make_private("own/cache/kernels"), STATUS_INVALID);
+}
+
+static void test_private_files_are_this_users(void **state)
+{
+    SORT_UNUSED(state);
+    Error err = {0};
+    char *data;
+    size_t size_bytes;
+    const char *path = in_folder("p.kept"), *other = in_folder("p.other");
+    assert_int_equal(file_write(other, "precious", 8, &err), STATUS_OK);
+    assert_int_equal(symlink("p.other", path), 0);
+    assert_int_equal(file_read_private(path, 99, &data, &size_bytes, &err), STATUS_IO);
+    assert_int_equal(file_write_private(path, "new", 3, &err), STATUS_OK);
+    check_content(other, "precious"); /* the link was replaced */
+    assert_int_equal(file_read_private(path, 99, &data, &size_bytes, &err), STATUS_OK);
+    mem_free(data);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(file_read_private(path, 99, &data, &size_bytes, &err), STATUS_INVALID);
+
+    FileLock lock;
+    const char *pipe = in_folder("p.pipe"), *link = in_folder("p.lock");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(file_read_private(pipe, 99, &data, &size_bytes, &err), STATUS_IO);
+    assert_int_equal(file_lock(pipe, &lock, &err), STATUS_IO);
+    assert_int_equal(symlink("p.gone", link), 0);
+    assert_int_equal(file_lock(link, &lock, &err), STATUS_IO);
+    assert_false(file_exists(in_folder("p.gone"))); /* nothing is made where a link points */
+    assert_int_equal(file_write_private(pipe, "new", 3, &err), STATUS_OK); /* at once */
+    check_content(pipe, "new");
+}
+
 static void test_file_reads_within_bounds(void **state)
 {
     SORT_UNUSED(state);
@@ -550,6 +626,8 @@ int main(void)
         cmocka_unit_test(test_path_refuses_ways_out),
         cmocka_unit_test(test_path_refuses_links_that_leave),
         cmocka_unit_test(test_file_replaces_atomically),
+        cmocka_unit_test(test_private_folders_are_this_users),
+        cmocka_unit_test(test_private_files_are_this_users),
         cmocka_unit_test(test_file_reads_within_bounds),
         cmocka_unit_test(test_file_trees),
         cmocka_unit_test(test_process_captures_and_tells_the_end),

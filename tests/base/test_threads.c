@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -224,6 +225,40 @@ static void test_fiber_keeps_its_stack(void **state)
     }
 }
 
+/* Touches one byte so far below its frame. */
+static void touch_below(void *data)
+{
+    volatile char here = 0;
+    volatile char *below = &here - *(size_t *)data;
+    *below = 1;
+}
+
+/* In a process of its own: does it live on? */
+static bool lives_on_after(size_t bytes_below)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        Fiber *fiber;
+        if (!freopen("/dev/null", "w", stderr)) /* a sanitizer would tell the whole story */
+            _exit(0);
+        if (fiber_create(touch_below, &bytes_below, 64 * 1024, &fiber, NULL) == STATUS_OK)
+            fiber_resume(fiber);
+        _exit(0);
+    }
+    int how = 0;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    return WIFEXITED(how) && WEXITSTATUS(how) == 0;
+}
+
+static void test_what_lies_below_a_fiber_is_out_of_reach(void **state)
+{
+    SORT_UNUSED(state);
+    assert_true(lives_on_after(32 * 1024));
+    for (size_t bytes = 64 * 1024; bytes < 64 * 1024 + THREAD_GUARD_BYTES; bytes += 48 * 1024)
+        assert_false(lives_on_after(bytes));
+}
+
 static void round_up_inside(void *data)
 {
     Fiber **self = data;
@@ -308,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_parallel_for_visits_each_once),
         cmocka_unit_test(test_waiter_loses_no_wake_up),
         cmocka_unit_test(test_fiber_keeps_its_stack),
+        cmocka_unit_test(test_what_lies_below_a_fiber_is_out_of_reach),
         cmocka_unit_test(test_fiber_has_its_own_float_modes),
         cmocka_unit_test(test_fiber_create_fails_cleanly),
         cmocka_unit_test(test_fiber_overflow_hits_the_guard_page),

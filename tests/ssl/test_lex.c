@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "ssl/front/decimal.h"
 #include "ssl/front/lex.h"
-#include "ssl/front/ssl_limits.h"
+#include "ssl/ssl_limits.h"
 #include "tests/ssl/front_fixture.h"
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The parser: shapes of trees as text, recovery, limits. Rejections with spans are in tests/ssl/reject. */
-#include "ssl/front/ssl_limits.h"
+#include "ssl/ssl_limits.h"
 #include "tests/ssl/front_fixture.h"
 
 /* `text` as the one statement of a function, unchecked, from the line after the block's. */

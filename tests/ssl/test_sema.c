@@ -2,7 +2,7 @@
  * refuses is mostly tested by the files in tests/ssl. */
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "ssl/front/ssl_limits.h"
+#include "ssl/ssl_limits.h"
 #include "tests/ssl/front_fixture.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* The limits of the language as constants. */
-#ifndef SSL_FRONT_SSL_LIMITS_H
-#define SSL_FRONT_SSL_LIMITS_H
+#ifndef SSL_SSL_LIMITS_H
+#define SSL_SSL_LIMITS_H
 
 enum {
 #define SSL_LIMIT(name, value, text) name = (value),
