@@ -250,7 +250,7 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         {.name = "filter-width", .kind = CLI_FLOAT, .out = &words->filter_width, .min = 0.01, .max = 16, .value_name = "PX", .help = "full width of the pixel filter"},
         {.name = "texture-memory", .kind = CLI_SIZE, .out = &c->render.texture_memory_bytes, .min = 1024, .max = 1e18, .value_name = "SIZE", .help = "budget of the texture cache, such as 256M; never exceeded", .group = "Textures"},
         {.name = "texture-path", .kind = CLI_TEXT_LIST, .out = &c->texture_paths, .value_name = "DIR", .help = "folder to look for textures in; may be repeated"},
-        {.name = "missing", .kind = CLI_CHOICE, .out = &words->missing, .choices = missing_words, .value_name = "WHAT", .help = "textures that are not there: an error, or magenta and exit code 3"},
+        {.name = "missing", .kind = CLI_CHOICE, .out = &words->missing, .choices = missing_words, .value_name = "WHAT", .help = "textures that are not there or damaged: an error, or magenta and exit code 3"},
         {.name = "filter", .kind = CLI_CHOICE, .out = &words->texture_filter, .choices = texture_filter_words, .value_name = "NAME", .help = "how textures are filtered, where a shader does not say"},
         {.name = "mip-mode", .kind = CLI_CHOICE, .out = &words->mip_mode, .choices = mip_words, .value_name = "MODE", .help = "the level by the footprint, always the finest, or by the largest derivative"},
         {.name = "mip-bias", .kind = CLI_FLOAT, .out = &words->mip_bias, .min = -32, .max = 32, .value_name = "LEVELS", .help = "added to the level that the footprint chooses"},

@@ -104,11 +104,14 @@ static bool report_damage(const Render *render)
             stderr,
             "%llu texture tiles could not be read; what touches them shows the missing colour\n",
             (unsigned long long)stats.textures.failed_tiles);
-    uint32_t missing = render_scene(render)->missing_count;
+    uint32_t missing = render_scene(render)->missing_count, damaged = stats.damaged_textures;
     if (missing)
         fprintf(stderr, "%u texture%s not there and magenta\n", missing,
                 missing == 1 ? " is" : "s are");
-    bool is_damaged = faults.size_bytes || stats.textures.failed_tiles || missing;
+    if (damaged)
+        fprintf(stderr, "%u texture%s damaged and magenta\n", damaged,
+                damaged == 1 ? " is" : "s are");
+    bool is_damaged = faults.size_bytes || stats.textures.failed_tiles || missing || damaged;
     strbuf_free(&faults);
     return is_damaged;
 }

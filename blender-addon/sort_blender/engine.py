@@ -49,6 +49,8 @@ class SortRenderEngine(bpy.types.RenderEngine):
             self._render(depsgraph, report)
         except SortError as error:
             self._fail(str(error), report)
+        except OSError as error:
+            self._fail(messages.explain(error, Path(bpy.app.tempdir)), report)
         except Exception as error:  # whatever it is, the artist reads it where the picture would be
             traceback.print_exc()
             self._fail(f"internal error: {type(error).__name__}: {error} (the terminal has more)", report)
@@ -61,6 +63,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
             bpy.app.timers.register(_redraw_properties, first_interval=0)  # by the main thread: this may be another
 
     def _fail(self, text: str, report: Report) -> None:
+        text = messages.clean(text)
         report.error = text
         self.report({"ERROR"}, f"SORT: {text}")
         self.error_set(f"SORT: {text}")
@@ -181,7 +184,10 @@ class SortRenderEngine(bpy.types.RenderEngine):
         return self.viewport
 
     def __del__(self) -> None:
-        viewport = self.__dict__.get("viewport") if hasattr(self, "__dict__") else None
+        try:
+            viewport = self.__dict__.get("viewport")
+        except (AttributeError, ReferenceError):  # Blender has taken the engine away already
+            return
         if viewport:
             viewport.close()
 

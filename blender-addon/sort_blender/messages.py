@@ -6,7 +6,14 @@ for the panel in the render properties.
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from pathlib import Path
+
+import bpy
+
+MIB = 1024 * 1024
 
 
 class SortError(Exception):
@@ -22,10 +29,48 @@ class Report:
 
     def warn(self, where: str, what: str) -> None:
         """`where` names the thing ("Material 'Wood', node 'Noise Texture'"), `what` what happens to it."""
-        text = f"{where}: {what}" if where else what
+        text = clean(f"{where}: {what}" if where else what)
         if text not in self._seen:
             self._seen.add(text)
             self.warnings.append(text)
+
+
+def clean(text: str) -> str:
+    """Names of files need not be UTF-8; what Blender shows has to be."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def explain(error: OSError, folder: Path | None = None) -> str:
+    """For the artist: which file, what is wrong with it, and what can be done. `folder`: where files were written."""
+    place = Path(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else folder
+    named = f"{place}: " if place else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return clean(f"{named}the disk is full: {_space(folder or place)}. {ELSEWHERE}")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return clean(f"{named}may not be read or written here ({error.strerror}). {ELSEWHERE if _is_temporary(place) else ''}".strip())
+    if error.errno == errno.ENOENT and _is_temporary(place):
+        return clean(f"{named}is gone: something removed Blender's temporary files while they were in use. {ELSEWHERE}")
+    return clean(f"{named}{error.strerror or error}")
+
+
+ELSEWHERE = "Another folder for temporary files: Edit > Preferences > File Paths > Temporary Files"
+
+
+def _is_temporary(place: Path | None) -> bool:
+    return place is not None and str(place).startswith(bpy.app.tempdir.rstrip("/\\"))
+
+
+def _space(place: Path | None) -> str:
+    while place and not place.exists() and place != place.parent:
+        place = place.parent
+    if not place:
+        return "nothing more can be written"
+    try:
+        free = shutil.disk_usage(place).free
+        written = sum(f.stat().st_size for f in place.rglob("*") if f.is_file()) if place.is_dir() else 0
+    except OSError:
+        return "nothing more can be written"
+    return f"{free / MIB:.0f} MiB are free below {place}, and the scene needs more than {(free + written) / MIB:.0f} MiB there"
 
 
 _last = Report()

@@ -40,7 +40,10 @@ class SORT_OT_export_package(bpy.types.Operator, ExportHelper):
                     shutil.move(package, target)
                 else:
                     shutil.move(shutil.make_archive(str(Path(folder, "zip")), "zip", package), target)
-        except (SortError, OSError) as error:
+        except OSError as error:
+            self.report({"ERROR"}, f"SORT: {messages.explain(error, target.parent)}")
+            return {"CANCELLED"}
+        except SortError as error:
             self.report({"ERROR"}, f"SORT: {error}")
             return {"CANCELLED"}
         for text in messages.last().warnings:

@@ -42,7 +42,7 @@ class RenderJob:
 
     def arguments(self) -> list[str]:
         args = [str(self.program), str(self.package), "-o", str(self.picture), "--stats", str(self.stats),
-                "--progress", "json", "--filter-width", f"{self.filter_width_px:g}",
+                "--progress", "json", "--missing", "magenta", "--filter-width", f"{self.filter_width_px:g}",
                 "--texture-memory", f"{self.texture_memory_mib}M", *self.options]
         if self.layers:
             args += ["--aov", ",".join(self.layers)]
@@ -144,7 +144,7 @@ def _judge(code: int, is_cancelled: bool, lines: list[str], report: Report) -> b
         return False
     if code in (EXIT_DONE, EXIT_DAMAGED):
         for line in said:
-            report.warn("", line.removeprefix(NAME + ": "))
+            report.warn("", line.removeprefix(NAME + ": ").removeprefix("warning: "))
         return True
     if code < 0:
         said.append(f"{NAME} was ended by {_signal_name(-code)}")

@@ -16,6 +16,11 @@ LIGHTS_AS_3 = bpy.app.version < (4, 0, 0)
 # Since 4.2, whether a light casts shadows is a setting of all engines, no longer Cycles' own.
 LIGHTS_SHARE_SHADOW = bpy.app.version >= (4, 2, 0)
 
+# --- normals --------------------------------------------------------------------------------------------------
+# Before 4.0, normals that nodes bend so far that mirrors would look below the surface are turned back for all closures;
+# since then for those that mirror.
+BENT_NORMALS_ARE_VALID = bpy.app.version < (4, 0, 0)
+
 # --- panels ---------------------------------------------------------------------------------------------------
 # What Eevee is called where panels name the engines they are for: its successor had a name of its own for a while.
 EEVEE = "BLENDER_EEVEE_NEXT" if (4, 2, 0) <= bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"

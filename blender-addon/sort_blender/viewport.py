@@ -29,7 +29,7 @@ from .export import axes
 from .export.camera import Frame, lens_record
 from .export.scene import ExportPlan, export_scene, exposure_of
 from .job import make_job
-from .messages import Report, SortError
+from .messages import Report, SortError, explain
 
 QUIET_S = 0.12  # that nothing moves before a render starts
 UPDATE_INTERVAL_S = 0.25  # of the picture
@@ -104,6 +104,9 @@ class Viewport:
         except SortError as error:
             self._say(f"Error: {error}")
             return
+        except OSError as error:
+            self._say(f"Error: {explain(error, self._folder)}")
+            return
         except Exception as error:  # a viewport must not end in silence either
             traceback.print_exc()
             self._say(f"Error: {type(error).__name__}: {error}")
@@ -149,6 +152,8 @@ class Viewport:
             self._say(f"Done, {len(warnings)} warnings: {warnings[0]}" if warnings else "Done", stop)
         except SortError as error:
             self._say(f"Error: {error}", stop)
+        except OSError as error:
+            self._say(f"Error: {explain(error, self._folder)}", stop)
 
     def _run(self, job: process.RenderJob, coarse: np.ndarray | None, stop: threading.Event) -> np.ndarray | None:
         """The picture; None: something changed meanwhile."""

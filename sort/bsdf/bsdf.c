@@ -14,7 +14,13 @@ void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags)
     b->init_flags = flags;
     b->lobe_count = b->flags = b->faults = b->aov_slots = 0;
     b->select_sum = b->least_alpha = 0.0f;
+    b->unbent = f3_splat(0.0f);
     b->emission = b->transparency = b->holdout = spectrum_splat(0.0f);
+}
+
+void bsdf_shadow_bumps(Bsdf *b, float3 N)
+{
+    b->unbent = f3_dot(N, b->Ng) * b->cos_o < 0.0f ? f3_neg(N) : N; /* where wo is */
 }
 
 /* --- filling ------------------------------------------------------------------------------- */
@@ -362,8 +368,16 @@ static inline bool is_of_fibre(const BsdfLobe *lobe)
     return lobe->model == BSDF_MODEL_HAIR || lobe->model == BSDF_MODEL_HAIR_LOBE;
 }
 
+/* What of diffuse light from wi gets past a bump that has the normal n, [Estevez2019, eq. 3 and 4]. */
+static float past_bump(float3 unbent, float3 n, float3 wi)
+{
+    float g = f3_dot(unbent, wi) / (f3_dot(n, wi) * f3_dot(unbent, n));
+    return g >= 1.0f ? 1.0f : g > 0.0f ? g * (1.0f + g * (1.0f - g)) : 0.0f;
+}
+
 /* Of light from wi, which is on this side. False: the lobe brings nothing from there. */
-SORT_ALWAYS_INLINE bool lobe_value(const BsdfLobe *lobe, float3 wi, uint32_t side, LobeValue *out)
+SORT_ALWAYS_INLINE bool lobe_value(const Bsdf *b, const BsdfLobe *lobe, float3 wi, uint32_t side,
+                                   LobeValue *out)
 {
     if (!(lobe->flags & side) || (lobe->flags & BSDF_DELTA))
         return false;
@@ -371,12 +385,18 @@ SORT_ALWAYS_INLINE bool lobe_value(const BsdfLobe *lobe, float3 wi, uint32_t sid
     if ((side == BSDF_REFLECTION ? !(local.z > 0.0f) : !(local.z < 0.0f)) && !is_of_fibre(lobe))
         return false;
     *out = lobe_eval(lobe, local);
+    if ((lobe->flags & BSDF_DIFFUSE) && f3_dot(b->unbent, lobe->frame.n) < 1.0f - 1e-6f &&
+        f3_length2(b->unbent) > 0.0f)
+        out->f_cos = spectrum_scale(
+            out->f_cos,
+            past_bump(side == BSDF_REFLECTION ? b->unbent : f3_neg(b->unbent),
+                      side == BSDF_REFLECTION ? lobe->frame.n : f3_neg(lobe->frame.n), wi));
     return true;
 }
 
 bool bsdf_lobe_value(const Bsdf *b, const BsdfLobe *lobe, float3 wi, LobeValue *out)
 {
-    return lobe_value(lobe, wi, geometric_side(b, wi), out);
+    return lobe_value(b, lobe, wi, geometric_side(b, wi), out);
 }
 
 Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf)
@@ -387,7 +407,7 @@ Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf)
     for (uint32_t i = 0; i < b->lobe_count; ++i) {
         const BsdfLobe *lobe = &b->lobes[i];
         LobeValue value;
-        if (!lobe_value(lobe, wi, side, &value))
+        if (!lobe_value(b, lobe, wi, side, &value))
             continue;
         f_cos = spectrum_add(f_cos, value.f_cos);
         pdf += lobe->select * value.pdf;

@@ -186,6 +186,7 @@ typedef struct BsdfLobe {
 
 typedef struct Bsdf {
     float3 wo, Ng; /* Ng as given */
+    float3 unbent; /* see bsdf_shadow_bumps; zero as after bsdf_init */
     uint32_t init_flags;
     uint32_t lobe_count;
     uint32_t flags;  /* union of the lobes' BsdfFlags */
@@ -213,6 +214,9 @@ typedef struct BsdfSample {
 
 /* wo, Ng: unit. flags: 0 for a path from the camera. */
 void bsdf_init(Bsdf *b, float3 wo, float3 Ng, uint32_t flags);
+/* N: the unit shading normal before closures bent theirs. Diffuse light then fades to nothing where it would come from below
+ * N, instead of ending there at once; each closure's share of light becomes less [Estevez2019]. */
+void bsdf_shadow_bumps(Bsdf *b, float3 N);
 
 /* Before closures are added: no microfacet is sharper than least_alpha, [0, 1], and no fibre smoother than a variance
  * of that; 0 as after bsdf_init. Sheen and diffuse closures stay. */

@@ -211,8 +211,45 @@ static Status open_textures(Render *r, Error *err)
     return status;
 }
 
+/* What is wrong with a file alone; of memory, of disks and of programs that are not there the render ends. */
+static bool is_of_the_file(Status status)
+{
+    return status == STATUS_FORMAT || status == STATUS_UNSUPPORTED || status == STATUS_LIMIT ||
+           status == STATUS_NOT_FOUND || status == STATUS_INVALID;
+}
+
+/* Damaged textures that are magenta, like those that are not there. */
+static bool note_damaged(Render *r)
+{
+    uint32_t damaged = 0;
+    for (uint32_t i = 0; i < r->scene->texture_count; ++i) {
+        const Error *error = texture_store_failure(r->store, i);
+        uint64_t least_bytes;
+        bool is_over_budget = error && error->code == STATUS_LIMIT &&
+                              texcache_refused(r->textures, &least_bytes) > 0;
+        if (error && (is_over_budget || !is_of_the_file(error->code)))
+            return false;
+        if (!error || r->stats.damaged_textures > 0)
+            continue;
+        const char *user = material_set_user(r->materials, i);
+        log_warning(r->options.log, "%s%s%s: %s: %s; it is magenta", user ? "material '" : "",
+                    user ? user : "the environment", user ? "'" : "", error->path, error->text);
+        ++damaged;
+    }
+    r->stats.damaged_textures += damaged;
+    return true;
+}
+
+bool render_may_go_on(Render *r)
+{
+    return r->options.missing == SCENE_MISSING_MAGENTA || !texture_store_has_failed(r->store);
+}
+
 Status render_finish_textures(Render *r, Error *err)
 {
+    if (r->options.missing == SCENE_MISSING_MAGENTA && texture_store_has_failed(r->store) &&
+        note_damaged(r))
+        return STATUS_OK;
     uint32_t texture = 0;
     Status status = texture_store_finish(r->store, &texture, err);
     if (status == STATUS_OK || status == STATUS_CANCELLED)
@@ -250,7 +287,7 @@ static Status prepare_lights(Render *r, Error *err)
     uint64_t start = clock_now_ns();
     render_announce(r, "preparing lights");
     TRY(light_setup_create(r->scene, r->materials, r->textures, r->store, &r->lights, err));
-    if (texture_store_has_failed(r->store))
+    if (!render_may_go_on(r))
         TRY(render_finish_textures(r, err));
     if (lights_count(r->lights.lights) == 0 && !may_emit(r))
         log_warning(r->options.log,

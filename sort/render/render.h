@@ -122,7 +122,8 @@ typedef struct RenderStats {
     TextureStoreStats conversion; /* beside the render */
     double load_s, compile_s, textures_s, lights_s, accel_s, render_s, cpu_s;
     uint32_t thread_count;
-    WaveCounters wave; /* summed over all waves */
+    uint32_t damaged_textures; /* magenta, where RenderOptions.missing says so */
+    WaveCounters wave;         /* summed over all waves */
     TexStats textures;
     AccelStats accel;
     MaterialSetStats materials;

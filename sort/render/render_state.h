@@ -47,6 +47,8 @@ struct Render {
 void render_announce(const Render *r, const char *what);
 /* What goes with the film beside its sums; the ids of names. */
 Status render_make_notes(Render *r, Error *err) SORT_MUST_CHECK;
+/* No texture has failed, or what fails is magenta. */
+bool render_may_go_on(Render *r);
 /* Of a fiber's shading, without a probe. */
 ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *waiter);
 

@@ -157,7 +157,7 @@ static bool should_widen(const Render *r)
 static bool may_begin(void *data, uint64_t job)
 {
     Render *r = data;
-    if (atomic_load(r->options.cancel) || texture_store_has_failed(r->store))
+    if (atomic_load(r->options.cancel) || !render_may_go_on(r))
         return false;
     if (would_be_late(r, job)) {
         r->is_out_of_time = true;
@@ -279,7 +279,7 @@ static Status run_schedule(Render *r, bool *out_is_over, Error *err)
                                        .sample_end = s->sample_end});
         if (atomic_load(r->options.cancel))
             return error_set(err, STATUS_CANCELLED, "cancelled");
-        if (texture_store_has_failed(r->store))
+        if (!render_may_go_on(r))
             TRY(render_finish_textures(r, err));
         *out_is_over = r->is_out_of_time || is_good_enough(r);
         bool is_done = *out_is_over || s->next == schedule_job_count(s);

@@ -378,6 +378,7 @@ static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_m
     TRY(ssl_group_read_textures(&p->groups, c, &out_material->textures,
                                 &out_material->texture_count, err));
     TRY(parse_attributes(p, c, out_material, err));
+    TRY(json_get_bool(c, "shadows_bumps", JSON_OPTIONAL, &out_material->shadows_bumps, err));
     return json_finish(c, err);
 }
 

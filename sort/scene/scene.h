@@ -250,7 +250,8 @@ typedef struct SceneMaterial {
     const SslGroupTexture *textures;
     const SceneAttributeBinding *attributes;
     uint32_t parameter_count, texture_count, attribute_count;
-    const char *place; /* "materials[3]" */
+    bool shadows_bumps; /* see bsdf_shadow_bumps */
+    const char *place;  /* "materials[3]" */
 } SceneMaterial;
 
 typedef enum SceneLightKind {

@@ -170,6 +170,7 @@ static void add_material(HashState *h, const Scene *scene, const SceneMaterial *
         add_group(h, scene, m->group);
     else
         add_shader(h, scene, m->shader, m->entry);
+    hash128_update_u64(h, m->shadows_bumps);
     add_values(h, m->parameters, m->parameter_count);
     add_textures(h, scene, m->textures, m->texture_count);
     for (uint32_t i = 0; i < m->attribute_count; ++i) {

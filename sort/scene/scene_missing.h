@@ -1,4 +1,4 @@
-/* What becomes of a scene that names a texture which is not there, or cannot be read. */
+/* What becomes of a scene that names a texture which is not there, cannot be read or is damaged. */
 #ifndef SORT_SCENE_SCENE_MISSING_H
 #define SORT_SCENE_SCENE_MISSING_H
 

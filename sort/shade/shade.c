@@ -163,6 +163,8 @@ void shade_bsdf(const ShadeContext *ctx, uint32_t i, float least_alpha, Bsdf *ou
     bool is_fibre = scene->meshes[scene->instances[hit->instance].mesh].curves != NULL;
     bsdf_init(out_bsdf, f3_neg(hit->I), hit->Ng_front, is_fibre ? BSDF_FIBRE : 0);
     bsdf_blur(out_bsdf, least_alpha);
+    if (scene->materials[hit->material].shadows_bumps)
+        bsdf_shadow_bumps(out_bsdf, hit->N);
     gather(ctx, i, 0, out_bsdf);
 }
 

@@ -513,15 +513,28 @@ bool texture_store_gave_up(const TextureStore *store)
     return atomic_load(&store->has_given_up);
 }
 
+static void wait_for_all(TextureStore *store)
+{
+    mutex_lock(&store->lock);
+    while (store->unsettled_count > 0)
+        cond_wait(&store->settled, &store->lock);
+    mutex_unlock(&store->lock); /* nothing changes any more */
+}
+
+const Error *texture_store_failure(TextureStore *store, uint32_t scene_texture)
+{
+    wait_for_all(store);
+    const StoreEntry *entry = &store->entries[scene_texture];
+    bool has_failed = entry->state == ENTRY_FAILED && entry->error.code != STATUS_CANCELLED;
+    return has_failed ? &entry->error : NULL;
+}
+
 Status texture_store_finish(TextureStore *store, uint32_t *out_texture, Error *err)
 {
     enum { TOLD_MAX = 10 };
     uint32_t first = store->count, others = 0;
     bool is_cancelled = false;
-    mutex_lock(&store->lock);
-    while (store->unsettled_count > 0)
-        cond_wait(&store->settled, &store->lock);
-    mutex_unlock(&store->lock); /* nothing changes any more */
+    wait_for_all(store);
     uint64_t least_bytes, refused = texcache_refused(store->desc.cache, &least_bytes);
     for (uint32_t i = 0; i < store->count; ++i) {
         const StoreEntry *entry = &store->entries[i];

@@ -54,6 +54,9 @@ bool texture_store_gave_up(const TextureStore *store);
  * goes to *out_texture, and names its file; others are logged. STATUS_CANCELLED: some were given up. */
 Status texture_store_finish(TextureStore *store, uint32_t *out_texture, Error *err) SORT_MUST_CHECK;
 
+/* The same, one by one: waits, too. Why a texture cannot be had; NULL: it can, or it was given up. */
+const Error *texture_store_failure(TextureStore *store, uint32_t scene_texture);
+
 typedef struct TextureStoreStats {
     uint32_t converted; /* images and sets, by this store */
     double seconds;     /* from the beginning until the last texture was settled; so far */

@@ -83,7 +83,7 @@ def _edges(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pointiness(mesh: bpy.types.Mesh) -> np.ndarray:
-    """As Cycles: the angle between the normal and the mean direction of the edges, over pi, averaged over a
+    """As Cycles: the angle between the normal and the mean direction along the edges to the neighbours, over pi, averaged over a
     vertex and its neighbours. Vertices in one place count as one."""
     places = get(mesh.vertices, "co", np.float32, 3)
     _, first, same = np.unique(places, axis=0, return_index=True, return_inverse=True)
@@ -100,7 +100,7 @@ def _pointiness(mesh: bpy.types.Mesh) -> np.ndarray:
     np.add.at(normals, same, get(mesh.vertices, "normal", np.float32, 3))
     normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-12)[:, None]
     cosine = np.einsum("ij,ij->i", normals, mean / np.maximum(degree, 1)[:, None])
-    raw = np.where(degree > 0, np.arccos(np.clip(cosine, -1, 1)) / np.pi, 0)
+    raw = np.where(degree > 0, np.arccos(np.clip(-cosine, -1, 1)) / np.pi, 0)
     blurred = raw + np.bincount(a, raw[b], count) + np.bincount(b, raw[a], count)
     return (blurred / (degree + 1))[same, None]
 

@@ -15,6 +15,7 @@ import bpy
 
 from ..messages import Report
 from ..script_node import NODE as SCRIPT
+from ..versions import BENT_NORMALS_ARE_VALID
 from . import node_options, node_table, script, units
 from .image import ImageExporter
 from .surroundings import Surroundings
@@ -120,6 +121,7 @@ class GraphBuilder:
         self._report = report
         self._records: dict[str, dict] = {}
         self._wires: list[list[str]] = []
+        self._valid: dict[str, str] = {}  # by port: the unit that makes its normals valid
         self._made: dict[tuple, str | None] = {}  # by node: its name in the group; None: not supported
         self._lit: dict[str, str] = {}  # by port of a value: the unit that shines by it
         self.attributes: dict[str, str] = {}  # "node.attribute": attribute of the mesh
@@ -155,7 +157,7 @@ class GraphBuilder:
         for name, record in list(self._records.items()) if bump else ():
             for parameter in node_table.BENT.get(record["shader"].removeprefix("unit:"), ()):
                 if name not in before and not self.is_wired(f"{name}.{parameter}"):
-                    self.wire(bump, f"{name}.{parameter}")
+                    self._wire_normal(bump, name, parameter)
         return surface
 
     def _displacement(self, socket: bpy.types.NodeSocket) -> str | None:
@@ -238,6 +240,20 @@ class GraphBuilder:
                 given = [(feed_of(socket, feed.path), socket, False) for socket in reversed(sockets)]
                 left += [entry for entry in given if isinstance(entry[0], Feed)]
 
+    def _wire_normal(self, port: str, name: str, parameter: str) -> None:
+        """Closures of Blender 3 turn normals back that mirrors would look through the surface by."""
+        unit = self._records[name]["shader"].removeprefix("unit:")
+        if BENT_NORMALS_ARE_VALID and parameter in node_table.BENT.get(unit, ()) and unit not in node_table.NOT_CLOSURES:
+            port = self._valid_normal(port)
+        self.wire(port, f"{name}.{parameter}")
+
+    def _valid_normal(self, port: str) -> str:
+        """Once for each port."""
+        if port not in self._valid:
+            self._valid[port] = self.unit("valid normal", "valid_normal")
+            self.wire(port, f"{self._valid[port]}.shading_normal")
+        return f"{self._valid[port]}.valid"
+
     def add_node(self, feed: Feed, spec: node_table.Node, instead: str = "") -> str | None:
         """The name of its unit; once for each node. None: it lacks something, which was said. `instead`: what is then
         rendered."""
@@ -315,7 +331,7 @@ class GraphBuilder:
             if port is None and socket.type == SHADER_SOCKET:
                 port = self._magenta()
             if port is not None:
-                self.wire(port, f"{name}.{parameter}")
+                self._wire_normal(port, name, parameter)
                 return
             value = MAGENTA if socket.type == COLOUR_SOCKET else value_for(socket, socket)
         elif socket.type == SHADER_SOCKET:

@@ -18,6 +18,7 @@ from . import color_space, tiff
 from .background import BackgroundFailed
 from .cache import Entry, ExportCache
 from .frame_reader import Frame
+from .image_header import is_loadable
 
 COLOR_SPACES = {"sRGB": "srgb", "Linear": "linear", "Linear Rec.709": "linear", "Non-Color": "raw",
                 "Raw": "raw"}
@@ -73,7 +74,7 @@ class ImageExporter:
         return {"file": self._tables[key], "color_space": "linear", "wrap": ["clamp", "clamp"]}
 
     def _color_space(self, image: bpy.types.Image, where: str) -> str:
-        name = image.colorspace_settings.name
+        name = space_of(image)
         if _needs_reader(image):
             return "linear"
         if name not in COLOR_SPACES and _conversion(image) is None:
@@ -81,7 +82,7 @@ class ImageExporter:
                                      "as linear")
         space = COLOR_SPACES.get(name, "linear")
         # Float pixels in Blender's memory are linear already, and these we write from there.
-        is_linear = image.is_float and _is_in_memory(image) or _conversion(image) is not None
+        is_linear = _is_in_memory(image) and image.is_float or _conversion(image) is not None
         return "linear" if space == "srgb" and is_linear else space
 
     def _file(self, image: bpy.types.Image, user: bpy.types.ImageUser, where: str) -> str | None:
@@ -93,7 +94,11 @@ class ImageExporter:
         number = user.frame_current if is_movie else 1
         key = (image.name_full, path, number)
         if key not in self._files:
-            if is_movie or is_sequence and _needs_reader(image):
+            if _must_be_loaded(image) and not is_loadable(Path(path)):
+                self._report.warn(where, f"image '{image.name}': {_shown(path)} cannot be read, or says that it is larger than the "
+                                         "memory; magenta")
+                self._files[key] = None
+            elif is_movie or is_sequence and _needs_reader(image):
                 self._files[key] = self._read(path, number, image, where)
             elif image.source == "TILED":
                 self._files[key] = self._reach_tiles(path, image, where)
@@ -118,7 +123,7 @@ class ImageExporter:
         files = {n: Path(pattern.replace(UDIM, str(n))) for n in numbers if n not in packed}
         for number, path in files.items():
             if not path.is_file():
-                self._report.warn(where, f"image '{image.name}': there is no file {path}; that tile is magenta")
+                self._report.warn(where, f"image '{image.name}': there is no file {_shown(str(path))}; that tile is magenta")
         if not packed and not any(path.is_file() for path in files.values()):
             return None
         if _needs_reader(image):
@@ -126,7 +131,7 @@ class ImageExporter:
         absolute = str(Path(pattern).parent.resolve() / Path(pattern).name)
         if not packed and self._texture_folder == "/" and _may_be_named(absolute[1:]):
             return absolute[1:]
-        stem = file_component(Path(pattern).stem.replace(UDIM, ""))
+        stem = file_component(Path(_shown(pattern)).stem.replace(UDIM, ""))
         file = f"textures/{len(self._files)}_{stem}{UDIM}{suffix}"
         for number in numbers:
             target = file.replace(UDIM, str(number))
@@ -147,7 +152,7 @@ class ImageExporter:
     def _read(self, path: str, number: int, image: bpy.types.Image, where: str) -> str | None:
         """A frame of a movie or a sequence."""
         if not path or not Path(path).is_file():
-            self._report.warn(where, f"image '{image.name}': there is no file {path or '(no path)'}; magenta")
+            self._report.warn(where, f"image '{image.name}': there is no file {_shown(path)}; magenta")
             return None
         entry = self._frame(path, number, image, where)
         return self.writer.link_file(entry.path, self._new_file(image.name, ".tif")) if entry else None
@@ -162,7 +167,7 @@ class ImageExporter:
         try:
             return self._cache.find(frame.key()) or self._cache.make(frame.key(), write)
         except (BackgroundFailed, OSError) as error:
-            self._report.warn(where, f"image '{image.name}': {path} cannot be read: {error}; magenta")
+            self._report.warn(where, f"image '{image.name}': {_shown(path)} cannot be read: {error}; magenta")
             return None
 
     def _link_bytes(self, data: bytes, file: str) -> str:
@@ -174,6 +179,7 @@ class ImageExporter:
         return self.writer.link_file((self._cache.find(key) or self._cache.make(key, write)).path, file)
 
     def _new_file(self, name: str, suffix: str) -> str:
+        name = _shown(name)
         stem = file_component(Path(name).stem if Path(name).suffix.lower() == suffix else name)
         return f"textures/{len(self._files)}_{stem}{suffix}"
 
@@ -209,7 +215,7 @@ class ImageExporter:
 
     def _reach(self, path: str, image: bpy.types.Image, where: str) -> str | None:
         if not path or not Path(path).is_file():
-            self._report.warn(where, f"image '{image.name}': there is no file {path or '(no path)'}; magenta")
+            self._report.warn(where, f"image '{image.name}': there is no file {_shown(path)}; magenta")
             return None
         absolute = str(Path(path).resolve())
         if self._texture_folder == "/" and _may_be_named(absolute[1:]):
@@ -231,16 +237,30 @@ def association(image: bpy.types.Image, is_alpha_used: bool) -> dict:
     if suffix in FLOAT_SUFFIXES if is_file else image.is_float:
         return {"association": 3} if is_alpha_used else {}
     return {"association": 2} if is_alpha_used else {"association": 1,
-                                                     "is_encoded": image.colorspace_settings.name == "sRGB"}
+                                                     "is_encoded": space_of(image) == "sRGB"}
 
 
 def _needs_reader(image: bpy.types.Image) -> bool:
     """A movie, or files of a colour space that the renderer does not know; of tiles, those that are not packed."""
     if image.source == "MOVIE":
         return True
-    name = image.colorspace_settings.name
-    is_known = name in COLOR_SPACES and not (name == "sRGB" and Path(image.filepath).suffix.lower() in FLOAT_SUFFIXES)
-    return image.source in ("SEQUENCE", "TILED") and not is_known and not image.packed_file and not len(image.packed_files)
+    return image.source in ("SEQUENCE", "TILED") and not _is_known(image) and not image.packed_file and not len(image.packed_files)
+
+
+def space_of(image: bpy.types.Image) -> str:
+    """The name of its colour space; what Blender would choose where it has not looked into the file yet, or cannot read it."""
+    usual = "Linear" if Path(image.filepath).suffix.lower() in FLOAT_SUFFIXES else "sRGB"
+    return image.colorspace_settings.name or usual
+
+
+def _must_be_loaded(image: bpy.types.Image) -> bool:
+    """Blender's pixels of a file are wanted, and it does not have them yet: the renderer does not know its colour space."""
+    return image.source == "FILE" and not image.packed_file and not image.has_data and not _is_known(image)
+
+
+def _is_known(image: bpy.types.Image) -> bool:
+    name = space_of(image)
+    return name in COLOR_SPACES and not (name == "sRGB" and Path(image.filepath).suffix.lower() in FLOAT_SUFFIXES)
 
 
 def _is_in_memory(image: bpy.types.Image) -> bool:
@@ -251,13 +271,11 @@ def _is_in_memory(image: bpy.types.Image) -> bool:
 def _conversion(image: bpy.types.Image) -> Callable[[np.ndarray], np.ndarray] | None:
     """How the pixels that Blender has of it become linear, where the renderer does not know their colour space. None: it
     does, or none is known."""
-    name = image.colorspace_settings.name
-    is_known = name in COLOR_SPACES
-    if name == "sRGB" and Path(image.filepath).suffix.lower() in FLOAT_SUFFIXES:
-        is_known = False  # which means floats that are not linear
-    if is_known or image.source not in ("FILE", "GENERATED") or image.size[0] == 0:
+    if _is_known(image) or image.source not in ("FILE", "GENERATED") or _must_be_loaded(image) and not _is_loadable(image):
         return None
-    return (lambda rgb: rgb) if image.is_float else color_space.to_linear(name)
+    if image.size[0] == 0:
+        return None
+    return (lambda rgb: rgb) if image.is_float else color_space.to_linear(space_of(image))
 
 
 def _converted(pixels: np.ndarray, image: bpy.types.Image, convert: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -270,8 +288,19 @@ def _converted(pixels: np.ndarray, image: bpy.types.Image, convert: Callable[[np
     return np.concatenate([rgb, rest], axis=2).astype(np.float32)
 
 
+def _is_loadable(image: bpy.types.Image) -> bool:
+    return is_loadable(Path(bpy.path.abspath(image.filepath, library=image.library)))
+
+
+def _shown(path: str) -> str:
+    """For messages, whose text is UTF-8; names of files need not be."""
+    return path.encode("utf-8", "backslashreplace").decode() or "(no path)"
+
+
 def _may_be_named(path: str) -> bool:
     """By the rules for files in packages."""
-    return len(path.encode()) <= PATH_BYTES_MAX and all(
+    if not path.isprintable() and any("\ud800" <= c <= "\udfff" for c in path):
+        return False
+    return len(path.encode("utf-8", "surrogateescape")) <= PATH_BYTES_MAX and all(
         0 < len(part.encode("utf-8", "surrogateescape")) <= COMPONENT_BYTES_MAX
         and not NOT_IN_FILES.search(part) for part in path.split("/"))

@@ -88,6 +88,8 @@ class MaterialExporter:
             builder = GraphBuilder(f"Material '{key}'", self.images, self._report, self._surroundings,
                                    material_index=material.pass_index if material else 0)
             record = builder.record(self._with_aovs(material, builder, _surface(material, builder)))
+            if getattr(material, "use_bump_map_correction", True):
+                record["shadows_bumps"] = True  # as Cycles, where it is not switched off
             self.names[key] = self._writer.add("materials", key or "Default", record)
             self._attributes[key] = frozenset(builder.attributes.values())
             self._notes[key] = builder.notes

@@ -85,6 +85,7 @@ BENT = {**dict.fromkeys(("diffuse_bsdf", "glossy_bsdf", "glass_bsdf", "refractio
         "principled_bsdf": ("shading_normal", "clearcoat_normal"),
         "principled_bsdf_4": ("shading_normal", "coat_normal"),
         "specular_bsdf": ("shading_normal", "clear_coat_normal")}
+NOT_CLOSURES = {"bump", "fresnel", "layer_weight"}  # of these
 
 
 NODES = {
@@ -96,9 +97,9 @@ NODES = {
               "Film, the tint of a metal's edge"),
     "ShaderNodeBsdfDiffuse": _shader("diffuse_bsdf"),
     "ShaderNodeBsdfGlossy": _shader("glossy_bsdf", options=opt.take("distribution"), finish=opt.finish_glossy,
-        lacks="Ashikhmin-Shirley is GGX; shadowing is correlated; anisotropy beyond 0.68 is that"),
+        lacks="Ashikhmin-Shirley is GGX; shadowing is correlated; anisotropy beyond 0.68 is that; Multiscatter GGX is 1 to 4 % off beyond roughness 0.5, strong colours at 1 up to 9 %"),
     "ShaderNodeBsdfAnisotropic": _shader("glossy_bsdf", options=opt.take("distribution"), finish=opt.finish_glossy,
-        lacks="Ashikhmin-Shirley is GGX; shadowing is correlated; anisotropy beyond 0.68 is that"),
+        lacks="Ashikhmin-Shirley is GGX; shadowing is correlated; anisotropy beyond 0.68 is that; Multiscatter GGX is 1 to 4 % off beyond roughness 0.5, strong colours at 1 up to 9 %"),
     "ShaderNodeBsdfGlass": _shader("glass_bsdf", inputs=THIN_FILM, options=opt.take("distribution"), finish=opt.finish_glass,
         lacks="shadowing is correlated; of Blender 5: Thin Film"),
     "ShaderNodeBsdfRefraction": _shader("refraction_bsdf", options=opt.take("distribution"), finish=opt.finish_refraction),

@@ -31,7 +31,18 @@ def show(image: bpy.types.Image, frame: int, picture: str) -> None:
     bpy.ops.render.render(write_still=True)
 
 
+def limit_memory() -> None:
+    """A damaged file may say that it is larger than all memory: then this Blender shall fail, not the machine."""
+    try:
+        import resource
+    except ImportError:  # not every system has it
+        return
+    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
 def main() -> None:
+    limit_memory()
     out, path, source, frame, space, alpha = sys.argv[sys.argv.index("--") + 1:]
     image = bpy.data.images.load(path)
     image.source = source

@@ -54,6 +54,7 @@ OBJECT = (
             "its light"),
 )
 LIGHT = (
+    Setting("normalize", True, "Normalize cannot be switched off yet: its power does not grow with its size"),
     Setting("cycles.is_caustics_light", False, "Shadow Caustics are not supported: its light through glass is found as "
             "paths find it"),
 )

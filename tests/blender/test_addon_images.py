@@ -1,0 +1,115 @@
+"""Image files that are damaged, lie about their size, or have odd names; disks that are full."""
+
+import errno
+import os
+import struct
+import unittest
+import zlib
+from unittest import mock
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+MAGENTA, GREEN = (1, 0, 1), (0, 1, 0)
+LYING_HDR = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 999999 +X 999999\nabcdef"
+
+
+def green_png(width=8, height=8):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes(GREEN) * width for _ in range(height)).replace(b"\1", b"\xff")
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+class ImageTest(unittest.TestCase):
+    def setUp(self):
+        kit.empty_scene(size=8, samples=4)
+        kit.add_camera((0, 0, 8))
+
+    def wear(self, image):
+        plane = kit.add_plane(size=2)
+        emission = kit.material_of(plane, "ShaderNodeEmission")
+        plane.active_material.name = "Wall"
+        node = kit.new_node(emission, "ShaderNodeTexImage")
+        node.image = image
+        kit.link(node.outputs["Color"], emission.inputs["Color"])
+        return image
+
+    def load(self, name, data):
+        path = os.fsencode(kit.FOLDER) + b"/" + name
+        with open(path, "wb") as file:
+            file.write(data)
+        return self.wear(bpy.data.images.load(path))
+
+    def check(self, colour, *words):
+        np.testing.assert_allclose(kit.render()[4, 4, :3], colour, atol=0.01)
+        said = "\n".join(kit.messages().warnings)
+        for word in words:
+            self.assertIn(word, said)
+        if not words:
+            self.assertEqual(said, "")
+
+    def test_damaged_files_are_magenta_and_named(self):
+        whole = green_png()
+        for name, data in ((b"cut.png", whole[:40]), (b"empty.png", b""), (b"noise.jpg", bytes(range(200))), (b"huge.hdr", LYING_HDR),
+                           (b"version.exr", b"v/1\x01" + bytes(range(60))), (b"text.tif", b"no picture")):
+            with self.subTest(name=name):
+                self.setUp()
+                self.load(name, data)
+                self.check(MAGENTA, "material 'Wall'", name.decode(), "it is magenta")
+
+    def test_blender_does_not_load_what_cannot_fit(self):
+        """Files of colour spaces that only Blender knows: it would have to read them."""
+        large = [(b"huge.hdr", LYING_HDR), (b"huge.png", green_png(1, 1).replace(struct.pack(">II", 1, 1), struct.pack(">II", 1 << 30, 1 << 30)))]
+        for name, data in large:
+            with self.subTest(name=name):
+                self.setUp()
+                image = self.load(name, data)
+                image.colorspace_settings.name = "Filmic Log"
+                self.check(MAGENTA, "Material 'Wall', node 'Image Texture'", name.decode(), "larger than the memory")
+                self.assertFalse(image.has_data)
+
+    def test_sizes_in_headers(self):
+        from sort_blender.export import image_header
+        for kind, suffix in (("PNG", "png"), ("BMP", "bmp"), ("JPEG", "jpg"), ("TIFF", "tif"), ("HDR", "hdr"), ("OPEN_EXR", "exr")):
+            with self.subTest(kind=kind):
+                image = bpy.data.images.new("Made", 37, 21, float_buffer=kind in ("HDR", "OPEN_EXR"))
+                image.filepath_raw, image.file_format = str(kit.FOLDER / f"made.{suffix}"), kind
+                image.save()
+                self.assertEqual(image_header.size_of((kit.FOLDER / f"made.{suffix}").read_bytes()), (37, 21))
+
+    def test_names_that_are_not_utf_8(self):
+        self.load(b"odd \xff name.png", green_png())
+        self.check(GREEN)
+        self.setUp()
+        self.load(b"odd \xff damage.png", b"")
+        self.check(MAGENTA, "damage.png")
+        self.setUp()
+        image = self.load(b"odd \xff gone.png", green_png())
+        os.unlink(os.fsencode(kit.FOLDER) + b"/odd \xff gone.png")
+        self.check(MAGENTA, "Material 'Wall'", "gone.png")
+        self.assertIsNotNone(image)
+
+    def test_errors_of_the_system_say_what_to_do(self):
+        """Raised where the package is written."""
+        from sort_blender.export import scene as scene_export
+        kit.add_plane()
+        target = os.path.join(bpy.app.tempdir, "sort-x", "meshes", "1.bin")
+        for number, words in ((errno.ENOSPC, ("disk is full", "MiB are free below", "needs more than", "Temporary Files")),
+                              (errno.EDQUOT, ("disk is full",)), (errno.EACCES, (target, "may not be", "Temporary Files")),
+                              (errno.EROFS, (target, "may not be")), (errno.ENOENT, (target, "is gone")),
+                              (errno.ENAMETOOLONG, (target, "too long")), (errno.EIO, (target, "error"))):
+            with self.subTest(number=number), \
+                    mock.patch.object(scene_export, "export_scene", side_effect=OSError(number, os.strerror(number), target)):
+                with self.assertRaises(RuntimeError):
+                    kit.render()
+                for word in words:
+                    self.assertIn(word, kit.messages().error)
+                self.assertNotIn("internal", kit.messages().error)
+
+
+if __name__ == "__main__":
+    kit.main()
