@@ -225,8 +225,8 @@ static bool note_damaged(Render *r)
     for (uint32_t i = 0; i < r->scene->texture_count; ++i) {
         const Error *error = texture_store_failure(r->store, i);
         uint64_t least_bytes;
-        bool is_over_budget = error && error->code == STATUS_LIMIT &&
-                              texcache_refused(r->textures, &least_bytes) > 0;
+        bool is_over_budget =
+            error && error->code == STATUS_LIMIT && texcache_refused(r->textures, &least_bytes) > 0;
         if (error && (is_over_budget || !is_of_the_file(error->code)))
             return false;
         if (!error || r->stats.damaged_textures > 0)
