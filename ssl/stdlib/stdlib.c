@@ -17,6 +17,8 @@ static Status check_sources(StdLib *lib, DiagList *diags)
     }
     lib->module = sema_check(NULL, &no_tables, sources.data, sources.count, lib->arena, diags);
     arena_on_no_memory(lib->arena, NULL);
+    if (diag_list_failed(diags)) /* a warning was lost: memory ran out, quietly */
+        return STATUS_NO_MEMORY;
     return diag_error_count(diags) > 0 ? STATUS_INTERNAL : STATUS_OK;
 }
 
