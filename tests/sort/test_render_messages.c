@@ -207,7 +207,7 @@ static void test_messages_options(void **state)
     kit_run(&kit, (const char *const[]){"--thread", "2", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"--thread", "did you mean '--threads'", NULL});
     kit_run(&kit, (const char *const[]){"--camera", "x", NULL}, &said);
-    kit_assert_says(&said, 1, (const char *const[]){"no camera 'x'", NULL});
+    kit_assert_says(&said, 2, (const char *const[]){"no camera 'x'", NULL});
     kit_run(&kit, (const char *const[]){"--png", "/nonexistent/x.png", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"/nonexistent/x.png", "cannot create", NULL});
     kit_run_program("sort-render", (const char *const[]){"/nonexistent/scene", "-o", "x.exr", NULL},
