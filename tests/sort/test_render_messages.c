@@ -216,7 +216,7 @@ static void test_messages_options(void **state)
     kit_run(&kit, (const char *const[]){"--samples", "3:2", NULL}, &said);
     kit_assert_says(&said, 2, (const char *const[]){"3:2", NULL});
     kit_run(&kit, (const char *const[]){"--texture-memory", "2K", NULL}, &said);
-    kit_assert_says(&said, 1,
+    kit_assert_says(&said, 2,
                     (const char *const[]){"texture memory of 2048 bytes is too small", NULL});
     kit_end(&kit);
 }
