@@ -187,7 +187,7 @@ static void write_SSL_MAX_INSTRUCTIONS(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
     for (uint32_t i = 0; i < n; i++)
-        strbuf_printf(out, "x += %u.0;", i % 1000);
+        strbuf_printf(out, "x+=%u;", i % 9 + 1);
     strbuf_append_c(out, END);
 }
 
