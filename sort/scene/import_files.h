@@ -1,7 +1,7 @@
 /* Which files an import may read: the scene file itself, and what it names, as long as that is a regular file of a
  * sound size inside the folder of the scene file or one of --texture-path, after links are followed.
  *
- *   "textures\wood.png", "file:///C:/work/textures/wood.png", "wood%20dark.png"  --find-->  /models/chair/textures/wood.png
+ *   "textures\wood.png", "file:///C:/chair/textures/wood.png", "wood%20dark.png"  --find-->  /models/chair/textures/wood.png
  *
  * Scene files name others in many ways. A name is tried as it stands, as a URI (%20), with backslashes turned, beside
  * the scene file and in the other folders; then by its last components, for names with the folders of another
