@@ -8,33 +8,6 @@
 const char *const command_exr_types[] = {"half", "float", NULL};
 const char *const command_metadata_words[] = {"all", "picture", NULL};
 
-int command_fail(const Error *err, int code)
-{
-    char text[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
-    fprintf(stderr, "sort-render: %s\n", error_format(err, text, sizeof text));
-    return code;
-}
-
-bool command_parse(const CliProgram *program, int argc, char **argv, CliResult *out_args,
-                   int *out_code)
-{
-    Error err = {0};
-    StrBuf help = {0};
-    *out_code = EXIT_DONE;
-    if (cli_parse(program, argc, argv, out_args, &err) != STATUS_OK) {
-        *out_code = command_fail(&err, EXIT_USAGE);
-        return false;
-    }
-    if (out_args->wants_help) {
-        cli_help(program, &help);
-        fputs(strbuf_text(&help), stdout);
-        strbuf_free(&help);
-    } else if (out_args->wants_version) {
-        puts("sort-render " SORT_VERSION);
-    }
-    return !out_args->wants_help && !out_args->wants_version;
-}
-
 Status command_check_writable(const char *path, Error *err)
 {
     return path && strcmp(path, "-") != 0 ? file_check_room(path, 0, err) : STATUS_OK;

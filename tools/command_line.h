@@ -1,10 +1,10 @@
-/* What the commands of sort-render share: exit codes, messages, --help, and where pictures go. */
+/* What the commands of sort-render share: exit codes, and where pictures go. */
 #ifndef SORT_TOOLS_COMMAND_LINE_H
 #define SORT_TOOLS_COMMAND_LINE_H
 
-#include "base/cli.h"
 #include "base/file_claims.h"
 #include "sort/render/render_output.h"
+#include "tools/tool.h"
 
 /* Part of the interface. */
 enum {
@@ -12,16 +12,6 @@ enum {
 #include "tools/exit_codes.inc"
 #undef EXIT_CODE
 };
-
-/* What may be done with the table of a command while it is there. */
-typedef void (*CommandUse)(const CliProgram *program, void *data);
-
-/* True: go on with *out_args. False: help or version was printed, or the arguments make no sense, which was
- * said; *out_code is the exit code. */
-bool command_parse(const CliProgram *program, int argc, char **argv, CliResult *out_args,
-                   int *out_code);
-/* "sort-render: ..." on standard error; returns `code`. */
-int command_fail(const Error *err, int code);
 
 /* Where a film goes; what is NULL is not written. */
 typedef struct OutputCommand {

@@ -210,7 +210,8 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
     return c->frames.is_wanted ? frames_check(c, err) : check_files(c, err);
 }
 
-static void with_table(RenderCommand *c, Words *words, CommandUse use, void *data)
+static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResult *args,
+                  int *out_code)
 {
     /* One option a line. */
     /* clang-format off */
@@ -308,28 +309,7 @@ static void with_table(RenderCommand *c, Words *words, CommandUse use, void *dat
         .args_max = 1,
         .args_name = "SCENE",
         .examples = examples};
-    use(&program, data);
-}
-
-void render_command_visit(CommandUse use, void *data)
-{
-    RenderCommand command;
-    Words words;
-    with_table(&command, &words, use, data);
-}
-
-typedef struct Parsing {
-    int argc;
-    char **argv;
-    CliResult args;
-    int code;
-    bool goes_on;
-} Parsing;
-
-static void parse(const CliProgram *program, void *data)
-{
-    Parsing *p = data;
-    p->goes_on = command_parse(program, p->argc, p->argv, &p->args, &p->code);
+    return tool_parse(&program, argc, argv, args, out_code);
 }
 
 bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
@@ -339,20 +319,18 @@ bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code
                    .filter_glossy = -1,
                    .seed = -1,
                    .list = RENDER_LIST_COUNT};
-    Parsing p = {.argc = argc, .argv = argv};
+    CliResult args;
     Error err = {0};
     *c = (RenderCommand){.checkpoint_s = 120};
-    with_table(c, &words, parse, &p);
-    *out_code = p.code;
-    if (!p.goes_on)
+    if (!parse(c, &words, argc, argv, &args, out_code))
         return false;
     if (words.list != RENDER_LIST_COUNT) {
         Status status = render_list_print((RenderList)words.list, &c->plugin_paths, stdout, &err);
-        *out_code = status == STATUS_OK ? EXIT_DONE : command_fail(&err, EXIT_FAILED);
+        *out_code = status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
         return false;
     }
-    if (apply_words(c, &words, &err) != STATUS_OK || check_command(c, &p.args, &err) != STATUS_OK) {
-        *out_code = command_fail(&err, EXIT_USAGE);
+    if (apply_words(c, &words, &err) != STATUS_OK || check_command(c, &args, &err) != STATUS_OK) {
+        *out_code = tool_fail(&err, EXIT_USAGE);
         return false;
     }
     return true;

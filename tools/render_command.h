@@ -42,18 +42,11 @@ Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *e
 /* They can be made. */
 Status render_command_check_places(const RenderCommand *c, Error *err) SORT_MUST_CHECK;
 
-/* Shows its table. */
-void render_command_visit(CommandUse use, void *data);
-
 /* --probe: returns the exit code. */
 int probe_pixel(const RenderCommand *c, Render *render);
 
 /* The subcommands. */
 int merge_main(int argc, char **argv);
 int compare_main(int argc, char **argv);
-int manual_main(int argc, char **argv);
-int completion_main(int argc, char **argv);
-void merge_command_visit(CommandUse use, void *data);
-void compare_command_visit(CommandUse use, void *data);
 
 #endif

@@ -106,7 +106,7 @@ int frames_render(RenderCommand *c, int (*render)(RenderCommand *c))
     names_begin(c, &names);
     for (uint32_t k = c->frames.first; k <= c->frames.last; k += c->frames.step) {
         if (names_set(c, &names, k, &err) != STATUS_OK)
-            return command_fail(&err, EXIT_FAILED);
+            return tool_fail(&err, EXIT_FAILED);
         if (!c->is_quiet)
             fprintf(stderr, "frame %u: %s\n", k, c->scene);
         int code = render(c);

@@ -3,6 +3,7 @@
  *   sort-render SCENE -o OUT.exr      load (importing first in a child process), render, write
  *   sort-render merge A B .. -o OUT   add partial results exactly
  *   sort-render compare A B           how far two pictures are apart
+ *   sort-render manual, completion    pages made from the tables of options (tools/tool.h)
  *
  * Arguments in (render_command.h), library calls, messages out. */
 #include "base/alloc.h"
@@ -15,7 +16,6 @@
 #include "tools/render_check.h"
 #include "tools/render_command.h"
 #include "tools/render_frames.h"
-#include "tools/start.h"
 #include "tools/watch_folder.h"
 #include <string.h>
 
@@ -223,29 +223,29 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
     static MonitorTimeline timeline;
     interrupt_hold(true); /* from here on there is something to lose */
     if (start_monitor(c, render, log, &monitor, &err) != STATUS_OK)
-        return command_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, EXIT_FAILED);
     if (progress_start(render, kind, kind == PROGRESS_JSON ? stdout : stderr, &progress, &err) !=
         STATUS_OK) {
         monitor_stop(monitor, NULL);
-        return command_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, EXIT_FAILED);
     }
     Status status = render_run(render, &err);
     progress_stop(progress);
     monitor_stop(monitor, &timeline);
     if (status != STATUS_OK && status != STATUS_CANCELLED)
-        return command_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, EXIT_FAILED);
     bool is_interrupted = status == STATUS_CANCELLED;
     if (is_interrupted && render_is_torn(render))
         return tell_early_interruption();
     Status written = output_command_write(&c->output, render_film(render), &err);
     if (written != STATUS_OK) { /* the samples are not lost: --resume writes them elsewhere */
-        (void)command_fail(&err, EXIT_FAILED);
+        (void)tool_fail(&err, EXIT_FAILED);
         is_interrupted = true;
     }
     if (settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK ||
         write_stats(c, render, &timeline, &err) != STATUS_OK ||
         render_end_trace(render, &err) != STATUS_OK)
-        return command_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, EXIT_FAILED);
     if (written != STATUS_OK)
         return EXIT_FAILED;
     if (is_interrupted) {
@@ -296,13 +296,13 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     if (status == STATUS_CANCELLED)
         return tell_early_interruption();
     if (status != STATUS_OK)
-        return command_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
+        return tool_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
     if (c->only_check) {
         status = render_finish_textures(render, &err);
         if (status == STATUS_OK)
             print_scene(render_scene(render), stdout);
         render_destroy(render);
-        return status == STATUS_OK ? EXIT_DONE : command_fail(&err, EXIT_FAILED);
+        return status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
     }
     if (c->probe.is_wanted) {
         int probed = probe_pixel(c, render);
@@ -312,7 +312,7 @@ static int render_package(const RenderCommand *c, const Log *log, Terminal *term
     int code =
         resume(c, render, log, &err) == STATUS_OK && check_room(c, render, log, &err) == STATUS_OK
             ? trace_and_write(c, render, log, terminal->kind)
-            : command_fail(&err, EXIT_FAILED);
+            : tool_fail(&err, EXIT_FAILED);
     render_destroy(render);
     return code;
 }
@@ -339,17 +339,17 @@ static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
     import.log = log;
     if (temp_folder_create("import", &folder, &err) != STATUS_OK ||
         path_join(folder.path, "package", package, &err) != STATUS_OK)
-        return command_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, EXIT_FAILED);
     show_stage(terminal, "importing");
     int code;
     if (scene_import_in_child(c->scene, package, &import, &err) == STATUS_OK) {
         c->render.scene_path = package;
         code = render_package(c, log, terminal);
     } else {
-        code = command_fail(&err, EXIT_FAILED);
+        code = tool_fail(&err, EXIT_FAILED);
     }
     if (temp_folder_remove(&folder, &err) != STATUS_OK)
-        return command_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, EXIT_FAILED);
     return code;
 }
 
@@ -361,7 +361,7 @@ static int render_one(RenderCommand *c)
     Log log = {c->log_level, write_log, &terminal};
     int code;
     if (render_command_claim(c, &claims, &err) != STATUS_OK) {
-        code = command_fail(&err, EXIT_USAGE);
+        code = tool_fail(&err, EXIT_USAGE);
     } else if (scene_import_is_package(c->scene)) {
         c->render.claims = &claims;
         c->render.scene_path = c->scene;
@@ -382,34 +382,8 @@ static int import_exit_code(int code)
     return code == SCENE_IMPORT_EXIT_BASE + (int)STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* A command that is mistyped would be taken for a scene. */
-static bool is_mistyped_command(const char *word)
+static int run(int argc, char **argv)
 {
-    static const char *const commands[] = {"merge", "compare", "manual", "completion"};
-    const char *nearest =
-        word[0] == '-' ? NULL : suggest_nearest(word, commands, SORT_COUNT_OF(commands));
-    if (!nearest || file_exists(word))
-        return false;
-    fprintf(stderr, "sort-render: there is no command or file '%s'; did you mean '%s'?\n", word,
-            nearest);
-    return true;
-}
-
-int main(int argc, char **argv)
-{
-    program_begin("sort-render");
-    if (argc > 1 && strcmp(argv[1], "merge") == 0)
-        return merge_main(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "compare") == 0)
-        return compare_main(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "manual") == 0)
-        return manual_main(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "completion") == 0)
-        return completion_main(argc - 1, argv + 1);
-
-    if (argc > 1 && is_mistyped_command(argv[1]))
-        return EXIT_USAGE;
-
     RenderCommand command;
     int code;
     if (!render_command_parse(argc, argv, &command, &code))
@@ -421,6 +395,58 @@ int main(int argc, char **argv)
     }
     Error err = {0};
     if (interrupt_start(EXIT_INTERRUPTED, &err) != STATUS_OK)
-        return command_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, EXIT_FAILED);
     return command.frames.is_wanted ? frames_render(&command, render_one) : render_one(&command);
+}
+
+static const CliCommand commands[] = {
+    {"merge", "adds partial results", merge_main},
+    {"compare", "tells how far two pictures are apart", compare_main},
+};
+
+static const ToolRow exit_codes[] = {
+#define EXIT_CODE(name, value, meaning) {#value, meaning},
+#include "tools/exit_codes.inc"
+#undef EXIT_CODE
+};
+
+static const ToolRow environment[] = {
+    {"XDG_CACHE_HOME",
+     "Compiled shaders and converted textures are kept in its folder sort, else in "
+     "~/.cache/sort, else in /tmp/sort-UID/cache; --cache overrides them. A folder that other "
+     "users can change is refused"},
+    {"SORT_PLUGIN_PATH", "Folders with plugins, with colons between, searched after --plugin-path"},
+    {"TMPDIR",
+     "Where textures of a zip, and packages made of imported files, lie during the render"},
+    {"XDG_RUNTIME_DIR", "Where a render publishes its counters for 'texcache watch'"},
+};
+
+static const char description[] =
+    "SCENE is a scene package: a folder with a scene.json, that file itself, or a zip of the "
+    "folder; or a file that "
+    "the import plugin reads, such as glTF, OBJ, PLY or FBX, which is turned into a package in a "
+    "temporary folder "
+    "first. A file without a camera or a light gets one, and the program says so.\n"
+    ".PP\n"
+    "The picture is the same for any number of threads, any budget of texture memory, and any cut "
+    "into sample ranges "
+    "that \\fBsort\\-render merge\\fR adds again.";
+
+int main(int argc, char **argv)
+{
+    static const Tool program = {
+        .name = "sort-render",
+        .purpose = "render a scene by path tracing",
+        .summary =
+            "Renders a scene package, or a scene file that can be imported, by path tracing.",
+        .description = description,
+        .commands = commands,
+        .command_count = SORT_COUNT_OF(commands),
+        .run = run,
+        .exit_codes = exit_codes,
+        .exit_code_count = SORT_COUNT_OF(exit_codes),
+        .environment = environment,
+        .environment_count = SORT_COUNT_OF(environment),
+        .see_also = "texcache (1), sslc (1), ssl-test (1)"};
+    return tool_main(&program, argc, argv);
 }

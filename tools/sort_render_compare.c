@@ -120,13 +120,9 @@ typedef struct CompareCommand {
     const char *layer; /* NULL: the picture itself */
     bool is_json;
     CliResult args; /* the picture, the reference */
-    int argc;
-    char **argv;
-    int code;
-    bool goes_on;
 } CompareCommand;
 
-static void with_table(CompareCommand *c, CommandUse use, void *data)
+static bool parse(CompareCommand *c, int argc, char **argv, int *out_code)
 {
     /* clang-format off */
     const CliOption options[] = {
@@ -149,27 +145,15 @@ static void with_table(CompareCommand *c, CommandUse use, void *data)
                                 .args_max = 2,
                                 .args_name = "PICTURE",
                                 .examples = examples};
-    use(&program, data);
-}
-
-void compare_command_visit(CommandUse use, void *data)
-{
-    CompareCommand command;
-    with_table(&command, use, data);
-}
-
-static void parse(const CliProgram *program, void *data)
-{
-    CompareCommand *c = data;
-    c->goes_on = command_parse(program, c->argc, c->argv, &c->args, &c->code);
+    return tool_parse(&program, argc, argv, &c->args, out_code);
 }
 
 int compare_main(int argc, char **argv)
 {
-    CompareCommand command = {.argc = argc, .argv = argv};
-    with_table(&command, parse, &command);
-    if (!command.goes_on)
-        return command.code;
+    CompareCommand command = {0};
+    int code;
+    if (!parse(&command, argc, argv, &code))
+        return code;
     const char *const paths[2] = {command.args.args[0], command.args.args[1]};
     Error err = {0};
     ExrImage *images[2] = {NULL, NULL};
@@ -187,5 +171,5 @@ int compare_main(int argc, char **argv)
     }
     exr_image_destroy(images[0]);
     exr_image_destroy(images[1]);
-    return status == STATUS_OK ? EXIT_DONE : command_fail(&err, EXIT_FAILED);
+    return status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
 }

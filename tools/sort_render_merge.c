@@ -7,13 +7,9 @@
 typedef struct MergeCommand {
     OutputCommand output;
     CliResult args;
-    int argc;
-    char **argv;
-    int code;
-    bool goes_on;
 } MergeCommand;
 
-static void with_table(MergeCommand *c, CommandUse use, void *data)
+static bool parse(MergeCommand *c, int argc, char **argv, int *out_code)
 {
     /* One option a line. */
     /* clang-format off */
@@ -40,19 +36,7 @@ static void with_table(MergeCommand *c, CommandUse use, void *data)
                                 .args_max = 4096,
                                 .args_name = "PARTIAL",
                                 .examples = examples};
-    use(&program, data);
-}
-
-void merge_command_visit(CommandUse use, void *data)
-{
-    MergeCommand command;
-    with_table(&command, use, data);
-}
-
-static void parse(const CliProgram *program, void *data)
-{
-    MergeCommand *c = data;
-    c->goes_on = command_parse(program, c->argc, c->argv, &c->args, &c->code);
+    return tool_parse(&program, argc, argv, &c->args, out_code);
 }
 
 /* Adds one partial file to *sum, which is NULL before the first. */
@@ -88,19 +72,19 @@ static Status check_files(MergeCommand *c, Error *err)
 
 int merge_main(int argc, char **argv)
 {
-    MergeCommand command = {.argc = argc, .argv = argv};
+    MergeCommand command = {0};
+    int code;
     Error err = {0};
     Film *sum = NULL;
-    with_table(&command, parse, &command);
-    if (!command.goes_on)
-        return command.code;
+    if (!parse(&command, argc, argv, &code))
+        return code;
     if (check_files(&command, &err) != STATUS_OK)
-        return command_fail(&err, EXIT_USAGE);
+        return tool_fail(&err, EXIT_USAGE);
     Status status = STATUS_OK;
     for (uint32_t i = 0; status == STATUS_OK && i < command.args.arg_count; ++i)
         status = add_part(command.args.args[i], &sum, &err);
     if (status == STATUS_OK)
         status = output_command_write(&command.output, sum, &err);
     film_destroy(sum);
-    return status == STATUS_OK ? EXIT_DONE : command_fail(&err, EXIT_FAILED);
+    return status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
 }

@@ -45,6 +45,6 @@ int probe_pixel(const RenderCommand *c, Render *render)
     }
     strbuf_free(&t.drawing.panels);
     if (status != STATUS_OK)
-        return command_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
+        return tool_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
     return EXIT_DONE;
 }

@@ -4,14 +4,11 @@
  * of two blocks gets the same values, so that lanes can be compared too. Files are independent and run
  * on several threads; what they print comes in the order of the names. */
 #include "tools/ssl_test.h"
-#include "base/cli.h"
 #include "base/file.h"
 #include "base/thread.h"
-#include "tools/start.h"
+#include "tools/tool.h"
 #include <stdio.h>
 #include <string.h>
-
-enum { EXIT_PASSED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 typedef struct Session {
     Arena *arena;
@@ -67,19 +64,11 @@ static int finish(Session *s, TestFormat format, bool is_verbose)
         failed += s->files.data[i].failed;
         strbuf_free(&s->files.data[i].out);
     }
-    return failed || passed == 0 ? EXIT_FAILED : EXIT_PASSED;
+    return failed || passed == 0 ? TOOL_FAILED : TOOL_DONE;
 }
 
-static int fail_usage(const Error *err)
+static int run(int argc, char **argv)
 {
-    char message[1024];
-    (void)fprintf(stderr, "ssl-test: %s\n", error_format(err, message, sizeof message));
-    return EXIT_USAGE;
-}
-
-int main(int argc, char **argv)
-{
-    program_begin("ssl-test");
     Session session = {0};
     bool is_verbose = false;
     uint32_t threads = 0, format = TEST_FORMAT_TEXT;
@@ -128,33 +117,43 @@ int main(int argc, char **argv)
         .args_name = "PATH"};
     CliResult args;
     Error err = {0};
-    if (cli_parse(&program, argc, argv, &args, &err) != STATUS_OK)
-        return fail_usage(&err);
-    if (args.wants_help || args.wants_version) {
-        StrBuf text = {0};
-        if (args.wants_help)
-            cli_help(&program, &text);
-        else
-            strbuf_printf(&text, "ssl-test %s\n", SORT_VERSION);
-        (void)fputs(strbuf_text(&text), stdout);
-        strbuf_free(&text);
-        return EXIT_PASSED;
-    }
+    int code;
+    if (!tool_parse(&program, argc, argv, &args, &code))
+        return code;
     session.arena = arena_create(0, 0);
     if (!session.arena) {
         (void)error_set(&err, STATUS_NO_MEMORY, "out of memory");
-        return fail_usage(&err);
+        return tool_fail(&err, TOOL_USAGE);
     }
     Status status = STATUS_OK;
     for (uint32_t i = 0; i < args.arg_count && status == STATUS_OK; i++)
         status = add_path(&session, args.args[i], true, &err);
-    int code = EXIT_USAGE;
     if (status != STATUS_OK) {
-        code = fail_usage(&err);
+        code = tool_fail(&err, TOOL_USAGE);
     } else {
         parallel_for(threads, session.files.count, run_indexed, &session);
         code = finish(&session, (TestFormat)format, is_verbose);
     }
     arena_destroy(session.arena);
     return code;
+}
+
+static const ToolRow exit_codes[] = {
+    {"0", "all expectations were met"},
+    {"1", "an expectation was not met, or no file was found"},
+    {"2", "the command line makes no sense, or a path is not there"},
+};
+
+int main(int argc, char **argv)
+{
+    static const Tool program = {
+        .name = "ssl-test",
+        .purpose = "run SSL files against the expectations in their comments",
+        .summary =
+            "Runs .ssl files and folders of them against the expectations in their comments.",
+        .run = run,
+        .exit_codes = exit_codes,
+        .exit_code_count = SORT_COUNT_OF(exit_codes),
+        .see_also = "sslc (1), sort-render (1)"};
+    return tool_main(&program, argc, argv);
 }

@@ -10,7 +10,6 @@
  * Shaders see the renderer's globals and closures. */
 #include "base/alloc.h"
 #include "tools/sslc_program.h"
-#include "tools/start.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,22 +68,22 @@ static int sslc_dump(int argc, char **argv)
         .args_name = "FILE"};
     CliResult args;
     int code;
-    if (!sslc_parse(&program, argc, argv, &args, &code))
+    if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
     SslcFile file = {0};
     StrBuf text = {0};
     Error err = {0};
-    code = SSLC_FAILED;
+    code = TOOL_FAILED;
     if (sslc_open(args.args[0], build.cpu, &file)) {
         file.folders = &build.folders;
         Status status = dump_stage(&file, &build, stage, &text, &err);
         (void)fputs(strbuf_text(&text), stdout);
         if (status == STATUS_OK)
-            code = SSLC_DONE;
+            code = TOOL_DONE;
         else if (status != STATUS_SOURCE)
-            code = sslc_fail(&err);
+            code = tool_fail(&err, TOOL_FAILED);
         if (status == STATUS_INVALID)
-            code = SSLC_USAGE;
+            code = TOOL_USAGE;
     }
     strbuf_free(&text);
     sslc_close(&file);
@@ -111,11 +110,11 @@ static int sslc_limits(int argc, char **argv)
                                 .args_name = "argument"};
     CliResult args;
     int code;
-    if (!sslc_parse(&program, argc, argv, &args, &code))
+    if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
     for (uint32_t i = 0; i < SORT_COUNT_OF(limits); i++)
         (void)printf("%-24s %8" PRIu64 "  %s\n", limits[i].name, limits[i].value, limits[i].text);
-    return SSLC_DONE;
+    return TOOL_DONE;
 }
 
 /* --- main ------------------------------------------------------------------------------------- */
@@ -129,27 +128,27 @@ static const CliCommand commands[] = {
     {"limits", "list the limits of the language", sslc_limits},
 };
 
+static const ToolRow exit_codes[] = {
+    {"0", "done"},
+    {"1", "failed: a source has errors, or a file cannot be read or written; the message says "
+          "which and why"},
+    {"2", "the command line makes no sense, or does not fit the shader"},
+};
+
 int main(int argc, char **argv)
 {
-    program_begin("sslc");
-    Error err = {0};
-    bool wants_help = argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-    if (wants_help) {
-        StrBuf text = {0};
-        cli_commands_help("sslc", "Checks, prints, runs and measures SSL shaders.", commands,
-                          SORT_COUNT_OF(commands), &text);
-        (void)fputs(strbuf_text(&text), argc < 2 ? stderr : stdout);
-        strbuf_free(&text);
-        return argc < 2 ? SSLC_USAGE : SSLC_DONE;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        (void)printf("sslc %s\n", SORT_VERSION);
-        return SSLC_DONE;
-    }
-    const CliCommand *command = cli_find_command(commands, SORT_COUNT_OF(commands), argv[1], &err);
-    if (!command) {
-        (void)sslc_fail(&err);
-        return SSLC_USAGE;
-    }
-    return command->run(argc - 1, argv + 1);
+    static const Tool program = {
+        .name = "sslc",
+        .purpose = "check, print, run and measure SSL shaders",
+        .summary = "Checks, prints, runs and measures SSL shaders.",
+        .description =
+            "A FILE is a source (.ssl), the description of a group of shaders (.json), or a unit "
+            "of the "
+            "library (unit:NAME). Shaders see the globals and closures of \\fBsort\\-render\\fR.",
+        .commands = commands,
+        .command_count = SORT_COUNT_OF(commands),
+        .exit_codes = exit_codes,
+        .exit_code_count = SORT_COUNT_OF(exit_codes),
+        .see_also = "ssl-test (1), sort-render (1), texcache (1)"};
+    return tool_main(&program, argc, argv);
 }

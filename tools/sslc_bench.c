@@ -99,7 +99,7 @@ static bool bench_column(SslcFile *file, const BenchOptions *o, bool with_deriva
             out->run_ns = measure_run(file, program, o, &err);
         ssl_program_release(program);
         if (out->run_ns < 0) {
-            (void)sslc_fail(&err);
+            (void)tool_fail(&err, TOOL_FAILED);
             return false;
         }
     }
@@ -163,7 +163,7 @@ int sslc_bench(int argc, char **argv)
                                 .args_name = "FILE"};
     CliResult args;
     int code;
-    if (!sslc_parse(&program, argc, argv, &args, &code))
+    if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
     SslcFile file = {0};
     BenchColumn off, on;
@@ -172,5 +172,5 @@ int sslc_bench(int argc, char **argv)
     if (is_good)
         print_table(&off, &on);
     sslc_close(&file);
-    return is_good ? SSLC_DONE : SSLC_FAILED;
+    return is_good ? TOOL_DONE : TOOL_FAILED;
 }

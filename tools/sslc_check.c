@@ -30,7 +30,7 @@ static bool check_shader(SslcFile *file, const char *shader, StrBuf *last)
     strbuf_free(last);
     *last = text;
     if (status != STATUS_OK && status != STATUS_SOURCE)
-        (void)sslc_fail(&err);
+        (void)tool_fail(&err, TOOL_FAILED);
     ssl_program_release(program);
     ssl_unit_release(unit);
     diag_list_destroy(diags);
@@ -95,7 +95,7 @@ static bool check_path(Arena *arena, const char *path, const CliTextList *folder
     Error err = {0};
     SslcPaths paths = {.arena = arena};
     if (sslc_find_sources(&paths, path, &err) != STATUS_OK) {
-        (void)sslc_fail(&err);
+        (void)tool_fail(&err, TOOL_FAILED);
         return false;
     }
     bool is_good = true;
@@ -128,7 +128,7 @@ int sslc_check(int argc, char **argv)
                                 .args_name = "PATH"};
     CliResult args;
     int code;
-    if (!sslc_parse(&program, argc, argv, &args, &code))
+    if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
     bool is_good = true;
     uint32_t files = 0;
@@ -138,7 +138,7 @@ int sslc_check(int argc, char **argv)
     arena_destroy(arena);
     if (files == 0 && is_good) {
         const Error err = {.code = STATUS_NOT_FOUND, .text = "there are no .ssl files"};
-        return sslc_fail(&err);
+        return tool_fail(&err, TOOL_FAILED);
     }
-    return is_good ? SSLC_DONE : SSLC_FAILED;
+    return is_good ? TOOL_DONE : TOOL_FAILED;
 }

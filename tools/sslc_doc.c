@@ -293,7 +293,7 @@ static bool describe_file(Doc *doc, const char *path, const char *only)
             Error err = {0};
             (void)error_set_at(&err, STATUS_NOT_FOUND, path, "there is no shader%s%s%s",
                                only ? " '" : "", only ? only : "", only ? "'" : "");
-            is_good = sslc_fail(&err) == SSLC_DONE;
+            is_good = tool_fail(&err, TOOL_FAILED) == TOOL_DONE;
         }
     }
     strbuf_free(&names);
@@ -309,11 +309,11 @@ static int describe_paths(Doc *doc, const CliResult *args, const char *only)
     bool is_good = arena != NULL;
     for (uint32_t i = 0; i < args->arg_count && is_good; i++)
         if (sslc_find_sources(&paths, args->args[i], &err) != STATUS_OK)
-            is_good = sslc_fail(&err) == SSLC_DONE;
+            is_good = tool_fail(&err, TOOL_FAILED) == TOOL_DONE;
     for (uint32_t i = 0; i < paths.list.count; i++)
         is_good &= describe_file(doc, paths.list.data[i], only);
     arena_destroy(arena);
-    return is_good ? SSLC_DONE : SSLC_FAILED;
+    return is_good ? TOOL_DONE : TOOL_FAILED;
 }
 
 int sslc_doc(int argc, char **argv)
@@ -343,7 +343,7 @@ int sslc_doc(int argc, char **argv)
                                 .args_name = "PATH"};
     CliResult args;
     int code;
-    if (!sslc_parse(&program, argc, argv, &args, &code))
+    if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
     doc.json = json_writer(&doc.text, JSON_INDENTED);
     if (doc.is_json)

@@ -72,45 +72,12 @@ uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32
 
 /* --- talking ---------------------------------------------------------------------------------- */
 
-static void print_on(FILE *stream, StrBuf *text)
-{
-    (void)fputs(strbuf_text(text), stream);
-    strbuf_free(text);
-}
-
-bool sslc_parse(const CliProgram *program, int argc, char **argv, CliResult *out_args,
-                int *out_code)
-{
-    Error err = {0};
-    StrBuf text = {0};
-    if (cli_parse(program, argc, argv, out_args, &err) != STATUS_OK) {
-        (void)sslc_fail(&err);
-        *out_code = SSLC_USAGE;
-        return false;
-    }
-    if (!out_args->wants_help && !out_args->wants_version)
-        return true;
-    if (out_args->wants_help)
-        cli_help(program, &text);
-    else
-        strbuf_printf(&text, "sslc %s\n", SORT_VERSION);
-    print_on(stdout, &text);
-    *out_code = SSLC_DONE;
-    return false;
-}
-
-int sslc_fail(const Error *err)
-{
-    char message[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
-    (void)fprintf(stderr, "sslc: %s\n", error_format(err, message, sizeof message));
-    return SSLC_FAILED;
-}
-
 void sslc_print_diags(const DiagList *diags)
 {
     StrBuf text = {0};
     diag_print(diags, &text);
-    print_on(stderr, &text);
+    (void)fputs(strbuf_text(&text), stderr);
+    strbuf_free(&text);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -159,7 +126,7 @@ bool sslc_open(const char *path, const char *cpu, SslcFile *out_file)
     if (status == STATUS_OK && !out_file->arena)
         status = error_set(&err, STATUS_NO_MEMORY, "out of memory");
     if (status != STATUS_OK)
-        (void)sslc_fail(&err);
+        (void)tool_fail(&err, TOOL_FAILED);
     return status == STATUS_OK;
 }
 
@@ -220,7 +187,7 @@ SslUnit *sslc_compile(SslcFile *file, const char *shader)
     if (status != STATUS_OK && status != STATUS_SOURCE) {
         Error err = {0};
         (void)error_set_at(&err, status, file->path, "%s", status_name(status));
-        (void)sslc_fail(&err);
+        (void)tool_fail(&err, TOOL_FAILED);
     }
     return unit;
 }
@@ -310,6 +277,6 @@ SslProgram *sslc_build(SslcFile *file, const SslUnit *unit, const SslcBuildOptio
     }
     diag_list_destroy(diags);
     if (status != STATUS_OK)
-        (void)sslc_fail(&err);
+        (void)tool_fail(&err, TOOL_FAILED);
     return program;
 }

@@ -4,11 +4,9 @@
 #define TOOLS_SSLC_PROGRAM_H
 
 #include "base/array.h"
-#include "base/cli.h"
 #include "ssl/ssl.h"
+#include "tools/tool.h"
 
-/* Exit codes of sslc: part of its interface. */
-enum { SSLC_DONE = 0, SSLC_FAILED = 1, SSLC_USAGE = 2 };
 enum { SSLC_OPTIONS_MAX = 32, SSLC_CONSTANTS_MAX = 64 };
 
 /* Values of the options that all commands but `check` have. */
@@ -22,11 +20,6 @@ typedef struct SslcBuildOptions {
 /* Appends them to a table of options; returns the new count. */
 uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32_t count);
 
-/* Parses the command line; prints help or the mistake. False: *out_code is the exit code. */
-bool sslc_parse(const CliProgram *program, int argc, char **argv, CliResult *out_args,
-                int *out_code);
-/* Prints "sslc: message" on stderr; returns SSLC_FAILED. */
-int sslc_fail(const Error *err);
 void sslc_print_diags(const DiagList *diags); /* on stderr */
 
 /* A source file in memory and a context with the renderer's tables (or NULL). Zero-initialise;

@@ -469,11 +469,11 @@ static Status check_picture(const char *path, const RunOptions *o, Error *err)
 static int run_file(const char *path, const RunOptions *o)
 {
     SslcFile file = {0};
-    int code = SSLC_FAILED;
+    int code = TOOL_FAILED;
     Error wrong = {0};
     if (check_picture(path, o, &wrong) != STATUS_OK) {
-        (void)sslc_fail(&wrong);
-        return wrong.code == STATUS_INVALID ? SSLC_USAGE : SSLC_FAILED;
+        (void)tool_fail(&wrong, TOOL_FAILED);
+        return wrong.code == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED;
     }
     bool is_open = sslc_open(path, o->build.cpu, &file);
     file.folders = &o->build.folders;
@@ -481,16 +481,16 @@ static int run_file(const char *path, const RunOptions *o)
     RunState run = {.options = o, .file = &file};
     run.program = unit ? sslc_build(&file, unit, &o->build, true) : NULL;
     if (file.is_misused)
-        code = SSLC_USAGE;
+        code = TOOL_USAGE;
     if (run.program) {
         Error err = {0};
         bool has_fault = false;
         run.info = ssl_program_info(run.program);
         if (shade(&run, &has_fault, &err) != STATUS_OK) {
-            (void)sslc_fail(&err);
-            code = err.code == STATUS_INVALID ? SSLC_USAGE : SSLC_FAILED;
+            (void)tool_fail(&err, TOOL_FAILED);
+            code = err.code == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED;
         } else if (!has_fault) {
-            code = SSLC_DONE;
+            code = TOOL_DONE;
         }
     }
     grid_host_destroy(run.host);
@@ -580,7 +580,7 @@ int sslc_run(int argc, char **argv)
         .examples = examples};
     CliResult args;
     int code;
-    if (!sslc_parse(&program, argc, argv, &args, &code))
+    if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
     return run_file(args.args[0], &o);
 }

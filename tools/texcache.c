@@ -13,43 +13,12 @@
  *
  * Arguments in, library calls, messages out. Exit codes: 0 done, 1 failed (or damage was found),
  * 2 wrong usage, 4 interrupted. */
-#include "tools/start.h"
 #include "tools/texcache_commands.h"
 #include <stdio.h>
 #include <string.h>
 
 const char *const texcache_color_spaces[] = {"auto", "srgb", "linear", "raw", NULL};
 const char *const texcache_wraps[] = {"file", "periodic", "clamp", "mirror", "black", NULL};
-
-int texcache_fail(const Error *err, int code)
-{
-    char text[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
-    fprintf(stderr, "texcache: %s\n", error_format(err, text, sizeof text));
-    return code;
-}
-
-/* Parses; true when the command is to run, else *out_code is what to exit with. */
-bool texcache_understand(const CliProgram *program, int argc, char **argv, CliResult *out_result,
-                         int *out_code)
-{
-    Error err = {0};
-    if (cli_parse(program, argc, argv, out_result, &err) != STATUS_OK) {
-        *out_code = texcache_fail(&err, EXIT_USAGE);
-        return false;
-    }
-    if (out_result->wants_help) {
-        StrBuf help = {0};
-        cli_help(program, &help);
-        fputs(strbuf_text(&help), stdout);
-        strbuf_free(&help);
-    } else if (out_result->wants_version) {
-        puts("texcache " SORT_VERSION);
-    } else {
-        return true;
-    }
-    *out_code = EXIT_DONE;
-    return false;
-}
 
 static const CliCommand commands[] = {
     {"make", "converts an image to a paged texture", texcache_run_make},
@@ -64,23 +33,29 @@ static const CliCommand commands[] = {
     {"replay", "tells what a recorded render would load under other budgets", texcache_run_replay},
 };
 
+static const ToolRow exit_codes[] = {
+    {"0", "done"},
+    {"1", "failed, or damage was found: the message says which file and where"},
+    {"2", "the command line makes no sense"},
+    {"4", "interrupted"},
+};
+
+static const ToolRow environment[] = {
+    {"SORT_PLUGIN_PATH", "Folders with plugins, with colons between, searched after --plugin-path"},
+    {"XDG_RUNTIME_DIR", "Where 'texcache watch' finds renders that are under way"},
+};
+
 int main(int argc, char **argv)
 {
-    program_begin("texcache");
-    const char *name = argc > 1 ? argv[1] : "--help";
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        StrBuf help = {0};
-        cli_commands_help("texcache", "Makes and inspects paged textures (.stex).", commands,
-                          SORT_COUNT_OF(commands), &help);
-        fputs(strbuf_text(&help), argc > 1 ? stdout : stderr);
-        strbuf_free(&help);
-        return argc > 1 ? EXIT_DONE : EXIT_USAGE;
-    }
-    if (strcmp(name, "--version") == 0) {
-        puts("texcache " SORT_VERSION);
-        return EXIT_DONE;
-    }
-    Error err = {0};
-    const CliCommand *command = cli_find_command(commands, SORT_COUNT_OF(commands), name, &err);
-    return command ? command->run(argc - 1, argv + 1) : texcache_fail(&err, EXIT_USAGE);
+    static const Tool program = {.name = "texcache",
+                                 .purpose = "make and inspect paged textures",
+                                 .summary = "Makes and inspects paged textures (.stex).",
+                                 .commands = commands,
+                                 .command_count = SORT_COUNT_OF(commands),
+                                 .exit_codes = exit_codes,
+                                 .exit_code_count = SORT_COUNT_OF(exit_codes),
+                                 .environment = environment,
+                                 .environment_count = SORT_COUNT_OF(environment),
+                                 .see_also = "sort-render (1), sslc (1)"};
+    return tool_main(&program, argc, argv);
 }

@@ -2,19 +2,13 @@
 #ifndef SORT_TOOLS_TEXCACHE_COMMANDS_H
 #define SORT_TOOLS_TEXCACHE_COMMANDS_H
 
-#include "base/cli.h"
+#include "tools/tool.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 4 };
+enum { EXIT_INTERRUPTED = 4 };
 
 /* Words of options and listings, NULL-terminated: by SortColorSpace; by TexWrap. */
 extern const char *const texcache_color_spaces[];
 extern const char *const texcache_wraps[];
-
-/* Prints the error; returns `code`. */
-int texcache_fail(const Error *err, int code);
-/* Parses; true when the command is to run, else *out_code is what to exit with. */
-bool texcache_understand(const CliProgram *program, int argc, char **argv, CliResult *out_result,
-                         int *out_code);
 
 /* Each returns the exit code. */
 int texcache_run_make(int argc, char **argv);

@@ -45,7 +45,7 @@ int texcache_run_convert(int argc, char **argv)
         .summary = "Converts images that a renderer asks for on its standard input."};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     struct sigaction act = {.sa_handler = on_signal}; /* a read that waits is interrupted */
     sigaction(SIGTERM, &act, NULL);
@@ -56,9 +56,9 @@ int texcache_run_convert(int argc, char **argv)
     PluginHostDesc desc = {.size_bytes = sizeof desc, .log = log_plugin, .cancelled = is_cancelled};
     PluginHost *plugins;
     if (plugin_host_create(&desc, &plugins, &err) != STATUS_OK)
-        return texcache_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, TOOL_FAILED);
     TexDecoderHost host = {.size_bytes = sizeof host, .find = find_decoder, .data = plugins};
     Status status = texcache_serve_converter(&host, &err);
     plugin_host_destroy(plugins);
-    return status == STATUS_OK ? EXIT_DONE : texcache_fail(&err, EXIT_FAILED);
+    return status == STATUS_OK ? TOOL_DONE : tool_fail(&err, TOOL_FAILED);
 }

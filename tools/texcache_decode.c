@@ -32,7 +32,7 @@ int texcache_run_decode(int argc, char **argv)
         .option_count = SORT_COUNT_OF(options)};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     Error err = {0};
     PluginHostDesc desc = {.size_bytes = sizeof desc,
@@ -40,9 +40,9 @@ int texcache_run_decode(int argc, char **argv)
                            .folder_count = plugin_paths.count};
     PluginHost *plugins;
     if (plugin_host_create(&desc, &plugins, &err) != STATUS_OK)
-        return texcache_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, TOOL_FAILED);
     TexDecoderHost host = {.size_bytes = sizeof host, .find = find_decoder, .data = plugins};
     Status status = texcache_serve_decoder(&host, &err);
     plugin_host_destroy(plugins);
-    return status == STATUS_OK ? EXIT_DONE : texcache_fail(&err, EXIT_FAILED);
+    return status == STATUS_OK ? TOOL_DONE : tool_fail(&err, TOOL_FAILED);
 }

@@ -111,15 +111,15 @@ int texcache_run_info(int argc, char **argv)
                                 .args_name = "FILE"};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     TexInfo info;
     Error err = {0};
     if (texcache_file_info(parsed.args[0], &info, &err) != STATUS_OK)
-        return texcache_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, TOOL_FAILED);
     if (is_json)
         print_info_json(parsed.args[0], &info);
     else
         print_info(parsed.args[0], &info);
-    return EXIT_DONE;
+    return TOOL_DONE;
 }

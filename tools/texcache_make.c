@@ -261,7 +261,7 @@ static void make_one(void *data, uint32_t index)
 /* All of them, and a message for each that failed; the exit code is the first one's. */
 static int make_all(MakeList *list)
 {
-    int code = EXIT_DONE;
+    int code = TOOL_DONE;
     uint32_t threads = list->options->thread_count;
     if (threads == 0)
         threads = thread_cpu_count();
@@ -273,9 +273,9 @@ static int make_all(MakeList *list)
         const MakeJob *job = &list->jobs[i];
         if (job->status == STATUS_OK)
             continue;
-        int failed = job->status == STATUS_CANCELLED ? EXIT_INTERRUPTED : EXIT_FAILED;
-        texcache_fail(&job->error, failed);
-        code = code == EXIT_DONE ? failed : code;
+        int failed = job->status == STATUS_CANCELLED ? EXIT_INTERRUPTED : TOOL_FAILED;
+        tool_fail(&job->error, failed);
+        code = code == TOOL_DONE ? failed : code;
     }
     return code;
 }
@@ -295,13 +295,13 @@ static int make(MakeOptions *o, const CliResult *parsed)
     int code;
     if (o->output && parsed->arg_count > 1) {
         error_set(&err, STATUS_INVALID, "several images and one --output");
-        return texcache_fail(&err, EXIT_USAGE);
+        return tool_fail(&err, TOOL_USAGE);
     }
     mutex_init(&list.progress.mutex);
     if (list_inputs(&list, parsed, &err) != STATUS_OK || claim_files(&list, &err) != STATUS_OK) {
-        code = texcache_fail(&err, err.code == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
+        code = tool_fail(&err, err.code == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED);
     } else if (plugin_host_create(&host_desc, &list.host, &err) != STATUS_OK) {
-        code = texcache_fail(&err, EXIT_FAILED);
+        code = tool_fail(&err, TOOL_FAILED);
     } else {
         code = make_all(&list);
     }
@@ -415,7 +415,7 @@ int texcache_run_make(int argc, char **argv)
                                 .examples = examples};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);

@@ -182,10 +182,10 @@ int texcache_run_replay(int argc, char **argv)
         .examples = examples};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     Error err = {0};
     if (replay(parsed.args[0], &budgets, wants_json, &err) != STATUS_OK)
-        return texcache_fail(&err, err.code == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
-    return EXIT_DONE;
+        return tool_fail(&err, err.code == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED);
+    return TOOL_DONE;
 }

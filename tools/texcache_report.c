@@ -50,16 +50,16 @@ int texcache_run_report(int argc, char **argv)
         .examples = examples};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     Error err = {0};
     if (file_check_apart("-o", output, (const char *const *)parsed.args, parsed.arg_count, &err) !=
         STATUS_OK)
-        return texcache_fail(&err, EXIT_USAGE);
+        return tool_fail(&err, TOOL_USAGE);
     if (file_check_room(output, 0, &err) != STATUS_OK)
-        return texcache_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, TOOL_FAILED);
     if (write_report(parsed.args[0], parsed.arg_count > 1 ? parsed.args[1] : NULL, output, &err) !=
         STATUS_OK)
-        return texcache_fail(&err, EXIT_FAILED);
-    return EXIT_DONE;
+        return tool_fail(&err, TOOL_FAILED);
+    return TOOL_DONE;
 }

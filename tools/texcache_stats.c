@@ -270,20 +270,20 @@ int texcache_run_stats(int argc, char **argv)
         .examples = examples};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     StatsFile file;
     Error err = {0};
-    code = EXIT_FAILED;
+    code = TOOL_FAILED;
     if (stats_file_read(parsed.args[0], &file, &err) != STATUS_OK) {
-        texcache_fail(&err, EXIT_FAILED);
+        tool_fail(&err, TOOL_FAILED);
     } else {
         if (!is_brief) {
             print_table(&file);
             print_histogram(&file.stats);
             print_textures(&file);
         }
-        code = judge(&file) ? EXIT_DONE : EXIT_FAILED;
+        code = judge(&file) ? TOOL_DONE : TOOL_FAILED;
     }
     stats_file_free(&file);
     return code;

@@ -64,12 +64,12 @@ int texcache_run_verify(int argc, char **argv)
         .args_name = "FILE"};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
-    code = EXIT_DONE;
+    code = TOOL_DONE;
     for (uint32_t i = 0; i < parsed.arg_count; i++) {
         if (!verify(parsed.args[i], is_quiet))
-            code = EXIT_FAILED;
+            code = TOOL_FAILED;
     }
     return code;
 }

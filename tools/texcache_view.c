@@ -182,25 +182,25 @@ int texcache_run_view(int argc, char **argv)
         .examples = examples};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     Error err = {0};
     if (!o.output) {
         error_set(&err, STATUS_INVALID, "-o is missing: where does the picture go?");
-        return texcache_fail(&err, EXIT_USAGE);
+        return tool_fail(&err, TOOL_USAGE);
     }
     const char *const input = parsed.args[0];
     if (file_check_apart("-o", o.output, &input, 1, &err) != STATUS_OK)
-        return texcache_fail(&err, EXIT_USAGE);
+        return tool_fail(&err, TOOL_USAGE);
     uint64_t damaged;
     Status status = view(&o, parsed.args[0], &damaged, &err);
     if (status != STATUS_OK)
-        return texcache_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
+        return tool_fail(&err, status == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED);
     if (damaged > 0) {
         error_set_at(&err, STATUS_FORMAT, parsed.args[0],
                      "%" PRIu64 " damaged tile%s shown in magenta", damaged,
                      damaged == 1 ? "" : "s");
-        return texcache_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, TOOL_FAILED);
     }
-    return EXIT_DONE;
+    return TOOL_DONE;
 }

@@ -123,9 +123,9 @@ static int show_lines(Watch *w, bool is_once)
     do {
         if (!take(w, &err)) {
             if (w->now.sequence == 0)
-                return texcache_fail(&err, EXIT_FAILED);
+                return tool_fail(&err, TOOL_FAILED);
             puts("The render has ended.");
-            return EXIT_DONE;
+            return TOOL_DONE;
         }
         StrBuf text = {0};
         WatchFrame frame = frame_of(w);
@@ -135,12 +135,12 @@ static int show_lines(Watch *w, bool is_once)
         strbuf_free(&text);
         if (!frame.is_alive) {
             puts("The render is gone.");
-            return EXIT_FAILED;
+            return TOOL_FAILED;
         }
         if (!is_once)
             clock_sleep_ns((uint64_t)LINE_PERIOD_MS * 1000000);
     } while (!is_once && !is_asked_to_end);
-    return EXIT_DONE;
+    return TOOL_DONE;
 }
 
 /* --- the screen ----------------------------------------------------------------------------------- */
@@ -245,7 +245,7 @@ static int show_screen(Watch *w)
     run_screen(w);
     write_all(leave, sizeof leave - 1);
     tcsetattr(STDIN_FILENO, TCSANOW, &before);
-    return EXIT_DONE;
+    return TOOL_DONE;
 }
 
 /* --- the command ---------------------------------------------------------------------------------- */
@@ -257,17 +257,17 @@ static int begin(Watch *w, const char *path, bool is_plain, bool is_once)
         snprintf(w->path, sizeof w->path, "%s", path);
         w->has_path = w->is_named = true;
     } else if (list_renders(w, &err) != STATUS_OK) {
-        return texcache_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, TOOL_FAILED);
     } else if (w->path_count == 0) {
         fputs(
             "texcache: no render of yours is running (on this machine, and without --unwatched)\n",
             stderr);
-        return EXIT_FAILED;
+        return TOOL_FAILED;
     } else {
         choose(w, 0);
     }
     if (!take(w, &err))
-        return texcache_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, TOOL_FAILED);
     bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     return is_plain || is_once || !is_terminal ? show_lines(w, is_once) : show_screen(w);
 }
@@ -301,7 +301,7 @@ int texcache_run_watch(int argc, char **argv)
         .examples = examples};
     CliResult parsed;
     int code;
-    if (!texcache_understand(&program, argc, argv, &parsed, &code))
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     Watch *w = MEM_NEW(Watch);
     if (w)
@@ -311,7 +311,7 @@ int texcache_run_watch(int argc, char **argv)
         Error err = {0};
         Status status = error_set(&err, STATUS_NO_MEMORY, "out of memory");
         SORT_UNUSED(status);
-        return texcache_fail(&err, EXIT_FAILED);
+        return tool_fail(&err, TOOL_FAILED);
     }
     catch_signals();
     code = begin(w, parsed.arg_count ? parsed.args[0] : NULL, is_plain, is_once);
