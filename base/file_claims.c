@@ -26,6 +26,12 @@ typedef struct FileClaim {
     bool is_output;
 } FileClaim;
 
+typedef struct FolderClaim {
+    const char *role; /* borrowed */
+    dev_t device;
+    ino_t inode;
+} FolderClaim;
+
 /* Takes empty names and "." out of a path. */
 static void drop_dots(char *path)
 {
@@ -48,6 +54,12 @@ static bool find_place(const char *path, Place *out, Status *out_status, Error *
 {
     struct stat info;
     char whole[PATH_BYTES], folder[PATH_BYTES];
+    if (strcmp(path, "-") == 0) {
+        if (fstat(STDOUT_FILENO, &info) != 0)
+            return false;
+        *out = (Place){.device = info.st_dev, .inode = info.st_ino};
+        return S_ISREG(info.st_mode);
+    }
     *out_status = path_join(NULL, path, whole, err);
     if (*out_status != STATUS_OK)
         return false;
@@ -147,18 +159,73 @@ static char *copy_text(const char *text)
     return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
+static Status refuse_below(const FileClaims *c, const struct stat *folder, const char *role,
+                           const char *path, Error *err)
+{
+    for (uint32_t i = 0; i < c->folder_count; ++i)
+        if (c->folders[i].device == folder->st_dev && c->folders[i].inode == folder->st_ino)
+            return error_set_at(err, STATUS_INVALID, path,
+                                "is %s and lies in %s: what is written needs a place of its own",
+                                role, c->folders[i].role);
+    return STATUS_OK;
+}
+
+/* Asks all folders above the place where links lead to. */
+static Status check_folders(const FileClaims *c, const char *role, const char *path, Error *err)
+{
+    struct stat info, above;
+    char whole[PATH_BYTES];
+    if (c->folder_count == 0)
+        return STATUS_OK;
+    TRY(path_join(NULL, path, whole, err));
+    if (!file_follow_links(whole))
+        return STATUS_OK; /* opening it says why */
+    Str parent = path_dirname(whole);
+    memmove(whole, parent.data, parent.size_bytes);
+    whole[parent.size_bytes] = '\0';
+    /* ".." is the folder above whatever the names say. */
+    for (bool is_known = stat(whole, &info) == 0; is_known; info = above) {
+        TRY(refuse_below(c, &info, role, path, err));
+        if (strlen(whole) + 4 > sizeof whole)
+            break;
+        memcpy(whole + strlen(whole), "/..", 4);
+        is_known = stat(whole, &above) == 0 &&
+                   !(above.st_dev == info.st_dev && above.st_ino == info.st_ino);
+    }
+    return STATUS_OK;
+}
+
+Status file_claim_folder(FileClaims *c, const char *role, const char *path, Error *err)
+{
+    struct stat info;
+    if (!path || stat(path, &info) != 0)
+        return STATUS_OK;
+    FolderClaim *folders = mem_realloc(c->folders, c->folder_count + 1, sizeof *folders);
+    if (!folders)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory for names of files");
+    c->folders = folders;
+    folders[c->folder_count++] = (FolderClaim){role, info.st_dev, info.st_ino};
+    return STATUS_OK;
+}
+
 static Status claim(FileClaims *c, const char *role, const char *path, bool is_output, Error *err)
 {
     Place place;
     Status status = STATUS_OK;
-    if (!path || strcmp(path, "-") == 0 || !find_place(path, &place, &status, err))
+    if (!path || !find_place(path, &place, &status, err))
         return status;
+    if (is_output && strcmp(path, "-") != 0)
+        TRY(check_folders(c, role, path, err));
     bool is_known = false;
     uint64_t at = hash_place(place.device, place.inode, place.rest);
     for (; c->table_size > 0 && c->table[at % c->table_size]; ++at) {
         const FileClaim *other = &c->items[c->table[at % c->table_size] - 1];
         if (!is_claim_of(other, &place, path))
             continue;
+        if (strcmp(path, "-") == 0 && strcmp(other->path, "-") == 0) {
+            is_known = true; /* one behind the other */
+            continue;
+        }
         if (is_output || other->is_output)
             return error_set_at(err, STATUS_INVALID, path,
                                 "is %s and also %s%s%s%s: what is written needs a file of its own",
@@ -199,6 +266,7 @@ void file_claims_free(FileClaims *c)
     }
     mem_free(c->items);
     mem_free(c->table);
+    mem_free(c->folders);
     *c = (FileClaims){0};
 }
 

@@ -131,8 +131,23 @@ static Status check_options(const RenderCommand *c, Error *err)
     return STATUS_OK;
 }
 
+/* Only what the cache keeps is its own: pictures may lie beside it. */
+static Status claim_cache(const RenderCommand *c, FileClaims *claims, Error *err)
+{
+    static const char *const folders[] = {"kernels", "textures"};
+    for (size_t i = 0; i < SORT_COUNT_OF(folders); ++i) {
+        char path[PATH_BYTES];
+        TRY(path_join(c->cache, folders[i], path, err));
+        TRY(file_claim_folder(claims, "the cache", path, err));
+    }
+    return STATUS_OK;
+}
+
 Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *err)
 {
+    TRY(claim_cache(c, claims, err));
+    if (c->progress == PROGRESS_JSON)
+        TRY(file_claim_output(claims, "--progress", "-", err));
     if (!c->only_check)
         TRY(output_command_claim(&c->output, claims, err));
     TRY(file_claim_output(claims, "--checkpoint", c->checkpoint, err));

@@ -329,25 +329,39 @@ static SceneImportOptions import_options(const RenderCommand *c)
                                 .is_unlimited = c->is_import_unlimited};
 }
 
+/* The package is a copy, but what it was copied from is as much the user's as the scene file. */
+static Status claim_files_read(const StrBuf *files, FileClaims *claims, Error *err)
+{
+    const char *path = strbuf_text(files), *end = path + files->size_bytes;
+    for (; path < end; path += strlen(path) + 1)
+        TRY(file_claim_input(claims, "a file of the scene", path, err));
+    return STATUS_OK;
+}
+
 /* A foreign scene file becomes a package in a temporary folder first. */
 static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
 {
     Error err = {0};
     char package[PATH_BYTES];
     TempFolder folder = {0};
+    StrBuf files = {0};
     SceneImportOptions import = import_options(c);
     import.log = log;
+    import.files_read = &files;
     if (temp_folder_create("import", &folder, &err) != STATUS_OK ||
         path_join(folder.path, "package", package, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_FAILED);
     show_stage(terminal, "importing");
     int code;
-    if (scene_import_in_child(c->scene, package, &import, &err) == STATUS_OK) {
+    if (scene_import_in_child(c->scene, package, &import, &err) != STATUS_OK) {
+        code = tool_fail(&err, EXIT_FAILED);
+    } else if (claim_files_read(&files, c->render.claims, &err) != STATUS_OK) {
+        code = tool_fail(&err, EXIT_USAGE);
+    } else {
         c->render.scene_path = package;
         code = render_package(c, log, terminal);
-    } else {
-        code = tool_fail(&err, EXIT_FAILED);
     }
+    strbuf_free(&files);
     if (temp_folder_remove(&folder, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_FAILED);
     return code;
@@ -390,6 +404,8 @@ static int run(int argc, char **argv)
         return code;
     if (command.import) {
         SceneImportOptions import = import_options(&command);
+        if (command.is_import_child)
+            import.files_read_to = stdout;
         code = scene_import_main(command.import, command.export_package, &import);
         return command.is_import_child ? code : import_exit_code(code);
     }

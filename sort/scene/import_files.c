@@ -357,6 +357,8 @@ Status import_files_open(ImportFiles *files, const char *name, int *out_fd, Erro
         return error_set(err, STATUS_IO, "was exchanged while it was opened");
     }
     count_bytes(files, &opened);
+    if (files->desc.opened)
+        files->desc.opened(files->desc.opened_data, path);
     *out_fd = fd;
     return STATUS_OK;
 }

@@ -27,6 +27,9 @@ typedef struct ImportFilesDesc {
     /* Called before a file is read, with the bytes of all that were opened so far. May be NULL. */
     void (*allow)(void *data, uint64_t total_bytes);
     void *allow_data;
+    /* Called with the path of each other file that is opened, links followed. May be NULL. */
+    void (*opened)(void *data, const char *path);
+    void *opened_data;
 } ImportFilesDesc;
 
 /* On success *out_files is owned by the caller. Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (no regular

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_BYTES_MAX = 8 << 20, FIXED_ARGUMENTS = 13 };
+enum { MESSAGE_BYTES_MAX = 64 << 20, FIXED_ARGUMENTS = 13 };
 
 bool scene_import_is_package(const char *path)
 {
@@ -49,6 +49,13 @@ static int open_file(void *data, const char *name)
     if (status != STATUS_OK && status != STATUS_NOT_FOUND)
         log_warning(host->log, "the file '%s' %s", name, why.text);
     return fd;
+}
+
+static void list_file(void *data, const char *path)
+{
+    FILE *out = data;
+    fputs(path, out);
+    fputc('\0', out);
 }
 
 /* The plugin gets an absolute path: what it puts together from that does not depend on the working folder. */
@@ -113,7 +120,9 @@ static Status import_file(const char *path, const char *package_folder,
                              .source = path,
                              .texture_paths = options->texture_paths,
                              .texture_path_count = options->texture_path_count,
-                             .allow = is_limited ? import_limits_allow : NULL};
+                             .allow = is_limited ? import_limits_allow : NULL,
+                             .opened = options->files_read_to ? list_file : NULL,
+                             .opened_data = options->files_read_to};
     PluginHost *host;
     TRY(import_files_create(&files, &data.files, err));
     Status status = plugin_host_create(&desc, &host, err);
@@ -140,6 +149,9 @@ int scene_import_main(const char *path, const char *package_folder,
     own.log = &log;
     Error err = {0};
     Status status = import_file(path, package_folder, &own, !options->is_unlimited, &err);
+    if (status == STATUS_OK && own.files_read_to &&
+        (fflush(own.files_read_to) != 0 || ferror(own.files_read_to)))
+        status = error_set(&err, STATUS_IO, "the files that were read cannot be listed");
     if (status == STATUS_OK)
         return 0;
     char text[ERROR_PATH_MAX + ERROR_TEXT_MAX];
@@ -229,7 +241,7 @@ static Status run_child(const SceneImportOptions *options, const char *const *ar
 {
     ProcessDesc desc = {.size_bytes = sizeof desc,
                         .argv = argv,
-                        .standard_output = PROCESS_DISCARD,
+                        .standard_output = options->files_read ? PROCESS_CAPTURE : PROCESS_DISCARD,
                         .standard_error = PROCESS_CAPTURE,
                         .capture_max_bytes = MESSAGE_BYTES_MAX,
                         .memory_limit_bytes = options->memory_limit_bytes
@@ -238,6 +250,10 @@ static Status run_child(const SceneImportOptions *options, const char *const *ar
     ProcessResult result = {0};
     TRY(process_run(&desc, options->timeout_ms, &result, err));
     Status status = judge(&result, path, options->log, err);
+    if (status == STATUS_OK && options->files_read)
+        strbuf_append(options->files_read, (Str){result.output.data, result.output.size_bytes});
+    if (status == STATUS_OK && options->files_read && result.is_output_cut)
+        status = error_set_at(err, STATUS_LIMIT, path, "names too many files");
     if (!result.has_exited)
         remove_partial(package_folder, options->log);
     process_result_free(&result);

@@ -8,14 +8,18 @@
  *
  * The child is the program itself, so there is nothing else to install. Its messages are lines for
  * people ("warning: ...", "error: ..."); the parent passes them on, and makes the last error line,
- * or the signal that ended the child, its own error. */
+ * or the signal that ended the child, its own error. On its standard output the child lists the files that it
+ * has read, which no output of the render may replace. */
 #ifndef SORT_SCENE_SCENE_IMPORT_H
 #define SORT_SCENE_SCENE_IMPORT_H
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "sort/scene/import_sink.h"
 #include "sort/scene/scene_missing.h"
+
+#include <stdio.h>
 
 /* True for what scene_load reads itself: a folder, a .zip, a .json. All else has to be imported. */
 bool scene_import_is_package(const char *path);
@@ -33,6 +37,10 @@ typedef struct SceneImportOptions {
     ImportLightUnits light_units;
     /* Of time and memory, by the size of the files (import_limits.h). They hold in the child. */
     bool is_unlimited;
+    /* Takes the paths of the files that were read beside the scene file, each with a NUL behind it: in the child a stream for
+     * its parent, in the parent a text. Either may be NULL. */
+    FILE *files_read_to;
+    StrBuf *files_read;
     /* The rest concerns scene_import_in_child alone. */
     const char *program; /* to run as the child; NULL: the running program */
     uint32_t timeout_ms; /* 0: none */

@@ -4,8 +4,10 @@ check_outputs.py FOLDER_OF_PROGRAMS
 Each case names an output in another way (link, hard link, "./", a folder under two names), and expects that the program ends
 before any work with exit code 2, and that every file is there and as it was."""
 
+import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -65,6 +67,56 @@ def check_render(folder):
     done = run("sort-render", "a scene", "-o", "out/ahead.exr", *cache, folder=folder)
     expect(done.returncode == 0 and (out / "ahead.exr").is_symlink() and (out / "later.exr").exists(),
            "a link to a file that is not there yet is not followed")
+
+
+def check_import(folder):
+    """What an importer reads beside the scene file is as much the user's as the file itself."""
+    model = folder / "model"
+    (model / "maps").mkdir(parents=True)
+    png(model / "maps/wood.png")
+    (model / "t.mtl").write_text("newmtl m\nKd 1 1 1\nmap_Kd maps/wood.png\n")
+    (model / "t.obj").write_text("mtllib t.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\nf 1/1 2/2 3/3\n")
+    points = struct.pack("<9f3I", 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 2)
+    (model / "t.bin").write_bytes(points)
+    gltf = {"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+            "buffers": [{"uri": "t.bin", "byteLength": len(points)}],
+            "bufferViews": [{"buffer": 0, "byteLength": 36}, {"buffer": 0, "byteOffset": 36, "byteLength": 12}],
+            "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]},
+                          {"bufferView": 1, "componentType": 5125, "count": 3, "type": "SCALAR"}],
+            "images": [{"uri": "maps/wood.png"}], "textures": [{"source": 0}],
+            "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
+            "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1, "material": 0}]}]}
+    (model / "t.gltf").write_text(json.dumps(gltf))
+    (folder / "linked.bin").symlink_to("model/t.bin")
+    os.link(model / "maps/wood.png", folder / "hard.png")
+    base = ["--cache", folder / "cache", "-q", "--unwatched", "--spp", "1", "--size", "8x8"]
+    for scene, outputs in (("t.obj", ("t.obj", "t.mtl", "maps/wood.png", "../hard.png")),
+                           ("t.gltf", ("t.gltf", "t.bin", "maps/../maps/wood.png", "../linked.bin"))):
+        for output in outputs:
+            refused(folder, "sort-render", f"model/{scene}", "-o", "a.exr", "--stats", f"model/{output}", *base)
+    refused(model, "sort-render", "t.gltf", "-o", "maps/wood.png", *base)
+    done = run("sort-render", "model/t.gltf", "-o", "a.exr", "--stats", "model/t.json", *base, folder=folder)
+    expect(done.returncode == 0 and not done.stdout, f"an import: {done.returncode}: {done.stderr} {done.stdout}")
+
+
+def check_streams(folder):
+    """Standard output that goes to a file is that file, and the cache's folders are the cache's."""
+    package(folder / "s")
+    base = [BIN / "sort-render", "s", "--cache", "cache", "--unwatched"]
+    cases = ((["-q", "-o", "a.exr", "--stats", "-"], "a.exr", 2), (["--progress", "json", "-o", "a.exr"], "a.exr", 2),
+             (["-q", "-o", "a.exr", "--partial", "/dev/stdout", "--stats", "-"], "out", 2),
+             (["-q", "-o", "a.exr", "--partial", "/proc/self/fd/1", "--png", "out"], "out", 2),
+             (["--progress", "json", "-o", "b.exr", "--stats", "-"], "out", 0))
+    for arguments, name, code in cases:
+        with open(folder / name, "w") as out:
+            done = subprocess.run([*base, *arguments], cwd=folder, stdout=out, stderr=subprocess.PIPE, text=True)
+        expect(done.returncode == code, f"{arguments} > {name}: exit code {done.returncode}: {done.stderr}")
+    kept = next((folder / "cache/kernels").iterdir())
+    (folder / "in").symlink_to("cache/textures")
+    for place in (kept.relative_to(folder), "in/new.exr", "cache/../cache/kernels/a.exr"):
+        refused(folder, "sort-render", "s", "-o", "b.exr", "--stats", place, "--cache", "cache", "-q", says="the cache")
+    done = run("sort-render", "s", "-o", "cache/a.exr", "--cache", "cache", "-q", folder=folder)
+    expect(done.returncode == 0, f"beside the cache: {done.stderr}")
 
 
 def check_merge(folder):
@@ -179,4 +231,4 @@ def check_package_writer(folder):
         expect(snapshot(folder) == before, "a package that is refused changes the one that is there")
 
 
-run_checks(check_package_writer, check_render, check_merge, check_texcache, check_sslc, check_room, check_left_behind)
+run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_left_behind)
