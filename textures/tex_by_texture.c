@@ -23,9 +23,12 @@ Status tex_give_counters(TexCache *c, TexThread *t, const char *path, Error *err
 Status tex_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t block, Error *err)
 {
     for (TexThread *t = c->threads; t;) {
-        bool is_new = !t->lookups[block];
+        if (t->lookups[block]) {
+            t = t->next;
+            continue;
+        }
         TRY(tex_give_counters(c, t, texture->path, err));
-        t = is_new ? c->threads : t->next; /* the list may have changed meanwhile */
+        t = c->threads; /* the list may have changed meanwhile */
     }
     return STATUS_OK;
 }

@@ -10,8 +10,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { INDEX_BITS = 18, GENERATION_MAX = (1 << (32 - INDEX_BITS)) - 1 };
-_Static_assert(TEXTURE_BLOCK *TEXTURE_BLOCK_COUNT == 1 << INDEX_BITS, "an index for every place");
+enum {
+    INDEX_BITS = 18,
+    GENERATION_MAX = (1 << (32 - INDEX_BITS)) - 1,
+    TEXTURES_MAX = TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT
+};
+_Static_assert(TEXTURES_MAX == 1 << INDEX_BITS, "an index for every place");
 
 Texture *texture_at(const TexCache *c, uint32_t index)
 {
@@ -184,90 +188,102 @@ static Status texture_load_decoded(TexCache *c, Texture *texture, Error *err)
     return STATUS_OK;
 }
 
-/* FNV-1a: paths are compared in full only when it agrees. */
-static uint64_t hash_path(const char *path)
+/* What the same texture is opened by again. */
+static Hash128 name_key(const TexOpenDesc *what)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *path; path++)
-        hash = (hash ^ (uint8_t)*path) * 0x100000001b3u;
-    return hash;
+    HashState h;
+    hash128_begin(&h);
+    hash128_update_text(&h, what->path);
+    hash128_update_u64(&h, (uint64_t)what->color_space);
+    return hash128_end(&h);
 }
 
-/* Under the lock. */
-static Texture *find_opened(const TexCache *c, const TexOpenDesc *what)
+/* What files have in common that were made of the same picture in the same way, whatever their names: their tiles
+ * are the same. False: the file does not say what it was made of. */
+static bool picture_key(const StexBrief *h, Hash128 *out_key)
 {
-    uint64_t hash = hash_path(what->path);
-    for (uint32_t i = 0; i < TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT; i++) {
-        if (!atomic_load(&c->blocks[i / TEXTURE_BLOCK])) {
-            i |= TEXTURE_BLOCK - 1; /* an absent block: on to the next */
-            continue;
-        }
-        Texture *texture = texture_at(c, i);
-        if (texture && texture->path_hash == hash && texture->refs > 0 &&
-            texture->wanted_color_space == what->color_space &&
-            strcmp(texture->path, what->path) == 0)
-            return texture;
+    static const uint8_t no_digest[sizeof h->source_digest];
+    if (memcmp(h->source_digest, no_digest, sizeof no_digest) == 0)
+        return false;
+    HashState s;
+    hash128_begin(&s);
+    hash128_update(&s, h->source_digest, sizeof h->source_digest);
+    hash128_update_u64(&s, (uint64_t)h->width << 32 | h->height);
+    hash128_update_u64(&s, (uint64_t)h->tail_crc << 32 | (h->flags & STEX_PREMULTIPLIED));
+    const uint8_t format[] = {h->channel_count, h->texel_type, h->color_space, h->wrap_s,
+                              h->wrap_t};
+    hash128_update(&s, format, sizeof format);
+    *out_key = hash128_end(&s);
+    return true;
+}
+
+/* The texture of a node of TexCache.names or TexCache.pictures; NULL of none. */
+static Texture *named(TexIndexNode *node)
+{
+    return node ? (Texture *)(void *)((char *)node - offsetof(Texture, by_name)) : NULL;
+}
+
+static Texture *pictured(TexIndexNode *node)
+{
+    return node ? (Texture *)(void *)((char *)node - offsetof(Texture, by_picture)) : NULL;
+}
+
+/* Under the lock: a texture that may stand for this one, which has been loaded. */
+static Texture *find_equal(const TexCache *c, const Texture *texture)
+{
+    Texture *known = named(tex_index_find(c->names, texture->by_name.key));
+    if (!known && texture->has_picture)
+        known = pictured(tex_index_find(c->pictures, texture->by_picture.key));
+    return known;
+}
+
+/* Under the lock: the first free place of the directory, or TEXTURES_MAX. */
+static uint32_t free_place(TexCache *c)
+{
+    while (c->first_free < TEXTURES_MAX && texture_at(c, c->first_free))
+        c->first_free++;
+    return c->first_free;
+}
+
+/* Under the lock, which may be dropped meanwhile: a block of the directory, and counters for its textures. */
+static Status give_block(TexCache *c, uint32_t b, const Texture *texture, Error *err)
+{
+    if (!atomic_load(&c->blocks[b])) {
+        TRY(texcache_reserve_tables(c, sizeof(TextureBlock), texture->path, err));
+        bool is_needed = !atomic_load(&c->blocks[b]); /* another thread may have been quicker */
+        TextureBlock *block = is_needed ? MEM_NEW(TextureBlock) : NULL;
+        if (!block)
+            texcache_release_tables(c, sizeof *block);
+        if (is_needed && !block)
+            return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
+        if (block)
+            atomic_store(&c->blocks[b], block);
     }
-    return NULL;
+    return tex_give_counters_to_all(c, texture, b, err);
 }
 
-/* Under the lock: an open texture that was made of the same picture in the same way, under another name. Its
- * tiles are the same, so both names may share them. */
-static Texture *find_same_picture(const TexCache *c, const Texture *texture)
-{
-    static const uint8_t no_digest[sizeof texture->header.source_digest];
-    const StexBrief *h = &texture->header;
-    if (texture->udim || memcmp(h->source_digest, no_digest, sizeof no_digest) == 0)
-        return NULL;
-    for (uint32_t i = 0; i < TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT; i++) {
-        if (!atomic_load(&c->blocks[i / TEXTURE_BLOCK])) {
-            i |= TEXTURE_BLOCK - 1;
-            continue;
-        }
-        Texture *other = texture_at(c, i);
-        if (!other || other->refs == 0 || other->udim)
-            continue;
-        const StexBrief *o = &other->header;
-        if (memcmp(o->source_digest, h->source_digest, sizeof o->source_digest) == 0 &&
-            o->width == h->width && o->height == h->height && o->tail_crc == h->tail_crc &&
-            o->channel_count == h->channel_count && o->texel_type == h->texel_type &&
-            o->color_space == h->color_space && o->wrap_s == h->wrap_s && o->wrap_t == h->wrap_t &&
-            ((o->flags ^ h->flags) & STEX_PREMULTIPLIED) == 0)
-            return other;
-    }
-    return NULL;
-}
-
-/* Under the lock: finds a free place in the directory. */
+/* Under the lock, which may be dropped meanwhile. */
 static Status texture_register(TexCache *c, Texture *texture, Error *err)
 {
-    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT; b++) {
-        TextureBlock *block = atomic_load(&c->blocks[b]);
-        if (!block) {
-            TRY(texcache_reserve_tables(c, sizeof *block, texture->path, err));
-            block = MEM_NEW(TextureBlock);
-            if (!block) {
-                texcache_release_tables(c, sizeof *block);
-                return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
-            }
-            atomic_store(&c->blocks[b], block);
-        }
-        TRY(tex_give_counters_to_all(c, texture, b, err));
-        for (uint32_t i = 0; i < TEXTURE_BLOCK; i++) {
-            if (!atomic_load(&block->textures[i])) {
-                c->generation = c->generation == GENERATION_MAX ? 1 : c->generation + 1;
-                texture->index = b * TEXTURE_BLOCK + i;
-                texture->generation = c->generation;
-                texture->refs = 1;
-                if (c->trace && !texture->udim)
-                    texture->trace_number = trace_number_texture(c->trace);
-                atomic_store_explicit(&block->textures[i], texture, memory_order_release);
-                return STATUS_OK;
-            }
-        }
+    for (uint32_t i = free_place(c); i < TEXTURES_MAX; i = free_place(c)) {
+        TRY(give_block(c, i / TEXTURE_BLOCK, texture, err));
+        if (texture_at(c, i))
+            continue; /* taken meanwhile */
+        c->generation = c->generation == GENERATION_MAX ? 1 : c->generation + 1;
+        texture->index = i;
+        texture->generation = c->generation;
+        texture->refs = 1;
+        if (c->trace && !texture->udim)
+            texture->trace_number = trace_number_texture(c->trace);
+        tex_index_add(&c->names, &texture->by_name);
+        if (texture->has_picture)
+            tex_index_add(&c->pictures, &texture->by_picture);
+        TextureBlock *block = atomic_load(&c->blocks[i / TEXTURE_BLOCK]);
+        atomic_store_explicit(&block->textures[i % TEXTURE_BLOCK], texture, memory_order_release);
+        return STATUS_OK;
     }
     return error_set_at(err, STATUS_LIMIT, texture->path, "%d textures are open already",
-                        TEXTURE_BLOCK * TEXTURE_BLOCK_COUNT);
+                        TEXTURES_MAX);
 }
 
 /* Gives back what texture_load() took; the texture is not registered. */
@@ -327,12 +343,14 @@ static Status texture_create(TexCache *c, const TexOpenDesc *what, Texture **out
         return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
     }
     descriptor_init(&texture->descriptor, texture->path);
-    texture->path_hash = hash_path(texture->path);
+    texture->by_name.key = name_key(what);
     texture->wanted_color_space = what->color_space;
     Error reason = {0};
     Status status = texcache_is_udim(path) ? texture_load_set(c, texture, what, &reason)
                                            : texture_load_file(c, texture, &reason);
     if (status == STATUS_OK) {
+        texture->has_picture =
+            !texture->udim && picture_key(&texture->header, &texture->by_picture.key);
         *out_texture = texture;
         return STATUS_OK;
     }
@@ -364,8 +382,9 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
 {
     CHECK(what->size_bytes == sizeof *what && what->path);
     *out_id = (TexId){0};
+    Hash128 name = name_key(what);
     mutex_lock(&c->lock);
-    Texture *known = find_opened(c, what);
+    Texture *known = named(tex_index_find(c->names, name));
     if (known) {
         known->refs++;
         *out_id = id_of(known);
@@ -378,9 +397,7 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     TRY(texture_create_patiently(c, what, &texture, err));
     Status status = STATUS_OK;
     mutex_lock(&c->lock);
-    known = find_opened(c, what); /* another thread may have been quicker */
-    if (!known)
-        known = find_same_picture(c, texture);
+    known = find_equal(c, texture); /* another thread may have been quicker */
     if (known)
         known->refs++;
     else
@@ -411,6 +428,8 @@ static uint64_t drop_tiles(TexCache *c, Texture *texture)
     uint64_t tile_count = texture->udim ? 0 : texture_tile_count(texture);
     TextureBlock *block = atomic_load(&c->blocks[texture->index / TEXTURE_BLOCK]);
     atomic_store(&block->textures[texture->index % TEXTURE_BLOCK], NULL);
+    if (texture->index < c->first_free)
+        c->first_free = texture->index;
     tex_forget_counters(c, texture);
     uint64_t tag = epoch_retire(&c->epochs);
     for (uint64_t i = 0; i < tile_count; i++) {
@@ -428,6 +447,9 @@ void texcache_close(TexCache *c, TexId id)
     CHECK(texture && texture->refs > 0);
     bool is_last = --texture->refs == 0;
     if (is_last) {
+        tex_index_remove(&c->names, &texture->by_name);
+        if (texture->has_picture)
+            tex_index_remove(&c->pictures, &texture->by_picture);
         while (texture->queued_count > 0)
             texcache_sleep(c);
         texcache_wait_for_readers(c, drop_tiles(c, texture));

@@ -28,6 +28,7 @@
 #include "textures/epoch.h"
 #include "textures/read_run.h"
 #include "textures/slab.h"
+#include "textures/tex_index.h"
 #include "textures/texel.h"
 #include "textures/trace_write.h"
 
@@ -116,9 +117,10 @@ typedef struct Texture {
     /* The rest. */
     uint32_t index;
     TexelFormat format;
-    char *path; /* owned */
-    char *name; /* owned; in statistics */
-    uint64_t path_hash;
+    char *path;                       /* owned */
+    char *name;                       /* owned; in statistics */
+    TexIndexNode by_name, by_picture; /* in the cache's indices while there are references */
+    bool has_picture;                 /* it is in that of pictures */
     StexBrief header;
     uint32_t tile_bytes; /* of tiles of the file */
     uint32_t tail_count; /* of tiles that hold small levels; numbered behind those of the file */
@@ -232,7 +234,9 @@ struct TexCache {
     TexCaller *request_waiters_first, *request_waiters_last; /* who found no free request */
     uint64_t turn_next, turn_served;                         /* I/O threads take slots in turn */
     uint32_t constant_count;
-    uint32_t generation; /* of the texture opened last */
+    uint32_t generation;            /* of the texture opened last */
+    uint32_t first_free;            /* no place of the directory before it is free */
+    TexIndexNode *names, *pictures; /* of open textures */
     bool is_stopping;
 
     IoThread *io_threads; /* owned */
