@@ -366,6 +366,36 @@ Status process_receive(Process *p, void *out_data, size_t size_bytes, uint32_t t
     return STATUS_OK;
 }
 
+bool process_receive_from_parent(void *out_data, size_t size_bytes)
+{
+    char *at = out_data;
+    while (size_bytes > 0) {
+        ssize_t got = read(STDIN_FILENO, at, size_bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        size_bytes -= (size_t)got;
+    }
+    return true;
+}
+
+bool process_send_to_parent(const void *data, size_t size_bytes)
+{
+    const char *at = data;
+    while (size_bytes > 0) {
+        ssize_t put = write(STDOUT_FILENO, at, size_bytes);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        at += put;
+        size_bytes -= (size_t)put;
+    }
+    return true;
+}
+
 Status process_run(const ProcessDesc *desc, uint32_t timeout_ms, ProcessResult *out_result,
                    Error *err)
 {

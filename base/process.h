@@ -55,6 +55,10 @@ Status process_receive(Process *p, void *out_data, size_t size_bytes, uint32_t t
                        Error *err) SORT_MUST_CHECK;
 /* Whether there is something to receive, or the end; waits up to wait_ms for it. */
 bool process_has_message(Process *p, uint32_t wait_ms);
+/* The child's side of a conversation, on its standard input and output: whole messages. False: the other end is
+ * gone. One thread at a time in each direction. */
+bool process_receive_from_parent(void *out_data, size_t size_bytes) SORT_MUST_CHECK;
+bool process_send_to_parent(const void *data, size_t size_bytes) SORT_MUST_CHECK;
 /* Spawn and wait. */
 Status process_run(const ProcessDesc *desc, uint32_t timeout_ms, ProcessResult *out_result,
                    Error *err) SORT_MUST_CHECK;

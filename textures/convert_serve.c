@@ -1,41 +1,9 @@
 /* The converter process: converts what its standard input asks for, one image after the other, until that ends.
  * Foreign image libraries run here, and may crash here. */
+#include "base/process.h"
 #include "base/thread.h"
 #include "textures/convert_wire.h"
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-static bool read_all(void *out, size_t bytes)
-{
-    uint8_t *at = out;
-    while (bytes > 0) {
-        ssize_t got = read(STDIN_FILENO, at, bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        bytes -= (size_t)got;
-    }
-    return true;
-}
-
-/* Whole, or the other end is gone, which the next read will notice. */
-static void write_all(const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    while (bytes > 0) {
-        ssize_t put = write(STDOUT_FILENO, at, bytes);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return;
-        at += put;
-        bytes -= (size_t)put;
-    }
-}
 
 /* One writer at a time: progress comes from the thread that converts, warnings from the one that decodes. */
 static Mutex output_lock = MUTEX_INIT;
@@ -43,7 +11,8 @@ static Mutex output_lock = MUTEX_INIT;
 static void say(const ConvertMessage *m)
 {
     mutex_lock(&output_lock);
-    write_all(m, sizeof *m);
+    bool is_sent = process_send_to_parent(m, sizeof *m);
+    SORT_UNUSED(is_sent); /* when the other end is gone, so is the next request */
     mutex_unlock(&output_lock);
 }
 
@@ -83,11 +52,12 @@ Status texcache_serve_converter(const TexDecoderHost *host, Error *err)
 {
     ConvertRequest request;
     char source[PATH_BYTES], output[PATH_BYTES];
-    while (read_all(&request, sizeof request)) {
+    while (process_receive_from_parent(&request, sizeof request)) {
         if (request.version != CONVERT_VERSION || request.source_bytes >= sizeof source ||
             request.output_bytes >= sizeof output || request.color_space > SORT_COLOR_RAW)
             return error_set(err, STATUS_FORMAT, "the request is not one of this version");
-        if (!read_all(source, request.source_bytes) || !read_all(output, request.output_bytes))
+        if (!process_receive_from_parent(source, request.source_bytes) ||
+            !process_receive_from_parent(output, request.output_bytes))
             return STATUS_OK;
         source[request.source_bytes] = output[request.output_bytes] = '\0';
         TexConvertReport report = {0};

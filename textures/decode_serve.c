@@ -1,11 +1,10 @@
 /* The decoder process: answers requests on its standard input until that ends. Foreign image libraries
  * run here, and may crash here; the cache then starts another one. */
 #include "base/alloc.h"
+#include "base/process.h"
 #include "textures/decode_wire.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OPEN_IMAGES_MAX = 64, EDGE_MAX = 1 << 20 };
 #define READ_BYTES_MAX ((size_t)64 << 20)
@@ -29,39 +28,9 @@ typedef struct Server {
 
 /* --- messages ----------------------------------------------------------------------------- */
 
-static bool read_all(void *out, size_t bytes)
-{
-    uint8_t *at = out;
-    while (bytes > 0) {
-        ssize_t got = read(STDIN_FILENO, at, bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        bytes -= (size_t)got;
-    }
-    return true;
-}
-
-static bool write_all(const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    while (bytes > 0) {
-        ssize_t put = write(STDOUT_FILENO, at, bytes);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        at += put;
-        bytes -= (size_t)put;
-    }
-    return true;
-}
-
 static bool answer(const DecodeAnswer *a, const void *data)
 {
-    return write_all(a, sizeof *a) && write_all(data, (size_t)a->bytes);
+    return process_send_to_parent(a, sizeof *a) && process_send_to_parent(data, (size_t)a->bytes);
 }
 
 static DecodeAnswer refusal(DecodeResult result, const char *text)
@@ -206,9 +175,9 @@ Status texcache_serve_decoder(const TexDecoderHost *host, Error *err)
     s->host = host;
     DecodeRequest r;
     Status status = STATUS_OK;
-    while (status == STATUS_OK && read_all(&r, sizeof r)) {
+    while (status == STATUS_OK && process_receive_from_parent(&r, sizeof r)) {
         if (r.version != DECODE_VERSION || r.path_bytes >= sizeof s->path ||
-            !read_all(s->path, r.path_bytes)) {
+            !process_receive_from_parent(s->path, r.path_bytes)) {
             status = error_set(err, STATUS_FORMAT, "what came in is no request to decode");
         } else {
             s->path[r.path_bytes] = '\0';

@@ -224,9 +224,14 @@ Status tex_replay(TexTraceReader *trace, TexReplay *results, uint32_t count, Err
 
 /* --- what could be had at best -------------------------------------------------------------- */
 
-static Status gather_accesses(TexTraceReader *trace, const TileSpace *space, OptimalLoads *best,
-                              Error *err)
+/* One use of a tile that takes memory. */
+typedef Status (*UseTile)(void *data, uint32_t number, uint32_t size_bytes, Error *err);
+
+/* Tells of all uses, in the order of the trace. */
+static Status each_use(TexTraceReader *trace, const TileSpace *space, UseTile use, void *data,
+                       Error *err)
 {
+    const TexTraceTexture *textures = tex_trace_textures(trace);
     TexTraceEvent event;
     bool more;
     tex_trace_rewind(trace);
@@ -236,10 +241,17 @@ static Status gather_accesses(TexTraceReader *trace, const TileSpace *space, Opt
             return STATUS_OK;
         for (uint32_t i = 0; event.kind == TEX_TRACE_REQUEST && i < event.tile_count; i++) {
             uint32_t number = space->first[event.texture] + event.tiles[i];
+            uint32_t size_bytes = tex_trace_tile_bytes(&textures[event.texture], event.tiles[i]);
             if (!space->is_memory_free[number])
-                TRY(optimal_loads_access(best, number, err));
+                TRY(use(data, number, size_bytes, err));
         }
     }
+}
+
+static Status use_at_best(void *data, uint32_t number, uint32_t size_bytes, Error *err)
+{
+    SORT_UNUSED(size_bytes);
+    return optimal_loads_access(data, number, err);
 }
 
 static Status begin_best(TexTraceReader *trace, const TileSpace *space, OptimalLoads **out,
@@ -268,7 +280,7 @@ Status tex_replay_best(TexTraceReader *trace, TexReplay *results, uint32_t count
     if (status == STATUS_OK)
         status = begin_best(trace, &space, &best, err);
     if (status == STATUS_OK)
-        status = gather_accesses(trace, &space, best, err);
+        status = each_use(trace, &space, use_at_best, best, err);
     for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
         ChunkBudget chunks = texcache_chunk_budget(results[i].budget_bytes,
                                                    summary->io_thread_count, summary->table_bytes);
@@ -296,34 +308,26 @@ static uint32_t bin_of(uint64_t distance_bytes)
     return bin < 0.0 ? 0 : bin >= CURVE_BINS ? CURVE_BINS - 1 : (uint32_t)bin;
 }
 
-static Status measure(TexTraceReader *trace, const TileSpace *space, StackDistance *distances,
-                      TexCurve *out, Error *err)
+typedef struct Measure {
+    StackDistance distances;
+    TexCurve *curve;
+} Measure;
+
+static Status measure_use(void *data, uint32_t number, uint32_t size_bytes, Error *err)
 {
-    const TexTraceTexture *textures = tex_trace_textures(trace);
-    TexTraceEvent event;
-    bool more;
-    tex_trace_rewind(trace);
-    for (;;) {
-        TRY(tex_trace_next(trace, &event, &more, err));
-        if (!more)
-            return STATUS_OK;
-        for (uint32_t i = 0; event.kind == TEX_TRACE_REQUEST && i < event.tile_count; i++) {
-            uint32_t number = space->first[event.texture] + event.tiles[i];
-            uint32_t bytes = tex_trace_tile_bytes(&textures[event.texture], event.tiles[i]);
-            uint64_t distance;
-            if (space->is_memory_free[number])
-                continue;
-            TRY(stack_distance_access(distances, number, bytes, &distance, err));
-            if (distance == STACK_DISTANCE_FIRST) {
-                out->unique_loads++;
-                out->bytes_unique += bytes;
-            } else {
-                out->reuses++;
-                out->reuse_loads[bin_of(distance)]++;
-                out->reuse_bytes[bin_of(distance)] += bytes;
-            }
-        }
+    Measure *m = data;
+    TexCurve *curve = m->curve;
+    uint64_t distance;
+    TRY(stack_distance_access(&m->distances, number, size_bytes, &distance, err));
+    if (distance == STACK_DISTANCE_FIRST) {
+        curve->unique_loads++;
+        curve->bytes_unique += size_bytes;
+    } else {
+        curve->reuses++;
+        curve->reuse_loads[bin_of(distance)]++;
+        curve->reuse_bytes[bin_of(distance)] += size_bytes;
     }
+    return STATUS_OK;
 }
 
 Status tex_replay_curve(TexTraceReader *trace, TexCurve *out_curve, Error *err)
@@ -335,13 +339,13 @@ Status tex_replay_curve(TexTraceReader *trace, TexCurve *out_curve, Error *err)
                                                summary->table_bytes);
     out_curve->overhead_bytes =
         summary->budget_bytes - (uint64_t)chunks.chunk_limit * SLAB_CHUNK_BYTES;
-    StackDistance distances = {0};
+    Measure m = {.curve = out_curve};
     Status status = space_init(&space, trace, err);
     if (status == STATUS_OK)
-        status = stack_distance_init(&distances, space.tile_total, err);
+        status = stack_distance_init(&m.distances, space.tile_total, err);
     if (status == STATUS_OK)
-        status = measure(trace, &space, &distances, out_curve, err);
-    stack_distance_destroy(&distances);
+        status = each_use(trace, &space, measure_use, &m, err);
+    stack_distance_destroy(&m.distances);
     space_destroy(&space);
     return status;
 }
