@@ -10,12 +10,14 @@
 #include "base/cast.h"
 #include "base/half.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "base/thread.h"
 #include "textures/mip_build.h"
 #include "textures/stex_write.h"
 #include "textures/texel.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { BAND_ROWS = 64, BAND_ROWS_MAX = 1024 };
@@ -38,6 +40,9 @@ typedef struct Conversion {
     bool has_above, has_held;
     float average[4];
     uint64_t non_finite_texels;
+    SortHostApi host; /* what the decoder sees: desc->host, and warnings become notes */
+    Mutex notes_lock; /* a decoder may warn on any thread */
+    char notes[TEX_NOTES_BYTES];
 } Conversion;
 
 static size_t texel_bytes(TexelFormat format)
@@ -138,12 +143,55 @@ static Status fits_half(const Conversion *c, bool *out_fits, Error *err)
     return status;
 }
 
+/* --- what there is to warn of --------------------------------------------------------------------- */
+
+/* A line more; those for which there is no room are left out. */
+static void add_note(Conversion *c, const char *text)
+{
+    char line[TEX_NOTES_BYTES];
+    str_printable(str_from(text), line, sizeof line);
+    mutex_lock(&c->notes_lock);
+    size_t used = strlen(c->notes), bytes = strlen(line);
+    if (used + bytes + 2 <= sizeof c->notes) {
+        if (used > 0)
+            c->notes[used++] = '\n';
+        memcpy(c->notes + used, line, bytes + 1);
+    }
+    mutex_unlock(&c->notes_lock);
+}
+
+static void decoder_logs(void *data, SortLogLevel level, const char *text)
+{
+    Conversion *c = data;
+    const SortHostApi *host = c->desc->host;
+    if (level >= SORT_LOG_WARNING)
+        add_note(c, text);
+    if (host && host->log)
+        host->log(host->host, level, text);
+}
+
+static bool is_cancelled(void *data)
+{
+    const SortHostApi *host = ((const Conversion *)data)->desc->host;
+    return host && host->cancelled && host->cancelled(host->host);
+}
+
+static void note_repairs(Conversion *c)
+{
+    char text[128];
+    snprintf(text, sizeof text,
+             "%" PRIu64 " texels were not finite, or beyond 1e30, and have been replaced",
+             c->non_finite_texels);
+    if (c->non_finite_texels > 0)
+        add_note(c, text);
+}
+
 /* Opens the source, chooses the stored format, and gets everything ready for rows. */
 static Status conversion_begin(Conversion *c, Error *err)
 {
     const TexConvertDesc *desc = c->desc;
     SortFailure why = {{0}};
-    SortResult result = desc->decoder->open(desc->host, desc->source_path, &c->image, &why);
+    SortResult result = desc->decoder->open(&c->host, desc->source_path, &c->image, &why);
     if (result != SORT_OK)
         return decoder_error(c, result, &why, err);
     c->info.size_bytes = sizeof c->info;
@@ -303,7 +351,7 @@ static Status convert_rows(Conversion *c, Error *err)
     const TexConvertDesc *desc = c->desc;
     BandStep step = {.c = c, .decode_rows = rows_from(c, 0), .decoded = c->bands[0]};
     for (uint32_t done = 0, turn = 0; done < c->info.height; turn ^= 1) {
-        if (desc->host && desc->host->cancelled && desc->host->cancelled(desc->host->host))
+        if (is_cancelled(c))
             return error_set_at(err, STATUS_CANCELLED, desc->source_path, "cancelled");
         parallel_for(c->thread_count, BAND_TASKS, run_band_task, &step);
         for (uint32_t task = BAND_TASKS; task-- > 0;) { /* what lies further up is told first */
@@ -336,6 +384,12 @@ Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     c->desc = desc;
     c->thread_count = desc->thread_count ? desc->thread_count : thread_cpu_count();
+    mutex_init(&c->notes_lock);
+    c->host = (SortHostApi){.size_bytes = sizeof c->host,
+                            .abi = SORT_PLUGIN_ABI,
+                            .host = c,
+                            .log = decoder_logs,
+                            .cancelled = is_cancelled};
     texel_tables_fill(&c->tables);
     Status status = conversion_begin(c, err);
     if (status == STATUS_OK)
@@ -348,10 +402,11 @@ Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report
         report.tile_count = h->tile_count;
         report.non_finite_texels = c->non_finite_texels;
         Hash128 digest = hash128_end(&c->digest);
+        note_repairs(c);
         StexWriter *writer = c->writer;
         c->writer = NULL;
-        status = stex_writer_finish(writer, c->average, digest.bytes, &report.constant_tiles,
-                                    &report.file_bytes, err);
+        status = stex_writer_finish(writer, c->average, digest.bytes, c->notes,
+                                    &report.constant_tiles, &report.file_bytes, err);
     }
     if (status == STATUS_OK && out_report)
         *out_report = report;
@@ -365,6 +420,7 @@ Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report
     mem_free(c->native);
     mem_free(c->above);
     mem_free(c->held);
+    mutex_destroy(&c->notes_lock);
     mem_free(c);
     return status;
 }

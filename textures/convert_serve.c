@@ -1,26 +1,14 @@
 /* The converter process: converts what its standard input asks for, one image after the other, until that ends.
  * Foreign image libraries run here, and may crash here. */
 #include "base/process.h"
-#include "base/thread.h"
 #include "textures/convert_wire.h"
 #include <stdio.h>
 
-/* One writer at a time: progress comes from the thread that converts, warnings from the one that decodes. */
-static Mutex output_lock = MUTEX_INIT;
-
+/* When the other end is gone, so is the next request. */
 static void say(const ConvertMessage *m)
 {
-    mutex_lock(&output_lock);
     bool is_sent = process_send_to_parent(m, sizeof *m);
-    SORT_UNUSED(is_sent); /* when the other end is gone, so is the next request */
-    mutex_unlock(&output_lock);
-}
-
-void texcache_converter_warn(const char *text)
-{
-    ConvertMessage m = {.kind = CONVERT_WARNING};
-    snprintf(m.text, sizeof m.text, "%s", text);
-    say(&m);
+    SORT_UNUSED(is_sent);
 }
 
 static void on_progress(void *data, float done)
@@ -32,7 +20,7 @@ static void on_progress(void *data, float done)
 }
 
 static Status convert(const TexDecoderHost *host, const ConvertRequest *request, const char *source,
-                      const char *output, TexConvertReport *out_report, Error *err)
+                      const char *output, Error *err)
 {
     const SortImageDecoder *decoder;
     const SortHostApi *api;
@@ -45,7 +33,7 @@ static Status convert(const TexDecoderHost *host, const ConvertRequest *request,
                            .color_space = (SortColorSpace)request->color_space,
                            .progress = on_progress,
                            .thread_count = request->thread_count};
-    return texcache_convert(&desc, out_report, err);
+    return texcache_convert(&desc, NULL, err);
 }
 
 Status texcache_serve_converter(const TexDecoderHost *host, Error *err)
@@ -60,11 +48,9 @@ Status texcache_serve_converter(const TexDecoderHost *host, Error *err)
             !process_receive_from_parent(output, request.output_bytes))
             return STATUS_OK;
         source[request.source_bytes] = output[request.output_bytes] = '\0';
-        TexConvertReport report = {0};
         Error why = {0};
-        Status status = convert(host, &request, source, output, &report, &why);
-        ConvertMessage m = {
-            .kind = CONVERT_DONE, .status = status, .non_finite_texels = report.non_finite_texels};
+        Status status = convert(host, &request, source, output, &why);
+        ConvertMessage m = {.kind = CONVERT_DONE, .status = status};
         snprintf(m.path, sizeof m.path, "%s", why.path);
         snprintf(m.text, sizeof m.text, "%s", why.text);
         say(&m);

@@ -2,7 +2,7 @@
  *
  *   renderer (converter.c)                      converter process (convert_serve.c)
  *   ConvertRequest, source path, output path  ---->  converts the image
- *   ConvertMessage, any number of times       <----  how far it is; a warning
+ *   ConvertMessage, any number of times       <----  that it gets on
  *   ConvertMessage                            <----  done, or why not
  *
  * As with decode_wire.h both ends are the same program's, and what comes back is checked all the same. */
@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "textures/texcache.h"
 
-enum { CONVERT_VERSION = 1 };
+enum { CONVERT_VERSION = 2 };
 
 typedef struct ConvertRequest {
     uint32_t version;
@@ -22,14 +22,13 @@ typedef struct ConvertRequest {
         output_bytes; /* of the paths that follow, without an end; below PATH_BYTES */
 } ConvertRequest;
 
-typedef enum ConvertKind { CONVERT_PROGRESS = 1, CONVERT_WARNING, CONVERT_DONE } ConvertKind;
+typedef enum ConvertKind { CONVERT_PROGRESS = 1, CONVERT_DONE } ConvertKind;
 
 typedef struct ConvertMessage {
-    uint32_t kind;              /* ConvertKind */
-    uint32_t status;            /* DONE: a Status */
-    uint64_t non_finite_texels; /* DONE */
-    char path[ERROR_PATH_MAX];  /* DONE, of an error: the file it is about */
-    char text[ERROR_TEXT_MAX];  /* WARNING, or DONE and an error */
+    uint32_t kind;             /* ConvertKind */
+    uint32_t status;           /* DONE: a Status */
+    char path[ERROR_PATH_MAX]; /* DONE, of an error: the file it is about */
+    char text[ERROR_TEXT_MAX]; /* the same */
 } ConvertMessage;
 
 #endif

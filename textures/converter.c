@@ -94,13 +94,8 @@ static Status next_message(const Converter *c, ConvertMessage *out, Error *err)
 }
 
 /* What the process said last about an image. */
-static Status take_result(const ConverterWish *wish, const ConvertMessage *m, Error *err)
+static Status take_result(const ConvertMessage *m, Error *err)
 {
-    if (m->status == STATUS_OK && m->non_finite_texels > 0)
-        log_warning(wish->log,
-                    "%s: %" PRIu64
-                    " texels were not finite, or beyond 1e30, and have been replaced",
-                    wish->name, m->non_finite_texels);
     if (m->status == STATUS_OK)
         return STATUS_OK;
     Status status = m->status <= STATUS_INTERNAL ? (Status)m->status : STATUS_FORMAT;
@@ -114,9 +109,7 @@ static Status converse(Converter *c, const ConverterWish *wish, ConvertMessage *
         TRY(next_message(c, m, err));
         if (m->kind == CONVERT_DONE)
             return STATUS_OK;
-        if (m->kind == CONVERT_WARNING)
-            log_warning(wish->log, "%s: %s", wish->name, m->text);
-        else if (m->kind != CONVERT_PROGRESS)
+        if (m->kind != CONVERT_PROGRESS)
             return error_set(err, STATUS_IO, "it talks nonsense");
     }
 }
@@ -138,7 +131,7 @@ Status converter_run(Converter *c, const ConverterWish *wish, Error *err)
     Error why = {0};
     status = converse(c, wish, m, &why);
     if (status == STATUS_OK) {
-        status = take_result(wish, m, err);
+        status = take_result(m, err);
         mem_free(m);
         return status;
     }

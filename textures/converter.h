@@ -4,7 +4,6 @@
 #ifndef SORT_TEXTURES_CONVERTER_H
 #define SORT_TEXTURES_CONVERTER_H
 
-#include "base/log.h"
 #include "textures/texcache.h"
 
 typedef struct Converter Converter;
@@ -23,8 +22,6 @@ typedef struct ConverterWish {
     const char *source_path, *output_path;
     SortColorSpace color_space;
     uint32_t thread_count; /* 0: one a CPU */
-    const char *name;      /* in warnings */
-    const Log *log;        /* warnings of the decoder; the texels that were repaired */
 } ConverterWish;
 
 /* One thread at a time. No process is started yet. */

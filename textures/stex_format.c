@@ -123,6 +123,7 @@ void stex_shorten(const StexHeader *h, StexBrief *out_brief)
 
 void stex_restore(const StexBrief *brief, StexHeader *out_header)
 {
+    *out_header = (StexHeader){0};
     memcpy(out_header, brief, sizeof *brief);
     CHECK(stex_layout(out_header));
 }
@@ -180,4 +181,5 @@ void stex_describe(const StexHeader *h, TexInfo *out_info)
         out_info->levels[i].tiles_x = h->levels[i].tiles_x;
         out_info->levels[i].tiles_y = h->levels[i].tiles_y;
     }
+    memcpy(out_info->notes, h->notes, sizeof h->notes);
 }

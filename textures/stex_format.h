@@ -77,9 +77,10 @@ typedef struct StexBrief {
 typedef struct StexHeader {
     STEX_HEADER_FIELDS
     StexLevel levels[TEX_MAX_LEVELS];
+    char notes[TEX_NOTES_BYTES]; /* TexInfo.notes; zeros behind them */
 } StexHeader;
 _Static_assert(offsetof(StexHeader, average_rgba) == 88 && offsetof(StexHeader, levels) == 120 &&
-                   sizeof(StexHeader) == 760 && sizeof(StexHeader) <= STEX_PAGE_BYTES &&
+                   offsetof(StexHeader, notes) == 760 && sizeof(StexHeader) <= STEX_PAGE_BYTES &&
                    sizeof(StexBrief) == offsetof(StexHeader, levels),
                "on disk");
 
@@ -122,7 +123,7 @@ PredictShape stex_tile_shape(const StexHeader *h);
  * levels, tile_count and all offsets. False when there are more than STEX_TILE_COUNT_MAX tiles. */
 bool stex_layout(StexHeader *h);
 
-/* A header as it is kept in memory, and back. */
+/* A header as it is kept in memory, and back, but for the notes. */
 void stex_shorten(const StexHeader *h, StexBrief *out_brief);
 void stex_restore(const StexBrief *brief, StexHeader *out_header);
 

@@ -128,7 +128,7 @@ static bool fields_in_range(const StexHeader *h)
            h->texel_type <= SORT_TEXEL_FLOAT && h->color_space <= SORT_COLOR_RAW &&
            h->wrap_s >= TEX_WRAP_PERIODIC && h->wrap_s <= TEX_WRAP_BLACK &&
            h->wrap_t >= TEX_WRAP_PERIODIC && h->wrap_t <= TEX_WRAP_BLACK &&
-           (h->flags & ~(uint32_t)STEX_FLAGS_ALL) == 0;
+           memchr(h->notes, '\0', sizeof h->notes) && (h->flags & ~(uint32_t)STEX_FLAGS_ALL) == 0;
 }
 
 Status stex_read_header(int fd, const char *path, StexHeader *out_header, uint64_t *out_file_bytes,

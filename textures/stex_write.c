@@ -308,13 +308,15 @@ Status stex_writer_row(StexWriter *w, uint32_t level_index, const void *texels, 
 }
 
 Status stex_writer_finish(StexWriter *w, const float average_rgba[4], const uint8_t digest[16],
-                          uint64_t *out_constant_tiles, uint64_t *out_file_bytes, Error *err)
+                          const char *notes, uint64_t *out_constant_tiles, uint64_t *out_file_bytes,
+                          Error *err)
 {
     StexHeader *h = &w->header;
     for (uint32_t i = 0; i < h->level_count; i++)
         ASSERT(w->bands[i].rows_fed == h->levels[i].height);
     memcpy(h->average_rgba, average_rgba, sizeof h->average_rgba);
     memcpy(h->source_digest, digest, sizeof h->source_digest);
+    snprintf(h->notes, sizeof h->notes, "%s", notes);
     h->tail_crc = crc32c(0, w->tail, (size_t)h->tail_bytes);
     h->file_bytes = w->end;
     h->header_crc = stex_header_crc(h);

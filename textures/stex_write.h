@@ -19,9 +19,9 @@ const StexHeader *stex_writer_header(const StexWriter *w);
 /* The next row of `level`, in native texels. */
 Status stex_writer_row(StexWriter *w, uint32_t level, const void *texels,
                        Error *err) SORT_MUST_CHECK;
-/* All rows of all levels have been fed. Frees the writer, on failure too. */
+/* All rows of all levels have been fed. notes: as TexInfo has them, cut where there is no room. Frees the writer, on failure too. */
 Status stex_writer_finish(StexWriter *w, const float average_rgba[4], const uint8_t digest[16],
-                          uint64_t *out_constant_tiles, uint64_t *out_file_bytes,
+                          const char *notes, uint64_t *out_constant_tiles, uint64_t *out_file_bytes,
                           Error *err) SORT_MUST_CHECK;
 /* Nothing is left on disk. NULL is fine. */
 void stex_writer_abandon(StexWriter *w);

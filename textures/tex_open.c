@@ -141,6 +141,16 @@ static Status texture_allocate(TexCache *c, Texture *texture, const StexHeader *
     return STATUS_OK;
 }
 
+/* What its conversion had to warn of, line by line. */
+static void log_notes(const TexCache *c, const Texture *texture, const char *notes)
+{
+    while (*notes) {
+        int bytes = (int)strcspn(notes, "\n");
+        log_warning(c->log, "%s: %.*s", texture->name, bytes, notes);
+        notes += bytes + (notes[bytes] != '\0');
+    }
+}
+
 static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
 {
     uint64_t file_bytes;
@@ -162,6 +172,7 @@ static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
                     " bytes are there; tiles beyond show the missing colour",
                     texture->path, file_bytes, h.file_bytes);
     }
+    log_notes(c, texture, h.notes);
     return STATUS_OK;
 }
 

@@ -38,10 +38,11 @@
 #include "plugins/sort_plugin.h"
 
 enum {
-    TEX_MAX_LANES = 32,    /* lanes of one request */
-    TEX_MAX_LEVELS = 20,   /* so 2^19 texels an axis */
-    TEX_MAX_PROBES = 16,   /* of an anisotropic lookup */
-    TEX_DEPTH_BUCKETS = 8, /* statistics by path depth; the last bucket holds all deeper ones */
+    TEX_MAX_LANES = 32,     /* lanes of one request */
+    TEX_MAX_LEVELS = 20,    /* so 2^19 texels an axis */
+    TEX_MAX_PROBES = 16,    /* of an anisotropic lookup */
+    TEX_DEPTH_BUCKETS = 8,  /* statistics by path depth; the last bucket holds all deeper ones */
+    TEX_NOTES_BYTES = 1024, /* of TexInfo.notes */
     TEX_MIN_IO_THREADS = 1,
     TEX_MAX_IO_THREADS = 64
 };
@@ -108,6 +109,8 @@ typedef struct TexOpenDesc {
  * cannot hold its tables; states what would, with those of all that were opened or refused before). May evict tiles and block shortly, so never call it
  * from a fiber whose thread runs other fibers.
  *
+ * What the conversion of a file had to warn of is logged again, since who renders may not be who converted.
+ *
  * Of a UDIM set all files are opened that are there now. Lookups address it with s in [0, 10) and t in
  * [0, 100); each file is clamped at its edges, whatever the request's wrap. A file that is not there
  * is told once; what lies in it gets the missing colour. texcache_info describes its first file. */
@@ -154,6 +157,9 @@ typedef struct TexInfo {
     float average_rgba[4];
     uint8_t source_digest[16]; /* of the source's pixels and the conversion's settings */
     TexLevelInfo levels[TEX_MAX_LEVELS];
+    /* What its conversion had to warn of, one a line: texels that were replaced, what the decoder could not
+     * follow. Of files only; texcache_open() logs each line. */
+    char notes[TEX_NOTES_BYTES];
 } TexInfo;
 
 /* STATUS_NOT_FOUND: no such texture. */
@@ -430,8 +436,6 @@ Status texcache_serve_decoder(const TexDecoderHost *host, Error *err) SORT_MUST_
 /* The whole work of a process that a converter starts (converter.h): converts images that standard input asks
  * for, until it ends. */
 Status texcache_serve_converter(const TexDecoderHost *host, Error *err) SORT_MUST_CHECK;
-/* In such a process: a warning about the image that is being converted. Any thread. */
-void texcache_converter_warn(const char *text);
 
 /* --- conversion --------------------------------------------------------------------------- */
 
@@ -444,7 +448,8 @@ typedef enum TexNonFinite {
 typedef struct TexConvertDesc {
     size_t size_bytes;               /* sizeof(TexConvertDesc) */
     const SortImageDecoder *decoder; /* reads source_path */
-    const SortHostApi *host; /* handed to the decoder; `cancelled` is polled if it is there */
+    /* What the decoder's calls go to; `cancelled` is polled if it is there. Warnings are kept in the file, too. */
+    const SortHostApi *host;
     const char *source_path;
     const char *output_path; /* appears whole or not at all: written beside and renamed */
     uint32_t subimage;

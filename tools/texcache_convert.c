@@ -20,14 +20,6 @@ static bool is_cancelled(void *data)
     return atomic_load(&is_terminated);
 }
 
-static void log_plugin(void *data, SortLogLevel level, const char *plugin, const char *text)
-{
-    SORT_UNUSED(data);
-    SORT_UNUSED(plugin);
-    if (level >= SORT_LOG_WARNING)
-        texcache_converter_warn(text);
-}
-
 static Status find_decoder(void *data, const char *path, const SortImageDecoder **out_decoder,
                            const SortHostApi **out_api, Error *err)
 {
@@ -53,7 +45,7 @@ int texcache_run_convert(int argc, char **argv)
     signal(SIGINT, SIG_IGN);        /* from a terminal: the renderer decides */
     signal(SIGXFSZ, SIG_IGN);       /* a file that may not grow is a write error like a full disk */
     Error err = {0};
-    PluginHostDesc desc = {.size_bytes = sizeof desc, .log = log_plugin, .cancelled = is_cancelled};
+    PluginHostDesc desc = {.size_bytes = sizeof desc, .cancelled = is_cancelled};
     PluginHost *plugins;
     if (plugin_host_create(&desc, &plugins, &err) != STATUS_OK)
         return tool_fail(&err, TOOL_FAILED);

@@ -4,6 +4,7 @@
 #include "tools/texcache_commands.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const type_words[] = {"u8", "u16", "half", "float"};
 
@@ -11,6 +12,17 @@ static const char *digest_text(const TexInfo *info, char out[33])
 {
     for (uint32_t i = 0; i < 16; i++)
         snprintf(out + 2 * i, 3, "%02x", info->source_digest[i]);
+    return out;
+}
+
+/* The next line of what a conversion warned of, as it may be shown; NULL: that was all. */
+static const char *next_note(const char **notes, char out[TEX_NOTES_BYTES])
+{
+    size_t bytes = strcspn(*notes, "\n");
+    if (**notes == '\0')
+        return NULL;
+    str_printable((Str){*notes, bytes}, out, TEX_NOTES_BYTES);
+    *notes += bytes + ((*notes)[bytes] != '\0');
     return out;
 }
 
@@ -29,7 +41,12 @@ static void print_info(const char *path, const TexInfo *info)
     printf("  average      %g %g %g %g\n", (double)info->average_rgba[0],
            (double)info->average_rgba[1], (double)info->average_rgba[2],
            (double)info->average_rgba[3]);
-    printf("  digest       %s\n\n", digest_text(info, digest));
+    printf("  digest       %s\n", digest_text(info, digest));
+    const char *notes = info->notes;
+    char note[TEX_NOTES_BYTES];
+    while (next_note(&notes, note))
+        printf("  warning      %s\n", note);
+    puts("");
     printf("  level           size        tiles    constant       stored\n");
     uint64_t tiles = 0, constant = 0, stored = 0;
     for (uint32_t i = 0; i < info->level_count; i++) {
@@ -49,7 +66,7 @@ static void print_info(const char *path, const TexInfo *info)
     }
     printf("    all                  %9" PRIu64 "  %10" PRIu64 " %12s\n", tiles, constant,
            cli_format_size(stored, size));
-    printf("  The tail of %" PRIu32 " texels stays in memory.\n", info->tail_texels);
+    printf("  The tail has %" PRIu32 " texels.\n", info->tail_texels);
 }
 
 static void print_info_json(const char *path, const TexInfo *info)
@@ -75,6 +92,12 @@ static void print_info_json(const char *path, const TexInfo *info)
     json_write_u64(&w, "file_bytes", info->file_bytes);
     json_write_string(&w, "source_digest", digest_text(info, digest));
     json_write_floats(&w, "average_rgba", info->average_rgba, 4);
+    json_write_array(&w, "warnings");
+    const char *notes = info->notes;
+    char note[TEX_NOTES_BYTES];
+    while (next_note(&notes, note))
+        json_write_string(&w, NULL, note);
+    json_write_end(&w);
     json_write_array(&w, "levels");
     for (uint32_t i = 0; i < info->level_count; i++) {
         const TexLevelInfo *l = &info->levels[i];

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    CONVERTED_FORMAT = 3, /* raise when conversion changes, so that old files are not found */
+    CONVERTED_FORMAT = 4, /* raise when conversion changes, so that old files are not found */
     LOCK_POLL_NS = 10000000,
     WORKERS_MAX = 64
 };
@@ -149,9 +149,7 @@ static Status run_converter(StoreWorker *w, const SceneTexture *texture, const c
     ConverterWish wish = {.source_path = from,
                           .output_path = to,
                           .color_space = (SortColorSpace)texture->color_space,
-                          .thread_count = w->store->conversion_threads,
-                          .name = texture->name,
-                          .log = w->store->desc.log};
+                          .thread_count = w->store->conversion_threads};
     Status status = converter_run(w->converter, &wish, &why);
     if (status == STATUS_OK || status == STATUS_CANCELLED)
         return status == STATUS_OK ? status : error_set(err, status, "cancelled");

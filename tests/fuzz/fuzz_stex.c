@@ -53,7 +53,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     const float average[4] = {0};
     const uint8_t digest[16] = {0};
     uint64_t constant_tiles, file_bytes;
-    CHECK(stex_writer_finish(w, average, digest, &constant_tiles, &file_bytes, NULL) == STATUS_OK);
+    CHECK(stex_writer_finish(w, average, digest, "", &constant_tiles, &file_bytes, NULL) ==
+          STATUS_OK);
     CHECK(file_read(path, 1 << 24, &valid, &valid_bytes, NULL) == STATUS_OK);
     return atexit(clean_up);
 }

@@ -120,10 +120,18 @@ static void test_textures_damaged_among_good_ones(void **state)
                                           "error: textures/t7.odd", NULL});
     kit_write_text(&kit, "textures/t3.odd", "good 3");
     kit_write_text(&kit, "textures/t7.odd", "nan 7");
+    kit_write_text(&kit, "textures/t5.odd", "words 5");
     kit_run(&kit, NULL, &said);
     kit_assert_says(&said, 0,
                     (const char *const[]){"textures/t7.odd: 1 texels were not finite",
-                                          "converted 2 textures", NULL});
+                                          "textures/t5.odd: this picture is odd",
+                                          "converted 3 textures", NULL});
+    /* Who renders next did not see that conversion, and is told the same. */
+    kit_run(&kit, NULL, &said);
+    assert_null(strstr(said.output, "converted"));
+    kit_assert_says(&said, 0,
+                    (const char *const[]){"textures/t7.odd: 1 texels were not finite",
+                                          "textures/t5.odd: this picture is odd", NULL});
     kit_end(&kit);
 }
 

@@ -92,7 +92,7 @@ static const char *paint_levels(uint32_t size, const char *name)
     const float average[4] = {0};
     const uint8_t digest[16] = {0};
     uint64_t constant_tiles, file_bytes;
-    assert_int_equal(stex_writer_finish(w, average, digest, &constant_tiles, &file_bytes, &err),
+    assert_int_equal(stex_writer_finish(w, average, digest, "", &constant_tiles, &file_bytes, &err),
                      STATUS_OK);
     return path;
 }

@@ -79,12 +79,16 @@ void picture_fill_noise(Picture *p, uint32_t seed)
     }
 }
 
+/* What is opened next; conversions open on the thread that asks for them. */
+static _Thread_local const Picture *picture_to_open;
+
 static SortResult picture_open(const SortHostApi *api, const char *path, SortImage **out_image,
                                SortFailure *why)
 {
+    SORT_UNUSED(api);
     SORT_UNUSED(path);
     SORT_UNUSED(why);
-    *out_image = (SortImage *)api->host;
+    *out_image = (SortImage *)(uintptr_t)picture_to_open;
     return SORT_OK;
 }
 
@@ -137,7 +141,7 @@ static Status convert(const Picture *p, const char *path, const TexConvertDesc *
     SortHostApi host = how && how->host ? *how->host : (SortHostApi){0};
     host.size_bytes = sizeof host;
     host.abi = SORT_PLUGIN_ABI;
-    host.host = &view;
+    picture_to_open = &view;
     TexConvertDesc desc = how ? *how : (TexConvertDesc){0};
     desc.size_bytes = sizeof desc;
     desc.decoder = &picture_decoder;
