@@ -17,11 +17,11 @@ void tex_index_add(TexIndexNode **root, TexIndexNode *node)
     *root = node;
 }
 
-TexIndexNode *tex_index_find(TexIndexNode *root, Hash128 key)
+void *tex_index_find(const TexIndexNode *root, Hash128 key)
 {
     for (uint32_t depth = 0; root && !hash128_equal(root->key, key); depth++)
         root = root->children[branch(&key, depth)];
-    return root;
+    return root ? root->owner : NULL;
 }
 
 void tex_index_remove(TexIndexNode **root, TexIndexNode *node)

@@ -13,13 +13,14 @@
 
 typedef struct TexIndexNode {
     Hash128 key;
+    void *owner; /* borrowed: what is found */
     struct TexIndexNode *children[2];
 } TexIndexNode;
 
-/* *root: NULL is an empty index. node->key is set; the node stays where it is until it is removed. */
+/* *root: NULL is an empty index. node->key and node->owner are set; the node stays where it is until it is removed. */
 void tex_index_add(TexIndexNode **root, TexIndexNode *node);
 void tex_index_remove(TexIndexNode **root, TexIndexNode *node);
-/* NULL: there is none. */
-TexIndexNode *tex_index_find(TexIndexNode *root, Hash128 key);
+/* The owner of a node with this key; NULL: there is none. */
+void *tex_index_find(const TexIndexNode *root, Hash128 key);
 
 #endif

@@ -228,23 +228,12 @@ static bool picture_key(const StexBrief *h, Hash128 *out_key)
     return true;
 }
 
-/* The texture of a node of TexCache.names or TexCache.pictures; NULL of none. */
-static Texture *named(TexIndexNode *node)
-{
-    return node ? (Texture *)(void *)((char *)node - offsetof(Texture, by_name)) : NULL;
-}
-
-static Texture *pictured(TexIndexNode *node)
-{
-    return node ? (Texture *)(void *)((char *)node - offsetof(Texture, by_picture)) : NULL;
-}
-
 /* Under the lock: a texture that may stand for this one, which has been loaded. */
 static Texture *find_equal(const TexCache *c, const Texture *texture)
 {
-    Texture *known = named(tex_index_find(c->names, texture->by_name.key));
+    Texture *known = tex_index_find(c->names, texture->by_name.key);
     if (!known && texture->has_picture)
-        known = pictured(tex_index_find(c->pictures, texture->by_picture.key));
+        known = tex_index_find(c->pictures, texture->by_picture.key);
     return known;
 }
 
@@ -354,7 +343,8 @@ static Status texture_create(TexCache *c, const TexOpenDesc *what, Texture **out
         return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
     }
     descriptor_init(&texture->descriptor, texture->path);
-    texture->by_name.key = name_key(what);
+    texture->by_name = (TexIndexNode){.key = name_key(what), .owner = texture};
+    texture->by_picture.owner = texture;
     texture->wanted_color_space = what->color_space;
     Error reason = {0};
     Status status = texcache_is_udim(path) ? texture_load_set(c, texture, what, &reason)
@@ -395,7 +385,7 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     *out_id = (TexId){0};
     Hash128 name = name_key(what);
     mutex_lock(&c->lock);
-    Texture *known = named(tex_index_find(c->names, name));
+    Texture *known = tex_index_find(c->names, name);
     if (known) {
         known->refs++;
         *out_id = id_of(known);

@@ -79,16 +79,17 @@ void picture_fill_noise(Picture *p, uint32_t seed)
     }
 }
 
-/* What is opened next; conversions open on the thread that asks for them. */
-static _Thread_local const Picture *picture_to_open;
-
+/* The path of a picture says where it is in memory. */
 static SortResult picture_open(const SortHostApi *api, const char *path, SortImage **out_image,
                                SortFailure *why)
 {
     SORT_UNUSED(api);
-    SORT_UNUSED(path);
-    SORT_UNUSED(why);
-    *out_image = (SortImage *)(uintptr_t)picture_to_open;
+    void *picture = NULL;
+    if (sscanf(path, "picture at %p", &picture) != 1) {
+        snprintf(why->text, sizeof why->text, "no picture");
+        return SORT_ERROR_OPEN;
+    }
+    *out_image = picture;
     return SORT_OK;
 }
 
@@ -141,12 +142,13 @@ static Status convert(const Picture *p, const char *path, const TexConvertDesc *
     SortHostApi host = how && how->host ? *how->host : (SortHostApi){0};
     host.size_bytes = sizeof host;
     host.abi = SORT_PLUGIN_ABI;
-    picture_to_open = &view;
+    char where[64];
+    snprintf(where, sizeof where, "picture at %p", (void *)&view);
     TexConvertDesc desc = how ? *how : (TexConvertDesc){0};
     desc.size_bytes = sizeof desc;
     desc.decoder = &picture_decoder;
     desc.host = &host;
-    desc.source_path = "picture";
+    desc.source_path = where;
     desc.output_path = path;
     return texcache_convert(&desc, out_report, err);
 }
