@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const Tool *running;  /* the process's own */
+static const Tool *running; /* the process's own */
 static ToolPage *described; /* not NULL while a page is made of the commands' tables */
 
 /* --- messages ---------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static void print(FILE *stream, StrBuf *text)
 /* --- commands ---------------------------------------------------------------------------------- */
 
 bool tool_parse(const CliProgram *command, int argc, char **argv, CliResult *out_args,
-                   int *out_code)
+                int *out_code)
 {
     Error err = {0};
     StrBuf help = {0};
@@ -86,10 +86,9 @@ static const char *name_with(const char *command, char out[64])
 static int run_manual(int argc, char **argv)
 {
     char name[64];
-    const CliProgram command = {
-        .name = name_with("manual", name),
-        .usage = "",
-        .summary = "Prints the manual page, which 'man -l -' shows."};
+    const CliProgram command = {.name = name_with("manual", name),
+                                .usage = "",
+                                .summary = "Prints the manual page, which 'man -l -' shows."};
     CliResult args;
     int code;
     StrBuf text = {0};
@@ -109,7 +108,8 @@ static int run_completion(int argc, char **argv)
     const CliProgram command = {
         .name = name_with("completion", name),
         .usage = "SHELL",
-        .summary = "Prints what makes a shell complete options; SHELL is bash, zsh or fish. For bash, put it in "
+        .summary = "Prints what makes a shell complete options; SHELL is bash, zsh or fish. For "
+                   "bash, put it in "
                    "~/.local/share/bash-completion/completions under the program's name.",
         .args_min = 1,
         .args_max = 1,

@@ -47,7 +47,7 @@ int tool_main(const Tool *program, int argc, char **argv);
 /* True: the command goes on with *out_args. False: help, the version or a page was printed, or the arguments make no
  * sense, which was said; *out_code is the exit code. */
 bool tool_parse(const CliProgram *command, int argc, char **argv, CliResult *out_args,
-                   int *out_code);
+                int *out_code);
 
 /* Prints "NAME: message" on standard error; returns `code`. */
 int tool_fail(const Error *err, int code);

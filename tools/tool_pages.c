@@ -33,7 +33,8 @@ void tool_page_add(ToolPage *page, const CliProgram *command)
     } else if (page->kind == TOOL_PAGE_EXAMPLES) {
         cli_manual_examples(command, command_of(command) ? &page->commands : &page->main);
     } else {
-        add_manual_text(page->synopsis.size_bytes ? ".br\n\\fB" : "\\fB", command->name, "\\fR ", &page->synopsis);
+        add_manual_text(page->synopsis.size_bytes ? ".br\n\\fB" : "\\fB", command->name, "\\fR ",
+                        &page->synopsis);
         add_manual_text("\\fI", command->usage, "\\fR\n", &page->synopsis);
         if (command_of(command))
             add_command(command, &page->commands);

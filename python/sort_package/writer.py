@@ -189,6 +189,15 @@ class PackageWriter:
         return self.add("curves", wanted_name,
                         write_curves(self.folder / file, file, compress=self._compress, **arrays))
 
+    def add_copies(self, wanted_name: str, transforms, **record) -> str:
+        """Many instances of one mesh or curves, as one entry; the name that stands before their numbers. `transforms`: flat, the
+        first three rows of each matrix, 12 floats a copy. `record`: the other fields, `mesh` and `materials` at least."""
+        (self.folder / "instances").mkdir(exist_ok=True)
+        file = f"instances/{self.count('instances')}.bin"
+        with open(self.folder / file, "wb") as out:
+            rows = _ArrayFile(out, file, self._compress).put("float32", 4, transforms)
+        return self.add("instances", wanted_name, {**record, "transforms": rows})
+
     def add_shader(self, file_name: str, source: str) -> str:
         """SSL source of this package; what a material's `shader` names. Another source of the same name gets another."""
         (self.folder / "shaders").mkdir(exist_ok=True)

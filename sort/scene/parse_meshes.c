@@ -7,6 +7,17 @@
 Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uint32_t mesh,
                    int32_t set, uint32_t elements, Error *err)
 {
+    bool is_mesh = mesh < p->triangle_mesh_count;
+    ArrayOwner owner = {.section = is_mesh ? "meshes" : "curves",
+                        .what = is_mesh ? "the mesh" : "this entry",
+                        .index = is_mesh ? mesh : mesh - p->triangle_mesh_count,
+                        .key = mesh};
+    return parse_owned_array(p, c, rule, &owner, set, elements, err);
+}
+
+Status parse_owned_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule,
+                         const ArrayOwner *owner, int32_t set, uint32_t elements, Error *err)
+{
     static const char *const types[ARRAY_TYPE_COUNT] = {"float32", "uint32", "uint16"};
     static const char *const compressions[] = {"none", "zlib"};
     uint32_t type, components, compression = 0;
@@ -28,10 +39,9 @@ Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uin
         return json_fail(&field, err, "must be %u here", rule->components);
     TRY(json_get_int(c, "count", JSON_REQUIRED, 0, INT64_MAX, &count, err));
     TRY(json_get_any(c, "count", JSON_REQUIRED, &field, err));
-    bool is_mesh = mesh < p->triangle_mesh_count;
     if (count != elements)
-        return json_fail(&field, err, "is %lld, but %s has %u %s", (long long)count,
-                         is_mesh ? "the mesh" : "this entry", elements, rule->elements);
+        return json_fail(&field, err, "is %lld, but %s has %u %s", (long long)count, owner->what,
+                         elements, rule->elements);
     uint64_t size_bytes = (uint64_t)count * components * package_array_type_bytes((ArrayType)type);
     if (size_bytes > PACKAGE_ARRAY_BYTES_MAX)
         return parse_refuse(&field, STATUS_LIMIT, err, "the array has more than %llu bytes",
@@ -54,9 +64,9 @@ Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uin
                               .type = (ArrayType)type,
                               .components = components,
                               .is_zlib = compression != 0,
-                              .mesh = mesh,
-                              .section = is_mesh ? "meshes" : "curves",
-                              .index = is_mesh ? mesh : mesh - p->triangle_mesh_count,
+                              .mesh = owner->key,
+                              .section = owner->section,
+                              .index = owner->index,
                               .field = rule->field,
                               .set = set,
                               .tag = rule->tag});

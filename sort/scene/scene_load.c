@@ -47,6 +47,10 @@ static void assign_arrays(SceneParser *p)
 {
     for (uint32_t i = 0; i < p->arrays.count; ++i) {
         const ArrayRequest *r = &p->arrays.data[i];
+        if ((MeshArray)r->tag == COPY_TRANSFORMS) {
+            p->copies.data[r->mesh].rows = r->data;
+            continue;
+        }
         SceneMesh *mesh = &p->meshes[r->mesh];
         switch ((MeshArray)r->tag) {
         case MESH_POSITIONS:
@@ -85,6 +89,8 @@ static void assign_arrays(SceneParser *p)
         case CURVE_LATER_POINTS:
             ((const float **)(uintptr_t)mesh->curves->later)[r->set] = r->data;
             break;
+        case COPY_TRANSFORMS:
+            UNREACHABLE();
         }
     }
 }
@@ -161,9 +167,9 @@ static Status check_instances(const Scene *scene, const uint32_t *largest_slot, 
         const SceneInstance *instance = &scene->instances[i];
         if (largest_slot[instance->mesh] >= instance->material_count)
             return error_set(err, STATUS_FORMAT,
-                             "instances[%u].materials: has %u entries, but %s '%s' uses material "
-                             "index %u",
-                             i, instance->material_count,
+                             "instances: the materials of '%s' have %u entries, but %s '%s' uses "
+                             "material index %u",
+                             instance->name, instance->material_count,
                              scene->meshes[instance->mesh].curves ? "curves" : "mesh",
                              scene->meshes[instance->mesh].name, largest_slot[instance->mesh]);
     }
@@ -278,6 +284,7 @@ static Status load(SceneParser *p, SceneStorage *storage, Error *err)
     storage->block_count = blocks.count;
     scene->array_bytes = blocks.size_bytes;
     assign_arrays(p);
+    TRY(refuse(name, instances_finish(p, err), err));
     TRY(refuse(name, check_meshes(scene, p->options->thread_count, err), err));
     TRY(refuse(name, finish_curves(p, err), err));
     TRY(refuse(name, extract_textures(p, storage, err), err));

@@ -39,8 +39,9 @@ typedef enum MeshArray {
     MESH_MATERIAL_INDICES,
     CURVE_POINTS,
     CURVE_POINT_COUNTS,
-    CURVE_LATER_POINTS
-} MeshArray; /* ArrayRequest.tag */
+    CURVE_LATER_POINTS,
+    COPY_TRANSFORMS /* of instances: mesh is an index into SceneParser.copies */
+} MeshArray;        /* ArrayRequest.tag */
 
 /* A texture of a zip, or a file of a UDIM set, to be written to a folder. */
 typedef struct TextureExtract {
@@ -49,6 +50,14 @@ typedef struct TextureExtract {
     const char *field;   /* who asked for it first */
     uint32_t file_id;    /* index into texture_paths */
 } TextureExtract;
+
+/* An entry of `instances` that stands for many: instances[first] to [first + count - 1], whose transforms are read with the
+ * other arrays. */
+typedef struct InstanceCopies {
+    uint32_t entry; /* in scene.json */
+    uint32_t first, count;
+    const float *rows; /* [count][3][4], once they are read */
+} InstanceCopies;
 
 typedef struct SceneParser {
     Package *package;                /* borrowed */
@@ -61,6 +70,8 @@ typedef struct SceneParser {
     SceneMesh *meshes;            /* the same as scene->meshes, to be filled in */
     uint32_t triangle_mesh_count; /* those behind are curves */
     ARRAY(ArrayRequest) arrays;
+    ARRAY(InstanceCopies) copies; /* by entry */
+    SceneInstance *instances;     /* the same as scene->instances, to be filled in */
     ARRAY(SceneTexture) textures;
     ARRAY(SceneShader) shaders;
     SslGroupReader groups; /* and the definitions that it has read */
@@ -138,6 +149,17 @@ typedef struct MeshArrayRule {
 /* `c` stands on an ARRAY of Scene.meshes[mesh], as many elements as given. */
 Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uint32_t mesh,
                    int32_t set, uint32_t elements, Error *err) SORT_MUST_CHECK;
+/* The same of something else: what its messages call "section[index]". */
+typedef struct ArrayOwner {
+    const char *section, *what; /* "the mesh" */
+    uint32_t index;
+    uint32_t key; /* ArrayRequest.mesh */
+} ArrayOwner;
+Status parse_owned_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule,
+                         const ArrayOwner *owner, int32_t set, uint32_t elements,
+                         Error *err) SORT_MUST_CHECK;
+/* Gives instances that an entry stands for their transforms, when the arrays are read. */
+Status instances_finish(const SceneParser *p, Error *err) SORT_MUST_CHECK;
 /* The field `uv`, per `elements`. */
 Status parse_uv(SceneParser *p, JsonCursor *c, uint32_t mesh, const char *what, uint32_t elements,
                 Error *err) SORT_MUST_CHECK;

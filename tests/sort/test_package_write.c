@@ -73,6 +73,21 @@ static void write_instance(PackageWriter *w, const char *field, const char *shap
     package_writer_end(w);
 }
 
+/* Two copies in one entry. */
+static const float copies[24] = {1,  0, 0, 5, 0, 1, 0, 6, 0, 0, 1, 7,
+                                 -2, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0};
+
+static void write_copies(PackageWriter *w)
+{
+    JsonWriter *json = package_writer_begin(w, PACKAGE_INSTANCES, "many", NULL);
+    json_write_string(json, "mesh", "leaf/1");
+    package_writer_array(w, "transforms", PACKAGE_FLOAT32, 4, 6, copies);
+    json_write_array(json, "materials");
+    json_write_string(json, NULL, "plain");
+    json_write_end(json);
+    package_writer_end(w);
+}
+
 static void write_lights(PackageWriter *w)
 {
     JsonWriter *json = package_writer_begin(w, PACKAGE_LIGHTS, "panel", NULL);
@@ -118,6 +133,7 @@ static Status write_package(const char *folder, bool is_compressed, Error *err)
     write_curves(w);
     write_instance(w, "mesh", first);
     write_instance(w, "mesh", second);
+    write_copies(w);
     write_instance(w, "curves", "hair");
     write_lights(w);
     json = package_writer_fields(w);
@@ -157,7 +173,13 @@ static void check_scene(const Scene *s)
     assert_int_equal(curves->curve_count, 1);
     assert_memory_equal(curves->points, hair, sizeof hair);
     assert_int_equal(s->meshes[2].material_indices[0], 1);
-    assert_int_equal(s->instance_count, 3);
+    assert_int_equal(s->instance_count, 5);
+    assert_string_equal(s->instances[2].name, "many[0]");
+    assert_string_equal(s->instances[3].name, "many[1]");
+    assert_true(s->instances[2].object_to_world.m[1][3] == 6 && !s->instances[2].is_mirrored);
+    assert_true(s->instances[3].world_to_object.m[0][0] == -0.5f && s->instances[3].is_mirrored);
+    assert_true(s->instances[3].object_to_world.m[3][3] == 1 && s->instances[3].mesh == 0);
+    assert_int_equal(s->instances[4].mesh, 2);
     assert_int_equal(s->instances[1].mesh, 1);
     assert_int_equal(s->lights[0].kind, SCENE_LIGHT_RECTANGLE);
     assert_true(s->lights[0].emission.z == 3 && s->lights[0].size_y_m == 2);
