@@ -93,7 +93,7 @@ static bool add_environment_folders(PluginHost *host)
     return true;
 }
 
-/* <folder of the program>/../lib/sort; nothing if the system does not tell where the program is. */
+/* <folder of the program>/../lib/sort-renderer; nothing if the system does not tell where the program is. */
 static bool add_program_folder(PluginHost *host)
 {
     char program[PATH_BYTES];
@@ -102,7 +102,7 @@ static bool add_program_folder(PluginHost *host)
     Str folder = path_dirname(program);
     StrBuf text = {0};
     strbuf_append(&text, folder);
-    strbuf_append_c(&text, "/../lib/sort");
+    strbuf_append_c(&text, "/../lib/sort-renderer");
     bool ok = !text.failed && add_folder(host, text.data, text.size_bytes);
     strbuf_free(&text);
     return ok;

@@ -3,7 +3,7 @@
  *   folders (in order)                     files, by name                    loaded
  *     1. PluginHostDesc.folders              sort_plugin_decoder_oiio.so       on the first call of
  *     2. SORT_PLUGIN_PATH, ':' between       sort_plugin_importer_assimp.so    plugin_host_decoder_for
- *     3. <folder of the program>/../lib/sort ...                               or _importer_for
+ *     3. <folder of the program>/../lib/sort-renderer ...                      or _importer_for
  *
  * The kind stands in the file name, so that asking for an importer does not load an image library.
  * Of two files with the same name the one found first is taken; among those that handle a suffix,

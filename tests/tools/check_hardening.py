@@ -43,7 +43,7 @@ def problems_of(text, is_program):
 def main(build):
     build = pathlib.Path(build)
     files = [(build / "bin" / name, True) for name in PROGRAMS]
-    plugins = sorted(build.glob("lib/sort/*.so"))
+    plugins = sorted(build.glob("lib/sort-renderer/*.so"))
     files += [(path, False) for path in plugins]
     problems = [] if plugins else ["there are no plugins"]
     for path, is_program in files:

@@ -1,0 +1,48 @@
+# What `cmake --install` puts where, and the packages that cpack makes of it:
+#
+#   bin/                                     the programs
+#   lib/sort-renderer/                       plugins; the programs look for them beside their own folder
+#   lib/python3/dist-packages/sort_package   the writer of scene packages
+#   share/man, share/bash-completion ...     made by the programs themselves (install_pages.cmake)
+#   share/sort-renderer/sort_blender.zip     the add-on, to install from Blender's preferences
+#   share/doc/sort-renderer/                 licences and documents
+#
+# All paths are relative to the prefix, so that the tree may be moved.
+install(TARGETS sort-render sslc ssl-test texcache RUNTIME DESTINATION bin)
+install(TARGETS sort_plugin_decoder_oiio sort_plugin_importer_assimp LIBRARY DESTINATION lib/sort-renderer)
+install(DIRECTORY python/sort_package DESTINATION lib/python3/dist-packages
+    FILES_MATCHING PATTERN "*.py")
+install(FILES README.md CONTRIBUTING.md CHANGELOG.md DESTINATION share/doc/sort-renderer)
+install(FILES LICENSE DESTINATION share/doc/sort-renderer RENAME copyright)
+install(DIRECTORY docs DESTINATION share/doc/sort-renderer)
+
+foreach(program sort-render sslc ssl-test texcache)
+    install(CODE "set(PROGRAM \"$<TARGET_FILE:${program}>\")
+set(OUTPUT \"${CMAKE_BINARY_DIR}/pages\")
+include(\"${CMAKE_SOURCE_DIR}/cmake/install_pages.cmake\")")
+    set(pages ${CMAKE_BINARY_DIR}/pages/${program})
+    install(FILES ${pages}.1.gz DESTINATION share/man/man1)
+    install(FILES ${pages}.bash DESTINATION share/bash-completion/completions RENAME ${program})
+    install(FILES ${pages}.zsh DESTINATION share/zsh/vendor-completions RENAME _${program})
+    install(FILES ${pages}.fish DESTINATION share/fish/vendor_completions.d RENAME ${program}.fish)
+endforeach()
+
+install(CODE "execute_process(COMMAND python3 -B \"${CMAKE_SOURCE_DIR}/scripts/package-addon\"
+    \"${CMAKE_BINARY_DIR}/pages/sort_blender.zip\" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES ${CMAKE_BINARY_DIR}/pages/sort_blender.zip DESTINATION share/sort-renderer)
+
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME sort-renderer)
+set(CPACK_PACKAGE_VENDOR "The SORT authors")
+set(CPACK_PACKAGE_CONTACT "The SORT authors <authors@sort.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "path tracer with paged textures and compiled shaders")
+set(CPACK_PACKAGE_DESCRIPTION "SORT renders scenes whose textures do not fit in memory and whose texture coordinates
+are computed by code. Materials are programs in SSL, compiled by LLVM; textures are paged within a hard
+budget; pictures are reproducible to the bit. It comes with an add-on for Blender.")
+set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION graphics)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "blender, python3")
+include(CPack)
