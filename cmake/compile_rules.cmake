@@ -1,7 +1,7 @@
 # What every target of ours is compiled with, carried by one interface target.
 #
 #   sort_library(NAME SOURCES a.c b.c [LINK lib ...])   a static library that follows the rules
-#   sort_program(NAME SOURCES main.c [LINK lib ...])    a program in build/<preset>/bin
+#   sort_program(NAME SOURCES a.c [LINK lib ...])    a program in build/<preset>/bin
 
 find_program(CCACHE ccache)
 if(CCACHE)

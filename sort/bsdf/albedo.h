@@ -8,7 +8,7 @@
  * Tables (albedo_tables.inc, made by albedo_generate.c) are interpolated linearly in
  *   r = sqrt(alpha)                      and
  *   t = sqrt(cos (1 + alpha) / (cos + alpha))  which follows the dip at cos ~ alpha,
- * within 1e-3 of the integral (measured: see tests/sort/test_bsdf_albedo.c). Pure. */
+ * within 1e-3 of the integral (measured: see tests/sort/test_bsdf_energy.c). Pure. */
 #ifndef SORT_BSDF_ALBEDO_H
 #define SORT_BSDF_ALBEDO_H
 

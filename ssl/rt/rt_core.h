@@ -3,7 +3,7 @@
  * Every body computes in double with polynomials of its own and rounds once to float, so that errors stay
  * below 0.51 ulp (docs/jit.md has the table) and no result hangs on a C library or on fused multiply-adds:
  * the files that include this are compiled without contraction, and IEEE arithmetic does the rest.
- * rt_math.c makes the scalar functions of it, rt_lanes.c loops over it that compilers vectorise: equal
+ * rt_math.c makes the scalar functions of it, rt_lanes.inl loops over it that compilers vectorise: equal
  * bits at every width and on every machine.
  *
  * A body is right on a domain that holds nearly all arguments (CORE_IS_...); outside, the function goes
