@@ -44,6 +44,8 @@ typedef struct Gen {
         *table; /* [values.count]; of an array that is constant and only read: its elements */
     LLVMValueRef *slot;     /* [plan->slot_count]; stack memory of arrays */
     uint32_t stack_bytes;   /* of arrays and their temporaries */
+    uint32_t since_border;  /* machine instructions, about */
+    bool has_border;        /* this function has one: gen_border */
     struct GenKnown *known; /* [values.count]; scratch of gen_unroll.c, NULL until used */
     uint32_t unrolled;      /* instructions that loops which were written out have become */
 
@@ -113,6 +115,13 @@ void gen_add_attribute(Gen *g, LLVMValueRef function, const char *name);
 /* --- gen_region.c --- */
 /* The instructions of a region up to its YIELD, which is returned. */
 const IrInst *gen_region(Gen *g, IrRegionId region);
+/* What LLVM spends on a block of code grows faster than the block does. So long ones are cut by a branch that is never
+ * taken and that LLVM cannot see through: a kernel is called with at least one block. Behind it two ways meet,
+ * since LLVM would move what only one successor needs there, and all would be one block again. */
+void gen_border(Gen *g);
+/* A border before a function returns `x` (NULL: nothing), if it has others, since LLVM moves to the return too what
+ * is only needed there. Gives what is to be returned instead. */
+LLVMValueRef gen_last_border(Gen *g, LLVMValueRef x);
 
 /* --- gen_mask.c --- */
 void gen_if_masked(Gen *g, const IrInst *inst);

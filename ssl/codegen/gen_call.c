@@ -81,7 +81,7 @@ static void give_results(Gen *g, const IrFunc *f, const GenCallee *c, const IrVa
         else
             all = LLVMBuildInsertValue(g->builder, all, g->value[results[i]], field++, "");
     }
-    LLVMBuildRet(g->builder, all);
+    LLVMBuildRet(g->builder, gen_last_border(g, all));
 }
 
 static void gen_body(Gen *g, IrFuncId id)

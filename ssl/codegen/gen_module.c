@@ -159,6 +159,8 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     g->tex_call = g->tex_coord = g->tex_result = NULL;
     g->math[0] = g->math[1] = g->math[2] = NULL;
     g->stack_bytes = 0;
+    g->since_border = 0;
+    g->has_border = false;
     g->known = NULL;
     gen_find_twins(g);
 }
@@ -201,6 +203,7 @@ static void gen_point(Gen *g)
     store_results(g, results);
     for (uint32_t i = 0; i < m->slots.count; i++)
         store_lobe(g, &m->slots.data[i], &g->layout->lobes[i], results);
+    (void)gen_last_border(g, NULL);
     LLVMBuildRetVoid(g->builder);
     LLVMBuildBr(g->entry_builder, body); /* the entry is complete */
 }

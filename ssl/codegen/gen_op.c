@@ -153,6 +153,21 @@ static LLVMValueRef gen_inverse_sqrt(Gen *g, LLVMValueRef x)
     return choose(g, compare_float(g, LLVMRealOLE, x, zero), zero, inverse);
 }
 
+/* a / b of numbers that are not 0 or -1, towards 0. As doubles, since a processor divides these many at once: a double
+ * holds every int, and a quotient of ints that is no int is at least 2^-31 of itself away from one, so that
+ * rounding never makes it the next one. */
+static LLVMValueRef divide_ints(Gen *g, LLVMValueRef a, LLVMValueRef b)
+{
+    if (LLVMIsConstant(b)) /* LLVM multiplies and shifts */
+        return LLVMBuildSDiv(g->builder, a, b, "");
+    LLVMTypeRef type = LLVMDoubleTypeInContext(g->context);
+    if (g->lanes > 1)
+        type = LLVMVectorType(type, g->lanes);
+    LLVMValueRef quotient = LLVMBuildFDiv(g->builder, LLVMBuildSIToFP(g->builder, a, type, ""),
+                                          LLVMBuildSIToFP(g->builder, b, type, ""), "");
+    return LLVMBuildFPToSI(g->builder, quotient, g->t_int, "");
+}
+
 /* Division by 0 and the quotient that does not fit are undefined in LLVM: 1 takes the divisor's
  * place there. */
 static LLVMValueRef gen_int_div(Gen *g, LLVMValueRef a, LLVMValueRef b, bool wants_remainder)
@@ -162,9 +177,11 @@ static LLVMValueRef gen_int_div(Gen *g, LLVMValueRef a, LLVMValueRef b, bool wan
     LLVMValueRef is_minus_one = compare_int(g, LLVMIntEQ, b, const_int(g, -1));
     LLVMValueRef is_special = LLVMBuildOr(g->builder, is_zero, is_minus_one, "");
     LLVMValueRef divisor = choose(g, is_special, const_int(g, 1), b);
-    if (wants_remainder)
-        return LLVMBuildSRem(g->builder, a, divisor, ""); /* by 1: 0, as it should be */
-    LLVMValueRef quotient = LLVMBuildSDiv(g->builder, a, divisor, "");
+    LLVMValueRef quotient = divide_ints(g, a, divisor);
+    if (wants_remainder) { /* by 1: 0, as it should be */
+        LLVMValueRef whole = LLVMBuildMul(g->builder, quotient, divisor, "");
+        return LLVMBuildSub(g->builder, a, whole, "");
+    }
     LLVMValueRef negated = LLVMBuildNeg(g->builder, a, "");
     quotient = choose(g, is_minus_one, negated, quotient);
     return choose(g, is_zero, zero, quotient);

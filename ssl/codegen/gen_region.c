@@ -82,27 +82,86 @@ static void gen_loop(Gen *g, const IrInst *inst)
     gen_array_transfer(g, next, inst->result_first, count);
 }
 
-/* LLVM's scheduler takes the square of the uses of one register between two borders: calls, branches, and labels
- * such as this intrinsic leaves behind, which is no code. */
-static void gen_border(Gen *g)
+/* About how many machine instructions it becomes, in so far as that is many. */
+static uint32_t size_of(const Gen *g, const IrInst *inst)
 {
-    static const char name[] = "llvm.codeview.annotation";
+    switch ((IrOp)inst->op) {
+    case IR_CONST_BOOL:
+    case IR_CONST_INT:
+    case IR_CONST_FLOAT:
+        return 0;
+    case IR_ARRAY:
+        return inst->arg_count;
+    case IR_ARRAY_GET:
+    case IR_ARRAY_SET:
+        return 4 * g->lanes;
+    case IR_IDIV:
+    case IR_IMOD:
+        return 16;
+    case IR_TEX:
+    case IR_TEX_D:
+        return 64;
+    case IR_CALL:
+#define RT_MATH1(name, f) case IR_##name:
+#define RT_MATH2(name, f) case IR_##name:
+#include "ssl/rt/rt_math.inc"
+#undef RT_MATH1
+#undef RT_MATH2
+        return 16;
+    default:
+        return 2;
+    }
+}
+
+void gen_border(Gen *g)
+{
+    LLVMValueRef ptr = gen_offset(g, g->batch, offsetof(SslBatch, block_count));
+    LLVMValueRef count = LLVMBuildLoad2(g->builder, g->t_i32, ptr, "");
+    LLVMSetVolatile(count, true);
+    LLVMValueRef is_none = LLVMBuildICmp(g->builder, LLVMIntEQ, count, gen_i32(g, 0), "");
+    LLVMBasicBlockRef never = gen_block(g, "never"), next = gen_block(g, "next");
+    LLVMBuildCondBr(g->builder, is_none, never, next);
+    LLVMPositionBuilderAtEnd(g->builder, never);
+    static const char name[] = "llvm.debugtrap";
     unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
-    LLVMMetadataRef text = LLVMMDStringInContext2(g->context, "border", 6);
-    LLVMValueRef arg = LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, &text, 1));
     LLVMBuildCall2(g->builder, LLVMIntrinsicGetType(g->context, id, NULL, 0),
-                   LLVMGetIntrinsicDeclaration(g->llvm, id, NULL, 0), &arg, 1, "");
+                   LLVMGetIntrinsicDeclaration(g->llvm, id, NULL, 0), NULL, 0, "");
+    LLVMBuildBr(g->builder, next);
+    LLVMPositionBuilderAtEnd(g->builder, next);
+    g->since_border = 0;
+    g->has_border = true;
+}
+
+LLVMValueRef gen_last_border(Gen *g, LLVMValueRef x)
+{
+    if (!g->has_border)
+        return x;
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->builder);
+    gen_border(g);
+    if (!x)
+        return NULL;
+    LLVMBasicBlockRef next = LLVMGetInsertBlock(g->builder);
+    LLVMBasicBlockRef blocks[2] = {from, LLVMGetPreviousBasicBlock(next)};
+    LLVMValueRef values[2] = {x, LLVMConstNull(LLVMTypeOf(x))};
+    x = LLVMBuildPhi(g->builder, LLVMTypeOf(x), "");
+    LLVMAddIncoming(x, values, blocks, 2);
+    return x;
+}
+
+static void gen_border_when_due(Gen *g, const IrInst *inst)
+{
+    enum { BLOCK_INSTRUCTIONS = 1024 };
+    g->since_border += size_of(g, inst);
+    if (g->since_border >= BLOCK_INSTRUCTIONS)
+        gen_border(g);
 }
 
 const IrInst *gen_region(Gen *g, IrRegionId region)
 {
-    enum { BORDER_INSTRUCTIONS = 1024 };
     const IrFunc *f = g->func;
-    uint32_t count = 0;
     for (IrInstId id = ir_region(f, region)->first;; id = ir_inst(f, id)->next) {
         const IrInst *inst = ir_inst(f, id);
-        if (++count % BORDER_INSTRUCTIONS == 0)
-            gen_border(g);
+        gen_border_when_due(g, inst);
         switch (inst->op) {
         case IR_YIELD:
             return inst;

@@ -24,17 +24,20 @@ typedef struct Inline {
     uint8_t **live;           /* [function]: of each once, however often it is called */
 } Inline;
 
-/* What LLVM spends on a lookup or a loop it spends on so many other instructions. */
-enum { COSTLY = 32 };
+/* What LLVM spends on a lookup or a loop it spends on so many other instructions; with loops it grows with their number. */
+enum { LOOKUP_SIZE = 32, LOOP_SIZE = 256 };
 
-static uint64_t count_costly(const IrFunc *f)
+static uint64_t size_of_costly(const IrFunc *f)
 {
-    uint64_t count = 0;
+    uint64_t size = 0;
     for (IrInstId i = 1; i < f->insts.count; i++) {
         uint32_t op = ir_inst(f, i)->op;
-        count += op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D || op == IR_LOOP;
+        if (op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D)
+            size += LOOKUP_SIZE;
+        else if (op == IR_LOOP)
+            size += LOOP_SIZE;
     }
-    return count;
+    return size;
 }
 
 /* Stops counting once past a limit. */
@@ -44,7 +47,7 @@ static Extent extent_of(const IrModule *m, IrFuncId id, const uint8_t *recursive
     Extent e = known[id];
     if (e.size)
         return e;
-    e.size = f->insts.count + COSTLY * count_costly(f);
+    e.size = f->insts.count + size_of_costly(f);
     for (IrRegionId r = 1; r < f->regions.count; r++) {
         uint32_t nesting = nesting_at(f, r);
         e.nesting = nesting > e.nesting ? nesting : e.nesting;

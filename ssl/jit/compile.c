@@ -4,6 +4,7 @@
 #include "ssl/codegen/codegen.h"
 #include "ssl/jit/compat.h"
 #include "ssl/jit/frame_check.h"
+#include "ssl/jit/live_values.h"
 #include "ssl/jit/stack_sizes.h"
 #include "ssl/ssl_limits.h"
 #include <llvm-c/Analysis.h>
@@ -21,10 +22,15 @@ static const struct {
 
 /* A third of O2: a shader's IR comes folded, numbered and without dead code, there is one function to inline
  * and nothing to vectorise. */
-static const char default_passes[] =
-    "always-inline,function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE
-    ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"
-    "loop(indvars,loop-unroll-full),gvn," JIT_INSTCOMBINE ",jump-threading,dse,simplifycfg)";
+#define PASSES(gvn)                                                                                \
+    "always-inline,function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE       \
+    ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"                                     \
+    "loop(indvars,loop-unroll-full)," gvn "," JIT_INSTCOMBINE ",jump-threading,dse,simplifycfg)"
+static const char default_passes[] = PASSES("gvn");
+/* For what has more than LARGE_INSTRUCTIONS: gvn looks for each load through hundreds of blocks before it, which is
+ * nine tenths of all passes where there are thousands of lookups. */
+static const char large_passes[] = PASSES("gvn<no-memdep>");
+enum { LARGE_INSTRUCTIONS = 20000 };
 
 /* What one compile holds while it runs. */
 typedef struct Compile {
@@ -91,12 +97,29 @@ static void end_compile(Compile *c)
         LLVMDisposeTargetMachine(c->machine);
 }
 
+static bool is_large(LLVMModuleRef module)
+{
+    uint32_t count = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                if (++count > LARGE_INSTRUCTIONS)
+                    return true;
+    return false;
+}
+
+static const char *passes_for(const Compile *c)
+{
+    const char *passes = levels[c->request->llvm_level].passes;
+    if (passes)
+        return passes;
+    return is_large(c->module) ? large_passes : default_passes;
+}
+
 static Status optimise(Compile *c)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    const char *passes = levels[c->request->llvm_level].passes;
-    LLVMErrorRef failed =
-        LLVMRunPasses(c->module, passes ? passes : default_passes, c->machine, options);
+    LLVMErrorRef failed = LLVMRunPasses(c->module, passes_for(c), c->machine, options);
     LLVMDisposePassBuilderOptions(options);
     TRY(jit_check(failed, "optimise the kernel", c->err));
     return c->has_error ? STATUS_INTERNAL : STATUS_OK;
@@ -115,10 +138,40 @@ static Status emit(Compile *c, LLVMCodeGenFileType type, LLVMMemoryBufferRef *ou
     return STATUS_INTERNAL;
 }
 
-static Status run_compile(Compile *c, SslBuildTimes *times, LLVMMemoryBufferRef *out_object)
+/* Before registers are assigned, which takes long for what would be refused when it is done. */
+static Status check_live_values(const Compile *c, uint64_t *out_bytes)
+{
+    LiveValues live;
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    bool has_memory = live_values_count(c->module, layout, &live);
+    LLVMDisposeTargetData(layout);
+    const char *shader = c->request->module->info.name;
+    if (!has_memory)
+        return error_set(c->err, STATUS_NO_MEMORY, "out of memory");
+    *out_bytes = live.most_bytes;
+    if (live.most > SSL_MAX_LIVE_VALUES)
+        return error_set(c->err, STATUS_LIMIT,
+                         "shader '%s' has too many values at once: %llu; a kernel may have %d",
+                         shader, (unsigned long long)live.most, SSL_MAX_LIVE_VALUES);
+    if (live.into_blocks > SSL_MAX_LIVE_INTO)
+        return error_set(c->err, STATUS_LIMIT,
+                         "shader '%s' keeps too many values over too many branches and loops: the "
+                         "sum over all of them is %llu; a kernel may have %d",
+                         shader, (unsigned long long)live.into_blocks, SSL_MAX_LIVE_INTO);
+    if (live.most_bytes > SSL_MAX_FRAME_BYTES)
+        return error_set(c->err, STATUS_LIMIT,
+                         "shader '%s' has too many values at once: they take about %llu bytes of "
+                         "stack; a kernel may take %d",
+                         shader, (unsigned long long)live.most_bytes, SSL_MAX_FRAME_BYTES);
+    return STATUS_OK;
+}
+
+static Status run_compile(Compile *c, SslBuildTimes *times, LLVMMemoryBufferRef *out_object,
+                          uint64_t *out_live_bytes)
 {
     uint64_t start_ns = clock_now_ns();
     TRY(optimise(c));
+    TRY(check_live_values(c, out_live_bytes));
     times->optimise_ms += ms_since(start_ns);
     start_ns = clock_now_ns();
     TRY(emit(c, LLVMObjectFile, out_object));
@@ -136,7 +189,7 @@ static Status compile_lanes(const JitTarget *t, const CompileRequest *request, u
     Status status = begin_compile(t, request, lanes, &c, err);
     times->llvm_ir_ms += ms_since(start_ns);
     if (status == STATUS_OK)
-        status = run_compile(&c, times, out_object);
+        status = run_compile(&c, times, out_object, out_frame_bytes);
     if (status == STATUS_OK) {
         status =
             frame_check(*out_object, c.module, request->module->info.name, out_frame_bytes, err);

@@ -9,7 +9,7 @@ import source_tree
 PAGE = "docs/security.md"
 LIMITS = "ssl/ssl_limits.inc"
 BEGIN, END = "<!-- limits of the language: python3 tests/lint/security_page.py --write -->\n", "<!-- end -->\n"
-LIMIT = re.compile(r'SSL_LIMIT\((\w+),\s*([^,]+),\s*"([^"]*)"\)')
+LIMIT = re.compile(r'SSL_LIMIT\((SSL_\w+),\s*([^,]+),\s*"([^"]*)"\)')
 ROW = re.compile(r"\| `(\w+)` \| (\d+) \| `([\w./]+)` \|")
 PATH = re.compile(r"`((?:base|ssl|textures|plugins|sort|tools|cmake|tests)/[\w./]+\.\w+)`")
 

@@ -266,6 +266,33 @@ static void write_SSL_MAX_FRAME_BYTES(StrBuf *out, uint32_t n)
     strbuf_append_c(out, END);
 }
 
+/* All of them are needed until the end. */
+static void write_SSL_MAX_LIVE_VALUES(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, BEGIN);
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "float v%u = sin(x + %u.5);\n", i, i);
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "x += v%u * %u.5;\n", n - 1 - i, i);
+    strbuf_append_c(out, END);
+}
+
+/* Values that are needed until the end, over a fourth as many loops: branches may become selections. */
+static void write_SSL_MAX_LIVE_INTO(StrBuf *out, uint32_t n)
+{
+    uint32_t loops = 2;
+    while (loops * loops * 4 < n)
+        loops++;
+    strbuf_append_c(out, BEGIN);
+    for (uint32_t i = 0; i < 4 * loops; i++)
+        strbuf_printf(out, "float v%u = sin(x + %u.5);\n", i, i);
+    for (uint32_t i = 0; i < loops; i++)
+        strbuf_append_c(out, "for (int i = 0; i < global_value<n>; i++) x = sin(x);\n");
+    for (uint32_t i = 0; i < 4 * loops; i++)
+        strbuf_printf(out, "x += v%u * %u.5;\n", 4 * loops - 1 - i, i);
+    strbuf_append_c(out, END);
+}
+
 /* --- groups that hold n of something ------------------------------------------------------------ */
 
 typedef struct GroupParts {
@@ -385,6 +412,8 @@ typedef struct LimitCase {
 #define CASE_SSL_MAX_GROWN_CLOSURES   SOURCE(SSL_MAX_GROWN_CLOSURES), .is_fault = true
 #define CASE_SSL_MAX_ARRAY_BYTES      SOURCE(SSL_MAX_ARRAY_BYTES), .below_by = 4
 #define CASE_SSL_MAX_FRAME_BYTES      SOURCE(SSL_MAX_FRAME_BYTES), .below_by = 8, .llvm_level = 1
+#define CASE_SSL_MAX_LIVE_VALUES      SOURCE(SSL_MAX_LIVE_VALUES), .below_by = 8
+#define CASE_SSL_MAX_LIVE_INTO        SOURCE(SSL_MAX_LIVE_INTO), .below_by = 32
 #define CASE_SSL_MAX_GROUP_NESTING    GROUP(SSL_MAX_GROUP_NESTING)
 #define CASE_SSL_MAX_GROUP_NODES      GROUP(SSL_MAX_GROUP_NODES)
 #define CASE_SSL_MAX_GROUP_WIRES      GROUP(SSL_MAX_GROUP_WIRES), .below_by = SSL_MAX_GROUP_WIRES
@@ -614,9 +643,90 @@ static void test_work_grows_as_the_source(void **state)
     }
 }
 
+/* --- long code ------------------------------------------------------------------------------------ */
+
+static void write_divisions(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, BEGIN "int k = global_value<n>;\n");
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "k = %u / (k - %u) + k %% (k + %u);\n", i, i, i + 3);
+    strbuf_append_c(out, " o = k; }\n");
+}
+
+static void write_elements(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, BEGIN "float a[64]; int k = global_value<n>;\n");
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "a[(k ^ %u) & 63] = x; x += a[(k + %u) & 63];\n", i, i);
+    strbuf_append_c(out, END);
+}
+
+static void write_choices(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, BEGIN);
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "if (x > %u.0) x = x * 2.0; else x = x + %u.0;\n", i, i);
+    strbuf_append_c(out, END);
+}
+
+static void write_sines(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, BEGIN);
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "x = sin(x) + cos(x) * %u.0;\n", i);
+    strbuf_append_c(out, END);
+}
+
+/* f calls itself: code of one lane, and values that are returned. */
+static void write_recursion(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, "float f(float a, int k) { float x = a; if (k > 0) x = f(x, k - 1);\n");
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "x = x * x + %u.0;\n", i);
+    strbuf_append_c(out, "return x; }\n" BEGIN "x = f(x, global_value<n>);" END);
+}
+
+/* The most instructions between two labels. */
+static uint32_t longest_block(const char *text)
+{
+    uint32_t most = 0, now = 0;
+    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        now = strncmp(line, "  ", 2) == 0 ? now + 1 : 0;
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+/* LLVM spends more than twice the time on a block that is twice as long. */
+static void test_long_code_is_cut(void **state)
+{
+    SORT_UNUSED(state);
+    static void (*const shapes[])(StrBuf *out, uint32_t n) = {
+        write_divisions, write_elements, write_choices, write_sines, write_SSL_MAX_INSTRUCTIONS,
+        write_recursion};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); i++) {
+        StrBuf text = {0}, code = {0};
+        DiagList *diags = diag_list_create();
+        Error err = {0};
+        SslBuildDesc build = {.size_bytes = sizeof build};
+        shapes[i](&text, 3000);
+        SslSource source = {.name = "long.ssl", .text = {strbuf_text(&text), text.size_bytes}};
+        if (ssl_dump(ctx, &source, &build, SSL_DUMP_LLVM_OPTIMISED, diags, &code, &err) !=
+            STATUS_OK)
+            fail_msg("%u: %s", i, err.text);
+        uint32_t longest = longest_block(strbuf_text(&code));
+        assert_in_range(longest, 100, 2000);
+        strbuf_free(&text);
+        strbuf_free(&code);
+        diag_list_destroy(diags);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_limit_fires),
-                                       cmocka_unit_test(test_work_grows_as_the_source)};
+                                       cmocka_unit_test(test_work_grows_as_the_source),
+                                       cmocka_unit_test(test_long_code_is_cut)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
