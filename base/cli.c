@@ -1,7 +1,9 @@
 /* Parsing walks argv once. Arguments that are not options are moved to the front of argv, which
  * keeps their order, and becomes CliResult.args. */
 #include "base/cli.h"
+
 #include "base/check.h"
+#include "base/file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -220,6 +222,8 @@ static Status take_option(Walk *w, const CliOption *option, const char *given, c
                              option->value_name ? option->value_name : "");
         value = w->argv[w->at++];
     }
+    if (option->is_folder && !file_is_directory(value))
+        return error_set(w->err, STATUS_INVALID, "option '%s': '%s' is no folder", given, value);
     Status status = set_value(option, value, w->err);
     if (status != STATUS_OK && w->err)
         (void)error_prefix(w->err, "option '%s'", given);
@@ -232,6 +236,9 @@ static Status take_long(Walk *w, const char *argument)
     Str name = {argument + 2, equals ? (size_t)(equals - argument) - 2 : strlen(argument) - 2};
     const char *value = equals ? equals + 1 : NULL;
     if (str_equal_c(name, "help") || str_equal_c(name, "version")) {
+        if (value)
+            return error_set(w->err, STATUS_INVALID, "option '--%.*s' takes no value",
+                             STR_ARG(name));
         *(str_equal_c(name, "help") ? &w->result->wants_help : &w->result->wants_version) = true;
         return STATUS_OK;
     }

@@ -42,6 +42,7 @@ typedef struct CliOption {
     CliKind kind;
     bool has_negation;
     bool is_hidden; /* works, but stays out of the help */
+    bool is_folder; /* of a text or a list of them: must be a folder that is there */
     void *out;
     double min, max;            /* inclusive, for numbers and sizes; both 0: the type's own range */
     const char *const *choices; /* CLI_CHOICE: NULL-terminated */

@@ -175,16 +175,6 @@ static Status check_files(const RenderCommand *c, Error *err)
     return status == STATUS_OK ? render_command_check_places(c, err) : status;
 }
 
-/* Folders to look in: one that is not there is a typing mistake, or a disk that is not mounted. */
-static Status check_folders(const char *option, const CliTextList *folders, Error *err)
-{
-    for (uint32_t i = 0; i < folders->count; ++i)
-        if (!file_is_directory(folders->items[i]))
-            return error_set_at(err, STATUS_NOT_FOUND, folders->items[i],
-                                "is no folder, but %s names it", option);
-    return STATUS_OK;
-}
-
 /* A probe makes no picture. */
 static Status check_probe(const RenderCommand *c, Error *err)
 {
@@ -213,8 +203,6 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
     c->scene = args->args[0];
     if (!c->frames.is_wanted && !file_exists(c->scene))
         return error_set_at(err, STATUS_NOT_FOUND, c->scene, "there is no such file or folder");
-    TRY(check_folders("--texture-path", &c->texture_paths, err));
-    TRY(check_folders("--plugin-path", &c->plugin_paths, err));
     TRY(check_options(c, err));
     if (c->probe.is_wanted)
         TRY(check_probe(c, err));
@@ -265,7 +253,7 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         {.name = "pixel-filter", .kind = CLI_CHOICE, .out = &words->filter, .choices = filter_words, .value_name = "NAME", .help = "shape of the pixel filter"},
         {.name = "filter-width", .kind = CLI_FLOAT, .out = &words->filter_width, .min = 0.01, .max = 16, .value_name = "PX", .help = "full width of the pixel filter"},
         {.name = "texture-memory", .kind = CLI_SIZE, .out = &c->render.texture_memory_bytes, .min = 1024, .max = 1e18, .value_name = "SIZE", .help = "budget of the texture cache, such as 256M; never exceeded", .group = "Textures"},
-        {.name = "texture-path", .kind = CLI_TEXT_LIST, .out = &c->texture_paths, .value_name = "DIR", .help = "folder to look for textures in; may be repeated"},
+        {.name = "texture-path", .kind = CLI_TEXT_LIST, .is_folder = true, .out = &c->texture_paths, .value_name = "DIR", .help = "folder to look for textures in; may be repeated"},
         {.name = "missing", .kind = CLI_CHOICE, .out = &words->missing, .choices = missing_words, .value_name = "WHAT", .help = "textures that are not there or damaged: an error, or magenta and exit code 3"},
         {.name = "filter", .kind = CLI_CHOICE, .out = &words->texture_filter, .choices = texture_filter_words, .value_name = "NAME", .help = "how textures are filtered, where a shader does not say"},
         {.name = "mip-mode", .kind = CLI_CHOICE, .out = &words->mip_mode, .choices = mip_words, .value_name = "MODE", .help = "the level by the footprint, always the finest, or by the largest derivative"},
@@ -289,7 +277,7 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         {.name = "light-units", .kind = CLI_CHOICE, .out = &words->light_units, .choices = import_light_units_names, .value_name = "UNIT", .help = "lux and candela of glTF: nits, on the scale of its emission, or watts, 683 lm each, as Blender writes them"},
         {.name = "unlimited-import", .kind = CLI_FLAG, .out = &c->is_import_unlimited, .help = "an import may take any time and memory, whatever the size of its file"},
         {.name = "import-child", .kind = CLI_FLAG, .out = &c->is_import_child, .is_hidden = true, .help = "the exit code is for a renderer that waits for it"},
-        {.name = "plugin-path", .kind = CLI_TEXT_LIST, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to look for plugins in; may be repeated"},
+        {.name = "plugin-path", .kind = CLI_TEXT_LIST, .is_folder = true, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to look for plugins in; may be repeated"},
         {.name = "check", .kind = CLI_FLAG, .out = &c->only_check, .help = "do all that comes before the first sample, say what the scene holds, and end", .group = "Messages"},
         {.name = "list", .kind = CLI_CHOICE, .out = &words->list, .choices = render_list_names, .value_name = "WHAT", .help = "print what there is of them, and end"},
         {.name = "progress", .kind = CLI_CHOICE, .out = &words->progress, .choices = progress_words, .value_name = "KIND", .help = "bar on a terminal, or json: a record a line on standard output"},

@@ -171,6 +171,7 @@ int sslc_bench(int argc, char **argv)
                    bench_column(&file, &o, false, &off) && bench_column(&file, &o, true, &on);
     if (is_good)
         print_table(&off, &on);
+    code = is_good ? TOOL_DONE : file.is_misused ? TOOL_USAGE : TOOL_FAILED;
     sslc_close(&file);
-    return is_good ? TOOL_DONE : TOOL_FAILED;
+    return code;
 }

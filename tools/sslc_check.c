@@ -111,6 +111,7 @@ int sslc_check(int argc, char **argv)
     CliOption options[] = {{.name = "include",
                             .short_name = 'I',
                             .kind = CLI_TEXT_LIST,
+                            .is_folder = true,
                             .out = &folders,
                             .value_name = "FOLDER",
                             .help = "where the units of a group (FILE.json) are looked for, after "

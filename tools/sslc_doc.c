@@ -252,6 +252,7 @@ typedef struct Doc {
     StrBuf text;
     JsonWriter json;
     bool is_json;
+    int code; /* the worst yet */
 } Doc;
 
 static bool describe_shader(Doc *doc, SslcFile *file, const char *shader)
@@ -268,7 +269,7 @@ static bool describe_shader(Doc *doc, SslcFile *file, const char *shader)
     return program != NULL;
 }
 
-static bool describe_file(Doc *doc, const char *path, const char *only)
+static void describe_file(Doc *doc, const char *path, const char *only)
 {
     SslcFile file = {0};
     StrBuf names = {0};
@@ -293,12 +294,13 @@ static bool describe_file(Doc *doc, const char *path, const char *only)
             Error err = {0};
             (void)error_set_at(&err, STATUS_NOT_FOUND, path, "there is no shader%s%s%s",
                                only ? " '" : "", only ? only : "", only ? "'" : "");
-            is_good = tool_fail(&err, TOOL_FAILED) == TOOL_DONE;
+            doc->code = tool_fail(&err, only ? TOOL_USAGE : TOOL_FAILED);
         }
     }
+    if (!is_good)
+        doc->code = TOOL_FAILED;
     strbuf_free(&names);
     sslc_close(&file);
-    return is_good;
 }
 
 static int describe_paths(Doc *doc, const CliResult *args, const char *only)
@@ -311,9 +313,9 @@ static int describe_paths(Doc *doc, const CliResult *args, const char *only)
         if (sslc_find_sources(&paths, args->args[i], &err) != STATUS_OK)
             is_good = tool_fail(&err, TOOL_FAILED) == TOOL_DONE;
     for (uint32_t i = 0; i < paths.list.count; i++)
-        is_good &= describe_file(doc, paths.list.data[i], only);
+        describe_file(doc, paths.list.data[i], only);
     arena_destroy(arena);
-    return is_good ? TOOL_DONE : TOOL_FAILED;
+    return is_good ? doc->code : TOOL_FAILED;
 }
 
 int sslc_doc(int argc, char **argv)

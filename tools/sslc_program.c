@@ -35,6 +35,7 @@ uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32
         {.name = "include",
          .short_name = 'I',
          .kind = CLI_TEXT_LIST,
+         .is_folder = true,
          .out = &values->folders,
          .value_name = "FOLDER",
          .help = "where the units of a group (FILE.json) are looked for, after its own folder"},
@@ -176,6 +177,23 @@ Status sslc_find_sources(SslcPaths *paths, const char *path, Error *err)
 
 /* --- building --------------------------------------------------------------------------------- */
 
+/* A source that can be read, without this shader: the command line is wrong, not the source. */
+static bool lacks_shader(SslcFile *file, const SslSource *source)
+{
+    StrBuf names = {0};
+    SslSource all = *source;
+    all.shader = NULL;
+    bool is_listed = ssl_source_shaders(file->ctx, &all, file->diags, &names) == STATUS_OK;
+    for (const char *name = strbuf_text(&names); is_listed && *name;) {
+        size_t size = strcspn(name, "\n");
+        if (strlen(source->shader) == size && strncmp(name, source->shader, size) == 0)
+            is_listed = false;
+        name += size + (name[size] == '\n');
+    }
+    strbuf_free(&names);
+    return is_listed;
+}
+
 SslUnit *sslc_compile(SslcFile *file, const char *shader)
 {
     SslSource source = {
@@ -184,6 +202,8 @@ SslUnit *sslc_compile(SslcFile *file, const char *shader)
     Status status = sslc_is_group(file) ? sslc_link(file, file->diags, &unit)
                                         : ssl_unit_compile(file->ctx, &source, file->diags, &unit);
     sslc_print_diags(file->diags);
+    file->is_misused =
+        status == STATUS_SOURCE && shader && !sslc_is_group(file) && lacks_shader(file, &source);
     if (status != STATUS_OK && status != STATUS_SOURCE) {
         Error err = {0};
         (void)error_set_at(&err, status, file->path, "%s", status_name(status));

@@ -34,7 +34,7 @@ typedef struct SslcFile {
     const CliTextList *folders;   /* of SslcBuildOptions; NULL: none */
     Arena *arena;                 /* textures */
     ARRAY(const char *) textures; /* of a group, by id: formulas of grid_texture_parse */
-    bool is_misused;              /* sslc_build: its options do not fit the shader */
+    bool is_misused; /* sslc_compile, sslc_build: the options do not fit the source or its shader */
 } SslcFile;
 /* The path may be that of a unit of the library, "unit:NAME". cpu may be NULL. Prints what is wrong. */
 bool sslc_open(const char *path, const char *cpu, SslcFile *out_file);

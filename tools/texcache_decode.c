@@ -19,6 +19,7 @@ int texcache_run_decode(int argc, char **argv)
     const CliOption options[] = {
         {.name = "plugin-path",
          .kind = CLI_TEXT_LIST,
+         .is_folder = true,
          .out = &plugin_paths,
          .value_name = "FOLDER",
          .help = "where decoder plugins are looked for first"},

@@ -384,6 +384,7 @@ int texcache_run_make(int argc, char **argv)
                  "on each of them"},
         {.name = "plugin-path",
          .kind = CLI_TEXT_LIST,
+         .is_folder = true,
          .out = &o.plugin_paths,
          .value_name = "FOLDER",
          .help = "where decoder plugins are looked for first"},

@@ -177,6 +177,7 @@ static void test_cli_explains_mistakes(void **state)
         {"p a --treads=3", "unknown option '--treads'; did you mean '--threads'?"},
         {"p a --frobnicate", "unknown option '--frobnicate'; --help lists them"},
         {"p a --secre", "unknown option '--secre'; --help lists them"},
+        {"p a --help=1", "option '--help' takes no value"},
         {"p a -x", "unknown option '-x'; --help lists them"},
         {"p a -vx", "unknown option '-x'; --help lists them"},
         {"p a --threads", "option '--threads' needs a value: N"},

@@ -521,7 +521,7 @@ static void test_sslc_doc(void **state)
     strbuf_free(&r.text);
     r = run(sslc_path, ARGS("doc", "--shader", "none", path));
     expect_text(&r, "there is no shader 'none'");
-    assert_int_equal(r.code, 1);
+    assert_int_equal(r.code, 2);
     strbuf_free(&r.text);
 }
 
