@@ -25,10 +25,9 @@ typedef struct Words {
     CliTextList aovs;
     const char *cache, *texcache, *integrator;
     double mip_bias, filter_width, adaptive, ao_distance;
-    double clamp_direct, clamp_indirect, filter_glossy; /* below 0: not given */
+    SettingWord settings[SETTING_COUNT];
     uint32_t progress, texture_filter, mip_mode, sampler, filter, missing, light_units;
     uint32_t list; /* of render_list_names, or the count of them: nothing */
-    int64_t seed;
     bool is_verbose;
 } Words;
 
@@ -92,14 +91,6 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->ao_distance_m = (float)words->ao_distance;
     if (words->integrator)
         TRY(find_integrator(words->integrator, &r->view, err));
-    r->has_clamp_direct = words->clamp_direct >= 0.0;
-    r->clamp_direct = (float)words->clamp_direct;
-    r->has_clamp_indirect = words->clamp_indirect >= 0.0;
-    r->clamp_indirect = (float)words->clamp_indirect;
-    r->has_filter_glossy = words->filter_glossy >= 0.0;
-    r->filter_glossy = (float)words->filter_glossy;
-    r->has_seed = words->seed >= 0;
-    r->seed = r->has_seed ? (uint32_t)words->seed : 0;
     r->texture_paths = c->texture_paths.items;
     r->texture_path_count = c->texture_paths.count;
     r->missing = (SceneMissing)words->missing;
@@ -233,7 +224,13 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         {.name = "keep-checkpoint", .kind = CLI_FLAG, .out = &c->keeps_checkpoint, .help = "do not remove it when the render is done: --resume can go on to more samples"},
         {.name = "update-interval", .kind = CLI_FLOAT, .out = &c->update_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "also write the pictures while rendering, so often"},
         {.name = "stats", .kind = CLI_TEXT, .out = &c->stats, .value_name = "FILE.json", .help = "write statistics as JSON; - is standard output"},
-        {.name = "spp", .kind = CLI_U32, .out = &c->render.samples, .min = 1, .max = FILM_MAX_SAMPLES, .value_name = "N", .help = "samples per pixel", .group = "Picture"},
+#define SETTING_OPTION(id, option, value, text) {.name = option, .kind = CLI_CUSTOM, .parse = parse_setting, .out = &words->settings[id], .value_name = value, .help = text, .group = id == 0 ? "Picture" : NULL},
+#define SETTING_OPTION_U32(id, option, value, text)   SETTING_OPTION(id, option, value, text)
+#define SETTING_OPTION_FLOAT(id, option, value, text) SETTING_OPTION(id, option, value, text)
+#define SETTING_OPTION_BOOL(id, option, value, text) /* a package's alone */
+#define SETTING(kind, field, min, max, initial, identity, option, value, help) SETTING_OPTION_##kind(SETTING_##field, option, value, help)
+#include "sort/scene/settings.inc"
+#undef SETTING
         {.name = "samples", .kind = CLI_CUSTOM, .parse = parse_samples, .out = &c->render, .value_name = "A:B", .help = "render only samples A to B-1 of them"},
         {.name = "size", .kind = CLI_CUSTOM, .parse = parse_size, .out = &c->render, .value_name = "WxH", .help = "picture size in pixels"},
         {.name = "crop", .kind = CLI_CUSTOM, .parse = parse_crop, .out = &c->render.crop, .value_name = "X,Y,W,H", .help = "render only these pixels of it, from the top left"},
@@ -242,11 +239,6 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         {.name = "camera", .kind = CLI_TEXT, .out = &c->render.camera, .value_name = "NAME", .help = "camera to look through"},
         {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B[:STEP]", .help = "render these frames one after the other: # in SCENE and in names of files is the number, ## with two digits, ..."},
         {.name = "frames", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .is_hidden = true, .value_name = "A..B[:STEP]", .help = "the same"},
-        {.name = "seed", .kind = CLI_INT, .out = &words->seed, .min = 0, .max = 4294967295.0, .value_name = "N", .help = "another pattern of noise"},
-        {.name = "max-depth", .kind = CLI_U32, .out = &c->render.max_depth, .min = 1, .max = 1024, .value_name = "N", .help = "surface interactions of a path"},
-        {.name = "clamp-direct", .kind = CLI_FLOAT, .out = &words->clamp_direct, .min = 0, .max = 1e30, .value_name = "L", .help = "most that one sample's direct light counts, by the mean of its channels; 0: all of it"},
-        {.name = "clamp-indirect", .kind = CLI_FLOAT, .out = &words->clamp_indirect, .min = 0, .max = 1e30, .value_name = "L", .help = "the same of light after two bounces and more: fewer fireflies, at the price of some light"},
-        {.name = "filter-glossy", .kind = CLI_FLOAT, .out = &words->filter_glossy, .min = 0, .max = 1e30, .value_name = "D", .help = "reflections that are met after a scatter of less density than D are blurred, as in Cycles; 0: none"},
         {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, or a view that shows mistakes; --list integrators"},
         {.name = "ao-distance", .kind = CLI_FLOAT, .out = &words->ao_distance, .min = 1e-6, .max = 1e9, .value_name = "M", .help = "how far the view ao looks; a tenth of the scene when not given"},
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "where random numbers come from"},
@@ -317,11 +309,9 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
 
 bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
 {
-    Words words = {.clamp_direct = -1,
-                   .clamp_indirect = -1,
-                   .filter_glossy = -1,
-                   .seed = -1,
-                   .list = RENDER_LIST_COUNT};
+    Words words = {.list = RENDER_LIST_COUNT};
+    for (uint32_t i = 0; i < SETTING_COUNT; ++i)
+        words.settings[i] = (SettingWord){(SceneSettingId)i, &c->render.settings};
     CliResult args;
     Error err = {0};
     *c = (RenderCommand){.checkpoint_s = 120};

@@ -1,5 +1,7 @@
 #include "tools/render_values.h"
 
+#include "base/cli.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,20 @@ Status parse_probe(const char *text, void *out, Error *err)
         return error_set(err, STATUS_INVALID, "'%s' is no pixel such as 320,240", text);
     *p = (ProbePixel){.is_wanted = true, .x = v[0], .y = v[1]};
     return STATUS_OK;
+}
+
+Status parse_setting(const char *text, void *out, Error *err)
+{
+    const SettingWord *word = out;
+    int64_t whole;
+    double value;
+    if (scene_setting_rows[word->id].kind == SETTING_FLOAT) {
+        TRY(cli_parse_double(text, &value, err));
+    } else {
+        TRY(cli_parse_int(text, &whole, err));
+        value = (double)whole;
+    }
+    return scene_settings_change(word->change, word->id, value, err);
 }
 
 Status parse_size(const char *text, void *out, Error *err)

@@ -3,6 +3,7 @@
 #define SORT_TOOLS_RENDER_VALUES_H
 
 #include "sort/render/render.h"
+#include "sort/scene/settings.h"
 
 /* A pixel of --probe. */
 typedef struct ProbePixel {
@@ -16,6 +17,12 @@ typedef struct FrameRange {
     uint32_t first, last, step;
 } FrameRange;
 
+/* A row of settings.inc, and where the value goes that takes the place of the package's. */
+typedef struct SettingWord {
+    SceneSettingId id;
+    SceneSettingsChange *change;
+} SettingWord;
+
 /* As CliOption.parse wants them; `out` is said behind. */
 Status parse_probe(const char *text, void *out, Error *err) SORT_MUST_CHECK;   /* ProbePixel */
 Status parse_size(const char *text, void *out, Error *err) SORT_MUST_CHECK;    /* RenderOptions */
@@ -24,6 +31,8 @@ Status parse_frames(const char *text, void *out, Error *err) SORT_MUST_CHECK;  /
 Status parse_depth_bias(const char *text, void *out,
                         Error *err) SORT_MUST_CHECK;                        /* its depth_bias */
 Status parse_crop(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* RenderCrop */
+
+Status parse_setting(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* SettingWord */
 
 /* Names with commas between them, to aovs and ids of `options`. */
 Status add_aovs(const char *list, RenderOptions *options, Error *err) SORT_MUST_CHECK;

@@ -31,7 +31,7 @@ static void look_behind(Wave *w, uint32_t i, const Bsdf *bsdf)
     float cover = spectrum_average(hole);
     sample->alpha -= cover;
     sample->caught.cover += cover;
-    if (scene->environment.kind != SCENE_ENVIRONMENT_NONE && !scene->settings.has_transparent_film)
+    if (scene->environment.kind != SCENE_ENVIRONMENT_NONE && !w->shared->settings->transparent_film)
         sample->caught.behind[3] += cover;
     wave_meet_infinity(w, i, hole, true);
 }

@@ -8,7 +8,7 @@ static void record_nothing(const Wave *w, const Path *path)
     if (path->event == 0)
         sample->aov[FILM_AT_DEPTH] = FILM_NO_DEPTH;
     const Scene *scene = w->shared->scene;
-    if (scene->environment.kind == SCENE_ENVIRONMENT_NONE || scene->settings.has_transparent_film)
+    if (scene->environment.kind == SCENE_ENVIRONMENT_NONE || w->shared->settings->transparent_film)
         sample->alpha -= spectrum_average(path->beta);
 }
 
@@ -43,7 +43,7 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_behind)
                                  &kind, &hit))
             continue;
         if (hit.is_environment && !(path->flags & PATH_SEEN) &&
-            w->shared->scene->settings.has_transparent_film)
+            w->shared->settings->transparent_film)
             continue;
         float share = wave_path_share(w->shared, path, hit.pdf_solid_angle, hit.paths);
         Spectrum part = spectrum_scale(factor, share);

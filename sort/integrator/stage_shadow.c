@@ -60,7 +60,7 @@ void stage_shadow(Wave *w)
     accel_occluded(w->shared->accel, &w->shadow, w->count);
     for (uint32_t n = collect_alpha(w); n > 0; n = collect_alpha(w)) {
         /* A ray that has passed this many surfaces counts as blocked. */
-        if (++passes > w->shared->scene->settings.max_transparent || shade_alpha(w, n, passes) == 0)
+        if (++passes > w->shared->settings->max_transparent || shade_alpha(w, n, passes) == 0)
             break;
         accel_occluded(w->shared->accel, &w->shadow, w->count);
     }

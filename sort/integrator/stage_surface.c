@@ -285,7 +285,7 @@ static void note_scatter(HitPath *behind, uint32_t flags)
 
 static bool is_at_limit(const WaveShared *s, const HitPath *behind)
 {
-    const SceneSettings *limit = &s->scene->settings;
+    const SceneSettings *limit = s->settings;
     return behind->diffuse >= limit->max_diffuse || behind->glossy >= limit->max_glossy ||
            behind->transmission >= limit->max_transmission;
 }
@@ -299,7 +299,7 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
     note_scatter(&path->behind, sample->flags);
     if (sample->flags & BSDF_TRANSPARENT) {
         if (path->event > path->depth + WAVE_TRANSPARENT_MAX ||
-            path->behind.transparent > w->shared->scene->settings.max_transparent)
+            path->behind.transparent > w->shared->settings->max_transparent)
             path->flags |= PATH_DEAD;
         return;
     }
@@ -314,7 +314,7 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
         path->flags |= PATH_SPECULAR;
     else
         path->least_pdf = minf(path->least_pdf, sample->pdf);
-    if (path->depth >= w->shared->max_depth || is_at_limit(w->shared, &path->behind))
+    if (path->depth >= w->shared->settings->max_depth || is_at_limit(w->shared, &path->behind))
         path->flags |= PATH_LAST;
 }
 
@@ -442,7 +442,9 @@ static void cut_holdout(Wave *w, const Path *path, const Bsdf *bsdf)
 /* Where scattering so far was wide, what comes now need not be sharp: as Cycles has it. */
 static float least_alpha(const WaveShared *s, const Path *path)
 {
-    float sharp = path->least_pdf < s->filter_glossy ? path->least_pdf / s->filter_glossy : 1.0f;
+    float sharp = path->least_pdf < s->settings->filter_glossy
+                      ? path->least_pdf / s->settings->filter_glossy
+                      : 1.0f;
     return 0.5f * sqrtf(1.0f - sharp);
 }
 

@@ -39,15 +39,15 @@ typedef enum WaveStrategy {
 /* What all waves of a render share; immutable but for the film. */
 typedef struct WaveShared {
     const Scene *scene;
+    const SceneSettings *settings; /* the package's, with what the user says instead */
     const Accel *accel;
     const Lights *lights;
     const MaterialSet *materials;
     CameraView view;
     PixelFilter filter;
     Sampler sampler;
-    uint32_t seed, max_depth;
+    uint32_t seed;
     float clamp_direct, clamp_indirect; /* of a light's mean channel; INFINITY: none */
-    float filter_glossy;                /* see SceneSettings */
     uint32_t samples;                   /* nominal, a pixel */
     WaveStrategy strategy;
     WaveView what;

@@ -85,20 +85,19 @@ static Status refuse_camera(const Scene *scene, const char *name, Error *err)
 }
 
 /* What takes noise away and light with it. What views show is never clamped. */
-static void apply_clamps(const RenderOptions *o, const SceneSettings *s, WaveShared *shared)
+static void apply_clamps(const SceneSettings *s, WaveShared *shared)
 {
-    float direct = o->has_clamp_direct ? o->clamp_direct : s->clamp_direct;
-    float indirect = o->has_clamp_indirect ? o->clamp_indirect : s->clamp_indirect;
     bool is_light = wave_gathers_light(shared);
-    shared->clamp_direct = is_light && direct > 0.0f ? direct : INFINITY;
-    shared->clamp_indirect = is_light && indirect > 0.0f ? indirect : INFINITY;
-    shared->filter_glossy = o->has_filter_glossy ? o->filter_glossy : s->filter_glossy;
+    shared->clamp_direct = is_light && s->clamp_direct > 0.0f ? s->clamp_direct : INFINITY;
+    shared->clamp_indirect = is_light && s->clamp_indirect > 0.0f ? s->clamp_indirect : INFINITY;
 }
 
 static Status apply_settings(Render *r, Error *err)
 {
     const RenderOptions *o = &r->options;
-    const SceneSettings *s = &r->scene->settings;
+    const SceneSettings *s = &r->settings;
+    r->settings = r->scene->settings;
+    scene_settings_apply(&o->settings, &r->settings);
     uint32_t width = o->width_px ? o->width_px : s->width_px,
              height = o->height_px ? o->height_px : s->height_px;
     int64_t camera = s->camera;
@@ -108,7 +107,7 @@ static Status apply_settings(Render *r, Error *err)
     if (o->camera && (camera = scene_find_camera(r->scene, o->camera)) == SCENE_NONE)
         return refuse_camera(r->scene, o->camera, err);
     r->camera = (uint32_t)camera;
-    r->samples = o->samples ? o->samples : s->samples;
+    r->samples = s->samples;
     uint32_t begin = o->sample_begin, end = o->sample_end ? o->sample_end : r->samples;
     if (end <= begin)
         return error_set(err, STATUS_INVALID, "the sample range %u:%u is empty", begin, end);
@@ -119,11 +118,11 @@ static Status apply_settings(Render *r, Error *err)
     TRY(init_schedule(r, width, height, begin, end, err));
 
     WaveShared *shared = &r->shared;
-    shared->seed = o->has_seed ? o->seed : s->seed;
-    shared->max_depth = o->max_depth ? o->max_depth : s->max_depth;
+    shared->settings = s;
+    shared->seed = s->seed;
     shared->strategy = o->strategy;
     shared->what = o->view;
-    apply_clamps(o, s, shared);
+    apply_clamps(s, shared);
     shared->ao_distance_m = ao_distance(r);
     shared->sampler = (Sampler){o->sampler};
     shared->samples = r->samples;
@@ -325,10 +324,7 @@ static Hash128 identity_hash(const Render *r)
     hash128_begin(&h);
     hash128_update_text(&h, "sort film 1");
     hash128_update_text(&h, r->scene->name);
-    hash128_update_u64(&h, r->shared.max_depth);
-    hash128_update(&h, &r->shared.clamp_direct, sizeof r->shared.clamp_direct);
-    hash128_update(&h, &r->shared.clamp_indirect, sizeof r->shared.clamp_indirect);
-    hash128_update(&h, &r->shared.filter_glossy, sizeof r->shared.filter_glossy);
+    scene_settings_hash(&r->settings, &h);
     hash128_update_u64(&h, r->shared.strategy);
     hash128_update_u64(&h, r->shared.what);
     hash128_update(&h, &r->shared.ao_distance_m, sizeof r->shared.ao_distance_m);

@@ -28,7 +28,7 @@ typedef struct RenderOptions {
     const char *scene_path;            /* a scene package */
     const char *camera;                /* NULL: the package's */
     uint32_t width_px, height_px;      /* 0: the package's */
-    uint32_t samples;                  /* nominal, a pixel; 0: the package's */
+    SceneSettingsChange settings;      /* in place of the package's */
     uint32_t sample_begin, sample_end; /* both 0: [0, samples) */
     RenderCrop crop;                   /* all 0: the whole frame */
     bool
@@ -36,14 +36,7 @@ typedef struct RenderOptions {
     /* No pass (schedule.h; a short one) begins that would end after this, by the time that
      * passes took so far; 0: none. What the film's range says then depends on the clock. */
     double time_limit_s;
-    float adaptive_error; /* pixels stop when film_judge finds them this good; 0: none does */
-    bool has_seed;
-    uint32_t seed;
-    uint32_t max_depth;                        /* 0: the package's */
-    bool has_clamp_direct, has_clamp_indirect; /* else the package's */
-    float clamp_direct, clamp_indirect;        /* as in SceneSettings */
-    bool has_filter_glossy;
-    float filter_glossy;
+    float adaptive_error;  /* pixels stop when film_judge finds them this good; 0: none does */
     WaveView view;         /* NONE: light */
     float ao_distance_m;   /* of the view AO; 0: a tenth of the scene's size */
     WaveStrategy strategy; /* for tests: other than MIS only makes noise */

@@ -11,6 +11,7 @@
 struct Render {
     RenderOptions options;
     Scene *scene;
+    SceneSettings settings; /* of the scene, with what the options say instead */
     SslContext *ssl;
     MaterialSet *materials;
     TexCache *textures;

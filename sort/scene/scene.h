@@ -19,6 +19,7 @@
 #include "base/mat4.h"
 #include "base/str.h"
 #include "sort/scene/scene_missing.h"
+#include "sort/scene/settings.h"
 #include "ssl/ssl_group.h"
 
 enum {
@@ -30,37 +31,6 @@ enum {
     SCENE_SHADER_AOVS_MAX = 8,
     SCENE_KEYS_MAX = 129 /* of a motion; Embree's limit */
 };
-
-typedef enum SceneMistFalloff {
-    SCENE_MIST_LINEAR,
-    SCENE_MIST_QUADRATIC,
-    SCENE_MIST_INVERSE_QUADRATIC /* the root */
-} SceneMistFalloff;
-
-/* 0 up to start_m from the camera, 1 from depth_m further on. */
-typedef struct SceneMist {
-    float start_m, depth_m;
-    SceneMistFalloff falloff;
-} SceneMist;
-
-typedef struct SceneSettings {
-    uint32_t width_px, height_px;
-    uint32_t samples;                                   /* paths per pixel */
-    uint32_t max_depth;                                 /* surface interactions of a path */
-    uint32_t max_diffuse, max_glossy, max_transmission; /* of these, by kind */
-    uint32_t max_transparent; /* surfaces that a path or a shadow ray passes straight through */
-    float clamp_direct,
-        clamp_indirect; /* most that one sample's light counts, by its mean channel; 0: all */
-    float
-        filter_glossy; /* reflections after a scatter of less density than this are blurred; 0: none */
-    uint32_t seed;
-    uint32_t camera;           /* the one to render, unless another is asked for */
-    bool has_transparent_film; /* the camera does not see the environment: alpha is 0 there */
-    SceneMist mist;
-    bool has_frame;
-    int32_t frame; /* its number in a sequence; for the picture's metadata, like */
-    float fps;     /* frames a second; 0: not known */
-} SceneSettings;
 
 typedef enum SceneCameraKind {
     SCENE_CAMERA_PERSPECTIVE,

@@ -207,18 +207,11 @@ Hash128 scene_hash(const Scene *scene)
     for (uint32_t k = 0; k < scene->light_count; ++k)
         add_light(&h, &scene->lights[k]);
     const SceneEnvironment *e = &scene->environment;
-    const SceneSettings *limit = &scene->settings;
-    hash128_update_u64(&h, (uint64_t)limit->max_diffuse << 32 | limit->max_glossy);
-    hash128_update_u64(&h, (uint64_t)limit->max_transmission << 32 | limit->max_transparent);
     const float environment[] = {e->radiance.x, e->radiance.y, e->radiance.z, e->strength};
     hash128_update_u64(&h, (uint64_t)e->kind << 8 | e->light_group);
     add_light_paths(&h, &e->paths);
     add_floats(&h, environment, SORT_COUNT_OF(environment));
     add_floats(&h, &e->environment_to_world.m[0][0], 16);
-    hash128_update_u64(&h, (uint64_t)scene->settings.has_transparent_film);
-    const float mist[] = {limit->mist.start_m, limit->mist.depth_m};
-    add_floats(&h, mist, SORT_COUNT_OF(mist));
-    hash128_update_u64(&h, (uint64_t)limit->mist.falloff);
     if (e->kind == SCENE_ENVIRONMENT_IMAGE)
         hash128_update_text(&h, scene->textures[e->texture].name);
     if (e->kind == SCENE_ENVIRONMENT_MATERIAL)

@@ -4,26 +4,6 @@
 #include <float.h>
 #include <string.h>
 
-static Status parse_mist(JsonCursor *settings, SceneMist *mist, Error *err)
-{
-    static const char *const falloffs[] = {"linear", "quadratic", "inverse_quadratic"};
-    JsonCursor c;
-    uint32_t falloff = SCENE_MIST_QUADRATIC;
-    *mist = (SceneMist){.start_m = 5.0f, .depth_m = 25.0f};
-    TRY(json_get_object(settings, "mist", JSON_OPTIONAL, &c, err));
-    if (json_exists(&c)) {
-        TRY(json_get_float(&c, "start_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &mist->start_m,
-                           err));
-        TRY(json_get_float(&c, "depth_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX, &mist->depth_m,
-                           err));
-        TRY(json_get_choice(&c, "falloff", JSON_OPTIONAL, falloffs, SORT_COUNT_OF(falloffs),
-                            &falloff, err));
-        TRY(json_finish(&c, err));
-    }
-    mist->falloff = (SceneMistFalloff)falloff;
-    return STATUS_OK;
-}
-
 /* Names of layers, each once. */
 static Status parse_shader_aovs(SceneParser *p, JsonCursor *root, Error *err)
 {
@@ -44,65 +24,15 @@ static Status parse_shader_aovs(SceneParser *p, JsonCursor *root, Error *err)
     return STATUS_OK;
 }
 
-/* What the picture says of its moment; no pixel depends on it. */
-static Status parse_moment(JsonCursor *settings, SceneSettings *s, Error *err)
-{
-    JsonCursor c;
-    int64_t frame = 0;
-    TRY(json_get_any(settings, "frame", JSON_OPTIONAL, &c, err));
-    s->has_frame = json_exists(&c);
-    if (s->has_frame)
-        TRY(json_as_int(&c, INT32_MIN, INT32_MAX, &frame, err));
-    s->frame = (int32_t)frame;
-    return json_get_float(settings, "frames_per_second", JSON_OPTIONAL, 0.001, 100000.0, &s->fps,
-                          err);
-}
-
 static Status parse_settings(SceneParser *p, JsonCursor *root, Error *err)
 {
     SceneSettings *s = &p->scene->settings;
-    *s = (SceneSettings){.width_px = 1280,
-                         .height_px = 720,
-                         .samples = 64,
-                         .max_depth = 8,
-                         .max_diffuse = 1024,
-                         .max_glossy = 1024,
-                         .max_transmission = 1024,
-                         .max_transparent = 128};
     JsonCursor settings, c;
+    *s = scene_settings_default();
     TRY(json_get_object(root, "settings", JSON_OPTIONAL, &settings, err));
     if (!json_exists(&settings))
         return STATUS_OK;
-    TRY(json_get_array(&settings, "resolution", JSON_OPTIONAL, &c, err));
-    if (json_exists(&c)) {
-        if (json_count(&c) != 2)
-            return json_fail(&c, err, "must be [width, height]");
-        for (uint32_t k = 0; k < 2; ++k) {
-            JsonCursor element;
-            int64_t value;
-            json_at(&c, k, &element);
-            TRY(json_as_int(&element, 1, FILM_MAX_SIDE_PX, &value, err));
-            *(k == 0 ? &s->width_px : &s->height_px) = (uint32_t)value;
-        }
-    }
-    TRY(json_get_u32(&settings, "samples", JSON_OPTIONAL, 1, 1u << 24, &s->samples, err));
-    TRY(json_get_u32(&settings, "max_depth", JSON_OPTIONAL, 1, 1024, &s->max_depth, err));
-    TRY(json_get_u32(&settings, "max_diffuse", JSON_OPTIONAL, 1, 1024, &s->max_diffuse, err));
-    TRY(json_get_u32(&settings, "max_glossy", JSON_OPTIONAL, 1, 1024, &s->max_glossy, err));
-    TRY(json_get_u32(&settings, "max_transmission", JSON_OPTIONAL, 1, 1024, &s->max_transmission,
-                     err));
-    TRY(json_get_u32(&settings, "max_transparent", JSON_OPTIONAL, 0, 128, &s->max_transparent,
-                     err));
-    TRY(json_get_float(&settings, "clamp_direct", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
-                       &s->clamp_direct, err));
-    TRY(json_get_float(&settings, "clamp_indirect", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
-                       &s->clamp_indirect, err));
-    TRY(json_get_float(&settings, "filter_glossy", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
-                       &s->filter_glossy, err));
-    TRY(json_get_u32(&settings, "seed", JSON_OPTIONAL, 0, UINT32_MAX, &s->seed, err));
-    TRY(json_get_bool(&settings, "transparent_film", JSON_OPTIONAL, &s->has_transparent_film, err));
-    TRY(parse_mist(&settings, &s->mist, err));
-    TRY(parse_moment(&settings, s, err));
+    TRY(scene_settings_parse(&settings, s, err));
     TRY(json_get_any(&settings, "camera", JSON_OPTIONAL, &c, err));
     if (json_exists(&c))
         TRY(parse_reference(&c, &p->camera_names, "camera", &s->camera, err));

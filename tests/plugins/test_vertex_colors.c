@@ -139,7 +139,7 @@ static void test_vertex_colors_multiply_the_base_color(void **state)
     RenderOptions options = kit_options(kit);
     options.width_px = WIDTH;
     options.height_px = HEIGHT;
-    options.samples = 4;
+    SETTING_SET(options.settings, samples, 4);
     options.aovs = FILM_AOV_BIT(FILM_AOV_ALBEDO);
     uint32_t count;
     Render *render = kit_render(kit, &options);
@@ -167,7 +167,7 @@ static void test_vertex_colors_shine_where_nothing_lights(void **state)
     /* The square "sign" is 3 m to the right of the view's axis. */
     options.width_px = 20 * SIDE;
     options.height_px = SIDE;
-    options.samples = 1;
+    SETTING_SET(options.settings, samples, 1);
     uint32_t count;
     Render *render = kit_render(kit, &options);
     float *rgba = kit_pixels(render, &count);

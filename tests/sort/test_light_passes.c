@@ -208,10 +208,10 @@ static void test_light_passes_make_the_picture(void **state)
         write_balls(&kit, &cases[i].variant);
         RenderOptions options = kit_options(&kit);
         options.strategy = cases[i].strategy;
-        options.max_depth = cases[i].max_depth;
-        options.has_clamp_direct = options.has_clamp_indirect = cases[i].clamp_direct > 0.0f;
-        options.clamp_direct = cases[i].clamp_direct;
-        options.clamp_indirect = cases[i].clamp_indirect;
+        if (cases[i].max_depth)
+            SETTING_SET(options.settings, max_depth, cases[i].max_depth);
+        SETTING_SET(options.settings, clamp_direct, cases[i].clamp_direct);
+        SETTING_SET(options.settings, clamp_indirect, cases[i].clamp_indirect);
         options.aovs = FILM_LIGHT_GROUPS | FILM_AOV_BIT(FILM_AOV_ALBEDO);
         Passes p = passes_render(&kit, options);
         passes_assert_sum(&p, cases[i].what);
@@ -300,7 +300,7 @@ static void test_light_passes_direct_light_is_of_one_bounce(void **state)
     write_balls(&kit, &(Variant){"", "", "", false, NULL});
     RenderOptions options = kit_options(&kit);
     Passes all = passes_render(&kit, options);
-    options.max_depth = 1;
+    SETTING_SET(options.settings, max_depth, 1);
     Passes one = passes_render(&kit, options);
     for (uint32_t k = 0; k < PASSES; ++k)
         if (k >= 9 || k % 3 != 2)

@@ -129,8 +129,7 @@ static void measure(int face, double *out_mean, double *out_variance)
     write_room(&kit, face);
     RenderOptions options = kit_options(&kit);
     options.sampler = SAMPLER_INDEPENDENT;
-    options.has_seed = true;
-    options.seed = (uint32_t)face;
+    SETTING_SET(options.settings, seed, (uint32_t)face);
     options.filter = PIXEL_FILTER_BOX;
     options.filter_width_px = 1;
     options.aovs = FILM_AOV_BIT(FILM_AOV_VARIANCE);

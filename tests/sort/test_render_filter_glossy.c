@@ -75,8 +75,7 @@ static void write_scene(const Kit *kit, const char *closure, double deep, bool i
 static float *picture(const Kit *kit, float filter_glossy, uint32_t *out_count)
 {
     RenderOptions options = kit_options(kit);
-    options.has_filter_glossy = true;
-    options.filter_glossy = filter_glossy;
+    SETTING_SET(options.settings, filter_glossy, filter_glossy);
     Render *render = kit_render(kit, &options);
     float *pixels = kit_pixels(render, out_count);
     render_destroy(render);

@@ -90,10 +90,9 @@ static void test_render_stochastic_filter_has_the_mean_of_aniso(void **state)
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
     ZTest tests[BLOCKS] = {{0}};
-    options.has_seed = true;
     for (uint32_t seed = 0; seed < SEEDS; ++seed) {
         double smooth[BLOCKS], drawn[BLOCKS];
-        options.seed = seed;
+        SETTING_SET(options.settings, seed, seed);
         float *a = picture(kit, options, false), *b = picture(kit, options, true);
         block_sums(a, smooth);
         block_sums(b, drawn);

@@ -106,8 +106,7 @@ static void mean_of(const Case *c, WaveStrategy strategy, double *out_mean, doub
     write_case(&kit, &meshes, c);
     RenderOptions options = kit_options(&kit);
     options.strategy = strategy;
-    options.has_seed = true;
-    options.seed = (uint32_t)strategy + 1;
+    SETTING_SET(options.settings, seed, (uint32_t)strategy + 1);
     Render *render = kit_render(&kit, &options);
     float *rgba = kit_pixels(render, &count);
     kit_mean(rgba, count, 0, out_mean, out_error);

@@ -182,7 +182,7 @@ static void test_render_motion_quadrant_gives_the_arc_fraction(void **state)
     RenderOptions options = kit_options(kit);
     options.filter = PIXEL_FILTER_BOX;
     options.filter_width_px = 1;
-    options.samples = 1024;
+    SETTING_SET(options.settings, samples, 1024);
     Render *render = kit_render(kit, &options);
     float *rgba = kit_pixels(render, &count);
     double sum = 0;
@@ -280,7 +280,7 @@ static void test_render_motion_bits_do_not_depend_on_threads_or_waves(void **sta
                 "[[1,0,0,20, 0,1,0,4, 0,0,1,2, 0,0,0,1], [0,-1,0,36, 1,0,0,4, 0,0,1,3, 0,0,0,1]]}",
                 sky);
     RenderOptions options = kit_options(kit);
-    options.samples = 16;
+    SETTING_SET(options.settings, samples, 16);
     options.thread_count = 1;
     Hash128 one = kit_render_bits(kit, &options, NULL);
     static const struct {

@@ -106,8 +106,7 @@ static void strategies_agree(Stage *s)
     for (int k = 0; k < 3; ++k) {
         RenderOptions options = kit_options(&s->kit);
         options.strategy = (WaveStrategy)k;
-        options.has_seed = true;
-        options.seed = (uint32_t)k;
+        SETTING_SET(options.settings, seed, (uint32_t)k);
         Render *render = kit_render(&s->kit, &options);
         pictures[k] = kit_pixels(render, &count);
         render_destroy(render);

@@ -211,16 +211,16 @@ static void test_stops_go_on_to_more_samples(void **state)
     for (uint32_t k = 0; k < 4; ++k) {
         RenderOptions options = kit_options(kit);
         options.adaptive_error = k % 2 ? 0.02f : 0.0f;
-        options.samples = counts[last];
+        SETTING_SET(options.settings, samples, counts[last]);
         Hash128 expected = whole_picture(kit, &options);
         ok(file_remove(path, &err), &err);
         for (uint32_t i = 0; i < last; ++i) {
-            options.samples = counts[i];
+            SETTING_SET(options.settings, samples, counts[i]);
             options.wants_short_passes = (k + i) % 3 == 2;
             uint64_t limit = k < 2 ? 0 : 1 + hash_mix64(10 * k + i) % (20 * 1000 * 1000);
             (void)go_on(options, path, limit, &status);
         }
-        options.samples = counts[last];
+        SETTING_SET(options.settings, samples, counts[last]);
         if (!hash128_equal(go_on(options, path, 0, &status), expected))
             fail_msg("more samples later give other bits (%u)", k);
         /* and once more: there is nothing left to do */
@@ -233,7 +233,7 @@ static void test_stops_checkpoints_of_other_renders_are_refused(void **state)
     const Kit *kit = *state;
     Error err = {0};
     RenderOptions options = kit_options(kit);
-    options.samples = 4;
+    SETTING_SET(options.settings, samples, 4);
     Film *film;
     char path[PATH_BYTES];
     in_folder(kit, "done.part", path);
@@ -242,13 +242,13 @@ static void test_stops_checkpoints_of_other_renders_are_refused(void **state)
     render_destroy(done);
 
     Render *fewer = NULL;
-    options.samples = 3;
+    SETTING_SET(options.settings, samples, 3);
     fewer = create(&options);
     ok(film_read_partial(path, &film, &err), &err);
     assert_int_equal(render_resume(fewer, film, &err), STATUS_INVALID);
     assert_non_null(strstr(err.text, "does not take"));
     render_destroy(fewer);
-    options.samples = 8;
+    SETTING_SET(options.settings, samples, 8);
     options.sampler = SAMPLER_BLUE_NOISE;
     Render *ordered = create(&options);
     ok(film_read_partial(path, &film, &err), &err);
@@ -256,7 +256,7 @@ static void test_stops_checkpoints_of_other_renders_are_refused(void **state)
     assert_non_null(strstr(err.text, "blue noise"));
     render_destroy(ordered);
     options.sampler = SAMPLER_SOBOL;
-    options.seed = 5, options.has_seed = true;
+    SETTING_SET(options.settings, seed, 5);
     Render *other = create(&options);
     ok(film_read_partial(path, &film, &err), &err);
     assert_int_equal(render_resume(other, film, &err), STATUS_INVALID);
@@ -349,7 +349,7 @@ static void test_stops_at_the_edge_of_a_crop(void **state)
     enum { X = 13, Y = 7, W = 41, H = 30 };
     RenderOptions options = kit_options(kit);
     uint32_t count;
-    options.samples = 4;
+    SETTING_SET(options.settings, samples, 4);
     Render *whole = kit_render(kit, &options);
     options.crop = (RenderCrop){X, Y, W, H};
     Render *part = kit_render(kit, &options);
@@ -370,7 +370,7 @@ static void test_stops_when_time_is_up(void **state)
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
     uint32_t count;
-    options.samples = 1 << 16;
+    SETTING_SET(options.settings, samples, 1 << 16);
     options.time_limit_s = 0.3;
     Render *limited = kit_render(kit, &options);
     const FilmRange *ranges = film_ranges(render_film(limited), &count);
@@ -403,7 +403,7 @@ static void test_stops_where_pixels_are_good_enough(void **state)
     const Kit *kit = *state;
     RenderOptions options = kit_options(kit);
     uint32_t count;
-    options.samples = 512;
+    SETTING_SET(options.settings, samples, 512);
     options.adaptive_error = 0.02f;
     options.aovs = FILM_AOV_BIT(FILM_AOV_SAMPLES);
     options.thread_count = 1;

@@ -51,8 +51,7 @@ static Noise noise_of(const Kit *kit, WaveStrategy strategy)
     RenderOptions options = kit_options(kit);
     options.strategy = strategy;
     options.sampler = SAMPLER_INDEPENDENT;
-    options.has_seed = true;
-    options.seed = (uint32_t)strategy;
+    SETTING_SET(options.settings, seed, (uint32_t)strategy);
     options.aovs = FILM_AOV_BIT(FILM_AOV_VARIANCE);
     uint32_t count;
     Render *render = kit_render(kit, &options);
@@ -123,7 +122,7 @@ static double error_at(const Kit *kit, SamplerKind sampler, uint32_t samples, co
 {
     RenderOptions options = kit_options(kit);
     options.sampler = sampler;
-    options.samples = samples;
+    SETTING_SET(options.settings, samples, samples);
     options.filter = PIXEL_FILTER_BOX;
     uint32_t count;
     double sum = 0;
@@ -149,10 +148,9 @@ static void test_error_falls_with_the_samples(void **state)
                 "\"transform\": [1,0,0,0, 0,0,1,1.5, 0,-1,0,0, 0,0,0,1]}",
                 12);
     RenderOptions options = kit_options(&kit);
-    options.samples = 4096;
+    SETTING_SET(options.settings, samples, 4096);
     options.filter = PIXEL_FILTER_BOX;
-    options.has_seed = true;
-    options.seed = 99;
+    SETTING_SET(options.settings, seed, 99);
     uint32_t count;
     Render *render = kit_render(&kit, &options);
     float *truth = kit_pixels(render, &count);
