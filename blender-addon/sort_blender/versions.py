@@ -21,6 +21,12 @@ LIGHTS_SHARE_SHADOW = bpy.app.version >= (4, 2, 0)
 # since then for those that mirror.
 BENT_NORMALS_ARE_VALID = bpy.app.version < (4, 0, 0)
 
+# --- closures -------------------------------------------------------------------------------------------------
+# Since 4.0, Multiscatter GGX makes single scattering brighter by a factor of the view; before, light goes from facet to facet.
+MULTISCATTER = 1.0 if bpy.app.version < (4, 0, 0) else 2.0  # of closures
+# Since 5.0, what has no material is a Principled BSDF.
+DEFAULT_IS_PRINCIPLED = bpy.app.version >= (5, 0, 0)
+
 # --- panels ---------------------------------------------------------------------------------------------------
 # What Eevee is called where panels name the engines they are for: its successor had a name of its own for a while.
 EEVEE = "BLENDER_EEVEE_NEXT" if (4, 2, 0) <= bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"
@@ -50,6 +56,16 @@ def shutter_settings(scene: bpy.types.Scene) -> bpy.types.bpy_struct | None:
 def nodes_of(owner: bpy.types.Material | bpy.types.World) -> bpy.types.NodeTree | None:
     """None: it is described without. Since 5.0 nodes always count, and to ask is deprecated."""
     return owner.node_tree if bpy.app.version >= (5, 0, 0) or owner.use_nodes else None
+
+
+def world_of(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> bpy.types.World | None:
+    """Since 4.2 a view layer may have one of its own."""
+    return getattr(view_layer, "world_override", None) or scene.world
+
+
+def shadows_bumps(material: bpy.types.Material) -> bool:
+    """Whether bumps throw soft shadows, which before 4.1 they always do."""
+    return getattr(getattr(material, "cycles", None), "use_bump_map_correction", True)
 
 
 def aov_name(node: bpy.types.Node) -> str:

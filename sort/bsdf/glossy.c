@@ -1,14 +1,41 @@
 /* Microfacet reflection with an artist's colours: Blender's Glossy BSDF (one colour at all angles) and the
  * specular part of its Principled BSDF (colour at normal incidence, white at grazing). */
+#include <float.h>
+
+#include "sort/bsdf/albedo.h"
 #include "sort/bsdf/bsdf_lobes.h"
 #include "sort/bsdf/fresnel.h"
 
-/* What single scattering loses, as far as it is wanted. */
+/* A factor on the light of single scattering that puts back what it loses toward the viewer, as Blender's lobes do since
+ * version 4 [Turquin2019]: by the material's own roughness, also where Filter Glossy makes the lobe wider; of a stretched lobe by
+ * its narrow side, so that none gains. */
+static Spectrum brightened(const Bsdf *b, float multiscatter, float roughness, float anisotropy,
+                           Spectrum fresnel_average, const BsdfFrame *frame)
+{
+    Spectrum factor = spectrum_splat(1.0f);
+    if (multiscatter <= 1.5f || (b->init_flags & BSDF_SINGLE_SCATTER))
+        return factor;
+    float narrow = sqrtf(1.0f - 0.9f * fabsf(clampf(anisotropy, -1.0f, 1.0f)));
+    float alpha = bsdf_alpha(roughness) * narrow;
+    if (alpha < BSDF_ALPHA_DELTA)
+        return factor;
+    AlbedoRow row = albedo_ggx_row(alpha);
+    float e1 = albedo_ggx(row, frame->wo.z).e1, average = albedo_ggx_average(row).e1;
+    float missing = (1.0f - e1) / maxf(e1, FLT_EPSILON);
+    SPECTRUM_EACH(i)
+    {
+        float f = fresnel_average.c[i];
+        factor.c[i] += missing * f * average / (1.0f - f * (1.0f - average));
+    }
+    return factor;
+}
+
+/* What single scattering loses, as far as a lobe of its own is wanted for it. */
 static void compensate(Bsdf *b, Spectrum weight, float multiscatter, MicrofacetShape shape,
                        Spectrum fresnel_average, const BsdfFrame *frame)
 {
     float share = clampf(multiscatter, 0.0f, 1.0f);
-    if (share > 0.0f)
+    if (share > 0.0f && multiscatter <= 1.5f)
         microfacet_compensate(b, spectrum_scale(weight, share), shape, fresnel_average, frame);
 }
 
@@ -22,7 +49,10 @@ void glossy_add(Bsdf *b, Spectrum weight, const GlossyArgs *args)
         return;
     Spectrum color = bsdf_albedo_argument(args->color);
     lobe->microfacet.f0 = lobe->microfacet.f90 = color;
-    microfacet_finish(b, lobe, weight);
+    Spectrum factor = args->distribution > 0.5f ? spectrum_splat(1.0f)
+                                                : brightened(b, args->multiscatter, args->roughness,
+                                                             args->anisotropy, color, &frame);
+    microfacet_finish(b, lobe, spectrum_mul(weight, factor));
     compensate(b, weight, args->multiscatter, shape, color, &frame);
 }
 
@@ -41,7 +71,13 @@ void specular_add(Bsdf *b, Spectrum weight, const SpecularArgs *args)
     lobe->microfacet.f0 = f0;
     lobe->microfacet.eta = eta;
     lobe->microfacet.f_normal = fresnel_dielectric(1.0f, eta, &cos_t);
-    microfacet_finish(b, lobe, weight);
-    if (args->multiscatter > 0.0f)
-        compensate(b, weight, args->multiscatter, shape, fresnel_tinted_average(f0, eta), &frame);
+    if (args->multiscatter <= 0.0f) {
+        microfacet_finish(b, lobe, weight);
+        return;
+    }
+    Spectrum average = fresnel_tinted_average(f0, eta);
+    Spectrum factor =
+        brightened(b, args->multiscatter, args->roughness, args->anisotropy, average, &frame);
+    microfacet_finish(b, lobe, spectrum_mul(weight, factor));
+    compensate(b, weight, args->multiscatter, shape, average, &frame);
 }

@@ -386,7 +386,7 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     SurfacePoint surface = hit_point(hit);
     Ray ray = {.origin = ray_leave(&surface, sample.wi),
                .direction = sample.wi,
-               .t_max = INFINITY,
+               .t_max = is_transparent ? w->rays.t_max[i] - w->hits.t[i] : INFINITY,
                .time = w->rays.time[i]};
     ray_batch_set(&w->rays, i, &ray);
 }

@@ -67,7 +67,7 @@ typedef struct SceneCamera {
     float aperture_rotation_rad; /* of the first corner from the right, counter-clockwise */
     float aperture_ratio;        /* its height over its width; 0: 1 */
     float pixel_aspect;          /* those two: width of a pixel over its height; 0: 1 */
-    /* What the first surface is looked for between: distances along the axis of a perspective or orthographic camera,
+    /* What is met before a scatter is looked for between: distances along the axis of a perspective or orthographic camera,
      * of others from the camera itself. */
     float clip_near_m, clip_far_m;
     float2 lens_shift; /* those two: the window moves right and up by these widths and heights */

@@ -79,7 +79,15 @@ def add_plane(name="Plane", size=2.0, **place):
                     [(0, 0), (1, 0), (1, 1), (0, 1)], **place)
 
 
-NAMES_IN_4 = {"Specular": "Specular IOR Level", "Emission": "Emission Color"}  # of the Principled BSDF
+NAMES_IN_4 = {"Specular": "Specular IOR Level", "Emission": "Emission Color", "Transmission": "Transmission Weight"}  # of the Principled BSDF
+
+
+def set_world(color):
+    """A new world of one colour."""
+    world = bpy.context.scene.world = bpy.data.worlds.new("World")
+    world.use_nodes = True
+    world.node_tree.nodes["Background"].inputs["Color"].default_value = (*color, 1)
+    return world
 
 
 def material_of(obj, node_type, **inputs):

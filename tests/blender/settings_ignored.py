@@ -57,10 +57,12 @@ def _set_light(name, **values):
 ONLY_WITH = [
     Row("Camera", "ortho_scale", apply=_set("camera.data.type", "ORTHO")),
     Row("Camera", "sensor_height", apply=_set("camera.data.sensor_fit", "VERTICAL")),
-    Row("Camera, cycles", "latitude_.*|longitude_.*", apply=lambda: _panorama("EQUIRECTANGULAR")),
-    Row("Camera, cycles", "panorama_type|fisheye_(fov|lens)", apply=lambda: _panorama("FISHEYE_EQUISOLID")),
-    Row("Camera, cycles", "fisheye_polynomial_k.", apply=lambda: _panorama("FISHEYE_LENS_POLYNOMIAL")),
+    Row("Camera.*", "latitude_.*|longitude_.*", apply=lambda: _panorama("EQUIRECTANGULAR")),
+    Row("Camera.*", "panorama_type|fisheye_(fov|lens)", apply=lambda: _panorama("FISHEYE_EQUISOLID")),
+    Row("Camera.*", "fisheye_polynomial_k.", apply=lambda: _panorama("FISHEYE_LENS_POLYNOMIAL")),
     Row("Area light", "size_y", apply=_set_light("Area", shape="RECTANGLE")),
+    Row(".* light", "temperature", apply=lambda: [setattr(light, "use_temperature", True) for light in bpy.data.lights]),
+    Row("(Point|Spot) light", "use_soft_falloff", apply=lambda: [_set_light(k, shadow_soft_size=0.2)() for k in ("Point", "Spot")]),
     Row("World", "color", apply=_set("world.use_nodes", False)),
     Row("Render", "border_.*", apply=_set("render.use_border", True)),
     Row("Scene, cycles", "film_transparent_glass", apply=_set("render.film_transparent", True)),
@@ -92,14 +94,16 @@ IGNORED = [
     Row("Object.*", "lock_.*|empty_.*|show_(empty_.*|instancer_for_viewport|bounds|name|axis|texture_space|wire|all_edges|transparent|"
         "in_front)|display_.*|hide_(viewport|select)|active_.*_index|show_only_shape_key|use_shape_key_edit_mode|use_mesh_mirror_.|"
         "add_rest_position_attribute|pose_library|use_empty_image_alpha", EDITING),
-    Row("Object.*", "use_grease_pencil_lights", EEVEE),
+    Row("Object.*", "use_grease_pencil_lights|hide_probe_.*|shadow_terminator_normal_offset", EEVEE),
+    Row("Object.*", "use_parent_final_indices|hide_surface_pick|active_selection_set", EDITING, is_later=True),
+    Row("Object.*", "use_simulation_cache", EVALUATED, is_later=True),
     Row("Object.*", "pass_index|color|lightgroup", "read where a pass, a material or a light group asks for it; tests of those"),
     Row("Object.*", "visible_volume_scatter", VOLUMES),
     Row("Object of a lamp", "active_material|visible_shadow|is_holdout|is_shadow_catcher", "lamps have no surface"),
-    Row("Object that instances", "active_material", "an empty has no surface"),
-    Row("Object.*, cycles", "use_(camera|distance)_cull", CULLING),
-    Row("Object.*, cycles", "dicing_rate", ADAPTIVE),
-    Row("Object.*, cycles", "ao_distance", FAST_GI),
+    Row("Object that instances", "active_material|shadow_terminator_(shading|geometry)_offset", "an empty has no surface"),
+    Row("Object, cycles", "use_(camera|distance)_cull", CULLING),
+    Row("Object, cycles", "dicing_rate", ADAPTIVE),
+    Row("Object, cycles", "ao_distance", FAST_GI),
     Row("Object of a lamp, cycles|Object that instances, cycles", ".*", "of surfaces and of what moves"),
     Row("Object, cycles", "use_deform_motion", "of meshes that deform; test_addon_motion.py"),
     Row(".*Camera", "passepartout_alpha|display_size|show_.*|lens_unit|angle.*", EDITING),
@@ -119,7 +123,7 @@ IGNORED = [
         "compositing|sequencer.*|file_extension|lock_interface|render_cache|single_layer|persistent_data|freestyle|crop_to_border)|"
         "filepath|metadata_input|sequencer_gl_preview|views_format|line_thickness.*|use_multiview", OUTPUT),
     Row("Render", "bake_.*|use_bake_.*", "of baking"),
-    Row("Render", "filter_size|hair_.*|use_high_quality_normals|simplify_gpencil.*|simplify_volumes", EEVEE),
+    Row("Render", "filter_size|hair_.*|use_high_quality_normals", EEVEE),
     Row("Render", "use_simplify|simplify_.*", EVALUATED),
     Row("Render", "engine", "it is SORT"),
     Row("ViewLayer", "active_.*|use$", EDITING),
@@ -139,17 +143,17 @@ IGNORED = [
     Row("Material.*", "pass_index", PASSES),
     Row("Material.*, cycles", "sample_as_light", NOISE),
     Row("Material.*, cycles", "homogeneous_volume|volume_.*", VOLUMES),
-    Row("Material.*, cycles", "displacement_method", "where there is a displacement a warning says that it bends normals"),
+    Row("Material.*", "displacement_method", "where there is a displacement a warning says that it bends normals"),
     Row(".* light", "distance|(specular|diffuse|volume)_factor|use_custom_distance|cutoff_distance|falloff_type|.*_attenuation|.*_coefficient|"
         "shadow_(buffer|color|cascade).*|.*contact_shadow.*|use_shadow|use_square|show_cone", EEVEE),
     Row(".* light", "use_nodes", "its node tree; test_addon_lights.py"),
     Row("Sun light", "shadow_soft_size", "a sun has an angle"),
     Row("(Point|Spot|Sun) light, cycles", "is_portal", "of area lights"),
     Row("Area light, cycles", "use_multiple_importance_sampling", NOISE),
-    Row("Scene, cycles", "samples|.*preview.*|sample_offset|time_limit|use_adaptive_sampling|adaptive_.*|use_layer_samples|seed|"
+    Row("Scene, cycles", "samples|(?!volume).*preview(?!_scrambling).*|sample_offset|time_limit|use_adaptive_sampling|adaptive_.*|use_layer_samples|seed|"
         "use_animated_seed|max_bounces|(diffuse|glossy|transmission)_bounces|blur_glossy|sample_clamp_.*|pixel_filter_type|filter_width", OWN),
     Row("Scene, cycles", "device|feature_set|shading_system|sampling_pattern|.*scrambling_distance|light_sampling_threshold|"
-        "direct_light_sampling_type|min_(light|transparent)_bounces|.*guiding.*|debug_.*|tile_size|use_auto_tile|texture_limit.*", NOISE),
+        "direct_light_sampling_type|min_(light|transparent)_bounces|(?!volume).*guiding.*|debug_.*|tile_size|use_auto_tile|texture_limit.*", NOISE),
     Row("Scene, cycles", "use_denoising|denois.*", "SORT's picture is not denoised"),
     Row("Scene, cycles", "volume_.*", VOLUMES),
     Row("Scene, cycles", "dicing_.*|max_subdivisions|offscreen_dicing_scale", ADAPTIVE),
@@ -160,6 +164,29 @@ IGNORED = [
     Row("Scene, cycles", "fast_gi_method|ao_bounces.*", FAST_GI),
     Row("Scene, cycles", "transparent_max_bounces", "SORT goes through as many surfaces as there are, to 128"),
     Row("Scene, cycles_curves", "subdivisions", "how finely Cycles splits strands"),
+    # --- of Blender 4 and 5 ---
+    Row("Camera", "composition_guide_color", EDITING, is_later=True),
+    Row("Camera", "central_cylindrical_.*|custom_.*", "of panoramas that end the render with a message", is_later=True),
+    Row("World", "use_eevee_finite_volume|probe_resolution|sun_.*|use_sun_.*", EEVEE, is_later=True),
+    Row("Scene", "time_jump_.*|annotation", EDITING, is_later=True),
+    Row("Scene", "use_custom_simulation_range|simulation_frame_.*", EVALUATED, is_later=True),
+    Row("Scene", "compositing_node_group", OUTPUT, is_later=True),
+    Row("Render", "ppm_.*|compositor_.*", OUTPUT, is_later=True),
+    Row("Render", "use_simplify_normals", EDITING, is_later=True),
+    Row("ViewLayer", "use_grease_pencil", "grease pencil is drawn by Blender", is_later=True),
+    Row("Collection", "active_exporter_index", EDITING, is_later=True),
+    Row("Mesh", "radial_symmetry", EDITING, is_later=True),
+    Row("Material.*", "surface_render_method|use_transparency_overlap|use_backface_culling_.*|use_raytrace_refraction|thickness_mode|"
+        "use_thickness_from_shadow|volume_intersection_method|max_vertex_displacement", EEVEE, is_later=True),
+    Row(".* light", "transmission_factor|shadow_(filter_radius|maximum_resolution|jitter_overblur)|use_shadow_jitter|"
+        "use_absolute_resolution", EEVEE, is_later=True),
+    Row("Area light", "shadow_soft_size", "an area light has a size", is_later=True),
+    Row("Scene, cycles", "use_sample_subset|sample_subset_length", OWN, is_later=True),
+    Row("Scene, cycles", "use_light_tree", NOISE, is_later=True),
+    Row("ViewLayer, cycles", "pass_render_time", "of Cycles' own measurements", is_later=True),
+    Row("Material.*, cycles", "emission_sampling", NOISE, is_later=True),
     Row("SORT", "preview_samples", "of viewports"),
     Row("SORT", "animate_seed|(diffuse|glossy|transmission)_bounces", "of later frames; where it is less than the depth"),
 ]
+if bpy.app.version >= (5, 0, 0):
+    IGNORED += [Row("World", "color|use_nodes", "nodes always count"), Row("Material.*", "diffuse_color|use_nodes", "nodes always count")]

@@ -41,6 +41,9 @@ def make_scene():
     world = bpy.data.worlds.new("World")
     world.use_nodes, world.color = True, (0.3, 0.2, 0.1)
     scene.world = world
+    other = bpy.data.worlds.new("Other world")
+    other.use_nodes, other.use_fake_user = True, True
+    other.node_tree.nodes["Background"].inputs["Color"].default_value = (0, 1, 0, 1)
     camera = kit.add_camera((0, -6, 4), (math.pi / 2 - 0.5, 0, 0))
     camera.data.dof.use_dof, camera.data.dof.aperture_fstop, camera.data.dof.focus_distance = True, 0.2, 6
     camera.data.dof.aperture_blades = 5

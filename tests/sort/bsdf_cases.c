@@ -431,6 +431,14 @@ const BsdfCase bsdf_cases[] = {
      false,
      false,
      0},
+    {"glossy by the view",
+     1,
+     {{CLOSURE_GLOSSY, 1, {0.9f, 0.5f, 0.2f, 0.7f, 0, 2, 0, 0, 0, 0, UP}}},
+     0.49f,
+     0,
+     false,
+     false,
+     1.01f},
 };
 const uint32_t bsdf_case_count = SORT_COUNT_OF(bsdf_cases);
 

@@ -80,9 +80,10 @@ void kit_write_scene(const Kit *kit, const KitScene *s)
                   s->limits ? ", " : "", s->limits ? s->limits : "");
     strbuf_printf(&json,
                   " \"cameras\": [{\"name\": \"c\", \"fov_y_degrees\": %.9g, "
-                  "\"aperture_radius_m\": %.9g, \"focus_distance_m\": %.9g, \"transform\": [",
+                  "\"aperture_radius_m\": %.9g, \"focus_distance_m\": %.9g%s%s, \"transform\": [",
                   (double)s->fov_y_degrees, (double)s->aperture_radius_m,
-                  s->focus_distance_m > 0 ? (double)s->focus_distance_m : 1.0);
+                  s->focus_distance_m > 0 ? (double)s->focus_distance_m : 1.0,
+                  s->camera ? ", " : "", s->camera ? s->camera : "");
     for (int i = 0; i < 16; ++i)
         strbuf_printf(&json, "%s%.9g", i ? ", " : "", (double)m.m[i / 4][i % 4]);
     strbuf_printf(&json, "]}]");

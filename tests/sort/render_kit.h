@@ -25,6 +25,7 @@ typedef struct KitScene {
     uint32_t width, height, samples, max_depth;
     bool has_transparent_film;
     const char *limits; /* further fields of the settings, or NULL */
+    const char *camera; /* further fields of the camera, or NULL */
     float eye[3], target[3], fov_y_degrees, aperture_radius_m, focus_distance_m;
     const char *meshes, *instances, *materials, *lights, *environment; /* contents of the arrays */
     const char *groups;               /* contents of the object, or NULL */

@@ -425,6 +425,10 @@ static void test_bsdf_stays_finite(void **state)
         if (!(s.flags & BSDF_DELTA))
             assert_true(s.pdf == bsdf_pdf(&b, s.wi));
         Spectrum albedo = bsdf_albedo(&b);
+        if (!(spectrum_max(albedo) < 1.6f))
+            print_message("%s and %s: albedo %g\n", closure_table_rows()[id].name,
+                          closure_table_rows()[(i / 7) % CLOSURE_COUNT].name,
+                          (double)spectrum_max(albedo));
         assert_true(spectrum_is_finite(albedo) && spectrum_max(albedo) < 1.6f);
     }
 }

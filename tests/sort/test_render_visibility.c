@@ -40,6 +40,7 @@ static const char surfaces_ssl[] =
 typedef struct Case {
     const char *instances, *lights, *settings;
     uint32_t samples, max_depth;
+    const char *camera;
 } Case;
 
 static void run(const Case *c, double out_mean[4], double *out_error)
@@ -69,7 +70,8 @@ static void run(const Case *c, double out_mean[4], double *out_error)
                                       .instances = c->instances,
                                       .materials = MATERIALS,
                                       .lights = c->lights,
-                                      .limits = c->settings});
+                                      .limits = c->settings,
+                                      .camera = c->camera});
     RenderOptions options = kit_options(&kit);
     Render *render = kit_render(&kit, &options);
     float *rgba = kit_pixels(render, &count);
@@ -208,9 +210,30 @@ static void test_visibility_bounces_end_by_kind(void **state)
            0, 0);
 }
 
+/* The camera's clip distances hold through surfaces that let light straight through, as in Cycles, and end where light is
+ * scattered. */
+static void test_visibility_ends_at_the_clip_distance(void **state)
+{
+    SORT_UNUSED(state);
+    static const char through[] = FRONT("veil") "," CARD("") "," BACK,
+                      mirror[] = FRONT("mirror") "," BEHIND("");
+    static const struct {
+        const char *what, *instances, *camera;
+        double red, blue;
+    } cases[] = {{"the card lies before it", through, "\"clip_m\": [0, 5.5]", 0.5, 0},
+                 {"the card lies behind it", through, "\"clip_m\": [0, 4.5]", 0, 0},
+                 {"the veil and the card are too near", through, "\"clip_m\": [5.5, 7.5]", 0, 1},
+                 {"the veil is too near", through, "\"clip_m\": [3.5, 4.5]", 0, 0},
+                 {"mirrors show what is farther", mirror, "\"clip_m\": [0, 3.5]", 1, 0}};
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i)
+        expect(cases[i].what, &(Case){.instances = cases[i].instances, .camera = cases[i].camera},
+               cases[i].red, cases[i].blue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_visibility_ends_at_the_clip_distance),
         cmocka_unit_test(test_visibility_of_the_camera),
         cmocka_unit_test(test_visibility_of_mirrors_and_windows),
         cmocka_unit_test(test_visibility_of_shadows),

@@ -57,7 +57,8 @@ class InstanceExporter:
         if obj.type in WITHOUT_PICTURE:
             return
         where = f"Object '{obj.name}'"
-        unfollowed.warn(obj, unfollowed.OBJECT, where, self._report)
+        carrier = instance.parent if instance.is_instance and instance.parent else obj
+        unfollowed.warn_of_object(obj, carrier, where, self._report)
         if obj.type == "CURVES":
             self._add_strands(instance, "", where)
             return

@@ -33,12 +33,12 @@ def add_light(obj: bpy.types.Object, carrier: bpy.types.Object, object_to_world:
         return
     if light.type == "AREA" and hasattr(light, "cycles") and light.cycles.is_portal:
         return  # shows Cycles where the sky comes in; no light of its own
-    unfollowed.warn(obj, unfollowed.OBJECT, where, report)
+    unfollowed.warn_of_object(obj, carrier, where, report)
     paths = _paths(obj, carrier)
     if light_mesh.is_needed(light):
         light_mesh.add(obj, matrix, object_to_world, fields, paths, writer, materials, report)
         return
-    unfollowed.warn(light, unfollowed.LIGHT, where, report)
+    unfollowed.warn(light, unfollowed.of_light(light), where, report)
     colour, nodes_factor = _emitted(light, where, materials, report)
     if light.type == "AREA":
         record = _area(light, object_to_world, colour)
@@ -127,7 +127,7 @@ def _area(light: bpy.types.AreaLight, object_to_world: Matrix, colour: list[floa
     is_round = light.shape in ("DISK", "ELLIPSE")
     area = width * height * (math.pi / 4 if is_round else 1)
     record = {"type": "area_ellipse" if is_round else "area_rectangle", "size": [width, height],
-              "radiance": _scaled(colour, light_mesh.AREA_RADIANCE / area)}
+              "radiance": _scaled(colour, light_mesh.AREA_RADIANCE / (area if light_power.is_normalized(light) else 1))}
     if light_mesh.is_grid(light):
         record["spread_degrees"] = light_mesh.spread_degrees(light)
     return record

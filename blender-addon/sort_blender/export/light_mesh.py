@@ -38,7 +38,7 @@ def add(obj: bpy.types.Object, matrix: Matrix, object_to_world: Matrix, fields: 
     """`matrix`: of the light without its scale. `fields`: further ones of the record. `paths`: which rays it is for."""
     light = obj.data
     where = f"Light '{obj.name}'"
-    unfollowed.warn(light, unfollowed.LIGHT, where, report)
+    unfollowed.warn(light, unfollowed.of_light(light), where, report)
     ball = 0.0 if light.type == "AREA" else max(light.shadow_soft_size, SMALLEST)
     if light.type == "AREA":
         positions, triangles, strength = _area(light, object_to_world)
@@ -94,7 +94,7 @@ def _area(light: bpy.types.AreaLight, object_to_world: Matrix) -> tuple[np.ndarr
     places[:, :2] = corners * (width, height)
     fan = np.array([(0, k, k + 1) for k in range(1, len(corners) - 1)], np.uint32)
     area = width * height * (1 if light.shape in ("SQUARE", "RECTANGLE") else math.pi / 4)
-    return places, fan, AREA_RADIANCE / area
+    return places, fan, AREA_RADIANCE / (area if light_power.is_normalized(light) else 1)
 
 
 def _ball(radius: float) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import bpy
 
 from ..messages import Report
 from ..sort_package import PackageWriter
-from ..versions import nodes_of
+from ..versions import DEFAULT_IS_PRINCIPLED, nodes_of, shadows_bumps
 from . import nodes, shader_aovs, unfollowed
 from .attributes import is_on_mesh, plain_name
 from .graph import GraphBuilder
@@ -88,8 +88,8 @@ class MaterialExporter:
             builder = GraphBuilder(f"Material '{key}'", self.images, self._report, self._surroundings,
                                    material_index=material.pass_index if material else 0)
             record = builder.record(self._with_aovs(material, builder, _surface(material, builder)))
-            if getattr(material, "use_bump_map_correction", True):
-                record["shadows_bumps"] = True  # as Cycles, where it is not switched off
+            if material is None or shadows_bumps(material):
+                record["shadows_bumps"] = True
             self.names[key] = self._writer.add("materials", key or "Default", record)
             self._attributes[key] = frozenset(builder.attributes.values())
             self._notes[key] = builder.notes
@@ -105,6 +105,8 @@ class MaterialExporter:
 def _surface(material: bpy.types.Material | None, builder: GraphBuilder) -> str:
     """The port of the surface."""
     if material is None:
+        if DEFAULT_IS_PRINCIPLED:
+            return builder.unit("default", "principled_bsdf_4", {"base_color": DEFAULT_ALBEDO}) + ".surface"
         return builder.unit("default", "diffuse_bsdf", {"tint": DEFAULT_ALBEDO}) + ".bsdf"
     tree = nodes_of(material)
     if tree is None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import bpy
 
+from ..versions import MULTISCATTER
 from . import object_values
 from .image import association as image_association
 from .surroundings import numbers
@@ -37,8 +38,12 @@ def take(*names: str, **renamed: str) -> Callable[[bpy.types.Node], dict]:
 
 
 def principled(node: bpy.types.Node) -> dict:
-    found = {"multiscatter": 1.0 if node.distribution == "MULTI_GGX" else 0.0}
+    found = {"multiscatter": MULTISCATTER if node.distribution == "MULTI_GGX" else 0.0}
     return found if "Coat Weight" in node.inputs else {**found, "subsurface_method": node.subsurface_method}
+
+
+def glossy(node: bpy.types.Node) -> dict:
+    return {"distribution": node.distribution, "multiscatter": MULTISCATTER}
 
 
 def subsurface(node: bpy.types.Node) -> dict:

@@ -12,6 +12,7 @@ import bpy
 from .. import cycles_settings
 from ..messages import Report, SortError
 from ..sort_package import PackageWriter
+from ..versions import world_of
 from . import cache, unfollowed
 from .camera import Eye, Frame, camera_record, frame_of
 from .image import ImageExporter
@@ -53,8 +54,9 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     camera = plan.camera_override or scene.camera
     if camera is None and plan.view is None:
         raise SortError(f"Scene '{scene.name}' has no camera")
+    world = world_of(scene, view_layer)
     frame = plan.view[0] if plan.view else frame_of(scene.render)
-    _warn_of_settings(scene, view_layer, report)
+    _warn_of_settings(scene, view_layer, world, report)
     motion = None
     if plan.frame_set and scene.render.use_motion_blur and view_layer.use_motion_blur:
         motion = Motion(scene, report)
@@ -74,7 +76,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         "clamp_direct": settings.clamp_direct, "clamp_indirect": settings.clamp_indirect,
         "filter_glossy": settings.filter_glossy,
         "frame": scene.frame_current, "frames_per_second": scene.render.fps / scene.render.fps_base,
-        "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(scene.world)}
+        "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(world)}
     writer.shader_aovs = list(layers.aovs.values())
     if plan.view:
         writer.add("cameras", "Viewport", plan.view[1])
@@ -82,7 +84,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         evaluated = camera.evaluated_get(depsgraph)
         keys = motion.camera_keys() if motion else [evaluated.matrix_world]
         writer.add("cameras", camera.name, camera_record(evaluated, frame, report, keys, plan.eye_of and plan.eye_of(evaluated)))
-    writer.environment = environment_record(scene.world if view_layer.use_sky else None, layers, materials, report)
+    writer.environment = environment_record(world if view_layer.use_sky else None, layers, materials, report)
     for instance in depsgraph.object_instances:
         if plan.is_cancelled():
             return Exported(frame)
@@ -130,11 +132,11 @@ def _material_indices(materials: MaterialExporter) -> dict[str, int]:
     return indices
 
 
-def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, report: Report) -> None:
+def _warn_of_settings(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, world: bpy.types.World | None, report: Report) -> None:
     unfollowed.warn(scene, unfollowed.SCENE, "Render settings", report)
     unfollowed.warn(view_layer, unfollowed.VIEW_LAYER, f"View layer '{view_layer.name}'", report)
-    if scene.world:
-        unfollowed.warn(scene.world, unfollowed.WORLD, f"World '{scene.world.name}'", report)
+    if world:
+        unfollowed.warn(world, unfollowed.WORLD, f"World '{world.name}'", report)
     if scene.render.use_motion_blur and not _is_flat(scene.render.motion_blur_shutter_curve):
         report.warn("Render settings", "the shutter's curve is not supported: it is open alike all the time")
 
