@@ -86,21 +86,27 @@ class SortRenderEngine(bpy.types.RenderEngine):
         for name in [] if self.is_preview else passes.unsupported(view_layer):
             report.warn(f"View layer '{view_layer.name}'", f"the pass {name} is not supported yet: it stays black")
         if self.is_preview or not depsgraph.scene.render.use_multiview:
-            self._render_view(depsgraph, "", items, report)
+            self._render_views(depsgraph, [], items, report)
             return
-        for view in [view for view in depsgraph.scene.render.views if view.use]:
-            self.active_view_set(view.name)
-            self._render_view(depsgraph, view.name, items, report)
+        views = [view.name for view in depsgraph.scene.render.views if view.use]
+        for some in [views] if export_target is not None else [[view] for view in views]:
+            self._render_views(depsgraph, some, items, report)
 
-    def _eye(self, camera: bpy.types.Object) -> Eye:
-        """Of the active view."""
+    def _eyes(self, camera: bpy.types.Object, views: list[str]) -> dict[str, Eye]:
         from .export.camera import Eye
         is_spherical = camera.data.stereo.use_spherical_stereo
-        return Eye(Matrix(self.camera_model_matrix(camera, use_spherical_stereo=is_spherical)),
-                   self.camera_shift_x(camera, use_spherical_stereo=is_spherical))
+        eyes = {}
+        for view in views:
+            self.active_view_set(view)
+            eyes[view] = Eye(Matrix(self.camera_model_matrix(camera, use_spherical_stereo=is_spherical)),
+                             self.camera_shift_x(camera, use_spherical_stereo=is_spherical))
+        return eyes
 
-    def _render_view(self, depsgraph: bpy.types.Depsgraph, view: str, items: list[Pass], report: Report) -> None:
-        """`view`: "" if there is but one."""
+    def _render_views(self, depsgraph: bpy.types.Depsgraph, views: list[str], items: list[Pass], report: Report) -> None:
+        """`views`: none if the scene has but one; one; all, into a package with a camera each."""
+        view = views[0] if views else ""
+        if view:
+            self.active_view_set(view)
         from . import passes
         from .export import scene as scene_export
         view_layer = depsgraph.view_layer
@@ -113,7 +119,7 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 folder=export_target if is_export else package,
                 texture_folder="" if is_export else process.filesystem_root(), is_cancelled=self.test_break,
                 frame_set=None if self.is_preview else lambda f, s: self.frame_set(f, subframe=s),
-                camera_override=self.camera_override, eye_of=self._eye if view else None), report)
+                camera_override=self.camera_override, eyes_of=(lambda camera: self._eyes(camera, views)) if views else None), report)
             if is_export and exported.exposure != 1:
                 report.warn("Render settings", f"Film > Exposure is no part of a package: multiply its picture by {exported.exposure:g}")
             if is_export or self.test_break():

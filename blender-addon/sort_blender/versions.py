@@ -27,6 +27,10 @@ MULTISCATTER = 1.0 if bpy.app.version < (4, 0, 0) else 2.0  # of closures
 # Since 5.0, what has no material is a Principled BSDF.
 DEFAULT_IS_PRINCIPLED = bpy.app.version >= (5, 0, 0)
 
+# --- images ---------------------------------------------------------------------------------------------------
+# Before 4.0, the compositor does not multiply the colours of files of bytes by alpha.
+BYTES_STAY_STRAIGHT = bpy.app.version < (4, 0, 0)
+
 # --- panels ---------------------------------------------------------------------------------------------------
 # What Eevee is called where panels name the engines they are for: its successor had a name of its own for a while.
 EEVEE = "BLENDER_EEVEE_NEXT" if (4, 2, 0) <= bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"

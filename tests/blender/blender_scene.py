@@ -43,6 +43,8 @@ def empty_scene(size=48, samples=32):
     render.resolution_x = render.resolution_y = size
     render.resolution_percentage, render.pixel_aspect_x, render.pixel_aspect_y = 100, 1, 1
     render.use_border = render.use_crop_to_border = False
+    if hasattr(render.image_settings, "media_type"):  # since 5.0
+        render.image_settings.media_type = "IMAGE"
     render.image_settings.file_format = "OPEN_EXR"
     render.image_settings.color_depth = "32"
     scene.sort.samples = scene.cycles.samples = samples

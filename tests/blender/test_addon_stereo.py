@@ -1,5 +1,6 @@
 """Several views of one picture: each eye, and each camera, sees what Cycles sees there."""
 
+import json
 import pathlib
 import unittest
 
@@ -22,6 +23,9 @@ class StereoTest(unittest.TestCase):
         from sort_blender import exr
         render = self.scene.render
         render.engine = engine
+        if hasattr(render.image_settings, "media_type"):
+            render.image_settings.media_type = "MULTI_LAYER_IMAGE"
+            render.image_settings.use_exr_interleave = True
         render.image_settings.file_format = "OPEN_EXR_MULTILAYER"
         render.image_settings.exr_codec = "ZIP"
         render.image_settings.views_format = "MULTIVIEW"
@@ -42,6 +46,21 @@ class StereoTest(unittest.TestCase):
         for mode in ("OFFAXIS", "TOE"):
             self.camera.data.stereo.convergence_mode = mode
             self.compare()
+
+    def test_a_package_has_a_camera_for_each_view(self):
+        from sort_blender import operators
+        for is_one in (False, True):
+            self.scene.render.views["right"].use = not is_one
+            folder = kit.FOLDER / f"package {is_one}"
+            operators.export(bpy.context, folder)
+            cameras = json.loads((folder / "scene.json").read_text())["cameras"]
+            self.assertEqual([c["name"] for c in cameras], ["Camera"] if is_one else ["Camera left", "Camera right"])
+        self.scene.render.views["right"].use = True
+        places = [c["transform"][3] for c in json.loads((kit.FOLDER / "package False" / "scene.json").read_text())["cameras"]]
+        self.assertAlmostEqual(places[1] - places[0], 0.5, places=5)
+        self.assertEqual(bpy.ops.sort.export_package(filepath=str(kit.FOLDER / "views.zip")), {"FINISHED"})
+        self.assertEqual(kit.subprocess_ok([kit.RENDERER, kit.FOLDER / "views.zip", "--camera", "Camera right", "--spp", "1", "-o",
+                                            kit.FOLDER / "right.exr"]), 0)
 
     def test_two_cameras(self):
         self.scene.render.views_format = "MULTIVIEW"

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..versions import BYTES_STAY_STRAIGHT
 from . import background
+
+FLOAT_SUFFIXES = (".exr", ".hdr")
 
 
 @dataclass(frozen=True)
@@ -34,4 +37,10 @@ class Frame:
         if self.alpha_mode == "CHANNEL_PACKED":
             return rgba
         alpha = rgba[..., 3:]
-        return np.concatenate([rgba[..., :3] / np.where(alpha > 0, alpha, 1), alpha], axis=2).astype(np.float32)
+        power = 1  # see image.py, _converted(): what Cycles makes of files, which does not ask for the mode
+        if Path(self.path).suffix.lower() in FLOAT_SUFFIXES:
+            power += self.alpha_mode == "STRAIGHT"
+        else:
+            power -= BYTES_STAY_STRAIGHT
+            power -= self.alpha_mode == "PREMUL" and self.source == "FILE"
+        return np.concatenate([rgba[..., :3] / np.where(alpha > 0, alpha, 1) ** float(power), alpha], axis=2).astype(np.float32)

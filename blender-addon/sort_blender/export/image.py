@@ -17,7 +17,7 @@ from ..sort_package import PackageWriter, file_component
 from . import color_space, tiff
 from .background import BackgroundFailed
 from .cache import Entry, ExportCache
-from .frame_reader import Frame
+from .frame_reader import FLOAT_SUFFIXES, Frame
 from .image_header import is_loadable
 
 COLOR_SPACES = {"sRGB": "srgb", "Linear": "linear", "Linear Rec.709": "linear", "Non-Color": "raw",
@@ -26,7 +26,6 @@ SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "JPEG2000": ".jp2", "TARGA": ".tga", 
             "OPEN_EXR": ".exr", "OPEN_EXR_MULTILAYER": ".exr", "HDR": ".hdr", "TIFF": ".tif", "BMP": ".bmp",
             "WEBP": ".webp", "DPX": ".dpx", "CINEON": ".cin", "IRIS": ".rgb"}
 OPAQUE_SUFFIXES = (".jpg", ".jpeg", ".hdr")
-FLOAT_SUFFIXES = (".exr", ".hdr")
 NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\:]")
 UDIM = "<UDIM>"
 PATH_BYTES_MAX, COMPONENT_BYTES_MAX = 1024, 255
@@ -190,6 +189,9 @@ class ImageExporter:
 
     def _write_pixels(self, image: bpy.types.Image, where: str) -> str | None:
         width, height = image.size
+        if space_of(image) == "sRGB" and image.is_float and not _is_in_memory(image) and image.channels == 4:
+            self._report.warn(where, f"image '{image.name}': floats that are said to be sRGB are as Blender shows them; where alpha is "
+                                     "neither 0 nor 1 Cycles has other colours")
         if width == 0 or height == 0:
             self._report.warn(where, f"image '{image.name}' has no pixels; magenta")
             return None
@@ -282,9 +284,16 @@ def _converted(pixels: np.ndarray, image: bpy.types.Image, convert: Callable[[np
     """Linear, straight alpha."""
     count = 3 if image.channels >= 3 else 1
     rgb = np.repeat(pixels[..., :1], 3, axis=2) if count == 1 else pixels[..., :3]
-    rgb, rest = convert(rgb), pixels[..., count:]
-    if image.is_float and image.alpha_mode == "PREMUL" and rest.shape[2] == 1:
-        rgb = rgb / np.where(rest > 0, rest, 1)
+    rest = pixels[..., count:]
+    if rest.shape[2] != 1:
+        return np.concatenate([convert(rgb), rest], axis=2).astype(np.float32)
+    # Blender has changed files of floats that it was told are straight, and of bytes that it was told are not; Cycles, which
+    # does not ask, takes the former as they are, times alpha, and the latter as straight.
+    if not image.is_float and image.alpha_mode == "PREMUL":
+        rgb = rgb * rest
+    rgb = convert(rgb)
+    if image.is_float and image.alpha_mode in ("PREMUL", "STRAIGHT"):
+        rgb = rgb / np.where(rest > 0, rest, 1) ** (1 if image.alpha_mode == "PREMUL" else 2)
     return np.concatenate([rgb, rest], axis=2).astype(np.float32)
 
 

@@ -10,17 +10,30 @@ import tempfile
 import bpy
 
 
+def node_tree(scene: bpy.types.Scene) -> bpy.types.NodeTree:
+    """Of the compositor, empty. Since 5.0 it is a node group, and what it puts out is the picture."""
+    if not hasattr(scene, "compositing_node_group"):
+        scene.use_nodes = True
+        scene.node_tree.nodes.clear()
+        return scene.node_tree
+    tree = scene.compositing_node_group = bpy.data.node_groups.new("Frame", "CompositorNodeTree")
+    tree.interface.new_socket("Image", in_out="OUTPUT", socket_type="NodeSocketColor")
+    return tree
+
+
+def output_of(tree: bpy.types.NodeTree) -> bpy.types.Node:
+    return tree.nodes.new("CompositorNodeComposite" if hasattr(bpy.types, "CompositorNodeComposite") else "NodeGroupOutput")
+
+
 def show(image: bpy.types.Image, frame: int, picture: str) -> None:
     scene = bpy.context.scene
     scene.frame_set(frame)
-    scene.use_nodes = True
-    tree = scene.node_tree
-    tree.nodes.clear()
-    node, output = tree.nodes.new("CompositorNodeImage"), tree.nodes.new("CompositorNodeComposite")
+    tree = node_tree(scene)
+    node, output = tree.nodes.new("CompositorNodeImage"), output_of(tree)
     node.image = image
     if image.source == "MOVIE":
         node.frame_start, node.frame_duration, node.use_auto_refresh = 1, max(image.frame_duration, 1), True
-    tree.links.new(node.outputs["Image"], output.inputs["Image"])
+    tree.links.new(node.outputs["Image"], output.inputs[0])
     render = scene.render
     render.engine = "BLENDER_WORKBENCH"
     render.use_compositing, render.use_sequencer = True, False

@@ -43,7 +43,7 @@ class ExportPlan:
     is_cancelled: Callable[[], bool] = lambda: False
     frame_set: Callable[[int, float], None] | None = None
     camera_override: bpy.types.Object | None = None
-    eye_of: Callable[[bpy.types.Object], Eye] | None = None  # of several views
+    eyes_of: Callable[[bpy.types.Object], dict[str, Eye]] | None = None  # by the name of the view, where there are several
     view: tuple[Frame, dict] | None = None
 
 
@@ -83,7 +83,10 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     else:
         evaluated = camera.evaluated_get(depsgraph)
         keys = motion.camera_keys() if motion else [evaluated.matrix_world]
-        writer.add("cameras", camera.name, camera_record(evaluated, frame, report, keys, plan.eye_of and plan.eye_of(evaluated)))
+        eyes = plan.eyes_of(evaluated) if plan.eyes_of else {"": None}
+        for view, eye in eyes.items():
+            name = f"{camera.name} {view}" if len(eyes) > 1 else camera.name
+            writer.add("cameras", name, camera_record(evaluated, frame, report, keys, eye))
     writer.environment = environment_record(world if view_layer.use_sky else None, layers, materials, report)
     for instance in depsgraph.object_instances:
         if plan.is_cancelled():

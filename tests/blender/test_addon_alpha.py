@@ -1,0 +1,89 @@
+"""Alpha of images next to Cycles: files of bytes and floats, alpha modes, colour spaces, with Alpha in use and without; as an
+image, and as a sequence, which a Blender in the background reads where the renderer does not know the colour space."""
+
+import unittest
+
+import bpy
+import numpy as np
+
+import blender_scene as kit
+
+SPACES = {"sRGB": ("sRGB",), "linear": ("Linear Rec.709", "Linear"), "data": ("Non-Color",), "ACES": ("ACES2065-1", "Linear ACES")}
+
+
+class AlphaTest(unittest.TestCase):
+    """A plane that shines by its image, half of it by half an alpha."""
+
+    def setUp(self):
+        kit.empty_scene(size=16, samples=4)
+        kit.add_camera((0, 0, 3))
+        bpy.context.scene.camera.data.type, bpy.context.scene.camera.data.ortho_scale = "ORTHO", 2
+        kit.set_world((0.2, 0.1, 0.3))
+
+    def file(self, kind, name="made"):
+        """Pixels that no colour space makes equal."""
+        image = bpy.data.images.new("Made", 8, 8, float_buffer=kind == "OPEN_EXR", alpha=True)
+        pixels = np.ones((8, 8, 4), np.float32) * (0.5, 0.3, 0.1, 1)
+        pixels[:, 4:] = (0.4, 0.2, 0.3, 0.5)
+        image.pixels.foreach_set(pixels.astype(np.float32).ravel())
+        image.filepath_raw, image.file_format = str(kit.FOLDER / (name + (".exr" if kind == "OPEN_EXR" else ".png"))), kind
+        image.save()
+        path = image.filepath_raw
+        bpy.data.images.remove(image)
+        return path
+
+    def wear(self, image, is_alpha_used):
+        emission = kit.material_of(kit.add_plane(size=2), "ShaderNodeEmission")
+        node, mix, clear = (kit.new_node(emission, f"ShaderNode{name}") for name in ("TexImage", "MixShader", "BsdfTransparent"))
+        node.image, node.interpolation = image, "Closest"
+        kit.link(node.outputs["Color"], emission.inputs["Color"])
+        if is_alpha_used:
+            output = next(n for n in emission.id_data.nodes if n.type == "OUTPUT_MATERIAL")
+            kit.link(node.outputs["Alpha"], mix.inputs[0])
+            kit.link(clear.outputs[0], mix.inputs[1])
+            kit.link(emission.outputs[0], mix.inputs[2])
+            kit.link(mix.outputs[0], output.inputs["Surface"])
+        return node
+
+    def compare(self):
+        ours, theirs = kit.render(), kit.render("CYCLES")
+        self.assertEqual(kit.messages().warnings, [])
+        for column in (3, 12):
+            np.testing.assert_allclose(ours[8, column], theirs[8, column], atol=0.004)
+
+    def test_files(self):
+        for kind in ("PNG", "OPEN_EXR"):
+            path = self.file(kind)
+            for mode in ("STRAIGHT", "PREMUL", "CHANNEL_PACKED", "NONE"):
+                for name, spaces in SPACES.items():
+                    for is_alpha_used in (False, True):
+                        with self.subTest(kind=kind, mode=mode, space=name, is_alpha_used=is_alpha_used):
+                            self.setUp()
+                            image = bpy.data.images.load(path)
+                            for space in spaces:
+                                try:
+                                    image.colorspace_settings.name = space
+                                    break
+                                except TypeError:
+                                    pass
+                            image.alpha_mode = mode
+                            self.wear(image, is_alpha_used)
+                            if kind == "OPEN_EXR" and name == "sRGB":  # which nobody means
+                                kit.render()
+                                self.assertIn("Cycles has other colours", kit.messages().warnings[0])
+                            else:
+                                self.compare()
+
+    def test_sequences_that_blender_reads(self):
+        for kind, mode in (("PNG", "STRAIGHT"), ("PNG", "PREMUL"), ("OPEN_EXR", "STRAIGHT"), ("OPEN_EXR", "PREMUL")):
+            with self.subTest(kind=kind, mode=mode):
+                self.setUp()
+                image = bpy.data.images.load(self.file(kind, "made_0001"))
+                image.source, image.alpha_mode = "SEQUENCE", mode
+                image.colorspace_settings.name = SPACES["ACES"][0 if bpy.app.version >= (4, 0, 0) else 1]
+                node = self.wear(image, True)
+                node.image_user.frame_duration, node.image_user.frame_start, node.image_user.frame_offset = 1, 1, 0
+                self.compare()
+
+
+kit.main()
