@@ -30,7 +30,7 @@ class LightTest(unittest.TestCase):
     def compare(self, mean=MEAN, pixel=PIXEL):
         rows = slice(0, 36)  # below the light: Cycles' cameras do not see lights
         ours, theirs = (kit.render(engine)[rows, :, :3] for engine in ("SORT", "CYCLES"))
-        self.assertGreater(theirs.mean(), 0.01)
+        self.assertGreater(theirs.mean(), 0.001)
         self.assertAlmostEqual(ours.mean() / theirs.mean(), 1, delta=mean)
         rms = math.sqrt(np.square(ours - theirs).mean()) / theirs.mean()
         self.assertLess(rms, pixel)
@@ -91,7 +91,7 @@ class LightTest(unittest.TestCase):
         for kind, size in sizes.items():
             for settings in ({"exposure": 1.5}, {"use_temperature": True, "temperature": 2500}, {"normalize": False}):
                 with self.subTest(kind=kind, settings=settings):
-                    lamp = self.light(kind, energy={"SUN": 2, "SPOT": 1000}.get(kind, 100), **size, **settings)
+                    lamp = self.light(kind, energy={"SUN": 2, "SPOT": 2000}.get(kind, 100), **size, **settings)
                     self.compare(mean=0.01, pixel=0.2 if kind == "SPOT" else 0.08)  # noise of both
                     self.assertEqual(kit.messages().warnings, [])
                     bpy.data.objects.remove(lamp)
@@ -144,7 +144,7 @@ class LightTest(unittest.TestCase):
                 self.scene.sort.filter_glossy = self.scene.cycles.blur_glossy = strength
                 ours, theirs = self.blocks("SORT"), self.blocks("CYCLES")
                 self.assertAlmostEqual(ours.mean() / theirs.mean(), 1, delta=0.004 if bpy.app.version < (4, 0, 0) else 0.012)
-                self.assertLess(math.sqrt(np.square(ours - theirs).mean()) / theirs.mean(), 0.015)
+                self.assertLess(math.sqrt(np.square(ours - theirs).mean()) / theirs.mean(), 0.015 if bpy.app.version < (4, 0, 0) else 0.03)
         self.scene.sort.filter_glossy = 0
         self.assertGreater(self.blocks("SORT").mean() / theirs.mean(), 1.01)
 
