@@ -51,7 +51,7 @@ static void store_value(void *block, uint32_t offset_bytes, SslType type, const 
     bool is_list = value->type == SSL_STRUCT || value->type == SSL_ARRAY;
     for (uint32_t i = 0; i < count; i++) {
         double x = is_list ? value->list[i] : small[i];
-        float number = (float)x;
+        float number = ssl_flushed((float)x);
         int32_t word = x >= INT32_MIN && x <= INT32_MAX ? (int32_t)x : 0;
         SslType kind = ssl_value_kind(type, shape, i);
         if (kind == SSL_BOOL)

@@ -14,15 +14,25 @@
  *
  * No lane's bits depend on how many lanes or blocks there are, on its position, or on the mask.
  * A kernel allocates nothing, takes no lock, and may wait only inside a service. The thread flushes subnormal
- * numbers to zero (base/thread.h): a host whose threads do not gets other numbers than the language promises. */
+ * numbers to zero (base/thread.h): a host whose threads do not gets other numbers than the language promises. No number
+ * that the host gives is subnormal (ssl_flushed): what a kernel only passes on, or picks, no operation flushes. */
 #ifndef SSL_KERNEL_H
 #define SSL_KERNEL_H
 
+#include <float.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 3 };
+
+/* What x is in the language, where a number below the least normal one is a zero: for what hosts put into batches,
+ * whatever their thread makes of such numbers. */
+static inline float ssl_flushed(float x)
+{
+    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
+}
 
 typedef struct SslHost SslHost; /* the host's own; handed back to every service */
 

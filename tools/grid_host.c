@@ -234,8 +234,9 @@ void grid_host_set_global(GridHost *h, uint32_t row, uint32_t shadow, const SslV
     int32_t word = type == SSL_BOOL ? value->b : value->i;
     for (uint32_t point = 0; point < h->point_count; point++)
         for (uint32_t i = 0; i < ssl_type_scalars(type); i++) {
-            const void *from = type == SSL_BOOL || type == SSL_INT ? (const void *)&word
-                                                                   : (const void *)&value->f[i];
+            float number = ssl_flushed(value->f[i]);
+            const void *from =
+                type == SSL_BOOL || type == SSL_INT ? (const void *)&word : (const void *)&number;
             memcpy(grid_host_global(h, row, shadow, i, point), from, 4);
         }
 }
@@ -264,8 +265,9 @@ void grid_host_set_attribute(GridHost *h, uint32_t slot, uint32_t shadow, const 
     for (uint32_t point = 0; point < h->point_count; point++)
         for (uint32_t i = 0; i < ssl_type_scalars(type); i++) {
             float *at = grid_host_attribute(h, slot, shadow, i, point);
-            const void *from = type == SSL_BOOL || type == SSL_INT ? (const void *)&word
-                                                                   : (const void *)&value->f[i];
+            float number = ssl_flushed(value->f[i]);
+            const void *from =
+                type == SSL_BOOL || type == SSL_INT ? (const void *)&word : (const void *)&number;
             if (at)
                 memcpy(at, from, 4);
         }

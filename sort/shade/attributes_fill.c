@@ -216,7 +216,7 @@ static void store(const SslAttributeInfo *info, const SslAttributeSlot *slot, co
             if (info->type == SSL_BOOL || info->type == SSL_INT)
                 memcpy(&out[(size_t)(d * scalars + k) * SSL_BLOCK], &word, sizeof word);
             else
-                out[(size_t)(d * scalars + k) * SSL_BLOCK] = x;
+                out[(size_t)(d * scalars + k) * SSL_BLOCK] = ssl_flushed(x);
         }
     if (slot->wants_existence) {
         int32_t exists = p->exists;

@@ -208,8 +208,6 @@ static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
         return ir_build1(b, IR_INVSQRT, one_minus_square(b, x));
     case IR_ACOS:
         return negate(b, ir_build1(b, IR_INVSQRT, one_minus_square(b, x)));
-    case IR_ATAN:
-        return over(b, one, add(b, one, mul(b, x, x)));
     case IR_SINH:
         return ir_build1(b, IR_COSH, x);
     case IR_COSH:
@@ -239,6 +237,10 @@ static IrValue tangent1(IrBuilder *b, IrOp op, IrValue x, IrValue v, IrValue t)
     /* v is 0 outside the domain. v^3 would overflow from 1e-26 down, where t is tiny, too. */
     if (op == IR_INVSQRT)
         return ir_finite(b, mul(b, mul(b, mul(b, t, v), v), mul(b, number(b, -0.5f), v)));
+    if (op == IR_ATAN) { /* the square of hypot need not be a float */
+        IrValue r = ir_build2(b, IR_HYPOT, number(b, 1.0f), x);
+        return over(b, over(b, t, r), r);
+    }
     IrValue p = mul(b, partial1(b, op, x, v), t);
     return may_overflow(op) ? ir_finite(b, p) : p;
 }

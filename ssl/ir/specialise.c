@@ -33,9 +33,9 @@ static bool bind_read(IrClone *c, IrInstId id)
         *out = ir_const_int(c->to, value->i);
         return true;
     case IR_FLOAT:
-        *out =
-            ir_const_float(c->to, value->type == SSL_INT ? (float)value->i
-                                                         : value->f[ir_param_component(inst->imm)]);
+        *out = ir_const_float(c->to, value->type == SSL_INT
+                                         ? (float)value->i
+                                         : ssl_flushed(value->f[ir_param_component(inst->imm)]));
         return true;
     case IR_CLOSURE:
         break;

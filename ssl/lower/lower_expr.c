@@ -403,7 +403,7 @@ Value lower_expr(Emit *m, const Expr *e)
     case EXPR_INT:
         return make(m, e->type, ir_const_int(m->b, e->int_value));
     case EXPR_FLOAT:
-        return make(m, e->type, ir_const_float(m->b, e->float_value));
+        return make(m, e->type, ir_const_float(m->b, ssl_flushed(e->float_value)));
     case EXPR_NAME:
         if (e->var->kind == VAR_CONSTANT)
             return value_constant(m, e->var->constant);

@@ -65,7 +65,7 @@ static float rt_other_tan(float x)
 
 static float rt_other_fmod(float x, float y)
 {
-    return fmodf(x, y); /* exact, hence the same everywhere */
+    return (float)fmod((double)x, (double)y); /* exact, hence the same everywhere; fmodf would not flush */
 }
 
 /* C's rules, but for a negative base with a fraction as exponent: 0. */

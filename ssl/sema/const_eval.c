@@ -49,26 +49,20 @@ static SslType scalar_type(const Type *t)
     return type_lanes(t) || t->basic == SSL_MATRIX ? SSL_FLOAT : t->basic;
 }
 
-/* As kernels run: a subnormal number is a zero, whatever the thread that compiles makes of it. */
-static float flush(float x)
-{
-    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
-}
-
 static bool binary_float(TokenKind op, float a, float b, Scalar *out)
 {
     switch ((int)op) {
     case TOKEN_ADD:
-        out->f = flush(a + b);
+        out->f = ssl_flushed(a + b);
         return true;
     case TOKEN_SUB:
-        out->f = flush(a - b);
+        out->f = ssl_flushed(a - b);
         return true;
     case TOKEN_MUL:
-        out->f = flush(a * b);
+        out->f = ssl_flushed(a * b);
         return true;
     case TOKEN_DIV:
-        out->f = flush(a / b);
+        out->f = ssl_flushed(a / b);
         return true;
     case TOKEN_EQUAL:
         out->b = a == b;
@@ -324,10 +318,10 @@ static const Constant *eval_builtin(Eval *v, const Expr *e)
         Scalar q = y->scalars[y->type->scalars == 1 ? 0 : i];
         switch (b->shape) {
         case BUILTIN_F_F:
-            out[i].f = flush(b->fold.f_f(p.f));
+            out[i].f = ssl_flushed(b->fold.f_f(p.f));
             break;
         case BUILTIN_FF_F:
-            out[i].f = flush(b->fold.ff_f(p.f, q.f));
+            out[i].f = ssl_flushed(b->fold.ff_f(p.f, q.f));
             break;
         case BUILTIN_F_B:
             out[i].b = b->fold.f_b(p.f);
@@ -351,7 +345,7 @@ static const Constant *eval_literal(Eval *v, const Expr *e)
     else if (e->kind == EXPR_INT)
         out->i = e->int_value;
     else
-        out->f = flush(e->float_value);
+        out->f = ssl_flushed(e->float_value);
     return make(v, e->type, out);
 }
 
