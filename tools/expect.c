@@ -478,6 +478,24 @@ static void read_diag(Reader *r, DiagSeverity severity)
         array_push(r->arena, &r->out->diags, diag);
 }
 
+/* Part of a note to the error or warning before it. */
+static void read_note(Reader *r)
+{
+    struct ExpectNote note = {.span = r->span, .text = read_rest(r)};
+    if (!*note.text)
+        complain(r, "a part of the note is missing here");
+    if (r->out->diags.count == 0)
+        complain(r, "a note follows the error or warning that it belongs to");
+    if (r->is_bad)
+        return;
+    ExpectDiag *diag = &r->out->diags.data[r->out->diags.count - 1];
+    struct ExpectNote *notes = ARENA_ARRAY(r->arena, struct ExpectNote, diag->note_count + 1);
+    for (uint32_t i = 0; i < diag->note_count; i++)
+        notes[i] = diag->notes[i];
+    notes[diag->note_count++] = note;
+    diag->notes = notes;
+}
+
 static void read_error(Reader *r)
 {
     read_diag(r, DIAG_ERROR);
@@ -513,6 +531,7 @@ static const struct {
     {"expect-accept", read_accept},
     {"expect-error", read_error},
     {"expect-warning", read_warning},
+    {"expect-note", read_note},
 };
 
 /* A word that is nearly a directive is taken for a mistake, so that no expectation is lost to a

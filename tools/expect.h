@@ -67,6 +67,11 @@ typedef struct ExpectDiag {
     char code[8];
     uint32_t first_line, first_column, last_line, last_column;
     const char *message; /* part of it */
+    struct ExpectNote {
+        Span span;
+        const char *text; /* part of a note to it */
+    } *notes;
+    uint32_t note_count;
 } ExpectDiag;
 
 /* A block comment: group NAME {JSON} */

@@ -95,12 +95,51 @@ static const char *difference(Arena *arena, const DiagList *diags, const Diag *d
     return arena_strndup(arena, text, strlen(text) - 1);
 }
 
-static bool find_exact(const DiagList *diags, bool *is_taken, const ExpectDiag *expected)
+/* The first of the expected notes that is not among those that follow diagnostic `at`; NULL: all are. */
+static const struct ExpectNote *missing_note(const DiagList *diags, uint32_t at,
+                                             const ExpectDiag *expected)
 {
-    for (uint32_t i = 0; i < diag_count(diags); i++)
-        if (!is_taken[i] && likeness(diags, diag_get(diags, i), expected) == LIKENESS_ALL)
-            return is_taken[i] = true;
-    return false;
+    for (uint32_t n = 0; n < expected->note_count; n++) {
+        bool is_there = false;
+        for (uint32_t i = at + 1; i < diag_count(diags); i++) {
+            const Diag *note = diag_get(diags, i);
+            if (note->severity != DIAG_NOTE)
+                break;
+            is_there = is_there || strstr(note->message, expected->notes[n].text);
+        }
+        if (!is_there)
+            return &expected->notes[n];
+    }
+    return NULL;
+}
+
+/* One with the notes first, as two errors may differ in them alone; count: none. */
+static uint32_t find_exact(const DiagList *diags, const bool *is_taken, const ExpectDiag *expected)
+{
+    uint32_t count = diag_count(diags), found = count;
+    for (uint32_t i = count; i-- > 0;)
+        if (!is_taken[i] && likeness(diags, diag_get(diags, i), expected) == LIKENESS_ALL &&
+            (found == count || missing_note(diags, found, expected) ||
+             !missing_note(diags, i, expected)))
+            found = i;
+    return found;
+}
+
+static void report_note(TestRun *run, const DiagList *diags, uint32_t at,
+                        const struct ExpectNote *note)
+{
+    StrBuf found = {0};
+    diag_add(run->report, DIAG_ERROR, "", note->span, "this note did not come");
+    for (uint32_t i = at + 1;
+         i < diag_count(diags) && diag_get(diags, i)->severity == DIAG_NOTE; i++) {
+        strbuf_append_c(&found, found.size_bytes ? "; " : "");
+        strbuf_append_c(&found, diag_get(diags, i)->message);
+    }
+    if (found.size_bytes)
+        diag_label(run->report, "found instead: %s", strbuf_text(&found));
+    else
+        diag_label(run->report, "found no notes");
+    strbuf_free(&found);
 }
 
 static void report_missing(TestRun *run, const DiagList *diags, bool *is_taken,
@@ -122,8 +161,17 @@ void test_check_diags(TestRun *run, const DiagList *diags)
     bool *is_taken = ARENA_ARRAY(run->arena, bool, count);
     bool *has_come = ARENA_ARRAY(run->arena, bool, expected_count);
     for (uint32_t i = 0; i < expected_count; i++) {
-        has_come[i] = find_exact(diags, is_taken, &run->expect.diags.data[i]);
-        run->file->passed += has_come[i];
+        const ExpectDiag *expected = &run->expect.diags.data[i];
+        uint32_t at = find_exact(diags, is_taken, expected);
+        has_come[i] = at < count;
+        if (has_come[i]) {
+            const struct ExpectNote *note = missing_note(diags, at, expected);
+            is_taken[at] = true;
+            if (note)
+                report_note(run, diags, at, note);
+            run->file->passed += !note;
+            run->file->failed += note != NULL;
+        }
         missing += !has_come[i];
     }
     for (uint32_t i = 0; i < expected_count; i++)

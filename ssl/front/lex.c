@@ -218,6 +218,11 @@ static void reject_character(Lexer *l, uint32_t at)
                             : arena_printf(l->arena, "'%.*s'", (int)bytes, l->text.data + at);
     report(l->diags, UNKNOWN_CHARACTER, ((Span){l->file, at, at + bytes}), shown);
     const char *plain = plain_character((Str){l->text.data + at, bytes});
+    const uint8_t *code = (const uint8_t *)l->text.data + at;
+    /* U+FF01 to U+FF5E: ASCII as wide as Chinese characters */
+    uint32_t wide = bytes == 3 && code[0] == 0xef ? (code[1] & 0x3fu) << 6 | (code[2] & 0x3fu) : 0;
+    if (wide > 0xf00 && wide < 0xf5f)
+        plain = arena_printf(l->arena, "'%c': this one is of full width", (int)(wide - 0xf00 + 0x20));
     if (plain)
         report(l->diags, NOTE_WRITE, (Span){0}, plain);
 }

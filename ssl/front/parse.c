@@ -53,6 +53,8 @@ static void note_foreign_word(Parser *p, TokenKind wanted)
         report_foreign(p->diags, p->tokens[p->at - 1].text);
     if (p->at > 1 && p->tokens[p->at - 2].kind == TOKEN_NAME)
         report_foreign(p->diags, p->tokens[p->at - 2].text);
+    if (p->at > 2 && p->tokens[p->at - 2].kind == TOKEN_OPEN && p->tokens[p->at - 3].kind == TOKEN_NAME)
+        report_foreign(p->diags, p->tokens[p->at - 3].text);
     parse_note_habit(p, wanted);
 }
 
@@ -215,7 +217,8 @@ TypeName parse_type_name(Parser *p)
     else if (token_is_type(parse_token(p)->kind, &name.basic))
         parse_advance(p);
     else {
-        parse_report(p, EXPECTED_TYPE, parse_token(p)->span, parse_describe(p));
+        if (parse_reports(p, EXPECTED_TYPE, parse_token(p)->span, parse_describe(p)))
+            parse_note_habit(p, TOKEN_FLOAT);
         name.is_bad = true;
     }
     name.sizes = parse_sizes(p);

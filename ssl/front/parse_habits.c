@@ -64,8 +64,13 @@ static const char *habit_at_value(const Parser *p)
     switch ((int)parse_token(p)->kind) {
     case TOKEN_MUL:
         return before == TOKEN_MUL ? "pow(x, y) for a power" : NULL;
+    case TOKEN_ASSIGN:
+        return before == TOKEN_EQUAL ? "== to compare" : NULL;
     case TOKEN_GREATER:
-        return before == TOKEN_SUB ? "'.' for a member: there are no pointers" : NULL;
+        return before == TOKEN_SUB      ? "'.' for a member: there are no pointers"
+               : before == TOKEN_LESS   ? "!= to compare"
+               : before == TOKEN_ASSIGN ? ">= to compare"
+                                        : NULL;
     case TOKEN_AND:
         return "the variable itself: there are no pointers, and what a function gives back goes "
                "through "
@@ -86,6 +91,83 @@ static const char *habit_at_value(const Parser *p)
     }
 }
 
+/* Could the current token begin a value? */
+static bool is_at_operand(const Parser *p)
+{
+    switch ((int)parse_token(p)->kind) {
+    case TOKEN_NAME:
+    case TOKEN_INT:
+    case TOKEN_FLOAT:
+    case TOKEN_STRING:
+    case TOKEN_TRUE:
+    case TOKEN_FALSE:
+    case TOKEN_GLOBAL_VALUE:
+    case TOKEN_ATTRIBUTE:
+    case TOKEN_MAKE_CLOSURE:
+    case TOKEN_SAMPLE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Has a comment that begins behind the last token, on its line, the ';' in it: a // b; */
+static bool is_cut_by_comment(const Parser *p)
+{
+    uint32_t at = parse_last_span(p).end, end = parse_token(p)->span.begin;
+    const char *text = p->text.data;
+    while (at < end && text[at] == ' ')
+        at++;
+    if (at + 1 >= end || text[at] != '/' || text[at + 1] != '/')
+        return false;
+    while (at < end && text[at] != '\n' && text[at] != ';')
+        at++;
+    return at < end && text[at] == ';';
+}
+
+/* Where a type should stand that begins a parameter or the like, or a word that is one stands alone. */
+static const char *habit_at_type(const Parser *p, TokenKind wanted)
+{
+    TokenKind before = kind_before(p, 1), is = parse_token(p)->kind;
+    SslType type;
+    if (wanted == TOKEN_FLOAT)
+        return is == TOKEN_OPEN_BRACKET ? "metadata behind the parameter: float x = 1 [[ ... ]]" : NULL;
+    if (wanted != TOKEN_OPEN || !token_is_type(before, &type))
+        return NULL;
+    if (is == TOKEN_OPEN_BRACKET)
+        return "{1, 2, 3} as the value of the declaration";
+    if (is == TOKEN_NAME && kind_before(p, 2) == TOKEN_OPEN_BRACKET)
+        return "metadata between two brackets: [[ string label = \"Name\" ]]";
+    if (is == TOKEN_GREATER)
+        return "float(x) to make a float of x, and so for other types";
+    return before == TOKEN_NORMAL ? "global_value<normal> for that of the surface: normal alone is a type" : NULL;
+}
+
+/* Where a ';' or a closing bracket should stand. */
+static const char *habit_at_end(const Parser *p, TokenKind wanted)
+{
+    TokenKind is = parse_token(p)->kind, start = p->tokens[p->start].kind;
+    SslType type;
+    if (wanted == TOKEN_SEMICOLON && is_cut_by_comment(p))
+        return "a / b for a quotient, which ints round toward zero: '//' begins a comment";
+    if (is == TOKEN_IN)
+        return start == TOKEN_FOR ? "for (int i = 0; i < n; i++)" : "a loop that compares with each element";
+    if (is == TOKEN_COLON && wanted == TOKEN_SEMICOLON)
+        return p->at == p->start + 1 ? "if, a loop or return: there are no labels"
+                                     : "= and a value, or nothing: names carry no semantics and no sizes";
+    if (is == TOKEN_OPEN_BRACE && wanted == TOKEN_SEMICOLON && token_is_type(start, &type))
+        return "= and the value: float x = 1;";
+    if (wanted == TOKEN_CLOSE_BRACE && (is == TOKEN_SHADER || is == TOKEN_ATTRIBUTE))
+        return "one '}' more before it: it stands at file scope";
+    if (wanted == TOKEN_CLOSE_BRACE && is == TOKEN_STRUCT)
+        return "Name x; for a variable of that struct, which itself stands at file scope";
+    if (!is_at_operand(p) || parse_at_new_line(p))
+        return NULL;
+    if (wanted == TOKEN_SEMICOLON)
+        return "an operator between the two, or ';' to end the statement";
+    return wanted == TOKEN_CLOSE ? "',' or an operator between the two" : NULL;
+}
+
 /* Where something else should stand. */
 static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
 {
@@ -103,8 +185,8 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
         return "for (int i = 0; i < n; i++)";
     if (wanted == TOKEN_OPEN && (before == TOKEN_IF || before == TOKEN_WHILE))
         return before == TOKEN_IF ? "if (condition) statement" : "while (condition) statement";
-    if (wanted == TOKEN_OPEN && is == TOKEN_OPEN_BRACKET && token_is_type(before, &type))
-        return "{1, 2, 3} as the value of the declaration";
+    if (wanted == TOKEN_LESS && before == TOKEN_ATTRIBUTE && token_is_type(is, &type))
+        return "'attribute type name;' at file scope, and attribute<name> where it is read";
     if (is == TOKEN_IF)
         return "condition ? this : that";
     if (is == TOKEN_COLON && parse_next_kind(p) == TOKEN_COLON)
@@ -117,20 +199,28 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
         return "the parameter or variable alone, with out or inout before its type if it is "
                "written: there are "
                "no pointers and references";
+    if (wanted == TOKEN_NAME && is == TOKEN_STRING &&
+        (kind_before(p, 2) == TOKEN_GLOBAL_VALUE || kind_before(p, 2) == TOKEN_ATTRIBUTE))
+        return "the name without quotes: global_value<uvw>, attribute<name>";
     if (wanted == TOKEN_NAME && is == TOKEN_STRING)
         return "the name of a declaration: 'texture2d name;' stands at file scope, and the "
                "material binds the file";
     if (wanted == TOKEN_NAME && is == TOKEN_OPEN && p->at == p->start + 1)
         return "the type of the result first: float name(float x) { return x; }";
+    if (wanted == TOKEN_NAME && is == TOKEN_ASSIGN && before == TOKEN_NAME)
+        return p->at == p->start + 1 ? "statements in a shader or a function"
+                                     : "the type first: string label = \"Name\"";
     if (wanted == TOKEN_NAME && is == TOKEN_ASSIGN && token_is_type(before, &type))
         return "a name after the type, and none that is a type: float x = 1;";
     if (wanted == TOKEN_NAME && before == TOKEN_CLOSURE && is == TOKEN_COLOR)
         return "'closure name': a closure has no type of color";
     if (wanted == TOKEN_NAME && is == TOKEN_SHADER)
         return "shader name(parameters): a shader has no type, and gives values by out parameters";
-    if (is == TOKEN_OPEN_BRACE && before == TOKEN_NAME)
+    const char *other = habit_at_type(p, wanted);
+    other = other ? other : habit_at_end(p, wanted);
+    if (!other && is == TOKEN_OPEN_BRACE && before == TOKEN_NAME)
         return "Name(1, 2), or {1, 2} alone";
-    return NULL;
+    return other;
 }
 
 void parse_note_habit(Parser *p, TokenKind wanted)

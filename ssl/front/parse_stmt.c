@@ -215,7 +215,9 @@ static Stmt *parse_any(Parser *p)
             parse_advance(p);
             return parse_statement(p);
         }
-        parse_report(p, STRAY_ELSE, token->span, NULL);
+        if (parse_reports(p, STRAY_ELSE, token->span, NULL))
+            report(p->diags, NOTE_WRITE, (Span){0},
+                   "one statement, or {...}, between if (condition) and else");
         return make(p, (Stmt){.kind = STMT_ERROR, .span = token->span});
     default:
         return parse_at_type(p) ? parse_declaration(p) : parse_expression_statement(p);

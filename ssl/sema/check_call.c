@@ -1,5 +1,6 @@
 /* Calls: choosing the function, its arguments, and the note for the call graph. */
 #include "ssl/sema/overload.h"
+#include <string.h>
 
 enum { CANDIDATES_SHOWN = 6 };
 
@@ -42,6 +43,11 @@ static Expr *report_unknown(Sema *s, Expr *e)
     if (!sema_is_news(s, e->name))
         return expr_error(e);
     report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
+    for (uint32_t i = 0; i < s->tables->closure_count; i++)
+        if (strcmp(s->tables->closures[i].name, e->name) == 0) {
+            report(s->diags, NOTE_WRITE, (Span){0}, arena_printf(s->arena, "make_closure<%s>(...)", e->name));
+            return expr_error(e);
+        }
     add_names(s, s->module, &seen, &names);
     if (s->module->library)
         add_names(s, s->module->library, &seen, &names);
@@ -49,6 +55,32 @@ static Expr *report_unknown(Sema *s, Expr *e)
         array_push(s->arena, &names, builtins[i].name);
     report_suggestion(s->diags, e->name, names.data, names.count);
     return expr_error(e);
+}
+
+static bool is_writable(const Expr *e)
+{
+    for (; e->kind == EXPR_INDEX || e->kind == EXPR_MEMBER; e = e->a)
+        if (e->kind == EXPR_MEMBER && e->a->type->kind == TYPE_BASIC)
+            for (uint32_t i = 0; i < e->swizzle.count; i++)
+                for (uint32_t k = 0; k < i; k++)
+                    if (e->swizzle.lane[i] == e->swizzle.lane[k])
+                        return false;
+    return e->kind == EXPR_NAME && !e->var->is_const && e->var->kind != VAR_CONSTANT;
+}
+
+static bool check_written_argument(Sema *s, const Expr *e, const VarDecl *param, Expr *arg)
+{
+    if (!is_writable(arg)) {
+        report(s->diags, OUT_NEEDS_VARIABLE, arg->span, param->name ? param->name : e->name,
+               param->direction == DIRECTION_OUT ? "out" : "inout", text_of(s, param->type));
+        return false;
+    }
+    const Expr *root = arg;
+    while (root->kind != EXPR_NAME)
+        root = root->a;
+    VarDecl *var = scope_find(s, root->name);
+    var->is_assigned = var->is_given = true;
+    return true;
 }
 
 /* "2 arguments", "2 to 4 arguments" */
@@ -83,13 +115,33 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
                                           : coerce_is_possible(is, wanted))
             if (!param || param->direction == DIRECTION_IN || type_same(is, wanted))
                 continue;
+        if (param && param->direction != DIRECTION_IN && !check_written_argument(s, e, param, args->items[i]))
+            return;
         report(s->diags, BAD_ARGUMENT, args->items[i]->span,
                param && param->name ? param->name : text_of_number(s, i + 1), e->name,
                text_of(s, wanted), text_of(s, is));
+        if (!param || param->direction == DIRECTION_IN)
+            coerce_note(s, args->items[i], wanted);
         note_signature(s, c);
         return;
     }
     report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, args));
+}
+
+/* What may have been meant by arguments that functions of other languages take. */
+static void note_argument_types(Sema *s, const Expr *e)
+{
+    for (uint32_t i = 0; i < e->args.count; i++) {
+        const Type *type = e->args.items[i]->type;
+        if (type_is(type, SSL_STRING))
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   "the function that does it: strings choose nothing, as cellnoise, simplexnoise, gabornoise for noise");
+        else if (type_is(type, SSL_BOOL))
+            report(s->diags, NOTE_WRITE, (Span){0}, "select(x, y, b) to choose by a bool, float(b) for 1 or 0");
+        else
+            continue;
+        return;
+    }
 }
 
 static void note_candidates(Sema *s, const CandidateList *list)
@@ -109,6 +161,8 @@ static Expr *report_no_choice(Sema *s, Expr *e, CandidateList *list, bool is_amb
         report_mismatch(s, e, &list->data[0]);
     else
         report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, &e->args));
+    if (!is_ambiguous && list->count > 1)
+        note_argument_types(s, e);
     if (is_ambiguous || list->count > 1)
         note_candidates(s, list);
     return expr_error(e);
@@ -178,32 +232,6 @@ static Expr *check_argument(Sema *s, const CandidateList *list, uint32_t index, 
                                                        : check_value(s, arg);
 }
 
-static bool is_writable(const Expr *e)
-{
-    for (; e->kind == EXPR_INDEX || e->kind == EXPR_MEMBER; e = e->a)
-        if (e->kind == EXPR_MEMBER && e->a->type->kind == TYPE_BASIC)
-            for (uint32_t i = 0; i < e->swizzle.count; i++)
-                for (uint32_t k = 0; k < i; k++)
-                    if (e->swizzle.lane[i] == e->swizzle.lane[k])
-                        return false;
-    return e->kind == EXPR_NAME && !e->var->is_const && e->var->kind != VAR_CONSTANT;
-}
-
-static bool check_written_argument(Sema *s, const Expr *e, const VarDecl *param, Expr *arg)
-{
-    if (!is_writable(arg)) {
-        report(s->diags, OUT_NEEDS_VARIABLE, arg->span, param->name ? param->name : e->name,
-               param->direction == DIRECTION_OUT ? "out" : "inout", text_of(s, param->type));
-        return false;
-    }
-    const Expr *root = arg;
-    while (root->kind != EXPR_NAME)
-        root = root->a;
-    VarDecl *var = scope_find(s, root->name);
-    var->is_assigned = var->is_given = true;
-    return true;
-}
-
 static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
 {
     for (uint32_t i = 0; i < e->args.count; i++) {
@@ -240,7 +268,11 @@ Expr *check_call(Sema *s, Expr *e)
     CandidateList list = overload_candidates(s, e->name);
     bool is_good = true, is_ambiguous;
     for (uint32_t i = 0; i < e->args.count; i++) {
+        const Expr *arg = e->args.items[i];
+        bool is_named = arg->kind == EXPR_ASSIGN && arg->a->kind == EXPR_NAME && !scope_find(s, arg->a->name);
         e->args.items[i] = check_argument(s, &list, i, e->args.items[i]);
+        if (is_named && sema_is_news(s, "="))
+            report(s->diags, NOTE_WRITE, (Span){0}, "the value alone: arguments have no names, and stand in order");
         is_good = is_good && !type_is_error(e->args.items[i]->type);
     }
     if (list.count == 0)

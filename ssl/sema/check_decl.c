@@ -163,8 +163,9 @@ const char *sema_func_text(const FuncDecl *f, Arena *arena)
     for (uint32_t i = 0; i < f->params.count; i++) {
         const VarDecl *p = f->params.items[i];
         text =
-            arena_printf(arena, "%s%s%s%s%s%s", text, i > 0 ? ", " : "", directions[p->direction],
-                         type_text(p->type, arena), p->name ? " " : "", p->name ? p->name : "");
+            arena_printf(arena, "%s%s%s%s%s%s%s", text, i > 0 ? ", " : "", directions[p->direction],
+                         type_text(p->type, arena), p->name ? " " : "", p->name ? p->name : "",
+                         p->init ? " = ..." : "");
     }
     return arena_printf(arena, "%s)", text);
 }
@@ -185,6 +186,10 @@ static void check_shader_param(Sema *s, VarDecl *param)
     if (!type_is_error(t) && !is_good)
         report(s->diags, SHADER_PARAM_TYPE, param->type_name->span,
                is_output ? "output" : "parameter", text_of(s, t));
+    if (type_is(t, SSL_TEXTURE2D))
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "'texture2d %s;' at file scope: it is an input of the material",
+                            param->name ? param->name : "name"));
     if (!param->name)
         report(s->diags, EXPECTED, param->span, "a name", "for the parameter", "none");
 }

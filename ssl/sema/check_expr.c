@@ -95,6 +95,8 @@ static VarDecl *resolve_name(Sema *s, Expr *e)
                                                                     : NULL;
     if (what)
         report(s->diags, NOT_A_VALUE, e->span, e->name, what);
+    if (var && !is_attribute)
+        report(s->diags, NOTE_WRITE, (Span){0}, arena_printf(s->arena, "texture2d_sample<%s>(u, v)", e->name));
     if (is_attribute)
         report(s->diags, NOTE_READ_ATTRIBUTE, (Span){0}, e->name);
     if (!what)
@@ -300,6 +302,9 @@ Expr *check_initialiser(Sema *s, Expr *e, const Type *type)
     bool is_struct = type->kind == TYPE_STRUCT;
     if (!is_struct && type->kind != TYPE_ARRAY) {
         report(s->diags, LIST_TYPE, e->span, text_of(s, type));
+        if (type_lanes(type) > 0)
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   arena_printf(s->arena, "%s(...), with the values in it", text_of(s, type)));
         return expr_error(e);
     }
     uint32_t count = is_struct ? type->decl->members.count : type->count;

@@ -56,6 +56,7 @@ static Expr *check_closure_args(Sema *s, Expr *e, const SslClosureRow *row)
         }
         report(s->diags, BAD_ARGUMENT, arg->span, row->args[i].name, row->name, text_of(s, wanted),
                text_of(s, arg->type));
+        coerce_note(s, arg, wanted);
         is_good = false;
     }
     e->type = type_basic(SSL_CLOSURE);
@@ -231,7 +232,10 @@ static bool check_option(TextureCheck *t)
         names[i] = options[i].name;
     }
     report(t->s->diags, UNKNOWN_OPTION, t->option->span, t->option->name);
-    report_suggestion(t->s->diags, t->option->name, names, SORT_COUNT_OF(options));
+    if (suggest_nearest(t->option->name, names, SORT_COUNT_OF(options)))
+        report_suggestion(t->s->diags, t->option->name, names, SORT_COUNT_OF(options));
+    else
+        report(t->s->diags, NOTE_CHOICES, (Span){0}, joined(t->s, names, SORT_COUNT_OF(options)));
     return false;
 }
 

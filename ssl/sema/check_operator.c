@@ -118,6 +118,8 @@ static const char *other_way(Sema *s, TokenKind op, const Type *a, const Type *b
         return "it for each element, in a loop";
     if (type_is(a, SSL_STRING) || type_is(b, SSL_STRING))
         return "nothing but == and != for strings: they are constants";
+    if ((type_is(a, SSL_CLOSURE) || type_is(b, SSL_CLOSURE)) && is_comparison(op))
+        return "a condition on what they are made of: closures cannot be compared";
     if (type_is(a, SSL_CLOSURE) || type_is(b, SSL_CLOSURE))
         return op == TOKEN_DIV
                    ? "closure * (1.0 / x)"
@@ -126,9 +128,13 @@ static const char *other_way(Sema *s, TokenKind op, const Type *a, const Type *b
         return "transform(m, p) for a point, transform_vector(m, v) for a direction, "
                "transform_normal(inverse(m), "
                "n) for a normal";
+    if (type_is(b, SSL_MATRIX) && op == TOKEN_DIV)
+        return "inverse(m) beside '*'";
     if (type_is(b, SSL_MATRIX) && type_lanes(a) > 1)
         return type_lanes(a) == 4 ? "m * v: vectors are columns; v * m is transpose(m) * v"
                                   : "transform(m, p): vectors are columns and stand on the right";
+    if (is_comparison(op) && !is_equality && type_is(a, SSL_BOOL))
+        return "a < b && b < c: comparisons do not chain";
     if (type_is(a, SSL_BOOL) || type_is(b, SSL_BOOL)) {
         bool is_both = type_is(a, SSL_BOOL) && type_is(b, SSL_BOOL);
         return is_both && op == TOKEN_AND  ? "&&"

@@ -98,6 +98,8 @@ Expr *check_texture(Sema *s, Expr *e);
 /* `e` as a value of `type`, by the implicit rules (int to float, and equal types); else reports. */
 Expr *coerce(Sema *s, Expr *e, const Type *type);
 bool coerce_is_possible(const Type *from, const Type *to);
+/* What the author may have meant by e where the type is wanted, as a note. */
+void coerce_note(Sema *s, const Expr *e, const Type *type);
 /* Wraps in EXPR_CONVERT if the type differs: int to float, a scalar to a vector. */
 Expr *coerce_wrap(Sema *s, Expr *e, const Type *type);
 

@@ -32,11 +32,9 @@ Expr *coerce_wrap(Sema *s, Expr *e, const Type *type)
     return expr_seal(wrapped);
 }
 
-/* With what the author may have meant, where that is likely. */
-static void report_conversion(Sema *s, const Expr *e, const Type *type)
+void coerce_note(Sema *s, const Expr *e, const Type *type)
 {
     const char *to = text_of(s, type);
-    report(s->diags, CANNOT_CONVERT, e->span, to, text_of(s, e->type));
     if (type_is_number(e->type) && (type_lanes(type) > 1 || type_is(type, SSL_MATRIX)))
         report(s->diags, NOTE_WRITE, (Span){0}, arena_printf(s->arena, "%s(...)", to));
     else if (type_is(type, SSL_FLOAT) && type_lanes(e->type) > 1)
@@ -69,7 +67,9 @@ Expr *coerce(Sema *s, Expr *e, const Type *type)
         return coerce_wrap(s, e, type);
     if (type_is(type, SSL_INT) && type_is(e->type, SSL_FLOAT))
         report(s->diags, NEEDS_CAST, e->span, NULL);
-    else
-        report_conversion(s, e, type);
+    else {
+        report(s->diags, CANNOT_CONVERT, e->span, text_of(s, type), text_of(s, e->type));
+        coerce_note(s, e, type);
+    }
     return expr_error(e);
 }
