@@ -130,8 +130,8 @@ static void report_note(TestRun *run, const DiagList *diags, uint32_t at,
 {
     StrBuf found = {0};
     diag_add(run->report, DIAG_ERROR, "", note->span, "this note did not come");
-    for (uint32_t i = at + 1;
-         i < diag_count(diags) && diag_get(diags, i)->severity == DIAG_NOTE; i++) {
+    for (uint32_t i = at + 1; i < diag_count(diags) && diag_get(diags, i)->severity == DIAG_NOTE;
+         i++) {
         strbuf_append_c(&found, found.size_bytes ? "; " : "");
         strbuf_append_c(&found, diag_get(diags, i)->message);
     }

@@ -222,7 +222,8 @@ static void reject_character(Lexer *l, uint32_t at)
     /* U+FF01 to U+FF5E: ASCII as wide as Chinese characters */
     uint32_t wide = bytes == 3 && code[0] == 0xef ? (code[1] & 0x3fu) << 6 | (code[2] & 0x3fu) : 0;
     if (wide > 0xf00 && wide < 0xf5f)
-        plain = arena_printf(l->arena, "'%c': this one is of full width", (int)(wide - 0xf00 + 0x20));
+        plain =
+            arena_printf(l->arena, "'%c': this one is of full width", (int)(wide - 0xf00 + 0x20));
     if (plain)
         report(l->diags, NOTE_WRITE, (Span){0}, plain);
 }

@@ -53,7 +53,8 @@ static void note_foreign_word(Parser *p, TokenKind wanted)
         report_foreign(p->diags, p->tokens[p->at - 1].text);
     if (p->at > 1 && p->tokens[p->at - 2].kind == TOKEN_NAME)
         report_foreign(p->diags, p->tokens[p->at - 2].text);
-    if (p->at > 2 && p->tokens[p->at - 2].kind == TOKEN_OPEN && p->tokens[p->at - 3].kind == TOKEN_NAME)
+    if (p->at > 2 && p->tokens[p->at - 2].kind == TOKEN_OPEN &&
+        p->tokens[p->at - 3].kind == TOKEN_NAME)
         report_foreign(p->diags, p->tokens[p->at - 3].text);
     parse_note_habit(p, wanted);
 }

@@ -131,7 +131,8 @@ static const char *habit_at_type(const Parser *p, TokenKind wanted)
     TokenKind before = kind_before(p, 1), is = parse_token(p)->kind;
     SslType type;
     if (wanted == TOKEN_FLOAT)
-        return is == TOKEN_OPEN_BRACKET ? "metadata behind the parameter: float x = 1 [[ ... ]]" : NULL;
+        return is == TOKEN_OPEN_BRACKET ? "metadata behind the parameter: float x = 1 [[ ... ]]"
+                                        : NULL;
     if (wanted != TOKEN_OPEN || !token_is_type(before, &type))
         return NULL;
     if (is == TOKEN_OPEN_BRACKET)
@@ -140,7 +141,9 @@ static const char *habit_at_type(const Parser *p, TokenKind wanted)
         return "metadata between two brackets: [[ string label = \"Name\" ]]";
     if (is == TOKEN_GREATER)
         return "float(x) to make a float of x, and so for other types";
-    return before == TOKEN_NORMAL ? "global_value<normal> for that of the surface: normal alone is a type" : NULL;
+    return before == TOKEN_NORMAL
+               ? "global_value<normal> for that of the surface: normal alone is a type"
+               : NULL;
 }
 
 /* Where a ';' or a closing bracket should stand. */
@@ -151,10 +154,12 @@ static const char *habit_at_end(const Parser *p, TokenKind wanted)
     if (wanted == TOKEN_SEMICOLON && is_cut_by_comment(p))
         return "a / b for a quotient, which ints round toward zero: '//' begins a comment";
     if (is == TOKEN_IN)
-        return start == TOKEN_FOR ? "for (int i = 0; i < n; i++)" : "a loop that compares with each element";
+        return start == TOKEN_FOR ? "for (int i = 0; i < n; i++)"
+                                  : "a loop that compares with each element";
     if (is == TOKEN_COLON && wanted == TOKEN_SEMICOLON)
-        return p->at == p->start + 1 ? "if, a loop or return: there are no labels"
-                                     : "= and a value, or nothing: names carry no semantics and no sizes";
+        return p->at == p->start + 1
+                   ? "if, a loop or return: there are no labels"
+                   : "= and a value, or nothing: names carry no semantics and no sizes";
     if (is == TOKEN_OPEN_BRACE && wanted == TOKEN_SEMICOLON && token_is_type(start, &type))
         return "= and the value: float x = 1;";
     if (wanted == TOKEN_CLOSE_BRACE && (is == TOKEN_SHADER || is == TOKEN_ATTRIBUTE))

@@ -65,7 +65,8 @@ static float rt_other_tan(float x)
 
 static float rt_other_fmod(float x, float y)
 {
-    return (float)fmod((double)x, (double)y); /* exact, hence the same everywhere; fmodf would not flush */
+    return (float)fmod((double)x,
+                       (double)y); /* exact, hence the same everywhere; fmodf would not flush */
 }
 
 /* C's rules, but for a negative base with a fraction as exponent: 0. */

@@ -45,7 +45,8 @@ static Expr *report_unknown(Sema *s, Expr *e)
     report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
     for (uint32_t i = 0; i < s->tables->closure_count; i++)
         if (strcmp(s->tables->closures[i].name, e->name) == 0) {
-            report(s->diags, NOTE_WRITE, (Span){0}, arena_printf(s->arena, "make_closure<%s>(...)", e->name));
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   arena_printf(s->arena, "make_closure<%s>(...)", e->name));
             return expr_error(e);
         }
     add_names(s, s->module, &seen, &names);
@@ -115,7 +116,8 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
                                           : coerce_is_possible(is, wanted))
             if (!param || param->direction == DIRECTION_IN || type_same(is, wanted))
                 continue;
-        if (param && param->direction != DIRECTION_IN && !check_written_argument(s, e, param, args->items[i]))
+        if (param && param->direction != DIRECTION_IN &&
+            !check_written_argument(s, e, param, args->items[i]))
             return;
         report(s->diags, BAD_ARGUMENT, args->items[i]->span,
                param && param->name ? param->name : text_of_number(s, i + 1), e->name,
@@ -135,9 +137,11 @@ static void note_argument_types(Sema *s, const Expr *e)
         const Type *type = e->args.items[i]->type;
         if (type_is(type, SSL_STRING))
             report(s->diags, NOTE_WRITE, (Span){0},
-                   "the function that does it: strings choose nothing, as cellnoise, simplexnoise, gabornoise for noise");
+                   "the function that does it: strings choose nothing, as cellnoise, simplexnoise, "
+                   "gabornoise for noise");
         else if (type_is(type, SSL_BOOL))
-            report(s->diags, NOTE_WRITE, (Span){0}, "select(x, y, b) to choose by a bool, float(b) for 1 or 0");
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   "select(x, y, b) to choose by a bool, float(b) for 1 or 0");
         else
             continue;
         return;
@@ -269,10 +273,12 @@ Expr *check_call(Sema *s, Expr *e)
     bool is_good = true, is_ambiguous;
     for (uint32_t i = 0; i < e->args.count; i++) {
         const Expr *arg = e->args.items[i];
-        bool is_named = arg->kind == EXPR_ASSIGN && arg->a->kind == EXPR_NAME && !scope_find(s, arg->a->name);
+        bool is_named =
+            arg->kind == EXPR_ASSIGN && arg->a->kind == EXPR_NAME && !scope_find(s, arg->a->name);
         e->args.items[i] = check_argument(s, &list, i, e->args.items[i]);
         if (is_named && sema_is_news(s, "="))
-            report(s->diags, NOTE_WRITE, (Span){0}, "the value alone: arguments have no names, and stand in order");
+            report(s->diags, NOTE_WRITE, (Span){0},
+                   "the value alone: arguments have no names, and stand in order");
         is_good = is_good && !type_is_error(e->args.items[i]->type);
     }
     if (list.count == 0)

@@ -162,10 +162,9 @@ const char *sema_func_text(const FuncDecl *f, Arena *arena)
                      : arena_printf(arena, "%s %s(", type_text(f->return_type, arena), f->name);
     for (uint32_t i = 0; i < f->params.count; i++) {
         const VarDecl *p = f->params.items[i];
-        text =
-            arena_printf(arena, "%s%s%s%s%s%s%s", text, i > 0 ? ", " : "", directions[p->direction],
-                         type_text(p->type, arena), p->name ? " " : "", p->name ? p->name : "",
-                         p->init ? " = ..." : "");
+        text = arena_printf(arena, "%s%s%s%s%s%s%s", text, i > 0 ? ", " : "",
+                            directions[p->direction], type_text(p->type, arena), p->name ? " " : "",
+                            p->name ? p->name : "", p->init ? " = ..." : "");
     }
     return arena_printf(arena, "%s)", text);
 }
@@ -188,7 +187,8 @@ static void check_shader_param(Sema *s, VarDecl *param)
                is_output ? "output" : "parameter", text_of(s, t));
     if (type_is(t, SSL_TEXTURE2D))
         report(s->diags, NOTE_WRITE, (Span){0},
-               arena_printf(s->arena, "'texture2d %s;' at file scope: it is an input of the material",
+               arena_printf(s->arena,
+                            "'texture2d %s;' at file scope: it is an input of the material",
                             param->name ? param->name : "name"));
     if (!param->name)
         report(s->diags, EXPECTED, param->span, "a name", "for the parameter", "none");

@@ -96,7 +96,8 @@ static VarDecl *resolve_name(Sema *s, Expr *e)
     if (what)
         report(s->diags, NOT_A_VALUE, e->span, e->name, what);
     if (var && !is_attribute)
-        report(s->diags, NOTE_WRITE, (Span){0}, arena_printf(s->arena, "texture2d_sample<%s>(u, v)", e->name));
+        report(s->diags, NOTE_WRITE, (Span){0},
+               arena_printf(s->arena, "texture2d_sample<%s>(u, v)", e->name));
     if (is_attribute)
         report(s->diags, NOTE_READ_ATTRIBUTE, (Span){0}, e->name);
     if (!what)
@@ -109,7 +110,9 @@ static Expr *check_name(Sema *s, Expr *e)
     VarDecl *var = resolve_name(s, e);
     if (!var)
         return expr_error(e);
-    if (!var->is_read && !span_is_library(var->span)) { /* the library is shared: read only */
+    bool is_own =
+        !span_is_library(var->span) || !s->module->library; /* the library is shared: read only */
+    if (!var->is_read && is_own) {
         var->is_read = true;
         var->first_read = e->span;
     }

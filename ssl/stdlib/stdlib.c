@@ -19,7 +19,8 @@ static Status check_sources(StdLib *lib, DiagList *diags)
     arena_on_no_memory(lib->arena, NULL);
     if (diag_list_failed(diags)) /* a warning was lost: memory ran out, quietly */
         return STATUS_NO_MEMORY;
-    return diag_error_count(diags) > 0 ? STATUS_INTERNAL : STATUS_OK;
+    return diag_count(diags) > 0 ? STATUS_INTERNAL
+                                 : STATUS_OK; /* a warning would be of no use to anybody */
 }
 
 Status stdlib_create(StdLib **out_lib, Error *err)

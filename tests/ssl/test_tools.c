@@ -283,6 +283,20 @@ static void test_expected_errors(void **state)
     check_source("// expect-error: S0001 @ 1:1-1:2: x\n" TWICE, 1, ARGS("this did not come"));
 }
 
+static void test_notes_are_compared(void **state)
+{
+    (void)state;
+    static const char with_note[] = "shader s(out float o) { o = lerp(1, 2, 3); }\n"
+                                    "// expect-error: S0202 @ 1:29-1:33: no function\n";
+    char source[512];
+    (void)snprintf(source, sizeof source, "%s// expect-note: it has 'mix'\n", with_note);
+    check_source(source, 0, ARGS("1 passed, 0 failed"));
+    (void)snprintf(source, sizeof source, "%s// expect-note: it has 'max'\n", with_note);
+    check_source(source, 1, ARGS("this note did not come", "found instead: SSL has no 'lerp'"));
+    check_source("// expect-note: write x\n" TWICE, 1,
+                 ARGS("a note follows the error or warning that it belongs to"));
+}
+
 static void test_mistakes_in_directives(void **state)
 {
     (void)state;
@@ -622,6 +636,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_faults_and_closures_fail),
         cmocka_unit_test(test_lookups),
         cmocka_unit_test(test_expected_errors),
+        cmocka_unit_test(test_notes_are_compared),
         cmocka_unit_test(test_mistakes_in_directives),
         cmocka_unit_test(test_folders_filters_and_usage),
         cmocka_unit_test(test_sslc_check),
