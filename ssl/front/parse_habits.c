@@ -168,6 +168,8 @@ static const char *habit_at_end(const Parser *p, TokenKind wanted)
         return "Name x; for a variable of that struct, which itself stands at file scope";
     if (!is_at_operand(p) || parse_at_new_line(p))
         return NULL;
+    if (wanted == TOKEN_SEMICOLON && is == TOKEN_NAME && token_is_type(kind_before(p, 2), &type))
+        return "',' between two names, or ';' after each declaration";
     if (wanted == TOKEN_SEMICOLON)
         return "an operator between the two, or ';' to end the statement";
     return wanted == TOKEN_CLOSE ? "',' or an operator between the two" : NULL;

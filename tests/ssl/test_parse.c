@@ -168,8 +168,10 @@ static void test_parse_recovers_after_each_error(void **state)
                     "S0121 1:29 expected an expression, found ';'\n"
                     "S0121 1:42 expected an expression, found '*'\n"
                     "S0120 1:50 expected ';' after the expression, found a number\n"
+                    "note 0:0 write an operator between the two, or ';' to end the statement\n"
                     "S0123 2:10 expected a type, found '{'\n"
                     "S0120 3:17 expected ';' after the member, found 'b'\n"
+                    "note 0:0 write ',' between two names, or ';' after each declaration\n"
                     "S0120 4:28 expected ';' after 'return', found '}'\n");
     /* What is no statement at the start of a line is passed over, not waited for. */
     assert_messages("shader s() {\n]\n)\n}\n", "S0121 2:1 expected an expression, found ']'\n");
