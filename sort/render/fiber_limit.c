@@ -1,6 +1,7 @@
 #include "sort/render/fiber_limit.h"
 
-enum { WINDOWS_A_ROOM = 8, HOLD_WINDOWS = 32 };
+/* Fibers that are too many finish what they are at, and load for it: windows until a lower limit shows. */
+enum { WINDOWS_A_ROOM = 8, HOLD_WINDOWS = 64, SETTLE_UP = 1, SETTLE_DOWN = 8 };
 #define SHARE_HIGH 0.3 /* of loads that are repeated: worth a trial with fewer fibers */
 #define SHARE_LOW  0.1 /* worth more of them */
 #define GAIN       0.8 /* a trial must bring the share down to this much of what it was */
@@ -13,7 +14,7 @@ void fiber_limit_init(FiberLimit *f, uint32_t begin, uint32_t most)
 
 static void change(FiberLimit *f, uint32_t limit)
 {
-    f->is_settling = limit != f->limit;
+    f->settling = limit > f->limit ? SETTLE_UP : limit < f->limit ? SETTLE_DOWN : 0;
     f->limit = limit;
 }
 
@@ -78,8 +79,8 @@ uint32_t fiber_limit_watch(FiberLimit *f, uint64_t loaded, uint64_t unique, uint
     double share = 1.0 - (double)(unique - f->unique) / (double)window;
     f->loaded = loaded;
     f->unique = unique;
-    if (f->is_settling)
-        f->is_settling = false;
+    if (f->settling > 0)
+        --f->settling;
     else
         judge(f, share);
     return f->limit;

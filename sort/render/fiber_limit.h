@@ -19,7 +19,7 @@ typedef struct FiberLimit {
     double
         share; /* of loads that were repeated: before the trial; when climbing, with the fewest */
     uint32_t hold;           /* windows until the next trial */
-    bool is_settling;        /* the limit was just changed: this window is of both */
+    uint32_t settling;       /* windows that are still of the limit before, too */
     uint64_t loaded, unique; /* when the window began */
 } FiberLimit;
 

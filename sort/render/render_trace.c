@@ -176,7 +176,7 @@ enum { FIBERS_MOST = 64 };
  * waves, and more waves than the texture memory has room for throw out each other's (docs/decisions/0030). */
 static uint32_t fibers_by_room(const Render *r)
 {
-    const uint64_t bytes_of_a_wave = 2 << 20;
+    const uint64_t bytes_of_a_wave = 4 << 20;
     TexStats t;
     texcache_stats(r->textures, &t);
     uint64_t room = (t.budget_bytes - t.bytes_tables) / bytes_of_a_wave / r->options.thread_count;

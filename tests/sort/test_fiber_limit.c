@@ -36,24 +36,45 @@ static double slope(uint32_t fibers)
     return 1.0 - 1.0 / fibers;
 }
 
-/* Returns the mean limit of the later half of 400 windows. */
-static double play(Share share, uint32_t begin, uint32_t most)
+/* Returns the mean limit of the later half of 400 windows. Fibers that are too many leave one at a time, one each
+ * `leave_after` looks; 0: at once. */
+static double play_slowly(Share share, uint32_t begin, uint32_t most, uint32_t leave_after)
 {
     const uint64_t room = 64 << 20;
     uint64_t loaded = 0, unique = 0;
-    uint32_t limit = begin, sum = 0;
+    uint32_t limit = begin, sum = 0, working = begin, looks = 0;
     FiberLimit f;
     fiber_limit_init(&f, begin, most);
     for (uint32_t i = 0; i < 400; ++i) {
         for (uint32_t k = 0; k < 10; ++k) { /* looked at more often than windows end */
             loaded += room / 40;
-            unique += (uint64_t)((1.0 - share(limit)) * (double)(room / 40));
+            bool may_leave = leave_after == 0 || ++looks % leave_after == 0;
+            if (working < limit || leave_after == 0)
+                working = limit;
+            else if (working > limit && may_leave)
+                --working;
+            unique += (uint64_t)((1.0 - share(working)) * (double)(room / 40));
             limit = fiber_limit_watch(&f, loaded, unique, room);
             assert_in_range(limit, FIBER_LIMIT_LEAST, most);
         }
         sum += i >= 200 ? limit : 0;
     }
     return sum / 200.0;
+}
+
+static double play(Share share, uint32_t begin, uint32_t most)
+{
+    return play_slowly(share, begin, most, 0);
+}
+
+/* A trial is judged when the fibers that it gives up have finished what they were at. */
+static void test_fiber_limit_waits_until_fibers_have_left(void **state)
+{
+    (void)state;
+    assert_true(play_slowly(cliff, 40, 64, 1) < 7.0);
+    assert_true(play_slowly(cliff, 12, 64, 3) < 7.0);
+    assert_true(play_slowly(slope, 40, 64, 1) < 3.0);
+    assert_true(play_slowly(passes, 14, 64, 1) > 12.0);
 }
 
 static void test_fiber_limit_finds_what_fits(void **state)
@@ -85,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fiber_limit_finds_what_fits),
         cmocka_unit_test(test_fiber_limit_waits_for_evidence),
+        cmocka_unit_test(test_fiber_limit_waits_until_fibers_have_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
