@@ -388,12 +388,17 @@ static int render_one(RenderCommand *c)
     return code;
 }
 
-/* Of an import that a user asked for: what a renderer would read from the code of its child. */
-static int import_exit_code(int code)
+/* As a render would: the importer's library may crash, and this process tells what happened. */
+static int import_package(const RenderCommand *c)
 {
-    if (code == 0)
+    Error err = {0};
+    Log log = {.level = LOG_LEVEL_INFO, .write = log_to_stream, .data = stderr};
+    SceneImportOptions import = import_options(c);
+    import.log = &log;
+    Status status = scene_import_in_child(c->import, c->export_package, &import, &err);
+    if (status == STATUS_OK)
         return EXIT_DONE;
-    return code == SCENE_IMPORT_EXIT_BASE + (int)STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED;
+    return tool_fail(&err, status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAILED);
 }
 
 static int run(int argc, char **argv)
@@ -402,16 +407,16 @@ static int run(int argc, char **argv)
     int code;
     if (!render_command_parse(argc, argv, &command, &code))
         return code;
-    if (command.import) {
+    if (command.is_import_child) {
         SceneImportOptions import = import_options(&command);
-        if (command.is_import_child)
-            import.files_read_to = stdout;
-        code = scene_import_main(command.import, command.export_package, &import);
-        return command.is_import_child ? code : import_exit_code(code);
+        import.files_read_to = stdout;
+        return scene_import_main(command.import, command.export_package, &import);
     }
     Error err = {0};
     if (interrupt_start(EXIT_INTERRUPTED, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_FAILED);
+    if (command.import)
+        return import_package(&command);
     return command.frames.is_wanted ? frames_render(&command, render_one) : render_one(&command);
 }
 

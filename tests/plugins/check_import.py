@@ -286,6 +286,26 @@ def test_signals():
         expect(wait_until(lambda: os.listdir(temp) == [], 2), "stays:", os.listdir(temp))
 
 
+def test_importer_that_crashes():
+    """Nodes of Collada that contain each other: Assimp's stack overflows, in its own process."""
+    if SANITIZED:
+        return
+    ring = collada_doubling().replace('url="#n30"', 'url="#n0"')
+    for args in ((), ("--export-package", WORK + "/crashed")):
+        code, _, err = run("--import" if args else "--check", put(WORK + "/crash/ring.dae", ring), *args)
+        expect(code == 1 and "ring.dae: cannot be imported: the importing process failed: killed by signal 11" in err, code, err)
+    expect(not [name for name in os.listdir(WORK) if name.startswith("crashed")], os.listdir(WORK))
+
+
+def test_time_limit():
+    """That of the wall clock, whose signal comes after 100 s."""
+    process, child = start_slow_import(WORK + "/tmp_time")
+    os.kill(child, signal.SIGALRM)
+    said = process.stderr.read()
+    expect(process.wait(30) == 1 and b"slow.obj: cannot be imported: it takes more time" in said, said)
+    expect(os.listdir(WORK + "/tmp_time") == [], os.listdir(WORK + "/tmp_time"))
+
+
 def test_signals_while_compiling():
     """A shader that takes a while; what had been asked for is not there yet, so nothing is lost."""
     lines = "".join("    x = sin(x * %d.5 + y); y = y * x + %d.25;\n" % (i, i) for i in range(1500))
@@ -331,8 +351,10 @@ def test_kill():
     expect(wait_until(lambda: os.path.exists(package + ".partial/.unfinished-sort-package")), "no partial folder")
     code, _, err = run("--import", DATA + "/tri.stl", "--export-package", package)
     expect(code != 0 and "cannot be created" in err, "two writers at once", err)
+    writers = children_of(alone.pid)
     alone.kill()
     alone.wait()
+    expect(writers and wait_until(lambda: not any(alive(p) for p in writers)), "the importer outlives the program")
     code, _, err = run("--import", DATA + "/tri.stl", "--export-package", package)
     expect(code == 0 and sorted(os.listdir(package)) == ["meshes", "scene.json"], err, os.listdir(package))
     put(WORK + "/mine.partial/work.txt", "mine")
