@@ -5,8 +5,8 @@
  *                       placed at the time that is asked for
  *   environment         constant, or image with its table
  *
- * A *source* is one of these. Local and infinite sources are chosen half and half (when both exist): a far
- * horizon cannot starve a lamp, nor a lamp the sky. Among the infinite ones, power decides; among the local
+ * A *source* is one of these. Local sources are chosen with a probability of 0.2 to 0.8 by how much light they and the
+ * infinite ones bring to the point (when both exist): a far horizon cannot starve a lamp, nor a lamp the sky. Among the infinite ones, power decides; among the local
  * ones, whose every triangle and segment counts by itself, a tree that knows how much each may bring to the point
  * (light_tree.h). The densities below include that choice; each is the density of sampling this source alone,
  * which is what MIS of one source's radiance needs.

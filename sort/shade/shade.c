@@ -1,13 +1,12 @@
 #include "sort/shade/shade.h"
 
+#include "base/check.h"
 #include "sort/sampling/warp.h"
 #include "sort/shade/attributes_fill.h"
 #include "sort/shade/globals_fill.h"
 #include "sort/shade/texture_service.h"
+#include "ssl/ssl_limits.h"
 #include <string.h>
-
-/* The compiler's limit of lobe slots, ssl/ir/pass.h. */
-enum { SHADE_SLOTS_MAX = 64 };
 
 struct ShadeContext {
     struct SslHost host;
@@ -135,8 +134,9 @@ static void gather(const ShadeContext *ctx, uint32_t i, uint32_t flags, Bsdf *bs
         bsdf_add_closure(bsdf, CLOSURE_EMISSION, spectrum_splat(1), magenta, 1);
         return;
     }
-    Spectrum below[SHADE_SLOTS_MAX]; /* by slot: the weight of what a layer covers */
-    for (uint32_t s = 0; s < info->lobe_count && s < SHADE_SLOTS_MAX; ++s) {
+    Spectrum below[SSL_MAX_LOBE_SLOTS]; /* by slot: the weight of what a layer covers */
+    ASSERT(info->lobe_count <= SSL_MAX_LOBE_SLOTS);
+    for (uint32_t s = 0; s < info->lobe_count; ++s) {
         const SslLobeSlot *slot = &info->lobes[s];
         ClosureId closure = (ClosureId)slot->closure;
         uint16_t mask;
