@@ -116,6 +116,67 @@ static double furnace(const char *basis, const char *shape, const char *material
     return mean;
 }
 
+/* The middle of a leaning fibre and its sun, both turned about the view by a right angle or not: the mean. */
+static double turned_fibre(bool is_turned)
+{
+    Kit kit;
+    uint32_t count;
+    double mean, error;
+    char light[512];
+    /* The sun stands at (0.6, 0, 0.8); columns are its axes. */
+    const float sun[2][9] = {{0.8f, 0, 0.6f, 0, 1, 0, -0.6f, 0, 0.8f},
+                             {0, -1, 0, 0.8f, 0, 0.6f, -0.6f, 0, 0.8f}};
+    const struct {
+        float points[2][4];
+        uint32_t count;
+    } straight = {{{0, -2, -1, 0.05f}, {0, 2, 1, 0.05f}}, 2},
+      turned = {{{2, 0, -1, 0.05f}, {-2, 0, 1, 0.05f}}, 2};
+    const float *s = sun[is_turned];
+    kit_begin(&kit);
+    kit_write(&kit, "meshes/fibre.bin", is_turned ? &turned : &straight, sizeof straight);
+    kit_write_text(&kit, "shaders/m.ssl", white_ssl);
+    snprintf(light, sizeof light,
+             "{\"name\": \"sun\", \"type\": \"distant\", \"irradiance\": [3, 3, 3], \"transform\": "
+             "[%g,%g,%g,0, %g,%g,%g,0, %g,%g,%g,0, 0,0,0,1]}",
+             (double)s[0], (double)s[1], (double)s[2], (double)s[3], (double)s[4], (double)s[5],
+             (double)s[6], (double)s[7], (double)s[8]);
+    KitScene scene = {
+        .width = 32,
+        .height = 32,
+        .samples = 64,
+        .max_depth = 2,
+        .eye = {0, 0, 4},
+        .fov_y_degrees = 1,
+        .curves =
+            "{\"name\": \"t\", \"basis\": \"linear\", \"point_count\": 2, \"curve_count\": 1, "
+            "\"points\": {\"file\": \"meshes/fibre.bin\", \"type\": \"float32\", "
+            "\"components\": 4, \"count\": 2}, \"point_counts\": {\"file\": "
+            "\"meshes/fibre.bin\", \"offset_bytes\": 32, \"type\": \"uint32\", "
+            "\"components\": 1, \"count\": 1}}",
+        .instances = "{\"name\": \"t\", \"curves\": \"t\", \"materials\": [\"m\"]}",
+        .materials = MATERIAL("fibre"),
+        .lights = light};
+    kit_write_scene(&kit, &scene);
+    RenderOptions options = kit_options(&kit);
+    Render *render = kit_render(&kit, &options);
+    float *rgba = kit_pixels(render, &count);
+    kit_mean(rgba, count, 1, &mean, &error);
+    mem_free(rgba);
+    render_destroy(render);
+    kit_end(&kit);
+    return mean;
+}
+
+/* The frame that the lobes stand in turns with the fibre. */
+static void test_render_curves_turn_with_their_light(void **state)
+{
+    SORT_UNUSED(state);
+    double straight = turned_fibre(false), turned = turned_fibre(true);
+    assert_true(straight > 1e-3);
+    if (!(fabs(turned / straight - 1.0) < 2e-3))
+        fail_msg("upright %.6g, turned %.6g", straight, turned);
+}
+
 /* Numerical references, row 5. */
 static void test_render_curves_lossless_hair_is_invisible(void **state)
 {
@@ -375,6 +436,7 @@ static void test_render_curves_have_the_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_render_curves_turn_with_their_light),
         cmocka_unit_test(test_render_curves_lossless_hair_is_invisible),
         cmocka_unit_test(test_render_curves_white_tubes_are_invisible),
         cmocka_unit_test(test_render_curves_dark_fibre),
