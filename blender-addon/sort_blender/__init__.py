@@ -8,6 +8,7 @@
     export/         a depsgraph to a scene package (docs/scene-package.md); one module a kind of object
     locate.py       where sort-render is, and what is missing
     process.py      sort-render as a child: progress, cancel, exit codes
+    stand_in.py     magenta for materials that the renderer refuses
     messages.py     the warnings of an export and a render
     cycles_settings.py    bounces, clamps and the filter, as the scene has them for Cycles
     versions.py     what differs between versions of Blender

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from . import stand_in
 from .messages import Report, SortError
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_DAMAGED, EXIT_INTERRUPTED = range(5)  # docs/sort-render.md
@@ -65,7 +66,18 @@ class Watcher:
 
 def run_render(job: RenderJob, watcher: Watcher, report: Report) -> bool:
     """True when job.picture is complete, False when cancelled: it may then hold a part, or not be there.
-    Messages of the child become warnings of `report`, or the text of the SortError."""
+    Messages of the child become warnings of `report`, or the text of the SortError. Materials that it refuses become magenta."""
+    while True:
+        try:
+            return _run_once(job, watcher, report)
+        except SortError as error:
+            refused = stand_in.replace_refused(job.package, str(error))
+            if refused is None:
+                raise
+            report.warn(f"Material '{refused[0]}'", refused[1])
+
+
+def _run_once(job: RenderJob, watcher: Watcher, report: Report) -> bool:
     try:
         child = subprocess.Popen(job.arguments(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, encoding="utf-8", errors="replace",

@@ -72,6 +72,27 @@ class ImageTest(unittest.TestCase):
                 self.check(MAGENTA, "Material 'Wall', node 'Image Texture'", name.decode(), "larger than the memory")
                 self.assertFalse(image.has_data)
 
+    def test_more_closures_than_a_material_may_have(self):
+        """The rest of the picture is as it is."""
+        plane = kit.add_plane(size=1, location=(-1, 0, 0))
+        first = kit.material_of(plane, "ShaderNodeBsdfDiffuse")
+        plane.active_material.name = "Many ' \"shaders\""
+        port = first.outputs[0]
+        for _ in range(80):
+            more, both = kit.new_node(first, "ShaderNodeBsdfGlossy"), kit.new_node(first, "ShaderNodeAddShader")
+            kit.link(port, both.inputs[0])
+            kit.link(more.outputs[0], both.inputs[1])
+            port = both.outputs[0]
+        kit.link(port, next(n for n in first.id_data.nodes if n.type == "OUTPUT_MATERIAL").inputs["Surface"])
+        kit.material_of(kit.add_plane("Other", size=1, location=(1, 0, 0)), "ShaderNodeEmission", Color=(0, 1, 0, 1))
+        bpy.context.scene.camera.data.type, bpy.context.scene.camera.data.ortho_scale = "ORTHO", 3
+        picture = kit.render()
+        np.testing.assert_allclose(picture[4, 1, :3], MAGENTA, atol=0.01)
+        np.testing.assert_allclose(picture[4, 6, :3], GREEN, atol=0.01)
+        said = kit.messages().warnings
+        self.assertEqual(len(said), 1)
+        self.assertRegex(said[0], "^Material 'Many ' \"shaders\"': its shader cannot be compiled: more than 64 terms .*magenta.*mix fewer")
+
     def test_sizes_in_headers(self):
         from sort_blender.export import image_header
         for kind, suffix in (("PNG", "png"), ("BMP", "bmp"), ("JPEG", "jpg"), ("TIFF", "tif"), ("HDR", "hdr"), ("OPEN_EXR", "exr")):

@@ -13,6 +13,8 @@ BYTES_A_PIXEL = 32  # as bytes and floats, and what a reader needs beside them
 
 def is_loadable(path: Path) -> bool:
     """Its pixels fit into this machine's memory by what its header says. Formats that are not known here are."""
+    if not path.is_file():
+        return False  # a pipe would never end
     try:
         with path.open("rb") as file:
             size = size_of(file.read(HEAD_BYTES))
