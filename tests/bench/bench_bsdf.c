@@ -6,13 +6,15 @@
 #include "sort/sampling/dist2d.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
+#include "tests/bench/bench_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CALLS  (1u << 18)
-#define VIEWS  256u
-#define ROUNDS 5
+#define VIEWS 256u
+
+/* Set by main, once. */
+static uint32_t call_count = 1u << 18, round_count = 5;
 
 /* Keeps the compiler from dropping what nobody reads. */
 static volatile float sink;
@@ -71,7 +73,7 @@ static void run_make(void *data)
     BsdfBench *b = data;
     Bsdf bsdf;
     float sum = 0.0f;
-    for (uint32_t i = 0; i < CALLS; ++i) {
+    for (uint32_t i = 0; i < call_count; ++i) {
         make(b->material, b->wo[i % VIEWS], &bsdf);
         sum += bsdf.select_sum;
     }
@@ -82,7 +84,7 @@ static void run_eval(void *data)
 {
     BsdfBench *b = data;
     float sum = 0.0f, pdf;
-    for (uint32_t i = 0; i < CALLS; ++i)
+    for (uint32_t i = 0; i < call_count; ++i)
         sum += bsdf_eval(&b->bsdfs[i % VIEWS], b->wi[i % VIEWS], &pdf).c[0] + pdf;
     sink = sum;
 }
@@ -92,7 +94,7 @@ static void run_sample(void *data)
     BsdfBench *b = data;
     float sum = 0.0f;
     BsdfSample s;
-    for (uint32_t i = 0; i < CALLS; ++i)
+    for (uint32_t i = 0; i < call_count; ++i)
         if (bsdf_sample(&b->bsdfs[i % VIEWS], b->u[(i + 7) % VIEWS].x, b->u[i % VIEWS], &s))
             sum += s.pdf;
     sink = sum;
@@ -103,7 +105,7 @@ static void run_sobol_2d(void *data)
     (void)data;
     const Sampler sobol = {SAMPLER_SOBOL};
     float sum = 0.0f;
-    for (uint32_t i = 0; i < CALLS; ++i)
+    for (uint32_t i = 0; i < call_count; ++i)
         sum += sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), i & 15).x;
     sink = sum;
 }
@@ -113,7 +115,7 @@ static void run_sobol_1d(void *data)
     (void)data;
     const Sampler sobol = {SAMPLER_SOBOL};
     float sum = 0.0f;
-    for (uint32_t i = 0; i < CALLS; ++i)
+    for (uint32_t i = 0; i < call_count; ++i)
         sum += sampler_1d(&sobol, sample_key(i & 63, 5, i >> 6, 1), i & 15);
     sink = sum;
 }
@@ -122,7 +124,7 @@ static void run_dist2d(void *data)
 {
     const Sampler sobol = {SAMPLER_SOBOL};
     float sum = 0.0f, pdf;
-    for (uint32_t i = 0; i < CALLS; ++i)
+    for (uint32_t i = 0; i < call_count; ++i)
         sum +=
             dist2d_sample(data, sampler_2d(&sobol, sample_key(i & 63, 5, i >> 6, 1), 0), &pdf).x +
             pdf;
@@ -132,7 +134,7 @@ static void run_dist2d(void *data)
 static void run_film(void *data)
 {
     FilmSample sample = {.rgb = {0.3f, 0.2f, 0.1f}, .alpha = 1.0f};
-    for (uint32_t i = 0; i < CALLS; ++i) {
+    for (uint32_t i = 0; i < call_count; ++i) {
         sample.rgb[i % 3] += 0.001f;
         film_commit(data, i & 511, i >> 9, &sample);
     }
@@ -141,10 +143,10 @@ static void run_film(void *data)
 static double best_ns(void (*run)(void *data), void *data)
 {
     double best = 1e30;
-    for (int i = 0; i < ROUNDS; ++i) {
+    for (uint32_t i = 0; i < round_count; ++i) {
         uint64_t begin = clock_now_ns();
         run(data);
-        double ns = (double)(clock_now_ns() - begin) / CALLS;
+        double ns = (double)(clock_now_ns() - begin) / call_count;
         best = ns < best ? ns : best;
     }
     return best;
@@ -175,9 +177,13 @@ static int fail(const Error *err)
     return 1;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     Error err = {0};
+    if (bench_is_quick(argc, argv)) {
+        call_count = 4 * VIEWS;
+        round_count = 1;
+    }
     bench_materials();
     printf("\n%-16s %8.1f ns\n%-16s %8.1f ns\n", "sobol 2d", best_ns(run_sobol_2d, NULL),
            "sobol 1d", best_ns(run_sobol_1d, NULL));

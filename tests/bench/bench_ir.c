@@ -4,10 +4,14 @@
  * 100-statement function with different needs, with one clone a signature and with merged
  * summaries. Code generation is not in it. */
 #include "base/clock.h"
+#include "tests/bench/bench_options.h"
 #include "tests/ssl/oracle/ir_random.h"
 #include <stdio.h>
 
-enum { CALLS = 64, ROUNDS = 15 };
+enum { CALLS = 64 };
+
+/* Set by main, once; each shader has this part of its statements. */
+static uint32_t round_count = 15, part = 1;
 
 typedef struct Shader {
     const char *name;
@@ -71,7 +75,7 @@ static void build(Fixture *f, const Shader *s)
     IrValue x = fixture_global(f, s->has_lineage ? G_X1 : G_FLAT, 0);
     IrValue y = fixture_global(f, s->has_lineage ? G_X2 : G_FLAT, 0), rgba[4];
     IrValue v =
-        s->has_calls ? call_many(f, x, y, &state) : chain(f->b, x, y, s->statements, &state);
+        s->has_calls ? call_many(f, x, y, &state) : chain(f->b, x, y, s->statements / part, &state);
     ir_build_tex_auto(f->b, 0, (IrValue[]){s->has_sink ? v : x, y, ir_const_float(f->b, 0)}, rgba);
     IrValue out[2] = {rgba[0], v};
     fixture_outputs(f, out, 2);
@@ -82,7 +86,7 @@ static double run_ms(const Shader *s, bool without, bool merged, IrReport *repor
 {
     double best = 1e30;
     *out_verify_ms = 1e30;
-    for (uint32_t round = 0; round < ROUNDS; round++) {
+    for (uint32_t round = 0; round < round_count; round++) {
         Fixture f;
         fixture_begin(&f);
         build(&f, s);
@@ -95,7 +99,11 @@ static double run_ms(const Shader *s, bool without, bool merged, IrReport *repor
         start = clock_now_ns();
         Status status = ir_verify(f.module, &err);
         ms = clock_seconds_since(start) * 1e3;
-        *out_verify_ms = status == STATUS_OK && ms < *out_verify_ms ? ms : *out_verify_ms;
+        if (status != STATUS_OK) {
+            fprintf(stderr, "bench_ir: %s: %s\n", s->name, err.text);
+            exit(1);
+        }
+        *out_verify_ms = ms < *out_verify_ms ? ms : *out_verify_ms;
         *report = f.report;
         *out_mib = (double)arena_high_water_bytes(f.arena) / (1 << 20);
         fixture_end(&f);
@@ -103,8 +111,12 @@ static double run_ms(const Shader *s, bool without, bool merged, IrReport *repor
     return best;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (bench_is_quick(argc, argv)) {
+        round_count = 1;
+        part = 8;
+    }
     static const Shader shaders[] = {
         {"A tiny, no need", 8, false, true, false},
         {"B tiny, derivatives", 8, true, true, false},

@@ -9,7 +9,7 @@
  *
  * and one more, r: one file, places at random. Ours twice: a lane a call, as scalar shaders ask, and
  * sixteen lanes a call. Best of several rounds, in turn; seconds are those of each thread's CPU time.
- * bench_lookup_oiio [SECONDS [SET [FILTER]]]: of a round; only that set, that filter. */
+ * bench_lookup_oiio --quick | [SECONDS [SET]]: of a round; only that set. Quick: one short round of one set. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -24,8 +24,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIZE = 1024, FILES = 16, COUNT = 16384, THREADS_MAX = 2, LANES = 16, ROUNDS = 5 };
+enum { SIZE = 1024, FILES = 16, COUNT = 16384, THREADS_MAX = 2, LANES = 16 };
 static const double TARGET = 2.0;
+static uint32_t round_count = 5; /* set by main, once */
 
 typedef struct FilterCase {
     const char *name;
@@ -56,6 +57,7 @@ typedef struct Runner {
     uint32_t *files;    /* [COUNT] */
     double rate;
     float sum;
+    bool is_sound; /* each lookup of ours found its texels */
 } Runner;
 
 static float unit(uint64_t *state)
@@ -91,7 +93,7 @@ static void fill(Runner *r, const Work *w, uint32_t thread)
     }
 }
 
-static float run_ours(const Runner *r, TexCaller *caller)
+static float run_ours(Runner *r, TexCaller *caller)
 {
     TexOptions options = {
         .filter = r->filter->ours, .wrap_s = TEX_WRAP_PERIODIC, .wrap_t = TEX_WRAP_PERIODIC};
@@ -105,7 +107,7 @@ static float run_ours(const Runner *r, TexCaller *caller)
         }
         request.texture = r->bench->ids[r->files[i]];
         request.coord = coord;
-        texcache_lookup(caller, &request, out);
+        r->is_sound &= texcache_lookup(caller, &request, out) == 0;
         sum += out[0];
     }
     return sum;
@@ -130,9 +132,10 @@ static void run(void *data)
         return;
     TexCaller caller;
     texcache_caller_init(&caller, thread, waiter);
+    r->is_sound = true;
     uint64_t lookups = 0;
     double begin = 0.0, elapsed = 0.0;
-    for (uint32_t pass = 0; pass == 0 || elapsed < r->bench->seconds; pass++) {
+    for (uint32_t pass = 0; pass < 2 || elapsed < r->bench->seconds; pass++) {
         if (pass == 1)
             begin = thread_seconds(); /* the first one warms up */
         r->sum += r->lanes > 0 ? run_ours(r, &caller)
@@ -148,7 +151,7 @@ static void run(void *data)
     texcache_thread_destroy(thread);
 }
 
-/* Million lookups a second, all threads together. */
+/* Million lookups a second, all threads together; below 0: it could not be run. */
 static double measure(const Bench *bench, const FilterCase *filter, const Work *work,
                       uint32_t lanes, uint32_t threads)
 {
@@ -156,6 +159,7 @@ static double measure(const Bench *bench, const FilterCase *filter, const Work *
     Thread *handles[THREADS_MAX];
     Error err = {0};
     double rate = 0.0;
+    bool is_sound = true;
     for (uint32_t i = 0; i < threads; i++) {
         runners[i] = (Runner){.bench = bench,
                               .filter = filter,
@@ -167,15 +171,16 @@ static double measure(const Bench *bench, const FilterCase *filter, const Work *
     }
     for (uint32_t i = 0; i < threads; i++) {
         if (thread_create("lookup", 0, run, &runners[i], &handles[i], &err) != STATUS_OK)
-            return 0.0;
+            return -1.0;
     }
     for (uint32_t i = 0; i < threads; i++) {
         thread_join(handles[i]);
         rate += runners[i].rate;
+        is_sound &= runners[i].is_sound;
         mem_free(runners[i].coords);
         mem_free(runners[i].files);
     }
-    return rate;
+    return is_sound ? rate : -1.0;
 }
 
 static int fail(const Error *err)
@@ -236,7 +241,15 @@ int main(int argc, char **argv)
     char folder[PATH_BYTES];
     static char paths[FILES][PATH_BYTES];
     Error err = {0};
-    Bench bench = {.seconds = argc > 1 ? strtod(argv[1], NULL) : 0.03};
+    bool is_quick = argc == 2 && strcmp(argv[1], "--quick") == 0;
+    Bench bench = {.seconds = is_quick ? 0.0 : argc > 1 ? strtod(argv[1], NULL) : 0.03};
+    char only_set = '\0'; /* all of them */
+    if (is_quick) {
+        only_set = '7';
+        round_count = 1;
+    } else if (argc > 2) {
+        only_set = argv[2][0];
+    }
     if (file_make_temp_directory("sort-bench-", folder, &err) != STATUS_OK ||
         make_files(folder, paths, &err) != STATUS_OK || open_all(&bench, paths, &err) != STATUS_OK)
         return fail(&err);
@@ -251,16 +264,18 @@ int main(int argc, char **argv)
             "ratio  16 lanes  ratio\n",
             filters[f].name);
         for (size_t w = 0; w < SORT_COUNT_OF(works); w++) {
-            if (argc > 2 && works[w].name != argv[2][0])
+            if (only_set != '\0' && works[w].name != only_set)
                 continue;
             printf("  %c ", works[w].name);
             for (uint32_t threads = 1; threads <= THREADS_MAX; threads++) {
                 double theirs = 0.0, one = 0.0, many = 0.0;
-                for (uint32_t round = 0; round < ROUNDS; round++) {
+                for (uint32_t round = 0; round < round_count; round++) {
                     theirs = fmax(theirs, measure(&bench, &filters[f], &works[w], 0, threads));
                     one = fmax(one, measure(&bench, &filters[f], &works[w], 1, threads));
                     many = fmax(many, measure(&bench, &filters[f], &works[w], LANES, threads));
                 }
+                if (theirs <= 0.0 || one <= 0.0 || many <= 0.0)
+                    return fail(&(Error){.text = "lookups did not get their texels"});
                 printf("%19.2f %7.2f %6.2fx %9.2f %5.2fx ", theirs, one, one / theirs, many,
                        many / theirs);
                 (void)fflush(stdout);

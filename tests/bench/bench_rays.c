@@ -13,13 +13,18 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "sort/accel/accel.h"
+#include "tests/bench/bench_options.h"
 #include "tests/sort/scene_fixture.h"
 #include <embree3/rtcore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 512, RAYS = SIDE * SIDE, BATCH = 1024, REPEATS = 5, CELLS = 700 };
+enum { BATCH = 1024 };
+
+/* Set by main, once. There are side * side rays. */
+static uint32_t side = 512, ray_count = 512 * 512, repeat_count = 5, cell_count = 700,
+                instance_count = 2500;
 
 typedef struct Bench {
     RTCScene raw;
@@ -87,10 +92,10 @@ static void primary_rays(Bench *b)
 {
     float3 eye = f3(0.3f, -2.5f, 1.5f);
     mat4 m = mat4_look_at(eye, f3(0, 0, 0), f3(0, 0, 1));
-    for (uint32_t i = 0; i < RAYS; ++i) {
-        float x = ((float)(i % SIDE) + 0.5f) / (float)SIDE - 0.5f;
-        uint32_t row = i / SIDE;
-        float y = 0.5f - (float)row / (float)SIDE;
+    for (uint32_t i = 0; i < ray_count; ++i) {
+        float x = ((float)(i % side) + 0.5f) / (float)side - 0.5f;
+        uint32_t row = i / side;
+        float y = 0.5f - (float)row / (float)side;
         Ray ray = {.origin = eye, .t_max = INFINITY};
         ray.direction = f3_normalize(mat4_vector(&m, f3(0.9f * x, 0.9f * y, -1)));
         ray_batch_set(&b->rays, i, &ray);
@@ -101,8 +106,8 @@ static void primary_rays(Bench *b)
 static void bounce_rays(Bench *b, bool to_light, uint64_t *state)
 {
     primary_rays(b);
-    accel_intersect(b->accel, &b->rays, RAYS, &b->hits);
-    for (uint32_t i = 0; i < RAYS; ++i) {
+    accel_intersect(b->accel, &b->rays, ray_count, &b->hits);
+    for (uint32_t i = 0; i < ray_count; ++i) {
         if (b->hits.shape[i] == HIT_NONE)
             continue;
         Ray ray = ray_batch_get(&b->rays, i);
@@ -128,7 +133,7 @@ static void bounce_rays(Bench *b, bool to_light, uint64_t *state)
 
 static void shuffle_rays(Bench *b, uint64_t *state)
 {
-    for (uint32_t i = RAYS - 1; i > 0; --i) {
+    for (uint32_t i = ray_count - 1; i > 0; --i) {
         uint32_t k = (uint32_t)(fixture_random(state) * (float)(i + 1));
         Ray a = ray_batch_get(&b->rays, i), c = ray_batch_get(&b->rays, k);
         ray_batch_set(&b->rays, i, &c);
@@ -139,7 +144,7 @@ static void shuffle_rays(Bench *b, uint64_t *state)
 /* Embree's own structures, made outside the measured time. */
 static void prepare_raw(Bench *b)
 {
-    for (uint32_t i = 0; i < RAYS; ++i) {
+    for (uint32_t i = 0; i < ray_count; ++i) {
         Ray r = ray_batch_get(&b->rays, i);
         b->singles[i] = (struct RTCRayHit){
             .ray = {.org_x = r.origin.x,
@@ -223,17 +228,17 @@ static void trace_chunk(void *data, uint32_t index)
 static double measure(Bench *b, Method method, bool is_shadow, uint32_t thread_count)
 {
     double best = 0.0;
-    for (int i = 0; i < REPEATS; ++i) {
+    for (uint32_t i = 0; i < repeat_count; ++i) {
         prepare_raw(b);
-        for (uint32_t k = 0; is_shadow && k < RAYS; ++k) {
+        for (uint32_t k = 0; is_shadow && k < ray_count; ++k) {
             Ray ray = ray_batch_get(&b->rays, k);
             ray_batch_set(&b->shadow.rays, k, &ray);
             b->shadow.state[k] = SHADOW_QUEUED;
         }
         Chunk chunk = {b, method, is_shadow};
         uint64_t start = clock_now_ns();
-        parallel_for(thread_count, RAYS / BATCH, trace_chunk, &chunk);
-        double rate = (double)RAYS * 1e3 / (double)(clock_now_ns() - start);
+        parallel_for(thread_count, ray_count / BATCH, trace_chunk, &chunk);
+        double rate = (double)ray_count * 1e3 / (double)(clock_now_ns() - start);
         best = rate > best ? rate : best;
     }
     return best;
@@ -270,33 +275,41 @@ static void run_scene(Bench *b, RTCDevice device, const char *name, const Scene 
     accel_destroy(b->accel);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (bench_is_quick(argc, argv)) {
+        side = 64;
+        ray_count = side * side;
+        repeat_count = 1;
+        cell_count = 50;
+        instance_count = 50;
+    }
     Bench b = {0};
     Error err = {0};
     Arena *arena = arena_create(0, 0);
-    b.singles = mem_alloc_aligned(RAYS * sizeof *b.singles, 64);
-    b.packets = mem_alloc_aligned(RAYS / 8 * sizeof *b.packets, 64);
+    b.singles = mem_alloc_aligned(ray_count * sizeof *b.singles, 64);
+    b.packets = mem_alloc_aligned(ray_count / 8 * sizeof *b.packets, 64);
     require(arena && b.singles && b.packets, "no memory");
-    require(ray_batch_create(arena, RAYS, &b.rays, &err) == STATUS_OK &&
-                hit_batch_create(arena, RAYS, &b.hits, &err) == STATUS_OK &&
-                shadow_batch_create(arena, RAYS, &b.shadow, &err) == STATUS_OK,
+    require(ray_batch_create(arena, ray_count, &b.rays, &err) == STATUS_OK &&
+                hit_batch_create(arena, ray_count, &b.hits, &err) == STATUS_OK &&
+                shadow_batch_create(arena, ray_count, &b.shadow, &err) == STATUS_OK,
             err.text);
     RTCDevice device = rtcNewDevice("");
     require(device, "Embree cannot start");
 
-    printf("Mrays/s, %u triangles, robust, best of %d\n", 2 * CELLS * CELLS, REPEATS);
+    printf("Mrays/s, %u triangles, robust, best of %u\n", 2 * cell_count * cell_count,
+           repeat_count);
     printf("%-10s %-9s %7s %8s %8s %9s %8s %10s %10s\n", "scene", "rays", "threads", "raw 1",
            "raw 8", "coherent", "accel", "accel/1", "accel/8");
     SceneFixture *flat = fixture_create();
-    fixture_instance(flat, fixture_grid(flat, CELLS, 0.15f), fixture_material(flat, "grey"),
+    fixture_instance(flat, fixture_grid(flat, cell_count, 0.15f), fixture_material(flat, "grey"),
                      mat4_identity());
     run_scene(&b, device, "flat", &flat->scene);
     fixture_destroy(flat);
 
     SceneFixture *many = fixture_create();
     uint32_t grid = fixture_grid(many, 60, 0.15f), material = fixture_material(many, "grey");
-    for (uint32_t i = 0; i < 2500; ++i) {
+    for (uint32_t i = 0; i < instance_count; ++i) {
         float3 p = f3((float)(i % 50) * 0.04f - 1.0f, (float)i / 50.0f * 0.04f - 1.0f, 0);
         fixture_instance(many, grid, material,
                          mat4_mul(mat4_translate(p), mat4_scale(f3_splat(0.025f))));

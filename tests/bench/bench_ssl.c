@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "sort/shade/ssl_tables.h"
 #include "ssl/ssl.h"
+#include "tests/bench/bench_options.h"
 #include "tests/bench/bench_ssl_host.h"
 #include "tests/bench/bench_ssl_kernels.h"
 #include "tests/bench/bench_ssl_source.h"
@@ -22,7 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 5, POINTS = 4096, BLOCKS = POINTS / SSL_BLOCK };
+enum { POINTS = 4096, BLOCKS = POINTS / SSL_BLOCK };
+
+/* Set by main, once; generated shaders have this part of their statements. */
+static uint32_t round_count = 5, pair_count = 3, part = 1;
+static double run_seconds = 0.1;
 
 static double least(double a, double b)
 {
@@ -43,7 +48,7 @@ static CompileTimes measure_compile(const SslContextDesc *tables, const char *na
     CompileTimes best = {1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 0};
     SslContext *ctx = bench_context(tables);
     const SslBuildDesc how = {.size_bytes = sizeof how, .without_derivatives = without_derivatives};
-    for (uint32_t round = 0; round < ROUNDS; round++) {
+    for (uint32_t round = 0; round < round_count; round++) {
         uint64_t start_ns = clock_now_ns();
         double start = bench_cpu_seconds();
         SslUnit *unit = bench_compile_unit(ctx, name, source);
@@ -76,7 +81,7 @@ static double measure_cached(const SslContextDesc *tables, const char *name, con
     SslContextDesc with_cache = *tables;
     with_cache.cache_folder = folder;
     double best = 1e9;
-    for (uint32_t round = 0; round < ROUNDS + 1; round++) {
+    for (uint32_t round = 0; round < round_count + 1; round++) {
         SslContext *ctx = bench_context(&with_cache);
         double start = bench_cpu_seconds();
         SslUnit *unit = bench_compile_unit(ctx, name, source);
@@ -144,7 +149,7 @@ static void bench_compile(void)
     };
     for (uint32_t i = 0; i < SORT_COUNT_OF(generated); i++) {
         char *text =
-            bench_ssl_source(generated[i].statements, generated[i].demand, STATEMENT_HEAVY);
+            bench_ssl_source(generated[i].statements / part, generated[i].demand, STATEMENT_HEAVY);
         print_compile(&tables, generated[i].name, text);
         mem_free(text);
     }
@@ -174,9 +179,9 @@ static void bench_threads(void)
     ssl_tables_describe(&tables);
     Parallel p = {.ctx = bench_context(&tables)};
     for (uint32_t i = 0; i < PARALLEL_SHADERS; i++) /* of lengths of their own: nothing is shared */
-        p.source[i] = bench_ssl_source(500 + i, DEMAND_SOME, STATEMENT_HEAVY);
+        p.source[i] = bench_ssl_source(500 / part + i, DEMAND_SOME, STATEMENT_HEAVY);
     double seconds[2] = {1e9, 1e9};
-    for (uint32_t round = 0; round < 6; round++) {
+    for (uint32_t round = 0; round < 2 * pair_count; round++) {
         uint64_t start_ns = clock_now_ns();
         parallel_for(1 + round % 2, PARALLEL_SHADERS, compile_one, &p);
         seconds[round % 2] = least(seconds[round % 2], clock_seconds_since(start_ns));
@@ -237,10 +242,11 @@ static void run_kernel(SslContext *ctx, const BenchKernel *k, RunData *data)
                       .stack_bytes = 1 << 16};
     double ns[2] = {1e9, 1e9};
     RunJob jobs[2] = {{ssl_program_kernel(program), batch}, {k->c, batch}};
-    for (uint32_t round = 0; round < 6; round++) { /* in turn, against drifting clocks */
+    for (uint32_t round = 0; round < 2 * pair_count;
+         round++) { /* in turn, against drifting clocks */
         uint32_t i = round % 2;
         jobs[i].batch.result = data->result[i];
-        ns[i] = least(ns[i], bench_time(run_job, &jobs[i], 0.1) * 1e9 / POINTS);
+        ns[i] = least(ns[i], bench_time(run_job, &jobs[i], run_seconds) * 1e9 / POINTS);
     }
     (void)printf("%-24s %9.2f %9.2f %8.2fx   %.1e\n", k->name, ns[0], ns[1], ns[0] / ns[1],
                  compare(data, k->out_floats));
@@ -277,8 +283,13 @@ static void bench_run(void)
     ssl_context_destroy(ctx);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (bench_is_quick(argc, argv)) {
+        round_count = pair_count = 1;
+        part = 20;
+        run_seconds = 0.0;
+    }
     bench_compile();
     bench_threads();
     bench_run();

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "sort/shade/ssl_tables.h"
+#include "tests/bench/bench_options.h"
 #include "tests/bench/bench_ssl_host.h"
 #include "tests/bench/bench_ssl_source.h"
 #include "tests/bench/formula_texture.h"
@@ -19,8 +20,11 @@
 #include <string.h>
 
 enum { SERVICE_SAME_TEXELS, SERVICE_NOTHING, SERVICE_FOOTPRINT, SERVICES };
-enum { ROUNDS = 4, BLOCKS = 64, POINTS = BLOCKS * SSL_BLOCK, SHADERS = 5, TEXTURE_SIZE = 1024 };
-static const double round_seconds = 0.06;
+enum { BLOCKS = 64, POINTS = BLOCKS * SSL_BLOCK, SHADERS = 5, TEXTURE_SIZE = 1024 };
+
+/* Set by main, once. */
+static uint32_t round_count = 4, statement_count = 2000;
+static double round_seconds = 0.06;
 
 /* --- the host ------------------------------------------------------------------------------------- */
 
@@ -38,7 +42,8 @@ static void look_up(SslHost *host, const SslTexCall *call)
                           .lane_mask = call->lane_mask,
                           .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
                           .coord = call->coord};
-    texcache_lookup(&host->caller, &request, call->result);
+    if (texcache_lookup(&host->caller, &request, call->result) != 0)
+        bench_die("a lookup did not get its texels", NULL, NULL);
 }
 
 static void look_up_nothing(SslHost *host, const SslTexCall *call)
@@ -260,7 +265,7 @@ static void measure(Bench *b, const char *source, Figures out[2])
         out[on] = (Figures){.compile_ms = 1e9, .run_ns = {1e9, 1e9, 1e9}};
         measure_ir(&jobs[on], &out[on]);
     }
-    for (uint32_t round = 0; round < 2 * ROUNDS; round++) {
+    for (uint32_t round = 0; round < 2 * round_count; round++) {
         Job *j = &jobs[round % 2];
         Figures *f = &out[round % 2];
         f->compile_ms = least(f->compile_ms, bench_time(run_compile, j, 2 * round_seconds) * 1e3);
@@ -269,15 +274,21 @@ static void measure(Bench *b, const char *source, Figures out[2])
     ssl_context_destroy(ctx);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (bench_is_quick(argc, argv)) {
+        round_count = 1;
+        statement_count = 100;
+        round_seconds = 0.0;
+    }
     static Bench b = {.tables = {.size_bytes = sizeof b.tables}};
     ssl_tables_describe(&b.tables);
     open_texture(&b);
     fill_globals(&b);
-    char *source[SHADERS] = {NULL, NULL, bench_ssl_source(2000, DEMAND_NONE, STATEMENT_LIGHT),
-                             bench_ssl_source(2000, DEMAND_SOME, STATEMENT_LIGHT),
-                             bench_ssl_source(2000, DEMAND_CONSTANT, STATEMENT_LIGHT)};
+    char *source[SHADERS] = {NULL, NULL,
+                             bench_ssl_source(statement_count, DEMAND_NONE, STATEMENT_LIGHT),
+                             bench_ssl_source(statement_count, DEMAND_SOME, STATEMENT_LIGHT),
+                             bench_ssl_source(statement_count, DEMAND_CONSTANT, STATEMENT_LIGHT)};
     double value[6][2][SHADERS];
     for (uint32_t i = 0; i < SHADERS; i++) {
         Figures f[2];
