@@ -138,6 +138,7 @@ static Status read_root(StatsFile *f, Error *err)
     TRY(json_get_object(&root, "fibers", JSON_REQUIRED, &fibers, err));
     TRY(json_get_double(&fibers, "idle_seconds", JSON_REQUIRED, 0, HUGE_VAL, &f->idle_s, err));
     TRY(json_get_u32(&fibers, "peak_parked", JSON_OPTIONAL, 0, UINT32_MAX, &f->fiber_count, err));
+    TRY(json_get_u32(&fibers, "limit", JSON_OPTIONAL, 0, UINT32_MAX, &f->fiber_limit, err));
     TRY(json_get_object(&root, "rays", JSON_OPTIONAL, &rays, err));
     if (json_exists(&rays)) {
         TRY(read_count(&rays, "paths", &f->paths, err));
@@ -177,21 +178,23 @@ StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread)
     const double crowded_bytes = 4.0 * 1048576.0, roomy_bytes = 2.0 * 1048576.0;
     const TexStats *s = &f->stats;
     double tile_bytes = (double)s->budget_bytes - (double)s->bytes_tables;
-    double threads = (double)f->thread_count, now = ceil((double)f->fiber_count / threads);
+    double threads = (double)f->thread_count, waited = ceil((double)f->fiber_count / threads);
+    double limit = f->fiber_limit > 0 ? (double)f->fiber_limit : waited;
     bool is_idle = s->waits > 0 && f->idle_s > 0.1 * f->render_s * threads;
     *out_per_thread = 0;
     if (f->fiber_count == 0 || tile_bytes <= 0.0)
         return STATS_FIBERS_RIGHT;
     if (s->evictions > 0 && texcache_stats_pressure(s) >= 1.5) {
         double fitting = fmax(FEWEST, floor(tile_bytes / (crowded_bytes * threads)));
-        if (fitting >= now)
+        if (fitting >= fmin(waited, limit))
             return STATS_FIBERS_RIGHT;
         *out_per_thread = (uint32_t)fitting;
         return STATS_FIBERS_FEWER;
     }
     double room = fmin(MOST, floor(tile_bytes / (roomy_bytes * threads)));
-    double more = s->evictions == 0 ? fmin(MOST, 2.0 * now) : fmin(room, 2.0 * now);
-    if (!is_idle || more <= now || (s->evictions > 0 && texcache_stats_pressure(s) >= 1.2))
+    double more = s->evictions == 0 ? fmin(MOST, 2.0 * waited) : fmin(room, 2.0 * waited);
+    if (!is_idle || more <= fmax(waited, limit) ||
+        (s->evictions > 0 && texcache_stats_pressure(s) >= 1.2))
         return STATS_FIBERS_RIGHT;
     *out_per_thread = (uint32_t)more;
     return STATS_FIBERS_MORE;

@@ -24,6 +24,7 @@ typedef struct StatsFile {
     uint32_t thread_count;
     uint32_t
         fiber_count; /* of all threads, that waited at the same time; 0: the file does not say */
+    uint32_t fiber_limit; /* a thread, when the render ended; 0: the file does not say */
     uint64_t rays, paths;
 } StatsFile;
 
@@ -36,7 +37,7 @@ uint64_t stats_sufficient_budget(const TexStats *s);
 typedef enum StatsFibers { STATS_FIBERS_RIGHT, STATS_FIBERS_FEWER, STATS_FIBERS_MORE } StatsFibers;
 /* Whether fewer or more fibers would help, and how many a thread. A fiber that waits wants its tiles again: where those of all do
  * not fit, fibers throw out each other's, and fewer of them load less (decision 0065). More are of use only where tiles stay, and
- * threads are idle all the same. */
+ * threads are idle all the same. A render that has found its limit by trial is not told to go where it already is. */
 StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread);
 /* The end of the bucket in which the share of all durations is reached, in microseconds; 0: none. */
 double stats_latency_us(const uint64_t buckets[TEX_LATENCY_BUCKETS], double share);

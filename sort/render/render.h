@@ -121,6 +121,8 @@ typedef struct RenderStats {
     AccelStats accel;
     MaterialSetStats materials;
     SchedStats sched;
+    uint32_t
+        fiber_limit; /* a thread, at the end: RenderOptions.fibers_max, or what was found by trial */
     uint64_t scene_bytes, film_bytes;
     FilmDropped dropped;
 } RenderStats;

@@ -234,6 +234,9 @@ static Status run_segment(Render *r, Error *err)
     Status status = sched_run(sched, err);
     sched_stats(sched, &stats);
     sched_stats_add(&r->stats.sched, &stats);
+    r->stats.fiber_limit = desc.fibers_wanted && desc.fibers_max > r->fiber_limit.limit
+                               ? r->fiber_limit.limit
+                               : desc.fibers_max;
     sched_destroy(sched);
     if (r->worker_error.code == STATUS_OK)
         return status;

@@ -134,6 +134,7 @@ void stats_json(const StatsParts *parts, StrBuf *out)
     json_write_end(&w);
     json_write_object(&w, "fibers");
     json_write_u64(&w, "created", s->sched.fibers_created);
+    json_write_u64(&w, "limit", s->fiber_limit);
     json_write_u64(&w, "peak_parked", s->sched.fibers_peak_parked);
     json_write_u64(&w, "parks", s->sched.parks);
     json_write_double(&w, "idle_seconds", (double)s->sched.idle_ns * 1e-9);

@@ -159,6 +159,36 @@ static void test_program_statistics_are_json(void **state)
     kit_end(&kit);
 }
 
+/* The limit of fibers that --stats writes: what --fibers gives, or what the rule has come to. */
+static void test_program_statistics_say_the_limit_of_fibers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments[5];
+        uint32_t least, most;
+    } rows[] = {{{"--stats", "-"}, 2, 64}, {{"--stats", "-", "--fibers", "71"}, 71, 71}};
+    Kit kit;
+    Paths paths;
+    KitSaid said;
+    begin(&kit, &paths);
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+        JsonDoc *doc;
+        JsonCursor root, fibers;
+        uint32_t limit = 0;
+        Error err = {0};
+        kit_run(&kit, rows[i].arguments, &said);
+        kit_assert_says(&said, 0, (const char *const[]){NULL});
+        assert_int_equal(json_parse("stats", str_from(said.output), &doc, &err), STATUS_OK);
+        assert_int_equal(json_root_object(doc, &root, &err), STATUS_OK);
+        assert_int_equal(json_get_object(&root, "fibers", JSON_REQUIRED, &fibers, &err), STATUS_OK);
+        assert_int_equal(json_get_u32(&fibers, "limit", JSON_REQUIRED, 1, UINT32_MAX, &limit, &err),
+                         STATUS_OK);
+        assert_in_range(limit, rows[i].least, rows[i].most);
+        json_destroy(doc);
+    }
+    kit_end(&kit);
+}
+
 /* Every line of --progress json is a record, and the last one says that all is done. */
 static void test_program_progress_is_json_lines(void **state)
 {
@@ -383,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_program_parts_merge_to_the_whole),
         cmocka_unit_test(test_program_statistics_are_json),
+        cmocka_unit_test(test_program_statistics_say_the_limit_of_fibers),
         cmocka_unit_test(test_program_progress_is_json_lines),
         cmocka_unit_test(test_program_imports_what_it_is_given),
         cmocka_unit_test(test_program_checks_without_rendering),

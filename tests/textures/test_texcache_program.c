@@ -387,7 +387,8 @@ static void test_texcache_program_views(void **state)
     EXPECT(1, "", "not a paged texture", "view", png, "-o", out);
 }
 
-static void write_stats(const char *path, const TexStats *stats, uint32_t fibers)
+/* fibers: of all threads, that waited at once; limit: a thread, 0 for none in the file. */
+static void write_stats(const char *path, const TexStats *stats, uint32_t fibers, uint32_t limit)
 {
     StrBuf text = {0};
     JsonWriter w = json_writer(&text, JSON_INDENTED);
@@ -402,6 +403,8 @@ static void write_stats(const char *path, const TexStats *stats, uint32_t fibers
     json_write_end(&w);
     json_write_object(&w, "fibers");
     json_write_u64(&w, "peak_parked", fibers);
+    if (limit > 0)
+        json_write_u64(&w, "limit", limit);
     json_write_double(&w, "idle_seconds", 5.0);
     json_write_end(&w);
     json_write_end(&w);
@@ -434,7 +437,7 @@ static void test_texcache_program_explains_statistics(void **state)
     rig_end(&rig);
     assert_in_range(stats.loads, 600, 13 * 64); /* each pass finds some of the twelve */
     assert_int_equal(stats.evictions, stats.loads - 12);
-    write_stats(json, &stats, 0);
+    write_stats(json, &stats, 0, 0);
     char too_small[128], evicted[128], misses[128];
     snprintf(too_small, sizeof too_small, "Budget too small: each tile was read %.1f times",
              (double)stats.loads / 64.0);
@@ -450,23 +453,23 @@ static void test_texcache_program_explains_statistics(void **state)
 
     TexStats other = stats;
     other.bytes_unique = other.bytes_loaded;
-    write_stats(json, &other, 0);
+    write_stats(json, &other, 0, 0);
     EXPECT(0, "is right: tiles were evicted, but hardly any was wanted again", "", "stats", json);
     other.bytes_unique = other.bytes_loaded * 2 / 3;
-    write_stats(json, &other, 0);
+    write_stats(json, &other, 0, 0);
     EXPECT(0, "is tight: each tile was read 1.50 times", "", "stats", json);
     other = stats;
     other.retries = 2;
-    write_stats(json, &other, 0);
+    write_stats(json, &other, 0, 0);
     EXPECT(0, "Storage faltered: 2 reads", "", "stats", json);
     other.failed_tiles++;
     other.loads--;
     other.resident_tiles--;
-    write_stats(json, &other, 0);
+    write_stats(json, &other, 0, 0);
     EXPECT(1, "The picture is not what it should be: 1 reads failed", "", "stats", json);
     other = stats;
     other.tile_hits++;
-    write_stats(json, &other, 0);
+    write_stats(json, &other, 0, 0);
     EXPECT(1, "tile_hits + tile_misses == tile_requests, but 833 is not 832", "", "stats", json);
 
     Error err = {0};
@@ -475,7 +478,24 @@ static void test_texcache_program_explains_statistics(void **state)
     EXPECT(1, "", "s.json", "stats", json);
 }
 
-/* Writing and reading give back every counter. */
+/* Counters that agree with each other, of 100 MiB of tiles. */
+static TexStats stats_of_pressure(uint32_t budget_mib, double pressure)
+{
+    return (TexStats){.lookups = 1,
+                      .waits = 1,
+                      .budget_bytes = (uint64_t)budget_mib << 20,
+                      .bytes_tables = 5 << 19,
+                      .bytes_unique = 100 << 20,
+                      .bytes_loaded = (uint64_t)(pressure * (100 << 20)),
+                      .evictions = 1,
+                      .loads = 1,
+                      .reads_awaited = 1,
+                      .tile_misses = 1,
+                      .tile_requests = 1,
+                      .wait_latency = {1},
+                      .read_latency = {1}};
+}
+
 /* Renders of the chess scene with two threads, measured: advice to take fewer fibers names a number with which half was loaded, and
  * is given wherever there is one; nobody is told to take more of them where tiles are loaded again and again. */
 static void test_texcache_program_advises_fibers(void **state)
@@ -495,17 +515,8 @@ static void test_texcache_program_advises_fibers(void **state)
     };
     const char *json = fixture_path("advice.json");
     for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
-        TexStats s = {.lookups = 1,
-                      .waits = 1,
-                      .budget_bytes = (uint64_t)rows[i].budget_mib << 20,
-                      .bytes_tables = 5 << 19,
-                      .bytes_unique = 100 << 20,
-                      .bytes_loaded = (uint64_t)(rows[i].pressure * (100 << 20)),
-                      .evictions = 1};
-        s.loads = s.evictions;
-        s.reads_awaited = s.tile_misses = s.tile_requests = s.wait_latency[0] = s.read_latency[0] =
-            1;
-        write_stats(json, &s, rows[i].waiting);
+        TexStats s = stats_of_pressure(rows[i].budget_mib, rows[i].pressure);
+        write_stats(json, &s, rows[i].waiting, rows[i].fibers_a_thread);
         EXPECT(0, rows[i].expected, "", "stats", "--brief", json);
         for (size_t k = 0; k < SORT_COUNT_OF(rows); k++) {
             if (rows[k].budget_mib == rows[i].budget_mib &&
@@ -515,6 +526,37 @@ static void test_texcache_program_advises_fibers(void **state)
     }
 }
 
+/* Nobody is sent where the render went by itself: however many fibers waited at once in the beginning, the limit at the end
+ * is what a fixed number would replace. */
+static void test_texcache_program_advice_knows_the_limit(void **state)
+{
+    SORT_UNUSED(state);
+    static const struct {
+        double pressure;
+        uint32_t waiting, limit;
+        const char *expected, *refused;
+    } rows[] = {
+        {1.89, 12, 2, "A larger budget", "--fibers"}, /* chess, 24 MiB, by trial */
+        {1.89, 12, 3, "try --fibers 2,", NULL},       /* the trial came to rest above */
+        {1.89, 12, 0, "try --fibers 2,", NULL},       /* a file that says no limit */
+        {1.89, 4, 64, "A larger budget", "--fibers"}, /* many were allowed, no more waited */
+        {1.0, 4, 2, "--fibers 4)", NULL},
+        {1.0, 4, 4, "Faster storage", "--fibers"}, /* four were allowed, two each waited */
+    };
+    const char *json = fixture_path("limit.json");
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+        TexStats s = stats_of_pressure(24, rows[i].pressure);
+        write_stats(json, &s, rows[i].waiting, rows[i].limit);
+        ProcessResult result = run((const char *const[]){"stats", "--brief", json, NULL});
+        const char *said = strbuf_text(&result.output);
+        if (result.exit_code != 0 || !strstr(said, rows[i].expected) ||
+            (rows[i].refused && strstr(said, rows[i].refused)))
+            fail_msg("row %zu: exit code %d, %s", i, result.exit_code, said);
+        process_result_free(&result);
+    }
+}
+
+/* Writing and reading give back every counter. */
 static void test_texcache_statistics_survive_json(void **state)
 {
     SORT_UNUSED(state);
@@ -571,6 +613,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_texcache_program_views),
         cmocka_unit_test(test_texcache_program_explains_statistics),
         cmocka_unit_test(test_texcache_program_advises_fibers),
+        cmocka_unit_test(test_texcache_program_advice_knows_the_limit),
         cmocka_unit_test(test_texcache_statistics_survive_json),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
