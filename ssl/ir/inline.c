@@ -24,8 +24,8 @@ typedef struct Inline {
     uint8_t **live;           /* [function]: of each once, however often it is called */
 } Inline;
 
-/* What LLVM spends on a lookup or a loop it spends on so many other instructions; with loops it grows with their number. */
-enum { LOOKUP_SIZE = 32, LOOP_SIZE = 256 };
+/* What LLVM spends on one of these it spends on so many other instructions; with loops it grows with their number. */
+enum { LOOKUP_SIZE = 32, LOOP_SIZE = 256, BRANCH_SIZE = 48, ELEMENT_SIZE = 64 };
 
 static uint64_t size_of_costly(const IrFunc *f)
 {
@@ -36,6 +36,10 @@ static uint64_t size_of_costly(const IrFunc *f)
             size += LOOKUP_SIZE;
         else if (op == IR_LOOP)
             size += LOOP_SIZE;
+        else if (op == IR_IF)
+            size += BRANCH_SIZE;
+        else if (op == IR_ARRAY_GET || op == IR_ARRAY_SET)
+            size += ELEMENT_SIZE;
     }
     return size;
 }
