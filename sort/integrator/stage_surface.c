@@ -146,9 +146,11 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         Ray ray = {
             .origin = hit->P, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
         MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
+        RayDiff diff;
         *mesh = (MeshLight){.path = i, .factor = factor};
+        footprint_light(light->wi, light->pdf_solid_angle, &diff);
         hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
-                    light->distance_m, &ray, &out->diff, out->depth, &mesh->hit);
+                    light->distance_m, &ray, &diff, out->depth, &mesh->hit);
         mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
         mesh->hit.path = w->paths[i].behind;
         mesh->hit.path.kind = 0;
@@ -394,7 +396,7 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
 /* --- the stage -------------------------------------------------------------------------------- */
 
 /* Emission of the surface that was met. What light sampling may have found too is evaluated anew, with the
- * footprint that it has there. */
+ * footprint that it has there; so is what a mirror shows to a wider scatter, whose footprint would blur caustics. */
 static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const Path *path = &w->paths[i];
@@ -412,7 +414,8 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     float share = wave_path_share(w->shared, path, pdf, pdf > 0.0f ? paths : NULL);
     Spectrum factor = spectrum_scale(path->beta, share);
     factor = spectrum_mul(factor, wave_part_seen(path, paths));
-    if (pdf == 0.0f) {
+    bool is_caustic = path->flags & PATH_SPECULAR && !isinf(path->least_pdf);
+    if (pdf == 0.0f && !is_caustic) {
         wave_add_met(w, path, spectrum_mul(factor, emission),
                      w->shared->scene->instances[hit->instance].light_group, paths,
                      FILM_AT_EMISSION);
@@ -422,7 +425,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
             .origin = path->from, .direction = hit->I, .t_max = INFINITY, .time = w->rays.time[i]};
         MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
         *mesh = (MeshLight){.path = i, .is_met = true, .factor = factor};
-        footprint_cone(hit->I, path->from_width, pdf, &diff);
+        footprint_light(hit->I, pdf, &diff);
         hit_surface(w->shared->scene, hit->instance, hit->triangle, w->hits.b1[i], w->hits.b2[i],
                     distance, &ray, &diff, hit->depth, &mesh->hit);
         mesh->hit.draw = hit->draw;

@@ -91,6 +91,37 @@ static double row_share(uint32_t y, uint32_t height)
     return 0.5 * (cos(pi * y / height) - cos(pi * (y + 1) / height));
 }
 
+/* The mean over a cell of what is interpolated linearly between its middle and those of its neighbours. */
+static float cell_mean(float before, float at, float after)
+{
+    return 0.75f * at + 0.125f * (before + after);
+}
+
+/* Lookups interpolate between cells, so that a small sun shines into the cells around its own: each cell weighs what
+ * is seen in it. Rows end in one another, columns at the poles. `above`: room for a row. */
+static void weigh_as_interpolated(float *weights, float *above, uint32_t width, uint32_t height)
+{
+    for (uint32_t y = 0; y < height; ++y) {
+        float *w = &weights[(size_t)y * width];
+        float first = w[0], before = w[width - 1];
+        for (uint32_t x = 0; x < width; ++x) {
+            float at = w[x];
+            w[x] = cell_mean(before, at, x + 1 < width ? w[x + 1] : first);
+            before = at;
+        }
+    }
+    memcpy(above, weights, width * sizeof *above);
+    for (uint32_t y = 0; y < height; ++y) {
+        float *w = &weights[(size_t)y * width];
+        const float *below = y + 1 < height ? w + width : w;
+        for (uint32_t x = 0; x < width; ++x) {
+            float at = w[x];
+            w[x] = cell_mean(above[x], at, below[x]);
+            above[x] = at;
+        }
+    }
+}
+
 Status environment_table_create(uint32_t width, uint32_t height, EnvironmentRowFn row, void *data,
                                 EnvironmentTable **out_table, Error *err)
 {
@@ -98,9 +129,10 @@ Status environment_table_create(uint32_t width, uint32_t height, EnvironmentRowF
     CHECK(width > 0 && height > 0 && width <= DIST2D_MAX_SIDE && height <= DIST2D_MAX_SIDE);
     EnvironmentTable *table = MEM_NEW(EnvironmentTable);
     float *weights = MEM_ARRAY(float, (size_t)width *height);
+    float *above = MEM_ARRAY(float, width);
     float3 *colors = MEM_ARRAY(float3, width);
     Status status = STATUS_OK;
-    if (!table || !weights || !colors) {
+    if (!table || !weights || !above || !colors) {
         status = error_set(err, STATUS_NO_MEMORY, "no memory for an environment table of %u x %u",
                            width, height);
         goto cleanup;
@@ -124,6 +156,7 @@ Status environment_table_create(uint32_t width, uint32_t height, EnvironmentRowF
         }
     }
     table->mean = f3((float)sum[0], (float)sum[1], (float)sum[2]);
+    weigh_as_interpolated(weights, above, width, height);
 
     /* Relative to the mean, so that neither dim nor bright maps leave the range of float. */
     double scale = luminance_sum > 0.0 ? 1.0 / luminance_sum : 0.0;
@@ -137,6 +170,7 @@ Status environment_table_create(uint32_t width, uint32_t height, EnvironmentRowF
     status = dist2d_create(weights, width, height, &table->dist, err);
 cleanup:
     mem_free(weights);
+    mem_free(above);
     mem_free(colors);
     if (status != STATUS_OK) {
         mem_free(table);

@@ -38,8 +38,8 @@ typedef Status (*EnvironmentRowFn)(void *data, uint32_t width, float v_low, floa
 enum { ENVIRONMENT_TABLE_WIDTH = 1024, ENVIRONMENT_TABLE_HEIGHT = 512 };
 
 /* Calls `row` height times, v from 1 down to 0. Negative and non-finite radiance counts as 0. The
- * table is piecewise constant in uv, proportional to luminance x solid angle, mixed with a small
- * uniform part, so that no direction that could shine has density 0. Width and height at least 1.
+ * table is piecewise constant in uv, proportional to solid angle x the mean luminance of what is
+ * interpolated linearly between the middles of cells, mixed with a small uniform part, so that no direction that could shine has density 0. Width and height at least 1.
  * On success *out_table is owned by the caller. An all-black map gives the uniform table. */
 Status environment_table_create(uint32_t width, uint32_t height, EnvironmentRowFn row, void *data,
                                 EnvironmentTable **out_table, Error *err) SORT_MUST_CHECK;

@@ -68,6 +68,11 @@ void footprint_cone(float3 wi, float width, float pdf, RayDiff *out)
     cone(wi, width, spread_of(pdf), out);
 }
 
+void footprint_light(float3 wi, float pdf, RayDiff *out)
+{
+    cone(wi, 0.0f, FOOTPRINT_LIGHT * minf(spread_of(pdf), FOOTPRINT_SPREAD_MAX), out);
+}
+
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf, RayDiff *out)
 {
     cone(wi, footprint_width(hit), maxf(spread_of(pdf), longer(hit->dIdx, hit->dIdy)), out);

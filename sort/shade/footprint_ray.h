@@ -13,6 +13,8 @@
 #define FOOTPRINT_SPREAD 0.5f
 /* The widest cone, in radians. */
 #define FOOTPRINT_SPREAD_MAX 1.0f
+/* Share of the cone of light sampling within which emission is blurred: the whole cone covers the light. */
+#define FOOTPRINT_LIGHT (1.0f / 64)
 
 /* Mirrored at the unit normal n, which bends as the surface's shading normal does. */
 void footprint_reflect(const SurfaceHit *hit, float3 n, RayDiff *out_diff);
@@ -24,8 +26,10 @@ void footprint_pass(const SurfaceHit *hit, RayDiff *out_diff);
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf_solid_angle, RayDiff *out_diff);
 /* The width of the footprint at a hit, in metres. */
 float footprint_width(const SurfaceHit *hit);
-/* The cone of the density alone, from a place where the footprint is `width` metres wide. Light that several
- * strategies find is looked up with this one, so that all see the same: see docs/decisions/0004. */
+/* The cone of the density alone, from a place where the footprint is `width` metres wide. */
 void footprint_cone(float3 wi, float width, float pdf_solid_angle, RayDiff *out_diff);
+/* FOOTPRINT_LIGHT of that cone, from a point. The emission of a mesh, which several strategies find, is looked up with
+ * this one, so that all see the same: see docs/decisions/0004. */
+void footprint_light(float3 wi, float pdf_solid_angle, RayDiff *out_diff);
 
 #endif

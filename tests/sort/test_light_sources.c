@@ -368,6 +368,39 @@ static void test_environment_table_samples_what_it_says(void **state)
     environment_table_destroy(table);
 }
 
+/* One cell shines. */
+static Status sun_row(void *data, uint32_t width, float v_low, float v_high, float3 *out_radiance,
+                      Error *err)
+{
+    (void)data, (void)err;
+    for (uint32_t x = 0; x < width; ++x)
+        out_radiance[x] = f3_splat(x == 0 && v_low < 0.51f && v_high > 0.51f ? 1e6f : 0.1f);
+    return STATUS_OK;
+}
+
+/* A lookup interpolates: a sun of one cell shines into the cells around its own, over the seam of the map too. All
+ * that it lights is drawn often enough: no sample counts more than 16 times one of the middle. */
+static void test_environment_table_knows_interpolation(void **state)
+{
+    (void)state;
+    enum { WIDTH = 32, HEIGHT = 16 };
+    SceneEnvironment e = sky_environment();
+    EnvironmentTable *table;
+    assert_int_equal(environment_table_create(WIDTH, HEIGHT, sun_row, NULL, &table, NULL),
+                     STATUS_OK);
+    const float2 middle = f2(0.5f / WIDTH, 0.5f + 0.5f / HEIGHT);
+    float most = environment_pdf(&e, table, environment_direction(&e, middle), NULL);
+    for (int y = -9; y <= 9; ++y) {
+        for (int x = -9; x <= 9; ++x) {
+            float u = middle.x + 0.1f * (float)x / WIDTH, v = middle.y + 0.1f * (float)y / HEIGHT;
+            float radiance = (1.0f - 0.1f * fabsf((float)x)) * (1.0f - 0.1f * fabsf((float)y));
+            float3 d = environment_direction(&e, f2(u - floorf(u), v));
+            assert_true(radiance * most < 16.0f * environment_pdf(&e, table, d, NULL));
+        }
+    }
+    environment_table_destroy(table);
+}
+
 /* The table changes the noise, never the mean. */
 static void test_environment_irradiance(void **state)
 {
@@ -561,6 +594,7 @@ int main(void)
         cmocka_unit_test(test_environment_coordinates),
         cmocka_unit_test(test_environment_footprint),
         cmocka_unit_test(test_environment_table_samples_what_it_says),
+        cmocka_unit_test(test_environment_table_knows_interpolation),
         cmocka_unit_test(test_environment_irradiance),
         cmocka_unit_test(test_environment_constant_dome),
         cmocka_unit_test(test_environment_table_edges),

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "render_kit.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -248,6 +249,88 @@ static void test_textures_of_two_renders_at_once(void **state)
     kit_end(&kit);
 }
 
+/* The mean difference of the pixels, as a share of their mean, between the footprint's level and the finest one: of a
+ * floor lit by a screen that shines on its left half, by itself or through a pane of glass. */
+static double screen_difference(bool has_pane)
+{
+    enum { SIZE = 64 };
+    static uint8_t rgb[SIZE * SIZE * 3];
+    Kit kit;
+    StrBuf meshes = {0}, instances = {0};
+    kit_begin(&kit);
+    for (uint32_t i = 0; i < SIZE * SIZE; ++i)
+        memset(&rgb[3 * (size_t)i], i % SIZE < SIZE / 2 ? 255 : 0, 3);
+    kit_write_png(&kit, "textures/half.png", SIZE, SIZE, rgb);
+    kit_write_text(&kit, "shaders/s.ssl", shader);
+    kit_write_text(&kit, "shaders/t.ssl",
+                   "shader white(out closure surface)\n{\n"
+                   "    surface = make_closure<Lambert>(color(1), global_value<normal>);\n}\n"
+                   "shader pane(out closure surface)\n{\n"
+                   "    surface = make_closure<Dielectric>(1.5, 0, color(1), color(1), "
+                   "global_value<normal>);\n}\n");
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-2, 0, 2}, {2, 0, 2}, {2, 0, -2}, {-2, 0, -2}});
+    kit_add_quad(&kit, &meshes, "screen",
+                 (const float[4][3]){{-1, 0.3f, -1}, {1, 0.3f, -1}, {1, 0.3f, 1}, {-1, 0.3f, 1}});
+    kit_add_quad(&kit, &meshes, "above",
+                 (const float[4][3]){{-2, 0.2f, 2}, {2, 0.2f, 2}, {2, 0.2f, -2}, {-2, 0.2f, -2}});
+    kit_add_quad(&kit, &meshes, "below",
+                 (const float[4][3]){{-2, 0.1f, -2}, {2, 0.1f, -2}, {2, 0.1f, 2}, {-2, 0.1f, 2}});
+    strbuf_printf(&instances,
+                  "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"white\"]}, "
+                  "{\"name\": \"s\", \"mesh\": \"screen\", \"materials\": [\"screen\"]}");
+    if (has_pane)
+        strbuf_printf(&instances,
+                      ", {\"name\": \"a\", \"mesh\": \"above\", \"materials\": [\"pane\"]}, "
+                      "{\"name\": \"b\", \"mesh\": \"below\", \"materials\": [\"pane\"]}");
+    KitScene s = {.width = 16,
+                  .height = 16,
+                  .samples = 64,
+                  .max_depth = has_pane ? 4 : 1,
+                  .eye = {0, 0.05f, 2},
+                  .target = {0, 0, 0},
+                  .fov_y_degrees = 40,
+                  .meshes = strbuf_text(&meshes),
+                  .instances = strbuf_text(&instances),
+                  .materials = "{\"name\": \"white\", \"shader\": \"shaders/t.ssl\", \"entry\": "
+                               "\"white\"}, {\"name\": \"pane\", \"shader\": \"shaders/t.ssl\", "
+                               "\"entry\": \"pane\"}, {\"name\": \"screen\", \"shader\": "
+                               "\"shaders/s.ssl\", \"textures\": {\"paint\": {\"file\": "
+                               "\"textures/half.png\"}}}"};
+    kit_write_scene(&kit, &s);
+    double difference = 0, sum = 0;
+    float *pixels[2];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < 2; ++k) {
+        RenderOptions options = kit_options(&kit);
+        options.mip = k == 0 ? TEX_MIP_FOOTPRINT : TEX_MIP_OFF;
+        Render *render = kit_render(&kit, &options);
+        pixels[k] = kit_pixels(render, &count);
+        render_destroy(render);
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        difference += fabs((double)pixels[0][4 * i] - (double)pixels[1][4 * i]);
+        sum += (double)pixels[1][4 * i];
+    }
+    assert_true(sum > 0);
+    mem_free(pixels[0]);
+    mem_free(pixels[1]);
+    strbuf_free(&meshes);
+    strbuf_free(&instances);
+    kit_end(&kit);
+    return difference / sum;
+}
+
+/* Where a screen is dark, it lights nothing: its picture is not blurred over the part that light sampling draws from,
+ * nor by the wide footprint of a path that comes from a floor through a pane. */
+static void test_textures_that_shine_are_sharp(void **state)
+{
+    (void)state;
+    double open = screen_difference(false), behind = screen_difference(true);
+    assert_true(open < 0.005);
+    assert_true(behind < 0.005);
+}
+
 int main(void)
 {
     if (setenv("SORT_PLUGIN_PATH", TEST_PLUGIN_DIR "/odd", 1) != 0)
@@ -258,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_textures_interrupted_while_converting),
         cmocka_unit_test(test_textures_where_little_is_allowed),
         cmocka_unit_test(test_textures_of_two_renders_at_once),
+        cmocka_unit_test(test_textures_that_shine_are_sharp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
