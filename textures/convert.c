@@ -145,11 +145,11 @@ static Status fits_half(const Conversion *c, bool *out_fits, Error *err)
 
 /* --- what there is to warn of --------------------------------------------------------------------- */
 
-/* A line more; those for which there is no room are left out. */
+/* A line more, cut where it is longer than all notes may be; those for which there is no room are left out. */
 static void add_note(Conversion *c, const char *text)
 {
-    char line[TEX_NOTES_BYTES];
-    str_printable(str_from(text), line, sizeof line);
+    char line[TEX_NOTES_BYTES - 1];
+    str_printable(str_from(text[0] ? text : "a warning without text"), line, sizeof line);
     mutex_lock(&c->notes_lock);
     size_t used = strlen(c->notes), bytes = strlen(line);
     if (used + bytes + 2 <= sizeof c->notes) {

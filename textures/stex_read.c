@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,6 +122,17 @@ static bool layout_matches(const StexHeader *h)
     return memcmp(&expected, h, sizeof expected) == 0;
 }
 
+/* Whether they are text as a conversion leaves it: lines that are not empty, since each is a warning of a render. */
+static bool notes_in_form(const char notes[TEX_NOTES_BYTES])
+{
+    return memchr(notes, '\0', TEX_NOTES_BYTES) && notes[0] != '\n' && !strstr(notes, "\n\n");
+}
+
+static bool is_finite_color(const float rgba[4])
+{
+    return isfinite(rgba[0]) && isfinite(rgba[1]) && isfinite(rgba[2]) && isfinite(rgba[3]);
+}
+
 static bool fields_in_range(const StexHeader *h)
 {
     return h->width >= 1 && h->width <= STEX_SIZE_MAX && h->height >= 1 &&
@@ -128,7 +140,8 @@ static bool fields_in_range(const StexHeader *h)
            h->texel_type <= SORT_TEXEL_FLOAT && h->color_space <= SORT_COLOR_RAW &&
            h->wrap_s >= TEX_WRAP_PERIODIC && h->wrap_s <= TEX_WRAP_BLACK &&
            h->wrap_t >= TEX_WRAP_PERIODIC && h->wrap_t <= TEX_WRAP_BLACK &&
-           memchr(h->notes, '\0', sizeof h->notes) && (h->flags & ~(uint32_t)STEX_FLAGS_ALL) == 0;
+           notes_in_form(h->notes) && is_finite_color(h->average_rgba) &&
+           (h->flags & ~(uint32_t)STEX_FLAGS_ALL) == 0;
 }
 
 Status stex_read_header(int fd, const char *path, StexHeader *out_header, uint64_t *out_file_bytes,

@@ -1,6 +1,6 @@
 /* A decoder of files "*.odd" whose first word says what becomes of them: "good" is a picture of 4 x 4 texels of
  * 1, "nan" the same with a texel that is no number, "slow" takes a fifth of a second, "crash" ends the process, "hang"
- * never returns, "words" says something first. */
+ * never returns, "words" says something first, "silent" nothing, "essay" too much. */
 #include "plugins/sort_plugin.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +34,13 @@ static SortResult open_image(const SortHostApi *api, const char *path, SortImage
         nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     if (strcmp(image->word, "words") == 0)
         api->log(api->host, SORT_LOG_WARNING, "this picture is odd");
+    if (strcmp(image->word, "silent") == 0)
+        api->log(api->host, SORT_LOG_WARNING, "");
+    char essay[3001];
+    memset(essay, 'y', sizeof essay - 1);
+    essay[sizeof essay - 1] = '\0';
+    if (strcmp(image->word, "essay") == 0)
+        api->log(api->host, SORT_LOG_WARNING, essay);
     *out_image = image;
     return SORT_OK;
 }

@@ -306,6 +306,12 @@ static void test_converter_loses_one_image_at_a_time(void **state)
     assert_warns("1 texels were not finite, or beyond 1e30, and have been replaced");
     assert_int_equal(convert_odd(&c, "words"), STATUS_OK);
     assert_warns("this picture is odd");
+    assert_int_equal(convert_odd(&c, "silent"), STATUS_OK);
+    assert_warns("a warning without text");
+    assert_int_equal(convert_odd(&c, "essay"), STATUS_OK);
+    char longest[TEX_NOTES_BYTES - 1] = {0}; /* cut, not left out */
+    memset(longest, 'y', sizeof longest - 1);
+    assert_warns(longest);
     assert_int_equal(convert_odd(&c, "good"), STATUS_OK);
     assert_warns("");
     assert_int_equal(runs_in(log), 3);

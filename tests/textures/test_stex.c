@@ -8,6 +8,8 @@
 #include "textures/stex_read.h"
 #include "textures/texel.h"
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -249,7 +251,7 @@ static void test_stex_refuses_lies_with_valid_checksums(void **state)
     assert_int_equal(file_read(path, 1 << 24, &bytes, &size, &err), STATUS_OK);
     StexHeader honest;
     memcpy(&honest, bytes, sizeof honest);
-    for (uint32_t lie = 0; lie < 10; lie++) {
+    for (uint32_t lie = 0; lie < 16; lie++) {
         StexHeader h = honest;
         switch (lie) {
         case 0:
@@ -278,6 +280,24 @@ static void test_stex_refuses_lies_with_valid_checksums(void **state)
             break;
         case 8:
             h.flags = 0x80;
+            break;
+        case 9:
+            h.average_rgba[2] = NAN;
+            break;
+        case 10:
+            h.average_rgba[3] = -INFINITY;
+            break;
+        case 11:
+            memset(h.notes, 'x', sizeof h.notes);
+            break;
+        case 12:
+            memset(h.notes, '\n', sizeof h.notes - 1);
+            break;
+        case 13:
+            snprintf(h.notes, sizeof h.notes, "one\n\ntwo");
+            break;
+        case 14:
+            snprintf(h.notes, sizeof h.notes, "\none");
             break;
         default:
             h.level_count = 200;
