@@ -310,7 +310,6 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
     path->pdf = sample->pdf;
     path->from = hit->P;
     path->from_n = hit->N;
-    path->from_width = footprint_width(hit);
     path->flags &= ~(uint32_t)PATH_SPECULAR;
     if (sample->flags & BSDF_DELTA)
         path->flags |= PATH_SPECULAR;

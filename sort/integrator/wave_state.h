@@ -33,7 +33,6 @@ typedef struct Path {
     float
         eta_scale; /* squared product of the indices passed: roulette must not punish refraction */
     float3 from, from_n; /* the last scatter and its normal: what light densities refer to */
-    float from_width;    /* of the footprint there, in metres */
     Spectrum diffuse;    /* the share of the last scatter that was diffuse; see Wave.tells_shares */
     uint32_t depth;      /* surface interactions so far, transparent ones not counted */
     uint32_t event;      /* the same with them: selects the dimensions of the sampler */
