@@ -132,7 +132,8 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     footprint_cone(light->wi, footprint_width(hit),
                    light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
     out->depth = hit->depth + 1;
-    out->is_cone = w->paths[i].behind.is_cone || !light->is_delta;
+    /* The samples of a pixel share its width and the light, as they share a texture that it sees. */
+    out->is_cone = w->paths[i].behind.is_cone;
     switch (light->value) {
     case LIGHT_VALUE_KNOWN:
         factor = spectrum_mul(factor, light->radiance);
