@@ -260,9 +260,11 @@ static void write_SSL_MAX_ARRAY_BYTES(StrBuf *out, uint32_t n)
 /* Not optimised: each value that a branch gives has a place of its own, of some 8 bytes. */
 static void write_SSL_MAX_FRAME_BYTES(StrBuf *out, uint32_t n)
 {
-    strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n / 8; i++)
-        strbuf_printf(out, "if (x > %u.0) x = sin(x) + %u.0;\n", i, i);
+    strbuf_append_c(out, BEGIN "float y = x, z = x, w = x;\n");
+    for (uint32_t i = 0; i < n / 32; i++)
+        strbuf_printf(out, "if (x > %u.0) { x = sin(y); y = z + x; z = w * x; w = x + %u.0; }\n", i,
+                      i);
+    strbuf_append_c(out, "x += y + z + w;\n");
     strbuf_append_c(out, END);
 }
 
