@@ -249,8 +249,30 @@ static void test_textures_of_two_renders_at_once(void **state)
     kit_end(&kit);
 }
 
-/* The mean difference of the pixels, as a share of their mean, between the footprint's level and the finest one: of a
- * floor lit by a screen that shines on its left half, by itself or through a pane of glass. */
+/* The mean difference of the pixels, as a share of their mean, between the footprint's level and the finest one. */
+static double level_difference(const Kit *kit)
+{
+    double difference = 0, sum = 0;
+    float *pixels[2];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < 2; ++k) {
+        RenderOptions options = kit_options(kit);
+        options.mip = k == 0 ? TEX_MIP_FOOTPRINT : TEX_MIP_OFF;
+        Render *render = kit_render(kit, &options);
+        pixels[k] = kit_pixels(render, &count);
+        render_destroy(render);
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        difference += fabs((double)pixels[0][4 * i] - (double)pixels[1][4 * i]);
+        sum += (double)pixels[1][4 * i];
+    }
+    assert_true(sum > 0);
+    mem_free(pixels[0]);
+    mem_free(pixels[1]);
+    return difference / sum;
+}
+
+/* Of a floor lit by a screen that shines on its left half, by itself or through a pane of glass. */
 static double screen_difference(bool has_pane)
 {
     enum { SIZE = 64 };
@@ -298,27 +320,11 @@ static double screen_difference(bool has_pane)
                                "\"shaders/s.ssl\", \"textures\": {\"paint\": {\"file\": "
                                "\"textures/half.png\"}}}"};
     kit_write_scene(&kit, &s);
-    double difference = 0, sum = 0;
-    float *pixels[2];
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < 2; ++k) {
-        RenderOptions options = kit_options(&kit);
-        options.mip = k == 0 ? TEX_MIP_FOOTPRINT : TEX_MIP_OFF;
-        Render *render = kit_render(&kit, &options);
-        pixels[k] = kit_pixels(render, &count);
-        render_destroy(render);
-    }
-    for (uint32_t i = 0; i < count; ++i) {
-        difference += fabs((double)pixels[0][4 * i] - (double)pixels[1][4 * i]);
-        sum += (double)pixels[1][4 * i];
-    }
-    assert_true(sum > 0);
-    mem_free(pixels[0]);
-    mem_free(pixels[1]);
+    double difference = level_difference(&kit);
     strbuf_free(&meshes);
     strbuf_free(&instances);
     kit_end(&kit);
-    return difference / sum;
+    return difference;
 }
 
 /* Where a screen is dark, it lights nothing: its picture is not blurred over the part that light sampling draws from,
@@ -329,6 +335,54 @@ static void test_textures_that_shine_are_sharp(void **state)
     double open = screen_difference(false), behind = screen_difference(true);
     assert_true(open < 0.005);
     assert_true(behind < 0.005);
+}
+
+/* A striped sheet between a lamp and a floor: its shadows are as sharp as 64 samples of a pixel show them. */
+static void test_textures_that_let_light_through_are_sharp(void **state)
+{
+    (void)state;
+    enum { SIZE = 64 };
+    static uint8_t rgb[SIZE * SIZE * 3];
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    for (uint32_t i = 0; i < SIZE * SIZE; ++i)
+        memset(&rgb[3 * (size_t)i], i % 8 < 3 ? 255 : 0, 3);
+    kit_write_png(&kit, "textures/stripes.png", SIZE, SIZE, rgb);
+    kit_write_text(
+        &kit, "shaders/g.ssl",
+        "texture2d paint;\nshader gobo(out closure surface)\n{\n"
+        "    const float3 uvw = global_value<uvw>;\n"
+        "    surface = make_closure<Transparent>(texture2d_sample<paint>(uvw.x, uvw.y));\n}\n"
+        "shader white(out closure surface)\n{\n"
+        "    surface = make_closure<Lambert>(color(1), global_value<normal>);\n}\n");
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-1, 0, 1}, {1, 0, 1}, {1, 0, -1}, {-1, 0, -1}});
+    kit_add_quad(&kit, &meshes, "sheet",
+                 (const float[4][3]){{-1, 0.3f, -1}, {1, 0.3f, -1}, {1, 0.3f, 1}, {-1, 0.3f, 1}});
+    KitScene s = {
+        .width = 16,
+        .height = 16,
+        .samples = 64,
+        .max_depth = 1,
+        .eye = {0, 0.2f, 2},
+        .target = {0, 0, 0},
+        .fov_y_degrees = 40,
+        .meshes = strbuf_text(&meshes),
+        .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"white\"]}, "
+                     "{\"name\": \"s\", \"mesh\": \"sheet\", \"materials\": [\"gobo\"]}",
+        .lights = "{\"name\": \"l\", \"type\": \"area_rectangle\", \"radiance\": [9, 9, 9], "
+                  "\"size\": [0.2, 0.2], \"transform\": [1, 0, 0, 0, 0, 0, 1, 2, 0, -1, 0, 0, 0, "
+                  "0, 0, 1]}",
+        .materials = "{\"name\": \"white\", \"shader\": \"shaders/g.ssl\", \"entry\": \"white\"}, "
+                     "{\"name\": \"gobo\", \"shader\": \"shaders/g.ssl\", \"entry\": \"gobo\", "
+                     "\"textures\": {\"paint\": {\"file\": \"textures/stripes.png\"}}}"};
+    kit_write_scene(&kit, &s);
+    double difference = level_difference(&kit);
+    print_message("shadows of stripes differ by %g\n", difference);
+    assert_true(difference < 0.06);
+    strbuf_free(&meshes);
+    kit_end(&kit);
 }
 
 int main(void)
@@ -342,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_textures_where_little_is_allowed),
         cmocka_unit_test(test_textures_of_two_renders_at_once),
         cmocka_unit_test(test_textures_that_shine_are_sharp),
+        cmocka_unit_test(test_textures_that_let_light_through_are_sharp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
