@@ -194,7 +194,7 @@ static bool is_op(IrBuilder *b, IrValue v, IrOp op, IrValue *out_arg)
 static bool is_float(IrBuilder *b, IrValue v, float wanted)
 {
     float x;
-    return ir_is_const_float(b, v, &x) && x == wanted && signbit(x) == signbit(wanted);
+    return ir_is_const_float(b, v, &x) && x == wanted && !signbit(x) == !signbit(wanted);
 }
 
 static bool is_int(IrBuilder *b, IrValue v, int32_t wanted)
