@@ -4,7 +4,7 @@
  * nothing else of SORT. The host checks the ABI number first, then reads only as much of each struct
  * as its size_bytes says. Plugins run in a child process (`texcache make`, `sort-render` importing),
  * because the libraries behind them can crash or balloon; the renderer itself never loads one.
- * docs/plugin-abi.md tells how to write one.
+ * docs/reference/plugin-abi.md tells how to write one.
  *
  * The ABI number changes when a struct changes in the middle or a rule changes its meaning. Fields
  * appended at the end of a struct with a size_bytes keep it.

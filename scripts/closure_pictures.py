@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renders the pictures of docs/closures.md: scripts/closure_pictures.py [build/release/bin/sort-render]
+"""Renders the pictures of docs/reference/closures.md: scripts/closure_pictures.py [build/release/bin/sort-render]
 
 Three balls a closure, on a chequered floor under one window of light. Needs oiiotool.
 """

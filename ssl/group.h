@@ -12,7 +12,7 @@
 #include "ssl/ssl_group.h"
 #include "ssl/ssl_limits.h"
 
-/* How a wire's value becomes what the input wants; docs/ssl-groups.md has the table. */
+/* How a wire's value becomes what the input wants; docs/reference/ssl-groups.md has the table. */
 typedef enum GroupConversion {
     GROUP_CONVERT_NEVER, /* the types do not go together */
     GROUP_CONVERT_NOTHING,

@@ -1,6 +1,6 @@
 /* Groups: SSL units wired to one another, which are a unit again.
  *
- *   SslGroupDesc, or JSON (docs/ssl-groups.md) --ssl_group_link--> SslUnit --ssl_program_build--> one kernel
+ *   SslGroupDesc, or JSON (docs/reference/ssl-groups.md) --ssl_group_link--> SslUnit --ssl_program_build--> one kernel
  *
  * Linked as IR, before the derivative passes: a wire is an ordinary value of one function. Units are
  * checked once, however many groups use them. */

@@ -1,4 +1,4 @@
-/* The paged texture file, `.stex`, version 2, as bytes on disk, and version 1, which is read too. docs/texture-file.md is the prose.
+/* The paged texture file, `.stex`, version 2, as bytes on disk, and version 1, which is read too. docs/reference/texture-file.md is the prose.
  *
  *   0            header: one page with its own check sum, level table included
  *   4096         tile index: one record a tile, level 0 first, row by row

@@ -1,5 +1,5 @@
 /* Expectations that stand in an .ssl file as comments: what ssl-test runs. The format is described in
- * docs/ssl-test.md; this turns it into data, and knows nothing of compiling. */
+ * docs/reference/ssl-test.md; this turns it into data, and knows nothing of compiling. */
 #ifndef TOOLS_EXPECT_H
 #define TOOLS_EXPECT_H
 

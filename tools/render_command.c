@@ -296,7 +296,8 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
     const CliProgram program = {
         .name = "sort-render",
         .usage = "[options] SCENE -o OUT.exr",
-        .summary = "Renders a scene package (docs/scene-package.md), or a scene file that a plugin "
+        .summary = "Renders a scene package (docs/reference/scene-package.md), or a scene file "
+                   "that a plugin "
                    "can import, by path tracing. 'sort-render merge' adds partial results.",
         .options = options,
         .option_count = SORT_COUNT_OF(options),

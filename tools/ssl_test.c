@@ -1,4 +1,4 @@
-/* ssl-test: runs .ssl files that say themselves what must come out (docs/ssl-test.md).
+/* ssl-test: runs .ssl files that say themselves what must come out (docs/reference/ssl-test.md).
  *
  * A file is compiled and run once for each of its cases, without optimisation and with; every point
  * of two blocks gets the same values, so that lanes can be compared too. Files are independent and run

@@ -5,7 +5,7 @@
     passes.py, exr.py    render passes, out of the picture that sort-render wrote
     script_node.py, ssl_source.py    a node of the artist's own SSL, and what its source declares
     operators.py    export of a package, report on textures
-    export/         a depsgraph to a scene package (docs/scene-package.md); one module a kind of object
+    export/         a depsgraph to a scene package (docs/reference/scene-package.md); one module a kind of object
     locate.py       where sort-render is, and what is missing
     process.py      sort-render as a child: progress, cancel, exit codes
     stand_in.py     magenta for materials that the renderer refuses

@@ -21,7 +21,7 @@ from typing import IO
 from . import stand_in
 from .messages import Report, SortError
 
-EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_DAMAGED, EXIT_INTERRUPTED = range(5)  # docs/sort-render.md
+EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_DAMAGED, EXIT_INTERRUPTED = range(5)  # docs/reference/sort-render.md
 POLL_S = 0.1
 PATIENCE_S = 10  # after a cancel, to write the picture
 NAME = "sort-render"

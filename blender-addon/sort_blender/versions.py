@@ -1,5 +1,5 @@
 """What differs between versions of Blender: where each keeps things, and what each added since 3.4, in whose terms the
-rest of the add-on is written. What is tested is in docs/blender.md.
+rest of the add-on is written. What is tested is in docs/manual/blender.md.
 
 Facts about the file that is open are read from it (has a node this socket?); facts about the program are here.
 """

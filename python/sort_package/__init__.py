@@ -1,4 +1,4 @@
-"""Writes scene packages for SORT (docs/scene-package.md) with the standard library alone; arrays may also be
+"""Writes scene packages for SORT (docs/reference/scene-package.md) with the standard library alone; arrays may also be
 numpy's, or anything else with a buffer. The Blender add-on bundles this folder.
 
     from sort_package import PackageWriter, shapes, place

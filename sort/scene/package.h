@@ -44,7 +44,7 @@ const char *package_zip_name(const Package *package, uint64_t index);
 /* The folder or the zip, as the user named it. */
 const char *package_path(const Package *package);
 
-/* The rules for names alone (docs/scene-package.md, *file*). */
+/* The rules for names alone (docs/reference/scene-package.md, *file*). */
 Status package_check_name(const char *file, Error *err) SORT_MUST_CHECK;
 
 /* Name checked, exists, is a plain file inside. STATUS_NOT_FOUND when it is not there. The size is

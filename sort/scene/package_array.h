@@ -1,4 +1,4 @@
-/* The binary arrays of a package: what ARRAY in docs/scene-package.md describes, read into memory.
+/* The binary arrays of a package: what ARRAY in docs/reference/scene-package.md describes, read into memory.
  *
  * All arrays of a scene are asked for first and then read together, in parallel. Equal requests are
  * read once and share their memory. */

@@ -1,5 +1,5 @@
-/* Writes a scene package (docs/scene-package.md) piece by piece: the counterpart in C of python/sort_package. What can be written is
- * what docs/scene.schema.json describes; the writer takes care of names, files, arrays and JSON, and leaves the fields to its
+/* Writes a scene package (docs/reference/scene-package.md) piece by piece: the counterpart in C of python/sort_package. What can be written is
+ * what docs/reference/scene.schema.json describes; the writer takes care of names, files, arrays and JSON, and leaves the fields to its
  * caller.
  *
  *   DIR.partial/ grows     package_writer_begin, fields, arrays, package_writer_end for each entry of a section;

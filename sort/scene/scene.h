@@ -7,7 +7,7 @@
  *
  * Everything is a plain struct; references between sections are indices, already checked. Nothing
  * here compiles shaders or opens textures: materials keep names and values, textures a file name.
- * Conventions (docs/scene-package.md): metres, right-handed, y up, linear Rec. 709 colour, matrices
+ * Conventions (docs/reference/scene-package.md): metres, right-handed, y up, linear Rec. 709 colour, matrices
  * act on column vectors. All pointers are owned by the Scene.
  *
  * Thread rule: a Scene may be read from any thread. */
@@ -322,7 +322,7 @@ typedef struct SceneLoadOptions {
 } SceneLoadOptions;
 
 /* Loads the package at `path`: a folder with scene.json, the scene.json itself, or a zip. The format
- * is docs/scene-package.md, and everything in it is checked. options may be NULL. On success
+ * is docs/reference/scene-package.md, and everything in it is checked. options may be NULL. On success
  * *out_scene is owned by the caller (scene_destroy). Errors name file and field: STATUS_NOT_FOUND,
  * STATUS_IO, STATUS_FORMAT, STATUS_LIMIT, STATUS_UNSUPPORTED, STATUS_NO_MEMORY. Any thread. */
 Status scene_load(const char *path, const SceneLoadOptions *options, Scene **out_scene,

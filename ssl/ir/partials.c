@@ -1,7 +1,7 @@
 /* The rules. Where a value is at hand that the derivative can be had from (exp, tan, pow, roots), it is
  * used instead of another call. Guards are selections of zero, never branches: both sides are computed
  * and the builder folds them away where an argument is constant. Which guard stands where, and what
- * the value is there, is the table of docs/derivatives.md. */
+ * the value is there, is the table of docs/internals/derivatives.md. */
 #include "ssl/ir/partials.h"
 #include "base/check.h"
 #include <float.h>

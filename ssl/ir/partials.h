@@ -5,7 +5,7 @@
  * a rule that divides or grows exponentially would overflow. Factors are multiplied in an order that keeps
  * what stands between them near the result, so that a derivative that a float can hold is found. Sums and
  * products of the shader itself overflow as values do; ir_finite ends that where a derivative is read. The
- * table for people is docs/derivatives.md. */
+ * table for people is docs/internals/derivatives.md. */
 #ifndef SSL_IR_PARTIALS_H
 #define SSL_IR_PARTIALS_H
 

@@ -1,7 +1,7 @@
 /* SSL's mathematics, once: the bodies of what kernels call, of one lane, without branches.
  *
  * Every body computes in double with polynomials of its own and rounds once to float, so that errors stay
- * below 0.51 ulp (docs/jit.md has the table) and no result hangs on a C library or on fused multiply-adds:
+ * below 0.51 ulp (docs/internals/jit.md has the table) and no result hangs on a C library or on fused multiply-adds:
  * the files that include this are compiled without contraction, and IEEE arithmetic does the rest.
  * rt_math.c makes the scalar functions of it, rt_lanes.inl loops over it that compilers vectorise: equal
  * bits at every width and on every machine.

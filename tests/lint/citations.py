@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Citations such as [Walter2007 eq. 33]: every key has an entry in docs/references.bib, every entry
+"""Citations such as [Walter2007 eq. 33]: every key has an entry in docs/reference/references.bib, every entry
 is cited somewhere, and no key has two."""
 
 import re
@@ -7,7 +7,7 @@ import sys
 
 import source_tree
 
-BIBLIOGRAPHY = "docs/references.bib"
+BIBLIOGRAPHY = "docs/reference/references.bib"
 ENTRY = re.compile(r"^@\w+\{\s*([^,\s]+)\s*,", re.MULTILINE)
 # Opens with a key; may hold more of them: [Igehy1999 sec. 3; Walter2007].
 CITATION = re.compile(r"\[(?=[A-Z][A-Za-z]+\d{4})[^\]\[]{0,200}\]")

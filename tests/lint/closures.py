@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every closure of sort/bsdf/closures.inc has its section in docs/closures.md, and every section its closure."""
+"""Every closure of sort/bsdf/closures.inc has its section in docs/reference/closures.md, and every section its closure."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ import sys
 import source_tree
 
 TABLE = "sort/bsdf/closures.inc"
-PAGE = "docs/closures.md"
+PAGE = "docs/reference/closures.md"
 
 
 def check(files):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""docs/security.md states limits, files and tests as the sources have them; --write puts the limits of the language in."""
+"""docs/reference/security.md states limits, files and tests as the sources have them; --write puts the limits of the language in."""
 
 import re
 import sys
 
 import source_tree
 
-PAGE = "docs/security.md"
+PAGE = "docs/reference/security.md"
 LIMITS = "ssl/ssl_limits.inc"
 BEGIN, END = "<!-- limits of the language: python3 tests/lint/security_page.py --write -->\n", "<!-- end -->\n"
 LIMIT = re.compile(r'SSL_LIMIT\((SSL_\w+),\s*([^,]+),\s*"([^"]*)"\)')

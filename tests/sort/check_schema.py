@@ -1,4 +1,4 @@
-"""docs/scene.schema.json against the reader: check_schema.py SORT_RENDER TEST_PACKAGE_WRITE
+"""docs/reference/scene.schema.json against the reader: check_schema.py SORT_RENDER TEST_PACKAGE_WRITE
 
 Every sound scene.json that the tree holds or makes validates; each spoilt one of bad_descriptions.json is refused by
 the schema, too, where its row says that the mistake is one of structure (the reader's own refusal is tested by
@@ -45,7 +45,7 @@ def spoilt(good, row):
 
 
 def main():
-    schema = json.loads((ROOT / "docs" / "scene.schema.json").read_text())
+    schema = json.loads((ROOT / "docs" / "reference" / "scene.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     failures = []

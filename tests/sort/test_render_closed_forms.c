@@ -1,4 +1,4 @@
-/* Whole renders against closed forms that need more than one bounce, or an occluder: docs/validation.md. */
+/* Whole renders against closed forms that need more than one bounce, or an occluder: docs/internals/validation.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

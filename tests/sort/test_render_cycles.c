@@ -39,7 +39,7 @@ static const struct {
 };
 enum { ROWS = SORT_COUNT_OF(rows) };
 
-/* Where the two differ by more than rounding, for known reasons (docs/closures.md): Cycles 3.4 takes the shadowing of
+/* Where the two differ by more than rounding, for known reasons (docs/reference/closures.md): Cycles 3.4 takes the shadowing of
  * the two directions for independent, which shows at grazing angles, and does not squeeze radiance by the square of
  * the index as it enters a denser body. */
 static const double microfacet_tolerance[SETUPS] = {0.003, 0.003, 0.003, 0.04,

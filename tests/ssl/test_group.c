@@ -844,7 +844,7 @@ static void link_example(Manual *m, Str json)
         .name = "manual", .json = json, .file = diag_add_source(diags, "manual", json)};
     if (ssl_group_file_read(&text, NULL, diags, &file) != STATUS_OK ||
         ssl_group_file_link(ctx, file, find_in_manual, m, diags, &unit) != STATUS_OK)
-        fail_with(diags, "docs/ssl-groups.md");
+        fail_with(diags, "docs/reference/ssl-groups.md");
     SslProgram *program = build(unit, 0, false);
     assert_true(ssl_program_info(program)->lobe_count > 0);
     ssl_program_release(program);
@@ -863,7 +863,7 @@ static void test_group_examples_of_the_manual(void **state)
     char *text;
     size_t size;
     uint32_t examples = 0;
-    if (file_read("docs/ssl-groups.md", 1 << 20, &text, &size, &err) != STATUS_OK)
+    if (file_read("docs/reference/ssl-groups.md", 1 << 20, &text, &size, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     char *copy = mem_alloc(size + 1, 1);
     memcpy(copy, text, size);

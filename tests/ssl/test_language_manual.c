@@ -6,7 +6,8 @@
 #include "tests/ssl/front_fixture.h"
 #include <stdio.h>
 
-static const char reference[] = "docs/ssl-language.md", tutorial[] = "docs/ssl-tutorial.md";
+static const char reference[] = "docs/reference/ssl-language.md",
+                  tutorial[] = "docs/manual/ssl-tutorial.md";
 
 static const char *read_text(Front *f, const char *file)
 {
@@ -97,7 +98,7 @@ static void test_manual_names_the_library(void **state)
 {
     SORT_UNUSED(state);
     Front f = front_begin();
-    const char *manual = read_text(&f, "docs/ssl-library.md");
+    const char *manual = read_text(&f, "docs/reference/ssl-library.md");
     const Ast *ast = front_library()->module->ast;
     for (uint32_t i = 0; i < ast->funcs.count; i++) {
         const char *name = ast->funcs.data[i]->name;
@@ -112,7 +113,7 @@ static void expect_table(const char *manual, StrBuf *table)
 {
     if (!strstr(manual, strbuf_text(table))) {
         fputs(strbuf_text(table), stdout); /* too long for a message of cmocka */
-        fail_msg("docs/ssl-language.md must have the table above");
+        fail_msg("docs/reference/ssl-language.md must have the table above");
     }
     strbuf_free(table);
 }
@@ -129,13 +130,13 @@ static void test_manual_lists_the_globals(void **state)
         strbuf_printf(&table, "| `%s` | %s | %s | %s | %s |\n", row->name, ssl_type_name(row->type),
                       row->has_derivs ? "yes" : "no", row->space, row->doc);
     }
-    expect_table(read_text(&f, "docs/ssl-language.md"), &table);
+    expect_table(read_text(&f, "docs/reference/ssl-language.md"), &table);
     for (uint32_t i = 0; i < desc.attribute_count; i++) {
         const SslAttributeRow *row = &desc.attributes[i];
         strbuf_printf(&table, "| `%s` | %s | %s | %s |\n", row->name, ssl_type_name(row->type),
                       row->has_derivs ? "yes" : "no", row->doc);
     }
-    expect_table(read_text(&f, "docs/ssl-language.md"), &table);
+    expect_table(read_text(&f, "docs/reference/ssl-language.md"), &table);
     front_end(&f);
 }
 
@@ -154,7 +155,7 @@ static void test_manual_lists_the_closures(void **state)
                           row->args[k].name);
         strbuf_printf(&table, ")` | %s | %s |\n", row->doc, row->citation);
     }
-    expect_table(read_text(&f, "docs/ssl-language.md"), &table);
+    expect_table(read_text(&f, "docs/reference/ssl-language.md"), &table);
     front_end(&f);
 }
 

@@ -3,7 +3,7 @@
  * clean error, nothing kept (the leak sanitizer sees to that), and the same works afterwards.
  *
  * `all` as argument tries every allocation; without it those at the beginning and then a part of them.
- * LLVM's own allocations are not ours: it aborts when one fails (docs/jit.md). */
+ * LLVM's own allocations are not ours: it aborts when one fails (docs/internals/jit.md). */
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/file.h"

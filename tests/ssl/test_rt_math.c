@@ -17,7 +17,7 @@
 #include <cmocka.h>
 // clang-format on
 
-/* As docs/jit.md promises; a correctly rounded result has 0.5. */
+/* As docs/internals/jit.md promises; a correctly rounded result has 0.5. */
 static const double error_bound_ulp = 0.501;
 
 typedef void Lanes1(const float *restrict x, float *restrict out);

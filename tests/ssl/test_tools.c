@@ -599,7 +599,7 @@ static void test_tutorial_test_runs(void **state)
     char *page;
     size_t size;
     Error err = {0};
-    if (file_read("docs/ssl-tutorial.md", 1 << 20, &page, &size, &err) != STATUS_OK)
+    if (file_read("docs/manual/ssl-tutorial.md", 1 << 20, &page, &size, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     char *begin = strstr(page, "Save as `late_wood_test.ssl`");
     begin = begin ? strstr(begin, "```\n") : NULL;

@@ -1,7 +1,7 @@
 """The command line of sort-render as a user and a shell see it: check_command_line.py SORT_RENDER
 
 Bash completes words and options by the place where they stand (check_pages.py looks at the rest of the pages);
-docs/sort-render.md has the exit codes that the manual has; an interrupted render ends with 4 and leaves its picture."""
+docs/reference/sort-render.md has the exit codes that the manual has; an interrupted render ends with 4 and leaves its picture."""
 
 import pathlib
 import re
@@ -29,8 +29,8 @@ def expect(is_so, otherwise):
 
 def check_exit_codes():
     plain = run("manual").replace("\\-", "-")
-    codes = re.findall(r"^\| (\d) \| (.*) \|$", (ROOT / "docs" / "sort-render.md").read_text(), re.M)
-    expect(len(codes) == 5, f"docs/sort-render.md has {len(codes)} exit codes")
+    codes = re.findall(r"^\| (\d) \| (.*) \|$", (ROOT / "docs" / "reference" / "sort-render.md").read_text(), re.M)
+    expect(len(codes) == 5, f"docs/reference/sort-render.md has {len(codes)} exit codes")
     for code, meaning in codes:
         expect(f"\\fB{code}\\fR\n{meaning}.\n" in plain, f"exit code {code}: the manual does not say '{meaning}'")
 

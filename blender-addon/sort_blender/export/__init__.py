@@ -1,2 +1,2 @@
 """A depsgraph to a scene package. scene.py walks; each other module turns one kind of object into the
-records of docs/scene-package.md; package.py writes. These modules need numpy."""
+records of docs/reference/scene-package.md; package.py writes. These modules need numpy."""

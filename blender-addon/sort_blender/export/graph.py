@@ -1,4 +1,4 @@
-"""A material's node tree as a group of SORT's shader units (docs/ssl-groups.md): one unit for each node that
+"""A material's node tree as a group of SORT's shader units (docs/reference/ssl-groups.md): one unit for each node that
 the surface needs, one wire for each link. Node groups are flattened: their nodes are called GROUP/NODE.
 
 What a unit cannot do is listed in the report, with material and node. A surface or a colour that comes from a

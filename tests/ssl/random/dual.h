@@ -1,5 +1,5 @@
 /* Dual numbers with error bounds: a value and its derivatives in two directions, as SSL defines them
- * (docs/derivatives.md), by rules that stand here alone and not in the compiler. */
+ * (docs/internals/derivatives.md), by rules that stand here alone and not in the compiler. */
 #ifndef TESTS_SSL_RANDOM_DUAL_H
 #define TESTS_SSL_RANDOM_DUAL_H
 

@@ -1,4 +1,4 @@
-/* ssl-random: random programs against the interpreter of the source. docs/ssl-testing.md.
+/* ssl-random: random programs against the interpreter of the source. docs/internals/ssl-testing.md.
  *
  *   ssl-random --seed 0 --count 100000 -j 2     all programs of these seeds; the first that fails is made smaller and printed
  *   ssl-random --seed 17 --count 1 --print      the source of one */
