@@ -1,4 +1,4 @@
-/* The trace file, version 2, as bytes on disk; docs/manual/texture-inspector.md is the prose.
+/* The trace file, version 2, as bytes on disk; docs/reference/texture-statistics.md is the prose.
  *
  *   header   64 bytes
  *   blocks   each a header of 48 bytes and a payload, in no stated order; the last one is of kind END

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "sort/render/monitor.h"
 
-/* The schema is in docs/manual/texture-inspector.md. Any but `stats` may be NULL: nothing is told of it. */
+/* The schema is in docs/reference/texture-statistics.md. Any but `stats` may be NULL: nothing is told of it. */
 typedef struct StatsParts {
     const RenderStats *stats;
     const char *scene;

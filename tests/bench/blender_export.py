@@ -1,5 +1,5 @@
 """How long the add-on takes to export, in real Blender: a million triangles in 500 objects, then again with one object
-moved; and from F12 to the first picture of the default scene. Run by tests/blender/run_blender.py, see docs/manual/blender.md."""
+moved; and from F12 to the first picture of the default scene. Run by tests/blender/run_blender.py, see docs/internals/blender-addon.md."""
 
 import json
 import os
