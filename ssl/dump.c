@@ -1,9 +1,9 @@
 /* The stages of a compile as text. Compiles anew each time: nothing is kept for this. */
 #include "base/check.h"
 #include "ssl/constants.h"
-#include "ssl/ir/ir_passes.h"
 #include "ssl/memory_guard.h"
 #include "ssl/output_derivs.h"
+#include "ssl/passes/pipeline.h"
 
 typedef struct Dump {
     SslContext *ctx;

@@ -4,9 +4,9 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "ssl/constants.h"
-#include "ssl/ir/ir_passes.h"
 #include "ssl/memory_guard.h"
 #include "ssl/output_derivs.h"
+#include "ssl/passes/pipeline.h"
 #include <string.h>
 
 /* --- what the host must know -------------------------------------------------------------------- */

@@ -14,8 +14,8 @@
  *   function. The order of instructions is that of the links, not of the ids.
  *
  * All memory is the module's arena, whose out-of-memory jump is set, so no call here fails. */
-#ifndef SSL_IR_H
-#define SSL_IR_H
+#ifndef SSL_IR_IR_H
+#define SSL_IR_IR_H
 
 #include "base/array.h"
 #include "base/diag.h"

@@ -3,8 +3,8 @@
  * older one. Scoped: what a region computed is not reused outside it. Constants stand at the start
  * of the body, each once, so the order of a function's instructions is that of the links, not of
  * the ids. */
-#ifndef SSL_IR_BUILD_H
-#define SSL_IR_BUILD_H
+#ifndef SSL_IR_IR_BUILD_H
+#define SSL_IR_IR_BUILD_H
 
 #include "ssl/ir/ir.h"
 

@@ -8,8 +8,8 @@
  * Copying simplifies: an IF with a constant condition becomes the arm, one with empty arms becomes
  * SELECT, a LOOP that never goes back becomes its body, and loop state that never changes becomes
  * the value that it starts with. */
-#ifndef SSL_IR_CLONE_H
-#define SSL_IR_CLONE_H
+#ifndef SSL_IR_IR_CLONE_H
+#define SSL_IR_IR_CLONE_H
 
 #include "ssl/ir/ir_build.h"
 

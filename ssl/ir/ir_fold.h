@@ -1,7 +1,7 @@
 /* Constant folding and identities that hold bit for bit; used by the builder on every pure
  * operation. Private to ir/ and to the tests' interpreter. */
-#ifndef SSL_IR_FOLD_H
-#define SSL_IR_FOLD_H
+#ifndef SSL_IR_IR_FOLD_H
+#define SSL_IR_IR_FOLD_H
 
 #include "ssl/ir/ir_build.h"
 

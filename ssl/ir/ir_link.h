@@ -7,8 +7,8 @@
  *   begin; for each instance in order: add (inputs are values of the entry); end with the results
  *
  * Everything is the linked module's arena. */
-#ifndef SSL_IR_LINK_H
-#define SSL_IR_LINK_H
+#ifndef SSL_IR_IR_LINK_H
+#define SSL_IR_IR_LINK_H
 
 #include "ssl/ir/ir_build.h"
 

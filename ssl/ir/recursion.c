@@ -1,7 +1,7 @@
 /* Which functions are recursive, and what that costs them: their calls stay calls, each with a fault site,
  * and the stack that they take is planned here, from the IR, so that every level of optimisation and the
  * tests' interpreter stop at the same depth. */
-#include "ssl/ir/pass.h"
+#include "ssl/ir/ir_build.h"
 
 typedef struct Edge {
     IrFuncId caller, callee;

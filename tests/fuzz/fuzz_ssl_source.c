@@ -3,8 +3,8 @@
  * (lowering reports S0901 when not), and every span that is reported lies in its source. Run it with
  * -dict=tests/fuzz/ssl.dict and the folders of tests/ssl as corpus. */
 #include "base/check.h"
-#include "ssl/ir/ir_passes.h"
 #include "ssl/lower/lower.h"
+#include "ssl/passes/pipeline.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -38,10 +38,12 @@ SSL_STAGES = {
     "front": (),
     "sema": ("front",),
     "ir": (),
+    "passes": ("ir",),
     "stdlib": ("front", "sema"),
     "lower": ("front", "sema", "stdlib", "ir"),
     "codegen": ("ir",),
     "jit": ("codegen",),
+    "group": ("ir",),
 }
 
 # What others see of a library: full matches.

@@ -4,7 +4,7 @@
 #define TESTS_SSL_IR_FIXTURE_H
 
 #include "ssl/ir/ir_build.h"
-#include "ssl/ir/ir_passes.h"
+#include "ssl/passes/pipeline.h"
 #include "tests/ssl/oracle/ir_eval.h"
 
 enum { G_X1, G_X2, G_P, G_FLAT, G_INT, G_BOOL, G_COUNT }; /* globals; FLAT has no derivatives */

@@ -1,6 +1,6 @@
 /* Names of the description to numbers, with every check that needs no IR. What is wrong is reported and
  * left out, so that one mistake gives one message. */
-#include "ssl/group.h"
+#include "ssl/group/group.h"
 #include <string.h>
 
 /* --- a node's own values, textures and attributes ------------------------------------------------------------------------ */

@@ -2,7 +2,7 @@
  * used instead of another call. Guards are selections of zero, never branches: both sides are computed
  * and the builder folds them away where an argument is constant. Which guard stands where, and what
  * the value is there, is the table of docs/internals/derivatives.md. */
-#include "ssl/ir/partials.h"
+#include "ssl/passes/partials.h"
 #include "base/check.h"
 #include <float.h>
 #include <math.h>

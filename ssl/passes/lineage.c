@@ -2,10 +2,10 @@
  * than their back-edges carry news. Call graphs are acyclic here, so a callee's record is complete
  * when its caller asks, except in the merged form, where a later call may add bits: that repeats
  * from the entry. */
-#include "ssl/ir/lineage.h"
+#include "ssl/passes/lineage.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"
-#include "ssl/ir/record_map.h"
+#include "ssl/passes/record_map.h"
 #include "ssl/ssl_limits.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What no result needs goes: instructions, results of an IF that nobody reads, and loop state that
  * feeds only itself. Needs are found backward from the results, so a cycle that nothing reads is
  * never entered. A fault belongs to what is computed: dead loops and dead accesses go too. */
-#include "ssl/ir/pass.h"
+#include "ssl/passes/pass.h"
 #include <string.h>
 
 typedef struct Marker {

@@ -1,5 +1,5 @@
 /* The order of the passes, with the verifier after each, and the report. */
-#include "ssl/ir/pass.h"
+#include "ssl/passes/pass.h"
 
 typedef struct Run {
     IrModule *module;

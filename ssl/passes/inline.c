@@ -1,7 +1,7 @@
 /* Every call becomes the callee's body, after the derivative passes, which work on functions; only calls of
  * recursive functions stay calls, and only these functions stay beside the entry. Size and nesting are computed before anything is copied, and refused past
  * the limits: a chain of functions that each call the next twice doubles at every step. */
-#include "ssl/ir/pass.h"
+#include "ssl/passes/pass.h"
 #include "ssl/report.h"
 
 typedef struct Extent {

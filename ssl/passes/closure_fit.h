@@ -1,9 +1,9 @@
 /* Closure values as scalars: the parts of their terms, in the order of the shape; what closure_slots.c builds with.
  * An array of closures has the parts of its elements one after the other. */
-#ifndef SSL_IR_CLOSURE_FIT_H
-#define SSL_IR_CLOSURE_FIT_H
+#ifndef SSL_PASSES_CLOSURE_FIT_H
+#define SSL_PASSES_CLOSURE_FIT_H
 
-#include "ssl/ir/closure_shapes.h"
+#include "ssl/passes/closure_shapes.h"
 
 enum { PRESENT, WEIGHT, ARGS = 4 }; /* a term's parts */
 

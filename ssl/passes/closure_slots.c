@@ -13,7 +13,7 @@
  *
  * The terms of the entry's closure outputs are the kernel's lobe slots. */
 #include "base/check.h"
-#include "ssl/ir/closure_fit.h"
+#include "ssl/passes/closure_fit.h"
 #include "ssl/report.h"
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * parameters, results and their callers'. One index of run time anywhere, and the class stays whole, as do
  * large arrays. */
 #include "base/check.h"
-#include "ssl/ir/pass.h"
+#include "ssl/passes/pass.h"
 #include <string.h>
 
 enum { SPLIT_MAX = 64 }; /* elements; one bit each */

@@ -8,10 +8,10 @@
  * A closure that gains terms with each turn of a loop, or with each recursive call, would have no end: its
  * shape gets a cap, the terms of one row that it has room for. Terms beyond it are put into places that are
  * free at run time (closure_slots.c), and it is a fault if there is none. */
-#ifndef SSL_IR_CLOSURE_SHAPES_H
-#define SSL_IR_CLOSURE_SHAPES_H
+#ifndef SSL_PASSES_CLOSURE_SHAPES_H
+#define SSL_PASSES_CLOSURE_SHAPES_H
 
-#include "ssl/ir/pass.h"
+#include "ssl/passes/pass.h"
 
 typedef struct Term {
     uint32_t row;

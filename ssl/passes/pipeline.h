@@ -1,7 +1,7 @@
 /* The passes between the lowered IR and code generation, one file each; the order is
  * ir_pipeline's. */
-#ifndef SSL_IR_PASSES_H
-#define SSL_IR_PASSES_H
+#ifndef SSL_PASSES_PIPELINE_H
+#define SSL_PASSES_PIPELINE_H
 
 #include "ssl/ir/ir.h"
 

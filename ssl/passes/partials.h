@@ -6,8 +6,8 @@
  * what stands between them near the result, so that a derivative that a float can hold is found. Sums and
  * products of the shader itself overflow as values do; ir_finite ends that where a derivative is read. The
  * table for people is docs/internals/derivatives.md. */
-#ifndef SSL_IR_PARTIALS_H
-#define SSL_IR_PARTIALS_H
+#ifndef SSL_PASSES_PARTIALS_H
+#define SSL_PASSES_PARTIALS_H
 
 #include "ssl/ir/ir_build.h"
 

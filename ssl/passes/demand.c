@@ -2,10 +2,10 @@
  * own last value, which the next walk carries further. A callee is analysed for the results that the
  * call wants, and answers with what it wants of its parameters; merged summaries repeat over all
  * functions until no caller adds anything. */
-#include "ssl/ir/demand.h"
+#include "ssl/passes/demand.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"
-#include "ssl/ir/record_map.h"
+#include "ssl/passes/record_map.h"
 #include <string.h>
 
 typedef ARRAY(IrDemand *) DemandList;

@@ -1,5 +1,5 @@
 /* Finding what a description names, and the reports for what is not there. */
-#include "ssl/group.h"
+#include "ssl/group/group.h"
 #include <string.h>
 
 /* A group of one node may leave its name empty. */

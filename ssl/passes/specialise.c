@@ -2,7 +2,7 @@
  * what no output needs. The builder folds what
  * follows from them; code that they switch off disappears, since copying an IF with a constant
  * condition copies one arm. */
-#include "ssl/ir/pass.h"
+#include "ssl/passes/pass.h"
 #include <string.h>
 
 static const SslValue *binding(const SslConstant *constants, uint32_t count, const char *name)

@@ -3,10 +3,10 @@
  * caller wants; only where lineage says that a tangent can differ from zero. Per direction and per
  * value, which in this IR means per component, per struct member, and flow-sensitive; arrays that
  * split_arrays.c left as a whole. */
-#ifndef SSL_IR_DEMAND_H
-#define SSL_IR_DEMAND_H
+#ifndef SSL_PASSES_DEMAND_H
+#define SSL_PASSES_DEMAND_H
 
-#include "ssl/ir/lineage.h"
+#include "ssl/passes/lineage.h"
 
 typedef enum IrSecond { IR_SECOND_UNKNOWN, IR_SECOND_NONE, IR_SECOND_TAKEN } IrSecond;
 

@@ -1,10 +1,10 @@
 /* The passes, one file each. A pass rebuilds the module's functions; nothing here diagnoses unless
  * it takes a DiagList. What a pass needs to be true beforehand stands with it. */
-#ifndef SSL_IR_PASS_H
-#define SSL_IR_PASS_H
+#ifndef SSL_PASSES_PASS_H
+#define SSL_PASSES_PASS_H
 
 #include "ssl/ir/ir_clone.h"
-#include "ssl/ir/ir_passes.h"
+#include "ssl/passes/pipeline.h"
 #include "ssl/ssl_limits.h"
 
 enum {

@@ -1,8 +1,7 @@
 /* A resolved group to a unit. Nodes come in the order in which outputs need them, so that two groups
  * that are wired alike become the same IR however their descriptions are sorted. */
-#include "ssl/group.h"
+#include "ssl/group/group.h"
 #include "ssl/ir/ir_link.h"
-#include "ssl/ir/pass.h"
 #include <string.h>
 
 typedef struct Emit {

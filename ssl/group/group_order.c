@@ -1,5 +1,5 @@
 /* The order in which the nodes are linked: sources before targets; a circle is reported. */
-#include "ssl/group.h"
+#include "ssl/group/group.h"
 #include <string.h>
 
 /* A walk against the wires, by hand: a chain may be as long as there are nodes. */

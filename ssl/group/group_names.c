@@ -1,5 +1,5 @@
 /* Names and limits of a description: what can be said before units are known. */
-#include "ssl/group.h"
+#include "ssl/group/group.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Lineage: which values can have a non-zero derivative, because they depend on a global that
  * carries derivatives through operations that have one. Forward over a function; whatever it does
  * not reach has derivative zero, and the demand pass never enters it. */
-#ifndef SSL_IR_LINEAGE_H
-#define SSL_IR_LINEAGE_H
+#ifndef SSL_PASSES_LINEAGE_H
+#define SSL_PASSES_LINEAGE_H
 
 #include "ssl/ir/ir.h"
 

@@ -1,5 +1,5 @@
 /* What closure values are made of once they are scalars, and how one list of terms is fitted into another. */
-#include "ssl/ir/closure_fit.h"
+#include "ssl/passes/closure_fit.h"
 #include <string.h>
 
 static IrKind arg_kind(SslType type)

@@ -1,5 +1,5 @@
 /* The door of the linker: groups inside a group first, each once, then the group itself. */
-#include "ssl/group.h"
+#include "ssl/group/group.h"
 #include "base/alloc.h"
 #include "base/check.h"
 #include "ssl/memory_guard.h"

@@ -3,8 +3,8 @@
  *   SslGroupDesc --group_resolve--> nodes with units, every input with its source; or diagnostics
  *                --group_emit-----> a unit: IR, parameters, textures, sources
  */
-#ifndef SSL_GROUP_H
-#define SSL_GROUP_H
+#ifndef SSL_GROUP_GROUP_H
+#define SSL_GROUP_GROUP_H
 
 #include "ssl/context.h"
 #include "ssl/ir/ir_build.h"

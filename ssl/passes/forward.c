@@ -11,10 +11,10 @@
  * constant zero is kept as no tangent, so zeros vanish without algebra that IEEE forbids.
  * [Griewank2008 ch. 3] */
 #include "base/check.h"
-#include "ssl/ir/demand.h"
-#include "ssl/ir/partials.h"
-#include "ssl/ir/pass.h"
-#include "ssl/ir/record_map.h"
+#include "ssl/passes/demand.h"
+#include "ssl/passes/partials.h"
+#include "ssl/passes/pass.h"
+#include "ssl/passes/record_map.h"
 #include "ssl/report.h"
 
 typedef struct Forward {

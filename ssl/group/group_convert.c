@@ -1,4 +1,4 @@
-#include "ssl/group.h"
+#include "ssl/group/group.h"
 #include <string.h>
 
 static bool is_number(SslType type)

@@ -1,4 +1,4 @@
-#include "ssl/ir/record_map.h"
+#include "ssl/passes/record_map.h"
 #include "base/hash.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* A table from keys of any bytes to records, for analyses that keep one record a pattern of arguments: there may be
  * as many patterns as calls. Memory is the arena's; nothing is taken out. */
-#ifndef SSL_IR_RECORD_MAP_H
-#define SSL_IR_RECORD_MAP_H
+#ifndef SSL_PASSES_RECORD_MAP_H
+#define SSL_PASSES_RECORD_MAP_H
 
 #include "base/arena.h"
 #include "base/array.h"

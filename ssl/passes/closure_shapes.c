@@ -1,7 +1,7 @@
 /* Shapes only grow: the walk over all functions is repeated until none does. What a loop or a circle of
  * calls still adds after as many rounds as there are places for a term to wander through is added without
  * end: then caps are set, and the growing stops there. */
-#include "ssl/ir/closure_shapes.h"
+#include "ssl/passes/closure_shapes.h"
 #include "base/check.h"
 #include "ssl/report.h"
 #include <string.h>
