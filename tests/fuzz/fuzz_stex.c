@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/crc32c.h"
 #include "base/file.h"
-#include "textures/stex_write.h"
+#include "textures/format/stex_write.h"
 #include "textures/texcache.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -32,18 +32,36 @@ LAYERS = [
     ("tools/", 10),
 ]
 
-# Inside ssl/: the folders that each stage sees besides itself, rt/ and the files of ssl/ itself.
-SSL_STAGES = {
-    "rt": (),
-    "front": (),
-    "sema": ("front",),
-    "ir": (),
-    "passes": ("ir",),
-    "stdlib": ("front", "sema"),
-    "lower": ("front", "sema", "stdlib", "ir"),
-    "codegen": ("ir",),
-    "jit": ("codegen",),
-    "group": ("ir",),
+# Inside a layer: the folders that each of its folders sees besides itself and the files of the layer's root.
+ROOMS = {
+    "ssl/": {
+        "rt": (),
+        "front": ("rt",),
+        "sema": ("front", "rt"),
+        "ir": ("rt",),
+        "passes": ("ir", "rt"),
+        "stdlib": ("front", "sema", "rt"),
+        "lower": ("front", "sema", "stdlib", "ir", "rt"),
+        "codegen": ("ir", "rt"),
+        "jit": ("codegen", "rt"),
+        "group": ("ir",),
+    },
+    "textures/": {
+        "format": (),
+        "trace": ("format",),
+        "convert": ("format",),
+        "cache": ("format", "trace", "convert"),
+        "filter": ("format", "trace", "cache"),
+        "replay": ("format", "trace", "cache"),
+    },
+    "tools/": {
+        "kit": (),
+        "ssl_kit": (),
+        "sort_render": ("kit",),
+        "sslc": ("kit", "ssl_kit"),
+        "ssl_test": ("kit", "ssl_kit"),
+        "texcache": ("kit",),
+    },
 }
 
 # What others see of a library: full matches.
@@ -90,9 +108,10 @@ def plugin_folder(path):
     return "/".join(parts[:2]) + "/" if parts[0] == "plugins" and len(parts) > 2 else None
 
 
-def ssl_stage(path):
+def room_of(path):
+    """The folder below a layer's root, else None."""
     parts = path.split("/")
-    return parts[1] if parts[0] == "ssl" and len(parts) > 2 else None
+    return parts[1] if len(parts) > 2 else None
 
 
 def refuse_own(path, target):
@@ -120,10 +139,10 @@ def refuse_own(path, target):
         face = FACES.get(other[0])
         if face and not face.fullmatch(target):
             return f"not a public header of {other[0]}"
-    stage, seen = ssl_stage(path), ssl_stage(target)
-    if mine[0] == other[0] == "ssl/" and stage and seen and seen not in (stage, "rt"):
-        if seen not in SSL_STAGES.get(stage, ()):
-            return f"ssl/{stage} may not see ssl/{seen}"
+    rooms = ROOMS.get(mine[0], {})
+    room, seen = room_of(path), room_of(target)
+    if mine == other and room in rooms and seen and seen != room and seen not in rooms[room]:
+        return f"{mine[0]}{room} may not see {mine[0]}{seen}"
     return None
 
 
@@ -201,7 +220,8 @@ CLEAN = {
     "ssl/lower/lower.c": '#include "ssl/front/ast.h"\n#include "ssl/ir/ir.h"\n',
     "ssl/jit/jit.c": "#include <llvm-c/Core.h>\n",
     "textures/texcache.h": f'#include "{PLUGIN_ABI}"\n',
-    "textures/slab.h": "",
+    "textures/cache/slab.h": "",
+    "textures/filter/footprint.h": "",
     PLUGIN_ABI: "#include <stddef.h>\n",
     "plugins/plugin_host.h": f'#include "{PLUGIN_ABI}"\n',
     "plugins/oiio/oiio_shim.h": f'#include "{PLUGIN_ABI}"\n',
@@ -210,7 +230,7 @@ CLEAN = {
     "sort/scene/scene.h": '#include "sort/bsdf/bsdf.h"\n#include "textures/texcache.h"\n',
     "sort/render/render.c": '#include "base/fiber.h"\n#include "sort/scene/scene.h"\n',
     "tests/sort/kit.h": "",
-    "tests/sort/test_scene.c": '#include "kit.h"\n#include "textures/slab.h"\n#include <pthread.h>\n',
+    "tests/sort/test_scene.c": '#include "kit.h"\n#include "textures/cache/slab.h"\n#include <pthread.h>\n',
 }
 
 BROKEN = [
@@ -220,11 +240,13 @@ BROKEN = [
     ({"sort/bsdf/a.c": '#include "sort/scene/scene.h"\n'}, "(rank 4) may not see sort/scene/"),
     ({"textures/a.c": '#include "ssl/ssl.h"\n'}, "textures/ (rank 1) may not see ssl/"),
     ({"sort/shade/a.c": '#include "ssl/ir/ir.h"\n'}, "not a public header of ssl/"),
-    ({"sort/shade/a.c": '#include "textures/slab.h"\n'}, "not a public header of textures/"),
+    ({"sort/shade/a.c": '#include "textures/cache/slab.h"\n'}, "not a public header of textures/"),
     ({"tools/a.c": '#include "ssl/front/ast.h"\n'}, "not a public header of ssl/"),
     ({"ssl/ir/a.c": '#include "ssl/front/ast.h"\n'}, "ssl/ir may not see ssl/front"),
     ({"ssl/codegen/a.c": '#include "ssl/front/ast.h"\n'}, "ssl/codegen may not see ssl/front"),
     ({"ssl/jit/a.c": '#include "ssl/ir/ir.h"\n'}, "ssl/jit may not see ssl/ir"),
+    ({"textures/cache/a.c": '#include "textures/filter/footprint.h"\n'},
+     "textures/cache may not see textures/filter"),
     ({"sort/shade/a.c": '#include "base/fiber.h"\n'}, "know of fibers"),
     ({"plugins/oiio/a.c": '#include "base/str.h"\n'}, "a plugin sees its own folder"),
     ({"sort/scene/a.c": '#include "plugins/oiio/oiio_shim.h"\n'}, "loaded, not included"),

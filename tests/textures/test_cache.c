@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/stex_format.h"
+#include "textures/format/stex_format.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include "base/thread.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/texcache_state.h"
+#include "textures/cache/texcache_state.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Footprints: T1 and T3 (the perspective plane), T4's blend weight, anisotropy, hostile inputs. */
 #include "tests/textures/test_prelude.h"
-#include "textures/footprint.h"
+#include "textures/filter/footprint.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/stex_write.h"
+#include "textures/format/stex_write.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/stex_format.h"
-#include "textures/tex_index.h"
+#include "textures/cache/tex_index.h"
+#include "textures/format/stex_format.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/half.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/mip_build.h"
+#include "textures/convert/mip_build.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

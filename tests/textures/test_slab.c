@@ -2,7 +2,7 @@
  * random model. */
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/slab.h"
+#include "textures/cache/slab.h"
 #include <string.h>
 
 enum { TILE_MAX = 4096, KIB4 = 0, KIB12 = 3, KIB16 = 4 };

@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/stex_read.h"
-#include "textures/texel.h"
+#include "textures/format/stex_read.h"
+#include "textures/format/texel.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

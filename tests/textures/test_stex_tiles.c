@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/stex_read.h"
+#include "textures/format/stex_read.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

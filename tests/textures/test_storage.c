@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/stex_read.h"
+#include "textures/format/stex_read.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/texcache_state.h"
+#include "textures/cache/texcache_state.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

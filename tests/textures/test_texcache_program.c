@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/stex_format.h"
+#include "textures/format/stex_format.h"
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

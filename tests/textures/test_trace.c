@@ -6,10 +6,10 @@
 #include "base/file.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/optimal_loads.h"
-#include "textures/stack_distance.h"
+#include "textures/replay/optimal_loads.h"
+#include "textures/replay/stack_distance.h"
 #include "textures/tex_replay.h"
-#include "textures/trace_write.h"
+#include "textures/trace/trace_write.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

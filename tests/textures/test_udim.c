@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
-#include "textures/stex_format.h"
+#include "textures/format/stex_format.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "base/hash.h"
 #include "base/srgb.h"
 #include "tests/textures/test_prelude.h"
-#include "textures/stex_read.h"
-#include "textures/texcache_state.h"
+#include "textures/cache/texcache_state.h"
+#include "textures/format/stex_read.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,26 @@
+/* Finding an open texture by what it is: a binary trie of hashes.
+ *
+ *   bit 0 of the key   0 /   \ 1
+ *   bit 1            0/ \1   0/ \1        every node holds an entry of its own
+ *
+ * Nodes lie in the textures, so that the index takes no memory besides theirs and never grows in one step. Keys
+ * are content hashes (base/hash.h): equal keys are equal things, and their bits are as good as random, so that n entries
+ * are about log2(n) deep. Entries of one key are allowed; any of them is found. The caller's lock guards all. */
+#ifndef TEXTURES_CACHE_TEX_INDEX_H
+#define TEXTURES_CACHE_TEX_INDEX_H
+
+#include "base/hash.h"
+
+typedef struct TexIndexNode {
+    Hash128 key;
+    void *owner; /* borrowed: what is found */
+    struct TexIndexNode *children[2];
+} TexIndexNode;
+
+/* *root: NULL is an empty index. node->key and node->owner are set; the node stays where it is until it is removed. */
+void tex_index_add(TexIndexNode **root, TexIndexNode *node);
+void tex_index_remove(TexIndexNode **root, TexIndexNode *node);
+/* The owner of a node with this key; NULL: there is none. */
+void *tex_index_find(const TexIndexNode *root, Hash128 key);
+
+#endif

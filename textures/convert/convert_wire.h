@@ -1,0 +1,34 @@
+/* What a renderer and its converter processes say to each other, through a socket: one request at a time.
+ *
+ *   renderer (converter.c)                      converter process (convert_serve.c)
+ *   ConvertRequest, source path, output path  ---->  converts the image
+ *   ConvertMessage, any number of times       <----  that it gets on
+ *   ConvertMessage                            <----  done, or why not
+ *
+ * As with decode_wire.h both ends are the same program's, and what comes back is checked all the same. */
+#ifndef TEXTURES_CONVERT_CONVERT_WIRE_H
+#define TEXTURES_CONVERT_CONVERT_WIRE_H
+
+#include "base/path.h"
+#include "textures/texcache.h"
+
+enum { CONVERT_VERSION = 2 };
+
+typedef struct ConvertRequest {
+    uint32_t version;
+    uint32_t color_space; /* SortColorSpace */
+    uint32_t thread_count;
+    uint32_t source_bytes,
+        output_bytes; /* of the paths that follow, without an end; below PATH_BYTES */
+} ConvertRequest;
+
+typedef enum ConvertKind { CONVERT_PROGRESS = 1, CONVERT_DONE } ConvertKind;
+
+typedef struct ConvertMessage {
+    uint32_t kind;             /* ConvertKind */
+    uint32_t status;           /* DONE: a Status */
+    char path[ERROR_PATH_MAX]; /* DONE, of an error: the file it is about */
+    char text[ERROR_TEXT_MAX]; /* the same */
+} ConvertMessage;
+
+#endif

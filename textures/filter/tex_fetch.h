@@ -1,0 +1,86 @@
+/* Texels of taps, out of tiles that are there or are waited for. Inside of a lookup. */
+#ifndef TEXTURES_FILTER_TEX_FETCH_H
+#define TEXTURES_FILTER_TEX_FETCH_H
+
+#include "textures/filter/tex_place.h"
+
+/* Around all reading of tiles, but not around waiting. */
+static inline void tex_enter(const Lookup *lk)
+{
+    epoch_enter(&lk->cache->epochs, &lk->thread->epoch);
+}
+
+static inline void tex_leave(const Lookup *lk)
+{
+    if (epoch_leave(&lk->cache->epochs, &lk->thread->epoch))
+        texcache_wake_sleepers(lk->cache);
+}
+
+/* Asks for all tiles that lanes from `first_lane` on need. */
+void tex_ask_ahead(const Lookup *lk, uint32_t first_lane);
+
+/* A tap whose texels lie in several tiles, or in one that is not there: waits for what is missing. False: a
+ * tile has failed. */
+bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4]);
+
+/* The four texels of a tap as linear rgba, black ones not blackened. False: a tile has failed. */
+bool tex_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4]);
+
+typedef enum TexelPlace {
+    TEXELS_TOGETHER, /* in one tile that is there */
+    TEXELS_CONSTANT, /* in one tile of one colour */
+    TEXELS_ELSEWHERE /* in several tiles, or in one that is not there */
+} TexelPlace;
+
+/* Where the four texels of a tap are: pointers to them, or their colour. Pointers hold until the epoch
+ * is left. */
+SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint8_t *out_texels[4],
+                                          const float **out_constant)
+{
+    const Texture *texture = lk->texture;
+    const TexLevel *level = tap->level;
+    uint32_t x0 = tap->x.first, x1 = tap->x.second, y0 = tap->y.first, y1 = tap->y.second;
+    if ((x0 ^ x1) >> level->tile_log2_x | (y0 ^ y1) >> level->tile_log2_y)
+        return TEXELS_ELSEWHERE;
+    uint32_t entry = atomic_load(&texture->entries[tile_number(level, x0, y0)].word);
+    if (entry_tag(entry) != ENTRY_READY && entry_tag(entry) != ENTRY_CONSTANT)
+        return TEXELS_ELSEWHERE;
+    lk->tile_requests++;
+    lk->tile_hits++;
+    if (entry_tag(entry) == ENTRY_CONSTANT) {
+        *out_constant = lk->cache->constants[entry_payload(entry)];
+        return TEXELS_CONSTANT;
+    }
+    slab_mark_used(&lk->cache->slabs, entry_payload(entry));
+    const uint8_t *base = slab_address(&lk->cache->slabs, entry_payload(entry)) + level->offset;
+    uint32_t mask_x = (1u << level->tile_log2_x) - 1, mask_y = (1u << level->tile_log2_y) - 1;
+    x0 &= mask_x;
+    x1 &= mask_x;
+    y0 &= mask_y;
+    y1 &= mask_y;
+    size_t row_bytes = level->row_bytes;
+    const uint8_t *upper = base + y0 * row_bytes, *lower = base + y1 * row_bytes;
+    size_t left = (size_t)x0 * texture->texel_bytes, right = (size_t)x1 * texture->texel_bytes;
+    out_texels[0] = upper + left;
+    out_texels[1] = upper + right;
+    out_texels[2] = lower + left;
+    out_texels[3] = lower + right;
+    return TEXELS_TOGETHER;
+}
+
+/* Asks for the memory that find_texels will lead to. */
+SORT_ALWAYS_INLINE void prefetch_texels(const Lookup *lk, const Tap *tap)
+{
+    const Texture *texture = lk->texture;
+    const TexLevel *level = tap->level;
+    uint32_t x = tap->x.first, y0 = tap->y.first, y1 = tap->y.second;
+    uint32_t entry = atomic_load_explicit(&texture->entries[tile_number(level, x, y0)].word,
+                                          memory_order_relaxed);
+    if (entry_tag(entry) != ENTRY_READY)
+        return;
+    const uint8_t *base = slab_address(&lk->cache->slabs, entry_payload(entry));
+    SORT_PREFETCH(base + texel_offset(texture, level, x, y0));
+    SORT_PREFETCH(base + texel_offset(texture, level, x, y1));
+}
+
+#endif

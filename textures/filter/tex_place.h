@@ -1,0 +1,234 @@
+/* From a lane's coordinates to its taps, without reading anything. Inside of a lookup; included by the files
+ * that make up one.
+ *
+ *   coordinates -> footprint (level, probes) -> taps (level, two texels an axis)
+ *
+ * The image's rows run downwards, t runs up: v = 1 - t is the coordinate used inside. */
+#ifndef TEXTURES_FILTER_TEX_PLACE_H
+#define TEXTURES_FILTER_TEX_PLACE_H
+
+#include "textures/cache/texcache_state.h"
+#include "textures/filter/footprint.h"
+#include "textures/filter/tex_cubic.h"
+#include "textures/filter/tex_wrap.h"
+#include <math.h>
+
+/* Beyond, a float's spacing is 2: there is no place inside the texture left. */
+#define COORDINATE_MAX 16777216.0f
+
+/* TexOptions with nothing left at its default. */
+typedef struct LookupOptions {
+    TexWrap wrap_s, wrap_t;
+    TexFilter filter;
+    TexMip mip;
+    float mip_bias;
+} LookupOptions;
+
+/* A request under way. */
+typedef struct Lookup {
+    TexCaller *caller;
+    TexThread *thread;
+    TexCache *cache;
+    Texture *texture;
+    const TexRequest *request;
+    LookupOptions options;
+    uint32_t lane;                /* under way */
+    bool has_asked_ahead;         /* the rest of the request's tiles */
+    _Atomic uint64_t *mip_probes; /* the thread's, at the lane's depth; [level] */
+    /* Counted here, added to the thread's counters at the end. */
+    uint32_t probes, tile_requests, tile_hits;
+} Lookup;
+
+/* Structs of a lookup are filled in place, field by field: copies of what was just stored in smaller pieces wait
+ * for the stores. */
+static inline void resolve_options(const Texture *texture, const TexRequest *r, LookupOptions *out)
+{
+    static const TexOptions defaults;
+    const TexOptions *from = r->options ? r->options : &defaults;
+    bool is_default =
+        from->filter == TEX_FILTER_DEFAULT || (from->filter == TEX_FILTER_STOCHASTIC && !r->random);
+    out->wrap_s = from->wrap_s == TEX_WRAP_FILE ? texture->wrap_s : from->wrap_s;
+    out->wrap_t = from->wrap_t == TEX_WRAP_FILE ? texture->wrap_t : from->wrap_t;
+    out->filter = is_default ? TEX_FILTER_ANISO : from->filter;
+    out->mip = from->mip;
+    out->mip_bias = from->mip_bias;
+}
+
+typedef struct Tap {
+    const TexLevel *level;
+    AxisTap x, y;
+} Tap;
+
+/* A lane's coordinates. */
+typedef struct LanePlace {
+    double s, v;
+    Footprint footprint;
+    bool has_place; /* s and t are numbers within range */
+} LanePlace;
+
+static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
+{
+    const TexRequest *r = lk->request;
+    const float *coord = r->coord + lane;
+    uint32_t stride = r->lane_count;
+    float s = coord[0], t = coord[stride];
+    /* Not a number compares false. */
+    out->has_place = fabsf(s) <= COORDINATE_MAX && fabsf(t) <= COORDINATE_MAX;
+    if (!out->has_place)
+        return;
+    out->s = (double)s;
+    out->v = 1.0 - (double)t;
+    FootprintInput in = {.ds_dx = coord[2 * stride],
+                         .dt_dx = coord[3 * stride],
+                         .ds_dy = coord[4 * stride],
+                         .dt_dy = coord[5 * stride],
+                         .blur = coord[6 * stride]};
+    const TexLevel *finest = &lk->texture->levels[0];
+    footprint_of(&in, finest->width, finest->height, lk->texture->level_count, lk->options.filter,
+                 lk->options.mip, lk->options.mip_bias, &out->footprint);
+}
+
+SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, double v)
+{
+    Tap tap = {.level = &lk->texture->levels[level]};
+    if (lk->options.filter == TEX_FILTER_CLOSEST) {
+        tap.x = axis_tap_closest(s, tap.level->width, lk->options.wrap_s);
+        tap.y = axis_tap_closest(v, tap.level->height, lk->options.wrap_t);
+        return tap;
+    }
+    tap.x = axis_tap_linear(s, tap.level->width, lk->options.wrap_s);
+    tap.y = axis_tap_linear(v, tap.level->height, lk->options.wrap_t);
+    if (!lk->request->with_derivs) { /* a texel without weight need not be there */
+        if (tap.x.fraction == 0.0f)
+            tap.x.second = tap.x.first;
+        if (tap.y.fraction == 0.0f)
+            tap.y.second = tap.y.first;
+    }
+    return tap;
+}
+
+/* The i-th probe's place: evenly spaced along the major axis, centred. */
+SORT_ALWAYS_INLINE void probe_place(const LanePlace *place, uint32_t i, double *out_s,
+                                    double *out_v)
+{
+    if (place->footprint.probe_count == 1) {
+        *out_s = place->s;
+        *out_v = place->v;
+        return;
+    }
+    double offset = (double)i - 0.5 * (double)(place->footprint.probe_count - 1);
+    *out_s = place->s + offset * (double)place->footprint.axis_s;
+    *out_v = place->v + offset * (double)place->footprint.axis_v;
+}
+
+static inline uint32_t tile_number(const TexLevel *level, uint32_t x, uint32_t y)
+{
+    return level->first_tile + (y >> level->tile_log2_y) * level->tiles_x +
+           (x >> level->tile_log2_x);
+}
+
+/* From the beginning of its tile. */
+static inline size_t texel_offset(const Texture *t, const TexLevel *level, uint32_t x, uint32_t y)
+{
+    uint32_t column = x & ((1u << level->tile_log2_x) - 1);
+    uint32_t row = y & ((1u << level->tile_log2_y) - 1);
+    return level->offset + (size_t)row * level->row_bytes + (size_t)column * t->texel_bytes;
+}
+
+/* The four texels of a tap: left, right of the upper row, then of the lower one. */
+static inline void tap_texels(const Tap *tap, uint32_t out_x[4], uint32_t out_y[4])
+{
+    out_x[0] = out_x[2] = tap->x.first;
+    out_x[1] = out_x[3] = tap->x.second;
+    out_y[0] = out_y[1] = tap->y.first;
+    out_y[2] = out_y[3] = tap->y.second;
+}
+
+/* --- cubic taps --------------------------------------------------------------------------- */
+
+/* Whether a lane is blended by a cubic kernel: nothing is minified. */
+static inline bool is_cubic(const Lookup *lk, const Footprint *f)
+{
+    return lk->options.filter >= TEX_FILTER_CATMULL_ROM && f->level == 0.0f && f->probe_count == 1;
+}
+
+/* Four by four texels of level 0, gathered as four quads. */
+typedef struct CubicPlace {
+    const TexLevel *level;
+    CubicTap x, y;
+} CubicPlace;
+
+static inline CubicPlace cubic_place(const Lookup *lk, const LanePlace *place)
+{
+    const TexLevel *level = &lk->texture->levels[0];
+    TexFilter filter = lk->options.filter;
+    return (CubicPlace){.level = level,
+                        .x = cubic_tap(place->s, level->width, lk->options.wrap_s, filter),
+                        .y = cubic_tap(place->v, level->height, lk->options.wrap_t, filter)};
+}
+
+/* Quad k of the four: left, right of the upper two rows, then of the lower ones. */
+static inline Tap cubic_quad(const CubicPlace *c, uint32_t k)
+{
+    uint32_t i = 2 * (k & 1), j = 2 * (k >> 1);
+    return (Tap){.level = c->level,
+                 .x = {.first = c->x.texels[i], .second = c->x.texels[i + 1]},
+                 .y = {.first = c->y.texels[j], .second = c->y.texels[j + 1]}};
+}
+
+/* --- stochastic taps ---------------------------------------------------------------------- */
+
+static inline float below_one(float u)
+{
+    return u < 1.0f ? u : 0x1.fffffep-1f;
+}
+
+/* True with the given probability; *u, uniform in [0, 1), decides and is uniform again. */
+static inline bool choose(float *u, float probability)
+{
+    if (*u < probability) {
+        *u = below_one(*u / probability);
+        return true;
+    }
+    *u = below_one((*u - probability) / (1.0f - probability));
+    return false;
+}
+
+/* An axis reduced to one of its two texels, by their weights. */
+static inline AxisTap choose_texel(AxisTap tap, float *u)
+{
+    bool is_second = choose(u, tap.fraction);
+    bool is_outside = (tap.outside & (is_second ? TAP_SECOND_OUTSIDE : TAP_FIRST_OUTSIDE)) != 0;
+    uint32_t texel = is_second ? tap.second : tap.first;
+    return (AxisTap){.first = texel,
+                     .second = texel,
+                     .outside = is_outside ? TAP_FIRST_OUTSIDE | TAP_SECOND_OUTSIDE : 0};
+}
+
+/* One texel of those that ANISO would blend, and the probe and level it is from. */
+typedef struct StochasticPlace {
+    double s, v;
+    uint32_t level;
+    Tap tap; /* the texel four times */
+} StochasticPlace;
+
+static inline StochasticPlace stochastic_place(const Lookup *lk, uint32_t lane,
+                                               const LanePlace *place)
+{
+    const Footprint *f = &place->footprint;
+    StochasticPlace out;
+    float u = lk->request->random[lane];
+    u = u > 0.0f ? below_one(u) : 0.0f; /* what is no number: 0 */
+    out.level = (uint32_t)f->level;
+    out.level += choose(&u, f->level - (float)out.level);
+    float scaled = u * (float)f->probe_count;
+    uint32_t probe = (uint32_t)scaled;
+    u = scaled - (float)probe;
+    probe_place(place, probe, &out.s, &out.v);
+    out.tap = make_tap(lk, out.level, out.s, out.v);
+    out.tap.x = choose_texel(out.tap.x, &u);
+    out.tap.y = choose_texel(out.tap.y, &u);
+    return out;
+}
+
+#endif

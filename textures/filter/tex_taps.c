@@ -1,0 +1,157 @@
+#include "textures/filter/tex_taps.h"
+#include "textures/filter/tex_fetch.h"
+
+uint32_t tex_tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4])
+{
+    const TexLevel *level = &texture->levels[tap->level];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < 4; k++) {
+        uint32_t tile = tile_number(level, tap->x[k], tap->y[k]);
+        uint32_t i = 0;
+        while (i < count && out_tiles[i] != tile)
+            i++;
+        if (i == count)
+            out_tiles[count++] = tile;
+    }
+    return count;
+}
+
+typedef struct Visit {
+    const Lookup *lookup;
+    void (*visit)(void *data, const TapTexels *tap);
+    void *data;
+    uint32_t lane;
+} Visit;
+
+static void visit_tap(const Visit *v, const Tap *tap, float share)
+{
+    const AxisTap *x = &tap->x, *y = &tap->y;
+    if (x->outside == 3 || y->outside == 3)
+        return;
+    TapTexels seen = {.lane = v->lane,
+                      .level = (uint32_t)(tap->level - v->lookup->texture->levels)};
+    tap_texels(tap, seen.x, seen.y);
+    for (uint32_t k = 0; k < 4; k++) {
+        bool is_outside = (x->outside >> (k & 1) & 1u) || (y->outside >> (k >> 1) & 1u);
+        float weight_x = k & 1 ? x->fraction : 1.0f - x->fraction;
+        float weight_y = k >> 1 ? y->fraction : 1.0f - y->fraction;
+        seen.weights[k] = is_outside ? 0.0f : share * weight_x * weight_y;
+    }
+    v->visit(v->data, &seen);
+}
+
+static void visit_cubic(const Visit *v, const LanePlace *place)
+{
+    CubicPlace c = cubic_place(v->lookup, place);
+    if (c.x.outside == 0xf || c.y.outside == 0xf)
+        return;
+    for (uint32_t k = 0; k < 4; k++) {
+        Tap tap = cubic_quad(&c, k);
+        TapTexels seen = {.lane = v->lane, .level = 0};
+        tap_texels(&tap, seen.x, seen.y);
+        for (uint32_t n = 0; n < 4; n++) {
+            uint32_t column = 2 * (k & 1) + (n & 1), row = 2 * (k >> 1) + (n >> 1);
+            bool is_black = (c.x.outside >> column & 1u) || (c.y.outside >> row & 1u);
+            seen.weights[n] = is_black ? 0.0f : c.x.weights[column] * c.y.weights[row];
+        }
+        v->visit(v->data, &seen);
+    }
+}
+
+static void visit_probes(const Visit *v, const LanePlace *place)
+{
+    const Lookup *lk = v->lookup;
+    const Footprint *f = &place->footprint;
+    uint32_t level = (uint32_t)f->level;
+    float fraction = f->level - (float)level, share = 1.0f / (float)f->probe_count;
+    for (uint32_t i = 0; i < f->probe_count; i++) {
+        double s, t;
+        probe_place(place, i, &s, &t);
+        Tap tap = make_tap(lk, level, s, t);
+        visit_tap(v, &tap, share * (1.0f - fraction));
+        if (fraction > 0.0f) {
+            tap = make_tap(lk, level + 1, s, t);
+            visit_tap(v, &tap, share * fraction);
+        }
+    }
+}
+
+static void visit_lane(const Visit *v, const LanePlace *place)
+{
+    const Lookup *lk = v->lookup;
+    if (lk->options.filter == TEX_FILTER_STOCHASTIC) {
+        StochasticPlace chosen = stochastic_place(lk, v->lane, place);
+        if (lk->request->with_derivs) { /* those of the whole tap */
+            Tap tap = make_tap(lk, chosen.level, chosen.s, chosen.v);
+            visit_tap(v, &tap, 0.0f);
+        }
+        visit_tap(v, &chosen.tap, 1.0f);
+    } else if (is_cubic(lk, &place->footprint)) {
+        visit_cubic(v, place);
+    } else {
+        visit_probes(v, place);
+    }
+}
+
+static void visit_lanes(const Lookup *lk, uint32_t first_lane,
+                        void (*visit)(void *data, const TapTexels *tap), void *data)
+{
+    Visit v = {.lookup = lk, .visit = visit, .data = data};
+    for (v.lane = first_lane; v.lane < lk->request->lane_count; v.lane++) {
+        if (!(lk->request->lane_mask >> v.lane & 1u))
+            continue;
+        LanePlace place;
+        place_lane(lk, v.lane, &place);
+        if (place.has_place)
+            visit_lane(&v, &place);
+    }
+}
+
+void tex_visit_taps(Texture *texture, const TexRequest *r, uint32_t first_lane,
+                    void (*visit)(void *data, const TapTexels *tap), void *data)
+{
+    Lookup lk = {.texture = texture, .request = r};
+    resolve_options(texture, r, &lk.options);
+    visit_lanes(&lk, first_lane, visit, data);
+}
+
+/* --- asking ahead ------------------------------------------------------------------------- */
+
+/* Gathers tile numbers to be asked for. */
+typedef struct TileList {
+    const Lookup *lookup;
+    uint32_t count;
+    uint32_t tiles[128];
+} TileList;
+
+static void list_flush(TileList *list)
+{
+    if (list->count > 0)
+        tile_request_ahead(list->lookup->thread, list->lookup->texture, list->tiles, list->count);
+    list->count = 0;
+}
+
+static void list_add_tap(void *data, const TapTexels *tap)
+{
+    TileList *list = data;
+    const Texture *texture = list->lookup->texture;
+    uint32_t tiles[4];
+    uint32_t tile_count = tex_tap_tiles(texture, tap, tiles);
+    for (uint32_t k = 0; k < tile_count; k++) {
+        uint32_t entry =
+            atomic_load_explicit(&texture->entries[tiles[k]].word, memory_order_relaxed);
+        bool is_listed = list->count > 0 && list->tiles[list->count - 1] == tiles[k];
+        if (entry_tag(entry) != ENTRY_EMPTY || is_listed)
+            continue;
+        if (list->count == SORT_COUNT_OF(list->tiles))
+            list_flush(list);
+        list->tiles[list->count++] = tiles[k];
+    }
+}
+
+void tex_ask_ahead(const Lookup *lk, uint32_t first_lane)
+{
+    TileList list = {.lookup = lk};
+    visit_lanes(lk, first_lane, list_add_tap, &list);
+    list_flush(&list);
+}

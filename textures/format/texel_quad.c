@@ -1,0 +1,148 @@
+/* Four texels at a time: one loader and one blender a format, made from one reader a type. A texel is a vector
+ * of four, so that its channels are decoded and blended together. */
+#include "base/check.h"
+#include "base/half.h"
+#include "textures/format/texel.h"
+
+/* --- readers: a texel of 1 to 4 channels as linear rgba; `channels` is constant where they are inlined ----- */
+
+SORT_ALWAYS_INLINE f32x4 rgba_of(float x, float y, float z, float w, uint32_t channels)
+{
+    switch (channels) {
+    case 1:
+        return (f32x4){x, x, x, 1.0f};
+    case 2:
+        return (f32x4){x, x, x, y};
+    case 3:
+        return (f32x4){x, y, z, 1.0f};
+    default:
+        return (f32x4){x, y, z, w};
+    }
+}
+
+/* Reads no byte beyond the texel: the next one may be another thread's. */
+#define RGBA_OF(read, channels)                                                                    \
+    rgba_of(read(0), (channels) >= 2 ? read(1) : 0.0f, (channels) >= 3 ? read(2) : 0.0f,           \
+            (channels) >= 4 ? read(3) : 0.0f, channels)
+
+SORT_ALWAYS_INLINE f32x4 read_u8(const TexelTables *t, const uint8_t *p, uint32_t channels)
+{
+    if (channels ==
+        4) { /* i / 255 = i (257 / 65536 + ...): for all bytes the table's value, rounded correctly */
+        f32x4 v = f32x4_from_u8(p);
+        return v * f32x4_splat(0x1.01p-8f) + v * f32x4_splat(0x1.010102p-24f);
+    }
+#define VALUE(i) t->unorm8[p[i]]
+    return RGBA_OF(VALUE, channels);
+#undef VALUE
+}
+
+SORT_ALWAYS_INLINE f32x4 read_srgb8(const TexelTables *t, const uint8_t *p, uint32_t channels)
+{
+    uint32_t alpha = channels == 2 ? 1 : 3;
+#define VALUE(i) ((i) == alpha ? t->unorm8[p[i]] : t->srgb8[p[i]])
+    return RGBA_OF(VALUE, channels);
+#undef VALUE
+}
+
+SORT_ALWAYS_INLINE f32x4 read_u16(const TexelTables *t, const uint8_t *p, uint32_t channels)
+{
+    SORT_UNUSED(t);
+    uint16_t values[4];
+    memcpy(values, p, channels * sizeof *values);
+#define VALUE(i) (float)(values[i] * (1.0 / 65535.0))
+    return RGBA_OF(VALUE, channels);
+#undef VALUE
+}
+
+/* Finite halves, whatever the thread does to subnormal floats: no such float occurs on the way. */
+SORT_ALWAYS_INLINE f32x4 f32x4_from_half(const void *halves)
+{
+    i32x4 bits = i32x4_from_u16(halves);
+    i32x4 magnitude = bits & 0x7fff, sign = (bits & 0x8000) << 16;
+    i32x4 shifted = magnitude << 13;
+    i32x4 normal = shifted + (112 << 23); /* the exponent, biased anew */
+    i32x4 above = shifted + (113 << 23);  /* 2^-14 (1 + m), for a subnormal 2^-14 m */
+    f32x4 subnormal = f32x4_load(&above) - f32x4_splat(0x1p-14f);
+    i32x4 subnormal_bits, is_subnormal = magnitude < 0x400;
+    memcpy(&subnormal_bits, &subnormal, sizeof subnormal_bits);
+    i32x4 result = sign | (is_subnormal & subnormal_bits) | (~is_subnormal & normal);
+    return f32x4_load(&result);
+}
+
+SORT_ALWAYS_INLINE f32x4 read_half(const TexelTables *t, const uint8_t *p, uint32_t channels)
+{
+    SORT_UNUSED(t);
+    half values[4] = {0};
+    memcpy(values, p, channels * sizeof *values);
+    f32x4 v = f32x4_from_half(values);
+#define VALUE(i) v[i]
+    return RGBA_OF(VALUE, channels);
+#undef VALUE
+}
+
+SORT_ALWAYS_INLINE f32x4 read_float(const TexelTables *t, const uint8_t *p, uint32_t channels)
+{
+    SORT_UNUSED(t);
+    float values[4] = {0};
+    memcpy(values, p, channels * sizeof *values);
+#define VALUE(i) values[i]
+    return RGBA_OF(VALUE, channels);
+#undef VALUE
+}
+
+/* --- loaders and blenders --------------------------------------------------------------------------------- */
+
+#define LOADER(type, channels)                                                                     \
+    static void load_##type##channels(const TexelTables *t, const uint8_t *const texels[4],        \
+                                      float out[4][4])                                             \
+    {                                                                                              \
+        for (int k = 0; k < 4; k++)                                                                \
+            f32x4_store(read_##type(t, texels[k], channels), out[k]);                              \
+    }                                                                                              \
+    static f32x4 blend_##type##channels(const TexelTables *t, const uint8_t *a, const uint8_t *b,  \
+                                        const uint8_t *c, const uint8_t *d, float fraction_x,      \
+                                        float fraction_y)                                          \
+    {                                                                                              \
+        return texel_blend4(read_##type(t, a, channels), read_##type(t, b, channels),              \
+                            read_##type(t, c, channels), read_##type(t, d, channels), fraction_x,  \
+                            fraction_y);                                                           \
+    }
+#define LOADERS(type) LOADER(type, 1) LOADER(type, 2) LOADER(type, 3) LOADER(type, 4)
+
+LOADERS(u8)
+LOADERS(srgb8)
+LOADERS(u16)
+LOADERS(half)
+LOADERS(float)
+
+#define BY_CHANNELS(prefix) {prefix##1, prefix##2, prefix##3, prefix##4}
+enum { SRGB8_ROW = SORT_TEXEL_FLOAT + 1 };
+
+/* Which row of the tables below: the type, or sRGB bytes. */
+static uint32_t row_of(TexelFormat format)
+{
+    ASSERT(format.channel_count >= 1 && format.channel_count <= 4);
+    ASSERT(!format.is_srgb || format.type == SORT_TEXEL_U8); /* others are stored linear */
+    return format.is_srgb ? SRGB8_ROW : (uint32_t)format.type;
+}
+
+TexelLoadQuad texel_quad_loader(TexelFormat format)
+{
+    static const TexelLoadQuad loaders[][4] = {
+        [SORT_TEXEL_U8] = BY_CHANNELS(load_u8),     [SORT_TEXEL_U16] = BY_CHANNELS(load_u16),
+        [SORT_TEXEL_HALF] = BY_CHANNELS(load_half), [SORT_TEXEL_FLOAT] = BY_CHANNELS(load_float),
+        [SRGB8_ROW] = BY_CHANNELS(load_srgb8),
+    };
+    return loaders[row_of(format)][format.channel_count - 1];
+}
+
+TexelBlendQuad texel_quad_blender(TexelFormat format)
+{
+    static const TexelBlendQuad blenders[][4] = {
+        [SORT_TEXEL_U8] = BY_CHANNELS(blend_u8),     [SORT_TEXEL_U16] = BY_CHANNELS(blend_u16),
+        [SORT_TEXEL_HALF] = BY_CHANNELS(blend_half), [SORT_TEXEL_FLOAT] = BY_CHANNELS(blend_float),
+        [SRGB8_ROW] = BY_CHANNELS(blend_srgb8),
+    };
+    return blenders[row_of(format)][format.channel_count - 1];
+}
