@@ -4,8 +4,8 @@
  * it, or that the header is still the same. So tiles of two files never mix. A file that was renamed
  * or deleted while it is open goes on being read, and that is told once. Any thread; files are opened
  * and examined without the lock. */
-#ifndef TEXTURES_CACHE_DESCRIPTORS_H
-#define TEXTURES_CACHE_DESCRIPTORS_H
+#ifndef SORT_TEXTURES_CACHE_DESCRIPTORS_H
+#define SORT_TEXTURES_CACHE_DESCRIPTORS_H
 
 #include "base/thread.h"
 #include "textures/format/stex_read.h"

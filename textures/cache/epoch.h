@@ -9,8 +9,8 @@
  *
  * All of this but the reads of texels is sequentially consistent, so either the evictor sees the
  * reader's slot, or the reader sees the empty entry. A reader never waits inside. */
-#ifndef TEXTURES_CACHE_EPOCH_H
-#define TEXTURES_CACHE_EPOCH_H
+#ifndef SORT_TEXTURES_CACHE_EPOCH_H
+#define SORT_TEXTURES_CACHE_EPOCH_H
 
 #include "base/compiler.h"
 #include <stdatomic.h>

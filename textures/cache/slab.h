@@ -10,8 +10,8 @@
  *
  * Every function is called under the cache's lock; only slab_address and slab_mark_used are for
  * readers, inside an epoch or with a pin. */
-#ifndef TEXTURES_CACHE_SLAB_H
-#define TEXTURES_CACHE_SLAB_H
+#ifndef SORT_TEXTURES_CACHE_SLAB_H
+#define SORT_TEXTURES_CACHE_SLAB_H
 
 #include "base/error.h"
 #include "textures/cache/epoch.h"

@@ -13,8 +13,8 @@
  *
  * How much memory each place gets follows from what the last of it was good for: a tile that was used in the
  * older half of the window only, a kept one that was used after the window would have dropped it. */
-#ifndef TEXTURES_CACHE_SLAB_EVICT_H
-#define TEXTURES_CACHE_SLAB_EVICT_H
+#ifndef SORT_TEXTURES_CACHE_SLAB_EVICT_H
+#define SORT_TEXTURES_CACHE_SLAB_EVICT_H
 
 #include "textures/cache/slab.h"
 

@@ -6,8 +6,8 @@
  * Nodes lie in the textures, so that the index takes no memory besides theirs and never grows in one step. Keys
  * are content hashes (base/hash.h): equal keys are equal things, and their bits are as good as random, so that n entries
  * are about log2(n) deep. Entries of one key are allowed; any of them is found. The caller's lock guards all. */
-#ifndef TEXTURES_CACHE_TEX_INDEX_H
-#define TEXTURES_CACHE_TEX_INDEX_H
+#ifndef SORT_TEXTURES_CACHE_TEX_INDEX_H
+#define SORT_TEXTURES_CACHE_TEX_INDEX_H
 
 #include "base/hash.h"
 

@@ -19,8 +19,8 @@
  * loaded for waiters is pinned until each of them has copied its texels, which needs no other
  * memory. I/O threads take slots in the order in which they came for them and hold one each. So one
  * slot is enough for everything to finish. */
-#ifndef TEXTURES_CACHE_TEXCACHE_STATE_H
-#define TEXTURES_CACHE_TEXCACHE_STATE_H
+#ifndef SORT_TEXTURES_CACHE_TEXCACHE_STATE_H
+#define SORT_TEXTURES_CACHE_TEXCACHE_STATE_H
 
 #include "base/thread.h"
 #include "textures/cache/descriptors.h"

@@ -6,8 +6,8 @@
  *   ConvertMessage                            <----  done, or why not
  *
  * As with decode_wire.h both ends are the same program's, and what comes back is checked all the same. */
-#ifndef TEXTURES_CONVERT_CONVERT_WIRE_H
-#define TEXTURES_CONVERT_CONVERT_WIRE_H
+#ifndef SORT_TEXTURES_CONVERT_CONVERT_WIRE_H
+#define SORT_TEXTURES_CONVERT_CONVERT_WIRE_H
 
 #include "base/path.h"
 #include "textures/texcache.h"

@@ -1,8 +1,8 @@
 /* Decoder processes, seen from the cache: started when they are wanted, one request at a time each. A
  * process that crashes, hangs or talks nonsense costs the request that it was at, and is replaced. Any
  * thread; requests wait for a free process (the thread, not a fiber: I/O threads call this). */
-#ifndef TEXTURES_CONVERT_DECODE_CLIENT_H
-#define TEXTURES_CONVERT_DECODE_CLIENT_H
+#ifndef SORT_TEXTURES_CONVERT_DECODE_CLIENT_H
+#define SORT_TEXTURES_CONVERT_DECODE_CLIENT_H
 
 #include "base/process.h"
 #include "base/thread.h"

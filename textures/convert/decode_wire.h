@@ -6,8 +6,8 @@
  *
  * Both ends are the same program's, started by the same user: structs travel as they are. What a
  * decoder process says is checked all the same, since the libraries in it may have gone astray. */
-#ifndef TEXTURES_CONVERT_DECODE_WIRE_H
-#define TEXTURES_CONVERT_DECODE_WIRE_H
+#ifndef SORT_TEXTURES_CONVERT_DECODE_WIRE_H
+#define SORT_TEXTURES_CONVERT_DECODE_WIRE_H
 
 #include "base/path.h"
 #include "textures/format/stex_read.h"

@@ -1,8 +1,8 @@
 /* Tiles of foreign files that hold them ready: tiled, mip-mapped images, as `maketx` writes them. A header
  * like that of a paged texture is made up from what the decoder says of the file; from there on such a
  * texture is one like any other, whose tiles come from a decoder process instead of a read. */
-#ifndef TEXTURES_CONVERT_DECODED_SOURCE_H
-#define TEXTURES_CONVERT_DECODED_SOURCE_H
+#ifndef SORT_TEXTURES_CONVERT_DECODED_SOURCE_H
+#define SORT_TEXTURES_CONVERT_DECODED_SOURCE_H
 
 #include "textures/convert/decode_client.h"
 #include "textures/format/texel.h"

@@ -5,8 +5,8 @@
  *
  * With alpha weighting a colour is averaged by coverage: the sum of alpha x colour over the sum of
  * alpha; where alpha is 0 throughout, plainly. Negative alpha weighs nothing. One thread. */
-#ifndef TEXTURES_CONVERT_MIP_BUILD_H
-#define TEXTURES_CONVERT_MIP_BUILD_H
+#ifndef SORT_TEXTURES_CONVERT_MIP_BUILD_H
+#define SORT_TEXTURES_CONVERT_MIP_BUILD_H
 
 #include "base/error.h"
 

@@ -4,8 +4,8 @@
  * second moments M = J J^T + diag(blur^2), whose axes are the square roots of M's eigenvalues
  * (full widths: a step of 8 texels is 8 wide, level 3). Texels of either axis count as they are, so
  * long textures are filtered as finely as square ones. */
-#ifndef TEXTURES_FILTER_FOOTPRINT_H
-#define TEXTURES_FILTER_FOOTPRINT_H
+#ifndef SORT_TEXTURES_FILTER_FOOTPRINT_H
+#define SORT_TEXTURES_FILTER_FOOTPRINT_H
 
 #include "textures/texcache.h"
 

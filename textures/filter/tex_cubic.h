@@ -5,8 +5,8 @@
  *   B-spline:    the smooth one with B = 1, C = 0
  *
  * Both weigh a constant by 1 and keep a ramp. */
-#ifndef TEXTURES_FILTER_TEX_CUBIC_H
-#define TEXTURES_FILTER_TEX_CUBIC_H
+#ifndef SORT_TEXTURES_FILTER_TEX_CUBIC_H
+#define SORT_TEXTURES_FILTER_TEX_CUBIC_H
 
 #include "textures/filter/tex_wrap.h"
 

@@ -1,6 +1,6 @@
 /* Texels of taps, out of tiles that are there or are waited for. Inside of a lookup. */
-#ifndef TEXTURES_FILTER_TEX_FETCH_H
-#define TEXTURES_FILTER_TEX_FETCH_H
+#ifndef SORT_TEXTURES_FILTER_TEX_FETCH_H
+#define SORT_TEXTURES_FILTER_TEX_FETCH_H
 
 #include "textures/filter/tex_place.h"
 

@@ -4,8 +4,8 @@
  *   coordinates -> footprint (level, probes) -> taps (level, two texels an axis)
  *
  * The image's rows run downwards, t runs up: v = 1 - t is the coordinate used inside. */
-#ifndef TEXTURES_FILTER_TEX_PLACE_H
-#define TEXTURES_FILTER_TEX_PLACE_H
+#ifndef SORT_TEXTURES_FILTER_TEX_PLACE_H
+#define SORT_TEXTURES_FILTER_TEX_PLACE_H
 
 #include "textures/cache/texcache_state.h"
 #include "textures/filter/footprint.h"

@@ -1,6 +1,6 @@
 /* A lane's taps, filtered. Inside of a lookup. */
-#ifndef TEXTURES_FILTER_TEX_SAMPLE_H
-#define TEXTURES_FILTER_TEX_SAMPLE_H
+#ifndef SORT_TEXTURES_FILTER_TEX_SAMPLE_H
+#define SORT_TEXTURES_FILTER_TEX_SAMPLE_H
 
 #include "textures/filter/tex_fetch.h"
 

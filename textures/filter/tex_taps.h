@@ -1,6 +1,6 @@
 /* Which texels a lookup reads, told without reading them: for asking ahead, traces and the probe. */
-#ifndef TEXTURES_FILTER_TEX_TAPS_H
-#define TEXTURES_FILTER_TEX_TAPS_H
+#ifndef SORT_TEXTURES_FILTER_TEX_TAPS_H
+#define SORT_TEXTURES_FILTER_TEX_TAPS_H
 
 #include "textures/cache/texcache_state.h"
 

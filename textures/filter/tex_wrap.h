@@ -1,6 +1,6 @@
 /* From a coordinate on one axis to the two texels that a bilinear tap blends there. */
-#ifndef TEXTURES_FILTER_TEX_WRAP_H
-#define TEXTURES_FILTER_TEX_WRAP_H
+#ifndef SORT_TEXTURES_FILTER_TEX_WRAP_H
+#define SORT_TEXTURES_FILTER_TEX_WRAP_H
 
 #include "textures/texcache.h"
 

@@ -5,8 +5,8 @@
  * A component is expected to be as its neighbours to the left (a), above (b) and above to the left (c), in the same channel, say;
  * in the first row as a, in the first column as b, the first of all as 0. Components are unsigned numbers of one, two or four bytes,
  * whatever they mean, and all sums wrap around. docs/reference/texture-file.md has the methods as they are on disk. */
-#ifndef TEXTURES_FORMAT_PREDICT_H
-#define TEXTURES_FORMAT_PREDICT_H
+#ifndef SORT_TEXTURES_FORMAT_PREDICT_H
+#define SORT_TEXTURES_FORMAT_PREDICT_H
 
 #include <stdbool.h>
 #include <stdint.h>

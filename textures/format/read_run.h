@@ -1,8 +1,8 @@
 /* Tiles that lie side by side in a file, read together: their index records with one read, their payloads with
  * another. What was read waits here, unchecked, until each tile in turn has its slot: whoever reads a run holds
  * one slot at a time, as if it read tile by tile. */
-#ifndef TEXTURES_FORMAT_READ_RUN_H
-#define TEXTURES_FORMAT_READ_RUN_H
+#ifndef SORT_TEXTURES_FORMAT_READ_RUN_H
+#define SORT_TEXTURES_FORMAT_READ_RUN_H
 
 #include "textures/format/stex_read.h"
 

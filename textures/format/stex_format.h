@@ -12,8 +12,8 @@
  * All numbers are little-endian; structs are read and written as they are. Rows run from the top of
  * the image down, tiles likewise; texels are interleaved channels. Tiles at the right and lower edge
  * are whole tiles: the texels beyond the level repeat its last column and row. */
-#ifndef TEXTURES_FORMAT_STEX_FORMAT_H
-#define TEXTURES_FORMAT_STEX_FORMAT_H
+#ifndef SORT_TEXTURES_FORMAT_STEX_FORMAT_H
+#define SORT_TEXTURES_FORMAT_STEX_FORMAT_H
 
 #include "textures/format/predict.h"
 #include "textures/texcache.h"

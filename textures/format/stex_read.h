@@ -1,8 +1,8 @@
 /* Reading .stex files through a descriptor. Everything read is checked before it is believed: no
  * content of a file leads to more than a refusal. Any thread; reads are positioned (pread), so a
  * descriptor may be shared. */
-#ifndef TEXTURES_FORMAT_STEX_READ_H
-#define TEXTURES_FORMAT_STEX_READ_H
+#ifndef SORT_TEXTURES_FORMAT_STEX_READ_H
+#define SORT_TEXTURES_FORMAT_STEX_READ_H
 
 #include "textures/format/stex_format.h"
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 /* Writing a .stex file row by row. Levels may be fed in any interleaving, each from its top row
  * down; a level is held in memory only for one row of tiles. The file appears under its name when
  * it is finished, not before. Called from one thread; compresses on several. */
-#ifndef TEXTURES_FORMAT_STEX_WRITE_H
-#define TEXTURES_FORMAT_STEX_WRITE_H
+#ifndef SORT_TEXTURES_FORMAT_STEX_WRITE_H
+#define SORT_TEXTURES_FORMAT_STEX_WRITE_H
 
 #include "textures/format/stex_format.h"
 

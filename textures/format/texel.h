@@ -1,8 +1,8 @@
 /* Native texels to linear floats and back.
  *
  * Alpha is never sRGB-encoded: of 2 channels the second, of 4 the fourth is alpha. */
-#ifndef TEXTURES_FORMAT_TEXEL_H
-#define TEXTURES_FORMAT_TEXEL_H
+#ifndef SORT_TEXTURES_FORMAT_TEXEL_H
+#define SORT_TEXTURES_FORMAT_TEXEL_H
 
 #include "base/simd.h"
 #include "textures/texcache.h"

@@ -1,7 +1,7 @@
 /* What a cache would load that knew the future: of what it holds it throws out what is wanted last [Belady1966]. With items of
  * one size nothing can load less; with several sizes hardly anything. */
-#ifndef TEXTURES_REPLAY_OPTIMAL_LOADS_H
-#define TEXTURES_REPLAY_OPTIMAL_LOADS_H
+#ifndef SORT_TEXTURES_REPLAY_OPTIMAL_LOADS_H
+#define SORT_TEXTURES_REPLAY_OPTIMAL_LOADS_H
 
 #include "base/error.h"
 

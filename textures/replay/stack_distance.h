@@ -2,8 +2,8 @@
  * touched since the last access to an item, itself included. A Fenwick tree over the moments of last
  * accesses [Fenwick1994] sums the bytes behind one; moments are renumbered when they run out, so memory
  * follows the number of items, not of accesses. */
-#ifndef TEXTURES_REPLAY_STACK_DISTANCE_H
-#define TEXTURES_REPLAY_STACK_DISTANCE_H
+#ifndef SORT_TEXTURES_REPLAY_STACK_DISTANCE_H
+#define SORT_TEXTURES_REPLAY_STACK_DISTANCE_H
 
 #include "base/error.h"
 

@@ -11,8 +11,8 @@
  *   read     order as above | texture | tile << 2 | outcome | microseconds
  *
  * All fixed numbers are little-endian. */
-#ifndef TEXTURES_TRACE_TRACE_FORMAT_H
-#define TEXTURES_TRACE_TRACE_FORMAT_H
+#ifndef SORT_TEXTURES_TRACE_TRACE_FORMAT_H
+#define SORT_TEXTURES_TRACE_TRACE_FORMAT_H
 
 #include "textures/format/stex_format.h"
 #include "textures/tex_trace.h"

@@ -1,6 +1,6 @@
 /* Recording a trace: a writer a cache, a stream a thread. */
-#ifndef TEXTURES_TRACE_TRACE_WRITE_H
-#define TEXTURES_TRACE_TRACE_WRITE_H
+#ifndef SORT_TEXTURES_TRACE_TRACE_WRITE_H
+#define SORT_TEXTURES_TRACE_TRACE_WRITE_H
 
 #include "base/file.h"
 #include "base/thread.h"
