@@ -44,6 +44,18 @@ static Status read_all(int fd, const char *path, char *data, size_t size_bytes, 
     return STATUS_OK;
 }
 
+/* Whether others than this user can have written it. */
+static bool is_open_to_others(const struct stat *info)
+{
+    return info->st_uid != geteuid() || (info->st_mode & 022) != 0;
+}
+
+bool file_is_private(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISREG(info.st_mode) && !is_open_to_others(&info);
+}
+
 /* is_private: only a file that this user alone can have written. */
 static Status read_whole(const char *path, size_t max_bytes, bool is_private, char **out_data,
                          size_t *out_size_bytes, Error *err)
@@ -61,7 +73,7 @@ static Status read_whole(const char *path, size_t max_bytes, bool is_private, ch
         status = fail_errno(err, path, "open");
     else if (!S_ISREG(info.st_mode))
         status = error_set_at(err, STATUS_IO, path, "not a regular file");
-    else if (is_private && (info.st_uid != geteuid() || (info.st_mode & 022) != 0))
+    else if (is_private && is_open_to_others(&info))
         status = error_set_at(err, STATUS_INVALID, path, "others than this user can write it");
     else if ((uint64_t)info.st_size > max_bytes)
         status = error_set_at(err, STATUS_LIMIT, path, "%jd bytes long; at most %zu are accepted",
@@ -104,7 +116,10 @@ static Status write_whole(const char *path, const void *data, size_t size_bytes,
 {
     FileReplace file;
     TRY(begin_replace(path, follows_links, &file, err));
-    if (size_bytes > 0 && fwrite(data, 1, size_bytes, file.stream) != size_bytes) {
+    bool is_private =
+        !follows_links; /* it would not be believed again if the umask let others write it */
+    if ((is_private && fchmod(fileno(file.stream), 0600) != 0) ||
+        (size_bytes > 0 && fwrite(data, 1, size_bytes, file.stream) != size_bytes)) {
         Status status = fail_errno(err, path, "write");
         file_replace_abandon(&file);
         return status;

@@ -25,6 +25,9 @@ Status file_read_private(const char *path, size_t max_bytes, char **out_data,
 Status file_write_private(const char *path, const void *data, size_t size_bytes,
                           Error *err) SORT_MUST_CHECK;
 
+/* Whether it is a regular file, and no link, that this user alone can have written. */
+bool file_is_private(const char *path);
+
 /* The same for content that is produced piece by piece: write to `stream`, then commit or abandon;
  * one of the two must be called after a successful begin. */
 typedef struct FileReplace {

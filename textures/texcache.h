@@ -99,6 +99,12 @@ typedef struct TexOpenDesc {
     const char
         *name; /* in statistics and messages; NULL: the path. Of the first who opens it. Of a UDIM
                          set with <UDIM> in it, for its files */
+    /* Makes a .stex file of the caller's own anew, as it was; NULL: it is taken as it is. Called by an I/O thread, which
+     * waits for it, when a tile cannot be had because the file at `path` is damaged or gone. True: the file is whole now;
+     * the tile is read once more. A file that is too short is refused by texcache_open then (STATUS_FORMAT). Callable
+     * until the texture is closed for the last time. */
+    bool (*remake)(void *data, const char *path);
+    void *remake_data;
 } TexOpenDesc;
 
 /* Opens a paged texture; its tables stay in memory, within the budget, until it is closed.
@@ -402,7 +408,7 @@ typedef struct TexVerifyReport {
 } TexVerifyReport;
 
 /* Reads all of a file and compares every check sum; compressed tiles are decompressed. Goes on behind
- * damage: on_damage is called for each (this thread). A header that is damaged or contradicts itself
+ * damage: on_damage, unless it is NULL, is called for each (this thread). A header that is damaged or contradicts itself
  * is an error, since nothing behind it can be found. Memory: a tile and the tail. */
 Status texcache_file_verify(const char *path,
                             void (*on_damage)(void *data, const TexDamage *damage), void *data,

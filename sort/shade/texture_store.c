@@ -15,6 +15,7 @@
 #include "textures/converter.h"
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -35,6 +36,7 @@ typedef struct StoreEntry {
     _Atomic uint32_t id; /* 0: it is not open */
     EntryState state;    /* lock, as all below */
     bool is_asked_for;
+    char digest[HASH128_TEXT_BYTES]; /* the name of the converted file; "": it has none (yet) */
     Awaiting *awaiting;
     Error error; /* FAILED */
 } StoreEntry;
@@ -52,6 +54,7 @@ struct TextureStore {
     StoreEntry *entries; /* owned; [count] */
     uint32_t count;
     StoreWorker workers[WORKERS_MAX];
+    ConverterDesc converter;
     uint32_t worker_count, conversion_threads;
     uint64_t begin_ns;
 
@@ -128,29 +131,67 @@ static Status converted_path(const TextureStore *store, const SceneTexture *text
     return path_join(store->folder, file, out_path, err);
 }
 
-/* Whether it was converted before: of a set all files, for a conversion may have been interrupted. */
-static bool is_converted(const char *source, const char *converted)
+/* A file of the folder that is to be made (anew). */
+typedef bool (*IsWanting)(const char *converted);
+
+/* It was not converted before, or what has its name is nothing that we trust. */
+static bool is_absent(const char *converted)
 {
+    return !file_is_private(converted);
+}
+
+static bool is_damaged(const char *converted)
+{
+    TexVerifyReport report;
+    return !file_is_private(converted) ||
+           texcache_file_verify(converted, NULL, NULL, &report, NULL) != STATUS_OK ||
+           report.damages > 0;
+}
+
+/* Of a set each file, for a conversion may have been interrupted. */
+static bool is_any_absent(const char *source, const char *converted)
+{
+    bool is_present[TEX_UDIM_COUNT], is_any = false;
+    uint32_t count;
     if (!texcache_is_udim(source))
-        return file_exists(converted);
-    bool is_present[TEX_UDIM_COUNT];
-    uint32_t source_count, converted_count;
-    return texcache_udim_list(source, is_present, &source_count, NULL) == STATUS_OK &&
-           texcache_udim_list(converted, is_present, &converted_count, NULL) == STATUS_OK &&
-           source_count == converted_count;
+        return is_absent(converted);
+    if (texcache_udim_list(source, is_present, &count, NULL) != STATUS_OK)
+        return true; /* which will say why */
+    for (uint32_t i = 0; i < TEX_UDIM_COUNT && !is_any; ++i) {
+        char path[PATH_BYTES];
+        is_any = is_present[i] &&
+                 (texcache_udim_path(converted, i, path, sizeof path, NULL) != STATUS_OK ||
+                  is_absent(path));
+    }
+    return is_any;
 }
 
 /* --- conversion ------------------------------------------------------------------------------------- */
 
-static Status run_converter(StoreWorker *w, const SceneTexture *texture, const char *from,
-                            const char *to, Error *err)
+/* What is there under that name is of no use. */
+static Status clear_place(const TextureStore *store, const SceneTexture *texture, const char *path,
+                          Error *err)
+{
+    struct stat info;
+    if (lstat(path, &info) != 0)
+        return STATUS_OK;
+    bool is_private = file_is_private(path);
+    log_warning(store->desc.log, "%s: its converted file %s is %s; it is made anew", texture->name,
+                path, is_private ? "damaged" : "not this user's own");
+    return is_private ? STATUS_OK
+                      : file_remove(path, err); /* it would be followed, or written to */
+}
+
+static Status run_converter(TextureStore *store, Converter *converter, const SceneTexture *texture,
+                            const char *from, const char *to, Error *err)
 {
     Error why = {0};
+    TRY(clear_place(store, texture, to, err));
     ConverterWish wish = {.source_path = from,
                           .output_path = to,
                           .color_space = (SortColorSpace)texture->color_space,
-                          .thread_count = w->store->conversion_threads};
-    Status status = converter_run(w->converter, &wish, &why);
+                          .thread_count = store->conversion_threads};
+    Status status = converter_run(converter, &wish, &why);
     if (status == STATUS_OK || status == STATUS_CANCELLED)
         return status == STATUS_OK ? status : error_set(err, status, "cancelled");
     bool is_about_source = why.path[0] == '\0' || strcmp(why.path, texture->path) == 0;
@@ -158,20 +199,29 @@ static Status run_converter(StoreWorker *w, const SceneTexture *texture, const c
                         is_about_source ? "" : why.path, is_about_source ? "" : ": ", why.text);
 }
 
-static Status convert_set(StoreWorker *w, const SceneTexture *texture, const char *pattern,
-                          Error *err)
+/* Those files that are wanting; *out_is_any: there were some. */
+static Status convert_files(TextureStore *store, Converter *converter, const SceneTexture *texture,
+                            const char *path, IsWanting is_wanting, bool *out_is_any, Error *err)
 {
-    bool is_present[TEX_UDIM_COUNT];
+    bool is_present[TEX_UDIM_COUNT] = {true}; /* which is the only file of what is no set */
+    bool is_set = texcache_is_udim(texture->path);
     uint32_t count;
-    TRY(texcache_udim_list(texture->path, is_present, &count, err));
+    *out_is_any = false;
+    if (is_set)
+        TRY(texcache_udim_list(texture->path, is_present, &count, err));
     for (uint32_t i = 0; i < TEX_UDIM_COUNT; ++i) {
         char from[PATH_BYTES], to[PATH_BYTES];
         if (!is_present[i])
             continue;
-        TRY(texcache_udim_path(texture->path, i, from, sizeof from, err));
-        TRY(texcache_udim_path(pattern, i, to, sizeof to, err));
-        if (!file_exists(to))
-            TRY(run_converter(w, texture, from, to, err));
+        if (is_set) {
+            TRY(texcache_udim_path(texture->path, i, from, sizeof from, err));
+            TRY(texcache_udim_path(path, i, to, sizeof to, err));
+        }
+        if (!is_wanting(is_set ? to : path))
+            continue;
+        *out_is_any = true;
+        TRY(run_converter(store, converter, texture, is_set ? from : texture->path,
+                          is_set ? to : path, err));
     }
     return STATUS_OK;
 }
@@ -194,6 +244,19 @@ static Status lock_image(TextureStore *store, const char *digest, FileLock *out_
     }
 }
 
+/* Under the lock of the image. */
+static Status convert_and_count(TextureStore *store, Converter *converter,
+                                const SceneTexture *texture, const char *path, IsWanting is_wanting,
+                                Error *err)
+{
+    bool is_any;
+    TRY(convert_files(store, converter, texture, path, is_wanting, &is_any, err));
+    mutex_lock(&store->lock);
+    store->converted += is_any;
+    mutex_unlock(&store->lock);
+    return STATUS_OK;
+}
+
 /* Converts, unless another render has done so while we waited for it. */
 static Status convert_alone(StoreWorker *w, const SceneTexture *texture, const char *digest,
                             const char *path, Error *err)
@@ -202,17 +265,66 @@ static Status convert_alone(StoreWorker *w, const SceneTexture *texture, const c
     FileLock lock;
     TRY(lock_image(store, digest, &lock, err));
     Status status = STATUS_OK;
-    if (!is_converted(texture->path, path)) {
+    if (is_any_absent(texture->path, path)) {
         log_info(store->desc.log, "converting %s", texture->name);
-        status = texcache_is_udim(texture->path)
-                     ? convert_set(w, texture, path, err)
-                     : run_converter(w, texture, texture->path, path, err);
-        mutex_lock(&store->lock);
-        store->converted += status == STATUS_OK;
-        mutex_unlock(&store->lock);
+        status = convert_and_count(store, w->converter, texture, path, is_absent, err);
     }
     file_unlock(&lock);
     return status;
+}
+
+/* Converts those files anew that are damaged, unless another thread or render has done so while we waited for it. */
+static Status convert_damaged(TextureStore *store, Converter *converter,
+                              const SceneTexture *texture, const char *digest, const char *path,
+                              Error *err)
+{
+    FileLock lock;
+    char now[HASH128_TEXT_BYTES];
+    TRY(digest_image(texture, now, err));
+    if (strcmp(now, digest) != 0)
+        return error_set_at(
+            err, STATUS_IO, texture->name,
+            "has changed since it was converted, and its converted file is damaged");
+    TRY(lock_image(store, digest, &lock, err));
+    Status status = convert_and_count(store, converter, texture, path, is_damaged, err);
+    file_unlock(&lock);
+    return status;
+}
+
+/* Under the lock of the store: the texture that was converted to this file; store->count: none. */
+static uint32_t find_converted(const TextureStore *store, const char *path)
+{
+    uint32_t i = 0;
+    while (i < store->count && (store->entries[i].digest[0] == '\0' ||
+                                !strstr(path_basename(path), store->entries[i].digest)))
+        ++i;
+    return i;
+}
+
+/* TexOpenDesc.remake: in a thread of the cache's. */
+static bool remake_converted(void *data, const char *path)
+{
+    TextureStore *store = data;
+    Error err = {0};
+    Converter *converter = NULL;
+    char pattern[PATH_BYTES], digest[HASH128_TEXT_BYTES];
+    mutex_lock(&store->lock);
+    uint32_t index = find_converted(store, path);
+    if (index < store->count)
+        memcpy(digest, store->entries[index].digest, sizeof digest);
+    mutex_unlock(&store->lock);
+    if (index == store->count)
+        return false;
+    const SceneTexture *texture = &store->desc.scene->textures[index];
+    Status status = converter_create(&store->converter, &converter, &err);
+    if (status == STATUS_OK)
+        status = converted_path(store, texture, digest, pattern, &err);
+    if (status == STATUS_OK)
+        status = convert_damaged(store, converter, texture, digest, pattern, &err);
+    converter_destroy(converter);
+    if (status != STATUS_OK && status != STATUS_CANCELLED)
+        log_error(store->desc.log, "%s: %s", err.path, err.text);
+    return status == STATUS_OK;
 }
 
 /* --- opening ---------------------------------------------------------------------------------------- */
@@ -244,6 +356,13 @@ static bool may_be_ready(const char *path)
     return false;
 }
 
+static Status open_texture(const TextureStore *store, const SceneTexture *texture,
+                           const TexOpenDesc *open, TexId *out_id, Error *err)
+{
+    Status status = texcache_open(store->desc.cache, open, out_id, err);
+    return status == STATUS_OK ? status : error_prefix(err, "texture '%s'", texture->name);
+}
+
 /* Opens a tiled, mip-mapped image as it is. STATUS_UNSUPPORTED: it has to be converted. */
 static Status open_ready(const TextureStore *store, const SceneTexture *texture, TexId *out_id,
                          Error *err)
@@ -254,27 +373,45 @@ static Status open_ready(const TextureStore *store, const SceneTexture *texture,
     return texcache_open(store->desc.cache, &open, out_id, err);
 }
 
-/* Converts if that is needed, and opens. */
-static Status prepare_texture(StoreWorker *w, const SceneTexture *texture, TexId *out_id,
-                              Error *err)
+/* Converts if that is needed, and opens; a converted file that is damaged is made anew. */
+static Status open_converted(StoreWorker *w, uint32_t index, TexId *out_id, Error *err)
+{
+    TextureStore *store = w->store;
+    const SceneTexture *texture = &store->desc.scene->textures[index];
+    char path[PATH_BYTES], digest[HASH128_TEXT_BYTES];
+    TRY(digest_image(texture, digest, err));
+    TRY(converted_path(store, texture, digest, path, err));
+    mutex_lock(&store->lock);
+    memcpy(store->entries[index].digest, digest, sizeof digest);
+    mutex_unlock(&store->lock);
+    if (is_any_absent(texture->path, path))
+        TRY(convert_alone(w, texture, digest, path, err));
+    TexOpenDesc open = {.size_bytes = sizeof open,
+                        .path = path,
+                        .name = texture->path,
+                        .remake = remake_converted,
+                        .remake_data = store};
+    Error why = {0};
+    Status status = texcache_open(store->desc.cache, &open, out_id, &why);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    if (status == STATUS_FORMAT || status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND)
+        TRY(convert_damaged(store, w->converter, texture, digest, path, err));
+    return open_texture(store, texture, &open, out_id, err);
+}
+
+static Status prepare_texture(StoreWorker *w, uint32_t index, TexId *out_id, Error *err)
 {
     const TextureStore *store = w->store;
-    char path[PATH_BYTES], digest[HASH128_TEXT_BYTES];
-    TexOpenDesc open = {.size_bytes = sizeof open, .path = path, .name = texture->path};
+    const SceneTexture *texture = &store->desc.scene->textures[index];
     if (path_has_extension(texture->path, ".stex")) {
-        open.path = texture->path;
-    } else {
-        Status ready = may_be_ready(texture->path) ? open_ready(store, texture, out_id, err)
-                                                   : STATUS_UNSUPPORTED;
-        if (ready != STATUS_UNSUPPORTED)
-            return ready;
-        TRY(digest_image(texture, digest, err));
-        TRY(converted_path(store, texture, digest, path, err));
-        if (!is_converted(texture->path, path))
-            TRY(convert_alone(w, texture, digest, path, err));
+        TexOpenDesc open = {
+            .size_bytes = sizeof open, .path = texture->path, .name = texture->path};
+        return open_texture(store, texture, &open, out_id, err);
     }
-    Status status = texcache_open(store->desc.cache, &open, out_id, err);
-    return status == STATUS_OK ? status : error_prefix(err, "texture '%s'", texture->name);
+    Status ready =
+        may_be_ready(texture->path) ? open_ready(store, texture, out_id, err) : STATUS_UNSUPPORTED;
+    return ready == STATUS_UNSUPPORTED ? open_converted(w, index, out_id, err) : ready;
 }
 
 /* --- threads ---------------------------------------------------------------------------------------- */
@@ -342,9 +479,8 @@ static void run_worker(void *data)
             return;
         Error err = {0};
         TexId id = {0};
-        Status status = is_stopped(store)
-                            ? error_set(&err, STATUS_CANCELLED, "cancelled")
-                            : prepare_texture(w, &store->desc.scene->textures[index], &id, &err);
+        Status status = is_stopped(store) ? error_set(&err, STATUS_CANCELLED, "cancelled")
+                                          : prepare_texture(w, index, &id, &err);
         mutex_lock(&store->lock);
         Awaiting *awaiting = settle(store, &store->entries[index], status, id, &err);
         mutex_unlock(&store->lock);
@@ -371,15 +507,15 @@ static Status start_workers(TextureStore *store, uint32_t wanted_count, Error *e
     store->conversion_threads = count > 0 ? threads / count : 1;
     store->command[0] = store->desc.texcache_program;
     store->command[1] = "convert";
-    ConverterDesc converter = {.size_bytes = sizeof converter,
-                               .command = store->command,
-                               .memory_limit_bytes = memory_limit(),
-                               .is_cancelled = is_stopped,
-                               .data = store};
+    store->converter = (ConverterDesc){.size_bytes = sizeof store->converter,
+                                       .command = store->command,
+                                       .memory_limit_bytes = memory_limit(),
+                                       .is_cancelled = is_stopped,
+                                       .data = store};
     for (uint32_t i = 0; i < count; ++i) {
         StoreWorker *w = &store->workers[i];
         w->store = store;
-        TRY(converter_create(&converter, &w->converter, err));
+        TRY(converter_create(&store->converter, &w->converter, err));
         Status status = thread_create("texture-store", 0, run_worker, w, &w->thread, err);
         if (status != STATUS_OK) {
             converter_destroy(w->converter);

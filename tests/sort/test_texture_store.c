@@ -192,7 +192,7 @@ static void test_texture_store_converts_once_for_two_renders(void **state)
     mem_free(runs);
 }
 
-/* --- what converters go through ---------------------------------------------------------------------- */
+/* --- what becomes of converted files --------------------------------------------------------------- */
 
 static char said[4096];
 
@@ -204,6 +204,253 @@ static void keep_log(void *data, LogLevel level, const char *text)
 }
 
 static const Log log_kept = {.level = LOG_LEVEL_WARNING, .write = keep_log};
+
+enum { NOISE_WIDTH = 300, NOISE_HEIGHT = 200 };
+
+static void write_noise(const char *name, uint32_t seed)
+{
+    static uint8_t pixels[NOISE_WIDTH * NOISE_HEIGHT * 3];
+    char path[PATH_BYTES];
+    for (size_t i = 0; i < sizeof pixels; ++i)
+        pixels[i] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 24);
+    Error err = {0};
+    assert_int_equal(png_write(in_folder(name, path), NOISE_WIDTH, NOISE_HEIGHT, 3, pixels, &err),
+                     STATUS_OK);
+}
+
+/* Of a folder that holds one converted file beside its lock. */
+static void find_converted(const char *name, const char *part, char out_path[PATH_BYTES])
+{
+    char path[PATH_BYTES], relative[PATH_BYTES] = "";
+    Arena *arena = arena_create(0, 0);
+    const char *const *names;
+    uint32_t count;
+    Error err = {0};
+    assert_int_equal(file_list_directory(in_folder(name, path), arena, &names, &count, &err),
+                     STATUS_OK);
+    for (uint32_t i = 0; i < count; ++i)
+        if (strstr(names[i], part) && path_has_extension(names[i], ".stex"))
+            assert_int_equal(path_join(name, names[i], relative, &err), STATUS_OK);
+    in_folder(relative, out_path);
+    arena_destroy(arena);
+}
+
+typedef void (*Harm)(const char *path);
+
+static void write_at(const char *path, long offset, const void *data, size_t size_bytes)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, offset, offset < 0 ? SEEK_END : SEEK_SET), 0);
+    assert_int_equal(fwrite(data, 1, size_bytes, file), size_bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void harm_header(const char *path)
+{
+    write_at(path, 20, "x", 1);
+}
+
+static void harm_payload(const char *path) /* the last tile's, and some in the middle */
+{
+    uint64_t size_bytes = 0;
+    assert_int_equal(file_size(path, &size_bytes, NULL), STATUS_OK);
+    for (uint64_t at = size_bytes / 3; at < size_bytes; at += 4096)
+        write_at(path, (long)at, "damaged?", 8);
+}
+
+static void harm_all_tables(const char *path) /* behind the header, before the payloads */
+{
+    static const char zeros[2048];
+    write_at(path, 4096, zeros, sizeof zeros);
+}
+
+static void harm_end(const char *path)
+{
+    uint64_t size_bytes = 0;
+    assert_int_equal(file_size(path, &size_bytes, NULL), STATUS_OK);
+    assert_int_equal(truncate(path, (off_t)size_bytes - 100), 0);
+}
+
+static void harm_empty(const char *path)
+{
+    assert_int_equal(truncate(path, 0), 0);
+}
+
+static void harm_version(const char *path)
+{
+    write_at(path, 4, "\xff\0\0", 4);
+}
+
+static void harm_mode(const char *path)
+{
+    assert_int_equal(chmod(path, 0666), 0);
+}
+
+static void harm_owner(const char *path) /* as root only */
+{
+    assert_int_equal(chown(path, geteuid() == 0 ? 12345 : geteuid(), (gid_t)-1), 0);
+    assert_int_equal(chmod(path, geteuid() == 0 ? 0644 : 0666), 0);
+}
+
+static void harm_pipe(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+static void harm_link(const char *path)
+{
+    char target[PATH_BYTES];
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(in_folder("precious.txt", target), path), 0);
+}
+
+static void harm_dangling(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("/does/not/exist", path), 0);
+}
+
+static const struct {
+    const char *name;
+    Harm harm;
+} harms[] = {{"header", harm_header}, {"payload", harm_payload},  {"tables", harm_all_tables},
+             {"end", harm_end},       {"empty", harm_empty},      {"version", harm_version},
+             {"mode", harm_mode},     {"owner", harm_owner},      {"pipe", harm_pipe},
+             {"link", harm_link},     {"dangling", harm_dangling}};
+
+static Status open_noise(const Scene *scene, Opened *out, Error *err)
+{
+    static const bool is_wanted[1] = {true};
+    static char converted[PATH_BYTES];
+    TexCacheDesc d = {.size_bytes = sizeof d, .budget_bytes = 16 << 20, .log = &log_kept};
+    said[0] = '\0';
+    assert_int_equal(texcache_create(&d, &out->cache, err), STATUS_OK);
+    TextureStoreDesc desc = {.size_bytes = sizeof desc,
+                             .scene = scene,
+                             .cache = out->cache,
+                             .converted_folder = in_folder("harmed", converted),
+                             .texcache_program = program,
+                             .is_wanted = is_wanted,
+                             .log = &log_kept};
+    TRY(texture_store_create(&desc, &out->store, err));
+    uint32_t texture;
+    return texture_store_finish(out->store, &texture, err);
+}
+
+enum { LOOKS = 8 * 8 };
+
+static void look_all_over(const Opened *opened, float out[LOOKS][4])
+{
+    for (uint32_t i = 0; i < LOOKS; ++i)
+        look_up(opened, 0, ((float)(i % 8) + 0.5f) / 8, ((float)(i / 8) + 0.5f) / 8, out[i]);
+}
+
+/* A converted file that was damaged, or that is not ours, is made anew, whether that shows when it is opened or in the
+ * middle of a render, and what was looked up is the same. */
+static void test_texture_store_converts_anew_what_is_harmed(void **state)
+{
+    (void)state;
+    static const char *const images[] = {"noise.png", "noise.<UDIM>.png"};
+    char path[PATH_BYTES], converted[PATH_BYTES], *data;
+    size_t size_bytes;
+    Error err = {0};
+    write_noise("noise.png", 1);
+    write_noise("noise.1001.png", 2);
+    write_noise("noise.1002.png", 3);
+    assert_int_equal(file_write(in_folder("precious.txt", path), "precious", 8, &err), STATUS_OK);
+    for (uint32_t k = 0; k < SORT_COUNT_OF(images); ++k) {
+        SceneTexture texture = {.name = "noise", .path = in_folder(images[k], path)};
+        Scene scene = {.textures = &texture, .texture_count = 1};
+        Opened opened;
+        float expected[LOOKS][4], found[LOOKS][4];
+        assert_int_equal(open_noise(&scene, &opened, &err), STATUS_OK);
+        look_all_over(&opened, expected);
+        close_scene(&opened);
+        find_converted("harmed", k == 0 ? "" : ".1001.", converted);
+        for (uint32_t i = 0; i < SORT_COUNT_OF(harms); ++i) {
+            TexVerifyReport report;
+            harms[i].harm(converted);
+            if (open_noise(&scene, &opened, &err) != STATUS_OK)
+                fail_msg("%s: %s: %s", harms[i].name, err.path, err.text);
+            look_all_over(&opened, found);
+            assert_memory_equal(found, expected, sizeof found);
+            assert_int_equal(texture_store_stats(opened.store).converted, 1);
+            close_scene(&opened);
+            if (!strstr(said, "made anew"))
+                fail_msg("%s: nothing was said: %s", harms[i].name, said);
+            assert_int_equal(texcache_file_verify(converted, NULL, NULL, &report, &err), STATUS_OK);
+            assert_int_equal(report.damages, 0);
+            assert_true(file_is_private(converted));
+            assert_int_equal(open_noise(&scene, &opened, &err), STATUS_OK);
+            assert_int_equal(texture_store_stats(opened.store).converted, 0);
+            assert_string_equal(said, "");
+            close_scene(&opened);
+        }
+        assert_int_equal(file_remove_tree(in_folder("harmed", converted), &err), STATUS_OK);
+    }
+    assert_int_equal(file_read(in_folder("precious.txt", path), 100, &data, &size_bytes, &err),
+                     STATUS_OK);
+    assert_string_equal(data, "precious");
+    mem_free(data);
+}
+
+/* What cannot be made anew fails: the image has changed meanwhile, or a folder is in the place. */
+static void test_texture_store_says_what_it_cannot_mend(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES], converted[PATH_BYTES];
+    Error err = {0};
+    float found[LOOKS][4];
+    const float missing[4] = {1, 0, 1, 1};
+    write_noise("noise.png", 5);
+    SceneTexture texture = {.name = "noise", .path = in_folder("noise.png", path)};
+    Scene scene = {.textures = &texture, .texture_count = 1};
+    Opened opened;
+    TexStats stats;
+    assert_int_equal(open_noise(&scene, &opened, &err), STATUS_OK);
+    find_converted("harmed", "", converted);
+    harm_payload(converted);
+    write_noise("noise.png", 6);
+    look_all_over(&opened, found);
+    texcache_stats(opened.cache, &stats);
+    assert_true(stats.failed_tiles > 0);
+    uint32_t missing_count = 0;
+    for (uint32_t i = 0; i < LOOKS; ++i)
+        missing_count += memcmp(found[i], missing, sizeof missing) == 0;
+    assert_in_range(missing_count, 1, LOOKS);
+    assert_non_null(strstr(said, "noise: has changed since it was converted"));
+    close_scene(&opened);
+
+    write_noise("noise.png", 5);
+    assert_int_equal(unlink(converted), 0);
+    assert_int_equal(mkdir(converted, 0700), 0);
+    assert_int_equal(open_noise(&scene, &opened, &err), STATUS_IO);
+    assert_string_equal(err.path, converted);
+    close_scene(&opened);
+}
+
+/* Where the umask lets others of a group write, converted files are found again all the same. */
+static void test_texture_store_keeps_its_files_private(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    Error err = {0};
+    write_noise("shared.png", 7);
+    SceneTexture texture = {.name = "noise", .path = in_folder("shared.png", path)};
+    Scene scene = {.textures = &texture, .texture_count = 1};
+    Opened opened;
+    mode_t before = umask(0);
+    for (uint32_t i = 0; i < 2; ++i) {
+        assert_int_equal(open_noise(&scene, &opened, &err), STATUS_OK);
+        assert_int_equal(texture_store_stats(opened.store).converted, i == 0);
+        close_scene(&opened);
+    }
+    umask(before);
+}
+
+/* --- what converters go through ---------------------------------------------------------------------- */
 
 static const char *write_odd(const char *name, const char *word, char out[PATH_BYTES])
 {
@@ -538,6 +785,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texture_store_converts_once_for_two_renders),
         cmocka_unit_test(test_texture_store_converts_sets_once),
+        cmocka_unit_test(test_texture_store_converts_anew_what_is_harmed),
+        cmocka_unit_test(test_texture_store_says_what_it_cannot_mend),
+        cmocka_unit_test(test_texture_store_keeps_its_files_private),
         cmocka_unit_test(test_converter_loses_one_image_at_a_time),
         cmocka_unit_test(test_converter_is_cancelled_at_once),
         cmocka_unit_test(test_texture_store_converts_by_demand),

@@ -212,6 +212,17 @@ void descriptor_release(DescriptorPool *p, Descriptor *d)
     mutex_unlock(&p->lock);
 }
 
+void descriptor_renew(DescriptorPool *p, Descriptor *d)
+{
+    mutex_lock(&p->lock);
+    while (d->is_opening || d->users > 0)
+        cond_wait(&p->changed, &p->lock);
+    if (d->fd >= 0)
+        close_one(p, d);
+    cond_broadcast(&p->changed);
+    mutex_unlock(&p->lock);
+}
+
 void descriptor_close(DescriptorPool *p, Descriptor *d)
 {
     mutex_lock(&p->lock);

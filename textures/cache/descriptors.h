@@ -43,6 +43,8 @@ bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailu
 bool descriptor_confirm(DescriptorPool *p, Descriptor *d, bool *out_is_news,
                         TileFailure *out_failure) SORT_MUST_CHECK;
 void descriptor_release(DescriptorPool *p, Descriptor *d);
+/* The next one who acquires it opens the file at the path anew. Waits while it is in use. */
+void descriptor_renew(DescriptorPool *p, Descriptor *d);
 /* Closes it; nobody uses it. */
 void descriptor_close(DescriptorPool *p, Descriptor *d);
 void descriptor_pool_counts(DescriptorPool *p, uint64_t *out_opened, uint64_t *out_open_now);

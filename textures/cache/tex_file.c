@@ -73,7 +73,8 @@ static void note_damage(Verify *v, TexDamagePlace place, uint64_t tile, const Ti
         v->report.damaged_tiles++;
     }
     v->report.damages++;
-    v->on_damage(v->data, &damage);
+    if (v->on_damage)
+        v->on_damage(v->data, &damage);
 }
 
 static void verify_length(Verify *v, uint64_t file_bytes)
@@ -88,7 +89,8 @@ static void verify_length(Verify *v, uint64_t file_bytes)
                         .offset = file_bytes < expected ? file_bytes : expected,
                         .text = text};
     v->report.damages++;
-    v->on_damage(v->data, &damage);
+    if (v->on_damage)
+        v->on_damage(v->data, &damage);
 }
 
 static Status verify_tail(Verify *v, int fd, const char *path, Error *err)

@@ -156,6 +156,10 @@ static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
     uint64_t file_bytes;
     StexHeader h;
     TRY(stex_read_header(fd, texture->path, &h, &file_bytes, err));
+    if (file_bytes < h.file_bytes && texture->remake)
+        return error_set_at(err, STATUS_FORMAT, texture->path,
+                            "is truncated: %" PRIu64 " of %" PRIu64 " bytes are there", file_bytes,
+                            h.file_bytes);
     TRY(texture_allocate(c, texture, &h, err));
     /* The small levels are read when they are wanted, but a file whose small levels are damaged is refused now. */
     void *tail = mem_alloc(1, (size_t)h.tail_bytes);
@@ -346,6 +350,8 @@ static Status texture_create(TexCache *c, const TexOpenDesc *what, Texture **out
     texture->by_name = (TexIndexNode){.key = name_key(what), .owner = texture};
     texture->by_picture.owner = texture;
     texture->wanted_color_space = what->color_space;
+    texture->remake = what->remake;
+    texture->remake_data = what->remake_data;
     Error reason = {0};
     Status status = texcache_is_udim(path) ? texture_load_set(c, texture, what, &reason)
                                            : texture_load_file(c, texture, &reason);

@@ -119,8 +119,11 @@ Status udim_open(TexCache *c, const TexOpenDesc *set, UdimSet *out_set, Error *e
         if (!is_present[i])
             continue;
         TRY(texcache_udim_path(pattern, i, path, sizeof path, err));
-        TexOpenDesc what = {
-            .size_bytes = sizeof what, .path = path, .color_space = set->color_space};
+        TexOpenDesc what = {.size_bytes = sizeof what,
+                            .path = path,
+                            .color_space = set->color_space,
+                            .remake = set->remake,
+                            .remake_data = set->remake_data};
         if (set->name && texcache_is_udim(set->name)) {
             TRY(texcache_udim_path(set->name, i, name, sizeof name, err));
             what.name = name;

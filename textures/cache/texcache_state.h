@@ -128,6 +128,8 @@ typedef struct Texture {
     Descriptor descriptor;                  /* of a .stex file */
     bool is_decoded;                        /* tiles come from a decoder process */
     SortColorSpace wanted_color_space;
+    bool (*remake)(void *data, const char *path); /* TexOpenDesc */
+    void *remake_data;
     StexStamp decoded_stamp;
     uint64_t bytes;              /* in the accounts */
     uint32_t refs, queued_count; /* lock */

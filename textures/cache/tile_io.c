@@ -257,6 +257,18 @@ static bool pause_before_retry(TexCache *c, Texture *texture, uint32_t pause_ms,
     return true;
 }
 
+/* Has a file made anew whose content is at fault. Whether it is worth another try. */
+static bool remake_file(IoThread *io, const TileRequest *r)
+{
+    Texture *texture = r->texture;
+    if (!texture->remake || texture->is_decoded ||
+        !texture->remake(texture->remake_data, texture->path))
+        return false;
+    descriptor_renew(&io->cache->descriptors, &texture->descriptor);
+    read_run_clear(&io->run);
+    return true;
+}
+
 /* The outcome of a request as an entry. */
 static uint32_t load_tile(IoThread *io, const TileRequest *r, uint32_t *out_bytes_read)
 {
@@ -274,6 +286,8 @@ static uint32_t load_tile(IoThread *io, const TileRequest *r, uint32_t *out_byte
             break;
         entry = try_tile(io, r, out_bytes_read, &failure);
     }
+    if (entry == 0 && !stex_failure_is_transient(&failure) && remake_file(io, r))
+        entry = try_tile(io, r, out_bytes_read, &failure);
     if (entry != 0)
         return entry;
     TileFailed failed = {.fault = failure.fault, .was_loaded = r->last_use != 0};

@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "textures/convert/convert_wire.h"
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* When the other end is gone, so is the next request. */
 static void say(const ConvertMessage *m)
@@ -40,6 +41,8 @@ Status texcache_serve_converter(const TexDecoderHost *host, Error *err)
 {
     ConvertRequest request;
     char source[PATH_BYTES], output[PATH_BYTES];
+    /* What others than this user can write would not be taken out of a cache again. */
+    (void)umask(umask(077) | 022);
     while (process_receive_from_parent(&request, sizeof request)) {
         if (request.version != CONVERT_VERSION || request.source_bytes >= sizeof source ||
             request.output_bytes >= sizeof output || request.color_space > SORT_COLOR_RAW)
