@@ -120,8 +120,6 @@ class SortRenderEngine(bpy.types.RenderEngine):
                 texture_folder="" if is_export else process.filesystem_root(), is_cancelled=self.test_break,
                 frame_set=None if self.is_preview else lambda f, s: self.frame_set(f, subframe=s),
                 camera_override=self.camera_override, eyes_of=(lambda camera: self._eyes(camera, views)) if views else None), report)
-            if is_export and exported.exposure != 1:
-                report.warn("Render settings", f"Film > Exposure is no part of a package: multiply its picture by {exported.exposure:g}")
             if is_export or self.test_break():
                 return
             job = make_job(depsgraph.scene, program, Path(folder), {item.layer for item in items})
@@ -218,7 +216,7 @@ def _load(path: Path, result: bpy.types.RenderResult, view: str, items: list[Pas
     picture = exr.read(path)
     layer = result.layers[0].name
     within = f".{view}" if view else ""
-    pixels = passes.combined(picture, exported.exposure)
+    pixels = passes.combined(picture)
     channels = {f"{layer}.Combined{within}.{c}": pixels[:, k] for k, c in enumerate("RGBA")}
     for item in items:
         values = item.values(picture, exported)

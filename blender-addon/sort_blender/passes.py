@@ -60,14 +60,6 @@ def _colour(layer: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
     return lambda picture, e: picture.stack([f"{layer}.{c}" for c in "RGB"])
 
 
-def _light(layer: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
-    return lambda picture, e: picture.stack([f"{layer}.{c}" for c in "RGB"]) * np.float32(e.exposure)
-
-
-def _lit(values: Callable[[exr.Picture, Exported], np.ndarray]) -> Callable[[exr.Picture, Exported], np.ndarray]:
-    return lambda picture, e: values(picture, e) * np.float32(e.exposure)
-
-
 def _indices(layer: str, indices_of: Callable[[Exported], dict[str, int]]) -> Callable:
     """The pass index of what covers most of a pixel."""
     def values(picture: exr.Picture, exported: Exported) -> np.ndarray:
@@ -104,8 +96,8 @@ def murmur3(name: str) -> int:
     return h ^ h >> 16
 
 
-def combined(picture: exr.Picture, exposure: float) -> np.ndarray:
-    return picture.stack(list("RGBA")) * np.array([exposure] * 3 + [1], np.float32)
+def combined(picture: exr.Picture) -> np.ndarray:
+    return picture.stack(list("RGBA"))
 
 
 def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
@@ -120,11 +112,11 @@ def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
         for part, end in LIGHT_PARTS.items():
             if getattr(view_layer, f"use_pass_{kind}_{part}"):
                 found.append(Pass(start + end, "RGB", "COLOR", f"{kind}_{part}",
-                                  (_colour if part == "color" else _light)(f"{kind}_{part}")))
+                                  _colour(f"{kind}_{part}")))
     if view_layer.use_pass_emit:
-        found.append(Pass("Emit", "RGB", "COLOR", "emission", _light("emission")))
+        found.append(Pass("Emit", "RGB", "COLOR", "emission", _colour("emission")))
     if view_layer.use_pass_environment:
-        found.append(Pass("Env", "RGB", "COLOR", "environment", _light("environment")))
+        found.append(Pass("Env", "RGB", "COLOR", "environment", _colour("environment")))
     if view_layer.use_pass_normal:
         found.append(Pass("Normal", "XYZ", "VECTOR", "normal", _z_up("normal")))
     if view_layer.use_pass_position:
@@ -146,7 +138,7 @@ def wanted(view_layer: bpy.types.ViewLayer) -> list[Pass]:
     layers = layers_of(view_layer)
     for group in getattr(view_layer, "lightgroups", ()):
         found.append(Pass(f"Combined_{group.name}", "RGB", "COLOR", "light_groups",
-                          _lit(_named("Combined_", layers.groups, group.name, "RGB"))))
+                          _named("Combined_", layers.groups, group.name, "RGB")))
     for aov in view_layer.aovs:
         if aov.is_valid:
             channels, kind = ("X", "VALUE") if aov.type == "VALUE" else ("RGBA", "COLOR")

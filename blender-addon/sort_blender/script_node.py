@@ -8,10 +8,11 @@ add-on fills. In Cycles and Eevee it gives black.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import bpy
 
-from . import registration
+from . import registration, text_file
 from .ssl_source import Described, describe
 from .versions import add_group_socket, group_socket_kind, group_sockets, move_group_socket, remove_group_socket
 
@@ -108,8 +109,7 @@ class SortScriptNode(bpy.types.ShaderNodeCustomGroup):
         if self.mode == "INTERNAL":
             return self.script.as_string() if self.script else None
         try:
-            with open(bpy.path.abspath(self.filepath), encoding="utf-8") as file:
-                return file.read()
+            return text_file.read(Path(bpy.path.abspath(self.filepath, library=self.id_data.library)))
         except (OSError, UnicodeDecodeError):
             return None
 

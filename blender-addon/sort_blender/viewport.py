@@ -27,7 +27,7 @@ from gpu_extras.presets import draw_texture_2d
 from . import exr, locate, passes, preferences, process
 from .export import axes
 from .export.camera import Frame, lens_record
-from .export.scene import ExportPlan, export_scene, exposure_of
+from .export.scene import ExportPlan, export_scene
 from .job import make_job
 from .messages import Report, SortError, explain
 
@@ -41,7 +41,6 @@ class Viewport:
         self._tag_redraw = tag_redraw
         self._lock = threading.Lock()
         self._folder = Path(tempfile.mkdtemp(prefix="sort-viewport-", dir=bpy.app.tempdir))
-        self._exposure = 1.0  # of Cycles' film
         self._package: Path | None = None  # None: the scene is to be exported
         self._runs = 0
         self._stop = threading.Event()  # of the render that is under way
@@ -121,7 +120,6 @@ class Viewport:
 
     def _export(self, context: bpy.types.Context, depsgraph: bpy.types.Depsgraph, target: Path) -> None:
         frame, camera = _camera(context, self.report)
-        self._exposure = exposure_of(depsgraph.scene)
         if self._package is None or not self._package.is_dir():
             export_scene(depsgraph, ExportPlan(folder=target, texture_folder=process.filesystem_root(),
                                                view=(frame, camera)), self.report)
@@ -173,7 +171,7 @@ class Viewport:
     def _take(self, path: Path, coarse: np.ndarray | None, stop: threading.Event) -> np.ndarray:
         """`coarse` shows where there are no samples yet."""
         picture = exr.read(path)
-        pixels = passes.combined(picture, self._exposure).reshape(picture.height, picture.width, 4)
+        pixels = passes.combined(picture).reshape(picture.height, picture.width, 4)
         if coarse is not None:
             rows, columns = (np.arange(n) * m // n for n, m in zip(pixels.shape, coarse.shape[:2]))
             pixels = np.where(pixels[..., 3:] == 0, coarse[rows[:, None], columns], pixels)

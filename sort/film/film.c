@@ -143,6 +143,7 @@ Status film_create(const FilmDesc *desc, Film **out_film, Error *err)
     if (!film)
         return error_set(err, STATUS_NO_MEMORY, "no memory for a film");
     film->desc = full;
+    film->shot.exposure = 1.0f;
     id_table_init(&film->id_table);
     film->desc.identity.filter[FILM_FILTER_NAME_MAX - 1] = '\0';
     film->desc.identity.cpu_class[FILM_TARGET_NAME_MAX - 1] = '\0';

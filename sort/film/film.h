@@ -65,6 +65,13 @@ enum { FILM_LIGHT_KINDS = (FILM_AOV_TRANSMISSION_INDIRECT + 1 - FILM_AOV_DIFFUSE
 #define FILM_LIGHT_PASSES                                                                          \
     (FILM_AOV_BIT(FILM_AOV_TRANSMISSION_INDIRECT + 1) - FILM_AOV_BIT(FILM_AOV_DIFFUSE_COLOR))
 
+/* AOVs that hold light, as the picture does. */
+#define FILM_LIGHT                                                                                 \
+    (FILM_LIGHT_GROUPS | FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT) |    \
+     (FILM_LIGHT_PASSES &                                                                          \
+      ~(FILM_AOV_BIT(FILM_AOV_DIFFUSE_COLOR) | FILM_AOV_BIT(FILM_AOV_GLOSSY_COLOR) |               \
+        FILM_AOV_BIT(FILM_AOV_TRANSMISSION_COLOR))))
+
 /* Names that samples meet, counted a pixel: Cryptomatte layers (cryptomatte.h). */
 typedef enum FilmId {
 #define FILM_ID(id, name, layer) FILM_ID_##id,
@@ -173,6 +180,7 @@ typedef struct FilmShot {
     int32_t frame;      /* its number in the sequence */
     float fps;          /* frames a second; 0: not known */
     float pixel_aspect; /* width of a pixel over its height; 0: 1 */
+    float exposure; /* what light is multiplied by when it is written; the sums are without it */
     /* Of points as rows (p' = p M), as OpenEXR has it: to the camera's space, which looks along -z with y up; and to
      * x and y from -1 to 1, left to right and bottom to top, of the whole frame. */
     float world_to_camera[16], world_to_ndc[16];

@@ -26,7 +26,7 @@
 #endif
 
 enum {
-    FILE_VERSION = 8,
+    FILE_VERSION = 9,
     FILE_NOTES_MAX = 1 << 28,
     FILE_IDS_MAX = 8,
     FILE_AOVS_MAX = 64,
@@ -157,8 +157,8 @@ static Status check_header(const FileHeader *h, const char *path, Error *err)
         h->aov_count > FILM_AOV_COUNT || h->range_count > FILM_MAX_RANGES ||
         h->note_bytes > FILE_NOTES_MAX || h->crop_width == 0 || h->crop_height == 0)
         return error_set_at(err, STATUS_FORMAT, path, "the header is malformed");
-    bool is_finite =
-        isfinite(h->shot.render_s) && isfinite(h->shot.fps) && isfinite(h->shot.pixel_aspect);
+    bool is_finite = isfinite(h->shot.render_s) && isfinite(h->shot.fps) &&
+                     isfinite(h->shot.pixel_aspect) && isfinite(h->shot.exposure);
     for (int i = 0; i < 16; ++i)
         is_finite =
             is_finite && isfinite(h->shot.world_to_camera[i]) && isfinite(h->shot.world_to_ndc[i]);

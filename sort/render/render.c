@@ -92,12 +92,20 @@ static void apply_clamps(const SceneSettings *s, WaveShared *shared)
     shared->clamp_indirect = is_light && s->clamp_indirect > 0.0f ? s->clamp_indirect : INFINITY;
 }
 
+/* A display shows about the root of the light times the exposure, and so its error. */
+static float adaptive_error(const Render *r)
+{
+    float error = r->options.adaptive_error;
+    return error > 0.0f ? error / sqrtf(r->settings.film_exposure) : 0.0f;
+}
+
 static Status apply_settings(Render *r, Error *err)
 {
     const RenderOptions *o = &r->options;
     const SceneSettings *s = &r->settings;
     r->settings = r->scene->settings;
     scene_settings_apply(&o->settings, &r->settings);
+    r->options.adaptive_error = adaptive_error(r);
     uint32_t width = o->width_px ? o->width_px : s->width_px,
              height = o->height_px ? o->height_px : s->height_px;
     int64_t camera = s->camera;

@@ -36,8 +36,9 @@ typedef struct RenderOptions {
     /* No pass (schedule.h; a short one) begins that would end after this, by the time that
      * passes took so far; 0: none. What the film's range says then depends on the clock. */
     double time_limit_s;
-    float adaptive_error;  /* pixels stop when film_judge finds them this good; 0: none does */
-    WaveView view;         /* NONE: light */
+    float
+        adaptive_error; /* pixels stop when film_judge finds them this good, exposed; 0: none does */
+    WaveView view;      /* NONE: light */
     float ao_distance_m;   /* of the view AO; 0: a tenth of the scene's size */
     WaveStrategy strategy; /* for tests: other than MIS only makes noise */
     SamplerKind sampler;

@@ -73,7 +73,7 @@ static void add_ids(Picture *p, const Film *film, FilmId id, float *at)
     for (uint32_t c = 0; c < 2 * ID_RANKS; ++c) {
         char layer[NAME_MAX_BYTES];
         snprintf(layer, sizeof layer, "%s%02u", film_id_info(id)->layer, c / 4);
-        add_channel(p, EXR_PIXEL_FLOAT, at + c, 2 * ID_RANKS, layer, "RGBA"[c % 4]);
+        add_channel(p, EXR_PIXEL_FLOAT, at + c, (size_t)2 * ID_RANKS, layer, "RGBA"[c % 4]);
     }
 }
 
@@ -180,6 +180,26 @@ uint64_t render_output_exr_bytes(const Film *film)
            sizeof(float);
 }
 
+/* What the values of an AOV are multiplied by: light by the exposure, a variance of light by its square. */
+static float gain_of(const Film *film, FilmAov aov)
+{
+    float exposure = film_shot(film)->exposure;
+    return film_aovs_have(FILM_LIGHT, aov) ? exposure
+           : aov == FILM_AOV_VARIANCE      ? exposure * exposure
+                                           : 1.0f;
+}
+
+/* RGBA as it is written. */
+static void resolve_exposed(const Film *film, float *out_rgba)
+{
+    const FilmDesc *desc = film_desc(film);
+    size_t floats = 4 * (size_t)desc->crop_width * desc->crop_height;
+    float exposure = film_shot(film)->exposure;
+    film_resolve(film, out_rgba);
+    for (size_t i = 0; i < floats; ++i)
+        out_rgba[i] *= i % 4 == 3 ? 1.0f : exposure;
+}
+
 static Status picture_create(const Film *film, ExrPixelType type, Picture *p, Error *err)
 {
     const FilmDesc *desc = film_desc(film);
@@ -187,7 +207,7 @@ static Status picture_create(const Film *film, ExrPixelType type, Picture *p, Er
     *p = (Picture){.pixels = mem_alloc(count, floats * sizeof(float))};
     if (!p->pixels)
         return error_set(err, STATUS_NO_MEMORY, "out of memory writing the picture");
-    film_resolve(film, p->pixels);
+    resolve_exposed(film, p->pixels);
     for (int c = 0; c < 4; ++c)
         add_channel(p, type, p->pixels + c, 4, NULL, "RGBA"[c]);
     float *at = p->pixels + 4 * count;
@@ -198,6 +218,9 @@ static Status picture_create(const Film *film, ExrPixelType type, Picture *p, Er
         char layer[NAME_MAX_BYTES];
         layer_name(film, (FilmAov)a, layer);
         film_resolve_aov(film, (FilmAov)a, at);
+        float gain = gain_of(film, (FilmAov)a);
+        for (size_t i = 0; i < count * info->channel_count; ++i)
+            at[i] *= gain;
         for (uint32_t c = 0; c < info->channel_count; ++c)
             add_channel(p, EXR_PIXEL_FLOAT, at + c, info->channel_count, layer, info->suffixes[c]);
         at += count * info->channel_count;
@@ -280,7 +303,7 @@ Status render_output_png(const Film *film, const char *path, const ViewTransform
     uint8_t *rgb = mem_alloc(count, 3);
     Status status;
     if (rgba && rgb) {
-        film_resolve(film, rgba);
+        resolve_exposed(film, rgba);
         view_transform_rgb(view, rgba, 4, count, rgb);
         status = png_write(path, desc->crop_width, desc->crop_height, 3, rgb, err);
     } else {

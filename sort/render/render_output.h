@@ -11,6 +11,8 @@ typedef struct RenderExr {
         is_timeless; /* says neither when nor where it was made, nor how long it took: equal films are equal files */
 } RenderExr;
 
+/* Both multiply light by the shot's exposure. */
+
 /* RGBA as half, AOVs as float layers, and as metadata the camera and what made the picture, by the names that OpenEXR
  * has for it. `how` may be NULL. */
 Status render_output_exr(const Film *film, const char *path, const RenderExr *how,

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { HASHED = 1, APART = 0 };
+enum { HASHED = 1, APART = 0, FREE = 0 };
 
 const SceneSettingRow scene_setting_rows[SETTING_COUNT] = {
 #define SETTING(kind, field, min, max, initial, identity, option, value, help)                     \

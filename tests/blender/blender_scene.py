@@ -1,5 +1,6 @@
 """What the tests in Blender share: the add-on installed, small scenes, pictures as arrays."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -136,6 +137,14 @@ def render(engine="SORT"):
     scene.render.filepath = str(FOLDER / "picture.exr")
     bpy.ops.render.render(write_still=True)
     return read_picture(scene.render.filepath)
+
+
+def export():
+    """The description of the scene in a package of its own."""
+    from sort_blender import operators
+    folder = FOLDER / f"package {len(list(FOLDER.iterdir()))}"
+    operators.export(bpy.context, folder)
+    return json.loads((folder / "scene.json").read_text())
 
 
 def read_picture(path):

@@ -1,7 +1,9 @@
 """Image files that are damaged, lie about their size, or have odd names; disks that are full."""
 
 import errno
+import faulthandler
 import os
+import socket
 import struct
 import unittest
 import zlib
@@ -71,6 +73,36 @@ class ImageTest(unittest.TestCase):
                 image.colorspace_settings.name = "Filmic Log"
                 self.check(MAGENTA, "Material 'Wall', node 'Image Texture'", name.decode(), "larger than the memory")
                 self.assertFalse(image.has_data)
+
+    def test_files_that_never_end(self):
+        """Folders, links to nothing and to themselves, devices, pipes and sockets, whatever they are said to be. A pipe in
+        bpy.data.images.load() makes Blender itself wait, so they get their paths later."""
+        odd = kit.FOLDER / "odd"
+        odd.mkdir()
+        socket.socket(socket.AF_UNIX).bind(str(odd / "socket"))
+        os.mkfifo(odd / "pipe")
+        (odd / "folder").mkdir()
+        for name, target in (("dangling", "nothing"), ("loop", "loop"), ("zero", "/dev/zero"), ("random", "/dev/random")):
+            (odd / name).symlink_to(target)
+        cases = [(name, "FILE", "sRGB") for name in sorted(os.listdir(odd))]
+        cases += [("pipe", source, "Filmic Log") for source in ("FILE", "SEQUENCE", "MOVIE", "TILED")]
+        for k, (kind, source, space) in enumerate(cases):
+            with self.subTest(kind=kind, source=source, space=space):
+                self.setUp()
+                name = f"{k} 1001"
+                (odd / kind).rename(odd / name)
+                image = bpy.data.images.new("Odd", 4, 4)
+                image.source = "FILE"
+                image.filepath = str(odd / (name if source != "TILED" else f"{k} <UDIM>"))
+                image.source, image.colorspace_settings.name = source, space
+                self.check_in_time(self.wear(image))
+                (odd / name).rename(odd / kind)
+
+    def check_in_time(self, image):
+        faulthandler.dump_traceback_later(60, exit=True)  # where it waits
+        self.check(MAGENTA, "Material 'Wall', node 'Image Texture'", "image 'Odd'", "magenta")
+        self.assertFalse(image.has_data)
+        faulthandler.cancel_dump_traceback_later()
 
     def test_more_closures_than_a_material_may_have(self):
         """The rest of the picture is as it is."""

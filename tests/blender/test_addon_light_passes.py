@@ -20,6 +20,7 @@ class LightPassTest(unittest.TestCase):
     def setUp(self):
         self.scene = kit.empty_scene(size=48, samples=256)
         self.scene.render.resolution_x = 72
+        self.scene.cycles.film_exposure = 0.6
         self.layer = bpy.context.view_layer
         self.layer.name = LAYER
         for name in dir(self.layer):

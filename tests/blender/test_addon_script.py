@@ -1,6 +1,7 @@
 """SSL Script nodes: sockets from parameters, what goes wrong, animation and node groups; and what other nodes say when
 something is missing."""
 
+import os
 import unittest
 
 import bpy
@@ -138,6 +139,13 @@ class ScriptTest(unittest.TestCase):
         node.script = None
         self.pixel()
         self.assertIn("no source", warnings())
+        os.mkfifo(kit.FOLDER / "pipe.ssl")
+        os.symlink("/dev/zero", kit.FOLDER / "zero.ssl")
+        node.mode = "EXTERNAL"
+        for name in ("pipe.ssl", "zero.ssl"):  # Blender would wait for ever, or take all memory
+            node.filepath = str(kit.FOLDER / name)
+            self.pixel()
+            self.assertIn(f"cannot read '{node.filepath}'", warnings())
 
 
 class MissingTest(unittest.TestCase):

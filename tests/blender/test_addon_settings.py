@@ -1,6 +1,5 @@
 """Settings outside of node trees: each is followed, or a warning says that it is not; nothing is silent."""
 
-import json
 import math
 import unittest
 
@@ -169,6 +168,7 @@ class FollowedTest(unittest.TestCase):
         for exposure in (0.25, 3.0):
             self.scene.cycles.film_exposure = exposure
             self.compare()
+        self.assertEqual(kit.export()["settings"]["film_exposure"], 3)
 
     def test_light_below_zero(self):
         """It takes away what others bring."""
@@ -208,10 +208,7 @@ class FoldedTest(unittest.TestCase):
         return tree, emission, body
 
     def lights(self):
-        from sort_blender import operators
-        folder = kit.FOLDER / f"package {len(list(kit.FOLDER.iterdir()))}"
-        operators.export(bpy.context, folder)
-        return json.loads((folder / "scene.json").read_text())["lights"]
+        return kit.export()["lights"]
 
     def test_blackbody(self):
         self.set_world((0, 0, 0))

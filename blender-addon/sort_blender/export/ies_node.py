@@ -7,9 +7,8 @@ from pathlib import Path
 
 import bpy
 
+from .. import text_file
 from . import ies
-
-BYTES_MAX = 1 << 26
 
 
 def finish(builder, node: bpy.types.Node, name: str) -> bool:
@@ -36,8 +35,4 @@ def _text(node: bpy.types.Node) -> tuple[str, str]:
         raise ies.BadFile("no file is chosen")
     linked_from = getattr(node.id_data, "library", None)  # the .blend file that `//` belongs to
     path = Path(bpy.path.abspath(node.filepath, library=linked_from))
-    if not path.is_file():
-        raise ies.BadFile(f"there is no file {path}")
-    if path.stat().st_size > BYTES_MAX:
-        raise ies.BadFile(f"{path} is too large for an IES file")
-    return path.read_text(encoding="utf-8", errors="surrogateescape"), path.name
+    return text_file.read(path, errors="surrogateescape"), path.name

@@ -189,14 +189,14 @@ class ImageExporter:
 
     def _write_pixels(self, image: bpy.types.Image, where: str) -> str | None:
         width, height = image.size
-        if space_of(image) == "sRGB" and image.is_float and not _is_in_memory(image) and image.channels == 4:
-            self._report.warn(where, f"image '{image.name}': floats that are said to be sRGB are as Blender shows them; where alpha is "
-                                     "neither 0 nor 1 Cycles has other colours")
         if width == 0 or height == 0:
             self._report.warn(where, f"image '{image.name}' has no pixels; magenta")
             return None
         pixels = np.empty(width * height * image.channels, dtype=np.float32)
         image.pixels.foreach_get(pixels)
+        if space_of(image) == "sRGB" and image.is_float and not _is_in_memory(image) and _is_veiled(pixels, image.channels):
+            self._report.warn(where, f"image '{image.name}': floats that are said to be sRGB are as Blender shows them; where alpha is "
+                                     "neither 0 nor 1 Cycles has other colours")
         convert = _conversion(image)
         space = image.colorspace_settings.name if convert else ""
         key = f"pixels {image.is_float} {space} " + hashlib.blake2b(pixels, digest_size=16, key=b"%d" % width).hexdigest()
@@ -295,6 +295,12 @@ def _converted(pixels: np.ndarray, image: bpy.types.Image, convert: Callable[[np
     if image.is_float and image.alpha_mode in ("PREMUL", "STRAIGHT"):
         rgb = rgb / np.where(rest > 0, rest, 1) ** (1 if image.alpha_mode == "PREMUL" else 2)
     return np.concatenate([rgb, rest], axis=2).astype(np.float32)
+
+
+def _is_veiled(pixels: np.ndarray, channels: int) -> bool:
+    """Somewhere alpha is neither 0 nor 1."""
+    alpha = pixels[3::4]
+    return channels == 4 and bool(((alpha != 0) & (alpha != 1)).any())
 
 
 def _is_loadable(image: bpy.types.Image) -> bool:

@@ -30,7 +30,6 @@ class Exported:
     frame: Frame
     object_indices: dict[str, int] = field(default_factory=dict)  # pass indices by name in the package
     material_indices: dict[str, int] = field(default_factory=dict)
-    exposure: float = 1.0  # of Cycles' film: what colours are multiplied by that the renderer's picture has
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
         "max_depth": settings.max_depth, **_bounces(settings),
         "clamp_direct": settings.clamp_direct, "clamp_indirect": settings.clamp_indirect,
-        "filter_glossy": settings.filter_glossy,
+        "filter_glossy": settings.filter_glossy, "film_exposure": _exposure(scene),
         "frame": scene.frame_current, "frames_per_second": scene.render.fps / scene.render.fps_base,
         "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(world)}
     writer.shader_aovs = list(layers.aovs.values())
@@ -100,10 +99,10 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
         else:
             instances.add(instance)
     writer.finish()
-    return Exported(frame, instances.indices, _material_indices(materials), exposure_of(scene))
+    return Exported(frame, instances.indices, _material_indices(materials))
 
 
-def exposure_of(scene: bpy.types.Scene) -> float:
+def _exposure(scene: bpy.types.Scene) -> float:
     return getattr(getattr(scene, "cycles", None), "film_exposure", 1.0)
 
 
