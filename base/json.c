@@ -57,6 +57,28 @@ Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err)
     return STATUS_OK;
 }
 
+uint64_t json_tree_bytes(Str text)
+{
+    /* Of jansson's values, with what the allocator adds: an object, an array, a field or an element. */
+    enum { OBJECT_BYTES = 320, ARRAY_BYTES = 160, ITEM_BYTES = 96 };
+    uint64_t bytes = text.size_bytes; /* of strings */
+    bool is_in_string = false;
+    for (size_t i = 0; i < text.size_bytes; ++i) {
+        char c = text.data[i];
+        if (c == '"')
+            is_in_string = !is_in_string;
+        else if (is_in_string)
+            i += c == '\\';
+        else if (c == '{')
+            bytes += OBJECT_BYTES;
+        else if (c == '[')
+            bytes += ARRAY_BYTES;
+        else if (c == ',' || c == ':')
+            bytes += ITEM_BYTES;
+    }
+    return bytes;
+}
+
 /* The text without what stands between two places. */
 typedef struct Gap {
     Str text;

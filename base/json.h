@@ -62,6 +62,8 @@ Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err) SOR
  * of json_parse. */
 Status json_parse_long(const char *name, Str text, const char *field, JsonDoc **out_doc,
                        Error *err) SORT_MUST_CHECK;
+/* What the tree of a text takes, in bytes, at most; known without parsing it. */
+uint64_t json_tree_bytes(Str text);
 /* Reads at most max_bytes; a longer file is STATUS_LIMIT. */
 Status json_read_file(const char *path, size_t max_bytes, JsonDoc **out_doc,
                       Error *err) SORT_MUST_CHECK;

@@ -277,9 +277,13 @@ static void count_use(const Scene *scene, const SceneInstance *instance, uint32_
         *count += keys;
 }
 
-static uint32_t primitive_count(const SceneMesh *mesh)
+/* What a flattened copy takes, in triangles: vertices that no triangle names are copied too. */
+static uint32_t copy_size(const SceneMesh *mesh)
 {
-    return mesh->curves ? mesh->curves->segment_count : mesh->triangle_count;
+    uint32_t by_vertices = mesh->vertex_count / 3;
+    if (mesh->curves)
+        return mesh->curves->segment_count;
+    return mesh->triangle_count > by_vertices ? mesh->triangle_count : by_vertices;
 }
 
 /* Decides by counts: mesh_scenes of flattened meshes stay NULL. */
@@ -295,7 +299,7 @@ static Status make_mesh_scenes(Accel *accel, Error *err)
     for (uint32_t i = 0; i < scene->mesh_count; ++i) {
         const SceneMesh *mesh = &scene->meshes[i];
         bool is_instanced = uses[i] == NEVER_FLATTENED;
-        uint64_t extra = uses[i] > 1 ? (uint64_t)(uses[i] - 1) * primitive_count(mesh) : 0;
+        uint64_t extra = uses[i] > 1 ? (uint64_t)(uses[i] - 1) * copy_size(mesh) : 0;
         if (!is_instanced && extra <= extra_left) {
             extra_left -= extra;
             continue;

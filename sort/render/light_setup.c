@@ -136,11 +136,36 @@ static bool wears(const Scene *scene, uint32_t instance, uint32_t triangle, uint
     return scene->instances[instance].materials[scene_material_slot(mesh, triangle)] == material;
 }
 
-/* 0 when the instance does not wear the material. */
-static uint32_t triangles_with(const Scene *scene, uint32_t instance, uint32_t material)
+/* The triangles of an instance that wear a material, rising. Instances that follow one another and share mesh and
+ * materials, as copies do, have the same: a million copies of a million triangles are looked through once. */
+typedef struct Worn {
+    uint32_t *triangles; /* owned; room for those of the largest mesh */
+    uint32_t count;
+    const SceneInstance *instance; /* NULL: none yet */
+} Worn;
+
+static bool worn_create(const Scene *scene, Worn *worn)
 {
-    const SceneInstance *it = &scene->instances[instance];
-    return has_material(it, material) ? scene_primitive_count(&scene->meshes[it->mesh]) : 0;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < scene->mesh_count; ++i) {
+        uint32_t count = scene_primitive_count(&scene->meshes[i]);
+        most = count > most ? count : most;
+    }
+    *worn = (Worn){.triangles = MEM_ARRAY(uint32_t, (size_t)most + 1)};
+    return worn->triangles != NULL;
+}
+
+static void worn_find(const Scene *scene, uint32_t instance, uint32_t material, Worn *worn)
+{
+    const SceneInstance *it = &scene->instances[instance], *last = worn->instance;
+    if (last && last->mesh == it->mesh && last->materials == it->materials)
+        return;
+    worn->instance = it;
+    worn->count = 0;
+    uint32_t end = has_material(it, material) ? scene_primitive_count(&scene->meshes[it->mesh]) : 0;
+    for (uint32_t t = 0; t < end; ++t)
+        if (wears(scene, instance, t, material))
+            worn->triangles[worn->count++] = t;
 }
 
 /* Points spread evenly over the triangles of the instances that wear the material. */
@@ -166,23 +191,26 @@ static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHi
  * All triangles that wear it, up to a number, each at some points that differ from one to the next and lie closer the
  * fewer triangles there are. Returns the mean luminance over what was looked at until something was found. */
 static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t material,
-                             uint64_t points, SurfaceHit *hits, const SurfaceHit *const *list)
+                             uint64_t points, Worn *worn, SurfaceHit *hits,
+                             const SurfaceHit *const *list)
 {
     uint64_t triangles = 0, looked = 0;
-    for (uint32_t i = 0; i < scene->instance_count; ++i)
-        for (uint32_t t = 0, end = triangles_with(scene, i, material); t < end; ++t)
-            triangles += wears(scene, i, t, material);
+    worn->instance = NULL;
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        worn_find(scene, i, material, worn);
+        triangles += worn->count;
+    }
     if (triangles == 0)
         return 0.0f;
     uint64_t each = points / triangles;
     each = each < 2 ? 2 : each > 1024 ? 1024 : each;
-    uint64_t step = triangles * each / points + 1, worn = 0;
+    uint64_t step = triangles * each / points + 1, skip = 0; /* of the next instance's */
     uint32_t count = 0;
+    worn->instance = NULL;
     for (uint32_t i = 0; i < scene->instance_count; ++i) {
-        uint32_t end = triangles_with(scene, i, material);
-        for (uint32_t t = 0; t < end; ++t) {
-            if (!wears(scene, i, t, material) || worn++ % step != 0)
-                continue;
+        worn_find(scene, i, material, worn);
+        for (; skip < worn->count; skip += step) {
+            uint32_t t = worn->triangles[skip];
             for (uint64_t k = 0; k < each; ++k, ++looked) {
                 /* An additive sequence with the plane's constant of least discrepancy. */
                 double x = (double)(looked + 1);
@@ -201,6 +229,7 @@ static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t m
                 count = 0;
             }
         }
+        skip -= worn->count;
     }
     float mean = mean_emission(shade, material, list, count);
     return mean * (float)count / (float)(looked > 0 ? looked : 1);
@@ -212,8 +241,11 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
     SurfaceHit *hits = MEM_ARRAY(SurfaceHit, EMISSION_POINTS);
     const SurfaceHit *list[EMISSION_POINTS];
     uint64_t dark = 0;
-    if (!hits)
+    Worn worn = {0};
+    if (!hits || !worn_create(scene, &worn)) {
+        mem_free(hits);
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
+    }
     for (uint32_t k = 0; k < EMISSION_POINTS; ++k)
         list[k] = &hits[k];
     for (uint32_t m = 0; m < scene->material_count; ++m)
@@ -226,7 +258,8 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
     for (uint32_t m = 0; m < scene->material_count; ++m)
         if (material_set_get(materials, m)->programs[SSL_KERNEL_EMISSION].kernel &&
             out_emission[m] == 0.0f)
-            out_emission[m] = search_emission(scene, shade, m, points, hits, list);
+            out_emission[m] = search_emission(scene, shade, m, points, &worn, hits, list);
+    mem_free(worn.triangles);
     mem_free(hits);
     return STATUS_OK;
 }

@@ -6,6 +6,9 @@
 #include "sort/sampling/warp.h"
 #include "sort/scene/curve_light.h"
 
+/* What an emissive triangle takes in all tables and in the tree, and a material slot of an instance. */
+enum { EMITTER_BYTES = 208, SLOT_BYTES = sizeof(uint32_t) };
+
 static const double pi = 3.14159265358979323846;
 
 /* What light takes away, where emission is below 0, is as noisy as what it brings. */
@@ -157,10 +160,24 @@ static void add_scene_lights(Lights *lights, const LightsDesc *desc, bool infini
     }
 }
 
-static Status add_meshes(Lights *lights, const LightsDesc *desc, Error *err)
+/* Copies share triangles, and each copy of one that emits is a light of its own. */
+static Status check_emitters(const Scene *scene, uint64_t emitters, uint64_t slots, Error *err)
+{
+    uint64_t limit = scene->memory_limit_bytes;
+    uint64_t bytes = emitters * EMITTER_BYTES + slots * SLOT_BYTES;
+    if (limit == 0 || bytes <= limit)
+        return STATUS_OK;
+    return error_set(err, STATUS_LIMIT,
+                     "the emissive triangles and material slots of all instances would take more "
+                     "than the %llu MB that a package of this size may take",
+                     (unsigned long long)(limit / 1000000u));
+}
+
+static Status add_meshes(Lights *lights, const LightsDesc *desc, uint64_t slots, Error *err)
 {
     const Scene *scene = lights->scene;
     uint32_t slot_count = 0;
+    uint64_t emitters = 0;
     for (uint32_t i = 0; i < scene->instance_count; ++i) {
         const SceneInstance *instance = &scene->instances[i];
         lights->first_slot[i] = slot_count;
@@ -172,6 +189,8 @@ static Status add_meshes(Lights *lights, const LightsDesc *desc, Error *err)
             /* Counted first, so that lights_destroy finds what a failure leaves. */
             uint32_t source = lights->count++;
             TRY(init_mesh_source(scene, i, k, s, err));
+            emitters += s->triangle_count;
+            TRY(check_emitters(scene, emitters, slots, err));
             if (s->triangle_count > 0) {
                 lights->source_of_slot[slot_count + k] = source;
             } else {
@@ -383,6 +402,8 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
     if (most >= NO_SOURCE || slots >= NO_SOURCE)
         return error_set(err, STATUS_LIMIT, "too many light sources: %zu in %zu material slots",
                          most, slots);
+    if (emissive > 0)
+        TRY(check_emitters(scene, emissive, slots, err)); /* a source is no larger than a leaf */
     lights->sources = MEM_ARRAY(Source, most);
     lights->cumulative = MEM_ARRAY(double, most + 1);
     lights->shapes = MEM_ARRAY(LightShape, (size_t)scene->light_count + 1);
@@ -399,7 +420,7 @@ static Status build(Lights *lights, const LightsDesc *desc, Error *err)
     if (status == STATUS_OK) {
         add_scene_lights(lights, desc, false);
         if (emissive > 0)
-            status = add_meshes(lights, desc, err);
+            status = add_meshes(lights, desc, slots, err);
     }
     if (status == STATUS_OK) {
         lights->infinite_first = lights->count;

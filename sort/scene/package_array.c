@@ -303,9 +303,11 @@ static Status check_requests(Loader *l, uint32_t count, uint64_t max_bytes, Erro
     if (max_bytes == 0)
         max_bytes = mem_machine_bytes();
     if (total_bytes > max_bytes)
-        return error_set(err, STATUS_LIMIT,
-                         "the mesh arrays take %llu bytes; there is room for %llu",
-                         (unsigned long long)total_bytes, (unsigned long long)max_bytes);
+        return error_set(
+            err, STATUS_LIMIT,
+            "the mesh arrays take %llu bytes; there is room for %llu, by the machine's "
+            "memory and the size of the package",
+            (unsigned long long)total_bytes, (unsigned long long)max_bytes);
     return STATUS_OK;
 }
 

@@ -141,9 +141,10 @@ static Status name_copy(SceneParser *p, const InstanceCopies *copies, uint32_t k
 }
 
 /* Puts the copies in the place of their entries. */
-static Status expand_copies(SceneParser *p, const SceneInstance *entries, uint32_t entry_count,
-                            Error *err)
+static Status expand_copies(SceneParser *p, Error *err)
 {
+    const SceneInstance *entries = p->scene->instances;
+    uint32_t entry_count = p->scene->instance_count;
     uint64_t total = entry_count;
     for (uint32_t i = 0; i < p->copies.count; ++i)
         total += p->copies.data[i].count - 1;
@@ -173,8 +174,10 @@ static Status expand_copies(SceneParser *p, const SceneInstance *entries, uint32
     return STATUS_OK;
 }
 
-Status instances_finish(const SceneParser *p, Error *err)
+Status instances_finish(SceneParser *p, Error *err)
 {
+    if (p->copies.count > 0)
+        TRY(expand_copies(p, err));
     for (uint32_t i = 0; i < p->copies.count; ++i) {
         const InstanceCopies *c = &p->copies.data[i];
         for (uint32_t k = 0; k < c->count; ++k) {
@@ -204,5 +207,5 @@ Status parse_instances(SceneParser *p, JsonCursor *root, Error *err)
     }
     p->scene->instances = instances;
     p->scene->instance_count = count;
-    return p->copies.count > 0 ? expand_copies(p, instances, count, err) : STATUS_OK;
+    return STATUS_OK;
 }

@@ -297,7 +297,9 @@ typedef struct Scene {
         group_count, texture_count, light_count;
     SceneEnvironment environment;
     SceneSettings settings;
-    uint64_t array_bytes;   /* memory of all mesh arrays */
+    uint64_t array_bytes; /* memory of all mesh arrays */
+    uint64_t
+        memory_limit_bytes; /* for any one thing that is built from it: what the size of its files explains; 0: none */
     uint32_t missing_count; /* texture files that are not there (an environment's among them) */
     SceneStorage *storage;
 } Scene;

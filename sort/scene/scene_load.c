@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/thread.h"
-#include "sort/scene/scene_parse.h"
+#include "sort/scene/scene_size.h"
 #include "sort/scene/scene_storage.h"
 #include <stdio.h>
 #include <string.h>
@@ -259,6 +259,13 @@ static Status extract_textures(SceneParser *p, SceneStorage *storage, Error *err
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
+static uint64_t array_bytes_max(const SceneParser *p)
+{
+    uint64_t limit = p->scene->memory_limit_bytes, machine = mem_machine_bytes();
+    uint64_t asked = p->options->array_bytes_max ? p->options->array_bytes_max : machine;
+    return asked < limit ? asked : limit;
+}
+
 static Status load(SceneParser *p, SceneStorage *storage, Error *err)
 {
     char name[PATH_BYTES];
@@ -269,16 +276,18 @@ static Status load(SceneParser *p, SceneStorage *storage, Error *err)
     TRY(refuse(
         name, package_read(p->package, "scene.json", SCENE_JSON_BYTES_MAX, &text, &size_bytes, err),
         err));
-    Status status = scene_parse(p, name, (Str){text, size_bytes}, err);
+    Status status = refuse(name, scene_check_text(p->package, (Str){text, size_bytes}, err), err);
+    if (status == STATUS_OK)
+        status = scene_parse(p, name, (Str){text, size_bytes}, err);
     mem_free(text);
     TRY(status);
     TRY(scene_claim_files(p, err));
+    TRY(refuse(name, scene_check_size(p, size_bytes, err), err));
 
     ArrayBlocks blocks;
     TRY(refuse(name,
-               package_arrays_read(p->package, p->arrays.data, p->arrays.count,
-                                   p->options->array_bytes_max, p->options->thread_count, &blocks,
-                                   err),
+               package_arrays_read(p->package, p->arrays.data, p->arrays.count, array_bytes_max(p),
+                                   p->options->thread_count, &blocks, err),
                err));
     storage->blocks = blocks.blocks;
     storage->block_count = blocks.count;

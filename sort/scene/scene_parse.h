@@ -159,7 +159,7 @@ Status parse_owned_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rul
                          const ArrayOwner *owner, int32_t set, uint32_t elements,
                          Error *err) SORT_MUST_CHECK;
 /* Gives instances that an entry stands for their transforms, when the arrays are read. */
-Status instances_finish(const SceneParser *p, Error *err) SORT_MUST_CHECK;
+Status instances_finish(SceneParser *p, Error *err) SORT_MUST_CHECK;
 /* The field `uv`, per `elements`. */
 Status parse_uv(SceneParser *p, JsonCursor *c, uint32_t mesh, const char *what, uint32_t elements,
                 Error *err) SORT_MUST_CHECK;

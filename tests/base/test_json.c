@@ -375,9 +375,23 @@ static void test_json_reads_long_arrays(void **state)
     }
 }
 
+static void test_json_tree_bytes(void **state)
+{
+    (void)state;
+    uint64_t empty = json_tree_bytes(STR_LIT("[]"));
+    assert_true(json_tree_bytes(STR_LIT("[[],[]]")) > 3 * empty);
+    assert_true(json_tree_bytes(STR_LIT("{\"a\": 1, \"b\": 2}")) >
+                json_tree_bytes(STR_LIT("{\"a\": 1}")));
+    /* What stands in a string is text, also behind an escaped quote. */
+    assert_int_equal(json_tree_bytes(STR_LIT("[\"[{,:\\\"[\"]")), empty + 9);
+    /* Not sound, and not closed. */
+    assert_int_equal(json_tree_bytes(STR_LIT("[\"[[[[\\")), empty + 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_tree_bytes),
         cmocka_unit_test(test_json_reads_values),
         cmocka_unit_test(test_json_visits_fields_in_order),
         cmocka_unit_test(test_json_names_syntax_errors),
