@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/process.h"
-#include "sort/scene/scene_import.h"
+#include "sort/import/scene_import.h"
 #include "tools/render_frames.h"
 #include "tools/render_list.h"
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #define SORT_TOOLS_RENDER_COMMAND_H
 
 #include "base/path.h"
+#include "sort/import/import_sink.h"
 #include "sort/render/progress.h"
-#include "sort/scene/import_sink.h"
 #include "tools/command_line.h"
 #include "tools/render_values.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/thread.h"
 #include "sort/accel/accel.h"
-#include "sort/scene/light_shape.h"
+#include "sort/light/light_shape.h"
 #include <embree3/rtcore.h>
 #include <stdatomic.h>
 

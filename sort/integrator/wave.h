@@ -16,9 +16,9 @@
 #include "sort/film/film.h"
 #include "sort/film/pixel_filter.h"
 #include "sort/integrator/view.h"
+#include "sort/light/light.h"
 #include "sort/sampling/sampler.h"
 #include "sort/scene/camera.h"
-#include "sort/scene/light.h"
 #include "sort/shade/shade.h"
 
 enum {

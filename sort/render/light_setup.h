@@ -4,7 +4,7 @@
 #ifndef SORT_RENDER_LIGHT_SETUP_H
 #define SORT_RENDER_LIGHT_SETUP_H
 
-#include "sort/scene/light.h"
+#include "sort/light/light.h"
 #include "sort/shade/shade.h"
 
 typedef struct LightSetup {

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "sort/light/light_shape.h"
 #include "sort/scene/curve.h"
-#include "sort/scene/light_shape.h"
 #include "sort/scene/motion.h"
 #include "sort/scene/scene_storage.h"
 #include <string.h>

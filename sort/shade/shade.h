@@ -10,8 +10,8 @@
 
 #include "base/arena.h"
 #include "sort/bsdf/bsdf.h"
+#include "sort/light/environment.h"
 #include "sort/sampling/sampler.h"
-#include "sort/scene/environment.h"
 #include "sort/shade/hit.h"
 #include "sort/shade/material.h"
 #include "ssl/ssl_limits.h"

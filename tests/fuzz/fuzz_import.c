@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "sort/scene/import_sink.h"
+#include "sort/import/import_sink.h"
 #include "sort/scene/scene.h"
 #include <assimp/cfileio.h>
 #include <assimp/cimport.h>

@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/process.h"
-#include "sort/scene/import_sink.h"
+#include "sort/import/import_sink.h"
+#include "sort/import/scene_import.h"
 #include "sort/scene/scene.h"
-#include "sort/scene/scene_import.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
  *   work/link -> model, work/scene.gltf -> model/scene.gltf */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "base/file.h"
-#include "sort/scene/import_files.h"
+#include "sort/import/import_files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Colours of vertices, from files to packages to pictures: data/make_models.py says what is in the files. */
 #include "base/alloc.h"
 #include "base/file.h"
+#include "sort/import/scene_import.h"
 #include "sort/scene/scene.h"
-#include "sort/scene/scene_import.h"
 #include "tests/sort/render_kit.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 #include "tests/sort/light_kit.h"
 
+#include "sort/light/light_shape.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
-#include "sort/scene/light_shape.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

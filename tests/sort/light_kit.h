@@ -2,7 +2,7 @@
 #ifndef SORT_TESTS_LIGHT_KIT_H
 #define SORT_TESTS_LIGHT_KIT_H
 
-#include "sort/scene/light.h"
+#include "sort/light/light.h"
 #include "tests/sort/scene_fixture.h"
 #include "tests/stat/ztest.h"
 

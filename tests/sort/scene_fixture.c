@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "sort/scene/scene_parse.h"
+#include "sort/package/scene_parse.h"
 #include <string.h>
 
 SceneFixture *fixture_create(void)

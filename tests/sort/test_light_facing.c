@@ -1,5 +1,5 @@
 /* Points and spots with a radius: disks that face the point lit. */
-#include "sort/scene/light_shape.h"
+#include "sort/light/light_shape.h"
 #include "tests/sort/light_kit.h"
 
 #include <setjmp.h>

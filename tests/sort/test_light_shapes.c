@@ -1,6 +1,6 @@
 /* Irradiance by sampling against closed forms, and each density against what is really sampled. */
-#include "sort/scene/light.h"
-#include "sort/scene/light_shape.h"
+#include "sort/light/light.h"
+#include "sort/light/light_shape.h"
 
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"

@@ -1,5 +1,5 @@
 /* Sources that are no shapes: emissive meshes, the environment and its table. */
-#include "sort/scene/light.h"
+#include "sort/light/light.h"
 
 #include "base/alloc.h"
 #include "sort/sampling/sampler.h"

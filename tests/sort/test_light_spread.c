@@ -1,7 +1,7 @@
 /* Area lights that shine into a cone, and ellipses: power, irradiance by closed forms, densities. */
+#include "sort/light/light_shape.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
-#include "sort/scene/light_shape.h"
 #include "tests/sort/light_kit.h"
 #include "tests/stat/chi2.h"
 

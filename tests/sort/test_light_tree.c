@@ -1,6 +1,6 @@
 /* The tree of lights: probabilities that are what is drawn, nothing that can light a point refused, and less noise
  * than choosing by power. */
-#include "sort/scene/light_tree.h"
+#include "sort/light/light_tree.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* Packages written from C: what is put in is what the reader gets out. With `--write FOLDER` the program makes one of them,
  * for check_schema.py. */
-#include "sort/scene/package_write.h"
+#include "sort/package/package_write.h"
 
 #include "base/alloc.h"
 #include "base/compiler.h"

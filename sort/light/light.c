@@ -1,0 +1,397 @@
+/* Light sources: choosing one for a point, sampling it, and the densities of both.
+ *
+ * Local sources are found by the tree (light_tree.h), infinite ones by inversion of running sums in double
+ * precision. Both keep the order of u.x, and what is left of it after the choice goes on to the source: so stratified
+ * pairs stay stratified over lights and on each of them. (A number of its own for the choice would leave each light an
+ * arbitrary part of the pairs.) The samplers' 24 bits are too few for millions of triangles: the lower bits come from
+ * a hash of both numbers. */
+#include "sort/light/light_state.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "sort/light/curve_light.h"
+#include "sort/sampling/warp.h"
+
+uint32_t lights_count(const Lights *lights)
+{
+    return lights->count;
+}
+
+static uint32_t source_group(const Lights *lights, uint32_t source)
+{
+    const Source *s = &lights->sources[source];
+    if (s->kind == SOURCE_MESH)
+        return lights->scene->instances[s->instance].light_group;
+    return s->kind == SOURCE_ENVIRONMENT ? lights->scene->environment.light_group
+                                         : lights->scene->lights[s->light].light_group;
+}
+
+static const SceneLightPaths *source_paths(const Lights *lights, uint32_t source)
+{
+    const Source *s = &lights->sources[source];
+    if (s->kind == SOURCE_MESH)
+        return &lights->scene->instances[s->instance].light_paths;
+    return s->kind == SOURCE_ENVIRONMENT ? &lights->scene->environment.paths
+                                         : &lights->scene->lights[s->light].paths;
+}
+
+/* Probability of choosing among the local sources at a point: by the irradiance that they promise and that of the infinite
+ * ones, which counts double, as it varies more with the direction. Either may lie in shadow, so both keep a fifth, but
+ * for local ones that cannot reach the point. */
+static float local_share(const Lights *lights, float3 position, float3 normal)
+{
+    if (!lights->tree || lights->infinite_first == lights->count)
+        return lights->tree ? 1.0f : 0.0f;
+    float local = light_tree_irradiance(lights->tree, position, normal);
+    if (!(local > 0.0f))
+        return 0.0f;
+    return 0.2f + 0.6f * (local / (local + 2.0f * lights->infinite_irradiance));
+}
+
+/* Probability of a leaf of the tree at a point. */
+static float leaf_probability(const Lights *lights, float3 position, float3 normal, uint32_t leaf)
+{
+    return local_share(lights, position, normal) *
+           light_tree_probability(lights->tree, position, normal, leaf);
+}
+
+float lights_choice_probability(const Lights *lights, uint32_t source, float3 position,
+                                float3 normal)
+{
+    CHECK(source < lights->count);
+    const Source *s = &lights->sources[source];
+    if (source >= lights->infinite_first)
+        return (1.0f - local_share(lights, position, normal)) * s->probability;
+    float sum = 0.0f;
+    for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k)
+        sum += leaf_probability(lights, position, normal, s->first_leaf + k);
+    return sum;
+}
+
+/* The coordinate of a point on the source, from what its choice left of the number. */
+static float to_unit(double u)
+{
+    return minf((float)u, 0x1.fffffep-1f);
+}
+
+/* The infinite source whose interval of the running sums holds u. */
+static uint32_t find_infinite(const Lights *lights, double u, double *out_u_left)
+{
+    uint32_t low = 0, high = lights->count - lights->infinite_first;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lights->cumulative[middle] <= u)
+            low = middle;
+        else
+            high = middle;
+    }
+    double begin = lights->cumulative[low];
+    *out_u_left = (u - begin) / (lights->cumulative[low + 1] - begin);
+    return lights->infinite_first + low;
+}
+
+/* u.x with bits below its 24, drawn from both numbers. */
+static double extend_bits(float2 u)
+{
+    uint64_t x = (uint64_t)(u.x * 0x1p24f) << 32 | (uint64_t)(u.y * 0x1p24f);
+    double low = (double)(hash_mix64(x) >> 40) * 0x1p-24;
+    return fmin((double)u.x + low * 0x1p-24, 1.0 - 0x1p-53);
+}
+
+/* The share of the intensity that a spot sends out at an angle from its axis. */
+static float spot_falloff(const Source *s, float cos_angle)
+{
+    float ramp = s->cos_inner - s->cos_outer;
+    float t = ramp > 0.0f ? clampf((cos_angle - s->cos_outer) / ramp, 0.0f, 1.0f)
+                          : (cos_angle >= s->cos_outer ? 1.0f : 0.0f);
+    if (s->falloff == SCENE_FALLOFF_SQUARE)
+        return t * t;
+    float smooth = t * t * (3.0f - 2.0f * t);
+    return s->falloff == SCENE_FALLOFF_SMOOTH ? smooth : smooth * fmaxf(cos_angle, 0.0f);
+}
+
+/* The share of its radiance that a shape sends out in the direction -wi. */
+static float shape_share(const Source *s, const LightShape *shape, float3 wi)
+{
+    return s->is_spot ? spot_falloff(s, f3_dot(wi, s->axis)) : light_shape_beam(shape, wi);
+}
+
+static bool sample_point(const Source *s, float3 position, LightSample *out)
+{
+    float3 to_light = f3_sub(s->position, position);
+    float distance2 = f3_length2(to_light);
+    out->distance_m = sqrtf(distance2);
+    out->wi = f3_scale(to_light, 1.0f / out->distance_m);
+    out->end = (SurfacePoint){.P = s->position};
+    out->is_delta = true;
+    out->pdf_solid_angle = 1.0f;
+    float intensity = s->is_spot ? spot_falloff(s, f3_dot(out->wi, s->axis)) : 1.0f;
+    out->radiance = spectrum_scale(s->emission, intensity / distance2);
+    return intensity > 0.0f && distance2 > 0.0f && spectrum_is_finite(out->radiance);
+}
+
+static bool sample_shape(const Source *s, const LightShape *shape, float3 position, float2 u,
+                         LightSample *out)
+{
+    if (!light_shape_sample(shape, position, u, &out->wi, &out->distance_m, &out->pdf_solid_angle))
+        return false;
+    out->end = light_shape_point(shape, position, out->wi, out->distance_m);
+    out->radiance = spectrum_scale(s->emission, shape_share(s, shape, out->wi));
+    return !spectrum_is_black(out->radiance);
+}
+
+static bool sample_distant(const Source *s, float2 u, LightSample *out)
+{
+    out->distance_m = INFINITY;
+    out->radiance = s->emission;
+    if (s->one_minus_cos > 0.0f) {
+        float3 x, y;
+        f3_frame(s->axis, &x, &y);
+        out->wi = f3_normalize(warp_to_frame(warp_cone(u, s->one_minus_cos), x, y, s->axis));
+        out->pdf_solid_angle = warp_cone_pdf(s->one_minus_cos);
+    } else {
+        out->wi = s->axis;
+        out->is_delta = true;
+        out->pdf_solid_angle = 1.0f;
+    }
+    return true;
+}
+
+/* Area density to solid angle; 0 edge-on. Triangles emit to both sides as far as sampling goes: the
+ * material decides. */
+static float triangle_pdf(float area, float3 wi, float distance_m, float3 ng)
+{
+    double cosine = fabs((double)f3_dot(wi, ng)) / (double)f3_length(ng);
+    double pdf = (double)distance_m * (double)distance_m / (cosine * (double)area);
+    return pdf > 0.0 && pdf < 1e30 ? (float)pdf : 0.0f;
+}
+
+static bool sample_triangle(const Lights *lights, const Source *s, uint32_t k, float3 position,
+                            float time, float2 u, LightSample *out)
+{
+    float2 b = warp_triangle(u);
+    float3 p[3];
+    scene_triangle_at(lights->scene, s->instance, s->triangles[k], time, p);
+    float3 e1 = f3_sub(p[1], p[0]), e2 = f3_sub(p[2], p[0]);
+    float3 to_point = f3_sub(f3_madd(f3_madd(p[0], b.x, e1), b.y, e2), position);
+    out->distance_m = f3_length(to_point);
+    if (!(out->distance_m > 0.0f))
+        return false;
+    out->wi = f3_scale(to_point, 1.0f / out->distance_m);
+    out->value = LIGHT_VALUE_MESH;
+    out->instance = s->instance;
+    out->triangle = s->triangles[k];
+    out->b1 = b.x, out->b2 = b.y;
+    out->pdf_solid_angle = triangle_pdf(s->moves ? 0.5f * f3_length(f3_cross(e1, e2)) : s->areas[k],
+                                        out->wi, out->distance_m, f3_cross(e1, e2));
+    return out->pdf_solid_angle > 0.0f;
+}
+
+static bool sample_segment(const Lights *lights, const Source *s, uint32_t k, float3 position,
+                           float time, float2 u, LightSample *out)
+{
+    CurvePlace place;
+    if (!curve_light_sample(lights->scene, s->instance, s->triangles[k], time, position, u, &place))
+        return false;
+    out->wi = place.wi;
+    out->distance_m = place.distance_m;
+    out->pdf_solid_angle = place.pdf_solid_angle;
+    out->value = LIGHT_VALUE_MESH;
+    out->instance = s->instance;
+    out->triangle = s->triangles[k];
+    out->b1 = place.u;
+    return true;
+}
+
+static bool sample_mesh(const Lights *lights, const Source *s, uint32_t k, float3 position,
+                        float time, float2 u, LightSample *out)
+{
+    const Scene *scene = lights->scene;
+    return scene->meshes[scene->instances[s->instance].mesh].curves
+               ? sample_segment(lights, s, k, position, time, u, out)
+               : sample_triangle(lights, s, k, position, time, u, out);
+}
+
+static bool sample_environment(const Lights *lights, const Source *s, float2 u, LightSample *out)
+{
+    const SceneEnvironment *e = &lights->scene->environment;
+    out->distance_m = INFINITY;
+    bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
+    out->wi = environment_sample(e, lights->environment, u, is_mapped ? &out->map_uv : NULL,
+                                 &out->pdf_solid_angle);
+    if (is_mapped)
+        out->value = LIGHT_VALUE_ENVIRONMENT;
+    else
+        out->radiance = s->emission;
+    return out->pdf_solid_angle > 0.0f;
+}
+
+/* One leaf of the tree. */
+static bool sample_local(const Lights *lights, float3 position, float3 normal, float time,
+                         double ux, float uy, LightSample *out)
+{
+    uint32_t leaf;
+    float probability;
+    if (!light_tree_sample(lights->tree, position, normal, ux, &leaf, &probability, &ux))
+        return false;
+    float2 u = f2(to_unit(ux), uy);
+    out->source = lights->leaf_source[leaf];
+    const Source *s = &lights->sources[out->source];
+    bool contributes;
+    switch (s->kind) {
+    case SOURCE_POINT:
+    case SOURCE_SPOT:
+        contributes = sample_point(s, position, out);
+        break;
+    case SOURCE_MESH:
+        contributes = sample_mesh(lights, s, leaf - s->first_leaf, position, time, u, out);
+        break;
+    default:
+        contributes = sample_shape(s, &lights->shapes[s->light], position, u, out);
+        break;
+    }
+    out->pdf_solid_angle *= probability;
+    return contributes;
+}
+
+static bool sample_infinite(const Lights *lights, double ux, float uy, LightSample *out)
+{
+    out->source = find_infinite(lights, ux, &ux);
+    float2 u = f2(to_unit(ux), uy);
+    const Source *s = &lights->sources[out->source];
+    bool contributes = s->kind == SOURCE_DISTANT ? sample_distant(s, u, out)
+                                                 : sample_environment(lights, s, u, out);
+    out->pdf_solid_angle *= s->probability;
+    return contributes;
+}
+
+bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
+                   LightSample *out_sample)
+{
+    *out_sample = (LightSample){.value = LIGHT_VALUE_KNOWN};
+    if (lights->count == 0)
+        return false;
+    double choice = lights->count > 1 || lights->leaf_count > 1 ? extend_bits(u) : (double)u.x;
+    float share = local_share(lights, position, normal);
+    bool is_local = choice < (double)share;
+    bool contributes =
+        is_local
+            ? sample_local(lights, position, normal, time, choice / (double)share, u.y, out_sample)
+            : sample_infinite(lights, (choice - (double)share) / (1.0 - (double)share), u.y,
+                              out_sample);
+    out_sample->pdf_solid_angle *= is_local ? share : 1.0f - share;
+    if (!contributes || !(out_sample->pdf_solid_angle > 0.0f))
+        return false;
+    out_sample->light_group = source_group(lights, out_sample->source);
+    out_sample->paths = source_paths(lights, out_sample->source);
+    return true;
+}
+
+/* --- lights that are met -------------------------------------------------------------------- */
+
+LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
+                          float3 direction, float distance_m)
+{
+    CHECK(light < lights->scene->light_count);
+    uint32_t source = lights->source_of_light[light];
+    if (source == NO_SOURCE)
+        return (LightHit){.paths = &lights->scene->lights[light].paths};
+    const Source *s = &lights->sources[source];
+    const LightShape *shape = &lights->shapes[light];
+    float pdf = light_shape_pdf(shape, position, direction, distance_m);
+    if (pdf == 0.0f && light_shape_faces(shape))
+        return (LightHit){.is_beside = true, .paths = &lights->scene->lights[light].paths};
+    if (pdf > 0.0f)
+        pdf *= leaf_probability(lights, position, normal, s->first_leaf);
+    return (LightHit){.radiance = spectrum_scale(s->emission, shape_share(s, shape, direction)),
+                      .pdf_solid_angle = pdf,
+                      .light_group = source_group(lights, source),
+                      .paths = source_paths(lights, source)};
+}
+
+/* The place of a triangle in the source's rising list; NO_SOURCE: it has no area. */
+static uint32_t find_triangle(const Source *s, uint32_t triangle)
+{
+    uint32_t low = 0, high = s->triangle_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->triangles[middle] <= triangle)
+            low = middle;
+        else
+            high = middle;
+    }
+    return s->triangles[low] == triangle ? low : NO_SOURCE;
+}
+
+float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
+                      uint32_t instance, uint32_t triangle, float b1, float3 direction,
+                      float distance_m, float3 ng)
+{
+    CHECK(instance < lights->scene->instance_count);
+    if (!lights->first_slot)
+        return 0.0f;
+    const SceneMesh *mesh = &lights->scene->meshes[lights->scene->instances[instance].mesh];
+    uint32_t slot = scene_material_slot(mesh, triangle);
+    uint32_t source = lights->source_of_slot[lights->first_slot[instance] + slot];
+    if (source == NO_SOURCE)
+        return 0.0f;
+    const Source *s = &lights->sources[source];
+    uint32_t k = find_triangle(s, triangle);
+    if (k == NO_SOURCE)
+        return 0.0f;
+    float pdf;
+    if (mesh->curves) {
+        pdf = curve_light_pdf(lights->scene, instance, triangle, time, position, direction,
+                              distance_m, b1);
+    } else {
+        float area = s->areas[k];
+        if (s->moves) {
+            float3 p[3];
+            scene_triangle_at(lights->scene, instance, triangle, time, p);
+            area = 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
+        }
+        pdf = triangle_pdf(area, direction, distance_m, ng);
+    }
+    return pdf > 0.0f ? pdf * leaf_probability(lights, position, normal, s->first_leaf + k) : 0.0f;
+}
+
+uint32_t lights_infinite_count(const Lights *lights)
+{
+    return lights->count - lights->infinite_first;
+}
+
+bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
+                         float3 direction, bool wants_density, LightValue *out_value,
+                         LightHit *out_hit)
+{
+    CHECK(index < lights_infinite_count(lights));
+    const Source *s = &lights->sources[lights->infinite_first + index];
+    *out_value = LIGHT_VALUE_KNOWN;
+    *out_hit = (LightHit){.radiance = s->emission};
+    float pdf = 0.0f;
+    if (s->kind == SOURCE_DISTANT) {
+        /* 1 - cos of the angle to the axis, accurate for small angles. */
+        float one_minus_cos = 0.5f * f3_length2(f3_sub(direction, s->axis));
+        if (!(s->one_minus_cos > 0.0f) || one_minus_cos > s->one_minus_cos ||
+            lights->scene->lights[s->light].paths.is_sampled_only)
+            return false;
+        pdf = warp_cone_pdf(s->one_minus_cos);
+    } else {
+        const SceneEnvironment *e = &lights->scene->environment;
+        bool is_mapped = e->kind != SCENE_ENVIRONMENT_COLOR;
+        out_hit->is_environment = true;
+        if (wants_density)
+            pdf = environment_pdf(e, lights->environment, direction,
+                                  is_mapped ? &out_hit->map_uv : NULL);
+        if (is_mapped) {
+            *out_value = LIGHT_VALUE_ENVIRONMENT;
+            out_hit->radiance = spectrum_splat(0.0f);
+        }
+    }
+    out_hit->light_group = source_group(lights, lights->infinite_first + index);
+    out_hit->paths = source_paths(lights, lights->infinite_first + index);
+    if (wants_density)
+        out_hit->pdf_solid_angle =
+            (1.0f - local_share(lights, position, normal)) * s->probability * pdf;
+    return true;
+}

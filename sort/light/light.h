@@ -1,0 +1,112 @@
+/* Light sampling: everything that shines, with a probability for each.
+ *
+ *   Scene.lights        point and spot, with or without a radius, distant, rectangle, disk and ellipse, sphere
+ *   emissive meshes     and curves: one source per (instance, material slot) whose material emits; where it moves, a point on it is
+ *                       placed at the time that is asked for
+ *   environment         constant, or image with its table
+ *
+ * A *source* is one of these. Local sources are chosen with a probability of 0.2 to 0.8 by how much light they and the
+ * infinite ones bring to the point (when both exist): a far horizon cannot starve a lamp, nor a lamp the sky. Among the infinite ones, power decides; among the local
+ * ones, whose every triangle and segment counts by itself, a tree that knows how much each may bring to the point
+ * (light_tree.h). The densities below include that choice; each is the density of sampling this source alone,
+ * which is what MIS of one source's radiance needs.
+ * Radiance of meshes and of the environment image is not known here: the sample says what shade has
+ * to look up.
+ *
+ * Geometry: rectangles, disks, spheres, and points and spots with a radius are real surfaces for camera and scattered rays (accel
+ * intersects them); a ray ends there. The dark side of a one-sided light is not there at all, for
+ * any ray.
+ *
+ * Lights is immutable; any thread. It borrows the Scene. */
+#ifndef SORT_LIGHT_LIGHT_H
+#define SORT_LIGHT_LIGHT_H
+
+#include "sort/bsdf/spectrum.h"
+#include "sort/light/environment.h"
+
+typedef struct Lights Lights;
+
+typedef struct LightsDesc {
+    size_t size_bytes; /* sizeof(LightsDesc) */
+    const Scene *scene;
+    /* [material_count] a rough mean of the luminance of emitted radiance, for choosing only; 0: the
+     * material does not emit. NULL: none does. */
+    const float *material_emission;
+    /* [light_count] what the emission of each SceneLight is multiplied by; NULL: 1. */
+    const Spectrum *light_factors;
+    /* For an environment image; NULL: sampled uniformly. Borrowed. */
+    const EnvironmentTable *environment_table;
+} LightsDesc;
+
+Status lights_create(const LightsDesc *desc, Lights **out_lights, Error *err) SORT_MUST_CHECK;
+void lights_destroy(Lights *lights); /* NULL is fine */
+/* 0: nothing shines. */
+uint32_t lights_count(const Lights *lights);
+
+/* What the light adds at the reference point is (radiance seen along wi) x bsdf x cos /
+ * pdf_solid_angle; for a delta source, radiance stands for irradiance at normal incidence and
+ * pdf_solid_angle is the probability of choosing the source. */
+typedef enum LightValue {
+    LIGHT_VALUE_KNOWN,       /* `radiance` */
+    LIGHT_VALUE_ENVIRONMENT, /* the environment image in direction wi */
+    LIGHT_VALUE_MESH         /* the emission of (instance, triangle) at (b1, b2) toward -wi */
+} LightValue;
+
+typedef struct LightSample {
+    float3 wi;             /* unit, from the reference point to the light */
+    float distance_m;      /* INFINITY for distant lights and the environment */
+    float pdf_solid_angle; /* > 0 */
+    SurfacePoint end;      /* the point of the light; LIGHT_VALUE_KNOWN at a finite distance */
+    bool is_delta;         /* cannot be hit by chance: no MIS */
+    LightValue value;
+    Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
+    uint32_t instance, triangle; /* LIGHT_VALUE_MESH; or a segment of curves */
+    float b1, b2;    /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2; b1: u of a segment */
+    float2 map_uv;   /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
+    uint32_t source; /* for statistics */
+    uint32_t light_group;         /* of the scene; 0: none */
+    const SceneLightPaths *paths; /* which paths it is for; of the scene */
+} LightSample;
+
+/* Picks a source with u.x, and a point or direction on it with u.y and what the choice leaves of u.x; u in [0,1)^2.
+ * `normal`: of the surface at `position`, or zero; a hint. `time`: of the shutter, in [0, 1]. False: this sample contributes nothing (black, facing
+ * away, or nothing shines); it still counts as a sample. */
+bool lights_sample(const Lights *lights, float3 position, float3 normal, float time, float2 u,
+                   LightSample *out_sample);
+
+/* --- what a scattered ray that meets a light needs: radiance, and the density with which
+ *     lights_sample would have chosen its direction from `position` -------------------------- */
+
+typedef struct LightHit {
+    Spectrum radiance;            /* toward the ray's origin */
+    float pdf_solid_angle;        /* 0 where sampling never gets */
+    float2 map_uv;                /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
+    uint32_t light_group;         /* of the scene; 0: none */
+    const SceneLightPaths *paths; /* which paths it is for; of the scene */
+    bool is_beside; /* of a disk that faces `position`: not met after all, the ray goes on */
+    bool is_environment;
+} LightHit;
+
+/* A light shape: Scene.lights[light], which has a surface, met in `direction` at distance_m. */
+LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
+                          float3 direction, float distance_m);
+/* A triangle or a segment: the density alone; 0 when its material is not known to emit, and where sampling never gets
+ * (curve_light.h). `ng` is the triangle's geometric normal (need not be unit), b1 the segment's u. */
+float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
+                      uint32_t instance, uint32_t triangle, float b1, float3 direction,
+                      float distance_m, float3 ng);
+/* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
+ * the constant environment, the environment image. index < lights_infinite_count. */
+uint32_t lights_infinite_count(const Lights *lights);
+/* *out_value: KNOWN, or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and map_uv are zero,
+ * which saves looking them up. False: not in this direction. */
+bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
+                         float3 direction, bool wants_density, LightValue *out_value,
+                         LightHit *out_hit);
+
+/* Probability with which `source` is chosen at a point; sums to 1 over all, or less where the tree promises light
+ * that no source brings. For tests and statistics: it takes time in proportion to the triangles of a mesh. */
+float lights_choice_probability(const Lights *lights, uint32_t source, float3 position,
+                                float3 normal);
+
+#endif

@@ -1,0 +1,56 @@
+/* What Lights are inside; for light_build.c, which makes them, and light.c, which samples them. */
+#ifndef SORT_LIGHT_LIGHT_STATE_H
+#define SORT_LIGHT_LIGHT_STATE_H
+
+#include "sort/light/light.h"
+#include "sort/light/light_shape.h"
+#include "sort/light/light_tree.h"
+
+typedef enum SourceKind {
+    SOURCE_POINT,
+    SOURCE_SPOT,
+    SOURCE_SHAPE,
+    SOURCE_MESH,
+    SOURCE_DISTANT,
+    SOURCE_ENVIRONMENT /* DISTANT and ENVIRONMENT are the infinite kinds */
+} SourceKind;
+
+typedef struct Source {
+    SourceKind kind;
+    float probability;     /* infinite: of being chosen among these */
+    Spectrum emission;     /* SceneLight.emission; of distant lights with an angle and the constant
+                        * environment: radiance */
+    float3 position, axis; /* axis: unit, from the light backwards (+z of the light) */
+    float one_minus_cos;   /* DISTANT: of the half angle; 0: delta */
+    bool is_spot;          /* SPOT, and SHAPE of a spot with a radius: */
+    SceneFalloff falloff;
+    float cos_inner, cos_outer;
+    uint32_t light;          /* of Scene.lights, and so of shapes; not of MESH, ENVIRONMENT */
+    uint32_t instance;       /* MESH */
+    uint32_t first_leaf;     /* local: in the tree; the only one but for MESH */
+    bool moves;              /* MESH */
+    uint32_t triangle_count; /* MESH: leaves, one a triangle or a segment of a curve */
+    uint32_t *triangles;     /* MESH: owned, of the instance's mesh, rising; or segments */
+    float *areas;            /* MESH: owned, of the triangles, square metres */
+} Source;
+
+enum { NO_SOURCE = 0xffffffffu };
+
+/* sources[]: local ones first, then the infinite ones. Every local source, and every triangle of a mesh source,
+ * is a leaf of the tree. */
+struct Lights {
+    const Scene *scene;                  /* borrowed */
+    const EnvironmentTable *environment; /* borrowed; may be NULL */
+    Source *sources;
+    LightTree *tree;           /* NULL: no local source */
+    uint32_t *leaf_source;     /* [leaf_count] */
+    float infinite_irradiance; /* by the infinite ones, mean of all normals, as luminance */
+    double *cumulative; /* running sums of the infinite ones' probabilities; ends at exactly 1 */
+    LightShape *shapes; /* [scene->light_count], of the kinds that have one */
+    uint32_t *source_of_light; /* [scene->light_count]; NO_SOURCE: black */
+    uint32_t *first_slot; /* [instance_count]: its slots in source_of_slot; NULL: no mesh emits */
+    uint32_t *source_of_slot;
+    uint32_t count, infinite_first, leaf_count;
+};
+
+#endif

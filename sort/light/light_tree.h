@@ -1,0 +1,42 @@
+/* Chooses one of many lights for a point: a binary tree over what shines, whose nodes bound where the light comes
+ * from and where it may go [Conty2018]. Going down, each child is taken with a probability in proportion to
+ * what it may at most bring to the point; so near and facing lights are found among millions.
+ *
+ * A node is refused only when nothing below it can light the point; a light that can always has a positive
+ * probability. Immutable once made: any thread. */
+#ifndef SORT_LIGHT_LIGHT_TREE_H
+#define SORT_LIGHT_LIGHT_TREE_H
+
+#include "base/error.h"
+#include "base/vec.h"
+
+/* Where something shines from, where to, and how much: a box, and directions within theta_o of the axis from which
+ * light leaves within theta_e more. Both cosines; theta_o in [0, pi], theta_e in [0, pi/2]. */
+typedef struct LightBounds {
+    float3 lower, upper;
+    float3 axis; /* unit */
+    float cos_o, cos_e;
+    float power;       /* above 0 */
+    bool is_two_sided; /* shines to both sides of the axis alike */
+} LightBounds;
+
+typedef struct LightTree LightTree;
+
+/* `leaves` are copied. count: at least 1. STATUS_NO_MEMORY. */
+Status light_tree_create(const LightBounds *leaves, uint32_t count, LightTree **out_tree,
+                         Error *err) SORT_MUST_CHECK;
+void light_tree_destroy(LightTree *tree); /* NULL is fine */
+size_t light_tree_size_bytes(const LightTree *tree);
+
+/* Picks a leaf for the point with u in [0, 1). `normal`: of the surface there, to either side, or zero.
+ * *out_probability: of that leaf, above 0. *out_u_left: what is left of u, again uniform in [0, 1). False: nothing was
+ * found that lights the point. */
+bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, double u,
+                       uint32_t *out_leaf, float *out_probability, double *out_u_left);
+/* That with which light_tree_sample picks `leaf` there; 0: never. */
+float light_tree_probability(const LightTree *tree, float3 position, float3 normal, uint32_t leaf);
+
+/* An estimate of the irradiance by all leaves there, without shadows, as luminance; 0: none lights the point. */
+float light_tree_irradiance(const LightTree *tree, float3 position, float3 normal);
+
+#endif

@@ -1,0 +1,141 @@
+/* The section `cameras`. */
+#include "sort/package/scene_parse.h"
+#include <float.h>
+
+/* [from, to] in degrees, inside [-limit, limit]; without, they are -usual and usual. */
+static Status get_angle_range(JsonCursor *object, const char *field, double limit, float usual,
+                              float2 *out_rad, Error *err)
+{
+    const float to_rad = (float)(3.14159265358979323846 / 180.0);
+    float range[2] = {-usual, usual};
+    JsonCursor c;
+    TRY(json_get_any(object, field, JSON_OPTIONAL, &c, err));
+    if (json_exists(&c)) {
+        TRY(json_as_floats(&c, -limit, limit, 2, range, err));
+        if (!(range[1] - range[0] >= 1e-3f))
+            return json_fail(&c, err, "must be [from, to] with from < to");
+    }
+    *out_rad = f2(range[0] * to_rad, range[1] * to_rad);
+    return STATUS_OK;
+}
+
+static Status parse_lens(JsonCursor *c, SceneCamera *camera, Error *err)
+{
+    float shift[2] = {0, 0};
+    JsonCursor blades;
+    camera->focus_distance_m = 1.0f;
+    TRY(json_get_float(c, "aperture_radius_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
+                       &camera->aperture_radius_m, err));
+    TRY(parse_positive(c, "focus_distance_m", JSON_OPTIONAL, &camera->focus_distance_m, err));
+    TRY(json_get_floats(c, "lens_shift", JSON_OPTIONAL, -(double)FLT_MAX, (double)FLT_MAX, 2, shift,
+                        err));
+    camera->lens_shift = f2(shift[0], shift[1]);
+    TRY(parse_positive(c, "pixel_aspect", JSON_OPTIONAL, &camera->pixel_aspect, err));
+    TRY(parse_positive(c, "aperture_ratio", JSON_OPTIONAL, &camera->aperture_ratio, err));
+    TRY(parse_degrees(c, "aperture_rotation_degrees", JSON_OPTIONAL, -360.0, 360.0,
+                      &camera->aperture_rotation_rad, err));
+    TRY(json_get_any(c, "aperture_blades", JSON_OPTIONAL, &blades, err));
+    if (json_exists(&blades)) {
+        int64_t count;
+        TRY(json_as_int(&blades, 0, 64, &count, err));
+        if (count == 1 || count == 2)
+            return json_fail(&blades, err, "must be 0, or 3 to 64");
+        camera->aperture_blades = (uint32_t)count;
+    }
+    return STATUS_OK;
+}
+
+static Status parse_fisheye(JsonCursor *c, SceneCamera *camera, Error *err)
+{
+    static const char *const mappings[] = {"equidistant", "equisolid", "polynomial"};
+    const double most = (double)FLT_MAX;
+    JsonCursor window;
+    uint32_t mapping = 0;
+    TRY(parse_degrees(c, "fov_degrees", JSON_REQUIRED, 1e-4, 360.0, &camera->fov_rad, err));
+    TRY(json_get_choice(c, "mapping", JSON_OPTIONAL, mappings, SORT_COUNT_OF(mappings), &mapping,
+                        err));
+    camera->fisheye = (SceneFisheye)mapping;
+    if (camera->fisheye == SCENE_FISHEYE_POLYNOMIAL)
+        TRY(json_get_floats(c, "polynomial", JSON_REQUIRED, -most, most, 5, camera->polynomial,
+                            err));
+    TRY(json_get_any(c, "window", JSON_OPTIONAL, &window, err));
+    if (!json_exists(&window))
+        return STATUS_OK;
+    camera->has_window = true;
+    TRY(json_as_floats(&window, -1e6, 1e6, 4, camera->window, err));
+    const float *w = camera->window;
+    return w[0] < w[1] && w[2] < w[3]
+               ? STATUS_OK
+               : json_fail(&window, err,
+                           "must be [left, right, bottom, top] with left < right, bottom < top");
+}
+
+/* What belongs to the kind; angles end far from what cannot be drawn. */
+static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
+{
+    switch (camera->kind) {
+    case SCENE_CAMERA_PERSPECTIVE:
+        TRY(parse_degrees(c, "fov_y_degrees", JSON_REQUIRED, 1e-4, 179.999, &camera->fov_y_rad,
+                          err));
+        return parse_lens(c, camera, err);
+    case SCENE_CAMERA_ORTHOGRAPHIC:
+        TRY(parse_positive(c, "height_m", JSON_REQUIRED, &camera->height_m, err));
+        return parse_lens(c, camera, err);
+    case SCENE_CAMERA_EQUIRECTANGULAR:
+        TRY(get_angle_range(c, "longitude_degrees", 180.0, 180.0f, &camera->longitude_rad, err));
+        return get_angle_range(c, "latitude_degrees", 90.0, 90.0f, &camera->latitude_rad, err);
+    case SCENE_CAMERA_FISHEYE:
+        return parse_fisheye(c, camera, err);
+    case SCENE_CAMERA_EQUIANGULAR:
+        TRY(get_angle_range(c, "longitude_degrees", 89.0, 45.0f, &camera->longitude_rad, err));
+        return get_angle_range(c, "latitude_degrees", 89.0, 45.0f, &camera->latitude_rad, err);
+    }
+    return STATUS_OK;
+}
+
+static Status parse_clip(JsonCursor *c, SceneCamera *camera, Error *err)
+{
+    JsonCursor field;
+    float clip[2] = {0.0f, INFINITY};
+    TRY(json_get_any(c, "clip_m", JSON_OPTIONAL, &field, err));
+    if (json_exists(&field)) {
+        TRY(json_as_floats(&field, 0.0, (double)FLT_MAX, 2, clip, err));
+        if (!(clip[0] < clip[1]))
+            return json_fail(&field, err, "must be [near, far] with near < far");
+    }
+    camera->clip_near_m = clip[0], camera->clip_far_m = clip[1];
+    return STATUS_OK;
+}
+
+static Status parse_camera(SceneParser *p, JsonCursor *c, SceneCamera *camera, Error *err)
+{
+    static const char *const kinds[] = {"perspective", "orthographic", "equirectangular", "fisheye",
+                                        "equiangular"};
+    uint32_t kind = 0;
+    TRY(json_as_object(c, err));
+    TRY(scene_parse_name(p, c, &p->camera_names, &camera->name, err));
+    TRY(json_get_choice(c, "type", JSON_OPTIONAL, kinds, SORT_COUNT_OF(kinds), &kind, err));
+    camera->kind = (SceneCameraKind)kind;
+    TRY(parse_camera_transform(p, c, camera, err));
+    TRY(parse_projection(c, camera, err));
+    TRY(parse_clip(c, camera, err));
+    return json_finish(c, err);
+}
+
+Status parse_cameras(SceneParser *p, JsonCursor *root, Error *err)
+{
+    JsonCursor array;
+    uint32_t count;
+    TRY(parse_section(root, "cameras", JSON_REQUIRED, SCENE_SECTION_MAX, &array, &count, err));
+    if (count == 0)
+        return json_fail(&array, err, "there must be a camera");
+    SceneCamera *cameras = ARENA_ARRAY(p->arena, SceneCamera, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        JsonCursor c;
+        json_at(&array, i, &c);
+        TRY(parse_camera(p, &c, &cameras[i], err));
+    }
+    p->scene->cameras = cameras;
+    p->scene->camera_count = count;
+    return STATUS_OK;
+}
