@@ -2,6 +2,7 @@
 
 #include "base/cli.h"
 #include "base/str.h"
+#include "sort/light/scene_bounds.h"
 
 /* A name of the scene as it may stand on a terminal. Good until the next call. */
 static const char *shown(const char *name)

@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "sort/light/scene_bounds.h"
 #include <stdio.h>
 #include <string.h>
 

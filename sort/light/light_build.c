@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "sort/light/curve_light.h"
+#include "sort/light/scene_bounds.h"
 #include "sort/sampling/warp.h"
 
 /* What an emissive triangle takes in all tables and in the tree, and a material slot of an instance. */

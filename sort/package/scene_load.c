@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/thread.h"
+#include "sort/package/scene_load.h"
 #include "sort/package/scene_parse.h"
 #include "sort/package/scene_size.h"
 #include "sort/scene/scene_storage.h"

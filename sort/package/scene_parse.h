@@ -1,4 +1,4 @@
-/* scene.json to a Scene, except what lies in binary arrays. Private to sort/scene.
+/* scene.json to a Scene, except what lies in binary arrays. Private to sort/package.
  *
  *   scene_load.c     opens the package, calls scene_parse, reads the arrays that it asked for,
  *                    checks them against each other
@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "sort/package/name_index.h"
 #include "sort/package/package_array.h"
+#include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 #include <setjmp.h>
 

@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/path.h"
+#include "sort/light/scene_bounds.h"
+#include "sort/package/scene_load.h"
 #include "sort/scene/scene_hash.h"
 #include "sort/shade/ssl_tables.h"
 #include <stdio.h>

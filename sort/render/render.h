@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/sched.h"
 #include "sort/integrator/wave.h"
+#include "sort/package/scene_load.h"
 
 typedef struct Render Render;
 

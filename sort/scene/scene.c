@@ -1,10 +1,9 @@
-/* What can be asked of a Scene, and its end. Loading: scene_load.c. */
+/* Queries of a Scene, and its destruction. */
 #include "sort/scene/scene.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "sort/light/light_shape.h"
 #include "sort/scene/curve.h"
 #include "sort/scene/motion.h"
 #include "sort/scene/scene_storage.h"
@@ -138,74 +137,4 @@ void scene_triangle_at(const Scene *scene, uint32_t instance, uint32_t triangle,
 void scene_triangle(const Scene *scene, uint32_t instance, uint32_t triangle, float3 out_corners[3])
 {
     scene_triangle_at(scene, instance, triangle, 0.5f, out_corners);
-}
-
-typedef struct Box {
-    float3 lower, upper;
-} Box;
-
-static Box box_add(Box box, float3 p)
-{
-    return (Box){f3(fminf(box.lower.x, p.x), fminf(box.lower.y, p.y), fminf(box.lower.z, p.z)),
-                 f3(fmaxf(box.upper.x, p.x), fmaxf(box.upper.y, p.y), fmaxf(box.upper.z, p.z))};
-}
-
-static const Box box_empty = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-
-static Box mesh_box(const SceneMesh *mesh)
-{
-    Box box = box_empty;
-    if (mesh->curves) {
-        curve_bounds(mesh, &box.lower, &box.upper);
-        return box;
-    }
-    for (uint32_t key = 0; key <= mesh->later_count; ++key) {
-        const float *positions = key == 0 ? mesh->positions : mesh->later[key - 1].positions;
-        for (uint32_t i = 0; i < mesh->vertex_count; ++i)
-            box = box_add(box, load3(positions, i));
-    }
-    return box;
-}
-
-static Box box_add_box(Box world, const mat4 *object_to_world, Box b)
-{
-    for (int corner = 0; corner < 8; ++corner) {
-        float3 p = f3(corner & 1 ? b.upper.x : b.lower.x, corner & 2 ? b.upper.y : b.lower.y,
-                      corner & 4 ? b.upper.z : b.lower.z);
-        world = box_add(world, mat4_point(object_to_world, p));
-    }
-    return world;
-}
-
-void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m)
-{
-    Box world = box_empty;
-    Box *boxes = MEM_ARRAY(Box, scene->mesh_count);
-    for (uint32_t i = 0; boxes && i < scene->mesh_count; ++i)
-        boxes[i] = mesh_box(&scene->meshes[i]);
-    for (uint32_t i = 0; i < scene->instance_count; ++i) {
-        const SceneInstance *instance = &scene->instances[i];
-        /* Without memory for a table: slower. */
-        Box b = boxes ? boxes[instance->mesh] : mesh_box(&scene->meshes[instance->mesh]);
-        /* Between keys corners move on straight lines. */
-        const mat4 *keys = instance->key_count > 0 ? instance->keys : &instance->object_to_world;
-        for (uint32_t key = 0; key < (instance->key_count > 0 ? instance->key_count : 1); ++key)
-            world = box_add_box(world, &keys[key], b);
-    }
-    mem_free(boxes);
-    for (uint32_t i = 0; i < scene->light_count; ++i) {
-        if (!light_shape_exists(&scene->lights[i]))
-            continue;
-        LightShape shape;
-        float3 lower, upper;
-        light_shape_init(&scene->lights[i], &shape);
-        light_shape_bounds(&shape, &lower, &upper);
-        world = box_add(box_add(world, lower), upper);
-    }
-    *out_centre = f3(0, 0, 0);
-    *out_radius_m = 0.0f;
-    if (world.lower.x <= world.upper.x) {
-        *out_centre = f3_scale(f3_add(world.lower, world.upper), 0.5f);
-        *out_radius_m = 0.5f * f3_length(f3_sub(world.upper, world.lower));
-    }
 }

@@ -15,7 +15,6 @@
 #define SORT_SCENE_SCENE_H
 
 #include "base/error.h"
-#include "base/file_claims.h"
 #include "base/mat4.h"
 #include "base/str.h"
 #include "sort/scene/scene_missing.h"
@@ -304,31 +303,6 @@ typedef struct Scene {
     SceneStorage *storage;
 } Scene;
 
-typedef struct SceneLoadOptions {
-    size_t size_bytes;                /* sizeof(SceneLoadOptions) */
-    uint32_t thread_count;            /* for reading arrays; 0: one a CPU */
-    uint64_t array_bytes_max;         /* for all mesh arrays together; 0: the machine's memory */
-    const char *const *texture_paths; /* folders for textures that the package does not hold */
-    uint32_t texture_path_count;
-    /* Where textures of a zip are extracted to (created when missing, left there); NULL: a private
-     * folder under $TMPDIR that scene_destroy removes. Files of a UDIM set that lie there already
-     * become part of it. */
-    const char *extract_folder;
-    SceneMissing missing; /* what becomes of textures that are not there */
-    /* Borrowed; NULL: none. Gets all files that the scene is read from as inputs: STATUS_INVALID when one of them is
-     * an output there, before the large ones are read. */
-    FileClaims *claims;
-    /* Things worth saying that are no errors. Called from the loading thread; NULL: dropped. */
-    void (*warn)(void *data, const char *text);
-    void *warn_data;
-} SceneLoadOptions;
-
-/* Loads the package at `path`: a folder with scene.json, the scene.json itself, or a zip. The format
- * is docs/reference/scene-package.md, and everything in it is checked. options may be NULL. On success
- * *out_scene is owned by the caller (scene_destroy). Errors name file and field: STATUS_NOT_FOUND,
- * STATUS_IO, STATUS_FORMAT, STATUS_LIMIT, STATUS_UNSUPPORTED, STATUS_NO_MEMORY. Any thread. */
-Status scene_load(const char *path, const SceneLoadOptions *options, Scene **out_scene,
-                  Error *err) SORT_MUST_CHECK;
 void scene_destroy(Scene *scene); /* NULL is fine; nothing made from it may be in use */
 
 /* Index of the camera called `name`, or SCENE_NONE. */
@@ -356,10 +330,6 @@ void scene_mesh_positions_at(const SceneMesh *mesh, const uint32_t vertices[3], 
                              float3 out_positions[3]);
 void scene_mesh_normals_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,
                            float3 out_normals[3]);
-
-/* Bounds of all instances, over the whole shutter, and light shapes in world space; centre 0 and radius 0 when there are
- * none. The sphere is around the box's centre. */
-void scene_bounding_sphere(const Scene *scene, float3 *out_centre, float *out_radius_m);
 
 /* World-space corners of a triangle, at `time` in [0, 1] of the shutter, or in its middle. */
 void scene_triangle_at(const Scene *scene, uint32_t instance, uint32_t triangle, float time,

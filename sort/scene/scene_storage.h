@@ -1,4 +1,4 @@
-/* The memory behind a Scene. Private to sort/scene. */
+/* The memory behind a Scene. Private to the loading and the destruction of scenes. */
 #ifndef SORT_SCENE_SCENE_STORAGE_H
 #define SORT_SCENE_SCENE_STORAGE_H
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "sort/import/import_sink.h"
+#include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 #include <assimp/cfileio.h>
 #include <assimp/cimport.h>

@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "sort/light/scene_bounds.h"
+#include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 #include "sort/scene/scene_hash.h"
 #include "tests/sort/zip_forge.h"

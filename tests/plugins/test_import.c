@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "sort/import/import_sink.h"
 #include "sort/import/scene_import.h"
+#include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "sort/import/scene_import.h"
+#include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 #include "tests/sort/render_kit.h"
 

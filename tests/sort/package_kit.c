@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "sort/package/scene_load.h"
 
 static char work[PATH_BYTES]; /* a private folder for all tests */
 

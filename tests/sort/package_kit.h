@@ -4,6 +4,7 @@
 #define SORT_TESTS_PACKAGE_KIT_H
 
 #include "base/path.h"
+#include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 #include "tests/sort/zip_forge.h"
 

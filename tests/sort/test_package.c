@@ -13,6 +13,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "sort/light/scene_bounds.h"
+#include "sort/package/scene_load.h"
 #include "tests/sort/package_kit.h"
 #include "tests/sort/scene_fixture.h"
 #include "textures/texcache.h"

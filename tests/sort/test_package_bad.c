@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "sort/package/scene_load.h"
 #include "tests/sort/package_kit.h"
 #include <math.h>
 #include <sys/stat.h>

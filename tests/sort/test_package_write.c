@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/file.h"
 #include "base/mat4.h"
+#include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 
 #include <math.h>

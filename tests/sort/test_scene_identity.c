@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "sort/film/film.h"
+#include "sort/package/scene_load.h"
 #include "sort/render/render.h"
 #include "tests/sort/package_kit.h"
 #include "tests/sort/render_kit.h"
