@@ -3,8 +3,7 @@
 static uint64_t limit_of(uint64_t stored_bytes)
 {
     uint64_t most = (UINT64_MAX - SCENE_MEMORY_BYTES) / SCENE_MEMORY_FACTOR;
-    return SCENE_MEMORY_BYTES +
-           SCENE_MEMORY_FACTOR * (stored_bytes < most ? stored_bytes : most);
+    return SCENE_MEMORY_BYTES + SCENE_MEMORY_FACTOR * (stored_bytes < most ? stored_bytes : most);
 }
 
 /* STATUS_LIMIT; `what` takes the memory. */
@@ -34,8 +33,8 @@ static Status count_stored(const SceneParser *p, uint64_t text_bytes, uint64_t *
     NameIndex files = {0};
     Status status = STATUS_OK;
     *out_bytes = package_is_zip(p->package) ? package_zip_bytes(p->package) : text_bytes;
-    for (uint32_t i = 0;
-         i < p->arrays.count && status == STATUS_OK && !package_is_zip(p->package); ++i) {
+    for (uint32_t i = 0; i < p->arrays.count && status == STATUS_OK && !package_is_zip(p->package);
+         ++i) {
         uint32_t index;
         bool is_new;
         uint64_t size_bytes;

@@ -6,7 +6,7 @@
 #ifndef SORT_PACKAGE_SCENE_SIZE_H
 #define SORT_PACKAGE_SCENE_SIZE_H
 
-#include "sort/scene/scene_parse.h"
+#include "sort/package/scene_parse.h"
 
 enum {
     /* What a package may take besides what its size explains, */
