@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/hash.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,6 +105,34 @@ Status file_read_private(const char *path, size_t max_bytes, char **out_data,
                          size_t *out_size_bytes, Error *err)
 {
     return read_whole(path, max_bytes, true, out_data, out_size_bytes, err);
+}
+
+static Status hash_all(int fd, const char *path, HashState *h, Error *err)
+{
+    enum { PIECE_BYTES = 1 << 20 };
+    char *piece = mem_realloc(NULL, 1, PIECE_BYTES);
+    if (!piece)
+        return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
+    ssize_t part;
+    while ((part = read(fd, piece, PIECE_BYTES)) > 0 || (part < 0 && errno == EINTR))
+        if (part > 0)
+            hash128_update(h, piece, (size_t)part);
+    Status status = part < 0 ? fail_errno(err, path, "read") : STATUS_OK;
+    mem_free(piece);
+    return status;
+}
+
+Status file_hash(const char *path, HashState *h, Error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    if (fd < 0)
+        return fail_errno(err, path, "open");
+    Status status = fstat(fd, &info) == 0 && S_ISREG(info.st_mode)
+                        ? hash_all(fd, path, h, err)
+                        : error_set_at(err, STATUS_IO, path, "not a regular file");
+    (void)close(fd);
+    return status;
 }
 
 static Status begin_replace(const char *path, bool follows_links, FileReplace *out_file,

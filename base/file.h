@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include <stdio.h>
 
@@ -14,6 +15,8 @@
  * owned by the caller (mem_free) and has one NUL byte after the content. */
 Status file_read(const char *path, size_t max_bytes, char **out_data, size_t *out_size_bytes,
                  Error *err) SORT_MUST_CHECK;
+/* Adds the content of a regular file to a digest, in pieces: the same as hash128_update of all of it. */
+Status file_hash(const char *path, HashState *h, Error *err) SORT_MUST_CHECK;
 /* Replaces `path` with these bytes, atomically. */
 Status file_write(const char *path, const void *data, size_t size_bytes,
                   Error *err) SORT_MUST_CHECK;

@@ -192,7 +192,8 @@ static Status open_inside(Package *package, const char *file, int *out_descripto
     Status status = path_resolve_inside(package->path, file, path, err);
     if (status == STATUS_NOT_FOUND)
         return error_set(err, STATUS_NOT_FOUND, "no file '%s' in the package", file);
-    TRY(status);
+    if (status != STATUS_OK)
+        return error_prefix(err, "'%s'", file);
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return error_set(err, STATUS_IO, "'%s' cannot be opened: %s", file, strerror(errno));

@@ -1,87 +1,120 @@
 #include "sort/render/fiber_limit.h"
 
-/* Fibers that are too many finish what they are at, and load for it: windows until a lower limit shows. */
-enum { WINDOWS_A_ROOM = 8, HOLD_WINDOWS = 64, SETTLE_UP = 1, SETTLE_DOWN = 8 };
-#define SHARE_HIGH 0.3 /* of loads that are repeated: worth a trial with fewer fibers */
-#define SHARE_LOW  0.1 /* worth more of them */
-#define GAIN       0.8 /* a trial must bring the share down to this much of what it was */
+/* In windows. Fibers that are too many finish what they are at, and load for it: a room goes by until the fewest
+ * show. */
+enum {
+    WINDOWS_A_ROOM = 8,
+    SETTLE_FEW = 8,
+    MEASURE_FEW = 8,
+    SETTLE_MORE = 1,
+    MEASURE_MORE = 4,
+    REST_FIRST = 64,
+    REST_MOST = 1024
+};
+#define SHARE_HIGH 0.1  /* of loads that are repeated: the fewest fibers, then */
+#define SHARE_LOW  0.03 /* for a room: one more of them */
+#define COST_MORE  1.1  /* what more fibers may cost, by the fewest */
 
 void fiber_limit_init(FiberLimit *f, uint32_t begin, uint32_t most)
 {
     begin = begin < most ? begin : most;
-    *f = (FiberLimit){.limit = begin > FIBER_LIMIT_LEAST ? begin : FIBER_LIMIT_LEAST, .most = most};
+    *f = (FiberLimit){.limit = begin > FIBER_LIMIT_LEAST ? begin : FIBER_LIMIT_LEAST,
+                      .most = most,
+                      .rest = REST_FIRST};
 }
 
-static void change(FiberLimit *f, uint32_t limit)
+static double repeated_bytes(const FiberCost *begin, const FiberCost *end)
 {
-    f->settling = limit > f->limit ? SETTLE_UP : limit < f->limit ? SETTLE_DOWN : 0;
-    f->limit = limit;
+    return (double)(end->loaded - begin->loaded) - (double)(end->unique - begin->unique);
 }
 
-static void end_trial(FiberLimit *f, uint32_t limit)
+static double cost_since(const FiberCost *begin, const FiberCost *end)
 {
-    f->trial = FIBER_TRIAL_NONE;
-    f->hold = HOLD_WINDOWS;
-    change(f, limit);
+    uint64_t paths = end->paths - begin->paths;
+    return repeated_bytes(begin, end) / (paths > 0 ? (double)paths : 1.0);
 }
 
-/* Twice as many, but not as many as there were. */
-static void climb(FiberLimit *f)
+static void take_few(FiberLimit *f, uint32_t windows)
 {
-    if (2 * f->limit < f->before)
-        change(f, 2 * f->limit);
-    else
-        end_trial(f, f->limit);
+    f->trial = FIBER_TRIAL_FEW;
+    f->limit = FIBER_LIMIT_LEAST;
+    f->windows = windows;
 }
 
-static void judge(FiberLimit *f, double share)
+/* With the fewest, of which a trial comes next or, where no number is left that is worth one, none. */
+static void judge_few(FiberLimit *f, const FiberCost *now, double share)
+{
+    if (share < SHARE_LOW) {
+        f->trial = FIBER_TRIAL_FREE;
+        return;
+    }
+    if (f->before <= FIBER_LIMIT_LEAST)
+        return;
+    if (f->windows == MEASURE_FEW)
+        f->measured = *now;
+    if (f->windows > 0) {
+        --f->windows;
+        return;
+    }
+    f->few_cost = cost_since(&f->measured, now);
+    f->trial = FIBER_TRIAL_MORE;
+    f->limit = f->before < f->most ? f->before : f->most;
+    f->windows = SETTLE_MORE + MEASURE_MORE;
+}
+
+static void judge_more(FiberLimit *f, const FiberCost *now)
+{
+    if (f->windows == MEASURE_MORE)
+        f->measured = *now;
+    if (f->windows > 0) {
+        --f->windows;
+        return;
+    }
+    if (cost_since(&f->measured, now) <= COST_MORE * f->few_cost) {
+        f->trial = FIBER_TRIAL_FREE;
+        f->hold = f->rest;
+    } else {
+        f->before /= 2;
+        take_few(f, f->rest);
+    }
+    f->rest = 2 * f->rest < REST_MOST ? 2 * f->rest : REST_MOST;
+}
+
+static void judge(FiberLimit *f, const FiberCost *now, double share)
 {
     switch (f->trial) {
     case FIBER_TRIAL_FEW:
-        if (share >= GAIN * f->share) {
-            end_trial(f, f->before);
-            return;
-        }
-        f->trial = FIBER_TRIAL_CLIMB;
-        f->share = share;
-        climb(f);
+        judge_few(f, now, share);
         return;
-    case FIBER_TRIAL_CLIMB:
-        if (GAIN * share > f->share && share > SHARE_LOW)
-            end_trial(f, f->limit / 2);
-        else
-            climb(f);
+    case FIBER_TRIAL_MORE:
+        judge_more(f, now);
         return;
-    case FIBER_TRIAL_NONE:
+    case FIBER_TRIAL_FREE:
         break;
     }
-    if (share < SHARE_LOW && f->limit < f->most) {
-        change(f, f->limit + 1);
-    } else if (f->hold > 0) {
+    f->quiet = share < SHARE_LOW ? f->quiet : 0;
+    if (f->hold > 0) {
         --f->hold;
+    } else if (share < SHARE_LOW) {
+        if (++f->quiet >= WINDOWS_A_ROOM) {
+            f->quiet = 0;
+            f->limit += f->limit < f->most;
+        }
     } else if (share > SHARE_HIGH && f->limit > FIBER_LIMIT_LEAST) {
-        f->trial = FIBER_TRIAL_FEW;
         f->before = f->limit;
-        f->share = share;
-        change(f, FIBER_LIMIT_LEAST);
+        take_few(f, SETTLE_FEW + MEASURE_FEW);
     }
 }
 
-uint32_t fiber_limit_watch(FiberLimit *f, uint64_t loaded, uint64_t unique, uint64_t room)
+uint32_t fiber_limit_watch(FiberLimit *f, FiberCost now, uint64_t room)
 {
-    if (loaded < room) { /* nothing says yet that there is too little */
-        f->loaded = loaded;
-        f->unique = unique;
-    }
-    uint64_t window = loaded - f->loaded;
-    if (window < room / WINDOWS_A_ROOM || window == 0)
+    if (now.loaded < room) /* nothing says yet that there is too little */
+        f->window = now;
+    uint64_t bytes = now.loaded - f->window.loaded;
+    if (bytes < room / WINDOWS_A_ROOM || bytes == 0)
         return f->limit;
-    double share = 1.0 - (double)(unique - f->unique) / (double)window;
-    f->loaded = loaded;
-    f->unique = unique;
-    if (f->settling > 0)
-        --f->settling;
-    else
-        judge(f, share);
+    double share = repeated_bytes(&f->window, &now) / (double)bytes;
+    f->window = now;
+    judge(f, &now, share);
     return f->limit;
 }

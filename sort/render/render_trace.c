@@ -196,8 +196,10 @@ static uint32_t fibers_wanted(void *data)
         TexStats t;
         texcache_stats(r->textures, &t);
         mutex_lock(&r->stats_lock);
-        uint32_t limit = fiber_limit_watch(&r->fiber_limit, t.bytes_loaded, t.bytes_unique,
-                                           t.budget_bytes - t.bytes_tables);
+        FiberCost cost = {.loaded = t.bytes_loaded,
+                          .unique = t.bytes_unique,
+                          .paths = atomic_load(&r->paths_done)};
+        uint32_t limit = fiber_limit_watch(&r->fiber_limit, cost, t.budget_bytes - t.bytes_tables);
         if (r->is_wide && limit > most_wide)
             limit = r->fiber_limit.limit = r->fiber_limit.most = most_wide;
         atomic_store(&r->fibers_wanted, limit);

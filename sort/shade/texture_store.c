@@ -24,6 +24,8 @@ enum {
     WORKERS_MAX = 64
 };
 
+#define IMAGE_BYTES_MAX ((uint64_t)64 << 30)
+
 typedef enum EntryState { ENTRY_WAITING, ENTRY_UNDER_WAY, ENTRY_OPEN, ENTRY_FAILED } EntryState;
 
 /* Somebody who waits for a texture; on the stack of the waiting. */
@@ -82,12 +84,14 @@ static bool is_stopped(void *data)
 
 static Status hash_file(const char *path, HashState *h, Error *err)
 {
-    char *data = NULL;
-    size_t size = 0;
-    TRY(file_read(path, SIZE_MAX / 2, &data, &size, err));
-    hash128_update(h, data, size);
-    mem_free(data);
-    return STATUS_OK;
+    uint64_t size_bytes;
+    TRY(file_size(path, &size_bytes, err));
+    if (size_bytes > IMAGE_BYTES_MAX)
+        return error_set_at(err, STATUS_LIMIT, path,
+                            "is %" PRIu64 " bytes long; images of at most %" PRIu64
+                            " bytes are converted",
+                            size_bytes, IMAGE_BYTES_MAX);
+    return file_hash(path, h, err);
 }
 
 /* Numbers and contents of a UDIM set's files. */

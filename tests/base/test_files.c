@@ -254,6 +254,12 @@ static void test_private_files_are_this_users(void **state)
     mem_free(data);
     assert_int_equal(chmod(path, 0666), 0);
     assert_int_equal(file_read_private(path, 99, &data, &size_bytes, &err), STATUS_INVALID);
+    mode_t before = umask(0); /* what is written is private whatever that says */
+    assert_int_equal(file_write_private(path, "new", 3, &err), STATUS_OK);
+    umask(before);
+    assert_int_equal(file_read_private(path, 99, &data, &size_bytes, &err), STATUS_OK);
+    mem_free(data);
+    assert_true(file_is_private(path) && !file_is_private(in_folder("p.gone")));
 
     FileLock lock;
     const char *pipe = in_folder("p.pipe"), *link = in_folder("p.lock");
@@ -619,6 +625,32 @@ static void test_half_files_of_the_dead_go(void **state)
     has_unnamed_files = true;
 }
 
+/* A digest of a file is that of its bytes, also of more than one piece; nothing waits at a pipe. */
+static void test_files_are_hashed_in_pieces(void **state)
+{
+    (void)state;
+    enum { BYTES = (1 << 20) + 12345 };
+    const char *path = in_folder("pieces");
+    char *data = mem_realloc(NULL, 1, BYTES);
+    assert_non_null(data);
+    for (uint32_t i = 0; i < BYTES; i++)
+        data[i] = (char)(i * 2654435761u >> 24);
+    Error err = {0};
+    HashState whole, pieces;
+    assert_int_equal(file_write(path, data, BYTES, &err), STATUS_OK);
+    hash128_begin(&whole);
+    hash128_begin(&pieces);
+    hash128_update(&whole, data, BYTES);
+    assert_int_equal(file_hash(path, &pieces, &err), STATUS_OK);
+    Hash128 a = hash128_end(&whole), b = hash128_end(&pieces);
+    assert_memory_equal(&a, &b, sizeof a);
+    mem_free(data);
+    assert_int_equal(file_remove(path, &err), STATUS_OK);
+    assert_int_equal(file_hash(path, &pieces, &err), STATUS_NOT_FOUND);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(file_hash(path, &pieces, &err), STATUS_IO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -637,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_a_child_ends_with_us),
         cmocka_unit_test(test_temp_folders_of_the_dead_are_swept),
         cmocka_unit_test(test_half_files_of_the_dead_go),
+        cmocka_unit_test(test_files_are_hashed_in_pieces),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -42,6 +42,13 @@ static void write_color(const char *name, const uint8_t rgb[3])
         fail_msg("%s", err.text);
 }
 
+static const char *write_odd(const char *name, const char *word, char out[PATH_BYTES])
+{
+    Error err = {0};
+    assert_int_equal(file_write(in_folder(name, out), word, strlen(word), &err), STATUS_OK);
+    return out;
+}
+
 typedef struct Opened {
     TexCache *cache;
     TextureStore *store;
@@ -431,6 +438,23 @@ static void test_texture_store_says_what_it_cannot_mend(void **state)
     close_scene(&opened);
 }
 
+/* An image is not read into memory to be known again, and one that claims to be larger than any is refused. */
+static void test_texture_store_refuses_endless_images(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES];
+    Error err = {0};
+    write_odd("endless.png", "x", path);
+    assert_int_equal(truncate(path, (off_t)1 << 40), 0);
+    SceneTexture texture = {.name = "endless", .path = path};
+    Scene scene = {.textures = &texture, .texture_count = 1};
+    Opened opened;
+    assert_int_equal(open_noise(&scene, &opened, &err), STATUS_LIMIT);
+    assert_string_equal(err.path, path);
+    assert_non_null(strstr(err.text, "is 1099511627776 bytes long"));
+    close_scene(&opened);
+}
+
 /* Where the umask lets others of a group write, converted files are found again all the same. */
 static void test_texture_store_keeps_its_files_private(void **state)
 {
@@ -451,13 +475,6 @@ static void test_texture_store_keeps_its_files_private(void **state)
 }
 
 /* --- what converters go through ---------------------------------------------------------------------- */
-
-static const char *write_odd(const char *name, const char *word, char out[PATH_BYTES])
-{
-    Error err = {0};
-    assert_int_equal(file_write(in_folder(name, out), word, strlen(word), &err), STATUS_OK);
-    return out;
-}
 
 /* A program that runs texcache and writes a line each time. */
 static void count_runs(char out_script[PATH_BYTES], char out_log[PATH_BYTES])
@@ -787,6 +804,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_texture_store_converts_sets_once),
         cmocka_unit_test(test_texture_store_converts_anew_what_is_harmed),
         cmocka_unit_test(test_texture_store_says_what_it_cannot_mend),
+        cmocka_unit_test(test_texture_store_refuses_endless_images),
         cmocka_unit_test(test_texture_store_keeps_its_files_private),
         cmocka_unit_test(test_converter_loses_one_image_at_a_time),
         cmocka_unit_test(test_converter_is_cancelled_at_once),
