@@ -252,7 +252,8 @@ static void shade_mesh_lights(Wave *w)
 
 /* --- scattering ------------------------------------------------------------------------------- */
 
-static void next_footprint(const SurfaceHit *hit, const BsdfSample *sample, RayDiff *out_diff)
+static void next_footprint(const SurfaceHit *hit, const BsdfSample *sample, float pixel_scale,
+                           RayDiff *out_diff)
 {
     if (sample->flags & BSDF_TRANSPARENT)
         footprint_pass(hit, out_diff);
@@ -261,7 +262,7 @@ static void next_footprint(const SurfaceHit *hit, const BsdfSample *sample, RayD
     else if (sample->flags & BSDF_DELTA)
         footprint_reflect(hit, sample->n, out_diff);
     else
-        footprint_scatter(hit, sample->wi, sample->pdf, out_diff);
+        footprint_scatter(hit, sample->wi, sample->pdf, pixel_scale, out_diff);
 }
 
 static void count_up(uint16_t *count)
@@ -331,7 +332,7 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
     path->walk_steps = 0;
     path->flags |= PATH_INSIDE;
     ++path->event;
-    footprint_scatter(hit, sample->wi, DIFFUSE_PDF, &path->diff);
+    footprint_scatter(hit, sample->wi, DIFFUSE_PDF, 1.0f, &path->diff);
     /* The walk begins on the surface itself, which is overlooked there: free paths may be shorter than the error. */
     float overlooked = hit->error_m / maxf(fabsf(f3_dot(sample->wi, hit->Ng)), FLT_EPSILON);
     wave_walk(w, i, hit->P, sample->wi, overlooked);
@@ -384,7 +385,7 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     if (w->tells_shares && !is_transparent)
         note_diffuse_share(path, bsdf, &sample);
     advance_path(w, path, hit, &sample);
-    next_footprint(hit, &sample, &path->diff);
+    next_footprint(hit, &sample, shade_pixel_scale(w->shade), &path->diff);
     SurfacePoint surface = hit_point(hit);
     Ray ray = {.origin = ray_leave(&surface, sample.wi),
                .direction = sample.wi,

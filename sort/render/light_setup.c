@@ -83,7 +83,7 @@ static float mean_emission(ShadeContext *shade, uint32_t material, const Surface
     return sum / (float)count;
 }
 
-static const RayDiff pinpoint = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+static const RayDiff pinpoint = {.is_cone = false};
 
 /* A point of a segment of a curve, seen at right angles to it. */
 static void beside_curve(const Scene *scene, uint32_t instance, uint32_t segment, float u,

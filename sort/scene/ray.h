@@ -18,6 +18,7 @@ typedef struct Ray {
  * down [Igehy1999]. */
 typedef struct RayDiff {
     float3 dOdx, dOdy, dDdx, dDdy;
+    bool is_cone; /* of a scattered ray: a triangle cuts a disc out of it, see footprint_ray.h */
 } RayDiff;
 
 /* A point on a surface, as rays leave it and aim at it. */

@@ -2,7 +2,7 @@
 
 void footprint_pass(const SurfaceHit *hit, RayDiff *out)
 {
-    *out = (RayDiff){hit->dPdx, hit->dPdy, hit->dIdx, hit->dIdy};
+    *out = (RayDiff){hit->dPdx, hit->dPdy, hit->dIdx, hit->dIdy, hit->path.is_cone};
 }
 
 /* D' = D - 2 (D.n) n, so D'_x = D_x - 2 ((D.n) n_x + (D.n)_x n). */
@@ -16,7 +16,7 @@ static float3 reflect_derivative(float3 D, float3 dD, float3 n, float3 dn)
 void footprint_reflect(const SurfaceHit *hit, float3 n, RayDiff *out)
 {
     *out = (RayDiff){hit->dPdx, hit->dPdy, reflect_derivative(hit->I, hit->dIdx, n, hit->dNdx),
-                     reflect_derivative(hit->I, hit->dIdy, n, hit->dNdy)};
+                     reflect_derivative(hit->I, hit->dIdy, n, hit->dNdy), hit->path.is_cone};
 }
 
 /* D' = e D - mu n with e = 1/eta, mu = e (D.n) - (D'.n);
@@ -35,7 +35,7 @@ void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, Ra
     float e = 1.0f / eta;
     *out =
         (RayDiff){hit->dPdx, hit->dPdy, refract_derivative(hit->I, hit->dIdx, n, hit->dNdx, wi, e),
-                  refract_derivative(hit->I, hit->dIdy, n, hit->dNdy, wi, e)};
+                  refract_derivative(hit->I, hit->dIdy, n, hit->dNdy, wi, e), hit->path.is_cone};
 }
 
 static float longer(float3 a, float3 b)
@@ -49,8 +49,8 @@ static void cone(float3 wi, float width, float spread, RayDiff *out)
     float3 s, t;
     spread = minf(spread, FOOTPRINT_SPREAD_MAX);
     f3_frame(wi, &s, &t);
-    *out =
-        (RayDiff){f3_scale(s, width), f3_scale(t, width), f3_scale(s, spread), f3_scale(t, spread)};
+    *out = (RayDiff){f3_scale(s, width), f3_scale(t, width), f3_scale(s, spread),
+                     f3_scale(t, spread), true};
 }
 
 static float spread_of(float pdf)
@@ -73,7 +73,9 @@ void footprint_light(float3 wi, float pdf, RayDiff *out)
     cone(wi, 0.0f, FOOTPRINT_LIGHT * minf(spread_of(pdf), FOOTPRINT_SPREAD_MAX), out);
 }
 
-void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf, RayDiff *out)
+void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf, float pixel_scale, RayDiff *out)
 {
-    cone(wi, footprint_width(hit), maxf(spread_of(pdf), longer(hit->dIdx, hit->dIdy)), out);
+    float scale = hit->path.is_cone ? 1.0f : pixel_scale;
+    float spread = scale * longer(hit->dIdx, hit->dIdy);
+    cone(wi, scale * footprint_width(hit), maxf(spread_of(pdf), spread), out);
 }

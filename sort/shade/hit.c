@@ -132,6 +132,18 @@ static float triangle_error(float3 p0, float3 e1, float3 e2, float b1, float b2,
     return operations * RAY_ROUNDING * (point + lever) + least_share * f3_max_component(size);
 }
 
+/* A disc as wide as the cone is at distance t, turned as a camera that looks at the plane along -n sees x and y. */
+static void disc_on_plane(const RayDiff *diff, float t, float3 n, float3 *dPdx, float3 *dPdy)
+{
+    float x = f3_length(f3_madd(diff->dOdx, t, diff->dDdx));
+    float y = f3_length(f3_madd(diff->dOdy, t, diff->dDdy));
+    float width = sqrtf(x * y);
+    float3 s, u;
+    f3_frame(f3_neg(n), &s, &u);
+    *dPdx = f3_scale(s, width);
+    *dPdy = f3_scale(u, width);
+}
+
 static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance, float t,
                          const Ray *ray, const RayDiff *diff, SurfaceHit *hit)
 {
@@ -155,9 +167,13 @@ static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance, f
     hit->error_m = triangle_error(p0, e1, e2, b1, b2, front, (float)area2) +
                    f3_dot(instance_error(instance, hit->P), absolute(front));
 
-    float D_dot_n = f3_dot(ray->direction, hit->Ng);
-    hit->dPdx = transfer_to_plane(diff->dOdx, diff->dDdx, t, ray->direction, hit->Ng, D_dot_n);
-    hit->dPdy = transfer_to_plane(diff->dOdy, diff->dDdy, t, ray->direction, hit->Ng, D_dot_n);
+    if (diff->is_cone) {
+        disc_on_plane(diff, t, hit->Ng, &hit->dPdx, &hit->dPdy);
+    } else {
+        float D_dot_n = f3_dot(ray->direction, hit->Ng);
+        hit->dPdx = transfer_to_plane(diff->dOdx, diff->dDdx, t, ray->direction, hit->Ng, D_dot_n);
+        hit->dPdy = transfer_to_plane(diff->dOdy, diff->dDdy, t, ray->direction, hit->Ng, D_dot_n);
+    }
 
     BaryDerivatives d = bary_derivatives(e1, e2, hit->dPdx, hit->dPdy);
     hit->db1dx = d.b1x;

@@ -23,6 +23,11 @@ float shade_footprint_scale(uint32_t nominal_samples)
     return fmaxf(1.0f / sqrtf((float)(nominal_samples > 0 ? nominal_samples : 1)), 0.125f);
 }
 
+float shade_pixel_scale(const ShadeContext *ctx)
+{
+    return ctx->host.footprint_scale;
+}
+
 /* --- the context -------------------------------------------------------------------------------- */
 
 Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeContext **out_ctx,

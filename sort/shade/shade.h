@@ -46,6 +46,8 @@ typedef struct ShadeContextDesc {
  * not below 1/8, so that a very long render still profits from filtering. The cone of a scattered sample stays as it is:
  * docs/decisions/0004. */
 float shade_footprint_scale(uint32_t nominal_samples);
+/* The one that the context has: what a sample's footprint is of a pixel's. */
+float shade_pixel_scale(const ShadeContext *ctx);
 
 /* In `arena`, with room for every material of the set. */
 Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeContext **out_ctx,

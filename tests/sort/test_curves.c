@@ -435,7 +435,7 @@ static void check_bent(mat4 transform, uint64_t seed)
         float3 s, v;
         f3_frame(ray.direction, &s, &v);
         RayDiff diff = {f3_scale(s, 1e-3f), f3_scale(v, 1e-3f), f3_scale(s, 1e-3f),
-                        f3_scale(v, 2e-3f)};
+                        f3_scale(v, 2e-3f), false};
         SurfaceHit hit;
         if (!trace(&t, f, &ray, &diff, &hit) || hit.b1 < 0.02f || hit.b1 > 0.98f ||
             f3_dot(hit.N, ray.direction) > -0.3f)

@@ -365,15 +365,22 @@ static void test_footprint_spread_after_lambert(void **state)
     (void)state;
     SurfaceHit hit = {.P = {0, 0, 0}, .N = {0, 0, 1}, .dPdx = {1e-3f, 0, 0}, .dPdy = {0, 1e-3f, 0}};
     RayDiff diff;
-    footprint_scatter(&hit, f3(0, 0, 1), 1.0f / 3.14159265f, &diff);
+    footprint_scatter(&hit, f3(0, 0, 1), 1.0f / 3.14159265f, 1.0f, &diff);
     assert_close((double)f3_length(diff.dDdx),
                  fmin(2.0 * (double)FOOTPRINT_SPREAD, (double)FOOTPRINT_SPREAD_MAX), 1e-5, 0);
     assert_close((double)f3_dot(diff.dDdx, diff.dDdy), 0, 0, 1e-7);
     assert_close((double)f3_length(diff.dOdx), 1e-3, 1e-5, 0);
     /* Never narrower than what came in. */
-    hit.dIdx = f3(0.3f, 0, 0);
-    footprint_scatter(&hit, f3(0, 0, 1), 1e6f, &diff);
-    assert_close((double)f3_length(diff.dDdx), 0.3, 1e-5, 0);
+    hit.dIdx = f3(0.15f, 0, 0);
+    footprint_scatter(&hit, f3(0, 0, 1), 1e6f, 1.0f, &diff);
+    assert_close((double)f3_length(diff.dDdx), 0.15, 1e-5, 0);
+    /* A pixel's samples share what came in; cones do not. */
+    footprint_scatter(&hit, f3(0, 0, 1), 1e6f, 0.125f, &diff);
+    assert_close((double)f3_length(diff.dDdx), 0.15 / 8, 1e-5, 0);
+    assert_close((double)f3_length(diff.dOdx), 1e-3 / 8, 1e-5, 0);
+    hit.path.is_cone = true;
+    footprint_scatter(&hit, f3(0, 0, 1), 1e6f, 0.125f, &diff);
+    assert_close((double)f3_length(diff.dOdx), 1e-3, 1e-5, 0);
     /* But for light that several strategies find, and never as wide as infinite densities are narrow. */
     footprint_cone(f3(0, 0, 1), footprint_width(&hit), INFINITY, &diff);
     assert_close((double)f3_length(diff.dOdx), 1e-3, 1e-5, 0);

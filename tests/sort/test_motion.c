@@ -367,7 +367,7 @@ static void test_motion_of_shapes_is_that_of_the_frozen_mesh(void **unused)
     static const float normals[] = {0, 0, 1, 0, 0.6f, 0.8f, 0, 0, 1},
                        turned[] = {0, 0, 1, 0.6f, 0, 0.8f, 0, -0.6f, 0.8f};
     static const uint32_t indices[] = {0, 1, 2};
-    static const RayDiff diff = {{0.1f, 0, 0}, {0, 0.1f, 0}, {0.01f, 0, 0}, {0, 0.01f, 0}};
+    static const RayDiff diff = {{0.1f, 0, 0}, {0, 0.1f, 0}, {0.01f, 0, 0}, {0, 0.01f, 0}, false};
     SceneMeshKey later = {moved, turned};
     uint32_t material = 0;
     SceneMesh mesh = {.vertex_count = 3,

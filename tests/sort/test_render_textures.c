@@ -249,8 +249,9 @@ static void test_textures_of_two_renders_at_once(void **state)
     kit_end(&kit);
 }
 
-/* The mean difference of the pixels, as a share of their mean, between the footprint's level and the finest one. */
-static double level_difference(const Kit *kit)
+/* The mean difference of blocks of side x side pixels, as a share of their mean, between the footprint's level and the
+ * finest one. */
+static double level_difference(const Kit *kit, uint32_t side)
 {
     double difference = 0, sum = 0;
     float *pixels[2];
@@ -262,9 +263,16 @@ static double level_difference(const Kit *kit)
         pixels[k] = kit_pixels(render, &count);
         render_destroy(render);
     }
-    for (uint32_t i = 0; i < count; ++i) {
-        difference += fabs((double)pixels[0][4 * i] - (double)pixels[1][4 * i]);
-        sum += (double)pixels[1][4 * i];
+    uint32_t width = (uint32_t)lround(sqrt((double)count)), blocks = width / side;
+    for (uint32_t block = 0; block < blocks * blocks; ++block) {
+        double of_block = 0;
+        for (uint32_t k = 0; k < side * side; ++k) {
+            uint32_t x = block % blocks * side + k % side, y = block / blocks * side + k / side;
+            uint32_t i = 4 * (y * width + x);
+            of_block += (double)pixels[0][i] - (double)pixels[1][i];
+            sum += (double)pixels[1][i];
+        }
+        difference += fabs(of_block);
     }
     assert_true(sum > 0);
     mem_free(pixels[0]);
@@ -320,7 +328,7 @@ static double screen_difference(bool has_pane)
                                "\"shaders/s.ssl\", \"textures\": {\"paint\": {\"file\": "
                                "\"textures/half.png\"}}}"};
     kit_write_scene(&kit, &s);
-    double difference = level_difference(&kit);
+    double difference = level_difference(&kit, 1);
     strbuf_free(&meshes);
     strbuf_free(&instances);
     kit_end(&kit);
@@ -335,6 +343,54 @@ static void test_textures_that_shine_are_sharp(void **state)
     double open = screen_difference(false), behind = screen_difference(true);
     assert_true(open < 0.005);
     assert_true(behind < 0.005);
+}
+
+/* A white wall above a floor that is white on one side and is lit from above: the footprint of what the wall scatters does not show. */
+static void test_textures_that_light_a_wall_are_sharp(void **state)
+{
+    (void)state;
+    enum { SIZE = 256 };
+    static uint8_t rgb[SIZE * SIZE * 3];
+    Kit kit;
+    StrBuf meshes = {0};
+    kit_begin(&kit);
+    for (uint32_t i = 0; i < SIZE * SIZE; ++i)
+        memset(&rgb[3 * (size_t)i], i % SIZE < SIZE / 2 ? 240 : 20, 3);
+    kit_write_png(&kit, "textures/half_floor.png", SIZE, SIZE, rgb);
+    kit_write_text(&kit, "shaders/w.ssl",
+                   "texture2d paint;\nshader painted(out closure surface)\n{\n"
+                   "    const float3 uvw = global_value<uvw>;\n"
+                   "    surface = make_closure<Lambert>(texture2d_sample<paint>(uvw.x, uvw.y), "
+                   "global_value<normal>);\n}\n"
+                   "shader white(out closure surface)\n{\n"
+                   "    surface = make_closure<Lambert>(color(1), global_value<normal>);\n}\n");
+    kit_add_quad(&kit, &meshes, "floor",
+                 (const float[4][3]){{-1, 0, 1}, {1, 0, 1}, {1, 0, -1}, {-1, 0, -1}});
+    kit_add_quad(&kit, &meshes, "wall",
+                 (const float[4][3]){{-1, 0, -1}, {1, 0, -1}, {1, 1, -1}, {-1, 1, -1}});
+    KitScene s = {
+        .width = 8,
+        .height = 8,
+        .samples = 256,
+        .max_depth = 2,
+        .eye = {0, 0.5f, 1},
+        .target = {0, 0.5f, -1},
+        .fov_y_degrees = 25,
+        .meshes = strbuf_text(&meshes),
+        .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"painted\"]}, "
+                     "{\"name\": \"w\", \"mesh\": \"wall\", \"materials\": [\"white\"]}",
+        /* Straight down, so that the wall has no light of its own. */
+        .lights = "{\"name\": \"l\", \"type\": \"distant\", \"irradiance\": [3, 3, 3], "
+                  "\"transform\": [1, 0, 0, 0, 0, 0, 1, 2, 0, -1, 0, 0, 0, 0, 0, 1]}",
+        .materials = "{\"name\": \"white\", \"shader\": \"shaders/w.ssl\", \"entry\": \"white\"}, "
+                     "{\"name\": \"painted\", \"shader\": \"shaders/w.ssl\", \"entry\": "
+                     "\"painted\", \"textures\": {\"paint\": {\"file\": "
+                     "\"textures/half_floor.png\", \"color_space\": \"linear\"}}}"};
+    kit_write_scene(&kit, &s);
+    double difference = level_difference(&kit, 4);
+    strbuf_free(&meshes);
+    kit_end(&kit);
+    assert_true(difference < 0.015);
 }
 
 /* A striped sheet between a lamp and a floor: its shadows are as sharp as 64 samples of a pixel show them. */
@@ -378,7 +434,7 @@ static void test_textures_that_let_light_through_are_sharp(void **state)
                      "{\"name\": \"gobo\", \"shader\": \"shaders/g.ssl\", \"entry\": \"gobo\", "
                      "\"textures\": {\"paint\": {\"file\": \"textures/stripes.png\"}}}"};
     kit_write_scene(&kit, &s);
-    double difference = level_difference(&kit);
+    double difference = level_difference(&kit, 1);
     print_message("shadows of stripes differ by %g\n", difference);
     assert_true(difference < 0.06);
     strbuf_free(&meshes);
@@ -396,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_textures_where_little_is_allowed),
         cmocka_unit_test(test_textures_of_two_renders_at_once),
         cmocka_unit_test(test_textures_that_shine_are_sharp),
+        cmocka_unit_test(test_textures_that_light_a_wall_are_sharp),
         cmocka_unit_test(test_textures_that_let_light_through_are_sharp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
