@@ -46,6 +46,8 @@ PICTURES = {
     "Clearcoat": each(f"make_closure<Lambert>({RED}, N) + 0.25 * make_closure<Clearcoat>($, N)", 0.05, 0.2, 0.5),
     "Coat": each(f"make_closure<Coat>(color(1), 1.5, $, 1.0, N, make_closure<Conductor>({GOLD}, 0.6, N))", 0.0, 0.2,
                  0.5),
+    "SpecularLayer": each(f"make_closure<SpecularLayer>(color($), 1.5, 0.2, 2.0, 0.0, T, 1.0, N, make_closure<Lambert>({RED}, N))", 0.04,
+                          "0.4, 0.3, 0.1", 0.8),
     "DisneyDiffuse": each(f"make_closure<DisneyDiffuse>({RED}, $, N)", 0.0, 0.5, 1.0),
     "DisneySheen": each(f"make_closure<Lambert>({GREEN}, N) + $ * make_closure<DisneySheen>(color(1), N)", 0.0, 1.0, 4.0),
     "Sheen": each(f"make_closure<Sheen>(color(0.9), $, N, make_closure<Lambert>({GREEN}, N))", 0.3, 0.6, 1.0),

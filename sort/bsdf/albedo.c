@@ -1,6 +1,7 @@
 #include "sort/bsdf/albedo.h"
 
 #include "base/vec.h"
+#include "sort/bsdf/fresnel.h"
 
 /* e1, and b / e1 - (1 - cos)^5: for smooth lobes b follows that power of the cosine, which no table in t
  * could do. */
@@ -72,6 +73,23 @@ float albedo_dielectric(float alpha, float ior, bool is_inside, float cos_w)
         e[k] = lerp(lerp(p[0], p[1], fc), lerp(q[0], q[1], fc), fa);
     }
     return lerp(e[0], e[1], fn);
+}
+
+float albedo_rise(float alpha, float ior, float cos_w, float e1)
+{
+    float fn, fa, fc, cos_t, e[2];
+    alpha = maxf(alpha, 1e-4f);
+    uint32_t n = split(sqrtf((ior - 1.0f) / (ior + 1.0f) / 0.6f) * (ALBEDO_RISE_IOR - 1),
+                       ALBEDO_RISE_IOR, &fn);
+    uint32_t a = split(sqrtf(alpha) * (ALBEDO_RISE_ALPHA - 1), ALBEDO_RISE_ALPHA, &fa);
+    uint32_t c = split(cos_coordinate(alpha, cos_w) * (ALBEDO_RISE_COS - 1), ALBEDO_RISE_COS, &fc);
+    for (uint32_t k = 0; k < 2; ++k) {
+        const float *p = &table_rise[n + k][a][c], *q = &table_rise[n + k][a + 1][c];
+        e[k] = lerp(lerp(p[0], p[1], fc), lerp(q[0], q[1], fc), fa);
+    }
+    float normal = fresnel_dielectric(1.0f, ior, &cos_t);
+    float here = (fresnel_dielectric(minf(cos_w, 1.0f), ior, &cos_t) - normal) / (1.0f - normal);
+    return e1 * clampf(here + lerp(e[0], e[1], fn), 0.0f, 1.0f);
 }
 
 float albedo_sheen(float alpha, float cos_w)

@@ -97,6 +97,35 @@ static void print_dielectric(void)
     printf("};\n");
 }
 
+/* As with table_ggx, what is over the value of a mirror is smooth where that is steep. */
+static void print_rise(void)
+{
+    printf("\nstatic const float table_rise[ALBEDO_RISE_IOR][ALBEDO_RISE_ALPHA][ALBEDO_RISE_COS] = "
+           "{\n");
+    for (uint32_t n = 0; n < ALBEDO_RISE_IOR; ++n) {
+        double y = fmax(n, 1e-2) / (double)(ALBEDO_RISE_IOR - 1), x = 0.6 * y * y;
+        double ior = (1.0 + x) / (1.0 - x);
+        printf("    {\n");
+        for (uint32_t a = 0; a < ALBEDO_RISE_ALPHA; ++a) {
+            double alpha = alpha_of(a, ALBEDO_RISE_ALPHA);
+            printf("        {");
+            for (uint32_t m = 0; m < ALBEDO_RISE_COS; ++m) {
+                double c = cos_of(m / (double)(ALBEDO_RISE_COS - 1), alpha), e1, unused;
+                albedo_integral_ggx(alpha, c, STEPS / 2, &e1, &unused);
+                double rise = albedo_integral_rise(alpha, ior, c, STEPS / 2) / e1;
+                printf("%s%.4ff",
+                       m == 0        ? ""
+                       : m % 12 == 0 ? ",\n         "
+                                     : ", ",
+                       rise - albedo_mirror_rise(ior, c));
+            }
+            printf("},\n");
+        }
+        printf("    },\n");
+    }
+    printf("};\n");
+}
+
 static void print_sheen(void)
 {
     printf("\nstatic const float table_sheen[ALBEDO_SHEEN_ALPHA][ALBEDO_SHEEN_COS] = {\n");
@@ -120,6 +149,7 @@ int main(void)
            STEPS);
     print_ggx();
     print_dielectric();
+    print_rise();
     print_sheen();
     printf("/* clang-format on */\n");
     return 0;

@@ -70,6 +70,36 @@ void albedo_integral_ggx(double alpha, double cos_o, uint32_t steps, double *out
     *out_b = b;
 }
 
+static double reflectance(double eta, double c)
+{
+    double cos_t = sqrt(1.0 - (1.0 - c * c) / (eta * eta));
+    double fp = (eta * c - cos_t) / (eta * c + cos_t), fs = (c - eta * cos_t) / (c + eta * cos_t);
+    return 0.5 * (fp * fp + fs * fs);
+}
+
+double albedo_mirror_rise(double eta, double cos_o)
+{
+    double normal = reflectance(eta, 1.0);
+    return (reflectance(eta, cos_o) - normal) / (1.0 - normal);
+}
+
+double albedo_integral_rise(double alpha, double eta, double cos_o, uint32_t steps)
+{
+    Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
+    double normal = reflectance(eta, 1.0), sum = 0.0;
+    for (uint32_t i = 0; i < steps; ++i)
+        for (uint32_t j = 0; j < steps; ++j) {
+            Point p = quadrature_point(i, j, steps);
+            Vec h = visible_normal(wo, alpha, p.u, p.v);
+            double c = dot(wo, h);
+            Vec wi = {2.0 * c * h.x - wo.x, 2.0 * c * h.y - wo.y, 2.0 * c * h.z - wo.z};
+            if (wi.z > 0.0)
+                sum +=
+                    p.weight * shadowing(wo, wi, alpha) * (reflectance(eta, fmin(c, 1.0)) - normal);
+        }
+    return sum / (1.0 - normal);
+}
+
 double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32_t steps)
 {
     Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};

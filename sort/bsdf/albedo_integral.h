@@ -10,6 +10,11 @@ void albedo_integral_ggx(double alpha, double cos_o, uint32_t steps, double *out
 /* eta: index beyond over index on wo's side. Reflected plus refracted flux. */
 double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32_t steps);
 
+/* What albedo_rise is near: of single scattering, weighted by how far a dielectric's reflectance has gone from its own
+ * at normal incidence to 1. eta > 1. */
+double albedo_integral_rise(double alpha, double eta, double cos_o, uint32_t steps);
+double albedo_mirror_rise(double eta, double cos_o); /* of alpha 0 */
+
 /* The cloth lobe of [Estevez2017]. */
 double albedo_integral_sheen(double alpha, double cos_o, uint32_t steps);
 

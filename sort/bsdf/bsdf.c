@@ -209,6 +209,9 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
     case CLOSURE_COAT:
         coat_add(b, weight, &a.Coat);
         break;
+    case CLOSURE_SPECULAR_LAYER:
+        specular_layer_add(b, weight, &a.SpecularLayer);
+        break;
     case CLOSURE_DISNEY_DIFFUSE:
         disney_diffuse_add(b, weight, &a.DisneyDiffuse);
         break;
@@ -255,7 +258,7 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
 
 bool bsdf_is_layer(ClosureId id)
 {
-    return id == CLOSURE_COAT || id == CLOSURE_SHEEN;
+    return id == CLOSURE_COAT || id == CLOSURE_SPECULAR_LAYER || id == CLOSURE_SHEEN;
 }
 
 Spectrum bsdf_layer_factor(const Bsdf *b, ClosureId id, const float *args, uint32_t stride)
@@ -266,7 +269,9 @@ Spectrum bsdf_layer_factor(const Bsdf *b, ClosureId id, const float *args, uint3
         return one;
     if (!gather(id, one, args, stride, &a))
         return spectrum_splat(0.0f);
-    return id == CLOSURE_COAT ? coat_base_factor(b, &a.Coat) : sheen_base_factor(b, &a.Sheen);
+    return id == CLOSURE_COAT             ? coat_base_factor(b, &a.Coat)
+           : id == CLOSURE_SPECULAR_LAYER ? specular_layer_base_factor(b, &a.SpecularLayer)
+                                          : sheen_base_factor(b, &a.Sheen);
 }
 
 /* --- asking -------------------------------------------------------------------------------- */

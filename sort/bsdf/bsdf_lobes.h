@@ -62,6 +62,7 @@ void refraction_add(Bsdf *b, Spectrum weight, const RefractionArgs *args);
 void thin_dielectric_add(Bsdf *b, Spectrum weight, const ThinDielectricArgs *args);
 void clearcoat_add(Bsdf *b, Spectrum weight, const ClearcoatArgs *args);
 void coat_add(Bsdf *b, Spectrum weight, const CoatArgs *args);
+void specular_layer_add(Bsdf *b, Spectrum weight, const SpecularLayerArgs *args);
 void disney_diffuse_add(Bsdf *b, Spectrum weight, const DisneyDiffuseArgs *args);
 void disney_retro_add(Bsdf *b, Spectrum weight, const DisneyRetroArgs *args);
 void disney_sheen_add(Bsdf *b, Spectrum weight, const DisneySheenArgs *args);
@@ -76,6 +77,7 @@ void subsurface_add(Bsdf *b, Spectrum weight, const SubsurfaceArgs *args);
 
 /* What the layers leave to what they cover. */
 Spectrum coat_base_factor(const Bsdf *b, const CoatArgs *args);
+Spectrum specular_layer_base_factor(const Bsdf *b, const SpecularLayerArgs *args);
 Spectrum sheen_base_factor(const Bsdf *b, const SheenArgs *args);
 
 /* The models. Diffuse reflection and transmission share Lambert's. */

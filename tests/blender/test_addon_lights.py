@@ -193,7 +193,6 @@ class LightTest(unittest.TestCase):
         kit.material_of(bpy.data.objects["Plane"], "ShaderNodeBsdfPrincipled",
                         **{"Base Color": (diffuse, diffuse, diffuse, 1), "Roughness": 0.5, "Specular": 1})
 
-    @unittest.skipIf(bpy.app.version >= (4, 0, 0), "Cycles splits its Principled BSDF otherwise, by what it drew")
     def test_lights_for_some_rays(self):
         self.shine_on()
         for name in ("visible_diffuse", "visible_glossy", "visible_transmission"):
@@ -203,6 +202,18 @@ class LightTest(unittest.TestCase):
                 self.compare(mean=0.01, pixel=0.06)
                 self.assertEqual(kit.messages().warnings, [])
                 bpy.data.objects.remove(lamp)
+
+    @unittest.skipIf(bpy.app.version < (4, 0, 0), "its layers came with 4.0")
+    def test_layers_of_the_principled_bsdf(self):
+        kit.set_world((0.3, 0.3, 0.3))
+        self.light("AREA", energy=100, shape="SQUARE", size=1)
+        for inputs in ({"Specular IOR Level": 1.0}, {"Specular Tint": (1, 0.5, 0.1, 1), "Specular IOR Level": 1.0},
+                       {"Coat Weight": 1.0, "Coat Roughness": 0.3}, {"Coat Weight": 0.7, "Coat Tint": (1, 0.5, 0.2, 1), "Coat IOR": 1.8, "Coat Roughness": 0.3},
+                       {"Anisotropic": 0.8, "Specular IOR Level": 1.0}):
+            with self.subTest(inputs=inputs):
+                kit.material_of(bpy.data.objects["Plane"], "ShaderNodeBsdfPrincipled",
+                                **{"Base Color": (0.6, 0.5, 0.4, 1), "Roughness": 0.4} | inputs)
+                self.compare(mean=0.006, pixel=0.06)
 
     def test_a_lamp_hides_nothing(self):
         """A large one before a small one, and the sky behind both."""
@@ -279,7 +290,6 @@ class LightTest(unittest.TestCase):
         lamp.location, lamp.rotation_euler, lamp.visible_camera = (0, 0, 1), (math.pi / 2, 0, 0), True
         self.compare(mean=0.01, pixel=0.06)
 
-    @unittest.skipIf(bpy.app.version >= (4, 0, 0), "Cycles splits its Principled BSDF otherwise, by what it drew")
     def test_a_world_for_some_rays(self):
         self.shine_on()
         world = kit.set_world((0.4, 0.5, 0.6))

@@ -11,7 +11,8 @@
 #include "base/image/exr_read.h"
 #include "passes_kit.h"
 
-static const char layers[] = "light_groups,light_passes,albedo,normal,depth,uv,position,mist,variance,samples,mip,derivative";
+static const char layers[] = "light_groups,light_passes,albedo,normal,depth,uv,position,mist,"
+                             "variance,samples,mip,derivative";
 
 /* A floor with a light in a group, and an emitter that the camera sees. */
 static void write_scene(const Kit *kit, const char *limits)
@@ -20,30 +21,32 @@ static void write_scene(const Kit *kit, const char *limits)
     kit_add_quad(kit, &meshes, "floor",
                  (const float[4][3]){{-4, -4, 0}, {4, -4, 0}, {4, 4, 0}, {-4, 4, 0}});
     kit_add_sphere(kit, &meshes, "ball", 0.5f, 12);
-    kit_write_text(kit, "m.ssl",
-                   "shader floor(out closure surface) { surface = "
-                   "make_closure<Plastic>(color(0.7, 0.5, 0.3), color(0.05), 0.3, global_value<normal>); }\n"
-                   "shader ball(out closure surface) { surface = make_closure<Emission>(color(0.2, "
-                   "0.4, 0.6)) + make_closure<Dielectric>(1.5, 0.2, color(1), color(1), global_value<normal>); }\n");
+    kit_write_text(
+        kit, "m.ssl",
+        "shader floor(out closure surface) { surface = "
+        "make_closure<Plastic>(color(0.7, 0.5, 0.3), color(0.05), 0.3, global_value<normal>); }\n"
+        "shader ball(out closure surface) { surface = make_closure<Emission>(color(0.2, "
+        "0.4, 0.6)) + make_closure<Dielectric>(1.5, 0.2, color(1), color(1), "
+        "global_value<normal>); }\n");
     kit_write_scene(
-        kit, &(KitScene){.width = 12,
-                         .height = 8,
-                         .samples = 8,
-                         .max_depth = 4,
-                         .limits = limits,
-                         .eye = {0, -3, 4},
-                         .target = {0, 0, 0.2f},
-                         .fov_y_degrees = 40,
-                         .meshes = strbuf_text(&meshes),
-                         .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"f\"]},"
-                                      "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"b\"]}",
-                         .materials =
-                             "{\"name\": \"f\", \"shader\": \"m.ssl\", \"entry\": \"floor\"},"
-                             "{\"name\": \"b\", \"shader\": \"m.ssl\", \"entry\": \"ball\"}",
-                         .lights = "{\"name\": \"p\", \"type\": \"point\", \"intensity\": [9, 6, 8], "
-                                   "\"light_group\": \"key\", \"transform\": "
-                                   "[1,0,0,2, 0,1,0,-1, 0,0,1,3, 0,0,0,1]}",
-                         .environment = "{\"color\": [0.2, 0.3, 0.4]}"});
+        kit,
+        &(KitScene){.width = 12,
+                    .height = 8,
+                    .samples = 8,
+                    .max_depth = 4,
+                    .limits = limits,
+                    .eye = {0, -3, 4},
+                    .target = {0, 0, 0.2f},
+                    .fov_y_degrees = 40,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"f\", \"mesh\": \"floor\", \"materials\": [\"f\"]},"
+                                 "{\"name\": \"b\", \"mesh\": \"ball\", \"materials\": [\"b\"]}",
+                    .materials = "{\"name\": \"f\", \"shader\": \"m.ssl\", \"entry\": \"floor\"},"
+                                 "{\"name\": \"b\", \"shader\": \"m.ssl\", \"entry\": \"ball\"}",
+                    .lights = "{\"name\": \"p\", \"type\": \"point\", \"intensity\": [9, 6, 8], "
+                              "\"light_group\": \"key\", \"transform\": "
+                              "[1,0,0,2, 0,1,0,-1, 0,0,1,3, 0,0,0,1]}",
+                    .environment = "{\"color\": [0.2, 0.3, 0.4]}"});
     strbuf_free(&meshes);
 }
 
@@ -78,8 +81,9 @@ static int power_of(const char *name)
         return strcmp(name, "A") != 0;
     if (starts(name, "variance."))
         return 2;
-    bool is_light = starts(name, "Combined_") || starts(name, "light_") || starts(name, "emission.") ||
-                    starts(name, "environment.") || strstr(name, "_direct.") || strstr(name, "_indirect.");
+    bool is_light = starts(name, "Combined_") || starts(name, "light_") ||
+                    starts(name, "emission.") || starts(name, "environment.") ||
+                    strstr(name, "_direct.") || strstr(name, "_indirect.");
     return is_light ? 1 : 0;
 }
 
@@ -121,8 +125,7 @@ static void test_exposure_multiplies_light_alone(void **state)
     write_scene(&kit, NULL);
     assert_int_equal(path_join(kit.folder, "a.part", part, &err), STATUS_OK);
     assert_int_equal(path_join(kit.folder, "merged.exr", merged, &err), STATUS_OK);
-    ExrImage *plain =
-        render(&kit, (const char *[]){"--aov", layers, "--exr-type", "float", NULL});
+    ExrImage *plain = render(&kit, (const char *[]){"--aov", layers, "--exr-type", "float", NULL});
     ExrImage *exposed =
         render(&kit, (const char *[]){"--aov", layers, "--exr-type", "float", "--film-exposure",
                                       "2.5", "--partial", part, NULL});
@@ -130,7 +133,8 @@ static void test_exposure_multiplies_light_alone(void **state)
     assert_string_equal(exr_image_text(plain, "sort/sceneHash"),
                         exr_image_text(exposed, "sort/sceneHash"));
     kit_run_program("sort-render",
-                    (const char *[]){"merge", part, "--exr-type", "float", "-o", merged, NULL}, &said);
+                    (const char *[]){"merge", part, "--exr-type", "float", "-o", merged, NULL},
+                    &said);
     assert_int_equal(said.exit_code, 0);
     ExrImage *read = read_picture(&kit, "merged.exr");
     assert_exposed(plain, read, 2.5f);
@@ -151,8 +155,8 @@ static void test_exposure_multiplies_light_alone(void **state)
 static void test_adaptive_renders_judge_what_is_shown(void **state)
 {
     (void)state;
-    static const char *const words[] = {"--adaptive", "0.02", "--film-exposure", "4",
-                                        "--spp",      "64",   NULL};
+    static const char *const words[] = {"--adaptive", "0.02", "--film-exposure", "4", "--spp",
+                                        "64",         NULL};
     Kit kit;
     kit_begin(&kit);
     write_scene(&kit, NULL);
