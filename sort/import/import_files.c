@@ -106,6 +106,12 @@ Status import_files_create(const ImportFilesDesc *desc, ImportFiles **out_files,
     return STATUS_OK;
 }
 
+const char *const *import_files_roots(const ImportFiles *files, uint32_t *out_count)
+{
+    *out_count = files->root_count;
+    return (const char *const *)files->roots;
+}
+
 void import_files_destroy(ImportFiles *files)
 {
     if (!files)

@@ -36,6 +36,8 @@ typedef struct ImportFilesDesc {
  * file), STATUS_NO_MEMORY. */
 Status import_files_create(const ImportFilesDesc *desc, ImportFiles **out_files,
                            Error *err) SORT_MUST_CHECK;
+/* The folders that files may lie in, resolved; borrowed. */
+const char *const *import_files_roots(const ImportFiles *files, uint32_t *out_count);
 void import_files_destroy(ImportFiles *files); /* NULL is fine */
 
 /* The scene file as an absolute path, so that what is put together from it is one as well. Borrowed. */

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/sandbox.h"
 #include "plugins/plugin_host.h"
 #include "sort/import/import_files.h"
 #include "sort/import/import_limits.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_BYTES_MAX = 64 << 20, FIXED_ARGUMENTS = 13 };
+enum { MESSAGE_BYTES_MAX = 64 << 20, FIXED_ARGUMENTS = 13, IMPORT_ROOTS_MAX = 1024 };
 
 bool scene_import_is_package(const char *path)
 {
@@ -58,12 +59,53 @@ static void list_file(void *data, const char *path)
     fputc('\0', out);
 }
 
+/* Of a process that does nothing else than import. */
+typedef struct Sandbox {
+    bool is_wanted;
+    const char *package_folder; /* borrowed */
+    const Log *log;             /* borrowed */
+} Sandbox;
+
+/* From here on the importer's library, whatever a file makes of it, reads the folders that the file may name, and writes the
+ * package. Where the kernel has no such limits, the plugin is trusted to go through open_file. */
+static Status enter_sandbox(const ImportFiles *files, const char *package_folder, const Log *log,
+                            Error *err)
+{
+    char partial[PATH_BYTES], parent[PATH_BYTES], whole[PATH_BYTES];
+    const char *readable[IMPORT_ROOTS_MAX + 1];
+    uint32_t count;
+    const char *const *roots = import_files_roots(files, &count);
+    TRY(package_partial_folder(package_folder, partial, err));
+    TRY(path_join(NULL, package_folder, whole, err));
+    Str above = path_dirname(whole);
+    snprintf(parent, sizeof parent, "%.*s", STR_ARG(above));
+    if (count > IMPORT_ROOTS_MAX)
+        return error_set(err, STATUS_LIMIT, "more than %d texture folders", IMPORT_ROOTS_MAX);
+    for (uint32_t i = 0; i < count; ++i)
+        readable[i] = roots[i];
+#if SORT_ASAN || SORT_TSAN
+    readable[count++] = "/proc"; /* which sanitizers read at the end */
+#endif
+    SandboxDesc desc = {.size_bytes = sizeof desc,
+                        .readable = readable,
+                        .readable_count = count,
+                        .writable = partial,
+                        .entries = parent};
+    Status status = sandbox_enter(&desc, err);
+    if (status != STATUS_UNSUPPORTED)
+        return status;
+    log_info(log, "the import runs without a sandbox: this kernel has no Landlock");
+    return STATUS_OK;
+}
+
 /* The plugin gets an absolute path: what it puts together from that does not depend on the working folder. */
 static Status run_importer(PluginHost *host, const char *path, const ImportFiles *files,
-                           const SortSceneSink *sink, Error *err)
+                           const SortSceneSink *sink, const Sandbox *sandbox, Error *err)
 {
     const SortSceneImporter *importer;
     TRY(plugin_host_importer_for(host, path, &importer, err));
+    if (sandbox->is_wanted)
+        TRY(enter_sandbox(files, sandbox->package_folder, sandbox->log, err));
     SortFailure why = {{0}};
     SortResult result = importer->import(plugin_host_importer_api(host, importer),
                                          import_files_source(files), sink, &why);
@@ -80,7 +122,8 @@ static void say_summary(const Log *log, const ImportSummary *s)
 }
 
 static Status import_with(PluginHost *host, ImportFiles *files, const char *path,
-                          const char *package_folder, const SceneImportOptions *options, Error *err)
+                          const char *package_folder, const SceneImportOptions *options,
+                          bool is_child, Error *err)
 {
     ImportSinkDesc desc = {.size_bytes = sizeof desc,
                            .folder = package_folder,
@@ -92,7 +135,9 @@ static Status import_with(PluginHost *host, ImportFiles *files, const char *path
     ImportSink *sink;
     TRY(import_sink_create(&desc, &sink, err));
     Error sink_error = {0};
-    Status status = run_importer(host, path, files, import_sink_callbacks(sink), &sink_error);
+    Sandbox sandbox = {is_child, package_folder, options->log};
+    Status status =
+        run_importer(host, path, files, import_sink_callbacks(sink), &sandbox, &sink_error);
     if (import_sink_status(sink, &sink_error) != STATUS_OK)
         status = sink_error.code;
     if (status != STATUS_OK && err)
@@ -107,7 +152,7 @@ static Status import_with(PluginHost *host, ImportFiles *files, const char *path
 }
 
 static Status import_file(const char *path, const char *package_folder,
-                          const SceneImportOptions *options, bool is_limited, Error *err)
+                          const SceneImportOptions *options, bool is_child, Error *err)
 {
     ImportHost data = {.log = options->log};
     PluginHostDesc desc = {.size_bytes = sizeof desc,
@@ -120,14 +165,15 @@ static Status import_file(const char *path, const char *package_folder,
                              .source = path,
                              .texture_paths = options->texture_paths,
                              .texture_path_count = options->texture_path_count,
-                             .allow = is_limited ? import_limits_allow : NULL,
+                             .allow =
+                                 is_child && !options->is_unlimited ? import_limits_allow : NULL,
                              .opened = options->files_read_to ? list_file : NULL,
                              .opened_data = options->files_read_to};
     PluginHost *host;
     TRY(import_files_create(&files, &data.files, err));
     Status status = plugin_host_create(&desc, &host, err);
     if (status == STATUS_OK) {
-        status = import_with(host, data.files, path, package_folder, options, err);
+        status = import_with(host, data.files, path, package_folder, options, is_child, err);
         plugin_host_destroy(host);
     }
     import_files_destroy(data.files);
@@ -148,7 +194,7 @@ int scene_import_main(const char *path, const char *package_folder,
     SceneImportOptions own = *options;
     own.log = &log;
     Error err = {0};
-    Status status = import_file(path, package_folder, &own, !options->is_unlimited, &err);
+    Status status = import_file(path, package_folder, &own, true, &err);
     if (status == STATUS_OK && own.files_read_to &&
         (fflush(own.files_read_to) != 0 || ferror(own.files_read_to)))
         status = error_set(&err, STATUS_IO, "the files that were read cannot be listed");

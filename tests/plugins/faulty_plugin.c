@@ -12,7 +12,8 @@ enum {
     FAULT_EMPTY,
     FAULT_SMALL,
     FAULT_CRASH,
-    FAULT_BALLOON
+    FAULT_BALLOON,
+    FAULT_PRY
 };
 
 static SortResult open_image(const SortHostApi *api, const char *path, SortImage **out_image,
@@ -44,6 +45,23 @@ static void close_image(SortImage *image)
     (void)image;
 }
 
+/* What a library that a file took over might try. */
+static SortResult pry(const char *path, const SortSceneSink *sink)
+{
+    char beside[4096];
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(beside, sizeof beside, "%.*s/planted", slash ? (int)(slash - path) : 0, path);
+    if (fopen("/etc/passwd", "r"))
+        sink->warning(sink->sink, "read /etc/passwd");
+    if (fopen(beside, "w"))
+        sink->warning(sink->sink, "wrote beside the scene");
+    if (system("true") == 0)
+        sink->warning(sink->sink, "ran a program");
+    if (fopen(path, "r"))
+        sink->warning(sink->sink, "read the scene");
+    return SORT_ERROR_FORMAT;
+}
+
 static SortResult import(const SortHostApi *api, const char *path, const SortSceneSink *sink,
                          SortFailure *why)
 {
@@ -51,6 +69,8 @@ static SortResult import(const SortHostApi *api, const char *path, const SortSce
     sink->warning(sink->sink, "about to go wrong");
     if (FAULT == FAULT_CRASH)
         abort();
+    if (FAULT == FAULT_PRY)
+        return pry(path, sink);
     for (size_t block = 0; block < 1u << 20 && !api->cancelled(api->host); block++) {
         void *memory = malloc(64u << 20);
         if (!memory)
@@ -61,7 +81,10 @@ static SortResult import(const SortHostApi *api, const char *path, const SortSce
 }
 
 static const char *const image_suffixes[] = {"faulty", NULL};
-static const char *const scene_suffixes[] = {FAULT == FAULT_CRASH ? "crash" : "balloon", NULL};
+static const char *const scene_suffixes[] = {FAULT == FAULT_CRASH ? "crash"
+                                             : FAULT == FAULT_PRY ? "pry"
+                                                                  : "balloon",
+                                             NULL};
 
 static const SortImageDecoder decoder = {.size_bytes = FAULT == FAULT_SMALL ? 8 : sizeof decoder,
                                          .name = "faulty",

@@ -46,11 +46,12 @@ static SceneMissing missing = SCENE_MISSING_ERROR; /* for all imports */
 
 static Status import(const char *model, const char *package, Error *err)
 {
-    static const char *const folders[] = {TEST_PLUGIN_DIR "/crash", TEST_PLUGIN_DIR "/balloon"};
+    static const char *const folders[] = {TEST_PLUGIN_DIR "/crash", TEST_PLUGIN_DIR "/balloon",
+                                          TEST_PLUGIN_DIR "/pry"};
     SceneImportOptions options = {.size_bytes = sizeof options,
                                   .log = &test_log,
                                   .plugin_folders = folders,
-                                  .plugin_folder_count = 2,
+                                  .plugin_folder_count = SORT_COUNT_OF(folders),
                                   .memory_limit_bytes = SORT_ASAN || SORT_TSAN ? 0 : 2ull << 30,
                                   .missing = missing,
                                   .timeout_ms = 60000};
@@ -328,6 +329,19 @@ static void test_import_stops_a_plugin_that_balloons(void **state)
     expect_failure(model_that("balloon"), STATUS_NO_MEMORY, "out of memory");
 }
 
+static void test_import_keeps_a_plugin_to_its_files(void **state)
+{
+    (void)state;
+    Error err;
+    assert_int_not_equal(import(model_that("pry"), "pried", &err), STATUS_OK);
+    expect_heard("read the scene");
+    if (strstr(heard, "without a sandbox"))
+        skip(); /* this kernel has no Landlock */
+    assert_null(strstr(heard, "read /etc/passwd"));
+    assert_null(strstr(heard, "wrote beside"));
+    assert_null(strstr(heard, "ran a program"));
+}
+
 static void test_import_refuses_a_folder_that_is_there(void **state)
 {
     (void)state;
@@ -594,6 +608,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_import_fails_with_words_and_leaves_nothing),
         cmocka_unit_test(test_import_survives_a_crash_of_the_plugin),
         cmocka_unit_test(test_import_stops_a_plugin_that_balloons),
+        cmocka_unit_test(test_import_keeps_a_plugin_to_its_files),
         cmocka_unit_test(test_import_refuses_a_folder_that_is_there),
         cmocka_unit_test(test_import_tells_packages_from_models),
         cmocka_unit_test(test_import_sink_makes_names_unique_and_clean),
