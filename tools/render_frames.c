@@ -98,18 +98,47 @@ Status frames_check(RenderCommand *c, Error *err)
     return status;
 }
 
-int frames_render(RenderCommand *c, int (*render)(RenderCommand *c))
+static bool replaces_something(const FrameNames *n)
+{
+    for (int i = 1; i < NAMES; ++i)
+        if (*n->fields[i] && strcmp(*n->fields[i], "-") != 0 && file_exists(*n->fields[i]))
+            return true;
+    return false;
+}
+
+/* Outputs of all frames first: an earlier frame may read what a later one writes, too. */
+static Status claim_all(RenderCommand *c, FrameNames *names, const FrameSteps *steps, Error *err)
+{
+    FileClaims claims = {0};
+    Status status = STATUS_OK;
+    bool is_replacing = false;
+    for (int step = 0; step < 2; ++step)
+        for (uint32_t k = c->frames.first; k <= c->frames.last && status == STATUS_OK;
+             k += c->frames.step) {
+            status = names_set(c, names, k, err);
+            if (status == STATUS_OK)
+                status = step == 0 ? render_command_claim(c, &claims, err)
+                                   : steps->claim(c, is_replacing, &claims, err);
+            is_replacing |= replaces_something(names);
+        }
+    file_claims_free(&claims);
+    return status;
+}
+
+int frames_render(RenderCommand *c, const FrameSteps *steps)
 {
     Error err = {0};
     FrameNames names;
     int worst = EXIT_DONE;
     names_begin(c, &names);
+    if (claim_all(c, &names, steps, &err) != STATUS_OK)
+        return tool_fail(&err, EXIT_USAGE);
     for (uint32_t k = c->frames.first; k <= c->frames.last; k += c->frames.step) {
         if (names_set(c, &names, k, &err) != STATUS_OK)
             return tool_fail(&err, EXIT_FAILED);
         if (!c->is_quiet)
             fprintf(stderr, "frame %u: %s\n", k, c->scene);
-        int code = render(c);
+        int code = steps->render(c);
         if (code != EXIT_DONE && code != EXIT_DAMAGED)
             return code;
         worst = code == EXIT_DAMAGED ? code : worst;

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/temp_folder.h"
 #include "sort/import/scene_import.h"
+#include "sort/package/scene_load.h"
 #include "sort/render/stats_json.h"
 #include "tools/interrupt.h"
 #include "tools/render_check.h"
@@ -367,6 +368,38 @@ static int render_foreign(RenderCommand *c, const Log *log, Terminal *terminal)
     return code;
 }
 
+/* A scene that cannot be read is told when its frame comes. A foreign one has to be imported to know its files: only where
+ * there is something to lose. */
+static Status claim_scene(RenderCommand *c, bool is_replacing, FileClaims *claims, Error *err)
+{
+    if (scene_import_is_package(c->scene)) {
+        SceneLoadOptions options = {.size_bytes = sizeof options,
+                                    .texture_paths = c->texture_paths.items,
+                                    .texture_path_count = c->texture_paths.count,
+                                    .missing = SCENE_MISSING_MAGENTA,
+                                    .claims = claims};
+        Status status = scene_claim(c->scene, &options, err);
+        return status == STATUS_INVALID ? status : STATUS_OK;
+    }
+    if (!is_replacing)
+        return STATUS_OK;
+    char package[PATH_BYTES];
+    TempFolder folder = {0};
+    StrBuf files = {0};
+    Log quiet = {0};
+    SceneImportOptions import = import_options(c);
+    import.log = &quiet;
+    import.files_read = &files;
+    Status status = temp_folder_create("import", &folder, err);
+    if (status == STATUS_OK)
+        status = path_join(folder.path, "package", package, err);
+    if (status == STATUS_OK && scene_import_in_child(c->scene, package, &import, NULL) == STATUS_OK)
+        status = claim_files_read(&files, claims, err);
+    strbuf_free(&files);
+    Status removed = temp_folder_remove(&folder, status == STATUS_OK ? err : NULL);
+    return status == STATUS_OK ? removed : status;
+}
+
 static int render_one(RenderCommand *c)
 {
     Error err = {0};
@@ -403,6 +436,7 @@ static int import_package(const RenderCommand *c)
 
 static int run(int argc, char **argv)
 {
+    static const FrameSteps steps = {claim_scene, render_one};
     RenderCommand command;
     int code;
     if (!render_command_parse(argc, argv, &command, &code))
@@ -417,7 +451,7 @@ static int run(int argc, char **argv)
         return tool_fail(&err, EXIT_FAILED);
     if (command.import)
         return import_package(&command);
-    return command.frames.is_wanted ? frames_render(&command, render_one) : render_one(&command);
+    return command.frames.is_wanted ? frames_render(&command, &steps) : render_one(&command);
 }
 
 static const CliCommand commands[] = {

@@ -268,12 +268,11 @@ static uint64_t array_bytes_max(const SceneParser *p)
     return asked < limit ? asked : limit;
 }
 
-static Status load(SceneParser *p, SceneStorage *storage, Error *err)
+/* Reads the description, `name`, and claims what it names. */
+static Status describe(SceneParser *p, char name[PATH_BYTES], Error *err)
 {
-    char name[PATH_BYTES];
     char *text;
     size_t size_bytes;
-    Scene *scene = p->scene;
     TRY(path_join(package_path(p->package), "scene.json", name, err));
     TRY(refuse(
         name, package_read(p->package, "scene.json", SCENE_JSON_BYTES_MAX, &text, &size_bytes, err),
@@ -284,8 +283,14 @@ static Status load(SceneParser *p, SceneStorage *storage, Error *err)
     mem_free(text);
     TRY(status);
     TRY(scene_claim_files(p, err));
-    TRY(refuse(name, scene_check_size(p, size_bytes, err), err));
+    return refuse(name, scene_check_size(p, size_bytes, err), err);
+}
 
+static Status load(SceneParser *p, SceneStorage *storage, Error *err)
+{
+    char name[PATH_BYTES];
+    Scene *scene = p->scene;
+    TRY(describe(p, name, err));
     ArrayBlocks blocks;
     TRY(refuse(name,
                package_arrays_read(p->package, p->arrays.data, p->arrays.count, array_bytes_max(p),
@@ -307,31 +312,45 @@ static Status load(SceneParser *p, SceneStorage *storage, Error *err)
     return STATUS_OK;
 }
 
-Status scene_load(const char *path, const SceneLoadOptions *options, Scene **out_scene, Error *err)
+/* out_scene: NULL: the description alone is read. */
+static Status open_scene(const char *path, const SceneLoadOptions *options, Scene **out_scene,
+                         Error *err)
 {
     static const SceneLoadOptions defaults = {.size_bytes = sizeof defaults};
     CHECK(!options || options->size_bytes == sizeof *options);
-    *out_scene = NULL;
     SceneParser parser = {.options = options ? options : &defaults};
     TRY(package_open(path, &parser.package, err));
     parser.arena = arena_create(0, 0);
     parser.scene = parser.arena ? ARENA_NEW(parser.arena, Scene) : NULL;
     SceneStorage *storage = parser.scene ? ARENA_NEW(parser.arena, SceneStorage) : NULL;
+    char name[PATH_BYTES];
     Status status;
     if (storage) {
         storage->arena = parser.arena;
         parser.scene->storage = storage;
-        status = load(&parser, storage, err);
+        status = out_scene ? load(&parser, storage, err) : describe(&parser, name, err);
     } else {
         status = error_set(err, STATUS_NO_MEMORY, "no memory for a scene");
     }
     scene_parser_free(&parser);
     package_close(parser.package);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && out_scene)
         *out_scene = parser.scene;
     else if (storage)
         scene_destroy(parser.scene);
     else
         arena_destroy(parser.arena);
     return status;
+}
+
+Status scene_load(const char *path, const SceneLoadOptions *options, Scene **out_scene, Error *err)
+{
+    *out_scene = NULL;
+    return open_scene(path, options, out_scene, err);
+}
+
+Status scene_claim(const char *path, const SceneLoadOptions *options, Error *err)
+{
+    CHECK(options && options->claims);
+    return open_scene(path, options, NULL, err);
 }

@@ -30,5 +30,8 @@ typedef struct SceneLoadOptions {
  * STATUS_IO, STATUS_FORMAT, STATUS_LIMIT, STATUS_UNSUPPORTED, STATUS_NO_MEMORY. Any thread. */
 Status scene_load(const char *path, const SceneLoadOptions *options, Scene **out_scene,
                   Error *err) SORT_MUST_CHECK;
+/* Gives options->claims the files that scene_load would, and reads no more than the description. STATUS_INVALID: one of them
+ * is an output there; other errors are those that loading meets. */
+Status scene_claim(const char *path, const SceneLoadOptions *options, Error *err) SORT_MUST_CHECK;
 
 #endif

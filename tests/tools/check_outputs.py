@@ -61,6 +61,17 @@ def check_render(folder):
         (folder / f"s.{frame}.zip").write_bytes(zipped.read_bytes())
     refused(folder, "sort-render", "s.#.zip", "--frame", "1..11:10", "-o", "out/1#.png", "--stats", "out/#1.png", *cache)
     refused(folder, "sort-render", "s.#.zip", "--frame", "1..11:10", "-o", "out/#.exr", "--stats", "s.1#.zip", *cache)
+    # what a later frame reads, which is known when its scene is read: before the first frame is rendered
+    for frame in ("1", "2"):
+        copy = package(folder / f"q.{frame}")
+        (copy / "textures/map.png").rename(copy / f"textures/map.{frame}.png")
+        (copy / "scene.json").write_text((copy / "scene.json").read_text().replace("textures/map.png", f"textures/map.{frame}.png"))
+        (folder / f"q.{frame}.obj").write_text("mtllib q.#.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".replace("#", frame))
+        (folder / f"q.{frame}.mtl").write_text("newmtl m\nKd 1 1 1\n")
+    (folder / "link.1.png").symlink_to("q.2/textures/map.2.png")
+    refused(folder, "sort-render", "q.#", "--frame", "1..2", "--png", "link.#.png", *cache)
+    (folder / "mtl.1").symlink_to("q.2.mtl")
+    refused(folder, "sort-render", "q.#.obj", "--frame", "1..2", "-o", "out/#.exr", "--stats", "mtl.#", *cache)
     # what may be named twice
     done = run("sort-render", "a scene", "-o", "out/a.exr", "--stats", "/dev/null", "--partial", "/dev/null", *cache, folder=folder)
     expect(done.returncode == 0 and (out / "a.exr").stat().st_size > 100, f"/dev/null twice: {done.stderr}")
