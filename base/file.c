@@ -434,6 +434,12 @@ bool file_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
+bool file_is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 bool file_is_directory(const char *path)
 {
     struct stat info;

@@ -61,6 +61,8 @@ Status file_try_lock(const char *path, FileLock *out_lock, bool *out_is_locked,
 void file_unlock(FileLock *lock);
 
 bool file_exists(const char *path); /* anything, links followed */
+/* A pipe or a device, links followed: written into, and never replaced or removed. */
+bool file_is_special(const char *path);
 /* Replaces a path that ends in a link by what the link names, whether or not that is there. False, and errno is
  * set: links go in circles, or names grow too long. */
 bool file_follow_links(char path[PATH_BYTES]);

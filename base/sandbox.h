@@ -10,8 +10,9 @@
 #include "base/error.h"
 
 typedef struct SandboxDesc {
-    size_t size_bytes;           /* sizeof(SandboxDesc) */
-    const char *const *readable; /* folders, or files, with all below; those that are not there are left out */
+    size_t size_bytes; /* sizeof(SandboxDesc) */
+    const char *const
+        *readable; /* folders, or files, with all below; those that are not there are left out */
     uint32_t readable_count;
     const char *writable; /* a folder: files in it are made, written, removed; NULL: none */
     const char *entries;  /* a folder: folders in it are made, renamed and removed; NULL: none */

@@ -185,9 +185,9 @@ static Status settle_checkpoint(const RenderCommand *c, Render *render, bool is_
 {
     if (!c->checkpoint)
         return STATUS_OK;
-    return is_interrupted || c->keeps_checkpoint
-               ? film_write_partial(render_film(render), c->checkpoint, err)
-               : file_remove(c->checkpoint, err);
+    if (is_interrupted || c->keeps_checkpoint)
+        return film_write_partial(render_film(render), c->checkpoint, err);
+    return file_is_special(c->checkpoint) ? STATUS_OK : file_remove(c->checkpoint, err);
 }
 
 /* By default in the user's folder, if there can be one; a place that was named must work. */

@@ -199,6 +199,24 @@ def check_room(folder):
         expect(done.returncode == 2, f"a folder that is closed: {done.returncode}: {done.stderr}")
 
 
+def check_pipes(folder):
+    """What is no regular file is written into, and is there afterwards."""
+    scene = package(folder / "s")
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to("pipe")
+    held = os.open(folder / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    for option, name in (("--checkpoint", "pipe"), ("--checkpoint", "link"), ("--stats", "pipe"), ("--partial", "link"), ("--watch", "pipe")):
+        done = run("sort-render", scene, "-o", "a.exr", option, name, "--size", "8x8", "--cache", "cache", "-q", folder=folder)
+        expect(done.returncode in (0, 1, 2) and (folder / "pipe").is_fifo() and (folder / "link").is_symlink(),
+               f"{option} {name}: a pipe is gone: {done.returncode}: {done.stderr}")
+        expect(option == "--watch" or done.returncode == 0, f"{option} {name}: {done.returncode}: {done.stderr}")
+        try:
+            os.read(held, 1 << 20)
+        except BlockingIOError:
+            pass
+    os.close(held)
+
+
 def check_left_behind(folder):
     """A killed render's temporary files go with the next one; those of a living one stay."""
     scene = package(folder / "s", samples=65536)
@@ -242,4 +260,4 @@ def check_package_writer(folder):
         expect(snapshot(folder) == before, "a package that is refused changes the one that is there")
 
 
-run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_left_behind)
+run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_pipes, check_left_behind)
