@@ -11,6 +11,7 @@
 #include "textures/tex_replay.h"
 #include "textures/trace/trace_write.h"
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -635,6 +636,142 @@ static void test_curve_counts_what_a_lru_cache_would_load(void **state)
     tex_trace_close(r);
 }
 
+/* --- made-up traces ------------------------------------------------------------------------- */
+
+enum { MADE_TILES = 4000, MADE_USES = 60000, MADE_TEXTURES = 3 };
+
+/* Which tile is used at time i; random: anew for each use. Numbers beyond MADE_TILES wrap. */
+typedef uint32_t (*MadeTrace)(uint32_t i, uint64_t *random);
+
+/* Zipf's popularity with exponent 1: rank r with a probability of about 1 / r. */
+static uint32_t made_zipf(uint32_t i, uint64_t *random)
+{
+    SORT_UNUSED(i);
+    double u = random_u32(random) * 0x1p-32;
+    return (uint32_t)pow((double)MADE_TILES, u) - 1;
+}
+
+/* What is used is another tenth of the tiles now and then. */
+static uint32_t made_phases(uint32_t i, uint64_t *random)
+{
+    uint32_t phase = i / (MADE_USES / 12);
+    return phase * 331 + random_u32(random) % (MADE_TILES / 10);
+}
+
+/* All tiles once, beside a set that is used all the time. */
+static uint32_t made_scan_and_hot(uint32_t i, uint64_t *random)
+{
+    return i % 3 == 0 ? 400 + i / 3 % (MADE_TILES - 400) : random_u32(random) % 400;
+}
+
+static uint32_t made_cycle(uint32_t i, uint64_t *random)
+{
+    SORT_UNUSED(random);
+    return i % 1500;
+}
+
+/* Waves at eight places that move on, each with neighbours, as a render looks. */
+static uint32_t made_waves(uint32_t i, uint64_t *random)
+{
+    uint32_t place = random_u32(random) % 8;
+    return place * 500 + i / 200 + random_u32(random) % 40;
+}
+
+/* Halves of all above, in turns. */
+static uint32_t made_mixture(uint32_t i, uint64_t *random)
+{
+    switch (i / (MADE_USES / 8) % 4) {
+    case 0:
+        return made_cycle(i, random);
+    case 1:
+        return made_zipf(i, random);
+    case 2:
+        return made_waves(i, random);
+    default:
+        return made_scan_and_hot(i, random);
+    }
+}
+
+static uint32_t made_uniform(uint32_t i, uint64_t *random)
+{
+    SORT_UNUSED(i);
+    return random_u32(random) % MADE_TILES;
+}
+
+/* A texture of 64 x 64 tiles and the levels below. */
+static TraceTexture made_texture(uint32_t tile_bytes)
+{
+    TraceTexture t = {.tile_bytes = tile_bytes, .level_count = 8};
+    for (uint32_t i = 0; i < 7; i++) {
+        uint32_t side = 64u >> i;
+        t.levels[i] = (TexTraceLevel){64 * side, 64 * side, side, side, t.tile_count};
+        t.tile_count += side * side;
+    }
+    t.levels[7] = (TexTraceLevel){32, 32, 0, 0, 0};
+    return t;
+}
+
+/* Writes it. Tiles have one size, or three: a third of the tiles has each. Each is used in a burst, as lookups do. */
+static void write_made(const char *path, MadeTrace made, bool is_mixed, uint64_t seed)
+{
+    static const uint32_t bytes[MADE_TEXTURES] = {16384, 4096, 12288};
+    TraceWriter *w;
+    uint64_t random = seed;
+    assert_int_equal(trace_writer_begin(path, 1 << 20, 1, &w, NULL), STATUS_OK);
+    for (uint32_t i = 0; i < MADE_TEXTURES; i++) {
+        TraceTexture t = made_texture(bytes[i]);
+        trace_write_texture(w, trace_number_texture(w), &t, "made.stex");
+    }
+    TraceStream *stream = trace_stream_create(w);
+    assert_non_null(stream);
+    for (uint32_t i = 0; i < MADE_USES; i++) {
+        uint32_t tile = made(i, &random) % MADE_TILES;
+        const uint32_t taps = 40;
+        trace_add_request(stream, is_mixed ? tile % MADE_TEXTURES : 0, 0, false, &tile, &taps, 1);
+    }
+    trace_stream_destroy(stream);
+    assert_int_equal(trace_writer_end(w, 1000, NULL), STATUS_OK);
+}
+
+/* Whatever is looked up in whatever order, no more is loaded than by a least-recently-used cache and a tenth, and no less than
+ * by one that knows the future. */
+static void test_replay_is_never_far_worse_than_lru(void **state)
+{
+    SORT_UNUSED(state);
+    static const struct {
+        const char *name;
+        MadeTrace made;
+    } traces[] = {
+        {"zipf", made_zipf},      {"phases", made_phases}, {"scan and hot", made_scan_and_hot},
+        {"cycle", made_cycle},    {"waves", made_waves},   {"mixture", made_mixture},
+        {"uniform", made_uniform}};
+    static const double parts[] = {0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 0.95};
+    static TexCurve curve;
+    const char *path = fixture_path("made.trace");
+    Error err = {0};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(traces); i++) {
+        for (uint32_t is_mixed = 0; is_mixed < 2; is_mixed++) {
+            TexReplay replays[SORT_COUNT_OF(parts)] = {0};
+            write_made(path, traces[i].made, is_mixed, 7 + i);
+            TexTraceReader *r = open_trace(path);
+            assert_int_equal(tex_replay_curve(r, &curve, &err), STATUS_OK);
+            for (uint32_t k = 0; k < SORT_COUNT_OF(parts); k++)
+                replays[k].budget_bytes =
+                    curve.overhead_bytes + (uint64_t)(parts[k] * (double)curve.bytes_unique);
+            assert_int_equal(tex_replay(r, replays, SORT_COUNT_OF(parts), &err), STATUS_OK);
+            assert_int_equal(tex_replay_best(r, replays, SORT_COUNT_OF(parts), &err), STATUS_OK);
+            for (uint32_t k = 0; k < SORT_COUNT_OF(parts); k++) {
+                double lru = (double)tex_curve_loads(&curve, replays[k].budget_bytes, NULL);
+                double loads = (double)replays[k].loads, best = (double)replays[k].best_loads;
+                if (!(loads <= 1.1 * lru) || !(best <= loads))
+                    fail_msg("%s, %s, a memory of %g: %g loads, LRU %g, at best %g", traces[i].name,
+                             is_mixed ? "three sizes" : "one size", parts[k], loads, lru, best);
+            }
+            tex_trace_close(r);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -649,6 +786,7 @@ int main(void)
         cmocka_unit_test(test_optimal_loads_agree_with_a_plain_search),
         cmocka_unit_test(test_stack_distances_are_those_of_a_list),
         cmocka_unit_test(test_stack_distance_memory_grows_with_items),
+        cmocka_unit_test(test_replay_is_never_far_worse_than_lru),
         cmocka_unit_test(test_curve_counts_what_a_lru_cache_would_load),
     };
     return cmocka_run_group_tests(tests, group_begin, group_end);
