@@ -85,6 +85,8 @@ void gen_fault(Gen *g, uint32_t site, LLVMValueRef where);
 LLVMValueRef gen_const_int(Gen *g, int32_t x);
 LLVMValueRef gen_const_float(Gen *g, float x);
 LLVMValueRef gen_splat(Gen *g, LLVMValueRef x);
+/* `a` where `condition` is true, else `b`. */
+LLVMValueRef gen_choose(Gen *g, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b);
 /* A bool as a 0 or 1 of type int, and what is stored as int, as a bool. */
 LLVMValueRef gen_bool_to_int(Gen *g, LLVMValueRef x);
 LLVMValueRef gen_int_to_bool(Gen *g, LLVMValueRef x);
@@ -119,6 +121,8 @@ const IrInst *gen_region(Gen *g, IrRegionId region);
  * taken and that LLVM cannot see through: a kernel is called with at least one block. Behind it two ways meet,
  * since LLVM would move what only one successor needs there, and all would be one block again. */
 void gen_border(Gen *g);
+/* Before code that becomes about `size` machine instructions, once there are many since the last border. */
+void gen_border_when_due(Gen *g, uint32_t size);
 /* A border before a function returns `x` (NULL: nothing), if it has others, since LLVM moves to the return too what
  * is only needed there. Gives what is to be returned instead. */
 LLVMValueRef gen_last_border(Gen *g, LLVMValueRef x);

@@ -161,8 +161,8 @@ void gen_if_masked(Gen *g, const IrInst *inst)
     }
     for (uint32_t i = 0; i < inst->result_count; i++)
         if (!ir_is_array(ir_type(g->func, inst->result_first + i)))
-            g->value[inst->result_first + i] = LLVMBuildSelect(
-                g->builder, condition, g->value[yielded[0][i]], g->value[yielded[1][i]], "");
+            g->value[inst->result_first + i] =
+                gen_choose(g, condition, g->value[yielded[0][i]], g->value[yielded[1][i]]);
 }
 
 static bool is_scalar_param(const Gen *g, const IrRegion *region, uint32_t i)
@@ -226,7 +226,7 @@ void gen_loop_masked(Gen *g, const IrInst *inst)
         if (is_scalar_param(g, region, i))
             kept[i] = g->value[next[i]] == state[i]
                           ? state[i]
-                          : LLVMBuildSelect(g->builder, active, g->value[next[i]], state[i], "");
+                          : gen_choose(g, active, g->value[next[i]], state[i]);
     LLVMValueRef any = gen_any(g, again);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(g->builder);
     LLVMBuildCondBr(g->builder, any, body, end);

@@ -69,6 +69,7 @@ static void store_value(Gen *g, IrValue v, uint32_t offset_bytes, LLVMValueRef w
     LLVMValueRef x = g->value[v];
     if (ir_kind(ir_type(g->func, v)) == IR_BOOL)
         x = gen_bool_to_int(g, x);
+    gen_border_when_due(g, 4);
     store_lanes(g, x, gen_lane_address(g, g->result, offset_bytes), where);
 }
 

@@ -123,26 +123,21 @@ static LLVMValueRef compare_int(Gen *g, LLVMIntPredicate how, LLVMValueRef a, LL
     return LLVMBuildICmp(g->builder, how, a, b, "");
 }
 
-static LLVMValueRef choose(Gen *g, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b)
-{
-    return LLVMBuildSelect(g->builder, condition, a, b, "");
-}
-
 /* --- operations that take several instructions ------------------------------------------------- */
 
 static LLVMValueRef gen_sign(Gen *g, LLVMValueRef x)
 {
     LLVMValueRef zero = const_float(g, 0.0f);
     LLVMValueRef negative =
-        choose(g, compare_float(g, LLVMRealOLT, x, zero), const_float(g, -1.0f), zero);
-    return choose(g, compare_float(g, LLVMRealOGT, x, zero), const_float(g, 1.0f), negative);
+        gen_choose(g, compare_float(g, LLVMRealOLT, x, zero), const_float(g, -1.0f), zero);
+    return gen_choose(g, compare_float(g, LLVMRealOGT, x, zero), const_float(g, 1.0f), negative);
 }
 
 static LLVMValueRef gen_sqrt(Gen *g, LLVMValueRef x)
 {
     LLVMValueRef zero = const_float(g, 0.0f);
-    return choose(g, compare_float(g, LLVMRealOLT, x, zero), zero,
-                  gen_float_intrinsic(g, "llvm.sqrt", x));
+    return gen_choose(g, compare_float(g, LLVMRealOLT, x, zero), zero,
+                      gen_float_intrinsic(g, "llvm.sqrt", x));
 }
 
 static LLVMValueRef gen_inverse_sqrt(Gen *g, LLVMValueRef x)
@@ -150,7 +145,22 @@ static LLVMValueRef gen_inverse_sqrt(Gen *g, LLVMValueRef x)
     LLVMValueRef zero = const_float(g, 0.0f);
     LLVMValueRef inverse =
         LLVMBuildFDiv(g->builder, const_float(g, 1.0f), gen_float_intrinsic(g, "llvm.sqrt", x), "");
-    return choose(g, compare_float(g, LLVMRealOLE, x, zero), zero, inverse);
+    return gen_choose(g, compare_float(g, LLVMRealOLE, x, zero), zero, inverse);
+}
+
+/* Towards 0; 0 of what is no number, and the nearest int of what does not fit. LLVM's own operation is taken apart lane
+ * by lane where there are many. */
+static LLVMValueRef gen_float_to_int(Gen *g, LLVMValueRef x)
+{
+    if (g->lanes == 1)
+        return gen_intrinsic(g, "llvm.fptosi.sat", g->t_int, &x, 1);
+    LLVMValueRef least = const_float(g, -0x1p31f), past = const_float(g, 0x1p31f);
+    LLVMValueRef is_large = compare_float(g, LLVMRealOGE, x, past);
+    LLVMValueRef fits = LLVMBuildAnd(g->builder, compare_float(g, LLVMRealOGT, x, least),
+                                     LLVMBuildNot(g->builder, is_large, ""), "");
+    LLVMValueRef near = LLVMBuildFPToSI(g->builder, gen_choose(g, fits, x, least), g->t_int, "");
+    near = gen_choose(g, is_large, const_int(g, INT32_MAX), near);
+    return gen_choose(g, compare_float(g, LLVMRealUNO, x, x), const_int(g, 0), near);
 }
 
 /* a / b of numbers that are not 0 or -1, towards 0. As doubles, since a processor divides these many at once: a double
@@ -176,15 +186,15 @@ static LLVMValueRef gen_int_div(Gen *g, LLVMValueRef a, LLVMValueRef b, bool wan
     LLVMValueRef is_zero = compare_int(g, LLVMIntEQ, b, zero);
     LLVMValueRef is_minus_one = compare_int(g, LLVMIntEQ, b, const_int(g, -1));
     LLVMValueRef is_special = LLVMBuildOr(g->builder, is_zero, is_minus_one, "");
-    LLVMValueRef divisor = choose(g, is_special, const_int(g, 1), b);
+    LLVMValueRef divisor = gen_choose(g, is_special, const_int(g, 1), b);
     LLVMValueRef quotient = divide_ints(g, a, divisor);
     if (wants_remainder) { /* by 1: 0, as it should be */
         LLVMValueRef whole = LLVMBuildMul(g->builder, quotient, divisor, "");
         return LLVMBuildSub(g->builder, a, whole, "");
     }
     LLVMValueRef negated = LLVMBuildNeg(g->builder, a, "");
-    quotient = choose(g, is_minus_one, negated, quotient);
-    return choose(g, is_zero, zero, quotient);
+    quotient = gen_choose(g, is_minus_one, negated, quotient);
+    return gen_choose(g, is_zero, zero, quotient);
 }
 
 static LLVMValueRef shift_count(Gen *g, LLVMValueRef x)
@@ -197,8 +207,8 @@ static LLVMValueRef gen_float_bits(Gen *g, LLVMValueRef x)
     LLVMValueRef bits = LLVMBuildBitCast(g->builder, x, g->t_int, "");
     LLVMValueRef is_zero = compare_float(g, LLVMRealOEQ, x, const_float(g, 0.0f));
     LLVMValueRef is_nan = compare_float(g, LLVMRealUNO, x, x);
-    bits = choose(g, is_nan, const_int(g, 0x7fc00000), bits);
-    return choose(g, is_zero, const_int(g, 0), bits);
+    bits = gen_choose(g, is_nan, const_int(g, 0x7fc00000), bits);
+    return gen_choose(g, is_zero, const_int(g, 0), bits);
 }
 
 /* The index brought into [0, count); out of range is rare, so it is a branch. */
@@ -214,15 +224,15 @@ static LLVMValueRef gen_bounds(Gen *g, const IrInst *inst, LLVMValueRef index)
         gen_fault(g, inst->site, LLVMBuildAnd(g->builder, g->mask, outside, ""));
         LLVMValueRef is_below = compare_int(g, LLVMIntSLT, index, const_int(g, 0));
         LLVMValueRef last = const_int(g, (int32_t)inst->imm - 1);
-        return choose(g, outside, choose(g, is_below, const_int(g, 0), last), index);
+        return gen_choose(g, outside, gen_choose(g, is_below, const_int(g, 0), last), index);
     }
     LLVMBasicBlockRef outside = gen_block(g, "outside"), end = gen_block(g, "inside");
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder);
     LLVMBuildCondBr(g->builder, compare_int(g, LLVMIntULT, index, count), end, outside);
     LLVMPositionBuilderAtEnd(g->builder, outside);
     gen_fault(g, inst->site, NULL);
-    LLVMValueRef nearest = choose(g, compare_int(g, LLVMIntSLT, index, const_int(g, 0)),
-                                  const_int(g, 0), const_int(g, (int32_t)inst->imm - 1));
+    LLVMValueRef nearest = gen_choose(g, compare_int(g, LLVMIntSLT, index, const_int(g, 0)),
+                                      const_int(g, 0), const_int(g, (int32_t)inst->imm - 1));
     outside = LLVMGetInsertBlock(g->builder);
     LLVMBuildBr(g->builder, end);
     LLVMPositionBuilderAtEnd(g->builder, end);
@@ -309,9 +319,9 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
     case IR_FDIV:
         return LLVMBuildFDiv(builder, a, b, "");
     case IR_FMIN:
-        return choose(g, compare_float(g, LLVMRealOLT, b, a), b, a);
+        return gen_choose(g, compare_float(g, LLVMRealOLT, b, a), b, a);
     case IR_FMAX:
-        return choose(g, compare_float(g, LLVMRealOGT, a, b), a, b);
+        return gen_choose(g, compare_float(g, LLVMRealOGT, a, b), a, b);
     case IR_FABS:
         return gen_float_intrinsic(g, "llvm.fabs", a);
     case IR_FLOOR:
@@ -368,9 +378,9 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
     case IR_IMOD:
         return gen_int_div(g, a, b, true);
     case IR_IMIN:
-        return choose(g, compare_int(g, LLVMIntSLT, b, a), b, a);
+        return gen_choose(g, compare_int(g, LLVMIntSLT, b, a), b, a);
     case IR_IMAX:
-        return choose(g, compare_int(g, LLVMIntSLT, a, b), b, a);
+        return gen_choose(g, compare_int(g, LLVMIntSLT, a, b), b, a);
     case IR_IAND:
     case IR_BAND:
         return LLVMBuildAnd(builder, a, b, "");
@@ -405,13 +415,13 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
     case IR_I2F:
         return LLVMBuildSIToFP(builder, a, g->t_float, "");
     case IR_F2I:
-        return gen_intrinsic(g, "llvm.fptosi.sat", g->t_int, &a, 1);
+        return gen_float_to_int(g, a);
     case IR_B2I:
         return gen_bool_to_int(g, a);
     case IR_FBITS:
         return gen_float_bits(g, a);
     case IR_SELECT:
-        return choose(g, a, b, c);
+        return gen_choose(g, a, b, c);
     case IR_BOUNDS:
         return gen_bounds(g, inst, a);
 

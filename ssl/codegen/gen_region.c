@@ -148,10 +148,10 @@ LLVMValueRef gen_last_border(Gen *g, LLVMValueRef x)
     return x;
 }
 
-static void gen_border_when_due(Gen *g, const IrInst *inst)
+void gen_border_when_due(Gen *g, uint32_t size)
 {
     enum { BLOCK_INSTRUCTIONS = 1024 };
-    g->since_border += size_of(g, inst);
+    g->since_border += size;
     if (g->since_border >= BLOCK_INSTRUCTIONS)
         gen_border(g);
 }
@@ -161,7 +161,7 @@ const IrInst *gen_region(Gen *g, IrRegionId region)
     const IrFunc *f = g->func;
     for (IrInstId id = ir_region(f, region)->first;; id = ir_inst(f, id)->next) {
         const IrInst *inst = ir_inst(f, id);
-        gen_border_when_due(g, inst);
+        gen_border_when_due(g, size_of(g, inst));
         switch (inst->op) {
         case IR_YIELD:
             return inst;

@@ -203,8 +203,7 @@ void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns)
         for (uint32_t i = 0; i < count; i++) {
             state[i] = g->value[next[i]];
             if (state[i]) /* else an array */
-                kept[i] = turn == 1 ? state[i]
-                                    : LLVMBuildSelect(g->builder, active, state[i], kept[i], "");
+                kept[i] = turn == 1 ? state[i] : gen_choose(g, active, state[i], kept[i]);
         }
         if (turn == turns) {
             gen_transfer_under(g, active, next, inst->result_first, count);

@@ -80,6 +80,26 @@ LLVMTypeRef gen_lane_type(const Gen *g, IrKind kind)
     return kind == IR_BOOL ? g->t_bool : kind == IR_INT ? g->t_int : g->t_float;
 }
 
+/* LLVM makes the same of a selection of bools, and of selections in one another that share a side; but before that it
+ * proves for each that nothing is poison, and a chain of n of them takes it the square of n. */
+LLVMValueRef gen_choose(Gen *g, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef builder = g->builder;
+    if (LLVMTypeOf(a) == g->t_bool) {
+        LLVMValueRef no = LLVMBuildNot(builder, condition, "");
+        return LLVMBuildOr(builder, LLVMBuildAnd(builder, condition, a, ""),
+                           LLVMBuildAnd(builder, no, b, ""), "");
+    }
+    if (LLVMIsASelectInst(b) && LLVMGetOperand(b, 1) == a) {
+        condition = LLVMBuildOr(builder, condition, LLVMGetOperand(b, 0), "");
+        b = LLVMGetOperand(b, 2);
+    } else if (LLVMIsASelectInst(a) && LLVMGetOperand(a, 2) == b) {
+        condition = LLVMBuildAnd(builder, condition, LLVMGetOperand(a, 0), "");
+        a = LLVMGetOperand(a, 1);
+    }
+    return LLVMBuildSelect(builder, condition, a, b, "");
+}
+
 LLVMValueRef gen_bool_to_int(Gen *g, LLVMValueRef x)
 {
     return LLVMBuildZExt(g->builder, x, g->t_int, "");

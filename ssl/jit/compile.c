@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "ssl/codegen/codegen.h"
+#include "ssl/jit/code_size.h"
 #include "ssl/jit/compat.h"
 #include "ssl/jit/frame_check.h"
 #include "ssl/jit/live_values.h"
@@ -19,6 +20,8 @@ static const struct {
     {"default<O0>", LLVMCodeGenLevelNone},    {"default<O1>", LLVMCodeGenLevelLess},
     {"default<O2>", LLVMCodeGenLevelDefault}, {"default<O3>", LLVMCodeGenLevelDefault},
 };
+
+enum { NOT_OPTIMISED = 1 }; /* takes LLVM a quarter of the time */
 
 /* A third of O2: a shader's IR comes folded, numbered and without dead code, there is one function to inline
  * and nothing to vectorise. */
@@ -97,23 +100,12 @@ static void end_compile(Compile *c)
         LLVMDisposeTargetMachine(c->machine);
 }
 
-static bool is_large(LLVMModuleRef module)
-{
-    uint32_t count = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-                if (++count > LARGE_INSTRUCTIONS)
-                    return true;
-    return false;
-}
-
 static const char *passes_for(const Compile *c)
 {
     const char *passes = levels[c->request->llvm_level].passes;
     if (passes)
         return passes;
-    return is_large(c->module) ? large_passes : default_passes;
+    return code_size(c->module) > LARGE_INSTRUCTIONS ? large_passes : default_passes;
 }
 
 static Status optimise(Compile *c)
@@ -166,11 +158,27 @@ static Status check_live_values(const Compile *c, uint64_t *out_bytes)
     return STATUS_OK;
 }
 
+/* The most that may be there before it is optimised is twice what may be left. */
+static Status check_size(const Compile *c, uint64_t most, uint64_t *out_bytes)
+{
+    uint64_t size = code_size(c->module);
+    if (size <= most)
+        return STATUS_OK;
+    *out_bytes = UINT64_MAX; /* it is as long for half the lanes */
+    return error_set(c->err, STATUS_LIMIT,
+                     "shader '%s' is too long: LLVM has to compile %llu instructions; a kernel may "
+                     "have %d, and twice as many before they are optimised",
+                     c->request->module->info.name, (unsigned long long)size, SSL_MAX_CODE);
+}
+
 static Status run_compile(Compile *c, SslBuildTimes *times, LLVMMemoryBufferRef *out_object,
                           uint64_t *out_live_bytes)
 {
     uint64_t start_ns = clock_now_ns();
+    TRY(check_size(c, 2 * (uint64_t)SSL_MAX_CODE, out_live_bytes));
     TRY(optimise(c));
+    if (c->request->llvm_level != NOT_OPTIMISED)
+        TRY(check_size(c, SSL_MAX_CODE, out_live_bytes));
     TRY(check_live_values(c, out_live_bytes));
     times->optimise_ms += ms_since(start_ns);
     start_ns = clock_now_ns();

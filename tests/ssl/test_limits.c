@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 // clang-format off
 #include <stdarg.h>
 #include <setjmp.h>
@@ -279,6 +280,15 @@ static void write_SSL_MAX_LIVE_VALUES(StrBuf *out, uint32_t n)
     strbuf_append_c(out, END);
 }
 
+/* Two instructions each. */
+static void write_SSL_MAX_CODE(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, BEGIN);
+    for (uint32_t i = 0; i < n / 2; i++)
+        strbuf_printf(out, "x = x * x + %u.0;\n", i);
+    strbuf_append_c(out, END);
+}
+
 /* Values that are needed until the end, over a fourth as many loops: branches may become selections. */
 static void write_SSL_MAX_LIVE_INTO(StrBuf *out, uint32_t n)
 {
@@ -416,6 +426,7 @@ typedef struct LimitCase {
 #define CASE_SSL_MAX_FRAME_BYTES      SOURCE(SSL_MAX_FRAME_BYTES), .below_by = 8, .llvm_level = 1
 #define CASE_SSL_MAX_LIVE_VALUES      SOURCE(SSL_MAX_LIVE_VALUES), .below_by = 8
 #define CASE_SSL_MAX_LIVE_INTO        SOURCE(SSL_MAX_LIVE_INTO), .below_by = 32
+#define CASE_SSL_MAX_CODE             SOURCE(SSL_MAX_CODE), .below_by = 16
 #define CASE_SSL_MAX_GROUP_NESTING    GROUP(SSL_MAX_GROUP_NESTING)
 #define CASE_SSL_MAX_GROUP_NODES      GROUP(SSL_MAX_GROUP_NODES)
 #define CASE_SSL_MAX_GROUP_WIRES      GROUP(SSL_MAX_GROUP_WIRES), .below_by = SSL_MAX_GROUP_WIRES
@@ -688,6 +699,35 @@ static void write_recursion(StrBuf *out, uint32_t n)
     strbuf_append_c(out, "return x; }\n" BEGIN "x = f(x, global_value<n>);" END);
 }
 
+static void write_outputs(StrBuf *out, uint32_t n)
+{
+    const uint32_t most = n < SSL_MAX_PARAMS ? n : SSL_MAX_PARAMS;
+    strbuf_append_c(out, "shader s(");
+    for (uint32_t i = 0; i < most; i++)
+        strbuf_printf(out, "%sout color o%u", i ? ", " : "", i);
+    strbuf_append_c(out, ") { float x = global_value<x>;\n");
+    for (uint32_t i = 0; i < most; i++)
+        strbuf_printf(out, "o%u = color(x, x * %u.5, x + %u.5);\n", i, i, i);
+    strbuf_append_c(out, "}\n");
+}
+
+/* Derivatives that each branch makes 0: selections in one another that share a side. */
+static void write_ramp(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, BEGIN "float y = x;\n");
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "if (x > %u.0) y = %u.5;\n", i, i % 7);
+    strbuf_append_c(out, " o = ddx(y); }\n");
+}
+
+static void write_conversions(StrBuf *out, uint32_t n)
+{
+    strbuf_append_c(out, BEGIN);
+    for (uint32_t i = 0; i < n; i++)
+        strbuf_printf(out, "x = (int(x) + %u) * 1.5;\n", i);
+    strbuf_append_c(out, END);
+}
+
 /* The most instructions between two labels. */
 static uint32_t longest_block(const char *text)
 {
@@ -706,7 +746,7 @@ static void test_long_code_is_cut(void **state)
     SORT_UNUSED(state);
     static void (*const shapes[])(StrBuf *out, uint32_t n) = {
         write_divisions, write_elements, write_choices, write_sines, write_SSL_MAX_INSTRUCTIONS,
-        write_recursion};
+        write_recursion, write_outputs};
     for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); i++) {
         StrBuf text = {0}, code = {0};
         DiagList *diags = diag_list_create();
@@ -725,10 +765,28 @@ static void test_long_code_is_cut(void **state)
     }
 }
 
+/* What took LLVM the square of its length: 14 s for the first, in a release build, where it is 0.1 s now. */
+static void test_chains_take_no_square(void **state)
+{
+    SORT_UNUSED(state);
+    static void (*const shapes[])(StrBuf *out, uint32_t n) = {write_ramp, write_conversions};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); i++) {
+        LimitCase how = {.write = shapes[i]};
+        StrBuf said = {0};
+        clock_t start = clock();
+        if (attempt(&how, 2048, &said) != STATUS_OK)
+            fail_msg("%u: %s", i, strbuf_text(&said));
+        double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+        if (seconds > 5.0)
+            fail_msg("%u takes %.1f s", i, seconds);
+        strbuf_free(&said);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_limit_fires),
-                                       cmocka_unit_test(test_work_grows_as_the_source),
-                                       cmocka_unit_test(test_long_code_is_cut)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_limit_fires), cmocka_unit_test(test_work_grows_as_the_source),
+        cmocka_unit_test(test_long_code_is_cut), cmocka_unit_test(test_chains_take_no_square)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
