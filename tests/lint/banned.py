@@ -82,7 +82,7 @@ CLEAN = {
     "sort/film/film.c": '/* never malloc(), printf() */ text("sprintf(%d)"); // rand()\n'
                         "snprintf(a); mem_free(b); api->free(c); x.exit(d); char q = '\"';\n"
                         "static_assert(1); ASSERT(2); film_printf(3); freed(4);\n",
-    "tools/sort_render.c": "printf(x); exit(1);\n",
+    "tools/sort_render/sort_render.c": "printf(x); exit(1);\n",
     "tests/base/test_x.c": "free(calloc(1, 2));\n",
 }
 

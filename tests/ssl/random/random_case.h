@@ -5,7 +5,7 @@
 #include "tests/ssl/random/random_check.h"
 #include "tests/ssl/random/random_source.h"
 #include "tests/ssl/random/source_eval.h"
-#include "tools/grid_host.h"
+#include "tools/ssl_kit/grid_host.h"
 
 enum { POINTS = 2 * SSL_BLOCK + 3, POINTS_DIFFERENCED = 3 };
 

@@ -61,7 +61,7 @@ static void spread_unknown(Dual s, Dual t, Dual rgba[4])
                 rgba[i].d[k] = bounded_unknown(0);
 }
 
-/* The test textures: "wave" in slot 0, "ramp" in slot 1 (tools/grid_host.h). */
+/* The test textures: "wave" in slot 0, "ramp" in slot 1 (tools/ssl_kit/grid_host.h). */
 static void sample(const void *data, uint32_t texture, Dual s, Dual t, Dual out_rgba[4])
 {
     SORT_UNUSED(data);

@@ -1,0 +1,69 @@
+#include "tools/sort_render/command_line.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include <stdio.h>
+#include <string.h>
+
+const char *const command_exr_types[] = {"half", "float", NULL};
+const char *const command_metadata_words[] = {"all", "picture", NULL};
+
+Status command_check_writable(const char *path, Error *err)
+{
+    return path && strcmp(path, "-") != 0 ? file_check_room(path, 0, err) : STATUS_OK;
+}
+
+static Status sort_output(OutputCommand *o, Error *err)
+{
+    if (!o->output)
+        return STATUS_OK;
+    if (path_has_extension(o->output, ".exr"))
+        o->exr = o->output;
+    else if (!path_has_extension(o->output, ".png"))
+        return error_set_at(
+            err, STATUS_INVALID, o->output,
+            "a picture's name ends in .exr (linear, all layers) or in .png (through "
+            "the view transform)");
+    else if (o->png)
+        return error_set(err, STATUS_INVALID, "-o and --png both name a PNG");
+    else
+        o->png = o->output;
+    return STATUS_OK;
+}
+
+Status output_command_sort(OutputCommand *o, Error *err)
+{
+    TRY(sort_output(o, err));
+    if (!o->exr && !o->png && !o->partial)
+        return error_set(err, STATUS_INVALID,
+                         "nothing to write: give -o OUT.exr, --png OUT.png or --partial FILE");
+    if (o->png && !path_has_extension(o->png, ".png"))
+        return error_set_at(err, STATUS_INVALID, o->png, "the name of a PNG ends in .png");
+    return STATUS_OK;
+}
+
+Status output_command_claim(const OutputCommand *o, FileClaims *claims, Error *err)
+{
+    TRY(file_claim_output(claims, "-o", o->exr, err));
+    TRY(file_claim_output(claims, o->png == o->output ? "-o" : "--png", o->png, err));
+    return file_claim_output(claims, "--partial", o->partial, err);
+}
+
+Status output_command_check(const OutputCommand *o, Error *err)
+{
+    TRY(command_check_writable(o->exr, err));
+    TRY(command_check_writable(o->png, err));
+    return command_check_writable(o->partial, err);
+}
+
+Status output_command_write(const OutputCommand *o, const Film *film, Error *err)
+{
+    ViewTransform view = {(ViewCurve)o->curve, (float)o->exposure};
+    const RenderExr how = {.is_float = o->exr_type == 1, .is_timeless = o->metadata == 1};
+    Status exr = o->exr ? render_output_exr(film, o->exr, &how, err) : STATUS_OK;
+    Error *second = exr == STATUS_OK ? err : NULL;
+    Status png = o->png ? render_output_png(film, o->png, &view, second) : STATUS_OK;
+    Error *third = png == STATUS_OK ? second : NULL;
+    Status partial = o->partial ? film_write_partial(film, o->partial, third) : STATUS_OK;
+    return exr != STATUS_OK ? exr : png != STATUS_OK ? png : partial;
+}

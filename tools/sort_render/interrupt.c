@@ -1,0 +1,67 @@
+#include "tools/sort_render/interrupt.h"
+
+#include "base/process.h"
+#include "base/temp_folder.h"
+#include "base/thread.h"
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct {
+    _Atomic bool is_held, is_asked;
+    int code;
+    sigset_t set;
+} stop;
+
+/* Without destructors and exit handlers: other threads are at work. */
+static void end_now(int signal_number, bool is_second)
+{
+    process_kill_all();
+    temp_folder_remove_all();
+    if (is_second) { /* as if nobody had caught it */
+        (void)signal(signal_number, SIG_DFL);
+        (void)sigprocmask(SIG_UNBLOCK, &stop.set, NULL);
+        (void)raise(signal_number);
+    }
+    static const char text[] = "\nsort-render: interrupted before the render began\n";
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _Exit(stop.code);
+}
+
+static void wait_for_signals(void *data)
+{
+    SORT_UNUSED(data);
+    for (;;) {
+        int signal_number;
+        if (sigwait(&stop.set, &signal_number) != 0)
+            continue;
+        if (!atomic_load(&stop.is_held) || atomic_load(&stop.is_asked))
+            end_now(signal_number, atomic_load(&stop.is_asked));
+        atomic_store(&stop.is_asked, true);
+    }
+}
+
+Status interrupt_start(int code, Error *err)
+{
+    static Thread *thread; /* never joined: it ends with the program */
+    stop.code = code;
+    (void)sigemptyset(&stop.set);
+    (void)sigaddset(&stop.set, SIGINT);
+    (void)sigaddset(&stop.set, SIGTERM);
+    (void)signal(SIGINT, SIG_DFL); /* shells have it ignored in the background */
+    (void)signal(SIGTERM, SIG_DFL);
+    (void)sigprocmask(SIG_BLOCK, &stop.set, NULL); /* in all threads that come */
+    return thread_create("signals", 0, wait_for_signals, NULL, &thread, err);
+}
+
+void interrupt_hold(bool is_rendering)
+{
+    atomic_store(&stop.is_held, is_rendering);
+}
+
+const _Atomic bool *interrupt_asked(void)
+{
+    return &stop.is_asked;
+}

@@ -1,0 +1,331 @@
+#include "tools/sort_render/render_command.h"
+
+#include "base/file.h"
+#include "base/process.h"
+#include "sort/import/scene_import.h"
+#include "tools/sort_render/render_frames.h"
+#include "tools/sort_render/render_list.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const progress_words[] = {"auto", "bar", "json", "none", NULL};
+static const char *const texture_filter_words[] = {
+    "aniso", "closest", "bilinear", "trilinear", "stochastic", "catmull-rom", "bspline", NULL};
+static const TexFilter texture_filters[] = {
+    TEX_FILTER_ANISO,      TEX_FILTER_CLOSEST,     TEX_FILTER_BILINEAR, TEX_FILTER_TRILINEAR,
+    TEX_FILTER_STOCHASTIC, TEX_FILTER_CATMULL_ROM, TEX_FILTER_BSPLINE};
+static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL};
+static const char *const sampler_words[] = {"sobol", "independent", "blue-noise", NULL};
+static const char *const missing_words[] = {"error", "magenta", NULL};
+static const char *const filter_words[] = {"blackman-harris", "box", "gaussian", NULL};
+
+/* What the option table fills and the command does not keep. */
+typedef struct Words {
+    CliTextList aovs;
+    const char *cache, *texcache, *integrator;
+    double mip_bias, filter_width, adaptive, ao_distance;
+    SettingWord settings[SETTING_COUNT];
+    uint32_t progress, texture_filter, mip_mode, sampler, filter, missing, light_units;
+    uint32_t list; /* of render_list_names, or the count of them: nothing */
+    bool is_verbose;
+} Words;
+
+static Status default_cache_folder(char out[PATH_BYTES], Error *err)
+{
+    const char *base = getenv("XDG_CACHE_HOME");
+    if (base && base[0] == '/')
+        return path_join(base, "sort", out, err);
+    const char *home = getenv("HOME");
+    if (home && home[0] == '/')
+        return path_join(home, ".cache/sort", out, err);
+    /* Anybody may have made it: who uses it looks at its owner first. */
+    if (snprintf(out, PATH_BYTES, "/tmp/sort-%lu/cache", (unsigned long)geteuid()) >= PATH_BYTES)
+        return error_set(err, STATUS_LIMIT, "the folder of the cache has too long a name");
+    return STATUS_OK;
+}
+
+static Status sibling_program(const char *name, char out[PATH_BYTES], Error *err)
+{
+    char self[PATH_BYTES], folder[PATH_BYTES];
+    TRY(process_executable_path(self, err));
+    snprintf(folder, sizeof folder, "%.*s", STR_ARG(path_dirname(self)));
+    return path_join(folder, name, out, err);
+}
+
+static Status find_places(RenderCommand *c, const Words *words, Error *err)
+{
+    if (words->cache)
+        snprintf(c->cache, sizeof c->cache, "%s", words->cache);
+    else
+        TRY(default_cache_folder(c->cache, err));
+    if (words->texcache)
+        snprintf(c->texcache, sizeof c->texcache, "%s", words->texcache);
+    else
+        TRY(sibling_program("texcache", c->texcache, err));
+    c->render.cache_folder = c->cache;
+    c->render.texcache_program = c->texcache;
+    return STATUS_OK;
+}
+
+static ProgressKind progress_kind(const RenderCommand *c, uint32_t word)
+{
+    static const ProgressKind kinds[] = {PROGRESS_NONE, PROGRESS_BAR, PROGRESS_JSON, PROGRESS_NONE};
+    if (c->is_quiet)
+        return PROGRESS_NONE;
+    return word == 0 && isatty(STDERR_FILENO) ? PROGRESS_BAR : kinds[word];
+}
+
+static Status apply_words(RenderCommand *c, const Words *words, Error *err)
+{
+    RenderOptions *r = &c->render;
+    r->size_bytes = sizeof *r;
+    r->sampler = (SamplerKind)words->sampler;
+    r->filter = (PixelFilterKind)words->filter;
+    r->filter_width_px = (float)words->filter_width;
+    r->texture_filter = texture_filters[words->texture_filter];
+    r->mip = (TexMip)words->mip_mode;
+    r->mip_bias = (float)words->mip_bias;
+    r->wants_short_passes = c->update_s > 0.0;
+    r->adaptive_error = (float)words->adaptive;
+    r->ao_distance_m = (float)words->ao_distance;
+    if (words->integrator)
+        TRY(find_integrator(words->integrator, &r->view, err));
+    r->texture_paths = c->texture_paths.items;
+    r->texture_path_count = c->texture_paths.count;
+    r->missing = (SceneMissing)words->missing;
+    c->light_units = (ImportLightUnits)words->light_units;
+    for (uint32_t i = 0; i < words->aovs.count; ++i)
+        TRY(add_aovs(words->aovs.items[i], r, err));
+    c->progress = progress_kind(c, words->progress);
+    c->log_level = c->is_quiet         ? LOG_LEVEL_ERROR
+                   : words->is_verbose ? LOG_LEVEL_DEBUG
+                                       : LOG_LEVEL_WARNING;
+    return find_places(c, words, err);
+}
+
+/* Options that make no sense together. */
+static Status check_options(const RenderCommand *c, Error *err)
+{
+    const RenderOptions *r = &c->render;
+    if (r->sample_end > 0 && (r->adaptive_error > 0.0f || r->time_limit_s > 0.0))
+        return error_set(err, STATUS_INVALID,
+                         "--samples A:B promises those samples; it cannot be combined with %s",
+                         r->adaptive_error > 0.0f ? "--adaptive" : "--time-limit");
+    if (r->view == WAVE_VIEW_COST && r->adaptive_error > 0.0f)
+        return error_set(err, STATUS_INVALID,
+                         "--integrator cost shows times, which --adaptive cannot judge");
+    if (c->is_resuming && !c->checkpoint)
+        return error_set(err, STATUS_INVALID, "--resume needs --checkpoint FILE");
+    if (c->keeps_checkpoint && !c->checkpoint)
+        return error_set(err, STATUS_INVALID, "--keep-checkpoint needs --checkpoint FILE");
+    return STATUS_OK;
+}
+
+/* Only what the cache keeps is its own: pictures may lie beside it. */
+static Status claim_cache(const RenderCommand *c, FileClaims *claims, Error *err)
+{
+    static const char *const folders[] = {"kernels", "textures"};
+    for (size_t i = 0; i < SORT_COUNT_OF(folders); ++i) {
+        char path[PATH_BYTES];
+        TRY(path_join(c->cache, folders[i], path, err));
+        TRY(file_claim_folder(claims, "the cache", path, err));
+    }
+    return STATUS_OK;
+}
+
+Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *err)
+{
+    TRY(claim_cache(c, claims, err));
+    if (c->progress == PROGRESS_JSON)
+        TRY(file_claim_output(claims, "--progress", "-", err));
+    if (!c->only_check)
+        TRY(output_command_claim(&c->output, claims, err));
+    TRY(file_claim_output(claims, "--checkpoint", c->checkpoint, err));
+    TRY(file_claim_output(claims, "--stats", c->stats, err));
+    TRY(file_claim_output(claims, "--trace", c->render.trace_path, err));
+    TRY(file_claim_output(claims, "--probe-out", c->probe_out, err));
+    TRY(file_claim_output(claims, "--watch", c->watch, err));
+    return file_claim_input(claims, "the scene", c->scene, err);
+}
+
+Status render_command_check_places(const RenderCommand *c, Error *err)
+{
+    TRY(command_check_writable(c->stats, err));
+    TRY(command_check_writable(c->checkpoint, err));
+    TRY(command_check_writable(c->render.trace_path, err));
+    TRY(command_check_writable(c->probe_out, err));
+    return c->only_check ? STATUS_OK : output_command_check(&c->output, err);
+}
+
+static Status check_files(const RenderCommand *c, Error *err)
+{
+    FileClaims claims = {0};
+    Status status = render_command_claim(c, &claims, err);
+    file_claims_free(&claims);
+    return status == STATUS_OK ? render_command_check_places(c, err) : status;
+}
+
+/* A probe makes no picture. */
+static Status check_probe(const RenderCommand *c, Error *err)
+{
+    const OutputCommand *o = &c->output;
+    if (o->output || o->png || o->partial || c->stats || c->render.trace_path)
+        return error_set(
+            err, STATUS_INVALID,
+            "--probe renders one pixel and makes no picture, statistics or trace: leave "
+            "out the options that name them");
+    return STATUS_OK;
+}
+
+/* What is asked for: a render, or an import alone. */
+static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
+{
+    if (c->import || c->export_package) {
+        if (!c->import || !c->export_package || args->arg_count > 0)
+            return error_set(err, STATUS_INVALID,
+                             "--import FILE and --export-package DIR go together, without a SCENE");
+        return file_exists(c->import) ? STATUS_OK
+                                      : error_set_at(err, STATUS_NOT_FOUND, c->import,
+                                                     "there is no such file or folder");
+    }
+    if (args->arg_count == 0)
+        return error_set(err, STATUS_INVALID, "no scene given; see sort-render --help");
+    c->scene = args->args[0];
+    if (!c->frames.is_wanted && !file_exists(c->scene))
+        return error_set_at(err, STATUS_NOT_FOUND, c->scene, "there is no such file or folder");
+    TRY(check_options(c, err));
+    if (c->probe.is_wanted)
+        TRY(check_probe(c, err));
+    else if (c->only_check)
+        c->render.trace_path = NULL;
+    else
+        TRY(output_command_sort(&c->output, err));
+    return c->frames.is_wanted ? frames_check(c, err) : check_files(c, err);
+}
+
+static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResult *args,
+                  int *out_code)
+{
+    /* One option a line. */
+    /* clang-format off */
+    const CliOption options[] = {
+        {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &c->output.output, .value_name = "FILE.exr", .help = "where the picture goes, linear, with AOVs as layers; FILE.png: as with --png", .group = "Output"},
+        {.name = "exr-type", .kind = CLI_CHOICE, .out = &c->output.exr_type, .choices = command_exr_types, .value_name = "TYPE", .help = "numbers of the EXR's picture; layers are float in any case"},
+        {.name = "metadata", .kind = CLI_CHOICE, .out = &c->output.metadata, .choices = command_metadata_words, .value_name = "WHAT", .help = "what the EXR says: all, or nothing of date, host and render time, so that equal pictures are equal files"},
+        {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick look at it, through a view transform"},
+        {.name = "view", .kind = CLI_CHOICE, .out = &c->output.curve, .choices = view_curve_names, .value_name = "CURVE", .help = "tone curve of the PNG"},
+        {.name = "exposure", .kind = CLI_FLOAT, .out = &c->output.exposure, .min = -64, .max = 64, .value_name = "STOPS", .help = "exposure of the PNG"},
+        {.name = "aov", .kind = CLI_TEXT_LIST, .out = &words->aovs, .value_name = "LIST", .help = "also write these layers, such as albedo,normal,depth or light_passes; --list aovs"},
+        {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "write the exact sums, for 'sort-render merge'"},
+        {.name = "checkpoint", .kind = CLI_TEXT, .out = &c->checkpoint, .value_name = "FILE", .help = "where an unfinished render is kept, to be resumed"},
+        {.name = "checkpoint-interval", .kind = CLI_FLOAT, .out = &c->checkpoint_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "how often (120)"},
+        {.name = "resume", .kind = CLI_FLAG, .out = &c->is_resuming, .help = "go on from the checkpoint, if there is one; with a larger --spp, to more samples"},
+        {.name = "keep-checkpoint", .kind = CLI_FLAG, .out = &c->keeps_checkpoint, .help = "do not remove it when the render is done: --resume can go on to more samples"},
+        {.name = "update-interval", .kind = CLI_FLOAT, .out = &c->update_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "also write the pictures while rendering, so often"},
+        {.name = "stats", .kind = CLI_TEXT, .out = &c->stats, .value_name = "FILE.json", .help = "write statistics as JSON; - is standard output"},
+#define SETTING_OPTION(id, option, value, text) {.name = option, .kind = CLI_CUSTOM, .parse = parse_setting, .out = &words->settings[id], .value_name = value, .help = text, .group = id == 0 ? "Picture" : NULL},
+#define SETTING_OPTION_U32(id, option, value, text)   SETTING_OPTION(id, option, value, text)
+#define SETTING_OPTION_FLOAT(id, option, value, text) SETTING_OPTION(id, option, value, text)
+#define SETTING_OPTION_BOOL(id, option, value, text) /* a package's alone */
+#define SETTING(kind, field, min, max, initial, identity, option, value, help) SETTING_OPTION_##kind(SETTING_##field, option, value, help)
+#include "sort/scene/settings.inc"
+#undef SETTING
+        {.name = "samples", .kind = CLI_CUSTOM, .parse = parse_samples, .out = &c->render, .value_name = "A:B", .help = "render only samples A to B-1 of them"},
+        {.name = "size", .kind = CLI_CUSTOM, .parse = parse_size, .out = &c->render, .value_name = "WxH", .help = "picture size in pixels"},
+        {.name = "crop", .kind = CLI_CUSTOM, .parse = parse_crop, .out = &c->render.crop, .value_name = "X,Y,W,H", .help = "render only these pixels of it, from the top left"},
+        {.name = "adaptive", .kind = CLI_FLOAT, .out = &words->adaptive, .min = 1e-5, .max = 1, .value_name = "E", .help = "stop pixels whose displayed error is below E, such as 0.01"},
+        {.name = "time-limit", .kind = CLI_FLOAT, .out = &c->render.time_limit_s, .min = 0.001, .max = 1e9, .value_name = "SECONDS", .help = "begin no pass over the picture that would end later"},
+        {.name = "camera", .kind = CLI_TEXT, .out = &c->render.camera, .value_name = "NAME", .help = "camera to look through"},
+        {.name = "frame", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .value_name = "A..B[:STEP]", .help = "render these frames one after the other: # in SCENE and in names of files is the number, ## with two digits, ..."},
+        {.name = "frames", .kind = CLI_CUSTOM, .parse = parse_frames, .out = &c->frames, .is_hidden = true, .value_name = "A..B[:STEP]", .help = "the same"},
+        {.name = "integrator", .kind = CLI_TEXT, .out = &words->integrator, .value_name = "NAME", .help = "path, or a view that shows mistakes; --list integrators"},
+        {.name = "ao-distance", .kind = CLI_FLOAT, .out = &words->ao_distance, .min = 1e-6, .max = 1e9, .value_name = "M", .help = "how far the view ao looks; a tenth of the scene when not given"},
+        {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "where random numbers come from"},
+        {.name = "pixel-filter", .kind = CLI_CHOICE, .out = &words->filter, .choices = filter_words, .value_name = "NAME", .help = "shape of the pixel filter"},
+        {.name = "filter-width", .kind = CLI_FLOAT, .out = &words->filter_width, .min = 0.01, .max = 16, .value_name = "PX", .help = "full width of the pixel filter"},
+        {.name = "texture-memory", .kind = CLI_SIZE, .out = &c->render.texture_memory_bytes, .min = 1024, .max = 1e18, .value_name = "SIZE", .help = "budget of the texture cache, such as 256M; never exceeded", .group = "Textures"},
+        {.name = "texture-path", .kind = CLI_TEXT_LIST, .is_folder = true, .out = &c->texture_paths, .value_name = "DIR", .help = "folder to look for textures in; may be repeated"},
+        {.name = "missing", .kind = CLI_CHOICE, .out = &words->missing, .choices = missing_words, .value_name = "WHAT", .help = "textures that are not there or damaged: an error, or magenta and exit code 3"},
+        {.name = "filter", .kind = CLI_CHOICE, .out = &words->texture_filter, .choices = texture_filter_words, .value_name = "NAME", .help = "how textures are filtered, where a shader does not say"},
+        {.name = "mip-mode", .kind = CLI_CHOICE, .out = &words->mip_mode, .choices = mip_words, .value_name = "MODE", .help = "the level by the footprint, always the finest, or by the largest derivative"},
+        {.name = "mip-bias", .kind = CLI_FLOAT, .out = &words->mip_bias, .min = -32, .max = 32, .value_name = "LEVELS", .help = "added to the level that the footprint chooses"},
+        {.name = "mip-bias-by-depth", .kind = CLI_CUSTOM, .parse = parse_depth_bias, .out = c->render.depth_bias, .value_name = "B0,B1,..", .help = "levels more at what the camera sees, after one bounce, two, ..."},
+        {.name = "texture-delay", .kind = CLI_U32, .out = &c->render.texture_delay_us, .max = 10e6, .is_hidden = true, .value_name = "US", .help = "every tile read takes this much longer, for tests"},
+        {.name = "trace", .kind = CLI_TEXT, .out = &c->render.trace_path, .value_name = "FILE", .help = "record every texture tile that is asked for, for 'texcache replay' and 'report'", .group = "Inspecting"},
+        {.name = "probe", .kind = CLI_CUSTOM, .parse = parse_probe, .out = &c->probe, .value_name = "X,Y", .help = "render nothing but this pixel, and tell its texture lookups"},
+        {.name = "probe-samples", .kind = CLI_U32, .out = &c->probe_samples, .min = 1, .max = 65536, .value_name = "N", .help = "samples of it; 1 when not given"},
+        {.name = "probe-out", .kind = CLI_TEXT, .out = &c->probe_out, .value_name = "FILE.svg", .help = "draw them: derivatives, ellipse, probes and the texels that were read"},
+        {.name = "watch", .kind = CLI_TEXT, .out = &c->watch, .value_name = "FILE", .help = "publish counters there for 'texcache watch FILE'; in a folder of the user when not given"},
+        {.name = "unwatched", .kind = CLI_FLAG, .out = &c->is_unwatched, .help = "publish nothing"},
+        {.name = "threads", .short_name = 't', .kind = CLI_U32, .out = &c->render.thread_count, .min = 1, .max = 1024, .value_name = "N", .help = "worker threads; all CPUs when not given", .group = "Machine"},
+        {.name = "fibers", .kind = CLI_U32, .out = &c->render.fibers_max, .min = 1, .max = 4096, .value_name = "N", .help = "fibers a thread may have waiting for textures; 1 blocks the thread"},
+        {.name = "wave-size", .kind = CLI_U32, .out = &c->render.wave_capacity, .min = 1, .max = 65536, .is_hidden = true, .value_name = "N", .help = "paths in one wave"},
+        {.name = "cpu", .kind = CLI_TEXT, .out = &c->render.cpu, .value_name = "NAME", .help = "use the instructions of this CPU class, such as x86-64-v3, so that mixed farms agree; --list cpus"},
+        {.name = "cache", .kind = CLI_TEXT, .out = &words->cache, .value_name = "DIR", .help = "folder for compiled shaders and converted textures"},
+        {.name = "texcache-program", .kind = CLI_TEXT, .out = &words->texcache, .is_hidden = true, .value_name = "FILE", .help = "the texcache program"},
+        {.name = "import", .kind = CLI_TEXT, .out = &c->import, .value_name = "FILE", .help = "scene file to turn into a package, with --export-package", .group = "Import"},
+        {.name = "export-package", .kind = CLI_TEXT, .out = &c->export_package, .value_name = "DIR", .help = "the package to make of it; nothing is rendered"},
+        {.name = "light-units", .kind = CLI_CHOICE, .out = &words->light_units, .choices = import_light_units_names, .value_name = "UNIT", .help = "lux and candela of glTF: nits, on the scale of its emission, or watts, 683 lm each, as Blender writes them"},
+        {.name = "unlimited-import", .kind = CLI_FLAG, .out = &c->is_import_unlimited, .help = "an import may take any time and memory, whatever the size of its file"},
+        {.name = "import-child", .kind = CLI_FLAG, .out = &c->is_import_child, .is_hidden = true, .help = "the exit code is for a renderer that waits for it"},
+        {.name = "plugin-path", .kind = CLI_TEXT_LIST, .is_folder = true, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to look for plugins in; may be repeated"},
+        {.name = "check", .kind = CLI_FLAG, .out = &c->only_check, .help = "do all that comes before the first sample, say what the scene holds, and end", .group = "Messages"},
+        {.name = "list", .kind = CLI_CHOICE, .out = &words->list, .choices = render_list_names, .value_name = "WHAT", .help = "print what there is of them, and end"},
+        {.name = "progress", .kind = CLI_CHOICE, .out = &words->progress, .choices = progress_words, .value_name = "KIND", .help = "bar on a terminal, or json: a record a line on standard output"},
+        {.name = "quiet", .short_name = 'q', .kind = CLI_FLAG, .out = &c->is_quiet, .help = "errors only"},
+        {.name = "verbose", .short_name = 'v', .kind = CLI_FLAG, .out = &words->is_verbose, .help = "say more"},
+    };
+    /* clang-format on */
+    static const char *const examples[] = {
+        "sort-render scenes/chess -o chess.exr --png chess.png",
+        "render a package",
+        "sort-render model.gltf -o model.exr --spp 16",
+        "import a file and render it",
+        "sort-render --check big.zip",
+        "see whether a scene is sound, and what is in it",
+        "sort-render big.zip -o a.exr --texture-memory 256M",
+        "stay within 256 MiB of textures",
+        "sort-render s -o s.exr --checkpoint s.checkpoint --resume",
+        "go on where a killed render was",
+        "sort-render s -o s.exr --spp 8 --samples 0:3 --partial a",
+        "render a part, to be merged",
+        "sort-render shot.####.zip --frame 1..24 -o shot.####.exr",
+        "render a sequence",
+        NULL};
+    const CliProgram program = {
+        .name = "sort-render",
+        .usage = "[options] SCENE -o OUT.exr",
+        .summary = "Renders a scene package (docs/reference/scene-package.md), or a scene file "
+                   "that a plugin "
+                   "can import, by path tracing. 'sort-render merge' adds partial results.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .args_min = 0,
+        .args_max = 1,
+        .args_name = "SCENE",
+        .examples = examples};
+    return tool_parse(&program, argc, argv, args, out_code);
+}
+
+bool render_command_parse(int argc, char **argv, RenderCommand *c, int *out_code)
+{
+    Words words = {.list = RENDER_LIST_COUNT};
+    for (uint32_t i = 0; i < SETTING_COUNT; ++i)
+        words.settings[i] = (SettingWord){(SceneSettingId)i, &c->render.settings};
+    CliResult args;
+    Error err = {0};
+    *c = (RenderCommand){.checkpoint_s = 120};
+    if (!parse(c, &words, argc, argv, &args, out_code))
+        return false;
+    if (words.list != RENDER_LIST_COUNT) {
+        Status status = render_list_print((RenderList)words.list, &c->plugin_paths, stdout, &err);
+        *out_code = status == STATUS_OK ? EXIT_DONE : tool_fail(&err, EXIT_FAILED);
+        return false;
+    }
+    if (apply_words(c, &words, &err) != STATUS_OK || check_command(c, &args, &err) != STATUS_OK) {
+        *out_code = tool_fail(&err, EXIT_USAGE);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,52 @@
+/* The command line of sort-render: options into the structs that the libraries take. */
+#ifndef SORT_TOOLS_SORT_RENDER_RENDER_COMMAND_H
+#define SORT_TOOLS_SORT_RENDER_RENDER_COMMAND_H
+
+#include "base/path.h"
+#include "sort/import/import_sink.h"
+#include "sort/render/progress.h"
+#include "tools/sort_render/command_line.h"
+#include "tools/sort_render/render_values.h"
+
+typedef struct RenderCommand {
+    RenderOptions render;
+    OutputCommand output;
+    const char *scene, *stats, *import, *export_package;
+    bool is_import_child;   /* of a renderer, which reads the exit code (scene_import.h) */
+    FrameRange frames;      /* of names with # in them; see render_frames.h */
+    const char *checkpoint; /* NULL: none */
+    double checkpoint_s,
+        update_s; /* between two checkpoints; between two pictures, 0: only the last */
+    bool is_resuming, keeps_checkpoint;
+    bool only_check;
+    const char *watch; /* where to publish; NULL: in the folder of tools/kit/watch_folder.h */
+    bool is_unwatched;
+    ProbePixel probe;
+    uint32_t probe_samples; /* 0: one */
+    const char *probe_out;
+    ProgressKind progress;
+    LogLevel log_level;
+    bool is_quiet;
+    CliTextList texture_paths, plugin_paths;
+    ImportLightUnits light_units;
+    bool is_import_unlimited;
+    char cache[PATH_BYTES], texcache[PATH_BYTES]; /* what render.cache_folder and so on point at */
+} RenderCommand;
+
+/* True: go on with *out_command. False: help or version was printed, or the arguments make no sense, which
+ * was said; *out_code is the exit code. The command points into itself and into argv: do not copy it. */
+bool render_command_parse(int argc, char **argv, RenderCommand *out_command, int *out_code);
+
+/* All files that the command writes, as outputs, and its scene. */
+Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *err) SORT_MUST_CHECK;
+/* They can be made. */
+Status render_command_check_places(const RenderCommand *c, Error *err) SORT_MUST_CHECK;
+
+/* --probe: returns the exit code. */
+int probe_pixel(const RenderCommand *c, Render *render);
+
+/* The subcommands. */
+int merge_main(int argc, char **argv);
+int compare_main(int argc, char **argv);
+
+#endif

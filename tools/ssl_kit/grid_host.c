@@ -1,0 +1,377 @@
+#include "tools/ssl_kit/grid_host.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/thread.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TWO_PI 6.28318530717958647692f
+
+struct GridHost {
+    SslProgram *program; /* held */
+    const SslProgramInfo *info;
+    const SslGlobalRow *rows;
+    SslGlobalsLayout layout;
+    SslServices services;
+    SslBatch batch;
+    GridTexture *texture; /* [texture_count] */
+    uint32_t *texture_id; /* [texture_count]: the identity */
+    uint16_t *live;
+    void *globals, *attributes, *result, *params;
+    uint32_t point_count, watched; /* UINT32_MAX: all */
+    GridLookup *lookup;            /* [GRID_LOOKUPS_MAX] */
+    uint64_t lookup_count;
+};
+
+/* --- textures --------------------------------------------------------------------------------- */
+
+/* Value and, behind it, d/ds and d/dt, four channels each. */
+static void sample(const GridTexture *texture, float s, float t, float out[12])
+{
+    memset(out, 0, 12 * sizeof *out);
+    float *d_ds = out + 4, *d_dt = out + 8;
+    switch (texture->kind) {
+    case GRID_RAMP: {
+        const float ramp[12] = {s, t, s + t, 1, 1, 0, 1, 0, 0, 1, 1, 0};
+        memcpy(out, ramp, sizeof ramp);
+        return;
+    }
+    case GRID_CONSTANT:
+        memcpy(out, texture->value, sizeof texture->value);
+        return;
+    case GRID_CHECKER: {
+        float sum = floorf(s * texture->count) + floorf(t * texture->count);
+        out[0] = out[1] = out[2] = fmodf(sum, 2.0f) == 0.0f ? 1.0f : 0.0f;
+        out[3] = 1.0f;
+        return;
+    }
+    case GRID_WAVE:
+        out[0] = sinf(TWO_PI * s);
+        out[1] = cosf(TWO_PI * t);
+        out[2] = s * t;
+        out[3] = s;
+        d_ds[0] = TWO_PI * cosf(TWO_PI * s);
+        d_dt[1] = -TWO_PI * sinf(TWO_PI * t);
+        d_ds[2] = t;
+        d_dt[2] = s;
+        d_ds[3] = 1.0f;
+        return;
+    }
+    UNREACHABLE();
+}
+
+static void record(GridHost *h, const SslTexCall *call, uint32_t lane)
+{
+    uint32_t point = call->block * SSL_BLOCK + call->lane_first + lane;
+    if ((h->watched != UINT32_MAX && h->watched != point) || h->lookup_count++ >= GRID_LOOKUPS_MAX)
+        return;
+    GridLookup *lookup = &h->lookup[h->lookup_count - 1];
+    *lookup = (GridLookup){.point = point, .texture = call->texture, .site = call->site};
+    for (uint32_t i = 0; i < 7; i++)
+        lookup->coord[i] = call->coord[i * call->lane_count + lane];
+}
+
+static void look_up(SslHost *host, const SslTexCall *call)
+{
+    GridHost *h = (GridHost *)(void *)host;
+    int32_t channel = h->info->texture_sites[call->site].channel;
+    uint32_t rows = call->flags & SSL_TEX_WANT_DERIVS ? 12 : 4;
+    for (uint32_t lane = 0; lane < call->lane_count; lane++) {
+        if (!(call->lane_mask >> lane & 1))
+            continue;
+        record(h, call, lane);
+        float texel[12];
+        sample(&h->texture[call->texture], call->coord[lane], call->coord[call->lane_count + lane],
+               texel);
+        for (uint32_t i = 0; i < rows; i++) {
+            uint32_t from = (uint32_t)channel + i % 4; /* channels past the last: 0 */
+            call->result[i * call->lane_count + lane] = from < 4 ? texel[i / 4 * 4 + from] : 0.0f;
+        }
+    }
+}
+
+static bool parse_numbers(const char *text, float *out, uint32_t max, uint32_t *out_count)
+{
+    *out_count = 0;
+    for (;;) {
+        text += strspn(text, " \t,");
+        if (!*text)
+            return true;
+        char *end;
+        float x = strtof(text, &end);
+        if (end == text || *out_count == max)
+            return false;
+        out[(*out_count)++] = x;
+        text = end;
+    }
+}
+
+Status grid_texture_parse(const char *text, GridTexture *out_texture, Error *err)
+{
+    static const char *const names[] = {"ramp", "constant", "checker", "wave"};
+    static const uint32_t wanted[][2] = {{0, 0}, {3, 4}, {1, 1}, {0, 0}}; /* how many numbers */
+    size_t word = strcspn(text, " \t,:");
+    for (uint32_t kind = 0; kind < SORT_COUNT_OF(names); kind++) {
+        if (strlen(names[kind]) != word || strncmp(names[kind], text, word) != 0)
+            continue;
+        float numbers[4] = {0, 0, 0, 1};
+        uint32_t count;
+        const char *rest = text + word + (text[word] == ':' ? 1 : 0);
+        if (!parse_numbers(rest, numbers, 4, &count) || count < wanted[kind][0] ||
+            count > wanted[kind][1])
+            break;
+        *out_texture = (GridTexture){.kind = (GridTextureKind)kind, .count = numbers[0]};
+        memcpy(out_texture->value, numbers, sizeof numbers);
+        return STATUS_OK;
+    }
+    return error_set(err, STATUS_INVALID,
+                     "'%s' is no test texture; give ramp, wave, checker N or constant R G B A",
+                     text);
+}
+
+/* --- the host --------------------------------------------------------------------------------- */
+
+static uint32_t block_count(uint32_t point_count)
+{
+    return (point_count + SSL_BLOCK - 1) / SSL_BLOCK;
+}
+
+static Status allocate(GridHost *h, Error *err)
+{
+    uint32_t blocks = block_count(h->point_count);
+    uint32_t texture_count = h->info->unit->texture_count;
+    size_t globals_bytes = (size_t)blocks * h->layout.stride_bytes;
+    size_t result_bytes = (size_t)blocks * h->info->result_stride_bytes;
+    h->globals = mem_alloc_aligned(globals_bytes + SORT_CACHE_LINE, SORT_CACHE_LINE);
+    h->result = mem_alloc_aligned(result_bytes, SORT_CACHE_LINE);
+    size_t attributes_bytes = (size_t)blocks * h->info->attributes_stride_bytes;
+    h->attributes = mem_alloc_aligned(attributes_bytes + SORT_CACHE_LINE, SORT_CACHE_LINE);
+    h->params = mem_alloc(h->info->params_bytes + 4, 1);
+    h->live = MEM_ARRAY(uint16_t, blocks);
+    h->texture = MEM_ARRAY(GridTexture, texture_count);
+    h->texture_id = MEM_ARRAY(uint32_t, texture_count);
+    h->lookup = MEM_ARRAY(GridLookup, GRID_LOOKUPS_MAX);
+    if (!h->globals || !h->attributes || !h->result || !h->params || !h->live || !h->texture ||
+        !h->texture_id || !h->lookup)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    memset(h->globals, 0, globals_bytes);
+    memset(h->attributes, 0, attributes_bytes);
+    memset(h->result, 0, result_bytes);
+    return STATUS_OK;
+}
+
+Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_count,
+                        uint32_t point_count, GridHost **out_host, Error *err)
+{
+    *out_host = NULL;
+    GridHost *h = MEM_NEW(GridHost);
+    if (!h)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    h->program = ssl_program_retain(p);
+    h->info = ssl_program_info(p);
+    h->rows = rows;
+    h->point_count = point_count;
+    h->watched = UINT32_MAX;
+    ssl_globals_layout(rows, row_count, &h->layout);
+    Status status = allocate(h, err);
+    if (status != STATUS_OK) {
+        grid_host_destroy(h);
+        return status;
+    }
+    for (uint32_t i = 0; i < point_count; i++)
+        h->live[i / SSL_BLOCK] = (uint16_t)(h->live[i / SSL_BLOCK] | 1u << i % SSL_BLOCK);
+    for (uint32_t i = 0; i < h->info->unit->texture_count; i++)
+        h->texture_id[i] = i;
+    ssl_params_init(p, h->params);
+    for (uint32_t i = 0; i < h->info->unit->attribute_count; i++) /* until it is given: missing */
+        grid_host_set_attribute(h, i, 0, &h->info->unit->attributes[i].default_value);
+    h->services = (SslServices){sizeof(SslServices), look_up};
+    h->batch = (SslBatch){.globals = h->globals,
+                          .attributes = h->attributes,
+                          .live = h->live,
+                          .result = h->result,
+                          .params = h->params,
+                          .textures = h->texture_id,
+                          .services = &h->services,
+                          .host = (SslHost *)(void *)h,
+                          .block_count = block_count(point_count),
+                          .loop_budget = 1u << 20,
+                          .stack_bytes = 1u << 18};
+    *out_host = h;
+    return STATUS_OK;
+}
+
+void grid_host_destroy(GridHost *h)
+{
+    if (!h)
+        return;
+    ssl_program_release(h->program);
+    mem_free(h->globals);
+    mem_free(h->attributes);
+    mem_free(h->result);
+    mem_free(h->params);
+    mem_free(h->live);
+    mem_free(h->texture);
+    mem_free(h->texture_id);
+    mem_free(h->lookup);
+    mem_free(h);
+}
+
+float *grid_host_global(GridHost *h, uint32_t row, uint32_t shadow, uint32_t component,
+                        uint32_t point)
+{
+    CHECK(shadow == 0 || h->rows[row].has_derivs);
+    char *block = (char *)h->globals + (size_t)(point / SSL_BLOCK) * h->layout.stride_bytes;
+    uint32_t line = shadow * ssl_type_scalars(h->rows[row].type) + component;
+    return (float *)(void *)block + h->layout.offset_floats[row] + line * SSL_BLOCK +
+           point % SSL_BLOCK;
+}
+
+void grid_host_set_global(GridHost *h, uint32_t row, uint32_t shadow, const SslValue *value)
+{
+    SslType type = h->rows[row].type;
+    int32_t word = type == SSL_BOOL ? value->b : value->i;
+    for (uint32_t point = 0; point < h->point_count; point++)
+        for (uint32_t i = 0; i < ssl_type_scalars(type); i++) {
+            float number = ssl_flushed(value->f[i]);
+            const void *from =
+                type == SSL_BOOL || type == SSL_INT ? (const void *)&word : (const void *)&number;
+            memcpy(grid_host_global(h, row, shadow, i, point), from, 4);
+        }
+}
+
+static float *attribute_row(GridHost *h, uint32_t point, uint32_t offset_bytes, uint32_t row)
+{
+    char *block =
+        (char *)h->attributes + (size_t)(point / SSL_BLOCK) * h->info->attributes_stride_bytes;
+    return (float *)(void *)(block + offset_bytes) + row * SSL_BLOCK + point % SSL_BLOCK;
+}
+
+float *grid_host_attribute(GridHost *h, uint32_t slot, uint32_t shadow, uint32_t component,
+                           uint32_t point)
+{
+    const SslAttributeSlot *where = &h->info->attributes[slot];
+    if (shadow ? !where->wants_derivs : !where->is_used)
+        return NULL;
+    uint32_t scalars = ssl_type_scalars(h->info->unit->attributes[slot].type);
+    return attribute_row(h, point, where->offset_bytes, shadow * scalars + component);
+}
+
+void grid_host_set_attribute(GridHost *h, uint32_t slot, uint32_t shadow, const SslValue *value)
+{
+    SslType type = h->info->unit->attributes[slot].type;
+    int32_t word = type == SSL_BOOL ? value->b : value->i;
+    for (uint32_t point = 0; point < h->point_count; point++)
+        for (uint32_t i = 0; i < ssl_type_scalars(type); i++) {
+            float *at = grid_host_attribute(h, slot, shadow, i, point);
+            float number = ssl_flushed(value->f[i]);
+            const void *from =
+                type == SSL_BOOL || type == SSL_INT ? (const void *)&word : (const void *)&number;
+            if (at)
+                memcpy(at, from, 4);
+        }
+}
+
+void grid_host_attribute_exists(GridHost *h, uint32_t slot, bool exists)
+{
+    const SslAttributeSlot *where = &h->info->attributes[slot];
+    int32_t word = exists;
+    for (uint32_t point = 0; point < h->point_count && where->wants_existence; point++)
+        memcpy(attribute_row(h, point, where->existence_offset_bytes, 0), &word, sizeof word);
+}
+
+void grid_host_set_texture(GridHost *h, uint32_t slot, const GridTexture *texture)
+{
+    CHECK(slot < h->info->unit->texture_count);
+    h->texture[slot] = *texture;
+}
+
+void *grid_host_params(GridHost *h)
+{
+    return h->params;
+}
+
+void grid_host_set_loop_budget(GridHost *h, uint32_t budget)
+{
+    h->batch.loop_budget = budget;
+}
+
+void grid_host_set_stack(GridHost *h, uint32_t bytes)
+{
+    h->batch.stack_bytes = bytes;
+}
+
+void grid_host_watch(GridHost *h, uint32_t point)
+{
+    h->watched = point;
+}
+
+void grid_host_run(GridHost *h)
+{
+    h->lookup_count = 0;
+    thread_flush_denormals();
+    ssl_program_kernel(h->program)(&h->batch);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static const char *block_at(const GridHost *h, uint32_t point)
+{
+    return (const char *)h->result + (size_t)(point / SSL_BLOCK) * h->info->result_stride_bytes;
+}
+
+static uint32_t word_at(const GridHost *h, uint32_t offset_bytes, uint32_t line, uint32_t point)
+{
+    uint32_t word;
+    memcpy(&word, block_at(h, point) + offset_bytes + 4 * (line * SSL_BLOCK + point % SSL_BLOCK),
+           4);
+    return word;
+}
+
+static float float_at(const GridHost *h, uint32_t offset_bytes, uint32_t line, uint32_t point)
+{
+    uint32_t word = word_at(h, offset_bytes, line, point);
+    float x;
+    memcpy(&x, &word, sizeof x);
+    return x;
+}
+
+uint32_t grid_host_word(const GridHost *h, SslOutputSlot slot, uint32_t component, uint32_t point)
+{
+    return word_at(h, slot.offset, component, point);
+}
+
+float grid_host_float(const GridHost *h, SslOutputSlot slot, uint32_t component, uint32_t point)
+{
+    return float_at(h, slot.offset, component, point);
+}
+
+uint32_t grid_host_fault(const GridHost *h, uint32_t point)
+{
+    return word_at(h, h->info->fault_offset, 0, point);
+}
+
+bool grid_host_has_lobe(const GridHost *h, uint32_t lobe, uint32_t point)
+{
+    uint16_t mask;
+    memcpy(&mask, block_at(h, point) + h->info->lobes[lobe].mask_offset, sizeof mask);
+    return mask >> point % SSL_BLOCK & 1;
+}
+
+float grid_host_lobe_weight(const GridHost *h, uint32_t lobe, uint32_t component, uint32_t point)
+{
+    return float_at(h, h->info->lobes[lobe].weight_offset, component, point);
+}
+
+float grid_host_lobe_arg(const GridHost *h, uint32_t lobe, uint32_t index, uint32_t point)
+{
+    return float_at(h, h->info->lobes[lobe].args_offset, index, point);
+}
+
+const GridLookup *grid_host_lookups(const GridHost *h, uint32_t *out_kept, uint64_t *out_count)
+{
+    *out_count = h->lookup_count;
+    *out_kept = h->lookup_count < GRID_LOOKUPS_MAX ? (uint32_t)h->lookup_count : GRID_LOOKUPS_MAX;
+    return h->lookup;
+}

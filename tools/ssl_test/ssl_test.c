@@ -1,0 +1,159 @@
+/* ssl-test: runs .ssl files that say themselves what must come out (docs/reference/ssl-test.md).
+ *
+ * A file is compiled and run once for each of its cases, without optimisation and with; every point
+ * of two blocks gets the same values, so that lanes can be compared too. Files are independent and run
+ * on several threads; what they print comes in the order of the names. */
+#include "tools/ssl_test/ssl_test.h"
+#include "base/file.h"
+#include "base/thread.h"
+#include "tools/kit/tool.h"
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Session {
+    Arena *arena;
+    ARRAY(TestFile) files;
+    CliTextList filters, exclusions;
+} Session;
+
+static bool contains_any(const char *path, const CliTextList *texts)
+{
+    for (uint32_t i = 0; i < texts->count; i++)
+        if (strstr(path, texts->items[i]))
+            return true;
+    return false;
+}
+
+static bool passes_filters(const Session *s, const char *path)
+{
+    return (s->filters.count == 0 || contains_any(path, &s->filters)) &&
+           !contains_any(path, &s->exclusions);
+}
+
+static Status add_path(Session *s, const char *path, bool is_named, Error *err)
+{
+    if (!file_is_directory(path)) {
+        bool is_wanted = is_named || path_has_extension(path, ".ssl");
+        if (is_wanted && passes_filters(s, path))
+            array_push(s->arena, &s->files, (TestFile){.path = path});
+        return STATUS_OK;
+    }
+    const char *const *names;
+    uint32_t count;
+    TRY(file_list_directory(path, s->arena, &names, &count, err));
+    for (uint32_t i = 0; i < count; i++) {
+        char joined[PATH_BYTES];
+        TRY(path_join(path, names[i], joined, err));
+        TRY(add_path(s, arena_strndup(s->arena, joined, strlen(joined)), false, err));
+    }
+    return STATUS_OK;
+}
+
+static void run_indexed(void *data, uint32_t index)
+{
+    Session *s = data;
+    test_file_run(&s->files.data[index]);
+}
+
+static int finish(Session *s, TestFormat format, bool is_verbose)
+{
+    uint32_t passed = 0, failed = 0;
+    test_report(s->files.data, s->files.count, format, is_verbose);
+    for (uint32_t i = 0; i < s->files.count; i++) {
+        passed += s->files.data[i].passed;
+        failed += s->files.data[i].failed;
+        strbuf_free(&s->files.data[i].out);
+    }
+    return failed || passed == 0 ? TOOL_FAILED : TOOL_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+    Session session = {0};
+    bool is_verbose = false;
+    uint32_t threads = 0, format = TEST_FORMAT_TEXT;
+    static const char *const format_words[] = {"text", "tap", "junit", NULL};
+    const CliOption options[] = {
+        {.name = "filter",
+         .short_name = 'f',
+         .kind = CLI_TEXT_LIST,
+         .out = &session.filters,
+         .value_name = "TEXT",
+         .help = "only files whose path contains TEXT; given again: or that"},
+        {.name = "exclude",
+         .short_name = 'x',
+         .kind = CLI_TEXT_LIST,
+         .out = &session.exclusions,
+         .value_name = "TEXT",
+         .help = "no files whose path contains TEXT"},
+        {.name = "format",
+         .kind = CLI_CHOICE,
+         .out = &format,
+         .choices = format_words,
+         .value_name = "FORMAT",
+         .help = "text, tap (TAP 13, a test a file) or junit (XML, a test case a file)"},
+        {.name = "jobs",
+         .short_name = 'j',
+         .kind = CLI_U32,
+         .out = &threads,
+         .max = 1024,
+         .value_name = "N",
+         .help = "files at once; 0, the default: one a CPU"},
+        {.name = "verbose",
+         .short_name = 'v',
+         .kind = CLI_FLAG,
+         .out = &is_verbose,
+         .help = "a line for every file"},
+    };
+    const CliProgram program = {
+        .name = "ssl-test",
+        .usage = "[options] PATH...",
+        .summary =
+            "Runs .ssl files and folders of them against the expectations in their comments.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .args_min = 1,
+        .args_max = 4096,
+        .args_name = "PATH"};
+    CliResult args;
+    Error err = {0};
+    int code;
+    if (!tool_parse(&program, argc, argv, &args, &code))
+        return code;
+    session.arena = arena_create(0, 0);
+    if (!session.arena) {
+        (void)error_set(&err, STATUS_NO_MEMORY, "out of memory");
+        return tool_fail(&err, TOOL_USAGE);
+    }
+    Status status = STATUS_OK;
+    for (uint32_t i = 0; i < args.arg_count && status == STATUS_OK; i++)
+        status = add_path(&session, args.args[i], true, &err);
+    if (status != STATUS_OK) {
+        code = tool_fail(&err, TOOL_USAGE);
+    } else {
+        parallel_for(threads, session.files.count, run_indexed, &session);
+        code = finish(&session, (TestFormat)format, is_verbose);
+    }
+    arena_destroy(session.arena);
+    return code;
+}
+
+static const ToolRow exit_codes[] = {
+    {"0", "all expectations were met"},
+    {"1", "an expectation was not met, or no file was found"},
+    {"2", "the command line makes no sense, or a path is not there"},
+};
+
+int main(int argc, char **argv)
+{
+    static const Tool program = {
+        .name = "ssl-test",
+        .purpose = "run SSL files against the expectations in their comments",
+        .summary =
+            "Runs .ssl files and folders of them against the expectations in their comments.",
+        .run = run,
+        .exit_codes = exit_codes,
+        .exit_code_count = SORT_COUNT_OF(exit_codes),
+        .see_also = "sslc (1), sort-render (1)"};
+    return tool_main(&program, argc, argv);
+}

@@ -1,0 +1,145 @@
+/* sslc check: what is wrong with the shaders of files and folders, and with groups. */
+#include "base/file.h"
+#include "tools/sslc/sslc_program.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Compiles one shader and prints its diagnostics, unless they are those of the shader before. */
+static bool check_shader(SslcFile *file, const char *shader, StrBuf *last)
+{
+    SslSource source = {
+        .name = file->path, .text = {file->text, file->size_bytes}, .shader = shader};
+    /* As far as code, for limits that show only there; unoptimised, for nobody runs it. */
+    const SslBuildDesc how = {.size_bytes = sizeof how, .llvm_level = 1};
+    Error err = {0};
+    SslUnit *unit = NULL;
+    SslProgram *program = NULL;
+    DiagList *diags = diag_list_create();
+    if (!diags)
+        return false;
+    Status status = sslc_is_group(file) ? sslc_link(file, diags, &unit)
+                                        : ssl_unit_compile(file->ctx, &source, diags, &unit);
+    if (status == STATUS_OK)
+        status = ssl_program_build(file->ctx, unit, &how, diags, &program, &err);
+    else if (status != STATUS_SOURCE)
+        (void)error_set_at(&err, status, file->path, "%s", status_name(status));
+    StrBuf text = {0};
+    diag_print(diags, &text);
+    if (strcmp(strbuf_text(&text), strbuf_text(last)) != 0)
+        (void)fputs(strbuf_text(&text), stderr);
+    strbuf_free(last);
+    *last = text;
+    if (status != STATUS_OK && status != STATUS_SOURCE)
+        (void)tool_fail(&err, TOOL_FAILED);
+    ssl_program_release(program);
+    ssl_unit_release(unit);
+    diag_list_destroy(diags);
+    return status == STATUS_OK;
+}
+
+/* Names are separated by line ends. */
+static bool check_shaders(SslcFile *file, char *names)
+{
+    StrBuf last = {0};
+    bool is_good = true;
+    for (char *name = names; *name && is_good;) {
+        char *end = strchr(name, '\n');
+        if (end)
+            *end = '\0';
+        is_good = check_shader(file, name, &last);
+        name = end ? end + 1 : name + strlen(name);
+    }
+    strbuf_free(&last);
+    return is_good;
+}
+
+static bool check_group(SslcFile *file)
+{
+    StrBuf last = {0};
+    bool is_good = check_shader(file, NULL, &last);
+    strbuf_free(&last);
+    return is_good;
+}
+
+static bool check_file(const char *path, const CliTextList *folders)
+{
+    SslcFile file = {0};
+    StrBuf names = {0};
+    bool is_good = sslc_open(path, NULL, &file);
+    file.folders = folders;
+    if (is_good && sslc_is_group(&file)) {
+        is_good = check_group(&file);
+    } else if (is_good) {
+        SslSource source = {.name = path, .text = {file.text, file.size_bytes}};
+        Status status = ssl_source_shaders(file.ctx, &source, file.diags, &names);
+        /* A source with errors has a list of its own; a source without shaders is checked too. */
+        if (status == STATUS_OK && names.size_bytes) {
+            is_good = check_shaders(&file, names.data);
+        } else {
+            SslUnit *unit = NULL;
+            if (status == STATUS_OK)
+                unit = sslc_compile(&file, NULL);
+            else
+                sslc_print_diags(file.diags);
+            is_good = unit != NULL;
+            ssl_unit_release(unit);
+        }
+    }
+    strbuf_free(&names);
+    sslc_close(&file);
+    return is_good;
+}
+
+static bool check_path(Arena *arena, const char *path, const CliTextList *folders, uint32_t *files)
+{
+    Error err = {0};
+    SslcPaths paths = {.arena = arena};
+    if (sslc_find_sources(&paths, path, &err) != STATUS_OK) {
+        (void)tool_fail(&err, TOOL_FAILED);
+        return false;
+    }
+    bool is_good = true;
+    for (uint32_t i = 0; i < paths.list.count; i++)
+        is_good &= check_file(paths.list.data[i], folders);
+    *files += paths.list.count;
+    return is_good;
+}
+
+int sslc_check(int argc, char **argv)
+{
+    CliTextList folders = {0};
+    CliOption options[] = {{.name = "include",
+                            .short_name = 'I',
+                            .kind = CLI_TEXT_LIST,
+                            .is_folder = true,
+                            .out = &folders,
+                            .value_name = "FOLDER",
+                            .help = "where the units of a group (FILE.json) are looked for, after "
+                                    "its own folder"}};
+    const CliProgram program = {.name = "sslc check",
+                                .usage = "[options] PATH...",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .summary =
+                                    "Compiles every shader of the files, and of the .ssl files "
+                                    "in folders, or links groups (FILE.json), and prints what is "
+                                    "wrong with them.",
+                                .args_min = 1,
+                                .args_max = 4096,
+                                .args_name = "PATH"};
+    CliResult args;
+    int code;
+    if (!tool_parse(&program, argc, argv, &args, &code))
+        return code;
+    bool is_good = true;
+    uint32_t files = 0;
+    Arena *arena = arena_create(0, 0);
+    for (uint32_t i = 0; i < args.arg_count && arena; i++)
+        is_good &= check_path(arena, args.args[i], &folders, &files);
+    arena_destroy(arena);
+    if (files == 0 && is_good) {
+        const Error err = {.code = STATUS_NOT_FOUND, .text = "there are no .ssl files"};
+        return tool_fail(&err, TOOL_FAILED);
+    }
+    return is_good ? TOOL_DONE : TOOL_FAILED;
+}

@@ -1,0 +1,586 @@
+/* sslc run: one square, seen straight on, shaded pixel by pixel.
+ *
+ * Pixel (x, y), y counted down, is the point u = (x + 0.5) / width, v = 1 - (y + 0.5) / height of the
+ * unit square in the plane z = 0. Globals of that name get: uvw = position = (u, v, 0) with their
+ * derivatives a pixel, normal and gnormal (0, 0, 1), I (0, 0, -1), tangent (1, 0, 0), tangent_sign 1. All
+ * others are 0 until --global says otherwise. */
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/file_claims.h"
+#include "base/image/exr_write.h"
+#include "base/image/png_write.h"
+#include "base/image/view_transform.h"
+#include "base/path.h"
+#include "tools/ssl_kit/grid_host.h"
+#include "tools/sslc/sslc_program.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct RunOptions {
+    SslcBuildOptions build;
+    const char *output, *picture;
+    CliTextList params, globals, textures, attributes;
+    uint32_t width, height, budget;
+    struct {
+        bool is_given;
+        uint32_t x, y;
+    } at;
+} RunOptions;
+
+typedef struct RunState {
+    const RunOptions *options;
+    const SslcFile *file;
+    SslProgram *program;
+    const SslProgramInfo *info;
+    GridHost *host;
+} RunState;
+
+/* Two numbers with `separator` between them and nothing else. */
+static bool scan_pair(const char *text, char separator, uint32_t *out_first, uint32_t *out_second)
+{
+    char *end;
+    unsigned long first = strtoul(text, &end, 10), second = 0;
+    bool is_good = end != text && *end == separator && text[0] != '-' && end[1] != '-';
+    if (is_good) {
+        const char *rest = end + 1;
+        second = strtoul(rest, &end, 10);
+        is_good = end != rest && *end == '\0' && first <= UINT32_MAX && second <= UINT32_MAX;
+    }
+    *out_first = (uint32_t)first;
+    *out_second = (uint32_t)second;
+    return is_good;
+}
+
+static Status parse_size(const char *text, void *out, Error *err)
+{
+    RunOptions *o = out;
+    if (!scan_pair(text, 'x', &o->width, &o->height) || !o->width || !o->height ||
+        o->width > 16384 || o->height > 16384)
+        return error_set(err, STATUS_INVALID, "'%s' is not a size like 256x256", text);
+    return STATUS_OK;
+}
+
+static Status parse_pixel(const char *text, void *out, Error *err)
+{
+    RunOptions *o = out;
+    if (!scan_pair(text, ',', &o->at.x, &o->at.y))
+        return error_set(err, STATUS_INVALID, "'%s' is not a pixel like 128,64", text);
+    o->at.is_given = true;
+    return STATUS_OK;
+}
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+
+static Status find_global(const RunState *run, const char *name, uint32_t *out_row, Error *err)
+{
+    const char *names[SSL_MAX_GLOBALS];
+    for (uint32_t i = 0; i < run->file->tables.global_count; i++) {
+        names[i] = run->file->tables.globals[i].name;
+        if (strcmp(names[i], name) == 0) {
+            *out_row = i;
+            return STATUS_OK;
+        }
+    }
+    const char *nearest = suggest_nearest(name, names, run->file->tables.global_count);
+    return error_set(err, STATUS_INVALID, "there is no global '%s'%s%s%s", name,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
+}
+
+static void set_if_there(RunState *run, const char *name, SslValue value)
+{
+    uint32_t row;
+    if (find_global(run, name, &row, NULL) == STATUS_OK &&
+        ssl_type_scalars(run->file->tables.globals[row].type) == ssl_type_scalars(value.type))
+        grid_host_set_global(run->host, row, 0, &value);
+}
+
+static void set_place(RunState *run, const char *name)
+{
+    uint32_t row, width = run->options->width, height = run->options->height;
+    if (find_global(run, name, &row, NULL) != STATUS_OK)
+        return;
+    for (uint32_t y = 0; y < height; y++)
+        for (uint32_t x = 0; x < width; x++) {
+            uint32_t point = y * width + x;
+            *grid_host_global(run->host, row, 0, 0, point) = ((float)x + 0.5f) / (float)width;
+            *grid_host_global(run->host, row, 0, 1, point) =
+                1.0f - ((float)y + 0.5f) / (float)height;
+            *grid_host_global(run->host, row, 1, 0, point) = 1.0f / (float)width;
+            *grid_host_global(run->host, row, 2, 1, point) = -1.0f / (float)height;
+        }
+}
+
+static Status set_globals(RunState *run, Error *err)
+{
+    set_place(run, "uvw");
+    set_place(run, "position");
+    set_if_there(run, "normal", (SslValue){.type = SSL_NORMAL, .f = {0, 0, 1}});
+    set_if_there(run, "gnormal", (SslValue){.type = SSL_NORMAL, .f = {0, 0, 1}});
+    set_if_there(run, "I", (SslValue){.type = SSL_VECTOR, .f = {0, 0, -1}});
+    set_if_there(run, "tangent", (SslValue){.type = SSL_VECTOR, .f = {1, 0, 0}});
+    set_if_there(run, "tangent_sign", (SslValue){.type = SSL_FLOAT, .f = {1}});
+    for (uint32_t i = 0; i < run->options->globals.count; i++) {
+        char name[SSLC_NAME_BYTES];
+        const char *text;
+        uint32_t row;
+        SslValue value;
+        TRY(sslc_split(run->options->globals.items[i], name, &text, err));
+        TRY(find_global(run, name, &row, err));
+        TRY(sslc_parse_value(name, text, run->file->tables.globals[row].type, &value, err));
+        grid_host_set_global(run->host, row, 0, &value);
+    }
+    return STATUS_OK;
+}
+
+static Status set_params(RunState *run, Error *err)
+{
+    for (uint32_t i = 0; i < run->options->params.count; i++) {
+        char name[SSLC_NAME_BYTES];
+        const char *text;
+        uint32_t param;
+        SslValue value;
+        TRY(sslc_split(run->options->params.items[i], name, &text, err));
+        TRY(sslc_find_param(run->info->unit, name, &param, err));
+        TRY(sslc_parse_value(name, text, run->info->unit->params[param].type, &value, err));
+        TRY(ssl_params_set(run->program, grid_host_params(run->host), param, &value, err));
+    }
+    return STATUS_OK;
+}
+
+/* NAME=uv: the coordinates of the grid, with their derivatives; NAME=VALUE: that, everywhere. */
+static Status set_attribute(RunState *run, uint32_t slot, const char *text, Error *err)
+{
+    const SslAttributeInfo *info = &run->info->unit->attributes[slot];
+    const RunOptions *o = run->options;
+    SslValue value;
+    grid_host_attribute_exists(run->host, slot, true);
+    if (strcmp(text, "uv") != 0) {
+        TRY(sslc_parse_value(info->name, text, info->type, &value, err));
+        grid_host_set_attribute(run->host, slot, 0, &value);
+        return STATUS_OK;
+    }
+    if (!info->has_derivs)
+        return error_set(err, STATUS_INVALID, "attribute '%s' is a %s and cannot be uv", info->name,
+                         ssl_type_name(info->type));
+    for (uint32_t point = 0; point < o->width * o->height; point++)
+        for (uint32_t i = 0; i < ssl_type_scalars(info->type) && i < 2; i++) {
+            uint32_t x = point % o->width, y = point / o->width;
+            float uv[2] = {((float)x + 0.5f) / (float)o->width,
+                           1.0f - ((float)y + 0.5f) / (float)o->height};
+            float step[2] = {1.0f / (float)o->width, -1.0f / (float)o->height};
+            float *at = grid_host_attribute(run->host, slot, 0, i, point);
+            float *along = grid_host_attribute(run->host, slot, 1 + i, i, point);
+            if (at)
+                *at = uv[i];
+            if (along)
+                *along = step[i];
+        }
+    return STATUS_OK;
+}
+
+static Status set_attributes(RunState *run, Error *err)
+{
+    const SslUnitInfo *unit = run->info->unit;
+    for (uint32_t i = 0; i < run->options->attributes.count; i++) {
+        char name[SSLC_NAME_BYTES];
+        const char *text;
+        uint32_t slot = 0;
+        TRY(sslc_split(run->options->attributes.items[i], name, &text, err));
+        while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, name) != 0)
+            slot++;
+        if (slot == unit->attribute_count)
+            return error_set(err, STATUS_INVALID, "the shader has no attribute '%s'", name);
+        TRY(set_attribute(run, slot, text, err));
+    }
+    return STATUS_OK;
+}
+
+static Status set_textures(RunState *run, Error *err)
+{
+    const SslUnitInfo *unit = run->info->unit;
+    for (uint32_t i = 0; i < unit->texture_count && unit->texture_ids; i++) {
+        GridTexture texture;
+        if (unit->texture_ids[i] == SSL_TEXTURE_UNBOUND)
+            continue;
+        TRY(grid_texture_parse(run->file->textures.data[unit->texture_ids[i]], &texture, err));
+        grid_host_set_texture(run->host, i, &texture);
+    }
+    for (uint32_t i = 0; i < run->options->textures.count; i++) {
+        char name[SSLC_NAME_BYTES];
+        const char *text;
+        GridTexture texture;
+        uint32_t slot = 0;
+        TRY(sslc_split(run->options->textures.items[i], name, &text, err));
+        TRY(grid_texture_parse(text, &texture, err));
+        while (slot < unit->texture_count && strcmp(unit->textures[slot], name) != 0)
+            slot++;
+        if (slot == unit->texture_count)
+            return error_set(err, STATUS_INVALID, "the shader has no texture '%s'", name);
+        grid_host_set_texture(run->host, slot, &texture);
+    }
+    return STATUS_OK;
+}
+
+/* --- what is shown ------------------------------------------------------------------------------ */
+
+typedef struct Shown {
+    SslType type;
+    SslOutputSlot slot;
+    uint32_t output, scalars; /* a closure counts as a color: the sum of its lobes' weights */
+} Shown;
+
+/* "name", "ddx(name)" or "ddy(name)"; NULL: the first output. */
+static Status find_output(const RunState *run, const char *text, Shown *out_shown, Error *err)
+{
+    const SslUnitInfo *unit = run->info->unit;
+    const SslOutputSlot *slots = run->info->outputs;
+    Str name = str_from(text ? text : unit->output_count ? unit->outputs[0].name : "");
+    bool is_derivative = name.size_bytes > 5 && name.data[name.size_bytes - 1] == ')' &&
+                         (strncmp(name.data, "ddx(", 4) == 0 || strncmp(name.data, "ddy(", 4) == 0);
+    if (is_derivative) {
+        slots = name.data[2] == 'x' ? run->info->outputs_ddx : run->info->outputs_ddy;
+        name = (Str){name.data + 4, name.size_bytes - 5};
+    }
+    for (uint32_t i = 0; i < unit->output_count; i++) {
+        SslType type = unit->outputs[i].type;
+        if (!str_equal_c(name, unit->outputs[i].name))
+            continue;
+        if (is_derivative && slots[i].offset == 0)
+            return error_set(err, STATUS_INVALID, "output '%s' is a %s and has no derivatives",
+                             unit->outputs[i].name, ssl_type_name(type));
+        *out_shown = (Shown){type, slots[i], i, type == SSL_CLOSURE ? 3 : ssl_type_scalars(type)};
+        return STATUS_OK;
+    }
+    return error_set(err, STATUS_INVALID, "the shader has no output '%.*s'", STR_ARG(name));
+}
+
+static float closure_weight(const RunState *run, uint32_t output, uint32_t component,
+                            uint32_t point)
+{
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < run->info->lobe_count; i++)
+        if (run->info->lobes[i].output == output && run->info->lobes[i].parent < 0 &&
+            grid_host_has_lobe(run->host, i, point))
+            sum += grid_host_lobe_weight(run->host, i, component, point);
+    return sum;
+}
+
+static float shown_value(const RunState *run, const Shown *shown, uint32_t component,
+                         uint32_t point)
+{
+    if (shown->type == SSL_CLOSURE)
+        return closure_weight(run, shown->output, component, point);
+    if (shown->type == SSL_INT || shown->type == SSL_BOOL)
+        return (float)(int32_t)grid_host_word(run->host, shown->slot, component, point);
+    return grid_host_float(run->host, shown->slot, component, point);
+}
+
+/* --- printing a pixel ----------------------------------------------------------------------------- */
+
+static void print_scalars(const RunState *run, const char *name, SslType type, SslOutputSlot slot,
+                          uint32_t point)
+{
+    Shown shown = {.type = type, .slot = slot};
+    uint32_t scalars = ssl_type_scalars(type);
+    (void)printf("%s = %s", name, scalars > 1 ? "(" : "");
+    for (uint32_t i = 0; i < scalars; i++)
+        (void)printf("%s%.9g", i ? " " : "", (double)shown_value(run, &shown, i, point));
+    (void)printf("%s\n", scalars > 1 ? ")" : "");
+}
+
+static void print_lobe(const RunState *run, uint32_t lobe, uint32_t point)
+{
+    const SslLobeSlot *slot = &run->info->lobes[lobe];
+    const SslClosureRow *row = &run->file->tables.closures[slot->closure];
+    (void)printf("%s: %s weight (%.9g %.9g %.9g)", run->info->unit->outputs[slot->output].name,
+                 row->name, (double)grid_host_lobe_weight(run->host, lobe, 0, point),
+                 (double)grid_host_lobe_weight(run->host, lobe, 1, point),
+                 (double)grid_host_lobe_weight(run->host, lobe, 2, point));
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < row->arg_count; i++) {
+        (void)printf(", %s (", row->args[i].name);
+        for (uint32_t j = 0; j < ssl_type_scalars(row->args[i].type); j++, at++)
+            (void)printf("%s%.9g", j ? " " : "",
+                         (double)grid_host_lobe_arg(run->host, lobe, at, point));
+        (void)printf(")");
+    }
+    (void)printf("\n");
+}
+
+static void print_lookups(const RunState *run)
+{
+    uint32_t kept;
+    uint64_t count;
+    const GridLookup *lookups = grid_host_lookups(run->host, &kept, &count);
+    for (uint32_t i = 0; i < kept; i++) {
+        const float *c = lookups[i].coord;
+        (void)printf("lookup: %s at (%.9g %.9g) ddx (%.9g %.9g) ddy (%.9g %.9g)\n",
+                     run->info->unit->textures[lookups[i].texture], (double)c[0], (double)c[1],
+                     (double)c[2], (double)c[3], (double)c[4], (double)c[5]);
+    }
+}
+
+static void print_point(const RunState *run, uint32_t point)
+{
+    const SslUnitInfo *unit = run->info->unit;
+    for (uint32_t i = 0; i < unit->output_count; i++) {
+        const SslOutputInfo *output = &unit->outputs[i];
+        if (output->type == SSL_CLOSURE)
+            continue;
+        print_scalars(run, output->name, output->type, run->info->outputs[i], point);
+        char name[SSLC_NAME_BYTES + 8];
+        if (run->info->outputs_ddx[i].offset == 0)
+            continue;
+        (void)snprintf(name, sizeof name, "ddx(%.*s)", SSLC_NAME_BYTES, output->name);
+        print_scalars(run, name, output->type, run->info->outputs_ddx[i], point);
+        (void)snprintf(name, sizeof name, "ddy(%.*s)", SSLC_NAME_BYTES, output->name);
+        print_scalars(run, name, output->type, run->info->outputs_ddy[i], point);
+    }
+    for (uint32_t i = 0; i < run->info->lobe_count; i++)
+        if (grid_host_has_lobe(run->host, i, point))
+            print_lobe(run, i, point);
+    print_lookups(run);
+}
+
+/* Points that faulted, by site, on stderr. True if there were any. */
+static bool print_faults(const RunState *run, uint32_t point_count)
+{
+    bool has_fault = false;
+    for (uint32_t site = 0; site < run->info->fault_site_count; site++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < point_count; i++)
+            count += grid_host_fault(run->host, i) == site + 1;
+        if (count == 0)
+            continue;
+        SslFaultInfo info;
+        ssl_fault_describe(run->program, site, &info);
+        (void)fprintf(stderr, "%s:%u:%u: %s (%u points)\n", info.source_name, info.line,
+                      info.column, info.text, count);
+        has_fault = true;
+    }
+    return has_fault;
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+static Status write_png(const RunOptions *o, const float *values, uint32_t scalars, Error *err)
+{
+    const ViewTransform view = {.curve = VIEW_STANDARD};
+    size_t count = (size_t)o->width * o->height;
+    uint8_t *pixels = mem_alloc(count, 3);
+    float *rgb = mem_alloc(count, 3 * sizeof *rgb);
+    Status status = STATUS_NO_MEMORY;
+    if (pixels && rgb) {
+        for (size_t i = 0; i < count; i++)
+            for (uint32_t j = 0; j < 3; j++)
+                rgb[3 * i + j] = scalars == 1  ? values[i]
+                                 : j < scalars ? values[i * scalars + j]
+                                               : 0.0f;
+        view_transform_rgb(&view, rgb, 3, count, pixels);
+        status = png_write(o->picture, o->width, o->height, 3, pixels, err);
+    } else {
+        status = error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    mem_free(pixels);
+    mem_free(rgb);
+    return status;
+}
+
+static Status write_exr(const RunOptions *o, const float *values, uint32_t scalars, Error *err)
+{
+    static const char *const few[4][4] = {{"Y"}, {"R", "G"}, {"R", "G", "B"}, {"R", "G", "B", "A"}};
+    static const char *const many[16] = {"m00", "m01", "m02", "m03", "m10", "m11", "m12", "m13",
+                                         "m20", "m21", "m22", "m23", "m30", "m31", "m32", "m33"};
+    ExrChannel channels[16];
+    for (uint32_t i = 0; i < scalars; i++)
+        channels[i] = (ExrChannel){.name = scalars <= 4 ? few[scalars - 1][i] : many[i],
+                                   .type = EXR_PIXEL_FLOAT,
+                                   .data = values + i,
+                                   .stride = scalars};
+    const ExrWriteDesc desc = {.size_bytes = sizeof desc,
+                               .width = o->width,
+                               .height = o->height,
+                               .channels = channels,
+                               .channel_count = scalars};
+    return exr_write(o->picture, &desc, err);
+}
+
+static Status write_picture(const RunState *run, const Shown *shown, Error *err)
+{
+    const RunOptions *o = run->options;
+    size_t count = (size_t)o->width * o->height;
+    bool is_png = path_has_extension(o->picture, ".png");
+    float *values = mem_alloc(count, shown->scalars * sizeof *values);
+    if (!values)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < shown->scalars; j++)
+            values[i * shown->scalars + j] = shown_value(run, shown, j, (uint32_t)i);
+    Status status = is_png ? write_png(o, values, shown->scalars, err)
+                           : write_exr(o, values, shown->scalars, err);
+    mem_free(values);
+    return status;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static Status shade(RunState *run, bool *out_has_fault, Error *err)
+{
+    const RunOptions *o = run->options;
+    uint32_t points = o->width * o->height;
+    Shown shown;
+    TRY(find_output(run, o->output, &shown, err));
+    if (o->at.is_given && (o->at.x >= o->width || o->at.y >= o->height))
+        return error_set(err, STATUS_INVALID, "pixel %u,%u is outside of %ux%u", o->at.x, o->at.y,
+                         o->width, o->height);
+    TRY(grid_host_create(run->program, run->file->tables.globals, run->file->tables.global_count,
+                         points, &run->host, err));
+    TRY(set_globals(run, err));
+    TRY(set_params(run, err));
+    TRY(set_textures(run, err));
+    TRY(set_attributes(run, err));
+    uint32_t printed =
+        o->at.is_given ? o->at.y * o->width + o->at.x : o->height / 2 * o->width + o->width / 2;
+    grid_host_set_loop_budget(run->host, o->budget);
+    grid_host_watch(run->host, printed);
+    grid_host_run(run->host);
+    *out_has_fault = print_faults(run, points);
+    if (o->picture)
+        TRY(write_picture(run, &shown, err));
+    if (o->at.is_given || !o->picture)
+        print_point(run, printed);
+    return STATUS_OK;
+}
+
+/* Where the picture goes, before any work. */
+static Status check_picture(const char *path, const RunOptions *o, Error *err)
+{
+    if (!o->picture)
+        return STATUS_OK;
+    if (!path_has_extension(o->picture, ".png") && !path_has_extension(o->picture, ".exr"))
+        return error_set_at(err, STATUS_INVALID, o->picture,
+                            "give a name that ends in .exr or .png");
+    TRY(file_check_apart("-o", o->picture, &path, 1, err));
+    return file_check_room(o->picture, 0, err);
+}
+
+static int run_file(const char *path, const RunOptions *o)
+{
+    SslcFile file = {0};
+    int code = TOOL_FAILED;
+    Error wrong = {0};
+    if (check_picture(path, o, &wrong) != STATUS_OK) {
+        (void)tool_fail(&wrong, TOOL_FAILED);
+        return wrong.code == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED;
+    }
+    bool is_open = sslc_open(path, o->build.cpu, &file);
+    file.folders = &o->build.folders;
+    SslUnit *unit = is_open ? sslc_compile(&file, o->build.shader) : NULL;
+    RunState run = {.options = o, .file = &file};
+    run.program = unit ? sslc_build(&file, unit, &o->build, true) : NULL;
+    if (file.is_misused)
+        code = TOOL_USAGE;
+    if (run.program) {
+        Error err = {0};
+        bool has_fault = false;
+        run.info = ssl_program_info(run.program);
+        if (shade(&run, &has_fault, &err) != STATUS_OK) {
+            (void)tool_fail(&err, TOOL_FAILED);
+            code = err.code == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED;
+        } else if (!has_fault) {
+            code = TOOL_DONE;
+        }
+    }
+    grid_host_destroy(run.host);
+    ssl_program_release(run.program);
+    ssl_unit_release(unit);
+    sslc_close(&file);
+    return code;
+}
+
+int sslc_run(int argc, char **argv)
+{
+    RunOptions o = {.width = 256, .height = 256, .budget = 1u << 20};
+    CliOption options[SSLC_OPTIONS_MAX] = {
+        {.name = "picture",
+         .short_name = 'o',
+         .kind = CLI_TEXT,
+         .out = &o.picture,
+         .value_name = "FILE",
+         .help = "writes an .exr or .png"},
+        {.name = "output",
+         .kind = CLI_TEXT,
+         .out = &o.output,
+         .value_name = "NAME",
+         .help = "what the picture shows: an output, ddx(output) or ddy(output); of a closure the "
+                 "sum of the weights; the default is the first output"},
+        {.name = "at",
+         .kind = CLI_CUSTOM,
+         .out = &o,
+         .parse = parse_pixel,
+         .value_name = "X,Y",
+         .help = "prints all results of one pixel; without a picture the default is the middle"},
+        {.name = "size",
+         .kind = CLI_CUSTOM,
+         .out = &o,
+         .parse = parse_size,
+         .value_name = "WxH",
+         .help = "pixels of the grid; 256x256"},
+        {.name = "param",
+         .short_name = 'p',
+         .kind = CLI_TEXT_LIST,
+         .out = &o.params,
+         .value_name = "NAME=VALUE",
+         .help = "sets a parameter: 0.5, true, (1 0 0)"},
+        {.name = "global",
+         .short_name = 'g',
+         .kind = CLI_TEXT_LIST,
+         .out = &o.globals,
+         .value_name = "NAME=VALUE",
+         .help = "gives a global one value everywhere"},
+        {.name = "texture",
+         .short_name = 't',
+         .kind = CLI_TEXT_LIST,
+         .out = &o.textures,
+         .value_name = "NAME=TEXTURE",
+         .help = "ramp (the default), wave, checker:N or constant:R,G,B,A"},
+        {.name = "attribute",
+         .short_name = 'a',
+         .kind = CLI_TEXT_LIST,
+         .out = &o.attributes,
+         .value_name = "NAME=VALUE",
+         .help =
+             "gives an attribute one value everywhere, or uv: the grid's coordinates; others are "
+             "missing"},
+        {.name = "loop-budget",
+         .kind = CLI_U32,
+         .out = &o.budget,
+         .value_name = "N",
+         .help = "back-edges that a point may take"},
+    };
+    const char *const examples[] = {"sslc run brick.ssl -p scale=4 -o brick.exr",
+                                    "the first output as a picture",
+                                    "sslc run brick.ssl --output 'ddx(height)' -o slope.exr",
+                                    "its derivative",
+                                    "sslc run brick.ssl --at 10,20",
+                                    "all results of one pixel",
+                                    NULL};
+    const CliProgram program = {
+        .name = "sslc run",
+        .usage = "[options] FILE",
+        .summary =
+            "Shades the unit square, seen straight on. Exit code 1 also when a point faults.",
+        .options = options,
+        .option_count = sslc_build_options(&o.build, options, 9),
+        .args_min = 1,
+        .args_max = 1,
+        .args_name = "FILE",
+        .examples = examples};
+    CliResult args;
+    int code;
+    if (!tool_parse(&program, argc, argv, &args, &code))
+        return code;
+    return run_file(args.args[0], &o);
+}

@@ -1,0 +1,206 @@
+/* texcache view: a level, or one tile of it, as PNG. Colours are encoded for display; data (raw) is
+ * shown as it is stored, 0 black and 1 white. */
+#include "base/alloc.h"
+#include "base/file_claims.h"
+#include "base/image/png_write.h"
+#include "base/image/view_transform.h"
+#include "textures/texcache.h"
+#include "tools/texcache/texcache_commands.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+typedef struct TileChoice {
+    bool is_given;
+    uint32_t x, y;
+} TileChoice;
+
+typedef struct ViewOptions {
+    const char *output;
+    uint32_t level;
+    TileChoice tile;
+    double exposure_stops;
+} ViewOptions;
+
+static Status parse_tile(const char *text, void *out, Error *err)
+{
+    TileChoice *tile = out;
+    int used = 0;
+    if (sscanf(text, "%9" SCNu32 ",%9" SCNu32 "%n", &tile->x, &tile->y, &used) < 2 ||
+        text[used] != 0 || text[0] < '0' || text[0] > '9')
+        return error_set(err, STATUS_INVALID, "'%s' is not of the form X,Y", text);
+    tile->is_given = true;
+    return STATUS_OK;
+}
+
+static uint8_t to_byte(float value)
+{
+    return (uint8_t)(value > 0.0f ? (value < 1.0f ? value * 255.0f + 0.5f : 255.0f) : 0.0f);
+}
+
+/* A row of linear rgba as it goes into the PNG: rgb or rgba. */
+static void encode_row(const ViewOptions *o, const TexInfo *info, bool has_alpha, float *rgba,
+                       uint32_t width, uint8_t *out)
+{
+    const ViewTransform view = {VIEW_STANDARD, (float)o->exposure_stops};
+    float gain = exp2f(view.exposure_stops);
+    uint32_t stride = has_alpha ? 4 : 3;
+    for (uint32_t x = 0; x < width; x++) {
+        float *pixel = rgba + (size_t)x * 4;
+        uint8_t *to = out + (size_t)x * stride;
+        if (has_alpha && info->is_premultiplied && pixel[3] > 0.0f) {
+            for (uint32_t i = 0; i < 3; i++)
+                pixel[i] /= pixel[3];
+        }
+        if (info->color_space == SORT_COLOR_RAW) {
+            for (uint32_t i = 0; i < 3; i++)
+                to[i] = to_byte(pixel[i] * gain);
+        } else {
+            view_transform_rgb(&view, pixel, 4, 1, to);
+        }
+        if (has_alpha)
+            to[3] = to_byte(pixel[3]);
+    }
+}
+
+static Status choose_region(const ViewOptions *o, const char *path, const TexInfo *info,
+                            TexRegion *out_region, Error *err)
+{
+    if (o->level >= info->level_count) {
+        return error_set_at(err, STATUS_INVALID, path,
+                            "has no level %" PRIu32 "; the last is %" PRIu32, o->level,
+                            info->level_count - 1);
+    }
+    const TexLevelInfo *l = &info->levels[o->level];
+    *out_region = (TexRegion){o->level, 0, 0, l->width, l->height};
+    if (!o->tile.is_given)
+        return STATUS_OK;
+    uint32_t tiles_x = l->tiles_x ? l->tiles_x : 1, tiles_y = l->tiles_y ? l->tiles_y : 1;
+    if (o->tile.x >= tiles_x || o->tile.y >= tiles_y) {
+        return error_set_at(err, STATUS_INVALID, path,
+                            "level %" PRIu32 " has %" PRIu32 " x %" PRIu32
+                            " tiles; there is no (%" PRIu32 ", %" PRIu32 ")",
+                            o->level, tiles_x, tiles_y, o->tile.x, o->tile.y);
+    }
+    uint32_t x = o->tile.x * info->tile_width, y = o->tile.y * info->tile_height;
+    uint32_t right = l->width - x, below = l->height - y;
+    *out_region = (TexRegion){o->level, x, y, right < info->tile_width ? right : info->tile_width,
+                              below < info->tile_height ? below : info->tile_height};
+    return STATUS_OK;
+}
+
+/* Rows of tiles one after the other, so that only the picture itself is in memory. */
+static Status read_and_encode(const ViewOptions *o, const char *path, const TexInfo *info,
+                              const TexRegion *region, bool has_alpha, float *rgba, uint8_t *pixels,
+                              uint64_t *out_damaged, Error *err)
+{
+    size_t row_bytes = (size_t)region->width * (has_alpha ? 4 : 3);
+    for (uint32_t y = 0; y < region->height; y += info->tile_height) {
+        uint32_t rest = region->height - y;
+        TexRegion band = {region->level, region->x, region->y + y, region->width,
+                          rest < info->tile_height ? rest : info->tile_height};
+        uint64_t damaged;
+        TRY(texcache_file_read(path, &band, rgba, &damaged, err));
+        *out_damaged += damaged;
+        for (uint32_t i = 0; i < band.height; i++) {
+            encode_row(o, info, has_alpha, rgba + (size_t)i * region->width * 4, region->width,
+                       pixels + (y + i) * row_bytes);
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status view(const ViewOptions *o, const char *path, uint64_t *out_damaged, Error *err)
+{
+    *out_damaged = 0;
+    TexInfo info;
+    /* Damage to the index is no reason not to look at the rest. */
+    TRY(texcache_file_header(path, &info, err));
+    TexRegion region = {0};
+    TRY(choose_region(o, path, &info, &region, err));
+    bool has_alpha = info.channel_count == 2 || info.channel_count == 4;
+    float *rgba = mem_alloc((size_t)region.width * info.tile_height, 4 * sizeof(float));
+    uint8_t *pixels = mem_alloc((size_t)region.width * region.height, has_alpha ? 4 : 3);
+    Status status = STATUS_OK;
+    if (!rgba || !pixels)
+        status = error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
+    if (status == STATUS_OK)
+        status =
+            read_and_encode(o, path, &info, &region, has_alpha, rgba, pixels, out_damaged, err);
+    if (status == STATUS_OK)
+        status = png_write(o->output, region.width, region.height, has_alpha ? 4 : 3, pixels, err);
+    mem_free(rgba);
+    mem_free(pixels);
+    return status;
+}
+
+int texcache_run_view(int argc, char **argv)
+{
+    ViewOptions o = {0};
+    const CliOption options[] = {
+        {.name = "output",
+         .short_name = 'o',
+         .kind = CLI_TEXT,
+         .out = &o.output,
+         .value_name = "FILE",
+         .help = "the picture, a PNG"},
+        {.name = "level",
+         .short_name = 'l',
+         .kind = CLI_U32,
+         .out = &o.level,
+         .max = TEX_MAX_LEVELS - 1,
+         .value_name = "N",
+         .help = "which level; 0 is the finest"},
+        {.name = "tile",
+         .short_name = 't',
+         .kind = CLI_CUSTOM,
+         .out = &o.tile,
+         .parse = parse_tile,
+         .value_name = "X,Y",
+         .help = "only this tile of it, counted from the upper left one"},
+        {.name = "exposure",
+         .kind = CLI_FLOAT,
+         .out = &o.exposure_stops,
+         .min = -60,
+         .max = 60,
+         .value_name = "STOPS",
+         .help = "brighter by that many powers of two"},
+    };
+    static const char *const examples[] = {
+        "texcache view wood.stex -o wood.png --level 2", "a quarter of the size",
+        "texcache view wood.stex -o tile.png --tile 3,5", "one tile of the finest level", NULL};
+    const CliProgram program = {
+        .name = "texcache view",
+        .usage = "[options] FILE -o OUT.png",
+        .summary = "Writes a level of a paged texture, or one tile of it, as PNG. Tiles that are "
+                   "damaged show magenta.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .args_min = 1,
+        .args_max = 1,
+        .args_name = "FILE",
+        .examples = examples};
+    CliResult parsed;
+    int code;
+    if (!tool_parse(&program, argc, argv, &parsed, &code))
+        return code;
+    Error err = {0};
+    if (!o.output) {
+        error_set(&err, STATUS_INVALID, "-o is missing: where does the picture go?");
+        return tool_fail(&err, TOOL_USAGE);
+    }
+    const char *const input = parsed.args[0];
+    if (file_check_apart("-o", o.output, &input, 1, &err) != STATUS_OK)
+        return tool_fail(&err, TOOL_USAGE);
+    uint64_t damaged;
+    Status status = view(&o, parsed.args[0], &damaged, &err);
+    if (status != STATUS_OK)
+        return tool_fail(&err, status == STATUS_INVALID ? TOOL_USAGE : TOOL_FAILED);
+    if (damaged > 0) {
+        error_set_at(&err, STATUS_FORMAT, parsed.args[0],
+                     "%" PRIu64 " damaged tile%s shown in magenta", damaged,
+                     damaged == 1 ? "" : "s");
+        return tool_fail(&err, TOOL_FAILED);
+    }
+    return TOOL_DONE;
+}
