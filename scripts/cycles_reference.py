@@ -1,6 +1,6 @@
-"""Radiances of Cycles for tests/sort/cycles_reference.inc.
+"""Radiances of Cycles for tests/sort/render/cycles_reference.inc.
 
-    blender -b --factory-startup -P scripts/cycles_reference.py -- tests/sort/cycles_reference.inc
+    blender -b --factory-startup -P scripts/cycles_reference.py -- tests/sort/render/cycles_reference.inc
 
 Needs Blender 3.4 with numpy. Strips of a plane, one a material, under one sun without extent and nothing else,
 through an orthographic camera: what a strip shows is f cos E with E = pi, without noise. Rows hold the same material

@@ -1,6 +1,6 @@
-"""Values of closures of Mitsuba 3 for tests/sort/mitsuba_reference.inc.
+"""Values of closures of Mitsuba 3 for tests/sort/bsdf/mitsuba_reference.inc.
 
-    python3 scripts/mitsuba_reference.py tests/sort/mitsuba_reference.inc
+    python3 scripts/mitsuba_reference.py tests/sort/bsdf/mitsuba_reference.inc
 
 Needs the wheel mitsuba 3.9. Directions are in the closure's frame: z is the normal of glass, x the direction of a
 fibre, whose wo lies in the plane of x and z. Values are f cos.

@@ -9,7 +9,7 @@
  *   occlusion      packets of ACCEL_PACKET when nothing is instanced, moves or is a curve, else single rays; never
  *                  with the COHERENT flag, with which packets differ even at plain edges
  *
- * tests/sort/test_accel.c holds this to the bit, with rays at edges, corners and coincident faces,
+ * tests/sort/accel/test_accel.c holds this to the bit, with rays at edges, corners and coincident faces,
  * flattened and instanced.
  *
  * Rays pass through small groups of Embree's own structures. Filling all of a group before tracing

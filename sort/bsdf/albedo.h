@@ -9,7 +9,7 @@
  * Tables (albedo_tables.inc, made by albedo_generate.c) are interpolated linearly in
  *   r = sqrt(alpha)                      and
  *   t = sqrt(cos (1 + alpha) / (cos + alpha))  which follows the dip at cos ~ alpha,
- * within 1e-3 of the integral, rise within 2e-3 in the mean and 0.03 at grazing on near-mirrors (measured: see tests/sort/test_bsdf_energy.c). Pure. */
+ * within 1e-3 of the integral, rise within 2e-3 in the mean and 0.03 at grazing on near-mirrors (measured: see tests/sort/bsdf/test_bsdf_energy.c). Pure. */
 #ifndef SORT_BSDF_ALBEDO_H
 #define SORT_BSDF_ALBEDO_H
 

@@ -14,7 +14,7 @@
 #include "base/thread.h"
 #include "sort/accel/accel.h"
 #include "tests/bench/bench_options.h"
-#include "tests/sort/scene_fixture.h"
+#include "tests/sort/scene/scene_fixture.h"
 #include <embree3/rtcore.h>
 #include <stdio.h>
 #include <stdlib.h>

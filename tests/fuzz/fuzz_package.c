@@ -14,7 +14,7 @@
 #include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 #include "sort/scene/scene_hash.h"
-#include "tests/sort/zip_forge.h"
+#include "tests/sort/package/zip_forge.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

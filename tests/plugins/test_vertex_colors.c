@@ -4,7 +4,7 @@
 #include "sort/import/scene_import.h"
 #include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
-#include "tests/sort/render_kit.h"
+#include "tests/sort/render/render_kit.h"
 
 #include <math.h>
 #include <setjmp.h>

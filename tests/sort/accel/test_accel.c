@@ -1,0 +1,626 @@
+/* Intersection against brute force in double precision, and the promise that a ray's result does not
+ * depend on its company. */
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "tests/sort/accel/tracer.h"
+#include "tests/sort/scene/scene_fixture.h"
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* --- brute force ---------------------------------------------------------------------------- */
+
+typedef struct Truth {
+    double t; /* INFINITY: none */
+    uint32_t shape, triangle;
+    double margin; /* how far from an edge, in barycentrics; small: rounding decides */
+    double second; /* distance of the next hit */
+} Truth;
+
+static void consider(Truth *truth, double t, uint32_t shape, uint32_t triangle, double margin)
+{
+    if (t < truth->t) {
+        truth->second = truth->t;
+        truth->t = t, truth->shape = shape, truth->triangle = triangle, truth->margin = margin;
+    } else if (t < truth->second) {
+        truth->second = t;
+    }
+}
+
+/* [Moeller1997], in double. */
+static void brute_triangle(const float3 p[3], const Ray *ray, uint32_t shape, uint32_t triangle,
+                           Truth *truth)
+{
+    double o[3] = {(double)ray->origin.x, (double)ray->origin.y, (double)ray->origin.z};
+    double d[3] = {(double)ray->direction.x, (double)ray->direction.y, (double)ray->direction.z};
+    double a[3] = {(double)p[0].x, (double)p[0].y, (double)p[0].z};
+    double e1[3] = {(double)p[1].x - a[0], (double)p[1].y - a[1], (double)p[1].z - a[2]};
+    double e2[3] = {(double)p[2].x - a[0], (double)p[2].y - a[1], (double)p[2].z - a[2]};
+    double h[3] = {d[1] * e2[2] - d[2] * e2[1], d[2] * e2[0] - d[0] * e2[2],
+                   d[0] * e2[1] - d[1] * e2[0]};
+    double det = e1[0] * h[0] + e1[1] * h[1] + e1[2] * h[2];
+    if (det == 0.0)
+        return;
+    double s[3] = {o[0] - a[0], o[1] - a[1], o[2] - a[2]};
+    double u = (s[0] * h[0] + s[1] * h[1] + s[2] * h[2]) / det;
+    double q[3] = {s[1] * e1[2] - s[2] * e1[1], s[2] * e1[0] - s[0] * e1[2],
+                   s[0] * e1[1] - s[1] * e1[0]};
+    double v = (d[0] * q[0] + d[1] * q[1] + d[2] * q[2]) / det;
+    double t = (e2[0] * q[0] + e2[1] * q[1] + e2[2] * q[2]) / det;
+    double margin = fmin(fmin(u, v), 1.0 - u - v);
+    if (margin >= -1e-4 && t > (double)ray->t_min && t < (double)ray->t_max)
+        consider(truth, t, shape, triangle, margin);
+}
+
+static Truth brute_force(const Scene *scene, const Ray *ray)
+{
+    Truth truth = {.t = HUGE_VAL, .second = HUGE_VAL, .margin = 1.0};
+    for (uint32_t i = 0; i < scene->instance_count; ++i) {
+        const SceneMesh *mesh = &scene->meshes[scene->instances[i].mesh];
+        for (uint32_t k = 0; k < mesh->triangle_count; ++k) {
+            float3 p[3];
+            scene_triangle(scene, i, k, p);
+            brute_triangle(p, ray, i, k, &truth);
+        }
+    }
+    return truth;
+}
+
+/* --- helpers -------------------------------------------------------------------------------- */
+
+static Ray random_ray(uint64_t *state, float spread)
+{
+    float3 origin = f3(spread * (2.0f * fixture_random(state) - 1.0f),
+                       spread * (2.0f * fixture_random(state) - 1.0f),
+                       spread * (2.0f * fixture_random(state) - 1.0f));
+    float3 target = f3(2.0f * fixture_random(state) - 1.0f, 2.0f * fixture_random(state) - 1.0f,
+                       2.0f * fixture_random(state) - 1.0f);
+    return (Ray){
+        .origin = origin, .direction = f3_normalize(f3_sub(target, origin)), .t_max = INFINITY};
+}
+
+static uint32_t random_soup(SceneFixture *f, uint64_t *state, uint32_t triangle_count)
+{
+    float *positions = MEM_ARRAY(float, 9 * (size_t)triangle_count);
+    uint32_t *indices = MEM_ARRAY(uint32_t, 3 * (size_t)triangle_count);
+    CHECK(positions && indices);
+    for (uint32_t i = 0; i < triangle_count; ++i) {
+        float centre[3];
+        for (int k = 0; k < 3; ++k)
+            centre[k] = 1.6f * fixture_random(state) - 0.8f;
+        for (uint32_t k = 0; k < 9; ++k)
+            positions[9 * i + k] = centre[k % 3] + 0.4f * fixture_random(state) - 0.2f;
+        for (uint32_t k = 0; k < 3; ++k)
+            indices[3 * i + k] = 3 * i + k;
+    }
+    uint32_t mesh = fixture_mesh(f, positions, 3 * triangle_count, indices, triangle_count);
+    mem_free(positions);
+    mem_free(indices);
+    return mesh;
+}
+
+/* Every hit's distance, identity, barycentrics and side against the truth; rays for which the truth
+ * is a matter of rounding are skipped, and must be few. */
+static void check_against_truth(const Scene *scene, Tracer *t, uint32_t count)
+{
+    uint32_t skipped = 0, hit_count = 0;
+    accel_intersect(t->accel, &t->rays, count, &t->hits);
+    for (uint32_t i = 0; i < count; ++i) {
+        Ray ray = ray_batch_get(&t->rays, i);
+        Truth truth = brute_force(scene, &ray);
+        if (truth.margin < 1e-4 || truth.second - truth.t < 1e-4) {
+            ++skipped;
+            continue;
+        }
+        if (isinf(truth.t)) {
+            assert_int_equal(t->hits.shape[i], HIT_NONE);
+            continue;
+        }
+        ++hit_count;
+        assert_int_equal(t->hits.shape[i], truth.shape);
+        assert_true(hit_is_mesh(t->hits.shape[i]));
+        assert_int_equal(t->hits.triangle[i], truth.triangle);
+        assert_true(fabs((double)t->hits.t[i] - truth.t) < 2e-6 * (1.0 + truth.t));
+
+        float3 p[3];
+        scene_triangle(scene, truth.shape, truth.triangle, p);
+        float b1 = t->hits.b1[i], b2 = t->hits.b2[i];
+        float3 point =
+            f3_add(f3_scale(p[0], 1.0f - b1 - b2), f3_add(f3_scale(p[1], b1), f3_scale(p[2], b2)));
+        float3 along = f3_madd(ray.origin, t->hits.t[i], ray.direction);
+        assert_true(f3_length(f3_sub(point, along)) < 1e-4f);
+
+        /* The front is where the object's winding says, mirrored or not. */
+        const SceneInstance *instance = &scene->instances[truth.shape];
+        float3 front = f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0]));
+        front = f3_normalize(instance->is_mirrored ? f3_neg(front) : front);
+        float3 ng = f3_normalize(f3(t->hits.ng[0][i], t->hits.ng[1][i], t->hits.ng[2][i]));
+        assert_true(f3_dot(front, ng) > 0.999f);
+    }
+    assert_true(skipped * 20 < count);
+    assert_true(hit_count * 10 > count);
+}
+
+static mat4 random_transform(uint64_t *state)
+{
+    float3 axis = f3(fixture_random(state), fixture_random(state), 0.1f + fixture_random(state));
+    float sx = 0.5f + fixture_random(state), sy = 0.5f + fixture_random(state);
+    float sz = 0.5f + fixture_random(state);
+    if (fixture_random(state) < 0.5f)
+        sx = -sx;
+    mat4 shear = mat4_identity();
+    shear.m[0][1] = 0.5f * fixture_random(state);
+    mat4 m = mat4_mul(mat4_rotate(axis, 6.0f * fixture_random(state)),
+                      mat4_mul(shear, mat4_scale(f3(sx, sy, sz))));
+    float3 offset = f3(2.0f * fixture_random(state) - 1.0f, 2.0f * fixture_random(state) - 1.0f,
+                       2.0f * fixture_random(state) - 1.0f);
+    return mat4_mul(mat4_translate(offset), m);
+}
+
+/* A mesh with so many triangles and copies that accel does not flatten it. */
+static void add_instanced_grids(SceneFixture *f, uint32_t material, uint64_t *state, uint32_t cells,
+                                uint32_t copies)
+{
+    uint32_t grid = fixture_grid(f, cells, 0.2f);
+    for (uint32_t i = 0; i < copies; ++i)
+        fixture_instance(f, grid, material, random_transform(state));
+}
+
+/* --- tests ---------------------------------------------------------------------------------- */
+
+static void test_accel_matches_brute_force(void **unused)
+{
+    SORT_UNUSED(unused);
+    enum { RAYS = 2000 };
+    uint64_t state = 1;
+    SceneFixture *f = fixture_create();
+    uint32_t material = fixture_material(f, "grey");
+    fixture_instance(f, random_soup(f, &state, 150), material, mat4_identity());
+    uint32_t shared = random_soup(f, &state, 20);
+    for (int i = 0; i < 8; ++i)
+        fixture_instance(f, shared, material, random_transform(&state));
+    Tracer t = tracer_create(&f->scene, NULL, RAYS);
+    AccelStats stats = accel_stats(t.accel);
+    assert_int_equal(stats.flattened_count, 9);
+    assert_int_equal(stats.triangle_count, 150 + 8 * 20);
+    assert_true(stats.memory_bytes > 1000);
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        Ray ray = random_ray(&state, 3.0f);
+        ray_batch_set(&t.rays, i, &ray);
+    }
+    check_against_truth(&f->scene, &t, RAYS);
+    tracer_destroy(&t);
+    fixture_destroy(f);
+}
+
+/* 600 x 600 x 2 triangles, 4 copies: beyond what is flattened. Truth from a coarse double: the same
+ * geometry would be slow by brute force, so the rays are few. */
+static void test_accel_instances_match_brute_force(void **unused)
+{
+    SORT_UNUSED(unused);
+    enum { RAYS = 24 };
+    uint64_t state = 2;
+    SceneFixture *f = fixture_create();
+    uint32_t material = fixture_material(f, "grey");
+    add_instanced_grids(f, material, &state, 600, 4);
+    Tracer t = tracer_create(&f->scene, NULL, RAYS);
+    assert_int_equal(accel_stats(t.accel).instanced_count, 4);
+    assert_int_equal(accel_stats(t.accel).flattened_count, 0);
+    uint32_t checked = 0, mirrored = 0;
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        Ray ray = random_ray(&state, 2.0f);
+        ray_batch_set(&t.rays, i, &ray);
+    }
+    accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        Ray ray = ray_batch_get(&t.rays, i);
+        Truth truth = brute_force(&f->scene, &ray);
+        if (isinf(truth.t) || truth.margin < 1e-2 || truth.second - truth.t < 1e-3)
+            continue;
+        ++checked;
+        assert_int_equal(t.hits.shape[i], truth.shape);
+        assert_int_equal(t.hits.triangle[i], truth.triangle);
+        assert_true(fabs((double)t.hits.t[i] - truth.t) < 1e-5);
+        float3 p[3];
+        scene_triangle(&f->scene, truth.shape, truth.triangle, p);
+        bool is_mirrored = f->instances[truth.shape].is_mirrored;
+        mirrored += is_mirrored;
+        float3 front = f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0]));
+        front = is_mirrored ? f3_neg(front) : front;
+        float3 ng = f3(t.hits.ng[0][i], t.hits.ng[1][i], t.hits.ng[2][i]);
+        assert_true(f3_dot(f3_normalize(front), f3_normalize(ng)) > 0.999f);
+    }
+    assert_true(checked >= 8 && mirrored >= 1);
+    tracer_destroy(&t);
+    fixture_destroy(f);
+}
+
+static void assert_same_hit(const HitBatch *a, uint32_t i, const HitBatch *b, uint32_t k)
+{
+    assert_int_equal(a->shape[i], b->shape[k]);
+    if (a->shape[i] == HIT_NONE)
+        return;
+    assert_int_equal(a->triangle[i], b->triangle[k]);
+    assert_memory_equal(&a->t[i], &b->t[k], sizeof(float));
+    assert_memory_equal(&a->b1[i], &b->b1[k], sizeof(float));
+    assert_memory_equal(&a->b2[i], &b->b2[k], sizeof(float));
+    for (int c = 0; c < 3; ++c)
+        assert_memory_equal(&a->ng[c][i], &b->ng[c][k], sizeof(float));
+}
+
+/* Rays at vertices and edges, in order, one by one, and shuffled: the same bits. */
+static void check_company(SceneFixture *f, uint64_t *state, uint32_t count)
+{
+    Tracer t = tracer_create(&f->scene, NULL, count);
+    Arena *arena = arena_create(0, 0);
+    RayBatch other_rays;
+    HitBatch other_hits;
+    assert_int_equal(ray_batch_create(arena, count, &other_rays, NULL), STATUS_OK);
+    assert_int_equal(hit_batch_create(arena, count, &other_hits, NULL), STATUS_OK);
+    uint32_t *order = ARENA_ARRAY(arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        Ray ray = random_ray(state, 2.0f);
+        uint32_t kind = i % 3;
+        if (kind > 0) {
+            uint32_t instance = (uint32_t)(fixture_random(state) * (float)f->scene.instance_count);
+            const SceneMesh *mesh = &f->meshes[f->instances[instance].mesh];
+            uint32_t triangle = (uint32_t)(fixture_random(state) * (float)mesh->triangle_count);
+            float3 p[3];
+            scene_triangle(&f->scene, instance, triangle, p);
+            float along = kind == 1 ? 0.0f : fixture_random(state);
+            float3 target = f3_lerp(p[0], p[1], along);
+            ray.direction = f3_normalize(f3_sub(target, ray.origin));
+        }
+        ray_batch_set(&t.rays, i, &ray);
+        order[i] = i;
+    }
+    for (uint32_t i = count - 1; i > 0; --i) {
+        uint32_t k = (uint32_t)(fixture_random(state) * (float)(i + 1)), swap = order[i];
+        order[i] = order[k];
+        order[k] = swap;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        Ray ray = ray_batch_get(&t.rays, order[i]);
+        ray_batch_set(&other_rays, i, &ray);
+    }
+    accel_intersect(t.accel, &t.rays, count, &t.hits);
+    accel_intersect(t.accel, &other_rays, count, &other_hits);
+    for (uint32_t i = 0; i < count; ++i)
+        assert_same_hit(&t.hits, order[i], &other_hits, i);
+
+    RayBatch one_ray;
+    HitBatch one_hit;
+    assert_int_equal(ray_batch_create(arena, 1, &one_ray, NULL), STATUS_OK);
+    assert_int_equal(hit_batch_create(arena, 1, &one_hit, NULL), STATUS_OK);
+    for (uint32_t i = 0; i < count; ++i) {
+        Ray ray = ray_batch_get(&t.rays, i);
+        ray_batch_set(&one_ray, 0, &ray);
+        accel_intersect(t.accel, &one_ray, 1, &one_hit);
+        assert_same_hit(&t.hits, i, &one_hit, 0);
+    }
+
+    /* Occlusion to just before and just behind what intersect found. Where a ray grazes a triangle,
+     * its distance is off by more than that, and either answer is right; not so for its company. */
+    ShadowBatch one_shadow;
+    assert_int_equal(shadow_batch_create(arena, 1, &one_shadow, NULL), STATUS_OK);
+    uint32_t surprises = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (uint32_t i = 0; i < count; ++i) {
+            Ray ray = ray_batch_get(&t.rays, i);
+            if (t.hits.shape[i] != HIT_NONE)
+                ray.t_max = t.hits.t[i] * (pass == 0 ? 0.999f : 1.001f);
+            ray_batch_set(&t.shadow.rays, i, &ray);
+        }
+        memset(t.shadow.state, SHADOW_QUEUED, count);
+        accel_occluded(t.accel, &t.shadow, count);
+        for (uint32_t i = 0; i < count; ++i) {
+            Ray ray = ray_batch_get(&t.shadow.rays, i);
+            ray_batch_set(&one_shadow.rays, 0, &ray);
+            one_shadow.state[0] = SHADOW_QUEUED;
+            accel_occluded(t.accel, &one_shadow, 1);
+            assert_int_equal(t.shadow.state[i], one_shadow.state[0]);
+            bool is_hit = pass == 1 && t.hits.shape[i] != HIT_NONE;
+            surprises += t.shadow.state[i] != (is_hit ? SHADOW_BLOCKED : SHADOW_CLEAR);
+        }
+    }
+    assert_true(surprises * 1000 <= count);
+    arena_destroy(arena);
+    tracer_destroy(&t);
+}
+
+static void test_accel_results_ignore_company(void **unused)
+{
+    SORT_UNUSED(unused);
+    uint64_t state = 3;
+    SceneFixture *f = fixture_create();
+    uint32_t material = fixture_material(f, "grey");
+    fixture_instance(f, fixture_grid(f, 100, 0.2f), material, mat4_identity());
+    fixture_instance(f, random_soup(f, &state, 500), material, random_transform(&state));
+    check_company(f, &state, 30000);
+    fixture_destroy(f);
+}
+
+static void test_accel_instanced_results_ignore_company(void **unused)
+{
+    SORT_UNUSED(unused);
+    uint64_t state = 4;
+    SceneFixture *f = fixture_create();
+    uint32_t material = fixture_material(f, "grey");
+    add_instanced_grids(f, material, &state, 200, 40);
+    Tracer t = tracer_create(&f->scene, NULL, 8);
+    assert_int_equal(accel_stats(t.accel).instanced_count, 40);
+    tracer_destroy(&t);
+    check_company(f, &state, 30000);
+    fixture_destroy(f);
+}
+
+/* Overlapping instances in one plane, where packets would answer one way or another. */
+static void test_accel_coplanar_instances_ignore_company(void **unused)
+{
+    SORT_UNUSED(unused);
+    uint64_t state = 8;
+    SceneFixture *f = fixture_create();
+    uint32_t material = fixture_material(f, "grey"), grid = fixture_grid(f, 150, 0.0f);
+    for (int i = 0; i < 60; ++i) {
+        float3 offset = f3((float)(i % 5) * 0.25f - 0.5f, (float)i * 0.025f - 0.5f, 0);
+        mat4 scale = mat4_scale(f3_splat(0.25f * (float)(1 + i % 4)));
+        fixture_instance(f, grid, material, mat4_mul(mat4_translate(offset), scale));
+    }
+    Tracer t = tracer_create(&f->scene, NULL, 8);
+    assert_int_equal(accel_stats(t.accel).instanced_count, 60);
+    tracer_destroy(&t);
+    check_company(f, &state, 30000);
+    fixture_destroy(f);
+}
+
+/* The hierarchy, and with it the choice among coincident faces, is the same for any number of
+ * building threads. */
+static void test_accel_results_ignore_build_threads(void **unused)
+{
+    SORT_UNUSED(unused);
+    enum { RAYS = 20000 };
+    uint64_t state = 9;
+    SceneFixture *f = fixture_create();
+    uint32_t material = fixture_material(f, "grey"), grid = fixture_grid(f, 300, 0.1f);
+    for (int i = 0; i < 3; ++i)
+        fixture_instance(f, grid, material, mat4_identity());
+    Tracer t = tracer_create(&f->scene, NULL, RAYS);
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        Ray ray = random_ray(&state, 2.0f);
+        ray_batch_set(&t.rays, i, &ray);
+    }
+    accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
+    const uint32_t thread_counts[] = {1, 3, 8};
+    for (uint32_t k = 0; k < SORT_COUNT_OF(thread_counts); ++k) {
+        AccelDesc desc = {
+            .size_bytes = sizeof desc, .scene = &f->scene, .thread_count = thread_counts[k]};
+        Accel *other;
+        HitBatch hits;
+        assert_int_equal(accel_create(&desc, &other, NULL), STATUS_OK);
+        assert_int_equal(hit_batch_create(t.arena, RAYS, &hits, NULL), STATUS_OK);
+        accel_intersect(other, &t.rays, RAYS, &hits);
+        for (uint32_t i = 0; i < RAYS; ++i)
+            assert_same_hit(&t.hits, i, &hits, i);
+        accel_destroy(other);
+    }
+    tracer_destroy(&t);
+    fixture_destroy(f);
+}
+
+/* Every triangle three times over: which of the three is hit must not depend on company either. */
+static void test_accel_coincident_triangles_ignore_company(void **unused)
+{
+    SORT_UNUSED(unused);
+    uint64_t state = 5;
+    SceneFixture *f = fixture_create();
+    uint32_t material = fixture_material(f, "grey");
+    uint32_t grid = fixture_grid(f, 40, 0.2f);
+    for (int i = 0; i < 3; ++i)
+        fixture_instance(f, grid, material, mat4_identity());
+    check_company(f, &state, 30000);
+    fixture_destroy(f);
+}
+
+static void test_accel_limits_and_dead_rays(void **unused)
+{
+    SORT_UNUSED(unused);
+    SceneFixture *f = fixture_create();
+    const float positions[] = {-1, -1, 0, 1, -1, 0, 0, 1, 0, 0, 0, 1};
+    const uint32_t indices[] = {0, 1, 2, 3, 3, 3, 0, 0, 3}; /* two of them degenerate */
+    fixture_instance(f, fixture_mesh(f, positions, 4, indices, 3), fixture_material(f, "grey"),
+                     mat4_identity());
+    Tracer t = tracer_create(&f->scene, NULL, 16);
+    Ray down = {.origin = f3(0, 0, 5), .direction = f3(0, 0, -1), .t_max = INFINITY};
+    Ray near_end = down, near_start = down, dead = down, away = down;
+    near_end.t_max = 4.99f;
+    near_start.t_min = 5.01f;
+    dead.t_max = -1.0f;
+    away.direction = f3(0, 0, 1);
+    const Ray rays[] = {down, near_end, near_start, dead, away};
+    for (uint32_t i = 0; i < 5; ++i)
+        ray_batch_set(&t.rays, i, &rays[i]);
+    accel_intersect(t.accel, &t.rays, 5, &t.hits);
+    assert_int_equal(t.hits.shape[0], 0);
+    assert_int_equal(t.hits.triangle[0], 0);
+    assert_true(t.hits.t[0] == 5.0f);
+    assert_true(t.hits.ng[2][0] > 0.0f); /* the front faces +z, so the ray met the front */
+    for (uint32_t i = 1; i < 5; ++i)
+        assert_int_equal(t.hits.shape[i], HIT_NONE);
+    accel_intersect(t.accel, &t.rays, 0, &t.hits);
+
+    /* States that are not to be traced stay. */
+    const ShadowState before[] = {SHADOW_QUEUED, SHADOW_DEAD, SHADOW_QUEUED, SHADOW_CLEAR};
+    const ShadowState after[] = {SHADOW_BLOCKED, SHADOW_DEAD, SHADOW_CLEAR, SHADOW_CLEAR};
+    for (uint32_t i = 0; i < 4; ++i) {
+        ray_batch_set(&t.shadow.rays, i, &rays[i]);
+        t.shadow.state[i] = (uint8_t)before[i];
+    }
+    accel_occluded(t.accel, &t.shadow, 4);
+    for (uint32_t i = 0; i < 4; ++i)
+        assert_int_equal(t.shadow.state[i], after[i]);
+    tracer_destroy(&t);
+    fixture_destroy(f);
+}
+
+/* Three alpha sheets and an opaque one: a shadow ray visits the sheets one by one. */
+static void test_accel_alpha_is_handed_over(void **unused)
+{
+    SORT_UNUSED(unused);
+    SceneFixture *f = fixture_create();
+    const float positions[] = {-1, -1, 0, 1, -1, 0, 0, 1, 0};
+    const uint32_t indices[] = {0, 1, 2};
+    uint32_t mesh = fixture_mesh(f, positions, 3, indices, 1);
+    uint32_t solid = fixture_material(f, "solid"), leaf = fixture_material(f, "leaf");
+    for (int i = 1; i <= 3; ++i)
+        fixture_instance(f, mesh, leaf, mat4_translate(f3(0, 0, (float)-i)));
+    fixture_instance(f, mesh, solid, mat4_translate(f3(0, 0, -10)));
+    const bool has_alpha[] = {false, true};
+    Tracer t = tracer_create(&f->scene, has_alpha, 8);
+    Ray to_light = {.direction = f3(0, 0, -1), .t_max = 9.0f}, to_wall = to_light;
+    to_wall.t_max = 11.0f;
+    ray_batch_set(&t.shadow.rays, 0, &to_light);
+    ray_batch_set(&t.shadow.rays, 1, &to_wall);
+    t.shadow.state[0] = t.shadow.state[1] = SHADOW_QUEUED;
+    for (uint32_t sheet = 0; sheet < 3; ++sheet) {
+        accel_occluded(t.accel, &t.shadow, 2);
+        assert_int_equal(t.shadow.state[1], SHADOW_BLOCKED);
+        assert_int_equal(t.shadow.state[0], SHADOW_ALPHA);
+        assert_int_equal(t.shadow.hits.shape[0], sheet);
+        assert_true(t.shadow.hits.t[0] == (float)(sheet + 1));
+        shadow_batch_continue(&t.shadow, 0);
+    }
+    accel_occluded(t.accel, &t.shadow, 2);
+    assert_int_equal(t.shadow.state[0], SHADOW_CLEAR);
+    tracer_destroy(&t);
+    fixture_destroy(f);
+}
+
+static void test_accel_light_shapes(void **unused)
+{
+    SORT_UNUSED(unused);
+    SceneFixture *f = fixture_create();
+    const float positions[] = {-9, -9, 0, 9, -9, 0, 0, 9, 0};
+    const uint32_t indices[] = {0, 1, 2};
+    fixture_instance(f, fixture_mesh(f, positions, 3, indices, 1), fixture_material(f, "floor"),
+                     mat4_identity());
+    /* A point light first, so that light and primitive numbers differ. */
+    fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_POINT, .light_to_world = mat4_identity()});
+    SceneLight rectangle = {.kind = SCENE_LIGHT_RECTANGLE,
+                            .light_to_world = fixture_shine(f3(0, 0, 3), f3(0, 0, -1)),
+                            .size_x_m = 2.0f,
+                            .size_y_m = 1.0f};
+    uint32_t down_light = fixture_light(f, rectangle);
+    SceneLight sphere = {.kind = SCENE_LIGHT_SPHERE,
+                         .light_to_world = mat4_translate(f3(4, 0, 3)),
+                         .radius_m = 0.5f};
+    uint32_t ball = fixture_light(f, sphere);
+    SceneLight disk = {.kind = SCENE_LIGHT_DISK,
+                       .light_to_world = fixture_shine(f3(-4, 0, 3), f3(0, 0, -1)),
+                       .size_x_m = 1.0f,
+                       .size_y_m = 1.0f,
+                       .is_two_sided = true};
+    uint32_t both = fixture_light(f, disk);
+    Tracer t = tracer_create(&f->scene, NULL, 16);
+    const struct {
+        float3 origin, direction;
+        uint32_t shape;
+        float distance;
+    } cases[] = {
+        {{0, 0, 1}, {0, 0, 1}, HIT_LIGHT | down_light, 2.0f},
+        {{0.95f, 0, 1}, {0, 0, 1}, HIT_NONE, 0}, /* the frame turns x and y: see below */
+        {{0, 0, 5}, {0, 0, -1}, 0, 5.0f},        /* from behind, it is not there */
+        {{4, 0, 1}, {0, 0, 1}, HIT_LIGHT | ball, 1.5f},
+        {{4, 0, 3}, {0, 0, 1}, HIT_NONE, 0}, /* from inside, the sphere is not there */
+        {{4.51f, 0, 1}, {0, 0, 1}, HIT_NONE, 0},
+        {{-4, 0, 1}, {0, 0, 1}, HIT_LIGHT | both, 2.0f},
+        {{-4, 0, 5}, {0, 0, -1}, HIT_LIGHT | both, 2.0f},
+        {{-4.51f, 0, 1}, {0, 0, 1}, HIT_NONE, 0},
+    };
+    const uint32_t count = SORT_COUNT_OF(cases);
+    for (uint32_t i = 0; i < count; ++i) {
+        Ray ray = {.origin = cases[i].origin, .direction = cases[i].direction, .t_max = INFINITY};
+        ray_batch_set(&t.rays, i, &ray);
+        ray_batch_set(&t.shadow.rays, i, &ray);
+        t.shadow.state[i] = SHADOW_QUEUED;
+    }
+    accel_intersect(t.accel, &t.rays, count, &t.hits);
+    accel_occluded(t.accel, &t.shadow, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (i == 1)
+            continue;
+        assert_int_equal(t.hits.shape[i], cases[i].shape);
+        if (cases[i].shape != HIT_NONE)
+            assert_true(fabsf(t.hits.t[i] - cases[i].distance) < 1e-6f);
+        assert_int_equal(hit_is_light(t.hits.shape[i]),
+                         cases[i].shape != HIT_NONE && cases[i].shape != 0);
+        assert_int_equal(t.shadow.state[i],
+                         cases[i].shape == HIT_NONE ? SHADOW_CLEAR : SHADOW_BLOCKED);
+    }
+    /* Corners of the rectangle, by its own axes. */
+    for (int corner = 0; corner < 8; ++corner) {
+        const mat4 *m = &rectangle.light_to_world;
+        float inside = corner & 4 ? 0.999f : 1.001f;
+        float3 target = mat4_point(
+            m, f3((corner & 1 ? 1.0f : -1.0f) * inside, (corner & 2 ? 0.5f : -0.5f) * inside, 0));
+        Ray ray = {.origin = f3(0, 0, 1), .t_max = INFINITY};
+        ray.direction = f3_normalize(f3_sub(target, ray.origin));
+        ray_batch_set(&t.rays, 0, &ray);
+        accel_intersect(t.accel, &t.rays, 1, &t.hits);
+        assert_int_equal(t.hits.shape[0], corner & 4 ? HIT_LIGHT | down_light : HIT_NONE);
+    }
+    tracer_destroy(&t);
+    fixture_destroy(f);
+}
+
+static void test_accel_empty_scene(void **unused)
+{
+    SORT_UNUSED(unused);
+    SceneFixture *f = fixture_create();
+    Tracer t = tracer_create(&f->scene, NULL, 8);
+    uint64_t state = 6;
+    Ray ray = random_ray(&state, 1.0f);
+    ray_batch_set(&t.rays, 0, &ray);
+    accel_intersect(t.accel, &t.rays, 1, &t.hits);
+    assert_int_equal(t.hits.shape[0], HIT_NONE);
+    tracer_destroy(&t);
+    fixture_destroy(f);
+}
+
+static void test_accel_refuses_what_embree_would_drop(void **unused)
+{
+    SORT_UNUSED(unused);
+    SceneFixture *f = fixture_create();
+    const float positions[] = {0, 0, 0, 1e19f, 0, 0, 0, 1, 0};
+    const uint32_t indices[] = {0, 1, 2};
+    fixture_instance(f, fixture_mesh(f, positions, 3, indices, 1), fixture_material(f, "far"),
+                     mat4_identity());
+    AccelDesc desc = {.size_bytes = sizeof desc, .scene = &f->scene};
+    Accel *accel;
+    Error err = {0};
+    assert_int_equal(accel_create(&desc, &accel, &err), STATUS_LIMIT);
+    assert_null(accel);
+    assert_non_null(strstr(err.text, "1e+18 m"));
+    fixture_destroy(f);
+}
+
+int main(void)
+{
+    accel_thread_begin();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_accel_matches_brute_force),
+        cmocka_unit_test(test_accel_instances_match_brute_force),
+        cmocka_unit_test(test_accel_results_ignore_company),
+        cmocka_unit_test(test_accel_instanced_results_ignore_company),
+        cmocka_unit_test(test_accel_coincident_triangles_ignore_company),
+        cmocka_unit_test(test_accel_coplanar_instances_ignore_company),
+        cmocka_unit_test(test_accel_results_ignore_build_threads),
+        cmocka_unit_test(test_accel_limits_and_dead_rays),
+        cmocka_unit_test(test_accel_alpha_is_handed_over),
+        cmocka_unit_test(test_accel_light_shapes),
+        cmocka_unit_test(test_accel_empty_scene),
+        cmocka_unit_test(test_accel_refuses_what_embree_would_drop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+/* Which of several lights is sampled. */
+#include "sort/sampling/sampler.h"
+#include "tests/sort/light/light_kit.h"
+#include "tests/stat/chi2.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* What is chosen at a point follows the stated probabilities, which sum to one. */
+static void check_choices(const Lights *lights, float3 position)
+{
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    uint64_t observed[8] = {0};
+    double counts[8], sum = 0.0;
+    uint32_t count = lights_count(lights);
+    LightSample s;
+    assert_true(count <= 8);
+    for (uint32_t i = 0; i < 100000; ++i) {
+        float2 u = sampler_2d(&independent, sample_key(4, 5, i, 6), 1);
+        lights_sample(lights, position, f3(0, 1, 0), 0.5f, u, &s);
+        ++observed[s.source];
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        counts[i] = 100000 * (double)lights_choice_probability(lights, i, position, f3(0, 1, 0));
+        sum += counts[i];
+    }
+    assert_true(fabs(sum - 100000) < 0.1);
+    assert_true(chi2_test(observed, counts, count).p_value > KIT_SIGNIFICANCE);
+}
+
+static void test_light_choice_by_power(void **state)
+{
+    (void)state;
+    SceneFixture *f = fixture_create();
+    for (int i = 0; i < 4; ++i)
+        fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_POINT,
+                                      .light_to_world = mat4_identity(),
+                                      .emission = f3_splat((float)i)});
+    /* As strong as the point light of 1: 4 pi I = pi L A. */
+    fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_RECTANGLE,
+                                  .light_to_world = mat4_identity(),
+                                  .emission = f3_splat(2.0f),
+                                  .size_x_m = 2.0f,
+                                  .size_y_m = 1.0f});
+    Lights *lights = kit_lights(f);
+    assert_int_equal(lights_count(lights), 4); /* the black one is none */
+    const double expected[] = {1.0 / 7, 2.0 / 7, 3.0 / 7, 1.0 / 7};
+    float3 far = f3(0, 0, -1000), facing = f3(0, 0, 1);
+    for (uint32_t i = 0; i < 4; ++i)
+        assert_true(fabs((double)lights_choice_probability(lights, i, far, facing) - expected[i]) <
+                    1e-4);
+    /* Near by, what they may bring counts too. */
+    check_choices(lights, f3(0.3f, 0.1f, -1));
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
+/* By what each promises at the point, and a fifth at least: a dim sky, a bright one, and one between. */
+static void test_light_choice_of_the_sky(void **state)
+{
+    (void)state;
+    static const float radiances[] = {1e-6f, 5.0f, 1000.0f};
+    const float3 near = f3(0.3f, 0.1f, -1), behind = f3(0, 0, 1);
+    float of_sky[3];
+    for (int k = 0; k < 3; ++k) {
+        SceneFixture *f = fixture_create();
+        fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_RECTANGLE,
+                                      .light_to_world = mat4_identity(),
+                                      .emission = f3_splat(2.0f),
+                                      .size_x_m = 2.0f,
+                                      .size_y_m = 1.0f});
+        f->scene.environment.kind = SCENE_ENVIRONMENT_COLOR;
+        f->scene.environment.radiance = f3_splat(radiances[k]);
+        Lights *lights = kit_lights(f);
+        assert_int_equal(lights_count(lights), 2);
+        assert_int_equal(lights_infinite_count(lights), 1);
+        check_choices(lights, near);
+        of_sky[k] = lights_choice_probability(lights, 1, near, f3(0, 1, 0));
+        /* Behind the lamp, which shines to one side, there is the sky alone. */
+        assert_true(lights_choice_probability(lights, 1, f3(0, 0, 100), behind) == 1.0f);
+        lights_destroy(lights);
+        fixture_destroy(f);
+    }
+    assert_true(fabsf(of_sky[0] - 0.2f) < 1e-3f && fabsf(of_sky[2] - 0.8f) < 1e-2f);
+    assert_true(of_sky[0] < of_sky[1] && of_sky[1] < of_sky[2]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_light_choice_by_power),
+                                       cmocka_unit_test(test_light_choice_of_the_sky)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

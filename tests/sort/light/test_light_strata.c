@@ -1,0 +1,160 @@
+/* Choosing does not spoil stratification: of lights and of lobes. And the solid angle of rectangles, against its formula
+ * in long double. */
+#include "sort/bsdf/bsdf.h"
+#include "sort/light/spherical_rectangle.h"
+#include "sort/sampling/sampler.h"
+#include "tests/sort/light/light_kit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { PAIRS = 64, TRIALS = 400 };
+
+/* --- rectangles ----------------------------------------------------------------------------- */
+
+/* The solid angle of [0, x] x [0, y] [Urena2013 section 3, for one corner]. */
+static long double corner_angle(double x, double y, double depth)
+{
+    long double lx = (long double)x, ly = (long double)y, z = (long double)depth;
+    return atan2l(lx * ly, z * sqrtl(lx * lx + ly * ly + z * z));
+}
+
+static long double solid_angle(double x0, double x1, double y0, double y1, double depth)
+{
+    return corner_angle(x1, y1, depth) - corner_angle(x1, y0, depth) - corner_angle(x0, y1, depth) +
+           corner_angle(x0, y0, depth);
+}
+
+static double sine(double y, double x, double depth)
+{
+    return y / sqrt(x * x + y * y + depth * depth);
+}
+
+static void test_light_spherical_rectangle_is_even(void **state)
+{
+    (void)state;
+    const Sampler independent = {SAMPLER_INDEPENDENT};
+    uint32_t inside = 0;
+    for (uint32_t i = 0; i < 100000; ++i) {
+        SampleKey key = sample_key(2, 1, i, 9);
+        float2 at = sampler_2d(&independent, key, 0), size = sampler_2d(&independent, key, 1);
+        float2 u = sampler_2d(&independent, key, 2);
+        double depth = exp(-12.0 * (double)sampler_1d(&independent, key, 3));
+        double x0 = 4.0 * (double)at.x - 3.0, y0 = 4.0 * (double)at.y - 3.0;
+        double x1 = x0 + exp(10.0 * (double)size.x - 7.0),
+               y1 = y0 + exp(10.0 * (double)size.y - 7.0);
+        double expected = (double)solid_angle(x0, x1, y0, y1, depth);
+        SphericalRectangle r = spherical_rectangle(x0, x1, y0, y1, depth);
+        inside += expected > PI;
+        assert_true(fabs(r.solid_angle - expected) <= 1e-9 * expected + 1e-13);
+        if (!(expected > 1e-5))
+            continue;
+        double x, y;
+        spherical_rectangle_point(&r, u, &x, &y);
+        double west = (double)solid_angle(x0, x, y0, y1, depth) / expected;
+        double south =
+            (sine(y, x, depth) - sine(y0, x, depth)) / (sine(y1, x, depth) - sine(y0, x, depth));
+        assert_true(fabs(west - (double)u.x) < 1e-4 && fabs(south - (double)u.y) < 1e-4);
+    }
+    assert_true(inside > 1000); /* where the angle passes pi */
+}
+
+/* --- lights --------------------------------------------------------------------------------- */
+
+/* The mean square error of the irradiance at the origin by PAIRS samples, relative to its square. */
+static double relative_error(const Lights *lights, SamplerKind kind, double expected)
+{
+    Sampler sampler = {.kind = kind};
+    double sum = 0.0;
+    for (uint32_t t = 0; t < TRIALS; ++t) {
+        double mean = 0.0;
+        for (uint32_t i = 0; i < PAIRS; ++i) {
+            LightSample s;
+            float2 u = sampler_2d(&sampler, sample_key(t, 0, i, 5), 8);
+            if (lights_sample(lights, f3(0, 0, 0), f3(0, 1, 0), 0.5f, u, &s))
+                mean += (double)(s.radiance.c[0] * maxf(s.wi.y, 0.0f) / s.pdf_solid_angle) / PAIRS;
+        }
+        sum += (mean / expected - 1.0) * (mean / expected - 1.0) / TRIALS;
+    }
+    return sum;
+}
+
+/* Two lamps that bring the same, to a side each. Stratified pairs estimate smooth lamps much better than random ones,
+ * also when the pairs have to choose between lamps. */
+static void test_light_choice_keeps_strata(void **state)
+{
+    (void)state;
+    SceneFixture *f = fixture_create();
+    for (int side = -1; side <= 1; side += 2) {
+        mat4 down = {{{1, 0, 0, (float)side}, {0, 0, 1, 2}, {0, -1, 0, 0}}};
+        fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_RECTANGLE,
+                                      .light_to_world = down,
+                                      .emission = f3(2, 2, 2),
+                                      .size_x_m = 1.5f,
+                                      .size_y_m = 1.5f});
+    }
+    Lights *lights = kit_lights(f);
+    double expected = 0.0;
+    for (uint32_t i = 0; i < 1 << 16; ++i) {
+        LightSample s;
+        Sampler sobol = {0};
+        if (lights_sample(lights, f3(0, 0, 0), f3(0, 1, 0), 0.5f,
+                          sampler_2d(&sobol, sample_key(0, 0, i, 6), 8), &s))
+            expected += (double)(s.radiance.c[0] * s.wi.y / s.pdf_solid_angle) / (1 << 16);
+    }
+    double random = relative_error(lights, SAMPLER_INDEPENDENT, expected);
+    double stratified = relative_error(lights, SAMPLER_SOBOL, expected);
+    print_message("choice of lights: %.3g of the error of random pairs\n", stratified / random);
+    assert_true(random > 0.0 && stratified < 0.02 * random);
+    lights_destroy(lights);
+    fixture_destroy(f);
+}
+
+/* --- lobes ---------------------------------------------------------------------------------- */
+
+/* The variance of the share of directions in one quarter, out of PAIRS. */
+static double variance_of_quarter(const Bsdf *b, SamplerKind kind)
+{
+    Sampler sampler = {.kind = kind};
+    double sum = 0.0;
+    for (uint32_t t = 0; t < TRIALS; ++t) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < PAIRS; ++i) {
+            BsdfSample s;
+            assert_true(bsdf_sample(b, 0.5f, sampler_2d(&sampler, sample_key(t, 0, i, 7), 8), &s));
+            count += s.wi.x > 0.0f && s.wi.y > 0.0f;
+        }
+        double share = (double)count / PAIRS - 0.25;
+        sum += share * share / TRIALS;
+    }
+    return sum;
+}
+
+static void test_light_lobes_keep_strata(void **state)
+{
+    (void)state;
+    const float white[] = {1, 1, 1, 0, 0, 1};
+    Bsdf b;
+    bsdf_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
+    for (int i = 0; i < 2; ++i)
+        bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
+    double random = variance_of_quarter(&b, SAMPLER_INDEPENDENT);
+    double stratified = variance_of_quarter(&b, SAMPLER_SOBOL);
+    print_message("choice of lobes: %.3g of the variance of random pairs\n", stratified / random);
+    assert_true(random > 0.0 && stratified < 0.2 * random);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_light_spherical_rectangle_is_even),
+        cmocka_unit_test(test_light_choice_keeps_strata),
+        cmocka_unit_test(test_light_lobes_keep_strata),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+/* How much noise there is: multiple importance sampling is near the better of its strategies, and the error falls with
+ * the number of samples as it should. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "tests/sort/render/render_kit.h"
+
+enum { WIDTH = 24, HEIGHT = 24, PIXELS = WIDTH * HEIGHT };
+
+static const char ssl[] =
+    "shader metal(float roughness = 0.4, out closure surface)\n"
+    "{\n    surface = make_closure<Conductor>(color(0.9), roughness, global_value<normal>);\n}\n"
+    "shader matte(out closure surface)\n"
+    "{\n    surface = make_closure<Lambert>(color(0.8), global_value<normal>);\n}\n";
+
+static void write_plate(const Kit *kit, const char *material, const char *lights, float fov_degrees)
+{
+    StrBuf meshes = {0};
+    kit_write_text(kit, "shaders/s.ssl", ssl);
+    kit_add_quad(kit, &meshes, "plate",
+                 (const float[4][3]){{-4, 0, 4}, {4, 0, 4}, {4, 0, -4}, {-4, 0, -4}});
+    kit_write_scene(
+        kit,
+        &(KitScene){.width = WIDTH,
+                    .height = HEIGHT,
+                    .samples = 64,
+                    .max_depth = 1,
+                    .eye = {0, 2, 4},
+                    .fov_y_degrees = fov_degrees,
+                    .meshes = strbuf_text(&meshes),
+                    .instances = "{\"name\": \"p\", \"mesh\": \"plate\", \"materials\": [\"m\"]}",
+                    .materials = material,
+                    .lights = lights});
+    strbuf_free(&meshes);
+}
+
+/* Means of all pixels: luminance, and the variance of a pixel's mean. */
+typedef struct Noise {
+    double mean, variance;
+} Noise;
+
+static Noise noise_of(const Kit *kit, WaveStrategy strategy)
+{
+    RenderOptions options = kit_options(kit);
+    options.strategy = strategy;
+    options.sampler = SAMPLER_INDEPENDENT;
+    SETTING_SET(options.settings, seed, (uint32_t)strategy);
+    options.aovs = FILM_AOV_BIT(FILM_AOV_VARIANCE);
+    uint32_t count;
+    Render *render = kit_render(kit, &options);
+    float *rgba = kit_pixels(render, &count), *variance = kit_aov(render, FILM_AOV_VARIANCE);
+    Noise noise = {0};
+    for (uint32_t i = 0; i < count; ++i) {
+        noise.mean += (double)rgba[4 * i + 1] / count;
+        noise.variance += (double)variance[i] / count;
+    }
+    mem_free(rgba);
+    mem_free(variance);
+    render_destroy(render);
+    return noise;
+}
+
+/* Row 20, Veach's plates [Veach1997 fig. 9.2]: spheres of equal power, from a point to a metre, over metal from smooth to
+ * rough. The three agree, and the variance of both together is at most that of the better one and a tenth. */
+static void test_variance_is_near_the_better_strategy(void **state)
+{
+    (void)state;
+    static const char lights[] =
+        "{\"name\": \"a\", \"type\": \"sphere\", \"radiance\": [900, 900, 900], \"radius_m\": "
+        "0.0333333, "
+        "\"transform\": [1,0,0,-1.5, 0,1,0,2, 0,0,1,-3, 0,0,0,1]}, "
+        "{\"name\": \"b\", \"type\": \"sphere\", \"radiance\": [100, 100, 100], \"radius_m\": 0.1, "
+        "\"transform\": [1,0,0,-0.5, 0,1,0,2, 0,0,1,-3, 0,0,0,1]}, "
+        "{\"name\": \"c\", \"type\": \"sphere\", \"radiance\": [11.111, 11.111, 11.111], "
+        "\"radius_m\": 0.3, "
+        "\"transform\": [1,0,0,0.5, 0,1,0,2, 0,0,1,-3, 0,0,0,1]}, "
+        "{\"name\": \"d\", \"type\": \"sphere\", \"radiance\": [1.2346, 1.2346, 1.2346], "
+        "\"radius_m\": 0.9, "
+        "\"transform\": [1,0,0,2, 0,1,0,2, 0,0,1,-3, 0,0,0,1]}";
+    const double roughness[] = {0.06, 0.12, 0.25, 0.8};
+    bool is_light_better[SORT_COUNT_OF(roughness)];
+    for (uint32_t k = 0; k < SORT_COUNT_OF(roughness); ++k) {
+        Kit kit;
+        char material[256];
+        kit_begin(&kit);
+        snprintf(material, sizeof material,
+                 "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"metal\", "
+                 "\"parameters\": "
+                 "{\"roughness\": %g}}",
+                 roughness[k]);
+        write_plate(&kit, material, lights, 40);
+
+        Noise both = noise_of(&kit, WAVE_STRATEGY_MIS),
+              light = noise_of(&kit, WAVE_STRATEGY_LIGHTS),
+              scatter = noise_of(&kit, WAVE_STRATEGY_BSDFS);
+        double least = fmin(light.variance, scatter.variance);
+        is_light_better[k] = light.variance < scatter.variance;
+        if (both.variance > 1.1 * least)
+            fail_msg("roughness %g: variance %g; light sampling %g, scattering %g", roughness[k],
+                     both.variance, light.variance, scatter.variance);
+        const Noise *others[] = {&light, &scatter};
+        for (int i = 0; i < 2; ++i) {
+            double error = sqrt((both.variance + others[i]->variance) / PIXELS);
+            if (fabs(both.mean - others[i]->mean) > 4.9 * error)
+                fail_msg("roughness %g: %g and %g +- %g", roughness[k], both.mean, others[i]->mean,
+                         error);
+        }
+        kit_end(&kit);
+    }
+    /* Neither is the better one everywhere, or the scene would show nothing. */
+    assert_true(!is_light_better[0] && is_light_better[SORT_COUNT_OF(roughness) - 1]);
+}
+
+static double error_at(const Kit *kit, SamplerKind sampler, uint32_t samples, const float *truth)
+{
+    RenderOptions options = kit_options(kit);
+    options.sampler = sampler;
+    SETTING_SET(options.settings, samples, samples);
+    options.filter = PIXEL_FILTER_BOX;
+    uint32_t count;
+    double sum = 0;
+    Render *render = kit_render(kit, &options);
+    float *rgba = kit_pixels(render, &count);
+    for (uint32_t i = 0; i < count; ++i)
+        sum += pow((double)rgba[4 * i] - (double)truth[4 * i], 2);
+    mem_free(rgba);
+    render_destroy(render);
+    return sqrt(sum / count);
+}
+
+/* Row 21: a matt floor under a lamp without shadows, from 4 to 256 samples: as N^-1/2 by independent numbers, and faster
+ * by Sobol's, where each pair of numbers alone approaches N^-3/2 and what two pairs do together stays at N^-1/2. */
+static void test_error_falls_with_the_samples(void **state)
+{
+    (void)state;
+    Kit kit;
+    kit_begin(&kit);
+    write_plate(&kit, "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"entry\": \"matte\"}",
+                "{\"name\": \"l\", \"type\": \"area_rectangle\", \"radiance\": [5, 5, 5], "
+                "\"size\": [2, 1], "
+                "\"transform\": [1,0,0,0, 0,0,1,1.5, 0,-1,0,0, 0,0,0,1]}",
+                12);
+    RenderOptions options = kit_options(&kit);
+    SETTING_SET(options.settings, samples, 4096);
+    options.filter = PIXEL_FILTER_BOX;
+    SETTING_SET(options.settings, seed, 99);
+    uint32_t count;
+    Render *render = kit_render(&kit, &options);
+    float *truth = kit_pixels(render, &count);
+    render_destroy(render);
+    const SamplerKind kinds[] = {SAMPLER_INDEPENDENT, SAMPLER_SOBOL, SAMPLER_BLUE_NOISE};
+    for (uint32_t k = 0; k < SORT_COUNT_OF(kinds); ++k) {
+        double slope =
+            log2(error_at(&kit, kinds[k], 256, truth) / error_at(&kit, kinds[k], 4, truth)) / 6;
+        if (kinds[k] == SAMPLER_INDEPENDENT)
+            assert_true(slope > -0.55 && slope < -0.45);
+        else
+            assert_true(slope < -0.7);
+    }
+    mem_free(truth);
+    kit_end(&kit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variance_is_near_the_better_strategy),
+        cmocka_unit_test(test_error_falls_with_the_samples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
