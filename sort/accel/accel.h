@@ -25,6 +25,7 @@ typedef struct RayBatch {
     uint32_t capacity;
     float *origin[3], *direction[3]; /* direction: unit */
     float *t_min, *t_max, *time;     /* t_max < t_min: a dead ray, hits nothing */
+    RayPast *past;
 } RayBatch;
 
 /* Hit.shape: HIT_NONE, an instance, or HIT_LIGHT | index into Scene.lights. */
@@ -83,6 +84,7 @@ static inline void ray_batch_set(RayBatch *b, uint32_t i, const Ray *ray)
     b->direction[0][i] = ray->direction.x, b->direction[1][i] = ray->direction.y;
     b->direction[2][i] = ray->direction.z;
     b->t_min[i] = ray->t_min, b->t_max[i] = ray->t_max, b->time[i] = ray->time;
+    b->past[i] = ray->past;
 }
 static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)
 {
@@ -90,10 +92,14 @@ static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)
                  .direction = f3(b->direction[0][i], b->direction[1][i], b->direction[2][i]),
                  .t_min = b->t_min[i],
                  .t_max = b->t_max[i],
-                 .time = b->time[i]};
+                 .time = b->time[i],
+                 .past = b->past[i]};
 }
-/* A ray whose alpha hit let some light through goes on behind it. Surfaces that lie within 2^-20 of
- * the hit's distance count as the same one. */
+/* Sends ray i straight on through what it has met, hits[i]. From the same origin, so that every surface is at the
+ * distance that it was: what is met next is the nearest of those not met so far, by distance, and by instance and triangle
+ * where several are equally far. Each of coplanar surfaces is met once. */
+void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t index);
+/* A ray whose alpha hit let some light through goes on behind it. */
 void shadow_batch_continue(ShadowBatch *batch, uint32_t index);
 
 typedef struct Accel Accel;

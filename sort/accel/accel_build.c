@@ -102,7 +102,7 @@ static Status open_device(Accel *accel, const AccelDesc *desc, Error *err)
 static RTCScene new_scene(Accel *accel)
 {
     RTCScene scene = rtcNewScene(accel->device);
-    rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
+    rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST | RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION);
     rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_MEDIUM);
     return scene;
 }

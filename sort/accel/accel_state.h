@@ -52,6 +52,12 @@ struct Accel {
     char error_text[256];
 };
 
+/* What is equally far is met by this number, first the smallest; never 0. */
+static inline uint64_t surface_order(uint32_t shape, uint32_t triangle)
+{
+    return ((uint64_t)shape << 32 | triangle) + 1;
+}
+
 /* Callbacks of the light geometry; its user data is the Accel. */
 void accel_light_bounds(const struct RTCBoundsFunctionArguments *args);
 void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args);

@@ -25,8 +25,6 @@ void accel_thread_begin(void)
     thread_flush_denormals();
 }
 
-/* --- light shapes: user geometry ------------------------------------------------------------ */
-
 /* Embree's structures of N rays are arrays of N floats, field by field; its accessors are C++ only. */
 enum {
     RAY_ORIGIN = 0,
@@ -41,6 +39,76 @@ enum {
     HIT_GEOMETRY = 6,
     HIT_INSTANCE = 7
 };
+
+/* --- surfaces that were passed -------------------------------------------------------------- */
+
+/* Of one query for the nearest hit. */
+typedef struct Query {
+    struct RTCIntersectContext context; /* the first field: Embree hands it to callbacks */
+    const Accel *accel;
+    float past_t;
+    RayPast past;
+    float best_t; /* the nearest hit so far */
+    uint64_t best;
+} Query;
+
+/* Whether the ray may meet the surface at t, and then notes it as the nearest so far. A surface that was passed is not
+ * met again a few roundings further on: the distance of curves is found by iteration. */
+static bool is_ahead(Query *query, float t, uint64_t order)
+{
+    const float same = 1.0f + 0x1p-20f;
+    const RayPast *past = &query->past;
+    if (past->first == 0)
+        return true;
+    if (t < query->past_t || (t == query->past_t && order < past->next))
+        return false;
+    if ((order == past->first || order + 1 == past->next) && t <= query->past_t * same)
+        return false;
+    if (query->best != 0 && t == query->best_t && order > query->best)
+        return false;
+    query->best_t = t;
+    query->best = order;
+    return true;
+}
+
+/* Filter of rays that have passed something. */
+static void skip_past(const struct RTCFilterFunctionNArguments *args)
+{
+    Query *query = (Query *)args->context;
+    uint32_t n = args->N;
+    const unsigned *hit = (const unsigned *)args->hit;
+    const float *ray = (const float *)args->ray;
+    for (uint32_t lane = 0; lane < n; ++lane) {
+        unsigned instance = hit[HIT_INSTANCE * n + lane];
+        unsigned geometry =
+            instance != RTC_INVALID_GEOMETRY_ID ? instance : hit[HIT_GEOMETRY * n + lane];
+        uint64_t order =
+            surface_order(query->accel->geometry[geometry].shape, hit[HIT_PRIMITIVE * n + lane]);
+        if (args->valid[lane] && !is_ahead(query, ray[RAY_T_MAX * n + lane], order))
+            args->valid[lane] = 0;
+    }
+}
+
+static void query_begin(Query *query, const Accel *accel, const RayBatch *rays, uint32_t i)
+{
+    *query = (Query){.accel = accel, .past = rays->past[i], .past_t = rays->t_min[i]};
+    rtcInitIntersectContext(&query->context);
+    if (query->past.first != 0)
+        query->context.filter = skip_past;
+}
+
+void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t i)
+{
+    uint64_t order = surface_order(hits->shape[i], hits->triangle[i]);
+    RayPast *past = &batch->past[i];
+    if (past->first != 0 && hits->t[i] == batch->t_min[i])
+        past->next = order + 1;
+    else
+        *past = (RayPast){.first = order};
+    batch->t_min[i] = hits->t[i];
+}
+
+/* --- light shapes: user geometry ------------------------------------------------------------ */
 
 static float3 lane_float3(const float *fields, uint32_t first, uint32_t n, uint32_t lane)
 {
@@ -79,10 +147,12 @@ void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args)
     const Accel *accel = args->geometryUserPtr;
     uint32_t n = args->N;
     float *ray = (float *)args->rayhit, *hit = ray + (size_t)RAY_FIELDS * n;
+    uint64_t order = surface_order(HIT_LIGHT | accel->shape_light[args->primID], 0);
     for (uint32_t lane = 0; lane < n; ++lane) {
         float t;
         float3 ng;
-        if (!args->valid[lane] || !hit_lane(&accel->shapes[args->primID], ray, n, lane, &t, &ng))
+        if (!args->valid[lane] || !hit_lane(&accel->shapes[args->primID], ray, n, lane, &t, &ng) ||
+            !is_ahead((Query *)args->context, t, order))
             continue;
         ray[RAY_T_MAX * n + lane] = t;
         hit[HIT_NG * n + lane] = ng.x;
@@ -174,6 +244,8 @@ static void load_ray(struct RTCRay *p, const RayBatch *rays, uint32_t i, uint32_
     p->org_y = rays->origin[1][i];
     p->org_z = rays->origin[2][i];
     p->tnear = rays->t_min[i];
+    if (rays->past[i].first != 0) /* others are as far away as what was passed */
+        p->tnear = maxf(ray_round_toward(p->tnear, -1.0f), 0.0f);
     p->dir_x = rays->direction[0][i];
     p->dir_y = rays->direction[1][i];
     p->dir_z = rays->direction[2][i];
@@ -189,15 +261,16 @@ static void intersect_group(const Accel *accel, const Group *group, const RayBat
                             const uint32_t masks[GROUP], HitBatch *hits)
 {
     struct RTCRayHit p[GROUP];
-    struct RTCIntersectContext context;
-    rtcInitIntersectContext(&context);
+    Query query;
     for (uint32_t k = 0; k < group->count; ++k) {
         uint32_t i = group->ray[k];
         load_ray(&p[k].ray, rays, i, masks[k]);
         p[k].hit.geomID = p[k].hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
     }
-    for (uint32_t k = 0; k < group->count; ++k)
-        rtcIntersect1(accel->top, &context, &p[k]);
+    for (uint32_t k = 0; k < group->count; ++k) {
+        query_begin(&query, accel, rays, group->ray[k]);
+        rtcIntersect1(accel->top, &query.context, &p[k]);
+    }
     for (uint32_t k = 0; k < group->count; ++k)
         store_hit(accel, &p[k], hits, group->ray[k]);
 }
@@ -341,7 +414,6 @@ void accel_occluded(const Accel *accel, ShadowBatch *batch, uint32_t count)
 void shadow_batch_continue(ShadowBatch *batch, uint32_t index)
 {
     CHECK(batch->state[index] == SHADOW_ALPHA);
-    float t = batch->hits.t[index];
-    batch->rays.t_min[index] = t + t * 0x1p-20f;
+    ray_batch_pass(&batch->rays, &batch->hits, index);
     batch->state[index] = SHADOW_RESUMED;
 }

@@ -23,7 +23,8 @@ Status ray_batch_create(Arena *arena, uint32_t capacity, RayBatch *out_batch, Er
         if (!(*columns[i] = column(arena, capacity, sizeof(float))))
             return no_memory(capacity, err);
     }
-    return STATUS_OK;
+    out_batch->past = column(arena, capacity, sizeof(RayPast));
+    return out_batch->past ? STATUS_OK : no_memory(capacity, err);
 }
 
 Status hit_batch_create(Arena *arena, uint32_t capacity, HitBatch *out_batch, Error *err)

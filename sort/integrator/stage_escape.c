@@ -68,15 +68,12 @@ static void escape(Wave *w, uint32_t i)
         record_nothing(w, path);
 }
 
-/* The ray is not stopped by this light: what lies behind it is met next. False: it makes no way, in steps too
- * small for the numbers of its place. From the same origin, so that the same light is not met again. */
-static bool pass_light(Wave *w, uint32_t i, const Ray *ray, float t)
+/* The ray is not stopped by this light: what lies behind it is met next. False: it has passed too many. */
+static bool pass_light(Wave *w, uint32_t i)
 {
-    Ray behind = *ray;
-    behind.t_min = t + t * 0x1p-20f;
-    if (!(behind.t_min > t) || ++w->paths[i].walk_steps > WAVE_WALK_MAX)
+    if (++w->paths[i].walk_steps > WAVE_WALK_MAX)
         return false;
-    ray_batch_set(&w->rays, i, &behind);
+    ray_batch_pass(&w->rays, &w->hits, i);
     return true;
 }
 
@@ -98,7 +95,7 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
             hit.light_group, hit.paths, FILM_AT_EMISSION);
     bool is_hidden = !(path->flags & PATH_SEEN) && hit.paths->invisible_to & SCENE_RAYS_CAMERA;
     if (hit.is_beside || is_hidden || hit.paths->is_permeable)
-        return !pass_light(w, i, ray, w->hits.t[i]);
+        return !pass_light(w, i);
     if (path->flags & PATH_SEEN)
         return true;
     float *aov = w->samples[path->sample].aov;

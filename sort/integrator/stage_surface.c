@@ -255,9 +255,7 @@ static void shade_mesh_lights(Wave *w)
 static void next_footprint(const SurfaceHit *hit, const BsdfSample *sample, float pixel_scale,
                            RayDiff *out_diff)
 {
-    if (sample->flags & BSDF_TRANSPARENT)
-        footprint_pass(hit, out_diff);
-    else if ((sample->flags & BSDF_DELTA) && (sample->flags & BSDF_TRANSMISSION))
+    if ((sample->flags & BSDF_DELTA) && (sample->flags & BSDF_TRANSMISSION))
         footprint_refract(hit, sample->n, sample->wi, sample->eta, out_diff);
     else if (sample->flags & BSDF_DELTA)
         footprint_reflect(hit, sample->n, out_diff);
@@ -385,11 +383,15 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     if (w->tells_shares && !is_transparent)
         note_diffuse_share(path, bsdf, &sample);
     advance_path(w, path, hit, &sample);
+    if (is_transparent) { /* the ray goes on, and so does its footprint */
+        ray_batch_pass(&w->rays, &w->hits, i);
+        return;
+    }
     next_footprint(hit, &sample, shade_pixel_scale(w->shade), &path->diff);
     SurfacePoint surface = hit_point(hit);
     Ray ray = {.origin = ray_leave(&surface, sample.wi),
                .direction = sample.wi,
-               .t_max = is_transparent ? w->rays.t_max[i] - w->hits.t[i] : INFINITY,
+               .t_max = INFINITY,
                .time = w->rays.time[i]};
     ray_batch_set(&w->rays, i, &ray);
 }

@@ -6,12 +6,20 @@
 #include <float.h>
 #include <string.h>
 
+/* Surfaces at t_min that a ray has passed straight through; zeros: none. Of the others at this distance, all are
+ * still ahead: see ray_batch_pass (sort/accel/accel.h). */
+typedef struct RayPast {
+    uint64_t first; /* the one that it met first */
+    uint64_t next;  /* those below have been passed too */
+} RayPast;
+
 /* origin + t direction for t in (t_min, t_max); direction is a unit vector, so t is in metres. A ray
  * with t_max < t_min is dead: it hits nothing. */
 typedef struct Ray {
     float3 origin, direction;
     float t_min, t_max; /* t_max may be INFINITY */
     float time;         /* [0, 1] over the shutter */
+    RayPast past;
 } Ray;
 
 /* Derivatives of origin and (unit) direction by the film position, per pixel: x to the right, y

@@ -1,10 +1,5 @@
 #include "sort/shade/footprint_ray.h"
 
-void footprint_pass(const SurfaceHit *hit, RayDiff *out)
-{
-    *out = (RayDiff){hit->dPdx, hit->dPdy, hit->dIdx, hit->dIdy, hit->path.is_cone};
-}
-
 /* D' = D - 2 (D.n) n, so D'_x = D_x - 2 ((D.n) n_x + (D.n)_x n). */
 static float3 reflect_derivative(float3 D, float3 dD, float3 n, float3 dn)
 {

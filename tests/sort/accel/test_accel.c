@@ -497,6 +497,76 @@ static void test_accel_alpha_is_handed_over(void **unused)
     fixture_destroy(f);
 }
 
+/* Sheets that lie on each other, flattened: a ray that goes straight on meets each of them once, whether they come to the
+ * same distance (copies) or to one that differs by rounding (the triangle that covers them all). Returns how many of the
+ * rays met another number of surfaces. */
+static uint32_t count_odd_stacks(bool is_shadow, bool is_far)
+{
+    enum { RAYS = 4000, COPIES = 5, SURFACES = COPIES + 1 };
+    uint64_t state = 17;
+    uint32_t odd = 0;
+    SceneFixture *f = fixture_create();
+    uint32_t leaf = fixture_material(f, "leaf"), grid = fixture_grid(f, 4, 0.0f);
+    const float positions[] = {-9, -9, 0, 9, -9, 0, 0, 9, 0};
+    const uint32_t indices[] = {0, 1, 2};
+    mat4 place = mat4_translate(is_far ? f3(700, -300, 90) : f3(0, 0, 0));
+    fixture_instance(f, fixture_mesh(f, positions, 3, indices, 1), leaf, place);
+    for (uint32_t i = 0; i < COPIES; ++i)
+        fixture_instance(f, grid, leaf, place);
+    const bool has_alpha[] = {true};
+    Tracer t = tracer_create(&f->scene, has_alpha, RAYS);
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        float3 at =
+            f3(0.8f * fixture_random(&state) - 0.4f, 0.8f * fixture_random(&state) - 0.4f, 0);
+        float3 from =
+            f3(2.0f * fixture_random(&state) - 1.0f, 2.0f * fixture_random(&state) - 1.0f, 1);
+        Ray ray = {.origin = mat4_point(&place, from),
+                   .direction = f3_normalize(f3_sub(at, from)),
+                   .t_max = 9.0f};
+        ray_batch_set(is_shadow ? &t.shadow.rays : &t.rays, i, &ray);
+        t.shadow.state[i] = SHADOW_QUEUED;
+    }
+    uint32_t *met = MEM_ARRAY(uint32_t, (size_t)RAYS *SURFACES);
+    assert_non_null(met);
+    for (uint32_t pass = 0; pass < SURFACES + 2; ++pass) {
+        const HitBatch *hits = is_shadow ? &t.shadow.hits : &t.hits;
+        if (is_shadow)
+            accel_occluded(t.accel, &t.shadow, RAYS);
+        else
+            accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
+        for (uint32_t i = 0; i < RAYS; ++i) {
+            if (is_shadow ? t.shadow.state[i] != SHADOW_ALPHA : hits->shape[i] == HIT_NONE)
+                continue;
+            assert_true(hits->shape[i] < SURFACES);
+            ++met[i * SURFACES + hits->shape[i]];
+            if (is_shadow)
+                shadow_batch_continue(&t.shadow, i);
+            else
+                ray_batch_pass(&t.rays, hits, i);
+        }
+    }
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        bool is_odd = false;
+        for (uint32_t k = 0; k < SURFACES; ++k)
+            is_odd = is_odd || met[i * SURFACES + k] != 1;
+        odd += is_odd;
+    }
+    mem_free(met);
+    tracer_destroy(&t);
+    fixture_destroy(f);
+    return odd;
+}
+
+static void test_accel_stacked_sheets_are_met_once_each(void **unused)
+{
+    SORT_UNUSED(unused);
+    for (uint32_t k = 0; k < 4; ++k) {
+        uint32_t odd = count_odd_stacks(k & 1, k & 2);
+        /* Edges that two triangles share are met twice by rays that run within a rounding of them. */
+        assert_true(odd <= 2);
+    }
+}
+
 static void test_accel_light_shapes(void **unused)
 {
     SORT_UNUSED(unused);
@@ -618,6 +688,7 @@ int main(void)
         cmocka_unit_test(test_accel_results_ignore_build_threads),
         cmocka_unit_test(test_accel_limits_and_dead_rays),
         cmocka_unit_test(test_accel_alpha_is_handed_over),
+        cmocka_unit_test(test_accel_stacked_sheets_are_met_once_each),
         cmocka_unit_test(test_accel_light_shapes),
         cmocka_unit_test(test_accel_empty_scene),
         cmocka_unit_test(test_accel_refuses_what_embree_would_drop),
