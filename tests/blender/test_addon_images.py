@@ -104,6 +104,47 @@ class ImageTest(unittest.TestCase):
         self.assertFalse(image.has_data)
         faulthandler.cancel_dump_traceback_later()
 
+    def test_paths_beside_a_linked_file(self):
+        """Of an image and of a script; of the linked object and of its override."""
+        folder = kit.FOLDER / "library"
+        folder.mkdir()
+        (folder / "green.png").write_bytes(green_png())
+        (folder / "half.ssl").write_text("shader half(out float x) { x = 0.5; }\n")
+        image = self.wear(bpy.data.images.load(str(folder / "green.png")))
+        image.filepath = "//green.png"
+        plane = bpy.data.objects["Plane"]
+        emission = plane.active_material.node_tree.nodes["Emission"]
+        script = kit.new_node(emission, "SortScriptNode")
+        script.mode, script.filepath = "EXTERNAL", str(folder / "half.ssl")
+        kit.link(script.outputs[0], emission.inputs["Strength"])
+        script["filepath"] = "//half.ssl"
+        bpy.data.libraries.write(str(folder / "library.blend"), {plane}, path_remap="NONE")
+        self.setUp()
+        with bpy.data.libraries.load(str(folder / "library.blend"), link=True) as (_, wanted):
+            wanted.objects = ["Plane"]
+        linked = wanted.objects[0]
+        bpy.context.scene.collection.objects.link(linked)
+        self.check((0, 0.5, 0))
+        override = linked.override_create()
+        bpy.context.scene.collection.objects.unlink(linked)
+        bpy.context.scene.collection.objects.link(override)
+        override.scale = (2, 2, 2)
+        self.check((0, 0.5, 0))
+
+    def test_sequences_with_an_offset(self):
+        for k in range(1, 4):
+            made = bpy.data.images.new("Frame", 2, 2)
+            made.pixels = [float(k == 3), float(k != 3), 0, 1] * 4
+            made.filepath_raw, made.file_format = str(kit.FOLDER / f"frame_{k:04}.png"), "PNG"
+            made.save()
+        image = self.wear(bpy.data.images.load(str(kit.FOLDER / "frame_0001.png")))
+        image.source = "SEQUENCE"
+        user = next(n for n in bpy.data.materials["Wall"].node_tree.nodes if n.type == "TEX_IMAGE").image_user
+        user.frame_start, user.frame_duration, user.frame_offset, user.use_auto_refresh = 1, 3, 1, True
+        for frame, colour in ((1, GREEN), (2, (1, 0, 0))):
+            bpy.context.scene.frame_set(frame)
+            self.check(colour)
+
     def test_more_closures_than_a_material_may_have(self):
         """The rest of the picture is as it is."""
         plane = kit.add_plane(size=1, location=(-1, 0, 0))
