@@ -17,7 +17,7 @@ static bool parse(MergeCommand *c, int argc, char **argv, int *out_code)
         {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &c->output.output, .value_name = "FILE.exr", .help = "where the picture goes"},
         {.name = "exr-type", .kind = CLI_CHOICE, .out = &c->output.exr_type, .choices = command_exr_types, .value_name = "TYPE", .help = "numbers of the EXR's picture; layers are float in any case"},
         {.name = "metadata", .kind = CLI_CHOICE, .out = &c->output.metadata, .choices = command_metadata_words, .value_name = "WHAT", .help = "what the EXR says: all, or nothing of date, host and render time, so that equal pictures are equal files"},
-        {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick look at it"},
+        {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick view of the picture"},
         {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "where the merged exact sums go"},
         {.name = "exposure", .kind = CLI_FLOAT, .out = &c->output.exposure, .min = -64, .max = 64, .value_name = "STOPS", .help = "exposure of the PNG"},
         {.name = "view", .kind = CLI_CHOICE, .out = &c->output.curve, .choices = view_curve_names, .value_name = "CURVE", .help = "tone curve of the PNG"},
