@@ -11,7 +11,7 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
                    .eta_scale = 1.0f,
                    .least_pdf = INFINITY,
                    .flags = PATH_SPECULAR,
-                   .behind.kind = RAY_CAMERA,
+                   .history.kind = RAY_CAMERA,
                    .sample = index};
     w->samples[index] = (FilmSample){
         .aov = {

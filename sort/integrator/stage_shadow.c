@@ -9,9 +9,9 @@ static void resolve_alpha(Wave *w, uint32_t i, uint32_t crossing)
     hit_surface(w->shared->scene, hits->shape[i], hits->triangle[i], hits->b1[i], hits->b2[i],
                 hits->t[i], &ray, &w->lights[i].diff, w->lights[i].depth, &w->surfaces[i]);
     w->surfaces[i].draw = wave_draw(&w->paths[i], crossing);
-    w->surfaces[i].path = w->paths[i].behind;
-    w->surfaces[i].path.kind = RAY_SHADOW;
-    w->surfaces[i].path.is_cone = w->lights[i].is_cone;
+    w->surfaces[i].history = w->paths[i].history;
+    w->surfaces[i].history.kind = RAY_SHADOW;
+    w->surfaces[i].history.is_cone = w->lights[i].is_cone;
 }
 
 static void pass_through(Wave *w, uint32_t i, Spectrum transparency)

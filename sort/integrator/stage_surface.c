@@ -33,7 +33,7 @@ static uint32_t resolve_hits(Wave *w)
                     w->hits.b2[i], w->hits.t[i], &ray, &w->paths[i].diff, w->paths[i].depth,
                     &w->surfaces[i]);
         w->surfaces[i].draw = wave_draw(&w->paths[i], 0);
-        w->surfaces[i].path = w->paths[i].behind;
+        w->surfaces[i].history = w->paths[i].history;
         if (!(w->paths[i].flags & PATH_LEAVING))
             w->members[count++] = i;
     }
@@ -133,7 +133,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
                    light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
     out->depth = hit->depth + 1;
     /* The samples of a pixel share its width and the light, as they share a texture that it sees. */
-    out->is_cone = w->paths[i].behind.is_cone;
+    out->is_cone = w->paths[i].history.is_cone;
     switch (light->value) {
     case LIGHT_VALUE_KNOWN:
         factor = spectrum_mul(factor, light->radiance);
@@ -153,9 +153,9 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
                     light->distance_m, &ray, &diff, out->depth, &mesh->hit);
         mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
-        mesh->hit.path = w->paths[i].behind;
-        mesh->hit.path.kind = 0;
-        mesh->hit.path.is_cone = true;
+        mesh->hit.history = w->paths[i].history;
+        mesh->hit.history.kind = 0;
+        mesh->hit.history.is_cone = true;
         end = hit_point(&mesh->hit);
         break;
     }
@@ -223,7 +223,7 @@ static void give_mesh_light(Wave *w, const MeshLight *mesh, Spectrum radiance)
         wave_give_light(w, mesh->path, light, source->light_group);
         return;
     }
-    uint32_t hidden = wave_hidden_kinds(mesh->hit.path.kind, source->light_paths.invisible_to);
+    uint32_t hidden = wave_hidden_kinds(mesh->hit.history.kind, source->light_paths.invisible_to);
     wave_add_light(w, &w->paths[mesh->path], light,
                    (LightArrival){true, source->light_group, mesh->hit.depth, hidden});
 }
@@ -268,28 +268,28 @@ static void count_up(uint16_t *count)
     *count = (uint16_t)(*count + (*count < UINT16_MAX));
 }
 
-static void note_scatter(HitPath *behind, uint32_t flags)
+static void note_scatter(PathHistory *history, uint32_t flags)
 {
     if (flags & BSDF_TRANSPARENT) {
-        count_up(&behind->transparent);
+        count_up(&history->transparent);
         return;
     }
     bool is_diffuse = flags & BSDF_DIFFUSE;
-    behind->is_cone |= !(flags & BSDF_DELTA);
-    behind->kind = flags & BSDF_TRANSMISSION ? RAY_TRANSMISSION : RAY_REFLECTION;
-    behind->kind |= is_diffuse ? RAY_DIFFUSE : RAY_GLOSSY;
+    history->is_cone |= !(flags & BSDF_DELTA);
+    history->kind = flags & BSDF_TRANSMISSION ? RAY_TRANSMISSION : RAY_REFLECTION;
+    history->kind |= is_diffuse ? RAY_DIFFUSE : RAY_GLOSSY;
     if (flags & BSDF_DELTA)
-        behind->kind |= RAY_SINGULAR;
-    count_up(flags & BSDF_TRANSMISSION ? &behind->transmission
-             : is_diffuse              ? &behind->diffuse
-                                       : &behind->glossy);
+        history->kind |= RAY_SINGULAR;
+    count_up(flags & BSDF_TRANSMISSION ? &history->transmission
+             : is_diffuse              ? &history->diffuse
+                                       : &history->glossy);
 }
 
-static bool is_at_limit(const WaveShared *s, const HitPath *behind)
+static bool is_at_limit(const WaveShared *s, const PathHistory *history)
 {
     const SceneSettings *limit = s->settings;
-    return behind->diffuse >= limit->max_diffuse || behind->glossy >= limit->max_glossy ||
-           behind->transmission >= limit->max_transmission;
+    return history->diffuse >= limit->max_diffuse || history->glossy >= limit->max_glossy ||
+           history->transmission >= limit->max_transmission;
 }
 
 /* What a scatter changes in the path, but for its ray. Passing straight through is no bounce: densities
@@ -298,10 +298,10 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
 {
     path->beta = spectrum_mul(path->beta, sample->weight);
     ++path->event;
-    note_scatter(&path->behind, sample->flags);
+    note_scatter(&path->history, sample->flags);
     if (sample->flags & BSDF_TRANSPARENT) {
         if (path->event > path->depth + WAVE_TRANSPARENT_MAX ||
-            path->behind.transparent > w->shared->settings->max_transparent)
+            path->history.transparent > w->shared->settings->max_transparent)
             path->flags |= PATH_DEAD;
         return;
     }
@@ -315,7 +315,7 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
         path->flags |= PATH_SPECULAR;
     else
         path->least_pdf = minf(path->least_pdf, sample->pdf);
-    if (path->depth >= w->shared->settings->max_depth || is_at_limit(w->shared, &path->behind))
+    if (path->depth >= w->shared->settings->max_depth || is_at_limit(w->shared, &path->history))
         path->flags |= PATH_LAST;
 }
 
@@ -432,8 +432,8 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         hit_surface(w->shared->scene, hit->instance, hit->triangle, w->hits.b1[i], w->hits.b2[i],
                     distance, &ray, &diff, hit->depth, &mesh->hit);
         mesh->hit.draw = hit->draw;
-        mesh->hit.path = hit->path;
-        mesh->hit.path.is_cone = true;
+        mesh->hit.history = hit->history;
+        mesh->hit.history.is_cone = true;
     }
 }
 

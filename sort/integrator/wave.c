@@ -58,7 +58,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     w->sky_lights = ARENA_ARRAY(arena, SkyLight, capacity);
     w->sky_footprints = ARENA_ARRAY(arena, EnvironmentFootprint, capacity);
     w->sky_depths = ARENA_ARRAY(arena, uint32_t, capacity);
-    w->sky_paths = ARENA_ARRAY(arena, HitPath, capacity);
+    w->sky_histories = ARENA_ARRAY(arena, PathHistory, capacity);
     w->mesh_lights = ARENA_ARRAY(arena, MeshLight, 2 * (size_t)capacity);
     if (w->aovs & FILM_LIGHT_PASSES && wave_gathers_light(shared)) {
         w->path_kinds = ARENA_ARRAY(arena, LightKinds, sample_capacity);
@@ -67,7 +67,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
             return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     }
     if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
-        !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_paths ||
+        !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_histories ||
         !w->mesh_lights ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
@@ -78,11 +78,11 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
 /* As which of SceneRays the path looks now. Inside a body nothing hides from it. */
 static uint8_t kind_of_ray(const Path *path)
 {
-    uint32_t behind = path->behind.kind;
-    uint8_t kind = behind & RAY_CAMERA         ? SCENE_RAYS_CAMERA
-                   : behind & RAY_TRANSMISSION ? SCENE_RAYS_TRANSMISSION
-                   : behind & RAY_DIFFUSE      ? SCENE_RAYS_DIFFUSE
-                                               : SCENE_RAYS_GLOSSY;
+    uint32_t history = path->history.kind;
+    uint8_t kind = history & RAY_CAMERA         ? SCENE_RAYS_CAMERA
+                   : history & RAY_TRANSMISSION ? SCENE_RAYS_TRANSMISSION
+                   : history & RAY_DIFFUSE      ? SCENE_RAYS_DIFFUSE
+                                                : SCENE_RAYS_GLOSSY;
     if (path->flags & PATH_INSIDE)
         kind = SCENE_RAYS_CAMERA | SCENE_RAYS_BOUNCED;
     return path->flags & PATH_ALONE ? ACCEL_ALONE(kind) : kind;
@@ -228,7 +228,7 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival h
 void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                   const SceneLightPaths *paths, uint32_t at)
 {
-    uint32_t hidden = wave_hidden_kinds(path->behind.kind, paths->invisible_to);
+    uint32_t hidden = wave_hidden_kinds(path->history.kind, paths->invisible_to);
     wave_add_light(w, path, radiance, (LightArrival){true, light_group, path->depth, hidden});
     if (path->flags & PATH_SEEN ||
         !(w->aovs & (FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT))))
@@ -257,10 +257,10 @@ void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *foo
 {
     const Path *path = &w->paths[sky->path];
     w->sky_depths[w->sky_light_count] = path->depth + !sky->is_met;
-    w->sky_paths[w->sky_light_count] = path->behind;
+    w->sky_histories[w->sky_light_count] = path->history;
     if (!sky->is_met) {
-        w->sky_paths[w->sky_light_count].kind = 0;
-        w->sky_paths[w->sky_light_count].is_cone = true;
+        w->sky_histories[w->sky_light_count].kind = 0;
+        w->sky_histories[w->sky_light_count].is_cone = true;
     }
     w->sky_footprints[w->sky_light_count] = *footprint;
     w->sky_lights[w->sky_light_count++] = *sky;
@@ -288,7 +288,7 @@ void wave_look_up_sky(Wave *w)
         const SkyLight *sky = &w->sky_lights[begin];
         n = w->sky_light_count - begin < GROUP ? w->sky_light_count - begin : GROUP;
         shade_environment(w->shade, w->sky_footprints + begin, w->sky_depths + begin,
-                          w->sky_paths + begin, n, radiance);
+                          w->sky_histories + begin, n, radiance);
         for (uint32_t k = 0; k < n; ++k)
             give_sky(w, &sky[k], spectrum_mul(sky[k].factor, radiance[k]));
     }
@@ -305,7 +305,7 @@ float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf
 
 Spectrum wave_part_seen(const Path *path, const SceneLightPaths *paths)
 {
-    uint32_t kind = path->behind.kind, hidden = paths->invisible_to;
+    uint32_t kind = path->history.kind, hidden = paths->invisible_to;
     bool sees;
     if (!(kind & RAY_CAMERA) && !wave_light_reaches(paths, path->depth - 1))
         return spectrum_splat(0.0f);

@@ -38,7 +38,7 @@ typedef struct Path {
     uint32_t event;      /* the same with them: selects the dimensions of the sampler */
     uint32_t flags;      /* PathFlags */
     uint32_t sample;     /* index into Wave.samples */
-    HitPath behind;      /* what shaders are told of the way here */
+    PathHistory history; /* what shaders are told of the way here */
     BsdfMedium medium;   /* while PATH_INSIDE; `body` is the instance that holds it */
     uint32_t body;
     uint32_t walk_steps; /* inside it; of camera rays also: lights that they went through */
@@ -49,7 +49,7 @@ typedef struct ShadowLight {
     Spectrum light; /* what arrives if the ray is clear */
     uint32_t light_group;
     RayDiff diff;
-    bool is_cone;   /* HitPath.is_cone of what lies on the way */
+    bool is_cone;   /* PathHistory.is_cone of what lies on the way */
     uint32_t depth; /* path_depth of what lies at its other end, and of alpha on the way */
 } ShadowLight;
 
@@ -109,7 +109,7 @@ struct Wave {
     SkyLight *sky_lights;   /* [capacity] */
     EnvironmentFootprint *sky_footprints; /* of sky_lights */
     uint32_t *sky_depths;                 /* of the rays from there */
-    HitPath *sky_paths;                   /* what lies behind them */
+    PathHistory *sky_histories;           /* what lies behind them */
     uint32_t mesh_light_count, sky_light_count;
     WaveCounters counters;
 };
@@ -220,7 +220,7 @@ static inline Spectrum wave_part_of_kinds(uint32_t invisible_to, Spectrum diffus
 }
 
 /* Kinds of bounces that the light is not there for, SCENE_RAYS_DIFFUSE or SCENE_RAYS_GLOSSY, after a bounce of this
- * HitPath.kind: 0 when that was not one in which each lobe counts by its kind. */
+ * PathHistory.kind: 0 when that was not one in which each lobe counts by its kind. */
 static inline uint32_t wave_hidden_kinds(uint32_t ray_kind, uint32_t invisible_to)
 {
     if (ray_kind & (RAY_CAMERA | RAY_TRANSMISSION | RAY_SINGULAR))

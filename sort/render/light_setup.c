@@ -54,7 +54,7 @@ static Status material_row(void *data, uint32_t width, float v_low, float v_high
     SORT_UNUSED(err);
     EnvironmentFootprint cells[GROUP];
     static const uint32_t depths[GROUP];
-    static const HitPath paths[GROUP];
+    static const PathHistory histories[GROUP];
     Spectrum radiance[GROUP];
     uint32_t n;
     for (uint32_t x = 0; x < width; x += n) {
@@ -62,7 +62,7 @@ static Status material_row(void *data, uint32_t width, float v_low, float v_high
         for (uint32_t k = 0; k < n; ++k)
             cells[k] = environment_cell(
                 f2(((float)(x + k) + 0.5f) / (float)width, 0.5f * (v_low + v_high)));
-        shade_environment(shade, cells, depths, paths, n, radiance);
+        shade_environment(shade, cells, depths, histories, n, radiance);
         for (uint32_t k = 0; k < n; ++k)
             out_radiance[x + k] = spectrum_to_rgb(radiance[k]);
     }

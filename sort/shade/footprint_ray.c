@@ -11,7 +11,7 @@ static float3 reflect_derivative(float3 D, float3 dD, float3 n, float3 dn)
 void footprint_reflect(const SurfaceHit *hit, float3 n, RayDiff *out)
 {
     *out = (RayDiff){hit->dPdx, hit->dPdy, reflect_derivative(hit->I, hit->dIdx, n, hit->dNdx),
-                     reflect_derivative(hit->I, hit->dIdy, n, hit->dNdy), hit->path.is_cone};
+                     reflect_derivative(hit->I, hit->dIdy, n, hit->dNdy), hit->history.is_cone};
 }
 
 /* D' = e D - mu n with e = 1/eta, mu = e (D.n) - (D'.n);
@@ -30,7 +30,7 @@ void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, Ra
     float e = 1.0f / eta;
     *out =
         (RayDiff){hit->dPdx, hit->dPdy, refract_derivative(hit->I, hit->dIdx, n, hit->dNdx, wi, e),
-                  refract_derivative(hit->I, hit->dIdy, n, hit->dNdy, wi, e), hit->path.is_cone};
+                  refract_derivative(hit->I, hit->dIdy, n, hit->dNdy, wi, e), hit->history.is_cone};
 }
 
 static float longer(float3 a, float3 b)
@@ -70,7 +70,7 @@ void footprint_light(float3 wi, float pdf, RayDiff *out)
 
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf, float pixel_scale, RayDiff *out)
 {
-    float scale = hit->path.is_cone ? 1.0f : pixel_scale;
+    float scale = hit->history.is_cone ? 1.0f : pixel_scale;
     float spread = scale * longer(hit->dIdx, hit->dIdy);
     cone(wi, scale * footprint_width(hit), maxf(spread_of(pdf), spread), out);
 }

@@ -69,12 +69,12 @@ void globals_fill(const Scene *scene, const SurfaceHit *const *hits, uint32_t co
         write_float(&w, GLOBAL_tangent_sign, h->tangent_sign);
         write_int(&w, GLOBAL_backfacing, h->is_backfacing);
         write_int(&w, GLOBAL_path_depth, (int32_t)h->depth);
-        write_int(&w, GLOBAL_ray_kind, (int32_t)h->path.kind);
+        write_int(&w, GLOBAL_ray_kind, (int32_t)h->history.kind);
         write_float(&w, GLOBAL_ray_length, h->length_m);
-        write_int(&w, GLOBAL_diffuse_depth, h->path.diffuse);
-        write_int(&w, GLOBAL_glossy_depth, h->path.glossy);
-        write_int(&w, GLOBAL_transmission_depth, h->path.transmission);
-        write_int(&w, GLOBAL_transparent_depth, h->path.transparent);
+        write_int(&w, GLOBAL_diffuse_depth, h->history.diffuse);
+        write_int(&w, GLOBAL_glossy_depth, h->history.glossy);
+        write_int(&w, GLOBAL_transmission_depth, h->history.transmission);
+        write_int(&w, GLOBAL_transparent_depth, h->history.transparent);
         if (value >> GLOBAL_object_random & 1 && h->instance != HIT_NO_INSTANCE)
             write_float(&w, GLOBAL_object_random, object_random(scene, h->instance));
     }

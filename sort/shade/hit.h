@@ -30,12 +30,12 @@ typedef enum RayKind {
 } RayKind;
 
 /* What lies behind a path. The counts stop at 65535. */
-typedef struct HitPath {
+typedef struct PathHistory {
     uint32_t kind; /* RayKind; 0 where light sampling looks at a light */
     uint16_t diffuse, glossy, transmission, transparent;
     /* The footprint is the cone of one scattered sample, and not a pixel's: see shade_footprint_scale. */
     bool is_cone;
-} HitPath;
+} PathHistory;
 
 #define HIT_NO_INSTANCE UINT32_MAX /* SurfaceHit.instance of the environment */
 
@@ -59,7 +59,7 @@ typedef struct SurfaceHit {
     uint32_t instance, triangle, material, depth; /* triangle: or segment of curves */
     float length_m;                               /* of the ray */
     HitDraw draw; /* these two zero from hit_surface; the caller's */
-    HitPath path;
+    PathHistory history;
 } SurfaceHit;
 
 /* Where rays leave the surface, and arrive at it. */

@@ -243,7 +243,7 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
 
 /* The inside of a sphere of radius 1 around the world's origin. */
 static SurfaceHit sky_point(const SceneEnvironment *e, const EnvironmentFootprint *fp,
-                            uint32_t depth, const HitPath *path)
+                            uint32_t depth, const PathHistory *history)
 {
     SurfaceHit hit = {.instance = HIT_NO_INSTANCE, .material = e->material, .depth = depth};
     hit.P = hit.I = environment_direction(e, fp->uv);
@@ -261,20 +261,20 @@ static SurfaceHit sky_point(const SceneEnvironment *e, const EnvironmentFootprin
     hit.dIdx = hit.dPdx, hit.dIdy = hit.dPdy;
     hit.dNdx = f3_neg(hit.dPdx), hit.dNdy = f3_neg(hit.dPdy);
     hit.uv = fp->uv, hit.duvdx = fp->duvdx, hit.duvdy = fp->duvdy;
-    hit.path = *path;
+    hit.history = *history;
     return hit;
 }
 
 /* At most SSL_BLOCK of them. */
 static void run_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
-                            const uint32_t *depths, const HitPath *paths, uint32_t count,
+                            const uint32_t *depths, const PathHistory *histories, uint32_t count,
                             Spectrum *out_radiance)
 {
     const SceneEnvironment *e = &ctx->desc.scene->environment;
     SurfaceHit hits[SSL_BLOCK];
     const SurfaceHit *list[SSL_BLOCK] = {NULL};
     for (uint32_t k = 0; k < count; ++k) {
-        hits[k] = sky_point(e, &footprints[k], depths[k], &paths[k]);
+        hits[k] = sky_point(e, &footprints[k], depths[k], &histories[k]);
         list[k] = &hits[k];
     }
     bool emits = shade_run(ctx, e->material, SSL_KERNEL_EMISSION, list, count);
@@ -283,7 +283,7 @@ static void run_environment(ShadeContext *ctx, const EnvironmentFootprint *footp
 }
 
 void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
-                       const uint32_t *depths, const HitPath *paths, uint32_t count,
+                       const uint32_t *depths, const PathHistory *histories, uint32_t count,
                        Spectrum *out_radiance)
 {
     bool is_material = ctx->desc.scene->environment.kind == SCENE_ENVIRONMENT_MATERIAL;
@@ -291,7 +291,7 @@ void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints
     for (uint32_t begin = 0; begin < count; begin += n) {
         n = count - begin < SSL_BLOCK ? count - begin : SSL_BLOCK;
         if (is_material)
-            run_environment(ctx, footprints + begin, depths + begin, paths + begin, n,
+            run_environment(ctx, footprints + begin, depths + begin, histories + begin, n,
                             out_radiance + begin);
         else
             look_up_environment(ctx, footprints + begin, depths + begin, n, out_radiance + begin);
@@ -310,7 +310,7 @@ Spectrum shade_light_material(ShadeContext *ctx, const SceneLight *light)
                       .N = f3_neg(back),
                       .T = mat4_vector(m, f3(1, 0, 0)),
                       .tangent_sign = 1.0f,
-                      .path = {0}};
+                      .history = {0}};
     if (light->kind == SCENE_LIGHT_DISTANT)
         hit.P = back; /* a point of the sky */
     hit.Ng = hit.Ng_front = hit.N;

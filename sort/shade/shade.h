@@ -67,7 +67,7 @@ Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
 /* Radiance of the environment's image or material in each of `count` footprints. May wait. depths and paths:
  * of the rays. Ends the last run. */
 void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
-                       const uint32_t *depths, const HitPath *paths, uint32_t count,
+                       const uint32_t *depths, const PathHistory *histories, uint32_t count,
                        Spectrum *out_radiance);
 /* What the material of a light, which has one, emits along its axis: as an indirect ray meets it. May wait. Ends the last run. */
 Spectrum shade_light_material(ShadeContext *ctx, const SceneLight *light);

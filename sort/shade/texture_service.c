@@ -48,7 +48,7 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
             continue;
         const SurfaceHit *hit = host->hits[point + lane];
         depths[lane] = hit->depth;
-        float scale = footprint_scale_at(host, hit->depth, hit->path.is_cone);
+        float scale = footprint_scale_at(host, hit->depth, hit->history.is_cone);
         for (uint32_t k = 2; k < 6; ++k)
             coord[k * n + lane] *= scale;
     }

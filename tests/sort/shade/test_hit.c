@@ -378,7 +378,7 @@ static void test_footprint_spread_after_lambert(void **state)
     footprint_scatter(&hit, f3(0, 0, 1), 1e6f, 0.125f, &diff);
     assert_close((double)f3_length(diff.dDdx), 0.15 / 8, 1e-5, 0);
     assert_close((double)f3_length(diff.dOdx), 1e-3 / 8, 1e-5, 0);
-    hit.path.is_cone = true;
+    hit.history.is_cone = true;
     footprint_scatter(&hit, f3(0, 0, 1), 1e6f, 0.125f, &diff);
     assert_close((double)f3_length(diff.dOdx), 1e-3, 1e-5, 0);
     /* But for light that several strategies find, and never as wide as infinite densities are narrow. */
