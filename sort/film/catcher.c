@@ -3,7 +3,7 @@
 #include "base/vec.h"
 #include "sort/film/film_record.h"
 
-enum { LIT = 0, ALONE = 3, COVER = CATCHER_BEHIND + 4, LIT_LIT, LIT_ALONE, ALONE_ALONE, SUMS };
+enum { LIT = 0, ALONE = 3, COVER = CATCHER_BACKDROP + 4, LIT_LIT, LIT_ALONE, ALONE_ALONE, SUMS };
 _Static_assert((int)SUMS == (int)CATCHER_SUMS, "all sums have a place");
 
 static double luminance(const float rgb[3])
@@ -14,11 +14,12 @@ static double luminance(const float rgb[3])
 bool catcher_is_acceptable(const FilmCatch *caught)
 {
     /* Comparisons with NaN are false. */
-    bool ok = fabsf(caught->cover) <= FILM_VALUE_MAX && fabsf(caught->behind[3]) <= FILM_VALUE_MAX;
+    bool ok =
+        fabsf(caught->cover) <= FILM_VALUE_MAX && fabsf(caught->backdrop[3]) <= FILM_VALUE_MAX;
     for (int c = 0; c < 3; ++c)
         ok = ok && fabsf(caught->lit[c]) <= FILM_VALUE_MAX &&
              fabsf(caught->alone[c]) <= FILM_VALUE_MAX &&
-             fabsf(caught->behind[c]) <= FILM_VALUE_MAX;
+             fabsf(caught->backdrop[c]) <= FILM_VALUE_MAX;
     return ok;
 }
 
@@ -38,7 +39,7 @@ void catcher_add(AccumWide sums[CATCHER_SUMS], const FilmCatch *caught)
         add(&sums[ALONE + c], (double)caught->alone[c]);
     }
     for (int c = 0; c < 4; ++c)
-        add(&sums[CATCHER_BEHIND + c], (double)caught->behind[c]);
+        add(&sums[CATCHER_BACKDROP + c], (double)caught->backdrop[c]);
     add(&sums[COVER], (double)caught->cover);
     add(&sums[LIT_LIT], lit * lit);
     add(&sums[LIT_ALONE], lit * alone);
@@ -55,7 +56,7 @@ CatcherShadow catcher_shadow(const AccumWide sums[CATCHER_SUMS], uint32_t sample
         mean += shadow.kept[c] / 3.0;
     }
     for (int c = 0; c < 4; ++c)
-        shadow.behind[c] = accum_wide_to_double(sums[CATCHER_BEHIND + c]) / count;
+        shadow.backdrop[c] = accum_wide_to_double(sums[CATCHER_BACKDROP + c]) / count;
     shadow.cover = accum_wide_to_double(sums[COVER]) / count;
     shadow.part = fmin(fmax(mean, 0.0), 1.0);
     return shadow;
@@ -83,7 +84,7 @@ double catcher_part_variance(const AccumWide sums[CATCHER_SUMS], uint32_t sample
 void catcher_shade(const CatcherShadow *shadow, float rgba[4])
 {
     for (int c = 0; c < 4; ++c)
-        rgba[c] = (float)((double)rgba[c] + shadow->part * shadow->behind[c]);
+        rgba[c] = (float)((double)rgba[c] + shadow->part * shadow->backdrop[c]);
     rgba[3] = (float)((double)rgba[3] + (1.0 - shadow->part) * shadow->cover);
 }
 

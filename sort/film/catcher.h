@@ -16,12 +16,12 @@
 #include "sort/film/accum.h"
 #include "sort/film/film.h"
 
-enum { CATCHER_SUMS = 14, CATCHER_BEHIND = 6 /* where its colour is among them */ };
+enum { CATCHER_SUMS = 14, CATCHER_BACKDROP = 6 /* where its colour is among them */ };
 
 typedef struct CatcherShadow {
-    double behind[4], cover; /* means over the samples */
-    double kept[3];          /* k by channel, not bounded above: others may light it, too */
-    double part;             /* k */
+    double backdrop[4], cover; /* means over the samples */
+    double kept[3];            /* k by channel, not bounded above: others may light it, too */
+    double part;               /* k */
 } CatcherShadow;
 
 bool catcher_is_acceptable(const FilmCatch *caught);

@@ -256,9 +256,9 @@ static void unlock_record(PixelHead *head)
 
 static void add_square(uint8_t *record, const AovSlot *slot, const FilmSample *sample)
 {
-    const float *rgb = sample->rgb, *behind = sample->caught.behind;
+    const float *rgb = sample->rgb, *backdrop = sample->caught.backdrop;
     double y = film_luminance((double)rgb[0], (double)rgb[1], (double)rgb[2]) +
-               film_luminance((double)behind[0], (double)behind[1], (double)behind[2]);
+               film_luminance((double)backdrop[0], (double)backdrop[1], (double)backdrop[2]);
     y = fmin(y * y, (double)FILM_VALUE_MAX);
     accum_wide_add(record_wide(record, slot->record_offset), accum_wide_from_double(y));
 }

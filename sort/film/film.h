@@ -116,9 +116,9 @@ typedef struct FilmDesc {
 typedef struct FilmCatch {
     float lit[3];   /* as the scene is */
     float alone[3]; /* as if there were only catchers and lamps in it */
-    float
-        behind[4]; /* RGBA: the environment, in the place of the catchers; not in FilmSample.rgb */
-    float cover;   /* how much of the sample they cover, [0, 1]; not in FilmSample.alpha */
+    float backdrop
+        [4];     /* RGBA: the environment, in the place of the catchers; not in FilmSample.rgb */
+    float cover; /* how much of the sample they cover, [0, 1]; not in FilmSample.alpha */
 } FilmCatch;
 
 /* One sample. aov: from FILM_AT_x on; AOVs that the film does not hold are ignored. */

@@ -28,7 +28,7 @@ static double catcher_luminance(const Film *film, uint8_t *record, double *out_v
     if (!sums)
         return 0.0;
     CatcherShadow shadow = catcher_shadow(sums, n);
-    const double *b = shadow.behind;
+    const double *b = shadow.backdrop;
     double background = film_luminance(b[0], b[1], b[2]) + fmax(shadow.cover - b[3], 0.0);
     *out_variance = background * background * catcher_part_variance(sums, n);
     return shadow.part * background;

@@ -121,7 +121,7 @@ static inline double record_variance(const Film *film, uint8_t *record, const Ao
     if (n < 2.0)
         return 0.0;
     double sum = record_luminance(record_wide(record, PIXEL_RGBA_OFFSET)) +
-                 (catcher ? record_luminance(catcher + CATCHER_BEHIND) : 0.0);
+                 (catcher ? record_luminance(catcher + CATCHER_BACKDROP) : 0.0);
     double squares = accum_wide_to_double(*record_wide(record, variance->record_offset));
     return fmax(squares - sum * sum / n, 0.0) / (n * (n - 1.0));
 }

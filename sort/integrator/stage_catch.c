@@ -20,7 +20,7 @@ static void send_path(Wave *w, uint32_t i, uint32_t flags)
 }
 
 /* For a path that ends here; its weight makes up for those that went through. */
-static void look_behind(Wave *w, uint32_t i, const Bsdf *bsdf)
+static void add_backdrop(Wave *w, uint32_t i, const Bsdf *bsdf)
 {
     const Scene *scene = w->shared->scene;
     const Path *path = &w->paths[i];
@@ -32,14 +32,14 @@ static void look_behind(Wave *w, uint32_t i, const Bsdf *bsdf)
     sample->alpha -= cover;
     sample->caught.cover += cover;
     if (scene->environment.kind != SCENE_ENVIRONMENT_NONE && !w->shared->settings->transparent_film)
-        sample->caught.behind[3] += cover;
+        sample->caught.backdrop[3] += cover;
     wave_meet_infinity(w, i, hole, true);
 }
 
 void wave_catch(Wave *w, uint32_t i, const Bsdf *bsdf, bool is_through)
 {
     if (!is_through)
-        look_behind(w, i, bsdf);
+        add_backdrop(w, i, bsdf);
     send_path(w, i, 0);
     send_path(w, i, PATH_ALONE);
 }

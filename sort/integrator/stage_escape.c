@@ -29,7 +29,7 @@ static void meet_sky(Wave *w, const SkyLight *sky, float3 direction, float2 map_
     wave_note_sky(w, sky, &footprint);
 }
 
-void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_behind)
+void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
 {
     const Lights *lights = w->shared->lights;
     const Path *path = &w->paths[i];
@@ -52,9 +52,9 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_behind)
         if (spectrum_is_black(part))
             continue;
         if (kind == LIGHT_VALUE_ENVIRONMENT)
-            meet_sky(w, &(SkyLight){i, true, is_behind, part}, ray.direction, hit.map_uv);
-        else if (is_behind)
-            wave_add_behind(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
+            meet_sky(w, &(SkyLight){i, true, is_backdrop, part}, ray.direction, hit.map_uv);
+        else if (is_backdrop)
+            wave_add_backdrop(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
         else
             wave_add_met(w, path, spectrum_mul(part, hit.radiance), hit.light_group, hit.paths, at);
     }

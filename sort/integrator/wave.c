@@ -236,11 +236,11 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
     add3(w->samples[path->sample].aov + at, clamp_light(w->shared, radiance, path->depth));
 }
 
-void wave_add_behind(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
-                     uint32_t at)
+void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
+                       uint32_t at)
 {
     float3 rgb = clamp_light(w->shared, radiance, path->depth);
-    add3(w->samples[path->sample].caught.behind, rgb);
+    add3(w->samples[path->sample].caught.backdrop, rgb);
     add_to_group(w, path, rgb, light_group);
     add3(w->samples[path->sample].aov + at, rgb);
 }
@@ -270,8 +270,8 @@ static void give_sky(Wave *w, const SkyLight *sky, Spectrum light)
 {
     const SceneEnvironment *environment = &w->shared->scene->environment;
     uint32_t group = environment->light_group;
-    if (sky->is_behind)
-        wave_add_behind(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
+    if (sky->is_backdrop)
+        wave_add_backdrop(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
     else if (sky->is_met)
         wave_add_met(w, &w->paths[sky->path], light, group, &environment->paths,
                      FILM_AT_ENVIRONMENT);

@@ -69,8 +69,8 @@ typedef struct LightKinds {
 /* Light from the environment image, whose radiance is still to be looked up. */
 typedef struct SkyLight {
     uint32_t path;
-    bool is_met;    /* as for MeshLight */
-    bool is_behind; /* what is met: behind a shadow catcher */
+    bool is_met;      /* as for MeshLight */
+    bool is_backdrop; /* what is met: behind a shadow catcher */
     Spectrum factor;
 } SkyLight;
 
@@ -187,13 +187,13 @@ void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_g
                   const SceneLightPaths *paths, uint32_t at);
 
 /* The same of what lies behind a shadow catcher. */
-void wave_add_behind(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
-                     uint32_t at);
+void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
+                       uint32_t at);
 
 /* Light whose radiance is known now, for the shadow ray, which is not needed when there is none. */
 void wave_give_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group);
 /* Light at infinity that the path meets: `factor` of it, for the picture or for what is behind a catcher. */
-void wave_meet_infinity(Wave *w, uint32_t path, Spectrum factor, bool is_behind);
+void wave_meet_infinity(Wave *w, uint32_t path, Spectrum factor, bool is_backdrop);
 /* Notes light from the image; wave_look_up_sky gives all that was noted to whom it belongs. */
 void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);
 void wave_look_up_sky(Wave *w);
