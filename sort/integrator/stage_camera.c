@@ -22,11 +22,11 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
         pixel_filter_sample(&s->filter, sampler_2d(&s->sampler, path->key, SAMPLE_PIXEL));
     float2 film_px = f2((float)x + 0.5f + offset.x, (float)y + 0.5f + offset.y);
     float2 lens = {0, 0};
-    if (s->view.lens_radius_m > 0.0f)
+    if (s->camera.lens_radius_m > 0.0f)
         lens = sampler_2d(&s->sampler, path->key, SAMPLE_LENS);
     float time = sampler_1d(&s->sampler, path->key, SAMPLE_TIME);
     Ray ray;
-    if (!camera_ray(&s->view, film_px, lens, time, &ray, &path->diff))
+    if (!camera_ray(&s->camera, film_px, lens, time, &ray, &path->diff))
         return;
     w->samples[index].alpha = 1.0f;
     w->samples[index].aov[FILM_AT_DEPTH] = 0.0f;

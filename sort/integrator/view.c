@@ -127,7 +127,7 @@ static float3 view_color(const Wave *w, uint32_t i, const SurfaceHit *hit, uint3
 {
     const Scene *scene = w->shared->scene;
     float facing = fabsf(f3_dot(hit->N, hit->I));
-    switch (w->shared->what) {
+    switch (w->shared->view) {
     case WAVE_VIEW_NORMAL:
         return f3_scale(f3_add(hit->N, f3_splat(1.0f)), 0.5f);
     case WAVE_VIEW_UV:
@@ -149,7 +149,7 @@ static float3 view_color(const Wave *w, uint32_t i, const SurfaceHit *hit, uint3
 
 void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point)
 {
-    if (w->shared->what == WAVE_VIEW_AO)
+    if (w->shared->view == WAVE_VIEW_AO)
         look_around(w, i, hit);
     else
         wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, i, hit, point)),

@@ -138,7 +138,7 @@ void wave_run(Wave *w, const WaveJob *job)
         timed(w, WAVE_STAGE_SHADOW, stage_shadow);
         timed(w, WAVE_STAGE_ADVANCE, stage_advance);
     }
-    if (w->shared->what == WAVE_VIEW_COST)
+    if (w->shared->view == WAVE_VIEW_COST)
         note_cost(w, start_ns);
     timed(w, WAVE_STAGE_COMMIT, stage_commit);
 }

@@ -43,14 +43,14 @@ typedef struct WaveShared {
     const Accel *accel;
     const Lights *lights;
     const MaterialSet *materials;
-    CameraView view;
+    CameraView camera;
     PixelFilter filter;
     Sampler sampler;
     uint32_t seed;
     float clamp_direct, clamp_indirect; /* of a light's mean channel; INFINITY: none */
     uint32_t samples;                   /* nominal, a pixel */
     WaveStrategy strategy;
-    WaveView what;
+    WaveView view;
     float ao_distance_m; /* of WAVE_VIEW_AO; INFINITY: any */
     Film *film;
     bool skips_done; /* pixels that film_is_done */
@@ -61,7 +61,7 @@ typedef struct WaveShared {
 /* Paths gather light, as they do for a picture and to see what that costs; else they end at the first surface. */
 static inline bool wave_gathers_light(const WaveShared *s)
 {
-    return s->what == WAVE_VIEW_NONE || s->what == WAVE_VIEW_COST;
+    return s->view == WAVE_VIEW_NONE || s->view == WAVE_VIEW_COST;
 }
 
 /* One sample of each pixel of a rectangle, in frame coordinates; width * height <= the wave's capacity. */

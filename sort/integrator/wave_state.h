@@ -117,7 +117,7 @@ struct Wave {
 /* Of a point, from the camera as it stands at `time` of the shutter. */
 static inline float wave_camera_distance(const Wave *w, float time, float3 point)
 {
-    CameraView view = camera_view_at(&w->shared->view, time);
+    CameraView view = camera_view_at(&w->shared->camera, time);
     return camera_distance(&view, point);
 }
 

@@ -131,13 +131,13 @@ static Status apply_settings(Render *r, Error *err)
     shared->settings = s;
     shared->seed = s->seed;
     shared->strategy = o->strategy;
-    shared->what = o->view;
+    shared->view = o->view;
     apply_clamps(s, shared);
     shared->ao_distance_m = ao_distance(r);
     shared->sampler = (Sampler){o->sampler};
     shared->samples = r->samples;
     shared->skips_done = o->adaptive_error > 0.0f;
-    camera_view_init(&r->scene->cameras[camera], width, height, &shared->view);
+    camera_view_init(&r->scene->cameras[camera], width, height, &shared->camera);
     return pixel_filter_init(o->filter, o->filter_width_px, &shared->filter, err);
 }
 
@@ -214,7 +214,7 @@ static Status open_textures(Render *r, Error *err)
     /* What is needed first, and for a clock of lookups all of it. */
     if (status == STATUS_OK && r->scene->environment.kind == SCENE_ENVIRONMENT_IMAGE)
         texture_store_ask(r->store, r->scene->environment.texture);
-    if (status == STATUS_OK && r->shared.what == WAVE_VIEW_COST)
+    if (status == STATUS_OK && r->shared.view == WAVE_VIEW_COST)
         status = render_finish_textures(r, err);
     r->stats.textures_s = clock_seconds_since(start);
     return status;
@@ -336,10 +336,10 @@ static Hash128 identity_hash(const Render *r)
     hash128_update_text(&h, r->scene->name);
     scene_settings_hash(&r->settings, &h);
     hash128_update_u64(&h, r->shared.strategy);
-    hash128_update_u64(&h, r->shared.what);
+    hash128_update_u64(&h, r->shared.view);
     hash128_update(&h, &r->shared.ao_distance_m, sizeof r->shared.ao_distance_m);
     hash128_update_u64(&h, r->shared.sampler.kind);
-    const CameraView *view = &r->shared.view;
+    const CameraView *view = &r->shared.camera;
     hash128_update(&h, view, offsetof(CameraView, keys));
     hash128_update(&h, view->keys, view->key_count * sizeof *view->keys);
     hash128_update(&h, &r->options.mip_bias, sizeof r->options.mip_bias);

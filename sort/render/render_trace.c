@@ -49,7 +49,7 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     ShadeContextDesc desc = render_shade_desc(r, worker_state, waiter);
     LevelWatch *levels = NULL;
     bool wants_levels =
-        r->shared.what == WAVE_VIEW_MIP || film_aovs_have(film_desc(r->film)->aovs, FILM_AOV_MIP);
+        r->shared.view == WAVE_VIEW_MIP || film_aovs_have(film_desc(r->film)->aovs, FILM_AOV_MIP);
     if (fiber && wants_levels) {
         levels = level_watch_create(r->textures, arena);
         desc.probe = levels ? &levels->probe : NULL;
@@ -72,7 +72,7 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
  * every one goes alone. */
 static void run_job(const Render *r, Wave *wave, const WaveJob *job)
 {
-    uint32_t capacity = r->shared.what == WAVE_VIEW_COST ? 1 : r->options.wave_capacity;
+    uint32_t capacity = r->shared.view == WAVE_VIEW_COST ? 1 : r->options.wave_capacity;
     uint32_t width = job->width < capacity ? job->width : capacity;
     uint32_t rows = capacity / width < job->height ? capacity / width : job->height;
     for (uint32_t y = 0; y < job->height; y += rows) {
@@ -210,7 +210,7 @@ static uint32_t fibers_wanted(void *data)
 
 static uint32_t fibers_max(const Render *r)
 {
-    if (r->shared.what == WAVE_VIEW_COST)
+    if (r->shared.view == WAVE_VIEW_COST)
         return 1; /* the clock of a parked fiber would run on while others work */
     return r->options.fibers_max > 0 ? r->options.fibers_max : FIBERS_MOST;
 }
