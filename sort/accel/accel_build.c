@@ -362,7 +362,7 @@ static Status attach_lights(Accel *accel, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "no memory for %u lights", scene->light_count);
     for (uint32_t i = 0; i < scene->light_count; ++i) {
         const SceneLight *light = &scene->lights[i];
-        if (!light_shape_exists(light) || light->paths.is_sampled_only)
+        if (!light_shape_exists(light) || light->visibility.is_sampled_only)
             continue;
         light_shape_init(light, &accel->shapes[accel->shape_count]);
         accel->shape_light[accel->shape_count++] = i;

@@ -173,7 +173,7 @@ void accel_light_occluded(const struct RTCOccludedFunctionNArguments *args)
     for (uint32_t lane = 0; lane < n; ++lane) {
         float t;
         float3 ng;
-        if (accel->scene->lights[accel->shape_light[args->primID]].paths.is_permeable)
+        if (accel->scene->lights[accel->shape_light[args->primID]].visibility.is_permeable)
             break;
         if (args->valid[lane] && hit_lane(&accel->shapes[args->primID], ray, n, lane, &t, &ng))
             ray[RAY_T_MAX * n + lane] = -INFINITY;

@@ -4,7 +4,7 @@
  * pixel, k = lit / alone, by channel; 1 where it reflects none. Its mean over the channels, in [0, 1], is the part of
  * the background that the picture keeps there:
  *
- *   colour = rgb + k behind      alpha = a + k behind_a + (1 - k) cover
+ *   colour = rgb + k backdrop      alpha = a + k backdrop_a + (1 - k) cover
  *
  * So a shadow over a transparent film is black with alpha, and over an environment it darkens it, by the same part:
  * laying the former over the environment gives the latter.

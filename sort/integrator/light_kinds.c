@@ -16,35 +16,36 @@ static void add(FilmSample *sample, int kind, int at, Spectrum light)
     sum[2] += rgb.z;
 }
 
-void kinds_note_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample)
+void kinds_record_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample)
 {
     Spectrum albedo[BSDF_KINDS];
     bsdf_albedo_kinds(bsdf, albedo);
     for (int k = 0; k < BSDF_KINDS; ++k)
         add(&w->samples[path->sample], k, COLOR, spectrum_mul(path->beta, albedo[k]));
     if (sample)
-        bsdf_sample_kinds(bsdf, sample, w->path_kinds[path->sample].share);
+        bsdf_sample_kinds(bsdf, sample, w->path_kinds[path->sample].fraction);
 }
 
 /* What is left when diffuse lobes, or all others, are out, as shares of that. */
 static LightKinds without(LightKinds kinds, uint32_t hidden)
 {
     if (hidden & SCENE_RAYS_DIFFUSE)
-        kinds.share[BSDF_KIND_DIFFUSE] = spectrum_splat(0.0f);
+        kinds.fraction[BSDF_KIND_DIFFUSE] = spectrum_splat(0.0f);
     if (hidden & SCENE_RAYS_GLOSSY)
-        kinds.share[BSDF_KIND_GLOSSY] = kinds.share[BSDF_KIND_TRANSMISSION] = spectrum_splat(0.0f);
+        kinds.fraction[BSDF_KIND_GLOSSY] = kinds.fraction[BSDF_KIND_TRANSMISSION] =
+            spectrum_splat(0.0f);
     SPECTRUM_EACH(c)
     {
         float sum = 0.0f;
         for (int k = 0; k < BSDF_KINDS; ++k)
-            sum += kinds.share[k].c[c];
+            sum += kinds.fraction[k].c[c];
         for (int k = 0; k < BSDF_KINDS; ++k)
-            kinds.share[k].c[c] = sum != 0.0f ? kinds.share[k].c[c] / sum : 0.0f;
+            kinds.fraction[k].c[c] = sum != 0.0f ? kinds.fraction[k].c[c] / sum : 0.0f;
     }
     return kinds;
 }
 
-void kinds_note_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light)
+void kinds_record_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light)
 {
     const Path *path = &w->paths[i];
     LightKinds *kinds = &w->light_kinds[i];
@@ -52,8 +53,8 @@ void kinds_note_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *
         *kinds = w->path_kinds[path->sample];
         return;
     }
-    bsdf_sample_kinds(bsdf, &(BsdfSample){.wi = light->wi}, kinds->share);
-    uint32_t hidden = wave_hidden_kinds(RAY_REFLECTION, light->paths->invisible_to);
+    bsdf_sample_kinds(bsdf, &(BsdfSample){.wi = light->wi}, kinds->fraction);
+    uint32_t hidden = wave_hidden_kinds(RAY_REFLECTION, light->visibility->invisible_to);
     if (hidden && !bsdf_is_transmitted(bsdf, light->wi))
         *kinds = without(*kinds, hidden);
 }
@@ -65,5 +66,5 @@ void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how)
         kinds = without(kinds, how.hidden);
     for (int k = 0; k < BSDF_KINDS; ++k)
         add(&w->samples[path->sample], k, how.bounces > 1 ? INDIRECT : DIRECT,
-            spectrum_mul(kinds.share[k], spectrum_from_rgb(rgb)));
+            spectrum_mul(kinds.fraction[k], spectrum_from_rgb(rgb)));
 }

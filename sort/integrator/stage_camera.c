@@ -41,7 +41,7 @@ void stage_camera(Wave *w)
     w->count = 0;
     for (uint32_t y = job->y; y < job->y + job->height; ++y)
         for (uint32_t x = job->x; x < job->x + job->width; ++x)
-            if (wave_takes(w->shared, x, y))
+            if (wave_samples_pixel(w->shared, x, y))
                 start_path(w, sample++, x, y, job->sample);
     w->counters.paths += sample;
 }

@@ -26,7 +26,7 @@ static void meet_sky(Wave *w, const SkyLight *sky, float3 direction, float2 map_
         footprint = environment_cell(environment_uv(&w->shared->scene->environment, direction));
     else
         footprint = environment_cell(map_uv);
-    wave_note_sky(w, sky, &footprint);
+    wave_queue_sky(w, sky, &footprint);
 }
 
 void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
@@ -45,9 +45,10 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
         if (hit.is_environment && !(path->flags & PATH_SEEN) &&
             w->shared->settings->transparent_film)
             continue;
-        float share = wave_path_share(w->shared, path, hit.pdf_solid_angle, hit.paths);
-        Spectrum part = spectrum_scale(factor, share);
-        part = spectrum_mul(part, wave_part_seen(path, hit.paths));
+        float mis_weight =
+            wave_path_mis_weight(w->shared, path, hit.pdf_solid_angle, hit.visibility);
+        Spectrum part = spectrum_scale(factor, mis_weight);
+        part = spectrum_mul(part, wave_visible_fraction(path, hit.visibility));
         uint32_t at = hit.is_environment ? FILM_AT_ENVIRONMENT : FILM_AT_EMISSION;
         if (spectrum_is_black(part))
             continue;
@@ -56,7 +57,8 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
         else if (is_backdrop)
             wave_add_backdrop(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);
         else
-            wave_add_met(w, path, spectrum_mul(part, hit.radiance), hit.light_group, hit.paths, at);
+            wave_add_met(w, path, spectrum_mul(part, hit.radiance), hit.light_group, hit.visibility,
+                         at);
     }
 }
 
@@ -86,15 +88,15 @@ static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
     float distance = f3_length(f3_sub(met, path->from));
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light,
                                     ray->direction, distance);
-    Spectrum part = wave_part_seen(path, hit.paths);
-    float share = wave_path_share(w->shared, path, hit.pdf_solid_angle, hit.paths);
+    Spectrum part = wave_visible_fraction(path, hit.visibility);
+    float mis_weight = wave_path_mis_weight(w->shared, path, hit.pdf_solid_angle, hit.visibility);
     if (wave_gathers_light(w->shared) && !hit.is_beside)
         wave_add_met(
             w, path,
-            spectrum_scale(spectrum_mul(spectrum_mul(path->beta, part), hit.radiance), share),
-            hit.light_group, hit.paths, FILM_AT_EMISSION);
-    bool is_hidden = !(path->flags & PATH_SEEN) && hit.paths->invisible_to & SCENE_RAYS_CAMERA;
-    if (hit.is_beside || is_hidden || hit.paths->is_permeable)
+            spectrum_scale(spectrum_mul(spectrum_mul(path->beta, part), hit.radiance), mis_weight),
+            hit.light_group, hit.visibility, FILM_AT_EMISSION);
+    bool is_hidden = !(path->flags & PATH_SEEN) && hit.visibility->invisible_to & SCENE_RAYS_CAMERA;
+    if (hit.is_beside || is_hidden || hit.visibility->is_permeable)
         return !pass_light(w, i);
     if (path->flags & PATH_SEEN)
         return true;
@@ -119,5 +121,5 @@ void stage_escape(Wave *w)
             continue;
         path->flags |= PATH_DEAD;
     }
-    wave_look_up_sky(w);
+    wave_evaluate_sky(w);
 }

@@ -115,7 +115,7 @@ static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Lig
         .origin = origin, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
     if (!isinf(light->distance_m))
         ray = ray_between(origin, ray_leave(end, f3_neg(light->wi)), light->wi, ray.time);
-    if (light->paths->is_shadowless)
+    if (light->visibility->is_shadowless)
         ray.t_max = -1.0f; /* an empty segment is clear */
     ray_batch_set(&w->shadow.rays, i, &ray);
     w->shadow.is_alone[i] = w->paths[i].flags & PATH_ALONE;
@@ -140,7 +140,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
         break;
     case LIGHT_VALUE_ENVIRONMENT: {
         EnvironmentFootprint cell = environment_cell(light->map_uv);
-        wave_note_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
+        wave_queue_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
         break;
     }
     case LIGHT_VALUE_MESH: {
@@ -161,11 +161,11 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     }
     }
     aim_shadow_ray(w, i, hit, light, &end);
-    wave_give_light(w, i, factor, light->light_group);
+    wave_set_shadow_light(w, i, factor, light->light_group);
 }
 
 /* Of f, what a light that is invisible to some kinds of bounces brings. */
-static Spectrum part_lit(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Spectrum f)
+static Spectrum visible_f(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Spectrum f)
 {
     uint32_t reflected = invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
     if (!(invisible_to & (uint32_t)SCENE_RAYS_BOUNCED))
@@ -201,29 +201,30 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
     if (!lights_sample(s->lights, hit->P, hit->N, w->rays.time[i], u, &light))
         return;
-    if (!wave_light_reaches(light.paths, path->depth) || !is_there(w, path, &light))
+    if (!wave_light_reaches(light.visibility, path->depth) || !is_there(w, path, &light))
         return;
     float bsdf_pdf_wi;
     Spectrum f = bsdf_eval(bsdf, light.wi, &bsdf_pdf_wi);
-    f = part_lit(bsdf, light.wi, light.paths->invisible_to, f);
-    float share = wave_light_share(s, &light, bsdf_pdf_wi);
-    if (spectrum_is_black(f) || share == 0.0f)
+    f = visible_f(bsdf, light.wi, light.visibility->invisible_to, f);
+    float mis_weight = wave_light_mis_weight(s, &light, bsdf_pdf_wi);
+    if (spectrum_is_black(f) || mis_weight == 0.0f)
         return;
     if (w->path_kinds)
-        kinds_note_light(w, i, bsdf, &light);
+        kinds_record_light(w, i, bsdf, &light);
     receive_light(w, i, hit, &light,
-                  spectrum_scale(spectrum_mul(path->beta, f), share / light.pdf_solid_angle));
+                  spectrum_scale(spectrum_mul(path->beta, f), mis_weight / light.pdf_solid_angle));
 }
 
-static void give_mesh_light(Wave *w, const MeshLight *mesh, Spectrum radiance)
+static void deliver_mesh_light(Wave *w, const MeshLight *mesh, Spectrum radiance)
 {
     const SceneInstance *source = &w->shared->scene->instances[mesh->hit.instance];
     Spectrum light = spectrum_mul(mesh->factor, radiance);
     if (!mesh->is_met) {
-        wave_give_light(w, mesh->path, light, source->light_group);
+        wave_set_shadow_light(w, mesh->path, light, source->light_group);
         return;
     }
-    uint32_t hidden = wave_hidden_kinds(mesh->hit.history.kind, source->light_paths.invisible_to);
+    uint32_t hidden =
+        wave_hidden_kinds(mesh->hit.history.kind, source->light_visibility.invisible_to);
     wave_add_light(w, &w->paths[mesh->path], light,
                    (LightArrival){true, source->light_group, mesh->hit.depth, hidden});
 }
@@ -243,8 +244,8 @@ static void shade_mesh_lights(Wave *w)
         }
         bool emits = shade_run(w->shade, material, SSL_KERNEL_EMISSION, hits, count);
         for (uint32_t k = 0; k < count; ++k)
-            give_mesh_light(w, &mesh[k],
-                            emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f));
+            deliver_mesh_light(w, &mesh[k],
+                               emits ? shade_emission(w->shade, k) : spectrum_splat(0.0f));
         begin += count;
     }
     w->mesh_light_count = 0;
@@ -268,7 +269,7 @@ static void count_up(uint16_t *count)
     *count = (uint16_t)(*count + (*count < UINT16_MAX));
 }
 
-static void note_scatter(PathHistory *history, uint32_t flags)
+static void record_scatter(PathHistory *history, uint32_t flags)
 {
     if (flags & BSDF_TRANSPARENT) {
         count_up(&history->transparent);
@@ -298,7 +299,7 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
 {
     path->beta = spectrum_mul(path->beta, sample->weight);
     ++path->event;
-    note_scatter(&path->history, sample->flags);
+    record_scatter(&path->history, sample->flags);
     if (sample->flags & BSDF_TRANSPARENT) {
         if (path->event > path->depth + WAVE_TRANSPARENT_MAX ||
             path->history.transparent > w->shared->settings->max_transparent)
@@ -337,7 +338,7 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
 }
 
 /* For lights that are for diffuse or for glossy bounces only. */
-static void note_diffuse_share(Path *path, const Bsdf *bsdf, const BsdfSample *sample)
+static void record_diffuse_fraction(Path *path, const Bsdf *bsdf, const BsdfSample *sample)
 {
     path->diffuse = spectrum_splat(0.0f);
     if (sample->flags & (uint32_t)(BSDF_DELTA | BSDF_TRANSMISSION))
@@ -362,7 +363,7 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     if (is_caught)
         wave_catch(w, i, bsdf, is_transparent);
     if (w->path_kinds && !(path->flags & PATH_SEEN) && !is_caught)
-        kinds_note_surface(w, path, bsdf, is_drawn && !is_transparent ? &sample : NULL);
+        kinds_record_surface(w, path, bsdf, is_drawn && !is_transparent ? &sample : NULL);
     if (!(path->flags & PATH_SEEN))
         record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);
     if (!wave_gathers_light(s) && !is_transparent) {
@@ -380,8 +381,8 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
         enter_body(w, i, hit, bsdf, &sample);
         return;
     }
-    if (w->tells_shares && !is_transparent)
-        note_diffuse_share(path, bsdf, &sample);
+    if (w->keeps_diffuse_fraction && !is_transparent)
+        record_diffuse_fraction(path, bsdf, &sample);
     advance_path(w, path, hit, &sample);
     if (is_transparent) { /* the ray goes on, and so does its footprint */
         ray_batch_pass(&w->rays, &w->hits, i);
@@ -403,9 +404,10 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
 static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const Path *path = &w->paths[i];
-    const SceneLightPaths *paths = &w->shared->scene->instances[hit->instance].light_paths;
+    const SceneLightVisibility *visibility =
+        &w->shared->scene->instances[hit->instance].light_visibility;
     Spectrum emission = bsdf_emission(bsdf);
-    if (spectrum_is_black(emission) || paths->is_sampled_only)
+    if (spectrum_is_black(emission) || visibility->is_sampled_only)
         return;
     /* Measured from the last scatter, since transparent surfaces may lie between. */
     float distance = f3_length(f3_sub(hit->P, path->from));
@@ -414,13 +416,13 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
             ? 0.0f
             : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i],
                               hit->instance, hit->triangle, hit->b1, hit->I, distance, hit->Ng);
-    float share = wave_path_share(w->shared, path, pdf, pdf > 0.0f ? paths : NULL);
-    Spectrum factor = spectrum_scale(path->beta, share);
-    factor = spectrum_mul(factor, wave_part_seen(path, paths));
+    float mis_weight = wave_path_mis_weight(w->shared, path, pdf, pdf > 0.0f ? visibility : NULL);
+    Spectrum factor = spectrum_scale(path->beta, mis_weight);
+    factor = spectrum_mul(factor, wave_visible_fraction(path, visibility));
     bool is_caustic = path->flags & PATH_SPECULAR && !isinf(path->least_pdf);
     if (pdf == 0.0f && !is_caustic) {
         wave_add_met(w, path, spectrum_mul(factor, emission),
-                     w->shared->scene->instances[hit->instance].light_group, paths,
+                     w->shared->scene->instances[hit->instance].light_group, visibility,
                      FILM_AT_EMISSION);
     } else if (!spectrum_is_black(factor)) {
         RayDiff diff;
@@ -521,5 +523,5 @@ void stage_surface(Wave *w)
             level_watch_end(w->levels);
     }
     shade_mesh_lights(w);
-    wave_look_up_sky(w);
+    wave_evaluate_sky(w);
 }

@@ -23,11 +23,11 @@ static bool hides_instances(const Scene *scene)
 
 static bool hides_lights(const Scene *scene)
 {
-    uint32_t hidden = scene->environment.paths.invisible_to;
+    uint32_t hidden = scene->environment.visibility.invisible_to;
     for (uint32_t i = 0; i < scene->light_count; ++i)
-        hidden |= scene->lights[i].paths.invisible_to;
+        hidden |= scene->lights[i].visibility.invisible_to;
     for (uint32_t i = 0; i < scene->instance_count; ++i)
-        hidden |= scene->instances[i].light_paths.invisible_to;
+        hidden |= scene->instances[i].light_visibility.invisible_to;
     return hidden & (uint32_t)SCENE_RAYS_BOUNCED;
 }
 
@@ -43,7 +43,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
                 .shade = shade,
                 .levels = levels,
                 .capacity = capacity,
-                .tells_shares = hides_lights(shared->scene),
+                .keeps_diffuse_fraction = hides_lights(shared->scene),
                 .aovs = film_desc(shared->film)->aovs};
     TRY(ray_batch_create(arena, capacity, &w->rays, err));
     TRY(hit_batch_create(arena, capacity, &w->hits, err));
@@ -103,7 +103,7 @@ static void stage_commit(Wave *w)
     const FilmSample *sample = w->samples;
     for (uint32_t y = job->y; y < job->y + job->height; ++y)
         for (uint32_t x = job->x; x < job->x + job->width; ++x)
-            if (wave_takes(w->shared, x, y))
+            if (wave_samples_pixel(w->shared, x, y))
                 film_commit(w->shared->film, x, y, sample++);
 }
 
@@ -116,7 +116,7 @@ static void timed(Wave *w, WaveStage stage, void (*run)(Wave *w))
 }
 
 /* WAVE_VIEW_COST: the job is one pixel, and its sample is the time since `start_ns`. */
-static void note_cost(Wave *w, uint64_t start_ns)
+static void record_cost(Wave *w, uint64_t start_ns)
 {
     ASSERT(w->job.width == 1 && w->job.height == 1);
     float cost_ms = (float)((double)(clock_now_ns() - start_ns) * 1e-6);
@@ -139,7 +139,7 @@ void wave_run(Wave *w, const WaveJob *job)
         timed(w, WAVE_STAGE_ADVANCE, stage_advance);
     }
     if (w->shared->view == WAVE_VIEW_COST)
-        note_cost(w, start_ns);
+        record_cost(w, start_ns);
     timed(w, WAVE_STAGE_COMMIT, stage_commit);
 }
 
@@ -226,9 +226,9 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival h
 }
 
 void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
-                  const SceneLightPaths *paths, uint32_t at)
+                  const SceneLightVisibility *visibility, uint32_t at)
 {
-    uint32_t hidden = wave_hidden_kinds(path->history.kind, paths->invisible_to);
+    uint32_t hidden = wave_hidden_kinds(path->history.kind, visibility->invisible_to);
     wave_add_light(w, path, radiance, (LightArrival){true, light_group, path->depth, hidden});
     if (path->flags & PATH_SEEN ||
         !(w->aovs & (FILM_AOV_BIT(FILM_AOV_EMISSION) | FILM_AOV_BIT(FILM_AOV_ENVIRONMENT))))
@@ -245,7 +245,7 @@ void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t li
     add3(w->samples[path->sample].aov + at, rgb);
 }
 
-void wave_give_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group)
+void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group)
 {
     w->lights[path].light = light;
     w->lights[path].light_group = light_group;
@@ -253,7 +253,7 @@ void wave_give_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_grou
         w->shadow.state[path] = SHADOW_DEAD;
 }
 
-void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint)
+void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint)
 {
     const Path *path = &w->paths[sky->path];
     w->sky_depths[w->sky_light_count] = path->depth + !sky->is_met;
@@ -266,20 +266,20 @@ void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *foo
     w->sky_lights[w->sky_light_count++] = *sky;
 }
 
-static void give_sky(Wave *w, const SkyLight *sky, Spectrum light)
+static void deliver_sky(Wave *w, const SkyLight *sky, Spectrum light)
 {
     const SceneEnvironment *environment = &w->shared->scene->environment;
     uint32_t group = environment->light_group;
     if (sky->is_backdrop)
         wave_add_backdrop(w, &w->paths[sky->path], light, group, FILM_AT_ENVIRONMENT);
     else if (sky->is_met)
-        wave_add_met(w, &w->paths[sky->path], light, group, &environment->paths,
+        wave_add_met(w, &w->paths[sky->path], light, group, &environment->visibility,
                      FILM_AT_ENVIRONMENT);
     else
-        wave_give_light(w, sky->path, light, group);
+        wave_set_shadow_light(w, sky->path, light, group);
 }
 
-void wave_look_up_sky(Wave *w)
+void wave_evaluate_sky(Wave *w)
 {
     enum { GROUP = 64 };
     Spectrum radiance[GROUP];
@@ -290,24 +290,24 @@ void wave_look_up_sky(Wave *w)
         shade_environment(w->shade, w->sky_footprints + begin, w->sky_depths + begin,
                           w->sky_histories + begin, n, radiance);
         for (uint32_t k = 0; k < n; ++k)
-            give_sky(w, &sky[k], spectrum_mul(sky[k].factor, radiance[k]));
+            deliver_sky(w, &sky[k], spectrum_mul(sky[k].factor, radiance[k]));
     }
     w->sky_light_count = 0;
 }
 
-float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf_pdf)
+float wave_light_mis_weight(const WaveShared *s, const LightSample *light, float bsdf_pdf)
 {
-    if (light->is_delta || light->paths->is_shadowless || light->paths->is_sampled_only ||
+    if (light->is_delta || light->visibility->is_shadowless || light->visibility->is_sampled_only ||
         s->strategy == WAVE_STRATEGY_LIGHTS)
         return 1.0f;
     return s->strategy == WAVE_STRATEGY_MIS ? mis_power(light->pdf_solid_angle, bsdf_pdf) : 0.0f;
 }
 
-Spectrum wave_part_seen(const Path *path, const SceneLightPaths *paths)
+Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *visibility)
 {
-    uint32_t kind = path->history.kind, hidden = paths->invisible_to;
+    uint32_t kind = path->history.kind, hidden = visibility->invisible_to;
     bool sees;
-    if (!(kind & RAY_CAMERA) && !wave_light_reaches(paths, path->depth - 1))
+    if (!(kind & RAY_CAMERA) && !wave_light_reaches(visibility, path->depth - 1))
         return spectrum_splat(0.0f);
     if (kind & RAY_CAMERA)
         sees = !(hidden & SCENE_RAYS_CAMERA);
@@ -320,12 +320,12 @@ Spectrum wave_part_seen(const Path *path, const SceneLightPaths *paths)
     return spectrum_splat(sees ? 1.0f : 0.0f);
 }
 
-float wave_path_share(const WaveShared *s, const Path *path, float light_pdf,
-                      const SceneLightPaths *paths)
+float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pdf,
+                           const SceneLightVisibility *visibility)
 {
     if (path->flags & PATH_SPECULAR)
         return 1.0f;
-    if (paths && paths->is_shadowless)
+    if (visibility && visibility->is_shadowless)
         return 0.0f; /* light sampling finds all of it */
     if (s->strategy == WAVE_STRATEGY_BSDFS)
         return 1.0f;

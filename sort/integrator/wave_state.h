@@ -33,7 +33,8 @@ typedef struct Path {
     float
         eta_scale; /* squared product of the indices passed: roulette must not punish refraction */
     float3 from, from_n; /* the last scatter and its normal: what light densities refer to */
-    Spectrum diffuse;    /* the share of the last scatter that was diffuse; see Wave.tells_shares */
+    Spectrum
+        diffuse; /* the share of the last scatter that was diffuse; see Wave.keeps_diffuse_fraction */
     uint32_t depth;      /* surface interactions so far, transparent ones not counted */
     uint32_t event;      /* the same with them: selects the dimensions of the sampler */
     uint32_t flags;      /* PathFlags */
@@ -63,7 +64,7 @@ typedef struct MeshLight {
 
 /* How light is shared among the kinds of light passes: by what the surface that the camera sees did with it. */
 typedef struct LightKinds {
-    Spectrum share[BSDF_KINDS];
+    Spectrum fraction[BSDF_KINDS];
 } LightKinds;
 
 /* Light from the environment image, whose radiance is still to be looked up. */
@@ -90,8 +91,8 @@ struct Wave {
     uint32_t spawned_count; /* paths behind the others that join in the next pass */
     FilmAovSet aovs;        /* that the film holds */
     RayBatch rays;
-    uint8_t *ray_kinds; /* [capacity] SceneRays; NULL: every ray sees every instance */
-    bool tells_shares;  /* some light is for some bounces only: Path.diffuse is kept */
+    uint8_t *ray_kinds;          /* [capacity] SceneRays; NULL: every ray sees every instance */
+    bool keeps_diffuse_fraction; /* some light is for some bounces only: Path.diffuse is kept */
     HitBatch hits;
     ShadowBatch shadow; /* index = path */
     ShadowLight *lights;
@@ -158,7 +159,7 @@ static inline bool wave_catches(const Wave *w, const Path *path, const SurfaceHi
 void wave_catch(Wave *w, uint32_t path, const Bsdf *bsdf, bool is_through);
 
 /* Whether the pixel gets a sample: the same answer all through a job. */
-static inline bool wave_takes(const WaveShared *s, uint32_t x, uint32_t y)
+static inline bool wave_samples_pixel(const WaveShared *s, uint32_t x, uint32_t y)
 {
     return !s->skips_done || !film_is_done(s->film, x, y);
 }
@@ -184,27 +185,27 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival h
 /* The same of what the path met, of light with these paths; of what the camera sees also to `at`, FILM_AT_EMISSION or
  * FILM_AT_ENVIRONMENT. */
 void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
-                  const SceneLightPaths *paths, uint32_t at);
+                  const SceneLightVisibility *visibility, uint32_t at);
 
 /* The same of what lies behind a shadow catcher. */
 void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                        uint32_t at);
 
 /* Light whose radiance is known now, for the shadow ray, which is not needed when there is none. */
-void wave_give_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group);
+void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group);
 /* Light at infinity that the path meets: `factor` of it, for the picture or for what is behind a catcher. */
 void wave_meet_infinity(Wave *w, uint32_t path, Spectrum factor, bool is_backdrop);
-/* Notes light from the image; wave_look_up_sky gives all that was noted to whom it belongs. */
-void wave_note_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);
-void wave_look_up_sky(Wave *w);
+/* Notes light from the image; wave_evaluate_sky gives all that was noted to whom it belongs. */
+void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);
+void wave_evaluate_sky(Wave *w);
 
 /* --- light passes (light_kinds.c); while Wave.path_kinds is not NULL ---------------------------- */
 
 /* At a surface that the camera sees: its colours, and the path's shares if it scatters there. sample: NULL, it ends or
  * goes through. */
-void kinds_note_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample);
+void kinds_record_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample);
 /* Of the light that the path's shadow ray brings. */
-void kinds_note_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light);
+void kinds_record_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light);
 void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how);
 
 /* The part of a scatter for which a light is there. Of what a surface reflects, each lobe counts by its kind,
@@ -229,19 +230,19 @@ static inline uint32_t wave_hidden_kinds(uint32_t ray_kind, uint32_t invisible_t
 }
 
 /* A surface reached with this many bounces is lit. */
-static inline bool wave_light_reaches(const SceneLightPaths *paths, uint32_t bounces)
+static inline bool wave_light_reaches(const SceneLightVisibility *visibility, uint32_t bounces)
 {
-    return paths->bounce_limit == 0 || bounces < paths->bounce_limit;
+    return visibility->bounce_limit == 0 || bounces < visibility->bounce_limit;
 }
 
 /* The part of the radiance of a light that the path meets which it sees. */
-Spectrum wave_part_seen(const Path *path, const SceneLightPaths *paths);
+Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *visibility);
 
 /* MIS weight of a light sample whose direction scattering draws with density bsdf_pdf. */
-float wave_light_share(const WaveShared *s, const LightSample *light, float bsdf_pdf);
+float wave_light_mis_weight(const WaveShared *s, const LightSample *light, float bsdf_pdf);
 /* MIS weight of light met by following the path, that light sampling finds with density light_pdf. paths: of the
  * light, or NULL. */
-float wave_path_share(const WaveShared *s, const Path *path, float light_pdf,
-                      const SceneLightPaths *paths);
+float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pdf,
+                           const SceneLightVisibility *visibility);
 
 #endif

@@ -26,19 +26,19 @@ static uint32_t source_group(const Lights *lights, uint32_t source)
                                          : lights->scene->lights[s->light].light_group;
 }
 
-static const SceneLightPaths *source_paths(const Lights *lights, uint32_t source)
+static const SceneLightVisibility *source_visibility(const Lights *lights, uint32_t source)
 {
     const Source *s = &lights->sources[source];
     if (s->kind == SOURCE_MESH)
-        return &lights->scene->instances[s->instance].light_paths;
-    return s->kind == SOURCE_ENVIRONMENT ? &lights->scene->environment.paths
-                                         : &lights->scene->lights[s->light].paths;
+        return &lights->scene->instances[s->instance].light_visibility;
+    return s->kind == SOURCE_ENVIRONMENT ? &lights->scene->environment.visibility
+                                         : &lights->scene->lights[s->light].visibility;
 }
 
 /* Probability of choosing among the local sources at a point: by the irradiance that they promise and that of the infinite
  * ones, which counts double, as it varies more with the direction. Either may lie in shadow, so both keep a fifth, but
  * for local ones that cannot reach the point. */
-static float local_share(const Lights *lights, float3 position, float3 normal)
+static float local_probability(const Lights *lights, float3 position, float3 normal)
 {
     if (!lights->tree || lights->infinite_first == lights->count)
         return lights->tree ? 1.0f : 0.0f;
@@ -51,7 +51,7 @@ static float local_share(const Lights *lights, float3 position, float3 normal)
 /* Probability of a leaf of the tree at a point. */
 static float leaf_probability(const Lights *lights, float3 position, float3 normal, uint32_t leaf)
 {
-    return local_share(lights, position, normal) *
+    return local_probability(lights, position, normal) *
            light_tree_probability(lights->tree, position, normal, leaf);
 }
 
@@ -61,7 +61,7 @@ float lights_choice_probability(const Lights *lights, uint32_t source, float3 po
     CHECK(source < lights->count);
     const Source *s = &lights->sources[source];
     if (source >= lights->infinite_first)
-        return (1.0f - local_share(lights, position, normal)) * s->probability;
+        return (1.0f - local_probability(lights, position, normal)) * s->probability;
     float sum = 0.0f;
     for (uint32_t k = 0; k < (s->kind == SOURCE_MESH ? s->triangle_count : 1); ++k)
         sum += leaf_probability(lights, position, normal, s->first_leaf + k);
@@ -272,18 +272,18 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float t
     if (lights->count == 0)
         return false;
     double choice = lights->count > 1 || lights->leaf_count > 1 ? extend_bits(u) : (double)u.x;
-    float share = local_share(lights, position, normal);
-    bool is_local = choice < (double)share;
+    float p_local = local_probability(lights, position, normal);
+    bool is_local = choice < (double)p_local;
     bool contributes =
-        is_local
-            ? sample_local(lights, position, normal, time, choice / (double)share, u.y, out_sample)
-            : sample_infinite(lights, (choice - (double)share) / (1.0 - (double)share), u.y,
-                              out_sample);
-    out_sample->pdf_solid_angle *= is_local ? share : 1.0f - share;
+        is_local ? sample_local(lights, position, normal, time, choice / (double)p_local, u.y,
+                                out_sample)
+                 : sample_infinite(lights, (choice - (double)p_local) / (1.0 - (double)p_local),
+                                   u.y, out_sample);
+    out_sample->pdf_solid_angle *= is_local ? p_local : 1.0f - p_local;
     if (!contributes || !(out_sample->pdf_solid_angle > 0.0f))
         return false;
     out_sample->light_group = source_group(lights, out_sample->source);
-    out_sample->paths = source_paths(lights, out_sample->source);
+    out_sample->visibility = source_visibility(lights, out_sample->source);
     return true;
 }
 
@@ -295,18 +295,19 @@ LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, 
     CHECK(light < lights->scene->light_count);
     uint32_t source = lights->source_of_light[light];
     if (source == NO_SOURCE)
-        return (LightHit){.paths = &lights->scene->lights[light].paths};
+        return (LightHit){.visibility = &lights->scene->lights[light].visibility};
     const Source *s = &lights->sources[source];
     const LightShape *shape = &lights->shapes[light];
     float pdf = light_shape_pdf(shape, position, direction, distance_m);
     if (pdf == 0.0f && light_shape_faces(shape))
-        return (LightHit){.is_beside = true, .paths = &lights->scene->lights[light].paths};
+        return (LightHit){.is_beside = true,
+                          .visibility = &lights->scene->lights[light].visibility};
     if (pdf > 0.0f)
         pdf *= leaf_probability(lights, position, normal, s->first_leaf);
     return (LightHit){.radiance = spectrum_scale(s->emission, shape_share(s, shape, direction)),
                       .pdf_solid_angle = pdf,
                       .light_group = source_group(lights, source),
-                      .paths = source_paths(lights, source)};
+                      .visibility = source_visibility(lights, source)};
 }
 
 /* The place of a triangle in the source's rising list; NO_SOURCE: it has no area. */
@@ -373,7 +374,7 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         /* 1 - cos of the angle to the axis, accurate for small angles. */
         float one_minus_cos = 0.5f * f3_length2(f3_sub(direction, s->axis));
         if (!(s->one_minus_cos > 0.0f) || one_minus_cos > s->one_minus_cos ||
-            lights->scene->lights[s->light].paths.is_sampled_only)
+            lights->scene->lights[s->light].visibility.is_sampled_only)
             return false;
         pdf = warp_cone_pdf(s->one_minus_cos);
     } else {
@@ -389,9 +390,9 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
         }
     }
     out_hit->light_group = source_group(lights, lights->infinite_first + index);
-    out_hit->paths = source_paths(lights, lights->infinite_first + index);
+    out_hit->visibility = source_visibility(lights, lights->infinite_first + index);
     if (wants_density)
         out_hit->pdf_solid_angle =
-            (1.0f - local_share(lights, position, normal)) * s->probability * pdf;
+            (1.0f - local_probability(lights, position, normal)) * s->probability * pdf;
     return true;
 }

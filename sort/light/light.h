@@ -64,8 +64,8 @@ typedef struct LightSample {
     float b1, b2;    /* LIGHT_VALUE_MESH: barycentrics of corners 1 and 2; b1: u of a segment */
     float2 map_uv;   /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
     uint32_t source; /* for statistics */
-    uint32_t light_group;         /* of the scene; 0: none */
-    const SceneLightPaths *paths; /* which paths it is for; of the scene */
+    uint32_t light_group;                   /* of the scene; 0: none */
+    const SceneLightVisibility *visibility; /* which paths it is for; of the scene */
 } LightSample;
 
 /* Picks a source with u.x, and a point or direction on it with u.y and what the choice leaves of u.x; u in [0,1)^2.
@@ -78,11 +78,11 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float t
  *     lights_sample would have chosen its direction from `position` -------------------------- */
 
 typedef struct LightHit {
-    Spectrum radiance;            /* toward the ray's origin */
-    float pdf_solid_angle;        /* 0 where sampling never gets */
-    float2 map_uv;                /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
-    uint32_t light_group;         /* of the scene; 0: none */
-    const SceneLightPaths *paths; /* which paths it is for; of the scene */
+    Spectrum radiance;     /* toward the ray's origin */
+    float pdf_solid_angle; /* 0 where sampling never gets */
+    float2 map_uv;         /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
+    uint32_t light_group;  /* of the scene; 0: none */
+    const SceneLightVisibility *visibility; /* which paths it is for; of the scene */
     bool is_beside; /* of a disk that faces `position`: not met after all, the ray goes on */
     bool is_environment;
 } LightHit;

@@ -78,34 +78,34 @@ static Status parse_emission(JsonCursor *c, const char *field, float3 *out_emiss
 }
 
 /* Of all that shines: `invisible_to` and `max_bounces`. */
-static Status parse_paths(JsonCursor *c, SceneLightPaths *paths, Error *err)
+static Status parse_light_visibility(JsonCursor *c, SceneLightVisibility *visibility, Error *err)
 {
     JsonCursor field;
-    TRY(parse_visibility(c, false, &paths->invisible_to, err));
+    TRY(parse_visibility(c, false, &visibility->invisible_to, err));
     TRY(json_get_any(c, "max_bounces", JSON_OPTIONAL, &field, err));
     if (!json_exists(&field))
         return STATUS_OK;
-    TRY(json_get_u32(c, "max_bounces", JSON_REQUIRED, 0, LIGHT_BOUNCES_MAX, &paths->bounce_limit,
-                     err));
-    ++paths->bounce_limit;
+    TRY(json_get_u32(c, "max_bounces", JSON_REQUIRED, 0, LIGHT_BOUNCES_MAX,
+                     &visibility->bounce_limit, err));
+    ++visibility->bounce_limit;
     return STATUS_OK;
 }
 
 /* `casts_shadows` and `is_sampled_only`. */
-static Status parse_flags(JsonCursor *c, SceneLightPaths *paths, Error *err)
+static Status parse_flags(JsonCursor *c, SceneLightVisibility *visibility, Error *err)
 {
     bool casts_shadows = true;
     TRY(json_get_bool(c, "casts_shadows", JSON_OPTIONAL, &casts_shadows, err));
-    paths->is_shadowless = !casts_shadows;
-    return json_get_bool(c, "is_sampled_only", JSON_OPTIONAL, &paths->is_sampled_only, err);
+    visibility->is_shadowless = !casts_shadows;
+    return json_get_bool(c, "is_sampled_only", JSON_OPTIONAL, &visibility->is_sampled_only, err);
 }
 
-static Status parse_solid(JsonCursor *c, SceneLightPaths *paths, Error *err)
+static Status parse_solid(JsonCursor *c, SceneLightVisibility *visibility, Error *err)
 {
     bool is_solid = true;
     TRY(json_get_bool(c, "is_solid", JSON_OPTIONAL, &is_solid, err));
     /* What some rays do not see cannot stop others: light behind it would be theirs by half. */
-    paths->is_permeable = !is_solid || (paths->invisible_to & SCENE_RAYS_BOUNCED);
+    visibility->is_permeable = !is_solid || (visibility->invisible_to & SCENE_RAYS_BOUNCED);
     return STATUS_OK;
 }
 
@@ -116,8 +116,8 @@ Status parse_emitted_paths(JsonCursor *c, SceneInstance *instance, Error *err)
     instance->is_lamp = json_exists(&light);
     if (!instance->is_lamp)
         return STATUS_OK;
-    TRY(parse_paths(&light, &instance->light_paths, err));
-    TRY(parse_flags(&light, &instance->light_paths, err));
+    TRY(parse_light_visibility(&light, &instance->light_visibility, err));
+    TRY(parse_flags(&light, &instance->light_visibility, err));
     return json_finish(&light, err);
 }
 
@@ -192,9 +192,9 @@ static Status parse_light(SceneParser *p, JsonCursor *c, SceneLight *light, Erro
     TRY(parse_transform(c, JSON_REQUIRED, &field, &light->light_to_world, err));
     TRY(parse_rigid(&field, false, &light->light_to_world, err));
     TRY(parse_light_group(p, c, &light->light_group, err));
-    TRY(parse_paths(c, &light->paths, err));
-    TRY(parse_flags(c, &light->paths, err));
-    TRY(parse_solid(c, &light->paths, err));
+    TRY(parse_light_visibility(c, &light->visibility, err));
+    TRY(parse_flags(c, &light->visibility, err));
+    TRY(parse_solid(c, &light->visibility, err));
     TRY(parse_emission(c, types[type].emission, &light->emission, err));
     TRY(parse_light_material(p, c, light, err));
     switch (light->kind) {
@@ -245,7 +245,7 @@ Status parse_environment(SceneParser *p, JsonCursor *root, Error *err)
         return STATUS_OK;
     e->strength = 1.0f;
     TRY(parse_light_group(p, &c, &e->light_group, err));
-    TRY(parse_paths(&c, &e->paths, err));
+    TRY(parse_light_visibility(&c, &e->visibility, err));
     TRY(json_get_any(&c, "image", JSON_OPTIONAL, &image, err));
     TRY(json_get_any(&c, "color", JSON_OPTIONAL, &color, err));
     TRY(json_get_any(&c, "material", JSON_OPTIONAL, &material, err));

@@ -138,7 +138,7 @@ typedef enum SceneRays {
 } SceneRays;
 
 /* Which paths a light is for, and what stops them. All zero: for all of them. */
-typedef struct SceneLightPaths {
+typedef struct SceneLightVisibility {
     uint32_t
         invisible_to; /* SceneRays but for the shadow's: what comes this way from a surface, or to the
                             * camera, sees no light */
@@ -148,7 +148,7 @@ typedef struct SceneLightPaths {
     bool
         is_shadowless; /* nothing stops its light, but for what rays see by chance, as in mirrors */
     bool is_sampled_only; /* no ray meets it, as if it were a point */
-} SceneLightPaths;
+} SceneLightVisibility;
 
 typedef struct SceneInstance {
     const char *name;
@@ -157,10 +157,10 @@ typedef struct SceneInstance {
     const uint32_t *materials;        /* [material_count] index into Scene.materials, by slot */
     const SceneAttribute *attributes; /* [attribute_count] of the whole object: one value each */
     uint32_t attribute_count;
-    uint32_t light_group;        /* of what it emits, as SceneLight.light_group */
-    SceneLightPaths light_paths; /* the same; it is never permeable */
-    uint32_t invisible_to;       /* SceneRays */
-    bool is_holdout;             /* the camera sees a hole in the picture */
+    uint32_t light_group;                  /* of what it emits, as SceneLight.light_group */
+    SceneLightVisibility light_visibility; /* the same; it is never permeable */
+    uint32_t invisible_to;                 /* SceneRays */
+    bool is_holdout;                       /* the camera sees a hole in the picture */
     bool is_shadow_catcher; /* the camera sees, of it, what light others take from it (film.h) */
     bool is_lamp;           /* its light is no other object's, to them */
     mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
@@ -253,7 +253,7 @@ typedef struct SceneLight {
     bool is_two_sided;    /* rectangle, disk */
     uint32_t material;    /* index into Scene.materials + 1: what it emits is a factor; 0: none */
     uint32_t light_group; /* 0: none; else light_groups[light_group - 1] of the scene */
-    SceneLightPaths paths;
+    SceneLightVisibility visibility;
 } SceneLight;
 
 typedef enum SceneEnvironmentKind {
@@ -265,12 +265,12 @@ typedef enum SceneEnvironmentKind {
 
 typedef struct SceneEnvironment {
     SceneEnvironmentKind kind;
-    float3 radiance;       /* kind COLOR: with the strength multiplied in */
-    float strength;        /* kind IMAGE: factor on the image; else 1 */
-    uint32_t texture;      /* kind IMAGE: index into Scene.textures */
-    uint32_t light_group;  /* as SceneLight.light_group */
-    SceneLightPaths paths; /* only the first two */
-    uint32_t material;     /* kind MATERIAL: index into Scene.materials; what it emits */
+    float3 radiance;                 /* kind COLOR: with the strength multiplied in */
+    float strength;                  /* kind IMAGE: factor on the image; else 1 */
+    uint32_t texture;                /* kind IMAGE: index into Scene.textures */
+    uint32_t light_group;            /* as SceneLight.light_group */
+    SceneLightVisibility visibility; /* only the first two */
+    uint32_t material;               /* kind MATERIAL: index into Scene.materials; what it emits */
     mat4 environment_to_world, world_to_environment; /* rotations */
 } SceneEnvironment;
 

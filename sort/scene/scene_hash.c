@@ -54,7 +54,7 @@ static void add_mesh(HashState *h, const SceneMesh *m)
         hash128_update(h, m->material_indices, triangles * sizeof *m->material_indices);
 }
 
-static void add_light_paths(HashState *h, const SceneLightPaths *p)
+static void add_light_visibility(HashState *h, const SceneLightVisibility *p)
 {
     hash128_update_u64(h, (uint64_t)p->bounce_limit << 32 | (uint64_t)p->invisible_to << 3 |
                               (uint64_t)p->is_permeable << 2 | (uint64_t)p->is_shadowless << 1 |
@@ -67,7 +67,7 @@ static void add_instance(HashState *h, const SceneInstance *i)
     hash128_update_u64(h, (uint64_t)i->mesh << 16 | i->invisible_to << 8 |
                               (uint32_t)i->is_holdout << 7 | (uint32_t)i->is_shadow_catcher << 6 |
                               (uint32_t)i->is_lamp << 5 | i->light_group);
-    add_light_paths(h, &i->light_paths);
+    add_light_visibility(h, &i->light_visibility);
     hash128_update(h, i->materials, i->material_count * sizeof *i->materials);
     add_floats(h, &i->object_to_world.m[0][0], 16);
     for (uint32_t k = 0; k < i->key_count; ++k)
@@ -187,7 +187,7 @@ static void add_light(HashState *h, const SceneLight *l)
     hash128_update_u64(h, (uint64_t)l->falloff << 8 | (uint64_t)l->kind << 2 |
                               (uint64_t)l->is_two_sided);
     hash128_update_u64(h, (uint64_t)l->material << 32 | l->light_group);
-    add_light_paths(h, &l->paths);
+    add_light_visibility(h, &l->visibility);
     add_floats(h, &l->light_to_world.m[0][0], 16);
     add_floats(h, values, SORT_COUNT_OF(values));
 }
@@ -209,7 +209,7 @@ Hash128 scene_hash(const Scene *scene)
     const SceneEnvironment *e = &scene->environment;
     const float environment[] = {e->radiance.x, e->radiance.y, e->radiance.z, e->strength};
     hash128_update_u64(&h, (uint64_t)e->kind << 8 | e->light_group);
-    add_light_paths(&h, &e->paths);
+    add_light_visibility(&h, &e->visibility);
     add_floats(&h, environment, SORT_COUNT_OF(environment));
     add_floats(&h, &e->environment_to_world.m[0][0], 16);
     if (e->kind == SCENE_ENVIRONMENT_IMAGE)

@@ -144,10 +144,10 @@ static PointValue curve_value(const Scene *scene, AttributeRow row, const Surfac
         return p;
     uint32_t curve = curve_of_segment(mesh->curves, h->triangle);
     const uint32_t *first = mesh->curves->first_segment + curve;
-    float share = 1.0f / (float)(first[1] - first[0]);
+    float per_segment = 1.0f / (float)(first[1] - first[0]);
     if (row == ATTRIBUTE_curve_along)
-        put1(&p, ((float)(h->triangle - first[0]) + h->b1) * share, h->db1dx * share,
-             h->db1dy * share);
+        put1(&p, ((float)(h->triangle - first[0]) + h->b1) * per_segment, h->db1dx * per_segment,
+             h->db1dy * per_segment);
     else if (row == ATTRIBUTE_curve_across)
         put1(&p, h->b2, h->db2dx, h->db2dy);
     else if (row == ATTRIBUTE_curve_radius)

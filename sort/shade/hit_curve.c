@@ -226,10 +226,10 @@ static void set_uv(const SceneCurves *curves, const SceneMesh *mesh, SurfaceHit 
         hit->uv = f2(uv[0], uv[1]);
         return;
     }
-    float share = 1.0f / (float)(curves->first_segment[curve + 1] - first);
-    hit->uv = f2(((float)(hit->triangle - first) + hit->b1) * share, 0.5f + 0.5f * hit->b2);
-    hit->duvdx = f2(hit->db1dx * share, 0.5f * hit->db2dx);
-    hit->duvdy = f2(hit->db1dy * share, 0.5f * hit->db2dy);
+    float per_segment = 1.0f / (float)(curves->first_segment[curve + 1] - first);
+    hit->uv = f2(((float)(hit->triangle - first) + hit->b1) * per_segment, 0.5f + 0.5f * hit->b2);
+    hit->duvdx = f2(hit->db1dx * per_segment, 0.5f * hit->db2dx);
+    hit->duvdy = f2(hit->db1dy * per_segment, 0.5f * hit->db2dy);
 }
 
 void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, const Ray *ray,

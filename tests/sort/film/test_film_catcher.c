@@ -40,7 +40,7 @@ static void commit_four(Film *film, uint32_t x, float behind)
     const FilmSample on_catcher = {
         .aov = {[FILM_AT_DEPTH] = 5.0f},
         .caught = {.alone = {1, 1, 1},
-                   .behind = {0.2f * behind, 0.4f * behind, 0.8f * behind, behind},
+                   .backdrop = {0.2f * behind, 0.4f * behind, 0.8f * behind, behind},
                    .cover = 1.0f}};
     FilmSample darker = on_catcher, brighter = on_catcher;
     darker.caught.lit[2] = 1.0f;
@@ -169,7 +169,7 @@ static void test_catcher_film_judges_the_noise_of_shadows(void **state)
             film_commit(film, p % SIDE, p / SIDE,
                         &(FilmSample){.caught = {.lit = {v, v, v},
                                                  .alone = {v, v, v},
-                                                 .behind = {1, 1, 1, 1},
+                                                 .backdrop = {1, 1, 1, 1},
                                                  .cover = 1.0f}});
         }
     assert_int_equal(film_judge(film, 1e-7f), 0);
