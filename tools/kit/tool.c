@@ -136,7 +136,7 @@ static int run_completion(int argc, char **argv)
 
 const CliCommand tool_page_commands[TOOL_PAGE_COMMANDS] = {
     {"manual", "print the manual page", run_manual},
-    {"completion", "print what makes a shell complete the options", run_completion},
+    {"completion", "print a shell's completion script", run_completion},
 };
 
 /* --- main -------------------------------------------------------------------------------------- */

@@ -114,8 +114,8 @@ int sslc_check(int argc, char **argv)
                             .is_folder = true,
                             .out = &folders,
                             .value_name = "FOLDER",
-                            .help = "where the units of a group (FILE.json) are looked for, after "
-                                    "its own folder"}};
+                            .help = "folder to search for the units of a group (FILE.json), after "
+                                    "the group's own folder"}};
     const CliProgram program = {.name = "sslc check",
                                 .usage = "[options] PATH...",
                                 .options = options,

@@ -38,7 +38,8 @@ uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32
          .is_folder = true,
          .out = &values->folders,
          .value_name = "FOLDER",
-         .help = "where the units of a group (FILE.json) are looked for, after its own folder"},
+         .help =
+             "folder to search for the units of a group (FILE.json), after the group's own folder"},
         {.name = "optimise",
          .short_name = 'O',
          .kind = CLI_CHOICE,
@@ -64,7 +65,7 @@ uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32
         {.name = "merged-summaries",
          .kind = CLI_FLAG,
          .out = &values->merged_summaries,
-         .help = "one derivative clone a function instead of one a signature"},
+         .help = "one derivative clone per function instead of one per signature"},
     };
     CHECK(count + SORT_COUNT_OF(shared) <= SSLC_OPTIONS_MAX);
     memcpy(options + count, shared, sizeof shared);

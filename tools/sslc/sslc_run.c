@@ -539,7 +539,7 @@ int sslc_run(int argc, char **argv)
          .kind = CLI_TEXT_LIST,
          .out = &o.globals,
          .value_name = "NAME=VALUE",
-         .help = "gives a global one value everywhere"},
+         .help = "sets a global to one value everywhere"},
         {.name = "texture",
          .short_name = 't',
          .kind = CLI_TEXT_LIST,
@@ -551,14 +551,13 @@ int sslc_run(int argc, char **argv)
          .kind = CLI_TEXT_LIST,
          .out = &o.attributes,
          .value_name = "NAME=VALUE",
-         .help =
-             "gives an attribute one value everywhere, or uv: the grid's coordinates; others are "
-             "missing"},
+         .help = "sets an attribute to one value everywhere, or to uv, the grid's coordinates; "
+                 "others are missing"},
         {.name = "loop-budget",
          .kind = CLI_U32,
          .out = &o.budget,
          .value_name = "N",
-         .help = "back-edges that a point may take"},
+         .help = "limit of back-edges per point"},
     };
     const char *const examples[] = {"sslc run brick.ssl -p scale=4 -o brick.exr",
                                     "the first output as a picture",
@@ -571,7 +570,7 @@ int sslc_run(int argc, char **argv)
         .name = "sslc run",
         .usage = "[options] FILE",
         .summary =
-            "Shades the unit square, seen straight on. Exit code 1 also when a point faults.",
+            "Shades the unit square, seen at a right angle. Exit code 1 also when a point faults.",
         .options = options,
         .option_count = sslc_build_options(&o.build, options, 9),
         .args_min = 1,

@@ -22,15 +22,15 @@ const char *const texcache_wraps[] = {"file", "periodic", "clamp", "mirror", "bl
 
 static const CliCommand commands[] = {
     {"make", "converts an image to a paged texture", texcache_run_make},
-    {"info", "tells what a paged texture holds", texcache_run_info},
-    {"verify", "compares every check sum of paged textures", texcache_run_verify},
+    {"info", "prints the contents of a paged texture", texcache_run_info},
+    {"verify", "verifies every checksum of paged textures", texcache_run_verify},
     {"view", "writes a level or a tile of a paged texture as PNG", texcache_run_view},
-    {"convert", "converts images for a renderer; not for people", texcache_run_convert},
-    {"decode", "answers a renderer's requests for texels; not for people", texcache_run_decode},
+    {"convert", "converts images for a renderer (internal)", texcache_run_convert},
+    {"decode", "answers a renderer's requests for texels (internal)", texcache_run_decode},
     {"stats", "explains what the cache did during a render", texcache_run_stats},
-    {"report", "makes a page of it: findings, charts, tile maps", texcache_run_report},
+    {"report", "makes a web page of it: findings, charts, tile maps", texcache_run_report},
     {"watch", "shows a running render's cache", texcache_run_watch},
-    {"replay", "tells what a recorded render would load under other budgets", texcache_run_replay},
+    {"replay", "prints what a recorded render would load under other budgets", texcache_run_replay},
 };
 
 static const ToolRow exit_codes[] = {

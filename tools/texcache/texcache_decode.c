@@ -22,7 +22,7 @@ int texcache_run_decode(int argc, char **argv)
          .is_folder = true,
          .out = &plugin_paths,
          .value_name = "FOLDER",
-         .help = "where decoder plugins are looked for first"},
+         .help = "folder to search for decoder plugins first"},
     };
     const CliProgram program = {
         .name = "texcache decode",

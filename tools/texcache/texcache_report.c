@@ -30,7 +30,7 @@ int texcache_run_report(int argc, char **argv)
          .kind = CLI_TEXT,
          .out = &output,
          .value_name = "FILE.html",
-         .help = "where the page goes; report.html when not given"},
+         .help = "the page; by default report.html"},
     };
     static const char *const examples[] = {
         "sort-render scene.sort -o a.exr --stats a.json --trace a.trace", "records",
@@ -41,7 +41,7 @@ int texcache_run_report(int argc, char **argv)
         .summary =
             "Makes one HTML page of what the texture cache did during a render: findings in "
             "words, charts, a table of the textures, and, with the trace, what other budgets "
-            "would load and which tiles were read. The page needs nothing else to be shown.",
+            "would load and which tiles were read. The page needs no other files.",
         .options = options,
         .option_count = SORT_COUNT_OF(options),
         .args_min = 1,
