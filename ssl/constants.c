@@ -11,7 +11,7 @@ static Status check_constant(const SslUnitInfo *info, const SslConstant *constan
 {
     uint32_t at = 0;
     while (at < info->param_count && strcmp(info->params[at].name, constant->param) != 0)
-        at++;
+        ++at;
     if (at == info->param_count)
         return error_set(err, STATUS_NOT_FOUND, "shader '%s' has no parameter '%s'", info->name,
                          constant->param);
@@ -54,11 +54,11 @@ Status constants_bind(const SslUnit *unit, const SslBuildDesc *how, Arena *arena
     const SslValue **listed = ARENA_ARRAY(arena, const SslValue *, info->param_count);
     SslConstant *constants = ARENA_ARRAY(arena, SslConstant, info->param_count);
     uint32_t count = 0, param;
-    for (uint32_t i = 0; i < how->constant_count; i++) {
+    for (uint32_t i = 0; i < how->constant_count; ++i) {
         TRY(check_constant(info, &how->constants[i], &param, err));
         listed[param] = &how->constants[i].value;
     }
-    for (uint32_t i = 0; i < info->param_count; i++) {
+    for (uint32_t i = 0; i < info->param_count; ++i) {
         const SslValue *value = baked_value(&info->params[i], listed[i], how);
         bool is_string = info->params[i].type == SSL_STRING;
         if (!value && is_string)

@@ -9,7 +9,7 @@ static Status check_globals(const SslContextDesc *desc, Error *err)
     if (desc->global_count > SSL_MAX_GLOBALS)
         return error_set(err, STATUS_LIMIT, "%u globals; at most %d are possible",
                          desc->global_count, SSL_MAX_GLOBALS);
-    for (uint32_t i = 0; i < desc->global_count; i++) {
+    for (uint32_t i = 0; i < desc->global_count; ++i) {
         const SslGlobalRow *row = &desc->globals[i];
         bool is_discrete = row->type == SSL_BOOL || row->type == SSL_INT;
         bool is_value = is_discrete || (row->type >= SSL_FLOAT && row->type <= SSL_NORMAL);
@@ -19,7 +19,7 @@ static Status check_globals(const SslContextDesc *desc, Error *err)
         if (is_discrete && row->has_derivs)
             return error_set(err, STATUS_INVALID, "global '%s': a %s has no derivatives", row->name,
                              ssl_type_name(row->type));
-        for (uint32_t j = 0; j < i; j++)
+        for (uint32_t j = 0; j < i; ++j)
             if (strcmp(desc->globals[j].name, row->name) == 0)
                 return error_set(err, STATUS_INVALID, "global '%s' stands twice in the table",
                                  row->name);
@@ -32,7 +32,7 @@ static Status check_attributes(const SslContextDesc *desc, Error *err)
     if (desc->attribute_count > SSL_MAX_ATTRIBUTES)
         return error_set(err, STATUS_LIMIT, "%u attributes; at most %d are possible",
                          desc->attribute_count, SSL_MAX_ATTRIBUTES);
-    for (uint32_t i = 0; i < desc->attribute_count; i++) {
+    for (uint32_t i = 0; i < desc->attribute_count; ++i) {
         const SslAttributeRow *row = &desc->attributes[i];
         bool is_float = row->type >= SSL_FLOAT && row->type <= SSL_NORMAL;
         if (!is_float && row->type != SSL_BOOL && row->type != SSL_INT)
@@ -41,7 +41,7 @@ static Status check_attributes(const SslContextDesc *desc, Error *err)
         if (!is_float && row->has_derivs)
             return error_set(err, STATUS_INVALID, "attribute '%s': a %s has no derivatives",
                              row->name, ssl_type_name(row->type));
-        for (uint32_t j = 0; j < i; j++)
+        for (uint32_t j = 0; j < i; ++j)
             if (strcmp(desc->attributes[j].name, row->name) == 0)
                 return error_set(err, STATUS_INVALID, "attribute '%s' stands twice in the table",
                                  row->name);
@@ -54,17 +54,17 @@ static Status check_closures(const SslContextDesc *desc, Error *err)
     if (desc->closure_count > SSL_MAX_CLOSURES)
         return error_set(err, STATUS_LIMIT, "%u closures; at most %d are possible",
                          desc->closure_count, SSL_MAX_CLOSURES);
-    for (uint32_t i = 0; i < desc->closure_count; i++) {
+    for (uint32_t i = 0; i < desc->closure_count; ++i) {
         const SslClosureRow *row = &desc->closures[i];
         if (row->arg_count > SSL_MAX_CLOSURE_ARGS)
             return error_set(err, STATUS_LIMIT, "closure '%s' has %u arguments; at most %d",
                              row->name, row->arg_count, SSL_MAX_CLOSURE_ARGS);
-        for (uint32_t j = 0; j < row->arg_count; j++)
+        for (uint32_t j = 0; j < row->arg_count; ++j)
             if (row->args[j].type != SSL_CLOSURE && ssl_type_scalars(row->args[j].type) == 0)
                 return error_set(err, STATUS_INVALID,
                                  "argument '%s' of closure '%s' cannot be a %s", row->args[j].name,
                                  row->name, ssl_type_name(row->args[j].type));
-        for (uint32_t j = 0; j < i; j++)
+        for (uint32_t j = 0; j < i; ++j)
             if (strcmp(desc->closures[j].name, row->name) == 0)
                 return error_set(err, STATUS_INVALID, "closure '%s' stands twice in the table",
                                  row->name);

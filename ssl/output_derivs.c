@@ -23,7 +23,7 @@ static void add_derivative(IrModule *m, IrBuilder *b, Results *results, uint32_t
 {
     IrOutput of = m->outputs.data[output];
     add_row(m, results, &of, op == IR_DDX ? "ddx" : "ddy");
-    for (uint32_t i = 0; i < of.result_count; i++) {
+    for (uint32_t i = 0; i < of.result_count; ++i) {
         IrValue value = results->values.data[of.result_first + i];
         array_push(m->arena, &results->values, ir_build1(b, op, value));
     }
@@ -33,10 +33,10 @@ static void add_derivative(IrModule *m, IrBuilder *b, Results *results, uint32_t
 static void extend_info(IrModule *m)
 {
     SslOutputInfo *infos = ARENA_ARRAY(m->arena, SslOutputInfo, m->outputs.count);
-    for (uint32_t i = 0; i < m->outputs.count; i++)
+    for (uint32_t i = 0; i < m->outputs.count; ++i)
         infos[i] =
             (SslOutputInfo){.name = m->outputs.data[i].name, .type = m->outputs.data[i].type};
-    for (uint32_t i = 0; i < m->info.output_count; i++)
+    for (uint32_t i = 0; i < m->info.output_count; ++i)
         infos[i] = m->info.outputs[i];
     m->info.outputs = infos;
     m->info.output_count = m->outputs.count;
@@ -52,10 +52,10 @@ void output_derivs_add(IrModule *m)
     IrValue *of_shader = ARENA_ARRAY(m->arena, IrValue, shader->result_count);
     ir_build_call(b, m->entry, NULL, 0, shader->result_types, shader->result_count, of_shader);
     Results results = {0};
-    for (uint32_t i = 0; i < shader->result_count; i++)
+    for (uint32_t i = 0; i < shader->result_count; ++i)
         array_push(m->arena, &results.values, of_shader[i]);
     uint32_t output_count = m->outputs.count;
-    for (uint32_t i = 0; i < output_count; i++) {
+    for (uint32_t i = 0; i < output_count; ++i) {
         if (!output_derivs_exist(m->outputs.data[i].type))
             continue;
         add_derivative(m, b, &results, i, IR_DDX);

@@ -25,7 +25,7 @@ static uint32_t numbers_of(const SslValue *value, double out[16])
         break;
     }
     uint32_t count = ssl_type_scalars(value->type);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         out[i] = (double)value->f[i];
     return count;
 }
@@ -49,7 +49,7 @@ static void store_value(void *block, uint32_t offset_bytes, SslType type, const 
     double small[16];
     uint32_t count = numbers_of(value, small);
     bool is_list = value->type == SSL_STRUCT || value->type == SSL_ARRAY;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         double x = is_list ? value->list[i] : small[i];
         float number = ssl_flushed((float)x);
         int32_t word = x >= INT32_MIN && x <= INT32_MAX ? (int32_t)x : 0;
@@ -68,7 +68,7 @@ void ssl_params_init(const SslProgram *p, void *block)
     const SslUnitInfo *unit = p->info.unit;
     if (p->info.params_bytes)
         memset(block, 0, p->info.params_bytes);
-    for (uint32_t i = 0; i < unit->param_count; i++)
+    for (uint32_t i = 0; i < unit->param_count; ++i)
         if (unit->params[i].has_default && unit->params[i].type != SSL_STRING)
             store_value(block, p->info.params[i].offset_bytes, unit->params[i].type,
                         unit->params[i].shape, &unit->params[i].default_value);

@@ -23,7 +23,7 @@ typedef struct Uses {
 
 static void add_uses(const IrModule *m, const IrFunc *f, Uses *uses)
 {
-    for (IrInstId id = 1; id < f->insts.count; id++) {
+    for (IrInstId id = 1; id < f->insts.count; ++id) {
         const IrInst *inst = ir_inst(f, id);
         if (inst->op == IR_PARAM) {
             uses->param[ir_param_index(inst->imm)] = true;
@@ -43,7 +43,7 @@ static Uses find_uses(const IrModule *m, Arena *arena)
 {
     Uses uses = {.param = ARENA_ARRAY(arena, bool, m->info.param_count),
                  .texture = ARENA_ARRAY(arena, bool, m->info.texture_count)};
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (m->funcs.data[id])
             add_uses(m, m->funcs.data[id], &uses);
     return uses;
@@ -52,7 +52,7 @@ static Uses find_uses(const IrModule *m, Arena *arena)
 static const SslTextureSite *copy_texture_sites(const IrModule *m, Arena *arena)
 {
     SslTextureSite *sites = ARENA_ARRAY(arena, SslTextureSite, m->texture_sites.count);
-    for (uint32_t i = 0; i < m->texture_sites.count; i++) {
+    for (uint32_t i = 0; i < m->texture_sites.count; ++i) {
         sites[i] = m->texture_sites.data[i];
         sites[i].filter = copy_text(arena, sites[i].filter);
         sites[i].wrap_s = copy_text(arena, sites[i].wrap_s);
@@ -65,7 +65,7 @@ static const SslTextureSite *copy_texture_sites(const IrModule *m, Arena *arena)
 static SslFaultInfo *copy_faults(const SslUnit *unit, const IrModule *m, Arena *arena)
 {
     SslFaultInfo *faults = ARENA_ARRAY(arena, SslFaultInfo, m->fault_sites.count);
-    for (uint32_t i = 0; i < m->fault_sites.count; i++)
+    for (uint32_t i = 0; i < m->fault_sites.count; ++i)
         faults[i] = ssl_unit_fault(unit, &m->fault_sites.data[i]);
     return faults;
 }
@@ -77,7 +77,7 @@ static void fill_output_derivs(SslProgram *p, const KernelLayout *layout)
     SslOutputSlot *ddx = ARENA_ARRAY(p->arena, SslOutputSlot, unit_info->output_count);
     SslOutputSlot *ddy = ARENA_ARRAY(p->arena, SslOutputSlot, unit_info->output_count);
     uint32_t row = unit_info->output_count;
-    for (uint32_t i = 0; i < unit_info->output_count; i++) {
+    for (uint32_t i = 0; i < unit_info->output_count; ++i) {
         if (!output_derivs_exist(unit_info->outputs[i].type))
             continue;
         ddx[i].offset = layout->output_offset[row++];
@@ -94,11 +94,11 @@ static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layo
     const SslUnitInfo *unit_info = ssl_unit_info(p->unit);
     Uses uses = find_uses(m, arena);
     SslParamSlot *params = ARENA_ARRAY(arena, SslParamSlot, unit_info->param_count);
-    for (uint32_t i = 0; i < unit_info->param_count; i++)
+    for (uint32_t i = 0; i < unit_info->param_count; ++i)
         params[i] = (SslParamSlot){layout->param_offset[i], uses.param[i]};
     SslOutputSlot *outputs = ARENA_ARRAY(arena, SslOutputSlot, unit_info->output_count);
     CHECK(m->outputs.count >= unit_info->output_count);
-    for (uint32_t i = 0; i < unit_info->output_count; i++)
+    for (uint32_t i = 0; i < unit_info->output_count; ++i)
         outputs[i].offset = layout->output_offset[i];
     SslLobeSlot *lobes = ARENA_ARRAY(arena, SslLobeSlot, m->slots.count);
     memcpy(lobes, layout->lobes, m->slots.count * sizeof *lobes);

@@ -15,10 +15,10 @@ static const struct {
 /* Copies `text` with {n} replaced; "{{" stands for "{". */
 static void fill_in(const char *text, const char *const *args, size_t count, StrBuf *out)
 {
-    for (const char *at = text; *at; at++) {
+    for (const char *at = text; *at; ++at) {
         if (at[0] == '{' && at[1] == '{') {
             strbuf_append_char(out, '{');
-            at++;
+            ++at;
         } else if (at[0] == '{') {
             size_t index = (size_t)(at[1] - '0');
             ASSERT(index < count && args[index] && at[2] == '}');
@@ -63,12 +63,12 @@ bool report_foreign(DiagList *list, const char *name)
 #include "ssl/ssl_foreign_syntax.inc"
 #undef SSL_FOREIGN_SYNTAX
     };
-    for (size_t i = 0; i < SORT_COUNT_OF(words); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(words); ++i)
         if (strcmp(words[i].word, name) == 0) {
             report(list, NOTE_FOREIGN, (Span){0}, name, words[i].instead);
             return true;
         }
-    for (size_t i = 0; i < SORT_COUNT_OF(syntax); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(syntax); ++i)
         if (strcmp(syntax[i].word, name) == 0) {
             report(list, NOTE_FOREIGN_SYNTAX, (Span){0}, name, syntax[i].instead);
             return true;

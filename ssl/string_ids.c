@@ -22,7 +22,7 @@ void string_ids_destroy(StringIds *ids)
 {
     if (!ids)
         return;
-    for (uint32_t i = 0; i < ids->count; i++)
+    for (uint32_t i = 0; i < ids->count; ++i)
         mem_free(ids->texts[i]);
     mem_free(ids->texts);
     mutex_destroy(&ids->lock);
@@ -48,7 +48,7 @@ bool string_ids_find(StringIds *ids, const char *text, int32_t *out_id)
     mutex_lock(&ids->lock);
     uint32_t i = 0;
     while (i < ids->count && strcmp(ids->texts[i], text) != 0)
-        i++;
+        ++i;
     bool is_found = i < ids->count || append(ids, text);
     mutex_unlock(&ids->lock);
     *out_id = (int32_t)i;

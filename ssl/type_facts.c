@@ -66,7 +66,7 @@ void ssl_globals_layout(const SslGlobalRow *rows, uint32_t row_count, SslGlobals
     CHECK(row_count <= SSL_MAX_GLOBALS);
     *out_layout = (SslGlobalsLayout){0};
     uint32_t floats = 0;
-    for (uint32_t i = 0; i < row_count; i++) {
+    for (uint32_t i = 0; i < row_count; ++i) {
         out_layout->offset_floats[i] = floats;
         floats += ssl_type_scalars(rows[i].type) * (rows[i].has_derivs ? 3u : 1u) * SSL_BLOCK;
     }

@@ -26,7 +26,7 @@ static void place_faults(SslUnit *unit, const DiagList *diags)
 {
     const IrModule *m = unit->module;
     unit->fault = ARENA_ARRAY(unit->arena, SslFaultInfo, m->fault_sites.count);
-    for (uint32_t i = 0; i < m->fault_sites.count; i++) {
+    for (uint32_t i = 0; i < m->fault_sites.count; ++i) {
         const IrFaultSite *site = &m->fault_sites.data[i];
         SslFaultInfo *fault = &unit->fault[i];
         *fault = (SslFaultInfo){.kind = site->kind,
@@ -96,13 +96,13 @@ static uint32_t find_source(const SslUnit *unit, uint32_t file)
 {
     uint32_t k = 0;
     while (k < unit->source_count && (!file || unit->sources[k].file != file))
-        k++;
+        ++k;
     return k;
 }
 
 SslFaultInfo ssl_unit_fault(const SslUnit *unit, const IrFaultSite *site)
 {
-    for (uint32_t i = 0; i < unit->module->fault_sites.count; i++)
+    for (uint32_t i = 0; i < unit->module->fault_sites.count; ++i)
         if (is_same_site(&unit->fault[i], site))
             return unit->fault[i];
     SslFaultInfo fault = {
@@ -136,7 +136,7 @@ void ssl_unit_release(SslUnit *unit)
 {
     if (!unit || atomic_fetch_sub_explicit(&unit->holders, 1, memory_order_acq_rel) != 1)
         return;
-    for (uint32_t i = 0; i < unit->part_count; i++)
+    for (uint32_t i = 0; i < unit->part_count; ++i)
         ssl_unit_release(unit->parts[i]);
     arena_destroy(unit->arena); /* the unit itself is in it */
 }
@@ -144,7 +144,7 @@ void ssl_unit_release(SslUnit *unit)
 void unit_forward_diags(const SslUnit *unit, const DiagList *from, DiagList *to)
 {
     uint32_t last = UINT32_MAX, file = 0; /* the source added last */
-    for (uint32_t i = 0; i < diag_count(from); i++) {
+    for (uint32_t i = 0; i < diag_count(from); ++i) {
         const Diag *diag = diag_get(from, i);
         Span span = {0};
         uint32_t k = find_source(unit, diag->span.file);

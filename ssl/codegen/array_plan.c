@@ -79,7 +79,7 @@ static void end_live(Planner *p, IrValue v, uint32_t point)
 /* Ends the open segments of all that is live at `point`; they go on before it. */
 static void cut_live(Planner *p, uint32_t point)
 {
-    for (uint32_t i = 0; i < p->live.count; i++) {
+    for (uint32_t i = 0; i < p->live.count; ++i) {
         IrValue v = p->live.data[i];
         add_segment(p, v, point, p->live_end[v]);
         p->live_end[v] = point - 1;
@@ -89,23 +89,23 @@ static void cut_live(Planner *p, uint32_t point)
 static ValueList copy_live(Planner *p)
 {
     ValueList copy = {0};
-    for (uint32_t i = 0; i < p->live.count; i++)
+    for (uint32_t i = 0; i < p->live.count; ++i)
         array_push(p->arena, &copy, p->live.data[i]);
     return copy;
 }
 
 static void replace_live(Planner *p, ValueList values)
 {
-    for (uint32_t i = 0; i < p->live.count; i++)
+    for (uint32_t i = 0; i < p->live.count; ++i)
         p->live_at[p->live.data[i]] = 0;
     p->live.count = 0;
-    for (uint32_t i = 0; i < values.count; i++)
+    for (uint32_t i = 0; i < values.count; ++i)
         begin_live(p, values.data[i], p->now);
 }
 
 static void define_all(Planner *p, IrValue first, uint32_t count, uint32_t point)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (is_array_value(p->func, first + i))
             end_live(p, first + i, point);
 }
@@ -113,7 +113,7 @@ static void define_all(Planner *p, IrValue first, uint32_t count, uint32_t point
 static void use_all(Planner *p, const IrInst *inst, uint32_t point)
 {
     const IrValue *args = ir_args(p->func, inst);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         if (is_array_value(p->func, args[i]))
             begin_live(p, args[i], point);
 }
@@ -129,7 +129,7 @@ static void walk_if(Planner *p, const IrInst *inst)
     replace_live(p, after);
     walk_region(p, inst->region_first);
     cut_live(p, p->now--);
-    for (uint32_t i = 0; i < before_else.count; i++)
+    for (uint32_t i = 0; i < before_else.count; ++i)
         begin_live(p, before_else.data[i], p->now);
 }
 
@@ -137,13 +137,13 @@ static void walk_loop(Planner *p, const IrInst *inst)
 {
     uint32_t mark = ++p->loop_count;
     uint32_t loop_end = p->now;
-    for (uint32_t i = 0; i < p->live.count; i++)
+    for (uint32_t i = 0; i < p->live.count; ++i)
         p->loop_mark[p->live.data[i]] = mark;
     walk_region(p, inst->region_first);
     uint32_t loop_begin = p->now--;
     const IrRegion *body = ir_region(p->func, inst->region_first);
     define_all(p, body->param_first, body->param_count, loop_begin);
-    for (uint32_t i = 0; i < p->live.count; i++) {
+    for (uint32_t i = 0; i < p->live.count; ++i) {
         IrValue v = p->live.data[i];
         if (p->loop_mark[v] != mark)
             p->live_end[v] = loop_end; /* read inside, not after: live until the last turn ends */
@@ -228,7 +228,7 @@ static void merge_loop(Planner *p, const IrInst *inst)
     const IrRegion *body = ir_region(f, inst->region_first);
     const IrValue *init = ir_args(f, inst);
     const IrValue *next = ir_args(f, ir_inst(f, body->last)) + 1; /* after go_on */
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue param = body->param_first + i;
         if (!is_array_value(f, param))
             continue;
@@ -241,10 +241,10 @@ static void merge_loop(Planner *p, const IrInst *inst)
 static void merge_if(Planner *p, const IrInst *inst)
 {
     const IrFunc *f = p->func;
-    for (uint32_t arm = 0; arm < inst->region_count; arm++) {
+    for (uint32_t arm = 0; arm < inst->region_count; ++arm) {
         const IrRegion *region = ir_region(f, inst->region_first + arm);
         const IrValue *yielded = ir_args(f, ir_inst(f, region->last));
-        for (uint32_t i = 0; i < inst->result_count; i++)
+        for (uint32_t i = 0; i < inst->result_count; ++i)
             if (is_array_value(f, inst->result_first + i))
                 try_merge(p, inst->result_first + i, yielded[i]);
     }
@@ -254,13 +254,13 @@ static void merge_if(Planner *p, const IrInst *inst)
 static void merge_all(Planner *p)
 {
     const IrFunc *f = p->func;
-    for (IrInstId id = 1; id < f->insts.count; id++)
+    for (IrInstId id = 1; id < f->insts.count; ++id)
         if (ir_inst(f, id)->op == IR_LOOP)
             merge_loop(p, ir_inst(f, id));
-    for (IrInstId id = 1; id < f->insts.count; id++)
+    for (IrInstId id = 1; id < f->insts.count; ++id)
         if (ir_inst(f, id)->op == IR_ARRAY_SET)
             try_merge(p, ir_inst(f, id)->result_first, ir_args(f, ir_inst(f, id))[0]);
-    for (IrInstId id = 1; id < f->insts.count; id++)
+    for (IrInstId id = 1; id < f->insts.count; ++id)
         if (ir_inst(f, id)->op == IR_IF)
             merge_if(p, ir_inst(f, id));
 }
@@ -276,7 +276,7 @@ ArrayPlan *array_plan_create(const IrFunc *f, Arena *arena)
                  .live_at = ARENA_ARRAY(arena, uint32_t, count),
                  .live_end = ARENA_ARRAY(arena, uint32_t, count),
                  .loop_mark = ARENA_ARRAY(arena, uint32_t, count)};
-    for (IrValue v = 0; v < count; v++)
+    for (IrValue v = 0; v < count; ++v)
         p.parent[v] = v;
 
     ArrayPlan *plan = ARENA_NEW(arena, ArrayPlan);
@@ -288,7 +288,7 @@ ArrayPlan *array_plan_create(const IrFunc *f, Arena *arena)
     merge_all(&p);
 
     uint32_t *slot_of_root = ARENA_ARRAY(arena, uint32_t, count); /* 1 + slot */
-    for (IrValue v = 0; v < count; v++) {
+    for (IrValue v = 0; v < count; ++v) {
         plan->slot_of[v] = ARRAY_PLAN_NO_SLOT;
         if (v == 0 || !is_array_value(f, v))
             continue;

@@ -51,7 +51,7 @@ static LLVMValueRef constant_table(Gen *g, const IrInst *inst)
     LLVMTypeRef type = element_type_of_one(g, kind);
     const IrValue *args = ir_args(g->func, inst);
     LLVMValueRef *elements = ARENA_ARRAY(g->arena, LLVMValueRef, inst->arg_count);
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         if (!is_constant(g, args[i]))
             return NULL;
         const IrInst *element = ir_inst(g->func, g->func->values.data[args[i]].def);
@@ -74,12 +74,12 @@ static void find_tables(Gen *g)
 {
     const IrFunc *f = g->func;
     bool *is_moved = ARENA_ARRAY(g->arena, bool, f->values.count);
-    for (IrInstId id = 1; id < f->insts.count; id++) {
+    for (IrInstId id = 1; id < f->insts.count; ++id) {
         const IrInst *inst = ir_inst(f, id);
-        for (uint32_t i = 0; i < inst->arg_count; i++)
+        for (uint32_t i = 0; i < inst->arg_count; ++i)
             is_moved[ir_args(f, inst)[i]] |= inst->op != IR_ARRAY_GET;
     }
-    for (IrInstId id = 1; id < f->insts.count; id++) {
+    for (IrInstId id = 1; id < f->insts.count; ++id) {
         const IrInst *inst = ir_inst(f, id);
         if (inst->op == IR_ARRAY && !is_moved[inst->result_first])
             g->table[inst->result_first] = constant_table(g, inst);
@@ -91,7 +91,7 @@ void gen_array_slots(Gen *g)
     g->table = ARENA_ARRAY(g->arena, LLVMValueRef, g->func->values.count);
     find_tables(g);
     g->slot = ARENA_ARRAY(g->arena, LLVMValueRef, g->plan->slot_count);
-    for (IrValue v = 1; v < g->func->values.count; v++) {
+    for (IrValue v = 1; v < g->func->values.count; ++v) {
         uint32_t slot = g->plan->slot_of[v];
         if (slot != ARRAY_PLAN_NO_SLOT && !g->table[v] && !g->slot[slot])
             g->slot[slot] = new_array(g, g->plan->slot_type[slot]);
@@ -117,7 +117,7 @@ static LLVMValueRef element_ptrs(Gen *g, IrValue array, LLVMValueRef index)
     LLVMValueRef base = g->table[array];
     if (!base) {
         LLVMValueRef lane[SSL_BLOCK];
-        for (uint32_t i = 0; i < g->lanes; i++)
+        for (uint32_t i = 0; i < g->lanes; ++i)
             lane[i] = gen_i32(g, i);
         index = LLVMBuildMul(g->builder, index, gen_const_int(g, (int32_t)g->lanes), "");
         index = LLVMBuildAdd(g->builder, index, LLVMConstVector(lane, g->lanes), "");
@@ -249,7 +249,7 @@ static void gen_array_make(Gen *g, const IrInst *inst)
         copy_whole(g, slot_of(g, array), constant, ir_type(g->func, array));
         return;
     }
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         store_element_at(g, array, i, g->value[args[i]]);
 }
 
@@ -279,12 +279,12 @@ void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t 
 {
     bool has_hazard = false;
     const uint32_t *slot = g->plan->slot_of;
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < count && slot[to_first + i] != ARRAY_PLAN_NO_SLOT; j++)
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t j = 0; j < count && slot[to_first + i] != ARRAY_PLAN_NO_SLOT; ++j)
             has_hazard |= i != j && slot[to_first + i] == slot[from[j]] &&
                           slot[to_first + i] != slot[from[i]];
     LLVMValueRef *source = ARENA_ARRAY(g->arena, LLVMValueRef, count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         if (slot[from[i]] == ARRAY_PLAN_NO_SLOT || slot[from[i]] == slot[to_first + i])
             continue;
         source[i] = slot_of(g, from[i]);
@@ -294,7 +294,7 @@ void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t 
             source[i] = temporary;
         }
     }
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (source[i])
             copy_array(g, slot_of(g, to_first + i), source[i], ir_type(g->func, from[i]));
 }

@@ -25,7 +25,7 @@ static bool is_callee(const IrModule *m, IrFuncId id)
 
 bool codegen_is_recursive(const IrModule *m)
 {
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (is_callee(m, id))
             return true;
     return false;
@@ -40,13 +40,13 @@ static void declare(Gen *g, const IrFunc *f, GenCallee *c)
         ARENA_ARRAY(g->arena, LLVMTypeRef, P_FIRST + body->param_count + f->result_count);
     LLVMTypeRef *results = ARENA_ARRAY(g->arena, LLVMTypeRef, f->result_count);
     uint32_t count = P_FIRST;
-    for (uint32_t i = 0; i < P_FIRST; i++)
+    for (uint32_t i = 0; i < P_FIRST; ++i)
         params[i] = i == P_BLOCK || i == P_LANE ? g->t_i32 : g->t_ptr;
-    for (uint32_t i = 0; i < body->param_count; i++) {
+    for (uint32_t i = 0; i < body->param_count; ++i) {
         IrType type = ir_type(f, body->param_first + i);
         params[count++] = ir_is_array(type) ? g->t_ptr : gen_lane_type(g, ir_kind(type));
     }
-    for (uint32_t i = 0; i < f->result_count; i++) {
+    for (uint32_t i = 0; i < f->result_count; ++i) {
         if (ir_is_array(f->result_types[i]))
             params[count++] = g->t_ptr;
         else
@@ -62,7 +62,7 @@ static void declare(Gen *g, const IrFunc *f, GenCallee *c)
 static void take_params(Gen *g, const IrFunc *f)
 {
     const IrRegion *body = ir_region(f, f->body);
-    for (uint32_t i = 0; i < body->param_count; i++) {
+    for (uint32_t i = 0; i < body->param_count; ++i) {
         LLVMValueRef param = LLVMGetParam(g->function, P_FIRST + i);
         if (ir_is_array(ir_type(f, body->param_first + i)))
             gen_array_load(g, body->param_first + i, param);
@@ -75,7 +75,7 @@ static void give_results(Gen *g, const IrFunc *f, const GenCallee *c, const IrVa
 {
     uint32_t out = P_FIRST + ir_region(f, f->body)->param_count, field = 0;
     LLVMValueRef all = LLVMGetPoison(c->result_type);
-    for (uint32_t i = 0; i < f->result_count; i++) {
+    for (uint32_t i = 0; i < f->result_count; ++i) {
         if (ir_is_array(f->result_types[i]))
             gen_array_store(g, results[i], LLVMGetParam(g->function, out++));
         else
@@ -118,7 +118,7 @@ void gen_callees(Gen *g)
 {
     const IrModule *m = g->module;
     g->callees = ARENA_ARRAY(g->arena, GenCallee, m->funcs.count);
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         if (!is_callee(m, id))
             continue;
         GenCallee *c = &g->callees[id];
@@ -130,7 +130,7 @@ void gen_callees(Gen *g)
         gen_add_attribute(g, c->function, "noinline");
         set_frame_plan(g, c);
     }
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (is_callee(m, id))
             gen_body(g, id);
 }
@@ -152,10 +152,10 @@ static LLVMValueRef emit_call(Gen *g, const IrInst *inst, const GenCallee *c)
                                    g->budget, g->fault,   g->stack};
     uint32_t count = P_FIRST;
     memcpy(args, fixed, sizeof fixed);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         args[count++] = ir_is_array(ir_type(g->func, values[i])) ? gen_array_address(g, values[i])
                                                                  : g->value[values[i]];
-    for (uint32_t i = 0; i < f->result_count; i++)
+    for (uint32_t i = 0; i < f->result_count; ++i)
         if (ir_is_array(f->result_types[i]))
             args[count++] = gen_array_address(g, inst->result_first + i);
     return LLVMBuildCall2(g->builder, c->type, c->function, args, count, "");
@@ -183,7 +183,7 @@ void gen_call(Gen *g, const IrInst *inst)
     LLVMPositionBuilderAtEnd(g->builder, refuse);
     gen_fault(g, inst->site, NULL);
     LLVMBuildStore(g->builder, zero, g->budget);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         if (ir_is_array(ir_type(g->func, inst->result_first + i)))
             gen_array_clear(g, inst->result_first + i);
     LLVMBuildBr(g->builder, end);
@@ -192,7 +192,7 @@ void gen_call(Gen *g, const IrInst *inst)
     LLVMValueRef all = LLVMBuildPhi(g->builder, c->result_type, "");
     LLVMAddIncoming(all, (LLVMValueRef[]){results, LLVMConstNull(c->result_type)},
                     (LLVMBasicBlockRef[]){call, refuse}, 2);
-    for (uint32_t i = 0, field = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0, field = 0; i < inst->result_count; ++i)
         if (!ir_is_array(ir_type(g->func, inst->result_first + i)))
             g->value[inst->result_first + i] = LLVMBuildExtractValue(g->builder, all, field++, "");
 }

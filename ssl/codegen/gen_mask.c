@@ -59,7 +59,7 @@ static uint32_t weight_of(const Gen *g, const IrInst *inst)
         return ARM_HEAVY;
     case IR_IF: {
         uint32_t weight = 2;
-        for (uint32_t arm = 0; arm < 2 && weight <= ARM_ALWAYS; arm++)
+        for (uint32_t arm = 0; arm < 2 && weight <= ARM_ALWAYS; ++arm)
             weight += gen_region_weight(g, inst->region_first + arm);
         return weight;
     }
@@ -100,7 +100,7 @@ static void gen_arm(Gen *g, IrRegionId region, const IrInst *inst, LLVMValueRef 
     bool was_whole = g->mask_is_whole, is_skipped = weight > ARM_ALWAYS;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder), end = NULL;
     bool *is_outer = ARENA_ARRAY(g->arena, bool, yield->arg_count + 1u);
-    for (uint32_t i = 0; i < yield->arg_count; i++)
+    for (uint32_t i = 0; i < yield->arg_count; ++i)
         is_outer[i] = g->value[yielded[i]] != NULL;
     if (is_skipped) {
         LLVMBasicBlockRef arm = gen_block(g, "arm");
@@ -119,14 +119,14 @@ static void gen_arm(Gen *g, IrRegionId region, const IrInst *inst, LLVMValueRef 
     LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(g->builder), before};
     LLVMBuildBr(g->builder, end);
     LLVMPositionBuilderAtEnd(g->builder, end);
-    for (uint32_t i = 0; i < yield->arg_count; i++) {
+    for (uint32_t i = 0; i < yield->arg_count; ++i) {
         if (is_outer[i] || ir_is_array(ir_type(g->func, yielded[i])))
             continue;
         LLVMTypeRef type = LLVMTypeOf(g->value[yielded[i]]);
         LLVMValueRef values[2] = {g->value[yielded[i]], LLVMConstNull(type)};
         g->value[yielded[i]] = LLVMBuildPhi(g->builder, type, "");
         LLVMAddIncoming(g->value[yielded[i]], values, from, 2);
-        for (uint32_t j = i + 1; j < yield->arg_count; j++)
+        for (uint32_t j = i + 1; j < yield->arg_count; ++j)
             is_outer[j] |= yielded[j] == yielded[i]; /* yielded twice: done */
     }
 }
@@ -137,7 +137,7 @@ static void gen_one_arm(Gen *g, const IrInst *inst, bool condition)
     const IrInst *yield = gen_region(g, inst->region_first + (condition ? 0 : 1));
     const IrValue *yielded = ir_args(g->func, yield);
     gen_array_transfer(g, yielded, inst->result_first, inst->result_count);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         if (!ir_is_array(ir_type(g->func, inst->result_first + i)))
             g->value[inst->result_first + i] = g->value[yielded[i]];
 }
@@ -154,12 +154,12 @@ void gen_if_masked(Gen *g, const IrInst *inst)
     LLVMValueRef mask[2] = {LLVMBuildAnd(g->builder, g->mask, condition, ""),
                             LLVMBuildAnd(g->builder, g->mask, no, "")};
     const IrValue *yielded[2];
-    for (uint32_t arm = 0; arm < 2; arm++) {
+    for (uint32_t arm = 0; arm < 2; ++arm) {
         IrRegionId region = inst->region_first + arm;
         gen_arm(g, region, inst, mask[arm]);
         yielded[arm] = ir_args(g->func, ir_inst(g->func, ir_region(g->func, region)->last));
     }
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         if (!ir_is_array(ir_type(g->func, inst->result_first + i)))
             g->value[inst->result_first + i] =
                 gen_choose(g, condition, g->value[yielded[0][i]], g->value[yielded[1][i]]);
@@ -203,7 +203,7 @@ void gen_loop_masked(Gen *g, const IrInst *inst)
     LLVMPositionBuilderAtEnd(g->builder, body);
     LLVMValueRef active = LLVMBuildPhi(g->builder, g->t_bool, "active");
     LLVMAddIncoming(active, &g->mask, &before, 1);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         if (!is_scalar_param(g, region, i))
             continue;
         IrType type = ir_type(g->func, region->param_first + i);
@@ -222,7 +222,7 @@ void gen_loop_masked(Gen *g, const IrInst *inst)
                        count);
     gen_transfer_under(g, again, next, region->param_first, count);
     LLVMValueRef *kept = ARENA_ARRAY(g->arena, LLVMValueRef, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (is_scalar_param(g, region, i))
             kept[i] = g->value[next[i]] == state[i]
                           ? state[i]
@@ -232,7 +232,7 @@ void gen_loop_masked(Gen *g, const IrInst *inst)
     LLVMBuildCondBr(g->builder, any, body, end);
     LLVMAddIncoming(active, &again, &latch, 1);
     LLVMPositionBuilderAtEnd(g->builder, end);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         if (!is_scalar_param(g, region, i))
             continue;
         LLVMAddIncoming(state[i], &kept[i], &latch, 1);

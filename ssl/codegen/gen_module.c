@@ -79,11 +79,11 @@ static void store_results(Gen *g, const IrValue *results)
     const IrModule *m = g->module;
     LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_int, g->fault, "");
     store_lanes(g, fault, gen_lane_address(g, g->result, g->layout->fault_offset), g->mask);
-    for (uint32_t i = 0; i < m->outputs.count; i++) {
+    for (uint32_t i = 0; i < m->outputs.count; ++i) {
         const IrOutput *output = &m->outputs.data[i];
         if (output->type == SSL_CLOSURE)
             continue;
-        for (uint32_t j = 0; j < output->result_count; j++)
+        for (uint32_t j = 0; j < output->result_count; ++j)
             store_value(g, results[output->result_first + j],
                         g->layout->output_offset[i] + j * KERNEL_LANE_ROW_BYTES, g->mask);
     }
@@ -112,7 +112,7 @@ static void store_lobe(Gen *g, const IrLobeSlot *slot, const SslLobeSlot *where,
         present = LLVMBuildAnd(g->builder, g->mask, present, "");
     LLVMBuildCondBr(g->builder, g->mask ? gen_any(g, present) : present, store, end);
     LLVMPositionBuilderAtEnd(g->builder, store);
-    for (uint32_t i = 0; i < 3 + slot->arg_count; i++)
+    for (uint32_t i = 0; i < 3 + slot->arg_count; ++i)
         store_value(g, results[slot->result_first + 1 + i],
                     where->weight_offset + i * KERNEL_LANE_ROW_BYTES, g->mask ? present : NULL);
     LLVMValueRef mask_ptr = gen_offset(g, g->result, where->mask_offset);
@@ -155,7 +155,7 @@ void gen_enter_function(Gen *g, LLVMValueRef function)
     g->batch = LLVMGetParam(g->function, 0);
     add_function_attribute(g, "nounwind");
     static const char *const batch_facts[] = {"noalias", "nocapture", "readonly", "nonnull"};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(batch_facts); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(batch_facts); ++i)
         add_attribute(g, 1, batch_facts[i], 0);
     add_attribute(g, 1, "dereferenceable", sizeof(SslBatch));
     add_attribute(g, 1, "align", _Alignof(SslBatch));
@@ -220,7 +220,7 @@ static void gen_point(Gen *g)
     LLVMBuildStore(g->builder, gen_splat(g, loop_budget), g->budget);
     const IrValue *results = ir_args(g->func, gen_region(g, g->func->body));
     store_results(g, results);
-    for (uint32_t i = 0; i < m->slots.count; i++)
+    for (uint32_t i = 0; i < m->slots.count; ++i)
         store_lobe(g, &m->slots.data[i], &g->layout->lobes[i], results);
     (void)gen_last_border(g, NULL);
     LLVMBuildRetVoid(g->builder);
@@ -299,7 +299,7 @@ static void gen_kernel(Gen *g, const char *symbol)
     LLVMValueRef live_ptr = LLVMBuildInBoundsGEP2(g->builder, g->t_i16, live_masks, &index, 1, "");
     LLVMValueRef live =
         LLVMBuildZExt(g->builder, gen_load_input(g, g->t_i16, live_ptr, 2), g->t_i32, "");
-    for (uint32_t i = 0; i < g->module->slots.count; i++)
+    for (uint32_t i = 0; i < g->module->slots.count; ++i)
         store_result(g, LLVMConstNull(g->t_i16),
                      gen_offset(g, g->result, g->layout->lobes[i].mask_offset), 2);
     gen_lanes(g, live, done);
@@ -351,7 +351,7 @@ bool codegen_is_inline(const IrModule *m)
 {
     const IrFunc *f = ir_func(m, m->entry);
     bool is_inline = f->insts.count <= CODEGEN_INLINE_INSTRUCTIONS;
-    for (IrInstId id = 1; id < f->insts.count && is_inline; id++)
+    for (IrInstId id = 1; id < f->insts.count && is_inline; ++id)
         is_inline = ir_inst(f, id)->op != IR_TEX && ir_inst(f, id)->op != IR_TEX_D &&
                     ir_inst(f, id)->op != IR_CALL;
     return is_inline;

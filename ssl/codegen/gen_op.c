@@ -29,13 +29,13 @@ static LLVMValueRef runtime_function(Gen *g, const char *name, LLVMTypeRef type,
     function = LLVMAddFunction(g->llvm, name, type);
     static const char *const facts[] = {"nounwind", "willreturn",   "nofree",
                                         "nosync",   "mustprogress", "nocallback"};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(facts); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(facts); ++i)
         add_attribute(g, function, facts[i], 0);
     add_attribute(g, function, "memory", memory);
     if (memory == MEMORY_NONE)
         add_attribute(g, function, "speculatable", 0);
     unsigned nocapture = LLVMGetEnumAttributeKindForName("nocapture", 9);
-    for (uint32_t i = 0; i < LLVMCountParams(function) && memory != MEMORY_NONE; i++)
+    for (uint32_t i = 0; i < LLVMCountParams(function) && memory != MEMORY_NONE; ++i)
         if (LLVMTypeOf(LLVMGetParam(function, i)) == g->t_ptr)
             LLVMAddAttributeAtIndex(function, 1 + i,
                                     LLVMCreateEnumAttribute(g->context, nocapture, 0));
@@ -53,7 +53,7 @@ static void call_lanes(Gen *g, const char *name, uint32_t buffer_count)
     LLVMValueRef function = runtime_function(g, symbol, type, MEMORY_ARGUMENTS);
     for (uint32_t first = 0; first < g->lanes; first += width) {
         LLVMValueRef args[3];
-        for (uint32_t i = 0; i < buffer_count; i++)
+        for (uint32_t i = 0; i < buffer_count; ++i)
             args[i] = gen_offset(g, g->math[i], 4 * first);
         LLVMBuildCall2(g->builder, type, function, args, buffer_count, "");
     }
@@ -61,7 +61,7 @@ static void call_lanes(Gen *g, const char *name, uint32_t buffer_count)
 
 static void begin_math_buffers(Gen *g)
 {
-    for (uint32_t i = 0; i < 3 && !g->math[i]; i++)
+    for (uint32_t i = 0; i < 3 && !g->math[i]; ++i)
         g->math[i] = gen_stack(g, g->t_float, "math");
 }
 
@@ -71,7 +71,7 @@ static LLVMValueRef gen_runtime_call(Gen *g, const char *name, LLVMValueRef *arg
 {
     if (g->mask) {
         begin_math_buffers(g);
-        for (uint32_t i = 0; i < arg_count; i++)
+        for (uint32_t i = 0; i < arg_count; ++i)
             LLVMBuildStore(g->builder, args[i], g->math[i]);
         call_lanes(g, name, arg_count + 1);
         return LLVMBuildLoad2(g->builder, g->t_float, g->math[arg_count], "");
@@ -251,7 +251,7 @@ void gen_find_twins(Gen *g)
         ARENA_ARRAY(g->arena, IrInstId, f->values.count),
         ARENA_ARRAY(g->arena, IrInstId, f->values.count)}; /* sin, cos of a value */
     g->twin = ARENA_ARRAY(g->arena, IrInstId, f->insts.count);
-    for (IrInstId id = 1; id < f->insts.count; id++) {
+    for (IrInstId id = 1; id < f->insts.count; ++id) {
         const IrInst *inst = ir_inst(f, id);
         if (inst->op != IR_SIN && inst->op != IR_COS)
             continue;
@@ -283,7 +283,7 @@ static void gen_sincos(Gen *g, const IrInst *inst, const IrInst *twin)
         LLVMBuildCall2(g->builder, type, function, args, 3, "");
     }
     const IrInst *of[2] = {inst->op == IR_SIN ? inst : twin, inst->op == IR_SIN ? twin : inst};
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; ++i)
         g->value[of[i]->result_first] = LLVMBuildLoad2(g->builder, g->t_float, out[i], "");
 }
 
@@ -472,7 +472,7 @@ void gen_op(Gen *g, const IrInst *inst)
     }
     const IrValue *args = ir_args(g->func, inst);
     LLVMValueRef x[3] = {0};
-    for (uint32_t i = 0; i < inst->arg_count && i < 3; i++)
+    for (uint32_t i = 0; i < inst->arg_count && i < 3; ++i)
         x[i] = g->value[args[i]];
     g->value[inst->result_first] = gen_scalar_op(g, inst, x[0], x[1], x[2]);
 }

@@ -5,7 +5,7 @@
 /* Empty phis for the scalars among values [first, first + count), at the builder's place. */
 static void begin_phis(Gen *g, IrValue first, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         IrType type = ir_type(g->func, first + i);
         if (!ir_is_array(type))
             g->value[first + i] = LLVMBuildPhi(g->builder, gen_lane_type(g, ir_kind(type)), "");
@@ -15,7 +15,7 @@ static void begin_phis(Gen *g, IrValue first, uint32_t count)
 static void add_incoming(Gen *g, IrValue first, uint32_t count, const IrValue *from,
                          LLVMBasicBlockRef block)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (!ir_is_array(ir_type(g->func, first + i)))
             LLVMAddIncoming(g->value[first + i], &g->value[from[i]], &block, 1);
 }
@@ -26,7 +26,7 @@ static void gen_if(Gen *g, const IrInst *inst)
     LLVMBasicBlockRef arm_end[2], end = gen_block(g, "endif");
     const IrValue *yielded[2];
     LLVMBuildCondBr(g->builder, g->value[ir_args(g->func, inst)[0]], arm_block[0], arm_block[1]);
-    for (uint32_t arm = 0; arm < 2; arm++) {
+    for (uint32_t arm = 0; arm < 2; ++arm) {
         LLVMPositionBuilderAtEnd(g->builder, arm_block[arm]);
         yielded[arm] = ir_args(g->func, gen_region(g, inst->region_first + arm));
         gen_array_transfer(g, yielded[arm], inst->result_first, inst->result_count);
@@ -35,7 +35,7 @@ static void gen_if(Gen *g, const IrInst *inst)
     }
     LLVMPositionBuilderAtEnd(g->builder, end);
     begin_phis(g, inst->result_first, inst->result_count);
-    for (uint32_t arm = 0; arm < 2; arm++)
+    for (uint32_t arm = 0; arm < 2; ++arm)
         add_incoming(g, inst->result_first, inst->result_count, yielded[arm], arm_end[arm]);
 }
 
@@ -77,7 +77,7 @@ static void gen_loop(Gen *g, const IrInst *inst)
 
     /* Both ways here come from the end of the body, so the next state needs no phi. */
     LLVMPositionBuilderAtEnd(g->builder, end);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         g->value[inst->result_first + i] = g->value[next[i]];
     gen_array_transfer(g, next, inst->result_first, count);
 }

@@ -35,7 +35,7 @@ void gen_texture(Gen *g, const IrInst *inst)
     uint32_t texture_slot = g->module->texture_sites.data[inst->site].texture;
     const IrValue *args = ir_args(g->func, inst);
     begin_buffers(g);
-    for (uint32_t i = 0; i < COORDS; i++)
+    for (uint32_t i = 0; i < COORDS; ++i)
         LLVMBuildStore(g->builder, g->value[args[i]],
                        gen_offset(g, g->tex_coord, 4 * g->lanes * i));
 
@@ -58,7 +58,7 @@ void gen_texture(Gen *g, const IrInst *inst)
     LLVMValueRef call_args[2] = {gen_batch_host(g), g->tex_call};
     LLVMBuildCall2(g->builder, type, lookup, call_args, 2, "");
 
-    for (uint32_t i = 0; i < (has_derivs ? RESULTS_WITH_DERIVS : RESULTS); i++)
+    for (uint32_t i = 0; i < (has_derivs ? RESULTS_WITH_DERIVS : RESULTS); ++i)
         g->value[inst->result_first + i] = LLVMBuildLoad2(
             g->builder, g->t_float, gen_offset(g, g->tex_result, 4 * g->lanes * i), "");
 }

@@ -65,7 +65,7 @@ static uint32_t size_of(const Gen *g, IrRegionId region)
     for (IrInstId id = ir_region(g->func, region)->first; id; id = ir_inst(g->func, id)->next) {
         const IrInst *inst = ir_inst(g->func, id);
         uint32_t inner = 0;
-        for (uint32_t i = 0; i < inst->region_count; i++)
+        for (uint32_t i = 0; i < inst->region_count; ++i)
             inner += size_of(g, inst->region_first + i);
         size += 1 + (inst->op == IR_LOOP ? 4 * inner : inner);
         if (inst->op == IR_TEX || inst->op == IR_TEX_D || size > SIZE_MAX_UNROLLED)
@@ -90,7 +90,7 @@ static void evaluate_if(const Gen *g, const IrInst *inst, Known *value)
     IrRegionId arm = inst->region_first + (condition.x.b ? 0 : 1);
     evaluate_region(g, arm, value);
     const IrValue *yielded = ir_args(g->func, ir_inst(g->func, ir_region(g->func, arm)->last));
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         value[inst->result_first + i] = known_now(g, value, yielded[i]);
 }
 
@@ -101,14 +101,14 @@ static void evaluate_region(const Gen *g, IrRegionId region, Known *value)
     for (IrInstId id = r->first; id != r->last; id = ir_inst(f, id)->next) {
         const IrInst *inst = ir_inst(f, id);
         const IrValue *args = ir_args(f, inst);
-        for (uint32_t i = 0; i < inst->result_count; i++)
+        for (uint32_t i = 0; i < inst->result_count; ++i)
             value[inst->result_first + i].is_known = false;
         if (inst->op == IR_IF)
             evaluate_if(g, inst, value);
         IrScalar x[3];
         bool is_known = inst->region_count == 0 && inst->result_count == 1 &&
                         inst->arg_count <= 3 && inst->arg_count > 0;
-        for (uint32_t i = 0; i < inst->arg_count && is_known; i++) {
+        for (uint32_t i = 0; i < inst->arg_count && is_known; ++i) {
             Known k = known_now(g, value, args[i]);
             is_known = k.is_known;
             x[i] = k.x;
@@ -124,11 +124,11 @@ static bool evaluate_turn(const Gen *g, IrRegionId region, Known *value, Known *
                           bool *out_goes_on)
 {
     const IrRegion *body = ir_region(g->func, region);
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         value[body->param_first + i] = state[i];
     evaluate_region(g, region, value);
     const IrValue *yielded = ir_args(g->func, ir_inst(g->func, body->last));
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         state[i] = known_now(g, value, yielded[1 + i]);
     Known goes_on = known_now(g, value, yielded[0]);
     *out_goes_on = goes_on.x.b;
@@ -140,7 +140,7 @@ uint32_t gen_constant_turns(Gen *g, const IrInst *loop)
     const IrValue *init = ir_args(g->func, loop);
     bool starts_known = false;
     Known *state = ARENA_ARRAY(g->arena, Known, loop->arg_count);
-    for (uint32_t i = 0; i < loop->arg_count; i++) {
+    for (uint32_t i = 0; i < loop->arg_count; ++i) {
         state[i] = known_before(g, init[i]);
         starts_known |= state[i].is_known;
     }
@@ -152,7 +152,7 @@ uint32_t gen_constant_turns(Gen *g, const IrInst *loop)
         g->known = ARENA_ARRAY(g->arena, Known, g->func->values.count);
     Known *value = g->known;
     bool goes_on = true;
-    for (uint32_t turns = 1; turns <= TURNS_MAX && turns * size <= SIZE_MAX_UNROLLED; turns++) {
+    for (uint32_t turns = 1; turns <= TURNS_MAX && turns * size <= SIZE_MAX_UNROLLED; ++turns) {
         if (g->unrolled + turns * size > SIZE_MAX_ALL)
             return 0;
         if (!evaluate_turn(g, loop->region_first, value, state, &goes_on))
@@ -170,13 +170,13 @@ uint32_t gen_constant_turns(Gen *g, const IrInst *loop)
 void gen_forget_region(Gen *g, IrRegionId region)
 {
     const IrRegion *r = ir_region(g->func, region);
-    for (uint32_t i = 0; i < r->param_count; i++)
+    for (uint32_t i = 0; i < r->param_count; ++i)
         g->value[r->param_first + i] = NULL;
     for (IrInstId id = r->first; id; id = ir_inst(g->func, id)->next) {
         const IrInst *inst = ir_inst(g->func, id);
-        for (uint32_t i = 0; i < inst->result_count; i++)
+        for (uint32_t i = 0; i < inst->result_count; ++i)
             g->value[inst->result_first + i] = NULL;
-        for (uint32_t i = 0; i < inst->region_count; i++)
+        for (uint32_t i = 0; i < inst->region_count; ++i)
             gen_forget_region(g, inst->region_first + i);
     }
 }
@@ -191,16 +191,16 @@ void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns)
     LLVMValueRef *state = ARENA_ARRAY(g->arena, LLVMValueRef, count);
     LLVMValueRef *kept = ARENA_ARRAY(g->arena, LLVMValueRef, count);
     gen_array_transfer(g, init, region->param_first, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         state[i] = g->value[init[i]];
-    for (uint32_t turn = 1; turn <= turns; turn++) {
+    for (uint32_t turn = 1; turn <= turns; ++turn) {
         gen_forget_region(g, inst->region_first);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; ++i)
             g->value[region->param_first + i] = state[i];
         g->mask = active;
         g->mask_is_whole = false;
         const IrValue *next = ir_args(g->func, gen_region(g, inst->region_first)) + 1;
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; ++i) {
             state[i] = g->value[next[i]];
             if (state[i]) /* else an array */
                 kept[i] = turn == 1 ? state[i] : gen_choose(g, active, state[i], kept[i]);
@@ -216,7 +216,7 @@ void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns)
         gen_transfer_under(g, again, next, region->param_first, count);
         active = again;
     }
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         g->value[inst->result_first + i] = kept[i];
     g->mask = mask_before;
     g->mask_is_whole = was_whole;

@@ -20,7 +20,7 @@ LLVMValueRef gen_splat(Gen *g, LLVMValueRef x)
         return x;
     LLVMValueRef all[SSL_BLOCK];
     if (LLVMIsConstant(x)) {
-        for (uint32_t i = 0; i < g->lanes; i++)
+        for (uint32_t i = 0; i < g->lanes; ++i)
             all[i] = x;
         return LLVMConstVector(all, g->lanes);
     }

@@ -16,7 +16,7 @@ typedef struct Natural {
 static void multiply_add(Natural *n, uint32_t factor, uint32_t term)
 {
     uint64_t carry = term;
-    for (int i = 0; i < LIMBS; i++) {
+    for (int i = 0; i < LIMBS; ++i) {
         carry += (uint64_t)n->limb[i] * factor;
         n->limb[i] = (uint32_t)carry;
         carry >>= 32;
@@ -26,8 +26,8 @@ static void multiply_add(Natural *n, uint32_t factor, uint32_t term)
 
 static int bit_length(const Natural *n)
 {
-    for (int i = LIMBS - 1; i >= 0; i--)
-        for (int bit = 31; bit >= 0; bit--)
+    for (int i = LIMBS - 1; i >= 0; --i)
+        for (int bit = 31; bit >= 0; --bit)
             if (n->limb[i] >> bit & 1u)
                 return i * 32 + bit + 1;
     return 0;
@@ -41,7 +41,7 @@ static void shift_left(Natural *n, int bits)
 
 static bool is_less(const Natural *a, const Natural *b)
 {
-    for (int i = LIMBS - 1; i >= 0; i--)
+    for (int i = LIMBS - 1; i >= 0; --i)
         if (a->limb[i] != b->limb[i])
             return a->limb[i] < b->limb[i];
     return false;
@@ -50,7 +50,7 @@ static bool is_less(const Natural *a, const Natural *b)
 static void subtract(Natural *a, const Natural *b)
 {
     uint64_t borrow = 0;
-    for (int i = 0; i < LIMBS; i++) {
+    for (int i = 0; i < LIMBS; ++i) {
         uint64_t difference = (uint64_t)a->limb[i] - b->limb[i] - borrow;
         a->limb[i] = (uint32_t)difference;
         borrow = difference >> 63;
@@ -63,7 +63,7 @@ static void scan(Str text, Natural *n, int *out_exponent)
     int exponent = 0, written = 0;
     bool is_fraction = false, is_negative = false;
     size_t i = 0;
-    for (; i < text.size_bytes && text.data[i] != 'e' && text.data[i] != 'E'; i++) {
+    for (; i < text.size_bytes && text.data[i] != 'e' && text.data[i] != 'E'; ++i) {
         if (text.data[i] == '.') {
             is_fraction = true;
             continue;
@@ -71,7 +71,7 @@ static void scan(Str text, Natural *n, int *out_exponent)
         multiply_add(n, 10, (uint32_t)(text.data[i] - '0'));
         exponent -= is_fraction;
     }
-    for (i++; i < text.size_bytes; i++) {
+    for (++i; i < text.size_bytes; ++i) {
         if (text.data[i] == '-')
             is_negative = true;
         else if (text.data[i] != '+' && written < 10000)
@@ -93,9 +93,9 @@ bool decimal_to_float(Str text, float *out_value)
         return false;
     if (exponent < -(SSL_MAX_NUMBER_BYTES + EXPONENT_LARGEST))
         return true; /* below 10^-60 */
-    for (int i = 0; i < exponent; i++)
+    for (int i = 0; i < exponent; ++i)
         multiply_add(&n, 10, 0);
-    for (int i = 0; i > exponent; i--)
+    for (int i = 0; i > exponent; --i)
         multiply_add(&d, 10, 0);
 
     /* value = N/D * 2^scale with N/D in [1, 2). */
@@ -103,13 +103,13 @@ bool decimal_to_float(Str text, float *out_value)
     shift_left(scale < 0 ? &n : &d, scale < 0 ? -scale : scale);
     if (is_less(&n, &d)) {
         shift_left(&n, 1);
-        scale--;
+        --scale;
     }
     int bits = scale >= -126 ? 24 : 24 - (-126 - scale); /* of the significand */
     if (bits < 0)
         return true;
     uint32_t significand = 0;
-    for (int i = 0; i < bits; i++) {
+    for (int i = 0; i < bits; ++i) {
         bool one = !is_less(&n, &d);
         if (one)
             subtract(&n, &d);
@@ -119,7 +119,7 @@ bool decimal_to_float(Str text, float *out_value)
     /* The rest, N/D in [0, 2), is in units of half the last bit. */
     bool is_above_half = is_less(&d, &n), is_half = !is_above_half && !is_less(&n, &d);
     if (is_above_half || (is_half && (significand & 1u)))
-        significand++;
+        ++significand;
     *out_value = ldexpf((float)significand, scale - bits + 1);
     return !isinf(*out_value);
 }

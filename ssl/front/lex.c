@@ -102,7 +102,7 @@ static uint32_t character_bytes(Str text, uint32_t at)
                                     : 0;
     if (length > left)
         return 0;
-    for (uint32_t i = 1; i < length; i++)
+    for (uint32_t i = 1; i < length; ++i)
         if ((p[i] & 0xc0) != 0x80)
             return 0;
     if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
@@ -162,7 +162,7 @@ static const char *plain_character(Str character)
         {"@", "nothing: there are no decorators"},
         {"$", "names of letters, digits and '_'"},
     };
-    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i)
         if (str_equal_c(character, rows[i].fancy))
             return rows[i].plain;
     return NULL;
@@ -178,20 +178,20 @@ static void reject_hash(Lexer *l)
     bool is_directive = false;
     report(l->diags, UNKNOWN_CHARACTER, span_from(l, begin), "'#'");
     while (peek(l, 0) == ' ')
-        l->at++;
+        ++l->at;
     for (word = l->at; is_name_part(peek(l, 0));)
-        l->at++;
-    for (size_t i = 0; i < SORT_COUNT_OF(directives); i++)
+        ++l->at;
+    for (size_t i = 0; i < SORT_COUNT_OF(directives); ++i)
         is_directive |= str_equal_c((Str){l->text.data + word, l->at - word}, directives[i]);
     if (is_directive)
         report(l->diags, NOTE_PREPROCESSOR, (Span){0}, NULL);
     else
         report(l->diags, NOTE_WRITE, (Span){0}, "'//' before a comment");
     while (l->at < l->text.size_bytes && peek(l, 0) != '\n')
-        l->at++;
+        ++l->at;
     uint32_t line = begin;
     while (line > 0 && (l->text.data[line - 1] == ' ' || l->text.data[line - 1] == '\t'))
-        line--;
+        --line;
     if (line > 0 && l->text.data[line - 1] != '\n') /* within a statement */
         push(l, (Token){.kind = TOKEN_BAD, .span = span_from(l, begin)});
 }
@@ -234,15 +234,15 @@ static void skip(Lexer *l)
     for (;;) {
         char c = peek(l, 0);
         if (l->at < l->text.size_bytes && (c == ' ' || (c >= '\t' && c <= '\r'))) {
-            l->at++;
+            ++l->at;
         } else if (c == '/' && peek(l, 1) == '/') {
             while (l->at < l->text.size_bytes && peek(l, 0) != '\n')
-                l->at++;
+                ++l->at;
         } else if (c == '/' && peek(l, 1) == '*') {
             uint32_t begin = l->at;
             l->at += 2;
             while (l->at < l->text.size_bytes && !(peek(l, 0) == '*' && peek(l, 1) == '/'))
-                l->at++;
+                ++l->at;
             if (l->at >= l->text.size_bytes) {
                 report(l->diags, UNTERMINATED_COMMENT, ((Span){l->file, begin, begin + 2}), NULL);
                 return;
@@ -258,7 +258,7 @@ static void lex_name(Lexer *l)
 {
     uint32_t begin = l->at;
     while (is_name_part(peek(l, 0)))
-        l->at++;
+        ++l->at;
     if (is_letter_beyond_ascii(l->text, l->at)) {
         reject_name(l, begin);
         return;
@@ -279,7 +279,7 @@ static void lex_name(Lexer *l)
 static Token hex_token(Lexer *l, Span span, Str digits)
 {
     uint64_t value = 0;
-    for (size_t i = 0; i < digits.size_bytes && value <= UINT32_MAX; i++) {
+    for (size_t i = 0; i < digits.size_bytes && value <= UINT32_MAX; ++i) {
         char c = digits.data[i];
         uint32_t digit = is_digit(c) ? (uint32_t)(c - '0') : ((uint32_t)c | 0x20u) - 'a' + 10u;
         value = value << 4 | digit;
@@ -294,7 +294,7 @@ static Token hex_token(Lexer *l, Span span, Str digits)
 static Token int_token(Lexer *l, Span span, Str digits)
 {
     uint64_t value = 0;
-    for (size_t i = 0; i < digits.size_bytes && value <= UINT32_MAX; i++)
+    for (size_t i = 0; i < digits.size_bytes && value <= UINT32_MAX; ++i)
         value = value * 10 + (uint64_t)(digits.data[i] - '0');
     if (digits.size_bytes > 1 && digits.data[0] == '0')
         report(l->diags, OCTAL, span, NULL);
@@ -324,7 +324,7 @@ static const char *number_instead(Lexer *l, Str number, Str rest)
                                            "d",  "D",   "lf",  "LF", "i32", "u32", "j"};
     if (number.size_bytes == 0)
         return NULL;
-    for (size_t i = 0; i < SORT_COUNT_OF(suffixes); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(suffixes); ++i)
         if (str_equal_c(rest, suffixes[i]))
             return arena_printf(l->arena, "%.*s: the only suffix is 'f'", STR_ARG(number));
     if (rest.size_bytes > 1 && rest.data[0] == '_')
@@ -346,7 +346,7 @@ static void lex_number(Lexer *l)
     while (is_name_part(peek(l, 0)) || peek(l, 0) == '.' ||
            (!is_hex && (peek(l, 0) == '+' || peek(l, 0) == '-') &&
             (l->text.data[l->at - 1] | 0x20) == 'e'))
-        l->at++;
+        ++l->at;
     Span span = span_from(l, begin);
     Str text = {l->text.data + begin, l->at - begin};
     if (text.size_bytes > SSL_MAX_NUMBER_BYTES) {
@@ -359,25 +359,25 @@ static void lex_number(Lexer *l)
     bool is_float = false;
     size_t digits = 0;
     if (is_hex) {
-        for (at += 2; at < end && is_hex_digit(*at); at++)
-            digits++;
+        for (at += 2; at < end && is_hex_digit(*at); ++at)
+            ++digits;
     } else {
-        for (; at < end && (is_digit(*at) || (*at == '.' && !is_float)); at++)
+        for (; at < end && (is_digit(*at) || (*at == '.' && !is_float)); ++at)
             if (*at == '.')
                 is_float = true;
             else
-                digits++;
+                ++digits;
         if (digits > 0 && at < end && (*at | 0x20) == 'e') {
             is_float = true;
             at += at + 1 < end && (at[1] == '+' || at[1] == '-') ? 2 : 1;
-            for (digits = 0; at < end && is_digit(*at); at++)
-                digits++;
+            for (digits = 0; at < end && is_digit(*at); ++at)
+                ++digits;
         }
     }
     Str number = {text.data, (size_t)(at - text.data)};
     if (!is_hex && at < end && (*at | 0x20) == 'f') {
         is_float = true;
-        at++;
+        ++at;
     }
     if (digits == 0 || at != end) {
         report(l->diags, BAD_NUMBER, span, arena_printf(l->arena, "%.*s", STR_ARG(text)));
@@ -397,21 +397,21 @@ static void lex_string(Lexer *l)
     uint32_t begin = l->at++;
     char *text = NULL;
     size_t size = 0;
-    for (int pass = 0; pass < 2; pass++) { /* measure, then copy */
+    for (int pass = 0; pass < 2; ++pass) { /* measure, then copy */
         l->at = begin + 1;
         size = 0;
-        for (; l->at < l->text.size_bytes && peek(l, 0) != '"' && peek(l, 0) != '\n'; l->at++) {
+        for (; l->at < l->text.size_bytes && peek(l, 0) != '"' && peek(l, 0) != '\n'; ++l->at) {
             char c = peek(l, 0);
             if ((unsigned char)c < 0x20 && c != '\t' && pass == 0)
                 reject_character(l, l->at);
             if (c == '\\') {
-                l->at++;
+                ++l->at;
                 char e = peek(l, 0);
                 c = e == 'n' ? '\n' : e == 't' ? '\t' : e;
                 if (e != 'n' && e != 't' && e != '\\' && e != '"') {
                     if (pass == 0)
                         report(l->diags, UNKNOWN_ESCAPE, ((Span){l->file, l->at - 1, l->at}), NULL);
-                    l->at--; /* the character is seen again, for itself */
+                    --l->at; /* the character is seen again, for itself */
                 }
             }
             if (text && c != '\0')
@@ -422,7 +422,7 @@ static void lex_string(Lexer *l)
             text = arena_alloc(l->arena, size + 1, 1);
     }
     if (peek(l, 0) == '"')
-        l->at++;
+        ++l->at;
     else
         report(l->diags, UNTERMINATED_STRING, span_from(l, begin), NULL);
     push(l, (Token){.kind = TOKEN_STRING, .span = span_from(l, begin), .text = text});
@@ -434,7 +434,7 @@ enum { BYTES_PER_TOKEN = 4 };
 static bool lex_punctuation(Lexer *l)
 {
     Str rest = {l->text.data + l->at, l->text.size_bytes - l->at};
-    for (size_t i = 0; i < SORT_COUNT_OF(punctuation); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(punctuation); ++i) {
         if (rest.size_bytes == 0 || punctuation[i].text[0] != rest.data[0])
             continue;
         size_t length = strlen(punctuation[i].text);
@@ -477,7 +477,7 @@ TokenList lex(Str text, uint32_t file, Names *names, Arena *arena, DiagList *dia
     name_map_init(&l.keywords, arena);
     name_map_init(&l.rejected, arena);
     TokenKind *kinds = ARENA_ARRAY(arena, TokenKind, SORT_COUNT_OF(words));
-    for (size_t i = 0; i < SORT_COUNT_OF(words); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(words); ++i) {
         kinds[i] = words[i].kind;
         name_map_set(&l.keywords, names_intern(names, str_from(words[i].text)), &kinds[i]);
     }
@@ -500,7 +500,7 @@ TokenList lex(Str text, uint32_t file, Names *names, Arena *arena, DiagList *dia
 
 void lex_print(const TokenList *tokens, const DiagList *diags, StrBuf *out)
 {
-    for (uint32_t i = 0; i < tokens->count; i++) {
+    for (uint32_t i = 0; i < tokens->count; ++i) {
         const Token *t = &tokens->data[i];
         uint32_t line, column;
         diag_position(diags, t->span.file, t->span.begin, &line, &column);

@@ -8,7 +8,7 @@ enum { FIRST_CAPACITY = 64 };
 static uint64_t hash_text(Str text)
 {
     uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, then spread */
-    for (size_t i = 0; i < text.size_bytes; i++)
+    for (size_t i = 0; i < text.size_bytes; ++i)
         h = (h ^ (unsigned char)text.data[i]) * 0x100000001b3u;
     return hash_mix64(h);
 }
@@ -35,7 +35,7 @@ static void grow_texts(Names *names)
     uint32_t old_capacity = names->capacity;
     names->capacity *= 2;
     names->slots = ARENA_ARRAY(names->arena, const char *, names->capacity);
-    for (uint32_t i = 0; i < old_capacity; i++)
+    for (uint32_t i = 0; i < old_capacity; ++i)
         if (old[i])
             names->slots[find_text(names, str_from(old[i]))] = old[i];
 }
@@ -84,7 +84,7 @@ void name_map_set(NameMap *map, const char *name, void *value)
     if (!entry->name && ++map->count * 2 > map->capacity) {
         NameMap grown = {.arena = map->arena, .capacity = map->capacity * 2, .count = map->count};
         grown.entries = ARENA_ARRAY(map->arena, struct NameMapEntry, grown.capacity);
-        for (uint32_t i = 0; i < map->capacity; i++)
+        for (uint32_t i = 0; i < map->capacity; ++i)
             if (map->entries[i].name)
                 *find_entry(&grown, map->entries[i].name) = map->entries[i];
         *map = grown;

@@ -14,7 +14,7 @@ const Token *parse_advance(Parser *p)
 {
     const Token *token = parse_token(p);
     if (token->kind != TOKEN_END)
-        p->at++;
+        ++p->at;
     return token;
 }
 
@@ -145,13 +145,13 @@ bool parse_enter(Parser *p)
                      arena_printf(p->arena, "%d", SSL_MAX_NESTING));
         return false;
     }
-    p->nesting++;
+    ++p->nesting;
     return true;
 }
 
 void parse_leave(Parser *p)
 {
-    p->nesting--;
+    --p->nesting;
 }
 
 void parse_recover(Parser *p)
@@ -161,7 +161,7 @@ void parse_recover(Parser *p)
     for (; !parse_is(p, TOKEN_END); parse_advance(p)) {
         switch ((int)parse_token(p)->kind) {
         case TOKEN_OPEN_BRACE:
-            braces++;
+            ++braces;
             break;
         case TOKEN_CLOSE_BRACE:
             if (braces == 0)
@@ -239,7 +239,7 @@ void parse(const ParseInput *input, Names *names, Arena *arena, DiagList *diags,
                 .ast = ast};
     name_map_init(&p.struct_names, arena);
     name_map_init(&p.misnamed, arena);
-    for (uint32_t i = 0; i + 1 < input->tokens->count; i++)
+    for (uint32_t i = 0; i + 1 < input->tokens->count; ++i)
         if (p.tokens[i].kind == TOKEN_STRUCT && p.tokens[i + 1].kind == TOKEN_NAME)
             name_map_set(&p.struct_names, p.tokens[i + 1].text, p.ast);
     parse_file(&p);

@@ -154,7 +154,7 @@ static void parse_struct(Parser *p)
             parse_report(p, STRUCT_FUNCTION, vars.items[vars.count - 1]->span, decl->name,
                          vars.items[vars.count - 1]->name);
         parse_semicolon(p, "after the member");
-        for (uint32_t i = 0; i < vars.count; i++) {
+        for (uint32_t i = 0; i < vars.count; ++i) {
             vars.items[i]->index = members.count;
             array_push(p->arena, &members, vars.items[i]);
         }
@@ -171,7 +171,7 @@ static void parse_texture(Parser *p)
     TypeName *type_name = ARENA_NEW(p->arena, TypeName);
     *type_name = parse_type_name(p);
     VarList vars = parse_declarators(p, VAR_TEXTURE, false, type_name);
-    for (uint32_t i = 0; i < vars.count; i++)
+    for (uint32_t i = 0; i < vars.count; ++i)
         array_push(p->arena, &p->ast->textures, vars.items[i]);
     parse_semicolon(p, "after the texture");
 }
@@ -185,7 +185,7 @@ static void parse_attribute(Parser *p)
     if (p->is_panicking)
         return;
     VarList vars = parse_declarators(p, VAR_ATTRIBUTE, false, type_name);
-    for (uint32_t i = 0; i < vars.count; i++)
+    for (uint32_t i = 0; i < vars.count; ++i)
         array_push(p->arena, &p->ast->attributes, vars.items[i]);
     parse_semicolon(p, "after the attribute");
 }
@@ -209,7 +209,7 @@ static void parse_typed(Parser *p)
     TypeName *type_name = ARENA_NEW(p->arena, TypeName);
     *type_name = func.return_name;
     VarList vars = parse_declarators(p, VAR_CONSTANT, is_const, type_name);
-    for (uint32_t i = 0; i < vars.count; i++)
+    for (uint32_t i = 0; i < vars.count; ++i)
         array_push(p->arena, &p->ast->constants, vars.items[i]);
     parse_semicolon(p, "after the declaration");
 }

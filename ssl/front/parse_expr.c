@@ -26,9 +26,9 @@ static Expr *make(Parser *p, Expr node)
         depth = deeper(depth, &(Expr){.depth = (uint16_t)(node.a->depth - 1)});
     else
         depth = deeper(depth, node.a);
-    for (uint32_t i = 0; i < node.args.count; i++)
+    for (uint32_t i = 0; i < node.args.count; ++i)
         depth = deeper(depth, node.args.items[i]);
-    for (uint32_t i = 0; node.texture && i < node.texture->option_count; i++)
+    for (uint32_t i = 0; node.texture && i < node.texture->option_count; ++i)
         depth = deeper(depth, node.texture->options[i].value);
     if (depth >= SSL_MAX_EXPR_DEPTH) {
         parse_report(p, TOO_NESTED, node.span, arena_printf(p->arena, "%d", SSL_MAX_EXPR_DEPTH));
@@ -153,7 +153,7 @@ static const char *parse_angle_name(Parser *p, const char *what, Span *out_span)
     if (rest != TOKEN_END) {
         token->kind = rest;
         token->text = token_kind_text(rest);
-        token->span.begin++;
+        ++token->span.begin;
     } else if (!parse_expect(p, TOKEN_GREATER, "after the name")) {
         return NULL;
     }
@@ -319,7 +319,7 @@ static void report_method(Parser *p, const Expr *member)
     const char *instead = arena_printf(p->arena, "%s(value)", member->name);
     if (strcmp(member->name, "length") == 0 || strcmp(member->name, "size") == 0)
         instead = "a constant: const int n = 3; float a[n]; and length(v) for a vector";
-    for (size_t i = 0; i < SORT_COUNT_OF(samples); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(samples); ++i)
         if (strcmp(member->name, samples[i]) == 0)
             instead = "texture2d_sample<name>(u, v)";
     if (parse_reports(p, METHOD, member->name_span, member->name))

@@ -33,7 +33,7 @@ static const char *foreign_word(const Parser *p, uint32_t at)
                                next == TOKEN_OPEN_BRACE));
     if (!leads && at != p->at)
         return NULL;
-    for (size_t i = 0; i < SORT_COUNT_OF(words); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(words); ++i)
         if (strcmp(words[i].word, token->text) == 0)
             return is_first || words[i].place == ANYWHERE ? words[i].instead : NULL;
     return NULL;
@@ -41,7 +41,7 @@ static const char *foreign_word(const Parser *p, uint32_t at)
 
 bool parse_blame_foreign(Parser *p)
 {
-    for (uint32_t at = p->start; at <= p->at && p->tokens[at].kind != TOKEN_END; at++) {
+    for (uint32_t at = p->start; at <= p->at && p->tokens[at].kind != TOKEN_END; ++at) {
         const char *instead = foreign_word(p, at);
         if (!instead)
             continue;
@@ -117,11 +117,11 @@ static bool is_cut_by_comment(const Parser *p)
     uint32_t at = parse_last_span(p).end, end = parse_token(p)->span.begin;
     const char *text = p->text.data;
     while (at < end && text[at] == ' ')
-        at++;
+        ++at;
     if (at + 1 >= end || text[at] != '/' || text[at + 1] != '/')
         return false;
     while (at < end && text[at] != '\n' && text[at] != ';')
-        at++;
+        ++at;
     return at < end && text[at] == ';';
 }
 

@@ -72,7 +72,7 @@ static Stmt *parse_if(Parser *p)
             break;
         }
     } while (true);
-    for (uint32_t i = 0; i < chain.count; i++)
+    for (uint32_t i = 0; i < chain.count; ++i)
         chain.data[i]->span = span_join(chain.data[i]->span, parse_last_span(p));
     return first;
 }

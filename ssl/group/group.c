@@ -63,7 +63,7 @@ static Status find_inner(Job *job, const SslGroupNode *node, SslUnit **out_unit)
     uint32_t i = 0;
     *out_unit = NULL;
     while (i < l->inner_count && l->inner[i].desc != node->group)
-        i++;
+        ++i;
     if (i < l->inner_count) {
         if (l->inner[i].is_open)
             complain(&job->group, node->place, GROUP_IN_ITSELF,
@@ -125,7 +125,7 @@ static Status link_body(void *data)
     if (diag_error_count(g->diags) > errors_before)
         return STATUS_SOURCE;
     g->nodes = ARENA_ARRAY(g->arena, GroupNode, desc->node_count);
-    for (uint32_t i = 0; i < desc->node_count; i++) {
+    for (uint32_t i = 0; i < desc->node_count; ++i) {
         g->nodes[i].desc = &desc->nodes[i];
         TRY(find_unit(job, &desc->nodes[i], &g->nodes[i].unit));
         has_units = has_units && g->nodes[i].unit;
@@ -171,7 +171,7 @@ Status ssl_group_link(SslContext *ctx, const SslGroupDesc *desc, const SslGroupH
     Status status = add_inner(&l, desc, &self);
     if (status == STATUS_OK)
         status = link_group(&l, desc, 0, out_unit);
-    for (uint32_t i = 0; i < l.inner_count; i++)
+    for (uint32_t i = 0; i < l.inner_count; ++i)
         ssl_unit_release(l.inner[i].unit);
     mem_free(l.inner);
     return status;

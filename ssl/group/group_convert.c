@@ -59,7 +59,7 @@ static IrValue luminance(IrBuilder *b, const IrValue rgb[3])
 {
     static const float weights[3] = {0.2126f, 0.7152f, 0.0722f};
     IrValue sum = 0;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; ++i) {
         IrValue term = ir_build2(b, IR_FMUL, ir_const_float(b, weights[i]), rgb[i]);
         sum = sum ? ir_build2(b, IR_FADD, sum, term) : term;
     }
@@ -87,7 +87,7 @@ void group_convert(IrBuilder *b, GroupType from, GroupType to, const IrValue *fr
     } else {
         IrValue number =
             from.type == SSL_INT ? ir_build1(b, IR_I2F, from_values[0]) : from_values[0];
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; ++i)
             out[i] = number;
     }
 }

@@ -37,7 +37,7 @@ static SslValue fit_value(Arena *arena, const SslValue *value, GroupType to)
     if (to.type == SSL_STRUCT || to.type == SSL_ARRAY) {
         double *list = ARENA_ARRAY(arena, double, to.shape->scalar_count);
         bool is_list = value->type == SSL_STRUCT || value->type == SSL_ARRAY;
-        for (uint32_t i = 0; i < to.shape->scalar_count; i++)
+        for (uint32_t i = 0; i < to.shape->scalar_count; ++i)
             list[i] = is_list                   ? value->list[i]
                       : value->type == SSL_BOOL ? (double)value->b
                       : value->type == SSL_INT  ? (double)value->i
@@ -67,7 +67,7 @@ static bool input_default(Arena *arena, const GroupNode *node, uint32_t input, S
 static const SslMetadata *copy_metadata(Arena *arena, const SslMetadata *from, uint32_t count)
 {
     SslMetadata *to = ARENA_ARRAY(arena, SslMetadata, count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         to[i] = from[i];
         to[i].name = arena_strndup(arena, from[i].name, strlen(from[i].name));
         if (from[i].value.type == SSL_STRING)
@@ -104,7 +104,7 @@ static void add_group_param(Emit *e, const GroupParam *from)
 static void read_param(Emit *e, uint32_t param, IrValue *out)
 {
     GroupType type = group_param_type(&e->params.data[param]);
-    for (uint32_t i = 0; i < group_type_values(type); i++)
+    for (uint32_t i = 0; i < group_type_values(type); ++i)
         out[i] = ir_build_param_read(ir_link_builder(e->link), group_type_kind(type, i), param, i);
 }
 
@@ -144,17 +144,17 @@ static void read_input(Emit *e, const GroupNode *node, uint32_t input, IrValue *
 /* The number of the unit among those that the group is made of. */
 static uint32_t part_of(Emit *e, SslUnit *unit)
 {
-    for (uint32_t i = 0; i < e->parts.count; i++)
+    for (uint32_t i = 0; i < e->parts.count; ++i)
         if (e->parts.data[i] == unit)
             return i;
     uint32_t file_base = e->unit->file_end;
     e->unit->file_end += unit->file_end;
-    for (uint32_t i = 0; i < unit->source_count; i++) {
+    for (uint32_t i = 0; i < unit->source_count; ++i) {
         UnitSource source = unit->sources[i];
         source.file += file_base;
         array_push(e->arena, &e->sources, source);
     }
-    for (uint32_t i = 0; i < unit->module->fault_sites.count; i++) {
+    for (uint32_t i = 0; i < unit->module->fault_sites.count; ++i) {
         SslFaultInfo fault = unit->fault[i];
         if (fault.span.file)
             fault.span.file += file_base;
@@ -168,7 +168,7 @@ static uint32_t part_of(Emit *e, SslUnit *unit)
 static uint32_t add_attribute(Emit *e, const GroupNode *node, uint32_t index)
 {
     const SslAttributeInfo *from = &node->info->attributes[index];
-    for (uint32_t i = 0; i < e->attributes.count && !from->is_declared; i++)
+    for (uint32_t i = 0; i < e->attributes.count && !from->is_declared; ++i)
         if (!e->attributes.data[i].is_declared &&
             strcmp(e->attributes.data[i].name, from->name) == 0)
             return i;
@@ -187,19 +187,19 @@ static void emit_node(Emit *e, uint32_t index)
 {
     const GroupNode *node = &e->g->nodes[index];
     uint32_t texture_base = e->textures.count;
-    for (uint32_t i = 0; i < node->info->texture_count; i++) {
+    for (uint32_t i = 0; i < node->info->texture_count; ++i) {
         array_push(e->arena, &e->textures, inner_name(e, node, node->info->textures[i]));
         array_push(e->arena, &e->texture_ids, node->textures[i]);
     }
     const IrValue **inputs = ARENA_ARRAY(e->arena, const IrValue *, node->info->param_count);
-    for (uint32_t i = 0; i < node->info->param_count; i++) {
+    for (uint32_t i = 0; i < node->info->param_count; ++i) {
         GroupType type = group_param_type(&node->info->params[i]);
         IrValue *values = ARENA_ARRAY(e->arena, IrValue, group_type_values(type));
         read_input(e, node, i, values);
         inputs[i] = values;
     }
     uint32_t *attributes = ARENA_ARRAY(e->arena, uint32_t, node->info->attribute_count);
-    for (uint32_t i = 0; i < node->info->attribute_count; i++)
+    for (uint32_t i = 0; i < node->info->attribute_count; ++i)
         attributes[i] = add_attribute(e, node, i);
     const IrModule *module = node->unit->module;
     e->results[index] =
@@ -235,7 +235,7 @@ static void emit_outputs(Emit *e)
     const Group *g = e->g;
     ARRAY(SslOutputInfo) infos = {0};
     ARRAY(IrValue) results = {0};
-    for (uint32_t i = 0; i < g->desc->output_count; i++) {
+    for (uint32_t i = 0; i < g->desc->output_count; ++i) {
         const GroupOutput *output = &g->outputs[i];
         const char *name = output->desc->name;
         name = arena_strndup(e->arena, name, strlen(name));
@@ -268,9 +268,9 @@ static void hold_parts(Emit *e)
     unit->fault = e->faults.data;
     unit->sources = e->sources.data;
     unit->source_count = e->sources.count;
-    for (uint32_t i = 0; i < e->parts.count; i++) {
+    for (uint32_t i = 0; i < e->parts.count; ++i) {
         ssl_unit_retain(e->parts.data[i]);
-        unit->part_count++;
+        ++unit->part_count;
         if (unit->nesting <= e->parts.data[i]->nesting)
             unit->nesting = e->parts.data[i]->nesting + 1;
     }
@@ -290,9 +290,9 @@ Status group_emit(const Group *g, SslUnit *unit)
     e.m->info.name = arena_strndup(e.arena, name, strlen(name));
     e.results = ARENA_ARRAY(e.arena, IrValue *, g->desc->node_count);
     e.link = ir_link_begin(e.m, e.m->info.name);
-    for (uint32_t i = 0; i < g->desc->param_count; i++)
+    for (uint32_t i = 0; i < g->desc->param_count; ++i)
         add_group_param(&e, &g->params[i]);
-    for (uint32_t i = 0; i < g->order_count; i++) {
+    for (uint32_t i = 0; i < g->order_count; ++i) {
         emit_node(&e, g->order[i]);
         if (is_too_large(&e, g->diags))
             return STATUS_SOURCE;

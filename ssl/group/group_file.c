@@ -67,7 +67,7 @@ static void report_json(const SslGroupText *text, const Error *err, DiagList *di
     char path[ERROR_TEXT_MAX];
     if (sscanf(err->text, "line %u, column %u: ", &line, &column) == 2) {
         size_t at = 0;
-        for (unsigned i = 1; i < line && at < text->json.size_bytes; at++)
+        for (unsigned i = 1; i < line && at < text->json.size_bytes; ++at)
             i += text->json.data[at] == '\n';
         at += column;
         at = at < text->json.size_bytes ? at : text->json.size_bytes;

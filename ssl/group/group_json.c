@@ -23,7 +23,7 @@ static uint32_t field_count(const JsonCursor *object)
     const char *name;
     uint32_t count = 0;
     while (json_exists(object) && json_next(object, &iter, &name, &value))
-        count++;
+        ++count;
     return count;
 }
 
@@ -34,7 +34,7 @@ static Status read_list(Arena *arena, const JsonCursor *c, SslValue *out, Error 
     uint32_t count = json_count(c);
     double *list = ARENA_ARRAY(arena, double, count);
     JsonCursor element;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         bool is_on;
         json_at(c, i, &element);
         if (json_kind(&element) == JSON_KIND_BOOL) {
@@ -50,7 +50,7 @@ static Status read_list(Arena *arena, const JsonCursor *c, SslValue *out, Error 
                    : count == 16 ? SSL_MATRIX
                                  : SSL_ARRAY;
     *out = (SslValue){.type = type};
-    for (uint32_t i = 0; i < count && type != SSL_ARRAY; i++)
+    for (uint32_t i = 0; i < count && type != SSL_ARRAY; ++i)
         out->f[i] = (float)list[i];
     if (type == SSL_ARRAY) {
         out->list = list;
@@ -167,7 +167,7 @@ Status ssl_group_read_name(const SslGroupReader *reader, const JsonCursor *value
     const char *name;
     TRY(json_as_string(value, &name, err));
     const char **names = ARENA_ARRAY(reader->arena, const char *, reader->definition_count);
-    for (uint32_t i = 0; i < reader->definition_count; i++) {
+    for (uint32_t i = 0; i < reader->definition_count; ++i) {
         *out_desc = &reader->definitions[i];
         if (strcmp(reader->definitions[i].name, name) == 0)
             return STATUS_OK;
@@ -255,7 +255,7 @@ static Status read_wires(const SslGroupReader *reader, JsonCursor *group, SslGro
     SslGroupWire *wires = ARENA_ARRAY(reader->arena, SslGroupWire, count);
     desc->wires = wires;
     desc->wire_count = count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         SslGroupWire *wire = &wires[i];
         json_at(&array, i, &pair);
         TRY(json_as_array(&pair, err));
@@ -298,7 +298,7 @@ static Status read_type(const JsonCursor *c, SslType *out_type, Error *err)
     const char *text, *names[SSL_CLOSURE + 1];
     uint32_t count = 0;
     TRY(json_as_string(c, &text, err));
-    for (int type = SSL_BOOL; type <= SSL_CLOSURE; type++) {
+    for (int type = SSL_BOOL; type <= SSL_CLOSURE; ++type) {
         *out_type = (SslType)type;
         names[count++] = ssl_type_name((SslType)type);
         if (strcmp(text, ssl_type_name((SslType)type)) == 0)
@@ -378,7 +378,7 @@ Status ssl_group_read_definitions(SslGroupReader *reader, JsonCursor *object, Er
     reader->definitions = ARENA_ARRAY(reader->arena, SslGroupDesc, count);
     while (json_next(object, &iter, &name, &value))
         reader->definitions[reader->definition_count++].name = copy_text(reader->arena, name);
-    for (iter = (JsonIter){0}; json_next(object, &iter, &name, &value); i++)
+    for (iter = (JsonIter){0}; json_next(object, &iter, &name, &value); ++i)
         TRY(ssl_group_read(reader, &value, reader->definitions[i].name, &reader->definitions[i],
                            err));
     return STATUS_OK;

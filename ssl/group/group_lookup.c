@@ -11,7 +11,7 @@ const char *group_name_of(const GroupNode *node)
 void group_index_nodes(Group *g)
 {
     g->nodes_by_name = ARENA_ARRAY(g->arena, GroupName, g->desc->node_count);
-    for (uint32_t i = 0; i < g->desc->node_count; i++)
+    for (uint32_t i = 0; i < g->desc->node_count; ++i)
         g->nodes_by_name[i] = (GroupName){g->desc->nodes[i].name, NULL, i};
     group_sort_names(g->nodes_by_name, g->desc->node_count);
 }
@@ -30,7 +30,7 @@ uint32_t group_find_node(Group *g, const char *name, const char *place)
             high = middle;
     }
     const char **names = ARENA_ARRAY(g->arena, const char *, g->desc->node_count);
-    for (uint32_t i = 0; i < g->desc->node_count; i++)
+    for (uint32_t i = 0; i < g->desc->node_count; ++i)
         names[i] = g->nodes_by_name[i].name;
     complain(g, place, GROUP_UNKNOWN_NODE, name);
     report_suggestion(g->diags, name, names, g->desc->node_count);
@@ -39,7 +39,7 @@ uint32_t group_find_node(Group *g, const char *name, const char *place)
 
 uint32_t group_find_input(const SslUnitInfo *info, const char *name)
 {
-    for (uint32_t i = 0; i < info->param_count; i++)
+    for (uint32_t i = 0; i < info->param_count; ++i)
         if (strcmp(info->params[i].name, name) == 0)
             return i;
     return GROUP_NONE;
@@ -47,7 +47,7 @@ uint32_t group_find_input(const SslUnitInfo *info, const char *name)
 
 uint32_t group_find_output(const SslUnitInfo *info, const char *name)
 {
-    for (uint32_t i = 0; i < info->output_count; i++)
+    for (uint32_t i = 0; i < info->output_count; ++i)
         if (strcmp(info->outputs[i].name, name) == 0)
             return i;
     return GROUP_NONE;
@@ -55,7 +55,7 @@ uint32_t group_find_output(const SslUnitInfo *info, const char *name)
 
 uint32_t group_find_param(const Group *g, const char *name)
 {
-    for (uint32_t i = 0; i < g->desc->param_count; i++)
+    for (uint32_t i = 0; i < g->desc->param_count; ++i)
         if (strcmp(g->desc->params[i].name, name) == 0)
             return i;
     return GROUP_NONE;
@@ -64,7 +64,7 @@ uint32_t group_find_param(const Group *g, const char *name)
 void group_unknown_input(Group *g, const GroupNode *node, const char *name, const char *place)
 {
     const char **names = ARENA_ARRAY(g->arena, const char *, node->info->param_count);
-    for (uint32_t i = 0; i < node->info->param_count; i++)
+    for (uint32_t i = 0; i < node->info->param_count; ++i)
         names[i] = node->info->params[i].name;
     complain(g, place, GROUP_UNKNOWN_INPUT, group_name_of(node), node->info->name, name);
     report_suggestion(g->diags, name, names, node->info->param_count);
@@ -73,7 +73,7 @@ void group_unknown_input(Group *g, const GroupNode *node, const char *name, cons
 void group_unknown_output(Group *g, const GroupNode *node, const char *name, const char *place)
 {
     const char **names = ARENA_ARRAY(g->arena, const char *, node->info->output_count);
-    for (uint32_t i = 0; i < node->info->output_count; i++)
+    for (uint32_t i = 0; i < node->info->output_count; ++i)
         names[i] = node->info->outputs[i].name;
     complain(g, place, GROUP_UNKNOWN_OUTPUT, group_name_of(node), node->info->name, name);
     report_suggestion(g->diags, name, names, node->info->output_count);
@@ -82,7 +82,7 @@ void group_unknown_output(Group *g, const GroupNode *node, const char *name, con
 void group_unknown_param(Group *g, const char *name, const char *place)
 {
     const char **names = ARENA_ARRAY(g->arena, const char *, g->desc->param_count);
-    for (uint32_t i = 0; i < g->desc->param_count; i++)
+    for (uint32_t i = 0; i < g->desc->param_count; ++i)
         names[i] = g->desc->params[i].name;
     complain(g, place, GROUP_UNKNOWN_PARAM, name);
     report_suggestion(g->diags, name, names, g->desc->param_count);

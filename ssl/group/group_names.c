@@ -15,7 +15,7 @@ static bool is_name(const char *name)
     size_t bytes = strlen(name);
     if (bytes == 0 || bytes > NAME_MAX_BYTES)
         return false;
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; ++i)
         if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f || name[i] == '.')
             return false;
     return true;
@@ -44,7 +44,7 @@ void group_sort_names(GroupName *names, uint32_t count)
 static void check_unique(Group *g, GroupName *names, uint32_t count, const char *what)
 {
     group_sort_names(names, count);
-    for (uint32_t i = 1; i < count; i++)
+    for (uint32_t i = 1; i < count; ++i)
         if (strcmp(names[i - 1].name, names[i].name) == 0)
             complain(g, names[i].place, GROUP_NAME_TWICE, what, names[i].name);
 }
@@ -67,20 +67,20 @@ void group_check_names(Group *g)
     if (!fits)
         return;
     GroupName *names = ARENA_ARRAY(g->arena, GroupName, desc->node_count);
-    for (uint32_t i = 0; i < desc->node_count; i++) {
+    for (uint32_t i = 0; i < desc->node_count; ++i) {
         if (desc->node_count > 1 || *desc->nodes[i].name)
             check_name(g, desc->nodes[i].name, "a node", desc->nodes[i].place);
         names[i] = (GroupName){desc->nodes[i].name, desc->nodes[i].place, i};
     }
     check_unique(g, names, desc->node_count, "nodes");
     names = ARENA_ARRAY(g->arena, GroupName, desc->param_count);
-    for (uint32_t i = 0; i < desc->param_count; i++) {
+    for (uint32_t i = 0; i < desc->param_count; ++i) {
         check_name(g, desc->params[i].name, "a parameter", desc->params[i].place);
         names[i] = (GroupName){desc->params[i].name, desc->params[i].place, i};
     }
     check_unique(g, names, desc->param_count, "parameters");
     names = ARENA_ARRAY(g->arena, GroupName, desc->output_count);
-    for (uint32_t i = 0; i < desc->output_count; i++) {
+    for (uint32_t i = 0; i < desc->output_count; ++i) {
         check_name(g, desc->outputs[i].name, "an output", desc->outputs[i].place);
         names[i] = (GroupName){desc->outputs[i].name, desc->outputs[i].place, i};
     }

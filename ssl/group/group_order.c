@@ -17,7 +17,7 @@ static const char *cycle_text(Group *g, const Walk *w, uint32_t node)
     while (w->stack[--first] != node)
         ;
     const char *text = g->nodes[node].desc->name;
-    for (uint32_t i = first + 1; i < w->depth && shown < SHOWN_MAX; i++, shown++)
+    for (uint32_t i = first + 1; i < w->depth && shown < SHOWN_MAX; ++i, ++shown)
         text = arena_printf(g->arena, "%s <- %s", text, g->nodes[w->stack[i]].desc->name);
     return arena_printf(g->arena, "%s <- %s%s", text, shown == SHOWN_MAX ? "... <- " : "",
                         g->nodes[node].desc->name);
@@ -25,7 +25,7 @@ static const char *cycle_text(Group *g, const Walk *w, uint32_t node)
 
 static const char *wire_place(const Group *g, const char *node, const char *input)
 {
-    for (uint32_t i = 0; i < g->desc->wire_count; i++) {
+    for (uint32_t i = 0; i < g->desc->wire_count; ++i) {
         const SslGroupWire *wire = &g->desc->wires[i];
         if (wire->from_node && strcmp(wire->to_node, node) == 0 && strcmp(wire->to, input) == 0)
             return wire->place;
@@ -39,7 +39,7 @@ static void step(Group *g, Walk *w, bool is_needed)
     const GroupNode *n = &g->nodes[node];
     if (!n->unit || w->next[node] == n->info->param_count) {
         w->state[node] = 2;
-        w->depth--;
+        --w->depth;
         if (is_needed)
             g->order[g->order_count++] = node;
         return;
@@ -75,8 +75,8 @@ void group_find_order(Group *g)
               .next = ARENA_ARRAY(g->arena, uint32_t, count),
               .stack = ARENA_ARRAY(g->arena, uint32_t, count)};
     g->order = ARENA_ARRAY(g->arena, uint32_t, count);
-    for (uint32_t i = 0; i < g->desc->output_count; i++)
+    for (uint32_t i = 0; i < g->desc->output_count; ++i)
         walk_from(g, &w, g->outputs[i].node, true);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         walk_from(g, &w, i, false);
 }

@@ -15,7 +15,7 @@ static const char *value_text(const SslValue *value, Arena *arena)
 
 static void resolve_values(Group *g, GroupNode *node)
 {
-    for (uint32_t i = 0; i < node->desc->value_count; i++) {
+    for (uint32_t i = 0; i < node->desc->value_count; ++i) {
         const SslGroupValue *value = &node->desc->values[i];
         uint32_t at = group_find_input(node->info, value->param);
         if (at == GROUP_NONE) {
@@ -37,13 +37,13 @@ static void resolve_textures(Group *g, GroupNode *node)
 {
     const SslUnitInfo *info = node->info;
     bool *is_set = ARENA_ARRAY(g->arena, bool, info->texture_count);
-    for (uint32_t i = 0; i < info->texture_count; i++)
+    for (uint32_t i = 0; i < info->texture_count; ++i)
         node->textures[i] = info->texture_ids ? info->texture_ids[i] : SSL_TEXTURE_UNBOUND;
-    for (uint32_t i = 0; i < node->desc->texture_count; i++) {
+    for (uint32_t i = 0; i < node->desc->texture_count; ++i) {
         const SslGroupTexture *texture = &node->desc->textures[i];
         uint32_t at = 0;
         while (at < info->texture_count && strcmp(info->textures[at], texture->texture) != 0)
-            at++;
+            ++at;
         if (at == info->texture_count) {
             complain(g, texture->place, GROUP_UNKNOWN_TEXTURE, group_name_of(node), info->name,
                      texture->texture);
@@ -63,15 +63,15 @@ static void resolve_attributes(Group *g, GroupNode *node)
     const char **declared = ARENA_ARRAY(g->arena, const char *, info->attribute_count);
     bool *is_set = ARENA_ARRAY(g->arena, bool, info->attribute_count);
     uint32_t count = 0; /* the declared ones come first */
-    for (; count < info->attribute_count && info->attributes[count].is_declared; count++)
+    for (; count < info->attribute_count && info->attributes[count].is_declared; ++count)
         declared[count] = info->attributes[count].name;
-    for (uint32_t i = 0; i < info->attribute_count; i++)
+    for (uint32_t i = 0; i < info->attribute_count; ++i)
         node->binds[i] = info->attributes[i].binds;
-    for (uint32_t i = 0; i < node->desc->attribute_count; i++) {
+    for (uint32_t i = 0; i < node->desc->attribute_count; ++i) {
         const SslGroupAttribute *attribute = &node->desc->attributes[i];
         uint32_t at = 0;
         while (at < count && strcmp(declared[at], attribute->attribute) != 0)
-            at++;
+            ++at;
         if (at == count) {
             complain(g, attribute->place, GROUP_UNKNOWN_ATTRIBUTE, group_name_of(node), info->name,
                      attribute->attribute);
@@ -173,7 +173,7 @@ static void resolve_param_wire(Group *g, const SslGroupWire *wire, uint32_t to_n
 
 static void resolve_wires(Group *g)
 {
-    for (uint32_t i = 0; i < g->desc->wire_count && !report_is_full(g->diags); i++) {
+    for (uint32_t i = 0; i < g->desc->wire_count && !report_is_full(g->diags); ++i) {
         const SslGroupWire *wire = &g->desc->wires[i];
         uint32_t node, input = resolve_target(g, wire, &node);
         if (wire->from_node)
@@ -187,7 +187,7 @@ static void resolve_wires(Group *g)
 
 static void resolve_outputs(Group *g)
 {
-    for (uint32_t i = 0; i < g->desc->output_count; i++) {
+    for (uint32_t i = 0; i < g->desc->output_count; ++i) {
         const SslGroupOutput *desc = &g->desc->outputs[i];
         GroupOutput *output = &g->outputs[i];
         *output = (GroupOutput){.desc = desc, .node = GROUP_NONE, .output = GROUP_NONE};
@@ -214,10 +214,10 @@ static void resolve_outputs(Group *g)
 static void check_params(Group *g)
 {
     bool *is_output = ARENA_ARRAY(g->arena, bool, g->desc->param_count);
-    for (uint32_t i = 0; i < g->desc->output_count; i++)
+    for (uint32_t i = 0; i < g->desc->output_count; ++i)
         if (!g->outputs[i].desc->node && g->outputs[i].output != GROUP_NONE)
             is_output[g->outputs[i].output] = true;
-    for (uint32_t i = 0; i < g->desc->param_count; i++) {
+    for (uint32_t i = 0; i < g->desc->param_count; ++i) {
         const GroupParam *param = &g->params[i];
         const SslGroupParam *desc = param->desc;
         if (param->type.type == SSL_VOID)
@@ -236,9 +236,9 @@ static void check_params(Group *g)
 
 static void check_inputs(Group *g)
 {
-    for (uint32_t k = 0; k < g->order_count; k++) {
+    for (uint32_t k = 0; k < g->order_count; ++k) {
         const GroupNode *node = &g->nodes[g->order[k]];
-        for (uint32_t i = 0; node->unit && i < node->info->param_count; i++) {
+        for (uint32_t i = 0; node->unit && i < node->info->param_count; ++i) {
             const SslParamInfo *param = &node->info->params[i];
             const GroupInput *input = &node->inputs[i];
             if (input->node == GROUP_NONE && input->param == GROUP_NONE && !input->value &&
@@ -253,7 +253,7 @@ Status group_resolve(Group *g)
 {
     uint32_t errors_before = diag_error_count(g->diags);
     group_index_nodes(g);
-    for (uint32_t i = 0; i < g->desc->node_count; i++) {
+    for (uint32_t i = 0; i < g->desc->node_count; ++i) {
         GroupNode *node = &g->nodes[i];
         if (!node->unit)
             continue;
@@ -261,14 +261,14 @@ Status group_resolve(Group *g)
         node->inputs = ARENA_ARRAY(g->arena, GroupInput, node->info->param_count);
         node->textures = ARENA_ARRAY(g->arena, uint32_t, node->info->texture_count);
         node->binds = ARENA_ARRAY(g->arena, const char *, node->info->attribute_count);
-        for (uint32_t k = 0; k < node->info->param_count; k++)
+        for (uint32_t k = 0; k < node->info->param_count; ++k)
             node->inputs[k] = (GroupInput){GROUP_NONE, GROUP_NONE, GROUP_NONE, NULL};
         resolve_values(g, node);
         resolve_textures(g, node);
         resolve_attributes(g, node);
     }
     g->params = ARENA_ARRAY(g->arena, GroupParam, g->desc->param_count);
-    for (uint32_t i = 0; i < g->desc->param_count; i++)
+    for (uint32_t i = 0; i < g->desc->param_count; ++i)
         g->params[i] = (GroupParam){
             &g->desc->params[i], {g->desc->params[i].type, NULL}, GROUP_NONE, GROUP_NONE};
     g->outputs = ARENA_ARRAY(g->arena, GroupOutput, g->desc->output_count);

@@ -67,7 +67,7 @@ static SslValue copy_value(Arena *arena, SslValue value)
 static const SslMetadata *copy_metadata(Arena *arena, const SslMetadata *from, uint32_t count)
 {
     SslMetadata *to = copy_bytes(arena, from, count, sizeof *to);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         to[i].name = copy_text(arena, from[i].name);
         to[i].value = copy_value(arena, from[i].value);
     }
@@ -90,7 +90,7 @@ static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
     SslUnitInfo to = *from;
     to.name = copy_text(arena, from->name);
     SslParamInfo *params = copy_bytes(arena, from->params, from->param_count, sizeof *params);
-    for (uint32_t i = 0; i < from->param_count; i++) {
+    for (uint32_t i = 0; i < from->param_count; ++i) {
         const SslParamInfo *p = &from->params[i];
         params[i].name = copy_text(arena, p->name);
         params[i].shape = copy_shape(arena, p->shape);
@@ -99,7 +99,7 @@ static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
     }
     to.params = params;
     SslOutputInfo *outputs = copy_bytes(arena, from->outputs, from->output_count, sizeof *outputs);
-    for (uint32_t i = 0; i < from->output_count; i++) {
+    for (uint32_t i = 0; i < from->output_count; ++i) {
         outputs[i].name = copy_text(arena, from->outputs[i].name);
         outputs[i].shape = copy_shape(arena, from->outputs[i].shape);
         outputs[i].metadata = copy_metadata(arena, outputs[i].metadata, outputs[i].metadata_count);
@@ -107,7 +107,7 @@ static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
     to.outputs = outputs;
     const char **textures =
         copy_bytes(arena, from->textures, from->texture_count, sizeof *textures);
-    for (uint32_t i = 0; i < from->texture_count; i++)
+    for (uint32_t i = 0; i < from->texture_count; ++i)
         textures[i] = copy_text(arena, from->textures[i]);
     to.textures = textures;
     to.texture_ids =
@@ -116,12 +116,12 @@ static SslUnitInfo copy_info(Arena *arena, const SslUnitInfo *from)
     SslMetadataList *lists = NULL;
     if (from->texture_metadata)
         lists = copy_bytes(arena, from->texture_metadata, from->texture_count, sizeof *lists);
-    for (uint32_t i = 0; lists && i < from->texture_count; i++)
+    for (uint32_t i = 0; lists && i < from->texture_count; ++i)
         lists[i].items = copy_metadata(arena, lists[i].items, lists[i].count);
     to.texture_metadata = lists;
     SslAttributeInfo *attributes =
         copy_bytes(arena, from->attributes, from->attribute_count, sizeof *attributes);
-    for (uint32_t i = 0; i < from->attribute_count; i++) {
+    for (uint32_t i = 0; i < from->attribute_count; ++i) {
         attributes[i].name = copy_text(arena, attributes[i].name);
         attributes[i].binds = copy_text(arena, attributes[i].binds);
         attributes[i].metadata =
@@ -157,15 +157,15 @@ IrModule *ir_module_clone(const IrModule *m, Arena *arena)
     to->arena = arena;
     to->info = copy_info(arena, &m->info);
     COPY_ARRAY(arena, &to->funcs, &m->funcs);
-    for (uint32_t i = 1; i < m->funcs.count; i++)
+    for (uint32_t i = 1; i < m->funcs.count; ++i)
         if (m->funcs.data[i])
             to->funcs.data[i] = copy_func(arena, m->funcs.data[i]);
     COPY_ARRAY(arena, &to->outputs, &m->outputs);
-    for (uint32_t i = 0; i < m->outputs.count; i++)
+    for (uint32_t i = 0; i < m->outputs.count; ++i)
         to->outputs.data[i].name = copy_text(arena, m->outputs.data[i].name);
     COPY_ARRAY(arena, &to->slots, &m->slots);
     COPY_ARRAY(arena, &to->texture_sites, &m->texture_sites);
-    for (uint32_t i = 0; i < m->texture_sites.count; i++) {
+    for (uint32_t i = 0; i < m->texture_sites.count; ++i) {
         SslTextureSite *site = &to->texture_sites.data[i];
         site->filter = copy_text(arena, site->filter);
         site->wrap_s = copy_text(arena, site->wrap_s);

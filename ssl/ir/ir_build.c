@@ -69,7 +69,7 @@ static IrInstId new_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, con
     IrFunc *f = b->func;
     CHECK(arg_count <= UINT16_MAX);
     uint32_t arg_first = f->args.count;
-    for (uint32_t i = 0; i < arg_count; i++)
+    for (uint32_t i = 0; i < arg_count; ++i)
         ASSERT(args[i] > 0 && args[i] < f->values.count);
     if (arg_count) {
         if (arg_first + arg_count > f->args.capacity)
@@ -94,7 +94,7 @@ static void add_results(IrBuilder *b, IrInstId id, const IrType *types, uint32_t
     IrInst *inst = &b->func->insts.data[id];
     inst->result_first = count ? b->func->values.count : 0;
     inst->result_count = (uint16_t)count;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         add_value(b, types[i], id, inst->parent);
 }
 
@@ -187,7 +187,7 @@ static IrRegionId add_region(IrBuilder *b, IrInstId owner, const IrType *params,
                (IrRegion){.owner = owner,
                           .param_first = param_count ? f->values.count : 0,
                           .param_count = param_count});
-    for (uint32_t i = 0; i < param_count; i++)
+    for (uint32_t i = 0; i < param_count; ++i)
         add_value(b, params[i], 0, id);
     return id;
 }
@@ -202,7 +202,7 @@ static void close_scope(IrBuilder *b, const IrValue *yields, uint32_t count)
 {
     append(b, IR_YIELD, 0, 0, yields, count, NULL, 0);
     numbering_pop_to(&b->numbering, scope_top(b)->entry_mark);
-    b->scopes.count--;
+    --b->scopes.count;
 }
 
 IrBuilder *ir_build_begin(IrModule *m, IrFuncId id, const char *name, const IrType *params,
@@ -239,7 +239,7 @@ void ir_build_end(IrBuilder *b, const IrValue *results, uint32_t result_count)
     ASSERT(b->scopes.count == 1);
     f->result_types = ARENA_ARRAY(b->module->arena, IrType, result_count);
     f->result_count = result_count;
-    for (uint32_t i = 0; i < result_count; i++)
+    for (uint32_t i = 0; i < result_count; ++i)
         f->result_types[i] = ir_type(f, results[i]);
     close_scope(b, results, result_count);
     b->module->funcs.data[b->id] = f;
@@ -362,7 +362,7 @@ void ir_build_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrV
                             append(b, op, imm, site, args, arg_count, result_types, result_count))
                         ->result_first;
     }
-    for (uint32_t i = 0; i < result_count; i++)
+    for (uint32_t i = 0; i < result_count; ++i)
         out_results[i] = first + i;
 }
 
@@ -510,12 +510,12 @@ void ir_if_end(IrBuilder *b, const IrValue *else_results, uint32_t count, IrValu
     const IrValue *then_results = scope_top(b)->then_yields;
     close_scope(b, else_results, count);
     IrType *types = ARENA_ARRAY(b->module->arena, IrType, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         types[i] = ir_type(b->func, else_results[i]);
     add_results(b, id, types, count);
     IrValue cond = ir_args(b->func, ir_inst(b->func, id))[0];
     IrValue first = ir_inst(b->func, id)->result_first;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         IrValue same = fold_if_result(b, cond, then_results[i], else_results[i]);
         out_results[i] = same ? same : first + i;
     }
@@ -526,13 +526,13 @@ void ir_loop_begin(IrBuilder *b, uint32_t fault_site, const IrValue *init, uint3
 {
     IrInstId id = append(b, IR_LOOP, 0, fault_site, init, count, NULL, 0);
     IrType *types = ARENA_ARRAY(b->module->arena, IrType, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         types[i] = ir_type(b->func, init[i]);
     IrRegionId region = add_region(b, id, types, count);
     IrInst *inst = &b->func->insts.data[id];
     inst->region_first = region;
     inst->region_count = 1;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         out_params[i] = ir_region(b->func, region)->param_first + i;
     open_scope(b, region, id);
 }
@@ -545,13 +545,13 @@ void ir_loop_end(IrBuilder *b, IrValue go_on, const IrValue *next, uint32_t coun
     b->yields.count = 0;
     array_push(arena, &b->yields, go_on);
     IrType *types = ARENA_ARRAY(arena, IrType, count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         array_push(arena, &b->yields, next[i]);
         types[i] = ir_type(b->func, next[i]);
     }
     close_scope(b, b->yields.data, count + 1);
     add_results(b, id, types, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         out_results[i] = ir_inst(b->func, id)->result_first + i;
 }
 

@@ -23,12 +23,12 @@ IrClone ir_clone_func(IrModule *m, const IrFunc *from, IrFuncId id, const IrClon
 {
     const IrRegion *body = ir_region(from, from->body);
     IrType *params = ARENA_ARRAY(m->arena, IrType, body->param_count);
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         params[i] = ir_type(from, body->param_first + i);
     IrBuilder *b = ir_build_begin(m, id, from->name, params, body->param_count);
     ir_build_like(b, from);
     IrClone c = ir_clone_begin(m, from, b, hooks, data);
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         c.map[body->param_first + i] = ir_build_param(b, i);
     return c;
 }
@@ -44,7 +44,7 @@ IrValue ir_build_zero(IrBuilder *b, IrType type)
         uint32_t count = ir_count(type);
         IrValue element = ir_build_zero(b, ir_scalar(ir_kind(type)));
         IrValue *elements = ARENA_ARRAY(ir_build_module(b)->arena, IrValue, count);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; ++i)
             elements[i] = element;
         return ir_build_array(b, ir_kind(type), elements, count);
     }
@@ -68,7 +68,7 @@ const IrValue *ir_clone_args(IrClone *c, const IrInst *inst, IrValue small[IR_CL
     IrValue *args = inst->arg_count <= IR_CLONE_SMALL
                         ? small
                         : ARENA_ARRAY(c->module->arena, IrValue, inst->arg_count);
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         args[i] = c->map[ir_args(c->from, inst)[i]];
         ASSERT(args[i]);
     }
@@ -118,7 +118,7 @@ static uint32_t receive(IrClone *c, IrValue result, IrValue target, const IrValu
 static void copy_arm(IrClone *c, const IrInst *inst, IrRegionId region)
 {
     ir_clone_insts(c, region);
-    for (uint32_t i = 0; i < inst->result_count; i++) {
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
         IrValue result = inst->result_first + i;
         if (!is_live(c, result))
             continue;
@@ -130,12 +130,12 @@ static void copy_arm(IrClone *c, const IrInst *inst, IrRegionId region)
 
 static bool arms_are_empty(const IrClone *c, const IrInst *inst)
 {
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; ++i) {
         const IrRegion *r = ir_region(c->from, inst->region_first + i);
         if (r->first != r->last)
             return false;
     }
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         if (is_live(c, inst->result_first + i) &&
             ir_is_array(ir_type(c->from, inst->result_first + i)))
             return false;
@@ -146,7 +146,7 @@ static void copy_as_select(IrClone *c, const IrInst *inst, IrValue cond)
 {
     const IrValue *x = ir_yield_args(c->from, inst->region_first);
     const IrValue *y = ir_yield_args(c->from, inst->region_first + 1);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         if (is_live(c, inst->result_first + i))
             c->map[inst->result_first + i] =
                 ir_build_select(c->to, cond, c->map[x[i]], c->map[y[i]]);
@@ -155,7 +155,7 @@ static void copy_as_select(IrClone *c, const IrInst *inst, IrValue cond)
 static void collect_yields(IrClone *c, const IrInst *inst, IrRegionId region, uint32_t lead,
                            ValueList *list)
 {
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         if (is_live(c, inst->result_first + i))
             carry(c, inst->result_first + i, ir_yield_args(c->from, region)[i + lead], list);
 }
@@ -184,7 +184,7 @@ static void copy_if(IrClone *c, const IrInst *inst)
     ir_build_span(c->to, inst->span);
     IrValue *results = ARENA_ARRAY(c->module->arena, IrValue, else_values.count);
     ir_if_end(c->to, else_values.data, else_values.count, results);
-    for (uint32_t i = 0, at = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0, at = 0; i < inst->result_count; ++i)
         if (is_live(c, inst->result_first + i))
             at += receive(c, inst->result_first + i, inst->result_first + i, results + at);
 }
@@ -208,7 +208,7 @@ static bool never_repeats(const IrClone *c, const IrInst *inst)
 static void copy_body_once(IrClone *c, const IrInst *inst)
 {
     IrRegionId body = inst->region_first;
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue result = inst->result_first + i, param = ir_region(c->from, body)->param_first + i;
         IrValue init = ir_args(c->from, inst)[i];
         if (!is_live(c, param))
@@ -218,7 +218,7 @@ static void copy_body_once(IrClone *c, const IrInst *inst)
         receive(c, result, param, list.data);
     }
     ir_clone_insts(c, body);
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         if (!is_live(c, inst->result_first + i))
             continue;
         ValueList list = {0};
@@ -255,7 +255,7 @@ static void copy_loop(IrClone *c, const IrInst *inst)
     }
     ValueList init = {0}, next = {0};
     uint8_t *kept = ARENA_ARRAY(arena, uint8_t, inst->arg_count);
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue result = inst->result_first + i;
         if (!keeps_state(c, inst, i))
             continue;
@@ -271,18 +271,18 @@ static void copy_loop(IrClone *c, const IrInst *inst)
     }
     IrValue *state = ARENA_ARRAY(arena, IrValue, init.count);
     ir_loop_begin(c->to, inst->site, init.data, init.count, state);
-    for (uint32_t i = 0, at = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0, at = 0; i < inst->arg_count; ++i)
         if (kept[i])
             at += receive(c, inst->result_first + i, param_first + i, state + at);
     ir_clone_insts(c, body);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         if (kept[i])
             carry(c, inst->result_first + i, ir_yield_args(c->from, body)[i + 1], &next);
     CHECK(init.count == next.count);
     ir_build_span(c->to, inst->span);
     IrValue *results = ARENA_ARRAY(arena, IrValue, next.count);
     ir_loop_end(c->to, c->map[ir_yield_args(c->from, body)[0]], next.data, next.count, results);
-    for (uint32_t i = 0, at = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0, at = 0; i < inst->arg_count; ++i)
         if (kept[i])
             at += receive(c, inst->result_first + i, inst->result_first + i, results + at);
 }
@@ -306,17 +306,17 @@ void ir_clone_copy(IrClone *c, IrInstId id)
     Arena *arena = c->module->arena;
     IrType *types = is_small ? small_types : ARENA_ARRAY(arena, IrType, inst->result_count);
     IrValue *results = is_small ? small_results : ARENA_ARRAY(arena, IrValue, inst->result_count);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         types[i] = ir_type(c->from, inst->result_first + i);
     ir_build_inst(c->to, (IrOp)inst->op, inst->imm, inst->site, ir_clone_args(c, inst, small_args),
                   inst->arg_count, types, inst->result_count, results);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         c->map[inst->result_first + i] = results[i];
 }
 
 static bool has_live_result(const IrClone *c, const IrInst *inst)
 {
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         if (is_live(c, inst->result_first + i))
             return true;
     return inst->result_count == 0 && !c->live;

@@ -159,7 +159,7 @@ static IrValue fold_constants(IrBuilder *b, IrOp op, const IrValue *args, uint32
     IrScalar scalars[2], result;
     if (arg_count == 0 || arg_count > 2)
         return 0;
-    for (uint32_t i = 0; i < arg_count; i++)
+    for (uint32_t i = 0; i < arg_count; ++i)
         if (!constant_scalar(b, args[i], &scalars[i]))
             return 0;
     if (!ir_scalar_eval(op, scalars, &result))
@@ -321,7 +321,7 @@ static IrValue fold_bool(IrBuilder *b, IrOp op, const IrValue *a)
     bool x;
     if (op == IR_BNOT)
         return is_op(b, a[0], IR_BNOT, &inner) ? inner : 0;
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; ++i) {
         if (!ir_is_const_bool(b, a[i], &x))
             continue;
         IrValue other = a[1 - i];
@@ -366,7 +366,7 @@ static IrValue fold_get(IrBuilder *b, const IrValue *a)
     IrValue array = a[0];
     int32_t index, other;
     bool is_const = ir_is_const_int(b, a[1], &index);
-    for (uint32_t i = 0; i < LOOK_BACK_MAX; i++) {
+    for (uint32_t i = 0; i < LOOK_BACK_MAX; ++i) {
         const IrInst *inst = definition(b, array);
         const IrValue *args = ir_args(f, inst);
         if (inst->op == IR_ARRAY && is_const && (uint32_t)index < inst->arg_count)
@@ -391,7 +391,7 @@ static IrValue fold_set(IrBuilder *b, const IrValue *a)
         !ir_is_const_int(b, a[1], &index) || (uint32_t)index >= inst->arg_count)
         return 0;
     IrValue elements[EXPLODE_MAX];
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         elements[i] = i == (uint32_t)index ? a[2] : ir_args(f, inst)[i];
     return ir_build_array(b, ir_kind(ir_build_type(b, a[0])), elements, inst->arg_count);
 }
@@ -407,7 +407,7 @@ static IrValue fold_closure(IrBuilder *b, IrOp op, const IrValue *a)
         return definition(b, a[1])->op == IR_CLOSURE_ZERO ? a[0] : 0;
     }
     uint32_t ones = 0, zeros = 0;
-    for (uint32_t i = 1; i <= 3; i++) {
+    for (uint32_t i = 1; i <= 3; ++i) {
         float x;
         bool is_const = ir_is_const_float(b, a[i], &x);
         ones += is_const && x == 1.0f;

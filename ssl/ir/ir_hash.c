@@ -20,7 +20,7 @@ static void put(Hasher *h, uint64_t x)
 
 static void define(Hasher *h, const IrFunc *f, IrValue first, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         h->value_number[first + i] = ++h->next_value;
         put(h, ir_type(f, first + i));
     }
@@ -48,9 +48,9 @@ static void hash_region(Hasher *h, const IrFunc *f, IrRegionId id)
         put(h, inst->site);
         if (inst->op == IR_TEX_AUTO || inst->op == IR_TEX || inst->op == IR_TEX_D)
             put(h, h->module->texture_sites.data[inst->site].texture);
-        for (uint32_t k = 0; k < inst->arg_count; k++)
+        for (uint32_t k = 0; k < inst->arg_count; ++k)
             put(h, h->value_number[ir_args(f, inst)[k]]);
-        for (uint32_t k = 0; k < inst->region_count; k++)
+        for (uint32_t k = 0; k < inst->region_count; ++k)
             hash_region(h, f, inst->region_first + k);
         define(h, f, inst->result_first, inst->result_count);
     }
@@ -60,26 +60,26 @@ static void hash_tables(Hasher *h)
 {
     const IrModule *m = h->module;
     put(h, m->global_count);
-    for (uint32_t i = 0; i < m->global_count; i++)
+    for (uint32_t i = 0; i < m->global_count; ++i)
         put(h, (uint64_t)m->globals[i].type << 1 | m->globals[i].has_derivs);
     put(h, m->info.param_count);
-    for (uint32_t i = 0; i < m->info.param_count; i++) {
+    for (uint32_t i = 0; i < m->info.param_count; ++i) {
         const SslParamInfo *p = &m->info.params[i];
         uint32_t scalars = ssl_value_scalars(p->type, p->shape);
         put(h, (uint64_t)p->type << 32 | scalars);
-        for (uint32_t k = 0; k < scalars && p->shape; k++)
+        for (uint32_t k = 0; k < scalars && p->shape; ++k)
             put(h, p->shape->kinds[k]);
     }
     put(h, m->info.attribute_count);
-    for (uint32_t i = 0; i < m->info.attribute_count; i++)
+    for (uint32_t i = 0; i < m->info.attribute_count; ++i)
         put(h, m->info.attributes[i].type);
     put(h, m->outputs.count);
-    for (uint32_t i = 0; i < m->outputs.count; i++) {
+    for (uint32_t i = 0; i < m->outputs.count; ++i) {
         const IrOutput *o = &m->outputs.data[i];
         put(h, (uint64_t)o->type << 32 | o->result_count);
     }
     put(h, m->slots.count);
-    for (uint32_t i = 0; i < m->slots.count; i++) {
+    for (uint32_t i = 0; i < m->slots.count; ++i) {
         const IrLobeSlot *s = &m->slots.data[i];
         put(h, (uint64_t)s->closure << 32 | s->output);
         put(h, (uint64_t)(uint32_t)s->parent << 32 | s->arg_count);
@@ -94,7 +94,7 @@ Hash128 ir_hash(const IrModule *m)
     hash_tables(&h);
     h.func_number = ARENA_ARRAY(m->arena, uint32_t, m->funcs.count);
     number_func(&h, m->entry);
-    for (uint32_t i = 0; i < h.found.count; i++) {
+    for (uint32_t i = 0; i < h.found.count; ++i) {
         const IrFunc *f = m->funcs.data[h.found.data[i]];
         h.value_number = ARENA_ARRAY(m->arena, uint32_t, f->values.count);
         h.next_value = 0;

@@ -53,7 +53,7 @@ static bool is_lookup(uint16_t op)
 
 static bool looks_up(const IrFunc *f, const bool *has_textures)
 {
-    for (IrInstId i = 1; i < f->insts.count; i++) {
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
         const IrInst *inst = ir_inst(f, i);
         if (is_lookup(inst->op) || inst->op == IR_ATTRIBUTE ||
             (inst->op == IR_CALL && has_textures[inst->imm]))
@@ -69,7 +69,7 @@ static bool *find_textures(const IrModule *from, Arena *arena)
     bool has_changed = from->texture_sites.count > 0 || from->info.attribute_count > 0;
     while (has_changed) {
         has_changed = false;
-        for (IrFuncId id = 1; id < from->funcs.count; id++) {
+        for (IrFuncId id = 1; id < from->funcs.count; ++id) {
             if (!from->funcs.data[id] || has_textures[id] ||
                 !looks_up(from->funcs.data[id], has_textures))
                 continue;
@@ -95,7 +95,7 @@ uint32_t ir_link_part(IrLink *link, const IrModule *from, uint32_t file_base)
                  .fault_base = m->fault_sites.count,
                  .has_textures = find_textures(from, m->arena),
                  .shared = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
-    for (uint32_t i = 0; i < from->fault_sites.count; i++) {
+    for (uint32_t i = 0; i < from->fault_sites.count; ++i) {
         IrFaultSite site = from->fault_sites.data[i];
         site.span = shift_span(site.span, file_base);
         array_push(m->arena, &m->fault_sites, site);
@@ -118,7 +118,7 @@ static IrFunc *shifted_copy(IrLink *link, const Shift *shift, const IrFunc *from
     to->insts.data = ARENA_ARRAY(arena, IrInst, from->insts.count);
     to->insts.capacity = from->insts.count;
     memcpy(to->insts.data, from->insts.data, from->insts.count * sizeof *to->insts.data);
-    for (IrInstId i = 1; i < to->insts.count; i++) {
+    for (IrInstId i = 1; i < to->insts.count; ++i) {
         IrInst *inst = &to->insts.data[i];
         inst->span = shift_span(inst->span, shift->part->file_base);
         if (is_lookup(inst->op))
@@ -136,7 +136,7 @@ static IrFunc *shifted_copy(IrLink *link, const Shift *shift, const IrFunc *from
 
 static IrFuncId find_origin(const IrLink *link, const void *origin)
 {
-    for (uint32_t i = 0; origin && i < link->origins.count; i++)
+    for (uint32_t i = 0; origin && i < link->origins.count; ++i)
         if (link->origins.data[i].origin == origin)
             return link->origins.data[i].id;
     return 0;
@@ -176,7 +176,7 @@ static bool bind_input(IrClone *c, IrInstId id)
 static uint32_t add_texture_sites(IrModule *m, const Part *part, uint32_t texture_base)
 {
     uint32_t first = m->texture_sites.count;
-    for (uint32_t i = 0; i < part->from->texture_sites.count; i++) {
+    for (uint32_t i = 0; i < part->from->texture_sites.count; ++i) {
         SslTextureSite site = part->from->texture_sites.data[i];
         site.texture += texture_base;
         site.span = shift_span(site.span, part->file_base);
@@ -200,7 +200,7 @@ void ir_link_instance(IrLink *link, uint32_t part, uint32_t texture_base,
     IrClone c = ir_clone_begin(m, entry, link->entry, &hooks, (void *)(uintptr_t)inputs);
     ir_clone_insts(&c, entry->body);
     const IrValue *yields = ir_yield_args(entry, entry->body);
-    for (uint32_t i = 0; i < entry->result_count; i++)
+    for (uint32_t i = 0; i < entry->result_count; ++i)
         out_results[i] = c.map[yields[i]];
 }
 

@@ -6,7 +6,7 @@ uint64_t numbering_hash(const IrKey *k)
 {
     uint64_t h = hash_mix64(k->imm ^ (uint64_t)k->op << 48 ^ (uint64_t)k->site << 20 ^
                             (uint64_t)k->type << 58);
-    for (uint32_t i = 0; i < k->arg_count; i++)
+    for (uint32_t i = 0; i < k->arg_count; ++i)
         h = hash_mix64(h + k->args[i]);
     return h;
 }
@@ -18,7 +18,7 @@ static void grow(Numbering *n, Arena *arena)
     while (n->bucket_count < wanted)
         n->bucket_count *= 2;
     n->buckets = ARENA_ARRAY(arena, uint32_t, n->bucket_count);
-    for (uint32_t i = 0; i < n->entries.count; i++) {
+    for (uint32_t i = 0; i < n->entries.count; ++i) {
         uint32_t *bucket = &n->buckets[n->entries.data[i].hash & (n->bucket_count - 1)];
         n->entries.data[i].next = *bucket;
         *bucket = i + 1;

@@ -28,19 +28,19 @@ static void print_type(StrBuf *out, IrType type)
 
 static void print_indent(Printer *p)
 {
-    for (uint32_t i = 0; i < p->depth; i++)
+    for (uint32_t i = 0; i < p->depth; ++i)
         strbuf_append_c(p->out, "    ");
 }
 
 static void print_values(Printer *p, IrValue first, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         strbuf_printf(p->out, "%s%%%u", i ? ", " : "", first + i);
 }
 
 static void print_params(Printer *p, const IrRegion *r)
 {
-    for (uint32_t i = 0; i < r->param_count; i++) {
+    for (uint32_t i = 0; i < r->param_count; ++i) {
         strbuf_printf(p->out, "%s%%%u: ", i ? ", " : "", r->param_first + i);
         print_type(p->out, ir_type(p->func, r->param_first + i));
     }
@@ -125,10 +125,10 @@ static void print_inst(Printer *p, IrInstId id)
     }
     strbuf_append_c(p->out, ir_op_info((IrOp)inst->op)->mnemonic);
     print_imm(p, inst);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         strbuf_printf(p->out, "%s%%%u", i ? ", " : " ", ir_args(p->func, inst)[i]);
     strbuf_append_char(p->out, '\n');
-    for (uint32_t i = 0; i < inst->region_count; i++) {
+    for (uint32_t i = 0; i < inst->region_count; ++i) {
         print_indent(p);
         if (inst->op == IR_IF) {
             strbuf_append_c(p->out, i ? "else\n" : "then\n");
@@ -137,9 +137,9 @@ static void print_inst(Printer *p, IrInstId id)
             print_params(p, ir_region(p->func, inst->region_first + i));
             strbuf_append_c(p->out, ")\n");
         }
-        p->depth++;
+        ++p->depth;
         print_region(p, inst->region_first + i);
-        p->depth--;
+        --p->depth;
     }
 }
 
@@ -155,7 +155,7 @@ static void print_func(Printer *p, IrFuncId id)
     strbuf_printf(p->out, "%sfunc @%u %s(", id == p->module->entry ? "entry " : "", id, f->name);
     print_params(p, ir_region(f, f->body));
     strbuf_append_c(p->out, ") -> (");
-    for (uint32_t i = 0; i < f->result_count; i++) {
+    for (uint32_t i = 0; i < f->result_count; ++i) {
         strbuf_append_c(p->out, i ? ", " : "");
         print_type(p->out, f->result_types[i]);
     }
@@ -167,18 +167,18 @@ static void print_func(Printer *p, IrFuncId id)
 void ir_print_module(const IrModule *m, StrBuf *out)
 {
     Printer p = {.module = m, .out = out};
-    for (IrFuncId i = 1; i < m->funcs.count; i++) {
+    for (IrFuncId i = 1; i < m->funcs.count; ++i) {
         p.func = m->funcs.data[i];
         if (p.func)
             print_func(&p, i);
     }
-    for (uint32_t i = 0; i < m->outputs.count; i++) {
+    for (uint32_t i = 0; i < m->outputs.count; ++i) {
         const IrOutput *o = &m->outputs.data[i];
         if (o->result_count)
             strbuf_printf(out, "output %s: results %u..%u\n", o->name, o->result_first,
                           o->result_first + o->result_count - 1);
     }
-    for (uint32_t i = 0; i < m->slots.count; i++) {
+    for (uint32_t i = 0; i < m->slots.count; ++i) {
         const IrLobeSlot *s = &m->slots.data[i];
         strbuf_printf(out, "slot %u: %s of %s, results %u..%u", i, m->closures[s->closure].name,
                       m->outputs.data[s->output].name, s->result_first,

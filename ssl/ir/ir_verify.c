@@ -77,15 +77,15 @@ static Status verify_signature(Verifier *v, IrInstId id)
     const char *types[2] = {s, strchr(s, '>') + 1};
     size_t counts[2] = {(size_t)(types[1] - s - 1), strlen(types[1])};
     size_t actual[2] = {inst->arg_count, inst->result_count};
-    for (uint32_t side = 0; side < 2; side++) {
+    for (uint32_t side = 0; side < 2; ++side) {
         if (counts[side] > 0 && types[side][counts[side] - 1] == '*') {
-            counts[side]--;
+            --counts[side];
             EXPECT(v, id, actual[side] >= counts[side], "too few operands");
         } else {
             EXPECT(v, id, actual[side] == counts[side], "wrong number of %s",
                    side ? "results" : "arguments");
         }
-        for (uint32_t i = 0; i < counts[side]; i++) {
+        for (uint32_t i = 0; i < counts[side]; ++i) {
             char c = types[side][i];
             IrType type = ir_type(f, side ? inst->result_first + i : ir_args(f, inst)[i]);
             EXPECT(v, id, matches(c, type), "%s %u has the wrong type",
@@ -156,14 +156,14 @@ static Status verify_closure(Verifier *v, IrInstId id)
     EXPECT(v, id, inst->imm < m->closure_count, "no closure %u", (unsigned)inst->imm);
     const SslClosureRow *row = &m->closures[inst->imm];
     uint32_t next = 0;
-    for (uint32_t i = 0; i < row->arg_count; i++) {
+    for (uint32_t i = 0; i < row->arg_count; ++i) {
         SslType type = row->args[i].type;
         IrKind kind = type == SSL_BOOL      ? IR_BOOL
                       : type == SSL_INT     ? IR_INT
                       : type == SSL_CLOSURE ? IR_CLOSURE
                                             : IR_FLOAT;
         uint32_t count = type == SSL_CLOSURE ? 1 : ssl_type_scalars(type);
-        for (uint32_t k = 0; k < count; k++, next++)
+        for (uint32_t k = 0; k < count; ++k, ++next)
             EXPECT(v, id,
                    next < inst->arg_count &&
                        ir_type(v->func, ir_args(v->func, inst)[next]) == ir_scalar(kind),
@@ -184,10 +184,10 @@ static Status verify_call(Verifier *v, IrInstId id)
     EXPECT(v, id,
            inst->arg_count == body->param_count && inst->result_count == callee->result_count,
            "arity differs from '%s'", callee->name);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         EXPECT(v, id, ir_type(f, ir_args(f, inst)[i]) == ir_type(callee, body->param_first + i),
                "argument %u of '%s'", i, callee->name);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         EXPECT(v, id, ir_type(f, inst->result_first + i) == callee->result_types[i],
                "result %u of '%s'", i, callee->name);
     return STATUS_OK;
@@ -215,7 +215,7 @@ static Status verify_tables(Verifier *v, IrInstId id)
     case IR_ARRAY: {
         IrType type = ir_type(v->func, inst->result_first);
         EXPECT(v, id, ir_count(type) == inst->arg_count, "element count");
-        for (uint32_t i = 0; i < inst->arg_count; i++)
+        for (uint32_t i = 0; i < inst->arg_count; ++i)
             EXPECT(v, id, ir_type(v->func, ir_args(v->func, inst)[i]) == ir_scalar(ir_kind(type)),
                    "element %u", i);
         return STATUS_OK;
@@ -256,7 +256,7 @@ static Status verify_yield(Verifier *v, IrInstId id, IrRegionId region, bool has
            yield->arg_count);
     if (has_go_on)
         EXPECT(v, id, ir_type(f, ir_args(f, yield)[0]) == IR_BOOL, "go_on is not bool");
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         EXPECT(v, id, ir_type(f, ir_args(f, yield)[i + lead]) == ir_type(f, inst->result_first + i),
                "yielded value %u", i);
     return STATUS_OK;
@@ -268,14 +268,14 @@ static Status verify_control(Verifier *v, IrInstId id)
     const IrInst *inst = ir_inst(f, id);
     uint32_t wanted = inst->op == IR_IF ? 2 : inst->op == IR_LOOP ? 1 : 0;
     EXPECT(v, id, inst->region_count == wanted, "has %u regions", inst->region_count);
-    for (uint32_t i = 0; i < wanted; i++) {
+    for (uint32_t i = 0; i < wanted; ++i) {
         IrRegionId r = inst->region_first + i;
         EXPECT(v, id, r > 0 && r < f->regions.count && ir_region(f, r)->owner == id,
                "region is not its own");
         const IrRegion *region = ir_region(f, r);
         EXPECT(v, id, region->param_count == (inst->op == IR_LOOP ? inst->arg_count : 0),
                "region parameters");
-        for (uint32_t k = 0; k < region->param_count; k++)
+        for (uint32_t k = 0; k < region->param_count; ++k)
             EXPECT(v, id, ir_type(f, region->param_first + k) == ir_type(f, ir_args(f, inst)[k]),
                    "loop state %u", k);
         TRY(verify_region(v, r));
@@ -284,7 +284,7 @@ static Status verify_control(Verifier *v, IrInstId id)
     if (inst->op == IR_LOOP) {
         EXPECT(v, id, inst->result_count == inst->arg_count, "loop results");
         EXPECT(v, id, inst->site < v->module->fault_sites.count, "no fault site %u", inst->site);
-        for (uint32_t k = 0; k < inst->arg_count; k++)
+        for (uint32_t k = 0; k < inst->arg_count; ++k)
             EXPECT(v, id, ir_type(f, inst->result_first + k) == ir_type(f, ir_args(f, inst)[k]),
                    "loop result %u", k);
     }
@@ -298,12 +298,12 @@ static Status verify_inst(Verifier *v, IrInstId id, IrRegionId region)
     EXPECT(v, id, inst->op > IR_OP_NONE && inst->op < IR_OP_COUNT, "no such operation");
     EXPECT(v, id, inst->parent == region, "parent region");
     EXPECT(v, id, inst->arg_first + inst->arg_count <= f->args.count, "arguments");
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue arg = ir_args(f, inst)[i];
         EXPECT(v, id, arg > 0 && arg < f->values.count && v->visible[arg],
                "argument %u: value %%%u is not defined here", i, arg);
     }
-    for (uint32_t i = 0; i < inst->result_count; i++) {
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
         IrValue result = inst->result_first + i;
         EXPECT(v, id,
                result > 0 && result < f->values.count && f->values.data[result].def == id &&
@@ -313,7 +313,7 @@ static Status verify_inst(Verifier *v, IrInstId id, IrRegionId region)
     TRY(verify_signature(v, id));
     TRY(verify_tables(v, id));
     TRY(verify_control(v, id));
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         v->visible[inst->result_first + i] = 1;
     return STATUS_OK;
 }
@@ -324,7 +324,7 @@ static Status verify_region(Verifier *v, IrRegionId id)
     const IrRegion *r = ir_region(f, id);
     EXPECT(v, 0, ++v->depth <= SSL_MAX_KERNEL_NESTING, "regions nest deeper than %d",
            SSL_MAX_KERNEL_NESTING);
-    for (uint32_t i = 0; i < r->param_count; i++) {
+    for (uint32_t i = 0; i < r->param_count; ++i) {
         IrValue param = r->param_first + i;
         EXPECT(v, r->owner,
                param < f->values.count && f->values.data[param].def == 0 &&
@@ -347,7 +347,7 @@ static Status verify_region(Verifier *v, IrRegionId id)
             memset(v->visible + ir_inst(f, i)->result_first, 0, ir_inst(f, i)->result_count);
     if (r->param_count)
         memset(v->visible + r->param_first, 0, r->param_count);
-    v->depth--;
+    --v->depth;
     return STATUS_OK;
 }
 
@@ -367,7 +367,7 @@ static Status verify_func(Verifier *v, IrFuncId id)
     TRY(status);
     const IrInst *yield = ir_inst(f, ir_region(f, f->body)->last);
     EXPECT(v, 0, yield->arg_count == f->result_count, "result count");
-    for (uint32_t i = 0; i < f->result_count; i++)
+    for (uint32_t i = 0; i < f->result_count; ++i)
         EXPECT(v, 0, ir_type(f, ir_args(f, yield)[i]) == f->result_types[i], "result %u", i);
     return STATUS_OK;
 }
@@ -377,9 +377,9 @@ static Status verify_recursion(Verifier *v)
 {
     const IrModule *m = v->module;
     const uint8_t *recursive = ir_recursive_funcs(m);
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         const IrFunc *f = v->func = m->funcs.data[id];
-        for (IrInstId i = 1; f && i < f->insts.count; i++) {
+        for (IrInstId i = 1; f && i < f->insts.count; ++i) {
             const IrInst *inst = ir_inst(f, i);
             if (inst->op != IR_CALL || !recursive[inst->imm])
                 continue;
@@ -400,12 +400,12 @@ static Status verify_entry(Verifier *v)
     const IrFunc *f = v->func = m->funcs.data[m->entry];
     EXPECT(v, 0, ir_region(f, f->body)->param_count == 0, "the entry has parameters");
     uint32_t next = 0;
-    for (uint32_t i = 0; i < m->outputs.count; i++) {
+    for (uint32_t i = 0; i < m->outputs.count; ++i) {
         const IrOutput *o = &m->outputs.data[i];
         EXPECT(v, 0, o->result_first == next || o->result_count == 0, "output '%s'", o->name);
         next += o->result_count;
     }
-    for (uint32_t i = 0; i < m->slots.count; i++) {
+    for (uint32_t i = 0; i < m->slots.count; ++i) {
         const IrLobeSlot *s = &m->slots.data[i];
         EXPECT(v, 0,
                s->result_first == next && s->closure < m->closure_count &&
@@ -421,7 +421,7 @@ static Status verify_entry(Verifier *v)
 Status ir_verify(const IrModule *m, Error *err)
 {
     Verifier v = {.module = m, .err = err};
-    for (IrFuncId i = 1; i < m->funcs.count; i++)
+    for (IrFuncId i = 1; i < m->funcs.count; ++i)
         if (m->funcs.data[i])
             TRY(verify_func(&v, i));
     ArenaMark mark = arena_mark(m->arena);

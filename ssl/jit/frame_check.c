@@ -33,7 +33,7 @@ static const void *section_content(const Object *o, const Elf64_Shdr *s, size_t 
 
 static bool find_symbols(Object *o)
 {
-    for (uint32_t i = 0; i < o->section_count; i++) {
+    for (uint32_t i = 0; i < o->section_count; ++i) {
         const Elf64_Shdr *s = &o->sections[i];
         if (s->sh_type != SHT_SYMTAB || s->sh_link >= o->section_count)
             continue;
@@ -66,7 +66,7 @@ static bool open_object(LLVMMemoryBufferRef buffer, Object *out)
 
 static const Elf64_Sym *find_function(const Object *o, const char *name)
 {
-    for (size_t i = 0; i < o->symbol_count; i++) {
+    for (size_t i = 0; i < o->symbol_count; ++i) {
         const Elf64_Sym *s = &o->symbols[i];
         if (ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_name < o->names_bytes &&
             strcmp(o->names + s->st_name, name) == 0)
@@ -94,7 +94,7 @@ static bool frame_in_section(const Object *o, const Elf64_Shdr *relocations,
     const Elf64_Rela *rows = section_content(o, relocations, sizeof *rows);
     const unsigned char *content = section_content(o, sizes, 1);
     size_t count = rows && content ? relocations->sh_size / sizeof *rows : 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         uint64_t symbol = ELF64_R_SYM(rows[i].r_info), at = rows[i].r_offset;
         if (symbol >= o->symbol_count || at > sizes->sh_size || sizes->sh_size - at < 8)
             continue;
@@ -116,7 +116,7 @@ static bool frame_of(const Object *o, const char *name, uint64_t *out_bytes)
     const Elf64_Shdr *names = &o->sections[head.e_shstrndx];
     const char *text = section_content(o, names, 1);
     static const char wanted[] = ".stack_sizes";
-    for (uint32_t i = 0; text && i < o->section_count; i++) {
+    for (uint32_t i = 0; text && i < o->section_count; ++i) {
         const Elf64_Shdr *s = &o->sections[i];
         if (s->sh_type != SHT_RELA || s->sh_info >= o->section_count)
             continue;

@@ -114,7 +114,7 @@ static Hash128 kernel_key(const Jit *jit, const IrModule *m, const KernelLayout 
     hash128_update_text(&s, ssl_fingerprint); /* of the sources that decide what code comes out */
     unsigned version[3];
     LLVMGetVersion(&version[0], &version[1], &version[2]);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         hash128_update_u64(&s, version[i]);
     hash128_update_text(&s, jit->target.triple);
     hash128_update_text(&s, jit->target.cpu);
@@ -183,18 +183,18 @@ static void drop_hold(Jit *jit, JitKernel *kernel)
         *find_kernel(jit, kernel->key) = kernel->next;
         linker_remove(jit->linker,
                       &kernel->code); /* in the lock: its symbol is free when we leave */
-        jit->stats.kernels--;
+        --jit->stats.kernels;
     }
     mem_free(kernel);
 }
 
 static Status wait_for_kernel(Jit *jit, JitKernel *kernel, SslBuildTimes *times, Error *err)
 {
-    kernel->holders++;
+    ++kernel->holders;
     while (kernel->state == KERNEL_BUILDING)
         cond_wait(&jit->built, &jit->mutex);
     if (kernel->state == KERNEL_READY) {
-        jit->stats.shared++;
+        ++jit->stats.shared;
         times->from_cache = true;
         return STATUS_OK;
     }
@@ -209,11 +209,11 @@ static void finish_build(Jit *jit, JitKernel *kernel, Status status, const SslBu
 {
     if (status == STATUS_OK) {
         kernel->state = KERNEL_READY;
-        jit->stats.kernels++;
+        ++jit->stats.kernels;
         if (times->from_cache)
-            jit->stats.loaded_from_disk++;
+            ++jit->stats.loaded_from_disk;
         else
-            jit->stats.compiled++;
+            ++jit->stats.compiled;
     } else {
         kernel->state = KERNEL_FAILED;
         *find_kernel(jit, kernel->key) = kernel->next; /* who comes later may try again */

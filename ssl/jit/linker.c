@@ -24,11 +24,11 @@ static Status define_symbols(Linker *l, Error *err)
     uint32_t count = 0;
     const JitSymbol *symbols = jit_symbols();
     while (symbols[count].name)
-        count++;
+        ++count;
     LLVMOrcCSymbolMapPair *pairs = MEM_ARRAY(LLVMOrcCSymbolMapPair, count);
     if (!pairs)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         pairs[i] = jit_symbol_pair(LLVMOrcLLJITMangleAndIntern(l->lljit, symbols[i].name),
                                    (LLVMOrcExecutorAddress)(uintptr_t)symbols[i].address);
     LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, count);

@@ -35,7 +35,7 @@ static int by_value(const void *a, const void *b)
 static uint32_t list_values(LLVMValueRef function, LLVMTargetDataRef layout, LiveValue *values)
 {
     uint32_t count = 0, index = 0;
-    for (LLVMValueRef i = first_in_function(function); i; i = next_in_function(i), index++) {
+    for (LLVMValueRef i = first_in_function(function); i; i = next_in_function(i), ++index) {
         LLVMTypeRef type = LLVMTypeOf(i);
         if (LLVMIsAAllocaInst(i) || LLVMGetTypeKind(type) == LLVMVoidTypeKind)
             continue; /* arrays are counted by their own limit */
@@ -51,9 +51,9 @@ static uint32_t list_values(LLVMValueRef function, LLVMTargetDataRef layout, Liv
 static void find_last_uses(LLVMValueRef function, LiveValue *values, uint32_t count)
 {
     uint32_t index = 0;
-    for (LLVMValueRef i = first_in_function(function); i; i = next_in_function(i), index++) {
+    for (LLVMValueRef i = first_in_function(function); i; i = next_in_function(i), ++index) {
         int operands = LLVMGetNumOperands(i);
-        for (int o = 0; o < operands; o++) {
+        for (int o = 0; o < operands; ++o) {
             LiveValue key = {.value = LLVMGetOperand(i, (unsigned)o)};
             LiveValue *found = bsearch(&key, values, count, sizeof *values, by_value);
             if (found && found->last < index)
@@ -71,13 +71,13 @@ static void add_up(LLVMValueRef function, const LiveValue *values, uint32_t coun
 {
     int64_t now = 0, now_bytes = 0;
     uint32_t index = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        change[values[i].made].count++;
-        change[values[i].last].count--;
+    for (uint32_t i = 0; i < count; ++i) {
+        ++change[values[i].made].count;
+        --change[values[i].last].count;
         change[values[i].made].bytes += values[i].bytes;
         change[values[i].last].bytes -= values[i].bytes;
     }
-    for (LLVMValueRef i = first_in_function(function); i; i = next_in_function(i), index++) {
+    for (LLVMValueRef i = first_in_function(function); i; i = next_in_function(i), ++index) {
         if (LLVMGetFirstInstruction(LLVMGetInstructionParent(i)) == i)
             out->into_blocks += (uint64_t)now;
         now += change[index].count;
@@ -92,7 +92,7 @@ static bool count_in(LLVMValueRef function, LLVMTargetDataRef layout, LiveValues
 {
     uint32_t length = 0;
     for (LLVMValueRef i = first_in_function(function); i; i = next_in_function(i))
-        length++;
+        ++length;
     if (!length)
         return true;
     LiveValue *values = MEM_ARRAY(LiveValue, length);

@@ -38,7 +38,7 @@ const char *const *jit_target_baselines(void)
 
 static bool is_baseline(const char *cpu)
 {
-    for (uint32_t i = 0; baseline_cpus[i]; i++)
+    for (uint32_t i = 0; baseline_cpus[i]; ++i)
         if (strcmp(baseline_cpus[i], cpu) == 0)
             return true;
     return false;
@@ -47,7 +47,7 @@ static bool is_baseline(const char *cpu)
 static Status refuse_cpu(const char *cpu, const char *host_cpu, Error *err)
 {
     char names[256] = "";
-    for (uint32_t i = 0; baseline_cpus[i]; i++) {
+    for (uint32_t i = 0; baseline_cpus[i]; ++i) {
         strncat(names, baseline_cpus[i], sizeof names - strlen(names) - 1);
         strncat(names, ", ", sizeof names - strlen(names) - 1);
     }
@@ -61,7 +61,7 @@ static uint32_t lanes_of(const JitTarget *t)
     static const char *const needs_16[] = {"+avx512f", "+avx512dq", "+avx512vl", "+avx512bw"};
     bool has_16 = strcmp(t->cpu, "x86-64-v4") == 0, has_all = true;
     bool has_8 = strcmp(t->cpu, "x86-64-v3") == 0 || strstr(t->features, "+avx2");
-    for (uint32_t i = 0; i < SORT_COUNT_OF(needs_16); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(needs_16); ++i)
         has_all &= strstr(t->features, needs_16[i]) != NULL;
     return has_16 || has_all ? 16 : has_8 ? 8 : 4;
 }

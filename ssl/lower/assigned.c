@@ -5,7 +5,7 @@
 uint32_t slots_allocate(Emit *m, Value initial)
 {
     uint32_t first = m->env.count;
-    for (uint32_t i = 0; i < initial.type->leaves; i++) {
+    for (uint32_t i = 0; i < initial.type->leaves; ++i) {
         array_push(m->arena, &m->env, initial.leaf[i]);
         array_push(m->arena, &m->stamps, 0);
     }
@@ -20,14 +20,14 @@ void slots_forget(Emit *m, uint32_t mark)
 
 Collector collect_start(Emit *m, uint8_t flags)
 {
-    m->stamp++;
+    ++m->stamp;
     return (Collector){.m = m, .mark = m->env.count, .flags = flags};
 }
 
 static void add_slots(Collector *c, uint32_t first, uint32_t count)
 {
     Emit *m = c->m;
-    for (uint32_t slot = first; slot < first + count && slot < c->mark; slot++)
+    for (uint32_t slot = first; slot < first + count && slot < c->mark; ++slot)
         if (m->stamps.data[slot] != m->stamp) {
             m->stamps.data[slot] = m->stamp;
             array_push(m->arena, &c->set, slot);
@@ -63,7 +63,7 @@ static void add_target(Collector *c, const Expr *e)
 static void add_written_arguments(Collector *c, const Expr *e)
 {
     const FuncDecl *f = e->callee.func;
-    for (uint32_t i = 0; f && i < e->args.count; i++)
+    for (uint32_t i = 0; f && i < e->args.count; ++i)
         if (f->params.items[i]->direction != DIRECTION_IN)
             add_target(c, e->args.items[i]);
 }
@@ -77,7 +77,7 @@ void collect_expr(Collector *c, const Expr *e)
             add_written_arguments(c, e);
         collect_expr(c, e->b);
         collect_expr(c, e->c);
-        for (uint32_t i = 0; i < e->args.count; i++)
+        for (uint32_t i = 0; i < e->args.count; ++i)
             collect_expr(c, e->args.items[i]);
         if (e->texture) {
             collect_expr(c, e->texture->blur);
@@ -116,9 +116,9 @@ static void collect_but_else(Collector *c, const Stmt *s)
     collect_expr(c, s->step);
     collect_stmt(c, s->body);
     c->loops -= is_loop;
-    for (uint32_t i = 0; i < s->list.count; i++)
+    for (uint32_t i = 0; i < s->list.count; ++i)
         collect_stmt(c, s->list.items[i]);
-    for (uint32_t i = 0; i < s->vars.count; i++)
+    for (uint32_t i = 0; i < s->vars.count; ++i)
         collect_expr(c, s->vars.items[i]->init);
 }
 
@@ -131,6 +131,6 @@ void collect_stmt(Collector *c, const Stmt *s)
 void collect_sequence(Collector *c, const Sequence *sequence)
 {
     for (; sequence; sequence = sequence->next)
-        for (uint32_t i = 0; i < sequence->count; i++)
+        for (uint32_t i = 0; i < sequence->count; ++i)
             collect_stmt(c, sequence->items[i]);
 }

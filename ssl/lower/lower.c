@@ -33,7 +33,7 @@ static const Type *sized_type(Arena *arena, const Type *type, uint32_t array_siz
 static uint32_t param_types(Arena *arena, const FuncDecl *f, uint32_t array_size, IrType *types)
 {
     IrType *next = types;
-    for (uint32_t i = 0; i < f->params.count; i++)
+    for (uint32_t i = 0; i < f->params.count; ++i)
         if (f->params.items[i]->direction != DIRECTION_OUT)
             next = leaf_types(sized_type(arena, f->params.items[i]->type, array_size), next);
     return (uint32_t)(next - types);
@@ -43,11 +43,11 @@ static uint32_t param_types(Arena *arena, const FuncDecl *f, uint32_t array_size
 static Value read_param(Emit *m, const Type *type, uint32_t param)
 {
     IrValue *leaf = value_leaves(m, type);
-    for (uint32_t i = 0; i < type->leaves; i++) {
+    for (uint32_t i = 0; i < type->leaves; ++i) {
         IrKind kind = ir_kind(leaf_type(type, i));
         uint32_t count = leaf_elements(type, i);
         IrValue *element = ARENA_ARRAY(m->arena, IrValue, count);
-        for (uint32_t k = 0; k < count; k++)
+        for (uint32_t k = 0; k < count; ++k)
             element[k] = ir_build_param_read(m->b, kind, param, leaf_scalar(type, i, k));
         leaf[i] = ir_is_array(leaf_type(type, i)) ? ir_build_array(m->b, kind, element, count)
                                                   : element[0];
@@ -58,8 +58,8 @@ static Value read_param(Emit *m, const Type *type, uint32_t param)
 /* What the host and other units see of an output: its numbers one by one, in the order of the source. */
 static void put_output(Emit *m, const Type *type, const IrValue *leaf, IrValue *out)
 {
-    for (uint32_t i = 0; i < type->leaves; i++)
-        for (uint32_t k = 0; k < leaf_elements(type, i); k++)
+    for (uint32_t i = 0; i < type->leaves; ++i)
+        for (uint32_t k = 0; k < leaf_elements(type, i); ++k)
             out[leaf_scalar(type, i, k)] =
                 ir_is_array(leaf_type(type, i))
                     ? ir_build2(m->b, IR_ARRAY_GET, leaf[i], ir_const_int(m->b, (int32_t)k))
@@ -69,7 +69,7 @@ static void put_output(Emit *m, const Type *type, const IrValue *leaf, IrValue *
 static void declare_params(Emit *m, const FuncDecl *f)
 {
     uint32_t next_value = 0, next_input = 0;
-    for (uint32_t i = 0; i < f->params.count; i++) {
+    for (uint32_t i = 0; i < f->params.count; ++i) {
         const VarDecl *param = f->params.items[i];
         Value v;
         lower_set_span(m, param->span);
@@ -79,7 +79,7 @@ static void declare_params(Emit *m, const FuncDecl *f)
             v = read_param(m, param->type, next_input++);
         } else {
             IrValue *leaf = value_leaves(m, param->type);
-            for (uint32_t k = 0; k < param->type->leaves; k++)
+            for (uint32_t k = 0; k < param->type->leaves; ++k)
                 leaf[k] = ir_build_param(m->b, next_value++);
             v = (Value){param->type, leaf};
         }
@@ -92,7 +92,7 @@ static void lower_function(Lowering *l, FuncInstance instance)
     const FuncDecl *f = instance.func;
     Emit m = {.lowering = l, .arena = l->arena, .func = f, .array_size = instance.array_size};
     uint32_t param_leaves = 0, result_leaves = f->return_type->leaves;
-    for (uint32_t i = 0; i < f->params.count; i++)
+    for (uint32_t i = 0; i < f->params.count; ++i)
         param_leaves += f->params.items[i]->type->leaves;
     IrType *types = ARENA_ARRAY(l->arena, IrType, param_leaves);
     uint32_t type_count = f->is_shader ? 0 : param_types(l->arena, f, instance.array_size, types);
@@ -101,7 +101,7 @@ static void lower_function(Lowering *l, FuncInstance instance)
     ir_build_func(m.b)->is_library = f->is_library;
     ir_build_func(m.b)->origin = f->is_library && !f->is_sized ? f : NULL;
     m.slot_of = ARENA_ARRAY(l->arena, uint32_t, f->local_count);
-    for (uint32_t i = 0; i < f->local_count; i++)
+    for (uint32_t i = 0; i < f->local_count; ++i)
         m.slot_of[i] = NO_SLOT;
     IrValue no = ir_const_bool(m.b, false);
     m.returned = slots_allocate(&m, (Value){type_basic(SSL_BOOL), &no});
@@ -114,9 +114,9 @@ static void lower_function(Lowering *l, FuncInstance instance)
     Span end = {f->body->span.file, f->body->span.end - 1, f->body->span.end};
     lower_set_span(&m, end);
     ARRAY(IrValue) results = {0};
-    for (uint32_t i = 0; i < result_leaves; i++)
+    for (uint32_t i = 0; i < result_leaves; ++i)
         array_push(l->arena, &results, m.env.data[m.result + i]);
-    for (uint32_t i = 0; i < f->params.count; i++) {
+    for (uint32_t i = 0; i < f->params.count; ++i) {
         const VarDecl *param = f->params.items[i];
         const Type *type = param->type;
         if (param->direction == DIRECTION_IN)
@@ -146,11 +146,11 @@ static SslType port_type(const Type *type)
 static SslType *put_kinds(const Type *type, SslType *out)
 {
     if (type->kind == TYPE_STRUCT)
-        for (uint32_t i = 0; i < type->decl->members.count; i++)
+        for (uint32_t i = 0; i < type->decl->members.count; ++i)
             out = put_kinds(type->decl->members.items[i]->type, out);
-    for (uint32_t i = 0; type->kind == TYPE_ARRAY && i < type->count; i++)
+    for (uint32_t i = 0; type->kind == TYPE_ARRAY && i < type->count; ++i)
         out = put_kinds(type->element, out);
-    for (uint32_t i = 0; type->kind == TYPE_BASIC && i < type->scalars; i++)
+    for (uint32_t i = 0; type->kind == TYPE_BASIC && i < type->scalars; ++i)
         *out++ = type->basic == SSL_BOOL || type->basic == SSL_INT ? type->basic : SSL_FLOAT;
     return out;
 }
@@ -164,7 +164,7 @@ static const char *type_key(const Type *type, Arena *arena)
         return type_lanes(type) ? ssl_type_name(type_of_lanes(type_lanes(type))->basic)
                                 : ssl_type_name(type->basic);
     const char *text = arena_printf(arena, "struct %s{", type->decl->name);
-    for (uint32_t i = 0; i < type->decl->members.count; i++) {
+    for (uint32_t i = 0; i < type->decl->members.count; ++i) {
         const VarDecl *member = type->decl->members.items[i];
         text = arena_printf(arena, "%s%s %s;", text, type_key(member->type, arena), member->name);
     }
@@ -188,7 +188,7 @@ static const SslShape *port_shape(const Type *type, Arena *arena)
 static SslValue default_list(Arena *arena, const SslShape *shape, const Constant *c)
 {
     double *list = ARENA_ARRAY(arena, double, shape->scalar_count);
-    for (uint32_t i = 0; i < shape->scalar_count; i++)
+    for (uint32_t i = 0; i < shape->scalar_count; ++i)
         list[i] = shape->kinds[i] == SSL_BOOL  ? (double)c->scalars[i].b
                   : shape->kinds[i] == SSL_INT ? (double)c->scalars[i].i
                                                : (double)c->scalars[i].f;
@@ -211,7 +211,7 @@ static SslValue default_value(Arena *arena, const Type *type, const SslShape *sh
     else if (type_is(type, SSL_INT))
         v.i = c->scalars[0].i;
     else
-        for (uint32_t i = 0; i < type->scalars; i++)
+        for (uint32_t i = 0; i < type->scalars; ++i)
             v.f[i] = c->scalars[i].f;
     return v;
 }
@@ -219,7 +219,7 @@ static SslValue default_value(Arena *arena, const Type *type, const SslShape *sh
 static const SslMetadata *copy_metadata(Arena *arena, const MetadataList *list)
 {
     SslMetadata *items = ARENA_ARRAY(arena, SslMetadata, list->count);
-    for (uint32_t i = 0; i < list->count; i++)
+    for (uint32_t i = 0; i < list->count; ++i)
         items[i] = (SslMetadata){.name = list->items[i].name, .value = list->items[i].constant};
     return items;
 }
@@ -246,7 +246,7 @@ uint32_t lower_attribute_slot(Lowering *l, uint32_t index, bool is_declared)
 static void declare_attributes(Lowering *l, const Ast *ast)
 {
     l->host_attributes = ARENA_ARRAY(l->arena, uint32_t, l->tables->attribute_count);
-    for (uint32_t i = 0; i < ast->attributes.count; i++) {
+    for (uint32_t i = 0; i < ast->attributes.count; ++i) {
         const VarDecl *var = ast->attributes.data[i];
         SslAttributeInfo info = {.name = var->name,
                                  .binds = var->name,
@@ -283,7 +283,7 @@ static void describe_shader(IrModule *m, const FuncDecl *shader, const Ast *ast)
     ARRAY(const char *) textures = {0};
     ARRAY(SslMetadataList) texture_metadata = {0};
     uint32_t result = 0;
-    for (uint32_t i = 0; i < shader->params.count; i++) {
+    for (uint32_t i = 0; i < shader->params.count; ++i) {
         const VarDecl *param = shader->params.items[i];
         SslType type = port_type(param->type);
         if (param->direction == DIRECTION_IN) {
@@ -300,7 +300,7 @@ static void describe_shader(IrModule *m, const FuncDecl *shader, const Ast *ast)
                    (IrOutput){param->name, type, result, param->type->scalars});
         result += param->type->scalars;
     }
-    for (uint32_t i = 0; i < ast->textures.count; i++) {
+    for (uint32_t i = 0; i < ast->textures.count; ++i) {
         const MetadataList *list = &ast->textures.data[i]->metadata;
         array_push(m->arena, &textures, ast->textures.data[i]->name);
         array_push(m->arena, &texture_metadata,
@@ -354,7 +354,7 @@ static Status lower_module(const StdLib *lib, const SemaTables *tables, const Mo
                   .func_ids = ARENA_ARRAY(arena, IrFuncId, checked->func_count)};
     uint32_t library_count = 0;
     while (stdlib_sources[library_count].name)
-        library_count++;
+        ++library_count;
     l.library_files = ARENA_ARRAY(arena, uint32_t, library_count);
     l.module->globals = tables->globals;
     l.module->closures = tables->closures;
@@ -364,7 +364,7 @@ static Status lower_module(const StdLib *lib, const SemaTables *tables, const Mo
     describe_shader(l.module, shader, checked->ast);
     declare_attributes(&l, checked->ast);
     l.module->entry = lower_func_id(&l, shader, 0);
-    for (uint32_t i = 0; i < l.queue.count && !l.has_failed; i++)
+    for (uint32_t i = 0; i < l.queue.count && !l.has_failed; ++i)
         lower_function(&l, l.queue.data[i]);
     if (l.is_out_of_memory)
         return STATUS_NO_MEMORY;
@@ -407,7 +407,7 @@ Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags, S
     Module *m = sema_parse(NULL, &source, 1, arena, diags);
     if (diag_error_count(diags) > errors_before)
         return STATUS_SOURCE;
-    for (uint32_t i = 0; i < m->ast->funcs.count; i++)
+    for (uint32_t i = 0; i < m->ast->funcs.count; ++i)
         if (m->ast->funcs.data[i]->is_shader)
             strbuf_printf(out, "%s\n", m->ast->funcs.data[i]->name);
     return out->failed ? STATUS_NO_MEMORY : STATUS_OK;

@@ -31,9 +31,9 @@ static SlotSet assigned_by(Emit *m, const Chain *chain, uint32_t first, uint32_t
 {
     Collector c = collect_start(m, m->needed);
     collect_slot(&c, chain->pending);
-    for (uint32_t i = 0; chain->type && i < chain->type->leaves; i++)
+    for (uint32_t i = 0; chain->type && i < chain->type->leaves; ++i)
         collect_slot(&c, chain->result + i);
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = first; i < end; ++i) {
         const Arm *arm = &chain->arms.data[i];
         collect_expr(&c, arm->condition);
         collect_expr(&c, arm->value);
@@ -52,7 +52,7 @@ static void lower_arm(Emit *m, const Chain *chain, const Arm *arm)
         return;
     }
     Value v = lower_expr(m, arm->value);
-    for (uint32_t i = 0; i < v.type->leaves; i++)
+    for (uint32_t i = 0; i < v.type->leaves; ++i)
         m->env.data[chain->result + i] = v.leaf[i];
 }
 
@@ -112,7 +112,7 @@ bool lower_is_long_if(const Stmt *s)
 {
     uint32_t arms = 0;
     for (; s && s->kind == STMT_IF && !is_long(arms); s = s->other)
-        arms++;
+        ++arms;
     return is_long(arms);
 }
 
@@ -137,7 +137,7 @@ bool lower_is_long_choice(const Expr *e)
 {
     uint32_t arms = 0;
     for (; e->kind == EXPR_CHOICE && !is_long(arms); e = e->c)
-        arms++;
+        ++arms;
     return is_long(arms);
 }
 
@@ -155,7 +155,7 @@ Value lower_choice_chain(Emit *m, const Expr *e)
     begin(m, &chain);
     chain.result = slots_allocate(m, value_zero(m, chain.type));
     lower_groups(m, &chain);
-    for (uint32_t i = 0; i < chain.type->leaves; i++)
+    for (uint32_t i = 0; i < chain.type->leaves; ++i)
         leaf[i] = m->env.data[chain.result + i];
     slots_forget(m, mark);
     return (Value){chain.type, leaf};

@@ -118,10 +118,10 @@ static Value matrix_product(Emit *m, Value a, Value b)
 {
     uint32_t columns = b.type->scalars / 4;
     IrValue *leaf = value_leaves(m, b.type);
-    for (uint32_t row = 0; row < 4; row++)
-        for (uint32_t column = 0; column < columns; column++) {
+    for (uint32_t row = 0; row < 4; ++row)
+        for (uint32_t column = 0; column < columns; ++column) {
             IrValue sum = 0;
-            for (uint32_t k = 0; k < 4; k++) {
+            for (uint32_t k = 0; k < 4; ++k) {
                 IrValue term =
                     ir_build2(m->b, IR_FMUL, a.leaf[row * 4 + k], b.leaf[k * columns + column]);
                 sum = sum ? ir_build2(m->b, IR_FADD, sum, term) : term;
@@ -135,7 +135,7 @@ static Value matrix_product(Emit *m, Value a, Value b)
 static Value compare_vectors(Emit *m, TokenKind op, Value a, Value b)
 {
     IrValue joined = 0;
-    for (uint32_t i = 0; i < a.type->leaves; i++) {
+    for (uint32_t i = 0; i < a.type->leaves; ++i) {
         IrValue one = ir_build2(m->b, float_op(op), a.leaf[i], b.leaf[i]);
         joined = joined ? ir_build2(m->b, op == TOKEN_EQUAL ? IR_BAND : IR_BOR, joined, one) : one;
     }
@@ -163,7 +163,7 @@ static Value apply_binary(Emit *m, TokenKind op, const Type *type, Value a, Valu
     bool is_whole = type_is(a.type, SSL_INT) || type_is(a.type, SSL_STRING);
     IrOp ir_op = is_whole ? int_op(op) : float_op(op);
     IrValue *leaf = value_leaves(m, type);
-    for (uint32_t i = 0; i < type->leaves; i++)
+    for (uint32_t i = 0; i < type->leaves; ++i)
         leaf[i] = ir_build2(m->b, ir_op, a.leaf[a.type->leaves == 1 ? 0 : i],
                             b.leaf[b.type->leaves == 1 ? 0 : i]);
     return (Value){type, leaf};
@@ -182,7 +182,7 @@ static Value lower_unary(Emit *m, const Expr *e)
               : e->op == TOKEN_SUB         ? IR_INEG
                                            : IR_INOT;
     IrValue *leaf = value_leaves(m, e->type);
-    for (uint32_t i = 0; i < e->type->leaves; i++)
+    for (uint32_t i = 0; i < e->type->leaves; ++i)
         leaf[i] = ir_build1(m->b, op, a.leaf[i]);
     return (Value){e->type, leaf};
 }
@@ -229,7 +229,7 @@ static Value lower_logical(Emit *m, const Expr *e, IrValue a)
 
 static bool has_arrays(const Type *type)
 {
-    for (uint32_t i = 0; i < type->leaves; i++)
+    for (uint32_t i = 0; i < type->leaves; ++i)
         if (ir_is_array(leaf_type(type, i)))
             return true;
     return false;
@@ -245,7 +245,7 @@ static Value lower_choice(Emit *m, const Expr *e)
     if (is_cheap(e->b) && is_cheap(e->c) && e->type->closures == 0 && !has_arrays(e->type)) {
         Value b = lower_expr(m, e->b), c = lower_expr(m, e->c);
         lower_set_span(m, e->span);
-        for (uint32_t i = 0; i < e->type->leaves; i++)
+        for (uint32_t i = 0; i < e->type->leaves; ++i)
             leaf[i] = ir_build_select(m->b, condition, b.leaf[i], c.leaf[i]);
         return (Value){e->type, leaf};
     }
@@ -331,7 +331,7 @@ static Value convert(Emit *m, const Expr *operand, const Type *type)
         return (Value){type, v.leaf};
     IrKind from = ir_kind(leaf_type(v.type, 0)), to = ir_kind(leaf_type(type, 0));
     IrValue *leaf = value_leaves(m, type);
-    for (uint32_t i = 0; i < type->leaves; i++) {
+    for (uint32_t i = 0; i < type->leaves; ++i) {
         bool is_off_diagonal = type_is(type, SSL_MATRIX) && v.type->leaves == 1 && i / 4 != i % 4;
         leaf[i] = is_off_diagonal
                       ? ir_const_float(m->b, 0.0f)
@@ -345,9 +345,9 @@ static Value lower_construct(Emit *m, const Expr *e)
     if (e->args.count == 1 && e->type->kind == TYPE_BASIC)
         return convert(m, e->args.items[0], e->type);
     IrValue *leaf = value_leaves(m, e->type), *next = leaf;
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         Value part = lower_expr(m, e->args.items[i]);
-        for (uint32_t k = 0; k < part.type->leaves; k++)
+        for (uint32_t k = 0; k < part.type->leaves; ++k)
             *next++ = part.leaf[k];
     }
     ASSERT(next == leaf + e->type->leaves);
@@ -357,7 +357,7 @@ static Value lower_construct(Emit *m, const Expr *e)
 static Value lower_list(Emit *m, const Expr *e)
 {
     Value *parts = ARENA_ARRAY(m->arena, Value, e->args.count);
-    for (uint32_t i = 0; i < e->args.count; i++)
+    for (uint32_t i = 0; i < e->args.count; ++i)
         parts[i] = lower_expr(m, e->args.items[i]);
     lower_set_span(m, e->span);
     return value_list(m, e->type, parts);
@@ -366,7 +366,7 @@ static Value lower_list(Emit *m, const Expr *e)
 static Value lower_global(Emit *m, const Expr *e)
 {
     IrValue *leaf = value_leaves(m, e->type);
-    for (uint32_t i = 0; i < e->type->leaves; i++)
+    for (uint32_t i = 0; i < e->type->leaves; ++i)
         leaf[i] = ir_build_global(m->b, ir_kind(leaf_type(e->type, i)), e->row, IR_SHADOW_VALUE, i);
     return (Value){e->type, leaf};
 }
@@ -376,7 +376,7 @@ static Value lower_attribute(Emit *m, const Expr *e)
     uint32_t slot = lower_attribute_slot(m->lowering, e->attribute.index, e->attribute.is_declared);
     IrValue *leaf = value_leaves(m, e->type);
     bool is_value = e->op == TOKEN_ATTRIBUTE;
-    for (uint32_t i = 0; i < e->type->leaves; i++)
+    for (uint32_t i = 0; i < e->type->leaves; ++i)
         leaf[i] = ir_build_attribute(m->b, ir_kind(leaf_type(e->type, i)), slot,
                                      is_value ? IR_SHADOW_VALUE : IR_SHADOW_EXISTS, i);
     return (Value){e->type, leaf};
@@ -385,9 +385,9 @@ static Value lower_attribute(Emit *m, const Expr *e)
 static Value lower_closure(Emit *m, const Expr *e)
 {
     ARRAY(IrValue) args = {0};
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         Value v = lower_expr(m, e->args.items[i]);
-        for (uint32_t k = 0; k < v.type->leaves; k++)
+        for (uint32_t k = 0; k < v.type->leaves; ++k)
             array_push(m->arena, &args, v.leaf[k]);
     }
     lower_set_span(m, e->span);

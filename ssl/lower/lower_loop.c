@@ -98,15 +98,15 @@ void lower_loop(Emit *m, const Stmt *s)
     m->loop = &frame;
     SlotSet carried = carried_slots(m, s);
     IrValue *state = ARENA_ARRAY(m->arena, IrValue, carried.count);
-    for (uint32_t i = 0; i < carried.count; i++)
+    for (uint32_t i = 0; i < carried.count; ++i)
         state[i] = m->env.data[carried.data[i]];
 
     lower_set_span(m, head_span(s));
     Span span = lower_span(m->lowering, head_span(s));
     ir_loop_begin(m->b, ir_add_fault_site(m->lowering->module, SSL_FAULT_LOOP, span), state,
                   carried.count, state);
-    m->region_depth++;
-    for (uint32_t i = 0; i < carried.count; i++)
+    ++m->region_depth;
+    for (uint32_t i = 0; i < carried.count; ++i)
         m->env.data[carried.data[i]] = carried.data[i] == m->returned ? no : state[i];
     m->needed = EXIT_BREAK | EXIT_RETURN;
     IrValue go_on;
@@ -116,11 +116,11 @@ void lower_loop(Emit *m, const Stmt *s)
     } else {
         go_on = lower_tested(m, s, carried);
     }
-    for (uint32_t i = 0; i < carried.count; i++)
+    for (uint32_t i = 0; i < carried.count; ++i)
         state[i] = m->env.data[carried.data[i]];
     ir_loop_end(m->b, go_on, state, carried.count, state);
-    m->region_depth--;
-    for (uint32_t i = 0; i < carried.count; i++)
+    --m->region_depth;
+    for (uint32_t i = 0; i < carried.count; ++i)
         m->env.data[carried.data[i]] = state[i];
     m->needed = needed;
     m->loop = frame.outer;

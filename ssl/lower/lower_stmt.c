@@ -20,7 +20,7 @@ static void declare(Emit *m, const VarDecl *var)
 static bool is_empty(const Sequence *s)
 {
     for (; s; s = s->next)
-        for (uint32_t i = 0; i < s->count; i++)
+        for (uint32_t i = 0; i < s->count; ++i)
             if (s->items[i]->kind != STMT_EMPTY)
                 return false;
     return true;
@@ -125,7 +125,7 @@ static void lower_return(Emit *m, const Stmt *s)
 {
     if (s->expr) {
         Value v = lower_expr(m, s->expr);
-        for (uint32_t i = 0; i < v.type->leaves; i++)
+        for (uint32_t i = 0; i < v.type->leaves; ++i)
             m->env.data[m->result + i] = v.leaf[i];
     }
     m->env.data[m->returned] = ir_const_bool(m->b, true);
@@ -136,7 +136,7 @@ static void lower_plain(Emit *m, const Stmt *s)
 {
     if (s->kind == STMT_EXPR)
         lower_expr(m, s->expr);
-    for (uint32_t i = 0; s->kind == STMT_DECLARE && i < s->vars.count; i++)
+    for (uint32_t i = 0; s->kind == STMT_DECLARE && i < s->vars.count; ++i)
         declare(m, s->vars.items[i]);
 }
 
@@ -152,8 +152,8 @@ void lower_sequence(Emit *m, const Sequence *sequence)
             *at = *at->next;
         }
         const Stmt *s = at->items[0];
-        at->items++;
-        at->count--;
+        ++at->items;
+        --at->count;
         switch (s->kind) {
         case STMT_BLOCK: {
             Sequence *inner = ARENA_NEW(m->arena, Sequence);

@@ -36,7 +36,7 @@ static IrValue load_leaf(Emit *m, const Place *p, const Type *type, uint32_t lea
         return ir_build2(m->b, IR_ARRAY_GET, whole, p->index);
     uint32_t count = ir_count(inner);
     IrValue *element = ARENA_ARRAY(m->arena, IrValue, count);
-    for (uint32_t k = 0; k < count; k++)
+    for (uint32_t k = 0; k < count; ++k)
         element[k] = ir_build2(m->b, IR_ARRAY_GET, whole, element_index(m, p->index, count, k));
     return ir_build_array(m->b, ir_kind(inner), element, count);
 }
@@ -54,7 +54,7 @@ static void store_leaf(Emit *m, const Place *p, const Type *type, uint32_t leaf,
         return;
     }
     uint32_t count = ir_count(inner);
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < count; ++k) {
         IrValue element = ir_build2(m->b, IR_ARRAY_GET, v, ir_const_int(m->b, (int32_t)k));
         whole = ir_build3(m->b, IR_ARRAY_SET, whole, element_index(m, p->index, count, k), element);
     }
@@ -70,7 +70,7 @@ static IrValue load_component(Emit *m, const Place *p, uint32_t component)
 {
     IrValue value[PLACE_ALTERNATIVES] = {0};
     uint32_t count = p->alternative_count;
-    for (uint32_t a = 0; a < count; a++)
+    for (uint32_t a = 0; a < count; ++a)
         value[a] = load_leaf(m, p, type_of_lanes(1), p->lane[a][component]);
     if (count > SELECTS_MAX)
         return ir_build2(m->b, IR_ARRAY_GET, ir_build_array(m->b, IR_FLOAT, value, count),
@@ -84,19 +84,19 @@ static IrValue load_component(Emit *m, const Place *p, uint32_t component)
 Value place_load(Emit *m, const Place *p)
 {
     IrValue *leaf = value_leaves(m, p->type);
-    for (uint32_t i = 0; i < p->type->leaves; i++)
+    for (uint32_t i = 0; i < p->type->leaves; ++i)
         leaf[i] = p->component_count > 0 ? load_component(m, p, i) : load_leaf(m, p, p->type, i);
     return (Value){p->type, leaf};
 }
 
 void place_store(Emit *m, const Place *p, Value v)
 {
-    for (uint32_t i = 0; i < p->type->leaves; i++) {
+    for (uint32_t i = 0; i < p->type->leaves; ++i) {
         if (p->component_count == 0) {
             store_leaf(m, p, p->type, i, v.leaf[i]);
             continue;
         }
-        for (uint32_t a = 0; a < p->alternative_count; a++) {
+        for (uint32_t a = 0; a < p->alternative_count; ++a) {
             uint8_t lane = p->lane[a][i];
             IrValue next = v.leaf[i];
             if (p->alternative_count > 1)
@@ -116,18 +116,18 @@ static void open_components(Place *p)
         return;
     p->component_count = (uint8_t)p->type->scalars;
     p->alternative_count = 1;
-    for (uint8_t i = 0; i < p->component_count && i < 4; i++)
+    for (uint8_t i = 0; i < p->component_count && i < 4; ++i)
         p->lane[0][i] = i;
 }
 
 static void select_components(Place *p, const Expr *e)
 {
     open_components(p);
-    for (uint32_t a = 0; a < p->alternative_count; a++) {
+    for (uint32_t a = 0; a < p->alternative_count; ++a) {
         uint8_t lane[4] = {0};
-        for (uint32_t i = 0; i < e->swizzle.count; i++)
+        for (uint32_t i = 0; i < e->swizzle.count; ++i)
             lane[i] = p->lane[a][e->swizzle.lane[i]];
-        for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t i = 0; i < 4; ++i)
             p->lane[a][i] = lane[i];
     }
     p->component_count = e->swizzle.count;
@@ -144,9 +144,9 @@ static void select_candidate(Emit *m, Place *p, IrValue index, uint32_t count, u
     bool is_known = ir_is_const_int(m->b, index, &known) && known >= 0 && (uint32_t)known < count;
     uint32_t kept = is_known ? 1 : count;
     ASSERT(old * kept <= PLACE_ALTERNATIVES);
-    for (uint32_t a = 0; a < old; a++)
-        for (uint32_t k = 0; k < kept; k++)
-            for (uint32_t i = 0; i < width; i++) {
+    for (uint32_t a = 0; a < old; ++a)
+        for (uint32_t k = 0; k < kept; ++k)
+            for (uint32_t i = 0; i < width; ++i) {
                 uint32_t candidate = is_known ? (uint32_t)known : k;
                 lanes[a * kept + k][i] = candidates[(a * count + candidate) * width + i];
             }
@@ -159,8 +159,8 @@ static void select_candidate(Emit *m, Place *p, IrValue index, uint32_t count, u
                             index);
     p->alternative_count = (uint8_t)(old * kept);
     p->component_count = (uint8_t)width;
-    for (uint32_t a = 0; a < p->alternative_count; a++)
-        for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t a = 0; a < p->alternative_count; ++a)
+        for (uint32_t i = 0; i < 4; ++i)
             p->lane[a][i] = lanes[a][i];
 }
 
@@ -169,8 +169,8 @@ static void index_vector(Emit *m, Place *p, IrValue index)
     uint8_t candidates[PLACE_ALTERNATIVES * 4];
     open_components(p);
     uint32_t count = p->component_count;
-    for (uint32_t a = 0; a < p->alternative_count; a++)
-        for (uint32_t k = 0; k < count; k++)
+    for (uint32_t a = 0; a < p->alternative_count; ++a)
+        for (uint32_t k = 0; k < count; ++k)
             candidates[a * count + k] = p->lane[a][k];
     select_candidate(m, p, index, count, 1, candidates);
 }
@@ -178,7 +178,7 @@ static void index_vector(Emit *m, Place *p, IrValue index)
 static void index_matrix(Emit *m, Place *p, IrValue index)
 {
     uint8_t candidates[16];
-    for (uint8_t i = 0; i < 16; i++)
+    for (uint8_t i = 0; i < 16; ++i)
         candidates[i] = i;
     p->alternative_count = 1;
     select_candidate(m, p, index, 4, 4, candidates);

@@ -27,9 +27,9 @@ bool region_if(Emit *m, IrValue condition, SlotSet slots, IfRegion *out_region)
         m->lowering->has_failed = true;
         return false;
     }
-    m->region_depth++;
+    ++m->region_depth;
     IrValue *before = ARENA_ARRAY(m->arena, IrValue, slots.count);
-    for (uint32_t i = 0; i < slots.count; i++)
+    for (uint32_t i = 0; i < slots.count; ++i)
         before[i] = m->env.data[slots.data[i]];
     *out_region = (IfRegion){.slots = slots, .before = before, .mark = m->env.count};
     save_flags(m, out_region);
@@ -41,9 +41,9 @@ bool region_if(Emit *m, IrValue condition, SlotSet slots, IfRegion *out_region)
 static IrValue *arm_results(Emit *m, const IfRegion *r, const IrValue *extra)
 {
     IrValue *results = ARENA_ARRAY(m->arena, IrValue, r->slots.count + r->extra_count);
-    for (uint32_t i = 0; i < r->slots.count; i++)
+    for (uint32_t i = 0; i < r->slots.count; ++i)
         results[i] = m->env.data[r->slots.data[i]];
-    for (uint32_t i = 0; i < r->extra_count; i++)
+    for (uint32_t i = 0; i < r->extra_count; ++i)
         results[r->slots.count + i] = extra[i];
     slots_forget(m, r->mark);
     return results;
@@ -54,7 +54,7 @@ void region_else(Emit *m, IfRegion *r, const IrValue *extra, uint32_t extra_coun
     r->extra_count = extra_count;
     ir_if_else(m->b, arm_results(m, r, extra), r->slots.count + extra_count);
     restore_flags(m, r);
-    for (uint32_t i = 0; i < r->slots.count; i++)
+    for (uint32_t i = 0; i < r->slots.count; ++i)
         m->env.data[r->slots.data[i]] = r->before[i];
 }
 
@@ -64,9 +64,9 @@ void region_end(Emit *m, IfRegion *r, const IrValue *extra, IrValue *out_extra)
     IrValue *results = ARENA_ARRAY(m->arena, IrValue, count);
     ir_if_end(m->b, arm_results(m, r, extra), count, results);
     restore_flags(m, r);
-    for (uint32_t i = 0; i < r->slots.count; i++)
+    for (uint32_t i = 0; i < r->slots.count; ++i)
         m->env.data[r->slots.data[i]] = results[i];
-    for (uint32_t i = 0; i < r->extra_count; i++)
+    for (uint32_t i = 0; i < r->extra_count; ++i)
         out_extra[i] = results[r->slots.count + i];
-    m->region_depth--;
+    --m->region_depth;
 }

@@ -7,7 +7,7 @@ static const VarDecl *member_of(const Type *type, uint32_t *leaf)
     const VarList *members = &type->decl->members;
     uint32_t i = 0;
     while (*leaf >= members->items[i]->leaf + members->items[i]->type->leaves)
-        i++;
+        ++i;
     *leaf -= members->items[i]->leaf;
     return members->items[i];
 }
@@ -43,7 +43,7 @@ uint32_t leaf_elements(const Type *type, uint32_t leaf)
 
 IrType *leaf_types(const Type *type, IrType *out)
 {
-    for (uint32_t i = 0; i < type->leaves; i++)
+    for (uint32_t i = 0; i < type->leaves; ++i)
         *out++ = leaf_type(type, i);
     return out;
 }
@@ -78,7 +78,7 @@ uint32_t leaf_scalar(const Type *type, uint32_t leaf, uint32_t element)
     while (type->kind != TYPE_BASIC) {
         if (type->kind == TYPE_STRUCT) {
             const VarDecl *member = member_of(type, &leaf);
-            for (uint32_t i = 0; i < member->index; i++)
+            for (uint32_t i = 0; i < member->index; ++i)
                 at += type->decl->members.items[i]->type->scalars;
             type = member->type;
         } else {
@@ -95,11 +95,11 @@ uint32_t leaf_scalar(const Type *type, uint32_t leaf, uint32_t element)
 static Value constant_value(Emit *m, const Type *type, const Scalar *scalars)
 {
     IrValue *leaf = value_leaves(m, type);
-    for (uint32_t i = 0; i < type->leaves; i++) {
+    for (uint32_t i = 0; i < type->leaves; ++i) {
         IrType ir_type = leaf_type(type, i);
         uint32_t count = leaf_elements(type, i);
         IrValue *element = ARENA_ARRAY(m->arena, IrValue, count);
-        for (uint32_t k = 0; k < count; k++)
+        for (uint32_t k = 0; k < count; ++k)
             element[k] = scalar_constant(
                 m, ir_kind(ir_type), scalars ? scalars[leaf_scalar(type, i, k)] : (Scalar){.i = 0});
         leaf[i] = ir_is_array(ir_type) ? ir_build_array(m->b, ir_kind(ir_type), element, count)
@@ -133,11 +133,11 @@ Value value_constant(Emit *m, const Constant *c)
 static Value array_from_parts(Emit *m, const Type *type, const Value *parts)
 {
     IrValue *leaf = value_leaves(m, type);
-    for (uint32_t i = 0; i < type->leaves; i++) {
+    for (uint32_t i = 0; i < type->leaves; ++i) {
         uint32_t inner = leaf_elements(type->element, i), count = inner * type->count;
         bool is_nested = ir_is_array(leaf_type(type->element, i));
         IrValue *element = ARENA_ARRAY(m->arena, IrValue, count);
-        for (uint32_t k = 0; k < count; k++) {
+        for (uint32_t k = 0; k < count; ++k) {
             IrValue part = parts[k / inner].leaf[i];
             IrValue index = is_nested ? ir_const_int(m->b, (int32_t)(k % inner)) : 0;
             element[k] = is_nested ? ir_build2(m->b, IR_ARRAY_GET, part, index) : part;
@@ -153,8 +153,8 @@ Value value_list(Emit *m, const Type *type, const Value *parts)
         return array_from_parts(m, type, parts);
     IrValue *leaf = value_leaves(m, type);
     const VarList *members = &type->decl->members;
-    for (uint32_t i = 0; i < members->count; i++)
-        for (uint32_t k = 0; k < members->items[i]->type->leaves; k++)
+    for (uint32_t i = 0; i < members->count; ++i)
+        for (uint32_t k = 0; k < members->items[i]->type->leaves; ++k)
             leaf[members->items[i]->leaf + k] = parts[i].leaf[k];
     return (Value){type, leaf};
 }

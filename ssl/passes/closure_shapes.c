@@ -25,7 +25,7 @@ static uint32_t depth_of(const Shape *shape, int32_t parent)
 {
     uint32_t depth = 0;
     for (; parent >= 0; parent = shape->terms[parent].parent)
-        depth++;
+        ++depth;
     return depth;
 }
 
@@ -44,13 +44,13 @@ static void append(ClosureShapes *s, Shape *to, Term t, Span span)
         memcpy(terms, to->terms, to->count * sizeof *terms);
     terms[to->count] = t;
     to->terms = terms;
-    to->count++;
+    ++to->count;
 }
 
 /* The first term of `to` of that row and parent that is not taken. */
 static int32_t find_place(const Shape *to, Term t, const bool *taken)
 {
-    for (uint32_t k = 0; k < to->count; k++)
+    for (uint32_t k = 0; k < to->count; ++k)
         if (!taken[k] && to->terms[k].row == t.row && to->terms[k].parent == t.parent)
             return (int32_t)k;
     return CLOSURE_NO_PLACE;
@@ -59,7 +59,7 @@ static int32_t find_place(const Shape *to, Term t, const bool *taken)
 static bool is_past_cap(const Shape *to, Term t)
 {
     uint32_t count = 0;
-    for (uint32_t k = 0; k < to->count; k++)
+    for (uint32_t k = 0; k < to->count; ++k)
         count += to->terms[k].row == t.row && to->terms[k].parent < 0;
     return to->cap && t.parent < 0 && count >= to->cap;
 }
@@ -77,7 +77,7 @@ static void place_inside(ClosureShapes *grow, const Shape *to, uint32_t to_top, 
                          uint32_t from_top, Span span, int32_t *places, bool *taken)
 {
     places[from_top] = (int32_t)to_top;
-    for (uint32_t i = from_top + 1; i < from->count; i++) {
+    for (uint32_t i = from_top + 1; i < from->count; ++i) {
         if (!is_inside(from, i, from_top))
             continue;
         Term t = {from->terms[i].row, places[from->terms[i].parent]};
@@ -103,7 +103,7 @@ void closure_places_inside(const ClosureShapes *s, const Shape *to, uint32_t to_
 void closure_places(const ClosureShapes *s, const Shape *to, const Shape *from, int32_t *places)
 {
     bool *taken = ARENA_ARRAY(s->module->arena, bool, to->count);
-    for (uint32_t i = 0; i < from->count; i++) {
+    for (uint32_t i = 0; i < from->count; ++i) {
         Term t = from->terms[i];
         if (t.parent >= 0)
             t.parent = places[t.parent];
@@ -121,7 +121,7 @@ void closure_places(const ClosureShapes *s, const Shape *to, const Shape *from, 
 static void widen_row(ClosureShapes *s, Shape *to, const Shape *from, uint32_t top, Span span)
 {
     int32_t *places = ARENA_ARRAY(s->module->arena, int32_t, from->count);
-    for (uint32_t k = 0; k < to->count && !s->has_failed; k++)
+    for (uint32_t k = 0; k < to->count && !s->has_failed; ++k)
         if (to->terms[k].row == from->terms[top].row && to->terms[k].parent < 0) {
             bool *taken = ARENA_ARRAY(s->module->arena, bool, to->count + from->count);
             place_inside(s, to, k, from, top, span, places, taken);
@@ -133,7 +133,7 @@ static void merge(ClosureShapes *s, Shape *to, const Shape *from, Span span)
 {
     int32_t *places = ARENA_ARRAY(s->module->arena, int32_t, from->count);
     bool *taken = ARENA_ARRAY(s->module->arena, bool, to->count + from->count);
-    for (uint32_t i = 0; i < from->count && !s->has_failed; i++) {
+    for (uint32_t i = 0; i < from->count && !s->has_failed; ++i) {
         Term t = from->terms[i];
         if (t.parent >= 0 && places[t.parent] == CLOSURE_NO_PLACE) {
             places[i] = CLOSURE_NO_PLACE;
@@ -158,7 +158,7 @@ static void merge(ClosureShapes *s, Shape *to, const Shape *from, Span span)
 static void join(ClosureShapes *s, Shape *to, const Shape *from, int32_t parent, Span span)
 {
     int32_t base = (int32_t)to->count;
-    for (uint32_t i = 0; i < from->count && !s->has_failed; i++) {
+    for (uint32_t i = 0; i < from->count && !s->has_failed; ++i) {
         Term t = from->terms[i];
         t.parent = t.parent < 0 ? parent : t.parent + base;
         append(s, to, t, span);
@@ -188,9 +188,9 @@ static void set_cap(Shape *shape)
     if (shape->cap)
         return;
     shape->cap = SSL_MAX_GROWN_CLOSURES;
-    for (uint32_t i = 0; i < shape->count; i++) {
+    for (uint32_t i = 0; i < shape->count; ++i) {
         uint32_t same = 0;
-        for (uint32_t k = 0; k < shape->count; k++)
+        for (uint32_t k = 0; k < shape->count; ++k)
             same += shape->terms[k].parent < 0 && shape->terms[k].row == shape->terms[i].row;
         shape->cap = same > shape->cap ? same : shape->cap;
     }
@@ -202,16 +202,16 @@ static void walk_once(ClosureShapes *s, const IrInst *inst)
 {
     const IrFunc *f = current_func(s);
     uint32_t lead = inst->op == IR_LOOP ? 1 : 0;
-    for (uint32_t r = 0; r < inst->region_count; r++) {
+    for (uint32_t r = 0; r < inst->region_count; ++r) {
         IrRegionId id = inst->region_first + r;
         const IrRegion *region = ir_region(f, id);
-        for (uint32_t i = 0; i < region->param_count; i++)
+        for (uint32_t i = 0; i < region->param_count; ++i)
             merge_value(s, region->param_first + i, ir_args(f, inst)[i], inst->span);
         walk_region(s, id);
         const IrValue *yields = ir_yield_args(f, id) + lead;
-        for (uint32_t i = 0; i < region->param_count; i++)
+        for (uint32_t i = 0; i < region->param_count; ++i)
             merge_value(s, region->param_first + i, yields[i], inst->span);
-        for (uint32_t i = 0; i < inst->result_count && inst->op == IR_IF; i++)
+        for (uint32_t i = 0; i < inst->result_count && inst->op == IR_IF; ++i)
             merge_value(s, inst->result_first + i, yields[i], inst->span);
     }
 }
@@ -224,14 +224,14 @@ static void walk_loop(ClosureShapes *s, const IrInst *inst)
     do {
         s->has_grown = false;
         /* what only moves between states has settled by then */
-        for (uint32_t i = 0; i < inst->arg_count && rounds == inst->arg_count + 2u; i++)
+        for (uint32_t i = 0; i < inst->arg_count && rounds == inst->arg_count + 2u; ++i)
             set_cap(shape_of(s, param + i));
         walk_once(s, inst);
         has_grown |= s->has_grown;
-        rounds++;
+        ++rounds;
     } while (s->has_grown && !s->has_failed);
     s->has_grown = has_grown;
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         *shape_of(s, inst->result_first + i) = *shape_of(s, param + i);
 }
 
@@ -241,10 +241,10 @@ static void walk_call(ClosureShapes *s, const IrInst *inst)
     IrFuncId id = (IrFuncId)inst->imm;
     const IrFunc *callee = ir_func(s->module, id);
     IrValue param = ir_region(callee, callee->body)->param_first;
-    for (uint32_t i = 0; i < inst->arg_count && !s->has_failed; i++)
+    for (uint32_t i = 0; i < inst->arg_count && !s->has_failed; ++i)
         if (ir_is_closure(callee, param + i))
             merge(s, &s->of[id][param + i], shape_of(s, ir_args(f, inst)[i]), inst->span);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         *shape_of(s, inst->result_first + i) = s->results[id][i];
 }
 
@@ -271,7 +271,7 @@ static void walk_inst(ClosureShapes *s, const IrInst *inst)
         return;
     case IR_CLOSURE_MAKE:
         append(s, &shape, (Term){(uint32_t)inst->imm, -1}, inst->span);
-        for (uint32_t i = 0; i < inst->arg_count; i++)
+        for (uint32_t i = 0; i < inst->arg_count; ++i)
             if (ir_is_closure(f, args[i]))
                 join(s, &shape, shape_of(s, args[i]), 0, inst->span);
         break;
@@ -284,7 +284,7 @@ static void walk_inst(ClosureShapes *s, const IrInst *inst)
         shape = *shape_of(s, args[0]);
         break;
     case IR_ARRAY:
-        for (uint32_t i = 0; i < inst->arg_count && ir_is_closure(f, args[i]); i++)
+        for (uint32_t i = 0; i < inst->arg_count && ir_is_closure(f, args[i]); ++i)
             merge(s, &shape, shape_of(s, args[i]), inst->span);
         break;
     case IR_ARRAY_SET:
@@ -313,7 +313,7 @@ static void walk_func(ClosureShapes *s, IrFuncId id)
     const IrFunc *f = ir_func(s->module, id);
     s->current = id;
     walk_region(s, f->body);
-    for (uint32_t i = 0; i < f->result_count && !s->has_failed; i++)
+    for (uint32_t i = 0; i < f->result_count && !s->has_failed; ++i)
         if (ir_kind(f->result_types[i]) == IR_CLOSURE)
             merge(s, &s->results[id][i], shape_of(s, ir_yield_args(f, f->body)[i]), f->span);
 }
@@ -322,9 +322,9 @@ static void cap_calls(ClosureShapes *s, IrFuncId id)
 {
     const IrFunc *f = ir_func(s->module, id);
     const IrRegion *body = ir_region(f, f->body);
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         set_cap(&s->of[id][body->param_first + i]);
-    for (uint32_t i = 0; i < f->result_count; i++)
+    for (uint32_t i = 0; i < f->result_count; ++i)
         set_cap(&s->results[id][i]);
 }
 
@@ -334,7 +334,7 @@ Status closure_shapes_find(ClosureShapes *s, IrModule *m, DiagList *diags)
     s->of = ARENA_ARRAY(m->arena, Shape *, m->funcs.count);
     s->results = ARENA_ARRAY(m->arena, Shape *, m->funcs.count);
     uint32_t places = 4;
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         const IrFunc *f = m->funcs.data[id];
         if (!f)
             continue;
@@ -345,14 +345,14 @@ Status closure_shapes_find(ClosureShapes *s, IrModule *m, DiagList *diags)
     uint32_t rounds = 0;
     do {
         s->has_grown = false;
-        for (IrFuncId id = 1; id < m->funcs.count && !s->has_failed; id++) {
+        for (IrFuncId id = 1; id < m->funcs.count && !s->has_failed; ++id) {
             if (!m->funcs.data[id])
                 continue;
             if (rounds == places && id != m->entry)
                 cap_calls(s, id);
             walk_func(s, id);
         }
-        rounds++;
+        ++rounds;
     } while (s->has_grown && !s->has_failed);
     return s->has_failed ? STATUS_SOURCE : STATUS_OK;
 }

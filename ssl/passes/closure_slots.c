@@ -23,12 +23,12 @@ static void make_term(IrClone *c, const IrInst *inst)
 {
     IrValue *out = closure_new_parts(c, inst->result_first);
     *out++ = ir_const_bool(c->to, true);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         *out++ = ir_const_float(c->to, 1.0f);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         if (!closure_is_one(c, ir_args(c->from, inst)[i]))
             *out++ = c->map[ir_args(c->from, inst)[i]];
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue arg = ir_args(c->from, inst)[i];
         if (!closure_is_one(c, arg))
             continue;
@@ -40,7 +40,7 @@ static void make_term(IrClone *c, const IrInst *inst)
 static void join_terms(IrClone *c, const IrInst *inst)
 {
     IrValue *out = closure_new_parts(c, inst->result_first);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; ++i) {
         IrValue arg = ir_args(c->from, inst)[i];
         closure_copy_parts(out, closure_slots_of(c)->parts[arg], closure_value_parts(c, arg));
         out += closure_value_parts(c, arg);
@@ -54,10 +54,10 @@ static void scale_terms(IrClone *c, const IrInst *inst)
     const Shape *shape = closure_shape_of(c, inst->result_first);
     IrValue *out = closure_new_parts(c, inst->result_first);
     const IrValue *parts = closure_slots_of(c)->parts[args[0]];
-    for (uint32_t i = 0; i < shape->count; i++) {
+    for (uint32_t i = 0; i < shape->count; ++i) {
         uint32_t count = closure_term_parts(c->module, &shape->terms[i]);
         closure_copy_parts(out, parts, count);
-        for (uint32_t k = 0; k < 3 && shape->terms[i].parent < 0; k++)
+        for (uint32_t k = 0; k < 3 && shape->terms[i].parent < 0; ++k)
             out[WEIGHT + k] = ir_build2(c->to, IR_FMUL, parts[WEIGHT + k], c->map[args[1 + k]]);
         out += count;
         parts += count;
@@ -82,7 +82,7 @@ static void make_array(IrClone *c, const IrInst *inst)
 {
     IrValue array = inst->result_first, *out = closure_new_parts(c, array);
     uint32_t count = closure_shape_parts(c->module, closure_shape_of(c, array));
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         closure_fit_value(c, closure_shape_of(c, array), ir_args(c->from, inst)[i],
                           out + (size_t)i * count, inst->span);
 }
@@ -98,7 +98,7 @@ static void get_element(IrClone *c, const IrInst *inst)
     IrValue *out = closure_new_parts(c, inst->result_first);
     uint32_t count = closure_shape_parts(c->module, closure_shape_of(c, args[0]));
     closure_copy_parts(out, parts, count);
-    for (uint32_t e = 1; e < closure_elements(c->from, args[0]); e++)
+    for (uint32_t e = 1; e < closure_elements(c->from, args[0]); ++e)
         closure_select_parts(c, is_element(c, args[1], e), parts + (size_t)e * count, out, count,
                              out);
 }
@@ -112,7 +112,7 @@ static void set_element(IrClone *c, const IrInst *inst)
     IrValue *element = ARENA_ARRAY(c->module->arena, IrValue, count);
     closure_fit_value(c, shape, args[0], out, inst->span);
     closure_fit_value(c, shape, args[2], element, inst->span);
-    for (uint32_t e = 0; e < closure_elements(c->from, args[0]); e++) {
+    for (uint32_t e = 0; e < closure_elements(c->from, args[0]); ++e) {
         IrValue *old = out + (size_t)e * count;
         closure_select_parts(c, is_element(c, args[1], e), element, old, count, old);
     }
@@ -129,16 +129,16 @@ static void make_call(IrClone *c, const IrInst *inst)
     IrValue param = ir_region(callee, callee->body)->param_first;
     const Shape *results = s->shapes.results[id];
     uint32_t arg_count = 0, result_count = 0;
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         arg_count += 1 + closure_elements(callee, param + i) *
                              closure_shape_parts(m, &s->shapes.of[id][param + i]);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         result_count += 1 + closure_elements(c->from, inst->result_first + i) *
                                 closure_shape_parts(m, &results[i]);
     IrValue *args = ARENA_ARRAY(m->arena, IrValue, arg_count), *next = args;
     IrValue *values = ARENA_ARRAY(m->arena, IrValue, result_count);
     IrType *types = ARENA_ARRAY(m->arena, IrType, result_count), *type = types;
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue arg = ir_args(c->from, inst)[i];
         const Shape *shape = &s->shapes.of[id][param + i];
         if (!closure_is_one(c, arg)) {
@@ -148,7 +148,7 @@ static void make_call(IrClone *c, const IrInst *inst)
         closure_fit_value(c, shape, arg, next, inst->span);
         next += closure_elements(c->from, arg) * closure_shape_parts(m, shape);
     }
-    for (uint32_t i = 0; i < inst->result_count; i++) {
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
         IrType own = ir_type(c->from, inst->result_first + i);
         if (ir_kind(own) == IR_CLOSURE)
             type = closure_part_types(m, &results[i], own, type);
@@ -157,7 +157,7 @@ static void make_call(IrClone *c, const IrInst *inst)
     }
     ir_build_inst(c->to, IR_CALL, inst->imm, inst->site, args, (uint32_t)(next - args), types,
                   (uint32_t)(type - types), values);
-    for (uint32_t i = 0; i < inst->result_count; i++) {
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
         IrValue v = inst->result_first + i;
         if (!closure_is_one(c, v)) {
             c->map[v] = *values++;
@@ -258,7 +258,7 @@ static bool is_absent(IrBuilder *b, const IrValue *parts)
     float w;
     if (ir_is_const_bool(b, parts[PRESENT], &present) && !present)
         return true;
-    for (uint32_t k = 0; k < 3; k++)
+    for (uint32_t k = 0; k < 3; ++k)
         if (!ir_is_const_float(b, parts[WEIGHT + k], &w) || w != 0.0f)
             return false;
     return true;
@@ -271,7 +271,7 @@ static bool *kept_terms(IrClone *c, const Shape *shape, const IrValue *parts, Ss
     const IrModule *m = c->module;
     bool *kept = ARENA_ARRAY(m->arena, bool, shape->count);
     bool *absent = ARENA_ARRAY(m->arena, bool, shape->count);
-    for (uint32_t i = 0; i < shape->count; parts += closure_term_parts(m, &shape->terms[i]), i++) {
+    for (uint32_t i = 0; i < shape->count; parts += closure_term_parts(m, &shape->terms[i]), ++i) {
         int32_t parent = shape->terms[i].parent;
         absent[i] = is_absent(c->to, parts) || (parent >= 0 && absent[parent]);
     }
@@ -293,7 +293,7 @@ static Status number_slots(IrClone *c, uint32_t output, IrValue v, SslKernelKind
     const IrValue *parts = s->parts[v];
     const bool *kept = kept_terms(c, shape, parts, kind);
     int32_t *numbers = ARENA_ARRAY(m->arena, int32_t, shape->count);
-    for (uint32_t i = 0; i < shape->count; i++) {
+    for (uint32_t i = 0; i < shape->count; ++i) {
         const Term *t = &shape->terms[i];
         uint32_t count = closure_term_parts(m, t);
         if (kept[i]) {
@@ -304,7 +304,7 @@ static Status number_slots(IrClone *c, uint32_t output, IrValue v, SslKernelKind
                                     .parent = t->parent < 0 ? -1 : numbers[t->parent],
                                     .result_first = results->count,
                                     .arg_count = count - ARGS});
-            for (uint32_t k = 0; k < count; k++)
+            for (uint32_t k = 0; k < count; ++k)
                 array_push(m->arena, results, parts[k]);
         }
         parts += count;
@@ -320,7 +320,7 @@ static Status collect_results(IrClone *c, SslKernelKind kind, ValueList *results
     IrModule *m = c->module;
     const IrValue *yields = ir_yield_args(c->from, c->from->body);
     IrOutput *outputs = ARENA_ARRAY(m->arena, IrOutput, m->outputs.count);
-    for (uint32_t i = 0; i < m->outputs.count; i++) {
+    for (uint32_t i = 0; i < m->outputs.count; ++i) {
         const IrOutput *o = &m->outputs.data[i];
         outputs[i] = *o;
         outputs[i].result_first = results->count;
@@ -328,12 +328,12 @@ static Status collect_results(IrClone *c, SslKernelKind kind, ValueList *results
         if (o->type == SSL_CLOSURE || kind != SSL_KERNEL_SHADE)
             continue;
         outputs[i].result_count = o->result_count;
-        for (uint32_t k = 0; k < o->result_count; k++)
+        for (uint32_t k = 0; k < o->result_count; ++k)
             array_push(m->arena, results, c->map[yields[o->result_first + k]]);
     }
-    for (uint32_t i = 0; i < m->outputs.count; i++) {
+    for (uint32_t i = 0; i < m->outputs.count; ++i) {
         const IrOutput *o = &m->outputs.data[i];
-        for (uint32_t k = 0; k < o->result_count && o->type == SSL_CLOSURE; k++)
+        for (uint32_t k = 0; k < o->result_count && o->type == SSL_CLOSURE; ++k)
             TRY(number_slots(c, i, yields[o->result_first + k], kind, results));
     }
     m->outputs.data = outputs;
@@ -344,9 +344,9 @@ static Status collect_results(IrClone *c, SslKernelKind kind, ValueList *results
 
 static bool has_closures(const IrModule *m)
 {
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         const IrFunc *f = m->funcs.data[id];
-        for (IrValue v = 1; f && v < f->values.count; v++)
+        for (IrValue v = 1; f && v < f->values.count; ++v)
             if (ir_is_closure(f, v))
                 return true;
     }
@@ -362,11 +362,11 @@ static IrClone begin_func(Slots *s, IrFuncId id)
     const IrRegion *body = ir_region(f, f->body);
     const Shape *shapes = s->shapes.of[id];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         count += 1 + closure_elements(f, body->param_first + i) *
                          closure_shape_parts(m, &shapes[body->param_first + i]);
     IrType *types = ARENA_ARRAY(m->arena, IrType, count), *next = types;
-    for (uint32_t i = 0; i < body->param_count; i++) {
+    for (uint32_t i = 0; i < body->param_count; ++i) {
         IrType type = ir_type(f, body->param_first + i);
         if (ir_kind(type) == IR_CLOSURE)
             next = closure_part_types(m, &shapes[body->param_first + i], type, next);
@@ -379,14 +379,14 @@ static IrClone begin_func(Slots *s, IrFuncId id)
     ir_build_like(b, f);
     IrClone c = ir_clone_begin(m, f, b, &hooks, s);
     uint32_t at = 0;
-    for (uint32_t i = 0; i < body->param_count; i++) {
+    for (uint32_t i = 0; i < body->param_count; ++i) {
         IrValue param = body->param_first + i;
         if (!closure_is_one(&c, param)) {
             c.map[param] = ir_build_param(b, at++);
             continue;
         }
         IrValue *parts = closure_new_parts(&c, param);
-        for (uint32_t k = 0; k < closure_value_parts(&c, param); k++)
+        for (uint32_t k = 0; k < closure_value_parts(&c, param); ++k)
             parts[k] = ir_build_param(b, at++);
     }
     return c;
@@ -397,7 +397,7 @@ static void end_callee(IrClone *c)
     const Slots *s = closure_slots_of(c);
     const IrFunc *f = c->from;
     ValueList results = {0};
-    for (uint32_t i = 0; i < f->result_count; i++) {
+    for (uint32_t i = 0; i < f->result_count; ++i) {
         IrValue v = ir_yield_args(f, f->body)[i];
         const Shape *shape = &s->shapes.results[s->func][i];
         if (!closure_is_one(c, v)) {
@@ -407,7 +407,7 @@ static void end_callee(IrClone *c)
         uint32_t count = closure_elements(f, v) * closure_shape_parts(c->module, shape);
         IrValue *parts = ARENA_ARRAY(c->module->arena, IrValue, count);
         closure_fit_value(c, shape, v, parts, f->span);
-        for (uint32_t k = 0; k < count; k++)
+        for (uint32_t k = 0; k < count; ++k)
             array_push(c->module->arena, &results, parts[k]);
     }
     ir_build_end(c->to, results.data, results.count);
@@ -422,7 +422,7 @@ Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags)
     TRY(closure_shapes_find(&s.shapes, m, diags));
     IrFunc **old = ARENA_ARRAY(m->arena, IrFunc *, m->funcs.count);
     IrFunc **made = ARENA_ARRAY(m->arena, IrFunc *, m->funcs.count);
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         old[id] = m->funcs.data[id];
         if (!old[id])
             continue;
@@ -438,7 +438,7 @@ Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags)
         made[id] = m->funcs.data[id];
         m->funcs.data[id] = old[id];
     }
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         m->funcs.data[id] = made[id];
     if (ir_count_instructions(m) <= SSL_MAX_INSTRUCTIONS)
         return STATUS_OK;

@@ -54,9 +54,9 @@ static void mark_operands(Marker *k, IrValue v)
             mark(k, ir_args(f, inst)[result]);
         return;
     }
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         mark(k, ir_args(f, inst)[i]);
-    for (uint32_t i = 0; i < inst->region_count; i++)
+    for (uint32_t i = 0; i < inst->region_count; ++i)
         mark(k, ir_yield_args(f, inst->region_first + i)[result]);
 }
 
@@ -64,7 +64,7 @@ uint8_t *ir_live_values(const IrModule *m, const IrFunc *f)
 {
     Marker k = {
         .arena = m->arena, .func = f, .live = ARENA_ARRAY(m->arena, uint8_t, f->values.count)};
-    for (uint32_t i = 0; i < f->result_count; i++)
+    for (uint32_t i = 0; i < f->result_count; ++i)
         mark(&k, ir_yield_args(f, f->body)[i]);
     while (k.work.count)
         mark_operands(&k, k.work.data[--k.work.count]);
@@ -88,10 +88,10 @@ void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
     uint8_t *seen = ARENA_ARRAY(m->arena, uint8_t, m->funcs.count);
     array_push(m->arena, &reached, m->entry);
     seen[m->entry] = 1;
-    for (uint32_t i = 0; i < reached.count; i++) {
+    for (uint32_t i = 0; i < reached.count; ++i) {
         rebuild_func(m, reached.data[i], hooks, data);
         const IrFunc *f = m->funcs.data[reached.data[i]];
-        for (IrInstId k = 1; k < f->insts.count; k++) {
+        for (IrInstId k = 1; k < f->insts.count; ++k) {
             IrFuncId callee = (IrFuncId)ir_inst(f, k)->imm;
             if (ir_inst(f, k)->op != IR_CALL || seen[callee])
                 continue;
@@ -99,7 +99,7 @@ void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
             array_push(m->arena, &reached, callee);
         }
     }
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (!seen[id])
             m->funcs.data[id] = NULL;
 }
@@ -107,7 +107,7 @@ void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
 void ir_simplify(IrModule *m)
 {
     enum { ROUNDS_MAX = 4, WORTHWHILE = 32 };
-    for (uint32_t i = 0, before, after; i < ROUNDS_MAX; i++) {
+    for (uint32_t i = 0, before, after; i < ROUNDS_MAX; ++i) {
         before = ir_count_instructions(m);
         ir_rebuild(m, NULL, NULL);
         after = ir_count_instructions(m);
@@ -119,7 +119,7 @@ void ir_simplify(IrModule *m)
 uint32_t ir_count_instructions(const IrModule *m)
 {
     uint32_t count = 0;
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (m->funcs.data[id])
             count += m->funcs.data[id]->insts.count - 1;
     return count;

@@ -41,7 +41,7 @@ static void want(Walk *w, IrValue v, uint8_t mask)
 static void want_args(Walk *w, const IrInst *inst, uint32_t count, uint8_t mask)
 {
     if (mask)
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; ++i)
             want(w, ir_args(w->func, inst)[i], mask);
 }
 
@@ -52,17 +52,17 @@ static void walk_control(Walk *w, const IrInst *inst)
     const IrFunc *f = w->func;
     const uint8_t *values = w->demand->values;
     uint32_t lead = inst->op == IR_LOOP ? 1 : 0;
-    for (uint32_t r = 0; r < inst->region_count; r++) {
+    for (uint32_t r = 0; r < inst->region_count; ++r) {
         IrRegionId region = inst->region_first + r;
         const IrRegion *body = ir_region(f, region);
         const IrValue *yields = ir_yield_args(f, region) + lead;
-        for (uint32_t i = 0; i < inst->result_count; i++)
+        for (uint32_t i = 0; i < inst->result_count; ++i)
             want(w, yields[i], values[inst->result_first + i]);
-        for (uint32_t i = 0; i < body->param_count; i++) /* from the walk before */
+        for (uint32_t i = 0; i < body->param_count; ++i) /* from the walk before */
             want(w, yields[i], values[body->param_first + i]);
         ir_lineage_visit(w->table->lineage, body->param_count);
         walk_region(w, region);
-        for (uint32_t i = 0; i < body->param_count; i++) {
+        for (uint32_t i = 0; i < body->param_count; ++i) {
             want(w, yields[i], values[body->param_first + i]);
             want(w, ir_args(f, inst)[i], values[body->param_first + i]);
         }
@@ -72,7 +72,7 @@ static void walk_control(Walk *w, const IrInst *inst)
 static void walk_inst(Walk *w, const IrInst *inst)
 {
     uint8_t mask = 0;
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         mask |= w->demand->values[inst->result_first + i];
     switch (inst->op) {
     case IR_IF:
@@ -81,7 +81,7 @@ static void walk_inst(Walk *w, const IrInst *inst)
         return;
     case IR_CALL: {
         const IrDemand *callee = ir_demand_of_call(w->table, w->demand, inst);
-        for (uint32_t i = 0; i < inst->arg_count; i++)
+        for (uint32_t i = 0; i < inst->arg_count; ++i)
             want(w, ir_args(w->func, inst)[i], callee->params[i]);
         return;
     }
@@ -117,7 +117,7 @@ static void analyse(IrDemandTable *t, IrDemand *d)
     const IrRegion *body = ir_region(f, f->body);
     Walk w = {.table = t, .func = f, .demand = d, .changed = true};
     d->is_active = true;
-    for (uint32_t i = 0; i < f->result_count; i++) {
+    for (uint32_t i = 0; i < f->result_count; ++i) {
         want(&w, ir_yield_args(f, f->body)[i], d->wanted[i]);
         d->results[i] =
             d->lineage->results[i] & IR_LINEAGE_GLOBAL ? (uint8_t)(d->wanted[i] & t->all) : 0;
@@ -126,7 +126,7 @@ static void analyse(IrDemandTable *t, IrDemand *d)
         w.changed = false;
         walk_region(&w, f->body);
     }
-    for (uint32_t i = 0; i < body->param_count; i++) {
+    for (uint32_t i = 0; i < body->param_count; ++i) {
         uint8_t mask = d->values[body->param_first + i];
         t->changed |= mask != d->params[i];
         d->params[i] = mask;
@@ -158,7 +158,7 @@ static IrDemand *demand_of(IrDemandTable *t, const IrLineage *l, const uint8_t *
         *slot = d;
         array_push(t->arena, &t->records, d);
     }
-    for (uint32_t i = 0; i < f->result_count; i++) {
+    for (uint32_t i = 0; i < f->result_count; ++i) {
         grown |= (wanted[i] & ~d->wanted[i]) != 0;
         d->wanted[i] |= wanted[i];
     }
@@ -186,7 +186,7 @@ IrDemandTable *ir_demand_compute(const IrModule *m, IrLineageTable *lineage, boo
     bool has_rounds = merged || memchr(t->recursive, 1, m->funcs.count);
     while (has_rounds && t->changed && !ir_lineage_is_spent(lineage)) {
         t->changed = false;
-        for (uint32_t i = 0; i < t->records.count; i++)
+        for (uint32_t i = 0; i < t->records.count; ++i)
             analyse(t, t->records.data[i]);
     }
     return t;
@@ -201,7 +201,7 @@ IrDemand *ir_demand_of_call(IrDemandTable *t, const IrDemand *caller, const IrIn
 {
     const IrLineage *l = ir_lineage_of_call(t->lineage, caller->lineage, inst);
     uint8_t *wanted = ARENA_ARRAY(t->arena, uint8_t, inst->result_count);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         wanted[i] = caller->values[inst->result_first + i];
     return demand_of(t, l, wanted);
 }

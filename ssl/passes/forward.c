@@ -66,7 +66,7 @@ static bool wants(uint8_t mask, uint32_t direction)
 static uint32_t count_bits(uint8_t mask)
 {
     uint32_t count = 0;
-    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+    for (uint32_t d = 0; d < IR_DIRECTIONS; ++d)
         count += wants(mask, d);
     return count;
 }
@@ -75,7 +75,7 @@ static uint32_t count_bits(uint8_t mask)
 
 static bool has_tangent(IrClone *c, IrValue v, uint8_t mask)
 {
-    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+    for (uint32_t d = 0; d < IR_DIRECTIONS; ++d)
         if (wants(mask, d) && tangents_of(c, v)[d])
             return true;
     return false;
@@ -87,10 +87,10 @@ static void apply_chain_rule(IrClone *c, const IrInst *inst, const IrValue *args
     const IrValue *source = ir_args(c->from, inst);
     IrValue tangents[2] = {0};
     ASSERT(inst->arg_count <= SORT_COUNT_OF(tangents));
-    for (uint32_t d = 0; d < IR_DIRECTIONS; d++) {
+    for (uint32_t d = 0; d < IR_DIRECTIONS; ++d) {
         if (!wants(mask, d))
             continue;
-        for (uint32_t i = 0; i < inst->arg_count; i++)
+        for (uint32_t i = 0; i < inst->arg_count; ++i)
             tangents[i] = tangents_of(c, source[i])[d];
         set_tangent(c, inst->result_first, d,
                     ir_tangent(c->to, (IrOp)inst->op, args, result, tangents));
@@ -101,7 +101,7 @@ static void choose_tangent(IrClone *c, const IrInst *inst, const IrChoice *choic
 {
     IrValue x = ir_args(c->from, inst)[choice->if_true];
     IrValue y = ir_args(c->from, inst)[choice->if_false];
-    for (uint32_t d = 0; d < IR_DIRECTIONS; d++) {
+    for (uint32_t d = 0; d < IR_DIRECTIONS; ++d) {
         IrValue tx = tangents_of(c, x)[d], ty = tangents_of(c, y)[d];
         if (!wants(demand_of(c, inst->result_first), d) || (!tx && !ty))
             continue;
@@ -121,9 +121,9 @@ static void tangent_of_array_op(IrClone *c, const IrInst *inst, const IrValue *a
 {
     const IrValue *from_args = ir_args(c->from, inst);
     uint8_t mask = demand_of(c, inst->result_first);
-    for (uint32_t d = 0; d < IR_DIRECTIONS; d++) {
+    for (uint32_t d = 0; d < IR_DIRECTIONS; ++d) {
         bool any = false;
-        for (uint32_t i = 0; i < inst->arg_count; i++)
+        for (uint32_t i = 0; i < inst->arg_count; ++i)
             any |= tangents_of(c, from_args[i])[d] != 0;
         if (!wants(mask, d) || !any)
             continue;
@@ -135,7 +135,7 @@ static void tangent_of_array_op(IrClone *c, const IrInst *inst, const IrValue *a
                                 zero_unless(c, tangents_of(c, from_args[2])[d]));
         } else {
             IrValue *elements = ARENA_ARRAY(c->module->arena, IrValue, inst->arg_count);
-            for (uint32_t i = 0; i < inst->arg_count; i++)
+            for (uint32_t i = 0; i < inst->arg_count; ++i)
                 elements[i] = zero_unless(c, tangents_of(c, from_args[i])[d]);
             tangent = ir_build_array(c->to, IR_FLOAT, elements, inst->arg_count);
         }
@@ -150,14 +150,14 @@ static void differentiate(IrClone *c, const IrInst *inst)
     IrChoice choice;
     switch (inst->op) {
     case IR_GLOBAL:
-        for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+        for (uint32_t d = 0; d < IR_DIRECTIONS; ++d)
             if (wants(demand_of(c, inst->result_first), d))
                 set_tangent(c, inst->result_first, d,
                             ir_build_global(c->to, IR_FLOAT, ir_global_row(inst->imm),
                                             IR_SHADOW_DDX + d, ir_global_component(inst->imm)));
         return;
     case IR_ATTRIBUTE:
-        for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+        for (uint32_t d = 0; d < IR_DIRECTIONS; ++d)
             if (wants(demand_of(c, inst->result_first), d))
                 set_tangent(c, inst->result_first, d,
                             ir_build_attribute(c->to, IR_FLOAT, ir_global_row(inst->imm),
@@ -183,24 +183,24 @@ static void make_lookup(IrClone *c, const IrInst *inst)
     IrValue coord[7], results[12];
     bool is_auto = inst->op == IR_TEX_AUTO;
     uint8_t mask = 0;
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; ++i)
         coord[i] = c->map[source[i]];
-    for (uint32_t i = 0; i < 4; i++) /* ds_dx dt_dx ds_dy dt_dy */
+    for (uint32_t i = 0; i < 4; ++i) /* ds_dx dt_dx ds_dy dt_dy */
         coord[2 + i] =
             is_auto ? zero_unless(c, tangents_of(c, source[i & 1])[i >> 1]) : c->map[source[2 + i]];
     coord[6] = c->map[source[inst->arg_count - 1]];
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; ++i)
         mask |= demand_of(c, inst->result_first + i);
     if (has_tangent(c, source[0], mask) || has_tangent(c, source[1], mask))
         ir_build_tex_d(c->to, inst->site, coord, results);
     else
         ir_build_tex(c->to, inst->site, coord, results);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; ++i) {
         IrValue v = inst->result_first + i;
         c->map[v] = results[i];
-        for (uint32_t d = 0; d < IR_DIRECTIONS; d++) {
+        for (uint32_t d = 0; d < IR_DIRECTIONS; ++d) {
             IrValue sum = 0;
-            for (uint32_t k = 0; k < 2; k++) { /* d_ds s' + d_dt t' */
+            for (uint32_t k = 0; k < 2; ++k) { /* d_ds s' + d_dt t' */
                 IrValue tangent = tangents_of(c, source[k])[d];
                 if (!wants(demand_of(c, v), d) || !tangent)
                     continue;
@@ -232,7 +232,7 @@ static bool takes_second_derivative(Forward *w, IrDemand *d)
         return d->second == IR_SECOND_TAKEN;
     d->second = IR_SECOND_NONE;
     const IrFunc *f = ir_func(w->module, d->lineage->func);
-    for (IrInstId i = 1; i < f->insts.count; i++) {
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
         const IrInst *inst = ir_inst(f, i);
         bool is_taken = false;
         if (inst->op == IR_DDX || inst->op == IR_DDY)
@@ -256,7 +256,7 @@ static IrValue derivative_of(IrClone *c, IrValue v, uint32_t direction)
         return ir_finite(c->to, tangent);
     uint32_t count = ir_count(type);
     IrValue *elements = ARENA_ARRAY(c->module->arena, IrValue, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         elements[i] = ir_finite(
             c->to, ir_build2(c->to, IR_ARRAY_GET, tangent, ir_const_int(c->to, (int32_t)i)));
     return ir_build_array(c->to, IR_FLOAT, elements, count);
@@ -285,7 +285,7 @@ static IrFuncId clone_of(Forward *w, IrDemand *d)
 static uint32_t count_tangents(const uint8_t *masks, uint32_t count)
 {
     uint32_t tangents = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         tangents += count_bits(masks[i]);
     return tangents;
 }
@@ -304,27 +304,27 @@ static void make_call(IrClone *c, const IrInst *inst)
     IrValue *results = ARENA_ARRAY(arena, IrValue, result_count);
     IrType *types = ARENA_ARRAY(arena, IrType, result_count);
     uint32_t at = 0;
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         args[at++] = c->map[ir_args(c->from, inst)[i]];
-    for (uint32_t i = 0; i < inst->arg_count; i++) {
+    for (uint32_t i = 0; i < inst->arg_count; ++i) {
         IrValue source = ir_args(c->from, inst)[i];
-        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+        for (uint32_t k = 0; k < IR_DIRECTIONS; ++k)
             if (wants(d->params[i], k))
                 args[at++] = array_tangent(c, source, k);
     }
     at = 0;
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         types[at++] = ir_type(c->from, inst->result_first + i);
-    for (uint32_t i = 0; i < inst->result_count; i++)
-        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
+        for (uint32_t k = 0; k < IR_DIRECTIONS; ++k)
             if (wants(d->results[i], k))
                 types[at++] = types[i];
     ir_build_inst(c->to, IR_CALL, clone_of(p->forward, d), inst->site, args, arg_count, types,
                   result_count, results);
     at = inst->result_count;
-    for (uint32_t i = 0; i < inst->result_count; i++) {
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
         c->map[inst->result_first + i] = results[i];
-        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+        for (uint32_t k = 0; k < IR_DIRECTIONS; ++k)
             if (wants(d->results[i], k))
                 set_tangent(c, inst->result_first + i, k, results[at++]);
     }
@@ -348,7 +348,7 @@ static void carry(IrClone *c, IrValue result, IrValue source, IrValue *out)
 {
     uint8_t mask = mask_of_border(c, result);
     *out++ = c->map[source];
-    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+    for (uint32_t d = 0; d < IR_DIRECTIONS; ++d)
         if (wants(mask, d))
             *out++ = array_tangent(c, source, d);
 }
@@ -357,7 +357,7 @@ static void receive(IrClone *c, IrValue result, IrValue target, const IrValue *v
 {
     uint8_t mask = mask_of_border(c, result);
     c->map[target] = *values++;
-    for (uint32_t d = 0; d < IR_DIRECTIONS; d++)
+    for (uint32_t d = 0; d < IR_DIRECTIONS; ++d)
         if (wants(mask, d))
             set_tangent(c, target, d, *values++);
 }
@@ -396,9 +396,9 @@ static IrBuilder *begin_clone(Forward *w, const IrFunc *f, const IrDemand *d)
     uint32_t count = body->param_count + count_tangents(d->params, body->param_count);
     IrType *types = ARENA_ARRAY(arena, IrType, count);
     uint32_t at = body->param_count;
-    for (uint32_t i = 0; i < body->param_count; i++) {
+    for (uint32_t i = 0; i < body->param_count; ++i) {
         types[i] = ir_type(f, body->param_first + i);
-        for (uint32_t k = 0; k < count_bits(d->params[i]); k++)
+        for (uint32_t k = 0; k < count_bits(d->params[i]); ++k)
             types[at++] = types[i];
     }
     IrBuilder *b = ir_build_begin(w->module, d->clone, f->name, types, count);
@@ -410,9 +410,9 @@ static void map_params(IrClone *c, const IrDemand *d)
 {
     const IrRegion *body = ir_region(c->from, c->from->body);
     uint32_t at = body->param_count;
-    for (uint32_t i = 0; i < body->param_count; i++) {
+    for (uint32_t i = 0; i < body->param_count; ++i) {
         c->map[body->param_first + i] = ir_build_param(c->to, i);
-        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+        for (uint32_t k = 0; k < IR_DIRECTIONS; ++k)
             if (wants(d->params[i], k))
                 set_tangent(c, body->param_first + i, k, ir_build_param(c->to, at++));
     }
@@ -425,9 +425,9 @@ static void end_clone(IrClone *c, const IrDemand *d, bool is_entry)
     IrValue *results = ARENA_ARRAY(c->module->arena, IrValue, count);
     const IrValue *yields = ir_yield_args(f, f->body);
     uint32_t at = f->result_count;
-    for (uint32_t i = 0; i < f->result_count; i++) {
+    for (uint32_t i = 0; i < f->result_count; ++i) {
         results[i] = c->map[yields[i]];
-        for (uint32_t k = 0; k < IR_DIRECTIONS; k++)
+        for (uint32_t k = 0; k < IR_DIRECTIONS; ++k)
             if (wants(d->results[i], k))
                 results[at++] =
                     is_entry ? derivative_of(c, yields[i], k) : array_tangent(c, yields[i], k);
@@ -464,7 +464,7 @@ static IrDerivativeCounts count_values(Forward *w, const IrDemand *d, Counted *m
     const IrFunc *f = ir_func(w->module, d->lineage->func);
     IrDerivativeCounts counts = {0};
     memo[d->clone].done = true; /* a circle of calls counts once */
-    for (IrValue v = 1; v < f->values.count; v++) {
+    for (IrValue v = 1; v < f->values.count; ++v) {
         IrType type = ir_type(f, v);
         uint32_t scalars = ir_is_array(type) ? ir_count(type) : 1;
         if (ir_kind(type) != IR_FLOAT)
@@ -472,7 +472,7 @@ static IrDerivativeCounts count_values(Forward *w, const IrDemand *d, Counted *m
         counts.values += scalars;
         counts.shadowed += d->values[v] ? scalars : 0;
     }
-    for (IrInstId i = 1; i < f->insts.count; i++) {
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
         if (ir_inst(f, i)->op != IR_CALL)
             continue;
         IrDerivativeCounts callee =
@@ -506,7 +506,7 @@ Status ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries, 
     *out_counts = count_values(&w, entry, ARENA_ARRAY(m->arena, Counted, m->funcs.count));
     out_counts->visits = ir_lineage_visits(lineage);
     m->entry = entry_clone;
-    for (IrFuncId id = 1; id < original_count; id++)
+    for (IrFuncId id = 1; id < original_count; ++id)
         m->funcs.data[id] = NULL;
     return STATUS_OK;
 }

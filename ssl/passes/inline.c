@@ -14,7 +14,7 @@ static uint32_t nesting_at(const IrFunc *f, IrRegionId region)
     uint32_t nesting = 1;
     while (ir_region(f, region)->owner) {
         region = ir_inst(f, ir_region(f, region)->owner)->parent;
-        nesting++;
+        ++nesting;
     }
     return nesting;
 }
@@ -30,7 +30,7 @@ enum { LOOKUP_SIZE = 32, LOOP_SIZE = 256, BRANCH_SIZE = 48, ELEMENT_SIZE = 64 };
 static uint64_t size_of_costly(const IrFunc *f)
 {
     uint64_t size = 0;
-    for (IrInstId i = 1; i < f->insts.count; i++) {
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
         uint32_t op = ir_inst(f, i)->op;
         if (op == IR_TEX_AUTO || op == IR_TEX || op == IR_TEX_D)
             size += LOOKUP_SIZE;
@@ -52,11 +52,11 @@ static Extent extent_of(const IrModule *m, IrFuncId id, const uint8_t *recursive
     if (e.size)
         return e;
     e.size = f->insts.count + size_of_costly(f);
-    for (IrRegionId r = 1; r < f->regions.count; r++) {
+    for (IrRegionId r = 1; r < f->regions.count; ++r) {
         uint32_t nesting = nesting_at(f, r);
         e.nesting = nesting > e.nesting ? nesting : e.nesting;
     }
-    for (IrInstId i = 1; i < f->insts.count && e.size <= SSL_MAX_INSTRUCTIONS; i++) {
+    for (IrInstId i = 1; i < f->insts.count && e.size <= SSL_MAX_INSTRUCTIONS; ++i) {
         if (ir_inst(f, i)->op != IR_CALL || recursive[ir_inst(f, i)->imm])
             continue;
         Extent callee = extent_of(m, (IrFuncId)ir_inst(f, i)->imm, recursive, known);
@@ -75,7 +75,7 @@ static bool is_kept(const IrModule *m, const uint8_t *recursive, IrFuncId id)
 static Status check_extent_of(const IrModule *m, const uint8_t *recursive, DiagList *diags)
 {
     Extent *known = ARENA_ARRAY(m->arena, Extent, m->funcs.count), all = {0};
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         if (!is_kept(m, recursive, id))
             continue;
         Extent e = extent_of(m, id, recursive, known);
@@ -115,11 +115,11 @@ static bool inline_call(IrClone *c, IrInstId id)
     const IrFunc *callee = c->module->funcs.data[inst->imm];
     IrClone inner = ir_clone_begin(c->module, callee, c->to, c->hooks, c->data);
     inner.live = live_values(c, (IrFuncId)inst->imm);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         inner.map[ir_region(callee, callee->body)->param_first + i] =
             c->map[ir_args(c->from, inst)[i]];
     ir_clone_insts(&inner, callee->body);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         c->map[inst->result_first + i] = inner.map[ir_yield_args(callee, callee->body)[i]];
     return true;
 }
@@ -140,10 +140,10 @@ Status ir_inline(IrModule *m, DiagList *diags)
 {
     Inline in = {ir_recursive_funcs(m), ARENA_ARRAY(m->arena, uint8_t *, m->funcs.count)};
     TRY(check_extent_of(m, in.recursive, diags));
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (is_kept(m, in.recursive, id))
             rebuild(m, id, &in);
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (!is_kept(m, in.recursive, id))
             m->funcs.data[id] = NULL;
     return STATUS_OK;

@@ -43,15 +43,15 @@ static void walk_control(Walk *w, const IrInst *inst)
 {
     const IrFunc *f = w->func;
     uint32_t lead = inst->op == IR_LOOP ? 1 : 0;
-    for (uint32_t r = 0; r < inst->region_count; r++) {
+    for (uint32_t r = 0; r < inst->region_count; ++r) {
         IrRegionId region = inst->region_first + r;
         const IrValue *yields = ir_yield_args(f, region) + lead;
-        for (uint32_t i = 0; i < ir_region(f, region)->param_count; i++)
+        for (uint32_t i = 0; i < ir_region(f, region)->param_count; ++i)
             add(w, ir_region(f, region)->param_first + i,
                 w->bits[ir_args(f, inst)[i]] | w->bits[yields[i]]);
         ir_lineage_visit(w->table, ir_region(f, region)->param_count);
         walk_region(w, region);
-        for (uint32_t i = 0; i < inst->result_count; i++)
+        for (uint32_t i = 0; i < inst->result_count; ++i)
             add(w, inst->result_first + i, w->bits[yields[i]]);
     }
 }
@@ -60,7 +60,7 @@ static const IrLineage *lineage_of_call(IrLineageTable *t, const IrFunc *f, cons
                                         const IrInst *inst)
 {
     uint8_t *params = ARENA_ARRAY(t->arena, uint8_t, inst->arg_count);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         params[i] = bits[ir_args(f, inst)[i]];
     return ir_lineage_of(t, (IrFuncId)inst->imm, params);
 }
@@ -68,7 +68,7 @@ static const IrLineage *lineage_of_call(IrLineageTable *t, const IrFunc *f, cons
 static uint8_t union_of_args(const Walk *w, const IrInst *inst, uint32_t count)
 {
     uint8_t bits = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         bits |= w->bits[ir_args(w->func, inst)[i]];
     return bits;
 }
@@ -84,7 +84,7 @@ static void walk_inst(Walk *w, const IrInst *inst)
         return;
     case IR_CALL: {
         const IrLineage *callee = lineage_of_call(w->table, w->func, w->bits, inst);
-        for (uint32_t i = 0; i < inst->result_count; i++)
+        for (uint32_t i = 0; i < inst->result_count; ++i)
             add(w, inst->result_first + i, callee->results[i]);
         return;
     }
@@ -110,7 +110,7 @@ static void walk_inst(Walk *w, const IrInst *inst)
         if (ir_op_info((IrOp)inst->op)->flags & IR_FLAG_PARTIALS)
             bits = union_of_args(w, inst, inst->arg_count);
     }
-    for (uint32_t i = 0; i < inst->result_count && bits; i++)
+    for (uint32_t i = 0; i < inst->result_count && bits; ++i)
         add(w, inst->result_first + i, bits);
 }
 
@@ -129,13 +129,13 @@ static void analyse(IrLineageTable *t, IrLineage *l)
     const IrRegion *body = ir_region(f, f->body);
     Walk w = {.table = t, .func = f, .bits = l->values, .changed = true};
     l->is_active = true;
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         add(&w, body->param_first + i, l->params[i]);
     while (w.changed && !ir_lineage_is_spent(t)) {
         w.changed = false;
         walk_region(&w, f->body);
     }
-    for (uint32_t i = 0; i < f->result_count; i++) {
+    for (uint32_t i = 0; i < f->result_count; ++i) {
         uint8_t bits = w.bits[ir_yield_args(f, f->body)[i]];
         t->changed |= l->results[i] != bits;
         l->results[i] = bits;
@@ -166,7 +166,7 @@ const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *
         *slot = l;
         array_push(t->arena, &t->records, l);
     }
-    for (uint32_t i = 0; i < param_count; i++) {
+    for (uint32_t i = 0; i < param_count; ++i) {
         grown |= (params[i] & ~l->params[i]) != 0;
         l->params[i] |= params[i];
     }
@@ -188,7 +188,7 @@ IrLineageTable *ir_lineage_compute(const IrModule *m, bool merged)
     while (has_rounds && t->changed &&
            !ir_lineage_is_spent(t)) { /* results may have grown after a caller used them */
         t->changed = false;
-        for (uint32_t i = 0; i < t->records.count; i++)
+        for (uint32_t i = 0; i < t->records.count; ++i)
             analyse(t, t->records.data[i]);
     }
     return t;

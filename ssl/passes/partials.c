@@ -126,7 +126,7 @@ static IrValue of_atan2(IrBuilder *b, const IrValue *a, const IrValue *t)
 static IrValue of_hypot(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
 {
     IrValue is_off = ir_build2(b, IR_FGT, v, number(b, 0.0f)), part[2] = {0};
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; ++i)
         if (t[i])
             part[i] = mul(b, where(b, is_off, over(b, a[i], v)), t[i]);
     return sum(b, part[0], part[1]);

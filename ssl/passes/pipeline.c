@@ -18,7 +18,7 @@ static Status after_pass(Run *r, const char *pass)
 
 static void report_globals(const IrFunc *f, IrReport *report)
 {
-    for (IrInstId i = 1; i < f->insts.count; i++) {
+    for (IrInstId i = 1; i < f->insts.count; ++i) {
         const IrInst *inst = ir_inst(f, i);
         if (inst->op != IR_GLOBAL)
             continue;
@@ -60,7 +60,7 @@ Status ir_pipeline(IrModule *m, const IrPipelineDesc *desc, DiagList *diags, IrR
     out_report->values_shadowed = saturate(counts.shadowed);
     out_report->visits = counts.visits;
     out_report->instructions = ir_count_instructions(m);
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (m->funcs.data[id])
             report_globals(m->funcs.data[id], out_report);
     return STATUS_OK;

@@ -19,7 +19,7 @@ static void grow(RecordMap *m, Arena *arena)
 {
     m->bucket_count = m->bucket_count ? 2 * m->bucket_count : 64;
     m->buckets = ARENA_ARRAY(arena, uint32_t, m->bucket_count);
-    for (uint32_t i = 0; i < m->entries.count; i++) {
+    for (uint32_t i = 0; i < m->entries.count; ++i) {
         RecordEntry *e = &m->entries.data[i];
         uint32_t *bucket = &m->buckets[e->hash & (m->bucket_count - 1)];
         e->next = *bucket;

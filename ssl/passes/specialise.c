@@ -7,7 +7,7 @@
 
 static const SslValue *binding(const SslConstant *constants, uint32_t count, const char *name)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (strcmp(constants[i].param, name) == 0)
             return &constants[i].value;
     return NULL;
@@ -47,7 +47,7 @@ void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count)
 {
     static const IrCloneHooks hooks = {.visit = bind_read};
     const SslValue **bound = ARENA_ARRAY(m->arena, const SslValue *, m->info.param_count);
-    for (uint32_t i = 0; i < m->info.param_count; i++)
+    for (uint32_t i = 0; i < m->info.param_count; ++i)
         bound[i] = binding(constants, count, m->info.params[i].name);
     ir_rebuild(m, &hooks, bound);
 }

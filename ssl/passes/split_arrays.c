@@ -76,11 +76,11 @@ static void join_call(Collector *k, const IrInst *inst)
 {
     const IrFunc *f = k->func, *callee = k->split->from[inst->imm];
     uint32_t first = k->split->first[inst->imm];
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         if (is_candidate(f, ir_args(f, inst)[i]))
             join(k->split, k->first + ir_args(f, inst)[i],
                  first + ir_region(callee, callee->body)->param_first + i);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         if (is_candidate(f, inst->result_first + i))
             join(k->split, k->first + inst->result_first + i,
                  first + ir_yield_args(callee, callee->body)[i]);
@@ -99,11 +99,11 @@ static void collect_inst(Collector *k, const IrInst *inst)
     } else if (inst->op == IR_CALL) {
         join_call(k, inst);
     }
-    for (uint32_t r = 0; r < inst->region_count; r++)
-        for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t r = 0; r < inst->region_count; ++r)
+        for (uint32_t i = 0; i < inst->result_count; ++i)
             join_values(k, inst->result_first + i,
                         ir_yield_args(f, inst->region_first + r)[i + lead]);
-    for (uint32_t i = 0; inst->op == IR_LOOP && i < inst->arg_count; i++) {
+    for (uint32_t i = 0; inst->op == IR_LOOP && i < inst->arg_count; ++i) {
         join_values(k, inst->result_first + i, args[i]);
         join_values(k, inst->result_first + i, ir_region(f, inst->region_first)->param_first + i);
     }
@@ -116,7 +116,7 @@ static bool find_classes(const IrModule *m, Split *s)
     uint32_t count = 0;
     s->from = ARENA_ARRAY(arena, const IrFunc *, m->funcs.count);
     s->first = ARENA_ARRAY(arena, uint32_t, m->funcs.count);
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         s->from[id] = ir_func(m, id);
         s->first[id] = count;
         count += s->from[id] ? s->from[id]->values.count : 0;
@@ -124,18 +124,18 @@ static bool find_classes(const IrModule *m, Split *s)
     s->parent = ARENA_ARRAY(arena, uint32_t, count);
     s->read = ARENA_ARRAY(arena, uint64_t, count);
     s->stays_whole = ARENA_ARRAY(arena, uint8_t, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         s->parent[i] = i;
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         const IrFunc *f = s->from[id];
         Collector k = {s, f, s->first[id]};
-        for (IrValue v = 1; f && v < f->values.count; v++)
+        for (IrValue v = 1; f && v < f->values.count; ++v)
             if (ir_count(ir_type(f, v)) > SPLIT_MAX)
                 s->stays_whole[root_of(s, k.first + v)] = 1;
-        for (IrInstId i = 1; f && i < f->insts.count; i++)
+        for (IrInstId i = 1; f && i < f->insts.count; ++i)
             collect_inst(&k, ir_inst(f, i));
     }
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (s->parent[i] == i && s->read[i] && !s->stays_whole[i])
             return true;
     return false;
@@ -163,7 +163,7 @@ static uint32_t count_bits(uint64_t bits)
 {
     uint32_t count = 0;
     for (; bits; bits &= bits - 1)
-        count++;
+        ++count;
     return count;
 }
 
@@ -182,7 +182,7 @@ static uint32_t rank_of(uint64_t elements, uint32_t index)
 static uint32_t put_types(const Split *s, IrFuncId id, IrValue v, IrType *out_types)
 {
     uint32_t width = width_of(s, id, v);
-    for (uint32_t i = 0; i < width; i++)
+    for (uint32_t i = 0; i < width; ++i)
         out_types[i] = is_split(s, id, v) ? IR_FLOAT : ir_type(s->from[id], v);
     return width;
 }
@@ -234,22 +234,22 @@ static void make_call(IrClone *c, const IrInst *inst)
     const FuncSplit *p = c->data;
     Arena *arena = c->module->arena;
     uint32_t arg_count = 0, result_count = 0, at = 0;
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         arg_count += width_of(p->split, p->id, ir_args(c->from, inst)[i]);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         result_count += width_of(p->split, p->id, inst->result_first + i);
     IrValue *args = ARENA_ARRAY(arena, IrValue, arg_count);
     IrValue *results = ARENA_ARRAY(arena, IrValue, result_count);
     IrType *types = ARENA_ARRAY(arena, IrType, result_count);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         at += put_values(c, ir_args(c->from, inst)[i], args + at);
     at = 0;
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         at += put_types(p->split, p->id, inst->result_first + i, types + at);
     ir_build_inst(c->to, IR_CALL, inst->imm, inst->site, args, arg_count, types, result_count,
                   results);
     at = 0;
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         at += take_values(c, inst->result_first + i, results + at);
 }
 
@@ -258,7 +258,7 @@ static void split_array(IrClone *c, const IrInst *inst)
     const FuncSplit *p = c->data;
     uint64_t elements = elements_of(p->split, p->id, inst->result_first);
     IrValue *out = ARENA_ARRAY(c->module->arena, IrValue, count_bits(elements));
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         if (elements >> i & 1)
             out[rank_of(elements, i)] = c->map[ir_args(c->from, inst)[i]];
     p->elements[inst->result_first] = out;
@@ -309,27 +309,27 @@ static void rebuild(IrModule *m, const Split *s, IrFuncId id)
     const IrFunc *f = s->from[id];
     const IrRegion *body = ir_region(f, f->body);
     uint32_t count = 0, at = 0;
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         count += width_of(s, id, body->param_first + i);
     IrType *types = ARENA_ARRAY(m->arena, IrType, count);
     IrValue *params = ARENA_ARRAY(m->arena, IrValue, count);
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         at += put_types(s, id, body->param_first + i, types + at);
     IrBuilder *b = ir_build_begin(m, id, f->name, types, count);
     ir_build_like(b, f);
     FuncSplit p = {s, id, ARENA_ARRAY(m->arena, IrValue *, f->values.count)};
     IrClone c = ir_clone_begin(m, f, b, &hooks, &p);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         params[i] = ir_build_param(b, i);
     at = 0;
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         at += take_values(&c, body->param_first + i, params + at);
     ir_clone_insts(&c, f->body);
     count = at = 0;
-    for (uint32_t i = 0; i < f->result_count; i++)
+    for (uint32_t i = 0; i < f->result_count; ++i)
         count += width_of(s, id, ir_yield_args(f, f->body)[i]);
     IrValue *results = ARENA_ARRAY(m->arena, IrValue, count);
-    for (uint32_t i = 0; i < f->result_count; i++)
+    for (uint32_t i = 0; i < f->result_count; ++i)
         at += put_values(&c, ir_yield_args(f, f->body)[i], results + at);
     ir_build_end(b, results, count);
 }
@@ -339,7 +339,7 @@ void ir_split_arrays(IrModule *m)
     Split s = {0};
     if (!find_classes(m, &s))
         return;
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
         if (s.from[id])
             rebuild(m, &s, id);
 }

@@ -214,7 +214,7 @@ CORE float core_cbrt(float x)
     double a = fabs((double)x);
     uint64_t upper = core_bits(a) >> 32;
     double t = core_from_bits((((upper * UINT64_C(0xaaaaaaab)) >> 33) + 715094163) << 32);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         double cube = t * t * t;
         t *= (a + a + cube) / (a + cube + cube);
     }

@@ -12,35 +12,35 @@
 #define RT_TOTAL1(name, f)                                                                         \
     void LANE_NAME(f)(const float *restrict x, float *restrict out)                                \
     {                                                                                              \
-        for (uint32_t i = 0; i < RT_LANES; i++)                                                    \
+        for (uint32_t i = 0; i < RT_LANES; ++i)                                                    \
             out[i] = core_##f(x[i]);                                                               \
     }
 #define RT_PARTIAL1(name, f, is)                                                                   \
     void LANE_NAME(f)(const float *restrict x, float *restrict out)                                \
     {                                                                                              \
         uint32_t others = 0;                                                                       \
-        for (uint32_t i = 0; i < RT_LANES; i++) {                                                  \
+        for (uint32_t i = 0; i < RT_LANES; ++i) {                                                  \
             out[i] = core_##f(x[i]);                                                               \
             others += !CORE_IS_##is(x[i]);                                                         \
         }                                                                                          \
-        for (uint32_t i = 0; i < RT_LANES && others; i++)                                          \
+        for (uint32_t i = 0; i < RT_LANES && others; ++i)                                          \
             out[i] = rt_##f(x[i]);                                                                 \
     }
 #define RT_TOTAL2(name, f)                                                                         \
     void LANE_NAME(f)(const float *restrict x, const float *restrict y, float *restrict out)       \
     {                                                                                              \
-        for (uint32_t i = 0; i < RT_LANES; i++)                                                    \
+        for (uint32_t i = 0; i < RT_LANES; ++i)                                                    \
             out[i] = core_##f(x[i], y[i]);                                                         \
     }
 #define RT_PARTIAL2(name, f, is)                                                                   \
     void LANE_NAME(f)(const float *restrict x, const float *restrict y, float *restrict out)       \
     {                                                                                              \
         uint32_t others = 0;                                                                       \
-        for (uint32_t i = 0; i < RT_LANES; i++) {                                                  \
+        for (uint32_t i = 0; i < RT_LANES; ++i) {                                                  \
             out[i] = core_##f(x[i], y[i]);                                                         \
             others += !CORE_IS_##is(x[i], y[i]);                                                   \
         }                                                                                          \
-        for (uint32_t i = 0; i < RT_LANES && others; i++)                                          \
+        for (uint32_t i = 0; i < RT_LANES && others; ++i)                                          \
             out[i] = rt_##f(x[i], y[i]);                                                           \
     }
 #include "ssl/rt/rt_math.inc"
@@ -48,13 +48,13 @@
 void LANE_NAME(sincos)(const float *restrict x, float *restrict out_sin, float *restrict out_cos)
 {
     uint32_t others = 0;
-    for (uint32_t i = 0; i < RT_LANES; i++) {
+    for (uint32_t i = 0; i < RT_LANES; ++i) {
         uint64_t quadrant;
         double r = core_reduce(x[i], &quadrant);
         out_sin[i] = core_sin_of(r, quadrant);
         out_cos[i] = core_sin_of(r, quadrant + 1);
         others += !CORE_IS_TRIG(x[i]);
     }
-    for (uint32_t i = 0; i < RT_LANES && others; i++)
+    for (uint32_t i = 0; i < RT_LANES && others; ++i)
         rt_sincos(x[i], &out_sin[i], &out_cos[i]);
 }

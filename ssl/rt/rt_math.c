@@ -17,7 +17,7 @@ static double reduce_large(float x, uint64_t *out_quadrant)
     uint32_t mantissa = (bits & 0x7fffffu) | 0x800000u;
     uint32_t shift = (bits >> 23 & 0xffu) - 150u + 30u; /* the first bit worth 2, after the zeros */
     uint64_t word[3];
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; ++i) {
         uint64_t pair =
             (uint64_t)two_over_pi[shift / 32 + i] << 32 | two_over_pi[shift / 32 + i + 1];
         word[i] = pair >> (32 - shift % 32) & 0xffffffffu;

@@ -9,7 +9,7 @@ enum { INDENT_MAX = 64 }; /* a long sum is deep, and must not become as wide */
 
 static void begin(uint32_t indent, const char *text, StrBuf *out)
 {
-    for (uint32_t i = 0; i < indent && i < INDENT_MAX; i++)
+    for (uint32_t i = 0; i < indent && i < INDENT_MAX; ++i)
         strbuf_append_c(out, "  ");
     strbuf_append_c(out, text);
 }
@@ -81,12 +81,12 @@ static void print_expr(const Expr *e, uint32_t indent, StrBuf *out)
     print_type(e->type, out);
     strbuf_append_char(out, '\n');
     const Expr *const children[] = {e->a, e->b, e->c};
-    for (size_t i = 0; i < SORT_COUNT_OF(children); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(children); ++i)
         if (children[i])
             print_expr(children[i], indent + 1, out);
-    for (uint32_t i = 0; i < e->args.count; i++)
+    for (uint32_t i = 0; i < e->args.count; ++i)
         print_expr(e->args.items[i], indent + 1, out);
-    for (uint32_t i = 0; e->texture && i < e->texture->option_count; i++) {
+    for (uint32_t i = 0; e->texture && i < e->texture->option_count; ++i) {
         begin(indent + 1, "option ", out);
         strbuf_printf(out, "%s\n", e->texture->options[i].name);
         print_expr(e->texture->options[i].value, indent + 2, out);
@@ -104,7 +104,7 @@ static void print_var(const VarDecl *v, uint32_t indent, StrBuf *out)
     strbuf_append_char(out, '\n');
     if (v->init)
         print_expr(v->init, indent + 1, out);
-    for (uint32_t i = 0; i < v->metadata.count; i++) {
+    for (uint32_t i = 0; i < v->metadata.count; ++i) {
         begin(indent + 1, "metadata ", out);
         strbuf_printf(out, "%s\n", v->metadata.items[i].name);
         print_expr(v->metadata.items[i].value, indent + 2, out);
@@ -127,9 +127,9 @@ static void print_stmt(const Stmt *s, uint32_t indent, StrBuf *out)
         print_expr(s->expr, indent + 1, out);
     if (s->step)
         print_expr(s->step, indent + 1, out);
-    for (uint32_t i = 0; i < s->vars.count; i++)
+    for (uint32_t i = 0; i < s->vars.count; ++i)
         print_var(s->vars.items[i], indent + 1, out);
-    for (uint32_t i = 0; i < s->list.count; i++)
+    for (uint32_t i = 0; i < s->list.count; ++i)
         print_stmt(s->list.items[i], indent + 1, out);
     if (s->body)
         print_stmt(s->body, indent + 1, out);
@@ -142,7 +142,7 @@ static void print_func(const FuncDecl *f, StrBuf *out)
     strbuf_printf(out, "%s %s", f->is_shader ? "shader" : "function", f->name);
     print_type(f->return_type, out);
     strbuf_append_char(out, '\n');
-    for (uint32_t i = 0; i < f->params.count; i++)
+    for (uint32_t i = 0; i < f->params.count; ++i)
         print_var(f->params.items[i], 1, out);
     if (f->body)
         print_stmt(f->body, 1, out);
@@ -150,18 +150,18 @@ static void print_func(const FuncDecl *f, StrBuf *out)
 
 void ast_print(const Ast *ast, StrBuf *out)
 {
-    for (uint32_t i = 0; i < ast->structs.count; i++) {
+    for (uint32_t i = 0; i < ast->structs.count; ++i) {
         const StructDecl *decl = ast->structs.data[i];
         strbuf_printf(out, "struct %s\n", decl->name);
-        for (uint32_t k = 0; k < decl->members.count; k++)
+        for (uint32_t k = 0; k < decl->members.count; ++k)
             print_var(decl->members.items[k], 1, out);
     }
-    for (uint32_t i = 0; i < ast->textures.count; i++)
+    for (uint32_t i = 0; i < ast->textures.count; ++i)
         print_var(ast->textures.data[i], 0, out);
-    for (uint32_t i = 0; i < ast->attributes.count; i++)
+    for (uint32_t i = 0; i < ast->attributes.count; ++i)
         print_var(ast->attributes.data[i], 0, out);
-    for (uint32_t i = 0; i < ast->constants.count; i++)
+    for (uint32_t i = 0; i < ast->constants.count; ++i)
         print_var(ast->constants.data[i], 0, out);
-    for (uint32_t i = 0; i < ast->funcs.count; i++)
+    for (uint32_t i = 0; i < ast->funcs.count; ++i)
         print_func(ast->funcs.data[i], out);
 }

@@ -73,7 +73,7 @@ static void leave(Walk *w, FuncDecl *f)
 {
     uint32_t back = w->stack.data[w->stack.count - 1].back;
     w->state[f->id] = DONE;
-    w->stack.count--;
+    --w->stack.count;
     array_push(w->s->arena, &w->order, f);
     w->is_recursive[f->id] = back <= w->stack.count;
     if (back < w->stack.count && w->stack.data[w->stack.count - 1].back > back)
@@ -100,7 +100,7 @@ static bool expr_ends(const Ends *t, const Expr *e);
 
 static bool exprs_end(const Ends *t, const ExprList *list)
 {
-    for (uint32_t i = 0; i < list->count; i++)
+    for (uint32_t i = 0; i < list->count; ++i)
         if (!expr_ends(t, list->items[i]))
             return false;
     return true;
@@ -132,7 +132,7 @@ static uint8_t stmt_ends(const Ends *t, const Stmt *s);
 static uint8_t list_ends(const Ends *t, const StmtList *list)
 {
     uint8_t exits = EXIT_NEXT;
-    for (uint32_t i = 0; i < list->count && (exits & EXIT_NEXT); i++)
+    for (uint32_t i = 0; i < list->count && (exits & EXIT_NEXT); ++i)
         exits = (uint8_t)((exits & ~EXIT_NEXT) | stmt_ends(t, list->items[i]));
     return exits;
 }
@@ -159,7 +159,7 @@ static uint8_t stmt_ends(const Ends *t, const Stmt *s)
     case STMT_BLOCK:
         return list_ends(t, &s->list);
     case STMT_DECLARE:
-        for (uint32_t i = 0; i < s->vars.count; i++)
+        for (uint32_t i = 0; i < s->vars.count; ++i)
             if (!expr_ends(t, s->vars.items[i]->init))
                 return 0;
         return EXIT_NEXT;
@@ -197,7 +197,7 @@ static void check_recursion(Walk *w)
     uint8_t *ends = ARENA_ARRAY(s->arena, uint8_t, s->module->func_count);
     Ends t = {ends, s->module->library ? s->module->library->func_count : 0};
     bool is_new = true;
-    for (uint32_t round = 0; is_new; round++) {
+    for (uint32_t round = 0; is_new; ++round) {
         is_new = false;
         if (round == ROUNDS_MAX)
             return;
@@ -208,7 +208,7 @@ static void check_recursion(Walk *w)
                 ends[f->id] = is_new = true;
         }
     }
-    for (uint32_t i = 0; i < w->order.count; i++)
+    for (uint32_t i = 0; i < w->order.count; ++i)
         if (!ends[w->order.data[i]->id] && w->is_recursive[w->order.data[i]->id])
             report(s->diags, ENDLESS_RECURSION, w->order.data[i]->span, w->order.data[i]->name);
 }
@@ -219,7 +219,7 @@ void check_call_graph(Sema *s)
               .state = ARENA_ARRAY(s->arena, uint8_t, s->module->func_count),
               .is_recursive = ARENA_ARRAY(s->arena, bool, s->module->func_count),
               .place = ARENA_ARRAY(s->arena, uint32_t, s->module->func_count)};
-    for (uint32_t i = 0; i < s->module->ast->funcs.count && !report_is_full(s->diags); i++) {
+    for (uint32_t i = 0; i < s->module->ast->funcs.count && !report_is_full(s->diags); ++i) {
         FuncDecl *f = s->module->ast->funcs.data[i];
         if (!f->body || w.state[f->id] != UNSEEN)
             continue;

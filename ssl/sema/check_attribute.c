@@ -31,7 +31,7 @@ static void check_declaration(Sema *s, VarDecl *var)
 void check_attributes(Sema *s)
 {
     Ast *ast = s->module->ast;
-    for (uint32_t i = 0; i < ast->attributes.count; i++) {
+    for (uint32_t i = 0; i < ast->attributes.count; ++i) {
         if (i == SSL_MAX_ATTRIBUTES)
             report(s->diags, TOO_MANY_ATTRIBUTES, ast->attributes.data[i]->span,
                    text_of_number(s, SSL_MAX_ATTRIBUTES));
@@ -51,7 +51,7 @@ Expr *check_attribute(Sema *s, Expr *e)
 {
     const Ast *ast = s->module->ast;
     ARRAY(const char *) names = {0};
-    for (uint32_t i = 0; i < ast->attributes.count; i++) {
+    for (uint32_t i = 0; i < ast->attributes.count; ++i) {
         const Type *type = ast->attributes.data[i]->type;
         if (ast->attributes.data[i]->name == e->name &&
             !type) { /* file scope: it is not known yet */
@@ -62,7 +62,7 @@ Expr *check_attribute(Sema *s, Expr *e)
             return read_of(e, type, i, true);
         array_push(s->arena, &names, ast->attributes.data[i]->name);
     }
-    for (uint32_t i = 0; i < s->tables->attribute_count; i++) {
+    for (uint32_t i = 0; i < s->tables->attribute_count; ++i) {
         const SslAttributeRow *row = &s->tables->attributes[i];
         if (strcmp(row->name, e->name) == 0)
             return read_of(e, type_basic(row->type), i, false);

@@ -7,7 +7,7 @@ enum { CANDIDATES_SHOWN = 6 };
 const char *check_argument_types(Sema *s, const ExprList *args)
 {
     const char *text = "";
-    for (uint32_t i = 0; i < args->count; i++)
+    for (uint32_t i = 0; i < args->count; ++i)
         text = arena_printf(s->arena, "%s%s%s", text, i > 0 ? ", " : "",
                             text_of(s, args->items[i]->type));
     return text;
@@ -21,7 +21,7 @@ typedef struct NameList {
 /* Each name once; `seen` says which are there. */
 static void add_names(Sema *s, const Module *m, NameMap *seen, NameList *names)
 {
-    for (uint32_t i = 0; i < m->ast->funcs.count; i++) {
+    for (uint32_t i = 0; i < m->ast->funcs.count; ++i) {
         const char *name = m->ast->funcs.data[i]->name;
         if (name_map_get(seen, name))
             continue;
@@ -34,7 +34,7 @@ static Expr *report_unknown(Sema *s, Expr *e)
 {
     NameList names = {0};
     NameMap seen;
-    for (uint32_t i = 0; i < s->module->ast->funcs.count; i++)
+    for (uint32_t i = 0; i < s->module->ast->funcs.count; ++i)
         if (s->module->ast->funcs.data[i]->name == e->name) { /* file scope: none is known yet */
             report(s->diags, NOT_CONSTANT, e->span, "this");
             return expr_error(e);
@@ -43,7 +43,7 @@ static Expr *report_unknown(Sema *s, Expr *e)
     if (!sema_is_news(s, e->name))
         return expr_error(e);
     report(s->diags, UNKNOWN_FUNCTION, e->name_span, e->name);
-    for (uint32_t i = 0; i < s->tables->closure_count; i++)
+    for (uint32_t i = 0; i < s->tables->closure_count; ++i)
         if (strcmp(s->tables->closures[i].name, e->name) == 0) {
             report(s->diags, NOTE_WRITE, (Span){0},
                    arena_printf(s->arena, "make_closure<%s>(...)", e->name));
@@ -52,7 +52,7 @@ static Expr *report_unknown(Sema *s, Expr *e)
     add_names(s, s->module, &seen, &names);
     if (s->module->library)
         add_names(s, s->module->library, &seen, &names);
-    for (size_t i = 0; i < BUILTIN_COUNT; i++)
+    for (size_t i = 0; i < BUILTIN_COUNT; ++i)
         array_push(s->arena, &names, builtins[i].name);
     report_suggestion(s->diags, e->name, names.data, names.count);
     return expr_error(e);
@@ -62,8 +62,8 @@ static bool is_writable(const Expr *e)
 {
     for (; e->kind == EXPR_INDEX || e->kind == EXPR_MEMBER; e = e->a)
         if (e->kind == EXPR_MEMBER && e->a->type->kind == TYPE_BASIC)
-            for (uint32_t i = 0; i < e->swizzle.count; i++)
-                for (uint32_t k = 0; k < i; k++)
+            for (uint32_t i = 0; i < e->swizzle.count; ++i)
+                for (uint32_t k = 0; k < i; ++k)
                     if (e->swizzle.lane[i] == e->swizzle.lane[k])
                         return false;
     return e->kind == EXPR_NAME && !e->var->is_const && e->var->kind != VAR_CONSTANT;
@@ -109,7 +109,7 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
         note_signature(s, c);
         return;
     }
-    for (uint32_t i = 0; i < args->count; i++) {
+    for (uint32_t i = 0; i < args->count; ++i) {
         const Type *wanted = candidate_param_type(c, i), *is = args->items[i]->type;
         const VarDecl *param = c->func ? c->func->params.items[i] : NULL;
         if (candidate_is_componentwise(c) ? type_lanes(is) > 0 || coerce_is_possible(is, wanted)
@@ -133,7 +133,7 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
 /* What may have been meant by arguments that functions of other languages take. */
 static void note_argument_types(Sema *s, const Expr *e)
 {
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         const Type *type = e->args.items[i]->type;
         if (type_is(type, SSL_STRING))
             report(s->diags, NOTE_WRITE, (Span){0},
@@ -150,7 +150,7 @@ static void note_argument_types(Sema *s, const Expr *e)
 
 static void note_candidates(Sema *s, const CandidateList *list)
 {
-    for (uint32_t i = 0; i < list->count && i < CANDIDATES_SHOWN; i++)
+    for (uint32_t i = 0; i < list->count && i < CANDIDATES_SHOWN; ++i)
         note_signature(s, &list->data[i]);
     if (list->count > CANDIDATES_SHOWN)
         report(s->diags, NOTE_MORE_CANDIDATES, (Span){0},
@@ -188,7 +188,7 @@ static void note_call(Sema *s, FuncDecl *callee, Span span)
 /* The type of a component-wise result: that of the first vector that is more than a plain one. */
 static const Type *vector_result(const Expr *e, uint32_t width)
 {
-    for (uint32_t i = 0; i < e->args.count; i++)
+    for (uint32_t i = 0; i < e->args.count; ++i)
         if (type_lanes(e->args.items[i]->type) == width &&
             !type_same(e->args.items[i]->type, type_of_lanes(1)) &&
             e->args.items[i]->type->basic >= SSL_COLOR)
@@ -200,7 +200,7 @@ static const Type *vector_result(const Expr *e, uint32_t width)
 static bool is_derivative(const char *name)
 {
     static const char *const names[] = {"ddx", "ddy", "fwidth", "filterwidth"};
-    for (size_t i = 0; i < SORT_COUNT_OF(names); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(names); ++i)
         if (str_equal_c(str_from(name), names[i]))
             return true;
     return false;
@@ -209,7 +209,7 @@ static bool is_derivative(const char *name)
 /* False, after a report, for the derivative of what has none. */
 static bool check_derivative(Sema *s, const Expr *e, const CandidateList *list)
 {
-    for (uint32_t i = 0; i < list->count; i++)
+    for (uint32_t i = 0; i < list->count; ++i)
         if (list->data[i].func && !list->data[i].func->is_library)
             return true; /* the file's own function of that name */
     if (!is_derivative(e->name) || e->args.count != 1 || type_lanes(e->args.items[0]->type) > 0)
@@ -223,7 +223,7 @@ static bool check_derivative(Sema *s, const Expr *e, const CandidateList *list)
 static Expr *check_argument(Sema *s, const CandidateList *list, uint32_t index, Expr *arg)
 {
     bool may_be_written = false, is_always_out = true;
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; ++i) {
         const FuncDecl *f = list->data[i].func;
         Direction direction =
             f && index < f->params.count ? f->params.items[index]->direction : DIRECTION_IN;
@@ -238,7 +238,7 @@ static Expr *check_argument(Sema *s, const CandidateList *list, uint32_t index, 
 
 static Expr *finish_call(Sema *s, Expr *e, const Candidate *c)
 {
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         const Type *wanted = candidate_param_type(c, i);
         Expr *arg = e->args.items[i];
         if (c->func && c->func->params.items[i]->direction != DIRECTION_IN) {
@@ -271,7 +271,7 @@ Expr *check_call(Sema *s, Expr *e)
     }
     CandidateList list = overload_candidates(s, e->name);
     bool is_good = true, is_ambiguous;
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         const Expr *arg = e->args.items[i];
         bool is_named =
             arg->kind == EXPR_ASSIGN && arg->a->kind == EXPR_NAME && !scope_find(s, arg->a->name);

@@ -16,7 +16,7 @@ static Expr *construct_struct(Sema *s, Expr *e, const Type *type)
                count_text(s, members->count, "argument"), text_of_number(s, e->args.count));
         return expr_error(e);
     }
-    for (uint32_t i = 0; i < members->count; i++) {
+    for (uint32_t i = 0; i < members->count; ++i) {
         e->args.items[i] = coerce(s, e->args.items[i], members->items[i]->type);
         if (type_is_error(e->args.items[i]->type))
             return expr_error(e);
@@ -57,7 +57,7 @@ static const char *ingredients(const Type *type)
 Expr *check_construct(Sema *s, Expr *e, const Type *type)
 {
     bool is_good = !type_is_error(type);
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         e->args.items[i] = check_value(s, e->args.items[i]);
         is_good = is_good && !type_is_error(e->args.items[i]->type);
     }
@@ -86,7 +86,7 @@ Expr *check_construct(Sema *s, Expr *e, const Type *type)
         }
     }
     uint32_t scalars = 0;
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         const Type *t = e->args.items[i]->type;
         bool is_row = !type_is(type, SSL_MATRIX) || type_lanes(t) == 4 || type_lanes(t) == 1 ||
                       type_is(t, SSL_INT);

@@ -19,7 +19,7 @@ static void check_struct(Sema *s, StructDecl *decl)
     bool is_good = decl->members.count > 0;
     NameMap seen;
     name_map_init(&seen, s->arena);
-    for (uint32_t i = 0; i < decl->members.count; i++) {
+    for (uint32_t i = 0; i < decl->members.count; ++i) {
         VarDecl *member = decl->members.items[i];
         VarDecl *twin = name_map_get(&seen, member->name);
         if (twin) {
@@ -91,7 +91,7 @@ static void check_structs_and_constants(Sema *s)
 {
     Ast *ast = s->module->ast;
     uint32_t next_struct = 0, next_constant = 0;
-    for (uint32_t i = 0; i < ast->structs.count; i++)
+    for (uint32_t i = 0; i < ast->structs.count; ++i)
         if (!name_map_get(&s->module->structs, ast->structs.data[i]->name))
             name_map_set(&s->module->structs, ast->structs.data[i]->name, ast->structs.data[i]);
     while (next_struct < ast->structs.count || next_constant < ast->constants.count) {
@@ -109,7 +109,7 @@ static void check_structs_and_constants(Sema *s)
 static void check_textures(Sema *s)
 {
     Ast *ast = s->module->ast;
-    for (uint32_t i = 0; i < ast->textures.count; i++) {
+    for (uint32_t i = 0; i < ast->textures.count; ++i) {
         VarDecl *var = ast->textures.data[i];
         if (var->init || var->sizes.count > 0 || var->type_name->sizes.count > 0)
             report(s->diags, TEXTURE_DECLARATION, var->span, NULL);
@@ -126,7 +126,7 @@ static void check_textures(Sema *s)
 
 static void check_metadata(Sema *s, MetadataList *list)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; ++i) {
         Metadata *item = &list->items[i];
         const Type *type = check_type(s, &item->type_name, NULL, NULL);
         bool is_good =
@@ -147,7 +147,7 @@ static void check_metadata(Sema *s, MetadataList *list)
             item->constant.b = c->scalars[0].b;
         else if (type_is(type, SSL_INT))
             item->constant.i = c->scalars[0].i;
-        for (uint32_t k = 0; k < type_lanes(type); k++)
+        for (uint32_t k = 0; k < type_lanes(type); ++k)
             item->constant.f[k] = c->scalars[k].f;
     }
 }
@@ -160,7 +160,7 @@ const char *sema_func_text(const FuncDecl *f, Arena *arena)
     const char *text =
         f->is_shader ? arena_printf(arena, "shader %s(", f->name)
                      : arena_printf(arena, "%s %s(", type_text(f->return_type, arena), f->name);
-    for (uint32_t i = 0; i < f->params.count; i++) {
+    for (uint32_t i = 0; i < f->params.count; ++i) {
         const VarDecl *p = f->params.items[i];
         text = arena_printf(arena, "%s%s%s%s%s%s%s", text, i > 0 ? ", " : "",
                             directions[p->direction], type_text(p->type, arena), p->name ? " " : "",
@@ -243,7 +243,7 @@ static void check_signature(Sema *s, FuncDecl *f)
                text_of(s, f->return_type), "");
         f->return_type = &type_error;
     }
-    for (uint32_t i = 0; i < f->params.count; i++) {
+    for (uint32_t i = 0; i < f->params.count; ++i) {
         VarDecl *param = f->params.items[i];
         param->type = check_param_type(s, f, param);
         param->is_assigned = param->direction != DIRECTION_OUT;
@@ -265,7 +265,7 @@ static bool has_same_params(const FuncDecl *a, const FuncDecl *b)
 {
     if (a->params.count != b->params.count)
         return false;
-    for (uint32_t i = 0; i < a->params.count; i++) {
+    for (uint32_t i = 0; i < a->params.count; ++i) {
         const Type *ta = a->params.items[i]->type, *tb = b->params.items[i]->type;
         if (type_is_error(ta) || type_is_error(tb) || !type_same(ta, tb))
             return false;
@@ -287,7 +287,7 @@ static void merge_declarations(Sema *s, FuncDecl *earlier, FuncDecl *later)
         report(s->diags, NOTE_PREVIOUS, earlier->span, NULL);
     }
     static const char *const directions[] = {"in", "out", "inout"};
-    for (uint32_t i = 0; i < later->params.count; i++) {
+    for (uint32_t i = 0; i < later->params.count; ++i) {
         VarDecl *a = earlier->params.items[i], *b = later->params.items[i];
         if (a->direction != b->direction) {
             report(s->diags, PARAM_DIFFERS, b->span, b->name ? b->name : "this",
@@ -341,15 +341,15 @@ static void add_overload(Sema *s, FuncDecl *f)
 static void check_inputs_metadata(Sema *s)
 {
     Ast *ast = s->module->ast;
-    for (uint32_t i = 0; i < ast->textures.count; i++)
+    for (uint32_t i = 0; i < ast->textures.count; ++i)
         check_metadata(s, &ast->textures.data[i]->metadata);
-    for (uint32_t i = 0; i < ast->attributes.count; i++)
+    for (uint32_t i = 0; i < ast->attributes.count; ++i)
         check_metadata(s, &ast->attributes.data[i]->metadata);
 }
 
 static void check_has_output(Sema *s, const FuncDecl *shader)
 {
-    for (uint32_t i = 0; i < shader->params.count; i++)
+    for (uint32_t i = 0; i < shader->params.count; ++i)
         if (shader->params.items[i]->direction != DIRECTION_IN)
             return;
     report(s->diags, NO_OUTPUT, shader->span, shader->name);
@@ -362,19 +362,19 @@ void check_file(Sema *s)
     check_textures(s);
     check_attributes(s);
     check_inputs_metadata(s);
-    for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); i++) {
+    for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); ++i) {
         check_signature(s, ast->funcs.data[i]);
         add_overload(s, ast->funcs.data[i]);
     }
     if (report_is_full(s->diags))
         return;
     s->last_caller = ARENA_ARRAY(s->arena, uint32_t, s->module->func_count);
-    for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); i++)
+    for (uint32_t i = 0; i < ast->funcs.count && !report_is_full(s->diags); ++i)
         if (ast->funcs.data[i]->body)
             check_body(s, ast->funcs.data[i]);
     if (!report_is_full(s->diags))
         check_call_graph(s);
-    for (uint32_t i = 0; i < ast->funcs.count && diag_error_count(s->diags) == 0; i++)
+    for (uint32_t i = 0; i < ast->funcs.count && diag_error_count(s->diags) == 0; ++i)
         if (ast->funcs.data[i]->is_shader)
             check_has_output(s, ast->funcs.data[i]);
 }

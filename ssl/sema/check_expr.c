@@ -63,12 +63,12 @@ Expr *expr_seal(Expr *e)
     uint32_t cost = own_cost(e);
     bool is_total = is_own_total(e);
     const Expr *const children[] = {e->a, e->b, e->c};
-    for (size_t i = 0; i < SORT_COUNT_OF(children); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(children); ++i)
         if (children[i]) {
             cost += children[i]->cost;
             is_total = is_total && children[i]->is_total;
         }
-    for (uint32_t i = 0; i < e->args.count && cost < COST_MAX; i++) {
+    for (uint32_t i = 0; i < e->args.count && cost < COST_MAX; ++i) {
         cost += e->args.items[i]->cost;
         is_total = is_total && e->args.items[i]->is_total;
     }
@@ -158,7 +158,7 @@ static Expr *check_struct_member(Sema *s, Expr *e)
 {
     const StructDecl *decl = e->a->type->decl;
     ARRAY(const char *) names = {0};
-    for (uint32_t i = 0; i < decl->members.count; i++) {
+    for (uint32_t i = 0; i < decl->members.count; ++i) {
         if (decl->members.items[i]->name == e->name) {
             e->member = i;
             return expr_typed(e, decl->members.items[i]->type);
@@ -174,12 +174,12 @@ static Expr *check_struct_member(Sema *s, Expr *e)
 static uint8_t parse_swizzle(const char *name, uint32_t lanes, uint8_t out_lane[4])
 {
     static const char *const sets[] = {"xyzw", "rgba"};
-    for (size_t set = 0; set < SORT_COUNT_OF(sets); set++) {
+    for (size_t set = 0; set < SORT_COUNT_OF(sets); ++set) {
         uint8_t count = 0;
-        for (; name[count]; count++) {
+        for (; name[count]; ++count) {
             uint32_t lane = 0;
             while (lane < lanes && sets[set][lane] != name[count])
-                lane++;
+                ++lane;
             if (lane == lanes || count == 4) {
                 count = 0;
                 break;
@@ -227,7 +227,7 @@ static Expr *check_member(Sema *s, Expr *e)
         return expr_error(e);
     }
     e->swizzle.count = count;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         e->swizzle.lane[i] = lane[i];
     bool is_all = count == type_lanes(t) && count == 3;
     return expr_typed(e, is_all ? t : type_of_lanes(count));
@@ -257,8 +257,8 @@ static Expr *check_target_name(Sema *s, Expr *e, bool is_read_too)
 
 static bool has_repeated_lane(const Expr *e)
 {
-    for (uint32_t i = 0; i < e->swizzle.count; i++)
-        for (uint32_t k = 0; k < i; k++)
+    for (uint32_t i = 0; i < e->swizzle.count; ++i)
+        for (uint32_t k = 0; k < i; ++k)
             if (e->swizzle.lane[i] == e->swizzle.lane[k])
                 return true;
     return false;
@@ -317,7 +317,7 @@ Expr *check_initialiser(Sema *s, Expr *e, const Type *type)
         return expr_error(e);
     }
     bool is_good = true;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         const Type *part = is_struct ? type->decl->members.items[i]->type : type->element;
         e->args.items[i] = check_initialiser(s, e->args.items[i], part);
         is_good = is_good && !type_is_error(e->args.items[i]->type);

@@ -6,7 +6,7 @@
 static const char *joined(Sema *s, const char *const *names, uint32_t count)
 {
     const char *text = "";
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         text = arena_printf(s->arena, "%s%s%s", text, i > 0 ? " " : "", names[i]);
     return text;
 }
@@ -14,7 +14,7 @@ static const char *joined(Sema *s, const char *const *names, uint32_t count)
 Expr *check_global(Sema *s, Expr *e)
 {
     ARRAY(const char *) names = {0};
-    for (uint32_t i = 0; i < s->tables->global_count; i++) {
+    for (uint32_t i = 0; i < s->tables->global_count; ++i) {
         const SslGlobalRow *row = &s->tables->globals[i];
         if (strcmp(row->name, e->name) == 0) {
             e->row = i;
@@ -32,7 +32,7 @@ Expr *check_global(Sema *s, Expr *e)
 static const char *closure_args_text(Sema *s, const SslClosureRow *row)
 {
     const char *text = "";
-    for (uint32_t i = 0; i < row->arg_count; i++)
+    for (uint32_t i = 0; i < row->arg_count; ++i)
         text = arena_printf(s->arena, "%s%s%s %s", text, i > 0 ? ", " : "",
                             ssl_type_name(row->args[i].type), row->args[i].name);
     return text;
@@ -47,7 +47,7 @@ static Expr *check_closure_args(Sema *s, Expr *e, const SslClosureRow *row)
         return expr_error(e);
     }
     bool is_good = true;
-    for (uint32_t i = 0; i < row->arg_count; i++) {
+    for (uint32_t i = 0; i < row->arg_count; ++i) {
         const Type *wanted = type_basic(row->args[i].type);
         Expr *arg = e->args.items[i];
         if (coerce_is_possible(arg->type, wanted)) {
@@ -67,11 +67,11 @@ Expr *check_closure(Sema *s, Expr *e)
 {
     ARRAY(const char *) names = {0};
     bool is_good = true;
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         e->args.items[i] = check_value(s, e->args.items[i]);
         is_good = is_good && !type_is_error(e->args.items[i]->type);
     }
-    for (uint32_t i = 0; i < s->tables->closure_count; i++) {
+    for (uint32_t i = 0; i < s->tables->closure_count; ++i) {
         const SslClosureRow *row = &s->tables->closures[i];
         if (strcmp(row->name, e->name) == 0) {
             e->row = i;
@@ -119,7 +119,7 @@ static bool option_choice(TextureCheck *t, const char *const *choices, size_t co
 {
     const Constant *c = constant_of(t, SSL_STRING);
     const char *list = "";
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         if (c && strcmp(c->text, choices[i]) == 0) {
             *out_choice = choices[i];
             return true;
@@ -186,7 +186,7 @@ static bool option_missing(TextureCheck *t)
     const Constant *c = constant_of(t, SSL_COLOR);
     if (!c)
         return report_value(t, "a constant color");
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         t->call->site.missing_color[i] = c->scalars[i].f;
     if (!t->call->site.has_missing_color)
         t->call->site.missing_color[3] = 1.0f;
@@ -220,13 +220,13 @@ static const struct {
 static bool check_option(TextureCheck *t)
 {
     const char *names[SORT_COUNT_OF(options)];
-    for (uint32_t i = 0; &t->call->options[i] != t->option; i++)
+    for (uint32_t i = 0; &t->call->options[i] != t->option; ++i)
         if (t->call->options[i].name == t->option->name) {
             report(t->s->diags, OPTION_TWICE, t->option->span, t->option->name);
             return false;
         }
     t->value = check_value(t->s, t->option->value);
-    for (size_t i = 0; i < SORT_COUNT_OF(options); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(options); ++i) {
         if (strcmp(options[i].name, t->option->name) == 0)
             return !type_is_error(t->value->type) && options[i].apply(t);
         names[i] = options[i].name;
@@ -243,7 +243,7 @@ static bool check_option(TextureCheck *t)
 static bool find_texture(Sema *s, const Expr *e, uint32_t *out_slot)
 {
     ARRAY(const char *) names = {0};
-    for (uint32_t i = 0; i < s->module->ast->textures.count; i++) {
+    for (uint32_t i = 0; i < s->module->ast->textures.count; ++i) {
         const char *name = s->module->ast->textures.data[i]->name;
         if (name == e->name) {
             *out_slot = i;
@@ -263,7 +263,7 @@ static bool find_texture(Sema *s, const Expr *e, uint32_t *out_slot)
 static bool check_coordinates(Sema *s, Expr *e)
 {
     bool is_good = true;
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         Expr *arg = check_value(s, e->args.items[i]);
         is_good = is_good && !type_is_error(arg->type);
         e->args.items[i] =
@@ -273,7 +273,7 @@ static bool check_coordinates(Sema *s, Expr *e)
         return false;
     Span span = e->span;
     is_good = e->args.count == 2 || e->args.count == 6;
-    for (uint32_t i = 0; i < e->args.count && is_good; i++)
+    for (uint32_t i = 0; i < e->args.count && is_good; ++i)
         if (!type_is(e->args.items[i]->type, SSL_FLOAT)) {
             span = e->args.items[i]->span;
             is_good = false;
@@ -292,7 +292,7 @@ Expr *check_texture(Sema *s, Expr *e)
     call->channel = -1;
     bool is_good = find_texture(s, e, &call->slot);
     is_good = check_coordinates(s, e) && is_good;
-    for (uint32_t i = 0; i < call->option_count; i++) {
+    for (uint32_t i = 0; i < call->option_count; ++i) {
         t.option = &call->options[i];
         is_good = check_option(&t) && is_good;
     }

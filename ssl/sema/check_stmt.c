@@ -38,7 +38,7 @@ bool expr_has_effect(const Expr *e)
         if (e->kind == EXPR_ERROR || e->kind == EXPR_ASSIGN || e->kind == EXPR_STEP ||
             (e->kind == EXPR_CALL && e->callee.func))
             return true;
-        for (uint32_t i = 0; i < e->args.count; i++)
+        for (uint32_t i = 0; i < e->args.count; ++i)
             if (expr_has_effect(e->args.items[i]))
                 return true;
         if (expr_has_effect(e->b) || expr_has_effect(e->c))
@@ -59,7 +59,7 @@ static uint8_t check_list(Sema *s, const StmtList *list)
 {
     uint8_t exits = EXIT_NEXT;
     bool is_reported = false;
-    for (uint32_t i = 0; i < list->count && !report_is_full(s->diags); i++) {
+    for (uint32_t i = 0; i < list->count && !report_is_full(s->diags); ++i) {
         Stmt *stmt = list->items[i];
         bool is_reached = exits & EXIT_NEXT;
         check_stmt(s, stmt);
@@ -103,7 +103,7 @@ static void check_loop(Sema *s, Stmt *stmt)
     scope_open(s);
     if (stmt->init)
         check_stmt(s, stmt->init);
-    s->loop_depth++;
+    ++s->loop_depth;
     if (stmt->expr && stmt->kind != STMT_DO)
         stmt->expr = check_condition(s, stmt->expr);
     if (stmt->step)
@@ -111,7 +111,7 @@ static void check_loop(Sema *s, Stmt *stmt)
     check_stmt(s, stmt->body);
     if (stmt->kind == STMT_DO)
         stmt->expr = check_condition(s, stmt->expr);
-    s->loop_depth--;
+    --s->loop_depth;
     scope_close(s);
 
     uint8_t body = stmt->body->exits;
@@ -168,7 +168,7 @@ static void check_stmt(Sema *s, Stmt *stmt)
         check_block(s, stmt);
         break;
     case STMT_DECLARE:
-        for (uint32_t i = 0; i < stmt->vars.count; i++)
+        for (uint32_t i = 0; i < stmt->vars.count; ++i)
             check_declaration(s, stmt->vars.items[i]);
         break;
     case STMT_EXPR:
@@ -198,7 +198,7 @@ void check_body(Sema *s, FuncDecl *func)
     s->loop_depth = 0;
     s->function_scalars = 0;
     scope_open(s);
-    for (uint32_t i = 0; i < func->params.count; i++)
+    for (uint32_t i = 0; i < func->params.count; ++i)
         check_local(s, func->params.items[i]);
     func->body->exits =
         func->body->kind == STMT_BLOCK ? check_list(s, &func->body->list) : EXIT_RETURN;
@@ -208,7 +208,7 @@ void check_body(Sema *s, FuncDecl *func)
         Span end = {func->body->span.file, func->body->span.end - 1, func->body->span.end};
         report(s->diags, MISSING_RETURN, end, func->name, text_of(s, func->return_type));
     }
-    for (uint32_t i = 0; i < func->params.count && func->is_shader; i++) {
+    for (uint32_t i = 0; i < func->params.count && func->is_shader; ++i) {
         const VarDecl *param = func->params.items[i];
         if (param->direction == DIRECTION_OUT && !param->is_assigned && param->name)
             report(s->diags, OUTPUT_UNASSIGNED, param->span, param->name);

@@ -20,9 +20,9 @@ static const Type *named_type(Sema *s, const TypeName *name)
         return &type_error;
     report(s->diags, UNKNOWN_TYPE, name->span, name->struct_name);
     ARRAY(const char *) names = {0};
-    for (uint32_t i = 0; i < s->module->ast->structs.count; i++)
+    for (uint32_t i = 0; i < s->module->ast->structs.count; ++i)
         array_push(s->arena, &names, s->module->ast->structs.data[i]->name);
-    for (int basic = SSL_VOID; basic <= SSL_TEXTURE2D; basic++)
+    for (int basic = SSL_VOID; basic <= SSL_TEXTURE2D; ++basic)
         array_push(s->arena, &names, ssl_type_name((SslType)basic));
     report_suggestion(s->diags, name->struct_name, names.data, names.count);
     return &type_error;

@@ -178,7 +178,7 @@ static const Constant *eval_with(Eval *v, const Expr *e, const Constant *a)
     Scalar *out = new_scalars(v, e->type);
     Scalar one = {0};
     out[0].b = e->op == TOKEN_EQUAL;
-    for (uint32_t i = 0; i < a->type->scalars; i++) {
+    for (uint32_t i = 0; i < a->type->scalars; ++i) {
         if (!binary_scalar(type, e->op, a->scalars[i], b->scalars[i], &one))
             return fail(v, e);
         if (!is_comparison)
@@ -210,7 +210,7 @@ static const Constant *eval_unary(Eval *v, const Expr *e)
         return a;
     SslType type = scalar_type(a->type);
     Scalar *out = new_scalars(v, e->type);
-    for (uint32_t i = 0; i < e->type->scalars; i++) {
+    for (uint32_t i = 0; i < e->type->scalars; ++i) {
         if (type == SSL_FLOAT)
             out[i].f = -a->scalars[i].f;
         else if (type == SSL_BOOL)
@@ -247,7 +247,7 @@ static const Constant *eval_convert(Eval *v, const Expr *e, const Expr *operand)
     if (from == SSL_VOID || to == SSL_VOID || from == SSL_STRING || to == SSL_STRING)
         return fail(v, e);
     Scalar *out = new_scalars(v, e->type);
-    for (uint32_t i = 0; i < e->type->scalars; i++) {
+    for (uint32_t i = 0; i < e->type->scalars; ++i) {
         bool is_off_diagonal =
             type_is(e->type, SSL_MATRIX) && a->type->scalars == 1 && i / 4 != i % 4;
         if (!is_off_diagonal)
@@ -261,12 +261,12 @@ static const Constant *eval_pieces(Eval *v, const Expr *e)
 {
     Scalar *out = new_scalars(v, e->type);
     uint32_t at = 0;
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         const Constant *piece = eval(v, e->args.items[i]);
         if (!piece)
             return NULL;
         ASSERT(at + piece->type->scalars <= e->type->scalars);
-        for (uint32_t k = 0; k < piece->type->scalars; k++)
+        for (uint32_t k = 0; k < piece->type->scalars; ++k)
             out[at++] = piece->scalars[k];
     }
     ASSERT(at == e->type->scalars);
@@ -293,12 +293,12 @@ static const Constant *eval_member(Eval *v, const Expr *e)
         return NULL;
     if (a->type->kind == TYPE_STRUCT) {
         uint32_t first = 0;
-        for (uint32_t i = 0; i < e->member; i++)
+        for (uint32_t i = 0; i < e->member; ++i)
             first += a->type->decl->members.items[i]->type->scalars;
         return make(v, e->type, a->scalars + first);
     }
     Scalar *out = new_scalars(v, e->type);
-    for (uint32_t i = 0; i < e->swizzle.count; i++)
+    for (uint32_t i = 0; i < e->swizzle.count; ++i)
         out[i] = a->scalars[e->swizzle.lane[i]];
     return make(v, e->type, out);
 }
@@ -313,7 +313,7 @@ static const Constant *eval_builtin(Eval *v, const Expr *e)
     if (!b->fold.f_f)
         return fail(v, e);
     Scalar *out = new_scalars(v, e->type);
-    for (uint32_t i = 0; i < e->type->scalars; i++) {
+    for (uint32_t i = 0; i < e->type->scalars; ++i) {
         Scalar p = x->scalars[x->type->scalars == 1 ? 0 : i];
         Scalar q = y->scalars[y->type->scalars == 1 ? 0 : i];
         switch (b->shape) {

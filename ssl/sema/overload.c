@@ -16,7 +16,7 @@ CandidateList overload_candidates(Sema *s, const char *name)
     if (library != s->module)
         add_functions(s, library, name, &list);
     const Builtin **first = name_map_get(&library->builtin_rows, name);
-    for (const Builtin *row = first ? *first : NULL; row && row < builtins + BUILTIN_COUNT; row++)
+    for (const Builtin *row = first ? *first : NULL; row && row < builtins + BUILTIN_COUNT; ++row)
         if (str_equal_c(str_from(row->name), name)) {
             Candidate c = {.builtin = row};
             array_push(s->arena, &list, c);
@@ -33,7 +33,7 @@ uint32_t candidate_required_count(const Candidate *c)
 {
     uint32_t count = candidate_param_count(c);
     while (c->func && count > 0 && c->func->params.items[count - 1]->init)
-        count--;
+        --count;
     return count;
 }
 
@@ -62,7 +62,7 @@ const char *candidate_text(const Candidate *c, Arena *arena)
 static uint32_t common_width(const Candidate *c, const ExprList *args)
 {
     uint32_t width = 1;
-    for (uint32_t i = 0; i < args->count; i++) {
+    for (uint32_t i = 0; i < args->count; ++i) {
         uint32_t lanes = type_lanes(args->items[i]->type);
         if (lanes <= 1 || !type_is(candidate_param_type(c, i), SSL_FLOAT))
             continue;
@@ -110,7 +110,7 @@ bool overload_match(Candidate *c, const ExprList *args)
         c->width = common_width(c, args);
     if (c->width == 0)
         return false;
-    for (uint32_t i = 0; i < args->count; i++)
+    for (uint32_t i = 0; i < args->count; ++i)
         if (!match_argument(c, i, args->items[i]->type, &c->cost))
             return false;
     return true;
@@ -120,7 +120,7 @@ Candidate *overload_choose(CandidateList *list, const ExprList *args, bool *out_
 {
     Candidate *best = NULL;
     *out_is_ambiguous = false;
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; ++i) {
         Candidate *c = &list->data[i];
         if (!overload_match(c, args))
             continue;

@@ -5,7 +5,7 @@
 
 void scope_open(Sema *s)
 {
-    s->scope_level++;
+    ++s->scope_level;
 }
 
 void scope_close(Sema *s)
@@ -15,7 +15,7 @@ void scope_close(Sema *s)
         if (var->scope_level < s->scope_level)
             break;
         name_map_set(&s->variables, var->name, var->hidden);
-        s->scope.count--;
+        --s->scope.count;
         if (var->kind == VAR_LOCAL && var->is_read && !var->is_assigned &&
             diag_error_count(s->diags) == 0)
             report(s->diags, NEVER_ASSIGNED, var->first_read, var->name);
@@ -23,7 +23,7 @@ void scope_close(Sema *s)
             diag_error_count(s->diags) == 0)
             report(s->diags, NEVER_READ, var->span, var->name);
     }
-    s->scope_level--;
+    --s->scope_level;
 }
 
 void scope_declare(Sema *s, VarDecl *var)
@@ -61,7 +61,7 @@ void scope_report_unknown(Sema *s, const char *name, Span span)
     if (!sema_is_news(s, name))
         return;
     report(s->diags, UNKNOWN_VARIABLE, span, name);
-    for (uint32_t i = 0; i < s->tables->global_count; i++)
+    for (uint32_t i = 0; i < s->tables->global_count; ++i)
         if (strcmp(s->tables->globals[i].name, name) == 0) {
             report(s->diags, NOTE_WRITE, (Span){0},
                    arena_printf(s->arena, "global_value<%s>", name));

@@ -16,7 +16,7 @@ Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t so
     name_map_init(&m->structs, arena);
     name_map_init(&m->variables, arena);
     name_map_init(&m->builtin_rows, arena);
-    for (uint32_t i = 0; i < source_count; i++) {
+    for (uint32_t i = 0; i < source_count; ++i) {
         TokenList tokens = lex(sources[i].text, sources[i].file, &m->names, arena, diags);
         ParseInput input = {.text = sources[i].text,
                             .tokens = &tokens,
@@ -59,7 +59,7 @@ const FuncDecl *sema_find_shader(const Module *m, const char *name, uint32_t fil
     ARRAY(const char *) names = {0};
     const FuncDecl *found = NULL;
     const char *list = "";
-    for (uint32_t i = 0; i < m->ast->funcs.count; i++) {
+    for (uint32_t i = 0; i < m->ast->funcs.count; ++i) {
         const FuncDecl *f = m->ast->funcs.data[i];
         if (!f->is_shader)
             continue;

@@ -11,7 +11,7 @@ static Status check_sources(StdLib *lib, DiagList *diags)
         return STATUS_NO_MEMORY;
     arena_on_no_memory(lib->arena, &no_memory);
     ARRAY(SemaSource) sources = {0};
-    for (uint32_t i = 0; stdlib_sources[i].name; i++) {
+    for (uint32_t i = 0; stdlib_sources[i].name; ++i) {
         Str text = {stdlib_sources[i].text, stdlib_sources[i].size_bytes};
         array_push(lib->arena, &sources, (SemaSource){text, LIBRARY_FILE + i});
     }

@@ -66,7 +66,7 @@ const char *front_messages(Front *f, const char *text)
     const char *all = "";
     Status status = lower_text(f, text, &m);
     assert_true((status == STATUS_OK) == (diag_error_count(f->diags) == 0));
-    for (uint32_t i = 0; i < diag_count(f->diags); i++) {
+    for (uint32_t i = 0; i < diag_count(f->diags); ++i) {
         const Diag *d = diag_get(f->diags, i);
         uint32_t line = 0, column = 0;
         if (d->span.file)

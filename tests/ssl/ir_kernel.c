@@ -55,7 +55,7 @@ void ir_kernel_end_raw(IrKernel *k, const IrValue *results, uint32_t count)
 {
     IrModule *m = k->module;
     SslOutputInfo *infos = ARENA_ARRAY(k->arena, SslOutputInfo, m->outputs.count);
-    for (uint32_t i = 0; i < m->outputs.count; i++)
+    for (uint32_t i = 0; i < m->outputs.count; ++i)
         infos[i] =
             (SslOutputInfo){.name = m->outputs.data[i].name, .type = m->outputs.data[i].type};
     m->info.outputs = infos;
@@ -70,7 +70,7 @@ void ir_kernel_end(IrKernel *k, const IrValue *results, uint32_t count)
 {
     static const SslType types[] = {
         [IR_BOOL] = SSL_BOOL, [IR_INT] = SSL_INT, [IR_FLOAT] = SSL_FLOAT};
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         IrOutput output = {.name = arena_printf(k->arena, "o%u", i),
                            .type = types[ir_kind(ir_build_type(k->builder, results[i]))],
                            .result_first = i,
@@ -91,18 +91,18 @@ void ir_kernel_free(IrKernel *k)
 static void test_lookup(SslHost *host, const SslTexCall *call)
 {
     IrBatch *b = (IrBatch *)(void *)host;
-    b->lookups++;
+    ++b->lookups;
     uint32_t n = call->lane_count;
     CHECK((n == 1 || n == 4 || n == 8 || n == 16) && call->lane_first + n <= SSL_BLOCK);
     CHECK(call->block < IR_KERNEL_BLOCKS && call->lane_mask && call->lane_mask >> n == 0);
     CHECK((call->lane_mask & ~((uint32_t)b->live[call->block] >> call->lane_first)) == 0);
     uint32_t count = call->flags & SSL_TEX_WANT_DERIVS ? 12 : 4;
-    for (uint32_t i = 0; i < count * n; i++) {
+    for (uint32_t i = 0; i < count * n; ++i) {
         uint32_t lane = i % n;
         if (!(call->lane_mask >> lane & 1))
             continue;
         float x = (float)(call->texture + 10 * call->site) + (float)(i / n) * 0.125f;
-        for (uint32_t j = 0; j < 7; j++)
+        for (uint32_t j = 0; j < 7; ++j)
             x = x * 0.75f + call->coord[j * n + lane] * (float)(j + 1);
         call->result[i] = x;
     }
@@ -138,9 +138,9 @@ void ir_batch_init(IrBatch *b, const IrKernel *k, uint64_t seed)
     assert_true(b->globals && b->result && b->layout.params_bytes <= sizeof b->params);
     uint64_t state = seed << 20;
     float *words = b->globals;
-    for (uint32_t i = 0; i < IR_KERNEL_BLOCKS * b->layout.globals.stride_bytes / 4; i++)
+    for (uint32_t i = 0; i < IR_KERNEL_BLOCKS * b->layout.globals.stride_bytes / 4; ++i)
         words[i] = random_float(&state);
-    for (uint32_t point = 0; point < IR_KERNEL_BLOCKS * SSL_BLOCK; point++) {
+    for (uint32_t point = 0; point < IR_KERNEL_BLOCKS * SSL_BLOCK; ++point) {
         int32_t i = (int32_t)(hash_mix64(state++) % 21) - 10;
         int32_t flag = hash_mix64(state++) % 2 ? (int32_t)point + 1 : 0;
         memcpy(ir_batch_global(b, ROW_I, 0, 0, point), &i, 4);
@@ -224,7 +224,7 @@ static uint32_t canonical(uint32_t word)
 static void compare(const IrKernel *k, const IrBatch *b, const uint32_t *expected, const char *name)
 {
     const uint32_t *found = b->result;
-    for (size_t i = 0; i < b->result_bytes / 4; i++) {
+    for (size_t i = 0; i < b->result_bytes / 4; ++i) {
         if (canonical(found[i]) == canonical(expected[i]))
             continue;
         StrBuf text = {0};
@@ -260,7 +260,7 @@ void ir_kernel_check(Jit *jit, const IrKernel *k, uint64_t seed)
     uint32_t *expected = mem_alloc(b.result_bytes, 1);
     assert_non_null(expected);
     memcpy(expected, b.result, b.result_bytes);
-    for (uint32_t i = 0; i < WAYS; i++) {
+    for (uint32_t i = 0; i < WAYS; ++i) {
         if (i >= 2 && i - 2 != seed % 4)
             continue;
         ir_kernel_run(jit, k, &b, ways[i].options);
@@ -275,15 +275,15 @@ void ir_kernel_check_seeds(Jit *jit, const IrKernel *k, uint64_t seed_count)
     KernelLayout layout;
     JitKernel *held[WAYS]; /* so that it is compiled once, not for every seed */
     kernel_layout_compute(k->module, k->arena, &layout);
-    for (uint32_t i = 0; i < WAYS; i++) {
+    for (uint32_t i = 0; i < WAYS; ++i) {
         Error err = {0};
         SslBuildTimes times = {0};
         if (jit_acquire(jit, k->module, &layout, ways[i].options, &held[i], &times, &err) !=
             STATUS_OK)
             fail_msg("%s", err.text);
     }
-    for (uint64_t seed = 1; seed <= seed_count; seed++)
+    for (uint64_t seed = 1; seed <= seed_count; ++seed)
         ir_kernel_check(jit, k, seed);
-    for (uint32_t i = 0; i < WAYS; i++)
+    for (uint32_t i = 0; i < WAYS; ++i)
         jit_release(jit, held[i]);
 }

@@ -15,7 +15,7 @@ static void look_up(void *data, const SslTextureSite *site, const double coord[7
 {
     const Oracle *o = data;
     float coord_float[7], result[12] = {0};
-    for (uint32_t i = 0; i < 7; i++)
+    for (uint32_t i = 0; i < 7; ++i)
         coord_float[i] = (float)coord[i];
     SslTexCall call = {.block = o->block,
                        .lane_first = o->lane,
@@ -27,7 +27,7 @@ static void look_up(void *data, const SslTextureSite *site, const double coord[7
                        .coord = coord_float,
                        .result = result};
     o->batch->services->tex_lookup(o->batch->host, &call);
-    for (uint32_t i = 0; i < 12; i++)
+    for (uint32_t i = 0; i < 12; ++i)
         out[i] = (double)result[i];
 }
 
@@ -52,11 +52,11 @@ static void read_inputs(const Oracle *o, EvalPoint *point)
 {
     const IrModule *m = o->module;
     size_t block = (size_t)o->block * o->layout->globals.stride_bytes;
-    for (uint32_t row = 0; row < m->global_count; row++) {
+    for (uint32_t row = 0; row < m->global_count; ++row) {
         const SslGlobalRow *global = &m->globals[row];
         uint32_t scalars = ssl_type_scalars(global->type), line = 0;
-        for (uint32_t shadow = 0; shadow < (global->has_derivs ? 3u : 1u); shadow++)
-            for (uint32_t i = 0; i < scalars; i++, line++) {
+        for (uint32_t shadow = 0; shadow < (global->has_derivs ? 3u : 1u); ++shadow)
+            for (uint32_t i = 0; i < scalars; ++i, ++line) {
                 size_t offset =
                     4 * (o->layout->globals.offset_floats[row] + line * SSL_BLOCK + o->lane);
                 EvalScalar x =
@@ -64,8 +64,8 @@ static void read_inputs(const Oracle *o, EvalPoint *point)
                 point->globals[row][shadow][i] = x.v;
             }
     }
-    for (uint32_t i = 0; i < m->info.param_count; i++)
-        for (uint32_t j = 0; j < ssl_type_scalars(m->info.params[i].type); j++)
+    for (uint32_t i = 0; i < m->info.param_count; ++i)
+        for (uint32_t j = 0; j < ssl_type_scalars(m->info.params[i].type); ++j)
             point->params[i][j] =
                 scalar_from_word(m->info.params[i].type,
                                  word_at(o->batch->params, o->layout->param_offset[i] + 4 * j));
@@ -78,12 +78,12 @@ static void read_attributes(const Oracle *o, EvalPoint *point)
         return;
     const char *block =
         (const char *)o->batch->attributes + (size_t)o->block * o->layout->attributes_stride_bytes;
-    for (uint32_t slot = 0; slot < info->attribute_count; slot++) {
+    for (uint32_t slot = 0; slot < info->attribute_count; ++slot) {
         const SslAttributeSlot *where = &o->layout->attributes[slot];
         SslType type = info->attributes[slot].type;
         uint32_t scalars = ssl_type_scalars(type);
         uint32_t shadows = where->wants_derivs ? 3 : where->is_used ? 1 : 0;
-        for (uint32_t i = 0; i < shadows * scalars; i++)
+        for (uint32_t i = 0; i < shadows * scalars; ++i)
             point->attributes[slot][i / scalars][i % scalars] =
                 scalar_from_word(
                     type, word_at(block, where->offset_bytes + 4 * (i * SSL_BLOCK + o->lane)))
@@ -113,13 +113,13 @@ static void store_results(const Oracle *o, const EvalResult *r)
 {
     const IrModule *m = o->module;
     memcpy(result_block(o) + o->layout->fault_offset + 4 * o->lane, &r->fault, 4);
-    for (uint32_t i = 0; i < m->outputs.count; i++) {
+    for (uint32_t i = 0; i < m->outputs.count; ++i) {
         const IrOutput *output = &m->outputs.data[i];
-        for (uint32_t j = 0; output->type != SSL_CLOSURE && j < output->result_count; j++)
+        for (uint32_t j = 0; output->type != SSL_CLOSURE && j < output->result_count; ++j)
             store(o, r, output->result_first + j,
                   o->layout->output_offset[i] + j * KERNEL_LANE_ROW_BYTES);
     }
-    for (uint32_t i = 0; i < m->slots.count; i++) {
+    for (uint32_t i = 0; i < m->slots.count; ++i) {
         const IrLobeSlot *slot = &m->slots.data[i];
         if (!r->values[slot->result_first].elements->b)
             continue;
@@ -128,7 +128,7 @@ static void store_results(const Oracle *o, const EvalResult *r)
         memcpy(&mask, mask_at, sizeof mask);
         mask = (uint16_t)(mask | 1u << o->lane);
         memcpy(mask_at, &mask, sizeof mask);
-        for (uint32_t j = 0; j < 3 + slot->arg_count; j++)
+        for (uint32_t j = 0; j < 3 + slot->arg_count; ++j)
             store(o, r, slot->result_first + 1 + j,
                   o->layout->lobes[i].weight_offset + j * KERNEL_LANE_ROW_BYTES);
     }
@@ -146,10 +146,10 @@ void ir_oracle_run(const IrModule *m, const KernelLayout *layout, const SslBatch
                          .loop_budget = batch->loop_budget,
                          .stack_bytes = batch->stack_bytes};
     ArenaMark mark = arena_mark(arena);
-    for (o.block = 0; o.block < batch->block_count; o.block++) {
-        for (uint32_t i = 0; i < m->slots.count; i++)
+    for (o.block = 0; o.block < batch->block_count; ++o.block) {
+        for (uint32_t i = 0; i < m->slots.count; ++i)
             memset(result_block(&o) + layout->lobes[i].mask_offset, 0, sizeof(uint16_t));
-        for (o.lane = 0; o.lane < SSL_BLOCK; o.lane++) {
+        for (o.lane = 0; o.lane < SSL_BLOCK; ++o.lane) {
             if (!(batch->live[o.block] >> o.lane & 1))
                 continue;
             read_inputs(&o, point);

@@ -81,11 +81,11 @@ static void test_every_scalar_operation(void **state)
     /* Ints of all sizes: small ones from the table, large ones from float bits. */
     IrValue large = ir_build1(k.builder, IR_FBITS, global_f(&k));
     IrValue ints[2] = {large, global_i(&k)};
-    for (uint32_t op = IR_FNEG; op <= IR_FBITS; op++) {
+    for (uint32_t op = IR_FNEG; op <= IR_FBITS; ++op) {
         const IrOpInfo *info = ir_op_info((IrOp)op);
         IrValue args[2];
         uint32_t arg_count = 0;
-        for (const char *c = info->signature; *c != '>'; c++, arg_count++) {
+        for (const char *c = info->signature; *c != '>'; ++c, ++arg_count) {
             assert_true(arg_count < 2);
             args[arg_count] =
                 *c == 'f'   ? (arg_count ? global_g(&k) : global_f(&k))
@@ -150,7 +150,7 @@ static void test_guards_and_integer_corners(void **state)
         {IR_IMUL, 65536, 65536, 0},
     };
     /* The arguments come through the globals, or all would be folded. */
-    for (uint32_t i = 0; i < SORT_COUNT_OF(floats); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(floats); ++i) {
         IrKernel k;
         ir_kernel_begin(&k);
         const char *signature = ir_op_info(floats[i].op)->signature;
@@ -171,7 +171,7 @@ static void test_guards_and_integer_corners(void **state)
         ir_batch_free(&b);
         ir_kernel_free(&k);
     }
-    for (uint32_t i = 0; i < SORT_COUNT_OF(ints); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(ints); ++i) {
         IrKernel k;
         ir_kernel_begin(&k);
         IrValue y = ir_build_param_read(k.builder, IR_INT, PARAM_I, 0);
@@ -206,11 +206,11 @@ static void test_float_to_int_saturates(void **state)
     ir_kernel_end(&k, &result, 1);
     IrBatch b;
     ir_batch_init(&b, &k, 1);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i)
         *ir_batch_global(&b, ROW_F, 0, 0, i) = cases[i].x;
     *ir_batch_global(&b, ROW_F, 0, 0, 15) = NAN;
     ir_kernel_run(jit_of(state), &k, &b, (JitOptions){.llvm_level = 3});
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i)
         assert_int_equal((int32_t)ir_batch_output(&b, 0, 0, i), cases[i].expected);
     assert_int_equal(ir_batch_output(&b, 0, 0, 15), 0);
     ir_batch_free(&b);
@@ -260,7 +260,7 @@ static void test_dead_lanes_and_blocks_are_not_written(void **state)
     IrBatch b;
     ir_batch_init(&b, &k, 1);
     ir_kernel_run(jit_of(state), &k, &b, (JitOptions){.llvm_level = 3});
-    for (uint32_t point = 0; point < IR_KERNEL_BLOCKS * SSL_BLOCK; point++) {
+    for (uint32_t point = 0; point < IR_KERNEL_BLOCKS * SSL_BLOCK; ++point) {
         bool is_live = b.live[point / SSL_BLOCK] >> point % SSL_BLOCK & 1;
         if (!is_live) {
             assert_int_equal(ir_batch_output(&b, 0, 0, point), 0xa5a5a5a5u);
@@ -334,12 +334,12 @@ static void test_loop_budget_is_shared_and_the_first_fault_wins(void **state)
         {60, 2, {60 * 61 / 2, 0, 0}}, {109, 2, {1830, 49 * 50 / 2, 0}},
         {110, 3, {1830, 1275, 0}},    {120, 3, {1830, 1275, 55}},
     };
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i)
         for (uint32_t lanes = 1; lanes <= 16; lanes *= 4) {
             b.batch.loop_budget = cases[i].budget;
             ir_kernel_run(jit_of(state), &k, &b, (JitOptions){.lanes = lanes});
             assert_int_equal(ir_batch_fault(&b, 0), cases[i].fault);
-            for (uint32_t j = 0; j < 3; j++)
+            for (uint32_t j = 0; j < 3; ++j)
                 assert_int_equal((int32_t)ir_batch_output(&b, j, 0, 0), cases[i].sums[j]);
         }
     ir_batch_free(&b);
@@ -353,7 +353,7 @@ static void test_index_out_of_range_is_clamped_and_recorded(void **state)
     IrBuilder *b = k.builder;
     uint32_t site = new_fault(&k, SSL_FAULT_INDEX), other = new_fault(&k, SSL_FAULT_INDEX);
     IrValue elements[4];
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; ++i)
         elements[i] = float_of(&k, 10.0f * (float)(i + 1));
     IrValue array = ir_build_array(b, IR_FLOAT, elements, 4);
     IrValue results[2];
@@ -370,12 +370,12 @@ static void test_index_out_of_range_is_clamped_and_recorded(void **state)
         float values[2];
     } cases[] = {{-3, 1, {10, 10}}, {0, 2, {10, 10}},         {1, 0, {20, 10}}, {3, 0, {40, 30}},
                  {4, 1, {40, 40}},  {INT32_MIN, 1, {10, 40}}, {9, 1, {40, 40}}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i)
         memcpy(ir_batch_global(&batch, ROW_I, 0, 0, i), &cases[i].index, 4);
     ir_kernel_run(jit_of(state), &k, &batch, (JitOptions){.llvm_level = 3});
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         assert_int_equal(ir_batch_fault(&batch, i), cases[i].fault);
-        for (uint32_t j = 0; j < 2; j++)
+        for (uint32_t j = 0; j < 2; ++j)
             assert_float_equal(ir_batch_output_float(&batch, j, 0, i), cases[i].values[j], 0.0f);
     }
     ir_batch_free(&batch);
@@ -395,8 +395,8 @@ static uint32_t count_in_llvm(Jit *jit, const IrKernel *k, const char *word)
         STATUS_OK)
         fail_msg("%s", err.text);
     uint32_t count = 0;
-    for (const char *at = strbuf_text(&text); (at = strstr(at, word)) != NULL; at++)
-        count++;
+    for (const char *at = strbuf_text(&text); (at = strstr(at, word)) != NULL; ++at)
+        ++count;
     strbuf_free(&text);
     return count;
 }
@@ -406,7 +406,7 @@ enum { SIZE = 8 };
 static IrValue new_array(IrKernel *k)
 {
     IrValue elements[SIZE];
-    for (int32_t i = 0; i < SIZE; i++)
+    for (int32_t i = 0; i < SIZE; ++i)
         elements[i] = ir_build2(k->builder, IR_FMUL, global_f(k), float_of(k, (float)i));
     return ir_build_array(k->builder, IR_FLOAT, elements, SIZE);
 }
@@ -503,7 +503,7 @@ static void test_arrays_swapped_by_a_loop(void **state)
                        set(&k, s[3], s[0], float_of(&k, 7.0f)), s[1]};
     ir_loop_end(b, ir_build2(b, IR_ILT, next[0], global_i(&k)), next, 4, out);
     IrValue results[6];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
         results[2 * i] = get(&k, out[1 + i], int_of(&k, 3));
         results[2 * i + 1] = get(&k, out[1 + i], global_i(&k));
     }
@@ -517,7 +517,7 @@ static void test_constant_arrays_and_arrays_of_bools(void **state)
     IrKernel k;
     ir_kernel_begin(&k);
     IrValue ints[SIZE], bools[SIZE], flags[SIZE];
-    for (int32_t i = 0; i < SIZE; i++) {
+    for (int32_t i = 0; i < SIZE; ++i) {
         ints[i] = int_of(&k, i * i);
         bools[i] = ir_const_bool(k.builder, i % 3 == 0);
         flags[i] = i % 2 ? global_b(&k) : ir_const_bool(k.builder, true);
@@ -539,7 +539,7 @@ static void test_too_much_stack_is_refused(void **state)
     IrKernel k;
     ir_kernel_begin(&k);
     IrValue *elements = ARENA_ARRAY(k.arena, IrValue, HUGE);
-    for (uint32_t i = 0; i < HUGE; i++)
+    for (uint32_t i = 0; i < HUGE; ++i)
         elements[i] = global_f(&k);
     IrValue array = ir_build_array(k.builder, IR_FLOAT, elements, HUGE);
     IrValue result = get(&k, array, global_i(&k));
@@ -592,16 +592,16 @@ static void test_textures(void **state)
     uint32_t site0 = ir_add_texture_site(k.module, &(SslTextureSite){.texture = 1});
     uint32_t site1 = ir_add_texture_site(k.module, &(SslTextureSite){.texture = 0});
     IrValue coord[7], rgba[4], with_derivs[12];
-    for (uint32_t i = 0; i < 7; i++)
+    for (uint32_t i = 0; i < 7; ++i)
         coord[i] = ir_build2(b, IR_FADD, global_f(&k), float_of(&k, (float)i));
     ir_build_tex(b, site0, coord, rgba);
     ir_if_begin(b, global_b(&k));
-    for (uint32_t i = 0; i < 7; i++)
+    for (uint32_t i = 0; i < 7; ++i)
         coord[i] = ir_build2(b, IR_FMUL, rgba[i % 4], float_of(&k, 0.125f));
     ir_build_tex_d(b, site1, coord, with_derivs);
     ir_if_else(b, with_derivs, 12);
     IrValue zeros[12], results[16];
-    for (uint32_t i = 0; i < 12; i++)
+    for (uint32_t i = 0; i < 12; ++i)
         zeros[i] = float_of(&k, 0.0f);
     ir_if_end(b, zeros, 12, results);
     memcpy(results + 12, rgba, sizeof rgba);
@@ -625,10 +625,10 @@ static void test_lobes(void **state)
     array_push(k.arena, &m->slots,
                (IrLobeSlot){.closure = CLOSURE_LAMBERT, .result_first = 6, .arg_count = 6});
     IrValue results[16] = {global_g(&k), ir_build2(b, IR_FLT, global_f(&k), global_g(&k))};
-    for (uint32_t i = 2; i < 6; i++)
+    for (uint32_t i = 2; i < 6; ++i)
         results[i] = ir_build2(b, IR_FMUL, global_g(&k), float_of(&k, (float)i));
     results[6] = global_b(&k);
-    for (uint32_t i = 7; i < 16; i++)
+    for (uint32_t i = 7; i < 16; ++i)
         results[i] = ir_build2(b, IR_FADD, global_f(&k), float_of(&k, (float)i));
     ir_kernel_end_raw(&k, results, 16);
     ir_kernel_check_seeds(jit_of(state), &k, 6);
@@ -645,7 +645,7 @@ static void test_lobes(void **state)
     ir_kernel_run(jit_of(state), &k, &batch, (JitOptions){.llvm_level = 3});
     uint16_t mask, expected = 0;
     memcpy(&mask, (char *)batch.result + lambert->mask_offset, 2);
-    for (uint32_t lane = 0; lane < SSL_BLOCK; lane++) {
+    for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane) {
         int32_t flag;
         memcpy(&flag, ir_batch_global(&batch, ROW_B, 0, 0, lane), 4);
         expected |= (uint16_t)((flag != 0) << lane);
@@ -722,7 +722,7 @@ static void generate_if(Generator *g, uint32_t depth)
     Generator saved = *g;
     IrValue arm[4], out[4];
     ir_if_begin(b, PICK(g, bool));
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; ++i) {
         generate_statements(g, depth + 1, 3);
         arm[0] = PICK(g, array);
         arm[1] = PICK(g, float);
@@ -770,8 +770,8 @@ static void generate_loop(Generator *g, uint32_t depth)
 
 static void generate_statements(Generator *g, uint32_t depth, uint32_t count)
 {
-    for (uint32_t i = 0; i < count && g->statements < 120; i++) {
-        g->statements++;
+    for (uint32_t i = 0; i < count && g->statements < 120; ++i) {
+        ++g->statements;
         uint32_t choice = draw(g, 10);
         if (choice == 0 && depth < 4)
             generate_if(g, depth);
@@ -786,7 +786,7 @@ static void generate_statements(Generator *g, uint32_t depth, uint32_t count)
 
 static void test_random_programs(void **state)
 {
-    for (uint64_t seed = 1; seed <= 12; seed++) {
+    for (uint64_t seed = 1; seed <= 12; ++seed) {
         IrKernel k;
         ir_kernel_begin(&k);
         Generator g = {.k = &k, .random = seed << 32};
@@ -800,9 +800,9 @@ static void test_random_programs(void **state)
         generate_statements(&g, 0, 40);
         IrValue results[40];
         uint32_t count = 0;
-        for (uint32_t i = 0; i < g.array_count && count < 32; i++)
+        for (uint32_t i = 0; i < g.array_count && count < 32; ++i)
             results[count++] = get(&k, g.arrays[i], global_i(&k));
-        for (uint32_t i = 0; i < 8; i++)
+        for (uint32_t i = 0; i < 8; ++i)
             results[count++] = PICK(&g, float);
         ir_kernel_end(&k, results, count);
         ir_kernel_check(jit_of(state), &k, seed);

@@ -117,16 +117,16 @@ static void look_up(SslHost *host, const SslTexCall *call)
 {
     Run *run = (Run *)(void *)host;
     uint32_t n = call->lane_count;
-    for (uint32_t lane = 0; lane < n; lane++) {
+    for (uint32_t lane = 0; lane < n; ++lane) {
         if (!(call->lane_mask >> lane & 1))
             continue;
         float s = call->coord[lane], t = call->coord[n + lane];
         if (run->lookup_count < LOOKUPS_MAX)
-            for (uint32_t i = 0; i < 6; i++)
+            for (uint32_t i = 0; i < 6; ++i)
                 run->lookups[run->lookup_count][i] = call->coord[i * n + lane];
-        run->lookup_count++;
+        ++run->lookup_count;
         const float rows[12] = {s, t, s * t, 1, 1, 0, t, 0, 0, 1, s, 0};
-        for (uint32_t i = 0; i < (call->flags & SSL_TEX_WANT_DERIVS ? 12u : 4u); i++)
+        for (uint32_t i = 0; i < (call->flags & SSL_TEX_WANT_DERIVS ? 12u : 4u); ++i)
             call->result[i * n + lane] = rows[i];
     }
 }
@@ -135,16 +135,16 @@ static void fill_globals(float *block, uint64_t seed)
 {
     SslGlobalsLayout layout;
     ssl_globals_layout(globals, SORT_COUNT_OF(globals), &layout);
-    for (uint32_t i = 0; i < layout.stride_bytes / sizeof(float); i++)
+    for (uint32_t i = 0; i < layout.stride_bytes / sizeof(float); ++i)
         block[i] = (float)(hash_mix64(seed + i) >> 40) / (float)(1 << 23) - 1.0f;
 }
 
 static void collect(Run *run, const char *result, const SslProgramInfo *info,
                     const SslOutputSlot *slots)
 {
-    for (uint32_t i = 0; i < info->unit->output_count; i++) {
+    for (uint32_t i = 0; i < info->unit->output_count; ++i) {
         const SslOutputInfo *output = &info->unit->outputs[i];
-        for (uint32_t k = 0; k < ssl_value_scalars(output->type, output->shape); k++) {
+        for (uint32_t k = 0; k < ssl_value_scalars(output->type, output->shape); ++k) {
             assert_true(run->count < RESULTS_MAX);
             memcpy(&run->results[run->count++], result + slots[i].offset + k * SSL_BLOCK * 4, 4);
         }
@@ -238,12 +238,12 @@ static uint32_t below(Random *r, uint32_t n)
 static void print_signature(StrBuf *out, uint32_t kind, bool has_defaults)
 {
     const char *comma = "";
-    for (const Port *p = kinds[kind].inputs; p->name; p++, comma = ", ")
+    for (const Port *p = kinds[kind].inputs; p->name; ++p, comma = ", ")
         strbuf_printf(out, "%s%s %s%s", comma, ssl_type_name(p->type), p->name,
                       !has_defaults          ? ""
                       : p->type == SSL_FLOAT ? " = 0.5"
                                              : " = float3(0.5)");
-    for (const Port *p = kinds[kind].outputs; p->name; p++, comma = ", ")
+    for (const Port *p = kinds[kind].outputs; p->name; ++p, comma = ", ")
         strbuf_printf(out, "%sout %s %s", comma, ssl_type_name(p->type), p->name);
 }
 
@@ -315,22 +315,22 @@ static void make_random(RandomGroup *g, Random *r, SslUnit *const *units)
                              .wires = g->wires,
                              .outputs = g->outputs,
                              .node_count = count};
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         uint32_t kind = kind_of[i] = i == 0 ? 0 : below(r, KINDS);
         snprintf(g->names[i], sizeof g->names[i], "n%u", i);
         g->nodes[i] = (SslGroupNode){.name = g->names[i], .unit = units[kind]};
-        for (const Port *p = kinds[kind].outputs; p->name; p++)
+        for (const Port *p = kinds[kind].outputs; p->name; ++p)
             strbuf_printf(&g->body, "    %s n%u_%s;\n", ssl_type_name(p->type), i, p->name);
         strbuf_printf(&g->body, "    f_%s(", kinds[kind].name);
-        for (const Port *p = kinds[kind].inputs; p->name; p++)
+        for (const Port *p = kinds[kind].inputs; p->name; ++p)
             add_input(g, r, kind_of, i, p);
-        for (const Port *p = kinds[kind].outputs; p->name; p++)
+        for (const Port *p = kinds[kind].outputs; p->name; ++p)
             strbuf_printf(&g->body, "n%u_%s%s", i, p->name, p[1].name ? ", " : ");\n");
     }
-    for (uint32_t i = count - 3; i < count; i++)
+    for (uint32_t i = count - 3; i < count; ++i)
         add_output(g, &outs, i, &kinds[kind_of[i]].outputs[0]);
     strbuf_append_c(&g->by_hand, "texture2d image;\n");
-    for (uint32_t kind = 0; kind < KINDS; kind++) {
+    for (uint32_t kind = 0; kind < KINDS; ++kind) {
         strbuf_printf(&g->by_hand, "void f_%s(", kinds[kind].name);
         print_signature(&g->by_hand, kind, false);
         strbuf_printf(&g->by_hand, ")\n%s\n", kinds[kind].body);
@@ -367,7 +367,7 @@ static void assert_same_run(Run *a, Run *b, const RandomGroup *g, uint32_t level
 
 static void make_units(SslUnit *units[KINDS])
 {
-    for (uint32_t kind = 0; kind < KINDS; kind++) {
+    for (uint32_t kind = 0; kind < KINDS; ++kind) {
         StrBuf text = {0};
         strbuf_printf(&text, "texture2d image;\nshader %s(", kinds[kind].name);
         print_signature(&text, kind, true);
@@ -386,12 +386,12 @@ static void test_group_random_graphs_are_the_code_by_hand(void **state)
     Random r = {2024};
     uint32_t lookups = 0;
     make_units(units);
-    for (uint32_t i = 0; i < GROUPS; i++) {
+    for (uint32_t i = 0; i < GROUPS; ++i) {
         static RandomGroup g;
         make_random(&g, &r, units);
         SslUnit *linked = link_group(&g.desc);
         SslUnit *by_hand = compile(strbuf_text(&g.by_hand), NULL);
-        for (uint32_t k = 0; k < SORT_COUNT_OF(levels); k++) {
+        for (uint32_t k = 0; k < SORT_COUNT_OF(levels); ++k) {
             SslProgram *a = build(linked, levels[k], true), *b = build(by_hand, levels[k], true);
             static Run x, y;
             run_program(a, i, &x);
@@ -406,7 +406,7 @@ static void test_group_random_graphs_are_the_code_by_hand(void **state)
         free_random(&g);
     }
     assert_true(lookups > GROUPS);
-    for (uint32_t kind = 0; kind < KINDS; kind++)
+    for (uint32_t kind = 0; kind < KINDS; ++kind)
         ssl_unit_release(units[kind]);
 }
 
@@ -501,7 +501,7 @@ static void test_group_of_linked_groups(void **state)
 {
     SORT_UNUSED(state);
     SslUnit *unit = compile(parts, "add");
-    for (uint32_t depth = 1; depth <= 8; depth++) {
+    for (uint32_t depth = 1; depth <= 8; ++depth) {
         SslGroupNode nodes[2] = {{.name = "a", .unit = unit}, {.name = "b", .unit = unit}};
         SslGroupWire wire = {
             .from_node = "a", .from = "o", .to_node = "b", .to = depth == 1 ? "a" : "in"};
@@ -583,7 +583,7 @@ typedef struct Tower {
 static void make_tower(Tower *t, const SslUnit *unit, uint32_t levels, uint32_t width)
 {
     memset(t, 0, sizeof *t);
-    for (uint32_t i = 0; i < levels; i++) {
+    for (uint32_t i = 0; i < levels; ++i) {
         SslGroupNode node = {
             .name = "a", .unit = i ? NULL : unit, .group = i ? &t->descs[i - 1] : NULL};
         t->nodes[i][0] = t->nodes[i][1] = node;
@@ -623,7 +623,7 @@ static void test_group_limits(void **state)
     desc.nodes = &outer;
     expect_refusal(&desc, "S0721");
     ssl_unit_release(linked);
-    for (uint32_t i = 0; i < 4097; i++) {
+    for (uint32_t i = 0; i < 4097; ++i) {
         snprintf(names[i], sizeof names[i], "n%u", i);
         nodes[i] = (SslGroupNode){.name = names[i], .unit = unit};
     }
@@ -648,8 +648,8 @@ static void test_group_that_doubles_is_refused(void **state)
     static SslGroupNode nodes[20][2];
     static SslGroupOutput outputs[20][2];
     SslUnit *unit = compile(parts, "add");
-    for (uint32_t i = 0; i < 20; i++) {
-        for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t i = 0; i < 20; ++i) {
+        for (uint32_t k = 0; k < 2; ++k) {
             const char *name = k ? "b" : "a";
             nodes[i][k] = (SslGroupNode){
                 .name = name, .unit = i ? NULL : unit, .group = i ? &descs[i - 1] : NULL};
@@ -730,7 +730,7 @@ static void test_group_out_of_memory(void **state)
     uint32_t failures = 0;
     bool has_failed = true;
     arena_test_chunk_bytes(512); /* many small allocations */
-    for (uint64_t n = 1; has_failed; n++) {
+    for (uint64_t n = 1; has_failed; ++n) {
         mem_fail_nth(n);
         Status status = link_description(add, &unit);
         has_failed = mem_allocation_count() >= n;
@@ -791,7 +791,7 @@ static void test_group_corpus(void **state)
     const char *const *names;
     uint32_t count, linked = 0;
     assert_int_equal(file_list_directory(folder, arena, &names, &count, NULL), STATUS_OK);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         FuzzUnits found = {.count = 0};
         DiagList *diags = diag_list_create();
         SslGroupFile *file = NULL;
@@ -875,7 +875,7 @@ static void test_group_examples_of_the_manual(void **state)
             strncat(manual.source, begin, bytes);
         } else if (strncmp(at + 4, "json", 4) == 0) {
             link_example(&manual, (Str){begin, bytes});
-            examples++;
+            ++examples;
         }
         at = end + 4;
     }

@@ -128,15 +128,15 @@ static void test_fold_equals_evaluation(void **state)
 {
     SORT_UNUSED(state);
     const float samples[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.5f, 3.0f, 1e30f, 7.25f, INFINITY};
-    for (IrOp op = IR_FNEG; op <= IR_FBITS; op++) {
+    for (IrOp op = IR_FNEG; op <= IR_FBITS; ++op) {
         const char *s = ir_op_info(op)->signature;
         uint32_t count = (uint32_t)(strchr(s, '>') - s);
-        for (uint32_t i = 0; i < SORT_COUNT_OF(samples) * SORT_COUNT_OF(samples); i++) {
+        for (uint32_t i = 0; i < SORT_COUNT_OF(samples) * SORT_COUNT_OF(samples); ++i) {
             Fixture f;
             fixture_begin(&f);
             IrValue args[2];
             IrScalar scalars[2], want, got = {0};
-            for (uint32_t k = 0; k < count; k++) {
+            for (uint32_t k = 0; k < count; ++k) {
                 uint32_t pick = k == 0 ? i % SORT_COUNT_OF(samples) : i / SORT_COUNT_OF(samples);
                 if (s[k] == 'b') {
                     scalars[k].b = pick & 1;
@@ -293,16 +293,16 @@ static void test_hash_sees_code_only(void **state)
     SORT_UNUSED(state);
     Fixture f[4];
     Hash128 h[4];
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; ++i)
         fixture_begin(&f[i]);
     build_sample(&f[0], (Span){0}, 0.5f);
     build_sample(&f[1], (Span){3, 5, 9}, 0.5f);
-    for (int i = 0; i < 5; i++) /* other numbers for the same values */
+    for (int i = 0; i < 5; ++i) /* other numbers for the same values */
         ir_const_float(f[2].b, (float)i + 100);
     build_sample(&f[2], (Span){0}, 0.5f);
     f[2].module->funcs.data[1]->name = "other";
     build_sample(&f[3], (Span){0}, 0.25f);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         fixture_run(&f[i], NULL);
         h[i] = ir_hash(f[i].module);
     }
@@ -314,10 +314,10 @@ static void test_hash_sees_code_only(void **state)
     f[0].module->texture_sites.data[1].texture = 0;
     assert_false(hash128_equal(h[0], ir_hash(f[0].module)));
     IrFunc *entry = f[1].module->funcs.data[f[1].module->entry];
-    for (IrInstId i = 1; i < entry->insts.count; i++)
+    for (IrInstId i = 1; i < entry->insts.count; ++i)
         entry->insts.data[i].site += entry->insts.data[i].op == IR_LOOP;
     assert_false(hash128_equal(h[1], ir_hash(f[1].module)));
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; ++i)
         fixture_end(&f[i]);
 }
 
@@ -347,7 +347,7 @@ static void test_clone_is_independent(void **state)
 static IrInst *find_op(Fixture *f, IrOp op)
 {
     IrFunc *main = f->module->funcs.data[1];
-    for (IrInstId i = 1; i < main->insts.count; i++)
+    for (IrInstId i = 1; i < main->insts.count; ++i)
         if (main->insts.data[i].op == op)
             return &main->insts.data[i];
     fail();
@@ -459,7 +459,7 @@ static void break_module(Fixture *f, uint32_t kind)
 static void test_verifier_refuses(void **state)
 {
     SORT_UNUSED(state);
-    for (uint32_t kind = 0; kind <= 27; kind++) {
+    for (uint32_t kind = 0; kind <= 27; ++kind) {
         Fixture f;
         Error err = {0};
         fixture_begin(&f);

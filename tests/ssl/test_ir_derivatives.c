@@ -49,7 +49,7 @@ static IrFuncId build_eval_practical(Fixture *f)
 static void test_worked_example(void **state)
 {
     SORT_UNUSED(state);
-    for (int merged = 0; merged < 2; merged++) {
+    for (int merged = 0; merged < 2; ++merged) {
         Fixture f;
         fixture_begin(&f);
         IrFuncId eval = build_eval_practical(&f);
@@ -80,7 +80,7 @@ typedef struct Rule {
 static void check_rule(const Rule *rule)
 {
     bool binary = ir_op_info(rule->op)->signature[1] == 'f';
-    for (int wrt = 0; wrt < (binary ? 2 : 1); wrt++) {
+    for (int wrt = 0; wrt < (binary ? 2 : 1); ++wrt) {
         Fixture f;
         fixture_begin(&f);
         IrValue x = fixture_global(&f, G_X1, 0), y = fixture_global(&f, G_X2, 0);
@@ -156,7 +156,7 @@ static void test_rules_in_closed_form(void **state)
         {IR_COSH, 1, 0, 1.1752011936438014, 0},
         {IR_TANH, 1, 0, 0.41997434161402614, 0},
     };
-    for (uint32_t i = 0; i < SORT_COUNT_OF(rules); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rules); ++i)
         check_rule(&rules[i]);
 }
 
@@ -187,7 +187,7 @@ static void test_rules_at_singular_points(void **state)
         {IR_SINH, 200, 0, 0, 0},        {IR_COSH, 200, 0, 0, 0},
         {IR_POW, big, 3, 0, 0},
     };
-    for (uint32_t i = 0; i < SORT_COUNT_OF(rules); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rules); ++i)
         check_rule(&rules[i]);
 }
 
@@ -196,9 +196,9 @@ static void test_rules_against_central_differences(void **state)
 {
     SORT_UNUSED(state);
     const double h = 1e-6, points[][2] = {{0.3, 0.7}, {1.7, 2.3}, {0.9, -1.1}, {-0.45, 1.6}};
-    for (IrOp op = IR_FNEG; op <= IR_TANH; op++) {
+    for (IrOp op = IR_FNEG; op <= IR_TANH; ++op) {
         bool binary = ir_op_info(op)->signature[1] == 'f';
-        for (uint32_t i = 0; i < SORT_COUNT_OF(points); i++) {
+        for (uint32_t i = 0; i < SORT_COUNT_OF(points); ++i) {
             double x = points[i][0], y = points[i][1], sides[2];
             if (x < 0 && (op == IR_LOG || op == IR_LOG2 || op == IR_LOG10 || op == IR_SQRT))
                 continue;
@@ -208,7 +208,7 @@ static void test_rules_against_central_differences(void **state)
             IrValue v = binary ? ir_build2(f.b, op, a, c) : ir_build1(f.b, op, a);
             IrValue out[2] = {v, ir_build1(f.b, IR_DDX, v)};
             fixture_outputs(&f, out, 2);
-            for (int side = 0; side < 2; side++) {
+            for (int side = 0; side < 2; ++side) {
                 double step = side ? h : -h;
                 seed(&f, G_X1, x + step, 0, 0);
                 seed(&f, G_X2, y - 0.5 * step, 0, 0);
@@ -244,7 +244,7 @@ static void test_no_lineage_folds_to_zero(void **state)
                       ir_build1(f.b, IR_DDY, floor_x), ir_build1(f.b, IR_DDX, whole)};
     fixture_outputs(&f, out, 4);
     fixture_run(&f, NULL);
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; ++i)
         assert_near(fixture_value(&f, EVAL_FLOAT, i), 0, 0);
     assert_int_equal(f.report.instructions, 2); /* one constant and the yield */
     assert_int_equal(f.report.values_shadowed, 0);
@@ -279,7 +279,7 @@ static void test_demand_is_per_component(void **state)
     Fixture f;
     fixture_begin(&f);
     IrValue squares[3];
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; ++i) {
         IrValue p = fixture_global(&f, G_P, i);
         squares[i] = ir_build2(f.b, IR_FMUL, p, p);
     }
@@ -333,7 +333,7 @@ static void build_two_calls(Fixture *f)
 static void test_two_calls_reduce_to_two_loads(void **state)
 {
     SORT_UNUSED(state);
-    for (int merged = 0; merged < 2; merged++) {
+    for (int merged = 0; merged < 2; ++merged) {
         Fixture f;
         fixture_begin(&f);
         build_two_calls(&f);
@@ -358,11 +358,11 @@ static void observe_forward(void *data, const char *pass, const IrModule *m)
     Observed *o = data;
     if (pass[0] != 'f') /* forward */
         return;
-    for (IrFuncId id = 1; id < m->funcs.count; id++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id) {
         const IrFunc *f = m->funcs.data[id];
         if (!f || id == m->entry)
             continue;
-        o->functions++;
+        ++o->functions;
         o->params += ir_region(f, f->body)->param_count;
         o->results += f->result_count;
     }
@@ -373,7 +373,7 @@ static void observe_forward(void *data, const char *pass, const IrModule *m)
 static void test_clones_by_signature_or_merged(void **state)
 {
     SORT_UNUSED(state);
-    for (int merged = 0; merged < 2; merged++) {
+    for (int merged = 0; merged < 2; ++merged) {
         Fixture f;
         Observed o = {0};
         fixture_begin(&f);
@@ -406,8 +406,8 @@ static IrFuncId build_wrapper(Fixture *f, IrFuncId func, IrOp op)
 static void test_merged_demand_reaches_every_call(void **state)
 {
     SORT_UNUSED(state);
-    for (int merged = 0; merged < 2; merged++) {
-        for (uint32_t first = 0; first < 2; first++) {
+    for (int merged = 0; merged < 2; ++merged) {
+        for (uint32_t first = 0; first < 2; ++first) {
             Fixture f;
             fixture_begin(&f);
             IrBuilder *b;
@@ -415,7 +415,7 @@ static void test_merged_demand_reaches_every_call(void **state)
             IrFuncId func = fixture_func(&f, "func", types, 2, &b);
             ir_build_end(b, (IrValue[]){ir_build_param(b, 0), ir_build_param(b, 1)}, 2);
             IrValue args[2] = {fixture_global(&f, G_X1, 0), fixture_global(&f, G_X2, 0)}, out[2];
-            for (uint32_t i = 0; i < 2; i++) {
+            for (uint32_t i = 0; i < 2; ++i) {
                 IrValue r[2];
                 IrFuncId wrapper = build_wrapper(&f, func, i ? IR_COS : IR_SIN);
                 ir_build_call(f.b, wrapper, args, 2, types, 2, r);
@@ -436,8 +436,8 @@ static void test_merged_demand_reaches_every_call(void **state)
 static void test_merged_lineage_reaches_every_call(void **state)
 {
     SORT_UNUSED(state);
-    for (int merged = 0; merged < 2; merged++) {
-        for (uint32_t flat = 0; flat < 2; flat++) {
+    for (int merged = 0; merged < 2; ++merged) {
+        for (uint32_t flat = 0; flat < 2; ++flat) {
             Fixture f;
             fixture_begin(&f);
             IrBuilder *b;
@@ -445,7 +445,7 @@ static void test_merged_lineage_reaches_every_call(void **state)
             IrFuncId func = fixture_func(&f, "func", types, 2, &b);
             ir_build_end(b, (IrValue[]){ir_build_param(b, 0), ir_build_param(b, 1)}, 2);
             IrValue out[2];
-            for (uint32_t i = 0; i < 2; i++) {
+            for (uint32_t i = 0; i < 2; ++i) {
                 IrValue r[2], arg = fixture_global(&f, i == flat ? G_FLAT : G_X1, 0);
                 IrFuncId wrapper = build_wrapper(&f, func, i ? IR_COS : IR_SIN);
                 ir_build_call(f.b, wrapper, (IrValue[]){arg, arg}, 2, types, 2, r);
@@ -470,7 +470,7 @@ static void test_equal_signatures_share_a_clone(void **state)
     fixture_begin(&f);
     IrFuncId eval = build_eval_practical(&f);
     IrValue v = fixture_global(&f, G_X1, 0), y = fixture_global(&f, G_X2, 0);
-    for (uint32_t i = 0; i < 8; i++)
+    for (uint32_t i = 0; i < 8; ++i)
         ir_build_call(f.b, eval, (IrValue[]){v, y}, 2, (IrType[]){IR_FLOAT}, 1, &v);
     IrValue out = ir_build1(f.b, IR_DDX, v);
     fixture_outputs(&f, &out, 1);
@@ -488,7 +488,7 @@ static void test_equal_signatures_share_a_clone(void **state)
 static void test_merged_summaries_reach_a_fixed_point(void **state)
 {
     SORT_UNUSED(state);
-    for (int merged = 0; merged < 2; merged++) {
+    for (int merged = 0; merged < 2; ++merged) {
         Fixture f;
         fixture_begin(&f);
         IrBuilder *b;
@@ -582,7 +582,7 @@ static IrValue build_power_loop(Fixture *f, float limit, IrValue *out_count)
 static void test_loop_with_early_exit(void **state)
 {
     SORT_UNUSED(state);
-    for (int count = 0; count < 6; count++) {
+    for (int count = 0; count < 6; ++count) {
         Fixture f;
         IrValue turns;
         fixture_begin(&f);
@@ -595,7 +595,7 @@ static void test_loop_with_early_exit(void **state)
         f.point.params[PARAM_K][0].f = 1;
         double value = 2, slope = 1;
         int turn = 0;
-        for (; turn < count && value <= 20; turn++) {
+        for (; turn < count && value <= 20; ++turn) {
             slope = slope * 2 + value;
             value = value * 2 + 1;
         }
@@ -604,7 +604,7 @@ static void test_loop_with_early_exit(void **state)
         assert_near(eval_number(&f.point, &r, 1), slope, 0);
         assert_int_equal(r.values[2].elements[0].i, turn);
         const IrFunc *entry = ir_func(f.module, f.module->entry);
-        for (IrInstId i = 1; i < entry->insts.count; i++) /* value, count, one tangent */
+        for (IrInstId i = 1; i < entry->insts.count; ++i) /* value, count, one tangent */
             if (ir_inst(entry, i)->op == IR_LOOP)
                 assert_int_equal(ir_inst(entry, i)->arg_count, 3);
         fixture_end(&f);
@@ -638,7 +638,7 @@ static void test_loop_state_feeds_other_state(void **state)
 static void test_array_with_run_time_index_in_a_loop(void **state)
 {
     SORT_UNUSED(state);
-    for (int j = 0; j < 4; j++) {
+    for (int j = 0; j < 4; ++j) {
         Fixture f;
         fixture_begin(&f);
         IrBuilder *b = f.b;
@@ -677,7 +677,7 @@ static void keep_lookup(void *data, const SslTextureSite *site, const double coo
                         double out[12])
 {
     Lookup *lookup = data;
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 7; ++i)
         lookup->coord[i] = coord[i];
     ramp_texture(NULL, site, coord, out);
 }
@@ -703,7 +703,7 @@ static void test_texture_gets_its_footprint(void **state)
     fixture_eval(&f, EVAL_FLOAT);
     const double want[7] = {6,    sin(2), 1 * 3 + 2 * 0.25, cos(2), 0.5 * 3 - 2 * 1, 0.5 * cos(2),
                             0.125};
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 7; ++i)
         assert_near(lookup.coord[i], want[i], 1e-6);
     fixture_end(&f);
 }
@@ -747,7 +747,7 @@ static void test_texture_results_follow_the_chain_rule(void **state)
     assert_near(fixture_value(&f, EVAL_FLOAT, 0), 2 * 3 + 4 * 0.5, 1e-6);
     assert_near(fixture_value(&f, EVAL_FLOAT, 1), 0, 0);
     const double want[7] = {12, 3, 8, 0.5, 4, 1, 0}; /* of the dependent lookup */
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 7; ++i)
         assert_near(lookup.coord[i], want[i], 1e-6);
     fixture_end(&f);
 }
@@ -759,7 +759,7 @@ static void test_explicit_footprint_stands_and_differentiates(void **state)
     Lookup lookup;
     fixture_begin(&f);
     IrValue x = fixture_global(&f, G_X1, 0), rgba[4], coord[7] = {x, number(&f, 0.5f)};
-    for (uint32_t i = 2; i < 7; i++)
+    for (uint32_t i = 2; i < 7; ++i)
         coord[i] = number(&f, (float)i);
     ir_build_tex(f.b, 0, coord, rgba);
     IrValue out[2] = {rgba[0], ir_build1(f.b, IR_DDX, rgba[0])};
@@ -769,7 +769,7 @@ static void test_explicit_footprint_stands_and_differentiates(void **state)
     f.point.texture_data = &lookup;
     seed(&f, G_X1, 0.25, 3, 0);
     assert_near(fixture_value(&f, EVAL_FLOAT, 1), 3, 0);
-    for (int i = 2; i < 7; i++)
+    for (int i = 2; i < 7; ++i)
         assert_near(lookup.coord[i], i, 0);
     fixture_end(&f);
 }

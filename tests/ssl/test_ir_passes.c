@@ -20,7 +20,7 @@ static IrValue number(Fixture *f, float x)
 static void test_bound_parameters_switch_code_off(void **state)
 {
     SORT_UNUSED(state);
-    for (int flag = 0; flag < 2; flag++) {
+    for (int flag = 0; flag < 2; ++flag) {
         Fixture f;
         fixture_begin(&f);
         IrBuilder *b;
@@ -93,7 +93,7 @@ static void test_loop_state_that_feeds_only_itself_goes(void **state)
     const IrFunc *entry = ir_func(f.module, f.module->entry);
     assert_int_equal(count_op(f.module, IR_LOOP), 1);
     assert_int_equal(count_op(f.module, IR_SIN) + count_op(f.module, IR_COS), 0);
-    for (IrInstId i = 1; i < entry->insts.count; i++)
+    for (IrInstId i = 1; i < entry->insts.count; ++i)
         if (ir_inst(entry, i)->op == IR_LOOP)
             assert_int_equal(ir_inst(entry, i)->arg_count, 2);
     f.point.globals[G_X1][0][0] = 1.5;
@@ -165,7 +165,7 @@ static IrFuncId doubling_chain(Fixture *f, uint32_t depth)
 {
     const IrType type[1] = {IR_FLOAT};
     IrFuncId callee = 0;
-    for (uint32_t i = 0; i < depth; i++) {
+    for (uint32_t i = 0; i < depth; ++i) {
         IrBuilder *b;
         IrFuncId id = fixture_func(f, "step", type, 1, &b);
         IrValue v = ir_build1(b, IR_SIN, ir_build_param(b, 0));
@@ -182,7 +182,7 @@ static IrFuncId doubling_chain(Fixture *f, uint32_t depth)
 static void test_inlining_is_bounded(void **state)
 {
     SORT_UNUSED(state);
-    for (int deep = 0; deep < 2; deep++) {
+    for (int deep = 0; deep < 2; ++deep) {
         Fixture f;
         fixture_begin(&f);
         IrFuncId id = doubling_chain(&f, deep ? 40 : 5);
@@ -207,19 +207,19 @@ static void test_nesting_is_bounded(void **state)
     SORT_UNUSED(state);
     enum { BRANCHES = 40 };
     const IrType type[1] = {IR_FLOAT};
-    for (uint32_t depth = 12; depth <= 13; depth++) {
+    for (uint32_t depth = 12; depth <= 13; ++depth) {
         Fixture f;
         fixture_begin(&f);
         IrFuncId callee = 0;
-        for (uint32_t i = 0; i < depth; i++) {
+        for (uint32_t i = 0; i < depth; ++i) {
             IrBuilder *b;
             IrFuncId id = fixture_func(&f, "step", type, 1, &b);
             IrValue v = ir_build1(b, IR_SIN, ir_build_param(b, 0));
-            for (uint32_t k = 0; k < BRANCHES; k++)
+            for (uint32_t k = 0; k < BRANCHES; ++k)
                 ir_if_begin(b, ir_build2(b, IR_FLT, v, ir_const_float(b, (float)k)));
             if (callee)
                 ir_build_call(b, callee, (IrValue[]){v}, 1, type, 1, &v);
-            for (uint32_t k = 0; k < BRANCHES; k++) {
+            for (uint32_t k = 0; k < BRANCHES; ++k) {
                 ir_if_else(b, &v, 1);
                 ir_if_end(b, (IrValue[]){ir_const_float(b, (float)k)}, 1, &v);
             }
@@ -244,7 +244,7 @@ static void test_nesting_is_bounded(void **state)
 static IrValue lambert(Fixture *f, float r)
 {
     IrValue args[6];
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; ++i)
         args[i] = number(f, r + (float)i);
     return ir_build_closure(f->b, C_LAMBERT, args, 6);
 }
@@ -270,9 +270,9 @@ static Lobe lobe(Fixture *f, uint32_t slot)
     const IrLobeSlot *s = &f->module->slots.data[slot];
     assert_true(slot < f->module->slots.count);
     Lobe out = {.present = r.values[s->result_first].elements[0].b};
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         out.weight[i] = r.values[s->result_first + 1 + i].elements[0].f;
-    for (uint32_t i = 0; i < s->arg_count; i++)
+    for (uint32_t i = 0; i < s->arg_count; ++i)
         out.args[i] = r.values[s->result_first + 4 + i].elements[0].f;
     return out;
 }
@@ -356,7 +356,7 @@ static void test_closure_through_function_and_select(void **state)
     fixture_run(&f, NULL);
     assert_int_equal(f.module->slots.count, 2);
     f.point.globals[G_X1][0][0] = 0.5;
-    for (int flag = 0; flag < 2; flag++) {
+    for (int flag = 0; flag < 2; ++flag) {
         f.point.globals[G_BOOL][0][0] = flag;
         assert_int_equal(lobe(&f, 0).present, flag);
         assert_int_equal(lobe(&f, 1).present, !flag);
@@ -382,7 +382,7 @@ static void test_closure_inside_a_closure(void **state)
     const int32_t parents[4] = {-1, -1, 1, 1};
     const uint32_t rows[4] = {C_LAMBERT, C_COAT, C_LAMBERT, C_EMIT};
     const float weights[4] = {1, 0.25f, 0.5f, 1}; /* what is in a closure has its own */
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; ++i) {
         assert_int_equal(f.module->slots.data[i].parent, parents[i]);
         assert_int_equal(f.module->slots.data[i].closure, rows[i]);
         assert_true(lobe(&f, i).weight[0] == weights[i]);
@@ -403,7 +403,7 @@ static void test_closures_around_a_loop(void **state)
 {
     enum { REPLACES, ADDS, NESTS, KINDS };
     SORT_UNUSED(state);
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < KINDS; ++kind) {
         Fixture f;
         fixture_begin(&f);
         IrBuilder *b = f.b;
@@ -435,7 +435,7 @@ static void test_closures_around_a_loop(void **state)
             assert_true(lobe(&f, 1).args[0] == 2 && lobe(&f, 1).weight[0] == 0.5f);
         } else {
             uint32_t present = 0;
-            for (uint32_t i = 0; i < f.module->slots.count; i++)
+            for (uint32_t i = 0; i < f.module->slots.count; ++i)
                 present += lobe(&f, i).present;
             assert_int_equal(present, 5);
             assert_true(lobe(&f, 0).args[0] == 0.5f && lobe(&f, 4).args[0] == 3.0f);
@@ -447,18 +447,18 @@ static void test_closures_around_a_loop(void **state)
 static void test_closures_that_do_not_fit(void **state)
 {
     SORT_UNUSED(state);
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 3; ++kind) {
         Fixture f;
         fixture_begin(&f);
         IrValue c = emit(&f, fixture_global(&f, G_X1, 0));
         if (kind == 0) {
-            for (uint32_t i = 0; i < 70; i++)
+            for (uint32_t i = 0; i < 70; ++i)
                 c = ir_build2(f.b, IR_CLOSURE_ADD, c, emit(&f, number(&f, (float)i)));
         } else if (kind == 1) {
-            for (uint32_t i = 0; i < 40; i++)
+            for (uint32_t i = 0; i < 40; ++i)
                 c = ir_build2(f.b, IR_CLOSURE_ADD, c, c);
         } else {
-            for (uint32_t i = 0; i < 10; i++)
+            for (uint32_t i = 0; i < 10; ++i)
                 c = ir_build_closure(f.b, C_COAT, (IrValue[]){number(&f, 1), c}, 2);
         }
         fixture_outputs(&f, &c, 1);
@@ -474,7 +474,7 @@ static void test_closures_that_do_not_fit(void **state)
 static void test_kinds_keep_what_they_need(void **state)
 {
     SORT_UNUSED(state);
-    for (SslKernelKind kind = SSL_KERNEL_SHADE; kind <= SSL_KERNEL_EMISSION; kind++) {
+    for (SslKernelKind kind = SSL_KERNEL_SHADE; kind <= SSL_KERNEL_EMISSION; ++kind) {
         Fixture f;
         fixture_begin(&f);
         IrValue x = fixture_global(&f, G_X1, 0), y = fixture_global(&f, G_X2, 0), rgba[4];
@@ -554,7 +554,7 @@ static void test_out_of_memory_jumps(void **state)
                              STATUS_OK);
             done = true;
         } else {
-            failures++;
+            ++failures;
         }
         arena_destroy(arena);
     }

@@ -47,14 +47,14 @@ static int compare_terms(const void *a, const void *b)
 static uint32_t flatten_value(const EvalValue *v, FlatTerm *out)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < v->term_count; i++) {
+    for (uint32_t i = 0; i < v->term_count; ++i) {
         const EvalTerm *t = &v->terms[i];
         FlatTerm *o = &out[count];
         memset(o, 0, sizeof *o);
         o->row = t->row;
-        for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < 3; ++k)
             o->numbers[o->count++] = canonical(t->weight[k].f);
-        for (uint32_t k = 0; k < t->arg_count; k++)
+        for (uint32_t k = 0; k < t->arg_count; ++k)
             o->numbers[o->count++] = canonical(t->args[k].f);
         count += !is_dark(o);
     }
@@ -65,12 +65,12 @@ static uint32_t flatten_value(const EvalValue *v, FlatTerm *out)
 static uint32_t flatten_slots(const IrModule *m, const EvalResult *r, FlatTerm *out)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < m->slots.count; i++) {
+    for (uint32_t i = 0; i < m->slots.count; ++i) {
         const IrLobeSlot *s = &m->slots.data[i];
         FlatTerm *o = &out[count];
         memset(o, 0, sizeof *o);
         o->row = s->closure;
-        for (uint32_t k = 0; k < 3 + s->arg_count; k++)
+        for (uint32_t k = 0; k < 3 + s->arg_count; ++k)
             o->numbers[o->count++] = canonical(r->values[s->result_first + 1 + k].elements[0].f);
         count += r->values[s->result_first].elements[0].b && !is_dark(o);
     }
@@ -87,7 +87,7 @@ static void compare_values(Fixture *f, const IrModule *before, uint64_t seed)
     f->point.mode = EVAL_FLOAT;
     EvalResult a = ir_eval(before, &f->point, f->arena);
     EvalResult b = ir_eval(f->module, &f->point, f->arena);
-    for (uint32_t i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; ++i) {
         const EvalScalar *x = a.values[i].elements;
         const EvalScalar *y = b.values[f->module->outputs.data[i].result_first].elements;
         if (!same_float(x->f, y->f) || x->i != y->i || x->b != y->b)
@@ -110,7 +110,7 @@ static void run_values(const RandomDesc *desc, const IrPipelineDesc *pipeline)
     IrModule *before = ir_module_clone(f.module, f.arena);
     fixture_run(&f, pipeline);
     uint64_t state = desc->seed;
-    for (uint32_t i = 0; i < POINTS; i++) {
+    for (uint32_t i = 0; i < POINTS; ++i) {
         ArenaMark mark = arena_mark(f.arena);
         random_point(&f, &state);
         compare_values(&f, before, desc->seed);
@@ -122,7 +122,7 @@ static void run_values(const RandomDesc *desc, const IrPipelineDesc *pipeline)
 static void test_values_are_kept(void **state)
 {
     SORT_UNUSED(state);
-    for (uint32_t i = 0; i < MODULES; i++) {
+    for (uint32_t i = 0; i < MODULES; ++i) {
         RandomDesc desc = {.seed = i, .functions = i % 4, .statements = 20 + i % 50};
         run_values(&desc, &(IrPipelineDesc){.merged_summaries = i & 1});
         desc.with_derivatives = true;
@@ -141,14 +141,14 @@ static void compare_derivatives(Fixture *f, const IrModule *before, uint64_t see
     f->point.mode = EVAL_DUAL;
     EvalResult a = ir_eval(before, &f->point, f->arena);
     EvalResult b = ir_eval(f->module, &f->point, f->arena);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; ++i) {
         double want = eval_number(&f->point, &a, i);
         double got = eval_number(&f->point, &b, f->module->outputs.data[i].result_first);
         if (!(fabs(want) < 1e4)) {
-            tally->skipped++;
+            ++tally->skipped;
             continue;
         }
-        tally->compared++;
+        ++tally->compared;
         tally->nonzero += want != 0;
         if (!(fabs(got - want) <= 2e-5 * fmax(1, fabs(want))))
             fail_msg("seed %llu output %u: got %.12g, dual numbers give %.12g",
@@ -160,7 +160,7 @@ static void test_derivatives_equal_dual_numbers(void **state)
 {
     SORT_UNUSED(state);
     Tally tally = {0};
-    for (uint32_t i = 0; i < MODULES; i++) {
+    for (uint32_t i = 0; i < MODULES; ++i) {
         Fixture f;
         RandomDesc desc = {.seed = 10000 + i,
                            .functions = i % 4,
@@ -172,7 +172,7 @@ static void test_derivatives_equal_dual_numbers(void **state)
         IrModule *before = ir_module_clone(f.module, f.arena);
         fixture_run(&f, &(IrPipelineDesc){.merged_summaries = i & 1});
         uint64_t point_state = desc.seed;
-        for (uint32_t k = 0; k < POINTS; k++) {
+        for (uint32_t k = 0; k < POINTS; ++k) {
             ArenaMark mark = arena_mark(f.arena);
             random_point(&f, &point_state);
             compare_derivatives(&f, before, desc.seed, &tally);
@@ -191,14 +191,14 @@ static void test_merged_and_specialised_agree(void **state)
 {
     SORT_UNUSED(state);
     uint64_t merged_total = 0, special_total = 0;
-    for (uint32_t i = 0; i < MODULES / 2; i++) {
+    for (uint32_t i = 0; i < MODULES / 2; ++i) {
         Fixture f[2];
         RandomDesc desc = {.seed = 20000 + i,
                            .functions = 4,
                            .statements = 25,
                            .with_derivatives = true,
                            .smooth = true};
-        for (int merged = 0; merged < 2; merged++) {
+        for (int merged = 0; merged < 2; ++merged) {
             fixture_begin(&f[merged]);
             random_module(&f[merged], &desc);
             fixture_run(&f[merged], &(IrPipelineDesc){.merged_summaries = merged});
@@ -210,7 +210,7 @@ static void test_merged_and_specialised_agree(void **state)
         uint64_t s0 = i, s1 = i;
         random_point(&f[0], &s0);
         random_point(&f[1], &s1);
-        for (uint32_t k = 0; k < 4; k++) {
+        for (uint32_t k = 0; k < 4; ++k) {
             double x = fixture_value(&f[0], EVAL_DUAL, f[0].module->outputs.data[k].result_first);
             double y = fixture_value(&f[1], EVAL_DUAL, f[1].module->outputs.data[k].result_first);
             assert_true(fabs(x - y) <= 1e-9 * fmax(1, fabs(x)) || !(fabs(x) < 1e6));

@@ -119,7 +119,7 @@ typedef struct Race {
 static void race_thread(void *data, uint32_t index)
 {
     Race *race = data;
-    for (uint32_t round = 0; round < ROUNDS; round++) {
+    for (uint32_t round = 0; round < ROUNDS; ++round) {
         IrKernel k;
         float factor = (float)(round % 3 + 1);
         ir_kernel_begin(&k);
@@ -136,10 +136,10 @@ static void race_thread(void *data, uint32_t index)
                         NULL) == STATUS_OK) {
             jit_kernel_entry(kernel)(&batch.batch);
             if (ir_batch_output_float(&batch, 0, 0, 3) != 2.5f * factor)
-                race->wrong++;
+                ++race->wrong;
             jit_release(race->jit, kernel);
         } else {
-            race->wrong++;
+            ++race->wrong;
         }
         ir_batch_free(&batch);
         ir_kernel_free(&k);
@@ -178,19 +178,19 @@ static void test_one_kernel_wanted_by_all_is_compiled_once(void **state)
 {
     (void)state;
     IrKernel kernels[THREADS];
-    for (uint32_t i = 0; i < THREADS; i++)
+    for (uint32_t i = 0; i < THREADS; ++i)
         build_scale(&kernels[i], 5.0f);
     KernelLayout layout;
     kernel_layout_compute(kernels[0].module, kernels[0].arena, &layout);
     Flight flight = {.jit = create_jit(NULL), .kernels = kernels, .layout = &layout};
     parallel_for(THREADS, THREADS, fly, &flight);
-    for (uint32_t i = 0; i < THREADS; i++) {
+    for (uint32_t i = 0; i < THREADS; ++i) {
         assert_non_null(flight.found[i]);
         assert_ptr_equal(flight.found[i], flight.found[0]);
     }
     assert_int_equal(stats_of(flight.jit).compiled, 1);
     assert_int_equal(stats_of(flight.jit).shared, THREADS - 1);
-    for (uint32_t i = 0; i < THREADS; i++) {
+    for (uint32_t i = 0; i < THREADS; ++i) {
         jit_release(flight.jit, flight.found[i]);
         ir_kernel_free(&kernels[i]);
     }
@@ -278,13 +278,13 @@ static void test_damaged_objects_are_replaced(void **state)
     assert_non_null(bad);
     /* One bit anywhere: in each field of the header, in the object's first, middle and last byte. */
     const size_t places[] = {0, 7, 8, 15, 16, 31, 32, 47, sizeof(ObjectHeader), size / 2, size - 1};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(places); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(places); ++i) {
         memcpy(bad, good, size);
         bad[places[i]] = (char)(bad[places[i]] ^ 0x10);
         check_damage(folder, path, &k, bad, size);
     }
     const size_t lengths[] = {0, 1, 47, 48, size / 2, size - 1};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(lengths); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(lengths); ++i)
         check_damage(folder, path, &k, good, lengths[i]);
     memcpy(bad, good, size);
     bad[size] = 0;
@@ -347,7 +347,7 @@ static void test_objects_that_do_not_link_are_replaced(void **state)
     size_t object_bytes = size - sizeof(ObjectHeader);
     char *object = good + sizeof(ObjectHeader);
     bool is_changed = false;
-    for (size_t i = 0; i + 7 <= object_bytes; i++)
+    for (size_t i = 0; i + 7 <= object_bytes; ++i)
         if (memcmp(object + i, "rt_sin", 6) == 0) { /* rt_sin, rt_sin_16 ... */
             memcpy(object + i, "system", 7);
             is_changed = true;
@@ -392,7 +392,7 @@ typedef struct Writers {
 static void write_thread(void *data, uint32_t index)
 {
     Writers *writers = data;
-    for (uint32_t round = 0; round < 6; round++) {
+    for (uint32_t round = 0; round < 6; ++round) {
         IrKernel k;
         build_scale(&k, (float)((index + round) % 2 + 1));
         Jit *jit;
@@ -401,13 +401,13 @@ static void write_thread(void *data, uint32_t index)
         JitKernel *kernel;
         SslBuildTimes times = {0};
         if (jit_create(NULL, writers->folder, &jit, NULL) != STATUS_OK) {
-            writers->failures++;
+            ++writers->failures;
         } else {
             if (jit_acquire(jit, k.module, &batch.layout, (JitOptions){0}, &kernel, &times, NULL) ==
                 STATUS_OK)
                 jit_kernel_entry(kernel)(&batch.batch);
             else
-                writers->failures++;
+                ++writers->failures;
             jit_release(jit, kernel);
             jit_destroy(jit);
         }

@@ -51,7 +51,7 @@ static void check_page(const char *path, uint32_t expected_count)
                                 .attribute_count = desc.attribute_count};
     Front f = front_begin();
     uint32_t count = 0;
-    for (const char *at = strstr(read_text(&f, path), fence); at; at = strstr(at, fence), count++) {
+    for (const char *at = strstr(read_text(&f, path), fence); at; at = strstr(at, fence), ++count) {
         const char *kind = at + strlen(fence), *begin = strchr(kind, '\n');
         const char *end = strstr(begin, "\n```");
         assert_non_null(end);
@@ -82,7 +82,7 @@ static void test_manual_names_every_builtin(void **state)
     SORT_UNUSED(state);
     Front f = front_begin();
     const char *manual = read_text(&f, reference);
-    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
+    for (size_t i = 0; i < BUILTIN_COUNT; ++i) {
         const Builtin *b = &builtins[i];
         if (!strstr(manual, arena_printf(f.arena, "| `%s(", b->name)) ||
             !strstr(manual, arena_printf(f.arena, "| %s |", b->domain)) ||
@@ -100,7 +100,7 @@ static void test_manual_names_the_library(void **state)
     Front f = front_begin();
     const char *manual = read_text(&f, "docs/reference/ssl-library.md");
     const Ast *ast = front_library()->module->ast;
-    for (uint32_t i = 0; i < ast->funcs.count; i++) {
+    for (uint32_t i = 0; i < ast->funcs.count; ++i) {
         const char *name = ast->funcs.data[i]->name;
         if (*name != '_' && !strstr(manual, arena_printf(f.arena, "### `%s`\n", name)))
             fail_msg("the manual does not name '%s'", name);
@@ -125,13 +125,13 @@ static void test_manual_lists_the_globals(void **state)
     SslContextDesc desc = {.size_bytes = sizeof desc};
     ssl_tables_describe(&desc);
     StrBuf table = {0};
-    for (uint32_t i = 0; i < desc.global_count; i++) {
+    for (uint32_t i = 0; i < desc.global_count; ++i) {
         const SslGlobalRow *row = &desc.globals[i];
         strbuf_printf(&table, "| `%s` | %s | %s | %s | %s |\n", row->name, ssl_type_name(row->type),
                       row->has_derivs ? "yes" : "no", row->space, row->doc);
     }
     expect_table(read_text(&f, "docs/reference/ssl-language.md"), &table);
-    for (uint32_t i = 0; i < desc.attribute_count; i++) {
+    for (uint32_t i = 0; i < desc.attribute_count; ++i) {
         const SslAttributeRow *row = &desc.attributes[i];
         strbuf_printf(&table, "| `%s` | %s | %s | %s |\n", row->name, ssl_type_name(row->type),
                       row->has_derivs ? "yes" : "no", row->doc);
@@ -147,10 +147,10 @@ static void test_manual_lists_the_closures(void **state)
     SslContextDesc desc = {.size_bytes = sizeof desc};
     ssl_tables_describe(&desc);
     StrBuf table = {0};
-    for (uint32_t i = 0; i < desc.closure_count; i++) {
+    for (uint32_t i = 0; i < desc.closure_count; ++i) {
         const SslClosureRow *row = &desc.closures[i];
         strbuf_printf(&table, "| `%s(", row->name);
-        for (uint32_t k = 0; k < row->arg_count; k++)
+        for (uint32_t k = 0; k < row->arg_count; ++k)
             strbuf_printf(&table, "%s%s %s", k ? ", " : "", ssl_type_name(row->args[k].type),
                           row->args[k].name);
         strbuf_printf(&table, ")` | %s | %s |\n", row->doc, row->citation);

@@ -22,7 +22,7 @@ static void assert_kinds(const char *text, const TokenKind *kinds, size_t count)
     TokenList tokens = lex_text(&f, text);
     assert_int_equal(diag_count(f.diags), 0);
     assert_int_equal(tokens.count, count + 1);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; ++i)
         assert_int_equal(tokens.data[i].kind, kinds[i]);
     assert_int_equal(tokens.data[count].kind, TOKEN_END);
     front_end(&f);
@@ -66,7 +66,7 @@ static void test_lex_gives_spans(void **state)
     TokenList tokens = lex_text(&f, "ab  +=\n \"c\\n\" 1.5f");
     const uint32_t expected[][2] = {{0, 2}, {4, 6}, {8, 13}, {14, 18}, {18, 18}};
     assert_int_equal(tokens.count, 5);
-    for (uint32_t i = 0; i < tokens.count; i++) {
+    for (uint32_t i = 0; i < tokens.count; ++i) {
         assert_int_equal(tokens.data[i].span.begin, expected[i][0]);
         assert_int_equal(tokens.data[i].span.end, expected[i][1]);
     }
@@ -81,7 +81,7 @@ static void test_lex_reads_ints(void **state)
     TokenList t = lex_text(&f, "0 7 2147483647 2147483648 0x0 0xFf 0X10 0xffffffff");
     const uint32_t expected[] = {0, 7, 2147483647, 2147483648u, 0, 255, 16, 0xffffffffu};
     assert_int_equal(diag_count(f.diags), 0);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(expected); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(expected); ++i) {
         assert_int_equal(t.data[i].kind, TOKEN_INT);
         assert_int_equal(t.data[i].int_bits, expected[i]);
         assert_int_equal(t.data[i].is_decimal, i < 4);
@@ -136,7 +136,7 @@ static void test_decimal_agrees_with_strtof(void **state)
 {
     SORT_UNUSED(state);
     uint64_t seed = 1;
-    for (int i = 0; i < 200000; i++) {
+    for (int i = 0; i < 200000; ++i) {
         char text[64];
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         int digits = (int)(seed >> 60) + 1;

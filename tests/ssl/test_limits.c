@@ -50,7 +50,7 @@ static int tear_down(void **state)
 
 static void repeat(StrBuf *out, const char *text, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_append_c(out, text);
 }
 
@@ -101,7 +101,7 @@ static void write_SSL_MAX_EXPR_DEPTH(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_CALL_DEPTH(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, "float f0(float x) { return x; }\n");
-    for (uint32_t i = 1; i < n; i++)
+    for (uint32_t i = 1; i < n; ++i)
         strbuf_printf(out, "float f%u(float x) { return f%u(x); }\n", i, i - 1);
     strbuf_printf(out, BEGIN "x = f%u(x);" END, n - 1);
 }
@@ -109,7 +109,7 @@ static void write_SSL_MAX_CALL_DEPTH(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_PARAMS(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, "float f(float p");
-    for (uint32_t i = 1; i < n; i++)
+    for (uint32_t i = 1; i < n; ++i)
         strbuf_printf(out, ", float p%u", i);
     strbuf_append_c(out, ") { return p; }\n");
     write_shader(out, "o = x;");
@@ -123,9 +123,9 @@ static void write_SSL_MAX_VALUE_SCALARS(StrBuf *out, uint32_t n)
 static void write_arrays(StrBuf *out, uint32_t count, uint32_t size)
 {
     strbuf_append_c(out, BEGIN "int k = global_value<n>;\n");
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         strbuf_printf(out, "float a%u[%u]; a%u[k] = x;\n", i, size, i);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         strbuf_printf(out, "x += a%u[k + %u];\n", i, i);
     strbuf_append_c(out, END);
 }
@@ -137,14 +137,14 @@ static void write_SSL_MAX_FUNCTION_SCALARS(StrBuf *out, uint32_t n)
 
 static void write_SSL_MAX_TEXTURES(StrBuf *out, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "texture2d t%u;\n", i);
     write_shader(out, "o = x;");
 }
 
 static void write_SSL_MAX_ATTRIBUTES(StrBuf *out, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "attribute float t%u;\n", i);
     write_shader(out, "o = x;");
 }
@@ -152,7 +152,7 @@ static void write_SSL_MAX_ATTRIBUTES(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_STRUCT_NESTING(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, "struct S1 { float a; };\n");
-    for (uint32_t i = 2; i <= n; i++)
+    for (uint32_t i = 2; i <= n; ++i)
         strbuf_printf(out, "struct S%u { S%u a; };\n", i, i - 1);
     write_shader(out, "o = x;");
 }
@@ -160,7 +160,7 @@ static void write_SSL_MAX_STRUCT_NESTING(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_REGIONS(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, "shader s(out float o) { float x = global_value<x>; o = 1;\n");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "if (x > %u.0) return;\n", i);
     strbuf_append_c(out, END);
 }
@@ -179,7 +179,7 @@ static void write_SSL_MAX_CLOSURE_ARRAY(StrBuf *out, uint32_t n)
 
 static void write_SSL_MAX_OVERLOADS(StrBuf *out, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "struct S%u { float a; }; float f(S%u s) { return s.a; }\n", i, i);
     write_shader(out, "o = x;");
 }
@@ -187,7 +187,7 @@ static void write_SSL_MAX_OVERLOADS(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_INSTRUCTIONS(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "x+=%u;", i % 9 + 1);
     strbuf_append_c(out, END);
 }
@@ -198,12 +198,12 @@ static void write_SSL_MAX_VISITS(StrBuf *out, uint32_t n)
 {
     uint32_t count = 2;
     while (2 * (uint64_t)count * count < n)
-        count++;
+        ++count;
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         strbuf_printf(out, "float v%u = %u.0;\n", i, i);
     strbuf_append_c(out, "for (int i = 0; i < global_value<n>; i++) {\n");
-    for (uint32_t i = 0; i + 1 < count; i++)
+    for (uint32_t i = 0; i + 1 < count; ++i)
         strbuf_printf(out, "v%u = v%u;\n", i, i + 1);
     strbuf_printf(out, "v%u = x; }\n o = ddx(v0); }\n", count - 1);
 }
@@ -211,9 +211,9 @@ static void write_SSL_MAX_VISITS(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_KERNEL_NESTING(StrBuf *out, uint32_t n)
 {
     enum { EACH = 8 };
-    for (uint32_t i = 0; i <= n / EACH; i++) {
+    for (uint32_t i = 0; i <= n / EACH; ++i) {
         strbuf_printf(out, "float f%u(float x) { float y = x;\n", i);
-        for (uint32_t k = 0; k < EACH; k++)
+        for (uint32_t k = 0; k < EACH; ++k)
             strbuf_printf(out, "if (y > %u.5) ", EACH * i + k);
         if (i)
             strbuf_printf(out, "y = f%u(y);\nreturn y; }\n", i - 1);
@@ -226,7 +226,7 @@ static void write_SSL_MAX_KERNEL_NESTING(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_LOBE_SLOTS(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, "shader s(out closure o) { float x = global_value<x>; closure c;\n");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "c += make_closure<Emission>(color(x + %u.0));\n", i);
     strbuf_append_c(out, " o = c; }\n");
 }
@@ -240,7 +240,7 @@ static void write_SSL_MAX_CLOSURE_DEPTH(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out,
                     "shader s(out closure o) { closure c = make_closure<Emission>(color(1));\n");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "c = make_closure<Wrap>(%u.5, c);\n", i);
     strbuf_append_c(out, " o = c; }\n");
 }
@@ -262,7 +262,7 @@ static void write_SSL_MAX_ARRAY_BYTES(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_FRAME_BYTES(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN "float y = x, z = x, w = x;\n");
-    for (uint32_t i = 0; i < n / 32; i++)
+    for (uint32_t i = 0; i < n / 32; ++i)
         strbuf_printf(out, "if (x > %u.0) { x = sin(y); y = z + x; z = w * x; w = x + %u.0; }\n", i,
                       i);
     strbuf_append_c(out, "x += y + z + w;\n");
@@ -273,9 +273,9 @@ static void write_SSL_MAX_FRAME_BYTES(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_LIVE_VALUES(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "float v%u = sin(x + %u.5);\n", i, i);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "x += v%u * %u.5;\n", n - 1 - i, i);
     strbuf_append_c(out, END);
 }
@@ -284,7 +284,7 @@ static void write_SSL_MAX_LIVE_VALUES(StrBuf *out, uint32_t n)
 static void write_SSL_MAX_CODE(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n / 2; i++)
+    for (uint32_t i = 0; i < n / 2; ++i)
         strbuf_printf(out, "x = x * x + %u.0;\n", i);
     strbuf_append_c(out, END);
 }
@@ -294,13 +294,13 @@ static void write_SSL_MAX_LIVE_INTO(StrBuf *out, uint32_t n)
 {
     uint32_t loops = 2;
     while (loops * loops * 4 < n)
-        loops++;
+        ++loops;
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < 4 * loops; i++)
+    for (uint32_t i = 0; i < 4 * loops; ++i)
         strbuf_printf(out, "float v%u = sin(x + %u.5);\n", i, i);
-    for (uint32_t i = 0; i < loops; i++)
+    for (uint32_t i = 0; i < loops; ++i)
         strbuf_append_c(out, "for (int i = 0; i < global_value<n>; i++) x = sin(x);\n");
-    for (uint32_t i = 0; i < 4 * loops; i++)
+    for (uint32_t i = 0; i < 4 * loops; ++i)
         strbuf_printf(out, "x += v%u * %u.5;\n", 4 * loops - 1 - i, i);
     strbuf_append_c(out, END);
 }
@@ -317,7 +317,7 @@ static void make_nodes(GroupParts *g, uint32_t n)
 {
     SslGroupNode *nodes = ARENA_ARRAY(g->arena, SslGroupNode, n);
     SslGroupOutput *outputs = ARENA_ARRAY(g->arena, SslGroupOutput, n);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; ++i) {
         const char *name = arena_printf(g->arena, "n%u", i);
         nodes[i] = (SslGroupNode){.name = name, .unit = g->unit};
         outputs[i] =
@@ -339,7 +339,7 @@ static void group_SSL_MAX_GROUP_WIRES(GroupParts *g, uint32_t n)
 {
     make_nodes(g, 2);
     SslGroupWire *wires = ARENA_ARRAY(g->arena, SslGroupWire, n);
-    for (uint32_t i = 0; i < n; i++) /* the first is right, all others are that one again */
+    for (uint32_t i = 0; i < n; ++i) /* the first is right, all others are that one again */
         wires[i] = (SslGroupWire){.from_node = "n0", .from = "o", .to_node = "n1", .to = "p0"};
     g->desc.wires = wires;
     g->desc.wire_count = n;
@@ -349,7 +349,7 @@ static void group_SSL_MAX_GROUP_PORTS(GroupParts *g, uint32_t n)
 {
     make_nodes(g, 1);
     SslGroupParam *params = ARENA_ARRAY(g->arena, SslGroupParam, n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         params[i] = (SslGroupParam){.name = arena_printf(g->arena, "q%u", i),
                                     .type = SSL_FLOAT,
                                     .has_default = true,
@@ -371,7 +371,7 @@ static void group_SSL_MAX_GROUP_TEXTURES(GroupParts *g, uint32_t n)
 static void group_SSL_MAX_GROUP_NESTING(GroupParts *g, uint32_t n)
 {
     make_nodes(g, 1);
-    for (uint32_t i = 1; i < n; i++) {
+    for (uint32_t i = 1; i < n; ++i) {
         SslGroupDesc *inner = ARENA_NEW(g->arena, SslGroupDesc);
         SslGroupNode *node = ARENA_NEW(g->arena, SslGroupNode);
         SslGroupOutput *output = ARENA_NEW(g->arena, SslGroupOutput);
@@ -521,7 +521,7 @@ static Status attempt(const LimitCase *how, uint32_t n, StrBuf *said)
         status = STATUS_LIMIT;
     if (status == STATUS_SOURCE && diag_error_count(diags))
         strbuf_append_c(said, diag_get(diags, diag_count(diags) - 1)->message);
-    for (uint32_t i = 0; i < diag_count(diags); i++)
+    for (uint32_t i = 0; i < diag_count(diags); ++i)
         if (diag_get(diags, i)->severity == DIAG_ERROR)
             strbuf_printf(said, "\n%s", diag_get(diags, i)->message);
     strbuf_append_c(said, err.text);
@@ -535,7 +535,7 @@ static Status attempt(const LimitCase *how, uint32_t n, StrBuf *said)
 static void test_every_limit_fires(void **state)
 {
     SORT_UNUSED(state);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(limits); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(limits); ++i) {
         const LimitCase *how = &limits[i].how;
         StrBuf below = {0}, past = {0};
         char value[16];
@@ -560,7 +560,7 @@ static void test_every_limit_fires(void **state)
 static void write_branches(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "if (x > %u.0) x = sin(x) + %u.0;\n", i, i);
     strbuf_append_c(out, " o = ddx(x); }\n");
 }
@@ -568,17 +568,17 @@ static void write_branches(StrBuf *out, uint32_t n)
 static void write_loops(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "for (int i = 0; i < global_value<n>; i++) x = sin(x) * %u.0;\n", i);
     strbuf_append_c(out, " o = ddx(x); }\n");
 }
 
 static void write_functions(StrBuf *out, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "float f%u(float a, float b) { return a * %u.0 + sin(b); }\n", i, i);
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "x = f%u(x, %u.0) + f%u(%u.0, x);\n", i, i, i, i);
     strbuf_append_c(out, " o = ddx(x); }\n");
 }
@@ -589,19 +589,19 @@ static void write_patterns(StrBuf *out, uint32_t n)
     enum { PARAMS = 12 };
     uint32_t levels = 0;
     while (1u << levels < n)
-        levels++;
-    for (uint32_t f = 0; f <= levels; f++) {
+        ++levels;
+    for (uint32_t f = 0; f <= levels; ++f) {
         strbuf_printf(out, "float f%u(", f);
-        for (uint32_t p = 0; p < PARAMS; p++)
+        for (uint32_t p = 0; p < PARAMS; ++p)
             strbuf_printf(out, "%sfloat p%u", p ? ", " : "", p);
         strbuf_append_c(out, ") { return ");
-        for (uint32_t call = 0; f > 0 && call < 2; call++) {
+        for (uint32_t call = 0; f > 0 && call < 2; ++call) {
             strbuf_printf(out, "%sf%u(", call ? " + " : "", f - 1);
-            for (uint32_t p = 0; p < PARAMS; p++)
+            for (uint32_t p = 0; p < PARAMS; ++p)
                 strbuf_printf(out, call && p == f ? "%s0.5" : "%sp%u", p ? ", " : "", p);
             strbuf_append_c(out, ")");
         }
-        for (uint32_t p = 0; f == 0 && p < PARAMS; p++)
+        for (uint32_t p = 0; f == 0 && p < PARAMS; ++p)
             strbuf_printf(out, "%sp%u", p ? " + " : "", p);
         strbuf_append_c(out, "; }\n");
     }
@@ -643,7 +643,7 @@ static void test_work_grows_as_the_source(void **state)
                   {"loops", write_loops},
                   {"functions", write_functions},
                   {"patterns", write_patterns}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); ++i) {
         enum { LEAST = 128, MOST = 1024 };
         uint64_t before = visits_of(shapes[i].write, LEAST);
         for (uint32_t n = 2 * LEAST; n <= MOST; n *= 2) {
@@ -661,7 +661,7 @@ static void test_work_grows_as_the_source(void **state)
 static void write_divisions(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN "int k = global_value<n>;\n");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "k = %u / (k - %u) + k %% (k + %u);\n", i, i, i + 3);
     strbuf_append_c(out, " o = k; }\n");
 }
@@ -669,7 +669,7 @@ static void write_divisions(StrBuf *out, uint32_t n)
 static void write_elements(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN "float a[64]; int k = global_value<n>;\n");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "a[(k ^ %u) & 63] = x; x += a[(k + %u) & 63];\n", i, i);
     strbuf_append_c(out, END);
 }
@@ -677,7 +677,7 @@ static void write_elements(StrBuf *out, uint32_t n)
 static void write_choices(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "if (x > %u.0) x = x * 2.0; else x = x + %u.0;\n", i, i);
     strbuf_append_c(out, END);
 }
@@ -685,7 +685,7 @@ static void write_choices(StrBuf *out, uint32_t n)
 static void write_sines(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "x = sin(x) + cos(x) * %u.0;\n", i);
     strbuf_append_c(out, END);
 }
@@ -694,7 +694,7 @@ static void write_sines(StrBuf *out, uint32_t n)
 static void write_recursion(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, "float f(float a, int k) { float x = a; if (k > 0) x = f(x, k - 1);\n");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "x = x * x + %u.0;\n", i);
     strbuf_append_c(out, "return x; }\n" BEGIN "x = f(x, global_value<n>);" END);
 }
@@ -703,10 +703,10 @@ static void write_outputs(StrBuf *out, uint32_t n)
 {
     const uint32_t most = n < SSL_MAX_PARAMS ? n : SSL_MAX_PARAMS;
     strbuf_append_c(out, "shader s(");
-    for (uint32_t i = 0; i < most; i++)
+    for (uint32_t i = 0; i < most; ++i)
         strbuf_printf(out, "%sout color o%u", i ? ", " : "", i);
     strbuf_append_c(out, ") { float x = global_value<x>;\n");
-    for (uint32_t i = 0; i < most; i++)
+    for (uint32_t i = 0; i < most; ++i)
         strbuf_printf(out, "o%u = color(x, x * %u.5, x + %u.5);\n", i, i, i);
     strbuf_append_c(out, "}\n");
 }
@@ -715,7 +715,7 @@ static void write_outputs(StrBuf *out, uint32_t n)
 static void write_ramp(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN "float y = x;\n");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "if (x > %u.0) y = %u.5;\n", i, i % 7);
     strbuf_append_c(out, " o = ddx(y); }\n");
 }
@@ -723,7 +723,7 @@ static void write_ramp(StrBuf *out, uint32_t n)
 static void write_conversions(StrBuf *out, uint32_t n)
 {
     strbuf_append_c(out, BEGIN);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; ++i)
         strbuf_printf(out, "x = (int(x) + %u) * 1.5;\n", i);
     strbuf_append_c(out, END);
 }
@@ -747,7 +747,7 @@ static void test_long_code_is_cut(void **state)
     static void (*const shapes[])(StrBuf *out, uint32_t n) = {
         write_divisions, write_elements, write_choices, write_sines, write_SSL_MAX_INSTRUCTIONS,
         write_recursion, write_outputs};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); ++i) {
         StrBuf text = {0}, code = {0};
         DiagList *diags = diag_list_create();
         Error err = {0};
@@ -770,7 +770,7 @@ static void test_chains_take_no_square(void **state)
 {
     SORT_UNUSED(state);
     static void (*const shapes[])(StrBuf *out, uint32_t n) = {write_ramp, write_conversions};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); ++i) {
         LimitCase how = {.write = shapes[i]};
         StrBuf said = {0};
         clock_t start = clock();

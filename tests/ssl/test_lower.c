@@ -18,7 +18,7 @@ static uint32_t count_in(const char *text, const char *word)
 {
     uint32_t count = 0;
     for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
-        count++;
+        ++count;
     return count;
 }
 
@@ -169,7 +169,7 @@ static void test_lower_choice(void **state)
         {"y = false && a[n] > 0 ? 1 : 2;", "get", 0},
         {"if (1 < 2) y = 3; else y = sin(x);", "sin", 0},
     };
-    for (size_t i = 0; i < SORT_COUNT_OF(cases); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i)
         assert_count(arena_printf(f.arena, "%s %s }", head, cases[i].text), cases[i].word,
                      cases[i].count);
     front_end(&f);
@@ -214,7 +214,7 @@ static void test_lower_textures(void **state)
         {"c = texture2d_sample<s>(x, x, width = 2);", "ddx", 1},
         {"c = texture2d_sample<s>(x, x, width = 2);", "tex s site 0", 1},
     };
-    for (size_t i = 0; i < SORT_COUNT_OF(cases); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i)
         assert_count(arena_printf(f.arena, "%s %s }", head, cases[i].text), cases[i].word,
                      cases[i].count);
     front_end(&f);

@@ -143,7 +143,7 @@ static Status build_program(Scene *s)
         float block[64];
         assert_true(info->params_bytes <= sizeof block);
         ssl_params_init(program, block);
-        for (uint32_t i = 0; i < info->fault_site_count; i++) {
+        for (uint32_t i = 0; i < info->fault_site_count; ++i) {
             SslFaultInfo fault;
             ssl_fault_describe(program, i, &fault);
             assert_true(fault.line > 0);
@@ -218,7 +218,7 @@ static void fail_everywhere(const char *name, Scene *s, Status (*step)(Scene *),
             assert_int_equal(status, without);
             break;
         }
-        tried++;
+        ++tried;
         /* An error that was found before memory ran out may be reported instead. */
         if (status != STATUS_NO_MEMORY && !(forgives && status == STATUS_OK) &&
             !(without == STATUS_SOURCE && status == STATUS_SOURCE))
@@ -316,7 +316,7 @@ static void test_dumps(void **state)
                   {"passes", SSL_DUMP_IR_PASSES, 203},
                   {"LLVM IR", SSL_DUMP_LLVM, 203}};
     Scene s = {.source = everything, .ctx = new_context(NULL)};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(stages); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(stages); ++i) {
         s.stage = stages[i].stage;
         fail_everywhere(stages[i].name, &s, dump, STATUS_OK, stages[i].stride, false);
     }

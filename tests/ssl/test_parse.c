@@ -182,7 +182,7 @@ static void test_parse_stops_after_twenty_errors(void **state)
     SORT_UNUSED(state);
     Front f = front_begin();
     const char *text = "shader s(out float x) {\n";
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 100; ++i)
         text = arena_printf(f.arena, "%sx = ;\n", text);
     front_messages(&f, arena_printf(f.arena, "%s}", text));
     assert_int_equal(diag_count(f.diags), DIAG_MAX_ERRORS);
@@ -196,7 +196,7 @@ static void assert_first_code(const char *before, const char *middle, size_t cou
     Front f = front_begin();
     StrBuf text = {0};
     strbuf_append_c(&text, before);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; ++i)
         strbuf_append_c(&text, middle);
     strbuf_append_c(&text, after);
     front_messages(&f, strbuf_text(&text));

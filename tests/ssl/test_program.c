@@ -160,7 +160,7 @@ static const char *const practical =
 
 static void test_worked_example(void **state)
 {
-    for (uint32_t level = 0; level <= 4; level++) {
+    for (uint32_t level = 0; level <= 4; ++level) {
         SslBuildDesc how = {.size_bytes = sizeof how, .llvm_level = level};
         SslProgram *program = build(context_of(state), practical, &how);
         Shot shot;
@@ -253,7 +253,7 @@ static void test_kinds_keep_what_they_are_for(void **state)
         uint32_t closure;
         float argument;
     } cases[] = {{SSL_KERNEL_OPACITY, TRANSPARENT, 0.125f}, {SSL_KERNEL_EMISSION, EMISSION, 0.5f}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         SslBuildDesc how = {.size_bytes = sizeof how, .kind = cases[i].kind};
         SslProgram *program = build(context_of(state), material, &how);
         const SslProgramInfo *info = ssl_program_info(program);
@@ -282,13 +282,13 @@ static void test_lobes_of_branches(void **state)
               "}\n",
               NULL);
     const SslProgramInfo *info = ssl_program_info(program);
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; ++side) {
         Shot shot;
         shot_begin(&shot, program);
         shot_set(&shot, X1, 0, side ? 1.0f : -1.0f);
         shot_run(&shot, program, 0);
         float emission = 0, lambert = 0;
-        for (uint32_t i = 0; i < info->lobe_count; i++)
+        for (uint32_t i = 0; i < info->lobe_count; ++i)
             if (shot_has_lobe(&shot, i)) {
                 float weight = shot_float(&shot, info->lobes[i].weight_offset, 0);
                 *(info->lobes[i].closure == EMISSION ? &emission : &lambert) += weight;
@@ -371,7 +371,7 @@ static void test_faults_have_places(void **state)
         SslFaultKind kind;
         uint32_t line, column;
     } cases[] = {{4, SSL_FAULT_INDEX, 3, 11}, {0, SSL_FAULT_LOOP, 4, 5}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         Shot shot;
         shot_begin(&shot, program);
         float word;
@@ -449,7 +449,7 @@ static void test_constants_are_checked(void **state)
         {{"mode", {.type = SSL_BOOL}}, STATUS_INVALID, "parameter 'mode' is a int, not a bool"},
     };
     SslUnit *unit = compile(context_of(state), material);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         SslBuildDesc how = {
             .size_bytes = sizeof how, .constants = &cases[i].constant, .constant_count = 1};
         SslProgram *program;
@@ -529,7 +529,7 @@ static void test_dumps(void **state)
         {SSL_DUMP_ASM, "kernel:"},
     };
     SslSource src = {.name = "test.ssl", .text = str_from(practical)};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         DiagList *diags = diag_list_create();
         StrBuf text = {0};
         Error err = {0};
@@ -584,14 +584,14 @@ static void race_thread(void *data, uint32_t index)
     if (ssl_unit_compile(race->ctx, &src, diags, &unit) != STATUS_OK ||
         ssl_program_build(race->ctx, unit, NULL, diags, &program, NULL) != STATUS_OK ||
         ssl_program_build(race->ctx, race->shared, NULL, diags, &shared, NULL) != STATUS_OK) {
-        race->wrong++;
+        ++race->wrong;
     } else {
         Shot shot;
         shot_begin(&shot, program);
         shot_set(&shot, X1, 0, 2.0f);
         shot_run(&shot, program, 0);
         if (shot_output(&shot, 0, 0) != 2.0f * (float)(index % 5))
-            race->wrong++;
+            ++race->wrong;
     }
     ssl_program_release(shared);
     ssl_program_release(program);
@@ -632,7 +632,7 @@ static Status compile_once(SslContext *ctx, const char *source)
 static void check_out_of_memory(SslContext *ctx, const char *source, Status without)
 {
     assert_int_equal(compile_once(ctx, source), without);
-    for (uint64_t n = 1;; n++) {
+    for (uint64_t n = 1;; ++n) {
         mem_fail_nth(n);
         Status status = compile_once(ctx, source);
         uint64_t count = mem_allocation_count();
@@ -661,7 +661,7 @@ static void test_out_of_memory_at_every_allocation(void **state)
 static void test_out_of_memory_in_a_new_context(void **state)
 {
     (void)state;
-    for (uint64_t n = 1;; n++) {
+    for (uint64_t n = 1;; ++n) {
         SslContext *ctx;
         Error err = {0};
         mem_fail_nth(n);

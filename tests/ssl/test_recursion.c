@@ -60,7 +60,7 @@ static const struct {
 static void look_up(SslHost *host, const SslTexCall *call)
 {
     SORT_UNUSED(host);
-    for (uint32_t i = 0; i < (call->flags & SSL_TEX_WANT_DERIVS ? 12 : 4) * call->lane_count; i++)
+    for (uint32_t i = 0; i < (call->flags & SSL_TEX_WANT_DERIVS ? 12 : 4) * call->lane_count; ++i)
         call->result[i] = 0.5f;
 }
 
@@ -143,9 +143,9 @@ static void test_recursion_stays_on_its_stack(void **state)
     SslContext *ctx;
     Error err = {0};
     assert_int_equal(ssl_context_create(&desc, &ctx, &err), STATUS_OK);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(shaders); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shaders); ++i) {
         int32_t depth = 0;
-        for (uint32_t level = 0; level < LEVELS; level++) {
+        for (uint32_t level = 0; level < LEVELS; ++level) {
             SslProgram *program = build(ctx, shaders[i].source, level);
             Stopped at_once = run_on_fiber(program, 0);
             Stopped deep = run_on_fiber(program, STACK);

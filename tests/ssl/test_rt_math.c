@@ -141,11 +141,11 @@ static double error_ulp(float got, double want)
 /* x[0 .. 16) through all widths. */
 static void check_lanes1(const struct Function1 *f, const float *x)
 {
-    for (uint32_t w = 0; w < width_count(); w++)
+    for (uint32_t w = 0; w < width_count(); ++w)
         for (uint32_t first = 0; first < WIDEST; first += widths[w]) {
             float out[WIDEST];
             f->lanes[w](x + first, out);
-            for (uint32_t i = 0; i < widths[w]; i++)
+            for (uint32_t i = 0; i < widths[w]; ++i)
                 if (!same_float(out[i], f->get(x[first + i])))
                     fail_msg("%s(%a): %a in %u lanes, %a alone", f->name, (double)x[first + i],
                              (double)out[i], widths[w], (double)f->get(x[first + i]));
@@ -154,11 +154,11 @@ static void check_lanes1(const struct Function1 *f, const float *x)
 
 static void check_lanes2(const struct Function2 *f, const float *x, const float *y)
 {
-    for (uint32_t w = 0; w < width_count(); w++)
+    for (uint32_t w = 0; w < width_count(); ++w)
         for (uint32_t first = 0; first < WIDEST; first += widths[w]) {
             float out[WIDEST];
             f->lanes[w](x + first, y + first, out);
-            for (uint32_t i = 0; i < widths[w]; i++)
+            for (uint32_t i = 0; i < widths[w]; ++i)
                 if (!same_float(out[i], f->get(x[first + i], y[first + i])))
                     fail_msg("%s(%a, %a): %a in %u lanes, %a alone", f->name, (double)x[first + i],
                              (double)y[first + i], (double)out[i], widths[w],
@@ -205,7 +205,7 @@ enum { SAMPLE_STEP = 9973 };
 static void test_functions_of_one_argument(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < sizeof functions1 / sizeof *functions1; i++)
+    for (uint32_t i = 0; i < sizeof functions1 / sizeof *functions1; ++i)
         check_function1(&functions1[i], SAMPLE_STEP);
 }
 
@@ -226,8 +226,8 @@ static void check_function2(const struct Function2 *f, uint32_t rounds)
 {
     double worst = 0;
     float where[2] = {0}, x[WIDEST], y[WIDEST];
-    for (uint32_t round = 0; round < rounds; round++) {
-        for (uint32_t i = 0; i < WIDEST; i++) {
+    for (uint32_t round = 0; round < rounds; ++round) {
+        for (uint32_t i = 0; i < WIDEST; ++i) {
             uint64_t index = (uint64_t)round * WIDEST + i;
             bool both_special = index < (uint64_t)SPECIALS * SPECIALS;
             x[i] = both_special ? special[index / SPECIALS] : sample(hash_mix64(2 * index));
@@ -248,7 +248,7 @@ static void check_function2(const struct Function2 *f, uint32_t rounds)
 static void test_functions_of_two_arguments(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < sizeof functions2 / sizeof *functions2; i++)
+    for (uint32_t i = 0; i < sizeof functions2 / sizeof *functions2; ++i)
         check_function2(&functions2[i], 60000);
 }
 
@@ -260,11 +260,11 @@ static void test_sine_and_cosine_together(void **state)
     for (uint64_t bits = 0; bits + WIDEST * SAMPLE_STEP <= UINT32_MAX;
          bits += WIDEST * SAMPLE_STEP) {
         float x[WIDEST], both[2], out_sin[WIDEST], out_cos[WIDEST];
-        for (uint32_t i = 0; i < WIDEST; i++)
+        for (uint32_t i = 0; i < WIDEST; ++i)
             x[i] = from_bits((uint32_t)(bits + i * SAMPLE_STEP));
-        for (uint32_t w = 0; w < width_count(); w++) {
+        for (uint32_t w = 0; w < width_count(); ++w) {
             lanes[w](x, out_sin, out_cos);
-            for (uint32_t i = 0; i < widths[w]; i++) {
+            for (uint32_t i = 0; i < widths[w]; ++i) {
                 rt_sincos(x[i], &both[0], &both[1]);
                 assert_true(same_float(both[0], rt_sin(x[i])) && same_float(both[1], rt_cos(x[i])));
                 assert_true(same_float(both[0], out_sin[i]) && same_float(both[1], out_cos[i]));
@@ -276,10 +276,10 @@ static void test_sine_and_cosine_together(void **state)
 static int check_all(const char *name)
 {
     uint32_t checked = 0;
-    for (uint32_t i = 0; i < sizeof functions1 / sizeof *functions1; i++)
+    for (uint32_t i = 0; i < sizeof functions1 / sizeof *functions1; ++i)
         if (!name || strcmp(name, functions1[i].name) == 0) {
             check_function1(&functions1[i], 1);
-            checked++;
+            ++checked;
         }
     if (checked == 0)
         (void)fprintf(stderr, "test_rt_math: no function of one argument is called '%s'\n", name);

@@ -66,7 +66,7 @@ static void assert_floats(const char *type, const char *expression, const float 
                           uint32_t count)
 {
     SslValue value = constant_of(type, expression);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (fabsf(value.f[i] - expected[i]) > 1e-6f * fabsf(expected[i]))
             fail_msg("%s: component %u is %g, not %g", expression, i, (double)value.f[i],
                      (double)expected[i]);
@@ -162,7 +162,7 @@ static void test_full_list_refuses(void **state)
 {
     SORT_UNUSED(state);
     Front f = front_begin();
-    for (int i = 0; i < DIAG_MAX_ERRORS; i++)
+    for (int i = 0; i < DIAG_MAX_ERRORS; ++i)
         diag_add(f.diags, DIAG_ERROR, "S0000", (Span){0}, "earlier");
     IrModule *m;
     SslSource source = {.name = "good.ssl", .text = STR_LIT("shader a(out float x) { x = 1; }")};
@@ -218,7 +218,7 @@ static void assert_first_code(const char *before, LineFn line, uint32_t count, c
     Front f = front_begin();
     StrBuf text = {0};
     strbuf_append_c(&text, before);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         strbuf_append_c(&text, line(f.arena, i));
     strbuf_append_c(&text, after);
     front_messages(&f, strbuf_text(&text));
@@ -315,7 +315,7 @@ static void test_survives_each_failing_allocation(void **state)
 {
     SORT_UNUSED(state);
     front_library();
-    for (uint64_t nth = 1;; nth++) {
+    for (uint64_t nth = 1;; ++nth) {
         mem_fail_nth(nth);
         Arena *arena = arena_create(256, 0);
         DiagList *diags = arena ? diag_list_create() : NULL;
@@ -348,14 +348,14 @@ static void test_threads_share_the_library(void **state)
     Status status[32];
     front_library();
     parallel_for(4, SORT_COUNT_OF(status), compile_once, status);
-    for (size_t i = 0; i < SORT_COUNT_OF(status); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(status); ++i)
         assert_int_equal(status[i], STATUS_OK);
 }
 
 static void test_library_survives_each_failing_allocation(void **state)
 {
     SORT_UNUSED(state);
-    for (uint64_t nth = 1;; nth++) {
+    for (uint64_t nth = 1;; ++nth) {
         StdLib *library;
         Error err = {0};
         mem_fail_nth(nth);

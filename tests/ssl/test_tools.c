@@ -57,7 +57,7 @@ typedef struct Run {
 static Run run(const char *program, const char *const *args)
 {
     const char *argv[10] = {program};
-    for (uint32_t i = 0; args[i]; i++) {
+    for (uint32_t i = 0; args[i]; ++i) {
         assert_true(i < 8);
         argv[1 + i] = args[i];
     }
@@ -95,7 +95,7 @@ static void check_source(const char *source, int code, const char *const *parts)
     in_folder("case.ssl", path);
     write_source("case.ssl", source);
     Run r = run(ssl_test_path, ARGS(path));
-    for (uint32_t i = 0; parts[i]; i++)
+    for (uint32_t i = 0; parts[i]; ++i)
         expect_text(&r, parts[i]);
     if (r.code != code)
         fail_msg("exit code %d, not %d:\n%s", r.code, code, strbuf_text(&r.text));
@@ -212,7 +212,7 @@ static void test_faults_and_closures_fail(void **state)
         {"Transparent weight (0.5 0.5 0.5)", "found Emission"},
         {"none", "found Emission"},
     };
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         (void)snprintf(source, sizeof source, "// expect-closure: %s\n%s", cases[i].expectation,
                        surface);
         check_source(source, 1, ARGS(cases[i].part));
@@ -265,7 +265,7 @@ static void test_expected_errors(void **state)
     check_source(source, 0, ARGS("1 passed, 0 failed\n"));
     static const char *const wrong[] = {"S9999 @ 3:9-3:12: foo", "%s @ 3:9-3:13: foo",
                                         "%s @ 2:9-3:12: foo", "%s @ 3:9-3:12: bar"};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(wrong); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(wrong); ++i) {
         StrBuf text = {0};
         const char *percent = strstr(wrong[i], "%s");
         strbuf_append_c(&text, "// expect-error: ");
@@ -395,7 +395,7 @@ static void test_sslc_dump(void **state)
     char path[PATH_BYTES];
     in_folder("m.ssl", path);
     write_source("m.ssl", MATERIAL);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         Run r = run_sslc(ARGS("dump", "--stage", cases[i][0], path));
         assert_int_equal(r.code, 0);
         expect_text(&r, cases[i][1]);

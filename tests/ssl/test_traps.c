@@ -42,7 +42,7 @@ static SslProgram *build(SslContext *ctx, const char *text)
 static void look_up(SslHost *host, const SslTexCall *call)
 {
     SORT_UNUSED(host);
-    for (uint32_t i = 0; i < 4 * call->lane_count; i++)
+    for (uint32_t i = 0; i < 4 * call->lane_count; ++i)
         call->result[i] = (float)call->texture;
 }
 
@@ -90,7 +90,7 @@ static void test_trap_the_first_instance_is_optimised(void **state)
     const SslBuildDesc how = {.size_bytes = sizeof how};
     Error err = {0};
     SslContext *ctx = make_context();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         DiagList *diags = diag_list_create();
         assert_int_equal(ssl_dump(ctx, &src, &how, SSL_DUMP_ASM, diags, outs[i], &err), STATUS_OK);
         diag_list_destroy(diags);
@@ -133,7 +133,7 @@ static void test_trap_linking_needs_no_global_lock(void **state)
     SORT_UNUSED(state);
     Builds b = {.ctx = make_context()};
     parallel_for(4, PROGRAMS, build_one, &b);
-    for (uint32_t i = 0; i < PROGRAMS; i++) {
+    for (uint32_t i = 0; i < PROGRAMS; ++i) {
         assert_true(run_with_texture(b.program[i], 5) == 5.0f * (float)(i + 2) + (float)i + 0.5f);
         ssl_program_release(b.program[i]);
     }

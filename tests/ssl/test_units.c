@@ -89,13 +89,13 @@ typedef struct Point {
 static void lookup(SslHost *host, const SslTexCall *call)
 {
     Point *p = (Point *)host;
-    for (uint32_t i = 0; i < call->lane_count; i++) {
+    for (uint32_t i = 0; i < call->lane_count; ++i) {
         if (!(call->lane_mask >> i & 1))
             continue;
         p->s[call->texture] = call->coord[i];
         p->t[call->texture] = call->coord[call->lane_count + i];
-        p->lookups++;
-        for (uint32_t c = 0; c < 4; c++)
+        ++p->lookups;
+        for (uint32_t c = 0; c < 4; ++c)
             call->result[c * call->lane_count + i] = p->rgba[call->texture][c];
     }
 }
@@ -109,7 +109,7 @@ static bool is_structural(const SslValue *v)
 
 static SslValue value_of(const SslParamInfo *param, const Setting *settings, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (strcmp(settings[i].name, param->name) == 0)
             return settings[i].value;
     assert_true(param->has_default);
@@ -136,17 +136,17 @@ static void build(const char *unit_name, SslKernelKind kind, const Setting *sett
         fail_with(diags, unit_name, &err);
     assert_int_equal(diag_count(diags), 0); /* no warnings either */
     const SslUnitInfo *info = ssl_unit_info(out->unit);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         uint32_t k = 0;
         while (k < info->param_count && strcmp(info->params[k].name, settings[i].name) != 0)
-            k++;
+            ++k;
         if (k == info->param_count)
             fail_msg("%s has no parameter '%s'", unit_name, settings[i].name);
     }
     SslConstant constants[VALUES_MAX];
     SslBuildDesc how = {.size_bytes = sizeof how, .kind = kind, .constants = constants};
     assert_in_range(info->param_count, 0, VALUES_MAX);
-    for (uint32_t i = 0; i < info->param_count; i++) {
+    for (uint32_t i = 0; i < info->param_count; ++i) {
         if (info->params[i].type == SSL_CLOSURE)
             continue; /* without a wire: nothing */
         SslValue value = value_of(&info->params[i], settings, count);
@@ -161,7 +161,7 @@ static void build(const char *unit_name, SslKernelKind kind, const Setting *sett
 
 static void put_global(float *block, GlobalRow row, const float *values, uint32_t count)
 {
-    for (uint32_t c = 0; c < count; c++)
+    for (uint32_t c = 0; c < count; ++c)
         block[layout.offset_floats[row] + c * SSL_BLOCK] = values[c];
 }
 
@@ -183,17 +183,17 @@ static void run(Point *p, const Setting *settings, uint32_t count, const Texel *
     void *params = mem_alloc_aligned(params_bytes, ALIGN);
     memset(params, 0, params_bytes);
     ssl_params_init(p->program, params);
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < unit->param_count; k++)
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t k = 0; k < unit->param_count; ++k)
             if (strcmp(unit->params[k].name, settings[i].name) == 0)
                 assert_int_equal(ssl_params_set(p->program, params, k, &settings[i].value, NULL),
                                  STATUS_OK);
 
     uint32_t ids[TEXTURES_MAX];
     assert_in_range(unit->texture_count, 0, TEXTURES_MAX);
-    for (uint32_t slot = 0; slot < unit->texture_count; slot++) {
+    for (uint32_t slot = 0; slot < unit->texture_count; ++slot) {
         ids[slot] = slot;
-        for (uint32_t i = 0; i < texel_count; i++)
+        for (uint32_t i = 0; i < texel_count; ++i)
             if (strcmp(unit->textures[slot], texels[i].handle) == 0)
                 memcpy(p->rgba[slot], texels[i].rgba, sizeof p->rgba[slot]);
     }
@@ -236,7 +236,7 @@ static float number_at(const Point *p, uint32_t offset, uint32_t index)
 
 static const SslLobeSlot *lobe_of(const Point *p, ClosureId closure)
 {
-    for (uint32_t i = 0; i < p->info->lobe_count; i++)
+    for (uint32_t i = 0; i < p->info->lobe_count; ++i)
         if (p->info->lobes[i].closure == closure)
             return &p->info->lobes[i];
     return NULL;
@@ -248,13 +248,13 @@ static void expect_lobe(const Point *p, ClosureId closure, const float weight[3]
     const SslLobeSlot *lobe = lobe_of(p, closure);
     if (!lobe)
         fail_msg("there is no lobe of closure %d", (int)closure);
-    for (uint32_t c = 0; c < 3; c++) {
+    for (uint32_t c = 0; c < 3; ++c) {
         float got = number_at(p, lobe->weight_offset, c);
         if (!(fabsf(got - weight[c]) < 1e-5f))
             fail_msg("closure %d: weight[%u] is %g, not %g", (int)closure, c, (double)got,
                      (double)weight[c]);
     }
-    for (uint32_t i = 0; i < arg_count; i++) {
+    for (uint32_t i = 0; i < arg_count; ++i) {
         float got = number_at(p, lobe->args_offset, i);
         if (!(fabsf(got - args[i]) < 1e-5f))
             fail_msg("closure %d: number %u is %g, not %g", (int)closure, i, (double)got,
@@ -264,7 +264,7 @@ static void expect_lobe(const Point *p, ClosureId closure, const float weight[3]
 
 static uint32_t slot_of(const Point *p, const char *handle)
 {
-    for (uint32_t i = 0; i < p->info->unit->texture_count; i++)
+    for (uint32_t i = 0; i < p->info->unit->texture_count; ++i)
         if (strcmp(p->info->unit->textures[i], handle) == 0)
             return i;
     fail_msg("there is no texture '%s'", handle);
@@ -385,7 +385,7 @@ static void test_units_gltf_normal_map_leans_along_u_and_v(void **state)
          .tangent_sign = -1,
          .is_backfacing = true}};
     static const float toward_v[] = {0.6f, -0.6f, 0.6f};
-    for (int side = 0; side < 3; side++) {
+    for (int side = 0; side < 3; ++side) {
         Point p;
         const Setting settings[] = {SET_BOOL("has_normal_texture")};
         const Texel leans_u[] = {{"normal_texture", {0.8f, 0.5f, 0.9f, 1}}};
@@ -405,7 +405,7 @@ static void test_units_gltf_alpha_modes(void **state)
         int mode;
         float texel_alpha, opacity;
     } rows[] = {{1, 0.7f, 0}, {1, 0.9f, 1}, {2, 0.5f, 0.25f}};
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); ++i) {
         Point p;
         const Setting settings[] = {SET_INT("alpha_mode", rows[i].mode), SET("alpha", 0.5f),
                                     SET("alpha_cutoff", 0.4f), SET_BOOL("has_base_color_texture")};
@@ -466,7 +466,7 @@ static void test_units_standard_surface_glass_is_one_lobe(void **state)
 static void test_units_compile_with_every_switch_on(void **state)
 {
     (void)state;
-    for (const EmbeddedText *unit = unit_library_all(); unit->name; unit++) {
+    for (const EmbeddedText *unit = unit_library_all(); unit->name; ++unit) {
         char name[256];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(unit->name, "."), unit->name);
         Setting all[VALUES_MAX];
@@ -474,24 +474,24 @@ static void test_units_compile_with_every_switch_on(void **state)
         Point p;
         build(name, SSL_KERNEL_SHADE, NULL, 0, &p);
         const SslUnitInfo *info = ssl_unit_info(p.unit);
-        for (uint32_t i = 0; i < info->param_count; i++)
+        for (uint32_t i = 0; i < info->param_count; ++i)
             if (info->params[i].type == SSL_BOOL)
                 all[count++] =
                     (Setting){strdup(info->params[i].name), {.type = SSL_BOOL, .b = true}};
         /* a weight of 0 would drop the lookup that it is multiplied with */
         static const char *const weights[] = {"transmission", "emission", "emission_strength",
                                               "metallic"};
-        for (uint32_t i = 0; i < info->param_count; i++)
-            for (uint32_t k = 0; k < COUNT(weights); k++)
+        for (uint32_t i = 0; i < info->param_count; ++i)
+            for (uint32_t k = 0; k < COUNT(weights); ++k)
                 if (info->params[i].type == SSL_FLOAT &&
                     strcmp(info->params[i].name, weights[k]) == 0)
                     all[count++] = (Setting){strdup(weights[k]), {.type = SSL_FLOAT, .f = {0.5f}}};
         release(&p);
         build(name, SSL_KERNEL_SHADE, all, count, &p);
-        for (uint32_t i = 0; i < p.info->unit->texture_count; i++)
+        for (uint32_t i = 0; i < p.info->unit->texture_count; ++i)
             assert_true(p.info->texture_is_used[i]);
         release(&p);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; ++i)
             free((void *)(uintptr_t)all[i].name);
     }
 }

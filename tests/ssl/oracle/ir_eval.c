@@ -166,7 +166,7 @@ static bool eval_dual(IrOp op, const EvalScalar *a, EvalScalar *out)
     if (!dual_math(op, a[0].v, a[1].v, &r))
         return false;
     out->v = r.v;
-    for (uint32_t k = 0; k < 2; k++)
+    for (uint32_t k = 0; k < 2; ++k)
         out->d[k] = (a[0].d[k] != 0 ? finite_or_zero(r.p) * a[0].d[k] : 0) +
                     (a[1].d[k] != 0 ? finite_or_zero(r.q) * a[1].d[k] : 0);
     return true;
@@ -211,7 +211,7 @@ static EvalScalar eval_scalar(Eval *e, const Frame *fr, const IrInst *inst)
 {
     EvalScalar a[2] = {0}, out = {0};
     IrScalar packed[2], result;
-    for (uint32_t i = 0; i < inst->arg_count && i < 2; i++) {
+    for (uint32_t i = 0; i < inst->arg_count && i < 2; ++i) {
         IrValue v = ir_args(fr->func, inst)[i];
         a[i] = fr->values[v].elements[0];
         packed[i] = pack(ir_kind(ir_type(fr->func, v)), a[i]);
@@ -240,7 +240,7 @@ static EvalScalar eval_global(const Eval *e, const IrInst *inst, IrKind kind)
     uint32_t shadow = ir_global_shadow(inst->imm), component = ir_global_component(inst->imm);
     EvalScalar s = from_number(e, kind, g[shadow][component]);
     if (shadow == IR_SHADOW_VALUE && e->module->globals[ir_global_row(inst->imm)].has_derivs)
-        for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t k = 0; k < 2; ++k)
             s.d[k] = g[IR_SHADOW_DDX + k][component];
     return s;
 }
@@ -252,7 +252,7 @@ static EvalScalar eval_attribute(const Eval *e, const IrInst *inst, IrKind kind)
     const double(*a)[4] = e->point->attributes[slot];
     EvalScalar s = from_number(e, kind, a[shadow][component]);
     if (shadow == IR_SHADOW_VALUE && e->module->info.attributes[slot].has_derivs)
-        for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t k = 0; k < 2; ++k)
             s.d[k] = a[IR_SHADOW_DDX + k][component];
     return s;
 }
@@ -262,21 +262,21 @@ static void eval_texture(Eval *e, Frame *fr, const IrInst *inst)
     const SslTextureSite *site = &e->module->texture_sites.data[inst->site];
     EvalScalar in[7] = {0};
     double coord[7] = {0}, out[12] = {0};
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         in[i] = fr->values[ir_args(fr->func, inst)[i]].elements[0];
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         coord[i] = is_dual(e) ? in[i].v : (double)in[i].f;
     if (inst->op == IR_TEX_AUTO) {
         coord[6] = coord[2];
-        for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t i = 0; i < 4; ++i)
             coord[2 + i] = in[i & 1].d[i >> 1];
     }
     CHECK(e->point->texture);
     e->point->texture(e->point->texture_data, site, coord, out);
-    e->result.lookups++;
-    for (uint32_t i = 0; i < inst->result_count; i++) {
+    ++e->result.lookups;
+    for (uint32_t i = 0; i < inst->result_count; ++i) {
         EvalScalar s = from_number(e, IR_FLOAT, out[i]);
-        for (uint32_t k = 0; k < 2 && i < 4; k++)
+        for (uint32_t k = 0; k < 2 && i < 4; ++k)
             s.d[k] = out[4 + i] * in[0].d[k] + out[8 + i] * in[1].d[k];
         fr->values[inst->result_first + i] = scalar_value(e, s);
     }
@@ -292,7 +292,7 @@ static EvalValue eval_closure_array(Eval *e, const Frame *fr, const IrInst *inst
         return fr->values[args[0]].closures[fr->values[args[1]].elements[0].i];
     v.count = ir_count(ir_type(fr->func, inst->result_first));
     EvalValue *closures = ARENA_ARRAY(e->arena, EvalValue, v.count);
-    for (uint32_t i = 0; i < v.count; i++)
+    for (uint32_t i = 0; i < v.count; ++i)
         closures[i] = inst->op == IR_ARRAY ? fr->values[args[i]] : fr->values[args[0]].closures[i];
     if (inst->op == IR_ARRAY_SET)
         closures[fr->values[args[1]].elements[0].i] = fr->values[args[2]];
@@ -314,7 +314,7 @@ static EvalValue eval_array(Eval *e, const Frame *fr, const IrInst *inst)
     }
     v.count = ir_count(ir_type(fr->func, inst->result_first));
     EvalScalar *elements = ARENA_ARRAY(e->arena, EvalScalar, v.count);
-    for (uint32_t i = 0; i < v.count; i++)
+    for (uint32_t i = 0; i < v.count; ++i)
         elements[i] = inst->op == IR_ARRAY ? fr->values[args[i]].elements[0]
                                            : fr->values[args[0]].elements[i];
     if (inst->op == IR_ARRAY_SET) {
@@ -341,12 +341,12 @@ static EvalValue eval_closure(Eval *e, const Frame *fr, const IrInst *inst)
         return v;
     case IR_CLOSURE_MAKE: {
         EvalScalar *scalars = ARENA_ARRAY(e->arena, EvalScalar, inst->arg_count);
-        for (uint32_t i = 0; i < inst->arg_count; i++)
+        for (uint32_t i = 0; i < inst->arg_count; ++i)
             scalars[i] = fr->values[args[i]].elements[0];
         terms = ARENA_NEW(e->arena, EvalTerm);
         *terms =
             (EvalTerm){.row = (uint32_t)inst->imm, .args = scalars, .arg_count = inst->arg_count};
-        for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < 3; ++k)
             terms->weight[k] = from_number(e, IR_FLOAT, 1);
         v.term_count = 1;
         break;
@@ -355,16 +355,16 @@ static EvalValue eval_closure(Eval *e, const Frame *fr, const IrInst *inst)
         const EvalValue *x = &fr->values[args[0]], *y = &fr->values[args[1]];
         v.term_count = x->term_count + y->term_count;
         terms = ARENA_ARRAY(e->arena, EvalTerm, v.term_count);
-        for (uint32_t i = 0; i < v.term_count; i++)
+        for (uint32_t i = 0; i < v.term_count; ++i)
             terms[i] = i < x->term_count ? x->terms[i] : y->terms[i - x->term_count];
         break;
     }
     default: /* SCALE */
         v.term_count = fr->values[args[0]].term_count;
         terms = ARENA_ARRAY(e->arena, EvalTerm, v.term_count);
-        for (uint32_t i = 0; i < v.term_count; i++) {
+        for (uint32_t i = 0; i < v.term_count; ++i) {
             terms[i] = fr->values[args[0]].terms[i];
-            for (uint32_t k = 0; k < 3; k++)
+            for (uint32_t k = 0; k < 3; ++k)
                 terms[i].weight[k] = from_number(
                     e, IR_FLOAT,
                     product(e, terms[i].weight[k], fr->values[args[1 + k]].elements[0]));
@@ -394,13 +394,13 @@ static void run_loop(Eval *e, Frame *fr, const IrInst *inst)
     uint32_t count = inst->arg_count;
     const IrValue *yields = yields_of(fr, body);
     EvalValue *next = ARENA_ARRAY(e->arena, EvalValue, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         next[i] = fr->values[ir_args(fr->func, inst)[i]];
     for (bool go_on = true; go_on;) {
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; ++i)
             fr->values[param + i] = next[i];
         run_region(e, fr, body);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; ++i)
             next[i] = fr->values[yields[i + 1]];
         go_on = fr->values[yields[0]].elements[0].b;
         if (go_on && e->budget-- == 0) {
@@ -409,7 +409,7 @@ static void run_loop(Eval *e, Frame *fr, const IrInst *inst)
             go_on = false;
         }
     }
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         fr->values[inst->result_first + i] = next[i];
 }
 
@@ -418,7 +418,7 @@ static void run_if(Eval *e, Frame *fr, const IrInst *inst)
     bool cond = fr->values[ir_args(fr->func, inst)[0]].elements[0].b;
     IrRegionId region = inst->region_first + (cond ? 0 : 1);
     run_region(e, fr, region);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         fr->values[inst->result_first + i] = fr->values[yields_of(fr, region)[i]];
 }
 
@@ -435,7 +435,7 @@ static void refuse_call(Eval *e, Frame *fr, const IrInst *inst)
 {
     record_fault(e, inst->site);
     e->budget = 0;
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         fr->values[inst->result_first + i] =
             zero_value(e, ir_type(fr->func, inst->result_first + i));
 }
@@ -448,14 +448,14 @@ static void run_call(Eval *e, Frame *fr, const IrInst *inst)
             refuse_call(e, fr, inst);
             return;
         }
-        e->budget--;
+        --e->budget;
         e->stack -= frame;
     }
     EvalValue *args = ARENA_ARRAY(e->arena, EvalValue, inst->arg_count);
-    for (uint32_t i = 0; i < inst->arg_count; i++)
+    for (uint32_t i = 0; i < inst->arg_count; ++i)
         args[i] = fr->values[ir_args(fr->func, inst)[i]];
     const EvalValue *results = run_func(e, ir_func(e->module, (IrFuncId)inst->imm), args);
-    for (uint32_t i = 0; i < inst->result_count; i++)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         fr->values[inst->result_first + i] = results[i];
     if (e->recursive[inst->imm])
         e->stack += frame;
@@ -526,7 +526,7 @@ static void run_region(Eval *e, Frame *fr, IrRegionId region)
     const IrRegion *r = ir_region(fr->func, region);
     for (IrInstId id = r->first; id != r->last; id = ir_inst(fr->func, id)->next) {
         const IrInst *inst = ir_inst(fr->func, id);
-        e->result.instructions++;
+        ++e->result.instructions;
         switch (inst->op) {
         case IR_IF:
             run_if(e, fr, inst);
@@ -552,11 +552,11 @@ static EvalValue *run_func(Eval *e, const IrFunc *f, const EvalValue *args)
 {
     Frame fr = {f, ARENA_ARRAY(e->arena, EvalValue, f->values.count)};
     const IrRegion *body = ir_region(f, f->body);
-    for (uint32_t i = 0; i < body->param_count; i++)
+    for (uint32_t i = 0; i < body->param_count; ++i)
         fr.values[body->param_first + i] = args[i];
     run_region(e, &fr, f->body);
     EvalValue *results = ARENA_ARRAY(e->arena, EvalValue, f->result_count);
-    for (uint32_t i = 0; i < f->result_count; i++)
+    for (uint32_t i = 0; i < f->result_count; ++i)
         results[i] = fr.values[yields_of(&fr, f->body)[i]];
     return results;
 }

@@ -72,7 +72,7 @@ IrFuncId fixture_func(Fixture *f, const char *name, const IrType *types, uint32_
 
 void fixture_outputs(Fixture *f, const IrValue *values, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         IrKind kind = ir_kind(ir_build_type(f->b, values[i]));
         SslType type = kind == IR_BOOL      ? SSL_BOOL
                        : kind == IR_INT     ? SSL_INT
@@ -126,8 +126,8 @@ IrValue fixture_global(Fixture *f, uint32_t row, uint32_t component)
 uint32_t count_op(const IrModule *m, IrOp op)
 {
     uint32_t count = 0;
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
-        for (IrInstId i = 1; m->funcs.data[id] && i < m->funcs.data[id]->insts.count; i++)
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
+        for (IrInstId i = 1; m->funcs.data[id] && i < m->funcs.data[id]->insts.count; ++i)
             count += ir_inst(m->funcs.data[id], i)->op == op;
     return count;
 }
@@ -135,8 +135,8 @@ uint32_t count_op(const IrModule *m, IrOp op)
 uint32_t count_shadow_reads(const IrModule *m, uint32_t shadow)
 {
     uint32_t count = 0;
-    for (IrFuncId id = 1; id < m->funcs.count; id++)
-        for (IrInstId i = 1; m->funcs.data[id] && i < m->funcs.data[id]->insts.count; i++) {
+    for (IrFuncId id = 1; id < m->funcs.count; ++id)
+        for (IrInstId i = 1; m->funcs.data[id] && i < m->funcs.data[id]->insts.count; ++i) {
             const IrInst *inst = ir_inst(m->funcs.data[id], i);
             count += inst->op == IR_GLOBAL && ir_global_shadow(inst->imm) == shadow;
         }

@@ -167,7 +167,7 @@ static void closure_op(Gen *g)
 {
     IrBuilder *b = g->b;
     IrValue args[6];
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; ++i)
         args[i] = get(g, &g->floats);
     switch (pick(g, 5)) {
     case 0:
@@ -204,7 +204,7 @@ static void array_op(Gen *g)
 static void texture(Gen *g)
 {
     IrValue rgba[4], coord[7];
-    for (uint32_t i = 0; i < 7; i++)
+    for (uint32_t i = 0; i < 7; ++i)
         coord[i] = get(g, &g->floats);
     if (pick(g, 4))
         ir_build_tex_auto(g->b, pick(g, 2), coord, rgba);
@@ -220,11 +220,11 @@ static void call(Gen *g)
     if (!g->func_count)
         return;
     IrValue args[CALL_ARGS + 1], results[4];
-    for (uint32_t i = 0; i < CALL_ARGS; i++)
+    for (uint32_t i = 0; i < CALL_ARGS; ++i)
         args[i] = get(g, &g->floats);
     args[CALL_ARGS] = get(g, &g->ints);
     ir_build_call(g->b, g->funcs[pick(g, g->func_count)], args, CALL_ARGS + 1, types, 4, results);
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; ++i)
         if (types[i] != IR_CLOSURE || g->loop_weight == 1)
             put(pool_of(g, types[i]), results[i]);
 }
@@ -244,14 +244,14 @@ static Pool *pool_at(Gen *g, uint32_t i)
 static Marks mark(Gen *g)
 {
     Marks m;
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; ++i)
         m.counts[i] = pool_at(g, i)->count;
     return m;
 }
 
 static void forget(Gen *g, Marks m)
 {
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; ++i)
         pool_at(g, i)->count = m.counts[i];
 }
 
@@ -261,7 +261,7 @@ enum { BORDER = SORT_COUNT_OF(border) };
 
 static void get_border(Gen *g, IrValue *out)
 {
-    for (uint32_t i = 0; i < BORDER; i++)
+    for (uint32_t i = 0; i < BORDER; ++i)
         out[i] = get(g, pool_of(g, border[i]));
 }
 
@@ -278,7 +278,7 @@ static void branch(Gen *g)
     get_border(g, values);
     forget(g, m);
     ir_if_end(g->b, values, BORDER, values);
-    for (uint32_t i = 0; i < BORDER; i++)
+    for (uint32_t i = 0; i < BORDER; ++i)
         put(pool_of(g, border[i]), values[i]);
 }
 
@@ -295,7 +295,7 @@ static void loop(Gen *g)
     ir_loop_begin(b, 0, values, BORDER + 1, state);
     Marks m = mark(g);
     g->loop_weight *= trips + 1;
-    for (uint32_t i = 0; i < BORDER; i++)
+    for (uint32_t i = 0; i < BORDER; ++i)
         put(pool_of(g, border[i]), state[i]);
     statements(g, 1 + pick(g, 6));
     get_border(g, values);
@@ -310,7 +310,7 @@ static void loop(Gen *g)
     g->loop_weight /= trips + 1;
     forget(g, m);
     ir_loop_end(b, go, values, BORDER + 1, values);
-    for (uint32_t i = 0; i < BORDER; i++)
+    for (uint32_t i = 0; i < BORDER; ++i)
         put(pool_of(g, border[i]), values[i]);
 }
 
@@ -340,18 +340,18 @@ static void statement(Gen *g)
     else if (kind < 36)
         call(g);
     else if (g->depth < DEPTH_MAX) {
-        g->depth++;
+        ++g->depth;
         if (kind < 38)
             branch(g);
         else
             loop(g);
-        g->depth--;
+        --g->depth;
     }
 }
 
 static void statements(Gen *g, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         statement(g);
 }
 
@@ -379,7 +379,7 @@ static void random_func(Gen *g, Fixture *f)
     static const IrType params[CALL_ARGS + 1] = {IR_FLOAT, IR_FLOAT, IR_FLOAT, IR_INT};
     IrFuncId id = fixture_func(f, "helper", params, CALL_ARGS + 1, &g->b);
     begin_body(g);
-    for (uint32_t i = 0; i < CALL_ARGS; i++)
+    for (uint32_t i = 0; i < CALL_ARGS; ++i)
         put(&g->floats, ir_build_param(g->b, i));
     put(&g->ints, ir_build_param(g->b, CALL_ARGS));
     statements(g, g->desc->statements);
@@ -393,13 +393,13 @@ void random_module(Fixture *f, const RandomDesc *desc)
 {
     Gen g = {.desc = desc, .state = desc->seed * 0x9e3779b97f4a7c15u + 1};
     CHECK(desc->functions <= FUNCS_MAX);
-    for (uint32_t i = 0; i < desc->functions; i++)
+    for (uint32_t i = 0; i < desc->functions; ++i)
         random_func(&g, f);
     g.b = f->b;
     begin_body(&g);
     statements(&g, desc->statements);
     IrValue out[7];
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; ++i)
         out[i] = get(&g, &g.floats);
     if (desc->with_derivatives) {
         out[0] = ir_build1(g.b, IR_DDX, out[1]);
@@ -413,13 +413,13 @@ void random_module(Fixture *f, const RandomDesc *desc)
 
 void random_point(Fixture *f, uint64_t *state)
 {
-    for (uint32_t row = 0; row < G_COUNT; row++)
-        for (uint32_t shadow = 0; shadow < 3; shadow++)
-            for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t row = 0; row < G_COUNT; ++row)
+        for (uint32_t shadow = 0; shadow < 3; ++shadow)
+            for (uint32_t i = 0; i < 3; ++i)
                 f->point.globals[row][shadow][i] = ((double)random_next(state, 4001) - 2000) / 1024;
     f->point.globals[G_BOOL][0][0] = random_next(state, 2);
     f->point.globals[G_INT][0][0] = (double)random_next(state, 9) - 2;
-    for (uint32_t i = 0; i < PARAM_COUNT; i++) {
+    for (uint32_t i = 0; i < PARAM_COUNT; ++i) {
         EvalScalar *s = &f->point.params[i][0];
         s->b = random_next(state, 2);
         s->i = (int32_t)random_next(state, 7) - 3;

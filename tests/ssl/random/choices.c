@@ -18,7 +18,7 @@ Choices choices_random(Arena *arena, uint64_t seed)
 Choices choices_replay(Arena *arena, const uint32_t *list, uint32_t count)
 {
     Choices c = {.arena = arena};
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         array_push(arena, &c.list, list[i]);
     return c;
 }

@@ -36,7 +36,7 @@ Dual dual_sub(Dual a, Dual b)
 static Dual chain2(Bounded value, Dual x, Bounded p, Dual y, Bounded q)
 {
     Dual out = {.v = value};
-    for (int i = 0; i < DUAL_DIRECTIONS; i++)
+    for (int i = 0; i < DUAL_DIRECTIONS; ++i)
         out.d[i] = bounded_add(bounded_mul(p, x.d[i]), bounded_mul(q, y.d[i]));
     return out;
 }
@@ -44,7 +44,7 @@ static Dual chain2(Bounded value, Dual x, Bounded p, Dual y, Bounded q)
 static Dual chain(Bounded value, Dual x, Bounded p)
 {
     Dual out = {.v = value};
-    for (int i = 0; i < DUAL_DIRECTIONS; i++)
+    for (int i = 0; i < DUAL_DIRECTIONS; ++i)
         out.d[i] = bounded_mul(p, x.d[i]);
     return out;
 }
@@ -261,7 +261,7 @@ static Dual sign_of(Dual x, Decisions *decisions)
 
 static bool is_one_of(const char *name, const char *const *names)
 {
-    for (; *names; names++)
+    for (; *names; ++names)
         if (strcmp(*names, name) == 0)
             return true;
     return false;

@@ -24,7 +24,7 @@ void random_tally_add(RandomTally *sum, const RandomTally *t)
 {
     uint64_t *to = &sum->programs;
     const uint64_t *from = &t->programs;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; ++i)
         to[i] += from[i];
 }
 
@@ -33,7 +33,7 @@ void random_tally_add(RandomTally *sum, const RandomTally *t)
 static bool is_limit(const char *code)
 {
     static const char *const codes[] = {"S0406", "S0412", "S0602", "S0603", "S0604", "S0606"};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(codes); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(codes); ++i)
         if (strcmp(codes[i], code) == 0)
             return true;
     return false;
@@ -43,7 +43,7 @@ static bool is_limit(const char *code)
 static RandomVerdict refuse(const DiagList *diags, const Error *err, Status status, StrBuf *report)
 {
     bool is_fine = status == STATUS_SOURCE;
-    for (uint32_t i = 0; i < diag_count(diags); i++)
+    for (uint32_t i = 0; i < diag_count(diags); ++i)
         is_fine = is_fine && (diag_get(diags, i)->severity != DIAG_ERROR ||
                               is_limit(diag_get(diags, i)->code));
     if (is_fine)
@@ -76,10 +76,10 @@ static void describe_builds(Check *c, const SslUnitInfo *unit, SslBuildDesc how[
     static const uint32_t lanes[4] = {1, 4, 8, 16};
     uint64_t bits = c->seed * 0x9e3779b97f4a7c15u >> 40;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < unit->param_count; i++)
+    for (uint32_t i = 0; i < unit->param_count; ++i)
         if (c->param[i].type <= SSL_FLOAT)
             constants[count++] = (SslConstant){unit->params[i].name, c->param[i]};
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; ++i)
         how[i] = (SslBuildDesc){.size_bytes = sizeof *how,
                                 .llvm_level = i == 0          ? 1
                                               : bits >> 8 & 1 ? 3
@@ -106,17 +106,17 @@ static RandomVerdict run_compiled(Check *c, Str text, DiagList *diags)
     Shot shots[2] = {{.check = c, .level = levels[0]}, {.check = c, .level = levels[1]}};
     RandomVerdict verdict = RANDOM_GOOD;
     describe_builds(c, ssl_unit_info(unit), how, constants);
-    for (uint32_t i = 0; i < 2 && verdict == RANDOM_GOOD; i++)
+    for (uint32_t i = 0; i < 2 && verdict == RANDOM_GOOD; ++i)
         verdict = build(c, unit, &how[i], diags, &shots[i], &programs[i]);
-    for (uint32_t i = 0; i < 2 && verdict == RANDOM_GOOD; i++)
-        for (uint32_t point = 0; point < POINTS; point++)
+    for (uint32_t i = 0; i < 2 && verdict == RANDOM_GOOD; ++i)
+        for (uint32_t point = 0; point < POINTS; ++point)
             random_compare_point(&shots[i], point);
     if (verdict == RANDOM_GOOD)
         random_compare_levels(c, &shots[0], &shots[1],
                               how[0].merged_summaries == how[1].merged_summaries &&
                                   how[0].output_derivatives == how[1].output_derivatives &&
                                   how[0].constant_count == how[1].constant_count);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; ++i) {
         grid_host_destroy(shots[i].grid);
         ssl_program_release(programs[i]);
     }
@@ -140,12 +140,12 @@ static RandomVerdict check_checked(Check *c, Str text, DiagList *diags)
         c->shader = sema_find_shader(module, NULL, source.file, c->arena, own);
         c->param = ARENA_ARRAY(c->arena, SslValue, c->shader->params.count);
         random_choose_inputs(c);
-        for (uint32_t point = 0; point < POINTS; point++) {
+        for (uint32_t point = 0; point < POINTS; ++point) {
             random_interpret(c, point, 0, 0, &c->result[point]);
             bool is_doubtful = c->result[point].decisions.is_doubtful;
-            c->tally->points++;
+            ++c->tally->points;
             c->tally->points_skipped += is_doubtful;
-            for (uint32_t k = 0; k < 2 && point < POINTS_DIFFERENCED && !is_doubtful; k++)
+            for (uint32_t k = 0; k < 2 && point < POINTS_DIFFERENCED && !is_doubtful; ++k)
                 random_compare_differences(c, point, k);
         }
         verdict = run_compiled(c, text, diags);
@@ -172,7 +172,7 @@ RandomVerdict random_check(const RandomHost *host, Str text, uint64_t seed, Rand
     } else {
         strbuf_append_c(report, "out of memory\n");
     }
-    tally->programs++;
+    ++tally->programs;
     tally->refused += verdict == RANDOM_REFUSED;
     diag_list_destroy(diags);
     arena_destroy(arena);

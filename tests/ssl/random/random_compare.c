@@ -51,7 +51,7 @@ static void compare_scalar(Shot *shot, uint32_t point, uint32_t output, uint32_t
     bool is_compared = compare(c, shot->level, point, what, found, cell->f.v);
     c->tally->values += is_compared;
     c->tally->values_skipped += !is_compared;
-    for (uint32_t k = 0; k < 2 && shot->info->outputs_ddx; k++) {
+    for (uint32_t k = 0; k < 2 && shot->info->outputs_ddx; ++k) {
         slot = (k ? shot->info->outputs_ddy : shot->info->outputs_ddx)[output];
         (void)snprintf(what, sizeof what, "dd%c(%s[%u])", "xy"[k], o -> name, i);
         found = (double)grid_host_float(shot->grid, slot, i, point);
@@ -85,9 +85,9 @@ static Functional functional_of_term(const ClosureTree *tree)
     Bounded sum = exactly(1);
     double size = 1;
     uint32_t at = 0; /* cell; argument_factor counts floats, with which closures share a number */
-    for (uint32_t a = 0, scalar = 0; a < row->arg_count; a++) {
+    for (uint32_t a = 0, scalar = 0; a < row->arg_count; ++a) {
         uint32_t scalars = ssl_type_scalars(row->args[a].type);
-        for (uint32_t k = 0; k < (scalars ? scalars : 1); k++, at++) {
+        for (uint32_t k = 0; k < (scalars ? scalars : 1); ++k, ++at) {
             Bounded arg = tree->args[at].f.v;
             double arg_size = fabs(arg.v);
             if (!scalars) {
@@ -103,7 +103,7 @@ static Functional functional_of_term(const ClosureTree *tree)
         }
     }
     Functional f;
-    for (uint32_t k = 0; k < 3; k++) {
+    for (uint32_t k = 0; k < 3; ++k) {
         f.of[k] = bounded_mul(sum, exactly(tree->row + 1));
         f.size[k] = size * (tree->row + 1);
     }
@@ -120,7 +120,7 @@ static Functional functional(const ClosureTree *tree)
         return functional_of_term(tree);
     f = functional(tree->a);
     Functional other = tree->b ? functional(tree->b) : f;
-    for (uint32_t k = 0; k < 3; k++) {
+    for (uint32_t k = 0; k < 3; ++k) {
         double weight = fabs(tree->weight[k].v.v) + tree->weight[k].v.e;
         f.of[k] =
             tree->b ? bounded_add(f.of[k], other.of[k]) : bounded_mul(f.of[k], tree->weight[k].v);
@@ -131,17 +131,17 @@ static Functional functional(const ClosureTree *tree)
 
 static void lobe_functional(const Shot *shot, int32_t parent, uint32_t point, double out[3])
 {
-    for (uint32_t k = 0; k < 3; k++)
+    for (uint32_t k = 0; k < 3; ++k)
         out[k] = 0;
-    for (uint32_t i = 0; i < shot->info->lobe_count; i++) {
+    for (uint32_t i = 0; i < shot->info->lobe_count; ++i) {
         const SslLobeSlot *lobe = &shot->info->lobes[i];
         if (lobe->parent != parent || !grid_host_has_lobe(shot->grid, i, point))
             continue;
         const SslClosureRow *row = &random_tables.closures[lobe->closure];
         double sum = 1, inner[3];
         uint32_t scalar = 0;
-        for (uint32_t a = 0; a < row->arg_count; a++) {
-            for (uint32_t s = 0; s < ssl_type_scalars(row->args[a].type); s++, scalar++)
+        for (uint32_t a = 0; a < row->arg_count; ++a) {
+            for (uint32_t s = 0; s < ssl_type_scalars(row->args[a].type); ++s, ++scalar)
                 sum += argument_factor(scalar) *
                        (double)grid_host_lobe_arg(shot->grid, i, scalar, point);
             if (row->args[a].type == SSL_CLOSURE) {
@@ -149,7 +149,7 @@ static void lobe_functional(const Shot *shot, int32_t parent, uint32_t point, do
                 sum += argument_factor(scalar) * (inner[0] + inner[1] + inner[2]) * 0.25;
             }
         }
-        for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < 3; ++k)
             out[k] +=
                 sum * (lobe->closure + 1) * (double)grid_host_lobe_weight(shot->grid, i, k, point);
     }
@@ -160,7 +160,7 @@ static void compare_closure(Shot *shot, uint32_t point, const Cell *cell)
     Functional expected = functional(cell->closure);
     double found[3];
     lobe_functional(shot, -1, point, found);
-    for (uint32_t k = 0; k < 3; k++) {
+    for (uint32_t k = 0; k < 3; ++k) {
         Bounded of = {expected.of[k].v, expected.of[k].e + 16 * 0x1p-24 * expected.size[k]};
         bool is_compared =
             compare(shot->check, shot->level, point, "the closure's functional", found[k], of);
@@ -174,7 +174,7 @@ static bool is_lookup(const GridLookup *found, const EvalLookup *expected, bool 
 {
     if (found->texture != expected->texture)
         return false;
-    for (uint32_t i = 0; i < 7; i++) {
+    for (uint32_t i = 0; i < 7; ++i) {
         if (!random_says_enough(expected->coord[i]))
             *out_is_doubtful = true;
         else if (!(fabs((double)found->coord[i] - expected->coord[i].v) <=
@@ -191,10 +191,10 @@ static void compare_lookups(Shot *shot, uint32_t point)
     uint32_t kept;
     uint64_t count;
     const GridLookup *lookups = grid_host_lookups(shot->grid, &kept, &count);
-    for (uint32_t i = 0; i < kept; i++) {
+    for (uint32_t i = 0; i < kept; ++i) {
         const SourcePoint *p = &c->result[point];
         bool is_found = false, is_doubtful = false;
-        for (uint32_t k = 0; k < p->lookups.count && !is_found; k++)
+        for (uint32_t k = 0; k < p->lookups.count && !is_found; ++k)
             is_found = is_lookup(&lookups[i], &p->lookups.data[k], &is_doubtful);
         c->tally->lookups += is_found;
         if (is_found || is_doubtful)
@@ -202,7 +202,7 @@ static void compare_lookups(Shot *shot, uint32_t point)
         c->is_bad = true;
         strbuf_printf(c->report, "%s, point %u: no lookup of texture %u at", shot->level, point,
                       lookups[i].texture);
-        for (uint32_t k = 0; k < 7; k++)
+        for (uint32_t k = 0; k < 7; ++k)
             strbuf_printf(c->report, " %.9g", (double)lookups[i].coord[k]);
         strbuf_append_c(c->report, " in the source\n");
     }
@@ -217,10 +217,10 @@ void random_compare_point(Shot *shot, uint32_t point)
     if (p->decisions.is_doubtful)
         return;
     const SslUnitInfo *unit = shot->info->unit;
-    for (uint32_t o = 0; o < unit->output_count; o++) {
+    for (uint32_t o = 0; o < unit->output_count; ++o) {
         if (unit->outputs[o].type == SSL_CLOSURE)
             compare_closure(shot, point, p->outputs[o]);
-        for (uint32_t i = 0; i < ssl_type_scalars(unit->outputs[o].type); i++)
+        for (uint32_t i = 0; i < ssl_type_scalars(unit->outputs[o].type); ++i)
             compare_scalar(shot, point, o, i, &p->outputs[o][i]);
     }
     /* Which the other way round need not hold: what nobody uses is not computed. */
@@ -244,9 +244,9 @@ static bool is_unknown(const Check *c, uint32_t output, uint32_t i, uint32_t poi
 void random_compare_levels(Check *c, const Shot *a, const Shot *b, bool is_strict)
 {
     const SslUnitInfo *unit = a->info->unit;
-    for (uint32_t o = 0; o < unit->output_count; o++)
-        for (uint32_t i = 0; i < ssl_type_scalars(unit->outputs[o].type); i++)
-            for (uint32_t point = 0; point < POINTS; point++) {
+    for (uint32_t o = 0; o < unit->output_count; ++o)
+        for (uint32_t i = 0; i < ssl_type_scalars(unit->outputs[o].type); ++i)
+            for (uint32_t point = 0; point < POINTS; ++point) {
                 uint32_t x = grid_host_word(a->grid, a->info->outputs[o], i, point);
                 uint32_t y = grid_host_word(b->grid, b->info->outputs[o], i, point);
                 float f = grid_host_float(a->grid, a->info->outputs[o], i, point);

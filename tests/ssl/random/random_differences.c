@@ -22,8 +22,8 @@ static bool interpret_around(Check *c, uint32_t point, uint32_t direction, Neigh
     random_interpret(c, point, direction, 1e-10, &n->center);
     if (n->center.decisions.is_doubtful)
         return false;
-    for (uint32_t s = 0; s < STEPS; s++)
-        for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t s = 0; s < STEPS; ++s)
+        for (uint32_t k = 0; k < 2; ++k) {
             SourcePoint *p = &n->at[s][k];
             *p = n->center;
             p->mode = EVAL_REPLAY;
@@ -50,7 +50,7 @@ static bool compare_scalar(Check *c, const Neighbours *n, uint32_t point, uint32
     if (!random_says_enough(x->v) || !random_says_enough(x->d[direction]) || fabs(v) > 1e6 ||
         fabs(d) > 1e6)
         return false;
-    for (uint32_t s = 0; s < STEPS; s++) {
+    for (uint32_t s = 0; s < STEPS; ++s) {
         double low = value_of(&n->at[s][0], output, i), high = value_of(&n->at[s][1], output, i);
         slope[s] = (high - low) / (2 * step_size[s]);
         bend[s] = fabs((high - v) - (v - low)) / step_size[s];
@@ -71,16 +71,16 @@ void random_compare_differences(Check *c, uint32_t point, uint32_t direction)
     Neighbours *n = ARENA_NEW(c->arena, Neighbours);
     bool is_smooth = interpret_around(c, point, direction, n);
     uint32_t output = 0;
-    for (uint32_t p = 0; p < c->shader->params.count; p++) {
+    for (uint32_t p = 0; p < c->shader->params.count; ++p) {
         const VarDecl *param = c->shader->params.items[p];
         if (param->direction != DIRECTION_OUT)
             continue;
-        for (uint32_t i = 0; type_lanes(param->type) && i < param->type->scalars; i++) {
+        for (uint32_t i = 0; type_lanes(param->type) && i < param->type->scalars; ++i) {
             bool is_compared =
                 is_smooth && compare_scalar(c, n, point, direction, output, i, param->name);
             c->tally->differences += is_compared;
             c->tally->differences_skipped += !is_compared;
         }
-        output++;
+        ++output;
     }
 }

@@ -6,7 +6,7 @@ static bool fails(Shrink *s, const uint32_t *list, uint32_t count)
 {
     if (s->tries_left == 0)
         return false;
-    s->tries_left--;
+    --s->tries_left;
     return s->fails(s->data, list, count);
 }
 
@@ -40,7 +40,7 @@ static bool clear(Shrink *s, uint32_t *list, uint32_t count, uint32_t *spare, ui
                   uint32_t length)
 {
     bool is_clear = true;
-    for (uint32_t i = 0; i < length; i++)
+    for (uint32_t i = 0; i < length; ++i)
         is_clear = is_clear && list[at + i] == 0;
     if (is_clear)
         return false;
@@ -66,7 +66,7 @@ static bool shrink_once(Shrink *s, uint32_t *list, uint32_t *count, uint32_t *sp
     for (uint32_t length = 16; length > 0; length /= 4)
         for (uint32_t at = 0; at + length <= *count; at += length)
             is_smaller |= clear(s, list, *count, spare, at, length);
-    for (uint32_t at = 0; at < *count; at++)
+    for (uint32_t at = 0; at < *count; ++at)
         is_smaller |= replace(s, list, *count, at, list[at] / 2) ||
                       (list[at] > 0 && replace(s, list, *count, at, list[at] - 1));
     return is_smaller;

@@ -62,7 +62,7 @@ Cell *walk_builtin(Walk *w, const Expr *e)
     const Expr *first = e->args.items[0], *second = e->args.items[e->args.count - 1];
     const Cell *x = walk_expr(w, first), *y = e->args.count > 1 ? walk_expr(w, second) : x;
     Cell *out = walk_cells(w, e->type);
-    for (uint32_t i = 0; i < e->type->scalars; i++) {
+    for (uint32_t i = 0; i < e->type->scalars; ++i) {
         const Cell *p = &x[first->type->scalars == 1 ? 0 : i];
         const Cell *q = &y[second->type->scalars == 1 ? 0 : i];
         if (b->shape == BUILTIN_F_F || b->shape == BUILTIN_FF_F)
@@ -83,9 +83,9 @@ Cell *walk_builtin(Walk *w, const Expr *e)
 static void note_lookup(Walk *w, const Expr *e, const Dual *coord, Dual blur, const Dual *width)
 {
     EvalLookup lookup = {.texture = e->texture->slot};
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; ++i)
         lookup.coord[i] = i < 2 || e->args.count == 6 ? coord[i].v : coord[i % 2].d[i / 2 - 1];
-    for (uint32_t i = 2; i < 6 && width; i++)
+    for (uint32_t i = 2; i < 6 && width; ++i)
         lookup.coord[i] = bounded_mul(lookup.coord[i], width->v);
     lookup.coord[6] = blur.v;
     array_push(w->arena, &w->point->lookups, lookup);
@@ -95,16 +95,16 @@ Cell *walk_texture(Walk *w, const Expr *e)
 {
     const TextureCall *call = e->texture;
     Dual coord[6], rgba[4];
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; ++i)
         coord[i] = dual_of(0);
-    for (uint32_t i = 0; i < e->args.count; i++)
+    for (uint32_t i = 0; i < e->args.count; ++i)
         coord[i] = walk_expr(w, e->args.items[i])->f;
     Dual blur = call->blur ? walk_expr(w, call->blur)->f : dual_of(0);
     const Cell *width = call->width ? walk_expr(w, call->width) : NULL;
     note_lookup(w, e, coord, blur, width ? &width->f : NULL);
     w->point->texture.sample(w->point->texture.data, call->slot, coord[0], coord[1], rgba);
     Cell *out = walk_cells(w, e->type);
-    for (uint32_t i = 0; i < e->type->scalars; i++) {
+    for (uint32_t i = 0; i < e->type->scalars; ++i) {
         uint32_t own = call->form == TOKEN_SAMPLE_ALPHA ? 3 : i;
         out[i].f = rgba[call->channel >= 0 ? (uint32_t)call->channel : own];
     }

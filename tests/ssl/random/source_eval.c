@@ -10,7 +10,7 @@ bool walk_step(Walk *w)
         w->point->decisions.is_doubtful = true;
         return false;
     }
-    w->steps_left--;
+    --w->steps_left;
     return true;
 }
 
@@ -30,7 +30,7 @@ static Flow run(Walk *w, const Stmt *s);
 
 static Flow run_list(Walk *w, const StmtList *list)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; ++i) {
         Flow flow = run(w, list->items[i]);
         if (flow != FLOW_NEXT)
             return flow;
@@ -70,7 +70,7 @@ static Flow run(Walk *w, const Stmt *s)
     case STMT_BLOCK:
         return run_list(w, &s->list);
     case STMT_DECLARE:
-        for (uint32_t i = 0; i < s->vars.count; i++)
+        for (uint32_t i = 0; i < s->vars.count; ++i)
             declare(w, s->vars.items[i]);
         return FLOW_NEXT;
     case STMT_EXPR:
@@ -106,7 +106,7 @@ Cell *walk_call(Walk *w, const FuncDecl *f, Cell **args)
                    .result = walk_cells(w, f->return_type)};
     if (!walk_step(w))
         return frame.result;
-    for (uint32_t i = 0; i < f->params.count; i++)
+    for (uint32_t i = 0; i < f->params.count; ++i)
         frame.vars[f->params.items[i]->index] = args[i];
     Frame *caller = w->frame;
     w->frame = &frame;
@@ -126,7 +126,7 @@ void source_eval(const FuncDecl *shader, SourcePoint *point, uint32_t steps, Are
     point->lookups.count = 0;
     if (point->mode == EVAL_RECORD)
         point->tape.count = 0;
-    for (uint32_t i = 0; i < shader->params.count; i++) {
+    for (uint32_t i = 0; i < shader->params.count; ++i) {
         const VarDecl *param = shader->params.items[i];
         args[i] = walk_cells(&w, param->type);
         if (param->direction == DIRECTION_IN)
@@ -134,7 +134,7 @@ void source_eval(const FuncDecl *shader, SourcePoint *point, uint32_t steps, Are
     }
     walk_call(&w, shader, args);
     point->outputs = ARENA_ARRAY(arena, const Cell *, shader->params.count);
-    for (uint32_t i = 0; i < shader->params.count; i++)
+    for (uint32_t i = 0; i < shader->params.count; ++i)
         if (shader->params.items[i]->direction == DIRECTION_OUT)
             point->outputs[outputs++] = args[i];
 }

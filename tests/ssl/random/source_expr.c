@@ -101,7 +101,7 @@ static bool compare_values(Walk *w, TokenKind op, const Type *type, const Cell *
     if (type->scalars == 1)
         return comparison(op, compare_cells(w, walk_kind(type), a, b));
     bool are_equal = true;
-    for (uint32_t i = 0; i < type->scalars; i++)
+    for (uint32_t i = 0; i < type->scalars; ++i)
         are_equal &= compare_cells(w, CELL_FLOAT, &a[i], &b[i]) == 0;
     return are_equal == (op == TOKEN_EQUAL);
 }
@@ -110,8 +110,8 @@ static Cell *matrix_product(Walk *w, const Type *type, const Cell *a, const Cell
 {
     uint32_t columns = type->scalars / 4;
     Cell *out = walk_cells(w, type);
-    for (uint32_t i = 0; i < type->scalars; i++)
-        for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t i = 0; i < type->scalars; ++i)
+        for (uint32_t k = 0; k < 4; ++k) {
             Dual term = dual_mul(a[i / columns * 4 + k].f, b[k * columns + i % columns].f);
             out[i].f = k == 0 ? term : dual_add(out[i].f, term);
         }
@@ -130,7 +130,7 @@ static Cell closure_scaled(Walk *w, Cell closure, const Cell *weight, uint32_t w
     ClosureTree tree = {.a = closure.closure};
     if (!tree.a)
         return closure;
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         tree.weight[i] = weight[weight_count == 1 ? 0 : i].f;
     return closure_node(w, tree);
 }
@@ -169,7 +169,7 @@ static Cell *apply(Walk *w, TokenKind op, const Type *type, const Type *a_type, 
     } else if (op == TOKEN_MUL && type_is(a_type, SSL_MATRIX) && b_type->scalars >= 4) {
         return matrix_product(w, type, a, b);
     } else {
-        for (uint32_t i = 0; i < type->scalars; i++) {
+        for (uint32_t i = 0; i < type->scalars; ++i) {
             const Cell *x = &a[a_type->scalars == 1 ? 0 : i], *y = &b[b_type->scalars == 1 ? 0 : i];
             if (walk_kind(type) == CELL_INT)
                 out[i].i = int_operator(op, x->i, y->i);
@@ -183,7 +183,7 @@ static Cell *apply(Walk *w, TokenKind op, const Type *type, const Type *a_type, 
 static Cell *unary(Walk *w, const Expr *e)
 {
     Cell *v = walk_expr(w, e->a);
-    for (uint32_t i = 0; i < e->type->scalars && e->op != TOKEN_ADD; i++)
+    for (uint32_t i = 0; i < e->type->scalars && e->op != TOKEN_ADD; ++i)
         switch (walk_kind(e->type)) {
         case CELL_BOOL:
             v[i].b = !v[i].b;
@@ -283,7 +283,7 @@ static Cell *convert(Walk *w, const Expr *operand, const Type *type)
         return from;
     Cell *to = walk_cells(w, type);
     bool is_splat = operand->type->scalars == 1;
-    for (uint32_t i = 0; i < type->scalars; i++)
+    for (uint32_t i = 0; i < type->scalars; ++i)
         if (!(is_splat && type_is(type, SSL_MATRIX) && i % 5 != 0))
             to[i] =
                 convert_cell(w, from[is_splat ? 0 : i], walk_kind(operand->type), walk_kind(type));
@@ -293,7 +293,7 @@ static Cell *convert(Walk *w, const Expr *operand, const Type *type)
 static Cell *pieces(Walk *w, const Expr *e)
 {
     Cell *out = walk_cells(w, e->type), *next = out;
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         const Expr *piece = e->args.items[i];
         memcpy(next, walk_expr(w, piece), piece->type->scalars * sizeof *next);
         next += piece->type->scalars;
@@ -305,10 +305,10 @@ static Cell *pieces(Walk *w, const Expr *e)
 static Cell *make_closure(Walk *w, const Expr *e)
 {
     uint32_t scalars = 0, at = 0;
-    for (uint32_t i = 0; i < e->args.count; i++)
+    for (uint32_t i = 0; i < e->args.count; ++i)
         scalars += e->args.items[i]->type->scalars;
     Cell *args = ARENA_ARRAY(w->arena, Cell, scalars), *out = walk_cells(w, e->type);
-    for (uint32_t i = 0; i < e->args.count; i++) {
+    for (uint32_t i = 0; i < e->args.count; ++i) {
         uint32_t count = e->args.items[i]->type->scalars;
         memcpy(args + at, walk_expr(w, e->args.items[i]), count * sizeof *args);
         at += count;
@@ -337,7 +337,7 @@ static Cell *call(Walk *w, const Expr *e)
     const FuncDecl *f = e->callee.func;
     Cell **args = ARENA_ARRAY(w->arena, Cell *, f->params.count);
     WalkPlace *places = ARENA_ARRAY(w->arena, WalkPlace, f->params.count);
-    for (uint32_t i = 0; i < f->params.count; i++) {
+    for (uint32_t i = 0; i < f->params.count; ++i) {
         const VarDecl *param = f->params.items[i];
         if (i >= e->args.count) {
             args[i] = walk_expr(w, param->init);
@@ -352,9 +352,9 @@ static Cell *call(Walk *w, const Expr *e)
     }
     if (e->callee.width > 1) {
         Cell *out = walk_cells(w, e->type);
-        for (uint32_t k = 0; k < e->callee.width; k++) {
+        for (uint32_t k = 0; k < e->callee.width; ++k) {
             Cell **of_component = ARENA_ARRAY(w->arena, Cell *, f->params.count);
-            for (uint32_t i = 0; i < f->params.count; i++) {
+            for (uint32_t i = 0; i < f->params.count; ++i) {
                 bool is_vector = i < e->args.count && e->args.items[i]->type->scalars > 1;
                 of_component[i] = ARENA_NEW(w->arena, Cell);
                 *of_component[i] = args[i][is_vector ? k : 0];
@@ -364,7 +364,7 @@ static Cell *call(Walk *w, const Expr *e)
         return out;
     }
     Cell *result = walk_call(w, f, args);
-    for (uint32_t i = 0; i < f->params.count; i++)
+    for (uint32_t i = 0; i < f->params.count; ++i)
         if (f->params.items[i]->direction != DIRECTION_IN)
             walk_store(&places[i], args[i]);
     return result;

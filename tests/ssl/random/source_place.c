@@ -34,13 +34,13 @@ static WalkPlace member_place(Walk *w, const Expr *e)
     WalkPlace p = walk_place(w, e->a);
     if (e->a->type->kind == TYPE_STRUCT) {
         const VarList *members = &e->a->type->decl->members;
-        for (uint32_t i = 0; i < e->member; i++)
+        for (uint32_t i = 0; i < e->member; ++i)
             p.cells += members->items[i]->type->scalars;
         p.count = e->type->scalars;
         return p;
     }
     WalkPlace q = {.cells = p.cells, .is_swizzle = true, .count = e->swizzle.count};
-    for (uint32_t i = 0; i < q.count; i++)
+    for (uint32_t i = 0; i < q.count; ++i)
         q.lane[i] = p.is_swizzle ? p.lane[e->swizzle.lane[i]] : e->swizzle.lane[i];
     return q;
 }
@@ -58,12 +58,12 @@ WalkPlace walk_place(Walk *w, const Expr *e)
 
 void walk_load(const WalkPlace *p, Cell *out)
 {
-    for (uint32_t i = 0; i < p->count; i++)
+    for (uint32_t i = 0; i < p->count; ++i)
         out[i] = p->cells[p->is_swizzle ? p->lane[i] : i];
 }
 
 void walk_store(const WalkPlace *p, const Cell *in)
 {
-    for (uint32_t i = 0; i < p->count; i++)
+    for (uint32_t i = 0; i < p->count; ++i)
         p->cells[p->is_swizzle ? p->lane[i] : i] = in[i];
 }

@@ -37,7 +37,7 @@ static _Atomic uint64_t seeds_at_work[THREADS_MAX];
 static void on_crash(int signal_number)
 {
     char line[64];
-    for (uint32_t i = 0; i < THREADS_MAX; i++) {
+    for (uint32_t i = 0; i < THREADS_MAX; ++i) {
         uint64_t seed = atomic_load(&seeds_at_work[i]);
         int size =
             seed ? snprintf(line, sizeof line, "crashed with seed %" PRIu64 "\n", seed - 1) : 0;
@@ -129,7 +129,7 @@ static void note_failure(Session *s, uint64_t seed, const StrBuf *report)
 {
     if (s->failures == 0 || seed < s->failed_seed)
         s->failed_seed = seed;
-    s->failures++;
+    ++s->failures;
     if (s->goes_on) {
         (void)printf("seed %" PRIu64 " fails:\n%s", seed, strbuf_text(report));
         (void)fflush(stdout);
@@ -187,7 +187,7 @@ static bool report_tally(const RandomTally *t)
     (void)printf("%" PRIu64 " programs; %" PRIu64 " derivatives not 0, %" PRIu64
                  " closure weights, %" PRIu64 " texture lookups\n",
                  t->programs, t->derivatives_nonzero, t->closures, t->lookups);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         double skipped = percent(rows[i].skipped, rows[i].done);
         bool is_capped = i != 3; /* differences are a check of the interpreter, at a few points */
         (void)printf("%-22s %12" PRIu64 " compared, %.2f %% skipped%s\n", rows[i].name,

@@ -11,7 +11,7 @@ static void text(Gen *g, const char *s)
 static void apply(Gen *g, const char *name, uint32_t count, const GenType *args, uint32_t depth)
 {
     strbuf_printf(g->out, "%s(", name);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         if (i > 0)
             text(g, ", ");
         writer_expr(g, args[i], depth);
@@ -148,7 +148,7 @@ static void texture(Gen *g, const char *form, uint32_t depth)
 {
     strbuf_printf(g->out, "%s<%s>(", form, writer_pick(g, 2) ? "tb" : "ta");
     bool has_footprint = writer_one_in(g, 4);
-    for (uint32_t i = 0; i < (has_footprint ? 6 : 2); i++) {
+    for (uint32_t i = 0; i < (has_footprint ? 6 : 2); ++i) {
         text(g, i ? ", " : "");
         writer_expr(g, writer_basic(GEN_FLOAT), i < 2 ? depth : 0);
     }
@@ -263,7 +263,7 @@ static void pieces(Gen *g, GenType t, uint32_t depth)
     while (left > 0) {
         uint32_t now = 1 + writer_pick(g, left < 3 ? left : 3);
         if (now == t.base - GEN_FLOAT + 1u)
-            now--;
+            --now;
         writer_expr(g, writer_basic((GenBase)(GEN_FLOAT + now - 1)), depth);
         left -= now;
         text(g, left ? ", " : "");
@@ -355,7 +355,7 @@ static void vector_expr(Gen *g, GenType t, uint32_t depth)
         writer_expr(g, some_vector(g), depth);
         text(g, ")");
         text(g, ".");
-        for (uint32_t i = 0; i < t.base - GEN_FLOAT + 1u; i++)
+        for (uint32_t i = 0; i < t.base - GEN_FLOAT + 1u; ++i)
             strbuf_append_char(g->out, "xy"[writer_pick(g, 2)]);
         break;
     case 14:
@@ -527,7 +527,7 @@ static void aggregate(Gen *g, GenType t, uint32_t depth)
     CHECK(t.dims == 0);
     const GenStruct *s = &g->structs.data[t.base - GEN_STRUCT];
     strbuf_printf(g->out, "S%u(", t.base - GEN_STRUCT);
-    for (uint32_t i = 0; i < s->count; i++) {
+    for (uint32_t i = 0; i < s->count; ++i) {
         text(g, i ? ", " : "");
         writer_expr(g, g->structs.data[t.base - GEN_STRUCT].member[i], depth);
     }
@@ -544,8 +544,8 @@ void writer_expr(Gen *g, GenType t, uint32_t depth)
         writer_leaf(g, t);
         return;
     }
-    depth--;
-    g->nodes_left--;
+    --depth;
+    --g->nodes_left;
     switch ((int)t.base) {
     case GEN_BOOL:
         bool_expr(g, depth);

@@ -18,10 +18,10 @@ void writer_literal(Gen *g, GenType t)
     if (t.dims > 0 || t.base >= GEN_STRUCT) {
         text(g, "{");
         uint32_t count = t.dims ? t.dim[0] : g->structs.data[t.base - GEN_STRUCT].count;
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; ++i) {
             GenType inner = t;
             if (t.dims) {
-                inner.dims--;
+                --inner.dims;
                 inner.dim[0] = t.dim[1];
             } else {
                 inner = g->structs.data[t.base - GEN_STRUCT].member[i];
@@ -44,7 +44,7 @@ void writer_literal(Gen *g, GenType t)
     } else {
         uint32_t count = t.base - GEN_FLOAT + 1u;
         strbuf_printf(g->out, "float%u(", count);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; ++i)
             strbuf_printf(g->out, "%s%s", i ? ", " : "", WRITER_ONE_OF(g, floats));
         text(g, ")");
     }
@@ -110,7 +110,7 @@ static void swizzle_text(Gen *g, uint32_t from, uint32_t count, bool is_written)
     const char *letters = writer_one_in(g, 4) ? "rgba" : "xyzw";
     bool is_used[4] = {false};
     text(g, ".");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         uint32_t lane = writer_pick(g, from);
         while (is_written && is_used[lane])
             lane = (lane + 1) % from;
@@ -122,7 +122,7 @@ static void swizzle_text(Gen *g, uint32_t from, uint32_t count, bool is_written)
 /* Can a part of `from` be of type `to`? */
 static bool reaches(Gen *g, GenType from, GenType to)
 {
-    for (;; from.dims--, from.dim[0] = from.dim[1]) {
+    for (;; --from.dims, from.dim[0] = from.dim[1]) {
         if (writer_same(from, to))
             return true;
         if (from.dims == 0)
@@ -130,7 +130,7 @@ static bool reaches(Gen *g, GenType from, GenType to)
     }
     if (from.base >= GEN_STRUCT) {
         const GenStruct *s = &g->structs.data[from.base - GEN_STRUCT];
-        for (uint32_t i = 0; i < s->count; i++)
+        for (uint32_t i = 0; i < s->count; ++i)
             if (reaches(g, s->member[i], to))
                 return true;
         return false;
@@ -146,7 +146,7 @@ static void descend(Gen *g, GenType from, GenType to, bool is_written, uint32_t 
     while (!writer_same(from, to)) {
         if (from.dims > 0) {
             index_text(g, from.dim[0], depth);
-            from.dims--;
+            --from.dims;
             from.dim[0] = from.dim[1];
         } else if (from.base >= GEN_STRUCT) {
             const GenStruct *s = &g->structs.data[from.base - GEN_STRUCT];
@@ -173,7 +173,7 @@ static void descend(Gen *g, GenType from, GenType to, bool is_written, uint32_t 
 bool writer_place(Gen *g, GenType t, bool is_written, uint32_t depth)
 {
     uint32_t count = g->vars.count, start = count ? count - 1 - writer_pick(g, count) : 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         const GenVar var = g->vars.data[(start + i) % count];
         if ((is_written && !var.is_writable) || !reaches(g, var.type, t))
             continue;
@@ -190,9 +190,9 @@ static bool can_call(Gen *g, const GenFunc *f)
 {
     if (f->cost * g->turns > 3000 || g->cost + f->cost > 4000)
         return false;
-    for (uint32_t i = 0; i < f->param_count; i++) {
+    for (uint32_t i = 0; i < f->param_count; ++i) {
         bool is_found = f->direction[i] == GEN_IN && f->param[i].dims == 0;
-        for (uint32_t k = 0; k < g->vars.count && !is_found; k++)
+        for (uint32_t k = 0; k < g->vars.count && !is_found; ++k)
             is_found = (f->direction[i] == GEN_IN || g->vars.data[k].is_writable) &&
                        reaches(g, g->vars.data[k].type, f->param[i]);
         if (!is_found)
@@ -204,14 +204,14 @@ static bool can_call(Gen *g, const GenFunc *f)
 bool writer_call(Gen *g, GenType result, uint32_t depth)
 {
     uint32_t count = g->funcs.count, start = count ? writer_pick(g, count) : 0;
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < count; ++k) {
         const GenFunc f = g->funcs.data[(start + k) % count];
         if (!writer_same(f.result, result) || !can_call(g, &f))
             continue;
         g->cost += f.cost;
         strbuf_printf(g->out, "f%u(", f.name);
         uint32_t args = f.param_count - (f.has_default && writer_pick(g, 2) ? 1 : 0);
-        for (uint32_t i = 0; i < args; i++) {
+        for (uint32_t i = 0; i < args; ++i) {
             text(g, i ? ", " : "");
             if (f.is_recursive && i + 1 == f.param_count) {
                 text(g, "(");

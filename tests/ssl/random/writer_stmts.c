@@ -20,7 +20,7 @@ static void add_var(Gen *g, const char *name, GenType t, bool is_writable)
 
 static bool has_var(Gen *g, GenType t)
 {
-    for (uint32_t i = 0; i < g->vars.count; i++)
+    for (uint32_t i = 0; i < g->vars.count; ++i)
         if (writer_same(g->vars.data[i].type, t))
             return true;
     return false;
@@ -93,7 +93,7 @@ static void call_statement(Gen *g, uint32_t depth)
 {
     static const GenBase results[] = {GEN_VOID, GEN_FLOAT, GEN_FLOAT3, GEN_INT};
     uint32_t start = writer_pick(g, SORT_COUNT_OF(results));
-    for (uint32_t i = 0; i < SORT_COUNT_OF(results); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(results); ++i)
         if (writer_call(g, writer_basic(results[(start + i) % SORT_COUNT_OF(results)]), depth))
             break;
     text(g, ";");
@@ -135,9 +135,9 @@ static void loop_body(Gen *g, uint32_t turns, uint32_t depth)
 {
     uint32_t outer = g->turns;
     g->turns *= turns;
-    g->loop_depth++;
+    ++g->loop_depth;
     writer_block(g, 1 + writer_pick(g, 3), depth);
-    g->loop_depth--;
+    --g->loop_depth;
     g->turns = outer;
 }
 
@@ -238,12 +238,12 @@ void writer_block(Gen *g, uint32_t statements, uint32_t depth)
 {
     uint32_t vars = g->vars.count;
     text(g, "{");
-    g->indent++;
-    for (uint32_t i = 0; i < statements; i++) {
+    ++g->indent;
+    for (uint32_t i = 0; i < statements; ++i) {
         writer_line(g);
         statement(g, depth);
     }
-    g->indent--;
+    --g->indent;
     writer_line(g);
     text(g, "}");
     g->vars.count = vars;
@@ -255,7 +255,7 @@ static void struct_declaration(Gen *g)
 {
     GenStruct s = {.count = 1 + writer_pick(g, 4)};
     strbuf_printf(g->out, "struct S%u {", g->structs.count);
-    for (uint32_t i = 0; i < s.count; i++) {
+    for (uint32_t i = 0; i < s.count; ++i) {
         s.member[i] = writer_type(g, true);
         text(g, "\n    ");
         writer_type_name(g, s.member[i]);
@@ -280,7 +280,7 @@ static void begin_function(Gen *g, GenType result)
     g->turns = 1;
     g->loop_depth = 0;
     g->result = result;
-    for (uint32_t i = 0; i < g->structs.count; i++)
+    for (uint32_t i = 0; i < g->structs.count; ++i)
         add_var(g, arena_printf(g->arena, "k%u", i), (GenType){.base = (uint8_t)(GEN_STRUCT + i)},
                 false);
 }
@@ -288,14 +288,14 @@ static void begin_function(Gen *g, GenType result)
 /* Does a function of this name take the same types already? */
 static bool is_taken(Gen *g, const GenFunc *f)
 {
-    for (uint32_t i = 0; i < g->funcs.count; i++) {
+    for (uint32_t i = 0; i < g->funcs.count; ++i) {
         const GenFunc *other = &g->funcs.data[i];
         if (other->name != f->name)
             continue;
         if (other->is_recursive || other->has_default || f->has_default)
             return true;
         bool is_same = other->param_count == f->param_count;
-        for (uint32_t k = 0; is_same && k < f->param_count; k++)
+        for (uint32_t k = 0; is_same && k < f->param_count; ++k)
             is_same = writer_same(other->param[k], f->param[k]);
         if (is_same)
             return true;
@@ -313,7 +313,7 @@ static void choose_signature(Gen *g, GenFunc *f)
         f->result = writer_basic(GEN_CLOSURE);
     else if (kind == 5 && g->structs.count)
         f->result = (GenType){.base = (uint8_t)(GEN_STRUCT + writer_pick(g, g->structs.count))};
-    for (uint32_t i = 0; i < f->param_count; i++) {
+    for (uint32_t i = 0; i < f->param_count; ++i) {
         f->param[i] = writer_type(g, true);
         uint32_t way = writer_pick(g, 5);
         f->direction[i] = way < 3 ? GEN_IN : way == 3 ? GEN_INOUT : GEN_OUT;
@@ -338,7 +338,7 @@ static void function(Gen *g)
     begin_function(g, f.result);
     writer_type_name(g, f.result);
     strbuf_printf(g->out, "f%u(", f.name);
-    for (uint32_t i = 0; i < f.param_count; i++) {
+    for (uint32_t i = 0; i < f.param_count; ++i) {
         const char *name = new_name(g);
         strbuf_printf(g->out, "%s%s", i ? ", " : "", ways[f.direction[i]]);
         writer_type_name(g, f.param[i]);
@@ -353,7 +353,7 @@ static void function(Gen *g)
     text(g, ")\n{");
     g->indent = 1;
     uint32_t statements = 1 + writer_pick(g, g->size->statements);
-    for (uint32_t i = 0; i < statements; i++) {
+    for (uint32_t i = 0; i < statements; ++i) {
         writer_line(g);
         statement(g, 2);
     }
@@ -441,7 +441,7 @@ static void shader(Gen *g)
 {
     begin_function(g, writer_basic(GEN_VOID));
     text(g, "shader random(");
-    for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); ++i) {
         GenBase base = shader_params[i].base;
         strbuf_printf(g->out, "%s\n    %s", i ? "," : "", shader_params[i].text);
         if (base != GEN_CLOSURE)
@@ -450,11 +450,11 @@ static void shader(Gen *g)
     text(g, ")\n{");
     g->indent = 1;
     uint32_t statements = 1 + writer_pick(g, g->size->statements * 2);
-    for (uint32_t i = 0; i < statements; i++) {
+    for (uint32_t i = 0; i < statements; ++i) {
         writer_line(g);
         statement(g, 2);
     }
-    for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shader_params); ++i) {
         if (!shader_params[i].is_output || writer_pick(g, 4) == 0)
             continue;
         g->nodes_left = NODES_PER_STATEMENT;
@@ -471,10 +471,10 @@ void random_source(Choices *choices, const RandomSize *size, Arena *arena, StrBu
     Gen g = {.choices = choices, .size = size, .arena = arena, .out = out};
     text(&g, "texture2d ta, tb;\n");
     uint32_t structs = writer_pick(&g, 3), functions = writer_pick(&g, size->functions + 1);
-    for (uint32_t i = 0; i < structs; i++)
+    for (uint32_t i = 0; i < structs; ++i)
         struct_declaration(&g);
     text(&g, "\n");
-    for (uint32_t i = 0; i < functions; i++) {
+    for (uint32_t i = 0; i < functions; ++i) {
         if (writer_one_in(&g, 6))
             recursive_function(&g);
         else

@@ -19,7 +19,7 @@ bool writer_same(GenType a, GenType b)
 {
     if (a.base != b.base || a.dims != b.dims)
         return false;
-    for (uint32_t i = 0; i < a.dims; i++)
+    for (uint32_t i = 0; i < a.dims; ++i)
         if (a.dim[i] != b.dim[i])
             return false;
     return true;
@@ -41,7 +41,7 @@ GenType writer_type(Gen *g, bool allow_aggregate)
                                        : GEN_STRUCT + (at - SORT_COUNT_OF(bases)))};
     if (allow_aggregate && t.base != GEN_MATRIX && writer_one_in(g, 5)) {
         t.dims = (uint8_t)(1 + writer_one_in(g, 3));
-        for (uint32_t i = 0; i < t.dims; i++)
+        for (uint32_t i = 0; i < t.dims; ++i)
             t.dim[i] = (uint8_t)(2 + writer_pick(g, 3));
     }
     return t;
@@ -62,13 +62,13 @@ void writer_type_name(Gen *g, GenType t)
 
 void writer_type_sizes(Gen *g, GenType t)
 {
-    for (uint32_t i = 0; i < t.dims; i++)
+    for (uint32_t i = 0; i < t.dims; ++i)
         strbuf_printf(g->out, "[%u]", t.dim[i]);
 }
 
 void writer_line(Gen *g)
 {
     strbuf_append_char(g->out, '\n');
-    for (uint32_t i = 0; i < g->indent; i++)
+    for (uint32_t i = 0; i < g->indent; ++i)
         strbuf_append_c(g->out, "    ");
 }
