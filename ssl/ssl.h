@@ -1,15 +1,16 @@
-/* SSL, the SORT Shading Language: source text in, machine code out.
+/* SSL, the SORT Shading Language: a compiler from source text to machine code.
  *
  *   source --ssl_unit_compile--> SslUnit --ssl_program_build--> SslProgram --ssl_program_kernel--> code
  *            (verified IR)                 (derivative passes, specialised, LLVM)
  *
- * Units can be wired to one another, which gives a unit again: ssl/ssl_group.h.
+ * Several units can be linked into one larger unit (ssl/ssl_group.h).
  *
- * The host declares what shaders may read and make (globals, closures) as tables when it creates a
- * context; the language knows nothing of the renderer. Nothing here prints or exits.
+ * The language is independent of the renderer. When the host creates a context, it passes tables of the
+ * globals that shaders may read and of the closures that they may make. No function here prints or exits.
  *
- * Threads: a context and everything made from it may be used from any thread, and builds run in
- * parallel. Lifetimes: units and programs are counted; the context must outlive them. */
+ * Threads: every function may be called from any thread, and builds run in parallel. One object must not be
+ * released or destroyed while another thread still uses the same reference.
+ * Lifetimes: units and programs are reference-counted; the context must outlive them. */
 #ifndef SSL_H
 #define SSL_H
 
@@ -28,42 +29,48 @@ typedef enum SslType {
     SSL_COLOR,
     SSL_POINT,
     SSL_VECTOR,
-    SSL_NORMAL, /* float3 to the type checker; tags for tools */
+    SSL_NORMAL, /* color, point, vector and normal are float3 to the type checker; the tag serves tools */
     SSL_MATRIX,
     SSL_STRING,
     SSL_CLOSURE,
     SSL_TEXTURE2D,
-    SSL_STRUCT, /* of parameters and outputs; an SslShape says more */
+    SSL_STRUCT, /* parameters and outputs only; an SslShape describes its members */
     SSL_ARRAY
 } SslType;
 
-uint32_t
-ssl_type_scalars(SslType type); /* 3 for SSL_COLOR; 0 for void, string, closure, texture2d */
-const char *ssl_type_name(SslType type); /* as in source: "float3" */
+/* Returns the number of scalars in a value of a basic type: 3 for SSL_COLOR; 0 for void, string, closure,
+ * texture2d, struct and array. */
+uint32_t ssl_type_scalars(SslType type);
+/* Returns the type's name as source spells it: "float3". The string is static. */
+const char *ssl_type_name(SslType type);
 
-/* What a struct or an array is made of: its numbers in the order of the source, members and elements
- * one after the other. */
+/* The layout of a struct or an array as a list of scalars, in the order of the source: member after member,
+ * element after element. */
 typedef struct SslShape {
-    const char *name;     /* "Ray", "float[4]": for people */
-    const char *key;      /* equal for types that are the same: names and types of all members */
+    const char *name; /* for messages: "Ray", "float[4]" */
+    /* Names and types of all members; two types are the same if their keys are equal. */
+    const char *key;
     const SslType *kinds; /* [scalar_count] SSL_BOOL, SSL_INT or SSL_FLOAT */
     uint32_t scalar_count;
 } SslShape;
 
-/* Numbers in a value; `shape` is looked at for structs and arrays only. */
+/* Returns the number of scalars in a value. `shape` is read for structs and arrays only. */
 uint32_t ssl_value_scalars(SslType type, const SslShape *shape);
-/* SSL_BOOL, SSL_INT or SSL_FLOAT: what one of them is. */
+/* Returns the kind of one scalar of a value: SSL_BOOL, SSL_INT or SSL_FLOAT. */
 SslType ssl_value_kind(SslType type, const SslShape *shape, uint32_t scalar);
-const char *ssl_value_name(SslType type, const SslShape *shape); /* "color", "float[4]" */
+/* Returns the type's name for messages: "color", "float[4]". It lives as long as `shape`. */
+const char *ssl_value_name(SslType type, const SslShape *shape);
 
-/* --- what the host declares --------------------------------------------------------------- */
+/* --- tables of the host ------------------------------------------------------------------- */
 
-/* One row of `global_value<name>`. Rows take memory in order. Types: bool, int, float .. normal. */
+/* A row of the globals table: a value that shaders read as `global_value<name>`. Rows lie in memory in the
+ * order of the table. Allowed types: bool, int, and float up to normal. */
 typedef struct SslGlobalRow {
     const char *name;
     SslType type;
-    bool has_derivs;         /* carries d/dx and d/dy per pixel; never for bool and int */
-    const char *space, *doc; /* "world"; meaning and sign, for documents */
+    bool has_derivs;   /* the host supplies d/dx and d/dy per pixel; never for bool and int */
+    const char *space; /* for documents: the coordinate space, as "world" */
+    const char *doc;   /* for documents: meaning, unit and sign */
 } SslGlobalRow;
 
 typedef struct SslClosureArg {
@@ -71,9 +78,9 @@ typedef struct SslClosureArg {
     SslType type; /* float, color, normal ... */
 } SslClosureArg;
 
-/* One row of `attribute<name>` that sources need not declare: what the host knows of any object (time,
- * random numbers, ray type ...). Types: bool, int, float .. normal. Sources may declare others: those
- * are for the material to bind. */
+/* A row of the attributes table: a value that the host supplies for every object (time, random numbers, ray
+ * type ...), which sources read as `attribute<name>` without declaring it. Allowed types: bool, int, and
+ * float up to normal. Attributes that a source declares itself are bound by the material. */
 typedef struct SslAttributeRow {
     const char *name;
     SslType type;
@@ -82,52 +89,59 @@ typedef struct SslAttributeRow {
 } SslAttributeRow;
 
 enum {
-    SSL_CLOSURE_EMISSION = 1,   /* kept in SSL_KERNEL_EMISSION programs */
-    SSL_CLOSURE_TRANSPARENT = 2 /* kept in SSL_KERNEL_OPACITY programs */
+    SSL_CLOSURE_EMISSION = 1,   /* SSL_KERNEL_EMISSION programs keep this closure */
+    SSL_CLOSURE_TRANSPARENT = 2 /* SSL_KERNEL_OPACITY programs keep this closure */
 };
 
+/* A row of the closures table: a closure that shaders make with `make_closure<name>(...)`. */
 typedef struct SslClosureRow {
     const char *name;
     const SslClosureArg *args;
     uint32_t arg_count;
-    uint32_t flags;
+    uint32_t flags; /* SSL_CLOSURE_* */
     const char *doc, *citation;
 } SslClosureRow;
 
 enum { SSL_MAX_GLOBALS = 64, SSL_MAX_CLOSURE_ARGS = 16, SSL_MAX_CLOSURES = 64 };
 
+/* The three tables, with all their strings, are borrowed and must outlive the context. */
 typedef struct SslContextDesc {
-    size_t size_bytes;           /* sizeof(SslContextDesc) */
-    const SslGlobalRow *globals; /* borrowed: must outlive the context, as must all strings in it */
-    const SslClosureRow *closures; /* borrowed */
+    size_t size_bytes; /* sizeof(SslContextDesc) */
+    const SslGlobalRow *globals;
+    const SslClosureRow *closures;
     uint32_t global_count, closure_count;
-    const SslAttributeRow *attributes; /* borrowed; may be NULL when there are none */
+    const SslAttributeRow *attributes; /* may be NULL if attribute_count is 0 */
     uint32_t attribute_count;
-    const char *cache_folder; /* object cache on disk; NULL: none. Created when missing */
-    const char *cpu;          /* LLVM CPU name; NULL: this machine */
+    const char *cache_folder; /* object cache on disk, created when missing; NULL: no cache */
+    const char *cpu;          /* a name of ssl_baseline_cpus; NULL: this machine */
 } SslContextDesc;
 
-/* Where each global lies inside a block, in floats from its start: value [component][SSL_BLOCK], then
- * ddx, then ddy, the latter only when has_derivs. */
+/* The place of each global inside a block, in floats from the block's start. A global takes
+ * [component][SSL_BLOCK] floats for its value and, if it has derivatives, as many for ddx and again for ddy. */
 typedef struct SslGlobalsLayout {
     uint32_t offset_floats[SSL_MAX_GLOBALS];
-    uint32_t stride_bytes;
+    uint32_t stride_bytes; /* size of a block; a multiple of 64 */
 } SslGlobalsLayout;
 
+/* Computes the layout of `row_count` <= SSL_MAX_GLOBALS rows. */
 void ssl_globals_layout(const SslGlobalRow *rows, uint32_t row_count, SslGlobalsLayout *out_layout);
 
 typedef struct SslContext SslContext;
+/* Checks the tables and loads the standard library. *out_context is the caller's (ssl_context_destroy).
+ * Errors: a table that breaks a limit, an unknown CPU, a cache folder that is not private to this user, or
+ * too little memory; *out_context is then NULL. */
 Status ssl_context_create(const SslContextDesc *desc, SslContext **out_context,
                           Error *err) SORT_MUST_CHECK;
-/* The baselines that SslContextDesc.cpu may name; NULL-terminated. */
+/* Returns the baselines that SslContextDesc.cpu may name, static and NULL-terminated. */
 const char *const *ssl_baseline_cpus(void);
 enum { SSL_CPU_CLASS_BYTES = 64 };
-/* The class of this machine as it is. */
+/* Writes the class of this machine: its CPU's model and a digest of its features. */
 Status ssl_native_cpu_class(char out[SSL_CPU_CLASS_BYTES], Error *err) SORT_MUST_CHECK;
-/* The class of machines that kernels are made for: the baseline that `cpu` named, else this machine's model and a
- * digest of its features. Borrowed: ctx. */
+/* Returns the class of machines that the context compiles for: the baseline that `cpu` named, else the class
+ * of this machine. The string is the context's. */
 const char *ssl_context_cpu_class(const SslContext *ctx);
-void ssl_context_destroy(SslContext *ctx); /* all units and programs released */
+/* All units and programs of the context must have been released. NULL is allowed. */
+void ssl_context_destroy(SslContext *ctx);
 
 /* --- values ------------------------------------------------------------------------------- */
 
@@ -136,25 +150,26 @@ typedef struct SslValue {
     union {
         bool b;
         int32_t i;
-        float f[16]; /* float .. matrix (row-major) */
+        float f[16]; /* float, vectors and matrix (row-major) */
         const char *s;
-        struct { /* struct, array: all numbers in order; bools are 0 and 1; borrowed */
+        struct
+        { /* struct and array: all scalars in order, bools as 0 and 1; the list is borrowed */
             const double *list;
             uint32_t count;
         };
     };
 } SslValue;
 
-/* True if a parameter of that type takes the value: ints for floats, any 3-vector for another, and for
- * structs and arrays any value of as many numbers. */
+/* Returns whether a parameter of the type accepts the value. A float accepts an int, a 3-vector any other
+ * 3-vector, and a struct or array any value with the right number of scalars. */
 bool ssl_value_fits(const SslValue *value, SslType type, const SslShape *shape);
 
-/* --- units: one shader of one source, checked, as IR -------------------------------------- */
+/* --- units: one checked shader of a source, as IR ------------------------------------------ */
 
 typedef struct SslSource {
-    const char *name;   /* for messages: a path as the user wrote it */
+    const char *name;   /* for messages: the path as the user wrote it */
     Str text;           /* UTF-8; borrowed for the call */
-    const char *shader; /* which shader of the file; NULL: the only one */
+    const char *shader; /* the name of the shader to compile; NULL if the source has only one */
 } SslSource;
 
 typedef struct SslMetadata {
@@ -165,9 +180,9 @@ typedef struct SslMetadata {
 typedef struct SslParamInfo {
     const char *name;
     SslType type;
-    const SslShape *shape; /* of a struct or array; else NULL */
-    bool
-        has_default; /* without one, the host must set it; a closure without a wire is the null closure */
+    const SslShape *shape; /* NULL unless the type is a struct or array */
+    /* If false, the host must set the parameter. A closure parameter without a wire is the null closure. */
+    bool has_default;
     SslValue default_value;
     const SslMetadata *metadata;
     uint32_t metadata_count;
@@ -179,129 +194,145 @@ typedef struct SslMetadataList {
     uint32_t count;
 } SslMetadataList;
 
-/* What `attribute<name>` reads: an input of the material, like a texture, if the source declares it; then
- * the material may bind it to an attribute of another name. */
+/* An attribute that the unit reads. One that the source declares is an input of the material, like a texture,
+ * and the material may bind it to an attribute of another name. */
 typedef struct SslAttributeInfo {
     const char *name;
     SslType type;
     bool has_derivs;
-    bool is_declared; /* false: a row of the host's table */
-    const char
-        *binds; /* what it means unless the material says otherwise: its name in the source; in a
-                               group, `name` has that of the node before it */
-    SslValue default_value; /* of points that do not have it; 0 when the source gives none */
+    bool is_declared; /* false: it is a row of the host's table */
+    /* The attribute of the object to read unless the material binds another: the name in the source. In a
+     * group, `name` is "node.attribute", and `binds` is still the plain name. */
+    const char *binds;
+    SslValue default_value; /* for points without the attribute; 0 if the source gives none */
     const SslMetadata *metadata;
     uint32_t metadata_count;
-    Span span; /* of the declaration */
+    Span span; /* the declaration */
 } SslAttributeInfo;
 
 typedef struct SslOutputInfo {
     const char *name;
     SslType type;
-    const SslShape *shape; /* of a struct or array; else NULL */
+    const SslShape *shape; /* NULL unless the type is a struct or array */
     const SslMetadata *metadata;
     uint32_t metadata_count; /* 0 for the outputs of a group */
 } SslOutputInfo;
 
 enum { SSL_TEXTURE_UNBOUND = UINT32_MAX };
 
+/* The interface of a unit. Everything lives as long as the unit. */
 typedef struct SslUnitInfo {
-    const char *name; /* the shader's, or the group's */
+    const char *name; /* the name of the shader or group */
     const SslParamInfo *params;
     const SslOutputInfo *outputs;
     const char *const *textures; /* names of the file-scope texture2d handles, by slot */
-    const uint32_t *texture_ids; /* [texture_count] what a group's description binds, or
-                                    SSL_TEXTURE_UNBOUND; NULL: nothing */
-    const SslMetadata *metadata; /* of the shader itself */
-    const SslMetadataList *texture_metadata; /* [texture_count]; NULL: none have any */
-    /* The declared ones in the order of the source, then those rows of the host's table that are read. */
+    /* [texture_count] host ids that a group's description binds, or SSL_TEXTURE_UNBOUND. NULL: no texture
+     * is bound. */
+    const uint32_t *texture_ids;
+    const SslMetadata *metadata;             /* the shader's own */
+    const SslMetadataList *texture_metadata; /* [texture_count]; NULL: no texture has metadata */
+    /* The declared attributes in the order of the source, then the rows of the host's table that are read. */
     const SslAttributeInfo *attributes;
     uint32_t param_count, output_count, texture_count, metadata_count, attribute_count;
 } SslUnitInfo;
 
 typedef struct SslUnit SslUnit;
-/* On success *out_unit is the caller's (ssl_unit_release). STATUS_SOURCE: *out_unit is NULL and diags
- * holds at least one error. Warnings may be added on success too. */
+/* Compiles one shader to verified IR. On success *out_unit is the caller's (ssl_unit_release), and `diags` may
+ * have got warnings. STATUS_SOURCE: *out_unit is NULL and `diags` has at least one error more.
+ * STATUS_NO_MEMORY is the only other error. */
 Status ssl_unit_compile(SslContext *ctx, const SslSource *src, DiagList *diags,
                         SslUnit **out_unit) SORT_MUST_CHECK;
-const SslUnitInfo *ssl_unit_info(const SslUnit *unit); /* lives as long as the unit */
-void ssl_unit_release(SslUnit *unit);                  /* NULL is fine */
+/* Returns the unit's interface, which lives as long as the unit. */
+const SslUnitInfo *ssl_unit_info(const SslUnit *unit);
+/* Drops one reference; the last one frees the unit. NULL is allowed. */
+void ssl_unit_release(SslUnit *unit);
 
-/* One holder more; returns the unit. */
+/* Adds a reference and returns the unit. */
 SslUnit *ssl_unit_retain(SslUnit *unit);
 
-/* Names of the shaders of a source, in order, appended to `out` separated by '\n'. */
+/* Appends the names of the shaders of a source to `out`, in order, each followed by '\n'. `src->shader` is not
+ * read. STATUS_SOURCE: `diags` has at least one error more. */
 Status ssl_source_shaders(SslContext *ctx, const SslSource *src, DiagList *diags,
                           StrBuf *out) SORT_MUST_CHECK;
 
 /* --- programs: a unit specialised and compiled to a kernel ---------------------------------- */
 
 typedef enum SslKernelKind {
-    SSL_KERNEL_SHADE,   /* all outputs */
-    SSL_KERNEL_OPACITY, /* only closures flagged transparent, and what they need */
-    SSL_KERNEL_EMISSION /* only closures flagged emission, and what they need */
+    SSL_KERNEL_SHADE, /* all outputs */
+    SSL_KERNEL_OPACITY, /* only the closures flagged SSL_CLOSURE_TRANSPARENT, and the code that they need */
+    SSL_KERNEL_EMISSION /* only the closures flagged SSL_CLOSURE_EMISSION, and the code that they need */
 } SslKernelKind;
 
+/* The value that a parameter is specialised to; `param` is its name. */
 typedef struct SslConstant {
     const char *param;
     SslValue value;
 } SslConstant;
 
-/* Zero means default. bool, int, float and string parameters listed in `constants` are baked into the
- * code, and what they switch off disappears; strings are always baked, at their default if not listed. Hosts list switches, and floats that are exactly 0 or 1
- * (mostly weights of closures); other floats and colours stay data, so that materials share kernels. */
+/* The options of a build; a field that is zero has its default.
+ *
+ * The bool, int, float and string parameters in `constants` become constants of the code, and code that they
+ * switch off is removed. Strings are always constants, with their default value if they are not listed. A host
+ * should list switches, and floats that are exactly 0 or 1 (mostly weights of closures); other floats and
+ * colours are better left as data, so that materials share kernels. */
 typedef struct SslBuildDesc {
-    size_t size_bytes;
+    size_t size_bytes; /* sizeof(SslBuildDesc) */
     SslKernelKind kind;
     const SslConstant *constants;
     uint32_t constant_count;
     uint32_t llvm_level; /* 0: the default, nearly O2; 1: O0, 2: O1, 3: O2, 4: O3 */
-    /* Also bakes what is not listed, at its default: bools, ints, and floats that are exactly 0 or 1. For a
-     * group these are its nodes' own values. */
+    /* Parameters that are not listed become constants too, with their default value, if they are bools, ints,
+     * or floats that are exactly 0 or 1. In a group, the default is the value that the node sets. */
     bool bake_switches;
-    /* Points computed at once: 1, 4, 8 or 16; 0: what suits the CPU. Results are the same. */
+    /* The number of points computed at once: 1, 4, 8 or 16; 0 selects what suits the CPU. Results have equal
+     * bits at every width. */
     uint32_t lanes;
-    bool without_derivatives; /* every derivative is zero: to measure what they cost */
-    bool merged_summaries;    /* one derivative clone a function instead of one a signature */
-    bool output_derivatives;  /* for tools: fills SslProgramInfo.outputs_ddx and outputs_ddy */
+    /* Every derivative is zero; for measurements of what derivatives cost. */
+    bool without_derivatives;
+    bool merged_summaries;   /* one derivative clone per function instead of one per signature */
+    bool output_derivatives; /* for tools: fills SslProgramInfo.outputs_ddx and outputs_ddy */
 } SslBuildDesc;
 
 typedef struct SslParamSlot {
-    uint32_t
-        offset_bytes; /* in the parameter block; 4 bytes a number: floats, ints, bools as int32 */
-    bool is_used;     /* false: baked or dead */
+    /* The place in the parameter block. A scalar takes 4 bytes: a float, an int, or a bool as int32. */
+    uint32_t offset_bytes;
+    bool is_used; /* false: the parameter became a constant, or nothing reads it */
 } SslParamSlot;
 
+/* The options of one texture call in the source. */
 typedef struct SslTextureSite {
-    uint32_t texture;   /* slot */
-    const char *filter; /* option strings as written; NULL: default */
+    uint32_t texture; /* slot: index into SslUnitInfo.textures */
+    /* As written in the source; NULL: the default. The same holds for wrap_s, wrap_t. */
+    const char *filter;
     const char *wrap_s, *wrap_t;
     bool has_missing_color;
     float missing_color[4];
-    int32_t channel; /* first channel, default 0 */
+    int32_t channel; /* the first channel that the call reads; default 0 */
     Span span;
 } SslTextureSite;
 
-/* One closure term. Offsets from the start of a result block. */
+/* The place of one closure term in a result block. Offsets are in bytes from the block's start. */
 typedef struct SslLobeSlot {
-    uint32_t closure;       /* row */
-    uint32_t output;        /* which closure output it belongs to */
-    int32_t parent;         /* slot that it is an argument of; -1: none */
-    uint32_t mask_offset;   /* uint16_t: bit i: lane i has it */
+    uint32_t closure;       /* row of the closures table */
+    uint32_t output;        /* index of the closure output that the term belongs to */
+    int32_t parent;         /* slot of the closure that has the term as an argument; -1: none */
+    uint32_t mask_offset;   /* uint16_t: bit i says that lane i has the term */
     uint32_t weight_offset; /* float[3][SSL_BLOCK] */
-    uint32_t args_offset;   /* float[scalars of all args][SSL_BLOCK], in the row's order */
+    uint32_t args_offset;   /* float[scalars of all arguments][SSL_BLOCK], in the row's order */
 } SslLobeSlot;
 
 typedef struct SslOutputSlot {
-    uint32_t offset; /* float (or int32) [scalars][SSL_BLOCK]; unused for closures */
+    /* In bytes from the start of a result block: float or int32 [scalars][SSL_BLOCK]. Unused for closures. */
+    uint32_t offset;
 } SslOutputSlot;
 
-/* Where an attribute lies in a block of attributes, in bytes from its start: value [component][SSL_BLOCK],
- * ints and bools as int32, then ddx and ddy if they are wanted. What is not read has no room. */
+/* The place of an attribute in a block of attributes. Its value is [component][SSL_BLOCK], ints and bools as
+ * int32; ddx and ddy follow if wants_derivs. Attributes that the kernel does not read take no room. */
 typedef struct SslAttributeSlot {
     bool is_used, wants_derivs, wants_existence;
-    uint32_t offset_bytes;
-    uint32_t existence_offset_bytes; /* int32 [SSL_BLOCK]: 1 if the point has the attribute */
+    uint32_t offset_bytes; /* from the start of the block */
+    /* int32 [SSL_BLOCK]: 1 if the point has the attribute, else 0 */
+    uint32_t existence_offset_bytes;
 } SslAttributeSlot;
 
 typedef struct SslBuildTimes {
@@ -314,37 +345,48 @@ typedef struct SslProgramInfo {
     const SslParamSlot *params;   /* [unit->param_count] */
     const bool *texture_is_used;  /* [unit->texture_count] */
     const SslOutputSlot *outputs; /* [unit->output_count] */
-    /* Where d/dx and d/dy of each output are, if asked for; offset 0: it has none (int, closure ...). */
+    /* [unit->output_count] d/dx and d/dy of each output, or NULL unless SslBuildDesc.output_derivatives. An
+     * offset of 0 stands for an output without derivatives (int, closure ...). */
     const SslOutputSlot *outputs_ddx, *outputs_ddy;
     const SslLobeSlot *lobes;
     const SslTextureSite *texture_sites;
     const SslAttributeSlot *attributes; /* [unit->attribute_count] */
-    uint32_t attributes_stride_bytes;   /* of a block; 0: none is read */
+    uint32_t attributes_stride_bytes;   /* size of a block; 0: the kernel reads no attribute */
     uint32_t lobe_count, texture_site_count;
     uint32_t params_bytes, result_stride_bytes;
-    uint32_t fault_offset; /* uint32_t[SSL_BLOCK]: 0, or 1 + fault site */
+    uint32_t fault_offset; /* in a result block: uint32_t[SSL_BLOCK], 0 or 1 + fault site */
     uint32_t fault_site_count;
-    uint64_t globals_value, globals_derivs; /* bit = row: what the kernel reads */
+    /* Bit i of globals_value: the kernel reads the value of row i; of globals_derivs: its derivatives. */
+    uint64_t globals_value, globals_derivs;
     uint32_t values,
-        values_shadowed; /* derivative report: scalar values, and those that carry d/dx or d/dy */
+        values_shadowed; /* scalar values, and those among them that carry d/dx or d/dy */
     uint32_t ir_instructions;
-    uint64_t visits; /* instructions that the search for derivatives looked at: SSL_MAX_VISITS */
+    /* Instructions that the derivative analyses visited; SSL_MAX_VISITS is their limit. */
+    uint64_t visits;
     SslBuildTimes times;
 } SslProgramInfo;
 
 typedef struct SslProgram SslProgram;
-/* Blocking: derivative passes, specialisation, LLVM (or the object cache). Programs whose IR is equal
- * share one kernel. *out_program is the caller's. */
+/* Specialises a unit and compiles it, or loads the code from the object cache; the call blocks meanwhile.
+ * Programs with equal IR share one kernel. On success *out_program is the caller's (ssl_program_release); it
+ * holds a reference to the unit. STATUS_SOURCE: `diags` has at least one error more. Other errors are in `err`:
+ * a constant that does not fit its parameter, a limit, too little memory, or a defect (STATUS_INTERNAL). */
 Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDesc *how,
                          DiagList *diags, SslProgram **out_program, Error *err) SORT_MUST_CHECK;
+/* Returns what the host needs to call the kernel. It lives as long as the program. */
 const SslProgramInfo *ssl_program_info(const SslProgram *p);
-SslKernelFn ssl_program_kernel(const SslProgram *p); /* valid while p is held */
+/* Returns the kernel, which may be called from any thread while the program is held. */
+SslKernelFn ssl_program_kernel(const SslProgram *p);
+/* Adds a reference and returns the program. */
 SslProgram *ssl_program_retain(SslProgram *p);
-void ssl_program_release(SslProgram *p); /* NULL is fine; code is freed with the last holder */
+/* Drops one reference; the last one frees the program and its code. NULL is allowed. */
+void ssl_program_release(SslProgram *p);
 
-/* `block` has info->params_bytes. Init writes the defaults; set checks the type: int converts to float, a
- * float vector or a list to a struct or array of as many numbers. */
+/* Writes the default of every parameter into `block`, which has info->params_bytes bytes. */
 void ssl_params_init(const SslProgram *p, void *block);
+/* Writes one parameter, an index into SslUnitInfo.params, into `block`. An int converts to float, and a float
+ * vector or a list to a struct or array of as many scalars. STATUS_INVALID: the value does not fit the type, or
+ * the parameter is a string, which is always a constant of the code. */
 Status ssl_params_set(const SslProgram *p, void *block, uint32_t param, const SslValue *value,
                       Error *err) SORT_MUST_CHECK;
 
@@ -354,25 +396,27 @@ typedef enum SslFaultKind {
     SSL_FAULT_RECURSION,
     SSL_FAULT_CLOSURES
 } SslFaultKind;
+/* A fault that a kernel can record, with its place in the source. Strings live as long as the program. */
 typedef struct SslFaultInfo {
     SslFaultKind kind;
     Span span;
-    const char *source_name; /* lives as long as the program */
-    uint32_t line, column;
-    const char *text; /* "array index out of range" */
+    const char *source_name;
+    uint32_t line, column; /* from 1 */
+    const char *text;      /* "array index out of range" */
 } SslFaultInfo;
+/* Describes fault site `site` < info->fault_site_count: the fault word of a result block, minus 1. */
 void ssl_fault_describe(const SslProgram *p, uint32_t site, SslFaultInfo *out_info);
-/* Where in a source a texture call stands. *out_source lives as long as the program's unit; it is "" when the place
- * is not known (calls in the standard library), and line and column are 0 then. */
+/* Returns the place of texture site `site` in its source. *out_source lives as long as the program's unit. For
+ * calls in the standard library, which have no place, it is "" and line and column are 0. */
 void ssl_texture_site_place(const SslProgram *p, uint32_t site, const char **out_source,
                             uint32_t *out_line, uint32_t *out_column);
 
-/* --- looking inside ------------------------------------------------------------------------ */
+/* --- text of the compiler's stages ---------------------------------------------------------- */
 
 typedef enum SslDumpStage {
     SSL_DUMP_TOKENS,
     SSL_DUMP_AST,
-    SSL_DUMP_IR,        /* as lowered */
+    SSL_DUMP_IR,        /* before the passes */
     SSL_DUMP_IR_PASSES, /* after each pass */
     SSL_DUMP_IR_FINAL,
     SSL_DUMP_LLVM,
@@ -380,8 +424,9 @@ typedef enum SslDumpStage {
     SSL_DUMP_ASM
 } SslDumpStage;
 
-/* Compiles anew, appending the text of `stage` to `out`. The first form: SSL_DUMP_IR and later, of a unit
- * that is there. */
+/* Both functions compile again and append the text of `stage` to `out`. ssl_unit_dump takes a compiled unit and
+ * the stages from SSL_DUMP_IR on; ssl_dump takes a source and any stage. Errors are those of ssl_unit_compile
+ * and ssl_program_build. */
 Status ssl_unit_dump(const SslUnit *unit, const SslBuildDesc *how, SslDumpStage stage,
                      DiagList *diags, StrBuf *out, Error *err) SORT_MUST_CHECK;
 Status ssl_dump(SslContext *ctx, const SslSource *src, const SslBuildDesc *how, SslDumpStage stage,

@@ -1,9 +1,9 @@
-/* Groups: SSL units wired to one another, which are a unit again.
+/* Groups: several SSL units, wired to one another and linked into one unit.
  *
  *   SslGroupDesc, or JSON (docs/reference/ssl-groups.md) --ssl_group_link--> SslUnit --ssl_program_build--> one kernel
  *
- * Linked as IR, before the derivative passes: a wire is an ordinary value of one function. Units are
- * checked once, however many groups use them. */
+ * Linking works on the IR, before the derivative passes, so that a wire becomes an ordinary value of one
+ * function. A unit is checked once, however many groups use it. */
 #ifndef SSL_SSL_GROUP_H
 #define SSL_SSL_GROUP_H
 
@@ -11,35 +11,38 @@
 #include "base/json.h"
 #include "ssl/ssl.h"
 
-/* `place` is where the host's description says it ("nodes.mix.parameters.fac"), or NULL: messages show
- * it. All strings and arrays are borrowed for the call, units too. */
+/* The description of a group. In each struct, `place` is the place in the host's own file, as
+ * "nodes.mix.parameters.fac", which messages show; it may be NULL. Strings, arrays and units are borrowed for
+ * the call. */
 typedef struct SslGroupValue {
-    const char *param; /* an input of the unit; "node.input" for one inside a group */
+    const char *param; /* an input of the unit; "node.input" for an input inside a group */
     SslValue value;
     const char *place;
 } SslGroupValue;
 
 typedef struct SslGroupTexture {
-    const char *texture; /* a handle of the unit; "node.handle" for one inside a group */
-    uint32_t id;         /* the host's; comes back in SslUnitInfo.texture_ids */
+    const char *texture; /* a handle of the unit; "node.handle" for a handle inside a group */
+    uint32_t id;         /* chosen by the host; SslUnitInfo.texture_ids returns it */
     const char *place;
 } SslGroupTexture;
 
 typedef struct SslGroupAttribute {
-    const char *attribute; /* that the unit declares; "node.attribute" for one inside a group */
-    const char *binds;     /* SslAttributeInfo.binds of the linked unit */
+    /* declared by the unit; "node.attribute" for an attribute inside a group */
+    const char *attribute;
+    const char *binds; /* becomes SslAttributeInfo.binds of the linked unit */
     const char *place;
 } SslGroupAttribute;
 
-/* One use of a unit, with parameters, textures and attributes of its own. */
+/* One use of a unit, with parameters, textures and attributes of its own. A node names its unit by `unit`,
+ * else by `group`, else by `shader`, `entry` and `shader_id`, from which SslGroupHost.find_unit finds it. */
 typedef struct SslGroupNode {
-    const char
-        *name; /* unique in the group; no '.' in it. May be empty if it is the only node: then its
-                         parameters and textures keep their names */
-    const SslUnit *unit;              /* a shader's or a group's; else NULL and: */
-    const struct SslGroupDesc *group; /* linked once for all nodes that name it; else NULL and: */
-    const char *shader, *entry;       /* for the host to find the unit by, and for messages */
-    uint32_t shader_id;               /* the host's own */
+    /* Unique in the group and without '.'. The name of a group's only node may be empty: its parameters and
+     * textures then keep their names in the linked unit. */
+    const char *name;
+    const SslUnit *unit;              /* a compiled shader or a linked group, or NULL */
+    const struct SslGroupDesc *group; /* linked once for all nodes that name it, or NULL */
+    const char *shader, *entry;       /* used by find_unit and in messages */
+    uint32_t shader_id;               /* used by find_unit; chosen by the host */
     const SslGroupValue *values;
     const SslGroupTexture *textures;
     const SslGroupAttribute *attributes;
@@ -48,17 +51,17 @@ typedef struct SslGroupNode {
 } SslGroupNode;
 
 typedef struct SslGroupWire {
-    const char *from_node;    /* NULL: from the group's parameter `from` */
-    const char *from;         /* an output of the node */
-    const char *to_node, *to; /* an input */
+    const char *from_node;    /* NULL: the wire begins at the group's parameter `from` */
+    const char *from;         /* an output of from_node */
+    const char *to_node, *to; /* a node and one of its inputs */
     const char *place;
 } SslGroupWire;
 
-/* An input of the group as a unit. */
+/* A parameter of the linked unit. */
 typedef struct SslGroupParam {
     const char *name;
-    SslType
-        type; /* SSL_VOID: that of the first input it is wired to, and its default and metadata */
+    /* SSL_VOID: the parameter has the type, default and metadata of the first input that it is wired to. */
+    SslType type;
     bool has_default;
     SslValue default_value;
     const SslMetadata *metadata;
@@ -68,8 +71,9 @@ typedef struct SslGroupParam {
 
 typedef struct SslGroupOutput {
     const char *name;
-    const char *node; /* NULL: the parameter `output` is handed through */
-    const char *output;
+    /* NULL: `output` names a parameter of the group, whose value is passed through */
+    const char *node;
+    const char *output; /* an output of the node */
     const char *place;
 } SslGroupOutput;
 
@@ -84,58 +88,62 @@ typedef struct SslGroupDesc {
     const char *place;
 } SslGroupDesc;
 
-/* What the linker asks the host while it links; functions may be NULL. */
+/* Callbacks of the linker, called on its thread; each may be NULL. */
 typedef struct SslGroupHost {
     size_t size_bytes; /* sizeof(SslGroupHost) */
-    /* The unit of a node that names neither `unit` nor `group`: borrowed for the call of the linker.
-     * STATUS_NOT_FOUND: there is none, which the linker reports; STATUS_SOURCE: it has errors, which
-     * the host has reported. */
+    /* Finds the unit of a node that names neither `unit` nor `group`. *out_unit is borrowed until the linker
+     * returns. STATUS_NOT_FOUND: there is no such unit, which the linker reports. STATUS_SOURCE: the unit has
+     * errors, which the host has reported. */
     Status (*find_unit)(void *data, const SslGroupNode *node, const SslUnit **out_unit);
-    /* Turns a place into a span of a source that the DiagList has already; with file 0, messages name the
-     * place as text. */
+    /* Returns the span of a place in a source that the DiagList already has. If the span's file is 0, messages
+     * show the place as text. */
     Span (*locate)(void *data, const char *place);
     void *data;
 } SslGroupHost;
 
-/* Links units into one. An input gets its value from a wire, else from the group's parameter that is
- * wired to it, else it becomes the parameter "node.input" of the new unit, whose default is the node's
- * own value, else the unit's default. A closure without a wire is the null closure. Types on a wire are
- * equal, or int to float, a number to a vector (all components), a color to float (luminance), another
- * 3-vector to float (mean). Nodes that no output needs are left out, with their parameters and textures
- * ("node.handle").
+/* Links units into one.
  *
- * STATUS_SOURCE: *out_unit is NULL and diags holds errors S07xx, up to 20, each with node, port and place.
- * STATUS_NO_MEMORY. *out_unit is the caller's (ssl_unit_release); it holds the units it is made of. Any
- * thread; the units may be used by others meanwhile. `host` may be NULL. */
+ * An input gets its value from a wire or from the group's parameter that is wired to it. An input without
+ * either becomes the parameter "node.input" of the new unit; its default is the node's own value, else the
+ * unit's default. A closure input without a wire is the null closure. A wire joins equal types or converts:
+ * int to float, a number to a vector (all components), a color to float (luminance), another 3-vector to
+ * float (mean). Nodes that no output needs are left out, with their parameters and textures.
+ *
+ * On success *out_unit is the caller's (ssl_unit_release); it holds references to the units that it is made
+ * of. STATUS_SOURCE: *out_unit is NULL and `diags` has up to 20 errors S07xx more, each with node, port and
+ * place. STATUS_NO_MEMORY is the only other error. `host` may be NULL. Any thread may call this, also while
+ * others use the same units. */
 Status ssl_group_link(SslContext *ctx, const SslGroupDesc *desc, const SslGroupHost *host,
                       DiagList *diags, SslUnit **out_unit) SORT_MUST_CHECK;
 
 /* --- as JSON -------------------------------------------------------------------------------------- */
 
-/* Reads descriptions out of JSON into memory of an arena, whose out-of-memory jump is set. */
+/* Reads descriptions from JSON. They are allocated in the arena, whose out-of-memory jump must be set. */
 typedef struct SslGroupReader {
     size_t size_bytes; /* sizeof(SslGroupReader) */
     Arena *arena;
-    /* A node's "shader", which it must have then; NULL: shader_id stays 0. */
+    /* Reads the "shader" of a node, which every node without a group must then have. NULL: shader_id is 0. */
     Status (*read_shader)(void *data, JsonCursor *value, uint32_t *out_id, Error *err);
-    /* One of a node's "textures"; NULL: they are read over. */
+    /* Reads one of a node's "textures". NULL: textures are skipped. */
     Status (*read_texture)(void *data, JsonCursor *value, uint32_t *out_id, Error *err);
     void *data;
-    SslGroupDesc *definitions; /* what "group" may name; set by ssl_group_read_definitions */
+    /* The groups that "group" may name; set by ssl_group_read_definitions. */
+    SslGroupDesc *definitions;
     uint32_t definition_count;
 } SslGroupReader;
 
-/* The object of groups by name, which may name one another in any order. Errors: the JSON's. */
+/* Reads an object of groups by name into reader->definitions. The groups may name one another in any order.
+ * This and the functions below fail with the error of the JSON, which names its place. */
 Status ssl_group_read_definitions(SslGroupReader *reader, JsonCursor *object,
                                   Error *err) SORT_MUST_CHECK;
-/* One group; `name` is borrowed. Fields that a group does not have are refused, but for those that the
- * caller asked for before. */
+/* Reads one group; `name` is borrowed. A field that no group has is an error, unless the caller has read it
+ * from the cursor before. */
 Status ssl_group_read(const SslGroupReader *reader, JsonCursor *object, const char *name,
                       SslGroupDesc *out_desc, Error *err) SORT_MUST_CHECK;
-/* The definition that the string names. */
+/* Finds the definition that a JSON string names. */
 Status ssl_group_read_name(const SslGroupReader *reader, const JsonCursor *value,
                            const SslGroupDesc **out_desc, Error *err) SORT_MUST_CHECK;
-/* The fields "parameters" and "textures" of a node, or of whatever looks like one. */
+/* These two read the field "parameters" or "textures" of a node, or of an object with the same fields. */
 Status ssl_group_read_values(const SslGroupReader *reader, JsonCursor *node,
                              const SslGroupValue **out_values, uint32_t *out_count,
                              Error *err) SORT_MUST_CHECK;
@@ -143,26 +151,28 @@ Status ssl_group_read_textures(const SslGroupReader *reader, JsonCursor *node,
                                const SslGroupTexture **out_textures, uint32_t *out_count,
                                Error *err) SORT_MUST_CHECK;
 
-/* A description in a text of its own. */
+/* The JSON text of a group, as a part of a source that a DiagList has. */
 typedef struct SslGroupText {
-    const char *name; /* for messages, and of the group */
+    const char *name; /* the name of the group, also for messages */
     Str json;         /* borrowed for the call */
-    uint32_t file;    /* the source of the DiagList that `json` stands in */
-    uint32_t offset;  /* where it begins there, in bytes */
+    uint32_t file;    /* the source in the DiagList that contains `json` */
+    uint32_t offset;  /* where `json` begins in that source, in bytes */
 } SslGroupText;
 
 typedef struct SslGroupFile SslGroupFile;
-/* `reader` says what to do with shaders and textures; its arena and definitions are not looked at; NULL:
- * nothing. STATUS_SOURCE: diags holds an error S0723. *out_file is the caller's. */
+/* Reads a group's JSON text. Only the callbacks of `reader` are used, and it may be NULL. On success *out_file
+ * is the caller's (ssl_group_file_destroy). STATUS_SOURCE: `diags` has an error S0723 more.
+ * STATUS_NO_MEMORY is the only other error. */
 Status ssl_group_file_read(const SslGroupText *text, const SslGroupReader *reader, DiagList *diags,
                            SslGroupFile **out_file) SORT_MUST_CHECK;
-const SslGroupDesc *ssl_group_file_desc(const SslGroupFile *file); /* lives as long as the file */
-/* As ssl_group_link, with places in the text. diags: the list that it was read with. `find_unit` as in
- * SslGroupHost. */
+/* Returns the description, which lives as long as the file. */
+const SslGroupDesc *ssl_group_file_desc(const SslGroupFile *file);
+/* Calls ssl_group_link with messages that show places in the text. `diags` is the list of
+ * ssl_group_file_read; `find_unit` is described at SslGroupHost. */
 Status ssl_group_file_link(SslContext *ctx, const SslGroupFile *file,
                            Status (*find_unit)(void *data, const SslGroupNode *node,
                                                const SslUnit **out_unit),
                            void *data, DiagList *diags, SslUnit **out_unit) SORT_MUST_CHECK;
-void ssl_group_file_destroy(SslGroupFile *file); /* NULL is fine */
+void ssl_group_file_destroy(SslGroupFile *file); /* NULL is allowed */
 
 #endif

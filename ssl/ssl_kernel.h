@@ -1,21 +1,24 @@
-/* The kernel ABI: all that compiled SSL code, the host and the compiler share.
+/* The kernel ABI: the data and functions that compiled SSL code and the host share.
  *
- * A kernel shades a batch of points with one material. Points come in blocks of SSL_BLOCK lanes, so
- * that scalar, 4-, 8- and 16-wide code read the same memory:
+ * A kernel shades a batch of points with one material. Points come in blocks of SSL_BLOCK lanes, so that
+ * code of 1, 4, 8 and 16 lanes reads the same memory:
  *
- *   globals   [block] of rows, each [value ddx ddy][component][16] floats (one 64-byte line each);
- *             offsets by ssl_globals_layout(). Only the rows that SslProgramInfo names are read.
- *             Derivatives are finite.
- *   attributes [block] of SslProgramInfo.attributes_stride_bytes, laid out as SslProgramInfo says; only
- *             what the kernel reads has room in it, and the host fills all of that
- *   result    [block] of result_stride_bytes, laid out as SslProgramInfo says: a fault word per lane,
- *             the outputs, then the lobe slots (closure terms that the compiler numbered).
- *   params    one block of uniform values; textures: host ids by slot.
+ *   globals    a block is a list of rows, each [value ddx ddy][component][16] floats (16 floats are a 64-byte
+ *              line), at the offsets of ssl_globals_layout(). The kernel reads only the rows that
+ *              SslProgramInfo names. Derivatives must be finite.
+ *   attributes a block has attributes_stride_bytes, laid out by SslProgramInfo. It holds only the attributes
+ *              that the kernel reads, and the host must fill all of them.
+ *   result     a block has result_stride_bytes, laid out by SslProgramInfo: a fault word per lane, the
+ *              outputs, then the lobe slots (closure terms, which the compiler numbers).
+ *   params     one block of values that are equal for all points.
+ *   textures   the host's texture ids by slot.
  *
- * No lane's bits depend on how many lanes or blocks there are, on its position, or on the mask.
- * A kernel allocates nothing, takes no lock, and may wait only inside a service. The thread flushes subnormal
- * numbers to zero (base/thread.h): a host whose threads do not gets other numbers than the language promises. No number
- * that the host gives is subnormal (ssl_flushed): what a kernel only passes on, or picks, no operation flushes. */
+ * The bits of a lane's result do not depend on the number of lanes or blocks, on the lane's position, or on the
+ * mask. A kernel allocates nothing, takes no lock, and waits only inside a service.
+ *
+ * The calling thread must flush subnormal numbers to zero (base/thread.h), or results differ from what the
+ * language promises. The numbers that the host passes must not be subnormal either (ssl_flushed), because no
+ * operation flushes a number that a kernel only copies or selects. */
 #ifndef SSL_KERNEL_H
 #define SSL_KERNEL_H
 
@@ -27,50 +30,54 @@
 
 enum { SSL_BLOCK = 16, SSL_KERNEL_ABI = 3 };
 
-/* What x is in the language, where a number below the least normal one is a zero: for what hosts put into batches,
- * whatever their thread makes of such numbers. */
+/* Returns x, or a zero of its sign if x is subnormal: the language has no subnormal numbers. Hosts apply it to
+ * the numbers of a batch; it works whether or not the thread flushes subnormals itself. */
 static inline float ssl_flushed(float x)
 {
     return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
 }
 
-typedef struct SslHost SslHost; /* the host's own; handed back to every service */
+typedef struct SslHost SslHost; /* defined by the host; the kernel passes it to every service */
 
-enum { SSL_TEX_WANT_DERIVS = 1 }; /* result holds 12 rows instead of 4 */
+enum { SSL_TEX_WANT_DERIVS = 1 }; /* SslTexCall.result has 12 rows instead of 4 */
 
-/* One texture lookup for lanes [lane_first, lane_first + lane_count) of one block; bit i of lane_mask
- * says that lane lane_first + i is wanted. lane_count is 1, 4, 8 or 16. */
+/* A texture lookup for lanes [lane_first, lane_first + lane_count) of one block. Bit i of lane_mask says that
+ * lane lane_first + i needs a result. lane_count is 1, 4, 8 or 16. */
 typedef struct SslTexCall {
     uint32_t block, lane_first, lane_count, lane_mask;
     uint32_t texture; /* host id: SslBatch.textures[slot] */
-    uint32_t site; /* call site: index into SslProgramInfo.texture_sites, which holds the options */
-    uint32_t flags;     /* SSL_TEX_* */
+    uint32_t site;    /* index into SslProgramInfo.texture_sites, which holds the call's options */
+    uint32_t flags;   /* SSL_TEX_* */
     const float *coord; /* [7][lane_count]: s t ds_dx dt_dx ds_dy dt_dy blur */
-    float *
-        result; /* [4][lane_count] r g b a; with SSL_TEX_WANT_DERIVS [12]: rgba, d_ds rgba, d_dt rgba */
+    /* [4][lane_count]: r g b a; with SSL_TEX_WANT_DERIVS [12][lane_count]: rgba, d_ds rgba, d_dt rgba. */
+    float *result;
 } SslTexCall;
 
 typedef struct SslServices {
-    size_t size_bytes;
-    /* May wait (a fiber is parked below the kernel's frame); returns with every wanted lane filled. */
+    size_t size_bytes; /* sizeof(SslServices) */
+    /* Fills the result of every lane in lane_mask. It may park the fiber that runs the kernel. */
     void (*tex_lookup)(SslHost *host, const SslTexCall *call);
 } SslServices;
 
+/* All memory is the caller's. */
 typedef struct SslBatch {
-    const void *globals;    /* [block_count] blocks of the layout's stride; 64-byte aligned */
-    const void *attributes; /* the same; NULL if attributes_stride_bytes is 0 */
-    const uint16_t
-        *live; /* [block_count]; bit i: lane i exists. Other lanes are neither read nor written */
-    void *result;             /* [block_count][result_stride_bytes]; 64-byte aligned; caller's */
-    const void *params;       /* SslProgramInfo.params_bytes */
+    /* [block_count] blocks of SslGlobalsLayout.stride_bytes; 64-byte aligned. */
+    const void *globals;
+    /* [block_count][attributes_stride_bytes], 64-byte aligned; NULL if that is 0. */
+    const void *attributes;
+    /* [block_count]; bit i: lane i exists. Other lanes are neither read nor written. */
+    const uint16_t *live;
+    void *result;             /* [block_count][result_stride_bytes]; 64-byte aligned */
+    const void *params;       /* [SslProgramInfo.params_bytes] */
     const uint32_t *textures; /* [texture_count] host ids by slot */
     const SslServices *services;
     SslHost *host;
-    uint32_t block_count;
-    uint32_t loop_budget; /* back-edges and recursive calls that one point may take, all together */
-    uint32_t stack_bytes; /* of the stack, for recursive calls: past it a call is a fault */
+    uint32_t block_count; /* at least 1 */
+    uint32_t loop_budget; /* back-edges and recursive calls that one point may take, in total */
+    uint32_t stack_bytes; /* stack that recursive calls may use; a call beyond it is a fault */
 } SslBatch;
 
+/* Shades the batch. Any thread may call it, with a batch of its own. */
 typedef void (*SslKernelFn)(const SslBatch *batch);
 
 #endif

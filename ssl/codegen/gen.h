@@ -40,8 +40,8 @@ typedef struct Gen {
     LLVMValueRef *value; /* [values.count]; scalars */
     IrInstId *twin;      /* [insts.count]; of a sin the cos of the same value nearby, and back */
     ArrayPlan *plan;
-    LLVMValueRef
-        *table; /* [values.count]; of an array that is constant and only read: its elements */
+    /* [values.count]; of an array that is constant and only read: its elements. */
+    LLVMValueRef *table;
     LLVMValueRef *slot;     /* [plan->slot_count]; stack memory of arrays */
     uint32_t stack_bytes;   /* of arrays and their temporaries */
     uint32_t since_border;  /* machine instructions, about */

@@ -107,8 +107,8 @@ struct Expr {
     bool is_total;
     Expr *a, *b, *c;
     ExprList args;
-    const char
-        *name; /* NAME, CALL, MEMBER, GLOBAL, ATTRIBUTE, CLOSURE, TEXTURE, STRING (its text) */
+    /* NAME, CALL, MEMBER, GLOBAL, ATTRIBUTE, CLOSURE, TEXTURE, STRING (its text) */
+    const char *name;
     Span name_span;
     TypeName *type_name; /* CONSTRUCT, with a keyword */
     TextureCall *texture;

@@ -165,9 +165,8 @@ typedef struct IrModule {
     uint32_t global_count, closure_count;
     SslUnitInfo info;      /* name, parameters, outputs, textures, metadata; arena */
     ARRAY(IrFunc *) funcs; /* [0] unused; a callee may stand after its caller */
-    IrFuncId
-        entry; /* no parameters; results: all outputs' scalars in the order of the source, a closure
-                       output as one */
+    /* No parameters; results: all outputs' scalars in the order of the source, a closure output as one. */
+    IrFuncId entry;
     ARRAY(IrOutput) outputs;
     ARRAY(IrLobeSlot) slots; /* empty until closure_slots */
     ARRAY(SslTextureSite) texture_sites;

@@ -32,8 +32,8 @@ struct IrClone {
     IrValue *map; /* [value of from]: its value in `to`; 0: not copied */
     const IrCloneHooks *hooks;
     void *data;
-    const uint8_t
-        *live; /* [value of from]; NULL: all. Instructions without a live result are left out */
+    /* [value of from]; NULL: all. Instructions without a live result are left out. */
+    const uint8_t *live;
 };
 
 /* `to` is open; hooks may be NULL. The parameters of `from` are not mapped yet. */

@@ -17,8 +17,8 @@ struct IrLineageTable {
     LineageList records; /* of the entry first */
     RecordMap by_pattern;
     uint64_t visits;
-    const uint8_t
-        *recursive;       /* [function]: these have one record, or their patterns need not end */
+    /* [function]: these have one record, or their patterns need not end. */
+    const uint8_t *recursive;
     bool merged, changed; /* changed: a record grew since the last round */
 };
 

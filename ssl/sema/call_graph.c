@@ -8,8 +8,8 @@ enum { UNSEEN, ACTIVE, DONE };
 typedef struct Frame {
     FuncDecl *func;
     uint32_t next_call;
-    uint32_t
-        back; /* the lowest place on the stack that it or what it calls calls; UINT32_MAX: none */
+    /* The lowest place on the stack that it or what it calls calls; UINT32_MAX: none. */
+    uint32_t back;
 } Frame;
 
 typedef struct Walk {

@@ -17,8 +17,8 @@ typedef struct Sema {
     FuncDecl *func;         /* whose body is checked */
     uint32_t loop_depth;
     uint32_t function_scalars;
-    uint32_t
-        *last_caller; /* [func_count], 1 + id of the function that called it last, to list once */
+    /* [func_count], 1 + id of the function that called it last, to list once */
+    uint32_t *last_caller;
 } Sema;
 
 #define text_of(s, type)          type_text((type), (s)->arena)

@@ -33,9 +33,9 @@ typedef struct Module {
     NameMap functions; /* FuncDecl: the first overload */
     NameMap structs;   /* StructDecl */
     NameMap variables; /* VarDecl: file-scope constants and textures */
-    NameMap
-        builtin_rows; /* library only: Builtin, the first row of that name; rows of a name are adjacent
-                             or found by walking on */
+    /* Library only: Builtin, the first row of that name; rows of a name are adjacent or found by walking
+     * on. */
+    NameMap builtin_rows;
     uint32_t func_count; /* FuncDecl.id is below; the library's come first */
 } Module;
 

@@ -16,8 +16,8 @@ typedef struct Dual {
  * side of every kink and step. */
 typedef struct Decisions {
     uint64_t hash;
-    bool
-        is_doubtful; /* a decision lay within its error bound: the program may have taken the other */
+    /* A decision lay within its error bound: the program may have taken the other. */
+    bool is_doubtful;
 } Decisions;
 
 void decide(Decisions *d, int64_t outcome, bool is_known);
