@@ -96,6 +96,11 @@ static inline bool f3_is_finite(float3 a)
 {
     return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
 }
+/* Returns whether the length is 1 but for rounding; for assertions. */
+static inline bool f3_is_unit(float3 a)
+{
+    return fabsf(f3_length2(a) - 1.0f) < 1e-3f;
+}
 static inline float clampf(float x, float lo, float hi)
 {
     return minf(maxf(x, lo), hi);

@@ -1,6 +1,6 @@
-/* Light passes: each light that arrives is shared among diffuse, glossy and transmission by what the first surface
- * that is not transparent did with it, as Cycles does [Blender2022]: not by the lobe that happened to be drawn but by
- * what all lobes bring from that direction, so that light sampling and scattering agree and there is less noise. */
+/* Light passes: divides each contribution among diffuse, glossy and transmission, as Cycles does [Blender2022]. The first
+ * surface that is not transparent decides, by the fractions that all of its lobes have of the light from that direction
+ * and not by the lobe that was drawn: light sampling and BSDF sampling then agree, and there is less noise. */
 #include "sort/integrator/wave_state.h"
 
 _Static_assert((int)FILM_LIGHT_KINDS == (int)BSDF_KINDS,
@@ -26,7 +26,7 @@ void kinds_record_surface(Wave *w, const Path *path, const Bsdf *bsdf, const Bsd
         bsdf_sample_kinds(bsdf, sample, w->path_kinds[path->sample].fraction);
 }
 
-/* What is left when diffuse lobes, or all others, are out, as shares of that. */
+/* Sets the fractions of hidden kinds to zero, and scales the others to the sum 1. */
 static LightKinds without(LightKinds kinds, uint32_t hidden)
 {
     if (hidden & SCENE_RAYS_DIFFUSE)
@@ -61,6 +61,7 @@ void kinds_record_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample
 
 void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how)
 {
+    ASSERT(path < w->paths + w->count);
     LightKinds kinds = how.is_met ? w->path_kinds[path->sample] : w->light_kinds[path - w->paths];
     if (how.is_met && how.hidden && how.bounces == 1)
         kinds = without(kinds, how.hidden);

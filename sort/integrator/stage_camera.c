@@ -1,10 +1,12 @@
-/* Pixels to camera rays, with their differentials. */
+/* Starts the paths of a job: samples the pixel filter, the lens and the shutter, and makes camera rays with their
+ * differentials. */
 #include "sort/integrator/wave_state.h"
 
-/* The path of sample `index`, unless the camera sees nothing there. */
+/* Starts the path of sample `index`, unless the camera sees nothing there (outside the circle of a fisheye). */
 static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t sample)
 {
     const WaveShared *s = w->shared;
+    ASSERT(w->count < w->capacity);
     Path *path = &w->paths[w->count];
     *path = (Path){.key = sampler_key(&s->sampler, x, y, sample, s->seed, s->samples),
                    .beta = spectrum_splat(1.0f),
@@ -30,6 +32,7 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
         return;
     w->samples[index].alpha = 1.0f;
     w->samples[index].aov[FILM_AT_DEPTH] = 0.0f;
+    ASSERT(f3_is_unit(ray.direction));
     path->from = ray.origin;
     ray_batch_set(&w->rays, w->count++, &ray);
 }

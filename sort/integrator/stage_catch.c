@@ -1,25 +1,28 @@
-/* Shadow catchers, as the camera sees them. What they reflect is not in the picture, but what is behind them and how
- * much of their light other objects take (FilmCatch). A path that meets one ends there, or goes on through it where it
- * is transparent. Two paths that begin at the same ray look for the light that it reflects:
+/* Shadow catchers, as the camera sees them. The picture does not have the light that they reflect. It has the backdrop
+ * behind them, darkened by the fraction of their light that other objects take away (FilmCatch). A path that meets a
+ * catcher ends there, or goes on through it where it is transparent. It spawns two paths at the same ray, which look for
+ * the light that the catcher reflects:
  *
  *                      sees              its light goes to
  *   PATH_CAUGHT        all               FilmCatch.lit
  *   with PATH_ALONE    catchers, lights  FilmCatch.alone
  *
- * They have the same key: what nothing disturbs comes to the same bits. What they meet from there on they meet as any
- * surface, and so do other paths that meet a catcher later than from the camera. */
+ * Both have the path's sample key, so that they return the same bits where no object makes a difference. They meet all
+ * further surfaces, other catchers included, as ordinary ones, and so does every path after its first bounce. */
 #include "sort/integrator/wave_state.h"
 
 static void send_path(Wave *w, uint32_t i, uint32_t flags)
 {
     uint32_t to = w->count + w->spawned_count++;
+    ASSERT(to < w->capacity);
     Ray ray = ray_batch_get(&w->rays, i);
     ray_batch_set(&w->rays, to, &ray);
     w->paths[to] = w->paths[i];
     w->paths[to].flags |= flags | PATH_SEEN | PATH_CAUGHT | PATH_AT_CATCHER;
 }
 
-/* For a path that ends here; its weight makes up for those that went through. */
+/* Adds the backdrop to the sample of a path that ends at a catcher. It is weighted by the inverse of the probability
+ * that the path ended here instead of going through. */
 static void add_backdrop(Wave *w, uint32_t i, const Bsdf *bsdf)
 {
     const Scene *scene = w->shared->scene;

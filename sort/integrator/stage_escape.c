@@ -1,7 +1,7 @@
-/* Paths that met no surface to shade: light shapes, and what lies at infinity. They end here. */
+/* Paths that met a light's shape, or that left the scene: adds the light, and ends them. */
 #include "sort/integrator/wave_state.h"
 
-/* Nothing was met but surfaces that let all or some light through: `beta` is the share of it. */
+/* Records that the camera ray left the scene; `beta` is the fraction that the surfaces on the way let through. */
 static void record_nothing(const Wave *w, const Path *path)
 {
     FilmSample *sample = &w->samples[path->sample];
@@ -12,9 +12,9 @@ static void record_nothing(const Wave *w, const Path *path)
         sample->alpha -= spectrum_average(path->beta);
 }
 
-/* The sky that the camera sees, in mirrors too, is as sharp as the path's footprint, which is exact there. After a wider
- * scatter the footprint is a guess, and would blur caustics over their edges: such paths see the cells that light
- * sampling sees. */
+/* Queues the sky that a path meets. Camera rays, in mirrors too, look it up with the path's footprint, which is exact.
+ * After a wider scatter the footprint is an estimate that would blur caustics over their edges, so such paths look up
+ * the cell of the importance table, as light sampling does. */
 static void meet_sky(Wave *w, const SkyLight *sky, float3 direction, float2 map_uv)
 {
     const Path *path = &w->paths[sky->path];
@@ -65,12 +65,13 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
 static void escape(Wave *w, uint32_t i)
 {
     const Path *path = &w->paths[i];
+    ASSERT(w->hits.shape[i] == HIT_NONE);
     wave_meet_infinity(w, i, path->beta, false);
     if (!(path->flags & PATH_SEEN))
         record_nothing(w, path);
 }
 
-/* The ray is not stopped by this light: what lies behind it is met next. False: it has passed too many. */
+/* Lets the ray go on through a light that does not stop it. Returns false when it has passed too many. */
 static bool pass_light(Wave *w, uint32_t i)
 {
     if (++w->paths[i].walk_steps > WAVE_WALK_MAX)
@@ -79,11 +80,11 @@ static bool pass_light(Wave *w, uint32_t i)
     return true;
 }
 
-/* A light's surface was met: its light is the path's. True: the path ends there. */
+/* Adds the light of a shape that the ray met. Returns whether the path ends there. */
 static bool meet_light(Wave *w, uint32_t i, const Ray *ray, uint32_t light)
 {
     const Path *path = &w->paths[i];
-    /* Measured from the last scatter, since transparent surfaces may lie between. */
+    /* Densities refer to the last scatter; transparent surfaces may lie between. */
     float3 met = f3_madd(ray->origin, w->hits.t[i], ray->direction);
     float distance = f3_length(f3_sub(met, path->from));
     LightHit hit = lights_shape_hit(w->shared->lights, path->from, path->from_n, light,

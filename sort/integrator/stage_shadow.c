@@ -1,9 +1,10 @@
-/* Shadow rays: light that arrives, dimmed by surfaces that let some through. */
+/* Shadow rays: adds the light of those that are clear, attenuated by alpha surfaces on their way. */
 #include "sort/integrator/wave_state.h"
 
-/* An alpha surface on the way, as the shadow ray sees it. */
+/* Computes the geometry of the alpha surface that the shadow ray met. */
 static void resolve_alpha(Wave *w, uint32_t i, uint32_t crossing)
 {
+    ASSERT(w->shadow.state[i] == SHADOW_ALPHA);
     Ray ray = ray_batch_get(&w->shadow.rays, i);
     const HitBatch *hits = &w->shadow.hits;
     hit_surface(w->shared->scene, hits->shape[i], hits->triangle[i], hits->b1[i], hits->b2[i],
@@ -23,8 +24,8 @@ static void pass_through(Wave *w, uint32_t i, Spectrum transparency)
         shadow_batch_continue(&w->shadow, i);
 }
 
-/* Runs the opacity kernels of all alpha hits; returns how many rays go on. crossing: which of its alpha
- * surfaces each ray has met, from 1. */
+/* Runs the opacity kernels of the surfaces that rays w->members[0, count) met. Returns how many rays go on. crossing:
+ * the number, from 1, of this surface among those that each ray has met. */
 static uint32_t shade_alpha(Wave *w, uint32_t count, uint32_t crossing)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
@@ -43,6 +44,7 @@ static uint32_t shade_alpha(Wave *w, uint32_t count, uint32_t crossing)
     return going_on;
 }
 
+/* Lists the rays that stand at an alpha surface in w->members, and returns their number. */
 static uint32_t collect_alpha(Wave *w)
 {
     uint32_t count = 0;

@@ -1,13 +1,29 @@
-/* Shades what was hit: emission, one light sample, one scattered ray a path. */
+/* Shades the surfaces that rays met: the path integrator's step.
+ *
+ * The rendering equation [Kajiya1986] at a surface point x, towards the viewer wo,
+ *
+ *     L(wo) = Le(wo) + integral over wi of f(wo, wi) L(wi) |cos wi|,
+ *
+ * is estimated along a path whose throughput `beta` is the product of f |cos| / pdf so far. At each surface
+ *
+ *     emission    sample += beta  w_b  Le                             add_emission
+ *     one light   sample += beta  w_l  f(wi) |cos wi| Ll V / p_l      sample_light; V is the shadow ray
+ *     one lobe    beta   *= f(wi) |cos wi| / p_b                      scatter, which sends the ray along wi
+ *
+ * p_l and p_b are the solid-angle densities of light sampling and of the BSDF, and w_l and w_b their weights by the
+ * power heuristic [Veach1997 ch. 9]. w_b is that of the scatter that led here; it is 1 behind the camera and behind
+ * delta lobes, which light sampling cannot draw.
+ *
+ * Emission kernels of meshes and lookups in the sky wait in queues until all paths of the stage are sampled. */
 #include "sort/integrator/wave_state.h"
 
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
 
-/* Mean density of a cosine lobe. */
+/* The mean over directions of the density of a cosine lobe, per steradian. */
 #define DIFFUSE_PDF (0.5f * SORT_INV_PI)
 
-/* Asks for what hits a few places further on will read. */
+/* Prefetches the vertices that hits a few places further on will read. */
 static void prefetch_hits(const Wave *w, uint32_t i)
 {
     enum { INDICES_AHEAD = 12, VERTICES_AHEAD = 6 };
@@ -19,7 +35,8 @@ static void prefetch_hits(const Wave *w, uint32_t i)
         hit_prefetch_vertices(w->shared->scene, hits->shape[near], hits->triangle[near]);
 }
 
-/* Returns how many paths hit a surface whose material is to be shaded; w->members lists them. */
+/* Computes the geometry of all surfaces that rays met, and lists the paths whose material has to be shaded in
+ * w->members. Returns their number. */
 static uint32_t resolve_hits(Wave *w)
 {
     uint32_t count = 0;
@@ -65,9 +82,9 @@ static void record_shader_aovs(float *aov, const Bsdf *bsdf)
             store3(aov + (size_t)3 * slot, spectrum_to_rgb(bsdf->aovs[slot]));
 }
 
-/* Once for the first surface, and again while all that was met let the path through: what is recorded last
- * counts. Depth is that of the first surface until one stops the path, so that partly transparent ones in
- * front of nothing have a depth too. */
+/* Records the AOVs of a surface that the camera sees. It is called for each transparent surface on the way and for the
+ * first other one, whose values stay. Depth is that of the first surface of all until one stops the path, so that
+ * partly transparent surfaces in front of nothing have a depth too. */
 static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hit, const Bsdf *bsdf,
                                  uint32_t point, float time, bool is_transparent)
 {
@@ -105,7 +122,7 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
 
 /* --- light sampling --------------------------------------------------------------------------- */
 
-/* end: on the light; not of one at infinity. */
+/* Aims the path's shadow ray at `end`, the point on the light; lights at infinity have none. */
 static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light,
                            const SurfacePoint *end)
 {
@@ -122,17 +139,24 @@ static void aim_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Lig
     w->shadow.state[i] = SHADOW_QUEUED;
 }
 
-/* `factor` times the light's radiance, as far as it is known by now. */
-static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light,
-                          Spectrum factor)
+static MeshLight *queue_mesh_light(Wave *w)
+{
+    ASSERT(w->mesh_light_count < 2 * w->capacity);
+    return &w->mesh_lights[w->mesh_light_count++];
+}
+
+/* Sends a shadow ray that carries `factor` times the light's radiance. Radiance that takes a kernel or a lookup is
+ * queued, and multiplied in later. */
+static void send_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light,
+                            Spectrum factor)
 {
     ShadowLight *out = &w->lights[i];
     SurfacePoint end = light->end;
-    /* A delta light's rays meet in a point or are parallel. */
+    /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
     footprint_cone(light->wi, footprint_width(hit),
                    light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
     out->depth = hit->depth + 1;
-    /* The samples of a pixel share its width and the light, as they share a texture that it sees. */
+    /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
     out->is_cone = w->paths[i].history.is_cone;
     switch (light->value) {
     case LIGHT_VALUE_KNOWN:
@@ -146,7 +170,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     case LIGHT_VALUE_MESH: {
         Ray ray = {
             .origin = hit->P, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
-        MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
+        MeshLight *mesh = queue_mesh_light(w);
         RayDiff diff;
         *mesh = (MeshLight){.path = i, .factor = factor};
         footprint_light(light->wi, light->pdf_solid_angle, &diff);
@@ -164,7 +188,7 @@ static void receive_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Ligh
     wave_set_shadow_light(w, i, factor, light->light_group);
 }
 
-/* Of f, what a light that is invisible to some kinds of bounces brings. */
+/* Returns the part of f that reaches the light's visible kinds of bounces. */
 static Spectrum visible_f(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Spectrum f)
 {
     uint32_t reflected = invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
@@ -182,8 +206,8 @@ static Spectrum visible_f(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Sp
     return reflected == SCENE_RAYS_GLOSSY ? diffuse : spectrum_sub(f, diffuse);
 }
 
-/* Of meshes, only catchers and lamps shine on paths that see these alone. */
-static bool is_there(const Wave *w, const Path *path, const LightSample *light)
+/* Returns whether the light shines on this path: PATH_ALONE sees no meshes but catchers and lamps. */
+static bool is_lit_by(const Wave *w, const Path *path, const LightSample *light)
 {
     if (!(path->flags & PATH_ALONE) || light->value != LIGHT_VALUE_MESH)
         return true;
@@ -191,6 +215,7 @@ static bool is_there(const Wave *w, const Path *path, const LightSample *light)
     return instance->is_shadow_catcher || instance->is_lamp;
 }
 
+/* Draws one light and a direction to it, and sends the shadow ray if the light can contribute. */
 static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const WaveShared *s = w->shared;
@@ -201,7 +226,7 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
     if (!lights_sample(s->lights, hit->P, hit->N, w->rays.time[i], u, &light))
         return;
-    if (!wave_light_reaches(light.visibility, path->depth) || !is_there(w, path, &light))
+    if (!wave_light_reaches(light.visibility, path->depth) || !is_lit_by(w, path, &light))
         return;
     float bsdf_pdf_wi;
     Spectrum f = bsdf_eval(bsdf, light.wi, &bsdf_pdf_wi);
@@ -211,14 +236,16 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         return;
     if (w->path_kinds)
         kinds_record_light(w, i, bsdf, &light);
-    receive_light(w, i, hit, &light,
-                  spectrum_scale(spectrum_mul(path->beta, f), mis_weight / light.pdf_solid_angle));
+    send_shadow_ray(
+        w, i, hit, &light,
+        spectrum_scale(spectrum_mul(path->beta, f), mis_weight / light.pdf_solid_angle));
 }
 
 static void deliver_mesh_light(Wave *w, const MeshLight *mesh, Spectrum radiance)
 {
     const SceneInstance *source = &w->shared->scene->instances[mesh->hit.instance];
     Spectrum light = spectrum_mul(mesh->factor, radiance);
+    ASSERT(mesh->path < w->count);
     if (!mesh->is_met) {
         wave_set_shadow_light(w, mesh->path, light, source->light_group);
         return;
@@ -229,14 +256,14 @@ static void deliver_mesh_light(Wave *w, const MeshLight *mesh, Spectrum radiance
                    (LightArrival){true, source->light_group, mesh->hit.depth, hidden});
 }
 
-/* Evaluates the emission of the mesh lights of this stage, a material at a time. */
-static void shade_mesh_lights(Wave *w)
+/* Evaluates the queued mesh lights, by one kernel call for each run of one material: lists are short, and a render has
+ * few emissive materials. */
+static void evaluate_mesh_lights(Wave *w)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
     for (uint32_t begin = 0; begin < w->mesh_light_count;) {
         const MeshLight *mesh = &w->mesh_lights[begin];
         uint32_t material = mesh->hit.material, count = 0;
-        /* Runs of one material: lists are short, and a render has few emissive materials. */
         while (begin + count < w->mesh_light_count && count < SHADE_CHUNK &&
                mesh[count].hit.material == material) {
             hits[count] = &mesh[count].hit;
@@ -264,6 +291,7 @@ static void next_footprint(const SurfaceHit *hit, const BsdfSample *sample, floa
         footprint_scatter(hit, sample->wi, sample->pdf, pixel_scale, out_diff);
 }
 
+/* Adds one, and stays at the largest number. */
 static void count_up(uint16_t *count)
 {
     *count = (uint16_t)(*count + (*count < UINT16_MAX));
@@ -293,10 +321,11 @@ static bool is_at_limit(const WaveShared *s, const PathHistory *history)
            history->transmission >= limit->max_transmission;
 }
 
-/* What a scatter changes in the path, but for its ray. Passing straight through is no bounce: densities
- * still refer to the last real one. */
-static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const BsdfSample *sample)
+/* Updates the path's state, without its ray, after a scatter. Passing straight through a surface is no bounce:
+ * densities of lights go on referring to the last surface that scattered. */
+static void update_path(const Wave *w, Path *path, const SurfaceHit *hit, const BsdfSample *sample)
 {
+    ASSERT(sample->pdf > 0.0f);
     path->beta = spectrum_mul(path->beta, sample->weight);
     ++path->event;
     record_scatter(&path->history, sample->flags);
@@ -320,7 +349,7 @@ static void advance_path(const Wave *w, Path *path, const SurfaceHit *hit, const
         path->flags |= PATH_LAST;
 }
 
-/* Into the body: no bounce yet. */
+/* Enters a translucent body, where the path walks until it leaves by a diffuse bounce (leave_body). */
 static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf,
                        const BsdfSample *sample)
 {
@@ -332,12 +361,12 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
     path->flags |= PATH_INSIDE;
     ++path->event;
     footprint_scatter(hit, sample->wi, DIFFUSE_PDF, 1.0f, &path->diff);
-    /* The walk begins on the surface itself, which is overlooked there: free paths may be shorter than the error. */
-    float overlooked = hit->error_m / maxf(fabsf(f3_dot(sample->wi, hit->Ng)), FLT_EPSILON);
-    wave_walk(w, i, hit->P, sample->wi, overlooked);
+    /* The walk begins on the surface, which the first flight ignores: free paths may be shorter than the error. */
+    float ignored_m = hit->error_m / maxf(fabsf(f3_dot(sample->wi, hit->Ng)), FLT_EPSILON);
+    wave_walk(w, i, hit->P, sample->wi, ignored_m);
 }
 
-/* For lights that are for diffuse or for glossy bounces only. */
+/* Records the fraction that lights visible to diffuse bounces only, or to glossy ones only, are weighted by. */
 static void record_diffuse_fraction(Path *path, const Bsdf *bsdf, const BsdfSample *sample)
 {
     path->diffuse = spectrum_splat(0.0f);
@@ -348,59 +377,79 @@ static void record_diffuse_fraction(Path *path, const Bsdf *bsdf, const BsdfSamp
     path->diffuse = kinds[BSDF_KIND_DIFFUSE];
 }
 
-static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf, uint32_t point)
+static bool sample_bsdf(const Wave *w, const Path *path, const Bsdf *bsdf, BsdfSample *out_sample)
 {
-    const WaveShared *s = w->shared;
-    Path *path = &w->paths[i];
-    BsdfSample sample;
+    const Sampler *sampler = &w->shared->sampler;
     float side = 0.0f;
     if (bsdf_needs_side(bsdf))
-        side = sampler_1d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_SIDE));
-    float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
-    bool is_drawn = bsdf_sample(bsdf, side, u, &sample);
-    bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
-    bool is_caught = wave_catches(w, path, hit);
-    if (is_caught)
-        wave_catch(w, i, bsdf, is_transparent);
-    if (w->path_kinds && !(path->flags & PATH_SEEN) && !is_caught)
-        kinds_record_surface(w, path, bsdf, is_drawn && !is_transparent ? &sample : NULL);
-    if (!(path->flags & PATH_SEEN))
-        record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);
-    if (!wave_gathers_light(s) && !is_transparent) {
-        wave_show(w, i, hit, point);
-        return;
-    }
-    bool is_split = path->flags & PATH_AT_CATCHER; /* another one goes through */
-    if (!is_drawn || ((path->flags & PATH_LAST || is_caught) && !is_transparent) ||
-        (is_split && is_transparent)) {
-        path->flags |= PATH_DEAD;
-        return;
-    }
+        side = sampler_1d(sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_SIDE));
+    float2 u = sampler_2d(sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
+    return bsdf_sample(bsdf, side, u, out_sample);
+}
+
+/* Sends the path's ray along the sampled direction. */
+static void continue_path(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf,
+                          const BsdfSample *sample)
+{
+    Path *path = &w->paths[i];
+    bool is_transparent = sample->flags & BSDF_TRANSPARENT;
     path->flags &= ~(uint32_t)PATH_AT_CATCHER;
-    if (sample.flags & BSDF_SUBSURFACE) {
-        enter_body(w, i, hit, bsdf, &sample);
+    if (sample->flags & BSDF_SUBSURFACE) {
+        enter_body(w, i, hit, bsdf, sample);
         return;
     }
     if (w->keeps_diffuse_fraction && !is_transparent)
-        record_diffuse_fraction(path, bsdf, &sample);
-    advance_path(w, path, hit, &sample);
-    if (is_transparent) { /* the ray goes on, and so does its footprint */
+        record_diffuse_fraction(path, bsdf, sample);
+    update_path(w, path, hit, sample);
+    if (is_transparent) { /* the ray and its footprint stay as they are */
         ray_batch_pass(&w->rays, &w->hits, i);
         return;
     }
-    next_footprint(hit, &sample, shade_pixel_scale(w->shade), &path->diff);
+    next_footprint(hit, sample, shade_pixel_scale(w->shade), &path->diff);
     SurfacePoint surface = hit_point(hit);
-    Ray ray = {.origin = ray_leave(&surface, sample.wi),
-               .direction = sample.wi,
+    Ray ray = {.origin = ray_leave(&surface, sample->wi),
+               .direction = sample->wi,
                .t_max = INFINITY,
                .time = w->rays.time[i]};
+    ASSERT(f3_is_unit(ray.direction));
     ray_batch_set(&w->rays, i, &ray);
+}
+
+/* Samples the BSDF, records the surface if the camera sees it, and continues the path or ends it. */
+static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf, uint32_t point)
+{
+    Path *path = &w->paths[i];
+    BsdfSample sample;
+    bool is_drawn = sample_bsdf(w, path, bsdf, &sample);
+    bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
+    bool is_caught = wave_catches(w, path, hit);
+
+    if (is_caught)
+        wave_catch(w, i, bsdf, is_transparent);
+    if (!(path->flags & PATH_SEEN)) {
+        if (w->path_kinds && !is_caught)
+            kinds_record_surface(w, path, bsdf, is_drawn && !is_transparent ? &sample : NULL);
+        record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);
+    }
+    if (!wave_gathers_light(w->shared) && !is_transparent) {
+        wave_show(w, i, hit, point);
+        return;
+    }
+
+    /* A path that was spawned at a catcher does not pass it: the path that spawned it does. */
+    bool is_stopped =
+        is_transparent ? path->flags & PATH_AT_CATCHER : is_caught || path->flags & PATH_LAST;
+    if (is_drawn && !is_stopped)
+        continue_path(w, i, hit, bsdf, &sample);
+    else
+        path->flags |= PATH_DEAD;
 }
 
 /* --- the stage -------------------------------------------------------------------------------- */
 
-/* Emission of the surface that was met. What light sampling may have found too is evaluated anew, with the
- * footprint that it has there; so is what a mirror shows to a wider scatter, whose footprint would blur caustics. */
+/* Adds the emission of the surface, weighted against light sampling. A surface that light sampling may find too is
+ * evaluated anew with the footprint that light sampling would use, so that both strategies see the same radiance. So is
+ * a surface that a path meets by a delta lobe after a wider scatter, whose own footprint would blur caustics. */
 static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
 {
     const Path *path = &w->paths[i];
@@ -409,7 +458,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     Spectrum emission = bsdf_emission(bsdf);
     if (spectrum_is_black(emission) || visibility->is_sampled_only)
         return;
-    /* Measured from the last scatter, since transparent surfaces may lie between. */
+    /* Transparent surfaces may lie between here and the last scatter, which densities refer to. */
     float distance = f3_length(f3_sub(hit->P, path->from));
     float pdf =
         path->flags & PATH_SPECULAR
@@ -428,7 +477,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         RayDiff diff;
         Ray ray = {
             .origin = path->from, .direction = hit->I, .t_max = INFINITY, .time = w->rays.time[i]};
-        MeshLight *mesh = &w->mesh_lights[w->mesh_light_count++];
+        MeshLight *mesh = queue_mesh_light(w);
         *mesh = (MeshLight){.path = i, .is_met = true, .factor = factor};
         footprint_light(hit->I, pdf, &diff);
         hit_surface(w->shared->scene, hit->instance, hit->triangle, w->hits.b1[i], w->hits.b2[i],
@@ -439,7 +488,7 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     }
 }
 
-/* What the camera sees of a holdout, through whatever lets it pass, is no part of the picture. */
+/* Takes a holdout that the camera sees out of the picture's alpha. */
 static void cut_holdout(Wave *w, const Path *path, const Bsdf *bsdf)
 {
     if (!(path->flags & PATH_SEEN) && !spectrum_is_black(bsdf_holdout(bsdf)))
@@ -447,7 +496,8 @@ static void cut_holdout(Wave *w, const Path *path, const Bsdf *bsdf)
             spectrum_average(spectrum_mul(path->beta, bsdf_holdout(bsdf)));
 }
 
-/* Where scattering so far was wide, what comes now need not be sharp: as Cycles has it. */
+/* Returns the least roughness (alpha) of microfacet lobes at this surface. After wide scatters sharp reflections are
+ * blurred, as in Cycles: they would be noise. */
 static float least_alpha(const WaveShared *s, const Path *path)
 {
     float sharp = path->least_pdf < s->settings->filter_glossy
@@ -456,6 +506,7 @@ static float least_alpha(const WaveShared *s, const Path *path)
     return 0.5f * sqrtf(1.0f - sharp);
 }
 
+/* Adds emission and one light sample, and scatters. lane: index of the surface in the kernel's run. */
 static void shade_point(Wave *w, uint32_t i, uint32_t lane)
 {
     Path *path = &w->paths[i];
@@ -481,8 +532,8 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     scatter(w, i, hit, &bsdf, lane);
 }
 
-/* Out of a body that the path has walked through: diffuse, whatever the surface looks like, and no transmission but
- * the end of one reflection by the body; hence as seen from outside. */
+/* Leaves a body that the path has walked through, by a diffuse lobe on the outside, whatever the surface's own closures
+ * are. Seen from outside this ends one reflection by the body, so the lobe reflects. */
 static void leave_body(Wave *w, uint32_t i)
 {
     Path *path = &w->paths[i];
@@ -496,8 +547,8 @@ static void leave_body(Wave *w, uint32_t i)
     scatter(w, i, hit, &bsdf, 0);
 }
 
-/* Of the paths that will be shaded next: one whose first surface this may be. */
-static bool is_first_surface(const Wave *w, uint32_t begin, uint32_t count)
+/* Returns whether the camera may see one of the surfaces of w->order[begin, begin + count). */
+static bool has_first_surface(const Wave *w, uint32_t begin, uint32_t count)
 {
     for (uint32_t k = 0; k < count; ++k)
         if (!(w->paths[w->order[begin + k]].flags & PATH_SEEN))
@@ -513,8 +564,9 @@ void stage_surface(Wave *w)
         if (w->paths[i].flags & PATH_LEAVING && !(w->paths[i].flags & PATH_DEAD))
             leave_body(w, i);
     wave_group(w, count);
+    ASSERT(count <= w->count);
     for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
-        if (w->levels && is_first_surface(w, begin, n))
+        if (w->levels && has_first_surface(w, begin, n))
             level_watch_begin(w->levels);
         shade_run(w->shade, hits[0]->material, SSL_KERNEL_SHADE, hits, n);
         for (uint32_t k = 0; k < n; ++k)
@@ -522,6 +574,6 @@ void stage_surface(Wave *w)
         if (w->levels)
             level_watch_end(w->levels);
     }
-    shade_mesh_lights(w);
+    evaluate_mesh_lights(w);
     wave_evaluate_sky(w);
 }

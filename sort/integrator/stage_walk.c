@@ -1,14 +1,15 @@
-/* Random walks of paths inside translucent bodies [Chiang2016]. Each pass of the wave is one flight: the ray was sent
- * as far as the free distance that was drawn for it. Nothing met: the path scatters there. The body's own surface met:
- * the path leaves, by a diffuse lobe (stage_surface.c). Anything else inside is met as it would be outside.
+/* Random walks of paths inside translucent bodies [Chiang2016]. Each pass of the wave is one flight, and its ray is as
+ * long as the free distance that was drawn for it. If the ray meets nothing, the path scatters at its end. If it meets
+ * the body's own surface, the path leaves by a diffuse lobe (stage_surface.c). Other surfaces inside the body are shaded
+ * as they would be outside.
  *
- * Channels have their own extinction. One of them is drawn for the distance, by the weight that it still carries, and
- * the balance heuristic over all of them keeps the throughput of each bounded. */
+ * Each colour channel has its own extinction. One channel is drawn, by its throughput, to sample the distance, and the
+ * balance heuristic over all channels keeps the throughput of each bounded. */
 #include "sort/integrator/wave_state.h"
 
 #include "sort/sampling/warp.h"
 
-/* The chance of each channel to be drawn. */
+/* Returns the probability of each channel to be drawn. */
 static Spectrum channel_chances(const Path *path)
 {
     Spectrum chance;
@@ -29,6 +30,7 @@ static float free_distance(const WaveShared *s, const Path *path)
     int channel = 0;
     while (channel + 1 < SPECTRUM_CHANNELS && u >= chance.c[channel])
         u -= chance.c[channel++];
+    ASSERT(v < 1.0f && path->medium.sigma_t.c[channel] >= 0.0f);
     return -log1pf(-v) / path->medium.sigma_t.c[channel];
 }
 
@@ -42,10 +44,12 @@ void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min
     ray_batch_set(&w->rays, i, &ray);
 }
 
-/* A flight of length t that ends in a scatter, or at a surface. */
+/* Multiplies the throughput by transmittance over density, for a flight of t metres that ends in a scatter or at a
+ * surface. */
 static void attenuate(Path *path, float t, bool scatters)
 {
     Spectrum chance = channel_chances(path), through;
+    ASSERT(t >= 0.0f);
     float pdf = 0.0f;
     SPECTRUM_EACH(i)
     {
@@ -83,6 +87,7 @@ static void scatter(Wave *w, uint32_t i)
 static void leave(Wave *w, uint32_t i)
 {
     Path *path = &w->paths[i];
+    ASSERT(path->flags & PATH_INSIDE);
     attenuate(path, w->hits.t[i], false);
     path->flags &= ~(uint32_t)PATH_INSIDE;
     ++path->event;

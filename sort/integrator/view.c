@@ -25,6 +25,7 @@ static void watch_lookup(void *data, const TextureProbeLookup *lookup)
     if (!lookup->program || !watch->is_on)
         return;
     texcache_explain(watch->cache, lookup->request, lookup->lane, &explain);
+    ASSERT(lookup->point < SHADE_CHUNK);
     float *level = &watch->levels[lookup->point];
     if (explain.texel_count > 0 && (*level < 0.0f || explain.level < *level))
         *level = explain.level;
@@ -68,7 +69,7 @@ static float3 level_color(float level)
 
 /* --- the others ------------------------------------------------------------------------------------- */
 
-/* The same colour for the same name, in every scene. */
+/* Returns a colour made from the name alone, so that it is the same in every scene. */
 static float3 name_color(const char *name)
 {
     uint64_t h = hash128_low64(hash128(name, strlen(name)));
@@ -77,14 +78,15 @@ static float3 name_color(const char *name)
               0.15f + 0.8f * (float)(h >> 16 & 255) / 255.0f);
 }
 
-/* 2^-16 is 0, 1 is 1. */
+/* Returns the length on a logarithmic scale from 2^-16, which becomes 0, to 1. */
 static float on_log_scale(float2 v)
 {
     float length = f2_length(v);
     return length > 0.0f ? clampf(1.0f + log2f(length) / 16.0f, 0.0f, 1.0f) : 0.0f;
 }
 
-/* 1 where an edge is within half a pixel, falling to 0 over the next; curves have none. */
+/* Returns 1 where an edge of the triangle is within half a pixel, and less up to 0 at one and a half. Curves have no
+ * edges. */
 static float edge_coverage(const Wave *w, uint32_t i, const SurfaceHit *hit)
 {
     float3 p[3];
@@ -101,8 +103,9 @@ static float edge_coverage(const Wave *w, uint32_t i, const SurfaceHit *hit)
     return clampf(1.5f - nearest / maxf(pixel, 1e-30f), 0.0f, 1.0f);
 }
 
-/* One ray into the hemisphere; what it meets within the distance darkens. */
-static void look_around(Wave *w, uint32_t i, const SurfaceHit *hit)
+/* Samples ambient occlusion: sends one shadow ray into the hemisphere by the cosine, which is dark if it meets a surface
+ * within the distance. */
+static void sample_occlusion(Wave *w, uint32_t i, const SurfaceHit *hit)
 {
     const WaveShared *s = w->shared;
     const Path *path = &w->paths[i];
@@ -150,7 +153,7 @@ static float3 view_color(const Wave *w, uint32_t i, const SurfaceHit *hit, uint3
 void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point)
 {
     if (w->shared->view == WAVE_VIEW_AO)
-        look_around(w, i, hit);
+        sample_occlusion(w, i, hit);
     else
         wave_add_light(w, &w->paths[i], spectrum_from_rgb(view_color(w, i, hit, point)),
                        (LightArrival){.is_met = true});

@@ -1,11 +1,11 @@
-/* Views: pictures of what the renderer knows about surfaces, for whoever looks for a mistake. */
+/* Views: pictures of data that the renderer has about surfaces, for finding mistakes in scenes. */
 #ifndef SORT_INTEGRATOR_VIEW_H
 #define SORT_INTEGRATOR_VIEW_H
 
 #include "sort/shade/texture_probe.h"
 
 typedef enum WaveView {
-    WAVE_VIEW_NONE = 0, /* light */
+    WAVE_VIEW_NONE = 0, /* the picture */
 #define WAVE_VIEW(id, name, doc) WAVE_VIEW_##id,
 #include "sort/integrator/views.inc"
 #undef WAVE_VIEW
@@ -15,21 +15,23 @@ typedef enum WaveView {
 typedef struct WaveViewInfo {
     const char *name, *doc;
 } WaveViewInfo;
-/* NONE is called "path". */
+/* Returns the name and the description of a view, static; NULL if there is none. WAVE_VIEW_NONE is called "path". */
 const WaveViewInfo *wave_view_info(WaveView view);
 
-/* The finest level that each point of a kernel's run was read at, for WAVE_VIEW_MIP and FILM_AOV_MIP. One a fiber:
- * `probe` goes to its ShadeContext. */
+/* Records the finest mip level that textures were read at for each point of a kernel's run, for WAVE_VIEW_MIP and
+ * FILM_AOV_MIP. Each fiber has its own, whose `probe` goes to the fiber's ShadeContext. */
 typedef struct LevelWatch {
     const TexCache *cache; /* borrowed */
     TextureProbe probe;
-    float *levels; /* [SHADE_CHUNK], in the arena; FILM_UNKNOWN: not read */
+    /* [SHADE_CHUNK], in the arena; FILM_UNKNOWN: no texture was read. */
+    float *levels;
     bool is_on;
 } LevelWatch;
 
-/* In `arena`; NULL without memory. */
+/* Creates a watch in `arena`, which frees it. Returns NULL when memory is short. */
 LevelWatch *level_watch_create(const TexCache *cache, Arena *arena);
-/* Before a run whose levels are wanted, and after the last. Asking for levels takes time: no other run is watched. */
+/* Begins and ends recording: call them before and after each run whose levels are recorded. Other runs are not watched,
+ * because it takes time. */
 void level_watch_begin(LevelWatch *watch);
 void level_watch_end(LevelWatch *watch);
 

@@ -12,7 +12,7 @@ const char *wave_stage_name(WaveStage stage)
     return names[stage];
 }
 
-/* Some rays do not see some instances. */
+/* Returns whether some rays do not see some instances. */
 static bool hides_instances(const Scene *scene)
 {
     for (uint32_t i = 0; i < scene->instance_count; ++i)
@@ -21,6 +21,7 @@ static bool hides_instances(const Scene *scene)
     return false;
 }
 
+/* Returns whether some bounced rays do not see some lights. */
 static bool hides_lights(const Scene *scene)
 {
     uint32_t hidden = scene->environment.visibility.invisible_to;
@@ -35,6 +36,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
                    uint32_t sample_capacity, Arena *arena, Wave **out_wave, Error *err)
 {
     bool has_catchers = film_desc(shared->film)->has_catchers;
+    ASSERT(sample_capacity > 0);
     uint32_t capacity = has_catchers ? WAVE_PATHS_OF_A_CATCH * sample_capacity : sample_capacity;
     Wave *w = ARENA_NEW(arena, Wave);
     if (!w)
@@ -75,7 +77,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     return STATUS_OK;
 }
 
-/* As which of SceneRays the path looks now. Inside a body nothing hides from it. */
+/* Returns the SceneRays that the path's ray counts as. Inside a body it counts as all of them, so that nothing hides. */
 static uint8_t kind_of_ray(const Path *path)
 {
     uint32_t history = path->history.kind;
@@ -96,7 +98,7 @@ static void stage_intersect(Wave *w)
     w->counters.rays += w->count;
 }
 
-/* w->samples in the order in which stage_camera numbered them. */
+/* Commits w->samples, which stage_camera numbered in this order. */
 static void stage_commit(Wave *w)
 {
     const WaveJob *job = &w->job;
@@ -107,7 +109,7 @@ static void stage_commit(Wave *w)
                 film_commit(w->shared->film, x, y, sample++);
 }
 
-/* Runs a stage and books its time. */
+/* Runs a stage and counts its time. */
 static void timed(Wave *w, WaveStage stage, void (*run)(Wave *w))
 {
     uint64_t start = clock_now_ns();
@@ -115,7 +117,7 @@ static void timed(Wave *w, WaveStage stage, void (*run)(Wave *w))
     w->counters.stage_ns[stage] += clock_now_ns() - start;
 }
 
-/* WAVE_VIEW_COST: the job is one pixel, and its sample is the time since `start_ns`. */
+/* Makes the time since `start_ns`, in milliseconds, the colour of the only sample, for WAVE_VIEW_COST. */
 static void record_cost(Wave *w, uint64_t start_ns)
 {
     ASSERT(w->job.width == 1 && w->job.height == 1);
@@ -128,6 +130,7 @@ static void record_cost(Wave *w, uint64_t start_ns)
 void wave_run(Wave *w, const WaveJob *job)
 {
     uint64_t start_ns = clock_now_ns();
+    ASSERT((uint64_t)job->width * job->height <= w->capacity);
     w->job = *job;
     timed(w, WAVE_STAGE_CAMERA, stage_camera);
     while (w->count > 0) {
@@ -167,6 +170,7 @@ void wave_group(Wave *w, uint32_t count)
 {
     uint32_t materials = w->shared->scene->material_count;
     uint32_t *bucket = w->bucket;
+    ASSERT(count <= w->capacity);
     /* Counting sort: bucket[m + 1] counts material m, then bucket[m] is where its next member goes. */
     memset(bucket, 0, (materials + 1) * sizeof *bucket);
     for (uint32_t i = 0; i < count; ++i)
@@ -189,7 +193,8 @@ uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHi
     return n;
 }
 
-/* Brighter light than wanted is dimmed, in its colour: darker pictures for fewer fireflies. */
+/* Scales light down to the limit of its mean channel, which keeps its colour: the picture gets darker, and has fewer
+ * fireflies. */
 static float3 clamp_light(const WaveShared *s, Spectrum radiance, uint32_t bounces)
 {
     float3 rgb = spectrum_to_rgb(radiance);
@@ -215,6 +220,7 @@ void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival h
 {
     float3 rgb = clamp_light(w->shared, radiance, how.bounces);
     FilmSample *sample = &w->samples[path->sample];
+    ASSERT(how.group <= SCENE_LIGHT_GROUPS_MAX);
     if (path->flags & PATH_CAUGHT) {
         add3(path->flags & PATH_ALONE ? sample->caught.alone : sample->caught.lit, rgb);
         return;
@@ -240,6 +246,7 @@ void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t li
                        uint32_t at)
 {
     float3 rgb = clamp_light(w->shared, radiance, path->depth);
+    ASSERT(film_desc(w->shared->film)->has_catchers);
     add3(w->samples[path->sample].caught.backdrop, rgb);
     add_to_group(w, path, rgb, light_group);
     add3(w->samples[path->sample].aov + at, rgb);
@@ -247,6 +254,7 @@ void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t li
 
 void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group)
 {
+    ASSERT(path < w->count);
     w->lights[path].light = light;
     w->lights[path].light_group = light_group;
     if (spectrum_is_black(light))
@@ -256,6 +264,7 @@ void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light, uint32_t ligh
 void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint)
 {
     const Path *path = &w->paths[sky->path];
+    ASSERT(sky->path < w->count && w->sky_light_count < w->capacity);
     w->sky_depths[w->sky_light_count] = path->depth + !sky->is_met;
     w->sky_histories[w->sky_light_count] = path->history;
     if (!sky->is_met) {
@@ -297,6 +306,7 @@ void wave_evaluate_sky(Wave *w)
 
 float wave_light_mis_weight(const WaveShared *s, const LightSample *light, float bsdf_pdf)
 {
+    ASSERT(light->pdf_solid_angle > 0.0f && bsdf_pdf >= 0.0f);
     if (light->is_delta || light->visibility->is_shadowless || light->visibility->is_sampled_only ||
         s->strategy == WAVE_STRATEGY_LIGHTS)
         return 1.0f;
@@ -325,6 +335,7 @@ float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pd
 {
     if (path->flags & PATH_SPECULAR)
         return 1.0f;
+    ASSERT(path->pdf > 0.0f && light_pdf >= 0.0f);
     if (visibility && visibility->is_shadowless)
         return 0.0f; /* light sampling finds all of it */
     if (s->strategy == WAVE_STRATEGY_BSDFS)

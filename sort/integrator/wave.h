@@ -1,11 +1,10 @@
-/* Waves: a small batch of paths that go through the stages of path tracing together.
+/* Waves: small batches of paths that go through the stages of path tracing together.
  *
  *   camera -> [ intersect -> walk -> escape -> surface -> shadow -> advance ] until no path is left -> film
  *
- * A wave is one fiber's: its stages are plain sequential functions, and only a texture lookup deep below
- * `surface` and `shadow` may park the fiber. No path sees its neighbours: stages permute, and everything
- * random is a function of (pixel, sample, dimension), so the picture does not depend on the wave's size,
- * order or fiber.
+ * A wave belongs to one fiber. Its stages are sequential functions, and only a texture lookup deep below
+ * `escape`, `surface` and `shadow` may park the fiber. Paths do not depend on one another: every random number is a
+ * function of (pixel, sample, dimension), so the picture does not depend on the wave's size, order or fiber.
  *
  * Unidirectional path tracing [Kajiya1986] with next-event estimation and multiple importance sampling by
  * the power heuristic [Veach1997 ch. 9], Russian roulette on throughput. */
@@ -25,21 +24,23 @@ enum {
     WAVE_CAPACITY_DEFAULT = 1024,
     WAVE_TRANSPARENT_MAX = 128,
     WAVE_ROULETTE_DEPTH = 3,
-    WAVE_WALK_MAX = 1024 /* scatters inside a translucent body; then the path ends */
+    /* After so many scatters inside a translucent body the path ends. */
+    WAVE_WALK_MAX = 1024
 };
 
-/* How light is looked for. One strategy alone is right too, only noisier: tests compare them. Delta lights
- * are always sampled, and what is seen through deltas is always followed. */
+/* How light is found. Each strategy alone is unbiased too, only noisier: tests compare them. Delta lights are always
+ * sampled, and light met by rays from delta lobes always counts. */
 typedef enum WaveStrategy {
     WAVE_STRATEGY_MIS = 0,
-    WAVE_STRATEGY_LIGHTS, /* light sampling alone */
-    WAVE_STRATEGY_BSDFS   /* scattering alone */
+    WAVE_STRATEGY_LIGHTS, /* only light sampling */
+    WAVE_STRATEGY_BSDFS   /* only BSDF sampling */
 } WaveStrategy;
 
-/* What all waves of a render share; immutable but for the film. */
+/* The data that all waves of a render share. Only the film changes. */
 typedef struct WaveShared {
     const Scene *scene;
-    const SceneSettings *settings; /* the package's, with what the user says instead */
+    /* The package's settings with the user's options applied. */
+    const SceneSettings *settings;
     const Accel *accel;
     const Lights *lights;
     const MaterialSet *materials;
@@ -47,24 +48,29 @@ typedef struct WaveShared {
     PixelFilter filter;
     Sampler sampler;
     uint32_t seed;
-    float clamp_direct, clamp_indirect; /* of a light's mean channel; INFINITY: none */
-    uint32_t samples;                   /* nominal, a pixel */
+    /* Limits of the mean channel of each contribution; INFINITY: none. */
+    float clamp_direct, clamp_indirect;
+    /* Nominal number of samples per pixel. */
+    uint32_t samples;
     WaveStrategy strategy;
     WaveView view;
-    float ao_distance_m; /* of WAVE_VIEW_AO; INFINITY: any */
+    /* The distance within which surfaces darken WAVE_VIEW_AO; INFINITY: any. */
+    float ao_distance_m;
     Film *film;
-    bool skips_done; /* pixels that film_is_done */
-    const uint32_t *instance_ids,
-        *material_ids; /* for FilmSample.ids, by index; NULL: not wanted */
+    /* Pixels for which film_is_done holds get no more samples. */
+    bool skips_done;
+    /* FilmSample.ids by index of the instance and material; NULL: not recorded. */
+    const uint32_t *instance_ids, *material_ids;
 } WaveShared;
 
-/* Paths gather light, as they do for a picture and to see what that costs; else they end at the first surface. */
+/* Returns whether paths gather light, as they do for the picture and for WAVE_VIEW_COST. For other views they end at
+ * the first surface. */
 static inline bool wave_gathers_light(const WaveShared *s)
 {
     return s->view == WAVE_VIEW_NONE || s->view == WAVE_VIEW_COST;
 }
 
-/* One sample of each pixel of a rectangle, in frame coordinates; width * height <= the wave's capacity. */
+/* A job is one sample of each pixel of a rectangle in frame coordinates; width * height <= the wave's capacity. */
 typedef struct WaveJob {
     uint32_t x, y, width, height, sample;
 } WaveJob;
@@ -84,17 +90,20 @@ const char *wave_stage_name(WaveStage stage);
 
 typedef struct WaveCounters {
     uint64_t paths, rays, shadow_rays, bsdf_faults;
-    uint64_t stage_ns[WAVE_STAGE_COUNT]; /* waits of a parked fiber are in it */
+    /* Wall-clock time, with the waits of a parked fiber. */
+    uint64_t stage_ns[WAVE_STAGE_COUNT];
     ShadeCounters shade;
 } WaveCounters;
 
 typedef struct Wave Wave;
 
-/* In `arena`. capacity: samples of a job, a multiple of ACCEL_PACKET. `shade` is the wave's own. levels: what `shade` probes
- * with, for WAVE_VIEW_MIP and FILM_AOV_MIP; else NULL. */
+/* Creates a wave in `arena`, which frees it. shared, shade and levels are borrowed; `shade` serves this wave alone.
+ * levels: the probe of `shade`, for WAVE_VIEW_MIP and FILM_AOV_MIP; else NULL. capacity: the most samples of a job, at
+ * least 1. Error: memory. */
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
                    uint32_t capacity, Arena *arena, Wave **out_wave, Error *err) SORT_MUST_CHECK;
-/* Traces all paths of the job, then commits them. For WAVE_VIEW_COST the job is one pixel. */
+/* Traces all paths of the job and commits their samples to the film. For WAVE_VIEW_COST the job must be one pixel.
+ * Call it on the fiber that owns the wave. */
 void wave_run(Wave *wave, const WaveJob *job);
 WaveCounters wave_counters(const Wave *wave);
 void wave_counters_add(WaveCounters *sum, const WaveCounters *counters);

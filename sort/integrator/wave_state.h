@@ -1,128 +1,170 @@
-/* The state of a wave; only for the stages in this folder. */
+/* The state of a wave: its paths, the rays they follow, and the light that is queued for them.
+ * Private to the stages in this folder.
+ *
+ * Arrays that are called "by path" share the index of Wave.paths: rays, hits, surfaces, shadow and lights. A stage
+ * works on paths [0, count); stage_advance closes the gaps that ended paths leave. */
 #ifndef SORT_INTEGRATOR_WAVE_STATE_H
 #define SORT_INTEGRATOR_WAVE_STATE_H
 
+#include "base/check.h"
 #include "sort/integrator/wave.h"
 #include <float.h>
 
 typedef enum PathFlags {
-    PATH_DEAD = 1, /* ends in this pass */
-    PATH_SPECULAR =
-        2,         /* the last scatter was a delta, or the camera: light sampling cannot compete */
-    PATH_SEEN = 4, /* the first-surface AOVs are final */
-    PATH_LAST = 8, /* only emission counts now */
-    PATH_INSIDE = 16,  /* walks in a translucent body */
-    PATH_LEAVING = 32, /* has met that body's surface from inside */
-    /* What a shadow catcher reflects: the path's light is no part of the picture (stage_catch.c). */
+    /* The path ends in this pass. */
+    PATH_DEAD = 1,
+    /* The ray comes from the camera or from a delta lobe, so light sampling cannot find what it meets. */
+    PATH_SPECULAR = 2,
+    /* The first-surface AOVs of the sample are final. */
+    PATH_SEEN = 4,
+    /* A limit of bounces is reached: only emission counts, and transparent surfaces are still passed. */
+    PATH_LAST = 8,
+    /* The path walks inside a translucent body (stage_walk.c). */
+    PATH_INSIDE = 16,
+    /* The walk has reached the body's surface and is about to leave through it. */
+    PATH_LEAVING = 32,
+    /* The path left a shadow catcher: its light goes to FilmSample.caught instead of the picture (stage_catch.c). */
     PATH_CAUGHT = 64,
-    PATH_ALONE = 128,     /* of these, one that sees catchers and lights alone */
-    PATH_AT_CATCHER = 256 /* one that has not left it yet */
+    /* Such a path that sees only catchers and lights. */
+    PATH_ALONE = 128,
+    /* Such a path that still stands on the catcher. */
+    PATH_AT_CATCHER = 256
 } PathFlags;
 
-/* Of a sample at a time: the path itself, and two that it has sent from a shadow catcher. These have two of their own
- * only where it goes on through that, and then they end in the next pass, when it may send two more. */
+/* The most paths that one sample has at a time: itself, and two that look for the light on each of two catchers. The
+ * two from a transparent catcher draw the same passage through it as the path, and end in the next pass, while the path
+ * may send two more from the next catcher. */
 enum { WAVE_PATHS_OF_A_CATCH = 5 };
 
-/* One path. The ray itself lies in Wave.rays, at the same index. */
 typedef struct Path {
     SampleKey key;
     RayDiff diff;
-    Spectrum beta;   /* throughput: product of weight = f cos / pdf so far */
-    float pdf;       /* density of the last scatter; unused while PATH_SPECULAR */
-    float least_pdf; /* of all scatters but deltas; INFINITY: none yet */
-    float
-        eta_scale; /* squared product of the indices passed: roulette must not punish refraction */
-    float3 from, from_n; /* the last scatter and its normal: what light densities refer to */
-    Spectrum
-        diffuse; /* the share of the last scatter that was diffuse; see Wave.keeps_diffuse_fraction */
-    uint32_t depth;      /* surface interactions so far, transparent ones not counted */
-    uint32_t event;      /* the same with them: selects the dimensions of the sampler */
-    uint32_t flags;      /* PathFlags */
-    uint32_t sample;     /* index into Wave.samples */
-    PathHistory history; /* what shaders are told of the way here */
-    BsdfMedium medium;   /* while PATH_INSIDE; `body` is the instance that holds it */
+    /* Throughput: the product of f cos / pdf over all scatters so far. */
+    Spectrum beta;
+    /* Solid-angle density of the last scatter; undefined while PATH_SPECULAR. */
+    float pdf;
+    /* The smallest density of all scatters that were no deltas; INFINITY before the first. */
+    float least_pdf;
+    /* The squared product of the relative indices of refraction so far. Refraction scales radiance by it, and Russian
+     * roulette multiplies it back in, since such a path is worth no less. */
+    float eta_scale;
+    /* Position and shading normal of the last scatter that was not transparent: densities of lights refer to them. */
+    float3 from, from_n;
+    /* The fraction of the last scatter that diffuse lobes brought; kept if Wave.keeps_diffuse_fraction. */
+    Spectrum diffuse;
+    /* Bounces so far, without transparent surfaces. */
+    uint32_t depth;
+    /* Surfaces and media scattered at so far, with transparent ones: selects the dimensions of the sampler. */
+    uint32_t event;
+    /* PathFlags. */
+    uint32_t flags;
+    /* Index into Wave.samples. */
+    uint32_t sample;
+    PathHistory history;
+    /* While PATH_INSIDE: the medium, and the instance whose inside it fills. */
+    BsdfMedium medium;
     uint32_t body;
-    uint32_t walk_steps; /* inside it; of camera rays also: lights that they went through */
+    /* Scatters inside the body; of a camera ray also the lights that it passed through. */
+    uint32_t walk_steps;
 } Path;
 
-/* What a shadow ray brings, at the path's index as the ray itself. */
+/* The light that a path's shadow ray carries. */
 typedef struct ShadowLight {
-    Spectrum light; /* what arrives if the ray is clear */
+    /* Contribution to the path's sample if nothing lies between. */
+    Spectrum light;
     uint32_t light_group;
+    /* Footprint, PathHistory.is_cone and path depth of the surfaces that the shadow ray meets. */
     RayDiff diff;
-    bool is_cone;   /* PathHistory.is_cone of what lies on the way */
-    uint32_t depth; /* path_depth of what lies at its other end, and of alpha on the way */
+    bool is_cone;
+    uint32_t depth;
 } ShadowLight;
 
-/* A point on an emissive mesh whose radiance is still to be evaluated. */
+/* A point on an emissive mesh. It is queued until the emission kernel of its material has run. */
 typedef struct MeshLight {
     uint32_t path;
-    bool is_met; /* by the path itself; else light sampling drew it, and a shadow ray decides */
+    /* True: the path's own ray met it. False: light sampling drew it, and its light waits for the shadow ray. */
+    bool is_met;
+    /* Multiplies the radiance: throughput, BSDF, density and MIS weight. */
     Spectrum factor;
     SurfaceHit hit;
 } MeshLight;
 
-/* How light is shared among the kinds of light passes: by what the surface that the camera sees did with it. */
+/* The fractions of a path's light that go to the light passes of each BSDF_KIND. The first surface that the camera
+ * sees decides them. */
 typedef struct LightKinds {
     Spectrum fraction[BSDF_KINDS];
 } LightKinds;
 
-/* Light from the environment image, whose radiance is still to be looked up. */
+/* Light from the environment's image or material. It is queued until the radiance is looked up. */
 typedef struct SkyLight {
     uint32_t path;
-    bool is_met;      /* as for MeshLight */
-    bool is_backdrop; /* what is met: behind a shadow catcher */
+    /* As in MeshLight. */
+    bool is_met;
+    /* The light is part of the backdrop of a shadow catcher. */
+    bool is_backdrop;
     Spectrum factor;
 } SkyLight;
 
-enum { WAVE_CROSSING_LIGHT = WAVE_TRANSPARENT_MAX + 1 }; /* the surface that light sampling chose */
+/* HitDraw.crossing of the point that light sampling chose on a mesh. */
+enum { WAVE_CROSSING_LIGHT = WAVE_TRANSPARENT_MAX + 1 };
 
 static inline HitDraw wave_draw(const Path *path, uint32_t crossing)
 {
+    ASSERT(crossing <= WAVE_CROSSING_LIGHT);
     return (HitDraw){.key = path->key, .event = path->event, .crossing = crossing};
 }
 
 struct Wave {
     const WaveShared *shared;
     ShadeContext *shade;
-    LevelWatch *levels; /* NULL but for WAVE_VIEW_MIP and FILM_AOV_MIP */
+    /* NULL unless the view is WAVE_VIEW_MIP or the film has FILM_AOV_MIP. */
+    LevelWatch *levels;
     WaveJob job;
-    uint32_t capacity, count;
-    uint32_t spawned_count; /* paths behind the others that join in the next pass */
-    FilmAovSet aovs;        /* that the film holds */
+    /* paths[0, count) are followed; paths[count, count + spawned_count) join them in the next pass. */
+    uint32_t capacity, count, spawned_count;
+    /* The AOVs that the film holds. */
+    FilmAovSet aovs;
     RayBatch rays;
-    uint8_t *ray_kinds;          /* [capacity] SceneRays; NULL: every ray sees every instance */
-    bool keeps_diffuse_fraction; /* some light is for some bounces only: Path.diffuse is kept */
+    /* [capacity] by path: the SceneRays that each ray counts as; NULL: every ray sees every instance. */
+    uint8_t *ray_kinds;
+    /* Path.diffuse is kept, because some light is visible to some kinds of bounces only. */
+    bool keeps_diffuse_fraction;
     HitBatch hits;
-    ShadowBatch shadow; /* index = path */
+    ShadowBatch shadow;
     ShadowLight *lights;
-    /* Shares of light that paths meet, by Path.sample: all 0 before their first surface. NULL: the film has no light
-     * passes. */
-    LightKinds *path_kinds;
-    LightKinds *light_kinds; /* of `lights` */
+    /* Fractions of light that paths meet, by Path.sample, zero before the first surface; and of `lights`, by path.
+     * NULL: the film has no light passes. */
+    LightKinds *path_kinds, *light_kinds;
     Path *paths;
-    FilmSample *samples;    /* gathered so far, in the job's order of pixels */
-    SurfaceHit *surfaces;   /* of this pass, by path; in the shadow stage: of alpha hits */
-    uint32_t *order;        /* path indices grouped by material */
-    uint32_t *members;      /* path indices that a stage works on */
-    uint32_t *bucket;       /* [material_count + 1], for grouping */
-    MeshLight *mesh_lights; /* [2 * capacity] */
-    SkyLight *sky_lights;   /* [capacity] */
-    EnvironmentFootprint *sky_footprints; /* of sky_lights */
-    uint32_t *sky_depths;                 /* of the rays from there */
-    PathHistory *sky_histories;           /* what lies behind them */
+    /* The samples of the job, in its order of pixels. */
+    FilmSample *samples;
+    /* By path: the surface that the ray met in this pass; in the shadow stage the alpha surface on the way. */
+    SurfaceHit *surfaces;
+    /* Path indices: those that the stage works on, and the same grouped by material. */
+    uint32_t *members, *order;
+    /* [material_count + 1] counts for the grouping. */
+    uint32_t *bucket;
+    /* [2 * capacity]: each path may meet one and sample one. */
+    MeshLight *mesh_lights;
+    /* [capacity] each, in parallel: lights, their footprints, the depths of the rays that look at the sky, and the
+     * histories of these rays. */
+    SkyLight *sky_lights;
+    EnvironmentFootprint *sky_footprints;
+    uint32_t *sky_depths;
+    PathHistory *sky_histories;
     uint32_t mesh_light_count, sky_light_count;
     WaveCounters counters;
 };
 
-/* Of a point, from the camera as it stands at `time` of the shutter. */
+/* Returns the camera's distance to a point, as the depth AOV has it; the camera stands as it does at `time` in [0, 1]
+ * of the shutter. */
 static inline float wave_camera_distance(const Wave *w, float time, float3 point)
 {
     CameraView view = camera_view_at(&w->shared->camera, time);
     return camera_distance(&view, point);
 }
 
-/* How far away a point at `distance` looks. */
+/* Returns how much mist lies before a point at `distance` metres: 0 none, 1 all. */
 static inline float wave_mist(const Wave *w, float distance)
 {
     const SceneMist *mist = &w->shared->scene->settings.mist;
@@ -138,8 +180,7 @@ static inline float wave_mist(const Wave *w, float distance)
     return t;
 }
 
-/* Ends a path that met a surface with what the view shows of it; `point` of the kernel's run. */
-void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point);
+/* --- stages, in the order in which wave_run calls them ------------------------------------------ */
 
 void stage_camera(Wave *w);
 void stage_walk(Wave *w);
@@ -148,68 +189,83 @@ void stage_surface(Wave *w);
 void stage_shadow(Wave *w);
 void stage_advance(Wave *w);
 
-/* Whether the path meets a shadow catcher as one, and not as the surface that it is. */
+/* Ends a path at a surface with the colour that the view gives it. point: index of the surface in the kernel's run. */
+void wave_show(Wave *w, uint32_t i, const SurfaceHit *hit, uint32_t point);
+
+/* Returns whether a camera path meets this surface as a shadow catcher. Later bounces meet it as an ordinary one. */
 static inline bool wave_catches(const Wave *w, const Path *path, const SurfaceHit *hit)
 {
     return w->shared->scene->instances[hit->instance].is_shadow_catcher &&
            !(path->flags & PATH_SEEN) && film_desc(w->shared->film)->has_catchers;
 }
-/* Sends two more paths to find what the catcher reflects. is_through: the path goes on through it; else it ends, and
- * the sample gets what is behind. */
+/* Spawns the two paths that look for the light which a catcher reflects. is_through: the path itself goes on through
+ * the catcher; otherwise it ends there, and the backdrop is added to its sample. */
 void wave_catch(Wave *w, uint32_t path, const Bsdf *bsdf, bool is_through);
 
-/* Whether the pixel gets a sample: the same answer all through a job. */
+/* Returns whether the pixel gets a sample. The answer does not change during a job. */
 static inline bool wave_samples_pixel(const WaveShared *s, uint32_t x, uint32_t y)
 {
     return !s->skips_done || !film_is_done(s->film, x, y);
 }
 
-/* Groups w->members[0, count), indices into surfaces, by material, stably, into w->order. */
+/* Sorts the path indices w->members[0, count) by the material of their surfaces, stably, into w->order. */
 void wave_group(Wave *w, uint32_t count);
-/* The surfaces of w->order[begin, begin + n) that one kernel call can take: of one material, n at most
- * SHADE_CHUNK, not beyond `end`. Returns n; 0 when begin is end. */
+/* Collects the surfaces of w->order[begin, begin + n) that one kernel call can take: they have one material, n is at
+ * most SHADE_CHUNK and does not reach beyond `end`. Returns n; 0 when begin is end. */
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
-/* Sends a path that is inside on its next flight; what it meets nearer than t_min is overlooked. */
+/* Sends a path that is PATH_INSIDE on its next flight, as far as the free distance drawn for it. Surfaces nearer than
+ * t_min metres are ignored. */
 void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction, float t_min);
-/* Light that arrives at a path. */
+
+/* --- adding light ------------------------------------------------------------------------------- */
+
+/* How light reached a path. */
 typedef struct LightArrival {
-    bool is_met;      /* by the path itself; else its shadow ray brings it */
-    uint32_t group;   /* its light group; 0: the rest */
-    uint32_t bounces; /* on its way to the camera; up to one it is direct, and so clamped */
-    uint32_t hidden;  /* of light that is met: wave_hidden_kinds */
+    /* True: the path's own ray met the light. False: its shadow ray brought it. */
+    bool is_met;
+    /* Light group of the scene; 0: none. */
+    uint32_t group;
+    /* Bounces between the light and the camera: up to one it is direct light, and clamped as such. */
+    uint32_t bounces;
+    /* wave_hidden_kinds of light that was met. */
+    uint32_t hidden;
 } LightArrival;
 
-/* Adds radiance to the path's sample, to its light group's share and to the light passes. */
+/* Adds radiance, clamped, to the path's sample, to the light group and to the light passes. */
 void wave_add_light(Wave *w, const Path *path, Spectrum radiance, LightArrival how);
 
-/* The same of what the path met, of light with these paths; of what the camera sees also to `at`, FILM_AT_EMISSION or
- * FILM_AT_ENVIRONMENT. */
+/* Adds radiance of a light that the path's own ray met. What the camera sees directly also goes to the AOV at `at`,
+ * FILM_AT_EMISSION or FILM_AT_ENVIRONMENT. */
 void wave_add_met(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                   const SceneLightVisibility *visibility, uint32_t at);
 
-/* The same of what lies behind a shadow catcher. */
+/* Adds radiance to the backdrop of the shadow catcher where the path ends. at: as in wave_add_met. */
 void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t light_group,
                        uint32_t at);
 
-/* Light whose radiance is known now, for the shadow ray, which is not needed when there is none. */
+/* Sets the light of the path's shadow ray once its radiance is known. Cancels the ray when the light is black. */
 void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group);
-/* Light at infinity that the path meets: `factor` of it, for the picture or for what is behind a catcher. */
+/* Adds `factor` times the light at infinity that the path's ray meets, to the picture or to a catcher's backdrop. */
 void wave_meet_infinity(Wave *w, uint32_t path, Spectrum factor, bool is_backdrop);
-/* Notes light from the image; wave_evaluate_sky gives all that was noted to whom it belongs. */
+/* Queues light from the environment. */
 void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);
+/* Looks up all queued light from the environment, adds it or sets it for shadow rays, and empties the queue. */
 void wave_evaluate_sky(Wave *w);
 
-/* --- light passes (light_kinds.c); while Wave.path_kinds is not NULL ---------------------------- */
+/* --- light passes (light_kinds.c); only while Wave.path_kinds is not NULL ------------------------ */
 
-/* At a surface that the camera sees: its colours, and the path's shares if it scatters there. sample: NULL, it ends or
- * goes through. */
+/* Records the albedo of a surface that the camera sees and, if the path scatters there, its fractions of light.
+ * sample: NULL where the path ends or goes straight through. */
 void kinds_record_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample);
-/* Of the light that the path's shadow ray brings. */
+/* Records the fractions of the light that the path's shadow ray carries. */
 void kinds_record_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light);
+/* Adds light to the passes by the recorded fractions. */
 void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how);
 
-/* The part of a scatter for which a light is there. Of what a surface reflects, each lobe counts by its kind,
- * whichever was drawn, so that light sampling and scattering look for the same. */
+/* --- visibility of lights ----------------------------------------------------------------------- */
+
+/* Returns the fraction of a reflection that sees a light. Each lobe counts by its own kind, whichever lobe was drawn,
+ * so that light sampling and BSDF sampling estimate the same integral. diffuse: the fraction of diffuse lobes. */
 static inline Spectrum wave_part_of_kinds(uint32_t invisible_to, Spectrum diffuse)
 {
     bool has_diffuse = !(invisible_to & SCENE_RAYS_DIFFUSE);
@@ -220,8 +276,8 @@ static inline Spectrum wave_part_of_kinds(uint32_t invisible_to, Spectrum diffus
     return part;
 }
 
-/* Kinds of bounces that the light is not there for, SCENE_RAYS_DIFFUSE or SCENE_RAYS_GLOSSY, after a bounce of this
- * PathHistory.kind: 0 when that was not one in which each lobe counts by its kind. */
+/* Returns which kinds of lobes do not see the light after a bounce of this PathHistory.kind: SCENE_RAYS_DIFFUSE and
+ * SCENE_RAYS_GLOSSY, or 0 unless the bounce was a reflection by lobes that are no deltas. */
 static inline uint32_t wave_hidden_kinds(uint32_t ray_kind, uint32_t invisible_to)
 {
     if (ray_kind & (RAY_CAMERA | RAY_TRANSMISSION | RAY_SINGULAR))
@@ -229,19 +285,21 @@ static inline uint32_t wave_hidden_kinds(uint32_t ray_kind, uint32_t invisible_t
     return invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
 }
 
-/* A surface reached with this many bounces is lit. */
+/* Returns whether the light illuminates a surface that a path reached with this many bounces. */
 static inline bool wave_light_reaches(const SceneLightVisibility *visibility, uint32_t bounces)
 {
     return visibility->bounce_limit == 0 || bounces < visibility->bounce_limit;
 }
 
-/* The part of the radiance of a light that the path meets which it sees. */
+/* Returns the fraction of a light's radiance that is visible to the path whose ray meets it. */
 Spectrum wave_visible_fraction(const Path *path, const SceneLightVisibility *visibility);
 
-/* MIS weight of a light sample whose direction scattering draws with density bsdf_pdf. */
+/* --- multiple importance sampling: weights in [0, 1] -------------------------------------------- */
+
+/* Returns the weight of a light sample whose direction BSDF sampling draws with density bsdf_pdf per solid angle. */
 float wave_light_mis_weight(const WaveShared *s, const LightSample *light, float bsdf_pdf);
-/* MIS weight of light met by following the path, that light sampling finds with density light_pdf. paths: of the
- * light, or NULL. */
+/* Returns the weight of light that the path's ray met and that light sampling finds with density light_pdf per solid
+ * angle. visibility: of the light; NULL when light sampling cannot find it. */
 float wave_path_mis_weight(const WaveShared *s, const Path *path, float light_pdf,
                            const SceneLightVisibility *visibility);
 
