@@ -52,11 +52,11 @@ Status cli_parse_size(const char *text, uint64_t *out_bytes, Error *err)
     const char *found = unit ? strchr(units, unit) : NULL;
     if (found) {
         shift = 10u * (uint32_t)(found - units + 1);
-        end++;
+        ++end;
         if (end[0] == 'i' && end[1] == 'B') /* KiB ... */
             end += 2;
     } else if (unit == 'B') {
-        end++;
+        ++end;
     }
     if (*end != '\0')
         return error_set(err, STATUS_INVALID, "'%s' is not a size such as 512K, 256M or 2G", text);
@@ -78,7 +78,7 @@ const char *cli_format_size(uint64_t size_bytes, char out[32])
     size_t unit = 0;
     while (value >= 1023.95 && unit + 1 < SORT_COUNT_OF(units)) {
         value /= 1024;
-        unit++;
+        ++unit;
     }
     value = round(value * 10) / 10;
     if (value == floor(value))
@@ -114,7 +114,7 @@ static Status check_range(const CliOption *option, double value, double type_min
 static Status set_choice(const CliOption *option, const char *text, Error *err)
 {
     uint32_t count = 0;
-    for (; option->choices[count]; count++)
+    for (; option->choices[count]; ++count)
         if (strcmp(option->choices[count], text) == 0) {
             *(uint32_t *)option->out = count;
             return STATUS_OK;
@@ -124,7 +124,7 @@ static Status set_choice(const CliOption *option, const char *text, Error *err)
         return error_set(err, STATUS_INVALID, "unknown value '%s'; did you mean '%s'?", text,
                          nearest);
     StrBuf list = {0};
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         strbuf_printf(&list, "%s%s", i ? ", " : "", option->choices[i]);
     Status status = error_set(err, STATUS_INVALID, "unknown value '%s'; it is one of: %s", text,
                               strbuf_text(&list));
@@ -195,7 +195,7 @@ static Status fail_unknown_long(const Walk *w, Str name)
     const char *names[NAMES_MAX] = {"help", "version"};
     size_t count = 2;
     char given[64];
-    for (uint32_t i = 0; i < w->program->option_count && count < NAMES_MAX; i++)
+    for (uint32_t i = 0; i < w->program->option_count && count < NAMES_MAX; ++i)
         if (!w->program->options[i].is_hidden)
             names[count++] = w->program->options[i].name;
     (void)snprintf(given, sizeof given, "%.*s", STR_ARG(name));
@@ -242,7 +242,7 @@ static Status take_long(Walk *w, const char *argument)
         *(str_equal_c(name, "help") ? &w->result->wants_help : &w->result->wants_version) = true;
         return STATUS_OK;
     }
-    for (uint32_t i = 0; i < w->program->option_count; i++) {
+    for (uint32_t i = 0; i < w->program->option_count; ++i) {
         const CliOption *option = &w->program->options[i];
         char given[80];
         if (str_equal_c(name, option->name)) {
@@ -265,9 +265,9 @@ static Status take_long(Walk *w, const char *argument)
 /* "-v", "-vq", "-o FILE", "-oFILE". */
 static Status take_short(Walk *w, const char *argument)
 {
-    for (const char *letter = argument + 1; *letter; letter++) {
+    for (const char *letter = argument + 1; *letter; ++letter) {
         const CliOption *option = NULL;
-        for (uint32_t i = 0; i < w->program->option_count && !option; i++)
+        for (uint32_t i = 0; i < w->program->option_count && !option; ++i)
             if (w->program->options[i].short_name == *letter)
                 option = &w->program->options[i];
         char given[3] = {'-', *letter, '\0'};
@@ -335,14 +335,14 @@ static void print_wrapped(StrBuf *out, const char *text, size_t column, size_t i
         }
         if (!is_line_start) {
             strbuf_append_char(out, ' ');
-            column++;
+            ++column;
         }
         strbuf_append(out, (Str){text, length});
         column += length;
         is_line_start = false;
         text += length;
         while (*text == ' ')
-            text++;
+            ++text;
     }
     strbuf_append_char(out, '\n');
 }
@@ -373,7 +373,7 @@ static void print_table_option(StrBuf *out, const CliOption *option)
     StrBuf help = {0}, name = {0};
     strbuf_append_c(&help, option->help ? option->help : "");
     if (option->kind == CLI_CHOICE) {
-        for (uint32_t i = 0; option->choices[i]; i++)
+        for (uint32_t i = 0; option->choices[i]; ++i)
             strbuf_printf(&help, "%s%s", i ? ", " : ": ", option->choices[i]);
     }
     strbuf_printf(&name, "%s%s", option->has_negation ? "[no-]" : "", option->name);
@@ -390,7 +390,7 @@ void cli_help(const CliProgram *program, StrBuf *out)
         print_wrapped(out, program->summary, 0, 0);
     const char *group = NULL;
     strbuf_append_c(out, program->option_count && program->options[0].group ? "" : "\nOptions:\n");
-    for (uint32_t i = 0; i < program->option_count; i++) {
+    for (uint32_t i = 0; i < program->option_count; ++i) {
         const CliOption *option = &program->options[i];
         if (option->is_hidden)
             continue;
@@ -418,10 +418,10 @@ const CliCommand *cli_find_command(const CliCommand *commands, uint32_t count, c
 {
     const char *names[NAMES_MAX];
     uint32_t name_count = count < NAMES_MAX ? count : NAMES_MAX;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
-    for (uint32_t i = 0; i < name_count; i++)
+    for (uint32_t i = 0; i < name_count; ++i)
         names[i] = commands[i].name;
     const char *nearest = suggest_nearest(name, names, name_count);
     if (nearest)
@@ -439,7 +439,7 @@ void cli_commands_help(const char *program, const char *summary, const CliComman
     strbuf_printf(out, "Usage: %s COMMAND [arguments]\n\n", program);
     print_wrapped(out, summary, 0, 0);
     strbuf_append_c(out, "\nCommands:\n");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         strbuf_printf(out, "  %-*s", NAME_COLUMNS - 2, commands[i].name);
         print_wrapped(out, commands[i].summary, NAME_COLUMNS, NAME_COLUMNS);
     }

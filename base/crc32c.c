@@ -50,7 +50,7 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t size_bytes)
 {
     const uint8_t *bytes = data;
     crc = ~crc;
-    for (size_t i = 0; i < size_bytes; i++)
+    for (size_t i = 0; i < size_bytes; ++i)
         crc = (crc >> 8) ^ table[(crc ^ bytes[i]) & 0xffu];
     return ~crc;
 }
@@ -69,7 +69,7 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_hardware(uint32_t crc, 
         wide = _mm_crc32_u64(wide, word);
     }
     crc = (uint32_t)wide;
-    for (; size_bytes > 0; bytes++, size_bytes--)
+    for (; size_bytes > 0; ++bytes, --size_bytes)
         crc = _mm_crc32_u8(crc, *bytes);
     return ~crc;
 }
@@ -91,7 +91,7 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t size_bytes)
         memcpy(&word, bytes, sizeof word);
         crc = __crc32cd(crc, word);
     }
-    for (; size_bytes > 0; bytes++, size_bytes--)
+    for (; size_bytes > 0; ++bytes, --size_bytes)
         crc = __crc32cb(crc, *bytes);
     return ~crc;
 }

@@ -107,12 +107,12 @@ static bool admit(DiagList *list, DiagSeverity severity)
     case DIAG_ERROR:
         if (list->error_count++ < DIAG_MAX_ERRORS)
             return true;
-        list->errors_dropped++;
+        ++list->errors_dropped;
         return false;
     case DIAG_WARNING:
         if (list->warning_count++ < WARNINGS_MAX)
             return true;
-        list->warnings_dropped++;
+        ++list->warnings_dropped;
         return false;
     case DIAG_NOTE:
         return list->is_last_kept;
@@ -135,7 +135,7 @@ void diag_add(DiagList *list, DiagSeverity severity, const char *code, Span span
     list->is_last_kept = array_push(list->arena, &list->diags, diag);
     list->failed |= !list->is_last_kept;
     if (!list->is_last_kept && severity == DIAG_ERROR)
-        list->errors_dropped++;
+        ++list->errors_dropped;
 }
 
 void diag_label(DiagList *list, const char *format, ...)
@@ -222,7 +222,7 @@ static Line line_at(const Source *source, uint32_t offset)
     bool is_last = first + 1 == source->lines.count;
     line.end = is_last ? (uint32_t)text.size_bytes : source->lines.data[first + 1] - 1;
     if (line.end > line.begin && text.data[line.end - 1] == '\r')
-        line.end--;
+        --line.end;
     return line;
 }
 
@@ -240,7 +240,7 @@ void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_
     Line line = line_at(source, offset);
     uint32_t column = 1;
     bool is_printable;
-    for (uint32_t at = line.begin; at < offset; column++) {
+    for (uint32_t at = line.begin; at < offset; ++column) {
         at += character_at(text, at, &is_printable);
         if (at > offset) /* inside a character: its own column */
             break;
@@ -289,7 +289,7 @@ static void print_columns(Str text, Line line, uint32_t from, uint32_t to, StrBu
     bool is_printable;
     for (uint32_t at = line.begin; at < line.end && column < to; at += bytes) {
         uint32_t width = columns_of(text, at, column, &bytes, &is_printable);
-        for (uint32_t i = 0; i < width; i++, column++) {
+        for (uint32_t i = 0; i < width; ++i, ++column) {
             if (column < from || column >= to)
                 continue;
             if (text.data[at] == '\t')
@@ -304,7 +304,7 @@ static void print_columns(Str text, Line line, uint32_t from, uint32_t to, StrBu
 
 static void print_repeated(StrBuf *out, char c, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         strbuf_append_char(out, c);
 }
 
@@ -343,7 +343,7 @@ static uint32_t skip_blanks(Str text, Line line)
 {
     uint32_t at = line.begin;
     while (at < line.end && (text.data[at] == ' ' || text.data[at] == '\t'))
-        at++;
+        ++at;
     return at;
 }
 
@@ -385,7 +385,7 @@ static void print_diag(const DiagList *list, const Diag *diag, StrBuf *out)
 
 void diag_print(const DiagList *list, StrBuf *out)
 {
-    for (uint32_t i = 0; i < list->diags.count; i++)
+    for (uint32_t i = 0; i < list->diags.count; ++i)
         print_diag(list, &list->diags.data[i], out);
     if (list->errors_dropped > 0)
         strbuf_printf(out, "%u more error%s not shown\n", list->errors_dropped,

@@ -21,7 +21,7 @@ static void format_text(char *out, size_t out_bytes, const char *format, va_list
     size_t end = out_bytes - 1;
     size_t start = end; /* of the last character */
     while (start > 0 && ((unsigned char)out[start - 1] & 0xc0) == 0x80)
-        start--;
+        --start;
     if (start == 0)
         return;
     unsigned char lead = (unsigned char)out[start - 1];

@@ -171,7 +171,7 @@ size_t fiber_stack_peak_bytes(const Fiber *f)
     ASAN_UNPOISON_MEMORY_REGION(bottom, bytes);
 #    endif
     while (untouched < bytes && bottom[untouched] == WATERMARK)
-        untouched++;
+        ++untouched;
     return bytes - untouched;
 #else
     SORT_UNUSED(f);

@@ -248,7 +248,7 @@ static int open_named(FileReplace *file)
 {
     uint64_t seed = temp_seed(file);
     sweep_temps(file);
-    for (int attempt = 0; attempt < NAMES_TRIED && make_temp_name(file, &seed); attempt++) {
+    for (int attempt = 0; attempt < NAMES_TRIED && make_temp_name(file, &seed); ++attempt) {
         int fd = open(file->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             return fd;
@@ -267,7 +267,7 @@ bool file_follow_links(char path[PATH_BYTES])
 {
     enum { LINKS_MAX = 40 };
     char target[PATH_BYTES], next[PATH_BYTES], parent[PATH_BYTES];
-    for (int links = 0; links < LINKS_MAX; links++) {
+    for (int links = 0; links < LINKS_MAX; ++links) {
         ssize_t length = readlink(path, target, sizeof target - 1);
         if (length < 0)
             return true;
@@ -332,7 +332,7 @@ static bool give_name(FileReplace *file)
     char descriptor[64];
     uint64_t seed = temp_seed(file);
     (void)snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fileno(file->stream));
-    for (int attempt = 0; attempt < NAMES_TRIED && make_temp_name(file, &seed); attempt++) {
+    for (int attempt = 0; attempt < NAMES_TRIED && make_temp_name(file, &seed); ++attempt) {
         if (linkat(AT_FDCWD, descriptor, AT_FDCWD, file->temp_path, AT_SYMLINK_FOLLOW) == 0)
             return true;
         if (errno != EEXIST)
@@ -463,7 +463,7 @@ static Status make_directories(const char *path, mode_t mode, Error *err)
     if (part[0] == '\0')
         return error_set(err, STATUS_INVALID, "a folder without a name");
     /* Each parent in turn, then the whole; others may be making the same folders. */
-    for (char *at = part + 1;; at++) {
+    for (char *at = part + 1;; ++at) {
         if (*at != '/' && *at != '\0')
             continue;
         bool is_last = *at == '\0';
@@ -504,7 +504,7 @@ static Status check_each_name(const char *path, bool (*is_trusted)(const struct 
 {
     char part[PATH_BYTES];
     TRY(path_join(NULL, path, part, err));
-    for (char *at = part + 1;; at++) {
+    for (char *at = part + 1;; ++at) {
         if (*at != '/' && *at != '\0')
             continue;
         bool is_last = *at == '\0';

@@ -76,13 +76,13 @@ static bool has_f16c(void)
 void half_from_float_array(const float *values, size_t count, half *out_halves)
 {
     size_t i = has_f16c() ? from_float_f16c(values, count, out_halves) : 0;
-    for (; i < count; i++)
+    for (; i < count; ++i)
         out_halves[i] = half_from_float(values[i]);
 }
 
 void half_to_float_array(const half *halves, size_t count, float *out_values)
 {
     size_t i = has_f16c() ? to_float_f16c(halves, count, out_values) : 0;
-    for (; i < count; i++)
+    for (; i < count; ++i)
         out_values[i] = half_to_float(halves[i]);
 }

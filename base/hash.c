@@ -54,7 +54,7 @@ static void compress(HashState *s, const uint8_t *block, bool is_last)
     v[12] ^= s->total_bytes; /* the upper half of the 128-bit counter stays 0 */
     if (is_last)
         v[14] = ~v[14];
-    for (unsigned r = 0; r < ROUNDS; r++) {
+    for (unsigned r = 0; r < ROUNDS; ++r) {
         const uint8_t *w = sigma[r];
         MIX(v[0], v[4], v[8], v[12], m[w[0]], m[w[1]]);
         MIX(v[1], v[5], v[9], v[13], m[w[2]], m[w[3]]);
@@ -65,7 +65,7 @@ static void compress(HashState *s, const uint8_t *block, bool is_last)
         MIX(v[2], v[7], v[8], v[13], m[w[12]], m[w[13]]);
         MIX(v[3], v[4], v[9], v[14], m[w[14]], m[w[15]]);
     }
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 8; ++i)
         s->h[i] ^= v[i] ^ v[i + 8];
 }
 
@@ -148,7 +148,7 @@ uint64_t hash128_low64(Hash128 h)
 const char *hash128_text(Hash128 h, char out[HASH128_TEXT_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < sizeof h.bytes; i++) {
+    for (size_t i = 0; i < sizeof h.bytes; ++i) {
         out[2 * i] = digits[h.bytes[i] >> 4];
         out[2 * i + 1] = digits[h.bytes[i] & 15];
     }

@@ -346,7 +346,7 @@ Status json_as_floats(const JsonCursor *c, double min, double max, uint32_t coun
     if (json_count(c) != count)
         return json_fail(c, err, "must have %" PRIu32 " numbers, has %" PRIu32, count,
                          json_count(c));
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         JsonCursor element;
         json_at(c, i, &element);
         TRY(json_as_float(&element, min, max, &out_values[i], err));
@@ -366,7 +366,7 @@ Status json_as_string(const JsonCursor *c, const char **out_text, Error *err)
 
 static void remember(JsonCursor *object, const char *field)
 {
-    for (uint32_t i = 0; i < object->asked_count; i++)
+    for (uint32_t i = 0; i < object->asked_count; ++i)
         if (strcmp(object->asked[i], field) == 0)
             return;
     CHECK(object->asked_count < JSON_FIELDS_MAX);
@@ -484,7 +484,7 @@ Status json_get_choice(JsonCursor *object, const char *field, JsonNeed need,
     if (!json_exists(&c))
         return STATUS_OK;
     TRY(json_as_string(&c, &text, err));
-    for (uint32_t i = 0; i < name_count; i++)
+    for (uint32_t i = 0; i < name_count; ++i)
         if (strcmp(text, names[i]) == 0) {
             *out_index = i;
             return STATUS_OK;
@@ -494,7 +494,7 @@ Status json_get_choice(JsonCursor *object, const char *field, JsonNeed need,
         return json_fail(&c, err, "unknown value '" NAME_FORMAT "'; did you mean '%s'?", text,
                          nearest);
     StrBuf list = {0};
-    for (uint32_t i = 0; i < name_count; i++)
+    for (uint32_t i = 0; i < name_count; ++i)
         strbuf_printf(&list, "%s'%s'", i ? ", " : "", names[i]);
     Status status = json_fail(&c, err, "unknown value '" NAME_FORMAT "'; it must be one of %s",
                               text, strbuf_text(&list));
@@ -509,7 +509,7 @@ Status json_finish(const JsonCursor *object, Error *err)
     for (void *iter = json_object_iter(value); iter; iter = json_object_iter_next(value, iter)) {
         const char *name = json_object_iter_key(iter);
         bool is_known = false;
-        for (uint32_t i = 0; i < object->asked_count && !is_known; i++)
+        for (uint32_t i = 0; i < object->asked_count && !is_known; ++i)
             is_known = strcmp(object->asked[i], name) == 0;
         if (is_known)
             continue;

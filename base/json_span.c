@@ -15,7 +15,7 @@ static char peek(const Scan *s)
 static void skip_blanks(Scan *s)
 {
     while (s->at < s->text.size_bytes && memchr(" \t\r\n", peek(s), 4))
-        s->at++;
+        ++s->at;
 }
 
 /* Past a string; its text without the quotes. */
@@ -25,7 +25,7 @@ static Str scan_string(Scan *s)
     while (s->at < s->text.size_bytes && peek(s) != '"')
         s->at += peek(s) == '\\' ? 2 : 1;
     Str text = {s->text.data + begin, s->at < s->text.size_bytes ? s->at - begin : 0};
-    s->at++;
+    ++s->at;
     return text;
 }
 
@@ -39,16 +39,16 @@ static void skip_value(Scan *s)
         if (c == '"') {
             (void)scan_string(s);
         } else if (c == '{' || c == '[') {
-            depth++;
-            s->at++;
+            ++depth;
+            ++s->at;
         } else if (c == '}' || c == ']') {
-            depth--;
-            s->at++;
+            --depth;
+            ++s->at;
         } else if (c == ',' || c == ':') {
-            s->at++;
+            ++s->at;
         } else {
             while (s->at < s->text.size_bytes && !memchr(" \t\r\n,:]}", peek(s), 8))
-                s->at++;
+                ++s->at;
         }
     } while (depth && s->at < s->text.size_bytes);
 }
@@ -56,13 +56,13 @@ static void skip_value(Scan *s)
 /* To the value of the field that the path goes on with; the rest of the path, or NULL. */
 static const char *enter_field(Scan *s, const char *path)
 {
-    for (s->at++;; s->at++) {
+    for (++s->at;; ++s->at) {
         skip_blanks(s);
         if (peek(s) != '"')
             return NULL;
         Str key = scan_string(s);
         skip_blanks(s);
-        s->at++; /* ':' */
+        ++s->at; /* ':' */
         skip_blanks(s);
         char after = strlen(path) >= key.size_bytes ? path[key.size_bytes] : 'x';
         if ((after == '\0' || after == '.' || after == '[') &&
@@ -81,7 +81,7 @@ static const char *enter_element(Scan *s, const char *path)
     unsigned long index = strtoul(path, &end, 10);
     if (end == path || *end != ']')
         return NULL;
-    for (s->at++;; s->at++) {
+    for (++s->at;; ++s->at) {
         skip_blanks(s);
         if (peek(s) == ']' || peek(s) == '\0')
             return NULL;
@@ -119,7 +119,7 @@ bool json_next_element(Str text, size_t *at, Str *out_element)
     bool is_first = peek(&s) == '[';
     if (peek(&s) == ']')
         return false;
-    s.at++;
+    ++s.at;
     skip_blanks(&s);
     bool is_end = is_first && peek(&s) == ']';
     size_t begin = s.at;

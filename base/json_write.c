@@ -40,7 +40,7 @@ static void new_line(JsonWriter *w)
     if (w->layout == JSON_ONE_LINE)
         return;
     strbuf_append_char(w->out, '\n');
-    for (uint32_t i = 0; i < w->depth; i++)
+    for (uint32_t i = 0; i < w->depth; ++i)
         strbuf_append_c(w->out, "  ");
 }
 
@@ -70,7 +70,7 @@ static void open_level(JsonWriter *w, const char *name, bool is_array)
     strbuf_append_char(w->out, is_array ? '[' : '{');
     w->is_array[w->depth] = is_array;
     w->has_items[w->depth] = false;
-    w->depth++;
+    ++w->depth;
 }
 
 void json_write_object(JsonWriter *w, const char *name)
@@ -86,7 +86,7 @@ void json_write_array(JsonWriter *w, const char *name)
 void json_write_end(JsonWriter *w)
 {
     CHECK(w->depth > 0);
-    w->depth--;
+    --w->depth;
     if (w->has_items[w->depth])
         new_line(w);
     strbuf_append_char(w->out, w->is_array[w->depth] ? ']' : '}');
@@ -133,7 +133,7 @@ static void write_number(JsonWriter *w, const char *name, double value, int leas
     }
     begin_value(w, name);
     char text[40];
-    for (int digits = least;; digits++) {
+    for (int digits = least;; ++digits) {
         (void)snprintf(text, sizeof text, "%.*g", digits, value);
         bool is_same = is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value;
         if (is_same || digits >= 17)
@@ -155,7 +155,7 @@ void json_write_float(JsonWriter *w, const char *name, float value)
 void json_write_floats(JsonWriter *w, const char *name, const float *values, uint32_t count)
 {
     json_write_array(w, name);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         json_write_float(w, NULL, values[i]);
     json_write_end(w);
 }

@@ -63,8 +63,8 @@ mat4 mat4_look_at(float3 eye, float3 target, float3 up)
 mat4 mat4_mul(mat4 a, mat4 b)
 {
     mat4 product;
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++)
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
             product.m[i][j] = a.m[i][0] * b.m[0][j] + a.m[i][1] * b.m[1][j] +
                               a.m[i][2] * b.m[2][j] + a.m[i][3] * b.m[3][j];
     return product;
@@ -73,8 +73,8 @@ mat4 mat4_mul(mat4 a, mat4 b)
 mat4 mat4_transpose(mat4 a)
 {
     mat4 result;
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++)
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
             result.m[i][j] = a.m[j][i];
     return result;
 }
@@ -84,35 +84,35 @@ bool mat4_inverse(mat4 a, mat4 *out_inverse)
 {
     double rows[4][8];
     *out_inverse = mat4_identity();
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++) {
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) {
             rows[i][j] = (double)a.m[i][j];
             rows[i][j + 4] = i == j ? 1 : 0;
         }
-    for (int column = 0; column < 4; column++) {
+    for (int column = 0; column < 4; ++column) {
         int pivot = column;
-        for (int i = column + 1; i < 4; i++)
+        for (int i = column + 1; i < 4; ++i)
             if (fabs(rows[i][column]) > fabs(rows[pivot][column]))
                 pivot = i;
         double largest = rows[pivot][column];
         if (!(fabs(largest) > 0) || !isfinite(largest)) /* zero, NaN or infinite */
             return false;
-        for (int j = 0; j < 8; j++) {
+        for (int j = 0; j < 8; ++j) {
             double swapped = rows[pivot][j];
             rows[pivot][j] = rows[column][j];
             rows[column][j] = swapped / largest;
         }
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; ++i) {
             if (i == column)
                 continue;
             double factor = rows[i][column];
-            for (int j = 0; j < 8; j++)
+            for (int j = 0; j < 8; ++j)
                 rows[i][j] -= factor * rows[column][j];
         }
     }
     mat4 inverse;
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++)
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
             inverse.m[i][j] = (float)rows[i][j + 4];
     if (!mat4_is_finite(inverse))
         return false;
@@ -135,8 +135,8 @@ bool mat4_is_affine(mat4 a)
 
 bool mat4_is_finite(mat4 a)
 {
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++)
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
             if (!isfinite(a.m[i][j]))
                 return false;
     return true;

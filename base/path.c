@@ -78,8 +78,8 @@ bool path_has_extension(const char *path, const char *extension)
 {
     const char *own = path_extension(path);
     while (*own && lower(*own) == lower(*extension)) {
-        own++;
-        extension++;
+        ++own;
+        ++extension;
     }
     return *own == '\0' && *extension == '\0';
 }
@@ -104,7 +104,7 @@ Status path_check_relative(const char *relative, Error *err)
         reason = "it names a drive";
     else if (!str_is_utf8(str_from(relative)))
         reason = "it is not UTF-8";
-    for (const char *c = relative; !reason && *c; c++)
+    for (const char *c = relative; !reason && *c; ++c)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             reason = "it has a control character";
     for (const char *part = relative; !reason && part;) {
@@ -112,7 +112,7 @@ Status path_check_relative(const char *relative, Error *err)
             reason = "it goes up with '..'";
         part = strchr(part, '/');
         if (part)
-            part++;
+            ++part;
     }
     if (!reason && strlen(relative) >= PATH_BYTES)
         reason = "it is too long";

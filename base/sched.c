@@ -93,8 +93,8 @@ static void slot_park(Waiter *w)
     Slot *slot = (Slot *)w;
     Worker *worker = slot->worker;
     slot->is_parked = true;
-    worker->parked_count++;
-    worker->stats.parks++;
+    ++worker->parked_count;
+    ++worker->stats.parks;
     if (worker->parked_count > worker->stats.fibers_peak_parked)
         worker->stats.fibers_peak_parked = worker->parked_count;
     fiber_suspend(slot->fiber);
@@ -139,7 +139,7 @@ static void slot_run(void *data)
     Worker *worker = slot->worker;
     Sched *s = worker->sched;
     while (!is_set(&s->is_aborted) && s->desc.fiber_step(s->desc.data, slot->state)) {
-        worker->stats.steps++;
+        ++worker->stats.steps;
         if (worker->ready.first || is_set(&worker->has_inbox) || is_full(worker))
             fiber_suspend(slot->fiber);
     }
@@ -166,8 +166,8 @@ static Status slot_create(Worker *worker, Slot **out_slot, Error *err)
         mem_free(slot);
         return error_set(err, STATUS_NO_MEMORY, "out of memory for the state of a fiber");
     }
-    worker->live_count++;
-    worker->stats.fibers_created++;
+    ++worker->live_count;
+    ++worker->stats.fibers_created;
     *out_slot = slot;
     return STATUS_OK;
 }
@@ -183,13 +183,13 @@ static void slot_destroy(Slot *slot)
         desc->fiber_end(desc->data, slot->state);
     fiber_destroy(slot->fiber);
     mem_free(slot);
-    worker->live_count--;
+    --worker->live_count;
 }
 
 static void slot_resume(Slot *slot)
 {
     Worker *worker = slot->worker;
-    worker->stats.switches++;
+    ++worker->stats.switches;
     fiber_resume(slot->fiber);
     if (fiber_is_done(slot->fiber)) {
         slot_destroy(slot);
@@ -219,7 +219,7 @@ static void read_inbox(Worker *worker, bool may_sleep)
     mutex_unlock(&worker->mutex);
     for (Slot *slot; (slot = queue_pop(&woken)) != NULL;) {
         slot->is_parked = false;
-        worker->parked_count--;
+        --worker->parked_count;
         queue_push(&worker->ready, slot);
     }
 }
@@ -251,7 +251,7 @@ static Status worker_fill(Worker *worker)
     if (desc->worker_begin && !(worker->state = desc->worker_begin(desc->data, worker->index)))
         return error_set(&worker->error, STATUS_NO_MEMORY,
                          "out of memory for the state of worker %u", worker->index);
-    for (uint32_t i = 0; i < desc->fibers_min; i++) {
+    for (uint32_t i = 0; i < desc->fibers_min; ++i) {
         Slot *slot;
         TRY(slot_create(worker, &slot, &worker->error));
         ASSERT(slot);
@@ -314,7 +314,7 @@ Status sched_create(const SchedDesc *desc, Sched **out_sched, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "out of memory for %u workers", desc->worker_count);
     }
     memset(s->workers, 0, d->worker_count * sizeof(Worker));
-    for (uint32_t i = 0; i < d->worker_count; i++) {
+    for (uint32_t i = 0; i < d->worker_count; ++i) {
         Worker *worker = &s->workers[i];
         worker->sched = s;
         worker->index = i;
@@ -349,12 +349,12 @@ Status sched_run(Sched *s, Error *err)
         status = thread_create("worker", 0, worker_main, worker, &worker->thread, err);
         if (status != STATUS_OK)
             break;
-        started++;
+        ++started;
     }
     s->stats.workers = started;
     if (started > 0)
         status = STATUS_OK;
-    for (uint32_t i = 0; i < started; i++) {
+    for (uint32_t i = 0; i < started; ++i) {
         Worker *worker = &s->workers[i];
         thread_join(worker->thread);
         stats_add(&s->stats, &worker->stats);
@@ -391,7 +391,7 @@ void sched_destroy(Sched *s)
 {
     if (!s)
         return;
-    for (uint32_t i = 0; i < s->desc.worker_count; i++) {
+    for (uint32_t i = 0; i < s->desc.worker_count; ++i) {
         mutex_destroy(&s->workers[i].mutex);
         cond_destroy(&s->workers[i].cond);
     }

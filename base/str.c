@@ -36,7 +36,7 @@ uint32_t str_utf8_length(Str s, size_t at)
     uint32_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
     if (length == 0 || length > s.size_bytes - at)
         return 0;
-    for (uint32_t i = 1; i < length; i++)
+    for (uint32_t i = 1; i < length; ++i)
         if ((bytes[i] & 0xc0) != 0x80)
             return 0;
     bool is_overlong = (lead == 0xe0 && bytes[1] < 0xa0) || (lead == 0xf0 && bytes[1] < 0x90);
@@ -158,7 +158,7 @@ static uint32_t code_point(const char *text, uint32_t length)
 {
     static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     uint32_t code = (unsigned char)text[0] & lead_bits[length];
-    for (uint32_t i = 1; i < length; i++)
+    for (uint32_t i = 1; i < length; ++i)
         code = code << 6 | ((unsigned char)text[i] & 0x3f);
     return code;
 }
@@ -185,7 +185,7 @@ static uint32_t shown_character(Str text, size_t at, char out[SHOWN_MAX])
         return 1;
     }
     length = length > 0 ? length : 1;
-    for (uint32_t i = 0; i < length; i++, size += 4)
+    for (uint32_t i = 0; i < length; ++i, size += 4)
         (void)snprintf(out + size, SHOWN_MAX - size, "\\x%02x", (unsigned)(unsigned char)c[i]);
     return length;
 }
@@ -224,11 +224,11 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
 {
     size_t rows[3][SUGGEST_NAME_MAX + 1];
     size_t *before = rows[0], *last = rows[1], *row = rows[2];
-    for (size_t j = 0; j <= b_length; j++)
+    for (size_t j = 0; j <= b_length; ++j)
         last[j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
+    for (size_t i = 1; i <= a_length; ++i) {
         row[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
+        for (size_t j = 1; j <= b_length; ++j) {
             size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
             if (last[j] + 1 < best)
                 best = last[j] + 1;
@@ -256,7 +256,7 @@ const char *suggest_nearest(const char *name, const char *const *candidates, siz
     if (limit >= length) /* every letter exchanged is no misspelling */
         return NULL;
     const char *nearest = NULL;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         size_t candidate_length = strlen(candidates[i]);
         if (candidate_length > length + limit || candidate_length + limit < length ||
             candidate_length > SUGGEST_NAME_MAX)

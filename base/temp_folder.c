@@ -34,7 +34,7 @@ static struct {
 static void remember(const char *path)
 {
     mutex_lock(&live.mutex);
-    for (int i = 0; i < LIVE_MAX; i++)
+    for (int i = 0; i < LIVE_MAX; ++i)
         if (!live.paths[i]) {
             live.paths[i] = mem_strdup(path);
             break;
@@ -45,7 +45,7 @@ static void remember(const char *path)
 static void forget(const char *path)
 {
     mutex_lock(&live.mutex);
-    for (int i = 0; i < LIVE_MAX; i++)
+    for (int i = 0; i < LIVE_MAX; ++i)
         if (live.paths[i] && strcmp(live.paths[i], path) == 0) {
             mem_free(live.paths[i]);
             live.paths[i] = NULL;
@@ -58,7 +58,7 @@ void temp_folder_remove_all(void)
 {
     Error ignored = {0};
     mutex_lock(&live.mutex);
-    for (int i = 0; i < LIVE_MAX; i++)
+    for (int i = 0; i < LIVE_MAX; ++i)
         if (live.paths[i])
             (void)!file_remove_tree(live.paths[i], &ignored);
     mutex_unlock(&live.mutex);
@@ -128,7 +128,7 @@ Status temp_folder_create(const char *purpose, TempFolder *out_folder, Error *er
     *out_folder = (TempFolder){.fd = -1};
     sweep(parent);
     (void)snprintf(name, sizeof name, "%s%.30s.%ld", prefix, purpose, (long)getpid());
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
         TRY(file_make_temp_directory(name, out_folder->path, err));
         if (hold(out_folder)) {
             remember(out_folder->path);

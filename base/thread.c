@@ -67,7 +67,7 @@ bool cond_wait_for(Cond *c, Mutex *m, uint32_t milliseconds)
     until.tv_sec += milliseconds / 1000;
     until.tv_nsec += (long)(milliseconds % 1000) * 1000000;
     if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
+        ++until.tv_sec;
         until.tv_nsec -= 1000000000;
     }
     /* The clock is named here, and not when the condition is made, so that COND_INIT works too. */
@@ -189,8 +189,8 @@ void parallel_for(uint32_t thread_count, uint32_t count, void (*body)(void *data
     uint32_t helper_count = 0;
     while (helper_count + 1 < wanted &&
            thread_create("parallel", 0, loop_run, &loop, &helpers[helper_count], NULL) == STATUS_OK)
-        helper_count++;
+        ++helper_count;
     loop_run(&loop);
-    for (uint32_t i = 0; i < helper_count; i++)
+    for (uint32_t i = 0; i < helper_count; ++i)
         thread_join(helpers[i]);
 }

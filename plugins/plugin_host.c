@@ -118,7 +118,7 @@ Status plugin_host_create(const PluginHostDesc *desc, PluginHost **out_host, Err
         host->desc = *desc;
     mutex_init(&host->mutex);
     bool ok = true;
-    for (uint32_t i = 0; ok && i < host->desc.folder_count; i++)
+    for (uint32_t i = 0; ok && i < host->desc.folder_count; ++i)
         ok = add_folder(host, host->desc.folders[i], strlen(host->desc.folders[i]));
     if (!host->desc.only_these_folders)
         ok = ok && add_environment_folders(host) && add_program_folder(host);
@@ -135,9 +135,9 @@ void plugin_host_destroy(PluginHost *host)
 {
     if (!host)
         return;
-    for (uint32_t i = 0; i < host->plugin_count; i++)
+    for (uint32_t i = 0; i < host->plugin_count; ++i)
         mem_free(host->plugins[i].path);
-    for (uint32_t i = 0; i < host->folder_count; i++)
+    for (uint32_t i = 0; i < host->folder_count; ++i)
         mem_free(host->folders[i]);
     mem_free(host->plugins);
     mem_free(host->infos);
@@ -168,7 +168,7 @@ static bool is_plugin_file(const char *file)
 
 static bool is_known(const PluginHost *host, const char *file)
 {
-    for (uint32_t i = 0; i < host->plugin_count; i++)
+    for (uint32_t i = 0; i < host->plugin_count; ++i)
         if (strcmp(host->plugins[i].file, file) == 0)
             return true;
     return false;
@@ -201,7 +201,7 @@ static bool scan_folder(PluginHost *host, Arena *names_arena, const char *folder
     if (file_list_directory(folder, names_arena, &names, &count, &ignored) != STATUS_OK)
         return ignored.code != STATUS_NO_MEMORY;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < count; i++)
+    for (uint32_t i = 0; ok && i < count; ++i)
         if (is_plugin_file(names[i]) && !is_known(host, names[i]))
             ok = add_plugin(host, folder, names[i]);
     return ok;
@@ -213,7 +213,7 @@ static Status scan(PluginHost *host, Error *err)
         return STATUS_OK;
     Arena *names_arena = arena_create(0, 0);
     bool ok = names_arena != NULL;
-    for (uint32_t i = 0; ok && i < host->folder_count; i++)
+    for (uint32_t i = 0; ok && i < host->folder_count; ++i)
         ok = scan_folder(host, names_arena, host->folders[i]);
     arena_destroy(names_arena);
     if (ok && host->plugin_count) {
@@ -221,12 +221,12 @@ static Status scan(PluginHost *host, Error *err)
         ok = host->infos != NULL;
     }
     if (!ok) {
-        for (uint32_t i = 0; i < host->plugin_count; i++)
+        for (uint32_t i = 0; i < host->plugin_count; ++i)
             mem_free(host->plugins[i].path);
         host->plugin_count = 0;
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
-    for (uint32_t i = 0; i < host->plugin_count; i++) {
+    for (uint32_t i = 0; i < host->plugin_count; ++i) {
         Plugin *plugin = &host->plugins[i];
         plugin->host = host;
         plugin->api = (SortHostApi){.size_bytes = sizeof(SortHostApi),
@@ -334,14 +334,14 @@ static void lower_suffix(const char *path, char out[SUFFIX_MAX])
     if (!dot || strlen(dot + 1) >= SUFFIX_MAX)
         return;
     size_t i = 0;
-    for (const char *c = dot + 1; *c; c++)
+    for (const char *c = dot + 1; *c; ++c)
         out[i++] = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
     out[i] = '\0';
 }
 
 static bool has_suffix(const char *const *suffixes, const char *suffix)
 {
-    for (; *suffixes; suffixes++)
+    for (; *suffixes; ++suffixes)
         if (strcmp(*suffixes, suffix) == 0)
             return true;
     return false;
@@ -367,7 +367,7 @@ static Status explain(const PluginHost *host, PluginKind kind, const char *path,
     else
         strbuf_printf(&text, "the name has no suffix that tells the format to a %s plugin", noun);
     uint32_t shown = 0;
-    for (uint32_t i = 0; i < host->plugin_count; i++) {
+    for (uint32_t i = 0; i < host->plugin_count; ++i) {
         const Plugin *plugin = &host->plugins[i];
         if (!(plugin->kind & kind))
             continue;
@@ -379,7 +379,7 @@ static Status explain(const PluginHost *host, PluginKind kind, const char *path,
     }
     if (shown == 0) {
         strbuf_append_c(&text, " (none was found; looked in");
-        for (uint32_t i = 0; i < host->folder_count; i++)
+        for (uint32_t i = 0; i < host->folder_count; ++i)
             strbuf_printf(&text, "%s %s", i ? "," : "", host->folders[i]);
         strbuf_append_c(&text, host->folder_count ? "" : " no folder");
     }
@@ -397,7 +397,7 @@ static Status find(PluginHost *host, PluginKind kind, const char *path, const So
     lower_suffix(path, suffix);
     mutex_lock(&host->mutex);
     Status status = scan(host, err);
-    for (uint32_t i = 0; status == STATUS_OK && !*out && i < host->plugin_count; i++) {
+    for (uint32_t i = 0; status == STATUS_OK && !*out && i < host->plugin_count; ++i) {
         Plugin *plugin = &host->plugins[i];
         if (!(plugin->kind & kind))
             continue;
@@ -434,7 +434,7 @@ const SortHostApi *plugin_host_decoder_api(PluginHost *host, const SortImageDeco
 {
     const SortHostApi *api = NULL;
     mutex_lock(&host->mutex);
-    for (uint32_t i = 0; !api && i < host->plugin_count; i++)
+    for (uint32_t i = 0; !api && i < host->plugin_count; ++i)
         if (host->plugins[i].plugin && host->plugins[i].plugin->decoder == decoder)
             api = &host->plugins[i].api;
     mutex_unlock(&host->mutex);
@@ -445,7 +445,7 @@ const SortHostApi *plugin_host_importer_api(PluginHost *host, const SortSceneImp
 {
     const SortHostApi *api = NULL;
     mutex_lock(&host->mutex);
-    for (uint32_t i = 0; !api && i < host->plugin_count; i++)
+    for (uint32_t i = 0; !api && i < host->plugin_count; ++i)
         if (host->plugins[i].plugin && host->plugins[i].plugin->importer == importer)
             api = &host->plugins[i].api;
     mutex_unlock(&host->mutex);
@@ -456,7 +456,7 @@ uint32_t plugin_host_list(PluginHost *host, const PluginInfo **out_infos)
 {
     mutex_lock(&host->mutex);
     uint32_t count = scan(host, NULL) == STATUS_OK ? host->plugin_count : 0;
-    for (uint32_t i = 0; !host->is_listed && i < count; i++) {
+    for (uint32_t i = 0; !host->is_listed && i < count; ++i) {
         Plugin *plugin = &host->plugins[i];
         load(plugin);
         const SortPlugin *p = plugin->plugin;

@@ -63,7 +63,7 @@ static Status check_parsed(const char *path, const EXRHeader *header, Error *err
         header->num_channels > EXR_CHANNELS_MAX)
         return error_set_at(err, STATUS_LIMIT, path, "too large: %jd x %jd pixels, %d channels",
                             (intmax_t)width, (intmax_t)height, header->num_channels);
-    for (int i = 0; i < header->num_channels; i++)
+    for (int i = 0; i < header->num_channels; ++i)
         if (header->channels[i].x_sampling != 1 || header->channels[i].y_sampling != 1)
             return error_set_at(err, STATUS_UNSUPPORTED, path, "channel '%s' is subsampled",
                                 header->channels[i].name);
@@ -78,7 +78,7 @@ static void convert(const unsigned char *from, int pixel_type, size_t at, size_t
         memcpy(out, (const float *)from + at, count * sizeof *out);
     } else {
         const uint32_t *values = (const uint32_t *)from + at;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; ++i)
             out[i] = (float)values[i];
     }
 }
@@ -91,7 +91,7 @@ static void copy_channel(const EXRHeader *header, const EXRImage *from, int chan
         convert(from->images[channel], type, 0, (size_t)image->width * image->height, out);
         return;
     }
-    for (int i = 0; i < from->num_tiles; i++) {
+    for (int i = 0; i < from->num_tiles; ++i) {
         const EXRTile *tile = &from->tiles[i];
         size_t x = (size_t)tile->offset_x * (size_t)header->tile_size_x;
         size_t y = (size_t)tile->offset_y * (size_t)header->tile_size_y;
@@ -99,7 +99,7 @@ static void copy_channel(const EXRHeader *header, const EXRImage *from, int chan
             continue;
         size_t width =
             image->width - x < (size_t)tile->width ? image->width - x : (size_t)tile->width;
-        for (size_t row = 0; row < (size_t)tile->height && y + row < image->height; row++)
+        for (size_t row = 0; row < (size_t)tile->height && y + row < image->height; ++row)
             convert(tile->images[channel], type, row * (size_t)header->tile_size_x, width,
                     out + (y + row) * image->width + x);
     }
@@ -117,7 +117,7 @@ static Status fill_image(const char *path, const EXRHeader *header, const EXRIma
     image->channels = MEM_ARRAY(ExrImageChannel, (size_t)header->num_channels);
     image->metadata = MEM_ARRAY(ExrImageText, (size_t)header->num_custom_attributes);
     bool is_complete = image->channels && image->metadata;
-    for (int i = 0; is_complete && i < header->num_channels; i++) {
+    for (int i = 0; is_complete && i < header->num_channels; ++i) {
         ExrImageChannel *channel = &image->channels[image->channel_count++];
         float *data = MEM_ARRAY(float, pixels);
         channel->name = mem_strdup(header->channels[i].name);
@@ -127,7 +127,7 @@ static Status fill_image(const char *path, const EXRHeader *header, const EXRIma
         if (is_complete)
             copy_channel(header, from, i, image, data);
     }
-    for (int i = 0; is_complete && i < header->num_custom_attributes; i++) {
+    for (int i = 0; is_complete && i < header->num_custom_attributes; ++i) {
         const EXRAttribute *attribute = &header->custom_attributes[i];
         if (strcmp(attribute->type, "string") != 0)
             continue;
@@ -214,11 +214,11 @@ void exr_image_destroy(ExrImage *image)
 {
     if (!image)
         return;
-    for (uint32_t i = 0; i < image->channel_count; i++) {
+    for (uint32_t i = 0; i < image->channel_count; ++i) {
         free_const(image->channels[i].name);
         free_const(image->channels[i].data);
     }
-    for (uint32_t i = 0; i < image->metadata_count; i++) {
+    for (uint32_t i = 0; i < image->metadata_count; ++i) {
         free_const(image->metadata[i].name);
         free_const(image->metadata[i].value);
     }
@@ -229,7 +229,7 @@ void exr_image_destroy(ExrImage *image)
 
 const ExrImageChannel *exr_image_channel(const ExrImage *image, const char *name)
 {
-    for (uint32_t i = 0; i < image->channel_count; i++)
+    for (uint32_t i = 0; i < image->channel_count; ++i)
         if (strcmp(image->channels[i].name, name) == 0)
             return &image->channels[i];
     return NULL;
@@ -237,7 +237,7 @@ const ExrImageChannel *exr_image_channel(const ExrImage *image, const char *name
 
 const char *exr_image_text(const ExrImage *image, const char *name)
 {
-    for (uint32_t i = 0; i < image->metadata_count; i++)
+    for (uint32_t i = 0; i < image->metadata_count; ++i)
         if (strcmp(image->metadata[i].name, name) == 0)
             return image->metadata[i].value;
     return NULL;

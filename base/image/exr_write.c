@@ -43,7 +43,7 @@ typedef struct Job {
 
 static Status check_names(const ExrWriteDesc *desc, const ExrChannel *const *sorted, Error *err)
 {
-    for (uint32_t i = 0; i < desc->channel_count; i++) {
+    for (uint32_t i = 0; i < desc->channel_count; ++i) {
         const char *name = sorted[i]->name;
         if (!name || name[0] == '\0' || strlen(name) > EXR_NAME_MAX)
             return error_set(err, STATUS_INVALID, "a channel name must have 1 to %d bytes",
@@ -64,18 +64,18 @@ static Status check_names(const ExrWriteDesc *desc, const ExrChannel *const *sor
                                            "type",
                                            "chunkCount",
                                            "version"};
-    for (uint32_t i = 0; i < desc->metadata_count; i++) {
+    for (uint32_t i = 0; i < desc->metadata_count; ++i) {
         const char *name = desc->metadata[i].name;
         if (!name || name[0] == '\0' || strlen(name) > EXR_NAME_MAX)
             return error_set(err, STATUS_INVALID, "an attribute name must have 1 to %d bytes",
                              EXR_NAME_MAX);
-        for (size_t j = 0; j < SORT_COUNT_OF(reserved); j++)
+        for (size_t j = 0; j < SORT_COUNT_OF(reserved); ++j)
             if (strcmp(name, reserved[j]) == 0)
                 return error_set(err, STATUS_INVALID,
                                  "the attribute name '%s' has a meaning of "
                                  "its own in EXR files",
                                  name);
-        for (uint32_t j = 0; j < i; j++)
+        for (uint32_t j = 0; j < i; ++j)
             if (strcmp(name, desc->metadata[j].name) == 0)
                 return error_set(err, STATUS_INVALID, "two attributes are called '%s'", name);
     }
@@ -146,7 +146,7 @@ _Static_assert(BAND_ROWS % 32 == 0, "a block of scanlines never crosses a band")
 static void free_header(Job *job)
 {
     EXRHeader *header = &job->header;
-    for (int i = 0; i < header->num_custom_attributes; i++)
+    for (int i = 0; i < header->num_custom_attributes; ++i)
         mem_free(header->custom_attributes[i].value);
     mem_free(header->custom_attributes);
     mem_free(header->channels);
@@ -189,20 +189,20 @@ static Status make_header(Job *job, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "out of memory for an EXR header");
     header->requested_pixel_types = header->pixel_types;
     header->num_channels = (int)desc->channel_count;
-    for (uint32_t i = 0; i < desc->channel_count; i++) {
+    for (uint32_t i = 0; i < desc->channel_count; ++i) {
         size_t length = strlen(job->channels[i]->name);
         memcpy(header->channels[i].name, job->channels[i]->name, length + 1);
         header->pixel_types[i] =
             is_half(job->channels[i]) ? TINYEXR_PIXELTYPE_HALF : TINYEXR_PIXELTYPE_FLOAT;
         header->long_name |= length >= LONG_NAME_BYTES;
     }
-    for (uint32_t i = 0; i < desc->metadata_count; i++) {
+    for (uint32_t i = 0; i < desc->metadata_count; ++i) {
         EXRAttribute *attribute = &header->custom_attributes[i];
         const ExrMetadata *metadata = &desc->metadata[i];
         size_t length = strlen(metadata->name);
         memcpy(attribute->name, metadata->name, length + 1);
         TRY(set_value(attribute, metadata, err));
-        header->num_custom_attributes++;
+        ++header->num_custom_attributes;
         header->long_name |= length >= LONG_NAME_BYTES;
     }
     return STATUS_OK;
@@ -221,12 +221,12 @@ static void copy_plane(const ExrChannel *channel, uint32_t width, uint32_t first
                        float *row_floats, unsigned char *out_plane)
 {
     size_t stride = channel->stride ? channel->stride : 1;
-    for (uint32_t y = 0; y < rows; y++) {
+    for (uint32_t y = 0; y < rows; ++y) {
         const float *from = channel->data + (size_t)(first_row + y) * width * stride;
         float *row = row_floats;
         if (!is_half(channel))
             row = (float *)out_plane + (size_t)y * width;
-        for (uint32_t x = 0; x < width; x++)
+        for (uint32_t x = 0; x < width; ++x)
             row[x] = from[x * stride];
         if (is_half(channel))
             half_from_float_array(row, width, (half *)out_plane + (size_t)y * width);
@@ -250,7 +250,7 @@ static void encode_band(void *data, uint32_t index)
         return;
     }
     float *row_floats = planes + plane_floats * desc->channel_count;
-    for (uint32_t i = 0; i < desc->channel_count; i++) {
+    for (uint32_t i = 0; i < desc->channel_count; ++i) {
         images[i] = (unsigned char *)(planes + plane_floats * i);
         copy_plane(job->channels[i], desc->width, index * BAND_ROWS, rows, row_floats, images[i]);
     }
@@ -300,7 +300,7 @@ static Status patch_header(const Job *job, size_t *out_header_bytes, Error *err)
                                                                            : NULL;
         if (window && field.size_bytes == sizeof data_window) {
             memcpy(data + field.value_offset, window, sizeof data_window);
-            patched++;
+            ++patched;
         }
         if (strcmp(field.name, "pixelAspectRatio") == 0 && desc->pixel_aspect > 0.0f)
             memcpy(data + field.value_offset, &desc->pixel_aspect, sizeof desc->pixel_aspect);
@@ -331,15 +331,15 @@ static size_t blocks_offset(const Job *job, uint32_t band, size_t header_bytes)
 static Status write_parts(const Job *job, size_t header_bytes, FILE *stream, Error *err)
 {
     uint64_t total_blocks = 0;
-    for (uint32_t i = 0; i < job->band_count; i++)
+    for (uint32_t i = 0; i < job->band_count; ++i)
         total_blocks += block_count(job, i);
     put(stream, job->bands[0].file, header_bytes);
     /* Offsets: those of a band, moved by where its blocks land. */
     uint64_t position = header_bytes + total_blocks * sizeof(uint64_t);
-    for (uint32_t i = 0; i < job->band_count; i++) {
+    for (uint32_t i = 0; i < job->band_count; ++i) {
         const Band *band = &job->bands[i];
         size_t first = blocks_offset(job, i, header_bytes);
-        for (uint32_t block = 0; block < block_count(job, i); block++) {
+        for (uint32_t block = 0; block < block_count(job, i); ++block) {
             uint64_t offset;
             int32_t y;
             memcpy(&offset, band->file + header_bytes + block * sizeof offset, sizeof offset);
@@ -353,7 +353,7 @@ static Status write_parts(const Job *job, size_t header_bytes, FILE *stream, Err
         }
         position += band->size_bytes - first;
     }
-    for (uint32_t i = 0; i < job->band_count; i++) {
+    for (uint32_t i = 0; i < job->band_count; ++i) {
         size_t first = blocks_offset(job, i, header_bytes);
         put(stream, job->bands[i].file + first, job->bands[i].size_bytes - first);
     }
@@ -364,7 +364,7 @@ static Status write_file(const char *path, Job *job, Error *err)
 {
     size_t header_bytes = 0;
     FileReplace file;
-    for (uint32_t i = 0; i < job->band_count; i++)
+    for (uint32_t i = 0; i < job->band_count; ++i)
         if (job->bands[i].status != STATUS_OK) {
             if (err)
                 *err = job->bands[i].error;
@@ -387,7 +387,7 @@ static Status write_job(const char *path, Job *job, Error *err)
     job->channels = MEM_ARRAY(const ExrChannel *, desc->channel_count);
     if (!job->bands || !job->channels)
         return error_set(err, STATUS_NO_MEMORY, "out of memory for an EXR file");
-    for (uint32_t i = 0; i < desc->channel_count; i++)
+    for (uint32_t i = 0; i < desc->channel_count; ++i)
         job->channels[i] = &desc->channels[i];
     qsort(job->channels, desc->channel_count, sizeof(const ExrChannel *), compare_channels);
     TRY(check_names(desc, job->channels, err));
@@ -407,7 +407,7 @@ Status exr_write(const char *path, const ExrWriteDesc *desc, Error *err)
         (void)snprintf(err->path, sizeof err->path, "%s", path);
     free_header(&job);
     if (job.bands)
-        for (uint32_t i = 0; i < job.band_count; i++)
+        for (uint32_t i = 0; i < job.band_count; ++i)
             mem_free(job.bands[i].file); /* malloc's, as tinyexr states */
     mem_free(job.bands);
     mem_free(job.channels);

@@ -64,8 +64,8 @@ static void read_pixels(PngReader *r)
         (void)snprintf(r->message, sizeof r->message, "out of memory for its pixels");
         return;
     }
-    for (int pass = 0; pass < passes; pass++)
-        for (uint32_t y = 0; y < r->height; y++)
+    for (int pass = 0; pass < passes; ++pass)
+        for (uint32_t y = 0; y < r->height; ++y)
             png_read_row(r->png, r->pixels + (size_t)y * r->width * 4, NULL);
     png_read_end(r->png, NULL);
 }

@@ -38,7 +38,7 @@ static bool write_pixels(PngWriter *w, uint32_t width, uint32_t height, uint32_t
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_sRGB_gAMA_and_cHRM(w->png, w->info, PNG_sRGB_INTENT_PERCEPTUAL);
     png_write_info(w->png, w->info);
-    for (uint32_t y = 0; y < height; y++)
+    for (uint32_t y = 0; y < height; ++y)
         png_write_row(w->png, pixels + (size_t)y * width * channel_count);
     png_write_end(w->png, w->info);
     return true;

@@ -25,8 +25,8 @@ float view_transform_channel(const ViewTransform *view, float linear)
 void view_transform_rgb(const ViewTransform *view, const float *linear, size_t in_stride,
                         size_t count, uint8_t *out_rgb)
 {
-    for (size_t i = 0; i < count; i++)
-        for (size_t c = 0; c < 3; c++) {
+    for (size_t i = 0; i < count; ++i)
+        for (size_t c = 0; c < 3; ++c) {
             float encoded = view_transform_channel(view, linear[i * in_stride + c]);
             out_rgb[3 * i + c] = (uint8_t)(encoded * 255.0f + 0.5f);
         }

@@ -25,7 +25,7 @@ typedef struct TextureStore {
 static const char *last_component(const char *name)
 {
     const char *last = name;
-    for (const char *c = name; *c; c++)
+    for (const char *c = name; *c; ++c)
         if (*c == '/' || *c == '\\')
             last = c + 1;
     return last;
@@ -38,7 +38,7 @@ static const struct aiTexture *embedded_texture(const struct aiScene *scene, con
         long index = strtol(name + 1, NULL, 10);
         return index >= 0 && index < (long)scene->mNumTextures ? scene->mTextures[index] : NULL;
     }
-    for (unsigned i = 0; i < scene->mNumTextures; i++)
+    for (unsigned i = 0; i < scene->mNumTextures; ++i)
         if (scene->mTextures[i]->mFilename.length > 0 &&
             strcmp(scene->mTextures[i]->mFilename.data, name) == 0)
             return scene->mTextures[i];
@@ -179,7 +179,7 @@ static void read_texture(const AssimpImport *import, const struct aiMaterial *ma
         assimp_warn(import, "material '%s': the %s texture should be inverted; it is not",
                     material_name, wanted.what);
     place_texture(import, material, gltf, wanted, &ref);
-    store->count++;
+    ++store->count;
     *out = ref;
 }
 
@@ -287,7 +287,7 @@ static void read_vertex_colors(const AssimpImport *import, uint32_t index, const
                                SortMaterial *out)
 {
     bool is_made_up = !import->is_gltf && (!name[0] || strcmp(name, AI_DEFAULT_MATERIAL_NAME) == 0);
-    for (unsigned i = 0; i < import->scene->mNumMeshes; i++) {
+    for (unsigned i = 0; i < import->scene->mNumMeshes; ++i) {
         const struct aiMesh *mesh = import->scene->mMeshes[i];
         if (mesh->mMaterialIndex == index && mesh->mColors[0])
             out->has_vertex_colors = import->is_gltf || is_made_up;
@@ -320,7 +320,7 @@ static void read_textures(const AssimpImport *import, const struct aiMaterial *m
          {"transmission", aiTextureType_TRANSMISSION, GLTF_TRANSMISSION, SORT_COLOR_RAW, 0}},
     };
     _Static_assert(sizeof rows / sizeof rows[0] == TEXTURES_MAX, "one store entry a texture");
-    for (int i = 0; i < TEXTURES_MAX; i++) {
+    for (int i = 0; i < TEXTURES_MAX; ++i) {
         Wanted wanted = rows[i].wanted;
         if (wanted.type == aiTextureType_BASE_COLOR &&
             aiGetMaterialTextureCount(m, wanted.type) == 0)
@@ -345,7 +345,7 @@ static void warn_of_lost_textures(const AssimpImport *import, const struct aiMat
         {aiTextureType_SPECULAR, "specular"},         {aiTextureType_SHININESS, "shininess"},
         {aiTextureType_HEIGHT, "bump or height"},     {aiTextureType_OPACITY, "opacity"},
         {aiTextureType_DISPLACEMENT, "displacement"}, {aiTextureType_REFLECTION, "reflection"}};
-    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; ++i)
         if (aiGetMaterialTextureCount(m, lost[i].type) > 0)
             assimp_warn(import, "material '%s': its %s texture is left out", name, lost[i].what);
 }
@@ -370,7 +370,7 @@ SortResult assimp_material(AssimpImport *import, uint32_t index, uint32_t *out_i
         if (!import->is_gltf)
             warn_of_lost_textures(import, m, out.name);
         result = import->sink->material(import->sink->sink, &out, &import->material_ids[index]);
-        for (uint32_t i = 0; i < TEXTURES_MAX; i++)
+        for (uint32_t i = 0; i < TEXTURES_MAX; ++i)
             free(store->images[i]);
         free(store);
     }

@@ -27,13 +27,13 @@ static bool copy_triangles(const struct aiMesh *mesh, MeshArrays *a)
     a->indices = malloc((size_t)mesh->mNumFaces * 3 * sizeof *a->indices);
     if (!a->indices)
         return false;
-    for (unsigned i = 0; i < mesh->mNumFaces; i++) {
+    for (unsigned i = 0; i < mesh->mNumFaces; ++i) {
         const struct aiFace *face = &mesh->mFaces[i];
         if (face->mNumIndices != 3)
             continue;
-        for (unsigned k = 0; k < 3; k++)
+        for (unsigned k = 0; k < 3; ++k)
             a->indices[a->triangle_count * 3 + k] = face->mIndices[k];
-        a->triangle_count++;
+        ++a->triangle_count;
     }
     return true;
 }
@@ -44,7 +44,7 @@ static bool copy_uv(const struct aiMesh *mesh, MeshArrays *a)
     if (!uv || mesh->mNumUVComponents[0] < 2)
         return true;
     a->uv = malloc((size_t)mesh->mNumVertices * 2 * sizeof *a->uv);
-    for (unsigned i = 0; a->uv && i < mesh->mNumVertices; i++) {
+    for (unsigned i = 0; a->uv && i < mesh->mNumVertices; ++i) {
         a->uv[2 * (size_t)i] = uv[i].x;
         a->uv[2 * (size_t)i + 1] = uv[i].y;
     }
@@ -58,7 +58,7 @@ static bool copy_tangents(const struct aiMesh *mesh, MeshArrays *a)
     if (!t || !b || !n)
         return true;
     a->tangents = malloc((size_t)mesh->mNumVertices * 4 * sizeof *a->tangents);
-    for (unsigned i = 0; a->tangents && i < mesh->mNumVertices; i++) {
+    for (unsigned i = 0; a->tangents && i < mesh->mNumVertices; ++i) {
         float side = (n[i].y * t[i].z - n[i].z * t[i].y) * b[i].x +
                      (n[i].z * t[i].x - n[i].x * t[i].z) * b[i].y +
                      (n[i].x * t[i].y - n[i].y * t[i].x) * b[i].z;
@@ -83,11 +83,11 @@ static bool copy_colors(const AssimpImport *import, const struct aiMesh *mesh, M
     if (!c)
         return true;
     a->colors = malloc((size_t)mesh->mNumVertices * 4 * sizeof *a->colors);
-    for (unsigned i = 0; i < mesh->mNumVertices; i++)
+    for (unsigned i = 0; i < mesh->mNumVertices; ++i)
         has_alpha = has_alpha || c[i].a != 0;
-    for (unsigned i = 0; a->colors && i < mesh->mNumVertices; i++) {
+    for (unsigned i = 0; a->colors && i < mesh->mNumVertices; ++i) {
         float *to = a->colors + (size_t)4 * i, rgb[3] = {c[i].r, c[i].g, c[i].b};
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; ++k)
             to[k] = import->is_gltf ? rgb[k] : linear_of_srgb(rgb[k]);
         to[3] = has_alpha ? c[i].a : 1;
     }

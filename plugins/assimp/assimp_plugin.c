@@ -60,9 +60,9 @@ static Matrix matrix_identity(void)
 static Matrix matrix_mul(const Matrix *a, const Matrix *b)
 {
     Matrix out = {{{0}}};
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 4; k++)
-            for (int j = 0; j < 4; j++)
+    for (int i = 0; i < 4; ++i)
+        for (int k = 0; k < 4; ++k)
+            for (int j = 0; j < 4; ++j)
                 out.m[i][j] += a->m[i][k] * b->m[k][j];
     return out;
 }
@@ -74,14 +74,14 @@ static Matrix matrix_of_node(const struct aiNode *node)
                    "rows of four, one after another");
     memcpy(values, &node->mTransformation, sizeof values);
     Matrix out;
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < 16; ++i)
         out.m[i / 4][i % 4] = (double)values[i];
     return out;
 }
 
 static void matrix_store(const Matrix *a, float out[16])
 {
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < 16; ++i)
         out[i] = (float)a->m[i / 4][i % 4];
 }
 
@@ -149,7 +149,7 @@ static bool look_frame(const Matrix *world, struct aiVector3D position, struct a
 static const struct aiMetadataEntry *metadata(const struct aiScene *scene, const char *key)
 {
     const struct aiMetadata *data = scene->mMetaData;
-    for (unsigned i = 0; data && i < data->mNumProperties; i++)
+    for (unsigned i = 0; data && i < data->mNumProperties; ++i)
         if (strcmp(data->mKeys[i].data, key) == 0)
             return &data->mValues[i];
     return NULL;
@@ -194,8 +194,8 @@ static Matrix root_transform(const struct aiScene *scene)
         root = (Matrix){{{1, 0, 0, 0}, {0, 0, sign, 0}, {0, -sign, 0, 0}, {0, 0, 0, 1}}};
     else if (up == 0)
         root = (Matrix){{{0, -sign, 0, 0}, {sign, 0, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}};
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
             root.m[i][j] *= scale;
     return root;
 }
@@ -264,10 +264,10 @@ static SortResult send_attached(AssimpImport *import, const struct aiNode *node,
 {
     const struct aiScene *scene = import->scene;
     SortResult result = SORT_OK;
-    for (unsigned i = 0; result == SORT_OK && i < scene->mNumCameras; i++)
+    for (unsigned i = 0; result == SORT_OK && i < scene->mNumCameras; ++i)
         if (strcmp(scene->mCameras[i]->mName.data, node->mName.data) == 0)
             result = send_camera(import, scene->mCameras[i], world);
-    for (unsigned i = 0; result == SORT_OK && i < scene->mNumLights; i++)
+    for (unsigned i = 0; result == SORT_OK && i < scene->mNumLights; ++i)
         if (strcmp(scene->mLights[i]->mName.data, node->mName.data) == 0)
             result = send_light(import, scene->mLights[i], world);
     return result;
@@ -315,7 +315,7 @@ static SortResult send_instances(AssimpImport *import, const struct aiNode *node
 {
     SortInstance out = {.size_bytes = sizeof out, .name = name};
     matrix_store(world, out.transform);
-    for (unsigned i = 0; i < node->mNumMeshes; i++) {
+    for (unsigned i = 0; i < node->mNumMeshes; ++i) {
         SortResult result = assimp_mesh(import, node->mMeshes[i], &out.mesh);
         if (result == SORT_OK && out.mesh != ASSIMP_NO_ID)
             result = import->sink->instance(import->sink->sink, &out);
@@ -341,7 +341,7 @@ static SortResult walk(AssimpImport *import, const struct aiNode *node, const Ma
     if (result == SORT_OK)
         result =
             gltf ? send_gltf_attached(import, gltf, &world) : send_attached(import, node, &world);
-    for (unsigned i = 0; result == SORT_OK && i < node->mNumChildren; i++)
+    for (unsigned i = 0; result == SORT_OK && i < node->mNumChildren; ++i)
         result = walk(import, node->mChildren[i], &world, depth + 1);
     return result;
 }
@@ -377,7 +377,7 @@ static SortResult read_file(AssimpImport *import)
 static uint32_t *no_ids(unsigned count)
 {
     uint32_t *ids = malloc(((size_t)count + 1) * sizeof *ids);
-    for (unsigned i = 0; ids && i < count; i++)
+    for (unsigned i = 0; ids && i < count; ++i)
         ids[i] = ASSIMP_NO_ID;
     return ids;
 }

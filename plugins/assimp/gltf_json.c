@@ -118,7 +118,7 @@ static bool is_handled(const char *extension)
         "KHR_texture_transform",   "KHR_lights_punctual",
         "EXT_texture_webp",
     };
-    for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
+    for (size_t i = 0; i < sizeof handled / sizeof handled[0]; ++i)
         if (strcmp(extension, handled[i]) == 0)
             return true;
     return false;
@@ -169,7 +169,7 @@ static void pair_or(json_t *object, const char *field, float a, float b, float o
 static void triple_or(json_t *object, const char *field, float otherwise, float out[3])
 {
     json_t *value = json_object_get(object, field);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; ++i)
         out[i] = json_array_size(value) == 3 ? (float)json_number_value(json_array_get(value, i))
                                              : otherwise;
 }
@@ -216,7 +216,7 @@ static void warn_of_lost_fields(json_t *material, GltfWarn warn, void *warn_data
     };
     json_t *extensions = json_object_get(material, "extensions");
     const char *name = json_string_value(json_object_get(material, "name"));
-    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; ++i) {
         if (!json_object_get(json_object_get(extensions, lost[i].extension), lost[i].field))
             continue;
         char text[SORT_FAILURE_TEXT_MAX];
@@ -270,7 +270,7 @@ static GltfMaterial read_material(json_t *material)
         [GLTF_EMISSIVE] = json_object_get(material, "emissiveTexture"),
         [GLTF_TRANSMISSION] = json_object_get(transmission, "transmissionTexture"),
     };
-    for (int slot = 0; slot < GLTF_SLOT_COUNT; slot++)
+    for (int slot = 0; slot < GLTF_SLOT_COUNT; ++slot)
         m.textures[slot] = read_texture(slots[slot]);
     return m;
 }
@@ -302,7 +302,7 @@ static GltfLight read_light(json_t *light)
         l.kind = SORT_LIGHT_SPOT;
     else if (type && strcmp(type, "directional") == 0)
         l.kind = SORT_LIGHT_DISTANT;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; ++i)
         l.color[i] = intensity * (json_array_size(color) == 3
                                       ? (float)json_number_value(json_array_get(color, i))
                                       : 1.0f);
@@ -318,8 +318,8 @@ static float lumens_per_watt(json_t *root, const GltfInfo *info)
     const char *generator =
         json_string_value(json_object_get(json_object_get(root, "asset"), "generator"));
     float brightest = 0;
-    for (int i = 0; i < info->light_count; i++)
-        for (int k = 0; k < 3; k++)
+    for (int i = 0; i < info->light_count; ++i)
+        for (int k = 0; k < 3; ++k)
             brightest = fmaxf(brightest, info->lights[i].color[k]);
     return generator && strstr(generator, "Blender") && brightest > most_without_unit ? blender : 1;
 }
@@ -370,7 +370,7 @@ static int node_index(const NodeTree *t, json_t *value)
 static SortResult find_parents(NodeTree *t, SortFailure *why)
 {
     char child_text[128], first[128], second[128];
-    for (int i = 0; i < t->count; i++) {
+    for (int i = 0; i < t->count; ++i) {
         size_t k;
         json_t *value;
         json_array_foreach(json_object_get(json_array_get(t->nodes, (size_t)i), "children"), k,
@@ -450,11 +450,11 @@ static SortResult check_tree(json_t *root, int node_count, SortFailure *why)
     SortResult result = SORT_OK;
     if (!t.parents || !t.depths)
         result = fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
-    for (int i = 0; result == SORT_OK && i < node_count; i++)
+    for (int i = 0; result == SORT_OK && i < node_count; ++i)
         t.parents[i] = GLTF_NONE;
     if (result == SORT_OK)
         result = find_parents(&t, why);
-    for (int i = 0; result == SORT_OK && i < node_count; i++)
+    for (int i = 0; result == SORT_OK && i < node_count; ++i)
         result = find_depth(&t, i, why);
     if (result == SORT_OK)
         result = check_roots(&t, root, why);
@@ -487,18 +487,18 @@ static SortResult read_sections(json_t *root, GltfWarn warn, void *warn_data, Gl
     info->lights = calloc((size_t)info->light_count + 1, sizeof *info->lights);
     info->nodes = calloc((size_t)info->node_count + 1, sizeof *info->nodes);
     bool ok = info->materials && info->cameras && info->lights && info->nodes;
-    for (int i = 0; ok && i < info->material_count; i++) {
+    for (int i = 0; ok && i < info->material_count; ++i) {
         info->materials[i] = read_material(json_array_get(materials, (size_t)i));
         warn_of_lost_fields(json_array_get(materials, (size_t)i), warn, warn_data);
         ok = info->materials[i].name != NULL;
     }
-    for (int i = 0; ok && i < info->camera_count; i++)
+    for (int i = 0; ok && i < info->camera_count; ++i)
         info->cameras[i] = read_camera(json_array_get(cameras, (size_t)i));
-    for (int i = 0; ok && i < info->light_count; i++)
+    for (int i = 0; ok && i < info->light_count; ++i)
         info->lights[i] = read_light(json_array_get(lights, (size_t)i));
     if (ok)
         info->lumens_per_watt = lumens_per_watt(root, info);
-    for (int i = 0; ok && i < info->node_count; i++) {
+    for (int i = 0; ok && i < info->node_count; ++i) {
         info->nodes[i] = read_node(json_array_get(nodes, (size_t)i), info);
         ok = info->nodes[i].name != NULL;
     }
@@ -521,7 +521,7 @@ static bool rename_all(json_t *objects)
 
 static void put_u32(char *out, size_t value)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; ++i)
         out[i] = (char)(value >> (8 * i) & 255);
 }
 
@@ -620,9 +620,9 @@ SortResult gltf_info_read(const SortHostApi *api, const char *path, GltfWarn war
 
 void gltf_info_free(GltfInfo *info)
 {
-    for (int i = 0; info->materials && i < info->material_count; i++)
+    for (int i = 0; info->materials && i < info->material_count; ++i)
         free(info->materials[i].name);
-    for (int i = 0; info->nodes && i < info->node_count; i++)
+    for (int i = 0; info->nodes && i < info->node_count; ++i)
         free(info->nodes[i].name);
     free(info->materials);
     free(info->cameras);

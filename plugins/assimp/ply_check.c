@@ -21,7 +21,7 @@ static unsigned type_bytes(const char *type)
                  {"short", 2}, {"ushort", 2},  {"int16", 2},  {"uint16", 2},
                  {"int", 4},   {"uint", 4},    {"int32", 4},  {"uint32", 4},
                  {"float", 4}, {"float32", 4}, {"double", 8}, {"float64", 8}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i)
         if (strcmp(type, types[i].name) == 0)
             return types[i].bytes;
     return 0;
@@ -57,7 +57,7 @@ SortResult ply_check(FILE *file, SortFailure *why)
     Element elements[32];
     unsigned count = 0;
     bool has_ended = false;
-    for (int i = 0; !has_ended && i < LINES_MAX && fgets(line, sizeof line, file); i++) {
+    for (int i = 0; !has_ended && i < LINES_MAX && fgets(line, sizeof line, file); ++i) {
         Element e = {.name = ""};
         unsigned long long entries = 0;
         has_ended = strncmp(line, "end_header", 10) == 0;
@@ -77,7 +77,7 @@ SortResult ply_check(FILE *file, SortFailure *why)
         return SORT_OK;
     uint64_t left = (uint64_t)(ftell(file) - begin);
     SortResult result = SORT_OK;
-    for (unsigned i = 0; result == SORT_OK && i < count; i++)
+    for (unsigned i = 0; result == SORT_OK && i < count; ++i)
         result = check_element(&elements[i], &left, why);
     return result;
 }

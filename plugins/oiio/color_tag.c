@@ -55,7 +55,7 @@ static ColorTag tag_of_formula(const unsigned char *curve, size_t size_bytes)
     if (kind >= KINDS || (size_bytes - 12) / 4 < number_counts[kind])
         return COLOR_TAG_OTHER;
     double n[NUMBERS_MAX] = {0};
-    for (uint32_t i = 0; i < number_counts[kind]; i++)
+    for (uint32_t i = 0; i < number_counts[kind]; ++i)
         n[i] = (int32_t)u32_at(curve + 12 + (size_t)i * 4) / 65536.0;
     double a = kind == 0 ? 1.0 : n[1], b = n[2], begin = kind >= 3 ? n[4] : 0.0;
     double added = kind == 2 ? n[3] : n[5];
@@ -69,7 +69,7 @@ ColorTag color_tag_of_icc(const void *profile, size_t size_bytes)
     enum { HEADER = 128, RECORD = 12, TAGS_MAX = 1000 };
     const unsigned char *bytes = profile;
     uint32_t count = size_bytes >= HEADER + 4 ? u32_at(bytes + HEADER) : 0;
-    for (uint32_t i = 0; i < count && i < TAGS_MAX; i++) {
+    for (uint32_t i = 0; i < count && i < TAGS_MAX; ++i) {
         size_t at = HEADER + 4 + (size_t)i * RECORD;
         if (at + RECORD > size_bytes)
             break;
@@ -117,7 +117,7 @@ ColorTag color_tag_of_png(const char *path, bool *out_is_cicp)
     if (!file)
         return COLOR_TAG_NONE;
     bool is_open = fread(start, sizeof start, 1, file) == 1 && memcmp(start, signature, 8) == 0;
-    for (int i = 0; is_open && i < CHUNKS_MAX && fread(head, sizeof head, 1, file) == 1; i++) {
+    for (int i = 0; is_open && i < CHUNKS_MAX && fread(head, sizeof head, 1, file) == 1; ++i) {
         uint32_t length = u32_at(head);
         if (memcmp(head + 4, "IDAT", 4) == 0)
             break;

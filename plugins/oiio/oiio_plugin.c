@@ -189,7 +189,7 @@ static SortWrap wrap_of(const char *word)
                  {"mirror", SORT_WRAP_MIRROR},
                  {"black", SORT_WRAP_BLACK}};
     size_t length = strcspn(word, ",");
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
         if (strlen(words[i].word) == length && strncmp(word, words[i].word, length) == 0)
             return words[i].wrap;
     }
@@ -380,7 +380,7 @@ static SortResult read_band(const Reading *r, Box box, unsigned char *scratch)
     if (result != SORT_OK)
         return result;
     size_t bytes = (size_t)(r->wanted.x1 - r->wanted.x0) * r->px;
-    for (int y = y0; y < y1; y++)
+    for (int y = y0; y < y1; ++y)
         memcpy(out_at(r, r->wanted.x0, y),
                scratch + (size_t)(y - box.y0) * box_row + (size_t)(r->wanted.x0 - box.x0) * r->px,
                bytes);

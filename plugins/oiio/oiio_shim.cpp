@@ -155,7 +155,7 @@ int oiio_subimage_count(OiioFile *file)
         count = file->input->spec(0, 0).get_int_attribute("oiio:subimages", 0);
         if (count <= 0)
             for (count = 1; file->input->seek_subimage(count, 0);)
-                count++;
+                ++count;
         file->input->geterror(); /* that of the seek past the end */
         return OIIO_RESULT_OK;
     });
@@ -168,7 +168,7 @@ int oiio_level_count(OiioFile *file, int subimage)
     int count = 0;
     guarded(why, [&]() -> OiioResult {
         while (file->input->seek_subimage(subimage, count))
-            count++;
+            ++count;
         file->input->geterror();
         return OIIO_RESULT_OK;
     });

@@ -28,7 +28,7 @@ OiioTextures *oiio_textures_open(const char *const *paths, uint32_t count, float
     OiioTextures *t = new OiioTextures;
     t->system = TextureSystem::create(false);
     t->system->attribute("max_memory_MB", memory_mib);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         t->names.push_back(ustring(paths[i]));
         t->handles.push_back(t->system->get_texture_handle(t->names[i]));
     }
@@ -53,7 +53,7 @@ float oiio_run(OiioTextures *t, OiioFilter filter, bool by_name, const uint32_t 
     options.anisotropic = 16;
     TextureSystem::Perthread *thread = t->system->get_perthread_info();
     float sum = 0.0f;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         const float *c = coords[i];
         uint32_t file = files ? files[i] : 0;
         float out[4];

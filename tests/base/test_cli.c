@@ -204,7 +204,7 @@ static void test_cli_explains_mistakes(void **state)
     Values v;
     CliResult r;
     Error err;
-    for (size_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         assert_int_equal(parse_line(cases[i][0], &v, &r, &err), STATUS_INVALID);
         assert_string_equal(err.text, cases[i][1]);
     }
@@ -289,11 +289,11 @@ static void test_cli_sizes(void **state)
                                       "1K2", "99999999T", "inf", "nan"};
     uint64_t bytes;
     char out[32];
-    for (size_t i = 0; i < SORT_COUNT_OF(sizes); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(sizes); ++i) {
         assert_int_equal(cli_parse_size(sizes[i].text, &bytes, NULL), STATUS_OK);
         assert_int_equal(bytes, sizes[i].bytes);
     }
-    for (size_t i = 0; i < SORT_COUNT_OF(bad); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(bad); ++i)
         assert_int_equal(cli_parse_size(bad[i], &bytes, NULL), STATUS_INVALID);
     assert_string_equal(cli_format_size(1, out), "1 byte");
     assert_string_equal(cli_format_size(1023, out), "1023 bytes");
@@ -351,12 +351,12 @@ static void test_cli_pages(void **state)
          {"seen_subcommand_from sub", "-l out-file -s o -r -d 'it\\'s where",
           "-a 'standard filmic'"}},
     };
-    for (size_t i = 0; i < SORT_COUNT_OF(shells); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(shells); ++i) {
         strbuf_clear(&out);
         cli_completion_begin(shells[i].shell, "a-tool", commands, 1, &out);
         cli_completion_add(shells[i].shell, &program, &out);
         cli_completion_end(shells[i].shell, "a-tool", &out);
-        for (size_t k = 0; k < 3; k++)
+        for (size_t k = 0; k < 3; ++k)
             if (!strstr(strbuf_text(&out), shells[i].words[k]))
                 fail_msg("%s lacks %s:\n%s", cli_shell_names[i], shells[i].words[k], out.data);
         assert_null(strstr(strbuf_text(&out), "secret"));

@@ -42,7 +42,7 @@ static void test_diag_prints_as_documented(void **state)
 {
     SORT_UNUSED(state);
     StrBuf text = {0};
-    for (int i = 1; i < 14; i++)
+    for (int i = 1; i < 14; ++i)
         strbuf_append_c(&text, "// a line\n");
     strbuf_append_c(&text, "    Ci = mix(base_color, diffuse(N), k);\n}\n");
     DiagList *list = diag_list_create();
@@ -155,7 +155,7 @@ static void test_diag_keeps_twenty_errors(void **state)
 {
     SORT_UNUSED(state);
     DiagList *list = diag_list_create();
-    for (int i = 0; i < 25; i++) {
+    for (int i = 0; i < 25; ++i) {
         diag_add(list, DIAG_ERROR, "S1", (Span){0}, "error %d", i);
         diag_add(list, DIAG_NOTE, "", (Span){0}, "note %d", i);
         diag_label(list, "label");
@@ -174,12 +174,12 @@ static void test_diag_keeps_twenty_errors(void **state)
 static void test_diag_counts_errors_without_memory(void **state)
 {
     SORT_UNUSED(state);
-    for (uint64_t n = 1; n < 8; n++) {
+    for (uint64_t n = 1; n < 8; ++n) {
         DiagList *list = diag_list_create();
         char big[10000];
         memset(big, 'x', sizeof big);
         mem_fail_nth(n);
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 5; ++i)
             diag_add(list, DIAG_ERROR, "S1", (Span){0}, "%.*s", (int)sizeof big, big);
         mem_fail_nth(0);
         assert_int_equal(diag_error_count(list), 5);

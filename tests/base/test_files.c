@@ -88,9 +88,9 @@ static void test_path_refuses_ways_out(void **state)
     static const char *const bad[] = {"",     "/a",  "..",   "../a",  "a/../b", "a/..",   "a\\b",
                                       "C:/a", "c:a", "a\nb", "a\x7f", "\xff",   "a//../b"};
     Error err = {0};
-    for (size_t i = 0; i < SORT_COUNT_OF(fine); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(fine); ++i)
         assert_int_equal(path_check_relative(fine[i], &err), STATUS_OK);
-    for (size_t i = 0; i < SORT_COUNT_OF(bad); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(bad); ++i)
         assert_int_equal(path_check_relative(bad[i], &err), STATUS_FORMAT);
     assert_int_equal(path_check_relative("a/../b", &err), STATUS_FORMAT);
     assert_string_equal(err.text, "the path 'a/../b' is refused: it goes up with '..'");
@@ -209,7 +209,7 @@ static void test_private_folders_are_this_users(void **state)
     assert_int_equal(stat(in_folder("own/cache"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0700);
     assert_int_equal(make_private("own/cache/kernels"), STATUS_OK); /* again */
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; ++i) {
         static const mode_t open_to[] = {0770, 0702};
         assert_int_equal(chmod(in_folder("own/cache/kernels"), open_to[i]), 0);
         assert_int_equal(make_private("own/cache/kernels"), STATUS_INVALID);
@@ -511,7 +511,7 @@ static void test_a_child_ends_with_us(void **state)
     pid_t child = (pid_t)strtol(told, NULL, 10);
     assert_true(child > 0 && is_running(child)); /* though the thread that made it has ended */
     kill_and_reap(parent);
-    for (int i = 0; i < 200 && is_running(child); i++)
+    for (int i = 0; i < 200 && is_running(child); ++i)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     assert_false(is_running(child));
 }
@@ -550,7 +550,7 @@ static void test_temp_folders_of_the_dead_are_swept(void **state)
     assert_false(file_exists(dead));
     assert_true(file_exists(alive));
     assert_true(file_exists(link) && file_exists(open_to_all));
-    for (size_t i = 0; i < SORT_COUNT_OF(others); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(others); ++i)
         assert_true(file_exists(in_folder(others[i])));
     kill_and_reap(second);
     assert_true(file_exists(temp.path));
@@ -597,7 +597,7 @@ static uint32_t count_named(const char *beginning)
     const char *const *names;
     uint32_t count, found = 0;
     assert_int_equal(file_list_directory(folder, arena, &names, &count, NULL), STATUS_OK);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         found += strncmp(names[i], beginning, strlen(beginning)) == 0;
     arena_destroy(arena);
     return found;
@@ -633,7 +633,7 @@ static void test_files_are_hashed_in_pieces(void **state)
     const char *path = in_folder("pieces");
     char *data = mem_realloc(NULL, 1, BYTES);
     assert_non_null(data);
-    for (uint32_t i = 0; i < BYTES; i++)
+    for (uint32_t i = 0; i < BYTES; ++i)
         data[i] = (char)(i * 2654435761u >> 24);
     Error err = {0};
     HashState whole, pieces;

@@ -48,9 +48,9 @@ static const char long_name[] = "a_layer_with_a_name_of_more_than_31_bytes.R";
 
 static void make_pixels(void)
 {
-    for (uint32_t y = 0; y < HEIGHT; y++)
-        for (uint32_t x = 0; x < WIDTH; x++) {
-            for (uint32_t c = 0; c < 3; c++) {
+    for (uint32_t y = 0; y < HEIGHT; ++y)
+        for (uint32_t x = 0; x < WIDTH; ++x) {
+            for (uint32_t c = 0; c < 3; ++c) {
                 uint64_t h = hash_mix64((y * WIDTH + x) * 3u + c + 1);
                 rgb[y][x][c] = (float)ldexp((double)(h >> 40), (int)(h & 15) - 30);
             }
@@ -94,7 +94,7 @@ static void check_channel(const ExrImage *image, const char *name, const float *
     const ExrImageChannel *channel = exr_image_channel(image, name);
     assert_non_null(channel);
     assert_int_equal(channel->is_half, is_half);
-    for (size_t i = 0; i < (size_t)WIDTH * HEIGHT; i++) {
+    for (size_t i = 0; i < (size_t)WIDTH * HEIGHT; ++i) {
         float value = expected[i * stride];
         if (is_half)
             value = half_to_float(half_from_float(value));
@@ -111,7 +111,7 @@ static void test_exr_round_trips(void **state)
     ExrChannel channels[6];
     ExrMetadata metadata[2];
     Error err = {0};
-    for (size_t i = 0; i < SORT_COUNT_OF(compressions); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(compressions); ++i) {
         ExrWriteDesc desc = describe(channels, metadata);
         desc.compression = compressions[i];
         ExrImage *image;
@@ -121,7 +121,7 @@ static void test_exr_round_trips(void **state)
         assert_true(image->x == 0 && image->y == 0);
         assert_true(image->frame_width == WIDTH && image->frame_height == HEIGHT);
         assert_int_equal(image->channel_count, 6);
-        for (uint32_t c = 1; c < image->channel_count; c++)
+        for (uint32_t c = 1; c < image->channel_count; ++c)
             assert_true(strcmp(image->channels[c - 1].name, image->channels[c].name) < 0);
         check_channel(image, "R", &rgb[0][0][0], 3, true);
         check_channel(image, "G", &rgb[0][0][1], 3, true);
@@ -172,7 +172,7 @@ static void test_exr_bytes_do_not_depend_on_threads(void **state)
     char *files[2];
     size_t sizes[2];
     const char *path = in_folder("t.exr");
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; ++i) {
         ExrWriteDesc desc = describe(channels, metadata);
         desc.thread_count = i ? 4 : 1;
         assert_int_equal(exr_write(path, &desc, NULL), STATUS_OK);
@@ -226,7 +226,7 @@ static void test_exr_write_survives_failing_allocations(void **state)
     ExrChannel channels[6];
     ExrMetadata metadata[2];
     uint64_t n = 1;
-    for (;; n++) {
+    for (;; ++n) {
         ExrWriteDesc desc = describe(channels, metadata);
         desc.thread_count = 1;
         Error err = {0};
@@ -240,7 +240,7 @@ static void test_exr_write_survives_failing_allocations(void **state)
         assert_false(file_exists(in_folder("oom.exr")));
     }
     assert_true(n > 8);
-    for (n = 1;; n++) {
+    for (n = 1;; ++n) {
         ExrImage *image;
         mem_fail_nth(n);
         Status status = exr_read(in_folder("oom.exr"), &image, NULL);
@@ -293,7 +293,7 @@ static void test_png_round_trips(void **state)
     Error err = {0};
     uint32_t width, height;
     uint8_t *back;
-    for (uint32_t i = 0; i < sizeof pixels; i++)
+    for (uint32_t i = 0; i < sizeof pixels; ++i)
         ((uint8_t *)pixels)[i] = (uint8_t)hash_mix64(i);
     assert_int_equal(png_write(path, 17, 31, 4, &pixels[0][0][0], &err), STATUS_OK);
     assert_int_equal(png_read(path, &width, &height, &back, &err), STATUS_OK);
@@ -304,7 +304,7 @@ static void test_png_round_trips(void **state)
     assert_int_equal(png_write(path, 20, 31, 3, &pixels[0][0][0], &err), STATUS_OK);
     assert_int_equal(png_read(path, &width, &height, &back, &err), STATUS_OK);
     assert_true(width == 20 && height == 31);
-    for (size_t i = 0; i < 20 * 31; i++) {
+    for (size_t i = 0; i < 20 * 31; ++i) {
         assert_memory_equal(back + 4 * i, (uint8_t *)pixels + 3 * i, 3);
         assert_int_equal(back[4 * i + 3], 255);
     }
@@ -331,7 +331,7 @@ static void test_view_transform_curves(void **state)
     view.exposure_stops = -2;
     assert_true(view_transform_channel(&view, 2.0f) == srgb_from_linear(0.5f));
     assert_string_equal(view_curve_names[VIEW_FILMIC], "filmic");
-    for (view.curve = VIEW_STANDARD; view.curve <= VIEW_FILMIC; view.curve++) {
+    for (view.curve = VIEW_STANDARD; view.curve <= VIEW_FILMIC; ++view.curve) {
         view.exposure_stops = 1;
         float last = 0;
         for (float x = 1e-4f; x < 1e9f; x *= 1.1f) {

@@ -265,17 +265,17 @@ static void test_json_cuts_long_paths(void **state)
     SORT_UNUSED(state);
     StrBuf text = {0};
     enum { DEPTH = 30 };
-    for (int i = 0; i < DEPTH; i++)
+    for (int i = 0; i < DEPTH; ++i)
         strbuf_append_c(&text, "{\"a_rather_long_name\": ");
     strbuf_append_char(&text, '1');
-    for (int i = 0; i < DEPTH; i++)
+    for (int i = 0; i < DEPTH; ++i)
         strbuf_append_char(&text, '}');
     JsonDoc *doc = parse(text.data);
     strbuf_free(&text);
     static JsonCursor chain[DEPTH + 1];
     Error err = {0};
     json_root(doc, &chain[0]);
-    for (int i = 0; i < DEPTH; i++)
+    for (int i = 0; i < DEPTH; ++i)
         assert_int_equal(
             json_get_any(&chain[i], "a_rather_long_name", JSON_REQUIRED, &chain[i + 1], &err),
             STATUS_OK);

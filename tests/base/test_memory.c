@@ -17,7 +17,7 @@
 static bool is_zero(const void *block, size_t bytes)
 {
     const unsigned char *at = block;
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; ++i)
         if (at[i])
             return false;
     return true;
@@ -75,8 +75,8 @@ static void test_arena_aligns_and_zeroes(void **state)
 {
     SORT_UNUSED(state);
     Arena *a = arena_create(1024, 0);
-    for (unsigned round = 0; round < 3; round++) {
-        for (size_t i = 0; i < 200; i++) {
+    for (unsigned round = 0; round < 3; ++round) {
+        for (size_t i = 0; i < 200; ++i) {
             size_t align = (size_t)1 << (i % 13);
             size_t bytes = i * 37 % 301;
             unsigned char *block = arena_alloc(a, bytes, align);
@@ -97,12 +97,12 @@ static void test_arena_blocks_do_not_overlap(void **state)
     enum { COUNT = 300 };
     Arena *a = arena_create(256, 0);
     unsigned char *blocks[COUNT];
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < COUNT; ++i) {
         blocks[i] = arena_alloc(a, i + 1, 1);
         memset(blocks[i], (int)(i & 0xff), i + 1);
     }
-    for (size_t i = 0; i < COUNT; i++)
-        for (size_t j = 0; j <= i; j++)
+    for (size_t i = 0; i < COUNT; ++i)
+        for (size_t j = 0; j <= i; ++j)
             assert_int_equal(blocks[i][j], i & 0xff);
     arena_destroy(a);
 }
@@ -115,14 +115,14 @@ static void test_arena_rewind_reuses_chunks(void **state)
     kept[9] = 42;
     ArenaMark mark = arena_mark(a);
     size_t used = arena_used_bytes(a);
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; ++i)
         assert_non_null(arena_alloc(a, 700, 8));
     size_t high = arena_high_water_bytes(a);
     mem_fail_nth(0);
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 5; ++round) {
         arena_rewind(a, mark);
         assert_int_equal(arena_used_bytes(a), used);
-        for (int i = 0; i < 10; i++)
+        for (int i = 0; i < 10; ++i)
             assert_true(is_zero(arena_alloc(a, 700, 8), 700));
     }
     assert_int_equal(mem_allocation_count(), 0); /* all from kept chunks */
@@ -215,10 +215,10 @@ static void test_array_grows_and_keeps_values(void **state)
     SORT_UNUSED(state);
     Arena *a = arena_create(128, 0);
     ARRAY(uint32_t) numbers = {0};
-    for (uint32_t i = 0; i < 5000; i++)
+    for (uint32_t i = 0; i < 5000; ++i)
         assert_true(array_push(a, &numbers, i * i));
     assert_int_equal(numbers.count, 5000);
-    for (uint32_t i = 0; i < 5000; i++)
+    for (uint32_t i = 0; i < 5000; ++i)
         assert_int_equal(numbers.data[i], i * i);
     arena_destroy(a);
 

@@ -18,7 +18,7 @@ static void check_hash(size_t size_bytes, unsigned factor, const char *expected)
 {
     uint8_t data[1000] = {0};
     char text[HASH128_TEXT_BYTES];
-    for (size_t i = 0; i < size_bytes; i++)
+    for (size_t i = 0; i < size_bytes; ++i)
         data[i] = (uint8_t)(i * factor);
     Hash128 whole = hash128(data, size_bytes);
     assert_string_equal(hash128_text(whole, text), expected);
@@ -67,7 +67,7 @@ static void test_crc32c_known_values(void **state)
     /* [RFC3720 appendix B.4] */
     uint8_t zeros[32] = {0}, ones[32], up[32];
     memset(ones, 0xff, sizeof ones);
-    for (unsigned i = 0; i < 32; i++)
+    for (unsigned i = 0; i < 32; ++i)
         up[i] = (uint8_t)i;
     assert_int_equal(crc32c(0, zeros, 32), 0x8a9136aau);
     assert_int_equal(crc32c(0, ones, 32), 0x62a8ab43u);
@@ -80,10 +80,10 @@ static void test_crc32c_forms_agree(void **state)
 {
     SORT_UNUSED(state);
     uint8_t data[300];
-    for (size_t i = 0; i < sizeof data; i++)
+    for (size_t i = 0; i < sizeof data; ++i)
         data[i] = (uint8_t)hash_mix64(i);
-    for (size_t start = 0; start < 9; start++)
-        for (size_t size = 0; size + start <= sizeof data; size++) {
+    for (size_t start = 0; start < 9; ++start)
+        for (size_t size = 0; size + start <= sizeof data; ++size) {
             uint32_t whole = crc32c_portable(0, data + start, size);
             assert_int_equal(crc32c(0, data + start, size), whole);
             uint32_t part = crc32c(0, data + start, size / 3);
@@ -119,11 +119,11 @@ static void test_half_round_trips_all(void **state)
     SORT_UNUSED(state);
     static half all[65536], back[65536];
     static float values[65536];
-    for (uint32_t h = 0; h < 65536; h++)
+    for (uint32_t h = 0; h < 65536; ++h)
         all[h] = (half)h;
     half_to_float_array(all, 65536, values);
     half_from_float_array(values, 65536, back);
-    for (uint32_t h = 0; h < 65536; h++) {
+    for (uint32_t h = 0; h < 65536; ++h) {
         float value = half_to_float((half)h);
         bool is_nan = (h & 0x7c00) == 0x7c00 && (h & 0x3ff);
         assert_int_equal(bits_of(values[h]), bits_of(value));
@@ -157,7 +157,7 @@ static half nearest_half(float value)
 static void test_half_rounds_to_nearest_even(void **state)
 {
     SORT_UNUSED(state);
-    for (uint32_t h = 0; h <= 0x7c00; h++) {
+    for (uint32_t h = 0; h <= 0x7c00; ++h) {
         uint32_t bits = bits_of(half_to_float((half)h));
         /* at, around and half-way to the next value; below half of the least, too */
         uint32_t step = h == 0 ? 0x33000000u : h < 0x400 ? 0 : 0x1000;
@@ -165,7 +165,7 @@ static void test_half_rounds_to_nearest_even(void **state)
                               : float_of(bits + step);
         if (h == 0x7c00)
             tie = 65520.0f;
-        for (int32_t near = -2; near <= 2; near++) {
+        for (int32_t near = -2; near <= 2; ++near) {
             float value = float_of(bits_of(tie) + (uint32_t)near);
             assert_int_equal(half_from_float(value), nearest_half(value));
             assert_int_equal(half_from_float(-value), nearest_half(-value));
@@ -173,11 +173,11 @@ static void test_half_rounds_to_nearest_even(void **state)
     }
     static float values[4096];
     static half bulk[4096];
-    for (uint32_t round = 0; round < 256; round++) {
-        for (uint32_t i = 0; i < 4096; i++)
+    for (uint32_t round = 0; round < 256; ++round) {
+        for (uint32_t i = 0; i < 4096; ++i)
             values[i] = float_of((uint32_t)hash_mix64(round * 4096u + i + 1));
         half_from_float_array(values, 4096 - round % 9, bulk);
-        for (uint32_t i = 0; i < 4096 - round % 9; i++)
+        for (uint32_t i = 0; i < 4096 - round % 9; ++i)
             assert_int_equal(bulk[i], half_from_float(values[i]));
     }
 }
@@ -189,11 +189,11 @@ static void half_with_flush(void *data)
     thread_flush_denormals();
     half all[16];
     float values[16];
-    for (unsigned i = 0; i < 16; i++)
+    for (unsigned i = 0; i < 16; ++i)
         all[i] = (half)(i * 61 + 1);
     half_to_float_array(all, 16, values);
     *is_right = true;
-    for (unsigned i = 0; i < 16; i++)
+    for (unsigned i = 0; i < 16; ++i)
         *is_right &= half_from_float(values[i]) == all[i] &&
                      bits_of(half_to_float(all[i])) == bits_of(values[i]) && values[i] > 0;
 }
@@ -243,17 +243,17 @@ static void test_mat4_transforms(void **state)
 static void test_mat4_inverse_and_normals(void **state)
 {
     SORT_UNUSED(state);
-    for (uint64_t round = 1; round < 200; round++) {
+    for (uint64_t round = 1; round < 200; ++round) {
         mat4 m, inverse;
-        for (unsigned i = 0; i < 16; i++)
+        for (unsigned i = 0; i < 16; ++i)
             m.m[i / 4][i % 4] = (float)(hash_mix64(round * 16 + i) >> 40) * 0x1p-23f - 1;
-        for (unsigned j = 0; j < 4; j++)
+        for (unsigned j = 0; j < 4; ++j)
             m.m[3][j] = j == 3;
         if (fabsf(mat4_determinant3(m)) < 0.05f)
             continue;
         assert_true(mat4_inverse(m, &inverse));
         mat4 product = mat4_mul(m, inverse);
-        for (unsigned i = 0; i < 16; i++)
+        for (unsigned i = 0; i < 16; ++i)
             assert_true(fabsf(product.m[i / 4][i % 4] - (i % 5 == 0)) < 1e-4f);
         /* a normal stays perpendicular to what it was perpendicular to */
         float3 tangent = f3(m.m[0][1], 0.5f, m.m[2][0]), normal = f3_cross(tangent, f3(1, 2, 3));
@@ -271,7 +271,7 @@ static void test_mat4_inverse_and_normals(void **state)
 static void test_srgb_and_clock(void **state)
 {
     SORT_UNUSED(state);
-    for (int i = 0; i <= 1000; i++) {
+    for (int i = 0; i <= 1000; ++i) {
         float x = (float)i / 1000;
         assert_true(fabsf(srgb_from_linear(srgb_to_linear(x)) - x) < 1e-5f);
     }

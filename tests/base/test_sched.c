@@ -35,7 +35,7 @@ static void timers_run(void *data)
     while (t->count > 0 || !t->is_closed) {
         uint64_t now_ns = clock_now_ns();
         Waiter *due = NULL;
-        for (uint32_t i = 0; i < t->count && !due; i++)
+        for (uint32_t i = 0; i < t->count && !due; ++i)
             if (t->pending[i].due_ns <= now_ns) {
                 due = t->pending[i].waiter;
                 t->pending[i] = t->pending[--t->count];
@@ -56,7 +56,7 @@ static void timers_open(Timers *t)
     memset(t, 0, sizeof *t);
     mutex_init(&t->mutex);
     cond_init(&t->changed);
-    for (int i = 0; i < TIMERS; i++)
+    for (int i = 0; i < TIMERS; ++i)
         assert_int_equal(thread_create("timer", 0, timers_run, t, &t->threads[i], NULL), STATUS_OK);
 }
 
@@ -66,7 +66,7 @@ static void timers_add(Timers *t, Waiter *w, uint64_t delay_ns)
     CHECK(t->count < PENDING_MAX);
     t->pending[t->count].waiter = w;
     t->pending[t->count].due_ns = clock_now_ns() + delay_ns;
-    t->count++;
+    ++t->count;
     cond_signal(&t->changed);
     mutex_unlock(&t->mutex);
 }
@@ -77,7 +77,7 @@ static void timers_close(Timers *t)
     t->is_closed = true;
     cond_broadcast(&t->changed);
     mutex_unlock(&t->mutex);
-    for (int i = 0; i < TIMERS; i++)
+    for (int i = 0; i < TIMERS; ++i)
         thread_join(t->threads[i]);
     mutex_destroy(&t->mutex);
     cond_destroy(&t->changed);
@@ -149,14 +149,14 @@ static void wait_some(FiberState *f, uint32_t number)
     Job *job = f->job;
     uint32_t events = number % 3; /* 0: nothing to wait for */
     uint64_t local[16], seed = hash_mix64(number);
-    for (uint32_t i = 0; i < 16; i++)
+    for (uint32_t i = 0; i < 16; ++i)
         local[i] = seed + i;
     waiter_arm(f->waiter, events + 1);
-    for (uint32_t i = 0; i < events; i++)
+    for (uint32_t i = 0; i < events; ++i)
         timers_add(job->timers, f->waiter, (seed >> (i * 8) & 255) * job->delay_ns / 128);
     waiter_fire(f->waiter); /* the owner's own, before the wait */
     waiter_wait(f->waiter);
-    for (uint32_t i = 0; i < 16; i++)
+    for (uint32_t i = 0; i < 16; ++i)
         CHECK(local[i] == seed + i);
 }
 
@@ -167,7 +167,7 @@ static bool fiber_step(void *data, void *fiber_state)
     uint32_t number = atomic_fetch_add(&job->next, 1);
     if (number >= job->number_count)
         return false;
-    f->step_count++;
+    ++f->step_count;
     if (job->delay_ns) {
         wait_some(f, number);
         wait_some(f, number + 1);
@@ -223,14 +223,14 @@ static Status job_run(Job *job, uint32_t workers, uint32_t fibers_min, uint32_t 
 
 static void check_all_seen(Job *job)
 {
-    for (uint32_t i = 0; i < job->number_count; i++)
+    for (uint32_t i = 0; i < job->number_count; ++i)
         assert_int_equal(atomic_load(&job->seen[i]), 1);
 }
 
 static void test_sched_runs_each_step_once(void **state)
 {
     SORT_UNUSED(state);
-    for (uint32_t workers = 1; workers <= 4; workers++) {
+    for (uint32_t workers = 1; workers <= 4; ++workers) {
         SchedStats stats;
         Job *job = job_create(NUMBERS, 0, NULL);
         assert_int_equal(job_run(job, workers, 0, 0, &stats), STATUS_OK);
@@ -250,7 +250,7 @@ static void test_sched_hides_waits_behind_64_fibers(void **state)
     SORT_UNUSED(state);
     Timers *timers = MEM_NEW(Timers);
     timers_open(timers);
-    for (uint32_t workers = 1; workers <= 3; workers++) {
+    for (uint32_t workers = 1; workers <= 3; ++workers) {
         SchedStats stats;
         Job *job = job_create(2000, 1000000, timers);
         assert_int_equal(job_run(job, workers, 0, 64, &stats), STATUS_OK);
@@ -293,7 +293,7 @@ static void test_sched_under_rapid_fire(void **state)
     SORT_UNUSED(state);
     Timers *timers = MEM_NEW(Timers);
     timers_open(timers);
-    for (uint32_t round = 0; round < 8; round++) {
+    for (uint32_t round = 0; round < 8; ++round) {
         SchedStats stats;
         Job *job = job_create(NUMBERS, 1, timers);
         assert_int_equal(job_run(job, 1 + round % 4, 1 + round % 3, 3 + round, &stats), STATUS_OK);
@@ -408,7 +408,7 @@ static void test_sched_needs_only_steps(void **state)
     desc.fibers_max = 3;
     assert_int_equal(sched_create(&desc, &sched, &err), STATUS_INVALID);
     desc.fibers_min = 0;
-    for (uint64_t n = 1; n <= 2; n++) {
+    for (uint64_t n = 1; n <= 2; ++n) {
         mem_fail_nth(n);
         assert_int_equal(sched_create(&desc, &sched, &err), STATUS_NO_MEMORY);
         mem_fail_nth(0);

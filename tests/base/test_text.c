@@ -63,14 +63,14 @@ static void test_str_shows_without_harm(void **state)
          "a\\xe2\\x82"}, /* no UTF-8 */
     };
     char out[128];
-    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         StrBuf b = {0};
         assert_string_equal(str_printable(str_from(rows[i].text), out, sizeof out), rows[i].shown);
         strbuf_append_printable(&b, str_from(rows[i].text));
         assert_string_equal(strbuf_text(&b), rows[i].shown);
         strbuf_free(&b);
     }
-    for (size_t room = 1; room < 12; room++) { /* never a part of an escape */
+    for (size_t room = 1; room < 12; ++room) { /* never a part of an escape */
         str_printable(STR_LIT("ab\x1b\xe2\x82\xac"), out, room);
         assert_true(strlen(out) < room);
         assert_true(strlen(out) <= 2 || strlen(out) == 6 || strlen(out) == 9);
@@ -86,7 +86,7 @@ static void test_strbuf_grows(void **state)
     SORT_UNUSED(state);
     StrBuf b = {0};
     assert_string_equal(strbuf_text(&b), "");
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 1000; ++i)
         strbuf_printf(&b, "%d,", i);
     assert_false(b.failed);
     assert_int_equal(b.size_bytes, 10 * 2 + 90 * 3 + 900 * 4);
@@ -143,7 +143,7 @@ static void test_error_formats(void **state)
     assert_string_equal(error_format(&err, out, sizeof out), "9 is too many");
     assert_string_equal(error_format(&err, out, 4), "9 i");
     assert_int_equal(error_set(NULL, STATUS_IO, "nobody listens"), STATUS_IO);
-    for (Status code = STATUS_OK; code <= STATUS_INTERNAL; code++)
+    for (Status code = STATUS_OK; code <= STATUS_INTERNAL; ++code)
         assert_string_not_equal(status_name(code), "unknown");
 }
 
@@ -152,7 +152,7 @@ static void test_error_cuts_between_characters(void **state)
     SORT_UNUSED(state);
     Error err = {0};
     char text[ERROR_TEXT_MAX + 100];
-    for (size_t lead = 0; lead < 3; lead++) {
+    for (size_t lead = 0; lead < 3; ++lead) {
         memset(text, 'x', lead);
         for (size_t i = lead; i + 3 < sizeof text; i += 3)
             memcpy(text + i, "\xe2\x82\xac", 4); /* 3 bytes each */

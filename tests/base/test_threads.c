@@ -28,9 +28,9 @@ typedef struct Counter {
 static void count_up(void *data)
 {
     Counter *counter = data;
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 10000; ++i) {
         mutex_lock(&counter->mutex);
-        counter->value++;
+        ++counter->value;
         mutex_unlock(&counter->mutex);
     }
 }
@@ -40,11 +40,11 @@ static void test_thread_mutex_excludes(void **state)
     SORT_UNUSED(state);
     Counter counter = {MUTEX_INIT, 0};
     Thread *threads[4];
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; ++i)
         assert_int_equal(thread_create("a name of more than 15", 64 * 1024, count_up, &counter,
                                        &threads[i], NULL),
                          STATUS_OK);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; ++i)
         thread_join(threads[i]);
     assert_int_equal(counter.value, 40000);
     mutex_destroy(&counter.mutex);
@@ -84,16 +84,16 @@ static void test_parallel_for_visits_each_once(void **state)
 {
     SORT_UNUSED(state);
     static _Atomic uint32_t seen[LOOP_COUNT];
-    for (uint32_t threads = 0; threads < 9; threads++) {
+    for (uint32_t threads = 0; threads < 9; ++threads) {
         parallel_for(threads, LOOP_COUNT, visit, seen);
-        for (uint32_t i = 0; i < LOOP_COUNT; i++)
+        for (uint32_t i = 0; i < LOOP_COUNT; ++i)
             assert_int_equal(atomic_load(&seen[i]), threads + 1);
     }
     parallel_for(4, 0, visit, NULL);
     mem_fail_nth(2); /* with as many threads as there are */
     parallel_for(8, LOOP_COUNT, visit, seen);
     mem_fail_nth(0);
-    for (uint32_t i = 0; i < LOOP_COUNT; i++)
+    for (uint32_t i = 0; i < LOOP_COUNT; ++i)
         assert_int_equal(atomic_load(&seen[i]), 10);
 }
 
@@ -138,10 +138,10 @@ static void test_waiter_loses_no_wake_up(void **state)
     SORT_UNUSED(state);
     Ring ring = {.mutex = MUTEX_INIT, .not_empty = COND_INIT};
     Thread *threads[FIRERS];
-    for (int i = 0; i < FIRERS; i++)
+    for (int i = 0; i < FIRERS; ++i)
         assert_int_equal(thread_create("fire", 0, fire_all, &ring, &threads[i], NULL), STATUS_OK);
     Waiter *w = NULL;
-    for (uint32_t round = 0; round < ROUNDS; round++) {
+    for (uint32_t round = 0; round < ROUNDS; ++round) {
         if (round % 16 == 0) { /* made and destroyed often: nothing may touch it after a wait */
             if (w)
                 waiter_destroy_for_thread(w);
@@ -150,7 +150,7 @@ static void test_waiter_loses_no_wake_up(void **state)
         uint32_t events = 1 + round % 5, early = round % 3 == 0;
         waiter_arm(w, events);
         waiter_arm(w, early);
-        for (uint32_t i = 0; i < events; i++)
+        for (uint32_t i = 0; i < events; ++i)
             ring_push(&ring, w);
         if (early)
             waiter_fire(w); /* by the owner itself */
@@ -163,7 +163,7 @@ static void test_waiter_loses_no_wake_up(void **state)
     ring.is_closed = true;
     cond_broadcast(&ring.not_empty);
     mutex_unlock(&ring.mutex);
-    for (int i = 0; i < FIRERS; i++)
+    for (int i = 0; i < FIRERS; ++i)
         thread_join(threads[i]);
 }
 
@@ -178,13 +178,13 @@ typedef struct Steps {
 static uint64_t add_deeply(Steps *s, uint32_t depth)
 {
     volatile uint64_t local[8];
-    for (uint32_t i = 0; i < 8; i++)
+    for (uint32_t i = 0; i < 8; ++i)
         local[i] = hash_mix64(s->id * 1000 + depth * 8 + i);
     if (depth > 0)
         s->sum += add_deeply(s, depth - 1);
     fiber_suspend(s->fiber);
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < 8; ++i) {
         assert_true(local[i] == hash_mix64(s->id * 1000 + depth * 8 + i));
         sum += local[i];
     }
@@ -202,24 +202,24 @@ static void test_fiber_keeps_its_stack(void **state)
     SORT_UNUSED(state);
     enum { COUNT = 40 };
     Steps steps[COUNT] = {0};
-    for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < COUNT; ++i) {
         steps[i].id = i;
         assert_int_equal(fiber_create(run_steps, &steps[i], 64 * 1024, &steps[i].fiber, NULL),
                          STATUS_OK);
     }
-    for (uint32_t round = 0; round <= 31; round++)
-        for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t round = 0; round <= 31; ++round)
+        for (uint32_t i = 0; i < COUNT; ++i) {
             assert_false(fiber_is_done(steps[i].fiber));
             fiber_resume(steps[i].fiber);
         }
-    for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < COUNT; ++i) {
         assert_true(fiber_is_done(steps[i].fiber));
 #if SORT_ASSERTIONS
         assert_in_range(fiber_stack_peak_bytes(steps[i].fiber), 2000, 64 * 1024);
 #endif
         fiber_destroy(steps[i].fiber);
         uint64_t expected = 0;
-        for (uint32_t k = 0; k < 31 * 8; k++)
+        for (uint32_t k = 0; k < 31 * 8; ++k)
             expected += hash_mix64(i * 1000 + k);
         assert_true(steps[i].sum == expected);
     }

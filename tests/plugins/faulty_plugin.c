@@ -75,7 +75,7 @@ static SortResult import(const SortHostApi *api, const char *path, const SortSce
         abort();
     if (FAULT == FAULT_PRY)
         return pry(path, sink);
-    for (size_t block = 0; block < 1u << 20 && !api->cancelled(api->host); block++) {
+    for (size_t block = 0; block < 1u << 20 && !api->cancelled(api->host); ++block) {
         void *memory = malloc(64u << 20);
         if (!memory)
             return SORT_ERROR_NO_MEMORY;

@@ -66,7 +66,7 @@ static SortResult read_texels(SortImage *image, const SortRegion *region, void *
 {
     float *texels = out_texels;
     (void)region, (void)why;
-    for (size_t i = 0; i < out_bytes / sizeof *texels; i++)
+    for (size_t i = 0; i < out_bytes / sizeof *texels; ++i)
         texels[i] = 1.0f;
     if (strcmp(image->word, "nan") == 0)
         memset(texels + 5, 0xff, sizeof *texels);

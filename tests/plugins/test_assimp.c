@@ -184,7 +184,7 @@ static void import_well(const char *name)
 static void expect_numbers(const char *what, const float *got, const float *wanted, int count,
                            float tolerance)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; ++i)
         if (!(fabsf(got[i] - wanted[i]) <= tolerance))
             fail_msg("%s[%d] is %g, not %g", what, i, (double)got[i], (double)wanted[i]);
 }
@@ -197,7 +197,7 @@ static void expect_warning(const char *words)
 
 static const KeptMesh *mesh_with_uv(void)
 {
-    for (uint32_t i = 0; i < kept.mesh_count; i++)
+    for (uint32_t i = 0; i < kept.mesh_count; ++i)
         if (kept.meshes[i].has_uv)
             return &kept.meshes[i];
     fail_msg("no mesh has uv");
@@ -232,7 +232,7 @@ static void test_assimp_gltf_uv_have_v_up(void **state)
     const KeptMesh *m = mesh_with_uv();
     assert_int_equal(m->vertex_count, 4);
     assert_int_equal(m->triangle_count, 2);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; ++i) {
         /* the square is [-1, 1]^2, and the image lies on it upright */
         float wanted[2] = {0.5f * (m->positions[i][0] + 1), 0.5f * (m->positions[i][1] + 1)};
         expect_numbers("uv", m->uv[i], wanted, 2, 1e-6f);
@@ -282,7 +282,7 @@ static void test_assimp_gltf_texture_transform_agrees_with_the_extension(void **
     const SortTextureRef *t = &kept.materials[mesh_with_uv()->material].m.base_color_texture;
     const float c = cosf(0.5f), s = sinf(0.5f);
     static const float points[][2] = {{0, 0}, {1, 0}, {0, 1}, {0.3f, 0.8f}};
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; ++i) {
         float u = points[i][0], v_down = points[i][1];
         float wanted[2] = {0.1f + c * 3 * u + s * 2 * v_down,
                            1 - (0.2f - s * 3 * u + c * 2 * v_down)};
@@ -338,7 +338,7 @@ static void test_assimp_gltf_names_what_it_leaves_out(void **state)
 
 static const SortMaterial *material_called(const char *name)
 {
-    for (uint32_t i = 0; i < kept.material_count; i++)
+    for (uint32_t i = 0; i < kept.material_count; ++i)
         if (strcmp(kept.materials[i].name, name) == 0)
             return &kept.materials[i].m;
     fail_msg("no material is called '%s'", name);
@@ -401,7 +401,7 @@ static void test_assimp_stops_when_the_sink_refuses(void **state)
     (void)state;
     import_well("scene.gltf");
     uint32_t calls = kept.calls;
-    for (uint32_t n = 1; n <= calls; n++) {
+    for (uint32_t n = 1; n <= calls; ++n) {
         SortFailure why = {{0}};
         assert_int_equal(import("scene.gltf", n, &why), SORT_ERROR_SINK);
         assert_int_equal(kept.calls, n);
@@ -419,7 +419,7 @@ static void test_assimp_obj_maps_mtl_to_metal_rough(void **state)
     const KeptMesh *quad = &kept.meshes[kept.meshes[0].triangle_count == 2 ? 0 : 1];
     assert_int_equal(quad->vertex_count, 4);
     assert_int_equal(quad->triangle_count, 2);
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; ++i)
         expect_numbers(
             "uv", quad->uv[i],
             (float[2]){0.5f * (quad->positions[i][0] + 1), 0.5f * (quad->positions[i][1] + 1)}, 2,
@@ -458,15 +458,15 @@ static void test_assimp_turns_units_and_axes(void **state)
 {
     (void)state;
     static const char *const names[] = {"zup.fbx", "zup.dae"};
-    for (size_t n = 0; n < 2; n++) {
+    for (size_t n = 0; n < 2; ++n) {
         import_well(names[n]);
         assert_int_equal(kept.instance_count, 1);
         const float *m = kept.instances[0].transform;
         const float wanted[3][3] = {{0, 0, 0}, {0.254f, 0, 0}, {0, 0.254f, 0}};
-        for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t i = 0; i < 3; ++i) {
             const float *p = kept.meshes[0].positions[kept.meshes[0].indices[i]];
             float world[3];
-            for (int k = 0; k < 3; k++)
+            for (int k = 0; k < 3; ++k)
                 world[k] =
                     m[4 * k] * p[0] + m[4 * k + 1] * p[1] + m[4 * k + 2] * p[2] + m[4 * k + 3];
             expect_numbers(names[n], world, wanted[i], 3, 1e-5f);

@@ -73,7 +73,7 @@ static Scene *import_and_load(const char *model, const char *package)
 
 static const SceneMaterial *material_of(const Scene *scene, const char *name)
 {
-    for (uint32_t i = 0; i < scene->material_count; i++)
+    for (uint32_t i = 0; i < scene->material_count; ++i)
         if (strcmp(scene->materials[i].name, name) == 0)
             return &scene->materials[i];
     fail_msg("no material is called '%s'", name);
@@ -82,7 +82,7 @@ static const SceneMaterial *material_of(const Scene *scene, const char *name)
 
 static const SslGroupValue *parameter_of(const SceneMaterial *m, const char *name)
 {
-    for (uint32_t i = 0; i < m->parameter_count; i++)
+    for (uint32_t i = 0; i < m->parameter_count; ++i)
         if (strcmp(m->parameters[i].param, name) == 0)
             return &m->parameters[i];
     return NULL;
@@ -91,7 +91,7 @@ static const SslGroupValue *parameter_of(const SceneMaterial *m, const char *nam
 static const SceneTexture *texture_of(const Scene *scene, const SceneMaterial *m,
                                       const char *handle)
 {
-    for (uint32_t i = 0; i < m->texture_count; i++)
+    for (uint32_t i = 0; i < m->texture_count; ++i)
         if (strcmp(m->textures[i].texture, handle) == 0)
             return &scene->textures[m->textures[i].id];
     return NULL;
@@ -162,7 +162,7 @@ static void expect_floats(const SceneMaterial *m, const char *name, const float 
 {
     const SslGroupValue *p = parameter_of(m, name);
     assert_non_null(p);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; ++i)
         if (!(fabsf(p->value.f[i] - wanted[i]) < 1e-6f))
             fail_msg("%s[%d] is %g, not %g", name, i, (double)p->value.f[i], (double)wanted[i]);
 }
@@ -245,7 +245,7 @@ static void test_import_makes_up_a_camera_and_a_light_and_says_so(void **state)
     const float half_width = 0.5f * 1280 / 720;
     float fill = 0;
     static const float3 corners[] = {{0, 0, 0}, {2, 0, 0}, {0, 2, 0}};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; ++i) {
         float2 film = project(&scene->cameras[0], corners[i]);
         fill = fmaxf(fill, fmaxf(fabsf(film.x) / half_width, fabsf(film.y) / 0.5f));
     }
@@ -423,7 +423,7 @@ static void test_import_sink_makes_names_unique_and_clean(void **state)
                              .name = "many",
                              .mesh = id,
                              .transform = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 1000; ++i)
         assert_int_equal(sink->instance(sink->sink, &instance), SORT_OK);
     Error err = {0};
     assert_int_equal(import_sink_finish(import, NULL, &err), STATUS_OK);
@@ -448,7 +448,7 @@ static void test_import_sink_refuses_broken_meshes(void **state)
     static const char *const words[] = {"triangle 0 names vertex 3 of 3",
                                         "a position is not finite", "names material 5 of 1",
                                         "0 vertices"};
-    for (int fault = 0; fault < 4; fault++) {
+    for (int fault = 0; fault < 4; ++fault) {
         ImportSink *import = begin("refused");
         const SortSceneSink *sink = import_sink_callbacks(import);
         add_material(sink, "m");
@@ -501,7 +501,7 @@ static void test_import_sink_repairs_normals(void **state)
     Scene *scene;
     assert_int_equal(scene_load(package_path("normals"), NULL, &scene, &err), STATUS_OK);
     const float wanted[9] = {0, 0, 1, 0, 0, 1, 0, 0.6f, 0.8f};
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; ++i)
         assert_true(fabsf(scene->meshes[0].normals[i] - wanted[i]) < 1e-6f);
     assert_int_equal(scene->meshes[0].uv_count, 0);
     assert_int_equal(scene->instance_count, 1);

@@ -46,9 +46,9 @@ static int set_up(void **state)
         "secret.png",     "shared/rug.png",          "shared/sub/mat.png",      "model/scene.gltf",
         "model/wood.png", "model/a b.png",           "model/c%20d.png",         "model/c d.png",
         "model/100%.png", "model/h\xc3\xb6lz#?.png", "model/Tex/Deep/Stone.PNG"};
-    for (size_t i = 0; i < SORT_COUNT_OF(folders); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(folders); ++i)
         assert_int_equal(file_make_directories(in_work(folders[i]), NULL), STATUS_OK);
-    for (size_t i = 0; i < SORT_COUNT_OF(files); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(files); ++i)
         put(files[i]);
     assert_int_equal(symlink("../secret.png", in_work("model/link.png")), 0);
     assert_int_equal(symlink("wood.png", in_work("model/in.png")), 0);
@@ -213,7 +213,7 @@ static void test_import_files_need_a_regular_scene_file(void **state)
     (void)state;
     const char *const sources[] = {"model/pipe", "model", "none.gltf"};
     const Status wanted[] = {STATUS_FORMAT, STATUS_FORMAT, STATUS_NOT_FOUND};
-    for (size_t i = 0; i < SORT_COUNT_OF(sources); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(sources); ++i) {
         const ImportFilesDesc desc = {.size_bytes = sizeof desc, .source = in_work(sources[i])};
         ImportFiles *files;
         Error err = {0};

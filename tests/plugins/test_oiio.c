@@ -119,9 +119,9 @@ static void expect_region(SortImage *image, const SortLevelInfo *info, SortRegio
     SortFailure why = {{0}};
     if (fixture.decoder->read(image, &region, texels, bytes, &why) != SORT_OK)
         fail_msg("%s", why.text);
-    for (uint32_t y = 0; y < region.height; y++)
-        for (uint32_t x = 0; x < region.width; x++)
-            for (uint32_t c = 0; c < info->channel_count; c++) {
+    for (uint32_t y = 0; y < region.height; ++y)
+        for (uint32_t x = 0; x < region.width; ++x)
+            for (uint32_t c = 0; c < info->channel_count; ++c) {
                 int rx = (int)(region.x + x) + ramp_x, ry = (int)(region.y + y) + ramp_y;
                 bool is_inside = rx >= 0 && ry >= 0 && rx < width && ry < height;
                 double wanted = is_inside ? ramp((uint32_t)rx, (uint32_t)ry, c) : 0;
@@ -171,7 +171,7 @@ static void test_oiio_tells_type_channels_colour_and_alpha(void **state)
         {"float.hdr", SORT_TEXEL_FLOAT, 3, SORT_COLOR_LINEAR, -1, false, "hdr", ramp_float, 0.13},
         {"rgba.tga", SORT_TEXEL_U8, 4, SORT_COLOR_UNKNOWN, 3, false, "targa", NULL, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         const Facts *f = &rows[i];
         SortLevelInfo info;
         SortImage *image = open_fixture(f->name, &info);
@@ -198,10 +198,10 @@ static void test_oiio_reads_parts_of_rows(void **state)
     (void)state;
     SortLevelInfo info;
     SortImage *image = open_fixture("rgba_u8.png", &info);
-    for (uint32_t y = 0; y < 3; y++)
-        for (uint32_t x = 0; x < 5; x++)
-            for (uint32_t height = 1; y + height <= 3; height++)
-                for (uint32_t width = 1; x + width <= 5; width++)
+    for (uint32_t y = 0; y < 3; ++y)
+        for (uint32_t x = 0; x < 5; ++x)
+            for (uint32_t height = 1; y + height <= 3; ++height)
+                for (uint32_t width = 1; x + width <= 5; ++width)
                     expect_region(image, &info,
                                   (SortRegion){.x = x, .y = y, .width = width, .height = height},
                                   ramp_u8, 0, 0, 5, 3, 0);
@@ -224,7 +224,7 @@ static void test_oiio_reads_tiles_across_and_within(void **state)
                                          {.x = 3, .y = 5, .width = 30, .height = 17},
                                          {.x = 39, .y = 23, .width = 1, .height = 1},
                                          {.x = 0, .y = 9, .width = 40, .height = 3}};
-    for (size_t i = 0; i < sizeof regions / sizeof regions[0]; i++)
+    for (size_t i = 0; i < sizeof regions / sizeof regions[0]; ++i)
         expect_region(image, &info, regions[i], ramp_u8, 0, 0, 40, 24, 0);
     fixture.decoder->close(image);
 }
@@ -234,7 +234,7 @@ static void test_oiio_tells_the_size_of_each_level(void **state)
     (void)state;
     static const char *const names[] = {"tiled.tx", "tiled.exr"};
     static const uint32_t sizes[6][2] = {{40, 24}, {20, 12}, {10, 6}, {5, 3}, {2, 1}, {1, 1}};
-    for (size_t n = 0; n < 2; n++) {
+    for (size_t n = 0; n < 2; ++n) {
         SortLevelInfo info;
         SortImage *image = open_fixture(names[n], &info);
         SortFailure why;

@@ -63,7 +63,7 @@ static void hear(void *data, SortLogLevel level, const char *plugin, const char 
     snprintf(heard->plugin, sizeof heard->plugin, "%s", plugin);
     snprintf(heard->text, sizeof heard->text, "%s", text);
     heard->level = level;
-    heard->count++;
+    ++heard->count;
 }
 
 static bool is_cancelled(void *data)

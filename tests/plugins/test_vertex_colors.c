@@ -46,7 +46,7 @@ static Scene *load(const Kit *kit)
 
 static const SceneMesh *mesh_of(const Scene *scene, const char *name)
 {
-    for (uint32_t i = 0; i < scene->mesh_count; i++)
+    for (uint32_t i = 0; i < scene->mesh_count; ++i)
         if (strcmp(scene->meshes[i].name, name) == 0)
             return &scene->meshes[i];
     fail_msg("no mesh is called '%s'", name);
@@ -60,14 +60,14 @@ static void expect_color(const Scene *scene, const char *mesh, uint32_t vertex,
     assert_int_equal(m->attribute_count, 1);
     assert_string_equal(m->attributes[0].name, "vertex_color");
     assert_int_equal(m->attributes[0].components, 4);
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; ++k)
         assert_true(fabsf(m->attributes[0].values[4 * vertex + k] - expected[k]) < 1e-5f);
 }
 
 /* NULL: the material has no such parameter. */
 static const SslGroupValue *parameter_of(const Scene *scene, const char *material, const char *name)
 {
-    for (uint32_t i = 0; i < scene->material_count; i++)
+    for (uint32_t i = 0; i < scene->material_count; ++i)
         for (uint32_t k = 0; strcmp(scene->materials[i].name, material) == 0 &&
                              k < scene->materials[i].parameter_count;
              k++)
@@ -114,7 +114,7 @@ static void test_vertex_colors_of_ply_are_the_base_color(void **state)
     assert_non_null(parameter_of(scene, m->name, "has_vertex_colors"));
     const SslGroupValue *base = parameter_of(scene, m->name, "base_color");
     assert_non_null(base);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; ++k)
         assert_true(base->value.f[k] == 1.0f);
     scene_destroy(scene);
 }
@@ -147,9 +147,9 @@ static void test_vertex_colors_multiply_the_base_color(void **state)
     float *rgba = kit_pixels(render, &count), *albedo = kit_aov(render, FILM_AOV_ALBEDO);
     assert_int_equal(count, WIDTH * HEIGHT);
     /* 8.1 m wide at the squares, 12.7 cm a pixel: "times" is the second quarter, "product" the third. */
-    for (uint32_t y = 2; y < HEIGHT - 2; y++)
-        for (uint32_t x = WIDTH / 4 + 3; x < WIDTH / 2 - 3; x++)
-            for (uint32_t c = 0; c < 3; c++) {
+    for (uint32_t y = 2; y < HEIGHT - 2; ++y)
+        for (uint32_t x = WIDTH / 4 + 3; x < WIDTH / 2 - 3; ++x)
+            for (uint32_t c = 0; c < 3; ++c) {
                 float times = albedo[3 * (y * WIDTH + x) + c];
                 float product = albedo[3 * (y * WIDTH + WIDTH - 1 - x) + c];
                 assert_true(times > 0.1f && fabsf(times - product) < 1e-3f);
@@ -176,7 +176,7 @@ static void test_vertex_colors_shine_where_nothing_lights(void **state)
     const float *pixel =
         rgba + (size_t)4 * (SIDE / 2 * 20 * SIDE + (uint32_t)((3 / seen + 0.5f) * 20 * SIDE));
     const float expected[3] = {0.25f, 0.125f, 0.5f};
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; ++c)
         assert_true(fabsf(pixel[c] - expected[c]) < 1e-4f);
     mem_free(rgba);
     render_destroy(render);

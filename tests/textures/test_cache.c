@@ -74,7 +74,7 @@ static void test_cache_many_small_textures_share_a_small_budget(void **state)
     enum { FILES = 300, SIDE = 128 };
     static TexId ids[FILES];
     static float first[FILES][4];
-    for (uint32_t i = 0; i < FILES; i++) {
+    for (uint32_t i = 0; i < FILES; ++i) {
         char name[32];
         snprintf(name, sizeof name, "small%u.stex", i);
         noise_file(name, SIDE, SIDE, i);
@@ -86,13 +86,13 @@ static void test_cache_many_small_textures_share_a_small_budget(void **state)
     assert_int_equal(texcache_create(&d, &none, &too_small), STATUS_LIMIT);
     assert_int_equal(sscanf(strstr(too_small.text, "at least "), "at least %llu", &whole), 1);
     d.budget_bytes = whole + (64 << 10);
-    for (uint32_t round = 0; round < 3; round++) {
+    for (uint32_t round = 0; round < 3; ++round) {
         Rig rig;
         rig_begin(&rig, &d);
         uint64_t before = rig_stats(&rig).bytes_tables;
         uint32_t refused = 0;
         Error err = {0};
-        for (uint32_t i = 0; i < FILES; i++) {
+        for (uint32_t i = 0; i < FILES; ++i) {
             char name[32];
             snprintf(name, sizeof name, "small%u.stex", i);
             TexOpenDesc what = {.size_bytes = sizeof what, .path = fixture_path(name)};
@@ -112,8 +112,8 @@ static void test_cache_many_small_textures_share_a_small_budget(void **state)
         }
         TexStats stats = rig_stats(&rig);
         assert_true(stats.bytes_tables - before < FILES * 950);
-        for (uint32_t pass = 0; pass < 2; pass++) {
-            for (uint32_t i = 0; i < FILES; i++) { /* small levels, and large ones */
+        for (uint32_t pass = 0; pass < 2; ++pass) {
+            for (uint32_t i = 0; i < FILES; ++i) { /* small levels, and large ones */
                 float width = i % 2 ? 0.9f : 0.0f, out[4];
                 float coord[7] = {0.3f, 0.6f, width, 0, 0, width, 0};
                 TexRequest r = {.texture = ids[i], .lane_count = 1, .lane_mask = 1, .coord = coord};
@@ -143,7 +143,7 @@ static void test_cache_evicts_in_the_documented_order(void **state)
     TexId id = rig_open(&rig, path);
     float out[4];
     static const uint32_t order[][2] = {{0, 0}, {1, 0}, {2, 0}, {0, 0}, {3, 0}}; /* A B C A D */
-    for (size_t i = 0; i < SORT_COUNT_OF(order); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(order); ++i)
         assert_false(lookup_tile(&rig, id, 4, 4, order[i][0], order[i][1], out));
     TexStats stats = rig_stats(&rig);
     assert_int_equal(stats.loads, 4);
@@ -175,7 +175,7 @@ static void test_cache_never_exceeds_its_budget(void **state)
                       {3, SORT_TEXEL_FLOAT}, {1, SORT_TEXEL_FLOAT}};
     const uint64_t budget = 4 << 20, overhead = 2 << 20;
     char names[FILES][32];
-    for (uint32_t i = 0; i < FILES; i++) {
+    for (uint32_t i = 0; i < FILES; ++i) {
         Picture p = picture_create(1024, 768, kinds[i].channels, kinds[i].type, SORT_COLOR_RAW);
         picture_fill_noise(&p, i);
         snprintf(names[i], sizeof names[i], "budget%u.stex", i);
@@ -187,14 +187,14 @@ static void test_cache_never_exceeds_its_budget(void **state)
     uint64_t before = resident_bytes();
     rig_begin(&rig, &d);
     TexId ids[FILES];
-    for (uint32_t i = 0; i < FILES; i++)
+    for (uint32_t i = 0; i < FILES; ++i)
         ids[i] = rig_open(&rig, fixture_path(names[i]));
     uint64_t random = 1;
-    for (uint32_t step = 0; step < 6000; step++) {
+    for (uint32_t step = 0; step < 6000; ++step) {
         float coord[7 * 16] = {0}, out[4 * 16];
-        for (uint32_t i = 0; i < 32; i++)
+        for (uint32_t i = 0; i < 32; ++i)
             coord[i] = random_unit(&random);
-        for (uint32_t i = 32; i < 112; i++)
+        for (uint32_t i = 32; i < 112; ++i)
             coord[i] = random_unit(&random) * 0.003f;
         TexRequest r = {.texture = ids[random_u32(&random) % FILES],
                         .lane_count = 16,
@@ -220,7 +220,7 @@ static void test_cache_never_exceeds_its_budget(void **state)
 
     /* Opening more squeezes the tiles, closing gives the memory back. */
     uint64_t tables = stats.bytes_tables;
-    for (uint32_t i = 0; i < FILES; i++)
+    for (uint32_t i = 0; i < FILES; ++i)
         texcache_close(rig.cache, ids[i]);
     stats = rig_stats(&rig);
     assert_int_equal(stats.resident_tiles, 0);
@@ -240,7 +240,7 @@ static void test_cache_tables_squeeze_tiles_out(void **state)
     rig_begin(&rig, &d);
     TexId id = rig_open(&rig, big);
     float out[4], again[4];
-    for (uint32_t i = 0; i < 256; i++)
+    for (uint32_t i = 0; i < 256; ++i)
         assert_false(lookup_tile(&rig, id, 16, 16, i % 16, i / 16, out));
     uint64_t full = rig_stats(&rig).bytes_now;
     TexId second = rig_open(&rig, other); /* needs what tiles hold */
@@ -293,12 +293,12 @@ static void test_cache_reads_a_tile_once_for_many_threads(void **state)
     TexId id = rig_open(&rig, path);
     Asker askers[ASKERS];
     Error err = {0};
-    for (uint32_t i = 0; i < ASKERS; i++) {
+    for (uint32_t i = 0; i < ASKERS; ++i) {
         askers[i] = (Asker){.cache = rig.cache, .id = id};
         assert_int_equal(thread_create("asker", 0, ask, &askers[i], &askers[i].thread, &err),
                          STATUS_OK);
     }
-    for (uint32_t i = 0; i < ASKERS; i++) {
+    for (uint32_t i = 0; i < ASKERS; ++i) {
         thread_join(askers[i].thread);
         assert_memory_equal(askers[i].out, askers[0].out, sizeof askers[0].out);
     }
@@ -323,8 +323,8 @@ typedef struct GridImage {
 
 static void render_grid(Rig *rig, TexId id, GridImage *out)
 {
-    for (uint32_t y = 0; y < GRID; y++) {
-        for (uint32_t x = 0; x < GRID; x++) {
+    for (uint32_t y = 0; y < GRID; ++y) {
+        for (uint32_t x = 0; x < GRID; ++x) {
             float s = ((float)x + 0.37f) / GRID, t = 1.0f - ((float)y + 0.37f) / GRID;
             out->is_missing[y][x] = rig_lookup(rig, id, NULL, s, t, out->rgba[y][x]);
         }
@@ -356,8 +356,8 @@ static void test_cache_damage_stays_in_its_tile(void **state)
     rig_begin(&rig, NULL);
     id = rig_open(&rig, path);
     render_grid(&rig, id, &broken);
-    for (uint32_t y = 0; y < GRID; y++) {
-        for (uint32_t x = 0; x < GRID; x++) {
+    for (uint32_t y = 0; y < GRID; ++y) {
+        for (uint32_t x = 0; x < GRID; ++x) {
             bool is_touched = x / 8 == 3 && y / 8 == 5;
             assert_int_equal(broken.is_missing[y][x], is_touched);
             const float magenta[4] = {1, 0, 1, 1};
@@ -385,7 +385,7 @@ static void test_cache_damaged_stream_or_index_fails_alone(void **state)
     SORT_UNUSED(state);
     const char *path = fixture_path("packed.stex");
     Picture p = picture_create(512, 512, 4, SORT_TEXEL_U8, SORT_COLOR_RAW);
-    for (uint32_t i = 0; i < 512 * 512; i++)
+    for (uint32_t i = 0; i < 512 * 512; ++i)
         picture_set(&p, i % 512, i / 512, i % 4, (float)(i % 7) / 7.0f);
     TexConvertDesc how = {.compression = TEX_COMPRESSION_ZLIB};
     picture_convert(&p, path, &how);
@@ -437,8 +437,8 @@ static void test_cache_truncated_file_loses_only_what_is_cut(void **state)
     assert_non_null(strstr(rig.lines.last, "truncated"));
     render_grid(&rig, id, &cut);
     uint32_t missing = 0;
-    for (uint32_t y = 0; y < GRID; y++) {
-        for (uint32_t x = 0; x < GRID; x++) {
+    for (uint32_t y = 0; y < GRID; ++y) {
+        for (uint32_t x = 0; x < GRID; ++x) {
             missing += cut.is_missing[y][x];
             if (!cut.is_missing[y][x])
                 assert_memory_equal(cut.rgba[y][x], clean.rgba[y][x], 4 * sizeof(float));
@@ -479,21 +479,21 @@ static void test_cache_keeps_few_files_open(void **state)
     rig_begin(&rig, &d);
     TexId ids[FILES];
     float first[FILES][4], out[4];
-    for (uint32_t i = 0; i < FILES; i++) {
+    for (uint32_t i = 0; i < FILES; ++i) {
         char name[32];
         snprintf(name, sizeof name, "many%u.stex", i);
         ids[i] = rig_open(&rig, noise_file(name, 200, 200, i));
         assert_true(count_open_textures() <= 4);
     }
-    for (uint32_t tile = 0; tile < 16; tile++) {
-        for (uint32_t i = 0; i < FILES; i++) {
+    for (uint32_t tile = 0; tile < 16; ++tile) {
+        for (uint32_t i = 0; i < FILES; ++i) {
             assert_false(lookup_tile(&rig, ids[i], 4, 4, tile % 4, tile / 4, out));
             if (tile == 0)
                 memcpy(first[i], out, sizeof out);
             assert_true(count_open_textures() <= 4);
         }
     }
-    for (uint32_t i = 0; i < FILES; i++) {
+    for (uint32_t i = 0; i < FILES; ++i) {
         assert_false(lookup_tile(&rig, ids[i], 4, 4, 0, 0, out));
         assert_memory_equal(first[i], out, sizeof out);
     }
@@ -504,14 +504,14 @@ static void test_cache_keeps_few_files_open(void **state)
     /* Gone or exchanged between two reads: this tile fails, with a reason; nothing is mixed. */
     texcache_close(rig.cache,
                    ids[2]); /* make room, so that all others are closed by the next opens */
-    for (uint32_t i = 10; i < 16; i++)
+    for (uint32_t i = 10; i < 16; ++i)
         lookup_tile(&rig, ids[i], 4, 4, 1, 1, out);
     Error err = {0};
     Rig fresh;
     rig_begin(&fresh, &d);
     ids[2] = rig_open(&fresh, fixture_path("many2.stex"));
     ids[3] = rig_open(&fresh, fixture_path("many3.stex"));
-    for (uint32_t i = 20; i < 24; i++)
+    for (uint32_t i = 20; i < 24; ++i)
         rig_open(&fresh, fixture_path(i == 20   ? "many20.stex"
                                       : i == 21 ? "many21.stex"
                                       : i == 22 ? "many22.stex"
@@ -618,7 +618,7 @@ static void test_cache_survives_any_failed_allocation(void **state)
 {
     SORT_UNUSED(state);
     const char *path = noise_file("alloc.stex", 200, 200, 10);
-    for (uint64_t n = 1; n < 200; n++) {
+    for (uint64_t n = 1; n < 200; ++n) {
         mem_fail_nth(n);
         TexCacheDesc d = {.size_bytes = sizeof d, .io_thread_count = 2, .budget_bytes = 4 << 20};
         TexCache *cache;

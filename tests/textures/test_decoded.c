@@ -31,9 +31,9 @@ static int make_files(void **state)
 {
     (void)state;
     fixture_begin();
-    for (uint32_t y = 0; y < HEIGHT; y++) {
-        for (uint32_t x = 0; x < WIDTH; x++) {
-            for (uint32_t c = 0; c < 3; c++) {
+    for (uint32_t y = 0; y < HEIGHT; ++y) {
+        for (uint32_t x = 0; x < WIDTH; ++x) {
+            for (uint32_t c = 0; c < 3; ++c) {
                 float v = sinf((float)(x * (c + 1)) * 0.05f) * cosf((float)(y + 20 * c) * 0.04f);
                 pixels[(y * WIDTH + x) * 3 + c] = (uint8_t)(127.0f + 120.0f * v);
             }
@@ -47,7 +47,7 @@ static int make_files(void **state)
     run((const char *const[]){maketx, png, "-o", fixture_path("wave.exr"), "-d", "half", NULL});
     const char *even = fixture_path("even.png");
     static uint8_t even_pixels[256 * 128 * 3];
-    for (size_t y = 0; y < 128; y++)
+    for (size_t y = 0; y < 128; ++y)
         memcpy(even_pixels + y * 256 * 3, pixels + y * WIDTH * 3, 256 * 3);
     if (png_write(even, 256, 128, 3, even_pixels, &err) != STATUS_OK)
         fail_msg("%s", err.text);
@@ -114,7 +114,7 @@ static void test_decoded_files_have_their_texels(void **state)
     Rig rig;
     begin(&rig, 0);
     static const char *const names[] = {"wave.tx", "wave.exr"};
-    for (uint32_t n = 0; n < 2; n++) {
+    for (uint32_t n = 0; n < 2; ++n) {
         TexId id = open_file(&rig, names[n]);
         TexInfo info;
         Error err = {0};
@@ -124,11 +124,11 @@ static void test_decoded_files_have_their_texels(void **state)
         assert_int_equal(info.level_count, 9);
         assert_int_equal(info.channel_count, 3);
         assert_int_equal(info.type, n == 0 ? SORT_TEXEL_U8 : SORT_TEXEL_HALF);
-        for (uint32_t y = 0; y < HEIGHT; y++) {
-            for (uint32_t x = 0; x < WIDTH; x++) {
+        for (uint32_t y = 0; y < HEIGHT; ++y) {
+            for (uint32_t x = 0; x < WIDTH; ++x) {
                 float out[4];
                 assert_false(texel(&rig, id, &info.levels[0], 0.0f, x, y, out));
-                for (uint32_t c = 0; c < 3; c++) {
+                for (uint32_t c = 0; c < 3; ++c) {
                     float expected = (float)pixels[(y * WIDTH + x) * 3 + c] / 255.0f;
                     /* A half has 11 bits. */
                     if (!(fabsf(out[c] - expected) <= (n == 0 ? 0.0f : 0x1p-11f)))
@@ -152,13 +152,13 @@ static void test_decoded_levels_are_like_ours(void **state)
     TexInfo info;
     Error err = {0};
     assert_int_equal(texcache_info(rig.cache, ours, &info, &err), STATUS_OK);
-    for (uint32_t l = 1; l < info.level_count; l++) {
-        for (uint32_t y = 0; y < info.levels[l].height; y++) {
-            for (uint32_t x = 0; x < info.levels[l].width; x++) {
+    for (uint32_t l = 1; l < info.level_count; ++l) {
+        for (uint32_t y = 0; y < info.levels[l].height; ++y) {
+            for (uint32_t x = 0; x < info.levels[l].width; ++x) {
                 float a[4], b[4];
                 texel(&rig, ours, &info.levels[l], (float)l, x, y, a);
                 texel(&rig, theirs, &info.levels[l], (float)l, x, y, b);
-                for (uint32_t c = 0; c < 3; c++) {
+                for (uint32_t c = 0; c < 3; ++c) {
                     if (!(fabsf(a[c] - b[c]) <= 2.01f / 255.0f))
                         fail_msg("level %u, texel %u, %u: %g and %g", l, x, y, (double)a[c],
                                  (double)b[c]);
@@ -190,7 +190,7 @@ static void test_decoded_wrap_is_the_files(void **state)
                  {"wave.tx", TEX_WRAP_BLACK, TEX_WRAP_BLACK}};
     Rig rig;
     begin(&rig, 0);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         TexId id = open_file(&rig, cases[i].name);
         TexInfo info;
         Error err = {0};
@@ -199,7 +199,7 @@ static void test_decoded_wrap_is_the_files(void **state)
             fail_msg("%s: %d, %d", cases[i].name, info.wrap_s, info.wrap_t);
         TexOptions said = {.wrap_s = cases[i].s, .wrap_t = cases[i].t}, unsaid = {0};
         uint64_t seed = 1;
-        for (uint32_t k = 0; k < 50; k++) {
+        for (uint32_t k = 0; k < 50; ++k) {
             float s = 4.0f * random_unit(&seed) - 2.0f, t = 4.0f * random_unit(&seed) - 2.0f;
             float a[4], b[4];
             rig_lookup(&rig, id, &unsaid, s, t, a);
@@ -219,7 +219,7 @@ static void test_decoded_results_do_not_depend_on_the_budget(void **state)
     begin(&small, budget_for_chunks(16, 2, 256 * 1024));
     TexId a = open_file(&large, "wave.exr"), b = open_file(&small, "wave.exr");
     uint64_t seed = 1;
-    for (uint32_t i = 0; i < 600; i++) {
+    for (uint32_t i = 0; i < 600; ++i) {
         float s = random_unit(&seed), t = random_unit(&seed), x[4], y[4];
         rig_lookup(&large, a, NULL, s, t, x);
         rig_lookup(&small, b, NULL, s, t, y);
@@ -283,10 +283,10 @@ static void test_decoded_truncated_file_loses_only_what_is_cut(void **state)
             float a[4], b[4];
             assert_false(texel(&rig, whole, &info.levels[0], 0.0f, x, y, a));
             if (texel(&rig, broken, &info.levels[0], 0.0f, x, y, b)) {
-                lost++;
+                ++lost;
             } else {
                 assert_memory_equal(a, b, sizeof a);
-                kept++;
+                ++kept;
             }
         }
     }
@@ -332,7 +332,7 @@ static void test_decoded_survives_its_decoders(void **state)
                                               {"/bin/sh", "-c", "yes"}};
     static const char *const texts[] = {"can be started", "exit code 1", "signal 9",
                                         "the decoder process failed", "the decoder process failed"};
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; ++i) {
         Rig rig;
         TexCacheDesc desc = {.decoder_command = commands[i]};
         rig_begin(&rig, &desc);
@@ -355,7 +355,7 @@ static void write_float_tiff(const char *path, uint32_t size_px, const float *te
         {339, SHORT, 3}, /* floats */
     };
     uint8_t head[DATA] = {'I', 'I', 42, 0, 8, 0, 0, 0, ENTRIES};
-    for (uint32_t i = 0; i < ENTRIES; i++) {
+    for (uint32_t i = 0; i < ENTRIES; ++i) {
         const uint16_t tag[2] = {(uint16_t)entries[i][0], (uint16_t)entries[i][1]};
         const uint32_t value[2] = {1, entries[i][2]};
         memcpy(head + 10 + 12 * i, tag, sizeof tag);
@@ -374,7 +374,7 @@ static void test_decoded_texels_are_finite(void **state)
     (void)state;
     enum { SIZE = 128 };
     static float texels[SIZE * SIZE];
-    for (uint32_t i = 0; i < SIZE * SIZE; i++)
+    for (uint32_t i = 0; i < SIZE * SIZE; ++i)
         texels[i] = 0.5f;
     texels[1 * SIZE + 2] = NAN;
     texels[3 * SIZE + 4] = INFINITY;
@@ -391,12 +391,12 @@ static void test_decoded_texels_are_finite(void **state)
         float value;
     } cases[] = {{2, 1, 0.5f}, {4, 3, 0.5f}, {6, 5, 0.5f}, {7, 7, 0.5f}};
     float out[4];
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         float s = ((float)cases[i].x + 0.5f) / SIZE, t = 1.0f - ((float)cases[i].y + 0.5f) / SIZE;
         assert_false(rig_lookup(&rig, id, &options, s, t, out));
         assert_true(out[0] == cases[i].value);
     }
-    for (uint32_t level = 1; level < 8; level++) {
+    for (uint32_t level = 1; level < 8; ++level) {
         float coord[7] = {2.5f / SIZE, 1.0f - 1.5f / SIZE, 1.0f / SIZE, 0, 0, 1.0f / SIZE, 0};
         options.mip_bias = (float)level;
         TexRequest r = {

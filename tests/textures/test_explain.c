@@ -31,12 +31,12 @@ static const char *make_texture(const char *name, uint32_t width, uint32_t heigh
 
 static void add_texels(const TexExplain *e, const FileImage *image, double out[3])
 {
-    for (uint32_t i = 0; i < e->texel_count; i++) {
+    for (uint32_t i = 0; i < e->texel_count; ++i) {
         const TexExplainTexel *t = &e->texels[i];
         const LevelImage *level = &image->levels[t->level];
         const float *rgba = level->rgba + 4 * ((size_t)t->y * level->width + t->x);
         assert_true(t->x < level->width && t->y < level->height);
-        for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < 3; ++k)
             out[k] += (double)t->weight * (double)rgba[k];
     }
 }
@@ -50,13 +50,13 @@ static void test_explain_weights_make_the_result(void **state)
     rig_begin(&rig, NULL);
     TexId id = rig_open(&rig, path);
     uint64_t random = 12;
-    for (uint32_t i = 0; i < 3000; i++) {
+    for (uint32_t i = 0; i < 3000; ++i) {
         TexOptions options = {.filter = (TexFilter)(random_u32(&random) % (TEX_FILTER_BSPLINE + 1)),
                               .wrap_s = (TexWrap)(random_u32(&random) % (TEX_WRAP_BLACK + 1)),
                               .wrap_t = (TexWrap)(random_u32(&random) % (TEX_WRAP_BLACK + 1))};
         float coord[7], out[4], number = random_unit(&random);
         float size = exp2f(-12.0f * random_unit(&random));
-        for (uint32_t k = 0; k < 6; k++)
+        for (uint32_t k = 0; k < 6; ++k)
             coord[k] = (k < 2 ? 3.0f : size) * (random_unit(&random) - 0.5f);
         coord[6] = i % 5 == 0 ? 0.01f * random_unit(&random) : 0.0f;
         TexRequest r = {.texture = id,
@@ -71,7 +71,7 @@ static void test_explain_weights_make_the_result(void **state)
         texcache_explain(rig.cache, &r, 0, &e);
         assert_true(e.has_place && !e.is_bad && e.filter != TEX_FILTER_DEFAULT);
         add_texels(&e, &image, sum);
-        for (uint32_t k = 0; k < 3; k++) {
+        for (uint32_t k = 0; k < 3; ++k) {
             if (fabs(sum[k] - (double)out[k]) > 2e-5)
                 fail_msg("lookup %u, filter %d: %g told, %g done", i, (int)options.filter, sum[k],
                          (double)out[k]);

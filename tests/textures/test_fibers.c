@@ -159,7 +159,7 @@ static void make_textures(uint32_t size)
         SortTexelType type;
     } kinds[TEXTURES] = {
         {3, SORT_TEXEL_U8}, {4, SORT_TEXEL_HALF}, {4, SORT_TEXEL_U8}, {1, SORT_TEXEL_U8}};
-    for (uint32_t k = 0; k < TEXTURES; k++) {
+    for (uint32_t k = 0; k < TEXTURES; ++k) {
         Picture p =
             picture_create(size, size - 37, kinds[k].channels, kinds[k].type, SORT_COLOR_UNKNOWN);
         picture_fill_noise(&p, k);
@@ -187,7 +187,7 @@ static void random_batch(const Job *job, uint32_t batch, TexRequest *r, float *c
                       .with_derivs = batch % 3 == 0,
                       .depth = batch % 5,
                       .coord = coord};
-    for (uint32_t i = 0; i < 7 * LANES; i++) {
+    for (uint32_t i = 0; i < 7 * LANES; ++i) {
         uint32_t lane = i % LANES;
         float scale = 1.0f / (float)(4u << (lane % 9));
         coord[i] = i < 2 * LANES   ? random_unit(&random) * 3 - 1
@@ -220,7 +220,7 @@ static void long_batch(const Job *job, uint32_t batch, TexRequest *r, float *coo
     uint64_t random = batch;
     *r = (TexRequest){
         .texture = job->ids[0], .lane_count = LANES, .lane_mask = 0xffff, .coord = coord};
-    for (uint32_t lane = 0; lane < LANES; lane++) {
+    for (uint32_t lane = 0; lane < LANES; ++lane) {
         coord[lane] = random_unit(&random);
         coord[LANES + lane] = random_unit(&random);
         coord[2 * LANES + lane] = 0.9f * (random_unit(&random) - 0.5f);
@@ -245,7 +245,7 @@ static void test_fibers_that_ask_for_one_tile_share_its_read(void **state)
     create_cache(&job, &d);
     job.ids[0] = open_texture(job.cache, fixture_path(names[0]));
     double seconds = run_job(&job, 4, 16);
-    for (uint32_t i = 1; i < 64; i++)
+    for (uint32_t i = 1; i < 64; ++i)
         assert_memory_equal(job.image, job.image + (size_t)i * 12 * LANES,
                             12 * LANES * sizeof(float));
     TexStats stats = finish(&job);
@@ -269,7 +269,7 @@ static void test_fibers_hide_latency(void **state)
     /* 256 tiles of 10 ms, eight at a time: 320 ms at best; two threads that block: 1,280 ms. */
     TexCacheDesc d = {.read_delay_us = 10000, .io_thread_count = 8};
     double without = 0, with = 1e9;
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; ++k) {
         Job job = {.batch_count = 256, .make_batch = one_tile_batch, .image = new_image(256)};
         create_cache(&job, &d);
         job.ids[0] = open_texture(job.cache, path);
@@ -296,7 +296,7 @@ static void test_fibers_hide_latency(void **state)
 static uint64_t tight_budget(uint32_t io_threads, uint32_t chunks, uint32_t workers)
 {
     uint64_t tables = workers * (sizeof(TexThread) + sizeof(LookupBlock));
-    for (uint32_t k = 0; k < TEXTURES; k++)
+    for (uint32_t k = 0; k < TEXTURES; ++k)
         tables += table_bytes_of(fixture_path(names[k]));
     return budget_for_chunks(io_threads, chunks, tables);
 }
@@ -312,7 +312,7 @@ static void test_fibers_image_is_the_same_however_it_is_made(void **state)
                 {1, 64, 4, 20, 0, true}, {2, 8, 3, 4, 100, false}, {2, 16, 8, 1, 0, false},
                 {8, 8, 1, 1, 0, true},   {3, 5, 2, 2, 300, true}};
     float *reference = new_image(BATCHES);
-    for (size_t i = 0; i < SORT_COUNT_OF(ways); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(ways); ++i) {
         Job job = {.batch_count = BATCHES,
                    .make_batch = random_batch,
                    .touches_first = ways[i].touches_first};
@@ -321,7 +321,7 @@ static void test_fibers_image_is_the_same_however_it_is_made(void **state)
         if (ways[i].chunks > 0)
             d.budget_bytes = tight_budget(ways[i].io_threads, ways[i].chunks, ways[i].workers);
         create_cache(&job, &d);
-        for (uint32_t k = 0; k < TEXTURES; k++)
+        for (uint32_t k = 0; k < TEXTURES; ++k)
             job.ids[k] = open_texture(job.cache, fixture_path(names[k]));
         run_job(&job, ways[i].workers, ways[i].fibers);
         assert_int_equal(atomic_load(&job.failures), 0);
@@ -380,12 +380,12 @@ static void write_virtual_texture(const char *path)
     uint8_t *bytes = mem_alloc(1, (size_t)h.file_bytes);
     assert_non_null(bytes);
     uint8_t *payload = bytes + h.data_offset;
-    for (uint32_t i = 0; i < STEX_TILE_BYTES_MAX; i++)
+    for (uint32_t i = 0; i < STEX_TILE_BYTES_MAX; ++i)
         payload[i] = (uint8_t)(i * 7);
     StexTile tile = {.offset = h.data_offset,
                      .stored_bytes = STEX_TILE_BYTES_MAX,
                      .payload_crc = crc32c(0, payload, STEX_TILE_BYTES_MAX)};
-    for (uint64_t i = 0; i < h.tile_count; i++) {
+    for (uint64_t i = 0; i < h.tile_count; ++i) {
         tile.record_crc = stex_record_crc(&tile, i);
         memcpy(bytes + h.index_offset + i * sizeof tile, &tile, sizeof tile);
     }
@@ -417,11 +417,11 @@ static void test_fibers_take_8_gb_through_a_small_budget(void **state)
     static const uint64_t budgets[] = {(uint64_t)(SORT_TSAN ? 16 : 64) << 20, (uint64_t)8 << 20};
     char paths[TEXTURES][64];
     write_virtual_texture(fixture_path("virtual.stex"));
-    for (uint32_t k = 0; k < TEXTURES; k++) {
+    for (uint32_t k = 0; k < TEXTURES; ++k) {
         snprintf(paths[k], sizeof paths[k], "virtual%u.stex", k);
         assert_int_equal(link(fixture_path("virtual.stex"), fixture_path(paths[k])), 0);
     }
-    for (uint32_t b = 0; b < SORT_COUNT_OF(budgets); b++) {
+    for (uint32_t b = 0; b < SORT_COUNT_OF(budgets); ++b) {
         Job job = {.batch_count = BATCHES, .make_batch = sampled_batch};
         job.image = new_image(BATCHES);
         TexCacheDesc d = {.budget_bytes = budgets[b]};
@@ -429,7 +429,7 @@ static void test_fibers_take_8_gb_through_a_small_budget(void **state)
                (size_t)BATCHES * 12 * LANES * sizeof(float)); /* resident from now on */
         uint64_t before = resident_bytes();
         create_cache(&job, &d);
-        for (uint32_t k = 0; k < TEXTURES; k++)
+        for (uint32_t k = 0; k < TEXTURES; ++k)
             job.ids[k] = open_texture(job.cache, fixture_path(paths[k]));
         atomic_store(&most_bytes, 0);
         run_job(&job, WORKERS, FIBERS);
@@ -468,7 +468,7 @@ static void disturb(void *data)
     if (waiter_create_for_thread(&w, &err) != STATUS_OK)
         return;
     const char *path = fixture_path("other.stex");
-    for (; !atomic_load(&d->is_done); d->rounds++) {
+    for (; !atomic_load(&d->is_done); ++d->rounds) {
         TexThread *t;
         TexCaller caller;
         TexId id;
@@ -477,7 +477,7 @@ static void disturb(void *data)
         CHECK(texcache_open(d->cache, &what, &id, &err) == STATUS_OK);
         texcache_caller_init(&caller, t, w);
         uint64_t random = d->rounds;
-        for (uint32_t i = 0; i < 10; i++) {
+        for (uint32_t i = 0; i < 10; ++i) {
             float coord[7] = {random_unit(&random), random_unit(&random)}, out[4];
             TexRequest r = {.texture = id, .lane_count = 1, .lane_mask = 1, .coord = coord};
             CHECK(texcache_lookup(&caller, &r, out) == 0);
@@ -506,7 +506,7 @@ static void test_fibers_stress(void **state)
     Job alone = {.batch_count = BATCHES, .make_batch = random_batch, .image = new_image(BATCHES)};
     TexCacheDesc d = {.io_thread_count = 4};
     create_cache(&alone, &d);
-    for (uint32_t k = 0; k < TEXTURES; k++)
+    for (uint32_t k = 0; k < TEXTURES; ++k)
         alone.ids[k] = open_texture(alone.cache, fixture_path(names[k]));
     run_job(&alone, 2, 4);
     finish(&alone);
@@ -515,7 +515,7 @@ static void test_fibers_stress(void **state)
     d.budget_bytes = tight_budget(4, 6, 4 + 1) + table_bytes_of(path);
     d.max_open_files = 2;
     create_cache(&job, &d);
-    for (uint32_t k = 0; k < TEXTURES; k++)
+    for (uint32_t k = 0; k < TEXTURES; ++k)
         job.ids[k] = open_texture(job.cache, fixture_path(names[k]));
     Disturber disturber = {.cache = job.cache};
     Thread *thread;

@@ -46,7 +46,7 @@ static double kernel(double x, double b, double c)
 static double texel(const Picture *p, int64_t x, int64_t y, const TexOptions *o)
 {
     int64_t place[2] = {x, y}, size[2] = {p->info.width, p->info.height};
-    for (uint32_t axis = 0; axis < 2; axis++) {
+    for (uint32_t axis = 0; axis < 2; ++axis) {
         int64_t n = size[axis], i = place[axis];
         switch (axis == 0 ? o->wrap_s : o->wrap_t) {
         case TEX_WRAP_CLAMP:
@@ -77,8 +77,8 @@ static double cubic_oracle(const Picture *p, double s, double t, const TexOption
            c = o->filter == TEX_FILTER_BSPLINE ? 0 : 0.5;
     double x = s * p->info.width - 0.5, y = (1 - t) * p->info.height - 0.5, sum = 0;
     int64_t i = (int64_t)floor(x), j = (int64_t)floor(y);
-    for (int64_t v = j - 1; v <= j + 2; v++) {
-        for (int64_t u = i - 1; u <= i + 2; u++)
+    for (int64_t v = j - 1; v <= j + 2; ++v) {
+        for (int64_t u = i - 1; u <= i + 2; ++u)
             sum += kernel(x - (double)u, b, c) * kernel(y - (double)v, b, c) * texel(p, u, v, o);
     }
     return sum;
@@ -98,7 +98,7 @@ static void test_filters_cubic_agrees_with_the_oracle(void **state)
     rig_begin(&rig, &d);
     TexId id = rig_open(&rig, path);
     uint64_t random = 1;
-    for (uint32_t i = 0; i < 4000; i++) {
+    for (uint32_t i = 0; i < 4000; ++i) {
         TexOptions o = {.filter = new_filters[1 + i % 2],
                         .wrap_s = (TexWrap)(TEX_WRAP_PERIODIC + i / 2 % 4),
                         .wrap_t = (TexWrap)(TEX_WRAP_PERIODIC + i / 8 % 4)};
@@ -125,7 +125,7 @@ static void test_filters_cubic_ramp_and_impulse(void **state)
     SORT_UNUSED(state);
     const float w = 256.0f, h = 128.0f;
     Picture p = picture_create(256, 128, 1, SORT_TEXEL_FLOAT, SORT_COLOR_RAW);
-    for (uint32_t i = 0; i < 256 * 128; i++) {
+    for (uint32_t i = 0; i < 256 * 128; ++i) {
         uint32_t x = i % 256, y = i / 256;
         picture_set(&p, x, y, 0, ((float)x + 0.5f) / w + 3.0f * (1.0f - ((float)y + 0.5f) / h));
     }
@@ -135,7 +135,7 @@ static void test_filters_cubic_ramp_and_impulse(void **state)
     picture_free(&p);
     uint64_t random = 2;
     float out[12];
-    for (uint32_t i = 0; i < 500; i++) {
+    for (uint32_t i = 0; i < 500; ++i) {
         TexOptions o = {.filter = new_filters[1 + i % 2]};
         float coord[7] = {0.1f + 0.8f * random_unit(&random),
                           0.1f + 0.8f * random_unit(&random),
@@ -170,7 +170,7 @@ static void test_filters_cubic_is_aniso_when_minified(void **state)
     rig_begin(&rig, NULL);
     TexId id = open_picture(&rig, &p, "small.stex");
     uint64_t random = 3;
-    for (uint32_t i = 0; i < 300; i++) {
+    for (uint32_t i = 0; i < 300; ++i) {
         float coord[7] = {random_unit(&random), random_unit(&random)}, expected[12], out[12];
         coord[2] = (1.2f + 30.0f * random_unit(&random)) / 256.0f;
         coord[5] = (1.0f + 30.0f * random_unit(&random)) / 256.0f;
@@ -190,22 +190,22 @@ static void test_filters_constant_stays_constant(void **state)
     SORT_UNUSED(state);
     Picture p = picture_create(150, 70, 3, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
     const float color[3] = {0.1f, 1.0f / 3.0f, 1e-20f};
-    for (uint32_t i = 0; i < 150 * 70 * 3; i++)
+    for (uint32_t i = 0; i < 150 * 70 * 3; ++i)
         picture_set(&p, i / 3 % 150, i / 3 / 150, i % 3, color[i % 3]);
     Rig rig;
     rig_begin(&rig, NULL);
     TexId id = open_picture(&rig, &p, "flat.stex");
     uint64_t random = 4;
-    for (uint32_t i = 0; i < 2000; i++) {
+    for (uint32_t i = 0; i < 2000; ++i) {
         TexOptions o = {.filter = new_filters[i % 3],
                         .wrap_s = (TexWrap)(i / 3 % 4),
                         .wrap_t = (TexWrap)(i / 12 % 4)};
         float coord[7], out[12], width = i % 2 ? 0.2f : 0.0f;
-        for (uint32_t k = 0; k < 7; k++)
+        for (uint32_t k = 0; k < 7; ++k)
             coord[k] = (random_unit(&random) - 0.5f) * (k < 2 ? 8.0f : width);
         assert_int_equal(lookup12(&rig, id, &o, coord, random_unit(&random), out), 0);
         assert_memory_equal(out, color, sizeof color);
-        for (uint32_t k = 4; k < 12; k++)
+        for (uint32_t k = 4; k < 12; ++k)
             assert_true(out[k] == 0.0f);
     }
     rig_end(&rig);
@@ -224,7 +224,7 @@ static void test_filters_stochastic_has_the_mean_of_aniso(void **state)
     rig_begin(&rig, NULL);
     TexId id = open_picture(&rig, &p, "mean.stex");
     uint64_t random = 5;
-    for (uint32_t i = 0; i < 24; i++) {
+    for (uint32_t i = 0; i < 24; ++i) {
         TexWrap wrap = (TexWrap)(TEX_WRAP_PERIODIC + i % 4);
         TexOptions aniso = {.filter = TEX_FILTER_ANISO, .wrap_s = wrap, .wrap_t = wrap};
         TexOptions o = aniso;
@@ -234,7 +234,7 @@ static void test_filters_stochastic_has_the_mean_of_aniso(void **state)
         coord[3] = coord[2];
         coord[5] = (float)(i / 4 % 3) * 2.0f * random_unit(&random) / 120.0f;
         double sum = 0;
-        for (uint32_t k = 0; k < STRATA; k++) {
+        for (uint32_t k = 0; k < STRATA; ++k) {
             float u = ((float)k + 0.5f) / STRATA;
             TexRequest r = {.texture = id,
                             .options = &o,
@@ -255,7 +255,7 @@ static void test_filters_stochastic_has_the_mean_of_aniso(void **state)
     TexId edge = open_picture(&rig, &two, "two.stex");
     TexOptions o = {.filter = TEX_FILTER_STOCHASTIC, .wrap_s = TEX_WRAP_CLAMP};
     uint32_t ones = 0;
-    for (uint32_t k = 0; k < 1000; k++) {
+    for (uint32_t k = 0; k < 1000; ++k) {
         float coord[7] = {0.25f + 0.3f * 0.5f, 0.5f}, out[12];
         assert_int_equal(lookup12(&rig, edge, &o, coord, ((float)k + 0.5f) / 1000.0f, out), 0);
         assert_true(out[0] == 0.0f || out[0] == 1.0f);
@@ -282,7 +282,7 @@ static void test_filters_stochastic_takes_any_number(void **state)
     const float numbers[] = {0.0f, -1.0f, 1.0f, 0x1.fffffep-1f, 2.0f, NAN, INFINITY, -INFINITY};
     TexOptions o = {.filter = TEX_FILTER_STOCHASTIC}, aniso = {.filter = TEX_FILTER_ANISO};
     float out[12], expected[12];
-    for (uint32_t i = 0; i < 400; i++) {
+    for (uint32_t i = 0; i < 400; ++i) {
         float coord[7] = {0.3f, 0.7f, (float)(i % 20) / 256.0f, 0, 0, 0.37f * (float)i / 256.0f, 0};
         assert_int_equal(lookup12(&rig, id, &o, coord, numbers[i % SORT_COUNT_OF(numbers)], out),
                          0);

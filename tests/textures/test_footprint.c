@@ -37,7 +37,7 @@ static void test_footprint_of_the_perspective_plane(void **state)
     static const struct {
         double sy, minor_level, aspect;
     } rows[] = {{0.5, 3.0, 2.0}, {0.1, 5.32193, 10.0}};
-    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         Footprint f = of(plane(0, rows[i].sy), TEX_FILTER_ANISO);
         assert_float_equal(f.level, rows[i].minor_level, 1e-4);
         assert_int_equal(f.probe_count, rows[i].aspect);
@@ -61,7 +61,7 @@ static void test_footprint_mip_histogram(void **state)
     (void)state;
     static const uint32_t expected[LEVELS] = {0, 0, 128, 64, 32, 16, 8, 4, 2, 1, 1};
     uint32_t rows[LEVELS] = {0};
-    for (uint32_t j = 0; j < 256; j++) {
+    for (uint32_t j = 0; j < 256; ++j) {
         /* By the minor axis alone: the widening of long ellipses is another matter. */
         FootprintInput in = plane(0.5 / 256.0, (j + 0.5) / 256.0);
         double minor = 4.0 / ((j + 0.5) / 256.0);
@@ -69,11 +69,11 @@ static void test_footprint_mip_histogram(void **state)
         Footprint f = of(in, TEX_FILTER_ANISO);
         double level = fmin(fmax(log2(fmax(minor, major / 16)), 0), LEVELS - 1);
         assert_float_equal(f.level, level, 2e-3);
-        rows[(uint32_t)fmin(floor(log2(1024.0 / (j + 0.5))), LEVELS - 1)]++;
+        ++rows[(uint32_t)fmin(floor(log2(1024.0 / (j + 0.5))), LEVELS - 1)];
         if (major <= 16 * minor && minor < 1024)
             assert_int_equal((uint32_t)f.level, (uint32_t)floor(log2(1024.0 / (j + 0.5))));
     }
-    for (uint32_t l = 0; l < LEVELS; l++)
+    for (uint32_t l = 0; l < LEVELS; ++l)
         assert_int_equal(rows[l], expected[l]);
 }
 
@@ -129,7 +129,7 @@ static void test_footprint_level_is_a_logarithm(void **state)
         assert_float_equal(of(in, TEX_FILTER_TRILINEAR).level, log2((double)width), 1.2e-6);
         assert_float_equal(of(in, TEX_FILTER_ANISO).level, log2((double)width), 1.2e-6);
     }
-    for (uint32_t level = 0; level < LEVELS; level++) { /* exactly */
+    for (uint32_t level = 0; level < LEVELS; ++level) { /* exactly */
         float width = (float)(1u << level);
         FootprintInput in = {.ds_dx = width / W, .dt_dy = width / W};
         assert_float_equal(of(in, TEX_FILTER_ANISO).level, level, 0);
@@ -158,12 +158,12 @@ static void test_footprint_survives_anything(void **state)
     static const float values[] = {0.0f, -0.0f,  1e-45f, -1e-30f,  1e-8f,     1.0f, -7.5f,
                                    1e9f, -1e20f, 3e38f,  INFINITY, -INFINITY, NAN};
     enum { N = SORT_COUNT_OF(values) };
-    for (size_t i = 0; i < (size_t)N * N * N * N; i++) {
+    for (size_t i = 0; i < (size_t)N * N * N * N; ++i) {
         FootprintInput in = {values[i % N], values[i / N % N], values[i / N / N % N],
                              values[i / N / N / N], values[(i * 7) % N]};
         bool is_finite = isfinite(in.ds_dx) && isfinite(in.dt_dx) && isfinite(in.ds_dy) &&
                          isfinite(in.dt_dy) && isfinite(in.blur);
-        for (int filter = TEX_FILTER_CLOSEST; filter <= TEX_FILTER_ANISO; filter++) {
+        for (int filter = TEX_FILTER_CLOSEST; filter <= TEX_FILTER_ANISO; ++filter) {
             Footprint f = of(in, (TexFilter)filter);
             assert_true(f.level >= 0 && f.level <= LEVELS - 1);
             assert_true(f.probe_count >= 1 && f.probe_count <= TEX_MAX_PROBES);

@@ -36,8 +36,8 @@ static void test_lookup_t_runs_up(void **state)
     SORT_UNUSED(state);
     /* Red is column / 255, green is row from the top / 255. */
     Picture p = picture_create(200, 100, 3, SORT_TEXEL_U8, SORT_COLOR_RAW);
-    for (uint32_t y = 0; y < 100; y++) {
-        for (uint32_t x = 0; x < 200; x++) {
+    for (uint32_t y = 0; y < 100; ++y) {
+        for (uint32_t x = 0; x < 200; ++x) {
             ((uint8_t *)picture_at(&p, x, y))[0] = (uint8_t)x;
             ((uint8_t *)picture_at(&p, x, y))[1] = (uint8_t)y;
         }
@@ -82,10 +82,10 @@ static const char *paint_levels(uint32_t size, const char *name)
     assert_int_equal(stex_writer_begin(path, &format, 1, &w, &err), STATUS_OK);
     float *row = mem_alloc(size, sizeof(float));
     const StexHeader *h = stex_writer_header(w);
-    for (uint32_t level = 0; level < h->level_count; level++) {
-        for (uint32_t x = 0; x < size; x++)
+    for (uint32_t level = 0; level < h->level_count; ++level) {
+        for (uint32_t x = 0; x < size; ++x)
             row[x] = (float)level;
-        for (uint32_t y = 0; y < h->levels[level].height; y++)
+        for (uint32_t y = 0; y < h->levels[level].height; ++y)
             assert_int_equal(stex_writer_row(w, level, row, &err), STATUS_OK);
     }
     mem_free(row);
@@ -103,11 +103,11 @@ static void test_lookup_blends_levels_by_log2(void **state)
     Rig rig;
     rig_begin(&rig, NULL);
     TexId id = rig_open(&rig, paint_levels(1024, "painted.stex"));
-    for (uint32_t n = 0; n < 10; n++) {
+    for (uint32_t n = 0; n < 10; ++n) {
         for (float f = 0.0f; f < 1.0f; f += 0.0625f) {
             float width = exp2f((float)n + f) / 1024.0f;
             float coord[7] = {0.3f, 0.37f, width, 0, 0, width, 0}, out[12];
-            for (int filter = TEX_FILTER_TRILINEAR; filter <= TEX_FILTER_ANISO; filter++) {
+            for (int filter = TEX_FILTER_TRILINEAR; filter <= TEX_FILTER_ANISO; ++filter) {
                 TexOptions o = {.filter = (TexFilter)filter};
                 assert_int_equal(lookup12(&rig, id, &o, coord, out), 0);
                 assert_float_equal(out[0], (float)n + f, 1e-5);
@@ -151,7 +151,7 @@ static void test_lookup_every_level_is_the_one_chosen(void **state)
     picture_convert(&p, path, NULL);
     TexId id = rig_open(&rig, path);
     FileImage image = file_image_load(path);
-    for (uint32_t n = 0; n < image.level_count; n++) {
+    for (uint32_t n = 0; n < image.level_count; ++n) {
         TexOptions o = {.filter = TEX_FILTER_TRILINEAR};
         float step = exp2f((float)n);
         float coord[7] = {0.3f, 0.6f, step / 1024.0f, 0, 0, step / 512.0f, 0}, out[12],
@@ -161,7 +161,7 @@ static void test_lookup_every_level_is_the_one_chosen(void **state)
         assert_float_equal(out[0], expected[0], 1e-6);
     }
     TexStats stats = rig_stats(&rig);
-    for (uint32_t n = 0; n < image.level_count; n++)
+    for (uint32_t n = 0; n < image.level_count; ++n)
         assert_int_equal(stats.mip_probes[0][n], 1);
     file_image_free(&image);
     rig_end(&rig);
@@ -183,9 +183,9 @@ static void test_lookup_wraps(void **state)
                 {0.0f, 0.5f, 0, 0, 0}, {1e6f + 0.25f, 0, 0, 1, 0}};
     static const TexWrap wraps[] = {TEX_WRAP_PERIODIC, TEX_WRAP_MIRROR, TEX_WRAP_CLAMP,
                                     TEX_WRAP_BLACK};
-    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         const float expected[] = {rows[i].periodic, rows[i].mirror, rows[i].clamp, rows[i].black};
-        for (size_t w = 0; w < 4; w++) {
+        for (size_t w = 0; w < 4; ++w) {
             TexOptions o = {
                 .filter = TEX_FILTER_BILINEAR, .wrap_s = wraps[w], .wrap_t = TEX_WRAP_CLAMP};
             float out[4];
@@ -210,7 +210,7 @@ static void test_lookup_constant_image_is_constant(void **state)
 {
     SORT_UNUSED(state);
     Picture p = picture_create(150, 70, 3, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
-    for (uint32_t i = 0; i < 150 * 70; i++) {
+    for (uint32_t i = 0; i < 150 * 70; ++i) {
         picture_set(&p, i % 150, i / 150, 0, 0.1f);
         picture_set(&p, i % 150, i / 150, 1, 1.0f / 3.0f);
         picture_set(&p, i % 150, i / 150, 2, 1e-20f);
@@ -219,16 +219,16 @@ static void test_lookup_constant_image_is_constant(void **state)
     rig_begin(&rig, NULL);
     TexId id = open_picture(&rig, &p, "flat.stex", NULL);
     uint64_t random = 3;
-    for (uint32_t i = 0; i < 2000; i++) {
+    for (uint32_t i = 0; i < 2000; ++i) {
         TexOptions o = {.filter = all_filters[i % 4],
                         .wrap_s = (TexWrap)(i / 4 % 4),
                         .wrap_t = (TexWrap)(i / 16 % 4)};
         float coord[7], out[12];
-        for (uint32_t k = 0; k < 7; k++)
+        for (uint32_t k = 0; k < 7; ++k)
             coord[k] = k < 2 ? random_unit(&random) * 8 - 4 : random_unit(&random) * 0.2f - 0.1f;
         assert_int_equal(lookup12(&rig, id, &o, coord, out), 0);
         assert_true(out[0] == 0.1f && out[1] == 1.0f / 3.0f && out[2] == 1e-20f && out[3] == 1.0f);
-        for (uint32_t k = 4; k < 12; k++)
+        for (uint32_t k = 4; k < 12; ++k)
             assert_true(out[k] == 0.0f);
     }
     /* Its tiles take no slab. */
@@ -245,15 +245,15 @@ static void test_lookup_ramp_keeps_value_and_slope(void **state)
     /* f(s, t) = s + 3 t at texel centres. */
     const float w = 256.0f, h = 128.0f;
     Picture p = picture_create(256, 128, 1, SORT_TEXEL_FLOAT, SORT_COLOR_RAW);
-    for (uint32_t y = 0; y < 128; y++) {
-        for (uint32_t x = 0; x < 256; x++)
+    for (uint32_t y = 0; y < 128; ++y) {
+        for (uint32_t x = 0; x < 256; ++x)
             picture_set(&p, x, y, 0, ((float)x + 0.5f) / w + 3.0f * (1.0f - ((float)y + 0.5f) / h));
     }
     Rig rig;
     rig_begin(&rig, NULL);
     TexId id = open_picture(&rig, &p, "ramp.stex", NULL);
     uint64_t random = 4;
-    for (uint32_t i = 0; i < 500; i++) {
+    for (uint32_t i = 0; i < 500; ++i) {
         TexOptions o = {.filter = all_filters[1 + i % 3]};
         float width = random_unit(&random) * 8.0f;
         float coord[7] = {0.2f + 0.6f * random_unit(&random),
@@ -288,7 +288,7 @@ static void test_lookup_impulse(void **state)
     Rig rig;
     rig_begin(&rig, NULL);
     TexId id = open_picture(&rig, &p, "impulse.stex", NULL);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; ++i) {
         TexOptions o = {.filter = all_filters[i]};
         float out[4];
         assert_false(rig_lookup(&rig, id, &o, 0.5f, 0.5f, out));
@@ -311,7 +311,7 @@ static void test_lookup_touches_no_more_tiles_than_it_needs(void **state)
         float s;
         uint64_t tiles;
     } rows[] = {{0.51f, 1}, {0.5f, 4}, {0.5f + 0.5f / 1024.0f, 1}};
-    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         Rig rig;
         rig_begin(&rig, NULL);
         TexId id = rig_open(&rig, path);
@@ -337,27 +337,27 @@ static void test_lookup_hostile_coordinates(void **state)
     static const float bad[] = {NAN, INFINITY, -INFINITY, 3e38f, -1e9f};
     TexOptions o = {.has_missing_color = true, .missing_color = {0.25f, 0.5f, 0.75f, 1.0f}};
     uint64_t expected_bad = 0;
-    for (size_t i = 0; i < SORT_COUNT_OF(bad); i++) {
-        for (uint32_t k = 0; k < 2; k++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(bad); ++i) {
+        for (uint32_t k = 0; k < 2; ++k) {
             float coord[7] = {0.5f, 0.5f}, out[12];
             coord[k] = bad[i];
             assert_int_equal(lookup12(&rig, id, &o, coord, out), 1);
             assert_memory_equal(out, o.missing_color, sizeof o.missing_color);
-            for (uint32_t j = 4; j < 12; j++)
+            for (uint32_t j = 4; j < 12; ++j)
                 assert_true(out[j] == 0.0f);
-            expected_bad++;
+            ++expected_bad;
         }
     }
     TexInfo info;
     Error err = {0};
     assert_int_equal(texcache_info(rig.cache, id, &info, &err), STATUS_OK);
-    for (size_t i = 0; i < SORT_COUNT_OF(bad); i++) {
-        for (uint32_t k = 2; k < 7; k++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(bad); ++i) {
+        for (uint32_t k = 2; k < 7; ++k) {
             float coord[7] = {0.5f, 0.5f}, out[12];
             coord[k] = bad[i];
             assert_int_equal(lookup12(&rig, id, &o, coord, out), 0);
             if (k < 6 || !isfinite(bad[i])) { /* the coarsest level, or nearly */
-                for (uint32_t c = 0; c < 4; c++)
+                for (uint32_t c = 0; c < 4; ++c)
                     assert_float_equal(out[c], info.average_rgba[c], 0.1);
             }
             expected_bad += !isfinite(bad[i]);
@@ -371,7 +371,7 @@ static void test_lookup_hostile_coordinates(void **state)
     /* No texture at all. */
     float coord[7] = {0.5f, 0.5f}, out[12];
     static const uint32_t ids[] = {0, 1, 0xffffffffu};
-    for (size_t i = 0; i < SORT_COUNT_OF(ids); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(ids); ++i)
         assert_int_equal(lookup12(&rig, (TexId){ids[i]}, NULL, coord, out), 1);
     assert_true(out[0] == 1.0f && out[1] == 0.0f && out[2] == 1.0f && out[3] == 1.0f);
     rig_end(&rig);
@@ -396,7 +396,7 @@ static void test_lookup_agrees_with_the_oracle(void **state)
     uint64_t random = 8;
     Rig rig;
     rig_begin(&rig, NULL);
-    for (size_t k = 0; k < SORT_COUNT_OF(kinds); k++) {
+    for (size_t k = 0; k < SORT_COUNT_OF(kinds); ++k) {
         Picture p = picture_create(kinds[k].width, kinds[k].height, kinds[k].channels,
                                    kinds[k].type, kinds[k].color_space);
         picture_fill_noise(&p, (uint32_t)k);
@@ -407,14 +407,14 @@ static void test_lookup_agrees_with_the_oracle(void **state)
         picture_convert(&p, path, &how);
         TexId id = rig_open(&rig, path);
         FileImage image = file_image_load(path);
-        for (uint32_t i = 0; i < 4000; i++) {
+        for (uint32_t i = 0; i < 4000; ++i) {
             TexOptions o = {.filter = all_filters[i % 3],
                             .wrap_s = (TexWrap)(TEX_WRAP_PERIODIC + i / 3 % 4),
                             .wrap_t = (TexWrap)(TEX_WRAP_PERIODIC + i / 12 % 4),
                             .mip_bias = i % 5 == 0 ? random_unit(&random) * 3 - 1.5f : 0.0f};
             float coord[7];
             float scale = exp2f(random_unit(&random) * 12.0f - 12.0f);
-            for (uint32_t j = 0; j < 7; j++) {
+            for (uint32_t j = 0; j < 7; ++j) {
                 coord[j] = j < 2 ? random_unit(&random) * 6.0f - 3.0f
                                  : (random_unit(&random) - 0.5f) * scale;
             }
@@ -423,7 +423,7 @@ static void test_lookup_agrees_with_the_oracle(void **state)
             float out[12], expected[12];
             assert_int_equal(lookup12(&rig, id, &o, coord, out), 0);
             oracle_lookup(&image, coord, &o, expected);
-            for (uint32_t j = 0; j < 12; j++) {
+            for (uint32_t j = 0; j < 12; ++j) {
                 float tolerance = j < 4 ? 2e-5f : 2e-5f * (float)(kinds[k].width + kinds[k].height);
                 if (!(fabsf(out[j] - expected[j]) <= tolerance)) {
                     fail_msg("kind %zu, lookup %u, value %u: %g instead of %g", k, i, j,
@@ -450,7 +450,7 @@ static void test_lookup_aniso_is_the_mean_of_its_probes(void **state)
     float coord[7] = {0.41f, 0.23f, 8.0f / 512, 0, 0, 2.0f / 512, 0}, out[12];
     double mean = 0;
     assert_int_equal(lookup12(&rig, id, NULL, coord, out), 0);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         float probe[7] = {coord[0] + 2.0f * ((float)i - 1.5f) / 512.0f,
                           coord[1],
                           2.0f / 512,
@@ -477,11 +477,11 @@ static void test_lookup_lanes_do_not_depend_on_each_other(void **state)
     rig_begin(&rig, NULL);
     TexId id = open_picture(&rig, &p, "lanes.stex", NULL);
     uint64_t random = 10;
-    for (uint32_t round = 0; round < 200; round++) {
+    for (uint32_t round = 0; round < 200; ++round) {
         uint32_t lanes = 1 + random_u32(&random) % TEX_MAX_LANES;
         uint32_t mask = random_u32(&random) & (lanes == 32 ? UINT32_MAX : (1u << lanes) - 1);
         float coord[7 * TEX_MAX_LANES], out[12 * TEX_MAX_LANES];
-        for (uint32_t i = 0; i < 7 * lanes; i++)
+        for (uint32_t i = 0; i < 7 * lanes; ++i)
             coord[i] = (random_unit(&random) - 0.5f) * (i < 2 * lanes ? 4.0f : 0.02f);
         if (mask & 1u && round % 4 == 0)
             coord[0] = NAN;
@@ -494,12 +494,12 @@ static void test_lookup_lanes_do_not_depend_on_each_other(void **state)
                         .coord = coord};
         uint32_t missing = texcache_lookup(&rig.caller, &r, out);
         assert_int_equal(missing, mask & 1u && round % 4 == 0 ? 1 : 0);
-        for (uint32_t lane = 0; lane < lanes; lane++) {
+        for (uint32_t lane = 0; lane < lanes; ++lane) {
             float single[7], alone[12];
-            for (uint32_t k = 0; k < 7; k++)
+            for (uint32_t k = 0; k < 7; ++k)
                 single[k] = coord[k * lanes + lane];
             lookup12(&rig, id, NULL, single, alone);
-            for (uint32_t k = 0; k < 12; k++) {
+            for (uint32_t k = 0; k < 12; ++k) {
                 uint32_t untouched = 0x7f7f7f7fu;
                 const void *expected = mask >> lane & 1u ? (const void *)&alone[k] : &untouched;
                 assert_memory_equal(&out[k * lanes + lane], expected, sizeof(float));
@@ -520,13 +520,13 @@ static void test_lookup_counts_at_each_lanes_depth(void **state)
     rig_begin(&rig, NULL);
     TexId id = open_picture(&rig, &p, "depths.stex", NULL);
     uint64_t random = 11;
-    for (uint32_t round = 0; round < 100; round++) {
+    for (uint32_t round = 0; round < 100; ++round) {
         enum { LANES = 16 };
         uint32_t depths[LANES], mask = random_u32(&random) & ((1u << LANES) - 1);
         float coord[7 * LANES], out[4 * LANES];
-        for (uint32_t i = 0; i < 7 * LANES; i++)
+        for (uint32_t i = 0; i < 7 * LANES; ++i)
             coord[i] = random_unit(&random) * (i < 2 * LANES ? 1.0f : 0.1f);
-        for (uint32_t i = 0; i < LANES; i++)
+        for (uint32_t i = 0; i < LANES; ++i)
             depths[i] = random_u32(&random) % (TEX_DEPTH_BUCKETS + 2);
         TexRequest r = {.texture = id,
                         .lane_count = LANES,
@@ -536,7 +536,7 @@ static void test_lookup_counts_at_each_lanes_depth(void **state)
         TexStats before = rig_stats(&rig);
         texcache_lookup(&rig.caller, &r, out);
         TexStats between = rig_stats(&rig);
-        for (uint32_t lane = 0; lane < LANES; lane++) {
+        for (uint32_t lane = 0; lane < LANES; ++lane) {
             if (!(mask >> lane & 1u))
                 continue;
             TexRequest single = r;

@@ -34,9 +34,9 @@ static void test_index_finds_what_is_there_and_nothing_else(void **state)
     TexIndexNode *root = NULL;
     uint64_t random = 1;
     uint32_t deepest = 0, removals = 0;
-    for (uint32_t i = 0; i < ENTRIES; i++)
+    for (uint32_t i = 0; i < ENTRIES; ++i)
         nodes[i] = (TexIndexNode){.key = key_of(i / 2), .owner = &nodes[i]};
-    for (uint32_t step = 0; step < STEPS; step++) {
+    for (uint32_t step = 0; step < STEPS; ++step) {
         uint32_t i = random_u32(&random) % ENTRIES;
         if (is_in[i])
             tex_index_remove(&root, &nodes[i]);
@@ -56,7 +56,7 @@ static void test_index_finds_what_is_there_and_nothing_else(void **state)
     }
     assert_true(removals > STEPS / 4);
     assert_in_range(deepest, 14, 48); /* log2 of 20,000 is 14.3; a list would be that long */
-    for (uint32_t i = 0; i < ENTRIES; i++)
+    for (uint32_t i = 0; i < ENTRIES; ++i)
         if (is_in[i])
             tex_index_remove(&root, &nodes[i]);
     assert_null(root);
@@ -67,11 +67,11 @@ static void test_index_takes_entries_of_one_key(void **state)
 {
     SORT_UNUSED(state);
     TexIndexNode nodes[300], *root = NULL;
-    for (uint32_t i = 0; i < SORT_COUNT_OF(nodes); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(nodes); ++i) {
         nodes[i] = (TexIndexNode){.key = key_of(7), .owner = &nodes[i]};
         tex_index_add(&root, &nodes[i]);
     }
-    for (uint32_t i = 0; i < SORT_COUNT_OF(nodes); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(nodes); ++i) {
         assert_non_null(tex_index_find(root, key_of(7)));
         tex_index_remove(&root, &nodes[(size_t)i * 7 % SORT_COUNT_OF(nodes)]);
     }
@@ -114,13 +114,13 @@ static void write_variant(const Model *m, uint32_t number)
 {
     StexHeader h;
     memcpy(&h, m->bytes, sizeof h);
-    for (uint64_t k = 0; k < h.tile_count; k++) {
+    for (uint64_t k = 0; k < h.tile_count; ++k) {
         StexTile tile = {.flags = STEX_TILE_CONSTANT, .constant = {texel_of(number, 0)}};
         tile.record_crc = stex_record_crc(&tile, k);
         memcpy(m->bytes + h.index_offset + k * sizeof tile, &tile, sizeof tile);
     }
     uint8_t *tail = m->bytes + h.tail_offset;
-    for (uint32_t level = h.first_tail_level; level < h.level_count; level++)
+    for (uint32_t level = h.first_tail_level; level < h.level_count; ++level)
         memset(tail + h.levels[level].tail_offset, texel_of(number, level),
                (size_t)h.levels[level].width * h.levels[level].height);
     memset(h.source_digest, 0, sizeof h.source_digest);
@@ -163,21 +163,21 @@ static void test_ten_thousand_textures_fit_64_mib(void **state)
     enum { FILES = 10000 };
     static TexId ids[FILES];
     Model model = model_load();
-    for (uint32_t i = 0; i < FILES; i++)
+    for (uint32_t i = 0; i < FILES; ++i)
         write_variant(&model, i);
     mem_free(model.bytes);
     TexCacheDesc d = {.size_bytes = sizeof d, .budget_bytes = 64 << 20, .io_thread_count = 2};
     Rig rig;
     rig_begin(&rig, &d);
     uint64_t before = rig_stats(&rig).bytes_tables;
-    for (uint32_t i = 0; i < FILES; i++)
+    for (uint32_t i = 0; i < FILES; ++i)
         ids[i] = open_variant(&rig, i);
     uint64_t each = (rig_stats(&rig).bytes_tables - before) / FILES;
     print_message("%u bytes stay in memory of each\n", (unsigned)each);
     assert_true(each < 1000);
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < FILES; i++)
-            for (uint32_t level = 0; level < LEVELS; level++)
+    for (uint32_t pass = 0; pass < 2; ++pass) {
+        for (uint32_t i = 0; i < FILES; ++i)
+            for (uint32_t level = 0; level < LEVELS; ++level)
                 check_level(&rig, ids[i], i, level);
     }
     for (uint32_t i = 0; i < FILES; i += 3)

@@ -35,7 +35,7 @@ static uint32_t build(Pyramid *p, uint32_t width, uint32_t height, uint32_t chan
         p->width[count] = w;
         p->height[count] = h;
         p->values[count] = mem_alloc((size_t)w * h * channels, sizeof(float));
-        count++;
+        ++count;
         if (w == 1 && h == 1)
             break;
     }
@@ -49,18 +49,18 @@ static uint32_t build(Pyramid *p, uint32_t width, uint32_t height, uint32_t chan
     Error err = {0};
     assert_int_equal(mip_builder_create(&desc, &b, &err), STATUS_OK);
     memcpy(p->values[0], image, (size_t)width * height * channels * sizeof(float));
-    for (uint32_t y = 0; y < height; y++)
+    for (uint32_t y = 0; y < height; ++y)
         assert_int_equal(mip_builder_push(b, image + (size_t)y * width * channels, &err),
                          STATUS_OK);
     mip_builder_destroy(b);
-    for (uint32_t i = 1; i < count; i++)
+    for (uint32_t i = 1; i < count; ++i)
         assert_int_equal(p->rows[i], p->height[i]);
     return count;
 }
 
 static void pyramid_free(Pyramid *p)
 {
-    for (uint32_t i = 0; i < 32; i++)
+    for (uint32_t i = 0; i < 32; ++i)
         mem_free(p->values[i]);
 }
 
@@ -82,9 +82,9 @@ static double area_average(const Pyramid *p, uint32_t level, uint32_t x, uint32_
     double w = p->width[level], h = p->height[level];
     double sx = w / p->width[level + 1], sy = h / p->height[level + 1];
     double sum = 0;
-    for (uint32_t j = 0; j < p->height[level]; j++) {
+    for (uint32_t j = 0; j < p->height[level]; ++j) {
         double oy = fmin(j + 1.0, (y + 1) * sy) - fmax(j, y * sy);
-        for (uint32_t i = 0; oy > 0 && i < p->width[level]; i++) {
+        for (uint32_t i = 0; oy > 0 && i < p->width[level]; ++i) {
             double ox = fmin(i + 1.0, (x + 1) * sx) - fmax(i, x * sx);
             if (ox > 0)
                 sum +=
@@ -101,17 +101,17 @@ static void test_mip_any_size_is_an_area_average(void **state)
     static const uint32_t sizes[][3] = {{7, 5, 3},  {64, 64, 1},  {1, 9, 2},
                                         {13, 1, 4}, {37, 101, 3}, {96, 31, 1}};
     uint64_t random = 1;
-    for (size_t k = 0; k < SORT_COUNT_OF(sizes); k++) {
+    for (size_t k = 0; k < SORT_COUNT_OF(sizes); ++k) {
         uint32_t w = sizes[k][0], h = sizes[k][1], channels = sizes[k][2];
         float *image = mem_alloc((size_t)w * h * channels, sizeof(float));
-        for (size_t i = 0; i < (size_t)w * h * channels; i++)
+        for (size_t i = 0; i < (size_t)w * h * channels; ++i)
             image[i] = random_unit(&random);
         Pyramid p;
         uint32_t count = build(&p, w, h, channels, false, image);
-        for (uint32_t level = 0; level + 1 < count; level++) {
-            for (uint32_t y = 0; y < p.height[level + 1]; y++) {
-                for (uint32_t x = 0; x < p.width[level + 1]; x++) {
-                    for (uint32_t c = 0; c < channels; c++) {
+        for (uint32_t level = 0; level + 1 < count; ++level) {
+            for (uint32_t y = 0; y < p.height[level + 1]; ++y) {
+                for (uint32_t x = 0; x < p.width[level + 1]; ++x) {
+                    for (uint32_t c = 0; c < channels; ++c) {
                         float value = p.values[level + 1]
                                               [((size_t)y * p.width[level + 1] + x) * channels + c];
                         assert_float_equal(value, area_average(&p, level, x, y, c), 1e-6);
@@ -120,9 +120,9 @@ static void test_mip_any_size_is_an_area_average(void **state)
             }
         }
         /* The mean of the image is the one texel at the end. */
-        for (uint32_t c = 0; c < channels; c++) {
+        for (uint32_t c = 0; c < channels; ++c) {
             double mean = 0;
-            for (size_t i = 0; i < (size_t)w * h; i++)
+            for (size_t i = 0; i < (size_t)w * h; ++i)
                 mean += (double)image[i * channels + c] / ((double)w * h);
             assert_float_equal(p.values[count - 1][c], mean, 1e-6);
         }
@@ -136,12 +136,12 @@ static void test_mip_constant_stays_constant(void **state)
     SORT_UNUSED(state);
     enum { W = 61, H = 47 };
     static float image[W * H];
-    for (size_t i = 0; i < W * H; i++)
+    for (size_t i = 0; i < W * H; ++i)
         image[i] = 0.1f;
     Pyramid p;
     uint32_t count = build(&p, W, H, 1, false, image);
-    for (uint32_t level = 0; level < count; level++) {
-        for (size_t i = 0; i < (size_t)p.width[level] * p.height[level]; i++)
+    for (uint32_t level = 0; level < count; ++level) {
+        for (size_t i = 0; i < (size_t)p.width[level] * p.height[level]; ++i)
             assert_true(p.values[level][i] == 0.1f);
     }
     pyramid_free(&p);
@@ -157,7 +157,7 @@ static void test_mip_color_is_weighted_by_coverage(void **state)
     };
     Pyramid p;
     build(&p, 4, 2, 4, true, &image[0][0][0]);
-    for (uint32_t c = 0; c < 3; c++)
+    for (uint32_t c = 0; c < 3; ++c)
         assert_float_equal(p.values[1][c], 1.0, 0);
     assert_float_equal(p.values[1][3], 0.5, 0);
     assert_float_equal(p.values[1][4], 0.3, 1e-7); /* the plain mean */
@@ -172,8 +172,8 @@ static void test_convert_filters_srgb_in_linear_light(void **state)
 {
     SORT_UNUSED(state);
     Picture p = picture_create(64, 64, 3, SORT_TEXEL_U8, SORT_COLOR_SRGB);
-    for (uint32_t y = 0; y < 64; y++) {
-        for (uint32_t x = 0; x < 64; x++)
+    for (uint32_t y = 0; y < 64; ++y) {
+        for (uint32_t x = 0; x < 64; ++x)
             memset(picture_at(&p, x, y), (x + y) % 2 ? 255 : 0, 3);
     }
     const char *path = fixture_path("checker.stex");
@@ -181,7 +181,7 @@ static void test_convert_filters_srgb_in_linear_light(void **state)
     FileImage image = file_image_load(path);
     /* 188 is the code nearest to linear 0.5. */
     float code188 = powf((188.0f / 255.0f + 0.055f) / 1.055f, 2.4f);
-    for (uint32_t l = 1; l < image.level_count; l++)
+    for (uint32_t l = 1; l < image.level_count; ++l)
         assert_float_equal(image.levels[l].rgba[0], code188, 1e-6);
     file_image_free(&image);
     picture_free(&p);
@@ -191,7 +191,7 @@ static void test_convert_stores_wide_srgb_linear(void **state)
 {
     SORT_UNUSED(state);
     Picture p = picture_create(3, 2, 4, SORT_TEXEL_U16, SORT_COLOR_SRGB);
-    for (uint32_t c = 0; c < 4; c++)
+    for (uint32_t c = 0; c < 4; ++c)
         picture_set(&p, 0, 0, c, 0.5f);
     const char *path = fixture_path("wide.stex");
     picture_convert(&p, path, NULL);
@@ -211,7 +211,7 @@ static void test_convert_stores_wide_srgb_linear(void **state)
 static Picture ones(uint32_t width, uint32_t height, uint32_t channels)
 {
     Picture p = picture_create(width, height, channels, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
-    for (uint32_t i = 0; i < width * height * channels; i++)
+    for (uint32_t i = 0; i < width * height * channels; ++i)
         picture_set(&p, i / channels % width, i / channels / width, i % channels, 1.0f);
     return p;
 }
@@ -223,8 +223,8 @@ static void expect_ones(Picture *p, uint64_t broken)
     TexConvertReport report = picture_convert(p, path, NULL);
     assert_int_equal(report.non_finite_texels, broken);
     FileImage image = file_image_load(path);
-    for (uint32_t l = 0; l < image.level_count; l++)
-        for (uint32_t i = 0; i < image.levels[l].width * image.levels[l].height * 4; i++)
+    for (uint32_t l = 0; l < image.level_count; ++l)
+        for (uint32_t i = 0; i < image.levels[l].width * image.levels[l].height * 4; ++i)
             assert_float_equal(image.levels[l].rgba[i], 1.0f, 1e-6);
     file_image_free(&image);
     picture_free(p);
@@ -237,7 +237,7 @@ static void test_convert_takes_neighbours_for_non_finite(void **state)
     static const float broken[] = {NAN, INFINITY, -INFINITY};
     enum { WIDTH = 5, HEIGHT = 130 };
     static const uint32_t rows[] = {0, 1, 62, 63, 64, 65, 127, 128, 129};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         for (uint32_t x = 0; x < WIDTH; x += WIDTH - 1) {
             Picture p = ones(WIDTH, HEIGHT, 3);
             picture_set(&p, x, rows[i], i % 3, broken[(i + x) % 3]);
@@ -249,16 +249,16 @@ static void test_convert_takes_neighbours_for_non_finite(void **state)
         picture_set(&crowd, i % WIDTH, i / WIDTH + 1, 0, broken[i % 3]);
     expect_ones(&crowd, (uint64_t)WIDTH * 100);
     Picture corner = ones(WIDTH, HEIGHT, 1);
-    for (uint32_t i = 0; i < 3 * WIDTH; i++)
+    for (uint32_t i = 0; i < 3 * WIDTH; ++i)
         picture_set(&corner, i % WIDTH, i / WIDTH, 0, NAN);
     expect_ones(&corner, (uint64_t)3 * WIDTH);
 
     /* The mean of eight, each channel by itself; the others stay. */
     Picture p = picture_create(3, 3, 3, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
-    for (uint32_t i = 0; i < 27; i++)
+    for (uint32_t i = 0; i < 27; ++i)
         picture_set(&p, i / 3 % 3, i / 9, i % 3, (float)(i * i) - 20.0f);
     float mean = 0.0f;
-    for (uint32_t i = 0; i < 9; i++)
+    for (uint32_t i = 0; i < 9; ++i)
         mean += i == 4 ? 0.0f : ((float)(i * 3 * i * 3) - 20.0f) / 8.0f;
     picture_set(&p, 1, 1, 0, INFINITY);
     picture_convert(&p, fixture_path("mean.stex"), NULL);
@@ -275,14 +275,14 @@ static void test_convert_limits_huge_numbers(void **state)
 {
     SORT_UNUSED(state);
     Picture p = picture_create(4, 4, 4, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
-    for (uint32_t i = 0; i < 64; i++)
+    for (uint32_t i = 0; i < 64; ++i)
         picture_set(&p, i / 4 % 4, i / 16, i % 4, i % 2 ? 3e38f : -3e38f);
     const char *path = fixture_path("huge.stex");
     TexConvertReport report = picture_convert(&p, path, NULL);
     assert_int_equal(report.non_finite_texels, 16);
     FileImage image = file_image_load(path);
-    for (uint32_t l = 0; l < image.level_count; l++)
-        for (uint32_t i = 0; i < image.levels[l].width * image.levels[l].height * 4; i++)
+    for (uint32_t l = 0; l < image.level_count; ++l)
+        for (uint32_t i = 0; i < image.levels[l].width * image.levels[l].height * 4; ++i)
             assert_true(fabsf(image.levels[l].rgba[i]) <= 1e30f);
     file_image_free(&image);
     picture_free(&p);
@@ -293,7 +293,7 @@ static void test_convert_keeps_wide_integers(void **state)
 {
     SORT_UNUSED(state);
     Picture p = picture_create(256, 256, 1, SORT_TEXEL_U16, SORT_COLOR_UNKNOWN);
-    for (uint32_t i = 0; i < 65536; i++)
+    for (uint32_t i = 0; i < 65536; ++i)
         *(uint16_t *)picture_at(&p, i % 256, i / 256) = (uint16_t)i;
     const char *path = fixture_path("height.stex");
     picture_convert(&p, path, NULL);
@@ -303,7 +303,7 @@ static void test_convert_keeps_wide_integers(void **state)
     assert_int_equal(info.type, SORT_TEXEL_U16);
     assert_int_equal(info.color_space, SORT_COLOR_LINEAR);
     FileImage image = file_image_load(path);
-    for (uint32_t i = 0; i < 65536; i++)
+    for (uint32_t i = 0; i < 65536; ++i)
         assert_int_equal(lrintf(image.levels[0].rgba[(size_t)i * 4] * 65535.0f), i);
     file_image_free(&image);
     picture_free(&p);
@@ -314,7 +314,7 @@ static void test_convert_decodes_floats_that_are_srgb(void **state)
 {
     SORT_UNUSED(state);
     Picture p = picture_create(1, 1, 4, SORT_TEXEL_FLOAT, SORT_COLOR_SRGB);
-    for (uint32_t c = 0; c < 4; c++)
+    for (uint32_t c = 0; c < 4; ++c)
         picture_set(&p, 0, 0, c, 0.5f);
     picture_convert(&p, fixture_path("encoded.stex"), NULL);
     FileImage image = file_image_load(fixture_path("encoded.stex"));
@@ -329,7 +329,7 @@ static void test_mip_negative_alpha_weighs_nothing(void **state)
     SORT_UNUSED(state);
     Picture p = picture_create(2, 1, 4, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
     static const float texels[2][4] = {{1, 2, 3, 1}, {50, 60, 70, -0.999f}};
-    for (uint32_t i = 0; i < 8; i++)
+    for (uint32_t i = 0; i < 8; ++i)
         picture_set(&p, i / 4, 0, i % 4, texels[i / 4][i % 4]);
     picture_convert(&p, fixture_path("negative.stex"), NULL);
     FileImage image = file_image_load(fixture_path("negative.stex"));

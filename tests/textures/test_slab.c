@@ -23,7 +23,7 @@ static void on_unlink(void *data, uint32_t texture, uint32_t tile, uint32_t last
     assert_int_equal(texture, 7);
     assert_int_not_equal(m->slot_of[tile], SLAB_NONE);
     m->slot_of[tile] = SLAB_NONE;
-    m->resident--;
+    --m->resident;
 }
 
 static void model_begin(Model *m, uint32_t chunks)
@@ -31,7 +31,7 @@ static void model_begin(Model *m, uint32_t chunks)
     Error err = {0};
     epoch_init(&m->epochs);
     assert_int_equal(slab_init(&m->pool, chunks, &m->epochs, on_unlink, m, &err), STATUS_OK);
-    for (uint32_t i = 0; i < TILE_MAX; i++)
+    for (uint32_t i = 0; i < TILE_MAX; ++i)
         m->slot_of[i] = SLAB_NONE;
     memset(m->last_use, 0, sizeof m->last_use);
     m->resident = 0;
@@ -52,7 +52,7 @@ static bool model_use(Model *m, uint32_t tile, uint32_t size_class)
     memset(slab_address(&m->pool, slot), (int)tile, slab_slot_bytes(size_class));
     slab_publish(&m->pool, slot, 7, tile, 0);
     m->slot_of[tile] = slot;
-    m->resident++;
+    ++m->resident;
     return false;
 }
 
@@ -81,12 +81,12 @@ static void test_slab_keeps_hot_tiles_through_a_scan(void **state)
     model_begin(&m, 16); /* 48 tiles */
     /* 16 hot tiles, used over and over while others stream through; each of those is used twice. */
     uint32_t hits = 0;
-    for (uint32_t round = 0; round < 200; round++) {
-        for (uint32_t i = 0; i < 16; i++) {
+    for (uint32_t round = 0; round < 200; ++round) {
+        for (uint32_t i = 0; i < 16; ++i) {
             bool hit = model_use(&m, i, KIB16);
             hits += hit && round >= 20;
         }
-        for (uint32_t i = 0; i < 16; i++) {
+        for (uint32_t i = 0; i < 16; ++i) {
             uint32_t tile = 16 + (round * 16 + i) % (TILE_MAX - 16);
             model_use(&m, tile, KIB16);
             model_use(&m, tile, KIB16);
@@ -100,7 +100,7 @@ static void test_slab_keeps_hot_tiles_through_a_scan(void **state)
 static bool model_burst(Model *m, uint32_t tile, uint32_t size_class)
 {
     bool hit = model_use(m, tile, size_class);
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; ++i)
         model_use(m, tile, size_class);
     return hit;
 }
@@ -116,9 +116,9 @@ static double scan_hits(uint32_t chunks, uint32_t size_class, uint32_t count, ui
     model_begin(&m, chunks);
     uint32_t hits = 0, next_hot = 0;
     *out_hot_misses = 0;
-    for (uint32_t round = 0; round < SCAN_ROUNDS; round++) {
+    for (uint32_t round = 0; round < SCAN_ROUNDS; ++round) {
         bool is_counted = round >= SCAN_ROUNDS - SCAN_COUNTED;
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; ++i) {
             hits += model_burst(&m, hot + i, size_class) && is_counted;
             if (hot > 0) {
                 bool hit = model_use(&m, next_hot++ % hot, size_class);
@@ -137,10 +137,10 @@ static void test_slab_repeated_scans_find_what_memory_holds(void **state)
     SORT_UNUSED(state);
     static const uint32_t chunk_counts[] = {1, 2, 5, 16, 70};
     static const double sizes[] = {1.05, 1.25, 1.5, 2.0, 4.0};
-    for (uint32_t size_class = 0; size_class < SLAB_SIZE_COUNT; size_class++) {
-        for (uint32_t k = 0; k < SORT_COUNT_OF(chunk_counts); k++) {
+    for (uint32_t size_class = 0; size_class < SLAB_SIZE_COUNT; ++size_class) {
+        for (uint32_t k = 0; k < SORT_COUNT_OF(chunk_counts); ++k) {
             uint32_t slots = chunk_counts[k] * (SLAB_CHUNK_BYTES / slab_slot_bytes(size_class));
-            for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); n++) {
+            for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); ++n) {
                 uint32_t count = (uint32_t)((double)slots * sizes[n]) + 1, hot_misses;
                 double best = (double)(slots - 1) / (double)(count - 1);
                 double hits = scan_hits(chunk_counts[k], size_class, count, 0, &hot_misses);
@@ -159,10 +159,10 @@ static void test_slab_keeps_hot_tiles_through_repeated_scans(void **state)
     static const uint32_t chunk_counts[] = {8, 16, 70};
     static const double sizes[] = {1.25, 2.0, 4.0};
     enum { HOT = 10 };
-    for (uint32_t size_class = 0; size_class < SLAB_SIZE_COUNT; size_class++) {
-        for (uint32_t k = 0; k < SORT_COUNT_OF(chunk_counts); k++) {
+    for (uint32_t size_class = 0; size_class < SLAB_SIZE_COUNT; ++size_class) {
+        for (uint32_t k = 0; k < SORT_COUNT_OF(chunk_counts); ++k) {
             uint32_t slots = chunk_counts[k] * (SLAB_CHUNK_BYTES / slab_slot_bytes(size_class));
-            for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); n++) {
+            for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); ++n) {
                 uint32_t count = (uint32_t)((double)slots * sizes[n]), hot_misses;
                 double best = (double)(slots - HOT - 1) / (double)(count - 1);
                 double hits = scan_hits(chunk_counts[k], size_class, count, HOT, &hot_misses);
@@ -179,20 +179,20 @@ static void test_slab_sizes_share_the_memory(void **state)
     SORT_UNUSED(state);
     Model m;
     model_begin(&m, 4);
-    for (uint32_t i = 0; i < 12; i++)
+    for (uint32_t i = 0; i < 12; ++i)
         model_use(&m, i, KIB16);
     assert_int_equal(m.resident, 12);
     /* Another size takes the memory over chunk by chunk... */
-    for (uint32_t i = 0; i < 48; i++)
+    for (uint32_t i = 0; i < 48; ++i)
         model_use(&m, 100 + i, KIB4);
     assert_int_equal(m.pool.chunk_count, 4);
     /* ... and back, though all of it is hot. */
-    for (uint32_t i = 0; i < 48; i++)
+    for (uint32_t i = 0; i < 48; ++i)
         model_use(&m, 100 + i, KIB4);
-    for (uint32_t i = 0; i < 12; i++)
+    for (uint32_t i = 0; i < 12; ++i)
         model_use(&m, 200 + i, KIB12);
     uint32_t found = 0;
-    for (uint32_t i = 0; i < 12; i++)
+    for (uint32_t i = 0; i < 12; ++i)
         found += m.slot_of[200 + i] != SLAB_NONE;
     assert_true(found >= 4);
     slab_destroy(&m.pool);
@@ -203,9 +203,9 @@ static void test_slab_leaves_pinned_and_loading_slots_alone(void **state)
     SORT_UNUSED(state);
     Model m;
     model_begin(&m, 1);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         model_use(&m, i, KIB16);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         slab_pin(&m.pool, m.slot_of[i]);
     uint32_t slot, chunk;
     uint64_t tag;
@@ -231,7 +231,7 @@ static void test_slab_waits_for_readers(void **state)
     model_begin(&m, 1);
     EpochReader reader;
     epoch_add(&m.epochs, &reader);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         model_use(&m, i, KIB16);
     epoch_enter(&m.epochs, &reader);
     uint32_t slot;
@@ -254,7 +254,7 @@ static void test_slab_random_operations_keep_the_books(void **state)
     Model m;
     model_begin(&m, CHUNKS);
     uint64_t random = 9;
-    for (uint32_t step = 0; step < 200000; step++) {
+    for (uint32_t step = 0; step < 200000; ++step) {
         uint32_t r = random_u32(&random);
         uint32_t tile = r % TILES, size_class = tile % SLAB_SIZE_COUNT;
         if (r >> 24 < 250) {
@@ -267,7 +267,7 @@ static void test_slab_random_operations_keep_the_books(void **state)
             if (m.slot_of[tile] != SLAB_NONE) { /* as when a texture is closed */
                 uint32_t slot = m.slot_of[tile];
                 m.slot_of[tile] = SLAB_NONE;
-                m.resident--;
+                --m.resident;
                 slab_give_back(&m.pool, slot, epoch_retire(&m.epochs));
             }
         } else {
@@ -283,12 +283,12 @@ static void test_slab_random_operations_keep_the_books(void **state)
         assert_int_equal(m.pool.resident_count, m.resident);
     }
     uint32_t resident = 0, chunks = 0;
-    for (uint32_t c = 0; c < CHUNKS; c++) {
+    for (uint32_t c = 0; c < CHUNKS; ++c) {
         chunks += m.pool.chunks[c].state != CHUNK_UNCOMMITTED;
         if (m.pool.chunks[c].state != CHUNK_ASSIGNED)
             continue;
         uint32_t count = SLAB_CHUNK_BYTES / slab_slot_bytes(m.pool.chunks[c].size_class), here = 0;
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; ++i) {
             here += m.pool.chunks[c].slots[i].state == SLOT_FREE;
             resident += m.pool.chunks[c].slots[i].state == SLOT_RESIDENT;
         }

@@ -20,15 +20,15 @@ static void test_stex_keeps_every_texel_of_every_format(void **state)
                                           SORT_TEXEL_FLOAT};
     TexelTables *tables = MEM_NEW(TexelTables);
     texel_tables_fill(tables);
-    for (uint32_t k = 0; k < 32; k++) {
+    for (uint32_t k = 0; k < 32; ++k) {
         TexelFormat format = {types[k / 8], k % 4 + 1, false};
         TexConvertDesc how = {.compression =
                                   k / 4 % 2 ? TEX_COMPRESSION_ZLIB : TEX_COMPRESSION_NONE};
         Picture p = picture_create(129, 60, format.channel_count, format.type, SORT_COLOR_LINEAR);
         picture_fill_noise(&p, k);
         if (how.compression == TEX_COMPRESSION_ZLIB) { /* something to compress */
-            for (uint32_t y = 20; y < 60; y++) {
-                for (uint32_t x = 0; x < 60; x++)
+            for (uint32_t y = 20; y < 60; ++y) {
+                for (uint32_t x = 0; x < 60; ++x)
                     memcpy(picture_at(&p, x, y), picture_at(&p, 0, 0), p.texel_bytes);
             }
         }
@@ -36,8 +36,8 @@ static void test_stex_keeps_every_texel_of_every_format(void **state)
         picture_convert(&p, path, &how);
         FileImage image = file_image_load(path);
         assert_int_equal(image.level_count, 8);
-        for (uint32_t y = 0; y < 60; y++) {
-            for (uint32_t x = 0; x < 129; x++) {
+        for (uint32_t y = 0; y < 60; ++y) {
+            for (uint32_t x = 0; x < 129; ++x) {
                 float values[4], rgba[4];
                 texel_decode_row(tables, format, picture_at(&p, x, y), 1, values);
                 texel_expand(values, format.channel_count, rgba);
@@ -68,7 +68,7 @@ static void test_stex_accounts_for_tiles_and_tail(void **state)
     assert_int_equal(info.tile_count, 5460);
     assert_int_equal(info.first_tail_level, 6);
     assert_int_equal(info.tail_texels, 5461);
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; ++i)
         assert_int_equal(info.levels[i].tiles_x, 64u >> i);
     assert_int_equal(info.levels[6].tiles_x, 0);
 }
@@ -77,8 +77,8 @@ static void test_stex_info_counts_constant_tiles(void **state)
 {
     SORT_UNUSED(state);
     Picture p = picture_create(256, 256, 3, SORT_TEXEL_U8, SORT_COLOR_SRGB);
-    for (uint32_t y = 0; y < 64; y++) {
-        for (uint32_t x = 0; x < 64; x++)
+    for (uint32_t y = 0; y < 64; ++y) {
+        for (uint32_t x = 0; x < 64; ++x)
             memset(picture_at(&p, x, y), (int)(x * y), 3);
     }
     const char *path = fixture_path("constant.stex");
@@ -107,16 +107,16 @@ static void test_stex_bytes_do_not_depend_on_threads(void **state)
     SORT_UNUSED(state);
     static const uint32_t thread_counts[] = {1, 2, 3, 16};
     Picture p = picture_create(4500, 333, 3, SORT_TEXEL_U8, SORT_COLOR_SRGB);
-    for (uint32_t y = 0; y < 333; y++) {
+    for (uint32_t y = 0; y < 333; ++y) {
         for (uint32_t x = 0; x < 3 * 4500; x++) /* smooth, noisy and constant parts */
             ((uint8_t *)picture_at(&p, 0, y))[x] = (uint8_t)(x < 5000   ? x / 9 + y
                                                              : x < 9000 ? (x * x * 31 + y * 57) >> 3
                                                                         : 7);
     }
-    for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t k = 0; k < 2; ++k) {
         char *first = NULL;
         size_t first_size = 0;
-        for (uint32_t i = 0; i < SORT_COUNT_OF(thread_counts); i++) {
+        for (uint32_t i = 0; i < SORT_COUNT_OF(thread_counts); ++i) {
             const char *path = fixture_path("threads.stex");
             TexConvertDesc how = {.thread_count = thread_counts[i],
                                   .compression = k ? TEX_COMPRESSION_ZLIB : TEX_COMPRESSION_NONE};
@@ -221,7 +221,7 @@ static void test_stex_notices_any_damage_to_its_tables(void **state)
     assert_int_equal(file_read(path, 1 << 24, &bytes, &size, &err), STATUS_OK);
     const StexHeader *h = (const StexHeader *)bytes;
     uint64_t random = 5;
-    for (uint32_t i = 0; i < 600; i++) { /* header page and index */
+    for (uint32_t i = 0; i < 600; ++i) { /* header page and index */
         uint64_t end = h->index_offset + h->tile_count * sizeof(StexTile);
         uint64_t at = random_u32(&random) % end;
         char *broken = mem_alloc(1, size);
@@ -251,7 +251,7 @@ static void test_stex_refuses_lies_with_valid_checksums(void **state)
     assert_int_equal(file_read(path, 1 << 24, &bytes, &size, &err), STATUS_OK);
     StexHeader honest;
     memcpy(&honest, bytes, sizeof honest);
-    for (uint32_t lie = 0; lie < 16; lie++) {
+    for (uint32_t lie = 0; lie < 16; ++lie) {
         StexHeader h = honest;
         switch (lie) {
         case 0:
@@ -341,7 +341,7 @@ static void test_stex_conversion_survives_any_failed_allocation(void **state)
     const char *path = fixture_path("memory.stex");
     /* One thread: others that cannot be had are done without. */
     TexConvertDesc how = {.compression = TEX_COMPRESSION_ZLIB, .thread_count = 1};
-    for (uint64_t n = 1;; n++) {
+    for (uint64_t n = 1;; ++n) {
         assert_in_range(n, 1, 200);
         Error err = {0};
         mem_fail_nth(n);

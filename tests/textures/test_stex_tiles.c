@@ -28,10 +28,10 @@ static int group_end(void **state)
 /* Pictures of many kinds: noise, slopes with a little noise, stripes, channels that follow each other. */
 static void fill(uint8_t *texels, const PredictShape *s, uint32_t kind, uint64_t *random)
 {
-    for (uint32_t y = 0; y < s->height; y++) {
-        for (uint32_t x = 0; x < s->width; x++) {
+    for (uint32_t y = 0; y < s->height; ++y) {
+        for (uint32_t x = 0; x < s->width; ++x) {
             uint32_t noise = random_u32(random);
-            for (uint32_t k = 0; k < s->channel_count; k++) {
+            for (uint32_t k = 0; k < s->channel_count; ++k) {
                 uint32_t small = random_u32(random) & 3, value = noise >> k;
                 if (kind == 1)
                     value = 37 * x + 11 * y + k + small;
@@ -61,22 +61,22 @@ static void test_tiles_are_predicted_and_restored(void **state)
     static uint8_t texels[MOST], scratch[MOST], residuals[MOST], again[MOST + 1];
     uint64_t random = 5;
     uint32_t seen[PREDICT_METHODS_ALL + 1] = {0};
-    for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); n++) {
-        for (uint32_t i = 0; i < 4 * 3 * 7; i++) {
+    for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); ++n) {
+        for (uint32_t i = 0; i < 4 * 3 * 7; ++i) {
             PredictShape s = {sizes[n][0], sizes[n][1], 1 + i % 4, 1u << i / 4 % 3};
             size_t size = (size_t)s.width * s.height * s.channel_count * s.component_bytes;
             fill(texels, &s, i / 12, &random);
             uint32_t method = predict_tile(&s, texels, scratch, residuals);
             assert_int_not_equal(method & 7, PREDICT_NOTHING);
             assert_true(predict_is_method(&s, method));
-            seen[method]++;
+            ++seen[method];
             memset(again, 0xa5, sizeof again);
             unpredict_tile(&s, method, residuals, again);
             assert_memory_equal(texels, again, size);
             assert_int_equal(again[size], 0xa5);
         }
     }
-    for (uint32_t k = PREDICT_LEFT; k < PREDICT_COUNT; k++)
+    for (uint32_t k = PREDICT_LEFT; k < PREDICT_COUNT; ++k)
         assert_true(seen[k] + seen[k | PREDICT_BY_SECOND] > 0);
     PredictShape grey = {64, 64, 1, 1};
     assert_false(predict_is_method(&grey, PREDICT_LEFT | PREDICT_BY_SECOND));
@@ -88,12 +88,12 @@ static void test_tiles_are_predicted_and_restored(void **state)
 static void test_tiles_of_compressed_files_come_back(void **state)
 {
     SORT_UNUSED(state);
-    for (uint32_t i = 0; i < 16; i++) {
+    for (uint32_t i = 0; i < 16; ++i) {
         SortTexelType type = (SortTexelType)(i / 4);
         Picture p = picture_create(150, 130, 1 + i % 4, type, SORT_COLOR_RAW);
-        for (uint32_t y = 0; y < 130; y++) {
-            for (uint32_t x = 0; x < 150; x++) {
-                for (uint32_t k = 0; k < p.info.channel_count; k++)
+        for (uint32_t y = 0; y < 130; ++y) {
+            for (uint32_t x = 0; x < 150; ++x) {
+                for (uint32_t k = 0; k < p.info.channel_count; ++k)
                     picture_set(&p, x, y, k,
                                 0.3f + 0.001f * (float)x + 0.002f * (float)y +
                                     0.00003f * (float)(x * (y + k) % 97));
@@ -104,7 +104,7 @@ static void test_tiles_of_compressed_files_come_back(void **state)
         TexConvertReport small = picture_convert(&p, fixture_path("small.stex"), &packed);
         FileImage a = file_image_load(fixture_path("large.stex"));
         FileImage b = file_image_load(fixture_path("small.stex"));
-        for (uint32_t l = 0; l < a.level_count; l++)
+        for (uint32_t l = 0; l < a.level_count; ++l)
             assert_memory_equal(a.levels[l].rgba, b.levels[l].rgba,
                                 (size_t)a.levels[l].width * a.levels[l].height * 16);
         assert_true(small.file_bytes < large.file_bytes);
@@ -126,8 +126,8 @@ static void test_tiles_fit_thin_pictures(void **state)
         {4096, 33},   {33, 4096}, {5000, 70},   {100000, 9}, {65, 65},   {65, 20000},
         {1000, 1000}, {640, 360}, {129, 66},    {300, 200},  {2048, 31}, {17, 17},
         {8192, 64},   {8192, 65}, {4096, 4096}, {524288, 5}, {129, 129}, {97, 97}};
-    for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); n++) {
-        for (uint32_t i = 0; i < 16; i++) {
+    for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); ++n) {
+        for (uint32_t i = 0; i < 16; ++i) {
             StexHeader h = {.version = STEX_VERSION,
                             .width = sizes[n][0],
                             .height = sizes[n][1],
@@ -137,7 +137,7 @@ static void test_tiles_fit_thin_pictures(void **state)
             uint32_t area = stex_texel_bytes(&h) <= 4 ? 4096 : 1024;
             assert_int_equal(stex_tile_bytes(&h), area * stex_texel_bytes(&h));
             uint64_t texels = (uint64_t)h.width * h.height, all = 0;
-            for (uint32_t l = 0; l < h.level_count; l++)
+            for (uint32_t l = 0; l < h.level_count; ++l)
                 all += (uint64_t)h.levels[l].width * h.levels[l].height;
             uint64_t stored = h.tile_count * area + h.tail_bytes / stex_texel_bytes(&h);
             /* Never more than thrice what is there, and no more than half as much again from some tiles on. */
@@ -164,7 +164,7 @@ static void check_lookups(const char *path)
     TexId id = rig_open(&rig, path);
     TexOptions options = {.filter = TEX_FILTER_TRILINEAR};
     uint64_t random = 1;
-    for (uint32_t i = 0; i < 400; i++) {
+    for (uint32_t i = 0; i < 400; ++i) {
         float width = i % 3 ? 0.0f : random_unit(&random) * random_unit(&random);
         float coord[7] = {random_unit(&random) * 2 - 0.5f,
                           random_unit(&random) * 2 - 0.5f,
@@ -182,7 +182,7 @@ static void check_lookups(const char *path)
                         .coord = coord};
         assert_int_equal(texcache_lookup(&rig.caller, &r, out), 0);
         oracle_lookup(&image, coord, &options, expected);
-        for (uint32_t k = 0; k < 4; k++)
+        for (uint32_t k = 0; k < 4; ++k)
             assert_float_equal(out[k], expected[k], 1e-4);
     }
     rig_end(&rig);
@@ -194,8 +194,8 @@ static void test_tiles_of_thin_pictures_are_looked_up(void **state)
     SORT_UNUSED(state);
     static const uint32_t sizes[][2] = {{4096, 1}, {1, 5000}, {3000, 5}, {33, 4000},
                                         {9000, 2}, {65, 65},  {500, 70}};
-    for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); n++) {
-        for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t n = 0; n < SORT_COUNT_OF(sizes); ++n) {
+        for (uint32_t i = 0; i < 4; ++i) {
             Picture p = picture_create(sizes[n][0], sizes[n][1], i % 2 ? 3 : 4,
                                        i < 2 ? SORT_TEXEL_U8 : SORT_TEXEL_FLOAT, SORT_COLOR_RAW);
             picture_fill_noise(&p, n);
@@ -221,7 +221,7 @@ static SortTexelType type_stored(const Picture *p)
     picture_convert(p, path, NULL);
     assert_int_equal(texcache_file_info(path, &info, NULL), STATUS_OK);
     FileImage image = file_image_load(path);
-    for (uint32_t i = 0; i < 150 * 130; i++)
+    for (uint32_t i = 0; i < 150 * 130; ++i)
         assert_memory_equal(image.levels[0].rgba + 4 * (size_t)i, p->texels + 12 * (size_t)i, 12);
     file_image_free(&image);
     return info.type;
@@ -233,17 +233,17 @@ static void test_tiles_of_floats_become_halves_where_nothing_is_lost(void **stat
     SORT_UNUSED(state);
     Picture p = picture_create(150, 130, 3, SORT_TEXEL_FLOAT, SORT_COLOR_LINEAR);
     uint64_t random = 2;
-    for (uint32_t i = 0; i < 150 * 130; i++) {
+    for (uint32_t i = 0; i < 150 * 130; ++i) {
         int exponent =
             (int)(random_u32(&random) % 31) - 24; /* up to 255 * 2^6, in steps of 2^-24 */
-        for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < 3; ++k)
             picture_set(&p, i % 150, i / 150, k,
                         ldexpf((float)(random_u32(&random) & 255), exponent));
     }
     assert_int_equal(type_stored(&p), SORT_TEXEL_HALF);
     /* One value that halves do not have, anywhere, and all stay floats. */
     static const float others[] = {65536.0f, 0x1p-25f, 1.0f + 0x1p-11f, 0.1f};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(others); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(others); ++i) {
         Picture q = p;
         float before;
         memcpy(&before, picture_at(&q, 149 - 40 * i, 129 - 30 * i), sizeof before);
@@ -269,11 +269,11 @@ static void check_old_file(const char *name, uint32_t width, uint32_t height)
     FileImage image = file_image_load(path);
     assert_int_equal(image.levels[0].width, width);
     assert_int_equal(image.levels[0].height, height);
-    for (uint32_t y = 0; y < height; y++) {
-        for (uint32_t x = 0; x < width; x++) {
+    for (uint32_t y = 0; y < height; ++y) {
+        for (uint32_t x = 0; x < width; ++x) {
             const uint8_t rgb[3] = {(uint8_t)(x * x / 7 + y * 3), (uint8_t)(x * 5 + y * y),
                                     (uint8_t)(x ^ y)};
-            for (uint32_t k = 0; k < 3; k++)
+            for (uint32_t k = 0; k < 3; ++k)
                 assert_float_equal(image.levels[0].rgba[(y * width + x) * 4 + k],
                                    (float)rgb[k] / 255.0f, 1e-6);
         }
@@ -323,7 +323,7 @@ static void test_tiles_without_sense_are_refused(void **state)
         {2, 3, STEX_TILE_ZLIB | (PREDICT_MEAN | PREDICT_BY_SECOND) << STEX_TILE_METHOD_SHIFT, true},
         {2, 1, STEX_TILE_ZLIB | (PREDICT_MEAN | PREDICT_BY_SECOND) << STEX_TILE_METHOD_SHIFT,
          false}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         StexHeader other = h;
         StexTile r = record;
         other.version = cases[i].version;

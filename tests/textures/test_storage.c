@@ -88,8 +88,8 @@ typedef struct TileImage {
 
 static void render(Rig *rig, TexId id, TileImage *out)
 {
-    for (uint32_t y = 0; y < TILES; y++) {
-        for (uint32_t x = 0; x < TILES; x++)
+    for (uint32_t y = 0; y < TILES; ++y) {
+        for (uint32_t x = 0; x < TILES; ++x)
             out->is_missing[y][x] = lookup_tile(rig, id, x, y, out->rgba[y][x]);
     }
 }
@@ -168,7 +168,7 @@ static void test_storage_that_stays_broken_is_asked_again_later(void **state)
     TexId id = rig_open(&rig, path);
     inject(UINT32_MAX, record.offset, record.offset + 1);
     render(&rig, id, &image);
-    for (uint32_t i = 0; i < TILES * TILES; i++) {
+    for (uint32_t i = 0; i < TILES * TILES; ++i) {
         assert_int_equal(image.is_missing[i / TILES][i % TILES], i == 6);
         if (i != 6) {
             assert_memory_equal(image.rgba[i / TILES][i % TILES], clean.rgba[i / TILES][i % TILES],
@@ -186,7 +186,7 @@ static void test_storage_that_stays_broken_is_asked_again_later(void **state)
     uint32_t calls = faults.calls, early = 0;
     while (clock_now_ns() - begin_ns < 200000000u) {
         assert_true(lookup_tile(&rig, id, 2, 1, out));
-        early++;
+        ++early;
     }
     assert_int_equal(faults.calls, calls);
     assert_int_equal(rig_stats(&rig).failed_fast, early);
@@ -218,7 +218,7 @@ static void test_storage_damage_is_not_asked_again(void **state)
     rig_begin(&rig, NULL);
     TexId id = rig_open(&rig, path);
     float out[4];
-    for (uint32_t i = 0; i < 800; i++) {
+    for (uint32_t i = 0; i < 800; ++i) {
         assert_true(lookup_tile(&rig, id, 0, 0, out));
         clock_sleep_ns(1000000);
     }
@@ -297,13 +297,13 @@ static void look_at_many_textures(bool is_limit_first)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     rig_begin(&rig, &d);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    for (uint32_t i = 0; i < FILES; i++) {
+    for (uint32_t i = 0; i < FILES; ++i) {
         char name[32];
         snprintf(name, sizeof name, "limit%u.stex", i);
         ids[i] = rig_open(&rig, fixture_path(name));
     }
-    for (uint32_t round = 0; round < 4; round++) {
-        for (uint32_t i = 0; i < FILES; i++) {
+    for (uint32_t round = 0; round < 4; ++round) {
+        for (uint32_t i = 0; i < FILES; ++i) {
             float out[4];
             uint32_t tile = round == 3 ? 0 : round; /* in the last round, what is there already */
             assert_false(lookup_tile(&rig, ids[i], tile, 0, out));
@@ -332,7 +332,7 @@ static void look_at_many_textures(bool is_limit_first)
 static void test_storage_many_textures_need_few_descriptors(void **state)
 {
     SORT_UNUSED(state);
-    for (uint32_t i = 0; i < 500; i++) {
+    for (uint32_t i = 0; i < 500; ++i) {
         char name[32];
         snprintf(name, sizeof name, "limit%u.stex", i);
         Picture p = picture_create(200, 70, 1, SORT_TEXEL_U8, SORT_COLOR_RAW);
@@ -374,7 +374,7 @@ static void test_storage_content_that_is_exchanged_never_mixes(void **state)
     clock_sleep_ns(20000000); /* time stamps of files are coarse */
     write_over(path, other);
     /* All its tiles are sound, and none of them is this texture's. */
-    for (uint32_t i = 1; i < TILES * TILES; i++)
+    for (uint32_t i = 1; i < TILES * TILES; ++i)
         assert_true(lookup_tile(&rig, id, i % TILES, i / TILES, out));
     assert_non_null(strstr(rig.lines.last, "replaced on disk"));
     assert_non_null(strstr(rig.lines.last, path));
@@ -429,7 +429,7 @@ static void touch_tiles(Rig *rig, TexId id, uint32_t side, const uint32_t *tiles
     for (uint32_t begin = 0; begin < count; begin += 16) {
         float coord[7 * 16] = {0};
         uint32_t lanes = count - begin < 16 ? count - begin : 16;
-        for (uint32_t i = 0; i < lanes; i++) {
+        for (uint32_t i = 0; i < lanes; ++i) {
             uint32_t tile = tiles[begin + i];
             coord[i] = ((float)(tile % side) + 0.51f) / (float)side;
             coord[lanes + i] = 1.0f - ((float)(tile / side) + 0.51f) / (float)side;
@@ -456,7 +456,7 @@ static void test_storage_is_read_in_order(void **state)
 
     uint32_t tiles[COUNT];
     uint64_t random = 5;
-    for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < COUNT; ++i) {
         uint32_t k = random_u32(&random) % (i + 1);
         tiles[i] = tiles[k];
         tiles[k] = i;
@@ -477,9 +477,9 @@ static void test_storage_is_read_in_order(void **state)
     /* Sorted runs of 64: nobody waits for more than that. */
     for (uint32_t begin = 1; begin < COUNT; begin += 64) {
         uint32_t end = begin + 64 < COUNT ? begin + 64 : COUNT;
-        for (uint32_t i = begin; i < end; i++) {
+        for (uint32_t i = begin; i < end; ++i) {
             bool is_asked = false;
-            for (uint32_t k = begin; k < end; k++)
+            for (uint32_t k = begin; k < end; ++k)
                 is_asked |= tiles[k] == faults.records[i];
             assert_true(is_asked);
             if (i > begin)
@@ -493,7 +493,7 @@ static void read_held(Rig *rig, TexId id, uint32_t side, uint32_t count)
 {
     uint32_t tiles[64];
     assert_true(count <= SORT_COUNT_OF(tiles));
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         tiles[i] = i;
     faults.is_held = true;
     touch_tiles(rig, id, side, tiles, 1);
@@ -510,11 +510,11 @@ static void test_storage_neighbours_are_read_together(void **state)
     enum { COUNT = TILES * TILES };
     static TileImage clean, image;
     static const TexCompression compressions[] = {TEX_COMPRESSION_NONE, TEX_COMPRESSION_ZLIB};
-    for (uint32_t k = 0; k < SORT_COUNT_OF(compressions); k++) {
+    for (uint32_t k = 0; k < SORT_COUNT_OF(compressions); ++k) {
         const char *path = fixture_path("together.stex");
         Picture p = picture_create(SIZE, SIZE, 4, SORT_TEXEL_U8, SORT_COLOR_RAW);
-        for (uint32_t y = 0; y < SIZE; y++) {
-            for (uint32_t x = 0; x < SIZE; x++)
+        for (uint32_t y = 0; y < SIZE; ++y) {
+            for (uint32_t x = 0; x < SIZE; ++x)
                 picture_set(&p, x, y, 1, (float)((x * x + 3 * y) % 97) / 96.0f);
         }
         TexConvertDesc how = {.compression = compressions[k]};
@@ -554,7 +554,7 @@ static void test_storage_neighbours_of_a_bad_tile_are_sound(void **state)
     enum { UNREADABLE, DAMAGED_PAYLOAD, DAMAGED_RECORD, CUT, KINDS };
     static const char *const texts[KINDS] = {"Input/output error", "checksum mismatch",
                                              "damaged index record", "truncated"};
-    for (uint32_t kind = 0; kind < KINDS; kind++) {
+    for (uint32_t kind = 0; kind < KINDS; ++kind) {
         char *bytes;
         size_t size;
         Error err = {0};
@@ -573,7 +573,7 @@ static void test_storage_neighbours_of_a_bad_tile_are_sound(void **state)
         inject(kind == UNREADABLE ? UINT32_MAX : 0, record.offset, record.offset + 1);
         read_held(&rig, id, TILES, TILES * TILES);
         render(&rig, id, &image);
-        for (uint32_t i = 0; i < TILES * TILES; i++) {
+        for (uint32_t i = 0; i < TILES * TILES; ++i) {
             StexTile other = record_of(path, i);
             bool is_lost = kind == CUT ? other.offset >= record.offset : i == 6;
             assert_int_equal(image.is_missing[i / TILES][i % TILES], is_lost);

@@ -77,7 +77,7 @@ static void test_live_knows_the_dead(void **state)
     tex_live_publish(p, &live);
     tex_live_end(p);
     TexLive other = live; /* this process's number, started at another time */
-    other.process_start++;
+    ++other.process_start;
     assert_false(tex_live_is_alive(&other));
     other = live;
     other.process_id = 0x7ffffff0;
@@ -98,7 +98,7 @@ static void test_live_refuses_what_it_is_not(void **state)
     tex_live_publish(p, &live);
     tex_live_end(p);
     back = live;
-    back.version++;
+    ++back.version;
     forge(path, &back);
     assert_int_equal(tex_live_read(path, &back, &err), STATUS_UNSUPPORTED);
     back = live;
@@ -148,11 +148,11 @@ static void test_live_is_never_torn(void **state)
     assert_int_equal(tex_live_begin(path, &storm.publisher, &err), STATUS_OK);
     tex_live_publish(storm.publisher, &live);
     assert_int_equal(thread_create("storm", 0, publish_always, &storm, &thread, &err), STATUS_OK);
-    for (uint32_t i = 0; i < 500; i++) {
+    for (uint32_t i = 0; i < 500; ++i) {
         if (tex_live_read(path, &live, &err) != STATUS_OK)
             fail_msg("%s", err.text);
         const uint8_t *bytes = (const uint8_t *)&live.stats;
-        for (size_t k = 1; k < sizeof live.stats; k++)
+        for (size_t k = 1; k < sizeof live.stats; ++k)
             assert_int_equal(bytes[k], bytes[0]);
     }
     atomic_store(&storm.is_over, true);

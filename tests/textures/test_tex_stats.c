@@ -39,7 +39,7 @@ static void look(TexThread *thread, TexId id, uint32_t count, uint64_t *random)
     TexCaller caller;
     assert_int_equal(waiter_create_for_thread(&waiter, NULL), STATUS_OK);
     texcache_caller_init(&caller, thread, waiter);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         float coord[14] = {random_unit(random), random_unit(random), random_unit(random),
                            random_unit(random)};
         float out[8];
@@ -56,7 +56,7 @@ static void check_sums(TexCache *cache)
     uint32_t count = texcache_texture_stats(cache, list, SORT_COUNT_OF(list));
     TexTextureStats sum = {0};
     assert_true(count <= SORT_COUNT_OF(list));
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         sum.lookups += list[i].lookups;
         sum.loads += list[i].loads;
         sum.constants += list[i].constants;
@@ -144,7 +144,7 @@ static void test_stats_by_texture_of_more_than_a_block(void **state)
     uint64_t random = 2;
     Rig rig;
     rig_begin(&rig, NULL);
-    for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < COUNT; ++i) {
         char name[32];
         snprintf(name, sizeof name, "link%u.stex", i);
         const char *path = fixture_path(name);
@@ -159,7 +159,7 @@ static void test_stats_by_texture_of_more_than_a_block(void **state)
     assert_int_equal(list[1].lookups, 0);
     TexStats stats = rig_stats(&rig);
     assert_true(stats.bytes_now <= stats.bytes_peak);
-    for (uint32_t i = 0; i < COUNT; i++)
+    for (uint32_t i = 0; i < COUNT; ++i)
         texcache_close(rig.cache, ids[i]);
     assert_int_equal(texcache_texture_stats(rig.cache, list, COUNT), 0);
     rig_end(&rig);
@@ -175,7 +175,7 @@ static void test_stats_latency_buckets(void **state)
     } rows[] = {{0, 0},          {999, 0},      {1000, 1},     {1999, 1},         {2000, 2},
                 {3999, 2},       {1000000, 10}, {1024000, 11}, {4194303999u, 22}, {4194304000u, 23},
                 {UINT64_MAX, 23}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i)
         assert_int_equal(tex_latency_bucket(rows[i].ns), rows[i].bucket);
 }
 
@@ -203,7 +203,7 @@ static void test_stats_come_back_from_json(void **state)
     SORT_UNUSED(state);
     TexStats stats, back;
     uint64_t *numbers = (uint64_t *)(void *)&stats;
-    for (uint32_t i = 0; i < sizeof stats / sizeof *numbers; i++)
+    for (uint32_t i = 0; i < sizeof stats / sizeof *numbers; ++i)
         numbers[i] = 1000 + i * i;
     StrBuf text = {0};
     JsonWriter w = json_writer(&text, JSON_INDENTED);

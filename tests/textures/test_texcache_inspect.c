@@ -26,7 +26,7 @@ static const char *program;
 static ProcessResult run(const char *const *arguments)
 {
     const char *argv[9] = {program};
-    for (uint32_t i = 0; i < 7 && arguments[i]; i++)
+    for (uint32_t i = 0; i < 7 && arguments[i]; ++i)
         argv[i + 1] = arguments[i];
     ProcessDesc desc = {.size_bytes = sizeof desc,
                         .argv = argv,
@@ -96,7 +96,7 @@ static void write_stats(const TexStats *stats, const TexTextureStats *t)
                   {"read_ns", t->read_ns},
                   {"waits", t->waits},
                   {"wait_ns", t->wait_ns}};
-    for (size_t i = 0; i < SORT_COUNT_OF(fields); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(fields); ++i)
         json_write_u64(&w, fields[i].name, fields[i].value);
     json_write_end(&w);
     json_write_end(&w);
@@ -104,9 +104,9 @@ static void write_stats(const TexStats *stats, const TexTextureStats *t)
     json_write_object(&w, "timeline");
     static const char *const columns[] = {"time_s", "lookups",      "tile_requests", "tile_misses",
                                           "loads",  "bytes_loaded", "bytes_now"};
-    for (size_t i = 0; i < SORT_COUNT_OF(columns); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(columns); ++i) {
         json_write_array(&w, columns[i]);
-        for (uint32_t k = 0; k < 5; k++)
+        for (uint32_t k = 0; k < 5; ++k)
             json_write_double(&w, NULL, 0.5 * k);
         json_write_end(&w);
     }
@@ -141,7 +141,7 @@ static int group_begin(void **state)
     assert_int_equal(texcache_open(rig.cache, &what, &id, &err), STATUS_OK);
     uint64_t random = 8;
     float out[4];
-    for (uint32_t i = 0; i < 1500; i++)
+    for (uint32_t i = 0; i < 1500; ++i)
         rig_lookup(&rig, id, NULL, random_unit(&random), random_unit(&random), out);
     rig_check_identities(&rig);
     TexStats stats = rig_stats(&rig);
@@ -193,18 +193,18 @@ static void check_well_formed(const char *page)
         const char *name = at + 1 + is_end;
         size_t length = strcspn(name, " >/\n");
         const char *end = at;
-        for (bool is_quoted = false; *end && (is_quoted || *end != '>'); end++) {
+        for (bool is_quoted = false; *end && (is_quoted || *end != '>'); ++end) {
             is_quoted ^= *end == '"';
             assert_true(is_quoted || end == at || *end != '<');
         }
         assert_true(*end == '>' && length > 0 && length < sizeof stack[0]);
         bool has_end = end[-1] != '/';
-        for (size_t i = 0; i < SORT_COUNT_OF(without_end); i++)
+        for (size_t i = 0; i < SORT_COUNT_OF(without_end); ++i)
             has_end = has_end && strncasecmp(name, without_end[i], length) != 0;
         if (is_end) {
             if (depth == 0 || strncmp(stack[depth - 1], name, length) != 0)
                 fail_msg("</%.*s> closes <%s>", (int)length, name, depth ? stack[depth - 1] : "");
-            depth--;
+            --depth;
         } else if (has_end) {
             assert_true(depth < SORT_COUNT_OF(stack));
             snprintf(stack[depth++], sizeof stack[0], "%.*s", (int)length, name);
@@ -225,7 +225,7 @@ static void check_page(const char *path, bool has_trace)
     check_well_formed(page);
     static const char *const outside[] = {"http:",   "https:", "src=", "url(",
                                           "@import", "<link",  "<img"};
-    for (size_t i = 0; i < SORT_COUNT_OF(outside); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(outside); ++i)
         assert_null(strstr(page, outside[i]));
     assert_null(strstr(page, "<script>alert"));
     assert_non_null(strstr(page, "script&gt;&amp;&quot;&#39;.png"));

@@ -26,7 +26,7 @@ static const char *program;
 static ProcessResult run(const char *const *arguments)
 {
     const char *argv[9] = {program};
-    for (uint32_t i = 0; i < 7 && arguments[i]; i++)
+    for (uint32_t i = 0; i < 7 && arguments[i]; ++i)
         argv[i + 1] = arguments[i];
     ProcessDesc desc = {.size_bytes = sizeof desc,
                         .argv = argv,
@@ -60,7 +60,7 @@ static const char *write_png(const char *name)
 {
     const char *path = fixture_path(name);
     static uint8_t pixels[180 * 120 * 3];
-    for (size_t i = 0; i < sizeof pixels; i++)
+    for (size_t i = 0; i < sizeof pixels; ++i)
         pixels[i] = (uint8_t)(i * i / 99);
     Error err = {0};
     if (png_write(path, 180, 120, 3, pixels, &err) != STATUS_OK)
@@ -349,7 +349,7 @@ static void test_texcache_program_views(void **state)
     assert_int_equal(png_read(out, &width, &height, &after, &err), STATUS_OK);
     assert_int_equal(width, 180 - 128);
     assert_int_equal(height, 120 - 64);
-    for (uint32_t y = 0; y < height; y++)
+    for (uint32_t y = 0; y < height; ++y)
         assert_memory_equal(after + y * width * 4, before + ((64 + y) * 180 + 128) * 4, width * 4);
     mem_free(after);
 
@@ -373,7 +373,7 @@ static void test_texcache_program_views(void **state)
     flip(stex, records[1].offset);
     EXPECT(1, "", "1 damaged tile shown", "view", stex, "-o", out);
     assert_int_equal(png_read(out, &width, &height, &after, &err), STATUS_OK);
-    for (uint32_t x = 0; x < 180; x++) {
+    for (uint32_t x = 0; x < 180; ++x) {
         const uint8_t magenta[4] = {255, 0, 255, 255};
         assert_memory_equal(after + x * 4, x / 64 == 1 ? magenta : before + x * 4, 4);
     }
@@ -428,7 +428,7 @@ static void test_texcache_program_explains_statistics(void **state)
     rig_begin(&rig, &d);
     TexId id = rig_open(&rig, stex);
     float out[4];
-    for (uint32_t i = 0; i < 13 * 64; i++) {
+    for (uint32_t i = 0; i < 13 * 64; ++i) {
         rig_lookup(&rig, id, NULL, ((float)(i % 8) + 0.51f) / 8.0f,
                    ((float)(i / 8 % 8) + 0.51f) / 8.0f, out);
     }
@@ -462,13 +462,13 @@ static void test_texcache_program_explains_statistics(void **state)
     other.retries = 2;
     write_stats(json, &other, 0, 0);
     EXPECT(0, "Storage faltered: 2 reads", "", "stats", json);
-    other.failed_tiles++;
-    other.loads--;
-    other.resident_tiles--;
+    ++other.failed_tiles;
+    --other.loads;
+    --other.resident_tiles;
     write_stats(json, &other, 0, 0);
     EXPECT(1, "The picture is not what it should be: 1 reads failed", "", "stats", json);
     other = stats;
-    other.tile_hits++;
+    ++other.tile_hits;
     write_stats(json, &other, 0, 0);
     EXPECT(1, "tile_hits + tile_misses == tile_requests, but 833 is not 832", "", "stats", json);
 
@@ -514,11 +514,11 @@ static void test_texcache_program_advises_fibers(void **state)
         {64, 2, 4, 1.01, "--fibers 4)", 0},     {64, 8, 16, 1.03, "--fibers 15)", 0},
     };
     const char *json = fixture_path("advice.json");
-    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         TexStats s = stats_of_pressure(rows[i].budget_mib, rows[i].pressure);
         write_stats(json, &s, rows[i].waiting, rows[i].fibers_a_thread);
         EXPECT(0, rows[i].expected, "", "stats", "--brief", json);
-        for (size_t k = 0; k < SORT_COUNT_OF(rows); k++) {
+        for (size_t k = 0; k < SORT_COUNT_OF(rows); ++k) {
             if (rows[k].budget_mib == rows[i].budget_mib &&
                 rows[k].fibers_a_thread == rows[i].advised)
                 assert_true(rows[k].pressure <= 0.5 * rows[i].pressure);
@@ -544,7 +544,7 @@ static void test_texcache_program_advice_knows_the_limit(void **state)
         {1.0, 4, 4, "Faster storage", "--fibers"}, /* four were allowed, two each waited */
     };
     const char *json = fixture_path("limit.json");
-    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         TexStats s = stats_of_pressure(24, rows[i].pressure);
         write_stats(json, &s, rows[i].waiting, rows[i].limit);
         ProcessResult result = run((const char *const[]){"stats", "--brief", json, NULL});
@@ -562,7 +562,7 @@ static void test_texcache_statistics_survive_json(void **state)
     SORT_UNUSED(state);
     TexStats before, after;
     uint64_t values[sizeof before / sizeof(uint64_t)];
-    for (size_t i = 0; i < SORT_COUNT_OF(values); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(values); ++i)
         values[i] = i * 1000003u + 1;
     memcpy(&before, values, sizeof before);
     StrBuf text = {0};

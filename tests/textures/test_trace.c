@@ -49,7 +49,7 @@ static Status read_all(TexTraceReader *r, uint64_t *out_events, Error *err)
         TRY(tex_trace_next(r, &event, &more, err));
         if (!more)
             return STATUS_OK;
-        (*out_events)++;
+        ++*out_events;
     }
 }
 
@@ -62,7 +62,7 @@ static TraceTexture some_texture(void)
 {
     TraceTexture t = {.tile_bytes = 16384, .tile_count = TILES, .level_count = 6};
     uint32_t first = 0;
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; ++i) {
         uint32_t side = 16u >> i;
         t.levels[i] = (TexTraceLevel){64 * side, 64 * side, side, side, first};
         first += side * side;
@@ -80,7 +80,7 @@ typedef struct Made {
 static void make_tiles(const Made *m, uint32_t tiles[], uint32_t taps[])
 {
     uint64_t state = m->seed;
-    for (uint32_t i = 0; i < m->tile_count; i++) {
+    for (uint32_t i = 0; i < m->tile_count; ++i) {
         tiles[i] = random_u32(&state) % TILES;
         uint32_t r = random_u32(&state);
         taps[i] = r % 3 == 0 ? 1 : 1 + r % 700;
@@ -95,11 +95,11 @@ static Made *write_some(const char *path, uint32_t event_count)
     uint64_t state = 5;
     assert_int_equal(trace_writer_begin(path, 1 << 20, 4, &w, NULL), STATUS_OK);
     TraceTexture texture = some_texture();
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         trace_write_texture(w, trace_number_texture(w), &texture, i ? "b.stex" : "a \"<&>.stex");
-    for (uint32_t i = 0; i < STREAMS; i++)
+    for (uint32_t i = 0; i < STREAMS; ++i)
         assert_non_null(streams[i] = trace_stream_create(w));
-    for (uint32_t i = 0; i < event_count; i++) {
+    for (uint32_t i = 0; i < event_count; ++i) {
         uint32_t r = random_u32(&state), tiles[TEX_TRACE_TILES_MAX], taps[TEX_TRACE_TILES_MAX];
         Made *m = &made[i];
         /* One stream is quiet for long. */
@@ -118,7 +118,7 @@ static Made *write_some(const char *path, uint32_t event_count)
             trace_add_request(streams[m->stream], m->texture, m->depth, r % 7 == 0, tiles, taps,
                               m->tile_count);
     }
-    for (uint32_t i = 0; i < STREAMS; i++)
+    for (uint32_t i = 0; i < STREAMS; ++i)
         trace_stream_destroy(streams[i]);
     assert_int_equal(trace_writer_end(w, 777, NULL), STATUS_OK);
     return made;
@@ -160,10 +160,10 @@ static void test_trace_comes_back_in_order(void **state)
     assert_int_equal(tex_trace_tile_place(&tex_trace_textures(r)[1], 256 + 9, &x, &y), 1);
     assert_int_equal(x, 1);
     assert_int_equal(y, 1);
-    for (uint32_t pass = 0; pass < 2; pass++) {
+    for (uint32_t pass = 0; pass < 2; ++pass) {
         static TexTraceEvent event;
         bool more;
-        for (uint64_t i = 0; i < EVENTS; i++) {
+        for (uint64_t i = 0; i < EVENTS; ++i) {
             assert_int_equal(tex_trace_next(r, &event, &more, NULL), STATUS_OK);
             assert_true(more);
             check_event(&event, &made[i], i);
@@ -222,7 +222,7 @@ static void test_trace_refuses_every_changed_byte_and_every_cut(void **state)
     size_t size;
     mem_free(write_some(path, 60));
     assert_int_equal(file_read(path, 1 << 20, &bytes, &size, NULL), STATUS_OK);
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; ++i) {
         Error err = {0};
         bytes[i] = (char)(bytes[i] ^ (1 << i % 8));
         put_file(broken, bytes, size);
@@ -282,9 +282,9 @@ static void test_trace_survives_wrong_content(void **state)
     mem_free(write_some(path, 40));
     assert_int_equal(file_read(path, 1 << 20, &bytes, &size, NULL), STATUS_OK);
     copy = mem_alloc(1, size);
-    for (uint32_t round = 0; round < ROUNDS; round++) {
+    for (uint32_t round = 0; round < ROUNDS; ++round) {
         memcpy(copy, bytes, size);
-        for (uint32_t n = 1 + random_u32(&random) % 4; n > 0; n--) {
+        for (uint32_t n = 1 + random_u32(&random) % 4; n > 0; --n) {
             size_t at = random_u32(&random) % size;
             uint32_t r = random_u32(&random);
             copy[at] = (char)(r % 4 == 0 ? 0xff : r % 4 == 1 ? 0 : r >> 8);
@@ -343,14 +343,14 @@ static TexStats walk(const Walk *how, uint64_t budget_bytes, const char *trace_p
     ids[1] = rig_open(&rig, how->paths[1]);
     uint64_t random = 3;
     float s = 0.5f, t = 0.5f;
-    for (uint32_t i = 0; i < how->request_count; i++) {
+    for (uint32_t i = 0; i < how->request_count; ++i) {
         float coord[7 * 16] = {0}, values[16], out[4 * 16];
         uint32_t n = how->lane_count;
         if (i % 16 == 0) {
             s = random_unit(&random);
             t = random_unit(&random);
         }
-        for (uint32_t lane = 0; lane < n; lane++) {
+        for (uint32_t lane = 0; lane < n; ++lane) {
             s += 0.03f * (random_unit(&random) - 0.5f);
             t += 0.03f * (random_unit(&random) - 0.5f);
             coord[lane] = s;
@@ -398,7 +398,7 @@ static void test_trace_agrees_with_the_counters(void **state)
     SORT_UNUSED(state);
     static const TexFilter filters[] = {TEX_FILTER_ANISO, TEX_FILTER_STOCHASTIC,
                                         TEX_FILTER_TRILINEAR, TEX_FILTER_CATMULL_ROM};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(filters); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(filters); ++i) {
         Walk how = begin_walk(600, 16, filters[i]);
         const char *path = fixture_path("walk.trace");
         TexStats stats = walk(&how, chunks_budget(&how, 40), path);
@@ -437,13 +437,13 @@ static void test_replay_loads_what_the_cache_loads(void **state)
     assert_int_equal(recorded.evictions, 0);
     static const uint32_t chunks[] = {1, 2, 3, 7, 16, 40, 90, 300};
     TexReplay replays[SORT_COUNT_OF(chunks)];
-    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); ++i)
         replays[i] = (TexReplay){.budget_bytes = chunks_budget(&how, chunks[i])};
     TexTraceReader *r = open_trace(path);
     Error err = {0};
     if (tex_replay(r, replays, SORT_COUNT_OF(chunks), &err) != STATUS_OK)
         fail_msg("%s", err.text);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); ++i) {
         TexStats live = walk(&how, replays[i].budget_bytes, NULL);
         if (live.loads != replays[i].loads)
             fail_msg("%u chunks: %d loads live, %d in the replay", chunks[i], (int)live.loads,
@@ -457,7 +457,7 @@ static void test_replay_loads_what_the_cache_loads(void **state)
     static TexCurve curve;
     assert_int_equal(tex_replay_best(r, replays, SORT_COUNT_OF(chunks), &err), STATUS_OK);
     assert_int_equal(tex_replay_curve(r, &curve, &err), STATUS_OK);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); ++i) {
         assert_in_range(replays[i].best_loads, replays[i].unique_loads, replays[i].loads);
         assert_true(replays[i].best_loads <=
                     tex_curve_loads(&curve, replays[i].budget_bytes, NULL));
@@ -480,7 +480,7 @@ static void test_replay_of_batches_is_near(void **state)
     walk(&how, chunks_budget(&how, 300), path);
     static const uint32_t chunks[] = {12, 24, 48};
     TexTraceReader *r = open_trace(path);
-    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(chunks); ++i) {
         TexReplay replay = {.budget_bytes = chunks_budget(&how, chunks[i])};
         assert_int_equal(tex_replay(r, &replay, 1, NULL), STATUS_OK);
         double live = (double)walk(&how, replay.budget_bytes, NULL).loads;
@@ -498,17 +498,17 @@ static uint64_t plain_best(const uint32_t *accesses, uint32_t count, uint32_t ca
 {
     uint32_t held[64], held_count = 0;
     uint64_t loads = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         uint32_t at = 0, last = 0, farthest = 0;
         while (at < held_count && held[at] != accesses[i])
-            at++;
+            ++at;
         if (at < held_count)
             continue;
-        loads++;
-        for (uint32_t k = 0; k < held_count && held_count == capacity; k++) {
+        ++loads;
+        for (uint32_t k = 0; k < held_count && held_count == capacity; ++k) {
             uint32_t next = i + 1;
             while (next < count && accesses[next] != held[k])
-                next++;
+                ++next;
             if (next > farthest) {
                 farthest = next;
                 last = k;
@@ -526,10 +526,10 @@ static void test_optimal_loads_agree_with_a_plain_search(void **state)
     uint32_t size_bytes[KINDS], accesses[COUNT];
     uint64_t random = 3, loads;
     OptimalLoads *best;
-    for (uint32_t i = 0; i < KINDS; i++)
+    for (uint32_t i = 0; i < KINDS; ++i)
         size_bytes[i] = BYTES;
     assert_int_equal(optimal_loads_create(size_bytes, KINDS, &best, NULL), STATUS_OK);
-    for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < COUNT; ++i) {
         uint32_t r = random_u32(&random);
         accesses[i] = i < COUNT / 2 ? i % KINDS : (r % KINDS) * (r >> 16) / 65536u;
         assert_int_equal(optimal_loads_access(best, accesses[i], NULL), STATUS_OK);
@@ -557,7 +557,7 @@ static uint64_t plain_distance(uint32_t *list, uint32_t *count, const uint32_t *
     if (at < *count)
         result = sum + bytes[item];
     else
-        (*count)++;
+        ++*count;
     memmove(list + 1, list, at * sizeof *list);
     list[0] = item;
     return result;
@@ -571,9 +571,9 @@ static void test_stack_distances_are_those_of_a_list(void **state)
     uint64_t random = 17;
     StackDistance d;
     assert_int_equal(stack_distance_init(&d, ITEMS, NULL), STATUS_OK);
-    for (uint32_t i = 0; i < ITEMS; i++)
+    for (uint32_t i = 0; i < ITEMS; ++i)
         bytes[i] = 4096 * (1 + random_u32(&random) % 4);
-    for (uint32_t i = 0; i < ACCESSES; i++) {
+    for (uint32_t i = 0; i < ACCESSES; ++i) {
         uint32_t r = random_u32(&random);
         uint32_t item = r % 3 == 0 ? (r >> 4) % ITEMS : (r >> 4) % 40; /* some are hot */
         uint64_t distance;
@@ -590,8 +590,8 @@ static void test_stack_distance_memory_grows_with_items(void **state)
     StackDistance d;
     uint64_t distance;
     assert_int_equal(stack_distance_init(&d, MANY, NULL), STATUS_OK);
-    for (uint32_t round = 0; round < 3; round++) {
-        for (uint32_t i = 0; i < MANY; i++) {
+    for (uint32_t round = 0; round < 3; ++round) {
+        for (uint32_t i = 0; i < MANY; ++i) {
             assert_int_equal(stack_distance_access(&d, i, 4096, &distance, NULL), STATUS_OK);
             assert_int_equal(distance, round ? (uint64_t)MANY * 4096 : STACK_DISTANCE_FIRST);
         }
@@ -702,7 +702,7 @@ static uint32_t made_uniform(uint32_t i, uint64_t *random)
 static TraceTexture made_texture(uint32_t tile_bytes)
 {
     TraceTexture t = {.tile_bytes = tile_bytes, .level_count = 8};
-    for (uint32_t i = 0; i < 7; i++) {
+    for (uint32_t i = 0; i < 7; ++i) {
         uint32_t side = 64u >> i;
         t.levels[i] = (TexTraceLevel){64 * side, 64 * side, side, side, t.tile_count};
         t.tile_count += side * side;
@@ -718,13 +718,13 @@ static void write_made(const char *path, MadeTrace made, bool is_mixed, uint64_t
     TraceWriter *w;
     uint64_t random = seed;
     assert_int_equal(trace_writer_begin(path, 1 << 20, 1, &w, NULL), STATUS_OK);
-    for (uint32_t i = 0; i < MADE_TEXTURES; i++) {
+    for (uint32_t i = 0; i < MADE_TEXTURES; ++i) {
         TraceTexture t = made_texture(bytes[i]);
         trace_write_texture(w, trace_number_texture(w), &t, "made.stex");
     }
     TraceStream *stream = trace_stream_create(w);
     assert_non_null(stream);
-    for (uint32_t i = 0; i < MADE_USES; i++) {
+    for (uint32_t i = 0; i < MADE_USES; ++i) {
         uint32_t tile = made(i, &random) % MADE_TILES;
         const uint32_t taps = 40;
         trace_add_request(stream, is_mixed ? tile % MADE_TEXTURES : 0, 0, false, &tile, &taps, 1);
@@ -749,18 +749,18 @@ static void test_replay_is_never_far_worse_than_lru(void **state)
     static TexCurve curve;
     const char *path = fixture_path("made.trace");
     Error err = {0};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(traces); i++) {
-        for (uint32_t is_mixed = 0; is_mixed < 2; is_mixed++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(traces); ++i) {
+        for (uint32_t is_mixed = 0; is_mixed < 2; ++is_mixed) {
             TexReplay replays[SORT_COUNT_OF(parts)] = {0};
             write_made(path, traces[i].made, is_mixed, 7 + i);
             TexTraceReader *r = open_trace(path);
             assert_int_equal(tex_replay_curve(r, &curve, &err), STATUS_OK);
-            for (uint32_t k = 0; k < SORT_COUNT_OF(parts); k++)
+            for (uint32_t k = 0; k < SORT_COUNT_OF(parts); ++k)
                 replays[k].budget_bytes =
                     curve.overhead_bytes + (uint64_t)(parts[k] * (double)curve.bytes_unique);
             assert_int_equal(tex_replay(r, replays, SORT_COUNT_OF(parts), &err), STATUS_OK);
             assert_int_equal(tex_replay_best(r, replays, SORT_COUNT_OF(parts), &err), STATUS_OK);
-            for (uint32_t k = 0; k < SORT_COUNT_OF(parts); k++) {
+            for (uint32_t k = 0; k < SORT_COUNT_OF(parts); ++k) {
                 double lru = (double)tex_curve_loads(&curve, replays[k].budget_bytes, NULL);
                 double loads = (double)replays[k].loads, best = (double)replays[k].best_loads;
                 if (!(loads <= 1.1 * lru) || !(best <= loads))

@@ -12,7 +12,7 @@ enum { SIZE = 128 };
 static void one_color_file(const char *name, const float rgb[3])
 {
     Picture p = picture_create(SIZE, SIZE, 3, SORT_TEXEL_U8, SORT_COLOR_RAW);
-    for (uint32_t i = 0; i < SIZE * SIZE * 3; i++)
+    for (uint32_t i = 0; i < SIZE * SIZE * 3; ++i)
         picture_set(&p, i / 3 % SIZE, i / 3 / SIZE, i % 3, rgb[i % 3]);
     picture_convert(&p, fixture_path(name), NULL);
     picture_free(&p);
@@ -51,7 +51,7 @@ static void test_udim_files_are_found_by_number(void **state)
     Error err = {0};
     assert_int_equal(texcache_udim_list(pattern, is_present, &count, &err), STATUS_OK);
     assert_int_equal(count, 4);
-    for (uint32_t i = 0; i < TEX_UDIM_COUNT; i++)
+    for (uint32_t i = 0; i < TEX_UDIM_COUNT; ++i)
         assert_int_equal(is_present[i], i == 0 || i == 1 || i == 3 || i == 10);
     assert_true(texcache_is_udim(pattern));
     assert_false(texcache_is_udim("a<UDIM>/b.stex"));
@@ -80,7 +80,7 @@ static void test_udim_only_the_absent_file_is_missing(void **state)
         {0.5f, -1.f, magenta}, {99.f, 0.5f, magenta}, {0.5f, 1e9f, magenta}, {NAN, 0.5f, magenta},
     };
     uint32_t missing = 0;
-    for (size_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         float out[4];
         bool is_missing = rig_lookup(&rig, id, NULL, cases[i].s, cases[i].t, out);
         if (is_missing != (cases[i].color == magenta) || memcmp(out, cases[i].color, sizeof out))
@@ -107,14 +107,14 @@ static void test_udim_has_no_seam(void **state)
     Rig rig;
     rig_begin(&rig, NULL);
     TexId id = rig_open(&rig, fixture_path("same.<UDIM>.stex"));
-    for (uint32_t i = 0; i < 400; i++) {
+    for (uint32_t i = 0; i < 400; ++i) {
         float coord[7] = {0.98f + (float)i * 1e-4f, 0.5f, 0.2f, 0.01f, 0.0f, 0.05f, 0.0f};
         float out[12];
         TexRequest r = {
             .texture = id, .lane_count = 1, .lane_mask = 1, .with_derivs = true, .coord = coord};
         assert_int_equal(texcache_lookup(&rig.caller, &r, out), 0);
         assert_memory_equal(out, white, sizeof white);
-        for (uint32_t k = 4; k < 12; k++)
+        for (uint32_t k = 4; k < 12; ++k)
             assert_true(out[k] == 0.0f);
     }
     rig_end(&rig);
@@ -130,7 +130,7 @@ static void test_udim_lanes_are_those_of_their_files(void **state)
     TexCacheDesc d = {.max_open_files = 2};
     rig_begin(&rig, &d);
     TexId ids[FILES];
-    for (uint32_t i = 0; i < FILES; i++) {
+    for (uint32_t i = 0; i < FILES; ++i) {
         char name[32];
         snprintf(name, sizeof name, "n.%u.stex", numbers[i]);
         noise_file(name, i, 100 + 64 * i);
@@ -138,18 +138,18 @@ static void test_udim_lanes_are_those_of_their_files(void **state)
     }
     TexId set = rig_open(&rig, fixture_path("n.<UDIM>.stex"));
     uint64_t random = 7;
-    for (uint32_t step = 0; step < 200; step++) {
+    for (uint32_t step = 0; step < 200; ++step) {
         float whole[7 * LANES], result[12 * LANES];
         uint32_t files[LANES], depths[LANES], lane_count = 1 + random_u32(&random) % LANES;
         uint32_t mask = random_u32(&random);
-        for (uint32_t i = 0; i < lane_count; i++) {
+        for (uint32_t i = 0; i < lane_count; ++i) {
             files[i] = random_u32(&random) % FILES;
             depths[i] = random_u32(&random) % (TEX_DEPTH_BUCKETS + 2);
             uint32_t index = numbers[files[i]] - 1001;
             whole[i] = (float)(index % 10) + (float)(random_u32(&random) % 1024) / 1024.0f;
             whole[lane_count + i] =
                 (float)(index / 10) + (float)(random_u32(&random) % 1024) / 1024.0f;
-            for (uint32_t k = 2; k < 7; k++)
+            for (uint32_t k = 2; k < 7; ++k)
                 whole[k * lane_count + i] = 0.05f * random_unit(&random);
         }
         TexOptions options = {.filter = (TexFilter)(step % 5), .mip_bias = 0.5f};
@@ -165,11 +165,11 @@ static void test_udim_lanes_are_those_of_their_files(void **state)
         TexStats between = rig_stats(&rig);
         uint32_t value_count = r.with_derivs ? 12 : 4;
         options.wrap_s = options.wrap_t = TEX_WRAP_CLAMP;
-        for (uint32_t i = 0; i < lane_count; i++) {
+        for (uint32_t i = 0; i < lane_count; ++i) {
             if (!(mask >> i & 1u))
                 continue;
             float coord[7], one[12];
-            for (uint32_t k = 0; k < 7; k++)
+            for (uint32_t k = 0; k < 7; ++k)
                 coord[k] = whole[k * lane_count + i];
             coord[0] -= floorf(coord[0]);
             coord[1] -= floorf(coord[1]);
@@ -180,7 +180,7 @@ static void test_udim_lanes_are_those_of_their_files(void **state)
             single.depths = NULL;
             single.depth = depths[i];
             assert_int_equal(texcache_lookup(&rig.caller, &single, one), 0);
-            for (uint32_t k = 0; k < value_count; k++)
+            for (uint32_t k = 0; k < value_count; ++k)
                 assert_true(result[k * lane_count + i] == one[k]);
         }
         TexStats after = rig_stats(&rig);
@@ -242,7 +242,7 @@ static void test_udim_files_are_told_by_the_sets_name(void **state)
     TexTextureStats files[8];
     uint32_t count = texcache_texture_stats(rig.cache, files, 8), found = 0;
     assert_true(count >= 3 && count <= 8);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         found += strcmp(files[i].name, "/images/skin.1004.png") == 0;
     assert_int_equal(found, 1);
     rig_end(&rig);

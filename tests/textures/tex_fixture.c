@@ -68,9 +68,9 @@ void picture_set(Picture *p, uint32_t x, uint32_t y, uint32_t channel, float val
 
 void picture_fill_noise(Picture *p, uint32_t seed)
 {
-    for (uint32_t y = 0; y < p->info.height; y++) {
-        for (uint32_t x = 0; x < p->info.width; x++) {
-            for (uint32_t c = 0; c < p->info.channel_count; c++) {
+    for (uint32_t y = 0; y < p->info.height; ++y) {
+        for (uint32_t x = 0; x < p->info.width; ++x) {
+            for (uint32_t c = 0; c < p->info.channel_count; ++c) {
                 uint64_t h = hash_mix64(((uint64_t)seed << 48) ^ ((uint64_t)c << 40) ^
                                         ((uint64_t)y << 20) ^ x);
                 picture_set(p, x, y, c, (float)(h >> 40) * 0x1p-24f);
@@ -113,7 +113,7 @@ static SortResult picture_read(SortImage *image, const SortRegion *region, void 
         snprintf(why->text, sizeof why->text, "wrong buffer size");
         return SORT_ERROR_FORMAT;
     }
-    for (uint32_t y = 0; y < region->height; y++)
+    for (uint32_t y = 0; y < region->height; ++y)
         memcpy((uint8_t *)out_texels + y * row_bytes, picture_at(p, region->x, region->y + y),
                row_bytes);
     return SORT_OK;
@@ -217,14 +217,14 @@ FileImage file_image_load(const char *path)
     uint32_t texel_bytes = stex_texel_bytes(&h);
     uint32_t width = 1u << stex_tile_width_log2(&h), height = 1u << stex_tile_height_log2(&h);
     image.level_count = h.level_count;
-    for (uint32_t l = 0; l < h.level_count; l++) {
+    for (uint32_t l = 0; l < h.level_count; ++l) {
         const StexLevel *level = &h.levels[l];
         LevelImage *to = &image.levels[l];
         *to = (LevelImage){level->width, level->height,
                            mem_alloc((size_t)level->width * level->height, 4 * sizeof(float))};
         bool is_packed = l >= h.first_tail_level;
         uint32_t tiles_x = is_packed ? 1 : level->tiles_x, tiles_y = is_packed ? 1 : level->tiles_y;
-        for (uint32_t i = 0; i < tiles_x * tiles_y; i++) {
+        for (uint32_t i = 0; i < tiles_x * tiles_y; ++i) {
             uint32_t x0 = i % tiles_x * width, y0 = i / tiles_x * height;
             uint32_t stride = width, rows = height;
             const uint8_t *texels = tile_texels;
@@ -237,14 +237,14 @@ FileImage file_image_load(const char *path)
                 TileFailure failure;
                 assert_true(stex_read_record(fd, &h, level->first_tile + i, &record, &failure));
                 if (record.flags & STEX_TILE_CONSTANT) {
-                    for (uint32_t k = 0; k < width * height; k++)
+                    for (uint32_t k = 0; k < width * height; ++k)
                         memcpy(tile_texels + k * texel_bytes, record.constant, texel_bytes);
                 } else {
                     assert_true(stex_read_payload(fd, &h, &record, z, tile_texels, &failure));
                 }
             }
-            for (uint32_t y = 0; y < rows && y0 + y < level->height; y++) {
-                for (uint32_t x = 0; x < stride && x0 + x < level->width; x++) {
+            for (uint32_t y = 0; y < rows && y0 + y < level->height; ++y) {
+                for (uint32_t x = 0; x < stride && x0 + x < level->width; ++x) {
                     float values[4];
                     texel_decode_row(tables, format, texels + (y * stride + x) * texel_bytes, 1,
                                      values);
@@ -264,7 +264,7 @@ FileImage file_image_load(const char *path)
 
 void file_image_free(FileImage *image)
 {
-    for (uint32_t i = 0; i < image->level_count; i++)
+    for (uint32_t i = 0; i < image->level_count; ++i)
         mem_free(image->levels[i].rgba);
 }
 
@@ -306,7 +306,7 @@ static void oracle_level(const LevelImage *level, double s, double t, const TexO
 {
     double px = s * level->width, py = t * level->height;
     if (o->filter == TEX_FILTER_CLOSEST) {
-        for (uint32_t c = 0; c < 12; c++) {
+        for (uint32_t c = 0; c < 12; ++c) {
             out[c] =
                 c < 4 ? oracle_texel(level, (int64_t)floor(px), (int64_t)floor(py), c, o) : 0.0;
         }
@@ -314,7 +314,7 @@ static void oracle_level(const LevelImage *level, double s, double t, const TexO
     }
     int64_t i = (int64_t)floor(px - 0.5), j = (int64_t)floor(py - 0.5);
     double fx = px - 0.5 - (double)i, fy = py - 0.5 - (double)j;
-    for (uint32_t c = 0; c < 4; c++) {
+    for (uint32_t c = 0; c < 4; ++c) {
         double a = oracle_texel(level, i, j, c, o), b = oracle_texel(level, i + 1, j, c, o);
         double d = oracle_texel(level, i, j + 1, c, o), e = oracle_texel(level, i + 1, j + 1, c, o);
         out[c] = (1 - fx) * (1 - fy) * a + fx * (1 - fy) * b + (1 - fx) * fy * d + fx * fy * e;
@@ -345,10 +345,10 @@ void oracle_lookup(const FileImage *image, const float coord[7], const TexOption
     oracle_level(&image->levels[fine], (double)coord[0], (double)coord[1], options, result);
     if (level > fine) {
         oracle_level(&image->levels[fine + 1], (double)coord[0], (double)coord[1], options, coarse);
-        for (uint32_t i = 0; i < 12; i++)
+        for (uint32_t i = 0; i < 12; ++i)
             result[i] += (level - fine) * (coarse[i] - result[i]);
     }
-    for (uint32_t i = 0; i < 12; i++)
+    for (uint32_t i = 0; i < 12; ++i)
         out[i] = (float)result[i];
 }
 
@@ -421,13 +421,13 @@ void stats_check_identities(const TexStats *s)
     assert_int_equal(s->loads + s->constants + s->failed_tiles, s->reads_awaited + s->reads_ahead);
     assert_int_equal(s->loads - s->evictions, s->resident_tiles);
     uint64_t probes = 0;
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l)
             probes += s->mip_probes[d][l];
     }
     assert_int_equal(probes, s->probes);
     uint64_t reads = 0, waits = 0;
-    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++) {
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; ++i) {
         reads += s->read_latency[i];
         waits += s->wait_latency[i];
     }
@@ -439,8 +439,8 @@ void stats_check_identities(const TexStats *s)
 
 void stats_check_same_mip_probes(const TexStats *a, const TexStats *b, const TexStats *c)
 {
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l)
             assert_int_equal(b->mip_probes[d][l] - a->mip_probes[d][l],
                              c->mip_probes[d][l] - b->mip_probes[d][l]);
     }

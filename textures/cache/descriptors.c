@@ -12,7 +12,7 @@ static uint32_t fair_limit(uint32_t wanted)
         all.rlim_cur / 4 >= wanted)
         return wanted;
     uint32_t room = 0;
-    for (rlim_t fd = 0; fd < all.rlim_cur; fd++)
+    for (rlim_t fd = 0; fd < all.rlim_cur; ++fd)
         room += fcntl((int)fd, F_GETFD) < 0 && errno == EBADF;
     uint32_t fair = room / 2 > 0 ? room / 2 : 1;
     return fair < wanted ? fair : wanted;
@@ -67,7 +67,7 @@ static void close_one(DescriptorPool *p, Descriptor *d)
     list_remove(p, d);
     stex_close(d->fd);
     d->fd = -1;
-    p->open_count--;
+    --p->open_count;
 }
 
 /* A place for one more open file; false while all are in use. */
@@ -152,7 +152,7 @@ bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailu
             break;
         }
         d->is_opening = true;
-        p->open_count++;
+        ++p->open_count;
         mutex_unlock(&p->lock);
         int fd = -1;
         StexStamp stamp;
@@ -163,16 +163,16 @@ bool descriptor_acquire(DescriptorPool *p, Descriptor *d, int *out_fd, TileFailu
             d->fd = fd;
             d->stamp = stamp;
             d->is_detached = false;
-            p->opened++;
+            ++p->opened;
         } else {
-            p->open_count--;
+            --p->open_count;
             is_again = lower_limit(p, out_failure);
         }
         cond_broadcast(&p->changed);
     }
     if (ok) {
         list_append(p, d);
-        d->users++;
+        ++d->users;
         *out_fd = d->fd;
     }
     mutex_unlock(&p->lock);

@@ -24,7 +24,7 @@ uint32_t slab_slot_bytes(uint32_t size_class)
 
 uint32_t slab_class_of(uint32_t bytes)
 {
-    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; i++) {
+    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; ++i) {
         if (slot_bytes_of_class[i] >= bytes)
             return i;
     }
@@ -90,7 +90,7 @@ Status slab_init(SlabPool *p, uint32_t chunk_max, EpochSet *epochs,
                     .epochs = epochs,
                     .unlink = unlink,
                     .data = data};
-    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; i++)
+    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; ++i)
         p->classes[i].with_free = SLAB_NONE;
     evict_init(p);
     p->chunks = MEM_ARRAY(Chunk, chunk_max);
@@ -139,7 +139,7 @@ static void assign(SlabPool *p, uint32_t chunk, uint32_t size_class)
     c->state = CHUNK_ASSIGNED;
     c->size_class = (uint8_t)size_class;
     c->free_count = (uint8_t)slots_of(c);
-    for (uint32_t i = 0; i < c->free_count; i++)
+    for (uint32_t i = 0; i < c->free_count; ++i)
         c->slots[i].state = SLOT_FREE;
     list_push(p, &p->classes[size_class].with_free, chunk);
 }
@@ -156,7 +156,7 @@ static uint32_t fresh_chunk(SlabPool *p)
         return SLAB_NONE;
     chunk = p->uncommitted;
     list_remove(p, &p->uncommitted, chunk);
-    p->chunk_count++;
+    ++p->chunk_count;
     p->chunks[chunk].free_tag = 0;
     return chunk;
 }
@@ -167,7 +167,7 @@ static uint32_t take_free(SlabPool *p, uint32_t size_class, uint64_t *out_tag)
     Chunk *c = &p->chunks[chunk];
     uint32_t i = 0;
     while (c->slots[i].state != SLOT_FREE)
-        i++;
+        ++i;
     c->slots[i].state = SLOT_LOADING;
     c->slots[i].is_kept = false;
     if (--c->free_count == 0)
@@ -186,8 +186,8 @@ static void unlink_slot(SlabPool *p, uint32_t slot)
     const Slot *s = slab_slot(p, slot);
     p->unlink(p->data, s->texture, s->tile, evict_stamp(p, slot));
     evict_leave(p, slot);
-    p->resident_count--;
-    p->eviction_count++;
+    --p->resident_count;
+    ++p->eviction_count;
 }
 
 /* Evicts all of a chunk and takes its size away. Nothing in it is loading or pinned. */
@@ -196,7 +196,7 @@ static void empty_chunk(SlabPool *p, uint32_t chunk)
     Chunk *c = &p->chunks[chunk];
     if (c->free_count > 0)
         list_remove(p, &p->classes[c->size_class].with_free, chunk);
-    for (uint32_t i = 0; i < slots_of(c); i++) {
+    for (uint32_t i = 0; i < slots_of(c); ++i) {
         if (c->slots[i].state == SLOT_RESIDENT)
             unlink_slot(p, slot_id(p, chunk, i));
         c->slots[i].state = SLOT_FREE;
@@ -207,7 +207,7 @@ static void empty_chunk(SlabPool *p, uint32_t chunk)
 
 static bool may_be_emptied(const Chunk *c)
 {
-    for (uint32_t i = 0; i < slots_of(c); i++) {
+    for (uint32_t i = 0; i < slots_of(c); ++i) {
         if (c->slots[i].state != SLOT_FREE && !is_evictable(&c->slots[i]))
             return false;
     }
@@ -219,7 +219,7 @@ static uint32_t find_oldest_chunk(SlabPool *p, uint32_t but_size_class, uint64_t
 {
     enum { CHANCES_MAX = 4 }; /* a size whose slots are in use gives none */
     uint32_t found = SLAB_NONE;
-    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; i++) {
+    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; ++i) {
         uint32_t slot = i == but_size_class ? SLAB_NONE : evict_oldest(p, i, CHANCES_MAX);
         if (slot != SLAB_NONE && evict_age(p, slot) >= least_age &&
             may_be_emptied(&p->chunks[slot >> SLAB_SLOT_SHIFT])) {
@@ -233,7 +233,7 @@ static uint32_t find_oldest_chunk(SlabPool *p, uint32_t but_size_class, uint64_t
 /* Any chunk of which nothing is loading or pinned. */
 static uint32_t find_any_chunk(const SlabPool *p)
 {
-    for (uint32_t i = 0; i < p->chunk_max; i++) {
+    for (uint32_t i = 0; i < p->chunk_max; ++i) {
         if (p->chunks[i].state == CHUNK_ASSIGNED && may_be_emptied(&p->chunks[i]))
             return i;
     }
@@ -295,7 +295,7 @@ void slab_publish(SlabPool *p, uint32_t slot, uint32_t texture, uint32_t tile, u
     atomic_store_explicit(&s->pins, pins, memory_order_relaxed);
     atomic_store_explicit(&p->marks[slot].is_used, 0, memory_order_relaxed);
     evict_enter(p, slot);
-    p->resident_count++;
+    ++p->resident_count;
 }
 
 void slab_give_back(SlabPool *p, uint32_t slot, uint64_t tag)
@@ -306,8 +306,8 @@ void slab_give_back(SlabPool *p, uint32_t slot, uint64_t tag)
     ASSERT(s->state != SLOT_FREE && atomic_load(&s->pins) == 0);
     if (s->state == SLOT_RESIDENT) {
         evict_leave(p, slot);
-        p->resident_count--;
-        p->eviction_count++;
+        --p->resident_count;
+        ++p->eviction_count;
     }
     s->state = SLOT_FREE;
     if (tag > c->free_tag)
@@ -361,6 +361,6 @@ void slab_decommit(SlabPool *p, uint32_t chunk)
     HIDE_MEMORY(chunk_memory(p, chunk), SLAB_CHUNK_BYTES);
     CHECK(madvise(chunk_memory(p, chunk), SLAB_CHUNK_BYTES, MADV_DONTNEED) == 0);
     c->state = CHUNK_UNCOMMITTED;
-    p->chunk_count--;
+    --p->chunk_count;
     list_push(p, &p->uncommitted, chunk);
 }

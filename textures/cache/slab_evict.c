@@ -36,7 +36,7 @@ void evict_init(SlabPool *p)
 {
     p->now = 1;
     p->window_share = SHARE_FIRST;
-    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; i++) {
+    for (uint32_t i = 0; i < SLAB_SIZE_COUNT; ++i) {
         SlabClass *c = &p->classes[i];
         c->oldest = c->newest = c->middle = c->hand = SLAB_NONE;
     }
@@ -86,7 +86,7 @@ static void balance(const SlabPool *p, SlabClass *c)
         Slot *s = slab_slot(p, c->middle);
         s->is_old = true;
         s->was_used_young = take_mark(p, c->middle);
-        c->old_count++;
+        ++c->old_count;
         c->middle = s->newer;
     }
 }
@@ -104,7 +104,7 @@ static void window_append(const SlabPool *p, SlabClass *c, uint32_t slot)
     c->newest = slot;
     if (c->middle == SLAB_NONE)
         c->middle = slot;
-    c->window_count++;
+    ++c->window_count;
     balance(p, c);
 }
 
@@ -121,7 +121,7 @@ static void window_remove(const SlabPool *p, SlabClass *c, uint32_t slot)
         slab_slot(p, s->newer)->older = s->older;
     else
         c->newest = s->older;
-    c->window_count--;
+    --c->window_count;
     c->old_count -= s->is_old;
 }
 
@@ -131,7 +131,7 @@ static void ring_insert(const SlabPool *p, SlabClass *c, uint32_t slot)
 {
     Slot *s = slab_slot(p, slot);
     s->is_kept = true;
-    c->kept_count++;
+    ++c->kept_count;
     if (c->hand == SLAB_NONE) {
         c->hand = s->newer = s->older = slot;
         return;
@@ -151,14 +151,14 @@ static void ring_remove(const SlabPool *p, SlabClass *c, uint32_t slot)
         c->hand = s->newer == slot ? SLAB_NONE : s->newer;
     slab_slot(p, s->older)->newer = s->newer;
     slab_slot(p, s->newer)->older = s->older;
-    c->kept_count--;
+    --c->kept_count;
 }
 
 /* The one that was not used for longest, of the next `count` that may go; SLAB_NONE: of these none may. */
 static uint32_t sweep_kept(SlabPool *p, SlabClass *c, uint32_t count)
 {
     uint32_t best = SLAB_NONE;
-    for (uint32_t i = 0; i < count && i < c->kept_count; i++) {
+    for (uint32_t i = 0; i < count && i < c->kept_count; ++i) {
         uint32_t slot = c->hand;
         Slot *s = slab_slot(p, slot);
         c->hand = s->newer;
@@ -197,7 +197,7 @@ void evict_leave(SlabPool *p, uint32_t slot)
 uint32_t evict_oldest(SlabPool *p, uint32_t size_class, uint32_t steps_max)
 {
     SlabClass *c = &p->classes[size_class];
-    for (uint32_t i = 0; i < steps_max && c->oldest != SLAB_NONE; i++) {
+    for (uint32_t i = 0; i < steps_max && c->oldest != SLAB_NONE; ++i) {
         uint32_t slot = c->oldest;
         Slot *s = slab_slot(p, slot);
         bool is_used = s->is_old && take_mark(p, slot);

@@ -7,7 +7,7 @@
 Status tex_give_counters(TexCache *c, TexThread *t, const char *path, Error *err)
 {
     /* Blocks are added at the end, and stay; reserving may drop the lock. */
-    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && atomic_load(&c->blocks[b]); b++) {
+    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && atomic_load(&c->blocks[b]); ++b) {
         if (t->lookups[b])
             continue;
         TRY(texcache_reserve_tables(c, sizeof(LookupBlock), path, err));
@@ -35,8 +35,8 @@ Status tex_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t bl
 
 void tex_take_counters(TexCache *c, TexThread *t)
 {
-    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && t->lookups[b]; b++) {
-        for (uint32_t i = 0; i < TEXTURE_BLOCK; i++) {
+    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && t->lookups[b]; ++b) {
+        for (uint32_t i = 0; i < TEXTURE_BLOCK; ++i) {
             Texture *texture = texture_at(c, b * TEXTURE_BLOCK + i);
             if (texture)
                 texture->counters.lookups +=
@@ -92,14 +92,14 @@ uint32_t texcache_texture_stats(TexCache *c, TexTextureStats *out, uint32_t capa
 {
     uint32_t count = 0;
     mutex_lock(&c->lock);
-    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && atomic_load(&c->blocks[b]); b++) {
-        for (uint32_t i = 0; i < TEXTURE_BLOCK; i++) {
+    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && atomic_load(&c->blocks[b]); ++b) {
+        for (uint32_t i = 0; i < TEXTURE_BLOCK; ++i) {
             const Texture *texture = texture_at(c, b * TEXTURE_BLOCK + i);
             if (!texture || texture->udim)
                 continue;
             if (count < capacity)
                 out[count] = describe(c, texture);
-            count++;
+            ++count;
         }
     }
     mutex_unlock(&c->lock);

@@ -152,7 +152,7 @@ ChunkBudget texcache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_coun
 
 static Status start_io_threads(TexCache *c, Error *err)
 {
-    for (uint32_t i = 0; i < c->io_thread_count; i++) {
+    for (uint32_t i = 0; i < c->io_thread_count; ++i) {
         IoThread *io = &c->io_threads[i];
         io->cache = c;
         io->inflater = stex_inflater_create();
@@ -160,7 +160,7 @@ static Status start_io_threads(TexCache *c, Error *err)
         if (!io->inflater || !io->run.bytes)
             return error_set(err, STATUS_NO_MEMORY, "out of memory for the texture I/O threads");
         TRY(thread_create("texture-io", IO_STACK_BYTES, tile_io_run, io, &io->thread, err));
-        c->io_threads_running++;
+        ++c->io_threads_running;
     }
     return STATUS_OK;
 }
@@ -172,7 +172,7 @@ static Status allocate_tables(TexCache *c, uint32_t chunk_max, Error *err)
     c->io_threads = MEM_ARRAY(IoThread, c->io_thread_count);
     if (!c->requests || !c->constants || !c->io_threads)
         return error_set(err, STATUS_NO_MEMORY, "out of memory for the texture cache");
-    for (uint32_t i = 0; i < REQUEST_COUNT; i++)
+    for (uint32_t i = 0; i < REQUEST_COUNT; ++i)
         c->requests[i].next = i + 1 < REQUEST_COUNT ? i + 1 : NO_REQUEST;
     c->free_request_count = REQUEST_COUNT;
     c->queue_first = c->queue_last = c->batch_first = NO_REQUEST;
@@ -245,9 +245,9 @@ void texcache_destroy(TexCache *c)
     c->is_stopping = true;
     cond_broadcast(&c->work);
     mutex_unlock(&c->lock);
-    for (uint32_t i = 0; i < c->io_threads_running; i++)
+    for (uint32_t i = 0; i < c->io_threads_running; ++i)
         thread_join(c->io_threads[i].thread);
-    for (uint32_t i = 0; c->io_threads && i < c->io_thread_count; i++) {
+    for (uint32_t i = 0; c->io_threads && i < c->io_thread_count; ++i) {
         stex_inflater_destroy(c->io_threads[i].inflater);
         mem_free(c->io_threads[i].run.bytes);
     }

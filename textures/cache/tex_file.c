@@ -30,9 +30,9 @@ Status texcache_file_info(const char *path, TexInfo *out_info, Error *err)
     if (status == STATUS_OK) {
         stex_describe(&h, out_info);
         uint32_t level = 0;
-        for (uint64_t i = 0; i < h.tile_count && status == STATUS_OK; i++) {
+        for (uint64_t i = 0; i < h.tile_count && status == STATUS_OK; ++i) {
             while (level + 1u < h.first_tail_level && i >= h.levels[level + 1].first_tile)
-                level++;
+                ++level;
             StexTile record;
             TileFailure failure;
             if (stex_read_record(fd, &h, i, &record, &failure)) {
@@ -70,9 +70,9 @@ static void note_damage(Verify *v, TexDamagePlace place, uint64_t tile, const Ti
                         .text = stex_failure_text(failure, text, sizeof text)};
     if (place == TEX_DAMAGE_TILE) {
         stex_tile_place(v->header, tile, &damage.level, &damage.x, &damage.y);
-        v->report.damaged_tiles++;
+        ++v->report.damaged_tiles;
     }
-    v->report.damages++;
+    ++v->report.damages;
     if (v->on_damage)
         v->on_damage(v->data, &damage);
 }
@@ -88,7 +88,7 @@ static void verify_length(Verify *v, uint64_t file_bytes)
     TexDamage damage = {.place = TEX_DAMAGE_LENGTH,
                         .offset = file_bytes < expected ? file_bytes : expected,
                         .text = text};
-    v->report.damages++;
+    ++v->report.damages;
     if (v->on_damage)
         v->on_damage(v->data, &damage);
 }
@@ -111,12 +111,12 @@ static Status verify_tiles(Verify *v, int fd, const char *path, Error *err)
     uint8_t *texels = mem_alloc(1, STEX_TILE_BYTES_MAX);
     bool has_memory = z && texels;
     v->report.tiles = v->header->tile_count;
-    for (uint64_t i = 0; i < v->header->tile_count && has_memory; i++) {
+    for (uint64_t i = 0; i < v->header->tile_count && has_memory; ++i) {
         StexTile record;
         TileFailure failure;
         bool ok = stex_read_record(fd, v->header, i, &record, &failure);
         if (ok && (record.flags & STEX_TILE_CONSTANT)) {
-            v->report.constant_tiles++;
+            ++v->report.constant_tiles;
         } else if (ok) {
             v->report.payload_bytes += record.stored_bytes;
             ok = stex_read_payload(fd, v->header, &record, z, texels, &failure);
@@ -175,8 +175,8 @@ static void copy_block(RegionReader *r, const uint8_t *texels, uint32_t stride, 
     uint32_t channels = r->header.channel_count, texel_bytes = stex_texel_bytes(&r->header);
     uint32_t x_end = x0 + width < g->x + g->width ? x0 + width : g->x + g->width;
     uint32_t y_end = y0 + height < g->y + g->height ? y0 + height : g->y + g->height;
-    for (uint32_t y = y0 > g->y ? y0 : g->y; y < y_end; y++) {
-        for (uint32_t x = x0 > g->x ? x0 : g->x; x < x_end; x++) {
+    for (uint32_t y = y0 > g->y ? y0 : g->y; y < y_end; ++y) {
+        for (uint32_t x = x0 > g->x ? x0 : g->x; x < x_end; ++x) {
             float *to = r->rgba + ((size_t)(y - g->y) * g->width + (x - g->x)) * 4;
             if (!texels) {
                 memcpy(to, missing, sizeof missing);
@@ -210,8 +210,8 @@ static void read_tiles(RegionReader *r)
     const StexLevel *level = &r->header.levels[g->level];
     uint32_t log2_x = stex_tile_width_log2(&r->header), width = 1u << log2_x;
     uint32_t log2_y = stex_tile_height_log2(&r->header), height = 1u << log2_y;
-    for (uint32_t y = g->y >> log2_y; y <= (g->y + g->height - 1) >> log2_y; y++) {
-        for (uint32_t x = g->x >> log2_x; x <= (g->x + g->width - 1) >> log2_x; x++) {
+    for (uint32_t y = g->y >> log2_y; y <= (g->y + g->height - 1) >> log2_y; ++y) {
+        for (uint32_t x = g->x >> log2_x; x <= (g->x + g->width - 1) >> log2_x; ++x) {
             bool ok = read_tile(r, level->first_tile + (uint64_t)y * level->tiles_x + x);
             r->damaged_tiles += !ok;
             copy_block(r, ok ? r->texels : NULL, width, x << log2_x, y << log2_y, width, height);

@@ -11,7 +11,7 @@ static uint32_t branch(const Hash128 *key, uint32_t depth)
 
 void tex_index_add(TexIndexNode **root, TexIndexNode *node)
 {
-    for (uint32_t depth = 0; *root; depth++)
+    for (uint32_t depth = 0; *root; ++depth)
         root = &(*root)->children[branch(&node->key, depth)];
     node->children[0] = node->children[1] = NULL;
     *root = node;
@@ -19,7 +19,7 @@ void tex_index_add(TexIndexNode **root, TexIndexNode *node)
 
 void *tex_index_find(const TexIndexNode *root, Hash128 key)
 {
-    for (uint32_t depth = 0; root && !hash128_equal(root->key, key); depth++)
+    for (uint32_t depth = 0; root && !hash128_equal(root->key, key); ++depth)
         root = root->children[branch(&key, depth)];
     return root ? root->owner : NULL;
 }
@@ -27,7 +27,7 @@ void *tex_index_find(const TexIndexNode *root, Hash128 key)
 void tex_index_remove(TexIndexNode **root, TexIndexNode *node)
 {
     TexIndexNode **at = root;
-    for (uint32_t depth = 0; *at != node; depth++) {
+    for (uint32_t depth = 0; *at != node; ++depth) {
         CHECK(*at);
         at = &(*at)->children[branch(&node->key, depth)];
     }

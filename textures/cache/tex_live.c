@@ -36,7 +36,7 @@ static uint64_t process_start_of(uint32_t process_id)
     text[count] = 0;
     /* The name in brackets may hold anything; the 20th field behind it is the time. */
     const char *at = strrchr(text, ')');
-    for (uint32_t i = 0; at && i < 20; i++)
+    for (uint32_t i = 0; at && i < 20; ++i)
         at = strchr(at + 1, ' ');
     return at ? strtoull(at, NULL, 10) : 0;
 }
@@ -169,7 +169,7 @@ static Status read_once(const char *path, TexLive *out, bool *out_is_torn, Error
 static bool is_sound(const TexLive *live)
 {
     bool ok = memchr(live->scene, 0, sizeof live->scene) != NULL;
-    for (uint32_t i = 0; i < TEX_LIVE_TEXTURES; i++)
+    for (uint32_t i = 0; i < TEX_LIVE_TEXTURES; ++i)
         ok = ok && memchr(live->textures[i].name, 0, TEX_LIVE_NAME_BYTES) != NULL;
     return ok;
 }
@@ -179,7 +179,7 @@ Status tex_live_read(const char *path, TexLive *out_live, Error *err)
     enum { TRIES = 20 };
     bool is_torn = true;
     Status status = STATUS_OK;
-    for (uint32_t i = 0; i < TRIES && is_torn; i++) {
+    for (uint32_t i = 0; i < TRIES && is_torn; ++i) {
         if (i > 0)
             clock_sleep_ns(2000000);
         status = read_once(path, out_live, &is_torn, err);

@@ -78,7 +78,7 @@ static void texture_prepare(Texture *texture, const StexHeader *h)
     texture->wrap_s = (TexWrap)h->wrap_s;
     texture->wrap_t = (TexWrap)h->wrap_t;
     uint32_t width_log2 = stex_tile_width_log2(h), tail_first[TEXTURE_TAILS_MAX + 1];
-    for (uint32_t i = 0; i < h->first_tail_level; i++) {
+    for (uint32_t i = 0; i < h->first_tail_level; ++i) {
         const StexLevel *from = &h->levels[i];
         texture->levels[i] = (TexLevel){.width = from->width,
                                         .height = from->height,
@@ -89,10 +89,10 @@ static void texture_prepare(Texture *texture, const StexHeader *h)
                                         .tile_log2_y = (uint8_t)stex_tile_height_log2(h)};
     }
     texture->tail_count = texture_tail_tiles(h, tail_first);
-    for (uint32_t k = 0; k < texture->tail_count; k++) {
+    for (uint32_t k = 0; k < texture->tail_count; ++k) {
         uint64_t begin = tail_offset_of(h, tail_first[k]);
         texture->tail_bytes[k] = cast_u32(tail_offset_of(h, tail_first[k + 1]) - begin);
-        for (uint32_t i = tail_first[k]; i < tail_first[k + 1]; i++) {
+        for (uint32_t i = tail_first[k]; i < tail_first[k + 1]; ++i) {
             const StexLevel *from = &h->levels[i];
             texture->levels[i] = (TexLevel){.width = from->width,
                                             .height = from->height,
@@ -245,7 +245,7 @@ static Texture *find_equal(const TexCache *c, const Texture *texture)
 static uint32_t free_place(TexCache *c)
 {
     while (c->first_free < TEXTURES_MAX && texture_at(c, c->first_free))
-        c->first_free++;
+        ++c->first_free;
     return c->first_free;
 }
 
@@ -375,9 +375,9 @@ static Status texture_create_patiently(TexCache *c, const TexOpenDesc *what, Tex
     Status status = texture_create(c, what, out_texture, err);
     /* The files of a set are waited for one by one. */
     uint32_t retries = texcache_is_udim(what->path) ? 0 : SORT_COUNT_OF(pauses_ms);
-    for (uint32_t i = 0; status == STATUS_IO && i < retries; i++) {
+    for (uint32_t i = 0; status == STATUS_IO && i < retries; ++i) {
         mutex_lock(&c->lock);
-        c->loads.retries++;
+        ++c->loads.retries;
         mutex_unlock(&c->lock);
         clock_sleep_ns((uint64_t)pauses_ms[i] * 1000000);
         status = texture_create(c, what, out_texture, err);
@@ -393,7 +393,7 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     mutex_lock(&c->lock);
     Texture *known = tex_index_find(c->names, name);
     if (known) {
-        known->refs++;
+        ++known->refs;
         *out_id = id_of(known);
     }
     mutex_unlock(&c->lock);
@@ -406,7 +406,7 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     mutex_lock(&c->lock);
     known = find_equal(c, texture); /* another thread may have been quicker */
     if (known)
-        known->refs++;
+        ++known->refs;
     else
         status = texture_register(c, texture, err);
     if (status == STATUS_OK)
@@ -424,7 +424,7 @@ void texcache_retain(TexCache *c, TexId id)
     mutex_lock(&c->lock);
     Texture *texture = texture_of(c, id);
     CHECK(texture);
-    texture->refs++;
+    ++texture->refs;
     mutex_unlock(&c->lock);
 }
 
@@ -439,7 +439,7 @@ static uint64_t drop_tiles(TexCache *c, Texture *texture)
         c->first_free = texture->index;
     tex_forget_counters(c, texture);
     uint64_t tag = epoch_retire(&c->epochs);
-    for (uint64_t i = 0; i < tile_count; i++) {
+    for (uint64_t i = 0; i < tile_count; ++i) {
         uint32_t entry = atomic_load_explicit(&texture->entries[i].word, memory_order_relaxed);
         if (entry_tag(entry) == ENTRY_READY)
             slab_give_back(&c->slabs, entry_payload(entry), tag);
@@ -468,11 +468,11 @@ void texcache_close(TexCache *c, TexId id)
 
 void texture_destroy_all(TexCache *c)
 {
-    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT; b++) {
+    for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT; ++b) {
         TextureBlock *block = atomic_load(&c->blocks[b]);
         if (!block)
             continue;
-        for (uint32_t i = 0; i < TEXTURE_BLOCK; i++) {
+        for (uint32_t i = 0; i < TEXTURE_BLOCK; ++i) {
             Texture *texture = atomic_load(&block->textures[i]);
             if (texture) {
                 descriptor_close(&c->descriptors, &texture->descriptor);
@@ -488,7 +488,7 @@ Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err)
     const Texture *texture = texture_of(c, id);
     if (!texture)
         return error_set(err, STATUS_NOT_FOUND, "no open texture has the id %" PRIu32, id.id);
-    for (uint32_t i = 0; texture->udim; i++) { /* a set has a file at least */
+    for (uint32_t i = 0; texture->udim; ++i) { /* a set has a file at least */
         if (texture->udim->ids[i].id != 0)
             texture = texture_of(c, texture->udim->ids[i]);
     }

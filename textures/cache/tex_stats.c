@@ -27,11 +27,11 @@ void tex_counters_add(ThreadCounters *to, const ThreadCounters *from)
 #define ADD(name) counter_add(&to->name, value_of(&from->name));
     SHARED_COUNTERS(ADD)
 #undef ADD
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l)
             counter_add(&to->mip_probes[d][l], value_of(&from->mip_probes[d][l]));
     }
-    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++)
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; ++i)
         counter_add(&to->wait_latency[i], value_of(&from->wait_latency[i]));
 }
 
@@ -47,11 +47,11 @@ static void add_to_stats(const ThreadCounters *from, TexStats *stats)
 #define ADD(name) stats->name += value_of(&from->name);
     SHARED_COUNTERS(ADD)
 #undef ADD
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l)
             stats->mip_probes[d][l] += value_of(&from->mip_probes[d][l]);
     }
-    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++)
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; ++i)
         stats->wait_latency[i] += value_of(&from->wait_latency[i]);
 }
 
@@ -121,22 +121,22 @@ _Static_assert(sizeof stats_fields / sizeof stats_fields[0] * sizeof(uint64_t) =
 static void write_latency(JsonWriter *w, const char *name, const uint64_t *buckets)
 {
     json_write_array(w, name);
-    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++)
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; ++i)
         json_write_u64(w, NULL, buckets[i]);
     json_write_end(w);
 }
 
 void texcache_stats_write(const TexStats *stats, JsonWriter *w)
 {
-    for (uint32_t i = 0; i < SORT_COUNT_OF(stats_fields); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(stats_fields); ++i) {
         uint64_t value;
         memcpy(&value, (const char *)stats + stats_fields[i].offset, sizeof value);
         json_write_u64(w, stats_fields[i].name, value);
     }
     json_write_array(w, "mip_probes");
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
         json_write_array(w, NULL);
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l)
             json_write_u64(w, NULL, stats->mip_probes[d][l]);
         json_write_end(w);
     }
@@ -151,12 +151,12 @@ static Status read_histogram(JsonCursor *object, TexStats *out_stats, Error *err
     TRY(json_get_array(object, "mip_probes", JSON_REQUIRED, &depths, err));
     if (json_count(&depths) != TEX_DEPTH_BUCKETS)
         return json_fail(&depths, err, "%d depths are expected", TEX_DEPTH_BUCKETS);
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
         json_at(&depths, d, &levels);
         TRY(json_as_array(&levels, err));
         if (json_count(&levels) != TEX_MAX_LEVELS)
             return json_fail(&levels, err, "%d levels are expected", TEX_MAX_LEVELS);
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l) {
             int64_t count;
             json_at(&levels, l, &value);
             TRY(json_as_int(&value, 0, INT64_MAX, &count, err));
@@ -172,7 +172,7 @@ static Status read_latency(JsonCursor *object, const char *name, uint64_t *out_b
     TRY(json_get_array(object, name, JSON_REQUIRED, &array, err));
     if (json_count(&array) != TEX_LATENCY_BUCKETS)
         return json_fail(&array, err, "%d buckets are expected", TEX_LATENCY_BUCKETS);
-    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++) {
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; ++i) {
         int64_t count;
         json_at(&array, i, &value);
         TRY(json_as_int(&value, 0, INT64_MAX, &count, err));
@@ -184,7 +184,7 @@ static Status read_latency(JsonCursor *object, const char *name, uint64_t *out_b
 Status texcache_stats_read(JsonCursor *object, TexStats *out_stats, Error *err)
 {
     *out_stats = (TexStats){0};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(stats_fields); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(stats_fields); ++i) {
         int64_t value;
         TRY(json_get_int(object, stats_fields[i].name, JSON_REQUIRED, 0, INT64_MAX, &value, err));
         memcpy((char *)out_stats + stats_fields[i].offset, &value, sizeof value);
@@ -204,8 +204,8 @@ double texcache_stats_pressure(const TexStats *stats)
 void texcache_stats_identities(const TexStats *s, TexIdentity out[TEX_IDENTITY_COUNT])
 {
     uint64_t mip_probes = 0;
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l)
             mip_probes += s->mip_probes[d][l];
     }
     out[0] = (TexIdentity){"tile_hits + tile_misses == tile_requests",
@@ -220,7 +220,7 @@ void texcache_stats_identities(const TexStats *s, TexIdentity out[TEX_IDENTITY_C
                            s->resident_tiles};
     out[4] = (TexIdentity){"sum of mip_probes == probes", mip_probes, s->probes};
     uint64_t reads = 0, waits = 0;
-    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++) {
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; ++i) {
         reads += s->read_latency[i];
         waits += s->wait_latency[i];
     }

@@ -47,7 +47,7 @@ static uint32_t index_of_name(const char *name, Str before, const char *after)
         return TEX_UDIM_COUNT;
     const char *digits = name + before.size_bytes;
     uint32_t number = 0;
-    for (uint32_t i = 0; i < UDIM_DIGITS; i++) {
+    for (uint32_t i = 0; i < UDIM_DIGITS; ++i) {
         if (digits[i] < '0' || digits[i] > '9')
             return TEX_UDIM_COUNT;
         number = number * 10 + (uint32_t)(digits[i] - '0');
@@ -81,7 +81,7 @@ Status texcache_udim_list(const char *pattern, bool out_present[TEX_UDIM_COUNT],
     const char *const *names;
     uint32_t name_count;
     Status status = file_list_directory(folder_text, arena, &names, &name_count, err);
-    for (uint32_t i = 0; status == STATUS_OK && i < name_count; i++) {
+    for (uint32_t i = 0; status == STATUS_OK && i < name_count; ++i) {
         uint32_t index = index_of_name(names[i], before, token + strlen(UDIM_TOKEN));
         if (index == TEX_UDIM_COUNT)
             continue;
@@ -102,7 +102,7 @@ Status texcache_udim_list(const char *pattern, bool out_present[TEX_UDIM_COUNT],
 
 void udim_close(TexCache *c, const UdimSet *set)
 {
-    for (uint32_t i = 0; i < TEX_UDIM_COUNT; i++) {
+    for (uint32_t i = 0; i < TEX_UDIM_COUNT; ++i) {
         if (set->ids[i].id != 0)
             texcache_close(c, set->ids[i]);
     }
@@ -114,7 +114,7 @@ Status udim_open(TexCache *c, const TexOpenDesc *set, UdimSet *out_set, Error *e
     bool is_present[TEX_UDIM_COUNT];
     uint32_t count;
     TRY(texcache_udim_list(pattern, is_present, &count, err));
-    for (uint32_t i = 0; i < TEX_UDIM_COUNT; i++) {
+    for (uint32_t i = 0; i < TEX_UDIM_COUNT; ++i) {
         char path[PATH_BYTES], name[PATH_BYTES];
         if (!is_present[i])
             continue;
@@ -131,7 +131,7 @@ Status udim_open(TexCache *c, const TexOpenDesc *set, UdimSet *out_set, Error *e
         TRY(texcache_open(c, &what, &out_set->ids[i], err));
     }
     while (!is_present[out_set->first])
-        out_set->first++;
+        ++out_set->first;
     return STATUS_OK;
 }
 
@@ -163,12 +163,12 @@ static UdimLane place_lane(const UdimSet *set, float s, float t)
     bool is_edge_s = (float)u == s, is_edge_t = (float)v == t;
     if (!has_file(set, u, v)) {
         if (is_edge_s && has_file(set, u - 1, v)) {
-            u--;
+            --u;
         } else if (is_edge_t && has_file(set, u, v - 1)) {
-            v--;
+            --v;
         } else if (is_edge_s && is_edge_t && has_file(set, u - 1, v - 1)) {
-            u--;
-            v--;
+            --u;
+            --v;
         }
     }
     lane.s = s - (float)u;
@@ -208,11 +208,11 @@ static uint32_t take_part(const TexRequest *r, const UdimLane places[TEX_MAX_LAN
             *lanes &= ~(1u << lane);
         }
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         uint32_t lane = out->lanes[i];
         out->coord[i] = places[lane].s;
         out->coord[count + i] = places[lane].t;
-        for (uint32_t k = 2; k < 7; k++)
+        for (uint32_t k = 2; k < 7; ++k)
             out->coord[k * count + i] = r->coord[k * r->lane_count + lane];
         if (r->random)
             out->random[i] = r->random[lane];
@@ -285,10 +285,10 @@ uint32_t udim_lookup(TexCaller *caller, const TexRequest *r, const Texture *text
         float result[12 * TEX_MAX_LANES];
         uint32_t count = lookup.part.request.lane_count;
         uint32_t part_missing = look_up_part(caller, texture, index, &lookup.part, result);
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; ++i) {
             uint32_t lane = lookup.part.lanes[i];
             missing |= (part_missing >> i & 1u) << lane;
-            for (uint32_t k = 0; k < value_count; k++)
+            for (uint32_t k = 0; k < value_count; ++k)
                 out_result[k * r->lane_count + lane] = result[k * count + i];
         }
     }

@@ -44,7 +44,7 @@ static uint32_t reserve_slot(TexCache *c, uint32_t size_class, uint32_t last_use
     uint64_t turn = c->turn_next++;
     while (turn != c->turn_served || !slab_take(&c->slabs, size_class, last_use, &slot, &tag))
         texcache_sleep(c);
-    c->turn_served++;
+    ++c->turn_served;
     texcache_note_peak(c);
     if (c->turn_next != c->turn_served)
         cond_broadcast(&c->changed);
@@ -84,7 +84,7 @@ static void log_failure(TexCache *c, Texture *texture, uint32_t tile, const Tile
 /* Under the lock: the index of a colour, added if there is room; CONSTANT_COUNT if there is not. */
 static uint32_t intern_constant(TexCache *c, const float rgba[4])
 {
-    for (uint32_t i = 0; i < c->constant_count; i++) {
+    for (uint32_t i = 0; i < c->constant_count; ++i) {
         if (memcmp(c->constants[i], rgba, sizeof c->constants[i]) == 0)
             return i;
     }
@@ -280,7 +280,7 @@ static uint32_t load_tile(IoThread *io, const TileRequest *r, uint32_t *out_byte
         read_run_clear(&io->run);
         entry = try_tile(io, r, out_bytes_read, &failure);
     }
-    for (uint32_t i = 0; i < SORT_COUNT_OF(try_pauses_ms); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(try_pauses_ms); ++i) {
         if (entry != 0 || !stex_failure_is_transient(&failure) ||
             !pause_before_retry(c, r->texture, try_pauses_ms[i], &failure))
             break;
@@ -308,12 +308,12 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
     uint32_t tile_bytes = texture_tile_bytes(r->texture, r->tile);
     n->read_ns += elapsed_ns;
     t->read_ns += elapsed_ns;
-    n->read_latency[tex_latency_bucket(elapsed_ns)]++;
+    ++n->read_latency[tex_latency_bucket(elapsed_ns)];
     n->bytes_read += bytes_read;
     switch (entry_tag(entry)) {
     case ENTRY_READY:
-        n->loads++;
-        t->loads++;
+        ++n->loads;
+        ++t->loads;
         t->unique_loads += r->last_use == 0;
         n->bytes_loaded += tile_bytes;
         t->bytes_loaded += tile_bytes;
@@ -323,12 +323,12 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
         }
         break;
     case ENTRY_CONSTANT:
-        n->constants++;
-        t->constants++;
+        ++n->constants;
+        ++t->constants;
         break;
     case ENTRY_FAILED:
-        n->failed_tiles++;
-        t->failed_tiles++;
+        ++n->failed_tiles;
+        ++t->failed_tiles;
         return;
     case ENTRY_EMPTY:
     case ENTRY_QUEUED:
@@ -399,7 +399,7 @@ static void serve_run(IoThread *io, const uint32_t *requests, uint32_t count)
         fill_run(io, &c->requests[requests[0]], count);
         mutex_lock(&c->lock);
     }
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         serve(io, requests[i], i == 0 ? begin_ns : clock_now_ns());
 }
 

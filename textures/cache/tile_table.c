@@ -23,7 +23,7 @@ static uint32_t take_request(TexCache *c, Texture *texture, uint32_t tile, uint3
     uint32_t request = c->free_requests;
     TileRequest *r = &c->requests[request];
     c->free_requests = r->next;
-    c->free_request_count--;
+    --c->free_request_count;
     bool is_retry = entry_tag(entry) == ENTRY_FAILED;
     *r =
         (TileRequest){.texture = texture,
@@ -36,7 +36,7 @@ static uint32_t take_request(TexCache *c, Texture *texture, uint32_t tile, uint3
     else
         c->requests[c->queue_last].next = request;
     c->queue_last = request;
-    texture->queued_count++;
+    ++texture->queued_count;
     atomic_store(&texture->entries[tile].word, entry_make(ENTRY_QUEUED, request));
     cond_signal(&c->work);
     return request;
@@ -46,7 +46,7 @@ static void add_waiter(TileRequest *r, TexCaller *caller)
 {
     caller->next = r->waiters;
     r->waiters = caller;
-    r->waiter_count++;
+    ++r->waiter_count;
     waiter_arm(caller->waiter, 1);
 }
 
@@ -137,13 +137,13 @@ void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *til
     uint64_t asked = 0;
     mutex_lock(&c->lock);
     uint32_t limit = texcache_ahead_limit(&c->slabs, texture->tile_bytes);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         if (c->request_waiters_first || REQUEST_COUNT - c->free_request_count >= limit)
             break;
         uint32_t entry = load_entry(texture, tiles[i]);
         if (entry_tag(entry) == ENTRY_EMPTY) {
             take_request(c, texture, tiles[i], entry);
-            asked++;
+            ++asked;
         }
     }
     mutex_unlock(&c->lock);
@@ -160,7 +160,7 @@ static uint64_t storage_order(const TileRequest *r)
 /* Moves the oldest requests to the batch, sorted. */
 static void begin_batch(TexCache *c)
 {
-    for (uint32_t i = 0; i < IO_BATCH_MAX && c->queue_first != NO_REQUEST; i++) {
+    for (uint32_t i = 0; i < IO_BATCH_MAX && c->queue_first != NO_REQUEST; ++i) {
         uint32_t request = c->queue_first;
         TileRequest *r = &c->requests[request];
         c->queue_first = r->next;
@@ -202,10 +202,10 @@ TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry)
     if (entry_tag(entry) == ENTRY_READY)
         slab_publish(&c->slabs, entry_payload(entry), texture->index, r->tile, r->waiter_count);
     atomic_store(&texture->entries[r->tile].word, entry);
-    texture->queued_count--;
+    --texture->queued_count;
     r->next = c->free_requests;
     c->free_requests = request;
-    c->free_request_count++;
+    ++c->free_request_count;
     if (c->request_waiters_first) { /* the first who found no room may try again */
         TexCaller *first = c->request_waiters_first;
         c->request_waiters_first = first->next;

@@ -128,7 +128,7 @@ static Status fits_half(const Conversion *c, bool *out_fits, Error *err)
     for (uint32_t y = 0; y < info->height && status == STATUS_OK && *out_fits; y += c->band_rows) {
         uint32_t rows = info->height - y < c->band_rows ? info->height - y : c->band_rows;
         status = decode_rows(c, y, rows, values, err);
-        for (uint32_t i = 0; i < rows && status == STATUS_OK && *out_fits; i++) {
+        for (uint32_t i = 0; i < rows && status == STATUS_OK && *out_fits; ++i) {
             const float *row = values + i * row_values;
             half_from_float_array(row, row_values, halves);
             half_to_float_array(halves, row_values, back);
@@ -240,7 +240,7 @@ static Status conversion_begin(Conversion *c, Error *err)
         .flags = (has_alpha && c->info.is_premultiplied ? (uint32_t)STEX_PREMULTIPLIED : 0u) |
                  (desc->compression == TEX_COMPRESSION_ZLIB ? (uint32_t)STEX_COMPRESSED : 0u),
     };
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; ++i)
         c->bands[i] = mem_alloc((size_t)c->info.width * c->band_rows, texel_bytes(c->source));
     c->linear = mem_alloc((size_t)c->info.width * c->info.channel_count, sizeof(float));
     c->native = mem_alloc(c->info.width, texel_bytes(c->stored));
@@ -324,7 +324,7 @@ static Status convert_band(const BandStep *s, Error *err)
         return STATUS_OK;
     if (c->has_held)
         TRY(convert_row(c, c->held, s->converted, rows, err));
-    for (uint32_t i = 0; i + 1 < rows; i++) {
+    for (uint32_t i = 0; i + 1 < rows; ++i) {
         uint8_t *row = s->converted + i * row_bytes;
         TRY(convert_row(c, row, row + row_bytes, rows - 1 - i, err));
     }

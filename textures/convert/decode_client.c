@@ -25,7 +25,7 @@ static void bury(Process *process, char out_how[96])
 void decode_pool_destroy(DecodePool *p)
 {
     char how[96];
-    for (uint32_t i = 0; i < p->idle_count; i++)
+    for (uint32_t i = 0; i < p->idle_count; ++i)
         bury(p->idle[i], how); /* it ends when its input does */
     mutex_destroy(&p->lock);
     cond_destroy(&p->changed);
@@ -52,7 +52,7 @@ static Status take(DecodePool *p, Process **out_process, Error *err)
     Status status = process ? STATUS_OK : start(p, &process, err);
     if (status != STATUS_OK) {
         mutex_lock(&p->lock);
-        p->started--;
+        --p->started;
         cond_signal(&p->changed);
         mutex_unlock(&p->lock);
     }
@@ -67,7 +67,7 @@ static void give_back(DecodePool *p, Process *process)
     if (process)
         p->idle[p->idle_count++] = process;
     else
-        p->started--;
+        --p->started;
     cond_signal(&p->changed);
     mutex_unlock(&p->lock);
 }
@@ -138,7 +138,7 @@ Status decode_describe(DecodePool *p, const char *path, DecodeFile *out_file, Er
     bool is_sound = info->channel_count >= 1 && info->channel_count <= 4 &&
                     (uint32_t)info->type <= SORT_TEXEL_FLOAT && info->level_count >= 1 &&
                     info->level_count <= TEX_MAX_LEVELS;
-    for (uint32_t i = 0; is_sound && i < info->level_count; i++)
+    for (uint32_t i = 0; is_sound && i < info->level_count; ++i)
         is_sound = out_file->widths[i] > 0 && out_file->heights[i] > 0;
     if (!is_sound)
         return error_set_at(err, STATUS_FORMAT, path, "the decoder describes it inconsistently");

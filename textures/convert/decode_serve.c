@@ -53,7 +53,7 @@ static void close_image(OpenImage *o)
 static OpenImage *find_place(Server *s)
 {
     OpenImage *oldest = &s->images[0];
-    for (uint32_t i = 0; i < OPEN_IMAGES_MAX; i++) {
+    for (uint32_t i = 0; i < OPEN_IMAGES_MAX; ++i) {
         OpenImage *o = &s->images[i];
         if (o->image && strcmp(o->path, s->path) == 0)
             return o;
@@ -103,7 +103,7 @@ static DecodeAnswer describe(const OpenImage *o, DecodeFile *out_file)
     *out_file = (DecodeFile){.stamp = o->stamp};
     SortFailure why = {{0}};
     uint32_t level_count = 1;
-    for (uint32_t level = 0; level < level_count; level++) {
+    for (uint32_t level = 0; level < level_count; ++level) {
         SortLevelInfo info = {.size_bytes = sizeof info};
         if (o->decoder->level(o->image, 0, level, &info, &why) != SORT_OK)
             return refusal(DECODE_FAILED, why.text);
@@ -185,7 +185,7 @@ Status texcache_serve_decoder(const TexDecoderHost *host, Error *err)
                 status = error_set(err, STATUS_IO, "nobody takes the answer");
         }
     }
-    for (uint32_t i = 0; i < OPEN_IMAGES_MAX; i++)
+    for (uint32_t i = 0; i < OPEN_IMAGES_MAX; ++i)
         close_image(&s->images[i]);
     mem_free(s->texels);
     mem_free(s);

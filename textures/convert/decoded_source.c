@@ -11,7 +11,7 @@ static Status check_levels(const char *path, const StexHeader *h, const DecodeFi
                             "has %" PRIu32 " mip levels; down to one texel there would be %d",
                             file->info.level_count, h->level_count);
     }
-    for (uint32_t i = 0; i < h->level_count; i++) {
+    for (uint32_t i = 0; i < h->level_count; ++i) {
         if (file->widths[i] != h->levels[i].width || file->heights[i] != h->levels[i].height) {
             return error_set_at(err, STATUS_UNSUPPORTED, path,
                                 "its mip level %" PRIu32 " is %" PRIu32 " x %" PRIu32
@@ -63,7 +63,7 @@ bool decoded_read_levels(const DecodedFile *file, uint32_t first, uint32_t end, 
 {
     const StexHeader *h = file->header;
     uint32_t texel_bytes = stex_texel_bytes(h);
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = first; i < end; ++i) {
         const StexLevel *level = &h->levels[i];
         size_t texels = (size_t)level->width * level->height;
         uint8_t *out = (uint8_t *)out_texels + (level->tail_offset - h->levels[first].tail_offset);
@@ -85,10 +85,10 @@ static void spread_rows(uint8_t *texels, uint32_t width, uint32_t height, uint32
     for (uint32_t y = height; y-- > 0;) {
         uint8_t *row = texels + y * tile_row;
         memmove(row, texels + y * row_bytes, row_bytes);
-        for (uint32_t x = width; x < tile_width; x++)
+        for (uint32_t x = width; x < tile_width; ++x)
             memcpy(row + (size_t)x * texel_bytes, row + row_bytes - texel_bytes, texel_bytes);
     }
-    for (uint32_t y = height; y < tile_height; y++)
+    for (uint32_t y = height; y < tile_height; ++y)
         memcpy(texels + y * tile_row, texels + (height - 1) * tile_row, tile_row);
 }
 

@@ -79,7 +79,7 @@ void mip_builder_destroy(MipBuilder *b)
 {
     if (!b)
         return;
-    for (uint32_t i = 0; i < b->step_count; i++) {
+    for (uint32_t i = 0; i < b->step_count; ++i) {
         mem_free(b->steps[i].sums);
         mem_free(b->steps[i].across);
         mem_free(b->steps[i].row);
@@ -91,11 +91,11 @@ void mip_builder_destroy(MipBuilder *b)
 static void add_texel(const MipBuilder *b, double weight, const float *texel, double *sums)
 {
     uint32_t channels = b->desc.channel_count;
-    for (uint32_t c = 0; c < channels; c++)
+    for (uint32_t c = 0; c < channels; ++c)
         sums[c] += weight * (double)texel[c];
     if (b->desc.is_alpha_weighted) {
         double alpha = texel[channels - 1] > 0.0f ? (double)texel[channels - 1] : 0.0;
-        for (uint32_t c = 0; c + 1 < channels; c++)
+        for (uint32_t c = 0; c + 1 < channels; ++c)
             sums[channels + c] += weight * alpha * (double)texel[c];
         sums[2 * channels - 1] += weight * alpha;
     }
@@ -109,7 +109,7 @@ static void sum_across(const MipBuilder *b, Step *s, const float *row)
     memset(s->across, 0, (size_t)x->result_count * b->sum_count * sizeof(double));
     double *sums = s->across;
     uint64_t room = x->result; /* of the result texel that is not covered yet */
-    for (uint32_t i = 0; i < x->source_count; i++, row += channels) {
+    for (uint32_t i = 0; i < x->source_count; ++i, row += channels) {
         uint64_t length = x->source;
         while (length > 0) {
             uint64_t overlap = length < room ? length : room;
@@ -129,13 +129,13 @@ static void finish_row(const MipBuilder *b, Step *s)
 {
     uint32_t channels = b->desc.channel_count;
     double area = (double)s->x.result * (double)s->y.result;
-    for (uint32_t i = 0; i < s->x.result_count; i++) {
+    for (uint32_t i = 0; i < s->x.result_count; ++i) {
         const double *sums = s->sums + (size_t)i * b->sum_count;
         float *out = s->row + (size_t)i * channels;
-        for (uint32_t c = 0; c < channels; c++)
+        for (uint32_t c = 0; c < channels; ++c)
             out[c] = (float)(sums[c] / area);
         if (b->desc.is_alpha_weighted && sums[2 * channels - 1] > 0.0) {
-            for (uint32_t c = 0; c + 1 < channels; c++)
+            for (uint32_t c = 0; c + 1 < channels; ++c)
                 out[c] = (float)(sums[channels + c] / sums[2 * channels - 1]);
         }
     }
@@ -153,7 +153,7 @@ static Status push_into(MipBuilder *b, uint32_t step, const float *row, Error *e
         uint64_t result_end = (begin / s->y.result + 1) * s->y.result;
         uint64_t overlap_end = end < result_end ? end : result_end;
         double weight = (double)(overlap_end - begin);
-        for (size_t i = 0; i < value_count; i++)
+        for (size_t i = 0; i < value_count; ++i)
             s->sums[i] += weight * s->across[i];
         if (overlap_end == result_end) {
             finish_row(b, s);

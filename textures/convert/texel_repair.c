@@ -30,7 +30,7 @@ static void add_neighbours(const TexelRow *r, const void *texels, size_t x, uint
 {
     if (!texels)
         return;
-    for (size_t at = x > 0 ? x - 1 : 0; at <= x + 1 && at < r->width; at++) {
+    for (size_t at = x > 0 ? x - 1 : 0; at <= x + 1 && at < r->width; ++at) {
         float value = value_at(r->format.type, texels, at * r->format.channel_count + channel);
         if (!isfinite(value))
             continue;
@@ -43,8 +43,8 @@ static void add_neighbours(const TexelRow *r, const void *texels, size_t x, uint
 static float next_finite(const TexelRow *r, size_t x, uint32_t channel)
 {
     const uint32_t channels = r->format.channel_count;
-    for (uint32_t row = 0; row <= r->below_count; row++) {
-        for (size_t at = row == 0 ? x : 0; at < r->width; at++) {
+    for (uint32_t row = 0; row <= r->below_count; ++row) {
+        for (size_t at = row == 0 ? x : 0; at < r->width; ++at) {
             const void *texels = row == 0 ? r->texels : r->below;
             size_t first = row == 0 ? 0 : (size_t)(row - 1) * r->width;
             float value = value_at(r->format.type, texels, (first + at) * channels + channel);
@@ -71,9 +71,9 @@ size_t texel_repair_row(const TexelRow *r)
     size_t repaired = 0;
     if (format.type != SORT_TEXEL_HALF && format.type != SORT_TEXEL_FLOAT)
         return 0;
-    for (size_t x = 0; x < r->width; x++) {
+    for (size_t x = 0; x < r->width; ++x) {
         bool is_broken = false;
-        for (uint32_t c = 0; c < format.channel_count; c++) {
+        for (uint32_t c = 0; c < format.channel_count; ++c) {
             size_t i = x * format.channel_count + c;
             float value = value_at(format.type, r->texels, i);
             if (SORT_LIKELY(fabsf(value) <= TEXEL_MAX))
@@ -91,7 +91,7 @@ size_t texel_repair(TexelFormat format, void *texels, uint32_t width, uint32_t h
                     size_t texel_bytes)
 {
     size_t repaired = 0, row_bytes = width * texel_bytes;
-    for (uint32_t y = 0; y < height; y++) {
+    for (uint32_t y = 0; y < height; ++y) {
         uint8_t *row = (uint8_t *)texels + y * row_bytes;
         repaired += texel_repair_row(&(TexelRow){.format = format,
                                                  .width = width,

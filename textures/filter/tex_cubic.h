@@ -69,7 +69,7 @@ static inline CubicTap cubic_tap(double x, uint32_t count, TexWrap wrap, TexFilt
 {
     CubicTap tap = {.outside = 0};
     double p = x * (double)count - 0.5, base = tap_floor(p);
-    for (int64_t k = 0; k < 4; k++) {
+    for (int64_t k = 0; k < 4; ++k) {
         bool is_outside;
         tap.texels[k] = cubic_wrap((int64_t)base - 1 + k, (int64_t)count, wrap, &is_outside);
         tap.outside |= (uint32_t)is_outside << k;

@@ -6,12 +6,12 @@
 static void add_texels(void *data, const TapTexels *tap)
 {
     TexExplain *out = data;
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; ++k) {
         TexExplainTexel texel = {tap->level, tap->x[k], tap->y[k], tap->weights[k]};
         uint32_t i = 0;
         while (i < out->texel_count && (out->texels[i].level != texel.level ||
                                         out->texels[i].x != texel.x || out->texels[i].y != texel.y))
-            i++;
+            ++i;
         if (i == out->texel_count && i < TEX_EXPLAIN_TEXELS_MAX)
             out->texels[out->texel_count++] = texel;
         else if (i < out->texel_count)
@@ -43,7 +43,7 @@ void texcache_explain(const TexCache *c, const TexRequest *r, uint32_t lane, Tex
     *out = (TexExplain){0};
     uint32_t n = r->lane_count;
     float coord[7], random;
-    for (uint32_t k = 0; k < 7; k++)
+    for (uint32_t k = 0; k < 7; ++k)
         coord[k] = r->coord[k * n + lane];
     out->s = coord[0];
     out->t = coord[1];

@@ -50,7 +50,7 @@ static void load_masked(const Lookup *lk, const TexLevel *level, const uint8_t *
     for (uint32_t k = 0; k < 4; k++) /* any texel of the tile will do where none is wanted */
         texels[k] = mask >> k & 1u ? base + texel_offset(texture, level, x[k], y[k]) : base;
     texture->load_quad(&lk->cache->texels, texels, loaded);
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; ++k) {
         if (mask >> k & 1u)
             memcpy(quad[k], loaded[k], sizeof quad[k]);
     }
@@ -62,27 +62,27 @@ bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
     const Texture *texture = lk->texture;
     uint32_t x[4], y[4], tiles[4];
     tap_texels(tap, x, y);
-    for (uint32_t k = 0; k < 4; k++)
+    for (uint32_t k = 0; k < 4; ++k)
         tiles[k] = tile_number(tap->level, x[k], y[k]);
     uint32_t missing = 0xf;
     while (missing) {
         uint32_t tile = tiles[__builtin_ctz(missing)];
         uint32_t mask = 0;
-        for (uint32_t k = 0; k < 4; k++)
+        for (uint32_t k = 0; k < 4; ++k)
             mask |= (uint32_t)((missing >> k & 1u) && tiles[k] == tile) << k;
         missing &= ~mask;
-        lk->tile_requests++;
+        ++lk->tile_requests;
         uint32_t entry = atomic_load(&texture->entries[tile].word);
         bool is_there = entry_tag(entry) == ENTRY_READY || entry_tag(entry) == ENTRY_CONSTANT;
         if (is_there)
-            lk->tile_hits++;
+            ++lk->tile_hits;
         else
             entry = await_tile(lk, tile);
         if (entry_tag(entry) == ENTRY_FAILED)
             return false;
         uint32_t payload = entry_payload(entry);
         if (entry_tag(entry) == ENTRY_CONSTANT) {
-            for (uint32_t k = 0; k < 4; k++) {
+            for (uint32_t k = 0; k < 4; ++k) {
                 if (mask >> k & 1u)
                     memcpy(quad[k], c->constants[payload], sizeof quad[k]);
             }
@@ -106,7 +106,7 @@ bool tex_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
         lk->texture->load_quad(&lk->cache->texels, texels, quad);
         return true;
     case TEXELS_CONSTANT:
-        for (uint32_t k = 0; k < 4; k++)
+        for (uint32_t k = 0; k < 4; ++k)
             memcpy(quad[k], constant, sizeof quad[k]);
         return true;
     case TEXELS_ELSEWHERE:

@@ -45,8 +45,8 @@ SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint
     uint32_t entry = atomic_load(&texture->entries[tile_number(level, x0, y0)].word);
     if (entry_tag(entry) != ENTRY_READY && entry_tag(entry) != ENTRY_CONSTANT)
         return TEXELS_ELSEWHERE;
-    lk->tile_requests++;
-    lk->tile_hits++;
+    ++lk->tile_requests;
+    ++lk->tile_hits;
     if (entry_tag(entry) == ENTRY_CONSTANT) {
         *out_constant = lk->cache->constants[entry_payload(entry)];
         return TEXELS_CONSTANT;

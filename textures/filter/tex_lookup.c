@@ -43,10 +43,10 @@ static void begin_lookup(TexCaller *caller, const TexRequest *r, Lookup *lk)
 static void write_lane(const TexRequest *r, uint32_t lane, const Sample *sample, float *out_result)
 {
     uint32_t stride = r->lane_count;
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; ++i)
         out_result[i * stride + lane] = sample->value[i];
     if (r->with_derivs) {
-        for (uint32_t i = 0; i < 4; i++) {
+        for (uint32_t i = 0; i < 4; ++i) {
             out_result[(4 + i) * stride + lane] = sample->d_ds[i];
             out_result[(8 + i) * stride + lane] = -sample->d_dv[i];
         }
@@ -80,7 +80,7 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
     for (uint32_t left = live_lanes(r); left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         lk.lane = lane;
-        lanes++;
+        ++lanes;
         if (r->depths)
             lk.mip_probes = mip_counters(lk.thread, r->depths[lane]);
         Sample sample;
@@ -94,7 +94,7 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
             sample = (Sample){0};
             sample.value = f32x4_load(missing_color(r));
             missing |= 1u << lane;
-            missing_lanes++;
+            ++missing_lanes;
         }
         write_lane(r, lane, &sample, out_result);
     }

@@ -25,7 +25,7 @@ static void count_tile(RequestTiles *q, uint32_t tile)
 {
     uint32_t i = q->last;
     if (i >= q->count || q->tiles[i] != tile) {
-        for (i = q->count; i > 0 && q->tiles[i - 1] != tile; i--)
+        for (i = q->count; i > 0 && q->tiles[i - 1] != tile; --i)
             ;
         if (i == 0) {
             if (q->count == TEX_TRACE_TILES_MAX)
@@ -34,11 +34,11 @@ static void count_tile(RequestTiles *q, uint32_t tile)
             q->tiles[i] = tile;
             q->taps[i] = 0;
         } else {
-            i--;
+            --i;
         }
     }
     q->last = i;
-    q->taps[i]++;
+    ++q->taps[i];
 }
 
 static void count_tap(void *data, const TapTexels *tap)
@@ -46,7 +46,7 @@ static void count_tap(void *data, const TapTexels *tap)
     RequestTiles *q = data;
     uint32_t tiles[4];
     uint32_t tile_count = tex_tap_tiles(q->texture, tap, tiles);
-    for (uint32_t k = 0; k < tile_count; k++)
+    for (uint32_t k = 0; k < tile_count; ++k)
         count_tile(q, tiles[k]);
 }
 
@@ -69,7 +69,7 @@ void tex_record_texture(TexCache *c, const Texture *texture)
                       .level_count = texture->level_count,
                       .tail_count = texture->tail_count};
     memcpy(t.tail_bytes, texture->tail_bytes, sizeof t.tail_bytes);
-    for (uint32_t i = 0; i < texture->level_count; i++) {
+    for (uint32_t i = 0; i < texture->level_count; ++i) {
         bool is_paged = i < h.first_tail_level;
         t.levels[i] = (TexTraceLevel){.width = h.levels[i].width,
                                       .height = h.levels[i].height,

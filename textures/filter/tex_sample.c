@@ -5,7 +5,7 @@
 static void blend_quad(const Tap *tap, float quad[4][4], bool with_derivs, Sample *out)
 {
     const AxisTap *x = &tap->x, *y = &tap->y;
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; ++k) {
         if ((x->outside >> (k & 1) & 1u) || (y->outside >> (k >> 1) & 1u))
             memset(quad[k], 0, sizeof quad[k]);
     }
@@ -42,7 +42,7 @@ SORT_ALWAYS_INLINE bool sample_tap(Lookup *lk, uint32_t level, double s, double 
                                    Sample *out)
 {
     counter_add(&lk->mip_probes[level], 1);
-    lk->probes++;
+    ++lk->probes;
     Tap tap = make_tap(lk, level, s, v);
     if (with_derivs || SORT_UNLIKELY(tap.x.outside | tap.y.outside))
         return sample_tap_slowly(lk, &tap, with_derivs, out);
@@ -95,27 +95,27 @@ static bool sample_cubic(Lookup *lk, const LanePlace *place, Sample *out)
     *out = (Sample){0};
     if (c.x.outside == 0xf || c.y.outside == 0xf)
         return true;
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; ++k) {
         counter_add(&lk->mip_probes[0], 1);
-        lk->probes++;
+        ++lk->probes;
         Tap tap = cubic_quad(&c, k);
         float quad[4][4];
         if (!tex_fetch_quad(lk, &tap, quad))
             return false;
-        for (uint32_t n = 0; n < 4; n++) {
+        for (uint32_t n = 0; n < 4; ++n) {
             uint32_t column = 2 * (k & 1) + (n & 1), row = 2 * (k >> 1) + (n >> 1);
             bool is_black = (c.x.outside >> column & 1u) || (c.y.outside >> row & 1u);
-            for (uint32_t i = 0; i < 4; i++)
+            for (uint32_t i = 0; i < 4; ++i)
                 texels[row][column][i] = is_black ? 0.0f : quad[n][i];
         }
     }
     float width = (float)c.level->width, height = (float)c.level->height;
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; ++i) {
         /* Differences from one of the texels, so that equal texels give themselves. */
         float base = texels[1][1][i], sum = 0.0f, d_ds = 0.0f, d_dv = 0.0f;
-        for (uint32_t row = 0; row < 4; row++) {
+        for (uint32_t row = 0; row < 4; ++row) {
             float line = 0.0f, slope = 0.0f;
-            for (uint32_t column = 0; column < 4; column++) {
+            for (uint32_t column = 0; column < 4; ++column) {
                 float step = texels[row][column][i] - base;
                 line += c.x.weights[column] * step;
                 slope += c.x.slopes[column] * step;
@@ -139,7 +139,7 @@ static bool sample_stochastic(Lookup *lk, const LanePlace *place, Sample *out)
     if (lk->request->with_derivs && !sample_tap(lk, chosen.level, chosen.s, chosen.v, true, out))
         return false;
     counter_add(&lk->mip_probes[chosen.level], 1);
-    lk->probes++;
+    ++lk->probes;
     if (chosen.tap.x.outside || chosen.tap.y.outside) {
         out->value = f32x4_splat(0.0f);
         return true;
@@ -155,7 +155,7 @@ SORT_ALWAYS_INLINE bool sample_probes(Lookup *lk, const LanePlace *place, bool w
                                       Sample *out)
 {
     const Footprint *f = &place->footprint;
-    for (uint32_t i = 0; i < f->probe_count; i++) {
+    for (uint32_t i = 0; i < f->probe_count; ++i) {
         double s, v;
         probe_place(place, i, &s, &v);
         Sample probe;
@@ -172,7 +172,7 @@ void tex_prefetch_lane(const Lookup *lk, const LanePlace *place)
     const Footprint *f = &place->footprint;
     uint32_t fine = (uint32_t)f->level;
     bool has_coarse = f->level > (float)fine;
-    for (uint32_t i = 0; i < f->probe_count; i++) {
+    for (uint32_t i = 0; i < f->probe_count; ++i) {
         double s, v;
         probe_place(place, i, &s, &v);
         Tap tap = make_tap(lk, fine, s, v);

@@ -5,11 +5,11 @@ uint32_t tex_tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t ou
 {
     const TexLevel *level = &texture->levels[tap->level];
     uint32_t count = 0;
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; ++k) {
         uint32_t tile = tile_number(level, tap->x[k], tap->y[k]);
         uint32_t i = 0;
         while (i < count && out_tiles[i] != tile)
-            i++;
+            ++i;
         if (i == count)
             out_tiles[count++] = tile;
     }
@@ -31,7 +31,7 @@ static void visit_tap(const Visit *v, const Tap *tap, float share)
     TapTexels seen = {.lane = v->lane,
                       .level = (uint32_t)(tap->level - v->lookup->texture->levels)};
     tap_texels(tap, seen.x, seen.y);
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; ++k) {
         bool is_outside = (x->outside >> (k & 1) & 1u) || (y->outside >> (k >> 1) & 1u);
         float weight_x = k & 1 ? x->fraction : 1.0f - x->fraction;
         float weight_y = k >> 1 ? y->fraction : 1.0f - y->fraction;
@@ -45,11 +45,11 @@ static void visit_cubic(const Visit *v, const LanePlace *place)
     CubicPlace c = cubic_place(v->lookup, place);
     if (c.x.outside == 0xf || c.y.outside == 0xf)
         return;
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; ++k) {
         Tap tap = cubic_quad(&c, k);
         TapTexels seen = {.lane = v->lane, .level = 0};
         tap_texels(&tap, seen.x, seen.y);
-        for (uint32_t n = 0; n < 4; n++) {
+        for (uint32_t n = 0; n < 4; ++n) {
             uint32_t column = 2 * (k & 1) + (n & 1), row = 2 * (k >> 1) + (n >> 1);
             bool is_black = (c.x.outside >> column & 1u) || (c.y.outside >> row & 1u);
             seen.weights[n] = is_black ? 0.0f : c.x.weights[column] * c.y.weights[row];
@@ -64,7 +64,7 @@ static void visit_probes(const Visit *v, const LanePlace *place)
     const Footprint *f = &place->footprint;
     uint32_t level = (uint32_t)f->level;
     float fraction = f->level - (float)level, share = 1.0f / (float)f->probe_count;
-    for (uint32_t i = 0; i < f->probe_count; i++) {
+    for (uint32_t i = 0; i < f->probe_count; ++i) {
         double s, t;
         probe_place(place, i, &s, &t);
         Tap tap = make_tap(lk, level, s, t);
@@ -97,7 +97,7 @@ static void visit_lanes(const Lookup *lk, uint32_t first_lane,
                         void (*visit)(void *data, const TapTexels *tap), void *data)
 {
     Visit v = {.lookup = lk, .visit = visit, .data = data};
-    for (v.lane = first_lane; v.lane < lk->request->lane_count; v.lane++) {
+    for (v.lane = first_lane; v.lane < lk->request->lane_count; ++v.lane) {
         if (!(lk->request->lane_mask >> v.lane & 1u))
             continue;
         LanePlace place;
@@ -137,7 +137,7 @@ static void list_add_tap(void *data, const TapTexels *tap)
     const Texture *texture = list->lookup->texture;
     uint32_t tiles[4];
     uint32_t tile_count = tex_tap_tiles(texture, tap, tiles);
-    for (uint32_t k = 0; k < tile_count; k++) {
+    for (uint32_t k = 0; k < tile_count; ++k) {
         uint32_t entry =
             atomic_load_explicit(&texture->entries[tiles[k]].word, memory_order_relaxed);
         bool is_listed = list->count > 0 && list->tiles[list->count - 1] == tiles[k];

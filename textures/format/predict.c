@@ -74,12 +74,12 @@ SORT_ALWAYS_INLINE void measure(const PredictShape *s, const uint8_t *texels, ui
 {
     size_t step = (size_t)s->channel_count * bytes, row = s->width * step;
     memset(out_sums, 0, PREDICT_COUNT * sizeof *out_sums);
-    for (uint32_t y = 1; y < s->height; y++) {
+    for (uint32_t y = 1; y < s->height; ++y) {
         for (size_t i = step; i < row; i += bytes) {
             const uint8_t *at = texels + y * row + i;
             uint32_t value = get(at, bytes), a = get(at - step, bytes);
             uint32_t b = get(at - row, bytes), c = get(at - row - step, bytes);
-            for (uint32_t k = PREDICT_LEFT; k < PREDICT_COUNT; k++)
+            for (uint32_t k = PREDICT_LEFT; k < PREDICT_COUNT; ++k)
                 out_sums[k] += size_of(value - expected(k, a, b, c), bytes);
         }
     }
@@ -101,7 +101,7 @@ static void combine(const PredictShape *s, uint8_t *texels, bool is_added)
 {
     uint32_t bytes = s->component_bytes;
     size_t step = (size_t)s->channel_count * bytes, count = (size_t)s->width * s->height;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         uint8_t *at = texels + i * step;
         uint32_t second = get(at + bytes, bytes);
         uint32_t other = is_added ? second : 0u - second;
@@ -119,7 +119,7 @@ static bool has_planes(const PredictShape *s, uint32_t method)
 static uint32_t least_of(const uint64_t sums[PREDICT_COUNT])
 {
     uint32_t best = PREDICT_LEFT;
-    for (uint32_t k = best + 1; k < PREDICT_COUNT; k++)
+    for (uint32_t k = best + 1; k < PREDICT_COUNT; ++k)
         best = sums[k] < sums[best] ? k : best;
     return best;
 }
@@ -130,9 +130,9 @@ SORT_ALWAYS_INLINE void write_residuals(const PredictShape *s, uint32_t predicto
 {
     size_t step = (size_t)s->channel_count * bytes, row = s->width * step;
     size_t count = (size_t)s->width * s->height;
-    for (uint32_t y = 0; y < s->height; y++) {
-        for (uint32_t x = 0; x < s->width; x++) {
-            for (uint32_t k = 0; k < s->channel_count; k++) {
+    for (uint32_t y = 0; y < s->height; ++y) {
+        for (uint32_t x = 0; x < s->width; ++x) {
+            for (uint32_t k = 0; k < s->channel_count; ++k) {
                 const uint8_t *at = texels + y * row + x * step + k * bytes;
                 uint32_t guess = x > 0 && y > 0
                                      ? expected(predictor, get(at - step, bytes),
@@ -142,7 +142,7 @@ SORT_ALWAYS_INLINE void write_residuals(const PredictShape *s, uint32_t predicto
                                          : 0;
                 uint32_t residual = get(at, bytes) - guess;
                 size_t place = (size_t)y * s->width + x;
-                for (uint32_t n = 0; n < bytes; n++) {
+                for (uint32_t n = 0; n < bytes; ++n) {
                     size_t plane = k * bytes + n;
                     out[is_planar ? plane * count + place : place * step + plane] =
                         (uint8_t)(residual >> 8 * n);
@@ -198,9 +198,9 @@ static void gather(const PredictShape *s, const uint8_t *planes, uint8_t *out)
 {
     size_t step = (size_t)s->channel_count * s->component_bytes;
     size_t count = (size_t)s->width * s->height;
-    for (size_t plane = 0; plane < step; plane++) {
+    for (size_t plane = 0; plane < step; ++plane) {
         const uint8_t *from = planes + plane * count;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; ++i)
             out[i * step + plane] = from[i];
     }
 }
@@ -223,7 +223,7 @@ SORT_ALWAYS_INLINE void restore(const PredictShape *s, uint32_t predictor, uint3
     size_t step = (size_t)s->channel_count * bytes, row_bytes = s->width * step;
     for (size_t i = step; i < row_bytes; i += bytes)
         put(texels + i, bytes, get(texels + i, bytes) + get(texels + i - step, bytes));
-    for (uint32_t y = 1; y < s->height; y++) {
+    for (uint32_t y = 1; y < s->height; ++y) {
         uint8_t *row = texels + y * row_bytes;
         for (size_t i = 0; i < step; i += bytes)
             put(row + i, bytes, get(row + i, bytes) + get(row + i - row_bytes, bytes));

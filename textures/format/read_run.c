@@ -22,7 +22,7 @@ static uint32_t find_extent(ReadRun *run, const StexHeader *h, uint64_t first_ti
 {
     uint64_t begin = UINT64_MAX, end = 0;
     uint32_t count = 0;
-    for (; count < tile_count; count++) {
+    for (; count < tile_count; ++count) {
         const StexTile *r = &run->records[count];
         TileFailure failure;
         if (!stex_check_record(h, first_tile + count, r, &failure))

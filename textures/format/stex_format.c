@@ -59,8 +59,8 @@ static void choose_tile_shape(StexHeader *h, uint32_t area_log2)
 {
     uint64_t texels = (uint64_t)h->width * h->height, best = UINT64_MAX;
     uint32_t side = area_log2 / 2;
-    for (uint32_t stretch = 0; stretch <= side; stretch++) {
-        for (uint32_t is_tall = 0; is_tall < 2; is_tall++) {
+    for (uint32_t stretch = 0; stretch <= side; ++stretch) {
+        for (uint32_t is_tall = 0; is_tall < 2; ++is_tall) {
             uint32_t width_log2 = is_tall ? side - stretch : side + stretch;
             uint64_t padded = padded_texels(h, width_log2, area_log2 - width_log2);
             if (padded < best) {
@@ -147,7 +147,7 @@ void stex_tile_place(const StexHeader *h, uint64_t tile, uint32_t *out_level, ui
 {
     uint32_t level = 0;
     while (level + 1u < h->first_tail_level && tile >= h->levels[level + 1].first_tile)
-        level++;
+        ++level;
     uint64_t index = tile - h->levels[level].first_tile;
     *out_level = level;
     *out_x = (uint32_t)(index % h->levels[level].tiles_x);
@@ -175,7 +175,7 @@ void stex_describe(const StexHeader *h, TexInfo *out_info)
     out_info->file_bytes = h->file_bytes;
     memcpy(out_info->average_rgba, h->average_rgba, sizeof h->average_rgba);
     memcpy(out_info->source_digest, h->source_digest, sizeof h->source_digest);
-    for (uint32_t i = 0; i < h->level_count; i++) {
+    for (uint32_t i = 0; i < h->level_count; ++i) {
         out_info->levels[i].width = h->levels[i].width;
         out_info->levels[i].height = h->levels[i].height;
         out_info->levels[i].tiles_x = h->levels[i].tiles_x;

@@ -53,12 +53,12 @@ struct StexWriter {
 
 static void writer_free(StexWriter *w)
 {
-    for (uint32_t i = 0; i < TEX_MAX_LEVELS; i++)
+    for (uint32_t i = 0; i < TEX_MAX_LEVELS; ++i)
         mem_free(w->bands[i].texels);
     mem_free(w->tail);
     mem_free(w->group.texels);
     mem_free(w->group.packed);
-    for (uint32_t i = 0; i < w->packer_count; i++) {
+    for (uint32_t i = 0; i < w->packer_count; ++i) {
         deflateEnd(&w->packers[i].deflate);
         mem_free(w->packers[i].buffers);
     }
@@ -80,7 +80,7 @@ static bool writer_allocate(StexWriter *w)
     const StexHeader *h = &w->header;
     uint32_t tile_bytes = stex_tile_bytes(h);
     bool ok = true;
-    for (uint32_t i = 0; i < h->first_tail_level; i++) {
+    for (uint32_t i = 0; i < h->first_tail_level; ++i) {
         w->bands[i].texels = mem_alloc(h->levels[i].tiles_x, tile_bytes);
         ok = ok && w->bands[i].texels;
     }
@@ -196,7 +196,7 @@ static void pack_tile(StexWriter *w, uint32_t i, TilePacker *packer)
     size_t tile_row_bytes = (size_t)texel_bytes << stex_tile_width_log2(h);
     uint8_t *texels = g->texels + (size_t)i * tile_bytes;
     const uint8_t *from = g->band + (g->first_x + i) * tile_row_bytes;
-    for (uint32_t y = 0; y < 1u << stex_tile_height_log2(h); y++)
+    for (uint32_t y = 0; y < 1u << stex_tile_height_log2(h); ++y)
         memcpy(texels + y * tile_row_bytes, from + y * g->band_row_bytes, tile_row_bytes);
 
     StexTile *record = &g->records[i];
@@ -236,10 +236,10 @@ static Status write_group(StexWriter *w, uint64_t first_tile, Error *err)
     const StexHeader *h = &w->header;
     TileGroup *g = &w->group;
     uint32_t tile_bytes = stex_tile_bytes(h);
-    for (uint32_t i = 0; i < g->count; i++) {
+    for (uint32_t i = 0; i < g->count; ++i) {
         StexTile *record = &g->records[i];
         if (record->flags & STEX_TILE_CONSTANT) {
-            w->constant_tiles++;
+            ++w->constant_tiles;
         } else {
             const uint8_t *from = record->flags & STEX_TILE_ZLIB ? g->packed : g->texels;
             if (w->packer_count == 0)
@@ -299,7 +299,7 @@ Status stex_writer_row(StexWriter *w, uint32_t level_index, const void *texels, 
 
     bool is_last = band->rows_fed == level->height;
     if (is_last) { /* pad downwards with the last row */
-        for (uint32_t y = (row & (tile_height - 1)) + 1; y < tile_height; y++)
+        for (uint32_t y = (row & (tile_height - 1)) + 1; y < tile_height; ++y)
             memcpy(band->texels + y * band_row_bytes, to, band_row_bytes);
     }
     if (is_last || (band->rows_fed & (tile_height - 1)) == 0)
@@ -312,7 +312,7 @@ Status stex_writer_finish(StexWriter *w, const float average_rgba[4], const uint
                           Error *err)
 {
     StexHeader *h = &w->header;
-    for (uint32_t i = 0; i < h->level_count; i++)
+    for (uint32_t i = 0; i < h->level_count; ++i)
         ASSERT(w->bands[i].rows_fed == h->levels[i].height);
     memcpy(h->average_rgba, average_rgba, sizeof h->average_rgba);
     memcpy(h->source_digest, digest, sizeof h->source_digest);

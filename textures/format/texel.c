@@ -27,15 +27,15 @@ TexWrap texel_source_wrap(SortWrap in_file, TexWrap wanted)
 
 void texel_tables_fill(TexelTables *t)
 {
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < 256; ++i) {
         t->unorm8[i] = (float)i / 255.0f;
         t->srgb8[i] = srgb_to_linear((float)i / 255.0f);
         t->srgb8_threshold[i] = i == 0 ? 0.0f : srgb_to_linear(((float)i - 0.5f) / 255.0f);
     }
     int code = 0;
-    for (int i = 0; i <= 4096; i++) {
+    for (int i = 0; i <= 4096; ++i) {
         while (code < 255 && t->srgb8_threshold[code + 1] <= (float)i / 4096.0f)
-            code++;
+            ++code;
         t->srgb8_start[i] = (uint8_t)code;
     }
 }
@@ -53,7 +53,7 @@ static float unorm16(uint16_t v)
 /* Floats of which it is known that they are encoded; the curve goes on beyond 1. */
 static void decode_wide_srgb(TexelFormat format, float *values, size_t count)
 {
-    for (uint32_t c = 0; format.is_srgb && c < format.channel_count; c++) {
+    for (uint32_t c = 0; format.is_srgb && c < format.channel_count; ++c) {
         if (is_alpha(c, format.channel_count))
             continue;
         for (size_t i = c; i < count * format.channel_count; i += format.channel_count)
@@ -69,7 +69,7 @@ void texel_decode_row(const TexelTables *tables, TexelFormat format, const void 
     switch (format.type) {
     case SORT_TEXEL_U8: {
         const uint8_t *in = native;
-        for (uint32_t c = 0; c < channels; c++) {
+        for (uint32_t c = 0; c < channels; ++c) {
             bool is_encoded = format.is_srgb && !is_alpha(c, channels);
             const float *table = is_encoded ? tables->srgb8 : tables->unorm8;
             for (size_t i = c; i < value_count; i += channels)
@@ -79,7 +79,7 @@ void texel_decode_row(const TexelTables *tables, TexelFormat format, const void 
     }
     case SORT_TEXEL_U16: {
         const uint16_t *in = native;
-        for (uint32_t c = 0; c < channels; c++) {
+        for (uint32_t c = 0; c < channels; ++c) {
             bool is_encoded = format.is_srgb && !is_alpha(c, channels);
             for (size_t i = c; i < value_count; i += channels)
                 out[i] = is_encoded ? srgb_to_linear(unorm16(in[i])) : unorm16(in[i]);
@@ -103,7 +103,7 @@ static uint8_t encode_srgb8(const TexelTables *tables, float linear)
     float clamped = fminf(fmaxf(linear, 0.0f), 1.0f);
     uint32_t code = tables->srgb8_start[(uint32_t)(clamped * 4096.0f)];
     while (code < 255 && tables->srgb8_threshold[code + 1] <= clamped)
-        code++;
+        ++code;
     return (uint8_t)code;
 }
 
@@ -115,7 +115,7 @@ void texel_encode_row(const TexelTables *tables, TexelFormat format, const float
     switch (format.type) {
     case SORT_TEXEL_U8: {
         uint8_t *out = out_native;
-        for (uint32_t c = 0; c < channels; c++) {
+        for (uint32_t c = 0; c < channels; ++c) {
             bool is_encoded = format.is_srgb && !is_alpha(c, channels);
             for (size_t i = c; i < value_count; i += channels) {
                 float clamped = fminf(fmaxf(values[i], 0.0f), 1.0f);
@@ -127,7 +127,7 @@ void texel_encode_row(const TexelTables *tables, TexelFormat format, const float
     }
     case SORT_TEXEL_U16: {
         uint16_t *out = out_native;
-        for (uint32_t c = 0; c < channels; c++) {
+        for (uint32_t c = 0; c < channels; ++c) {
             bool is_encoded = format.is_srgb && !is_alpha(c, channels);
             for (size_t i = c; i < value_count; i += channels) {
                 float linear = fminf(fmaxf(values[i], 0.0f), 1.0f);
@@ -139,7 +139,7 @@ void texel_encode_row(const TexelTables *tables, TexelFormat format, const float
     }
     case SORT_TEXEL_HALF: {
         half *out = out_native;
-        for (size_t i = 0; i < value_count; i++)
+        for (size_t i = 0; i < value_count; ++i)
             out[i] = half_from_float(fminf(fmaxf(values[i], -65504.0f), 65504.0f));
         return;
     }

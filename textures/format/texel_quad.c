@@ -97,7 +97,7 @@ SORT_ALWAYS_INLINE f32x4 read_float(const TexelTables *t, const uint8_t *p, uint
     static void load_##type##channels(const TexelTables *t, const uint8_t *const texels[4],        \
                                       float out[4][4])                                             \
     {                                                                                              \
-        for (int k = 0; k < 4; k++)                                                                \
+        for (int k = 0; k < 4; ++k)                                                                \
             f32x4_store(read_##type(t, texels[k], channels), out[k]);                              \
     }                                                                                              \
     static f32x4 blend_##type##channels(const TexelTables *t, const uint8_t *a, const uint8_t *b,  \

@@ -88,7 +88,7 @@ static Status find_next(OptimalLoads *o, Error *err)
     o->next = mem_alloc(o->count + 1, sizeof *o->next);
     if (!o->next)
         return error_set(err, STATUS_NO_MEMORY, "out of memory for a replay");
-    for (uint32_t i = 0; i < o->item_count; i++)
+    for (uint32_t i = 0; i < o->item_count; ++i)
         o->heap.wanted[i] = NEVER;
     for (size_t i = o->count; i-- > 0;) {
         o->next[i] = o->heap.wanted[o->accesses[i]];
@@ -124,7 +124,7 @@ static void sift_down(Heap *h, uint32_t place)
         if (child >= h->count)
             break;
         if (child + 1 < h->count && h->wanted[h->items[child + 1]] > h->wanted[h->items[child]])
-            child++;
+            ++child;
         if (h->wanted[h->items[child]] <= h->wanted[item])
             break;
         put(h, place, h->items[child]);
@@ -151,16 +151,16 @@ Status optimal_loads_count(OptimalLoads *o, uint64_t capacity_bytes, uint64_t *o
     Heap *h = &o->heap;
     uint64_t held_bytes = 0, loads = 0;
     h->count = 0;
-    for (uint32_t i = 0; i < o->item_count; i++)
+    for (uint32_t i = 0; i < o->item_count; ++i)
         h->place_of[i] = NOT_HELD;
-    for (size_t i = 0; i < o->count; i++) {
+    for (size_t i = 0; i < o->count; ++i) {
         uint32_t item = o->accesses[i];
         h->wanted[item] = o->next[i];
         if (h->place_of[item] != NOT_HELD) {
             sift_up(h, h->place_of[item]); /* it is wanted later than before */
             continue;
         }
-        loads++;
+        ++loads;
         held_bytes += o->size_bytes[item];
         while (held_bytes > capacity_bytes && h->count > 0)
             held_bytes -= o->size_bytes[pop(h)];

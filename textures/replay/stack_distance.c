@@ -42,7 +42,7 @@ static Status grow(StackDistance *d, uint32_t capacity, Error *err)
 static Status renumber(StackDistance *d, Error *err)
 {
     uint32_t used = 0;
-    for (uint32_t i = 0; i < d->used; i++) {
+    for (uint32_t i = 0; i < d->used; ++i) {
         uint32_t item = d->item_at[i];
         if (item == NO_ITEM)
             continue;
@@ -57,14 +57,14 @@ static Status renumber(StackDistance *d, Error *err)
         TRY(grow(d, 2 * d->capacity, err));
     }
     memset(d->tree, 0, ((size_t)d->capacity + 1) * sizeof *d->tree);
-    for (uint32_t i = 0; i < used; i++) { /* each node once, then up into the next */
+    for (uint32_t i = 0; i < used; ++i) { /* each node once, then up into the next */
         uint32_t node = i + 1;
         d->tree[node] += d->bytes_at[i];
         uint32_t parent = node + (node & -node);
         if (parent <= d->capacity)
             d->tree[parent] += d->tree[node];
     }
-    for (uint32_t node = used + 1; node <= d->capacity; node++) {
+    for (uint32_t node = used + 1; node <= d->capacity; ++node) {
         uint32_t parent = node + (node & -node);
         if (parent <= d->capacity)
             d->tree[parent] += d->tree[node];
@@ -109,7 +109,7 @@ Status stack_distance_access(StackDistance *d, uint32_t item, uint32_t bytes, ui
         tree_add(d, place, -(uint64_t)bytes);
         d->item_at[place] = NO_ITEM;
     } else {
-        d->live++;
+        ++d->live;
         d->live_bytes += bytes;
     }
     uint32_t place = d->used++;

@@ -50,7 +50,7 @@ static Status space_init(TileSpace *s, TexTraceReader *trace, Error *err)
     s->first = MEM_ARRAY(uint32_t, (size_t)summary->texture_count + 1);
     if (!s->first)
         return error_set(err, STATUS_NO_MEMORY, "out of memory for a replay");
-    for (uint32_t i = 0; i < summary->texture_count; i++) {
+    for (uint32_t i = 0; i < summary->texture_count; ++i) {
         s->first[i] = s->tile_total;
         if (textures[i].tile_count > TILES_TOTAL_MAX - s->tile_total)
             return error_set(err, STATUS_LIMIT, "the trace's textures have more than %d tiles",
@@ -120,10 +120,10 @@ static bool load_tile(Simulation *sim, uint32_t texture, uint32_t tile, uint32_t
     if (!slab_take(&sim->slabs, slab_class_of(bytes), entry_payload(*word), &slot, &tag))
         return false;
     TexReplay *n = sim->result;
-    n->loads++;
+    ++n->loads;
     n->bytes_loaded += bytes;
     if (entry_payload(*word) == 0) {
-        n->unique_loads++;
+        ++n->unique_loads;
         n->bytes_unique += bytes;
     }
     slab_publish(&sim->slabs, slot, texture, tile, pins);
@@ -144,14 +144,14 @@ static void load_ahead(Simulation *sim, const TexTraceEvent *event, uint32_t nex
     uint32_t missing[TEX_TRACE_TILES_MAX], count = 0;
     uint32_t limit = texcache_ahead_limit(&sim->slabs, sim->textures[event->texture].tile_bytes);
     uint32_t first = sim->space->first[event->texture];
-    for (uint32_t i = next; i < event->tile_count && count < limit; i++) {
+    for (uint32_t i = next; i < event->tile_count && count < limit; ++i) {
         uint32_t number = first + event->tiles[i];
         if (!sim->space->is_memory_free[number] && entry_tag(sim->words[number]) == ENTRY_EMPTY)
             missing[count++] = event->tiles[i];
     }
     if (count > 1)
         qsort(missing, count, sizeof *missing, compare_tiles);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         if (entry_tag(sim->words[first + missing[i]]) == ENTRY_EMPTY &&
             !load_tile(sim, event->texture, missing[i], 0))
             return;
@@ -172,7 +172,7 @@ static void use_tile(Simulation *sim, const TexTraceEvent *event, uint32_t i)
             load_ahead(sim, event, i + 1);
         }
         slab_unpin(&sim->slabs, entry_payload(sim->words[number]));
-        uses--; /* a tile's first use leaves no mark */
+        --uses; /* a tile's first use leaves no mark */
     }
     if (uses > 0)
         slab_mark_used(&sim->slabs, entry_payload(sim->words[number]));
@@ -187,16 +187,16 @@ static Status run(TexTraceReader *trace, Simulation *sims, uint32_t count, Error
         TRY(tex_trace_next(trace, &event, &more, err));
         if (!more)
             break;
-        for (uint32_t k = 0; event.kind == TEX_TRACE_REQUEST && k < count; k++) {
+        for (uint32_t k = 0; event.kind == TEX_TRACE_REQUEST && k < count; ++k) {
             if (!sims[k].is_running)
                 continue;
             if (!event.is_continued)
                 sims[k].has_asked_ahead = false;
-            for (uint32_t i = 0; i < event.tile_count; i++)
+            for (uint32_t i = 0; i < event.tile_count; ++i)
                 use_tile(&sims[k], &event, i);
         }
     }
-    for (uint32_t k = 0; k < count; k++)
+    for (uint32_t k = 0; k < count; ++k)
         sims[k].result->evictions = sims[k].slabs.eviction_count;
     return STATUS_OK;
 }
@@ -212,11 +212,11 @@ Status tex_replay(TexTraceReader *trace, TexReplay *results, uint32_t count, Err
     uint32_t begun = 0;
     while (status == STATUS_OK && begun < count) {
         status = simulation_init(&sims[begun], trace, &space, &results[begun], err);
-        begun++;
+        ++begun;
     }
     if (status == STATUS_OK)
         status = run(trace, sims, count, err);
-    for (uint32_t k = 0; k < begun; k++)
+    for (uint32_t k = 0; k < begun; ++k)
         simulation_destroy(&sims[k]);
     space_destroy(&space);
     return status;
@@ -239,7 +239,7 @@ static Status each_use(TexTraceReader *trace, const TileSpace *space, UseTile us
         TRY(tex_trace_next(trace, &event, &more, err));
         if (!more)
             return STATUS_OK;
-        for (uint32_t i = 0; event.kind == TEX_TRACE_REQUEST && i < event.tile_count; i++) {
+        for (uint32_t i = 0; event.kind == TEX_TRACE_REQUEST && i < event.tile_count; ++i) {
             uint32_t number = space->first[event.texture] + event.tiles[i];
             uint32_t size_bytes = tex_trace_tile_bytes(&textures[event.texture], event.tiles[i]);
             if (!space->is_memory_free[number])
@@ -262,8 +262,8 @@ static Status begin_best(TexTraceReader *trace, const TileSpace *space, OptimalL
     *out = NULL;
     if (!size_bytes)
         return error_set(err, STATUS_NO_MEMORY, "out of memory for a replay");
-    for (uint32_t i = 0; i < tex_trace_summary(trace)->texture_count; i++) {
-        for (uint32_t k = 0; k < textures[i].tile_count; k++)
+    for (uint32_t i = 0; i < tex_trace_summary(trace)->texture_count; ++i) {
+        for (uint32_t k = 0; k < textures[i].tile_count; ++k)
             size_bytes[number++] = tex_trace_tile_bytes(&textures[i], k);
     }
     Status status = optimal_loads_create(size_bytes, space->tile_total, out, err);
@@ -281,7 +281,7 @@ Status tex_replay_best(TexTraceReader *trace, TexReplay *results, uint32_t count
         status = begin_best(trace, &space, &best, err);
     if (status == STATUS_OK)
         status = each_use(trace, &space, use_at_best, best, err);
-    for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+    for (uint32_t i = 0; i < count && status == STATUS_OK; ++i) {
         ChunkBudget chunks = texcache_chunk_budget(results[i].budget_bytes,
                                                    summary->io_thread_count, summary->table_bytes);
         if (chunks.chunk_limit > 0)
@@ -320,11 +320,11 @@ static Status measure_use(void *data, uint32_t number, uint32_t size_bytes, Erro
     uint64_t distance;
     TRY(stack_distance_access(&m->distances, number, size_bytes, &distance, err));
     if (distance == STACK_DISTANCE_FIRST) {
-        curve->unique_loads++;
+        ++curve->unique_loads;
         curve->bytes_unique += size_bytes;
     } else {
-        curve->reuses++;
-        curve->reuse_loads[bin_of(distance)]++;
+        ++curve->reuses;
+        ++curve->reuse_loads[bin_of(distance)];
         curve->reuse_bytes[bin_of(distance)] += size_bytes;
     }
     return STATUS_OK;
@@ -355,7 +355,7 @@ uint64_t tex_curve_loads(const TexCurve *curve, uint64_t budget_bytes, uint64_t 
     uint64_t loads = curve->unique_loads, bytes = curve->bytes_unique;
     double memory =
         budget_bytes > curve->overhead_bytes ? (double)(budget_bytes - curve->overhead_bytes) : 0.0;
-    for (uint32_t i = 0; i < CURVE_BINS; i++) {
+    for (uint32_t i = 0; i < CURVE_BINS; ++i) {
         if (tex_curve_bin_bytes(i) > memory) {
             loads += curve->reuse_loads[i];
             bytes += curve->reuse_bytes[i];

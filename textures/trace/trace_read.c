@@ -84,11 +84,11 @@ static bool are_levels_sound(const TraceTexture *t)
         t->tile_bytes > STEX_TILE_BYTES_MAX || t->tail_count > TEX_TRACE_TAILS_MAX ||
         t->tail_count > t->tile_count)
         return false;
-    for (uint32_t i = 0; i < t->tail_count; i++) {
+    for (uint32_t i = 0; i < t->tail_count; ++i) {
         if (t->tail_bytes[i] < 1 || t->tail_bytes[i] > STEX_TILE_BYTES_MAX)
             return false;
     }
-    for (uint32_t i = 0; i < t->level_count; i++) {
+    for (uint32_t i = 0; i < t->level_count; ++i) {
         const TexTraceLevel *l = &t->levels[i];
         if (l->width < 1 || l->width > STEX_SIZE_MAX || l->height < 1 ||
             l->height > STEX_SIZE_MAX || l->tiles_x > l->width || l->tiles_y > l->height)
@@ -165,10 +165,10 @@ static Status read_end(TexTraceReader *r, const TraceBlock *b, uint64_t offset, 
         return DAMAGED(r, offset + sizeof end, err, "something follows the end of the trace");
     TexTraceSummary *s = &r->summary;
     uint64_t records = 0;
-    for (uint32_t i = 0; i < r->entry_count; i++)
+    for (uint32_t i = 0; i < r->entry_count; ++i)
         records += r->entries[i].block.record_count;
     bool has_all = s->texture_count == end.texture_count && records == end.order_count;
-    for (uint32_t i = 0; has_all && i < s->texture_count; i++)
+    for (uint32_t i = 0; has_all && i < s->texture_count; ++i)
         has_all = r->textures[i].path != NULL;
     if (!has_all)
         return DAMAGED(r, offset, err,
@@ -272,7 +272,7 @@ void tex_trace_close(TexTraceReader *r)
         return;
     if (r->cursors)
         tex_trace_rewind(r);
-    for (uint32_t i = 0; i < r->summary.texture_count; i++)
+    for (uint32_t i = 0; i < r->summary.texture_count; ++i)
         mem_free(r->textures[i].path);
     if (r->file)
         fclose(r->file);
@@ -306,13 +306,13 @@ uint32_t tex_trace_tile_place(const TexTraceTexture *t, uint32_t tile, uint32_t 
     uint32_t level = 0, paged_count = t->tile_count - t->tail_count;
     if (tile >= paged_count) {
         while (level + 1 < t->level_count && t->levels[level].tiles_x > 0)
-            level++;
+            ++level;
         *out_x = *out_y = 0;
         return level + (tile - paged_count) < t->level_count ? level + (tile - paged_count) : level;
     }
     while (tile - t->levels[level].first_tile >=
            t->levels[level].tiles_x * t->levels[level].tiles_y)
-        level++;
+        ++level;
     uint32_t at = tile - t->levels[level].first_tile;
     *out_x = at % t->levels[level].tiles_x;
     *out_y = at / t->levels[level].tiles_x;
@@ -365,7 +365,7 @@ static Status peek(const TexTraceReader *r, BlockCursor *c, Error *err)
 static Status read_tiles(const TexTraceReader *r, BlockCursor *c, TexTraceEvent *out, Error *err)
 {
     uint32_t tile_count = r->textures[out->texture].tile_count;
-    for (uint32_t i = 0; i < out->tile_count; i++) {
+    for (uint32_t i = 0; i < out->tile_count; ++i) {
         uint64_t packed, more = 0;
         if (!get(c, &packed) || ((packed & 1) && !get(c, &more)))
             return spoilt(r, c, "is cut off", err);
@@ -399,8 +399,8 @@ static Status read_request(TexTraceReader *r, BlockCursor *c, TexTraceEvent *out
     out->depth = (uint32_t)flags & TRACE_DEPTH_MASK;
     out->is_continued = (flags & TRACE_IS_CONTINUED) != 0;
     TRY(read_tiles(r, c, out, err));
-    r->requests_seen++;
-    for (uint32_t i = 0; i < out->tile_count; i++)
+    ++r->requests_seen;
+    for (uint32_t i = 0; i < out->tile_count; ++i)
         r->tiles_seen += out->taps[i];
     return STATUS_OK;
 }
@@ -417,7 +417,7 @@ static Status read_read(TexTraceReader *r, BlockCursor *c, TexTraceEvent *out, E
     out->tiles[0] = (uint32_t)(packed >> 2);
     out->taps[0] = 0;
     out->outcome = (TexTraceOutcome)(packed & 3);
-    r->reads_seen++;
+    ++r->reads_seen;
     return STATUS_OK;
 }
 
@@ -443,7 +443,7 @@ static Status open_block(TexTraceReader *r, const BlockEntry *entry, Error *err)
     c->payload = mem_alloc(b->payload_bytes, 1);
     if (!c->payload)
         return error_set_at(err, STATUS_NO_MEMORY, r->path, "out of memory");
-    r->cursor_count++;
+    ++r->cursor_count;
     TRY(read_at(r, entry->offset, c->payload, b->payload_bytes, "a block", err));
     if (crc32c(0, c->payload, b->payload_bytes) != b->payload_crc)
         return DAMAGED(r, entry->offset, err,
@@ -461,7 +461,7 @@ static Status find_next(TexTraceReader *r, Error *err)
     while (r->next_entry < r->entry_count &&
            r->entries[r->next_entry].block.first_order <= r->next_order)
         TRY(open_block(r, &r->entries[r->next_entry++], err));
-    for (r->current = 0; r->current < r->cursor_count; r->current++) {
+    for (r->current = 0; r->current < r->cursor_count; ++r->current) {
         if (r->cursors[r->current].order == r->next_order)
             return STATUS_OK;
     }
@@ -505,7 +505,7 @@ Status tex_trace_next(TexTraceReader *r, TexTraceEvent *out, bool *out_more, Err
         return spoilt(r, c, "is followed by bytes that are no event", err);
     else
         drop_cursor(r, r->current);
-    r->next_order++;
+    ++r->next_order;
     *out_more = true;
     return STATUS_OK;
 }

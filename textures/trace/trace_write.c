@@ -111,7 +111,7 @@ void trace_add_request(TraceStream *s, uint32_t texture, uint32_t depth, bool is
     if (has_texture)
         put(s, texture);
     put(s, count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         put(s, zigzag((int64_t)tiles[i] - (int64_t)s->last_tile) << 1 | (taps[i] > 1));
         if (taps[i] > 1)
             put(s, taps[i] - 2);
@@ -119,7 +119,7 @@ void trace_add_request(TraceStream *s, uint32_t texture, uint32_t depth, bool is
         s->tile_count += taps[i];
     }
     s->last_texture = texture;
-    s->request_count++;
+    ++s->request_count;
 }
 
 void trace_add_read(TraceWriter *w, uint32_t texture, uint32_t tile, TexTraceOutcome outcome,
@@ -174,7 +174,7 @@ void trace_write_texture(TraceWriter *w, uint32_t number, const TraceTexture *te
                         .payload_bytes = (uint32_t)sizeof head + head.path_bytes};
     mutex_lock(&w->lock);
     write_block(w, block, payload);
-    w->end.texture_count++;
+    ++w->end.texture_count;
     mutex_unlock(&w->lock);
 }
 
