@@ -39,13 +39,13 @@ static void test_index_finds_what_is_there_and_nothing_else(void **state)
     for (uint32_t step = 0; step < STEPS; ++step) {
         uint32_t i = random_u32(&random) % ENTRIES;
         if (is_in[i])
-            tex_index_remove(&root, &nodes[i]);
+            cache_index_remove(&root, &nodes[i]);
         else
-            tex_index_add(&root, &nodes[i]);
+            cache_index_add(&root, &nodes[i]);
         removals += is_in[i];
         is_in[i] = !is_in[i];
         uint32_t other = random_u32(&random) % ENTRIES;
-        const TexIndexNode *found = tex_index_find(root, nodes[other].key);
+        const TexIndexNode *found = cache_index_find(root, nodes[other].key);
         if (is_in[other] || is_in[other ^ 1])
             assert_true(found && is_in[found - nodes] &&
                         (uint32_t)(found - nodes) / 2 == other / 2);
@@ -58,7 +58,7 @@ static void test_index_finds_what_is_there_and_nothing_else(void **state)
     assert_in_range(deepest, 14, 48); /* log2 of 20,000 is 14.3; a list would be that long */
     for (uint32_t i = 0; i < ENTRIES; ++i)
         if (is_in[i])
-            tex_index_remove(&root, &nodes[i]);
+            cache_index_remove(&root, &nodes[i]);
     assert_null(root);
 }
 
@@ -69,14 +69,14 @@ static void test_index_takes_entries_of_one_key(void **state)
     TexIndexNode nodes[300], *root = NULL;
     for (uint32_t i = 0; i < SORT_COUNT_OF(nodes); ++i) {
         nodes[i] = (TexIndexNode){.key = key_of(7), .owner = &nodes[i]};
-        tex_index_add(&root, &nodes[i]);
+        cache_index_add(&root, &nodes[i]);
     }
     for (uint32_t i = 0; i < SORT_COUNT_OF(nodes); ++i) {
-        assert_non_null(tex_index_find(root, key_of(7)));
-        tex_index_remove(&root, &nodes[(size_t)i * 7 % SORT_COUNT_OF(nodes)]);
+        assert_non_null(cache_index_find(root, key_of(7)));
+        cache_index_remove(&root, &nodes[(size_t)i * 7 % SORT_COUNT_OF(nodes)]);
     }
     assert_null(root);
-    assert_null(tex_index_find(root, key_of(7)));
+    assert_null(cache_index_find(root, key_of(7)));
 }
 
 /* --- textures ------------------------------------------------------------------------------- */

@@ -176,7 +176,7 @@ static void test_stats_latency_buckets(void **state)
                 {3999, 2},       {1000000, 10}, {1024000, 11}, {4194303999u, 22}, {4194304000u, 23},
                 {UINT64_MAX, 23}};
     for (uint32_t i = 0; i < SORT_COUNT_OF(rows); ++i)
-        assert_int_equal(tex_latency_bucket(rows[i].ns), rows[i].bucket);
+        assert_int_equal(cache_latency_bucket(rows[i].ns), rows[i].bucket);
 }
 
 static void test_stats_waits_are_measured(void **state)

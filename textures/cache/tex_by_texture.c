@@ -4,36 +4,36 @@
 #include "base/alloc.h"
 #include "textures/cache/texcache_state.h"
 
-Status tex_give_counters(TexCache *c, TexThread *t, const char *path, Error *err)
+Status cache_give_counters(TexCache *c, TexThread *t, const char *path, Error *err)
 {
     /* Blocks are added at the end, and stay; reserving may drop the lock. */
     for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && atomic_load(&c->blocks[b]); ++b) {
         if (t->lookups[b])
             continue;
-        TRY(texcache_reserve_tables(c, sizeof(LookupBlock), path, err));
+        TRY(cache_reserve_tables(c, sizeof(LookupBlock), path, err));
         t->lookups[b] = MEM_NEW(LookupBlock);
         if (!t->lookups[b]) {
-            texcache_release_tables(c, sizeof(LookupBlock));
+            cache_release_tables(c, sizeof(LookupBlock));
             return error_set(err, STATUS_NO_MEMORY, "out of memory for a thread's texture state");
         }
     }
     return STATUS_OK;
 }
 
-Status tex_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t block, Error *err)
+Status cache_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t block, Error *err)
 {
     for (TexThread *t = c->threads; t;) {
         if (t->lookups[block]) {
             t = t->next;
             continue;
         }
-        TRY(tex_give_counters(c, t, texture->path, err));
+        TRY(cache_give_counters(c, t, texture->path, err));
         t = c->threads; /* the list may have changed meanwhile */
     }
     return STATUS_OK;
 }
 
-void tex_take_counters(TexCache *c, TexThread *t)
+void cache_take_counters(TexCache *c, TexThread *t)
 {
     for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && t->lookups[b]; ++b) {
         for (uint32_t i = 0; i < TEXTURE_BLOCK; ++i) {
@@ -42,17 +42,17 @@ void tex_take_counters(TexCache *c, TexThread *t)
                 texture->counters.lookups +=
                     atomic_load_explicit(&t->lookups[b]->counts[i], memory_order_relaxed);
         }
-        texcache_release_tables(c, sizeof(LookupBlock));
+        cache_release_tables(c, sizeof(LookupBlock));
         mem_free(t->lookups[b]);
     }
 }
 
-void tex_forget_counters(TexCache *c, const Texture *texture)
+void cache_forget_counters(TexCache *c, const Texture *texture)
 {
     for (TexThread *t = c->threads; t; t = t->next) {
         const LookupBlock *block = t->lookups[texture->index / TEXTURE_BLOCK];
         if (block)
-            atomic_store_explicit(tex_lookup_counter(t, texture), 0, memory_order_relaxed);
+            atomic_store_explicit(cache_lookup_counter(t, texture), 0, memory_order_relaxed);
     }
 }
 
@@ -61,7 +61,7 @@ static uint64_t lookups_of(const TexCache *c, const Texture *texture)
     uint64_t sum = texture->counters.lookups;
     for (const TexThread *t = c->threads; t; t = t->next) {
         if (t->lookups[texture->index / TEXTURE_BLOCK])
-            sum += atomic_load_explicit(tex_lookup_counter(t, texture), memory_order_relaxed);
+            sum += atomic_load_explicit(cache_lookup_counter(t, texture), memory_order_relaxed);
     }
     return sum;
 }

@@ -22,7 +22,7 @@ static uint64_t chunk_bytes(const TexCache *c)
     return (uint64_t)c->slabs.chunk_count * SLAB_CHUNK_BYTES;
 }
 
-void texcache_note_peak(TexCache *c)
+void cache_note_peak(TexCache *c)
 {
     uint64_t now = c->fixed_bytes + c->table_bytes + chunk_bytes(c);
     ASSERT(now <= c->budget_bytes);
@@ -30,21 +30,21 @@ void texcache_note_peak(TexCache *c)
         c->peak_bytes = now;
 }
 
-void texcache_sleep(TexCache *c)
+void cache_sleep(TexCache *c)
 {
     atomic_fetch_add(&c->sleepers, 1);
     cond_wait_for(&c->changed, &c->lock, 1);
     atomic_fetch_sub(&c->sleepers, 1);
 }
 
-void texcache_wake_sleepers(TexCache *c)
+void cache_wake_sleepers(TexCache *c)
 {
     mutex_lock(&c->lock);
     cond_broadcast(&c->changed);
     mutex_unlock(&c->lock);
 }
 
-void texcache_wait_for_readers(TexCache *c, uint64_t tag)
+void cache_wait_for_readers(TexCache *c, uint64_t tag)
 {
     while (!epoch_passed(&c->epochs, tag)) {
         atomic_fetch_add(&c->epochs.sleepers, 1);
@@ -68,8 +68,8 @@ static uint64_t least_for_all(const TexCache *c)
     for (const TexThread *t = c->threads; t; t = t->next)
         block_bytes += sizeof(LookupBlock);
     uint64_t blocks = (c->refused_textures + TEXTURE_BLOCK - 1) / TEXTURE_BLOCK;
-    return texcache_chunk_budget(c->budget_bytes, c->io_thread_count,
-                                 c->promised_bytes + c->refused_bytes + blocks * block_bytes)
+    return cache_chunk_budget(c->budget_bytes, c->io_thread_count,
+                              c->promised_bytes + c->refused_bytes + blocks * block_bytes)
         .least_bytes;
 }
 
@@ -82,7 +82,7 @@ uint64_t texcache_refused(TexCache *c, uint64_t *out_least_bytes)
     return refused;
 }
 
-Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error *err)
+Status cache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error *err)
 {
     uint64_t needed = c->fixed_bytes + c->promised_bytes + SLAB_CHUNK_BYTES;
     if (bytes > UINT64_MAX - needed || needed + bytes > c->budget_bytes) {
@@ -101,20 +101,20 @@ Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Er
         uint32_t chunk;
         uint64_t tag;
         if (slab_retire_chunk(&c->slabs, &chunk, &tag)) {
-            texcache_wait_for_readers(c, tag);
+            cache_wait_for_readers(c, tag);
             slab_decommit(&c->slabs, chunk);
         } else {
-            texcache_sleep(c);
+            cache_sleep(c);
         }
     }
     c->table_bytes += bytes;
     if (c->table_bytes > c->table_peak_bytes)
         c->table_peak_bytes = c->table_bytes;
-    texcache_note_peak(c);
+    cache_note_peak(c);
     return STATUS_OK;
 }
 
-void texcache_release_tables(TexCache *c, uint64_t bytes)
+void cache_release_tables(TexCache *c, uint64_t bytes)
 {
     ASSERT(bytes <= c->table_bytes);
     c->table_bytes -= bytes;
@@ -132,8 +132,8 @@ static uint64_t base_bytes(uint32_t io_thread_count)
            (uint64_t)io_thread_count * (sizeof(IoThread) + STEX_INFLATER_BYTES + RUN_BYTES_MAX);
 }
 
-ChunkBudget texcache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
-                                  uint64_t table_bytes)
+ChunkBudget cache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
+                               uint64_t table_bytes)
 {
     const uint64_t per_chunk = SLAB_CHUNK_BYTES + SLAB_CHUNK_TABLE_BYTES;
     uint64_t base = base_bytes(io_thread_count);
@@ -199,7 +199,7 @@ Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *er
                          " bytes are needed, besides the tables of each texture",
                          budget_bytes, io_thread_count, least);
     }
-    ChunkBudget chunks = texcache_chunk_budget(budget_bytes, io_thread_count, 0);
+    ChunkBudget chunks = cache_chunk_budget(budget_bytes, io_thread_count, 0);
 
     TexCache *c = MEM_NEW(TexCache);
     if (!c)
@@ -225,7 +225,7 @@ Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *er
             trace_writer_begin(desc->trace_path, budget_bytes, io_thread_count, &c->trace, err);
     }
     if (status == STATUS_OK) {
-        texcache_note_peak(c);
+        cache_note_peak(c);
         status = start_io_threads(c, err);
     }
     if (status != STATUS_OK) {
@@ -275,7 +275,7 @@ Status texcache_trace_end(TexCache *c, Error *err)
     uint64_t table_bytes = c->table_peak_bytes;
     /* I/O threads may still read what was asked ahead, and tell the trace. */
     while (c->trace_users > 0)
-        texcache_sleep(c);
+        cache_sleep(c);
     mutex_unlock(&c->lock);
     return trace ? trace_writer_end(trace, table_bytes, err) : STATUS_OK;
 }
@@ -286,7 +286,7 @@ Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err)
 {
     *out_thread = NULL;
     mutex_lock(&c->lock);
-    Status status = texcache_reserve_tables(c, sizeof(TexThread), NULL, err);
+    Status status = cache_reserve_tables(c, sizeof(TexThread), NULL, err);
     mutex_unlock(&c->lock);
     TRY(status);
     TexThread *t = mem_alloc_aligned(sizeof *t, _Alignof(TexThread));
@@ -298,7 +298,7 @@ Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err)
     mutex_lock(&c->lock);
     if (t) {
         *t = (TexThread){.cache = c, .trace = trace};
-        status = tex_give_counters(c, t, NULL, err);
+        status = cache_give_counters(c, t, NULL, err);
     } else {
         status = error_set(err, STATUS_NO_MEMORY, "out of memory for a thread's texture state");
     }
@@ -308,8 +308,8 @@ Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err)
         epoch_add(&c->epochs, &t->epoch);
     } else {
         if (t)
-            tex_take_counters(c, t);
-        texcache_release_tables(c, sizeof *t);
+            cache_take_counters(c, t);
+        cache_release_tables(c, sizeof *t);
     }
     mutex_unlock(&c->lock);
     if (status != STATUS_OK) {
@@ -332,9 +332,9 @@ void texcache_thread_destroy(TexThread *t)
         at = &(*at)->next;
     *at = t->next;
     epoch_remove(&c->epochs, &t->epoch);
-    tex_counters_add(&c->retired, &t->counters);
-    tex_take_counters(c, t);
-    texcache_release_tables(c, sizeof *t);
+    cache_counters_add(&c->retired, &t->counters);
+    cache_take_counters(c, t);
+    cache_release_tables(c, sizeof *t);
     mutex_unlock(&c->lock);
     trace_stream_destroy(t->trace);
     mem_free(t);

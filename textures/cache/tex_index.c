@@ -9,7 +9,7 @@ static uint32_t branch(const Hash128 *key, uint32_t depth)
     return byte < sizeof key->bytes ? (uint32_t)key->bytes[byte] >> depth % 8 & 1u : 0;
 }
 
-void tex_index_add(TexIndexNode **root, TexIndexNode *node)
+void cache_index_add(TexIndexNode **root, TexIndexNode *node)
 {
     for (uint32_t depth = 0; *root; ++depth)
         root = &(*root)->children[branch(&node->key, depth)];
@@ -17,14 +17,14 @@ void tex_index_add(TexIndexNode **root, TexIndexNode *node)
     *root = node;
 }
 
-void *tex_index_find(const TexIndexNode *root, Hash128 key)
+void *cache_index_find(const TexIndexNode *root, Hash128 key)
 {
     for (uint32_t depth = 0; root && !hash128_equal(root->key, key); ++depth)
         root = root->children[branch(&key, depth)];
     return root ? root->owner : NULL;
 }
 
-void tex_index_remove(TexIndexNode **root, TexIndexNode *node)
+void cache_index_remove(TexIndexNode **root, TexIndexNode *node)
 {
     TexIndexNode **at = root;
     for (uint32_t depth = 0; *at != node; ++depth) {

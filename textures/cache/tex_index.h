@@ -18,9 +18,9 @@ typedef struct TexIndexNode {
 } TexIndexNode;
 
 /* *root: NULL is an empty index. node->key and node->owner are set; the node stays where it is until it is removed. */
-void tex_index_add(TexIndexNode **root, TexIndexNode *node);
-void tex_index_remove(TexIndexNode **root, TexIndexNode *node);
+void cache_index_add(TexIndexNode **root, TexIndexNode *node);
+void cache_index_remove(TexIndexNode **root, TexIndexNode *node);
 /* The owner of a node with this key; NULL: there is none. */
-void *tex_index_find(const TexIndexNode *root, Hash128 key);
+void *cache_index_find(const TexIndexNode *root, Hash128 key);
 
 #endif

@@ -128,7 +128,7 @@ static Status texture_allocate(TexCache *c, Texture *texture, const StexHeader *
     uint32_t first[TEXTURE_TAILS_MAX + 1];
     size_t entry_count = (size_t)h->tile_count + texture_tail_tiles(h, first);
     mutex_lock(&c->lock);
-    Status status = texcache_reserve_tables(c, bytes, texture->path, err);
+    Status status = cache_reserve_tables(c, bytes, texture->path, err);
     mutex_unlock(&c->lock);
     TRY(status);
     texture->bytes = bytes;
@@ -235,9 +235,9 @@ static bool picture_key(const StexBrief *h, Hash128 *out_key)
 /* Under the lock: a texture that may stand for this one, which has been loaded. */
 static Texture *find_equal(const TexCache *c, const Texture *texture)
 {
-    Texture *known = tex_index_find(c->names, texture->by_name.key);
+    Texture *known = cache_index_find(c->names, texture->by_name.key);
     if (!known && texture->has_picture)
-        known = tex_index_find(c->pictures, texture->by_picture.key);
+        known = cache_index_find(c->pictures, texture->by_picture.key);
     return known;
 }
 
@@ -253,17 +253,17 @@ static uint32_t free_place(TexCache *c)
 static Status give_block(TexCache *c, uint32_t b, const Texture *texture, Error *err)
 {
     if (!atomic_load(&c->blocks[b])) {
-        TRY(texcache_reserve_tables(c, sizeof(TextureBlock), texture->path, err));
+        TRY(cache_reserve_tables(c, sizeof(TextureBlock), texture->path, err));
         bool is_needed = !atomic_load(&c->blocks[b]); /* another thread may have been quicker */
         TextureBlock *block = is_needed ? MEM_NEW(TextureBlock) : NULL;
         if (!block)
-            texcache_release_tables(c, sizeof *block);
+            cache_release_tables(c, sizeof *block);
         if (is_needed && !block)
             return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
         if (block)
             atomic_store(&c->blocks[b], block);
     }
-    return tex_give_counters_to_all(c, texture, b, err);
+    return cache_give_counters_to_all(c, texture, b, err);
 }
 
 /* Under the lock, which may be dropped meanwhile. */
@@ -279,9 +279,9 @@ static Status texture_register(TexCache *c, Texture *texture, Error *err)
         texture->refs = 1;
         if (c->trace && !texture->udim)
             texture->trace_number = trace_number_texture(c->trace);
-        tex_index_add(&c->names, &texture->by_name);
+        cache_index_add(&c->names, &texture->by_name);
         if (texture->has_picture)
-            tex_index_add(&c->pictures, &texture->by_picture);
+            cache_index_add(&c->pictures, &texture->by_picture);
         TextureBlock *block = atomic_load(&c->blocks[i / TEXTURE_BLOCK]);
         atomic_store_explicit(&block->textures[i % TEXTURE_BLOCK], texture, memory_order_release);
         return STATUS_OK;
@@ -297,7 +297,7 @@ static void texture_discard(TexCache *c, Texture *texture)
         udim_close(c, texture->udim);
     descriptor_close(&c->descriptors, &texture->descriptor);
     mutex_lock(&c->lock);
-    texcache_release_tables(c, texture->bytes);
+    cache_release_tables(c, texture->bytes);
     mutex_unlock(&c->lock);
     texture_free(texture);
 }
@@ -308,7 +308,7 @@ static Status texture_load_set(TexCache *c, Texture *texture, const TexOpenDesc 
     uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + strlen(texture->name) + 1 +
                      sizeof *texture->udim;
     mutex_lock(&c->lock);
-    Status status = texcache_reserve_tables(c, bytes, texture->path, err);
+    Status status = cache_reserve_tables(c, bytes, texture->path, err);
     mutex_unlock(&c->lock);
     TRY(status);
     texture->bytes = bytes;
@@ -391,7 +391,7 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     *out_id = (TexId){0};
     Hash128 name = name_key(what);
     mutex_lock(&c->lock);
-    Texture *known = tex_index_find(c->names, name);
+    Texture *known = cache_index_find(c->names, name);
     if (known) {
         ++known->refs;
         *out_id = id_of(known);
@@ -415,7 +415,7 @@ Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id, Error 
     if (status != STATUS_OK || known)
         texture_discard(c, texture);
     else if (c->trace && !texture->udim)
-        tex_record_texture(c, texture);
+        cache_record_texture(c, texture);
     return status;
 }
 
@@ -437,7 +437,7 @@ static uint64_t drop_tiles(TexCache *c, Texture *texture)
     atomic_store(&block->textures[texture->index % TEXTURE_BLOCK], NULL);
     if (texture->index < c->first_free)
         c->first_free = texture->index;
-    tex_forget_counters(c, texture);
+    cache_forget_counters(c, texture);
     uint64_t tag = epoch_retire(&c->epochs);
     for (uint64_t i = 0; i < tile_count; ++i) {
         uint32_t entry = atomic_load_explicit(&texture->entries[i].word, memory_order_relaxed);
@@ -454,12 +454,12 @@ void texcache_close(TexCache *c, TexId id)
     CHECK(texture && texture->refs > 0);
     bool is_last = --texture->refs == 0;
     if (is_last) {
-        tex_index_remove(&c->names, &texture->by_name);
+        cache_index_remove(&c->names, &texture->by_name);
         if (texture->has_picture)
-            tex_index_remove(&c->pictures, &texture->by_picture);
+            cache_index_remove(&c->pictures, &texture->by_picture);
         while (texture->queued_count > 0)
-            texcache_sleep(c);
-        texcache_wait_for_readers(c, drop_tiles(c, texture));
+            cache_sleep(c);
+        cache_wait_for_readers(c, drop_tiles(c, texture));
     }
     mutex_unlock(&c->lock);
     if (is_last)

@@ -22,7 +22,7 @@ static uint64_t value_of(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-void tex_counters_add(ThreadCounters *to, const ThreadCounters *from)
+void cache_counters_add(ThreadCounters *to, const ThreadCounters *from)
 {
 #define ADD(name) counter_add(&to->name, value_of(&from->name));
     SHARED_COUNTERS(ADD)
@@ -35,7 +35,7 @@ void tex_counters_add(ThreadCounters *to, const ThreadCounters *from)
         counter_add(&to->wait_latency[i], value_of(&from->wait_latency[i]));
 }
 
-uint32_t tex_latency_bucket(uint64_t duration_ns)
+uint32_t cache_latency_bucket(uint64_t duration_ns)
 {
     uint64_t us = duration_ns / 1000;
     uint32_t bucket = us == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(us);

@@ -191,7 +191,7 @@ struct TexThread {
     LookupBlock *lookups[TEXTURE_BLOCK_COUNT]; /* owned; one for each block of the directory */
 };
 
-static inline _Atomic uint64_t *tex_lookup_counter(const TexThread *t, const Texture *texture)
+static inline _Atomic uint64_t *cache_lookup_counter(const TexThread *t, const Texture *texture)
 {
     return &t->lookups[texture->index / TEXTURE_BLOCK]->counts[texture->index % TEXTURE_BLOCK];
 }
@@ -268,23 +268,23 @@ typedef struct ChunkBudget {
     uint32_t chunk_limit; /* beside them; 0 below least_bytes */
     uint64_t fixed_bytes, least_bytes;
 } ChunkBudget;
-ChunkBudget texcache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
-                                  uint64_t table_bytes);
+ChunkBudget cache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
+                               uint64_t table_bytes);
 
 /* Under the lock: makes `bytes` of the budget free for tables, evicting chunks if it must, and
  * counts them. STATUS_LIMIT when they cannot fit beside one chunk. `path`: the texture's, or NULL for
  * a thread. May drop the lock meanwhile. */
-Status texcache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error *err);
-void texcache_release_tables(TexCache *c, uint64_t bytes);
+Status cache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error *err);
+void cache_release_tables(TexCache *c, uint64_t bytes);
 /* Under the lock: waits until readers that entered up to `tag` have left. */
-void texcache_wait_for_readers(TexCache *c, uint64_t tag);
+void cache_wait_for_readers(TexCache *c, uint64_t tag);
 /* Under the lock: recounts the peak. */
-void texcache_note_peak(TexCache *c);
+void cache_note_peak(TexCache *c);
 /* Under the lock: sleeps until `changed` is signalled, or for a moment: whoever signals looks at
  * `sleepers` without the lock and may come too late. */
-void texcache_sleep(TexCache *c);
+void cache_sleep(TexCache *c);
 /* Wakes who sleeps on `changed`; takes the lock. */
-void texcache_wake_sleepers(TexCache *c);
+void cache_wake_sleepers(TexCache *c);
 
 /* --- tile_table.c ------------------------------------------------------------------------- */
 
@@ -306,7 +306,7 @@ void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *til
 
 /* How many tiles of that size may be on their way without a waiter: loading more than memory can hold
  * would throw out what was loaded before. */
-uint32_t texcache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes);
+uint32_t cache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes);
 
 /* Under the lock. What I/O threads do with requests: */
 /* The next of a batch in the order of files and places in them, with those behind it whose tiles lie side by
@@ -326,25 +326,25 @@ void tile_io_run(void *io_thread); /* a thread's whole life */
 /* --- tex_record.c ------------------------------------------------------------------------- */
 
 /* Puts a request into the thread's trace, and what a texture is into the cache's. */
-void tex_record_request(TexThread *thread, Texture *texture, const TexRequest *r);
-void tex_record_texture(TexCache *c, const Texture *texture);
+void cache_record_request(TexThread *thread, Texture *texture, const TexRequest *r);
+void cache_record_texture(TexCache *c, const Texture *texture);
 
 /* --- tex_stats.c -------------------------------------------------------------------------- */
 
-void tex_counters_add(ThreadCounters *to, const ThreadCounters *from);
+void cache_counters_add(ThreadCounters *to, const ThreadCounters *from);
 /* The bucket of TexStats.read_latency and wait_latency. */
-uint32_t tex_latency_bucket(uint64_t duration_ns);
+uint32_t cache_latency_bucket(uint64_t duration_ns);
 
 /* --- tex_by_texture.c; all under the lock ------------------------------------------------- */
 
 /* Room for the lookups of a thread, of all textures of the directory; or of all threads, of one block of
- * it. May drop the lock meanwhile. path: as texcache_reserve_tables. */
-Status tex_give_counters(TexCache *c, TexThread *t, const char *path, Error *err);
-Status tex_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t block, Error *err);
+ * it. May drop the lock meanwhile. path: as cache_reserve_tables. */
+Status cache_give_counters(TexCache *c, TexThread *t, const char *path, Error *err);
+Status cache_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t block, Error *err);
 /* Keeps what a thread has counted, and frees its room. */
-void tex_take_counters(TexCache *c, TexThread *t);
+void cache_take_counters(TexCache *c, TexThread *t);
 /* The place of a texture is free for another. */
-void tex_forget_counters(TexCache *c, const Texture *texture);
+void cache_forget_counters(TexCache *c, const Texture *texture);
 
 /* --- tex_udim.c --------------------------------------------------------------------------- */
 

@@ -43,12 +43,12 @@ static uint32_t reserve_slot(TexCache *c, uint32_t size_class, uint32_t last_use
     mutex_lock(&c->lock);
     uint64_t turn = c->turn_next++;
     while (turn != c->turn_served || !slab_take(&c->slabs, size_class, last_use, &slot, &tag))
-        texcache_sleep(c);
+        cache_sleep(c);
     ++c->turn_served;
-    texcache_note_peak(c);
+    cache_note_peak(c);
     if (c->turn_next != c->turn_served)
         cond_broadcast(&c->changed);
-    texcache_wait_for_readers(c, tag);
+    cache_wait_for_readers(c, tag);
     mutex_unlock(&c->lock);
     slab_open_memory(&c->slabs, slot);
     return slot;
@@ -308,7 +308,7 @@ static void count_load(TexCache *c, const TileRequest *r, uint32_t entry, uint32
     uint32_t tile_bytes = texture_tile_bytes(r->texture, r->tile);
     n->read_ns += elapsed_ns;
     t->read_ns += elapsed_ns;
-    ++n->read_latency[tex_latency_bucket(elapsed_ns)];
+    ++n->read_latency[cache_latency_bucket(elapsed_ns)];
     n->bytes_read += bytes_read;
     switch (entry_tag(entry)) {
     case ENTRY_READY:

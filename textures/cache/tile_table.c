@@ -120,10 +120,10 @@ void tile_unpin(TexCache *c, uint32_t slot)
 {
     if (slab_unpin(&c->slabs, slot) &&
         atomic_load_explicit(&c->sleepers, memory_order_relaxed) != 0)
-        texcache_wake_sleepers(c);
+        cache_wake_sleepers(c);
 }
 
-uint32_t texcache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes)
+uint32_t cache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes)
 {
     uint64_t slots = (uint64_t)slabs->chunk_limit * (SLAB_CHUNK_BYTES / tile_bytes);
     uint64_t limit = slots / 4;
@@ -136,7 +136,7 @@ void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *til
     TexCache *c = thread->cache;
     uint64_t asked = 0;
     mutex_lock(&c->lock);
-    uint32_t limit = texcache_ahead_limit(&c->slabs, texture->tile_bytes);
+    uint32_t limit = cache_ahead_limit(&c->slabs, texture->tile_bytes);
     for (uint32_t i = 0; i < count; ++i) {
         if (c->request_waiters_first || REQUEST_COUNT - c->free_request_count >= limit)
             break;

@@ -81,7 +81,7 @@ void texcache_explain(const TexCache *c, const TexRequest *r, uint32_t lane, Tex
     Footprint f;
     footprint_of(&in, out->width, out->height, texture->level_count, out->filter, options.mip,
                  options.mip_bias, &f);
-    tex_visit_taps(texture, &one, 0, add_texels, out);
+    taps_visit(texture, &one, 0, add_texels, out);
     out->has_place = fabsf(out->s) <= 16777216.0f && fabsf(out->t) <= 16777216.0f;
     out->is_bad = f.is_bad;
     out->level = f.level;

@@ -12,7 +12,7 @@ static void wait_for_tile(const Lookup *lk)
     ThreadCounters *n = &lk->thread->counters;
     counter_add(&n->waits, 1);
     counter_add(&n->wait_ns, elapsed_ns);
-    counter_add(&n->wait_latency[tex_latency_bucket(elapsed_ns)], 1);
+    counter_add(&n->wait_latency[cache_latency_bucket(elapsed_ns)], 1);
     atomic_fetch_add_explicit(&lk->texture->waits, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&lk->texture->wait_ns, elapsed_ns, memory_order_relaxed);
 }
@@ -21,14 +21,14 @@ static void wait_for_tile(const Lookup *lk)
 static uint32_t await_tile(Lookup *lk, uint32_t tile)
 {
     uint32_t entry;
-    tex_leave(lk);
+    lookup_leave(lk);
     for (;;) {
         TileJoin join = tile_join(lk->caller, lk->texture, tile, &entry);
         if (join == TILE_RESOLVED)
             break;
         if (!lk->has_asked_ahead) {
             lk->has_asked_ahead = true;
-            tex_ask_ahead(lk, lk->lane);
+            lookup_ask_ahead(lk, lk->lane);
         }
         wait_for_tile(lk);
         if (join == TILE_JOINED) {
@@ -36,7 +36,7 @@ static uint32_t await_tile(Lookup *lk, uint32_t tile)
             break;
         }
     }
-    tex_enter(lk);
+    lookup_enter(lk);
     return entry;
 }
 
@@ -56,7 +56,7 @@ static void load_masked(const Lookup *lk, const TexLevel *level, const uint8_t *
     }
 }
 
-bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
+bool lookup_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
 {
     TexCache *c = lk->cache;
     const Texture *texture = lk->texture;
@@ -97,7 +97,7 @@ bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
     return true;
 }
 
-bool tex_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
+bool lookup_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
 {
     const uint8_t *texels[4];
     const float *constant = NULL;
@@ -112,5 +112,5 @@ bool tex_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4])
     case TEXELS_ELSEWHERE:
         break;
     }
-    return tex_fetch_slowly(lk, tap, quad);
+    return lookup_fetch_slowly(lk, tap, quad);
 }

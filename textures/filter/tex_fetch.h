@@ -5,26 +5,26 @@
 #include "textures/filter/tex_place.h"
 
 /* Around all reading of tiles, but not around waiting. */
-static inline void tex_enter(const Lookup *lk)
+static inline void lookup_enter(const Lookup *lk)
 {
     epoch_enter(&lk->cache->epochs, &lk->thread->epoch);
 }
 
-static inline void tex_leave(const Lookup *lk)
+static inline void lookup_leave(const Lookup *lk)
 {
     if (epoch_leave(&lk->cache->epochs, &lk->thread->epoch))
-        texcache_wake_sleepers(lk->cache);
+        cache_wake_sleepers(lk->cache);
 }
 
 /* Asks for all tiles that lanes from `first_lane` on need. */
-void tex_ask_ahead(const Lookup *lk, uint32_t first_lane);
+void lookup_ask_ahead(const Lookup *lk, uint32_t first_lane);
 
 /* A tap whose texels lie in several tiles, or in one that is not there: waits for what is missing. False: a
  * tile has failed. */
-bool tex_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4]);
+bool lookup_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4]);
 
 /* The four texels of a tap as linear rgba, black ones not blackened. False: a tile has failed. */
-bool tex_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4]);
+bool lookup_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4]);
 
 typedef enum TexelPlace {
     TEXELS_TOGETHER, /* in one tile that is there */

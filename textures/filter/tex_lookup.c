@@ -67,15 +67,15 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
     uint32_t missing = 0, lanes = 0, missing_lanes = 0, bad_lanes = 0;
     if (lk.texture) {
         if (SORT_UNLIKELY(lk.thread->trace != NULL))
-            tex_record_request(lk.thread, lk.texture, r);
-        tex_enter(&lk);
+            cache_record_request(lk.thread, lk.texture, r);
+        lookup_enter(&lk);
     }
     LanePlace places[TEX_MAX_LANES];
     for (uint32_t left = lk.texture ? live_lanes(r) : 0; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         place_lane(&lk, lane, &places[lane]);
         if (places[lane].has_place)
-            tex_prefetch_lane(&lk, &places[lane]);
+            lookup_prefetch_lane(&lk, &places[lane]);
     }
     for (uint32_t left = live_lanes(r); left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
@@ -88,7 +88,7 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
         if (lk.texture) {
             const LanePlace *place = &places[lane];
             bad_lanes += !place->has_place || place->footprint.is_bad;
-            ok = place->has_place && tex_sample_lane(&lk, place, &sample);
+            ok = place->has_place && lookup_sample_lane(&lk, place, &sample);
         }
         if (!ok) {
             sample = (Sample){0};
@@ -99,11 +99,11 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
         write_lane(r, lane, &sample, out_result);
     }
     if (lk.texture)
-        tex_leave(&lk);
+        lookup_leave(&lk);
     ThreadCounters *n = &lk.thread->counters;
     counter_add(&n->lookups, lanes);
     if (lk.texture)
-        counter_add(tex_lookup_counter(lk.thread, lk.texture), lanes);
+        counter_add(cache_lookup_counter(lk.thread, lk.texture), lanes);
     counter_add(&n->bad_lookups, bad_lanes);
     counter_add(&n->missing, missing_lanes);
     counter_add(&n->probes, lk.probes);
@@ -119,5 +119,5 @@ void texcache_touch(TexCaller *caller, const TexRequest *r)
     if (lk.texture && lk.texture->udim)
         udim_touch(caller, r, lk.texture, false);
     else if (lk.texture)
-        tex_ask_ahead(&lk, 0);
+        lookup_ask_ahead(&lk, 0);
 }

@@ -45,22 +45,22 @@ static void count_tap(void *data, const TapTexels *tap)
 {
     RequestTiles *q = data;
     uint32_t tiles[4];
-    uint32_t tile_count = tex_tap_tiles(q->texture, tap, tiles);
+    uint32_t tile_count = tap_tiles(q->texture, tap, tiles);
     for (uint32_t k = 0; k < tile_count; ++k)
         count_tile(q, tiles[k]);
 }
 
-void tex_record_request(TexThread *thread, Texture *texture, const TexRequest *r)
+void cache_record_request(TexThread *thread, Texture *texture, const TexRequest *r)
 {
     uint32_t depth = r->depths && r->lane_mask ? r->depths[__builtin_ctz(r->lane_mask)] : r->depth;
     RequestTiles q = {.stream = thread->trace,
                       .texture = texture,
                       .depth = depth < TEX_DEPTH_BUCKETS ? depth : TEX_DEPTH_BUCKETS - 1};
-    tex_visit_taps(texture, r, 0, count_tap, &q);
+    taps_visit(texture, r, 0, count_tap, &q);
     record(&q);
 }
 
-void tex_record_texture(TexCache *c, const Texture *texture)
+void cache_record_texture(TexCache *c, const Texture *texture)
 {
     StexHeader h;
     stex_restore(&texture->header, &h);

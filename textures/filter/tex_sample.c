@@ -31,7 +31,7 @@ static SORT_NOINLINE bool sample_tap_slowly(Lookup *lk, const Tap *tap, bool wit
         return true;
     }
     float quad[4][4];
-    if (!tex_fetch_quad(lk, tap, quad))
+    if (!lookup_fetch_quad(lk, tap, quad))
         return false;
     blend_quad(tap, quad, with_derivs, out);
     return true;
@@ -100,7 +100,7 @@ static bool sample_cubic(Lookup *lk, const LanePlace *place, Sample *out)
         ++lk->probes;
         Tap tap = cubic_quad(&c, k);
         float quad[4][4];
-        if (!tex_fetch_quad(lk, &tap, quad))
+        if (!lookup_fetch_quad(lk, &tap, quad))
             return false;
         for (uint32_t n = 0; n < 4; ++n) {
             uint32_t column = 2 * (k & 1) + (n & 1), row = 2 * (k >> 1) + (n >> 1);
@@ -145,7 +145,7 @@ static bool sample_stochastic(Lookup *lk, const LanePlace *place, Sample *out)
         return true;
     }
     float quad[4][4];
-    if (!tex_fetch_quad(lk, &chosen.tap, quad))
+    if (!lookup_fetch_quad(lk, &chosen.tap, quad))
         return false;
     out->value = f32x4_load(quad[0]);
     return true;
@@ -167,7 +167,7 @@ SORT_ALWAYS_INLINE bool sample_probes(Lookup *lk, const LanePlace *place, bool w
     return true;
 }
 
-void tex_prefetch_lane(const Lookup *lk, const LanePlace *place)
+void lookup_prefetch_lane(const Lookup *lk, const LanePlace *place)
 {
     const Footprint *f = &place->footprint;
     uint32_t fine = (uint32_t)f->level;
@@ -184,7 +184,7 @@ void tex_prefetch_lane(const Lookup *lk, const LanePlace *place)
     }
 }
 
-bool tex_sample_lane(Lookup *lk, const LanePlace *place, Sample *out)
+bool lookup_sample_lane(Lookup *lk, const LanePlace *place, Sample *out)
 {
     if (SORT_UNLIKELY(lk->options.filter > TEX_FILTER_ANISO)) {
         if (lk->options.filter == TEX_FILTER_STOCHASTIC)

@@ -10,9 +10,9 @@ typedef struct Sample {
 } Sample;
 
 /* Asks for the texels of a lane that will be sampled soon. Within an epoch. */
-void tex_prefetch_lane(const Lookup *lk, const LanePlace *place);
+void lookup_prefetch_lane(const Lookup *lk, const LanePlace *place);
 
 /* Within an epoch, which is left and entered again when it has to wait. False: a tile has failed. */
-bool tex_sample_lane(Lookup *lk, const LanePlace *place, Sample *out);
+bool lookup_sample_lane(Lookup *lk, const LanePlace *place, Sample *out);
 
 #endif

@@ -1,7 +1,7 @@
 #include "textures/filter/tex_taps.h"
 #include "textures/filter/tex_fetch.h"
 
-uint32_t tex_tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4])
+uint32_t tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4])
 {
     const TexLevel *level = &texture->levels[tap->level];
     uint32_t count = 0;
@@ -107,8 +107,8 @@ static void visit_lanes(const Lookup *lk, uint32_t first_lane,
     }
 }
 
-void tex_visit_taps(Texture *texture, const TexRequest *r, uint32_t first_lane,
-                    void (*visit)(void *data, const TapTexels *tap), void *data)
+void taps_visit(Texture *texture, const TexRequest *r, uint32_t first_lane,
+                void (*visit)(void *data, const TapTexels *tap), void *data)
 {
     Lookup lk = {.texture = texture, .request = r};
     resolve_options(texture, r, &lk.options);
@@ -136,7 +136,7 @@ static void list_add_tap(void *data, const TapTexels *tap)
     TileList *list = data;
     const Texture *texture = list->lookup->texture;
     uint32_t tiles[4];
-    uint32_t tile_count = tex_tap_tiles(texture, tap, tiles);
+    uint32_t tile_count = tap_tiles(texture, tap, tiles);
     for (uint32_t k = 0; k < tile_count; ++k) {
         uint32_t entry =
             atomic_load_explicit(&texture->entries[tiles[k]].word, memory_order_relaxed);
@@ -149,7 +149,7 @@ static void list_add_tap(void *data, const TapTexels *tap)
     }
 }
 
-void tex_ask_ahead(const Lookup *lk, uint32_t first_lane)
+void lookup_ask_ahead(const Lookup *lk, uint32_t first_lane)
 {
     TileList list = {.lookup = lk};
     visit_lanes(lk, first_lane, list_add_tap, &list);

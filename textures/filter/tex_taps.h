@@ -17,11 +17,11 @@ typedef struct TapTexels {
 /* Calls `visit` for the taps of all wanted lanes from `first_lane` on, in the order in which a lookup
  * samples them. Taps that are all black and lanes without a place have none. `texture`: not a UDIM
  * set. */
-void tex_visit_taps(Texture *texture, const TexRequest *r, uint32_t first_lane,
-                    void (*visit)(void *data, const TapTexels *tap), void *data);
+void taps_visit(Texture *texture, const TexRequest *r, uint32_t first_lane,
+                void (*visit)(void *data, const TapTexels *tap), void *data);
 
 /* The paged tiles that hold a tap's texels, each once, in the order in which they are asked for; none
  * for a level of the tail. Returns how many, at most 4. */
-uint32_t tex_tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4]);
+uint32_t tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4]);
 
 #endif

@@ -90,7 +90,7 @@ static Status simulation_init(Simulation *sim, TexTraceReader *trace, const Tile
     *sim = (Simulation){.textures = tex_trace_textures(trace), .space = space, .result = result};
     *result = (TexReplay){.budget_bytes = budget_bytes};
     ChunkBudget chunks =
-        texcache_chunk_budget(budget_bytes, summary->io_thread_count, summary->table_bytes);
+        cache_chunk_budget(budget_bytes, summary->io_thread_count, summary->table_bytes);
     result->least_bytes = chunks.least_bytes;
     sim->is_running = chunks.chunk_limit >= 1;
     result->is_workable = sim->is_running;
@@ -142,7 +142,7 @@ static int compare_tiles(const void *a, const void *b)
 static void load_ahead(Simulation *sim, const TexTraceEvent *event, uint32_t next)
 {
     uint32_t missing[TEX_TRACE_TILES_MAX], count = 0;
-    uint32_t limit = texcache_ahead_limit(&sim->slabs, sim->textures[event->texture].tile_bytes);
+    uint32_t limit = cache_ahead_limit(&sim->slabs, sim->textures[event->texture].tile_bytes);
     uint32_t first = sim->space->first[event->texture];
     for (uint32_t i = next; i < event->tile_count && count < limit; ++i) {
         uint32_t number = first + event->tiles[i];
@@ -282,8 +282,8 @@ Status tex_replay_best(TexTraceReader *trace, TexReplay *results, uint32_t count
     if (status == STATUS_OK)
         status = each_use(trace, &space, use_at_best, best, err);
     for (uint32_t i = 0; i < count && status == STATUS_OK; ++i) {
-        ChunkBudget chunks = texcache_chunk_budget(results[i].budget_bytes,
-                                                   summary->io_thread_count, summary->table_bytes);
+        ChunkBudget chunks = cache_chunk_budget(results[i].budget_bytes, summary->io_thread_count,
+                                                summary->table_bytes);
         if (chunks.chunk_limit > 0)
             status = optimal_loads_count(best, (uint64_t)chunks.chunk_limit * SLAB_CHUNK_BYTES,
                                          &results[i].best_loads, err);
@@ -335,8 +335,8 @@ Status tex_replay_curve(TexTraceReader *trace, TexCurve *out_curve, Error *err)
     const TexTraceSummary *summary = tex_trace_summary(trace);
     TileSpace space;
     *out_curve = (TexCurve){0};
-    ChunkBudget chunks = texcache_chunk_budget(summary->budget_bytes, summary->io_thread_count,
-                                               summary->table_bytes);
+    ChunkBudget chunks =
+        cache_chunk_budget(summary->budget_bytes, summary->io_thread_count, summary->table_bytes);
     out_curve->overhead_bytes =
         summary->budget_bytes - (uint64_t)chunks.chunk_limit * SLAB_CHUNK_BYTES;
     Measure m = {.curve = out_curve};
