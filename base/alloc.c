@@ -1,7 +1,7 @@
 /* The one place that calls malloc.
  *
  * The test hook is the only mutable global state of base/: two counters, atomic because any thread
- * allocates. `fail_at` is 0 in normal use, so the price is one relaxed load a call. */
+ * allocates. `fail_at` is 0 in normal use, so its cost is one relaxed load for each call. */
 #include "base/alloc.h"
 #include "base/cast.h"
 

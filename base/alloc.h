@@ -1,20 +1,20 @@
-/* The one place that calls malloc. Tests make the n-th allocation fail. Thread-safe. */
+/* The only user of malloc. Tests can make the n-th allocation fail. Thread rule: any thread. */
 #ifndef SORT_BASE_ALLOC_H
 #define SORT_BASE_ALLOC_H
 
 #include "base/compiler.h"
 
-/* Zeroed; NULL when out of memory or when count * bytes overflows. Free with mem_free. */
+/* Allocates count * bytes zeroed bytes. Returns NULL when out of memory or when the product overflows. Free
+ * with mem_free. */
 void *mem_alloc(size_t count, size_t bytes);
-/* As mem_alloc but aligned to `align` (a power of two); contents are not zeroed. */
+/* Like mem_alloc, but aligned to `align`, a power of two, and not zeroed. */
 void *mem_alloc_aligned(size_t bytes, size_t align);
-/* Grows or shrinks; on failure the old block stays valid and NULL comes back. New bytes are not
- * zeroed. */
+/* Grows or shrinks a block; new bytes are not zeroed. On failure it returns NULL and the old block stays valid. */
 void *mem_realloc(void *block, size_t count, size_t bytes);
 char *mem_strdup(const char *text);
-void mem_free(void *block); /* NULL is fine */
+void mem_free(void *block); /* NULL is allowed */
 
-/* Of the machine; UINT64_MAX: unknown. */
+/* Returns the machine's physical memory in bytes; UINT64_MAX if it is unknown. */
 uint64_t mem_machine_bytes(void);
 
 /* Test hook: the n-th allocation from now (1 = the next) fails once; 0 switches it off.

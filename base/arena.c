@@ -3,9 +3,9 @@
  *   first ... [full] -> [current: used | free] -> [kept] -> [kept]
  *
  * Allocation bumps `current`; when it is full, the first kept chunk that is large enough moves up,
- * else a new one is made. Rewinding moves `current` back and keeps what follows. A chunk knows how
- * far it was ever written (`dirty`): memory past it is still zero from the system, so that only
- * memory used again is cleared. Under the address sanitizer free memory is poisoned and 16 bytes
+ * else a new one is made. Rewinding moves `current` back and keeps what follows. A chunk records
+ * how far it was ever written (`dirty`): memory past that is still zero from the system, so that only
+ * reused memory is cleared. Under the address sanitizer free memory is poisoned and 16 bytes
  * stay poisoned between neighbours; in builds with assertions rewound memory is filled with
  * 0xCD. */
 #include "base/arena.h"
@@ -32,17 +32,17 @@ enum { CHUNK_DEFAULT = 64 * 1024, ALIGN_MAX = 4096 };
 typedef struct Chunk {
     struct Chunk *next;
     size_t capacity, used, dirty;
-    size_t before_bytes; /* used in the chunks before this one */
+    size_t before_bytes; /* bytes used in the chunks before this one */
     _Alignas(max_align_t) unsigned char data[];
 } Chunk;
 
 struct Arena {
-    Chunk *first, *current; /* current NULL: nothing in use */
+    Chunk *first, *current; /* `current` is NULL while nothing is in use */
     size_t chunk_bytes, limit_bytes, high_water;
     jmp_buf *jump;
 };
 
-/* As the hook of alloc.c: the only mutable global state here, read once an arena. */
+/* A test hook like that of alloc.c: the only mutable global state here, read once for each arena. */
 static _Atomic size_t test_chunk_bytes;
 
 void arena_test_chunk_bytes(size_t bytes)
@@ -85,7 +85,7 @@ static void *out_of_memory(Arena *a)
     return NULL;
 }
 
-/* Where `bytes` would start in this chunk; false if they do not fit. */
+/* Computes where `bytes` would start in this chunk. Returns false if they do not fit. */
 static bool fit(const Chunk *chunk, size_t used, size_t bytes, size_t align, size_t *out_start)
 {
     uintptr_t base = (uintptr_t)chunk->data;
@@ -114,7 +114,7 @@ static Chunk *chunk_create(Arena *a, size_t bytes, size_t align)
     return chunk;
 }
 
-/* Makes a chunk with room for the request current: a kept one, or a new one. */
+/* Makes a chunk with room for the request the current one: a kept chunk or a new one. */
 static bool advance(Arena *a, size_t bytes, size_t align)
 {
     Chunk **link = a->current ? &a->current->next : &a->first;
@@ -143,7 +143,7 @@ void *arena_alloc(Arena *a, size_t bytes, size_t align)
     if (!size_add(bytes, RED_ZONE, &padded))
         return out_of_memory(a);
     if (!a->current || !fit(a->current, a->current->used, padded, align, &start)) {
-        /* Refused before a chunk is made for it. */
+        /* A request that overflows or exceeds the limit is refused before a chunk is made for it. */
         size_t total;
         if (!size_add(arena_used_bytes(a), bytes, &total) || total > a->limit_bytes ||
             !advance(a, padded, align) || !fit(a->current, 0, padded, align, &start))

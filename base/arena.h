@@ -2,10 +2,10 @@
  *
  *   [chunk]->[chunk]->[chunk]     marks remember a position; rewinding gives back what came later
  *
- * Memory comes zeroed. Not thread-safe: one owner at a time. Out of memory: arena_alloc returns
+ * Memory comes zeroed. Not thread-safe: one owner at a time. When out of memory, arena_alloc returns
  * NULL, unless arena_on_no_memory() set a jump: then it jumps there with value 1 and never returns
- * NULL, which is how the SSL compiler stays free of checks (its one entry point frees the arena
- * and returns STATUS_NO_MEMORY). */
+ * NULL. The SSL compiler uses this to do without checks (its one entry point frees the arena and
+ * returns STATUS_NO_MEMORY). */
 #ifndef SORT_BASE_ARENA_H
 #define SORT_BASE_ARENA_H
 
@@ -18,22 +18,22 @@ typedef struct ArenaMark {
     size_t used_bytes;
 } ArenaMark;
 
-/* NULL when out of memory. chunk_bytes 0: 64 KiB. limit_bytes 0: none; past it counts as out of
- * memory. */
+/* Returns NULL when out of memory. chunk_bytes 0: 64 KiB. limit_bytes 0: no limit; allocations beyond it count
+ * as out of memory. */
 Arena *arena_create(size_t chunk_bytes, size_t limit_bytes);
-void arena_destroy(Arena *a); /* NULL is fine */
-/* Test hook: arenas created from now on take their memory in chunks of this size, whatever they ask for, so
- * that with 1 every allocation is one of mem_alloc and can be made to fail; 0 switches it off. */
+void arena_destroy(Arena *a); /* NULL is allowed */
+/* Test hook: arenas created from now on take memory in chunks of this size, whatever size they were created
+ * with. With 1 every allocation becomes one of mem_alloc and can be made to fail; 0 switches the hook off. */
 void arena_test_chunk_bytes(size_t bytes);
 void arena_on_no_memory(Arena *a, jmp_buf *jump);
-/* align: a power of two, at most 4096. bytes 0 gives a valid pointer. */
+/* Allocates zeroed bytes. align: a power of two, at most 4096. bytes 0 gives a valid pointer. */
 void *arena_alloc(Arena *a, size_t bytes, size_t align);
-/* count * bytes is checked: overflow counts as out of memory. */
+/* Allocates an array. An overflow of count * bytes counts as out of memory. */
 void *arena_alloc_array(Arena *a, size_t count, size_t bytes, size_t align);
 char *arena_strndup(Arena *a, const char *text, size_t size_bytes);
 char *arena_printf(Arena *a, const char *format, ...) SORT_PRINTF(2, 3);
 ArenaMark arena_mark(const Arena *a);
-/* Gives back all that came after the mark (kept for reuse; poisoned under ASan). */
+/* Releases everything allocated after the mark; the memory is kept for reuse (and poisoned under ASan). */
 void arena_rewind(Arena *a, ArenaMark mark);
 void arena_reset(Arena *a);
 size_t arena_used_bytes(const Arena *a);

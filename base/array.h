@@ -1,6 +1,6 @@
 /* A growable array in an arena: ARRAY(T) declares the struct, array_push appends. The arena keeps
  * outgrown blocks until it is reset, which at doubling costs at most the final size again.
- * Meant for arenas with arena_on_no_memory() set; elsewhere array_reserve() tells. */
+ * Meant for arenas with arena_on_no_memory() set; with others, check the result of array_reserve(). */
 #ifndef SORT_BASE_ARRAY_H
 #define SORT_BASE_ARRAY_H
 
@@ -12,7 +12,7 @@
         uint32_t count, capacity;                                                                  \
     }
 
-/* Grows `array` to hold `count` in all. False when out of memory (and no jump is set). */
+/* Grows `array` to hold `count` elements in total. Returns false when out of memory (and no jump is set). */
 #define array_reserve(arena, array, wanted)                                                        \
     array_grow((arena), (void **)&(array)->data, &(array)->capacity, (array)->count, (wanted),     \
                sizeof *(array)->data, _Alignof(max_align_t))

@@ -1,11 +1,11 @@
 /* Checked sizes and narrowing. Sizes that come from files are multiplied and added through these,
- * so that an overflow is a refusal instead of a short buffer. */
+ * so that an overflow is an error instead of a short buffer. */
 #ifndef SORT_BASE_CAST_H
 #define SORT_BASE_CAST_H
 
 #include "base/check.h"
 
-/* False, with *out untouched, when the exact result does not fit size_t. */
+/* Returns false and leaves *out untouched if the exact result does not fit size_t. */
 static inline SORT_MUST_CHECK bool size_mul(size_t a, size_t b, size_t *out)
 {
     size_t product;
@@ -31,7 +31,7 @@ static inline size_t size_align(size_t bytes, size_t align)
     return (bytes + align - 1) & ~(align - 1);
 }
 
-/* For values that the program's own logic keeps in range; anything from outside is tested first. */
+/* Narrowing of values that the program's own logic keeps in range; values from outside are tested before. */
 static inline uint32_t cast_u32(uint64_t value)
 {
     CHECK(value <= UINT32_MAX);

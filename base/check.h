@@ -1,5 +1,5 @@
-/* Programmer errors. ASSERT is compiled out of release builds; CHECK stays at API edges.
- * Neither is for bad input: that returns a Status. Both name the place on stderr and abort. */
+/* Programmer errors. ASSERT is compiled out of release builds; CHECK stays and guards API boundaries.
+ * Neither is for bad input, for which functions return a Status. Both name the place on stderr and abort. */
 #ifndef SORT_BASE_CHECK_H
 #define SORT_BASE_CHECK_H
 

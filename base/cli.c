@@ -1,5 +1,5 @@
-/* Parsing walks argv once. Arguments that are not options are moved to the front of argv, which
- * keeps their order, and becomes CliResult.args. */
+/* Parsing walks argv once. Arguments that are not options are moved, in their order, to the front of
+ * argv, which becomes CliResult.args. */
 #include "base/cli.h"
 
 #include "base/check.h"
@@ -88,7 +88,7 @@ const char *cli_format_size(uint64_t size_bytes, char out[32])
     return out;
 }
 
-/* The option's range, or the type's own where none is given. */
+/* Checks the option's range, or the type's own if none is given. */
 static Status check_range(const CliOption *option, double value, double type_min, double type_max,
                           Error *err)
 {
@@ -139,7 +139,7 @@ static Status set_value(const CliOption *option, const char *text, Error *err)
     uint64_t bytes = 0;
     switch (option->kind) {
     case CLI_FLAG:
-        UNREACHABLE(); /* takes no value */
+        UNREACHABLE(); /* a flag takes no value */
     case CLI_TEXT:
         *(const char **)option->out = text;
         return STATUS_OK;
@@ -206,7 +206,7 @@ static Status fail_unknown_long(const Walk *w, Str name)
     return error_set(w->err, STATUS_INVALID, "unknown option '--%s'; --help lists them", given);
 }
 
-/* value: after '=' or behind the letter; NULL: the next argument, if one is needed. */
+/* value: the text after '=' or after the letter; NULL: the next argument, if a value is needed. */
 static Status take_option(Walk *w, const CliOption *option, const char *given, const char *value)
 {
     if (option->kind == CLI_FLAG) {
@@ -262,7 +262,7 @@ static Status take_long(Walk *w, const char *argument)
     return fail_unknown_long(w, name);
 }
 
-/* "-v", "-vq", "-o FILE", "-oFILE". */
+/* Parses "-v", "-vq", "-o FILE" and "-oFILE". */
 static Status take_short(Walk *w, const char *argument)
 {
     for (const char *letter = argument + 1; *letter; ++letter) {
@@ -303,7 +303,7 @@ Status cli_parse(const CliProgram *program, int argc, char **argv, CliResult *ou
     *out_result = (CliResult){.args = argv + (argc > 0 ? 1 : 0)};
     Walk w = {
         .program = program, .argv = argv, .argc = argc, .at = 1, .result = out_result, .err = err};
-    bool is_rest = false; /* behind "--" */
+    bool is_rest = false; /* after "--" */
     while (w.at < argc) {
         char *argument = argv[w.at++];
         if (is_rest || argument[0] != '-' || argument[1] == '\0')
@@ -322,7 +322,7 @@ Status cli_parse(const CliProgram *program, int argc, char **argv, CliResult *ou
 
 enum { HELP_WIDTH = 80, HELP_COLUMN = 30 };
 
-/* Words of `text` from `column` on, broken at HELP_WIDTH, further lines indented to `indent`. */
+/* Prints the words of `text` from `column` on, broken at HELP_WIDTH, with further lines indented to `indent`. */
 static void print_wrapped(StrBuf *out, const char *text, size_t column, size_t indent)
 {
     bool is_line_start = true;

@@ -42,57 +42,58 @@ typedef struct CliOption {
     CliKind kind;
     bool has_negation;
     bool is_hidden; /* works, but stays out of the help */
-    bool is_folder; /* of a text or a list of them: must be a folder that is there */
+    bool is_folder; /* the value, or each of a list, must be an existing folder */
     void *out;
     double min, max;            /* inclusive, for numbers and sizes; both 0: the type's own range */
     const char *const *choices; /* CLI_CHOICE: NULL-terminated */
-    /* CLI_CUSTOM: the message needs no option name, it is put in front. */
+    /* CLI_CUSTOM: parses the value. Its error message needs no option name, which is prepended. */
     Status (*parse)(const char *text, void *out, Error *err);
     const char *value_name; /* "N", "FILE": for the help; NULL for flags */
     const char *help;       /* one sentence without full stop; wrapped when printed */
-    const char *group;      /* heading in the help; NULL: as the option before */
+    const char *group;      /* heading in the help; NULL: the same as the previous option's */
 } CliOption;
 
 typedef struct CliProgram {
     const char *name;    /* "sort-render", "texcache make" */
-    const char *usage;   /* what follows the name: "[options] SCENE -o FILE" */
+    const char *usage;   /* the text after the name: "[options] SCENE -o FILE" */
     const char *summary; /* one or two sentences */
     const CliOption *options;
     uint32_t option_count;
     uint32_t args_min, args_max; /* number of arguments that are not options */
     const char *args_name;       /* "SCENE", for messages */
-    const char *const *examples; /* NULL-terminated pairs: command, what it does; may be NULL */
+    /* NULL-terminated pairs of a command and its description; may be NULL */
+    const char *const *examples;
 } CliProgram;
 
 typedef struct CliResult {
     char **args; /* the arguments that are not options, in order: argv is permuted in place */
     uint32_t arg_count;
-    bool wants_help, wants_version; /* then nothing else was checked */
+    bool wants_help, wants_version; /* if set, nothing else was checked */
 } CliResult;
 
-/* Errors: STATUS_INVALID with a message fit to print: "unknown option '--thread'; did you mean
- * '--threads'?". Reads argv[1..argc). */
+/* Parses argv[1..argc). Errors: STATUS_INVALID with a printable message: "unknown option '--thread'; did you
+ * mean '--threads'?". */
 Status cli_parse(const CliProgram *program, int argc, char **argv, CliResult *out_result,
                  Error *err) SORT_MUST_CHECK;
-/* The text of --help. */
+/* Appends the text of --help. */
 void cli_help(const CliProgram *program, StrBuf *out);
 
-/* Programs with subcommands. */
+/* A subcommand of a program. */
 typedef struct CliCommand {
     const char *name, *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
 } CliCommand;
-/* NULL with STATUS_INVALID in *err (with a suggestion) when there is none of that name. */
+/* Finds a subcommand by name. Returns NULL with STATUS_INVALID in *err (with a suggestion) if there is none. */
 const CliCommand *cli_find_command(const CliCommand *commands, uint32_t count, const char *name,
                                    Error *err);
 void cli_commands_help(const char *program, const char *summary, const CliCommand *commands,
                        uint32_t count, StrBuf *out);
 
-/* The value parsers, for use elsewhere: all of the text must be consumed. */
+/* The value parsers, for use elsewhere. They must consume the whole text. */
 Status cli_parse_size(const char *text, uint64_t *out_bytes, Error *err) SORT_MUST_CHECK;
 Status cli_parse_int(const char *text, int64_t *out_value, Error *err) SORT_MUST_CHECK;
 Status cli_parse_double(const char *text, double *out_value, Error *err) SORT_MUST_CHECK;
-/* "3.2 GiB", "512 KiB", "17 bytes". Returns `out`. */
+/* Formats a size: "3.2 GiB", "512 KiB", "17 bytes". Returns `out`. */
 const char *cli_format_size(uint64_t size_bytes, char out[32]);
 
 #endif

@@ -7,14 +7,14 @@ const char *const cli_shell_names[] = {"bash", "zsh", "fish", NULL};
 
 /* --- what is common ------------------------------------------------------------------------------ */
 
-/* "sort-render merge": "merge"; of a program without subcommand NULL. */
+/* Returns "merge" for "sort-render merge"; NULL for a program without subcommands. */
 static const char *command_of(const CliProgram *program)
 {
     const char *space = strchr(program->name, ' ');
     return space ? space + 1 : NULL;
 }
 
-/* As the name of a shell function. */
+/* Prints a program's name as a valid name of a shell function. */
 static void print_function_name(const char *program, StrBuf *out)
 {
     strbuf_append_char(out, '_');
@@ -40,7 +40,8 @@ static ValueKind value_kind(const CliOption *option)
                                            : VALUE_OTHER;
 }
 
-/* In single quotes for any of the shells; `also` are characters that the place wants a backslash before. */
+/* Prints text in single quotes for the given shell. `also` lists characters that need a backslash at this
+ * place. */
 static void print_quoted(const char *text, const char *also, CliShell shell, StrBuf *out)
 {
     for (; *text; ++text) {

@@ -27,7 +27,7 @@ static void print_heading(const char *heading, StrBuf *out)
     strbuf_append_char(out, '\n');
 }
 
-/* .TP, then "-o, --output FILE" in bold and italics, then the sentence. */
+/* Prints .TP, then "-o, --output FILE" in bold and italics, then the sentence. */
 static void print_option(char short_name, const char *name, const char *value_name, StrBuf *out)
 {
     strbuf_append_c(out, ".TP\n");
@@ -44,7 +44,7 @@ static void print_option(char short_name, const char *name, const char *value_na
     strbuf_append_char(out, '\n');
 }
 
-/* Help sentences begin small and have no full stop; a manual's do. */
+/* Prints a help sentence with a capital letter and a full stop, which it lacks in the table. */
 static void print_sentence(const CliOption *option, StrBuf *out)
 {
     const char *help = option->help ? option->help : "";

@@ -1,4 +1,4 @@
-/* Compiler attributes behind names of our own; the only place where GNU extensions are spelled. */
+/* Compiler attributes under our own names; the only place that uses GNU extensions directly. */
 #ifndef SORT_BASE_COMPILER_H
 #define SORT_BASE_COMPILER_H
 
@@ -18,7 +18,7 @@
 #define SORT_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define SORT_CACHE_LINE      64
 #define SORT_UNUSED(x)       ((void)(x))
-/* Asks for the cache line of an address that will be read soon; any address will do. */
+/* Prefetches the cache line of an address that will be read soon; any address is allowed. */
 #define SORT_PREFETCH(address) __builtin_prefetch(address)
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -1,11 +1,11 @@
-/* Byte-wise table form, and the CPU's own instruction: on x86-64 from SSE 4.2 on (asked for at run
- * time), on AArch64 when the compiler was told of it. */
+/* A byte-wise table form, and the CPU's own instruction: on x86-64 from SSE 4.2 on (detected at run time), on
+ * AArch64 if the compiler targets it. */
 #include "base/crc32c.h"
 
 #include <string.h>
 
-/* table[i]: remainder of the byte i. The polynomial 0x1EDC6F41 with its bits reversed is
- * 0x82F63B78; an entry is eight steps of c = (c >> 1) ^ (c & 1 ? 0x82F63B78 : 0). */
+/* table[i] is the remainder of the byte i. The polynomial 0x1EDC6F41 with its bits reversed is 0x82F63B78; an
+ * entry is eight steps of c = (c >> 1) ^ (c & 1 ? 0x82F63B78 : 0). */
 static const uint32_t table[256] = {
     0x00000000u, 0xf26b8303u, 0xe13b70f7u, 0x1350f3f4u, 0xc79a971fu, 0x35f1141cu, 0x26a1e7e8u,
     0xd4ca64ebu, 0x8ad958cfu, 0x78b2dbccu, 0x6be22838u, 0x9989ab3bu, 0x4d43cfd0u, 0xbf284cd3u,

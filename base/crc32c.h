@@ -6,10 +6,10 @@
 
 #include "base/compiler.h"
 
-/* crc: 0 to begin, or the result so far to go on: crc32c(crc32c(0, a), b) = crc32c(0, a then b).
- * Any thread. */
+/* Computes or continues a check sum. crc: 0 to begin, or an earlier result to continue: crc32c(crc32c(0, a), b)
+ * = crc32c(0, a then b). Any thread. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size_bytes);
-/* The table form by itself, for tests and for other CPUs. */
+/* The table form alone, for tests and for other CPUs. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t size_bytes);
 
 #endif

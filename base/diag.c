@@ -1,4 +1,4 @@
-/* Diagnostics are kept as data; all that concerns lines and columns happens in diag_print.
+/* Diagnostics are kept as data; lines and columns are computed only in diag_print.
  *
  * A source line is shown in display columns: a UTF-8 character takes one, a tab goes to the next
  * multiple of four, and what is not printable (control characters, broken UTF-8) shows as '?', so
@@ -15,19 +15,19 @@
 
 enum {
     TAB_COLUMNS = 4,
-    LINE_COLUMNS = 120, /* of source text shown at most */
-    LEAD_COLUMNS = 40,  /* kept before the span when a line is cut */
+    LINE_COLUMNS = 120, /* the most columns of source text shown */
+    LEAD_COLUMNS = 40,  /* columns kept before the span when a line is cut */
     WARNINGS_MAX = 100
 };
 
 typedef struct Source {
     const char *name;
     Str text;
-    ARRAY(uint32_t) lines; /* where each begins */
+    ARRAY(uint32_t) lines; /* the offset at which each line begins */
 } Source;
 
 struct DiagList {
-    Arena *arena; /* all texts */
+    Arena *arena; /* holds all texts */
     ARRAY(Source) sources;
     ARRAY(Diag) diags;
     uint32_t error_count, warning_count;
@@ -59,7 +59,8 @@ void diag_list_destroy(DiagList *list)
     mem_free(list);
 }
 
-/* So that a place is found without reading all that stands before it: there may be one for each instruction. */
+/* Records where lines begin, so that a place is found without reading the text before it: there may be one
+ * place for each instruction. */
 static bool find_lines(Arena *arena, Source *source)
 {
     const char *text = source->text.data, *end = text + source->text.size_bytes, *at = text;
@@ -100,7 +101,7 @@ static const char *format_text(DiagList *list, const char *format, va_list args)
     return text ? text : out_of_memory;
 }
 
-/* Counts it, and tells whether it is to be kept. */
+/* Counts a diagnostic and returns whether it is to be kept. */
 static bool admit(DiagList *list, DiagSeverity severity)
 {
     switch (severity) {
@@ -190,19 +191,20 @@ const char *diag_source_name(const DiagList *list, uint32_t file)
     return source_of(list, file)->name;
 }
 
-/* Length in bytes of the character at `at`; *out_is_printable is false for control characters and
- * for bytes that are not well-formed UTF-8 (each of those counts as a character). */
+/* Returns the length in bytes of the character at `at`. *out_is_printable is false for control characters and
+ * for bytes that are not well-formed UTF-8 (each of which counts as a character). */
 static uint32_t character_at(Str text, uint32_t at, bool *out_is_printable)
 {
     const unsigned char *bytes = (const unsigned char *)text.data + at;
     uint32_t length = str_utf8_length(text, at);
-    bool is_control = bytes[0] < 0x20 || bytes[0] == 0x7f ||
-                      (length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0); /* C1 */
+    /* C1 control characters */
+    bool is_control =
+        bytes[0] < 0x20 || bytes[0] == 0x7f || (length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0);
     *out_is_printable = length > 0 && !is_control;
     return length > 0 ? length : 1;
 }
 
-/* One line of a source: bytes [begin, end) without the line end. */
+/* A line of a source: bytes [begin, end) without the line end. */
 typedef struct Line {
     uint32_t number, begin, end;
 } Line;
@@ -242,7 +244,7 @@ void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_
     bool is_printable;
     for (uint32_t at = line.begin; at < offset; ++column) {
         at += character_at(text, at, &is_printable);
-        if (at > offset) /* inside a character: its own column */
+        if (at > offset) /* an offset inside a character means that character's column */
             break;
     }
     *out_line = line.number;
@@ -256,7 +258,7 @@ static uint32_t columns_of(Str text, uint32_t at, uint32_t column, uint32_t *out
     return text.data[at] == '\t' ? TAB_COLUMNS - column % TAB_COLUMNS : 1;
 }
 
-/* Display columns, from 0, at which the bytes [begin, end) of a line start and stop. */
+/* Computes the display columns, from 0, at which the bytes [begin, end) of a line start and stop. */
 static void measure(Str text, Line line, uint32_t begin, uint32_t end, uint32_t *out_first,
                     uint32_t *out_last, uint32_t *out_total)
 {
@@ -282,7 +284,7 @@ static void measure(Str text, Line line, uint32_t begin, uint32_t end, uint32_t 
     *out_total = column;
 }
 
-/* The display columns [from, to) of a line. */
+/* Prints the display columns [from, to) of a line. */
 static void print_columns(Str text, Line line, uint32_t from, uint32_t to, StrBuf *out)
 {
     uint32_t column = 0, bytes;
@@ -308,7 +310,7 @@ static void print_repeated(StrBuf *out, char c, uint32_t count)
         strbuf_append_char(out, c);
 }
 
-/* A line of source, and under it the marks for the bytes [begin, end). */
+/* Prints a line of source, and below it the marks for the bytes [begin, end). */
 static void print_excerpt(Str text, Line line, uint32_t begin, uint32_t end, bool has_caret,
                           const char *label, StrBuf *out)
 {
@@ -316,7 +318,7 @@ static void print_excerpt(Str text, Line line, uint32_t begin, uint32_t end, boo
     uint32_t first, last, total;
     measure(text, line, begin, end, &first, &last, &total);
     if (last <= first)
-        last = first + 1; /* an empty span still has a place */
+        last = first + 1; /* an empty span is shown as one column */
     uint32_t from = 0, to = total;
     if (total > LINE_COLUMNS) {
         from = first > LEAD_COLUMNS ? first - LEAD_COLUMNS : 0;
@@ -338,7 +340,7 @@ static void print_excerpt(Str text, Line line, uint32_t begin, uint32_t end, boo
     strbuf_append_char(out, '\n');
 }
 
-/* First byte of a line that is not blank; line.end when there is none. */
+/* Returns the first byte of a line that is not blank; line.end if there is none. */
 static uint32_t skip_blanks(Str text, Line line)
 {
     uint32_t at = line.begin;

@@ -6,14 +6,14 @@
  *   note: candidates are ...
  *
  * A DiagList owns its messages and keeps a copy of every source text that was added to it, so it
- * outlives the compile. One thread at a time. */
+ * outlives the compilation. One thread at a time. */
 #ifndef SORT_BASE_DIAG_H
 #define SORT_BASE_DIAG_H
 
 #include "base/str.h"
 
-/* Bytes [begin, end) of source `file` (an index from diag_add_source, starting at 1; file 0: no
- * place, as for synthesised code). Line and column are computed only when printing. */
+/* Bytes [begin, end) of source `file`, an index from diag_add_source that starts at 1. File 0 means no place,
+ * as for synthesised code. Line and column are computed only for printing. */
 typedef struct Span {
     uint32_t file, begin, end;
 } Span;
@@ -25,36 +25,36 @@ typedef struct Diag {
     char code[8];          /* "S0207"; empty for notes */
     Span span;
     const char *message; /* owned by the list */
-    const char *label;   /* text beside the carets; may be NULL; owned by the list */
+    const char *label;   /* text beside the carets, may be NULL; owned by the list */
 } Diag;
 
 typedef struct DiagList DiagList;
 
 DiagList *diag_list_create(void); /* NULL when out of memory */
 void diag_list_destroy(DiagList *list);
-/* Copies name and text. Returns the file index for spans; 0 when out of memory. */
+/* Adds a source; copies name and text. Returns its index for spans; 0 when out of memory. */
 uint32_t diag_add_source(DiagList *list, const char *name, Str text);
 /* After DIAG_MAX_ERRORS errors, further errors are counted but not kept. */
 enum { DIAG_MAX_ERRORS = 20 };
 void diag_add(DiagList *list, DiagSeverity severity, const char *code, Span span,
               const char *format, ...) SORT_PRINTF(5, 6);
-/* Puts a label at the carets of the diagnostic added last. */
+/* Puts a label at the carets of the last diagnostic. */
 void diag_label(DiagList *list, const char *format, ...) SORT_PRINTF(2, 3);
 
-/* Memory ran out: a source or a message is missing. Stays so. */
+/* Returns true if memory ran out at some time, so that a source or a message is missing. */
 bool diag_list_failed(const DiagList *list);
-void diag_list_fail(DiagList *list); /* as if that had happened: a message is not all there */
+void diag_list_fail(DiagList *list); /* marks the list as incomplete, as if memory had run out */
 
 uint32_t diag_count(const DiagList *list);
 const Diag *diag_get(const DiagList *list, uint32_t index);
-uint32_t diag_error_count(const DiagList *list); /* all, kept or not */
-/* Line and column from 1; columns count UTF-8 characters, a tab is one. */
+uint32_t diag_error_count(const DiagList *list); /* counts all errors, kept or not */
+/* Computes line and column, from 1. Columns count UTF-8 characters; a tab is one. */
 void diag_position(const DiagList *list, uint32_t file, uint32_t offset, uint32_t *out_line,
                    uint32_t *out_column);
-uint32_t diag_source_count(const DiagList *list); /* files are 1 .. that many */
+uint32_t diag_source_count(const DiagList *list); /* file indices are 1 to this count */
 const char *diag_source_name(const DiagList *list, uint32_t file);
-/* All of it as text, as shown above; tabs are expanded to 4 for the caret line; long lines are
- * cut around the span; says how many errors were not kept. */
+/* Prints all diagnostics as shown above. Tabs are expanded to 4 columns, long lines are cut around the span,
+ * and the number of errors that were not kept is stated. */
 void diag_print(const DiagList *list, StrBuf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Text files that are part of the program (cmake/embed.cmake makes them). */
+/* Text files embedded in the program (made by cmake/embed.cmake). */
 #ifndef SORT_BASE_EMBEDDED_H
 #define SORT_BASE_EMBEDDED_H
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* snprintf that keeps only whole UTF-8 characters when it cuts. */
+/* vsnprintf that keeps only whole UTF-8 characters when it cuts. */
 SORT_PRINTF(3, 0)
 static void format_text(char *out, size_t out_bytes, const char *format, va_list args)
 {
@@ -19,7 +19,7 @@ static void format_text(char *out, size_t out_bytes, const char *format, va_list
     if ((size_t)wanted < out_bytes)
         return;
     size_t end = out_bytes - 1;
-    size_t start = end; /* of the last character */
+    size_t start = end; /* start of the last character */
     while (start > 0 && ((unsigned char)out[start - 1] & 0xc0) == 0x80)
         --start;
     if (start == 0)
@@ -39,7 +39,7 @@ static void print_text(char *out, size_t out_bytes, const char *format, ...)
     va_end(args);
 }
 
-/* STATUS_OK would be a defect of the caller's; the promise not to return it holds all the same. */
+/* error_set() promises not to return STATUS_OK; a caller that passes it is defective, and gets STATUS_INTERNAL. */
 static Status failure(Status code)
 {
     ASSERT(code != STATUS_OK);

@@ -1,5 +1,5 @@
-/* World errors: files, memory, devices, options. A library returns a Status and fills an Error;
- * only programs print it. Errors in SSL source are diagnostics with spans instead: base/diag.h. */
+/* Errors of the outside world: files, memory, devices, options. A library returns a Status and fills an
+ * Error; only programs print it. Errors in SSL source are diagnostics with spans instead: base/diag.h. */
 #ifndef SORT_BASE_ERROR_H
 #define SORT_BASE_ERROR_H
 
@@ -7,22 +7,22 @@
 
 typedef enum Status {
     STATUS_OK = 0,
-    STATUS_INVALID,     /* an option or argument that makes no sense */
-    STATUS_NOT_FOUND,   /* a file, name or symbol that is not there */
+    STATUS_INVALID,     /* an option or argument is invalid */
+    STATUS_NOT_FOUND,   /* a file, name or symbol does not exist */
     STATUS_IO,          /* the operating system refused or failed */
-    STATUS_FORMAT,      /* content that breaks its format: corrupted, truncated, misspelt */
-    STATUS_UNSUPPORTED, /* well-formed, but beyond what this build does */
-    STATUS_LIMIT,       /* past a named limit */
+    STATUS_FORMAT,      /* content violates its format: damaged, truncated, misspelt */
+    STATUS_UNSUPPORTED, /* well-formed, but not supported by this build */
+    STATUS_LIMIT,       /* a named limit is exceeded */
     STATUS_NO_MEMORY,
     STATUS_SOURCE, /* SSL source was rejected: the DiagList has at least one error */
     STATUS_CANCELLED,
-    STATUS_INTERNAL /* a defect of ours that was caught */
+    STATUS_INTERNAL /* a defect of SORT that was caught */
 } Status;
 
 enum { ERROR_PATH_MAX = 512, ERROR_TEXT_MAX = 768 };
 
-/* Zero-initialise before use. `path` is empty when no file is concerned; `offset` is a byte
- * offset in that file and counts only if has_offset. */
+/* Zero-initialise before use. `path` is empty if no file is concerned; `offset` is a byte offset in that file,
+ * and valid only if has_offset. */
 typedef struct Error {
     Status code;
     bool has_offset;
@@ -31,14 +31,15 @@ typedef struct Error {
     char text[ERROR_TEXT_MAX];
 } Error;
 
-/* Fill *err (which may be NULL) and return `code`, never STATUS_OK: `return error_set(...)`.
- * Text longer than the buffer is cut at the end. The first form clears path and offset. */
+/* Fill *err (which may be NULL) and return `code`, never STATUS_OK: `return error_set(...)`. Text longer than
+ * the buffer is cut at its end. The first form clears path and offset. */
 Status error_set(Error *err, Status code, const char *format, ...) SORT_PRINTF(3, 4);
 Status error_set_at(Error *err, Status code, const char *path, const char *format, ...)
     SORT_PRINTF(4, 5);
 Status error_set_offset(Error *err, Status code, const char *path, uint64_t offset,
                         const char *format, ...) SORT_PRINTF(5, 6);
-/* Compilers may know that these fail: else what is only set on success looks unset to them. */
+/* These macros tell compilers that the calls return a failure; otherwise variables that are set only on success
+ * would look uninitialised. */
 #define error_set(...)        error_failed(error_set(__VA_ARGS__))
 #define error_set_at(...)     error_failed(error_set_at(__VA_ARGS__))
 #define error_set_offset(...) error_failed(error_set_offset(__VA_ARGS__))
@@ -48,13 +49,13 @@ SORT_ALWAYS_INLINE Status error_failed(Status code)
         SORT_UNREACHABLE();
     return code;
 }
-/* Put "context: " in front of the text that is there, as an error travels up. Returns err's code
- * (STATUS_INTERNAL when err is NULL: keep the status you have if that may be). */
+/* Put "context: " in front of the present text, as an error propagates upwards. Returns err's code
+ * (STATUS_INTERNAL if err is NULL; keep your own status if that is possible). */
 Status error_prefix(Error *err, const char *format, ...) SORT_PRINTF(2, 3);
-/* "path (byte 123): text" into `out`, as it may be shown (str_printable): the one way from an Error to a terminal.
- * Always NUL-terminated; returns out. */
+/* Formats "path (byte 123): text" into `out`, made safe by str_printable: the only way from an Error to a
+ * terminal. Always NUL-terminated; returns `out`. */
 const char *error_format(const Error *err, char *out, size_t out_bytes);
-/* A word for logs and tests: "format", "io" ... */
+/* Returns a word for logs and tests: "format", "io" ... */
 const char *status_name(Status code);
 
 #define TRY(expression)                                                                            \

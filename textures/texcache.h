@@ -38,11 +38,11 @@
 #include "plugins/sort_plugin.h"
 
 enum {
-    TEX_MAX_LANES = 32,     /* lanes of one request */
-    TEX_MAX_LEVELS = 20,    /* so 2^19 texels an axis */
-    TEX_MAX_PROBES = 16,    /* of an anisotropic lookup */
+    TEX_MAX_LANES = 32,     /* the most lanes of one request */
+    TEX_MAX_LEVELS = 20,    /* so that an axis has at most 2^19 texels */
+    TEX_MAX_PROBES = 16,    /* the most probes of an anisotropic lookup */
     TEX_DEPTH_BUCKETS = 8,  /* statistics by path depth; the last bucket holds all deeper ones */
-    TEX_NOTES_BYTES = 1024, /* of TexInfo.notes */
+    TEX_NOTES_BYTES = 1024, /* size of TexInfo.notes */
     TEX_MIN_IO_THREADS = 1,
     TEX_MAX_IO_THREADS = 64
 };
@@ -50,7 +50,7 @@ enum {
 typedef struct TexCache TexCache;
 typedef struct TexThread TexThread;
 
-/* A texture of one cache: table index and generation. 0 is no texture; an id that was closed is
+/* A texture of one cache: table index and generation. 0 is no texture, and the id of a closed texture is
  * recognised as such. */
 typedef struct TexId {
     uint32_t id;
@@ -63,76 +63,80 @@ typedef struct TexCacheDesc {
     uint64_t budget_bytes;    /* all memory of the cache, tables included; 0: 1 GiB */
     uint32_t io_thread_count; /* reads in flight; 0: 16; at most TEX_MAX_IO_THREADS */
     uint32_t max_open_files;  /* descriptors held at once; 0: 256; at least 1 */
-    uint32_t
-        read_delay_us; /* for tests: every read of a tile, or of some that lie side by side, takes this much longer */
-    /* Records a trace (tex_trace.h) into this file; it appears with texcache_trace_end. Takes
-     * 64 KiB a thread besides the budget. NULL: none. */
+    /* for tests: every read of a tile, or of adjacent tiles, takes this much longer */
+    uint32_t read_delay_us;
+    /* Records a trace (tex_trace.h) into this file, which appears with texcache_trace_end. Takes 64 KiB for
+     * each thread beyond the budget. NULL: no trace. */
     const char *trace_path;
-    const Log *log; /* borrowed for the cache's life; must not call the cache; NULL: silent */
-    /* A program that runs texcache_serve_decoder, and its arguments, NULL-terminated; borrowed for the cache's
-     * life. It reads foreign files that hold tiles and mip levels ready. NULL: only .stex files are read. */
+    const Log *log; /* borrowed for the cache's life; it must not call the cache; NULL: silent */
+    /* The NULL-terminated command line of a program that runs texcache_serve_decoder; borrowed for the cache's
+     * life. It reads foreign files that are tiled and mip-mapped. NULL: only .stex files are read. */
     const char *const *decoder_command;
-    uint32_t decoder_count; /* such processes at once; 0: one a CPU, at most 8 */
+    uint32_t decoder_count; /* the most decoder processes at once; 0: one for each CPU, at most 8 */
 } TexCacheDesc;
 
-/* STATUS_LIMIT: the budget is below the smallest workable one, which the text states.
- * On success *out_cache is the caller's (texcache_destroy). */
+/* Creates a cache and starts its I/O threads. On success *out_cache is the caller's (texcache_destroy). Any
+ * thread. Errors: STATUS_LIMIT if the budget is below the smallest workable one, which the text states;
+ * STATUS_INVALID, STATUS_IO (the trace), STATUS_NO_MEMORY. */
 Status texcache_create(const TexCacheDesc *desc, TexCache **out_cache, Error *err) SORT_MUST_CHECK;
-/* Stops the I/O threads and frees everything, textures that are still open included. All TexThreads
- * are destroyed before. NULL is fine. */
+/* Stops the I/O threads and frees everything, including textures that are still open. All TexThreads are
+ * destroyed before. NULL is allowed. */
 void texcache_destroy(TexCache *c);
 
-/* Completes the trace. All TexThreads are destroyed before. STATUS_IO: some of it could not be
- * written; there is no file then. STATUS_OK when none is recorded. */
+/* Completes the trace. All TexThreads are destroyed before. Returns STATUS_OK if none is recorded. Errors:
+ * STATUS_IO if part of the trace could not be written; then there is no file. */
 Status texcache_trace_end(TexCache *c, Error *err) SORT_MUST_CHECK;
 
 /* --- textures ----------------------------------------------------------------------------- */
 
 typedef struct TexOpenDesc {
     size_t size_bytes; /* sizeof(TexOpenDesc) */
-    const char
-        *path; /* a .stex file, or a UDIM set of them: "name.<UDIM>.stex"; other files and sets
-                          of them, if a decoder can read them tile by tile */
-    SortColorSpace
-        color_space; /* of a file that is no .stex; SORT_COLOR_UNKNOWN: what it says, else sRGB
-                                   for 8 bits and linear for the rest */
-    const char
-        *name; /* in statistics and messages; NULL: the path. Of the first who opens it. Of a UDIM
-                         set with <UDIM> in it, for its files */
-    /* Makes a .stex file of the caller's own anew, as it was; NULL: it is taken as it is. Called by an I/O thread, which
-     * waits for it, when a tile cannot be had because the file at `path` is damaged or gone. True: the file is whole now;
-     * the tile is read once more. A file that is too short is refused by texcache_open then (STATUS_FORMAT). Callable
-     * until the texture is closed for the last time. */
+    /* a .stex file, or a UDIM set of such files: "name.<UDIM>.stex"; also other files and sets that a decoder
+     * can read tile by tile */
+    const char *path;
+    /* the colour space of a file that is no .stex; SORT_COLOR_UNKNOWN: as the file states, else sRGB for 8 bits
+     * and linear for the rest */
+    SortColorSpace color_space;
+    /* the name in statistics and messages, as given by the first texcache_open; NULL: the path. The name of a
+     * UDIM set contains <UDIM>, which is replaced for each file */
+    const char *name;
+    /* Restores a .stex file that belongs to the caller; NULL: the file is used as it is. An I/O thread calls
+     * this, and waits for it, when a tile cannot be loaded because the file at `path` is damaged or missing. If
+     * it returns true, the file is whole again and the tile is read once more. With this callback,
+     * texcache_open refuses a truncated file (STATUS_FORMAT). It may be called until the texture is closed for
+     * the last time. */
     bool (*remake)(void *data, const char *path);
     void *remake_data;
 } TexOpenDesc;
 
-/* Opens a paged texture; its tables stay in memory, within the budget, until it is closed.
- * The same path gives the same id, counted; so do files that were made of the same
- * picture in the same way (TexInfo.source_digest), whatever their names: their tiles are read once. Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT (not
- * a .stex file, or a broken one), STATUS_UNSUPPORTED (a later version; or another format that cannot be
- * read tile by tile and has to be converted), STATUS_LIMIT (the budget
- * cannot hold its tables; states what would, with those of all that were opened or refused before). May evict tiles and block shortly, so never call it
- * from a fiber whose thread runs other fibers.
+/* Opens a paged texture; its tables stay in memory, within the budget, until it is closed. Opening the same path
+ * again gives the same id and counts the reference. So do files that were made from the same picture with the same
+ * settings (TexInfo.source_digest), whatever their names; their tiles are then read once. The call may evict tiles
+ * and block shortly, so it must not come from a fiber whose thread runs other fibers.
  *
- * What the conversion of a file had to warn of is logged again, since who renders may not be who converted.
+ * Warnings of the file's conversion are logged again, since the person who renders may not have converted it.
  *
- * Of a UDIM set all files are opened that are there now. Lookups address it with s in [0, 10) and t in
- * [0, 100); each file is clamped at its edges, whatever the request's wrap. A file that is not there
- * is told once; what lies in it gets the missing colour. texcache_info describes its first file. */
+ * For a UDIM set, all files that exist now are opened. Lookups address the set with s in [0, 10) and t in [0, 100);
+ * each file is clamped at its edges, whatever the request's wrap. The absence of a file is reported once, and lookups
+ * in its square get the missing colour. texcache_info describes the set's first file.
+ *
+ * Errors: STATUS_NOT_FOUND, STATUS_IO, STATUS_NO_MEMORY; STATUS_FORMAT if the file is no .stex file or a damaged one;
+ * STATUS_UNSUPPORTED for a later version, or for another format that cannot be read tile by tile and has to be
+ * converted; STATUS_LIMIT if the budget cannot hold the tables. The text then states a budget that would hold them
+ * and those of all textures opened or refused before. */
 Status texcache_open(TexCache *c, const TexOpenDesc *what, TexId *out_id,
                      Error *err) SORT_MUST_CHECK;
-/* How many textures were refused for want of memory, and a budget that holds the tables of all that were opened or
- * refused so far, with room for one chunk of tiles. Any time. */
+/* Returns how many textures were refused for lack of memory. *out_least_bytes is a budget that holds the tables
+ * of all textures opened or refused so far, and one chunk of tiles. May be called at any time. */
 uint64_t texcache_refused(TexCache *c, uint64_t *out_least_bytes);
 void texcache_retain(TexCache *c, TexId id);
-/* Gives one count back; with the last one tiles and tables are freed. No lookup with this id may be
- * under way then (another thread's lookups of other textures may). Blocks like texcache_open. */
+/* Drops one reference; with the last one, tiles and tables are freed. No lookup with this id may be in progress
+ * then (lookups of other textures may). Blocks like texcache_open. */
 void texcache_close(TexCache *c, TexId id);
 
-/* How coordinates outside [0, 1] are met, per axis. */
+/* How coordinates outside [0, 1] are mapped, for each axis. */
 typedef enum TexWrap {
-    TEX_WRAP_FILE, /* as recorded in the file; periodic if that says nothing */
+    TEX_WRAP_FILE, /* as recorded in the file, or periodic if the file does not say */
     TEX_WRAP_PERIODIC,
     TEX_WRAP_CLAMP,
     TEX_WRAP_MIRROR,
@@ -142,8 +146,8 @@ typedef enum TexWrap {
 typedef struct TexLevelInfo {
     uint32_t width, height;
     uint32_t tiles_x, tiles_y; /* 0 when packed into the tail */
-    uint64_t constant_tiles;   /* of one colour, no payload in the file; texcache_file_info only */
-    uint64_t stored_bytes;     /* payload in the file; texcache_file_info only */
+    uint64_t constant_tiles;   /* tiles of one colour, without a payload; texcache_file_info only */
+    uint64_t stored_bytes;     /* size of the payloads in the file; texcache_file_info only */
 } TexLevelInfo;
 
 typedef struct TexInfo {
@@ -152,7 +156,7 @@ typedef struct TexInfo {
     SortTexelType type;     /* as stored */
     SortColorSpace color_space;
     bool is_premultiplied; /* colour has been multiplied by alpha */
-    bool is_compressed;    /* some tile may be */
+    bool is_compressed;    /* tiles may be compressed */
     TexWrap wrap_s, wrap_t;
     uint32_t tile_width, tile_height; /* texels, powers of two */
     uint32_t level_count;
@@ -161,30 +165,32 @@ typedef struct TexInfo {
     uint64_t tile_count; /* all paged levels */
     uint64_t file_bytes; /* as the header says */
     float average_rgba[4];
-    uint8_t source_digest[16]; /* of the source's pixels and the conversion's settings */
+    uint8_t source_digest[16]; /* digest of the source's pixels and of the conversion's settings */
     TexLevelInfo levels[TEX_MAX_LEVELS];
-    /* What its conversion had to warn of, one a line: texels that were replaced, what the decoder could not
-     * follow. Of files only; texcache_open() logs each line. */
+    /* Warnings of the conversion, one in a line: texels that were replaced, features that the decoder does not
+     * support. Only for files; texcache_open() logs each line. */
     char notes[TEX_NOTES_BYTES];
 } TexInfo;
 
-/* STATUS_NOT_FOUND: no such texture. */
+/* Describes an open texture. Any thread. Errors: STATUS_NOT_FOUND if there is no such texture. */
 Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
 
 /* --- lookup ------------------------------------------------------------------------------- */
 
-/* Per thread: its epoch slot and its counters. Counted in the budget. */
+/* Registers a thread: its epoch slot and its counters, which count in the budget. On success *out_thread is the
+ * caller's (texcache_thread_destroy). Errors: STATUS_LIMIT, STATUS_NO_MEMORY. */
 Status texcache_thread_create(TexCache *c, TexThread **out_thread, Error *err) SORT_MUST_CHECK;
-/* None of its callers may be in a lookup. NULL is fine. */
+/* Unregisters a thread; none of its callers may be in a lookup. NULL is allowed. */
 void texcache_thread_destroy(TexThread *t);
 
-/* One a fiber (or one a plain thread). The fields are the cache's. */
+/* The state of a fiber, or of a plain thread, that looks up. Its fields are private to the cache. */
 typedef struct TexCaller {
     TexThread *thread;      /* borrowed */
     Waiter *waiter;         /* borrowed */
-    struct TexCaller *next; /* in the list of those who wait for one tile */
+    struct TexCaller *next; /* next in the list of callers that wait for one tile */
 } TexCaller;
-/* `w` is armed, waited for and fired by lookups only. Both outlive the caller; nothing to destroy. */
+/* Initialises a caller. Only lookups arm, wait for and fire `w`. `t` and `w` must outlive the caller, which
+ * needs no destruction. */
 void texcache_caller_init(TexCaller *caller, TexThread *t, Waiter *w);
 
 /* The footprint is the parallelogram of the two derivative vectors, measured in texels of each axis,
@@ -199,18 +205,18 @@ typedef enum TexFilter {
                              probes along the major axis; longer ellipses are widened */
     TEX_FILTER_STOCHASTIC, /* one texel, chosen by TexRequest.random with the weight that ANISO gives
                               it: the same mean, a fraction of the work */
-    /* ANISO, but where texels are magnified 4 x 4 of level 0 are blended by a cubic kernel: */
-    TEX_FILTER_CATMULL_ROM, /* goes through the texels; may leave their range */
-    TEX_FILTER_BSPLINE      /* smoother; blurs */
+    /* Like ANISO, but where texels are magnified, 4 x 4 texels of level 0 are blended by a cubic kernel: */
+    TEX_FILTER_CATMULL_ROM, /* interpolates the texels; may leave their range */
+    TEX_FILTER_BSPLINE      /* smoother, but blurs */
 } TexFilter;
 
 typedef enum TexMip {
-    TEX_MIP_FOOTPRINT,  /* as the filter says */
+    TEX_MIP_FOOTPRINT,  /* as the filter determines */
     TEX_MIP_OFF,        /* always level 0 */
     TEX_MIP_MAX_OF_FOUR /* one level: floor(log2(the largest of the four derivatives in texels)) */
 } TexMip;
 
-/* Zero means default. */
+/* Options of a lookup; zero means the default. */
 typedef struct TexOptions {
     TexWrap wrap_s, wrap_t;
     TexFilter filter;
@@ -222,33 +228,32 @@ typedef struct TexOptions {
 
 typedef struct TexRequest {
     TexId texture;
-    const TexOptions *options; /* NULL: defaults */
+    const TexOptions *options; /* NULL: the defaults */
     uint32_t lane_count;       /* 1 to TEX_MAX_LANES */
-    uint32_t lane_mask; /* bit i: lane i is wanted; the others are neither read nor written */
-    /* Path depth of the lookups, for statistics: of all lanes, or where `depths` is not NULL of each. A
-     * trace records that of the first wanted lane. */
+    uint32_t lane_mask; /* bit i: lane i is looked up; other lanes are neither read nor written */
+    /* Path depth of the lookups, for statistics: that of all lanes, or if `depths` is not NULL one for each
+     * lane. A trace records the depth of the first active lane. */
     uint32_t depth;
     const uint32_t *depths; /* [lane_count] */
-    bool with_derivs;       /* results carry d/ds and d/dt */
-    /* [7][lane_count]: s, t, ds/dx, dt/dx, ds/dy, dt/dy, blur. Derivatives per pixel step, in units
-     * of s and t; blur in the same units, an extra width (standard deviations add in squares). */
+    bool with_derivs;       /* results include d/ds and d/dt */
+    /* [7][lane_count]: s, t, ds/dx, dt/dx, ds/dy, dt/dy, blur. Derivatives are per pixel step, in units of s
+     * and t. Blur is an additional width in the same units (standard deviations add in squares). */
     const float *coord;
-    /* [lane_count] in [0, 1), for TEX_FILTER_STOCHASTIC; each lookup needs a number of its own. NULL:
-     * that filter is TEX_FILTER_ANISO. */
+    /* [lane_count] in [0, 1), for TEX_FILTER_STOCHASTIC; each lookup needs a new random number. NULL: that
+     * filter falls back to TEX_FILTER_ANISO. */
     const float *random;
 } TexRequest;
 
-/* Looks up all wanted lanes. out_result: [4][lane_count] rgba, or with_derivs [12][lane_count]: rgba,
- * d rgba/ds, d rgba/dt of the interpolant at the levels used. May wait; requests all missing tiles
- * before it does, and holds no lock and no tile while it waits.
+/* Looks up all lanes of the mask. out_result: [4][lane_count] rgba, or with_derivs [12][lane_count]: rgba,
+ * d rgba/ds, d rgba/dt of the interpolant at the levels used. The call may wait; it requests all missing
+ * tiles before it does, and holds no lock and no tile while it waits.
  *
  * Defined for any input. A lane whose s or t is not finite or beyond +-2^24 gets the missing colour;
  * derivatives or blur that are not finite select the coarsest level; both are counted (bad_lookups).
  * An id that is no open texture gives the missing colour on every lane.
  * Returns the mask of lanes that got the missing colour (their derivatives are 0). */
 uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_result);
-/* Asks for the tiles that the lookup would need, and waits for none. A hint: results never depend on
- * it. */
+/* Requests the tiles that the lookup would need, without waiting. It is a hint: results never depend on it. */
 void texcache_touch(TexCaller *caller, const TexRequest *r);
 
 /* --- what a lookup reads, for people ------------------------------------------------------- */
@@ -256,28 +261,31 @@ void texcache_touch(TexCaller *caller, const TexRequest *r);
 enum { TEX_EXPLAIN_TEXELS_MAX = 2 * 4 * TEX_MAX_PROBES };
 
 typedef struct TexExplainTexel {
-    uint32_t level, x, y; /* from the left and the top */
-    float weight;         /* in the result */
+    uint32_t level, x, y; /* column and row, from the left and the top */
+    float weight;         /* weight in the result */
 } TexExplainTexel;
 
 typedef struct TexExplain {
     const char *name,
-        *path;              /* borrowed: the texture, of a UDIM set the file; NULL: there is none */
-    uint32_t width, height; /* of level 0 */
-    float s, t;             /* in that file */
+        /* borrowed: the path of the texture, for a UDIM set of the file; NULL if there is none */
+        *path;
+    uint32_t width, height; /* size of level 0 */
+    float s, t;             /* coordinates in that file */
     bool has_place,
-        is_bad;           /* as bad_lookups counts: no place, or derivatives that are no numbers */
-    TexFilter filter;     /* none of the defaults */
-    float level;          /* finest level used; a fraction blends it with the next */
-    uint32_t probe_count; /* 1 to TEX_MAX_PROBES */
-    float probe_step[2];  /* from one to the next, in s and t */
+        /* counted by bad_lookups: there is no place, or a derivative is not finite */
+        is_bad;
+    TexFilter filter;         /* with defaults resolved */
+    float level;              /* the finest level used; a fraction blends it with the next */
+    uint32_t probe_count;     /* 1 to TEX_MAX_PROBES */
+    float probe_step[2];      /* step from one probe to the next, in s and t */
     float major[2], minor[2]; /* half axes of the footprint's ellipse, in s and t */
-    uint32_t texel_count;     /* each once; weights add up to 1 but for black borders */
+    /* each texel occurs once; the weights sum to 1 except at black borders */
+    uint32_t texel_count;
     TexExplainTexel texels[TEX_EXPLAIN_TEXELS_MAX];
 } TexExplain;
 
-/* What texcache_lookup does for one wanted lane of the request; reads nothing and counts nothing. The
- * texture stays open meanwhile. */
+/* Describes what texcache_lookup does for one active lane of the request, without reading or counting anything.
+ * The texture must stay open meanwhile. */
 void texcache_explain(const TexCache *c, const TexRequest *r, uint32_t lane, TexExplain *out);
 
 /* --- statistics --------------------------------------------------------------------------- */
@@ -291,67 +299,73 @@ enum { TEX_LATENCY_BUCKETS = 24 };
  *   loads + constants + failed_tiles, that of wait_latency == waits; that of TexTextureStats.lookups over
  *   all textures == lookups, when none was closed. */
 typedef struct TexStats {
-    uint64_t lookups;       /* lanes */
-    uint64_t bad_lookups;   /* lanes with coordinates or derivatives that are no numbers */
+    uint64_t lookups;       /* lanes looked up */
+    uint64_t bad_lookups;   /* lanes with coordinates or derivatives that are not finite */
     uint64_t missing;       /* lanes that got the missing colour */
     uint64_t probes;        /* bilinear (or closest) taps, each of one level */
-    uint64_t tile_requests; /* tiles that taps asked for; levels of the tail need none */
+    uint64_t tile_requests; /* tiles that taps requested; levels of the tail need none */
     uint64_t tile_hits, tile_misses;
     uint64_t reads_awaited; /* reads that a waiting lookup started */
     uint64_t reads_ahead;   /* reads that texcache_touch or another lane of the batch started */
     uint64_t coalesced;     /* misses that joined a read under way */
-    uint64_t failed_fast;   /* misses of tiles known to have failed */
+    uint64_t failed_fast;   /* misses of tiles that had already failed */
     uint64_t waits;         /* times a caller waited */
-    uint64_t wait_ns;       /* summed over callers, until they went on */
+    uint64_t wait_ns;       /* time that callers waited, summed */
     uint64_t loads;         /* tiles read into a slab */
-    uint64_t constants;     /* tiles found to be of one colour: no slab */
-    uint64_t failed_tiles;  /* reads that came to nothing, tries included */
-    uint64_t reads_pending; /* asked for ahead and not done yet */
-    uint64_t retries;       /* tries that were repeated at once, because storage seemed to falter */
-    uint64_t recovered_tiles; /* had failed for a while: pictures made meanwhile may differ */
-    uint64_t reads_merged; /* of tiles that came with the read of the one before them in the file */
+    uint64_t constants;     /* tiles found to be of one colour, which take no slot */
+    uint64_t failed_tiles;  /* reads that failed, including all tries */
+    uint64_t reads_pending; /* reads requested ahead that are not done yet */
+    /* tries that were repeated at once because the storage seemed to fail temporarily */
+    uint64_t retries;
+    /* tiles that had failed for a while; pictures made meanwhile may differ */
+    uint64_t recovered_tiles;
+    /* reads of tiles that came with the read of the one before them in the file */
+    uint64_t reads_merged;
     uint64_t evictions;
     uint64_t resident_tiles;
-    uint64_t bytes_read;   /* from storage, payload */
-    uint64_t bytes_loaded; /* into slabs, with repetition */
-    uint64_t bytes_unique; /* into slabs, each tile once: pressure = bytes_loaded / bytes_unique */
-    uint64_t file_opens;   /* reopened descriptors included */
+    uint64_t bytes_read;   /* payload bytes read from storage */
+    uint64_t bytes_loaded; /* bytes loaded into slabs, with repetition */
+    /* bytes loaded into slabs, each tile once; the pressure is bytes_loaded / bytes_unique */
+    uint64_t bytes_unique;
+    uint64_t file_opens; /* reopened descriptors included */
     uint64_t open_files;
     uint64_t bytes_now, bytes_peak; /* all memory that counts against the budget; a true peak */
-    uint64_t bytes_tables;          /* of bytes_now: tables, which cannot be evicted */
+    /* the part of bytes_now that is tables, which cannot be evicted */
+    uint64_t bytes_tables;
     uint64_t budget_bytes;
-    uint64_t read_ns; /* summed over I/O threads: storage, checksum, decompression */
+    uint64_t read_ns; /* time of storage, check sums and decompression, summed over I/O threads */
     uint64_t mip_probes[TEX_DEPTH_BUCKETS][TEX_MAX_LEVELS];
-    /* Durations of reads and of waits: bucket 0 below 1 us, bucket k in [2^(k-1), 2^k) us, the last one
-     * open. */
+    /* Histograms of the durations of reads and of waits: bucket 0 is below 1 us, bucket k is [2^(k-1), 2^k) us,
+     * and the last one is open. */
     uint64_t read_latency[TEX_LATENCY_BUCKETS], wait_latency[TEX_LATENCY_BUCKETS];
 } TexStats;
 
-/* Any time; counters of running lookups may lag. */
+/* Returns the statistics. Any thread, any time; the counters of running lookups may lag. */
 void texcache_stats(TexCache *c, TexStats *out_stats);
 
-/* What one open file did (a UDIM set: each of its files). */
+/* The statistics of one open file (for a UDIM set, of each of its files). */
 typedef struct TexTextureStats {
-    const char *name, *path; /* borrowed: until the texture is closed */
+    const char *name, *path; /* borrowed until the texture is closed */
     uint32_t width, height;
     uint64_t tile_count;
-    uint64_t tile_bytes; /* of one in memory */
+    uint64_t tile_bytes; /* bytes of one tile in memory */
     uint64_t lookups;
     uint64_t loads, unique_loads, constants, failed_tiles;
     uint64_t bytes_loaded, bytes_unique;
     uint64_t read_ns;
-    uint64_t waits, wait_ns; /* for its tiles */
+    uint64_t waits, wait_ns; /* waits for the file's tiles */
 } TexTextureStats;
 
-/* Fills up to `capacity` entries; returns how many open files there are. Any time; as texcache_stats. */
+/* Fills up to `capacity` entries and returns how many open files there are. Any thread, any time, like
+ * texcache_stats. */
 uint32_t texcache_texture_stats(TexCache *c, TexTextureStats *out, uint32_t capacity);
 
-/* The counters as fields of the JSON object that is open, under their names above, and back.
- * Reading: STATUS_FORMAT when one is missing. */
+/* Write the counters as fields of the JSON object that is open, under their names above, and read them back.
+ * Errors of reading: STATUS_FORMAT if a counter is missing. */
 void texcache_stats_write(const TexStats *stats, JsonWriter *w);
 Status texcache_stats_read(JsonCursor *object, TexStats *out_stats, Error *err) SORT_MUST_CHECK;
 
-/* bytes_loaded / bytes_unique: how often each tile was read, on average. 1 when nothing was loaded. */
+/* Returns bytes_loaded / bytes_unique: how often each tile was loaded on average; 1 if nothing was loaded. */
 double texcache_stats_pressure(const TexStats *stats);
 
 typedef struct TexIdentity {
@@ -359,127 +373,129 @@ typedef struct TexIdentity {
     uint64_t left, right;
 } TexIdentity;
 enum { TEX_IDENTITY_COUNT = 7 };
-/* Both sides of each of the identities; a difference is a defect of the cache, or a lookup that was
- * under way. */
+/* Returns both sides of each of the identities. A difference is a defect of the cache, unless a lookup was in
+ * progress. */
 void texcache_stats_identities(const TexStats *stats, TexIdentity out[TEX_IDENTITY_COUNT]);
 
 /* --- UDIM sets ---------------------------------------------------------------------------- */
 
 enum {
     TEX_UDIM_FIRST = 1001, /* the number of [0, 1) x [0, 1) */
-    TEX_UDIM_COUNT = 1000  /* ten a row; index = number - TEX_UDIM_FIRST */
+    TEX_UDIM_COUNT = 1000  /* ten in a row; index = number - TEX_UDIM_FIRST */
 };
-/* Whether the name (not the folder) has "<UDIM>" in it. The others are for such paths. */
+/* Returns whether the file name (not the folder) contains "<UDIM>". The functions below apply to such paths. */
 bool texcache_is_udim(const char *path);
-/* Which files of a set are there. STATUS_NOT_FOUND: none. */
+/* Finds out which files of a set exist. Errors: STATUS_NOT_FOUND if there are none. */
 Status texcache_udim_list(const char *pattern, bool out_present[TEX_UDIM_COUNT],
                           uint32_t *out_count, Error *err) SORT_MUST_CHECK;
 Status texcache_udim_path(const char *pattern, uint32_t index, char *out_path, size_t out_bytes,
                           Error *err) SORT_MUST_CHECK;
-/* The index of the file at `path`, spelt as the pattern is; TEX_UDIM_COUNT: it is none of the set's. */
+/* Returns the index of the file at `path`, spelt like the pattern; TEX_UDIM_COUNT if it does not belong to the
+ * set. */
 uint32_t texcache_udim_index(const char *pattern, const char *path);
 
 /* --- files, without a cache --------------------------------------------------------------- */
 
-/* What texcache_info tells. */
+/* Reads a file's header and describes it like texcache_info. */
 Status texcache_file_header(const char *path, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
-/* The same, and the counts of the tile index. STATUS_FORMAT at the first damaged record. */
+/* Describes a file, with the counts of its tile index. Errors: STATUS_FORMAT at the first damaged record. */
 Status texcache_file_info(const char *path, TexInfo *out_info, Error *err) SORT_MUST_CHECK;
 
 typedef enum TexDamagePlace {
-    TEX_DAMAGE_TILE, /* its index record or its payload */
+    TEX_DAMAGE_TILE, /* a tile's index record or payload */
     TEX_DAMAGE_TAIL,
     TEX_DAMAGE_LENGTH /* the file is shorter or longer than it should be */
 } TexDamagePlace;
 
 typedef struct TexDamage {
     TexDamagePlace place;
-    uint32_t level, x, y; /* of a tile */
+    uint32_t level, x, y; /* the damaged tile */
     uint64_t offset;      /* in the file */
-    bool has_crc;         /* a check sum did not agree: */
+    bool has_crc;         /* a check sum did not match: */
     uint32_t expected_crc, found_crc;
-    const char *text; /* all of it in words, but for the tile; until the callback returns */
+    const char *text; /* a description without the tile; valid until the callback returns */
 } TexDamage;
 
 typedef struct TexVerifyReport {
     uint64_t tiles, constant_tiles;
-    uint64_t payload_bytes; /* read */
+    uint64_t payload_bytes; /* bytes of payload that were read */
     uint64_t damages, damaged_tiles;
 } TexVerifyReport;
 
-/* Reads all of a file and compares every check sum; compressed tiles are decompressed. Goes on behind
- * damage: on_damage, unless it is NULL, is called for each (this thread). A header that is damaged or contradicts itself
- * is an error, since nothing behind it can be found. Memory: a tile and the tail. */
+/* Reads a whole file and compares every check sum; compressed tiles are decompressed. The call continues after
+ * damage: on_damage, unless it is NULL, is called for each defect, on this thread. A header that is damaged or
+ * contradicts itself is an error, since nothing after it can be located. Memory: a tile and the tail. */
 Status texcache_file_verify(const char *path,
                             void (*on_damage)(void *data, const TexDamage *damage), void *data,
                             TexVerifyReport *out_report, Error *err) SORT_MUST_CHECK;
 
 typedef struct TexRegion {
-    uint32_t level, x, y, width, height; /* texels, from the left and the top; inside the level */
+    /* in texels, from the left and the top; inside the level */
+    uint32_t level, x, y, width, height;
 } TexRegion;
 
-/* Texels of a file as lookups see them: out_rgba [height][width][4], linear, rows from the top. Tiles
- * that cannot be had are magenta, and counted. STATUS_INVALID: the region is not inside of the
- * level. */
+/* Reads texels of a file as lookups see them. out_rgba: [height][width][4], linear, rows from the top. Tiles
+ * that cannot be loaded are magenta, and counted. Errors: STATUS_INVALID if the region is not inside the level. */
 Status texcache_file_read(const char *path, const TexRegion *region, float *out_rgba,
                           uint64_t *out_damaged_tiles, Error *err) SORT_MUST_CHECK;
 
 /* --- decoder processes -------------------------------------------------------------------- */
 
-/* Where a decoder process gets its decoders from. */
+/* The source of a decoder process's decoders. */
 typedef struct TexDecoderHost {
     size_t size_bytes; /* sizeof(TexDecoderHost) */
-    /* The decoder for a path, and what its open() is to be called with. */
+    /* Finds the decoder for a path, and the host to pass to its open(). */
     Status (*find)(void *data, const char *path, const SortImageDecoder **out_decoder,
                    const SortHostApi **out_api, Error *err);
     void *data;
 } TexDecoderHost;
 
-/* The whole work of a process that a cache starts (TexCacheDesc.decoder_command): answers requests on
- * standard input and output until the input ends. */
+/* The main loop of a process that a cache starts (TexCacheDesc.decoder_command): answers requests on standard
+ * input and output until the input ends. */
 Status texcache_serve_decoder(const TexDecoderHost *host, Error *err) SORT_MUST_CHECK;
 
-/* The whole work of a process that a converter starts (converter.h): converts images that standard input asks
- * for, until it ends. */
+/* The main loop of a process that a converter starts (converter.h): converts the images requested on standard
+ * input until it ends. */
 Status texcache_serve_converter(const TexDecoderHost *host, Error *err) SORT_MUST_CHECK;
 
 /* --- conversion --------------------------------------------------------------------------- */
 
 typedef enum TexCompression { TEX_COMPRESSION_NONE, TEX_COMPRESSION_ZLIB } TexCompression;
 typedef enum TexNonFinite {
-    TEX_NON_FINITE_REPLACE, /* by the mean of its neighbours; what is beyond +-1e30 becomes that; counted */
+    /* replaced by the mean of the neighbours, and values beyond +-1e30 clamped; counted */
+    TEX_NON_FINITE_REPLACE,
     TEX_NON_FINITE_REFUSE /* STATUS_FORMAT */
 } TexNonFinite;
 
 typedef struct TexConvertDesc {
     size_t size_bytes;               /* sizeof(TexConvertDesc) */
-    const SortImageDecoder *decoder; /* reads source_path */
-    /* What the decoder's calls go to; `cancelled` is polled if it is there. Warnings are kept in the file, too. */
+    const SortImageDecoder *decoder; /* the decoder that reads source_path */
+    /* The decoder's host; `cancelled` is polled if it is set. Warnings are also kept in the file. */
     const SortHostApi *host;
     const char *source_path;
-    const char *output_path; /* appears whole or not at all: written beside and renamed */
+    const char *output_path; /* written under a temporary name and renamed when complete */
     uint32_t subimage;
-    /* SORT_COLOR_UNKNOWN: what the file says, else sRGB for 8-bit colour and linear for the rest */
+    /* SORT_COLOR_UNKNOWN: as the file states, else sRGB for 8-bit colour and linear for the rest */
     SortColorSpace color_space;
-    TexWrap wrap_s, wrap_t; /* TEX_WRAP_FILE: what the image says, else periodic */
+    TexWrap wrap_s, wrap_t; /* TEX_WRAP_FILE: as the image states, else periodic */
     TexCompression compression;
     uint32_t compression_level; /* of zlib: 1 (fast) to 9 (small); 0: 6 */
     TexNonFinite non_finite;
-    void (*progress)(void *data, float done); /* 0 to 1, this thread; NULL: none */
+    /* called with 0 to 1 on this thread; NULL: not called */
+    void (*progress)(void *data, float done);
     void *progress_data;
-    uint32_t thread_count; /* 0: one a CPU; the bytes do not depend on it */
+    uint32_t thread_count; /* 0: one for each CPU; the file's bytes do not depend on it */
 } TexConvertDesc;
 
 typedef struct TexConvertReport {
     uint32_t width, height, level_count;
     uint64_t tile_count, constant_tiles, file_bytes;
-    uint64_t non_finite_texels; /* replaced */
+    uint64_t non_finite_texels; /* texels that were replaced */
 } TexConvertReport;
 
-/* Makes a paged texture: every level by exact area filtering of the one before in linear light,
- * alpha-weighted, any size. Needs memory for about four rows of tiles, not for the image. While some rows
- * are filtered and compressed the next ones are decoded, on another thread if there is one.
- * out_report may be NULL. */
+/* Makes a paged texture: each level is the exact area average of the one before, in linear light and weighted by
+ * alpha, for any size. Needs memory for about four rows of tiles, not for the image. While some rows are filtered
+ * and compressed, the next ones are decoded, on another thread if there is one. out_report may be NULL. */
 Status texcache_convert(const TexConvertDesc *desc, TexConvertReport *out_report,
                         Error *err) SORT_MUST_CHECK;
 

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Half of the descriptors that the process may still open: the rest is for pictures, plugins and child processes. */
+/* Returns `wanted`, or half of the descriptors that the process may still open if that is less. The other half
+ * is left to pictures, plugins and child processes. */
 static uint32_t fair_limit(uint32_t wanted)
 {
     struct rlimit all;
@@ -70,7 +71,7 @@ static void close_one(DescriptorPool *p, Descriptor *d)
     --p->open_count;
 }
 
-/* A place for one more open file; false while all are in use. */
+/* Makes a place for one more open file. Returns false while all open files are in use. */
 static bool make_place(DescriptorPool *p)
 {
     if (p->open_count < p->limit)
@@ -84,7 +85,7 @@ static bool make_place(DescriptorPool *p)
     return false;
 }
 
-/* Whether an open file's header is the one that was there at first. */
+/* Compares an open file's header with the one that was read first. */
 static bool verify_header(const Descriptor *d, int fd, TileFailure *out_failure)
 {
     StexHeader header;
@@ -99,7 +100,7 @@ static bool verify_header(const Descriptor *d, int fd, TileFailure *out_failure)
     return false;
 }
 
-/* Without the lock. */
+/* Opens the file and verifies its header. The caller does not hold the lock. */
 static bool open_and_verify(const Descriptor *d, int *out_fd, StexStamp *out_stamp,
                             TileFailure *out_failure, Error *err)
 {
@@ -109,7 +110,7 @@ static bool open_and_verify(const Descriptor *d, int *out_fd, StexStamp *out_sta
         out_failure->error_number = errno;
         return false;
     }
-    /* First the stamp, then the header: what is written between them will be noticed. */
+    /* The stamp is taken before the header is read, so that a write between the two is noticed. */
     if (!stex_stamp(*out_fd, out_stamp)) {
         out_failure->error_number = errno;
         stex_close(*out_fd);
@@ -124,8 +125,8 @@ static bool open_and_verify(const Descriptor *d, int *out_fd, StexStamp *out_sta
     return true;
 }
 
-/* After a file could not be opened: whether that was for want of descriptors, and some of ours are left to do without. Then there
- * will be one less from now on. */
+/* Reacts to a file that could not be opened. If the process has run out of descriptors and some of the pool's
+ * are unused, the limit is lowered by one and the call returns true. */
 static bool lower_limit(DescriptorPool *p, const TileFailure *failure)
 {
     bool is_want = failure->fault == TILE_FAULT_OPEN &&

@@ -16,14 +16,16 @@
 #include <stdatomic.h>
 
 typedef struct EpochReader {
-    _Alignas(SORT_CACHE_LINE) _Atomic uint64_t entered; /* 0: outside */
+    /* the epoch that the reader saw when it entered; 0 while it is outside */
+    _Alignas(SORT_CACHE_LINE) _Atomic uint64_t entered;
     struct EpochReader *next;
 } EpochReader;
 
 typedef struct EpochSet {
-    _Atomic uint64_t now;      /* from 1 */
-    EpochReader *readers;      /* guarded by the owner's lock, as add, remove and passed are */
-    _Atomic uint32_t sleepers; /* who waits for readers to leave */
+    _Atomic uint64_t now; /* from 1 */
+    /* guarded by the owner's lock, which epoch_add, epoch_remove and epoch_passed require */
+    EpochReader *readers;
+    _Atomic uint32_t sleepers; /* how many threads wait for readers to leave */
 } EpochSet;
 
 static inline void epoch_init(EpochSet *set)
@@ -53,15 +55,16 @@ static inline void epoch_enter(EpochSet *set, EpochReader *r)
     atomic_store(&r->entered, atomic_load(&set->now));
 }
 
-/* True: somebody sleeps until readers leave and should be woken. Advice only: sleepers also look
- * again by themselves after a while. */
+/* Leaves the epoch. Returns true if a thread that waits for readers should be woken. This is only a hint:
+ * waiting threads also look again by themselves after a while. */
 static inline bool epoch_leave(EpochSet *set, EpochReader *r)
 {
     atomic_store_explicit(&r->entered, 0, memory_order_release);
     return SORT_UNLIKELY(atomic_load_explicit(&set->sleepers, memory_order_relaxed) != 0);
 }
 
-/* Ends the epoch; what was made unreachable before is free once epoch_passed(tag). */
+/* Ends the epoch and returns its tag. Memory that was made unreachable before the call is free once
+ * epoch_passed(tag) is true. */
 static inline uint64_t epoch_retire(EpochSet *set)
 {
     return atomic_fetch_add(&set->now, 1);

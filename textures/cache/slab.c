@@ -132,7 +132,7 @@ void slab_open_memory(SlabPool *p, uint32_t slot)
 
 /* --- taking and giving back --------------------------------------------------------------- */
 
-/* Gives an unassigned chunk a size. */
+/* Assigns a size class to an unassigned chunk. */
 static void assign(SlabPool *p, uint32_t chunk, uint32_t size_class)
 {
     Chunk *c = &p->chunks[chunk];
@@ -144,7 +144,7 @@ static void assign(SlabPool *p, uint32_t chunk, uint32_t size_class)
     list_push(p, &p->classes[size_class].with_free, chunk);
 }
 
-/* A chunk without a size, from the unassigned or newly committed. */
+/* Returns an unassigned chunk, or commits a new one. */
 static uint32_t fresh_chunk(SlabPool *p)
 {
     uint32_t chunk = p->unassigned;
@@ -190,7 +190,7 @@ static void unlink_slot(SlabPool *p, uint32_t slot)
     ++p->eviction_count;
 }
 
-/* Evicts all of a chunk and takes its size away. Nothing in it is loading or pinned. */
+/* Evicts every tile of a chunk and unassigns it. None of its slots is loading or pinned. */
 static void empty_chunk(SlabPool *p, uint32_t chunk)
 {
     Chunk *c = &p->chunks[chunk];
@@ -214,10 +214,12 @@ static bool may_be_emptied(const Chunk *c)
     return true;
 }
 
-/* The chunk with the oldest slot of all sizes but one, if that is of this age; SLAB_NONE: there is none. */
+/* Returns the chunk that holds the oldest slot of all size classes except one, provided that the slot has at
+ * least the given age; otherwise SLAB_NONE. */
 static uint32_t find_oldest_chunk(SlabPool *p, uint32_t but_size_class, uint64_t least_age)
 {
-    enum { CHANCES_MAX = 4 }; /* a size whose slots are in use gives none */
+    /* second chances for each size class; a class whose slots are all in use offers no chunk */
+    enum { CHANCES_MAX = 4 };
     uint32_t found = SLAB_NONE;
     for (uint32_t i = 0; i < SLAB_SIZE_COUNT; ++i) {
         uint32_t slot = i == but_size_class ? SLAB_NONE : evict_oldest(p, i, CHANCES_MAX);
@@ -230,7 +232,7 @@ static uint32_t find_oldest_chunk(SlabPool *p, uint32_t but_size_class, uint64_t
     return found;
 }
 
-/* Any chunk of which nothing is loading or pinned. */
+/* Returns any chunk without loading or pinned slots. */
 static uint32_t find_any_chunk(const SlabPool *p)
 {
     for (uint32_t i = 0; i < p->chunk_max; ++i) {
@@ -328,7 +330,7 @@ void slab_pin(SlabPool *p, uint32_t slot)
 
 bool slab_unpin(SlabPool *p, uint32_t slot)
 {
-    /* Release: what the reader read comes before whoever evicts next. */
+    /* The order is release: the reader's loads from the slot happen before any later eviction. */
     uint32_t before = atomic_fetch_sub_explicit(&slab_slot(p, slot)->pins, 1, memory_order_release);
     ASSERT(before > 0);
     return before == 1;

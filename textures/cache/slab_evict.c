@@ -1,16 +1,16 @@
 #include "textures/cache/slab_evict.h"
 #include "base/check.h"
 
-/* The window's share of the slots of a size. It starts at half: on traces of renders all starts led to the same loads, and
- * from a half a scan that repeats is mastered soonest. */
+/* The initial fraction of a class's slots that the window gets. On traces of renders every starting value led
+ * to the same loads, and from one half the policy adapts soonest to a scan that repeats. */
 #define SHARE_FIRST 0.5f
 #define SHARE_MIN   0.05f
 #define SHARE_MAX   0.95f
-/* How far one observation moves the share: towards the window, and towards the kept. */
+/* How far one observation moves the fraction: towards the window, or towards the kept slots. */
 #define WINDOW_GAIN 0.25f
 #define KEPT_GAIN   0.5f
 
-enum { KEPT_SEEN = 4 /* kept slots that are looked at for each load */ };
+enum { KEPT_SEEN = 4 /* kept slots that are examined for each load */ };
 
 static SlabClass *class_of(SlabPool *p, uint32_t slot)
 {
@@ -22,7 +22,7 @@ static bool is_pinned(const Slot *s)
     return atomic_load_explicit(&s->pins, memory_order_acquire) != 0;
 }
 
-/* Whether readers have used it since this was asked last. */
+/* Reads and clears a slot's mark. Returns whether readers have used the slot since the last call. */
 static bool take_mark(const SlabPool *p, uint32_t slot)
 {
     _Atomic uint8_t *used = &p->marks[slot].is_used;
@@ -58,7 +58,7 @@ static float slot_count(const SlabClass *c)
     return (float)(c->window_count + c->kept_count);
 }
 
-/* Room for kept slots, beside the window's share. */
+/* Returns how many slots of a class may be kept, which is what the window's fraction leaves. */
 static float kept_room(const SlabPool *p, const SlabClass *c)
 {
     float all = slot_count(c), room = all * (1.0f - p->window_share);
@@ -79,7 +79,7 @@ static void move_share(SlabPool *p, const SlabClass *c, float gain, float count)
 
 /* --- the window --------------------------------------------------------------------------- */
 
-/* Who comes into the older half loses the mark of its first uses. */
+/* A slot that enters the older half loses the mark of its first uses. */
 static void balance(const SlabPool *p, SlabClass *c)
 {
     while (c->old_count < c->window_count / 2) {
@@ -136,7 +136,7 @@ static void ring_insert(const SlabPool *p, SlabClass *c, uint32_t slot)
         c->hand = s->newer = s->older = slot;
         return;
     }
-    /* Behind the hand: it comes to all others first. */
+    /* The slot is inserted behind the hand, which therefore visits all others first. */
     Slot *at = slab_slot(p, c->hand);
     s->newer = c->hand;
     s->older = at->older;
@@ -154,7 +154,8 @@ static void ring_remove(const SlabPool *p, SlabClass *c, uint32_t slot)
     --c->kept_count;
 }
 
-/* The one that was not used for longest, of the next `count` that may go; SLAB_NONE: of these none may. */
+/* Returns the least recently used of the next `count` kept slots that may be evicted; SLAB_NONE if none of them
+ * may. */
 static uint32_t sweep_kept(SlabPool *p, SlabClass *c, uint32_t count)
 {
     uint32_t best = SLAB_NONE;
@@ -163,7 +164,7 @@ static uint32_t sweep_kept(SlabPool *p, SlabClass *c, uint32_t count)
         Slot *s = slab_slot(p, slot);
         c->hand = s->newer;
         if (take_mark(p, slot)) {
-            if (evict_age(p, slot) > c->reach) /* the window would have dropped it */
+            if (evict_age(p, slot) > c->reach) /* the window would have evicted it by now */
                 move_share(p, c, -KEPT_GAIN, (float)c->kept_count);
             s->used = p->now;
         }
@@ -204,7 +205,7 @@ uint32_t evict_oldest(SlabPool *p, uint32_t size_class, uint32_t steps_max)
         if (!is_used && !is_pinned(s))
             return slot;
         if (is_used) {
-            /* What is used all the time would have been found in half of the window, too. */
+            /* A slot that is used all the time would have been found with half of the window, too. */
             if (!(s->has_returned && s->was_used_young))
                 move_share(p, c, WINDOW_GAIN, (float)c->window_count / 2.0f);
             s->used = p->now;
@@ -222,7 +223,7 @@ uint32_t evict_pick(SlabPool *p, uint32_t size_class, uint32_t last_use, bool *o
     uint32_t kept = sweep_kept(p, c, KEPT_SEEN);
     uint64_t distance = last_use ? (p->now - last_use) & SLAB_STAMP_MAX : UINT64_MAX / 2;
     bool has_room = (float)(c->kept_count + 1) <= kept_room(p, c);
-    /* An eighth more, so that tiles that are used equally often do not replace each other. */
+    /* The margin of one eighth keeps tiles that are used equally often from replacing each other. */
     bool is_nearer = kept != SLAB_NONE && distance + distance / 8 < evict_age(p, kept);
     *out_is_kept = last_use && (has_room || is_nearer);
     bool takes_kept = (*out_is_kept && !has_room) || (float)c->kept_count > kept_room(p, c) + 1.0f;

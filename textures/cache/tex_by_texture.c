@@ -1,12 +1,12 @@
-/* Counters by texture. What storage and waits cost is counted in the Texture. Lookups are counted by each
- * thread for itself, in blocks of counters that stand at the same places as the textures in the directory:
- * a lookup adds to a number that no other thread writes. */
+/* Counters by texture. The costs of storage and of waits are counted in the Texture. Lookups are counted by
+ * each thread for itself, in blocks of counters whose places match those of the textures in the directory; a
+ * lookup therefore increments a number that no other thread writes. */
 #include "base/alloc.h"
 #include "textures/cache/texcache_state.h"
 
 Status cache_give_counters(TexCache *c, TexThread *t, const char *path, Error *err)
 {
-    /* Blocks are added at the end, and stay; reserving may drop the lock. */
+    /* Blocks are only ever added at the end. Reserving memory may drop the lock. */
     for (uint32_t b = 0; b < TEXTURE_BLOCK_COUNT && atomic_load(&c->blocks[b]); ++b) {
         if (t->lookups[b])
             continue;
@@ -28,7 +28,7 @@ Status cache_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t 
             continue;
         }
         TRY(cache_give_counters(c, t, texture->path, err));
-        t = c->threads; /* the list may have changed meanwhile */
+        t = c->threads; /* the list may have changed while the lock was dropped */
     }
     return STATUS_OK;
 }

@@ -12,7 +12,7 @@
 
 enum { DEFAULT_IO_THREADS = 16, DEFAULT_OPEN_FILES = 256 };
 #define DEFAULT_BUDGET_BYTES ((uint64_t)1 << 30)
-/* A slot's id has 29 bits in an entry. */
+/* A slot's id takes 29 bits of a tile's entry. */
 #define CHUNKS_MAX ((uint64_t)1 << (29 - SLAB_SLOT_SHIFT))
 
 /* --- the budget; under the lock ----------------------------------------------------------- */
@@ -53,7 +53,7 @@ void cache_wait_for_readers(TexCache *c, uint64_t tag)
     }
 }
 
-/* As many chunks as the tables leave room for. */
+/* Limits the chunks to what the tables leave of the budget. */
 static void set_chunk_limit(TexCache *c)
 {
     uint64_t room = c->budget_bytes - c->fixed_bytes - c->promised_bytes;
@@ -61,7 +61,8 @@ static void set_chunk_limit(TexCache *c)
     c->slabs.chunk_limit = limit < c->slabs.chunk_max ? (uint32_t)limit : c->slabs.chunk_max;
 }
 
-/* Under the lock: a budget for all that was opened or refused so far; also for the directory of what was refused. */
+/* Returns a budget that suffices for every texture opened or refused so far, and for the directory of those
+ * refused. The caller holds the lock. */
 static uint64_t least_for_all(const TexCache *c)
 {
     uint64_t block_bytes = sizeof(TextureBlock);
@@ -124,7 +125,7 @@ void cache_release_tables(TexCache *c, uint64_t bytes)
 
 /* --- create and destroy ------------------------------------------------------------------- */
 
-/* Everything but chunks, their table, and what is opened later. */
+/* Returns the bytes of everything except chunks, their table, and what is opened later. */
 static uint64_t base_bytes(uint32_t io_thread_count)
 {
     return sizeof(TexCache) + REQUEST_COUNT * sizeof(TileRequest) +
@@ -144,7 +145,7 @@ ChunkBudget cache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
         b.chunk_limit = (uint32_t)((budget_bytes - b.fixed_bytes - table_bytes) / SLAB_CHUNK_BYTES);
     if (b.chunk_limit > b.chunk_max)
         b.chunk_limit = b.chunk_max;
-    /* A chunk's table is paid for memory that tables take later, too. */
+    /* The budget also pays for the tables of chunks whose memory later goes to textures' tables. */
     double whole = (double)(table_bytes + SLAB_CHUNK_BYTES);
     b.least_bytes = base + (uint64_t)ceil(whole * (double)per_chunk / SLAB_CHUNK_BYTES);
     return b;
@@ -273,7 +274,7 @@ Status texcache_trace_end(TexCache *c, Error *err)
     TraceWriter *trace = c->trace;
     c->trace = NULL;
     uint64_t table_bytes = c->table_peak_bytes;
-    /* I/O threads may still read what was asked ahead, and tell the trace. */
+    /* I/O threads may still be reading tiles that were requested ahead, and recording the reads in the trace. */
     while (c->trace_users > 0)
         cache_sleep(c);
     mutex_unlock(&c->lock);

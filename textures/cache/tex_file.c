@@ -1,5 +1,5 @@
-/* Whole files, without a cache: what info, verify and view of the program texcache are made of. Any
- * thread; a file is opened for each call. */
+/* Whole files, without a cache: the implementation of `texcache info`, `texcache verify` and `texcache view`.
+ * Any thread may call; each call opens the file. */
 #include "base/alloc.h"
 #include "textures/format/stex_read.h"
 #include "textures/format/texel.h"
@@ -165,8 +165,8 @@ typedef struct RegionReader {
     uint64_t damaged_tiles;
 } RegionReader;
 
-/* Copies what of the region lies in a block of texels, whose upper left one is (x0, y0) of the level
- * and whose rows are `stride` texels long. `texels` NULL: magenta. */
+/* Copies the part of the region that lies in a block of texels. (x0, y0) is the block's upper left texel in the
+ * level, and its rows are `stride` texels long. If `texels` is NULL, the part becomes magenta. */
 static void copy_block(RegionReader *r, const uint8_t *texels, uint32_t stride, uint32_t x0,
                        uint32_t y0, uint32_t width, uint32_t height)
 {

@@ -2,7 +2,8 @@
 
 #include "base/check.h"
 
-/* Which child an entry lies under, below a node at this depth. Entries of one key make a list behind the last bit. */
+/* Returns which child of a node at this depth leads to the key. Entries with equal keys form a list below the
+ * last bit. */
 static uint32_t branch(const Hash128 *key, uint32_t depth)
 {
     uint32_t byte = depth / 8;
@@ -31,7 +32,7 @@ void cache_index_remove(TexIndexNode **root, TexIndexNode *node)
         CHECK(*at);
         at = &(*at)->children[branch(&node->key, depth)];
     }
-    /* A leaf below takes its place: it lies under all the bits that lead here. */
+    /* A leaf from below replaces the node: the leaf's key begins with all the bits that lead here. */
     TexIndexNode **leaf = at;
     while ((*leaf)->children[0] || (*leaf)->children[1])
         leaf = &(*leaf)->children[(*leaf)->children[0] ? 0 : 1];

@@ -1,4 +1,4 @@
-/* Finding an open texture by what it is: a binary trie of hashes.
+/* An index of open textures by content: a binary trie of hashes.
  *
  *   bit 0 of the key   0 /   \ 1
  *   bit 1            0/ \1   0/ \1        every node holds an entry of its own
@@ -13,14 +13,15 @@
 
 typedef struct TexIndexNode {
     Hash128 key;
-    void *owner; /* borrowed: what is found */
+    void *owner; /* borrowed: the result of a search */
     struct TexIndexNode *children[2];
 } TexIndexNode;
 
-/* *root: NULL is an empty index. node->key and node->owner are set; the node stays where it is until it is removed. */
+/* Adds a node; a NULL *root is an empty index. The caller has set node->key and node->owner, and the node stays
+ * in place until it is removed. */
 void cache_index_add(TexIndexNode **root, TexIndexNode *node);
 void cache_index_remove(TexIndexNode **root, TexIndexNode *node);
-/* The owner of a node with this key; NULL: there is none. */
+/* Returns the owner of a node with this key, or NULL if there is none. */
 void *cache_index_find(const TexIndexNode *root, Hash128 key);
 
 #endif

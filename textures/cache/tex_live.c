@@ -23,7 +23,8 @@ struct TexLivePublisher {
     uint64_t process_start, sequence;
 };
 
-/* When a process was started, in the kernel's ticks; 0: there is none, or it cannot be told. */
+/* Returns the start time of a process in the kernel's ticks; 0 if there is no such process or its start time is
+ * unknown. */
 static uint64_t process_start_of(uint32_t process_id)
 {
     char path[64], text[1024];
@@ -34,7 +35,7 @@ static uint64_t process_start_of(uint32_t process_id)
     size_t count = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[count] = 0;
-    /* The name in brackets may hold anything; the 20th field behind it is the time. */
+    /* The process name in brackets may contain anything; the start time is the 20th field behind it. */
     const char *at = strrchr(text, ')');
     for (uint32_t i = 0; at && i < 20; ++i)
         at = strchr(at + 1, ' ');
@@ -61,7 +62,8 @@ static uint32_t crc_of(const TexLive *live)
 
 /* --- publishing --------------------------------------------------------------------------- */
 
-/* A file is in the way: a live render's, or one that was left behind and goes. */
+/* Handles a file that already has the name: it belongs to a live render, which is an error, or was left behind
+ * and is removed. */
 static Status clear_way(const char *path, Error *err)
 {
     TexLive *live = MEM_NEW(TexLive);
@@ -120,7 +122,7 @@ void tex_live_publish(TexLivePublisher *p, TexLive *live)
     live->wall_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
     live->crc = crc_of(live);
     ssize_t written = pwrite(p->fd, live, sizeof *live, 0);
-    SORT_UNUSED(written); /* a short one has a check sum that does not agree */
+    SORT_UNUSED(written); /* the check sum of a short write does not agree */
 }
 
 void tex_live_end(TexLivePublisher *p)
@@ -147,7 +149,7 @@ static Status read_once(const char *path, TexLive *out, bool *out_is_torn, Error
     close(fd);
     if (count < 0)
         return error_set_at(err, STATUS_IO, path, "cannot be read: %s", strerror(errno));
-    if (count == 0) { /* just made */
+    if (count == 0) { /* the file has just been created */
         *out_is_torn = true;
         return error_set_at(err, STATUS_FORMAT, path, "is empty");
     }
@@ -165,7 +167,7 @@ static Status read_once(const char *path, TexLive *out, bool *out_is_torn, Error
     return STATUS_OK;
 }
 
-/* Names that end. */
+/* Checks that all names are terminated. */
 static bool is_sound(const TexLive *live)
 {
     bool ok = memchr(live->scene, 0, sizeof live->scene) != NULL;

@@ -58,13 +58,13 @@ uint32_t texture_tail_tiles(const StexHeader *h, uint32_t out_first[TEXTURE_TAIL
     return count;
 }
 
-/* Where the texels of a level begin in the tail; behind the last one, its end. */
+/* Returns the offset of a level in the tail; for the level after the last one, the tail's end. */
 static uint64_t tail_offset_of(const StexHeader *h, uint32_t level)
 {
     return level < h->level_count ? h->levels[level].tail_offset : h->tail_bytes;
 }
 
-/* Fills what lookups read, from the header. */
+/* Fills the fields that lookups read, from the header. */
 static void texture_prepare(Texture *texture, const StexHeader *h)
 {
     texture->format =
@@ -121,7 +121,7 @@ uint64_t texture_table_bytes(const StexHeader *h, size_t path_bytes, size_t name
            (h->tile_count + texture_tail_tiles(h, first)) * sizeof(TileEntry);
 }
 
-/* Account and memory of a texture, and what lookups read. */
+/* Reserves budget and memory for a texture, and fills the fields that lookups read. */
 static Status texture_allocate(TexCache *c, Texture *texture, const StexHeader *h, Error *err)
 {
     uint64_t bytes = texture_table_bytes(h, strlen(texture->path) + 1, strlen(texture->name) + 1);
@@ -141,7 +141,7 @@ static Status texture_allocate(TexCache *c, Texture *texture, const StexHeader *
     return STATUS_OK;
 }
 
-/* What its conversion had to warn of, line by line. */
+/* Logs the warnings of the file's conversion, line by line. */
 static void log_notes(const TexCache *c, const Texture *texture, const char *notes)
 {
     while (*notes) {
@@ -161,7 +161,7 @@ static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
                             "is truncated: %" PRIu64 " of %" PRIu64 " bytes are there", file_bytes,
                             h.file_bytes);
     TRY(texture_allocate(c, texture, &h, err));
-    /* The small levels are read when they are wanted, but a file whose small levels are damaged is refused now. */
+    /* The small levels are loaded on demand, but a file whose small levels are damaged is refused now. */
     void *tail = mem_alloc(1, (size_t)h.tail_bytes);
     if (!tail)
         return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
@@ -180,7 +180,7 @@ static Status texture_load(TexCache *c, Texture *texture, int fd, Error *err)
     return STATUS_OK;
 }
 
-/* The same for a foreign file. */
+/* Loads a foreign file whose tiles come from a decoder process. */
 static Status texture_load_decoded(TexCache *c, Texture *texture, Error *err)
 {
     StexHeader h;
@@ -190,7 +190,7 @@ static Status texture_load_decoded(TexCache *c, Texture *texture, Error *err)
     TRY(texture_allocate(c, texture, &h, err));
     DecodedFile file = texture_decoded_file(c, texture, &h);
     float values[4];
-    uint8_t last[STEX_TEXEL_BYTES_MAX]; /* the level of one texel */
+    uint8_t last[STEX_TEXEL_BYTES_MAX]; /* the texel of the smallest level */
     TileFailure failure;
     if (!decoded_read_levels(&file, h.level_count - 1u, h.level_count, last, &failure)) {
         char reason[256];
@@ -203,7 +203,7 @@ static Status texture_load_decoded(TexCache *c, Texture *texture, Error *err)
     return STATUS_OK;
 }
 
-/* What the same texture is opened by again. */
+/* Returns the key by which a later texcache_open() of the same path and settings finds the texture. */
 static Hash128 name_key(const TexOpenDesc *what)
 {
     HashState h;
@@ -213,8 +213,8 @@ static Hash128 name_key(const TexOpenDesc *what)
     return hash128_end(&h);
 }
 
-/* What files have in common that were made of the same picture in the same way, whatever their names: their tiles
- * are the same. False: the file does not say what it was made of. */
+/* Computes the key that is equal for files made from the same picture with the same settings, whatever their
+ * names; their tiles are equal. Returns false if the file does not record its source. */
 static bool picture_key(const StexBrief *h, Hash128 *out_key)
 {
     static const uint8_t no_digest[sizeof h->source_digest];
@@ -232,7 +232,7 @@ static bool picture_key(const StexBrief *h, Hash128 *out_key)
     return true;
 }
 
-/* Under the lock: a texture that may stand for this one, which has been loaded. */
+/* Finds an open texture with the same content as this one, which has been loaded. The caller holds the lock. */
 static Texture *find_equal(const TexCache *c, const Texture *texture)
 {
     Texture *known = cache_index_find(c->names, texture->by_name.key);
@@ -241,7 +241,7 @@ static Texture *find_equal(const TexCache *c, const Texture *texture)
     return known;
 }
 
-/* Under the lock: the first free place of the directory, or TEXTURES_MAX. */
+/* Returns the first free place of the directory, or TEXTURES_MAX. The caller holds the lock. */
 static uint32_t free_place(TexCache *c)
 {
     while (c->first_free < TEXTURES_MAX && texture_at(c, c->first_free))
@@ -249,7 +249,8 @@ static uint32_t free_place(TexCache *c)
     return c->first_free;
 }
 
-/* Under the lock, which may be dropped meanwhile: a block of the directory, and counters for its textures. */
+/* Allocates a block of the directory and counters for its textures. The caller holds the lock, which may be
+ * dropped meanwhile. */
 static Status give_block(TexCache *c, uint32_t b, const Texture *texture, Error *err)
 {
     if (!atomic_load(&c->blocks[b])) {
@@ -266,13 +267,13 @@ static Status give_block(TexCache *c, uint32_t b, const Texture *texture, Error 
     return cache_give_counters_to_all(c, texture, b, err);
 }
 
-/* Under the lock, which may be dropped meanwhile. */
+/* Puts a texture into the directory. The caller holds the lock, which may be dropped meanwhile. */
 static Status texture_register(TexCache *c, Texture *texture, Error *err)
 {
     for (uint32_t i = free_place(c); i < TEXTURES_MAX; i = free_place(c)) {
         TRY(give_block(c, i / TEXTURE_BLOCK, texture, err));
         if (texture_at(c, i))
-            continue; /* taken meanwhile */
+            continue; /* another thread has taken the place */
         c->generation = c->generation == GENERATION_MAX ? 1 : c->generation + 1;
         texture->index = i;
         texture->generation = c->generation;
@@ -290,7 +291,7 @@ static Status texture_register(TexCache *c, Texture *texture, Error *err)
                         TEXTURES_MAX);
 }
 
-/* Gives back what texture_load() took; the texture is not registered. */
+/* Releases what texture_load() acquired. The texture is not registered. */
 static void texture_discard(TexCache *c, Texture *texture)
 {
     if (texture->udim)
@@ -302,7 +303,7 @@ static void texture_discard(TexCache *c, Texture *texture)
     texture_free(texture);
 }
 
-/* The files of a UDIM set. */
+/* Opens the files of a UDIM set. */
 static Status texture_load_set(TexCache *c, Texture *texture, const TexOpenDesc *what, Error *err)
 {
     uint64_t bytes = sizeof *texture + strlen(texture->path) + 1 + strlen(texture->name) + 1 +
@@ -331,7 +332,7 @@ static Status texture_load_file(TexCache *c, Texture *texture, Error *err)
     return status;
 }
 
-/* Opens and loads what is not registered yet. */
+/* Opens and loads a texture that is not registered yet. */
 static Status texture_create(TexCache *c, const TexOpenDesc *what, Texture **out_texture,
                              Error *err)
 {
@@ -367,13 +368,13 @@ static Status texture_create(TexCache *c, const TexOpenDesc *what, Texture **out
     return status;
 }
 
-/* The same, when storage falters, with a few more tries. */
+/* Creates a texture and repeats the attempt a few times when storage fails temporarily. */
 static Status texture_create_patiently(TexCache *c, const TexOpenDesc *what, Texture **out_texture,
                                        Error *err)
 {
     static const uint32_t pauses_ms[] = {1, 4, 16, 64};
     Status status = texture_create(c, what, out_texture, err);
-    /* The files of a set are waited for one by one. */
+    /* Each file of a set is retried by its own texcache_open(). */
     uint32_t retries = texcache_is_udim(what->path) ? 0 : SORT_COUNT_OF(pauses_ms);
     for (uint32_t i = 0; status == STATUS_IO && i < retries; ++i) {
         mutex_lock(&c->lock);
@@ -428,8 +429,8 @@ void texcache_retain(TexCache *c, TexId id)
     mutex_unlock(&c->lock);
 }
 
-/* Under the lock: frees all slots of a texture that nobody looks up or loads any more. Returns the
- * epoch after which its memory is free. */
+/* Frees all slots of a texture that is no longer looked up or loaded, and returns the epoch after which their
+ * memory is free. The caller holds the lock. */
 static uint64_t drop_tiles(TexCache *c, Texture *texture)
 {
     uint64_t tile_count = texture->udim ? 0 : texture_tile_count(texture);
@@ -488,7 +489,7 @@ Status texcache_info(const TexCache *c, TexId id, TexInfo *out_info, Error *err)
     const Texture *texture = texture_of(c, id);
     if (!texture)
         return error_set(err, STATUS_NOT_FOUND, "no open texture has the id %" PRIu32, id.id);
-    for (uint32_t i = 0; texture->udim; ++i) { /* a set has a file at least */
+    for (uint32_t i = 0; texture->udim; ++i) { /* a set has at least one file */
         if (texture->udim->ids[i].id != 0)
             texture = texture_of(c, texture->udim->ids[i]);
     }

@@ -1,9 +1,9 @@
-/* UDIM sets: a picture cut into files, one for each unit square of uv, "name.<UDIM>.stex". Number
+/* UDIM sets: a picture divided into files, one for each unit square of uv, "name.<UDIM>.stex". Number
  * 1001 + u + 10 v stands for [u, u+1) x [v, v+1), u below 10.
  *
- * A set is a Texture without tiles of its own, and a table of the textures of its files. A lookup
- * sorts its lanes by file, and looks each file's up as one request, clamped at the file's edges: no
- * footprint reaches from one file into another. */
+ * A set is a Texture without tiles of its own, with a table of its files' textures. A lookup groups
+ * its lanes by file and makes one request for each file, clamped at the file's edges: no footprint
+ * reaches from one file into another. */
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -18,7 +18,7 @@ enum { UDIM_COLUMNS = 10, UDIM_DIGITS = 4 };
 
 /* --- names -------------------------------------------------------------------------------- */
 
-/* The token in the file's name; NULL: none. */
+/* Returns the token "<UDIM>" in the file's name; NULL if there is none. */
 static const char *find_token(const char *pattern)
 {
     return strstr(path_basename(pattern), UDIM_TOKEN);
@@ -40,7 +40,7 @@ Status texcache_udim_path(const char *pattern, uint32_t index, char *out_path, s
     return STATUS_OK;
 }
 
-/* The square that a name stands for; TEX_UDIM_COUNT: none. */
+/* Returns the index of the unit square that a name denotes; TEX_UDIM_COUNT if it denotes none. */
 static uint32_t index_of_name(const char *name, Str before, const char *after)
 {
     if (strncmp(name, before.data, before.size_bytes) != 0)
@@ -137,7 +137,7 @@ Status udim_open(TexCache *c, const TexOpenDesc *set, UdimSet *out_set, Error *e
 
 /* --- lookup ------------------------------------------------------------------------------- */
 
-/* Where a lane's coordinates lie: the file, and the place in it. */
+/* A lane's coordinates, resolved to a file and to coordinates within it. */
 typedef struct UdimLane {
     uint32_t index; /* TEX_UDIM_COUNT: in no file */
     float s, t;
@@ -149,12 +149,13 @@ static bool has_file(const UdimSet *set, int32_t u, int32_t v)
            set->ids[v * UDIM_COLUMNS + u].id != 0;
 }
 
-/* Coordinates in [0, 10] x [0, 100], whole ones included: those belong to the file above or to the
- * right, and where there is none to the one whose edge they are. */
+/* Resolves coordinates in [0, 10] x [0, 100]. A point on a whole number belongs to the file above or to the
+ * right of it, and where that file is absent to the one whose edge it lies on. */
 static UdimLane place_lane(const UdimSet *set, float s, float t)
 {
+    /* the lookup of that file handles coordinates that are out of range */
     if (!isfinite(s) || !isfinite(t))
-        return (UdimLane){set->first, s, t}; /* which knows what to do with it */
+        return (UdimLane){set->first, s, t};
     UdimLane lane = {.index = TEX_UDIM_COUNT};
     const float columns = (float)UDIM_COLUMNS, rows = (float)(TEX_UDIM_COUNT / UDIM_COLUMNS);
     if (!(s >= 0.0f && s <= columns && t >= 0.0f && t <= rows))
@@ -173,7 +174,7 @@ static UdimLane place_lane(const UdimSet *set, float s, float t)
     }
     lane.s = s - (float)u;
     lane.t = t - (float)v;
-    /* What is outside of all numbers has no index to be reported under. */
+    /* A place beyond all UDIM numbers has no index under which it could be reported. */
     if (u < UDIM_COLUMNS && v < TEX_UDIM_COUNT / UDIM_COLUMNS)
         lane.index = (uint32_t)(v * UDIM_COLUMNS + u);
     return lane;
@@ -187,16 +188,16 @@ TexId udim_place(const UdimSet *set, float s, float t, float *out_s, float *out_
     return lane.index < TEX_UDIM_COUNT ? set->ids[lane.index] : (TexId){0};
 }
 
-/* The request for the lanes of one file, with its own coordinates. */
+/* The part of a request whose lanes lie in one file, with that file's coordinates. */
 typedef struct UdimPart {
     TexRequest request;
-    uint32_t lanes[TEX_MAX_LANES]; /* of the whole request */
+    uint32_t lanes[TEX_MAX_LANES]; /* lane numbers in the whole request */
     float coord[7 * TEX_MAX_LANES];
     float random[TEX_MAX_LANES];
     uint32_t depths[TEX_MAX_LANES];
 } UdimPart;
 
-/* Takes from *lanes those that lie in the same file as the first of them. Returns the file. */
+/* Removes from *lanes those that lie in the same file as its first lane, and returns that file. */
 static uint32_t take_part(const TexRequest *r, const UdimLane places[TEX_MAX_LANES],
                           const TexOptions *options, uint32_t *lanes, UdimPart *out)
 {
@@ -263,7 +264,7 @@ static void report_absent(TexCache *c, const Texture *texture, uint32_t index)
                 texture->name, TEX_UDIM_FIRST + index);
 }
 
-/* Lanes of a file that is not there: through the ordinary lookup of no texture. */
+/* Looks up the lanes of one file. Lanes of an absent file go through the ordinary lookup of no texture. */
 static uint32_t look_up_part(TexCaller *caller, const Texture *texture, uint32_t index,
                              UdimPart *part, float *out_result)
 {
@@ -278,7 +279,8 @@ uint32_t udim_lookup(TexCaller *caller, const TexRequest *r, const Texture *text
 {
     UdimLookup lookup;
     begin(texture->udim, r, &lookup);
-    udim_touch(caller, r, texture, true); /* all that is missing, before any lane waits */
+    /* requests the missing tiles of all files before any lane waits */
+    udim_touch(caller, r, texture, true);
     uint32_t missing = 0, value_count = r->with_derivs ? 12 : 4;
     while (lookup.lanes) {
         uint32_t index = take_part(r, lookup.places, &lookup.options, &lookup.lanes, &lookup.part);
@@ -302,7 +304,7 @@ void udim_touch(TexCaller *caller, const TexRequest *r, const Texture *texture, 
     while (lookup.lanes) {
         uint32_t index = take_part(r, lookup.places, &lookup.options, &lookup.lanes, &lookup.part);
         if (only_if_many && lookup.lanes == 0)
-            return; /* one file: its lookup asks for all it needs itself */
+            return; /* the lookup of a single file requests its tiles itself */
         lookup.part.request.texture =
             index < TEX_UDIM_COUNT ? texture->udim->ids[index] : (TexId){0};
         texcache_touch(caller, &lookup.part.request);

@@ -9,11 +9,11 @@
  *                            ^------------------------| storage may work again: asked for anew, later
  *
  * Readers load the word and, if it says READY, read the slot's memory, inside an epoch (epoch.h).
- * A table of words replaces hashing: a hit is one dependent load, and there is nothing to lock.
+ * A table of words takes the place of a hash table: a hit is one dependent load and needs no lock.
  *
- * Everything that changes a word, the queue, the slab pool or the accounts happens under `lock`,
- * which is never held over I/O, decompression, logging or a wait of a caller. Lock order: `lock`,
- * or the descriptor pool's, never both.
+ * Every change of an entry, the queue, the slab pool or the accounts happens under `lock`, which is
+ * never held during I/O, decompression, logging or a wait. No thread holds `lock` and the lock of
+ * the descriptor pool at the same time.
  *
  * Progress: a caller waits for one tile at a time and holds nothing meanwhile. A tile that was
  * loaded for waiters is pinned until each of them has copied its texels, which needs no other
@@ -33,8 +33,8 @@
 #include "textures/trace/trace_write.h"
 
 enum EntryTag { ENTRY_EMPTY, ENTRY_QUEUED, ENTRY_READY, ENTRY_CONSTANT, ENTRY_FAILED };
-/* Payloads: EMPTY: when the tile was used last, in loads, 0 if it never was here; QUEUED: request; READY: slot; CONSTANT: index of
- * the colour; FAILED: TileFailed. */
+/* The payload depends on the tag. EMPTY: the time of the tile's last use in loads, 0 if it was never resident;
+ * QUEUED: the request; READY: the slot; CONSTANT: the index of the colour; FAILED: a packed TileFailed. */
 static inline uint32_t entry_make(enum EntryTag tag, uint32_t payload)
 {
     return payload << 3 | (uint32_t)tag;
@@ -48,12 +48,12 @@ static inline uint32_t entry_payload(uint32_t entry)
     return entry >> 3;
 }
 
-/* Why a tile is not there, and when it is worth asking storage again. */
+/* Why a tile could not be loaded, and when its read may be tried again. */
 typedef struct TileFailed {
     TileFault fault;
     bool was_loaded;
-    uint32_t rounds; /* of tries so far; 0: there is no use in more */
-    uint32_t when;   /* the next round, in ticks that wrap around */
+    uint32_t rounds; /* rounds of tries so far; 0 if the failure is final */
+    uint32_t when;   /* when the next round may begin, in ticks that wrap around */
 } TileFailed;
 enum {
     FAILED_ROUNDS_MAX = 15,
@@ -78,24 +78,25 @@ typedef struct TileEntry {
     _Atomic uint32_t word;
 } TileEntry;
 
-/* Where the texels of a level are. A small level lies in a tile with others: its own tile, then, is larger than it. */
+/* The place of a level's texels. A small level shares a tile with others; tile_log2_x and tile_log2_y then
+ * cover the whole level. */
 typedef struct TexLevel {
     uint32_t width, height;
     uint32_t tiles_x;
     uint32_t first_tile;
-    uint32_t offset, row_bytes;       /* within a tile */
-    uint8_t tile_log2_x, tile_log2_y; /* 31: all of the level */
+    uint32_t offset, row_bytes;       /* offset and row pitch within a tile */
+    uint8_t tile_log2_x, tile_log2_y; /* 31: the tile covers the whole level */
 } TexLevel;
 
-/* The textures of a UDIM set's files; 0: no such file. */
+/* The textures of a UDIM set's files; an id of 0 means that there is no such file. */
 typedef struct UdimSet {
     TexId ids[TEX_UDIM_COUNT];
     uint32_t first;
-    _Atomic bool has_reported[TEX_UDIM_COUNT]; /* that a file is not there */
+    _Atomic bool has_reported[TEX_UDIM_COUNT]; /* whether the absence of a file has been reported */
     _Atomic bool has_reported_outside;
 } UdimSet;
 
-/* What reading cost; and the lookups of threads that are gone. */
+/* Costs of reads, and the lookups of threads that have been destroyed. */
 typedef struct TextureCounters {
     uint64_t lookups, loads, unique_loads, constants, failed_tiles, read_ns;
     uint64_t bytes_loaded, bytes_unique;
@@ -104,65 +105,70 @@ typedef struct TextureCounters {
 enum { TEXTURE_TAILS_MAX = 2 };
 
 typedef struct Texture {
-    /* What lookups read; constant while open. */
+    /* Lookups read the fields below, which are constant while the texture is open. */
     TileEntry *entries; /* owned; one a tile */
     TexLevel *levels;   /* in the same block, behind the entries */
-    UdimSet *udim;      /* owned; NULL: a file of its own; else there are no levels and no tiles */
+    UdimSet *udim;      /* owned; NULL for a single file; a set has no levels and no tiles */
     TexelLoadQuad load_quad;
     TexelBlendQuad blend_quad;
     uint32_t texel_bytes;
     uint32_t level_count;
     TexWrap wrap_s, wrap_t;
     uint32_t generation;
-    /* The rest. */
+    /* Lookups do not read the fields below. */
     uint32_t index;
     TexelFormat format;
-    char *path;                       /* owned */
-    char *name;                       /* owned; in statistics */
-    TexIndexNode by_name, by_picture; /* in the cache's indices while there are references */
-    bool has_picture;                 /* it is in that of pictures */
+    char *path; /* owned */
+    char *name; /* owned; the name in statistics */
+    /* nodes of the cache's indices, inserted while there are references */
+    TexIndexNode by_name, by_picture;
+    bool has_picture; /* by_picture is inserted */
     StexBrief header;
-    uint32_t tile_bytes; /* of tiles of the file */
-    uint32_t tail_count; /* of tiles that hold small levels; numbered behind those of the file */
-    uint32_t tail_bytes[TEXTURE_TAILS_MAX]; /* of each */
-    Descriptor descriptor;                  /* of a .stex file */
+    uint32_t tile_bytes; /* bytes of one tile of the file in memory */
+    /* number of tiles that hold small levels; they are numbered after the tiles of the file */
+    uint32_t tail_count;
+    uint32_t tail_bytes[TEXTURE_TAILS_MAX]; /* bytes of each of those tiles */
+    Descriptor descriptor;                  /* used for .stex files */
     bool is_decoded;                        /* tiles come from a decoder process */
     SortColorSpace wanted_color_space;
-    bool (*remake)(void *data, const char *path); /* TexOpenDesc */
+    bool (*remake)(void *data, const char *path); /* see TexOpenDesc */
     void *remake_data;
     StexStamp decoded_stamp;
     uint64_t bytes;              /* in the accounts */
     uint32_t refs, queued_count; /* lock */
     _Atomic uint32_t failures_logged;
     _Atomic bool has_logged_retry;
-    uint32_t trace_number;    /* when a trace is recorded */
+    uint32_t trace_number;    /* number in the trace, if one is recorded */
     TextureCounters counters; /* lock */
     _Atomic uint64_t waits, wait_ns;
 } Texture;
 
-/* A tile that has been asked for and is not there yet. */
+/* A tile that has been requested and is not loaded yet. */
 typedef struct TileRequest {
     Texture *texture;
     uint32_t tile;
     uint32_t waiter_count;
     TexCaller *waiters;
-    uint32_t next;     /* in the queue or the free list */
-    uint32_t rounds;   /* of tries that have failed */
-    uint32_t last_use; /* as an EMPTY entry has it */
+    uint32_t next;     /* next in the queue or in the free list */
+    uint32_t rounds;   /* rounds of tries that have failed */
+    uint32_t last_use; /* the payload of an EMPTY entry */
 } TileRequest;
 
 enum {
     REQUEST_COUNT = 1024,
-    REQUEST_RESERVE = REQUEST_COUNT / 4, /* left for those who wait, when others ask ahead */
-    IO_BATCH_MAX = 64,                   /* requests sorted together: nobody is overtaken by more */
-    CONSTANT_COUNT = 1024,               /* different colours of constant tiles; more get slots */
-    TEXTURE_BLOCK = 256,                 /* textures in a block of the directory */
+    /* reserved for callers that wait; requests ahead do not use them */
+    REQUEST_RESERVE = REQUEST_COUNT / 4,
+    /* requests that are sorted together; a request is overtaken by at most this many */
+    IO_BATCH_MAX = 64,
+    /* distinct colours of constant tiles; tiles of further colours get slots */
+    CONSTANT_COUNT = 1024,
+    TEXTURE_BLOCK = 256, /* textures in one block of the directory */
     TEXTURE_BLOCK_COUNT = 1024,
     IO_STACK_BYTES = 256 * 1024
 };
 #define NO_REQUEST UINT32_MAX
 
-/* Counters of one thread: written by it alone, read by anyone. */
+/* Counters of one thread, which alone writes them; any thread may read them. */
 typedef struct ThreadCounters {
     _Atomic uint64_t lookups, bad_lookups, missing, probes;
     _Atomic uint64_t tile_requests, tile_hits, tile_misses;
@@ -171,7 +177,7 @@ typedef struct ThreadCounters {
     _Atomic uint64_t wait_latency[TEX_LATENCY_BUCKETS];
 } ThreadCounters;
 
-/* Lookups of one thread, by texture, as TextureBlock. */
+/* Lookups of one thread by texture; the places match those of TextureBlock. */
 typedef struct LookupBlock {
     _Atomic uint64_t counts[TEXTURE_BLOCK];
 } LookupBlock;
@@ -185,8 +191,8 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 struct TexThread {
     EpochReader epoch;
     TexCache *cache;        /* borrowed */
-    struct TexThread *next; /* lock; of all threads */
-    TraceStream *trace;     /* owned; NULL: no trace is recorded */
+    struct TexThread *next; /* guarded by the lock; links all threads */
+    TraceStream *trace;     /* owned; NULL if no trace is recorded */
     ThreadCounters counters;
     LookupBlock *lookups[TEXTURE_BLOCK_COUNT]; /* owned; one for each block of the directory */
 };
@@ -200,10 +206,10 @@ typedef struct IoThread {
     TexCache *cache; /* borrowed */
     Thread *thread;
     StexInflater *inflater; /* owned */
-    ReadRun run;            /* what was read with the tile before */
+    ReadRun run;            /* tiles that were read together with the one before */
 } IoThread;
 
-/* What loading did; under the lock. */
+/* Results of reads; guarded by the lock. */
 typedef struct LoadCounters {
     uint64_t loads, constants, failed_tiles;
     uint64_t retries, recovered_tiles, reads_merged;
@@ -216,7 +222,7 @@ typedef struct TextureBlock {
 } TextureBlock;
 
 struct TexCache {
-    /* Read by lookups. */
+    /* Lookups read the fields below. */
     SlabPool slabs;
     EpochSet epochs;
     TexelTables texels;
@@ -224,21 +230,23 @@ struct TexCache {
     _Atomic(TextureBlock *) blocks[TEXTURE_BLOCK_COUNT];
 
     Mutex lock;
-    Cond work;                 /* the queue has grown, or it is time to stop */
-    Cond changed;              /* pins, slots, readers, queued_count or turns have changed */
-    _Atomic uint32_t sleepers; /* on `changed`, for another reason than readers */
+    Cond work; /* signalled when the queue has grown, or at the end */
+    /* signalled when pins, slots, readers, queued_count or turns have changed */
+    Cond changed;
+    _Atomic uint32_t sleepers; /* threads that wait for `changed` for another reason than readers */
 
     TileRequest *requests; /* owned */
     uint32_t free_requests, free_request_count;
     uint32_t queue_first, queue_last;
-    uint32_t
-        batch_first; /* taken from the queue, sorted by storage; served before more are taken */
-    TexCaller *request_waiters_first, *request_waiters_last; /* who found no free request */
-    uint64_t turn_next, turn_served;                         /* I/O threads take slots in turn */
+    /* requests taken from the queue and sorted by position in storage; they are served before more are taken */
+    uint32_t batch_first;
+    /* callers that found no free request */
+    TexCaller *request_waiters_first, *request_waiters_last;
+    uint64_t turn_next, turn_served; /* I/O threads take slots in turn */
     uint32_t constant_count;
-    uint32_t generation;            /* of the texture opened last */
-    uint32_t first_free;            /* no place of the directory before it is free */
-    TexIndexNode *names, *pictures; /* of open textures */
+    uint32_t generation;            /* generation of the texture opened last */
+    uint32_t first_free;            /* every earlier place of the directory is taken */
+    TexIndexNode *names, *pictures; /* indices of open textures */
     bool is_stopping;
 
     IoThread *io_threads; /* owned */
@@ -251,122 +259,129 @@ struct TexCache {
     uint64_t budget_bytes, fixed_bytes, peak_bytes;
     uint64_t table_bytes; /* in the accounts */
     uint64_t table_peak_bytes;
-    uint64_t refused_bytes, refused_textures; /* tables that did not fit */
-    uint64_t promised_bytes; /* the same and what waits for room: chunks keep out of it */
+    /* textures that were refused, and the bytes of their tables */
+    uint64_t refused_bytes, refused_textures;
+    /* refused tables and those that wait for room: chunks leave this much free */
+    uint64_t promised_bytes;
     LoadCounters loads;
     TexThread *threads;
-    ThreadCounters retired; /* of threads that are gone */
-    TraceWriter *trace;     /* owned; NULL: none is recorded */
-    uint32_t trace_users;   /* I/O threads that are telling the trace of a read */
+    ThreadCounters retired; /* counters of threads that have been destroyed */
+    TraceWriter *trace;     /* owned; NULL if none is recorded */
+    uint32_t trace_users;   /* number of I/O threads that are recording a read in the trace */
 };
 
 /* --- tex_cache.c -------------------------------------------------------------------------- */
 
-/* What a budget is for, with tables of that size. */
+/* The division of a budget, given the bytes of tables. */
 typedef struct ChunkBudget {
-    uint32_t chunk_max;   /* as if there were no tables */
-    uint32_t chunk_limit; /* beside them; 0 below least_bytes */
+    uint32_t chunk_max; /* chunks that would fit without any tables */
+    /* chunks that fit beside the tables; 0 if the budget is below least_bytes */
+    uint32_t chunk_limit;
     uint64_t fixed_bytes, least_bytes;
 } ChunkBudget;
 ChunkBudget cache_chunk_budget(uint64_t budget_bytes, uint32_t io_thread_count,
                                uint64_t table_bytes);
 
-/* Under the lock: makes `bytes` of the budget free for tables, evicting chunks if it must, and
- * counts them. STATUS_LIMIT when they cannot fit beside one chunk. `path`: the texture's, or NULL for
- * a thread. May drop the lock meanwhile. */
+/* Makes `bytes` of the budget available for tables, evicting chunks if necessary, and counts them. The caller
+ * holds the lock, which may be dropped meanwhile. `path` names the texture in messages; NULL for a thread.
+ * Errors: STATUS_LIMIT if the tables do not fit beside one chunk. */
 Status cache_reserve_tables(TexCache *c, uint64_t bytes, const char *path, Error *err);
 void cache_release_tables(TexCache *c, uint64_t bytes);
-/* Under the lock: waits until readers that entered up to `tag` have left. */
+/* Waits until readers that entered up to `tag` have left. The caller holds the lock. */
 void cache_wait_for_readers(TexCache *c, uint64_t tag);
-/* Under the lock: recounts the peak. */
+/* Updates the peak of memory use. The caller holds the lock. */
 void cache_note_peak(TexCache *c);
-/* Under the lock: sleeps until `changed` is signalled, or for a moment: whoever signals looks at
- * `sleepers` without the lock and may come too late. */
+/* Waits until `changed` is signalled, or for a moment: a thread that signals reads `sleepers` without the lock
+ * and may miss a waiting thread. The caller holds the lock. */
 void cache_sleep(TexCache *c);
-/* Wakes who sleeps on `changed`; takes the lock. */
+/* Wakes the threads that wait for `changed`. Takes the lock. */
 void cache_wake_sleepers(TexCache *c);
 
 /* --- tile_table.c ------------------------------------------------------------------------- */
 
 typedef enum TileJoin {
-    TILE_RESOLVED, /* *out_entry is READY (pinned for the caller), CONSTANT or FAILED */
-    TILE_JOINED,   /* wait; then tile_resolve */
-    TILE_NO_ROOM   /* wait, and join again */
+    TILE_RESOLVED, /* *out_entry is READY with a pin of the caller's, CONSTANT or FAILED */
+    TILE_JOINED,   /* the caller waits, then calls tile_resolve() */
+    TILE_NO_ROOM   /* the caller waits, then calls tile_join() again */
 } TileJoin;
 
-/* Asks for a tile that the caller cannot do without. For the two last results its waiter has been
- * armed once. */
+/* Requests a tile that the caller needs. If the result is TILE_JOINED or TILE_NO_ROOM, the caller's waiter has
+ * been armed once. */
 TileJoin tile_join(TexCaller *caller, Texture *texture, uint32_t tile, uint32_t *out_entry);
-/* After the wait: READY with a pin, CONSTANT or FAILED. */
+/* Returns the tile's entry after the wait: READY with a pin, CONSTANT or FAILED. */
 uint32_t tile_resolve(const Texture *texture, uint32_t tile);
-/* Drops the caller's pin on a READY slot. */
+/* Drops the caller's pin on the slot of a READY tile. */
 void tile_unpin(TexCache *c, uint32_t slot);
-/* Asks for tiles that will be wanted soon; those for which there is no room now are left out. */
+/* Requests tiles that will be needed soon. Tiles for which there is no room now are left out. */
 void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *tiles, uint32_t count);
 
-/* How many tiles of that size may be on their way without a waiter: loading more than memory can hold
- * would throw out what was loaded before. */
+/* Returns how many tiles of that size may be requested without a waiter at a time. Loading more than memory can
+ * hold would evict what was just loaded. */
 uint32_t cache_ahead_limit(const SlabPool *slabs, uint32_t tile_bytes);
 
-/* Under the lock. What I/O threads do with requests: */
-/* The next of a batch in the order of files and places in them, with those behind it whose tiles lie side by
- * side with its own. Returns how many; 0: nothing is asked for. */
+/* The calls below are made by I/O threads, under the lock. */
+/* Takes the next request of the batch, ordered by file and position, together with the requests for the tiles
+ * adjacent to it. Returns their number; 0 if there are no requests. */
 uint32_t tile_queue_pop(TexCache *c, uint32_t out_requests[RUN_TILES_MAX]);
-/* Publishes the outcome; for READY the slot is published with a pin for each waiter. Gives the
- * request back and returns the list of waiters, to be fired without the lock. */
+/* Publishes a tile's new entry; for READY the slot is published with a pin for each waiter. Frees the request
+ * and returns the list of waiters, which the caller fires without the lock. */
 TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry);
 void tile_fire(TexCaller *waiters);
-/* Under the lock: SlabPool.unlink. */
+/* Implements SlabPool.unlink. The caller holds the lock. */
 void tile_unlink(void *cache, uint32_t texture, uint32_t tile, uint32_t last_use);
 
 /* --- tile_io.c ---------------------------------------------------------------------------- */
 
-void tile_io_run(void *io_thread); /* a thread's whole life */
+void tile_io_run(void *io_thread); /* the body of an I/O thread */
 
 /* --- tex_record.c ------------------------------------------------------------------------- */
 
-/* Puts a request into the thread's trace, and what a texture is into the cache's. */
+/* Record a request in the thread's trace, and a texture in the cache's. */
 void cache_record_request(TexThread *thread, Texture *texture, const TexRequest *r);
 void cache_record_texture(TexCache *c, const Texture *texture);
 
 /* --- tex_stats.c -------------------------------------------------------------------------- */
 
 void cache_counters_add(ThreadCounters *to, const ThreadCounters *from);
-/* The bucket of TexStats.read_latency and wait_latency. */
+/* Returns the bucket of TexStats.read_latency and wait_latency for a duration. */
 uint32_t cache_latency_bucket(uint64_t duration_ns);
 
 /* --- tex_by_texture.c; all under the lock ------------------------------------------------- */
 
-/* Room for the lookups of a thread, of all textures of the directory; or of all threads, of one block of
- * it. May drop the lock meanwhile. path: as cache_reserve_tables. */
+/* Allocate counters: for one thread and all textures of the directory, or for all threads and one block of the
+ * directory. They may drop the lock meanwhile. `path` is as for cache_reserve_tables(). */
 Status cache_give_counters(TexCache *c, TexThread *t, const char *path, Error *err);
 Status cache_give_counters_to_all(TexCache *c, const Texture *texture, uint32_t block, Error *err);
-/* Keeps what a thread has counted, and frees its room. */
+/* Adds a thread's counters to the retired ones and frees them. */
 void cache_take_counters(TexCache *c, TexThread *t);
-/* The place of a texture is free for another. */
+/* Clears the counters of a texture's place, which becomes free for another texture. */
 void cache_forget_counters(TexCache *c, const Texture *texture);
 
 /* --- tex_udim.c --------------------------------------------------------------------------- */
 
-/* Opens all files of a set; *out_set is zeroed before. On failure too, udim_close() what was opened. */
+/* Opens all files of a set. The caller has zeroed *out_set and calls udim_close() on failure, too. */
 Status udim_open(TexCache *c, const TexOpenDesc *what, UdimSet *out_set, Error *err);
 void udim_close(TexCache *c, const UdimSet *set);
-/* texcache_lookup and texcache_touch for a set. only_if_many: nothing when all lanes lie in one. */
+/* Implement texcache_lookup and texcache_touch for a set. With only_if_many, udim_touch() does nothing if all
+ * lanes lie in one file. */
 uint32_t udim_lookup(TexCaller *caller, const TexRequest *r, const Texture *texture,
                      float *out_result);
 void udim_touch(TexCaller *caller, const TexRequest *r, const Texture *texture, bool only_if_many);
 
-/* The file of a set in which a place lies, and the place in it. {0}: there is none. */
+/* Returns the file of a set that contains a place, and the coordinates within it; {0} if there is none. */
 TexId udim_place(const UdimSet *set, float s, float t, float *out_s, float *out_t);
 
 /* --- tex_open.c --------------------------------------------------------------------------- */
 
-/* A texture whose tiles come from a decoder process, as what reads them takes it; it borrows the header. */
+/* Describes a texture whose tiles come from a decoder process to the functions that read them. The result
+ * borrows the header. */
 DecodedFile texture_decoded_file(TexCache *c, const Texture *texture, const StexHeader *header);
-/* What an open texture takes in the accounts; the path's and the name's bytes with their ends. */
+/* Returns the bytes that an open texture takes of the budget. path_bytes and name_bytes include the terminating
+ * NULs. */
 uint64_t texture_table_bytes(const StexHeader *h, size_t path_bytes, size_t name_bytes);
-/* How the small levels of a file are divided into tiles: small ones together, others the largest by itself. Returns how many
- * tiles. out_first: the first level of each, and the end. */
+/* Divides the small levels of a file into tiles: the smaller ones share a tile, and the largest has one of its
+ * own if they do not fit together. Returns the number of tiles. out_first receives the first level of each
+ * tile, and the end. */
 uint32_t texture_tail_tiles(const StexHeader *h, uint32_t out_first[TEXTURE_TAILS_MAX + 1]);
 
 static inline uint32_t texture_tile_count(const Texture *t)
@@ -377,14 +392,14 @@ static inline bool texture_is_tail(const Texture *t, uint32_t tile)
 {
     return tile >= t->header.tile_count;
 }
-/* Bytes of one tile in memory. */
+/* Returns the bytes of one tile in memory. */
 static inline uint32_t texture_tile_bytes(const Texture *t, uint32_t tile)
 {
     return texture_is_tail(t, tile) ? t->tail_bytes[tile - t->header.tile_count] : t->tile_bytes;
 }
-/* NULL: no such texture. Any thread. */
+/* Returns NULL if there is no such texture. Any thread may call. */
 Texture *texture_of(const TexCache *c, TexId id);
 Texture *texture_at(const TexCache *c, uint32_t index);
-void texture_destroy_all(TexCache *c); /* no threads are left */
+void texture_destroy_all(TexCache *c); /* no TexThread or I/O thread is left */
 
 #endif

@@ -1,9 +1,9 @@
 /* The I/O threads: take the next request, reserve a slot, read, check, decompress, publish, wake
  * the waiters. Reading goes straight into the slot, which nobody else can see yet.
  *
- * Storage that fails for a moment is tried again at once, with growing pauses; no slot is held
- * meanwhile. If that does not help, the tile fails, and the first lookup that wants it after a longer
- * pause starts another round of tries. */
+ * A read that fails temporarily is repeated, with growing pauses and without holding a slot. If
+ * that does not help, the tile fails, and the first lookup that needs it after a longer pause
+ * starts another round of tries. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    FAILURES_LOGGED_MAX = 16, /* of one texture */
+    FAILURES_LOGGED_MAX = 16, /* logged failures of one texture */
     ROUND_PAUSE_MS_MAX = 60000
 };
 
@@ -20,7 +20,7 @@ enum {
 static const uint32_t try_pauses_ms[] = {1, 4, 16, 64};
 static const uint32_t round_pause_ms = 500;
 
-/* Doubles with each round. */
+/* Returns the pause after a failed round, which doubles with each round. */
 static uint32_t pause_after_round(uint32_t rounds)
 {
     uint32_t pause_ms = round_pause_ms << (rounds - 1);
@@ -35,7 +35,7 @@ static void give_slot_back(TexCache *c, uint32_t slot)
     mutex_unlock(&c->lock);
 }
 
-/* Waits for this thread's turn and a slot that can be written. */
+/* Waits for this thread's turn and for a slot that may be written. Returns the slot. */
 static uint32_t reserve_slot(TexCache *c, uint32_t size_class, uint32_t last_use)
 {
     uint32_t slot = 0;
@@ -54,7 +54,7 @@ static uint32_t reserve_slot(TexCache *c, uint32_t size_class, uint32_t last_use
     return slot;
 }
 
-/* `rounds`: of tries that have been made; 0 when the failure is final. */
+/* Logs a tile's failure. `rounds` is the number of rounds made so far, 0 if the failure is final. */
 static void log_failure(TexCache *c, Texture *texture, uint32_t tile, const TileFailure *failure,
                         uint32_t rounds)
 {
@@ -81,7 +81,8 @@ static void log_failure(TexCache *c, Texture *texture, uint32_t tile, const Tile
               stex_failure_text(failure, reason, sizeof reason), hope);
 }
 
-/* Under the lock: the index of a colour, added if there is room; CONSTANT_COUNT if there is not. */
+/* Returns the index of a constant colour, which is added if the table has room; otherwise CONSTANT_COUNT. The
+ * caller holds the lock. */
 static uint32_t intern_constant(TexCache *c, const float rgba[4])
 {
     for (uint32_t i = 0; i < c->constant_count; ++i) {
@@ -94,7 +95,8 @@ static uint32_t intern_constant(TexCache *c, const float rgba[4])
     return c->constant_count++;
 }
 
-/* A constant tile: a colour of the table, or a slot filled with it when the table is full. */
+/* Makes the entry of a constant tile: an index into the table of colours, or a slot filled with the colour when
+ * the table is full. */
 static uint32_t make_constant(TexCache *c, const TileRequest *r, const StexTile *record)
 {
     const Texture *texture = r->texture;
@@ -114,7 +116,7 @@ static uint32_t make_constant(TexCache *c, const TileRequest *r, const StexTile 
     return entry_make(ENTRY_READY, slot);
 }
 
-/* After a read: whether what was read belongs to the texture that was opened. */
+/* Checks after a read that the data belong to the texture that was opened. */
 static bool confirm_file(TexCache *c, Texture *texture, TileFailure *out_failure)
 {
     bool is_news;
@@ -129,7 +131,7 @@ static bool confirm_file(TexCache *c, Texture *texture, TileFailure *out_failure
     return ok;
 }
 
-/* A tile of small levels. All of them are read, since they have one check sum. */
+/* Loads a tile that holds small levels. All of them are read, since they share one check sum. */
 static uint32_t read_small_levels(IoThread *io, const TileRequest *r, int fd, const StexHeader *h,
                                   uint32_t *out_bytes_read, TileFailure *out_failure)
 {
@@ -137,7 +139,8 @@ static uint32_t read_small_levels(IoThread *io, const TileRequest *r, int fd, co
     const Texture *texture = r->texture;
     uint32_t tail = r->tile - (uint32_t)h->tile_count, first[TEXTURE_TAILS_MAX + 1];
     ASSERT(h->tail_bytes <= RUN_BYTES_MAX);
-    read_run_clear(&io->run); /* its memory is free: nothing of the tail is read with other tiles */
+    /* the run's buffer is free, since tiles of the tail are never part of a run */
+    read_run_clear(&io->run);
     if (!stex_check_tail(fd, h, io->run.bytes, out_failure))
         return 0;
     (void)texture_tail_tiles(h, first);
@@ -154,7 +157,7 @@ static uint32_t read_small_levels(IoThread *io, const TileRequest *r, int fd, co
     return entry_make(ENTRY_READY, slot);
 }
 
-/* Record and payload, from the run or else through an open file. An entry, or 0 on failure. */
+/* Reads a tile's record and payload from the run, or through the open file. Returns its entry, or 0 on failure. */
 static uint32_t read_tile(IoThread *io, const TileRequest *r, int fd, uint32_t *out_bytes_read,
                           TileFailure *out_failure)
 {
@@ -185,7 +188,7 @@ static uint32_t read_tile(IoThread *io, const TileRequest *r, int fd, uint32_t *
     return 0;
 }
 
-/* The same from a decoder process. */
+/* Gets a tile from a decoder process. Returns its entry, or 0 on failure. */
 static uint32_t decode_tile(IoThread *io, const TileRequest *r, uint32_t *out_bytes_read,
                             TileFailure *out_failure)
 {
@@ -215,7 +218,7 @@ static void delay_read(const TexCache *c)
         clock_sleep_ns((uint64_t)c->read_delay_us * 1000);
 }
 
-/* One try; the same result. */
+/* Tries once to load a tile. Returns its entry, or 0 on failure. */
 static uint32_t try_tile(IoThread *io, const TileRequest *r, uint32_t *out_bytes_read,
                          TileFailure *out_failure)
 {
@@ -238,7 +241,7 @@ static uint32_t try_tile(IoThread *io, const TileRequest *r, uint32_t *out_bytes
     return entry;
 }
 
-/* Counts a repeated try, and pauses before it. False: the cache is about to stop. */
+/* Counts a repeated try and pauses before it. Returns false if the cache is about to stop. */
 static bool pause_before_retry(TexCache *c, Texture *texture, uint32_t pause_ms,
                                const TileFailure *failure)
 {
@@ -257,7 +260,7 @@ static bool pause_before_retry(TexCache *c, Texture *texture, uint32_t pause_ms,
     return true;
 }
 
-/* Has a file made anew whose content is at fault. Whether it is worth another try. */
+/* Asks the caller to remake a file whose content is damaged. Returns whether another try is worthwhile. */
 static bool remake_file(IoThread *io, const TileRequest *r)
 {
     Texture *texture = r->texture;
@@ -269,14 +272,14 @@ static bool remake_file(IoThread *io, const TileRequest *r)
     return true;
 }
 
-/* The outcome of a request as an entry. */
+/* Carries out a request and returns the tile's new entry. */
 static uint32_t load_tile(IoThread *io, const TileRequest *r, uint32_t *out_bytes_read)
 {
     TexCache *c = io->cache;
     TileFailure failure = {0};
     *out_bytes_read = 0;
     uint32_t entry = try_tile(io, r, out_bytes_read, &failure);
-    if (entry == 0 && read_run_has(&io->run, r->tile)) { /* by itself, then */
+    if (entry == 0 && read_run_has(&io->run, r->tile)) { /* the tile is read again by itself */
         read_run_clear(&io->run);
         entry = try_tile(io, r, out_bytes_read, &failure);
     }
@@ -344,7 +347,7 @@ static TexTraceOutcome outcome_of(uint32_t entry)
                                                 : TEX_TRACE_FAILED;
 }
 
-/* Reads tiles that lie side by side; when that cannot be done, the run stays empty. */
+/* Reads adjacent tiles into the run. If that fails, the run stays empty. */
 static void fill_run(IoThread *io, const TileRequest *first, uint32_t tile_count)
 {
     TexCache *c = io->cache;
@@ -360,7 +363,7 @@ static void fill_run(IoThread *io, const TileRequest *first, uint32_t tile_count
     descriptor_release(&c->descriptors, &texture->descriptor);
 }
 
-/* begin_ns: of the read. Called and returns with the lock held. */
+/* Serves one request. begin_ns is the start of its read. Called and returns with the lock held. */
 static void serve(IoThread *io, uint32_t request, uint64_t begin_ns)
 {
     TexCache *c = io->cache;
@@ -378,7 +381,7 @@ static void serve(IoThread *io, uint32_t request, uint64_t begin_ns)
     TraceWriter *trace = c->trace;
     c->trace_users += trace != NULL;
     TexCaller *waiters = tile_publish(c, request, entry);
-    cond_broadcast(&c->changed); /* a slot that can be evicted, or a texture that can be closed */
+    cond_broadcast(&c->changed); /* there may be a slot to evict, or a texture to close */
     mutex_unlock(&c->lock);
     tile_fire(waiters);
     if (trace)
@@ -388,7 +391,7 @@ static void serve(IoThread *io, uint32_t request, uint64_t begin_ns)
         cond_broadcast(&c->changed);
 }
 
-/* Called and returns with the lock held. */
+/* Serves requests for adjacent tiles. Called and returns with the lock held. */
 static void serve_run(IoThread *io, const uint32_t *requests, uint32_t count)
 {
     TexCache *c = io->cache;

@@ -1,5 +1,4 @@
-/* Tiles that are asked for: requests, their queue and their waiters. The states are drawn in
- * texcache_state.h; the reading is done in tile_io.c. */
+/* Tile requests, their queue and their waiters. texcache_state.h shows the states; tile_io.c does the reading. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "textures/cache/texcache_state.h"
@@ -9,7 +8,7 @@ static uint32_t load_entry(const Texture *texture, uint32_t tile)
     return atomic_load(&texture->entries[tile].word);
 }
 
-/* Whether a tile that has failed may be asked for again. */
+/* Returns whether a failed tile may be requested again. */
 static bool is_retry_due(uint32_t entry)
 {
     TileFailed f = entry_failed(entry);
@@ -17,7 +16,7 @@ static bool is_retry_due(uint32_t entry)
     return f.rounds > 0 && ((now - f.when) & FAILED_TICK_MASK) <= FAILED_TICK_MASK / 2;
 }
 
-/* Under the lock. `entry`: EMPTY or FAILED. */
+/* Takes a free request for a tile whose entry is EMPTY or FAILED. The caller holds the lock. */
 static uint32_t take_request(TexCache *c, Texture *texture, uint32_t tile, uint32_t entry)
 {
     uint32_t request = c->free_requests;
@@ -50,7 +49,8 @@ static void add_waiter(TileRequest *r, TexCaller *caller)
     waiter_arm(caller->waiter, 1);
 }
 
-/* Under the lock: has a tile read, or waits for room to ask for it. */
+/* Requests a tile and adds the caller to its waiters, or to those who wait for a free request. The caller holds
+ * the lock. */
 static TileJoin ask_and_wait(TexCaller *caller, Texture *texture, uint32_t tile, uint32_t entry)
 {
     TexCache *c = caller->thread->cache;
@@ -112,7 +112,7 @@ TileJoin tile_join(TexCaller *caller, Texture *texture, uint32_t tile, uint32_t 
 uint32_t tile_resolve(const Texture *texture, uint32_t tile)
 {
     uint32_t entry = load_entry(texture, tile);
-    ASSERT(entry_tag(entry) >= ENTRY_READY); /* the pin keeps it from going */
+    ASSERT(entry_tag(entry) >= ENTRY_READY); /* the pin prevents its eviction */
     return entry;
 }
 
@@ -150,14 +150,14 @@ void tile_request_ahead(TexThread *thread, Texture *texture, const uint32_t *til
     counter_add(&thread->counters.reads_ahead, asked);
 }
 
-/* Where storage is likely to keep a tile, for comparing: files hold the tiles of a level in the order
- * of their numbers. */
+/* A sort key that approximates a tile's position in storage: files hold the tiles of a level in the order of
+ * their numbers. */
 static uint64_t storage_order(const TileRequest *r)
 {
     return (uint64_t)r->texture->index << 32 | r->tile;
 }
 
-/* Moves the oldest requests to the batch, sorted. */
+/* Moves the oldest requests into the batch and sorts it. */
 static void begin_batch(TexCache *c)
 {
     for (uint32_t i = 0; i < IO_BATCH_MAX && c->queue_first != NO_REQUEST; ++i) {
@@ -206,7 +206,7 @@ TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry)
     r->next = c->free_requests;
     c->free_requests = request;
     ++c->free_request_count;
-    if (c->request_waiters_first) { /* the first who found no room may try again */
+    if (c->request_waiters_first) { /* the first caller that found no free request may try again */
         TexCaller *first = c->request_waiters_first;
         c->request_waiters_first = first->next;
         if (!c->request_waiters_first)
@@ -220,7 +220,7 @@ TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry)
 void tile_fire(TexCaller *waiters)
 {
     while (waiters) {
-        TexCaller *next = waiters->next; /* the caller may be gone once it is fired */
+        TexCaller *next = waiters->next; /* the caller may be destroyed as soon as it is fired */
         waiter_fire(waiters->waiter);
         waiters = next;
     }

@@ -3,9 +3,9 @@
  *   decoder --bands of rows--> repair --native--> writer, level 0
  *                                 \--linear floats--> mip builder --rows--> encode --> writer, level n
  *
- * Level 0 keeps the source's own texels where the stored format is the source's. sRGB stays encoded
- * only in 8 bits; wider sRGB sources are stored linear (16-bit integers as half), since a lookup
- * would have to evaluate the curve for every texel. */
+ * Level 0 keeps the source's texels unchanged where the stored format equals the source's. Only 8-bit
+ * sRGB stays encoded; wider sRGB sources are stored linear (16-bit integers as half), since otherwise
+ * every lookup would have to evaluate the curve for every texel. */
 #include "base/alloc.h"
 #include "base/cast.h"
 #include "base/half.h"
@@ -32,16 +32,17 @@ typedef struct Conversion {
     MipBuilder *mips;   /* owned */
     HashState digest;
     uint32_t band_rows, thread_count;
-    uint8_t *bands[2]; /* owned; band_rows rows as the decoder gives them, in turn */
+    uint8_t *bands[2]; /* owned, used alternately; band_rows rows as the decoder gives them */
     float *linear;     /* owned; one row */
     uint8_t *native;   /* owned; one row in the stored format */
     uint8_t *above,
-        *held; /* owned; the row before, repaired, and the last one of a band, which waits for the next */
+        /* owned; the previous row, repaired, and the last row of a band, which waits for the next band */
+        *held;
     bool has_above, has_held;
     float average[4];
     uint64_t non_finite_texels;
-    SortHostApi host; /* what the decoder sees: desc->host, and warnings become notes */
-    Mutex notes_lock; /* a decoder may warn on any thread */
+    SortHostApi host; /* the decoder's host: desc->host, with warnings collected as notes */
+    Mutex notes_lock; /* a decoder may issue warnings on any thread */
     char notes[TEX_NOTES_BYTES];
 } Conversion;
 
@@ -82,7 +83,8 @@ static Status check_source(const Conversion *c, Error *err)
     return STATUS_OK;
 }
 
-/* About a row of our tiles, in whole rows of the source's tiles, so that none is decoded twice. */
+/* Returns the rows of a band: about one row of output tiles, rounded to whole rows of the source's tiles, so
+ * that no tile is decoded twice. */
 static uint32_t choose_band_rows(const SortLevelInfo *info)
 {
     uint32_t step =
@@ -100,7 +102,7 @@ static Status write_linear_row(void *data, uint32_t level, const float *row, Err
     return stex_writer_row(c->writer, level, c->native, err);
 }
 
-/* Rows as the decoder gives them, one after the other. */
+/* Decodes rows from `y` on into consecutive rows of `out`. */
 static Status decode_rows(const Conversion *c, uint32_t y, uint32_t rows, void *out, Error *err)
 {
     const TexConvertDesc *desc = c->desc;
@@ -112,8 +114,9 @@ static Status decode_rows(const Conversion *c, uint32_t y, uint32_t rows, void *
     return result == SORT_OK ? STATUS_OK : decoder_error(c, result, &why, err);
 }
 
-/* Whether halves hold all values of a float image exactly, as they do those of most pictures in RGBE, whose mantissas have 8 bits, and
- * of halves that were made floats. Decodes the image once more, up to the first value that does not fit. */
+/* Determines whether halves represent all values of a float image exactly. They do for most RGBE pictures,
+ * whose mantissas have 8 bits, and for halves that were widened to floats. The call decodes the image once
+ * more, up to the first value that does not fit. */
 static Status fits_half(const Conversion *c, bool *out_fits, Error *err)
 {
     const SortLevelInfo *info = &c->info;
@@ -133,7 +136,7 @@ static Status fits_half(const Conversion *c, bool *out_fits, Error *err)
             half_from_float_array(row, row_values, halves);
             half_to_float_array(halves, row_values, back);
             for (size_t k = 0; k < row_values;
-                 k++) /* infinities and what is no number are repaired as floats are */
+                 k++) /* infinities and NaNs are repaired as floats are */
                 *out_fits = *out_fits && row[k] == back[k] && isfinite(row[k]);
         }
     }
@@ -145,7 +148,8 @@ static Status fits_half(const Conversion *c, bool *out_fits, Error *err)
 
 /* --- what there is to warn of --------------------------------------------------------------------- */
 
-/* A line more, cut where it is longer than all notes may be; those for which there is no room are left out. */
+/* Appends a line to the notes. It is cut if it is longer than all notes may be, and left out if there is no
+ * room for it. */
 static void add_note(Conversion *c, const char *text)
 {
     char line[TEX_NOTES_BYTES - 1];
@@ -186,7 +190,7 @@ static void note_repairs(Conversion *c)
         add_note(c, text);
 }
 
-/* Opens the source, chooses the stored format, and gets everything ready for rows. */
+/* Opens the source, chooses the stored format and prepares for the first row. */
 static Status conversion_begin(Conversion *c, Error *err)
 {
     const TexConvertDesc *desc = c->desc;
@@ -264,8 +268,8 @@ static Status conversion_begin(Conversion *c, Error *err)
     return STATUS_OK;
 }
 
-/* One row of the source, in its native texels, which may be repaired in place; `below_count` rows lie behind
- * `below`. */
+/* Converts one row of the source's texels, which may be repaired in place. `below` is followed by below_count
+ * rows. */
 static Status convert_row(Conversion *c, uint8_t *row, const uint8_t *below, uint32_t below_count,
                           Error *err)
 {
@@ -296,15 +300,15 @@ static Status convert_row(Conversion *c, uint8_t *row, const uint8_t *below, uin
     return mip_builder_push(c->mips, c->linear, err);
 }
 
-/* One band is decoded while the one before it is filtered and written: each on a thread of its own, or one
- * after the other. */
+/* One band is decoded while the previous one is filtered and written, by two threads or in turn. */
 enum { BAND_DECODE, BAND_CONVERT, BAND_TASKS };
 
 typedef struct BandStep {
     Conversion *c;
-    uint32_t decode_y, decode_rows, convert_rows; /* 0 rows: nothing to do */
-    uint8_t *decoded, *converted;                 /* borrowed */
-    bool is_last;                                 /* no row comes behind the converted ones */
+    /* if a number of rows is 0, that task has nothing to do */
+    uint32_t decode_y, decode_rows, convert_rows;
+    uint8_t *decoded, *converted; /* borrowed */
+    bool is_last;                 /* no row follows the converted ones */
     Status status[BAND_TASKS];
     Error errors[BAND_TASKS];
 } BandStep;
@@ -354,7 +358,8 @@ static Status convert_rows(Conversion *c, Error *err)
         if (is_cancelled(c))
             return error_set_at(err, STATUS_CANCELLED, desc->source_path, "cancelled");
         parallel_for(c->thread_count, BAND_TASKS, run_band_task, &step);
-        for (uint32_t task = BAND_TASKS; task-- > 0;) { /* what lies further up is told first */
+        /* an error in the upper band is reported first */
+        for (uint32_t task = BAND_TASKS; task-- > 0;) {
             if (step.status[task] != STATUS_OK) {
                 if (err)
                     *err = step.errors[task];

@@ -1,11 +1,11 @@
-/* The converter process: converts what its standard input asks for, one image after the other, until that ends.
- * Foreign image libraries run here, and may crash here. */
+/* The body of the converter process: it converts the images requested on standard input, one after the other,
+ * until the input ends. Foreign image libraries run here and may crash here. */
 #include "base/process.h"
 #include "textures/convert/convert_wire.h"
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* When the other end is gone, so is the next request. */
+/* A failed write needs no report: if the other end has closed, the next read of a request ends the process. */
 static void say(const ConvertMessage *m)
 {
     bool is_sent = process_send_to_parent(m, sizeof *m);
@@ -41,7 +41,7 @@ Status texcache_serve_converter(const TexDecoderHost *host, Error *err)
 {
     ConvertRequest request;
     char source[PATH_BYTES], output[PATH_BYTES];
-    /* What others than this user can write would not be taken out of a cache again. */
+    /* Files that other users can write are not accepted from a cache, so the umask removes that permission. */
     (void)umask(umask(077) | 022);
     while (process_receive_from_parent(&request, sizeof request)) {
         if (request.version != CONVERT_VERSION || request.source_bytes >= sizeof source ||

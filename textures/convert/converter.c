@@ -12,7 +12,7 @@ enum { STALL_DEFAULT_MS = 120000, POLL_MS = 20, END_MS = 500 };
 
 struct Converter {
     ConverterDesc desc;
-    Process *process; /* owned; NULL: none runs */
+    Process *process; /* owned; NULL if no process runs */
 };
 
 Status converter_create(const ConverterDesc *desc, Converter **out_converter, Error *err)
@@ -28,7 +28,7 @@ Status converter_create(const ConverterDesc *desc, Converter **out_converter, Er
     return STATUS_OK;
 }
 
-/* Waits for the end of the process, and says how it came. */
+/* Waits for the end of the process and describes how it ended. */
 static void bury(Converter *c, char out_how[96])
 {
     ProcessResult result;
@@ -46,7 +46,7 @@ void converter_destroy(Converter *c)
     if (!c)
         return;
     if (c->process)
-        bury(c, how); /* it ends when its input does */
+        bury(c, how); /* the process ends when its input does */
     mem_free(c);
 }
 
@@ -77,7 +77,8 @@ static Status send_wish(Converter *c, const ConverterWish *wish, Error *err)
     return process_send(c->process, wish->output_path, request.output_bytes, err);
 }
 
-/* The next message. STATUS_IO: the process has ended; STATUS_LIMIT: it does not get on; STATUS_CANCELLED. */
+/* Receives the next message. Errors: STATUS_IO if the process has ended; STATUS_LIMIT if it makes no progress;
+ * STATUS_CANCELLED. */
 static Status next_message(const Converter *c, ConvertMessage *out, Error *err)
 {
     uint64_t begin_ns = clock_now_ns();
@@ -93,7 +94,7 @@ static Status next_message(const Converter *c, ConvertMessage *out, Error *err)
     return STATUS_OK;
 }
 
-/* What the process said last about an image. */
+/* Converts the process's final message about an image to a Status. */
 static Status take_result(const ConvertMessage *m, Error *err)
 {
     if (m->status == STATUS_OK)
@@ -138,7 +139,7 @@ Status converter_run(Converter *c, const ConverterWish *wish, Error *err)
     mem_free(m);
     char how[96];
     if (status == STATUS_CANCELLED)
-        process_terminate(c->process); /* so that it takes its unfinished file away */
+        process_terminate(c->process); /* SIGTERM lets it remove its unfinished file */
     else if (status == STATUS_LIMIT)
         process_kill(c->process);
     bury(c, how);

@@ -10,7 +10,7 @@ void decode_pool_init(DecodePool *p, const char *const *command, uint32_t limit)
     cond_init(&p->changed);
 }
 
-/* Waits for its end, and says how it came. */
+/* Waits for the end of a process and describes how it ended. */
 static void bury(Process *process, char out_how[96])
 {
     ProcessResult result;
@@ -26,7 +26,7 @@ void decode_pool_destroy(DecodePool *p)
 {
     char how[96];
     for (uint32_t i = 0; i < p->idle_count; ++i)
-        bury(p->idle[i], how); /* it ends when its input does */
+        bury(p->idle[i], how); /* the process ends when its input does */
     mutex_destroy(&p->lock);
     cond_destroy(&p->changed);
 }
@@ -40,7 +40,7 @@ static Status start(const DecodePool *p, Process **out_process, Error *err)
     return process_spawn(&desc, out_process, err);
 }
 
-/* A process that nobody talks to, started if there may be one more. */
+/* Takes an idle process, or starts one if the limit allows. */
 static Status take(DecodePool *p, Process **out_process, Error *err)
 {
     mutex_lock(&p->lock);
@@ -60,7 +60,7 @@ static Status take(DecodePool *p, Process **out_process, Error *err)
     return status;
 }
 
-/* NULL: it is gone. */
+/* Returns a process to the pool; NULL if it has ended. */
 static void give_back(DecodePool *p, Process *process)
 {
     mutex_lock(&p->lock);
@@ -72,8 +72,8 @@ static void give_back(DecodePool *p, Process *process)
     mutex_unlock(&p->lock);
 }
 
-/* One request and its answer, of which `bytes` are texels or a file. A defect of the conversation is told
- * like an answer of the decoder. */
+/* Sends one request and receives its answer with up to `bytes` of texels or a DecodeFile. A failure of the
+ * conversation is reported in the form of a decoder's answer. */
 static DecodeAnswer converse(DecodePool *p, DecodeRequest *request, const char *path,
                              void *out_data, size_t bytes)
 {
@@ -103,7 +103,7 @@ static DecodeAnswer converse(DecodePool *p, DecodeRequest *request, const char *
         return answer;
     }
     char how[96];
-    if (status != STATUS_IO) /* it has not ended by itself */
+    if (status != STATUS_IO) /* the process has not ended by itself */
         process_kill(process);
     bury(process, how);
     give_back(p, NULL);

@@ -1,6 +1,7 @@
-/* Decoder processes, seen from the cache: started when they are wanted, one request at a time each. A
- * process that crashes, hangs or talks nonsense costs the request that it was at, and is replaced. Any
- * thread; requests wait for a free process (the thread, not a fiber: I/O threads call this). */
+/* The cache's side of decoder processes. They are started on demand and serve one request at a time each. A
+ * process that crashes, hangs or sends an invalid answer fails the request it was serving and is replaced. Any
+ * thread may call; a request waits for a free process and blocks the thread, not only the fiber (I/O threads
+ * call this). */
 #ifndef SORT_TEXTURES_CONVERT_DECODE_CLIENT_H
 #define SORT_TEXTURES_CONVERT_DECODE_CLIENT_H
 
@@ -13,19 +14,20 @@ enum { DECODERS_MAX = 16, DECODE_TIMEOUT_MS = 60000 };
 typedef struct DecodePool {
     Mutex lock;
     Cond changed;
-    const char *const *command; /* borrowed; NULL: there are no decoders */
+    const char *const *command; /* borrowed; NULL if there are no decoders */
     uint32_t limit;
     uint32_t started;
     Process *idle[DECODERS_MAX];
     uint32_t idle_count;
 } DecodePool;
 
-/* command: the program and its arguments, NULL-terminated; kept. limit: processes at once. */
+/* command: the program and its arguments, NULL-terminated; borrowed for the pool's life. limit: the greatest
+ * number of processes at once. */
 void decode_pool_init(DecodePool *p, const char *const *command, uint32_t limit);
-void decode_pool_destroy(DecodePool *p); /* no request is under way */
+void decode_pool_destroy(DecodePool *p); /* no request may be in progress */
 
-/* What a file is. STATUS_UNSUPPORTED: nothing that can be read tile by tile, or there are no decoders;
- * STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT. The level sizes have been checked to be above 0. */
+/* Describes a file; its level sizes have been checked to be above 0. Errors: STATUS_UNSUPPORTED if it cannot be
+ * read tile by tile or there are no decoders; STATUS_NOT_FOUND, STATUS_IO, STATUS_FORMAT. */
 Status decode_describe(DecodePool *p, const char *path, DecodeFile *out_file,
                        Error *err) SORT_MUST_CHECK;
 
@@ -33,7 +35,8 @@ typedef struct DecodeRegion {
     uint32_t level, x, y, width, height;
 } DecodeRegion;
 
-/* Texels of one level, row by row, into `bytes` bytes. False: *out_failure says why. */
+/* Reads texels of one level, row by row, into `bytes` bytes. Returns false on failure; *out_failure holds the
+ * reason. */
 bool decode_read(DecodePool *p, const char *path, const StexStamp *stamp,
                  const DecodeRegion *region, void *out_texels, size_t bytes,
                  TileFailure *out_failure) SORT_MUST_CHECK;

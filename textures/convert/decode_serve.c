@@ -1,5 +1,5 @@
-/* The decoder process: answers requests on its standard input until that ends. Foreign image libraries
- * run here, and may crash here; the cache then starts another one. */
+/* The body of the decoder process: it answers requests on its standard input until the input ends. Foreign
+ * image libraries run here and may crash here; the cache then starts another process. */
 #include "base/alloc.h"
 #include "base/process.h"
 #include "textures/convert/decode_wire.h"
@@ -10,7 +10,7 @@ enum { OPEN_IMAGES_MAX = 64, EDGE_MAX = 1 << 20 };
 #define READ_BYTES_MAX ((size_t)64 << 20)
 
 typedef struct OpenImage {
-    char path[PATH_BYTES]; /* empty: a free place */
+    char path[PATH_BYTES]; /* "" marks a free place */
     StexStamp stamp;
     const SortImageDecoder *decoder; /* borrowed */
     SortImage *image;                /* owned */
@@ -49,7 +49,7 @@ static void close_image(OpenImage *o)
     *o = (OpenImage){0};
 }
 
-/* The place of an image that is open, or of the one that was not used for longest. */
+/* Returns a free place, or that of the least recently used image. */
 static OpenImage *find_place(Server *s)
 {
     OpenImage *oldest = &s->images[0];
@@ -63,7 +63,7 @@ static OpenImage *find_place(Server *s)
     return oldest;
 }
 
-/* NULL: *out_answer says why not. */
+/* Returns the open image; NULL on failure, which *out_answer explains. */
 static OpenImage *open_image(Server *s, DecodeAnswer *out_answer)
 {
     StexStamp stamp;
@@ -97,7 +97,7 @@ static OpenImage *open_image(Server *s, DecodeAnswer *out_answer)
 
 /* --- requests ----------------------------------------------------------------------------- */
 
-/* What the header of a paged texture would say, if the file's levels are like those of one. */
+/* Describes the file as the header of a paged texture would, if its levels match those of a paged texture. */
 static DecodeAnswer describe(const OpenImage *o, DecodeFile *out_file)
 {
     *out_file = (DecodeFile){.stamp = o->stamp};

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The levels must be those that stex_layout() gives: each half of the one before, rounded down. */
+/* Checks that the levels are those of stex_layout(): each half of the one before, rounded down. */
 static Status check_levels(const char *path, const StexHeader *h, const DecodeFile *file,
                            Error *err)
 {
@@ -76,8 +76,8 @@ bool decoded_read_levels(const DecodedFile *file, uint32_t first, uint32_t end, 
     return true;
 }
 
-/* Rows of `width` texels, one after the other, become rows of a tile, the last column and row repeated. From
- * the last one up: a row's new place never lies before its old one. */
+/* Spreads consecutive rows of `width` texels to the row pitch of a tile, in place, repeating the last column
+ * and row. The loop runs from the last row up, since a row's new place never lies before its old one. */
 static void spread_rows(uint8_t *texels, uint32_t width, uint32_t height, uint32_t tile_width,
                         uint32_t tile_height, uint32_t texel_bytes)
 {

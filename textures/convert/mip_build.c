@@ -1,6 +1,6 @@
-/* A Step averages level n into level n + 1. Along an axis, in units where a source texel is `source`
- * long and a result texel `result`, both being integers, texel edges of either level lie on whole
- * numbers, and weights are integer overlaps. */
+/* A Step averages level n into level n + 1. Along an axis the unit is chosen such that a source texel
+ * has the integer length `source` and a result texel the integer length `result`. Texel edges of
+ * both levels then lie on whole numbers, and weights are integer overlaps. */
 #include "textures/convert/mip_build.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -17,15 +17,15 @@ typedef struct Axis {
 typedef struct Step {
     Axis x, y;
     uint64_t rows_in;
-    double *sums;   /* owned; [x.result_count][sum_count], of the result row under way */
-    double *across; /* owned; the same, of one source row */
+    double *sums;   /* owned; [x.result_count][sum_count], sums of the current result row */
+    double *across; /* owned; [x.result_count][sum_count], sums of one source row */
     float *row;     /* owned; [x.result_count][channel_count] */
 } Step;
 
 struct MipBuilder {
     MipDesc desc;
-    uint32_t
-        sum_count; /* a plain sum per channel; then alpha x colour per colour channel, and alpha */
+    /* a plain sum for each channel; with alpha also alpha x colour for each colour channel, and alpha */
+    uint32_t sum_count;
     uint32_t step_count;
     Step steps[MIP_STEPS_MAX];
 };
@@ -108,7 +108,7 @@ static void sum_across(const MipBuilder *b, Step *s, const float *row)
     uint32_t channels = b->desc.channel_count;
     memset(s->across, 0, (size_t)x->result_count * b->sum_count * sizeof(double));
     double *sums = s->across;
-    uint64_t room = x->result; /* of the result texel that is not covered yet */
+    uint64_t room = x->result; /* length of the result texel that is not covered yet */
     for (uint32_t i = 0; i < x->source_count; ++i, row += channels) {
         uint64_t length = x->source;
         while (length > 0) {
@@ -124,7 +124,7 @@ static void sum_across(const MipBuilder *b, Step *s, const float *row)
     }
 }
 
-/* Sums to averages, as floats. */
+/* Turns the sums into averages, as floats. */
 static void finish_row(const MipBuilder *b, Step *s)
 {
     uint32_t channels = b->desc.channel_count;

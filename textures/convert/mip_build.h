@@ -14,8 +14,9 @@ typedef struct MipBuilder MipBuilder;
 
 typedef struct MipDesc {
     uint32_t width, height, channel_count;
-    bool is_alpha_weighted; /* by the last channel, of 2 or 4 */
-    /* A row of `level` (1 or more), top row first. A failure ends the push. */
+    bool is_alpha_weighted; /* weighted by the last of 2 or 4 channels */
+    /* Receives a row of `level`, which is at least 1, from the top row down. An error ends the push with that
+     * error. */
     Status (*emit)(void *data, uint32_t level, const float *row, Error *err);
     void *data;
 } MipDesc;
@@ -23,7 +24,7 @@ typedef struct MipDesc {
 Status mip_builder_create(const MipDesc *desc, MipBuilder **out_builder,
                           Error *err) SORT_MUST_CHECK;
 void mip_builder_destroy(MipBuilder *b); /* NULL is fine */
-/* The next row of level 0: width * channel_count linear values. */
+/* Feeds the next row of level 0: width * channel_count linear values. */
 Status mip_builder_push(MipBuilder *b, const float *row, Error *err) SORT_MUST_CHECK;
 
 #endif

@@ -1,10 +1,11 @@
-/* Texels that are not numbers take what their neighbours have: a firefly of a renderer, or a sun that a camera
- * could not hold, is one texel, and a number made up for it would reach the average of the picture. */
+/* Texels that are not numbers are replaced by the mean of their neighbours. A firefly of a renderer, or a sun
+ * that a camera could not record, is a single texel, and an invented number would change the average of the
+ * picture. */
 #include "base/half.h"
 #include "textures/format/texel.h"
 #include <math.h>
 
-/* A value as a float; half and float only. */
+/* Reads a value as a float. Only for half and float texels. */
 static float value_at(SortTexelType type, const void *texels, size_t i)
 {
     return type == SORT_TEXEL_HALF ? half_to_float(((const half *)texels)[i])
@@ -24,7 +25,7 @@ static float limited(float value)
     return fminf(fmaxf(value, -TEXEL_MAX), TEXEL_MAX);
 }
 
-/* Adds the finite values of up to three texels of a row, about column x. */
+/* Adds the finite values of up to three texels of a row around column x. */
 static void add_neighbours(const TexelRow *r, const void *texels, size_t x, uint32_t channel,
                            double *sum, uint32_t *count)
 {
@@ -39,7 +40,8 @@ static void add_neighbours(const TexelRow *r, const void *texels, size_t x, uint
     }
 }
 
-/* The first finite value of a channel from column x on, in this row and those below; 0: there is none. */
+/* Returns the first finite value of a channel from column x on, in this row and those below; 0 if there is
+ * none. */
 static float next_finite(const TexelRow *r, size_t x, uint32_t channel)
 {
     const uint32_t channels = r->format.channel_count;

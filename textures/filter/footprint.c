@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Far beyond the coarsest level of the largest texture; its fourth power does not overflow. */
+/* Far beyond the coarsest level of the largest texture; the fourth power of this does not overflow. */
 #define FOOTPRINT_TEXELS_MAX 1e9f
 
-/* Not fmaxf and fminf, which are calls on a baseline CPU. A value that is not a number gives `low`. */
+/* Clamps without fmaxf and fminf, which are calls on a baseline CPU. NaN gives `low`. */
 static float limit(float x, float low, float high)
 {
     return x > low ? (x < high ? x : high) : low;
@@ -49,7 +49,7 @@ void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uin
     *f = (Footprint){.probe_count = 1};
     if (mip == TEX_MIP_OFF)
         return;
-    /* The sum is not finite if one is not (or if they are absurdly large). */
+    /* The sum is not finite if one of its terms is not (or if they are absurdly large). */
     float sum = fabsf(in->ds_dx) + fabsf(in->dt_dx) + fabsf(in->ds_dy) + fabsf(in->dt_dy) +
                 fabsf(in->blur) + fabsf(mip_bias);
     if (!(sum <= 3e38f)) {
@@ -74,29 +74,30 @@ void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uin
     float root = sqrtf(half_gap * half_gap + mst * mst);
     float major2 = 0.5f * (mss + mtt) + root;
     if (!(major2 > 0.0f))
-        return;                      /* a point: level 0 */
-    if (filter < TEX_FILTER_ANISO) { /* isotropic; the later ones differ in their probes only */
+        return; /* a point is looked up in level 0 */
+    /* isotropic filters; the later ones differ from ANISO in their probes only */
+    if (filter < TEX_FILTER_ANISO) {
         float level = clamp_level(0.5f * log2_of(major2) + mip_bias, level_count);
         f->level = filter == TEX_FILTER_TRILINEAR ? level : (float)(uint32_t)(level + 0.5f);
         return;
     }
 
-    /* det M = det(J)^2 + bs jtt + bt jss + bs bt: no difference of large numbers. */
+    /* det M = det(J)^2 + bs jtt + bt jss + bs bt avoids a difference of large numbers. */
     float det_j = xs * yt - xt * ys;
     float det = det_j * det_j + bs * jtt + bt * jss + bs * bt;
     float major = sqrtf(major2);
     float minor = sqrtf(det) / major;
-    /* Probes finer than a texel of level 0 see nothing new; more than the most are not taken. */
+    /* Probes closer together than a texel of level 0 add nothing, and at most TEX_MAX_PROBES are taken. */
     minor = larger(larger(minor, 1.0f), major / (float)TEX_MAX_PROBES);
     f->level = clamp_level(log2_of(minor) + mip_bias, level_count);
     float aspect = major / minor;
-    if (aspect > 1.0625f) { /* below, rounding alone could ask for a second probe */
+    if (aspect > 1.0625f) { /* below this, rounding alone could produce a second probe */
         float wanted = aspect - 0.0625f;
         f->probe_count = (uint32_t)wanted;
         f->probe_count += (float)f->probe_count < wanted;
         if (f->probe_count > TEX_MAX_PROBES)
             f->probe_count = TEX_MAX_PROBES;
-        /* The eigenvector of the larger eigenvalue, from the row of M - major2 that is not small. */
+        /* The eigenvector of the larger eigenvalue follows from the row of M - major2 that is not small. */
         float es, et;
         if (half_gap >= 0.0f) {
             es = half_gap + root;

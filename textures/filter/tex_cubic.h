@@ -1,22 +1,22 @@
-/* Cubic kernels over four texels of an axis: weights, and their derivatives by the place. With
+/* Cubic kernels over four texels of an axis: weights, and their derivatives by position. With
  * fraction x from the second texel to the third:
  *
  *   Catmull-Rom: the interpolating cubic with B = 0, C = 1/2 of [Mitchell1988 eq. 8]
  *   B-spline:    the smooth one with B = 1, C = 0
  *
- * Both weigh a constant by 1 and keep a ramp. */
+ * Both reproduce constants and linear ramps. */
 #ifndef SORT_TEXTURES_FILTER_TEX_CUBIC_H
 #define SORT_TEXTURES_FILTER_TEX_CUBIC_H
 
 #include "textures/filter/tex_wrap.h"
 
 typedef struct CubicTap {
-    uint32_t texels[4]; /* inside the level always */
-    uint32_t outside;   /* bit i: black stands in for texel i */
+    uint32_t texels[4]; /* always inside the level */
+    uint32_t outside;   /* bit i: texel i is replaced by black */
     float weights[4], slopes[4];
 } CubicTap;
 
-/* Texel number i of an endless row, as one of the level. */
+/* Maps texel number i of an infinite row to a texel of the level. */
 static inline uint32_t cubic_wrap(int64_t i, int64_t count, TexWrap wrap, bool *out_is_outside)
 {
     *out_is_outside = false;
@@ -64,7 +64,7 @@ static inline void cubic_weights(TexFilter filter, float x, float weights[4], fl
     slopes[3] = 0.5f * x2;
 }
 
-/* x: in units of the whole axis, |x| <= 2^25; filter: one of the two cubic ones. */
+/* Computes the tap at x, in units of the whole axis, |x| <= 2^25. `filter` is one of the two cubic filters. */
 static inline CubicTap cubic_tap(double x, uint32_t count, TexWrap wrap, TexFilter filter)
 {
     CubicTap tap = {.outside = 0};

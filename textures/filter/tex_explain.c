@@ -1,4 +1,4 @@
-/* A lookup told instead of done: footprint, level, probes, texels and their weights. */
+/* Describes a lookup without doing it: footprint, level, probes, texels and their weights. */
 #include "textures/filter/footprint.h"
 #include "textures/filter/tex_taps.h"
 #include <math.h>
@@ -19,8 +19,8 @@ static void add_texels(void *data, const TapTexels *tap)
     }
 }
 
-/* The half axes of the ellipse with the second moments of the two steps and the blur, in texels of level
- * 0, as footprint.h has it: half as long as the full widths. */
+/* Computes the half axes of the ellipse with the second moments of the two steps and the blur, in texels of
+ * level 0. They are half of the full widths of footprint.h. */
 static void fill_ellipse(const FootprintInput *in, TexExplain *out)
 {
     double w = out->width, h = out->height;

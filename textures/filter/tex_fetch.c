@@ -1,4 +1,4 @@
-/* Tiles that are not there. What has been copied out of a tile stays copied, and no tile is held during a
+/* Tiles that are not resident. Texels that were copied out of a tile stay valid, and no tile is held during a
  * wait. */
 #include "textures/filter/tex_fetch.h"
 #include "base/clock.h"
@@ -17,7 +17,8 @@ static void wait_for_tile(const Lookup *lk)
     atomic_fetch_add_explicit(&lk->texture->wait_ns, elapsed_ns, memory_order_relaxed);
 }
 
-/* Gets a tile that was not there, waiting if it must: READY with a pin, CONSTANT or FAILED. */
+/* Requests a tile that was not resident, waits if necessary, and returns its entry: READY with a pin, CONSTANT
+ * or FAILED. */
 static uint32_t await_tile(Lookup *lk, uint32_t tile)
 {
     uint32_t entry;
@@ -40,14 +41,14 @@ static uint32_t await_tile(Lookup *lk, uint32_t tile)
     return entry;
 }
 
-/* Loads texels `mask` of a tap from a tile's memory into the quad. */
+/* Loads the texels of a tap that `mask` selects from a tile's memory into the quad. */
 static void load_masked(const Lookup *lk, const TexLevel *level, const uint8_t *base,
                         const uint32_t x[4], const uint32_t y[4], uint32_t mask, float quad[4][4])
 {
     const Texture *texture = lk->texture;
     const uint8_t *texels[4];
     float loaded[4][4];
-    for (uint32_t k = 0; k < 4; k++) /* any texel of the tile will do where none is wanted */
+    for (uint32_t k = 0; k < 4; k++) /* texels that are not selected read any texel of the tile */
         texels[k] = mask >> k & 1u ? base + texel_offset(texture, level, x[k], y[k]) : base;
     texture->load_quad(&lk->cache->texels, texels, loaded);
     for (uint32_t k = 0; k < 4; ++k) {
@@ -91,8 +92,9 @@ bool lookup_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
         load_masked(lk, tap->level, slab_address(&c->slabs, payload), x, y, mask, quad);
         if (is_there)
             slab_mark_used(&c->slabs, payload);
+        /* the pin counts as the first use; the mark is for later ones */
         else
-            tile_unpin(c, payload); /* its first use; the mark is for later ones */
+            tile_unpin(c, payload);
     }
     return true;
 }

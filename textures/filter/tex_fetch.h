@@ -1,10 +1,10 @@
-/* Texels of taps, out of tiles that are there or are waited for. Inside of a lookup. */
+/* Fetches the texels of taps from tiles, waiting for tiles that are not resident. Private to a lookup. */
 #ifndef SORT_TEXTURES_FILTER_TEX_FETCH_H
 #define SORT_TEXTURES_FILTER_TEX_FETCH_H
 
 #include "textures/filter/tex_place.h"
 
-/* Around all reading of tiles, but not around waiting. */
+/* Enters the epoch: required around all reading of tiles, but not around waiting. */
 static inline void lookup_enter(const Lookup *lk)
 {
     epoch_enter(&lk->cache->epochs, &lk->thread->epoch);
@@ -16,24 +16,25 @@ static inline void lookup_leave(const Lookup *lk)
         cache_wake_sleepers(lk->cache);
 }
 
-/* Asks for all tiles that lanes from `first_lane` on need. */
+/* Requests all tiles that the lanes from `first_lane` on need. */
 void lookup_ask_ahead(const Lookup *lk, uint32_t first_lane);
 
-/* A tap whose texels lie in several tiles, or in one that is not there: waits for what is missing. False: a
- * tile has failed. */
+/* Fetches a tap whose texels lie in several tiles, or in a tile that is not resident; waits for missing tiles.
+ * Returns false if a tile has failed. */
 bool lookup_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4]);
 
-/* The four texels of a tap as linear rgba, black ones not blackened. False: a tile has failed. */
+/* Fetches the four texels of a tap as linear rgba, without replacing those outside the texture by black.
+ * Returns false if a tile has failed. */
 bool lookup_fetch_quad(Lookup *lk, const Tap *tap, float quad[4][4]);
 
 typedef enum TexelPlace {
-    TEXELS_TOGETHER, /* in one tile that is there */
-    TEXELS_CONSTANT, /* in one tile of one colour */
-    TEXELS_ELSEWHERE /* in several tiles, or in one that is not there */
+    TEXELS_TOGETHER, /* all in one resident tile */
+    TEXELS_CONSTANT, /* all in one tile of a constant colour */
+    TEXELS_ELSEWHERE /* in several tiles, or in one that is not resident */
 } TexelPlace;
 
-/* Where the four texels of a tap are: pointers to them, or their colour. Pointers hold until the epoch
- * is left. */
+/* Finds the four texels of a tap: pointers to them, or their constant colour. The pointers are valid until the
+ * epoch is left. */
 SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint8_t *out_texels[4],
                                           const float **out_constant)
 {
@@ -68,7 +69,7 @@ SORT_ALWAYS_INLINE TexelPlace find_texels(Lookup *lk, const Tap *tap, const uint
     return TEXELS_TOGETHER;
 }
 
-/* Asks for the memory that find_texels will lead to. */
+/* Prefetches the memory that find_texels() will read. */
 SORT_ALWAYS_INLINE void prefetch_texels(const Lookup *lk, const Tap *tap)
 {
     const Texture *texture = lk->texture;

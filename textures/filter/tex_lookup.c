@@ -1,12 +1,11 @@
-/* From a request to its result, lane by lane:
+/* Computes the result of a request, lane by lane:
  *
  *   footprint (level, probes) -> taps (level, two texels an axis) -> quads of texels -> blends
  *   tex_place.h, footprint.c                                          tex_fetch.h       tex_sample.c
  *
- * A tap's four texels usually lie in one tile that is there: one load of the tile's entry, four of
- * texels. Otherwise each tile concerned is looked at in turn, and the first that is missing is waited
- * for; before that, all tiles that the rest of the request needs and that are not on their way are
- * asked for (tex_taps.c). */
+ * A tap's four texels usually lie in one resident tile, which takes one load of the tile's entry and
+ * four of texels. Otherwise the tiles concerned are examined in turn, and the lookup waits for the
+ * first missing one, after requesting all tiles that the rest of the request needs (tex_taps.c). */
 #include "base/check.h"
 #include "textures/filter/tex_sample.h"
 #include <string.h>

@@ -1,9 +1,8 @@
-/* From a lane's coordinates to its taps, without reading anything. Inside of a lookup; included by the files
- * that make up one.
+/* Computes a lane's taps from its coordinates, without reading texels. Private to the files that implement a lookup.
  *
  *   coordinates -> footprint (level, probes) -> taps (level, two texels an axis)
  *
- * The image's rows run downwards, t runs up: v = 1 - t is the coordinate used inside. */
+ * The image's rows run downwards, t runs up; internally v = 1 - t is used. */
 #ifndef SORT_TEXTURES_FILTER_TEX_PLACE_H
 #define SORT_TEXTURES_FILTER_TEX_PLACE_H
 
@@ -13,10 +12,10 @@
 #include "textures/filter/tex_wrap.h"
 #include <math.h>
 
-/* Beyond, a float's spacing is 2: there is no place inside the texture left. */
+/* Beyond this, the spacing of floats is 2, and a coordinate no longer determines a place inside the texture. */
 #define COORDINATE_MAX 16777216.0f
 
-/* TexOptions with nothing left at its default. */
+/* TexOptions with all defaults resolved. */
 typedef struct LookupOptions {
     TexWrap wrap_s, wrap_t;
     TexFilter filter;
@@ -24,7 +23,7 @@ typedef struct LookupOptions {
     float mip_bias;
 } LookupOptions;
 
-/* A request under way. */
+/* A request in progress. */
 typedef struct Lookup {
     TexCaller *caller;
     TexThread *thread;
@@ -32,15 +31,15 @@ typedef struct Lookup {
     Texture *texture;
     const TexRequest *request;
     LookupOptions options;
-    uint32_t lane;                /* under way */
-    bool has_asked_ahead;         /* the rest of the request's tiles */
-    _Atomic uint64_t *mip_probes; /* the thread's, at the lane's depth; [level] */
-    /* Counted here, added to the thread's counters at the end. */
+    uint32_t lane;                /* the current lane */
+    bool has_asked_ahead;         /* the tiles of the remaining lanes have been requested */
+    _Atomic uint64_t *mip_probes; /* the thread's counters at the lane's path depth; [level] */
+    /* Counts of this request, added to the thread's counters at the end. */
     uint32_t probes, tile_requests, tile_hits;
 } Lookup;
 
-/* Structs of a lookup are filled in place, field by field: copies of what was just stored in smaller pieces wait
- * for the stores. */
+/* The structs of a lookup are filled in place, field by field: a copy of fields that were just stored in
+ * smaller pieces would stall on store forwarding. */
 static inline void resolve_options(const Texture *texture, const TexRequest *r, LookupOptions *out)
 {
     static const TexOptions defaults;
@@ -59,11 +58,11 @@ typedef struct Tap {
     AxisTap x, y;
 } Tap;
 
-/* A lane's coordinates. */
+/* A lane's coordinates and footprint. */
 typedef struct LanePlace {
     double s, v;
     Footprint footprint;
-    bool has_place; /* s and t are numbers within range */
+    bool has_place; /* s and t are finite and within range */
 } LanePlace;
 
 static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
@@ -72,7 +71,7 @@ static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
     const float *coord = r->coord + lane;
     uint32_t stride = r->lane_count;
     float s = coord[0], t = coord[stride];
-    /* Not a number compares false. */
+    /* NaN compares false. */
     out->has_place = fabsf(s) <= COORDINATE_MAX && fabsf(t) <= COORDINATE_MAX;
     if (!out->has_place)
         return;
@@ -98,7 +97,7 @@ SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, doub
     }
     tap.x = axis_tap_linear(s, tap.level->width, lk->options.wrap_s);
     tap.y = axis_tap_linear(v, tap.level->height, lk->options.wrap_t);
-    if (!lk->request->with_derivs) { /* a texel without weight need not be there */
+    if (!lk->request->with_derivs) { /* a texel with weight 0 need not be resident */
         if (tap.x.fraction == 0.0f)
             tap.x.second = tap.x.first;
         if (tap.y.fraction == 0.0f)
@@ -107,7 +106,7 @@ SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, doub
     return tap;
 }
 
-/* The i-th probe's place: evenly spaced along the major axis, centred. */
+/* Computes the place of probe i. Probes are evenly spaced along the major axis and centred. */
 SORT_ALWAYS_INLINE void probe_place(const LanePlace *place, uint32_t i, double *out_s,
                                     double *out_v)
 {
@@ -127,7 +126,7 @@ static inline uint32_t tile_number(const TexLevel *level, uint32_t x, uint32_t y
            (x >> level->tile_log2_x);
 }
 
-/* From the beginning of its tile. */
+/* Returns a texel's offset in bytes from the beginning of its tile. */
 static inline size_t texel_offset(const Texture *t, const TexLevel *level, uint32_t x, uint32_t y)
 {
     uint32_t column = x & ((1u << level->tile_log2_x) - 1);
@@ -135,7 +134,7 @@ static inline size_t texel_offset(const Texture *t, const TexLevel *level, uint3
     return level->offset + (size_t)row * level->row_bytes + (size_t)column * t->texel_bytes;
 }
 
-/* The four texels of a tap: left, right of the upper row, then of the lower one. */
+/* Lists the four texels of a tap: left and right of the upper row, then of the lower one. */
 static inline void tap_texels(const Tap *tap, uint32_t out_x[4], uint32_t out_y[4])
 {
     out_x[0] = out_x[2] = tap->x.first;
@@ -146,13 +145,13 @@ static inline void tap_texels(const Tap *tap, uint32_t out_x[4], uint32_t out_y[
 
 /* --- cubic taps --------------------------------------------------------------------------- */
 
-/* Whether a lane is blended by a cubic kernel: nothing is minified. */
+/* Returns whether a lane is filtered by a cubic kernel, which is when nothing is minified. */
 static inline bool is_cubic(const Lookup *lk, const Footprint *f)
 {
     return lk->options.filter >= TEX_FILTER_CATMULL_ROM && f->level == 0.0f && f->probe_count == 1;
 }
 
-/* Four by four texels of level 0, gathered as four quads. */
+/* The 4 x 4 texels of level 0 under a cubic kernel, fetched as four quads. */
 typedef struct CubicPlace {
     const TexLevel *level;
     CubicTap x, y;
@@ -167,7 +166,7 @@ static inline CubicPlace cubic_place(const Lookup *lk, const LanePlace *place)
                         .y = cubic_tap(place->v, level->height, lk->options.wrap_t, filter)};
 }
 
-/* Quad k of the four: left, right of the upper two rows, then of the lower ones. */
+/* Returns quad k: 0 and 1 are left and right of the upper two rows, 2 and 3 of the lower two. */
 static inline Tap cubic_quad(const CubicPlace *c, uint32_t k)
 {
     uint32_t i = 2 * (k & 1), j = 2 * (k >> 1);
@@ -183,7 +182,7 @@ static inline float below_one(float u)
     return u < 1.0f ? u : 0x1.fffffep-1f;
 }
 
-/* True with the given probability; *u, uniform in [0, 1), decides and is uniform again. */
+/* Returns true with the given probability. *u, uniform in [0, 1), decides and is rescaled to be uniform again. */
 static inline bool choose(float *u, float probability)
 {
     if (*u < probability) {
@@ -194,7 +193,7 @@ static inline bool choose(float *u, float probability)
     return false;
 }
 
-/* An axis reduced to one of its two texels, by their weights. */
+/* Reduces an axis to one of its two texels, chosen by their weights. */
 static inline AxisTap choose_texel(AxisTap tap, float *u)
 {
     bool is_second = choose(u, tap.fraction);
@@ -205,11 +204,11 @@ static inline AxisTap choose_texel(AxisTap tap, float *u)
                      .outside = is_outside ? TAP_FIRST_OUTSIDE | TAP_SECOND_OUTSIDE : 0};
 }
 
-/* One texel of those that ANISO would blend, and the probe and level it is from. */
+/* One of the texels that ANISO would blend, with its probe and level. */
 typedef struct StochasticPlace {
     double s, v;
     uint32_t level;
-    Tap tap; /* the texel four times */
+    Tap tap; /* the chosen texel, four times */
 } StochasticPlace;
 
 static inline StochasticPlace stochastic_place(const Lookup *lk, uint32_t lane,
@@ -218,7 +217,7 @@ static inline StochasticPlace stochastic_place(const Lookup *lk, uint32_t lane,
     const Footprint *f = &place->footprint;
     StochasticPlace out;
     float u = lk->request->random[lane];
-    u = u > 0.0f ? below_one(u) : 0.0f; /* what is no number: 0 */
+    u = u > 0.0f ? below_one(u) : 0.0f; /* NaN becomes 0 */
     out.level = (uint32_t)f->level;
     out.level += choose(&u, f->level - (float)out.level);
     float scaled = u * (float)f->probe_count;

@@ -1,14 +1,14 @@
-/* The requests of lookups, and the reads of I/O threads, into the trace that the cache records. */
+/* Records the requests of lookups and the reads of I/O threads in the cache's trace. */
 #include "textures/filter/tex_taps.h"
 #include <string.h>
 
-/* The different tiles of one request, gathered. */
+/* The distinct tiles of one request. */
 typedef struct RequestTiles {
     TraceStream *stream;
     const Texture *texture;
     uint32_t depth;
     bool is_continued;
-    uint32_t count, last; /* last: where the tap before was */
+    uint32_t count, last; /* last: the index of the previous tap's tile */
     uint32_t tiles[TEX_TRACE_TILES_MAX], taps[TEX_TRACE_TILES_MAX];
 } RequestTiles;
 

@@ -1,7 +1,7 @@
 #include "textures/filter/tex_sample.h"
 #include <string.h>
 
-/* The four texels of a tap, as linear rgba, to its sample. */
+/* Blends the four texels of a tap, given as linear rgba. */
 static void blend_quad(const Tap *tap, float quad[4][4], bool with_derivs, Sample *out)
 {
     const AxisTap *x = &tap->x, *y = &tap->y;
@@ -21,8 +21,8 @@ static void blend_quad(const Tap *tap, float quad[4][4], bool with_derivs, Sampl
     out->d_dv = (left_step + x->fraction * (right_step - left_step)) * scale_v;
 }
 
-/* A tap that the fast way does not take: at a black edge, with derivatives, or whose texels are elsewhere. Not
- * inlined, to keep the fast way short. */
+/* Samples a tap that the fast path does not handle: one at a black edge, one with derivatives, or one whose
+ * texels are not all in one resident tile. Not inlined, to keep the fast path short. */
 static SORT_NOINLINE bool sample_tap_slowly(Lookup *lk, const Tap *tap, bool with_derivs,
                                             Sample *out)
 {
@@ -37,7 +37,7 @@ static SORT_NOINLINE bool sample_tap_slowly(Lookup *lk, const Tap *tap, bool wit
     return true;
 }
 
-/* One bilinear (or closest) tap. False: a tile has failed. */
+/* Samples one bilinear (or closest) tap. Returns false if a tile has failed. */
 SORT_ALWAYS_INLINE bool sample_tap(Lookup *lk, uint32_t level, double s, double v, bool with_derivs,
                                    Sample *out)
 {
@@ -71,7 +71,7 @@ SORT_ALWAYS_INLINE void blend_samples(Sample *a, const Sample *b, float fraction
     }
 }
 
-/* One probe, in one level or blended between two. */
+/* Samples one probe, in one level or blended between two. */
 SORT_ALWAYS_INLINE bool sample_probe(Lookup *lk, double s, double v, float level, bool with_derivs,
                                      Sample *out)
 {
@@ -111,7 +111,7 @@ static bool sample_cubic(Lookup *lk, const LanePlace *place, Sample *out)
     }
     float width = (float)c.level->width, height = (float)c.level->height;
     for (uint32_t i = 0; i < 4; ++i) {
-        /* Differences from one of the texels, so that equal texels give themselves. */
+        /* Differences from one of the texels are summed, so that equal texels give exactly their value. */
         float base = texels[1][1][i], sum = 0.0f, d_ds = 0.0f, d_dv = 0.0f;
         for (uint32_t row = 0; row < 4; ++row) {
             float line = 0.0f, slope = 0.0f;
@@ -131,7 +131,7 @@ static bool sample_cubic(Lookup *lk, const LanePlace *place, Sample *out)
     return true;
 }
 
-/* One texel of those that ANISO would blend. Derivatives are those of the whole tap it is from. */
+/* Samples one of the texels that ANISO would blend. Derivatives are those of the whole tap that contains it. */
 static bool sample_stochastic(Lookup *lk, const LanePlace *place, Sample *out)
 {
     StochasticPlace chosen = stochastic_place(lk, lk->lane, place);
@@ -161,7 +161,7 @@ SORT_ALWAYS_INLINE bool sample_probes(Lookup *lk, const LanePlace *place, bool w
         Sample probe;
         if (!sample_probe(lk, s, v, f->level, with_derivs, i == 0 ? out : &probe))
             return false;
-        if (i > 0) /* the mean so far */
+        if (i > 0) /* a running mean */
             blend_samples(out, &probe, 1.0f / (float)(i + 1), with_derivs);
     }
     return true;

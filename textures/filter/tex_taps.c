@@ -81,7 +81,7 @@ static void visit_lane(const Visit *v, const LanePlace *place)
     const Lookup *lk = v->lookup;
     if (lk->options.filter == TEX_FILTER_STOCHASTIC) {
         StochasticPlace chosen = stochastic_place(lk, v->lane, place);
-        if (lk->request->with_derivs) { /* those of the whole tap */
+        if (lk->request->with_derivs) { /* derivatives need the whole tap */
             Tap tap = make_tap(lk, chosen.level, chosen.s, chosen.v);
             visit_tap(v, &tap, 0.0f);
         }
@@ -117,7 +117,7 @@ void taps_visit(Texture *texture, const TexRequest *r, uint32_t first_lane,
 
 /* --- asking ahead ------------------------------------------------------------------------- */
 
-/* Gathers tile numbers to be asked for. */
+/* Tile numbers to be requested. */
 typedef struct TileList {
     const Lookup *lookup;
     uint32_t count;

@@ -1,4 +1,4 @@
-/* From a coordinate on one axis to the two texels that a bilinear tap blends there. */
+/* Maps a coordinate on one axis to the two texels that a bilinear tap blends. */
 #ifndef SORT_TEXTURES_FILTER_TEX_WRAP_H
 #define SORT_TEXTURES_FILTER_TEX_WRAP_H
 
@@ -7,13 +7,14 @@
 enum { TAP_FIRST_OUTSIDE = 1u, TAP_SECOND_OUTSIDE = 2u };
 
 typedef struct AxisTap {
-    uint32_t first, second; /* texels; inside the level always */
-    float fraction;         /* weight of the second */
-    float slope_sign;       /* -1 where mirroring runs backwards; 0 where nothing can change */
-    uint32_t outside;       /* TAP_*_OUTSIDE: black stands in for it */
+    uint32_t first, second; /* texels, always inside the level */
+    float fraction;         /* weight of the second texel */
+    /* -1 where mirroring reverses the axis; 0 where the value is constant */
+    float slope_sign;
+    uint32_t outside; /* TAP_*_OUTSIDE: the texel is replaced by black */
 } AxisTap;
 
-/* floor() without a call; |x| < 2^62. */
+/* floor() without a library call, for |x| < 2^62. */
 static inline double tap_floor(double x)
 {
     double whole = (double)(int64_t)x;
@@ -26,7 +27,7 @@ static inline double tap_limit(double x, double low, double high)
 }
 
 /* x: the coordinate in units of the whole axis, |x| <= 2^25; count: texels; wrap: not TEX_WRAP_FILE.
- * Doubles: x times 2^19 is exact to far below the spacing of the floats that coordinates come in.
+ * The computation uses doubles, in which x times 2^19 is far more precise than the input's floats.
  *
  * With p = x count + 1/2, the tap blends texels floor(p) - 1 and floor(p) by the fraction of p. */
 static inline AxisTap axis_tap_linear(double x, uint32_t count, TexWrap wrap)
@@ -40,7 +41,7 @@ static inline AxisTap axis_tap_linear(double x, uint32_t count, TexWrap wrap)
         tap.fraction = (float)(p - base);
         tap.outside = ((uint32_t)(j - 1) >= count ? TAP_FIRST_OUTSIDE : 0u) |
                       ((uint32_t)j >= count ? TAP_SECOND_OUTSIDE : 0u);
-        /* No tile is wanted for a texel that is black anyway. */
+        /* No tile is requested for a texel that is replaced by black. */
         tap.second = tap.outside & TAP_SECOND_OUTSIDE ? count - 1 : (uint32_t)j;
         tap.first = tap.outside & TAP_FIRST_OUTSIDE ? tap.second : (uint32_t)j - 1;
         if (tap.outside & TAP_SECOND_OUTSIDE)
@@ -67,11 +68,11 @@ static inline AxisTap axis_tap_linear(double x, uint32_t count, TexWrap wrap)
     return tap;
 }
 
-/* The texel that x falls into. */
+/* Returns the texel that contains x. */
 static inline AxisTap axis_tap_closest(double x, uint32_t count, TexWrap wrap)
 {
     AxisTap tap = axis_tap_linear(x, count, wrap);
-    /* The texel's own weight is 1/2 or more; x exactly between two belongs to the second. */
+    /* The containing texel has a weight of 1/2 or more; x exactly between two belongs to the second. */
     bool is_second = tap.fraction >= 0.5f;
     if (tap.slope_sign < 0.0f)
         is_second = tap.fraction > 0.5f;

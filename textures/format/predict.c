@@ -59,7 +59,8 @@ SORT_ALWAYS_INLINE uint32_t expected(uint32_t predictor, uint32_t a, uint32_t b,
 
 /* --- there --------------------------------------------------------------------------------- */
 
-/* How large a residual is, for choosing: its distance from 0, or of several bytes the number of its bits. */
+/* Measures a residual for the choice of a method: its distance from 0 for one byte, the number of its bits for
+ * several. */
 SORT_ALWAYS_INLINE uint32_t size_of(uint32_t residual, uint32_t bytes)
 {
     uint32_t shift = 32 - 8 * bytes;
@@ -68,7 +69,7 @@ SORT_ALWAYS_INLINE uint32_t size_of(uint32_t residual, uint32_t bytes)
     return bytes == 1 ? distance : 32 - (uint32_t)__builtin_clz(distance | 1);
 }
 
-/* Sums for all predictors, over what has all three neighbours. */
+/* Sums the residuals of every predictor, over the texels that have all three neighbours. */
 SORT_ALWAYS_INLINE void measure(const PredictShape *s, const uint8_t *texels, uint32_t bytes,
                                 uint64_t out_sums[PREDICT_COUNT])
 {
@@ -96,7 +97,7 @@ static void measure_any(const PredictShape *s, const uint8_t *texels,
         measure(s, texels, 4, out_sums);
 }
 
-/* Subtracts the second channel from the first and the third, or adds it. */
+/* Subtracts the second channel from the first and the third, or adds it back. */
 static void combine(const PredictShape *s, uint8_t *texels, bool is_added)
 {
     uint32_t bytes = s->component_bytes;
@@ -115,7 +116,7 @@ static bool has_planes(const PredictShape *s, uint32_t method)
     return s->component_bytes > 1 || (method & PREDICT_BY_SECOND) != 0;
 }
 
-/* The least sum; the first of several. */
+/* Returns the index of the least sum, the first of several. */
 static uint32_t least_of(const uint64_t sums[PREDICT_COUNT])
 {
     uint32_t best = PREDICT_LEFT;
@@ -193,7 +194,7 @@ bool predict_is_method(const PredictShape *shape, uint32_t method)
     return predictor < PREDICT_COUNT;
 }
 
-/* Planes become components again. */
+/* Reassembles components from byte planes. */
 static void gather(const PredictShape *s, const uint8_t *planes, uint8_t *out)
 {
     size_t step = (size_t)s->channel_count * s->component_bytes;
@@ -205,7 +206,7 @@ static void gather(const PredictShape *s, const uint8_t *planes, uint8_t *out)
     }
 }
 
-/* One row but for its first texel, whose neighbours are all there. */
+/* Restores one row except its first texel; all neighbours exist. */
 SORT_ALWAYS_INLINE void restore_row(uint8_t *row, size_t row_bytes, size_t step, uint32_t predictor,
                                     uint32_t bytes)
 {
@@ -227,7 +228,7 @@ SORT_ALWAYS_INLINE void restore(const PredictShape *s, uint32_t predictor, uint3
         uint8_t *row = texels + y * row_bytes;
         for (size_t i = 0; i < step; i += bytes)
             put(row + i, bytes, get(row + i, bytes) + get(row + i - row_bytes, bytes));
-        switch (predictor) { /* a loop of its own for each */
+        switch (predictor) { /* each predictor has its own loop */
         case PREDICT_LEFT:
             restore_row(row, row_bytes, step, PREDICT_LEFT, bytes);
             break;

@@ -16,7 +16,7 @@ bool read_run_has(const ReadRun *run, uint64_t tile)
     return tile >= run->first_tile && tile - run->first_tile < run->tile_count;
 }
 
-/* Where the payloads of the first tiles lie, as many as fit. Returns how many. */
+/* Finds the extent of the payloads of the first tiles, as many as fit. Returns their number. */
 static uint32_t find_extent(ReadRun *run, const StexHeader *h, uint64_t first_tile,
                             uint32_t tile_count)
 {
@@ -31,7 +31,7 @@ static uint32_t find_extent(ReadRun *run, const StexHeader *h, uint64_t first_ti
             continue;
         uint64_t first = r->offset < begin ? r->offset : begin;
         uint64_t last = r->offset + r->stored_bytes > end ? r->offset + r->stored_bytes : end;
-        if (last - first > RUN_BYTES_MAX) /* other levels' tiles lie between them */
+        if (last - first > RUN_BYTES_MAX) /* tiles of other levels lie between them */
             break;
         begin = first;
         end = last;

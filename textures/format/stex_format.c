@@ -45,7 +45,7 @@ PredictShape stex_tile_shape(const StexHeader *h)
                           .component_bytes = stex_component_bytes((SortTexelType)h->texel_type)};
 }
 
-/* Texels of level 0 in whole tiles of that size. */
+/* Returns the number of texels of level 0 when padded to whole tiles of that size. */
 static uint64_t padded_texels(const StexHeader *h, uint32_t width_log2, uint32_t height_log2)
 {
     uint64_t across = (((uint64_t)h->width - 1) >> width_log2) + 1;
@@ -53,8 +53,9 @@ static uint64_t padded_texels(const StexHeader *h, uint32_t width_log2, uint32_t
     return across * down << (width_log2 + height_log2);
 }
 
-/* Tiles have 2^area_log2 texels. They are as square as they can be with a fifth of them beyond the edges at most; where no
- * shape does that, as little as possible beyond. So thin textures have thin tiles. */
+/* Chooses the shape of tiles of 2^area_log2 texels: the most square one with at most a fifth of its texels
+ * beyond the edges, or where none satisfies that, the one with the fewest beyond. Thin textures therefore have
+ * thin tiles. */
 static void choose_tile_shape(StexHeader *h, uint32_t area_log2)
 {
     uint64_t texels = (uint64_t)h->width * h->height, best = UINT64_MAX;

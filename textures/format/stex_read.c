@@ -113,7 +113,7 @@ bool stex_is_at_path(const StexStamp *stamp, const char *path)
     return stat(path, &info) == 0 && info.st_dev == stamp->device && info.st_ino == stamp->inode;
 }
 
-/* Everything that follows from width, height and format must be as stex_layout() computes it. */
+/* Checks that every field that follows from width, height and format has the value that stex_layout() computes. */
 static bool layout_matches(const StexHeader *h)
 {
     StexHeader expected = *h;
@@ -122,7 +122,8 @@ static bool layout_matches(const StexHeader *h)
     return memcmp(&expected, h, sizeof expected) == 0;
 }
 
-/* Whether they are text as a conversion leaves it: lines that are not empty, since each is a warning of a render. */
+/* Checks that the notes have the form that a conversion writes: lines that are not empty, since each becomes a
+ * warning of a render. */
 static bool notes_in_form(const char notes[TEX_NOTES_BYTES])
 {
     return memchr(notes, '\0', TEX_NOTES_BYTES) && notes[0] != '\n' && !strstr(notes, "\n\n");
@@ -204,7 +205,7 @@ static bool fail(TileFailure *out, TileFault fault, int error_number, uint64_t o
     return false;
 }
 
-/* Reads, and tells a read error from the end of the file. */
+/* Reads exactly `size_bytes`, and distinguishes a read error from the end of the file. */
 static bool read_piece(int fd, void *out, size_t size_bytes, uint64_t offset, TileFailure *failure)
 {
     int error_number = read_fully(fd, out, size_bytes, offset);

@@ -1,6 +1,7 @@
 /* A paged level collects rows in its band (one row of tiles, padded to whole tiles). A full band is
- * cut into tiles, some at a time, on all threads; then they go to the end of the file in order, and
- * their index records to their place near the front, so that memory does not grow with the image. */
+ * cut into tiles, a group at a time, on all threads; the payloads are then appended to the file in
+ * order, and their index records written to their place near the front. Memory therefore does not
+ * grow with the height of the image. */
 #include "textures/format/stex_write.h"
 #include "base/alloc.h"
 #include "base/cast.h"
@@ -20,34 +21,34 @@ typedef struct LevelBand {
 
 enum { GROUP_TILES = 64, WRITER_THREADS_MAX = 64 };
 
-/* Tiles of one band that are cut and packed together. */
+/* A group of a band's tiles that are cut and packed together. */
 typedef struct TileGroup {
     const uint8_t *band;
     size_t band_row_bytes;
     uint32_t first_x, count;
     _Atomic uint32_t next;
-    uint8_t *texels, *packed; /* owned; GROUP_TILES tiles each; packed: if the file is compressed */
+    /* owned; GROUP_TILES tiles each; `packed` only if the file is compressed */
+    uint8_t *texels, *packed;
     StexTile records[GROUP_TILES]; /* flags, constant, stored_bytes and payload_crc */
 } TileGroup;
 
-/* What a thread compresses with. */
+/* A thread's state for compression. */
 typedef struct TilePacker {
     z_stream deflate;
-    uint8_t
-        *buffers; /* owned; PACKER_BUFFERS tiles: scratch, residuals, what they are deflated to */
+    uint8_t *buffers; /* owned; PACKER_BUFFERS tiles: scratch, residuals, and deflated output */
 } TilePacker;
 enum { PACKER_BUFFERS = 3 };
 
 struct StexWriter {
     StexHeader header;
     FileReplace file;
-    uint64_t end; /* where the next payload goes */
+    uint64_t end; /* file offset of the next payload */
     uint64_t constant_tiles;
     LevelBand bands[TEX_MAX_LEVELS];
     uint8_t *tail; /* owned; header.tail_bytes */
     TileGroup group;
     uint32_t thread_count;
-    uint32_t packer_count; /* one a thread; 0: nothing is compressed */
+    uint32_t packer_count; /* one for each thread; 0 if nothing is compressed */
     TilePacker packers[WRITER_THREADS_MAX];
 };
 
@@ -74,7 +75,7 @@ static Status write_at(StexWriter *w, uint64_t offset, const void *data, size_t 
     return STATUS_OK;
 }
 
-/* Memory for bands, tail and scratch. */
+/* Allocates the bands, the tail and scratch memory. */
 static bool writer_allocate(StexWriter *w)
 {
     const StexHeader *h = &w->header;
@@ -138,7 +139,7 @@ Status stex_writer_begin(const char *path, const StexHeader *format, uint32_t th
 void stex_writer_set_level(StexWriter *w, uint32_t level)
 {
     ASSERT(w->packer_count > 0 && level >= 1 && level <= 9);
-    for (uint32_t i = 0; i < w->packer_count; i++) /* nothing is under way */
+    for (uint32_t i = 0; i < w->packer_count; i++) /* no deflation is in progress */
         (void)deflateParams(&w->packers[i].deflate, (int)level, Z_DEFAULT_STRATEGY);
 }
 
@@ -149,11 +150,11 @@ const StexHeader *stex_writer_header(const StexWriter *w)
 
 static bool is_constant(const uint8_t *texels, uint32_t texel_bytes, uint32_t tile_bytes)
 {
-    /* Equal to itself shifted by one texel. */
+    /* A constant tile equals itself shifted by one texel. */
     return memcmp(texels, texels + texel_bytes, tile_bytes - texel_bytes) == 0;
 }
 
-/* Deflates into at most `room` bytes. Returns how many; 0: they do not suffice. */
+/* Deflates into at most `room` bytes. Returns the size, or 0 if it does not fit. */
 static uint32_t deflate_tile(z_stream *z, uint8_t *bytes, uint32_t count, uint8_t *out,
                              uint32_t room)
 {
@@ -165,8 +166,8 @@ static uint32_t deflate_tile(z_stream *z, uint8_t *bytes, uint32_t count, uint8_
     return deflate(z, Z_FINISH) == Z_STREAM_END ? (uint32_t)z->total_out : 0;
 }
 
-/* The smaller of a tile deflated as it is and with prediction, into `out`; *out_method says which. Returns its size; 0: it is
- * not worth being inflated by whoever reads it. */
+/* Deflates a tile with and without prediction and keeps the smaller result in `out`; *out_method names it.
+ * Returns its size, or 0 if the saving does not justify the time to inflate it. */
 static uint32_t compress_tile(const StexHeader *h, TilePacker *packer, uint8_t *texels,
                               uint8_t *out, uint32_t *out_method)
 {
@@ -187,7 +188,8 @@ static uint32_t compress_tile(const StexHeader *h, TilePacker *packer, uint8_t *
     return bytes;
 }
 
-/* Cuts tile i of the group out of the band, and describes it but for its place. packer: NULL: not compressed. */
+/* Cuts tile i of the group out of the band and fills its record except for the offset. A packer of NULL means
+ * no compression. */
 static void pack_tile(StexWriter *w, uint32_t i, TilePacker *packer)
 {
     const StexHeader *h = &w->header;
@@ -220,7 +222,7 @@ static void pack_tile(StexWriter *w, uint32_t i, TilePacker *packer)
     record->payload_crc = crc32c(0, payload, record->stored_bytes);
 }
 
-/* One thread's share of a group. */
+/* Packs one thread's part of a group. */
 static void pack_tiles(void *writer, uint32_t thread)
 {
     StexWriter *w = writer;
@@ -230,7 +232,7 @@ static void pack_tiles(void *writer, uint32_t thread)
         pack_tile(w, i, packer);
 }
 
-/* Puts the payloads at the end of the file, and the records to theirs. */
+/* Appends the payloads to the file and writes the records to their places. */
 static Status write_group(StexWriter *w, uint64_t first_tile, Error *err)
 {
     const StexHeader *h = &w->header;
@@ -267,7 +269,7 @@ static Status flush_band(StexWriter *w, uint32_t level_index, uint32_t tile_y, E
         g->first_x = x;
         g->count = level->tiles_x - x < GROUP_TILES ? level->tiles_x - x : GROUP_TILES;
         atomic_store(&g->next, 0);
-        /* Copying alone is not worth other threads. */
+        /* Copying alone does not justify other threads. */
         uint32_t threads = w->packer_count > 0 ? w->packer_count : 1;
         parallel_for(threads, threads < g->count ? threads : g->count, pack_tiles, w);
         TRY(write_group(w, first + x, err));
@@ -289,7 +291,7 @@ Status stex_writer_row(StexWriter *w, uint32_t level_index, const void *texels, 
         return STATUS_OK;
     }
 
-    /* Pad to the right with the last texel. */
+    /* Pads to the right with the last texel. */
     uint32_t height_log2 = stex_tile_height_log2(h), tile_height = 1u << height_log2;
     size_t band_row_bytes = ((size_t)level->tiles_x << stex_tile_width_log2(h)) * texel_bytes;
     uint8_t *to = band->texels + (row & (tile_height - 1)) * band_row_bytes;
@@ -298,7 +300,7 @@ Status stex_writer_row(StexWriter *w, uint32_t level_index, const void *texels, 
         memcpy(to + at, to + row_bytes - texel_bytes, texel_bytes);
 
     bool is_last = band->rows_fed == level->height;
-    if (is_last) { /* pad downwards with the last row */
+    if (is_last) { /* pads downwards with the last row */
         for (uint32_t y = (row & (tile_height - 1)) + 1; y < tile_height; ++y)
             memcpy(band->texels + y * band_row_bytes, to, band_row_bytes);
     }
@@ -325,7 +327,7 @@ Status stex_writer_finish(StexWriter *w, const float average_rgba[4], const uint
 
     uint8_t page[STEX_PAGE_BYTES] = {0};
     memcpy(page, h, sizeof *h);
-    /* The tables end at data_offset; pad up to there, for a file without payloads. */
+    /* The tables end at data_offset. A file without payloads is padded up to there. */
     uint64_t tail_end = h->tail_offset + h->tail_bytes;
     static const uint8_t zeros[STEX_PAGE_BYTES];
     Status status = write_at(w, 0, page, sizeof page, err);

@@ -50,7 +50,7 @@ static float unorm16(uint16_t v)
     return (float)(v * (1.0 / 65535.0));
 }
 
-/* Floats of which it is known that they are encoded; the curve goes on beyond 1. */
+/* Decodes floats that are sRGB-encoded; the curve continues beyond 1. */
 static void decode_wide_srgb(TexelFormat format, float *values, size_t count)
 {
     for (uint32_t c = 0; format.is_srgb && c < format.channel_count; ++c) {

@@ -1,5 +1,5 @@
-/* Four texels at a time: one loader and one blender a format, made from one reader a type. A texel is a vector
- * of four, so that its channels are decoded and blended together. */
+/* One loader and one blender of four texels for each format, generated from one reader for each type. A texel
+ * is a vector of four floats, so that its channels are decoded and blended together. */
 #include "base/check.h"
 #include "base/half.h"
 #include "textures/format/texel.h"
@@ -20,15 +20,15 @@ SORT_ALWAYS_INLINE f32x4 rgba_of(float x, float y, float z, float w, uint32_t ch
     }
 }
 
-/* Reads no byte beyond the texel: the next one may be another thread's. */
+/* Reads no byte beyond the texel, since another thread may be writing the next one. */
 #define RGBA_OF(read, channels)                                                                    \
     rgba_of(read(0), (channels) >= 2 ? read(1) : 0.0f, (channels) >= 3 ? read(2) : 0.0f,           \
             (channels) >= 4 ? read(3) : 0.0f, channels)
 
 SORT_ALWAYS_INLINE f32x4 read_u8(const TexelTables *t, const uint8_t *p, uint32_t channels)
 {
-    if (channels ==
-        4) { /* i / 255 = i (257 / 65536 + ...): for all bytes the table's value, rounded correctly */
+    /* i / 255 = i (257 / 65536 + ...): this gives the table's value, correctly rounded, for all bytes */
+    if (channels == 4) {
         f32x4 v = f32x4_from_u8(p);
         return v * f32x4_splat(0x1.01p-8f) + v * f32x4_splat(0x1.010102p-24f);
     }
@@ -55,13 +55,13 @@ SORT_ALWAYS_INLINE f32x4 read_u16(const TexelTables *t, const uint8_t *p, uint32
 #undef VALUE
 }
 
-/* Finite halves, whatever the thread does to subnormal floats: no such float occurs on the way. */
+/* Converts finite halves, whatever the thread does to subnormal floats: none occurs in the computation. */
 SORT_ALWAYS_INLINE f32x4 f32x4_from_half(const void *halves)
 {
     i32x4 bits = i32x4_from_u16(halves);
     i32x4 magnitude = bits & 0x7fff, sign = (bits & 0x8000) << 16;
     i32x4 shifted = magnitude << 13;
-    i32x4 normal = shifted + (112 << 23); /* the exponent, biased anew */
+    i32x4 normal = shifted + (112 << 23); /* the exponent with the new bias */
     i32x4 above = shifted + (113 << 23);  /* 2^-14 (1 + m), for a subnormal 2^-14 m */
     f32x4 subnormal = f32x4_load(&above) - f32x4_splat(0x1p-14f);
     i32x4 subnormal_bits, is_subnormal = magnitude < 0x400;
@@ -119,11 +119,11 @@ LOADERS(float)
 #define BY_CHANNELS(prefix) {prefix##1, prefix##2, prefix##3, prefix##4}
 enum { SRGB8_ROW = SORT_TEXEL_FLOAT + 1 };
 
-/* Which row of the tables below: the type, or sRGB bytes. */
+/* Returns the row of the tables below: the type, or sRGB bytes. */
 static uint32_t row_of(TexelFormat format)
 {
     ASSERT(format.channel_count >= 1 && format.channel_count <= 4);
-    ASSERT(!format.is_srgb || format.type == SORT_TEXEL_U8); /* others are stored linear */
+    ASSERT(!format.is_srgb || format.type == SORT_TEXEL_U8); /* other types are stored linear */
     return format.is_srgb ? SRGB8_ROW : (uint32_t)format.type;
 }
 

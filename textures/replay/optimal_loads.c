@@ -8,20 +8,20 @@ enum { CAPACITY_FIRST = 1 << 16 };
 #define NEVER        UINT32_MAX
 #define NOT_HELD     UINT32_MAX
 
-/* A heap of the items that are held, the one that is wanted last on top. */
+/* A heap of the resident items; the item whose next access is furthest in the future is on top. */
 typedef struct Heap {
     uint32_t *items;    /* [held] */
-    uint32_t *place_of; /* by item; NOT_HELD */
-    uint32_t *wanted;   /* by item: the number of its next access */
+    uint32_t *place_of; /* [item_count]; NOT_HELD if the item is not resident */
+    uint32_t *wanted;   /* [item_count]; the number of the item's next access */
     uint32_t count;
 } Heap;
 
 struct OptimalLoads {
     uint32_t item_count;
-    uint32_t *size_bytes; /* owned, as all below */
+    uint32_t *size_bytes; /* this and all pointers below are owned */
     uint32_t *accesses, *next;
     size_t count, capacity;
-    bool has_next; /* `next` belongs to all accesses */
+    bool has_next; /* `next` has been computed for all accesses */
     Heap heap;
 };
 
@@ -63,7 +63,7 @@ Status optimal_loads_access(OptimalLoads *o, uint32_t item, Error *err)
 {
     ASSERT(item < o->item_count);
     if (o->count > 0 && o->accesses[o->count - 1] == item)
-        return STATUS_OK; /* still there */
+        return STATUS_OK; /* the item is still resident */
     if (o->count == ACCESSES_MAX)
         return error_set(err, STATUS_LIMIT, "the trace asks for more than 2^31 tiles");
     if (o->count == o->capacity) {
@@ -79,7 +79,7 @@ Status optimal_loads_access(OptimalLoads *o, uint32_t item, Error *err)
     return STATUS_OK;
 }
 
-/* For each access, when its item is wanted again. */
+/* Computes for each access when its item is accessed next. */
 static Status find_next(OptimalLoads *o, Error *err)
 {
     if (o->has_next)
@@ -157,7 +157,7 @@ Status optimal_loads_count(OptimalLoads *o, uint64_t capacity_bytes, uint64_t *o
         uint32_t item = o->accesses[i];
         h->wanted[item] = o->next[i];
         if (h->place_of[item] != NOT_HELD) {
-            sift_up(h, h->place_of[item]); /* it is wanted later than before */
+            sift_up(h, h->place_of[item]); /* its next access is now later */
             continue;
         }
         ++loads;

@@ -9,10 +9,10 @@ enum { CAPACITY_FIRST = 1 << 12 };
 static void tree_add(StackDistance *d, uint32_t place, uint64_t bytes)
 {
     for (uint32_t i = place + 1; i <= d->capacity; i += i & -i)
-        d->tree[i] += bytes; /* wraps around for what is taken away */
+        d->tree[i] += bytes; /* wraps around when bytes are subtracted */
 }
 
-/* Bytes at the places before. */
+/* Returns the sum of the bytes at earlier places. */
 static uint64_t tree_sum(const StackDistance *d, uint32_t place)
 {
     uint64_t sum = 0;
@@ -38,7 +38,7 @@ static Status grow(StackDistance *d, uint32_t capacity, Error *err)
     return STATUS_OK;
 }
 
-/* Moves the last accesses together at the front, in their order. */
+/* Compacts the last accesses at the front, in their order. */
 static Status renumber(StackDistance *d, Error *err)
 {
     uint32_t used = 0;
@@ -57,7 +57,7 @@ static Status renumber(StackDistance *d, Error *err)
         TRY(grow(d, 2 * d->capacity, err));
     }
     memset(d->tree, 0, ((size_t)d->capacity + 1) * sizeof *d->tree);
-    for (uint32_t i = 0; i < used; ++i) { /* each node once, then up into the next */
+    for (uint32_t i = 0; i < used; ++i) { /* each node is complete when it is added to its parent */
         uint32_t node = i + 1;
         d->tree[node] += d->bytes_at[i];
         uint32_t parent = node + (node & -node);

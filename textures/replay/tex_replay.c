@@ -15,8 +15,9 @@ enum { TILES_TOTAL_MAX = 1 << 28, CURVE_BINS = TEX_CURVE_OCTAVES * TEX_CURVE_STE
 /* --- what is common: tiles of all textures in one row --------------------------------------- */
 
 typedef struct TileSpace {
-    uint32_t *first;         /* owned; by texture: the number of its tile 0 */
-    uint8_t *is_memory_free; /* owned; by number: of one colour, or not to be had: takes no slot */
+    uint32_t *first; /* owned, by texture: the number of its tile 0 */
+    /* owned, by number: the tile is constant or unreadable and takes no slot */
+    uint8_t *is_memory_free;
     uint32_t tile_total;
 } TileSpace;
 
@@ -26,7 +27,7 @@ static void space_destroy(TileSpace *s)
     mem_free(s->is_memory_free);
 }
 
-/* The first pass: which tiles take no memory. */
+/* The first pass: finds the tiles that take no memory. */
 static Status note_constants(TileSpace *s, TexTraceReader *trace, Error *err)
 {
     TexTraceEvent event;
@@ -71,7 +72,7 @@ typedef struct Simulation {
     TexReplay *result;
     EpochSet epochs; /* without readers */
     SlabPool slabs;
-    uint32_t *words; /* owned; entries as the cache has them, by number */
+    uint32_t *words; /* owned, by number: entries like those of the cache */
     bool has_asked_ahead;
     bool is_running;
 } Simulation;
@@ -111,7 +112,7 @@ static void simulation_destroy(Simulation *sim)
     mem_free(sim->words);
 }
 
-/* Loads a tile into a slot with `pins` pins. False: all slots are pinned. */
+/* Loads a tile into a slot with `pins` pins. Returns false if all slots are pinned. */
 static bool load_tile(Simulation *sim, uint32_t texture, uint32_t tile, uint32_t pins)
 {
     uint32_t *word = &sim->words[sim->space->first[texture] + tile];
@@ -137,8 +138,8 @@ static int compare_tiles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The missing tiles of the event behind its `next`-th, in the order in which storage serves them; as
- * ask_ahead() and tile_request_ahead() do. */
+/* Loads the missing tiles of the event after its `next`-th, in the order in which storage serves them, as
+ * lookup_ask_ahead() and tile_request_ahead() do. */
 static void load_ahead(Simulation *sim, const TexTraceEvent *event, uint32_t next)
 {
     uint32_t missing[TEX_TRACE_TILES_MAX], count = 0;
@@ -166,13 +167,13 @@ static void use_tile(Simulation *sim, const TexTraceEvent *event, uint32_t i)
     uint32_t uses = event->taps[i];
     if (entry_tag(sim->words[number]) == ENTRY_EMPTY) {
         bool is_loaded = load_tile(sim, event->texture, event->tiles[i], 1);
-        CHECK(is_loaded); /* nothing else is pinned */
+        CHECK(is_loaded); /* no other slot is pinned */
         if (!sim->has_asked_ahead) {
             sim->has_asked_ahead = true;
             load_ahead(sim, event, i + 1);
         }
         slab_unpin(&sim->slabs, entry_payload(sim->words[number]));
-        --uses; /* a tile's first use leaves no mark */
+        --uses; /* the first use of a tile does not set its mark */
     }
     if (uses > 0)
         slab_mark_used(&sim->slabs, entry_payload(sim->words[number]));
@@ -224,10 +225,10 @@ Status tex_replay(TexTraceReader *trace, TexReplay *results, uint32_t count, Err
 
 /* --- what could be had at best -------------------------------------------------------------- */
 
-/* One use of a tile that takes memory. */
+/* Receives one use of a tile that takes memory. */
 typedef Status (*UseTile)(void *data, uint32_t number, uint32_t size_bytes, Error *err);
 
-/* Tells of all uses, in the order of the trace. */
+/* Calls `use` for all uses, in the order of the trace. */
 static Status each_use(TexTraceReader *trace, const TileSpace *space, UseTile use, void *data,
                        Error *err)
 {
@@ -300,7 +301,7 @@ double tex_curve_bin_bytes(uint32_t bin)
     return CURVE_FIRST_BYTES * exp2((double)(bin + 1) / TEX_CURVE_STEPS);
 }
 
-/* The bin in which a distance lies: the first whose end is not below it. */
+/* Returns the bin of a distance: the first whose end is not below it. */
 static uint32_t bin_of(uint64_t distance_bytes)
 {
     double octaves = log2((double)distance_bytes / CURVE_FIRST_BYTES);

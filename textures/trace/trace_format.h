@@ -1,10 +1,10 @@
-/* The trace file, version 2, as bytes on disk; docs/reference/texture-statistics.md is the prose.
+/* The byte layout of the trace file, version 2; docs/reference/texture-statistics.md specifies it.
  *
  *   header   64 bytes
  *   blocks   each a header of 48 bytes and a payload, in no stated order; the last one is of kind END
  *
  * Payloads of REQUESTS and READS are records of variable-length numbers (seven bits a byte, the lowest
- * first, the eighth says that more follow), each block to be read by itself:
+ * first; the eighth bit says that more follow). Each block can be decoded by itself:
  *
  *   request  order - that of the record before (the block's first: 0) | flags | [texture] | count |
  *            count x { (zigzag(tile - tile before) << 1 | is_many) | [taps - 2] }
@@ -17,7 +17,8 @@
 #include "textures/format/stex_format.h"
 #include "textures/tex_trace.h"
 
-#define TRACE_MAGIC "\x93STXTR\r\n" /* as STEX_MAGIC: no text, and broken by line-end conversion */
+/* like STEX_MAGIC, not text, and damaged by line-end conversion */
+#define TRACE_MAGIC "\x93STXTR\r\n"
 enum {
     TRACE_BLOCK_MAGIC = 0x424c4b31,
     TRACE_PAYLOAD_MAX = 64 * 1024,
@@ -50,15 +51,14 @@ _Static_assert(sizeof(TraceHeader) == 64, "on disk");
 typedef struct TraceBlock {
     uint32_t magic, kind, stream, record_count;
     uint32_t payload_bytes, payload_crc;
-    uint64_t first_order; /* that of the first record */
-    uint64_t begin_ns;    /* when it was made */
+    uint64_t first_order; /* order of the first record */
+    uint64_t begin_ns;    /* when the block was begun */
     uint32_t reserved;
     uint32_t crc; /* CRC-32C of the bytes before */
 } TraceBlock;
 _Static_assert(sizeof(TraceBlock) == 48, "on disk");
 
-/* Payload of TEXTURE; its path follows, path_bytes without a NUL. `stream` of the block is the
- * texture's number. */
+/* Payload of TEXTURE. The path follows, path_bytes without a NUL. The block's `stream` is the texture's number. */
 typedef struct TraceTexture {
     uint32_t tile_bytes, tile_count, level_count, path_bytes;
     uint32_t tail_count, tail_bytes[TEX_TRACE_TAILS_MAX], reserved;

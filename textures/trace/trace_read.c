@@ -1,6 +1,6 @@
-/* Reading traces. Opening walks over all block headers and keeps an entry a block, sorted by the first
- * event in it; events are then merged from the blocks that overlap at the moment. Since the orders of
- * all events are 0, 1, 2 ..., the next one is known, and a gap is damage. */
+/* Reads traces. Opening reads all block headers and keeps an entry for each block, sorted by its first
+ * event; events are then merged from the blocks that overlap in time. Since the events are numbered
+ * 0, 1, 2 ..., the number of the next one is known, and a gap is damage. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/crc32c.h"
@@ -15,16 +15,16 @@
 enum { OVERLAPPING_MAX = 1024 };
 
 typedef struct BlockEntry {
-    uint64_t offset; /* of the payload */
+    uint64_t offset; /* file offset of the payload */
     TraceBlock block;
 } BlockEntry;
 
-/* A block that is being read. */
+/* A block whose records are being read. */
 typedef struct BlockCursor {
     const BlockEntry *entry;
     uint8_t *payload; /* owned */
     uint32_t at, records_left;
-    uint64_t order; /* of the next record */
+    uint64_t order; /* order of the next record */
     uint32_t last_texture, last_tile;
 } BlockCursor;
 
@@ -32,8 +32,8 @@ struct TexTraceReader {
     FILE *file;
     char *path;
     TexTraceSummary summary;
-    TexTraceTexture *textures; /* owned; by number */
-    BlockEntry *entries;       /* owned; requests and reads, sorted */
+    TexTraceTexture *textures; /* owned, by number */
+    BlockEntry *entries;       /* owned; blocks of requests and reads, sorted */
     uint32_t entry_count, entry_capacity;
     BlockCursor *cursors; /* owned; [OVERLAPPING_MAX] */
     uint32_t cursor_count, current;
@@ -351,7 +351,7 @@ static bool get_u32(BlockCursor *c, uint32_t *out_value)
     return true;
 }
 
-/* The order of the next record. */
+/* Reads the order of the next record. */
 static Status peek(const TexTraceReader *r, BlockCursor *c, Error *err)
 {
     uint64_t step;
@@ -370,7 +370,7 @@ static Status read_tiles(const TexTraceReader *r, BlockCursor *c, TexTraceEvent 
         if (!get(c, &packed) || ((packed & 1) && !get(c, &more)))
             return spoilt(r, c, "is cut off", err);
         uint64_t steps = packed >> 1;
-        /* Wraps around as it was written; what is out of range is refused. */
+        /* The sum wraps around, as when it was written; a result out of range is refused. */
         uint64_t step = steps & 1 ? ~(steps >> 1) : steps >> 1;
         uint64_t tile = c->last_tile + step;
         if (tile >= tile_count)

@@ -1,6 +1,6 @@
-/* Each thread fills a block of its own and writes it, when it is full, under the writer's lock. What
- * threads share otherwise is one counter, which gives all events their order. Reads are few: they have
- * one stream, guarded by a lock of its own. Lock order: reads_lock, lock. */
+/* Each thread fills its own block and writes it under the writer's lock when it is full. Threads share
+ * only one other thing, the counter that numbers all events. Reads are few and have one stream, guarded
+ * by its own lock. Lock order: reads_lock, lock. */
 #include "textures/trace/trace_write.h"
 #include "base/alloc.h"
 #include "base/cast.h"
@@ -15,7 +15,7 @@ struct TraceWriter {
     uint64_t start_ns;
     Mutex lock;
     FileReplace file;  /* lock */
-    Error first_error; /* lock; nothing is written once there is one */
+    Error first_error; /* guarded by the lock; after an error nothing more is written */
     TraceEnd end;      /* lock */
     uint32_t stream_count;
     _Atomic uint32_t texture_count;
@@ -79,7 +79,7 @@ static void put(TraceStream *s, uint64_t value)
     s->payload[s->used_bytes++] = (uint8_t)value;
 }
 
-/* Makes room for a record and gives it its place in the order. */
+/* Makes room for a record and gives it the next order. */
 static void begin_record(TraceStream *s)
 {
     if (s->used_bytes > TRACE_PAYLOAD_MAX - TRACE_RECORD_BYTES_MAX)
