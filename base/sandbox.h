@@ -18,6 +18,8 @@ typedef struct SandboxDesc {
     const char *entries;  /* a folder: folders in it are made, renamed and removed; NULL: none */
 } SandboxDesc;
 
+/* Whether this kernel has Landlock. Any thread. */
+bool sandbox_is_supported(void);
 /* STATUS_UNSUPPORTED: this kernel has no Landlock, and nothing has changed. STATUS_IO: it has, and refuses; the process should end. */
 Status sandbox_enter(const SandboxDesc *desc, Error *err) SORT_MUST_CHECK;
 

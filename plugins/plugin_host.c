@@ -412,6 +412,16 @@ static Status find(PluginHost *host, PluginKind kind, const char *path, const So
     return status;
 }
 
+void plugin_host_load_decoders(PluginHost *host)
+{
+    mutex_lock(&host->mutex);
+    Status status = scan(host, NULL);
+    for (uint32_t i = 0; status == STATUS_OK && i < host->plugin_count; i++)
+        if (host->plugins[i].kind & KIND_DECODER)
+            load(&host->plugins[i]);
+    mutex_unlock(&host->mutex);
+}
+
 Status plugin_host_decoder_for(PluginHost *host, const char *path,
                                const SortImageDecoder **out_decoder, Error *err)
 {

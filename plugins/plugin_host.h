@@ -52,7 +52,10 @@ void plugin_host_destroy(PluginHost *host);
  * that were found, or why each of them could not be loaded, or the folders that were searched. */
 Status plugin_host_decoder_for(PluginHost *host, const char *path,
                                const SortImageDecoder **out_decoder, Error *err) SORT_MUST_CHECK;
-/* The same for scene importers. */
+/* Loads every plugin that may be a decoder, for a process that gives up what loading takes (sandbox.h).
+ * Those that cannot be loaded are told of by plugin_host_decoder_for. */
+void plugin_host_load_decoders(PluginHost *host);
+/* The same as plugin_host_decoder_for, of scene importers. */
 Status plugin_host_importer_for(PluginHost *host, const char *path,
                                 const SortSceneImporter **out_importer, Error *err) SORT_MUST_CHECK;
 

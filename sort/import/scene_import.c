@@ -72,7 +72,7 @@ static Status enter_sandbox(const ImportFiles *files, const char *package_folder
                             Error *err)
 {
     char partial[PATH_BYTES], parent[PATH_BYTES], whole[PATH_BYTES];
-    const char *readable[IMPORT_ROOTS_MAX + 1];
+    const char *readable[IMPORT_ROOTS_MAX];
     uint32_t count;
     const char *const *roots = import_files_roots(files, &count);
     TRY(package_partial_folder(package_folder, partial, err));
@@ -83,9 +83,6 @@ static Status enter_sandbox(const ImportFiles *files, const char *package_folder
         return error_set(err, STATUS_LIMIT, "more than %d texture folders", IMPORT_ROOTS_MAX);
     for (uint32_t i = 0; i < count; ++i)
         readable[i] = roots[i];
-#if SORT_ASAN || SORT_TSAN
-    readable[count++] = "/proc"; /* which sanitizers read at the end */
-#endif
     SandboxDesc desc = {.size_bytes = sizeof desc,
                         .readable = readable,
                         .readable_count = count,

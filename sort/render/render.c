@@ -8,6 +8,7 @@
 #include "sort/package/scene_load.h"
 #include "sort/scene/scene_hash.h"
 #include "sort/shade/ssl_tables.h"
+#include "sort/shade/texture_command.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -170,10 +171,17 @@ static Status compile_materials(Render *r, StrBuf *diagnostics, Error *err)
 /* STATUS_INVALID: the budget is too small for any scene. */
 static Status create_texture_cache(Render *r, Error *err)
 {
-    r->decoder_command[0] = r->options.texcache_program;
-    r->decoder_command[1] = "decode";
+    TextureCommandDesc decode = {.size_bytes = sizeof decode,
+                                 .program = r->options.texcache_program,
+                                 .task = "decode",
+                                 .scene = r->scene};
+    const char *const *command;
+    r->decoder_command = arena_create(0, 0);
+    if (!r->decoder_command)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory opening textures");
+    TRY(texture_command(r->decoder_command, &decode, &command, err));
     TexCacheDesc cache = {.size_bytes = sizeof cache,
-                          .decoder_command = r->decoder_command,
+                          .decoder_command = command,
                           .budget_bytes = r->options.texture_memory_bytes,
                           .read_delay_us = r->options.texture_delay_us,
                           .trace_path = r->options.trace_path,
@@ -462,6 +470,7 @@ void render_destroy(Render *r)
     texture_store_destroy(r->store);
     material_set_destroy(r->materials);
     texcache_destroy(r->textures);
+    arena_destroy(r->decoder_command);
     ssl_context_destroy(r->ssl);
     scene_destroy(r->scene);
     schedule_destroy(&r->schedule);

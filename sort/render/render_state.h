@@ -2,6 +2,7 @@
 #ifndef SORT_RENDER_RENDER_STATE_H
 #define SORT_RENDER_RENDER_STATE_H
 
+#include "base/arena.h"
 #include "base/thread.h"
 #include "sort/render/fiber_limit.h"
 #include "sort/render/light_setup.h"
@@ -15,7 +16,7 @@ struct Render {
     SslContext *ssl;
     MaterialSet *materials;
     TexCache *textures;
-    const char *decoder_command[3];
+    Arena *decoder_command; /* owned; what the cache starts decoders by lies in it */
     TextureStore *store;
     LightSetup lights;
     Accel *accel;

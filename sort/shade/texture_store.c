@@ -11,7 +11,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/path.h"
+#include "base/sandbox.h"
 #include "base/thread.h"
+#include "sort/shade/texture_command.h"
 #include "textures/converter.h"
 #include <inttypes.h>
 #include <string.h>
@@ -52,7 +54,7 @@ typedef struct StoreWorker {
 struct TextureStore {
     TextureStoreDesc desc;
     char folder[PATH_BYTES];
-    const char *command[3];
+    Arena *command;      /* owned; what converters are started by lies in it */
     StoreEntry *entries; /* owned; [count] */
     uint32_t count;
     StoreWorker workers[WORKERS_MAX];
@@ -509,10 +511,21 @@ static Status start_workers(TextureStore *store, uint32_t wanted_count, Error *e
     uint32_t count = threads < wanted_count ? threads : wanted_count;
     count = count < WORKERS_MAX ? count : WORKERS_MAX;
     store->conversion_threads = count > 0 ? threads / count : 1;
-    store->command[0] = store->desc.texcache_program;
-    store->command[1] = "convert";
+    TextureCommandDesc convert = {.size_bytes = sizeof convert,
+                                  .program = store->desc.texcache_program,
+                                  .task = "convert",
+                                  .scene = store->desc.scene,
+                                  .writable = store->folder};
+    const char *const *command;
+    store->command = arena_create(0, 0);
+    if (!store->command)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory opening textures");
+    TRY(texture_command(store->command, &convert, &command, err));
+    if (!sandbox_is_supported())
+        log_info(store->desc.log,
+                 "images are decoded without a sandbox: this kernel has no Landlock");
     store->converter = (ConverterDesc){.size_bytes = sizeof store->converter,
-                                       .command = store->command,
+                                       .command = command,
                                        .memory_limit_bytes = memory_limit(),
                                        .is_cancelled = is_stopped,
                                        .data = store};
@@ -592,6 +605,7 @@ void texture_store_destroy(TextureStore *store)
     mem_free(is_wanted.owned);
     mem_free(store->entries);
     mem_free(store->asked);
+    arena_destroy(store->command);
     cond_destroy(&store->settled);
     mutex_destroy(&store->lock);
     mem_free(store);

@@ -1,16 +1,66 @@
 /* A decoder of files "*.odd" whose first word says what becomes of them: "good" is a picture of 4 x 4 texels of
  * 1, "nan" the same with a texel that is no number, "slow" takes a fifth of a second, "crash" ends the process, "hang"
- * never returns, "words" says something first, "silent" nothing, "essay" too much. */
+ * never returns, "words" says something first, "silent" nothing, "essay" too much, "pry" fails with words that tell what
+ * it could do that a decoder has no need of. */
 #include "plugins/sort_plugin.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 struct SortImage {
     char word[16];
 };
+
+static bool can_open(const char *path, const char *mode)
+{
+    FILE *file = fopen(path, mode);
+    if (file)
+        fclose(file);
+    return file != NULL;
+}
+
+static bool can_run(void)
+{
+    static char program[] = "/bin/true";
+    char *const arguments[] = {program, NULL}, *const environment[] = {NULL};
+    pid_t child;
+    return posix_spawn(&child, program, NULL, NULL, arguments, environment) == 0;
+}
+
+/* Nobody listens there, which is told only to those who may ask. */
+static bool can_connect(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(1),
+                             .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    bool can = connect(fd, (const struct sockaddr *)&to, sizeof to) == 0 || errno != EACCES;
+    close(fd);
+    return can;
+}
+
+/* What a library that a file took over might try. */
+static SortResult pry(const char *path, SortFailure *why)
+{
+    char beside[4096], above[4096];
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) : 0;
+    (void)snprintf(beside, sizeof beside, "%.*s/planted", folder, path);
+    (void)snprintf(above, sizeof above, "%.*s/../secret", folder, path);
+    (void)snprintf(why->text, sizeof why->text, "pried:%s%s%s%s%s%s",
+                   can_open(path, "r") ? " read the image," : "",
+                   can_open("/etc/passwd", "r") ? " read /etc/passwd," : "",
+                   can_open(above, "r") ? " read above the image," : "",
+                   can_open(beside, "w") ? " wrote beside it," : "", can_run() ? " ran," : "",
+                   can_connect() ? " connected," : "");
+    return SORT_ERROR_FORMAT;
+}
 
 static SortResult open_image(const SortHostApi *api, const char *path, SortImage **out_image,
                              SortFailure *why)
@@ -26,6 +76,10 @@ static SortResult open_image(const SortHostApi *api, const char *path, SortImage
         return SORT_ERROR_FORMAT;
     }
     fclose(file);
+    if (strcmp(image->word, "pry") == 0) {
+        free(image);
+        return pry(path, why);
+    }
     if (strcmp(image->word, "crash") == 0)
         abort();
     while (strcmp(image->word, "hang") == 0)

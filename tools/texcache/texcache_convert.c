@@ -1,7 +1,6 @@
 /* texcache convert: the process in which images are converted for a renderer that starts it. It ends when the
  * renderer closes its input, or with SIGTERM. */
-#include "plugins/plugin_host.h"
-#include "textures/texcache.h"
+#include "tools/texcache/decoder_process.h"
 #include "tools/texcache/texcache_commands.h"
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,21 +19,23 @@ static bool is_cancelled(void *data)
     return atomic_load(&is_terminated);
 }
 
-static Status find_decoder(void *data, const char *path, const SortImageDecoder **out_decoder,
-                           const SortHostApi **out_api, Error *err)
-{
-    PluginHost *host = data;
-    TRY(plugin_host_decoder_for(host, path, out_decoder, err));
-    *out_api = plugin_host_decoder_api(host, *out_decoder);
-    return STATUS_OK;
-}
-
 int texcache_run_convert(int argc, char **argv)
 {
+    DecoderProcess process = {.is_cancelled = is_cancelled};
+    const CliOption options[] = {
+        decoder_process_option(&process),
+        {.name = "writable",
+         .kind = CLI_TEXT,
+         .out = &process.writable,
+         .value_name = "FOLDER",
+         .help = "where textures are written"},
+    };
     const CliProgram program = {
         .name = "texcache convert",
-        .usage = "",
-        .summary = "Converts images that a renderer asks for on its standard input."};
+        .usage = "[options]",
+        .summary = "Converts images that a renderer asks for on its standard input.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options)};
     CliResult parsed;
     int code;
     if (!tool_parse(&program, argc, argv, &parsed, &code))
@@ -45,12 +46,9 @@ int texcache_run_convert(int argc, char **argv)
     signal(SIGINT, SIG_IGN);        /* from a terminal: the renderer decides */
     signal(SIGXFSZ, SIG_IGN);       /* a file that may not grow is a write error like a full disk */
     Error err = {0};
-    PluginHostDesc desc = {.size_bytes = sizeof desc, .cancelled = is_cancelled};
-    PluginHost *plugins;
-    if (plugin_host_create(&desc, &plugins, &err) != STATUS_OK)
-        return tool_fail(&err, TOOL_FAILED);
-    TexDecoderHost host = {.size_bytes = sizeof host, .find = find_decoder, .data = plugins};
-    Status status = texcache_serve_converter(&host, &err);
-    plugin_host_destroy(plugins);
+    Status status = decoder_process_begin(&process, &err);
+    if (status == STATUS_OK)
+        status = texcache_serve_converter(&process.host, &err);
+    decoder_process_end(&process);
     return status == STATUS_OK ? TOOL_DONE : tool_fail(&err, TOOL_FAILED);
 }

@@ -5,11 +5,14 @@
 #include "base/file.h"
 #include "base/image/png_write.h"
 #include "base/path.h"
+#include "base/sandbox.h"
 #include "base/str.h"
 #include "base/thread.h"
 #include "base/waiter.h"
+#include "sort/shade/texture_command.h"
 #include "sort/shade/texture_store.h"
 #include "textures/converter.h"
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -591,6 +594,114 @@ static void test_converter_loses_one_image_at_a_time(void **state)
     converter_destroy(c.converter);
 }
 
+/* What a decoder that a file took over tells that it could do: in a converter, and in a decoder process of the cache. */
+static void test_decoders_are_kept_to_their_images(void **state)
+{
+    (void)state;
+    char secret[PATH_BYTES], images[PATH_BYTES], path[PATH_BYTES];
+    Error err = {0};
+    write_odd("secret", "nobody's business", secret);
+    assert_int_equal(file_make_directories(in_folder("images", images), &err), STATUS_OK);
+    write_odd("images/pry.odd", "pry", path);
+    SceneTexture texture = {.name = "pry", .path = path};
+    Scene scene = {.textures = &texture, .texture_count = 1};
+    Opened opened;
+    assert_int_equal(open_noise(&scene, &opened, &err), STATUS_FORMAT);
+    bool is_unsupported = strstr(said, "without a sandbox") != NULL;
+    close_scene(&opened);
+    assert_int_equal(is_unsupported, !sandbox_is_supported());
+    if (is_unsupported)
+        skip(); /* this kernel has no Landlock */
+    assert_non_null(strstr(err.text, "pried: read the image,"));
+    assert_null(strstr(err.text, "passwd"));
+    assert_null(strstr(err.text, "above"));
+    assert_null(strstr(err.text, "wrote"));
+    assert_null(strstr(err.text, "ran"));
+
+    Arena *arena = arena_create(0, 0);
+    assert_non_null(arena);
+    const char *const *command;
+    TextureCommandDesc desc = {
+        .size_bytes = sizeof desc, .program = program, .task = "decode", .scene = &scene};
+    assert_int_equal(texture_command(arena, &desc, &command, &err), STATUS_OK);
+    TexCacheDesc d = {.size_bytes = sizeof d, .budget_bytes = 16 << 20, .decoder_command = command};
+    TexOpenDesc open = {.size_bytes = sizeof open, .path = path};
+    TexCache *cache;
+    TexId id;
+    assert_int_equal(texcache_create(&d, &cache, &err), STATUS_OK);
+    Error in_decoder = {0};
+    assert_int_equal(texcache_open(cache, &open, &id, &in_decoder), STATUS_FORMAT);
+    assert_non_null(strstr(err.text, in_decoder.text));
+    texcache_destroy(cache);
+    arena_destroy(arena);
+}
+
+/* The folders that a command names, one a line. */
+static void list_readable(const Scene *scene, char *out, size_t out_bytes, uint32_t *out_count)
+{
+    Arena *arena = arena_create(0, 0);
+    assert_non_null(arena);
+    const char *const *command;
+    Error err = {0};
+    size_t length = 0;
+    TextureCommandDesc desc = {
+        .size_bytes = sizeof desc, .program = program, .task = "decode", .scene = scene};
+    assert_int_equal(texture_command(arena, &desc, &command, &err), STATUS_OK);
+    *out_count = 0;
+    for (uint32_t i = 2; command[i]; i += 2, ++*out_count) {
+        assert_string_equal(command[i], "--readable");
+        if (length < out_bytes)
+            length += (size_t)snprintf(out + length, out_bytes - length, "%s\n", command[i + 1]);
+    }
+    arena_destroy(arena);
+}
+
+/* Links are followed, a set's too; what is missing adds nothing; of many folders the ones above them are named. */
+static void test_texture_command_names_folders_of_images(void **state)
+{
+    (void)state;
+    enum { MANY = TEXTURE_FOLDERS_MAX + 1 };
+    static SceneTexture textures[MANY];
+    static char paths[MANY][PATH_BYTES], listed[16 * PATH_BYTES];
+    char path[PATH_BYTES], expected[2 * PATH_BYTES + 64], target[PATH_BYTES];
+    Error err = {0};
+    uint32_t count;
+    static const char *const folders[] = {"there", "links", "sets"};
+    for (uint32_t i = 0; i < SORT_COUNT_OF(folders); ++i)
+        assert_int_equal(file_make_directories(in_folder(folders[i], path), &err), STATUS_OK);
+    write_odd("there/a.odd", "good", target);
+    assert_int_equal(symlink(target, in_folder("links/b.odd", paths[1])), 0);
+    assert_int_equal(symlink(target, in_folder("sets/c.1001.odd", path)), 0);
+    (void)in_folder("sets/c.<UDIM>.odd", paths[2]);
+    (void)in_folder("sets/none.odd", paths[3]);
+    memcpy(paths[0], target, sizeof target);
+    for (uint32_t i = 0; i < 4; ++i)
+        textures[i] = (SceneTexture){.name = "t", .path = paths[i]};
+    Scene scene = {.textures = textures, .texture_count = 4};
+    list_readable(&scene, listed, sizeof listed, &count);
+    (void)snprintf(expected, sizeof expected, "%s\n", in_folder("there", path));
+    assert_string_equal(listed, expected);
+
+    write_odd("links/own.odd", "good", paths[0]);
+    textures[0].path = paths[0];
+    for (uint32_t i = 1; i < MANY; ++i) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "there/deep/%u", (unsigned)i);
+        assert_int_equal(file_make_directories(in_folder(name, path), &err), STATUS_OK);
+        (void)snprintf(name, sizeof name, "there/deep/%u/d.odd", (unsigned)i);
+        int fd = open(in_folder(name, paths[i]), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0 && close(fd) == 0); /* file_write would wait for the disk each time */
+        textures[i] = (SceneTexture){.name = "t", .path = paths[i]};
+    }
+    scene.texture_count = MANY;
+    list_readable(&scene, listed, sizeof listed, &count);
+    (void)snprintf(expected, sizeof expected, "%s\n", in_folder("links", path));
+    (void)snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s\n",
+                   in_folder("there/deep", path));
+    assert_int_equal(count, 2);
+    assert_string_equal(listed, expected);
+}
+
 static void cancel_soon(void *flag)
 {
     clock_sleep_ns(100000000);
@@ -807,6 +918,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_texture_store_refuses_endless_images),
         cmocka_unit_test(test_texture_store_keeps_its_files_private),
         cmocka_unit_test(test_converter_loses_one_image_at_a_time),
+        cmocka_unit_test(test_decoders_are_kept_to_their_images),
+        cmocka_unit_test(test_texture_command_names_folders_of_images),
         cmocka_unit_test(test_converter_is_cancelled_at_once),
         cmocka_unit_test(test_texture_store_converts_by_demand),
         cmocka_unit_test(test_texture_store_names_what_fails),
