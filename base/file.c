@@ -290,23 +290,20 @@ static Status begin_replace(const char *path, bool follows_links, FileReplace *o
     TRY(path_join(NULL, path, out_file->path, err));
     struct stat info;
     bool exists = follows_links && stat(path, &info) == 0;
-    int fd;
+    int fd = -1;
     if (exists && S_ISDIR(info.st_mode))
         return error_set_at(err, STATUS_IO, path, "is a folder");
     if (exists && !S_ISREG(info.st_mode)) { /* /dev/null, a pipe: written in place */
         fd = open(path, O_WRONLY | O_CLOEXEC);
         out_file->is_in_place = true;
     } else if (exists && access(path, W_OK) != 0) {
-        fd = -1; /* a folder would let us replace what its owner has protected */
+        fd = -1; /* errno is set: the folder would allow to replace what its owner has protected */
     } else if (strlen(path_basename(out_file->path)) + TEMP_SUFFIX > NAME_MAX) {
         errno = ENAMETOOLONG; /* told now, and not after the work */
-        fd = -1;
     } else if (!follows_links || file_follow_links(out_file->path)) { /* a link stays a link */
         fd = open_unnamed(out_file);
         if (fd < 0)
             fd = open_named(out_file);
-    } else {
-        fd = -1;
     }
     if (fd < 0)
         return fail_errno(err, path, "create");

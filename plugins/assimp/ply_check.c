@@ -59,13 +59,13 @@ SortResult ply_check(FILE *file, SortFailure *why)
     bool has_ended = false;
     for (int i = 0; !has_ended && i < LINES_MAX && fgets(line, sizeof line, file); ++i) {
         Element e = {.name = ""};
-        unsigned long long entries = 0;
+        char entries[32] = "";
         has_ended = strncmp(line, "end_header", 10) == 0;
         (void)sscanf(line, "format %31s", format);
-        if (sscanf(line, "element %63s %llu", e.name, &entries) == 2) {
+        if (sscanf(line, "element %63s %31s", e.name, entries) == 2) {
             if (count == sizeof elements / sizeof elements[0])
                 return SORT_OK;
-            e.count = entries;
+            e.count = strtoull(entries, NULL, 10);
             elements[count++] = e;
         } else if (count > 0) {
             elements[count - 1].least_bytes +=

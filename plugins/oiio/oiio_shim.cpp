@@ -36,7 +36,7 @@ template <typename Body> OiioResult guarded(char *why, Body body)
     }
 }
 
-OiioType type_of(TypeDesc type)
+OiioType type_of(const TypeDesc &type)
 {
     switch (type.basetype) {
     case TypeDesc::UINT8:
@@ -89,7 +89,7 @@ void describe(const ImageSpec &spec, OiioLevel *out)
     out->is_float = spec.format.is_floating_point();
     out->is_unassociated = spec.get_int_attribute("oiio:UnassociatedAlpha", 0) != 0;
     out->type = type_of(spec.format);
-    for (TypeDesc channel : spec.channelformats)
+    for (const TypeDesc &channel : spec.channelformats)
         out->type = wider(out->type, type_of(channel));
     out->gamma = spec.get_float_attribute("oiio:Gamma", 0.0f);
     out->orientation = spec.get_int_attribute("Orientation", 1);

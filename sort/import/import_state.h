@@ -74,7 +74,8 @@ void import_note_missing(ImportSink *sink, const char *material, const char *wha
                          const char *why);
 
 Status import_add_mesh(ImportSink *sink, const SortMesh *m, uint32_t *out_id, Error *err);
-Status import_add_material(ImportSink *sink, const SortMaterial *m, uint32_t *out_id, Error *err);
+Status import_add_material(ImportSink *sink, const SortMaterial *given, uint32_t *out_id,
+                           Error *err);
 
 /* Fields "transform" and the like. */
 void import_write_transform(JsonWriter *json, const mat4 *transform);

@@ -162,10 +162,10 @@ Status parse_owned_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rul
 /* Gives instances that an entry stands for their transforms, when the arrays are read. */
 Status instances_finish(SceneParser *p, Error *err) SORT_MUST_CHECK;
 /* The field `uv`, per `elements`. */
-Status parse_uv(SceneParser *p, JsonCursor *c, uint32_t mesh, const char *what, uint32_t elements,
+Status parse_uv(SceneParser *p, JsonCursor *c, uint32_t index, const char *what, uint32_t elements,
                 Error *err) SORT_MUST_CHECK;
 /* The field `attributes`. */
-Status parse_mesh_attributes(SceneParser *p, JsonCursor *c, uint32_t mesh,
+Status parse_mesh_attributes(SceneParser *p, JsonCursor *c, uint32_t index,
                              Error *err) SORT_MUST_CHECK;
 /* The field `motion` of what changes shape: keys after the first. *out_count 0: there are none. */
 Status parse_later(JsonCursor *c, JsonCursor *out_array, uint32_t *out_count,

@@ -128,27 +128,27 @@ static void set4(float out[4], float a, float b, float c, float d)
     out[0] = a, out[1] = b, out[2] = c, out[3] = d;
 }
 
-uint32_t curve_weights(SceneCurveBasis basis, float u, float w[4], float du[4])
+uint32_t curve_weights(SceneCurveBasis basis, float u, float out_weights[4], float out_du[4])
 {
     float v = 1.0f - u;
     switch (basis) {
     case SCENE_CURVE_LINEAR:
-        set4(w, v, u, 0, 0);
-        set4(du, -1, 1, 0, 0);
+        set4(out_weights, v, u, 0, 0);
+        set4(out_du, -1, 1, 0, 0);
         return 2;
     case SCENE_CURVE_BEZIER:
-        set4(w, v * v * v, 3 * v * v * u, 3 * v * u * u, u * u * u);
-        set4(du, -3 * v * v, 3 * v * (v - 2 * u), 3 * u * (2 * v - u), 3 * u * u);
+        set4(out_weights, v * v * v, 3 * v * v * u, 3 * v * u * u, u * u * u);
+        set4(out_du, -3 * v * v, 3 * v * (v - 2 * u), 3 * u * (2 * v - u), 3 * u * u);
         return 4;
     case SCENE_CURVE_B_SPLINE:
-        set4(w, v * v * v / 6, (4 + u * u * (3 * u - 6)) / 6, (4 + v * v * (3 * v - 6)) / 6,
-             u * u * u / 6);
-        set4(du, -v * v / 2, u * (3 * u - 4) / 2, v * (4 - 3 * v) / 2, u * u / 2);
+        set4(out_weights, v * v * v / 6, (4 + u * u * (3 * u - 6)) / 6,
+             (4 + v * v * (3 * v - 6)) / 6, u * u * u / 6);
+        set4(out_du, -v * v / 2, u * (3 * u - 4) / 2, v * (4 - 3 * v) / 2, u * u / 2);
         return 4;
     case SCENE_CURVE_CATMULL_ROM:
-        set4(w, -u * v * v / 2, (2 + u * u * (3 * u - 5)) / 2, (2 + v * v * (3 * v - 5)) / 2,
-             -v * u * u / 2);
-        set4(du, v * (2 * u - v) / 2, u * (9 * u - 10) / 2, v * (10 - 9 * v) / 2,
+        set4(out_weights, -u * v * v / 2, (2 + u * u * (3 * u - 5)) / 2,
+             (2 + v * v * (3 * v - 5)) / 2, -v * u * u / 2);
+        set4(out_du, v * (2 * u - v) / 2, u * (9 * u - 10) / 2, v * (10 - 9 * v) / 2,
              u * (u - 2 * v) / 2);
         return 4;
     }

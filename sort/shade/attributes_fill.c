@@ -220,7 +220,7 @@ static void store(const SslAttributeInfo *info, const SslAttributeSlot *slot, co
         }
     if (slot->wants_existence) {
         int32_t exists = p->exists;
-        memcpy(block + slot->existence_offset_bytes + 4 * lane, &exists, sizeof exists);
+        memcpy(block + slot->existence_offset_bytes + sizeof exists * lane, &exists, sizeof exists);
     }
 }
 

@@ -42,7 +42,7 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
     uint32_t depths[SSL_BLOCK];
     uint32_t n = call->lane_count;
     uint32_t point = call->block * SSL_BLOCK + call->lane_first;
-    memcpy(coord, call->coord, 7 * n * sizeof(float));
+    memcpy(coord, call->coord, 7 * sizeof(float) * n);
     for (uint32_t lane = 0; lane < n; ++lane) {
         if (!(call->lane_mask >> lane & 1u))
             continue;

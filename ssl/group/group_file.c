@@ -4,6 +4,7 @@
 #include "ssl/report.h"
 #include "ssl/ssl_group.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct SslGroupFile {
@@ -62,12 +63,12 @@ static void report_json(const SslGroupText *text, const Error *err, DiagList *di
 {
     const char *message = err->text, *colon = strstr(err->text, ": ");
     Span span = {0};
-    unsigned line, column;
     uint32_t begin, end;
-    char path[ERROR_TEXT_MAX];
-    if (sscanf(err->text, "line %u, column %u: ", &line, &column) == 2) {
+    char path[ERROR_TEXT_MAX], line_text[16], column_text[16];
+    if (sscanf(err->text, "line %15[0-9], column %15[0-9]: ", line_text, column_text) == 2) {
+        unsigned long line = strtoul(line_text, NULL, 10), column = strtoul(column_text, NULL, 10);
         size_t at = 0;
-        for (unsigned i = 1; i < line && at < text->json.size_bytes; ++at)
+        for (unsigned long i = 1; i < line && at < text->json.size_bytes; ++at)
             i += text->json.data[at] == '\n';
         at += column;
         at = at < text->json.size_bytes ? at : text->json.size_bytes;

@@ -43,7 +43,7 @@ static Status fail_at(const Verifier *v, IrInstId inst, const char *format, ...)
                      v->func->name ? v->func->name : "?", inst, mnemonic, text);
 }
 
-static Status verify_region(Verifier *v, IrRegionId region);
+static Status verify_region(Verifier *v, IrRegionId id);
 
 /* --- types ------------------------------------------------------------------------------------ */
 

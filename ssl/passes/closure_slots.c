@@ -146,7 +146,7 @@ static void make_call(IrClone *c, const IrInst *inst)
             continue;
         }
         closure_fit_value(c, shape, arg, next, inst->span);
-        next += closure_elements(c->from, arg) * closure_shape_parts(m, shape);
+        next += (size_t)closure_elements(c->from, arg) * closure_shape_parts(m, shape);
     }
     for (uint32_t i = 0; i < inst->result_count; ++i) {
         IrType own = ir_type(c->from, inst->result_first + i);

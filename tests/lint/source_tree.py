@@ -1,6 +1,7 @@
 """What the lints share: reading the repository's files, and running a check or its self-test."""
 
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -16,6 +17,23 @@ def read_tree(suffixes, folders=FOLDERS):
             if path.suffix in suffixes and path.is_file() and "__pycache__" not in path.parts:
                 files[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
     return files
+
+
+# A comment of C; or a string or character constant, in which no comment begins.
+WORD = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+
+def split_comments(text):
+    """C source with its comments blanked, in which lines keep their numbers, and [(offset, comment)]."""
+    comments = []
+
+    def blank(match):
+        word = match.group(0)
+        if not word.startswith("/"):
+            return word
+        comments.append((match.start(), word))
+        return "\n" * word.count("\n") or " "
+    return WORD.sub(blank, text), comments
 
 
 def line_of(text, offset):
