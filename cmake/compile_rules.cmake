@@ -2,6 +2,7 @@
 #
 #   sort_library(NAME SOURCES a.c b.c [LINK lib ...])   a static library that follows the rules
 #   sort_program(NAME SOURCES a.c [LINK lib ...])    a program in build/<preset>/bin
+#   sort_shared_library(NAME API.c [LINK lib ...])   a shared library for other programs: target NAME_shared, lib<name>.so
 
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -93,4 +94,26 @@ function(sort_program name)
     add_executable(${name} ${ARG_SOURCES})
     target_link_libraries(${name} PRIVATE sort_rules ${ARG_LINK})
     set_target_properties(${name} PROPERTIES SORT_IS_PROGRAM ON)
+endfunction()
+
+# Exports nothing but the functions of the header beside API.c, which begin with NAME_; all that it links to of ours is in it.
+# Until version 1 each minor version may break its interface, and the name of the library says so.
+function(sort_shared_library name api)
+    cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+    set(target ${name}_shared)
+    set(exports ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
+    file(WRITE ${exports} "{ global: ${name}_*; local: *; };\n")
+    add_library(${target} SHARED ${api})
+    target_link_libraries(${target} PRIVATE sort_rules ${ARG_LINK})
+    target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--as-needed)
+    if(NOT SORT_SANITIZE)
+        target_link_options(${target} PRIVATE LINKER:-z,defs)
+    endif()
+    string(REPLACE _ - output ${name})
+    set(soversion ${PROJECT_VERSION_MAJOR})
+    if(PROJECT_VERSION_MAJOR EQUAL 0)
+        set(soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    endif()
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 endfunction()

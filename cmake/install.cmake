@@ -3,6 +3,7 @@
 #   bin/                                     the programs
 #   lib/sort-renderer/                       plugins; the programs look for them beside their own folder
 #   lib/python3/dist-packages/sort_package   the writer of scene packages
+#   lib/, include/                           the libraries for other programs (install_libraries.cmake)
 #   share/man, share/bash-completion ...     made by the programs themselves (install_pages.cmake)
 #   share/sort-renderer/sort_blender.zip     the add-on, to install from Blender's preferences
 #   share/doc/sort-renderer/                 licences and documents
@@ -31,6 +32,8 @@ install(CODE "execute_process(COMMAND python3 -B \"${CMAKE_SOURCE_DIR}/scripts/p
     \"${CMAKE_BINARY_DIR}/pages/sort_blender.zip\" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${CMAKE_BINARY_DIR}/pages/sort_blender.zip DESTINATION share/sort-renderer)
 
+include(install_libraries)
+
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME sort-renderer)
 set(CPACK_PACKAGE_VENDOR "The SORT authors")
@@ -44,5 +47,6 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION graphics)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "blender, python3")
 include(CPack)

@@ -48,6 +48,7 @@ ROOMS = {
         "codegen": ("ir", "rt"),
         "jit": ("codegen", "rt"),
         "group": ("ir",),
+        "api": (),
     },
     "textures/": {
         "format": (),
@@ -56,6 +57,7 @@ ROOMS = {
         "cache": ("format", "trace", "convert"),
         "filter": ("format", "trace", "cache"),
         "replay": ("format", "trace", "cache"),
+        "api": (),
     },
     "tools/": {
         "kit": (),
@@ -92,7 +94,9 @@ OWNERS = [
 FIBER_HEADERS = ("base/fiber.h", "base/sched.h")
 FIBER_USERS = ("base/", "sort/render/")
 PLUGIN_ABI = "plugins/sort_plugin.h"
-PLUGIN_ABI_SEES = ("stddef.h", "stdint.h", "stdbool.h")
+# Headers for other programs: they stand alone.
+PUBLIC = (PLUGIN_ABI, "ssl/api/sort_ssl.h", "textures/api/sort_texcache.h")
+PUBLIC_SEES = ("stddef.h", "stdint.h", "stdbool.h")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
 
@@ -131,8 +135,8 @@ def refuse_own(path, target):
         return None if own else f"a plugin sees its own folder and {PLUGIN_ABI}"
     if plugin_folder(target):
         return "plugins are loaded, not included"
-    if path == PLUGIN_ABI:
-        return "the plugin ABI stands alone"
+    if path in PUBLIC:
+        return "a header for other programs stands alone"
     mine, other = layer_of(path), layer_of(target)
     if not mine or not other:
         return f"{path if not mine else target} stands in no known folder"
@@ -152,8 +156,8 @@ def refuse_own(path, target):
 def refuse_foreign(path, header):
     if path.startswith("tests/"):
         return None
-    if path == PLUGIN_ABI and header not in PLUGIN_ABI_SEES:
-        return "the plugin ABI stands alone"
+    if path in PUBLIC and header not in PUBLIC_SEES:
+        return "a header for other programs stands alone"
     for pattern, owners in OWNERS:
         if re.match(pattern, header) and not path.startswith(owners):
             return f"its owner is {' or '.join(owners) or 'nobody'}"
@@ -226,6 +230,7 @@ CLEAN = {
     "textures/cache/slab.h": "",
     "textures/filter/footprint.h": "",
     PLUGIN_ABI: "#include <stddef.h>\n",
+    "ssl/api/sort_ssl.h": "#include <stdint.h>\n",
     "plugins/plugin_host.h": f'#include "{PLUGIN_ABI}"\n',
     "plugins/oiio/oiio_shim.h": f'#include "{PLUGIN_ABI}"\n',
     "sort/bsdf/bsdf.h": '#include "ssl/ssl_diag.inc"\n',
@@ -268,6 +273,9 @@ BROKEN = [
     ({"sort/scene/a.c": "#include <assimp/scene.h>\n"}, "its owner is plugins/assimp/"),
     ({"base/a.c": "#include <assert.h>\n"}, "its owner is nobody"),
     ({PLUGIN_ABI: "#include <stdio.h>\n"}, "stands alone"),
+    ({"ssl/api/sort_ssl.h": '#include "base/str.h"\n'}, "stands alone"),
+    ({"ssl/ir/a.c": '#include "ssl/api/sort_ssl.h"\n'}, "ssl/ir may not see ssl/api"),
+    ({"sort/shade/a.c": '#include "ssl/api/sort_ssl.h"\n'}, "not a public header of ssl/"),
     ({"base/x.h": '#include "base/y.h"\n', "base/y.h": '#include "base/x.h"\n'},
      "base/x.h -> base/y.h -> base/x.h"),
 ]
