@@ -350,7 +350,8 @@ SortSslStatus sort_ssl_params_set(SortSslParams *params, const char *name, const
 /* Points with their inputs and results, in blocks of SORT_SSL_BLOCK: point i is lane i % 16 of block i / 16. */
 typedef struct SortSslBatch SortSslBatch; /* given back by sort_ssl_batch_destroy */
 
-/* At first globals are zero, attributes have the defaults of the source, and all results are zero. point_count: at least 1. Errors: INVALID, NO_MEMORY. */
+/* At first globals are zero, attributes have the defaults of the source, and all results are zero. point_count: at least 1.
+ * Errors: INVALID, NO_MEMORY. */
 SortSslStatus sort_ssl_batch_create(const SortSslProgram *program, uint32_t point_count,
                                     SortSslBatch **out_batch, SortSslError *err);
 void sort_ssl_batch_destroy(SortSslBatch *batch);
