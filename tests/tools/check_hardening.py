@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads what was built: programs and plugins are hardened. check_hardening.py BUILD_FOLDER
+"""Reads what was built: programs, plugins and libraries are hardened. check_hardening.py BUILD_FOLDER
 
 Every file that is loaded has read-only relocations that are bound at once (full RELRO), no segment that is writable and
 executable, a stack that is not executable, stack protectors, and checked functions of the C library; programs have no fixed
@@ -44,8 +44,9 @@ def main(build):
     build = pathlib.Path(build)
     files = [(build / "bin" / name, True) for name in PROGRAMS]
     plugins = sorted(build.glob("lib/sort-renderer/*.so"))
-    files += [(path, False) for path in plugins]
-    problems = [] if plugins else ["there are no plugins"]
+    libraries = sorted(build.glob("lib/libsort-*.so"))
+    files += [(path, False) for path in plugins + libraries]
+    problems = [] if plugins and libraries else ["there are no plugins or no libraries"]
     for path, is_program in files:
         problems += [f"{path.name} {what}" for what in problems_of(readelf(path), is_program)]
     for command in json.loads((build / "compile_commands.json").read_text()):
