@@ -1,4 +1,5 @@
-/* The face of libsort-ssl: checks what hosts give, and holds what handles were made of. No logic of the language is here. */
+/* The public API of libsort-ssl in terms of the internal one: it checks what hosts give and counts who holds a handle. No logic
+ * of the language is here. */
 #include "ssl/api/sort_ssl.h"
 #include "base/alloc.h"
 #include "base/arena.h"

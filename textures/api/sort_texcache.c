@@ -1,4 +1,5 @@
-/* The face of libsort-texcache: checks what hosts give, and lets plain threads wait. No logic of the cache is here. */
+/* The public API of libsort-texcache in terms of the internal one: it checks what hosts give and blocks threads while tiles are
+ * read. No logic of the cache is here. */
 #include "textures/api/sort_texcache.h"
 #include "base/alloc.h"
 #include "textures/texcache.h"
