@@ -1,8 +1,8 @@
-/* The scene as data: what a package says, checked, immutable once loaded.
+/* The scene as data: the contents of a package, checked, and immutable once loaded.
  *
  *   package --scene_load--> Scene --+--> accel_create()      triangles and light shapes to Embree
  *                                   +--> (shade) binds       shaders, parameters, textures to SSL
- *                                   +--> lights_create()     what can be sampled, with probabilities
+ *                                   +--> lights_create()     light sources, with probabilities
  *                                   +--> camera_view_init()  rays
  *
  * Everything is a plain struct; references between sections are indices, already checked. Nothing
@@ -28,7 +28,7 @@ enum {
     SCENE_MATERIAL_SLOTS_MAX = 65536,
     SCENE_LIGHT_GROUPS_MAX = 8,
     SCENE_SHADER_AOVS_MAX = 8,
-    SCENE_KEYS_MAX = 129 /* of a motion; Embree's limit */
+    SCENE_KEYS_MAX = 129 /* keys of a motion: Embree's limit */
 };
 
 typedef enum SceneCameraKind {
@@ -43,42 +43,46 @@ typedef enum SceneCameraKind {
 typedef enum SceneFisheye {
     SCENE_FISHEYE_EQUIDISTANT, /* evenly */
     SCENE_FISHEYE_EQUISOLID,   /* as asin does: areas are solid angles; all around, a mirror ball */
-    SCENE_FISHEYE_POLYNOMIAL   /* as of polynomial[]; r is in the units of the window */
+    SCENE_FISHEYE_POLYNOMIAL   /* by polynomial[]; r is in the units of the window */
 } SceneFisheye;
 
 typedef struct SceneCamera {
     const char *name;
     SceneCameraKind kind;
     mat4 camera_to_world; /* looks along -z, y up; rotation and translation only */
-    const mat4
-        *keys; /* [key_count] the same over the shutter (motion.h); camera_to_world is its middle */
-    uint32_t key_count; /* 0: stands still */
-    float fov_y_rad;    /* perspective: full vertical angle of the picture */
-    float height_m;     /* orthographic: of the window */
-    float fov_rad;      /* fisheye: full angle of the circle; polynomial: nothing beyond is seen */
+    /* [key_count] camera_to_world over the shutter (motion.h), whose middle the field above is. 0: it stands still. */
+    const mat4 *keys;
+    uint32_t key_count;
+    float fov_y_rad; /* perspective: full vertical angle of the picture */
+    float height_m;  /* orthographic: height of the window */
+    float fov_rad;   /* fisheye: full angle of the circle, outside of which the picture is empty */
     SceneFisheye fisheye;
     bool has_window;     /* fisheye; else the circle's diameter is the shorter side */
-    float window[4];     /* what the picture shows: left, right, bottom, top; in radii */
-    float polynomial[5]; /* fisheye: radians, of r^0 to r^4 */
+    float window[4];     /* edges of the picture: left, right, bottom, top; in radii */
+    float polynomial[5]; /* fisheye: the angle in radians, coefficients of r^0 to r^4 */
     float2 longitude_rad, latitude_rad; /* equirectangular, equiangular: from, to; 0 is ahead */
     float aperture_radius_m, focus_distance_m; /* perspective, orthographic */
-    uint32_t aperture_blades;    /* those two: corners of the aperture, at its radius; 0: round */
-    float aperture_rotation_rad; /* of the first corner from the right, counter-clockwise */
-    float aperture_ratio;        /* its height over its width; 0: 1 */
-    float pixel_aspect;          /* those two: width of a pixel over its height; 0: 1 */
-    /* What is met before a scatter is looked for between: distances along the axis of a perspective or orthographic camera,
-     * of others from the camera itself. */
+    /* Perspective and orthographic: corners of the aperture, which lie at its radius (0: round), the angle of the first
+     * one from the right, counter-clockwise, and the aperture's height over its width (0: 1). */
+    uint32_t aperture_blades;
+    float aperture_rotation_rad, aperture_ratio;
+    /* Perspective and orthographic: width of a pixel over its height; 0: 1. */
+    float pixel_aspect;
+    /* Camera rays meet surfaces between these distances only: along the axis of a perspective or orthographic camera,
+     * from the camera itself for the other kinds. */
     float clip_near_m, clip_far_m;
-    float2 lens_shift; /* those two: the window moves right and up by these widths and heights */
+    /* Perspective and orthographic: the window moves right and up by these fractions of its width and height. */
+    float2 lens_shift;
 } SceneCamera;
 
 /* Numbers at the vertices of a mesh, or of an instance, for attribute<name> in shaders. */
 typedef struct SceneAttribute {
     const char *name;
     uint32_t components; /* 1 to 4 */
-    bool is_per_curve;   /* of curves: one a curve instead of one a point */
-    const float
-        *values; /* [vertex_count or curve_count][components]; of an instance [components] */
+    /* The values of a mesh of curves belong to curves, not to points. */
+    bool is_per_curve;
+    /* [vertex_count or curve_count][components]; [components] for an instance. */
+    const float *values;
 } SceneAttribute;
 
 typedef enum SceneCurveBasis {
@@ -88,22 +92,22 @@ typedef enum SceneCurveBasis {
     SCENE_CURVE_CATMULL_ROM
 } SceneCurveBasis;
 
-/* Hair, grass, wire. A curve is a run of control points, cut into segments of two (linear) or four points; what
- * a segment is mathematically: curve.h. */
+/* Hair, grass, wire. A curve is a run of control points, cut into segments of two (linear) or four points. curve.h has
+ * the equations of a segment. */
 typedef struct SceneCurves {
     SceneCurveBasis basis;
-    bool is_ribbon; /* flat, always facing who looks; else a tube, whose inside is not there */
+    bool is_ribbon; /* flat, and faces the ray's origin; else a tube, which has no inside */
     uint32_t curve_count, segment_count;
     const float *points;           /* [vertex_count][4] x, y, z, radius; object space */
-    const float *const *later;     /* [later_count] the same, keys of the motion after the first */
+    const float *const *later;     /* [later_count] points at the later keys of the motion */
     const uint32_t *point_counts;  /* [curve_count] */
     const uint32_t *segments;      /* [segment_count] index of its first point */
     const uint32_t *first_segment; /* [curve_count + 1] */
 } SceneCurves;
 
-/* What a mesh is later in the shutter. */
+/* The vertices of a mesh at a later key of its motion. */
 typedef struct SceneMeshKey {
-    const float *positions, *normals; /* as in the mesh; normals NULL where its are */
+    const float *positions, *normals; /* as in the mesh; normals are NULL if the mesh has none */
 } SceneMeshKey;
 
 /* Triangles, or curves: then there are no triangles, vertices are control points, and uv and material_indices
@@ -121,53 +125,63 @@ typedef struct SceneMesh {
     const SceneAttribute *attributes;   /* [attribute_count] */
     uint32_t attribute_count;
     const uint16_t *material_indices; /* [triangle_count] slot of the instance, or NULL: all 0 */
-    const SceneMeshKey
-        *later; /* [later_count] keys of its motion; the first are positions and normals */
-    uint32_t
-        later_count; /* 0: keeps its shape; else vertices move linearly (motion.h); of curves, too */
+    /* [later_count] keys of the motion after the first, which is `positions` and `normals`. Vertices move linearly from
+     * key to key (motion.h), control points of curves too. 0: the mesh keeps its shape. */
+    const SceneMeshKey *later;
+    uint32_t later_count;
 } SceneMesh;
 
-/* Rays that may not see an instance. */
+/* Kinds of rays, for the visibility of instances and lights. */
 typedef enum SceneRays {
-    SCENE_RAYS_CAMERA = 1, /* and what it sees through transparent surfaces */
+    SCENE_RAYS_CAMERA = 1, /* also after transparent surfaces */
     SCENE_RAYS_DIFFUSE = 2,
-    SCENE_RAYS_GLOSSY = 4, /* reflected, and not diffusely */
+    SCENE_RAYS_GLOSSY = 4, /* reflected by any lobe that is not diffuse */
     SCENE_RAYS_TRANSMISSION = 8,
-    SCENE_RAYS_SHADOW = 16, /* it throws no shadow */
+    SCENE_RAYS_SHADOW = 16,
     SCENE_RAYS_BOUNCED = SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY | SCENE_RAYS_TRANSMISSION
 } SceneRays;
 
-/* Which paths a light is for, and what stops them. All zero: for all of them. */
+/* Which rays and paths see a light. All zero: all of them do. */
 typedef struct SceneLightVisibility {
-    uint32_t
-        invisible_to; /* SceneRays but for the shadow's: what comes this way from a surface, or to the
-                            * camera, sees no light */
-    uint32_t
-        bounce_limit;  /* 0: none; else it lights surfaces that paths reach with fewer bounces */
-    bool is_permeable; /* rays take its light along and go on through its surface */
-    bool
-        is_shadowless; /* nothing stops its light, but for what rays see by chance, as in mirrors */
-    bool is_sampled_only; /* no ray meets it, as if it were a point */
+    /* SceneRays without SHADOW: rays of these kinds do not see the light, nor does light sampling for such bounces. */
+    uint32_t invisible_to;
+    /* The light illuminates surfaces that paths reach with fewer bounces than this; 0: no limit. */
+    uint32_t bounce_limit;
+    /* Rays pick up the light's radiance and go on through its surface. */
+    bool is_permeable;
+    /* Nothing blocks the light but for delta lobes, whose rays see it only where nothing lies between. */
+    bool is_shadowless;
+    /* Rays do not meet the light, as if it were a point. */
+    bool is_sampled_only;
 } SceneLightVisibility;
 
 typedef struct SceneInstance {
     const char *name;
     uint32_t mesh;
-    uint32_t material_count;          /* every material index of the mesh is below it */
-    const uint32_t *materials;        /* [material_count] index into Scene.materials, by slot */
-    const SceneAttribute *attributes; /* [attribute_count] of the whole object: one value each */
+    /* [material_count] index into Scene.materials, by slot. Every slot that the mesh names exists. */
+    uint32_t material_count;
+    const uint32_t *materials;
+    /* [attribute_count] attributes of the whole object, with one value each. */
+    const SceneAttribute *attributes;
     uint32_t attribute_count;
-    uint32_t light_group;                  /* of what it emits, as SceneLight.light_group */
-    SceneLightVisibility light_visibility; /* the same; it is never permeable */
-    uint32_t invisible_to;                 /* SceneRays */
-    bool is_holdout;                       /* the camera sees a hole in the picture */
-    bool is_shadow_catcher; /* the camera sees, of it, what light others take from it (film.h) */
-    bool is_lamp;           /* its light is no other object's, to them */
-    mat4 object_to_world, world_to_object; /* of one that moves: in the middle of the shutter */
-    bool
-        is_mirrored; /* negative determinant: world winding is clockwise; the front stays the front */
-    const mat4 *keys;   /* [key_count] object to world over the shutter, see motion.h */
-    uint32_t key_count; /* 0: stands still */
+    /* Light group and visibility of the light that it emits, as in SceneLight; it is never permeable. */
+    uint32_t light_group;
+    SceneLightVisibility light_visibility;
+    /* SceneRays that do not see the instance. */
+    uint32_t invisible_to;
+    /* The camera sees a hole in the picture in its place. */
+    bool is_holdout;
+    /* The camera sees only the light that other objects take away from it (film.h). */
+    bool is_shadow_catcher;
+    /* Shadow catchers count its light as a lamp's, not as one that another object brings. */
+    bool is_lamp;
+    /* The transform; of an instance that moves, the one in the middle of the shutter. */
+    mat4 object_to_world, world_to_object;
+    /* The determinant is negative, so that triangles are clockwise in world space; their front stays the front. */
+    bool is_mirrored;
+    /* [key_count] object to world over the shutter, see motion.h; 0: it stands still. */
+    const mat4 *keys;
+    uint32_t key_count;
 } SceneInstance;
 
 /* A texture as materials and the environment name it. Equal ones are one entry. */
@@ -249,9 +263,10 @@ typedef struct SceneLight {
     float size_x_m, size_y_m; /* rectangle, disk (its diameters): centred in the xy plane */
     float spread_rad;         /* those: full angle of the cone that they shine into; 0: all of it */
     SceneFalloff falloff;     /* spot */
-    float radius_m;       /* sphere; point, spot: of a disk that faces whoever looks; may be 0 */
-    bool is_two_sided;    /* rectangle, disk */
-    uint32_t material;    /* index into Scene.materials + 1: what it emits is a factor; 0: none */
+    float radius_m;    /* sphere; point, spot: of the disk that faces the ray's origin; may be 0 */
+    bool is_two_sided; /* rectangle, disk */
+    /* Index into Scene.materials + 1 of the material whose emission multiplies `emission`; 0: none. */
+    uint32_t material;
     uint32_t light_group; /* 0: none; else light_groups[light_group - 1] of the scene */
     SceneLightVisibility visibility;
 } SceneLight;
@@ -269,12 +284,12 @@ typedef struct SceneEnvironment {
     float strength;                  /* kind IMAGE: factor on the image; else 1 */
     uint32_t texture;                /* kind IMAGE: index into Scene.textures */
     uint32_t light_group;            /* as SceneLight.light_group */
-    SceneLightVisibility visibility; /* only the first two */
-    uint32_t material;               /* kind MATERIAL: index into Scene.materials; what it emits */
+    SceneLightVisibility visibility; /* only invisible_to and bounce_limit */
+    uint32_t material; /* kind MATERIAL: index into Scene.materials of the emitting one */
     mat4 environment_to_world, world_to_environment; /* rotations */
 } SceneEnvironment;
 
-typedef struct SceneStorage SceneStorage; /* the memory behind it all */
+typedef struct SceneStorage SceneStorage; /* owns the memory of a Scene */
 
 typedef struct Scene {
     const char *name;
@@ -297,13 +312,14 @@ typedef struct Scene {
     SceneEnvironment environment;
     SceneSettings settings;
     uint64_t array_bytes; /* memory of all mesh arrays */
-    uint64_t
-        memory_limit_bytes; /* for any one thing that is built from it: what the size of its files explains; 0: none */
-    uint32_t missing_count; /* texture files that are not there (an environment's among them) */
+    /* The most memory that any one structure built from the scene may take, by the size of its files; 0: no limit. */
+    uint64_t memory_limit_bytes;
+    uint32_t missing_count; /* texture files that do not exist, the environment's included */
     SceneStorage *storage;
 } Scene;
 
-void scene_destroy(Scene *scene); /* NULL is fine; nothing made from it may be in use */
+/* NULL is fine. Nothing that borrows the scene may be in use. */
+void scene_destroy(Scene *scene);
 
 /* Index of the camera called `name`, or SCENE_NONE. */
 int64_t scene_find_camera(const Scene *scene, const char *name);
@@ -311,21 +327,22 @@ int64_t scene_find_camera(const Scene *scene, const char *name);
 /* Sets both matrices and is_mirrored. False when the transform has no inverse. */
 bool scene_instance_set_transform(SceneInstance *instance, mat4 object_to_world);
 
-/* Makes it move: both matrices become those of the middle of the shutter. `keys` are borrowed for as long as
- * the instance is used. False when it has no inverse at some time (motion_is_invertible). */
+/* Makes the instance move: both matrices become those of the middle of the shutter. `keys` are borrowed for as long as
+ * the instance is used. Returns false when the transform has no inverse at some time (motion_is_invertible). */
 bool scene_instance_set_motion(SceneInstance *instance, const mat4 *keys, uint32_t key_count);
 
-/* The instance as it stands at `time` in [0, 1] of the shutter: without keys. */
+/* Returns a copy of the instance as it stands at `time` in [0, 1] of the shutter, without keys. */
 SceneInstance scene_instance_at(const SceneInstance *instance, float time);
 
-/* Triangles, or segments of curves, that it has; and the material slot of one of them. */
+/* Returns the number of triangles or curve segments; and the material slot of one of them. */
 uint32_t scene_primitive_count(const SceneMesh *mesh);
 uint32_t scene_material_slot(const SceneMesh *mesh, uint32_t primitive);
 
-/* It or its mesh moves. */
+/* Returns whether the instance or its mesh moves. */
 bool scene_instance_moves(const Scene *scene, uint32_t instance);
 
-/* The positions (normals: of a mesh that has them) of three vertices at `time`, in object space. */
+/* Returns the positions of three vertices at `time` in [0, 1] of the shutter, in object space; and their normals, which
+ * the mesh must have. */
 void scene_mesh_positions_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,
                              float3 out_positions[3]);
 void scene_mesh_normals_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,

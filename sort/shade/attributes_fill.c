@@ -1,11 +1,12 @@
 #include "sort/shade/attributes_fill.h"
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "sort/scene/curve.h"
 #include "sort/shade/ssl_tables.h"
 #include <string.h>
 
-/* What an attribute is for the points of one mesh. */
+/* Where the values of an attribute lie in one mesh. */
 typedef struct Source {
     const float *values; /* [vertex][components]; NULL: the mesh does not have it */
     uint32_t components;
@@ -66,6 +67,7 @@ static PointValue interpolate(const SceneMesh *mesh, const Source *s, const Surf
     PointValue p = {.exists = true};
     if (mesh->curves)
         return interpolate_curve(mesh->curves, s, h);
+    ASSERT(s->components <= 4 && h->triangle < mesh->triangle_count);
     const uint32_t *corner = mesh->indices + (size_t)3 * h->triangle;
     for (uint32_t k = 0; k < s->components; ++k) {
         float a = s->values[(size_t)corner[0] * s->components + k];
@@ -78,10 +80,11 @@ static PointValue interpolate(const SceneMesh *mesh, const Source *s, const Surf
     return p;
 }
 
-/* The same all over the object. */
+/* Returns a value that the whole object has; its derivatives are zero. */
 static PointValue constant(const Source *s)
 {
     PointValue p = {.exists = true};
+    ASSERT(s->components <= 4);
     memcpy(p.v[0], s->values, s->components * sizeof *s->values);
     return p;
 }
@@ -157,7 +160,7 @@ static PointValue curve_value(const Scene *scene, AttributeRow row, const Surfac
     return p;
 }
 
-/* A row of the renderer's table. */
+/* Returns the value of an attribute that the renderer provides (attributes.inc). */
 static PointValue own_value(const Scene *scene, const char *name, const SurfaceHit *h)
 {
     PointValue p = {.exists = true};

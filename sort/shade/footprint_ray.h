@@ -28,7 +28,7 @@ void footprint_refract(const SurfaceHit *hit, float3 n, float3 wi, float eta, Ra
  * `pixel_scale` of the footprint as long as that is a pixel's (see shade_pixel_scale). */
 void footprint_scatter(const SurfaceHit *hit, float3 wi, float pdf_solid_angle, float pixel_scale,
                        RayDiff *out_diff);
-/* The width of the footprint at a hit, in metres. */
+/* Returns the width of the footprint at a hit, in metres. */
 float footprint_width(const SurfaceHit *hit);
 /* The cone of the density alone, from a place where the footprint is `width` metres wide. */
 void footprint_cone(float3 wi, float width, float pdf_solid_angle, RayDiff *out_diff);

@@ -1,4 +1,4 @@
-/* Surface points into the blocks that kernels read. */
+/* Writes the globals of surface points into the blocks that kernels read. */
 #ifndef SORT_SHADE_GLOBALS_FILL_H
 #define SORT_SHADE_GLOBALS_FILL_H
 

@@ -1,5 +1,7 @@
 #include "sort/shade/hit_math.h"
 
+#include "base/check.h"
+
 /* b0 a0 + b1 a1 + b2 a2 and its derivative, with db0 = -db1 - db2. */
 static float3 interpolate(float3 a0, float3 a1, float3 a2, float b1, float b2)
 {
@@ -106,8 +108,8 @@ typedef struct Double3 {
     double x, y, z;
 } Double3;
 
-/* In double precision, where the square of a square of a small or large edge is a number too, and the normal of a
- * narrow triangle is right. */
+/* Cross product in double precision, in which fourth powers of small and large edges neither under- nor overflow and
+ * the normal of a narrow triangle is right. */
 static Double3 cross(float3 a, float3 b)
 {
     double ax = (double)a.x, ay = (double)a.y, az = (double)a.z;
@@ -188,12 +190,15 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
                  float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *hit)
 {
     const SceneInstance *instance = &scene->instances[instance_index];
+    ASSERT(instance_index < scene->instance_count && f3_is_unit(ray->direction));
     SceneInstance moved;
     if (instance->key_count > 0) {
         moved = scene_instance_at(instance, ray->time);
         instance = &moved;
     }
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
+    ASSERT(triangle < scene_primitive_count(mesh));
+    ASSERT(scene_material_slot(mesh, triangle) < instance->material_count);
     *hit = (SurfaceHit){.instance = instance_index,
                         .triangle = triangle,
                         .material = instance->materials[scene_material_slot(mesh, triangle)],

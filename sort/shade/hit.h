@@ -1,4 +1,4 @@
-/* A hit made into a surface: world-space geometry with its derivatives by the film position.
+/* From a ray's hit to a surface point: world-space geometry with its derivatives by the film position.
  *
  * Derivatives are analytic limits [Igehy1999]: the ray's differential is carried to the triangle's plane,
  * barycentric derivatives follow from the Gram matrix of the edges, and everything interpolated follows
@@ -11,8 +11,8 @@
 #include "sort/scene/ray.h"
 #include "sort/scene/scene.h"
 
-/* What stochastic texture filters draw their numbers by: the path's sample, and which of its surfaces
- * this is (shadow rays count theirs apart). All zero will do where nothing is averaged. */
+/* The key of the random numbers that stochastic texture filters draw: the path's sample and the number of its surface;
+ * shadow rays count theirs apart. It may be zero where no samples are averaged. */
 typedef struct HitDraw {
     SampleKey key;
     uint32_t event, crossing; /* crossing: 0, or along a shadow ray from 1 */
@@ -23,17 +23,18 @@ typedef enum RayKind {
     RAY_CAMERA = 1, /* until the first bounce */
     RAY_SHADOW = 2, /* on its way to a light */
     RAY_DIFFUSE = 4,
-    RAY_GLOSSY = 8, /* all that is not diffuse */
+    RAY_GLOSSY = 8, /* every lobe that is not diffuse */
     RAY_SINGULAR = 16,
     RAY_REFLECTION = 32,
     RAY_TRANSMISSION = 64
 } RayKind;
 
-/* What lies behind a path. The counts stop at 65535. */
+/* The scatters that a path has behind it, counted by kind. The counts stop at 65535. */
 typedef struct PathHistory {
-    uint32_t kind; /* RayKind; 0 where light sampling looks at a light */
+    /* RayKind of the ray; 0 for the emission that light sampling evaluates. */
+    uint32_t kind;
     uint16_t diffuse, glossy, transmission, transparent;
-    /* The footprint is the cone of one scattered sample, and not a pixel's: see shade_footprint_scale. */
+    /* The footprint is the cone of one scattered sample, not a pixel's: see shade_footprint_scale. */
     bool is_cone;
 } PathHistory;
 
@@ -58,22 +59,25 @@ typedef struct SurfaceHit {
     bool is_backfacing;
     uint32_t instance, triangle, material, depth; /* triangle: or segment of curves */
     float length_m;                               /* of the ray */
-    HitDraw draw; /* these two zero from hit_surface; the caller's */
+    /* hit_surface leaves these two zero; the caller sets them. */
+    HitDraw draw;
     PathHistory history;
 } SurfaceHit;
 
-/* Where rays leave the surface, and arrive at it. */
+/* Returns the point where rays leave the surface and arrive at it. */
 static inline SurfacePoint hit_point(const SurfaceHit *hit)
 {
     return (SurfacePoint){.P = hit->P, .n = hit->Ng, .error_m = hit->error_m};
 }
 
-/* The point (b1, b2) of a triangle, or that at b1 of a segment of curves, seen along `ray` at distance t; of an instance that moves, as it stands at ray->time. `diff` belongs to `ray`. */
+/* Computes the surface at (b1, b2) of a triangle, or at b1 of a curve segment, that `ray` meets at t metres; a moving
+ * instance stands as it does at ray->time. diff: the ray's differential. depth: bounces before this surface. Pure: any
+ * thread. */
 void hit_surface(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
                  float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *out_hit);
 
-/* Asks for the memory that hit_surface will read of a triangle: first for its indices, and when they are there for its
- * vertices. Meshes are larger than caches, and their hits are all over them. Curves are left alone. */
+/* Prefetch the memory that hit_surface reads of a triangle: first its indices and, when these have arrived, its vertices.
+ * Meshes are larger than the processor's caches, and hits are scattered over them. Curves are not prefetched. */
 void hit_prefetch_indices(const Scene *scene, uint32_t instance, uint32_t triangle);
 void hit_prefetch_vertices(const Scene *scene, uint32_t instance, uint32_t triangle);
 

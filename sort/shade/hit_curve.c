@@ -11,25 +11,26 @@
  * order of its width over the distance. */
 #include "sort/shade/hit_math.h"
 
+#include "base/check.h"
 #include "sort/scene/curve.h"
 
-/* Of a curve's point, seen along D: all in the object's space. */
+/* The cross section of a curve at a point, seen along D, in object space. */
 typedef struct Section {
     CurvePoint c;
-    float3 T, T_u;        /* unit tangent and its derivative by u */
-    float s;              /* |C'| */
-    float3 B, D;          /* B: unit, across, at right angles to T and D; D: of the ray, not unit */
+    float3 T, T_u; /* unit tangent and its derivative by u */
+    float s;       /* |C'| */
+    float3 B, D;   /* B: unit, at right angles to T and D; D: the ray's direction, not unit */
     float inverse_across; /* 1 / |T x D| */
 } Section;
 
-/* In the object's space. */
+/* The ray in object space. */
 typedef struct LocalRay {
-    float3 P, D; /* where it hits */
+    float3 P, D; /* P: the point that it hits */
     float3 dO[2], dD[2];
     float t;
 } LocalRay;
 
-/* What is found, by pixel x and y. */
+/* The hit in object space, with derivatives by pixel x and y. */
 typedef struct LocalHit {
     float3 P, dP[2];
     float3 N, dN[2]; /* shading normal, any length */
@@ -43,7 +44,7 @@ static Section section_at(const SceneMesh *mesh, uint32_t segment, float u, floa
     curve_eval(mesh, segment, u, time, &x.c);
     float3 along = x.c.d1;
     x.s = f3_length(along);
-    if (!(x.s > 0.0f)) /* where control points coincide: the direction that it takes next */
+    if (!(x.s > 0.0f)) /* control points coincide: the curve leaves along its second derivative */
         along = x.c.d2;
     float3 unused;
     if (f3_length2(along) > 0.0f)
@@ -75,7 +76,7 @@ static float safe_inverse(float x)
     return x > 0.0f ? 1.0f / x : 0.0f;
 }
 
-/* Where across the fibre e points, as seen by the ray. */
+/* Sets the position across the fibre of the direction e from its axis, as the ray sees it. */
 static void set_across(const Section *x, const LocalRay *ray, float3 e, float3 b,
                        const float dphi[2], LocalHit *h)
 {
@@ -186,14 +187,15 @@ static LocalRay to_local(const SceneInstance *instance, float t, const Ray *ray,
                       .dD = {mat4_vector(m, diff->dDdx), mat4_vector(m, diff->dDdy)}};
 }
 
-/* On the side of who looks, if only just: rays graze silhouettes. */
+/* Turns a normal just to the viewer's side if it is not there, as at silhouettes. */
 static float3 towards_viewer(float3 n, float3 I)
 {
     float cosine = f3_dot(n, I);
     return cosine < 0.0f ? n : f3_normalize(f3_madd(n, -cosine - 1e-4f, I));
 }
 
-/* Embree finds round curves to a few millionths of a segment, by iteration, and ribbons where the ray says. */
+/* Bounds the error of the point along the normal. Embree finds round curves by iteration, to a few millionths of a
+ * segment; for ribbons the point is the ray's. */
 static float curve_error(const SceneInstance *instance, const Section *x, const LocalRay *ray,
                          const SurfaceHit *hit)
 {
@@ -217,10 +219,11 @@ static void set_normals(const SceneInstance *instance, const LocalHit *h, Surfac
     normalize_with_derivatives(&hit->N, &hit->dNdx, &hit->dNdy, hit->Ng);
 }
 
-/* Texture coordinates of the root where the curves have some, else along and across. */
+/* Sets the texture coordinates of the curve's root if curves have them, else the positions along and across. */
 static void set_uv(const SceneCurves *curves, const SceneMesh *mesh, SurfaceHit *hit)
 {
     uint32_t curve = curve_of_segment(curves, hit->triangle), first = curves->first_segment[curve];
+    ASSERT(curve < curves->curve_count && first <= hit->triangle);
     if (mesh->uv_count > 0) {
         const float *uv = mesh->uv[0] + 2 * (size_t)curve;
         hit->uv = f2(uv[0], uv[1]);
@@ -237,6 +240,7 @@ void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, co
 {
     const SceneCurves *curves = mesh->curves;
     const mat4 *m = &instance->object_to_world;
+    ASSERT(hit->triangle < curves->segment_count);
     LocalRay local = to_local(instance, t, ray, diff);
     Section x = section_at(mesh, hit->triangle, hit->b1, ray->time, local.D);
     LocalHit h = {0};

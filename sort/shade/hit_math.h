@@ -1,4 +1,4 @@
-/* What the hit_*.c files share: derivatives of rays on planes, and of unit vectors. Header only. */
+/* Derivatives of rays on planes and of unit vectors, for hit.c and hit_curve.c. Header only. */
 #ifndef SORT_SHADE_HIT_MATH_H
 #define SORT_SHADE_HIT_MATH_H
 
@@ -49,7 +49,7 @@ static inline void set_tangent(float3 V, float3 dVdx, float3 dVdy, SurfaceHit *h
     normalize_with_derivatives(&hit->T, &hit->dTdx, &hit->dTdy, fallback);
 }
 
-/* |a . b| at most: without the signs. */
+/* Returns the absolute values of the components: |a . b| <= absolute(a) . absolute(b). */
 static inline float3 absolute(float3 a)
 {
     return f3(fabsf(a.x), fabsf(a.y), fabsf(a.z));
@@ -63,8 +63,8 @@ static inline float3 absolute_vector(const mat4 *m, float3 v)
               fabsf(a[2][0]) * v.x + fabsf(a[2][1]) * v.y + fabsf(a[2][2]) * v.z);
 }
 
-/* How far rounding moves a point near P that goes from the world to the object's space and back, in each coordinate
- * of the world: rays go there to meet an instance, and its vertices come from there. */
+/* Bounds, by world coordinate, how far rounding moves a point near P on the way to object space and back: rays are
+ * transformed to object space to meet an instance, and its vertices from there. */
 static inline float3 instance_error(const SceneInstance *instance, float3 P)
 {
     const float operations = 8.0f;
@@ -74,7 +74,7 @@ static inline float3 instance_error(const SceneInstance *instance, float3 P)
     return f3_scale(absolute_vector(m, there), operations * RAY_ROUNDING);
 }
 
-/* The curve that a mesh of curves has there; for hit_surface. */
+/* hit_surface for a mesh of curves: completes *hit, in which hit_surface has set the ray's part. */
 void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, const Ray *ray,
                const RayDiff *diff, SurfaceHit *hit);
 

@@ -1,7 +1,9 @@
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "sort/shade/material_set.h"
+#include "ssl/ssl_limits.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -87,6 +89,7 @@ static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, Ma
     TRY(ssl_program_build(set->desc.context, set->links[m].unit, &how, build->diags, &p->program,
                           &build->error));
     p->info = ssl_program_info(p->program);
+    ASSERT(p->info->lobe_count <= SSL_MAX_LOBE_SLOTS);
     if (p->info->lobe_count == 0 && kind != SSL_KERNEL_SHADE) {
         program_release(p);
         return STATUS_OK;
@@ -203,6 +206,7 @@ void material_set_destroy(MaterialSet *set)
 
 const Material *material_set_get(const MaterialSet *set, uint32_t material)
 {
+    ASSERT(material < set->desc.scene->material_count);
     return &set->materials[material];
 }
 

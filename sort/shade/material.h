@@ -17,18 +17,18 @@
 #include "ssl/ssl.h"
 #include <stdatomic.h>
 
-/* One program bound to one material's values. kernel NULL: there is none of this kind. */
+/* One program bound to one material's values. kernel is NULL when the material has no program of this kind. */
 typedef struct MaterialProgram {
     SslProgram *program;
     const SslProgramInfo *info;
     SslKernelFn kernel;
     void *params;
     uint32_t *textures; /* [texture slots] 1 + place in Scene.textures; 0: none */
-    const char *
-        *attributes; /* [unit attributes] what each is called in the mesh; borrowed: scene, unit */
+    /* [unit attributes] names of the attributes in the mesh; borrowed: scene, unit. */
+    const char **attributes;
     TexOptions *site_options; /* [info->texture_site_count] */
     bool is_stochastic;       /* a site has TEX_FILTER_STOCHASTIC */
-    _Atomic uint64_t *faults; /* [info->fault_site_count] points that ran into it */
+    _Atomic uint64_t *faults; /* [info->fault_site_count] number of points that had the fault */
 } MaterialProgram;
 
 typedef struct Material {
@@ -55,10 +55,10 @@ Status material_set_compile(const MaterialSetDesc *desc, MaterialSet **out_set, 
 /* Sets is_wanted[i] for every scene texture that some program samples. */
 void material_set_textures(const MaterialSet *set, bool *is_wanted);
 void material_set_bind(MaterialSet *set);
-/* The name of the first material that samples a scene texture; NULL: none does. */
+/* Returns the name of the first material that samples a scene texture; NULL: none does. */
 const char *material_set_user(const MaterialSet *set, uint32_t scene_texture);
-/* How the environment's image is looked up: as the textures of materials are. It has no numbers for a stochastic filter,
- * which is anisotropic there. */
+/* Returns the options for lookups in the environment's image, which are those of the render. A stochastic filter becomes
+ * anisotropic there, because the environment draws no numbers for it. */
 TexOptions material_set_sky_options(const MaterialSet *set);
 void material_set_destroy(MaterialSet *set); /* NULL is fine */
 
@@ -71,7 +71,7 @@ typedef struct MaterialSetStats {
 } MaterialSetStats;
 MaterialSetStats material_set_stats(const MaterialSet *set);
 
-/* One line a fault site that points ran into: "board.ssl:12:9: array index out of range (3 points)". */
+/* Appends one line for each fault site that points have met: "board.ssl:12:9: array index out of range (3 points)". */
 void material_set_faults(const MaterialSet *set, StrBuf *out);
 
 #endif

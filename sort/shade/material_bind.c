@@ -1,5 +1,6 @@
-/* Which textures the programs sample, and with which options: a call site's words win over the material's,
- * those over the render's. */
+/* Binds textures to programs: finds those that are sampled, and the options of each call site. Options named at a call
+ * site win over the material's, and these over the render's. */
+#include "base/check.h"
 #include "sort/shade/material_set.h"
 #include <string.h>
 
@@ -74,10 +75,12 @@ static void bind_program(const MaterialSet *set, MaterialProgram *p)
             p->textures[i] = unit->texture_ids[i] + 1;
     for (uint32_t i = 0; i < p->info->texture_site_count; ++i) {
         const SslTextureSite *site = &p->info->texture_sites[i];
+        ASSERT(site->texture < unit->texture_count);
         uint32_t id = unit->texture_ids[site->texture];
         TexOptions *options = &p->site_options[i];
         if (id == SSL_TEXTURE_UNBOUND)
             continue;
+        ASSERT(id < set->desc.scene->texture_count);
         const SceneTexture *texture = &set->desc.scene->textures[id];
         *options =
             (TexOptions){.wrap_s = wrap_from_site(site->wrap_s, wrap_from_scene(texture->wrap_u)),

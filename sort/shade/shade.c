@@ -71,6 +71,7 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
 static const uint32_t *fault_word(const ShadeContext *ctx, uint32_t i)
 {
     const SslProgramInfo *info = ctx->host.program->info;
+    ASSERT(i < ctx->count);
     const char *block =
         (const char *)ctx->results + (size_t)(i / SSL_BLOCK) * info->result_stride_bytes;
     return (const uint32_t *)(const void *)(block + info->fault_offset) + i % SSL_BLOCK;
@@ -90,6 +91,7 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                const SurfaceHit *const *hits, uint32_t count)
 {
     enum { BLOCKS = SHADE_CHUNK / SSL_BLOCK };
+    ASSERT(count > 0 && count <= SHADE_CHUNK && material < ctx->desc.scene->material_count);
     const MaterialProgram *p = &material_set_get(ctx->desc.materials, material)->programs[kind];
     if (!p->kernel)
         return false;
@@ -152,6 +154,7 @@ static void gather(const ShadeContext *ctx, uint32_t i, uint32_t flags, Bsdf *bs
         const float *w = (const float *)(const void *)(block + slot->weight_offset) + lane;
         Spectrum weight = spectrum_from_rgb(f3(w[0], w[SSL_BLOCK], w[2 * SSL_BLOCK]));
         const float *args = (const float *)(const void *)(block + slot->args_offset) + lane;
+        ASSERT(slot->parent < (int32_t)s); /* a layer comes before what it covers */
         if (slot->parent >= 0)
             weight = spectrum_mul(weight, below[slot->parent]);
         if (bsdf_is_layer(closure))
@@ -165,6 +168,7 @@ void shade_bsdf(const ShadeContext *ctx, uint32_t i, float least_alpha, Bsdf *ou
 {
     const SurfaceHit *hit = ctx->hits[i];
     const Scene *scene = ctx->desc.scene;
+    ASSERT(f3_is_unit(hit->I) && (f3_is_unit(hit->N) || f3_length2(hit->Ng) == 0.0f));
     bool is_fibre = scene->meshes[scene->instances[hit->instance].mesh].curves != NULL;
     bsdf_init(out_bsdf, f3_neg(hit->I), hit->Ng_front, is_fibre ? BSDF_FIBRE : 0);
     bsdf_blur(out_bsdf, least_alpha);
@@ -208,10 +212,11 @@ EnvironmentFootprint shade_environment_footprint(const ShadeContext *ctx, float3
     return fp;
 }
 
-/* At most SSL_BLOCK of them. */
+/* Looks up the environment's image for at most SSL_BLOCK footprints. */
 static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
                                 const uint32_t *depths, uint32_t count, Spectrum *out_radiance)
 {
+    ASSERT(count > 0 && count <= SSL_BLOCK);
     TexOptions options = material_set_sky_options(ctx->desc.materials);
     float coord[7 * SSL_BLOCK], rgba[4 * SSL_BLOCK];
     for (uint32_t k = 0; k < count; ++k) {
@@ -241,7 +246,7 @@ static void look_up_environment(ShadeContext *ctx, const EnvironmentFootprint *f
             spectrum_from_rgb(f3(rgba[k], rgba[count + k], rgba[2 * count + k])), strength);
 }
 
-/* The inside of a sphere of radius 1 around the world's origin. */
+/* Returns a point inside the sphere of radius 1 around the world's origin, which stands for the sky. */
 static SurfaceHit sky_point(const SceneEnvironment *e, const EnvironmentFootprint *fp,
                             uint32_t depth, const PathHistory *history)
 {
@@ -265,12 +270,13 @@ static SurfaceHit sky_point(const SceneEnvironment *e, const EnvironmentFootprin
     return hit;
 }
 
-/* At most SSL_BLOCK of them. */
+/* Runs the environment's material for at most SSL_BLOCK footprints. */
 static void run_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
                             const uint32_t *depths, const PathHistory *histories, uint32_t count,
                             Spectrum *out_radiance)
 {
     const SceneEnvironment *e = &ctx->desc.scene->environment;
+    ASSERT(count <= SSL_BLOCK && e->kind == SCENE_ENVIRONMENT_MATERIAL);
     SurfaceHit hits[SSL_BLOCK];
     const SurfaceHit *list[SSL_BLOCK] = {NULL};
     for (uint32_t k = 0; k < count; ++k) {
@@ -301,6 +307,7 @@ void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints
 Spectrum shade_light_material(ShadeContext *ctx, const SceneLight *light)
 {
     const mat4 *m = &light->light_to_world;
+    ASSERT(light->material > 0);
     float3 back = mat4_vector(m, f3(0, 0, 1));
     SurfaceHit hit = {.instance = HIT_NO_INSTANCE,
                       .material = light->material - 1,

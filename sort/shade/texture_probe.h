@@ -1,4 +1,4 @@
-/* For looking at single lookups: told of each lane after it was looked up. */
+/* A probe is called for each lane of a texture lookup after the lookup, for inspecting and for views. */
 #ifndef SORT_SHADE_TEXTURE_PROBE_H
 #define SORT_SHADE_TEXTURE_PROBE_H
 
@@ -6,11 +6,11 @@
 
 typedef struct TextureProbeLookup {
     const MaterialProgram *program; /* NULL: the environment */
-    uint32_t site;                  /* of the program */
-    uint32_t point;                 /* of the run */
+    uint32_t site;                  /* call site in the program */
+    uint32_t point;                 /* index in the kernel's run */
     const TexRequest *request;
     uint32_t lane;
-    const float *result; /* of the request: rgba of the lane at [k * lane_count + lane] */
+    const float *result; /* channel k of the lane is at [k * lane_count + lane] */
 } TextureProbeLookup;
 
 typedef struct TextureProbe {

@@ -1,5 +1,6 @@
 #include "sort/shade/texture_service.h"
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "sort/shade/shade.h"
 #include <string.h>
@@ -23,7 +24,7 @@ static uint32_t draw_dimension(const HitDraw *draw, uint32_t site, uint32_t n)
     return 0x80000000u | (uint32_t)(hash_mix64(place + ((uint64_t)site << 16 | n)) >> 33);
 }
 
-/* A number of its own for each lookup of a stochastic filter. */
+/* Draws one number for each live lane of a stochastic lookup. */
 static void draw_numbers(SslHost *host, const SslTexCall *call, uint32_t point, float *out_random)
 {
     uint16_t *draws = host->draws + (size_t)call->site * SHADE_CHUNK;
@@ -42,6 +43,8 @@ static void tex_lookup(SslHost *host, const SslTexCall *call)
     uint32_t depths[SSL_BLOCK];
     uint32_t n = call->lane_count;
     uint32_t point = call->block * SSL_BLOCK + call->lane_first;
+    ASSERT(call->site < host->program->info->texture_site_count);
+    ASSERT(n > 0 && n <= SSL_BLOCK && point + n <= SHADE_CHUNK);
     memcpy(coord, call->coord, 7 * sizeof(float) * n);
     for (uint32_t lane = 0; lane < n; ++lane) {
         if (!(call->lane_mask >> lane & 1u))

@@ -6,18 +6,18 @@
 #include "sort/shade/hit.h"
 #include "sort/shade/texture_probe.h"
 
-/* What kernels hand back to services, under the name the ABI gives it. One a fiber. */
+/* The host that kernels hand back to services, under the name that the ABI gives it. Each fiber has one. */
 struct SslHost {
     TexCaller caller;
     TextureStore *store;            /* borrowed; NULL: there are no textures */
-    const MaterialProgram *program; /* that runs now */
+    const MaterialProgram *program; /* the one that runs */
     const SurfaceHit *const *hits;
-    float footprint_scale; /* of footprints that are a pixel's */
-    float depth_scale[4];  /* of all, by path depth; the last for all deeper */
+    float footprint_scale; /* scales footprints that are a pixel's, not a cone's */
+    float depth_scale[4];  /* scales all, by path depth; the last is for all greater depths */
     Sampler sampler;
-    uint16_t
-        *draws; /* [texture site][SHADE_CHUNK]: stochastic lookups that a point has made there */
-    const TextureProbe *probe; /* NULL: nobody looks */
+    /* [texture site][SHADE_CHUNK] numbers of stochastic lookups that a point has made at a call site. */
+    uint16_t *draws;
+    const TextureProbe *probe; /* NULL: none */
     uint64_t texture_calls;
 };
 
@@ -28,7 +28,7 @@ static inline float footprint_scale_at(const SslHost *host, uint32_t depth, bool
            (is_cone ? 1.0f : host->footprint_scale);
 }
 
-/* Before each run of a kernel. */
+/* Prepares the host for a run of a kernel. `program` and `hits` are borrowed until the next run. */
 void texture_service_begin(SslHost *host, const MaterialProgram *program,
                            const SurfaceHit *const *hits);
 

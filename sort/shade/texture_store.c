@@ -7,6 +7,7 @@
 #include "sort/shade/texture_store.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -30,7 +31,7 @@ enum {
 
 typedef enum EntryState { ENTRY_WAITING, ENTRY_UNDER_WAY, ENTRY_OPEN, ENTRY_FAILED } EntryState;
 
-/* Somebody who waits for a texture; on the stack of the waiting. */
+/* A fiber or thread that waits for a texture; it lies on the waiting stack. */
 typedef struct Awaiting {
     Waiter *waiter;
     struct Awaiting *next;
@@ -154,7 +155,8 @@ static bool is_damaged(const char *converted)
            report.damages > 0;
 }
 
-/* Of a set each file, for a conversion may have been interrupted. */
+/* Returns whether a converted file is absent. Each file of a UDIM set is checked, because a conversion may have been
+ * interrupted. */
 static bool is_any_absent(const char *source, const char *converted)
 {
     bool is_present[TEX_UDIM_COUNT], is_any = false;
@@ -174,7 +176,7 @@ static bool is_any_absent(const char *source, const char *converted)
 
 /* --- conversion ------------------------------------------------------------------------------------- */
 
-/* What is there under that name is of no use. */
+/* Reports a file under that name that is damaged or not trusted, and removes it in the latter case. */
 static Status clear_place(const TextureStore *store, const SceneTexture *texture, const char *path,
                           Error *err)
 {
@@ -427,6 +429,7 @@ static Awaiting *settle(TextureStore *store, StoreEntry *entry, Status status, T
                         const Error *error)
 {
     Awaiting *awaiting = entry->awaiting;
+    ASSERT(entry->state == ENTRY_UNDER_WAY && store->unsettled_count > 0);
     entry->awaiting = NULL;
     entry->state = status == STATUS_OK ? ENTRY_OPEN : ENTRY_FAILED;
     if (status == STATUS_OK) {
@@ -468,6 +471,7 @@ static uint32_t take_texture(TextureStore *store)
         if (store->desc.is_wanted[next] && store->entries[next].state == ENTRY_WAITING)
             taken = next;
     }
+    ASSERT(store->next <= store->count && store->asked_next <= store->asked_count);
     if (taken < store->count)
         store->entries[taken].state = ENTRY_UNDER_WAY;
     return taken;
@@ -619,6 +623,7 @@ static void ask(TextureStore *store, uint32_t scene_texture)
     StoreEntry *entry = &store->entries[scene_texture];
     if (entry->is_asked_for || !store->desc.is_wanted[scene_texture])
         return;
+    ASSERT(store->asked_count < store->count);
     entry->is_asked_for = true;
     store->asked[store->asked_count++] = scene_texture;
 }
@@ -632,6 +637,7 @@ void texture_store_ask(TextureStore *store, uint32_t scene_texture)
 
 TexId texture_store_id(const TextureStore *store, uint32_t scene_texture)
 {
+    ASSERT(scene_texture < store->count);
     return (TexId){atomic_load_explicit(&store->entries[scene_texture].id, memory_order_acquire)};
 }
 

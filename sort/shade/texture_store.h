@@ -2,11 +2,11 @@
  * any other image is converted once by a child process (`texcache convert`: image libraries can crash or balloon, the
  * renderer may not) into a cache folder, under a name made from its content and settings, and found there the next
  * time; so are the images of a UDIM set ("skin.<UDIM>.png"). An image that holds tiles and mip levels already, as
- * `maketx` writes them, is read as it is, through a child process of the cache's. Of two renders that want the same
- * image at once one converts it, and the other one waits.
+ * `maketx` writes them, is read as it is, through a child process of the cache. When two renders need the same image at
+ * once, one converts it and the other waits.
  *
- *   create --threads of the store--> convert, open: what is asked for first, then the others in their order
- *   await  --whoever looks up-----> waits through its Waiter as for a tile; afterwards one atomic load
+ *   create --threads of the store--> convert and open: requested textures first, then the others in their order
+ *   await  --fibers-------------> wait through their Waiter as for a tile; afterwards one atomic load
  *   finish                          waits for all; the failures
  *
  * All calls but create and destroy: any thread. */
@@ -32,29 +32,30 @@ typedef struct TextureStoreDesc {
 
 typedef struct TextureStore TextureStore;
 
-/* Begins. Errors: memory, threads, the folder cannot be made. What becomes of single textures is told by the others. */
+/* Starts the threads. *out_store is the caller's. Errors: memory, threads, the folder cannot be made. Errors of single
+ * textures are returned by texture_store_finish. */
 Status texture_store_create(const TextureStoreDesc *desc, TextureStore **out_store,
                             Error *err) SORT_MUST_CHECK;
-/* Gives up what is under way, and closes the textures; NULL is fine. Nobody waits. */
+/* Cancels conversions, and closes the textures; NULL is fine. No texture_store_await may be under way. */
 void texture_store_destroy(TextureStore *store);
 
-/* Moves a texture to the front, behind others that were asked for. */
+/* Requests a texture: it is converted before those that were not requested, after earlier requests. */
 void texture_store_ask(TextureStore *store, uint32_t scene_texture);
-/* The open texture; waits for it through `waiter`, which belongs to the caller. {0}: it cannot be had, or was given
- * up; or store is NULL. */
+/* Returns the open texture after waiting for it through `waiter`, which belongs to the caller. Returns {0} when it failed
+ * or was cancelled, or when store is NULL. */
 TexId texture_store_await(TextureStore *store, uint32_t scene_texture, Waiter *waiter);
-/* Without waiting; {0}: it is not open. */
+/* Returns the open texture without waiting; {0}: it is not open. */
 TexId texture_store_id(const TextureStore *store, uint32_t scene_texture);
 
-/* Some texture cannot be had. */
+/* Returns whether some texture has failed. */
 bool texture_store_has_failed(const TextureStore *store);
-/* Whether a texture_store_await went without its texture because of `cancel`: what it was for is of no use. */
+/* Returns whether a texture_store_await returned without its texture because of `cancel`: its picture is of no use. */
 bool texture_store_gave_up(const TextureStore *store);
 /* Waits until no texture is under way. The error is that of the first texture that cannot be had, whose place
  * goes to *out_texture, and names its file; others are logged. STATUS_CANCELLED: some were given up. */
 Status texture_store_finish(TextureStore *store, uint32_t *out_texture, Error *err) SORT_MUST_CHECK;
 
-/* The same, one by one: waits, too. Why a texture cannot be had; NULL: it can, or it was given up. */
+/* Waits until no texture is under way. Returns the error of one texture; NULL: it is open, or was cancelled. */
 const Error *texture_store_failure(TextureStore *store, uint32_t scene_texture);
 
 typedef struct TextureStoreStats {
