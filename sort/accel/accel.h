@@ -38,7 +38,7 @@ typedef struct HitBatch {
     uint32_t *triangle; /* of the instance's mesh, or segment of its curves; 0 for lights */
     float *t;
     float *b1, *b2; /* barycentrics: P = (1-b1-b2) corner0 + b1 corner1 + b2 corner2; 0 for lights.
-                   * Of curves b1 is u along the segment, b2 nothing */
+                   * On curves b1 is u along the segment, and b2 is undefined */
     float *ng[3];   /* geometric normal in world space toward the front, NOT unit. The ray met the
                      * back when dot(ng, direction) > 0 */
 } HitBatch;
@@ -95,11 +95,11 @@ static inline Ray ray_batch_get(const RayBatch *b, uint32_t i)
                  .time = b->time[i],
                  .past = b->past[i]};
 }
-/* Sends ray i straight on through what it has met, hits[i]. From the same origin, so that every surface is at the
- * distance that it was: what is met next is the nearest of those not met so far, by distance, and by instance and triangle
- * where several are equally far. Each of coplanar surfaces is met once. */
+/* Sends ray i straight on through the surface that it has met, hits[i]. The origin stays, so that every surface keeps its
+ * distance. The ray then meets the nearest surface that it has not met, by distance, and by instance and triangle among
+ * equally far ones, so that it meets each of coplanar surfaces once. */
 void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t index);
-/* A ray whose alpha hit let some light through goes on behind it. */
+/* Sends a ray on through its alpha hit, which has let some light through. */
 void shadow_batch_continue(ShadowBatch *batch, uint32_t index);
 
 typedef struct Accel Accel;
@@ -118,26 +118,26 @@ typedef struct AccelDesc {
 typedef struct AccelStats {
     uint64_t memory_bytes;        /* Embree's and ours, arrays of the Scene not counted */
     uint64_t triangle_count;      /* as built: flattened copies counted each */
-    uint64_t curve_segment_count; /* the same */
+    uint64_t curve_segment_count; /* as built, too */
     uint32_t flattened_count, instanced_count; /* instances by kind */
     uint32_t moving_count; /* of both: instances that move, or whose mesh does */
 } AccelStats;
 
-/* Builds. Errors of Embree come back as STATUS_NO_MEMORY or STATUS_INTERNAL with its message. */
+/* Builds the acceleration structure. *out_accel is the caller's. Errors of Embree are returned as STATUS_NO_MEMORY or
+ * STATUS_INTERNAL with its message. */
 Status accel_create(const AccelDesc *desc, Accel **out_accel, Error *err) SORT_MUST_CHECK;
 void accel_destroy(Accel *accel); /* NULL is fine */
 AccelStats accel_stats(const Accel *accel);
 
-/* Flushes denormals to zero in the calling thread, as Embree wants it (and as everything that runs
- * there then gets it). Call it at the start of every worker thread, before it makes fibers: they
+/* Flushes denormals to zero in the calling thread, as Embree requires it, for all code that runs there. Call it at the start of every worker thread, before it makes fibers: they
  * inherit it (base/thread.h, thread_flush_denormals). */
 void accel_thread_begin(void);
 
 /* Nearest hits of rays [0, count). Triangles with zero area are never hit; both sides are. Round curves are hit
  * from outside only. */
 void accel_intersect(const Accel *accel, const RayBatch *rays, uint32_t count, HitBatch *out_hits);
-/* The same, where ray i sees what rays of kinds[i] (SceneRays but for the shadow's, one or several) may see; of kinds
- * given as ACCEL_ALONE(kinds) that, but shadow catchers and lights alone; without kinds rays see all. */
+/* Nearest hits among the instances that are visible to the rays: ray i counts as kinds[i], one or several SceneRays without
+ * SHADOW. A ray of ACCEL_ALONE(kinds) sees only the shadow catchers and lights among them. kinds NULL: rays see all. */
 #define ACCEL_ALONE(kinds) ((uint8_t)((kinds) << 4))
 void accel_intersect_as(const Accel *accel, const RayBatch *rays, const uint8_t *kinds,
                         uint32_t count, HitBatch *out_hits);

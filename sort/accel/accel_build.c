@@ -278,7 +278,7 @@ static void count_use(const Scene *scene, const SceneInstance *instance, uint32_
         *count += keys;
 }
 
-/* What a flattened copy takes, in triangles: vertices that no triangle names are copied too. */
+/* Returns the memory of a flattened copy, in triangles: vertices that no triangle names are copied too. */
 static uint32_t copy_size(const SceneMesh *mesh)
 {
     uint32_t by_vertices = mesh->vertex_count / 3;

@@ -1,4 +1,4 @@
-/* What accel_build.c makes and accel_trace.c reads. Private to sort/accel. */
+/* The structure that accel_build.c makes and accel_trace.c reads. Private to sort/accel. */
 #ifndef SORT_ACCEL_ACCEL_STATE_H
 #define SORT_ACCEL_ACCEL_STATE_H
 
@@ -20,7 +20,7 @@ enum {
 };
 _Static_assert(MASK_RAYS >> MASK_RAYS_SHIFT == 15, "ACCEL_ALONE moves four bits");
 
-/* Of a ray that sees what `kinds` as of accel_intersect_as see. */
+/* Returns the mask of a ray that counts as `kinds` in accel_intersect_as. */
 static inline uint32_t mask_of_kinds(uint8_t kinds)
 {
     uint32_t any = kinds & 15u, alone = (uint32_t)kinds >> 4;
@@ -52,7 +52,7 @@ struct Accel {
     char error_text[256];
 };
 
-/* What is equally far is met by this number, first the smallest; never 0. */
+/* Returns the order in which a ray meets equally far surfaces, from the smallest; never 0. */
 static inline uint64_t surface_order(uint32_t shape, uint32_t triangle)
 {
     return ((uint64_t)shape << 32 | triangle) + 1;

@@ -42,7 +42,7 @@ enum {
 
 /* --- surfaces that were passed -------------------------------------------------------------- */
 
-/* Of one query for the nearest hit. */
+/* The state of one query for the nearest hit. */
 typedef struct Query {
     struct RTCIntersectContext context; /* the first field: Embree hands it to callbacks */
     const Accel *accel;

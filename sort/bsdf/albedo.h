@@ -44,7 +44,7 @@ AlbedoTerms albedo_ggx(AlbedoRow row, float cos_w);
 /* 2 int (.) cos dcos of what albedo_ggx gives. */
 AlbedoTerms albedo_ggx_average(AlbedoRow row);
 
-/* What a lobe that goes from f0 to 1 as a dielectric's reflectance does (fresnel_tinted) returns more than f0 e1, over 1 - f0.
+/* Returns (albedo - f0 e1) / (1 - f0) of a lobe whose reflectance goes from f0 to 1 as a dielectric's (fresnel_tinted).
  * e1: albedo_ggx of the same arguments. ior in [1, 4]. */
 float albedo_rise(float alpha, float ior, float cos_w, float e1);
 

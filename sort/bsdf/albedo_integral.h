@@ -10,8 +10,8 @@ void albedo_integral_ggx(double alpha, double cos_o, uint32_t steps, double *out
 /* eta: index beyond over index on wo's side. Reflected plus refracted flux. */
 double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32_t steps);
 
-/* What albedo_rise is near: of single scattering, weighted by how far a dielectric's reflectance has gone from its own
- * at normal incidence to 1. eta > 1. */
+/* Returns the integral that albedo_rise approximates: the albedo of single scattering, weighted by how far a dielectric's
+ * reflectance has risen from its value at normal incidence to 1. eta > 1. */
 double albedo_integral_rise(double alpha, double eta, double cos_o, uint32_t steps);
 double albedo_mirror_rise(double eta, double cos_o); /* of alpha 0 */
 

@@ -37,7 +37,7 @@ enum { BSDF_MAX_LOBES = 16, BSDF_AOVS_MAX = 8 };
 #define BSDF_IOR_NONE    1e-3f
 #define BSDF_COS_MIN     1e-6f
 
-/* Of bsdf_init. */
+/* Flags of bsdf_init. */
 enum {
     BSDF_IMPORTANCE = 1, /* importance instead of radiance: refraction without 1/eta^2 */
     BSDF_SINGLE_SCATTER =
@@ -45,7 +45,7 @@ enum {
     BSDF_FIBRE = 4 /* nothing walks inside: Subsurface scatters as Lambert does */
 };
 
-/* What a lobe, or a sample, is. */
+/* The kind of a lobe or of a sample. */
 typedef enum BsdfFlags {
     BSDF_REFLECTION = 1,
     BSDF_TRANSMISSION = 2, /* wi on the other side */
@@ -65,7 +65,7 @@ typedef enum BsdfKind {
     BSDF_KINDS
 } BsdfKind;
 
-/* What went wrong while filling; 0: nothing. */
+/* Faults while closures were added; 0: none. */
 typedef enum BsdfFaults {
     BSDF_FAULT_FULL = 1,      /* more than BSDF_MAX_LOBES; the term was left out */
     BSDF_FAULT_NOT_FINITE = 2 /* a NaN or infinite weight or argument; the term was left out */
@@ -93,15 +93,15 @@ typedef enum BsdfModel {
     BSDF_MODEL_TRANSPARENT
 } BsdfModel;
 
-/* What stands for Fresnel's equations in a microfacet lobe. */
+/* The Fresnel term of a microfacet lobe. */
 typedef enum BsdfFresnel {
     BSDF_FRESNEL_SCHLICK, /* from f0 to f90; both 1: none */
     BSDF_FRESNEL_METAL,   /* exact; f0 and f90 are eta and k */
     BSDF_FRESNEL_TINTED   /* from f0 to 1 as a dielectric of index eta goes from its own */
 } BsdfFresnel;
 
-/* What light does between entering and leaving a translucent body: extinction and albedo of single scattering,
- * 1/m and [0, 1), and the mean cosine of scattering. */
+/* The medium inside a translucent body: extinction in 1/m, single-scattering albedo in [0, 1), and the mean cosine of
+ * scattering. */
 typedef struct BsdfMedium {
     Spectrum sigma_t, albedo;
     float g;
@@ -231,9 +231,9 @@ static inline void bsdf_blur(Bsdf *b, float least_alpha)
  * negative (closure subtraction). */
 void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args, uint32_t stride);
 
-/* True of closures that cover another one, their last argument (Coat, Sheen). */
+/* Returns whether the closure is a layer over another one, its last argument (Coat, Sheen). */
 bool bsdf_is_layer(ClosureId id);
-/* Which part of what is below a layer comes through it to wo: the factor of the weight of all that is inside.
+/* Returns the fraction of the light from below a layer that reaches wo: the factor on the weights of the closures inside.
  * It depends on wo alone, so that what a layer reflects and what it covers add up to at most what comes in
  * [Kulla2017 albedo scaling]. 0 when the arguments are not finite; 1 when id is no layer. */
 Spectrum bsdf_layer_factor(const Bsdf *b, ClosureId id, const float *args, uint32_t stride);
@@ -248,7 +248,7 @@ static inline Spectrum bsdf_transparency(const Bsdf *b)
 {
     return b->transparency;
 }
-/* Sum of the holdout closures: the share of the surface that is a hole in the picture. */
+/* Sum of the holdout closures: the fraction of the surface that is a hole in the picture. */
 static inline Spectrum bsdf_holdout(const Bsdf *b)
 {
     return b->holdout;
@@ -282,10 +282,10 @@ static inline const BsdfMedium *bsdf_medium(const Bsdf *b, const BsdfSample *sam
  * NULL). Delta lobes are left out of both. */
 Spectrum bsdf_eval(const Bsdf *b, float3 wi, float *out_pdf);
 float bsdf_pdf(const Bsdf *b, float3 wi);
-/* Of bsdf_eval, what the lobes of each kind bring. */
+/* bsdf_eval by kind of lobe; the sum over the kinds is its value. */
 void bsdf_eval_kinds(const Bsdf *b, float3 wi, Spectrum out_f_cos[BSDF_KINDS]);
-/* Of a sample that is not transparent: how its weight is made up, as shares of it with sum 1 a channel (0 where the
- * weight is 0). */
+/* Returns the fractions of the weight of a sample, which is not transparent, that lobes of each kind bring. They sum to 1
+ * in each channel, or are 0 where the weight is 0. */
 void bsdf_sample_kinds(const Bsdf *b, const BsdfSample *sample, Spectrum out_shares[BSDF_KINDS]);
 /* Light from wi is transmitted, not reflected: it comes from the other side of the surface. */
 bool bsdf_is_transmitted(const Bsdf *b, float3 wi);

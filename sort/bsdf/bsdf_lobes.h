@@ -75,7 +75,7 @@ void hair_reflection_add(Bsdf *b, Spectrum weight, const HairReflectionArgs *arg
 void hair_transmission_add(Bsdf *b, Spectrum weight, const HairTransmissionArgs *args);
 void subsurface_add(Bsdf *b, Spectrum weight, const SubsurfaceArgs *args);
 
-/* What the layers leave to what they cover. */
+/* Return the factors on the weights of the closures below a layer. */
 Spectrum coat_base_factor(const Bsdf *b, const CoatArgs *args);
 Spectrum specular_layer_base_factor(const Bsdf *b, const SpecularLayerArgs *args);
 Spectrum sheen_base_factor(const Bsdf *b, const SheenArgs *args);
@@ -95,7 +95,8 @@ bool window_sample(const BsdfLobe *lobe, float u_side, LobeSample *out);
 bool transparent_sample(const BsdfLobe *lobe, LobeSample *out);
 LobeValue thin_eval(const BsdfLobe *lobe, float3 wi);
 bool thin_sample(const BsdfLobe *lobe, float u_side, float2 u, LobeSample *out);
-/* What share of the light from wo lobes with both sides reflect, about, before tints: a rough one never all. */
+/* Return the approximate fraction of the light from wo that a lobe with both sides reflects, before tints; below 1 for a
+ * rough one. */
 float dielectric_reflectance(const BsdfLobe *lobe);
 float thin_reflectance(const BsdfLobe *lobe);
 bool pane_sample(const BsdfLobe *lobe, float u_side, LobeSample *out);
@@ -129,7 +130,7 @@ void microfacet_finish(Bsdf *b, BsdfLobe *lobe, Spectrum weight);
 /* Both, for Schlick's Fresnel from f0 to f90. */
 void microfacet_add_schlick(Bsdf *b, Spectrum weight, float alpha, Spectrum f0, Spectrum f90,
                             const BsdfFrame *frame);
-/* What single scattering loses, put back; with bare microfacets (F = 1) as the lobe that keeps it. Nothing for
+/* Adds a lobe that returns the energy lost by single scattering, computed for bare microfacets (F = 1). It adds nothing for
  * Beckmann and for mirrors. */
 void microfacet_compensate(Bsdf *b, Spectrum weight, MicrofacetShape shape,
                            Spectrum fresnel_average, const BsdfFrame *frame);
@@ -146,7 +147,7 @@ static inline float bsdf_alpha(float roughness)
     float r = clampf(roughness, 0.0f, 1.0f);
     return r * r;
 }
-/* The same of a microfacet lobe, blurred. */
+/* Returns the alpha of a microfacet lobe of this roughness after blurring (bsdf_blur). */
 static inline float bsdf_facet_alpha(const Bsdf *b, float roughness)
 {
     return maxf(bsdf_alpha(roughness), b->least_alpha);

@@ -73,7 +73,7 @@ static inline Spectrum fresnel_metal_spectrum(Spectrum eta, Spectrum k, float co
  * have. */
 Spectrum fresnel_metal_average(Spectrum eta, Spectrum k);
 
-/* The same of fresnel_tinted. */
+/* Returns the cosine-weighted mean of fresnel_tinted. */
 Spectrum fresnel_tinted_average(Spectrum f0, float eta);
 
 #endif

@@ -1,4 +1,4 @@
-/* What light transport multiplies and adds: radiance, throughput, reflectance. Three channels, linear
+/* Spectra: values of radiance, throughput and reflectance. They have three channels, linear
  * Rec. 709 / sRGB primaries, for now; code that goes through these functions will not notice when the
  * channels become wavelengths. Values, no state. */
 #ifndef SORT_BSDF_SPECTRUM_H

@@ -90,7 +90,7 @@ void catcher_shade(const CatcherShadow *shadow, float rgba[4])
 
 void catcher_pass(const CatcherShadow *shadow, double alpha, float out_rgb[3])
 {
-    /* Of what the picture lets through, the catcher is a share: all of it, or less at its own edge. */
+    /* The catcher covers a fraction of the part that the picture lets through: all of it, or less at the catcher's edge. */
     double open = fmax(1.0 - alpha, shadow->cover);
     for (int c = 0; c < 3; ++c)
         out_rgb[c] = shadow->cover > 0.0

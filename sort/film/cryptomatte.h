@@ -9,7 +9,7 @@
 /* MurmurHash3 for 32 bits, seed 0, of the name's UTF-8 bytes; with one exponent bit flipped where the number would
  * be no normal float ("uint32_to_float32"). */
 uint32_t cryptomatte_id(const char *name);
-/* The same bits. */
+/* Returns the float that has the bits of `id`. */
 float cryptomatte_float(uint32_t id);
 /* The first 7 hexadecimal digits of the hash of a layer's name, which its metadata is filed under. */
 void cryptomatte_layer_key(const char *layer, char out[8]);

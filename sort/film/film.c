@@ -218,7 +218,7 @@ const FilmShot *film_shot(const Film *film)
 
 /* --- commits ------------------------------------------------------------------------------- */
 
-/* What the sample counts with in this AOV. */
+/* Returns the sample's weight in this AOV. */
 static float slot_weight(const AovSlot *slot, const FilmSample *sample)
 {
     if (slot->norm == AOV_NORM_KNOWN)
@@ -369,7 +369,7 @@ static void resolve_variance(const Film *film, const AovSlot *slot, float *out_v
         out_values[i] = (float)record_variance(film, film_record(film, i), slot);
 }
 
-/* What the sums are divided by. */
+/* Returns the divisor of the sums. */
 static double slot_norm(const Film *film, uint8_t *record, const AovSlot *slot)
 {
     const AccumWide *catcher = film_catcher(film, record);

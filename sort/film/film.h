@@ -83,7 +83,7 @@ typedef enum FilmId {
 #define FILM_VALUE_MAX  0x1p38f /* 2.7e11 */
 #define FILM_NARROW_MAX 0x1p6f
 #define FILM_NO_DEPTH   1e10f
-#define FILM_UNKNOWN    (-1.0f) /* of AOVs that not every sample knows, such as the mip level */
+#define FILM_UNKNOWN    (-1.0f) /* of AOVs that not every sample has, such as the mip level */
 
 enum {
     FILM_MAX_SIDE_PX = 65535,
@@ -93,7 +93,7 @@ enum {
     FILM_TARGET_NAME_MAX = 64
 };
 
-/* What a partial result must agree on before it may be added to another. */
+/* Partial results may be added to one another only if these are equal. */
 typedef struct FilmIdentity {
     Hash128 scene; /* of everything that decides the pixels: scene, camera, settings, version */
     uint32_t nominal_samples; /* a pixel, of the whole render: decides texture footprints */
@@ -112,13 +112,14 @@ typedef struct FilmDesc {
     FilmIdentity identity;
 } FilmDesc;
 
-/* What a sample found on shadow catchers that the camera sees. Light reflected by them, towards the camera: */
+/* The light of a sample that shadow catchers reflect towards the camera, and their backdrop. */
 typedef struct FilmCatch {
-    float lit[3];   /* as the scene is */
-    float alone[3]; /* as if there were only catchers and lamps in it */
-    float backdrop
-        [4];     /* RGBA: the environment, in the place of the catchers; not in FilmSample.rgb */
-    float cover; /* how much of the sample they cover, [0, 1]; not in FilmSample.alpha */
+    float lit[3];   /* light that they reflect in the scene as it is */
+    float alone[3]; /* light that they would reflect in a scene of catchers and lamps only */
+    /* RGBA of the environment behind the catchers; FilmSample.rgb does not have it. */
+    float backdrop[4];
+    /* The fraction of the sample that they cover, [0, 1]; FilmSample.alpha does not have it. */
+    float cover;
 } FilmCatch;
 
 /* One sample. aov: from FILM_AT_x on; AOVs that the film does not hold are ignored. */
@@ -127,7 +128,7 @@ typedef struct FilmSample {
     float alpha;      /* [0, 1] */
     FilmCatch caught; /* zero unless the film has catchers */
     float aov[FILM_AOV_FLOATS];
-    uint32_t ids[FILM_ID_COUNT]; /* cryptomatte_id of what was met; 0: nothing, not counted */
+    uint32_t ids[FILM_ID_COUNT]; /* cryptomatte_id of the names; 0: none, not counted */
 } FilmSample;
 
 /* Samples [begin, end) of every pixel. */
@@ -152,7 +153,7 @@ size_t film_size_bytes(const Film *film);
 /* x, y: in the frame; must lie in the crop. Any thread. */
 void film_commit(Film *film, uint32_t x, uint32_t y, const FilmSample *sample);
 
-/* Notes that these samples of all pixels are in the sums now, for partial files. Ranges that touch are
+/* Records that these samples of all pixels are in the sums now, for partial files. Ranges that touch are
  * joined. STATUS_INVALID when it is empty or overlaps what is there; STATUS_LIMIT past FILM_MAX_RANGES
  * pieces or FILM_MAX_SAMPLES samples. */
 Status film_add_range(Film *film, FilmRange range, Error *err) SORT_MUST_CHECK;
@@ -170,7 +171,8 @@ typedef struct FilmCheckpoint {
 } FilmCheckpoint;
 void film_set_checkpoint(Film *film, FilmCheckpoint checkpoint);
 FilmCheckpoint film_checkpoint(const Film *film);
-/* For whoever knows that the samples are those of a render with another number of them (render_resume). */
+/* Changes the nominal number of samples. Only for a caller that knows that the film's samples do not depend on it
+ * (render_resume). */
 void film_set_nominal_samples(Film *film, uint32_t nominal_samples);
 
 /* How the picture was taken: goes with the film into its files, and does not decide its pixels. */
@@ -180,8 +182,8 @@ typedef struct FilmShot {
     int32_t frame;      /* its number in the sequence */
     float fps;          /* frames a second; 0: not known */
     float pixel_aspect; /* width of a pixel over its height; 0: 1 */
-    float exposure; /* what light is multiplied by when it is written; the sums are without it */
-    /* Of points as rows (p' = p M), as OpenEXR has it: to the camera's space, which looks along -z with y up; and to
+    float exposure;     /* factor on light when it is written; the sums do not have it */
+    /* Matrices for points as rows (p' = p M), as OpenEXR has them: to camera space, which looks along -z with y up; and to
      * x and y from -1 to 1, left to right and bottom to top, of the whole frame. */
     float world_to_camera[16], world_to_ndc[16];
     double render_s; /* seconds that rendering took, of all runs and parts together */
@@ -189,12 +191,12 @@ typedef struct FilmShot {
 void film_set_shot(Film *film, const FilmShot *shot);
 const FilmShot *film_shot(const Film *film);
 
-/* What goes with the film, into its files, and does not decide its pixels: the scene's name, the credits that
- * its makers ask for, and the manifests of the ids (cryptomatte_manifest). */
+/* Texts that go with the film into its files, and do not decide its pixels: the scene's name, the credits that its
+ * makers ask for, and the manifests of the ids (cryptomatte_manifest). */
 typedef enum FilmNote {
     FILM_NOTE_SCENE,
     FILM_NOTE_LIGHT_GROUPS, /* their names in order, one a line */
-    FILM_NOTE_SHADER_AOVS,  /* the same */
+    FILM_NOTE_SHADER_AOVS,  /* their names in order, one a line */
     FILM_NOTE_CREDITS,      /* one a line */
 #define FILM_ID(id, name, layer) FILM_NOTE_##id,
 #include "sort/film/film_ids.inc"

@@ -112,8 +112,8 @@ static inline double record_luminance(const AccumWide *rgb)
                           accum_wide_to_double(rgb[2]));
 }
 
-/* Of the pixel's mean luminance without shadows on catchers; `variance` is the film's slot of that AOV. 0 below two
- * samples. */
+/* Returns the variance of the pixel's mean luminance, without shadows on catchers; 0 below two samples. variance: the
+ * film's slot of that AOV. */
 static inline double record_variance(const Film *film, uint8_t *record, const AovSlot *variance)
 {
     const AccumWide *catcher = film_catcher(film, record);

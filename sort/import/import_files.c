@@ -197,7 +197,7 @@ static void spell(const char *name, Spellings *out)
 
 /* --- finding ------------------------------------------------------------------------------- */
 
-/* What a search has met: a file, or the reason why the first that is there is none for us. */
+/* The result of a search: a file, or the reason why the first one that exists cannot be used. */
 typedef struct Search {
     ImportFiles *files;
     char *path; /* [PATH_BYTES]: the file */

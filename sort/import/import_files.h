@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/path.h"
 
-/* Of one file that a scene file names; the scene file itself may have any size. */
+/* The size limit of a file that a scene file names; the scene file itself may have any size. */
 #define IMPORT_FILE_BYTES_MAX ((uint64_t)4 << 30)
 
 typedef struct ImportFiles ImportFiles;

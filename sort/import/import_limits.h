@@ -1,4 +1,4 @@
-/* What the process of an import may take: time and memory by the bytes of the files that it opens. A file of 200
+/* Limits of an import's process: time and memory by the bytes of the files that it opens. A file of 200
  * bytes that says it holds 100,000,000 vertices is refused after seconds.
  *
  *   processor time   IMPORT_CPU_S and IMPORT_CPU_S_PER_MB more for each million bytes       SIGXCPU

@@ -138,7 +138,7 @@ typedef struct Binding {
     const char *color_space, *wrap_u, *wrap_v; /* static */
 } Binding;
 
-/* What an entry says, in its order. */
+/* The fields of an entry, in their order. */
 typedef struct Material {
     const char *name;
     Parameter parameters[PARAMETERS_MAX];
@@ -300,7 +300,7 @@ static bool is_white(const float color[3])
     return color[0] == 1.0f && color[1] == 1.0f && color[2] == 1.0f;
 }
 
-/* What lies over and on the dielectric. */
+/* Sets the layers over the dielectric. */
 static void set_layers(Material *m, const SortMaterial *s)
 {
     if (s->specular != 1.0f)

@@ -148,7 +148,7 @@ static void write_spot_angles(JsonWriter *json, const SortLight *l)
 
 const char *const import_light_units_names[] = {"auto", "nits", "watts", NULL};
 
-/* What the light's numbers have to be divided by. */
+/* Returns the divisor of the light's numbers. */
 static float lumens_per_watt(const ImportSink *s, const SortLight *l)
 {
     bool has_field = l->size_bytes >= offsetof(SortLight, lumens_per_watt) + sizeof(float);

@@ -4,10 +4,10 @@
  *                                                meshes/NNNN_name.bin     one a mesh
  *                                                textures/NNNN_name.png   encoded bytes as they were
  *
- * Writes as it is called, through package_write.h; what stays in memory is what a made-up camera must see.
+ * The sink writes as it is called, through package_write.h, and keeps only the bounds that a default camera must see.
  *
- * What it does with the metal-rough model of SortMaterial: see ssl/units/gltf_pbr.ssl. Occlusion maps are left out without a
- * word: a path tracer finds occlusion by itself.
+ * The metal-rough model of SortMaterial becomes ssl/units/gltf_pbr.ssl. Occlusion maps are left out without a warning,
+ * because a path tracer computes occlusion.
  *
  * Thread rule: one thread at a time. */
 #ifndef SORT_IMPORT_IMPORT_SINK_H
@@ -21,7 +21,7 @@
 
 typedef struct ImportSink ImportSink;
 
-/* What lux and candela of a file become, beside an emission that is kept as it is. */
+/* The units of lights in a file. Emission of materials is kept as it is. */
 typedef enum ImportLightUnits {
     IMPORT_LIGHTS_AUTO, /* as whoever wrote the file counted (SortLight.lumens_per_watt) */
     IMPORT_LIGHTS_NITS, /* one lux, one candela and one nit of emission are one alike, as glTF says */
@@ -47,8 +47,8 @@ Status import_sink_create(const ImportSinkDesc *desc, ImportSink **out_sink,
 /* Without an import_sink_finish that succeeded, nothing stays on disk. NULL is fine. */
 void import_sink_destroy(ImportSink *sink);
 
-/* What to hand to an importer. Its functions return SORT_ERROR_SINK when writing fails, or what
- * came is broken (a mesh with an index out of range, positions that are not finite); the reason is
+/* Returns the callbacks for an importer. They return SORT_ERROR_SINK when writing fails or data is broken (a mesh with an
+ * index out of range, positions that are not finite); the reason is
  * import_sink_status. Broken normals are repaired, with a warning. Borrowed: sink. */
 const SortSceneSink *import_sink_callbacks(ImportSink *sink);
 /* STATUS_OK as long as nothing went wrong; else *err (may be NULL) says what. */

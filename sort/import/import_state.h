@@ -1,4 +1,4 @@
-/* What the files of the import sink share. Private to them:
+/* The state of the import sink. Private to its files:
  *
  *   import_sink.c        create, callbacks, finish; instances, cameras, lights
  *   import_meshes.c      SortMesh to an entry with arrays
@@ -37,7 +37,7 @@ typedef struct StoredTexture {
     const char *file; /* arena; nothing lies there when it is missing, which has been said */
 } StoredTexture;
 
-/* What import_judge_lights wants to know of a light. */
+/* A light as import_judge_lights sees it. */
 typedef struct ImportedLight {
     const char *name; /* arena */
     bool is_distant;

@@ -24,7 +24,7 @@ bool scene_import_is_package(const char *path)
 
 /* --- in this process ----------------------------------------------------------------------- */
 
-/* What plugins may ask for. */
+/* The services of the host that plugins may call. */
 typedef struct ImportHost {
     const Log *log;     /* borrowed */
     ImportFiles *files; /* borrowed */
@@ -59,7 +59,7 @@ static void list_file(void *data, const char *path)
     fputc('\0', out);
 }
 
-/* Of a process that does nothing else than import. */
+/* The sandbox of a process that does nothing but import. */
 typedef struct Sandbox {
     bool is_wanted;
     const char *package_folder; /* borrowed */
@@ -267,7 +267,7 @@ static uint64_t default_memory_limit(void)
 #endif
 }
 
-/* What a child that died could not remove itself. */
+/* Removes the partial package of a child that died. */
 static void remove_partial(const char *package_folder, const Log *log)
 {
     char partial[PATH_BYTES];

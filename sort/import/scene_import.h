@@ -35,7 +35,7 @@ typedef struct SceneImportOptions {
     uint32_t texture_path_count;
     SceneMissing missing;
     ImportLightUnits light_units;
-    /* Of time and memory, by the size of the files (import_limits.h). They hold in the child. */
+    /* The child has no limits of time and memory (import_limits.h). */
     bool is_unlimited;
     /* Takes the paths of the files that were read beside the scene file, each with a NUL behind it: in the child a stream for
      * its parent, in the parent a text. Either may be NULL. */
@@ -53,7 +53,7 @@ typedef struct SceneImportOptions {
 Status scene_import_file(const char *path, const char *package_folder,
                          const SceneImportOptions *options, Error *err) SORT_MUST_CHECK;
 
-/* The same in a child process that is run as
+/* Imports in a child process that is run as
  *   PROGRAM --import-child --import PATH --export-package FOLDER [--plugin-path FOLDER]... [--texture-path FOLDER]...
  *           --missing WHAT --light-units UNIT [--unlimited-import]
  * and has to call scene_import_main. Errors also: STATUS_INTERNAL when the child crashed or was

@@ -40,11 +40,10 @@ typedef struct LightsDesc {
 
 Status lights_create(const LightsDesc *desc, Lights **out_lights, Error *err) SORT_MUST_CHECK;
 void lights_destroy(Lights *lights); /* NULL is fine */
-/* 0: nothing shines. */
+/* Returns the number of sources; 0: nothing emits. */
 uint32_t lights_count(const Lights *lights);
 
-/* What the light adds at the reference point is (radiance seen along wi) x bsdf x cos /
- * pdf_solid_angle; for a delta source, radiance stands for irradiance at normal incidence and
+/* The light contributes (radiance seen along wi) x bsdf x cos / pdf_solid_angle at the reference point; for a delta source, radiance stands for irradiance at normal incidence and
  * pdf_solid_angle is the probability of choosing the source. */
 typedef enum LightValue {
     LIGHT_VALUE_KNOWN,       /* `radiance` */
@@ -57,7 +56,7 @@ typedef struct LightSample {
     float distance_m;      /* INFINITY for distant lights and the environment */
     float pdf_solid_angle; /* > 0 */
     SurfacePoint end;      /* the point of the light; LIGHT_VALUE_KNOWN at a finite distance */
-    bool is_delta;         /* cannot be hit by chance: no MIS */
+    bool is_delta;         /* rays cannot meet it: no MIS */
     LightValue value;
     Spectrum radiance;           /* LIGHT_VALUE_KNOWN */
     uint32_t instance, triangle; /* LIGHT_VALUE_MESH; or a segment of curves */
@@ -65,7 +64,7 @@ typedef struct LightSample {
     float2 map_uv;   /* LIGHT_VALUE_ENVIRONMENT: wi in the image */
     uint32_t source; /* for statistics */
     uint32_t light_group;                   /* of the scene; 0: none */
-    const SceneLightVisibility *visibility; /* which paths it is for; of the scene */
+    const SceneLightVisibility *visibility; /* borrowed: scene */
 } LightSample;
 
 /* Picks a source with u.x, and a point or direction on it with u.y and what the choice leaves of u.x; u in [0,1)^2.
@@ -79,15 +78,16 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float t
 
 typedef struct LightHit {
     Spectrum radiance;     /* toward the ray's origin */
-    float pdf_solid_angle; /* 0 where sampling never gets */
+    float pdf_solid_angle; /* 0 where light sampling never samples */
     float2 map_uv;         /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
     uint32_t light_group;  /* of the scene; 0: none */
-    const SceneLightVisibility *visibility; /* which paths it is for; of the scene */
-    bool is_beside; /* of a disk that faces `position`: not met after all, the ray goes on */
+    const SceneLightVisibility *visibility; /* borrowed: scene */
+    /* The ray met the bounding sphere of a disk that faces `position`, but not the disk: it goes on. */
+    bool is_beside;
     bool is_environment;
 } LightHit;
 
-/* A light shape: Scene.lights[light], which has a surface, met in `direction` at distance_m. */
+/* Returns the light of a shape, Scene.lights[light], that a ray met in `direction` at distance_m. */
 LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
                           float3 direction, float distance_m);
 /* A triangle or a segment: the density alone; 0 when its material is not known to emit, and where sampling never gets

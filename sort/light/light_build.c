@@ -7,12 +7,12 @@
 #include "sort/light/scene_bounds.h"
 #include "sort/sampling/warp.h"
 
-/* What an emissive triangle takes in all tables and in the tree, and a material slot of an instance. */
+/* Memory of an emissive triangle in all tables and in the tree, and of a material slot of an instance. */
 enum { EMITTER_BYTES = 208, SLOT_BYTES = sizeof(uint32_t) };
 
 static const double pi = 3.14159265358979323846;
 
-/* What light takes away, where emission is below 0, is as noisy as what it brings. */
+/* Returns the brightness for choosing lights. Negative emission counts by its absolute value, since it is as noisy. */
 static double brightness(Spectrum emission)
 {
     float3 rgb = spectrum_to_rgb(emission);
@@ -118,8 +118,8 @@ static bool slot_shines(const LightsDesc *desc, const SceneInstance *instance, u
     return desc->material_emission && desc->material_emission[instance->materials[slot]] > 0.0f;
 }
 
-/* Of curves, tubes are sampled (curve_light.h). What some bounced rays do not see is left to those that do: paths find
- * it by themselves, with no density to share with. */
+/* Returns whether light sampling looks for the emission of a material slot. Of curves only tubes are sampled
+ * (curve_light.h). An instance that some bounced rays do not see is left to BSDF sampling alone, with MIS weight 1. */
 static bool slot_emits(const LightsDesc *desc, uint32_t instance, uint32_t slot)
 {
     const Scene *scene = desc->scene;
@@ -260,7 +260,7 @@ static LightBounds light_bounds(const Lights *lights, const Source *s)
     }
 }
 
-/* Of all places where the triangle is in the shutter: matrices and vertices are means of those of their keys, so a corner
+/* Bounds all places where the triangle is during the shutter: matrices and vertices are means of those of their keys, so a corner
  * lies among all products of a key's matrix and a key's vertex. */
 static void bound_motion(const Lights *lights, const Source *s, uint32_t k, LightBounds *b)
 {

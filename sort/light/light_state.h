@@ -1,4 +1,4 @@
-/* What Lights are inside; for light_build.c, which makes them, and light.c, which samples them. */
+/* The parts of Lights; for light_build.c, which makes them, and light.c, which samples them. */
 #ifndef SORT_LIGHT_LIGHT_STATE_H
 #define SORT_LIGHT_LIGHT_STATE_H
 

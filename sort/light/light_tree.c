@@ -103,13 +103,13 @@ static float sin_difference(float sin_a, float cos_a, float sin_b, float cos_b)
  * thousand small lamps make five times the variance. Below this part it hardly changes. */
 static const float NEAR_RADII2 = 0.125f;
 
-/* What the node may bring to the point, up to a common factor: power over squared distance, times the cosines
+/* Returns a bound of the light of a node at a point, up to a common factor: power over squared distance, times the cosines
  * at both ends for the most favourable point and direction in the bounds. */
 static float importance(const Node *n, float3 position, float3 normal)
 {
     float3 to_point = f3_sub(position, n->centre);
     float distance2 = f3_length2(to_point);
-    /* Of the cone from the point around the bounding sphere. */
+    /* The half angle of the cone from the point around the bounding sphere. */
     bool is_inside = distance2 <= n->radius2;
     float value = n->power / fmaxf(fmaxf(distance2, NEAR_RADII2 * n->radius2), 1e-20f);
     if (is_inside)
@@ -383,6 +383,6 @@ float light_tree_probability(const LightTree *tree, float3 position, float3 norm
 
 float light_tree_irradiance(const LightTree *tree, float3 position, float3 normal)
 {
-    /* Of a lamp that shines to one side by Lambert's law, whose power is pi area radiance. */
+    /* The bound is that of a lamp that shines to one side by Lambert's law, whose power is pi area radiance. */
     return importance(&tree->nodes[0], position, normal) * (1.0f / 3.14159265f);
 }

@@ -1,8 +1,8 @@
 /* Folder or zip behind one face. A folder is read where it lies, piece by piece; an entry of a zip
  * is inflated into memory once, because deflate cannot seek.
  *
- * What all reads from a zip inflate together is limited by the zip's own size, so that entries which
- * share their bytes (the overlapping kind of bomb) do not multiply. */
+ * The bytes that all reads from a zip inflate together are limited by the zip's size, so that entries which share their
+ * bytes (an overlapping zip bomb) do not multiply. */
 #include "sort/package/package.h"
 
 #include "base/alloc.h"
@@ -31,7 +31,7 @@ struct PackageFile {
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-/* Of the scene.json in a folder of the zip, for a hint; NULL: there is none. */
+/* Returns the path of a scene.json in a folder of the zip, for a hint; NULL: there is none. */
 static const char *find_inner_scene(ZipPool *zip)
 {
     static const char suffix[] = "/scene.json";

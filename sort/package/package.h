@@ -13,16 +13,16 @@ enum {
     PACKAGE_NAME_BYTES_MAX = 1024,
     PACKAGE_COMPONENT_BYTES_MAX = 255,
     PACKAGE_ZIP_ENTRIES_MAX = 1 << 20,
-    /* Of one stream: deflate cannot do better than 1032 to 1. */
+    /* Limit for one stream: deflate cannot do better than 1032 to 1. */
     PACKAGE_INFLATE_RATIO_MAX = 1100,
-    PACKAGE_INFLATE_SLACK_BYTES = 1024, /* for what is too short to obey a ratio */
-    /* Of a whole package: constant arrays and pictures beside real ones stay far below. A zip of 1 MB
-     * becomes 164 MiB at most. */
+    PACKAGE_INFLATE_SLACK_BYTES = 1024, /* for streams too short to obey a ratio */
+    /* Limit for a whole package: real ones stay far below, constant arrays and pictures included. A zip of 1 MB becomes
+     * 164 MiB at most. */
     PACKAGE_GROWTH_RATIO_MAX = 100,
     PACKAGE_GROWTH_SLACK_BYTES = 64 << 20
 };
 
-/* What so many stored bytes may become. */
+/* Returns the most bytes that so many stored bytes may inflate to. */
 static inline uint64_t package_growth_limit(uint64_t stored_bytes)
 {
     uint64_t most = UINT64_MAX / PACKAGE_GROWTH_RATIO_MAX - PACKAGE_GROWTH_SLACK_BYTES;

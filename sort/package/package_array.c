@@ -33,7 +33,7 @@ const char *package_array_field(const ArrayRequest *request, char out[PACKAGE_AR
     return out;
 }
 
-/* Of the inflated data; request sizes were checked against PACKAGE_ARRAY_BYTES_MAX. */
+/* Returns the size of the inflated data; request sizes were checked against PACKAGE_ARRAY_BYTES_MAX. */
 static size_t array_bytes(const ArrayRequest *r)
 {
     return (size_t)r->count * r->components * package_array_type_bytes(r->type);

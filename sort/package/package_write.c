@@ -21,7 +21,7 @@ enum { OBJECTS_MAX = 1 << 20, INSTANCES_MAX = 1 << 24 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "arrays are written as they lie in memory");
 
-/* Of each section: its field, what an entry without a name is called, how many there may be. */
+/* The sections: field, name of an entry without one, and most entries. */
 static const struct {
     const char *field, *entry;
     uint32_t max;

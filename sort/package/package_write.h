@@ -73,8 +73,8 @@ Status package_writer_fail(PackageWriter *writer, const Error *error);
 JsonWriter *package_writer_begin(PackageWriter *writer, PackageSection section,
                                  const char *wanted_name, const char **out_name);
 void package_writer_end(PackageWriter *writer);
-/* Of the open entry, an ARRAY: `count` elements of `components` numbers (1 to 4), as they lie in `values`. `field`: its
- * name where the JSON stands, such as "positions"; NULL inside a JSON array, as for "uv". All arrays of an entry share a
+/* Writes an ARRAY of the open entry: `count` elements of `components` numbers (1 to 4), as they lie in `values`. field: its
+ * name at this place of the JSON, such as "positions"; NULL inside a JSON array, as for "uv". All arrays of an entry share a
  * file. */
 void package_writer_array(PackageWriter *writer, const char *field, PackageNumber type,
                           uint32_t components, uint32_t count, const void *values);

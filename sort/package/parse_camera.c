@@ -70,7 +70,7 @@ static Status parse_fisheye(JsonCursor *c, SceneCamera *camera, Error *err)
                            "must be [left, right, bottom, top] with left < right, bottom < top");
 }
 
-/* What belongs to the kind; angles end far from what cannot be drawn. */
+/* Parses the fields of the camera's kind. Limits of angles keep the projection finite. */
 static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
 {
     switch (camera->kind) {

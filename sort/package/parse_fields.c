@@ -1,4 +1,4 @@
-/* What the fields of all sections are made of: names, references, angles, colours, refusals. */
+/* Fields that all sections have in common: names, references, angles, colours, refusals. */
 #include "sort/package/scene_parse.h"
 #include <float.h>
 #include <stdio.h>

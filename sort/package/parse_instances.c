@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What it shows: one of `mesh` and `curves`. */
+/* Parses the mesh of an instance: one of the fields `mesh` and `curves`. */
 static Status parse_instance_of(SceneParser *p, JsonCursor *c, uint32_t *out_mesh, Error *err)
 {
     JsonCursor mesh, curves;

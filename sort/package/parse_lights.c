@@ -1,4 +1,4 @@
-/* What shines by itself: the sections `lights` and `environment`, and the names of light groups. */
+/* Light sources: the sections `lights` and `environment`, and the names of light groups. */
 #include "sort/package/scene_parse.h"
 #include <float.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static Status parse_emission(JsonCursor *c, const char *field, float3 *out_emiss
     return STATUS_OK;
 }
 
-/* Of all that shines: `invisible_to` and `max_bounces`. */
+/* Parses the fields that all light sources have: `invisible_to` and `max_bounces`. */
 static Status parse_light_visibility(JsonCursor *c, SceneLightVisibility *visibility, Error *err)
 {
     JsonCursor field;
@@ -104,7 +104,8 @@ static Status parse_solid(JsonCursor *c, SceneLightVisibility *visibility, Error
 {
     bool is_solid = true;
     TRY(json_get_bool(c, "is_solid", JSON_OPTIONAL, &is_solid, err));
-    /* What some rays do not see cannot stop others: light behind it would be theirs by half. */
+    /* A shape that some bounced rays do not see cannot stop the others: light sampling would count light behind it for all
+     * of them. */
     visibility->is_permeable = !is_solid || (visibility->invisible_to & SCENE_RAYS_BOUNCED);
     return STATUS_OK;
 }

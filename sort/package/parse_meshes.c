@@ -73,7 +73,7 @@ Status parse_owned_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rul
     return STATUS_OK;
 }
 
-/* What the attribute under `value` has one number of each of: its count says so where there are curves. */
+/* Finds the elements that the attribute under `value` has one value for. On curves its count tells points from curves. */
 static void attribute_rule(const SceneMesh *mesh, JsonCursor value, MeshArrayRule *out_rule,
                            uint32_t *out_elements, SceneAttribute *out_attribute)
 {

@@ -138,7 +138,7 @@ Status parse_camera_transform(SceneParser *p, JsonCursor *object, SceneCamera *c
 Status parse_section(JsonCursor *root, const char *name, JsonNeed need, uint32_t most,
                      JsonCursor *out_array, uint32_t *out_count, Error *err) SORT_MUST_CHECK;
 
-/* What an ARRAY must be. */
+/* The rule for an ARRAY. */
 typedef struct MeshArrayRule {
     MeshArray tag;
     const char *field;
@@ -150,7 +150,7 @@ typedef struct MeshArrayRule {
 /* `c` stands on an ARRAY of Scene.meshes[mesh], as many elements as given. */
 Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uint32_t mesh,
                    int32_t set, uint32_t elements, Error *err) SORT_MUST_CHECK;
-/* The same of something else: what its messages call "section[index]". */
+/* The owner of arrays, which messages call "section[index]". */
 typedef struct ArrayOwner {
     const char *section, *what; /* "the mesh" */
     uint32_t index;
@@ -170,7 +170,7 @@ Status parse_mesh_attributes(SceneParser *p, JsonCursor *c, uint32_t index,
 /* The field `motion` of what changes shape: keys after the first. *out_count 0: there are none. */
 Status parse_later(JsonCursor *c, JsonCursor *out_array, uint32_t *out_count,
                    Error *err) SORT_MUST_CHECK;
-/* What instances show: the section `meshes`, and behind it `curves`. */
+/* Parses the section `meshes`, and after it `curves`. */
 Status parse_meshes(SceneParser *p, JsonCursor *root, Error *err) SORT_MUST_CHECK;
 /* The section `curves` into p->meshes from `first` on. */
 Status parse_curves(SceneParser *p, const JsonCursor *array, uint32_t first,

@@ -9,9 +9,9 @@
 #include "sort/package/scene_parse.h"
 
 enum {
-    /* What a package may take besides what its size explains, */
+    /* The memory that any package may take, and */
     SCENE_MEMORY_BYTES = 1 << 30,
-    /* and for each of its bytes. Own arrays need 16 to 20 times their size, hierarchies with them. */
+    /* the memory that it may take more for each of its bytes. Own arrays need 16 to 20 times their size, hierarchies with them. */
     SCENE_MEMORY_FACTOR = 200,
     /* Measured: an instance is a SceneInstance, a name, and Embree's object and its part of the tree; */
     SCENE_INSTANCE_BYTES = 768,

@@ -15,7 +15,7 @@
 
 typedef enum FiberTrial { FIBER_TRIAL_FREE, FIBER_TRIAL_FEW, FIBER_TRIAL_MORE } FiberTrial;
 
-/* What textures cost until some moment. */
+/* The cost of textures up to a moment. */
 typedef struct FiberCost {
     uint64_t loaded, unique; /* bytes */
     uint64_t paths;

@@ -45,7 +45,7 @@ static Status environment_row(void *data, uint32_t width, float v_low, float v_h
     return STATUS_OK;
 }
 
-/* What the environment's material emits, a point in the middle of each cell: as seen by light sampling. */
+/* Evaluates the emission of the environment's material in the middle of each cell of a row, as light sampling sees it. */
 static Status material_row(void *data, uint32_t width, float v_low, float v_high,
                            float3 *out_radiance, Error *err)
 {
@@ -264,7 +264,7 @@ static Status estimate_emission(const Scene *scene, const MaterialSet *materials
     return STATUS_OK;
 }
 
-/* Of lights with a material: what it emits, once. */
+/* Evaluates the emission of the materials that lights have, once for each light. */
 static Status light_factors(const Scene *scene, ShadeContext *shade, Spectrum *out_factors,
                             Error *err)
 {

@@ -1,6 +1,6 @@
-/* What light sampling needs to know before the first ray: the environment's importance table, and
- * roughly how bright each emissive material is. Both come from texture lookups, which wait for their
- * textures, and from kernels: the materials are bound by then. */
+/* Prepares light sampling: builds the environment's importance table, and estimates the brightness of each emissive
+ * material. Both come from texture lookups, which wait for their textures, and from kernels, so the materials must be
+ * bound. */
 #ifndef SORT_RENDER_LIGHT_SETUP_H
 #define SORT_RENDER_LIGHT_SETUP_H
 
@@ -12,7 +12,8 @@ typedef struct LightSetup {
     Lights *lights;          /* borrows the table */
 } LightSetup;
 
-/* On success *out_setup is the caller's (light_setup_destroy). */
+/* Builds the lights of a scene. The other arguments are borrowed as long as the lights are used. On success *out_setup is
+ * the caller's (light_setup_destroy). Errors: memory, textures, materials whose emission is not finite. */
 Status light_setup_create(const Scene *scene, const MaterialSet *materials, TexCache *cache,
                           TextureStore *store, LightSetup *out_setup, Error *err) SORT_MUST_CHECK;
 void light_setup_destroy(LightSetup *setup);

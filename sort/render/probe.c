@@ -52,7 +52,7 @@ static void on_lookup(void *data, const TextureProbeLookup *from)
     p->lookup(p->data, to);
 }
 
-/* What a worker and a fiber are made of, for this thread. */
+/* The parts of a worker and a fiber, for the calling thread. */
 typedef struct Bench {
     TexThread *thread;
     Waiter *waiter;

@@ -87,7 +87,7 @@ static Status refuse_camera(const Scene *scene, const char *name, Error *err)
     return status;
 }
 
-/* What takes noise away and light with it. What views show is never clamped. */
+/* Sets the limits of contributions, which trade noise for lost light. Views other than the picture are never clamped. */
 static void apply_clamps(const SceneSettings *s, WaveShared *shared)
 {
     bool is_light = wave_gathers_light(shared);
@@ -219,7 +219,7 @@ static Status open_textures(Render *r, Error *err)
     mem_free(is_wanted);
     if (status == STATUS_OK)
         material_set_bind(r->materials);
-    /* What is needed first, and for a clock of lookups all of it. */
+    /* The environment is needed first. WAVE_VIEW_COST needs all textures, so that it does not time their loading. */
     if (status == STATUS_OK && r->scene->environment.kind == SCENE_ENVIRONMENT_IMAGE)
         texture_store_ask(r->store, r->scene->environment.texture);
     if (status == STATUS_OK && r->shared.view == WAVE_VIEW_COST)
@@ -228,7 +228,7 @@ static Status open_textures(Render *r, Error *err)
     return status;
 }
 
-/* What is wrong with a file alone; of memory, of disks and of programs that are not there the render ends. */
+/* Returns whether the error is the file's own. The render ends on errors of memory, disks and missing programs. */
 static bool is_of_the_file(Status status)
 {
     return status == STATUS_FORMAT || status == STATUS_UNSUPPORTED || status == STATUS_LIMIT ||
@@ -370,7 +370,7 @@ static FilmAovSet wanted_aovs(const Render *r)
     return aovs;
 }
 
-/* What is not light has no shadows. */
+/* Returns whether the film has shadow catchers; views other than the picture have no shadows. */
 static bool has_catchers(const Render *r)
 {
     for (uint32_t i = 0; i < r->scene->instance_count; ++i)

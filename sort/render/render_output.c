@@ -53,7 +53,7 @@ static void name_after(const Film *film, FilmNote note, uint32_t line, const cha
     snprintf(out, NAME_MAX_BYTES, "%s%.*s", start, (int)strcspn(name, "\n"), name);
 }
 
-/* What the AOV is called in the file: light groups, as Blender has them, and shader AOVs by the scene's names. */
+/* Returns the name of an AOV's layer. Light groups have the names that Blender gives them, and shader AOVs the scene's. */
 static void layer_name(const Film *film, FilmAov aov, char out[NAME_MAX_BYTES])
 {
     uint32_t group = (uint32_t)aov - (uint32_t)FILM_AOV_LIGHT_GROUP_1;
@@ -144,7 +144,7 @@ static void add_making(Metadata *m, const FilmShot *shot, MakingOf *making)
     add_float(m, "renderTime", shot->render_s);
 }
 
-/* What the Cryptomatte specification asks for, for one layer. */
+/* Adds the metadata that the Cryptomatte specification requires of one layer. */
 static void add_id_metadata(Metadata *m, const Film *film, FilmId id)
 {
     const char *layer = film_id_info(id)->layer;
@@ -180,7 +180,7 @@ uint64_t render_output_exr_bytes(const Film *film)
            sizeof(float);
 }
 
-/* What the values of an AOV are multiplied by: light by the exposure, a variance of light by its square. */
+/* Returns the factor on an AOV's values: the exposure for light, its square for a variance of light. */
 static float gain_of(const Film *film, FilmAov aov)
 {
     float exposure = film_shot(film)->exposure;

@@ -1,4 +1,4 @@
-/* What a render is inside; for render.c, which makes it, and render_trace.c, which runs it. */
+/* The parts of a render; for render.c, which makes them, and render_trace.c, which runs them. */
 #ifndef SORT_RENDER_RENDER_STATE_H
 #define SORT_RENDER_RENDER_STATE_H
 
@@ -12,7 +12,7 @@
 struct Render {
     RenderOptions options;
     Scene *scene;
-    SceneSettings settings; /* of the scene, with what the options say instead */
+    SceneSettings settings; /* the scene's, with the options applied */
     SslContext *ssl;
     MaterialSet *materials;
     TexCache *textures;
@@ -30,15 +30,15 @@ struct Render {
     _Atomic uint64_t paths_done, rays_done;
     uint64_t path_count;
 
-    /* Of one render_run; read under the schedule's lock. */
+    /* The state of one render_run; read under the schedule's lock. */
     uint64_t segment_begin;      /* the first job since the last pause */
     uint64_t run_begin;          /* the first job of this run */
-    double earlier_s;            /* what runs before it took */
+    double earlier_s;            /* seconds that earlier runs took */
     uint64_t start_ns, quiet_ns; /* when it began; when `quiet` is due, UINT64_MAX: never */
     bool is_out_of_time;
 
     _Atomic uint64_t fibers_due_ns; /* when fiber_limit is judged again */
-    _Atomic uint32_t fibers_wanted; /* a worker; what fiber_limit said last */
+    _Atomic uint32_t fibers_wanted; /* per worker, by fiber_limit */
     _Atomic bool is_wide;           /* passes have been widened */
     FiberLimit fiber_limit;         /* guarded by stats_lock */
     Mutex stats_lock;               /* guards stats.wave while fibers end */
@@ -47,11 +47,11 @@ struct Render {
 };
 
 void render_announce(const Render *r, const char *what);
-/* What goes with the film beside its sums; the ids of names. */
+/* Sets the film's notes and shot, and makes the ids of names. */
 Status render_make_notes(Render *r, Error *err) SORT_MUST_CHECK;
-/* No texture has failed, or what fails is magenta. */
+/* Returns whether no texture has failed, or failed ones are shown as magenta. */
 bool render_may_go_on(Render *r);
-/* Of a fiber's shading, without a probe. */
+/* Returns the description of a fiber's shading context, without a probe. */
 ShadeContextDesc render_shade_desc(const Render *r, TexThread *thread, Waiter *waiter);
 
 #endif

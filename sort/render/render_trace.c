@@ -260,7 +260,7 @@ static bool is_good_enough(Render *r)
            film_judge(r->film, r->options.adaptive_error) == 0;
 }
 
-/* What the film is when the first jobs of the schedule are in it. */
+/* Records the state of a film that holds the first jobs of the schedule. */
 static void note_state(Render *r, FilmCheckpoint checkpoint)
 {
     FilmShot shot = *film_shot(r->film);

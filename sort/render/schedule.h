@@ -1,9 +1,9 @@
-/* In which order pixels and samples are rendered: a list of jobs, of which each is a tile of pixels and a
- * few samples of it. Jobs are handed out in order, and what is handed out is finished; so "the first k jobs"
- * says exactly what a film holds, and a render can pause, be written down and go on at job k.
+/* The order in which pixels and samples are rendered: a list of jobs, each of which is a few samples of a tile of pixels.
+ * Jobs are handed out in order, and each that was handed out is finished. So "the first k jobs" says exactly what a film
+ * holds, and a render can pause, be saved and continue at job k.
  *
- * A pass over all tiles goes forth and the next one back, so that what the texture cache holds at the end of
- * one serves the next: a cyclic scan of more than it holds would miss every time. Where even that reads too much again,
+ * A pass over all tiles goes forth and the next one back, so that the next pass finds the tiles that the texture cache
+ * holds at the end of one: a cyclic scan of more than it holds would miss every time. Where even that reads too much again,
  * the passes are widened in the middle of a render: what is left of the pass under way, and all later ones, take many
  * samples of a tile at once. Which samples are taken does not change, only their order, and sums are exact.
  *
@@ -11,7 +11,7 @@
  *   samples    a a a a a B B B          jobs 5 to 7 take the samples of a and those after them, b;
  *              b b b b b                then, from the last of them back, the first five tiles take b
  *
- * Any thread may take jobs; the rest needs that no job is being taken. */
+ * Any thread may call schedule_take; the other functions need that no job is being taken. */
 #ifndef SORT_RENDER_SCHEDULE_H
 #define SORT_RENDER_SCHEDULE_H
 
@@ -24,8 +24,8 @@ enum {
     SCHEDULE_TILE = 32,
     SCHEDULE_PASS_SAMPLES = 16,
     SCHEDULE_SHORT_PASS_SAMPLES = 4,
-    SCHEDULE_WIDE_PASS_SAMPLES =
-        128 /* more would keep who cancels waiting: jobs under way are finished */
+    /* More would delay a cancelled render, which finishes the jobs under way. */
+    SCHEDULE_WIDE_PASS_SAMPLES = 128
 };
 
 #define SCHEDULE_NEVER UINT64_MAX
@@ -47,9 +47,10 @@ typedef struct Schedule {
  * at a multiple of them, so that renders that begin later pause where one from the beginning does. */
 void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
                    uint32_t sample_begin, uint32_t sample_end, uint32_t pass_samples);
-/* Other samples, from the first job on; none is fine. */
+/* Replaces the sample range, which may be empty, and starts again at the first job. */
 void schedule_take_samples(Schedule *s, uint32_t sample_begin, uint32_t sample_end);
-/* Of a checkpoint: passes of that size, widened where it says, the first `job` jobs done. */
+/* Continues the schedule of a checkpoint, whose first `job` jobs are done: passes take pass_samples, and wide_samples from
+ * job widened_at on (SCHEDULE_NEVER: none). */
 void schedule_resume(Schedule *s, uint32_t pass_samples, uint64_t widened_at, uint32_t wide_samples,
                      uint64_t job);
 /* Passes become wide with the next job, unless they are or there is no pass after this one. Not while may_begin
@@ -63,7 +64,8 @@ uint64_t schedule_path_count(const Schedule *s, uint64_t jobs); /* in the first 
 /* The first sample that the job's pass takes; past the last job: sample_end. Of passes that are not widened. */
 uint32_t schedule_job_sample(const Schedule *s, uint64_t job);
 
-/* The next job: samples [out_job->sample, *out_end) of its rectangle. False: nothing to take now. */
+/* Takes the next job: samples [out_job->sample, *out_end) of its rectangle. Returns false when none is left or the
+ * schedule pauses. Any thread. */
 bool schedule_take(Schedule *s, WaveJob *out_job, uint32_t *out_end);
 
 #endif

@@ -56,7 +56,7 @@ static void split_cells(AliasTable *t, double *scaled, uint32_t *work)
             work[small++] = l;
         }
     }
-    /* What rounding leaves over is full up to that rounding; an item of weight zero must stay out. */
+    /* Items that rounding left over are full but for rounding. An item of weight zero must stay out. */
     while (large < large_end)
         t->cells[work[large++]].own = 1.0f;
     while (small > 0) {

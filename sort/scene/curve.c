@@ -63,7 +63,7 @@ static Float4 load_at(const SceneMesh *mesh, uint32_t index, float time)
     return a;
 }
 
-/* The same segment as a Bezier curve. */
+/* Converts a segment's control points to those of a Bezier curve. */
 static void to_bezier(SceneCurveBasis basis, Float4 p[4])
 {
     const float third = 1.0f / 3.0f, sixth = 1.0f / 6.0f;
@@ -157,6 +157,7 @@ uint32_t curve_weights(SceneCurveBasis basis, float u, float out_weights[4], flo
 
 uint32_t curve_of_segment(const SceneCurves *curves, uint32_t segment)
 {
+    ASSERT(segment < curves->segment_count);
     uint32_t low = 0, high = curves->curve_count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;

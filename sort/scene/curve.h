@@ -26,19 +26,19 @@ bool curve_allows_points(SceneCurveBasis basis, uint32_t point_count);
 /* "at least 4", for messages. */
 const char *curve_points_rule(SceneCurveBasis basis);
 
-/* Of the segment at `time` of the shutter, in object space. */
+/* Returns the point at u in [0, 1] of a segment at `time` of the shutter, with its derivatives, in object space. */
 void curve_eval(const SceneMesh *mesh, uint32_t segment, float u, float time, CurvePoint *out);
 
-/* What the control points weigh at u, and the weights' derivatives by u: value = sum of weights[k] times the
+/* Returns the weights of the control points at u, and their derivatives by u: value = sum of weights[k] times the
  * number of point segments[segment] + k. Returns how many there are, 2 or 4. */
 uint32_t curve_weights(SceneCurveBasis basis, float u, float out_weights[4], float out_du[4]);
 
-/* Which curve the segment is of. */
+/* Returns the curve that the segment belongs to. */
 uint32_t curve_of_segment(const SceneCurves *curves, uint32_t segment);
 
-/* The box around all keys, in object space; tight but for the curves' bend. */
+/* Returns a box around the mesh at all keys, in object space; tight but for the bend of curves. */
 void curve_bounds(const SceneMesh *mesh, float3 *out_lower, float3 *out_upper);
-/* The same of one segment. */
+/* Returns such a box around one segment. */
 void curve_segment_bounds(const SceneMesh *mesh, uint32_t segment, float3 *out_lower,
                           float3 *out_upper);
 

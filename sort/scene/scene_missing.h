@@ -1,4 +1,4 @@
-/* What becomes of a scene that names a texture which is not there, cannot be read or is damaged. */
+/* The choice for scenes that name a texture which does not exist, cannot be read or is damaged. */
 #ifndef SORT_SCENE_SCENE_MISSING_H
 #define SORT_SCENE_SCENE_MISSING_H
 

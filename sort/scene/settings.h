@@ -56,7 +56,7 @@ typedef struct SceneSettingRow {
 
 extern const SceneSettingRow scene_setting_rows[SETTING_COUNT];
 
-/* What a package without a word about it means. */
+/* Returns the settings of a package that names none. */
 SceneSettings scene_settings_default(void);
 
 /* Reads all fields of `settings` but `camera`, which names something of the scene; those that are not there stay as they are. */

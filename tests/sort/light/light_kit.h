@@ -1,4 +1,4 @@
-/* What the tests of light sources share: lights of a fixture, and irradiance by sampling them. */
+/* The kit of the tests of light sources: lights of a fixture, and irradiance by sampling them. */
 #ifndef SORT_TESTS_LIGHT_KIT_H
 #define SORT_TESTS_LIGHT_KIT_H
 
@@ -21,9 +21,9 @@ ZTest kit_irradiance(const Lights *lights, float3 position, float3 normal, uint3
 /* Fails the test unless it is the expected one, known to 1 %. */
 void kit_check_irradiance(const Lights *lights, float3 position, float3 normal, double expected);
 
-/* What sampling the light finds at a point whose normal is (0, 1, 0), and what directions by chance find that lie in the
- * cone of 1 - cos `one_minus_cos` around it: the same irradiance, and densities that are 1 in all, less what sampling
- * wastes. Rays of the directions start `skipped` metres on. */
+/* Checks that sampling the light and random directions in the cone of 1 - cos `one_minus_cos` around the normal (0, 1, 0)
+ * give the same irradiance, and densities that integrate to 1, less the samples that are lost. Rays along the directions
+ * start `skipped` metres on. */
 void kit_check_strategies(SceneLight light, float3 position, float one_minus_cos, float skipped);
 
 #endif

@@ -36,7 +36,7 @@ void package_kit_write(const char *folder, const char *name, const void *data, s
 /* A folder with the good package, but for the scene.json and meshes/quad.bin given. */
 void package_kit_write_all(const char *folder, const char *json, size_t json_bytes,
                            const unsigned char *quad, size_t quad_bytes);
-/* The same as entries of a zip. */
+/* Writes the package as entries of a zip. */
 void package_kit_entries(const char *json, size_t json_bytes, const unsigned char *quad,
                          size_t quad_bytes, ForgeEntry out_entries[GOOD_ENTRIES]);
 

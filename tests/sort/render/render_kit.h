@@ -1,4 +1,4 @@
-/* What the rendering tests share: tiny packages written to a temporary folder, and rendering them. */
+/* The kit of the rendering tests: writes tiny packages to a temporary folder and renders them. */
 #ifndef SORT_TESTS_RENDER_KIT_H
 #define SORT_TESTS_RENDER_KIT_H
 
@@ -55,7 +55,7 @@ Render *kit_render(const Kit *kit, const RenderOptions *options);
 const char *kit_render_error(const RenderOptions *options, char out[2048]);
 /* RGBA of a finished render, owned by the caller (mem_free). */
 float *kit_pixels(Render *render, uint32_t *out_count);
-/* What those pixels hash to: equal pictures have equal bits. */
+/* Returns the hash of the pixels' bits: equal pictures have equal bits. */
 Hash128 kit_bits(Render *render);
 /* Renders, and hashes the picture. out_stats may be NULL. */
 Hash128 kit_render_bits(const Kit *kit, const RenderOptions *options, RenderStats *out_stats);
