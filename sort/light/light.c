@@ -226,7 +226,7 @@ static bool sample_environment(const Lights *lights, const Source *s, float2 u, 
     return out->pdf_solid_angle > 0.0f;
 }
 
-/* One leaf of the tree. */
+/* Samples one leaf of the tree. */
 static bool sample_local(const Lights *lights, float3 position, float3 normal, float time,
                          double ux, float uy, LightSample *out)
 {
@@ -235,6 +235,7 @@ static bool sample_local(const Lights *lights, float3 position, float3 normal, f
     if (!light_tree_sample(lights->tree, position, normal, ux, &leaf, &probability, &ux))
         return false;
     float2 u = f2(to_unit(ux), uy);
+    ASSERT(leaf < lights->leaf_count && probability > 0.0f);
     out->source = lights->leaf_source[leaf];
     const Source *s = &lights->sources[out->source];
     bool contributes;
@@ -257,6 +258,7 @@ static bool sample_local(const Lights *lights, float3 position, float3 normal, f
 static bool sample_infinite(const Lights *lights, double ux, float uy, LightSample *out)
 {
     out->source = find_infinite(lights, ux, &ux);
+    ASSERT(out->source >= lights->infinite_first && out->source < lights->count);
     float2 u = f2(to_unit(ux), uy);
     const Source *s = &lights->sources[out->source];
     bool contributes = s->kind == SOURCE_DISTANT ? sample_distant(s, u, out)
@@ -269,6 +271,7 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float t
                    LightSample *out_sample)
 {
     *out_sample = (LightSample){.value = LIGHT_VALUE_KNOWN};
+    ASSERT(u.x >= 0.0f && u.x < 1.0f && u.y >= 0.0f && u.y < 1.0f);
     if (lights->count == 0)
         return false;
     double choice = lights->count > 1 || lights->leaf_count > 1 ? extend_bits(u) : (double)u.x;
@@ -314,6 +317,7 @@ LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, 
 static uint32_t find_triangle(const Source *s, uint32_t triangle)
 {
     uint32_t low = 0, high = s->triangle_count;
+    ASSERT(high > 0); /* a mesh source has a triangle */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (s->triangles[middle] <= triangle)

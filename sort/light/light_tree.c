@@ -228,7 +228,7 @@ static uint32_t partition(const Builder *b, uint32_t *order, uint32_t count, con
     return first;
 }
 
-/* How many leaves of order[0, count) go to the first child. */
+/* Returns the number of leaves of order[0, count), which it partitions, that go to the first child. */
 static uint32_t divide(const Builder *b, uint32_t *order, uint32_t count, uint32_t depth)
 {
     float3 lower = centre_of(&b->leaves[order[0]]), upper = lower;
@@ -267,6 +267,7 @@ static void set_node(Node *n, const LightBounds *b, uint32_t next)
 /* Returns the bounds of the subtree, whose root is the next node. */
 static LightBounds build(Builder *b, uint32_t begin, uint32_t end, uint32_t depth, uint64_t trail)
 {
+    ASSERT(begin < end && b->node_count < 2 * b->tree->leaf_count - 1);
     Node *node = &b->tree->nodes[b->node_count++];
     if (end - begin == 1) {
         uint32_t leaf = b->order[begin];
@@ -275,6 +276,7 @@ static LightBounds build(Builder *b, uint32_t begin, uint32_t end, uint32_t dept
         return b->leaves[leaf];
     }
     uint32_t middle = begin + divide(b, b->order + begin, end - begin, depth);
+    ASSERT(middle > begin && middle < end);
     LightBounds first = build(b, begin, middle, depth + 1, trail);
     uint32_t next = b->node_count;
     LightBounds second = build(b, middle, end, depth + 1, trail | (uint64_t)1 << depth);

@@ -1,6 +1,7 @@
 #include "sort/package/name_index.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include <string.h>
 
@@ -8,6 +9,7 @@
 static uint32_t find_slot(const NameIndex *n, const char *name)
 {
     uint32_t mask = n->slot_count - 1;
+    ASSERT(n->slot_count > n->count && (n->slot_count & mask) == 0);
     uint32_t slot = (uint32_t)hash128_low64(hash128(name, strlen(name))) & mask;
     while (n->slots[slot] != 0 && strcmp(n->names[n->slots[slot] - 1], name) != 0)
         slot = (slot + 1) & mask;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "base/check.h"
 #include "base/thread.h"
 #include <math.h>
 #include <stdio.h>
@@ -220,6 +221,7 @@ static void run_job(void *data, uint32_t job)
     Loader *l = data;
     uint32_t first = l->job_first[job], end = l->job_first[job + 1];
     uint64_t used_bytes = 0;
+    ASSERT(first < end);
     for (uint32_t i = first; i < end; ++i) {
         const ArrayRequest *r = &l->requests[l->order[i]];
         uint64_t r_end = r->offset_bytes + r->stored_bytes;

@@ -127,6 +127,7 @@ JsonWriter *package_writer_fields(PackageWriter *w)
 JsonWriter *package_writer_begin(PackageWriter *w, PackageSection section, const char *wanted_name,
                                  const char **out_name)
 {
+    ASSERT((size_t)section < SORT_COUNT_OF(w->sections));
     Section *s = &w->sections[section];
     CHECK(!w->open);
     if (s->count == sections[section].max) {
@@ -206,6 +207,7 @@ void package_writer_array(PackageWriter *w, const char *field, PackageNumber typ
     JsonWriter *json = &w->sections[w->open - w->sections].json;
     uint64_t offset = w->arrays_bytes, stored = 0;
     Error err = {0};
+    ASSERT((size_t)type < SORT_COUNT_OF(numbers));
     size_t size_bytes = (size_t)count * components * numbers[type].size_bytes;
     if (w->error.code == STATUS_OK &&
         write_values(w, values, size_bytes, &stored, &err) != STATUS_OK)

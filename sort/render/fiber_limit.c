@@ -1,5 +1,7 @@
 #include "sort/render/fiber_limit.h"
 
+#include "base/check.h"
+
 /* In windows. Fibers that are too many finish what they are at, and load for it: a room goes by until the fewest
  * show. */
 enum {
@@ -31,6 +33,7 @@ static double repeated_bytes(const FiberCost *begin, const FiberCost *end)
 static double cost_since(const FiberCost *begin, const FiberCost *end)
 {
     uint64_t paths = end->paths - begin->paths;
+    ASSERT(end->paths >= begin->paths && end->loaded >= begin->loaded);
     return repeated_bytes(begin, end) / (paths > 0 ? (double)paths : 1.0);
 }
 
@@ -41,7 +44,7 @@ static void take_few(FiberLimit *f, uint32_t windows)
     f->windows = windows;
 }
 
-/* With the fewest, of which a trial comes next or, where no number is left that is worth one, none. */
+/* Judges a window with the fewest fibers: a trial with more follows, unless no number is left that is worth one. */
 static void judge_few(FiberLimit *f, const FiberCost *now, double share)
 {
     if (share < SHARE_LOW) {
@@ -108,7 +111,7 @@ static void judge(FiberLimit *f, const FiberCost *now, double share)
 
 uint32_t fiber_limit_watch(FiberLimit *f, FiberCost now, uint64_t room)
 {
-    if (now.loaded < room) /* nothing says yet that there is too little */
+    if (now.loaded < room) /* the memory has not been filled once, so it may be enough */
         f->window = now;
     uint64_t bytes = now.loaded - f->window.loaded;
     if (bytes < room / WINDOWS_A_ROOM || bytes == 0)

@@ -1,6 +1,7 @@
 #include "sort/render/light_setup.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "sort/sampling/warp.h"
 #include "sort/scene/curve.h"
 
@@ -27,6 +28,7 @@ static Status environment_row(void *data, uint32_t width, float v_low, float v_h
     for (uint32_t x = 0; x < width; x += n) {
         float coord[7 * LANES] = {0}, rgba[4 * LANES];
         n = width - x < LANES ? width - x : LANES;
+        ASSERT(v_low >= 0.0f && v_low < v_high && v_high <= 1.0f);
         for (uint32_t k = 0; k < n; ++k) {
             coord[k] = ((float)(x + k) + 0.5f) / (float)width;
             coord[n + k] = 0.5f * (v_low + v_high);
@@ -74,6 +76,7 @@ static float mean_emission(ShadeContext *shade, uint32_t material, const Surface
                            uint32_t count)
 {
     float sum = 0.0f;
+    ASSERT(count <= EMISSION_POINTS);
     if (count == 0 || !shade_run(shade, material, SSL_KERNEL_EMISSION, hits, count))
         return 0.0f;
     for (uint32_t i = 0; i < count; ++i) {
@@ -187,14 +190,15 @@ static uint32_t emission_points(const Scene *scene, uint32_t material, SurfaceHi
     return count;
 }
 
-/* Looks for a bright place of a material that seemed dark: a sign in a texture of a city, light that leaves at the back.
- * All triangles that wear it, up to a number, each at some points that differ from one to the next and lie closer the
- * fewer triangles there are. Returns the mean luminance over what was looked at until something was found. */
+/* Searches for a bright place of a material that seemed dark, such as a sign in a texture of a city, or emission at the
+ * back. It evaluates up to `points` points on the triangles that have the material, more on each the fewer there are.
+ * Returns the mean luminance over all points up to the first group that emits. */
 static float search_emission(const Scene *scene, ShadeContext *shade, uint32_t material,
                              uint64_t points, Worn *worn, SurfaceHit *hits,
                              const SurfaceHit *const *list)
 {
     uint64_t triangles = 0, looked = 0;
+    ASSERT(points > 0);
     worn->instance = NULL;
     for (uint32_t i = 0; i < scene->instance_count; ++i) {
         worn_find(scene, i, material, worn);

@@ -1,6 +1,7 @@
 #include "sort/render/monitor.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "textures/tex_live.h"
@@ -35,6 +36,7 @@ static void keep_sample(Monitor *m, const TexStats *s, const RenderProgress *p)
         t->count = MONITOR_SAMPLES_MAX / 2;
         m->period_ns *= 2;
     }
+    ASSERT(t->count < MONITOR_SAMPLES_MAX);
     t->samples[t->count++] = (MonitorSample){.time_s = clock_seconds_since(m->start_ns),
                                              .paths = p->paths_done,
                                              .lookups = s->lookups,

@@ -1,6 +1,7 @@
 #include "sort/render/probe.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "sort/render/render_state.h"
 #include "sort/shade/texture_probe.h"
 #include <string.h>
@@ -34,6 +35,7 @@ static void on_lookup(void *data, const TextureProbeLookup *from)
     Prober *p = data;
     ProbeLookup *to = &p->told;
     const TexRequest *r = from->request;
+    ASSERT(from->lane < r->lane_count);
     *to = (ProbeLookup){.sample = p->sample,
                         .depth = r->depths ? r->depths[from->lane] : r->depth,
                         .kind = "environment",
@@ -100,6 +102,7 @@ Status render_probe(Render *r, uint32_t x, uint32_t y, uint32_t sample_count,
                     float out_rgba[4], Error *err)
 {
     const FilmDesc *d = film_desc(r->film);
+    ASSERT(sample_count > 0);
     if (x < d->x || x - d->x >= d->crop_width || y < d->y || y - d->y >= d->crop_height)
         return error_set(err, STATUS_INVALID,
                          "the pixel %u,%u is not in the picture of %u x %u pixels", x, y, d->width,

@@ -2,6 +2,7 @@
 #include "sort/render/render_state.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "sort/light/scene_bounds.h"
@@ -117,6 +118,7 @@ static Status apply_settings(Render *r, Error *err)
                          width, height, FILM_MAX_SIDE_PX);
     if (o->camera && (camera = scene_find_camera(r->scene, o->camera)) == SCENE_NONE)
         return refuse_camera(r->scene, o->camera, err);
+    ASSERT(camera >= 0 && (uint64_t)camera < r->scene->camera_count);
     r->camera = (uint32_t)camera;
     r->samples = s->samples;
     uint32_t begin = o->sample_begin, end = o->sample_end ? o->sample_end : r->samples;
@@ -448,6 +450,7 @@ Status render_create(const RenderOptions *options, Render **out_render, StrBuf *
         r->options.cancel = &never_cancelled;
     uint32_t capacity = r->options.wave_capacity ? r->options.wave_capacity : WAVE_CAPACITY_DEFAULT;
     r->options.wave_capacity = (capacity + ACCEL_PACKET - 1) / ACCEL_PACKET * ACCEL_PACKET;
+    ASSERT(r->options.thread_count > 0 && r->options.wave_capacity > 0);
     mutex_init(&r->stats_lock);
     Status status = load(r, diagnostics, err);
     if (status != STATUS_OK) {

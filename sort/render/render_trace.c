@@ -2,6 +2,7 @@
  * the film is what the first k jobs make it, and it may be written down, judged or left. */
 #include "sort/render/render_state.h"
 
+#include "base/check.h"
 #include "base/clock.h"
 
 typedef struct FiberState {
@@ -39,7 +40,8 @@ static void worker_end(void *data, void *worker_state)
     texcache_thread_destroy(worker_state);
 }
 
-/* Out of memory: the scheduler goes on with fewer fibers, or reports that there is not one. */
+/* Makes a fiber's state. Returns NULL when memory is short: the scheduler then continues with fewer fibers, or fails if
+ * there is none. */
 static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
 {
     Render *r = data;
@@ -68,13 +70,14 @@ static void *fiber_begin(void *data, void *worker_state, Waiter *waiter)
     return fiber;
 }
 
-/* A job larger than a wave goes through it a few rows, or a part of a row, at a time; to see what each sample costs,
- * every one goes alone. */
+/* Runs a job through the wave, a few rows or a part of a row at a time if it is larger. For WAVE_VIEW_COST each sample
+ * runs alone. */
 static void run_job(const Render *r, Wave *wave, const WaveJob *job)
 {
     uint32_t capacity = r->shared.view == WAVE_VIEW_COST ? 1 : r->options.wave_capacity;
     uint32_t width = job->width < capacity ? job->width : capacity;
     uint32_t rows = capacity / width < job->height ? capacity / width : job->height;
+    ASSERT(width > 0 && rows > 0);
     for (uint32_t y = 0; y < job->height; y += rows) {
         for (uint32_t x = 0; x < job->width; x += width) {
             WaveJob part = {.x = job->x + x, .y = job->y + y, .sample = job->sample};
@@ -95,9 +98,11 @@ static bool fiber_step(void *data, void *fiber_state)
         fiber->job_end = 0;
         return false;
     }
+    ASSERT(job->sample < fiber->job_end);
     run_job(r, fiber->wave, job);
     WaveCounters counters = wave_counters(fiber->wave);
     uint64_t rays = counters.rays + counters.shadow_rays;
+    ASSERT(rays >= fiber->rays_reported);
     atomic_fetch_add(&r->rays_done, rays - fiber->rays_reported);
     atomic_fetch_add(&r->paths_done, (uint64_t)job->width * job->height);
     fiber->rays_reported = rays;
@@ -136,13 +141,14 @@ static bool would_be_late(const Render *r, uint64_t job)
     uint32_t tiles = schedule_tile_count(&r->schedule);
     if (r->options.time_limit_s <= 0.0 || job % tiles != 0 || job == r->run_begin)
         return false;
+    ASSERT(job > r->run_begin);
     double passes = (double)(job - r->run_begin) / tiles;
     double elapsed_s = clock_seconds_since(r->start_ns);
     return elapsed_s + elapsed_s / passes > r->options.time_limit_s;
 }
 
-/* More textures have been touched than fit: each pass would read them again. Passes that somebody looks at, or that
- * decide when to stop, stay as they are. */
+/* Returns whether passes should be widened: more tiles have been read than fit, so that each pass would read them again.
+ * Passes that the user watches, or that decide when to stop, stay as they are. */
 static bool should_widen(const Render *r)
 {
     if (r->options.adaptive_error > 0.0f || r->options.time_limit_s > 0.0 ||
@@ -153,7 +159,7 @@ static bool should_widen(const Render *r)
     return t.evictions > 0 && t.bytes_unique > t.budget_bytes - t.bytes_tables;
 }
 
-/* Under the schedule's lock. */
+/* Schedule.may_begin; called under the schedule's lock. */
 static bool may_begin(void *data, uint64_t job)
 {
     Render *r = data;
@@ -187,7 +193,7 @@ static uint32_t fibers_by_room(const Render *r)
 static uint32_t fibers_wanted(void *data)
 {
     enum { JUDGED_EVERY_NS = 20000000 };
-    /* Who cancels waits for jobs under way; of wide ones there are fewer. */
+    /* A cancelled render finishes the jobs under way, so few of the long, widened jobs run at once. */
     const uint32_t most_wide = 8;
     Render *r = data;
     uint64_t now_ns = clock_now_ns(), due_ns = atomic_load(&r->fibers_due_ns);

@@ -1,8 +1,11 @@
 #include "sort/render/schedule.h"
 
+#include "base/check.h"
+
 void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
                    uint32_t sample_begin, uint32_t sample_end, uint32_t pass_samples)
 {
+    ASSERT(width > 0 && height > 0 && pass_samples > 0);
     *s = (Schedule){.x = x,
                     .y = y,
                     .width = width,
@@ -16,6 +19,7 @@ void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t
 
 void schedule_take_samples(Schedule *s, uint32_t sample_begin, uint32_t sample_end)
 {
+    ASSERT(sample_begin <= sample_end);
     s->sample_begin = sample_begin;
     s->sample_end = sample_end;
     schedule_resume(s, s->pass_samples, SCHEDULE_NEVER, 0, 0);
@@ -24,6 +28,7 @@ void schedule_take_samples(Schedule *s, uint32_t sample_begin, uint32_t sample_e
 void schedule_resume(Schedule *s, uint32_t pass_samples, uint64_t widened_at, uint32_t wide_samples,
                      uint64_t job)
 {
+    ASSERT(pass_samples > 0);
     s->pass_samples = pass_samples;
     s->widened_at = widened_at;
     s->wide_samples = wide_samples;
@@ -63,7 +68,7 @@ static uint64_t pass_count(uint32_t samples, uint32_t pass_samples)
     return (samples + (uint64_t)pass_samples - 1) / pass_samples;
 }
 
-/* How the passes go on where they are widened. */
+/* The jobs from the place on where passes are widened. */
 typedef struct Widening {
     uint32_t position;       /* how far the pass is that is widened */
     uint32_t begin, old_end; /* its samples without */
@@ -77,6 +82,7 @@ static Widening widening(const Schedule *s)
 {
     uint32_t tiles = schedule_tile_count(s);
     uint64_t pass = s->widened_at / tiles;
+    ASSERT(s->widened_at != SCHEDULE_NEVER && s->wide_samples > 0);
     Widening w = {.position = (uint32_t)(s->widened_at % tiles),
                   .begin = pass_sample(s, pass),
                   .old_end = pass_sample(s, pass + 1)};
@@ -111,6 +117,7 @@ static JobPart widened_part(const Schedule *s, uint64_t k)
     Widening w = widening(s);
     bool is_back = s->widened_at / tiles % 2 == 1; /* the way of the pass that is widened */
     uint64_t at = k - s->widened_at;
+    ASSERT(k >= s->widened_at);
     JobPart part = {.begin = w.begin, .end = w.end};
     if (at < w.rest_jobs) {
         part.position = w.position + (uint32_t)at;
@@ -140,10 +147,11 @@ static JobPart part_at(const Schedule *s, uint64_t k)
                      .end = pass_sample(s, pass + 1)};
 }
 
-/* Job k, whatever its state. Returns the end of its samples. */
+/* Writes job k to *out_job, and returns the end of its samples. */
 static uint32_t job_at(const Schedule *s, uint64_t k, WaveJob *out_job)
 {
     JobPart part = part_at(s, k);
+    ASSERT(part.position < schedule_tile_count(s) && part.begin < part.end);
     uint32_t x = part.position % s->tiles_x * SCHEDULE_TILE,
              y = part.position / s->tiles_x * SCHEDULE_TILE;
     *out_job = (WaveJob){

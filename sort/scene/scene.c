@@ -64,6 +64,7 @@ SceneInstance scene_instance_at(const SceneInstance *instance, float time)
 
 bool scene_instance_moves(const Scene *scene, uint32_t instance)
 {
+    ASSERT(instance < scene->instance_count);
     const SceneInstance *i = &scene->instances[instance];
     return i->key_count > 0 || scene->meshes[i->mesh].later_count > 0;
 }
@@ -85,6 +86,8 @@ static void interpolate3(const float *a, const float *b, float fraction, const u
 void scene_mesh_positions_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,
                              float3 out_positions[3])
 {
+    ASSERT(vertices[0] < mesh->vertex_count && vertices[1] < mesh->vertex_count &&
+           vertices[2] < mesh->vertex_count);
     if (mesh->later_count == 0) {
         for (int k = 0; k < 3; ++k)
             out_positions[k] = load3(mesh->positions, vertices[k]);
@@ -98,6 +101,7 @@ void scene_mesh_positions_at(const SceneMesh *mesh, const uint32_t vertices[3], 
 void scene_mesh_normals_at(const SceneMesh *mesh, const uint32_t vertices[3], float time,
                            float3 out_normals[3])
 {
+    ASSERT(mesh->normals);
     if (mesh->later_count == 0) {
         for (int k = 0; k < 3; ++k)
             out_normals[k] = load3(mesh->normals, vertices[k]);
@@ -115,6 +119,7 @@ uint32_t scene_primitive_count(const SceneMesh *mesh)
 
 uint32_t scene_material_slot(const SceneMesh *mesh, uint32_t primitive)
 {
+    ASSERT(mesh->curves || primitive < mesh->triangle_count);
     if (!mesh->material_indices)
         return 0;
     return mesh
