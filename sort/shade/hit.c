@@ -190,7 +190,7 @@ void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle,
                  float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *hit)
 {
     const SceneInstance *instance = &scene->instances[instance_index];
-    ASSERT(instance_index < scene->instance_count && f3_is_unit(ray->direction));
+    ASSERT(instance_index < scene->instance_count);
     SceneInstance moved;
     if (instance->key_count > 0) {
         moved = scene_instance_at(instance, ray->time);
