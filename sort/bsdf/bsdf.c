@@ -380,7 +380,7 @@ static float past_bump(float3 unbent, float3 n, float3 wi)
     return g >= 1.0f ? 1.0f : g > 0.0f ? g * (1.0f + g * (1.0f - g)) : 0.0f;
 }
 
-/* Of light from wi, which is on this side. False: the lobe brings nothing from there. */
+/* Evaluates the lobe for light from wi, which is on this side. Returns false when it brings nothing from there. */
 SORT_ALWAYS_INLINE bool lobe_value(const Bsdf *b, const BsdfLobe *lobe, float3 wi, uint32_t side,
                                    LobeValue *out)
 {

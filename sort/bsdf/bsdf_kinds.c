@@ -1,7 +1,7 @@
 /* Which lobes are of which kind, and what each kind brings. */
 #include "sort/bsdf/bsdf_lobes.h"
 
-/* Of what the lobe sends to this side, BSDF_REFLECTION or BSDF_TRANSMISSION. */
+/* Returns the kind of the light that the lobe sends to this side, BSDF_REFLECTION or BSDF_TRANSMISSION. */
 static BsdfKind lobe_kind(const BsdfLobe *lobe, uint32_t side)
 {
     if (lobe->model == BSDF_MODEL_HAIR)

@@ -39,7 +39,7 @@ static void toon_add(Bsdf *b, Spectrum weight, float3 color, float size, float s
     if (!lobe)
         return;
     lobe->toon.axis = is_glossy ? f3(-frame.wo.x, -frame.wo.y, frame.wo.z) : f3(0.0f, 0.0f, 1.0f);
-    /* Of no width: as narrow as the narrowest rough mirror. */
+    /* A lobe without width is as narrow as the narrowest rough mirror. */
     lobe->toon.size = maxf(clampf(size, 0.0f, 1.0f) * HALF_PI, BSDF_ALPHA_DELTA);
     lobe->toon.smooth = clampf(smooth, 0.0f, 1.0f) * HALF_PI;
     float half = 0.5f * minf(lobe->toon.size + lobe->toon.smooth, HALF_PI), s = sinf(half);

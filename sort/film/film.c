@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "base/check.h"
 #include "base/vec.h"
 #include "sort/film/cryptomatte.h"
 #include "sort/film/film_record.h"
@@ -324,6 +325,7 @@ static void resolve_means(uint8_t *record, float out_rgba[4])
 {
     const AccumWide *rgba = record_wide(record, PIXEL_RGBA_OFFSET);
     double count = (double)record_head(record)->sample_count;
+    ASSERT(record_head(record)->sample_count <= FILM_MAX_SAMPLES);
     for (uint32_t c = 0; c < 4; ++c)
         out_rgba[c] = count > 0.0 ? (float)(accum_wide_to_double(rgba[c]) / count) : 0.0f;
 }

@@ -1,6 +1,7 @@
 #include "sort/film/film_ids.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include <string.h>
 
@@ -30,6 +31,7 @@ void id_table_clear(IdTable *t)
  * between, up to a free one. */
 static IdOverflow *find(IdOverflow *entries, size_t capacity, uint64_t place, uint32_t id)
 {
+    ASSERT(capacity > 0 && (capacity & (capacity - 1)) == 0);
     size_t i = (size_t)hash_mix64(place) & (capacity - 1);
     while (entries[i].entry.count && (entries[i].place != place || entries[i].entry.id != id))
         i = (i + 1) & (capacity - 1);

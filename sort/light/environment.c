@@ -209,6 +209,7 @@ float3 environment_sample(const SceneEnvironment *environment, const Environment
             *out_uv = environment_uv(environment, direction);
         return direction;
     }
+    ASSERT(u.x >= 0.0f && u.x < 1.0f && u.y >= 0.0f && u.y < 1.0f);
     float pdf_uv, ring;
     float2 p = dist2d_sample(table->dist, u, &pdf_uv), uv = f2(p.x, 1.0f - p.y);
     float3 direction = direction_of_uv(environment, uv, &ring);

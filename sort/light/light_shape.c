@@ -119,6 +119,7 @@ static bool in_range(double t, float t_min, float t_max, float *out_t)
 static bool intersect_facing(const LightShape *shape, Vec o, Vec d, float t_min, float t_max,
                              float *out_t, float3 *out_ng)
 {
+    ASSERT(light_shape_faces(shape));
     Vec to_centre = sub(vec_of_array(shape->centre), o);
     double d2 = dot(d, d), t = dot(to_centre, d) / d2;
     Vec miss = madd(to_centre, -t, d);
@@ -134,6 +135,7 @@ static bool intersect_sphere(const LightShape *shape, Vec o, Vec d, float t_min,
     Vec to_centre = sub(vec_of_array(shape->centre), o);
     double d2 = dot(d, d), along = dot(to_centre, d) / d2;
     Vec miss = madd(to_centre, -along, d);
+    ASSERT(shape->kind == SCENE_LIGHT_SPHERE);
     double r2 = shape->radius * shape->radius, half_chord2 = (r2 - dot(miss, miss)) / d2;
     if (half_chord2 < 0.0)
         return false;

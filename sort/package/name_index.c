@@ -51,6 +51,7 @@ Status name_index_add(NameIndex *names, const char *name, uint32_t *out_index, b
         names->names[names->count++] = name;
         names->slots[slot] = names->count;
     }
+    ASSERT(names->slots[slot] > 0 && names->slots[slot] <= names->count);
     *out_index = names->slots[slot] - 1;
     return STATUS_OK;
 }

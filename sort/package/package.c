@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/cast.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "sort/package/package_zip.h"
 #include <errno.h>
@@ -323,6 +324,7 @@ Status package_file_read(PackageFile *file, uint64_t offset_bytes, size_t size_b
             return error_set(err, STATUS_IO, "reading the file failed: %s", strerror(errno));
         if (got == 0)
             return error_set(err, STATUS_IO, "the file became shorter while it was read");
+        ASSERT((size_t)got <= piece);
         out += got;
         offset_bytes += (uint64_t)got;
         size_bytes -= (size_t)got;

@@ -62,6 +62,7 @@ static void report(Loader *loader, uint32_t request, Status status, const Error 
     const ArrayRequest *r = &loader->requests[request];
     char field[PACKAGE_ARRAY_FIELD_BYTES];
     FirstFailure *f = loader->failure;
+    ASSERT(status != STATUS_OK);
     mutex_lock(&f->mutex);
     if (!f->has_failed || request < f->request) {
         f->has_failed = true;
@@ -237,6 +238,7 @@ static void run_job(void *data, uint32_t job)
     }
     for (uint32_t i = first; i < end; ++i) {
         if (same_as_before(l, i)) {
+            ASSERT(i > first); /* equal requests belong to one job */
             l->requests[l->order[i]].data = l->requests[l->order[i - 1]].data;
             continue;
         }

@@ -1,5 +1,6 @@
 #include "sort/package/package_names.h"
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "sort/package/package_write.h"
@@ -52,6 +53,7 @@ void package_clean_name(const char *name, char *out, size_t max)
             memcpy(out + size, text.data + at, step), size += step;
         at += step;
     }
+    ASSERT(size <= max);
     out[size] = '\0';
 }
 
@@ -76,6 +78,7 @@ const char *package_unique_name(Arena *arena, NameSet *set, const char *name, co
 void package_slug(const char *name, char out[PACKAGE_SLUG_MAX + 1])
 {
     size_t size = 0;
+    ASSERT(name);
     for (const char *c = name; *c && size < PACKAGE_SLUG_MAX; c++) {
         bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
                         (*c >= '0' && *c <= '9') || *c == '-' || *c == '_';

@@ -2,6 +2,8 @@
  * list of segments. */
 #include "sort/package/scene_parse.h"
 
+#include "base/check.h"
+
 #include "sort/scene/curve.h"
 #include <math.h>
 
@@ -35,6 +37,7 @@ static Status parse_entry(SceneParser *p, JsonCursor *c, uint32_t index, Error *
                                          "curves"},
                                slots = {MESH_MATERIAL_INDICES, "material_indices", ARRAY_UINT16, 1,
                                         "curves"};
+    ASSERT(index >= p->triangle_mesh_count && index < p->scene->mesh_count);
     SceneMesh *mesh = &p->meshes[index];
     SceneCurves *curves = ARENA_NEW(p->arena, SceneCurves);
     JsonCursor field;

@@ -1,5 +1,7 @@
 /* The section `meshes`, and what curves have in common with it: arrays, uv, attributes, later keys. */
 #include "base/cast.h"
+
+#include "base/check.h"
 #include "sort/package/scene_parse.h"
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +9,7 @@
 Status parse_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rule, uint32_t mesh,
                    int32_t set, uint32_t elements, Error *err)
 {
+    ASSERT(mesh < p->scene->mesh_count);
     bool is_mesh = mesh < p->triangle_mesh_count;
     ArrayOwner owner = {.section = is_mesh ? "meshes" : "curves",
                         .what = is_mesh ? "the mesh" : "this entry",
@@ -20,6 +23,7 @@ Status parse_owned_array(SceneParser *p, JsonCursor *c, const MeshArrayRule *rul
 {
     static const char *const types[ARRAY_TYPE_COUNT] = {"float32", "uint32", "uint16"};
     static const char *const compressions[] = {"none", "zlib"};
+    ASSERT((size_t)rule->type < SORT_COUNT_OF(types) && rule->components <= 4);
     uint32_t type, components, compression = 0;
     int64_t offset = 0, count, stored;
     JsonCursor file, field;
@@ -96,6 +100,7 @@ static void attribute_rule(const SceneMesh *mesh, JsonCursor value, MeshArrayRul
 /* {"Col": ARRAY of 1 to 4 components, ...} */
 Status parse_mesh_attributes(SceneParser *p, JsonCursor *c, uint32_t index, Error *err)
 {
+    ASSERT(index < p->scene->mesh_count);
     SceneMesh *mesh = &p->meshes[index];
     MeshArrayRule rule;
     JsonCursor object, value, field;
@@ -129,6 +134,7 @@ Status parse_uv(SceneParser *p, JsonCursor *c, uint32_t index, const char *what,
                 Error *err)
 {
     const MeshArrayRule rule = {MESH_UV, "uv", ARRAY_FLOAT32, 2, what};
+    ASSERT(index < p->scene->mesh_count);
     SceneMesh *mesh = &p->meshes[index];
     JsonCursor field, element;
     TRY(json_get_array(c, "uv", JSON_OPTIONAL, &field, err));
@@ -162,6 +168,7 @@ static Status parse_later_keys(SceneParser *p, JsonCursor *c, uint32_t index, Er
                                             3, "vertices"},
                                normals = {MESH_LATER_NORMALS, "motion.normals", ARRAY_FLOAT32, 3,
                                           "vertices"};
+    ASSERT(index < p->triangle_mesh_count);
     SceneMesh *mesh = &p->meshes[index];
     JsonCursor array, key, field;
     uint32_t count;

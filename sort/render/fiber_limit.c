@@ -119,5 +119,6 @@ uint32_t fiber_limit_watch(FiberLimit *f, FiberCost now, uint64_t room)
     double share = repeated_bytes(&f->window, &now) / (double)bytes;
     f->window = now;
     judge(f, &now, share);
+    ASSERT(f->limit >= FIBER_LIMIT_LEAST);
     return f->limit;
 }

@@ -1,6 +1,7 @@
 #include "sort/render/render_output.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/image/exr_write.h"
 #include "base/image/png_write.h"
 #include "base/str.h"
@@ -35,6 +36,7 @@ typedef struct Metadata {
 static void add_channel(Picture *p, ExrPixelType type, const float *data, size_t stride,
                         const char *layer, char suffix)
 {
+    ASSERT(p->channel_count < CHANNELS_MAX);
     char *name = p->names[p->channel_count];
     if (layer)
         snprintf(name, sizeof p->names[0], "%s.%c", layer, suffix);

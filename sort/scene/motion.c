@@ -8,6 +8,7 @@ MotionTime motion_time(uint32_t key_count, float time)
     ASSERT(key_count >= 2);
     float segments = (float)(key_count - 1), scaled = time * segments;
     float key = fminf(fmaxf(floorf(scaled), 0.0f), segments - 1.0f);
+    ASSERT(key >= 0.0f && key < segments);
     return (MotionTime){(uint32_t)key, scaled - key};
 }
 

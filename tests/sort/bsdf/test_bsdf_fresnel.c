@@ -70,7 +70,7 @@ static void test_fresnel_dielectric_brewster_and_total_reflection(void **state)
     }
 }
 
-/* The same from both sides, along one ray; Snell's law between the cosines. */
+/* Reflectance is equal from both sides along one ray, whose cosines follow from Snell's law. */
 static void test_fresnel_dielectric_is_symmetric(void **state)
 {
     (void)state;

@@ -33,8 +33,8 @@ static void check4(const float found[4], float r, float g, float b, float a)
         assert_true(fabsf(found[c] - expected[c]) < 1e-6f);
 }
 
-/* Of four samples: an object, a hole, and two on a catcher that keeps (0, 1/2, 2) of its light, before an environment or
- * before nothing. */
+/* Commits four samples: an object, a hole, and two on a catcher that keeps (0, 1/2, 2) of its light, before an environment
+ * or before nothing. */
 static void commit_four(Film *film, uint32_t x, float behind)
 {
     const FilmSample on_catcher = {

@@ -78,7 +78,7 @@ static void refuse_text(const BadText *bad)
     Status status = package_kit_load(package_kit_path("bad"), NULL, &scene, message);
     scene_destroy(scene);
     package_kit_expect(bad->put, status, message, wanted, bad->message);
-    /* The same in a zip; only the words for a file that is missing differ. */
+    /* A zip gives the same messages, but for a missing file. */
     ForgeEntry entries[GOOD_ENTRIES];
     package_kit_entries(json, strlen(json), quad_bin, quad_bin_bytes, entries);
     zip_forge(package_kit_path("bad.zip"), entries, GOOD_ENTRIES);

@@ -157,7 +157,7 @@ static void check_ranges_add_up(const Kit *kit, SamplerKind sampler)
     float *expected = kit_pixels(whole, &count), *merged = MEM_ARRAY(float, 4 * (size_t)count);
     film_resolve(film_b, merged);
     assert_memory_equal(expected, merged, (size_t)count * 4 * sizeof *merged);
-    /* The same samples cannot be added twice. */
+    /* Samples cannot be added twice. */
     assert_int_equal(film_merge(film_b, film_a, &err), STATUS_INVALID);
     mem_free(expected);
     mem_free(merged);

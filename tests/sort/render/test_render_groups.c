@@ -19,7 +19,7 @@ static const char whole_ssl[] =
     "    const color a = texture2d_sample<paint>(scale * uvw.x, scale * uvw.y);\n"
     "    surface = make_closure<OrenNayar>(a, rough, global_value<normal>);\n}\n";
 
-/* The same in three units. */
+/* The shader above, divided into three units. */
 static const char parts_ssl[] =
     "texture2d image;\n"
     "shader place(float scale = 3, out float u, out float v)\n{\n"

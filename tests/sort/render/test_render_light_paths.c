@@ -50,7 +50,7 @@ static const char surfaces_ssl[] =
     ", {\"name\": \"above\", \"type\": \"area_rectangle\", \"radiance\": [5, 5, 5], "              \
     "\"size\": [0.9, 0.9], \"transform\": [1,0,0,0, 0,0,1,1.1, 0,-1,0,0, 0,0,0,1]}"
 
-/* The same lamp as a mesh. */
+/* The lamp as a mesh. */
 #define GLOW(fields)                                                                               \
     ", {\"name\": \"g\", \"mesh\": \"glow\", \"materials\": [\"lamp\"], \"light\": {" fields "}}"
 

@@ -280,7 +280,7 @@ static double level_difference(const Kit *kit, uint32_t side)
     return difference / sum;
 }
 
-/* Of a floor lit by a screen that shines on its left half, by itself or through a pane of glass. */
+/* Renders a floor lit by a screen that shines on its left half, by itself or through a pane of glass. */
 static double screen_difference(bool has_pane)
 {
     enum { SIZE = 64 };

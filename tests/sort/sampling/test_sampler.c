@@ -55,7 +55,7 @@ static void test_sampler_dimensions_do_not_collide(void **state)
             assert_int_equal(sample_dimension(depth, (SampleSlot)slot), expected++);
 }
 
-/* Of any aligned run of 2^k points exactly one lies in each box of 2^-a by 2^-(k-a). */
+/* Checks that one point of any aligned run of 2^k lies in each box of 2^-a by 2^-(k-a). */
 static void check_net(SampleKey key, uint32_t dimension, uint32_t run, uint32_t k)
 {
     uint8_t seen[1 << 10];

@@ -30,7 +30,7 @@ static void gather(Points *p, uint32_t x, uint32_t y, uint32_t k, uint32_t sampl
     }
 }
 
-/* Of 2^n points exactly one lies in each box of 2^-a by 2^-(n-a). */
+/* Checks that exactly one of 2^n points lies in each box of 2^-a by 2^-(n-a). */
 static void assert_net(const Points *p)
 {
     static uint8_t seen[POINTS_MAX];

@@ -228,7 +228,7 @@ static void write_noise(const char *name, uint32_t seed)
                      STATUS_OK);
 }
 
-/* Of a folder that holds one converted file beside its lock. */
+/* Finds the converted file in a folder that holds one beside its lock. */
 static void find_converted(const char *name, const char *part, char out_path[PATH_BYTES])
 {
     char path[PATH_BYTES], relative[PATH_BYTES] = "";
