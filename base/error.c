@@ -113,6 +113,16 @@ Status error_prefix(Error *err, const char *format, ...)
     return err->code;
 }
 
+Status error_within(Error *err, const char *path)
+{
+    if (!err)
+        return STATUS_INTERNAL;
+    Error part = *err;
+    bool is_other = part.path[0] != '\0' && strcmp(part.path, path) != 0;
+    return error_set_at(err, part.code, path, "%s%s%s", is_other ? part.path : "",
+                        is_other ? ": " : "", part.text);
+}
+
 const char *error_format(const Error *err, char *out, size_t out_bytes)
 {
     ASSERT(out_bytes > 0);

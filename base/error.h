@@ -52,6 +52,9 @@ SORT_ALWAYS_INLINE Status error_failed(Status code)
 /* Put "context: " in front of the present text, as an error propagates upwards. Returns err's code
  * (STATUS_INTERNAL if err is NULL; keep your own status if that is possible). */
 Status error_prefix(Error *err, const char *format, ...) SORT_PRINTF(2, 3);
+/* The error of a part becomes one about `path`; another file that it was about is named in front of the text.
+ * Returns err's code (STATUS_INTERNAL when err is NULL). */
+Status error_within(Error *err, const char *path);
 /* Formats "path (byte 123): text" into `out`, made safe by str_printable: the only way from an Error to a
  * terminal. Always NUL-terminated; returns `out`. */
 const char *error_format(const Error *err, char *out, size_t out_bytes);

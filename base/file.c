@@ -552,17 +552,23 @@ const char *file_temp_parent(void)
     return folder && folder[0] ? folder : "/tmp";
 }
 
-Status file_make_temp_directory(const char *prefix, char out_path[PATH_BYTES], Error *err)
+Status file_make_directory_in(const char *parent, const char *prefix, char out_path[PATH_BYTES],
+                              Error *err)
 {
     char name[256];
     (void)snprintf(name, sizeof name, "%.200s.XXXXXX", prefix);
-    TRY(path_join(file_temp_parent(), name, out_path, err));
+    TRY(path_join(parent, name, out_path, err));
     if (!mkdtemp(out_path)) {
-        Status status = fail_errno(err, file_temp_parent(), "create a temporary folder");
+        Status status = fail_errno(err, parent, "create a temporary folder");
         out_path[0] = '\0';
         return status;
     }
     return STATUS_OK;
+}
+
+Status file_make_temp_directory(const char *prefix, char out_path[PATH_BYTES], Error *err)
+{
+    return file_make_directory_in(file_temp_parent(), prefix, out_path, err);
 }
 
 Status file_remove(const char *path, Error *err)

@@ -75,6 +75,9 @@ Status file_make_directories(const char *path, Error *err) SORT_MUST_CHECK;
 Status file_make_private_directory(const char *path, Error *err) SORT_MUST_CHECK;
 /* $TMPDIR, else /tmp. */
 const char *file_temp_parent(void);
+/* A new private folder (mode 0700) in `parent`, called `prefix`, a dot and random letters. */
+Status file_make_directory_in(const char *parent, const char *prefix, char out_path[PATH_BYTES],
+                              Error *err) SORT_MUST_CHECK;
 /* A new private folder (mode 0700) there, called `prefix` and random letters. What a process makes for itself is
  * a TempFolder (temp_folder.h). */
 Status file_make_temp_directory(const char *prefix, char out_path[PATH_BYTES],

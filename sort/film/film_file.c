@@ -217,7 +217,8 @@ static Status check_size(const FileHeader *h, const char *path, Error *err)
                  &expected) &&
         size_add(expected, overflow, &expected);
     if (!fits || size != expected)
-        return error_set_at(err, STATUS_FORMAT, path, "truncated: %llu bytes instead of %zu",
+        return error_set_at(err, STATUS_FORMAT, path, "%s: %llu bytes instead of %zu",
+                            fits && size > expected ? "more follows behind its end" : "truncated",
                             (unsigned long long)size, fits ? expected : 0);
     return STATUS_OK;
 }

@@ -361,14 +361,14 @@ Status package_read(Package *package, const char *file, size_t max_bytes, char *
 
 typedef struct ExtractFile {
     FILE *stream;
-    const char *path;
+    const char *folder; /* for messages: the name in it is a temporary one */
 } ExtractFile;
 
 static Status write_piece(void *data, const char *bytes, size_t size_bytes, Error *err)
 {
     ExtractFile *file = data;
     if (fwrite(bytes, 1, size_bytes, file->stream) != size_bytes)
-        return error_set_at(err, STATUS_IO, file->path, "writing failed: %s", strerror(errno));
+        return error_set_at(err, STATUS_IO, file->folder, "writing failed: %s", strerror(errno));
     return STATUS_OK;
 }
 
@@ -381,12 +381,12 @@ static Status extract_entry(Package *package, const ZipEntry *entry, const char 
     snprintf(name, sizeof name, ".extract-%ld-%llu", (long)getpid(),
              (unsigned long long)entry->index);
     TRY(path_join(folder, name, part, err));
-    ExtractFile file = {.stream = fopen(part, "wb"), .path = part};
+    ExtractFile file = {.stream = fopen(part, "wb"), .folder = folder};
     if (!file.stream)
-        return error_set_at(err, STATUS_IO, part, "cannot be written: %s", strerror(errno));
+        return error_set_at(err, STATUS_IO, folder, "cannot be written: %s", strerror(errno));
     Status status = zip_pool_read(package->zip, entry, write_piece, &file, err);
     if (fclose(file.stream) != 0 && status == STATUS_OK)
-        status = error_set_at(err, STATUS_IO, part, "writing failed: %s", strerror(errno));
+        status = error_set_at(err, STATUS_IO, folder, "writing failed: %s", strerror(errno));
     if (status == STATUS_OK && rename(part, path) != 0)
         status = error_set_at(err, STATUS_IO, path, "cannot be written: %s", strerror(errno));
     if (status != STATUS_OK)

@@ -34,13 +34,13 @@ static void first_error_report(FirstError *f, uint32_t index, Status status, con
     mutex_unlock(&f->mutex);
 }
 
-/* Puts the name of the description in front of a message that starts with a field. */
+/* Puts the name of the description in front of a message that starts with a field, or with a file beside it. */
 static Status refuse(const char *name, Status status, Error *err)
 {
     if (status == STATUS_OK || !err)
         return status;
-    Error copy = *err;
-    return error_set_at(err, status, name, "%s", copy.text);
+    (void)error_within(err, name);
+    return status;
 }
 
 /* --- arrays and meshes ---------------------------------------------------------------------- */
@@ -221,7 +221,8 @@ static void extract_texture(void *data, uint32_t index)
     Status status =
         package_extract(jobs->parser->package, extract->file, jobs->folder, path, &error);
     if (status != STATUS_OK) {
-        error_set(&told, status, "%s: '%s': %s", extract->field, extract->file, error.text);
+        error_set(&told, status, "%s: '%s': %s%s%s", extract->field, extract->file, error.path,
+                  error.path[0] ? ": " : "", error.text);
         first_error_report(&jobs->first, index, status, &told);
     }
 }

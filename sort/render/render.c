@@ -332,6 +332,8 @@ static Status build_accel(Render *r, Error *err)
                       .thread_count = r->options.thread_count,
                       .cpu_class = ssl_context_cpu_class(r->ssl)};
     Status status = accel_create(&desc, &r->accel, err);
+    if (status != STATUS_OK)
+        (void)error_within(err, r->options.scene_path);
     mem_free(has_alpha);
     r->stats.accel_s = clock_seconds_since(start);
     return status;

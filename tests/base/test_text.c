@@ -147,6 +147,22 @@ static void test_error_formats(void **state)
         assert_string_not_equal(status_name(code), "unknown");
 }
 
+static void test_error_within_keeps_the_other_file(void **state)
+{
+    (void)state;
+    Error err;
+    (void)error_set(&err, STATUS_LIMIT, "too large");
+    assert_int_equal(error_within(&err, "scene.json"), STATUS_LIMIT);
+    assert_string_equal(err.path, "scene.json");
+    assert_int_equal(error_within(&err, "scene.json"), STATUS_LIMIT);
+    assert_string_equal(err.text, "too large");
+    (void)error_set_at(&err, STATUS_IO, "/tmp", "no space");
+    assert_int_equal(error_within(&err, "scene.json"), STATUS_IO);
+    assert_string_equal(err.path, "scene.json");
+    assert_string_equal(err.text, "/tmp: no space");
+    assert_int_equal(error_within(NULL, "scene.json"), STATUS_INTERNAL);
+}
+
 static void test_error_cuts_between_characters(void **state)
 {
     SORT_UNUSED(state);
@@ -243,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_strbuf_grows),
         cmocka_unit_test(test_suggest_finds_misspellings),
         cmocka_unit_test(test_error_formats),
+        cmocka_unit_test(test_error_within_keeps_the_other_file),
         cmocka_unit_test(test_error_cuts_between_characters),
         cmocka_unit_test(test_log_drops_below_its_level),
         cmocka_unit_test(test_json_write_layouts),

@@ -6,7 +6,9 @@ before any work with exit code 2, and that every file is there and as it was."""
 
 import json
 import os
+import shutil
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -199,6 +201,47 @@ def check_room(folder):
         expect(done.returncode == 2, f"a folder that is closed: {done.returncode}: {done.stderr}")
 
 
+def check_rescue(folder):
+    """A picture that cannot be written when it is done is not lost: its samples are elsewhere, and make the same picture."""
+    scene = package(folder / "s")
+    base = [scene, "--cache", folder / "cache", "-q", "--unwatched", "--metadata", "picture"]
+    try: # A device of its own: what goes wrong here must not take that of the system away
+        os.mknod(folder / "full", 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+    except PermissionError:
+        (folder / "full").symlink_to("/dev/full")
+    (folder / "full.exr").symlink_to("full")
+    (folder / "temp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder / "temp")}
+    expect(run("sort-render", *base, "-o", "whole.exr", folder=folder).returncode == 0, "whole.exr")
+    whole = (folder / "whole.exr").read_bytes()
+    for temp, kept_in in ((folder / "temp", folder / "temp"), (folder / "none", folder)):
+        environment["TMPDIR"] = str(temp)
+        done = run("sort-render", *base, "-o", "full.exr", folder=folder, env=environment)
+        kept = list(kept_in.glob("sort-kept.*/full.partial"))
+        expect(done.returncode == 1 and "full.exr" in done.stderr and len(kept) == 1 and
+               str(kept[0].relative_to(folder)) in done.stderr, f"{temp}: {done.returncode}: {kept}: {done.stderr}")
+        for partial in kept:
+            run("sort-render", "merge", partial, "-o", "kept.exr", "--metadata", "picture", folder=folder)
+            expect((folder / "kept.exr").read_bytes() == whole, "the samples that were kept make another picture")
+            partial.unlink()
+    done = run("sort-render", *base, "-o", "full.exr", "--checkpoint", "c", folder=folder, env=environment)
+    expect(done.returncode == 1 and (folder / "c").exists() and "kept in" not in done.stderr, f"with a checkpoint: {done.stderr}")
+
+
+def check_temporary_folder(folder):
+    """A zip's textures and an imported scene go to $TMPDIR, which messages name when there is no place."""
+    scene = package(folder / "s")
+    shutil.make_archive(str(folder / "zipped"), "zip", scene)
+    (folder / "temp").mkdir()
+    for temp, limit in ((folder / "none", None), (folder / "temp", 16)):
+        done = run("sort-render", "zipped.zip", "--check", "--cache", "cache", folder=folder, limit=limit,
+                   env={**os.environ, "TMPDIR": str(temp)})
+        expect(done.returncode == 1 and str(temp) in done.stderr, f"{temp}: {done.returncode}: {done.stderr}")
+    (folder / "model.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    done = run("sort-render", "model.obj", "--check", "--cache", "cache", folder=folder, env={**os.environ, "TMPDIR": str(folder / "none")})
+    expect(done.returncode == 1 and str(folder / "none") in done.stderr, f"an import: {done.returncode}: {done.stderr}")
+
+
 def check_pipes(folder):
     """What is no regular file is written into, and is there afterwards."""
     scene = package(folder / "s")
@@ -260,4 +303,4 @@ def check_package_writer(folder):
         expect(snapshot(folder) == before, "a package that is refused changes the one that is there")
 
 
-run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_pipes, check_left_behind)
+run_checks(check_package_writer, check_render, check_import, check_streams, check_merge, check_texcache, check_sslc, check_room, check_rescue, check_temporary_folder, check_pipes, check_left_behind)

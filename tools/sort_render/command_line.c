@@ -2,8 +2,11 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
+#include "sort/film/film.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const command_exr_types[] = {"half", "float", NULL};
 const char *const command_metadata_words[] = {"all", "picture", NULL};
@@ -66,4 +69,41 @@ Status output_command_write(const OutputCommand *o, const Film *film, Error *err
     Error *third = png == STATUS_OK ? second : NULL;
     Status partial = o->partial ? film_write_partial(film, o->partial, third) : STATUS_OK;
     return exr != STATUS_OK ? exr : png != STATUS_OK ? png : partial;
+}
+
+/* In a folder of its own, which nobody else can have prepared. */
+static Status rescue_to(const char *parent, const char *name, const Film *film,
+                        char out_path[PATH_BYTES], Error *err)
+{
+    char folder[PATH_BYTES];
+    TRY(file_make_directory_in(parent, "sort-kept", folder, err));
+    Status status = path_join(folder, name, out_path, err);
+    if (status == STATUS_OK)
+        status = film_write_partial(film, out_path, err);
+    if (status != STATUS_OK)
+        (void)rmdir(folder);
+    return status;
+}
+
+void output_command_rescue(const OutputCommand *o, const Film *film)
+{
+    const char *const parents[] = {file_temp_parent(), "."};
+    const char *wanted = o->exr ? o->exr : o->png ? o->png : o->partial;
+    char name[300], path[PATH_BYTES], shown[PATH_BYTES], text[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
+    Str stem = path_stem(wanted);
+    int length = stem.size_bytes < 200 ? (int)stem.size_bytes : 200;
+    (void)snprintf(name, sizeof name, "%.*s.partial", length, stem.data);
+    for (size_t i = 0; i < SORT_COUNT_OF(parents); ++i) {
+        Error err = {0};
+        if (rescue_to(parents[i], name, film, path, &err) == STATUS_OK) {
+            str_printable(str_from(path), shown, sizeof shown);
+            fprintf(stderr,
+                    "sort-render: the samples are kept in %s: 'sort-render merge' makes the "
+                    "picture of them\n",
+                    shown);
+            return;
+        }
+        fprintf(stderr, "sort-render: the samples cannot be kept: %s\n",
+                error_format(&err, text, sizeof text));
+    }
 }

@@ -34,6 +34,9 @@ Status output_command_check(const OutputCommand *output, Error *err) SORT_MUST_C
 /* All of them, also when one fails: the first error is told. */
 Status output_command_write(const OutputCommand *output, const Film *film,
                             Error *err) SORT_MUST_CHECK;
+/* When a picture cannot be written: the exact sums go to a new folder of $TMPDIR, else of the working folder. Says where
+ * on standard error, or that they are lost. */
+void output_command_rescue(const OutputCommand *output, const Film *film);
 /* The file can be made; nothing is. NULL and "-" are fine. */
 Status command_check_writable(const char *path, Error *err) SORT_MUST_CHECK;
 

@@ -239,12 +239,15 @@ static int trace_and_write(const RenderCommand *c, Render *render, const Log *lo
     if (is_interrupted && render_is_torn(render))
         return tell_early_interruption();
     Status written = output_command_write(&c->output, render_film(render), &err);
-    if (written != STATUS_OK) { /* the samples are not lost: --resume writes them elsewhere */
+    if (written !=
+        STATUS_OK) { /* the samples are not lost: --resume, or merge, writes them elsewhere */
         (void)tool_fail(&err, EXIT_FAILED);
         is_interrupted = true;
     }
-    if (settle_checkpoint(c, render, is_interrupted, &err) != STATUS_OK ||
-        write_stats(c, render, &timeline, &err) != STATUS_OK ||
+    Status settled = settle_checkpoint(c, render, is_interrupted, &err);
+    if (written != STATUS_OK && (!c->checkpoint || settled != STATUS_OK))
+        output_command_rescue(&c->output, render_film(render));
+    if (settled != STATUS_OK || write_stats(c, render, &timeline, &err) != STATUS_OK ||
         render_end_trace(render, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_FAILED);
     if (written != STATUS_OK)
