@@ -1,19 +1,20 @@
-/* SSL's typed IR: structured SSA with value semantics, between the checked AST and LLVM.
+/* SSL's typed IR between the checked AST and LLVM: structured SSA in which arrays are values, too.
  *
  *   module -> functions -> body region -> instructions; IF and LOOP own regions; no phi, no memory
  *
- * - Every value is a scalar (bool, int, float, closure) or a fixed array of scalars. Vectors,
- *   matrices and structs are taken apart when the AST is lowered, an array of structs into one array
- *   a leaf, so analyses keep one bit a value and are per component for nothing.
+ * - Every value is a scalar (bool, int, float, closure) or an array of scalars of fixed length. Lowering
+ *   splits vectors, matrices and structs into scalars, and an array of structs into one array per
+ *   scalar member. Analyses therefore work per component although they keep only one bit per value.
  * - A region has parameters and ends in YIELD. IF: regions then and else yield the results. LOOP:
- *   one region whose parameters are the loop state; it yields go_on and the next state. break,
- *   continue and return are gone before this level: they became predicates when lowered.
+ *   one region whose parameters are the loop state; it yields go_on and the next state. Lowering turns
+ *   break, continue and return into predicates.
  * - `out` and `inout` parameters are extra results, so nothing aliases.
- * - Values of an enclosing region may be used inside; a region's own values are not seen outside.
+ * - A region may use the values of the regions around it; its own values are not visible outside.
  * - Functions are built once, in order, by ir_build.h, and never changed: a pass makes a new
- *   function. The order of instructions is that of the links, not of the ids.
+ *   function. Instructions are ordered by their links, not by their ids.
  *
- * All memory is the module's arena, whose out-of-memory jump is set, so no call here fails. */
+ * All memory comes from the module's arena, whose out-of-memory jump must be set: no function below fails
+ * for lack of memory. A module may be read by several threads and changed by one. */
 #ifndef SSL_IR_IR_H
 #define SSL_IR_IR_H
 
@@ -22,7 +23,7 @@
 #include "base/hash.h"
 #include "ssl/ssl.h"
 
-typedef uint32_t IrValue;    /* dense from 1 in its function; 0: none (a tangent that is zero) */
+typedef uint32_t IrValue;    /* dense from 1 within a function; 0: none (a tangent that is zero) */
 typedef uint32_t IrInstId;   /* dense from 1; 0: none */
 typedef uint32_t IrRegionId; /* dense from 1; 0: none */
 typedef uint32_t IrFuncId;   /* dense from 1; 0: none */
@@ -67,7 +68,7 @@ typedef struct IrOpInfo {
 } IrOpInfo;
 const IrOpInfo *ir_op_info(IrOp op);
 
-/* EXISTS: of attributes: does the point have it? */
+/* What is read of a global or an attribute. EXISTS is for attributes only: whether the point has it. */
 enum { IR_SHADOW_VALUE = 0, IR_SHADOW_DDX = 1, IR_SHADOW_DDY = 2, IR_SHADOW_EXISTS = 3 };
 static inline uint64_t ir_global_imm(uint32_t row, uint32_t shadow, uint32_t component)
 {
@@ -107,22 +108,22 @@ typedef struct IrInst {
     IrRegionId region_first; /* regions are consecutive */
     IrRegionId parent;
     IrInstId prev, next;
-    uint32_t site; /* texture site, or fault site; 0-based, meaning by op */
-    uint64_t imm;  /* float constants: the bit pattern */
+    uint32_t site; /* index of a texture site or of a fault site, depending on op */
+    uint64_t imm;  /* depends on op; a float constant's bit pattern */
     Span span;
 } IrInst;
 
 typedef struct IrRegion {
-    IrInstId first, last; /* last: YIELD once the region is closed */
-    IrInstId owner;       /* 0: a function's body */
+    IrInstId first, last; /* `last` is the YIELD once the region is closed */
+    IrInstId owner;       /* the IF or LOOP; 0: the region is a function's body */
     IrValue param_first;
     uint32_t param_count;
 } IrRegion;
 
 typedef struct IrValueInfo {
     IrType type;
-    IrInstId def;      /* 0: a region parameter */
-    IrRegionId region; /* where it is defined */
+    IrInstId def;      /* the instruction that defines the value; 0: it is a region parameter */
+    IrRegionId region; /* the region that defines the value */
 } IrValueInfo;
 
 typedef struct IrFunc {
@@ -135,8 +136,9 @@ typedef struct IrFunc {
     IrType *result_types;
     uint32_t result_count;
     Span span;
-    bool is_library;    /* of the standard library: messages are about its callers */
-    const void *origin; /* of a library function: equal in all modules that have it; else NULL */
+    bool is_library; /* a function of the standard library: messages name its callers instead */
+    const void
+        *origin; /* identifies a library function across modules; NULL for the user's functions */
 } IrFunc;
 
 typedef struct IrFaultSite {
@@ -147,11 +149,11 @@ typedef struct IrFaultSite {
 typedef struct IrOutput {
     const char *name;
     SslType type;
-    uint32_t result_first, result_count; /* of the entry function */
+    uint32_t result_first, result_count; /* indices into the entry function's results */
 } IrOutput;
 
-/* Made by closure_slots.c: entry results [result_first] = present (bool), weight x3, then
- * arguments. */
+/* A closure term of an output, made by closure_slots.c. The entry's results from result_first on are: present
+ * (bool), weight x3, then the arguments. */
 typedef struct IrLobeSlot {
     uint32_t closure, output;
     int32_t parent;
@@ -159,7 +161,7 @@ typedef struct IrLobeSlot {
 } IrLobeSlot;
 
 typedef struct IrModule {
-    Arena *arena;                  /* borrowed; on_no_memory is set while passes run */
+    Arena *arena;                  /* borrowed; its out-of-memory jump is set while passes run */
     const SslGlobalRow *globals;   /* borrowed: context */
     const SslClosureRow *closures; /* borrowed: context */
     uint32_t global_count, closure_count;
@@ -171,11 +173,11 @@ typedef struct IrModule {
     ARRAY(IrLobeSlot) slots; /* empty until closure_slots */
     ARRAY(SslTextureSite) texture_sites;
     ARRAY(IrFaultSite) fault_sites;
-    uint32_t source_file; /* the user's source in the DiagList, for spans */
+    uint32_t source_file; /* the file number of the user's source in spans */
 } IrModule;
 
 IrModule *ir_module_create(Arena *arena);
-/* A new module in `arena` with deep copies of everything but the borrowed tables. */
+/* Returns a deep copy in `arena`, which shares only the borrowed tables with `m`. */
 IrModule *ir_module_clone(const IrModule *m, Arena *arena);
 
 static inline const IrInst *ir_inst(const IrFunc *f, IrInstId id)
@@ -201,20 +203,22 @@ static inline IrFunc *ir_func(const IrModule *m, IrFuncId id)
 float ir_imm_float(const IrInst *inst);
 
 /* recursion.c */
-/* [function]: 1 if it is on a circle of calls, or leads from one to another. In the arena. */
+/* Returns an array [function], in the module's arena, that is 1 for each function on a cycle of calls or on a
+ * path from one cycle to another. */
 uint8_t *ir_recursive_funcs(const IrModule *m);
-/* Gives the calls of recursive functions their fault sites; once, when all functions are built. */
+/* Gives the calls of recursive functions their fault sites. To be called once, after all functions are built. */
 void ir_mark_recursion(IrModule *m);
-/* Stack that a call of `f` is charged with: no less than its machine code takes. */
+/* Returns the stack in bytes that a call of `f` is charged with, an upper bound of its machine code's frame. */
 uint32_t ir_frame_bytes(const IrFunc *f);
 
-/* Text form; one line an instruction, regions indented. */
+/* Appends the module as text: a line per instruction, with regions indented. */
 void ir_print_module(const IrModule *m, StrBuf *out);
-/* Types, dominance, region shape, sites, tables, calls in a circle. STATUS_INTERNAL with the place: a
- * defect of who built it. Not thread-safe on one module: uses its arena for scratch. */
+/* Checks types, dominance, the shape of regions, sites, tables and recursive calls. STATUS_INTERNAL names the
+ * place of what is wrong, which is a defect of the pass that built it. The module's arena serves as scratch,
+ * so one module must not be verified by two threads at once. */
 Status ir_verify(const IrModule *m, Error *err) SORT_MUST_CHECK;
-/* Content hash of all that code generation can see; spans, names, numbering of values and texture
- * options (which the host looks up by site) excluded. */
+/* Hashes everything that generated code depends on. Spans, names, the numbering of values and texture options
+ * (which the host finds by site) have no influence. */
 Hash128 ir_hash(const IrModule *m);
 
 #endif

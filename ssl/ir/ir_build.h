@@ -1,8 +1,9 @@
-/* Builds one function, appending in order. Pure operations are folded (constants, identities that
- * hold bit for bit) and value-numbered as they are appended: the value that comes back may be an
- * older one. Scoped: what a region computed is not reused outside it. Constants stand at the start
- * of the body, each once, so the order of a function's instructions is that of the links, not of
- * the ids. */
+/* The builder of one function. Instructions are appended in program order.
+ *
+ * Pure operations are simplified on the way: constants and identities that hold bit for bit are folded, and
+ * value numbering returns an existing value if one computes the same. A value that a region computed is
+ * reused only inside that region. Each constant stands once, at the start of the body, so instructions are
+ * ordered by their links and not by their ids. */
 #ifndef SSL_IR_IR_BUILD_H
 #define SSL_IR_IR_BUILD_H
 
@@ -10,12 +11,13 @@
 
 typedef struct IrBuilder IrBuilder;
 
-/* Starts function `id` of the module (reserve ids first, so that calls can name what comes later).
- * The parameters are values 1 .. param_count. */
+/* Reserves the id of a function that is built later, so that calls can name it before. */
 IrFuncId ir_reserve_func(IrModule *m);
+/* Starts function `id`, which must have been reserved. Its parameters are the values 1 .. param_count. */
 IrBuilder *ir_build_begin(IrModule *m, IrFuncId id, const char *name, const IrType *params,
                           uint32_t param_count);
-/* The function is a pass's new form of `like`: of its place in the source, and about its size. */
+/* Says that the function replaces `like`: it takes over the place in the source, and reserves room for about
+ * as many instructions. */
 void ir_build_like(IrBuilder *b, const IrFunc *like);
 /* Ends the body with YIELD of the results and installs the function in the module. */
 void ir_build_end(IrBuilder *b, const IrValue *results, uint32_t result_count);
@@ -23,13 +25,13 @@ void ir_build_end(IrBuilder *b, const IrValue *results, uint32_t result_count);
 IrModule *ir_build_module(IrBuilder *b);
 IrFunc *ir_build_func(IrBuilder *b);
 IrValue ir_build_param(IrBuilder *b, uint32_t index);
-void ir_build_span(IrBuilder *b, Span span); /* for what follows */
+void ir_build_span(IrBuilder *b, Span span); /* the span of the instructions appended from now on */
 IrType ir_build_type(IrBuilder *b, IrValue v);
 
 IrValue ir_const_bool(IrBuilder *b, bool x);
 IrValue ir_const_int(IrBuilder *b, int32_t x);
 IrValue ir_const_float(IrBuilder *b, float x);
-/* True and the value when v is a constant of that kind. */
+/* These return whether `v` is a constant of the kind, and its value. */
 bool ir_is_const_bool(IrBuilder *b, IrValue v, bool *out_x);
 bool ir_is_const_int(IrBuilder *b, IrValue v, int32_t *out_x);
 bool ir_is_const_float(IrBuilder *b, IrValue v, float *out_x);
@@ -40,36 +42,38 @@ IrValue ir_build_attribute(IrBuilder *b, IrKind kind, uint32_t slot, uint32_t sh
                            uint32_t component);
 IrValue ir_build_param_read(IrBuilder *b, IrKind kind, uint32_t param, uint32_t component);
 
-/* Operations with one result whose type follows from the signature. */
+/* These append an operation with one result, whose type follows from the signature in ir_ops.inc. */
 IrValue ir_build1(IrBuilder *b, IrOp op, IrValue x);
 IrValue ir_build2(IrBuilder *b, IrOp op, IrValue x, IrValue y);
 IrValue ir_build3(IrBuilder *b, IrOp op, IrValue x, IrValue y, IrValue z);
 IrValue ir_build_select(IrBuilder *b, IrValue cond, IrValue x, IrValue y);
 IrValue ir_build_array(IrBuilder *b, IrKind kind, const IrValue *elements, uint32_t count);
-/* The index made safe: BOUNDS, or the index itself when it is a constant in range. */
+/* Appends BOUNDS, which clamps the index to [0, count) and records a fault if it had to. A constant index in
+ * range is returned as it is. */
 IrValue ir_build_bounds(IrBuilder *b, IrValue index, uint32_t count, uint32_t fault_site);
 IrValue ir_build_closure(IrBuilder *b, uint32_t row, const IrValue *args, uint32_t arg_count);
 IrValue ir_build_closure_scale(IrBuilder *b, IrValue closure, IrValue r, IrValue g, IrValue bl);
-/* s t blur, or s t ds_dx dt_dx ds_dy dt_dy blur; out_rgba[4]. */
+/* Texture lookups. Three coordinates are s t blur; seven are s t ds_dx dt_dx ds_dy dt_dy blur. The twelve results
+ * of TEX_D are rgba, d_ds rgba, d_dt rgba. */
 void ir_build_tex_auto(IrBuilder *b, uint32_t site, const IrValue coord[3], IrValue out_rgba[4]);
 void ir_build_tex(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_rgba[4]);
 void ir_build_tex_d(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_results[12]);
-/* Result types are given because the callee may not be built yet. */
+/* Appends a call. The result types are parameters because the callee may not be built yet. */
 void ir_build_call(IrBuilder *b, IrFuncId callee, const IrValue *args, uint32_t arg_count,
                    const IrType *result_types, uint32_t result_count, IrValue *out_results);
-/* Any instruction without regions, for passes that copy. */
+/* Appends any instruction without regions; passes copy with it. */
 void ir_build_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
                    uint32_t arg_count, const IrType *result_types, uint32_t result_count,
                    IrValue *out_results);
 
-/* if: begin .. then-code .. else .. else-code .. end. With a constant condition the instruction is
- * still made; folding it is a pass's work. A result that both arms yield alike comes back as that
- * value. */
+/* An IF is built by begin, the code of `then`, else, the code of `else`, end. A constant condition is left for a
+ * pass to fold. If both arms yield the same value, that value is returned as the result. */
 void ir_if_begin(IrBuilder *b, IrValue cond);
 void ir_if_else(IrBuilder *b, const IrValue *then_results, uint32_t count);
 void ir_if_end(IrBuilder *b, const IrValue *else_results, uint32_t count, IrValue *out_results);
 
-/* loop: out_params are the state inside; end takes go_on and the next state. */
+/* A LOOP is built by begin, the code of the body, end. out_params[count] are the state inside the body; end takes
+ * go_on (bool) and the next state. */
 void ir_loop_begin(IrBuilder *b, uint32_t fault_site, const IrValue *init, uint32_t count,
                    IrValue *out_params);
 void ir_loop_end(IrBuilder *b, IrValue go_on, const IrValue *next, uint32_t count,

@@ -1,11 +1,11 @@
-/* Rebuilding with a map: every pass walks an old function in program order and appends its copy to
- * a builder, which folds on the way. The kit copies; a pass says what differs through three hooks:
+/* The copier that all passes share. A pass walks an old function in program order and appends a copy to a
+ * builder, which folds on the way. The copier copies each instruction unless a hook does something else:
  *
- *   visit     an instruction that the pass makes itself
- *   carry     how a value crosses the border of an IF or a LOOP: as itself, or as several values
- *             (a value and its tangents, a closure's slots), which `receive` takes apart again
+ *   visit            builds the replacement of an instruction
+ *   carry, receive   say how a value crosses the border of an IF or a LOOP: as itself, or as several values
+ *                    (a value with its tangents, the slots of a closure), which `receive` takes apart again
  *
- * Copying simplifies: an IF with a constant condition becomes the arm, one with empty arms becomes
+ * Copying simplifies. An IF with a constant condition becomes the arm, one with empty arms becomes
  * SELECT, a LOOP that never goes back becomes its body, and loop state that never changes becomes
  * the value that it starts with. */
 #ifndef SSL_IR_IR_CLONE_H
@@ -16,7 +16,7 @@
 typedef struct IrClone IrClone;
 
 typedef struct IrCloneHooks {
-    /* True: done, results mapped. False: copy it as usual. */
+    /* Returns true after it has built and mapped the results, or false to have the instruction copied. */
     bool (*visit)(IrClone *c, IrInstId id);
     /* NULL: each value is carried as itself. `result`: the IF's or LOOP's, names the border that is
      * crossed; `target`: that result, or the loop's parameter of the same state. */
@@ -36,22 +36,23 @@ struct IrClone {
     const uint8_t *live;
 };
 
-/* `to` is open; hooks may be NULL. The parameters of `from` are not mapped yet. */
+/* Starts a copy of `from` into the open builder `to`. The caller must map the parameters of `from`. `hooks` may
+ * be NULL. */
 IrClone ir_clone_begin(IrModule *m, const IrFunc *from, IrBuilder *to, const IrCloneHooks *hooks,
                        void *data);
-/* A builder for the copy of `from` under `id` with the same parameters, mapped. */
+/* Starts a copy of `from` as function `id`, with the same parameters, which it maps. */
 IrClone ir_clone_func(IrModule *m, const IrFunc *from, IrFuncId id, const IrCloneHooks *hooks,
                       void *data);
-/* Everything in the region but its YIELD. */
+/* Copies everything in the region except its YIELD. */
 void ir_clone_insts(IrClone *c, IrRegionId region);
-/* One instruction as usual, without asking visit. */
+/* Copies one instruction without calling `visit`. */
 void ir_clone_copy(IrClone *c, IrInstId id);
-/* Arguments of an instruction in `to`, in the arena or in `small`. */
+/* Returns the arguments of an instruction as values of `to`, in the arena or in `small`. */
 enum { IR_CLONE_SMALL = 16 };
 const IrValue *ir_clone_args(IrClone *c, const IrInst *inst, IrValue small[IR_CLONE_SMALL]);
-/* What the YIELD at the end of the region gives, as values of `from`. */
+/* Returns the arguments of the YIELD that ends the region, as values of `f`. */
 const IrValue *ir_yield_args(const IrFunc *f, IrRegionId region);
-/* 0, false, the empty closure, or an array of them. */
+/* Returns 0, false or the null closure, or an array of them. */
 IrValue ir_build_zero(IrBuilder *b, IrType type);
 
 #endif

@@ -1,5 +1,5 @@
-/* Constant folding and identities that hold bit for bit; used by the builder on every pure
- * operation. Private to ir/ and to the tests' interpreter. */
+/* Constant folding and identities that hold bit for bit, which the builder applies to every pure operation.
+ * Private to ir/ and to the tests' interpreter. */
 #ifndef SSL_IR_IR_FOLD_H
 #define SSL_IR_IR_FOLD_H
 
@@ -11,12 +11,12 @@ typedef union IrScalar {
     float f;
 } IrScalar;
 
-/* What a scalar operation computes: the definition that folding and tests share, by the functions
- * of rt.h that kernels call. False: `op` is not such an operation. */
+/* Evaluates a scalar operation with the functions of rt.h, which kernels call too. This is the definition that
+ * folding and tests share. Returns false if `op` is not a scalar operation. */
 bool ir_scalar_eval(IrOp op, const IrScalar *args, IrScalar *out_result);
 
-/* The value that op(args) is known to equal, or 0. May append simpler operations. `imm` is that of
- * the instruction to be. Operations with one result only. */
+/* Returns a value that op(args) is known to equal, or 0. `op` has one result, and `imm` is the immediate that its
+ * instruction would have. The function may append simpler operations. */
 IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32_t arg_count);
 
 #endif

@@ -1,14 +1,14 @@
-/* Value numbering: which pure instructions are in sight, found by what they compute. Private to the
- * builder; memory is the arena's. */
+/* Value numbering: a hash table that finds a visible pure instruction by what it computes. Private to the
+ * builder. All memory comes from the arena. */
 #ifndef SSL_IR_IR_NUMBERING_H
 #define SSL_IR_IR_NUMBERING_H
 
 #include "ssl/ir/ir.h"
 
-/* What an instruction computes: equal keys, equal values. */
+/* A description of what an instruction computes. Instructions with equal keys have equal results. */
 typedef struct IrKey {
     IrOp op;
-    IrType type; /* of the first result */
+    IrType type; /* the type of the first result */
     uint64_t imm;
     uint32_t site;
     uint32_t arg_count;
@@ -28,11 +28,11 @@ typedef struct Numbering {
 } Numbering;
 
 uint64_t numbering_hash(const IrKey *key);
-/* The instruction of `f` that computes `key`, or 0. */
+/* Returns the instruction of `f` that computes `key`, or 0. */
 IrInstId numbering_find(const Numbering *n, const IrFunc *f, const IrKey *key, uint64_t hash);
-/* `inst` must not be found yet. */
+/* Adds an instruction; the table must not have one with the same key. */
 void numbering_add(Numbering *n, Arena *arena, uint64_t hash, IrInstId inst);
-/* Forgets all entries but the first `count`. */
+/* Removes all entries but the first `count`. */
 void numbering_pop_to(Numbering *n, uint32_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* The passes, one file each. A pass rebuilds the module's functions; nothing here diagnoses unless
- * it takes a DiagList. What a pass needs to be true beforehand stands with it. */
+/* The passes, one file each. A pass rebuilds the module's functions. Only passes with a DiagList report errors.
+ * Preconditions are stated with each pass. */
 #ifndef SSL_PASSES_PASS_H
 #define SSL_PASSES_PASS_H
 
@@ -8,43 +8,44 @@
 #include "ssl/ssl_limits.h"
 
 enum {
-    IR_DIRECTIONS = 2 /* tangents: d/dx, d/dy */
+    IR_DIRECTIONS = 2 /* d/dx and d/dy */
 };
 
-/* specialise.c: reads of the parameters named become constants; the rest as ir_rebuild. */
+/* specialise.c: replaces reads of the named parameters by constants, and rebuilds as ir_rebuild does. */
 void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count);
 
-/* split_arrays.c: float arrays without an index of run time become the elements that are read. Before the
- * derivatives, which then are carried by element. */
+/* split_arrays.c: replaces each float array that is only accessed at constant indices by those of its elements
+ * that are read. It runs before ir_forward, which then carries tangents per element. */
 void ir_split_arrays(IrModule *m);
 
 /* dce.c */
-/* [value]: does a result of the function need it? Every result of the function counts as needed. */
+/* Returns an array [value]: 1 if a result of the function depends on the value. All results are live. */
 uint8_t *ir_live_values(const IrModule *m, const IrFunc *f);
-/* Copies every function that the entry reaches without what no result needs, folding; drops the
- * others. */
+/* Copies the live instructions of every function that the entry reaches, folding on the way, and drops all other
+ * functions. */
 void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data);
-/* The same until it hardly shrinks any more: what one round folds may leave more unneeded. */
+/* Repeats ir_rebuild until the module hardly shrinks any more, because folding can make more values dead. */
 void ir_simplify(IrModule *m);
 uint32_t ir_count_instructions(const IrModule *m);
 
-/* forward.c: lineage, demand and tangents in every function that the entry reaches. Afterwards no
- * TEX_AUTO, DDX or DDY. Counts float values, as if calls were inlined, and the instructions that were visited
- * for lineage and demand. STATUS_SOURCE: too large, or too much to analyse. */
+/* Counts of ir_forward: float values and those with a tangent, as if all calls were inlined, and the visits of
+ * the analyses. */
 typedef struct IrDerivativeCounts {
     uint64_t values, shadowed, visits;
 } IrDerivativeCounts;
+/* forward.c: adds tangents to every function that the entry reaches. Afterwards there is no TEX_AUTO, DDX or DDY.
+ * STATUS_SOURCE: the program is too large, or takes too many visits to analyse. */
 Status ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries, DiagList *diags,
                   IrDerivativeCounts *out_counts) SORT_MUST_CHECK;
 
-/* inline.c: the entry and the recursive functions, without calls of others, which are gone. STATUS_SOURCE:
- * too large. */
+/* inline.c: replaces every call of a function that is not recursive by its body; only the entry and the recursive
+ * functions remain. STATUS_SOURCE: the result would be too large. */
 Status ir_inline(IrModule *m, DiagList *diags) SORT_MUST_CHECK;
-/* STATUS_SOURCE: ir_inline would refuse it, were it now. */
+/* Returns the error that ir_inline would return, without changing the module. */
 Status ir_check_extent(const IrModule *m, DiagList *diags) SORT_MUST_CHECK;
 
-/* closure_slots.c: closure values become scalars, those of the entry's outputs lobe slots; keeps
- * what `kind` asks for. STATUS_SOURCE: closures that do not fit in numbered slots. */
+/* closure_slots.c: replaces closure values by scalars, and the closures of the entry's outputs by lobe slots. Only
+ * the closures of `kind` are kept. STATUS_SOURCE: a closure has too many terms. */
 Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags) SORT_MUST_CHECK;
 
 #endif

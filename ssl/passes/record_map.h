@@ -1,5 +1,5 @@
-/* A table from keys of any bytes to records, for analyses that keep one record a pattern of arguments: there may be
- * as many patterns as calls. Memory is the arena's; nothing is taken out. */
+/* A hash table from keys of any bytes to records. Analyses keep one record per pattern of arguments in it, and there
+ * may be as many patterns as calls. All memory comes from the arena; entries are never removed. */
 #ifndef SSL_PASSES_RECORD_MAP_H
 #define SSL_PASSES_RECORD_MAP_H
 
@@ -9,7 +9,7 @@
 
 typedef struct RecordEntry {
     uint64_t hash;
-    const void *key; /* copied; tag and bytes make the key */
+    const void *key; /* a copy in the arena; the tag and these bytes together are the key */
     uint64_t tag;
     uint32_t key_bytes;
     uint32_t next; /* entry + 1 in the same bucket; 0: last */
@@ -22,8 +22,8 @@ typedef struct RecordMap {
     ARRAY(RecordEntry) entries;
 } RecordMap;
 
-/* Where the record of (tag, key) stands; it is NULL until the caller puts one there. Valid until the next call.
- * arena: with arena_on_no_memory. */
+/* Returns the place of the record of (tag, key), which holds NULL until the caller stores a record. The pointer is
+ * valid until the next call. The arena's out-of-memory jump must be set. */
 void **record_map_slot(RecordMap *m, Arena *arena, uint64_t tag, const void *key,
                        uint32_t key_bytes);
 
