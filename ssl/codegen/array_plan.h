@@ -1,10 +1,10 @@
-/* Which array values share memory.
+/* The plan of which array values share memory.
  *
- * Arrays are values in the IR: `set` makes a new one. In machine code a set should write one element,
- * so the old and the new array must lie in the same place, which is right only if nobody reads the old
- * one later. The plan computes where each array value is live and merges the two sides of every set,
- * loop entry, back-edge and branch result whose lifetimes do not overlap: the usual coalescing on
- * the way out of SSA, on live ranges with holes [Wimmer2010]. What cannot be merged is copied. */
+ * Arrays are values in the IR: `set` makes a new array. In machine code a set should write only one element, so
+ * the old and the new array must share their memory, which is correct only if the old one is not read later.
+ * The plan computes where each array value is live. It merges the two sides of every set, loop entry,
+ * back-edge and branch result if their lifetimes do not overlap: the usual coalescing on the way out of SSA,
+ * on live ranges with holes [Wimmer2010]. Values that cannot be merged are copied. */
 #ifndef SSL_ARRAY_PLAN_H
 #define SSL_ARRAY_PLAN_H
 

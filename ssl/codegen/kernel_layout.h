@@ -1,10 +1,10 @@
-/* Where everything lies that a kernel reads and writes: the parameter block and the result block of one
- * final module. Code generation stores by it, SslProgramInfo tells the host the same numbers.
+/* The memory layout of the parameter, attribute and result blocks of a kernel. Code generation and SslProgramInfo
+ * both take their offsets from it.
  *
  *   result block: fault word [16] | outputs, [scalars][16] each | lobes, weight [3][16] args [n][16]
  *                 each | lobe masks, uint16_t each | padding to 64 bytes
- *   attribute block: those that are read, each value, ddx and ddy if wanted, [component][16] each, then
- *                 existence [16] if asked for
+ *   attribute block: for each attribute that is read: value, ddx and ddy if read, [component][16] each, then
+ *                 existence [16] if read
  *   parameters:   4 bytes a scalar, in order; strings and textures take none */
 #ifndef SSL_KERNEL_LAYOUT_H
 #define SSL_KERNEL_LAYOUT_H
@@ -16,15 +16,15 @@ enum { KERNEL_LANE_ROW_BYTES = SSL_BLOCK * 4 }; /* one scalar of all lanes */
 typedef struct KernelLayout {
     SslGlobalsLayout globals;
     const uint32_t *param_offset;       /* [info.param_count]; arena */
-    const uint32_t *output_offset;      /* [outputs.count]; 0 for what has no storage; arena */
+    const uint32_t *output_offset;      /* [outputs.count]; 0 for outputs without storage; arena */
     const SslLobeSlot *lobes;           /* [slots.count]; arena */
     const SslAttributeSlot *attributes; /* [info.attribute_count]; arena */
     uint32_t params_bytes, fault_offset, result_stride_bytes, attributes_stride_bytes;
 } KernelLayout;
 
-/* `m` is final (after ir_pipeline). Arrays are allocated in `arena`. */
+/* Computes the layout of `m`, which has gone through ir_pipeline. Arrays are allocated in `arena`. */
 void kernel_layout_compute(const IrModule *m, Arena *arena, KernelLayout *out_layout);
-/* Number of scalars that a closure row's arguments take in a lobe. */
+/* Returns the number of scalars that the arguments of a closure row take in a lobe. */
 uint32_t kernel_layout_closure_scalars(const SslClosureRow *row);
 
 #endif

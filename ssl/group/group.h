@@ -1,6 +1,6 @@
-/* A group on its way from the description to IR, what the files of the linker share:
+/* The state and the functions that the files of the group linker share. Private to group/.
  *
- *   SslGroupDesc --group_resolve--> nodes with units, every input with its source; or diagnostics
+ *   SslGroupDesc --group_resolve--> nodes with units, and the source of every input; or diagnostics
  *                --group_emit-----> a unit: IR, parameters, textures, sources
  */
 #ifndef SSL_GROUP_GROUP_H
@@ -12,27 +12,27 @@
 #include "ssl/ssl_group.h"
 #include "ssl/ssl_limits.h"
 
-/* How a wire's value becomes what the input wants; docs/reference/ssl-groups.md has the table. */
+/* The conversion of a wire's value to the type of the input; docs/reference/ssl-groups.md has the table. */
 typedef enum GroupConversion {
-    GROUP_CONVERT_NEVER, /* the types do not go together */
-    GROUP_CONVERT_NOTHING,
+    GROUP_CONVERT_NEVER,     /* the types cannot be joined by a wire */
+    GROUP_CONVERT_NOTHING,   /* the types are equal */
     GROUP_CONVERT_NUMBER,    /* int to float */
     GROUP_CONVERT_SPLAT,     /* a number to all components */
     GROUP_CONVERT_LUMINANCE, /* color to float */
     GROUP_CONVERT_MEAN       /* another 3-vector to float */
 } GroupConversion;
 
-/* What a port carries. */
+/* The type of a port. */
 typedef struct GroupType {
     SslType type;
     const SslShape *shape;
 } GroupType;
 
 GroupConversion group_conversion(GroupType from, GroupType to);
-/* `from`: the source's values; `out`: one a number of `to`. */
+/* Converts the values of a source of type `from` to `out`, one value per scalar of `to`. */
 void group_convert(IrBuilder *b, GroupType from, GroupType to, const IrValue *from_values,
                    IrValue *out);
-/* Values that hold one, closures and strings included. */
+/* Returns the number of IR values that hold a value of the type; a closure or a string takes one. */
 uint32_t group_type_values(GroupType t);
 IrKind group_type_kind(GroupType t, uint32_t value);
 /* "a color"; "an int" */
@@ -40,11 +40,11 @@ const char *group_type_text(GroupType t, Arena *arena);
 
 enum { GROUP_NONE = UINT32_MAX };
 
-/* Where an input gets its value from: the first of these that is there. */
+/* The source of an input's value: the first of these that is present. */
 typedef struct GroupInput {
-    uint32_t node, output;      /* wire; GROUP_NONE: none */
-    uint32_t param;             /* the group's; GROUP_NONE: none */
-    const SslGroupValue *value; /* the node's own; NULL: the unit's default */
+    uint32_t node, output;      /* where the wire begins; GROUP_NONE: there is no wire */
+    uint32_t param;             /* a parameter of the group; GROUP_NONE: none */
+    const SslGroupValue *value; /* the node's own value; NULL: the unit's default applies */
 } GroupInput;
 
 typedef struct GroupNode {
@@ -53,13 +53,13 @@ typedef struct GroupNode {
     const SslUnitInfo *info;
     GroupInput *inputs; /* [info->param_count] */
     uint32_t *textures; /* [info->texture_count] host ids */
-    const char **binds; /* [info->attribute_count] what each attribute is bound to */
+    const char **binds; /* [info->attribute_count] names that the attributes are bound to */
 } GroupNode;
 
 typedef struct GroupParam {
     const SslGroupParam *desc;
     GroupType type;
-    uint32_t first_node, first_input; /* that it is wired to; GROUP_NONE: nothing */
+    uint32_t first_node, first_input; /* the first input that it is wired to; GROUP_NONE: none */
 } GroupParam;
 
 typedef struct GroupOutput {
@@ -68,7 +68,7 @@ typedef struct GroupOutput {
     GroupType type;
 } GroupOutput;
 
-/* For sorting. */
+/* An entry of a list of names that is sorted. */
 typedef struct GroupName {
     const char *name, *place;
     uint32_t index;
@@ -87,15 +87,15 @@ typedef struct Group {
     uint32_t order_count;
 } Group;
 
-/* `nodes[].unit` is there, or NULL where that was reported. Fills in the rest. STATUS_SOURCE after a
- * report. */
+/* Fills in the group. The caller has set `nodes[].unit`, with NULL for a node without a unit, which it has
+ * reported. STATUS_SOURCE: `diags` has an error more. */
 Status group_resolve(Group *g) SORT_MUST_CHECK;
 
-/* group_names.c: what can be said before units are known. */
+/* group_names.c: checks names and limits, for which units need not be known. */
 void group_check_names(Group *g);
 void group_sort_names(GroupName *names, uint32_t count);
 
-/* group_lookup.c. GROUP_NONE: not there; group_find_node has reported it. */
+/* group_lookup.c: the find functions return GROUP_NONE if the name does not exist; group_find_node reports it. */
 void group_index_nodes(Group *g); /* before group_find_node */
 uint32_t group_find_node(Group *g, const char *name, const char *place);
 uint32_t group_find_input(const SslUnitInfo *info, const char *name);
@@ -109,10 +109,10 @@ const char *group_name_of(const GroupNode *node);
 /* group_order.c: fills in `order`. */
 void group_find_order(Group *g);
 
-/* Fills in unit->module, fault, sources, parts; `unit` has its context and arena. */
+/* Fills in module, fault, sources and parts of `unit`, which has its context and arena. */
 Status group_emit(const Group *g, SslUnit *unit) SORT_MUST_CHECK;
 
-/* complain(g, place, NAME, arguments...): as report(), with the span or the text of the place. */
+/* complain(g, place, NAME, arguments...) reports as report() does, at the place's span or with its text. */
 #define complain(g, place, name, ...)                                                              \
     group_complain((g), (place), SSL_DIAG_##name, (const char *const[]){__VA_ARGS__},              \
                    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))

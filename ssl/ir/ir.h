@@ -137,8 +137,8 @@ typedef struct IrFunc {
     uint32_t result_count;
     Span span;
     bool is_library; /* a function of the standard library: messages name its callers instead */
-    const void
-        *origin; /* identifies a library function across modules; NULL for the user's functions */
+    /* Identifies a library function across modules; NULL for the user's functions. */
+    const void *origin;
 } IrFunc;
 
 typedef struct IrFaultSite {

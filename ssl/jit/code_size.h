@@ -1,12 +1,12 @@
-/* How much there is for LLVM to compile. The time it takes follows this closely, some 15 to 40 microseconds each, and a
- * little more where there are many. */
+/* An estimate of LLVM's work. Compiling takes some 15 to 40 microseconds per counted instruction, and a little more in
+ * large modules. */
 #ifndef SSL_JIT_CODE_SIZE_H
 #define SSL_JIT_CODE_SIZE_H
 
 #include <llvm-c/Core.h>
 #include <stdint.h>
 
-/* LLVM instructions; a call counts as 2, and what reads or writes an element of an array for many lanes as 32. */
+/* Returns the number of LLVM instructions. A call counts as 2, and an access to array elements of many lanes as 32. */
 uint64_t code_size(LLVMModuleRef module);
 
 #endif

@@ -1,5 +1,5 @@
-/* Where LLVM releases differ (16 to 19 are meant to work; 19 is what is tested), and what the C API
- * leaves to its user: errors and messages become ours here, so that nothing leaks and nothing prints. */
+/* The differences between LLVM releases (16 to 19 should work; 19 is tested), and the conversion of LLVM's errors and
+ * messages to Error, so that nothing leaks and nothing prints. */
 #ifndef SSL_JIT_COMPAT_H
 #define SSL_JIT_COMPAT_H
 
@@ -13,14 +13,14 @@
 #    error "SSL needs LLVM 16 or later"
 #endif
 
-/* Since LLVM 18 the pass, named in a pipeline, stops the process when one round was not enough. */
+/* Since LLVM 18, `instcombine` in a pipeline ends the process if one round did not reach a fixpoint. */
 #if LLVM_VERSION_MAJOR >= 18
 #    define JIT_INSTCOMBINE "instcombine<no-verify-fixpoint>"
 #else
 #    define JIT_INSTCOMBINE "instcombine"
 #endif
 
-/* Consumes an error of the Orc and pass-manager calls. `doing`: "link the kernel". */
+/* Converts and frees an error of the Orc and pass-manager calls. `doing` says what failed: "link the kernel". */
 static inline Status jit_check(LLVMErrorRef llvm_error, const char *doing, Error *err)
 {
     if (!llvm_error)
@@ -31,7 +31,7 @@ static inline Status jit_check(LLVMErrorRef llvm_error, const char *doing, Error
     return status;
 }
 
-/* The same for calls that fail with a message. */
+/* Converts and frees the message of a call that failed. */
 static inline Status jit_fail(char *message, const char *doing, Error *err)
 {
     Status status = error_set(err, STATUS_INTERNAL, "LLVM could not %s: %s", doing,
@@ -40,7 +40,7 @@ static inline Status jit_fail(char *message, const char *doing, Error *err)
     return status;
 }
 
-/* LLVM 17 renamed the symbol/address pair's halves; the order stayed. */
+/* LLVM 17 renamed the members of this pair, but kept their order. */
 static inline LLVMOrcCSymbolMapPair jit_symbol_pair(LLVMOrcSymbolStringPoolEntryRef name,
                                                     LLVMOrcExecutorAddress address)
 {

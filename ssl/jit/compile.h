@@ -1,7 +1,7 @@
-/* Final IR to an object file in memory: code generation, LLVM's passes, machine code. Each call has an
- * LLVM context and a target machine of its own, so any number run side by side, with no lock.
+/* The compiler from final IR to an object file in memory: code generation, LLVM's passes, machine code. Each call has
+ * an LLVM context and a target machine of its own, so calls run in parallel without a lock.
  *
- * Out of memory inside LLVM ends the process: LLVM offers no other way. */
+ * If LLVM itself runs out of memory, it ends the process; it offers no other way. */
 #ifndef SSL_JIT_COMPILE_H
 #define SSL_JIT_COMPILE_H
 
@@ -9,13 +9,13 @@
 #include "ssl/jit/target.h"
 
 typedef struct CompileRequest {
-    const IrModule *module; /* after ir_pipeline */
+    const IrModule *module; /* has gone through ir_pipeline */
     const KernelLayout *layout;
     const char *symbol;
-    uint32_t llvm_level, lanes; /* as SslBuildDesc: 0 is the default */
+    uint32_t llvm_level, lanes; /* as in SslBuildDesc; 0 is the default */
 } CompileRequest;
 
-/* *out_object is the caller's (LLVMDisposeMemoryBuffer). Adds to the times. */
+/* Compiles a module and adds the time to `times`. *out_object is the caller's (LLVMDisposeMemoryBuffer). */
 Status compile_object(const JitTarget *t, const CompileRequest *request,
                       LLVMMemoryBufferRef *out_object, SslBuildTimes *times,
                       Error *err) SORT_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* How much code keeps in registers and on the stack at once, from its IR: far less work than assigning registers, which
- * takes minutes for tens of thousands of values. */
+/* An estimate of register pressure from LLVM IR. It is far cheaper than register allocation, which takes minutes for
+ * tens of thousands of values, and tells beforehand whether that would happen. */
 #ifndef SSL_JIT_LIVE_VALUES_H
 #define SSL_JIT_LIVE_VALUES_H
 
@@ -8,15 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A value is alive from where it is made to its last use below, in the order in which instructions stand; one that a loop
- * keeps for its next turn is counted up to there only. Arrays are not counted. */
+/* A value counts as live from its definition to its last use, in the textual order of instructions. Uses in the next
+ * turn of a loop are not counted, nor are arrays. */
 typedef struct LiveValues {
-    uint64_t most;        /* at once, in any function */
-    uint64_t most_bytes;  /* the same; code may take less, since cheap values are made again */
-    uint64_t into_blocks; /* the sum of what is alive where a block begins, over all blocks */
+    uint64_t most; /* the largest number of values that are live at once, over all functions */
+    uint64_t
+        most_bytes; /* the same in bytes; code may need less, because cheap values are recomputed */
+    uint64_t
+        into_blocks; /* the sum over all basic blocks of the values that are live at their start */
 } LiveValues;
 
-/* false: out of memory. */
+/* Returns false if it runs out of memory. */
 bool live_values_count(LLVMModuleRef module, LLVMTargetDataRef layout, LiveValues *out);
 
 #endif

@@ -1,15 +1,14 @@
-/* Machine code on disk, so that a second start compiles nothing.
+/* A cache of machine code on disk, so that a second start compiles nothing.
  *
  *   <folder>/<32 hex digits of the key>.sslobj = ObjectHeader | object file
  *
- * The key covers all that the code depends on, so a file is never out of date: it is either right
- * or not there. A file that is cut short, altered, made by something else or for another key is taken
- * for absent and replaced. Files are written under another name and renamed, so readers and writers
- * in other threads, processes and machines do not meet. Nothing is ever deleted here.
+ * The key covers everything that the code depends on, so a file is never out of date. A file that is truncated,
+ * altered or made for another key counts as absent and is replaced. Files are written under another name and
+ * renamed, so that threads, processes and machines can share a folder. Nothing here deletes a file.
  *
- * The content is executed. So the folder must be this user's, with nobody else able to write in it or to
- * exchange it (file_make_private_directory), and each file must be this user's too. The check sum finds
- * damage; it is no signature. */
+ * The content is executed. Therefore the folder must belong to this user, nobody else may be able to write in it
+ * or to replace it (file_make_private_directory), and each file must belong to this user, too. The check sum
+ * detects damage; it is no signature. */
 #ifndef SSL_JIT_OBJECT_CACHE_H
 #define SSL_JIT_OBJECT_CACHE_H
 
@@ -26,9 +25,9 @@ typedef struct ObjectHeader {
 } ObjectHeader;
 _Static_assert(sizeof(ObjectHeader) == 48, "the file starts with exactly these bytes");
 
-/* The object, the caller's (LLVMDisposeMemoryBuffer); NULL when there is none to be used. */
+/* Returns the object, which is the caller's (LLVMDisposeMemoryBuffer), or NULL if there is no valid file. */
 LLVMMemoryBufferRef object_cache_load(const char *folder, Hash128 key);
-/* A cache that cannot be written costs time, nothing else: the caller may drop the error. */
+/* Writes an object. The caller may ignore the error, since a cache that cannot be written costs only time. */
 Status object_cache_store(const char *folder, Hash128 key, LLVMMemoryBufferRef object,
                           Error *err) SORT_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* Objects that carry the size of each function's stack frame, as numbers (frame_check.h reads them). */
+/* Lets objects state the size of each function's stack frame, which frame_check.h reads. */
 #ifndef SSL_JIT_STACK_SIZES_H
 #define SSL_JIT_STACK_SIZES_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Objects that `machine` makes from now on have a section .stack_sizes. */
+/* Makes `machine` add a section .stack_sizes to its objects from now on. */
 void jit_keep_stack_sizes(LLVMTargetMachineRef machine);
 
 #ifdef __cplusplus

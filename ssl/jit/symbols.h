@@ -1,6 +1,5 @@
-/* The closed list of what machine code from SSL may call: rt/, and what LLVM's code generator puts
- * in by itself. No other symbol of the process can be reached, by generated code or by an object
- * from disk. */
+/* The list of all functions that SSL's machine code may call: those of rt/, and those that LLVM's code generator adds by
+ * itself. Neither generated code nor an object from disk can reach another symbol of the process. */
 #ifndef SSL_JIT_SYMBOLS_H
 #define SSL_JIT_SYMBOLS_H
 

@@ -1,12 +1,12 @@
-/* What the files of the lowering share; for lower/ only.
+/* The state and the functions that the files of lower/ share. Private to lower/.
  *
- * A value of the language is taken apart into leaves: scalars, and for arrays one IR array for every
- * scalar of the element (nested arrays are one array, the last index fastest). A variable owns a run of
- * slots, one a leaf; `env` says which IR value each slot has at the point that is being written. Assigning
- * changes env, nothing else: variables are SSA values from the start.
+ * A value of the language is split into leaves: scalars, and for an array one IR array per scalar of the
+ * element (nested arrays become one array, the last index varying fastest). A variable owns consecutive
+ * slots, one per leaf. `env` holds the IR value of each slot at the current point of the code, and an
+ * assignment changes only env, so that variables are in SSA form from the start.
  *
- * An IF makes results of the slots that either arm may assign, a LOOP carries those that its body may
- * assign; both sets are found by a walk over the tree before (assigned.c). */
+ * The slots that either arm of an IF may assign become its results; those that the body of a LOOP may
+ * assign become its state. A walk over the tree finds both sets beforehand (assigned.c). */
 #ifndef SSL_LOWER_EMIT_H
 #define SSL_LOWER_EMIT_H
 
@@ -18,24 +18,24 @@
 
 enum { NO_SLOT = UINT32_MAX };
 
-/* A function, or one that takes arrays of any size, for one size. */
+/* A function to lower. A function with parameters T[] has an instance per size of its arguments. */
 typedef struct FuncInstance {
     const FuncDecl *func;
-    uint32_t array_size; /* 0: it has no such parameter */
+    uint32_t array_size; /* 0: the function has no parameter T[] */
     IrFuncId id;
 } FuncInstance;
 
-/* A whole module being written. */
+/* The state of lowering a whole module. */
 typedef struct Lowering {
     Arena *arena;
     DiagList *diags;
     const SemaTables *tables;
     IrModule *module;
-    IrFuncId *func_ids; /* [FuncDecl.id]; 0: not reached yet, or for arrays of any size */
-    ARRAY(SslAttributeInfo)
-    attributes;                /* the declared ones, then the host's in the order of their use */
+    IrFuncId *func_ids; /* [FuncDecl.id]; 0: not reached yet, or the function has parameters T[] */
+    /* The declared attributes, then rows of the host's table in the order of their use. */
+    ARRAY(SslAttributeInfo) attributes;
     uint32_t *host_attributes; /* [table row] 1 + slot; 0: not used yet */
-    ARRAY(FuncInstance) queue; /* reached, in order; written one after the other */
+    ARRAY(FuncInstance) queue; /* the functions reached so far, lowered in this order */
     uint32_t *library_files;   /* [library source] file in diags; 0: not added yet */
     StringIds *strings;
     bool has_failed; /* a limit was reported */
@@ -52,21 +52,21 @@ typedef struct SlotSet {
     uint32_t count, capacity;
 } SlotSet;
 
-/* One function being written. */
+/* The state of lowering one function. */
 typedef struct Emit {
     Lowering *lowering;
     Arena *arena;
     IrBuilder *b;
     const FuncDecl *func;
-    uint32_t array_size;    /* of the parameters that may have any */
+    uint32_t array_size;    /* the size of parameters T[] */
     ARRAY(IrValue) env;     /* [slot] */
-    ARRAY(uint32_t) stamps; /* [slot]: of the set that has it already */
+    ARRAY(uint32_t) stamps; /* [slot]: equals `stamp` if the current set has the slot already */
     uint32_t stamp;
     uint32_t *slot_of; /* [VarDecl.index]; NO_SLOT: not declared yet */
     uint32_t returned; /* slot: bool */
     uint32_t result;   /* first slot of the return value */
     LoopFrame *loop;   /* innermost */
-    uint8_t needed;    /* EXIT_*: flags that code after the current region looks at */
+    uint8_t needed;    /* EXIT_*: the flags that code after the current region reads */
     uint32_t region_depth;
 } Emit;
 
@@ -79,15 +79,15 @@ typedef struct Value {
 
 IrType leaf_type(const Type *type, uint32_t leaf);
 uint32_t leaf_elements(const Type *type, uint32_t leaf); /* 1 for a scalar */
-/* Where that element of a leaf stands among the numbers of a value in the order of the source. */
+/* Returns the index of a leaf's element among the scalars of a value, which are in the order of the source. */
 uint32_t leaf_scalar(const Type *type, uint32_t leaf, uint32_t element);
-/* Types of all leaves, from `out` on; returns the next free place. */
+/* Writes the types of all leaves to `out`, and returns the end of the list. */
 IrType *leaf_types(const Type *type, IrType *out);
-IrValue *value_leaves(Emit *m, const Type *type); /* room for the leaves of one value */
+IrValue *value_leaves(Emit *m, const Type *type); /* allocates room for the leaves of one value */
 Value value_zero(Emit *m, const Type *type);
 Value value_constant(Emit *m, const Constant *c);
 Value value_string(Emit *m, const char *text);
-/* `part` as the index-th element or member goes into `out`, the leaves of an aggregate being made. */
+/* Returns a struct or array whose members or elements are `parts`. */
 Value value_list(Emit *m, const Type *type, const Value *parts);
 
 /* --- places (place.c): variables and parts of them --- */
@@ -96,10 +96,10 @@ enum { PLACE_ALTERNATIVES = 16 };
 
 typedef struct Place {
     const Type *type;
-    uint32_t slot; /* NO_SLOT: `temporary` */
+    uint32_t slot; /* the variable's first slot; NO_SLOT: the place is `temporary` */
     const IrValue *temporary;
-    uint32_t leaf; /* first, from the slot on */
-    IrValue index; /* element of the leaves' arrays; 0: they are taken whole */
+    uint32_t leaf; /* the first leaf of the place, counted from the slot */
+    IrValue index; /* index of an element in the leaves' arrays; 0: the arrays are accessed whole */
     /* Components of a vector or matrix, if component_count > 0. With several alternatives, `choice` says
      * at run time which one is meant. */
     uint8_t component_count, alternative_count;
@@ -113,36 +113,36 @@ void place_store(Emit *m, const Place *p, Value v);
 
 /* --- expressions (lower_expr.c, lower_call.c) --- */
 Value lower_expr(Emit *m, const Expr *e);
-IrValue lower_scalar(Emit *m, const Expr *e); /* of a type with one leaf */
+IrValue lower_scalar(Emit *m, const Expr *e); /* the type of `e` has one leaf */
 Value lower_call(Emit *m, const Expr *e);
 Value lower_texture(Emit *m, const Expr *e);
-/* The module's id of a function, which is queued when it is new. */
+/* Returns the id of a function in the module, and queues the function when it is new. */
 IrFuncId lower_func_id(Lowering *l, const FuncDecl *f, uint32_t array_size);
-/* The slot of a file's declaration, or of a row of the host's table. */
+/* Returns the slot of an attribute that the source declares, or of a row of the host's table. */
 uint32_t lower_attribute_slot(Lowering *l, uint32_t index, bool is_declared);
 void lower_set_span(Emit *m, Span span);
-Span lower_span(Lowering *l, Span span); /* in files of diags */
+Span lower_span(Lowering *l, Span span); /* translates library spans to file numbers of `diags` */
 
 /* --- regions (region.c) --- */
 
-/* An IF whose results are the slots of a set and `extra` values:
+/* An IF whose results are the slots of a set and some extra values:
  *   region_if(...); then-code; region_else(...); else-code; region_end(...) */
 typedef struct IfRegion {
     SlotSet slots;
-    const IrValue *before; /* env of the slots */
-    IrValue flags[3];      /* env of the exits' flags */
-    uint32_t mark;         /* slots that exist outside */
+    const IrValue *before; /* env of the slots before the IF */
+    IrValue flags[3];      /* env of the exit flags before the IF */
+    uint32_t mark;         /* the number of slots that exist outside the IF */
     uint32_t extra_count;
 } IfRegion;
 
-/* False, after a report, if regions are nested too deep: then nothing was opened. */
+/* Opens the IF. If regions are nested too deep, it reports that, opens nothing and returns false. */
 bool region_if(Emit *m, IrValue condition, SlotSet slots, IfRegion *out_region);
 void region_else(Emit *m, IfRegion *r, const IrValue *extra, uint32_t extra_count);
 void region_end(Emit *m, IfRegion *r, const IrValue *extra, IrValue *out_extra);
 
 /* --- statements (lower_stmt.c, lower_loop.c) --- */
 
-/* Statements to come: the rest of a block, then what follows the block. */
+/* The statements that remain: the rest of a block, then those that follow the block. */
 typedef struct Sequence {
     Stmt *const *items;
     uint32_t count;
@@ -151,7 +151,7 @@ typedef struct Sequence {
 
 void lower_sequence(Emit *m, const Sequence *sequence);
 void lower_loop(Emit *m, const Stmt *s);
-/* True if one of the exits was taken: the flags' OR. */
+/* Returns a bool value that is true if one of the exits was taken. */
 IrValue exits_taken(Emit *m, uint8_t exits);
 
 /* --- chains (lower_chain.c) --- */
@@ -162,9 +162,9 @@ Value lower_choice_chain(Emit *m, const Expr *e);
 
 /* --- slots (assigned.c) --- */
 uint32_t slots_allocate(Emit *m, Value initial); /* first slot */
-void slots_forget(Emit *m, uint32_t mark);       /* those from `mark` on: their scope is over */
-/* Existing slots that the parts may assign, each once: start, add ..., and take the set. Flags of exits are
- * in it if `flags` has their bit. */
+void slots_forget(Emit *m, uint32_t mark); /* frees the slots from `mark` on when a scope ends */
+/* Collects the existing slots that some statements and expressions may assign, each once: start, collect ..., then
+ * read `set`. It includes the exit flags whose bit is in `flags`. */
 typedef struct Collector {
     Emit *m;
     SlotSet set;

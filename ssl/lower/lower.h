@@ -1,4 +1,4 @@
-/* Source text to IR: lex, parse, check, lower. The only door to the front end. */
+/* The interface of the front end: it turns source text into IR by lexing, parsing, checking and lowering. */
 #ifndef SSL_LOWER_LOWER_H
 #define SSL_LOWER_LOWER_H
 
@@ -12,15 +12,15 @@ typedef struct LowerTables {
     uint32_t global_count, closure_count, attribute_count;
 } LowerTables;
 
-/* One shader of `src` as a verified module in `arena` (which has its out-of-memory jump set). Only the
- * functions that the shader reaches are in it, callees after their callers. The syntax tree is left in the
- * arena too; ir_module_clone sheds it. STATUS_SOURCE: diags holds at least one error more. */
+/* Compiles one shader of `src` to a verified module in `arena`, whose out-of-memory jump must be set. The module has
+ * only the functions that the shader reaches, callees after their callers. The syntax tree stays in the arena
+ * too; ir_module_clone makes a copy without it. STATUS_SOURCE: `diags` has at least one error more. */
 Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSource *src,
                     Arena *arena, DiagList *diags, IrModule **out_module) SORT_MUST_CHECK;
-/* Names of the shaders in order, each followed by '\n'. Only the grammar is checked. */
+/* Appends the names of the shaders in order, each followed by '\n'. Only the grammar is checked. */
 Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags,
                           StrBuf *out) SORT_MUST_CHECK;
-/* Text of the tokens or of the checked AST, for `sslc dump`. */
+/* These append the tokens or the checked syntax tree as text, for `sslc dump`. */
 Status lower_dump_tokens(const SslSource *src, Arena *arena, DiagList *diags,
                          StrBuf *out) SORT_MUST_CHECK;
 Status lower_dump_ast(const StdLib *lib, const LowerTables *tables, const SslSource *src,

@@ -16,8 +16,8 @@ typedef enum IrSecond { IR_SECOND_UNKNOWN, IR_SECOND_NONE, IR_SECOND_TAKEN } IrS
 typedef struct IrDemand {
     const IrLineage *lineage;
     uint8_t *wanted; /* [result]: demanded by callers */
-    uint8_t
-        *results; /* [result]: demanded and not zero by lineage; the clone returns these tangents */
+    /* [result]: demanded and not zero by lineage; the clone returns these tangents. */
+    uint8_t *results;
     uint8_t *params; /* [parameter] */
     uint8_t *values; /* [value] */
     bool is_active; /* the walk over this record has not ended; a call that finds it is recursive */

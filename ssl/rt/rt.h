@@ -1,10 +1,10 @@
-/* What generated code may call, and the one definition of SSL's scalar operations outside LLVM.
+/* The functions that generated code calls, and the definition of SSL's scalar operations in C.
  *
- * The compiler folds constants with these functions and kernels call the same ones, so a constant
- * and a computed argument give equal bits, at every optimisation level. All are pure and total:
- * outside a function's domain the result is what ir_ops.inc says. Bits are the same on every machine.
+ * The compiler folds constants with the functions that kernels call, so a constant argument and a computed one
+ * give equal bits at every level of optimisation. All functions are pure and total; ir_ops.inc says what the
+ * result is outside a function's domain. Results have equal bits on every machine.
  *
- * Any thread. Nothing here waits, allocates or sets errno that anybody reads. */
+ * Any thread may call them. None waits or allocates. */
 #ifndef SSL_RT_H
 #define SSL_RT_H
 
@@ -19,10 +19,10 @@
 #undef RT_MATH1
 #undef RT_MATH2
 
-/* rt_sin(x) and rt_cos(x), the same bits, for little more than one: derivatives need both. */
+/* Computes rt_sin(x) and rt_cos(x) with equal bits, at little more than the cost of one. Derivatives need both. */
 void rt_sincos(float x, float *out_sin, float *out_cos);
 
-/* Operations that code generation writes as instructions; here for the constant folder. */
+/* Code generation expresses the operations below by instructions; the constant folder calls these functions. */
 
 static inline float rt_min(float a, float b)
 {
@@ -49,7 +49,7 @@ static inline float rt_inverse_sqrt(float x)
     return x <= 0.0f ? 0.0f : 1.0f / sqrtf(x);
 }
 
-/* Toward zero, saturating; NaN gives 0. */
+/* Rounds toward zero and saturates; NaN gives 0. */
 static inline int32_t rt_int_from_float(float x)
 {
     if (!(x > -2147483648.0f))
@@ -57,7 +57,7 @@ static inline int32_t rt_int_from_float(float x)
     return x < 2147483648.0f ? (int32_t)x : INT32_MAX;
 }
 
-/* The bit pattern; -0 as +0, every NaN as one NaN. */
+/* Returns the bit pattern, with that of +0 for -0 and one pattern for every NaN. */
 static inline int32_t rt_float_bits(float x)
 {
     if (x == 0.0f)
@@ -84,13 +84,13 @@ static inline int32_t rt_int_mul(int32_t a, int32_t b)
     return (int32_t)((uint32_t)a * (uint32_t)b);
 }
 
-/* x / 0 = 0; the one quotient that does not fit wraps. */
+/* a / 0 is 0; the only quotient that does not fit, INT32_MIN / -1, wraps. */
 static inline int32_t rt_int_div(int32_t a, int32_t b)
 {
     return b == 0 ? 0 : b == -1 ? rt_int_sub(0, a) : a / b;
 }
 
-/* Sign of the dividend; x % 0 = 0. */
+/* The remainder has the sign of the dividend; a % 0 is 0. */
 static inline int32_t rt_int_mod(int32_t a, int32_t b)
 {
     return b == 0 || b == -1 ? 0 : a % b;
