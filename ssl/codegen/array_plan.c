@@ -41,6 +41,7 @@ static bool is_array_value(const IrFunc *f, IrValue v)
 /* Puts a segment in front of the range; swallows those that it reaches. */
 static void add_segment(Planner *p, IrValue v, uint32_t first, uint32_t last)
 {
+    ASSERT(first <= last && (!p->range[v] || first <= p->range[v]->first));
     Segment *next = p->range[v];
     while (next && next->first <= last + 1) {
         if (next->last > last)
@@ -214,6 +215,7 @@ static Segment *merge_ranges(Segment *a, Segment *b)
 
 static void try_merge(Planner *p, IrValue a, IrValue b)
 {
+    ASSERT(ir_is_array(ir_type(p->func, a)) == ir_is_array(ir_type(p->func, b)));
     IrValue root_a = find_root(p, a), root_b = find_root(p, b);
     if (root_a == root_b || ir_type(p->func, a) != ir_type(p->func, b) ||
         ranges_meet(p->range[root_a], p->range[root_b]))

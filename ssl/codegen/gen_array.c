@@ -19,6 +19,7 @@ static LLVMTypeRef element_type_of_one(const Gen *g, IrKind kind)
 
 static uint32_t element_bytes(const Gen *g, IrKind kind)
 {
+    ASSERT(kind != IR_CLOSURE);
     return kind == IR_BOOL && !g->mask ? 1 : 4 * g->lanes;
 }
 
@@ -100,6 +101,7 @@ void gen_array_slots(Gen *g)
 
 static LLVMValueRef slot_of(const Gen *g, IrValue v)
 {
+    ASSERT(g->plan->slot_of[v] != ARRAY_PLAN_NO_SLOT && g->slot[g->plan->slot_of[v]]);
     return g->slot[g->plan->slot_of[v]];
 }
 
@@ -148,6 +150,7 @@ static LLVMValueRef gather(Gen *g, IrValue array, LLVMValueRef index)
 
 static void scatter(Gen *g, IrValue array, LLVMValueRef index, LLVMValueRef x)
 {
+    ASSERT(g->mask && g->lanes > 1);
     LLVMValueRef ptrs = element_ptrs(g, array, index);
     LLVMValueRef args[4] = {x, ptrs, gen_i32(g, 4), g->mask};
     (void)call_masked(g, "llvm.masked.scatter", ptrs, LLVMTypeOf(x), args);
@@ -179,6 +182,7 @@ static LLVMValueRef load_element(Gen *g, const IrInst *inst)
 
 static void store_element_at(Gen *g, IrValue array, uint32_t index, LLVMValueRef x)
 {
+    ASSERT(index < ir_count(ir_type(g->func, array)));
     IrKind kind = ir_kind(ir_type(g->func, array));
     if (kind == IR_BOOL)
         x = LLVMBuildZExt(g->builder, x, element_type(g, kind), "");
@@ -204,6 +208,7 @@ static void store_element(Gen *g, IrValue array, IrValue index, LLVMValueRef x)
 /* In the lanes that are here: a loop, since arrays may be long. */
 static void copy_masked(Gen *g, LLVMValueRef to, LLVMValueRef from, IrType type)
 {
+    ASSERT(g->mask && ir_count(type) > 0);
     LLVMTypeRef element = element_type(g, ir_kind(type));
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->builder), loop = gen_block(g, "copy");
     LLVMBasicBlockRef end = gen_block(g, "copy.end");

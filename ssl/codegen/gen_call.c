@@ -73,6 +73,7 @@ static void take_params(Gen *g, const IrFunc *f)
 
 static void give_results(Gen *g, const IrFunc *f, const GenCallee *c, const IrValue *results)
 {
+    ASSERT(c->function == g->function && f == g->func);
     uint32_t out = P_FIRST + ir_region(f, f->body)->param_count, field = 0;
     LLVMValueRef all = LLVMGetPoison(c->result_type);
     for (uint32_t i = 0; i < f->result_count; ++i) {
@@ -163,6 +164,7 @@ static LLVMValueRef emit_call(Gen *g, const IrInst *inst, const GenCallee *c)
 
 void gen_call(Gen *g, const IrInst *inst)
 {
+    ASSERT(g->lanes == 1 && g->callees[inst->imm].function);
     const GenCallee *c = &g->callees[inst->imm];
     LLVMBasicBlockRef call = gen_block(g, "call"), refuse = gen_block(g, "call.refused");
     LLVMBasicBlockRef end = gen_block(g, "endcall");

@@ -18,6 +18,7 @@ enum { ARM_ALWAYS = 12, ARM_HEAVY = 1000 };
 
 LLVMValueRef gen_any(Gen *g, LLVMValueRef mask)
 {
+    ASSERT(mask && g->lanes > 1);
     LLVMTypeRef bits = LLVMIntTypeInContext(g->context, g->lanes);
     LLVMValueRef word = LLVMBuildBitCast(g->builder, mask, bits, "");
     return LLVMBuildICmp(g->builder, LLVMIntNE, word, LLVMConstNull(bits), "");
@@ -80,6 +81,7 @@ uint32_t gen_region_weight(const Gen *g, IrRegionId region)
 void gen_transfer_under(Gen *g, LLVMValueRef mask, const IrValue *from, IrValue to_first,
                         uint32_t count)
 {
+    ASSERT(mask && g->mask);
     LLVMValueRef mask_before = g->mask;
     bool was_whole = g->mask_is_whole;
     g->mask = mask;
@@ -93,6 +95,7 @@ void gen_transfer_under(Gen *g, LLVMValueRef mask, const IrValue *from, IrValue 
  * holds behind the arm too, whether it was entered or not. */
 static void gen_arm(Gen *g, IrRegionId region, const IrInst *inst, LLVMValueRef mask)
 {
+    ASSERT(mask && g->mask);
     const IrInst *yield = ir_inst(g->func, ir_region(g->func, region)->last);
     const IrValue *yielded = ir_args(g->func, yield);
     uint32_t weight = gen_region_weight(g, region);
@@ -144,6 +147,7 @@ static void gen_one_arm(Gen *g, const IrInst *inst, bool condition)
 
 void gen_if_masked(Gen *g, const IrInst *inst)
 {
+    ASSERT(g->mask && inst->op == IR_IF && inst->region_count == 2);
     bool known;
     if (gen_is_constant_bool(g, ir_args(g->func, inst)[0], &known)) {
         gen_one_arm(g, inst, known);
@@ -184,6 +188,7 @@ LLVMValueRef gen_spend(Gen *g, LLVMValueRef go, uint32_t site)
 
 void gen_loop_masked(Gen *g, const IrInst *inst)
 {
+    ASSERT(g->mask && inst->op == IR_LOOP && inst->arg_count == inst->result_count);
     uint32_t turns = gen_constant_turns(g, inst);
     if (turns) {
         gen_loop_unrolled(g, inst, turns);

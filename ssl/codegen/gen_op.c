@@ -289,25 +289,12 @@ static void gen_sincos(Gen *g, const IrInst *inst, const IrInst *twin)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The one result of a scalar operation; a, b, c: its arguments as far as it has them. */
-static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
-                                  LLVMValueRef c)
+/* The four functions below return the result of an operation of their kind, or NULL for other operations. */
+
+static LLVMValueRef gen_float_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBuilderRef builder = g->builder;
-    switch ((IrOp)inst->op) {
-    case IR_CONST_BOOL:
-        return gen_splat(g, LLVMConstInt(g->t_i1, inst->imm != 0, false));
-    case IR_CONST_INT:
-        return const_int(g, (int32_t)(uint32_t)inst->imm);
-    case IR_CONST_FLOAT:
-        return const_float(g, ir_imm_float(inst));
-    case IR_GLOBAL:
-        return gen_global(g, inst);
-    case IR_ATTRIBUTE:
-        return gen_attribute(g, inst);
-    case IR_PARAM:
-        return gen_param(g, inst);
-
+    switch ((int)op) {
     case IR_FNEG:
         return LLVMBuildFNeg(builder, a, "");
     case IR_FADD:
@@ -347,24 +334,15 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
 #include "ssl/rt/rt_math.inc"
 #undef RT_MATH1
 #undef RT_MATH2
-    case IR_FEQ:
-        return compare_float(g, LLVMRealOEQ, a, b);
-    case IR_FNE:
-        return compare_float(g, LLVMRealUNE, a, b);
-    case IR_FLT:
-        return compare_float(g, LLVMRealOLT, a, b);
-    case IR_FLE:
-        return compare_float(g, LLVMRealOLE, a, b);
-    case IR_FGT:
-        return compare_float(g, LLVMRealOGT, a, b);
-    case IR_FGE:
-        return compare_float(g, LLVMRealOGE, a, b);
-    case IR_ISNAN:
-        return compare_float(g, LLVMRealUNO, a, a);
-    case IR_ISINF:
-        return compare_float(g, LLVMRealOEQ, gen_float_intrinsic(g, "llvm.fabs", a),
-                             const_float(g, INFINITY));
+    default:
+        return NULL;
+    }
+}
 
+static LLVMValueRef gen_int_op(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef builder = g->builder;
+    switch ((int)op) {
     case IR_INEG:
         return LLVMBuildNeg(builder, a, "");
     case IR_IADD:
@@ -399,6 +377,31 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
         return LLVMBuildAShr(builder, a, shift_count(g, b), "");
     case IR_IUSHR:
         return LLVMBuildLShr(builder, a, shift_count(g, b), "");
+    default:
+        return NULL;
+    }
+}
+
+static LLVMValueRef gen_comparison(Gen *g, IrOp op, LLVMValueRef a, LLVMValueRef b)
+{
+    switch ((int)op) {
+    case IR_FEQ:
+        return compare_float(g, LLVMRealOEQ, a, b);
+    case IR_FNE:
+        return compare_float(g, LLVMRealUNE, a, b);
+    case IR_FLT:
+        return compare_float(g, LLVMRealOLT, a, b);
+    case IR_FLE:
+        return compare_float(g, LLVMRealOLE, a, b);
+    case IR_FGT:
+        return compare_float(g, LLVMRealOGT, a, b);
+    case IR_FGE:
+        return compare_float(g, LLVMRealOGE, a, b);
+    case IR_ISNAN:
+        return compare_float(g, LLVMRealUNO, a, a);
+    case IR_ISINF:
+        return compare_float(g, LLVMRealOEQ, gen_float_intrinsic(g, "llvm.fabs", a),
+                             const_float(g, INFINITY));
     case IR_IEQ:
         return compare_int(g, LLVMIntEQ, a, b);
     case IR_INE:
@@ -411,9 +414,30 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
         return compare_int(g, LLVMIntSGT, a, b);
     case IR_IGE:
         return compare_int(g, LLVMIntSGE, a, b);
+    default:
+        return NULL;
+    }
+}
 
+/* Constants, inputs, conversions and choices. */
+static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
+                                 LLVMValueRef c)
+{
+    switch ((int)inst->op) {
+    case IR_CONST_BOOL:
+        return gen_splat(g, LLVMConstInt(g->t_i1, inst->imm != 0, false));
+    case IR_CONST_INT:
+        return const_int(g, (int32_t)(uint32_t)inst->imm);
+    case IR_CONST_FLOAT:
+        return const_float(g, ir_imm_float(inst));
+    case IR_GLOBAL:
+        return gen_global(g, inst);
+    case IR_ATTRIBUTE:
+        return gen_attribute(g, inst);
+    case IR_PARAM:
+        return gen_param(g, inst);
     case IR_I2F:
-        return LLVMBuildSIToFP(builder, a, g->t_float, "");
+        return LLVMBuildSIToFP(g->builder, a, g->t_float, "");
     case IR_F2I:
         return gen_float_to_int(g, a);
     case IR_B2I:
@@ -424,30 +448,26 @@ static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LL
         return gen_choose(g, a, b, c);
     case IR_BOUNDS:
         return gen_bounds(g, inst, a);
-
-    /* Array, texture and control operations have generators of their own; the rest are gone when the
-     * pipeline is through, which the verifier has seen to. */
-    case IR_ARRAY:
-    case IR_ARRAY_GET:
-    case IR_ARRAY_SET:
-    case IR_TEX:
-    case IR_TEX_D:
-    case IR_IF:
-    case IR_LOOP:
-    case IR_YIELD:
-    case IR_OP_NONE:
-    case IR_OP_COUNT:
-    case IR_CALL:
-    case IR_TEX_AUTO:
-    case IR_DDX:
-    case IR_DDY:
-    case IR_CLOSURE_ZERO:
-    case IR_CLOSURE_MAKE:
-    case IR_CLOSURE_ADD:
-    case IR_CLOSURE_SCALE:
-        break;
+    default:
+        return NULL;
     }
-    UNREACHABLE();
+}
+
+/* Returns the result of a scalar operation; a, b and c are its arguments, as many as it has. Array, texture and
+ * control operations have generators of their own, and no other operation is left after the pipeline. */
+static LLVMValueRef gen_scalar_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLVMValueRef b,
+                                  LLVMValueRef c)
+{
+    IrOp op = (IrOp)inst->op;
+    LLVMValueRef result = gen_float_op(g, op, a, b);
+    if (!result)
+        result = gen_int_op(g, op, a, b);
+    if (!result)
+        result = gen_comparison(g, op, a, b);
+    if (!result)
+        result = gen_other_op(g, inst, a, b, c);
+    CHECK(result);
+    return result;
 }
 
 void gen_op(Gen *g, const IrInst *inst)

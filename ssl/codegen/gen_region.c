@@ -134,6 +134,7 @@ void gen_border(Gen *g)
 
 LLVMValueRef gen_last_border(Gen *g, LLVMValueRef x)
 {
+    ASSERT(g->func && g->function);
     if (!g->has_border)
         return x;
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->builder);

@@ -183,6 +183,7 @@ void gen_forget_region(Gen *g, IrRegionId region)
 
 void gen_loop_unrolled(Gen *g, const IrInst *inst, uint32_t turns)
 {
+    ASSERT(turns > 0 && inst->op == IR_LOOP);
     const IrRegion *region = ir_region(g->func, inst->region_first);
     const IrValue *init = ir_args(g->func, inst);
     uint32_t count = inst->arg_count;

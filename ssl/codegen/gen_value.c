@@ -112,6 +112,7 @@ LLVMValueRef gen_int_to_bool(Gen *g, LLVMValueRef x)
 
 void gen_fault(Gen *g, uint32_t site, LLVMValueRef where)
 {
+    ASSERT(site < g->module->fault_sites.count && (where != NULL) == (g->mask != NULL));
     LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_int, g->fault, "");
     LLVMValueRef is_new = LLVMBuildICmp(g->builder, LLVMIntEQ, fault, LLVMConstNull(g->t_int), "");
     if (where)

@@ -49,6 +49,7 @@ static bool is_less(const Natural *a, const Natural *b)
 
 static void subtract(Natural *a, const Natural *b)
 {
+    ASSERT(!is_less(a, b));
     uint64_t borrow = 0;
     for (int i = 0; i < LIMBS; ++i) {
         uint64_t difference = (uint64_t)a->limb[i] - b->limb[i] - borrow;

@@ -2,6 +2,7 @@
  * All text is checked to be UTF-8 first, so that later stages may print any piece of it. */
 #include "ssl/front/lex.h"
 #include "base/array.h"
+#include "base/check.h"
 #include "ssl/front/decimal.h"
 #include "ssl/report.h"
 #include "ssl/ssl_limits.h"
@@ -69,6 +70,7 @@ static bool is_name_part(char c)
 
 static Span span_from(const Lexer *l, uint32_t begin)
 {
+    ASSERT(begin <= l->at && l->at <= l->text.size_bytes);
     return (Span){l->file, begin, l->at};
 }
 
@@ -86,12 +88,15 @@ static bool is_letter_beyond_ascii(Str text, uint32_t at)
 
 static void push(Lexer *l, Token token)
 {
+    ASSERT(l->tokens.count == 0 ||
+           l->tokens.data[l->tokens.count - 1].span.end <= token.span.begin);
     array_push(l->arena, &l->tokens, token);
 }
 
 /* Bytes of the UTF-8 character at `at`, without surrogates and over-long forms; 0 if it is none. */
 static uint32_t character_bytes(Str text, uint32_t at)
 {
+    ASSERT(at < text.size_bytes);
     const unsigned char *p = (const unsigned char *)text.data + at;
     size_t left = text.size_bytes - at;
     uint32_t length = p[0] < 0x80   ? 1

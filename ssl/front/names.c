@@ -1,4 +1,5 @@
 #include "ssl/front/names.h"
+#include "base/check.h"
 #include "base/hash.h"
 
 #include <string.h>
@@ -16,6 +17,7 @@ static uint64_t hash_text(Str text)
 /* The slot that holds `text`, or the free one where it belongs. */
 static uint32_t find_text(const Names *names, Str text)
 {
+    ASSERT((names->capacity & (names->capacity - 1)) == 0 && names->count < names->capacity);
     uint32_t mask = names->capacity - 1;
     uint32_t at = (uint32_t)hash_text(text) & mask;
     while (names->slots[at] && !str_equal_c(text, names->slots[at]))
@@ -25,12 +27,14 @@ static uint32_t find_text(const Names *names, Str text)
 
 void names_init(Names *names, Arena *arena, const Names *parent)
 {
+    ASSERT(!parent || !parent->parent);
     *names = (Names){.arena = arena, .parent = parent, .capacity = FIRST_CAPACITY};
     names->slots = ARENA_ARRAY(arena, const char *, FIRST_CAPACITY);
 }
 
 static void grow_texts(Names *names)
 {
+    ASSERT(names->count <= names->capacity);
     const char **old = names->slots;
     uint32_t old_capacity = names->capacity;
     names->capacity *= 2;
@@ -60,6 +64,7 @@ const char *names_intern(Names *names, Str text)
 
 static struct NameMapEntry *find_entry(const NameMap *map, const char *name)
 {
+    ASSERT(name && map->count < map->capacity);
     uint32_t mask = map->capacity - 1;
     uint32_t at = (uint32_t)hash_mix64((uintptr_t)name) & mask;
     while (map->entries[at].name && map->entries[at].name != name)

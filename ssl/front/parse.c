@@ -1,5 +1,6 @@
 /* The parser's moves: taking tokens, reporting, recovering. */
 #include "ssl/front/parse.h"
+#include "base/check.h"
 #include "ssl/report.h"
 #include "ssl/ssl_limits.h"
 
@@ -72,6 +73,7 @@ bool parse_expect(Parser *p, TokenKind kind, const char *where)
 
 bool parse_at_new_line(const Parser *p)
 {
+    ASSERT(parse_token(p)->span.end <= p->text.size_bytes);
     uint32_t begin = parse_last_span(p).end, end = parse_token(p)->span.begin;
     return end > begin && memchr(p->text.data + begin, '\n', end - begin);
 }
@@ -151,6 +153,7 @@ bool parse_enter(Parser *p)
 
 void parse_leave(Parser *p)
 {
+    ASSERT(p->nesting > 0);
     --p->nesting;
 }
 

@@ -1,10 +1,12 @@
 /* Declarations: structs, functions, shaders, textures, attributes, constants, and the declarators they share. */
+#include "base/check.h"
 #include "ssl/front/parse.h"
 #include "ssl/report.h"
 #include "ssl/ssl_limits.h"
 
 static VarDecl *make_var(Parser *p, VarDecl node)
 {
+    ASSERT(node.type_name);
     VarDecl *var = ARENA_NEW(p->arena, VarDecl);
     *var = node;
     return var;

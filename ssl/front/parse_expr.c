@@ -21,6 +21,7 @@ static uint16_t deeper(uint16_t depth, const Expr *child)
 /* Copies a node into the arena, and counts its depth. */
 static Expr *make(Parser *p, Expr node)
 {
+    ASSERT(node.kind != EXPR_BINARY || (node.a && node.b));
     uint16_t depth = deeper(deeper(0, node.b), node.c);
     if (node.kind == EXPR_BINARY && node.a->kind == EXPR_BINARY)
         depth = deeper(depth, &(Expr){.depth = (uint16_t)(node.a->depth - 1)});
@@ -437,6 +438,7 @@ static Expr *parse_unary(Parser *p)
 
 static Expr *parse_binary(Parser *p, int level)
 {
+    ASSERT(level >= 1);
     Expr *left = parse_unary(p);
     for (;;) {
         TokenKind op = parse_token(p)->kind;

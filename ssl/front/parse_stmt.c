@@ -1,9 +1,11 @@
 /* Statements. Each ends in a recovered state: panicking is over when parse_statement returns. */
+#include "base/check.h"
 #include "ssl/front/parse.h"
 #include "ssl/report.h"
 
 static Stmt *make(Parser *p, Stmt node)
 {
+    ASSERT(node.kind != STMT_EXPR || node.expr);
     Stmt *s = ARENA_NEW(p->arena, Stmt);
     *s = node;
     return s;
@@ -158,6 +160,7 @@ static Stmt *parse_for(Parser *p)
 
 static Stmt *parse_jump(Parser *p, StmtKind kind)
 {
+    ASSERT(kind == STMT_BREAK || kind == STMT_CONTINUE || kind == STMT_RETURN);
     const Token *token = parse_advance(p);
     Stmt s = {.kind = kind, .span = token->span};
     if (kind == STMT_RETURN && !parse_is(p, TOKEN_SEMICOLON) && !parse_is(p, TOKEN_CLOSE_BRACE))

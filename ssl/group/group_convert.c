@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "ssl/group/group.h"
 #include <string.h>
 
@@ -76,6 +77,7 @@ static IrValue mean(IrBuilder *b, const IrValue xyz[3])
 void group_convert(IrBuilder *b, GroupType from, GroupType to, const IrValue *from_values,
                    IrValue *out)
 {
+    ASSERT(group_conversion(from, to) != GROUP_CONVERT_NEVER);
     uint32_t count = group_type_values(to);
     GroupConversion how = group_conversion(from, to);
     if (how == GROUP_CONVERT_LUMINANCE) {

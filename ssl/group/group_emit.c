@@ -1,5 +1,6 @@
 /* A resolved group to a unit. Nodes come in the order in which outputs need them, so that two groups
  * that are wired alike become the same IR however their descriptions are sorted. */
+#include "base/check.h"
 #include "ssl/group/group.h"
 #include "ssl/ir/ir_link.h"
 #include <string.h>
@@ -103,6 +104,7 @@ static void add_group_param(Emit *e, const GroupParam *from)
 
 static void read_param(Emit *e, uint32_t param, IrValue *out)
 {
+    ASSERT(param < e->params.count);
     GroupType type = group_param_type(&e->params.data[param]);
     for (uint32_t i = 0; i < group_type_values(type); ++i)
         out[i] = ir_build_param_read(ir_link_builder(e->link), group_type_kind(type, i), param, i);
@@ -121,6 +123,7 @@ static void read_own(Emit *e, const GroupNode *node, uint32_t input, IrValue *ou
 
 static void read_input(Emit *e, const GroupNode *node, uint32_t input, IrValue *out)
 {
+    ASSERT(input < node->info->param_count);
     const GroupInput *from = &node->inputs[input];
     IrBuilder *b = ir_link_builder(e->link);
     GroupType to = group_param_type(&node->info->params[input]);
@@ -167,6 +170,7 @@ static uint32_t part_of(Emit *e, SslUnit *unit)
 /* Rows of the host's table are one for all nodes; what a node declares is its own. */
 static uint32_t add_attribute(Emit *e, const GroupNode *node, uint32_t index)
 {
+    ASSERT(index < node->info->attribute_count);
     const SslAttributeInfo *from = &node->info->attributes[index];
     for (uint32_t i = 0; i < e->attributes.count && !from->is_declared; ++i)
         if (!e->attributes.data[i].is_declared &&
@@ -185,6 +189,7 @@ static uint32_t add_attribute(Emit *e, const GroupNode *node, uint32_t index)
 
 static void emit_node(Emit *e, uint32_t index)
 {
+    ASSERT(index < e->g->desc->node_count && e->g->nodes[index].unit);
     const GroupNode *node = &e->g->nodes[index];
     uint32_t texture_base = e->textures.count;
     for (uint32_t i = 0; i < node->info->texture_count; ++i) {
@@ -263,6 +268,7 @@ static void emit_outputs(Emit *e)
 
 static void hold_parts(Emit *e)
 {
+    ASSERT(!e->unit->parts && e->parts.count > 0);
     SslUnit *unit = e->unit;
     unit->parts = e->parts.data;
     unit->fault = e->faults.data;

@@ -1,4 +1,5 @@
 /* The order in which the nodes are linked: sources before targets; a circle is reported. */
+#include "base/check.h"
 #include "ssl/group/group.h"
 #include <string.h>
 
@@ -35,6 +36,8 @@ static const char *wire_place(const Group *g, const char *node, const char *inpu
 
 static void step(Group *g, Walk *w, bool is_needed)
 {
+    ASSERT(w->depth > 0 && w->depth <= g->desc->node_count &&
+           w->state[w->stack[w->depth - 1]] == 1);
     uint32_t node = w->stack[w->depth - 1];
     const GroupNode *n = &g->nodes[node];
     if (!n->unit || w->next[node] == n->info->param_count) {
@@ -59,6 +62,7 @@ static void step(Group *g, Walk *w, bool is_needed)
 
 static void walk_from(Group *g, Walk *w, uint32_t node, bool is_needed)
 {
+    ASSERT(node == GROUP_NONE || node < g->desc->node_count);
     if (node == GROUP_NONE || w->state[node])
         return;
     w->state[node] = 1;

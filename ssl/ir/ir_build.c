@@ -35,6 +35,7 @@ struct IrBuilder {
 
 static Scope *scope_top(IrBuilder *b)
 {
+    ASSERT(b->scopes.count > 0);
     return &b->scopes.data[b->scopes.count - 1];
 }
 
@@ -47,6 +48,7 @@ static IrValue add_value(IrBuilder *b, IrType type, IrInstId def, IrRegionId reg
 /* Links `id` into `region` after `prev`; prev 0: at the start. */
 static void link_after(IrFunc *f, IrRegionId region, IrInstId prev, IrInstId id)
 {
+    ASSERT(id && id < f->insts.count && (!prev || f->insts.data[prev].parent == region));
     IrInst *insts = f->insts.data;
     IrRegion *r = &f->regions.data[region];
     IrInstId next = prev ? insts[prev].next : r->first;
@@ -200,6 +202,7 @@ static void open_scope(IrBuilder *b, IrRegionId region, IrInstId owner)
 
 static void close_scope(IrBuilder *b, const IrValue *yields, uint32_t count)
 {
+    ASSERT(scope_top(b)->entry_mark <= b->numbering.entries.count);
     append(b, IR_YIELD, 0, 0, yields, count, NULL, 0);
     numbering_pop_to(&b->numbering, scope_top(b)->entry_mark);
     --b->scopes.count;
@@ -208,6 +211,7 @@ static void close_scope(IrBuilder *b, const IrValue *yields, uint32_t count)
 IrBuilder *ir_build_begin(IrModule *m, IrFuncId id, const char *name, const IrType *params,
                           uint32_t param_count)
 {
+    ASSERT(id && id < m->funcs.count && !m->funcs.data[id]);
     IrBuilder *b = ARENA_NEW(m->arena, IrBuilder);
     b->module = m;
     b->id = id;
@@ -324,6 +328,7 @@ bool ir_is_const_float(IrBuilder *b, IrValue v, float *out_x)
 IrValue ir_build_global(IrBuilder *b, IrKind kind, uint32_t row, uint32_t shadow,
                         uint32_t component)
 {
+    ASSERT(row < b->module->global_count && shadow <= IR_SHADOW_DDY);
     IrType type = ir_scalar(kind);
     return append_pure(b, IR_GLOBAL, ir_global_imm(row, shadow, component), 0, NULL, 0, &type, 1);
 }

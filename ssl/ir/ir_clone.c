@@ -35,6 +35,7 @@ IrClone ir_clone_func(IrModule *m, const IrFunc *from, IrFuncId id, const IrClon
 
 const IrValue *ir_yield_args(const IrFunc *f, IrRegionId region)
 {
+    ASSERT(ir_inst(f, ir_region(f, region)->last)->op == IR_YIELD);
     return ir_args(f, ir_inst(f, ir_region(f, region)->last));
 }
 
@@ -162,6 +163,7 @@ static void collect_yields(IrClone *c, const IrInst *inst, IrRegionId region, ui
 
 static void copy_if(IrClone *c, const IrInst *inst)
 {
+    ASSERT(inst->region_count == 2 && c->map[ir_args(c->from, inst)[0]]);
     IrValue cond = c->map[ir_args(c->from, inst)[0]];
     IrRegionId then_region = inst->region_first, else_region = inst->region_first + 1;
     bool known;
@@ -200,6 +202,7 @@ static bool is_invariant(const IrClone *c, const IrInst *inst, uint32_t state)
 
 static bool never_repeats(const IrClone *c, const IrInst *inst)
 {
+    ASSERT(inst->op == IR_LOOP && inst->region_count == 1);
     IrValue go_on = ir_yield_args(c->from, inst->region_first)[0];
     const IrInst *def = ir_inst(c->from, c->from->values.data[go_on].def);
     return def->op == IR_CONST_BOOL && def->imm == 0;

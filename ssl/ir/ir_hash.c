@@ -1,6 +1,7 @@
 /* The canonical hash: a walk from the entry in program order that numbers values as it meets them,
  * so that neither spans nor names nor the history of passes show. Functions are hashed where they
  * are first called. */
+#include "base/check.h"
 #include "ssl/ir/ir.h"
 #include <string.h>
 
@@ -28,6 +29,7 @@ static void define(Hasher *h, const IrFunc *f, IrValue first, uint32_t count)
 
 static uint32_t number_func(Hasher *h, IrFuncId id)
 {
+    ASSERT(id && id < h->module->funcs.count);
     if (!h->func_number[id]) {
         array_push(h->module->arena, &h->found, id);
         h->func_number[id] = h->found.count;

@@ -146,6 +146,7 @@ static IrFuncId find_origin(const IrLink *link, const void *origin)
  * itself. */
 static IrFuncId take_function(IrLink *link, const Shift *shift, IrFuncId id)
 {
+    ASSERT(id && id < shift->part->from->funcs.count && shift->part->from->funcs.data[id]);
     const Part *part = shift->part;
     const IrFunc *from = ir_func(part->from, id);
     IrFuncId *known = part->has_textures[id] ? &shift->own[id] : &part->shared[id];
@@ -189,6 +190,7 @@ void ir_link_instance(IrLink *link, uint32_t part, uint32_t texture_base,
                       const uint32_t *attributes, const IrValue *const *inputs,
                       IrValue *out_results)
 {
+    ASSERT(part < link->parts.count);
     static const IrCloneHooks hooks = {.visit = bind_input};
     IrModule *m = link->module;
     const IrModule *from = link->parts.data[part].from;

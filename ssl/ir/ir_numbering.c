@@ -1,4 +1,5 @@
 #include "ssl/ir/ir_numbering.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include <string.h>
 
@@ -37,6 +38,7 @@ void numbering_add(Numbering *n, Arena *arena, uint64_t hash, IrInstId inst)
 /* Entries leave in the opposite order of their coming, so each is the head of its bucket. */
 void numbering_pop_to(Numbering *n, uint32_t count)
 {
+    ASSERT(count <= n->entries.count);
     while (n->entries.count > count) {
         const NumberEntry *e = &n->entries.data[--n->entries.count];
         n->buckets[e->hash & (n->bucket_count - 1)] = e->next;

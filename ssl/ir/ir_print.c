@@ -8,6 +8,7 @@
  *       else
  *           yield %2, %3
  *       yield %5 */
+#include "base/check.h"
 #include "ssl/ir/ir.h"
 #include <inttypes.h>
 
@@ -20,6 +21,7 @@ typedef struct Printer {
 
 static void print_type(StrBuf *out, IrType type)
 {
+    ASSERT(ir_kind(type) <= IR_CLOSURE);
     static const char *const kinds[] = {"bool", "int", "float", "closure"};
     strbuf_append_c(out, kinds[ir_kind(type)]);
     if (ir_is_array(type))

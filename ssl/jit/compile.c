@@ -67,6 +67,7 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 static Status begin_compile(const JitTarget *t, const CompileRequest *request, uint32_t lanes,
                             Compile *c, Error *err)
 {
+    ASSERT(lanes > 0 && SSL_BLOCK % lanes == 0);
     CHECK(request->llvm_level < SORT_COUNT_OF(levels));
     *c = (Compile){.request = request, .err = err};
     c->machine = jit_target_machine(t, levels[request->llvm_level].code);
@@ -213,6 +214,7 @@ static Status compile_lanes(const JitTarget *t, const CompileRequest *request, u
 /* What the CPU has registers for. Recursive calls are of one lane: each would need a frame of its own. */
 static uint32_t first_lanes(const JitTarget *t, const CompileRequest *request)
 {
+    ASSERT(t->lanes == 4 || t->lanes == 8 || t->lanes == 16);
     if (codegen_is_recursive(request->module))
         return 1;
     return request->lanes ? request->lanes : t->lanes;
@@ -221,6 +223,7 @@ static uint32_t first_lanes(const JitTarget *t, const CompileRequest *request)
 /* 0: none are left. */
 static uint32_t fewer_lanes(uint32_t lanes)
 {
+    ASSERT(lanes <= SSL_BLOCK && lanes != 2);
     return lanes == 4 ? 1 : lanes / 2;
 }
 

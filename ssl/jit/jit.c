@@ -108,6 +108,7 @@ static void hash_layout(HashState *s, const IrModule *m, const KernelLayout *lay
 static Hash128 kernel_key(const Jit *jit, const IrModule *m, const KernelLayout *layout,
                           JitOptions options)
 {
+    ASSERT(m->entry && layout->result_stride_bytes % 64 == 0);
     Hash128 ir = ir_hash(m);
     HashState s;
     hash128_begin(&s);
@@ -177,6 +178,7 @@ static JitKernel **find_kernel(Jit *jit, Hash128 key)
 
 static void drop_hold(Jit *jit, JitKernel *kernel)
 {
+    ASSERT(kernel->holders > 0);
     if (--kernel->holders)
         return;
     if (kernel->state == KERNEL_READY) {
@@ -207,6 +209,7 @@ static Status wait_for_kernel(Jit *jit, JitKernel *kernel, SslBuildTimes *times,
 
 static void finish_build(Jit *jit, JitKernel *kernel, Status status, const SslBuildTimes *times)
 {
+    ASSERT(kernel->state == KERNEL_BUILDING && kernel->holders > 0);
     if (status == STATUS_OK) {
         kernel->state = KERNEL_READY;
         ++jit->stats.kernels;
@@ -268,6 +271,7 @@ Status jit_acquire(Jit *jit, const IrModule *m, const KernelLayout *layout, JitO
 
 SslKernelFn jit_kernel_entry(const JitKernel *kernel)
 {
+    ASSERT(kernel->state == KERNEL_READY && kernel->code.entry);
     return kernel->code.entry;
 }
 

@@ -121,6 +121,7 @@ static Status look_up(Linker *l, const char *symbol, SslKernelFn *out_entry, Err
 Status linker_add(Linker *l, LLVMMemoryBufferRef object, const char *symbol, LinkedCode *out_code,
                   Error *err)
 {
+    ASSERT(object && *symbol);
     *out_code = (LinkedCode){.tracker = LLVMOrcJITDylibCreateResourceTracker(l->kernels)};
     Status status = jit_check(LLVMOrcLLJITAddObjectFileWithRT(l->lljit, out_code->tracker, object),
                               "add the kernel's object", err);

@@ -14,6 +14,7 @@ uint32_t slots_allocate(Emit *m, Value initial)
 
 void slots_forget(Emit *m, uint32_t mark)
 {
+    ASSERT(mark <= m->env.count && m->env.count == m->stamps.count);
     m->env.count = mark;
     m->stamps.count = mark;
 }

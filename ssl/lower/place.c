@@ -8,6 +8,7 @@ enum { SELECTS_MAX = 4 };
 
 static IrValue read_leaf(Emit *m, const Place *p, uint32_t leaf)
 {
+    ASSERT(leaf < p->type->leaves || p->index || p->component_count > 0);
     return p->slot == NO_SLOT ? p->temporary[p->leaf + leaf]
                               : m->env.data[p->slot + p->leaf + leaf];
 }
@@ -122,6 +123,7 @@ static void open_components(Place *p)
 
 static void select_components(Place *p, const Expr *e)
 {
+    ASSERT(e->swizzle.count >= 1 && e->swizzle.count <= 4);
     open_components(p);
     for (uint32_t a = 0; a < p->alternative_count; ++a) {
         uint8_t lane[4] = {0};

@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "ssl/lower/emit.h"
 
 /* Flags that are no result of the region mean nothing outside the arm that set them: each arm, and what
@@ -60,6 +61,7 @@ void region_else(Emit *m, IfRegion *r, const IrValue *extra, uint32_t extra_coun
 
 void region_end(Emit *m, IfRegion *r, const IrValue *extra, IrValue *out_extra)
 {
+    ASSERT(m->region_depth > 0);
     uint32_t count = r->slots.count + r->extra_count;
     IrValue *results = ARENA_ARRAY(m->arena, IrValue, count);
     ir_if_end(m->b, arm_results(m, r, extra), count, results);

@@ -1,5 +1,6 @@
 /* What closure values are made of once they are scalars, and how one list of terms is fitted into another. */
 #include "ssl/passes/closure_fit.h"
+#include "base/check.h"
 #include <string.h>
 
 static IrKind arg_kind(SslType type)
@@ -13,6 +14,7 @@ static IrKind arg_kind(SslType type)
 /* Scalar arguments of a row, closures left out; their kinds too when `kinds` is not NULL. */
 static uint32_t row_scalars(const IrModule *m, uint32_t row, IrKind *kinds)
 {
+    ASSERT(row < m->closure_count && m->closures[row].arg_count <= SSL_MAX_CLOSURE_ARGS);
     uint32_t count = 0;
     for (uint32_t i = 0; i < m->closures[row].arg_count; ++i) {
         SslType type = m->closures[row].args[i].type;
@@ -75,6 +77,7 @@ bool closure_is_one(IrClone *c, IrValue v)
 
 const Shape *closure_shape_of(IrClone *c, IrValue v)
 {
+    ASSERT(ir_is_closure(c->from, v));
     return &closure_slots_of(c)->shapes.of[closure_slots_of(c)->func][v];
 }
 
@@ -147,6 +150,7 @@ static IrValue first_free(Fitting *f, uint32_t row, uint32_t *out_count)
 /* Term `top` of the source, past the cap, with all that stands in it. */
 static void put_where_free(Fitting *f, uint32_t top, uint32_t site)
 {
+    ASSERT(f->from->terms[top].parent < 0 && site < f->c->module->fault_sites.count);
     IrBuilder *b = f->c->to;
     const IrModule *m = f->c->module;
     IrValue present = f->source[f->from_offset[top] + PRESENT], zero = ir_const_int(b, 0);

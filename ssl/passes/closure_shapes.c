@@ -31,6 +31,7 @@ static uint32_t depth_of(const Shape *shape, int32_t parent)
 
 static void append(ClosureShapes *s, Shape *to, Term t, Span span)
 {
+    ASSERT(t.row < s->module->closure_count && t.parent < (int32_t)to->count);
     if (to->count == SSL_MAX_CLOSURE_TERMS) {
         closure_too_many(s, span, SSL_MAX_CLOSURE_TERMS, "one closure");
         return;
@@ -66,6 +67,7 @@ static bool is_past_cap(const Shape *to, Term t)
 
 static bool is_inside(const Shape *shape, uint32_t term, uint32_t top)
 {
+    ASSERT(term < shape->count && shape->terms[term].parent < (int32_t)term);
     int32_t parent = shape->terms[term].parent;
     while (parent > (int32_t)top)
         parent = shape->terms[parent].parent;
@@ -76,6 +78,7 @@ static bool is_inside(const Shape *shape, uint32_t term, uint32_t top)
 static void place_inside(ClosureShapes *grow, const Shape *to, uint32_t to_top, const Shape *from,
                          uint32_t from_top, Span span, int32_t *places, bool *taken)
 {
+    ASSERT(to_top < to->count && from_top < from->count);
     places[from_top] = (int32_t)to_top;
     for (uint32_t i = from_top + 1; i < from->count; ++i) {
         if (!is_inside(from, i, from_top))
@@ -157,6 +160,7 @@ static void merge(ClosureShapes *s, Shape *to, const Shape *from, Span span)
 /* `from` as further terms of `to`, in `parent`. */
 static void join(ClosureShapes *s, Shape *to, const Shape *from, int32_t parent, Span span)
 {
+    ASSERT(parent < (int32_t)to->count);
     int32_t base = (int32_t)to->count;
     for (uint32_t i = 0; i < from->count && !s->has_failed; ++i) {
         Term t = from->terms[i];
@@ -218,6 +222,7 @@ static void walk_once(ClosureShapes *s, const IrInst *inst)
 
 static void walk_loop(ClosureShapes *s, const IrInst *inst)
 {
+    ASSERT(inst->op == IR_LOOP && inst->arg_count == inst->result_count);
     IrValue param = ir_region(current_func(s), inst->region_first)->param_first;
     bool has_grown = s->has_grown;
     uint32_t rounds = 0;

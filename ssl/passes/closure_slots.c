@@ -50,6 +50,7 @@ static void join_terms(IrClone *c, const IrInst *inst)
 /* Only terms that stand in no other: a closure's weight covers what is in it. */
 static void scale_terms(IrClone *c, const IrInst *inst)
 {
+    ASSERT(inst->op == IR_CLOSURE_SCALE && inst->arg_count == 4);
     const IrValue *args = ir_args(c->from, inst);
     const Shape *shape = closure_shape_of(c, inst->result_first);
     IrValue *out = closure_new_parts(c, inst->result_first);
@@ -287,6 +288,7 @@ static bool *kept_terms(IrClone *c, const Shape *shape, const IrValue *parts, Ss
 static Status number_slots(IrClone *c, uint32_t output, IrValue v, SslKernelKind kind,
                            ValueList *results)
 {
+    ASSERT(output < c->module->outputs.count && ir_is_closure(c->from, v));
     Slots *s = closure_slots_of(c);
     IrModule *m = c->module;
     const Shape *shape = closure_shape_of(c, v);
@@ -395,6 +397,7 @@ static IrClone begin_func(Slots *s, IrFuncId id)
 static void end_callee(IrClone *c)
 {
     const Slots *s = closure_slots_of(c);
+    ASSERT(s->func != c->module->entry);
     const IrFunc *f = c->from;
     ValueList results = {0};
     for (uint32_t i = 0; i < f->result_count; ++i) {

@@ -1,6 +1,7 @@
 /* What no result needs goes: instructions, results of an IF that nobody reads, and loop state that
  * feeds only itself. Needs are found backward from the results, so a cycle that nothing reads is
  * never entered. A fault belongs to what is computed: dead loops and dead accesses go too. */
+#include "base/check.h"
 #include "ssl/passes/pass.h"
 #include <string.h>
 
@@ -13,6 +14,7 @@ typedef struct Marker {
 
 static void mark(Marker *k, IrValue v)
 {
+    ASSERT(v && v < k->func->values.count);
     if (k->live[v])
         return;
     k->live[v] = 1;
@@ -22,6 +24,7 @@ static void mark(Marker *k, IrValue v)
 /* One state of a loop: what it becomes, and whether the loop goes on. */
 static void mark_state(Marker *k, IrRegionId body, uint32_t state)
 {
+    ASSERT(state < ir_region(k->func, body)->param_count);
     const IrValue *yields = ir_yield_args(k->func, body);
     mark(k, yields[0]);
     mark(k, yields[state + 1]);
@@ -84,6 +87,7 @@ static void rebuild_func(IrModule *m, IrFuncId id, const IrCloneHooks *hooks, vo
 
 void ir_rebuild(IrModule *m, const IrCloneHooks *hooks, void *data)
 {
+    ASSERT(m->entry && m->entry < m->funcs.count);
     ARRAY(IrFuncId) reached = {0};
     uint8_t *seen = ARENA_ARRAY(m->arena, uint8_t, m->funcs.count);
     array_push(m->arena, &reached, m->entry);

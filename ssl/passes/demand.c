@@ -173,6 +173,7 @@ static IrDemand *demand_of(IrDemandTable *t, const IrLineage *l, const uint8_t *
 IrDemandTable *ir_demand_compute(const IrModule *m, IrLineageTable *lineage, bool merged,
                                  uint32_t direction_count)
 {
+    ASSERT(direction_count <= 8 && lineage);
     CHECK(direction_count <= 8);
     IrDemandTable *t = ARENA_NEW(m->arena, IrDemandTable);
     *t = (IrDemandTable){.module = m,
@@ -199,6 +200,7 @@ IrDemand *ir_demand_entry(const IrDemandTable *t)
 
 IrDemand *ir_demand_of_call(IrDemandTable *t, const IrDemand *caller, const IrInst *inst)
 {
+    ASSERT(inst->op == IR_CALL);
     const IrLineage *l = ir_lineage_of_call(t->lineage, caller->lineage, inst);
     uint8_t *wanted = ARENA_ARRAY(t->arena, uint8_t, inst->result_count);
     for (uint32_t i = 0; i < inst->result_count; ++i)
@@ -208,6 +210,8 @@ IrDemand *ir_demand_of_call(IrDemandTable *t, const IrDemand *caller, const IrIn
 
 uint8_t ir_demand_of_state(const IrDemand *d, const IrFunc *f, const IrInst *loop, IrValue result)
 {
+    ASSERT(loop->op == IR_LOOP && result >= loop->result_first &&
+           result - loop->result_first < loop->result_count);
     uint32_t state = result - loop->result_first;
     return d->values[result] | d->values[ir_region(f, loop->region_first)->param_first + state];
 }

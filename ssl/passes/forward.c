@@ -248,6 +248,7 @@ static bool takes_second_derivative(Forward *w, IrDemand *d)
 /* What is read of a tangent, as a value: finite. On the way it need not be. */
 static IrValue derivative_of(IrClone *c, IrValue v, uint32_t direction)
 {
+    ASSERT(direction < IR_DIRECTIONS);
     IrType type = ir_type(c->from, v);
     IrValue tangent = tangents_of(c, v)[direction];
     if (!tangent)

@@ -216,5 +216,6 @@ const IrLineage *ir_lineage_entry(const IrLineageTable *t)
 
 const IrLineage *ir_lineage_of_call(IrLineageTable *t, const IrLineage *caller, const IrInst *inst)
 {
+    ASSERT(inst->op == IR_CALL);
     return lineage_of_call(t, ir_func(t->module, caller->func), caller->values, inst);
 }

@@ -71,6 +71,7 @@ static IrValue sum(IrBuilder *b, IrValue x, IrValue y)
 /* x'/y - (y'/y) v, in this order: v/y alone may overflow where the product does not. */
 static IrValue of_div(IrBuilder *b, const IrValue *a, IrValue v, const IrValue *t)
 {
+    ASSERT(t[0] || t[1]);
     IrValue inverse = over(b, number(b, 1.0f), a[1]);
     float known;
     if (!t[1] && ir_is_const_float(b, inverse, &known) && fabsf(known) <= FLT_MAX)

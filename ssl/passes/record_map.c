@@ -1,4 +1,5 @@
 #include "ssl/passes/record_map.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include <string.h>
 
@@ -30,6 +31,7 @@ static void grow(RecordMap *m, Arena *arena)
 void **record_map_slot(RecordMap *m, Arena *arena, uint64_t tag, const void *key,
                        uint32_t key_bytes)
 {
+    ASSERT(key || key_bytes == 0);
     uint64_t hash = hash_key(tag, key, key_bytes);
     if (m->entries.count >= m->bucket_count)
         grow(m, arena);

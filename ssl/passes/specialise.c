@@ -2,6 +2,7 @@
  * what no output needs. The builder folds what
  * follows from them; code that they switch off disappears, since copying an IF with a constant
  * condition copies one arm. */
+#include "base/check.h"
 #include "ssl/passes/pass.h"
 #include <string.h>
 
@@ -45,6 +46,7 @@ static bool bind_read(IrClone *c, IrInstId id)
 
 void ir_specialise(IrModule *m, const SslConstant *constants, uint32_t count)
 {
+    ASSERT(constants || count == 0);
     static const IrCloneHooks hooks = {.visit = bind_read};
     const SslValue **bound = ARENA_ARRAY(m->arena, const SslValue *, m->info.param_count);
     for (uint32_t i = 0; i < m->info.param_count; ++i)

@@ -74,6 +74,7 @@ static void note_index(Collector *k, IrValue array, IrValue index, bool is_read)
 
 static void join_call(Collector *k, const IrInst *inst)
 {
+    ASSERT(k->split->from[inst->imm]);
     const IrFunc *f = k->func, *callee = k->split->from[inst->imm];
     uint32_t first = k->split->first[inst->imm];
     for (uint32_t i = 0; i < inst->arg_count; ++i)
@@ -156,6 +157,7 @@ static bool is_split(const Split *s, IrFuncId id, IrValue v)
 
 static uint64_t elements_of(const Split *s, IrFuncId id, IrValue v)
 {
+    ASSERT(is_split(s, id, v));
     return s->read[root_of(s, s->first[id] + v)];
 }
 
@@ -176,6 +178,7 @@ static uint32_t width_of(const Split *s, IrFuncId id, IrValue v)
 /* Where element `index` stands among those that are read. */
 static uint32_t rank_of(uint64_t elements, uint32_t index)
 {
+    ASSERT(index < SPLIT_MAX);
     return count_bits(elements & (((uint64_t)1 << index) - 1));
 }
 

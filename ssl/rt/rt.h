@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 
+_Static_assert(sizeof(float) == 4, "rt_float_bits copies a float into an int");
+_Static_assert((-1 >> 1) == -1, "rt_int_shr is arithmetic");
+
 #define RT_MATH1(name, f) float rt_##f(float);
 #define RT_MATH2(name, f) float rt_##f(float, float);
 #include "ssl/rt/rt_math.inc"

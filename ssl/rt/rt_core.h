@@ -18,6 +18,11 @@
 
 #include "ssl/rt/rt_poly.inc"
 
+_Static_assert(FLT_MANT_DIG == 24 && FLT_MAX_EXP == 128,
+               "the polynomials are fitted to IEEE binary32");
+_Static_assert(DBL_MANT_DIG == 53 && FLT_EVAL_METHOD == 0,
+               "intermediate results are IEEE binary64, rounded at each step");
+
 #define CORE static inline
 
 CORE uint64_t core_bits(double x)

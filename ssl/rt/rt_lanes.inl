@@ -5,6 +5,8 @@
 #include "ssl/rt/rt_core.h"
 #include "ssl/rt/rt_lanes.h"
 
+_Static_assert(RT_LANES == 4 || RT_LANES == 8 || RT_LANES == 16, "rt_lanes.h declares these widths");
+
 #define LANE_NAME(f)            LANE_NAME_OF(f, RT_LANES)
 #define LANE_NAME_OF(f, lanes)  LANE_NAME_OF2(f, lanes)
 #define LANE_NAME_OF2(f, lanes) rt_##f##_##lanes

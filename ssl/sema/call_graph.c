@@ -1,5 +1,6 @@
 /* Who calls whom: undefined callees, and how deep calls go but for recursion. A walk with its own stack, since a
  * chain of calls may be as long as the source. */
+#include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/ssl_limits.h"
 
@@ -24,6 +25,7 @@ typedef struct Walk {
 
 static void enter(Walk *w, FuncDecl *f)
 {
+    ASSERT(f->id < w->s->module->func_count && w->state[f->id] != ACTIVE);
     Frame frame = {.func = f, .back = UINT32_MAX};
     w->state[f->id] = ACTIVE;
     w->place[f->id] = w->stack.count;
@@ -34,6 +36,7 @@ static void enter(Walk *w, FuncDecl *f)
 /* The function on top of the stack calls one below it, or itself. */
 static void reach_back(Walk *w, const FuncDecl *callee)
 {
+    ASSERT(w->stack.count > 0 && w->state[callee->id] == ACTIVE);
     Frame *top = &w->stack.data[w->stack.count - 1];
     uint32_t place = w->place[callee->id];
     top->back = place < top->back ? place : top->back;
@@ -71,6 +74,7 @@ static void follow(Walk *w, FuncDecl *caller, const struct FuncCall *call)
 
 static void leave(Walk *w, FuncDecl *f)
 {
+    ASSERT(w->stack.count > 0 && w->stack.data[w->stack.count - 1].func == f);
     uint32_t back = w->stack.data[w->stack.count - 1].back;
     w->state[f->id] = DONE;
     --w->stack.count;

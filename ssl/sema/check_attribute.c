@@ -1,5 +1,6 @@
 /* Attributes: what the source declares, what the host's table offers, and reads of both. A declaration hides
  * a row of the same name. */
+#include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/ssl_limits.h"
 
@@ -41,6 +42,7 @@ void check_attributes(Sema *s)
 
 static Expr *read_of(Expr *e, const Type *type, uint32_t index, bool is_declared)
 {
+    ASSERT(e->kind == EXPR_ATTRIBUTE && type);
     e->attribute.index = index;
     e->attribute.is_declared = is_declared;
     e->type = e->op == TOKEN_ATTRIBUTE ? type : type_basic(SSL_BOOL);

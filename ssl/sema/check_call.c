@@ -1,4 +1,5 @@
 /* Calls: choosing the function, its arguments, and the note for the call graph. */
+#include "base/check.h"
 #include "ssl/sema/overload.h"
 #include <string.h>
 
@@ -175,6 +176,7 @@ static Expr *report_no_choice(Sema *s, Expr *e, CandidateList *list, bool is_amb
 /* The call graph keeps each callee once. */
 static void note_call(Sema *s, FuncDecl *callee, Span span)
 {
+    ASSERT(!s->func || callee->id < s->module->func_count);
     if (!s->func)
         return; /* in what must be constant, which a call is not */
     uint32_t caller = s->func->id + 1;
@@ -188,6 +190,7 @@ static void note_call(Sema *s, FuncDecl *callee, Span span)
 /* The type of a component-wise result: that of the first vector that is more than a plain one. */
 static const Type *vector_result(const Expr *e, uint32_t width)
 {
+    ASSERT(width >= 1 && width <= 4);
     for (uint32_t i = 0; i < e->args.count; ++i)
         if (type_lanes(e->args.items[i]->type) == width &&
             !type_same(e->args.items[i]->type, type_of_lanes(1)) &&

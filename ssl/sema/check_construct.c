@@ -1,4 +1,5 @@
 /* Making values: float3(1), float4(c, 1), (int)x, Ray(o, d). */
+#include "base/check.h"
 #include "ssl/sema/checker.h"
 
 static Expr *report_construct(Sema *s, Expr *e, const Type *type, const char *from)
@@ -10,6 +11,7 @@ static Expr *report_construct(Sema *s, Expr *e, const Type *type, const char *fr
 
 static Expr *construct_struct(Sema *s, Expr *e, const Type *type)
 {
+    ASSERT(type->kind == TYPE_STRUCT);
     const VarList *members = &type->decl->members;
     if (e->args.count != members->count) {
         report(s->diags, BAD_ARGUMENT_COUNT, e->span, type->decl->name,

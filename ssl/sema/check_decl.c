@@ -1,5 +1,6 @@
 /* File scope: structs and constants in the order of the source, then textures and attributes, then the signatures of
  * all functions, then their bodies. */
+#include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/ssl_limits.h"
 
@@ -276,6 +277,7 @@ static bool has_same_params(const FuncDecl *a, const FuncDecl *b)
 /* `later` declares or defines what `earlier` declared: one function, with the defaults of both. */
 static void merge_declarations(Sema *s, FuncDecl *earlier, FuncDecl *later)
 {
+    ASSERT(earlier != later && has_same_params(earlier, later));
     if (earlier->body && later->body) {
         report(s->diags, FUNCTION_REDEFINED, later->span, sema_func_text(later, s->arena));
         report(s->diags, NOTE_PREVIOUS, earlier->span, NULL);

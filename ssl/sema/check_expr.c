@@ -17,6 +17,7 @@ Expr *expr_error(Expr *e)
 /* What the operation itself costs, per result. */
 static uint32_t own_cost(const Expr *e)
 {
+    ASSERT(e->type);
     uint32_t scalars = e->type->scalars;
     switch (e->kind) {
     case EXPR_UNARY:
@@ -156,6 +157,7 @@ static Expr *check_index(Sema *s, Expr *e)
 
 static Expr *check_struct_member(Sema *s, Expr *e)
 {
+    ASSERT(e->a->type->kind == TYPE_STRUCT);
     const StructDecl *decl = e->a->type->decl;
     ARRAY(const char *) names = {0};
     for (uint32_t i = 0; i < decl->members.count; ++i) {
@@ -257,6 +259,7 @@ static Expr *check_target_name(Sema *s, Expr *e, bool is_read_too)
 
 static bool has_repeated_lane(const Expr *e)
 {
+    ASSERT(e->swizzle.count <= 4);
     for (uint32_t i = 0; i < e->swizzle.count; ++i)
         for (uint32_t k = 0; k < i; ++k)
             if (e->swizzle.lane[i] == e->swizzle.lane[k])

@@ -1,4 +1,5 @@
 /* Operators: what they apply to, and the type of what they give. */
+#include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/sema/const_eval.h"
 
@@ -89,6 +90,7 @@ static const Type *number_operands(Sema *s, TokenKind op, Expr **a, Expr **b)
 
 static const Type *operands(Sema *s, TokenKind op, Expr **a, Expr **b)
 {
+    ASSERT((*a)->type && (*b)->type);
     const Type *ta = (*a)->type, *tb = (*b)->type;
     if (op == TOKEN_LOGICAL_AND || op == TOKEN_LOGICAL_OR)
         return type_is(ta, SSL_BOOL) && type_is(tb, SSL_BOOL) ? ta : NULL;
@@ -208,6 +210,7 @@ static void check_division(Sema *s, TokenKind op, const Type *type, const Expr *
 /* a is checked. */
 static Expr *check_right_side(Sema *s, Expr *e)
 {
+    ASSERT(e->kind == EXPR_BINARY && e->a->type);
     if (e->op == TOKEN_COMMA) {
         if (!(e->a->kind == EXPR_BINARY && e->a->op == TOKEN_COMMA) && !expr_has_effect(e->a))
             report(s->diags, NO_EFFECT, e->a->span, NULL);

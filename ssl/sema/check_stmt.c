@@ -8,6 +8,7 @@ static void check_stmt(Sema *s, Stmt *stmt);
 
 void check_local(Sema *s, VarDecl *var)
 {
+    ASSERT(s->func && var->type);
     bool was_over = s->function_scalars > SSL_MAX_FUNCTION_SCALARS;
     var->index = s->func->local_count++;
     s->function_scalars += var->type->scalars;
@@ -126,6 +127,7 @@ static void check_loop(Sema *s, Stmt *stmt)
 
 static void check_return(Sema *s, Stmt *stmt)
 {
+    ASSERT(s->func && s->func->return_type);
     const Type *wanted = s->func->return_type;
     stmt->exits = EXIT_RETURN;
     if (type_is(wanted, SSL_VOID)) {

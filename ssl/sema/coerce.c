@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/sema/const_eval.h"
 
@@ -23,6 +24,7 @@ static void check_int_quotient(Sema *s, const Expr *e)
 
 Expr *coerce_wrap(Sema *s, Expr *e, const Type *type)
 {
+    ASSERT(e->type);
     if (type_same(e->type, type))
         return e;
     if (type_lanes(type) > 0)

@@ -3,6 +3,7 @@
 #include "ssl/rt/rt.h"
 #include "ssl/sema/builtin.h"
 #include "ssl/sema/type.h"
+#include "ssl/ssl_limits.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -30,11 +31,13 @@ static const Constant *make(Eval *v, const Type *type, const Scalar *scalars)
 
 static Scalar *new_scalars(Eval *v, const Type *type)
 {
+    ASSERT(type->scalars <= SSL_MAX_VALUE_SCALARS);
     return ARENA_ARRAY(v->arena, Scalar, type->scalars);
 }
 
 const Constant *const_of_zero(const Type *type, Arena *arena)
 {
+    ASSERT(type->kind != TYPE_ERROR);
     Eval v = {.arena = arena};
     return make(&v, type, new_scalars(&v, type));
 }
@@ -47,6 +50,35 @@ static SslType scalar_type(const Type *t)
     if (t->kind != TYPE_BASIC)
         return SSL_VOID;
     return type_lanes(t) || t->basic == SSL_MATRIX ? SSL_FLOAT : t->basic;
+}
+
+/* Evaluates a comparison of two numbers from their order; for a NaN, all three flags are false. Returns false if
+ * `op` is no comparison. */
+static bool compare(TokenKind op, bool is_less, bool is_equal, bool is_greater, Scalar *out)
+{
+    ASSERT(is_less + is_equal + is_greater <= 1);
+    switch ((int)op) {
+    case TOKEN_EQUAL:
+        out->b = is_equal;
+        return true;
+    case TOKEN_NOT_EQUAL:
+        out->b = !is_equal;
+        return true;
+    case TOKEN_LESS:
+        out->b = is_less;
+        return true;
+    case TOKEN_LESS_EQUAL:
+        out->b = is_less || is_equal;
+        return true;
+    case TOKEN_GREATER:
+        out->b = is_greater;
+        return true;
+    case TOKEN_GREATER_EQUAL:
+        out->b = is_greater || is_equal;
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool binary_float(TokenKind op, float a, float b, Scalar *out)
@@ -64,26 +96,8 @@ static bool binary_float(TokenKind op, float a, float b, Scalar *out)
     case TOKEN_DIV:
         out->f = ssl_flushed(a / b);
         return true;
-    case TOKEN_EQUAL:
-        out->b = a == b;
-        return true;
-    case TOKEN_NOT_EQUAL:
-        out->b = a != b;
-        return true;
-    case TOKEN_LESS:
-        out->b = a < b;
-        return true;
-    case TOKEN_LESS_EQUAL:
-        out->b = a <= b;
-        return true;
-    case TOKEN_GREATER:
-        out->b = a > b;
-        return true;
-    case TOKEN_GREATER_EQUAL:
-        out->b = a >= b;
-        return true;
     default:
-        return false;
+        return compare(op, a < b, a == b, a > b, out);
     }
 }
 
@@ -120,26 +134,8 @@ static bool binary_int(TokenKind op, int32_t a, int32_t b, Scalar *out)
     case TOKEN_SHR:
         out->i = rt_int_shr(a, b);
         return true;
-    case TOKEN_EQUAL:
-        out->b = a == b;
-        return true;
-    case TOKEN_NOT_EQUAL:
-        out->b = a != b;
-        return true;
-    case TOKEN_LESS:
-        out->b = a < b;
-        return true;
-    case TOKEN_LESS_EQUAL:
-        out->b = a <= b;
-        return true;
-    case TOKEN_GREATER:
-        out->b = a > b;
-        return true;
-    case TOKEN_GREATER_EQUAL:
-        out->b = a >= b;
-        return true;
     default:
-        return false;
+        return compare(op, a < b, a == b, a > b, out);
     }
 }
 
@@ -158,6 +154,7 @@ static bool binary_scalar(SslType type, TokenKind op, Scalar a, Scalar b, Scalar
 /* a: of the left side. */
 static const Constant *eval_with(Eval *v, const Expr *e, const Constant *a)
 {
+    ASSERT(e->kind == EXPR_BINARY && a);
     if (e->op == TOKEN_COMMA)
         return fail(v, e);
     if (e->op == TOKEN_LOGICAL_AND || e->op == TOKEN_LOGICAL_OR)

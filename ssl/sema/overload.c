@@ -1,4 +1,5 @@
 #include "ssl/sema/overload.h"
+#include "base/check.h"
 
 static void add_functions(Sema *s, const Module *m, const char *name, CandidateList *list)
 {
@@ -39,6 +40,7 @@ uint32_t candidate_required_count(const Candidate *c)
 
 const Type *candidate_param_type(const Candidate *c, uint32_t index)
 {
+    ASSERT(index < candidate_param_count(c));
     return c->func ? c->func->params.items[index]->type
                    : type_basic(builtin_param_type(c->builtin));
 }
@@ -76,6 +78,7 @@ static uint32_t common_width(const Candidate *c, const ExprList *args)
 /* An array of any size takes all arrays of its element; several of them take one size. */
 static bool match_unsized(Candidate *c, const Type *to, const Type *from)
 {
+    ASSERT(type_is_unsized(to));
     bool is_first = c->array_size == ANY_SIZE;
     if (from->kind != TYPE_ARRAY || !type_same(from->element, to->element) ||
         (!is_first && c->array_size != from->count))

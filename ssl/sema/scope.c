@@ -1,4 +1,5 @@
 /* Variables by name. A declaration hides what the name meant outside; closing the scope brings it back. */
+#include "base/check.h"
 #include "ssl/sema/checker.h"
 
 #include <string.h>
@@ -10,6 +11,7 @@ void scope_open(Sema *s)
 
 void scope_close(Sema *s)
 {
+    ASSERT(s->scope_level > 0);
     while (s->scope.count > 0) {
         VarDecl *var = s->scope.data[s->scope.count - 1];
         if (var->scope_level < s->scope_level)
@@ -28,6 +30,7 @@ void scope_close(Sema *s)
 
 void scope_declare(Sema *s, VarDecl *var)
 {
+    ASSERT(var->name);
     VarDecl *hidden = name_map_get(&s->variables, var->name);
     if (hidden && hidden->scope_level == s->scope_level) {
         report(s->diags, REDECLARED, var->span, var->name);

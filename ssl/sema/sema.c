@@ -1,4 +1,5 @@
 #include "ssl/sema/sema.h"
+#include "base/check.h"
 #include "ssl/front/parse.h"
 #include "ssl/sema/checker.h"
 
@@ -30,6 +31,7 @@ Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t so
 /* The first row of each builtin name. */
 static void name_builtins(Module *m)
 {
+    ASSERT(!m->library);
     const Builtin **rows = ARENA_ARRAY(m->names.arena, const Builtin *, BUILTIN_COUNT);
     for (size_t i = BUILTIN_COUNT; i-- > 0;) {
         rows[i] = &builtins[i];

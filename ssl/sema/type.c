@@ -31,6 +31,7 @@ const Type *type_basic(SslType basic)
 
 const Type *type_array(Arena *arena, const Type *element, uint32_t count)
 {
+    ASSERT(element->kind != TYPE_ERROR || count == 0);
     Type *t = ARENA_NEW(arena, Type);
     *t = (Type){.kind = TYPE_ARRAY,
                 .element = element,

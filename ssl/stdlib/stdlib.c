@@ -1,10 +1,12 @@
 #include "ssl/stdlib/stdlib.h"
 #include "base/alloc.h"
+#include "base/check.h"
 #include "ssl/report.h"
 
 /* Checks all texts into lib->arena. A separate function, so that nothing it changes is read after the jump. */
 static Status check_sources(StdLib *lib, DiagList *diags)
 {
+    ASSERT(lib->arena && !lib->module);
     static const SemaTables no_tables = {0};
     jmp_buf no_memory;
     if (setjmp(no_memory))
