@@ -34,7 +34,7 @@ static bool is_switch(const SslValue *value)
            (value->type == SSL_FLOAT && (value->f[0] == 0.0f || value->f[0] == 1.0f));
 }
 
-/* The value that a parameter is baked to, if it is. */
+/* Returns the value of a parameter that becomes a constant, or NULL. */
 static const SslValue *baked_value(const SslParamInfo *param, const SslValue *listed,
                                    const SslBuildDesc *how)
 {

@@ -1,4 +1,4 @@
-/* What a context, a unit and a program are inside; private to ssl/'s own files. */
+/* The definitions of a context, a unit and a program. Private to ssl/. */
 #ifndef SSL_CONTEXT_H
 #define SSL_CONTEXT_H
 
@@ -7,51 +7,51 @@
 #include "ssl/lower/lower.h"
 #include <stdatomic.h>
 
-/* Memory that one compile may take before it counts as out of memory. */
+/* The most memory that one compile may take; beyond it, the compile is out of memory. */
 #define SSL_COMPILE_MAX_BYTES ((size_t)1 << 30)
 
-/* Immutable after creation, but for what Jit guards itself: any thread. */
+/* Immutable after creation, except for the Jit, which has a lock. Any thread may use it. */
 struct SslContext {
     LowerTables tables; /* rows borrowed: host */
     StdLib *lib;
     Jit *jit;
 };
 
-/* A source that spans of a unit's IR are in, for warnings of passes that run later. */
+/* A source that spans of a unit's IR refer to; warnings of later passes need it. */
 typedef struct UnitSource {
-    uint32_t file; /* of those spans */
+    uint32_t file; /* the file number in those spans */
     const char *name;
     Str text;
 } UnitSource;
 
-/* Immutable after compilation, or after linking: a group of units is a unit. */
+/* A compiled shader or a linked group. Immutable once made, except for its reference count. */
 struct SslUnit {
     SslContext *ctx; /* borrowed: outlives units */
     atomic_uint holders;
-    Arena *arena;        /* owned: all below */
+    Arena *arena;        /* owned; has all memory below and the unit itself */
     IrModule *module;    /* as lowered */
-    SslFaultInfo *fault; /* [module->fault_sites.count]: places, while the DiagList was at hand */
+    SslFaultInfo *fault; /* [module->fault_sites.count]; filled in while the DiagList exists */
     UnitSource *sources;
     uint32_t source_count;
-    uint32_t file_end; /* every file of its spans is below */
-    SslUnit **parts;   /* held, for strings and sources of theirs: a group's units */
+    uint32_t file_end; /* larger than every file number in its spans */
+    SslUnit **parts;   /* references to the units of a group, which own strings and sources */
     uint32_t part_count;
-    uint32_t nesting; /* groups inside one another; a shader's unit has 0 */
+    uint32_t nesting; /* depth of groups inside this one; 0 for a shader */
 };
 
 struct SslProgram {
-    SslUnit *unit; /* held */
+    SslUnit *unit; /* a reference */
     atomic_uint holders;
-    Arena *arena; /* owned: what info points to */
+    Arena *arena; /* owned; has everything that `info` points to */
     JitKernel *kernel;
     SslProgramInfo info;
     SslFaultInfo *fault; /* [info.fault_site_count] */
 };
 
-/* Of a fault site of the unit, or of one that a pass made for a place in its source. */
+/* Describes a fault site of the unit, or a site that a pass added for a place in the unit's source. */
 SslFaultInfo ssl_unit_fault(const SslUnit *unit, const IrFaultSite *site);
-/* Appends what the passes said of a copy of the unit's IR. The host's list need not be the one that the
- * unit was compiled with: spans are translated, sources added. */
+/* Appends the diagnostics of passes over a copy of the unit's IR to the host's list, which may differ from the list
+ * that the unit was compiled with. It translates spans and adds sources to the list. */
 void unit_forward_diags(const SslUnit *unit, const DiagList *from, DiagList *to);
 
 #endif

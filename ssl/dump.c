@@ -1,4 +1,4 @@
-/* The stages of a compile as text. Compiles anew each time: nothing is kept for this. */
+/* The stages of a compile as text. Each dump compiles again, so that compiles need not keep their stages. */
 #include "base/check.h"
 #include "ssl/constants.h"
 #include "ssl/memory_guard.h"
@@ -72,7 +72,7 @@ static Status dump_text(Dump *d)
     return memory_guard_run(d->arena, NULL, print_text, d);
 }
 
-/* Spans of the IR are the unit's own. */
+/* Dumps the IR of a compiled unit, whose spans have the unit's own file numbers. */
 static Status dump_unit(Dump *d)
 {
     DiagList *host = d->diags;

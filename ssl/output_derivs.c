@@ -6,7 +6,7 @@ bool output_derivs_exist(SslType type)
     return type >= SSL_FLOAT && type <= SSL_MATRIX;
 }
 
-/* Results of the new entry, in the order of the table of outputs. */
+/* The results of the new entry, in the order of the table of outputs. */
 typedef struct Results {
     ARRAY(IrValue) values;
 } Results;
@@ -29,7 +29,7 @@ static void add_derivative(IrModule *m, IrBuilder *b, Results *results, uint32_t
     }
 }
 
-/* The description of the outputs follows the table. */
+/* Extends the description of the outputs to match the table. */
 static void extend_info(IrModule *m)
 {
     SslOutputInfo *infos = ARENA_ARRAY(m->arena, SslOutputInfo, m->outputs.count);
@@ -48,7 +48,7 @@ void output_derivs_add(IrModule *m)
     IrFuncId id = ir_reserve_func(m);
     IrBuilder *b = ir_build_begin(m, id, shader->name, NULL, 0);
     ir_build_func(b)->span = shader->span;
-    ir_build_span(b, (Span){0}); /* nobody wrote what is added here: it is not warned of */
+    ir_build_span(b, (Span){0}); /* code that has no place in a source gets no warnings */
     IrValue *of_shader = ARENA_ARRAY(m->arena, IrValue, shader->result_count);
     ir_build_call(b, m->entry, NULL, 0, shader->result_types, shader->result_count, of_shader);
     Results results = {0};

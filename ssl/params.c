@@ -1,4 +1,4 @@
-/* Filling a parameter block: four bytes a scalar, at the offsets that the program names. */
+/* Filling of a parameter block, in which each scalar takes four bytes at the offset that the program states. */
 #include "base/check.h"
 #include "ssl/context.h"
 #include <string.h>
@@ -8,7 +8,7 @@ static bool is_triple(SslType type)
     return type == SSL_FLOAT3 || (type >= SSL_COLOR && type <= SSL_NORMAL);
 }
 
-/* The numbers of a value, and how many there are; 0 for what has none. */
+/* Writes the scalars of a value to `out` and returns their number, which is 0 for a value without scalars. */
 static uint32_t numbers_of(const SslValue *value, double out[16])
 {
     switch (value->type) {
@@ -41,7 +41,8 @@ bool ssl_value_fits(const SslValue *value, SslType type, const SslShape *shape)
            (is_triple(type) && is_triple(value->type));
 }
 
-/* `value` fits the parameter. Small numbers that are not whole become whole where an int is asked for. */
+/* Writes a value that fits the parameter. A float in the list of a struct or array is truncated where the member is
+ * an int, and becomes 0 if it is out of range. */
 static void store_value(void *block, uint32_t offset_bytes, SslType type, const SslShape *shape,
                         const SslValue *value)
 {

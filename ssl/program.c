@@ -1,5 +1,5 @@
-/* Unit to program: a copy of the unit's IR goes through the passes, gets a layout and a kernel; what
- * the host must know is copied out, and the IR is dropped. */
+/* Building a program from a unit: a copy of the unit's IR goes through the passes and gets a layout and a kernel. The
+ * facts that the host needs are then copied out, and the IR is freed. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include "ssl/passes/pipeline.h"
 #include <string.h>
 
-/* --- what the host must know -------------------------------------------------------------------- */
+/* --- the description for the host --------------------------------------------------------------- */
 
 static const char *copy_text(Arena *arena, const char *text)
 {
@@ -61,7 +61,7 @@ static const SslTextureSite *copy_texture_sites(const IrModule *m, Arena *arena)
     return sites;
 }
 
-/* Passes may drop, renumber or add sites: the unit's places are found again by span. */
+/* Passes may drop, renumber or add fault sites, so the unit's places are found by span. */
 static SslFaultInfo *copy_faults(const SslUnit *unit, const IrModule *m, Arena *arena)
 {
     SslFaultInfo *faults = ARENA_ARRAY(arena, SslFaultInfo, m->fault_sites.count);
@@ -70,7 +70,7 @@ static SslFaultInfo *copy_faults(const SslUnit *unit, const IrModule *m, Arena *
     return faults;
 }
 
-/* The rows that output_derivs_add put behind the shader's own. */
+/* Describes the rows that output_derivs_add appended to the shader's outputs. */
 static void fill_output_derivs(SslProgram *p, const KernelLayout *layout)
 {
     const SslUnitInfo *unit_info = p->info.unit;
@@ -133,8 +133,8 @@ static void fill_info(SslProgram *p, const IrModule *m, const KernelLayout *layo
 typedef struct Build {
     SslProgram *program;
     const SslBuildDesc *how;
-    Arena *ir;       /* dropped when the kernel is there */
-    DiagList *diags; /* of the passes */
+    Arena *ir;       /* freed once the kernel is built */
+    DiagList *diags; /* for the passes */
     Error *err;
 } Build;
 
@@ -186,7 +186,7 @@ Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDes
     const SslBuildDesc defaults = {.size_bytes = sizeof defaults};
     *out_program = NULL;
     Build b = {.how = how ? how : &defaults, .err = err};
-    b.program = new_program((SslUnit *)(uintptr_t)unit); /* only its count changes */
+    b.program = new_program((SslUnit *)(uintptr_t)unit); /* changes only the reference count */
     b.ir = arena_create(0, SSL_COMPILE_MAX_BYTES);
     b.diags = diag_list_create();
     Status status = STATUS_NO_MEMORY;
@@ -229,7 +229,7 @@ void ssl_program_release(SslProgram *p)
         return;
     SslUnit *unit = p->unit;
     jit_release(unit->ctx->jit, p->kernel);
-    arena_destroy(p->arena); /* the program itself is in it */
+    arena_destroy(p->arena); /* also frees the program itself */
     ssl_unit_release(unit);
 }
 

@@ -81,8 +81,8 @@ void report_suggestion(DiagList *list, const char *name, const char *const *cand
 {
     const char *nearest =
         report_foreign(list, name) ? NULL : suggest_nearest(name, candidates, count);
-    bool is_detail =
-        nearest && nearest[0] == '_' && name[0] != '_'; /* most likely of the library */
+    bool is_detail = nearest && nearest[0] == '_' &&
+                     name[0] != '_'; /* most likely a private name of the library */
     if (nearest && !is_detail)
         report(list, NOTE_DID_YOU_MEAN, (Span){0}, nearest);
 }

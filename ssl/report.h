@@ -1,4 +1,4 @@
-/* Reporting by code: the texts are in ssl/ssl_diag.inc. */
+/* Reports of diagnostics by code. ssl/ssl_diag.inc has their texts. */
 #ifndef SSL_REPORT_H
 #define SSL_REPORT_H
 
@@ -12,27 +12,27 @@ typedef enum SslDiag {
     SSL_DIAG_COUNT
 } SslDiag;
 
-/* Sources of the standard library have file numbers of their own, since one parse of them serves many
- * DiagLists: LIBRARY_FILE + index. A message there is shown without a place. */
+/* The sources of the standard library have the file numbers LIBRARY_FILE + index, because they are parsed once and
+ * used with many DiagLists. A message in such a source is shown without a place. */
 enum { LIBRARY_FILE = 1 << 30 };
 static inline bool span_is_library(Span span)
 {
     return span.file >= LIBRARY_FILE;
 }
 
-/* report(list, NAME, span, arguments...): at least as many arguments as the text has {n}; NULL where
- * it has none. */
+/* report(list, NAME, span, arguments...) adds diagnostic SSL_DIAG_NAME. There must be an argument for each {n} of the
+ * text, or a single NULL if it has none. */
 #define report(list, name, span, ...)                                                              \
     report_args((list), SSL_DIAG_##name, (span), (const char *const[]){__VA_ARGS__},               \
                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 void report_args(DiagList *list, SslDiag diag, Span span, const char *const *args, size_t count);
 
-/* True once so many errors were reported that going on only costs time. */
+/* Returns whether the list has so many errors that it is not worth going on. */
 bool report_is_full(const DiagList *list);
 
-/* A note on what SSL has instead of a word of another language. False: it is none. */
+/* Adds a note on what SSL has in place of a word of another language. Returns false if `name` is no such word. */
 bool report_foreign(DiagList *list, const char *name);
-/* report_foreign; else "did you mean 'x'?" if a candidate is near. */
+/* Calls report_foreign; if that says nothing, adds "did you mean 'x'?" for the nearest candidate, if one is near. */
 void report_suggestion(DiagList *list, const char *name, const char *const *candidates,
                        size_t count);
 

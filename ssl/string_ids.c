@@ -3,7 +3,7 @@
 #include "base/thread.h"
 #include <string.h>
 
-/* A list to be searched: shaders compare with a few words each. */
+/* A linear list suffices, because shaders compare with a few words only. */
 struct StringIds {
     Mutex lock;
     char **texts; /* under lock */

@@ -1,5 +1,5 @@
-/* Facts about SSL's types and the layout of the globals: what every stage of the compiler and the
- * host share. Links to nothing else in ssl/. */
+/* Facts about SSL's types and the layout of the globals, which all stages of the compiler and the host share. This
+ * file depends on no other file of ssl/. */
 #include "base/check.h"
 #include "ssl/ssl.h"
 

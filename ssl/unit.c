@@ -1,5 +1,5 @@
-/* Source to unit. A unit owns one arena with all that was made for it; out of memory anywhere below is
- * a jump back to here, where the arena goes as a whole. */
+/* Compiling a source to a unit. A unit owns one arena with all its memory. When memory runs out in any function below,
+ * the arena's jump returns to this file, which frees the arena as a whole. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "ssl/context.h"
@@ -21,7 +21,7 @@ static const char *fault_text(SslFaultKind kind)
     UNREACHABLE();
 }
 
-/* Lines and columns while the source texts are at hand. */
+/* Fills in lines and columns, while the source texts exist. */
 static void place_faults(SslUnit *unit, const DiagList *diags)
 {
     const IrModule *m = unit->module;
@@ -91,7 +91,7 @@ static bool is_same_site(const SslFaultInfo *known, const IrFaultSite *site)
            known->span.begin == site->span.begin && known->span.end == site->span.end;
 }
 
-/* The source of that file of the unit's spans; source_count: none. */
+/* Returns the index of the source with that file number, or source_count if there is none. */
 static uint32_t find_source(const SslUnit *unit, uint32_t file)
 {
     uint32_t k = 0;
@@ -138,12 +138,12 @@ void ssl_unit_release(SslUnit *unit)
         return;
     for (uint32_t i = 0; i < unit->part_count; ++i)
         ssl_unit_release(unit->parts[i]);
-    arena_destroy(unit->arena); /* the unit itself is in it */
+    arena_destroy(unit->arena); /* also frees the unit itself */
 }
 
 void unit_forward_diags(const SslUnit *unit, const DiagList *from, DiagList *to)
 {
-    uint32_t last = UINT32_MAX, file = 0; /* the source added last */
+    uint32_t last = UINT32_MAX, file = 0; /* the source that was added last, and its file number */
     for (uint32_t i = 0; i < diag_count(from); ++i) {
         const Diag *diag = diag_get(from, i);
         Span span = {0};

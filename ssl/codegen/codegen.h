@@ -27,10 +27,10 @@ bool codegen_is_recursive(const IrModule *m);
 
 typedef struct CodegenDesc {
     const char *symbol; /* the kernel's name */
-    uint32_t
-        lanes; /* points computed at once: 1, 4, 8 or 16; results have equal bits at every width */
-    uint32_t
-        math_lanes; /* width of the functions of rt_lanes.h that the CPU supports: 4, 8 or 16 */
+    /* Points computed at once: 1, 4, 8 or 16; results have equal bits at every width. */
+    uint32_t lanes;
+    /* Width of the functions of rt_lanes.h that the CPU supports: 4, 8 or 16. */
+    uint32_t math_lanes;
 } CodegenDesc;
 
 /* Generates the kernel of `m`, which has gone through ir_pipeline. *out_module is the caller's

@@ -28,8 +28,8 @@ typedef struct Gen {
     LLVMModuleRef llvm;
     LLVMBuilderRef builder;
     LLVMBuilderRef entry_builder; /* at the end of the entry block: stack slots, uniform loads */
-    LLVMValueRef
-        function;       /* the function that is being generated: first the point, then the kernel */
+    /* The function that is being generated: first the point, then the kernel. */
+    LLVMValueRef function;
     LLVMValueRef point; /* the function that shades `lanes` lanes */
     LLVMTypeRef point_type;
     uint32_t lanes;      /* 1, 4, 8 or 16 */

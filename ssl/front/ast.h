@@ -1,12 +1,11 @@
-/* The syntax tree of one source file. The parser makes it; the checker (sema/) fills in what is marked
- * "checked", in place; after that it is only read, from any thread.
+/* The syntax tree of one source file. The parser builds it, and the checker (sema/) fills in the fields marked
+ * "checked". After that any thread may read it.
  *
  *   Ast -> structs, functions and shaders, textures, attributes, file-scope constants (all are declarations)
  *          functions -> parameters, body of statements -> expressions
  *
- * Every node carries the span of its source text. Names are interned. All memory is one arena's.
- * Statements are at most SSL_MAX_NESTING deep and
- * expressions SSL_MAX_EXPR_DEPTH, so that walks may recurse. */
+ * Every node has the span of its source text. Names are interned. All memory is in one arena. Statements nest at most
+ * SSL_MAX_NESTING deep and expressions SSL_MAX_EXPR_DEPTH deep, so walks over the tree may recurse. */
 #ifndef SSL_FRONT_AST_H
 #define SSL_FRONT_AST_H
 
@@ -43,13 +42,13 @@ typedef struct TypeName {
     Span span;
     SslType basic; /* when struct_name is NULL */
     const char *struct_name;
-    bool is_bad;    /* reported */
-    ExprList sizes; /* of `T[a][b]`, outermost first; a NULL item: [] */
+    bool is_bad;    /* it was reported */
+    ExprList sizes; /* the sizes of `T[a][b]`, outermost first; NULL stands for [] */
 } TypeName;
 
 /* --- expressions --- */
 typedef enum ExprKind {
-    EXPR_ERROR, /* reported already */
+    EXPR_ERROR, /* stands for something that was reported */
     EXPR_BOOL,
     EXPR_INT,
     EXPR_FLOAT,
@@ -69,7 +68,7 @@ typedef enum ExprKind {
     EXPR_ATTRIBUTE, /* attribute<name>, attribute_exists<name>: op says which */
     EXPR_CLOSURE,   /* make_closure<name>(args) */
     EXPR_TEXTURE,   /* texture2d_sample<name>(args, options) */
-    EXPR_CONVERT    /* made by the checker: a as another type (int to float, float to a vector) */
+    EXPR_CONVERT /* added by the checker: converts a to another type (int to float, float to a vector) */
 } ExprKind;
 
 typedef struct TextureOption {
@@ -78,7 +77,7 @@ typedef struct TextureOption {
     Expr *value;
 } TextureOption;
 
-/* How a texture is sampled. Checked: numbers and strings are resolved; blur and width are expressions. */
+/* The options of a texture call. The checker evaluates all of them but blur and width, which are expressions. */
 typedef struct TextureCall {
     TokenKind form; /* TOKEN_SAMPLE, _ALPHA, _RGBA */
     TextureOption *options;
@@ -86,7 +85,7 @@ typedef struct TextureCall {
     uint32_t slot;       /* checked: index of the texture2d */
     SslTextureSite site; /* checked: all but `texture`, `channel` and `span` */
     Expr *blur, *width;  /* checked: float; NULL: 0 and 1 */
-    int32_t channel;     /* checked: the one that is wanted; -1: no such option */
+    int32_t channel;     /* checked: the first channel; -1: the call has no such option */
 } TextureCall;
 
 enum { COST_MAX = 10000 };
@@ -95,15 +94,14 @@ struct Expr {
     ExprKind kind;
     TokenKind op; /* UNARY, BINARY, ASSIGN, STEP, ATTRIBUTE */
     Span span;
-    /* Of the subtree; a leaf has 1. The left side of a BINARY that is one, too, is as deep as the whole:
-     * a + b + c is 2 deep, and walks loop along it. */
+    /* The depth of the subtree; a leaf has 1. A BINARY on the left side of a BINARY does not add to the depth: a + b + c
+     * has 2, and walks loop along the left sides. */
     uint16_t depth;
     bool is_prefix;    /* STEP */
     bool is_converted; /* CONSTRUCT: an explicit cast of one value */
     const Type *type;  /* checked */
-    /* Checked: what evaluating it costs, in additions; up to COST_MAX. is_total: no effect, cannot fault
-     * and ends, so that it may be evaluated where it was not asked for. */
-    uint16_t cost;
+    uint16_t cost;     /* checked: the cost of evaluating it, in additions, up to COST_MAX */
+    /* Checked: it has no effect, cannot fault and ends, so that it may be evaluated speculatively. */
     bool is_total;
     Expr *a, *b, *c;
     ExprList args;
@@ -119,14 +117,14 @@ struct Expr {
         const VarDecl *var; /* checked: NAME */
         uint32_t row;       /* checked: GLOBAL, CLOSURE: index in the host's table */
         uint32_t member;    /* checked: MEMBER of a struct */
-        struct {            /* checked: ATTRIBUTE: of the file's declarations, or the host's row */
+        struct { /* checked: ATTRIBUTE: index of the file's declaration, or of the host's row */
             uint32_t index;
             bool is_declared;
         } attribute;
         struct { /* checked: CALL; one of the two */
             const FuncDecl *func;
             const Builtin *builtin;
-            uint32_t width; /* > 1: applied to each of so many components */
+            uint32_t width; /* if > 1, the function is applied to each of so many components */
         } callee;
         struct { /* checked: MEMBER of a vector */
             uint8_t lane[4], count;
@@ -162,22 +160,22 @@ struct VarDecl {
     VarKind kind;
     Direction direction; /* PARAM */
     bool is_const;
-    Span span;           /* of the name */
+    Span span;           /* the span of the name */
     const char *name;    /* NULL: a parameter without a name, in a forward declaration */
     TypeName *type_name; /* shared by the declarators of one declaration */
-    ExprList sizes;      /* of `name[a][b]` */
+    ExprList sizes;      /* the sizes of `name[a][b]` */
     Expr *init;          /* value or default; may be NULL */
     MetadataList metadata;
     /* checked */
     const Type *type;
-    uint32_t index;           /* LOCAL, PARAM: dense in its function; MEMBER: in its struct */
-    uint32_t leaf;            /* MEMBER: first scalar of it in the struct */
+    uint32_t index; /* LOCAL, PARAM: dense within the function; MEMBER: index in the struct */
+    uint32_t leaf;  /* MEMBER: its first leaf in the struct */
     const Constant *constant; /* CONSTANT; PARAM with a default; ATTRIBUTE */
     bool is_assigned, is_read;
-    bool is_given; /* to a function, which may write it */
+    bool is_given; /* passed to a function that may write it */
     Span first_read;
-    uint32_t scope_level; /* the checker's */
-    VarDecl *hidden;      /* the checker's: what this name meant outside */
+    uint32_t scope_level; /* used by the checker */
+    VarDecl *hidden;      /* used by the checker: the declaration that this one hides */
 };
 
 struct StructDecl {
@@ -189,13 +187,13 @@ struct StructDecl {
 };
 
 struct FuncDecl {
-    Span span; /* of the name */
+    Span span; /* the span of the name */
     const char *name;
     bool is_shader;
     bool is_componentwise; /* standard library only: declared for float, applied to vectors too */
     bool is_library;
     bool is_sized; /* standard library only: has parameters T[], arrays of any one size */
-    bool is_bad;   /* something in it was reported by the parser */
+    bool is_bad;   /* the parser reported something in it */
     TypeName return_name;
     VarList params;
     Stmt *body; /* NULL: a forward declaration */
@@ -203,7 +201,7 @@ struct FuncDecl {
     /* checked */
     const Type *return_type;
     uint32_t id;          /* dense; the library's functions come first */
-    uint32_t local_count; /* parameters and locals: VarDecl.index is below */
+    uint32_t local_count; /* the number of parameters and locals; larger than every VarDecl.index */
     FuncDecl *next_overload;
     ARRAY(struct FuncCall {
         const FuncDecl *callee;
@@ -229,7 +227,7 @@ typedef enum StmtKind {
     STMT_RETURN /* expr may be NULL */
 } StmtKind;
 
-/* Ways in which control may leave a statement. BREAK and CONTINUE: of a loop around it. */
+/* The ways in which control may leave a statement. BREAK and CONTINUE concern a loop around it. */
 enum { EXIT_NEXT = 1, EXIT_BREAK = 2, EXIT_CONTINUE = 4, EXIT_RETURN = 8 };
 
 struct Stmt {

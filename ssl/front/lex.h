@@ -1,4 +1,4 @@
-/* Source text to tokens. */
+/* The lexer, which turns source text into tokens. */
 #ifndef SSL_FRONT_LEX_H
 #define SSL_FRONT_LEX_H
 
@@ -10,10 +10,10 @@ typedef struct TokenList {
     uint32_t count, capacity;
 } TokenList;
 
-/* The whole of `text`, whose spans get `file`. Faulty characters are reported and left out. */
+/* Lexes all of `text`; spans get the number `file`. Invalid characters are reported and skipped. */
 TokenList lex(Str text, uint32_t file, Names *names, Arena *arena, DiagList *diags);
 
-/* One token a line: "line:column kind text". */
+/* Appends the tokens as text, a line for each: "line:column kind text". */
 void lex_print(const TokenList *tokens, const DiagList *diags, StrBuf *out);
 
 #endif

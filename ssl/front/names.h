@@ -14,10 +14,10 @@ typedef struct Names {
 } Names;
 
 void names_init(Names *names, Arena *arena, const Names *parent);
-/* NUL-terminated; as long as the arena. */
+/* Returns the interned text, which is NUL-terminated and lives as long as the arena. */
 const char *names_intern(Names *names, Str text);
 
-/* From interned names to pointers: declarations by name. Same memory rule. */
+/* A map from interned names to pointers, as declarations. Its memory is in the arena. */
 typedef struct NameMap {
     Arena *arena;
     struct NameMapEntry {
@@ -29,6 +29,6 @@ typedef struct NameMap {
 
 void name_map_init(NameMap *map, Arena *arena);
 void *name_map_get(const NameMap *map, const char *name);       /* NULL: none */
-void name_map_set(NameMap *map, const char *name, void *value); /* NULL takes it out */
+void name_map_set(NameMap *map, const char *name, void *value); /* NULL removes the name */
 
 #endif

@@ -1,8 +1,8 @@
-/* Tokens to syntax tree: recursive descent, one token of lookahead but for casts and metadata.
+/* The parser, which turns tokens into a syntax tree. It works by recursive descent with one token of lookahead, and with
+ * two for casts and metadata.
  *
- * After an error the parser is "panicking": nothing more is reported until it has found a place to go on,
- * after a ';' or at a '}'. Functions that parse a node always return one; EXPR_ERROR and STMT_ERROR stand
- * for what could not be read. */
+ * After an error the parser is "panicking": it reports nothing more until it has found a place to resume, after a ';' or
+ * at a '}'. Functions that parse a node always return one; EXPR_ERROR and STMT_ERROR stand for unreadable parts. */
 #ifndef SSL_FRONT_PARSE_H
 #define SSL_FRONT_PARSE_H
 
@@ -10,14 +10,14 @@
 #include "ssl/front/lex.h"
 
 typedef struct ParseInput {
-    Str text;          /* that the tokens are from */
-    TokenList *tokens; /* `>>` may be split in place */
+    Str text;          /* the source of the tokens */
+    TokenList *tokens; /* the parser may split a `>>` in place */
     uint32_t file;
     bool is_library; /* allows `componentwise` */
 } ParseInput;
 
-/* The whole file: appends its declarations to `ast`. Errors are in diags; what could be read is in the
- * tree. */
+/* Parses a whole file and appends its declarations to `ast`. Errors are reported to `diags`; the tree has everything
+ * that could be read. */
 void parse(const ParseInput *input, Names *names, Arena *arena, DiagList *diags, Ast *ast);
 
 /* --- between the parser's files --- */
@@ -26,15 +26,16 @@ typedef struct Parser {
     Str text;
     Token *tokens;
     uint32_t at, file;
-    uint32_t start;     /* token that the statement or declaration begins with; `at` between two */
+    uint32_t
+        start; /* first token of the current statement or declaration; between two, equals `at` */
     uint32_t recovered; /* token after a statement of another language that was skipped; 0: none */
     uint32_t nesting;
     bool is_panicking, is_library;
-    bool is_foreign;           /* what failed was of another language */
-    bool is_end_reported;      /* what is missing at the end of the source is said once */
+    bool is_foreign;      /* the last error was blamed on a word of another language */
+    bool is_end_reported; /* an error at the end of the source was reported; there is only one */
     const char *componentwise; /* the interned word */
-    NameMap struct_names;      /* that the file declares anywhere; values are not NULL */
-    NameMap misnamed;          /* words of the language that were given to something: told once */
+    NameMap struct_names;      /* structs that the file declares anywhere; values are not NULL */
+    NameMap misnamed;          /* reserved words that were used as names; each is reported once */
     Arena *arena;
     DiagList *diags;
     Ast *ast;
@@ -48,15 +49,15 @@ static inline bool parse_is(const Parser *p, TokenKind kind)
 {
     return p->tokens[p->at].kind == kind;
 }
-/* What comes after the current token; TOKEN_END at the end. */
+/* Returns the kind of the token after the current one; TOKEN_END at the end. */
 TokenKind parse_next_kind(const Parser *p);
 const Token *parse_advance(Parser *p); /* the token that was current; stays at the end */
 bool parse_accept(Parser *p, TokenKind kind);
 /* Takes the token, or reports "expected ';' after ..." and panics. */
 bool parse_expect(Parser *p, TokenKind kind, const char *where);
-/* As parse_expect(';'), but goes on quietly when the next line begins there. */
+/* Expects ';'. After a missing ';' at the end of a line, parsing resumes on the next line without panicking. */
 void parse_semicolon(Parser *p, const char *where);
-/* The closing bracket of `open`. */
+/* Expects the closing bracket of `open`. */
 bool parse_close(Parser *p, TokenKind kind, Span open);
 /* A name, or NULL with a report; with may_be_keyword any word. A word of the language where a name is given is
  * reported and taken. */

@@ -6,8 +6,8 @@
 #include "ssl/ssl.h"
 
 typedef enum TokenKind {
-    TOKEN_END, /* of the source; its span is empty */
-    TOKEN_BAD, /* a character that was reported */
+    TOKEN_END, /* the end of the source; its span is empty */
+    TOKEN_BAD, /* stands for a character that was reported */
     TOKEN_NAME,
     TOKEN_INT,
     TOKEN_FLOAT,
@@ -33,11 +33,12 @@ typedef struct Token {
     bool is_decimal; /* INT: not hexadecimal */
 } Token;
 
-/* As written in source; for tokens without a fixed text a description: "a name". */
+/* Returns the token's text, or a description such as "a name" for tokens without a fixed text. */
 const char *token_kind_text(TokenKind kind);
-/* True and the type for `float`, `color` ... */
+/* Returns whether the token is a type, as `float` or `color`, and which. */
 bool token_is_type(TokenKind kind, SslType *out_type);
-/* Any word, keyword or not: what may stand where only a name can (metadata, global_value<normal>). */
+/* Returns whether the token is a name or a keyword. Both may stand where only a name makes sense (metadata,
+ * global_value<normal>). */
 bool token_is_word(TokenKind kind);
 
 #endif

@@ -12,10 +12,10 @@
  * turn of a loop are not counted, nor are arrays. */
 typedef struct LiveValues {
     uint64_t most; /* the largest number of values that are live at once, over all functions */
-    uint64_t
-        most_bytes; /* the same in bytes; code may need less, because cheap values are recomputed */
-    uint64_t
-        into_blocks; /* the sum over all basic blocks of the values that are live at their start */
+    /* The same in bytes; code may need less, because cheap values are recomputed. */
+    uint64_t most_bytes;
+    /* The sum over all basic blocks of the values that are live at their start. */
+    uint64_t into_blocks;
 } LiveValues;
 
 /* Returns false if it runs out of memory. */

@@ -1,5 +1,5 @@
-/* The functions of rt_math.inc for several lanes: rt_sin_4, rt_sin_8, rt_sin_16 ..., of the very bits of
- * rt_sin in each lane. _8 needs a CPU with AVX2 and _16 one with AVX-512 (x86-64-v3 and -v4). */
+/* The functions of rt_math.inc for several lanes: rt_sin_4, rt_sin_8, rt_sin_16 and so on. Each lane has the same bits as
+ * rt_sin. _8 needs a CPU with AVX2, and _16 one with AVX-512 (x86-64-v3 and -v4). */
 #ifndef SSL_RT_LANES_H
 #define SSL_RT_LANES_H
 

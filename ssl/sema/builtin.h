@@ -16,7 +16,7 @@ struct Builtin {
     const char *name;
     BuiltinShape shape;
     uint16_t cost;
-    union { /* by shape; NULL: not for constants */
+    union { /* the member that `shape` selects; NULL: calls are never constant */
         float (*f_f)(float);
         float (*ff_f)(float, float);
         bool (*f_b)(float);
@@ -26,7 +26,7 @@ struct Builtin {
     const char *domain, *derivative;
 };
 
-enum { /* BUILTIN_ROW_sin_SIN ...: row numbers; two rows may share a name, none an operation and a name */
+enum { /* row numbers, as BUILTIN_ROW_sin_SIN; two rows may share a name, but not both name and operation */
 #define BUILTIN_F_F(name, op, fold, cost, domain, derivative)  BUILTIN_ROW_##name##_##op,
 #define BUILTIN_FF_F(name, op, fold, cost, domain, derivative) BUILTIN_ROW_##name##_##op,
 #define BUILTIN_F_B(name, op, fold, cost, domain, derivative)  BUILTIN_ROW_##name##_##op,

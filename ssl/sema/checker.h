@@ -1,4 +1,4 @@
-/* What the files of the checker share; for sema/ only. */
+/* The state and the functions that the files of the checker share. Private to sema/. */
 #ifndef SSL_SEMA_CHECKER_H
 #define SSL_SEMA_CHECKER_H
 
@@ -10,11 +10,11 @@ typedef struct Sema {
     DiagList *diags;
     const SemaTables *tables;
     Module *module;
-    NameMap variables;      /* name to VarDecl: what it means here */
-    NameMap unknown;        /* names that were reported to mean nothing */
-    ARRAY(VarDecl *) scope; /* declared and visible, innermost last */
+    NameMap variables;      /* from names to the VarDecl that is visible at this point */
+    NameMap unknown;        /* names that were reported as unknown */
+    ARRAY(VarDecl *) scope; /* the visible declarations, innermost last */
     uint32_t scope_level;   /* 0: file; 1: parameters and a function's own block */
-    FuncDecl *func;         /* whose body is checked */
+    FuncDecl *func;         /* the function whose body is being checked */
     uint32_t loop_depth;
     uint32_t function_scalars;
     /* [func_count], 1 + id of the function that called it last, to list once */
@@ -27,16 +27,16 @@ typedef struct Sema {
 /* scope.c */
 void scope_open(Sema *s);
 void scope_close(Sema *s);
-/* Reports a name that the same scope has already; declares it all the same. */
+/* Declares a variable; a name that the scope has already is reported, but declared nevertheless. */
 void scope_declare(Sema *s, VarDecl *var);
 VarDecl *scope_find(const Sema *s, const char *name); /* NULL: none */
 void scope_report_unknown(Sema *s, const char *name, Span span);
-/* True the first time: a name that nobody knows is reported once. */
+/* Returns true the first time only, so that an unknown name is reported once. */
 bool sema_is_news(Sema *s, const char *name);
 
 /* check_type.c */
-/* The type of a declarator: `name` with the array sizes after the variable. count_of_list: for [].
- * The error type after a report. */
+/* Returns the type of a declarator: `name` with the array sizes after the variable. The initialiser gives the size
+ * for []. Returns the error type after a report. */
 const Type *check_type(Sema *s, const TypeName *name, const ExprList *sizes,
                        const Expr *initialiser);
 /* Reports a type that no variable can have; `what` as in "a variable". */
@@ -48,22 +48,24 @@ void check_file(Sema *s);
 /* check_stmt.c */
 void check_body(Sema *s, FuncDecl *func);
 void check_local(Sema *s, VarDecl *var);
-bool expr_has_effect(const Expr *e); /* checked: writes something, or calls what may */
+bool expr_has_effect(
+    const Expr *e); /* a checked expression that writes, or calls a function that may */
 
-/* check_expr.c: each returns the checked node, which may be a new one. */
+/* check_expr.c: each function returns the checked node, which may be a new one. */
 Expr *check_expr(Sema *s, Expr *e);
-/* An expression whose value is used: not void. */
+/* Checks an expression whose value is used, and reports void. */
 Expr *check_value(Sema *s, Expr *e);
-Expr *expr_of_value(Sema *s, Expr *e); /* the same of one that is checked */
+Expr *expr_of_value(Sema *s, Expr *e); /* check_value for an expression that is checked already */
 Expr *check_condition(Sema *s, Expr *e);
-/* A variable, or part of one, that will be written: reports others. Not counted as read. */
+/* Checks the target of an assignment, and reports whatever is not a variable or a part of one. The variable counts
+ * as read only if is_read_too. */
 Expr *check_target(Sema *s, Expr *e, bool is_read_too);
-/* What initialises a variable of `type`: {...} or a value. */
+/* Checks the initialiser of a variable of `type`: {...} or a value. */
 Expr *check_initialiser(Sema *s, Expr *e, const Type *type);
-/* Evaluates what must be constant: `what` as in "an array's size". NULL after a report. */
+/* Evaluates a constant expression; `what` names it in messages, as "an array's size". Returns NULL after a report. */
 const Constant *check_constant(Sema *s, const Expr *e, const char *what);
 Expr *expr_seal(Expr *e);  /* fills in cost and is_total from the children */
-Expr *expr_error(Expr *e); /* makes it stand for what was reported */
+Expr *expr_error(Expr *e); /* turns it into EXPR_ERROR, after a report */
 
 static inline Expr *expr_typed(Expr *e, const Type *type)
 {
@@ -95,12 +97,12 @@ Expr *check_closure(Sema *s, Expr *e);
 Expr *check_texture(Sema *s, Expr *e);
 
 /* coerce.c */
-/* `e` as a value of `type`, by the implicit rules (int to float, and equal types); else reports. */
+/* Converts `e` to `type` by the implicit rules (equal types, and int to float), or reports that it cannot. */
 Expr *coerce(Sema *s, Expr *e, const Type *type);
 bool coerce_is_possible(const Type *from, const Type *to);
-/* What the author may have meant by e where the type is wanted, as a note. */
+/* Adds a note on what the author may have meant by `e` where `type` is expected. */
 void coerce_note(Sema *s, const Expr *e, const Type *type);
-/* Wraps in EXPR_CONVERT if the type differs: int to float, a scalar to a vector. */
+/* Wraps `e` in EXPR_CONVERT (int to float, a scalar to a vector) if its type differs. */
 Expr *coerce_wrap(Sema *s, Expr *e, const Type *type);
 
 /* call_graph.c */

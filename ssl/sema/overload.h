@@ -1,4 +1,4 @@
-/* Choosing among functions of one name: the file's, the library's and the builtin ones together.
+/* Overload resolution among the functions of one name: the file's, the library's and the builtin ones.
  *
  * A candidate is viable if it takes that many arguments and each converts implicitly. The best needs the
  * fewest conversions; on a tie the file's own function wins over the library's, else the call is
@@ -12,11 +12,13 @@
 enum { ANY_SIZE = UINT32_MAX };
 
 typedef struct Candidate {
-    FuncDecl *func; /* or: */
+    FuncDecl *func; /* NULL: the candidate is `builtin` */
     const Builtin *builtin;
-    uint32_t width; /* viable: components that it is applied to, 1 for an ordinary call */
-    uint32_t cost;
-    uint32_t array_size; /* viable: of the arguments for T[]; ANY_SIZE: there are none */
+    /* The rest is set for viable candidates. */
+    uint32_t
+        width; /* number of components that the function is applied to; 1 for an ordinary call */
+    uint32_t cost;       /* number of conversions */
+    uint32_t array_size; /* size of the arguments for parameters T[]; ANY_SIZE: there are none */
 } Candidate;
 
 typedef struct CandidateList {
@@ -25,13 +27,14 @@ typedef struct CandidateList {
 } CandidateList;
 
 CandidateList overload_candidates(Sema *s, const char *name);
-/* Fills in width and cost; false: not viable. */
+/* Returns whether the candidate is viable, and fills in width, cost and array_size. */
 bool overload_match(Candidate *c, const ExprList *args);
-/* The best viable one. NULL: none, or *out_is_ambiguous. */
+/* Returns the best viable candidate, or NULL if there is none or if the call is ambiguous. */
 Candidate *overload_choose(CandidateList *list, const ExprList *args, bool *out_is_ambiguous);
 
 uint32_t candidate_param_count(const Candidate *c);
-uint32_t candidate_required_count(const Candidate *c); /* without those that have defaults */
+uint32_t
+candidate_required_count(const Candidate *c); /* the number of parameters without default */
 const Type *candidate_param_type(const Candidate *c, uint32_t index);
 bool candidate_is_componentwise(const Candidate *c);
 const char *candidate_text(const Candidate *c, Arena *arena);

@@ -1,10 +1,10 @@
-/* The checker: from a parsed file to a typed tree, or to diagnostics. All errors in SSL source are found
- * here; lowering only asserts.
+/* The checker turns a parsed file into a typed tree, or reports diagnostics. It finds all errors of SSL source, so that
+ * lowering only asserts.
  *
  *   lex, parse -> file scope: structs, constants, textures, functions' signatures -> bodies -> call graph
  *
- * Names of functions, structs and constants mean the file's own first, then the standard library's; the
- * order of declarations does not matter but for structs and constants. */
+ * Names of functions, structs and constants are looked up in the file first, then in the standard library. The order
+ * of declarations matters only for structs and constants. */
 #ifndef SSL_SEMA_SEMA_H
 #define SSL_SEMA_SEMA_H
 
@@ -12,7 +12,7 @@
 #include "ssl/sema/const_eval.h"
 #include "ssl/sema/type.h"
 
-/* What the host provides; rows as in ssl.h. */
+/* The host's tables, whose rows are described in ssl.h. */
 typedef struct SemaTables {
     const SslGlobalRow *globals;
     const SslClosureRow *closures;
@@ -30,29 +30,32 @@ typedef struct Module {
     const struct Module *library; /* NULL: this is the library */
     Ast *ast;
     Names names;
-    NameMap functions; /* FuncDecl: the first overload */
-    NameMap structs;   /* StructDecl */
-    NameMap variables; /* VarDecl: file-scope constants and textures */
+    NameMap functions; /* from names to the first overload, a FuncDecl */
+    NameMap structs;   /* from names to StructDecl */
+    NameMap variables; /* from names to VarDecl: file-scope constants and textures */
     /* Library only: Builtin, the first row of that name; rows of a name are adjacent or found by walking
      * on. */
     NameMap builtin_rows;
-    uint32_t func_count; /* FuncDecl.id is below; the library's come first */
+    uint32_t
+        func_count; /* larger than every FuncDecl.id; the library's functions have the lowest ids */
 } Module;
 
-/* Memory: arena, whose out-of-memory jump is set. The result is usable only if diags got no error. */
+/* Parses and checks sources. The module is in `arena`, whose out-of-memory jump must be set. It may be used only if
+ * `diags` got no error. */
 Module *sema_check(const Module *library, const SemaTables *tables, const SemaSource *sources,
                    uint32_t source_count, Arena *arena, DiagList *diags);
-/* Lexed and parsed only: names of shaders and nothing else can be relied on. */
+/* Only lexes and parses the sources, after which the names of shaders are valid, but nothing else. */
 Module *sema_parse(const Module *library, const SemaSource *sources, uint32_t source_count,
                    Arena *arena, DiagList *diags);
-/* The shader that `name` means (NULL: the only one), or NULL with a report at the start of `file`. */
+/* Returns the shader called `name`, or the only one if `name` is NULL. If there is none, it reports that at the start of
+ * `file` and returns NULL. */
 const FuncDecl *sema_find_shader(const Module *m, const char *name, uint32_t file, Arena *arena,
                                  DiagList *diags);
 
-/* "float mix(float a, float b, float t)" */
+/* Returns the signature as source would have it: "float mix(float a, float b, float t)". */
 const char *sema_func_text(const FuncDecl *f, Arena *arena);
 
-/* Indented text, one node a line, with types. */
+/* Appends the tree as indented text, a line per node, with types. */
 void ast_print(const Ast *ast, StrBuf *out);
 
 #endif

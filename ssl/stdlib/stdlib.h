@@ -1,5 +1,5 @@
-/* The standard library: SSL text (ssl/stdlib/<family>.ssl) that is part of the program, parsed and checked
- * once a context. Only what a shader calls is lowered with it. */
+/* The standard library: SSL sources (ssl/stdlib/<family>.ssl) embedded into the program, which each context parses and
+ * checks once. Only the functions that a shader calls are lowered with it. */
 #ifndef SSL_STDLIB_STDLIB_H
 #define SSL_STDLIB_STDLIB_H
 
@@ -8,16 +8,17 @@
 #include "ssl/sema/sema.h"
 #include "ssl/string_ids.h"
 
-/* Read-only once made, but for what StringIds guards itself: shared by threads. */
+/* Read-only once made, except for StringIds, which has a lock. Threads may share it. */
 typedef struct StdLib {
-    Arena *arena; /* owned: the module */
+    Arena *arena; /* owned; has the module */
     const Module *module;
-    StringIds *strings; /* owned: one numbering for all that is lowered with this library */
+    StringIds
+        *strings; /* owned; one numbering for all shaders that are lowered with this library */
 } StdLib;
 
 extern const EmbeddedText stdlib_sources[]; /* spans of file LIBRARY_FILE + index */
 
 Status stdlib_create(StdLib **out_lib, Error *err) SORT_MUST_CHECK;
-void stdlib_destroy(StdLib *lib); /* NULL is fine */
+void stdlib_destroy(StdLib *lib); /* NULL is allowed */
 
 #endif
