@@ -1,13 +1,13 @@
-/* Live ranges of array values, found by one walk backward over the tree of regions, and the merging
- * of values into slots.
+/* Live ranges of array values, found by one backward walk over the tree of regions, and the merging of values into
+ * slots.
  *
- * Points in time are numbers that fall as the walk goes back: every instruction has one where it reads
- * its arguments and a later one where its results begin, every region and every IF or LOOP has one
- * where it begins and ends. A live range is a list of closed segments of points, earliest first.
+ * Points in time are numbers, which decrease along the backward walk. Every instruction has a point where it reads
+ * its arguments and a later one where its results begin. Every region and every IF or LOOP has points where it
+ * begins and ends. A live range is a list of closed segments of points, earliest first.
  *
- * IF: both arms are laid out one after the other; what is live after the IF is live through each arm,
- * what only one arm reads is live in that arm. LOOP: what comes from outside and is read inside is live
- * in all of the loop, for the next turn will read it again. */
+ * IF: the arms are laid out one after the other. A value that is live after the IF is live through each arm; a value
+ * that only one arm reads is live in that arm. LOOP: a value from outside that the loop reads is live in all of the
+ * loop, because the next turn reads it again. */
 #include "ssl/codegen/array_plan.h"
 #include "base/check.h"
 
@@ -38,7 +38,7 @@ static bool is_array_value(const IrFunc *f, IrValue v)
 
 /* --- live ranges ------------------------------------------------------------------------------ */
 
-/* Puts a segment in front of the range; swallows those that it reaches. */
+/* Adds a segment at the front of the range, and merges it with segments that it reaches. */
 static void add_segment(Planner *p, IrValue v, uint32_t first, uint32_t last)
 {
     ASSERT(first <= last && (!p->range[v] || first <= p->range[v]->first));
@@ -62,7 +62,7 @@ static void begin_live(Planner *p, IrValue v, uint32_t end)
     p->live_end[v] = end;
 }
 
-/* v is defined at `point`: nothing before it. */
+/* Ends the open segment of v at `point`, where v is defined. */
 static void end_live(Planner *p, IrValue v, uint32_t point)
 {
     uint32_t at = p->live_at[v];
@@ -77,7 +77,7 @@ static void end_live(Planner *p, IrValue v, uint32_t point)
     p->live_at[v] = 0;
 }
 
-/* Ends the open segments of all that is live at `point`; they go on before it. */
+/* Splits the open segments of all values that are live at `point`. */
 static void cut_live(Planner *p, uint32_t point)
 {
     for (uint32_t i = 0; i < p->live.count; ++i) {
@@ -194,7 +194,7 @@ static bool ranges_meet(const Segment *a, const Segment *b)
     return false;
 }
 
-/* Both lists are spent. */
+/* Merges two lists of segments; both are consumed. */
 static Segment *merge_ranges(Segment *a, Segment *b)
 {
     Segment *head = NULL, **tail = &head, *last = NULL;
@@ -252,7 +252,7 @@ static void merge_if(Planner *p, const IrInst *inst)
     }
 }
 
-/* Loops first: a copy that is left there is made every turn. */
+/* Loops have precedence, because a copy that remains in a loop is executed every turn. */
 static void merge_all(Planner *p)
 {
     const IrFunc *f = p->func;

@@ -1,12 +1,12 @@
-/* Array values in stack memory, as array_plan.h placed them. LLVM splits what only constant indices
- * touch into registers again. */
+/* Array values in stack memory, at the places of array_plan.h. LLVM keeps arrays in registers that are only accessed at
+ * constant indices. */
 #include "base/cast.h"
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 #include <string.h>
 
-/* One element of all lanes. A bool takes a byte, and an int in each of several lanes, where bytes
- * would not be gathered. */
+/* Returns the type of one element of all lanes. A bool is a byte, or an int in code of several lanes, because bytes
+ * cannot be gathered. */
 static LLVMTypeRef element_type(const Gen *g, IrKind kind)
 {
     return kind != IR_BOOL ? gen_lane_type(g, kind) : g->mask ? g->t_int : g->t_i8;
@@ -45,7 +45,7 @@ static bool is_constant(const Gen *g, IrValue v)
     return op == IR_CONST_INT || op == IR_CONST_BOOL || op == IR_CONST_FLOAT;
 }
 
-/* The elements, of one lane, as one constant in read-only memory; NULL unless all are constants. */
+/* Returns a constant in read-only memory with the elements of one lane, or NULL unless all elements are constants. */
 static LLVMValueRef constant_table(Gen *g, const IrInst *inst)
 {
     IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
@@ -70,7 +70,7 @@ static LLVMValueRef constant_table(Gen *g, const IrInst *inst)
     return constant;
 }
 
-/* Arrays of constants that are nowhere but in gets need no memory of their own. */
+/* Finds arrays of constants that are only read; they need no stack memory. */
 static void find_tables(Gen *g)
 {
     const IrFunc *f = g->func;
@@ -105,14 +105,14 @@ static LLVMValueRef slot_of(const Gen *g, IrValue v)
     return g->slot[g->plan->slot_of[v]];
 }
 
-/* Where an element of all lanes lies: index is the same number in all. */
+/* Returns the address of an element, at an index that is equal in all lanes. */
 static LLVMValueRef element_ptr(Gen *g, IrValue array, LLVMValueRef index)
 {
     LLVMTypeRef type = element_type(g, ir_kind(ir_type(g->func, array)));
     return LLVMBuildInBoundsGEP2(g->builder, type, slot_of(g, array), &index, 1, "");
 }
 
-/* Where each lane's element lies, when lanes have indices of their own. */
+/* Returns the addresses of one element per lane, at indices that differ between lanes. */
 static LLVMValueRef element_ptrs(Gen *g, IrValue array, LLVMValueRef index)
 {
     LLVMTypeRef type = element_type_of_one(g, ir_kind(ir_type(g->func, array)));
@@ -205,7 +205,7 @@ static void store_element(Gen *g, IrValue array, IrValue index, LLVMValueRef x)
         LLVMBuildStore(g->builder, x, element_ptr(g, array, g->value[index]));
 }
 
-/* In the lanes that are here: a loop, since arrays may be long. */
+/* Copies an array in the lanes of the mask, by a loop, because arrays may be long. */
 static void copy_masked(Gen *g, LLVMValueRef to, LLVMValueRef from, IrType type)
 {
     ASSERT(g->mask && ir_count(type) > 0);
@@ -279,7 +279,7 @@ void gen_array_op(Gen *g, const IrInst *inst)
     }
 }
 
-/* When a copy would overwrite what another one still has to read, all go through temporaries. */
+/* If one copy would overwrite the source of another, all go through temporaries. */
 void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t count)
 {
     bool has_hazard = false;

@@ -1,11 +1,11 @@
-/* Recursive functions, and their calls: code of one lane. All others are gone from the IR.
+/* Recursive functions and their calls, in code of one lane. All other functions are inlined in the IR.
  *
  *   {scalar results} f(batch, globals, block, lane, budget, fault, stack, arguments..., array results...)
  *
- * Arrays go by address: the callee copies what it is given when it begins, and writes its results into the
- * caller's memory when it ends. `budget`, `fault` and `stack` are the point's words. A call takes one of the
- * budget and the planned frame of its callee (ir_frame_bytes) of the stack, which it gives back; a call that
- * cannot have them is a fault, gives zeros and ends all loops and calls of the point. */
+ * Arrays are passed by address: the callee copies array arguments when it begins, and writes array results into the
+ * caller's memory when it ends. `budget`, `fault` and `stack` point to words of the point. A call takes 1 from the
+ * budget, and the planned frame of the callee (ir_frame_bytes) from the stack, which it returns. If either does not
+ * suffice, the call is a fault: it gives zeros and ends all loops and calls of the point. */
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a point reads: globals, attributes and parameters, through the fields of the batch. */
+/* Reads of globals, attributes and parameters through the fields of the batch. */
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 
@@ -59,7 +59,7 @@ LLVMValueRef gen_lane_address(Gen *g, LLVMValueRef block_base, uint32_t offset_b
     return LLVMBuildInBoundsGEP2(g->builder, g->t_i32, base, &g->lane, 1, "");
 }
 
-/* What a row has for the result of `inst`, in all lanes. Bools are stored as ints. */
+/* Loads all lanes of a row as the result of `inst`. Bools are stored as ints. */
 static LLVMValueRef load_lanes(Gen *g, const IrInst *inst, LLVMValueRef block_base,
                                uint32_t offset_bytes)
 {
@@ -80,7 +80,7 @@ LLVMValueRef gen_global(Gen *g, const IrInst *inst)
     return load_lanes(g, inst, g->globals, offset);
 }
 
-/* Found in the entry block, once in each function that reads any. */
+/* Returns the address of the block's attributes, computed in the entry block once per function that reads any. */
 static LLVMValueRef attributes_of_block(Gen *g)
 {
     if (g->attributes)

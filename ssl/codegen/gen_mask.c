@@ -1,9 +1,9 @@
-/* Structured control flow of several lanes at once: as masks.
+/* Structured control flow of several lanes at once, by masks.
  *
- * g->mask says which lanes are here. Everything that is computed is computed in all lanes, for nobody sees
- * what the others get; what lasts (memory, faults, results, lookups) is done under the mask. So every lane
- * sees the writes of its own way through the shader, in order, and array_plan.h's reasoning about one
- * lane holds for each of them.
+ * g->mask has the lanes that execute the current code. Computations are done in all lanes, because the values of the
+ * other lanes are never used; only lasting effects (memory, faults, results, lookups) are masked. Every lane
+ * therefore sees the writes of its own path through the shader, in order, and the reasoning of array_plan.h
+ * about one lane holds for each of them.
  *
  *   IF:   both arms, each under its half of the mask; one that no lane enters is skipped, unless it is so
  *         short that asking costs more. Results are selected.
@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 
-/* Arms up to this weight are computed always. */
+/* Arms up to weight ARM_ALWAYS are computed without a test; ARM_HEAVY is the weight of expensive instructions. */
 enum { ARM_ALWAYS = 12, ARM_HEAVY = 1000 };
 
 LLVMValueRef gen_any(Gen *g, LLVMValueRef mask)
@@ -34,7 +34,7 @@ void gen_store_masked(Gen *g, LLVMValueRef x, LLVMValueRef ptr, uint32_t align)
     LLVMSetAlignment(LLVMBuildStore(g->builder, x, ptr), align);
 }
 
-/* What an instruction costs beside a test and a jump. */
+/* Returns the cost of an instruction in comparison with a test and a jump. */
 static uint32_t weight_of(const Gen *g, const IrInst *inst)
 {
     switch ((IrOp)inst->op) {
@@ -91,8 +91,8 @@ void gen_transfer_under(Gen *g, LLVMValueRef mask, const IrValue *from, IrValue 
     g->mask_is_whole = was_whole;
 }
 
-/* One arm. Leaves what it yields in g->value of the yielded values: of those that it computes itself, what
- * holds behind the arm too, whether it was entered or not. */
+/* Generates one arm. The values that it yields are in g->value afterwards; those that the arm computes itself are phis
+ * that are also valid if the arm was skipped. */
 static void gen_arm(Gen *g, IrRegionId region, const IrInst *inst, LLVMValueRef mask)
 {
     ASSERT(mask && g->mask);
@@ -134,7 +134,7 @@ static void gen_arm(Gen *g, IrRegionId region, const IrInst *inst, LLVMValueRef 
     }
 }
 
-/* The arm that all lanes take: in unrolled loops. */
+/* Generates the only arm of an IF whose condition is constant, as happens in unrolled loops. */
 static void gen_one_arm(Gen *g, const IrInst *inst, bool condition)
 {
     const IrInst *yield = gen_region(g, inst->region_first + (condition ? 0 : 1));

@@ -1,4 +1,4 @@
-/* The kernel's frame, two functions:
+/* The frame of a kernel, which has two functions:
  *
  *   kernel(batch)    for every block: clear the lobe masks; for every lane, or group of lanes, that has live
  *                    ones:
@@ -9,9 +9,9 @@
  * other stays a function: a call is nothing beside a lookup, and inside a loop the hoisting of all the
  * constants and uniform values of a large shader costs more than it saves, when compiling and when running.
  *
- * Globals, parameters and the batch are written by nobody while a kernel runs, and results are read
- * by nobody: the loads are marked invariant, and loads and stores are in different alias scopes, so
- * that LLVM may hoist, share and vectorise as if all was local. */
+ * While a kernel runs, nothing writes globals, parameters and the batch, and nothing reads results. Loads are therefore
+ * marked invariant, and loads and stores are in different alias scopes, so that LLVM may hoist, share and vectorise
+ * them like local variables. */
 #include "base/cast.h"
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
@@ -35,7 +35,8 @@ static void store_result(Gen *g, LLVMValueRef x, LLVMValueRef ptr, uint32_t alig
     mark_output(g, LLVMBuildStore(g->builder, x, ptr), align);
 }
 
-/* One instruction with AVX-512, which is what 16 lanes are for; without it slower than to load, blend and store. */
+/* A masked store is one instruction with AVX-512, which has 16 lanes. With fewer lanes, a load, a blend and a store are
+ * faster. */
 static void store_where(Gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef where)
 {
     static const char name[] = "llvm.masked.store";
@@ -49,7 +50,8 @@ static void store_where(Gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef w
     LLVMSetMetadata(store, g->md_noalias, g->scope_input);
 }
 
-/* One number a lane, in the lanes of `where`; one lane: NULL. Other lanes keep what is there. */
+/* Stores one number per lane in the lanes of `where`, which is NULL in code of one lane. Other lanes of the memory keep
+ * their values. */
 static void store_lanes(Gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef where)
 {
     if (where && g->lanes == SSL_BLOCK) {
@@ -73,7 +75,7 @@ static void store_value(Gen *g, IrValue v, uint32_t offset_bytes, LLVMValueRef w
     store_lanes(g, x, gen_lane_address(g, g->result, offset_bytes), where);
 }
 
-/* `results`: the entry's, as its YIELD names them. */
+/* Stores the results of the entry, in the order of its YIELD. */
 static void store_results(Gen *g, const IrValue *results)
 {
     const IrModule *m = g->module;
@@ -89,7 +91,7 @@ static void store_results(Gen *g, const IrValue *results)
     }
 }
 
-/* The present lanes as bits of a block's mask. */
+/* Returns the lanes in which a term is present as bits of a block's mask. */
 static LLVMValueRef lobe_bits(Gen *g, LLVMValueRef present)
 {
     LLVMValueRef bits = LLVMConstInt(g->t_i16, 1, false);
@@ -102,7 +104,7 @@ static LLVMValueRef lobe_bits(Gen *g, LLVMValueRef present)
     return LLVMBuildShl(g->builder, bits, lane, "");
 }
 
-/* Weight and arguments of one lobe, and its bits in the block's mask, where it is present. */
+/* Stores weight and arguments of one lobe, and its bits in the block's mask, in the lanes where it is present. */
 static void store_lobe(Gen *g, const IrLobeSlot *slot, const SslLobeSlot *where,
                        const IrValue *results)
 {
@@ -159,7 +161,7 @@ void gen_enter_function(Gen *g, LLVMValueRef function)
         add_attribute(g, 1, batch_facts[i], 0);
     add_attribute(g, 1, "dereferenceable", sizeof(SslBatch));
     add_attribute(g, 1, "align", _Alignof(SslBatch));
-    /* The host's threads may flush subnormals or not: LLVM must not fold as if it knew. */
+    /* LLVM must not assume when it folds that subnormals are, or are not, flushed. */
     const char *key = "denormal-fp-math", *mode = "dynamic,dynamic";
     add_text_attribute(g, key, mode);
     /* A frame of more than a page is touched page by page, so that none steps over a stack's guard. */
@@ -184,7 +186,7 @@ void gen_begin_body(Gen *g, const IrFunc *f)
     gen_find_twins(g);
 }
 
-/* The shader for one lane, or for some at once, and the storing of the results. */
+/* Generates the function that runs the shader for g->lanes lanes and stores the results. */
 static void gen_point(Gen *g)
 {
     const IrModule *m = g->module;
@@ -277,7 +279,7 @@ static LLVMValueRef block_address(Gen *g, LLVMValueRef base, uint32_t stride_byt
 
 static void gen_kernel(Gen *g, const char *symbol)
 {
-    g->mask = NULL; /* all of this is of whole blocks */
+    g->mask = NULL; /* the code below handles whole blocks */
     gen_enter_function(
         g, LLVMAddFunction(g->llvm, symbol, LLVMFunctionType(g->t_void, &g->t_ptr, 1, false)));
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);

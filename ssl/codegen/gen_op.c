@@ -1,5 +1,5 @@
-/* Operations of one lane: arithmetic, comparisons, conversions, mathematics. What each one means
- * stands in ir_ops.inc; rt/rt.h says the same in C, for the constant folder. */
+/* Scalar operations: arithmetic, comparisons, conversions, mathematics. ir_ops.inc defines them, and rt/rt.h
+ * implements them in C for the constant folder. */
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 #include <float.h>
@@ -16,11 +16,10 @@ static void add_attribute(Gen *g, LLVMValueRef function, const char *name, uint6
                             LLVMCreateEnumAttribute(g->context, kind, value));
 }
 
-/* How LLVM writes memory(...): two bits a location, read and write, the arguments' memory first. */
+/* LLVM's encoding of memory(...): two bits per location, for read and write; the arguments' memory comes first. */
 enum { MEMORY_NONE = 0, MEMORY_ARGUMENTS = 3 };
 
-/* A function of rt/. It always returns and does nothing else than said: LLVM may share and hoist calls,
- * but not look inside. */
+/* Declares a function of rt/. It always returns and has no other effect, so LLVM may share and hoist calls. */
 static LLVMValueRef runtime_function(Gen *g, const char *name, LLVMTypeRef type, uint64_t memory)
 {
     LLVMValueRef function = LLVMGetNamedFunction(g->llvm, name);
@@ -42,7 +41,7 @@ static LLVMValueRef runtime_function(Gen *g, const char *name, LLVMTypeRef type,
     return function;
 }
 
-/* rt_NAME_W(buffer 0, 1 ...), as often as it takes for all lanes. The buffers are the kernel's. */
+/* Calls rt_NAME_W(buffer 0, 1 ...) as often as needed for all lanes. The buffers are g->math. */
 static void call_lanes(Gen *g, const char *name, uint32_t buffer_count)
 {
     uint32_t width = g->lanes < g->math_lanes ? g->lanes : g->math_lanes;
@@ -65,7 +64,7 @@ static void begin_math_buffers(Gen *g)
         g->math[i] = gen_stack(g, g->t_float, "math");
 }
 
-/* `name`: of the function, without rt_. */
+/* Calls a function of rt/; `name` is without the prefix rt_. */
 static LLVMValueRef gen_runtime_call(Gen *g, const char *name, LLVMValueRef *args,
                                      uint32_t arg_count)
 {
@@ -148,8 +147,8 @@ static LLVMValueRef gen_inverse_sqrt(Gen *g, LLVMValueRef x)
     return gen_choose(g, compare_float(g, LLVMRealOLE, x, zero), zero, inverse);
 }
 
-/* Towards 0; 0 of what is no number, and the nearest int of what does not fit. LLVM's own operation is taken apart lane
- * by lane where there are many. */
+/* Rounds toward 0; a NaN gives 0, and a number out of range the nearest int. LLVM would split its own operation into
+ * one per lane. */
 static LLVMValueRef gen_float_to_int(Gen *g, LLVMValueRef x)
 {
     if (g->lanes == 1)
@@ -163,9 +162,9 @@ static LLVMValueRef gen_float_to_int(Gen *g, LLVMValueRef x)
     return gen_choose(g, compare_float(g, LLVMRealUNO, x, x), const_int(g, 0), near);
 }
 
-/* a / b of numbers that are not 0 or -1, towards 0. As doubles, since a processor divides these many at once: a double
- * holds every int, and a quotient of ints that is no int is at least 2^-31 of itself away from one, so that
- * rounding never makes it the next one. */
+/* Returns a / b rounded toward 0, for b other than 0 and -1. It divides doubles, because processors have vector
+ * divisions for these. A double holds every int, and a quotient of ints that is no int differs from the nearest int
+ * by at least 2^-31 of its value, so rounding never yields a wrong int. */
 static LLVMValueRef divide_ints(Gen *g, LLVMValueRef a, LLVMValueRef b)
 {
     if (LLVMIsConstant(b)) /* LLVM multiplies and shifts */
@@ -178,8 +177,7 @@ static LLVMValueRef divide_ints(Gen *g, LLVMValueRef a, LLVMValueRef b)
     return LLVMBuildFPToSI(g->builder, quotient, g->t_int, "");
 }
 
-/* Division by 0 and the quotient that does not fit are undefined in LLVM: 1 takes the divisor's
- * place there. */
+/* LLVM leaves a division by 0 and a quotient that does not fit undefined, so the divisor is replaced by 1 there. */
 static LLVMValueRef gen_int_div(Gen *g, LLVMValueRef a, LLVMValueRef b, bool wants_remainder)
 {
     LLVMValueRef zero = const_int(g, 0);
@@ -188,7 +186,7 @@ static LLVMValueRef gen_int_div(Gen *g, LLVMValueRef a, LLVMValueRef b, bool wan
     LLVMValueRef is_special = LLVMBuildOr(g->builder, is_zero, is_minus_one, "");
     LLVMValueRef divisor = gen_choose(g, is_special, const_int(g, 1), b);
     LLVMValueRef quotient = divide_ints(g, a, divisor);
-    if (wants_remainder) { /* by 1: 0, as it should be */
+    if (wants_remainder) { /* the remainder of a division by 1 is 0, as required */
         LLVMValueRef whole = LLVMBuildMul(g->builder, quotient, divisor, "");
         return LLVMBuildSub(g->builder, a, whole, "");
     }
@@ -211,7 +209,7 @@ static LLVMValueRef gen_float_bits(Gen *g, LLVMValueRef x)
     return gen_choose(g, is_zero, const_int(g, 0), bits);
 }
 
-/* The index brought into [0, count); out of range is rare, so it is a branch. */
+/* Clamps the index to [0, count). Code of one lane has a branch for indices out of range, which are rare. */
 static LLVMValueRef gen_bounds(Gen *g, const IrInst *inst, LLVMValueRef index)
 {
     LLVMValueRef count = const_int(g, (int32_t)inst->imm);
@@ -265,7 +263,7 @@ void gen_find_twins(Gen *g)
     }
 }
 
-/* Both at the first of the two. */
+/* Computes sin and cos of one value at the first of the two instructions. */
 static void gen_sincos(Gen *g, const IrInst *inst, const IrInst *twin)
 {
     if (g->value[inst->result_first])

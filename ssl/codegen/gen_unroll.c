@@ -1,9 +1,9 @@
-/* Loops of several lanes whose few turns are known: the body once for each. In one turn after the other the
- * counter is then a constant, so that arrays are indexed by constants, which LLVM keeps in registers; it
- * cannot see by itself that a masked loop ends for all lanes together.
+/* Unrolling of loops of several lanes that have few turns, a number known at compile time. In each copy of the body the
+ * counter is a constant, so arrays have constant indices and LLVM can keep them in registers. LLVM cannot unroll
+ * such a loop itself, because it cannot see that a masked loop ends for all lanes at once.
  *
- * Turns are counted by evaluating what the loop's condition needs, with the constants that the state starts
- * from. The budget is spent as in any loop: a lane that has none left keeps its state from then on. */
+ * The turns are counted by evaluating the loop's condition, starting from the constants in the initial state. The
+ * budget is spent as in any loop: a lane without budget keeps its state from then on. */
 #include "base/check.h"
 #include "ssl/codegen/gen.h"
 #include "ssl/ir/ir_fold.h"
@@ -11,8 +11,8 @@
 enum {
     TURNS_MAX = 16,
     SIZE_MAX_UNROLLED = 800,
-    SIZE_MAX_ALL = 1 << 15,
-    /* of one kernel */ SIZE_NEVER = 100000
+    SIZE_MAX_ALL = 1 << 15, /* in one kernel */
+    SIZE_NEVER = 100000
 };
 
 /* --- how many turns --------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ typedef struct GenKnown {
 } GenKnown;
 typedef GenKnown Known;
 
-/* The constant of one lane, if it is one; NULL. */
+/* Returns the value as an LLVM constant of one lane, or NULL if it is no constant. */
 static LLVMValueRef constant_of(const Gen *g, IrValue v, IrKind kind)
 {
     LLVMValueRef x = g->value[v];
@@ -58,7 +58,7 @@ static Known known_before(const Gen *g, IrValue v)
     return k;
 }
 
-/* In instructions, and never for what is worth a loop. */
+/* Returns the size of a region in instructions, which is SIZE_NEVER or more if it must not be unrolled. */
 static uint32_t size_of(const Gen *g, IrRegionId region)
 {
     uint32_t size = 0;

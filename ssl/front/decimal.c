@@ -1,5 +1,5 @@
-/* Exact: the number is a quotient of two integers, N / D, and the float's bits are those of a long
- * division. Shorter ways exist [Clinger1990]; literals are few, and this one is easy to trust. */
+/* An exact conversion: the number is a quotient N / D of two integers, and a long division gives the float's bits.
+ * Faster algorithms exist [Clinger1990], but literals are few, and this one is easy to verify. */
 #include "ssl/front/decimal.h"
 #include "base/check.h"
 #include "ssl/ssl_limits.h"

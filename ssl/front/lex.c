@@ -1,5 +1,5 @@
-/* The lexer reads the text once, from left to right, and never looks further ahead than a token's end.
- * All text is checked to be UTF-8 first, so that later stages may print any piece of it. */
+/* The lexer reads the text once, from left to right, without lookahead beyond the end of a token. All text is checked
+ * to be UTF-8 before, so that later stages may print any piece of it. */
 #include "ssl/front/lex.h"
 #include "base/array.h"
 #include "base/check.h"
@@ -116,7 +116,7 @@ static uint32_t character_bytes(Str text, uint32_t at)
     return length;
 }
 
-/* True if all is UTF-8; else the first bad byte is reported. */
+/* Returns whether the text is UTF-8, and reports the first byte that is not. */
 static bool check_utf8(Lexer *l)
 {
     for (uint32_t at = 0; at < l->text.size_bytes;) {
@@ -130,7 +130,7 @@ static bool check_utf8(Lexer *l)
     return true;
 }
 
-/* What to write for a character that word processors and mathematicians use. */
+/* Returns the replacement of a character that word processors and mathematicians use, or NULL. */
 static const char *plain_character(Str character)
 {
     static const struct {
@@ -173,7 +173,7 @@ static const char *plain_character(Str character)
     return NULL;
 }
 
-/* "#" and the rest of its line: a directive of C's preprocessor, or another language's comment. */
+/* Reports "#" and the rest of its line: a directive of C's preprocessor, or another language's comment. */
 static void reject_hash(Lexer *l)
 {
     static const char *const directives[] = {"include", "define",    "undef", "if",    "ifdef",
@@ -201,7 +201,7 @@ static void reject_hash(Lexer *l)
         push(l, (Token){.kind = TOKEN_BAD, .span = span_from(l, begin)});
 }
 
-/* A name with letters that are not ASCII: told as a whole, each name once. */
+/* Reports a name with letters that are not ASCII, as a whole and once per name. */
 static void reject_name(Lexer *l, uint32_t begin)
 {
     while (is_name_part(peek(l, 0)) || is_letter_beyond_ascii(l->text, l->at))
@@ -233,7 +233,7 @@ static void reject_character(Lexer *l, uint32_t at)
         report(l->diags, NOTE_WRITE, (Span){0}, plain);
 }
 
-/* Blanks and comments. */
+/* Skips white space and comments. */
 static void skip(Lexer *l)
 {
     for (;;) {
@@ -321,7 +321,7 @@ static Token float_token(Lexer *l, Span span, Str digits)
     return token;
 }
 
-/* What to write for `number` and what is left of it. */
+/* Returns what to write in place of `number` followed by `rest`. */
 static const char *number_instead(Lexer *l, Str number, Str rest)
 {
     static const char *const suffixes[] = {"u",  "U",   "l",   "L",  "ul",  "UL",  "ll",
@@ -343,7 +343,7 @@ static const char *number_instead(Lexer *l, Str number, Str rest)
     return NULL;
 }
 
-/* A number with all letters, digits and points that touch it: 0x1F, 12, 1.0, 1., .5, 1e-3, 2f. */
+/* Lexes a number with all letters, digits and points that touch it: 0x1F, 12, 1.0, 1., .5, 1e-3, 2f. */
 static void lex_number(Lexer *l)
 {
     uint32_t begin = l->at;
@@ -433,7 +433,7 @@ static void lex_string(Lexer *l)
     push(l, (Token){.kind = TOKEN_STRING, .span = span_from(l, begin), .text = text});
 }
 
-/* Of common source, comments included: how much room tokens get before they are counted. */
+/* A typical source, with comments, has this many bytes per token; it determines how much room is reserved. */
 enum { BYTES_PER_TOKEN = 4 };
 
 static bool lex_punctuation(Lexer *l)

@@ -1,4 +1,4 @@
-/* The parser's moves: taking tokens, reporting, recovering. */
+/* The primitives of the parser: taking tokens, reporting, recovering. */
 #include "ssl/front/parse.h"
 #include "base/check.h"
 #include "ssl/report.h"
@@ -47,7 +47,7 @@ Span parse_last_span(const Parser *p)
     return p->at > 0 ? p->tokens[p->at - 1].span : (Span){p->file, 0, 0};
 }
 
-/* A syntax error behind a word of another language is often that word's. */
+/* A syntax error after a word of another language is often caused by that word. */
 static void note_foreign_word(Parser *p, TokenKind wanted)
 {
     if (p->at > 0 && p->tokens[p->at - 1].kind == TOKEN_NAME)
@@ -81,7 +81,7 @@ bool parse_at_new_line(const Parser *p)
 void parse_semicolon(Parser *p, const char *where)
 {
     if (parse_accept(p, TOKEN_SEMICOLON)) {
-        p->is_panicking = false; /* the place to go on is found */
+        p->is_panicking = false; /* parsing can resume here */
         return;
     }
     bool was_panicking = p->is_panicking;
@@ -103,7 +103,7 @@ bool parse_close(Parser *p, TokenKind kind, Span open)
     return false;
 }
 
-/* Does the current word of the language stand where a name is given, as if it were one? */
+/* Returns whether the current token is a reserved word that is used as a name. */
 static bool is_at_misnamed(const Parser *p)
 {
     if (parse_is(p, TOKEN_NAME) || !token_is_word(parse_token(p)->kind))

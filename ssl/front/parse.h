@@ -26,8 +26,8 @@ typedef struct Parser {
     Str text;
     Token *tokens;
     uint32_t at, file;
-    uint32_t
-        start; /* first token of the current statement or declaration; between two, equals `at` */
+    /* First token of the current statement or declaration; between two, equals `at`. */
+    uint32_t start;
     uint32_t recovered; /* token after a statement of another language that was skipped; 0: none */
     uint32_t nesting;
     bool is_panicking, is_library;
@@ -71,9 +71,9 @@ bool parse_enter(Parser *p);
 void parse_leave(Parser *p);
 void parse_recover(Parser *p); /* to after a ';' or to a '}' */
 
-/* parse_habits.c. True, after a report, if a word of another language in the statement so far is to blame. */
+/* parse_habits.c: if a word of another language in the statement so far is to blame, reports it and returns true. */
 bool parse_blame_foreign(Parser *p);
-/* What to write, after a report at the current token: of `wanted`; TOKEN_END: of a value. */
+/* After a report at the current token, notes what to write in place of `wanted`; TOKEN_END stands for a value. */
 void parse_note_habit(Parser *p, TokenKind wanted);
 
 /* True if it was reported as it stands, so that notes may follow. */

@@ -41,7 +41,7 @@ static Expr *make(Parser *p, Expr node)
     return e;
 }
 
-/* Of a binary operator; 0: it is none. The comma is parse_expression's. */
+/* Returns the precedence of a binary operator, or 0. The comma is left to parse_expression. */
 static int level_of(TokenKind kind)
 {
     switch ((int)kind) {
@@ -98,7 +98,7 @@ static bool is_assignment(TokenKind kind)
     }
 }
 
-/* The items of a list up to `close`, which is taken. */
+/* Parses the items of a list up to and including `close`. */
 static ExprList parse_items(Parser *p, TokenKind close, Span open, Expr *(*item)(Parser *),
                             Span *out_close)
 {

@@ -1,6 +1,6 @@
-/* What an author who knows another language most likely meant, where the grammar ends: a word of that
- * language takes the blame (ssl_foreign_syntax.inc), and notes say what to write for common patterns. Nothing
- * here decides what is right: all of it runs when an error is certain. */
+/* Help for authors who know another language. A syntax error at a word of that language is blamed on the word
+ * (ssl_foreign_syntax.inc), and notes say what to write in place of common patterns. These functions run only when
+ * an error is certain, and do not decide what is valid. */
 #include "base/check.h"
 #include "ssl/front/parse.h"
 #include "ssl/report.h"
@@ -19,7 +19,7 @@ static const struct {
 #undef SSL_FOREIGN_SYNTAX
 };
 
-/* What SSL has instead of the word at that place; NULL: nothing is wrong with it. */
+/* Returns what SSL has in place of the word at token `at`, or NULL if it is no word of another language. */
 static const char *foreign_word(const Parser *p, uint32_t at)
 {
     const Token *token = &p->tokens[at];
@@ -57,7 +57,7 @@ static TokenKind kind_before(const Parser *p, uint32_t back)
     return p->at >= back ? p->tokens[p->at - back].kind : TOKEN_END;
 }
 
-/* Where a value should begin. */
+/* The four functions below return what to write, or NULL, by the token that was expected: here a value. */
 static const char *habit_at_value(const Parser *p)
 {
     TokenKind before = kind_before(p, 1);
@@ -91,7 +91,7 @@ static const char *habit_at_value(const Parser *p)
     }
 }
 
-/* Could the current token begin a value? */
+/* Returns whether the current token can begin a value. */
 static bool is_at_operand(const Parser *p)
 {
     switch ((int)parse_token(p)->kind) {
@@ -111,7 +111,7 @@ static bool is_at_operand(const Parser *p)
     }
 }
 
-/* Has a comment that begins behind the last token, on its line, the ';' in it: a // b; */
+/* Returns whether a comment after the last token, on its line, contains the ';', as in: a // b; */
 static bool is_cut_by_comment(const Parser *p)
 {
     uint32_t at = parse_last_span(p).end, end = parse_token(p)->span.begin;
@@ -125,7 +125,7 @@ static bool is_cut_by_comment(const Parser *p)
     return at < end && text[at] == ';';
 }
 
-/* Where a type should stand that begins a parameter or the like, or a word that is one stands alone. */
+/* The expected token is the type of a parameter or the like, or follows a type. */
 static const char *habit_at_type(const Parser *p, TokenKind wanted)
 {
     TokenKind before = kind_before(p, 1), is = parse_token(p)->kind;
@@ -146,7 +146,7 @@ static const char *habit_at_type(const Parser *p, TokenKind wanted)
                : NULL;
 }
 
-/* Where a ';' or a closing bracket should stand. */
+/* The expected token is a ';' or a closing bracket. */
 static const char *habit_at_end(const Parser *p, TokenKind wanted)
 {
     TokenKind is = parse_token(p)->kind, start = p->tokens[p->start].kind;
@@ -175,7 +175,7 @@ static const char *habit_at_end(const Parser *p, TokenKind wanted)
     return wanted == TOKEN_CLOSE ? "',' or an operator between the two" : NULL;
 }
 
-/* Where something else should stand. */
+/* The expected token is another one. */
 static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
 {
     TokenKind before = kind_before(p, 1), is = parse_token(p)->kind;

@@ -13,7 +13,7 @@ static Stmt *make(Parser *p, Stmt node)
 
 static Stmt *parse_statement(Parser *p);
 
-/* What an if or a loop repeats: any statement but a lone declaration. */
+/* Parses the body of an if or a loop: any statement except a lone declaration. */
 static Stmt *parse_body(Parser *p, const char *owner)
 {
     bool is_declaration = parse_is(p, TOKEN_CONST) || parse_at_type(p);
@@ -130,8 +130,8 @@ static void parse_for_head(Parser *p, Stmt *s)
     parse_close(p, TOKEN_CLOSE, open);
 }
 
-/* To behind the ')' of a head that was not understood, so that its ';' end no statement; nowhere if the line has
- * no such ')'. */
+/* Skips the rest of a loop head that could not be parsed, up to its ')', so that its ';' do not end statements. If the
+ * line has no such ')', nothing is skipped. */
 static void skip_head(Parser *p)
 {
     uint32_t before = p->at, brackets = 1;
@@ -238,7 +238,7 @@ static Stmt *parse_statement(Parser *p)
         s = make(p, (Stmt){.kind = STMT_ERROR, .span = parse_token(p)->span});
     }
     if (p->at == before && !parse_is(p, TOKEN_CLOSE_BRACE))
-        parse_advance(p); /* whatever it was, go on */
+        parse_advance(p); /* always makes progress */
     if (p->is_panicking) {
         parse_recover(p);
         p->recovered = p->is_foreign ? p->at : 0;

@@ -1,4 +1,4 @@
-/* The door of the linker: groups inside a group first, each once, then the group itself. */
+/* The entry point of the linker. It links the groups inside a group first, each once, and then the group itself. */
 #include "ssl/group/group.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -15,18 +15,18 @@ void group_complain(Group *g, const char *place, SslDiag diag, const char *const
         report(g->diags, NOTE_PLACE, span, place);
 }
 
-/* A description of a group inside, and what became of it. */
+/* The description of a group inside another, and its unit. */
 typedef struct Inner {
     const SslGroupDesc *desc;
     SslUnit *unit;
-    bool is_open; /* being linked: whoever needs it now is inside it */
+    bool is_open; /* linking it has not ended; a node that needs it now would make a cycle */
 } Inner;
 
 typedef struct Linker {
     SslContext *ctx;
     const SslGroupHost *host;
     DiagList *diags;
-    Inner *inner; /* not in an arena: it outlives every jump */
+    Inner *inner; /* not in an arena, because it must survive every out-of-memory jump */
     uint32_t inner_count, inner_capacity;
 } Linker;
 
@@ -56,7 +56,7 @@ static Status add_inner(Linker *l, const SslGroupDesc *desc, uint32_t *out_index
     return STATUS_OK;
 }
 
-/* *out_unit NULL: it was reported. */
+/* Links an inner group or finds it linked. *out_unit is NULL after a report. */
 static Status find_inner(Job *job, const SslGroupNode *node, SslUnit **out_unit)
 {
     Linker *l = job->linker;
@@ -78,7 +78,7 @@ static Status find_inner(Job *job, const SslGroupNode *node, SslUnit **out_unit)
     }
     TRY(add_inner(l, node->group, &i));
     Status status = link_group(l, node->group, job->depth + 1, out_unit);
-    l->inner[i].unit = *out_unit; /* the list may have moved meanwhile */
+    l->inner[i].unit = *out_unit; /* link_group may have moved the list */
     l->inner[i].is_open = false;
     return status == STATUS_SOURCE ? STATUS_OK : status;
 }
@@ -90,7 +90,7 @@ static Status find_unit(Job *job, const SslGroupNode *node, SslUnit **out_unit)
     Status status = STATUS_NOT_FOUND;
     if (!unit && !node->group && host->find_unit)
         status = host->find_unit(host->data, node, &unit);
-    *out_unit = (SslUnit *)(uintptr_t)unit; /* only its count changes */
+    *out_unit = (SslUnit *)(uintptr_t)unit; /* changes only the reference count */
     if (unit) {
         CHECK(unit->ctx == job->linker->ctx);
         if (job->depth + unit->nesting + 1 > SSL_MAX_GROUP_NESTING) {

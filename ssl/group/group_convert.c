@@ -55,7 +55,7 @@ const char *group_type_text(GroupType t, Arena *arena)
     return arena_printf(arena, "%s %s", strchr("aeiou", name[0]) ? "an" : "a", name);
 }
 
-/* The same operations in the same order as the standard library's luminance(). */
+/* Computes the operations of the standard library's luminance() in the same order, for equal bits. */
 static IrValue luminance(IrBuilder *b, const IrValue rgb[3])
 {
     static const float weights[3] = {0.2126f, 0.7152f, 0.0722f};
@@ -67,7 +67,7 @@ static IrValue luminance(IrBuilder *b, const IrValue rgb[3])
     return sum;
 }
 
-/* (x + y + z) / 3 */
+/* Returns (x + y + z) / 3. */
 static IrValue mean(IrBuilder *b, const IrValue xyz[3])
 {
     IrValue sum = ir_build2(b, IR_FADD, ir_build2(b, IR_FADD, xyz[0], xyz[1]), xyz[2]);

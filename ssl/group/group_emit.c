@@ -1,5 +1,5 @@
-/* A resolved group to a unit. Nodes come in the order in which outputs need them, so that two groups
- * that are wired alike become the same IR however their descriptions are sorted. */
+/* Makes a unit from a resolved group. Nodes are emitted in the order in which outputs need them, so that two groups with
+ * equal wires become equal IR, in whatever order their descriptions list them. */
 #include "base/check.h"
 #include "ssl/group/group.h"
 #include "ssl/ir/ir_link.h"
@@ -17,11 +17,11 @@ typedef struct Emit {
     ARRAY(SslAttributeInfo) attributes;
     ARRAY(SslFaultInfo) faults;
     ARRAY(UnitSource) sources;
-    ARRAY(SslUnit *) parts; /* units; the part of the link has the same number */
-    IrValue **results;      /* [node] of its unit's entry */
+    ARRAY(SslUnit *) parts; /* the units; indices equal those of the parts of the link */
+    IrValue **results;      /* [node]: the results of its unit's entry */
 } Emit;
 
-/* "node.port", or the port alone of a node without a name. */
+/* Returns "node.port", or the port's name alone if the node has no name. */
 static const char *inner_name(Emit *e, const GroupNode *node, const char *port)
 {
     return *node->desc->name ? arena_printf(e->arena, "%s.%s", node->desc->name, port) : port;
@@ -29,7 +29,7 @@ static const char *inner_name(Emit *e, const GroupNode *node, const char *port)
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-/* As the parameter's own type. */
+/* Converts a value to the type of the parameter. */
 static SslValue fit_value(Arena *arena, const SslValue *value, GroupType to)
 {
     SslValue fitted = *value;
@@ -52,7 +52,7 @@ static SslValue fit_value(Arena *arena, const SslValue *value, GroupType to)
     return fitted;
 }
 
-/* What the input would be without the group's parameter. */
+/* Finds the default of an input: the node's own value, else the unit's default. Returns false if it has none. */
 static bool input_default(Arena *arena, const GroupNode *node, uint32_t input, SslValue *out)
 {
     const SslParamInfo *param = &node->info->params[input];
@@ -110,7 +110,7 @@ static void read_param(Emit *e, uint32_t param, IrValue *out)
         out[i] = ir_build_param_read(ir_link_builder(e->link), group_type_kind(type, i), param, i);
 }
 
-/* The parameter "node.input". */
+/* Adds the parameter "node.input" and reads it. */
 static void read_own(Emit *e, const GroupNode *node, uint32_t input, IrValue *out)
 {
     SslParamInfo p = node->info->params[input];
@@ -144,7 +144,7 @@ static void read_input(Emit *e, const GroupNode *node, uint32_t input, IrValue *
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* The number of the unit among those that the group is made of. */
+/* Returns the index of a unit among the parts of the group, which it may extend. */
 static uint32_t part_of(Emit *e, SslUnit *unit)
 {
     for (uint32_t i = 0; i < e->parts.count; ++i)
@@ -167,7 +167,7 @@ static uint32_t part_of(Emit *e, SslUnit *unit)
     return ir_link_part(e->link, unit->module, file_base);
 }
 
-/* Rows of the host's table are one for all nodes; what a node declares is its own. */
+/* Returns the slot of an attribute. All nodes share the rows of the host's table; a declared attribute is the node's own. */
 static uint32_t add_attribute(Emit *e, const GroupNode *node, uint32_t index)
 {
     ASSERT(index < node->info->attribute_count);

@@ -1,4 +1,4 @@
-/* A description in a text of its own: what is wrong with it is shown there. */
+/* Groups in a JSON text of their own. Messages show the place in that text. */
 #include "base/json_span.h"
 #include "ssl/memory_guard.h"
 #include "ssl/report.h"
@@ -8,9 +8,9 @@
 #include <string.h>
 
 struct SslGroupFile {
-    Arena *arena; /* owned: all, the file itself */
+    Arena *arena; /* owned; has everything, also the file itself */
     SslGroupDesc desc;
-    Str json; /* for places */
+    Str json; /* for the places of messages */
     uint32_t file, offset;
 };
 
@@ -58,7 +58,7 @@ static Span locate(const SslGroupFile *file, const char *place)
     return (Span){file->file, file->offset + begin, file->offset + end};
 }
 
-/* The place stands in front of the message: a line and column, or a path. */
+/* Reports an error of the JSON reader, whose message begins with the place: a line and column, or a path. */
 static void report_json(const SslGroupText *text, const Error *err, DiagList *diags)
 {
     const char *message = err->text, *colon = strstr(err->text, ": ");
@@ -79,7 +79,7 @@ static void report_json(const SslGroupText *text, const Error *err, DiagList *di
         bool has_path = json_find_span(text->json, path, &begin, &end);
         if (has_path && colon)
             message = colon + 2;
-        if (has_path || json_find_span(text->json, "", &begin, &end)) /* else: the whole */
+        if (has_path || json_find_span(text->json, "", &begin, &end)) /* "" is the whole text */
             span = (Span){text->file, text->offset + begin, text->offset + end};
     }
     report(diags, GROUP_DESCRIPTION, span, message);
@@ -146,5 +146,5 @@ Status ssl_group_file_link(SslContext *ctx, const SslGroupFile *file,
 void ssl_group_file_destroy(SslGroupFile *file)
 {
     if (file)
-        arena_destroy(file->arena); /* the file itself is in it */
+        arena_destroy(file->arena); /* also frees the file itself */
 }

@@ -1,5 +1,5 @@
-/* Groups out of JSON. The shape of the description is checked here, as everywhere the first mistake
- * ends it; what it says is checked by the linker. */
+/* The reader of groups from JSON. It checks the structure of the description, and the first mistake ends it. The linker
+ * checks the content. */
 #include "base/check.h"
 #include "ssl/ssl_group.h"
 #include <float.h>
@@ -237,7 +237,7 @@ static Status read_nodes(const SslGroupReader *reader, JsonCursor *group, SslGro
 
 /* --- wires, outputs, parameters ----------------------------------------------------------------- */
 
-/* "node.port" apart; without '.', out_node is NULL. Names of nodes have no '.', those of ports may. */
+/* Splits "node.port". Without '.', *out_node is NULL. Names of nodes have no '.', but names of ports may. */
 static void split_port(Arena *arena, const char *text, const char **out_node, const char **out_port)
 {
     const char *dot = strchr(text, '.');

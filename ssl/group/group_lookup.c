@@ -1,8 +1,8 @@
-/* Finding what a description names, and the reports for what is not there. */
+/* Lookup of nodes and ports by name, and the reports of names that do not exist. */
 #include "ssl/group/group.h"
 #include <string.h>
 
-/* A group of one node may leave its name empty. */
+/* Returns the node's name, or its unit's name if that is empty, as it may be in a group of one node. */
 const char *group_name_of(const GroupNode *node)
 {
     return *node->desc->name ? node->desc->name : node->info->name;

@@ -1,4 +1,4 @@
-/* Names and limits of a description: what can be said before units are known. */
+/* Checks of the names and limits of a description, for which units need not be known. */
 #include "ssl/group/group.h"
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ void group_sort_names(GroupName *names, uint32_t count)
         qsort(names, count, sizeof *names, compare_names);
 }
 
-/* Sorts them, and reports those that are there twice. */
+/* Sorts the names, and reports duplicates. */
 static void check_unique(Group *g, GroupName *names, uint32_t count, const char *what)
 {
     group_sort_names(names, count);

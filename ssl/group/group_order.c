@@ -1,12 +1,12 @@
-/* The order in which the nodes are linked: sources before targets; a circle is reported. */
+/* The order in which nodes are linked: sources before targets. Cycles are reported. */
 #include "base/check.h"
 #include "ssl/group/group.h"
 #include <string.h>
 
-/* A walk against the wires, by hand: a chain may be as long as there are nodes. */
+/* A walk against the direction of the wires. It has a stack of its own, because a chain may have all nodes. */
 typedef struct Walk {
-    uint8_t *state; /* [node] 0: new, 1: on the way, 2: done */
-    uint32_t *next; /* [node] input that is looked at next */
+    uint8_t *state; /* [node] 0: new, 1: on the stack, 2: done */
+    uint32_t *next; /* [node] the input to follow next */
     uint32_t *stack;
     uint32_t depth;
 } Walk;
@@ -71,7 +71,7 @@ static void walk_from(Group *g, Walk *w, uint32_t node, bool is_needed)
         step(g, w, is_needed);
 }
 
-/* Outputs first: what they do not reach is looked at for circles only. */
+/* The walk begins at the outputs. Nodes that it does not reach are then only searched for cycles. */
 void group_find_order(Group *g)
 {
     uint32_t count = g->desc->node_count;

@@ -1,12 +1,12 @@
-/* Names of the description to numbers, with every check that needs no IR. What is wrong is reported and
- * left out, so that one mistake gives one message. */
+/* Resolves the names of a description to indices, with every check that needs no IR. Faulty parts are reported and left
+ * out, so that one mistake gives one message. */
 #include "base/check.h"
 #include "ssl/group/group.h"
 #include <string.h>
 
 /* --- a node's own values, textures and attributes ------------------------------------------------------------------------ */
 
-/* What a value is, for people. */
+/* Describes a value in messages. */
 static const char *value_text(const SslValue *value, Arena *arena)
 {
     if (value->type == SSL_ARRAY || value->type == SSL_STRUCT)
@@ -63,7 +63,7 @@ static void resolve_attributes(Group *g, GroupNode *node)
     const SslUnitInfo *info = node->info;
     const char **declared = ARENA_ARRAY(g->arena, const char *, info->attribute_count);
     bool *is_set = ARENA_ARRAY(g->arena, bool, info->attribute_count);
-    uint32_t count = 0; /* the declared ones come first */
+    uint32_t count = 0; /* declared attributes come first in the list */
     for (; count < info->attribute_count && info->attributes[count].is_declared; ++count)
         declared[count] = info->attributes[count].name;
     for (uint32_t i = 0; i < info->attribute_count; ++i)
@@ -103,7 +103,7 @@ static void check_wire_type(Group *g, const SslGroupWire *wire, GroupType from, 
                  group_type_text(to, g->arena));
 }
 
-/* The node and input where the wire ends; GROUP_NONE after a report, or after one about the unit. */
+/* Finds the node and input at which a wire ends. Returns GROUP_NONE if it, or the node's unit, was reported. */
 static uint32_t resolve_target(Group *g, const SslGroupWire *wire, uint32_t *out_node)
 {
     uint32_t node = *out_node = group_find_node(g, wire->to_node, wire->place);

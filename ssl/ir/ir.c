@@ -1,4 +1,4 @@
-/* The table of operations; modules: making them and copying them whole. */
+/* The table of operations, and the creation and deep copy of modules. */
 #include "ssl/ir/ir.h"
 #include "base/check.h"
 #include <string.h>

@@ -1,12 +1,12 @@
-/* The builder: appends to one function, folding and value-numbering on the way.
+/* The builder appends instructions to one function, with folding and value numbering.
  *
- *   scopes     the open regions, innermost last; an instruction goes to the end of the last one
- *   numbering  hash table over the pure instructions in sight; entries of a region leave it when
+ *   scopes     the open regions, innermost last; an instruction is appended to the last one
+ *   numbering  a hash table of the visible pure instructions; the entries of a region are removed when
  *              the region closes, so a value is never used where it is not defined
- *   constants  stand at the start of the body, in sight everywhere, each value once: a second table
- *              that nothing leaves
+ *   constants  a second hash table, from which nothing is removed: constants stand at the start of the
+ *              body, each once, and are visible everywhere
  *
- * All memory is the module's arena. One thread. */
+ * All memory comes from the module's arena. A builder belongs to one thread. */
 #include "ssl/ir/ir_build.h"
 #include "base/check.h"
 #include "ssl/ir/ir_fold.h"
@@ -16,8 +16,8 @@
 typedef struct Scope {
     IrRegionId region;
     IrInstId owner;
-    uint32_t entry_mark;        /* numbering entries before the region */
-    const IrValue *then_yields; /* else region: what `then` yielded */
+    uint32_t entry_mark;        /* the number of numbering entries before the region */
+    const IrValue *then_yields; /* in an else region: the results of `then` */
 } Scope;
 
 struct IrBuilder {
@@ -45,7 +45,7 @@ static IrValue add_value(IrBuilder *b, IrType type, IrInstId def, IrRegionId reg
     return b->func->values.count - 1;
 }
 
-/* Links `id` into `region` after `prev`; prev 0: at the start. */
+/* Links `id` into `region` after `prev`, or at the start if `prev` is 0. */
 static void link_after(IrFunc *f, IrRegionId region, IrInstId prev, IrInstId id)
 {
     ASSERT(id && id < f->insts.count && (!prev || f->insts.data[prev].parent == region));
@@ -64,7 +64,7 @@ static void link_after(IrFunc *f, IrRegionId region, IrInstId prev, IrInstId id)
         r->last = id;
 }
 
-/* An instruction whose results, if any, are not yet made; not yet linked. */
+/* Makes an instruction that has no results and no links yet. */
 static IrInstId new_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
                          uint32_t arg_count, IrRegionId parent)
 {
@@ -134,7 +134,7 @@ static bool is_commutative(IrOp op)
     return false;
 }
 
-/* First result of a pure instruction: an older equal one, or a new one. */
+/* Returns the first result of a pure instruction: of an existing equal one, or of a new one. */
 static IrValue append_pure(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
                            uint32_t arg_count, const IrType *types, uint32_t result_count)
 {
@@ -371,7 +371,7 @@ void ir_build_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrV
         out_results[i] = first + i;
 }
 
-/* The type that the signature gives to the one result. */
+/* Returns the type of the single result by the signature of `op`. */
 static IrType result_type(IrBuilder *b, IrOp op, const IrValue *args)
 {
     const char *signature = ir_op_info(op)->signature;
@@ -498,7 +498,7 @@ void ir_if_else(IrBuilder *b, const IrValue *then_results, uint32_t count)
     scope_top(b)->then_yields = kept;
 }
 
-/* A result that needs no choice: the same value from both arms, or the condition itself. */
+/* Returns the result of an IF if it needs no choice: both arms yield it, or it is the condition. Else returns 0. */
 static IrValue fold_if_result(IrBuilder *b, IrValue cond, IrValue x, IrValue y)
 {
     bool then_bool, else_bool;

@@ -1,7 +1,7 @@
-/* The copier. Where a region begins or ends, values cross a border: an IF's results, a loop's first
- * state, the state that the body gets and hands on, and the loop's results. All four go through carry()
- * and receive(), so a pass that splits values says once how. Lists grow in the arena and are not given
- * back: they are as large as the IR that they make. */
+/* The copier. Values cross a border where a region begins or ends: an IF's results, a loop's initial state, the
+ * state that the body receives and passes on, and the loop's results. All four go through carry() and
+ * receive(), so a pass that splits values states once how. Lists grow in the arena and are not freed; they are no
+ * larger than the IR that is built from them. */
 #include "ssl/ir/ir_clone.h"
 #include "base/check.h"
 
@@ -88,7 +88,7 @@ static bool carries(const IrClone *c)
     return c->hooks && c->hooks->carry;
 }
 
-/* Appends what carries `source` across the border that `result` names. */
+/* Appends the values that carry `source` across the border of `result`. */
 static void carry(IrClone *c, IrValue result, IrValue source, ValueList *list)
 {
     Arena *arena = c->module->arena;
@@ -103,7 +103,7 @@ static void carry(IrClone *c, IrValue result, IrValue source, ValueList *list)
     list->count += count;
 }
 
-/* The opposite; returns how many values it took. */
+/* Maps `target` to values that carry() made. Returns the number of values that it took. */
 static uint32_t receive(IrClone *c, IrValue result, IrValue target, const IrValue *values)
 {
     if (carries(c)) {
@@ -193,7 +193,7 @@ static void copy_if(IrClone *c, const IrInst *inst)
 
 /* --- LOOP ------------------------------------------------------------------------------------- */
 
-/* State that the body hands on as it got it. */
+/* Returns whether the body passes a state on without a change. */
 static bool is_invariant(const IrClone *c, const IrInst *inst, uint32_t state)
 {
     IrRegionId body = inst->region_first;
@@ -230,7 +230,7 @@ static void copy_body_once(IrClone *c, const IrInst *inst)
     }
 }
 
-/* A state is kept when the loop reads it or its last value is wanted. */
+/* A state is kept if the loop reads it or its last value is live. */
 static bool keeps_state(const IrClone *c, const IrInst *inst, uint32_t state)
 {
     IrValue param = ir_region(c->from, inst->region_first)->param_first + state;
@@ -243,7 +243,7 @@ static void carry_init(IrClone *c, const IrInst *inst, uint32_t state, ValueList
     IrValue init = ir_args(c->from, inst)[state];
     if (carries(c) || c->map[init])
         carry(c, inst->result_first + state, init, list);
-    else /* overwritten before it is read */
+    else /* the body overwrites the state before it reads it */
         array_push(c->module->arena, list, ir_build_zero(c->to, ir_type(c->from, param)));
 }
 

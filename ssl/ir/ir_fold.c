@@ -1,9 +1,9 @@
-/* Constants and identities.
+/* Folding of constants and identities.
  *
- * Nothing here may change a bit of a result, so the rules of IEEE arithmetic bound it: x + 0 stays
- * (-0 + 0 is +0), x * 0 stays (infinities, NaN, -0), x - 0, x * 1 and x / 1 go. Kernels run with
- * subnormals flushed and NaN bits are the machine's, so constants that are, or give, a subnormal or
- * NaN are left for run time. */
+ * Folding must not change a bit of a result, so IEEE arithmetic limits it: x + 0 stays (-0 + 0 is +0), and so does
+ * x * 0 (infinities, NaN, -0), but x - 0, x * 1 and x / 1 become x. Kernels flush subnormals, and the bits of a NaN
+ * depend on the machine; therefore operations on constants whose arguments or result are subnormal or NaN are left
+ * for run time. */
 #include "ssl/ir/ir_fold.h"
 #include "base/check.h"
 #include "ssl/rt/rt.h"
@@ -264,7 +264,7 @@ static IrValue fold_float(IrBuilder *b, IrOp op, const IrValue *a)
     return 0;
 }
 
-/* Is this the question whether a derivative that the host gives is finite? It is (ssl_kernel.h). */
+/* Returns whether a comparison tests if a derivative from the host is finite. It always is (ssl_kernel.h). */
 static bool is_known_finite(IrBuilder *b, const IrValue *a)
 {
     IrValue x;
@@ -356,8 +356,8 @@ static IrValue fold_select(IrBuilder *b, const IrValue *a)
 
 /* --- arrays ----------------------------------------------------------------------------------- */
 
-/* How many writes a read looks back through, and up to which size a write at a constant index makes
- * a new ARRAY of elements: both keep building linear. */
+/* Limits that keep building linear: the number of writes through which a read looks back, and the largest array for
+ * which a write at a constant index makes a new ARRAY. */
 enum { LOOK_BACK_MAX = 32, EXPLODE_MAX = 16 };
 
 static IrValue fold_get(IrBuilder *b, const IrValue *a)

@@ -1,6 +1,5 @@
-/* The canonical hash: a walk from the entry in program order that numbers values as it meets them,
- * so that neither spans nor names nor the history of passes show. Functions are hashed where they
- * are first called. */
+/* The canonical hash. A walk from the entry in program order numbers values as it meets them, so that spans, names and
+ * the history of passes have no influence. Functions are hashed in the order of their first calls. */
 #include "base/check.h"
 #include "ssl/ir/ir.h"
 #include <string.h>

@@ -22,7 +22,7 @@ struct IrLink {
     ARRAY(Origin) origins; /* library functions that are there */
 };
 
-/* What is added to the numbers of one instance's code. */
+/* The offsets that are added to the numbers in one instance's code. */
 typedef struct Shift {
     const Part *part;
     uint32_t texture_site_base;
@@ -62,7 +62,7 @@ static bool looks_up(const IrFunc *f, const bool *has_textures)
     return false;
 }
 
-/* To a fixed point, since a callee may stand anywhere. */
+/* Iterates to a fixed point, because a callee may stand before or after its caller. */
 static bool *find_textures(const IrModule *from, Arena *arena)
 {
     bool *has_textures = ARENA_ARRAY(arena, bool, from->funcs.count);
@@ -108,7 +108,7 @@ uint32_t ir_link_part(IrLink *link, const IrModule *from, uint32_t file_base)
 
 static IrFuncId take_function(IrLink *link, const Shift *shift, IrFuncId id);
 
-/* The function with all numbers those of the linked module; what is not changed is shared. */
+/* Returns a copy of a function with the numbers of the linked module. It shares all parts that do not change. */
 static IrFunc *shifted_copy(IrLink *link, const Shift *shift, const IrFunc *from)
 {
     Arena *arena = link->module->arena;
@@ -142,8 +142,8 @@ static IrFuncId find_origin(const IrLink *link, const void *origin)
     return 0;
 }
 
-/* The number of a part's function in the linked module. Numbered before it is copied: it may call
- * itself. */
+/* Returns the id of a part's function in the linked module. The id is assigned before the function is copied, because it
+ * may call itself. */
 static IrFuncId take_function(IrLink *link, const Shift *shift, IrFuncId id)
 {
     ASSERT(id && id < shift->part->from->funcs.count && shift->part->from->funcs.data[id]);

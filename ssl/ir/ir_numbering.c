@@ -35,7 +35,7 @@ void numbering_add(Numbering *n, Arena *arena, uint64_t hash, IrInstId inst)
     *bucket = n->entries.count;
 }
 
-/* Entries leave in the opposite order of their coming, so each is the head of its bucket. */
+/* Entries are removed in the reverse order of their addition, so each is the head of its bucket. */
 void numbering_pop_to(Numbering *n, uint32_t count)
 {
     ASSERT(count <= n->entries.count);

@@ -1,4 +1,4 @@
-/* The text form of a module, for people and for `sslc dump`:
+/* The text form of a module, for `sslc dump`:
  *
  *   func eval(%1: float, %2: float) -> float
  *       %3 = fmul %1, %2
@@ -56,7 +56,7 @@ static void print_component(StrBuf *out, SslType type, uint32_t component)
         strbuf_printf(out, ".%c", "xyzw"[component]);
 }
 
-/* What stands between the mnemonic and the arguments. */
+/* Prints the immediate and the site, which stand between the mnemonic and the arguments. */
 static void print_imm(Printer *p, const IrInst *inst)
 {
     static const char *const shadows[] = {"", ".ddx", ".ddy", ".exists"};

@@ -1,9 +1,8 @@
-/* The verifier: walks each function in program order and refuses what no correct pass can make.
+/* The verifier walks each function in program order and refuses IR that no correct pass makes.
  *
- * A value is visible from its definition to the end of the region that defines it. The walk keeps
- * one byte a value for that: set at the definition, cleared when the region ends. It allocates only
- * these and gives them back, so it runs after every pass of every build (about a tenth of a pass's
- * time). */
+ * A value is visible from its definition to the end of the region that defines it. The walk keeps one byte per
+ * value, which is set at the definition and cleared when the region ends. It allocates nothing else and frees
+ * these, so it can run after every pass of every build (it takes about a tenth of a pass's time). */
 #include "base/check.h"
 #include "ssl/ir/ir.h"
 #include "ssl/ssl_limits.h"
@@ -372,7 +371,7 @@ static Status verify_func(Verifier *v, IrFuncId id)
     return STATUS_OK;
 }
 
-/* Only calls that cannot run away have no fault site. */
+/* Calls of recursive functions must have a fault site, and other calls must not. */
 static Status verify_recursion(Verifier *v)
 {
     const IrModule *m = v->module;

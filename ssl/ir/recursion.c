@@ -1,6 +1,6 @@
-/* Which functions are recursive, and what that costs them: their calls stay calls, each with a fault site,
- * and the stack that they take is planned here, from the IR, so that every level of optimisation and the
- * tests' interpreter stop at the same depth. */
+/* The analysis of recursion. Calls of recursive functions are not inlined, and each has a fault site. Their stack is
+ * planned here, from the IR, so that every level of optimisation and the tests' interpreter stop at the same
+ * depth. */
 #include "ssl/ir/ir_build.h"
 
 typedef struct Edge {
@@ -21,8 +21,8 @@ static EdgeList find_edges(const IrModule *m)
     return edges;
 }
 
-/* What is neither first nor last in any chain is left: circles, and what leads from one to another. Chains
- * are at most as long as calls are deep, so few rounds are needed. */
+/* Removes the functions without callers and those without callees until nothing changes. Cycles remain, and the paths
+ * from one cycle to another. A chain is at most as long as calls are deep, so few rounds are needed. */
 uint8_t *ir_recursive_funcs(const IrModule *m)
 {
     EdgeList edges = find_edges(m);
@@ -63,9 +63,9 @@ void ir_mark_recursion(IrModule *m)
     }
 }
 
-/* Return address, saved registers and the buffers of a texture lookup; then, for code that is not
- * optimised, a place for every value. Frames measured by test_recursion.c are a fifth to a half of it; the
- * compiler refuses a kernel whose frames are larger than planned. */
+/* The plan has room for the return address, saved registers and the buffers of a texture lookup, and for every value,
+ * as code without optimisation needs it. The frames that test_recursion.c measures are a fifth to a half of it. The
+ * compiler refuses a kernel with larger frames than planned. */
 uint32_t ir_frame_bytes(const IrFunc *f)
 {
     enum { FIXED = 256, PER_VALUE = 6, PER_ELEMENT = 4, PER_ARGUMENT = 2 };

@@ -11,7 +11,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
-/* By SslBuildDesc.llvm_level. O3 costs time and, on shaders, buys nothing over O2. */
+/* Indexed by SslBuildDesc.llvm_level. On shaders, O3 takes more time than O2 and gains nothing. */
 static const struct {
     const char *passes;
     LLVMCodeGenOptLevel code;
@@ -23,19 +23,19 @@ static const struct {
 
 enum { NOT_OPTIMISED = 1 }; /* takes LLVM a quarter of the time */
 
-/* A third of O2: a shader's IR comes folded, numbered and without dead code, there is one function to inline
- * and nothing to vectorise. */
+/* These passes take a third of O2's time. More is not needed, because a shader's IR is already folded, value-numbered
+ * and without dead code, and has one function to inline and nothing to vectorise. */
 #define PASSES(gvn)                                                                                \
     "always-inline,function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," JIT_INSTCOMBINE       \
     ",jump-threading,simplifycfg,loop-mssa(loop-rotate,licm),"                                     \
     "loop(indvars,loop-unroll-full)," gvn "," JIT_INSTCOMBINE ",jump-threading,dse,simplifycfg)"
 static const char default_passes[] = PASSES("gvn");
-/* For what has more than LARGE_INSTRUCTIONS: gvn looks for each load through hundreds of blocks before it, which is
- * nine tenths of all passes where there are thousands of lookups. */
+/* The passes for more than LARGE_INSTRUCTIONS. Plain gvn searches hundreds of blocks for the source of each load, which
+ * takes nine tenths of the time of all passes in a shader with thousands of lookups. */
 static const char large_passes[] = PASSES("gvn<no-memdep>");
 enum { LARGE_INSTRUCTIONS = 20000 };
 
-/* What one compile holds while it runs. */
+/* The state of one compile. */
 typedef struct Compile {
     const CompileRequest *request;
     LLVMContextRef context;
@@ -63,7 +63,7 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
     c->has_error = true;
 }
 
-/* With `lanes` at once. */
+/* Generates the LLVM module for code of `lanes` lanes. */
 static Status begin_compile(const JitTarget *t, const CompileRequest *request, uint32_t lanes,
                             Compile *c, Error *err)
 {
@@ -211,7 +211,8 @@ static Status compile_lanes(const JitTarget *t, const CompileRequest *request, u
     return status;
 }
 
-/* What the CPU has registers for. Recursive calls are of one lane: each would need a frame of its own. */
+/* Returns the requested width, or that of the CPU's registers. Recursive functions need one lane, because lanes would
+ * recurse to different depths. */
 static uint32_t first_lanes(const JitTarget *t, const CompileRequest *request)
 {
     ASSERT(t->lanes == 4 || t->lanes == 8 || t->lanes == 16);

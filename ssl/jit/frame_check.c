@@ -86,7 +86,7 @@ static bool read_uleb(const unsigned char *at, const unsigned char *end, uint64_
     return false;
 }
 
-/* In the section that `relocations` are of. */
+/* Finds the frame of a function in the section that `relocations` belong to. */
 static bool frame_in_section(const Object *o, const Elf64_Shdr *relocations,
                              const Elf64_Sym *function, uint64_t *out_bytes)
 {

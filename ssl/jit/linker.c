@@ -12,7 +12,7 @@ struct Linker {
     LLVMOrcJITDylibRef kernels; /* made bare: it sees no symbol of the process */
 };
 
-/* Errors that LLVM reports beside a failed call, which returns one too. The default prints. */
+/* LLVM's default handler prints errors. They are ignored here, because the failed call returns an error, too. */
 static void ignore_report(void *data, LLVMErrorRef llvm_error)
 {
     SORT_UNUSED(data);
@@ -77,7 +77,7 @@ void linker_destroy(Linker *l)
     mem_free(l);
 }
 
-/* Lookup answers through a callback, which may come from another thread that links the symbol. */
+/* The result of a lookup, which a callback delivers, perhaps on another thread that links the symbol. */
 typedef struct Answer {
     Mutex mutex;
     Cond cond;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* LLVM's registry of targets is one for the process: the only global state of ssl/. */
+/* LLVM has one registry of targets per process. It is the only global state of ssl/. */
 static void initialise_llvm(void)
 {
     static Mutex mutex = MUTEX_INIT;
@@ -21,8 +21,7 @@ static void initialise_llvm(void)
     mutex_unlock(&mutex);
 }
 
-/* LLVM prints a complaint about a name that it does not know instead of returning an error, so
- * names are checked here. */
+/* LLVM prints a message about an unknown name and returns no error, so names are checked here. */
 static const char *const baseline_cpus[] = {
 #if defined(__x86_64__)
     "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4",
@@ -55,7 +54,7 @@ static Status refuse_cpu(const char *cpu, const char *host_cpu, Error *err)
                      host_cpu);
 }
 
-/* By the baseline's name, else by what LLVM found. */
+/* Derives the number of lanes from the baseline's name, else from the features that LLVM found. */
 static uint32_t lanes_of(const JitTarget *t)
 {
     static const char *const needs_16[] = {"+avx512f", "+avx512dq", "+avx512vl", "+avx512bw"};
@@ -66,8 +65,8 @@ static uint32_t lanes_of(const JitTarget *t)
     return has_16 || has_all ? 16 : has_8 ? 8 : 4;
 }
 
-/* Machines of one class run the same code. A baseline's name says it all; a machine as it is differs from
- * others of its model by what its kernel and its hypervisor let through. */
+/* Machines of one class run the same code. A baseline's name determines the class. Two machines of one CPU model may
+ * still differ in the features that kernel and hypervisor let through, so a digest of these belongs to the class. */
 static void name_class(JitTarget *t)
 {
     char digest[HASH128_TEXT_BYTES];
@@ -119,7 +118,7 @@ void jit_target_destroy(JitTarget *t)
     *t = (JitTarget){0};
 }
 
-/* Position-independent with small code model: JITLink reaches what is far through stubs. */
+/* Code is position-independent, with the small code model; JITLink adds stubs for symbols that are out of reach. */
 LLVMTargetMachineRef jit_target_machine(const JitTarget *t, LLVMCodeGenOptLevel level)
 {
     return LLVMCreateTargetMachine(t->target, t->triple, t->cpu, t->features, level, LLVMRelocPIC,

@@ -29,7 +29,7 @@ static const Type *sized_type(Arena *arena, const Type *type, uint32_t array_siz
     return type_is_unsized(type) ? type_array(arena, type->element, array_size) : type;
 }
 
-/* Types of the parameters that a call passes values for. */
+/* Returns the types of the parameters that take values from a call. */
 static uint32_t param_types(Arena *arena, const FuncDecl *f, uint32_t array_size, IrType *types)
 {
     IrType *next = types;
@@ -55,7 +55,7 @@ static Value read_param(Emit *m, const Type *type, uint32_t param)
     return (Value){type, leaf};
 }
 
-/* What the host and other units see of an output: its numbers one by one, in the order of the source. */
+/* Writes an output as the host and other units see it: its scalars, in the order of the source. */
 static void put_output(Emit *m, const Type *type, const IrValue *leaf, IrValue *out)
 {
     for (uint32_t i = 0; i < type->leaves; ++i)
@@ -330,7 +330,7 @@ static SemaTables sema_tables(const LowerTables *tables)
                         .attribute_count = tables->attribute_count};
 }
 
-/* Adds the source to diags. */
+/* Adds the source to `diags`. */
 static Status add_source(const SslSource *src, DiagList *diags, SemaSource *out_source)
 {
     if (report_is_full(diags))

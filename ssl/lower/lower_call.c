@@ -30,7 +30,7 @@ IrFuncId lower_func_id(Lowering *l, const FuncDecl *f, uint32_t array_size)
     return instance.id;
 }
 
-/* Of the arguments for parameters that take any; 0: there are none. */
+/* Returns the size of the arguments for parameters T[], or 0 if the function has none. */
 static uint32_t call_array_size(const Emit *m, const Expr *e)
 {
     const FuncDecl *f = e->callee.func;

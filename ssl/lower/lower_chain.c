@@ -56,7 +56,7 @@ static void lower_arm(Emit *m, const Chain *chain, const Arm *arm)
         m->env.data[chain->result + i] = v.leaf[i];
 }
 
-/* The arms [first, end), inside one another. */
+/* Lowers the arms [first, end), each nested in the one before. */
 static void lower_group(Emit *m, const Chain *chain, uint32_t first, uint32_t end)
 {
     bool known;

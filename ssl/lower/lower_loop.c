@@ -8,7 +8,7 @@
  * and step may assign, and nothing else. */
 #include "ssl/lower/emit.h"
 
-/* For messages: the keyword, with the condition if there is one. */
+/* Returns the span for messages: the keyword, with the condition if there is one. */
 static Span head_span(const Stmt *s)
 {
     Span span = {s->span.file, s->span.begin, s->span.begin + 2};
@@ -21,7 +21,7 @@ static void lower_body(Emit *m, const Stmt *s)
     lower_sequence(m, &body);
 }
 
-/* `e` for its value (a condition) or its effect (a step), unless the loop was left; what go_on is then. */
+/* Evaluates `e`, a condition or a step, unless the loop was left. Returns the value of go_on after it. */
 static IrValue unless_left(Emit *m, const Expr *e, bool is_condition)
 {
     IrValue left = exits_taken(m, EXIT_BREAK | EXIT_RETURN);
@@ -50,7 +50,7 @@ static IrValue unless_left(Emit *m, const Expr *e, bool is_condition)
     return value;
 }
 
-/* Condition first: while and for. */
+/* Lowers while and for, which evaluate their condition first. */
 static IrValue lower_tested(Emit *m, const Stmt *s, SlotSet carried)
 {
     IrValue condition = lower_scalar(m, s->expr), again;
@@ -72,7 +72,7 @@ static IrValue lower_tested(Emit *m, const Stmt *s, SlotSet carried)
     return again;
 }
 
-/* All that an iteration may assign, but the flags that begin each iteration anew. */
+/* Collects the slots that an iteration may assign, except the flags that each iteration resets. */
 static SlotSet carried_slots(Emit *m, const Stmt *s)
 {
     Collector c = collect_start(m, EXIT_RETURN);

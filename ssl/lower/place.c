@@ -1,9 +1,9 @@
-/* Reading and writing parts of variables: a.b[i].xy. A place is computed once (its indices with it), then
- * loaded and stored as often as the operator needs. */
+/* Reads and writes of parts of variables: a.b[i].xy. A place and its indices are computed once, and then loaded and
+ * stored as often as the operator needs. */
 #include "base/check.h"
 #include "ssl/lower/emit.h"
 
-/* Up to so many alternatives are chosen among by a chain of selects, more through an array. */
+/* The most alternatives that a chain of selects chooses among; more are chosen through an array. */
 enum { SELECTS_MAX = 4 };
 
 static IrValue read_leaf(Emit *m, const Place *p, uint32_t leaf)
@@ -135,8 +135,8 @@ static void select_components(Place *p, const Expr *e)
     p->component_count = e->swizzle.count;
 }
 
-/* Of `count` candidates, each `width` components wide, the one at `index`; candidates of each alternative
- * so far stand side by side. */
+/* Selects candidate `index` of `count` candidates of `width` components each. `candidates` has those of the first
+ * alternative so far, then those of the second, and so on. */
 static void select_candidate(Emit *m, Place *p, IrValue index, uint32_t count, uint32_t width,
                              const uint8_t *candidates)
 {

@@ -38,7 +38,7 @@ bool region_if(Emit *m, IrValue condition, SlotSet slots, IfRegion *out_region)
     return true;
 }
 
-/* What the arm that ends here yields. */
+/* Collects the values that the current arm yields. */
 static IrValue *arm_results(Emit *m, const IfRegion *r, const IrValue *extra)
 {
     IrValue *results = ARENA_ARRAY(m->arena, IrValue, r->slots.count + r->extra_count);

@@ -1,4 +1,4 @@
-/* What closure values are made of once they are scalars, and how one list of terms is fitted into another. */
+/* The scalars that closure values become, and the fitting of one list of terms into another. */
 #include "ssl/passes/closure_fit.h"
 #include "base/check.h"
 #include <string.h>
@@ -11,7 +11,7 @@ static IrKind arg_kind(SslType type)
                                  : IR_FLOAT;
 }
 
-/* Scalar arguments of a row, closures left out; their kinds too when `kinds` is not NULL. */
+/* Returns the number of scalar arguments of a row, without closures. Writes their kinds if `kinds` is not NULL. */
 static uint32_t row_scalars(const IrModule *m, uint32_t row, IrKind *kinds)
 {
     ASSERT(row < m->closure_count && m->closures[row].arg_count <= SSL_MAX_CLOSURE_ARGS);
@@ -38,7 +38,7 @@ uint32_t closure_shape_parts(const IrModule *m, const Shape *shape)
     return count;
 }
 
-/* [term]: its first part. */
+/* Returns an array [term] with the index of the term's first part. */
 static uint32_t *part_offsets(const IrModule *m, const Shape *shape)
 {
     uint32_t *offsets = ARENA_ARRAY(m->arena, uint32_t, shape->count);
@@ -110,7 +110,7 @@ void closure_select_parts(IrClone *c, IrValue cond, const IrValue *x, const IrVa
         out[i] = ir_build_select(c->to, cond, x[i], y[i]);
 }
 
-/* The parts of an absent term. */
+/* Writes the parts of an absent term. */
 static void put_absent(IrClone *c, const Term *t, IrValue *out)
 {
     IrKind kinds[SSL_MAX_CLOSURE_ARGS * 16];
@@ -131,7 +131,7 @@ typedef struct Fitting {
     IrValue *out;
 } Fitting;
 
-/* Which of the places of the row is the first that is free; their number if none is. */
+/* Returns, as an IR value, the index of the first free place of the row, or the number of places if none is free. */
 static IrValue first_free(Fitting *f, uint32_t row, uint32_t *out_count)
 {
     uint32_t count = 0;
@@ -147,7 +147,7 @@ static IrValue first_free(Fitting *f, uint32_t row, uint32_t *out_count)
     return free;
 }
 
-/* Term `top` of the source, past the cap, with all that stands in it. */
+/* Puts term `top` of the source, which is beyond the cap, and its descendants into the first free place. */
 static void put_where_free(Fitting *f, uint32_t top, uint32_t site)
 {
     ASSERT(f->from->terms[top].parent < 0 && site < f->c->module->fault_sites.count);
@@ -169,7 +169,8 @@ static void put_where_free(Fitting *f, uint32_t top, uint32_t site)
         closure_places_inside(&closure_slots_of(f->c)->shapes, f->to, k, f->from, top, places);
         IrValue is_here = ir_build2(b, IR_IEQ, place, ir_const_int(b, (int32_t)number++));
         is_here = ir_build2(b, IR_BAND, is_here, present);
-        for (uint32_t i = 0; i < f->to->count; ++i) { /* what the place had in it goes */
+        for (uint32_t i = 0; i < f->to->count;
+             ++i) { /* replaces the descendants that the place had */
             if (f->to->terms[i].parent != (int32_t)k)
                 continue;
             IrValue *stays = &f->out[f->to_offset[i] + PRESENT];
@@ -185,7 +186,7 @@ static void put_where_free(Fitting *f, uint32_t top, uint32_t site)
     }
 }
 
-/* The parts `source` of shape `from`, put where `to` has them. `span`: of what asks for it. */
+/* Writes the parts `source` of shape `from` to `out`, in the places of shape `to`. A fault names `span`. */
 static void fit_parts(IrClone *c, const Shape *to, const Shape *from, const IrValue *source,
                       IrValue *out, Span span)
 {

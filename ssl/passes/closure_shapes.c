@@ -1,6 +1,6 @@
-/* Shapes only grow: the walk over all functions is repeated until none does. What a loop or a circle of
- * calls still adds after as many rounds as there are places for a term to wander through is added without
- * end: then caps are set, and the growing stops there. */
+/* Shapes only grow, and the walk over all functions is repeated until none does. A term that a loop or a recursive call
+ * still adds after as many rounds as there are states for it to move through is added without end. Then caps are
+ * set, which end the growth. */
 #include "ssl/passes/closure_shapes.h"
 #include "base/check.h"
 #include "ssl/report.h"
@@ -48,7 +48,7 @@ static void append(ClosureShapes *s, Shape *to, Term t, Span span)
     ++to->count;
 }
 
-/* The first term of `to` of that row and parent that is not taken. */
+/* Returns the first term of `to` that has the row and parent of `t` and is not taken, or CLOSURE_NO_PLACE. */
 static int32_t find_place(const Shape *to, Term t, const bool *taken)
 {
     for (uint32_t k = 0; k < to->count; ++k)
@@ -74,7 +74,8 @@ static bool is_inside(const Shape *shape, uint32_t term, uint32_t top)
     return parent == (int32_t)top;
 }
 
-/* What `from` has that `to` lacks is appended, if `grow` is not NULL: then it is `to`. */
+/* Maps the descendants of a term of `from` to those of a term of `to`. If `grow` is not NULL, terms that `to` lacks are
+ * appended to it; otherwise `to` has them all. */
 static void place_inside(ClosureShapes *grow, const Shape *to, uint32_t to_top, const Shape *from,
                          uint32_t from_top, Span span, int32_t *places, bool *taken)
 {
@@ -120,7 +121,7 @@ void closure_places(const ClosureShapes *s, const Shape *to, const Shape *from, 
 
 /* --- growing ---------------------------------------------------------------------------------- */
 
-/* A term past the cap may go to any place of its row: each must have room for what stands in it. */
+/* A term beyond the cap may go to any place of its row, so each place must have room for its descendants. */
 static void widen_row(ClosureShapes *s, Shape *to, const Shape *from, uint32_t top, Span span)
 {
     int32_t *places = ARENA_ARRAY(s->module->arena, int32_t, from->count);
@@ -157,7 +158,7 @@ static void merge(ClosureShapes *s, Shape *to, const Shape *from, Span span)
     }
 }
 
-/* `from` as further terms of `to`, in `parent`. */
+/* Appends the terms of `from` to `to`, as descendants of `parent`. */
 static void join(ClosureShapes *s, Shape *to, const Shape *from, int32_t parent, Span span)
 {
     ASSERT(parent < (int32_t)to->count);
@@ -228,7 +229,7 @@ static void walk_loop(ClosureShapes *s, const IrInst *inst)
     uint32_t rounds = 0;
     do {
         s->has_grown = false;
-        /* what only moves between states has settled by then */
+        /* Terms that only move between states have settled by then. */
         for (uint32_t i = 0; i < inst->arg_count && rounds == inst->arg_count + 2u; ++i)
             set_cap(shape_of(s, param + i));
         walk_once(s, inst);
@@ -253,7 +254,7 @@ static void walk_call(ClosureShapes *s, const IrInst *inst)
         *shape_of(s, inst->result_first + i) = s->results[id][i];
 }
 
-/* Made anew at each visit, from what the arguments have by now. */
+/* Computes the shape of a result from the present shapes of the arguments, at each visit. */
 static void walk_inst(ClosureShapes *s, const IrInst *inst)
 {
     const IrFunc *f = current_func(s);

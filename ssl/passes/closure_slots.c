@@ -1,15 +1,14 @@
-/* Closure algebra becomes scalars, and those of the entry's outputs numbered slots.
+/* Replaces closure values by scalars, and the closures of the entry's outputs by numbered slots.
  *
- * Which terms a closure value can have is its shape (closure_shapes.h); whether a term is present, its
- * weight and its arguments are ordinary scalars. So each closure value is taken apart into
+ * The shape of a closure value has the terms that it can have (closure_shapes.h). Whether a term is present, its
+ * weight and its arguments are ordinary scalars, so each closure value is split into
  *
  *   term 0: present, weight r g b, arguments ...    term 1: present, ...
  *
- * an array of closures into as many such lists as it has elements. MAKE gives one term, present and of
- * weight one; ADD joins two lists; SCALE multiplies weights; where control flow joins, each side is fitted
- * into the shape of the result, and what one side lacks is "not present". Terms past a cap are put where
- * the first place of their row is free at run time. An element of an array that is named at run time is
- * chosen among all.
+ * and an array of closures into one such list per element. MAKE gives one term, present and of weight one; ADD
+ * joins two lists; SCALE multiplies weights. Where control flow joins, each side is fitted into the shape of
+ * the result, and a term that one side lacks is not present. A term beyond a cap goes to the first place of its
+ * row that is free at run time. An index of run time selects among all elements of an array.
  *
  * The terms of the entry's closure outputs are the kernel's lobe slots. */
 #include "base/check.h"
@@ -47,7 +46,7 @@ static void join_terms(IrClone *c, const IrInst *inst)
     }
 }
 
-/* Only terms that stand in no other: a closure's weight covers what is in it. */
+/* Scales the terms without parent; the weight of a term covers its descendants. */
 static void scale_terms(IrClone *c, const IrInst *inst)
 {
     ASSERT(inst->op == IR_CLOSURE_SCALE && inst->arg_count == 4);
@@ -230,7 +229,7 @@ static void carry(IrClone *c, IrValue result, IrValue source, IrValue *out)
         *out = c->map[source];
 }
 
-/* A loop's parameter and result have one shape, since the body hands the parameter's on. */
+/* A loop's parameter and its result have the same shape, because the body passes the parameter on. */
 static void receive(IrClone *c, IrValue result, IrValue target, const IrValue *values)
 {
     if (!closure_is_one(c, result)) {
@@ -252,7 +251,7 @@ static bool row_is_kept(const IrModule *m, uint32_t row, SslKernelKind kind)
            (kind == SSL_KERNEL_EMISSION && (flags & SSL_CLOSURE_EMISSION));
 }
 
-/* Known when compiling never to be there. */
+/* Returns whether a term is known at compile time never to be present. */
 static bool is_absent(IrBuilder *b, const IrValue *parts)
 {
     bool present;
@@ -265,8 +264,8 @@ static bool is_absent(IrBuilder *b, const IrValue *parts)
     return true;
 }
 
-/* Which terms become slots: those that the kind keeps, with the terms that they stand in; nothing
- * that is absent, or stands in something absent. */
+/* Returns an array [term]: the terms that become slots. They are those that the kind keeps, with their ancestors, except
+ * terms that are absent or have an absent ancestor. */
 static bool *kept_terms(IrClone *c, const Shape *shape, const IrValue *parts, SslKernelKind kind)
 {
     const IrModule *m = c->module;
@@ -355,7 +354,7 @@ static bool has_closures(const IrModule *m)
     return false;
 }
 
-/* A builder for the function with its closure parameters taken apart, and the map to them. */
+/* Starts the copy of a function whose closure parameters are split, and maps them. */
 static IrClone begin_func(Slots *s, IrFuncId id)
 {
     static const IrCloneHooks hooks = {visit, carry_count, carry, receive};
@@ -416,7 +415,7 @@ static void end_callee(IrClone *c)
     ir_build_end(c->to, results.data, results.count);
 }
 
-/* Calls read the types of callees as they were, so all are taken apart before one is put back. */
+/* Calls read the old types of their callees, so all functions are rebuilt before any is installed. */
 Status ir_closure_slots(IrModule *m, SslKernelKind kind, DiagList *diags)
 {
     if (kind == SSL_KERNEL_SHADE && !has_closures(m))

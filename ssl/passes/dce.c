@@ -1,6 +1,6 @@
-/* What no result needs goes: instructions, results of an IF that nobody reads, and loop state that
- * feeds only itself. Needs are found backward from the results, so a cycle that nothing reads is
- * never entered. A fault belongs to what is computed: dead loops and dead accesses go too. */
+/* Dead code elimination: removes instructions, results of an IF and loop states that no result of the function
+ * depends on. Liveness is found backward from the results, so a cycle that nothing reads is never entered. A fault
+ * belongs to the computation that may cause it, so dead loops and dead array accesses are removed, too. */
 #include "base/check.h"
 #include "ssl/passes/pass.h"
 #include <string.h>
@@ -21,7 +21,7 @@ static void mark(Marker *k, IrValue v)
     array_push(k->arena, &k->work, v);
 }
 
-/* One state of a loop: what it becomes, and whether the loop goes on. */
+/* Marks what a loop state depends on: its next value, and whether the loop goes on. */
 static void mark_state(Marker *k, IrRegionId body, uint32_t state)
 {
     ASSERT(state < ir_region(k->func, body)->param_count);
@@ -36,7 +36,7 @@ static void mark_param(Marker *k, IrValue v)
     IrRegionId region = f->values.data[v].region;
     const IrRegion *r = ir_region(f, region);
     if (!r->owner)
-        return; /* the function's */
+        return; /* a parameter of the function */
     uint32_t state = v - r->param_first;
     mark(k, ir_args(f, ir_inst(f, r->owner))[state]);
     mark_state(k, region, state);

@@ -1,7 +1,6 @@
-/* Masks only grow, so walking a function backward until nothing changes ends; a loop's state asks its
- * own last value, which the next walk carries further. A callee is analysed for the results that the
- * call wants, and answers with what it wants of its parameters; merged summaries repeat over all
- * functions until no caller adds anything. */
+/* Masks only grow, so backward walks over a function reach a fixed point. A loop state demands its own next value, which
+ * the next walk follows further. A callee is analysed for the demand on a call's results, which gives the demand on its
+ * parameters. With merged summaries, the analysis of all functions repeats until no caller adds demand. */
 #include "ssl/passes/demand.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"

@@ -1,14 +1,13 @@
-/* Forward-mode differentiation: each function that carries tangents becomes an ordinary function
- * with more parameters, results and loop state, in which DDX and DDY are values like others, and
- * texture lookups name their footprint.
+/* Forward-mode differentiation. A function that carries tangents becomes an ordinary function with additional
+ * parameters, results and loop states. DDX and DDY become ordinary values, and texture lookups get their footprint.
  *
- *   f(a, b) -> r      becomes, when lineage and demand ask for d/dx of a and r,
+ *   f(a, b) -> r      becomes, if lineage and demand require d/dx of a and r,
  *   f(a, b, a_dx) -> r, r_dx
  *
- * A clone is made for each record of the demand table (demand.h): one for every pattern of lineage
- * and demand at a call, or one a function with merged summaries. The map is from a value to its
- * copy, and from (value, direction) to its tangent; no tangent (0) is zero, and whatever is
- * constant zero is kept as no tangent, so zeros vanish without algebra that IEEE forbids.
+ * A clone is made for each record of the demand table (demand.h): one for every pattern of lineage and demand at a
+ * call, or one per function with merged summaries. Maps lead from a value to its copy, and from (value, direction)
+ * to its tangent. A tangent that is constant zero is represented by 0, the absence of a tangent, so that zeros
+ * vanish without algebra that IEEE arithmetic forbids.
  * [Griewank2008 ch. 3] */
 #include "base/check.h"
 #include "ssl/passes/demand.h"
@@ -110,7 +109,7 @@ static void choose_tangent(IrClone *c, const IrInst *inst, const IrChoice *choic
     }
 }
 
-/* The tangent of an array is an array; none is one of zeros. */
+/* Returns the tangent of an array as an array, which is of zeros if there is no tangent. */
 static IrValue array_tangent(IrClone *c, IrValue v, uint32_t direction)
 {
     IrValue tangent = tangents_of(c, v)[direction];
@@ -225,7 +224,7 @@ static void warn_second_order(Forward *w, const IrInst *inst)
     report(w->diags, SECOND_DERIVATIVE, inst->span, NULL);
 }
 
-/* Does the function, or one that it calls, take a second derivative? */
+/* Returns whether the function, or one that it calls, takes a second derivative. */
 static bool takes_second_derivative(Forward *w, IrDemand *d)
 {
     if (d->second != IR_SECOND_UNKNOWN)
@@ -245,7 +244,7 @@ static bool takes_second_derivative(Forward *w, IrDemand *d)
     return d->second == IR_SECOND_TAKEN;
 }
 
-/* What is read of a tangent, as a value: finite. On the way it need not be. */
+/* Returns a tangent as a value, with 0 where it is not finite. Intermediate tangents need not be finite. */
 static IrValue derivative_of(IrClone *c, IrValue v, uint32_t direction)
 {
     ASSERT(direction < IR_DIRECTIONS);
@@ -457,14 +456,14 @@ typedef struct Counted {
     bool done;
 } Counted;
 
-/* Of one clone and all that it calls, each call counted; `memo` by clone. */
+/* Counts the values of one clone and of all its calls. memo[clone] has the counts that are known. */
 static IrDerivativeCounts count_values(Forward *w, const IrDemand *d, Counted *memo)
 {
     if (memo[d->clone].done)
         return memo[d->clone].counts;
     const IrFunc *f = ir_func(w->module, d->lineage->func);
     IrDerivativeCounts counts = {0};
-    memo[d->clone].done = true; /* a circle of calls counts once */
+    memo[d->clone].done = true; /* a recursive call counts once */
     for (IrValue v = 1; v < f->values.count; ++v) {
         IrType type = ir_type(f, v);
         uint32_t scalars = ir_is_array(type) ? ir_count(type) : 1;
@@ -489,7 +488,7 @@ Status ir_forward(IrModule *m, bool without_derivatives, bool merged_summaries, 
                   IrDerivativeCounts *out_counts)
 {
     *out_counts = (IrDerivativeCounts){0};
-    TRY(ir_check_extent(m, diags)); /* before there is a clone for each pattern of calls */
+    TRY(ir_check_extent(m, diags)); /* a module that is too large must not be cloned */
     IrLineageTable *lineage = ir_lineage_compute(m, merged_summaries);
     IrFuncId original_count = m->funcs.count; /* clones come after */
     Forward w = {.module = m, .diags = diags};

@@ -1,12 +1,13 @@
-/* Every call becomes the callee's body, after the derivative passes, which work on functions; only calls of
- * recursive functions stay calls, and only these functions stay beside the entry. Size and nesting are computed before anything is copied, and refused past
- * the limits: a chain of functions that each call the next twice doubles at every step. */
+/* Replaces calls by the bodies of their callees, after the derivative passes, which work per function. Only calls of
+ * recursive functions stay, and only those functions and the entry remain. Size and nesting are computed before
+ * anything is copied, and checked against the limits: in a chain of functions that each call the next one twice,
+ * the size doubles at every step. */
 #include "ssl/passes/pass.h"
 #include "ssl/report.h"
 
 typedef struct Extent {
-    uint64_t size;    /* instructions, calls expanded; 0: not known yet */
-    uint32_t nesting; /* regions in one another, likewise */
+    uint64_t size;    /* instructions after inlining; 0: not known yet */
+    uint32_t nesting; /* depth of regions after inlining */
 } Extent;
 
 static uint32_t nesting_at(const IrFunc *f, IrRegionId region)
@@ -21,10 +22,10 @@ static uint32_t nesting_at(const IrFunc *f, IrRegionId region)
 
 typedef struct Inline {
     const uint8_t *recursive; /* [function] */
-    uint8_t **live;           /* [function]: of each once, however often it is called */
+    uint8_t **live;           /* [function]: live values, computed once for each function */
 } Inline;
 
-/* What LLVM spends on one of these it spends on so many other instructions; with loops it grows with their number. */
+/* The cost of compiling each of these, in ordinary instructions. */
 enum { LOOKUP_SIZE = 32, LOOP_SIZE = 256, BRANCH_SIZE = 48, ELEMENT_SIZE = 64 };
 
 static uint64_t size_of_costly(const IrFunc *f)
@@ -44,7 +45,7 @@ static uint64_t size_of_costly(const IrFunc *f)
     return size;
 }
 
-/* Stops counting once past a limit. */
+/* Computes the size and nesting of a function after inlining. It stops counting beyond a limit. */
 static Extent extent_of(const IrModule *m, IrFuncId id, const uint8_t *recursive, Extent *known)
 {
     const IrFunc *f = m->funcs.data[id];

@@ -1,7 +1,6 @@
-/* Values only gain bits, so walking a function until nothing changes ends; loops need one walk more
- * than their back-edges carry news. Call graphs are acyclic here, so a callee's record is complete
- * when its caller asks, except in the merged form, where a later call may add bits: that repeats
- * from the entry. */
+/* Values only gain bits, so walks over a function reach a fixed point; a loop takes one walk more than its back-edges
+ * carry new bits. A callee's record is complete when its caller reads it, with two exceptions: recursive calls, and
+ * merged records, to which a later call may add bits. For these the analysis repeats from the entry. */
 #include "ssl/passes/lineage.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"
@@ -143,7 +142,7 @@ static void analyse(IrLineageTable *t, IrLineage *l)
     l->is_active = false;
 }
 
-/* The bits of merged records grow after they were made, so these have no pattern in their key. */
+/* The arguments of a merged record change after it was made, so its key has no pattern. */
 static void **find(IrLineageTable *t, IrFuncId func, const uint8_t *params, uint32_t param_count)
 {
     bool is_one = t->merged || t->recursive[func];

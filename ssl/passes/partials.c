@@ -1,7 +1,6 @@
-/* The rules. Where a value is at hand that the derivative can be had from (exp, tan, pow, roots), it is
- * used instead of another call. Guards are selections of zero, never branches: both sides are computed
- * and the builder folds them away where an argument is constant. Which guard stands where, and what
- * the value is there, is the table of docs/internals/derivatives.md. */
+/* The rules. Where the derivative follows from the value (exp, tan, pow, roots), the value is used in place of another
+ * call. Guards select zero without a branch: both sides are computed, and the builder folds a guard with a constant
+ * argument. docs/internals/derivatives.md has the table of guards and of the values there. */
 #include "ssl/passes/partials.h"
 #include "base/check.h"
 #include <float.h>
@@ -36,7 +35,7 @@ static IrValue negate(IrBuilder *b, IrValue x)
     return ir_build1(b, IR_FNEG, x);
 }
 
-/* p where the condition holds, else 0. */
+/* Returns p where the condition holds, else 0. */
 static IrValue where(IrBuilder *b, IrValue cond, IrValue p)
 {
     return ir_build_select(b, cond, p, number(b, 0.0f));
@@ -219,7 +218,7 @@ static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
     UNREACHABLE();
 }
 
-/* Does the derivative overflow where neither the value nor the argument need be extreme? */
+/* Returns whether the derivative can overflow although neither value nor argument is extreme. */
 static bool may_overflow(IrOp op)
 {
     switch ((unsigned)op) {

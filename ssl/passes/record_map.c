@@ -15,7 +15,7 @@ static uint64_t hash_key(uint64_t tag, const void *key, uint32_t key_bytes)
     return h;
 }
 
-/* For twice as many; all entries find their buckets anew. */
+/* Doubles the number of buckets and distributes all entries again. */
 static void grow(RecordMap *m, Arena *arena)
 {
     m->bucket_count = m->bucket_count ? 2 * m->bucket_count : 64;

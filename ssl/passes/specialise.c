@@ -1,7 +1,6 @@
-/* Binds parameters to constants, closures that nothing is wired to the null closure, and leaves out
- * what no output needs. The builder folds what
- * follows from them; code that they switch off disappears, since copying an IF with a constant
- * condition copies one arm. */
+/* Binds parameters to constants, and closure parameters without a wire to the null closure. The builder folds the
+ * consequences. Code that a constant switches off disappears, because of an IF with a constant condition only one
+ * arm is copied. Dead code is left out. */
 #include "base/check.h"
 #include "ssl/passes/pass.h"
 #include <string.h>

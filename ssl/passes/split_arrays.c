@@ -110,7 +110,7 @@ static void collect_inst(Collector *k, const IrInst *inst)
     }
 }
 
-/* False: nothing to do. */
+/* Returns false if there is nothing to split. */
 static bool find_classes(const IrModule *m, Split *s)
 {
     Arena *arena = m->arena;
@@ -169,13 +169,13 @@ static uint32_t count_bits(uint64_t bits)
     return count;
 }
 
-/* How many values stand for this one. */
+/* Returns the number of values that replace `v`. */
 static uint32_t width_of(const Split *s, IrFuncId id, IrValue v)
 {
     return is_split(s, id, v) ? count_bits(elements_of(s, id, v)) : 1;
 }
 
-/* Where element `index` stands among those that are read. */
+/* Returns the position of element `index` among the elements that are read. */
 static uint32_t rank_of(uint64_t elements, uint32_t index)
 {
     ASSERT(index < SPLIT_MAX);

@@ -1,13 +1,13 @@
-/* SSL's mathematics, once: the bodies of what kernels call, of one lane, without branches.
+/* SSL's mathematical functions for one lane, without branches. Both the scalar and the vector functions that kernels call
+ * are made of these bodies.
  *
  * Every body computes in double with polynomials of its own and rounds once to float, so that errors stay
- * below 0.51 ulp (docs/internals/jit.md has the table) and no result hangs on a C library or on fused multiply-adds:
- * the files that include this are compiled without contraction, and IEEE arithmetic does the rest.
- * rt_math.c makes the scalar functions of it, rt_lanes.inl loops over it that compilers vectorise: equal
- * bits at every width and on every machine.
+ * below 0.51 ulp (docs/internals/jit.md has the table). No result depends on a C library or on fused multiply-adds,
+ * because the files that include this one are compiled without contraction. rt_math.c makes scalar functions of the
+ * bodies, and rt_lanes.inl makes loops that compilers vectorise, with equal bits at every width and on every machine.
  *
- * A body is right on a domain that holds nearly all arguments (CORE_IS_...); outside, the function goes
- * another way, lane by lane. Signs of zero are kept; a NaN gives a NaN. */
+ * A body is correct on a domain that has nearly all arguments (CORE_IS_...). Outside the domain another function is
+ * called lane by lane. Signs of zero are kept; a NaN gives a NaN. */
 #ifndef SSL_RT_CORE_H
 #define SSL_RT_CORE_H
 
@@ -250,7 +250,7 @@ CORE float core_fmod(float x, float y)
 
 /* --- circular functions --------------------------------------------------------------------------- */
 
-/* Up to here a multiple of the upper part of pi/2, which has 33 bits, is exact. */
+/* The largest angle for which multiples of the upper part of pi/2, which has 33 bits, are exact. */
 #define CORE_TRIG_LIMIT    0x1p20f
 #define CORE_IS_TRIG(x)    (fabsf(x) <= CORE_TRIG_LIMIT)
 #define CORE_HALF_PI_UPPER 0x1.921fb544p+0

@@ -1,4 +1,4 @@
-/* The scalar functions, and what they do where rt_core.h does not reach. */
+/* The scalar functions, and their results outside the domains of rt_core.h. */
 #include "ssl/rt/rt.h"
 #include "ssl/rt/rt_core.h"
 
@@ -69,7 +69,7 @@ static float rt_other_fmod(float x, float y)
                        (double)y); /* exact, hence the same everywhere; fmodf would not flush */
 }
 
-/* C's rules, but for a negative base with a fraction as exponent: 0. */
+/* Follows C's rules, except that a negative base with a fractional exponent gives 0. */
 static float rt_other_pow(float x, float y)
 {
     if (y == 0.0f || x == 1.0f)

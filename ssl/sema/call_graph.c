@@ -1,5 +1,5 @@
-/* Who calls whom: undefined callees, and how deep calls go but for recursion. A walk with its own stack, since a
- * chain of calls may be as long as the source. */
+/* Checks of the call graph: undefined callees, the depth of calls without recursion, and recursion without an end. The
+ * walk has a stack of its own, because a chain of calls may be as long as the source. */
 #include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/ssl_limits.h"
@@ -9,7 +9,7 @@ enum { UNSEEN, ACTIVE, DONE };
 typedef struct Frame {
     FuncDecl *func;
     uint32_t next_call;
-    /* The lowest place on the stack that it or what it calls calls; UINT32_MAX: none. */
+    /* The lowest place on the stack that the function or its callees call; UINT32_MAX: none. */
     uint32_t back;
 } Frame;
 
@@ -33,7 +33,7 @@ static void enter(Walk *w, FuncDecl *f)
     array_push(w->s->arena, &w->stack, frame);
 }
 
-/* The function on top of the stack calls one below it, or itself. */
+/* Notes that the function on top of the stack calls one below it, or itself. */
 static void reach_back(Walk *w, const FuncDecl *callee)
 {
     ASSERT(w->stack.count > 0 && w->state[callee->id] == ACTIVE);
@@ -43,7 +43,7 @@ static void reach_back(Walk *w, const FuncDecl *callee)
     w->has_recursion = true;
 }
 
-/* One call of the function on top of the stack. */
+/* Follows one call of the function on top of the stack. */
 static void follow(Walk *w, FuncDecl *caller, const struct FuncCall *call)
 {
     Sema *s = w->s;
@@ -92,8 +92,8 @@ static void leave(Walk *w, FuncDecl *f)
 
 /* --- recursion without an end ---
  *
- * A function ends if some path through it meets only calls of functions that end. Those of which that is never found
- * call themselves whatever they are given. */
+ * A function can end if some path through it has only calls of functions that can end. A function that cannot end
+ * recurses for all arguments. */
 
 typedef struct Ends {
     const uint8_t *ends; /* [func_count] */
@@ -110,7 +110,7 @@ static bool exprs_end(const Ends *t, const ExprList *list)
     return true;
 }
 
-/* Some way of evaluating it ends. */
+/* Returns whether the evaluation of an expression can end. */
 static bool expr_ends(const Ends *t, const Expr *e)
 {
     for (; e; e = e->a) {
@@ -130,7 +130,7 @@ static bool expr_ends(const Ends *t, const Expr *e)
     return true;
 }
 
-/* Ways in which control may leave it, of EXIT_*, on paths that end. */
+/* Returns the EXIT_* by which control may leave a statement, on paths that end. */
 static uint8_t stmt_ends(const Ends *t, const Stmt *s);
 
 static uint8_t list_ends(const Ends *t, const StmtList *list)
@@ -141,7 +141,7 @@ static uint8_t list_ends(const Ends *t, const StmtList *list)
     return exits;
 }
 
-/* A body may run any number of times, but that of do at least once. */
+/* The body of a loop may run any number of times; that of do runs at least once. */
 static uint8_t loop_ends(const Ends *t, const Stmt *s)
 {
     if (s->init && !(stmt_ends(t, s->init) & EXIT_NEXT))

@@ -1,5 +1,5 @@
-/* Attributes: what the source declares, what the host's table offers, and reads of both. A declaration hides
- * a row of the same name. */
+/* Checks of attributes: declarations in the source, and reads of these and of the host's table. A declaration hides a
+ * row of the same name. */
 #include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/ssl_limits.h"

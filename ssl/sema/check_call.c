@@ -1,4 +1,4 @@
-/* Calls: choosing the function, its arguments, and the note for the call graph. */
+/* Checks of calls: the choice of the function, the arguments, and the entry in the call graph. */
 #include "base/check.h"
 #include "ssl/sema/overload.h"
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct NameList {
     uint32_t count, capacity;
 } NameList;
 
-/* Each name once; `seen` says which are there. */
+/* Appends each name of a function once; `seen` has the names in the list. */
 static void add_names(Sema *s, const Module *m, NameMap *seen, NameList *names)
 {
     for (uint32_t i = 0; i < m->ast->funcs.count; ++i) {
@@ -36,7 +36,7 @@ static Expr *report_unknown(Sema *s, Expr *e)
     NameList names = {0};
     NameMap seen;
     for (uint32_t i = 0; i < s->module->ast->funcs.count; ++i)
-        if (s->module->ast->funcs.data[i]->name == e->name) { /* file scope: none is known yet */
+        if (s->module->ast->funcs.data[i]->name == e->name) { /* signatures are not checked yet */
             report(s->diags, NOT_CONSTANT, e->span, "this");
             return expr_error(e);
         }
@@ -100,7 +100,7 @@ static void note_signature(Sema *s, const Candidate *c)
            candidate_is_componentwise(c) ? ", also for vectors, by component" : "");
 }
 
-/* There is one function of the name, so its parameters are what the caller wants to hear about. */
+/* Reports what does not fit the only function of the name. */
 static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
 {
     const ExprList *args = &e->args;
@@ -131,7 +131,7 @@ static void report_mismatch(Sema *s, const Expr *e, Candidate *c)
     report(s->diags, NO_OVERLOAD, e->span, e->name, check_argument_types(s, args));
 }
 
-/* What may have been meant by arguments that functions of other languages take. */
+/* Notes what to write in place of arguments that functions of other languages accept. */
 static void note_argument_types(Sema *s, const Expr *e)
 {
     for (uint32_t i = 0; i < e->args.count; ++i) {
@@ -173,12 +173,12 @@ static Expr *report_no_choice(Sema *s, Expr *e, CandidateList *list, bool is_amb
     return expr_error(e);
 }
 
-/* The call graph keeps each callee once. */
+/* Adds a call to the call graph, which has each callee once. */
 static void note_call(Sema *s, FuncDecl *callee, Span span)
 {
     ASSERT(!s->func || callee->id < s->module->func_count);
     if (!s->func)
-        return; /* in what must be constant, which a call is not */
+        return; /* outside of functions, expressions must be constant, and calls are not */
     uint32_t caller = s->func->id + 1;
     if (s->last_caller[callee->id] == caller)
         return;
@@ -187,7 +187,7 @@ static void note_call(Sema *s, FuncDecl *callee, Span span)
     array_push(s->arena, &s->func->calls, call);
 }
 
-/* The type of a component-wise result: that of the first vector that is more than a plain one. */
+/* Returns the type of a component-wise result: the type of the first tagged vector among the arguments, if any. */
 static const Type *vector_result(const Expr *e, uint32_t width)
 {
     ASSERT(width >= 1 && width <= 4);
@@ -199,7 +199,7 @@ static const Type *vector_result(const Expr *e, uint32_t width)
     return type_of_lanes(width);
 }
 
-/* ddx, ddy and what is made of them have no meaning for int and bool, even where int converts. */
+/* ddx, ddy and the functions made of them have no meaning for int and bool, although int converts to float. */
 static bool is_derivative(const char *name)
 {
     static const char *const names[] = {"ddx", "ddy", "fwidth", "filterwidth"};
@@ -209,7 +209,7 @@ static bool is_derivative(const char *name)
     return false;
 }
 
-/* False, after a report, for the derivative of what has none. */
+/* Reports the derivative of a value without derivatives, and returns false then. */
 static bool check_derivative(Sema *s, const Expr *e, const CandidateList *list)
 {
     for (uint32_t i = 0; i < list->count; ++i)
@@ -222,7 +222,7 @@ static bool check_derivative(Sema *s, const Expr *e, const CandidateList *list)
     return false;
 }
 
-/* Whether the argument is one that can be written, asked before it is checked as a value. */
+/* Checks an argument as a target if every candidate has it as `out`, else as a value. */
 static Expr *check_argument(Sema *s, const CandidateList *list, uint32_t index, Expr *arg)
 {
     bool may_be_written = false, is_always_out = true;
@@ -234,7 +234,7 @@ static Expr *check_argument(Sema *s, const CandidateList *list, uint32_t index, 
         is_always_out = is_always_out && direction == DIRECTION_OUT;
     }
     bool is_place = arg->kind == EXPR_NAME || arg->kind == EXPR_INDEX || arg->kind == EXPR_MEMBER;
-    /* An out argument alone is not read: what matters for the warning about unset variables. */
+    /* An argument that is only `out` does not count as a read in warnings about unset variables. */
     return may_be_written && is_always_out && is_place ? check_target(s, arg, false)
                                                        : check_value(s, arg);
 }

@@ -1,4 +1,4 @@
-/* Making values: float3(1), float4(c, 1), (int)x, Ray(o, d). */
+/* Checks of constructors and casts: float3(1), float4(c, 1), (int)x, Ray(o, d). */
 #include "base/check.h"
 #include "ssl/sema/checker.h"
 
@@ -33,7 +33,7 @@ static bool is_scalar(const Type *t)
     return type_is(t, SSL_BOOL) || type_is_number(t);
 }
 
-/* One argument: a conversion, or a scalar for every component (a matrix: on the diagonal). */
+/* Returns whether one argument converts, or is a scalar for every component (for a matrix, for its diagonal). */
 static bool is_convertible(const Type *from, const Type *to)
 {
     if (is_scalar(to))

@@ -1,5 +1,5 @@
-/* Rules of expressions. Children are checked first, from left to right, and replaced by what comes back;
- * a node that has a type was checked before and is left alone. */
+/* Checks of expressions. Children are checked first, from left to right, and replaced by the checked nodes. A node that
+ * has a type was checked before and stays as it is. */
 #include "base/check.h"
 #include "ssl/sema/checker.h"
 
@@ -14,7 +14,7 @@ Expr *expr_error(Expr *e)
     return e;
 }
 
-/* What the operation itself costs, per result. */
+/* Returns the cost of the operation itself, without its operands. */
 static uint32_t own_cost(const Expr *e)
 {
     ASSERT(e->type);
@@ -172,7 +172,7 @@ static Expr *check_struct_member(Sema *s, Expr *e)
     return expr_error(e);
 }
 
-/* Lanes that `name` picks from a vector: up to four letters of xyzw, or of rgba. 0: it is no swizzle. */
+/* Parses a swizzle of up to four letters of xyzw, or of rgba. Returns the number of lanes; 0: it is no swizzle. */
 static uint8_t parse_swizzle(const char *name, uint32_t lanes, uint8_t out_lane[4])
 {
     static const char *const sets[] = {"xyzw", "rgba"};

@@ -1,4 +1,4 @@
-/* What the host provides: globals, closures and textures. */
+/* Checks of expressions that refer to the host: globals, closures and textures. */
 #include "ssl/sema/checker.h"
 
 #include <string.h>
@@ -104,7 +104,7 @@ static bool report_value(TextureCheck *t, const char *wanted)
     return false;
 }
 
-/* The option's constant, when it is of that type. */
+/* Returns the value of an option if it is a constant of the type, else NULL. */
 static const Constant *constant_of(TextureCheck *t, SslType type)
 {
     const Expr *culprit;
@@ -239,7 +239,7 @@ static bool check_option(TextureCheck *t)
     return false;
 }
 
-/* Index of the texture2d; false after a report. */
+/* Finds the slot of the texture that the call names. Returns false after a report. */
 static bool find_texture(Sema *s, const Expr *e, uint32_t *out_slot)
 {
     ARRAY(const char *) names = {0};

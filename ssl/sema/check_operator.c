@@ -1,9 +1,9 @@
-/* Operators: what they apply to, and the type of what they give. */
+/* Checks of operators: the types of operands that each accepts, and the type of its result. */
 #include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/sema/const_eval.h"
 
-/* The tag of the result of an operation on two 3-vectors: the more telling one. */
+/* Returns the type of the result of an operation on two 3-vectors; of two tags, the more specific one wins. */
 static const Type *join_tags(const Type *a, const Type *b, TokenKind op)
 {
     if (a->scalars != b->scalars)
@@ -30,8 +30,8 @@ static bool is_weight(const Type *t)
     return type_is(t, SSL_INT) || type_lanes(t) == 1 || type_lanes(t) == 3;
 }
 
-/* Converts both operands to what the operator works on, and returns the type of its result; NULL: the
- * operator does not apply. */
+/* The functions below convert both operands to the types that the operator works on, and return the type of its
+ * result, or NULL if the operator does not apply. */
 static const Type *closure_operands(Sema *s, TokenKind op, Expr **a, Expr **b)
 {
     const Type *closure = type_basic(SSL_CLOSURE);
@@ -105,7 +105,7 @@ static const Type *operands(Sema *s, TokenKind op, Expr **a, Expr **b)
     return number_operands(s, op, a, b);
 }
 
-/* What to write for two operands that the operator does not take; NULL: nothing comes to mind. */
+/* Suggests what to write in place of an operator that does not accept its operands. NULL: there is no suggestion. */
 static const char *other_way(Sema *s, TokenKind op, const Type *a, const Type *b)
 {
     bool is_a = type_lanes(a) > 0 || type_is(a, SSL_INT),
@@ -195,7 +195,7 @@ static void note_unary(Sema *s, TokenKind op, const Type *t)
         report(s->diags, NOTE_WRITE, (Span){0}, other);
 }
 
-/* Warns of ints that are divided by a constant 0. */
+/* Warns of a division of ints by a constant 0. */
 static void check_division(Sema *s, TokenKind op, const Type *type, const Expr *by)
 {
     const Expr *culprit;
@@ -207,7 +207,7 @@ static void check_division(Sema *s, TokenKind op, const Type *type, const Expr *
         report(s->diags, DIVIDED_BY_ZERO, by->span, NULL);
 }
 
-/* a is checked. */
+/* Checks the right side, and then the whole, of a binary expression whose left side is checked. */
 static Expr *check_right_side(Sema *s, Expr *e)
 {
     ASSERT(e->kind == EXPR_BINARY && e->a->type);
@@ -228,7 +228,7 @@ static Expr *check_right_side(Sema *s, Expr *e)
     return expr_typed(e, result);
 }
 
-/* A sum of many terms is deep on its left side, so that side is a loop. */
+/* A sum of many terms is deep on its left side, so a loop takes the place of recursion there. */
 Expr *check_binary(Sema *s, Expr *e)
 {
     ARRAY(Expr *) spine = {0};
@@ -314,7 +314,7 @@ static TokenKind operator_of_assignment(TokenKind op)
     }
 }
 
-/* a = b, and a op= b, whose op is then the binary operator (TOKEN_ASSIGN stays). */
+/* Checks a = b and a op= b. The `op` of the latter becomes the binary operator. */
 Expr *check_assign(Sema *s, Expr *e)
 {
     TokenKind op = operator_of_assignment(e->op);

@@ -1,5 +1,5 @@
-/* Rules of statements, and how control leaves them: a statement's exits are the union of what its paths
- * do. Conditions are not evaluated, but for a literal `true` of a loop. */
+/* Checks of statements, and the ways in which control leaves them: the union over all paths. Conditions are not
+ * evaluated, except for a literal `true` of a loop. */
 #include "base/check.h"
 #include "ssl/sema/checker.h"
 #include "ssl/ssl_limits.h"
@@ -81,7 +81,7 @@ static void check_block(Sema *s, Stmt *stmt)
     scope_close(s);
 }
 
-/* A chain of else if may be long: each arm is checked in turn, and its exits are known from the last one on. */
+/* A chain of else if may be long, so a loop checks the arms; exits are then computed from the last arm back. */
 static void check_if(Sema *s, Stmt *stmt)
 {
     ARRAY(Stmt *) arms = {0};

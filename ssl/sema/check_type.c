@@ -28,7 +28,7 @@ static const Type *named_type(Sema *s, const TypeName *name)
     return &type_error;
 }
 
-/* An array's size; 0 after a report. */
+/* Returns an array's size, or 0 after a report. */
 static uint32_t check_size(Sema *s, Expr *size)
 {
     const Expr *culprit;

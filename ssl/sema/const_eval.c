@@ -42,7 +42,7 @@ const Constant *const_of_zero(const Type *type, Arena *arena)
     return make(&v, type, new_scalars(&v, type));
 }
 
-/* What one scalar of the type is. */
+/* Returns the type of the scalars of a value: bool, int, float or string; void if they differ. */
 static SslType scalar_type(const Type *t)
 {
     while (t->kind == TYPE_ARRAY)
@@ -151,7 +151,7 @@ static bool binary_scalar(SslType type, TokenKind op, Scalar a, Scalar b, Scalar
     return true;
 }
 
-/* a: of the left side. */
+/* Evaluates a binary expression whose left side has the value `a`. */
 static const Constant *eval_with(Eval *v, const Expr *e, const Constant *a)
 {
     ASSERT(e->kind == EXPR_BINARY && a);
@@ -182,13 +182,13 @@ static const Constant *eval_with(Eval *v, const Expr *e, const Constant *a)
             out[i] = one;
         else if (a->type->scalars == 1)
             out[0].b = one.b;
-        else if (one.b == (e->op == TOKEN_NOT_EQUAL)) /* vectors: all equal, or any not */
+        else if (one.b == (e->op == TOKEN_NOT_EQUAL)) /* == holds for all components, != for any */
             out[0].b = e->op == TOKEN_NOT_EQUAL;
     }
     return make(v, e->type, out);
 }
 
-/* A loop along the left side, which may be long. */
+/* The left side may be deep, so a loop takes the place of recursion there. */
 static const Constant *eval_binary(Eval *v, const Expr *e)
 {
     ARRAY(const Expr *) spine = {0};
@@ -234,7 +234,7 @@ static Scalar convert(Scalar from, SslType from_type, SslType to_type)
     return to;
 }
 
-/* One value as another type: by scalar, or one scalar for all components; for a matrix on its diagonal. */
+/* Converts a value scalar by scalar, or one scalar to all components of a vector or to the diagonal of a matrix. */
 static const Constant *eval_convert(Eval *v, const Expr *e, const Expr *operand)
 {
     const Constant *a = eval(v, operand);
@@ -253,7 +253,7 @@ static const Constant *eval_convert(Eval *v, const Expr *e, const Expr *operand)
     return make(v, e->type, out);
 }
 
-/* Scalars of all arguments, one after the other, converted to what the type is made of. */
+/* Joins the scalars of all arguments, converted to the scalar type of the result. */
 static const Constant *eval_pieces(Eval *v, const Expr *e)
 {
     Scalar *out = new_scalars(v, e->type);

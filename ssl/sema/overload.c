@@ -60,7 +60,7 @@ const char *candidate_text(const Candidate *c, Arena *arena)
                         c->builtin->name, type, is_unary ? "" : ", ", is_unary ? "" : type);
 }
 
-/* The common length of the vectors among the arguments for float parameters; 0: lengths differ. */
+/* Returns the common length of the vectors among the arguments for float parameters, or 0 if lengths differ. */
 static uint32_t common_width(const Candidate *c, const ExprList *args)
 {
     uint32_t width = 1;
@@ -75,7 +75,7 @@ static uint32_t common_width(const Candidate *c, const ExprList *args)
     return width;
 }
 
-/* An array of any size takes all arrays of its element; several of them take one size. */
+/* A parameter T[] accepts arrays of T of any size; several such parameters of one call need arrays of equal size. */
 static bool match_unsized(Candidate *c, const Type *to, const Type *from)
 {
     ASSERT(type_is_unsized(to));

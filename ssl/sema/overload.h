@@ -15,8 +15,8 @@ typedef struct Candidate {
     FuncDecl *func; /* NULL: the candidate is `builtin` */
     const Builtin *builtin;
     /* The rest is set for viable candidates. */
-    uint32_t
-        width; /* number of components that the function is applied to; 1 for an ordinary call */
+    /* Number of components that the function is applied to; 1 for an ordinary call. */
+    uint32_t width;
     uint32_t cost;       /* number of conversions */
     uint32_t array_size; /* size of the arguments for parameters T[]; ANY_SIZE: there are none */
 } Candidate;

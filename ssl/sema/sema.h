@@ -36,8 +36,8 @@ typedef struct Module {
     /* Library only: Builtin, the first row of that name; rows of a name are adjacent or found by walking
      * on. */
     NameMap builtin_rows;
-    uint32_t
-        func_count; /* larger than every FuncDecl.id; the library's functions have the lowest ids */
+    /* Larger than every FuncDecl.id; the library's functions have the lowest ids. */
+    uint32_t func_count;
 } Module;
 
 /* Parses and checks sources. The module is in `arena`, whose out-of-memory jump must be set. It may be used only if

@@ -12,8 +12,8 @@
 typedef struct StdLib {
     Arena *arena; /* owned; has the module */
     const Module *module;
-    StringIds
-        *strings; /* owned; one numbering for all shaders that are lowered with this library */
+    /* owned; one numbering for all shaders that are lowered with this library. */
+    StringIds *strings;
 } StdLib;
 
 extern const EmbeddedText stdlib_sources[]; /* spans of file LIBRARY_FILE + index */
