@@ -41,7 +41,7 @@ static bool is_array_value(const IrFunc *f, IrValue v)
 /* Adds a segment at the front of the range, and merges it with segments that it reaches. */
 static void add_segment(Planner *p, IrValue v, uint32_t first, uint32_t last)
 {
-    ASSERT(first <= last && (!p->range[v] || first <= p->range[v]->first));
+    ASSERT(first <= last);
     Segment *next = p->range[v];
     while (next && next->first <= last + 1) {
         if (next->last > last)

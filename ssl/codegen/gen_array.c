@@ -101,7 +101,7 @@ void gen_array_slots(Gen *g)
 
 static LLVMValueRef slot_of(const Gen *g, IrValue v)
 {
-    ASSERT(g->plan->slot_of[v] != ARRAY_PLAN_NO_SLOT && g->slot[g->plan->slot_of[v]]);
+    ASSERT(g->plan->slot_of[v] < g->plan->slot_count);
     return g->slot[g->plan->slot_of[v]];
 }
 

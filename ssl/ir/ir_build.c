@@ -211,7 +211,7 @@ static void close_scope(IrBuilder *b, const IrValue *yields, uint32_t count)
 IrBuilder *ir_build_begin(IrModule *m, IrFuncId id, const char *name, const IrType *params,
                           uint32_t param_count)
 {
-    ASSERT(id && id < m->funcs.count && !m->funcs.data[id]);
+    ASSERT(id && id < m->funcs.count);
     IrBuilder *b = ARENA_NEW(m->arena, IrBuilder);
     b->module = m;
     b->id = id;
@@ -328,7 +328,6 @@ bool ir_is_const_float(IrBuilder *b, IrValue v, float *out_x)
 IrValue ir_build_global(IrBuilder *b, IrKind kind, uint32_t row, uint32_t shadow,
                         uint32_t component)
 {
-    ASSERT(row < b->module->global_count && shadow <= IR_SHADOW_DDY);
     IrType type = ir_scalar(kind);
     return append_pure(b, IR_GLOBAL, ir_global_imm(row, shadow, component), 0, NULL, 0, &type, 1);
 }

@@ -8,7 +8,6 @@
  *       else
  *           yield %2, %3
  *       yield %5 */
-#include "base/check.h"
 #include "ssl/ir/ir.h"
 #include <inttypes.h>
 
@@ -21,7 +20,6 @@ typedef struct Printer {
 
 static void print_type(StrBuf *out, IrType type)
 {
-    ASSERT(ir_kind(type) <= IR_CLOSURE);
     static const char *const kinds[] = {"bool", "int", "float", "closure"};
     strbuf_append_c(out, kinds[ir_kind(type)]);
     if (ir_is_array(type))

@@ -1,5 +1,4 @@
 #include "ssl/jit/live_values.h"
-#include "base/check.h"
 
 #include "base/alloc.h"
 #include "base/compiler.h"
@@ -70,7 +69,6 @@ typedef struct Change {
 static void add_up(LLVMValueRef function, const LiveValue *values, uint32_t count, Change *change,
                    LiveValues *out)
 {
-    ASSERT(count == 0 || values);
     int64_t now = 0, now_bytes = 0;
     uint32_t index = 0;
     for (uint32_t i = 0; i < count; ++i) {

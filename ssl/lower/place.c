@@ -8,7 +8,6 @@ enum { SELECTS_MAX = 4 };
 
 static IrValue read_leaf(Emit *m, const Place *p, uint32_t leaf)
 {
-    ASSERT(leaf < p->type->leaves || p->index || p->component_count > 0);
     return p->slot == NO_SLOT ? p->temporary[p->leaf + leaf]
                               : m->env.data[p->slot + p->leaf + leaf];
 }

@@ -23,7 +23,6 @@ static IrKind kind_of(const Type *type)
 
 IrType leaf_type(const Type *type, uint32_t leaf)
 {
-    ASSERT(leaf < type->leaves);
     uint32_t count = 0;
     while (type->kind != TYPE_BASIC) {
         if (type->kind == TYPE_STRUCT) {
@@ -75,7 +74,6 @@ static IrValue scalar_constant(Emit *m, IrKind kind, Scalar s)
 
 uint32_t leaf_scalar(const Type *type, uint32_t leaf, uint32_t element)
 {
-    ASSERT(leaf < type->leaves && element < leaf_elements(type, leaf));
     uint32_t at = 0;
     while (type->kind != TYPE_BASIC) {
         if (type->kind == TYPE_STRUCT) {
