@@ -25,7 +25,7 @@ extern const LowerTables front_tables;
 /* Made at the first call; lives until the program ends. */
 const StdLib *front_library(void);
 
-/* Of the only shader. Fails the test, printing the messages, when there is an error. */
+/* Compiles the only shader of a source. On an error, it prints the messages and fails the test. */
 IrModule *front_compile(Front *f, const char *text);
 /* The messages as "CODE line:column message\n" each; the source may be good. */
 const char *front_messages(Front *f, const char *text);

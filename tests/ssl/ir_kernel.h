@@ -27,7 +27,7 @@ typedef struct IrKernel {
 void ir_kernel_begin(IrKernel *k);
 /* Ends the entry with these scalars as outputs "o0", "o1" ... and verifies. */
 void ir_kernel_end(IrKernel *k, const IrValue *results, uint32_t count);
-/* The same where tables (outputs, slots) were filled by the caller. */
+/* Ends the entry of a caller that has filled the tables (outputs, slots) itself, and verifies. */
 void ir_kernel_end_raw(IrKernel *k, const IrValue *results, uint32_t count);
 void ir_kernel_free(IrKernel *k);
 
@@ -58,7 +58,7 @@ void ir_kernel_run(Jit *jit, const IrKernel *k, IrBatch *b, JitOptions options);
 /* Runs with one lane and 16, at O0 and the default, one way more by the seed, and through the interpreter;
  * all bits of all result blocks must agree, but NaN is NaN. */
 void ir_kernel_check(Jit *jit, const IrKernel *k, uint64_t seed);
-/* The same for seeds 1 to `seed_count`. */
+/* Runs the check for the seeds 1 to `seed_count`. */
 void ir_kernel_check_seeds(Jit *jit, const IrKernel *k, uint64_t seed_count);
 
 #endif

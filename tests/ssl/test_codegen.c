@@ -104,7 +104,7 @@ static void test_every_scalar_operation(void **state)
     ir_kernel_free(&k);
 }
 
-/* What the table promises, against figures and not against another evaluator of ours. */
+/* Compares operations with the figures that the table promises, not with another evaluator of SSL. */
 static void test_guards_and_integer_corners(void **state)
 {
     static const struct {

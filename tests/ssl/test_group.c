@@ -782,7 +782,7 @@ static Status find_fuzz_unit(void *data, const SslGroupNode *node, const SslUnit
     return status == STATUS_OK ? status : STATUS_NOT_FOUND;
 }
 
-/* What the corpus is there for: half of it links, half has errors, nothing crashes. */
+/* The corpus must stay useful: half of it links, half has errors, and nothing crashes. */
 static void test_group_corpus(void **state)
 {
     SORT_UNUSED(state);

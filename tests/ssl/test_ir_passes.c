@@ -70,7 +70,7 @@ static void test_bound_colour(void **state)
 
 /* --- dead code -------------------------------------------------------------------------------- */
 
-/* Of three states one is asked for; the second feeds only itself, the third is never written. */
+/* One of three states is live; the second feeds only itself, and the third is never written. */
 static void test_loop_state_that_feeds_only_itself_goes(void **state)
 {
     SORT_UNUSED(state);

@@ -320,7 +320,7 @@ static void test_damaged_objects_are_replaced(void **state)
     ir_kernel_free(&other);
 }
 
-/* What passes all checks of the file and is no object, or calls what kernels may not call. */
+/* Files that pass all checks but are no object, or call functions that kernels may not call. */
 static void test_objects_that_do_not_link_are_replaced(void **state)
 {
     (void)state;

@@ -765,7 +765,7 @@ static void test_long_code_is_cut(void **state)
     }
 }
 
-/* What took LLVM the square of its length: 14 s for the first, in a release build, where it is 0.1 s now. */
+/* LLVM's time for these was the square of their length: 14 s for the first in a release build, which now takes 0.1 s. */
 static void test_chains_take_no_square(void **state)
 {
     SORT_UNUSED(state);

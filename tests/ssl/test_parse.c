@@ -173,7 +173,7 @@ static void test_parse_recovers_after_each_error(void **state)
                     "S0120 3:17 expected ';' after the member, found 'b'\n"
                     "note 0:0 write ',' between two names, or ';' after each declaration\n"
                     "S0120 4:28 expected ';' after 'return', found '}'\n");
-    /* What is no statement at the start of a line is passed over, not waited for. */
+    /* Text at the start of a line that begins no statement is skipped. */
     assert_messages("shader s() {\n]\n)\n}\n", "S0121 2:1 expected an expression, found ']'\n");
 }
 

@@ -106,7 +106,7 @@ static void check_source(const char *source, int code, const char *const *parts)
 
 #define TWICE "// global: float x = 2 ddx 1\nshader s(out float o) { o = global_value<x> * 2; }\n"
 
-/* What came instead is shown where it came, and what differs is named. */
+/* A failing expectation is reported at its place, with the value that was found and the difference. */
 static void test_diagnostics_are_compared(void **state)
 {
     (void)state;

@@ -26,15 +26,15 @@ bool bounded_is_known(Bounded x);
 /* v rounded once, after an error of e in what it was computed from; ulps: 0.5 for the nearest float. */
 Bounded bounded_round(double v, double e, double ulps);
 
-/* What a program computes with one operation that IEEE 754 rounds correctly: of two floats that are known
- * exactly the result is known exactly too, rounding and all. */
+/* The results of operations that IEEE 754 rounds correctly. If both operands are known exactly, so is the rounded
+ * result. */
 Bounded computed_add(Bounded a, Bounded b);
 Bounded computed_sub(Bounded a, Bounded b);
 Bounded computed_mul(Bounded a, Bounded b);
 Bounded computed_div(Bounded a, Bounded b);
 Bounded computed_sqrt(Bounded x); /* of x < 0: 0 */
 
-/* The same where it is not said in which order, or from what, the program computes: derivatives. */
+/* Bounds for derivatives, whose formulae and order of evaluation the language leaves open. */
 Bounded bounded_neg(Bounded a);
 Bounded bounded_add(Bounded a, Bounded b);
 Bounded bounded_sub(Bounded a, Bounded b);

@@ -31,7 +31,7 @@ Dual dual_div(Dual a, Dual b);
 
 /* A function of ssl_builtins.inc that takes one float and gives one; false: none of that name. */
 bool dual_function(const char *name, Dual x, Decisions *decisions, Dual *out);
-/* The same of two floats. */
+/* A function of ssl_builtins.inc that takes two floats and gives one. */
 bool dual_function2(const char *name, Dual x, Dual y, Decisions *decisions, Dual *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files that check a program share: its inputs, what the interpreter found, what is compared. */
+/* The state that the files of the check share: the program's inputs, the interpreter's results, the comparison. */
 #ifndef TESTS_SSL_RANDOM_RANDOM_CASE_H
 #define TESTS_SSL_RANDOM_RANDOM_CASE_H
 
@@ -47,7 +47,7 @@ void random_complain(Check *c, const char *level, uint32_t point, const char *wh
                      Bounded expected);
 void random_compare_point(Shot *shot, uint32_t point);
 void random_compare_levels(Check *c, const Shot *a, const Shot *b, bool is_strict);
-/* Of the interpreter's derivatives in a direction with central differences of its values. */
+/* Compares the interpreter's derivatives in a direction with central differences of its values. */
 void random_compare_differences(Check *c, uint32_t point, uint32_t direction);
 
 #endif

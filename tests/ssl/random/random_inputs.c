@@ -51,7 +51,7 @@ void random_choose_inputs(Check *c)
 
 /* --- the interpreter ---------------------------------------------------------------------------- */
 
-/* What is not finite makes NaN of every channel: the chain rule multiplies it by 0. */
+/* A coordinate that is not finite makes every channel NaN, because the chain rule multiplies it by 0. */
 static void spread_unknown(Dual s, Dual t, Dual rgba[4])
 {
     bool knows_values = bounded_is_known(s.v) && bounded_is_known(t.v);

@@ -1,4 +1,4 @@
-/* What the files of the interpreter share. */
+/* The state that the files of the interpreter share. */
 #ifndef TESTS_SSL_RANDOM_SOURCE_WALK_H
 #define TESTS_SSL_RANDOM_SOURCE_WALK_H
 

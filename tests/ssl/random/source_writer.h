@@ -1,4 +1,4 @@
-/* What the files of the generator share: the text so far, and what may be named at this point of it. */
+/* The state that the files of the generator share: the text so far, and the names that are visible at its end. */
 #ifndef TESTS_SSL_RANDOM_SOURCE_WRITER_H
 #define TESTS_SSL_RANDOM_SOURCE_WRITER_H
 

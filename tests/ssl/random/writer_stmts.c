@@ -272,7 +272,7 @@ static void struct_declaration(Gen *g)
     text(g, ";\n");
 }
 
-/* What a function sees when it begins. */
+/* The names that are visible at the beginning of a function. */
 static void begin_function(Gen *g, GenType result)
 {
     g->vars.count = 0;
