@@ -8,6 +8,7 @@
 
 /* Room for 10^(127 + 60), the largest power that can matter, and a shift by 32. */
 enum { LIMBS = 24, EXPONENT_LARGEST = 60 };
+_Static_assert(32 * LIMBS >= 622 + 32, "10^187 has 622 bits");
 
 typedef struct Natural {
     uint32_t limb[LIMBS]; /* lowest first */

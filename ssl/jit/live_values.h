@@ -12,7 +12,7 @@
  * turn of a loop are not counted, nor are arrays. */
 typedef struct LiveValues {
     uint64_t most; /* the largest number of values that are live at once, over all functions */
-    /* The same in bytes; code may need less, because cheap values are recomputed. */
+    /* The corresponding number of bytes; code may need less, because cheap values are recomputed. */
     uint64_t most_bytes;
     /* The sum over all basic blocks of the values that are live at their start. */
     uint64_t into_blocks;

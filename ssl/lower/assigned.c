@@ -4,6 +4,7 @@
 
 uint32_t slots_allocate(Emit *m, Value initial)
 {
+    ASSERT(m->env.count == m->stamps.count);
     uint32_t first = m->env.count;
     for (uint32_t i = 0; i < initial.type->leaves; ++i) {
         array_push(m->arena, &m->env, initial.leaf[i]);

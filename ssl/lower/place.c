@@ -5,6 +5,7 @@
 
 /* The most alternatives that a chain of selects chooses among; more are chosen through an array. */
 enum { SELECTS_MAX = 4 };
+_Static_assert((int)SELECTS_MAX <= (int)PLACE_ALTERNATIVES, "a place has room for them");
 
 static IrValue read_leaf(Emit *m, const Place *p, uint32_t leaf)
 {
