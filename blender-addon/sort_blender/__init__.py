@@ -1,6 +1,7 @@
 """SORT as a render engine of Blender.
 
     engine.py       what Blender calls to render: export, run sort-render, hand the picture back
+    engine_name.py  the name of the engine, for modules that engine.py imports
     viewport.py     a viewport in Rendered mode
     passes.py, exr.py    render passes, out of the picture that sort-render wrote
     script_node.py, ssl_source.py    a node of the artist's own SSL, and what its source declares

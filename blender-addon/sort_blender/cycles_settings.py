@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import bpy
 
 from . import registration
-from .engine import ENGINE
+from .engine_name import ENGINE
 
 FILTERS = {"BLACKMAN_HARRIS": "blackman-harris", "GAUSSIAN": "gaussian", "BOX": "box"}
 BOX_WIDTH = 1.0  # of Cycles' box filter, whatever its setting says

@@ -16,6 +16,7 @@ import bpy
 from mathutils import Matrix
 
 from . import locate, messages, preferences, process, registration
+from .engine_name import ENGINE
 from .job import make_job
 from .messages import Report, SortError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:  # these need numpy
     from .passes import Pass
     from .viewport import Viewport
 
-ENGINE = "SORT"
 UPDATE_INTERVAL_S = 1.0  # of the picture in the render window
 STAGE_SHARE = 0.05  # of the progress bar, for what comes before the first sample
 PREVIEW_SAMPLES = 24
@@ -202,7 +202,7 @@ def is_watched() -> bool:
 
 
 def _redraw_properties() -> None:
-    """What was said of the last render, and its report, are in the properties."""
+    """The messages and the report of the last render are in the properties."""
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "PROPERTIES":

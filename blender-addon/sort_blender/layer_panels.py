@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from . import registration
-from .engine import ENGINE
+from .engine_name import ENGINE
 from .versions import AovPanel, LightGroupsPanel
 
 WITH_SURFACE = {"MESH", "CURVE", "SURFACE", "FONT", "META", "CURVES", "POINTCLOUD"}

@@ -1,4 +1,4 @@
-"""What the artist can ask for: a package without a render, and the report on textures of the last render."""
+"""The operators of the add-on: a package without a render, and the report on textures of the last render."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import bpy
 from bpy_extras.io_utils import ExportHelper
 
 from . import engine, locate, messages, preferences, registration
+from .engine_name import ENGINE
 from .messages import SortError
 
 REPORT_WAIT_S = 120
@@ -58,7 +59,7 @@ def export(context: bpy.types.Context, package: Path) -> None:
     render = context.scene.render
     before, engine.export_target = render.engine, package
     try:
-        render.engine = engine.ENGINE
+        render.engine = ENGINE
         bpy.ops.render.render(layer=context.view_layer.name, scene=context.scene.name)
     except RuntimeError as error:
         raise SortError(messages.last().error or str(error)) from error

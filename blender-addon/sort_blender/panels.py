@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import bpy
 
 from . import messages, registration
-from .engine import ENGINE
+from .engine_name import ENGINE
 from .versions import EEVEE, shutter_settings
 
 LINE_CHARACTERS = 64
