@@ -1,4 +1,4 @@
-# What every target of ours is compiled with, carried by one interface target.
+# The compile options of all our targets, carried by one interface target.
 #
 #   sort_library(NAME SOURCES a.c b.c [LINK lib ...])   a static library that follows the rules
 #   sort_program(NAME SOURCES a.c [LINK lib ...])    a program in build/<preset>/bin
@@ -21,7 +21,7 @@ target_compile_options(sort_rules INTERFACE -ffp-contract=off -fno-math-errno -f
     $<$<COMPILE_LANGUAGE:C>:-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wold-style-definition>
     $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-sign-conversion;-Wno-implicit-int-float-conversion;-Wno-enum-float-conversion>
     $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-sign-conversion>)
-# What a defect that corrupts memory can do is kept small: the stack is watched and grows page by page, the C library
+# Hardening limits the harm of a defect that corrupts memory: the stack is watched and grows page by page, the C library
 # checks the sizes of what it writes to, no address is fixed, tables of the linker are read-only, and calls are
 # made to land only where calls may (tests/tools/check_hardening.py reads the programs). Sanitizers watch memory themselves.
 include(CheckPIESupported)

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, and the packages that cpack makes of it:
+# The places where `cmake --install` puts files, and the packages that cpack makes of it:
 #
 #   bin/                                     the programs
 #   lib/sort-renderer/                       plugins; the programs look for them beside their own folder

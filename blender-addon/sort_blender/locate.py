@@ -49,7 +49,7 @@ def _runnable(program: Path) -> Path:
 
 
 def renderer_version(program: Path) -> str:
-    """What the program says of itself, such as "sort-render 0.1.0"."""
+    """Returns the version line that the program prints, such as "sort-render 0.1.0"."""
     try:
         answer = subprocess.run([str(program), "--version"], capture_output=True, timeout=VERSION_WAIT_S,
                                 check=True, encoding="utf-8", errors="replace")

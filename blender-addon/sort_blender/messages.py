@@ -1,4 +1,4 @@
-"""What an export and a render have to say to the artist.
+"""The messages of an export and a render to the artist.
 
 A Report gathers warnings, each once, with the object, material or node it is about. The last report stays
 for the panel in the render properties.

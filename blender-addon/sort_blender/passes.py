@@ -46,7 +46,8 @@ def _uv(picture: exr.Picture, exported: Exported) -> np.ndarray:
 
 
 def _named(start: str, names: dict[str, str], name: str, channels: str) -> Callable[[exr.Picture, Exported], np.ndarray]:
-    """Of the layers that a package names; black if nothing of the scene brings anything to it. Alpha is 1."""
+    """Returns a function that reads a pass from a layer that the package names. The pass is black if nothing in the scene
+    contributes to the layer; alpha is 1."""
     def values(picture: exr.Picture, exported: Exported) -> np.ndarray:
         def channel(letter: str) -> np.ndarray:
             found = picture.channels.get(f"{start}{names[name]}.{letter}") if name in names else None
@@ -72,7 +73,7 @@ def _indices(layer: str, indices_of: Callable[[Exported], dict[str, int]]) -> Ca
 
 
 def crypto_id(name: str) -> int:
-    """Of Cryptomatte's specification: never a denormal or what is no number, as a float."""
+    """Returns the id of a name by Cryptomatte's specification: as a float it is neither denormal, infinite nor NaN."""
     h = murmur3(name)
     return h ^ 1 << 23 if h >> 23 & 255 in (0, 255) else h
 

@@ -1,4 +1,4 @@
-"""What an SSL source declares, as `sslc doc` tells it: shaders with parameters, textures, attributes, outputs."""
+"""The declarations of an SSL source, as `sslc doc` prints them: shaders with parameters, textures, attributes, outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between versions of Blender: where each keeps things, and what each added since 3.4, in whose terms the
+"""The differences between versions of Blender: where each keeps things, and what each added since 3.4, in whose terms the
 rest of the add-on is written. What is tested is in docs/manual/blender.md.
 
 Facts about the file that is open are read from it (has a node this socket?); facts about the program are here.
@@ -73,7 +73,7 @@ def shadows_bumps(material: bpy.types.Material) -> bool:
 
 
 def aov_name(node: bpy.types.Node) -> str:
-    """Of an AOV Output, which has a property of its own since 4."""
+    """Returns the name that an AOV Output writes to; since 4 the node has a property of its own for it."""
     return getattr(node, "aov_name", None) or node.name
 
 

@@ -217,7 +217,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _camera(context: bpy.types.Context, report: Report) -> tuple[Frame, dict]:
-    """What the region shows. Its projection holds lens, zoom, shift and camera frame alike."""
+    """The view that the region shows. Its projection holds lens, zoom, shift and camera frame alike."""
     region, view, space = context.region, context.region_data, context.space_data
     projection = view.window_matrix
     matrix = axes.without_scale(view.view_matrix.inverted())

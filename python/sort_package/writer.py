@@ -101,7 +101,8 @@ def write_mesh(path: str | Path, file: str, *, positions, indices, normals=None,
 
 def write_curves(path: str | Path, file: str, *, basis: str, points, point_counts, shape: str = "round", uv=(),
                  material_indices=None, attributes=None, motion=(), compress: bool = False) -> dict:
-    """The same for hair, grass, wire. `points` is flat, x y z radius a control point, one curve after the other, and
+    """Writes curves (hair, grass, wire) to `path`, and returns the record of `file` for scene.json. `points` is flat,
+    x y z radius a control point, one curve after the other, and
     `point_counts` has the number of points of each. basis: "linear", "bezier", "b_spline" or "catmull_rom"; shape:
     "round" or "ribbon". Per curve: 2 floats in each array of the list `uv`, an integer in `material_indices`.
     `attributes`: name: (numbers an element, floats), per point or per curve. `motion`: `points` of the later keys."""

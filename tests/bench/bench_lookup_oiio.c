@@ -113,7 +113,7 @@ static float run_ours(Runner *r, TexCaller *caller)
     return sum;
 }
 
-/* Of the CPU, so that other programs disturb less. */
+/* Returns the CPU time of this thread, which other programs disturb less than wall time. */
 static double thread_seconds(void)
 {
     struct timespec t;
@@ -190,7 +190,7 @@ static int fail(const Error *err)
     return 1;
 }
 
-/* What both read. */
+/* The inputs of both libraries. */
 static Status make_files(const char *folder, char paths[FILES][PATH_BYTES], Error *err)
 {
     uint8_t *rgba = mem_alloc((size_t)SIZE * SIZE, 4);

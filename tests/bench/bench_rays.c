@@ -44,7 +44,7 @@ static void require(bool condition, const char *what)
     }
 }
 
-/* The same geometry as accel gets, built the same way. */
+/* Builds an Embree scene of the geometry that accel gets, and with its settings. */
 static RTCScene build_raw(RTCDevice device, const Scene *scene)
 {
     RTCScene top = rtcNewScene(device);

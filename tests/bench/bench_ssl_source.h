@@ -12,7 +12,7 @@ typedef enum Demand {
     DEMAND_ALL       /* on every statement: the worst case */
 } Demand;
 
-/* What a statement is like. */
+/* The kinds of statements. */
 typedef enum StatementKind {
     STATEMENT_LIGHT, /* a little more than one operation, as in the post: 2,000 lines, 2,500 instructions */
     STATEMENT_HEAVY /* five operations: functions, divisions, choices, branches */

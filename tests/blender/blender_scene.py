@@ -1,4 +1,4 @@
-"""What the tests in Blender share: the add-on installed, small scenes, pictures as arrays."""
+"""The kit of the tests in Blender: the add-on installed, small scenes, pictures as arrays."""
 
 import json
 import os

@@ -282,7 +282,7 @@ def spot_light_of_a_photometric_file_that_is_turned():
 
 
 def measure_all(picture):
-    """The same of a whole picture."""
+    """Returns the mean colours of the cells of a whole picture."""
     high, wide = (size // CELLS * CELLS for size in picture.shape[:2])
     part = picture[:high, :wide, :3]
     return part.reshape(CELLS, high // CELLS, CELLS, wide // CELLS, 3).mean(axis=(1, 3))

@@ -22,7 +22,7 @@ MODIFIERS_SKIPPED = {"FLUID", "MESH_CACHE", "MESH_SEQUENCE_CACHE", "OCEAN", "CLO
 
 
 def node_types(tree):
-    """Of all that this Blender knows, those that the tree takes."""
+    """Returns the node types of this Blender that the tree accepts."""
     found = []
     for name in sorted(dir(bpy.types)):
         kind = getattr(bpy.types, name)

@@ -10,7 +10,7 @@ import bpy
 
 import blender_scene as kit
 
-# What every data block has: names, users, libraries.
+# The properties that every data block has: names, users, libraries.
 OF_ALL = set(bpy.types.ID.bl_rna.properties.keys()) | {"rna_type", "name"}
 FLOAT_TRIES = (lambda x: x * 0.5, lambda x: x + 0.25, lambda x: x * 2 + 1, lambda x: x - 0.25)
 INT_TRIES = (lambda x: x + 1, lambda x: x - 1, lambda x: x * 2, lambda x: x // 2)

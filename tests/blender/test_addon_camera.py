@@ -149,7 +149,7 @@ class CameraTest(unittest.TestCase):
         self.check(64, 40)  # an ellipse
 
     def test_fisheye_equisolid(self):
-        """What the sensor covers depends on how it fits the frame."""
+        """The part of the sensor that is used depends on how it fits the frame."""
         self.panorama("FISHEYE_EQUISOLID", fisheye_fov=3, fisheye_lens=12)
         for fit in ("AUTO", "HORIZONTAL", "VERTICAL"):
             for size in ((48, 48), (64, 40), (40, 56)):

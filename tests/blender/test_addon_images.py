@@ -105,7 +105,7 @@ class ImageTest(unittest.TestCase):
         faulthandler.cancel_dump_traceback_later()
 
     def test_paths_beside_a_linked_file(self):
-        """Of an image and of a script; of the linked object and of its override."""
+        """The paths of an image and of a script are found, for the linked object and for its override."""
         folder = kit.FOLDER / "library"
         folder.mkdir()
         (folder / "green.png").write_bytes(green_png())

@@ -125,7 +125,7 @@ class AloneTest(unittest.TestCase):
         self.assertGreater(count, 90)
 
     def test_each_value_of_each_setting(self):
-        """Of what is exported the renderer knows the names of all inputs (tools.unit_interfaces)."""
+        """The renderer knows the names of all inputs that are exported (tools.unit_interfaces)."""
         tried = {kind: [(kind, settings, 0) for settings in variants(kind)] for kind in types()}
         if not ARE_VALUES_RENDERED:
             self.assertGreater(self.check_materials([given for kind in tried for given in tried[kind]], False), 300)

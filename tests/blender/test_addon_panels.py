@@ -7,7 +7,7 @@ import unittest
 import bpy
 import blender_scene as kit
 
-# What an artist looks for, and the panels of the versions of Blender that show it.
+# The settings that an artist looks for, and the panels of the versions of Blender that show it.
 OF_BLENDER = {
     "lens": {"DATA_PT_lens"}, "depth of field": {"DATA_PT_camera_dof"}, "aperture": {"DATA_PT_camera_dof_aperture"},
     "light": {"DATA_PT_EEVEE_light"}, "spot": {"DATA_PT_spot"}, "picture format": {"RENDER_PT_format"},

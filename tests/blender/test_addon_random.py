@@ -21,7 +21,7 @@ SAID = ("could not be read",)  # what a warning may not say
 
 
 def failure():
-    """Of a render of the scene; "" if there is none."""
+    """Renders the scene and returns the error; "" if there is none."""
     try:
         bpy.ops.render.render()
     except RuntimeError as error:

@@ -123,7 +123,7 @@ class FollowedTest(unittest.TestCase):
         self.scene.render.film_transparent = False
 
     def test_holdout_of_instances(self):
-        """Of what carries them, or of its collection; their own counts not for the copies."""
+        """Instances are holdouts if their carrier or its collection is; the holdout of the copied object does not count."""
         stock = bpy.data.collections.new("Stock")
         ball = self.add_ball("Copied", (0, 0, 0), stock)
         kit.material_of(ball, "ShaderNodeBsdfDiffuse")

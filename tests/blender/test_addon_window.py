@@ -28,7 +28,7 @@ def viewports():
 
 
 def picture():
-    """Of the viewport, finished."""
+    """Returns the viewport's finished picture; None while there is none."""
     found = viewports()
     if not found or not found[0].status().startswith("Done"):
         return None

@@ -69,7 +69,7 @@ ROOMS = {
     },
 }
 
-# What others see of a library: full matches.
+# The headers of a library that other folders may include: full matches.
 FACES = {
     "ssl/": re.compile(r"ssl/(ssl\.h|ssl_group\.h|ssl_kernel\.h|ssl_limits\.h|[a-z_]+\.inc)"),
     "textures/": re.compile(r"textures/(texcache|converter|tex_trace|tex_replay|tex_live)\.h"),

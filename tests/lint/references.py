@@ -1,4 +1,4 @@
-"""What documents and comments name must exist: files of the tree, decisions, and in documents the functions, types, tests and
+"""Checks that everything that documents and comments name exists: files of the tree, decisions, and in documents the functions, types, tests and
 options that stand between backticks."""
 
 import re

@@ -1,4 +1,4 @@
-"""What the lints share: reading the repository's files, and running a check or its self-test."""
+"""The kit of the lints: reading the repository's files, and running a check or its self-test."""
 
 import pathlib
 import re

@@ -83,7 +83,7 @@ def check_render(folder):
 
 
 def check_import(folder):
-    """What an importer reads beside the scene file is as much the user's as the file itself."""
+    """Files that an importer reads beside the scene file are protected like the scene file itself."""
     model = folder / "model"
     (model / "maps").mkdir(parents=True)
     png(model / "maps/wood.png")
@@ -174,7 +174,7 @@ def check_sslc(folder):
 
 
 def check_room(folder):
-    """What cannot be written: told before the render where that is possible, and old files stay."""
+    """A file that cannot be written is reported before the render where that is possible, and old files stay."""
     scene = package(folder / "s")
     base = [scene, "--cache", folder / "cache", "-q", "--unwatched"]
     expect(run("sort-render", *base, "-o", folder / "a.exr", folder=folder).returncode == 0, "a.exr")
@@ -243,7 +243,7 @@ def check_temporary_folder(folder):
 
 
 def check_pipes(folder):
-    """What is no regular file is written into, and is there afterwards."""
+    """An output that is not a regular file is written into and not replaced."""
     scene = package(folder / "s")
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("pipe")

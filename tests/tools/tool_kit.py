@@ -1,4 +1,4 @@
-"""What the checks of the programs share: running them, and a small package. The first argument of a check is the folder of the
+"""The kit of the checks of the programs: running them, and a small package. The first argument of a check is the folder of the
 programs."""
 
 import json

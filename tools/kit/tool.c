@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const Tool *running; /* the process's own */
-static ToolPage *described; /* not NULL while a page is made of the commands' tables */
+static ToolPage *described; /* borrowed; not NULL while tool_parse adds tables to this page */
 
 /* --- messages ---------------------------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ bool tool_parse(const CliProgram *command, int argc, char **argv, CliResult *out
     return !out_args->wants_help && !out_args->wants_version;
 }
 
-/* Has each command, and the program itself if it runs without one, hand its table to the page. */
+/* Adds the table of each command to the page, and the program's own if it runs without a command. */
 static void describe(ToolPage *page)
 {
     char *argv[] = {(char *)(uintptr_t)running->name, NULL};
@@ -76,7 +76,7 @@ static void describe(ToolPage *page)
     described = NULL;
 }
 
-/* "sslc manual". */
+/* Writes the program's name and the command's to `out`, such as "sslc manual", and returns it. */
 static const char *name_with(const char *command, char out[64])
 {
     (void)snprintf(out, 64, "%s %s", running->name, command);

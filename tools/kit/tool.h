@@ -1,4 +1,4 @@
-/* What the programs share: a table of commands, parsing, messages, and the pages made from the tables.
+/* The frame of all our programs: a table of commands, parsing, messages, and the pages made from the tables.
  *
  *   static const Tool program = {.name = "texcache", .commands = commands, ...};
  *   int main(int argc, char **argv) { return tool_main(&program, argc, argv); }
@@ -10,8 +10,9 @@
  *           return code;
  *
  * Every program has the commands `manual`, which prints its manual page, and `completion SHELL`, which prints what
- * makes a shell complete its options. They run each command in turn with tool_parse told to describe the table
- * instead of parsing by it. The process has one program and these functions are for its main thread. */
+ * makes a shell complete its options. They run each command in turn, and tool_parse
+ * then adds the command's table to the page instead of parsing by it. A process has one program, and only its main
+ * thread may call these functions. */
 #ifndef SORT_TOOLS_KIT_TOOL_H
 #define SORT_TOOLS_KIT_TOOL_H
 

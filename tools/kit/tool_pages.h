@@ -11,16 +11,16 @@ typedef enum ToolPageKind {
     TOOL_PAGE_COMPLETION /* all of a completion, in `main` */
 } ToolPageKind;
 
-/* Text under way. A command's table has a space in its name ("texcache make"), the program's own has none. */
+/* The text of a page while it is made. A command's table has a space in its name ("texcache make"), the program's own has none. */
 typedef struct ToolPage {
     ToolPageKind kind;
     CliShell shell;
-    StrBuf main;     /* what the program's own table gives; freed by who prints it */
-    StrBuf commands; /* what those of its commands give */
+    StrBuf main;     /* text of the program's own table; whoever prints it frees it */
+    StrBuf commands; /* text of the commands' tables */
     StrBuf synopsis; /* a line for each table */
 } ToolPage;
 
-/* Adds what the table says to the page. */
+/* Adds the command's table to the page. */
 void tool_page_add(ToolPage *page, const CliProgram *command);
 
 /* The manual page in roff's man macros; takes the text of both pages. */

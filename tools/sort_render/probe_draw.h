@@ -7,7 +7,7 @@
 
 enum { PROBE_PANELS_MAX = 48 };
 
-/* Some lines of text. */
+/* Appends some lines of text about a lookup; `number` counts from 1. */
 void probe_print(const ProbeLookup *lookup, uint32_t number, StrBuf *out);
 
 /* An SVG: a panel a lookup, one below the other; PROBE_PANELS_MAX of them at most. In each, the texels of the
@@ -18,7 +18,7 @@ typedef struct ProbeDrawing {
     uint32_t panel_count, lookup_count;
 } ProbeDrawing;
 void probe_draw(ProbeDrawing *d, const ProbeLookup *lookup);
-/* The whole picture. */
+/* Appends the whole SVG to `out`. */
 void probe_drawing_end(const ProbeDrawing *d, const char *title, StrBuf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a scene holds, for sort-render --check. */
+/* The summary of a scene that sort-render --check prints. */
 #ifndef SORT_TOOLS_SORT_RENDER_RENDER_CHECK_H
 #define SORT_TOOLS_SORT_RENDER_RENDER_CHECK_H
 

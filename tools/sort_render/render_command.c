@@ -20,7 +20,7 @@ static const char *const sampler_words[] = {"sobol", "independent", "blue-noise"
 static const char *const missing_words[] = {"error", "magenta", NULL};
 static const char *const filter_words[] = {"blackman-harris", "box", "gaussian", NULL};
 
-/* What the option table fills and the command does not keep. */
+/* Values that the option table fills and the command does not keep. */
 typedef struct Words {
     CliTextList aovs;
     const char *cache, *texcache, *integrator;
@@ -178,7 +178,7 @@ static Status check_probe(const RenderCommand *c, Error *err)
     return STATUS_OK;
 }
 
-/* What is asked for: a render, or an import alone. */
+/* Checks that the command line asks for a render, or for an import alone. */
 static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
 {
     if (c->import || c->export_package) {

@@ -15,8 +15,9 @@ typedef struct RenderCommand {
     bool is_import_child;   /* of a renderer, which reads the exit code (scene_import.h) */
     FrameRange frames;      /* of names with # in them; see render_frames.h */
     const char *checkpoint; /* NULL: none */
-    double checkpoint_s,
-        update_s; /* between two checkpoints; between two pictures, 0: only the last */
+    double checkpoint_s;    /* between two checkpoints */
+    double
+        update_s; /* between two pictures of an unfinished render; 0: only the last one is written */
     bool is_resuming, keeps_checkpoint;
     bool only_check;
     const char *watch; /* where to publish; NULL: in the folder of tools/kit/watch_folder.h */
@@ -30,16 +31,17 @@ typedef struct RenderCommand {
     CliTextList texture_paths, plugin_paths;
     ImportLightUnits light_units;
     bool is_import_unlimited;
-    char cache[PATH_BYTES], texcache[PATH_BYTES]; /* what render.cache_folder and so on point at */
+    char cache[PATH_BYTES],
+        texcache[PATH_BYTES]; /* render.cache_folder and texcache_program point here */
 } RenderCommand;
 
 /* True: go on with *out_command. False: help or version was printed, or the arguments make no sense, which
  * was said; *out_code is the exit code. The command points into itself and into argv: do not copy it. */
 bool render_command_parse(int argc, char **argv, RenderCommand *out_command, int *out_code);
 
-/* All files that the command writes, as outputs, and its scene. */
+/* Claims all files that the command writes as outputs, and its scene as an input. */
 Status render_command_claim(const RenderCommand *c, FileClaims *claims, Error *err) SORT_MUST_CHECK;
-/* They can be made. */
+/* Checks that these outputs can be created. */
 Status render_command_check_places(const RenderCommand *c, Error *err) SORT_MUST_CHECK;
 
 /* --probe: returns the exit code. */

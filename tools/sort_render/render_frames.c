@@ -106,7 +106,7 @@ static bool replaces_something(const FrameNames *n)
     return false;
 }
 
-/* Outputs of all frames first: an earlier frame may read what a later one writes, too. */
+/* Claims the outputs of all frames first, since an earlier frame may read a file that a later one writes. */
 static Status claim_all(RenderCommand *c, FrameNames *names, const FrameSteps *steps, Error *err)
 {
     FileClaims claims = {0};

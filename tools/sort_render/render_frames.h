@@ -9,7 +9,7 @@
  * scene is there, and no frame writes what another one writes or reads as its scene. */
 Status frames_check(RenderCommand *c, Error *err) SORT_MUST_CHECK;
 
-/* What a frame is rendered with; both get the frame's names in the command. */
+/* The two steps of a frame; the command that they get has the frame's file names. */
 typedef struct FrameSteps {
     /* All files that the scene is read from become inputs. is_replacing: some output of some frame is there already. */
     Status (*claim)(RenderCommand *c, bool is_replacing, FileClaims *claims, Error *err);

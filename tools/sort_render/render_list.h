@@ -1,4 +1,4 @@
-/* What sort-render offers, for its --list. */
+/* The lists that sort-render --list prints. */
 #ifndef SORT_TOOLS_SORT_RENDER_RENDER_LIST_H
 #define SORT_TOOLS_SORT_RENDER_RENDER_LIST_H
 
@@ -18,7 +18,7 @@ typedef enum RenderList {
 /* By RenderList; NULL-terminated. */
 extern const char *const render_list_names[];
 
-/* Prints an entry a line or two. `plugin_folders`: of --plugin-path. */
+/* Prints each entry in a line or two. `plugin_folders`: of --plugin-path. */
 Status render_list_print(RenderList what, const CliTextList *plugin_folders, FILE *out,
                          Error *err) SORT_MUST_CHECK;
 

@@ -23,7 +23,7 @@ typedef struct SettingWord {
     SceneSettingsChange *change;
 } SettingWord;
 
-/* As CliOption.parse wants them; `out` is said behind. */
+/* Parsers for CliOption.parse; the type of *out stands after each. */
 Status parse_probe(const char *text, void *out, Error *err) SORT_MUST_CHECK;   /* ProbePixel */
 Status parse_size(const char *text, void *out, Error *err) SORT_MUST_CHECK;    /* RenderOptions */
 Status parse_samples(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* RenderOptions */
@@ -34,7 +34,7 @@ Status parse_crop(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* R
 
 Status parse_setting(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* SettingWord */
 
-/* Names with commas between them, to aovs and ids of `options`. */
+/* Adds the names of a comma-separated list to the aovs and ids of `options`. */
 Status add_aovs(const char *list, RenderOptions *options, Error *err) SORT_MUST_CHECK;
 Status find_integrator(const char *name, WaveView *out_view, Error *err) SORT_MUST_CHECK;
 

@@ -80,7 +80,7 @@ static Status write_stats(const RenderCommand *c, Render *render, const MonitorT
     return status;
 }
 
-/* What went wrong without stopping the render: said once, and told by the exit code. */
+/* Prints the failures that did not stop the render. Returns whether the picture is damaged, which the exit code tells. */
 static bool report_damage(const Render *render)
 {
     RenderStats stats;
@@ -162,7 +162,7 @@ static void plan_upkeep(const RenderCommand *c, Upkeep *u, RenderOptions *option
                                                                 : c->checkpoint_s;
 }
 
-/* Takes up the checkpoint, if it is wanted and there. */
+/* Continues from the checkpoint if the command asks for it and the file exists. */
 static Status resume(const RenderCommand *c, Render *render, const Log *log, Error *err)
 {
     Film *film;
@@ -424,7 +424,7 @@ static int render_one(RenderCommand *c)
     return code;
 }
 
-/* As a render would: the importer's library may crash, and this process tells what happened. */
+/* Imports in a child process, as a render does: the importer's library may crash, and this process reports it. */
 static int import_package(const RenderCommand *c)
 {
     Error err = {0};

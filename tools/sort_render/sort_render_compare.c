@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of all pixels and of R, G and B; `relative` weighs squares by those of the reference, as an eye does. */
+/* Means over all pixels and R, G, B. The relative error divides squares by those of the reference, as an eye does. */
 typedef struct Difference {
     double mean[2]; /* of the picture, of the reference */
     double mse, relative_mse, max;

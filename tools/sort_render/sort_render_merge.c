@@ -55,7 +55,7 @@ static Status add_part(const char *path, Film **sum, Error *err)
     return status;
 }
 
-/* The parts are there, and stay. */
+/* Checks that the parts exist and that no output replaces one of them. */
 static Status check_files(MergeCommand *c, Error *err)
 {
     FileClaims claims = {0};

@@ -26,7 +26,7 @@ struct GridHost {
 
 /* --- textures --------------------------------------------------------------------------------- */
 
-/* Value and, behind it, d/ds and d/dt, four channels each. */
+/* Writes the value, d/ds and d/dt, four channels each. */
 static void sample(const GridTexture *texture, float s, float t, float out[12])
 {
     memset(out, 0, 12 * sizeof *out);

@@ -42,7 +42,7 @@ void grid_host_destroy(GridHost *h); /* NULL is fine */
 /* One scalar of a global: shadow 0 value, 1 ddx, 2 ddy (only where the row has derivatives). */
 float *grid_host_global(GridHost *h, uint32_t row, uint32_t shadow, uint32_t component,
                         uint32_t point);
-/* The same for all points, from a value of the row's type. */
+/* Sets one shadow of a global at all points, from a value of the row's type. */
 void grid_host_set_global(GridHost *h, uint32_t row, uint32_t shadow, const SslValue *value);
 /* One scalar of an attribute; NULL if the program does not read it. Until it is given a value, every point
  * has its default and no attribute. */
@@ -55,7 +55,7 @@ void *grid_host_params(GridHost *h); /* for ssl_params_set */
 void grid_host_set_loop_budget(GridHost *h, uint32_t budget);
 /* For recursive calls; 256 KiB when it is not called. */
 void grid_host_set_stack(GridHost *h, uint32_t bytes);
-/* Only lookups of this point are recorded; without it, of all. */
+/* Records only the lookups of this point; without this call those of all points are recorded. */
 void grid_host_watch(GridHost *h, uint32_t point);
 
 /* Clears the record and shades all points. As in render threads subnormal numbers become zero, and in this

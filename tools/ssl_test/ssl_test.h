@@ -1,4 +1,4 @@
-/* What the files of ssl-test share.
+/* The types and steps of ssl-test.
  *
  *   ssl_test.c         the program: options, files, threads
  *   ssl_test_file.c    one file: its cases at each level
@@ -22,7 +22,7 @@ typedef struct TestFile {
     double seconds;
 } TestFile;
 
-/* What running one file needs; `report` collects failures with places in the file. */
+/* The state of running one file; `report` collects failures with places in the file. */
 typedef struct TestRun {
     TestFile *file;
     Str text;

@@ -22,7 +22,7 @@ static bool is_at(Position p, const ExpectDiag *expected)
            p.last_line == expected->last_line && p.last_column == expected->last_column;
 }
 
-/* How much of what is expected a diagnostic has: 15 is all. */
+/* Returns a bit for each expected part that the diagnostic has: LIKENESS_ALL if it has every part. */
 static uint32_t likeness(const DiagList *diags, const Diag *diag, const ExpectDiag *expected)
 {
     if (diag->severity == DIAG_NOTE)
@@ -37,7 +37,7 @@ static uint32_t likeness(const DiagList *diags, const Diag *diag, const ExpectDi
 
 enum { LIKENESS_ALL = 15, LIKENESS_LEAST = 2 };
 
-/* That which is most like it; count: none is like it at all. */
+/* Returns the diagnostic that is most like the expected one, or the count if none is like it at all. */
 static uint32_t most_alike(const DiagList *diags, const bool *is_taken, const ExpectDiag *expected)
 {
     uint32_t count = diag_count(diags), best = count, most = LIKENESS_LEAST - 1;
@@ -51,7 +51,7 @@ static uint32_t most_alike(const DiagList *diags, const bool *is_taken, const Ex
     return best;
 }
 
-/* As it would stand in a comment. */
+/* Writes the diagnostic as the comment that would expect it. */
 static const char *as_directive(Arena *arena, const DiagList *diags, const Diag *diag)
 {
     Position p = position_of(diags, diag);
@@ -113,7 +113,8 @@ static const struct ExpectNote *missing_note(const DiagList *diags, uint32_t at,
     return NULL;
 }
 
-/* One with the notes first, as two errors may differ in them alone; count: none. */
+/* Returns a diagnostic that matches the expected one, or the count if there is none. A match that has the expected notes comes
+ * first, since two errors may differ in their notes alone. */
 static uint32_t find_exact(const DiagList *diags, const bool *is_taken, const ExpectDiag *expected)
 {
     uint32_t count = diag_count(diags), found = count;

@@ -1,4 +1,4 @@
-/* One file: its tables, its cases, each of them at every level. */
+/* Runs one file: makes its tables, then runs each of its cases at every optimisation level. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -86,7 +86,7 @@ static bool expects_errors(const ExpectFile *expect)
     return false;
 }
 
-/* Warnings and errors, of what stands before the first case; errors of all groups. */
+/* Checks the warnings and errors of the source before the first case, and the errors of all groups. */
 static void run_diags(TestRun *run)
 {
     Error err = {0};

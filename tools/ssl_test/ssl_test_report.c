@@ -1,4 +1,4 @@
-/* What all files have to say, as people or as programs read it. */
+/* Prints the results of all files as text, TAP or JUnit XML. */
 #include "tools/ssl_test/ssl_test.h"
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void report_text(const TestFile *files, uint32_t count, bool is_verbose)
     print_sum(files, count, "");
 }
 
-/* Each line of the text behind `prefix`. */
+/* Prints each line of the text with `prefix` before it. */
 static void put_lines(const char *text, const char *prefix)
 {
     while (*text) {
@@ -46,7 +46,7 @@ static void put_lines(const char *text, const char *prefix)
     }
 }
 
-/* Version 13: one test a file, what it says as a block of YAML. A '#' in a name would begin a directive. */
+/* Prints TAP version 13: one test a file, its messages as a block of YAML. A '#' in a name would begin a directive. */
 static void report_tap(const TestFile *files, uint32_t count)
 {
     (void)printf("TAP version 13\n1..%u\n", count);

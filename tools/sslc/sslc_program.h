@@ -1,4 +1,4 @@
-/* What the commands of sslc share: the options that choose a shader and how it is built, reading the
+/* The parts that the commands of sslc share: the options that choose a shader and how it is built, reading the
  * source, building, and telling people what went wrong. */
 #ifndef SORT_TOOLS_SSLC_SSLC_PROGRAM_H
 #define SORT_TOOLS_SSLC_SSLC_PROGRAM_H
@@ -40,12 +40,13 @@ typedef struct SslcFile {
 bool sslc_open(const char *path, const char *cpu, SslcFile *out_file);
 void sslc_close(SslcFile *file);
 
-/* Is the file a description of a group? Those end in .json. */
+/* Tells whether the file describes a group: its name then ends in .json. */
 bool sslc_is_group(const SslcFile *file);
-/* As sslc_compile, of a group; diagnostics go to `diags`. */
+/* Links the group that the file describes; diagnostics go to `diags`. The caller owns *out_unit. */
 Status sslc_link(SslcFile *file, DiagList *diags, SslUnit **out_unit) SORT_MUST_CHECK;
 
-/* Compiles or links, and builds. Prints diagnostics and errors; NULL: failed. */
+/* Compile (or link) the source, and build a program. Both print diagnostics and errors, and return NULL on failure; the
+ * caller releases the result. */
 SslUnit *sslc_compile(SslcFile *file, const char *shader);
 SslProgram *sslc_build(SslcFile *file, const SslUnit *unit, const SslcBuildOptions *options,
                        bool output_derivatives);

@@ -454,7 +454,7 @@ static Status shade(RunState *run, bool *out_has_fault, Error *err)
     return STATUS_OK;
 }
 
-/* Where the picture goes, before any work. */
+/* Checks the picture's name and folder before any work. */
 static Status check_picture(const char *path, const RunOptions *o, Error *err)
 {
     if (!o->picture)

@@ -1,4 +1,4 @@
-/* What the numbers mean, in plain sentences: the most important first. */
+/* Explains the numbers of a report in plain sentences, the most important first. */
 #include "tools/texcache/texture_report.h"
 
 #include "base/cli.h"
@@ -56,7 +56,7 @@ static void find_faults(const StatsFile *f, StrBuf *out)
     }
 }
 
-/* What a larger budget would give: measured by the trace, else estimated. */
+/* Tells the effect of a larger budget: measured by the trace, else estimated. */
 static void say_better_budget(const Report *r, StrBuf *out)
 {
     char size[32];

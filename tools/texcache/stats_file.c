@@ -174,7 +174,8 @@ uint64_t stats_sufficient_budget(const TexStats *s)
 StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread)
 {
     enum { FEWEST = 2, MOST = 64 };
-    /* What a fiber's tiles take: with less, fibers have been seen to throw out each other's; with twice as much they do not. */
+    /* The bytes that the tiles of a fiber take: with less, measured fibers evicted each other's tiles; with twice as much they
+     * did not. */
     const double crowded_bytes = 4.0 * 1048576.0, roomy_bytes = 2.0 * 1048576.0;
     const TexStats *s = &f->stats;
     double tile_bytes = (double)s->budget_bytes - (double)s->bytes_tables;

@@ -17,14 +17,15 @@ typedef struct StatsFile {
     TexStats stats;
     TexTextureStats *textures; /* owned; those that loaded most first */
     uint32_t texture_count;
-    uint32_t folder_bytes;  /* of the folder that all names share; they are told without it */
+    uint32_t folder_bytes;  /* length of the folder that all names begin with; it is not printed */
     StatsTimeline timeline; /* may have no sample */
     double render_s;
     double idle_s; /* threads without a fiber to run, summed */
     uint32_t thread_count;
-    uint32_t
-        fiber_count; /* of all threads, that waited at the same time; 0: the file does not say */
-    uint32_t fiber_limit; /* a thread, when the render ended; 0: the file does not say */
+    /* Most fibers of all threads that waited at the same time; 0: the file does not say. */
+    uint32_t fiber_count;
+    /* Fibers a thread when the render ended; 0: the file does not say. */
+    uint32_t fiber_limit;
     uint64_t rays, paths;
 } StatsFile;
 
@@ -35,9 +36,9 @@ void stats_file_free(StatsFile *f);
 /* A budget that would have held all that was touched: in whole chunks of any kind, and the tables. */
 uint64_t stats_sufficient_budget(const TexStats *s);
 typedef enum StatsFibers { STATS_FIBERS_RIGHT, STATS_FIBERS_FEWER, STATS_FIBERS_MORE } StatsFibers;
-/* Whether fewer or more fibers would help, and how many a thread. A fiber that waits wants its tiles again: where those of all do
- * not fit, fibers throw out each other's, and fewer of them load less (decision 0065). More are of use only where tiles stay, and
- * threads are idle all the same. A render that has found its limit by trial is not told to go where it already is. */
+/* Whether fewer or more fibers would help, and how many a thread. A fiber that waits needs its tiles again: where
+ * the tiles of all fibers do not fit, fibers evict each other's tiles, and fewer fibers load less (decision 0065). More help
+ * only where tiles stay and threads are idle all the same. The advice never is the limit that the render already has. */
 StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread);
 /* The end of the bucket in which the share of all durations is reached, in microseconds; 0: none. */
 double stats_latency_us(const uint64_t buckets[TEX_LATENCY_BUCKETS], double share);

@@ -1,4 +1,4 @@
-/* The subcommands of texcache, a file each, and what they share. */
+/* The subcommands of texcache, a file each, and the tables that they share. */
 #ifndef SORT_TOOLS_TEXCACHE_TEXCACHE_COMMANDS_H
 #define SORT_TOOLS_TEXCACHE_TEXCACHE_COMMANDS_H
 

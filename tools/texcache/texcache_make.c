@@ -22,7 +22,7 @@ static const char *const non_finite_words[] = {"replace", "refuse", NULL};
 static void on_signal(int signal_number)
 {
     atomic_store(&is_interrupted, true);
-    signal(signal_number, SIG_DFL); /* a second one ends us at once */
+    signal(signal_number, SIG_DFL); /* a second signal ends the program at once */
 }
 
 static bool plugin_is_cancelled(void *data)
@@ -33,9 +33,9 @@ static bool plugin_is_cancelled(void *data)
 
 /* --- what the terminal shows meanwhile ---------------------------------------------------- */
 
-/* One line for all images together, each of the same weight. Any thread. */
+/* A line that shows the progress of all images together, each with equal weight. Any thread may advance it. */
 typedef struct MakeProgress {
-    Mutex mutex; /* of all below, and of both output streams */
+    Mutex mutex; /* guards the fields below and both output streams */
     bool is_shown;
     uint32_t image_count, finished_count;
     double done;     /* sum over images, 0 to image_count */
@@ -75,7 +75,7 @@ static void advance(void *data, float done)
     mutex_unlock(&all->mutex);
 }
 
-/* Between these the caller prints whole lines. */
+/* The caller prints whole lines between begin_lines and end_lines. */
 static void begin_lines(MakeProgress *p)
 {
     mutex_lock(&p->mutex);
@@ -132,7 +132,7 @@ static void tell_result(const MakeJob *job, const TexConvertReport *report)
     end_lines(job->progress.all);
 }
 
-/* One image. */
+/* Converts one image. */
 static Status make_file(const MakeOptions *o, PluginHost *host, MakeJob *job, Error *err)
 {
     const SortImageDecoder *decoder;
@@ -199,7 +199,7 @@ static Status list_add(MakeList *list, const char *from, const char *to, Error *
     return STATUS_OK;
 }
 
-/* The files of a UDIM set, each to its own. */
+/* Adds a job for each file of a UDIM set. */
 static Status list_add_set(MakeList *list, const char *from, const char *to, Error *err)
 {
     if (!texcache_is_udim(to)) {
@@ -235,7 +235,7 @@ static Status list_inputs(MakeList *list, const CliResult *parsed, Error *err)
     return STATUS_OK;
 }
 
-/* No texture goes over an image, nor over another texture. */
+/* Checks that no texture replaces an image or another texture. */
 static Status claim_files(const MakeList *list, Error *err)
 {
     FileClaims claims = {0};
@@ -258,7 +258,7 @@ static void make_one(void *data, uint32_t index)
     advance(&job->progress, 1.0f); /* whatever became of it */
 }
 
-/* All of them, and a message for each that failed; the exit code is the first one's. */
+/* Converts all images and prints a message for each that failed; returns the exit code of the first failure. */
 static int make_all(MakeList *list)
 {
     int code = TOOL_DONE;

@@ -7,7 +7,7 @@
 
 enum { DEFAULT_BUDGETS = 7 };
 
-/* Halves and doubles of the recorded budget, when none is named. */
+/* Sets budgets from a sixteenth to four times of the recorded one, for when none is named. */
 static uint32_t default_budgets(uint64_t recorded_bytes, TexReplay *out)
 {
     for (uint32_t i = 0; i < DEFAULT_BUDGETS; i++)

@@ -23,7 +23,7 @@ typedef struct Screen {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Bytes of the first `cells` characters. */
+/* Returns the number of bytes of the first `cells` characters. */
 static size_t bytes_of_cells(const char *text, uint32_t cells)
 {
     size_t at = 0;
@@ -36,7 +36,7 @@ static size_t bytes_of_cells(const char *text, uint32_t cells)
     return at;
 }
 
-/* A line in one colour, cut to the width; nothing below the last row. */
+/* Appends a line in one colour, cut to the width; lines below the last row are left out. */
 static void SORT_PRINTF(3, 4) line(Screen *s, const char *color, const char *format, ...)
 {
     char text[LINE_BYTES];

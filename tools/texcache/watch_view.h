@@ -1,4 +1,4 @@
-/* What `texcache watch` shows of two successive publications, as lines of text. */
+/* The screen of `texcache watch`, made from two successive publications as lines of text. */
 #ifndef SORT_TOOLS_TEXCACHE_WATCH_VIEW_H
 #define SORT_TOOLS_TEXCACHE_WATCH_VIEW_H
 

@@ -17,7 +17,7 @@ FLAT = 1e-18  # a determinant below which scales are looked at
 
 
 def with_thickness(matrix: Matrix) -> Matrix | None:
-    """What is scaled to nothing along an axis gets some thickness: the renderer turns matrices around. None: all of it is
+    """An object scaled to nothing along an axis gets some thickness: the renderer turns matrices around. None: all of it is
     a point."""
     if abs(matrix.to_3x3().determinant()) > FLAT:
         return matrix

@@ -1,4 +1,4 @@
-"""What exports leave behind for the next one: the arrays of meshes and the bytes of images, as files in Blender's
+"""The cache that one export leaves for the next: the arrays of meshes and the bytes of images, as files in Blender's
 own temporary folder, found by what they were made of. A package links to them, so that what did not change is
 neither computed nor written again, and so that a file may go while a render still reads it.
 

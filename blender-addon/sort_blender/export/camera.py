@@ -89,7 +89,7 @@ def camera_record(camera: bpy.types.Object, frame: Frame, report: Report, keys: 
 
 
 def _clip(data: bpy.types.Camera) -> dict:
-    """What is nearer or farther is not seen, as in Cycles."""
+    """Returns the clipping distances: as in Cycles, the camera sees nothing nearer or farther."""
     near = max(data.clip_start, 0.0)
     return {"clip_m": [near, data.clip_end]} if near < data.clip_end else {}
 
@@ -130,7 +130,7 @@ def _panorama(name: str, data: bpy.types.Camera, frame: Frame) -> dict:
 
 
 def _part(frame: Frame, left: float, right: float, bottom: float, top: float) -> tuple[list[float], list[float]]:
-    """What the region shows of a full frame that spans these."""
+    """Returns the part of a full frame of these spans that the region shows."""
     spans = ((left, right, frame.x, frame.width, frame.full_width), (bottom, top, frame.y, frame.height, frame.full_height))
     across, up = ([low + (high - low) * pixel / full for pixel in (start, start + size)]
                   for low, high, start, size, full in spans)
@@ -174,7 +174,7 @@ def _fov(settings) -> float:
 
 
 def _sensor(data: bpy.types.Camera, frame: Frame) -> tuple[float, float]:
-    """What of the sensor the full frame covers, millimetres, as Cycles has it."""
+    """Returns the part of the sensor that the full frame covers, in millimetres, as Cycles computes it."""
     aspect = frame.full_width * frame.pixel_aspect / frame.full_height
     if data.sensor_fit == "AUTO":
         return (data.sensor_width, data.sensor_width / aspect) if aspect > 1 else (data.sensor_width * aspect, data.sensor_width)

@@ -17,7 +17,7 @@ NODES_MAX = 10000
 
 
 def is_even(socket: bpy.types.NodeSocket) -> bool:
-    """What feeds `socket` is the same for all points and rays."""
+    """Tells whether the input of `socket` has one value for all points and rays."""
     left, done = [(socket, ())], set()
     while left:
         socket, path = left.pop()

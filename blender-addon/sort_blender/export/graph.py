@@ -282,7 +282,7 @@ class GraphBuilder:
         return f"{self._lit[port]}.light"
 
     def _own_surface(self, own: Own) -> str | None:
-        """The same of a plain value. None: `own` has none."""
+        """Returns the port of a light unit that emits the plain value of `own`; None if `own` has no such value."""
         value = None if own.socket.type == SHADER_SOCKET else value_for(own.socket, own.socket)
         if value is None:
             return None
@@ -384,17 +384,17 @@ class GraphBuilder:
 
 
 def _key(feed: Feed) -> tuple:
-    """Of the node, and of the groups that lead to it."""
+    """Returns a key that identifies the node and the groups that lead to it."""
     return tuple(node.as_pointer() for node in feed.path), feed.node.as_pointer()
 
 
 def _spec(node: bpy.types.Node) -> node_table.Node | None:
-    """None: it is not known, or a script that is not sound."""
+    """Returns the node's table entry; None if its type is not known, or if it is a script with errors."""
     return script.script_spec(node) if node.bl_idname == SCRIPT else node_table.NODES.get(node.bl_idname)
 
 
 def _node_of(port: str) -> str:
-    """Of "node.socket"."""
+    """Returns the node of a port "node.socket"."""
     return port.rpartition(".")[0]
 
 
@@ -413,5 +413,5 @@ def _is(value: object, neutral: object) -> bool:
 
 
 def _label(node: bpy.types.Node, setting: str) -> str:
-    """What the artist reads beside it."""
+    """Returns the label that the artist reads beside it."""
     return node.bl_rna.properties[setting].name

@@ -17,7 +17,7 @@ TYPE_C, TYPE_B = 1, 2
 
 
 class BadFile(Exception):
-    """What is wrong with it."""
+    """The file is not valid; the message says why."""
 
 
 @dataclass(frozen=True)

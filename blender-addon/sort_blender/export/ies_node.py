@@ -26,7 +26,7 @@ def finish(builder, node: bpy.types.Node, name: str) -> bool:
 
 
 def _text(node: bpy.types.Node) -> tuple[str, str]:
-    """What the node shows, and its name."""
+    """Returns the text that the node shows, and its name."""
     if node.mode == "INTERNAL":
         if node.ies is None:
             raise ies.BadFile("no text is chosen")

@@ -17,7 +17,7 @@ from .mesh import MeshArrays, Shape, fingerprint, read_mesh
 from .motion import Motion
 from .points import PointExporter
 
-# What curves, text and metaballs become are further instances of the depsgraph, of type MESH.
+# Curves, text and metaballs become further instances of the depsgraph, of type MESH.
 WITHOUT_PICTURE = {"EMPTY", "ARMATURE", "LATTICE", "CAMERA", "SPEAKER", "LIGHT_PROBE", "LIGHT",
                    "CURVE", "SURFACE", "FONT", "META"}
 RAY_KINDS = ("camera", "diffuse", "glossy", "transmission", "shadow")

@@ -69,14 +69,15 @@ class MaterialExporter:
         return self._writer.add("materials", f"World {world.name}", builder.record(builder.surface(surface)))
 
     def emission(self, owner: str, surface: bpy.types.NodeSocket, parameters: dict, ball_m: float) -> str:
-        """The same of a light's nodes; `parameters` of the unit `light_front`; ball_m: its radius, 0 if it is none."""
+        """Adds the material of a light's nodes. `parameters` go to the unit `light_front`; ball_m is the radius of a light
+        that is a ball, else 0."""
         builder = GraphBuilder(owner, self.images, self._report, self._surroundings, ball_m=ball_m)
         port = builder.unit("front", "light_front", parameters)
         builder.wire(builder.surface(surface), f"{port}.light")
         return self._writer.add("materials", owner, builder.record(f"{port}.front"))
 
     def light_factor(self, owner: str, surface: bpy.types.NodeSocket) -> str:
-        """The same of a light that is not made a mesh: what its nodes emit multiplies it."""
+        """Adds the material of a light that is not made a mesh: the emission of its nodes multiplies the light."""
         builder = GraphBuilder(owner, self.images, self._report, self._surroundings)
         return self._writer.add("materials", owner, builder.record(builder.surface(surface)))
 

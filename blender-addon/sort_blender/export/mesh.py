@@ -22,7 +22,7 @@ HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass
 class Shape:
-    """What deformation changes, of one moment."""
+    """The arrays that deformation changes, at one moment."""
     positions: np.ndarray  # float32 [Blender's vertices, 3]
     normals: np.ndarray | None  # float32 [corners, 3]; None: all faces are flat
 
@@ -45,7 +45,7 @@ def read_shape(mesh: bpy.types.Mesh) -> Shape:
 
 
 def fingerprint(mesh: bpy.types.Mesh, wanted: frozenset[str], shapes: list[Shape] | None) -> str:
-    """Of all that read_mesh makes its arrays of: equal ones make equal arrays."""
+    """Returns a digest of everything that read_mesh makes its arrays of: equal digests mean equal arrays."""
     h = hashlib.blake2b(digest_size=16)
 
     def add(values: np.ndarray) -> None:

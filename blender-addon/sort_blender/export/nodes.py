@@ -17,7 +17,7 @@ class Source:
 
 
 def source(socket: bpy.types.NodeSocket) -> Source | None:
-    """What feeds the input `socket`; None: nothing, its own value counts."""
+    """Returns the output that feeds the input `socket`; None if nothing does, so that its own value counts."""
     for _ in range(STEPS_MAX):
         link = next((l for l in socket.links if l.is_valid and not l.is_muted), None)
         if link is None:
@@ -37,8 +37,8 @@ def source(socket: bpy.types.NodeSocket) -> Source | None:
 
 
 def source_of(node: bpy.types.Node, name: str) -> Source | None:
-    """What feeds its input of that name. None: nothing, or it has no such input, as when the output of a world stands in a
-    material's tree."""
+    """Returns the output that feeds the node's input of that name. None: nothing feeds it, or it has no such input, as when
+    the output of a world stands in a material's tree."""
     socket = node.inputs.get(name)
     return source(socket) if socket else None
 

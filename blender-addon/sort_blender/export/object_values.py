@@ -111,7 +111,7 @@ def hash_to_float(x: int, y: int) -> float:
 
 
 def hashes_to_floats(x: np.ndarray) -> np.ndarray:
-    """The same of one number each."""
+    """Hashes each number by itself to a float from 0 to 1."""
     return _mixed(x.astype(np.uint64), None, 4).astype(np.float64) / 0xFFFFFFFF
 
 

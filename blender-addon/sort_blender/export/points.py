@@ -43,7 +43,7 @@ class PointExporter:
 
 
 def _values(attribute: bpy.types.Attribute | None) -> np.ndarray | None:
-    """Of each point."""
+    """Returns the attribute's value at each point, as four numbers; None if its type is not supported."""
     if attribute is None or attribute.data_type not in FIELDS:
         return None
     field, width = FIELDS[attribute.data_type]

@@ -11,7 +11,7 @@ import bpy
 
 
 def node_tree(scene: bpy.types.Scene) -> bpy.types.NodeTree:
-    """Of the compositor, empty. Since 5.0 it is a node group, and what it puts out is the picture."""
+    """Returns the empty node tree of the compositor. Since 5.0 it is a node group whose output is the picture."""
     if not hasattr(scene, "compositing_node_group"):
         scene.use_nodes = True
         scene.node_tree.nodes.clear()

@@ -114,13 +114,14 @@ def _strand_shape(scene: bpy.types.Scene) -> str:
 
 
 def _bounces(settings: SimpleNamespace) -> dict:
-    """Of one kind, where they are limited: the last surface is still lit, so one more than the bounces."""
+    """Returns the path depths of the kinds of bounces that are limited. The last surface is still lit, so a depth is one
+    more than the number of bounces."""
     return {f"max_{kind}": getattr(settings, f"{kind}_bounces") + 1 for kind in ("diffuse", "glossy", "transmission")
             if getattr(settings, f"{kind}_bounces") < settings.max_depth}
 
 
 def _seed(scene: bpy.types.Scene) -> int:
-    """Another one for each frame of an animation, when wanted."""
+    """Returns the seed, which differs from frame to frame if the artist chose so."""
     settings = scene.sort
     return (settings.seed + scene.frame_current if settings.animate_seed else settings.seed) % (1 << 32)
 

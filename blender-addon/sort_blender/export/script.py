@@ -32,7 +32,7 @@ def script_spec(node: bpy.types.Node) -> node_table.Node | None:
 
 
 def refusal(node: bpy.types.Node) -> str:
-    """What is wrong with its source; "" if nothing is."""
+    """Returns the errors of its source; "" if there are none."""
     return node.shader()[1] or ("" if node.names else "its sockets are not made yet: press Read the Source Again")
 
 

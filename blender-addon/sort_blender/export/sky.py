@@ -72,7 +72,7 @@ def _depths(places: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 def _is_in_shade(places: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Of the earth."""
+    """Tells which places the earth shades from light that comes from `direction`."""
     along = np.einsum("...k,...k->...", places, direction)
     return (along < 0) & (along ** 2 >= np.einsum("...k,...k->...", places, places) - GROUND_M ** 2)
 
@@ -108,7 +108,7 @@ class Sky:
         return self._radiance(directions).astype(np.float32)
 
     def _radiance(self, directions: np.ndarray) -> np.ndarray:
-        """Of directions that look up; the sun stands over +x."""
+        """Returns the sky's radiance for directions that point upwards; the sun stands over +x."""
         sun = np.array([math.cos(self.elevation), 0.0, math.sin(self.elevation)])
         toward = directions @ sun
         air_phase = 3 / (16 * math.pi) * (1 + toward ** 2)
@@ -142,8 +142,8 @@ class Sky:
         return tuple(_rgb(np.exp(-depth[:2] @ extinction) * _sunlight() / disc_sr) for depth in through)
 
     def sun_light(self, angle: float) -> tuple[np.ndarray, float, float]:
-        """Of what of the disc is above the horizon: its irradiance rgb on a surface that faces it, the elevation of its
-        middle, and the full angle of a disc there that stays above the horizon."""
+        """Describes the part of the disc that is above the horizon: its irradiance rgb on a surface that faces it, the
+        elevation of its middle, and the full angle of a disc there that stays above the horizon."""
         bottom, top = self.sun(angle)
         low, high = max(self.elevation - angle / 2, 0.0), self.elevation + angle / 2
         cells = (np.arange(256) + 0.5) / 128 - 1

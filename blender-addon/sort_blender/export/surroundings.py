@@ -1,4 +1,4 @@
-"""What nodes know besides the material: the camera, the scene."""
+"""The data that nodes use besides the material: the camera, the scene."""
 
 from __future__ import annotations
 

@@ -365,7 +365,7 @@ static void test_bsdf_notes_what_it_leaves_out(void **state)
     assert_int_equal(b.lobe_count, BSDF_MAX_LOBES);
 }
 
-/* What is left of T across the normal is small beside T, and the frame is orthonormal all the same. */
+/* The part of T across the normal is small beside T, and the frame is orthonormal all the same. */
 static void test_bsdf_tangents_near_the_normal(void **state)
 {
     (void)state;

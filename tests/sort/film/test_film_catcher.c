@@ -1,4 +1,4 @@
-/* What films make of shadow catchers' sums: the picture, the pass, and what adaptive sampling thinks of them. */
+/* Films resolve the sums of shadow catchers: the picture, the pass, and what adaptive sampling thinks of them. */
 #include "sort/film/film.h"
 
 #include "base/file.h"

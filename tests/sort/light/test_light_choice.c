@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* What is chosen at a point follows the stated probabilities, which sum to one. */
+/* The choice of lights at a point follows the stated probabilities, which sum to one. */
 static void check_choices(const Lights *lights, float3 position)
 {
     const Sampler independent = {SAMPLER_INDEPENDENT};

@@ -63,7 +63,7 @@ static Bytes deflated(const ForgeEntry *e)
     return out;
 }
 
-/* What both headers share, from "version needed" on. */
+/* Writes the fields that both headers share, from "version needed" on. */
 static void put_common(Bytes *b, const ForgeEntry *e, const Stored *s)
 {
     put_number(b, 20, 2);

@@ -167,7 +167,7 @@ static void test_nodes_bind_attributes(void **state)
     check_mean(0, mean, 1, 0.5, 3, 0.02);
 }
 
-/* What the mesh has goes before what the object has. */
+/* An attribute of the mesh hides the object's attribute of that name. */
 static void test_objects_have_attributes(void **state)
 {
     (void)state;

@@ -202,7 +202,7 @@ static void test_catchers_under_a_dome(void **state)
     assert_true(pass.mean[1] == 0.0 && fabs(pass.mean[3]) < 1e-6);
 }
 
-/* What others give to a catcher is in the pass only; catchers take nothing from one another. */
+/* Light that others send to a catcher is in the pass only; catchers take nothing from one another. */
 static void test_catchers_are_lit_by_others(void **state)
 {
     SORT_UNUSED(state);

@@ -131,7 +131,7 @@ static void test_subsurface_strategies_agree(void **state)
     }
 }
 
-/* What a layer reflects is missing below, and nothing else. */
+/* A layer takes the light that it reflects from the layers below, and no more. */
 static void test_layers_keep_energy(void **state)
 {
     (void)state;

@@ -73,7 +73,7 @@ static void test_a_shader_lights_the_scene(void **state)
     assert_true(fabs(render_mean(0, true) - 2.0 / 3) < 0.005);
 }
 
-/* What the camera sees may differ from what lights. */
+/* The camera may see a background that differs from the environment that lights. */
 static void test_the_camera_has_a_sky_of_its_own(void **state)
 {
     (void)state;

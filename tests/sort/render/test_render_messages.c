@@ -1,4 +1,4 @@
-/* What a user reads when something is wrong: the program itself is run, and its words are compared. */
+/* The messages that a user reads when something is wrong: the program itself is run, and its words are compared. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

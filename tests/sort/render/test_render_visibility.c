@@ -1,4 +1,4 @@
-/* What rays may see: instances hidden from some kinds of them, holdouts, and limits by kind of bounce. */
+/* Visibility to rays: instances hidden from some kinds of them, holdouts, and limits by kind of bounce. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
