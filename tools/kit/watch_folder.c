@@ -35,7 +35,7 @@ static Status sweep(const char *folder, Arena *arena, const char *const **out_pa
     TexLive *live = ARENA_NEW(arena, TexLive);
     if (!paths || !live)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         char path[PATH_BYTES];
         Error ignored = {0};
         if (!str_ends_with(str_from(names[i]), STR_LIT(".watch")) ||

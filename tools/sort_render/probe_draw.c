@@ -101,7 +101,7 @@ static Window place_window(const TexExplain *e)
     w.center_x = (double)e->s * w.width;
     w.center_y = (1.0 - (double)e->t) * w.height;
     double reach = WINDOW_MIN / 2.0;
-    for (uint32_t i = 0; i < e->texel_count; i++) {
+    for (uint32_t i = 0; i < e->texel_count; ++i) {
         const TexExplainTexel *t = &e->texels[i];
         double zoom = exp2((double)t->level - w.level);
         double x = unwrap((t->x + 0.5) * zoom, w.center_x, w.width);
@@ -149,8 +149,8 @@ static void draw_texels(const TexExplain *e, const Window *w, StrBuf *out)
     uint64_t damaged;
     Error ignored = {0};
     if (rgba && texcache_file_read(e->path, &region, rgba, &damaged, &ignored) == STATUS_OK) {
-        for (uint32_t y = 0; y < region.height; y++) {
-            for (uint32_t x = 0; x < region.width; x++) {
+        for (uint32_t y = 0; y < region.height; ++y) {
+            for (uint32_t x = 0; x < region.width; ++x) {
                 const float *c = rgba + 4 * ((size_t)y * region.width + x);
                 strbuf_printf(out,
                               "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" "
@@ -167,7 +167,7 @@ static void draw_texels(const TexExplain *e, const Window *w, StrBuf *out)
 /* Those that were read: an outline, thicker for more weight; of the coarser level dashed. */
 static void draw_reads(const TexExplain *e, const Window *w, StrBuf *out)
 {
-    for (uint32_t i = 0; i < e->texel_count; i++) {
+    for (uint32_t i = 0; i < e->texel_count; ++i) {
         const TexExplainTexel *t = &e->texels[i];
         double zoom = exp2((double)t->level - w->level), share = fabs((double)t->weight);
         double x = unwrap((t->x + 0.5) * zoom, w->center_x, w->width) - 0.5 * zoom;
@@ -201,13 +201,13 @@ static void draw_footprint(const ProbeLookup *l, const Window *w, StrBuf *out)
                   cy + ay + by, cx - ax + bx, cy - ay + by);
     strbuf_append_c(out, "<path fill=\"none\" stroke=\"#fff\" stroke-width=\"2\" d=\"");
     enum { STEPS = 48 };
-    for (uint32_t i = 0; i < STEPS; i++) {
+    for (uint32_t i = 0; i < STEPS; ++i) {
         double angle = 6.283185307179586 * i / STEPS;
         strbuf_printf(out, "%c%.2f %.2f", i ? 'L' : 'M', cx + cos(angle) * px + sin(angle) * qx,
                       cy + cos(angle) * py + sin(angle) * qy);
     }
     strbuf_append_c(out, "z\"><title>the ellipse</title></path>\n");
-    for (uint32_t i = 0; i < e->probe_count; i++) {
+    for (uint32_t i = 0; i < e->probe_count; ++i) {
         double offset = (double)i - 0.5 * (double)(e->probe_count - 1);
         strbuf_printf(out,
                       "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3\" fill=\"#fff\" stroke=\"#000\"/>\n",
@@ -223,13 +223,13 @@ static void draw_text(const ProbeLookup *l, uint32_t number, StrBuf *out)
     StrBuf text = {0};
     uint32_t row = 0;
     probe_print(l, number, &text);
-    for (const char *at = strbuf_text(&text); *at; row++) {
+    for (const char *at = strbuf_text(&text); *at; ++row) {
         size_t length = 0;
         while (at[length] && at[length] != '\n')
-            length++;
+            ++length;
         char line[512];
         size_t kept = length < sizeof line - 1 ? length : sizeof line - 1;
-        for (size_t i = 0; i < kept; i++)
+        for (size_t i = 0; i < kept; ++i)
             line[i] = at[i];
         line[kept] = 0;
         strbuf_printf(out, "<text x=\"%d\" y=\"%" PRIu32 "\">", SIDE + GAP, 22 + 20 * row);
@@ -242,7 +242,7 @@ static void draw_text(const ProbeLookup *l, uint32_t number, StrBuf *out)
                                           {"#ffffff", "ellipse, and probes along it"},
                                           {"#ffd400", "texels read; a thicker line is more weight"},
                                           {"#00e0ff", "texels read from the next coarser level"}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(keys); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(keys); ++i)
         strbuf_printf(out,
                       "<rect x=\"%d\" y=\"%" PRIu32 "\" width=\"12\" height=\"12\" fill=\"#555\" "
                       "stroke=\"%s\" stroke-width=\"3\"/><text x=\"%d\" y=\"%" PRIu32
@@ -274,7 +274,7 @@ void probe_draw(ProbeDrawing *d, const ProbeLookup *l)
     }
     draw_text(l, number, out);
     strbuf_append_c(out, "</g>\n");
-    d->panel_count++;
+    ++d->panel_count;
 }
 
 void probe_drawing_end(const ProbeDrawing *d, const char *title, StrBuf *out)

@@ -33,7 +33,7 @@ static void complain(Reader *r, const char *what)
 static void skip_blanks(Reader *r)
 {
     while (*r->at == ' ' || *r->at == '\t')
-        r->at++;
+        ++r->at;
 }
 
 static bool accept(Reader *r, const char *token)
@@ -66,7 +66,7 @@ static const char *read_name(Reader *r)
     skip_blanks(r);
     const char *first = r->at;
     while (isalnum((unsigned char)*r->at) || *r->at == '_')
-        r->at++;
+        ++r->at;
     if (r->at == first) {
         complain(r, "a name is missing here");
         return "";
@@ -79,7 +79,7 @@ static const char *read_path(Reader *r)
 {
     const char *name = read_name(r);
     while (!r->is_bad && *r->at == '.') {
-        r->at++;
+        ++r->at;
         name = arena_printf(r->arena, "%s.%s", name, read_name(r));
     }
     return name;
@@ -90,7 +90,7 @@ static const char *read_rest(Reader *r)
     skip_blanks(r);
     size_t length = strlen(r->at);
     while (length && isspace((unsigned char)r->at[length - 1]))
-        length--;
+        --length;
     const char *rest = arena_strndup(r->arena, r->at, length);
     r->at += length;
     return rest;
@@ -102,7 +102,7 @@ static bool scan_number(const char **at, double *out_x)
         const char *word;
         double x;
     } words[] = {{"true", 1}, {"false", 0}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(words); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(words); ++i) {
         size_t length = strlen(words[i].word);
         if (strncmp(*at, words[i].word, length) == 0 && !isalnum((unsigned char)(*at)[length])) {
             *out_x = words[i].x;
@@ -183,7 +183,7 @@ bool expect_to_value(const ExpectNumbers *numbers, SslType type, SslValue *out_v
         out_value->i = (int32_t)numbers->x[0];
         return numbers->x[0] == (double)out_value->i;
     }
-    for (uint32_t i = 0; i < scalars; i++)
+    for (uint32_t i = 0; i < scalars; ++i)
         out_value->f[i] = (float)numbers->x[numbers->count == 1 ? 0 : i];
     return true;
 }
@@ -204,7 +204,7 @@ static void add_setting(Reader *r, ExpectSetting setting)
 
 static bool type_from_name(const char *name, SslType *out_type)
 {
-    for (uint32_t type = SSL_BOOL; type <= SSL_NORMAL; type++)
+    for (uint32_t type = SSL_BOOL; type <= SSL_NORMAL; ++type)
         if (strcmp(ssl_type_name((SslType)type), name) == 0) {
             *out_type = (SslType)type;
             return true;
@@ -285,7 +285,7 @@ static void read_constant(Reader *r)
     if (accept(r, "\"")) {
         const char *first = r->at;
         while (*r->at && *r->at != '"')
-            r->at++;
+            ++r->at;
         setting.text = arena_strndup(r->arena, first, (size_t)(r->at - first));
         require(r, "\"", "the closing quote is missing");
     } else {
@@ -357,7 +357,7 @@ static void read_component(Reader *r, Expectation *e)
             return;
         }
         e->component = (int32_t)(found - letters) % 4;
-        r->at++;
+        ++r->at;
     }
 }
 
@@ -397,7 +397,7 @@ static void read_closure(Reader *r)
         e.value = read_numbers(r);
         while (accept(r, "args") || (e.args.count && !at_end(r) && *r->at == '(')) {
             ExpectNumbers more = read_numbers(r);
-            for (uint32_t i = 0; i < more.count && e.args.count < SORT_COUNT_OF(e.args.x); i++)
+            for (uint32_t i = 0; i < more.count && e.args.count < SORT_COUNT_OF(e.args.x); ++i)
                 e.args.x[e.args.count++] = more.x[i];
         }
         if (accept(r, "under"))
@@ -435,7 +435,7 @@ static void read_fault(Reader *r)
     static const char *const kinds[] = {"index", "loop", "recursion", "closures"};
     Expectation e = {.kind = EXPECT_FAULT, .name = read_name(r)};
     bool is_known = false;
-    for (uint32_t i = 0; i < SORT_COUNT_OF(kinds); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(kinds); ++i)
         is_known |= strcmp(e.name, kinds[i]) == 0;
     if (!is_known)
         complain(r, "a fault is 'index', 'loop', 'recursion' or 'closures'");
@@ -490,7 +490,7 @@ static void read_note(Reader *r)
         return;
     ExpectDiag *diag = &r->out->diags.data[r->out->diags.count - 1];
     struct ExpectNote *notes = ARENA_ARRAY(r->arena, struct ExpectNote, diag->note_count + 1);
-    for (uint32_t i = 0; i < diag->note_count; i++)
+    for (uint32_t i = 0; i < diag->note_count; ++i)
         notes[i] = diag->notes[i];
     notes[diag->note_count++] = note;
     diag->notes = notes;
@@ -539,7 +539,7 @@ static const struct {
 static void reject_unknown(Reader *r, const char *word)
 {
     const char *names[SORT_COUNT_OF(directives)];
-    for (uint32_t i = 0; i < SORT_COUNT_OF(directives); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(directives); ++i)
         names[i] = directives[i].word;
     const char *nearest = suggest_nearest(word, names, SORT_COUNT_OF(names));
     if (!nearest && strncmp(word, "expect", 6) != 0)
@@ -558,13 +558,13 @@ static void read_line(Reader *r)
     skip_blanks(r);
     size_t length = 0;
     while (islower((unsigned char)r->at[length]) || r->at[length] == '-')
-        length++;
+        ++length;
     if (length == 0 || r->at[length] != ':')
         return;
     r->span.end = r->offset + (uint32_t)strlen(r->line);
     const char *word = arena_strndup(r->arena, r->at, length);
     r->at += length + 1;
-    for (uint32_t i = 0; i < SORT_COUNT_OF(directives); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(directives); ++i)
         if (strcmp(directives[i].word, word) == 0) {
             directives[i].read(r);
             if (!at_end(r))
@@ -586,9 +586,9 @@ static void find_groups(Reader *r, Str text)
         if ((size_t)(end - line) > length && memcmp(line, opening, length) == 0) {
             const char *name = line + length, *json = name, *close;
             while (json < end && (isalnum((unsigned char)*json) || *json == '_'))
-                json++;
+                ++json;
             for (close = json; close + 1 < end && (close[0] != '*' || close[1] != '/');)
-                close++;
+                ++close;
             ExpectGroup group = {.name = arena_strndup(r->arena, name, (size_t)(json - name)),
                                  .json = {json, (size_t)(close - json)},
                                  .offset = (uint32_t)(json - text.data)};
@@ -610,7 +610,7 @@ void expect_parse(Str text, uint32_t file, Arena *arena, DiagList *report, Expec
         line_end = line_end ? line_end : end;
         size_t length = (size_t)(line_end - line);
         if (length && line[length - 1] == '\r')
-            length--;
+            --length;
         r.line = r.at = arena_strndup(arena, line, length);
         r.offset = (uint32_t)(line - text.data);
         r.is_bad = false;

@@ -68,7 +68,7 @@ static void record(GridHost *h, const SslTexCall *call, uint32_t lane)
         return;
     GridLookup *lookup = &h->lookup[h->lookup_count - 1];
     *lookup = (GridLookup){.point = point, .texture = call->texture, .site = call->site};
-    for (uint32_t i = 0; i < 7; i++)
+    for (uint32_t i = 0; i < 7; ++i)
         lookup->coord[i] = call->coord[i * call->lane_count + lane];
 }
 
@@ -77,14 +77,14 @@ static void look_up(SslHost *host, const SslTexCall *call)
     GridHost *h = (GridHost *)(void *)host;
     int32_t channel = h->info->texture_sites[call->site].channel;
     uint32_t rows = call->flags & SSL_TEX_WANT_DERIVS ? 12 : 4;
-    for (uint32_t lane = 0; lane < call->lane_count; lane++) {
+    for (uint32_t lane = 0; lane < call->lane_count; ++lane) {
         if (!(call->lane_mask >> lane & 1))
             continue;
         record(h, call, lane);
         float texel[12];
         sample(&h->texture[call->texture], call->coord[lane], call->coord[call->lane_count + lane],
                texel);
-        for (uint32_t i = 0; i < rows; i++) {
+        for (uint32_t i = 0; i < rows; ++i) {
             uint32_t from = (uint32_t)channel + i % 4; /* channels past the last: 0 */
             call->result[i * call->lane_count + lane] = from < 4 ? texel[i / 4 * 4 + from] : 0.0f;
         }
@@ -112,7 +112,7 @@ Status grid_texture_parse(const char *text, GridTexture *out_texture, Error *err
     static const char *const names[] = {"ramp", "constant", "checker", "wave"};
     static const uint32_t wanted[][2] = {{0, 0}, {3, 4}, {1, 1}, {0, 0}}; /* how many numbers */
     size_t word = strcspn(text, " \t,:");
-    for (uint32_t kind = 0; kind < SORT_COUNT_OF(names); kind++) {
+    for (uint32_t kind = 0; kind < SORT_COUNT_OF(names); ++kind) {
         if (strlen(names[kind]) != word || strncmp(names[kind], text, word) != 0)
             continue;
         float numbers[4] = {0, 0, 0, 1};
@@ -179,12 +179,12 @@ Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_co
         grid_host_destroy(h);
         return status;
     }
-    for (uint32_t i = 0; i < point_count; i++)
+    for (uint32_t i = 0; i < point_count; ++i)
         h->live[i / SSL_BLOCK] = (uint16_t)(h->live[i / SSL_BLOCK] | 1u << i % SSL_BLOCK);
-    for (uint32_t i = 0; i < h->info->unit->texture_count; i++)
+    for (uint32_t i = 0; i < h->info->unit->texture_count; ++i)
         h->texture_id[i] = i;
     ssl_params_init(p, h->params);
-    for (uint32_t i = 0; i < h->info->unit->attribute_count; i++) /* until it is given: missing */
+    for (uint32_t i = 0; i < h->info->unit->attribute_count; ++i) /* until it is given: missing */
         grid_host_set_attribute(h, i, 0, &h->info->unit->attributes[i].default_value);
     h->services = (SslServices){sizeof(SslServices), look_up};
     h->batch = (SslBatch){.globals = h->globals,
@@ -232,8 +232,8 @@ void grid_host_set_global(GridHost *h, uint32_t row, uint32_t shadow, const SslV
 {
     SslType type = h->rows[row].type;
     int32_t word = type == SSL_BOOL ? value->b : value->i;
-    for (uint32_t point = 0; point < h->point_count; point++)
-        for (uint32_t i = 0; i < ssl_type_scalars(type); i++) {
+    for (uint32_t point = 0; point < h->point_count; ++point)
+        for (uint32_t i = 0; i < ssl_type_scalars(type); ++i) {
             float number = ssl_flushed(value->f[i]);
             const void *from =
                 type == SSL_BOOL || type == SSL_INT ? (const void *)&word : (const void *)&number;
@@ -262,8 +262,8 @@ void grid_host_set_attribute(GridHost *h, uint32_t slot, uint32_t shadow, const 
 {
     SslType type = h->info->unit->attributes[slot].type;
     int32_t word = type == SSL_BOOL ? value->b : value->i;
-    for (uint32_t point = 0; point < h->point_count; point++)
-        for (uint32_t i = 0; i < ssl_type_scalars(type); i++) {
+    for (uint32_t point = 0; point < h->point_count; ++point)
+        for (uint32_t i = 0; i < ssl_type_scalars(type); ++i) {
             float *at = grid_host_attribute(h, slot, shadow, i, point);
             float number = ssl_flushed(value->f[i]);
             const void *from =
@@ -277,7 +277,7 @@ void grid_host_attribute_exists(GridHost *h, uint32_t slot, bool exists)
 {
     const SslAttributeSlot *where = &h->info->attributes[slot];
     int32_t word = exists;
-    for (uint32_t point = 0; point < h->point_count && where->wants_existence; point++)
+    for (uint32_t point = 0; point < h->point_count && where->wants_existence; ++point)
         memcpy(attribute_row(h, point, where->existence_offset_bytes, 0), &word, sizeof word);
 }
 

@@ -38,7 +38,7 @@ void group_units_destroy(GroupUnits *units)
 {
     if (!units)
         return;
-    for (uint32_t i = 0; i < units->known.count; i++)
+    for (uint32_t i = 0; i < units->known.count; ++i)
         ssl_unit_release(units->known.data[i].unit);
     arena_destroy(units->arena);
     mem_free(units);
@@ -55,7 +55,7 @@ static bool find_file(const GroupUnits *units, const char *shader, char out_path
         if (path_join(folder, shader, out_path, NULL) == STATUS_OK && file_exists(out_path))
             return true;
     }
-    for (uint32_t i = 0; i < units->desc.folder_count; i++)
+    for (uint32_t i = 0; i < units->desc.folder_count; ++i)
         if (path_join(units->desc.folders[i], shader, out_path, NULL) == STATUS_OK &&
             file_exists(out_path))
             return true;
@@ -128,7 +128,7 @@ Status group_units_find(void *data, const SslGroupNode *node, const SslUnit **ou
     GroupUnits *units = data;
     KnownUnit wanted = {.shader = node->shader ? node->shader : "",
                         .entry = node->entry ? node->entry : ""};
-    for (uint32_t i = 0; i < units->known.count; i++) {
+    for (uint32_t i = 0; i < units->known.count; ++i) {
         const KnownUnit *known = &units->known.data[i];
         if (strcmp(known->shader, wanted.shader) == 0 && strcmp(known->entry, wanted.entry) == 0) {
             *out_unit = known->unit;

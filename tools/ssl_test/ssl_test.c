@@ -18,7 +18,7 @@ typedef struct Session {
 
 static bool contains_any(const char *path, const CliTextList *texts)
 {
-    for (uint32_t i = 0; i < texts->count; i++)
+    for (uint32_t i = 0; i < texts->count; ++i)
         if (strstr(path, texts->items[i]))
             return true;
     return false;
@@ -41,7 +41,7 @@ static Status add_path(Session *s, const char *path, bool is_named, Error *err)
     const char *const *names;
     uint32_t count;
     TRY(file_list_directory(path, s->arena, &names, &count, err));
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         char joined[PATH_BYTES];
         TRY(path_join(path, names[i], joined, err));
         TRY(add_path(s, arena_strndup(s->arena, joined, strlen(joined)), false, err));
@@ -59,7 +59,7 @@ static int finish(Session *s, TestFormat format, bool is_verbose)
 {
     uint32_t passed = 0, failed = 0;
     test_report(s->files.data, s->files.count, format, is_verbose);
-    for (uint32_t i = 0; i < s->files.count; i++) {
+    for (uint32_t i = 0; i < s->files.count; ++i) {
         passed += s->files.data[i].passed;
         failed += s->files.data[i].failed;
         strbuf_free(&s->files.data[i].out);
@@ -126,7 +126,7 @@ static int run(int argc, char **argv)
         return tool_fail(&err, TOOL_USAGE);
     }
     Status status = STATUS_OK;
-    for (uint32_t i = 0; i < args.arg_count && status == STATUS_OK; i++)
+    for (uint32_t i = 0; i < args.arg_count && status == STATUS_OK; ++i)
         status = add_path(&session, args.args[i], true, &err);
     if (status != STATUS_OK) {
         code = tool_fail(&err, TOOL_USAGE);

@@ -17,11 +17,11 @@ static bool set_global(TestShot *shot, const ExpectSetting *setting)
     const SslContextDesc *tables = &shot->run->tables;
     uint32_t row = 0;
     while (row < tables->global_count && strcmp(tables->globals[row].name, setting->name) != 0)
-        row++;
+        ++row;
     if (row == tables->global_count)
         return fail_setting(shot->run, setting, "there is no such global");
     const ExpectNumbers *parts[] = {&setting->value, &setting->ddx, &setting->ddy};
-    for (uint32_t shadow = 0; shadow < 3; shadow++) {
+    for (uint32_t shadow = 0; shadow < 3; ++shadow) {
         SslValue value;
         if (!parts[shadow]->count)
             continue;
@@ -39,15 +39,15 @@ static bool set_attribute(TestShot *shot, const ExpectSetting *setting)
     const SslUnitInfo *unit = shot->info->unit;
     uint32_t slot = 0;
     while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, setting->name) != 0)
-        slot++;
+        ++slot;
     for (uint32_t i = 0; i < shot->run->tables.attribute_count && slot == unit->attribute_count;
-         i++)
+         ++i)
         if (strcmp(shot->run->tables.attributes[i].name, setting->name) == 0)
             return true; /* the shader does not read it */
     if (slot == unit->attribute_count)
         return fail_setting(shot->run, setting, "the shader has no such attribute");
     const ExpectNumbers *parts[] = {&setting->value, &setting->ddx, &setting->ddy};
-    for (uint32_t shadow = 0; shadow < 3; shadow++) {
+    for (uint32_t shadow = 0; shadow < 3; ++shadow) {
         SslValue value;
         if (!parts[shadow]->count)
             continue;
@@ -66,7 +66,7 @@ static bool set_param(TestShot *shot, const ExpectSetting *setting)
     const SslUnitInfo *unit = shot->info->unit;
     uint32_t at = 0;
     while (at < unit->param_count && strcmp(unit->params[at].name, setting->name) != 0)
-        at++;
+        ++at;
     SslValue value;
     Error err = {0};
     if (at == unit->param_count)
@@ -83,7 +83,7 @@ static bool set_texture(TestShot *shot, const ExpectSetting *setting)
     const SslUnitInfo *unit = shot->info->unit;
     uint32_t at = 0;
     while (at < unit->texture_count && strcmp(unit->textures[at], setting->name) != 0)
-        at++;
+        ++at;
     GridTexture texture;
     Error err = {0};
     if (at == unit->texture_count)
@@ -97,7 +97,7 @@ static bool set_texture(TestShot *shot, const ExpectSetting *setting)
 bool test_apply_settings(TestShot *shot, const ExpectCase *from)
 {
     bool is_good = true;
-    for (uint32_t i = 0; i < from->settings.count; i++) {
+    for (uint32_t i = 0; i < from->settings.count; ++i) {
         const ExpectSetting *setting = &from->settings.data[i];
         if (setting->kind == EXPECT_SET_GLOBAL)
             is_good &= set_global(shot, setting);
@@ -122,8 +122,8 @@ static const char *name_of(const TestRun *run, const ExpectCase *test_case, Expe
 {
     const char *shader = NULL;
     const ExpectCase *sources[] = {&run->expect.cases.data[0], test_case};
-    for (uint32_t s = 0; s < 2; s++)
-        for (uint32_t i = 0; i < sources[s]->settings.count; i++)
+    for (uint32_t s = 0; s < 2; ++s)
+        for (uint32_t i = 0; i < sources[s]->settings.count; ++i)
             if (sources[s]->settings.data[i].kind == kind)
                 shader = sources[s]->settings.data[i].name;
     return shader;
@@ -135,15 +135,15 @@ static bool gather_constants(TestRun *run, const ExpectCase *test_case, const Ss
 {
     const ExpectCase *sources[] = {&run->expect.cases.data[0], test_case};
     *out_count = 0;
-    for (uint32_t s = 0; s < (test_case == sources[0] ? 1u : 2u); s++)
-        for (uint32_t i = 0; i < sources[s]->settings.count; i++) {
+    for (uint32_t s = 0; s < (test_case == sources[0] ? 1u : 2u); ++s)
+        for (uint32_t i = 0; i < sources[s]->settings.count; ++i) {
             const ExpectSetting *setting = &sources[s]->settings.data[i];
             if (setting->kind != EXPECT_SET_CONSTANT)
                 continue;
             uint32_t param = 0, at = 0;
             while (param < unit->param_count &&
                    strcmp(unit->params[param].name, setting->name) != 0)
-                param++;
+                ++param;
             if (param == unit->param_count)
                 return fail_setting(run, setting, "the shader has no such parameter");
             SslValue value = {.type = SSL_STRING, .s = setting->text};
@@ -151,7 +151,7 @@ static bool gather_constants(TestRun *run, const ExpectCase *test_case, const Ss
                 !expect_to_value(&setting->value, unit->params[param].type, &value))
                 return fail_setting(run, setting, "the value does not fit the parameter's type");
             while (at < *out_count && strcmp(out_constants[at].param, setting->name) != 0)
-                at++;
+                ++at;
             if (at == max)
                 return fail_setting(run, setting, "too many constants");
             out_constants[at] = (SslConstant){setting->name, value};
@@ -192,7 +192,7 @@ static Status compile_case(TestRun *run, const ExpectCase *test_case, DiagList *
                         .shader = name_of(run, test_case, EXPECT_SET_SHADER)};
     if (!group && (source.shader || run->expect.groups.count == 0))
         return ssl_unit_compile(run->ctx, &source, diags, out_unit);
-    for (uint32_t i = 0; i < run->expect.groups.count; i++)
+    for (uint32_t i = 0; i < run->expect.groups.count; ++i)
         if (!group || strcmp(run->expect.groups.data[i].name, group) == 0)
             return test_link_group(run, &run->expect.groups.data[i], diags, out_unit);
     return error_set(err, STATUS_NOT_FOUND, "the file has no group '%s'", group);

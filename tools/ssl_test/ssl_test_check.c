@@ -8,7 +8,7 @@ static void print_numbers(StrBuf *out, const double *x, uint32_t count)
 {
     if (count != 1)
         strbuf_append_char(out, '(');
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         strbuf_printf(out, "%s%.9g", i ? " " : "", x[i]);
     if (count != 1)
         strbuf_append_char(out, ')');
@@ -45,7 +45,7 @@ static uint32_t first_wrong(const Expectation *e, const ExpectNumbers *expected,
 {
     if (expected->count != 1 && expected->count != count)
         return 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         double x = component_of(expected, i);
         if (!is_near(found[i], x, tolerance_of(e, x)))
             return i;
@@ -99,7 +99,7 @@ static bool check_output(TestShot *shot, const Expectation *e)
     const SslUnitInfo *unit = shot->info->unit;
     uint32_t at = 0;
     while (at < unit->output_count && strcmp(unit->outputs[at].name, e->name) != 0)
-        at++;
+        ++at;
     SslType type = at < unit->output_count ? unit->outputs[at].type : SSL_VOID;
     const SslShape *shape = at < unit->output_count ? unit->outputs[at].shape : NULL;
     uint32_t scalars = ssl_value_scalars(type, shape);
@@ -115,7 +115,7 @@ static bool check_output(TestShot *shot, const Expectation *e)
     double found[16];
     uint32_t first = e->component >= 0 ? (uint32_t)e->component : 0;
     uint32_t count = e->component >= 0 ? 1 : scalars < 16 ? scalars : 16;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         found[i] = output_scalar(shot, slot, ssl_value_kind(type, shape, first + i), first + i);
     if (are_near(e, &e->value, found, count))
         return true;
@@ -127,7 +127,7 @@ static uint32_t lobe_scalars(const TestShot *shot, uint32_t lobe)
 {
     const SslClosureRow *row = &shot->run->tables.closures[shot->info->lobes[lobe].closure];
     uint32_t scalars = 0;
-    for (uint32_t i = 0; i < row->arg_count; i++)
+    for (uint32_t i = 0; i < row->arg_count; ++i)
         scalars += ssl_type_scalars(row->args[i].type);
     return scalars;
 }
@@ -142,7 +142,7 @@ static uint32_t next_lobe(TestShot *shot)
 {
     while (shot->next_lobe < shot->info->lobe_count &&
            !grid_host_has_lobe(shot->host, shot->next_lobe, 0))
-        shot->next_lobe++;
+        ++shot->next_lobe;
     return shot->next_lobe < shot->info->lobe_count ? shot->next_lobe++ : shot->next_lobe;
 }
 
@@ -158,14 +158,14 @@ static bool check_lobe(TestShot *shot, const Expectation *e, uint32_t lobe)
         return false;
     }
     double weight[3], args[SSL_MAX_CLOSURE_ARGS * 4];
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; ++i)
         weight[i] = (double)grid_host_lobe_weight(shot->host, lobe, i, 0);
     if (!are_near(e, &e->value, weight, 3)) {
         report_numbers(shot, e, "the closure's weight", &e->value, weight, 3);
         return false;
     }
     uint32_t count = lobe_scalars(shot, lobe);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         args[i] = (double)grid_host_lobe_arg(shot->host, lobe, i, 0);
     if (e->args.count && (e->args.count != count || !are_near(e, &e->args, args, count))) {
         report_numbers(shot, e, "the closure's arguments", &e->args, args, count);
@@ -195,7 +195,7 @@ static const GridLookup *next_lookup(TestShot *shot)
     uint64_t count;
     const GridLookup *lookups = grid_host_lookups(shot->host, &kept, &count);
     while (shot->next_lookup < kept && lookups[shot->next_lookup].point != 0)
-        shot->next_lookup++;
+        ++shot->next_lookup;
     return shot->next_lookup < kept ? &lookups[shot->next_lookup++] : NULL;
 }
 
@@ -213,7 +213,7 @@ static bool check_lookup(TestShot *shot, const Expectation *e)
     static const char *const parts[] = {"the lookup's place", "the lookup's ddx",
                                         "the lookup's ddy"};
     const ExpectNumbers *expected[] = {&e->value, &e->ddx, &e->ddy};
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; ++i) {
         double found[2] = {(double)lookup->coord[2 * i], (double)lookup->coord[2 * i + 1]};
         if (expected[i]->count && !are_near(e, expected[i], found, 2)) {
             report_numbers(shot, e, parts[i], expected[i], found, 2);
@@ -281,7 +281,7 @@ bool test_check_expectation(TestShot *shot, const Expectation *e)
 
 bool test_expects(const ExpectCase *test_case, ExpectKind kind)
 {
-    for (uint32_t i = 0; i < test_case->expectations.count; i++)
+    for (uint32_t i = 0; i < test_case->expectations.count; ++i)
         if (test_case->expectations.data[i].kind == kind)
             return true;
     return false;
@@ -290,7 +290,7 @@ bool test_expects(const ExpectCase *test_case, ExpectKind kind)
 static void fail_case(TestShot *shot, const char *what)
 {
     TestFile *file = shot->run->file;
-    file->failed++;
+    ++file->failed;
     strbuf_printf(&file->out, "%s: error: %s%s%s (%s)\n", file->path, shot->test_case->name,
                   *shot->test_case->name ? ": " : "", what, shot->level);
 }
@@ -298,9 +298,9 @@ static void fail_case(TestShot *shot, const char *what)
 void test_check_lanes(TestShot *shot)
 {
     const SslUnitInfo *unit = shot->info->unit;
-    for (uint32_t i = 0; i < unit->output_count; i++)
-        for (uint32_t j = 0; j < ssl_type_scalars(unit->outputs[i].type); j++)
-            for (uint32_t point = 1; point < TEST_POINTS; point++) {
+    for (uint32_t i = 0; i < unit->output_count; ++i)
+        for (uint32_t j = 0; j < ssl_type_scalars(unit->outputs[i].type); ++j)
+            for (uint32_t point = 1; point < TEST_POINTS; ++point) {
                 SslOutputSlot slot = shot->info->outputs[i];
                 float x = grid_host_float(shot->host, slot, j, point);
                 if (grid_host_word(shot->host, slot, j, point) ==

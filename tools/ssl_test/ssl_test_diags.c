@@ -41,7 +41,7 @@ enum { LIKENESS_ALL = 15, LIKENESS_LEAST = 2 };
 static uint32_t most_alike(const DiagList *diags, const bool *is_taken, const ExpectDiag *expected)
 {
     uint32_t count = diag_count(diags), best = count, most = LIKENESS_LEAST - 1;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         uint32_t alike = is_taken[i] ? 0 : likeness(diags, diag_get(diags, i), expected);
         if (alike > most) {
             most = alike;
@@ -99,9 +99,9 @@ static const char *difference(Arena *arena, const DiagList *diags, const Diag *d
 static const struct ExpectNote *missing_note(const DiagList *diags, uint32_t at,
                                              const ExpectDiag *expected)
 {
-    for (uint32_t n = 0; n < expected->note_count; n++) {
+    for (uint32_t n = 0; n < expected->note_count; ++n) {
         bool is_there = false;
-        for (uint32_t i = at + 1; i < diag_count(diags); i++) {
+        for (uint32_t i = at + 1; i < diag_count(diags); ++i) {
             const Diag *note = diag_get(diags, i);
             if (note->severity != DIAG_NOTE)
                 break;
@@ -132,7 +132,7 @@ static void report_note(TestRun *run, const DiagList *diags, uint32_t at,
     StrBuf found = {0};
     diag_add(run->report, DIAG_ERROR, "", note->span, "this note did not come");
     for (uint32_t i = at + 1; i < diag_count(diags) && diag_get(diags, i)->severity == DIAG_NOTE;
-         i++) {
+         ++i) {
         strbuf_append_c(&found, found.size_bytes ? "; " : "");
         strbuf_append_c(&found, diag_get(diags, i)->message);
     }
@@ -161,7 +161,7 @@ void test_check_diags(TestRun *run, const DiagList *diags)
     uint32_t count = diag_count(diags), expected_count = run->expect.diags.count, missing = 0;
     bool *is_taken = ARENA_ARRAY(run->arena, bool, count);
     bool *has_come = ARENA_ARRAY(run->arena, bool, expected_count);
-    for (uint32_t i = 0; i < expected_count; i++) {
+    for (uint32_t i = 0; i < expected_count; ++i) {
         const ExpectDiag *expected = &run->expect.diags.data[i];
         uint32_t at = find_exact(diags, is_taken, expected);
         has_come[i] = at < count;
@@ -175,11 +175,11 @@ void test_check_diags(TestRun *run, const DiagList *diags)
         }
         missing += !has_come[i];
     }
-    for (uint32_t i = 0; i < expected_count; i++)
+    for (uint32_t i = 0; i < expected_count; ++i)
         if (!has_come[i])
             report_missing(run, diags, is_taken, &run->expect.diags.data[i]);
     bool has_more = false;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         const Diag *diag = diag_get(diags, i);
         if (is_taken[i] || diag->severity == DIAG_NOTE)
             continue;

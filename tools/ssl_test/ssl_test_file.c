@@ -49,7 +49,7 @@ static bool run_level(TestRun *run, const ExpectCase *test_case, uint32_t level,
     }
     if (is_run) {
         grid_host_run(shot.host);
-        for (uint32_t i = 0; i < test_case->expectations.count; i++)
+        for (uint32_t i = 0; i < test_case->expectations.count; ++i)
             if (is_good[i]) /* one report is enough */
                 is_good[i] = test_check_expectation(&shot, &test_case->expectations.data[i]);
         test_check_lanes(&shot);
@@ -69,18 +69,18 @@ static void run_case(TestRun *run, const ExpectCase *test_case)
     bool *is_good = ARENA_ARRAY(run->arena, bool, count);
     memset(is_good, 1, count);
     bool is_run = true;
-    for (uint32_t level = 0; level < SORT_COUNT_OF(levels) && is_run; level++)
+    for (uint32_t level = 0; level < SORT_COUNT_OF(levels) && is_run; ++level)
         is_run = run_level(run, test_case, level, is_good);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (is_run && is_good[i])
-            run->file->passed++;
+            ++run->file->passed;
         else
-            run->file->failed++;
+            ++run->file->failed;
 }
 
 static bool expects_errors(const ExpectFile *expect)
 {
-    for (uint32_t i = 0; i < expect->diags.count; i++)
+    for (uint32_t i = 0; i < expect->diags.count; ++i)
         if (expect->diags.data[i].severity == DIAG_ERROR)
             return true;
     return false;
@@ -93,7 +93,7 @@ static void run_diags(TestRun *run)
     DiagList *diags = diag_list_create();
     if (!diags)
         return;
-    for (uint32_t i = 0; i < run->expect.groups.count && expects_errors(&run->expect); i++) {
+    for (uint32_t i = 0; i < run->expect.groups.count && expects_errors(&run->expect); ++i) {
         SslUnit *unit = NULL;
         if (test_link_group(run, &run->expect.groups.data[i], diags, &unit) == STATUS_OK)
             ssl_unit_release(unit);
@@ -115,12 +115,12 @@ static Status make_tables(TestRun *run, Error *err)
     if (own + run->tables.global_count > SSL_MAX_GLOBALS)
         return error_set(err, STATUS_LIMIT, "too many globals");
     SslGlobalRow *rows = ARENA_ARRAY(run->arena, SslGlobalRow, own + run->tables.global_count);
-    for (uint32_t i = 0; i < own; i++)
+    for (uint32_t i = 0; i < own; ++i)
         rows[i] = run->expect.globals.data[i];
-    for (uint32_t i = 0; i < run->tables.global_count; i++) {
+    for (uint32_t i = 0; i < run->tables.global_count; ++i) {
         uint32_t at = 0;
         while (at < own && strcmp(rows[at].name, run->tables.globals[i].name) != 0)
-            at++;
+            ++at;
         if (at == own)
             rows[count++] = run->tables.globals[i];
     }
@@ -129,7 +129,7 @@ static Status make_tables(TestRun *run, Error *err)
     SslClosureRow *closures = ARENA_ARRAY(run->arena, SslClosureRow,
                                           run->tables.closure_count + run->expect.closures.count);
     memcpy(closures, run->tables.closures, run->tables.closure_count * sizeof *closures);
-    for (uint32_t i = 0; i < run->expect.closures.count; i++)
+    for (uint32_t i = 0; i < run->expect.closures.count; ++i)
         closures[run->tables.closure_count++] = run->expect.closures.data[i];
     run->tables.closures = closures;
     if (run->expect.attributes.count > 0) { /* instead of the renderer's */
@@ -142,7 +142,7 @@ static Status make_tables(TestRun *run, Error *err)
 static uint32_t expectation_count(const ExpectFile *expect)
 {
     uint32_t count = expect->diags.count;
-    for (uint32_t i = 0; i < expect->cases.count; i++)
+    for (uint32_t i = 0; i < expect->cases.count; ++i)
         count += expect->cases.data[i].expectations.count;
     return count;
 }
@@ -153,21 +153,21 @@ static void run_cases(TestRun *run)
     expect_parse(run->text, file, run->arena, run->report, &run->expect);
     Error err = {0};
     if (diag_error_count(run->report)) {
-        run->file->failed++;
+        ++run->file->failed;
         return;
     }
     if (expectation_count(&run->expect) == 0) {
         strbuf_printf(&run->file->out, "%s: error: the file expects nothing\n", run->file->path);
-        run->file->failed++;
+        ++run->file->failed;
         return;
     }
     if (make_tables(run, &err) != STATUS_OK) {
         strbuf_printf(&run->file->out, "%s: error: %s\n", run->file->path, err.text);
-        run->file->failed++;
+        ++run->file->failed;
         return;
     }
     run_diags(run);
-    for (uint32_t i = 0; i < run->expect.cases.count && !expects_errors(&run->expect); i++)
+    for (uint32_t i = 0; i < run->expect.cases.count && !expects_errors(&run->expect); ++i)
         run_case(run, &run->expect.cases.data[i]);
     ssl_context_destroy(run->ctx);
 }
@@ -180,7 +180,7 @@ static void run_file(TestFile *file)
     char message[1024];
     if (file_read(file->path, SOURCE_MAX_BYTES, &text, &size, &err) != STATUS_OK) {
         strbuf_printf(&file->out, "%s\n", error_format(&err, message, sizeof message));
-        file->failed++;
+        ++file->failed;
         return;
     }
     TestRun run = {.file = file,
@@ -192,7 +192,7 @@ static void run_file(TestFile *file)
         diag_print(run.report, &file->out);
     } else {
         strbuf_printf(&file->out, "%s: error: out of memory\n", file->path);
-        file->failed++;
+        ++file->failed;
     }
     diag_list_destroy(run.report);
     arena_destroy(run.arena);

@@ -12,7 +12,7 @@ static void sum_up(const TestFile *files, uint32_t count, uint32_t *out_passed,
                    uint32_t *out_failed)
 {
     *out_passed = *out_failed = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         *out_passed += files[i].passed;
         *out_failed += files[i].failed;
     }
@@ -27,7 +27,7 @@ static void print_sum(const TestFile *files, uint32_t count, const char *prefix)
 
 static void report_text(const TestFile *files, uint32_t count, bool is_verbose)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         put(strbuf_text(&files[i].out));
         if (is_verbose || files[i].failed)
             (void)printf("%s: %u passed, %u failed\n", files[i].path, files[i].passed,
@@ -50,10 +50,10 @@ static void put_lines(const char *text, const char *prefix)
 static void report_tap(const TestFile *files, uint32_t count)
 {
     (void)printf("TAP version 13\n1..%u\n", count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         const TestFile *file = &files[i];
         (void)printf("%sok %u - ", file->failed || !file->passed ? "not " : "", i + 1);
-        for (const char *c = file->path; *c; c++)
+        for (const char *c = file->path; *c; ++c)
             (void)putchar(*c == '#' ? '_' : *c);
         (void)printf("\n  ---\n  passed: %u\n  failed: %u\n  duration_ms: %.0f\n", file->passed,
                      file->failed, file->seconds * 1e3);
@@ -69,7 +69,7 @@ static void report_tap(const TestFile *files, uint32_t count)
 /* XML 1.0 allows no control characters but tab and line ends, not even escaped. */
 static void put_xml(const char *text)
 {
-    for (; *text; text++) {
+    for (; *text; ++text) {
         unsigned char c = (unsigned char)*text;
         if (c == '&')
             put("&amp;");
@@ -88,14 +88,14 @@ static void report_junit(const TestFile *files, uint32_t count)
 {
     uint32_t bad = 0;
     double seconds = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         bad += files[i].failed || !files[i].passed;
         seconds += files[i].seconds;
     }
     put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     (void)printf("<testsuite name=\"ssl-test\" tests=\"%u\" failures=\"%u\" time=\"%.3f\">\n",
                  count, bad, seconds);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         const TestFile *file = &files[i];
         put("  <testcase classname=\"ssl\" name=\"");
         put_xml(file->path);

@@ -112,7 +112,7 @@ static int sslc_limits(int argc, char **argv)
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))
         return code;
-    for (uint32_t i = 0; i < SORT_COUNT_OF(limits); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(limits); ++i)
         (void)printf("%-24s %8" PRIu64 "  %s\n", limits[i].name, limits[i].value, limits[i].text);
     return TOOL_DONE;
 }

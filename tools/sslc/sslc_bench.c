@@ -41,13 +41,13 @@ static void keep_least(BenchColumn *column, double front_ms, double total_ms,
 /* Values that differ from point to point and stay in [0, 1]. */
 static void fill_globals(GridHost *host, const SslContextDesc *tables)
 {
-    for (uint32_t row = 0; row < tables->global_count; row++) {
+    for (uint32_t row = 0; row < tables->global_count; ++row) {
         const SslGlobalRow *global = &tables->globals[row];
         if (global->type == SSL_BOOL || global->type == SSL_INT)
             continue;
-        for (uint32_t point = 0; point < POINTS; point++)
-            for (uint32_t i = 0; i < ssl_type_scalars(global->type); i++)
-                for (uint32_t shadow = 0; shadow < (global->has_derivs ? 3u : 1u); shadow++)
+        for (uint32_t point = 0; point < POINTS; ++point)
+            for (uint32_t i = 0; i < ssl_type_scalars(global->type); ++i)
+                for (uint32_t shadow = 0; shadow < (global->has_derivs ? 3u : 1u); ++shadow)
                     *grid_host_global(host, row, shadow, i, point) =
                         (float)((point * 37 + i * 11 + shadow * 5) % 64) / 64.0f;
     }
@@ -80,7 +80,7 @@ static bool bench_column(SslcFile *file, const BenchOptions *o, bool with_deriva
     *out = (BenchColumn){1e9, 1e9, 0, {1e9, 1e9, 1e9, 1e9, 1e9, false}, 0, 0, 0};
     SslcBuildOptions build = o->build;
     build.without_derivatives = !with_derivatives;
-    for (uint32_t round = 0; round < o->rounds; round++) {
+    for (uint32_t round = 0; round < o->rounds; ++round) {
         uint64_t start_ns = clock_now_ns();
         SslUnit *unit = sslc_compile(file, build.shader);
         double front_ms = clock_seconds_since(start_ns) * 1e3;

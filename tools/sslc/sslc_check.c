@@ -99,7 +99,7 @@ static bool check_path(Arena *arena, const char *path, const CliTextList *folder
         return false;
     }
     bool is_good = true;
-    for (uint32_t i = 0; i < paths.list.count; i++)
+    for (uint32_t i = 0; i < paths.list.count; ++i)
         is_good &= check_file(paths.list.data[i], folders);
     *files += paths.list.count;
     return is_good;
@@ -134,7 +134,7 @@ int sslc_check(int argc, char **argv)
     bool is_good = true;
     uint32_t files = 0;
     Arena *arena = arena_create(0, 0);
-    for (uint32_t i = 0; i < args.arg_count && arena; i++)
+    for (uint32_t i = 0; i < args.arg_count && arena; ++i)
         is_good &= check_path(arena, args.args[i], &folders, &files);
     arena_destroy(arena);
     if (files == 0 && is_good) {

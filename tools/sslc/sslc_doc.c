@@ -11,7 +11,7 @@
 static void put_float(StrBuf *out, double x)
 {
     char digits[32];
-    for (int precision = 6; precision <= 9; precision++) {
+    for (int precision = 6; precision <= 9; ++precision) {
         (void)snprintf(digits, sizeof digits, "%.*g", precision, x);
         if (strtof(digits, NULL) == (float)x)
             break;
@@ -34,7 +34,7 @@ static void put_value(StrBuf *out, const SslValue *v)
         strbuf_append_c(out, "none");
     } else {
         strbuf_append_c(out, count > 1 ? "(" : "");
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; ++i) {
             strbuf_append_c(out, i ? ", " : "");
             put_float(out, is_list ? v->list[i] : (double)v->f[i]);
         }
@@ -58,7 +58,7 @@ static void json_value(JsonWriter *w, const char *name, const SslValue *v)
         json_write_float(w, name, v->f[0]);
     } else {
         json_write_array(w, name);
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; ++i) {
             if (is_list)
                 json_write_double(w, NULL, v->list[i]);
             else
@@ -72,7 +72,7 @@ static void json_value(JsonWriter *w, const char *name, const SslValue *v)
 
 static void put_metadata(StrBuf *out, const SslMetadata *items, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         strbuf_printf(out, "%s%s = ", i ? ", " : "", items[i].name);
         put_value(out, &items[i].value);
     }
@@ -87,7 +87,7 @@ static void put_behind(StrBuf *out, const SslMetadata *items, uint32_t count)
 
 static void text_of_inputs(StrBuf *out, const SslUnitInfo *unit)
 {
-    for (uint32_t i = 0; i < unit->param_count; i++) {
+    for (uint32_t i = 0; i < unit->param_count; ++i) {
         const SslParamInfo *p = &unit->params[i];
         strbuf_printf(out, "  %s %s %s", i ? "         " : "parameter", /* one heading a list */
                       ssl_value_name(p->type, p->shape), p->name);
@@ -99,13 +99,13 @@ static void text_of_inputs(StrBuf *out, const SslUnitInfo *unit)
         }
         put_behind(out, p->metadata, p->metadata_count);
     }
-    for (uint32_t i = 0; i < unit->texture_count; i++) {
+    for (uint32_t i = 0; i < unit->texture_count; ++i) {
         const SslMetadataList none = {0};
         const SslMetadataList *list = unit->texture_metadata ? &unit->texture_metadata[i] : &none;
         strbuf_printf(out, "  %s %s", i ? "         " : "texture  ", unit->textures[i]);
         put_behind(out, list->items, list->count);
     }
-    for (uint32_t i = 0; i < unit->attribute_count; i++) {
+    for (uint32_t i = 0; i < unit->attribute_count; ++i) {
         const SslAttributeInfo *a = &unit->attributes[i];
         strbuf_printf(out, "  %s %s %s%s", i ? "         " : "attribute", ssl_type_name(a->type),
                       a->name, a->is_declared ? "" : " (the renderer's)");
@@ -123,12 +123,12 @@ static void text_of_shader(StrBuf *out, const SslcFile *file, const SslUnitInfo 
         strbuf_append_char(out, '\n');
     }
     text_of_inputs(out, unit);
-    for (uint32_t i = 0; i < unit->output_count; i++)
+    for (uint32_t i = 0; i < unit->output_count; ++i)
         strbuf_printf(out, "  %s %s %s\n", i ? "         " : "output   ",
                       ssl_value_name(unit->outputs[i].type, unit->outputs[i].shape),
                       unit->outputs[i].name);
     bool is_first = true;
-    for (uint32_t i = 0; i < file->tables.global_count; i++) {
+    for (uint32_t i = 0; i < file->tables.global_count; ++i) {
         if (!(info->globals_value >> i & 1))
             continue;
         strbuf_printf(out, "%s %s%s", is_first ? "  reads    " : ",", file->tables.globals[i].name,
@@ -136,7 +136,7 @@ static void text_of_shader(StrBuf *out, const SslcFile *file, const SslUnitInfo 
         is_first = false;
     }
     strbuf_append_c(out, is_first ? "" : "\n");
-    for (uint32_t i = 0; i < info->lobe_count; i++) {
+    for (uint32_t i = 0; i < info->lobe_count; ++i) {
         const SslLobeSlot *lobe = &info->lobes[i];
         strbuf_printf(out, "%s %s", i ? "," : "  closures ",
                       file->tables.closures[lobe->closure].name);
@@ -156,7 +156,7 @@ static void json_metadata(JsonWriter *w, const SslMetadata *items, uint32_t coun
     if (count == 0)
         return;
     json_write_object(w, "metadata");
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         json_value(w, items[i].name, &items[i].value);
     json_write_end(w);
 }
@@ -164,7 +164,7 @@ static void json_metadata(JsonWriter *w, const SslMetadata *items, uint32_t coun
 static void json_inputs(JsonWriter *w, const SslUnitInfo *unit)
 {
     json_write_array(w, "parameters");
-    for (uint32_t i = 0; i < unit->param_count; i++) {
+    for (uint32_t i = 0; i < unit->param_count; ++i) {
         const SslParamInfo *p = &unit->params[i];
         json_write_object(w, NULL);
         json_write_string(w, "name", p->name);
@@ -176,7 +176,7 @@ static void json_inputs(JsonWriter *w, const SslUnitInfo *unit)
     }
     json_write_end(w);
     json_write_array(w, "textures");
-    for (uint32_t i = 0; i < unit->texture_count; i++) {
+    for (uint32_t i = 0; i < unit->texture_count; ++i) {
         json_write_object(w, NULL);
         json_write_string(w, "name", unit->textures[i]);
         if (unit->texture_metadata)
@@ -185,7 +185,7 @@ static void json_inputs(JsonWriter *w, const SslUnitInfo *unit)
     }
     json_write_end(w);
     json_write_array(w, "attributes");
-    for (uint32_t i = 0; i < unit->attribute_count; i++) {
+    for (uint32_t i = 0; i < unit->attribute_count; ++i) {
         const SslAttributeInfo *a = &unit->attributes[i];
         json_write_object(w, NULL);
         json_write_string(w, "name", a->name);
@@ -201,7 +201,7 @@ static void json_inputs(JsonWriter *w, const SslUnitInfo *unit)
 static void json_use(JsonWriter *w, const SslcFile *file, const SslProgramInfo *info)
 {
     json_write_array(w, "globals");
-    for (uint32_t i = 0; i < file->tables.global_count; i++) {
+    for (uint32_t i = 0; i < file->tables.global_count; ++i) {
         if (!(info->globals_value >> i & 1))
             continue;
         json_write_object(w, NULL);
@@ -211,7 +211,7 @@ static void json_use(JsonWriter *w, const SslcFile *file, const SslProgramInfo *
     }
     json_write_end(w);
     json_write_array(w, "closures");
-    for (uint32_t i = 0; i < info->lobe_count; i++) {
+    for (uint32_t i = 0; i < info->lobe_count; ++i) {
         const SslLobeSlot *lobe = &info->lobes[i];
         json_write_object(w, NULL);
         json_write_string(w, "name", file->tables.closures[lobe->closure].name);
@@ -234,7 +234,7 @@ static void json_of_shader(JsonWriter *w, const SslcFile *file, const SslUnitInf
     json_metadata(w, unit->metadata, unit->metadata_count);
     json_inputs(w, unit);
     json_write_array(w, "outputs");
-    for (uint32_t i = 0; i < unit->output_count; i++) {
+    for (uint32_t i = 0; i < unit->output_count; ++i) {
         json_write_object(w, NULL);
         json_write_string(w, "name", unit->outputs[i].name);
         json_write_string(w, "type", ssl_value_name(unit->outputs[i].type, unit->outputs[i].shape));
@@ -309,10 +309,10 @@ static int describe_paths(Doc *doc, const CliResult *args, const char *only)
     SslcPaths paths = {.arena = arena};
     Error err = {0};
     bool is_good = arena != NULL;
-    for (uint32_t i = 0; i < args->arg_count && is_good; i++)
+    for (uint32_t i = 0; i < args->arg_count && is_good; ++i)
         if (sslc_find_sources(&paths, args->args[i], &err) != STATUS_OK)
             is_good = tool_fail(&err, TOOL_FAILED) == TOOL_DONE;
-    for (uint32_t i = 0; i < paths.list.count; i++)
+    for (uint32_t i = 0; i < paths.list.count; ++i)
         describe_file(doc, paths.list.data[i], only);
     arena_destroy(arena);
     return is_good ? doc->code : TOOL_FAILED;

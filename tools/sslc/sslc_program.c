@@ -143,7 +143,7 @@ void sslc_close(SslcFile *file)
 
 static Status add_all_units(SslcPaths *paths, Error *err)
 {
-    for (const EmbeddedText *unit = unit_library_all(); unit->name; unit++) {
+    for (const EmbeddedText *unit = unit_library_all(); unit->name; ++unit) {
         Str name = path_stem(unit->name);
         const char *path =
             arena_printf(paths->arena, "%s%.*s", unit_prefix, (int)name.size_bytes, name.data);
@@ -164,7 +164,7 @@ Status sslc_find_sources(SslcPaths *paths, const char *path, Error *err)
     const char *const *names;
     uint32_t count;
     TRY(file_list_directory(path, paths->arena, &names, &count, err));
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         char joined[PATH_BYTES];
         TRY(path_join(path, names[i], joined, err));
         const char *inner = arena_strndup(paths->arena, joined, strlen(joined));
@@ -229,7 +229,7 @@ Status sslc_find_param(const SslUnitInfo *unit, const char *name, uint32_t *out_
 {
     const char *names[256];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < unit->param_count; i++) {
+    for (uint32_t i = 0; i < unit->param_count; ++i) {
         if (strcmp(unit->params[i].name, name) == 0) {
             *out_param = i;
             return STATUS_OK;
@@ -268,7 +268,7 @@ Status sslc_describe(const SslUnitInfo *unit, const SslcBuildOptions *options,
                               .bake_switches = options->bake_switches,
                               .without_derivatives = options->without_derivatives,
                               .merged_summaries = options->merged_summaries};
-    for (uint32_t i = 0; i < options->constants.count; i++) {
+    for (uint32_t i = 0; i < options->constants.count; ++i) {
         char name[SSLC_NAME_BYTES];
         const char *value;
         uint32_t param;

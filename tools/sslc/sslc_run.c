@@ -75,7 +75,7 @@ static Status parse_pixel(const char *text, void *out, Error *err)
 static Status find_global(const RunState *run, const char *name, uint32_t *out_row, Error *err)
 {
     const char *names[SSL_MAX_GLOBALS];
-    for (uint32_t i = 0; i < run->file->tables.global_count; i++) {
+    for (uint32_t i = 0; i < run->file->tables.global_count; ++i) {
         names[i] = run->file->tables.globals[i].name;
         if (strcmp(names[i], name) == 0) {
             *out_row = i;
@@ -101,8 +101,8 @@ static void set_place(RunState *run, const char *name)
     uint32_t row, width = run->options->width, height = run->options->height;
     if (find_global(run, name, &row, NULL) != STATUS_OK)
         return;
-    for (uint32_t y = 0; y < height; y++)
-        for (uint32_t x = 0; x < width; x++) {
+    for (uint32_t y = 0; y < height; ++y)
+        for (uint32_t x = 0; x < width; ++x) {
             uint32_t point = y * width + x;
             *grid_host_global(run->host, row, 0, 0, point) = ((float)x + 0.5f) / (float)width;
             *grid_host_global(run->host, row, 0, 1, point) =
@@ -121,7 +121,7 @@ static Status set_globals(RunState *run, Error *err)
     set_if_there(run, "I", (SslValue){.type = SSL_VECTOR, .f = {0, 0, -1}});
     set_if_there(run, "tangent", (SslValue){.type = SSL_VECTOR, .f = {1, 0, 0}});
     set_if_there(run, "tangent_sign", (SslValue){.type = SSL_FLOAT, .f = {1}});
-    for (uint32_t i = 0; i < run->options->globals.count; i++) {
+    for (uint32_t i = 0; i < run->options->globals.count; ++i) {
         char name[SSLC_NAME_BYTES];
         const char *text;
         uint32_t row;
@@ -136,7 +136,7 @@ static Status set_globals(RunState *run, Error *err)
 
 static Status set_params(RunState *run, Error *err)
 {
-    for (uint32_t i = 0; i < run->options->params.count; i++) {
+    for (uint32_t i = 0; i < run->options->params.count; ++i) {
         char name[SSLC_NAME_BYTES];
         const char *text;
         uint32_t param;
@@ -164,8 +164,8 @@ static Status set_attribute(RunState *run, uint32_t slot, const char *text, Erro
     if (!info->has_derivs)
         return error_set(err, STATUS_INVALID, "attribute '%s' is a %s and cannot be uv", info->name,
                          ssl_type_name(info->type));
-    for (uint32_t point = 0; point < o->width * o->height; point++)
-        for (uint32_t i = 0; i < ssl_type_scalars(info->type) && i < 2; i++) {
+    for (uint32_t point = 0; point < o->width * o->height; ++point)
+        for (uint32_t i = 0; i < ssl_type_scalars(info->type) && i < 2; ++i) {
             uint32_t x = point % o->width, y = point / o->width;
             float uv[2] = {((float)x + 0.5f) / (float)o->width,
                            1.0f - ((float)y + 0.5f) / (float)o->height};
@@ -183,13 +183,13 @@ static Status set_attribute(RunState *run, uint32_t slot, const char *text, Erro
 static Status set_attributes(RunState *run, Error *err)
 {
     const SslUnitInfo *unit = run->info->unit;
-    for (uint32_t i = 0; i < run->options->attributes.count; i++) {
+    for (uint32_t i = 0; i < run->options->attributes.count; ++i) {
         char name[SSLC_NAME_BYTES];
         const char *text;
         uint32_t slot = 0;
         TRY(sslc_split(run->options->attributes.items[i], name, &text, err));
         while (slot < unit->attribute_count && strcmp(unit->attributes[slot].name, name) != 0)
-            slot++;
+            ++slot;
         if (slot == unit->attribute_count)
             return error_set(err, STATUS_INVALID, "the shader has no attribute '%s'", name);
         TRY(set_attribute(run, slot, text, err));
@@ -200,14 +200,14 @@ static Status set_attributes(RunState *run, Error *err)
 static Status set_textures(RunState *run, Error *err)
 {
     const SslUnitInfo *unit = run->info->unit;
-    for (uint32_t i = 0; i < unit->texture_count && unit->texture_ids; i++) {
+    for (uint32_t i = 0; i < unit->texture_count && unit->texture_ids; ++i) {
         GridTexture texture;
         if (unit->texture_ids[i] == SSL_TEXTURE_UNBOUND)
             continue;
         TRY(grid_texture_parse(run->file->textures.data[unit->texture_ids[i]], &texture, err));
         grid_host_set_texture(run->host, i, &texture);
     }
-    for (uint32_t i = 0; i < run->options->textures.count; i++) {
+    for (uint32_t i = 0; i < run->options->textures.count; ++i) {
         char name[SSLC_NAME_BYTES];
         const char *text;
         GridTexture texture;
@@ -215,7 +215,7 @@ static Status set_textures(RunState *run, Error *err)
         TRY(sslc_split(run->options->textures.items[i], name, &text, err));
         TRY(grid_texture_parse(text, &texture, err));
         while (slot < unit->texture_count && strcmp(unit->textures[slot], name) != 0)
-            slot++;
+            ++slot;
         if (slot == unit->texture_count)
             return error_set(err, STATUS_INVALID, "the shader has no texture '%s'", name);
         grid_host_set_texture(run->host, slot, &texture);
@@ -243,7 +243,7 @@ static Status find_output(const RunState *run, const char *text, Shown *out_show
         slots = name.data[2] == 'x' ? run->info->outputs_ddx : run->info->outputs_ddy;
         name = (Str){name.data + 4, name.size_bytes - 5};
     }
-    for (uint32_t i = 0; i < unit->output_count; i++) {
+    for (uint32_t i = 0; i < unit->output_count; ++i) {
         SslType type = unit->outputs[i].type;
         if (!str_equal_c(name, unit->outputs[i].name))
             continue;
@@ -260,7 +260,7 @@ static float closure_weight(const RunState *run, uint32_t output, uint32_t compo
                             uint32_t point)
 {
     float sum = 0.0f;
-    for (uint32_t i = 0; i < run->info->lobe_count; i++)
+    for (uint32_t i = 0; i < run->info->lobe_count; ++i)
         if (run->info->lobes[i].output == output && run->info->lobes[i].parent < 0 &&
             grid_host_has_lobe(run->host, i, point))
             sum += grid_host_lobe_weight(run->host, i, component, point);
@@ -285,7 +285,7 @@ static void print_scalars(const RunState *run, const char *name, SslType type, S
     Shown shown = {.type = type, .slot = slot};
     uint32_t scalars = ssl_type_scalars(type);
     (void)printf("%s = %s", name, scalars > 1 ? "(" : "");
-    for (uint32_t i = 0; i < scalars; i++)
+    for (uint32_t i = 0; i < scalars; ++i)
         (void)printf("%s%.9g", i ? " " : "", (double)shown_value(run, &shown, i, point));
     (void)printf("%s\n", scalars > 1 ? ")" : "");
 }
@@ -299,9 +299,9 @@ static void print_lobe(const RunState *run, uint32_t lobe, uint32_t point)
                  (double)grid_host_lobe_weight(run->host, lobe, 1, point),
                  (double)grid_host_lobe_weight(run->host, lobe, 2, point));
     uint32_t at = 0;
-    for (uint32_t i = 0; i < row->arg_count; i++) {
+    for (uint32_t i = 0; i < row->arg_count; ++i) {
         (void)printf(", %s (", row->args[i].name);
-        for (uint32_t j = 0; j < ssl_type_scalars(row->args[i].type); j++, at++)
+        for (uint32_t j = 0; j < ssl_type_scalars(row->args[i].type); ++j, ++at)
             (void)printf("%s%.9g", j ? " " : "",
                          (double)grid_host_lobe_arg(run->host, lobe, at, point));
         (void)printf(")");
@@ -314,7 +314,7 @@ static void print_lookups(const RunState *run)
     uint32_t kept;
     uint64_t count;
     const GridLookup *lookups = grid_host_lookups(run->host, &kept, &count);
-    for (uint32_t i = 0; i < kept; i++) {
+    for (uint32_t i = 0; i < kept; ++i) {
         const float *c = lookups[i].coord;
         (void)printf("lookup: %s at (%.9g %.9g) ddx (%.9g %.9g) ddy (%.9g %.9g)\n",
                      run->info->unit->textures[lookups[i].texture], (double)c[0], (double)c[1],
@@ -325,7 +325,7 @@ static void print_lookups(const RunState *run)
 static void print_point(const RunState *run, uint32_t point)
 {
     const SslUnitInfo *unit = run->info->unit;
-    for (uint32_t i = 0; i < unit->output_count; i++) {
+    for (uint32_t i = 0; i < unit->output_count; ++i) {
         const SslOutputInfo *output = &unit->outputs[i];
         if (output->type == SSL_CLOSURE)
             continue;
@@ -338,7 +338,7 @@ static void print_point(const RunState *run, uint32_t point)
         (void)snprintf(name, sizeof name, "ddy(%.*s)", SSLC_NAME_BYTES, output->name);
         print_scalars(run, name, output->type, run->info->outputs_ddy[i], point);
     }
-    for (uint32_t i = 0; i < run->info->lobe_count; i++)
+    for (uint32_t i = 0; i < run->info->lobe_count; ++i)
         if (grid_host_has_lobe(run->host, i, point))
             print_lobe(run, i, point);
     print_lookups(run);
@@ -348,9 +348,9 @@ static void print_point(const RunState *run, uint32_t point)
 static bool print_faults(const RunState *run, uint32_t point_count)
 {
     bool has_fault = false;
-    for (uint32_t site = 0; site < run->info->fault_site_count; site++) {
+    for (uint32_t site = 0; site < run->info->fault_site_count; ++site) {
         uint32_t count = 0;
-        for (uint32_t i = 0; i < point_count; i++)
+        for (uint32_t i = 0; i < point_count; ++i)
             count += grid_host_fault(run->host, i) == site + 1;
         if (count == 0)
             continue;
@@ -373,8 +373,8 @@ static Status write_png(const RunOptions *o, const float *values, uint32_t scala
     float *rgb = mem_alloc(count, 3 * sizeof *rgb);
     Status status = STATUS_NO_MEMORY;
     if (pixels && rgb) {
-        for (size_t i = 0; i < count; i++)
-            for (uint32_t j = 0; j < 3; j++)
+        for (size_t i = 0; i < count; ++i)
+            for (uint32_t j = 0; j < 3; ++j)
                 rgb[3 * i + j] = scalars == 1  ? values[i]
                                  : j < scalars ? values[i * scalars + j]
                                                : 0.0f;
@@ -394,7 +394,7 @@ static Status write_exr(const RunOptions *o, const float *values, uint32_t scala
     static const char *const many[16] = {"m00", "m01", "m02", "m03", "m10", "m11", "m12", "m13",
                                          "m20", "m21", "m22", "m23", "m30", "m31", "m32", "m33"};
     ExrChannel channels[16];
-    for (uint32_t i = 0; i < scalars; i++)
+    for (uint32_t i = 0; i < scalars; ++i)
         channels[i] = (ExrChannel){.name = scalars <= 4 ? few[scalars - 1][i] : many[i],
                                    .type = EXR_PIXEL_FLOAT,
                                    .data = values + i,
@@ -415,8 +415,8 @@ static Status write_picture(const RunState *run, const Shown *shown, Error *err)
     float *values = mem_alloc(count, shown->scalars * sizeof *values);
     if (!values)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < shown->scalars; j++)
+    for (size_t i = 0; i < count; ++i)
+        for (uint32_t j = 0; j < shown->scalars; ++j)
             values[i * shown->scalars + j] = shown_value(run, shown, j, (uint32_t)i);
     Status status = is_png ? write_png(o, values, shown->scalars, err)
                            : write_exr(o, values, shown->scalars, err);

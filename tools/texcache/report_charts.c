@@ -85,7 +85,7 @@ static void draw_curve(const Report *r, const CurveFrame *f, StrBuf *out)
 {
     enum { STEPS = 160 };
     strbuf_append_c(out, "<path class=\"line c1\" d=\"");
-    for (uint32_t i = 0; i <= STEPS; i++) {
+    for (uint32_t i = 0; i <= STEPS; ++i) {
         double bytes = f->low_bytes * pow(f->high_bytes / f->low_bytes, (double)i / STEPS);
         double times = ratio((double)tex_curve_loads(&r->curve, (uint64_t)bytes, NULL),
                              (double)r->curve.unique_loads);
@@ -132,7 +132,7 @@ void report_curve_chart(const Report *r, StrBuf *out)
         x_label(out, log2(bytes / f.low_bytes) / ratio_low, cli_format_size((uint64_t)bytes, text));
     }
     draw_curve(r, &f, out);
-    for (uint32_t i = 0; i < REPORT_REPLAYS; i++) {
+    for (uint32_t i = 0; i < REPORT_REPLAYS; ++i) {
         const TexReplay *p = &r->replays[i];
         if (p->is_workable && (double)p->budget_bytes >= f.low_bytes)
             draw_point(&f, "replayed", p->budget_bytes, p->loads, p->unique_loads, "dot c2", out);
@@ -155,8 +155,8 @@ void report_levels_chart(const Report *r, StrBuf *out)
     const TexStats *s = &r->stats.stats;
     uint32_t levels = 1, rows = 0;
     uint64_t sums[TEX_DEPTH_BUCKETS] = {0};
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++) {
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l) {
             sums[d] += s->mip_probes[d][l];
             if (s->mip_probes[d][l] > 0 && l >= levels)
                 levels = l + 1;
@@ -168,18 +168,18 @@ void report_levels_chart(const Report *r, StrBuf *out)
     begin_chart(out, "Probes by level, at each path depth",
                 "The share of each mip level in the probes of each path depth");
     double height = (double)PLOT_HEIGHT / TEX_DEPTH_BUCKETS, cell = (double)PLOT_WIDTH / levels;
-    for (uint32_t l = 0; l < levels; l++) {
+    for (uint32_t l = 0; l < levels; ++l) {
         char text[16];
         snprintf(text, sizeof text, "%" PRIu32, l);
         x_label(out, ((double)l + 0.5) / levels, text);
     }
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
         double top = TOP + d * height;
         strbuf_printf(out,
                       "<text class=\"tick\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">depth "
                       "%" PRIu32 "%s</text>\n",
                       LEFT - 6, top + 0.5 * height + 4.0, d, d + 1 == TEX_DEPTH_BUCKETS ? "+" : "");
-        for (uint32_t l = 0; l < levels; l++) {
+        for (uint32_t l = 0; l < levels; ++l) {
             double share = ratio((double)s->mip_probes[d][l], (double)sums[d]);
             if (s->mip_probes[d][l] == 0)
                 continue;
@@ -218,7 +218,7 @@ static uint32_t last_bucket(const uint64_t *a, const uint64_t *b)
 {
     uint32_t last = TEX_LATENCY_BUCKETS - 1;
     while (last > 0 && a[last] == 0 && b[last] == 0)
-        last--;
+        --last;
     return last;
 }
 
@@ -226,7 +226,7 @@ static void draw_bars(StrBuf *out, const char *what, const uint64_t *buckets, ui
                       uint64_t most, double offset, const char *class_name)
 {
     double cell = (double)PLOT_WIDTH / count, scale = log2(1.0 + (double)most);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         if (buckets[i] == 0)
             continue;
         double height = log2(1.0 + (double)buckets[i]) / scale * PLOT_HEIGHT;
@@ -247,7 +247,7 @@ void report_latency_chart(const Report *r, StrBuf *out)
     const TexStats *s = &r->stats.stats;
     uint32_t count = last_bucket(s->read_latency, s->wait_latency) + 1;
     uint64_t most = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         most = s->read_latency[i] > most ? s->read_latency[i] : most;
         most = s->wait_latency[i] > most ? s->wait_latency[i] : most;
     }
@@ -279,10 +279,10 @@ static double draw_rate(StrBuf *out, const StatsTimeline *t, const double *sums,
                         const char *class_name)
 {
     double most = 0.0, end_s = t->time_s[t->count - 1];
-    for (uint32_t pass = 0; pass < 2; pass++) {
+    for (uint32_t pass = 0; pass < 2; ++pass) {
         if (pass == 1)
             strbuf_printf(out, "<path class=\"line %s\" d=\"", class_name);
-        for (uint32_t i = 1; i < t->count; i++) {
+        for (uint32_t i = 1; i < t->count; ++i) {
             double step = t->time_s[i] - t->time_s[i - 1];
             double rate = step > 0.0 ? fmax(0.0, sums[i] - sums[i - 1]) / step : 0.0;
             most = fmax(most, rate);
@@ -304,7 +304,7 @@ void report_timeline_chart(const Report *r, StrBuf *out)
     double end_s = t->time_s[t->count - 1], budget = (double)r->stats.stats.budget_bytes;
     char text[64];
     begin_chart(out, "Over time", "Lookups and loads a second, and memory in use, over time");
-    for (uint32_t i = 0; i <= 4; i++) {
+    for (uint32_t i = 0; i <= 4; ++i) {
         snprintf(text, sizeof text, "%.3g s", end_s * i / 4.0);
         x_label(out, i / 4.0, text);
         snprintf(text, sizeof text, "%u %%", i * 25);
@@ -313,7 +313,7 @@ void report_timeline_chart(const Report *r, StrBuf *out)
     double loads = draw_rate(out, t, t->loads, "c2");
     double lookups = draw_rate(out, t, t->lookups, "c1");
     strbuf_append_c(out, "<path class=\"line c3\" d=\"");
-    for (uint32_t i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; ++i)
         strbuf_printf(out, "%c%.1f %.1f", i ? 'L' : 'M', at_x(t->time_s[i] / end_s),
                       at_y(fmin(1.0, ratio(t->bytes_now[i], budget))));
     strbuf_append_c(out, "\"/>\n");

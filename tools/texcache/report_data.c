@@ -15,7 +15,7 @@ static int by_loads(const void *a, const void *b)
 
 static const char *name_of(const StatsFile *f, const char *path)
 {
-    for (uint32_t i = 0; i < f->texture_count; i++) {
+    for (uint32_t i = 0; i < f->texture_count; ++i) {
         if (strcmp(f->textures[i].path, path) == 0)
             return f->textures[i].name;
     }
@@ -30,7 +30,7 @@ static Status make_maps(Report *r, Error *err)
     if (!r->maps)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     r->map_count = count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         ReportMap *map = &r->maps[i];
         *map = (ReportMap){.texture = &textures[i], .name = name_of(&r->stats, textures[i].path)};
         map->loads = MEM_ARRAY(uint32_t, textures[i].tile_count + 1);
@@ -52,13 +52,13 @@ static Status count_tiles(Report *r, Error *err)
             return STATUS_OK;
         ReportMap *map = &r->maps[event.texture];
         if (event.kind == TEX_TRACE_READ) {
-            map->loads[event.tiles[0]]++;
-            map->load_count++;
+            ++map->loads[event.tiles[0]];
+            ++map->load_count;
             continue;
         }
-        for (uint32_t i = 0; i < event.tile_count; i++) {
-            map->requests[event.tiles[i]]++;
-            map->request_count++;
+        for (uint32_t i = 0; i < event.tile_count; ++i) {
+            ++map->requests[event.tiles[i]];
+            ++map->request_count;
         }
     }
 }
@@ -74,7 +74,7 @@ static Status load_trace(Report *r, const char *path, Error *err)
                             " tiles were asked for in the one, %" PRIu64 " in the other",
                             s->tile_count, r->stats.stats.tile_requests);
     TRY(tex_replay_curve(r->trace, &r->curve, err));
-    for (uint32_t i = 0; i < REPORT_REPLAYS; i++) /* an eighth of the budget to twice of it */
+    for (uint32_t i = 0; i < REPORT_REPLAYS; ++i) /* an eighth of the budget to twice of it */
         r->replays[i].budget_bytes =
             i % 2 == 0 ? (s->budget_bytes << i / 2) >> 3 : (3 * s->budget_bytes << i / 2) >> 4;
     TRY(tex_replay(r->trace, r->replays, REPORT_REPLAYS, err));
@@ -93,7 +93,7 @@ Status report_load(const char *stats_path, const char *trace_path, Report *out, 
 
 void report_free(Report *r)
 {
-    for (uint32_t i = 0; i < r->map_count; i++) {
+    for (uint32_t i = 0; i < r->map_count; ++i) {
         mem_free(r->maps[i].loads);
         mem_free(r->maps[i].requests);
     }

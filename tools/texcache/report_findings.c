@@ -156,13 +156,13 @@ static void find_latency(const StatsFile *f, StrBuf *out)
 static void find_rereads(const StatsFile *f, StrBuf *out)
 {
     uint32_t shown = 0;
-    for (uint32_t i = 0; i < f->texture_count && shown < REREAD_SHOWN; i++) {
+    for (uint32_t i = 0; i < f->texture_count && shown < REREAD_SHOWN; ++i) {
         const TexTextureStats *t = &f->textures[i];
         double times = ratio((double)t->loads, (double)t->unique_loads);
         char loaded[32], unique[32];
         if (times < 2.0)
             continue;
-        shown++;
+        ++shown;
         begin(out, MOOD_NOTE);
         strbuf_append_c(out, "<span class=\"name\">");
         html_text(out, t->name);
@@ -177,8 +177,8 @@ static void find_rereads(const StatsFile *f, StrBuf *out)
 static double fine_share(const TexStats *s, uint32_t first, uint32_t last, double *out_all)
 {
     double fine = 0.0, all = 0.0;
-    for (uint32_t d = first; d <= last; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++) {
+    for (uint32_t d = first; d <= last; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l) {
             all += (double)s->mip_probes[d][l];
             fine += l < 2 ? (double)s->mip_probes[d][l] : 0.0;
         }
@@ -217,7 +217,7 @@ static void find_levels(const StatsFile *f, StrBuf *out)
 static void find_unused(const StatsFile *f, StrBuf *out)
 {
     uint32_t unused = 0;
-    for (uint32_t i = 0; i < f->texture_count; i++)
+    for (uint32_t i = 0; i < f->texture_count; ++i)
         unused += f->textures[i].lookups == 0;
     if (unused == 0)
         return;

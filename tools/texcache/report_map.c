@@ -19,12 +19,12 @@ static uint32_t heat_of(const ReportMap *map, uint32_t tile)
 static void draw_heat(const ReportMap *map, const TexTraceLevel *level, uint32_t heat, StrBuf *out)
 {
     bool has_any = false;
-    for (uint32_t y = 0; y < level->tiles_y; y++) {
+    for (uint32_t y = 0; y < level->tiles_y; ++y) {
         for (uint32_t x = 0; x < level->tiles_x;) {
             uint32_t begin = x;
             while (x < level->tiles_x &&
                    heat_of(map, level->first_tile + y * level->tiles_x + x) == heat)
-                x++;
+                ++x;
             if (x > begin) {
                 if (!has_any)
                     strbuf_printf(out, "<path class=\"h%" PRIu32 "\" d=\"", heat);
@@ -32,7 +32,7 @@ static void draw_heat(const ReportMap *map, const TexTraceLevel *level, uint32_t
                 strbuf_printf(out, "M%" PRIu32 " %" PRIu32 "h%" PRIu32 "v1H%" PRIu32 "z", begin, y,
                               x - begin, begin);
             } else {
-                x++;
+                ++x;
             }
         }
     }
@@ -45,7 +45,7 @@ static void draw_level(const ReportMap *map, uint32_t number, double left, doubl
 {
     const TexTraceLevel *level = &map->texture->levels[number];
     uint64_t tiles = (uint64_t)level->tiles_x * level->tiles_y, read = 0, loads = 0;
-    for (uint64_t i = 0; i < tiles; i++) {
+    for (uint64_t i = 0; i < tiles; ++i) {
         read += map->loads[level->first_tile + i] > 0;
         loads += map->loads[level->first_tile + i];
     }
@@ -54,7 +54,7 @@ static void draw_level(const ReportMap *map, uint32_t number, double left, doubl
                   "<title>level %" PRIu32 ": %" PRIu64 " of %" PRIu64 " tiles read, %" PRIu64
                   " reads</title>",
                   number, read, tiles, loads);
-    for (uint32_t heat = 0; heat < HEAT_COUNT; heat++)
+    for (uint32_t heat = 0; heat < HEAT_COUNT; ++heat)
         draw_heat(map, level, heat, out);
     strbuf_append_c(out, "</g>\n");
 }
@@ -68,7 +68,7 @@ void report_map(const ReportMap *map, StrBuf *out)
     uint32_t longest = finest->tiles_x > finest->tiles_y ? finest->tiles_x : finest->tiles_y;
     double scale = (double)MAP_SIDE / longest, left = 0.0;
     double width = 0.0, height = finest->tiles_y * scale;
-    for (uint32_t i = 0; i < t->level_count && t->levels[i].tiles_x > 0; i++)
+    for (uint32_t i = 0; i < t->level_count && t->levels[i].tiles_x > 0; ++i)
         width += t->levels[i].tiles_x * scale + MAP_GAP;
     strbuf_append_c(out, "<figure class=\"map\"><figcaption>");
     html_text(out, map->name);
@@ -77,7 +77,7 @@ void report_map(const ReportMap *map, StrBuf *out)
                   "<svg viewBox=\"0 0 %.1f %.1f\" style=\"max-width:%.0fpx\" role=\"img\" "
                   "aria-label=\"Tiles that were read, by level\">\n",
                   finest->width, finest->height, map->load_count, width, height, width);
-    for (uint32_t i = 0; i < t->level_count && t->levels[i].tiles_x > 0; i++) {
+    for (uint32_t i = 0; i < t->level_count && t->levels[i].tiles_x > 0; ++i) {
         draw_level(map, i, left, scale, out);
         left += t->levels[i].tiles_x * scale + MAP_GAP;
     }

@@ -33,7 +33,7 @@ void html_count(StrBuf *out, uint64_t value)
 {
     char digits[32];
     int count = snprintf(digits, sizeof digits, "%" PRIu64, value);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; ++i) {
         if (i > 0 && (count - i) % 3 == 0)
             strbuf_append_char(out, ',');
         strbuf_append_char(out, digits[i]);
@@ -191,11 +191,11 @@ static void write_table(const StatsFile *f, StrBuf *out)
         strbuf_append_c(out, "</span>.</p>\n");
     }
     strbuf_append_c(out, "<div class=\"scroll\"><table class=\"sortable\"><thead><tr>");
-    for (size_t i = 0; i < SORT_COUNT_OF(heads); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(heads); ++i)
         strbuf_printf(out, "<th scope=\"col\"%s><button type=\"button\">%s</button></th>",
                       i == 6 ? " aria-sort=\"descending\"" : "", heads[i]);
     strbuf_append_c(out, "</tr></thead><tbody>\n");
-    for (uint32_t i = 0; i < f->texture_count; i++)
+    for (uint32_t i = 0; i < f->texture_count; ++i)
         write_row(&f->textures[i], out);
     strbuf_append_c(out, "</tbody></table></div>\n");
 }
@@ -207,18 +207,18 @@ static void write_maps(const Report *r, StrBuf *out)
                                         "more often"};
     uint32_t shown = 0;
     strbuf_append_c(out, "<p class=\"legend\">A square is a tile; level 0 on the left.");
-    for (uint32_t i = 0; i < SORT_COUNT_OF(words); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(words); ++i)
         strbuf_printf(out,
                       "<svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><path class=\"h%" PRIu32
                       "\" d=\"M0 0h1v1H0z\"/></svg>%s",
                       i, words[i]);
     strbuf_append_c(out, "</p>\n");
     strbuf_append_c(out, "<div class=\"maps\">\n");
-    for (uint32_t i = 0; i < r->map_count && shown < REPORT_MAPS_MAX; i++) {
+    for (uint32_t i = 0; i < r->map_count && shown < REPORT_MAPS_MAX; ++i) {
         if (r->maps[i].request_count == 0)
             continue;
         report_map(&r->maps[i], out);
-        shown++;
+        ++shown;
     }
     strbuf_append_c(out, "</div>\n");
     if (shown < r->map_count)

@@ -52,16 +52,16 @@ static void shorten_names(StatsFile *f)
         return;
     const char *first = f->textures[0].name;
     size_t shared = (size_t)(path_basename(first) - first);
-    for (uint32_t i = 1; i < f->texture_count; i++) {
+    for (uint32_t i = 1; i < f->texture_count; ++i) {
         size_t same = 0;
         while (same < shared && f->textures[i].name[same] == first[same])
-            same++;
+            ++same;
         while (same > 0 && first[same - 1] != '/')
-            same--;
+            --same;
         shared = same;
     }
     f->folder_bytes = (uint32_t)shared;
-    for (uint32_t i = 0; i < f->texture_count; i++)
+    for (uint32_t i = 0; i < f->texture_count; ++i)
         f->textures[i].name += shared;
 }
 
@@ -78,7 +78,7 @@ static Status read_textures(JsonCursor *textures, StatsFile *f, Error *err)
     f->textures = MEM_ARRAY(TexTextureStats, count + 1);
     if (!f->textures)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         json_at(&list, i, &item);
         TRY(read_texture(&item, &f->textures[i], err));
     }
@@ -98,7 +98,7 @@ static Status read_column(JsonCursor *timeline, const char *name, uint32_t count
     *out = MEM_ARRAY(double, count + 1);
     if (!*out)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         json_at(&column, i, &item);
         TRY(json_as_double(&item, 0, HUGE_VAL, &(*out)[i], err));
     }
@@ -159,7 +159,7 @@ void stats_file_free(StatsFile *f)
     StatsTimeline *t = &f->timeline;
     double *columns[] = {t->time_s, t->lookups,      t->tile_requests, t->tile_misses,
                          t->loads,  t->bytes_loaded, t->bytes_now};
-    for (size_t i = 0; i < SORT_COUNT_OF(columns); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(columns); ++i)
         mem_free(columns[i]);
     mem_free(f->textures);
     json_destroy(f->doc);
@@ -204,9 +204,9 @@ StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread)
 double stats_latency_us(const uint64_t buckets[TEX_LATENCY_BUCKETS], double share)
 {
     double all = 0.0, sum = 0.0;
-    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; i++)
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; ++i)
         all += (double)buckets[i];
-    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS && all > 0.0; i++) {
+    for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS && all > 0.0; ++i) {
         sum += (double)buckets[i];
         if (sum >= share * all)
             return exp2((double)i);

@@ -10,7 +10,7 @@ static const char *const type_words[] = {"u8", "u16", "half", "float"};
 
 static const char *digest_text(const TexInfo *info, char out[33])
 {
-    for (uint32_t i = 0; i < 16; i++)
+    for (uint32_t i = 0; i < 16; ++i)
         snprintf(out + 2 * i, 3, "%02x", info->source_digest[i]);
     return out;
 }
@@ -49,7 +49,7 @@ static void print_info(const char *path, const TexInfo *info)
     puts("");
     printf("  level           size        tiles    constant       stored\n");
     uint64_t tiles = 0, constant = 0, stored = 0;
-    for (uint32_t i = 0; i < info->level_count; i++) {
+    for (uint32_t i = 0; i < info->level_count; ++i) {
         const TexLevelInfo *l = &info->levels[i];
         if (i >= info->first_tail_level) {
             printf("  %5" PRIu32 "  %6" PRIu32 " x %-6" PRIu32 "  in the tail\n", i, l->width,
@@ -99,7 +99,7 @@ static void print_info_json(const char *path, const TexInfo *info)
         json_write_string(&w, NULL, note);
     json_write_end(&w);
     json_write_array(&w, "levels");
-    for (uint32_t i = 0; i < info->level_count; i++) {
+    for (uint32_t i = 0; i < info->level_count; ++i) {
         const TexLevelInfo *l = &info->levels[i];
         json_write_object(&w, NULL);
         json_write_u64(&w, "width", l->width);

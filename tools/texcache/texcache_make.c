@@ -99,7 +99,7 @@ typedef struct MakeOptions {
 static Status parse_both_wraps(const char *text, void *out, Error *err)
 {
     MakeOptions *o = out;
-    for (uint32_t i = 0; texcache_wraps[i]; i++) {
+    for (uint32_t i = 0; texcache_wraps[i]; ++i) {
         if (strcmp(text, texcache_wraps[i]) == 0) {
             o->wrap_s = o->wrap_t = i;
             return STATUS_OK;
@@ -195,7 +195,7 @@ static Status list_add(MakeList *list, const char *from, const char *to, Error *
     if (snprintf(job->from, sizeof job->from, "%s", from) >= (int)sizeof job->from ||
         snprintf(job->to, sizeof job->to, "%s", to) >= (int)sizeof job->to)
         return error_set_at(err, STATUS_LIMIT, from, "is too long a path");
-    list->count++;
+    ++list->count;
     return STATUS_OK;
 }
 
@@ -209,7 +209,7 @@ static Status list_add_set(MakeList *list, const char *from, const char *to, Err
     bool is_present[TEX_UDIM_COUNT];
     uint32_t count;
     TRY(texcache_udim_list(from, is_present, &count, err));
-    for (uint32_t i = 0; i < TEX_UDIM_COUNT; i++) {
+    for (uint32_t i = 0; i < TEX_UDIM_COUNT; ++i) {
         char source[PATH_BYTES], target[PATH_BYTES];
         if (!is_present[i])
             continue;
@@ -223,7 +223,7 @@ static Status list_add_set(MakeList *list, const char *from, const char *to, Err
 static Status list_inputs(MakeList *list, const CliResult *parsed, Error *err)
 {
     const char *wanted = list->options->output;
-    for (uint32_t i = 0; i < parsed->arg_count; i++) {
+    for (uint32_t i = 0; i < parsed->arg_count; ++i) {
         char output[PATH_BYTES];
         const char *input = parsed->args[i];
         if (!wanted)
@@ -240,9 +240,9 @@ static Status claim_files(const MakeList *list, Error *err)
 {
     FileClaims claims = {0};
     Status status = STATUS_OK;
-    for (uint32_t i = 0; status == STATUS_OK && i < list->count; i++)
+    for (uint32_t i = 0; status == STATUS_OK && i < list->count; ++i)
         status = file_claim_input(&claims, "an image", list->jobs[i].from, err);
-    for (uint32_t i = 0; status == STATUS_OK && i < list->count; i++)
+    for (uint32_t i = 0; status == STATUS_OK && i < list->count; ++i)
         status = file_claim_output(&claims, "a texture to make", list->jobs[i].to, err);
     file_claims_free(&claims);
     return status;
@@ -265,11 +265,11 @@ static int make_all(MakeList *list)
     uint32_t threads = list->options->thread_count;
     if (threads == 0)
         threads = thread_cpu_count();
-    for (uint32_t i = 0; i < list->count; i++)
+    for (uint32_t i = 0; i < list->count; ++i)
         list->jobs[i].thread_count = threads > list->count ? threads / list->count : 1;
     list->progress.image_count = list->count;
     parallel_for(threads, list->count, make_one, list);
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; ++i) {
         const MakeJob *job = &list->jobs[i];
         if (job->status == STATUS_OK)
             continue;

@@ -10,14 +10,14 @@ enum { DEFAULT_BUDGETS = 7 };
 /* Sets budgets from a sixteenth to four times of the recorded one, for when none is named. */
 static uint32_t default_budgets(uint64_t recorded_bytes, TexReplay *out)
 {
-    for (uint32_t i = 0; i < DEFAULT_BUDGETS; i++)
+    for (uint32_t i = 0; i < DEFAULT_BUDGETS; ++i)
         out[i] = (TexReplay){.budget_bytes = (recorded_bytes << i) >> 4};
     return DEFAULT_BUDGETS;
 }
 
 static Status named_budgets(const CliTextList *names, TexReplay *out, Error *err)
 {
-    for (uint32_t i = 0; i < names->count; i++) {
+    for (uint32_t i = 0; i < names->count; ++i) {
         out[i] = (TexReplay){0};
         Status status = cli_parse_size(names->items[i], &out[i].budget_bytes, err);
         if (status != STATUS_OK) {
@@ -49,7 +49,7 @@ static void print_table(const TexReplay *replays, uint32_t count, const TexCurve
 {
     printf("%12s %12s %12s %14s %14s %14s\n", "budget", "loads", "loaded", "loads a tile",
            "LRU would", "at best");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         const TexReplay *r = &replays[i];
         char budget[32], loaded[32], least[32];
         cli_format_size(r->budget_bytes, budget);
@@ -71,7 +71,7 @@ static void print_advice(const TexCurve *curve)
     char text[32];
     if (curve->unique_loads == 0)
         return;
-    for (uint32_t i = 0; i < SORT_COUNT_OF(goals); i++)
+    for (uint32_t i = 0; i < SORT_COUNT_OF(goals); ++i)
         printf("%s are enough for %.1f loads a tile.\n",
                cli_format_size(tex_curve_budget_for(curve, goals[i]), text), goals[i]);
 }
@@ -89,7 +89,7 @@ static void print_json(const TexTraceSummary *s, const TexReplay *replays, uint3
     json_write_u64(&w, "unique_loads", curve->unique_loads);
     json_write_u64(&w, "bytes_unique", curve->bytes_unique);
     json_write_array(&w, "replays");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         json_write_object(&w, NULL);
         json_write_u64(&w, "budget_bytes", replays[i].budget_bytes);
         json_write_bool(&w, "workable", replays[i].is_workable);
@@ -104,7 +104,7 @@ static void print_json(const TexTraceSummary *s, const TexReplay *replays, uint3
     json_write_end(&w);
     json_write_array(&w, "curve"); /* where it falls */
     uint64_t last = UINT64_MAX;
-    for (uint32_t i = 0; i < TEX_CURVE_OCTAVES * TEX_CURVE_STEPS; i++) {
+    for (uint32_t i = 0; i < TEX_CURVE_OCTAVES * TEX_CURVE_STEPS; ++i) {
         uint64_t budget = curve->overhead_bytes + (uint64_t)tex_curve_bin_bytes(i) + 1, bytes;
         uint64_t loads = tex_curve_loads(curve, budget, &bytes);
         if (loads == last)

@@ -14,7 +14,7 @@ static const char *grouped(uint64_t value, char out[32])
 {
     char digits[32];
     int count = snprintf(digits, sizeof digits, "%" PRIu64, value), at = 0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; ++i) {
         if (i > 0 && (count - i) % 3 == 0)
             out[at++] = ',';
         out[at++] = digits[i];
@@ -106,26 +106,26 @@ static void print_table(const StatsFile *r)
 static void print_histogram(const TexStats *s)
 {
     uint32_t level_count = 1;
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++) {
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l) {
             if (s->mip_probes[d][l] > 0 && l >= level_count)
                 level_count = l + 1;
         }
     }
     printf("probes by level, in percent of those at a path depth\n  depth %16s", "probes");
-    for (uint32_t l = 0; l < level_count; l++)
+    for (uint32_t l = 0; l < level_count; ++l)
         printf(" %5" PRIu32, l);
     putchar('\n');
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
         uint64_t sum = 0;
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l)
             sum += s->mip_probes[d][l];
         if (sum == 0)
             continue;
         char text[32];
         printf("  %4" PRIu32 "%c %16s", d, d + 1 == TEX_DEPTH_BUCKETS ? '+' : ' ',
                grouped(sum, text));
-        for (uint32_t l = 0; l < level_count; l++) {
+        for (uint32_t l = 0; l < level_count; ++l) {
             if (s->mip_probes[d][l] > 0)
                 printf(" %5.1f", percent(s->mip_probes[d][l], sum));
             else
@@ -141,7 +141,7 @@ static void print_textures(const StatsFile *f)
     uint32_t count = f->texture_count < SHOWN_MAX ? f->texture_count : SHOWN_MAX;
     printf("textures that loaded most, of %" PRIu32 "\n  %12s %10s %8s %10s %16s\n",
            f->texture_count, "loaded", "loads", "a tile", "waits", "lookups");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         const TexTextureStats *t = &f->textures[i];
         char loaded[32], lookups[32], name[1024];
         printf("  %12s %10" PRIu64 " %8.2f %8.2f s %16s  %s\n",
@@ -232,7 +232,7 @@ static bool judge(const StatsFile *r)
     }
     TexIdentity identities[TEX_IDENTITY_COUNT];
     texcache_stats_identities(s, identities);
-    for (uint32_t i = 0; i < TEX_IDENTITY_COUNT; i++) {
+    for (uint32_t i = 0; i < TEX_IDENTITY_COUNT; ++i) {
         if (identities[i].left == identities[i].right)
             continue;
         printf("The counters contradict each other: %s, but %" PRIu64 " is not %" PRIu64 ".\n",

@@ -67,7 +67,7 @@ int texcache_run_verify(int argc, char **argv)
     if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
     code = TOOL_DONE;
-    for (uint32_t i = 0; i < parsed.arg_count; i++) {
+    for (uint32_t i = 0; i < parsed.arg_count; ++i) {
         if (!verify(parsed.args[i], is_quiet))
             code = TOOL_FAILED;
     }

@@ -45,15 +45,15 @@ static void encode_row(const ViewOptions *o, const TexInfo *info, bool has_alpha
     const ViewTransform view = {VIEW_STANDARD, (float)o->exposure_stops};
     float gain = exp2f(view.exposure_stops);
     uint32_t stride = has_alpha ? 4 : 3;
-    for (uint32_t x = 0; x < width; x++) {
+    for (uint32_t x = 0; x < width; ++x) {
         float *pixel = rgba + (size_t)x * 4;
         uint8_t *to = out + (size_t)x * stride;
         if (has_alpha && info->is_premultiplied && pixel[3] > 0.0f) {
-            for (uint32_t i = 0; i < 3; i++)
+            for (uint32_t i = 0; i < 3; ++i)
                 pixel[i] /= pixel[3];
         }
         if (info->color_space == SORT_COLOR_RAW) {
-            for (uint32_t i = 0; i < 3; i++)
+            for (uint32_t i = 0; i < 3; ++i)
                 to[i] = to_byte(pixel[i] * gain);
         } else {
             view_transform_rgb(&view, pixel, 4, 1, to);
@@ -102,7 +102,7 @@ static Status read_and_encode(const ViewOptions *o, const char *path, const TexI
         uint64_t damaged;
         TRY(texcache_file_read(path, &band, rgba, &damaged, err));
         *out_damaged += damaged;
-        for (uint32_t i = 0; i < band.height; i++) {
+        for (uint32_t i = 0; i < band.height; ++i) {
             encode_row(o, info, has_alpha, rgba + (size_t)i * region->width * 4, region->width,
                        pixels + (y + i) * row_bytes);
         }

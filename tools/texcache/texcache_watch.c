@@ -48,7 +48,7 @@ static Status list_renders(Watch *w, Error *err)
         return STATUS_OK;
     arena_reset(w->arena);
     TRY(watch_list(w->arena, &w->paths, &w->path_count, err));
-    for (uint32_t i = 0; i < w->path_count; i++) {
+    for (uint32_t i = 0; i < w->path_count; ++i) {
         if (w->has_path && strcmp(w->paths[i], w->path) == 0) {
             w->chosen = i;
             return STATUS_OK;
@@ -79,11 +79,11 @@ static bool take(Watch *w, Error *err)
             if (w->ring_count == BEFORE_COUNT)
                 memmove(w->ring, w->ring + 1, (BEFORE_COUNT - 1) * sizeof *w->ring);
             else
-                w->ring_count++;
+                ++w->ring_count;
             w->ring[w->ring_count - 1] = w->now;
             double seconds = (double)(live->elapsed_ms - w->now.elapsed_ms) * 1e-3;
             if (w->history.count == WATCH_HISTORY) {
-                w->history.count--;
+                --w->history.count;
                 memmove(w->history.loads_per_s, w->history.loads_per_s + 1,
                         w->history.count * sizeof *w->history.loads_per_s);
             }
@@ -157,7 +157,7 @@ static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
-    for (size_t i = 0; i < SORT_COUNT_OF(numbers); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(numbers); ++i)
         sigaction(numbers[i], &action, NULL);
 }
 
@@ -187,7 +187,7 @@ static void draw(const Watch *w)
     StrBuf text = {0}, screen = {0};
     watch_draw(&frame, &text);
     strbuf_append_c(&screen, "\x1b[H");
-    for (const char *at = strbuf_text(&text); *at; at++) { /* each line erases what stood there */
+    for (const char *at = strbuf_text(&text); *at; ++at) { /* each line erases what stood there */
         if (*at == '\n')
             strbuf_append_c(&screen, "\x1b[K\r\n");
         else

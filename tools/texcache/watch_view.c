@@ -28,10 +28,10 @@ static size_t bytes_of_cells(const char *text, uint32_t cells)
 {
     size_t at = 0;
     while (text[at] && cells > 0) {
-        at++;
+        ++at;
         while (((unsigned char)text[at] & 0xc0) == 0x80)
-            at++;
-        cells--;
+            ++at;
+        --cells;
     }
     return at;
 }
@@ -46,7 +46,7 @@ static void SORT_PRINTF(3, 4) line(Screen *s, const char *color, const char *for
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (char *c = text; *c; c++) { /* names of files may hold anything */
+    for (char *c = text; *c; ++c) { /* names of files may hold anything */
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
     }
@@ -65,7 +65,7 @@ static const char *short_number(double value, char out[16])
     uint32_t unit = 0;
     while (value >= 999.5 && unit + 1 < SORT_COUNT_OF(units)) {
         value /= 1000.0;
-        unit++;
+        ++unit;
     }
     snprintf(out, 16, unit == 0 || value >= 99.95 ? "%.0f%s" : "%.1f%s", value, units[unit]);
     return out;
@@ -75,7 +75,7 @@ static const char *bar(double share, uint32_t cells, char out[3 * BAR_CELLS_MAX 
 {
     size_t at = 0;
     cells = cells < BAR_CELLS_MAX ? cells : BAR_CELLS_MAX;
-    for (uint32_t i = 0; i < cells; i++) {
+    for (uint32_t i = 0; i < cells; ++i) {
         const char *cell = (double)i + 0.5 <= share * cells ? "█" : "░";
         memcpy(out + at, cell, 3);
         at += 3;
@@ -196,9 +196,9 @@ static void draw_history(Screen *s)
     char text[3 * WATCH_HISTORY + 1], number[16];
     size_t at = 0;
     double most = 0.0;
-    for (uint32_t i = h->count - count; i < h->count; i++)
+    for (uint32_t i = h->count - count; i < h->count; ++i)
         most = fmax(most, h->loads_per_s[i]);
-    for (uint32_t i = h->count - count; i < h->count; i++) {
+    for (uint32_t i = h->count - count; i < h->count; ++i) {
         const char *step = steps[(uint32_t)(ratio(h->loads_per_s[i], most) * 8.0 + 0.499)];
         memcpy(text + at, step, strlen(step));
         at += strlen(step);
@@ -210,8 +210,8 @@ static void draw_history(Screen *s)
 static uint32_t level_count(const TexStats *t)
 {
     uint32_t count = 1;
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++) {
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l) {
             if (t->mip_probes[d][l] > 0 && l >= count)
                 count = l + 1;
         }
@@ -225,18 +225,18 @@ static void draw_levels(Screen *s)
     uint32_t levels = level_count(t);
     char text[LINE_BYTES];
     int at = snprintf(text, sizeof text, "level   ");
-    for (uint32_t l = 0; l < levels; l++)
+    for (uint32_t l = 0; l < levels; ++l)
         at += snprintf(text + at, sizeof text - (size_t)at, " %5" PRIu32, l);
     line(s, DIM, "%s", text);
-    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; d++) {
+    for (uint32_t d = 0; d < TEX_DEPTH_BUCKETS; ++d) {
         uint64_t sum = 0;
-        for (uint32_t l = 0; l < TEX_MAX_LEVELS; l++)
+        for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l)
             sum += t->mip_probes[d][l];
         if (sum == 0)
             continue;
         at = snprintf(text, sizeof text, "depth %" PRIu32 "%c", d,
                       d + 1 == TEX_DEPTH_BUCKETS ? '+' : ' ');
-        for (uint32_t l = 0; l < levels; l++) {
+        for (uint32_t l = 0; l < levels; ++l) {
             double share = 100.0 * ratio((double)t->mip_probes[d][l], (double)sum);
             at += snprintf(text + at, sizeof text - (size_t)at, share > 0.0 ? " %4.1f%%" : "     .",
                            share);
@@ -250,14 +250,14 @@ static void draw_textures(Screen *s)
     const TexLive *n = s->frame->now;
     line(s, DIM, "%12s %9s %9s %10s  texture (%" PRIu32 " are open)", "loaded", "loads", "a tile",
          "wait", n->texture_count);
-    for (uint32_t i = 0; i < n->texture_count && i < TEX_LIVE_TEXTURES; i++) {
+    for (uint32_t i = 0; i < n->texture_count && i < TEX_LIVE_TEXTURES; ++i) {
         const TexLiveTexture *t = &n->textures[i];
         char loaded[32], loads[16];
         uint32_t room = s->frame->columns > 46 ? s->frame->columns - 46 : 0;
         size_t length = strlen(t->name);
         const char *name = length > room ? t->name + length - room : t->name;
         while (((unsigned char)*name & 0xc0) == 0x80)
-            name++;
+            ++name;
         if (t->lookups == 0 && t->loads == 0)
             continue;
         line(s, NULL, "%12s %9s %9.2f %8.2f s  %s", cli_format_size(t->bytes_loaded, loaded),
