@@ -40,7 +40,7 @@ BROKEN = [
     ({"base/b.c": "/*\n * The same, doubled. */\n"}, "'The same'"),
     ({"sort/b.h": "int b; /* As which it is seen. */\n"}, "'As which'"),
     ({"ssl/b.inc": "// Of b.\n"}, "'Of'"),
-    ({"tests/b.py": "x = 1  # Of x\n"}, "tests/b.py:1:"),
+    ({"tests/b.py": "x = 1  # " "Of x\n"}, "tests/b.py:1:"),
 ]
 
 if __name__ == "__main__":
