@@ -405,6 +405,20 @@ static void count_instances(Accel *accel, const AccelDesc *desc)
     }
 }
 
+/* reach_m: of the scene, from the origin. */
+static float instance_slack(const Accel *accel, float reach_m)
+{
+    const float operations = 16.0f;
+    float farthest_m = -reach_m;
+    for (uint32_t i = 0; i < accel->scene->instance_count; ++i) {
+        const SceneInstance *instance = &accel->scene->instances[i];
+        const float(*m)[4] = instance->object_to_world.m;
+        if (accel->mesh_scenes[instance->mesh])
+            farthest_m = maxf(farthest_m, f3_length(f3(m[0][3], m[1][3], m[2][3])));
+    }
+    return operations * RAY_ROUNDING * (reach_m + farthest_m);
+}
+
 static Status build(Accel *accel, const AccelDesc *desc, Error *err)
 {
     const Scene *scene = desc->scene;
@@ -432,6 +446,7 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
     rtcCommitScene(accel->top);
     TRY(embree_status(accel, "building the hierarchy", err));
     count_instances(accel, desc);
+    accel->slack_m = instance_slack(accel, f3_length(centre) + radius);
     return STATUS_OK;
 }
 

@@ -44,6 +44,9 @@ struct Accel {
     uint32_t *shape_light;  /* [shape_count]: index into Scene.lights */
     uint32_t geometry_count, shape_count;
     bool has_alpha;
+    /* Bounds the distance between where rays meet a surface below an instance and the instance's bounds, which Embree
+     * takes in world space; 0 without instances. */
+    float slack_m;
     AccelStats stats;
     _Atomic int64_t embree_bytes;
     /* The first error that Embree reported. */

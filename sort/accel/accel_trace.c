@@ -42,32 +42,42 @@ enum {
 
 /* --- surfaces that were passed -------------------------------------------------------------- */
 
+/* A few roundings of a distance: Embree compares distances before it divides them, and so meets or misses what is
+ * equally far by chance. */
+#define SAME_DISTANCE 0x1p-21f
+/* A share of the distance within which a ray does not meet the surface that it has passed again: Embree finds the
+ * distance of curves by iteration, which comes to another one when the ray begins elsewhere. */
+#define SAME_CURVE 0x1p-12f
+
 /* The state of one query for the nearest hit. */
 typedef struct Query {
     struct RTCIntersectContext context; /* the first field: Embree hands it to callbacks */
     const Accel *accel;
     float past_t;
     RayPast past;
-    float best_t; /* the nearest hit so far */
+    float
+        best_t; /* the nearest hit so far, by distance and order, of a ray that has passed something */
     uint64_t best;
 } Query;
 
-/* Whether the ray may meet the surface at t, and then notes it as the nearest so far. A surface that was passed is not
- * met again a few roundings further on: the distance of curves is found by iteration. */
-static bool is_ahead(Query *query, float t, uint64_t order)
+/* Whether the ray may meet the surface at *t, and then notes it as the nearest so far. *t becomes what Embree is to take
+ * for the distance: for a ray that has passed something a little more, so that all that is equally far is offered. */
+static bool is_ahead(Query *query, float *t, uint64_t order)
 {
-    const float same = 1.0f + 0x1p-20f;
     const RayPast *past = &query->past;
     if (past->first == 0)
         return true;
-    if (t < query->past_t || (t == query->past_t && order < past->next))
+    if (*t < query->past_t || (*t == query->past_t && order < past->next))
         return false;
-    if ((order == past->first || order + 1 == past->next) && t <= query->past_t * same)
+    if (order == past->first && fabsf(*t - past->first_t) <= SAME_CURVE * past->first_t)
         return false;
-    if (query->best != 0 && t == query->best_t && order > query->best)
+    if (order + 1 == past->next && *t <= query->past_t * (1.0f + SAME_CURVE))
         return false;
-    query->best_t = t;
+    if (query->best != 0 && (*t > query->best_t || (*t == query->best_t && order > query->best)))
+        return false;
+    query->best_t = *t;
     query->best = order;
+    *t += *t * SAME_DISTANCE + query->accel->slack_m;
     return true;
 }
 
@@ -77,35 +87,47 @@ static void skip_past(const struct RTCFilterFunctionNArguments *args)
     Query *query = (Query *)args->context;
     uint32_t n = args->N;
     const unsigned *hit = (const unsigned *)args->hit;
-    const float *ray = (const float *)args->ray;
+    float *ray = (float *)args->ray;
     for (uint32_t lane = 0; lane < n; ++lane) {
         unsigned instance = hit[HIT_INSTANCE * n + lane];
         unsigned geometry =
             instance != RTC_INVALID_GEOMETRY_ID ? instance : hit[HIT_GEOMETRY * n + lane];
         uint64_t order =
             surface_order(query->accel->geometry[geometry].shape, hit[HIT_PRIMITIVE * n + lane]);
-        if (args->valid[lane] && !is_ahead(query, ray[RAY_T_MAX * n + lane], order))
+        if (args->valid[lane] && !is_ahead(query, &ray[RAY_T_MAX * n + lane], order))
             args->valid[lane] = 0;
     }
 }
 
-static void query_begin(Query *query, const Accel *accel, const RayBatch *rays, uint32_t i)
+/* A query for many rays, one after the other: see query_ray. */
+static void query_init(Query *query, const Accel *accel)
 {
-    *query = (Query){.accel = accel, .past = rays->past[i], .past_t = rays->t_min[i]};
+    *query = (Query){.accel = accel};
     rtcInitIntersectContext(&query->context);
-    if (query->past.first != 0)
-        query->context.filter = skip_past;
+}
+
+static void query_ray(Query *query, const RayBatch *rays, uint32_t i)
+{
+    query->past = rays->past[i];
+    query->past_t = rays->t_min[i];
+    if (query->past.next == 0) /* what is before the surface met first has not been passed */
+        query->past_t -= query->accel->slack_m;
+    query->best = 0;
+    query->context.filter = query->past.first != 0 ? skip_past : NULL;
 }
 
 void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t i)
 {
     uint64_t order = surface_order(hits->shape[i], hits->triangle[i]);
     RayPast *past = &batch->past[i];
-    if (past->first != 0 && hits->t[i] == batch->t_min[i])
+    float t = hits->t[i];
+    if (past->first != 0) {
         past->next = order + 1;
-    else
-        *past = (RayPast){.first = order};
-    batch->t_min[i] = hits->t[i];
+        batch->t_min[i] = t;
+    } else {
+        *past = (RayPast){.first = order, .first_t = t};
+        batch->t_min[i] = maxf(batch->t_min[i], t - t * SAME_DISTANCE);
+    }
 }
 
 /* --- light shapes: user geometry ------------------------------------------------------------ */
@@ -152,7 +174,7 @@ void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args)
         float t;
         float3 ng;
         if (!args->valid[lane] || !hit_lane(&accel->shapes[args->primID], ray, n, lane, &t, &ng) ||
-            !is_ahead((Query *)args->context, t, order))
+            !is_ahead((Query *)args->context, &t, order))
             continue;
         ray[RAY_T_MAX * n + lane] = t;
         hit[HIT_NG * n + lane] = ng.x;
@@ -244,8 +266,6 @@ static void load_ray(struct RTCRay *p, const RayBatch *rays, uint32_t i, uint32_
     p->org_y = rays->origin[1][i];
     p->org_z = rays->origin[2][i];
     p->tnear = rays->t_min[i];
-    if (rays->past[i].first != 0) /* others are as far away as what was passed */
-        p->tnear = maxf(ray_round_toward(p->tnear, -1.0f), 0.0f);
     p->dir_x = rays->direction[0][i];
     p->dir_y = rays->direction[1][i];
     p->dir_z = rays->direction[2][i];
@@ -262,14 +282,20 @@ static void intersect_group(const Accel *accel, const Group *group, const RayBat
 {
     struct RTCRayHit p[GROUP];
     Query query;
+    query_init(&query, accel);
     for (uint32_t k = 0; k < group->count; ++k) {
         uint32_t i = group->ray[k];
         load_ray(&p[k].ray, rays, i, masks[k]);
         p[k].hit.geomID = p[k].hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
     }
     for (uint32_t k = 0; k < group->count; ++k) {
-        query_begin(&query, accel, rays, group->ray[k]);
+        query_ray(&query, rays, group->ray[k]);
+        if (query.past.first != 0) /* others are as far away as what was passed */
+            p[k].ray.tnear =
+                maxf(query.past_t - query.past_t * SAME_DISTANCE - accel->slack_m, 0.0f);
         rtcIntersect1(accel->top, &query.context, &p[k]);
+        if (query.best != 0)
+            p[k].ray.tfar = query.best_t;
     }
     for (uint32_t k = 0; k < group->count; ++k)
         store_hit(accel, &p[k], hits, group->ray[k]);

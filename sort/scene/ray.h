@@ -6,11 +6,12 @@
 #include <float.h>
 #include <string.h>
 
-/* Surfaces at t_min that a ray has passed straight through; zeros: none. Of the others at this distance, all are
- * still ahead: see ray_batch_pass (sort/accel/accel.h). */
+/* Surfaces that a ray has passed straight through; zeros: none. It has passed what lies before t_min, and at t_min what
+ * is ordered before `next`: see ray_batch_pass (sort/accel/accel.h). */
 typedef struct RayPast {
-    uint64_t first; /* the one that it met first */
-    uint64_t next;  /* those below have been passed too */
+    uint64_t first; /* the one that it met first, which no order chose */
+    uint64_t next;
+    float first_t;
 } RayPast;
 
 /* origin + t direction for t in (t_min, t_max); direction is a unit vector, so t is in metres. A ray

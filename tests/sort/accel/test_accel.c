@@ -497,60 +497,116 @@ static void test_accel_alpha_is_handed_over(void **unused)
     fixture_destroy(f);
 }
 
-/* Sheets that lie on each other, flattened: a ray that goes straight on meets each of them once, whether they come to the
- * same distance (copies) or to one that differs by rounding (the triangle that covers them all). Returns how many of the
- * rays met another number of surfaces. */
-static uint32_t count_odd_stacks(bool is_shadow, bool is_far)
+enum { STACK_RAYS = 4000, STACK_COPIES = 5 };
+
+typedef enum Stack {
+    STACK_FLATTENED, /* a triangle that covers all, and copies of a grid */
+    STACK_MOVING,    /* the same, flattened with keys */
+    STACK_INSTANCED, /* the same, copies below instances of which one moves */
+    STACK_TUBE,      /* one curve below an instance */
+    STACK_RIBBON,
+    STACK_COUNT
+} Stack;
+
+static void add_curve(SceneFixture *f, uint32_t material, mat4 place, bool is_ribbon)
 {
-    enum { RAYS = 4000, COPIES = 5, SURFACES = COPIES + 1 };
-    uint64_t state = 17;
-    uint32_t odd = 0;
-    SceneFixture *f = fixture_create();
-    uint32_t leaf = fixture_material(f, "leaf"), grid = fixture_grid(f, 4, 0.0f);
+    const float points[4][4] = {
+        {-0.2f, -3, 0, 0.5f}, {0.1f, -1, 0, 0.5f}, {-0.1f, 1, 0, 0.5f}, {0.2f, 3, 0, 0.5f}};
+    const uint32_t counts[] = {4};
+    uint32_t curve = fixture_curves(f, SCENE_CURVE_B_SPLINE, is_ribbon, points[0], counts, 1);
+    fixture_instance(f, curve, material, mat4_mul(place, mat4_rotate(f3(0, 0, 1), 0.3f)));
+}
+
+/* keys: room for two. All moves along the sheets' plane. */
+static void add_sheets(SceneFixture *f, uint32_t material, mat4 place, Stack kind, mat4 keys[2])
+{
     const float positions[] = {-9, -9, 0, 9, -9, 0, 0, 9, 0};
     const uint32_t indices[] = {0, 1, 2};
-    mat4 place = mat4_translate(is_far ? f3(700, -300, 90) : f3(0, 0, 0));
-    fixture_instance(f, fixture_mesh(f, positions, 3, indices, 1), leaf, place);
-    for (uint32_t i = 0; i < COPIES; ++i)
-        fixture_instance(f, grid, leaf, place);
-    const bool has_alpha[] = {true};
-    Tracer t = tracer_create(&f->scene, has_alpha, RAYS);
-    for (uint32_t i = 0; i < RAYS; ++i) {
+    uint32_t grid = fixture_grid(f, 4, 0.0f);
+    fixture_instance(f, fixture_mesh(f, positions, 3, indices, 1), material, place);
+    for (uint32_t i = 0; i < STACK_COPIES; ++i)
+        fixture_instance(f, grid, material, place);
+    keys[0] = place;
+    keys[1] = mat4_mul(place, mat4_translate(f3(0.1f, -0.05f, 0)));
+    if (kind ==
+        STACK_INSTANCED) { /* a mesh with keys in an instance with keys is never flattened */
+        SceneMeshKey *later = ARENA_NEW(f->arena, SceneMeshKey);
+        assert_non_null(later);
+        later->positions = f->meshes[grid].positions;
+        f->meshes[grid].later = later;
+        f->meshes[grid].later_count = 1;
+    }
+    for (uint32_t i = kind == STACK_MOVING ? 0 : STACK_COPIES;
+         kind != STACK_FLATTENED && i <= STACK_COPIES; ++i)
+        assert_true(scene_instance_set_motion(&f->instances[i], keys, 2));
+}
+
+static void aim_at_stack(Tracer *t, bool is_shadow, mat4 place)
+{
+    uint64_t state = 17;
+    for (uint32_t i = 0; i < STACK_RAYS; ++i) {
         float3 at =
             f3(0.8f * fixture_random(&state) - 0.4f, 0.8f * fixture_random(&state) - 0.4f, 0);
         float3 from =
             f3(2.0f * fixture_random(&state) - 1.0f, 2.0f * fixture_random(&state) - 1.0f, 1);
         Ray ray = {.origin = mat4_point(&place, from),
                    .direction = f3_normalize(f3_sub(at, from)),
-                   .t_max = 9.0f};
-        ray_batch_set(is_shadow ? &t.shadow.rays : &t.rays, i, &ray);
-        t.shadow.state[i] = SHADOW_QUEUED;
+                   .t_max = 9.0f,
+                   .time = fixture_random(&state)};
+        ray_batch_set(is_shadow ? &t->shadow.rays : &t->rays, i, &ray);
+        t->shadow.state[i] = SHADOW_QUEUED;
     }
-    uint32_t *met = MEM_ARRAY(uint32_t, (size_t)RAYS *SURFACES);
+}
+
+/* A ray that goes straight on meets each of the surfaces that lie on each other once, whether they come to the same
+ * distance (copies) or to one that differs by rounding. Returns how many of the rays met another number of surfaces;
+ * rays beside a tube may meet none. */
+static uint32_t count_odd_stacks(Stack kind, bool is_shadow, bool is_far)
+{
+    enum { SURFACES_MAX = STACK_COPIES + 1 };
+    mat4 keys[2], place = mat4_translate(is_far ? f3(700, -300, 90) : f3(0, 0, 0));
+    SceneFixture *f = fixture_create();
+    uint32_t leaf = fixture_material(f, "leaf");
+    bool is_curve = kind == STACK_TUBE || kind == STACK_RIBBON;
+    const uint32_t surfaces = is_curve ? 1 : SURFACES_MAX;
+    if (is_curve)
+        add_curve(f, leaf, place, kind == STACK_RIBBON);
+    else
+        add_sheets(f, leaf, place, kind, keys);
+    const bool has_alpha[] = {true};
+    Tracer t = tracer_create(&f->scene, has_alpha, STACK_RAYS);
+    assert_int_equal(accel_stats(t.accel).instanced_count, is_curve                  ? surfaces
+                                                           : kind == STACK_INSTANCED ? STACK_COPIES
+                                                                                     : 0);
+    aim_at_stack(&t, is_shadow, place);
+    uint32_t *met = MEM_ARRAY(uint32_t, (size_t)STACK_RAYS *SURFACES_MAX), odd = 0, all = 0;
     assert_non_null(met);
-    for (uint32_t pass = 0; pass < SURFACES + 2; ++pass) {
+    for (uint32_t pass = 0; pass < SURFACES_MAX + 2; ++pass) {
         const HitBatch *hits = is_shadow ? &t.shadow.hits : &t.hits;
         if (is_shadow)
-            accel_occluded(t.accel, &t.shadow, RAYS);
+            accel_occluded(t.accel, &t.shadow, STACK_RAYS);
         else
-            accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
-        for (uint32_t i = 0; i < RAYS; ++i) {
+            accel_intersect(t.accel, &t.rays, STACK_RAYS, &t.hits);
+        for (uint32_t i = 0; i < STACK_RAYS; ++i) {
             if (is_shadow ? t.shadow.state[i] != SHADOW_ALPHA : hits->shape[i] == HIT_NONE)
                 continue;
-            assert_true(hits->shape[i] < SURFACES);
-            ++met[i * SURFACES + hits->shape[i]];
+            assert_true(hits->shape[i] < surfaces);
+            ++met[i * surfaces + hits->shape[i]];
             if (is_shadow)
                 shadow_batch_continue(&t.shadow, i);
             else
                 ray_batch_pass(&t.rays, hits, i);
         }
     }
-    for (uint32_t i = 0; i < RAYS; ++i) {
+    for (uint32_t i = 0; i < STACK_RAYS; ++i) {
         bool is_odd = false;
-        for (uint32_t k = 0; k < SURFACES; ++k)
-            is_odd = is_odd || met[i * SURFACES + k] != 1;
+        uint32_t expected = is_curve && met[i * surfaces] == 0 ? 0 : 1;
+        for (uint32_t k = 0; k < surfaces; ++k)
+            is_odd = is_odd || met[i * surfaces + k] != expected;
         odd += is_odd;
+        all += expected;
     }
+    assert_true(all > STACK_RAYS / 2);
     mem_free(met);
     tracer_destroy(&t);
     fixture_destroy(f);
@@ -560,11 +616,56 @@ static uint32_t count_odd_stacks(bool is_shadow, bool is_far)
 static void test_accel_stacked_sheets_are_met_once_each(void **unused)
 {
     SORT_UNUSED(unused);
-    for (uint32_t k = 0; k < 4; ++k) {
-        uint32_t odd = count_odd_stacks(k & 1, k & 2);
+    for (uint32_t k = 0; k < 4 * STACK_COUNT; ++k) {
+        uint32_t odd = count_odd_stacks((Stack)(k / 4), k & 1, k & 2);
         /* Edges that two triangles share are met twice by rays that run within a rounding of them. */
-        assert_true(odd <= 2);
+        if (odd > 2)
+            fail_msg("stack %u, %s, %s: %u of %d rays", k / 4, k & 1 ? "shadow" : "scattered",
+                     k & 2 ? "far" : "near", odd, STACK_RAYS);
     }
+}
+
+/* What lets no rays through ends the ray, whatever its number among the lights at its distance. */
+static void test_accel_stacked_lights_are_met_once_each(void **unused)
+{
+    SORT_UNUSED(unused);
+    enum { RAYS = 64, LIGHTS = 3 };
+    const float positions[] = {-9, -9, 1, 9, -9, 1, 0, 9, 1};
+    const uint32_t indices[] = {0, 1, 2};
+    uint64_t state = 5;
+    SceneFixture *f = fixture_create();
+    fixture_instance(f, fixture_mesh(f, positions, 3, indices, 1), fixture_material(f, "wall"),
+                     mat4_identity());
+    for (uint32_t i = 0; i < LIGHTS; ++i)
+        fixture_light(f, (SceneLight){.kind = SCENE_LIGHT_RECTANGLE,
+                                      .light_to_world = fixture_shine(f3(0, 0, 1), f3(0, 0, -1)),
+                                      .size_x_m = 4.0f,
+                                      .size_y_m = 4.0f});
+    Tracer t = tracer_create(&f->scene, NULL, RAYS);
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        float3 at = f3(2 * fixture_random(&state) - 1, 2 * fixture_random(&state) - 1, 1);
+        Ray ray = {.direction = f3_normalize(at), .t_max = INFINITY};
+        ray_batch_set(&t.rays, i, &ray);
+    }
+    uint32_t met[RAYS][LIGHTS + 1] = {0};
+    for (uint32_t pass = 0; pass <= LIGHTS; ++pass) {
+        accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
+        for (uint32_t i = 0; i < RAYS; ++i) {
+            uint32_t shape = t.hits.shape[i];
+            if (shape == HIT_NONE || met[i][LIGHTS])
+                continue;
+            ++met[i][shape & HIT_LIGHT ? shape & ~HIT_LIGHT : LIGHTS];
+            if (shape & HIT_LIGHT)
+                ray_batch_pass(&t.rays, &t.hits, i);
+        }
+    }
+    for (uint32_t i = 0; i < RAYS; ++i) {
+        assert_int_equal(met[i][LIGHTS], 1);
+        for (uint32_t k = 0; k < LIGHTS; ++k)
+            assert_true(met[i][k] <= 1);
+    }
+    tracer_destroy(&t);
+    fixture_destroy(f);
 }
 
 static void test_accel_light_shapes(void **unused)
@@ -689,6 +790,7 @@ int main(void)
         cmocka_unit_test(test_accel_limits_and_dead_rays),
         cmocka_unit_test(test_accel_alpha_is_handed_over),
         cmocka_unit_test(test_accel_stacked_sheets_are_met_once_each),
+        cmocka_unit_test(test_accel_stacked_lights_are_met_once_each),
         cmocka_unit_test(test_accel_light_shapes),
         cmocka_unit_test(test_accel_empty_scene),
         cmocka_unit_test(test_accel_refuses_what_embree_would_drop),

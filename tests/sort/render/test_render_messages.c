@@ -107,6 +107,17 @@ static const char textured_ssl[] =
     "global_value<uvw>;\n"
     "    surface = make_closure<Emission>(texture2d_sample<paint>(uvw.x, uvw.y));\n}\n";
 
+static void write_textured_scene(const Kit *kit, const char *file)
+{
+    StrBuf material = {0};
+    strbuf_printf(&material,
+                  "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"textures\": {\"paint\": "
+                  "{\"file\": \"%s\"}}}",
+                  file);
+    write_scene(kit, textured_ssl, strbuf_text(&material));
+    strbuf_free(&material);
+}
+
 static void write_textured(const Kit *kit)
 {
     enum { SIDE = 256 };
@@ -118,9 +129,7 @@ static void write_textured(const Kit *kit)
     kit_write_text(kit, "textures/p.png", "");
     assert_int_equal(path_join(kit->package, "textures/p.png", path, &err), STATUS_OK);
     assert_int_equal(png_write(path, SIDE, SIDE, 3, pixels, &err), STATUS_OK);
-    write_scene(kit, textured_ssl,
-                "{\"name\": \"m\", \"shader\": \"shaders/s.ssl\", \"textures\": {\"paint\": "
-                "{\"file\": \"textures/p.png\"}}}");
+    write_textured_scene(kit, "textures/p.png");
 }
 
 /* The one converted texture in the kit's cache folder. */
@@ -144,6 +153,7 @@ static void find_converted(const Kit *kit, char out[PATH_BYTES])
     arena_destroy(arena);
 }
 
+/* A conversion of the renderer's own is made anew (decision 0077); a converted file that the scene names is not. */
 static void test_messages_corrupted_tile(void **state)
 {
     (void)state;
@@ -161,7 +171,12 @@ static void test_messages_corrupted_tile(void **state)
     for (size_t part = 1; part < 4; ++part) /* levels are interleaved: one of them is of level 0 */
         data[size / 4 * part] ^= 1;
     assert_int_equal(file_write(path, data, size, &err), STATUS_OK);
+    kit_write(&kit, "textures/p.stex", data, size);
     mem_free(data);
+    kit_run(&kit, (const char *const[]){"--mip-mode", "off", NULL}, &said);
+    kit_assert_says(&said, 0,
+                    (const char *const[]){"textures/p.png", ".stex", "damaged", "made anew", NULL});
+    write_textured_scene(&kit, "textures/p.stex");
     kit_run(&kit, (const char *const[]){"--mip-mode", "off", NULL}, &said);
     kit_assert_says(
         &said, 3,
