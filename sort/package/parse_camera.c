@@ -19,19 +19,26 @@ static Status get_angle_range(JsonCursor *object, const char *field, double limi
     return STATUS_OK;
 }
 
+/* The largest film, view and lens together stay far below what overflows when a direction is normalised. */
+static const double size_max_m = 1e9, ratio_max = 1e3, shift_max = 100.0, polynomial_max = 1e6;
+
+static Status parse_ratio(JsonCursor *c, const char *field, float *out_value, Error *err)
+{
+    return json_get_float(c, field, JSON_OPTIONAL, 1.0 / ratio_max, ratio_max, out_value, err);
+}
+
 static Status parse_lens(JsonCursor *c, SceneCamera *camera, Error *err)
 {
     float shift[2] = {0, 0};
     JsonCursor blades;
     camera->focus_distance_m = 1.0f;
-    TRY(json_get_float(c, "aperture_radius_m", JSON_OPTIONAL, 0.0, (double)FLT_MAX,
+    TRY(json_get_float(c, "aperture_radius_m", JSON_OPTIONAL, 0.0, size_max_m,
                        &camera->aperture_radius_m, err));
     TRY(parse_positive(c, "focus_distance_m", JSON_OPTIONAL, &camera->focus_distance_m, err));
-    TRY(json_get_floats(c, "lens_shift", JSON_OPTIONAL, -(double)FLT_MAX, (double)FLT_MAX, 2, shift,
-                        err));
+    TRY(json_get_floats(c, "lens_shift", JSON_OPTIONAL, -shift_max, shift_max, 2, shift, err));
     camera->lens_shift = f2(shift[0], shift[1]);
-    TRY(parse_positive(c, "pixel_aspect", JSON_OPTIONAL, &camera->pixel_aspect, err));
-    TRY(parse_positive(c, "aperture_ratio", JSON_OPTIONAL, &camera->aperture_ratio, err));
+    TRY(parse_ratio(c, "pixel_aspect", &camera->pixel_aspect, err));
+    TRY(parse_ratio(c, "aperture_ratio", &camera->aperture_ratio, err));
     TRY(parse_degrees(c, "aperture_rotation_degrees", JSON_OPTIONAL, -360.0, 360.0,
                       &camera->aperture_rotation_rad, err));
     TRY(json_get_any(c, "aperture_blades", JSON_OPTIONAL, &blades, err));
@@ -48,7 +55,6 @@ static Status parse_lens(JsonCursor *c, SceneCamera *camera, Error *err)
 static Status parse_fisheye(JsonCursor *c, SceneCamera *camera, Error *err)
 {
     static const char *const mappings[] = {"equidistant", "equisolid", "polynomial"};
-    const double most = (double)FLT_MAX;
     JsonCursor window;
     uint32_t mapping = 0;
     TRY(parse_degrees(c, "fov_degrees", JSON_REQUIRED, 1e-4, 360.0, &camera->fov_rad, err));
@@ -56,8 +62,8 @@ static Status parse_fisheye(JsonCursor *c, SceneCamera *camera, Error *err)
                         err));
     camera->fisheye = (SceneFisheye)mapping;
     if (camera->fisheye == SCENE_FISHEYE_POLYNOMIAL)
-        TRY(json_get_floats(c, "polynomial", JSON_REQUIRED, -most, most, 5, camera->polynomial,
-                            err));
+        TRY(json_get_floats(c, "polynomial", JSON_REQUIRED, -polynomial_max, polynomial_max, 5,
+                            camera->polynomial, err));
     TRY(json_get_any(c, "window", JSON_OPTIONAL, &window, err));
     if (!json_exists(&window))
         return STATUS_OK;
@@ -79,7 +85,8 @@ static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
                           err));
         return parse_lens(c, camera, err);
     case SCENE_CAMERA_ORTHOGRAPHIC:
-        TRY(parse_positive(c, "height_m", JSON_REQUIRED, &camera->height_m, err));
+        TRY(json_get_float(c, "height_m", JSON_REQUIRED, 1.0 / size_max_m, size_max_m,
+                           &camera->height_m, err));
         return parse_lens(c, camera, err);
     case SCENE_CAMERA_EQUIRECTANGULAR:
         TRY(get_angle_range(c, "longitude_degrees", 180.0, 180.0f, &camera->longitude_rad, err));
