@@ -131,6 +131,27 @@ void gen_border(Gen *g)
     g->has_border = true;
 }
 
+/* Another value of the type of `x`, made of it. */
+static LLVMValueRef gen_opposite(Gen *g, LLVMValueRef x)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind == LLVMStructTypeKind) {
+        LLVMValueRef all = LLVMGetPoison(type);
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); ++i) {
+            LLVMValueRef element = gen_opposite(g, LLVMBuildExtractValue(g->builder, x, i, ""));
+            all = LLVMBuildInsertValue(g->builder, all, element, i, "");
+        }
+        return all;
+    }
+    if (kind == LLVMVectorTypeKind)
+        kind = LLVMGetTypeKind(LLVMGetElementType(type));
+    return kind == LLVMFloatTypeKind ? LLVMBuildFNeg(g->builder, x, "")
+                                     : LLVMBuildNot(g->builder, x, "");
+}
+
+/* Both ways to the return use `x`. If only one did, LLVM would cut the edge, move all of the code into the cut, and
+ * take the square of its length for it. */
 LLVMValueRef gen_last_border(Gen *g, LLVMValueRef x)
 {
     if (!g->has_border)
@@ -140,8 +161,11 @@ LLVMValueRef gen_last_border(Gen *g, LLVMValueRef x)
     if (!x)
         return NULL;
     LLVMBasicBlockRef next = LLVMGetInsertBlock(g->builder);
-    LLVMBasicBlockRef blocks[2] = {from, LLVMGetPreviousBasicBlock(next)};
-    LLVMValueRef values[2] = {x, LLVMConstNull(LLVMTypeOf(x))};
+    LLVMBasicBlockRef never = LLVMGetPreviousBasicBlock(next);
+    LLVMPositionBuilderBefore(g->builder, LLVMGetBasicBlockTerminator(never));
+    LLVMBasicBlockRef blocks[2] = {from, never};
+    LLVMValueRef values[2] = {x, gen_opposite(g, x)};
+    LLVMPositionBuilderAtEnd(g->builder, next);
     x = LLVMBuildPhi(g->builder, LLVMTypeOf(x), "");
     LLVMAddIncoming(x, values, blocks, 2);
     return x;

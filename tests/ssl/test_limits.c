@@ -769,12 +769,15 @@ static void test_long_code_is_cut(void **state)
 static void test_chains_take_no_square(void **state)
 {
     SORT_UNUSED(state);
-    static void (*const shapes[])(StrBuf *out, uint32_t n) = {write_ramp, write_conversions};
+    static const struct {
+        void (*write)(StrBuf *out, uint32_t n);
+        uint32_t n;
+    } shapes[] = {{write_ramp, 2048}, {write_conversions, 2048}, {write_recursion, 14000}};
     for (uint32_t i = 0; i < SORT_COUNT_OF(shapes); ++i) {
-        LimitCase how = {.write = shapes[i]};
+        LimitCase how = {.write = shapes[i].write};
         StrBuf said = {0};
         clock_t start = clock();
-        if (attempt(&how, 2048, &said) != STATUS_OK)
+        if (attempt(&how, shapes[i].n, &said) != STATUS_OK)
             fail_msg("%u: %s", i, strbuf_text(&said));
         double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
         if (seconds > 5.0)
