@@ -7,6 +7,7 @@
 #include "ssl/report.h"
 #include "ssl/ssl_limits.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const struct {
@@ -188,8 +189,14 @@ static void reject_hash(Lexer *l)
         ++l->at;
     for (size_t i = 0; i < SORT_COUNT_OF(directives); ++i)
         is_directive |= str_equal_c((Str){l->text.data + word, l->at - word}, directives[i]);
+    bool is_colour = (l->at - word == 3 || l->at - word == 6) && word == begin + 1;
+    for (uint32_t at = word; at < l->at; ++at)
+        is_colour &= isxdigit((unsigned char)l->text.data[at]) != 0;
     if (is_directive)
         report(l->diags, NOTE_PREPROCESSOR, (Span){0}, NULL);
+    else if (is_colour)
+        report(l->diags, NOTE_WRITE, (Span){0},
+               "color(r, g, b) for a colour, of numbers from 0 to 1");
     else
         report(l->diags, NOTE_WRITE, (Span){0}, "'//' before a comment");
     while (l->at < l->text.size_bytes && peek(l, 0) != '\n')
@@ -336,6 +343,8 @@ static const char *number_instead(Lexer *l, Str number, Str rest)
         return "the digits without '_'";
     if (rest.size_bytes > 1 && (rest.data[0] | 0x20) == 'b' && str_equal_c(number, "0"))
         return "a decimal or a hexadecimal number, as 5 or 0x5: there are no binary ones";
+    if (str_equal_c(rest, "deg"))
+        return arena_printf(l->arena, "radians(%.*s): angles are in radians", STR_ARG(number));
     if (is_name_start(rest.data[0]) && number.data[number.size_bytes - 1] != 'e')
         return arena_printf(
             l->arena, "an operator between %.*s and '%.*s', or a name that begins with a letter",

@@ -78,6 +78,8 @@ static const char *habit_at_value(const Parser *p)
     case TOKEN_OPEN_BRACKET:
         return p->at == p->start ? "the loop or if alone: statements have no attributes"
                                  : "lists as the value of an array: float a[] = {1, 2, 3};";
+    case TOKEN_OR:
+        return "abs(x) for a number without its sign";
     case TOKEN_DOT:
         return "the values in the order of the members: {1, 2}";
     case TOKEN_OUT:
@@ -146,6 +148,45 @@ static const char *habit_at_type(const Parser *p, TokenKind wanted)
                : NULL;
 }
 
+/* Returns whether the parser is in the parameters of a function or a shader. */
+static bool is_in_parameters(const Parser *p)
+{
+    SslType type;
+    const Token *start = &p->tokens[p->start];
+    return start->kind == TOKEN_SHADER || (token_is_type(start->kind, &type) &&
+                                           p->at > p->start + 2 && start[2].kind == TOKEN_OPEN);
+}
+
+/* Help for separators and operators of other languages. */
+static const char *habit_of_separators(const Parser *p, TokenKind wanted)
+{
+    TokenKind before = kind_before(p, 1), is = parse_token(p)->kind;
+    SslType type;
+    if (wanted == TOKEN_NAME && (is == TOKEN_INT || is == TOKEN_FLOAT) && before == TOKEN_COMMA)
+        return "'.' in a number, as 0.5, and a value behind each name: float a = 1, b = 2;";
+    if (wanted == TOKEN_NAME && is == TOKEN_OUT)
+        return "out before the type: out color result";
+    if (wanted == TOKEN_CLOSE_BRACKET && is == TOKEN_COLON)
+        return "a swizzle for several components, as v.xy, or a loop over elements";
+    if (wanted == TOKEN_CLOSE_BRACKET && is == TOKEN_COMMA)
+        return "brackets for each index: a[i][j]";
+    if (wanted == TOKEN_CLOSE_BRACKET && is == TOKEN_SEMICOLON)
+        return "',' between the entries of metadata";
+    if (wanted == TOKEN_CLOSE && is_in_parameters(p) &&
+        (is == TOKEN_SEMICOLON || is == TOKEN_OUT || token_is_type(is, &type)))
+        return "',' between two parameters";
+    if (wanted != TOKEN_SEMICOLON)
+        return NULL;
+    if (is == TOKEN_SUB && before == TOKEN_NAME && token_is_type(kind_before(p, 2), &type))
+        return "names of letters, digits and '_'";
+    if (is == TOKEN_SUB && before == TOKEN_CLOSE && parse_next_kind(p) == TOKEN_GREATER)
+        return "the type of the result first: float name(float x) { return x; }";
+    if (is == TOKEN_ASSIGN && before == TOKEN_CLOSE && is_in_parameters(p))
+        return "a body: float name(float x) { return x; }";
+    return is == TOKEN_LESS && p->tokens[p->start].kind == TOKEN_FOR ? "for (int i = 0; i < n; i++)"
+                                                                     : NULL;
+}
+
 /* The expected token is a ';' or a closing bracket. */
 static const char *habit_at_end(const Parser *p, TokenKind wanted)
 {
@@ -188,6 +229,8 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
         return is == TOKEN_IF || is == TOKEN_FOR || is == TOKEN_WHILE || is == TOKEN_RETURN
                    ? "statements in a shader or a function"
                    : NULL;
+    if (wanted == TOKEN_OPEN && is == TOKEN_OPEN_BRACE && p->tokens[p->start].kind == TOKEN_SHADER)
+        return "the parameters first: shader name(float x = 1, out color result)";
     if (wanted == TOKEN_OPEN && before == TOKEN_FOR)
         return "for (int i = 0; i < n; i++)";
     if (wanted == TOKEN_OPEN && (before == TOKEN_IF || before == TOKEN_WHILE))
@@ -200,6 +243,8 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
         return "the name alone: names have no '::'";
     if (is == TOKEN_COLON && p->tokens[p->start].kind == TOKEN_FOR)
         return "for (int i = 0; i < n; i++)";
+    if (is == TOKEN_COLON && parse_next_kind(p) == TOKEN_ASSIGN && wanted == TOKEN_CLOSE)
+        return "the assignment, with '=', as a statement of its own";
     if (is == TOKEN_COLON && wanted == TOKEN_CLOSE)
         return "the parameter alone: semantics are of other languages, and [[ ]] holds metadata";
     if (wanted == TOKEN_NAME && (is == TOKEN_MUL || is == TOKEN_AND))
@@ -207,11 +252,16 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
                "written: there are "
                "no pointers and references";
     if (wanted == TOKEN_NAME && is == TOKEN_STRING &&
-        (kind_before(p, 2) == TOKEN_GLOBAL_VALUE || kind_before(p, 2) == TOKEN_ATTRIBUTE))
-        return "the name without quotes: global_value<uvw>, attribute<name>";
+        (kind_before(p, 2) == TOKEN_GLOBAL_VALUE || kind_before(p, 2) == TOKEN_ATTRIBUTE ||
+         kind_before(p, 2) == TOKEN_MAKE_CLOSURE))
+        return "the name without quotes: global_value<uvw>, attribute<name>, make_closure<Name>";
+    if (wanted == TOKEN_NAME && is == TOKEN_STRING && token_is_type(before, &type))
+        return "the name without quotes: [[ float min = 0 ]]";
     if (wanted == TOKEN_NAME && is == TOKEN_STRING)
         return "the name of a declaration: 'texture2d name;' stands at file scope, and the "
                "material binds the file";
+    if (wanted == TOKEN_NAME && is == TOKEN_OPEN && before == TOKEN_SHADER)
+        return "a name: shader name(out color result)";
     if (wanted == TOKEN_NAME && is == TOKEN_OPEN && p->at == p->start + 1)
         return "the type of the result first: float name(float x) { return x; }";
     if (wanted == TOKEN_NAME && is == TOKEN_ASSIGN && before == TOKEN_NAME)
@@ -223,7 +273,8 @@ static const char *habit_at_punctuation(const Parser *p, TokenKind wanted)
         return "'closure name': a closure has no type of color";
     if (wanted == TOKEN_NAME && is == TOKEN_SHADER)
         return "shader name(parameters): a shader has no type, and gives values by out parameters";
-    const char *other = habit_at_type(p, wanted);
+    const char *other = habit_of_separators(p, wanted);
+    other = other ? other : habit_at_type(p, wanted);
     other = other ? other : habit_at_end(p, wanted);
     if (!other && is == TOKEN_OPEN_BRACE && before == TOKEN_NAME)
         return "Name(1, 2), or {1, 2} alone";
