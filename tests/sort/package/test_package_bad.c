@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "sort/package/scene_load.h"
 #include "tests/sort/package/package_kit.h"
+#include <errno.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -266,6 +267,15 @@ static void test_package_bad_folders(void **state)
     assert_int_equal(mkfifo(package_kit_path("links/meshes/quad.bin"), 0600), 0);
     status = package_kit_load(package_kit_path("links"), NULL, &scene, message);
     package_kit_expect("pipe", status, message, STATUS_FORMAT, "is not a plain file");
+    /* Links that form a loop in place of a texture: the message names the field and the file. */
+    package_kit_write_all("loop", good_json, good_json_bytes, quad_bin, quad_bin_bytes);
+    assert_int_equal(file_remove(package_kit_path("loop/textures/a.png"), NULL), STATUS_OK);
+    assert_int_equal(symlink("b.png", package_kit_path("loop/textures/a.png")), 0);
+    assert_int_equal(symlink("a.png", package_kit_path("loop/textures/b.png")), 0);
+    status = package_kit_load(package_kit_path("loop"), NULL, &scene, message);
+    package_kit_expect("loop", status, message, STATUS_IO, ".textures.color_map");
+    assert_non_null(strstr(message, "'textures/a.png'"));
+    assert_non_null(strstr(message, strerror(ELOOP)));
     /* A shader that is not text. */
     package_kit_write_all("binary", good_json, good_json_bytes, quad_bin, quad_bin_bytes);
     package_kit_write("binary", "shaders/board.ssl", "sha\0der", 7);
