@@ -61,6 +61,7 @@ Slot *slab_slot(const SlabPool *p, uint32_t slot)
 
 static void list_push(SlabPool *p, uint32_t *head, uint32_t chunk)
 {
+    ASSERT(chunk < p->chunk_max && *head != chunk);
     p->chunks[chunk].prev = SLAB_NONE;
     p->chunks[chunk].next = *head;
     if (*head != SLAB_NONE)
@@ -136,6 +137,7 @@ void slab_open_memory(SlabPool *p, uint32_t slot)
 static void assign(SlabPool *p, uint32_t chunk, uint32_t size_class)
 {
     Chunk *c = &p->chunks[chunk];
+    ASSERT(c->state != CHUNK_ASSIGNED);
     c->state = CHUNK_ASSIGNED;
     c->size_class = (uint8_t)size_class;
     c->free_count = (uint8_t)slots_of(c);
@@ -157,6 +159,7 @@ static uint32_t fresh_chunk(SlabPool *p)
     chunk = p->uncommitted;
     list_remove(p, &p->uncommitted, chunk);
     ++p->chunk_count;
+    ASSERT(p->chunk_count <= p->chunk_max);
     p->chunks[chunk].free_tag = 0;
     return chunk;
 }
@@ -165,6 +168,7 @@ static uint32_t take_free(SlabPool *p, uint32_t size_class, uint64_t *out_tag)
 {
     uint32_t chunk = p->classes[size_class].with_free;
     Chunk *c = &p->chunks[chunk];
+    ASSERT(c->state == CHUNK_ASSIGNED && c->free_count > 0);
     uint32_t i = 0;
     while (c->slots[i].state != SLOT_FREE)
         ++i;
@@ -184,6 +188,7 @@ static bool is_evictable(const Slot *s)
 static void unlink_slot(SlabPool *p, uint32_t slot)
 {
     const Slot *s = slab_slot(p, slot);
+    ASSERT(is_evictable(s));
     p->unlink(p->data, s->texture, s->tile, evict_stamp(p, slot));
     evict_leave(p, slot);
     --p->resident_count;
@@ -253,6 +258,7 @@ static void take_over(SlabPool *p, uint32_t chunk, uint32_t size_class, uint32_t
 bool slab_take(SlabPool *p, uint32_t size_class, uint32_t last_use, uint32_t *out_slot,
                uint64_t *out_tag)
 {
+    ASSERT(size_class < SLAB_SIZE_COUNT && last_use <= SLAB_STAMP_MAX);
     if (p->classes[size_class].with_free == SLAB_NONE) {
         uint32_t chunk = fresh_chunk(p);
         if (chunk != SLAB_NONE)
@@ -325,6 +331,7 @@ void slab_give_back(SlabPool *p, uint32_t slot, uint64_t tag)
 
 void slab_pin(SlabPool *p, uint32_t slot)
 {
+    ASSERT(slab_slot(p, slot)->state == SLOT_RESIDENT);
     atomic_fetch_add_explicit(&slab_slot(p, slot)->pins, 1, memory_order_relaxed);
 }
 

@@ -83,6 +83,7 @@ static void move_share(SlabPool *p, const SlabClass *c, float gain, float count)
 static void balance(const SlabPool *p, SlabClass *c)
 {
     while (c->old_count < c->window_count / 2) {
+        ASSERT(c->middle != SLAB_NONE);
         Slot *s = slab_slot(p, c->middle);
         s->is_old = true;
         s->was_used_young = take_mark(p, c->middle);
@@ -111,6 +112,7 @@ static void window_append(const SlabPool *p, SlabClass *c, uint32_t slot)
 static void window_remove(const SlabPool *p, SlabClass *c, uint32_t slot)
 {
     const Slot *s = slab_slot(p, slot);
+    ASSERT(!s->is_kept && c->window_count > 0);
     if (c->middle == slot)
         c->middle = s->newer;
     if (s->older != SLAB_NONE)
@@ -147,6 +149,7 @@ static void ring_insert(const SlabPool *p, SlabClass *c, uint32_t slot)
 static void ring_remove(const SlabPool *p, SlabClass *c, uint32_t slot)
 {
     const Slot *s = slab_slot(p, slot);
+    ASSERT(s->is_kept && c->kept_count > 0);
     if (c->hand == slot)
         c->hand = s->newer == slot ? SLAB_NONE : s->newer;
     slab_slot(p, s->older)->newer = s->newer;

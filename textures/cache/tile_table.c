@@ -20,6 +20,8 @@ static bool is_retry_due(uint32_t entry)
 static uint32_t take_request(TexCache *c, Texture *texture, uint32_t tile, uint32_t entry)
 {
     uint32_t request = c->free_requests;
+    ASSERT(request != NO_REQUEST && c->free_request_count > 0);
+    ASSERT(entry_tag(entry) == ENTRY_EMPTY || entry_tag(entry) == ENTRY_FAILED);
     TileRequest *r = &c->requests[request];
     c->free_requests = r->next;
     --c->free_request_count;
@@ -76,6 +78,7 @@ TileJoin tile_join(TexCaller *caller, Texture *texture, uint32_t tile, uint32_t 
     TexCache *c = caller->thread->cache;
     ThreadCounters *counters = &caller->thread->counters;
     TileJoin join = TILE_RESOLVED;
+    ASSERT(tile < texture_tile_count(texture));
     mutex_lock(&c->lock);
     uint32_t entry = load_entry(texture, tile);
     switch (entry_tag(entry)) {
@@ -199,6 +202,8 @@ TexCaller *tile_publish(TexCache *c, uint32_t request, uint32_t entry)
     TileRequest *r = &c->requests[request];
     Texture *texture = r->texture;
     TexCaller *waiters = r->waiters;
+    ASSERT(entry_tag(entry) >= ENTRY_READY && texture->queued_count > 0);
+    ASSERT(load_entry(texture, r->tile) == entry_make(ENTRY_QUEUED, request));
     if (entry_tag(entry) == ENTRY_READY)
         slab_publish(&c->slabs, entry_payload(entry), texture->index, r->tile, r->waiter_count);
     atomic_store(&texture->entries[r->tile].word, entry);
@@ -229,5 +234,6 @@ void tile_fire(TexCaller *waiters)
 void tile_unlink(void *cache, uint32_t texture, uint32_t tile, uint32_t last_use)
 {
     const TexCache *c = cache;
+    ASSERT(entry_tag(load_entry(texture_at(c, texture), tile)) == ENTRY_READY);
     atomic_store(&texture_at(c, texture)->entries[tile].word, entry_make(ENTRY_EMPTY, last_use));
 }

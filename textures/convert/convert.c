@@ -105,6 +105,7 @@ static Status write_linear_row(void *data, uint32_t level, const float *row, Err
 /* Decodes rows from `y` on into consecutive rows of `out`. */
 static Status decode_rows(const Conversion *c, uint32_t y, uint32_t rows, void *out, Error *err)
 {
+    ASSERT(rows > 0 && y < c->info.height && rows <= c->info.height - y);
     const TexConvertDesc *desc = c->desc;
     SortRegion region = {
         .subimage = desc->subimage, .y = y, .width = c->info.width, .height = rows};
@@ -135,8 +136,8 @@ static Status fits_half(const Conversion *c, bool *out_fits, Error *err)
             const float *row = values + i * row_values;
             half_from_float_array(row, row_values, halves);
             half_to_float_array(halves, row_values, back);
-            for (size_t k = 0; k < row_values;
-                 k++) /* infinities and NaNs are repaired as floats are */
+            /* Infinities and NaNs are repaired as floats are. */
+            for (size_t k = 0; k < row_values; ++k)
                 *out_fits = *out_fits && row[k] == back[k] && isfinite(row[k]);
         }
     }
@@ -346,6 +347,7 @@ static void run_band_task(void *step, uint32_t task)
 
 static uint32_t rows_from(const Conversion *c, uint32_t y)
 {
+    ASSERT(y <= c->info.height);
     uint32_t left = c->info.height - y;
     return left < c->band_rows ? left : c->band_rows;
 }

@@ -1,4 +1,5 @@
 #include "textures/convert/decode_client.h"
+#include "base/check.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,7 @@ static Status take(DecodePool *p, Process **out_process, Error *err)
 static void give_back(DecodePool *p, Process *process)
 {
     mutex_lock(&p->lock);
+    ASSERT(p->started > 0 && p->idle_count < p->started);
     if (process)
         p->idle[p->idle_count++] = process;
     else

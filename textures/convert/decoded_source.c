@@ -1,4 +1,5 @@
 #include "textures/convert/decoded_source.h"
+#include "base/check.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ bool decoded_read_levels(const DecodedFile *file, uint32_t first, uint32_t end, 
 static void spread_rows(uint8_t *texels, uint32_t width, uint32_t height, uint32_t tile_width,
                         uint32_t tile_height, uint32_t texel_bytes)
 {
+    ASSERT(width >= 1 && width <= tile_width && height >= 1 && height <= tile_height);
     size_t row_bytes = (size_t)width * texel_bytes, tile_row = (size_t)tile_width * texel_bytes;
     for (uint32_t y = height; y-- > 0;) {
         uint8_t *row = texels + y * tile_row;
@@ -100,6 +102,7 @@ bool decoded_read_tile(const DecodedFile *file, uint64_t tile, void *out_texels,
     uint32_t tile_height = 1u << stex_tile_height_log2(h);
     DecodeRegion region;
     stex_tile_place(h, tile, &region.level, &region.x, &region.y);
+    ASSERT(tile < h->tile_count);
     const StexLevel *level = &h->levels[region.level];
     region.x <<= stex_tile_width_log2(h);
     region.y <<= stex_tile_height_log2(h);

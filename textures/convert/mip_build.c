@@ -10,8 +10,8 @@ enum { MIP_STEPS_MAX = 32, SUMS_MAX = 8 };
 
 typedef struct Axis {
     uint32_t source_count, result_count;
-    uint64_t source,
-        result; /* lengths of a texel; source_count * source == result_count * result */
+    /* lengths of a texel; source_count * source == result_count * result */
+    uint64_t source, result;
 } Axis;
 
 typedef struct Step {
@@ -32,6 +32,7 @@ struct MipBuilder {
 
 static Axis axis_between(uint32_t source_count, uint32_t result_count)
 {
+    ASSERT(result_count > 0 && source_count >= result_count);
     uint32_t a = source_count, b = result_count;
     while (b) {
         uint32_t rest = a % b;
@@ -122,6 +123,7 @@ static void sum_across(const MipBuilder *b, Step *s, const float *row)
             }
         }
     }
+    ASSERT(sums == s->across + (size_t)x->result_count * b->sum_count);
 }
 
 /* Turns the sums into averages, as floats. */
@@ -146,6 +148,7 @@ static Status push_into(MipBuilder *b, uint32_t step, const float *row, Error *e
     if (step == b->step_count)
         return STATUS_OK;
     Step *s = &b->steps[step];
+    ASSERT(s->rows_in < s->y.source_count);
     sum_across(b, s, row);
     size_t value_count = (size_t)s->x.result_count * b->sum_count;
     uint64_t begin = s->rows_in++ * s->y.source, end = begin + s->y.source;

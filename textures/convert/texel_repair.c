@@ -1,6 +1,7 @@
 /* Texels that are not numbers are replaced by the mean of their neighbours. A firefly of a renderer, or a sun
  * that a camera could not record, is a single texel, and an invented number would change the average of the
  * picture. */
+#include "base/check.h"
 #include "base/half.h"
 #include "textures/format/texel.h"
 #include <math.h>
@@ -64,12 +65,15 @@ static float mean_of_neighbours(const TexelRow *r, size_t x, uint32_t channel)
     add_neighbours(r, r->above, x, channel, &sum, &count);
     add_neighbours(r, r->texels, x, channel, &sum, &count);
     add_neighbours(r, r->below_count > 0 ? r->below : NULL, x, channel, &sum, &count);
+    ASSERT(count <= 8 && isfinite(sum));
     return count > 0 ? (float)(sum / count) : next_finite(r, x, channel);
 }
 
 size_t texel_repair_row(const TexelRow *r)
 {
     const TexelFormat format = r->format;
+    ASSERT(format.channel_count >= 1 && format.channel_count <= 4);
+    ASSERT(r->below_count == 0 || r->below);
     size_t repaired = 0;
     if (format.type != SORT_TEXEL_HALF && format.type != SORT_TEXEL_FLOAT)
         return 0;

@@ -1,4 +1,5 @@
 #include "textures/filter/footprint.h"
+#include "base/check.h"
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ static float larger(float a, float b)
  * log2 m = 2 / ln 2 artanh t, t = (m - 1) / (m + 1). Exact for powers of two. A third of the price of log2f(). */
 static float log2_of(float x)
 {
+    ASSERT(x > 0.0f && x <= 3.4e38f);
     const uint32_t sqrt_half = 0x3f3504f3u;
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -46,6 +48,8 @@ static float clamp_level(float level, uint32_t level_count)
 void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uint32_t level_count,
                   TexFilter filter, TexMip mip, float mip_bias, Footprint *f)
 {
+    ASSERT(width > 0 && height > 0 && level_count >= 1 && level_count <= TEX_MAX_LEVELS);
+    ASSERT(filter != TEX_FILTER_DEFAULT);
     *f = (Footprint){.probe_count = 1};
     if (mip == TEX_MIP_OFF)
         return;
@@ -106,8 +110,10 @@ void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uin
             es = mst;
             et = root - half_gap;
         }
+        ASSERT(es * es + et * et > 0.0f);
         float step = major / ((float)f->probe_count * sqrtf(es * es + et * et));
         f->axis_s = es * step / w;
         f->axis_v = -et * step / h;
     }
+    ASSERT(f->probe_count >= 1 && f->level >= 0.0f && f->level <= (float)(level_count - 1));
 }

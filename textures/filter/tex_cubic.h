@@ -67,11 +67,13 @@ static inline void cubic_weights(TexFilter filter, float x, float weights[4], fl
 /* Computes the tap at x, in units of the whole axis, |x| <= 2^25. `filter` is one of the two cubic filters. */
 static inline CubicTap cubic_tap(double x, uint32_t count, TexWrap wrap, TexFilter filter)
 {
+    ASSERT(count > 0 && filter >= TEX_FILTER_CATMULL_ROM);
     CubicTap tap = {.outside = 0};
     double p = x * (double)count - 0.5, base = tap_floor(p);
     for (int64_t k = 0; k < 4; ++k) {
         bool is_outside;
         tap.texels[k] = cubic_wrap((int64_t)base - 1 + k, (int64_t)count, wrap, &is_outside);
+        ASSERT(tap.texels[k] < count);
         tap.outside |= (uint32_t)is_outside << k;
     }
     cubic_weights(filter, (float)(p - base), tap.weights, tap.slopes);

@@ -1,6 +1,7 @@
 /* Tiles that are not resident. Texels that were copied out of a tile stay valid, and no tile is held during a
  * wait. */
 #include "textures/filter/tex_fetch.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include <string.h>
 
@@ -48,7 +49,8 @@ static void load_masked(const Lookup *lk, const TexLevel *level, const uint8_t *
     const Texture *texture = lk->texture;
     const uint8_t *texels[4];
     float loaded[4][4];
-    for (uint32_t k = 0; k < 4; k++) /* texels that are not selected read any texel of the tile */
+    /* Texels that are not selected read any texel of the tile. */
+    for (uint32_t k = 0; k < 4; ++k)
         texels[k] = mask >> k & 1u ? base + texel_offset(texture, level, x[k], y[k]) : base;
     texture->load_quad(&lk->cache->texels, texels, loaded);
     for (uint32_t k = 0; k < 4; ++k) {
@@ -89,10 +91,11 @@ bool lookup_fetch_slowly(Lookup *lk, const Tap *tap, float quad[4][4])
             }
             continue;
         }
+        ASSERT(entry_tag(entry) == ENTRY_READY);
         load_masked(lk, tap->level, slab_address(&c->slabs, payload), x, y, mask, quad);
+        /* The pin counts as the first use; the mark is for later ones. */
         if (is_there)
             slab_mark_used(&c->slabs, payload);
-        /* the pin counts as the first use; the mark is for later ones */
         else
             tile_unpin(c, payload);
     }

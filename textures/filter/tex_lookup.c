@@ -99,6 +99,7 @@ uint32_t texcache_lookup(TexCaller *caller, const TexRequest *r, float *out_resu
     }
     if (lk.texture)
         lookup_leave(&lk);
+    ASSERT(lk.tile_hits <= lk.tile_requests);
     ThreadCounters *n = &lk.thread->counters;
     counter_add(&n->lookups, lanes);
     if (lk.texture)

@@ -89,6 +89,7 @@ static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
 
 SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, double v)
 {
+    ASSERT(level < lk->texture->level_count);
     Tap tap = {.level = &lk->texture->levels[level]};
     if (lk->options.filter == TEX_FILTER_CLOSEST) {
         tap.x = axis_tap_closest(s, tap.level->width, lk->options.wrap_s);
@@ -110,6 +111,7 @@ SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, doub
 SORT_ALWAYS_INLINE void probe_place(const LanePlace *place, uint32_t i, double *out_s,
                                     double *out_v)
 {
+    ASSERT(i < place->footprint.probe_count);
     if (place->footprint.probe_count == 1) {
         *out_s = place->s;
         *out_v = place->v;
@@ -129,6 +131,7 @@ static inline uint32_t tile_number(const TexLevel *level, uint32_t x, uint32_t y
 /* Returns a texel's offset in bytes from the beginning of its tile. */
 static inline size_t texel_offset(const Texture *t, const TexLevel *level, uint32_t x, uint32_t y)
 {
+    ASSERT(x < level->width && y < level->height);
     uint32_t column = x & ((1u << level->tile_log2_x) - 1);
     uint32_t row = y & ((1u << level->tile_log2_y) - 1);
     return level->offset + (size_t)row * level->row_bytes + (size_t)column * t->texel_bytes;
@@ -185,6 +188,7 @@ static inline float below_one(float u)
 /* Returns true with the given probability. *u, uniform in [0, 1), decides and is rescaled to be uniform again. */
 static inline bool choose(float *u, float probability)
 {
+    ASSERT(*u >= 0.0f && *u < 1.0f);
     if (*u < probability) {
         *u = below_one(*u / probability);
         return true;

@@ -3,6 +3,7 @@
 
 uint32_t tap_tiles(const Texture *texture, const TapTexels *tap, uint32_t out_tiles[4])
 {
+    ASSERT(tap->level < texture->level_count);
     const TexLevel *level = &texture->levels[tap->level];
     uint32_t count = 0;
     for (uint32_t k = 0; k < 4; ++k) {

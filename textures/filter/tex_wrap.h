@@ -2,6 +2,7 @@
 #ifndef SORT_TEXTURES_FILTER_TEX_WRAP_H
 #define SORT_TEXTURES_FILTER_TEX_WRAP_H
 
+#include "base/check.h"
 #include "textures/texcache.h"
 
 enum { TAP_FIRST_OUTSIDE = 1u, TAP_SECOND_OUTSIDE = 2u };
@@ -32,6 +33,7 @@ static inline double tap_limit(double x, double low, double high)
  * With p = x count + 1/2, the tap blends texels floor(p) - 1 and floor(p) by the fraction of p. */
 static inline AxisTap axis_tap_linear(double x, uint32_t count, TexWrap wrap)
 {
+    ASSERT(count > 0 && wrap != TEX_WRAP_FILE && x >= -0x1p25 && x <= 0x1p25);
     AxisTap tap = {.slope_sign = 1.0f};
     double n = (double)count;
     if (SORT_UNLIKELY(wrap == TEX_WRAP_BLACK)) {
@@ -46,6 +48,7 @@ static inline AxisTap axis_tap_linear(double x, uint32_t count, TexWrap wrap)
         tap.first = tap.outside & TAP_FIRST_OUTSIDE ? tap.second : (uint32_t)j - 1;
         if (tap.outside & TAP_SECOND_OUTSIDE)
             tap.second = tap.first;
+        ASSERT(tap.outside == 3u || (tap.first < count && tap.second < count));
         return tap;
     }
     if (wrap == TEX_WRAP_MIRROR) {
@@ -65,6 +68,8 @@ static inline AxisTap axis_tap_linear(double x, uint32_t count, TexWrap wrap)
     bool is_periodic = wrap == TEX_WRAP_PERIODIC;
     tap.first = j > 0 ? j - 1 : is_periodic ? count - 1 : 0;
     tap.second = j < count ? j : is_periodic ? 0 : count - 1;
+    ASSERT(tap.first < count && tap.second < count);
+    ASSERT(tap.fraction >= 0.0f && tap.fraction <= 1.0f);
     return tap;
 }
 

@@ -102,6 +102,7 @@ static Status find_next(OptimalLoads *o, Error *err)
 
 static void put(Heap *h, uint32_t place, uint32_t item)
 {
+    ASSERT(place < h->count);
     h->items[place] = item;
     h->place_of[item] = place;
 }
@@ -135,6 +136,7 @@ static void sift_down(Heap *h, uint32_t place)
 
 static uint32_t pop(Heap *h)
 {
+    ASSERT(h->count > 0);
     uint32_t item = h->items[0];
     h->place_of[item] = NOT_HELD;
     if (--h->count > 0) {
@@ -167,6 +169,7 @@ Status optimal_loads_count(OptimalLoads *o, uint64_t capacity_bytes, uint64_t *o
         put(h, h->count++, item);
         sift_up(h, h->count - 1);
     }
+    ASSERT(loads <= o->count && (held_bytes <= capacity_bytes || h->count == 1));
     *out_loads = loads;
     return STATUS_OK;
 }

@@ -50,6 +50,7 @@ static Status renumber(StackDistance *d, Error *err)
         d->bytes_at[used] = d->bytes_at[i];
         d->moment_of[item] = ++used;
     }
+    ASSERT(used == d->live);
     d->used = used;
     if (d->live > d->capacity / 2) {
         if (d->capacity > UINT32_MAX / 4)
@@ -105,6 +106,7 @@ Status stack_distance_access(StackDistance *d, uint32_t item, uint32_t bytes, ui
     *out_bytes = STACK_DISTANCE_FIRST;
     if (moment > 0) {
         uint32_t place = moment - 1;
+        ASSERT(d->item_at[place] == item && d->bytes_at[place] == bytes);
         *out_bytes = d->live_bytes - tree_sum(d, place);
         tree_add(d, place, -(uint64_t)bytes);
         d->item_at[place] = NO_ITEM;

@@ -118,6 +118,7 @@ static bool load_tile(Simulation *sim, uint32_t texture, uint32_t tile, uint32_t
     uint32_t *word = &sim->words[sim->space->first[texture] + tile];
     uint32_t bytes = tex_trace_tile_bytes(&sim->textures[texture], tile), slot;
     uint64_t tag;
+    ASSERT(entry_tag(*word) == ENTRY_EMPTY);
     if (!slab_take(&sim->slabs, slab_class_of(bytes), entry_payload(*word), &slot, &tag))
         return false;
     TexReplay *n = sim->result;
