@@ -1,12 +1,12 @@
 /* A fiber is a stack and the place where it stopped. The switch itself is Boost.Context's, through
- * its two C entry points (x86-64, AArch64 and others; it keeps the callee-saved registers, MXCSR
+ * its two C entry points (x86-64, AArch64 and others; it preserves the callee-saved registers, MXCSR
  * and the x87 control word). A new fiber starts with the floating-point modes of its creator.
  *
  *   low address                                            high address
  *   [ guard ][ ............ free ............ <- stack grows | used ]
  *
- * Both sanitizers keep a shadow of each stack and must hear of every switch, just before it and
- * just after it: see resume, entry, suspend. */
+ * Both sanitizers keep a shadow of each stack and must be notified just before and just after every
+ * switch: see resume, entry, suspend. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/fiber.h"
 #include "base/alloc.h"
@@ -29,8 +29,8 @@
 /* boost/context/detail/fcontext.hpp, version 1.74, which has no C header of its own. */
 typedef void *fcontext_t;
 typedef struct transfer_t {
-    fcontext_t fctx; /* where the other side stopped */
-    void *data;      /* what it passed */
+    fcontext_t fctx; /* the context in which the other side stopped */
+    void *data;      /* the data that the other side passed */
 } transfer_t;
 extern transfer_t jump_fcontext(fcontext_t to, void *data);
 extern fcontext_t make_fcontext(void *stack_top, size_t size, void (*entry)(transfer_t));
@@ -38,13 +38,13 @@ extern fcontext_t make_fcontext(void *stack_top, size_t size, void (*entry)(tran
 typedef enum FiberState { FIBER_NEW, FIBER_RUNNING, FIBER_SUSPENDED, FIBER_DONE } FiberState;
 
 struct Fiber {
-    fcontext_t context; /* of the fiber while it does not run, else of its resumer */
+    fcontext_t context; /* context of the fiber while it is suspended, else of its resumer */
     FiberState state;
     void (*run)(void *data);
     void *data;
-    unsigned char *mapping; /* guard, then the stack */
+    unsigned char *mapping; /* the guard pages, then the stack */
     size_t mapping_bytes, guard_bytes;
-    /* Sanitizers: the side that does not run. */
+    /* Sanitizers: the fake stack of the side that does not run. */
     void *fake_stack, *resumer_fake_stack;
     const void *resumer_bottom;
     size_t resumer_bytes;
@@ -89,7 +89,7 @@ static void fiber_entry(transfer_t from)
     after_switch(NULL, &f->resumer_bottom, &f->resumer_bytes);
     f->run(f->data);
     f->state = FIBER_DONE;
-    /* NULL: this stack is left for good. */
+    /* NULL tells the sanitizer that this stack is left for good. */
     before_switch(NULL, f->resumer_bottom, f->resumer_bytes, f->tsan_resumer);
     (void)jump_fcontext(f->context, f);
     UNREACHABLE();

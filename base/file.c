@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The system's reason, from errno; `what` is the verb: "open". */
+/* Returns an error with the system's reason, from errno; `what` is the verb of the message, such as "open". */
 static Status fail_errno(Error *err, const char *path, const char *what)
 {
     int reason = errno;
@@ -43,7 +43,7 @@ static Status read_all(int fd, const char *path, char *data, size_t size_bytes, 
     return STATUS_OK;
 }
 
-/* Whether others than this user can have written it. */
+/* Returns whether users other than this one can have written the file. */
 static bool is_open_to_others(const struct stat *info)
 {
     return info->st_uid != geteuid() || (info->st_mode & 022) != 0;
@@ -55,13 +55,14 @@ bool file_is_private(const char *path)
     return lstat(path, &info) == 0 && S_ISREG(info.st_mode) && !is_open_to_others(&info);
 }
 
-/* is_private: only a file that this user alone can have written. */
+/* Reads a whole file. is_private accepts only a file that no other user can have written. */
 static Status read_whole(const char *path, size_t max_bytes, bool is_private, char **out_data,
                          size_t *out_size_bytes, Error *err)
 {
     *out_data = NULL;
     *out_size_bytes = 0;
-    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* so that a pipe cannot hold us */
+    /* O_NONBLOCK keeps a pipe from blocking the open */
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     int fd = open(path, is_private ? flags | O_NOFOLLOW : flags);
     if (fd < 0)
         return fail_errno(err, path, "open");
@@ -144,7 +145,7 @@ static Status write_whole(const char *path, const void *data, size_t size_bytes,
     FileReplace file;
     TRY(begin_replace(path, follows_links, &file, err));
     bool is_private =
-        !follows_links; /* it would not be believed again if the umask let others write it */
+        !follows_links; /* a private file that the umask let others write would be rejected later */
     if ((is_private && fchmod(fileno(file.stream), 0600) != 0) ||
         (size_bytes > 0 && fwrite(data, 1, size_bytes, file.stream) != size_bytes)) {
         Status status = fail_errno(err, path, "write");
@@ -168,7 +169,7 @@ Status file_write_private(const char *path, const void *data, size_t size_bytes,
 
 enum { TEMP_SUFFIX = sizeof ".00000000.tmp" - 1, NAMES_TRIED = 100 };
 
-/* A name of its own beside the file. */
+/* Makes a unique temporary name beside the file. */
 static bool make_temp_name(FileReplace *file, uint64_t *seed)
 {
     *seed = hash_mix64(*seed + 0x9e3779b97f4a7c15u);
@@ -193,8 +194,8 @@ static Str folder_of(const FileReplace *file, char out_folder[PATH_BYTES])
     return (Str){out_folder, folder.size_bytes};
 }
 
-/* A file without a name, which disappears with us. -1: this file system has none, or there is no /proc to name it
- * by later. */
+/* Opens a file without a name, which disappears with the process. Returns -1 if the file system does not
+ * support that, or if there is no /proc through which the file can be named later. */
 static int open_unnamed(FileReplace *file)
 {
     char folder[PATH_BYTES];
@@ -213,7 +214,8 @@ static bool is_temp_name(const char *name, const char *final)
            strcmp(name + size + 9, ".tmp") == 0;
 }
 
-/* Removes what killed processes of this user left of this file: whoever still writes holds a lock. */
+/* Removes temporary files that killed processes of this user left beside this file. A process that is still
+ * writing holds a lock. */
 static void sweep_temps(const FileReplace *file)
 {
     char folder[PATH_BYTES];
@@ -235,7 +237,7 @@ static void sweep_temps(const FileReplace *file)
         (void)closedir(dir);
 }
 
-/* Whether the file behind `fd` has this name still. */
+/* Returns whether the open file still has this name. */
 static bool is_named(int fd, const char *path)
 {
     struct stat open_file, named;
@@ -243,7 +245,7 @@ static bool is_named(int fd, const char *path)
            open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
-/* The mode obeys the umask, which mkstemp's would not. */
+/* Opens a temporary file whose mode obeys the umask, which that of mkstemp does not. */
 static int open_named(FileReplace *file)
 {
     uint64_t seed = temp_seed(file);
@@ -252,7 +254,8 @@ static int open_named(FileReplace *file)
         int fd = open(file->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             return fd;
-        /* A file system without locks is not swept; with them, somebody may have swept it just before. */
+        /* File systems without locks are not swept; on others, somebody may have swept the file just before it
+         * was locked. */
         if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
             is_named(fd, file->temp_path))
             return fd;
@@ -293,14 +296,14 @@ static Status begin_replace(const char *path, bool follows_links, FileReplace *o
     int fd = -1;
     if (exists && S_ISDIR(info.st_mode))
         return error_set_at(err, STATUS_IO, path, "is a folder");
-    if (exists && !S_ISREG(info.st_mode)) { /* /dev/null, a pipe: written in place */
+    if (exists && !S_ISREG(info.st_mode)) { /* /dev/null or a pipe is written in place */
         fd = open(path, O_WRONLY | O_CLOEXEC);
         out_file->is_in_place = true;
     } else if (exists && access(path, W_OK) != 0) {
-        fd = -1; /* errno is set: the folder would allow to replace what its owner has protected */
+        fd = -1; /* errno is set: in a writable folder the rename would replace a protected file */
     } else if (strlen(path_basename(out_file->path)) + TEMP_SUFFIX > NAME_MAX) {
-        errno = ENAMETOOLONG; /* told now, and not after the work */
-    } else if (!follows_links || file_follow_links(out_file->path)) { /* a link stays a link */
+        errno = ENAMETOOLONG; /* reported before the work and not after it */
+    } else if (!follows_links || file_follow_links(out_file->path)) { /* a link is kept */
         fd = open_unnamed(out_file);
         if (fd < 0)
             fd = open_named(out_file);
@@ -323,7 +326,7 @@ Status file_replace_begin(const char *path, FileReplace *out_file, Error *err)
     return begin_replace(path, true, out_file, err);
 }
 
-/* A link cannot replace a file, a rename can: so what has no name gets a temporary one first. */
+/* link() cannot replace a file but rename() can, so a nameless file first gets a temporary name. */
 static bool give_name(FileReplace *file)
 {
     char descriptor[64];
@@ -349,7 +352,7 @@ Status file_check_room(const char *path, uint64_t size_bytes, Error *err)
         while ((result = fallocate(fileno(file.stream), 0, 0, (off_t)size_bytes)) != 0 &&
                errno == EINTR)
             continue;
-    /* Not every file system can say so beforehand. */
+    /* Not every file system can reserve room. */
     if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS)
         status = error_set_at(err, STATUS_IO, path, "has no room for its %llu bytes: %s",
                               (unsigned long long)size_bytes, strerror(errno));
@@ -364,7 +367,7 @@ Status file_replace_commit(FileReplace *file, Error *err)
         (!file->is_in_place && fsync(fileno(file->stream)) != 0) ||
         (file->is_unnamed && !give_name(file)))
         status = fail_errno(err, file->path, "write");
-    /* While it is open and locked, nobody takes it for one that was left behind. */
+    /* As long as the file is open and locked, it is not taken for one that was left behind. */
     if (status == STATUS_OK && !file->is_in_place && rename(file->temp_path, file->path) != 0)
         status = fail_errno(err, file->path, "replace");
     if (status != STATUS_OK && file->temp_path[0])
@@ -383,7 +386,7 @@ void file_replace_abandon(FileReplace *file)
     file->stream = NULL;
 }
 
-/* operation: of flock. */
+/* Opens and locks a file; `operation` is that of flock(). */
 static Status lock_file(const char *path, int operation, FileLock *out_lock, bool *out_is_locked,
                         Error *err)
 {
@@ -459,7 +462,7 @@ static Status make_directories(const char *path, mode_t mode, Error *err)
     TRY(path_join(NULL, path, part, err));
     if (part[0] == '\0')
         return error_set(err, STATUS_INVALID, "a folder without a name");
-    /* Each parent in turn, then the whole; others may be making the same folders. */
+    /* Makes each parent in turn, then the folder itself; other processes may be making the same folders. */
     for (char *at = part + 1;; ++at) {
         if (*at != '/' && *at != '\0')
             continue;
@@ -482,8 +485,8 @@ Status file_make_directories(const char *path, Error *err)
     return make_directories(path, 0777, err);
 }
 
-/* Who may change what a name in a folder leads to: its owner, and whom the mode lets. 65534 stands for users that
- * this system does not know, as the host's root inside a container. */
+/* The owner of a folder can change what its names lead to, and so can others if its mode allows. 65534 stands
+ * for users unknown to this system, such as the host's root inside a container. */
 static bool is_trusted_owner(uid_t owner)
 {
     enum { UNKNOWN = 65534 };
@@ -518,7 +521,7 @@ static Status check_each_name(const char *path, bool (*is_trusted)(const struct 
     }
 }
 
-/* A link in a folder that many may write is its maker's: that the folder it leads to is ours says nothing. */
+/* A link in a world-writable folder belongs to its creator; that the folder it leads to is ours proves nothing. */
 static bool is_trusted_name(const struct stat *info)
 {
     return !S_ISLNK(info->st_mode) || is_trusted_owner(info->st_uid);
@@ -578,7 +581,7 @@ Status file_remove(const char *path, Error *err)
     return STATUS_OK;
 }
 
-/* Nested folders of a tree that is removed; each level holds a descriptor open. */
+/* The greatest depth of a tree that is removed; each level holds a descriptor open. */
 enum { REMOVE_DEPTH_MAX = 128 };
 
 static Status remove_content(int fd, const char *path, int depth, Error *err)
@@ -599,7 +602,7 @@ static Status remove_content(int fd, const char *path, int depth, Error *err)
             continue;
         if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
             continue;
-        /* Not unlinkable: a folder, or a real refusal, which opening it shows. */
+        /* If it cannot be unlinked it is a folder, or the refusal is real, which opening it shows. */
         int reason = errno;
         int child = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (child < 0) {

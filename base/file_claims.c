@@ -9,17 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Which file a path means: device and inode where there is one; else those of the nearest folder that is there, and
- * the names behind it. */
+/* Identifies the file that a path denotes: device and inode if it exists; otherwise those of the nearest
+ * existing folder, and the remaining names. */
 typedef struct Place {
     dev_t device;
     ino_t inode;
-    char rest[PATH_BYTES]; /* "": the file is there */
+    char rest[PATH_BYTES]; /* "" if the file exists */
 } Place;
 
 typedef struct FileClaim {
     const char *role; /* borrowed */
-    char *path;       /* owned: as it was named */
+    char *path;       /* owned: the path as given */
     dev_t device;
     ino_t inode;
     char *rest; /* owned */
@@ -32,7 +32,7 @@ typedef struct FolderClaim {
     ino_t inode;
 } FolderClaim;
 
-/* Takes empty names and "." out of a path. */
+/* Removes empty names and "." from a path. */
 static void drop_dots(char *path)
 {
     char *out = path;
@@ -49,7 +49,7 @@ static void drop_dots(char *path)
     *out = '\0';
 }
 
-/* False: no regular file, which nobody has to guard. */
+/* Finds the place of a path. Returns false for a non-regular file, which needs no protection. */
 static bool find_place(const char *path, Place *out, Status *out_status, Error *err)
 {
     struct stat info;
@@ -84,7 +84,7 @@ static bool find_place(const char *path, Place *out, Status *out_status, Error *
     return true;
 }
 
-/* Whether a folder takes two names for one: makes the first for a moment, and looks for the second. */
+/* Finds out whether a folder treats two names as one: makes the first for a moment and looks up the second. */
 static bool are_one_name(const Place *a, const char *a_path, const char *b_path)
 {
     struct stat made, found;
@@ -170,7 +170,7 @@ static Status refuse_below(const FileClaims *c, const struct stat *folder, const
     return STATUS_OK;
 }
 
-/* Asks all folders above the place where links lead to. */
+/* Checks all folders above the target of a path. */
 static Status check_folders(const FileClaims *c, const char *role, const char *path, Error *err)
 {
     struct stat info, above;
@@ -183,7 +183,7 @@ static Status check_folders(const FileClaims *c, const char *role, const char *p
     Str parent = path_dirname(whole);
     memmove(whole, parent.data, parent.size_bytes);
     whole[parent.size_bytes] = '\0';
-    /* ".." is the folder above whatever the names say. */
+    /* ".." leads to the folder above, independently of names. */
     for (bool is_known = stat(whole, &info) == 0; is_known; info = above) {
         TRY(refuse_below(c, &info, role, path, err));
         if (strlen(whole) + 4 > sizeof whole)
@@ -223,7 +223,7 @@ static Status claim(FileClaims *c, const char *role, const char *path, bool is_o
         if (!is_claim_of(other, &place, path))
             continue;
         if (strcmp(path, "-") == 0 && strcmp(other->path, "-") == 0) {
-            is_known = true; /* one behind the other */
+            is_known = true; /* the paths are equal up to here, so one continues the other */
             continue;
         }
         if (is_output || other->is_output)

@@ -6,7 +6,7 @@ half half_from_float(float value)
     memcpy(&bits, &value, sizeof bits);
     uint32_t sign = (bits >> 16) & 0x8000u;
     bits &= 0x7fffffffu;
-    if (bits > 0x7f800000u) /* NaN: quiet, upper payload kept */
+    if (bits > 0x7f800000u) /* NaN becomes quiet; the upper payload bits are kept */
         return (half)(sign | 0x7e00u | ((bits >> 13) & 0x3ffu));
     if (bits >= 0x477ff000u) /* 65520 and above round to infinity */
         return (half)(sign | 0x7c00u);
@@ -20,7 +20,7 @@ half half_from_float(float value)
     } else {
         return (half)sign;
     }
-    /* To nearest, ties to even; a carry out of the mantissa lands in the exponent as it should. */
+    /* Rounds to nearest, ties to even; a carry out of the mantissa correctly increments the exponent. */
     result = (mantissa + (1u << (shift - 1)) - 1u + ((mantissa >> shift) & 1u)) >> shift;
     return (half)(sign | result);
 }

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include <string.h>
 
-typedef uint16_t half; /* the bits */
+typedef uint16_t half; /* the bit pattern */
 
 half half_from_float(float value);
 
@@ -24,7 +24,8 @@ static inline float half_to_float(half h)
     } else if (exponent == 31) {
         bits = 0x7f800000u | (mantissa << 13) | (mantissa ? 0x00400000u : 0u);
     } else if (mantissa) {
-        uint32_t shift = (uint32_t)__builtin_clz(mantissa) - 21u; /* to bring the top bit to 2^10 */
+        /* shift that moves the top bit to 2^10 */
+        uint32_t shift = (uint32_t)__builtin_clz(mantissa) - 21u;
         bits = ((113u - shift) << 23) | (((mantissa << shift) & 0x3ffu) << 13);
     } else {
         bits = 0;
@@ -35,7 +36,7 @@ static inline float half_to_float(half h)
     return value;
 }
 
-/* `count` values; the arrays do not overlap. */
+/* Convert `count` values; the arrays must not overlap. */
 void half_from_float_array(const float *values, size_t count, half *out_halves);
 void half_to_float_array(const half *halves, size_t count, float *out_values);
 

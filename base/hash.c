@@ -72,7 +72,7 @@ static void compress(HashState *s, const uint8_t *block, bool is_last)
 void hash128_begin(HashState *s)
 {
     memcpy(s->h, initial, sizeof s->h);
-    s->h[0] ^= 0x01010000u ^ DIGEST_BYTES; /* parameter block: fan-out 1, depth 1, no key */
+    s->h[0] ^= 0x01010000u ^ DIGEST_BYTES; /* the parameter block: fan-out 1, depth 1, no key */
     s->total_bytes = 0;
     s->block_used = 0;
 }
@@ -87,7 +87,8 @@ void hash128_update(HashState *s, const void *data, size_t size_bytes)
             compress(s, s->block, false);
             s->block_used = 0;
         }
-        while (s->block_used == 0 && size_bytes > BLOCK_BYTES) { /* straight from the input */
+        /* full blocks are compressed directly from the input */
+        while (s->block_used == 0 && size_bytes > BLOCK_BYTES) {
             s->total_bytes += BLOCK_BYTES;
             compress(s, bytes, false);
             bytes += BLOCK_BYTES;

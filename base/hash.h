@@ -24,18 +24,18 @@ typedef struct HashState {
 
 void hash128_begin(HashState *s);
 void hash128_update(HashState *s, const void *data, size_t size_bytes);
-/* The string's length and then its bytes, so that neighbouring strings cannot run together. */
+/* Adds the string's length and then its bytes, so that adjacent strings cannot be confused. */
 void hash128_update_text(HashState *s, const char *text);
-/* As eight little-endian bytes. */
+/* Adds the value as eight little-endian bytes. */
 void hash128_update_u64(HashState *s, uint64_t value);
-/* The state is spent afterwards. */
+/* Returns the digest. The state cannot be used afterwards. */
 Hash128 hash128_end(HashState *s);
 Hash128 hash128(const void *data, size_t size_bytes);
 
 bool hash128_equal(Hash128 a, Hash128 b);
-/* The first eight bytes, little-endian: for tables keyed by hash. */
+/* Returns the first eight bytes as a little-endian number, for tables keyed by hash. */
 uint64_t hash128_low64(Hash128 h);
-/* 32 hexadecimal digits and a NUL. Returns `out`. */
+/* Writes 32 hexadecimal digits and a NUL. Returns `out`. */
 const char *hash128_text(Hash128 h, char out[HASH128_TEXT_BYTES]);
 
 /* Bijective finaliser of SplitMix64 [Steele2014]: spreads the bits of integer keys. Not a content

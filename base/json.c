@@ -1,7 +1,7 @@
-/* The only user of jansson, which parses and keeps the tree; everything about messages is here.
+/* The only user of jansson, which parses and keeps the tree; all messages are made here.
  *
  * A cursor's `value` is a json_t borrowed from the document. Numbers, types and names are checked
- * where they are read, so that a refusal always has a cursor, and with it a path. */
+ * where they are read, so that an error always has a cursor, and therefore a path. */
 #include "base/json.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -15,18 +15,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of json_parse_long. */
+/* The long array of json_parse_long. */
 typedef struct LongArray {
-    json_t *value;   /* in the tree, where it is empty; NULL: there is none */
-    Str *elements;   /* owned: their text */
-    json_t *current; /* owned: the one that json_at parsed last */
+    json_t *value;   /* the array's value in the tree, where it is empty; NULL if there is none */
+    Str *elements;   /* owned: the text of each element */
+    json_t *current; /* owned: the element that json_at parsed last */
     uint32_t count;
 } LongArray;
 
 struct JsonDoc {
     char *name;
     json_t *root;
-    LongArray *rest; /* owned; NULL: all is in the tree */
+    LongArray *rest; /* owned; NULL if everything is in the tree */
 };
 
 /* Field names from the file as they appear in messages: cut, so that the rest stays readable. */
@@ -59,9 +59,10 @@ Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err)
 
 uint64_t json_tree_bytes(Str text)
 {
-    /* Of jansson's values, with what the allocator adds: an object, an array, a field or an element. */
+    /* Estimated sizes of jansson's values, including the allocator's overhead: an object, an array, a field or
+     * element. */
     enum { OBJECT_BYTES = 320, ARRAY_BYTES = 160, ITEM_BYTES = 96 };
-    uint64_t bytes = text.size_bytes; /* of strings */
+    uint64_t bytes = text.size_bytes; /* bytes of strings */
     bool is_in_string = false;
     for (size_t i = 0; i < text.size_bytes; ++i) {
         char c = text.data[i];
@@ -79,7 +80,7 @@ uint64_t json_tree_bytes(Str text)
     return bytes;
 }
 
-/* The text without what stands between two places. */
+/* Reads the text while skipping the range between two positions. */
 typedef struct Gap {
     Str text;
     size_t begin, end, at;
@@ -102,7 +103,7 @@ static json_t *parse_element(Str text)
     return json_loadb(text.data, text.size_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
 }
 
-/* Finds the elements, and makes sure that each can be parsed. *out_end: the place of the ']'. */
+/* Finds the elements and checks that each can be parsed. *out_end is the position of the ']'. */
 static bool list_elements(LongArray *rest, Str text, size_t begin, size_t *out_end)
 {
     uint32_t capacity = 0;
@@ -125,7 +126,8 @@ static bool list_elements(LongArray *rest, Str text, size_t begin, size_t *out_e
     return *out_end != SIZE_MAX;
 }
 
-/* False: the plain way it is, whatever the reason. */
+/* Tries to parse the long array separately. Returns false if the text has to be parsed as a whole, whatever the
+ * reason. */
 static bool parse_long(JsonDoc *doc, Str text, const char *field)
 {
     uint32_t begin, array_end;
@@ -373,7 +375,7 @@ static void remember(JsonCursor *object, const char *field)
     object->asked[object->asked_count++] = field;
 }
 
-/* The name in the object that is most like `field`, which is not there. */
+/* Returns the name in the object that is most similar to `field`, which is absent. */
 static const char *misspelling_of(json_t *object, const char *field)
 {
     for (void *iter = json_object_iter(object); iter; iter = json_object_iter_next(object, iter)) {
@@ -400,7 +402,7 @@ Status json_get_any(JsonCursor *object, const char *field, JsonNeed need, JsonCu
     return json_fail(object, err, "field '%s' is missing", field);
 }
 
-/* Looks the field up, and reads it with the given call if it is there. */
+/* Looks up the field, and reads it with the given call if it exists. */
 #define GET(object, field, need, cursor, read)                                                     \
     do {                                                                                           \
         TRY(json_get_any((object), (field), (need), (cursor), err));                               \
@@ -541,7 +543,8 @@ void json_at(const JsonCursor *array, uint32_t index, JsonCursor *out_element)
     if (rest && array->value == rest->value) {
         json_decref(rest->current);
         rest->current = parse_element(rest->elements[index]);
-        value = rest->current ? rest->current : json_null(); /* only memory can be missing */
+        /* parsing can fail only for lack of memory */
+        value = rest->current ? rest->current : json_null();
     } else {
         value = json_array_get(array->value, index);
     }

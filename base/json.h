@@ -53,27 +53,27 @@ typedef enum JsonKind {
 
 typedef enum JsonNeed { JSON_REQUIRED, JSON_OPTIONAL } JsonNeed;
 
-/* `name` appears in messages: the path as the user knows it. Copied. Errors: STATUS_FORMAT with
- * line and column, STATUS_NO_MEMORY. On success *out_doc is owned by the caller. */
+/* Parses a text. `name`, which is copied, is the path in messages. On success *out_doc is owned by the caller
+ * (json_destroy). Errors: STATUS_FORMAT with line and column, STATUS_NO_MEMORY. */
 Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err) SORT_MUST_CHECK;
-/* The same for a text with one long array, a field of the outermost object: each element is parsed when json_at is
- * called for it, and is gone with the next such call, with all that was borrowed from it. A tree of millions of elements
- * would take ten times the text's memory. `text` must stay, and only one thread may read the document. Refusals are those
- * of json_parse. */
+/* Parses a text with one long array, a field of the outermost object, on demand: json_at parses an element,
+ * which is released, with everything borrowed from it, by the next such call. A tree of millions of elements
+ * would take ten times the text's memory. `text` must outlive the document, and only one thread may read it.
+ * Errors: as json_parse. */
 Status json_parse_long(const char *name, Str text, const char *field, JsonDoc **out_doc,
                        Error *err) SORT_MUST_CHECK;
-/* What the tree of a text takes, in bytes, at most; known without parsing it. */
+/* Returns an upper bound, in bytes, of the memory of a text's tree, without parsing it. */
 uint64_t json_tree_bytes(Str text);
-/* Reads at most max_bytes; a longer file is STATUS_LIMIT. */
+/* Reads and parses a file of at most max_bytes; a longer file is STATUS_LIMIT. */
 Status json_read_file(const char *path, size_t max_bytes, JsonDoc **out_doc,
                       Error *err) SORT_MUST_CHECK;
 void json_destroy(JsonDoc *doc); /* NULL is fine */
 
-/* The outermost value; the second form refuses anything but an object. */
+/* Sets a cursor to the outermost value; the second form refuses anything but an object. */
 void json_root(const JsonDoc *doc, JsonCursor *out_cursor);
 Status json_root_object(const JsonDoc *doc, JsonCursor *out_cursor, Error *err) SORT_MUST_CHECK;
 
-/* True unless an optional field was absent. */
+/* Returns true unless an optional field was absent. */
 bool json_exists(const JsonCursor *c);
 JsonKind json_kind(const JsonCursor *c);
 
@@ -85,7 +85,7 @@ Status json_get_object(JsonCursor *object, const char *field, JsonNeed need, Jso
                        Error *err) SORT_MUST_CHECK;
 Status json_get_array(JsonCursor *object, const char *field, JsonNeed need, JsonCursor *out_array,
                       Error *err) SORT_MUST_CHECK;
-/* A value of any kind. */
+/* Gets a value of any kind. */
 Status json_get_any(JsonCursor *object, const char *field, JsonNeed need, JsonCursor *out_value,
                     Error *err) SORT_MUST_CHECK;
 Status json_get_bool(JsonCursor *object, const char *field, JsonNeed need, bool *out_value,
@@ -94,19 +94,18 @@ Status json_get_int(JsonCursor *object, const char *field, JsonNeed need, int64_
                     int64_t *out_value, Error *err) SORT_MUST_CHECK;
 Status json_get_u32(JsonCursor *object, const char *field, JsonNeed need, uint32_t min,
                     uint32_t max, uint32_t *out_value, Error *err) SORT_MUST_CHECK;
-/* min and max may be infinite (-HUGE_VAL, HUGE_VAL); the value is always finite, and fits a
- * float. */
+/* min and max may be infinite (-HUGE_VAL, HUGE_VAL); the value is always finite, and representable as a float. */
 Status json_get_float(JsonCursor *object, const char *field, JsonNeed need, double min, double max,
                       float *out_value, Error *err) SORT_MUST_CHECK;
 Status json_get_double(JsonCursor *object, const char *field, JsonNeed need, double min, double max,
                        double *out_value, Error *err) SORT_MUST_CHECK;
-/* An array of exactly `count` numbers, each in [min, max]: colours, points, matrices. */
+/* Gets an array of exactly `count` numbers, each in [min, max]: colours, points, matrices. */
 Status json_get_floats(JsonCursor *object, const char *field, JsonNeed need, double min, double max,
                        uint32_t count, float *out_values, Error *err) SORT_MUST_CHECK;
-/* NUL-terminated, without inner NULs, borrowed from the document. */
+/* Gets a NUL-terminated string without inner NULs, borrowed from the document. */
 Status json_get_string(JsonCursor *object, const char *field, JsonNeed need, const char **out_text,
                        Error *err) SORT_MUST_CHECK;
-/* A string that must be one of `names`; gives its index. */
+/* Gets a string that must be one of `names`, as its index. */
 Status json_get_choice(JsonCursor *object, const char *field, JsonNeed need,
                        const char *const *names, uint32_t name_count, uint32_t *out_index,
                        Error *err) SORT_MUST_CHECK;
@@ -139,10 +138,11 @@ Status json_as_floats(const JsonCursor *c, double min, double max, uint32_t coun
                       float *out_values, Error *err) SORT_MUST_CHECK;
 Status json_as_string(const JsonCursor *c, const char **out_text, Error *err) SORT_MUST_CHECK;
 
-/* A refusal of the caller's own, with file and field path in front: returns STATUS_FORMAT, so that
- * `return json_fail(&c, err, "...")` reads well. */
+/* Reports an error of the caller's, prefixed by file and field path. Returns STATUS_FORMAT, so that `return
+ * json_fail(&c, err, "...")` works. */
 Status json_fail(const JsonCursor *c, Error *err, const char *format, ...) SORT_PRINTF(3, 4);
-/* "materials[3].parameters.roughness"; "" at the root; cut at the front ("...") when too long. */
+/* Writes the cursor's path: "materials[3].parameters.roughness"; "" at the root; cut at the front ("...") if it
+ * is too long. Returns `out`. */
 const char *json_path(const JsonCursor *c, char out[JSON_PATH_MAX]);
 const char *json_doc_name(const JsonDoc *doc);
 

@@ -18,7 +18,7 @@ static void skip_blanks(Scan *s)
         ++s->at;
 }
 
-/* Past a string; its text without the quotes. */
+/* Skips a string. Returns its text without the quotes. */
 static Str scan_string(Scan *s)
 {
     size_t begin = ++s->at;
@@ -29,7 +29,7 @@ static Str scan_string(Scan *s)
     return text;
 }
 
-/* Past any value, by counting brackets. */
+/* Skips any value by counting brackets. */
 static void skip_value(Scan *s)
 {
     size_t depth = 0;
@@ -53,7 +53,7 @@ static void skip_value(Scan *s)
     } while (depth && s->at < s->text.size_bytes);
 }
 
-/* To the value of the field that the path goes on with; the rest of the path, or NULL. */
+/* Moves to the value of the path's next field. Returns the rest of the path, or NULL. */
 static const char *enter_field(Scan *s, const char *path)
 {
     for (++s->at;; ++s->at) {

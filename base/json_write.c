@@ -26,7 +26,7 @@ static void write_quoted(StrBuf *out, const char *text)
             strbuf_append_c(out, "\\t");
         else if (c < 0x20)
             strbuf_printf(out, "\\u%04x", (unsigned)c);
-        else if (length == 0) /* broken UTF-8: the replacement character */
+        else if (length == 0) /* invalid UTF-8 becomes the replacement character */
             strbuf_append_c(out, "\\ufffd");
         else
             strbuf_append(out, (Str){s.data + i, length});
@@ -44,7 +44,7 @@ static void new_line(JsonWriter *w)
         strbuf_append_c(w->out, "  ");
 }
 
-/* Comma, line and name before a value. */
+/* Writes comma, line break and name before a value. */
 static void begin_value(JsonWriter *w, const char *name)
 {
     if (w->depth == 0) {
@@ -124,7 +124,7 @@ void json_write_null(JsonWriter *w, const char *name)
     strbuf_append_c(w->out, "null");
 }
 
-/* The fewest digits, from `least` up, that read back as the same value. */
+/* Writes the fewest digits, from `least` up, that read back as the same value. */
 static void write_number(JsonWriter *w, const char *name, double value, int least, bool is_float)
 {
     if (!isfinite(value)) {

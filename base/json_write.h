@@ -36,10 +36,10 @@ void json_write_string(JsonWriter *w, const char *name, const char *text);
 void json_write_bool(JsonWriter *w, const char *name, bool value);
 void json_write_i64(JsonWriter *w, const char *name, int64_t value);
 void json_write_u64(JsonWriter *w, const char *name, uint64_t value);
-/* The shortest digits that read back as the same value; NaN and infinities become null. */
+/* Writes the shortest digits that read back as the same value; NaN and infinities become null. */
 void json_write_double(JsonWriter *w, const char *name, double value);
 void json_write_float(JsonWriter *w, const char *name, float value);
-/* An array of them. */
+/* Writes an array of such numbers. */
 void json_write_floats(JsonWriter *w, const char *name, const float *values, uint32_t count);
 void json_write_null(JsonWriter *w, const char *name);
 

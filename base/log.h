@@ -24,15 +24,15 @@ typedef struct Log {
     void *data;
 } Log;
 
-/* Formats and passes on. Text past LOG_MESSAGE_MAX bytes is cut. `log` may be NULL. */
+/* Formats a message and passes it to the log. Text beyond LOG_MESSAGE_MAX bytes is cut. `log` may be NULL. */
 void log_message(const Log *log, LogLevel level, const char *format, ...) SORT_PRINTF(3, 4);
 void log_error(const Log *log, const char *format, ...) SORT_PRINTF(2, 3);
 void log_warning(const Log *log, const char *format, ...) SORT_PRINTF(2, 3);
 void log_info(const Log *log, const char *format, ...) SORT_PRINTF(2, 3);
 void log_debug(const Log *log, const char *format, ...) SORT_PRINTF(2, 3);
-/* To skip the work of preparing a message that nobody reads. */
+/* Returns whether messages of this level are written; lets callers skip preparing a message that nobody reads. */
 bool log_wants(const Log *log, LogLevel level);
-/* "error", "warning", "info", "debug". */
+/* Returns "error", "warning", "info" or "debug". */
 const char *log_level_name(LogLevel level);
 
 /* A `write` for Log: `data` is a FILE *. Writes "warning: text\n" (information without a prefix)

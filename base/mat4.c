@@ -95,7 +95,7 @@ bool mat4_inverse(mat4 a, mat4 *out_inverse)
             if (fabs(rows[i][column]) > fabs(rows[pivot][column]))
                 pivot = i;
         double largest = rows[pivot][column];
-        if (!(fabs(largest) > 0) || !isfinite(largest)) /* zero, NaN or infinite */
+        if (!(fabs(largest) > 0) || !isfinite(largest)) /* the pivot is zero, NaN or infinite */
             return false;
         for (int j = 0; j < 8; ++j) {
             double swapped = rows[pivot][j];

@@ -13,7 +13,7 @@ bool path_is_absolute(const char *path)
     return path[0] == '/';
 }
 
-/* The concatenation of three pieces. */
+/* Writes the concatenation of three pieces. */
 static Status build(Str a, Str b, Str c, char out_path[PATH_BYTES], Error *err)
 {
     size_t total = a.size_bytes + b.size_bytes + c.size_bytes;
@@ -135,7 +135,7 @@ Status path_resolve_inside(const char *root, const char *relative, char out_path
         return error_set_at(err, errno == ENOENT || errno == ENOTDIR ? STATUS_NOT_FOUND : STATUS_IO,
                             joined, "%s", strerror(errno));
     size_t length = strlen(real_root);
-    if (length > 1 && /* "/" contains everything */
+    if (length > 1 && /* "/" contains every path */
         (strncmp(real, real_root, length) != 0 || (real[length] != '/' && real[length] != '\0')))
         return error_set_at(err, STATUS_FORMAT, joined,
                             "refused: a symbolic link leads outside the folder '%s'", root);

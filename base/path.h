@@ -9,29 +9,30 @@
 enum { PATH_BYTES = 4096 }; /* the longest path with its NUL; longer ones are STATUS_LIMIT */
 
 bool path_is_absolute(const char *path);
-/* dir + '/' + name; `name` alone when it is absolute or dir is "" or NULL. */
+/* Joins dir + '/' + name, or copies `name` if it is absolute or dir is "" or NULL. */
 Status path_join(const char *dir, const char *name, char out_path[PATH_BYTES],
                  Error *err) SORT_MUST_CHECK;
-/* "a/b/c.exr": "a/b"; "c.exr": "."; "/c": "/". A view of `path` or of a literal. */
+/* Returns the folder: "a/b" for "a/b/c.exr", "." for "c.exr", "/" for "/c"; a view of `path` or of a literal. */
 Str path_dirname(const char *path);
-/* "a/b/c.exr": "c.exr". */
+/* Returns the last component: "c.exr" for "a/b/c.exr". */
 const char *path_basename(const char *path);
-/* "a/b.c/d.tar.gz": ".gz"; "" when there is none; a leading dot of the name does not count. */
+/* Returns the extension: ".gz" for "a/b.c/d.tar.gz"; "" if there is none. A leading dot of the name does not
+ * count. */
 const char *path_extension(const char *path);
-/* Name without folder and extension: "a/b/c.exr": "c". */
+/* Returns the name without folder and extension: "c" for "a/b/c.exr". */
 Str path_stem(const char *path);
-/* extension: with its dot; compared without regard to ASCII case. */
+/* Compares the extension, given with its dot, ignoring ASCII case. */
 bool path_has_extension(const char *path, const char *extension);
-/* The path with its extension exchanged; extension may be "". */
+/* Replaces the extension of a path; `extension` may be "". */
 Status path_replace_extension(const char *path, const char *extension, char out_path[PATH_BYTES],
                               Error *err) SORT_MUST_CHECK;
 
-/* By text alone: refuses the empty name, absolute names, "..", backslashes, drive letters ("C:"),
- * control characters and bytes that are not UTF-8. Error: STATUS_FORMAT with the reason. */
+/* Checks a name by its text alone: refuses the empty name, absolute names, "..", backslashes, drive letters
+ * ("C:"), control characters and bytes that are not UTF-8. Errors: STATUS_FORMAT with the reason. */
 Status path_check_relative(const char *relative, Error *err) SORT_MUST_CHECK;
-/* path_check_relative, then follows symbolic links: refuses a name that resolves to a place outside
- * `root` (STATUS_FORMAT). STATUS_NOT_FOUND when it does not exist. *out_path is the resolved
- * absolute path. Whoever can write into the folder meanwhile can still change it. */
+/* Calls path_check_relative and follows symbolic links; refuses a name that resolves to a place outside `root`
+ * (STATUS_FORMAT). STATUS_NOT_FOUND if it does not exist. *out_path is the resolved absolute path. A process
+ * that can write into the folder meanwhile can still change it. */
 Status path_resolve_inside(const char *root, const char *relative, char out_path[PATH_BYTES],
                            Error *err) SORT_MUST_CHECK;
 

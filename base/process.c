@@ -3,12 +3,12 @@
  * threads; all it needs is prepared before.
  *
  * The end of a child is noticed by its captured pipes closing, and then by waitpid. A grandchild
- * that keeps a pipe open cannot hold us: once the child has ended, the pipes are read until they
- * are empty, and no longer.
+ * that keeps a pipe open cannot block the parent: once the child has ended, the pipes are read until
+ * they are empty, and no longer.
  *
- * A child ends with us, however we end: it holds the reading end of a pipe whose writing end is ours
- * alone, and has the kernel send it SIGKILL when that closes. The death signal of prctl would come
- * when the thread ends that made the child, and decoders outlive theirs. */
+ * A child ends with its parent, however the parent ends: it holds the reading end of a pipe whose only
+ * writing end belongs to the parent, and asks the kernel for SIGKILL when that end closes. The death
+ * signal of prctl would be sent when the thread that made the child ends, but decoders outlive theirs. */
 #define _GNU_SOURCE /* pipe2, F_SETSIG */
 #include "base/process.h"
 #include "base/alloc.h"
@@ -31,14 +31,14 @@ enum { CAPTURE_DEFAULT = 1024 * 1024, POLL_MS = 10, EXEC_FAILED = 127 };
 
 struct Process {
     pid_t pid;
-    int output_fd, error_fd; /* ours; -1: not captured, or at its end */
-    int talk_fd;             /* our end of a conversation; -1: none */
-    int life_fd;             /* closes with us, and ends the child */
+    int output_fd, error_fd; /* the parent's ends; -1 if not captured, or at the end */
+    int talk_fd;             /* the parent's end of a conversation; -1: none */
+    int life_fd;             /* closes when the parent ends, which ends the child */
     size_t capture_max_bytes;
-    Process *next; /* in `living` */
+    Process *next; /* next in `living` */
 };
 
-/* All between process_spawn and the end of process_wait. */
+/* All processes between process_spawn and the end of process_wait. */
 static struct {
     Mutex mutex;
     Process *first;
@@ -84,7 +84,7 @@ static void close_pipe(int ends[2])
     close_fd(&ends[1]);
 }
 
-/* In the child: true when the parent is there and the kernel will end us with it. */
+/* Runs in the child. Returns true if the parent is alive and the kernel will kill the child with it. */
 static bool tie_to_parent(int life[2])
 {
     (void)close(life[1]);
@@ -92,10 +92,10 @@ static bool tie_to_parent(int life[2])
     return fcntl(life[0], F_SETFD, 0) == 0 && fcntl(life[0], F_SETOWN, getpid()) == 0 &&
            fcntl(life[0], F_SETSIG, SIGKILL) == 0 &&
            fcntl(life[0], F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
-           poll(&set, 1, 0) == 0; /* else it ended before we asked for the signal */
+           poll(&set, 1, 0) == 0; /* otherwise the parent ended before the signal was requested */
 }
 
-/* In the child: only calls that are safe there; all else was prepared. Does not return. */
+/* Runs in the child and makes only calls that are safe there; all else was prepared. Does not return. */
 static void run_child(const ProcessDesc *desc, int input_fd, int output_fd, int error_fd,
                       int report_fd, int life[2])
 {
@@ -110,7 +110,7 @@ static void run_child(const ProcessDesc *desc, int input_fd, int output_fd, int 
         is_ready = setrlimit(RLIMIT_AS, &limit) == 0;
     }
     if (is_ready) {
-        /* execvp takes pointers to non-const for historical reasons only. */
+        /* execvp takes pointers to non-const only for historical reasons. */
         union {
             const char *const *given;
             char *const *wanted;
@@ -122,7 +122,7 @@ static void run_child(const ProcessDesc *desc, int input_fd, int output_fd, int 
     _exit(EXEC_FAILED);
 }
 
-/* Where a stream of the child goes: our pipe, the null device, or (-1) where ours goes. */
+/* Returns the descriptor for a stream of the child: the pipe, the null device, or -1 to inherit the parent's. */
 static int child_end(ProcessStream stream, const int pipe_ends[2], int null_fd)
 {
     return stream == PROCESS_CAPTURE ? pipe_ends[1] : stream == PROCESS_DISCARD ? null_fd : -1;
@@ -133,7 +133,7 @@ static bool open_pipe(ProcessStream stream, int ends[2])
     return stream != PROCESS_CAPTURE || pipe2(ends, O_CLOEXEC) == 0;
 }
 
-/* 0, or the errno of a child that could not exec. */
+/* Returns 0, or the errno of a child that could not exec. */
 static int read_report(int fd)
 {
     int reason = 0;
@@ -176,7 +176,7 @@ Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
                       desc->converses ? talk[1] : child_end(desc->standard_output, output, null_fd),
                       child_end(desc->standard_error, errors, null_fd), report[1], life);
         int reason = pid < 0 ? errno : 0;
-        close_fd(&report[1]); /* so that the read below ends */
+        close_fd(&report[1]); /* otherwise the read below would not end */
         if (pid > 0 && (reason = read_report(report[0])) != 0)
             (void)waitpid(pid, NULL, 0);
         if (reason != 0)
@@ -207,7 +207,7 @@ Status process_spawn(const ProcessDesc *desc, Process **out_process, Error *err)
     return STATUS_OK;
 }
 
-/* Reads once; closes at the end of the stream or when it breaks. */
+/* Reads once. Closes the descriptor at the end of the stream or when it breaks. */
 static void read_stream(int *fd, size_t max_bytes, StrBuf *text, bool *is_cut)
 {
     char buffer[16384];
@@ -225,13 +225,13 @@ static void read_stream(int *fd, size_t max_bytes, StrBuf *text, bool *is_cut)
     strbuf_append(text, (Str){buffer, kept});
 }
 
-/* Waits up to wait_ms for output and reads what is there. False: there was nothing. */
+/* Waits up to wait_ms for output and reads what is available. Returns false if there was nothing. */
 static bool read_streams(Process *p, int wait_ms, ProcessResult *result)
 {
     struct pollfd set[2] = {{.fd = p->output_fd, .events = POLLIN},
                             {.fd = p->error_fd, .events = POLLIN}};
     bool is_cut = false;
-    if (poll(set, 2, wait_ms) <= 0) /* a negative fd is skipped */
+    if (poll(set, 2, wait_ms) <= 0) /* poll skips negative descriptors */
         return false;
     if (p->output_fd >= 0 && set[0].revents)
         read_stream(&p->output_fd, p->capture_max_bytes, &result->output, &is_cut);
@@ -251,7 +251,7 @@ static void set_end(ProcessResult *result, int wait_status)
 Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result, Error *err)
 {
     *out_result = (ProcessResult){0};
-    close_fd(&p->talk_fd); /* the child meets the end of its input */
+    close_fd(&p->talk_fd); /* gives the child the end of its input */
     uint64_t start_ns = clock_now_ns();
     uint64_t limit_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX;
     Status status = STATUS_OK;
@@ -259,7 +259,7 @@ Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result, 
         int wait_status;
         siginfo_t info = {0};
         pid_t ended = 0;
-        /* Out of the list before its number is free for another process. */
+        /* The process leaves the list before its number can be reused for another process. */
         if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
             info.si_pid == p->pid) {
             leave_living(p);
@@ -330,7 +330,7 @@ bool process_has_message(Process *p, uint32_t wait_ms)
     return poll(&set, 1, (int)wait_ms) > 0;
 }
 
-/* STATUS_OK: there is something to read, or the end. */
+/* Returns STATUS_OK if there is something to read, or the end. */
 static Status await_message(const Process *p, uint64_t deadline_ns, Error *err)
 {
     for (;;) {

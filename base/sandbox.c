@@ -10,13 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface, of which the headers of older systems lack the later parts. */
+/* The kernel's interface; the headers of older systems lack its later parts. */
 enum {
     CREATE_RULESET = 444, /* system calls, the same on every architecture */
     ADD_RULE = 445,
     RESTRICT_SELF = 446,
-    ASK_VERSION = 1, /* a flag of the first */
-    PATH_BENEATH = 1 /* a kind of rule */
+    ASK_VERSION = 1, /* a flag of CREATE_RULESET */
+    PATH_BENEATH = 1 /* a type of rule */
 };
 
 enum {
@@ -55,7 +55,7 @@ static Status fail(const char *path, Error *err)
                         strerror(errno));
 }
 
-/* NULL is fine. */
+/* Allows access below a path, which may be NULL. */
 static Status allow(int ruleset, const char *path, uint64_t access, Error *err)
 {
     struct stat info;

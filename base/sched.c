@@ -5,8 +5,8 @@
  *               > sleep; the two in the middle only while fewer are parked than fibers_wanted
  *
  * Steps that have begun are finished first: they hold memory, and they were waiting. Between steps
- * a fiber gives way only to such ones, so a run without waits stays in one fiber and one set of
- * buffers, which is what keeps a wave in the CPU's cache.
+ * a fiber yields only to such steps, so a run without waits stays in one fiber and one set of
+ * buffers, which keeps a wave in the CPU's cache.
  *
  * Locks: `inbox` and `is_asleep` belong to Worker.mutex; all else in a Worker to its thread. A
  * fiber that fires its own waiter's last event early, before it has left its stack, is put in the
@@ -23,12 +23,12 @@
 typedef struct Worker Worker;
 
 typedef struct Slot {
-    Waiter waiter; /* first: the two pointers are one */
+    Waiter waiter; /* first, so that a pointer to it is a pointer to the Slot */
     Worker *worker;
     Fiber *fiber;
-    void *state;       /* what fiber_begin returned */
-    struct Slot *next; /* in inbox, ready or idle */
-    bool is_parked;    /* suspended by its waiter, in the middle of a step */
+    void *state;       /* the state that fiber_begin returned */
+    struct Slot *next; /* next in inbox, ready or idle */
+    bool is_parked;    /* suspended by its waiter in the middle of a step */
 } Slot;
 
 typedef struct Queue {
@@ -38,11 +38,11 @@ typedef struct Queue {
 struct Worker {
     Sched *sched;
     Thread *thread;
-    void *state; /* what worker_begin returned */
+    void *state; /* the state that worker_begin returned */
     uint32_t index;
     uint32_t live_count, parked_count;
     Queue ready;
-    Slot *idle; /* a stack */
+    Slot *idle; /* a stack (last in, first out) */
     bool can_grow;
     SchedStats stats;
     Status status;
@@ -52,14 +52,14 @@ struct Worker {
     Cond cond;
     Queue inbox;
     bool is_asleep;
-    _Atomic bool has_inbox; /* written under the mutex; a hint for readers without it */
+    _Atomic bool has_inbox; /* written under the mutex, and read without it as a hint */
 };
 
 struct Sched {
     SchedDesc desc;
     Worker *workers;
-    _Atomic bool is_drained; /* a step found nothing left: no more fibers */
-    _Atomic bool is_aborted; /* no more steps either */
+    _Atomic bool is_drained; /* a step found no more work: no more fibers are made */
+    _Atomic bool is_aborted; /* no more steps are begun either */
     bool has_run;
     SchedStats stats;
 };
@@ -107,8 +107,9 @@ static void slot_unpark(Waiter *w)
     mutex_lock(&worker->mutex);
     queue_push(&worker->inbox, slot);
     atomic_store_explicit(&worker->has_inbox, true, memory_order_relaxed);
+    /* signalled under the lock: after the unlock the worker may be gone */
     if (worker->is_asleep)
-        cond_signal(&worker->cond); /* under the lock: past the unlock all this may be gone */
+        cond_signal(&worker->cond);
     mutex_unlock(&worker->mutex);
 }
 
@@ -124,7 +125,7 @@ static void set(_Atomic bool *flag)
     atomic_store_explicit(flag, true, memory_order_relaxed);
 }
 
-/* Steps that wait already leave no room for one more. */
+/* Returns whether the steps that are waiting leave no room for one more. */
 static bool is_full(const Worker *worker)
 {
     const SchedDesc *desc = &worker->sched->desc;
@@ -132,7 +133,7 @@ static bool is_full(const Worker *worker)
            worker->parked_count >= desc->fibers_wanted(desc->data);
 }
 
-/* What a fiber runs: steps, until nothing is left. */
+/* The body of a fiber: runs steps until no work is left. */
 static void slot_run(void *data)
 {
     Slot *slot = data;
@@ -193,13 +194,13 @@ static void slot_resume(Slot *slot)
     fiber_resume(slot->fiber);
     if (fiber_is_done(slot->fiber)) {
         slot_destroy(slot);
-    } else if (!slot->is_parked) { /* gave way between steps */
+    } else if (!slot->is_parked) { /* it yielded between steps */
         slot->next = worker->idle;
         worker->idle = slot;
     }
 }
 
-/* Moves what was woken to `ready`. With `may_sleep`, waits until there is something. */
+/* Moves woken fibers to `ready`. With `may_sleep`, waits until there is one. */
 static void read_inbox(Worker *worker, bool may_sleep)
 {
     if (!may_sleep && !is_set(&worker->has_inbox))
@@ -237,7 +238,7 @@ static Slot *next_slot(Worker *worker)
     }
     const Sched *s = worker->sched;
     if (worker->can_grow && worker->live_count < s->desc.fibers_max && !is_set(&s->is_drained)) {
-        /* More fibers only hide more waiting: without memory for one, those we have go on. */
+        /* More fibers only hide more waiting: without memory for another, the existing ones go on. */
         if (slot_create(worker, &slot, NULL) == STATUS_OK)
             return slot;
         worker->can_grow = false;
@@ -267,7 +268,7 @@ static void worker_main(void *data)
     const SchedDesc *desc = &worker->sched->desc;
     worker->status = worker_fill(worker);
     if (worker->status != STATUS_OK)
-        set(&worker->sched->is_aborted); /* the fibers that are there see it and end */
+        set(&worker->sched->is_aborted); /* the existing fibers see the flag and end */
     worker->can_grow = true;
     while (worker->live_count > 0) {
         read_inbox(worker, false);
@@ -343,7 +344,7 @@ Status sched_run(Sched *s, Error *err)
     s->has_run = true;
     uint32_t started = 0;
     Status status = STATUS_OK;
-    /* With fewer threads than asked for the work gets done all the same. */
+    /* With fewer threads than requested the work is done all the same. */
     while (started < s->desc.worker_count) {
         Worker *worker = &s->workers[started];
         status = thread_create("worker", 0, worker_main, worker, &worker->thread, err);

@@ -1,5 +1,5 @@
-/* Four floats in a register. Vector types of GCC and Clang, which every CPU's baseline has instructions for, or
- * which they take apart; operators work lane by lane, with the bits of the scalar operation. */
+/* Four floats in a register: vector types of GCC and Clang, which use the CPU's instructions or, where there are none,
+ * scalar code. Operators work lane by lane, with the bits of the scalar operation. */
 #ifndef SORT_BASE_SIMD_H
 #define SORT_BASE_SIMD_H
 
@@ -32,7 +32,7 @@ static inline f32x4 f32x4_splat(float x)
     return (f32x4){x, x, x, x};
 }
 
-/* Four integers, widened. Spelled out for x86, where GCC 12 takes the general form apart. */
+/* Loads and widens four integers. Spelled out for x86, where GCC 12 splits the general form. */
 static inline f32x4 f32x4_from_u8(const uint8_t *at)
 {
 #if defined(__SSE2__)

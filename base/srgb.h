@@ -5,13 +5,13 @@
 #include "base/compiler.h"
 #include <math.h>
 
-/* Encoded [0, 1] to linear [0, 1]. Values above 1 follow the curve, negatives the straight part. */
+/* Decodes [0, 1] to linear [0, 1]. Values above 1 follow the curve, negative ones the straight part. */
 static inline float srgb_to_linear(float encoded)
 {
     return encoded <= 0.04045f ? encoded / 12.92f : powf((encoded + 0.055f) / 1.055f, 2.4f);
 }
 
-/* Linear to encoded: the inverse. */
+/* Encodes a linear value: the inverse of srgb_to_linear. */
 static inline float srgb_from_linear(float linear)
 {
     return linear <= 0.0031308f ? linear * 12.92f : 1.055f * powf(linear, 1.0f / 2.4f) - 0.055f;

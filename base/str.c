@@ -53,7 +53,7 @@ bool str_is_utf8(Str s)
     return true;
 }
 
-/* Room for `more` bytes and the final NUL. */
+/* Ensures room for `more` bytes and the final NUL. */
 static bool reserve(StrBuf *b, size_t more)
 {
     size_t wanted;
@@ -146,14 +146,14 @@ const char *strbuf_text(const StrBuf *b)
 static bool is_shown_as_it_is(uint32_t code)
 {
     bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-    bool turns_lines = code == 0x2028 || code == 0x2029; /* separators of lines and paragraphs */
+    bool turns_lines = code == 0x2028 || code == 0x2029; /* line and paragraph separators */
     bool turns_direction = (code >= 0x200e && code <= 0x200f) ||
                            (code >= 0x202a && code <= 0x202e) ||
                            (code >= 0x2066 && code <= 0x2069) || code == 0x061c;
     return !is_control && !turns_lines && !turns_direction;
 }
 
-/* Of a well-formed character of `length` bytes. */
+/* Decodes a well-formed character of `length` bytes. */
 static uint32_t code_point(const char *text, uint32_t length)
 {
     static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
@@ -170,7 +170,7 @@ bool str_is_shown(Str s, size_t at, uint32_t length)
 
 enum { SHOWN_MAX = 4 * 4 + 1 }; /* four bytes, each as \x1b */
 
-/* The character at `at`, or a byte that is none, as it is shown; returns its length in `text`. */
+/* Writes the printable form of the character at `at`, or of an invalid byte; returns its length in `text`. */
 static uint32_t shown_character(Str text, size_t at, char out[SHOWN_MAX])
 {
     uint32_t length = str_utf8_length(text, at), size = 0;
@@ -253,7 +253,7 @@ const char *suggest_nearest(const char *name, const char *const *candidates, siz
     if (length > SUGGEST_NAME_MAX)
         return NULL;
     size_t limit = length / 3 > 1 ? length / 3 : 1;
-    if (limit >= length) /* every letter exchanged is no misspelling */
+    if (limit >= length) /* a name with every letter replaced is no misspelling */
         return NULL;
     const char *nearest = NULL;
     for (size_t i = 0; i < count; ++i) {

@@ -17,16 +17,17 @@ Str str_from(const char *text); /* NULL gives the empty string */
 bool str_equal(Str a, Str b);
 bool str_equal_c(Str a, const char *b);
 bool str_ends_with(Str s, Str suffix);
-/* Length in bytes, 1 to 4, of the character that starts at `at` (< size); 0 when the bytes there
- * are not well-formed UTF-8 (cut off, overlong, surrogate, beyond U+10FFFF). */
+/* Returns the length in bytes, 1 to 4, of the character that starts at `at` (< size); 0 if the bytes there are
+ * not well-formed UTF-8 (cut off, overlong, surrogate, beyond U+10FFFF). */
 uint32_t str_utf8_length(Str s, size_t at);
 bool str_is_utf8(Str s);
-/* Whether the character at `at`, of `length` bytes (str_utf8_length), may be shown as it is: see str_printable. */
+/* Returns whether the character at `at`, of `length` bytes (str_utf8_length), may be printed as it is: see
+ * str_printable. */
 bool str_is_shown(Str s, size_t at, uint32_t length);
-/* Text out of a file, as it may be shown: a copy in which control characters (C0, DEL, C1), characters that turn
- * the direction of writing, and bytes that are not UTF-8 are written as \n, \t or \x1b, byte by byte. So no
- * file drives a terminal, nor forges a line of a log. Cut at the end of a character; always NUL-terminated.
- * Returns `out`. */
+/* Copies text from a file in a form that is safe to print: control characters (C0, DEL, C1), characters that
+ * change the direction of writing, and bytes that are not UTF-8 are written as \n, \t or \x1b, byte by byte. No
+ * file can thus control a terminal or forge a line of a log. The copy is cut at the end of a character and
+ * always NUL-terminated. Returns `out`. */
 const char *str_printable(Str text, char *out, size_t out_bytes);
 
 /* Text that grows on the heap. Zero-initialise; strbuf_free at the end. Appends after an
@@ -48,7 +49,7 @@ void strbuf_clear(StrBuf *b); /* keeps the memory */
 void strbuf_free(StrBuf *b);
 const char *strbuf_text(const StrBuf *b); /* never NULL */
 
-/* The candidate nearest to `name` by edit distance, for "did you mean 'x'?"; NULL if none is near
+/* Returns the candidate nearest to `name` by edit distance, for "did you mean 'x'?"; NULL if none is near
  * (distance at most a third of the name's length, at least 1). */
 const char *suggest_nearest(const char *name, const char *const *candidates, size_t count);
 

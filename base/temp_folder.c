@@ -1,6 +1,6 @@
 /* A folder is locked by a descriptor of the folder itself, so no lock file can be missing. Between its
- * making and its locking another process may take it for a dead one: whoever then gets the lock finds a
- * folder without a name, and makes another. */
+ * making and its locking another process may take it for an abandoned one: the process that then gets the
+ * lock finds a folder without a name, and makes another. */
 #define _DEFAULT_SOURCE /* flock */
 #include "base/temp_folder.h"
 
@@ -24,13 +24,13 @@ enum {
 
 static const char prefix[] = "sort-";
 
-/* Names of what this process holds, for temp_folder_remove_all. */
+/* The folders that this process holds, for temp_folder_remove_all. */
 static struct {
     Mutex mutex;
     char *paths[LIVE_MAX]; /* owned */
 } live = {.mutex = MUTEX_INIT};
 
-/* Full: one folder more than anybody wants stays behind when a signal ends us, until the next sweep. */
+/* When the list is full, one more folder stays behind if a signal ends the process, until the next sweep. */
 static void remember(const char *path)
 {
     mutex_lock(&live.mutex);
@@ -64,7 +64,7 @@ void temp_folder_remove_all(void)
     mutex_unlock(&live.mutex);
 }
 
-/* sort-PURPOSE.PID.XXXXXX */
+/* Matches sort-PURPOSE.PID.XXXXXX. */
 static bool is_our_name(const char *name)
 {
     if (strncmp(name, prefix, sizeof prefix - 1) != 0)
@@ -74,7 +74,7 @@ static bool is_our_name(const char *name)
     return count > 0 && digits[1 + count] == '.' && strlen(digits + 2 + count) == 6;
 }
 
-/* Of this user alone: nobody else can have put anything there. */
+/* Returns whether only this user can have put anything into the folder. */
 static bool is_ours(int fd)
 {
     struct stat info;
@@ -97,7 +97,7 @@ static void sweep(const char *parent)
             (void)close(fd);
             continue;
         }
-        /* The lock goes with the last descriptor: keep it until the name is gone. */
+        /* The lock is dropped with the last descriptor, which is kept until the name is gone. */
         int content = dup(fd);
         if (content >= 0 && file_empty_directory(content, entry->d_name, &ignored) == STATUS_OK)
             (void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
@@ -107,14 +107,14 @@ static void sweep(const char *parent)
         (void)closedir(dir);
 }
 
-/* Locks it; false when a sweep was faster. */
+/* Locks the folder. Returns false if another process's sweep was faster. */
 static bool hold(TempFolder *folder)
 {
     struct stat info;
     folder->fd = open(folder->path, OPEN_FOLDER);
     if (folder->fd < 0)
         return false;
-    (void)flock(folder->fd, LOCK_EX); /* where there are no locks, there is no sweep either */
+    (void)flock(folder->fd, LOCK_EX); /* on file systems without locks nothing is swept either */
     if (fstat(folder->fd, &info) == 0 && info.st_nlink > 0)
         return true;
     (void)close(folder->fd);

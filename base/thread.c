@@ -70,7 +70,7 @@ bool cond_wait_for(Cond *c, Mutex *m, uint32_t milliseconds)
         ++until.tv_sec;
         until.tv_nsec -= 1000000000;
     }
-    /* The clock is named here, and not when the condition is made, so that COND_INIT works too. */
+    /* The clock is chosen here, and not when the condition is made, so that COND_INIT works too. */
     int result = pthread_cond_clockwait(&c->native, &m->native, CLOCK_MONOTONIC, &until);
     CHECK(result == 0 || result == ETIMEDOUT);
     return result == 0;
@@ -95,13 +95,15 @@ static void *thread_main(void *data)
     return NULL;
 }
 
-/* Whole pages, not below the system's least, and the guard: glibc takes it from the stack. */
+/* Sets the stack to whole pages, at least the system's minimum, plus the guard, which glibc takes from the
+ * stack. */
 static void set_stack(pthread_attr_t *attributes, size_t wanted_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN), bytes = wanted_bytes;
+    /* fetches the system's default */
     if (!bytes)
-        CHECK(pthread_attr_getstacksize(attributes, &bytes) == 0); /* the system's default */
+        CHECK(pthread_attr_getstacksize(attributes, &bytes) == 0);
     bytes = (bytes < least ? least : bytes) + THREAD_GUARD_BYTES;
     CHECK(pthread_attr_setguardsize(attributes, THREAD_GUARD_BYTES) == 0);
     CHECK(pthread_attr_setstacksize(attributes, (bytes + page - 1) / page * page) == 0);
@@ -156,7 +158,7 @@ void thread_flush_denormals(void)
 #endif
 }
 
-/* parallel_for: every thread takes the next index until none is left. */
+/* State of parallel_for: every thread takes the next index until none is left. */
 typedef struct Loop {
     void (*body)(void *data, uint32_t index);
     void *data;

@@ -22,24 +22,24 @@ void mutex_unlock(Mutex *m);
 void cond_init(Cond *c);
 void cond_destroy(Cond *c);
 void cond_wait(Cond *c, Mutex *m);
-/* False when `milliseconds` passed without a signal. Monotonic clock. */
+/* Returns false if `milliseconds` passed without a signal, on the monotonic clock. */
 bool cond_wait_for(Cond *c, Mutex *m, uint32_t milliseconds);
 void cond_signal(Cond *c);
 void cond_broadcast(Cond *c);
 
-/* No access below a thread's or a fiber's stack: wider than the frame of any function that does not touch its
- * pages in order, so that an overflow is stopped and never reaches other memory. */
+/* The inaccessible bytes below a thread's or a fiber's stack: more than the frame of any function that does not
+ * touch its pages in order, so that an overflow is stopped and never reaches other memory. */
 enum { THREAD_GUARD_BYTES = 256 * 1024 };
 
-/* name: at most 15 characters, shown by debuggers. stack_bytes: beside the guard; 0: the system's default.
- * *out_thread is owned by the caller: thread_join frees it. */
+/* Starts a thread. name: at most 15 characters, shown by debuggers. stack_bytes: without the guard; 0: the
+ * system's default. *out_thread is owned by the caller: thread_join frees it. Errors: STATUS_IO,
+ * STATUS_NO_MEMORY. */
 Status thread_create(const char *name, size_t stack_bytes, void (*run)(void *data), void *data,
                      Thread **out_thread, Error *err) SORT_MUST_CHECK;
 void thread_join(Thread *t);
-/* CPUs this process may run on; at least 1. */
+/* Returns the number of CPUs that this process may run on, at least 1. */
 uint32_t thread_cpu_count(void);
-/* Subnormal floats become zero in this thread (FTZ and DAZ), and in fibers it creates
- * afterwards. */
+/* Makes subnormal floats zero in this thread (FTZ and DAZ), and in fibers that it creates afterwards. */
 void thread_flush_denormals(void);
 
 /* Runs body(data, i) for i in [0, count) on up to thread_count threads (the caller is one of

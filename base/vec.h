@@ -44,7 +44,7 @@ static inline float3 f3_scale(float3 a, float s)
 {
     return f3(a.x * s, a.y * s, a.z * s);
 }
-/* a + s b */
+/* Returns a + s b. */
 static inline float3 f3_madd(float3 a, float s, float3 b)
 {
     return f3(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
@@ -79,7 +79,7 @@ static inline float3 f3_lerp(float3 a, float3 b, float t)
 {
     return f3_add(f3_scale(a, 1.0f - t), f3_scale(b, t));
 }
-/* One instruction each, where fminf and fmaxf may be calls. If `a` is NaN, `b` comes back. */
+/* One instruction each, while fminf and fmaxf may be calls. If `a` is NaN, the result is `b`. */
 static inline float minf(float a, float b)
 {
     return a < b ? a : b;
@@ -106,8 +106,7 @@ static inline float clampf(float x, float lo, float hi)
     return minf(maxf(x, lo), hi);
 }
 
-/* A right-handed orthonormal frame around a unit normal; branchless, continuous but at -z
- * [Duff2017]. */
+/* Completes a unit normal to a right-handed orthonormal frame; branchless, continuous except at -z [Duff2017]. */
 static inline void f3_frame(float3 n, float3 *out_s, float3 *out_t)
 {
     float sign = copysignf(1.0f, n.z);

@@ -17,7 +17,7 @@ void waiter_init(Waiter *w, const WaiterOps *ops)
 
 void waiter_arm(Waiter *w, uint32_t event_count)
 {
-    /* Relaxed: handing the waiter to those who fire synchronises. */
+    /* The order is relaxed: handing the waiter to those who fire it synchronises. */
     uint32_t before = atomic_fetch_add_explicit(&w->outstanding, event_count, memory_order_relaxed);
     ASSERT(before >= BIAS && before + event_count >= before);
     SORT_UNUSED(before);
@@ -26,7 +26,7 @@ void waiter_arm(Waiter *w, uint32_t event_count)
 void waiter_fire(Waiter *w)
 {
     uint32_t before = atomic_fetch_sub_explicit(&w->outstanding, 1, memory_order_acq_rel);
-    ASSERT(before != 0); /* fired more often than armed */
+    ASSERT(before != 0); /* fails if a waiter was fired more often than armed */
     if (before == 1)
         w->ops->unpark(w);
 }
@@ -43,10 +43,10 @@ void waiter_wait(Waiter *w)
 
 /* `is_woken` carries one unpark, which may come before the park. */
 typedef struct ThreadWaiter {
-    Waiter base; /* first: the two pointers are one */
+    Waiter base; /* first, so that a pointer to it is a pointer to the ThreadWaiter */
     Mutex mutex;
     Cond cond;
-    bool is_woken; /* mutex */
+    bool is_woken; /* guarded by the mutex */
 } ThreadWaiter;
 
 static void thread_park(Waiter *w)
@@ -64,7 +64,8 @@ static void thread_unpark(Waiter *w)
     ThreadWaiter *t = (ThreadWaiter *)w;
     mutex_lock(&t->mutex);
     t->is_woken = true;
-    cond_signal(&t->cond); /* under the lock: past the unlock the owner may destroy the waiter */
+    /* signalled under the lock: after the unlock the owner may destroy the waiter */
+    cond_signal(&t->cond);
     mutex_unlock(&t->mutex);
 }
 

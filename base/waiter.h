@@ -1,11 +1,11 @@
-/* A counted wake-up. Whoever must wait for slow storage arms a Waiter with the number of events,
- * hands it to whoever will fire them, and waits. What "wait" means is the host's choice: a fiber
- * is parked (base/sched.h), a plain thread sleeps on a condition variable. Libraries such as
- * textures/ see only this header and never know of fibers.
+/* A counted wake-up. Code that must wait for slow storage arms a Waiter with the number of events,
+ * hands it to the code that will fire them, and waits. The host decides how to wait: a fiber is
+ * parked (base/sched.h), a plain thread sleeps on a condition variable. Libraries such as textures/
+ * include only this header and do not depend on fibers.
  *
  * `outstanding` starts with a bias of one that waiter_wait drops, so that events which fire before
- * the wait cannot be lost, and whoever brings it to zero acts: the waiter itself returns at once,
- * anyone else calls ops->unpark. */
+ * the wait cannot be lost. The side that brings it to zero acts: the owner returns at once, and a
+ * firing thread calls ops->unpark. */
 #ifndef SORT_BASE_WAITER_H
 #define SORT_BASE_WAITER_H
 
@@ -14,8 +14,8 @@
 
 typedef struct Waiter Waiter;
 typedef struct WaiterOps {
-    void (*park)(Waiter *w);   /* owner; returns after unpark */
-    void (*unpark)(Waiter *w); /* any thread; exactly once a park */
+    void (*park)(Waiter *w);   /* called by the owner; returns after unpark */
+    void (*unpark)(Waiter *w); /* called by any thread, exactly once for each park */
 } WaiterOps;
 
 struct Waiter {
@@ -24,15 +24,15 @@ struct Waiter {
 };
 
 void waiter_init(Waiter *w, const WaiterOps *ops);
-/* Owner, before the events can fire. May be called again to add events before waiter_wait. */
+/* Adds events. Called by the owner before the events can fire; may be called again before waiter_wait. */
 void waiter_arm(Waiter *w, uint32_t event_count);
-/* Any thread; exactly once an event, on failure and shutdown too. The waiter may be gone the
- * moment this returns. */
+/* Fires one event. Any thread, exactly once for each event, on failure and shutdown too. The waiter may be
+ * destroyed as soon as this returns. */
 void waiter_fire(Waiter *w);
-/* Owner; returns when all armed events have fired. No lock may be held. */
+/* Waits until all armed events have fired. Called by the owner, which may hold no lock. */
 void waiter_wait(Waiter *w);
 
-/* The form for plain threads. */
+/* Creates a waiter for a plain thread. */
 Status waiter_create_for_thread(Waiter **out_waiter, Error *err) SORT_MUST_CHECK;
 void waiter_destroy_for_thread(Waiter *w);
 

@@ -14,7 +14,7 @@ bool exr_header_begin(Str file, uint32_t *out_flags, size_t *out_offset)
     return true;
 }
 
-/* A NUL-terminated text at *offset; NULL when it does not end inside the file. */
+/* Returns the NUL-terminated text at *offset; NULL if it does not end inside the file. */
 static const char *read_text(Str file, size_t *offset)
 {
     const char *text = file.data + *offset;

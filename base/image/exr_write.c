@@ -25,7 +25,7 @@
 enum { BAND_ROWS = 64, LONG_NAME_BYTES = 32 };
 
 typedef struct Band {
-    char *file; /* tinyexr's memory */
+    char *file; /* allocated by tinyexr */
     size_t size_bytes;
     Status status;
     Error error;
@@ -216,7 +216,7 @@ static uint32_t band_rows(const Job *job, uint32_t band)
     return job->desc->height - first < BAND_ROWS ? job->desc->height - first : BAND_ROWS;
 }
 
-/* One channel of the band, without gaps, in its stored type. `row_floats` is room for one row. */
+/* Copies one channel of the band, without gaps, in its stored type. `row_floats` has room for one row. */
 static void copy_plane(const ExrChannel *channel, uint32_t width, uint32_t first_row, uint32_t rows,
                        float *row_floats, unsigned char *out_plane)
 {
@@ -275,7 +275,8 @@ static void encode_band(void *data, uint32_t index)
 
 /* --- the file --- */
 
-/* Where the header of the first band ends; its windows and the shape of its pixels are replaced by the true ones. */
+/* Patches the header of the first band, whose windows and pixel aspect are replaced by the true ones, and
+ * returns its size. */
 static Status patch_header(const Job *job, size_t *out_header_bytes, Error *err)
 {
     const ExrWriteDesc *desc = job->desc;
@@ -311,7 +312,7 @@ static Status patch_header(const Job *job, size_t *out_header_bytes, Error *err)
     return STATUS_OK;
 }
 
-/* A failure stays with the stream: file_replace_commit tells. */
+/* A failure is kept by the stream and reported by file_replace_commit. */
 static void put(FILE *stream, const void *data, size_t size_bytes)
 {
     (void)fwrite(data, 1, size_bytes, stream);
@@ -322,7 +323,8 @@ static uint32_t block_count(const Job *job, uint32_t band)
     return (band_rows(job, band) + job->rows_per_block - 1) / job->rows_per_block;
 }
 
-/* A band's blocks begin behind its header and its offsets; the header's size is the same in all. */
+/* Returns where a band's blocks begin, which is after its header and its offsets. The header's size is the same
+ * in all bands. */
 static size_t blocks_offset(const Job *job, uint32_t band, size_t header_bytes)
 {
     return header_bytes + (size_t)block_count(job, band) * sizeof(uint64_t);
@@ -334,7 +336,7 @@ static Status write_parts(const Job *job, size_t header_bytes, FILE *stream, Err
     for (uint32_t i = 0; i < job->band_count; ++i)
         total_blocks += block_count(job, i);
     put(stream, job->bands[0].file, header_bytes);
-    /* Offsets: those of a band, moved by where its blocks land. */
+    /* Writes the offsets: those of each band, moved to where its blocks are placed. */
     uint64_t position = header_bytes + total_blocks * sizeof(uint64_t);
     for (uint32_t i = 0; i < job->band_count; ++i) {
         const Band *band = &job->bands[i];
@@ -408,7 +410,7 @@ Status exr_write(const char *path, const ExrWriteDesc *desc, Error *err)
     free_header(&job);
     if (job.bands)
         for (uint32_t i = 0; i < job.band_count; ++i)
-            mem_free(job.bands[i].file); /* malloc's, as tinyexr states */
+            mem_free(job.bands[i].file); /* from malloc, as tinyexr documents */
     mem_free(job.bands);
     mem_free(job.channels);
     return status;

@@ -51,7 +51,7 @@ typedef struct ExrMetadata {
 typedef struct ExrWriteDesc {
     size_t size_bytes;      /* sizeof(ExrWriteDesc) */
     uint32_t width, height; /* of the data window, in pixels */
-    /* A crop lies at (x, y) of a frame of frame_width x frame_height (the display window); all 0:
+    /* A crop lies at (x, y) of a frame of frame_width x frame_height (the display window). If all four are 0,
      * the data window is the frame. */
     uint32_t x, y, frame_width, frame_height;
     const ExrChannel *channels;
@@ -60,7 +60,8 @@ typedef struct ExrWriteDesc {
     uint32_t metadata_count;
     float pixel_aspect; /* width of a pixel over its height; 0: 1 */
     ExrCompression compression;
-    uint32_t thread_count; /* that compress; 0: one a CPU. The bytes do not depend on it */
+    /* threads that compress; 0: one for each CPU. The bytes do not depend on it */
+    uint32_t thread_count;
 } ExrWriteDesc;
 
 /* Errors: STATUS_INVALID (sizes, names), STATUS_IO, STATUS_NO_MEMORY. */

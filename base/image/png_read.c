@@ -1,4 +1,4 @@
-/* See png_write.c for the jumps. */
+/* png_write.c explains the jumps. */
 #include "base/image/png_read.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -48,7 +48,7 @@ static void read_pixels(PngReader *r)
     png_set_read_fn(r->png, r, on_read);
     png_set_user_limits(r->png, PNG_SIZE_MAX_PX, PNG_SIZE_MAX_PX);
     png_read_info(r->png, r->info);
-    png_set_expand(r->png); /* palettes, small greys and colour keys, to 8 bits */
+    png_set_expand(r->png); /* expands palettes, greys of less than 8 bits, and colour keys */
     png_set_scale_16(r->png);
     png_set_gray_to_rgb(r->png);
     png_set_add_alpha(r->png, 0xff, PNG_FILLER_AFTER);

@@ -1,5 +1,5 @@
-/* libpng reports failure by a jump: what changes between setjmp and the jump lives in a struct, so
- * that it keeps its value. */
+/* libpng reports failure by a jump. Variables that change between setjmp and the jump live in a struct, so that
+ * they keep their values. */
 #include "base/image/png_write.h"
 #include "base/file.h"
 #include "base/image/png_read.h"
@@ -26,7 +26,7 @@ static void on_warning(png_structp png, png_const_charp message)
     (void)png, (void)message;
 }
 
-/* False when libpng gave up. */
+/* Writes the pixels. Returns false if libpng failed. */
 static bool write_pixels(PngWriter *w, uint32_t width, uint32_t height, uint32_t channel_count,
                          const uint8_t *pixels)
 {

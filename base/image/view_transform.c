@@ -15,10 +15,10 @@ static float filmic(float x)
 float view_transform_channel(const ViewTransform *view, float linear)
 {
     float x = linear * exp2f(view->exposure_stops);
-    if (!(x > 0)) /* NaN too */
+    if (!(x > 0)) /* also true for NaN */
         return 0;
     if (view->curve == VIEW_FILMIC)
-        x = x < 1e6f ? filmic(x) : 1; /* past that the squares overflow, and the curve is flat */
+        x = x < 1e6f ? filmic(x) : 1; /* beyond that the squares overflow, and the curve is flat */
     return srgb_from_linear(fminf(x, 1));
 }
 

@@ -22,7 +22,7 @@ extern const char *const view_curve_names[];
  * Negative values become 0, infinities white, NaN black. */
 void view_transform_rgb(const ViewTransform *view, const float *linear, size_t in_stride,
                         size_t count, uint8_t *out_rgb);
-/* One channel, encoded: in [0, 1]. */
+/* Returns one encoded channel, in [0, 1]. */
 float view_transform_channel(const ViewTransform *view, float linear);
 
 #endif
