@@ -1,9 +1,9 @@
-/* A process gives up, for good, the files that it does not need: for children that run foreign libraries on data from strangers.
- * By Landlock [landlock(7)], Linux 5.13 and later: without privileges, and without other programs. Files that are open already stay
- * usable, pipes of the parent above all. What newer kernels can refuse besides is refused there: connections by TCP (6.7), signals
- * to other processes (6.12). No program can be executed.
+/* A process permanently gives up access to files that it does not need. This is for children that run foreign libraries on
+ * untrusted data. It uses Landlock [landlock(7)], Linux 5.13 and later, which needs neither privileges nor other programs.
+ * Files that are already open stay usable, in particular the parent's pipes. On newer kernels TCP connections (6.7) and
+ * signals to other processes (6.12) are refused as well. No program can be executed.
  *
- * Thread rule: once, by a process that has no threads yet; those that it makes inherit it. */
+ * Thread rule: call once, in a process that has no threads yet; threads made later inherit the restrictions. */
 #ifndef SORT_BASE_SANDBOX_H
 #define SORT_BASE_SANDBOX_H
 
@@ -14,13 +14,15 @@ typedef struct SandboxDesc {
     const char *const
         *readable; /* folders, or files, with all below; those that are not there are left out */
     uint32_t readable_count;
-    const char *writable; /* a folder: files in it are made, written, removed; NULL: none */
-    const char *entries;  /* a folder: folders in it are made, renamed and removed; NULL: none */
+    const char *writable; /* a folder in which files may be made, written and removed; NULL: none */
+    /* a folder in which folders may be made, renamed and removed; NULL: none */
+    const char *entries;
 } SandboxDesc;
 
 /* Whether this kernel has Landlock. Any thread. */
 bool sandbox_is_supported(void);
-/* STATUS_UNSUPPORTED: this kernel has no Landlock, and nothing has changed. STATUS_IO: it has, and refuses; the process should end. */
+/* Enters the sandbox. Errors: STATUS_UNSUPPORTED if the kernel has no Landlock; nothing has changed then.
+ * STATUS_IO if it has, and refuses; the process should end. */
 Status sandbox_enter(const SandboxDesc *desc, Error *err) SORT_MUST_CHECK;
 
 #endif

@@ -1,10 +1,11 @@
 /* The plugin host. Two steps: scan (folders to candidate files, once) and load (dlopen, check the
  * ABI, remember the result or the reason), the latter only for the kind that is asked for.
  *
- * All state is guarded by one mutex; what is handed out (decoders, importers, infos) is written
- * once, before it is handed out, and never moves: `plugins` is allocated in full by the scan. */
+ * All state is guarded by one mutex. Objects that are handed out (decoders, importers, infos) are
+ * written once, before they are handed out, and never move: the scan allocates `plugins` in full. */
 #include "plugins/plugin_host.h"
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
@@ -23,15 +24,15 @@ typedef struct Plugin {
     PluginHost *host; /* borrowed */
     char *path;       /* owned */
     const char *file; /* the last component of path */
-    PluginKind kind;  /* by its file name */
+    PluginKind kind;  /* determined by its file name */
     bool is_tried;
     SortHostApi api;          /* api.host is this Plugin */
-    const SortPlugin *plugin; /* borrowed: the library; NULL unless usable */
+    const SortPlugin *plugin; /* borrowed: the library; NULL if unusable */
     char failure[FAILURE_MAX];
 } Plugin;
 
 struct PluginHost {
-    PluginHostDesc desc; /* folders replaced by the list below */
+    PluginHostDesc desc; /* its folders are replaced by the list below */
     Mutex mutex;
     char **folders; /* owned */
     uint32_t folder_count;
@@ -67,6 +68,7 @@ static int host_open_file(void *plugin_data, const char *name)
 
 static bool add_folder(PluginHost *host, const char *text, size_t size_bytes)
 {
+    ASSERT(!host->is_scanned);
     if (size_bytes == 0)
         return true;
     char **grown = mem_realloc(host->folders, host->folder_count + 1u, sizeof *host->folders);
@@ -93,7 +95,8 @@ static bool add_environment_folders(PluginHost *host)
     return true;
 }
 
-/* <folder of the program>/../lib/sort-renderer; nothing if the system does not tell where the program is. */
+/* Adds <folder of the program>/../lib/sort-renderer, or nothing if the system does not report the program's
+ * path. */
 static bool add_program_folder(PluginHost *host)
 {
     char program[PATH_BYTES];
@@ -152,6 +155,7 @@ static const char file_prefix[] = "sort_plugin_";
 
 static PluginKind kind_of(const char *file)
 {
+    ASSERT(strncmp(file, file_prefix, sizeof file_prefix - 1) == 0);
     const char *rest = file + sizeof file_prefix - 1;
     if (strncmp(rest, "decoder_", 8) == 0)
         return KIND_DECODER;
@@ -185,14 +189,14 @@ static bool add_plugin(PluginHost *host, const char *folder, const char *file)
         return false;
     if (path_join(folder, file, path, NULL) != STATUS_OK) {
         mem_free(path);
-        return true; /* too long to be opened */
+        return true; /* the path is too long to be opened */
     }
     host->plugins[host->plugin_count++] =
         (Plugin){.path = path, .file = path_basename(path), .kind = kind_of(file)};
     return true;
 }
 
-/* A folder that is not there, or cannot be read, holds no plugins. */
+/* Scans a folder; one that is missing or unreadable contains no plugins. */
 static bool scan_folder(PluginHost *host, Arena *names_arena, const char *folder)
 {
     const char *const *names;
@@ -211,6 +215,7 @@ static Status scan(PluginHost *host, Error *err)
 {
     if (host->is_scanned)
         return STATUS_OK;
+    ASSERT(host->plugin_count == 0 && !host->infos);
     Arena *names_arena = arena_create(0, 0);
     bool ok = names_arena != NULL;
     for (uint32_t i = 0; ok && i < host->folder_count; ++i)
@@ -247,12 +252,13 @@ static void fail(Plugin *plugin, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
+    ASSERT(plugin->is_tried && !plugin->plugin);
     vsnprintf(plugin->failure, sizeof plugin->failure, format, args);
     va_end(args);
     host_log(plugin, SORT_LOG_WARNING, plugin->failure);
 }
 
-/* A description of what is wrong, or NULL. */
+/* Returns a description of the fault, or NULL. */
 static const char *decoder_fault(const SortImageDecoder *d)
 {
     if (d->size_bytes < sizeof *d)
@@ -289,6 +295,7 @@ static const char *plugin_fault(const SortPlugin *p)
 
 static void load(Plugin *plugin)
 {
+    ASSERT(plugin->host->is_scanned && plugin->api.host == plugin);
     if (plugin->is_tried)
         return;
     plugin->is_tried = true;
@@ -325,7 +332,7 @@ static void load(Plugin *plugin)
 
 /* --- queries ------------------------------------------------------------------------------- */
 
-/* The suffix of a path in lower case; empty if there is none, or none that a plugin could name. */
+/* Writes the suffix of a path in lower case; empty if there is none, or none that a plugin could name. */
 static void lower_suffix(const char *path, char out[SUFFIX_MAX])
 {
     out[0] = '\0';
@@ -336,6 +343,7 @@ static void lower_suffix(const char *path, char out[SUFFIX_MAX])
     size_t i = 0;
     for (const char *c = dot + 1; *c; ++c)
         out[i++] = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
+    ASSERT(i < SUFFIX_MAX);
     out[i] = '\0';
 }
 
@@ -356,7 +364,7 @@ static const char *const *suffixes_of(const Plugin *plugin, PluginKind kind)
     return plugin->plugin->importer ? plugin->plugin->importer->suffixes : NULL;
 }
 
-/* Why there is no plugin for this suffix: what was found, what failed, or where was looked. */
+/* Explains why there is no plugin for this suffix: plugins found, failures, or folders searched. */
 static Status explain(const PluginHost *host, PluginKind kind, const char *path, const char *suffix,
                       Error *err)
 {

@@ -1,15 +1,15 @@
 /* The C ABI between SORT and its plugins: image decoders and scene importers.
  *
- * A plugin is a shared library with one exported symbol, sort_plugin_entry. It sees this header and
+ * A plugin is a shared library with one exported symbol, sort_plugin_entry. It includes this header and
  * nothing else of SORT. The host checks the ABI number first, then reads only as much of each struct
  * as its size_bytes says. Plugins run in a child process (`texcache make`, `sort-render` importing),
- * because the libraries behind them can crash or balloon; the renderer itself never loads one.
- * docs/reference/plugin-abi.md tells how to write one.
+ * because their libraries can crash or exhaust memory; the renderer itself never loads one.
+ * docs/reference/plugin-abi.md describes how to write one.
  *
  * The ABI number changes when a struct changes in the middle or a rule changes its meaning. Fields
  * appended at the end of a struct with a size_bytes keep it.
  *
- * Threads: the entry is called once a host. Distinct SortImage objects may be used from distinct
+ * Threads: the entry is called once for each host. Distinct SortImage objects may be used from distinct
  * threads at the same time; one SortImage from one thread at a time; import() from one thread at a
  * time, and it calls the sink from that thread. Strings are UTF-8. */
 #ifndef SORT_PLUGIN_H
@@ -32,7 +32,7 @@ typedef enum SortResult {
     SORT_ERROR_UNSUPPORTED, /* well-formed, but not handled: `why` names the feature */
     SORT_ERROR_NO_MEMORY,
     SORT_ERROR_CANCELLED,
-    SORT_ERROR_SINK /* the host's sink refused; the host knows why */
+    SORT_ERROR_SINK /* the host's sink refused; the host has the reason */
 } SortResult;
 
 typedef struct SortFailure {
@@ -49,13 +49,14 @@ typedef enum SortLogLevel {
 typedef struct SortHostApi {
     size_t size_bytes;
     uint32_t abi;
-    void *host; /* passed back to each function below */
+    void *host; /* to be passed to each function below */
     void (*log)(void *host, SortLogLevel level, const char *text); /* any thread */
     bool (*cancelled)(void *host); /* any thread; poll in long loops */
-    /* Appended. Importers open what the scene file names, and the scene file itself, in this way alone: the host
-     * looks for it, and keeps the importer from files that are none of the scene's. `name` as the scene file
-     * has it, or made from the path that import() gets. A descriptor for reading, which is the importer's to
-     * close; -1: it is not there, or may not be read. The thread of import(). NULL: the host opens nothing. */
+    /* Appended. Importers open the files that the scene file names, and the scene file itself, only in this
+     * way: the host looks for them, and denies access to files that do not belong to the scene. `name` is as in
+     * the scene file, or made from the path passed to import(). Returns a descriptor for reading, which the
+     * importer closes; -1 if the file is missing or may not be read. Called on the thread of import(). NULL:
+     * the host opens nothing. */
     int (*open_file)(void *host, const char *name);
 } SortHostApi;
 
@@ -75,7 +76,7 @@ typedef enum SortColorSpace {
     SORT_COLOR_RAW /* data, not colour */
 } SortColorSpace;
 
-/* How the picture goes on outside of [0, 1]. */
+/* How the picture continues outside [0, 1]. */
 typedef enum SortWrap {
     SORT_WRAP_UNKNOWN, /* the file does not say */
     SORT_WRAP_PERIODIC,
@@ -85,17 +86,17 @@ typedef enum SortWrap {
 } SortWrap;
 
 typedef struct SortLevelInfo {
-    size_t size_bytes;      /* set by the caller, before the call, as for every out struct */
+    size_t size_bytes;      /* set by the caller before the call, as for every out struct */
     uint32_t width, height; /* the display window */
     uint32_t channel_count; /* 1 to 4 (more are dropped by the decoder; it says so) */
-    SortTexelType type;     /* the native type, rounded up to one of ours */
+    SortTexelType type;     /* the native type, rounded up to one of these */
     uint32_t tile_width, tile_height; /* 0 when stored by rows */
     uint32_t level_count, subimage_count;
     SortColorSpace color_space;
     int32_t alpha_channel;   /* index, or -1 */
     bool is_premultiplied;   /* alpha already in the colour */
-    const char *format_name; /* "png", "openexr" ...; lives as long as the image */
-    SortWrap wrap_s, wrap_t; /* along the rows, and the columns */
+    const char *format_name; /* "png", "openexr" ...; valid as long as the image */
+    SortWrap wrap_s, wrap_t; /* along rows, and along columns */
 } SortLevelInfo;
 
 /* Pixels [x, x+width) x [y, y+height) of a level, row-major, channels interleaved, native type. Pixels
@@ -115,7 +116,7 @@ typedef struct SortImageDecoder {
                        SortFailure *why);
     SortResult (*level)(SortImage *image, uint32_t subimage, uint32_t level,
                         SortLevelInfo *out_info, SortFailure *why);
-    /* out_texels: width * height * channel_count * texel bytes; out_bytes is checked. */
+    /* Reads a region. out_texels: width * height * channel_count * texel bytes; out_bytes is checked. */
     SortResult (*read)(SortImage *image, const SortRegion *region, void *out_texels,
                        size_t out_bytes, SortFailure *why);
     void (*close)(SortImage *image);
@@ -168,10 +169,10 @@ typedef struct SortMaterial {
     float specular, specular_color[3]; /* of the dielectric: KHR_materials_specular; 1, (1 1 1) */
     float clearcoat, clearcoat_roughness;
     float sheen_color[3], sheen_roughness;
-    bool is_thin_walled; /* what transmits is a sheet without a volume behind it */
-    bool is_unlit;       /* shows its base colour whatever shines on it: KHR_materials_unlit */
-    bool
-        has_vertex_colors; /* the colours of a mesh that has some multiply its base colour and alpha */
+    /* the surface is a thin sheet that transmits, without a volume behind it */
+    bool is_thin_walled;
+    bool is_unlit;          /* shows its base colour independent of lighting: KHR_materials_unlit */
+    bool has_vertex_colors; /* the vertex colours of a mesh multiply its base colour and alpha */
 } SortMaterial;
 
 typedef struct SortInstance {
@@ -188,7 +189,7 @@ typedef struct SortCamera {
     bool is_orthographic;
     float fov_y_rad; /* perspective */
     float height_m;  /* orthographic: full height of the view */
-    float aspect;    /* width / height; 0: not said */
+    float aspect;    /* width / height; 0: unspecified */
 } SortCamera;
 
 typedef enum SortLightKind { SORT_LIGHT_POINT, SORT_LIGHT_SPOT, SORT_LIGHT_DISTANT } SortLightKind;
@@ -200,8 +201,9 @@ typedef struct SortLight {
     float transform[16]; /* shines along -z */
     float color[3];      /* point, spot: intensity W/sr; distant: irradiance W/m2 */
     float inner_angle_rad, outer_angle_rad; /* spot, half angles */
-    /* Appended. 0: color is radiometric, as said above. Else it counts candela or lux, and whoever wrote the file took
-     * so many lumens for a watt, on the scale of its emission: 1 when that counts nits, 683 when it is radiance. */
+    /* Appended. 0: color is radiometric, as above. Otherwise it is in candela or lux, and this is the number of
+     * lumens that the file's writer used for a watt, relative to the file's emission: 1 if emission is in nits,
+     * 683 if it is radiance. */
     float lumens_per_watt;
 } SortLight;
 
@@ -213,12 +215,12 @@ typedef struct SortSceneSink {
     SortResult (*instance)(void *sink, const SortInstance *i);
     SortResult (*camera)(void *sink, const SortCamera *c);
     SortResult (*light)(void *sink, const SortLight *l);
-    /* Something of the file that this importer cannot carry over; shown to the user. */
+    /* Reports a feature of the file that this importer cannot import; shown to the user. */
     void (*warning)(void *sink, const char *text);
-    /* An author, a copyright, a licence that the file names; goes with the scene from then on. */
+    /* Reports an author, a copyright or a licence that the file names; it is stored with the scene. */
     void (*credit)(void *sink, const char *text);
-    /* Appended. A file without which the scene looks different, such as a library of materials, which open_file did
-     * not find. The user has said whether the import goes on. */
+    /* Appended. Reports a missing file without which the scene looks different, such as a material library. The
+     * user decides whether the import continues. */
     SortResult (*missing)(void *sink, const char *what, const char *name);
 } SortSceneSink;
 
@@ -240,9 +242,9 @@ typedef struct SortPlugin {
     const SortSceneImporter *importer; /* or NULL */
 } SortPlugin;
 
-/* The one exported symbol. What it returns lives until the process ends; api only as long as the
- * host that passes it, so keep none in a static: open() and import() are handed one. NULL: the
- * plugin cannot run here (it logs why). */
+/* The one exported symbol. Its result is valid until the process ends; `api` only as long as the host that
+ * passes it, so do not keep it in a static: open() and import() receive one. NULL: the plugin cannot run here
+ * (it logs why). */
 typedef const SortPlugin *(*SortPluginEntry)(const SortHostApi *api);
 #define SORT_PLUGIN_ENTRY_NAME "sort_plugin_entry"
 #if defined(__GNUC__)

@@ -1,11 +1,12 @@
 #include "plugins/assimp/assimp_io.h"
+#include "plugins/plugin_check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-/* `text`, then `stream` from tail_offset; either may be missing. */
+/* A file that consists of `text` followed by `stream` from tail_offset; either may be missing. */
 typedef struct OpenFile {
     struct aiFile file;
     const char *text; /* borrowed */
@@ -29,6 +30,7 @@ static size_t read_bytes(OpenFile *f, char *out, size_t bytes)
         f->position += done;
     }
     if (done < bytes && f->stream) {
+        ASSERT(f->position >= f->text_bytes && f->tail_offset >= 0);
         int64_t at = f->tail_offset + (int64_t)(f->position - f->text_bytes);
         if (fseek(f->stream, (long)at, SEEK_SET) != 0)
             return done;
@@ -36,6 +38,7 @@ static size_t read_bytes(OpenFile *f, char *out, size_t bytes)
         f->position += got;
         done += got;
     }
+    ASSERT(done <= bytes);
     return done;
 }
 
@@ -66,7 +69,7 @@ static enum aiReturn file_seek(struct aiFile *file, size_t offset, enum aiOrigin
 {
     OpenFile *f = open_of(file);
     size_t base = origin == aiOrigin_CUR ? f->position : origin == aiOrigin_END ? f->size_bytes : 0;
-    size_t position = base + offset; /* a negative offset wraps, and comes out right */
+    size_t position = base + offset; /* a negative offset wraps around to the right position */
     if (position > f->size_bytes)
         return aiReturn_FAILURE;
     f->position = position;
@@ -96,7 +99,7 @@ static FILE *open_stream(const AssimpIo *io, const char *name)
     return stream;
 }
 
-/* What lies behind the text, if any: false when the file is too short, or not there. */
+/* Opens the part after the text, if any. Returns false if the file is too short or missing. */
 static bool open_tail(const AssimpIo *io, const char *name, OpenFile *f)
 {
     f->stream = open_stream(io, name);
@@ -106,6 +109,7 @@ static bool open_tail(const AssimpIo *io, const char *name, OpenFile *f)
             fclose(f->stream);
         return false;
     }
+    ASSERT(f->size_bytes == f->text_bytes);
     f->size_bytes += (size_t)(end - f->tail_offset);
     return true;
 }

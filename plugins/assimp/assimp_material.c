@@ -1,8 +1,8 @@
-/* One aiMaterial to one SortMaterial.
+/* Converts an aiMaterial to a SortMaterial.
  *
- * glTF is metal-rough already; what Assimp does not tell of it comes from gltf_json. Everything else
- * is mapped: the diffuse colour becomes the base colour, a Phong exponent a roughness, opacity below 1
- * blends, the metallic and roughness factors are taken where a format has them (MTL's Pm and Pr). */
+ * glTF is metal-rough already; properties that Assimp does not expose come from gltf_json. Other formats
+ * are mapped: the diffuse colour becomes the base colour, a Phong exponent a roughness, opacity below 1
+ * blends, and metallic and roughness factors are used if the format has them (MTL's Pm and Pr). */
 #include "plugins/assimp/assimp_import.h"
 #include <assimp/GltfMaterial.h>
 #include <assimp/material.h>
@@ -13,10 +13,10 @@
 
 enum { TEXTURES_MAX = 7 };
 
-/* What the SortTextureRefs of a material point to until the sink has copied it. */
+/* Data that the SortTextureRefs of a material point to until the sink has copied it. */
 typedef struct TextureStore {
     struct aiString names[TEXTURES_MAX];
-    unsigned char *images[TEXTURES_MAX]; /* owned: embedded texels turned into a file */
+    unsigned char *images[TEXTURES_MAX]; /* owned: embedded texels encoded as a file */
     uint32_t count;
 } TextureStore;
 
@@ -31,7 +31,7 @@ static const char *last_component(const char *name)
     return last;
 }
 
-/* "*3" is texture 3; FBX names the file that it also holds. */
+/* Finds an embedded texture: "*3" is texture 3; FBX gives the name of a file that it also embeds. */
 static const struct aiTexture *embedded_texture(const struct aiScene *scene, const char *name)
 {
     if (name[0] == '*') {
@@ -42,14 +42,15 @@ static const struct aiTexture *embedded_texture(const struct aiScene *scene, con
         if (scene->mTextures[i]->mFilename.length > 0 &&
             strcmp(scene->mTextures[i]->mFilename.data, name) == 0)
             return scene->mTextures[i];
-    for (unsigned i = 0; i < scene->mNumTextures; i++) /* under another path of another machine */
+    /* by file name only, since the path is that of another machine */
+    for (unsigned i = 0; i < scene->mNumTextures; i++)
         if (scene->mTextures[i]->mFilename.length > 0 &&
             strcmp(last_component(scene->mTextures[i]->mFilename.data), last_component(name)) == 0)
             return scene->mTextures[i];
     return NULL;
 }
 
-/* Plain texels, b g r a from the top row: the body of a 32-bit TGA file. */
+/* Encodes plain texels, b g r a from the top row, as a 32-bit TGA file. */
 static unsigned char *tga_from_texels(const struct aiTexture *texture, size_t *out_bytes)
 {
     enum { TGA_HEADER_BYTES = 18, TRUE_COLOR = 2, TOP_DOWN_8_ALPHA = 0x28 };
@@ -72,7 +73,7 @@ static unsigned char *tga_from_texels(const struct aiTexture *texture, size_t *o
     return file;
 }
 
-/* By the first bytes: hints in files are wrong now and then, or missing. */
+/* Determines the suffix from the first bytes, since hints in files are sometimes wrong or missing. */
 static const char *suffix_of_bytes(const unsigned char *bytes, size_t size, const char *hint)
 {
     if (size >= 4 && memcmp(bytes, "\x89PNG", 4) == 0)
@@ -108,17 +109,17 @@ static uint32_t wrap_of(enum aiTextureMapMode mode)
                                                                             : 0;
 }
 
-/* A wish for one texture of a material. */
+/* A requested texture of a material. */
 typedef struct Wanted {
-    const char *what; /* for messages */
+    const char *what; /* its name in messages */
     enum aiTextureType type;
     GltfSlot slot;
     SortColorSpace color_space;
     int32_t channel;
 } Wanted;
 
-/* Assimp's own transform turns around the middle of the image; only those of other formats than glTF
- * are taken from it. */
+/* Reads the texture transform. Assimp's transform rotates about the middle of the image and is used only for
+ * formats other than glTF. */
 static void place_texture(const AssimpImport *import, const struct aiMaterial *material,
                           const GltfMaterial *gltf, Wanted wanted, SortTextureRef *out)
 {
@@ -143,7 +144,7 @@ static void place_texture(const AssimpImport *import, const struct aiMaterial *m
     out->uv_offset[1] = t.mTranslation.y + 0.5f - 0.5f * s - 0.5f * c;
 }
 
-/* Leaves *out empty when the material has no such texture, or it cannot be used. */
+/* Reads a texture reference; leaves *out empty if the material has no such texture or it cannot be used. */
 static void read_texture(const AssimpImport *import, const struct aiMaterial *material,
                          const char *material_name, const GltfMaterial *gltf, Wanted wanted,
                          TextureStore *store, SortTextureRef *out)
@@ -194,7 +195,7 @@ static float float_or(const struct aiMaterial *m, const char *key, unsigned type
     return found && isfinite(value) ? value : otherwise;
 }
 
-/* False, and *out untouched, when the material does not say. */
+/* Reads a colour. Returns false, with *out unchanged, if the material does not specify it. */
 static bool get_color(const struct aiMaterial *m, const char *key, unsigned type, unsigned index,
                       float out[4])
 {
@@ -209,11 +210,13 @@ static bool get_color(const struct aiMaterial *m, const char *key, unsigned type
     return true;
 }
 
-/* The Phong exponent whose highlight is as wide as that of GGX with alpha = roughness^2
+/* Converts a Phong exponent to the roughness of a GGX highlight of the same width, with alpha = roughness^2
  * [Walter2007, section 5.2]: alpha^2 = 2 / (n + 2). */
 static float roughness_of_exponent(float exponent)
 {
-    return powf(2.0f / (fmaxf(exponent, 0.0f) + 2.0f), 0.25f);
+    float roughness = powf(2.0f / (fmaxf(exponent, 0.0f) + 2.0f), 0.25f);
+    ASSERT(roughness >= 0.0f && roughness <= 1.0f);
+    return roughness;
 }
 
 static void read_gltf_values(const struct aiMaterial *m, const GltfMaterial *gltf,
@@ -251,7 +254,8 @@ static void read_other_values(const struct aiMaterial *m, SortMaterial *out)
     out->metallic = float_or(m, AI_MATKEY_METALLIC_FACTOR, 0);
     out->roughness = float_or(m, AI_MATKEY_ROUGHNESS_FACTOR, roughness_of_exponent(exponent));
     float ior = float_or(m, AI_MATKEY_REFRACTI, 1.5f);
-    out->ior = ior > 1.0f ? ior : 1.5f; /* MTL writes 1, and exporters 0, for "never mind" */
+    /* MTL files contain 1, and some exporters write 0, if the index is unspecified */
+    out->ior = ior > 1.0f ? ior : 1.5f;
     out->transmission = float_or(m, AI_MATKEY_TRANSMISSION_FACTOR, 0);
     float opacity = float_or(m, AI_MATKEY_OPACITY, 1);
     out->base_color[3] = opacity;
@@ -281,8 +285,8 @@ static void read_values(const struct aiMaterial *m, const AssimpImport *import,
         read_other_values(m, out);
 }
 
-/* glTF's vertex colours multiply the base colour; where a file has colours and no material, as PLY has, they are it. In
- * other materials nothing says what they are for. */
+/* Vertex colours of glTF multiply the base colour. In a file with colours and no material, such as PLY, they
+ * are the base colour. In other materials their purpose is unknown. */
 static void read_vertex_colors(const AssimpImport *import, uint32_t index, const char *name,
                                SortMaterial *out)
 {
@@ -327,14 +331,14 @@ static void read_textures(const AssimpImport *import, const struct aiMaterial *m
             wanted.type = aiTextureType_DIFFUSE;
         read_texture(import, m, out->name, gltf, wanted, store, rows[i].out);
     }
-    /* MTL's Ke is black by default, also beside a map_Ke */
+    /* Ke of MTL is black by default, even beside a map_Ke. */
     bool has_emission_map = out->emission_texture.path || out->emission_texture.embedded;
     bool is_black = out->emission[0] <= 0 && out->emission[1] <= 0 && out->emission[2] <= 0;
     if (!import->is_gltf && has_emission_map && is_black)
         out->emission[0] = out->emission[1] = out->emission[2] = 1;
 }
 
-/* Textures that other formats have, and the metal-rough model has not. */
+/* Warns of textures that the metal-rough model does not support. */
 static void warn_of_lost_textures(const AssimpImport *import, const struct aiMaterial *m,
                                   const char *name)
 {

@@ -1,5 +1,5 @@
-/* One aiMesh to one SortMesh. Assimp has triangulated it and keeps one material a mesh; its uv have
- * v up, also for glTF, which it flips. */
+/* Converts an aiMesh to a SortMesh. Assimp has triangulated it, with one material for each mesh; v
+ * runs up, for glTF as well, which Assimp flips. */
 #include "plugins/assimp/assimp_import.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@ _Static_assert(sizeof(struct aiVector3D) == 3 * sizeof(float),
                "Assimp was built with double precision");
 
 typedef struct MeshArrays {
-    uint32_t *indices; /* all owned */
+    uint32_t *indices; /* all pointers are owned */
     float *uv, *tangents, *colors;
     uint32_t triangle_count;
 } MeshArrays;
@@ -35,6 +35,7 @@ static bool copy_triangles(const struct aiMesh *mesh, MeshArrays *a)
             a->indices[a->triangle_count * 3 + k] = face->mIndices[k];
         ++a->triangle_count;
     }
+    ASSERT(a->triangle_count <= mesh->mNumFaces);
     return true;
 }
 
@@ -51,7 +52,7 @@ static bool copy_uv(const struct aiMesh *mesh, MeshArrays *a)
     return a->uv != NULL;
 }
 
-/* The bitangent is kept as the sign of its side only. */
+/* Only the handedness of the bitangent is kept, as a sign. */
 static bool copy_tangents(const struct aiMesh *mesh, MeshArrays *a)
 {
     const struct aiVector3D *t = mesh->mTangents, *b = mesh->mBitangents, *n = mesh->mNormals;
@@ -68,14 +69,14 @@ static bool copy_tangents(const struct aiMesh *mesh, MeshArrays *a)
     return a->tangents != NULL;
 }
 
-/* [sRGB, IEC 61966-2-1] */
+/* Decodes sRGB [IEC 61966-2-1]. */
 static float linear_of_srgb(float v)
 {
     return v <= 0.04045f ? v / 12.92f : powf((v + 0.055f) / 1.055f, 2.4f);
 }
 
-/* glTF's are linear. The other formats do not say; programs that write bytes mean what a display shows. Assimp leaves
- * alpha 0 where glTF has three components. */
+/* Copies vertex colours, which are linear in glTF. Other formats do not specify; programs that write bytes mean
+ * display values. Assimp leaves alpha 0 if glTF has three components. */
 static bool copy_colors(const AssimpImport *import, const struct aiMesh *mesh, MeshArrays *a)
 {
     const struct aiColor4D *c = mesh->mColors[0];
@@ -115,6 +116,7 @@ static SortResult send_mesh(AssimpImport *import, const struct aiMesh *mesh, uin
         assimp_warn(import,
                     "mesh '%s': bones and morph targets are left out; it keeps its rest shape",
                     mesh->mName.data);
+    ASSERT(a.indices && material != ASSIMP_NO_ID);
     SortMesh m = {.size_bytes = sizeof m,
                   .name = mesh->mName.data,
                   .vertex_count = mesh->mNumVertices,

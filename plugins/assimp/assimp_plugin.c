@@ -1,7 +1,7 @@
 /* Scene importer on the Assimp C API.
  *
- * Assimp reads the file into its own scene; this walks its nodes and hands the sink what is used:
- * a mesh (and its material) when the first node shows it, then an instance for each showing. World
+ * Assimp reads the file into its own scene; this file walks the nodes and passes used objects to the
+ * sink: a mesh (and its material) at the first node that uses it, then an instance for each use. World
  * transforms are products down the tree, in double precision, with the file's unit and up axis at the
  * root (FBX leaves both to the reader; Collada and glTF arrive in metres, y up). */
 #include "plugins/assimp/assimp_import.h"
@@ -107,7 +107,7 @@ static double length(Vector a)
     return sqrt(a.x * a.x + a.y * a.y + a.z * a.z);
 }
 
-/* False for a vector that has no direction. */
+/* Normalises a vector. Returns false if it has no direction. */
 static bool normalize(Vector *a)
 {
     double size = length(*a);
@@ -117,8 +117,8 @@ static bool normalize(Vector *a)
     return true;
 }
 
-/* A frame at `position` that looks along `forward` with -z, its y as near to `up` as can be: no scale,
- * right-handed. `position`, `forward` and `up` are in the space of `world`. */
+/* Builds a frame at `position` that looks along `forward` with -z, with y as near to `up` as possible;
+ * right-handed, without scale. `position`, `forward` and `up` are in the space of `world`. */
 static bool look_frame(const Matrix *world, struct aiVector3D position, struct aiVector3D forward,
                        struct aiVector3D up, float out[16])
 {
@@ -127,14 +127,15 @@ static bool look_frame(const Matrix *world, struct aiVector3D position, struct a
     if (!normalize(&z))
         return false;
     z = (Vector){-z.x, -z.y, -z.z};
-    /* Of unit vectors, so that a small product means that they are nearly parallel. */
+    /* The vectors are unit, so that a small product means that they are nearly parallel. */
     Vector x = normalize(&y) ? cross(y, z) : (Vector){0, 0, 0};
     if (length(x) < 1e-6 || !normalize(&x)) {
-        /* up along the view, or missing */
+        /* up is parallel to the view, or missing */
         x = fabs(z.x) < 0.9 ? cross(z, (Vector){1, 0, 0}) : cross(z, (Vector){0, 1, 0});
         normalize(&x);
     }
     y = cross(z, x);
+    ASSERT(fabs(length(x) - 1) < 1e-6 && fabs(length(y) - 1) < 1e-6);
     Vector p = transform_vector(world, vector_of(position));
     Matrix frame = {{{x.x, y.x, z.x, p.x + world->m[0][3]},
                      {x.y, y.y, z.y, p.y + world->m[1][3]},
@@ -181,7 +182,7 @@ static double metadata_number(const struct aiScene *scene, const char *key, doub
     return otherwise;
 }
 
-/* FBX says by metadata which axis is up (0, 1, 2, and a sign) and how many centimetres its unit has. */
+/* FBX metadata give the up axis (0, 1, 2, and a sign) and the centimetres of a unit. */
 static Matrix root_transform(const struct aiScene *scene)
 {
     Matrix root = matrix_identity();
@@ -215,7 +216,7 @@ static SortResult send_camera(AssimpImport *import, const struct aiCamera *camer
         assimp_warn(import, "camera '%s' looks nowhere and is left out", camera->mName.data);
         return SORT_OK;
     }
-    /* Assimp keeps the horizontal angle; where the shape is not said, that of the common picture. */
+    /* Assimp stores the horizontal angle. If the aspect ratio is not given, the common 16:9 is assumed. */
     float aspect = camera->mAspect > 0 ? camera->mAspect : 16.0f / 9.0f;
     if (out.is_orthographic)
         out.height_m = 2.0f * camera->mOrthographicWidth / aspect;
@@ -234,7 +235,7 @@ static SortResult send_light(AssimpImport *import, const struct aiLight *light, 
     case aiLightSource_POINT:
         out.kind = SORT_LIGHT_POINT;
         break;
-    case aiLightSource_SPOT: /* Assimp keeps full angles */
+    case aiLightSource_SPOT: /* Assimp stores full angles */
         out.kind = SORT_LIGHT_SPOT;
         out.inner_angle_rad = 0.5f * light->mAngleInnerCone;
         out.outer_angle_rad = 0.5f * light->mAngleOuterCone;
@@ -258,7 +259,7 @@ static SortResult send_light(AssimpImport *import, const struct aiLight *light, 
     return import->sink->light(import->sink->sink, &out);
 }
 
-/* Cameras and lights lie in lists of their own and find their node by its name. */
+/* Sends a camera or light, which Assimp keeps in separate lists and attaches to a node by name. */
 static SortResult send_attached(AssimpImport *import, const struct aiNode *node,
                                 const Matrix *world)
 {
@@ -273,7 +274,7 @@ static SortResult send_attached(AssimpImport *import, const struct aiNode *node,
     return result;
 }
 
-/* In glTF the node names them; both look along -z of the node. */
+/* Sends the camera and light of a glTF node, which refers to them by index; both look along -z of the node. */
 static SortResult send_gltf_attached(AssimpImport *import, const GltfNode *node,
                                      const Matrix *world)
 {
@@ -348,7 +349,8 @@ static SortResult walk(AssimpImport *import, const struct aiNode *node, const Ma
 
 /* --- import -------------------------------------------------------------------------------- */
 
-/* An OBJ file without its materials is not what it was meant to be, and Assimp does not mind. */
+/* Reports missing material libraries: an OBJ file without its materials looks wrong, but Assimp does not report
+ * it. */
 static SortResult tell_missing(const AssimpImport *import, const AssimpIo *io)
 {
     const SortSceneSink *sink = import->sink;
@@ -367,7 +369,7 @@ static SortResult read_file(AssimpImport *import)
                                aiPrimitiveType_POINT | aiPrimitiveType_LINE);
     unsigned steps =
         aiProcess_Triangulate | aiProcess_SortByPType | aiProcess_ValidateDataStructure;
-    if (!import->is_gltf) /* whose vertices are shared already */
+    if (!import->is_gltf) /* glTF vertices are already shared */
         steps |= aiProcess_JoinIdenticalVertices;
     import->scene = aiImportFileExWithProperties(import->path, steps, &io.io, properties);
     aiReleasePropertyStore(properties);
@@ -414,7 +416,7 @@ static void warn_by_name(void *import, const char *text)
     assimp_warn(import, "%s", text);
 }
 
-/* What Assimp would not say, or not soon enough. */
+/* Checks for defects that Assimp does not report, or reports too late. */
 static SortResult look_into(const AssimpImport *import)
 {
     const char *dot = strrchr(import->path, '.');

@@ -1,4 +1,5 @@
 #include "plugins/assimp/gltf_json.h"
+#include "plugins/plugin_check.h"
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
@@ -38,10 +39,10 @@ static uint32_t u32_at(const unsigned char *bytes)
 typedef struct JsonPlace {
     bool is_glb;
     uint32_t offset, bytes;
-    size_t tail_bytes; /* of the file, after it */
+    size_t tail_bytes; /* bytes of the file after the JSON */
 } JsonPlace;
 
-/* Where the JSON lies in the file. GLB: 12 bytes of header, then chunks {length, type, data}. */
+/* Finds the JSON in the file. GLB: 12 bytes of header, then chunks {length, type, data}. */
 static SortResult find_json(FILE *file, JsonPlace *out, SortFailure *why)
 {
     unsigned char head[GLB_HEADER_BYTES];
@@ -66,7 +67,7 @@ static SortResult find_json(FILE *file, JsonPlace *out, SortFailure *why)
     return SORT_OK;
 }
 
-/* *out_text is owned by the caller (free). */
+/* Reads the JSON text. *out_text is owned by the caller (free). */
 static SortResult read_text(FILE *file, const JsonPlace *place, char **out_text, SortFailure *why)
 {
     char *text = malloc((size_t)place->bytes + 1);
@@ -165,7 +166,7 @@ static void pair_or(json_t *object, const char *field, float a, float b, float o
     out[1] = is_pair ? (float)json_number_value(json_array_get(value, 1)) : b;
 }
 
-/* Numbers that are missing, or of another count, are `otherwise`. */
+/* Reads three numbers, or `otherwise` if they are missing or not three. */
 static void triple_or(json_t *object, const char *field, float otherwise, float out[3])
 {
     json_t *value = json_object_get(object, field);
@@ -174,8 +175,8 @@ static void triple_or(json_t *object, const char *field, float otherwise, float 
                                              : otherwise;
 }
 
-/* glTF counts v down and turns the other way: uv' = T R(-rotation) S uv there. With v = 1 - v_gltf on
- * both sides, that is the same rotation counter-clockwise and another offset. */
+/* In glTF v runs down and angles have the opposite sign: uv' = T R(-rotation) S uv. With v = 1 - v_gltf on both
+ * sides, this is the same rotation counter-clockwise and another offset. */
 static GltfTexture read_texture(json_t *info)
 {
     json_t *transform =
@@ -198,8 +199,8 @@ static char *name_of(json_t *object)
     return strdup(name ? name : "");
 }
 
-/* Fields of extensions that ssl/units/gltf_pbr.ssl has no parameter for. What is said of absorption
- * only matters where there is a distance. */
+/* Warns of fields of extensions for which ssl/units/gltf_pbr.ssl has no parameter. Absorption matters only if
+ * there is a distance. */
 static void warn_of_lost_fields(json_t *material, GltfWarn warn, void *warn_data)
 {
     static const struct {
@@ -226,7 +227,7 @@ static void warn_of_lost_fields(json_t *material, GltfWarn warn, void *warn_data
     }
 }
 
-/* 0 stands for an index without end: everything is reflected. */
+/* 0 means an infinite index: everything is reflected. */
 static float read_ior(json_t *extension)
 {
     const float enough = 1000.0f;
@@ -289,7 +290,7 @@ static GltfCamera read_camera(json_t *camera)
                         .aspect = number_or(perspective, "aspectRatio", 0)};
 }
 
-/* KHR_lights_punctual counts in candela and lux. */
+/* KHR_lights_punctual uses candela and lux. */
 static GltfLight read_light(json_t *light)
 {
     const char *type = json_string_value(json_object_get(light, "type"));
@@ -309,9 +310,10 @@ static GltfLight read_light(json_t *light)
     return l;
 }
 
-/* glTF counts emission in nits, and lights in lux and candela: on one scale. Blender's exporter turns the watts of
- * its lamps into lumens, 683 of them, and leaves the emission of materials as it is; unless it is told to
- * write lamps without a unit, which shows in numbers as small as those of Blender itself. */
+/* Chooses the lumens of a watt. In glTF emission is in nits, and lights are in lux and candela, on the same
+ * scale. Blender's exporter converts the watts of its lamps to lumens, 683 of them, but leaves the emission of
+ * materials unchanged, unless it is set to write lamps without a unit, which is recognisable by numbers as
+ * small as Blender's own. */
 static float lumens_per_watt(json_t *root, const GltfInfo *info)
 {
     const float blender = 683.0f, most_without_unit = 50.0f;
@@ -324,7 +326,7 @@ static float lumens_per_watt(json_t *root, const GltfInfo *info)
     return generator && strstr(generator, "Blender") && brightest > most_without_unit ? blender : 1;
 }
 
-/* `object`.`field` as an index below `count`. */
+/* Reads `object`.`field` as an index below `count`. */
 static int index_in(json_t *object, const char *field, int count)
 {
     json_t *value = json_object_get(object, field);
@@ -342,21 +344,22 @@ static GltfNode read_node(json_t *node, const GltfInfo *info)
 
 /* --- the tree of nodes --------------------------------------------------------------------- */
 
-/* glTF wants trees: nodes[].children names each node at most once, scenes[].nodes those that nobody names. Assimp
- * follows the children without a look back, so that thirty nodes which each name the next one twice would
- * become a thousand million, and a ring would not end. */
+/* The tree of nodes. In glTF nodes form trees: nodes[].children names each node at most once, and
+ * scenes[].nodes names only roots. Assimp follows children without checks, so thirty nodes that each name the
+ * next one twice would become a thousand million, and a cycle would never end. */
 typedef struct NodeTree {
     json_t *nodes;
     int count;
     int *parents; /* owned; [count], or GLTF_NONE */
-    int *depths;  /* owned; [count]; 0: not known yet */
+    int *depths;  /* owned; [count]; 0 if not yet known */
 } NodeTree;
 
-/* "'name' (nodes[3])". */
+/* Formats a node for messages: "'name' (nodes[3])". Returns `out`. */
 static const char *node_text(const NodeTree *t, int node, char out[128])
 {
     const char *name =
         json_string_value(json_object_get(json_array_get(t->nodes, (size_t)node), "name"));
+    ASSERT(node >= 0 && node < t->count);
     snprintf(out, 128, "'%.80s' (nodes[%d])", name ? name : "", node);
     return out;
 }
@@ -391,11 +394,12 @@ static SortResult find_parents(NodeTree *t, SortFailure *why)
     return SORT_OK;
 }
 
-/* How far a node lies below its root; what is found on the way up is kept, so that all of them are found in one go. */
+/* Finds a node's depth below its root, and those of the nodes above it, so that the total time is linear. */
 static SortResult find_depth(NodeTree *t, int node, SortFailure *why)
 {
     char text[128];
     int above = 0, top = node;
+    ASSERT(node >= 0 && node < t->count);
     while (t->parents[top] != GLTF_NONE && t->depths[top] == 0) {
         top = t->parents[top];
         if (++above > t->count)
@@ -407,6 +411,7 @@ static SortResult find_depth(NodeTree *t, int node, SortFailure *why)
         return fail(why, SORT_ERROR_UNSUPPORTED, "node %s: nodes are nested more than %d deep",
                     node_text(t, node, text), (int)GLTF_NODE_DEPTH_MAX);
     for (; t->depths[node] == 0; node = t->parents[node]) {
+        ASSERT(depth >= 1);
         t->depths[node] = depth--;
         if (t->parents[node] == GLTF_NONE)
             break;
@@ -423,6 +428,7 @@ static SortResult check_roots(const NodeTree *t, json_t *root, SortFailure *why)
     if (!is_root)
         return fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
     SortResult result = SORT_OK;
+    ASSERT(t->count == 0 || t->depths[t->count - 1] > 0);
     json_array_foreach(json_object_get(root, "scenes"), i, scene)
     {
         memset(is_root, 0, (size_t)t->count * sizeof *is_root);
@@ -465,7 +471,7 @@ static SortResult check_tree(json_t *root, int node_count, SortFailure *why)
 
 /* --- the whole ----------------------------------------------------------------------------- */
 
-/* The array, and how many it holds; more than an int counts is no file that anyone reads. */
+/* Returns an array and its length. An array longer than INT_MAX is treated as empty. */
 static json_t *section(json_t *root, const char *name, int *out_count)
 {
     json_t *array = json_object_get(root, name);
@@ -525,8 +531,9 @@ static void put_u32(char *out, size_t value)
         out[i] = (char)(value >> (8 * i) & 255);
 }
 
-/* A texture whose image is named by an extension (WebP, KTX2, DDS) gets that image, so that it is decoded, or refused by its
- * name; one that has no image at all gets a name that nobody finds. Assimp would leave out both without a word. */
+/* Gives a texture whose image is named by an extension (WebP, KTX2, DDS) that image, so that it is decoded or
+ * refused by name, and one without any image a name that does not exist. Assimp would omit both without a
+ * message. */
 static bool give_sources(json_t *root)
 {
     size_t i;
@@ -564,7 +571,8 @@ static bool give_sources(json_t *root)
     return true;
 }
 
-/* What Assimp sees: the JSON with new names and without cameras and lights, in a GLB with its head. */
+/* Writes the text that Assimp reads: the JSON with new names and without cameras and lights, for a GLB file
+ * with its header. */
 static SortResult write_text(json_t *root, bool is_glb, size_t tail_bytes, GltfInfo *info,
                              SortFailure *why)
 {

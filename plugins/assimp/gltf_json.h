@@ -1,10 +1,10 @@
-/* What Assimp gets wrong or does not carry over from a glTF file, read from its JSON.
+/* Data of a glTF file that Assimp gets wrong or loses, read from its JSON.
  *
  * Assimp 5.2 numbers materials, cameras and lights in the order in which nodes happen to use them,
  * keeps one user of each light and camera, doubles the position of cameras, approximates their angle,
- * and drops KHR_materials_emissive_strength and more. So cameras, lights and what is missing of
- * materials are read here; nodes and materials are renamed to their index in the JSON that Assimp
- * gets to see (assimp_io.h), by which each is found again:
+ * and drops KHR_materials_emissive_strength and more. Therefore cameras, lights and the missing
+ * properties of materials are read here. In the JSON that Assimp reads (assimp_io.h), nodes and
+ * materials are renamed to their index, by which each is found again:
  *
  *   file.gltf --gltf_info_read--> GltfInfo {nodes, materials, cameras, lights, text} --> Assimp
  */
@@ -30,18 +30,18 @@ typedef struct GltfTexture {
 } GltfTexture;
 
 typedef struct GltfMaterial {
-    char *name; /* owned; "" when it has none */
+    char *name; /* owned; "" if it has none */
     float emissive_strength, ior, transmission;
     float specular, specular_color[3], clearcoat, clearcoat_roughness, sheen_color[3],
         sheen_roughness;
-    bool has_volume; /* solid: it has a thickness */
+    bool has_volume; /* the material is solid: it has a thickness */
     bool is_unlit;
     GltfTexture textures[GLTF_SLOT_COUNT];
 } GltfMaterial;
 
 typedef struct GltfCamera {
     bool is_orthographic;
-    float fov_y_rad, height_m, aspect; /* aspect 0: not said */
+    float fov_y_rad, height_m, aspect; /* an aspect of 0 is unspecified */
 } GltfCamera;
 
 typedef struct GltfLight {
@@ -53,7 +53,7 @@ typedef struct GltfLight {
 enum { GLTF_NONE = -1, GLTF_NODE_DEPTH_MAX = 1024 };
 
 typedef struct GltfNode {
-    char *name;        /* owned; "" when it has none */
+    char *name;        /* owned; "" if it has none */
     int camera, light; /* or GLTF_NONE */
 } GltfNode;
 
@@ -64,7 +64,7 @@ typedef struct GltfInfo {
     GltfNode *nodes;
     int material_count, camera_count, light_count, node_count;
     float lumens_per_watt; /* as in SortLight */
-    /* What Assimp reads instead of the file: this text, then the file from tail_offset (none: -1). */
+    /* Assimp reads this text instead of the file, followed by the file from tail_offset (-1: nothing). */
     char *text;
     size_t text_bytes;
     int64_t tail_offset;
@@ -72,15 +72,16 @@ typedef struct GltfInfo {
 
 typedef void (*GltfWarn)(void *data, const char *text);
 
-/* True for .gltf and .glb. */
+/* Returns true for .gltf and .glb. */
 bool gltf_is_gltf(const char *path);
-/* Calls `warn` for each extension, and each field of a material's extensions, that is lost. gltf_info_free is due also after a failure.
- * SORT_ERROR_UNSUPPORTED: the file requires an extension that is not handled, or nests nodes too deeply;
- * SORT_ERROR_FORMAT: also nodes that are no trees; SORT_ERROR_OPEN, SORT_ERROR_NO_MEMORY. */
+/* Reads a file. Calls `warn` for each extension, and each field of a material's extensions, that is lost.
+ * gltf_info_free is required after a failure, too. Errors: SORT_ERROR_UNSUPPORTED if the file requires an
+ * extension that is not supported, or nests nodes too deeply; SORT_ERROR_FORMAT, also for nodes that are no
+ * trees; SORT_ERROR_OPEN, SORT_ERROR_NO_MEMORY. */
 SortResult gltf_info_read(const SortHostApi *api, const char *path, GltfWarn warn, void *warn_data,
                           GltfInfo *out_info, SortFailure *why);
 void gltf_info_free(GltfInfo *info);
-/* The index that a name in Assimp's scene stands for; GLTF_NONE: none of ours. */
+/* Returns the index that a name in Assimp's scene represents; GLTF_NONE if it is none of ours. */
 int gltf_index_of_name(const char *name, int count);
 
 #endif

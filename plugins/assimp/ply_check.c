@@ -1,4 +1,5 @@
 #include "plugins/assimp/ply_check.h"
+#include "plugins/plugin_check.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,10 @@ enum { LINE_BYTES = 512, LINES_MAX = 100000 };
 typedef struct Element {
     char name[64];
     uint64_t count;
-    uint64_t least_bytes; /* of one entry */
+    uint64_t least_bytes; /* least bytes of one entry */
 } Element;
 
-/* [PLY, 1994]: the types of its properties, under their old and new names. 0: unknown. */
+/* Returns the bytes of a property's type [PLY, 1994], under its old or new name; 0 if it is unknown. */
 static unsigned type_bytes(const char *type)
 {
     static const struct {
@@ -27,7 +28,8 @@ static unsigned type_bytes(const char *type)
     return 0;
 }
 
-/* A list takes at least its length. As text everything takes a digit and what parts it from the next one. */
+/* Returns the least bytes of a property. A list takes at least its length. As text every value takes a digit
+ * and a separator. */
 static uint64_t property_bytes(const char *line, bool is_text)
 {
     char first[32] = "", second[32] = "";
@@ -38,7 +40,7 @@ static uint64_t property_bytes(const char *line, bool is_text)
 
 static SortResult check_element(const Element *e, uint64_t *left, SortFailure *why)
 {
-    /* the last entry of a text needs nothing behind it */
+    /* The last entry of a text needs no separator. */
     if (e->least_bytes > 0 && e->count > (*left + 1) / e->least_bytes) {
         snprintf(why->text, sizeof why->text,
                  "its header claims %llu entries of element '%s', and the file has room for %llu",
@@ -47,6 +49,7 @@ static SortResult check_element(const Element *e, uint64_t *left, SortFailure *w
         return SORT_ERROR_FORMAT;
     }
     uint64_t bytes = e->count * e->least_bytes;
+    ASSERT(bytes <= *left + 1);
     *left -= bytes < *left ? bytes : *left;
     return SORT_OK;
 }

@@ -21,7 +21,7 @@ ColorTag color_tag_of_gamma(double gamma)
     return gamma > 1.7 && gamma < 2.6 ? COLOR_TAG_ENCODED : COLOR_TAG_OTHER;
 }
 
-/* By the light of the middle value. */
+/* Classifies a curve by the light of its middle value. */
 static ColorTag tag_of_middle(double light)
 {
     return light > 0.0 && light < 1.0 ? color_tag_of_gamma(log(light) / log(0.5)) : COLOR_TAG_OTHER;
@@ -29,7 +29,7 @@ static ColorTag tag_of_middle(double light)
 
 /* --- ICC profiles -------------------------------------------------------------------------- */
 
-/* A curve of samples, of one exponent, or without either the identity. */
+/* Classifies a curve given by samples, by one exponent, or as the identity if it has neither. */
 static ColorTag tag_of_table(const unsigned char *curve, size_t size_bytes)
 {
     if (size_bytes < 12)
@@ -46,7 +46,7 @@ static ColorTag tag_of_table(const unsigned char *curve, size_t size_bytes)
     return tag_of_middle((u16_at(low) + u16_at(high)) / (2.0 * 65535.0));
 }
 
-/* y = (a x + b)^g + e, above x = d. */
+/* Classifies the curve y = (a x + b)^g + e, above x = d. */
 static ColorTag tag_of_formula(const unsigned char *curve, size_t size_bytes)
 {
     enum { KINDS = 5, NUMBERS_MAX = 7 };
@@ -88,7 +88,7 @@ ColorTag color_tag_of_icc(const void *profile, size_t size_bytes)
 
 /* --- PNG ----------------------------------------------------------------------------------- */
 
-/* The transfer characteristics that cICP names by number [ITU2021]. */
+/* Classifies the transfer characteristics that cICP names by number [ITU2021]. */
 static ColorTag tag_of_transfer(unsigned transfer)
 {
     switch (transfer) {
@@ -131,7 +131,8 @@ ColorTag color_tag_of_png(const char *path, bool *out_is_cicp)
             tag = COLOR_TAG_ENCODED;
         else if (has_data && memcmp(head + 4, "gAMA", 4) == 0 && u32_at(data) > 0)
             by_gamma = color_tag_of_gamma(1e5 / u32_at(data));
-        long rest = (long)length - (has_data ? (long)sizeof data : 0) + 4; /* and the check sum */
+        /* includes the check sum */
+        long rest = (long)length - (has_data ? (long)sizeof data : 0) + 4;
         is_open = fseek(file, rest, SEEK_CUR) == 0;
     }
     fclose(file);

@@ -9,10 +9,11 @@
  *        +------------|------------------+   |
  *                     +----------------------+
  *
- * A region is read in bands: tile rows of tiled files, some rows of others, straight into the
- * caller's memory where the band is as wide as the region, through a scratch buffer elsewhere. */
+ * A region is read in bands: tile rows of tiled files, some rows of others; directly into the
+ * caller's memory if the band is as wide as the region, otherwise through a scratch buffer. */
 #include "plugins/oiio/color_tag.h"
 #include "plugins/oiio/oiio_shim.h"
+#include "plugins/plugin_check.h"
 #include "plugins/sort_plugin.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,8 +21,8 @@
 #include <string.h>
 
 enum {
-    EDGE_MAX = 1 << 20,      /* texels; no sane texture is larger, broken headers are */
-    BAND_BYTES_MAX = 8 << 20 /* of the scratch buffer, for files stored by rows */
+    EDGE_MAX = 1 << 20,      /* in texels; larger sizes come from broken headers */
+    BAND_BYTES_MAX = 8 << 20 /* size of the scratch buffer, for files stored by rows */
 };
 
 typedef struct Box {
@@ -32,10 +33,10 @@ struct SortImage {
     const SortHostApi *api; /* borrowed: host */
     OiioFile *file;         /* owned */
     uint32_t subimage_count;
-    uint32_t *level_counts; /* owned; by subimage, 0: not counted yet */
-    bool is_png, is_cicp;   /* what png_tag is of */
+    uint32_t *level_counts; /* owned, by subimage; 0 if not counted yet */
+    bool is_png, is_cicp;   /* what png_tag was read from */
     ColorTag png_tag;
-    /* the level described last; calls mostly repeat */
+    /* The level described last, since calls mostly repeat it. */
     bool has_current;
     uint32_t subimage, level;
     OiioLevel file_level;
@@ -103,7 +104,7 @@ static SortResult image_open(const SortHostApi *api, const char *path, SortImage
     OiioResult result = oiio_open(path, &image->file, text);
     if (result != OIIO_RESULT_OK) {
         image_close(image);
-        /* the file is there and readable, so it is the content that no reader takes */
+        /* The file exists and is readable, so no reader accepts its content. */
         return shim_failure(result == OIIO_RESULT_OPEN ? OIIO_RESULT_FORMAT : result, text, why);
     }
     image->is_png = strcmp(oiio_format_name(image->file), "png") == 0;
@@ -133,7 +134,7 @@ static SortColorSpace space_of_tag(ColorTag tag)
                                       : SORT_COLOR_UNKNOWN;
 }
 
-/* The words that OpenImageIO and its readers write. */
+/* Maps the words that OpenImageIO and its readers write. */
 static SortColorSpace space_of_words(const SortImage *image, const OiioLevel *l)
 {
     const char *space = l->color_space;
@@ -153,13 +154,13 @@ static SortColorSpace space_of_words(const SortImage *image, const OiioLevel *l)
     }
     if (strcmp(space, "raw") == 0 || strcmp(space, "Raw") == 0 || strcmp(space, "data") == 0)
         return SORT_COLOR_RAW;
-    if (strcmp(space, "Rec709") != 0) /* what OpenImageIO says of every PNM file */
+    if (strcmp(space, "Rec709") != 0) /* OpenImageIO reports this for every PNM file */
         say(image->api, SORT_LOG_WARNING, "colour space '%s' is not known", space);
     return SORT_COLOR_UNKNOWN;
 }
 
-/* What the file says: an ICC profile wins over a word, cICP over both. OpenImageIO calls every PNG file without a
- * word sRGB; such a file says nothing. */
+/* Returns the colour space that the file states: an ICC profile takes precedence over a word, cICP over both.
+ * OpenImageIO reports sRGB for every PNG file without a statement; such a file is unknown. */
 static SortColorSpace color_space_of(const SortImage *image, const OiioLevel *l)
 {
     if (image->is_cicp) {
@@ -178,7 +179,8 @@ static SortColorSpace color_space_of(const SortImage *image, const OiioLevel *l)
                                                              : space_of_words(image, l);
 }
 
-/* One of OpenImageIO's words, of those that have an equal here; it ends where the text or a comma does. */
+/* Maps a wrap word of OpenImageIO that has an equivalent here; the word ends at the end of the text or at a
+ * comma. */
 static SortWrap wrap_of(const char *word)
 {
     static const struct {
@@ -196,22 +198,24 @@ static SortWrap wrap_of(const char *word)
     return SORT_WRAP_UNKNOWN;
 }
 
-/* "s,t", or one word for both. */
+/* Returns the word for t of "s,t", or the one word for both. */
 static const char *wrap_word_of_t(const OiioLevel *l)
 {
     const char *comma = strchr(l->wrap, ',');
     return comma ? comma + 1 : l->wrap;
 }
 
-/* Four channels at most; a fourth that is no alpha is dropped when there are more than four. */
+/* Returns the number of channels used: at most four. A fourth that is no alpha is dropped if there are more
+ * than four. */
 static uint32_t channels_kept(const OiioLevel *l)
 {
+    ASSERT(l->channel_count >= 1);
     if (l->channel_count <= OIIO_CHANNELS_MAX)
         return (uint32_t)l->channel_count;
     return l->is_rgb && l->alpha_channel != 3 ? 3 : OIIO_CHANNELS_MAX;
 }
 
-/* Lower mip levels of many files carry no display window of their own. */
+/* Sets a missing display window: lower mip levels of many files carry none of their own. */
 static void settle_display_window(OiioLevel *l, uint32_t level)
 {
     bool is_missing = l->full_width <= 0 || l->full_height <= 0;
@@ -262,7 +266,7 @@ static void say_what_is_lost(const SortImage *image, const OiioLevel *l, uint32_
             l->orientation);
 }
 
-/* Makes (subimage, level) the current one. */
+/* Makes (subimage, level) the current level. */
 static SortResult select_level(SortImage *image, uint32_t subimage, uint32_t level,
                                SortFailure *why)
 {
@@ -285,6 +289,7 @@ static SortResult select_level(SortImage *image, uint32_t subimage, uint32_t lev
     if (checked != SORT_OK)
         return checked;
     uint32_t kept = channels_kept(&l);
+    ASSERT(l.type <= OIIO_TYPE_FLOAT);
     if (is_first_look)
         say_what_is_lost(image, &l, kept);
     static const SortTexelType types[] = {[OIIO_TYPE_U8] = SORT_TEXEL_U8,
@@ -309,6 +314,7 @@ static SortResult select_level(SortImage *image, uint32_t subimage, uint32_t lev
         .wrap_s = wrap_of(l.wrap),
         .wrap_t = wrap_of(wrap_word_of_t(&l)),
     };
+    ASSERT(level < image->info.level_count && kept <= OIIO_CHANNELS_MAX);
     image->file_level = l;
     image->subimage = subimage;
     image->level = level;
@@ -338,13 +344,13 @@ static int max_int(int a, int b)
     return a > b ? a : b;
 }
 
-/* One read in flight: what is wanted, and where it goes. Coordinates are OpenImageIO's. */
+/* A read in progress: the wanted region and its destination. Coordinates are OpenImageIO's. */
 typedef struct Reading {
     SortImage *image;
     const OiioLevel *level;
     Box wanted;         /* inside the data window */
-    int out_x, out_y;   /* of out's first texel */
-    size_t out_row, px; /* bytes of a row of out, and of a texel */
+    int out_x, out_y;   /* coordinates of the first texel of `out` */
+    size_t out_row, px; /* bytes of a row of `out`, and of a texel */
     unsigned char *out;
     SortFailure *why;
 } Reading;
@@ -365,14 +371,16 @@ static SortResult read_box(const Reading *r, Box box, void *out)
 
 static unsigned char *out_at(const Reading *r, int x, int y)
 {
+    ASSERT(x >= r->out_x && y >= r->out_y);
     return r->out + (size_t)(y - r->out_y) * r->out_row + (size_t)(x - r->out_x) * r->px;
 }
 
-/* Reads `box`, which covers wanted columns and some of its rows, and copies what is wanted. */
+/* Reads `box`, which covers the wanted columns and some of the rows, and copies the wanted part. */
 static SortResult read_band(const Reading *r, Box box, unsigned char *scratch)
 {
     size_t box_row = (size_t)(box.x1 - box.x0) * r->px;
     int y0 = max_int(box.y0, r->wanted.y0), y1 = min_int(box.y1, r->wanted.y1);
+    ASSERT(y0 < y1 && box.x0 <= r->wanted.x0 && box.x1 >= r->wanted.x1);
     bool is_direct = box_row == r->out_row && box.x0 == r->out_x && box.y0 == y0 && box.y1 == y1;
     if (is_direct)
         return read_box(r, box, out_at(r, box.x0, y0));
@@ -387,10 +395,11 @@ static SortResult read_band(const Reading *r, Box box, unsigned char *scratch)
     return SORT_OK;
 }
 
-/* The box that is read: wanted columns widened to tiles, or to whole rows. */
+/* Returns the box to read: the wanted columns widened to tiles, or to whole rows. */
 static Box band_columns(const OiioLevel *l, Box wanted)
 {
     int end = l->data_x + l->data_width;
+    ASSERT(wanted.x0 >= l->data_x && wanted.x0 < wanted.x1 && wanted.x1 <= end);
     if (l->tile_width <= 0)
         return (Box){.x0 = l->data_x, .x1 = end};
     int first = (wanted.x0 - l->data_x) / l->tile_width;
@@ -405,6 +414,7 @@ static SortResult read_wanted(const Reading *r)
     bool is_tiled = l->tile_width > 0;
     Box box = band_columns(l, r->wanted);
     size_t box_row = (size_t)(box.x1 - box.x0) * r->px;
+    ASSERT(box_row > 0);
     int rows = is_tiled ? l->tile_height : max_int(1, (int)(BAND_BYTES_MAX / box_row));
     rows = min_int(rows, l->data_height);
     int first = is_tiled ? (r->wanted.y0 - l->data_y) / rows * rows + l->data_y : r->wanted.y0;
@@ -431,6 +441,7 @@ static SortResult image_read(SortImage *image, const SortRegion *region, void *o
     if (result != SORT_OK)
         return result;
     const SortLevelInfo *info = &image->info;
+    ASSERT(image->has_current && image->level == region->level);
     if (region->x > info->width || region->width > info->width - region->x ||
         region->y > info->height || region->height > info->height - region->y)
         return fail(why, SORT_ERROR_UNSUPPORTED, "region %u,%u %ux%u lies outside %ux%u texels",
@@ -467,7 +478,7 @@ static SortResult image_read(SortImage *image, const SortRegion *region, void *o
 
 /* --- entry --------------------------------------------------------------------------------- */
 
-/* Still images that OpenImageIO reads; no movies, no volumes. */
+/* Suffixes of still images that OpenImageIO reads; no movies, no volumes. */
 static const char *const suffixes[] = {
     "png",  "jpg",  "jpeg", "jpe", "jfif", "exr", "tif",  "tiff", "tx",   "env",  "hdr", "rgbe",
     "tga",  "tpic", "bmp",  "dib", "gif",  "psd", "pdd",  "psb",  "dds",  "dpx",  "cin", "ico",

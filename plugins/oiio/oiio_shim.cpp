@@ -46,11 +46,12 @@ OiioType type_of(const TypeDesc &type)
     case TypeDesc::HALF:
         return OIIO_TYPE_HALF;
     default:
-        return OIIO_TYPE_FLOAT; /* signed and wide integers, double: no smaller type of ours holds them */
+        /* signed and wide integers and double: no smaller type here holds them */
+        return OIIO_TYPE_FLOAT;
     }
 }
 
-/* The least type that holds both without loss; u16 does not fit in a half. */
+/* Returns the least type that holds both without loss; u16 does not fit in a half. */
 OiioType wider(OiioType a, OiioType b)
 {
     if (a == b)
@@ -156,7 +157,7 @@ int oiio_subimage_count(OiioFile *file)
         if (count <= 0)
             for (count = 1; file->input->seek_subimage(count, 0);)
                 ++count;
-        file->input->geterror(); /* that of the seek past the end */
+        file->input->geterror(); /* discards the error of the seek past the end */
         return OIIO_RESULT_OK;
     });
     return count > 0 ? count : 1;

@@ -1,6 +1,6 @@
-/* The few calls of OpenImageIO that the decoder needs, as C. No exception crosses it, nothing of
- * OpenImageIO shows. Coordinates are OpenImageIO's own: pixels of the data window. One OiioFile,
- * one thread at a time. Functions that return false leave a text in `why`. */
+/* The calls of OpenImageIO that the decoder needs, as C functions, through which no exception and no type
+ * of OpenImageIO passes. Coordinates are OpenImageIO's own: pixels of the data window. An OiioFile belongs
+ * to one thread at a time. Functions that fail leave a text in `why`. */
 #ifndef SORT_OIIO_SHIM_H
 #define SORT_OIIO_SHIM_H
 
@@ -34,27 +34,27 @@ typedef struct OiioLevel {
     bool is_rgb;       /* the first three are R, G, B */
     bool is_deep;
     bool is_float;                   /* half or float in the file */
-    bool is_unassociated;            /* alpha is not in the colour */
-    OiioType type;                   /* the least of ours that holds all channels */
+    bool is_unassociated;            /* the colour is not multiplied by alpha */
+    OiioType type;                   /* the least type here that holds all channels */
     float gamma;                     /* 0: the file does not say */
     int orientation;                 /* EXIF; 1: normal */
     char color_space[OIIO_WORD_MAX]; /* as the file says; empty: it does not */
     char wrap[OIIO_WORD_MAX];        /* "periodic,clamp", likewise */
-    const void *icc; /* the ICC profile; lives until another level is asked for; NULL: none */
+    const void *icc; /* the ICC profile, valid until another level is requested; NULL: none */
     size_t icc_bytes;
 } OiioLevel;
 
 OiioResult oiio_open(const char *path, OiioFile **out_file, char why[OIIO_WHY_MAX]);
 void oiio_close(OiioFile *file);
-const char *oiio_format_name(OiioFile *file); /* lives as long as the file */
+const char *oiio_format_name(OiioFile *file); /* valid as long as the file */
 int oiio_subimage_count(OiioFile *file);
 int oiio_level_count(OiioFile *file, int subimage); /* 0: no such subimage */
 OiioResult oiio_level(OiioFile *file, int subimage, int level, OiioLevel *out_level,
                       char why[OIIO_WHY_MAX]);
-/* Rows [y_begin, y_end), the whole width of the data window, the first channel_count channels. */
+/* Reads rows [y_begin, y_end) over the whole width of the data window, and the first channel_count channels. */
 OiioResult oiio_read_rows(OiioFile *file, int subimage, int level, int y_begin, int y_end,
                           int channel_count, OiioType type, void *out, char why[OIIO_WHY_MAX]);
-/* The box must begin on tile borders, and end on them or at the end of the data window. */
+/* Reads tiles. The box must begin on tile borders, and end on them or at the end of the data window. */
 OiioResult oiio_read_tiles(OiioFile *file, int subimage, int level, int x_begin, int x_end,
                            int y_begin, int y_end, int channel_count, OiioType type, void *out,
                            char why[OIIO_WHY_MAX]);

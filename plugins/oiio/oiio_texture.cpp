@@ -57,7 +57,7 @@ float oiio_run(OiioTextures *t, OiioFilter filter, bool by_name, const uint32_t 
         const float *c = coords[i];
         uint32_t file = files ? files[i] : 0;
         float out[4];
-        TextureOpt opt = options; /* texture() changes it */
+        TextureOpt opt = options; /* a copy, since texture() changes it */
         if (by_name)
             t->system->texture(t->names[file], opt, c[0], c[1], c[2], c[3], c[4], c[5], 4, out);
         else

@@ -11,15 +11,15 @@ extern "C" {
 
 typedef enum OiioFilter { OIIO_BILINEAR, OIIO_TRILINEAR, OIIO_ANISO } OiioFilter;
 
-/* A tiled, mip-mapped TIFF of RGBA bytes, as `maketx` makes it. */
+/* Writes a tiled, mip-mapped TIFF of RGBA bytes, as `maketx` does. */
 bool oiio_make_texture(const char *path, uint32_t size, const uint8_t *rgba);
 
 typedef struct OiioTextures OiioTextures;
 OiioTextures *oiio_textures_open(const char *const *paths, uint32_t count, float memory_mib);
 void oiio_textures_close(OiioTextures *t);
 
-/* One thread's run: `count` lookups of the texture files[i] (or [0] when files is NULL), coords [count][6]:
- * s, t, ds/dx, dt/dx, ds/dy, dt/dy. By handle, or by name. Returns the sum of what was read. */
+/* Does `count` lookups on one thread, of the texture files[i] (or [0] if files is NULL), by handle or by name.
+ * coords: [count][6], s, t, ds/dx, dt/dx, ds/dy, dt/dy. Returns the sum of the results. */
 float oiio_run(OiioTextures *t, OiioFilter filter, bool by_name, const uint32_t *files,
                const float (*coords)[6], uint32_t count);
 

@@ -18,6 +18,7 @@ LAYERS = [
     ("base/image/", 0.5),
     ("base/", 0),
     ("plugins/sort_plugin.h", 0),
+    ("plugins/plugin_check.h", 0),
     ("ssl/", 1),
     ("textures/", 1),
     ("plugins/plugin_host", 2),
@@ -94,6 +95,7 @@ OWNERS = [
 FIBER_HEADERS = ("base/fiber.h", "base/sched.h")
 FIBER_USERS = ("base/", "sort/render/")
 PLUGIN_ABI = "plugins/sort_plugin.h"
+PLUGIN_CHECK = "plugins/plugin_check.h"  # ASSERT without base/
 # Headers for other programs: they stand alone.
 PUBLIC = (PLUGIN_ABI, "ssl/api/sort_ssl.h", "textures/api/sort_texcache.h")
 PUBLIC_SEES = ("stddef.h", "stdint.h", "stdbool.h")
@@ -131,8 +133,8 @@ def refuse_own(path, target):
         return "only base/ and sort/render/ know of fibers; wait through base/waiter.h"
     plugin = plugin_folder(path)
     if plugin:
-        own = target.startswith(plugin) or target == PLUGIN_ABI
-        return None if own else f"a plugin sees its own folder and {PLUGIN_ABI}"
+        own = target.startswith(plugin) or target in (PLUGIN_ABI, PLUGIN_CHECK)
+        return None if own else f"a plugin sees its own folder, {PLUGIN_ABI} and {PLUGIN_CHECK}"
     if plugin_folder(target):
         return "plugins are loaded, not included"
     if path in PUBLIC:
