@@ -18,6 +18,7 @@ typedef struct TexLiveTexture {
     char name[TEX_LIVE_NAME_BYTES]; /* the end of the texture's path */
     uint64_t lookups, loads, unique_loads, bytes_loaded, wait_ns;
 } TexLiveTexture;
+_Static_assert(sizeof(TexLiveTexture) == TEX_LIVE_NAME_BYTES + 5 * sizeof(uint64_t), "no padding");
 
 /* The content of the file. All padding is zero. */
 typedef struct TexLive {
@@ -37,6 +38,7 @@ typedef struct TexLive {
     uint32_t texture_count;
     TexLiveTexture textures[TEX_LIVE_TEXTURES];
 } TexLive;
+_Static_assert(offsetof(TexLive, process_start) == 24, "in the file");
 
 typedef struct TexLivePublisher TexLivePublisher;
 

@@ -38,6 +38,7 @@ typedef struct TexTraceLevel {
     uint32_t tiles_x, tiles_y; /* 0 if the level is in the tail */
     uint32_t first_tile;
 } TexTraceLevel;
+_Static_assert(sizeof(TexTraceLevel) == 20, "on disk");
 
 typedef struct TexTraceTexture {
     char *path; /* owned by the reader */

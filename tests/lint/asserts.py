@@ -11,8 +11,6 @@ FLOOR = 8
 ASSERT = re.compile(r"\b(?:ASSERT|CHECK|CHECK_RARE|UNREACHABLE|_Static_assert|static_assert)\(")
 # Folders that have no floor, with the reason.
 EXEMPT = {
-    "plugins/assimp": "a plugin sees nothing of base/ and turns what is wrong into errors",
-    "plugins/oiio": "a plugin sees nothing of base/ and turns what is wrong into errors",
     "sort/bsdf": "closures become programs of SSL, with checks of their own",
 }
 

@@ -249,7 +249,7 @@ static void test_filters_stochastic_has_the_mean_of_aniso(void **state)
         /* Each of at most 2 x 16 x 4 texels is missed by one stratum at most. */
         assert_float_equal((float)(sum / STRATA), out[0], 128.0f / STRATA);
     }
-    /* Of two texels each is taken as often as it weighs: variance f (1 - f). */
+    /* Each of two texels is chosen as often as its weight says: the variance is f (1 - f). */
     Picture two = picture_create(2, 1, 1, SORT_TEXEL_U8, SORT_COLOR_RAW);
     picture_set(&two, 1, 0, 0, 1.0f);
     TexId edge = open_picture(&rig, &two, "two.stex");

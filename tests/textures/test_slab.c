@@ -130,8 +130,9 @@ static double scan_hits(uint32_t chunks, uint32_t size_class, uint32_t count, ui
     return (double)hits / ((double)SCAN_COUNTED * count);
 }
 
-/* Of `count` tiles in turns, none is ever there with least-recently-used eviction; at best (Belady), one less than memory holds stays
- * through the round while one place takes all others, so that (capacity - 1) / (count - 1) are there. */
+/* If `count` tiles are used in rotation, least-recently-used eviction never hits. At best (Belady), one tile
+ * less than memory holds stays through the round while one place serves all others, so that (capacity - 1) /
+ * (count - 1) of the uses hit. */
 static void test_slab_repeated_scans_find_what_memory_holds(void **state)
 {
     SORT_UNUSED(state);

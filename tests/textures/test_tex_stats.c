@@ -114,7 +114,7 @@ static void test_stats_by_texture_add_up(void **state)
     rig_end(&rig);
 }
 
-/* The same file with another source: equal ones would share their tiles. */
+/* Writes the file with another source digest, since files with equal ones would share their tiles. */
 static void write_variant(const Str *file, uint32_t number, const char *path)
 {
     StexHeader h;

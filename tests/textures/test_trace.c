@@ -328,7 +328,7 @@ typedef struct Walk {
     TexFilter filter;
 } Walk;
 
-/* The same lookups each time: places that wander, and now and then a jump. */
+/* Does the same lookups each time: places that wander, with an occasional jump. */
 static TexStats walk(const Walk *how, uint64_t budget_bytes, const char *trace_path)
 {
     TexCacheDesc desc = {.size_bytes = sizeof desc,

@@ -31,7 +31,7 @@ const char *fixture_path(const char *name);
 /* Converts; the test fails if it does not work. Zero members of `how` mean defaults; it may be NULL.
  * Of how->host only `cancelled` counts. */
 TexConvertReport picture_convert(const Picture *p, const char *path, const TexConvertDesc *how);
-/* The same with the error in the caller's hands. */
+/* Converts a picture; the caller examines the error. */
 Status picture_try_convert(const Picture *p, const char *path, const TexConvertDesc *how,
                            Error *err);
 
@@ -47,8 +47,8 @@ typedef struct FileImage {
 FileImage file_image_load(const char *path);
 void file_image_free(FileImage *image);
 
-/* The same lookups as the cache's, written without regard to speed or paging. `options` may not use
- * anisotropy. out: rgba, d/ds, d/dt. */
+/* Computes what the cache's lookup should, without regard to speed or paging. `options` may not use anisotropy.
+ * out: rgba, d/ds, d/dt. */
 void oracle_lookup(const FileImage *image, const float coord[7], const TexOptions *options,
                    float out[12]);
 

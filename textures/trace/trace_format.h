@@ -64,7 +64,6 @@ typedef struct TraceTexture {
     uint32_t tail_count, tail_bytes[TEX_TRACE_TAILS_MAX], reserved;
     TexTraceLevel levels[TEX_MAX_LEVELS];
 } TraceTexture;
-_Static_assert(sizeof(TexTraceLevel) == 20, "on disk");
 
 /* Payload of END. */
 typedef struct TraceEnd {
