@@ -273,7 +273,8 @@ static void test_package_bad_folders(void **state)
     assert_int_equal(symlink("b.png", package_kit_path("loop/textures/a.png")), 0);
     assert_int_equal(symlink("a.png", package_kit_path("loop/textures/b.png")), 0);
     status = package_kit_load(package_kit_path("loop"), NULL, &scene, message);
-    package_kit_expect("loop", status, message, STATUS_IO, ".textures.color_map");
+    package_kit_expect("loop", status, message, STATUS_IO,
+                       "groups.Layer.nodes.base.textures.image.file");
     assert_non_null(strstr(message, "'textures/a.png'"));
     assert_non_null(strstr(message, strerror(ELOOP)));
     /* A shader that is not text. */
