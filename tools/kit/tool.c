@@ -45,6 +45,7 @@ bool tool_parse(const CliProgram *command, int argc, char **argv, CliResult *out
     Error err = {0};
     StrBuf help = {0};
     *out_code = TOOL_DONE;
+    ASSERT(running && argc >= 1);
     if (described) {
         tool_page_add(described, command);
         return false;
@@ -66,6 +67,7 @@ bool tool_parse(const CliProgram *command, int argc, char **argv, CliResult *out
 static void describe(ToolPage *page)
 {
     char *argv[] = {(char *)(uintptr_t)running->name, NULL};
+    ASSERT(!described);
     described = page;
     for (uint32_t i = 0; i < running->command_count; ++i)
         (void)running->commands[i].run(1, argv);
@@ -192,6 +194,7 @@ static int run_with_command(const CliCommand *commands, uint32_t count, int argc
 int tool_main(const Tool *program, int argc, char **argv)
 {
     CliCommand commands[COMMANDS_MAX];
+    ASSERT(!running && (program->run || program->command_count > 0));
     running = program;
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)atexit(check_output);

@@ -1,4 +1,5 @@
 #include "tools/kit/tool_pages.h"
+#include "base/check.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -92,6 +93,7 @@ void tool_completion_begin(const Tool *program, ToolPage *page)
 {
     const char *names[64];
     uint32_t count = 0;
+    ASSERT(program->command_count + TOOL_PAGE_COMMANDS <= SORT_COUNT_OF(names));
     for (uint32_t i = 0; i < program->command_count; ++i)
         names[count++] = program->commands[i].name;
     for (uint32_t i = 0; i < TOOL_PAGE_COMMANDS; ++i)

@@ -1,5 +1,6 @@
 #include "tools/sort_render/command_line.h"
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -62,6 +63,8 @@ Status output_command_check(const OutputCommand *o, Error *err)
 Status output_command_write(const OutputCommand *o, const Film *film, Error *err)
 {
     ViewTransform view = {(ViewCurve)o->curve, (float)o->exposure};
+    ASSERT(o->exr_type < SORT_COUNT_OF(command_exr_types) - 1);
+    ASSERT(o->metadata < SORT_COUNT_OF(command_metadata_words) - 1);
     const RenderExr how = {.is_float = o->exr_type == 1, .is_timeless = o->metadata == 1};
     Status exr = o->exr ? render_output_exr(film, o->exr, &how, err) : STATUS_OK;
     Error *second = exr == STATUS_OK ? err : NULL;

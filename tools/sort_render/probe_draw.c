@@ -1,6 +1,7 @@
 #include "tools/sort_render/probe_draw.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/srgb.h"
 #include <inttypes.h>
 #include <math.h>
@@ -41,6 +42,7 @@ void probe_print(const ProbeLookup *l, uint32_t number, StrBuf *out)
         strbuf_printf(out, "   %s\n",
                       e->has_place ? "derivatives are no numbers: the coarsest level"
                                    : "uv are no numbers, or far away: the missing colour");
+    ASSERT((size_t)e->filter < SORT_COUNT_OF(filter_names));
     double w = e->width, h = e->height;
     double major = 2.0 * hypot((double)e->major[0] * w, (double)e->major[1] * h);
     double minor = 2.0 * hypot((double)e->minor[0] * w, (double)e->minor[1] * h);
@@ -110,6 +112,7 @@ static Window place_window(const TexExplain *e)
     }
     reach = fmin(reach + 1.0, WINDOW_MAX / 2.0);
     w.side = (uint32_t)ceil(2.0 * reach);
+    ASSERT(w.side >= WINDOW_MIN && w.side <= WINDOW_MAX);
     w.x = (int64_t)floor(w.center_x - reach);
     w.y = (int64_t)floor(w.center_y - reach);
     w.scale = (double)SIDE / w.side;
@@ -256,6 +259,7 @@ void probe_draw(ProbeDrawing *d, const ProbeLookup *l)
     uint32_t number = ++d->lookup_count;
     if (d->panel_count == PROBE_PANELS_MAX)
         return;
+    ASSERT(d->panel_count < d->lookup_count);
     StrBuf *out = &d->panels;
     strbuf_printf(out, "<g transform=\"translate(%d %" PRIu32 ")\">\n", GAP,
                   GAP + 32 + d->panel_count * (SIDE + GAP));

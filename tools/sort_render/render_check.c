@@ -1,5 +1,6 @@
 #include "tools/sort_render/render_check.h"
 
+#include "base/check.h"
 #include "base/cli.h"
 #include "base/str.h"
 #include "sort/light/scene_bounds.h"
@@ -60,6 +61,7 @@ static void print_lights(const Scene *s, FILE *out)
     static const char *const kinds[] = {"point", "spot", "distant", "rectangle", "disk", "sphere"};
     static const char *const skies[] = {"none", "one colour", "image"};
     uint32_t counts[SORT_COUNT_OF(kinds)] = {0};
+    ASSERT((uint32_t)s->environment.kind < SORT_COUNT_OF(skies));
     for (uint32_t i = 0; i < s->light_count; ++i)
         ++counts[s->lights[i].kind];
     fprintf(out, "lights       %u", s->light_count);

@@ -1,5 +1,6 @@
 #include "tools/sort_render/render_command.h"
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "sort/import/scene_import.h"
@@ -15,6 +16,8 @@ static const char *const texture_filter_words[] = {
 static const TexFilter texture_filters[] = {
     TEX_FILTER_ANISO,      TEX_FILTER_CLOSEST,     TEX_FILTER_BILINEAR, TEX_FILTER_TRILINEAR,
     TEX_FILTER_STOCHASTIC, TEX_FILTER_CATMULL_ROM, TEX_FILTER_BSPLINE};
+_Static_assert(SORT_COUNT_OF(texture_filter_words) == SORT_COUNT_OF(texture_filters) + 1,
+               "each word has a filter");
 static const char *const mip_words[] = {"footprint", "off", "max-of-four", NULL};
 static const char *const sampler_words[] = {"sobol", "independent", "blue-noise", NULL};
 static const char *const missing_words[] = {"error", "magenta", NULL};
@@ -73,6 +76,7 @@ static ProgressKind progress_kind(const RenderCommand *c, uint32_t word)
     static const ProgressKind kinds[] = {PROGRESS_NONE, PROGRESS_BAR, PROGRESS_JSON, PROGRESS_NONE};
     if (c->is_quiet)
         return PROGRESS_NONE;
+    ASSERT(word < SORT_COUNT_OF(kinds));
     return word == 0 && isatty(STDERR_FILENO) ? PROGRESS_BAR : kinds[word];
 }
 
@@ -83,6 +87,7 @@ static Status apply_words(RenderCommand *c, const Words *words, Error *err)
     r->sampler = (SamplerKind)words->sampler;
     r->filter = (PixelFilterKind)words->filter;
     r->filter_width_px = (float)words->filter_width;
+    ASSERT(words->texture_filter < SORT_COUNT_OF(texture_filters));
     r->texture_filter = texture_filters[words->texture_filter];
     r->mip = (TexMip)words->mip_mode;
     r->mip_bias = (float)words->mip_bias;

@@ -1,5 +1,6 @@
 #include "tools/sort_render/render_frames.h"
 
+#include "base/check.h"
 #include "base/file.h"
 #include <string.h>
 
@@ -57,6 +58,7 @@ static Status names_set(RenderCommand *c, FrameNames *n, uint32_t frame, Error *
             return error_set_at(err, STATUS_LIMIT, n->templates[i], "the path is too long");
         *n->fields[i] = n->texts[i];
     }
+    ASSERT(frame <= INT32_MAX);
     c->render.has_frame = true;
     c->render.frame = (int32_t)frame;
     return STATUS_OK;
@@ -133,6 +135,7 @@ int frames_render(RenderCommand *c, const FrameSteps *steps)
     names_begin(c, &names);
     if (claim_all(c, &names, steps, &err) != STATUS_OK)
         return tool_fail(&err, EXIT_USAGE);
+    ASSERT(c->frames.step > 0 && c->frames.first <= c->frames.last);
     for (uint32_t k = c->frames.first; k <= c->frames.last; k += c->frames.step) {
         if (names_set(c, &names, k, &err) != STATUS_OK)
             return tool_fail(&err, EXIT_FAILED);

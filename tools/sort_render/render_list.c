@@ -1,5 +1,6 @@
 #include "tools/sort_render/render_list.h"
 
+#include "base/check.h"
 #include "base/path.h"
 #include "plugins/plugin_host.h"
 #include "sort/bsdf/closure_table.h"
@@ -132,8 +133,11 @@ const char *const render_list_names[] = {
     [RENDER_LIST_GLOBALS] = "globals", [RENDER_LIST_INTEGRATORS] = "integrators",
     [RENDER_LIST_UNITS] = "units",     [RENDER_LIST_COUNT] = NULL};
 
+_Static_assert(SORT_COUNT_OF(render_list_names) == RENDER_LIST_COUNT + 1, "each list has a name");
+
 Status render_list_print(RenderList what, const CliTextList *plugin_folders, FILE *out, Error *err)
 {
+    ASSERT(what < RENDER_LIST_COUNT);
     switch (what) {
     case RENDER_LIST_AOVS:
         print_aovs(out);

@@ -1,5 +1,6 @@
 #include "tools/sort_render/render_values.h"
 
+#include "base/check.h"
 #include "base/cli.h"
 
 #include <stdio.h>
@@ -37,6 +38,7 @@ Status parse_probe(const char *text, void *out, Error *err)
 Status parse_setting(const char *text, void *out, Error *err)
 {
     const SettingWord *word = out;
+    ASSERT((uint32_t)word->id < SETTING_COUNT && word->change);
     int64_t whole;
     double value;
     if (scene_setting_rows[word->id].kind == SETTING_FLOAT) {
@@ -163,6 +165,7 @@ static Status refuse_aov(Str name, Error *err)
     known[count++] = "light_passes";
     for (uint32_t i = 0; i < FILM_ID_COUNT; ++i)
         known[count++] = film_id_info((FilmId)i)->name;
+    ASSERT(count <= SORT_COUNT_OF(known));
     return refuse_name("AOV", name, known, count, err);
 }
 

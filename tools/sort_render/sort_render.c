@@ -7,6 +7,7 @@
  *
  * Arguments in (render_command.h), library calls, messages out. */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/temp_folder.h"
@@ -127,6 +128,7 @@ typedef struct Upkeep {
 
 static uint64_t due_in(bool is_wanted, double seconds)
 {
+    ASSERT(!is_wanted || seconds >= 0.0);
     return is_wanted ? clock_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
 }
 

@@ -1,5 +1,6 @@
 /* sort-render compare: how far two pictures are apart, for scripts and for people. */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/image/exr_read.h"
 #include "base/json_write.h"
 #include "tools/sort_render/render_command.h"
@@ -56,6 +57,7 @@ static void set_relative(double *relative, size_t count, Difference *d)
 {
     double sum = 0.0;
     size_t kept = count - count / 100;
+    ASSERT(count > 0);
     qsort(relative, count, sizeof *relative, by_size);
     for (size_t i = 0; i < count; ++i) {
         sum += relative[i];

@@ -222,6 +222,8 @@ float *grid_host_global(GridHost *h, uint32_t row, uint32_t shadow, uint32_t com
                         uint32_t point)
 {
     CHECK(shadow == 0 || h->rows[row].has_derivs);
+    ASSERT(shadow < 3 && point < h->point_count);
+    ASSERT(component < ssl_type_scalars(h->rows[row].type));
     char *block = (char *)h->globals + (size_t)(point / SSL_BLOCK) * h->layout.stride_bytes;
     uint32_t line = shadow * ssl_type_scalars(h->rows[row].type) + component;
     return (float *)(void *)block + h->layout.offset_floats[row] + line * SSL_BLOCK +
@@ -251,6 +253,7 @@ static float *attribute_row(GridHost *h, uint32_t point, uint32_t offset_bytes, 
 float *grid_host_attribute(GridHost *h, uint32_t slot, uint32_t shadow, uint32_t component,
                            uint32_t point)
 {
+    ASSERT(slot < h->info->unit->attribute_count && shadow < 3 && point < h->point_count);
     const SslAttributeSlot *where = &h->info->attributes[slot];
     if (shadow ? !where->wants_derivs : !where->is_used)
         return NULL;
@@ -275,6 +278,7 @@ void grid_host_set_attribute(GridHost *h, uint32_t slot, uint32_t shadow, const 
 
 void grid_host_attribute_exists(GridHost *h, uint32_t slot, bool exists)
 {
+    ASSERT(slot < h->info->unit->attribute_count);
     const SslAttributeSlot *where = &h->info->attributes[slot];
     int32_t word = exists;
     for (uint32_t point = 0; point < h->point_count && where->wants_existence; ++point)
@@ -324,6 +328,7 @@ static const char *block_at(const GridHost *h, uint32_t point)
 static uint32_t word_at(const GridHost *h, uint32_t offset_bytes, uint32_t line, uint32_t point)
 {
     uint32_t word;
+    ASSERT(point < h->point_count);
     memcpy(&word, block_at(h, point) + offset_bytes + 4 * (line * SSL_BLOCK + point % SSL_BLOCK),
            4);
     return word;
@@ -355,12 +360,14 @@ uint32_t grid_host_fault(const GridHost *h, uint32_t point)
 bool grid_host_has_lobe(const GridHost *h, uint32_t lobe, uint32_t point)
 {
     uint16_t mask;
+    ASSERT(lobe < h->info->lobe_count && point < h->point_count);
     memcpy(&mask, block_at(h, point) + h->info->lobes[lobe].mask_offset, sizeof mask);
     return mask >> point % SSL_BLOCK & 1;
 }
 
 float grid_host_lobe_weight(const GridHost *h, uint32_t lobe, uint32_t component, uint32_t point)
 {
+    ASSERT(lobe < h->info->lobe_count && component < 3);
     return float_at(h, h->info->lobes[lobe].weight_offset, component, point);
 }
 

@@ -4,6 +4,7 @@
  * of two blocks gets the same values, so that lanes can be compared too. Files are independent and run
  * on several threads; what they print comes in the order of the names. */
 #include "tools/ssl_test/ssl_test.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "base/thread.h"
 #include "tools/kit/tool.h"
@@ -52,6 +53,7 @@ static Status add_path(Session *s, const char *path, bool is_named, Error *err)
 static void run_indexed(void *data, uint32_t index)
 {
     Session *s = data;
+    ASSERT(index < s->files.count);
     test_file_run(&s->files.data[index]);
 }
 

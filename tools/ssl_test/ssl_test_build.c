@@ -1,5 +1,6 @@
 /* Settings of a case, and its kernel. */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "tools/ssl_kit/group_units.h"
 #include "tools/ssl_test/ssl_test.h"
 #include <string.h>
@@ -154,6 +155,7 @@ static bool gather_constants(TestRun *run, const ExpectCase *test_case, const Ss
                 ++at;
             if (at == max)
                 return fail_setting(run, setting, "too many constants");
+            ASSERT(at <= *out_count);
             out_constants[at] = (SslConstant){setting->name, value};
             *out_count = at == *out_count ? at + 1 : *out_count;
         }

@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "tools/ssl_test/ssl_test.h"
 #include <math.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static double tolerance_of(const Expectation *e, double expected)
 /* One given number stands for all components. */
 static double component_of(const ExpectNumbers *numbers, uint32_t i)
 {
+    ASSERT(numbers->count == 1 || i < numbers->count);
     return numbers->x[numbers->count == 1 ? 0 : i];
 }
 
@@ -148,7 +150,9 @@ static uint32_t next_lobe(TestShot *shot)
 
 static bool check_lobe(TestShot *shot, const Expectation *e, uint32_t lobe)
 {
+    ASSERT(lobe < shot->info->lobe_count);
     const SslLobeSlot *slot = &shot->info->lobes[lobe];
+    ASSERT(slot->parent < (int32_t)shot->info->lobe_count);
     const char *under = slot->parent < 0 ? NULL : lobe_name(shot, (uint32_t)slot->parent);
     if (strcmp(lobe_name(shot, lobe), e->name) != 0 || !under != !e->under ||
         (under && strcmp(under, e->under) != 0)) {
@@ -165,6 +169,7 @@ static bool check_lobe(TestShot *shot, const Expectation *e, uint32_t lobe)
         return false;
     }
     uint32_t count = lobe_scalars(shot, lobe);
+    ASSERT(count <= SORT_COUNT_OF(args));
     for (uint32_t i = 0; i < count; ++i)
         args[i] = (double)grid_host_lobe_arg(shot->host, lobe, i, 0);
     if (e->args.count && (e->args.count != count || !are_near(e, &e->args, args, count))) {
@@ -229,6 +234,7 @@ static const char *fault_kind(SslFaultKind kind)
                                         [SSL_FAULT_LOOP] = "loop",
                                         [SSL_FAULT_RECURSION] = "recursion",
                                         [SSL_FAULT_CLOSURES] = "closures"};
+    ASSERT((size_t)kind < SORT_COUNT_OF(names) && names[kind]);
     return names[kind];
 }
 

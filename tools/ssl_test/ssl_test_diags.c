@@ -1,4 +1,5 @@
 /* Errors and warnings of the compiler against those that are expected. */
+#include "base/check.h"
 #include "tools/ssl_test/ssl_test.h"
 #include <string.h>
 
@@ -82,6 +83,7 @@ static const char *difference(Arena *arena, const DiagList *diags, const Diag *d
 {
     Position p = position_of(diags, diag);
     uint32_t same = likeness(diags, diag, expected);
+    ASSERT(diag->severity != DIAG_NOTE);
     const char *text = "";
     if (!(same & 1))
         text = diag->severity == DIAG_ERROR ? " an error," : " a warning,";

@@ -1,5 +1,6 @@
 /* Runs one file: makes its tables, then runs each of its cases at every optimisation level. */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "sort/shade/ssl_tables.h"
@@ -126,6 +127,7 @@ static Status make_tables(TestRun *run, Error *err)
     }
     run->tables.globals = rows;
     run->tables.global_count = count;
+    ASSERT(count >= own && count <= SSL_MAX_GLOBALS);
     SslClosureRow *closures = ARENA_ARRAY(run->arena, SslClosureRow,
                                           run->tables.closure_count + run->expect.closures.count);
     memcpy(closures, run->tables.closures, run->tables.closure_count * sizeof *closures);

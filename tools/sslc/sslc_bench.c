@@ -1,5 +1,6 @@
 /* sslc bench: what a shader costs, without derivatives and with: times of the stages of a compile, and
  * nanoseconds a point. The least of several rounds each, on one thread. */
+#include "base/check.h"
 #include "base/clock.h"
 #include "tools/ssl_kit/grid_host.h"
 #include "tools/sslc/sslc_program.h"
@@ -69,6 +70,7 @@ static double measure_run(SslcFile *file, SslProgram *program, const BenchOption
         grid_host_run(host);
         best_s = least(best_s, clock_seconds_since(round_ns));
     } while (clock_seconds_since(start_ns) < o->seconds);
+    ASSERT(best_s >= 0.0 && best_s < 1e9);
     grid_host_destroy(host);
     return best_s * 1e9 / (double)POINTS;
 }
@@ -79,6 +81,7 @@ static bool bench_column(SslcFile *file, const BenchOptions *o, bool with_deriva
     file->folders = &o->build.folders;
     *out = (BenchColumn){1e9, 1e9, 0, {1e9, 1e9, 1e9, 1e9, 1e9, false}, 0, 0, 0};
     SslcBuildOptions build = o->build;
+    ASSERT(o->rounds > 0);
     build.without_derivatives = !with_derivatives;
     for (uint32_t round = 0; round < o->rounds; ++round) {
         uint64_t start_ns = clock_now_ns();

@@ -1,4 +1,5 @@
 /* sslc doc: what the shaders of files and folders take, give and read, for people and as JSON. */
+#include "base/check.h"
 #include "base/json_write.h"
 #include "tools/sslc/sslc_program.h"
 #include <stdio.h>
@@ -137,6 +138,7 @@ static void text_of_shader(StrBuf *out, const SslcFile *file, const SslUnitInfo 
     }
     strbuf_append_c(out, is_first ? "" : "\n");
     for (uint32_t i = 0; i < info->lobe_count; ++i) {
+        ASSERT(info->lobes[i].parent < (int32_t)info->lobe_count);
         const SslLobeSlot *lobe = &info->lobes[i];
         strbuf_printf(out, "%s %s", i ? "," : "  closures ",
                       file->tables.closures[lobe->closure].name);

@@ -67,6 +67,7 @@ uint32_t sslc_build_options(SslcBuildOptions *values, CliOption *options, uint32
          .out = &values->merged_summaries,
          .help = "one derivative clone per function instead of one per signature"},
     };
+    _Static_assert((int)SSLC_CONSTANTS_MAX >= (int)CLI_LIST_MAX, "every --constant has a place");
     CHECK(count + SORT_COUNT_OF(shared) <= SSLC_OPTIONS_MAX);
     memcpy(options + count, shared, sizeof shared);
     return count + (uint32_t)SORT_COUNT_OF(shared);
@@ -268,6 +269,7 @@ Status sslc_describe(const SslUnitInfo *unit, const SslcBuildOptions *options,
                               .bake_switches = options->bake_switches,
                               .without_derivatives = options->without_derivatives,
                               .merged_summaries = options->merged_summaries};
+    ASSERT(options->constants.count <= SSLC_CONSTANTS_MAX);
     for (uint32_t i = 0; i < options->constants.count; ++i) {
         char name[SSLC_NAME_BYTES];
         const char *value;

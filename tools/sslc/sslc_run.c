@@ -5,6 +5,7 @@
  * derivatives a pixel, normal and gnormal (0, 0, 1), I (0, 0, -1), tangent (1, 0, 0), tangent_sign 1. All
  * others are 0 until --global says otherwise. */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "base/file_claims.h"
 #include "base/image/exr_write.h"
@@ -75,6 +76,7 @@ static Status parse_pixel(const char *text, void *out, Error *err)
 static Status find_global(const RunState *run, const char *name, uint32_t *out_row, Error *err)
 {
     const char *names[SSL_MAX_GLOBALS];
+    ASSERT(run->file->tables.global_count <= SSL_MAX_GLOBALS);
     for (uint32_t i = 0; i < run->file->tables.global_count; ++i) {
         names[i] = run->file->tables.globals[i].name;
         if (strcmp(names[i], name) == 0) {
@@ -152,6 +154,7 @@ static Status set_params(RunState *run, Error *err)
 /* NAME=uv: the coordinates of the grid, with their derivatives; NAME=VALUE: that, everywhere. */
 static Status set_attribute(RunState *run, uint32_t slot, const char *text, Error *err)
 {
+    ASSERT(slot < run->info->unit->attribute_count);
     const SslAttributeInfo *info = &run->info->unit->attributes[slot];
     const RunOptions *o = run->options;
     SslValue value;
@@ -204,6 +207,7 @@ static Status set_textures(RunState *run, Error *err)
         GridTexture texture;
         if (unit->texture_ids[i] == SSL_TEXTURE_UNBOUND)
             continue;
+        ASSERT(unit->texture_ids[i] < run->file->textures.count);
         TRY(grid_texture_parse(run->file->textures.data[unit->texture_ids[i]], &texture, err));
         grid_host_set_texture(run->host, i, &texture);
     }
@@ -260,6 +264,7 @@ static float closure_weight(const RunState *run, uint32_t output, uint32_t compo
                             uint32_t point)
 {
     float sum = 0.0f;
+    ASSERT(component < 3 && output < run->info->unit->output_count);
     for (uint32_t i = 0; i < run->info->lobe_count; ++i)
         if (run->info->lobes[i].output == output && run->info->lobes[i].parent < 0 &&
             grid_host_has_lobe(run->host, i, point))
@@ -292,8 +297,10 @@ static void print_scalars(const RunState *run, const char *name, SslType type, S
 
 static void print_lobe(const RunState *run, uint32_t lobe, uint32_t point)
 {
+    ASSERT(lobe < run->info->lobe_count);
     const SslLobeSlot *slot = &run->info->lobes[lobe];
     const SslClosureRow *row = &run->file->tables.closures[slot->closure];
+    ASSERT(slot->closure < run->file->tables.closure_count);
     (void)printf("%s: %s weight (%.9g %.9g %.9g)", run->info->unit->outputs[slot->output].name,
                  row->name, (double)grid_host_lobe_weight(run->host, lobe, 0, point),
                  (double)grid_host_lobe_weight(run->host, lobe, 1, point),
@@ -394,6 +401,7 @@ static Status write_exr(const RunOptions *o, const float *values, uint32_t scala
     static const char *const many[16] = {"m00", "m01", "m02", "m03", "m10", "m11", "m12", "m13",
                                          "m20", "m21", "m22", "m23", "m30", "m31", "m32", "m33"};
     ExrChannel channels[16];
+    ASSERT(scalars > 0 && scalars <= SORT_COUNT_OF(channels));
     for (uint32_t i = 0; i < scalars; ++i)
         channels[i] = (ExrChannel){.name = scalars <= 4 ? few[scalars - 1][i] : many[i],
                                    .type = EXR_PIXEL_FLOAT,
@@ -415,6 +423,7 @@ static Status write_picture(const RunState *run, const Shown *shown, Error *err)
     float *values = mem_alloc(count, shown->scalars * sizeof *values);
     if (!values)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    ASSERT(count > 0 && shown->scalars > 0);
     for (size_t i = 0; i < count; ++i)
         for (uint32_t j = 0; j < shown->scalars; ++j)
             values[i * shown->scalars + j] = shown_value(run, shown, j, (uint32_t)i);
@@ -443,6 +452,7 @@ static Status shade(RunState *run, bool *out_has_fault, Error *err)
     TRY(set_attributes(run, err));
     uint32_t printed =
         o->at.is_given ? o->at.y * o->width + o->at.x : o->height / 2 * o->width + o->width / 2;
+    ASSERT(printed < points);
     grid_host_set_loop_budget(run->host, o->budget);
     grid_host_watch(run->host, printed);
     grid_host_run(run->host);

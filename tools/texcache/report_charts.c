@@ -2,6 +2,7 @@
  * see it, and its numbers as the titles of its parts. */
 #include "tools/texcache/texture_report.h"
 
+#include "base/check.h"
 #include "base/cli.h"
 #include <inttypes.h>
 #include <math.h>
@@ -167,6 +168,7 @@ void report_levels_chart(const Report *r, StrBuf *out)
         return;
     begin_chart(out, "Probes by level, at each path depth",
                 "The share of each mip level in the probes of each path depth");
+    ASSERT(levels <= TEX_MAX_LEVELS && rows <= TEX_DEPTH_BUCKETS);
     double height = (double)PLOT_HEIGHT / TEX_DEPTH_BUCKETS, cell = (double)PLOT_WIDTH / levels;
     for (uint32_t l = 0; l < levels; ++l) {
         char text[16];

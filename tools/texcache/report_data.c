@@ -1,6 +1,7 @@
 #include "tools/texcache/texture_report.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static Status count_tiles(Report *r, Error *err)
         TRY(tex_trace_next(r->trace, &event, &more, err));
         if (!more)
             return STATUS_OK;
+        ASSERT(event.texture < r->map_count);
         ReportMap *map = &r->maps[event.texture];
         if (event.kind == TEX_TRACE_READ) {
             ++map->loads[event.tiles[0]];

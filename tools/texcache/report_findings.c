@@ -1,6 +1,7 @@
 /* Explains the numbers of a report in plain sentences, the most important first. */
 #include "tools/texcache/texture_report.h"
 
+#include "base/check.h"
 #include "base/cli.h"
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +15,7 @@ static void begin(StrBuf *out, Mood mood)
 {
     static const char *const classes[] = {"good", "note", "bad"};
     static const char *const words[] = {"Good", "Note", "Problem"};
+    ASSERT((size_t)mood < SORT_COUNT_OF(words));
     strbuf_printf(out, "<li class=\"%s\"><b>%s.</b> ", classes[mood], words[mood]);
 }
 
@@ -177,6 +179,7 @@ static void find_rereads(const StatsFile *f, StrBuf *out)
 static double fine_share(const TexStats *s, uint32_t first, uint32_t last, double *out_all)
 {
     double fine = 0.0, all = 0.0;
+    ASSERT(first <= last && last < TEX_DEPTH_BUCKETS);
     for (uint32_t d = first; d <= last; ++d) {
         for (uint32_t l = 0; l < TEX_MAX_LEVELS; ++l) {
             all += (double)s->mip_probes[d][l];

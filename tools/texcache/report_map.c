@@ -1,4 +1,5 @@
 /* Which tiles of a texture were read, and how often: its levels side by side, a square a tile. */
+#include "base/check.h"
 #include "tools/texcache/texture_report.h"
 
 #include <inttypes.h>
@@ -9,6 +10,7 @@ enum { HEAT_COUNT = 7, MAP_SIDE = 256, MAP_GAP = 8 };
  * twice, up to 4, up to 8, more often. */
 static uint32_t heat_of(const ReportMap *map, uint32_t tile)
 {
+    ASSERT(tile < map->texture->tile_count);
     uint32_t loads = map->loads[tile];
     if (loads == 0)
         return map->requests[tile] > 0 ? 1 : 0;
@@ -18,6 +20,7 @@ static uint32_t heat_of(const ReportMap *map, uint32_t tile)
 /* All tiles of one heat as one path, runs of a row together. */
 static void draw_heat(const ReportMap *map, const TexTraceLevel *level, uint32_t heat, StrBuf *out)
 {
+    ASSERT(heat < HEAT_COUNT);
     bool has_any = false;
     for (uint32_t y = 0; y < level->tiles_y; ++y) {
         for (uint32_t x = 0; x < level->tiles_x;) {
@@ -43,8 +46,10 @@ static void draw_heat(const ReportMap *map, const TexTraceLevel *level, uint32_t
 static void draw_level(const ReportMap *map, uint32_t number, double left, double scale,
                        StrBuf *out)
 {
+    ASSERT(number < map->texture->level_count);
     const TexTraceLevel *level = &map->texture->levels[number];
     uint64_t tiles = (uint64_t)level->tiles_x * level->tiles_y, read = 0, loads = 0;
+    ASSERT(level->first_tile + tiles <= map->texture->tile_count);
     for (uint64_t i = 0; i < tiles; ++i) {
         read += map->loads[level->first_tile + i] > 0;
         loads += map->loads[level->first_tile + i];

@@ -1,6 +1,7 @@
 #include "tools/texcache/stats_file.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/path.h"
 #include <math.h>
 #include <stdlib.h>
@@ -189,6 +190,7 @@ StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread)
         double fitting = fmax(FEWEST, floor(tile_bytes / (crowded_bytes * threads)));
         if (fitting >= fmin(waited, limit))
             return STATS_FIBERS_RIGHT;
+        ASSERT(fitting >= FEWEST);
         *out_per_thread = (uint32_t)fitting;
         return STATS_FIBERS_FEWER;
     }
@@ -197,6 +199,7 @@ StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread)
     if (!is_idle || more <= fmax(waited, limit) ||
         (s->evictions > 0 && texcache_stats_pressure(s) >= 1.2))
         return STATS_FIBERS_RIGHT;
+    ASSERT(more > 0.0 && more <= MOST);
     *out_per_thread = (uint32_t)more;
     return STATS_FIBERS_MORE;
 }
@@ -204,6 +207,7 @@ StatsFibers stats_advise_fibers(const StatsFile *f, uint32_t *out_per_thread)
 double stats_latency_us(const uint64_t buckets[TEX_LATENCY_BUCKETS], double share)
 {
     double all = 0.0, sum = 0.0;
+    ASSERT(share > 0.0 && share <= 1.0);
     for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS; ++i)
         all += (double)buckets[i];
     for (uint32_t i = 0; i < TEX_LATENCY_BUCKETS && all > 0.0; ++i) {

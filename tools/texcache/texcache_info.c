@@ -1,4 +1,5 @@
 /* texcache info: what a paged texture holds, for people or as JSON. */
+#include "base/check.h"
 #include "base/json_write.h"
 #include "textures/texcache.h"
 #include "tools/texcache/texcache_commands.h"
@@ -29,6 +30,8 @@ static const char *next_note(const char **notes, char out[TEX_NOTES_BYTES])
 static void print_info(const char *path, const TexInfo *info)
 {
     char size[32], digest[33];
+    ASSERT((size_t)info->type < SORT_COUNT_OF(type_words));
+    ASSERT(info->first_tail_level <= info->level_count);
     printf("%s\n", path);
     printf("  image        %" PRIu32 " x %" PRIu32 ", %" PRIu32 " channel%s of %s, %s%s\n",
            info->width, info->height, info->channel_count, info->channel_count == 1 ? "" : "s",

@@ -1,5 +1,6 @@
 /* texcache make: converts images through the decoder plugins. */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/file_claims.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -62,6 +63,7 @@ static void advance(void *data, float done)
     all->finished_count += done >= 1.0f && image->done < 1.0f;
     all->done += (double)(done - image->done);
     image->done = done;
+    ASSERT(all->finished_count <= all->image_count);
     int32_t percent = (int32_t)(100.0 * all->done / all->image_count);
     if (all->finished_count == all->image_count) {
         clear_line(all);
@@ -251,6 +253,7 @@ static Status claim_files(const MakeList *list, Error *err)
 static void make_one(void *data, uint32_t index)
 {
     MakeList *list = data;
+    ASSERT(index < list->count);
     MakeJob *job = &list->jobs[index];
     job->status = plugin_is_cancelled(NULL)
                       ? error_set_at(&job->error, STATUS_CANCELLED, job->from, "cancelled")
@@ -267,6 +270,7 @@ static int make_all(MakeList *list)
         threads = thread_cpu_count();
     for (uint32_t i = 0; i < list->count; ++i)
         list->jobs[i].thread_count = threads > list->count ? threads / list->count : 1;
+    ASSERT(threads > 0 && list->host);
     list->progress.image_count = list->count;
     parallel_for(threads, list->count, make_one, list);
     for (uint32_t i = 0; i < list->count; ++i) {

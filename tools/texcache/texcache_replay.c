@@ -1,4 +1,5 @@
 /* texcache replay: what a recorded render would have loaded under other budgets. */
+#include "base/check.h"
 #include "base/json_write.h"
 #include "textures/tex_replay.h"
 #include "tools/texcache/texcache_commands.h"
@@ -126,11 +127,15 @@ static Status replay(const char *path, const CliTextList *names, bool wants_json
 {
     static TexCurve curve;
     TexReplay replays[TEX_REPLAY_BUDGETS_MAX];
+    _Static_assert((int)TEX_REPLAY_BUDGETS_MAX >= (int)CLI_LIST_MAX &&
+                       (int)TEX_REPLAY_BUDGETS_MAX >= (int)DEFAULT_BUDGETS,
+                   "every --budget has a place");
     TexTraceReader *trace;
     TRY(named_budgets(names, replays, err));
     TRY(tex_trace_open(path, &trace, err));
     const TexTraceSummary *s = tex_trace_summary(trace);
     uint32_t count = names->count ? names->count : default_budgets(s->budget_bytes, replays);
+    ASSERT(count > 0 && count <= TEX_REPLAY_BUDGETS_MAX);
     Status status = tex_replay(trace, replays, count, err);
     if (status == STATUS_OK)
         status = tex_replay_best(trace, replays, count, err);

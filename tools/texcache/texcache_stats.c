@@ -1,5 +1,6 @@
 /* texcache stats: what the texture cache did during a render, from the file that
  * `sort-render --stats FILE` wrote, as a table and in plain words. */
+#include "base/check.h"
 #include "base/str.h"
 #include "tools/texcache/stats_file.h"
 #include "tools/texcache/texcache_commands.h"
@@ -19,6 +20,7 @@ static const char *grouped(uint64_t value, char out[32])
             out[at++] = ',';
         out[at++] = digits[i];
     }
+    ASSERT(at < 32);
     out[at] = 0;
     return out;
 }

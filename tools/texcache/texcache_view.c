@@ -1,6 +1,7 @@
 /* texcache view: a level, or one tile of it, as PNG. Colours are encoded for display; data (raw) is
  * shown as it is stored, 0 black and 1 white. */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/file_claims.h"
 #include "base/image/png_write.h"
 #include "base/image/view_transform.h"
@@ -86,6 +87,7 @@ static Status choose_region(const ViewOptions *o, const char *path, const TexInf
     uint32_t right = l->width - x, below = l->height - y;
     *out_region = (TexRegion){o->level, x, y, right < info->tile_width ? right : info->tile_width,
                               below < info->tile_height ? below : info->tile_height};
+    ASSERT(x < l->width && y < l->height);
     return STATUS_OK;
 }
 
@@ -94,6 +96,7 @@ static Status read_and_encode(const ViewOptions *o, const char *path, const TexI
                               const TexRegion *region, bool has_alpha, float *rgba, uint8_t *pixels,
                               uint64_t *out_damaged, Error *err)
 {
+    ASSERT(info->tile_height > 0 && region->width > 0 && region->height > 0);
     size_t row_bytes = (size_t)region->width * (has_alpha ? 4 : 3);
     for (uint32_t y = 0; y < region->height; y += info->tile_height) {
         uint32_t rest = region->height - y;

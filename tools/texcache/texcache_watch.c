@@ -2,6 +2,7 @@
  * redraws itself, else a line a second. */
 #define _DEFAULT_SOURCE /* SIGWINCH */
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "tools/kit/watch_folder.h"
 #include "tools/texcache/texcache_commands.h"
@@ -80,6 +81,7 @@ static bool take(Watch *w, Error *err)
                 memmove(w->ring, w->ring + 1, (BEFORE_COUNT - 1) * sizeof *w->ring);
             else
                 ++w->ring_count;
+            ASSERT(w->ring_count > 0 && w->ring_count <= BEFORE_COUNT);
             w->ring[w->ring_count - 1] = w->now;
             double seconds = (double)(live->elapsed_ms - w->now.elapsed_ms) * 1e-3;
             if (w->history.count == WATCH_HISTORY) {
@@ -87,6 +89,7 @@ static bool take(Watch *w, Error *err)
                 memmove(w->history.loads_per_s, w->history.loads_per_s + 1,
                         w->history.count * sizeof *w->history.loads_per_s);
             }
+            ASSERT(w->history.count < WATCH_HISTORY);
             w->history.loads_per_s[w->history.count++] =
                 seconds > 0.0 ? (double)(live->stats.loads - w->now.stats.loads) / seconds : 0.0;
         }
@@ -106,6 +109,7 @@ static double silence_of(const TexLive *live)
 
 static WatchFrame frame_of(const Watch *w)
 {
+    ASSERT(w->ring_count <= BEFORE_COUNT && w->history.count <= WATCH_HISTORY);
     return (WatchFrame){.now = &w->now,
                         .before = w->ring_count ? &w->ring[0] : NULL,
                         .history = &w->history,

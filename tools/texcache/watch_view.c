@@ -1,5 +1,6 @@
 #include "tools/texcache/watch_view.h"
 
+#include "base/check.h"
 #include "base/cli.h"
 #include <inttypes.h>
 #include <math.h>
@@ -189,6 +190,7 @@ static void draw_history(Screen *s)
 {
     static const char *const steps[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     const WatchHistory *h = s->frame->history;
+    ASSERT(h->count <= WATCH_HISTORY);
     uint32_t cells = s->frame->columns > 34 ? s->frame->columns - 34 : 0;
     uint32_t count = h->count < cells ? h->count : cells;
     if (count == 0)
@@ -223,6 +225,7 @@ static void draw_levels(Screen *s)
 {
     const TexStats *t = &s->frame->now->stats;
     uint32_t levels = level_count(t);
+    ASSERT(levels > 0 && levels <= TEX_MAX_LEVELS);
     char text[LINE_BYTES];
     int at = snprintf(text, sizeof text, "level   ");
     for (uint32_t l = 0; l < levels; ++l)
