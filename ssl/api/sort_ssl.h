@@ -361,7 +361,7 @@ void sort_ssl_batch_destroy(SortSslBatch *batch);
 float *sort_ssl_batch_global(SortSslBatch *batch, uint32_t block, uint32_t row,
                              SortSslShadow shadow, uint32_t component);
 int32_t *sort_ssl_batch_global_int(SortSslBatch *batch, uint32_t block, uint32_t row);
-/* The same for an attribute of the unit. NULL also: the code does not read it. */
+/* The 16 lanes of one component of an attribute of the unit, like those of a global. NULL also: the code does not read it. */
 float *sort_ssl_batch_attribute(SortSslBatch *batch, uint32_t block, uint32_t attribute,
                                 SortSslShadow shadow, uint32_t component);
 int32_t *sort_ssl_batch_attribute_int(SortSslBatch *batch, uint32_t block, uint32_t attribute);

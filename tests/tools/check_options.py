@@ -45,7 +45,7 @@ def check_all(folder):
                 usage(folder, program, [*command, "s", option], option)
                 if short:
                     usage(folder, program, [*command, "s", f"-{short}"], f"'-{short}'")
-                if value in ("DIR", "FOLDER") and name not in ("cache", "export-package"):
+                if value in ("DIR", "FOLDER") and name not in ("cache", "export-package", "writable"):
                     usage(folder, program, [*command, option, "no folder", "s"], option)
                 if TEXTS.search(value):
                     continue
