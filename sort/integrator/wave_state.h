@@ -198,9 +198,9 @@ static inline bool wave_catches(const Wave *w, const Path *path, const SurfaceHi
     return w->shared->scene->instances[hit->instance].is_shadow_catcher &&
            !(path->flags & PATH_SEEN) && film_desc(w->shared->film)->has_catchers;
 }
-/* Spawns the two paths that look for the light which a catcher reflects. is_through: the path itself goes on through
+/* Spawns the two paths that look for the light which a catcher reflects to path i. is_through: the path itself goes on through
  * the catcher; otherwise it ends there, and the backdrop is added to its sample. */
-void wave_catch(Wave *w, uint32_t path, const Bsdf *bsdf, bool is_through);
+void wave_catch(Wave *w, uint32_t i, const Bsdf *bsdf, bool is_through);
 
 /* Returns whether the pixel gets a sample. The answer does not change during a job. */
 static inline bool wave_samples_pixel(const WaveShared *s, uint32_t x, uint32_t y)
@@ -213,9 +213,9 @@ void wave_group(Wave *w, uint32_t count);
 /* Collects the surfaces of w->order[begin, begin + n) that one kernel call can take: they have one material, n is at
  * most SHADE_CHUNK and does not reach beyond `end`. Returns n; 0 when begin is end. */
 uint32_t wave_chunk(const Wave *w, uint32_t begin, uint32_t end, const SurfaceHit **out_hits);
-/* Sends a path that is PATH_INSIDE on its next flight, as far as the free distance drawn for it. Surfaces nearer than
+/* Sends path i, which is PATH_INSIDE, on its next flight, as far as the free distance drawn for it. Surfaces nearer than
  * t_min metres are ignored. */
-void wave_walk(Wave *w, uint32_t path, float3 origin, float3 direction, float t_min);
+void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min);
 
 /* --- adding light ------------------------------------------------------------------------------- */
 
@@ -245,8 +245,8 @@ void wave_add_backdrop(Wave *w, const Path *path, Spectrum radiance, uint32_t li
 
 /* Sets the light of the path's shadow ray once its radiance is known. Cancels the ray when the light is black. */
 void wave_set_shadow_light(Wave *w, uint32_t path, Spectrum light, uint32_t light_group);
-/* Adds `factor` times the light at infinity that the path's ray meets, to the picture or to a catcher's backdrop. */
-void wave_meet_infinity(Wave *w, uint32_t path, Spectrum factor, bool is_backdrop);
+/* Adds `factor` times the light at infinity that the ray of path i meets, to the picture or to a catcher's backdrop. */
+void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop);
 /* Queues light from the environment. */
 void wave_queue_sky(Wave *w, const SkyLight *sky, const EnvironmentFootprint *footprint);
 /* Looks up all queued light from the environment, adds it or sets it for shadow rays, and empties the queue. */

@@ -1,3 +1,4 @@
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "sort/shade/texture_command.h"
 
 #include "base/array.h"
