@@ -409,6 +409,7 @@ static void count_instances(Accel *accel, const AccelDesc *desc)
 static float instance_slack(const Accel *accel, float reach_m)
 {
     const float operations = 16.0f;
+    ASSERT(reach_m >= 0.0f && reach_m < reach_max_m);
     float farthest_m = -reach_m;
     for (uint32_t i = 0; i < accel->scene->instance_count; ++i) {
         const SceneInstance *instance = &accel->scene->instances[i];

@@ -121,6 +121,7 @@ void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t i)
     uint64_t order = surface_order(hits->shape[i], hits->triangle[i]);
     RayPast *past = &batch->past[i];
     float t = hits->t[i];
+    ASSERT(order != 0); /* 0 stands for no surface */
     if (past->first != 0) {
         past->next = order + 1;
         batch->t_min[i] = t;

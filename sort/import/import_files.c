@@ -2,6 +2,7 @@
 #include "sort/import/import_files.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -166,6 +167,7 @@ typedef struct Spellings {
 
 static void add_spelling(Spellings *s, const char *text)
 {
+    ASSERT(s->count < SPELLINGS_MAX && strlen(text) < PATH_BYTES);
     if (s->count == 0 || strcmp(s->texts[s->count - 1], text) != 0)
         memcpy(s->texts[s->count++], text, strlen(text) + 1);
 }
@@ -207,6 +209,7 @@ typedef struct Search {
 
 static bool is_inside(const char *path, const char *root)
 {
+    ASSERT(path_is_absolute(path) && path_is_absolute(root));
     size_t length = strlen(root);
     if (length == 1) /* "/" contains everything */
         return true;
@@ -313,6 +316,7 @@ static bool try_tails(Search *s, const char *name, bool in_any_case)
 
 static bool try_spellings(Search *s, const Spellings *spellings, bool in_any_case)
 {
+    ASSERT(spellings->count > 0);
     for (uint32_t i = 0; i < spellings->count; i++) {
         const char *text = spellings->texts[i];
         if (path_is_absolute(text) ? !in_any_case && is_fit(s, text)

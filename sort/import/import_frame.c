@@ -1,4 +1,5 @@
 /* A camera and a light for files that have none. */
+#include "base/check.h"
 #include "sort/import/import_state.h"
 
 #define FOV_Y_DEG   35.0f
@@ -22,6 +23,7 @@ static void reach_out(Reach *r, float across, float toward)
 static mat4 frame_outlines(const ImportSink *s, float aspect)
 {
     static const float margin = 0.9f;
+    ASSERT(aspect > 0.0f && isfinite(aspect));
     float3 toward = f3_normalize(f3(0.45f, 0.35f, 1.0f));
     mat4 view = mat4_look_at(toward, f3(0, 0, 0), f3(0, 1, 0));
     view.m[0][3] = view.m[1][3] = view.m[2][3] = 0.0f;

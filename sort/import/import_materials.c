@@ -384,6 +384,7 @@ static Status fill_material(ImportSink *sink, Material *m, const SortMaterial *s
 
 static void write_parameter(JsonWriter *json, const Parameter *p)
 {
+    ASSERT(p->count >= 1 && p->count <= SORT_COUNT_OF(p->values));
     if (p->kind == VALUE_BOOL)
         json_write_bool(json, p->name, p->values[0] != 0.0f);
     else if (p->kind == VALUE_INT)

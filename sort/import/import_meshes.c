@@ -48,9 +48,12 @@ static void put3(float *values, uint32_t index, float3 v)
 /* Area-weighted vertex normals. */
 static void smooth_normals(const SortMesh *m, float *out)
 {
+    ASSERT(m->vertex_count > 0 && m->vertex_count <= VERTICES_MAX);
     memset(out, 0, (size_t)m->vertex_count * 3 * sizeof *out);
     for (uint32_t t = 0; t < m->triangle_count; t++) {
         const uint32_t *corner = m->indices + 3 * (size_t)t;
+        ASSERT(corner[0] < m->vertex_count && corner[1] < m->vertex_count &&
+               corner[2] < m->vertex_count);
         float3 p0 = at3(m->positions, corner[0]);
         float3 n = f3_cross(f3_sub(at3(m->positions, corner[1]), p0),
                             f3_sub(at3(m->positions, corner[2]), p0));
@@ -122,6 +125,7 @@ static Status repair_tangents(const SortMesh *m, float **out_tangents, Error *er
 static const float *finite_or_none(const ImportSink *s, const SortMesh *m, const float *values,
                                    uint32_t components, const char *mesh, const char *what)
 {
+    ASSERT(components >= 2 && components <= 4);
     if (!values || import_all_finite(values, (size_t)m->vertex_count * components))
         return values;
     log_warning(s->log, "mesh '%s': its %s are not all finite, and are left out", mesh, what);
@@ -205,6 +209,7 @@ Status import_add_mesh(ImportSink *s, const SortMesh *m, uint32_t *out_id, Error
     Status status = write_mesh(s, m, mesh.name, json, err);
     package_writer_end(s->writer);
     TRY(status);
+    ASSERT(mesh.name);
     find_outline(m, mesh.outline);
     *out_id = s->meshes.count;
     s->triangle_count += m->triangle_count;

@@ -2,6 +2,7 @@
  * SORT_ERROR_SINK and leaves the reason with the writer, where the first error sticks. */
 #include "sort/import/import_sink.h"
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/path.h"
 #include "sort/import/import_state.h"
 #include "sort/package/package_names.h"
@@ -83,6 +84,7 @@ static Status add_instance(ImportSink *s, const SortInstance *i, Error *err)
         return STATUS_OK;
     }
     const ImportedMesh *mesh = &s->meshes.data[i->mesh];
+    ASSERT(mesh->material < s->materials.count);
     JsonWriter *json = package_writer_begin(s->writer, PACKAGE_INSTANCES, given, NULL);
     json_write_string(json, "mesh", mesh->name);
     import_write_transform(json, &instance.transform);
@@ -108,6 +110,7 @@ static void take_aspect(ImportSink *s, float aspect)
     float longer = DEFAULT_WIDTH_PX;
     s->width_px = (uint32_t)lroundf(aspect >= 1.0f ? longer : longer * aspect);
     s->height_px = (uint32_t)lroundf(aspect >= 1.0f ? longer / aspect : longer);
+    ASSERT(s->width_px > 0 && s->height_px > 0);
 }
 
 static void add_camera(ImportSink *s, const SortCamera *c)
@@ -115,7 +118,7 @@ static void add_camera(ImportSink *s, const SortCamera *c)
     const char *given = c->name ? c->name : "";
     mat4 transform = mat4_from(c->transform);
     float fov_y_deg = c->fov_y_rad * DEG_PER_RAD;
-    bool is_usable = c->is_orthographic ? c->height_m > 0 && isfinite(c->height_m)
+    bool is_usable = c->is_orthographic ? c->height_m > 1e-9f && c->height_m < 1e9f
                                         : fov_y_deg >= 0.0001f && fov_y_deg <= 179.999f;
     if (!is_rigid(&transform) || !is_usable) {
         log_warning(s->log, "camera '%s' makes no picture (%g %s), and is left out", given,
@@ -180,6 +183,7 @@ static Status add_light(ImportSink *s, const SortLight *l, Error *err)
     json_write_string(json, "type", rows[l->kind].type);
     import_write_transform(json, &transform);
     float color[3], scale = lumens_per_watt(s, l);
+    ASSERT(scale > 0.0f);
     for (int i = 0; i < 3; i++)
         color[i] = l->color[i] / scale;
     json_write_floats(json, rows[l->kind].color_field, color, 3);

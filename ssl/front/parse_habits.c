@@ -54,6 +54,7 @@ bool parse_blame_foreign(Parser *p)
 
 static TokenKind kind_before(const Parser *p, uint32_t back)
 {
+    ASSERT(back > 0);
     return p->at >= back ? p->tokens[p->at - back].kind : TOKEN_END;
 }
 

@@ -257,10 +257,10 @@ void report_latency_chart(const Report *r, StrBuf *out)
         return;
     begin_chart(out, "How long reads and waits took",
                 "Histograms of the durations of reads and of waits, both axes logarithmic");
-    for (double n = 1.0; n <= (double)most; n *= 10.0) {
+    for (uint64_t n = 1; n <= most; n = n <= most / 10 ? 10 * n : UINT64_MAX) {
         char text[32];
-        snprintf(text, sizeof text, "%.0f", n);
-        y_label(out, log2(1.0 + n) / log2(1.0 + (double)most), text);
+        snprintf(text, sizeof text, "%" PRIu64, n);
+        y_label(out, log2(1.0 + (double)n) / log2(1.0 + (double)most), text);
     }
     for (uint32_t i = 0; i < count; i += count > 12 ? 3 : 1) {
         char text[16];
