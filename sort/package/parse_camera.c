@@ -1,6 +1,7 @@
 /* The section `cameras`. */
 #include "sort/package/scene_parse.h"
 #include <float.h>
+#include <math.h>
 
 /* [from, to] in degrees, inside [-limit, limit]; without, they are -usual and usual. */
 static Status get_angle_range(JsonCursor *object, const char *field, double limit, float usual,
@@ -19,8 +20,9 @@ static Status get_angle_range(JsonCursor *object, const char *field, double limi
     return STATUS_OK;
 }
 
-/* The largest film, view and lens together stay far below what overflows when a direction is normalised. */
-static const double size_max_m = 1e9, ratio_max = 1e3, shift_max = 100.0, polynomial_max = 1e6;
+/* The widest view of the largest picture, moved as far as these allow, can still be normalised in single precision. */
+static const double size_max_m = 1e9, ratio_max = 1e3, shift_max = 1e6, polynomial_max = 1e6,
+                    window_max_m = 1e18;
 
 static Status parse_ratio(JsonCursor *c, const char *field, float *out_value, Error *err)
 {
@@ -76,6 +78,19 @@ static Status parse_fisheye(JsonCursor *c, SceneCamera *camera, Error *err)
                            "must be [left, right, bottom, top] with left < right, bottom < top");
 }
 
+/* Refuses a view from the side of which rays would begin where they have no precision, even if the picture is 65536 times
+ * as wide as high. */
+static Status check_window(JsonCursor *c, const SceneCamera *camera, Error *err)
+{
+    double aspect = camera->pixel_aspect > 1.0f ? (double)camera->pixel_aspect : 1.0;
+    double shift = fmax(fabs((double)camera->lens_shift.x), fabs((double)camera->lens_shift.y));
+    if ((shift + 0.5) * aspect * (double)camera->height_m * 65536.0 < window_max_m)
+        return STATUS_OK;
+    return json_fail(
+        c, err, "height_m, lens_shift and pixel_aspect move the picture farther than %g m away",
+        window_max_m);
+}
+
 /* Parses the fields of the camera's kind. Limits of angles keep the projection finite. */
 static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
 {
@@ -87,7 +102,8 @@ static Status parse_projection(JsonCursor *c, SceneCamera *camera, Error *err)
     case SCENE_CAMERA_ORTHOGRAPHIC:
         TRY(json_get_float(c, "height_m", JSON_REQUIRED, 1.0 / size_max_m, size_max_m,
                            &camera->height_m, err));
-        return parse_lens(c, camera, err);
+        TRY(parse_lens(c, camera, err));
+        return check_window(c, camera, err);
     case SCENE_CAMERA_EQUIRECTANGULAR:
         TRY(get_angle_range(c, "longitude_degrees", 180.0, 180.0f, &camera->longitude_rad, err));
         return get_angle_range(c, "latitude_degrees", 90.0, 90.0f, &camera->latitude_rad, err);
