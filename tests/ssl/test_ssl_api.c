@@ -436,7 +436,7 @@ static void test_ssl_api_unit_info(void **state)
     REFUSED(SORT_SSL_INVALID, "range of a float",
             sort_ssl_params_set(params, "a", &(double){1e39}, 1, &err));
     REFUSED(SORT_SSL_INVALID, "range of a float",
-            sort_ssl_params_set(params, "a", &(double){NAN}, 1, &err));
+            sort_ssl_params_set(params, "a", &(double){(double)NAN}, 1, &err));
     REFUSED(SORT_SSL_INVALID, "not set by numbers",
             sort_ssl_params_set(params, "name", numbers, 1, &err));
 
