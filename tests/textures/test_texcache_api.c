@@ -151,8 +151,9 @@ static void test_texcache_api_threads(void **state)
     assert_int_equal(
         sort_texcache_open(walks[0].cache, make_ramp("walk.stex"), &walks[0].texture, NULL),
         SORT_TEXCACHE_OK);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 1; i < 4; ++i)
         walks[i] = walks[0];
+    for (uint32_t i = 0; i < 4; ++i) {
         assert_int_equal(thread_create("walk", 0, walk, &walks[i], &threads[i], NULL), STATUS_OK);
     }
     for (uint32_t i = 0; i < 4; i++) {
