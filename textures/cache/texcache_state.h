@@ -360,7 +360,7 @@ void cache_forget_counters(TexCache *c, const Texture *texture);
 /* --- tex_udim.c --------------------------------------------------------------------------- */
 
 /* Opens all files of a set. The caller has zeroed *out_set and calls udim_close() on failure, too. */
-Status udim_open(TexCache *c, const TexOpenDesc *what, UdimSet *out_set, Error *err);
+Status udim_open(TexCache *c, const TexOpenDesc *set, UdimSet *out_set, Error *err);
 void udim_close(TexCache *c, const UdimSet *set);
 /* Implement texcache_lookup and texcache_touch for a set. With only_if_many, udim_touch() does nothing if all
  * lanes lie in one file. */

@@ -24,6 +24,6 @@ typedef struct FootprintInput {
 /* Computes the footprint for a texture of width x height texels. `filter` is not TEX_FILTER_DEFAULT. For
  * filters that use a single level, `level` is whole. */
 void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uint32_t level_count,
-                  TexFilter filter, TexMip mip, float mip_bias, Footprint *out);
+                  TexFilter filter, TexMip mip, float mip_bias, Footprint *f);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct TexelTables {
     uint8_t srgb8_start[4097];  /* a code not above the code of the linear value i / 4096 */
 } TexelTables;
 
-void texel_tables_fill(TexelTables *out_tables);
+void texel_tables_fill(TexelTables *t);
 
 /* Decodes `count` texels; the number of channels stays the same. Integers map to [0, 1]. */
 void texel_decode_row(const TexelTables *tables, TexelFormat format, const void *native,

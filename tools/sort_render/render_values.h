@@ -34,8 +34,8 @@ Status parse_crop(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* R
 
 Status parse_setting(const char *text, void *out, Error *err) SORT_MUST_CHECK; /* SettingWord */
 
-/* Adds the names of a comma-separated list to the aovs and ids of `options`. */
-Status add_aovs(const char *list, RenderOptions *options, Error *err) SORT_MUST_CHECK;
+/* Adds the names of a comma-separated list to the aovs and ids of r. */
+Status add_aovs(const char *list, RenderOptions *r, Error *err) SORT_MUST_CHECK;
 Status find_integrator(const char *name, WaveView *out_view, Error *err) SORT_MUST_CHECK;
 
 #endif
