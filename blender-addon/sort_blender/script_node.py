@@ -12,7 +12,7 @@ from pathlib import Path
 
 import bpy
 
-from . import registration, text_file
+from . import blend_path, registration, text_file
 from .ssl_source import Described, describe
 from .versions import add_group_socket, group_socket_kind, group_sockets, move_group_socket, remove_group_socket
 
@@ -109,7 +109,7 @@ class SortScriptNode(bpy.types.ShaderNodeCustomGroup):
         if self.mode == "INTERNAL":
             return self.script.as_string() if self.script else None
         try:
-            return text_file.read(Path(bpy.path.abspath(self.filepath, library=self.id_data.library)))
+            return text_file.read(Path(blend_path.absolute(self.filepath, self.id_data)))
         except (OSError, UnicodeDecodeError):
             return None
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
+from .. import blend_path
 from ..messages import Report
 from ..sort_package import PackageWriter, file_component
 from . import color_space, tiff
@@ -87,9 +88,8 @@ class ImageExporter:
     def _file(self, image: bpy.types.Image, user: bpy.types.ImageUser, where: str) -> str | None:
         """In the package or below the texture folder. A UDIM set has one name, with <UDIM> in it."""
         is_sequence, is_movie = image.source == "SEQUENCE", image.source == "MOVIE"
-        path = "" if not image.filepath else bpy.path.abspath(
-            image.filepath_from_user(image_user=user) if is_sequence else image.filepath,
-            library=image.library)
+        path = "" if not image.filepath else blend_path.absolute(
+            image.filepath_from_user(image_user=user) if is_sequence else image.filepath, image)
         number = user.frame_current if is_movie else 1
         key = (image.name_full, path, number)
         if key not in self._files:
@@ -304,7 +304,7 @@ def _is_veiled(pixels: np.ndarray, channels: int) -> bool:
 
 
 def _is_loadable(image: bpy.types.Image) -> bool:
-    return is_loadable(Path(bpy.path.abspath(image.filepath, library=image.library)))
+    return is_loadable(Path(blend_path.absolute(image.filepath, image)))
 
 
 def _shown(path: str) -> str:
