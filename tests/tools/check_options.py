@@ -11,6 +11,8 @@ PROGRAMS = ("sort-render", "sslc", "ssl-test", "texcache")
 NO_NUMBERS = ("", "x", "nan", "1e999", "1 2")
 # Values that are text: whatever is given is looked up later.
 TEXTS = re.compile(r"^(FILE|DIR|FOLDER|LIST|NAME(?!=)|IMAGE|TEXT)|=")
+# Folders that a program makes if they are not there.
+MADE = ("cache", "export-package")
 OPTION = re.compile(r"^ +(?:-(\w), )?--([a-z-]+)(?: (\S+))?", re.M)
 
 
@@ -45,7 +47,7 @@ def check_all(folder):
                 usage(folder, program, [*command, "s", option], option)
                 if short:
                     usage(folder, program, [*command, "s", f"-{short}"], f"'-{short}'")
-                if value in ("DIR", "FOLDER") and name not in ("cache", "export-package", "writable"):
+                if value in ("DIR", "FOLDER") and name not in MADE:
                     usage(folder, program, [*command, option, "no folder", "s"], option)
                 if TEXTS.search(value):
                     continue

@@ -26,6 +26,7 @@ int texcache_run_convert(int argc, char **argv)
         decoder_process_option(&process),
         {.name = "writable",
          .kind = CLI_TEXT,
+         .is_folder = true,
          .out = &process.writable,
          .value_name = "FOLDER",
          .help = "where textures are written"},
