@@ -345,10 +345,13 @@ static bool give_name(FileReplace *file)
 Status file_check_room(const char *path, uint64_t size_bytes, Error *err)
 {
     FileReplace file;
+    /* Opening a pipe would wait for a reader, and closing it would tell the reader that this was all. */
+    if (file_is_special(path))
+        return access(path, W_OK) == 0 ? STATUS_OK : fail_errno(err, path, "write");
     TRY(file_replace_begin(path, &file, err));
     Status status = STATUS_OK;
     int result = 0;
-    if (!file.is_in_place && size_bytes > 0)
+    if (size_bytes > 0)
         while ((result = fallocate(fileno(file.stream), 0, 0, (off_t)size_bytes)) != 0 &&
                errno == EINTR)
             continue;

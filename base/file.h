@@ -47,7 +47,7 @@ Status file_replace_begin(const char *path, FileReplace *out_file, Error *err) S
 Status file_replace_commit(FileReplace *file, Error *err) SORT_MUST_CHECK;
 void file_replace_abandon(FileReplace *file);
 /* Checks that the file could now be replaced by one of this size: it reserves the room in the folder, subject
- * to disk, quotas and the process's limit, and releases it. Non-regular files always have room. */
+ * to disk, quotas and the process's limit, and releases it. Pipes and devices always have room, and are not opened. */
 Status file_check_room(const char *path, uint64_t size_bytes, Error *err) SORT_MUST_CHECK;
 
 /* An exclusive lock between processes, on a file that is created if necessary and stays. It is released when

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -189,6 +190,23 @@ static void test_file_replaces_atomically(void **state)
     assert_non_null(strstr(err.text, "No space left"));
     assert_int_equal(file_write(in_folder("gone/a"), "x", 1, &err), STATUS_NOT_FOUND);
     assert_int_equal(file_write(folder, "x", 1, &err), STATUS_IO);
+}
+
+/* Whether a pipe has room is told at once, and without its reader taking the answer for the end of what is written. */
+static void test_pipes_are_not_opened_to_ask_for_room(void **state)
+{
+    SORT_UNUSED(state);
+    Error err = {0};
+    const char *path = in_folder("room.pipe");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(file_check_room(path, 1 << 20, &err), STATUS_OK);
+    struct pollfd reader = {.fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), .events = POLLIN};
+    assert_true(reader.fd >= 0);
+    assert_int_equal(file_check_room(path, 1 << 20, &err), STATUS_OK);
+    assert_int_equal(poll(&reader, 1, 0), 0);
+    assert_int_equal(file_write(path, "x", 1, &err), STATUS_OK);
+    assert_int_equal(poll(&reader, 1, 0), 1);
+    assert_int_equal(close(reader.fd), 0);
 }
 
 static Status make_private(const char *name)
@@ -658,6 +676,7 @@ int main(void)
         cmocka_unit_test(test_path_refuses_ways_out),
         cmocka_unit_test(test_path_refuses_links_that_leave),
         cmocka_unit_test(test_file_replaces_atomically),
+        cmocka_unit_test(test_pipes_are_not_opened_to_ask_for_room),
         cmocka_unit_test(test_private_folders_are_this_users),
         cmocka_unit_test(test_private_files_are_this_users),
         cmocka_unit_test(test_file_reads_within_bounds),

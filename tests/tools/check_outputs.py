@@ -258,6 +258,14 @@ def check_pipes(folder):
         except BlockingIOError:
             pass
     os.close(held)
+    fresh = ("--metadata", "picture", "--size", "8x8", "--cache", "cache", "-q")
+    done = run("sort-render", scene, "-o", "a.exr", *fresh, folder=folder)
+    os.mkfifo(folder / "pipe.exr")
+    with subprocess.Popen([BIN / "sort-render", scene, "-o", "pipe.exr", *fresh], cwd=folder, stderr=subprocess.PIPE, text=True) as render:
+        picture = (folder / "pipe.exr").read_bytes()  # the reader opens it once
+        said = render.stderr.read()
+    expect(done.returncode == 0 and render.returncode == 0, f"a picture into a pipe: {render.returncode}: {said}")
+    expect(picture == (folder / "a.exr").read_bytes(), f"a picture into a pipe: {len(picture)} bytes are not those of the file")
 
 
 def check_left_behind(folder):
