@@ -12,6 +12,7 @@
     stand_in.py     magenta for materials that the renderer refuses
     messages.py     the warnings of an export and a render
     cycles_settings.py    bounces, clamps and the filter, as the scene has them for Cycles
+    render_settings.py    the renderer's settings as properties and in a package, from settings_table.py (scripts/settings-docs writes it)
     versions.py     what differs between versions of Blender
     preferences.py, properties.py, panels.py, layer_panels.py    what the user sees
     registration.py    classes and menu entries, to Blender and back

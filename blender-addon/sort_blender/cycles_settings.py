@@ -2,7 +2,7 @@
 
 When a scene is switched to SORT for the first time, it gets these; a button in the Light Paths panel takes them again. A
 render does not wait for that: what the artist has not set counts as Cycles has it, so that `blender -b file.blend -E SORT`
-renders the same. Without Cycles' add-on the defaults of properties.py hold.
+renders the same. Without Cycles' add-on the properties' defaults hold.
 """
 
 from __future__ import annotations
@@ -12,30 +12,27 @@ from types import SimpleNamespace
 
 import bpy
 
-from . import registration
+from . import registration, render_settings
 from .engine_name import ENGINE
 
 FILTERS = {"BLACKMAN_HARRIS": "blackman-harris", "GAUSSIAN": "gaussian", "BOX": "box"}
 BOX_WIDTH = 1.0  # of Cycles' box filter, whatever its setting says
 
-# By setting of SORT: what it is, of the settings of Cycles.
-TAKEN: dict[str, Callable] = {
-    "max_depth": lambda cycles: cycles.max_bounces + 1,  # surfaces, of which the camera sees the first
-    "diffuse_bounces": lambda cycles: cycles.diffuse_bounces,
-    "glossy_bounces": lambda cycles: cycles.glossy_bounces,
-    "transmission_bounces": lambda cycles: cycles.transmission_bounces,
-    "clamp_direct": lambda cycles: cycles.sample_clamp_direct,
-    "clamp_indirect": lambda cycles: cycles.sample_clamp_indirect,
-    "filter_glossy": lambda cycles: cycles.blur_glossy,
+# By setting of SORT that is no row of the renderer's table: its value in the settings of Cycles.
+FILM: dict[str, Callable] = {
     "pixel_filter": lambda cycles: FILTERS.get(cycles.pixel_filter_type, "blackman-harris"),
     "filter_width": lambda cycles: BOX_WIDTH if cycles.pixel_filter_type == "BOX" else cycles.filter_width,
 }
 
 
+def _sources() -> dict[str, Callable]:
+    return render_settings.of_cycles() | FILM
+
+
 def taken_from(scene: bpy.types.Scene) -> dict:
     """Values by setting, within their limits; none without Cycles."""
     cycles = getattr(scene, "cycles", None)
-    return {name: _limited(scene.sort, name, value(cycles)) for name, value in TAKEN.items()} if cycles else {}
+    return {name: _limited(scene.sort, name, value(cycles)) for name, value in _sources().items()} if cycles else {}
 
 
 def _limited(settings: bpy.types.PropertyGroup, name: str, value: object) -> object:
@@ -43,18 +40,21 @@ def _limited(settings: bpy.types.PropertyGroup, name: str, value: object) -> obj
     return value if isinstance(value, str) else min(max(value, limits.hard_min), limits.hard_max)
 
 
-def settings_of(scene: bpy.types.Scene) -> SimpleNamespace:
-    """Those of TAKEN that a render of `scene` uses."""
-    own = scene.sort
-    found = {name: getattr(own, name) for name in TAKEN}
-    return SimpleNamespace(**found | {name: value for name, value in taken_from(scene).items() if not own.is_property_set(name)})
+def unset_taken_from(scene: bpy.types.Scene) -> dict:
+    """The values of taken_from() for settings that the artist has not set: a render uses these."""
+    return {name: value for name, value in taken_from(scene).items() if not scene.sort.is_property_set(name)}
+
+
+def film_of(scene: bpy.types.Scene) -> SimpleNamespace:
+    """The settings of FILM that a render of `scene` uses."""
+    taken = unset_taken_from(scene)
+    return SimpleNamespace(**{name: taken.get(name, getattr(scene.sort, name)) for name in FILM})
 
 
 def take(scene: bpy.types.Scene, is_anew: bool) -> None:
-    """Writes them into the scene's own settings; unless anew, where the artist has set nothing."""
-    for name, value in taken_from(scene).items():
-        if is_anew or not scene.sort.is_property_set(name):
-            setattr(scene.sort, name, value)
+    """Writes the values of Cycles into the scene's own settings; unless `is_anew`, only into those that the artist has not set."""
+    for name, value in (taken_from(scene) if is_anew else unset_taken_from(scene)).items():
+        setattr(scene.sort, name, value)
 
 
 class SORT_OT_take_cycles_settings(bpy.types.Operator):

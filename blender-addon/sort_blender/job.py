@@ -16,7 +16,7 @@ FILTER_WIDTHS_PX = {"blackman-harris": 2.0, "gaussian": 1.5, "box": 1.0}
 def make_job(scene: bpy.types.Scene, program: Path, folder: Path, layers: set[str]) -> process.RenderJob:
     """The settings of `scene`; the package lies in `folder`, and what is written goes there."""
     settings, render = scene.sort, scene.render
-    film = cycles_settings.settings_of(scene)
+    film = cycles_settings.film_of(scene)
     options = ["--filter", settings.texture_filter, "--mip-mode", settings.mip_mode, "--integrator", settings.integrator,
                "--pixel-filter", film.pixel_filter]
     if settings.mip_bias:

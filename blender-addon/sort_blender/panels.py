@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import bpy
 
-from . import messages, registration
+from . import messages, registration, render_settings
 from .engine_name import ENGINE
 from .versions import EEVEE, shutter_settings
 
@@ -59,11 +59,12 @@ class SORT_PT_sampling(_SettingsPanel):
 
 class SORT_PT_light_paths(_SettingsPanel):
     bl_label = "Light Paths"
-    names = ("integrator", "max_depth", "diffuse_bounces", "glossy_bounces", "transmission_bounces",
-             "clamp_direct", "clamp_indirect", "filter_glossy")
+    names = ("integrator",)
 
     def draw(self, context: bpy.types.Context) -> None:
         self.draw_names(context)
+        for name in render_settings.names_in(render_settings.LIGHT_PATHS):
+            self.layout.prop(context.scene.sort, name)
         self.layout.operator("sort.take_cycles_settings", icon="IMPORT")
 
 

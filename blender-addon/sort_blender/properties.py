@@ -1,11 +1,11 @@
-"""Settings of a scene, scene.sort, and of a view layer, view_layer.sort. Some come from Cycles (cycles_settings.py), whose
-own defaults those here are."""
+"""Settings of a scene, scene.sort, and of a view layer, view_layer.sort. Those that a package has come from render_settings.py; here are
+the others: options of sort-render, and what only Blender uses. cycles_settings.py takes some from Cycles."""
 
 from __future__ import annotations
 
 import bpy
 
-from . import registration
+from . import registration, render_settings
 
 INTEGRATORS = [
     ("path", "Path Tracing", "Light, by path tracing"),
@@ -32,9 +32,6 @@ MIP_MODES = [("footprint", "By Footprint", "The level that the exact derivatives
 
 
 class SortSceneSettings(bpy.types.PropertyGroup):
-    samples: bpy.props.IntProperty(
-        name="Samples", default=64, min=1, max=1 << 24, soft_max=4096,
-        description="Paths per pixel")
     use_adaptive: bpy.props.BoolProperty(
         name="Noise Threshold", default=False,
         description="Pixels stop when their error is small; Samples is then the most that any gets")
@@ -44,27 +41,6 @@ class SortSceneSettings(bpy.types.PropertyGroup):
     time_limit_s: bpy.props.FloatProperty(
         name="Time Limit", default=0.0, min=0.0, soft_max=86400.0, subtype="TIME", unit="TIME_ABSOLUTE",
         description="No pass over the picture begins that would end later. 0: none")
-    max_depth: bpy.props.IntProperty(
-        name="Max Depth", default=13, min=1, max=1024, soft_max=64,
-        description="Surface interactions of a path")
-    diffuse_bounces: bpy.props.IntProperty(
-        name="Diffuse", default=4, min=0, max=1023, soft_max=64, description="Most diffuse reflections of a path")
-    glossy_bounces: bpy.props.IntProperty(
-        name="Glossy", default=4, min=0, max=1023, soft_max=64, description="Most other reflections of a path")
-    transmission_bounces: bpy.props.IntProperty(
-        name="Transmission", default=12, min=0, max=1023, soft_max=64, description="Most transmissions of a path")
-    clamp_direct: bpy.props.FloatProperty(
-        name="Clamp Direct", default=0.0, min=0.0, soft_max=100.0,
-        description="Most that one sample's light counts which the camera sees at once or after one bounce. 0: all of it")
-    clamp_indirect: bpy.props.FloatProperty(
-        name="Clamp Indirect", default=10.0, min=0.0, soft_max=100.0,
-        description="The same of light after more bounces: fewer fireflies, dimmer caustics. 0: all of it")
-    filter_glossy: bpy.props.FloatProperty(
-        name="Filter Glossy", default=1.0, min=0.0, soft_max=10.0,
-        description="Blurs reflections and refractions that are met after blurry bounces: softer, quieter caustics. 0: none")
-    seed: bpy.props.IntProperty(
-        name="Seed", default=0, min=0, max=(1 << 31) - 1,
-        description="Another pattern of noise")
     animate_seed: bpy.props.BoolProperty(
         name="Another Seed Each Frame", default=True, description="Noise does not stand still in an animation")
     pixel_filter: bpy.props.EnumProperty(name="Pixel Filter", items=PIXEL_FILTERS)
@@ -101,6 +77,7 @@ _register, _unregister = registration.pair((SortSceneSettings, SortLayerSettings
 
 
 def register() -> None:
+    SortSceneSettings.__annotations__.update(render_settings.properties())
     _register()
     bpy.types.Scene.sort = bpy.props.PointerProperty(type=SortSceneSettings)
     bpy.types.ViewLayer.sort = bpy.props.PointerProperty(type=SortLayerSettings)

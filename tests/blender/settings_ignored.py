@@ -186,7 +186,7 @@ IGNORED = [
     Row("ViewLayer, cycles", "pass_render_time", "of Cycles' own measurements", is_later=True),
     Row("Material.*, cycles", "emission_sampling", NOISE, is_later=True),
     Row("SORT", "preview_samples", "of viewports"),
-    Row("SORT", "animate_seed|(diffuse|glossy|transmission)_bounces", "of later frames; where it is less than the depth"),
+    Row("SORT", "animate_seed", "of later frames"),
 ]
 if bpy.app.version >= (5, 0, 0):
     IGNORED += [Row("World", "color|use_nodes", "nodes always count"), Row("Material.*", "diffuse_color|use_nodes", "nodes always count")]

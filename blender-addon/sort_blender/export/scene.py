@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 
 import bpy
 
-from .. import cycles_settings
+from .. import cycles_settings, render_settings
 from ..messages import Report, SortError
 from ..sort_package import PackageWriter
 from ..versions import world_of
@@ -68,14 +67,10 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     materials = MaterialExporter(writer, images, report, surroundings_of(depsgraph, camera), layers)
     instances = InstanceExporter(writer, materials, cache.shared, motion, depsgraph, layers, _strand_shape(scene), report)
     writer.name = scene.name
-    settings = cycles_settings.settings_of(scene)
     writer.settings = {
-        "resolution": [frame.width, frame.height], "samples": view_layer.samples or scene.sort.samples,
-        "max_depth": settings.max_depth, **_bounces(settings),
-        "clamp_direct": settings.clamp_direct, "clamp_indirect": settings.clamp_indirect,
-        "filter_glossy": settings.filter_glossy, "film_exposure": _exposure(scene),
-        "frame": scene.frame_current, "frames_per_second": scene.render.fps / scene.render.fps_base,
-        "seed": _seed(scene), "transparent_film": scene.render.film_transparent, **mist_settings(world)}
+        "resolution": [frame.width, frame.height],
+        **render_settings.exported(scene, view_layer, cycles_settings.unset_taken_from(scene)),
+        "frame": scene.frame_current, "frames_per_second": scene.render.fps / scene.render.fps_base, **mist_settings(world)}
     writer.shader_aovs = list(layers.aovs.values())
     if plan.view:
         writer.add("cameras", "Viewport", plan.view[1])
@@ -102,28 +97,11 @@ def export_scene(depsgraph: bpy.types.Depsgraph, plan: ExportPlan, report: Repor
     return Exported(frame, instances.indices, _material_indices(materials))
 
 
-def _exposure(scene: bpy.types.Scene) -> float:
-    return getattr(getattr(scene, "cycles", None), "film_exposure", 1.0)
-
-
 def _strand_shape(scene: bpy.types.Scene) -> str:
     """As Cycles: flat and turned to the viewer, unless the artist asks for tubes."""
     if hasattr(scene, "cycles_curves"):
         return "ribbon" if scene.cycles_curves.shape == "RIBBONS" else "round"
     return "round" if scene.render.hair_type == "CYLINDER" else "ribbon"
-
-
-def _bounces(settings: SimpleNamespace) -> dict:
-    """Returns the path depths of the kinds of bounces that are limited. The last surface is still lit, so a depth is one
-    more than the number of bounces."""
-    return {f"max_{kind}": getattr(settings, f"{kind}_bounces") + 1 for kind in ("diffuse", "glossy", "transmission")
-            if getattr(settings, f"{kind}_bounces") < settings.max_depth}
-
-
-def _seed(scene: bpy.types.Scene) -> int:
-    """Returns the seed, which differs from frame to frame if the artist chose so."""
-    settings = scene.sort
-    return (settings.seed + scene.frame_current if settings.animate_seed else settings.seed) % (1 << 32)
 
 
 def _material_indices(materials: MaterialExporter) -> dict[str, int]:
