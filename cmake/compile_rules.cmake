@@ -2,7 +2,7 @@
 #
 #   sort_library(NAME SOURCES a.c b.c [LINK lib ...])   a static library that follows the rules
 #   sort_program(NAME SOURCES a.c [LINK lib ...])    a program in build/<preset>/bin
-#   sort_shared_library(NAME API.c [LINK lib ...])   a shared library for other programs: target NAME_shared, lib<name>.so
+#   sort_shared_library(NAME SOURCES ... [LINK lib ...])   a shared library for other programs: target NAME_shared, lib<name>.so
 
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -98,12 +98,12 @@ endfunction()
 
 # Exports nothing but the functions of the header beside API.c, which begin with NAME_; all that it links to of ours is in it.
 # Until version 1 each minor version may break its interface, and the name of the library says so.
-function(sort_shared_library name api)
-    cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+function(sort_shared_library name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
     set(target ${name}_shared)
     set(exports ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
     file(WRITE ${exports} "{ global: ${name}_*; local: *; };\n")
-    add_library(${target} SHARED ${api})
+    add_library(${target} SHARED ${ARG_SOURCES})
     target_link_libraries(${target} PRIVATE sort_rules ${ARG_LINK})
     target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--as-needed)
     if(NOT SORT_SANITIZE)

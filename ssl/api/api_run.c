@@ -1,0 +1,131 @@
+/* A batch runs: its inputs are checked, and the kernel gets the host's texture lookup. */
+#include "base/thread.h"
+#include "ssl/api/api_check.h"
+#include "ssl/api/api_handles.h"
+#include "ssl/api/api_value.h"
+#include <fenv.h>
+#include <math.h>
+
+enum { DEFAULT_LOOP_BUDGET = 1 << 20, DEFAULT_STACK_BYTES = 1 << 18 };
+
+/* Makes what kernels may be given of what a host wrote: subnormal numbers become zero, derivatives that are not finite are
+ * refused. */
+static SortSslStatus check_lines(float *line, uint32_t line_count, uint32_t deriv_first,
+                                 uint32_t live, const char *name, uint32_t block, SortSslError *err)
+{
+    for (uint32_t i = 0; i < line_count; ++i, line += SSL_BLOCK)
+        for (uint32_t lane = 0; lane < SSL_BLOCK; ++lane) {
+            if (!(live >> lane & 1))
+                continue;
+            if (i >= deriv_first && !isfinite(line[lane]))
+                return api_refuse(err, STATUS_INVALID,
+                                  "a derivative of '%s' at point %u is not finite", name,
+                                  block * SSL_BLOCK + lane);
+            line[lane] = ssl_flushed(line[lane]);
+        }
+    return SORT_SSL_OK;
+}
+
+static SortSslStatus check_inputs(SortSslBatch *batch, SortSslError *err)
+{
+    const SortSslContext *ctx = batch->program->ctx;
+    const SslProgramInfo *info = ssl_program_info(batch->program->ssl);
+    for (uint32_t block = 0; block < batch->block_count; ++block) {
+        for (uint32_t row = 0; row < ctx->global_count; ++row) {
+            const SslGlobalRow *global = &ctx->globals[row];
+            bool derivs = info->globals_derivs >> row & 1;
+            if (api_is_discrete(global->type) || !(derivs || info->globals_value >> row & 1))
+                continue;
+            uint32_t count = ssl_type_scalars(global->type);
+            TRY_SSL(check_lines(api_global_line(batch, block, row, 0), derivs ? 3 * count : count,
+                                count, batch->live[block], global->name, block, err));
+        }
+        for (uint32_t i = 0; i < info->unit->attribute_count; ++i) {
+            const SslAttributeInfo *attribute = &info->unit->attributes[i];
+            if (!info->attributes[i].is_used || api_is_discrete(attribute->type))
+                continue;
+            uint32_t count = ssl_type_scalars(attribute->type);
+            TRY_SSL(check_lines(api_attribute_line(batch, block, i, 0),
+                                info->attributes[i].wants_derivs ? 3 * count : count, count,
+                                batch->live[block], attribute->name, block, err));
+        }
+    }
+    return SORT_SSL_OK;
+}
+
+/* What a kernel's texture calls reach. */
+typedef struct Run {
+    SortSslTextureLookup texture_lookup;
+    void *user;
+} Run;
+
+static void look_up(SslHost *host, const SslTexCall *call)
+{
+    const Run *run = (const Run *)(const void *)host;
+    SortSslTextureCall out = {.size_bytes = sizeof out,
+                              .texture = call->texture,
+                              .site = call->site,
+                              .first_point = call->block * SSL_BLOCK + call->lane_first,
+                              .lane_count = call->lane_count,
+                              .lane_mask = call->lane_mask,
+                              .with_derivs = (call->flags & SSL_TEX_WANT_DERIVS) != 0,
+                              .coord = call->coord,
+                              .result = call->result};
+    run->texture_lookup(run->user, &out);
+}
+
+static SortSslStatus check_run(const SortSslBatch *batch, const SortSslRunDesc *desc,
+                               const SortSslParams *params, SortSslError *err)
+{
+    const SslProgramInfo *info = ssl_program_info(batch->program->ssl);
+    if (params->program != batch->program)
+        return api_refuse(err, STATUS_INVALID, "the parameters are those of another program");
+    for (uint32_t i = 0; i < info->unit->param_count; ++i)
+        if (!params->is_set[i])
+            return api_refuse(err, STATUS_INVALID, "parameter '%s' has no default and was not set",
+                              info->unit->params[i].name);
+    if (info->texture_site_count && !desc->texture_lookup)
+        return api_refuse(err, STATUS_INVALID,
+                          "shader '%s' looks up textures: texture_lookup is NULL",
+                          info->unit->name);
+    return SORT_SSL_OK;
+}
+
+SortSslStatus sort_ssl_batch_run(SortSslBatch *batch, const SortSslRunDesc *desc, SortSslError *err)
+{
+    if (!batch)
+        return api_refuse_null(err, "batch");
+    SortSslRunDesc own = {.size_bytes = sizeof own};
+    if (desc)
+        TAKE(&own, desc, SortSslRunDesc, err);
+    SortSslParams *defaults = NULL;
+    if (!own.params)
+        TRY_SSL(sort_ssl_params_create(batch->program, &defaults, err));
+    const SortSslParams *params = own.params ? own.params : defaults;
+    SortSslStatus status = check_run(batch, &own, params, err);
+    if (status == SORT_SSL_OK)
+        status = check_inputs(batch, err);
+    if (status == SORT_SSL_OK) {
+        Run run = {own.texture_lookup, own.user};
+        SslServices services = {sizeof services, look_up};
+        SslBatch points = {.globals = batch->globals,
+                           .attributes = batch->attributes,
+                           .live = batch->live,
+                           .result = batch->result,
+                           .params = params->block,
+                           .textures = batch->textures,
+                           .services = &services,
+                           .host = (SslHost *)(void *)&run,
+                           .block_count = batch->block_count,
+                           .loop_budget = own.loop_budget ? own.loop_budget : DEFAULT_LOOP_BUDGET,
+                           .stack_bytes = own.stack_bytes ? own.stack_bytes : DEFAULT_STACK_BYTES};
+        fenv_t modes;
+        (void)fegetenv(&modes);
+        (void)fesetenv(FE_DFL_ENV);
+        thread_flush_denormals();
+        ssl_program_kernel(batch->program->ssl)(&points);
+        (void)fesetenv(&modes);
+    }
+    sort_ssl_params_destroy(defaults);
+    return status;
+}
