@@ -54,8 +54,10 @@ static Status dump_ir(void *data)
         return STATUS_OK;
     }
     KernelLayout layout;
-    kernel_layout_compute(m, d->arena, &layout);
-    JitOptions options = {.llvm_level = d->how->llvm_level, .lanes = d->how->lanes};
+    TRY(kernel_rows_check(m, d->how->has_rows, d->err));
+    kernel_layout_compute(m, d->how->has_rows, d->arena, &layout);
+    JitOptions options = {
+        .llvm_level = d->how->llvm_level, .lanes = d->how->lanes, .symbol = d->how->symbol};
     return jit_dump(d->ctx->jit, m, &layout, options, d->stage, d->out, d->err);
 }
 

@@ -61,6 +61,21 @@ SslType ssl_value_kind(SslType type, const SslShape *shape, uint32_t scalar);
 /* Returns the type's name for messages: "color", "float[4]". It lives as long as `shape`. */
 const char *ssl_value_name(SslType type, const SslShape *shape);
 
+/* --- scattering functions ------------------------------------------------------------------ */
+
+/* The kinds of a lobe, as the words of its definition. */
+enum {
+    SSL_LOBE_REFLECTION = 1,   /* to the side where light comes from */
+    SSL_LOBE_TRANSMISSION = 2, /* to the other side */
+    SSL_LOBE_DIFFUSE = 4,
+    SSL_LOBE_GLOSSY = 8,
+    SSL_LOBE_DELTA = 16,       /* one direction, or a few: only `sample` finds them */
+    SSL_LOBE_TRANSPARENT = 32, /* straight on, which is no bounce */
+    SSL_LOBE_SUBSURFACE = 64,  /* into a body, with the medium that it gives */
+    SSL_LOBE_FIBRE = 128,      /* all around, whatever the side of the normal */
+    SSL_LOBE_BENT = 256 /* the normal bends so that mirror directions stay above the surface */
+};
+
 /* --- tables of the host ------------------------------------------------------------------- */
 
 /* A row of the globals table: a value that shaders read as `global_value<name>`. Rows lie in memory in the
@@ -255,6 +270,22 @@ SslUnit *ssl_unit_retain(SslUnit *unit);
 Status ssl_source_shaders(SslContext *ctx, const SslSource *src, DiagList *diags,
                           StrBuf *out) SORT_MUST_CHECK;
 
+enum { SSL_MAX_BSDF_LOBES = 8 };
+
+/* A scattering function that a source defines. Its shaders are NAME.prepare, and NAME.eval.K and NAME.sample.K for lobe K,
+ * which ssl_unit_compile finds by these names; the rows that they read and write are described in
+ * docs/reference/bsdf-programs.md. */
+typedef struct SslBsdfInfo {
+    char name[64];
+    bool is_layer; /* it has an argument that is a closure, which it covers */
+    uint32_t lobe_count;
+    uint32_t lobe_flags[SSL_MAX_BSDF_LOBES]; /* SSL_LOBE_* */
+} SslBsdfInfo;
+
+/* Lists the scattering functions of a source, at most `room`. STATUS_SOURCE: `diags` has at least one error more. */
+Status ssl_source_bsdfs(SslContext *ctx, const SslSource *src, DiagList *diags, SslBsdfInfo *out,
+                        uint32_t room, uint32_t *out_count) SORT_MUST_CHECK;
+
 /* --- programs: a unit specialised and compiled to a kernel ---------------------------------- */
 
 typedef enum SslKernelKind {
@@ -291,6 +322,10 @@ typedef struct SslBuildDesc {
     bool without_derivatives;
     bool merged_summaries;   /* one derivative clone per function instead of one per signature */
     bool output_derivatives; /* for tools: fills SslProgramInfo.outputs_ddx and outputs_ddy */
+    /* The kernel computes one block of points, each of which has parameters and outputs of its own, in rows: see
+     * SslBatch.params. Parameters have no derivatives. The unit must have no closure among its outputs. */
+    bool has_rows;
+    const char *symbol; /* the kernel's symbol in dumps of machine code; NULL: "kernel" */
 } SslBuildDesc;
 
 typedef struct SslParamSlot {
@@ -421,7 +456,8 @@ typedef enum SslDumpStage {
     SSL_DUMP_IR_FINAL,
     SSL_DUMP_LLVM,
     SSL_DUMP_LLVM_OPTIMISED,
-    SSL_DUMP_ASM
+    SSL_DUMP_ASM,
+    SSL_DUMP_OBJECT /* an object file that a linker takes, in the machine's format */
 } SslDumpStage;
 
 /* Both functions compile again and append the text of `stage` to `out`. ssl_unit_dump takes a compiled unit and

@@ -10,7 +10,8 @@
  *              that the kernel reads, and the host must fill all of them.
  *   result     a block has result_stride_bytes, laid out by SslProgramInfo: a fault word per lane, the
  *              outputs, then the lobe slots (closure terms, which the compiler numbers).
- *   params     one block of values that are equal for all points.
+ *   params     one block of values that are equal for all points; in programs with SslBuildDesc.has_rows, a
+ *              row for each scalar of each parameter.
  *   textures   the host's texture ids by slot.
  *
  * The bits of a lane's result do not depend on the number of lanes or blocks, on the lane's position, or on the
@@ -67,8 +68,13 @@ typedef struct SslBatch {
     const void *attributes;
     /* [block_count]; bit i: lane i exists. Other lanes are neither read nor written. */
     const uint16_t *live;
-    void *result;             /* [block_count][result_stride_bytes]; 64-byte aligned */
-    const void *params;       /* [SslProgramInfo.params_bytes] */
+    /* [block_count][result_stride_bytes]; 64-byte aligned. A program with rows has `void *const *`, a pointer for each
+     * output, to [scalars][SSL_BLOCK] floats or ints, and a last one to the fault words, uint32_t[SSL_BLOCK]. */
+    void *result;
+    /* [SslProgramInfo.params_bytes]. A program with rows has `const void *const *`, a pointer for each parameter, to
+     * [scalars][SSL_BLOCK] floats or ints; that of a parameter which is not used may be NULL. Rows are 64-byte aligned, and
+     * no row of the result is one of the parameters'. */
+    const void *params;
     const uint32_t *textures; /* [texture_count] host ids by slot */
     const SslServices *services;
     SslHost *host;

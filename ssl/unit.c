@@ -160,6 +160,34 @@ void unit_forward_diags(const SslUnit *unit, const DiagList *from, DiagList *to)
     }
 }
 
+typedef struct BsdfListing {
+    const SslSource *src;
+    DiagList *diags;
+    Arena *arena;
+    SslBsdfInfo *out;
+    uint32_t room, *out_count;
+} BsdfListing;
+
+static Status list_bsdfs(void *data)
+{
+    BsdfListing *l = data;
+    return lower_list_bsdfs(l->src, l->arena, l->diags, l->out, l->room, l->out_count);
+}
+
+Status ssl_source_bsdfs(SslContext *ctx, const SslSource *src, DiagList *diags, SslBsdfInfo *out,
+                        uint32_t room, uint32_t *out_count)
+{
+    SORT_UNUSED(ctx);
+    *out_count = 0;
+    Arena *arena = arena_create(0, SSL_COMPILE_MAX_BYTES);
+    if (!arena)
+        return STATUS_NO_MEMORY;
+    BsdfListing l = {src, diags, arena, out, room, out_count};
+    Status status = memory_guard_run(arena, NULL, list_bsdfs, &l);
+    arena_destroy(arena);
+    return status;
+}
+
 typedef struct Listing {
     const SslSource *src;
     DiagList *diags;

@@ -43,8 +43,9 @@ typedef struct Gen {
     ArrayPlan *plan;
     /* [values.count]; of an array that is constant and only read: its elements. */
     LLVMValueRef *table;
-    LLVMValueRef *slot;     /* [plan->slot_count]; stack memory of arrays */
-    uint32_t stack_bytes;   /* the size of arrays and their temporaries */
+    LLVMValueRef *module_table; /* [module->tables.count]; read-only memory, NULL until used */
+    LLVMValueRef *slot;         /* [plan->slot_count]; stack memory of arrays */
+    uint32_t stack_bytes;       /* the size of arrays and their temporaries */
     uint32_t since_border;  /* estimated machine instructions since the last border (gen_border) */
     bool has_border;        /* this function has a border */
     struct GenKnown *known; /* [values.count]; scratch of gen_unroll.c, NULL until used */
@@ -106,6 +107,8 @@ LLVMValueRef gen_lane_address(Gen *g, LLVMValueRef block_base, uint32_t offset_b
 LLVMValueRef gen_global(Gen *g, const IrInst *inst);
 LLVMValueRef gen_attribute(Gen *g, const IrInst *inst);
 LLVMValueRef gen_param(Gen *g, const IrInst *inst);
+/* Returns the address of row `index` in a list of pointers, the field of the batch at `list_offset`. */
+LLVMValueRef gen_row(Gen *g, size_t list_offset, uint32_t index);
 
 /* --- gen_module.c --- */
 /* Starts the body of `function`, whose first parameter is the batch, and moves both builders to its entry block. */
@@ -158,7 +161,8 @@ LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef type, LLVMValue
 
 /* --- gen_array.c --- */
 void gen_array_op(Gen *g, const IrInst *inst); /* ARRAY, ARRAY_GET, ARRAY_SET */
-void gen_array_slots(Gen *g);                  /* stack memory for what array_plan asks; tables */
+LLVMValueRef gen_table(Gen *g, const IrInst *inst);
+void gen_array_slots(Gen *g); /* stack memory for what array_plan asks; tables */
 /* Copies from[i] to value to_first + i for all i that are arrays, as if all copies were simultaneous. */
 void gen_array_transfer(Gen *g, const IrValue *from, IrValue to_first, uint32_t count);
 LLVMValueRef gen_array_address(Gen *g, IrValue array);

@@ -45,6 +45,17 @@ static bool is_constant(const Gen *g, IrValue v)
     return op == IR_CONST_INT || op == IR_CONST_BOOL || op == IR_CONST_FLOAT;
 }
 
+static LLVMValueRef read_only(Gen *g, LLVMValueRef values)
+{
+    LLVMValueRef constant = LLVMAddGlobal(g->llvm, LLVMTypeOf(values), "table");
+    LLVMSetInitializer(constant, values);
+    LLVMSetGlobalConstant(constant, true);
+    LLVMSetLinkage(constant, LLVMPrivateLinkage);
+    LLVMSetUnnamedAddress(constant, LLVMGlobalUnnamedAddr);
+    LLVMSetAlignment(constant, 4);
+    return constant;
+}
+
 /* Returns a constant in read-only memory with the elements of one lane, or NULL unless all elements are constants. */
 static LLVMValueRef constant_table(Gen *g, const IrInst *inst)
 {
@@ -60,14 +71,7 @@ static LLVMValueRef constant_table(Gen *g, const IrInst *inst)
                           ? LLVMConstReal(type, (double)ir_imm_float(element))
                           : LLVMConstInt(type, (uint64_t)(uint32_t)element->imm, false);
     }
-    LLVMValueRef values = LLVMConstArray2(type, elements, inst->arg_count);
-    LLVMValueRef constant = LLVMAddGlobal(g->llvm, LLVMTypeOf(values), "table");
-    LLVMSetInitializer(constant, values);
-    LLVMSetGlobalConstant(constant, true);
-    LLVMSetLinkage(constant, LLVMPrivateLinkage);
-    LLVMSetUnnamedAddress(constant, LLVMGlobalUnnamedAddr);
-    LLVMSetAlignment(constant, 4);
-    return constant;
+    return read_only(g, LLVMConstArray2(type, elements, inst->arg_count));
 }
 
 /* Finds arrays of constants that are only read; they need no stack memory. */
@@ -139,13 +143,51 @@ static LLVMValueRef call_masked(Gen *g, const char *name, LLVMValueRef ptrs, LLV
     return LLVMBuildCall2(g->builder, type, function, args, 4, "");
 }
 
-static LLVMValueRef gather(Gen *g, IrValue array, LLVMValueRef index)
+static LLVMValueRef gather_from(Gen *g, LLVMValueRef ptrs, LLVMTypeRef type)
 {
-    LLVMTypeRef type = element_type(g, ir_kind(ir_type(g->func, array)));
-    LLVMValueRef ptrs = element_ptrs(g, array, index);
     LLVMValueRef all = gen_splat(g, LLVMConstInt(g->t_i1, 1, false));
     LLVMValueRef args[4] = {ptrs, gen_i32(g, 4), all, LLVMConstNull(type)};
     return call_masked(g, "llvm.masked.gather", ptrs, type, args);
+}
+
+static LLVMValueRef gather(Gen *g, IrValue array, LLVMValueRef index)
+{
+    return gather_from(g, element_ptrs(g, array, index),
+                       element_type(g, ir_kind(ir_type(g->func, array))));
+}
+
+static LLVMValueRef table_memory(Gen *g, uint32_t index)
+{
+    ASSERT(index < g->module->tables.count);
+    const IrTable *table = &g->module->tables.data[index];
+    if (!g->module_table)
+        g->module_table = ARENA_ARRAY(g->arena, LLVMValueRef, g->module->tables.count);
+    if (g->module_table[index])
+        return g->module_table[index];
+    LLVMTypeRef type = element_type_of_one(g, table->kind);
+    LLVMValueRef *elements = ARENA_ARRAY(g->arena, LLVMValueRef, table->count);
+    for (uint32_t i = 0; i < table->count; ++i) {
+        float x;
+        memcpy(&x, &table->bits[i], sizeof x);
+        elements[i] = table->kind == IR_FLOAT ? LLVMConstReal(type, (double)x)
+                                              : LLVMConstInt(type, table->bits[i], false);
+    }
+    LLVMValueRef values = LLVMConstArray2(type, elements, table->count);
+    return g->module_table[index] = read_only(g, values);
+}
+
+LLVMValueRef gen_table(Gen *g, const IrInst *inst)
+{
+    LLVMValueRef table = table_memory(g, (uint32_t)inst->imm);
+    LLVMTypeRef one = element_type_of_one(g, g->module->tables.data[inst->imm].kind);
+    IrValue index = ir_args(g->func, inst)[0];
+    int32_t known;
+    bool is_known = gen_is_constant_int(g, index, &known);
+    LLVMValueRef at = is_known ? gen_i32(g, (uint32_t)known) : g->value[index];
+    LLVMValueRef ptr = LLVMBuildInBoundsGEP2(g->builder, one, table, &at, 1, "");
+    if (!g->mask || is_known)
+        return gen_splat(g, LLVMBuildLoad2(g->builder, one, ptr, ""));
+    return gather_from(g, ptr, gen_lane_type(g, g->module->tables.data[inst->imm].kind));
 }
 
 static void scatter(Gen *g, IrValue array, LLVMValueRef index, LLVMValueRef x)

@@ -105,10 +105,21 @@ LLVMValueRef gen_attribute(Gen *g, const IrInst *inst)
     return load_lanes(g, inst, attributes_of_block(g), offset);
 }
 
+LLVMValueRef gen_row(Gen *g, size_t list_offset, uint32_t index)
+{
+    LLVMValueRef list = gen_batch_pointer(g, list_offset);
+    LLVMValueRef at = LLVMConstInt(g->t_i64, index * sizeof(void *), false);
+    return gen_load_at(g->entry_builder, g, g->t_ptr, gen_address(g->entry_builder, g, list, at),
+                       _Alignof(void *));
+}
+
 LLVMValueRef gen_param(Gen *g, const IrInst *inst)
 {
     uint32_t index = ir_param_index(inst->imm);
     CHECK(index < g->module->info.param_count);
+    if (g->layout->has_rows)
+        return load_lanes(g, inst, gen_row(g, offsetof(SslBatch, params), index),
+                          ir_param_component(inst->imm) * KERNEL_LANE_ROW_BYTES);
     uint32_t offset = g->layout->param_offset[index] + 4 * ir_param_component(inst->imm);
     IrKind kind = ir_kind(ir_type(g->func, inst->result_first));
     LLVMValueRef ptr = gen_offset(g, gen_batch_params(g), offset);

@@ -66,13 +66,24 @@ static void store_lanes(Gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef w
     store_result(g, x, ptr, 4 * g->lanes);
 }
 
-static void store_value(Gen *g, IrValue v, uint32_t offset_bytes, LLVMValueRef where)
+static void store_value(Gen *g, IrValue v, LLVMValueRef base, uint32_t offset_bytes,
+                        LLVMValueRef where)
 {
     LLVMValueRef x = g->value[v];
     if (ir_kind(ir_type(g->func, v)) == IR_BOOL)
         x = gen_bool_to_int(g, x);
     gen_border_when_due(g, 4);
-    store_lanes(g, x, gen_lane_address(g, g->result, offset_bytes), where);
+    store_lanes(g, x, gen_lane_address(g, base, offset_bytes), where);
+}
+
+/* Returns the address of the rows of output `index`, whose number is that of the outputs for the fault words. */
+static LLVMValueRef output_rows(Gen *g, uint32_t index)
+{
+    if (g->layout->has_rows)
+        return gen_row(g, offsetof(SslBatch, result), index);
+    bool is_fault = index == g->module->outputs.count;
+    return gen_offset(g, g->result,
+                      is_fault ? g->layout->fault_offset : g->layout->output_offset[index]);
 }
 
 /* Stores the results of the entry, in the order of its YIELD. */
@@ -80,14 +91,16 @@ static void store_results(Gen *g, const IrValue *results)
 {
     const IrModule *m = g->module;
     LLVMValueRef fault = LLVMBuildLoad2(g->builder, g->t_int, g->fault, "");
-    store_lanes(g, fault, gen_lane_address(g, g->result, g->layout->fault_offset), g->mask);
+    LLVMValueRef fault_rows = output_rows(g, m->outputs.count);
+    store_lanes(g, fault, gen_lane_address(g, fault_rows, 0), g->mask);
     for (uint32_t i = 0; i < m->outputs.count; ++i) {
         const IrOutput *output = &m->outputs.data[i];
-        if (output->type == SSL_CLOSURE)
+        if (output->type == SSL_CLOSURE || output->result_count == 0)
             continue;
+        LLVMValueRef rows = output_rows(g, i);
         for (uint32_t j = 0; j < output->result_count; ++j)
-            store_value(g, results[output->result_first + j],
-                        g->layout->output_offset[i] + j * KERNEL_LANE_ROW_BYTES, g->mask);
+            store_value(g, results[output->result_first + j], rows, j * KERNEL_LANE_ROW_BYTES,
+                        g->mask);
     }
 }
 
@@ -115,7 +128,7 @@ static void store_lobe(Gen *g, const IrLobeSlot *slot, const SslLobeSlot *where,
     LLVMBuildCondBr(g->builder, g->mask ? gen_any(g, present) : present, store, end);
     LLVMPositionBuilderAtEnd(g->builder, store);
     for (uint32_t i = 0; i < 3 + slot->arg_count; ++i)
-        store_value(g, results[slot->result_first + 1 + i],
+        store_value(g, results[slot->result_first + 1 + i], g->result,
                     where->weight_offset + i * KERNEL_LANE_ROW_BYTES, g->mask ? present : NULL);
     LLVMValueRef mask_ptr = gen_offset(g, g->result, where->mask_offset);
     LLVMValueRef mask = LLVMBuildLoad2(g->builder, g->t_i16, mask_ptr, "");

@@ -434,6 +434,8 @@ static LLVMValueRef gen_other_op(Gen *g, const IrInst *inst, LLVMValueRef a, LLV
         return gen_attribute(g, inst);
     case IR_PARAM:
         return gen_param(g, inst);
+    case IR_TABLE:
+        return gen_table(g, inst);
     case IR_I2F:
         return LLVMBuildSIToFP(g->builder, a, g->t_float, "");
     case IR_F2I:

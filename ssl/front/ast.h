@@ -178,6 +178,20 @@ struct VarDecl {
     VarDecl *hidden;      /* used by the checker: the declaration that this one hides */
 };
 
+/* A scattering function, `bsdf Name(arguments) { state; lobe ... }`. The parser makes shaders with rows and functions of
+ * it (parse_bsdf.c), which are among Ast.funcs; this is what they do not tell. */
+typedef struct BsdfLobe {
+    Span span;
+    uint32_t flags; /* SSL_LOBE_* */
+} BsdfLobe;
+
+typedef struct BsdfDecl {
+    Span span; /* the span of the name */
+    const char *name;
+    bool is_layer; /* it has an argument that is a closure */
+    ARRAY(BsdfLobe) lobes;
+} BsdfDecl;
+
 struct StructDecl {
     Span span;
     const char *name;
@@ -190,6 +204,7 @@ struct FuncDecl {
     Span span; /* the span of the name */
     const char *name;
     bool is_shader;
+    bool is_of_bsdf;       /* a shader that the parser made of a bsdf */
     bool is_componentwise; /* standard library only: declared for float, applied to vectors too */
     bool is_library;
     bool is_sized; /* standard library only: has parameters T[], arrays of any one size */
@@ -243,6 +258,7 @@ struct Stmt {
 typedef struct Ast {
     ARRAY(StructDecl *) structs;
     ARRAY(FuncDecl *) funcs; /* functions and shaders, in order */
+    ARRAY(BsdfDecl *) bsdfs;
     ARRAY(VarDecl *) textures;
     ARRAY(VarDecl *) attributes;
     ARRAY(VarDecl *) constants;

@@ -237,6 +237,7 @@ void parse(const ParseInput *input, Names *names, Arena *arena, DiagList *diags,
                 .is_library = input->is_library,
                 .componentwise = names_intern(names, STR_LIT("componentwise")),
                 .arena = arena,
+                .names = names,
                 .diags = diags,
                 .file = input->file,
                 .ast = ast};

@@ -34,8 +34,9 @@ typedef struct Parser {
     bool is_foreign;      /* the last error was blamed on a word of another language */
     bool is_end_reported; /* an error at the end of the source was reported; there is only one */
     const char *componentwise; /* the interned word */
-    NameMap struct_names;      /* structs that the file declares anywhere; values are not NULL */
-    NameMap misnamed;          /* reserved words that were used as names; each is reported once */
+    Names *names;
+    NameMap struct_names; /* structs that the file declares anywhere; values are not NULL */
+    NameMap misnamed;     /* reserved words that were used as names; each is reported once */
     Arena *arena;
     DiagList *diags;
     Ast *ast;
@@ -99,6 +100,10 @@ Expr *parse_initialiser(Parser *p);                   /* an assignment expressio
 ExprList parse_arguments(Parser *p, Span *out_close); /* after '(', with the ')' */
 
 Stmt *parse_block(Parser *p); /* at '{' */
+Stmt *parse_statement(Parser *p);
+VarList parse_params(Parser *p); /* ( ... ) */
+bool parse_at_bsdf(const Parser *p);
+void parse_bsdf(Parser *p);
 
 bool parse_at_type(const Parser *p); /* a declaration's type begins here */
 TypeName parse_type_name(Parser *p);

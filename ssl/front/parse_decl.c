@@ -91,7 +91,7 @@ static VarDecl *parse_param(Parser *p)
     return make_var(p, var);
 }
 
-static VarList parse_params(Parser *p)
+VarList parse_params(Parser *p)
 {
     ARRAY(VarDecl *) params = {0};
     Span open = parse_token(p)->span;
@@ -240,7 +240,10 @@ static void parse_declaration(Parser *p)
         break;
     case TOKEN_CONST:
     case TOKEN_NAME:
-        parse_typed(p);
+        if (parse_at_bsdf(p))
+            parse_bsdf(p);
+        else
+            parse_typed(p);
         break;
     default:
         if (token_is_type(token->kind, &type))

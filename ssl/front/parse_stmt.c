@@ -11,8 +11,6 @@ static Stmt *make(Parser *p, Stmt node)
     return s;
 }
 
-static Stmt *parse_statement(Parser *p);
-
 /* Parses the body of an if or a loop: any statement except a lone declaration. */
 static Stmt *parse_body(Parser *p, const char *owner)
 {
@@ -227,7 +225,7 @@ static Stmt *parse_any(Parser *p)
     }
 }
 
-static Stmt *parse_statement(Parser *p)
+Stmt *parse_statement(Parser *p)
 {
     uint32_t before = p->start = p->at;
     Stmt *s;

@@ -164,6 +164,10 @@ IrModule *ir_module_clone(const IrModule *m, Arena *arena)
     for (uint32_t i = 0; i < m->outputs.count; ++i)
         to->outputs.data[i].name = copy_text(arena, m->outputs.data[i].name);
     COPY_ARRAY(arena, &to->slots, &m->slots);
+    COPY_ARRAY(arena, &to->tables, &m->tables);
+    for (uint32_t i = 0; i < m->tables.count; ++i)
+        to->tables.data[i].bits =
+            copy_bytes(arena, m->tables.data[i].bits, m->tables.data[i].count, sizeof(uint32_t));
     COPY_ARRAY(arena, &to->texture_sites, &m->texture_sites);
     for (uint32_t i = 0; i < m->texture_sites.count; ++i) {
         SslTextureSite *site = &to->texture_sites.data[i];

@@ -152,6 +152,15 @@ typedef struct IrOutput {
     uint32_t result_first, result_count; /* indices into the entry function's results */
 } IrOutput;
 
+/* A list of numbers that code reads by index: an array among the file-scope constants. */
+typedef struct IrTable {
+    IrKind kind; /* IR_INT or IR_FLOAT */
+    uint32_t count;
+    const uint32_t *bits; /* [count]; arena */
+    const void *origin;   /* tells tables of one module apart */
+    uint32_t leaf;
+} IrTable;
+
 /* A closure term of an output, made by closure_slots.c. The entry's results from result_first on are: present
  * (bool), weight x3, then the arguments. */
 typedef struct IrLobeSlot {
@@ -171,6 +180,7 @@ typedef struct IrModule {
     IrFuncId entry;
     ARRAY(IrOutput) outputs;
     ARRAY(IrLobeSlot) slots; /* empty until closure_slots */
+    ARRAY(IrTable) tables;
     ARRAY(SslTextureSite) texture_sites;
     ARRAY(IrFaultSite) fault_sites;
     uint32_t source_file; /* the file number of the user's source in spans */

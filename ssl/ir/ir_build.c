@@ -340,6 +340,13 @@ IrValue ir_build_attribute(IrBuilder *b, IrKind kind, uint32_t slot, uint32_t sh
                        1);
 }
 
+IrValue ir_build_table(IrBuilder *b, uint32_t table, IrValue index)
+{
+    const IrModule *m = ir_build_module(b);
+    IrType type = ir_scalar(m->tables.data[table].kind);
+    return append_pure(b, IR_TABLE, table, 0, &index, 1, &type, 1);
+}
+
 IrValue ir_build_param_read(IrBuilder *b, IrKind kind, uint32_t param, uint32_t component)
 {
     IrType type = ir_scalar(kind);

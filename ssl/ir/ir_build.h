@@ -40,6 +40,8 @@ IrValue ir_build_global(IrBuilder *b, IrKind kind, uint32_t row, uint32_t shadow
                         uint32_t component);
 IrValue ir_build_attribute(IrBuilder *b, IrKind kind, uint32_t slot, uint32_t shadow,
                            uint32_t component);
+/* Reads an element of a table of the module, at an index in its range. */
+IrValue ir_build_table(IrBuilder *b, uint32_t table, IrValue index);
 IrValue ir_build_param_read(IrBuilder *b, IrKind kind, uint32_t param, uint32_t component);
 
 /* These append an operation with one result, whose type follows from the signature in ir_ops.inc. */

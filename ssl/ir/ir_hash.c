@@ -79,6 +79,12 @@ static void hash_tables(Hasher *h)
         const IrOutput *o = &m->outputs.data[i];
         put(h, (uint64_t)o->type << 32 | o->result_count);
     }
+    put(h, m->tables.count);
+    for (uint32_t i = 0; i < m->tables.count; ++i) {
+        put(h, (uint64_t)m->tables.data[i].kind << 32 | m->tables.data[i].count);
+        hash128_update(&h->state, m->tables.data[i].bits,
+                       m->tables.data[i].count * sizeof(uint32_t));
+    }
     put(h, m->slots.count);
     for (uint32_t i = 0; i < m->slots.count; ++i) {
         const IrLobeSlot *s = &m->slots.data[i];

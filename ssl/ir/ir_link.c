@@ -5,7 +5,7 @@
 
 typedef struct Part {
     const IrModule *from;
-    uint32_t file_base, fault_base;
+    uint32_t file_base, fault_base, table_base;
     bool *has_textures; /* [function]: it, or what it calls, looks up textures or attributes */
     IrFuncId *shared;   /* [function]: its number in the linked module; 0: not there yet */
 } Part;
@@ -93,8 +93,11 @@ uint32_t ir_link_part(IrLink *link, const IrModule *from, uint32_t file_base)
     Part part = {.from = from,
                  .file_base = file_base,
                  .fault_base = m->fault_sites.count,
+                 .table_base = m->tables.count,
                  .has_textures = find_textures(from, m->arena),
                  .shared = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
+    for (uint32_t i = 0; i < from->tables.count; ++i)
+        array_push(m->arena, &m->tables, from->tables.data[i]);
     for (uint32_t i = 0; i < from->fault_sites.count; ++i) {
         IrFaultSite site = from->fault_sites.data[i];
         site.span = shift_span(site.span, file_base);
@@ -128,6 +131,8 @@ static IrFunc *shifted_copy(IrLink *link, const Shift *shift, const IrFunc *from
         if (inst->op == IR_ATTRIBUTE)
             inst->imm = ir_global_imm(shift->attributes[ir_global_row(inst->imm)],
                                       ir_global_shadow(inst->imm), ir_global_component(inst->imm));
+        if (inst->op == IR_TABLE)
+            inst->imm += shift->part->table_base;
         if (inst->op == IR_CALL)
             inst->imm = take_function(link, shift, (IrFuncId)inst->imm);
     }

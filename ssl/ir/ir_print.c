@@ -90,6 +90,9 @@ static void print_imm(Printer *p, const IrInst *inst)
         print_component(out, param->type, ir_param_component(inst->imm));
         break;
     }
+    case IR_TABLE:
+        strbuf_printf(out, " %" PRIu64 " [%u]", inst->imm, m->tables.data[inst->imm].count);
+        break;
     case IR_BOUNDS:
         strbuf_printf(out, " [%" PRIu64 "] fault %u", inst->imm, inst->site);
         break;

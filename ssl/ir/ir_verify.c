@@ -222,6 +222,12 @@ static Status verify_tables(Verifier *v, IrInstId id)
     case IR_ARRAY_GET:
     case IR_ARRAY_SET:
         return verify_constant_index(v, id);
+    case IR_TABLE:
+        EXPECT(v, id, inst->imm < m->tables.count, "no table %u", (unsigned)inst->imm);
+        EXPECT(v, id,
+               ir_type(v->func, inst->result_first) == ir_scalar(m->tables.data[inst->imm].kind),
+               "kind of the table");
+        return STATUS_OK;
     case IR_BOUNDS:
         EXPECT(v, id, inst->imm > 0 && inst->imm <= INT32_MAX, "bad bound");
         EXPECT(v, id, inst->site < m->fault_sites.count, "no fault site %u", inst->site);

@@ -101,6 +101,7 @@ static void hash_layout(HashState *s, const IrModule *m, const KernelLayout *lay
     hash128_update(s, layout->output_offset, m->outputs.count * sizeof *layout->output_offset);
     hash128_update(s, layout->lobes, m->slots.count * sizeof *layout->lobes);
     hash128_update_u64(s, layout->params_bytes);
+    hash128_update_u64(s, layout->has_rows);
     hash128_update_u64(s, layout->fault_offset);
     hash128_update_u64(s, layout->result_stride_bytes);
 }
@@ -289,10 +290,17 @@ Status jit_dump(Jit *jit, const IrModule *m, const KernelLayout *layout, JitOpti
 {
     CompileRequest request = {.module = m,
                               .layout = layout,
-                              .symbol = "kernel",
+                              .symbol = options.symbol ? options.symbol : "kernel",
                               .llvm_level = options.llvm_level,
                               .lanes = options.lanes};
-    return compile_dump(&jit->target, &request, stage, out, err);
+    if (stage != SSL_DUMP_OBJECT)
+        return compile_dump(&jit->target, &request, stage, out, err);
+    LLVMMemoryBufferRef object;
+    SslBuildTimes times = {0};
+    TRY(compile_object(&jit->target, &request, &object, &times, err));
+    strbuf_append(out, (Str){LLVMGetBufferStart(object), LLVMGetBufferSize(object)});
+    LLVMDisposeMemoryBuffer(object);
+    return out->failed ? error_set(err, STATUS_NO_MEMORY, "out of memory") : STATUS_OK;
 }
 
 void jit_stats(Jit *jit, JitStats *out_stats)

@@ -28,6 +28,7 @@ void jit_destroy(Jit *jit); /* all kernels must have been released; NULL is allo
 /* These options are described at SslBuildDesc; 0 is the default. */
 typedef struct JitOptions {
     uint32_t llvm_level, lanes;
+    const char *symbol; /* for dumps only */
 } JitOptions;
 
 /* Returns the kernel of `m`, which has gone through ir_pipeline, and adds the time to `times`. *out_kernel is a

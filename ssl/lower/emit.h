@@ -87,6 +87,11 @@ IrValue *value_leaves(Emit *m, const Type *type); /* allocates room for the leav
 Value value_zero(Emit *m, const Type *type);
 Value value_constant(Emit *m, const Constant *c);
 Value value_string(Emit *m, const char *text);
+/* Returns whether elements of a file-scope constant are read from tables in the object, instead of from values that the
+ * code makes: it is a large array. */
+bool value_is_table(const VarDecl *constant);
+/* Returns an element of one leaf of such a constant, at an index in its range. */
+IrValue value_table_element(Emit *m, const VarDecl *constant, uint32_t leaf, IrValue index);
 /* Returns a struct or array whose members or elements are `parts`. */
 Value value_list(Emit *m, const Type *type, const Value *parts);
 
@@ -100,6 +105,7 @@ typedef struct Place {
     const IrValue *temporary;
     uint32_t leaf; /* the first leaf of the place, counted from the slot */
     IrValue index; /* index of an element in the leaves' arrays; 0: the arrays are accessed whole */
+    const VarDecl *table; /* the constant whose elements are read from tables; NULL: none */
     /* Components of a vector or matrix, if component_count > 0. With several alternatives, `choice` says
      * at run time which one is meant. */
     uint8_t component_count, alternative_count;

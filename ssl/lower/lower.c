@@ -5,6 +5,7 @@
 #include "ssl/front/lex.h"
 #include "ssl/lower/emit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 Span lower_span(Lowering *l, Span span)
@@ -342,6 +343,33 @@ static Status add_source(const SslSource *src, DiagList *diags, SemaSource *out_
     return file > 0 ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
+/* Returns whether the text has the word `bsdf`, and with it may define scattering functions. */
+static bool mentions_bsdf(Str text)
+{
+    static const char word[] = "bsdf";
+    for (size_t i = 0; i + sizeof word - 1 <= text.size_bytes; ++i)
+        if (text.data[i] == 'b' && memcmp(text.data + i, word, sizeof word - 1) == 0)
+            return true;
+    return false;
+}
+
+enum { SOURCES_MAX = 16 };
+
+/* Adds the source to `diags`, and those of the library for scattering functions if it needs them. */
+static Status add_sources(const SslSource *src, DiagList *diags, SemaSource out[SOURCES_MAX],
+                          uint32_t *out_count)
+{
+    TRY(add_source(src, diags, &out[0]));
+    *out_count = 1;
+    for (uint32_t i = 0; mentions_bsdf(src->text) && bsdf_sources[i].name; ++i) {
+        ASSERT(*out_count < SOURCES_MAX);
+        SslSource library = {.name = bsdf_sources[i].name,
+                             .text = {bsdf_sources[i].text, bsdf_sources[i].size_bytes}};
+        TRY(add_source(&library, diags, &out[(*out_count)++]));
+    }
+    return STATUS_OK;
+}
+
 static Status lower_module(const StdLib *lib, const SemaTables *tables, const Module *checked,
                            const FuncDecl *shader, uint32_t file, Arena *arena, DiagList *diags,
                            IrModule **out_module)
@@ -385,18 +413,18 @@ static Status lower_module(const StdLib *lib, const SemaTables *tables, const Mo
 Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSource *src,
                     Arena *arena, DiagList *diags, IrModule **out_module)
 {
-    SemaSource source;
+    SemaSource sources[SOURCES_MAX];
     SemaTables own_tables = sema_tables(tables);
-    uint32_t errors_before = diag_error_count(diags);
+    uint32_t errors_before = diag_error_count(diags), count;
     *out_module = NULL;
-    TRY(add_source(src, diags, &source));
-    Module *m = sema_check(lib->module, &own_tables, &source, 1, arena, diags);
+    TRY(add_sources(src, diags, sources, &count));
+    Module *m = sema_check(lib->module, &own_tables, sources, count, arena, diags);
     if (diag_error_count(diags) > errors_before)
         return STATUS_SOURCE;
-    const FuncDecl *shader = sema_find_shader(m, src->shader, source.file, arena, diags);
+    const FuncDecl *shader = sema_find_shader(m, src->shader, sources[0].file, arena, diags);
     if (!shader)
         return STATUS_SOURCE;
-    return lower_module(lib, &own_tables, m, shader, source.file, arena, diags, out_module);
+    return lower_module(lib, &own_tables, m, shader, sources[0].file, arena, diags, out_module);
 }
 
 Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags, StrBuf *out)
@@ -408,9 +436,30 @@ Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags, S
     if (diag_error_count(diags) > errors_before)
         return STATUS_SOURCE;
     for (uint32_t i = 0; i < m->ast->funcs.count; ++i)
-        if (m->ast->funcs.data[i]->is_shader)
+        if (m->ast->funcs.data[i]->is_shader && !m->ast->funcs.data[i]->is_of_bsdf)
             strbuf_printf(out, "%s\n", m->ast->funcs.data[i]->name);
     return out->failed ? STATUS_NO_MEMORY : STATUS_OK;
+}
+
+Status lower_list_bsdfs(const SslSource *src, Arena *arena, DiagList *diags, SslBsdfInfo *out,
+                        uint32_t room, uint32_t *out_count)
+{
+    SemaSource source;
+    uint32_t errors_before = diag_error_count(diags);
+    *out_count = 0;
+    TRY(add_source(src, diags, &source));
+    Module *m = sema_parse(NULL, &source, 1, arena, diags);
+    if (diag_error_count(diags) > errors_before)
+        return STATUS_SOURCE;
+    for (uint32_t i = 0; i < m->ast->bsdfs.count && *out_count < room; ++i) {
+        const BsdfDecl *decl = m->ast->bsdfs.data[i];
+        SslBsdfInfo *info = &out[(*out_count)++];
+        *info = (SslBsdfInfo){.is_layer = decl->is_layer, .lobe_count = decl->lobes.count};
+        snprintf(info->name, sizeof info->name, "%s", decl->name);
+        for (uint32_t k = 0; k < decl->lobes.count; ++k)
+            info->lobe_flags[k] = decl->lobes.data[k].flags;
+    }
+    return STATUS_OK;
 }
 
 Status lower_dump_tokens(const SslSource *src, Arena *arena, DiagList *diags, StrBuf *out)
@@ -430,11 +479,11 @@ Status lower_dump_tokens(const SslSource *src, Arena *arena, DiagList *diags, St
 Status lower_dump_ast(const StdLib *lib, const LowerTables *tables, const SslSource *src,
                       Arena *arena, DiagList *diags, StrBuf *out)
 {
-    SemaSource source;
+    SemaSource sources[SOURCES_MAX];
     SemaTables own_tables = sema_tables(tables);
-    uint32_t errors_before = diag_error_count(diags);
-    TRY(add_source(src, diags, &source));
-    Module *m = sema_check(lib->module, &own_tables, &source, 1, arena, diags);
+    uint32_t errors_before = diag_error_count(diags), count;
+    TRY(add_sources(src, diags, sources, &count));
+    Module *m = sema_check(lib->module, &own_tables, sources, count, arena, diags);
     if (diag_error_count(diags) > errors_before)
         return STATUS_SOURCE;
     ast_print(m->ast, out);

@@ -18,6 +18,9 @@ typedef struct LowerTables {
 Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSource *src,
                     Arena *arena, DiagList *diags, IrModule **out_module) SORT_MUST_CHECK;
 /* Appends the names of the shaders in order, each followed by '\n'. Only the grammar is checked. */
+/* Lists the scattering functions of a source, at most `room`. */
+Status lower_list_bsdfs(const SslSource *src, Arena *arena, DiagList *diags, SslBsdfInfo *out,
+                        uint32_t room, uint32_t *out_count) SORT_MUST_CHECK;
 Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags,
                           StrBuf *out) SORT_MUST_CHECK;
 /* These append the tokens or the checked syntax tree as text, for `sslc dump`. */

@@ -26,19 +26,26 @@ static IrValue element_index(Emit *m, IrValue index, uint32_t count, uint32_t el
     return ir_build2(m->b, IR_IADD, first, ir_const_int(m->b, (int32_t)element));
 }
 
+static IrValue read_element(Emit *m, const Place *p, uint32_t leaf, IrValue index)
+{
+    if (p->table)
+        return value_table_element(m, p->table, p->leaf + leaf, index);
+    return ir_build2(m->b, IR_ARRAY_GET, read_leaf(m, p, leaf), index);
+}
+
 /* A leaf at the place's index: one element, or the inner array that stands there. */
 static IrValue load_leaf(Emit *m, const Place *p, const Type *type, uint32_t leaf)
 {
-    IrValue whole = read_leaf(m, p, leaf);
     IrType inner = leaf_type(type, leaf);
     if (!p->index)
-        return whole;
+        return p->table ? value_constant(m, p->table->constant).leaf[p->leaf + leaf]
+                        : read_leaf(m, p, leaf);
     if (!ir_is_array(inner))
-        return ir_build2(m->b, IR_ARRAY_GET, whole, p->index);
+        return read_element(m, p, leaf, p->index);
     uint32_t count = ir_count(inner);
     IrValue *element = ARENA_ARRAY(m->arena, IrValue, count);
     for (uint32_t k = 0; k < count; ++k)
-        element[k] = ir_build2(m->b, IR_ARRAY_GET, whole, element_index(m, p->index, count, k));
+        element[k] = read_element(m, p, leaf, element_index(m, p->index, count, k));
     return ir_build_array(m->b, ir_kind(inner), element, count);
 }
 
@@ -242,6 +249,8 @@ Place place_of(Emit *m, const Expr *e)
     if (e->kind == EXPR_NAME && e->var->kind != VAR_CONSTANT) {
         p.slot = m->slot_of[e->var->index];
         ASSERT(p.slot != NO_SLOT);
+    } else if (e->kind == EXPR_NAME && value_is_table(e->var)) {
+        p.table = e->var;
     } else {
         p.temporary = lower_expr(m, e).leaf;
     }

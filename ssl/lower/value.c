@@ -1,6 +1,8 @@
 #include "base/check.h"
 #include "ssl/lower/emit.h"
 
+#include <string.h>
+
 /* The member that has the leaf, which becomes relative to it. */
 static const VarDecl *member_of(const Type *type, uint32_t *leaf)
 {
@@ -128,6 +130,43 @@ Value value_constant(Emit *m, const Constant *c)
     if (type_is(c->type, SSL_STRING))
         return value_string(m, c->text);
     return constant_value(m, c->type, c->scalars);
+}
+
+/* The least number of scalars of a table. Code that chooses among fewer is short. */
+enum { TABLE_SCALARS = 32 };
+
+bool value_is_table(const VarDecl *constant)
+{
+    const Type *type = constant->type;
+    bool has_bools = false;
+    for (uint32_t i = 0; type->kind == TYPE_ARRAY && i < type->leaves; ++i)
+        has_bools = has_bools || ir_kind(leaf_type(type, i)) == IR_BOOL;
+    return type->kind == TYPE_ARRAY && type->scalars >= TABLE_SCALARS && !has_bools;
+}
+
+static uint32_t table_of(Emit *m, const VarDecl *constant, uint32_t leaf)
+{
+    IrModule *module = m->lowering->module;
+    for (uint32_t i = 0; i < module->tables.count; ++i)
+        if (module->tables.data[i].origin == constant && module->tables.data[i].leaf == leaf)
+            return i;
+    uint32_t count = leaf_elements(constant->type, leaf);
+    uint32_t *bits = ARENA_ARRAY(module->arena, uint32_t, count);
+    for (uint32_t k = 0; k < count; ++k)
+        memcpy(&bits[k], &constant->constant->scalars[leaf_scalar(constant->type, leaf, k)],
+               sizeof *bits);
+    array_push(module->arena, &module->tables,
+               ((IrTable){.kind = ir_kind(leaf_type(constant->type, leaf)),
+                          .count = count,
+                          .bits = bits,
+                          .origin = constant,
+                          .leaf = leaf}));
+    return module->tables.count - 1;
+}
+
+IrValue value_table_element(Emit *m, const VarDecl *constant, uint32_t leaf, IrValue index)
+{
+    return ir_build_table(m->b, table_of(m, constant, leaf), index);
 }
 
 static Value array_from_parts(Emit *m, const Type *type, const Value *parts)

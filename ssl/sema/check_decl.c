@@ -60,7 +60,9 @@ static void check_struct(Sema *s, StructDecl *decl)
 
 static void check_file_constant(Sema *s, VarDecl *var)
 {
+    s->is_file_constant = true;
     var->type = check_type(s, var->type_name, &var->sizes, var->init);
+    s->is_file_constant = false;
     bool is_good = type_is(var->type, SSL_STRING) || var->type->scalars > 0;
     if (!var->is_const) {
         report(s->diags, FILE_SCOPE_VARIABLE, var->span, var->name);

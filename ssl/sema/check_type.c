@@ -47,6 +47,7 @@ static uint32_t check_size(Sema *s, Expr *size)
 
 static const Type *array_of(Sema *s, const Type *element, uint32_t count, Span span)
 {
+    uint32_t most = s->is_file_constant ? SSL_MAX_TABLE_SCALARS : SSL_MAX_VALUE_SCALARS;
     if (count == 0 || type_is_error(element))
         return &type_error;
     if (element->closures * (uint64_t)count > SSL_MAX_CLOSURE_ARRAY) {
@@ -57,9 +58,8 @@ static const Type *array_of(Sema *s, const Type *element, uint32_t count, Span s
         report(s->diags, BAD_VARIABLE_TYPE, span, "an array's element", text_of(s, element), "");
         return &type_error;
     }
-    if (count > SSL_MAX_VALUE_SCALARS || element->scalars * count > SSL_MAX_VALUE_SCALARS) {
-        report(s->diags, VALUE_TOO_LARGE, span, "this array",
-               text_of_number(s, SSL_MAX_VALUE_SCALARS));
+    if (count > most || element->scalars * count > most) {
+        report(s->diags, VALUE_TOO_LARGE, span, "this array", text_of_number(s, most));
         return &type_error;
     }
     return type_array(s->arena, element, count);

@@ -16,6 +16,7 @@ typedef struct Sema {
     uint32_t scope_level;   /* 0: file; 1: parameters and a function's own block */
     FuncDecl *func;         /* the function whose body is being checked */
     uint32_t loop_depth;
+    bool is_file_constant; /* the type of a file-scope constant is being checked: it may be large */
     uint32_t function_scalars;
     /* [func_count], 1 + id of the function that called it last, to list once */
     uint32_t *last_caller;

@@ -31,7 +31,7 @@ static const Constant *make(Eval *v, const Type *type, const Scalar *scalars)
 
 static Scalar *new_scalars(Eval *v, const Type *type)
 {
-    ASSERT(type->scalars <= SSL_MAX_VALUE_SCALARS);
+    ASSERT(type->scalars <= SSL_MAX_TABLE_SCALARS);
     return ARENA_ARRAY(v->arena, Scalar, type->scalars);
 }
 

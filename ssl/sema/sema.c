@@ -63,7 +63,7 @@ const FuncDecl *sema_find_shader(const Module *m, const char *name, uint32_t fil
     const char *list = "";
     for (uint32_t i = 0; i < m->ast->funcs.count; ++i) {
         const FuncDecl *f = m->ast->funcs.data[i];
-        if (!f->is_shader)
+        if (!f->is_shader || (f->is_of_bsdf && !name))
             continue;
         if (!name || strcmp(f->name, name) == 0)
             found = f;

@@ -18,6 +18,9 @@ typedef struct StdLib {
 
 extern const EmbeddedText stdlib_sources[]; /* spans of file LIBRARY_FILE + index */
 
+/* What sources that define scattering functions see besides: frames, distributions, tables. Other sources do not parse it. */
+extern const EmbeddedText bsdf_sources[];
+
 Status stdlib_create(StdLib **out_lib, Error *err) SORT_MUST_CHECK;
 void stdlib_destroy(StdLib *lib); /* NULL is allowed */
 

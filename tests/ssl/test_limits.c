@@ -115,6 +115,14 @@ static void write_SSL_MAX_PARAMS(StrBuf *out, uint32_t n)
     write_shader(out, "o = x;");
 }
 
+static void write_SSL_MAX_TABLE_SCALARS(StrBuf *out, uint32_t n)
+{
+    strbuf_printf(out, "const float table[%u] = {", n);
+    for (uint32_t i = 0; i < n; ++i)
+        strbuf_append_c(out, "1,");
+    strbuf_append_c(out, "};\nshader s(out float o) { o = table[int(global_value<x>)]; }\n");
+}
+
 static void write_SSL_MAX_VALUE_SCALARS(StrBuf *out, uint32_t n)
 {
     strbuf_printf(out, BEGIN "float a[%u];" END, n);
@@ -406,6 +414,7 @@ typedef struct LimitCase {
 #define CASE_SSL_MAX_EXPR_DEPTH       SOURCE(SSL_MAX_EXPR_DEPTH)
 #define CASE_SSL_MAX_CALL_DEPTH       SOURCE(SSL_MAX_CALL_DEPTH)
 #define CASE_SSL_MAX_PARAMS           SOURCE(SSL_MAX_PARAMS)
+#define CASE_SSL_MAX_TABLE_SCALARS    SOURCE(SSL_MAX_TABLE_SCALARS)
 #define CASE_SSL_MAX_VALUE_SCALARS    SOURCE(SSL_MAX_VALUE_SCALARS)
 #define CASE_SSL_MAX_FUNCTION_SCALARS SOURCE(SSL_MAX_FUNCTION_SCALARS), .below_by = 8
 #define CASE_SSL_MAX_TEXTURES         SOURCE(SSL_MAX_TEXTURES)

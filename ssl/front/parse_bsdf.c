@@ -1,0 +1,586 @@
+/* Scattering functions:
+ *
+ *   bsdf Name(arguments) [[ metadata ]]
+ *   {
+ *       statements               the state: what depends on the arguments and on `wo`
+ *       lobe glossy reflection
+ *       {
+ *           statements           more state, and `albedo`
+ *           eval { ... }         sets f_cos and pdf for `wi`
+ *           sample { ... }       sets wi by the random numbers `u`
+ *       }
+ *   }
+ *
+ * They are made into declarations that the rest of the compiler knows already: shaders that a host runs with rows
+ * (SslBuildDesc.has_rows), and functions that these call. Text that is the same for all of them is written as text of
+ * the language, lexed and parsed here, so the code below mostly prints.
+ *
+ *   shader Name.prepare    _wo, _Ng, outside, options, blur, arguments > _frame, _albedo*, the state that lobes mention
+ *   shader Name.eval.K     _wi, _Ng, _unbent, _frame, state > _f_cos, _pdf
+ *   shader Name.sample.K   _u, _Ng, _wo, _frame, state > _wi, _eta; of a delta also _weight, _probability
+ *
+ * A state variable x is `_s_x` in these interfaces, and `_sK_x` if lobe K declares it. Whoever runs the shaders passes each
+ * row on by its name. */
+#include "base/check.h"
+#include "base/str.h"
+#include "ssl/front/parse.h"
+#include "ssl/report.h"
+#include <string.h>
+
+typedef struct Tokens { /* a range of the parser's tokens */
+    uint32_t begin, end;
+} Tokens;
+
+/* A value that `prepare` computes and that eval and sample may read. */
+typedef struct StateVar {
+    const char *name, *type, *sizes; /* texts: "alpha", "float", "[4]" */
+    int lobe;                        /* of all lobes: -1 */
+    bool is_argument;
+} StateVar;
+
+typedef struct Lobe {
+    Span span;
+    uint32_t flags;
+    Stmt *body;          /* a block: the statements of the lobe */
+    Stmt *eval, *sample; /* blocks; NULL: none */
+    Tokens all, eval_tokens, sample_tokens;
+} Lobe;
+
+typedef struct Bsdf {
+    Parser *p;
+    Span span;
+    const char *name;
+    MetadataList metadata;
+    VarList args;
+    Tokens tokens;
+    ARRAY(Stmt *) state;
+    ARRAY(Lobe) lobes;
+    ARRAY(StateVar) vars;
+} Bsdf;
+
+static const struct {
+    const char *word;
+    uint32_t flag;
+} lobe_words[] = {
+    {"reflection", SSL_LOBE_REFLECTION},
+    {"transmission", SSL_LOBE_TRANSMISSION},
+    {"diffuse", SSL_LOBE_DIFFUSE},
+    {"glossy", SSL_LOBE_GLOSSY},
+    {"delta", SSL_LOBE_DELTA},
+    {"transparent", SSL_LOBE_TRANSPARENT},
+    {"subsurface", SSL_LOBE_SUBSURFACE},
+    {"fibre", SSL_LOBE_FIBRE},
+    {"bent", SSL_LOBE_BENT},
+};
+
+static bool is_word(const Parser *p, const char *word)
+{
+    return parse_is(p, TOKEN_NAME) && strcmp(parse_token(p)->text, word) == 0;
+}
+
+bool parse_at_bsdf(const Parser *p)
+{
+    return is_word(p, "bsdf") && parse_next_kind(p) == TOKEN_NAME &&
+           !name_map_get(&p->struct_names, parse_token(p)->text);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static uint32_t parse_lobe_flags(Parser *p)
+{
+    uint32_t flags = 0;
+    while (parse_is(p, TOKEN_NAME)) {
+        uint32_t flag = 0;
+        for (size_t i = 0; i < SORT_COUNT_OF(lobe_words); ++i)
+            if (is_word(p, lobe_words[i].word))
+                flag = lobe_words[i].flag;
+        if (flag == 0) {
+            parse_report(p, LOBE_WORD, parse_token(p)->span, parse_token(p)->text);
+            return flags;
+        }
+        flags |= flag;
+        parse_advance(p);
+    }
+    return flags;
+}
+
+static bool at_member(const Parser *p, const char *word)
+{
+    return is_word(p, word) && parse_next_kind(p) == TOKEN_OPEN_BRACE;
+}
+
+static Stmt *parse_member(Parser *p, Stmt *earlier, Tokens *out_tokens)
+{
+    Span span = parse_token(p)->span;
+    if (earlier)
+        report(p->diags, REDECLARED, span, parse_token(p)->text);
+    parse_advance(p);
+    out_tokens->begin = p->at;
+    Stmt *block = parse_block(p);
+    out_tokens->end = p->at;
+    return block;
+}
+
+static void check_lobe(const Parser *p, const Lobe *lobe)
+{
+    bool is_delta = lobe->flags & SSL_LOBE_DELTA;
+    if (!(lobe->flags & (SSL_LOBE_REFLECTION | SSL_LOBE_TRANSMISSION)))
+        report(p->diags, LOBE_SIDE, lobe->span, NULL);
+    if (!(lobe->flags & (SSL_LOBE_DIFFUSE | SSL_LOBE_GLOSSY | SSL_LOBE_DELTA)))
+        report(p->diags, LOBE_KIND, lobe->span, NULL);
+    if (is_delta && lobe->eval)
+        report(p->diags, LOBE_MEMBER, lobe->span, "a delta lobe has no eval: only sample finds it");
+    if (is_delta && !lobe->sample)
+        report(p->diags, LOBE_MEMBER, lobe->span, "a delta lobe needs sample");
+    if (!is_delta && !lobe->eval)
+        report(p->diags, LOBE_MEMBER, lobe->span, "a lobe that is not a delta needs eval");
+}
+
+/* lobe words { statements, eval { ... }, sample { ... } } */
+static void parse_lobe(Bsdf *b)
+{
+    Parser *p = b->p;
+    Lobe lobe = {.span = parse_advance(p)->span};
+    ARRAY(Stmt *) list = {0};
+    lobe.all.begin = p->at;
+    lobe.flags = parse_lobe_flags(p);
+    Span open = parse_token(p)->span;
+    if (p->is_panicking || !parse_expect(p, TOKEN_OPEN_BRACE, "after the words of the lobe"))
+        return;
+    while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END)) {
+        if (at_member(p, "eval"))
+            lobe.eval = parse_member(p, lobe.eval, &lobe.eval_tokens);
+        else if (at_member(p, "sample"))
+            lobe.sample = parse_member(p, lobe.sample, &lobe.sample_tokens);
+        else
+            array_push(p->arena, &list, parse_statement(p));
+    }
+    parse_close(p, TOKEN_CLOSE_BRACE, open);
+    lobe.all.end = p->at;
+    lobe.body = ARENA_NEW(p->arena, Stmt);
+    *lobe.body = (Stmt){.kind = STMT_BLOCK, .span = lobe.span, .list = {list.data, list.count}};
+    check_lobe(p, &lobe);
+    array_push(p->arena, &b->lobes, lobe);
+}
+
+/* --- the state -------------------------------------------------------------------------------- */
+
+static bool mentions(const Bsdf *b, Tokens range, const char *name)
+{
+    ASSERT(range.begin <= range.end);
+    for (uint32_t i = range.begin; i < range.end; ++i)
+        if (b->p->tokens[i].kind == TOKEN_NAME && strcmp(b->p->tokens[i].text, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_wanted(const Bsdf *b, const StateVar *var, const Lobe *lobe, bool in_sample)
+{
+    bool is_visible = var->lobe < 0 || &b->lobes.data[var->lobe] == lobe;
+    /* The default albedo runs eval, and so does the default density. */
+    return is_visible &&
+           mentions(b, in_sample ? lobe->sample_tokens : lobe->eval_tokens, var->name);
+}
+
+static bool is_wanted_anywhere(const Bsdf *b, const StateVar *var)
+{
+    for (uint32_t k = 0; k < b->lobes.count; ++k)
+        if (is_wanted(b, var, &b->lobes.data[k], false) ||
+            is_wanted(b, var, &b->lobes.data[k], true))
+            return true;
+    return false;
+}
+
+static const char *source_text(const Parser *p, Span span)
+{
+    ASSERT(span.end <= p->text.size_bytes && span.begin <= span.end);
+    return arena_strndup(p->arena, p->text.data + span.begin, span.end - span.begin);
+}
+
+static void add_var(Bsdf *b, const VarDecl *decl, int lobe, bool is_argument)
+{
+    Parser *p = b->p;
+    if (!decl->name || decl->type_name->is_bad)
+        return;
+    const char *sizes = "";
+    for (uint32_t i = 0; i < decl->sizes.count; ++i)
+        sizes =
+            arena_printf(p->arena, "%s[%s]", sizes,
+                         decl->sizes.items[i] ? source_text(p, decl->sizes.items[i]->span) : "");
+    StateVar var = {.name = decl->name,
+                    .type = source_text(p, decl->type_name->span),
+                    .sizes = sizes,
+                    .lobe = lobe,
+                    .is_argument = is_argument};
+    if (is_wanted_anywhere(b, &var))
+        array_push(p->arena, &b->vars, var);
+}
+
+static void add_vars(Bsdf *b, Stmt *const *list, uint32_t count, int lobe)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t k = 0; list[i]->kind == STMT_DECLARE && k < list[i]->vars.count; ++k)
+            add_var(b, list[i]->vars.items[k], lobe, false);
+}
+
+static void find_state(Bsdf *b)
+{
+    StateVar wo = {.name = "wo", .type = "vector", .sizes = "", .lobe = -1};
+    if (is_wanted_anywhere(b, &wo))
+        array_push(b->p->arena, &b->vars, wo);
+    for (uint32_t i = 0; i < b->args.count; ++i)
+        if (b->args.items[i]->type_name->basic != SSL_CLOSURE)
+            add_var(b, b->args.items[i], -1, true);
+    add_vars(b, b->state.data, b->state.count, -1);
+    for (uint32_t k = 0; k < b->lobes.count; ++k)
+        add_vars(b, b->lobes.data[k].body->list.items, b->lobes.data[k].body->list.count, (int)k);
+}
+
+/* Returns the name of the variable's row. */
+static const char *row_name(const Bsdf *b, const StateVar *var)
+{
+    if (var->is_argument)
+        return var->name;
+    return var->lobe < 0 ? arena_printf(b->p->arena, "_s_%s", var->name)
+                         : arena_printf(b->p->arena, "_s%d_%s", var->lobe, var->name);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* Parses a declaration that the parser itself wrote. All of it stands at `place` in the user's source. */
+static FuncDecl *declare(Parser *p, const char *text, Span place)
+{
+    TokenList own = lex(str_from(text), p->file, p->names, p->arena, p->diags);
+    for (uint32_t i = 0; i < own.count; ++i)
+        own.data[i].span = place;
+    Token *tokens = p->tokens;
+    uint32_t at = p->at, start = p->start, before = p->ast->funcs.count;
+    p->tokens = own.data;
+    p->at = p->start = 0;
+    parse_file(p);
+    p->tokens = tokens;
+    p->at = at;
+    p->start = start;
+    if (p->ast->funcs.count != before + 1) /* too many errors */
+        return NULL;
+    FuncDecl *f = p->ast->funcs.data[before];
+    ASSERT(f->body && f->span.begin == place.begin);
+    f->span = place;
+    return f;
+}
+
+static FuncDecl *declare_shader(Bsdf *b, const char *name, const char *text, Span place)
+{
+    FuncDecl *f = declare(b->p, text, place);
+    if (!f)
+        return NULL;
+    f->name = names_intern(b->p->names, str_from(name));
+    f->is_of_bsdf = true;
+    return f;
+}
+
+/* The state that eval or sample of a lobe reads: as parameters of its function, as rows of its shader, and as
+ * arguments of the call between them. */
+typedef struct Passing {
+    const char *params, *rows, *args;
+} Passing;
+
+static Passing pass_state(const Bsdf *b, const Lobe *lobe, bool in_sample, bool in_prepare)
+{
+    Arena *arena = b->p->arena;
+    Passing s = {"", "", ""};
+    for (uint32_t i = 0; i < b->vars.count; ++i) {
+        const StateVar *var = &b->vars.data[i];
+        if (!is_wanted(b, var, lobe, in_sample))
+            continue;
+        const char *row = row_name(b, var);
+        s.params = arena_printf(arena, "%s, %s %s%s", s.params, var->type, var->name, var->sizes);
+        s.rows = arena_printf(arena, "%s, %s %s%s", s.rows, var->type, row, var->sizes);
+        s.args = arena_printf(arena, "%s, %s", s.args, in_prepare ? var->name : row);
+    }
+    return s;
+}
+
+static void write_eval(Bsdf *b, uint32_t k)
+{
+    const Lobe *lobe = &b->lobes.data[k];
+    Arena *arena = b->p->arena;
+    ASSERT(lobe->eval && !(lobe->flags & SSL_LOBE_DELTA));
+    Passing state = pass_state(b, lobe, false, false);
+    FuncDecl *f = declare(
+        b->p,
+        arena_printf(
+            arena, "void _%s_eval_%u(vector wi, int options%s, out color f_cos, out float pdf) {}",
+            b->name, k, state.params),
+        lobe->span);
+    if (f)
+        f->body = lobe->eval;
+    const char *density =
+        lobe->sample ? "" : arena_printf(arena, "_pdf = bsdf_default_pdf(wi, %u);", lobe->flags);
+    declare_shader(
+        b, arena_printf(arena, "%s.eval.%u", b->name, k),
+        arena_printf(
+            arena,
+            "shader _eval(vector _wi, normal _Ng, vector _unbent, BsdfFrame _frame, int options"
+            "%s, out color _f_cos, out float _pdf) {"
+            "const vector wi = bsdf_to_local(_frame, _wi);"
+            "if (bsdf_reaches(_wi, _Ng, wi, %u)) {"
+            "_%s_eval_%u(wi, options%s, _f_cos, _pdf);%s"
+            "%s}}",
+            state.rows, lobe->flags, b->name, k, state.args, density,
+            lobe->flags & SSL_LOBE_DIFFUSE
+                ? "_f_cos *= bsdf_past_bump(_unbent, _frame.n, _wi, _Ng);"
+                : ""),
+        lobe->span);
+}
+
+static void write_sample(Bsdf *b, uint32_t k)
+{
+    const Lobe *lobe = &b->lobes.data[k];
+    Arena *arena = b->p->arena;
+    Passing state = pass_state(b, lobe, true, false);
+    bool is_delta = lobe->flags & SSL_LOBE_DELTA;
+    const char *function = "";
+    if (lobe->sample) {
+        FuncDecl *f =
+            declare(b->p,
+                    arena_printf(
+                        arena,
+                        "void _%s_sample_%u(float3 u, int options%s, out vector wi, inout float eta"
+                        "%s) {}",
+                        b->name, k, state.params,
+                        is_delta ? ", out color weight, inout float probability" : ""),
+                    lobe->span);
+        if (f)
+            f->body = lobe->sample;
+        function = arena_printf(arena, "_%s_sample_%u(_u, options%s, wi, _eta%s);", b->name, k,
+                                state.args, is_delta ? ", _weight, _probability" : "");
+    } else {
+        function = arena_printf(arena, "wi = bsdf_default_sample(_u, %u);", lobe->flags);
+    }
+    declare_shader(
+        b, arena_printf(arena, "%s.sample.%u", b->name, k),
+        arena_printf(arena,
+                     "shader _sample(float3 _u, normal _Ng, vector _wo, BsdfFrame _frame, "
+                     "int options%s, out vector _wi, out float _eta%s) {"
+                     "vector wi; _eta = 1;%s%s"
+                     "_wi = bsdf_drawn(_frame, wi, _wo, _Ng, %u);}",
+                     state.rows, is_delta ? ", out color _weight, out float _probability" : "",
+                     is_delta ? "_probability = 1;" : "", function, lobe->flags),
+        lobe->span);
+}
+
+static VarDecl *argument(const Bsdf *b, const char *name)
+{
+    for (uint32_t i = 0; i < b->args.count; ++i)
+        if (b->args.items[i]->name && strcmp(b->args.items[i]->name, name) == 0)
+            return b->args.items[i];
+    return NULL;
+}
+
+/* The frame of directions: z is the normal N, or else z faces the viewer and x runs along a fibre's T, or else z is the
+ * geometric normal. */
+static const char *frame_text(const Bsdf *b)
+{
+    bool is_bent = false, is_fibre = false;
+    for (uint32_t k = 0; k < b->lobes.count; ++k) {
+        uint32_t flags = b->lobes.data[k].flags;
+        bool is_plain = flags & (SSL_LOBE_DIFFUSE | SSL_LOBE_SUBSURFACE | SSL_LOBE_TRANSPARENT);
+        is_bent = is_bent || !is_plain || (flags & SSL_LOBE_BENT);
+        is_fibre = is_fibre || (flags & SSL_LOBE_FIBRE);
+    }
+    if (is_fibre)
+        return argument(b, "T") ? "bsdf_fibre_frame(T, _wo)" : "bsdf_fibre_frame(vector(0), _wo)";
+    const char *frame = arena_printf(b->p->arena, "bsdf_frame(%s, _wo, _Ng, %s)",
+                                     argument(b, "N") ? "N" : "_Ng", is_bent ? "true" : "false");
+    return argument(b, "T") ? arena_printf(b->p->arena, "bsdf_align(%s, T)", frame) : frame;
+}
+
+static const char *state_outputs(const Bsdf *b)
+{
+    Arena *arena = b->p->arena;
+    const char *outs = "";
+    for (uint32_t i = 0; i < b->vars.count; ++i) {
+        const StateVar *var = &b->vars.data[i];
+        if (!var->is_argument)
+            outs = arena_printf(arena, "%s, out %s %s%s", outs, var->type, row_name(b, var),
+                                var->sizes);
+    }
+    for (uint32_t k = 0; k < b->lobes.count; ++k) {
+        uint32_t flags = b->lobes.data[k].flags;
+        outs = arena_printf(arena, "%s, out color _albedo_%u", outs, k);
+        if ((flags & SSL_LOBE_REFLECTION) && (flags & SSL_LOBE_TRANSMISSION))
+            outs = arena_printf(arena, "%s, out color _reflected_%u", outs, k);
+        if (flags & SSL_LOBE_SUBSURFACE)
+            outs = arena_printf(arena, "%s, out BsdfMedium _medium_%u", outs, k);
+    }
+    return outs;
+}
+
+/* Returns the statements that copy the state of a lobe, or of all lobes (-1), to its rows. */
+static const char *state_copies(const Bsdf *b, int lobe)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < b->vars.count; ++i) {
+        const StateVar *var = &b->vars.data[i];
+        if (!var->is_argument && var->lobe == lobe)
+            text = arena_printf(b->p->arena, "%s%s = %s;", text, row_name(b, var), var->name);
+    }
+    return text;
+}
+
+/* Returns the statements before and after the user's own in a lobe. */
+static void lobe_texts(const Bsdf *b, uint32_t k, const char **out_before, const char **out_after)
+{
+    const Lobe *lobe = &b->lobes.data[k];
+    Arena *arena = b->p->arena;
+    bool has_albedo = false, is_two_sided = (lobe->flags & SSL_LOBE_REFLECTION) &&
+                                            (lobe->flags & SSL_LOBE_TRANSMISSION);
+    for (uint32_t i = lobe->all.begin; i < lobe->all.end; ++i)
+        has_albedo = has_albedo || (b->p->tokens[i].kind == TOKEN_NAME &&
+                                    strcmp(b->p->tokens[i].text, "albedo") == 0);
+    const char *albedo = "";
+    if (!has_albedo && (lobe->flags & SSL_LOBE_DELTA))
+        albedo = "albedo = color(1);";
+    else if (!has_albedo)
+        albedo = arena_printf(
+            arena,
+            "for (int _i = 0; _i < BSDF_ALBEDO_DIRECTIONS; ++_i) { color _f; float _p;"
+            "const vector _w = bsdf_albedo_direction(_i, %u);"
+            "_%s_eval_%u(_w, options%s, _f, _p); albedo += _f * bsdf_albedo_weight(%u); }"
+            "albedo = max(albedo, 0.01);",
+            lobe->flags, b->name, k, pass_state(b, lobe, false, true).args, lobe->flags);
+    *out_before = arena_printf(arena, "color albedo = color(0);%s%s",
+                               is_two_sided ? "color reflected = color(0);" : "",
+                               lobe->flags & SSL_LOBE_SUBSURFACE ? "BsdfMedium medium;" : "");
+    *out_after = arena_printf(
+        arena, "%s_albedo_%u = albedo;%s%s%s", albedo, k,
+        is_two_sided ? arena_printf(arena, "_reflected_%u = reflected;", k) : "",
+        lobe->flags & SSL_LOBE_SUBSURFACE ? arena_printf(arena, "_medium_%u = medium;", k) : "",
+        state_copies(b, (int)k));
+}
+
+static void append(Parser *p, StmtList *list, const StmtList *more)
+{
+    Stmt **items = ARENA_ARRAY(p->arena, Stmt *, list->count + more->count + 1);
+    if (list->count > 0)
+        memcpy(items, list->items, list->count * sizeof *items);
+    if (more->count > 0)
+        memcpy(items + list->count, more->items, more->count * sizeof *items);
+    *list = (StmtList){items, list->count + more->count};
+}
+
+/* Puts the user's statements into a block of the written function, where an empty statement holds their place. */
+static void fill(Parser *p, StmtList *list, const StmtList *own)
+{
+    StmtList whole = {0};
+    uint32_t at = 0;
+    while (at < list->count && list->items[at]->kind != STMT_EMPTY)
+        ++at;
+    append(p, &whole, &(StmtList){list->items, at});
+    append(p, &whole, own);
+    if (at < list->count)
+        append(p, &whole, &(StmtList){list->items + at + 1, list->count - at - 1});
+    *list = whole;
+}
+
+static void write_prepare(Bsdf *b, bool is_layer)
+{
+    Parser *p = b->p;
+    Arena *arena = p->arena;
+    const char *lobes = "";
+    for (uint32_t k = 0; k < b->lobes.count; ++k) {
+        const char *before, *after;
+        lobe_texts(b, k, &before, &after);
+        lobes = arena_printf(arena, "%s{%s;%s}", lobes, before, after);
+    }
+    FuncDecl *f = declare_shader(
+        b, arena_printf(arena, "%s.prepare", b->name),
+        arena_printf(
+            arena,
+            "shader _prepare(vector _wo, normal _Ng, bool outside, int options, float blur, "
+            "out BsdfFrame _frame%s%s) {"
+            "_frame = %s;%s%s;%s%s%s}",
+            state_outputs(b), is_layer ? ", out color _base_factor" : "", frame_text(b),
+            mentions(b, b->tokens, "wo") ? "const vector wo = bsdf_to_local(_frame, _wo);" : "",
+            is_layer ? "color base_factor = color(1);" : "", lobes, state_copies(b, -1),
+            is_layer ? "_base_factor = base_factor;" : ""),
+        b->span);
+    if (!f || !f->body)
+        return;
+    f->metadata = b->metadata;
+    uint32_t lobe =
+        b->lobes.count; /* from the last: a block that holds one has been filled by then */
+    for (uint32_t i = f->body->list.count; i-- > 0 && lobe > 0;)
+        if (f->body->list.items[i]->kind == STMT_BLOCK)
+            fill(p, &f->body->list.items[i]->list, &b->lobes.data[--lobe].body->list);
+    fill(p, &f->body->list, &(StmtList){b->state.data, b->state.count});
+    ARRAY(VarDecl *) params = {0};
+    for (uint32_t i = 0; i < f->params.count; ++i)
+        array_push(arena, &params, f->params.items[i]);
+    for (uint32_t i = 0; i < b->args.count; ++i)
+        if (b->args.items[i]->type_name->basic != SSL_CLOSURE)
+            array_push(arena, &params, b->args.items[i]);
+    f->params = (VarList){params.data, params.count};
+}
+
+/* --- the declaration -------------------------------------------------------------------------- */
+
+static void parse_body(Bsdf *b)
+{
+    Parser *p = b->p;
+    Span open = parse_token(p)->span;
+    if (!parse_expect(p, TOKEN_OPEN_BRACE, "before the state and the lobes of the bsdf"))
+        return;
+    while (!parse_is(p, TOKEN_CLOSE_BRACE) && !parse_is(p, TOKEN_END)) {
+        uint32_t before = p->at;
+        if (is_word(p, "lobe") &&
+            (parse_next_kind(p) == TOKEN_NAME || parse_next_kind(p) == TOKEN_OPEN_BRACE))
+            parse_lobe(b);
+        else
+            array_push(p->arena, &b->state, parse_statement(p));
+        if (p->is_panicking)
+            parse_recover(p);
+        if (p->at == before)
+            parse_advance(p);
+    }
+    parse_close(p, TOKEN_CLOSE_BRACE, open);
+}
+
+void parse_bsdf(Parser *p)
+{
+    Bsdf b = {.p = p};
+    uint32_t errors_before = diag_error_count(p->diags);
+    b.tokens.begin = p->at;
+    parse_advance(p);
+    b.name = parse_name(p, "after 'bsdf'", false, &b.span);
+    b.args = parse_params(p);
+    b.metadata = parse_metadata(p);
+    parse_body(&b);
+    b.tokens.end = p->at;
+    BsdfDecl *decl = ARENA_NEW(p->arena, BsdfDecl);
+    *decl = (BsdfDecl){.span = b.span, .name = b.name};
+    for (uint32_t i = 0; i < b.args.count; ++i)
+        decl->is_layer = decl->is_layer || b.args.items[i]->type_name->basic == SSL_CLOSURE;
+    for (uint32_t k = 0; k < b.lobes.count; ++k)
+        array_push(p->arena, &decl->lobes,
+                   ((BsdfLobe){b.lobes.data[k].span, b.lobes.data[k].flags}));
+    if (b.name && b.lobes.count == 0 && diag_error_count(p->diags) == errors_before)
+        report(p->diags, BSDF_EMPTY, b.span, b.name);
+    if (b.lobes.count > SSL_MAX_BSDF_LOBES)
+        report(p->diags, BSDF_LOBES, b.span, b.name ? b.name : "",
+               arena_printf(p->arena, "%d", SSL_MAX_BSDF_LOBES));
+    if (b.name && strlen(b.name) >= sizeof((SslBsdfInfo *)0)->name)
+        report(p->diags, BSDF_NAME, b.span,
+               arena_printf(p->arena, "%zu", sizeof((SslBsdfInfo *)0)->name - 1));
+    if (!b.name || diag_error_count(p->diags) != errors_before)
+        return;
+    array_push(p->arena, &p->ast->bsdfs, decl);
+    find_state(&b);
+    for (uint32_t k = 0; k < b.lobes.count; ++k) {
+        if (b.lobes.data[k].eval)
+            write_eval(&b, k);
+        write_sample(&b, k);
+    }
+    write_prepare(&b, decl->is_layer);
+}

@@ -1,0 +1,344 @@
+/* Closures as programs beside the same closures in C: values, densities, directions, weights and albedos at random points
+ * with random arguments. `sort_bsdf_programs NAME` compares one closure and prints how far it is off. */
+#include "sort/bsdf/bsdf.h"
+#include "sort/bsdf/bsdf_wide.h"
+#include "sort/bsdf/closure_sources.h"
+#include "sort/sampling/sampler.h"
+#include "sort/sampling/warp.h"
+#include "sort/shade/ssl_tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BLOCKS = 400, QUERIES = 4 };
+
+static const char *only; /* the closure that the command line names; NULL: all */
+static uint32_t lanes_at_once;
+static SslContext *ctx;
+
+static float random_unit(uint64_t *state)
+{
+    return (float)(hash_mix64((*state)++ + 4242) >> 40) * 0x1p-24f;
+}
+
+static float3 random_direction(uint64_t *state)
+{
+    float x = random_unit(state), y = random_unit(state);
+    return warp_sphere(f2(x, y));
+}
+
+/* --- random arguments ------------------------------------------------------------------------- */
+
+static float random_float(const char *name, uint64_t *state)
+{
+    float u = random_unit(state), x = random_unit(state);
+    if (strcmp(name, "ior") == 0)
+        return u < 0.05f ? 1.0f : u < 0.1f ? 0.0f : 0.3f + 3.9f * x * x;
+    if (strstr(name, "roughness") || strcmp(name, "sigma") == 0)
+        return u < 0.1f ? 0.0f : u < 0.15f ? 1.2f : x;
+    if (strcmp(name, "anisotropy") == 0 || strcmp(name, "offset") == 0)
+        return u < 0.2f ? 0.0f : 2.1f * x - 1.05f;
+    if (strcmp(name, "tilt") == 0 || strcmp(name, "shift") == 0)
+        return 0.3f * (x - 0.5f);
+    if (strcmp(name, "multiscatter") == 0)
+        return u < 0.3f ? 0.0f : u < 0.6f ? 2.0f : x;
+    return u < 0.1f ? 0.0f : u < 0.2f ? 1.0f : 1.2f * x - 0.1f;
+}
+
+static void random_arg(const SslClosureArg *arg, float3 Ng, uint64_t *state, float *out)
+{
+    float3 v;
+    float u = random_unit(state);
+    switch ((int)arg->type) {
+    case SSL_FLOAT:
+        out[0] = random_float(arg->name, state);
+        return;
+    case SSL_NORMAL:
+        v = u < 0.1f   ? f3_splat(0.0f)
+            : u < 0.4f ? Ng
+                       : f3_madd(Ng, 0.7f * random_unit(state), random_direction(state));
+        if (u > 0.9f)
+            v = f3_scale(v, -3.0f);
+        break;
+    case SSL_VECTOR:
+        v = u < 0.1f ? f3_splat(0.0f) : random_direction(state);
+        break;
+    default: {
+        float scale = strcmp(arg->name, "eta") == 0 || strcmp(arg->name, "k") == 0 ? 4.0f
+                      : strcmp(arg->name, "absorption") == 0                       ? 2.0f
+                                                                                   : 1.2f;
+        v = f3(random_unit(state), random_unit(state), random_unit(state));
+        v = u < 0.1f   ? f3_splat(0.0f)
+            : u < 0.2f ? f3_splat(1.0f)
+                       : f3_sub(f3_scale(v, scale), f3_splat(scale > 1.3f ? 0.0f : 0.1f));
+        break;
+    }
+    }
+    out[0] = v.x, out[1] = v.y, out[2] = v.z;
+}
+
+/* --- one block of points ---------------------------------------------------------------------- */
+
+typedef struct Points {
+    _Alignas(64) float args[CLOSURE_MAX_SCALARS][SSL_BLOCK];
+    _Alignas(64) float weight[3][SSL_BLOCK];
+    float3 wo[SSL_BLOCK], Ng[SSL_BLOCK], unbent[SSL_BLOCK];
+    float blur[SSL_BLOCK];
+    uint32_t flags[SSL_BLOCK];
+} Points;
+
+static void random_points(ClosureId id, uint64_t *state, Points *p)
+{
+    const SslClosureRow *row = &closure_table_rows()[id];
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float out[CLOSURE_MAX_SCALARS];
+        uint32_t at = 0;
+        p->wo[i] = random_direction(state);
+        p->Ng[i] = random_unit(state) < 0.5f ? f3(0, 0, 1) : random_direction(state);
+        p->blur[i] = random_unit(state) < 0.7f ? 0.0f : 0.5f * random_unit(state);
+        p->flags[i] = random_unit(state) < 0.8f ? 0 : (uint32_t)(random_unit(state) * 8.0f);
+        for (uint32_t a = 0; a < row->arg_count; ++a) {
+            if (row->args[a].type == SSL_CLOSURE)
+                continue;
+            random_arg(&row->args[a], p->Ng[i], state, out + at);
+            at += row->args[a].type == SSL_FLOAT ? 1 : 3;
+        }
+        for (uint32_t r = 0; r < at; ++r)
+            p->args[r][i] = out[r];
+        for (uint32_t c = 0; c < 3; ++c)
+            p->weight[c][i] = 0.2f + random_unit(state);
+        p->unbent[i] = random_unit(state) < 0.7f
+                           ? f3_splat(0.0f)
+                           : f3_normalize(f3_madd(p->Ng[i], 0.3f, random_direction(state)));
+    }
+}
+
+static void view_points(const Points *p, BsdfView *v)
+{
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float cos_o = f3_dot(p->wo[i], p->Ng[i]);
+        float3 Ng = cos_o < 0.0f ? f3_neg(p->Ng[i]) : p->Ng[i], n = p->unbent[i];
+        if (f3_dot(n, Ng) < 0.0f)
+            n = f3_neg(n);
+        const float3 wo = p->wo[i];
+        v->wo[0][i] = wo.x, v->wo[1][i] = wo.y, v->wo[2][i] = wo.z;
+        v->Ng[0][i] = Ng.x, v->Ng[1][i] = Ng.y, v->Ng[2][i] = Ng.z;
+        v->unbent[0][i] = n.x, v->unbent[1][i] = n.y, v->unbent[2][i] = n.z;
+        v->blur[i] = p->blur[i];
+        v->outside[i] = cos_o >= 0.0f;
+        v->options[i] = (int32_t)p->flags[i];
+    }
+}
+
+/* Makes the point in C. */
+static void make_c(ClosureId id, const Points *p, uint32_t i, Bsdf *out)
+{
+    float args[CLOSURE_MAX_SCALARS];
+    for (uint32_t r = 0; r < closure_table_scalars(id); ++r)
+        args[r] = p->args[r][i];
+    bsdf_init(out, p->wo[i], p->Ng[i], p->flags[i]);
+    bsdf_blur(out, p->blur[i]);
+    if (f3_length2(p->unbent[i]) > 0.0f)
+        bsdf_shadow_bumps(out, p->unbent[i]);
+    bsdf_add_closure(out, id, (Spectrum){{p->weight[0][i], p->weight[1][i], p->weight[2][i]}}, args,
+                     1);
+}
+
+/* --- comparing -------------------------------------------------------------------------------- */
+
+typedef struct Tally {
+    uint64_t compared, off;
+    float worst;
+    char first[256];
+} Tally;
+
+/* Within `relative` of the larger one, or of `floor`. */
+static void compare(Tally *t, const char *what, float got, float expected, float relative,
+                    float floor)
+{
+    float scale = fmaxf(fmaxf(fabsf(got), fabsf(expected)), floor);
+    float error = scale > 0.0f ? fabsf(got - expected) / scale : 0.0f;
+    ++t->compared;
+    if (error > t->worst)
+        t->worst = error;
+    if (!(error <= relative)) {
+        if (t->off++ == 0)
+            snprintf(t->first, sizeof t->first, "%s: %.9g, in C %.9g", what, (double)got,
+                     (double)expected);
+    }
+}
+
+static void compare_eval(const BsdfBlock *b, const Bsdf *c, uint64_t *state, Tally *t)
+{
+    _Alignas(64) BsdfRow wi[3], f_cos[3], pdf;
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float3 w = random_direction(state);
+        float3 mirror = f3_sub(f3_scale(c[i].Ng, 2.0f * c[i].cos_o), c[i].wo);
+        if (random_unit(state) < 0.5f)
+            w = f3_normalize(f3_madd(mirror, 0.3f, w));
+        wi[0][i] = w.x, wi[1][i] = w.y, wi[2][i] = w.z;
+    }
+    bsdf_block_eval(b, wi, 0xffff, f_cos, pdf);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float expected_pdf;
+        Spectrum f = bsdf_eval(&c[i], f3(wi[0][i], wi[1][i], wi[2][i]), &expected_pdf);
+        for (uint32_t k = 0; k < 3; ++k)
+            compare(&t[0], "f cos", f_cos[k][i], f.c[k], 5e-3f, 1e-3f);
+        compare(&t[1], "pdf", pdf[i], expected_pdf, 5e-3f, 1e-3f);
+    }
+}
+
+static void compare_sample(const BsdfBlock *b, const Bsdf *c, uint64_t *state, Tally *t)
+{
+    _Alignas(64) BsdfRow u[3];
+    BsdfDrawn drawn;
+    memset(&drawn, 0, sizeof drawn);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+        for (uint32_t k = 0; k < 3; ++k)
+            u[k][i] = random_unit(state);
+    uint16_t live = bsdf_block_sample(b, u, 0xffff, &drawn);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        BsdfSample s;
+        bool is_drawn = bsdf_sample(&c[i], u[2][i], f2(u[0][i], u[1][i]), &s);
+        compare(&t[2], "is drawn", live >> i & 1, is_drawn, 0.5f, 1.0f);
+        if (!is_drawn || !(live >> i & 1))
+            continue;
+        compare(&t[3], "wi.x", drawn.wi[0][i], s.wi.x, 2e-3f, 1.0f);
+        compare(&t[3], "wi.y", drawn.wi[1][i], s.wi.y, 2e-3f, 1.0f);
+        compare(&t[3], "wi.z", drawn.wi[2][i], s.wi.z, 2e-3f, 1.0f);
+        compare(&t[3], "eta", drawn.eta[i], s.eta, 1e-3f, 1.0f);
+        compare(&t[3], "flags", (float)(drawn.flags[i] & 127u), (float)s.flags, 1e-6f, 1.0f);
+        compare(&t[3], "n.x", drawn.n[0][i], s.n.x, 1e-3f, 1.0f);
+        for (uint32_t k = 0; k < 3; ++k)
+            compare(&t[4], "weight", drawn.weight[k][i], s.weight.c[k], 1e-2f, 1e-3f);
+        compare(&t[4], "pdf", drawn.pdf[i], s.pdf, 2e-2f, 1e-3f);
+    }
+}
+
+static void compare_prepared(const BsdfBlock *b, const Bsdf *c, ClosureId id, const Points *p,
+                             const BsdfTerm *term, Tally *t)
+{
+    const float *factor = bsdf_term_base_factor(term);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        Spectrum albedo = spectrum_splat(0.0f), expected = bsdf_albedo(&c[i]);
+        for (uint32_t l = 0; l < b->lobe_count; ++l) {
+            const BsdfBlockLobe *lobe = &b->lobes[l];
+            const float *rows = lobe->term->state + (size_t)lobe->def->albedo * SSL_BLOCK;
+            for (uint32_t k = 0; k < 3 && (lobe->live >> i & 1); ++k)
+                albedo.c[k] += lobe->weight[k][i] * rows[(size_t)k * SSL_BLOCK + i];
+        }
+        for (uint32_t k = 0; k < 3; ++k)
+            compare(&t[5], "albedo", albedo.c[k], expected.c[k], 2e-3f, 1e-2f);
+        compare(&t[5], "lobes", (float)b->counts[i], (float)c[i].lobe_count, 1e-6f, 1.0f);
+        float args[CLOSURE_MAX_SCALARS];
+        for (uint32_t r = 0; r < closure_table_scalars(id); ++r)
+            args[r] = p->args[r][i];
+        Spectrum layer = bsdf_layer_factor(&c[i], id, args, 1);
+        for (uint32_t k = 0; k < 3 && factor && (term->live >> i & 1); ++k)
+            compare(&t[6], "base factor", factor[(size_t)k * SSL_BLOCK + i], layer.c[k], 2e-3f,
+                    1e-2f);
+    }
+}
+
+static void compare_closure(ClosureId id, const BsdfDef *def)
+{
+    static const char *const names[] = {"value",   "density", "drawn or lost",  "direction",
+                                        "weights", "albedo",  "base of a layer"};
+    Tally tallies[SORT_COUNT_OF(names)] = {0};
+    uint64_t state = (uint64_t)id << 32;
+    BsdfBlock *b = aligned_alloc(64, sizeof *b);
+    static Points p;
+    static Bsdf c[SSL_BLOCK];
+    assert_int_equal(def->arg_rows, closure_table_scalars(id));
+    for (uint32_t n = 0; n < BLOCKS; ++n) {
+        random_points(id, &state, &p);
+        view_points(&p, &b->view);
+        for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+            make_c(id, &p, i, &c[i]);
+        bsdf_block_begin(b);
+        const BsdfTerm *term = bsdf_block_add(b, def, p.args[0], p.weight[0], 0xffff);
+        compare_prepared(b, c, id, &p, term, tallies);
+        for (uint32_t q = 0; q < QUERIES; ++q) {
+            compare_eval(b, c, &state, tallies);
+            compare_sample(b, c, &state, tallies);
+        }
+    }
+    free(b);
+    bool is_good = true;
+    for (size_t k = 0; k < SORT_COUNT_OF(names); ++k) {
+        /* Rounding decides at edges: of a cone, of the horizon, of a choice. */
+        bool is_far = (double)tallies[k].off > 1e-3 * (double)tallies[k].compared;
+        is_good = is_good && !is_far;
+        if (only || is_far)
+            print_message("%s, %s: %llu of %llu off, by %.2g at most; first %s\n", def->name,
+                          names[k], (unsigned long long)tallies[k].off,
+                          (unsigned long long)tallies[k].compared, (double)tallies[k].worst,
+                          tallies[k].first);
+    }
+    assert_true(is_good);
+}
+
+static void run_source(const EmbeddedText *text, uint32_t *out_count)
+{
+    Error err = {0};
+    SslBsdfInfo info;
+    uint32_t count;
+    DiagList *diags = diag_list_create();
+    SslSource source = {.name = text->name, .text = {text->text, text->size_bytes}};
+    assert_int_equal(ssl_source_bsdfs(ctx, &source, diags, &info, 1, &count), STATUS_OK);
+    assert_int_equal(count, 1);
+    ClosureId id = closure_table_find(info.name);
+    if (id != CLOSURE_COUNT && (!only || strcmp(only, info.name) == 0)) {
+        BsdfBuild *build;
+        Status status = bsdf_build(ctx, &source, &info, lanes_at_once, diags, &build, &err);
+        StrBuf out = {0};
+        diag_print(diags, &out);
+        if (status != STATUS_OK)
+            print_message("%s%s\n", strbuf_text(&out), err.text);
+        strbuf_free(&out);
+        assert_int_equal(status, STATUS_OK);
+        compare_closure(id, bsdf_build_def(build));
+        bsdf_build_destroy(build);
+        ++*out_count;
+    }
+    diag_list_destroy(diags);
+}
+
+static void test_bsdf_programs_agree_with_c(void **state)
+{
+    (void)state;
+    uint32_t count = 0;
+    for (uint32_t i = 0; closure_sources[i].name; ++i)
+        run_source(&closure_sources[i], &count);
+    assert_true(count > 0);
+}
+
+static int create_context(void **state)
+{
+    (void)state;
+    Error err = {0};
+    SslContextDesc desc = {.size_bytes = sizeof desc};
+    ssl_tables_describe(&desc);
+    return ssl_context_create(&desc, &ctx, &err) == STATUS_OK ? 0 : -1;
+}
+
+static int destroy_context(void **state)
+{
+    (void)state;
+    ssl_context_destroy(ctx);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    only = argc > 1 ? argv[1] : NULL;
+    lanes_at_once = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bsdf_programs_agree_with_c)};
+    return cmocka_run_group_tests_name("sort.bsdf_programs", tests, create_context,
+                                       destroy_context);
+}
