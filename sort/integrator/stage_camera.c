@@ -26,9 +26,12 @@ static void start_path(Wave *w, uint32_t index, uint32_t x, uint32_t y, uint32_t
     float2 lens = {0, 0};
     if (s->camera.lens_radius_m > 0.0f)
         lens = sampler_2d(&s->sampler, path->key, SAMPLE_LENS);
-    float time = sampler_1d(&s->sampler, path->key, SAMPLE_TIME);
+    float time = 0.0f;
+    if (w->reads.time)
+        time = sampler_1d(&s->sampler, path->key, SAMPLE_TIME);
     Ray ray;
-    if (!camera_ray(&s->camera, film_px, lens, time, &ray, &path->diff))
+    RayDiff *diff = w->reads.path_footprints ? &path->diff : NULL;
+    if (!camera_ray(&s->camera, film_px, lens, time, &ray, diff))
         return;
     w->samples[index].alpha = 1.0f;
     w->samples[index].aov[FILM_AT_DEPTH] = 0.0f;

@@ -6,9 +6,11 @@ static void resolve_alpha(Wave *w, uint32_t i, uint32_t crossing)
 {
     ASSERT(w->shadow.state[i] == SHADOW_ALPHA);
     Ray ray = ray_batch_get(&w->shadow.rays, i);
-    const HitBatch *hits = &w->shadow.hits;
-    hit_surface(w->shared->scene, hits->shape[i], hits->triangle[i], hits->b1[i], hits->b2[i],
-                hits->t[i], &ray, &w->lights[i].diff, w->lights[i].depth, &w->surfaces[i]);
+    HitQuery query = wave_hit_query(&w->shadow.hits, i, w->lights[i].depth);
+    uint32_t material = hit_material(w->shared->scene, query.instance, query.triangle);
+    query.parts =
+        material_set_get(w->shared->materials, material)->programs[SSL_KERNEL_OPACITY].parts;
+    hit_surface(w->shared->scene, &query, &ray, &w->lights[i].diff, &w->surfaces[i]);
     w->surfaces[i].draw = wave_draw(&w->paths[i], crossing);
     w->surfaces[i].history = w->paths[i].history;
     w->surfaces[i].history.kind = RAY_SHADOW;

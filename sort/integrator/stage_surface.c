@@ -35,6 +35,14 @@ static void prefetch_hits(const Wave *w, uint32_t i)
         hit_prefetch_vertices(w->shared->scene, hits->shape[near], hits->triangle[near]);
 }
 
+/* Returns the HitParts that the path needs of the surface that it met. */
+static uint32_t parts_of_surface(const Wave *w, uint32_t i)
+{
+    uint32_t material = hit_material(w->shared->scene, w->hits.shape[i], w->hits.triangle[i]);
+    uint32_t parts = w->reads.surface[material];
+    return w->paths[i].flags & PATH_SEEN ? parts : parts | w->reads.first_surface;
+}
+
 /* Computes the geometry of all surfaces that rays met, and lists the paths whose material has to be shaded in
  * w->members. Returns their number. */
 static uint32_t resolve_hits(Wave *w)
@@ -46,9 +54,9 @@ static uint32_t resolve_hits(Wave *w)
         if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE) || !hit_is_mesh(w->hits.shape[i]))
             continue;
         Ray ray = ray_batch_get(&w->rays, i);
-        hit_surface(w->shared->scene, w->hits.shape[i], w->hits.triangle[i], w->hits.b1[i],
-                    w->hits.b2[i], w->hits.t[i], &ray, &w->paths[i].diff, w->paths[i].depth,
-                    &w->surfaces[i]);
+        HitQuery query = wave_hit_query(&w->hits, i, w->paths[i].depth);
+        query.parts = parts_of_surface(w, i);
+        hit_surface(w->shared->scene, &query, &ray, &w->paths[i].diff, &w->surfaces[i]);
         w->surfaces[i].draw = wave_draw(&w->paths[i], 0);
         w->surfaces[i].history = w->paths[i].history;
         if (!(w->paths[i].flags & PATH_LEAVING))
@@ -145,6 +153,20 @@ static MeshLight *queue_mesh_light(Wave *w)
     return &w->mesh_lights[w->mesh_light_count++];
 }
 
+/* Computes what the emission kernel reads of a point that light sampling finds with this density. */
+static void hit_emitter(const Wave *w, HitQuery *query, const Ray *ray, float pdf,
+                        SurfaceHit *out_hit)
+{
+    const Scene *scene = w->shared->scene;
+    uint32_t material = hit_material(scene, query->instance, query->triangle);
+    RayDiff diff;
+    query->parts =
+        material_set_get(w->shared->materials, material)->programs[SSL_KERNEL_EMISSION].parts;
+    if (query->parts & HIT_FOOTPRINT)
+        footprint_light(ray->direction, pdf, &diff);
+    hit_surface(scene, query, ray, &diff, out_hit);
+}
+
 /* Sends a shadow ray that carries `factor` times the light's radiance. Radiance that takes a kernel or a lookup is
  * queued, and multiplied in later. */
 static void send_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light,
@@ -153,8 +175,9 @@ static void send_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Li
     ShadowLight *out = &w->lights[i];
     SurfacePoint end = light->end;
     /* The rays to a delta light meet in a point or are parallel, so their cone has no width. */
-    footprint_cone(light->wi, footprint_width(hit),
-                   light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
+    if (w->reads.shadow_footprints)
+        footprint_cone(light->wi, footprint_width(hit),
+                       light->is_delta ? INFINITY : light->pdf_solid_angle, &out->diff);
     out->depth = hit->depth + 1;
     /* Samples of one pixel share the shadow ray's footprint if they share that of the surface. */
     out->is_cone = w->paths[i].history.is_cone;
@@ -171,11 +194,14 @@ static void send_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Li
         Ray ray = {
             .origin = hit->P, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
         MeshLight *mesh = queue_mesh_light(w);
-        RayDiff diff;
+        HitQuery query = {.instance = light->instance,
+                          .triangle = light->triangle,
+                          .b1 = light->b1,
+                          .b2 = light->b2,
+                          .t = light->distance_m,
+                          .depth = out->depth};
         *mesh = (MeshLight){.path = i, .factor = factor};
-        footprint_light(light->wi, light->pdf_solid_angle, &diff);
-        hit_surface(w->shared->scene, light->instance, light->triangle, light->b1, light->b2,
-                    light->distance_m, &ray, &diff, out->depth, &mesh->hit);
+        hit_emitter(w, &query, &ray, light->pdf_solid_angle, &mesh->hit);
         mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
         mesh->hit.history = w->paths[i].history;
         mesh->hit.history.kind = 0;
@@ -360,7 +386,8 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
     path->walk_steps = 0;
     path->flags |= PATH_INSIDE;
     ++path->event;
-    footprint_scatter(hit, sample->wi, DIFFUSE_PDF, 1.0f, &path->diff);
+    if (w->reads.path_footprints)
+        footprint_scatter(hit, sample->wi, DIFFUSE_PDF, 1.0f, &path->diff);
     /* The walk begins on the surface, which the first flight ignores: free paths may be shorter than the error. */
     float ignored_m = hit->error_m / maxf(fabsf(f3_dot(sample->wi, hit->Ng)), FLT_EPSILON);
     wave_walk(w, i, hit->P, sample->wi, ignored_m);
@@ -405,7 +432,8 @@ static void continue_path(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf
         ray_batch_pass(&w->rays, &w->hits, i);
         return;
     }
-    next_footprint(hit, sample, shade_pixel_scale(w->shade), &path->diff);
+    if (w->reads.path_footprints)
+        next_footprint(hit, sample, shade_pixel_scale(w->shade), &path->diff);
     SurfacePoint surface = hit_point(hit);
     Ray ray = {.origin = ray_leave(&surface, sample->wi),
                .direction = sample->wi,
@@ -474,14 +502,13 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
                      w->shared->scene->instances[hit->instance].light_group, visibility,
                      FILM_AT_EMISSION);
     } else if (!spectrum_is_black(factor)) {
-        RayDiff diff;
         Ray ray = {
             .origin = path->from, .direction = hit->I, .t_max = INFINITY, .time = w->rays.time[i]};
         MeshLight *mesh = queue_mesh_light(w);
+        HitQuery query = wave_hit_query(&w->hits, i, hit->depth);
+        query.t = distance;
         *mesh = (MeshLight){.path = i, .is_met = true, .factor = factor};
-        footprint_light(hit->I, pdf, &diff);
-        hit_surface(w->shared->scene, hit->instance, hit->triangle, w->hits.b1[i], w->hits.b2[i],
-                    distance, &ray, &diff, hit->depth, &mesh->hit);
+        hit_emitter(w, &query, &ray, pdf, &mesh->hit);
         mesh->hit.draw = hit->draw;
         mesh->hit.history = hit->history;
         mesh->hit.history.is_cone = true;

@@ -32,6 +32,39 @@ static bool hides_lights(const Scene *scene)
     return hidden & (uint32_t)SCENE_RAYS_BOUNCED;
 }
 
+static uint32_t parts_of_first_surface(const Wave *w)
+{
+    uint32_t parts = 0;
+    if (!wave_gathers_light(w->shared) || film_aovs_have(w->aovs, FILM_AOV_DERIVATIVE))
+        parts |= HIT_ALL;
+    if (film_aovs_have(w->aovs, FILM_AOV_UV))
+        parts |= HIT_UV;
+    return parts;
+}
+
+/* Footprints go on from surface to surface: if any kernel reads them, all surfaces have them. */
+static bool note_reads(Wave *w, Arena *arena)
+{
+    const WaveShared *s = w->shared;
+    WaveReads *reads = &w->reads;
+    reads->shadow_footprints = material_set_parts(s->materials, SSL_KERNEL_OPACITY) & HIT_FOOTPRINT;
+    reads->time = s->camera.key_count > 0 || accel_stats(s->accel).moving_count > 0;
+    reads->first_surface = parts_of_first_surface(w);
+    reads->path_footprints =
+        reads->shadow_footprints ||
+        material_set_parts(s->materials, SSL_KERNEL_SHADE) & HIT_FOOTPRINT ||
+        material_set_parts(s->materials, SSL_KERNEL_EMISSION) & HIT_FOOTPRINT ||
+        reads->first_surface & HIT_FOOTPRINT ||
+        s->scene->environment.kind == SCENE_ENVIRONMENT_IMAGE;
+    reads->surface = ARENA_ARRAY(arena, uint8_t, s->scene->material_count + 1);
+    for (uint32_t m = 0; reads->surface && m < s->scene->material_count; ++m) {
+        uint32_t parts = material_set_get(s->materials, m)->programs[SSL_KERNEL_SHADE].parts;
+        parts |= HIT_NORMAL | (reads->path_footprints ? HIT_FOOTPRINT : 0);
+        reads->surface[m] = (uint8_t)parts;
+    }
+    return reads->surface != NULL;
+}
+
 Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *levels,
                    uint32_t sample_capacity, Arena *arena, Wave **out_wave, Error *err)
 {
@@ -70,7 +103,7 @@ Status wave_create(const WaveShared *shared, ShadeContext *shade, LevelWatch *le
     }
     if (!w->lights || !w->paths || !w->samples || !w->surfaces || !w->order || !w->members ||
         !w->bucket || !w->sky_lights || !w->sky_footprints || !w->sky_depths || !w->sky_histories ||
-        !w->mesh_lights ||
+        !w->mesh_lights || !note_reads(w, arena) ||
         (hides_instances(shared->scene) && !(w->ray_kinds = ARENA_ARRAY(arena, uint8_t, capacity))))
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_wave = w;

@@ -114,6 +114,18 @@ static inline HitDraw wave_draw(const Path *path, uint32_t crossing)
     return (HitDraw){.key = path->key, .event = path->event, .crossing = crossing};
 }
 
+/* What paths have to know of the surfaces that they meet, apart from what kernels read. */
+typedef struct WaveReads {
+    /* [material_count] HitParts that shading a surface takes. */
+    uint8_t *surface;
+    /* HitParts that the film or the view takes of what the camera sees. */
+    uint32_t first_surface;
+    /* Some kernel, or the sky, looks at the footprints of paths; at those of shadow rays. */
+    bool path_footprints, shadow_footprints;
+    /* Something moves, so that it matters when a ray is sent. */
+    bool time;
+} WaveReads;
+
 struct Wave {
     const WaveShared *shared;
     ShadeContext *shade;
@@ -124,6 +136,7 @@ struct Wave {
     uint32_t capacity, count, spawned_count;
     /* The AOVs that the film holds. */
     FilmAovSet aovs;
+    WaveReads reads;
     RayBatch rays;
     /* [capacity] by path: the SceneRays that each ray counts as; NULL: every ray sees every instance. */
     uint8_t *ray_kinds;
@@ -206,6 +219,17 @@ void wave_catch(Wave *w, uint32_t i, const Bsdf *bsdf, bool is_through);
 static inline bool wave_samples_pixel(const WaveShared *s, uint32_t x, uint32_t y)
 {
     return !s->skips_done || !film_is_done(s->film, x, y);
+}
+
+/* Returns the query for the surface of hit i, without its parts. */
+static inline HitQuery wave_hit_query(const HitBatch *hits, uint32_t i, uint32_t depth)
+{
+    return (HitQuery){.instance = hits->shape[i],
+                      .triangle = hits->triangle[i],
+                      .b1 = hits->b1[i],
+                      .b2 = hits->b2[i],
+                      .t = hits->t[i],
+                      .depth = depth};
 }
 
 /* Sorts the path indices w->members[0, count) by the material of their surfaces, stably, into w->order. */

@@ -108,7 +108,9 @@ static void beside_curve(const Scene *scene, uint32_t instance, uint32_t segment
                .direction = f3_scale(D, 1.0f / metres),
                .t_max = INFINITY,
                .time = 0.5f};
-    hit_surface(scene, instance, segment, u, 0.0f, metres, &ray, &pinpoint, 0, out_hit);
+    HitQuery query = {
+        .instance = instance, .triangle = segment, .b1 = u, .t = metres, .parts = HIT_ALL};
+    hit_surface(scene, &query, &ray, &pinpoint, out_hit);
 }
 
 /* A point of a triangle, seen head-on from the front or from the back. */
@@ -122,7 +124,13 @@ static void head_on(const Scene *scene, uint32_t instance, uint32_t triangle, fl
     n = from_front ? n : f3_neg(n);
     float3 at = f3_madd(f3_madd(corner[0], b1, e1), b2, e2);
     Ray ray = {.origin = f3_add(at, n), .direction = f3_neg(n), .t_max = INFINITY, .time = 0.5f};
-    hit_surface(scene, instance, triangle, b1, b2, 1.0f, &ray, &pinpoint, 0, out_hit);
+    HitQuery query = {.instance = instance,
+                      .triangle = triangle,
+                      .b1 = b1,
+                      .b2 = b2,
+                      .t = 1.0f,
+                      .parts = HIT_ALL};
+    hit_surface(scene, &query, &ray, &pinpoint, out_hit);
 }
 
 static bool has_material(const SceneInstance *instance, uint32_t material)

@@ -35,20 +35,21 @@ static BaryDerivatives bary_derivatives(float3 e1, float3 e2, float3 dPdx, float
 /* Shading normal from the vertices, unnormalised, in world space; inverse transpose is linear, so the
  * derivatives go the same way. True: it was turned over to be on the viewer's side. */
 static bool shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
-                           const uint32_t corner[3], float time, float b1, float b2,
-                           const BaryDerivatives *d, SurfaceHit *hit)
+                           const uint32_t corner[3], float time, const BaryDerivatives *d,
+                           uint32_t parts, SurfaceHit *hit)
 {
     if (!mesh->normals) {
         hit->N = hit->Ng;
-        hit->dNdx = hit->dNdy = f3(0, 0, 0);
         return hit->is_backfacing;
     }
     float3 n[3];
     scene_mesh_normals_at(mesh, corner, time, n);
     const mat4 *inverse = &instance->world_to_object;
-    hit->N = mat4_normal(inverse, interpolate(n[0], n[1], n[2], b1, b2));
-    hit->dNdx = mat4_normal(inverse, interpolate_derivative(n[0], n[1], n[2], d->b1x, d->b2x));
-    hit->dNdy = mat4_normal(inverse, interpolate_derivative(n[0], n[1], n[2], d->b1y, d->b2y));
+    hit->N = mat4_normal(inverse, interpolate(n[0], n[1], n[2], hit->b1, hit->b2));
+    if (parts & HIT_FOOTPRINT) {
+        hit->dNdx = mat4_normal(inverse, interpolate_derivative(n[0], n[1], n[2], d->b1x, d->b2x));
+        hit->dNdy = mat4_normal(inverse, interpolate_derivative(n[0], n[1], n[2], d->b1y, d->b2y));
+    }
     bool is_turned = f3_dot(hit->N, hit->Ng) < 0.0f;
     if (is_turned) {
         hit->N = f3_neg(hit->N);
@@ -59,49 +60,66 @@ static bool shading_normal(const SceneMesh *mesh, const SceneInstance *instance,
     return is_turned;
 }
 
-/* Texture coordinates, and the tangent that follows from them where the mesh brings none. is_turned: the
- * normal is the opposite of the mesh's, which its tangents refer to. */
-static void texture_frame(const SceneMesh *mesh, const SceneInstance *instance,
-                          const uint32_t corner[3], float3 e1, float3 e2, float b1, float b2,
-                          const BaryDerivatives *d, bool is_turned, SurfaceHit *hit)
+/* Texture coordinates of uv set 0, or the barycentrics, as differences from the first corner. */
+typedef struct UvTriangle {
+    float u0, v0, u1, v1, u2, v2;
+} UvTriangle;
+
+static UvTriangle uv_triangle(const SceneMesh *mesh, const uint32_t corner[3])
+{
+    if (mesh->uv_count == 0)
+        return (UvTriangle){.u1 = 1.0f, .v2 = 1.0f};
+    const float *uv = mesh->uv[0];
+    const float *c0 = uv + 2 * (size_t)corner[0], *c1 = uv + 2 * (size_t)corner[1],
+                *c2 = uv + 2 * (size_t)corner[2];
+    return (UvTriangle){c0[0], c0[1], c1[0] - c0[0], c1[1] - c0[1], c2[0] - c0[0], c2[1] - c0[1]};
+}
+
+static void set_uv(const UvTriangle *c, const BaryDerivatives *d, uint32_t parts, SurfaceHit *hit)
+{
+    float b1 = hit->b1, b2 = hit->b2;
+    hit->uv = f2(c->u0 + b1 * c->u1 + b2 * c->u2, c->v0 + b1 * c->v1 + b2 * c->v2);
+    if (parts & HIT_FOOTPRINT) {
+        hit->duvdx = f2(d->b1x * c->u1 + d->b2x * c->u2, d->b1x * c->v1 + d->b2x * c->v2);
+        hit->duvdy = f2(d->b1y * c->u1 + d->b2y * c->u2, d->b1y * c->v1 + d->b2y * c->v2);
+    }
+}
+
+/* The tangent that follows from the texture coordinates. */
+static void set_tangent_of_uv(const UvTriangle *c, float3 e1, float3 e2, uint32_t parts,
+                              SurfaceHit *hit)
 {
     float3 dPdu = e1, dPdv = e2;
-    if (mesh->uv_count > 0) {
-        const float *uv = mesh->uv[0];
-        const float *c0 = uv + 2 * (size_t)corner[0], *c1 = uv + 2 * (size_t)corner[1],
-                    *c2 = uv + 2 * (size_t)corner[2];
-        float u1 = c1[0] - c0[0], v1 = c1[1] - c0[1], u2 = c2[0] - c0[0], v2 = c2[1] - c0[1];
-        hit->uv = f2(c0[0] + b1 * u1 + b2 * u2, c0[1] + b1 * v1 + b2 * v2);
-        hit->duvdx = f2(d->b1x * u1 + d->b2x * u2, d->b1x * v1 + d->b2x * v2);
-        hit->duvdy = f2(d->b1y * u1 + d->b2y * u2, d->b1y * v1 + d->b2y * v2);
-        float det = u1 * v2 - u2 * v1;
-        if (det != 0.0f) {
-            float inverse = 1.0f / det;
-            dPdu = f3_scale(f3_madd(f3_scale(e1, v2), -v1, e2), inverse);
-            dPdv = f3_scale(f3_madd(f3_scale(e2, u1), -u2, e1), inverse);
-        }
-    } else {
-        hit->uv = f2(b1, b2);
-        hit->duvdx = f2(d->b1x, d->b2x);
-        hit->duvdy = f2(d->b1y, d->b2y);
+    float det = c->u1 * c->v2 - c->u2 * c->v1;
+    if (det != 0.0f) {
+        float inverse = 1.0f / det;
+        dPdu = f3_scale(f3_madd(f3_scale(e1, c->v2), -c->v1, e2), inverse);
+        dPdv = f3_scale(f3_madd(f3_scale(e2, c->u1), -c->u2, e1), inverse);
     }
+    set_tangent(dPdu, f3(0, 0, 0), f3(0, 0, 0), parts, hit);
+    hit->tangent_sign = f3_dot(f3_cross(hit->N, hit->T), dPdv) < 0.0f ? -1.0f : 1.0f;
+}
 
-    if (mesh->tangents) {
-        float3 t[3];
-        for (int k = 0; k < 3; ++k) {
-            const float *v = mesh->tangents + 4 * (size_t)corner[k];
-            t[k] = f3(v[0], v[1], v[2]);
-        }
-        const mat4 *m = &instance->object_to_world;
-        set_tangent(mat4_vector(m, interpolate(t[0], t[1], t[2], b1, b2)),
-                    mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1x, d->b2x)),
-                    mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1y, d->b2y)), hit);
-        float w = mesh->tangents[4 * (size_t)corner[0] + 3];
-        hit->tangent_sign = (w < 0.0f) != (instance->is_mirrored != is_turned) ? -1.0f : 1.0f;
-    } else {
-        set_tangent(dPdu, f3(0, 0, 0), f3(0, 0, 0), hit);
-        hit->tangent_sign = f3_dot(f3_cross(hit->N, hit->T), dPdv) < 0.0f ? -1.0f : 1.0f;
+/* The tangent that the mesh brings. is_turned: the normal is the opposite of the mesh's, which its tangents refer to. */
+static void set_tangent_of_mesh(const SceneMesh *mesh, const SceneInstance *instance,
+                                const uint32_t corner[3], const BaryDerivatives *d, bool is_turned,
+                                uint32_t parts, SurfaceHit *hit)
+{
+    float3 t[3], dx = {0, 0, 0}, dy = {0, 0, 0};
+    ASSERT(mesh->tangents != NULL);
+    for (int k = 0; k < 3; ++k) {
+        const float *v = mesh->tangents + 4 * (size_t)corner[k];
+        t[k] = f3(v[0], v[1], v[2]);
     }
+    const mat4 *m = &instance->object_to_world;
+    if (parts & HIT_FOOTPRINT) {
+        dx = mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1x, d->b2x));
+        dy = mat4_vector(m, interpolate_derivative(t[0], t[1], t[2], d->b1y, d->b2y));
+    }
+    set_tangent(mat4_vector(m, interpolate(t[0], t[1], t[2], hit->b1, hit->b2)), dx, dy, parts,
+                hit);
+    float w = mesh->tangents[4 * (size_t)corner[0] + 3];
+    hit->tangent_sign = (w < 0.0f) != (instance->is_mirrored != is_turned) ? -1.0f : 1.0f;
 }
 
 typedef struct Double3 {
@@ -146,12 +164,33 @@ static void disc_on_plane(const RayDiff *diff, float t, float3 n, float3 *dPdx, 
     *dPdy = f3_scale(u, width);
 }
 
-static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance, float t,
-                         const Ray *ray, const RayDiff *diff, SurfaceHit *hit)
+/* Sets the derivatives of P and of the barycentrics. */
+static BaryDerivatives set_footprint(float3 e1, float3 e2, float t, const Ray *ray,
+                                     const RayDiff *diff, SurfaceHit *hit)
+{
+    if (diff->is_cone) {
+        disc_on_plane(diff, t, hit->Ng, &hit->dPdx, &hit->dPdy);
+    } else {
+        float D_dot_n = f3_dot(ray->direction, hit->Ng);
+        hit->dPdx = transfer_to_plane(diff->dOdx, diff->dDdx, t, ray->direction, hit->Ng, D_dot_n);
+        hit->dPdy = transfer_to_plane(diff->dOdy, diff->dDdy, t, ray->direction, hit->Ng, D_dot_n);
+    }
+    BaryDerivatives d = bary_derivatives(e1, e2, hit->dPdx, hit->dPdy);
+    hit->db1dx = d.b1x;
+    hit->db1dy = d.b1y;
+    hit->db2dx = d.b2x;
+    hit->db2dy = d.b2y;
+    return d;
+}
+
+static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance,
+                         const HitQuery *query, const Ray *ray, const RayDiff *diff,
+                         SurfaceHit *hit)
 {
     const uint32_t *corner = mesh->indices + (size_t)3 * hit->triangle;
     const mat4 *m = &instance->object_to_world;
     float b1 = hit->b1, b2 = hit->b2;
+    uint32_t parts = query->parts;
     float3 p[3];
     scene_mesh_positions_at(mesh, corner, ray->time, p);
     /* Edges come from the object's space: far from the world's origin they would lose their digits. */
@@ -169,50 +208,53 @@ static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance, f
     hit->error_m = triangle_error(p0, e1, e2, b1, b2, front, (float)area2) +
                    f3_dot(instance_error(instance, hit->P), absolute(front));
 
-    if (diff->is_cone) {
-        disc_on_plane(diff, t, hit->Ng, &hit->dPdx, &hit->dPdy);
-    } else {
-        float D_dot_n = f3_dot(ray->direction, hit->Ng);
-        hit->dPdx = transfer_to_plane(diff->dOdx, diff->dDdx, t, ray->direction, hit->Ng, D_dot_n);
-        hit->dPdy = transfer_to_plane(diff->dOdy, diff->dDdy, t, ray->direction, hit->Ng, D_dot_n);
-    }
-
-    BaryDerivatives d = bary_derivatives(e1, e2, hit->dPdx, hit->dPdy);
-    hit->db1dx = d.b1x;
-    hit->db1dy = d.b1y;
-    hit->db2dx = d.b2x;
-    hit->db2dy = d.b2y;
-    bool is_turned = shading_normal(mesh, instance, corner, ray->time, b1, b2, &d, hit);
-    texture_frame(mesh, instance, corner, e1, e2, b1, b2, &d, is_turned, hit);
+    BaryDerivatives d = {0};
+    if (parts & HIT_FOOTPRINT)
+        d = set_footprint(e1, e2, query->t, ray, diff, hit);
+    bool is_turned = hit->is_backfacing;
+    if (parts & HIT_NORMAL)
+        is_turned = shading_normal(mesh, instance, corner, ray->time, &d, parts, hit);
+    UvTriangle uv;
+    if (parts & (HIT_UV | HIT_TANGENT))
+        uv = uv_triangle(mesh, corner);
+    if (parts & HIT_UV)
+        set_uv(&uv, &d, parts, hit);
+    if ((parts & HIT_TANGENT) && mesh->tangents)
+        set_tangent_of_mesh(mesh, instance, corner, &d, is_turned, parts, hit);
+    else if (parts & HIT_TANGENT)
+        set_tangent_of_uv(&uv, e1, e2, parts, hit);
 }
 
-void hit_surface(const Scene *scene, uint32_t instance_index, uint32_t triangle, float b1, float b2,
-                 float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *hit)
+void hit_surface(const Scene *scene, const HitQuery *query, const Ray *ray, const RayDiff *diff,
+                 SurfaceHit *hit)
 {
-    const SceneInstance *instance = &scene->instances[instance_index];
-    ASSERT(instance_index < scene->instance_count);
+    const SceneInstance *instance = &scene->instances[query->instance];
+    ASSERT(query->instance < scene->instance_count);
+    ASSERT(!(query->parts & HIT_TANGENT) || (query->parts & HIT_NORMAL));
     SceneInstance moved;
     if (instance->key_count > 0) {
         moved = scene_instance_at(instance, ray->time);
         instance = &moved;
     }
     const SceneMesh *mesh = &scene->meshes[instance->mesh];
-    ASSERT(triangle < scene_primitive_count(mesh));
-    ASSERT(scene_material_slot(mesh, triangle) < instance->material_count);
-    *hit = (SurfaceHit){.instance = instance_index,
-                        .triangle = triangle,
-                        .material = instance->materials[scene_material_slot(mesh, triangle)],
-                        .depth = depth,
-                        .length_m = t,
+    ASSERT(query->triangle < scene_primitive_count(mesh));
+    ASSERT(scene_material_slot(mesh, query->triangle) < instance->material_count);
+    *hit = (SurfaceHit){.instance = query->instance,
+                        .triangle = query->triangle,
+                        .material = hit_material(scene, query->instance, query->triangle),
+                        .depth = query->depth,
+                        .length_m = query->t,
                         .I = ray->direction,
-                        .dIdx = diff->dDdx,
-                        .dIdy = diff->dDdy,
-                        .b1 = b1,
-                        .b2 = b2};
+                        .b1 = query->b1,
+                        .b2 = query->b2};
+    if (query->parts & HIT_FOOTPRINT) {
+        hit->dIdx = diff->dDdx;
+        hit->dIdy = diff->dDdy;
+    }
     if (mesh->curves)
-        hit_curve(mesh, instance, t, ray, diff, hit);
+        hit_curve(mesh, instance, query, ray, diff, hit);
     else
-        hit_triangle(mesh, instance, t, ray, diff, hit);
+        hit_triangle(mesh, instance, query, ray, diff, hit);
 }
 
 void hit_prefetch_indices(const Scene *scene, uint32_t instance, uint32_t triangle)

@@ -40,6 +40,25 @@ typedef struct PathHistory {
 
 #define HIT_NO_INSTANCE UINT32_MAX /* SurfaceHit.instance of the environment */
 
+/* The parts of a SurfaceHit that take work and that not every use reads. What is not asked for is zero. */
+typedef enum HitParts {
+    HIT_NORMAL = 1,    /* N */
+    HIT_UV = 2,        /* uv */
+    HIT_TANGENT = 4,   /* T and tangent_sign; needs HIT_NORMAL */
+    HIT_FOOTPRINT = 8, /* the derivatives of P, I, the barycentrics and of the parts above */
+    HIT_ALL = 15
+} HitParts;
+
+/* A place that a ray meets, and what of the surface there will be read. */
+typedef struct HitQuery {
+    uint32_t instance, triangle; /* triangle: or segment of curves */
+    /* Barycentrics of the second and third corner; b1 of curves: u along the segment. */
+    float b1, b2;
+    float t;        /* along the ray, in metres */
+    uint32_t depth; /* bounces before this surface */
+    uint32_t parts; /* HitParts */
+} HitQuery;
+
 typedef struct SurfaceHit {
     float3 P;
     float error_m; /* bounds the distance along Ng between P and the surface that rays meet */
@@ -70,11 +89,17 @@ static inline SurfacePoint hit_point(const SurfaceHit *hit)
     return (SurfacePoint){.P = hit->P, .n = hit->Ng, .error_m = hit->error_m};
 }
 
-/* Computes the surface at (b1, b2) of a triangle, or at b1 of a curve segment, that `ray` meets at t metres; a moving
- * instance stands as it does at ray->time. diff: the ray's differential. depth: bounces before this surface. Pure: any
- * thread. */
-void hit_surface(const Scene *scene, uint32_t instance, uint32_t triangle, float b1, float b2,
-                 float t, const Ray *ray, const RayDiff *diff, uint32_t depth, SurfaceHit *out_hit);
+/* Computes the surface that `ray` meets; a moving instance stands as it does at ray->time. diff: the ray's differential,
+ * which is read only for HIT_FOOTPRINT. Pure: any thread. */
+void hit_surface(const Scene *scene, const HitQuery *query, const Ray *ray, const RayDiff *diff,
+                 SurfaceHit *out_hit);
+
+/* Returns the material of a triangle or segment of an instance. */
+static inline uint32_t hit_material(const Scene *scene, uint32_t instance, uint32_t triangle)
+{
+    const SceneInstance *i = &scene->instances[instance];
+    return i->materials[scene_material_slot(&scene->meshes[i->mesh], triangle)];
+}
 
 /* Prefetch the memory that hit_surface reads of a triangle: first its indices and, when these have arrived, its vertices.
  * Meshes are larger than the processor's caches, and hits are scattered over them. Curves are not prefetched. */

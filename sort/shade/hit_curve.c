@@ -235,13 +235,15 @@ static void set_uv(const SceneCurves *curves, const SceneMesh *mesh, SurfaceHit 
     hit->duvdy = f2(hit->db1dy * per_segment, 0.5f * hit->db2dy);
 }
 
-void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, const Ray *ray,
-               const RayDiff *diff, SurfaceHit *hit)
+void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, const HitQuery *query,
+               const Ray *ray, const RayDiff *diff, SurfaceHit *hit)
 {
+    static const RayDiff no_width = {.is_cone = false};
+    float t = query->t;
     const SceneCurves *curves = mesh->curves;
     const mat4 *m = &instance->object_to_world;
     ASSERT(hit->triangle < curves->segment_count);
-    LocalRay local = to_local(instance, t, ray, diff);
+    LocalRay local = to_local(instance, t, ray, query->parts & HIT_FOOTPRINT ? diff : &no_width);
     Section x = section_at(mesh, hit->triangle, hit->b1, ray->time, local.D);
     LocalHit h = {0};
     if (curves->is_ribbon)
@@ -263,7 +265,7 @@ void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, co
     hit->error_m = curve_error(instance, &x, &local, hit);
     set_tangent(mat4_vector(m, x.s > 0.0f ? x.c.d1 : x.T),
                 mat4_vector(m, f3_scale(x.c.d2, h.du[0])),
-                mat4_vector(m, f3_scale(x.c.d2, h.du[1])), hit);
+                mat4_vector(m, f3_scale(x.c.d2, h.du[1])), query->parts, hit);
     hit->tangent_sign = f3_dot(f3_cross(hit->N, hit->T), mat4_vector(m, x.B)) < 0.0f ? -1.0f : 1.0f;
     set_uv(curves, mesh, hit);
 }

@@ -35,15 +35,17 @@ static inline float3 transfer_to_plane(float3 dO, float3 dD, float t, float3 D, 
     return f3_madd(moved, -f3_dot(moved, n) / D_dot_n, D);
 }
 
-/* hit->T from V, made orthogonal to the unit normal: V - N (N . V), and its derivative. */
-static inline void set_tangent(float3 V, float3 dVdx, float3 dVdy, SurfaceHit *hit)
+/* hit->T from V, made orthogonal to the unit normal: V - N (N . V), and its derivative for HIT_FOOTPRINT. */
+static inline void set_tangent(float3 V, float3 dVdx, float3 dVdy, uint32_t parts, SurfaceHit *hit)
 {
     float s = f3_dot(hit->N, V);
-    float sx = f3_dot(hit->dNdx, V) + f3_dot(hit->N, dVdx);
-    float sy = f3_dot(hit->dNdy, V) + f3_dot(hit->N, dVdy);
     hit->T = f3_madd(V, -s, hit->N);
-    hit->dTdx = f3_sub(dVdx, f3_add(f3_scale(hit->N, sx), f3_scale(hit->dNdx, s)));
-    hit->dTdy = f3_sub(dVdy, f3_add(f3_scale(hit->N, sy), f3_scale(hit->dNdy, s)));
+    if (parts & HIT_FOOTPRINT) {
+        float sx = f3_dot(hit->dNdx, V) + f3_dot(hit->N, dVdx);
+        float sy = f3_dot(hit->dNdy, V) + f3_dot(hit->N, dVdy);
+        hit->dTdx = f3_sub(dVdx, f3_add(f3_scale(hit->N, sx), f3_scale(hit->dNdx, s)));
+        hit->dTdy = f3_sub(dVdy, f3_add(f3_scale(hit->N, sy), f3_scale(hit->dNdy, s)));
+    }
     float3 fallback, unused;
     f3_frame(hit->N, &fallback, &unused);
     normalize_with_derivatives(&hit->T, &hit->dTdx, &hit->dTdy, fallback);
@@ -74,8 +76,9 @@ static inline float3 instance_error(const SceneInstance *instance, float3 P)
     return f3_scale(absolute_vector(m, there), operations * RAY_ROUNDING);
 }
 
-/* hit_surface for a mesh of curves: completes *hit, in which hit_surface has set the ray's part. */
-void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, float t, const Ray *ray,
-               const RayDiff *diff, SurfaceHit *hit);
+/* hit_surface for a mesh of curves: completes *hit, in which hit_surface has set the ray's part. Curves have all parts,
+ * whatever is asked for; without HIT_FOOTPRINT all derivatives are those of a ray without a width. */
+void hit_curve(const SceneMesh *mesh, const SceneInstance *instance, const HitQuery *query,
+               const Ray *ray, const RayDiff *diff, SurfaceHit *hit);
 
 #endif

@@ -95,6 +95,7 @@ static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, Ma
         return STATUS_OK;
     }
     TRY(fill_program(set, m, p, &build->error));
+    p->parts = material_program_parts(p->info);
     p->kernel = ssl_program_kernel(p->program);
     return STATUS_OK;
 }

@@ -28,6 +28,7 @@ typedef struct MaterialProgram {
     const char **attributes;
     TexOptions *site_options; /* [info->texture_site_count] */
     bool is_stochastic;       /* a site has TEX_FILTER_STOCHASTIC */
+    uint32_t parts;           /* HitParts that the kernel reads; hit.h */
     _Atomic uint64_t *faults; /* [info->fault_site_count] number of points that had the fault */
 } MaterialProgram;
 
@@ -63,6 +64,8 @@ TexOptions material_set_sky_options(const MaterialSet *set);
 void material_set_destroy(MaterialSet *set); /* NULL is fine */
 
 const Material *material_set_get(const MaterialSet *set, uint32_t material);
+/* Returns the HitParts (hit.h) that the kernels of this kind read, of all materials together. */
+uint32_t material_set_parts(const MaterialSet *set, SslKernelKind kind);
 
 typedef struct MaterialSetStats {
     uint32_t programs, from_cache, ir_instructions;

@@ -69,7 +69,8 @@ static Place random_place(const Scene *scene, uint64_t *state)
         b1 = 1.0f - b1, b2 = 1.0f - b2;
     Ray ray = {.direction = random_direction(state), .t_max = INFINITY};
     RayDiff diff = {.dOdx = {0, 0, 0}};
-    hit_surface(scene, place.instance, place.triangle, b1, b2, 1.0f, &ray, &diff, 0, &place.hit);
+    hit_surface(scene, &(HitQuery){place.instance, place.triangle, b1, b2, 1.0f, 0, HIT_ALL}, &ray,
+                &diff, &place.hit);
     return place;
 }
 
@@ -171,8 +172,10 @@ static void test_errors_are_small(void **unused)
             Ray ray = {.direction = {0, -1, 0}, .t_max = INFINITY};
             RayDiff diff = {.dOdx = {0, 0, 0}};
             float b1 = fixture_random(&state);
-            hit_surface(&f->scene, 0, i % 2, b1, (1.0f - b1) * fixture_random(&state), 1.0f, &ray,
-                        &diff, 0, &hit);
+            hit_surface(
+                &f->scene,
+                &(HitQuery){0, i % 2, b1, (1.0f - b1) * fixture_random(&state), 1.0f, 0, HIT_ALL},
+                &ray, &diff, &hit);
             assert_true(hit.error_m > 0.0f && hit.error_m < 2e-6f + 2e-6f * y);
         }
         fixture_destroy(f);

@@ -97,8 +97,9 @@ static bool trace(Setting *s, float3 direction, SurfaceHit *out)
     accel_intersect(s->tracer.accel, &s->tracer.rays, 1, &s->tracer.hits);
     if (h->shape[0] == HIT_NONE)
         return false;
-    hit_surface(&s->f->scene, h->shape[0], h->triangle[0], h->b1[0], h->b2[0], h->t[0], &ray, &none,
-                0, out);
+    hit_surface(&s->f->scene,
+                &(HitQuery){h->shape[0], h->triangle[0], h->b1[0], h->b2[0], h->t[0], 0, HIT_ALL},
+                &ray, &none, out);
     return true;
 }
 

@@ -27,8 +27,10 @@ static bool trace(Tracer *t, const SceneFixture *f, const Ray *ray, const RayDif
     accel_intersect(t->accel, &t->rays, 1, &t->hits);
     if (t->hits.shape[0] == HIT_NONE)
         return false;
-    hit_surface(&f->scene, t->hits.shape[0], t->hits.triangle[0], t->hits.b1[0], t->hits.b2[0],
-                t->hits.t[0], ray, diff ? diff : &none, 0, out);
+    hit_surface(&f->scene,
+                &(HitQuery){t->hits.shape[0], t->hits.triangle[0], t->hits.b1[0], t->hits.b2[0],
+                            t->hits.t[0], 0, HIT_ALL},
+                ray, diff ? diff : &none, out);
     return true;
 }
 

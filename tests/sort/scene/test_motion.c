@@ -217,8 +217,10 @@ static void check_hit(const Scene *scene, const HitBatch *hits, uint32_t i, cons
     float3 e1 = f3_sub(c[1], c[0]), e2 = f3_sub(c[2], c[0]);
     float3 point = f3_madd(f3_madd(c[0], hits->b1[i], e1), hits->b2[i], e2);
     assert_true(f3_length(f3_sub(point, f3_madd(ray->origin, (float)t, ray->direction))) < 2e-5f);
-    hit_surface(scene, hits->shape[i], hits->triangle[i], hits->b1[i], hits->b2[i], hits->t[i], ray,
-                &no_diff, 0, &surface);
+    hit_surface(scene,
+                &(HitQuery){hits->shape[i], hits->triangle[i], hits->b1[i], hits->b2[i], hits->t[i],
+                            0, HIT_ALL},
+                ray, &no_diff, &surface);
     assert_true(f3_length(f3_sub(surface.P, point)) < 1e-6f);
     float3 ng = f3_normalize(f3(hits->ng[0][i], hits->ng[1][i], hits->ng[2][i]));
     assert_true(f3_dot(ng, surface.Ng_front) > 0.9999f);
@@ -346,11 +348,12 @@ static void test_motion_derivatives_are_those_of_the_frozen_scene(void **unused)
         Scene scene = m.f->scene;
         SceneInstance instances[2] = {[1] = scene_instance_at(&m.f->instances[1], time)};
         assert_int_equal(instances[1].key_count, 0);
-        hit_surface(&scene, 1, 7, 0.25f, 0.5f, 3, &ray, &diff, 0, &hit);
+        hit_surface(&scene, &(HitQuery){1, 7, 0.25f, 0.5f, 3, 0, HIT_ALL}, &ray, &diff, &hit);
         ray.time = 0.5f;
-        hit_surface(&scene, 1, 7, 0.25f, 0.5f, 3, &ray, &diff, 0, &middle);
+        hit_surface(&scene, &(HitQuery){1, 7, 0.25f, 0.5f, 3, 0, HIT_ALL}, &ray, &diff, &middle);
         scene.instances = instances;
-        hit_surface(&scene, 1, 7, 0.25f, 0.5f, 3, &frozen_ray, &frozen_diff, 0, &frozen);
+        hit_surface(&scene, &(HitQuery){1, 7, 0.25f, 0.5f, 3, 0, HIT_ALL}, &frozen_ray,
+                    &frozen_diff, &frozen);
         assert_memory_equal(&hit, &frozen, sizeof hit);
         different += memcmp(&hit, &middle, sizeof hit) != 0;
     }
@@ -385,7 +388,7 @@ static void test_motion_of_shapes_is_that_of_the_frozen_mesh(void **unused)
         SurfaceHit hit, frozen;
         Ray ray = {.origin = f3(0, 0, 5), .direction = f3(0, 0, -1), .time = time};
         mesh.later_count = 1;
-        hit_surface(&scene, 0, 0, 0.25f, 0.25f, 4, &ray, &diff, 0, &hit);
+        hit_surface(&scene, &(HitQuery){0, 0, 0.25f, 0.25f, 4, 0, HIT_ALL}, &ray, &diff, &hit);
         for (int k = 0; k < 9; ++k) {
             frozen_positions[k] = (1 - time) * positions[k] + time * moved[k];
             frozen_normals[k] = (1 - time) * normals[k] + time * turned[k];
@@ -396,7 +399,8 @@ static void test_motion_of_shapes_is_that_of_the_frozen_mesh(void **unused)
         still.normals = frozen_normals;
         Scene frozen_scene = scene;
         frozen_scene.meshes = &still;
-        hit_surface(&frozen_scene, 0, 0, 0.25f, 0.25f, 4, &ray, &diff, 0, &frozen);
+        hit_surface(&frozen_scene, &(HitQuery){0, 0, 0.25f, 0.25f, 4, 0, HIT_ALL}, &ray, &diff,
+                    &frozen);
         assert_memory_equal(&hit, &frozen, sizeof hit);
     }
 }

@@ -98,7 +98,7 @@ static SurfaceHit plane_hit(const OneMesh *o, const CameraView *view, float sx, 
         triangle = 1;
         meet(o, 1, &ray, &b1, &b2, &t);
     }
-    hit_surface(&o->scene, 0, triangle, b1, b2, t, &ray, &diff, 0, &hit);
+    hit_surface(&o->scene, &(HitQuery){0, triangle, b1, b2, t, 0, HIT_ALL}, &ray, &diff, &hit);
     return hit;
 }
 
@@ -184,12 +184,12 @@ static void test_footprint_survives_a_flat_mirror(void **state)
         SurfaceHit mirror, hit;
         camera_ray(&view, f2(256.0f, (1.0f - sy) * 256.0f), f2(0, 0), 0, &ray, &diff);
         meet(&ceiling, 0, &ray, &b1, &b2, &t);
-        hit_surface(&ceiling.scene, 0, 0, b1, b2, t, &ray, &diff, 0, &mirror);
+        hit_surface(&ceiling.scene, &(HitQuery){0, 0, b1, b2, t, 0, HIT_ALL}, &ray, &diff, &mirror);
         footprint_reflect(&mirror, mirror.N, &diff);
         Ray next = {.origin = mirror.P,
                     .direction = f3(ray.direction.x, -ray.direction.y, ray.direction.z)};
         meet(&ground, 0, &next, &b1, &b2, &t);
-        hit_surface(&ground.scene, 0, 0, b1, b2, t, &next, &diff, 1, &hit);
+        hit_surface(&ground.scene, &(HitQuery){0, 0, b1, b2, t, 1, HIT_ALL}, &next, &diff, &hit);
         double p = 1.0 / 256.0, height = 1.0 + 2.0;
         assert_close(fabs((double)hit.duvdx.x), height * p / (double)sy, 1e-4, 0);
         assert_close(fabs((double)hit.duvdy.y), height * p / ((double)sy * (double)sy), 1e-4, 0);
@@ -215,7 +215,7 @@ static void test_footprint_survives_a_slab(void **state)
         SurfaceHit hit;
         RayDiff *from = pass == 0 ? &in : &out, next;
         meet(&o, 0, &ray, &b1, &b2, &t);
-        hit_surface(&o.scene, 0, 0, b1, b2, t, &ray, from, 0, &hit);
+        hit_surface(&o.scene, &(HitQuery){0, 0, b1, b2, t, 0, HIT_ALL}, &ray, from, &hit);
         float3 n = hit.N;
         float cos_i = -f3_dot(ray.direction, n), k = 1.0f - (1.0f - cos_i * cos_i) / (e * e);
         float3 wi = f3_madd(f3_scale(ray.direction, 1.0f / e), cos_i / e - sqrtf(k), n);
@@ -248,7 +248,7 @@ static SurfaceHit bent_hit(const OneMesh *o, double x, double y)
     float b1, b2, t;
     SurfaceHit hit;
     meet(o, 0, &ray, &b1, &b2, &t);
-    hit_surface(&o->scene, 0, 0, b1, b2, t, &ray, &diff, 0, &hit);
+    hit_surface(&o->scene, &(HitQuery){0, 0, b1, b2, t, 0, HIT_ALL}, &ray, &diff, &hit);
     return hit;
 }
 
@@ -353,7 +353,7 @@ static void test_hit_degenerate_triangle_has_zero_derivatives(void **state)
     Ray ray = {.direction = f3(0, 0, -1)};
     RayDiff diff = {.dDdx = f3(0.01f, 0, 0), .dDdy = f3(0, 0.01f, 0)};
     SurfaceHit hit;
-    hit_surface(&o.scene, 0, 0, 0.2f, 0.2f, 2, &ray, &diff, 0, &hit);
+    hit_surface(&o.scene, &(HitQuery){0, 0, 0.2f, 0.2f, 2, 0, HIT_ALL}, &ray, &diff, &hit);
     assert_true(f3_is_finite(hit.N) && f3_is_finite(hit.T) && f3_is_finite(hit.dPdx));
     assert_true(hit.duvdx.x == 0.0f && hit.duvdx.y == 0.0f && hit.duvdy.x == 0.0f &&
                 hit.duvdy.y == 0.0f);
@@ -387,6 +387,61 @@ static void test_footprint_spread_after_lambert(void **state)
     assert_true(f3_length(diff.dDdx) == 0.0f);
 }
 
+static bool same3(float3 a, float3 b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static bool same2(float2 a, float2 b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* What is asked for has the same bits, whatever else is asked for, and derivatives that are not are zero. */
+static void test_hit_parts_do_not_depend_on_each_other(void **state)
+{
+    (void)state;
+    const float positions[] = {0, 0, 0, 1, 0.1f, 0, 0.2f, 1, 0.3f};
+    const float normals[] = {0.1f, 0.2f, 1, -0.3f, 0, 1, 0, -0.1f, 1};
+    const float uv[] = {0, 0, 0.7f, 0.1f, 0.2f, 0.9f};
+    const uint32_t indices[] = {0, 1, 2};
+    const float3 zero = {0, 0, 0};
+    OneMesh o;
+    one_mesh(&o, positions, normals, uv, 3, indices, 1, mat4_translate(f3(0.3f, -2, 1)));
+    Ray ray = {.origin = {0.6f, -1.7f, 3},
+               .direction = f3_normalize(f3(0.1f, 0.05f, -1)),
+               .t_max = INFINITY};
+    RayDiff diff = {.dDdx = {1e-3f, 0, 2e-4f}, .dDdy = {0, -1e-3f, 1e-4f}};
+    SurfaceHit all, hit;
+    HitQuery query = {.b1 = 0.3f, .b2 = 0.25f, .t = 2.0f, .parts = HIT_ALL};
+    hit_surface(&o.scene, &query, &ray, &diff, &all);
+    assert_true(f3_length(all.dNdx) > 0.0f && f3_length(all.dTdx) > 0.0f);
+    for (uint32_t parts = 0; parts < HIT_ALL; ++parts) {
+        if ((parts & HIT_TANGENT) && !(parts & HIT_NORMAL))
+            continue;
+        bool is_wide = parts & HIT_FOOTPRINT;
+        query.parts = parts;
+        hit_surface(&o.scene, &query, &ray, &diff, &hit);
+        assert_true(same3(hit.P, all.P) && same3(hit.Ng, all.Ng) && same3(hit.I, all.I));
+        assert_true(same3(hit.Ng_front, all.Ng_front) && hit.error_m == all.error_m);
+        assert_true(same3(hit.dPdx, is_wide ? all.dPdx : zero));
+        assert_true(same3(hit.dIdy, is_wide ? all.dIdy : zero));
+        assert_true(hit.db1dx == (is_wide ? all.db1dx : 0.0f));
+        if (parts & HIT_NORMAL) {
+            assert_true(same3(hit.N, all.N));
+            assert_true(!is_wide || same3(hit.dNdx, all.dNdx));
+        }
+        if (parts & HIT_UV) {
+            assert_true(same2(hit.uv, all.uv));
+            assert_true(same2(hit.duvdx, is_wide ? all.duvdx : f2(0, 0)));
+        }
+        if (parts & HIT_TANGENT) {
+            assert_true(same3(hit.T, all.T) && hit.tangent_sign == all.tangent_sign);
+            assert_true(!is_wide || same3(hit.dTdy, all.dTdy));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_hit_tangent_frame_follows_the_mesh),
         cmocka_unit_test(test_hit_degenerate_triangle_has_zero_derivatives),
         cmocka_unit_test(test_footprint_spread_after_lambert),
+        cmocka_unit_test(test_hit_parts_do_not_depend_on_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
