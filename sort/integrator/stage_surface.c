@@ -23,48 +23,6 @@
 /* The mean over directions of the density of a cosine lobe, per steradian. */
 #define DIFFUSE_PDF (0.5f * SORT_INV_PI)
 
-/* Prefetches the vertices that hits a few places further on will read. */
-static void prefetch_hits(const Wave *w, uint32_t i)
-{
-    enum { INDICES_AHEAD = 12, VERTICES_AHEAD = 6 };
-    const HitBatch *hits = &w->hits;
-    uint32_t far = i + INDICES_AHEAD, near = i + VERTICES_AHEAD;
-    if (far < w->count && hit_is_mesh(hits->shape[far]))
-        hit_prefetch_indices(w->shared->scene, hits->shape[far], hits->triangle[far]);
-    if (near < w->count && hit_is_mesh(hits->shape[near]))
-        hit_prefetch_vertices(w->shared->scene, hits->shape[near], hits->triangle[near]);
-}
-
-/* Returns the HitParts that the path needs of the surface that it met. */
-static uint32_t parts_of_surface(const Wave *w, uint32_t i)
-{
-    uint32_t material = hit_material(w->shared->scene, w->hits.shape[i], w->hits.triangle[i]);
-    uint32_t parts = w->reads.surface[material];
-    return w->paths[i].flags & PATH_SEEN ? parts : parts | w->reads.first_surface;
-}
-
-/* Computes the geometry of all surfaces that rays met, and lists the paths whose material has to be shaded in
- * w->members. Returns their number. */
-static uint32_t resolve_hits(Wave *w)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < w->count; ++i) {
-        prefetch_hits(w, i);
-        w->shadow.state[i] = SHADOW_DEAD;
-        if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE) || !hit_is_mesh(w->hits.shape[i]))
-            continue;
-        Ray ray = ray_batch_get(&w->rays, i);
-        HitQuery query = wave_hit_query(&w->hits, i, w->paths[i].depth);
-        query.parts = parts_of_surface(w, i);
-        hit_surface(w->shared->scene, &query, &ray, &w->paths[i].diff, &w->surfaces[i]);
-        w->surfaces[i].draw = wave_draw(&w->paths[i], 0);
-        w->surfaces[i].history = w->paths[i].history;
-        if (!(w->paths[i].flags & PATH_LEAVING))
-            w->members[count++] = i;
-    }
-    return count;
-}
-
 /* --- first surface ---------------------------------------------------------------------------- */
 
 static void store3(float *at, float3 v)
@@ -153,6 +111,13 @@ static MeshLight *queue_mesh_light(Wave *w)
     return &w->mesh_lights[w->mesh_light_count++];
 }
 
+/* Returns the constant emission of the side that the viewer sees. */
+static Spectrum glow_of(const ShadeGlow *glow, const SurfaceHit *hit)
+{
+    ASSERT(glow->is_constant);
+    return hit->is_backfacing ? glow->back : glow->front;
+}
+
 /* Computes what the emission kernel reads of a point that light sampling finds with this density. */
 static void hit_emitter(const Wave *w, HitQuery *query, const Ray *ray, float pdf,
                         SurfaceHit *out_hit)
@@ -165,6 +130,39 @@ static void hit_emitter(const Wave *w, HitQuery *query, const Ray *ray, float pd
     if (query->parts & HIT_FOOTPRINT)
         footprint_light(ray->direction, pdf, &diff);
     hit_surface(scene, query, ray, &diff, out_hit);
+}
+
+/* Aims at a point on a mesh, whose radiance is multiplied into `factor` if it is known without its kernel and queued
+ * otherwise. Returns the factor. */
+static Spectrum send_to_mesh(Wave *w, uint32_t i, const SurfaceHit *hit, const LightSample *light,
+                             Spectrum factor, SurfacePoint *out_end)
+{
+    const Scene *scene = w->shared->scene;
+    Ray ray = {
+        .origin = hit->P, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
+    HitQuery query = {.instance = light->instance,
+                      .triangle = light->triangle,
+                      .b1 = light->b1,
+                      .b2 = light->b2,
+                      .t = light->distance_m,
+                      .depth = hit->depth + 1};
+    const ShadeGlow *glow =
+        &w->shared->glows[hit_material(scene, light->instance, light->triangle)];
+    if (glow->is_constant) {
+        SurfaceHit end;
+        hit_surface(scene, &query, &ray, NULL, &end);
+        *out_end = hit_point(&end);
+        return spectrum_mul(factor, glow_of(glow, &end));
+    }
+    MeshLight *mesh = queue_mesh_light(w);
+    *mesh = (MeshLight){.path = i, .factor = factor};
+    hit_emitter(w, &query, &ray, light->pdf_solid_angle, &mesh->hit);
+    mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
+    mesh->hit.history = w->paths[i].history;
+    mesh->hit.history.kind = 0;
+    mesh->hit.history.is_cone = true;
+    *out_end = hit_point(&mesh->hit);
+    return factor;
 }
 
 /* Sends a shadow ray that carries `factor` times the light's radiance. Radiance that takes a kernel or a lookup is
@@ -190,25 +188,9 @@ static void send_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Li
         wave_queue_sky(w, &(SkyLight){.path = i, .factor = factor}, &cell);
         break;
     }
-    case LIGHT_VALUE_MESH: {
-        Ray ray = {
-            .origin = hit->P, .direction = light->wi, .t_max = INFINITY, .time = w->rays.time[i]};
-        MeshLight *mesh = queue_mesh_light(w);
-        HitQuery query = {.instance = light->instance,
-                          .triangle = light->triangle,
-                          .b1 = light->b1,
-                          .b2 = light->b2,
-                          .t = light->distance_m,
-                          .depth = out->depth};
-        *mesh = (MeshLight){.path = i, .factor = factor};
-        hit_emitter(w, &query, &ray, light->pdf_solid_angle, &mesh->hit);
-        mesh->hit.draw = wave_draw(&w->paths[i], WAVE_CROSSING_LIGHT);
-        mesh->hit.history = w->paths[i].history;
-        mesh->hit.history.kind = 0;
-        mesh->hit.history.is_cone = true;
-        end = hit_point(&mesh->hit);
+    case LIGHT_VALUE_MESH:
+        factor = send_to_mesh(w, i, hit, light, factor, &end);
         break;
-    }
     }
     aim_shadow_ray(w, i, hit, light, &end);
     wave_set_shadow_light(w, i, factor, light->light_group);
@@ -267,19 +249,24 @@ static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
         spectrum_scale(spectrum_mul(path->beta, f), mis_weight / light.pdf_solid_angle));
 }
 
+/* Adds light of a mesh that the path's ray met, which light sampling finds too. */
+static void add_met_mesh(Wave *w, uint32_t path, const SurfaceHit *hit, Spectrum light)
+{
+    const SceneInstance *source = &w->shared->scene->instances[hit->instance];
+    uint32_t hidden = wave_hidden_kinds(hit->history.kind, source->light_visibility.invisible_to);
+    wave_add_light(w, &w->paths[path], light,
+                   (LightArrival){true, source->light_group, hit->depth, hidden});
+}
+
 static void deliver_mesh_light(Wave *w, const MeshLight *mesh, Spectrum radiance)
 {
     const SceneInstance *source = &w->shared->scene->instances[mesh->hit.instance];
     Spectrum light = spectrum_mul(mesh->factor, radiance);
     ASSERT(mesh->path < w->count);
-    if (!mesh->is_met) {
+    if (mesh->is_met)
+        add_met_mesh(w, mesh->path, &mesh->hit, light);
+    else
         wave_set_shadow_light(w, mesh->path, light, source->light_group);
-        return;
-    }
-    uint32_t hidden =
-        wave_hidden_kinds(mesh->hit.history.kind, source->light_visibility.invisible_to);
-    wave_add_light(w, &w->paths[mesh->path], light,
-                   (LightArrival){true, source->light_group, mesh->hit.depth, hidden});
 }
 
 /* Evaluates the queued mesh lights, by one kernel call for each run of one material: lists are short, and a render has
@@ -448,7 +435,7 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
 {
     Path *path = &w->paths[i];
     BsdfSample sample;
-    bool is_drawn = sample_bsdf(w, path, bsdf, &sample);
+    bool is_drawn = bsdf->lobe_count > 0 && sample_bsdf(w, path, bsdf, &sample);
     bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
     bool is_caught = wave_catches(w, path, hit);
 
@@ -478,12 +465,11 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
 /* Adds the emission of the surface, weighted against light sampling. A surface that light sampling may find too is
  * evaluated anew with the footprint that light sampling would use, so that both strategies see the same radiance. So is
  * a surface that a path meets by a delta lobe after a wider scatter, whose own footprint would blur caustics. */
-static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
+static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, Spectrum emission)
 {
     const Path *path = &w->paths[i];
     const SceneLightVisibility *visibility =
         &w->shared->scene->instances[hit->instance].light_visibility;
-    Spectrum emission = bsdf_emission(bsdf);
     if (spectrum_is_black(emission) || visibility->is_sampled_only)
         return;
     /* Transparent surfaces may lie between here and the last scatter, which densities refer to. */
@@ -497,10 +483,13 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf 
     Spectrum factor = spectrum_scale(path->beta, mis_weight);
     factor = spectrum_mul(factor, wave_visible_fraction(path, visibility));
     bool is_caustic = path->flags & PATH_SPECULAR && !isinf(path->least_pdf);
+    const ShadeGlow *glow = &w->shared->glows[hit->material];
     if (pdf == 0.0f && !is_caustic) {
         wave_add_met(w, path, spectrum_mul(factor, emission),
                      w->shared->scene->instances[hit->instance].light_group, visibility,
                      FILM_AT_EMISSION);
+    } else if (!spectrum_is_black(factor) && glow->is_constant) {
+        add_met_mesh(w, i, hit, spectrum_mul(factor, glow_of(glow, hit)));
     } else if (!spectrum_is_black(factor)) {
         Ray ray = {
             .origin = path->from, .direction = hit->I, .t_max = INFINITY, .time = w->rays.time[i]};
@@ -549,7 +538,7 @@ static void shade_point(Wave *w, uint32_t i, uint32_t lane)
     cut_holdout(w, path, &bsdf);
     bool gathers = wave_gathers_light(w->shared) && !wave_catches(w, path, hit);
     if (gathers)
-        add_emission(w, i, hit, &bsdf);
+        add_emission(w, i, hit, bsdf_emission(&bsdf));
     if (path->flags & PATH_LAST && spectrum_is_black(bsdf_transparency(&bsdf))) {
         path->flags |= PATH_DEAD;
         return;
@@ -572,6 +561,66 @@ static void leave_body(Wave *w, uint32_t i)
     bsdf_add_closure(&bsdf, CLOSURE_LAMBERT, spectrum_splat(1.0f), args, 1);
     sample_light(w, i, hit, &bsdf);
     scatter(w, i, hit, &bsdf, 0);
+}
+
+/* Prefetches the vertices that hits a few places further on will read. */
+static void prefetch_hits(const Wave *w, uint32_t i)
+{
+    enum { INDICES_AHEAD = 12, VERTICES_AHEAD = 6 };
+    const HitBatch *hits = &w->hits;
+    uint32_t far = i + INDICES_AHEAD, near = i + VERTICES_AHEAD;
+    if (far < w->count && hit_is_mesh(hits->shape[far]))
+        hit_prefetch_indices(w->shared->scene, hits->shape[far], hits->triangle[far]);
+    if (near < w->count && hit_is_mesh(hits->shape[near]))
+        hit_prefetch_vertices(w->shared->scene, hits->shape[near], hits->triangle[near]);
+}
+
+/* Returns the HitParts that the path needs of the surface that it met. */
+static uint32_t parts_of_surface(const Wave *w, uint32_t i)
+{
+    uint32_t material = hit_material(w->shared->scene, w->hits.shape[i], w->hits.triangle[i]);
+    uint32_t parts = w->reads.surface[material];
+    return w->paths[i].flags & PATH_SEEN ? parts : parts | w->reads.first_surface;
+}
+
+/* Returns whether the surface only adds a known emission, and nothing of it is recorded. */
+static bool only_glows(const Wave *w, uint32_t i)
+{
+    return w->paths[i].flags & PATH_SEEN && w->shared->glows[w->surfaces[i].material].is_all;
+}
+
+/* Ends a path at such a surface, without its kernel. */
+static void end_at_glow(Wave *w, uint32_t i)
+{
+    const SurfaceHit *hit = &w->surfaces[i];
+    add_emission(w, i, hit, glow_of(&w->shared->glows[hit->material], hit));
+    w->paths[i].flags |= PATH_DEAD;
+}
+
+/* Computes the geometry of all surfaces that rays met, and lists the paths whose material has to be shaded in
+ * w->members. Returns their number. */
+static uint32_t resolve_hits(Wave *w)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->count; ++i) {
+        prefetch_hits(w, i);
+        w->shadow.state[i] = SHADOW_DEAD;
+        if (w->paths[i].flags & (PATH_DEAD | PATH_INSIDE) || !hit_is_mesh(w->hits.shape[i]))
+            continue;
+        Ray ray = ray_batch_get(&w->rays, i);
+        HitQuery query = wave_hit_query(&w->hits, i, w->paths[i].depth);
+        query.parts = parts_of_surface(w, i);
+        hit_surface(w->shared->scene, &query, &ray, &w->paths[i].diff, &w->surfaces[i]);
+        w->surfaces[i].draw = wave_draw(&w->paths[i], 0);
+        w->surfaces[i].history = w->paths[i].history;
+        if (w->paths[i].flags & PATH_LEAVING)
+            continue;
+        if (only_glows(w, i))
+            end_at_glow(w, i);
+        else
+            w->members[count++] = i;
+    }
+    return count;
 }
 
 /* Returns whether the camera may see one of the surfaces of w->order[begin, begin + count). */

@@ -44,6 +44,7 @@ typedef struct WaveShared {
     const Accel *accel;
     const Lights *lights;
     const MaterialSet *materials;
+    const ShadeGlow *glows; /* [material_count] */
     CameraView camera;
     PixelFilter filter;
     Sampler sampler;

@@ -317,7 +317,8 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
     memory->arena = arena_create(0, 0);
     memory->emission = MEM_ARRAY(float, scene->material_count + 1);
     memory->factors = MEM_ARRAY(Spectrum, scene->light_count + 1);
-    if (!memory->arena || !memory->emission || !memory->factors)
+    out->glows = MEM_ARRAY(ShadeGlow, scene->material_count + 1);
+    if (!memory->arena || !memory->emission || !memory->factors || !out->glows)
         return error_set(err, STATUS_NO_MEMORY, "out of memory preparing lights");
     ShadeContext *shade;
     ShadeContextDesc desc = {.size_bytes = sizeof desc,
@@ -330,6 +331,8 @@ static Status build(const Scene *scene, const MaterialSet *materials, TexCache *
     TRY(shade_context_create(&desc, memory->arena, &shade, err));
     TRY(estimate_emission(scene, materials, shade, memory->emission, err));
     TRY(light_factors(scene, shade, memory->factors, err));
+    for (uint32_t m = 0; m < scene->material_count; ++m)
+        out->glows[m] = shade_glow(shade, m);
     if (scene->environment.kind == SCENE_ENVIRONMENT_IMAGE) {
         Lookup lookup = {
             .texture = texture_store_await(store, scene->environment.texture, memory->waiter)};
@@ -364,5 +367,6 @@ void light_setup_destroy(LightSetup *setup)
 {
     lights_destroy(setup->lights);
     environment_table_destroy(setup->table);
+    mem_free(setup->glows);
     *setup = (LightSetup){0};
 }

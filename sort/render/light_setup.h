@@ -10,6 +10,7 @@
 typedef struct LightSetup {
     EnvironmentTable *table; /* NULL unless the environment is an image */
     Lights *lights;          /* borrows the table */
+    ShadeGlow *glows;        /* [material_count] */
 } LightSetup;
 
 /* Builds the lights of a scene. The other arguments are borrowed as long as the lights are used. On success *out_setup is

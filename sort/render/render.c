@@ -433,6 +433,7 @@ static Status load(Render *r, StrBuf *diagnostics, Error *err)
     r->shared.scene = r->scene;
     r->shared.accel = r->accel;
     r->shared.lights = r->lights.lights;
+    r->shared.glows = r->lights.glows;
     r->shared.materials = r->materials;
     r->shared.film = r->film;
     return STATUS_OK;

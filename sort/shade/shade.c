@@ -193,6 +193,46 @@ Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i)
     return spectrum_clamp(bsdf_transparency(&bsdf), 0.0f, 1.0f);
 }
 
+/* Returns whether the kernel's lobes are the same at every point of one side: no number of the surface, the path or the
+ * viewer comes into them. */
+static bool is_constant_by_side(const MaterialProgram *p)
+{
+    const SslProgramInfo *info = p->info;
+    if (!p->kernel || (info->globals_value & ~((uint64_t)1 << GLOBAL_backfacing)) != 0 ||
+        info->globals_derivs != 0 || info->attributes_stride_bytes > 0 ||
+        info->texture_site_count > 0 || info->fault_site_count > 0)
+        return false;
+    for (uint32_t s = 0; s < info->lobe_count; ++s)
+        if (info->lobes[s].parent >= 0) /* layers dim by the viewer's direction */
+            return false;
+    return true;
+}
+
+static bool only_emits(const SslProgramInfo *info)
+{
+    for (uint32_t s = 0; s < info->lobe_count; ++s)
+        if (info->lobes[s].closure != CLOSURE_EMISSION)
+            return false;
+    return true;
+}
+
+ShadeGlow shade_glow(ShadeContext *ctx, uint32_t material)
+{
+    const MaterialProgram *programs = material_set_get(ctx->desc.materials, material)->programs;
+    const MaterialProgram *surface = &programs[SSL_KERNEL_SHADE];
+    SurfaceHit front = {.material = material, .I = {0, 0, -1}, .Ng_front = {0, 0, 1}};
+    SurfaceHit back = {
+        .material = material, .I = {0, 0, -1}, .Ng_front = {0, 0, -1}, .is_backfacing = true};
+    const SurfaceHit *list[2] = {&front, &back};
+    ShadeGlow glow = {.is_constant = is_constant_by_side(&programs[SSL_KERNEL_EMISSION])};
+    if (!glow.is_constant || !shade_run(ctx, material, SSL_KERNEL_EMISSION, list, 2))
+        return (ShadeGlow){0};
+    glow.is_all = is_constant_by_side(surface) && only_emits(surface->info);
+    glow.front = shade_emission(ctx, 0);
+    glow.back = shade_emission(ctx, 1);
+    return glow;
+}
+
 static float2 scaled(float2 v, float s)
 {
     return f2(v.x * s, v.y * s);

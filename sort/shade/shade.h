@@ -67,6 +67,16 @@ Spectrum shade_emission(const ShadeContext *ctx, uint32_t i);
 /* Returns the fraction of light that goes straight through point i of the last run, of kind SHADE or OPACITY. */
 Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
 
+/* The emission of a material that is the same at every point of a side of its surfaces, towards every viewer. */
+typedef struct ShadeGlow {
+    bool is_constant; /* otherwise the rest is zero */
+    bool is_all;      /* and its surfaces do nothing but emit it */
+    Spectrum front, back;
+} ShadeGlow;
+/* Returns what the emission kernel of a material returns everywhere, if the kernel tells that it does: it reads nothing
+ * of the surface but the side. Results of the last run are lost. */
+ShadeGlow shade_glow(ShadeContext *ctx, uint32_t material);
+
 /* Returns the radiance of the environment's image or material in each of `count` footprints. depths and histories
  * belong to the rays that see it. Results of the last run are lost. May wait for textures. */
 void shade_environment(ShadeContext *ctx, const EnvironmentFootprint *footprints,
