@@ -73,7 +73,10 @@ enum {
     SSL_LOBE_TRANSPARENT = 32, /* straight on, which is no bounce */
     SSL_LOBE_SUBSURFACE = 64,  /* into a body, with the medium that it gives */
     SSL_LOBE_FIBRE = 128,      /* all around, whatever the side of the normal */
-    SSL_LOBE_BENT = 256 /* the normal bends so that mirror directions stay above the surface */
+    SSL_LOBE_BENT = 256, /* the normal bends so that mirror directions stay above the surface */
+    /* Passes count its light as that, whatever the words above say. */
+    SSL_LOBE_SEEN_AS_GLOSSY = 512,
+    SSL_LOBE_SEEN_AS_TRANSMISSION = 1024
 };
 
 /* --- tables of the host ------------------------------------------------------------------- */

@@ -71,6 +71,8 @@ static const struct {
     {"subsurface", SSL_LOBE_SUBSURFACE},
     {"fibre", SSL_LOBE_FIBRE},
     {"bent", SSL_LOBE_BENT},
+    {"seen_as_glossy", SSL_LOBE_SEEN_AS_GLOSSY},
+    {"seen_as_transmission", SSL_LOBE_SEEN_AS_TRANSMISSION},
 };
 
 static bool is_word(const Parser *p, const char *word)
