@@ -102,6 +102,7 @@ static Status open_device(Accel *accel, const AccelDesc *desc, Error *err)
 static RTCScene new_scene(Accel *accel)
 {
     RTCScene scene = rtcNewScene(accel->device);
+    /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): flags are to be joined */
     rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST | RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION);
     rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_MEDIUM);
     return scene;
@@ -344,6 +345,7 @@ static void attach_instance(void *data, uint32_t index)
     accel->geometry[index] =
         (GeometryInfo){.shape = index,
                        .ng_sign = is_flattened && instance->is_mirrored ? -1.0f : 1.0f,
+                       .is_curve = mesh->curves != NULL,
                        .is_ribbon = mesh->curves && mesh->curves->is_ribbon};
     if (!geometry)
         return; /* Embree has said why */
@@ -420,6 +422,22 @@ static float instance_slack(const Accel *accel, float reach_m)
     return operations * RAY_ROUNDING * (reach_m + farthest_m);
 }
 
+static float widest_curve(const Scene *scene)
+{
+    float radius = -1.0f, scale = 0.0f;
+    for (uint32_t i = 0; i < scene->mesh_count; ++i) {
+        const SceneMesh *mesh = &scene->meshes[i];
+        for (size_t k = 0; mesh->curves && !mesh->curves->is_ribbon && k < mesh->vertex_count; ++k)
+            radius = maxf(radius, mesh->curves->points[4 * k + 3]);
+    }
+    for (uint32_t i = 0; radius >= 0.0f && i < scene->instance_count; ++i) {
+        const float(*m)[4] = scene->instances[i].object_to_world.m;
+        for (int axis = 0; scene->meshes[scene->instances[i].mesh].curves && axis < 3; ++axis)
+            scale = maxf(scale, f3_length(f3(m[0][axis], m[1][axis], m[2][axis])));
+    }
+    return radius * (radius >= 0.0f ? scale : 1.0f);
+}
+
 static Status build(Accel *accel, const AccelDesc *desc, Error *err)
 {
     const Scene *scene = desc->scene;
@@ -447,6 +465,7 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
     rtcCommitScene(accel->top);
     TRY(embree_status(accel, "building the hierarchy", err));
     count_instances(accel, desc);
+    accel->widest_m = widest_curve(scene);
     accel->slack_m = instance_slack(accel, f3_length(centre) + radius);
     return STATUS_OK;
 }

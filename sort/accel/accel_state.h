@@ -31,6 +31,7 @@ static inline uint32_t mask_of_kinds(uint8_t kinds)
 typedef struct GeometryInfo {
     uint32_t shape; /* HitBatch.shape; of the light geometry: HIT_LIGHT, the primitive says which */
     float ng_sign;  /* -1: flattened and mirrored, so that the winding in world space is reversed */
+    bool is_curve;
     bool is_ribbon; /* faces the ray: Embree's normal is something else */
 } GeometryInfo;
 
@@ -47,6 +48,9 @@ struct Accel {
     /* Bounds the distance between where rays meet a surface below an instance and the instance's bounds, which Embree
      * takes in world space; 0 without instances. */
     float slack_m;
+    /* The widest of round curves; negative if there are none. Embree finds their crossings by iteration, which fails or
+     * comes to another number where the ray begins nearer than about this to them. */
+    float widest_m;
     AccelStats stats;
     _Atomic int64_t embree_bytes;
     /* The first error that Embree reported. */

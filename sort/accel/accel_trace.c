@@ -45,9 +45,13 @@ enum {
 /* A few roundings of a distance: Embree compares distances before it divides them, and so meets or misses what is
  * equally far by chance. */
 #define SAME_DISTANCE 0x1p-21f
-/* A share of the distance within which a ray does not meet the surface that it has passed again: Embree finds the
- * distance of curves by iteration, which comes to another one when the ray begins elsewhere. */
-#define SAME_CURVE 0x1p-12f
+/* A crossing that is nearer to one that was passed than these shares of the distance and of the segment is that one: Embree
+ * finds crossings of round curves by iteration, which comes to others when the ray begins elsewhere. */
+#define SAME_CROSSING_T 0x1p-12f
+#define SAME_CROSSING_U 0x1p-9f
+
+/* A share of the distance by which rays begin before what they have passed if there are round curves. */
+#define CURVE_APPROACH 0x1p-9f
 
 /* The state of one query for the nearest hit. */
 typedef struct Query {
@@ -60,24 +64,41 @@ typedef struct Query {
     uint64_t best;
 } Query;
 
-/* Whether the ray may meet the surface at *t, and then notes it as the nearest so far. *t becomes what Embree is to take
- * for the distance: for a ray that has passed something a little more, so that all that is equally far is offered. */
-static bool is_ahead(Query *query, float *t, uint64_t order)
+/* A place on a surface that Embree offers. */
+typedef struct Crossing {
+    uint64_t order;
+    float t;
+    float u; /* on a curve: along the segment */
+    bool is_curve;
+} Crossing;
+
+/* A ray crosses a segment of a curve several times, another surface once. */
+static bool is_same(const Crossing *c, float t, float u)
+{
+    return fabsf(c->t - t) <= SAME_CROSSING_T * t &&
+           (!c->is_curve || fabsf(c->u - u) <= SAME_CROSSING_U);
+}
+
+/* Whether the ray may meet the surface, and then notes it as the nearest so far. *out_t becomes what Embree is to take for
+ * the distance: for a ray that has passed something a little more, so that all that is equally far is offered. */
+static bool is_ahead(Query *query, const Crossing *c, float *out_t)
 {
     const RayPast *past = &query->past;
+    float t = c->t;
+    *out_t = t;
     if (past->first == 0)
         return true;
-    if (*t < query->past_t || (*t == query->past_t && order < past->next))
+    if (t < query->past_t || (t == query->past_t && c->order < past->next))
         return false;
-    if (order == past->first && fabsf(*t - past->first_t) <= SAME_CURVE * past->first_t)
+    if (c->order == past->first && is_same(c, past->first_t, past->first_u))
         return false;
-    if (order + 1 == past->next && *t <= query->past_t * (1.0f + SAME_CURVE))
+    if (c->order + 1 == past->next && is_same(c, query->past_t, past->last_u))
         return false;
-    if (query->best != 0 && (*t > query->best_t || (*t == query->best_t && order > query->best)))
+    if (query->best != 0 && (t > query->best_t || (t == query->best_t && c->order > query->best)))
         return false;
-    query->best_t = *t;
-    query->best = order;
-    *t += *t * SAME_DISTANCE + query->accel->slack_m;
+    query->best_t = t;
+    query->best = c->order;
+    *out_t = t + t * SAME_DISTANCE + query->accel->slack_m;
     return true;
 }
 
@@ -87,14 +108,19 @@ static void skip_past(const struct RTCFilterFunctionNArguments *args)
     Query *query = (Query *)args->context;
     uint32_t n = args->N;
     const unsigned *hit = (const unsigned *)args->hit;
+    const float *numbers = (const float *)args->hit;
     float *ray = (float *)args->ray;
     for (uint32_t lane = 0; lane < n; ++lane) {
         unsigned instance = hit[HIT_INSTANCE * n + lane];
-        unsigned geometry =
-            instance != RTC_INVALID_GEOMETRY_ID ? instance : hit[HIT_GEOMETRY * n + lane];
-        uint64_t order =
-            surface_order(query->accel->geometry[geometry].shape, hit[HIT_PRIMITIVE * n + lane]);
-        if (args->valid[lane] && !is_ahead(query, &ray[RAY_T_MAX * n + lane], order))
+        const GeometryInfo *info =
+            &query->accel
+                 ->geometry[instance != RTC_INVALID_GEOMETRY_ID ? instance
+                                                                : hit[HIT_GEOMETRY * n + lane]];
+        Crossing c = {.order = surface_order(info->shape, hit[HIT_PRIMITIVE * n + lane]),
+                      .t = ray[RAY_T_MAX * n + lane],
+                      .u = numbers[HIT_U * n + lane],
+                      .is_curve = info->is_curve};
+        if (args->valid[lane] && !is_ahead(query, &c, &ray[RAY_T_MAX * n + lane]))
             args->valid[lane] = 0;
     }
 }
@@ -116,6 +142,17 @@ static void query_ray(Query *query, const RayBatch *rays, uint32_t i)
     query->context.filter = query->past.first != 0 ? skip_past : NULL;
 }
 
+/* Returns where Embree is to begin for a ray that has passed what lies before past_t: nearer, since others are as far away
+ * as what was passed. */
+static float begin_before(const Accel *accel, float past_t)
+{
+    ASSERT(past_t > -INFINITY);
+    float back = past_t * SAME_DISTANCE + accel->slack_m;
+    if (accel->widest_m >= 0.0f)
+        back += past_t * CURVE_APPROACH + accel->widest_m;
+    return maxf(past_t - back, 0.0f);
+}
+
 void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t i)
 {
     uint64_t order = surface_order(hits->shape[i], hits->triangle[i]);
@@ -124,9 +161,10 @@ void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t i)
     ASSERT(order != 0); /* 0 stands for no surface */
     if (past->first != 0) {
         past->next = order + 1;
+        past->last_u = hits->b1[i];
         batch->t_min[i] = t;
     } else {
-        *past = (RayPast){.first = order, .first_t = t};
+        *past = (RayPast){.first = order, .first_t = t, .first_u = hits->b1[i]};
         batch->t_min[i] = maxf(batch->t_min[i], t - t * SAME_DISTANCE);
     }
 }
@@ -170,12 +208,13 @@ void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args)
     const Accel *accel = args->geometryUserPtr;
     uint32_t n = args->N;
     float *ray = (float *)args->rayhit, *hit = ray + (size_t)RAY_FIELDS * n;
-    uint64_t order = surface_order(HIT_LIGHT | accel->shape_light[args->primID], 0);
+    Crossing c = {.order = surface_order(HIT_LIGHT | accel->shape_light[args->primID], 0)};
     for (uint32_t lane = 0; lane < n; ++lane) {
         float t;
         float3 ng;
-        if (!args->valid[lane] || !hit_lane(&accel->shapes[args->primID], ray, n, lane, &t, &ng) ||
-            !is_ahead((Query *)args->context, &t, order))
+        if (!args->valid[lane] ||
+            !hit_lane(&accel->shapes[args->primID], ray, n, lane, &c.t, &ng) ||
+            !is_ahead((Query *)args->context, &c, &t))
             continue;
         ray[RAY_T_MAX * n + lane] = t;
         hit[HIT_NG * n + lane] = ng.x;
@@ -291,9 +330,8 @@ static void intersect_group(const Accel *accel, const Group *group, const RayBat
     }
     for (uint32_t k = 0; k < group->count; ++k) {
         query_ray(&query, rays, group->ray[k]);
-        if (query.past.first != 0) /* others are as far away as what was passed */
-            p[k].ray.tnear =
-                maxf(query.past_t - query.past_t * SAME_DISTANCE - accel->slack_m, 0.0f);
+        if (query.past.first != 0)
+            p[k].ray.tnear = begin_before(accel, query.past_t);
         rtcIntersect1(accel->top, &query.context, &p[k]);
         if (query.best != 0)
             p[k].ray.tfar = query.best_t;

@@ -12,6 +12,8 @@ typedef struct RayPast {
     uint64_t first; /* the one that it met first, which no order chose */
     uint64_t next;
     float first_t;
+    float first_u,
+        last_u; /* where along their segments it has passed curves, at first_t and at t_min */
 } RayPast;
 
 /* origin + t direction for t in (t_min, t_max); direction is a unit vector, so t is in metres. A ray

@@ -503,18 +503,19 @@ typedef enum Stack {
     STACK_FLATTENED, /* a triangle that covers all, and copies of a grid */
     STACK_MOVING,    /* the same, flattened with keys */
     STACK_INSTANCED, /* the same, copies below instances of which one moves */
-    STACK_TUBE,      /* one curve below an instance */
-    STACK_RIBBON,
+    STACK_TUBES,     /* the same curve below several instances */
+    STACK_RIBBONS,
     STACK_COUNT
 } Stack;
 
-static void add_curve(SceneFixture *f, uint32_t material, mat4 place, bool is_ribbon)
+static void add_curves(SceneFixture *f, uint32_t material, mat4 place, bool is_ribbon)
 {
     const float points[4][4] = {
         {-0.2f, -3, 0, 0.5f}, {0.1f, -1, 0, 0.5f}, {-0.1f, 1, 0, 0.5f}, {0.2f, 3, 0, 0.5f}};
     const uint32_t counts[] = {4};
     uint32_t curve = fixture_curves(f, SCENE_CURVE_B_SPLINE, is_ribbon, points[0], counts, 1);
-    fixture_instance(f, curve, material, mat4_mul(place, mat4_rotate(f3(0, 0, 1), 0.3f)));
+    for (uint32_t i = 0; i <= STACK_COPIES; ++i)
+        fixture_instance(f, curve, material, mat4_mul(place, mat4_rotate(f3(0, 0, 1), 0.3f)));
 }
 
 /* keys: room for two. All moves along the sheets' plane. */
@@ -563,25 +564,24 @@ static void aim_at_stack(Tracer *t, bool is_shadow, mat4 place)
  * rays beside a tube may meet none. */
 static uint32_t count_odd_stacks(Stack kind, bool is_shadow, bool is_far)
 {
-    enum { SURFACES_MAX = STACK_COPIES + 1 };
+    enum { SURFACES = STACK_COPIES + 1 };
     mat4 keys[2], place = mat4_translate(is_far ? f3(700, -300, 90) : f3(0, 0, 0));
     SceneFixture *f = fixture_create();
     uint32_t leaf = fixture_material(f, "leaf");
-    bool is_curve = kind == STACK_TUBE || kind == STACK_RIBBON;
-    const uint32_t surfaces = is_curve ? 1 : SURFACES_MAX;
+    bool is_curve = kind == STACK_TUBES || kind == STACK_RIBBONS;
     if (is_curve)
-        add_curve(f, leaf, place, kind == STACK_RIBBON);
+        add_curves(f, leaf, place, kind == STACK_RIBBONS);
     else
         add_sheets(f, leaf, place, kind, keys);
     const bool has_alpha[] = {true};
     Tracer t = tracer_create(&f->scene, has_alpha, STACK_RAYS);
-    assert_int_equal(accel_stats(t.accel).instanced_count, is_curve                  ? surfaces
+    assert_int_equal(accel_stats(t.accel).instanced_count, is_curve                  ? SURFACES
                                                            : kind == STACK_INSTANCED ? STACK_COPIES
                                                                                      : 0);
     aim_at_stack(&t, is_shadow, place);
-    uint32_t *met = MEM_ARRAY(uint32_t, (size_t)STACK_RAYS *SURFACES_MAX), odd = 0, all = 0;
+    uint32_t *met = MEM_ARRAY(uint32_t, (size_t)STACK_RAYS *SURFACES), odd = 0, all = 0;
     assert_non_null(met);
-    for (uint32_t pass = 0; pass < SURFACES_MAX + 2; ++pass) {
+    for (uint32_t pass = 0; pass < SURFACES + 2; ++pass) {
         const HitBatch *hits = is_shadow ? &t.shadow.hits : &t.hits;
         if (is_shadow)
             accel_occluded(t.accel, &t.shadow, STACK_RAYS);
@@ -590,8 +590,8 @@ static uint32_t count_odd_stacks(Stack kind, bool is_shadow, bool is_far)
         for (uint32_t i = 0; i < STACK_RAYS; ++i) {
             if (is_shadow ? t.shadow.state[i] != SHADOW_ALPHA : hits->shape[i] == HIT_NONE)
                 continue;
-            assert_true(hits->shape[i] < surfaces);
-            ++met[i * surfaces + hits->shape[i]];
+            assert_true(hits->shape[i] < SURFACES);
+            ++met[i * SURFACES + hits->shape[i]];
             if (is_shadow)
                 shadow_batch_continue(&t.shadow, i);
             else
@@ -600,9 +600,12 @@ static uint32_t count_odd_stacks(Stack kind, bool is_shadow, bool is_far)
     }
     for (uint32_t i = 0; i < STACK_RAYS; ++i) {
         bool is_odd = false;
-        uint32_t expected = is_curve && met[i * surfaces] == 0 ? 0 : 1;
-        for (uint32_t k = 0; k < surfaces; ++k)
-            is_odd = is_odd || met[i * surfaces + k] != expected;
+        uint32_t sum = 0;
+        for (uint32_t k = 0; k < SURFACES; ++k)
+            sum += met[i * SURFACES + k];
+        uint32_t expected = is_curve && sum == 0 ? 0 : 1;
+        for (uint32_t k = 0; k < SURFACES; ++k)
+            is_odd = is_odd || met[i * SURFACES + k] != expected;
         odd += is_odd;
         all += expected;
     }
@@ -622,6 +625,61 @@ static void test_accel_stacked_sheets_are_met_once_each(void **unused)
         if (odd > 2)
             fail_msg("stack %u, %s, %s: %u of %d rays", k / 4, k & 1 ? "shadow" : "scattered",
                      k & 2 ? "far" : "near", odd, STACK_RAYS);
+    }
+}
+
+enum { HAIR_RAYS = 2000 };
+
+/* Rays meet hairs of 0.2 mm from 3 m away. Each is bent like a hairpin, of one segment whose legs are 0.4 mm behind each
+ * other, and the copies are apart_m behind each other. Returns how many rays did not meet both legs of all, once each. */
+static uint32_t count_odd_hairs(bool is_ribbon, uint32_t copies, float apart_m)
+{
+    const float points[4][4] = {
+        {0, 0, 0, 1e-4f}, {0, 4e-3f, 0, 1e-4f}, {0, 4e-3f, 5e-4f, 1e-4f}, {0, 0, 5e-4f, 1e-4f}};
+    const uint32_t counts[] = {4};
+    uint64_t state = 23;
+    SceneFixture *f = fixture_create();
+    uint32_t leaf = fixture_material(f, "leaf");
+    uint32_t curve = fixture_curves(f, SCENE_CURVE_BEZIER, is_ribbon, points[0], counts, 1);
+    for (uint32_t i = 0; i < copies; ++i)
+        fixture_instance(f, curve, leaf, mat4_translate(f3(0, 0, apart_m * (float)i)));
+    Tracer t = tracer_create(&f->scene, NULL, HAIR_RAYS);
+    for (uint32_t i = 0; i < HAIR_RAYS; ++i) {
+        float3 at =
+            f3(1e-4f * fixture_random(&state) - 5e-5f, 2e-4f + 1.4e-3f * fixture_random(&state), 0);
+        float3 from = f3_add(at, f3(0.01f * fixture_random(&state), 0, -3));
+        Ray ray = {.origin = from, .direction = f3_normalize(f3_sub(at, from)), .t_max = INFINITY};
+        ray_batch_set(&t.rays, i, &ray);
+    }
+    uint32_t met[HAIR_RAYS] = {0}, odd = 0;
+    for (uint32_t pass = 0; pass < 2 * copies + 2; ++pass) {
+        accel_intersect(t.accel, &t.rays, HAIR_RAYS, &t.hits);
+        for (uint32_t i = 0; i < HAIR_RAYS; ++i) {
+            if (t.hits.shape[i] == HIT_NONE)
+                continue;
+            ++met[i];
+            ray_batch_pass(&t.rays, &t.hits, i);
+        }
+    }
+    for (uint32_t i = 0; i < HAIR_RAYS; ++i)
+        odd += met[i] != 2 * copies;
+    tracer_destroy(&t);
+    fixture_destroy(f);
+    return odd;
+}
+
+static void test_accel_hairs_are_met_at_each_crossing(void **unused)
+{
+    SORT_UNUSED(unused);
+    const float apart_m[] = {0.0f, 1e-5f, 2.1e-4f, 1e-3f};
+    for (uint32_t k = 0; k < 16; ++k) {
+        bool is_ribbon = (k & 1) != 0;
+        uint32_t copies = k & 2 ? 4 : 1;
+        float apart = apart_m[k / 4];
+        uint32_t odd = count_odd_hairs(is_ribbon, copies, apart);
+        if (odd > 2)
+            fail_msg("%u %s, %g m apart: %u of %d rays", copies, is_ribbon ? "ribbons" : "tubes",
+                     (double)apart, odd, HAIR_RAYS);
     }
 }
 
@@ -790,6 +848,7 @@ int main(void)
         cmocka_unit_test(test_accel_limits_and_dead_rays),
         cmocka_unit_test(test_accel_alpha_is_handed_over),
         cmocka_unit_test(test_accel_stacked_sheets_are_met_once_each),
+        cmocka_unit_test(test_accel_hairs_are_met_at_each_crossing),
         cmocka_unit_test(test_accel_stacked_lights_are_met_once_each),
         cmocka_unit_test(test_accel_light_shapes),
         cmocka_unit_test(test_accel_empty_scene),
