@@ -31,6 +31,13 @@ static inline size_t size_align(size_t bytes, size_t align)
     return (bytes + align - 1) & ~(align - 1);
 }
 
+/* For the owner of what others may only read. */
+static inline void *cast_away_const(const void *pointer)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): compilers warn of a cast */
+    return (void *)(uintptr_t)pointer;
+}
+
 /* Narrowing of values that the program's own logic keeps in range; values from outside are tested before. */
 static inline uint32_t cast_u32(uint64_t value)
 {

@@ -40,6 +40,23 @@ Status cli_parse_double(const char *text, double *out_value, Error *err)
     return STATUS_OK;
 }
 
+bool cli_parse_numbers(const char *text, const char *between, uint32_t *out_numbers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        size_t digits = strspn(text, "0123456789");
+        if (digits == 0 || digits > 9)
+            return false;
+        out_numbers[i] = (uint32_t)strtoul(text, NULL, 10);
+        text += digits;
+        if (i + 1 < count) {
+            if (strncmp(text, between, strlen(between)) != 0)
+                return false;
+            text += strlen(between);
+        }
+    }
+    return *text == '\0';
+}
+
 Status cli_parse_size(const char *text, uint64_t *out_bytes, Error *err)
 {
     static const char units[] = "KMGT";

@@ -93,6 +93,9 @@ void cli_commands_help(const char *program, const char *summary, const CliComman
 Status cli_parse_size(const char *text, uint64_t *out_bytes, Error *err) SORT_MUST_CHECK;
 Status cli_parse_int(const char *text, int64_t *out_value, Error *err) SORT_MUST_CHECK;
 Status cli_parse_double(const char *text, double *out_value, Error *err) SORT_MUST_CHECK;
+/* Returns whether the text is `count` numbers of one to nine digits with `between` between them, such as "320,240". */
+bool cli_parse_numbers(const char *text, const char *between, uint32_t *out_numbers,
+                       uint32_t count) SORT_MUST_CHECK;
 /* Formats a size: "3.2 GiB", "512 KiB", "17 bytes". Returns `out`. */
 const char *cli_format_size(uint64_t size_bytes, char out[32]);
 

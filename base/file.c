@@ -222,14 +222,15 @@ static void sweep_temps(const FileReplace *file)
     (void)folder_of(file, folder);
     DIR *dir = opendir(folder);
     struct dirent *entry;
-    while (dir && (entry = readdir(dir)) != NULL) {
+    int dir_fd = dir ? dirfd(dir) : -1;
+    while (dir_fd >= 0 && (entry = readdir(dir)) != NULL) {
         if (!is_temp_name(entry->d_name, path_basename(file->path)))
             continue;
-        int fd = openat(dirfd(dir), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        int fd = openat(dir_fd, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         struct stat info;
         if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
             flock(fd, LOCK_EX | LOCK_NB) == 0)
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+            (void)unlinkat(dir_fd, entry->d_name, 0);
         if (fd >= 0)
             (void)close(fd);
     }

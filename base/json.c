@@ -234,7 +234,7 @@ const char *json_path(const JsonCursor *c, char out[JSON_PATH_MAX])
     return out;
 }
 
-Status json_fail(const JsonCursor *c, Error *err, const char *format, ...)
+Status(json_fail)(const JsonCursor *c, Error *err, const char *format, ...)
 {
     char path[JSON_PATH_MAX], text[ERROR_TEXT_MAX];
     va_list args;

@@ -141,6 +141,7 @@ Status json_as_string(const JsonCursor *c, const char **out_text, Error *err) SO
 /* Reports an error of the caller's, prefixed by file and field path. Returns STATUS_FORMAT, so that `return
  * json_fail(&c, err, "...")` works. */
 Status json_fail(const JsonCursor *c, Error *err, const char *format, ...) SORT_PRINTF(3, 4);
+#define json_fail(...) error_failed(json_fail(__VA_ARGS__)) /* as error_set */
 /* Writes the cursor's path: "materials[3].parameters.roughness"; "" at the root; cut at the front ("...") if it
  * is too long. Returns `out`. */
 const char *json_path(const JsonCursor *c, char out[JSON_PATH_MAX]);

@@ -12,9 +12,19 @@ static char peek(const Scan *s)
     return s->at < s->text.size_bytes ? s->text.data[s->at] : '\0';
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool ends_value(char c)
+{
+    return is_blank(c) || c == ',' || c == ':' || c == ']' || c == '}';
+}
+
 static void skip_blanks(Scan *s)
 {
-    while (s->at < s->text.size_bytes && memchr(" \t\r\n", peek(s), 4))
+    while (s->at < s->text.size_bytes && is_blank(peek(s)))
         ++s->at;
 }
 
@@ -47,7 +57,7 @@ static void skip_value(Scan *s)
         } else if (c == ',' || c == ':') {
             ++s->at;
         } else {
-            while (s->at < s->text.size_bytes && !memchr(" \t\r\n,:]}", peek(s), 8))
+            while (s->at < s->text.size_bytes && !ends_value(peek(s)))
                 ++s->at;
         }
     } while (depth && s->at < s->text.size_bytes);

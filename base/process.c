@@ -265,7 +265,7 @@ Status process_wait(Process *p, uint32_t timeout_ms, ProcessResult *out_result, 
             leave_living(p);
             ended = waitpid(p->pid, &wait_status, WNOHANG);
         }
-        if (ended == p->pid) {
+        if (ended > 0) {
             set_end(out_result, wait_status);
             break;
         }

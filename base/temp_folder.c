@@ -87,10 +87,11 @@ static void sweep(const char *parent)
     DIR *dir = opendir(parent);
     struct dirent *entry;
     Error ignored = {0};
-    while (dir && (entry = readdir(dir)) != NULL) {
+    int dir_fd = dir ? dirfd(dir) : -1;
+    while (dir_fd >= 0 && (entry = readdir(dir)) != NULL) {
         if (!is_our_name(entry->d_name))
             continue;
-        int fd = openat(dirfd(dir), entry->d_name, OPEN_FOLDER);
+        int fd = openat(dir_fd, entry->d_name, OPEN_FOLDER);
         if (fd < 0)
             continue;
         if (!is_ours(fd) || flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -100,7 +101,7 @@ static void sweep(const char *parent)
         /* The lock is dropped with the last descriptor, which is kept until the name is gone. */
         int content = dup(fd);
         if (content >= 0 && file_empty_directory(content, entry->d_name, &ignored) == STATUS_OK)
-            (void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+            (void)unlinkat(dir_fd, entry->d_name, AT_REMOVEDIR);
         (void)close(fd);
     }
     if (dir)

@@ -1,4 +1,5 @@
 #include "ssl/output_derivs.h"
+#include "base/check.h"
 #include "ssl/ir/ir_build.h"
 
 bool output_derivs_exist(SslType type)
@@ -21,9 +22,11 @@ static void add_row(IrModule *m, Results *results, const IrOutput *of, const cha
 
 static void add_derivative(IrModule *m, IrBuilder *b, Results *results, uint32_t output, IrOp op)
 {
+    ASSERT(output < m->outputs.count && m->outputs.data);
     IrOutput of = m->outputs.data[output];
     add_row(m, results, &of, op == IR_DDX ? "ddx" : "ddy");
     for (uint32_t i = 0; i < of.result_count; ++i) {
+        ASSERT(results->values.data);
         IrValue value = results->values.data[of.result_first + i];
         array_push(m->arena, &results->values, ir_build1(b, op, value));
     }

@@ -1,6 +1,7 @@
 /* Building a program from a unit: a copy of the unit's IR goes through the passes and gets a layout and a kernel. The
  * facts that the host needs are then copied out, and the IR is freed. */
 #include "base/alloc.h"
+#include "base/cast.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "ssl/constants.h"
@@ -187,7 +188,7 @@ Status ssl_program_build(SslContext *ctx, const SslUnit *unit, const SslBuildDes
     const SslBuildDesc defaults = {.size_bytes = sizeof defaults};
     *out_program = NULL;
     Build b = {.how = how ? how : &defaults, .err = err};
-    b.program = new_program((SslUnit *)(uintptr_t)unit); /* changes only the reference count */
+    b.program = new_program(cast_away_const(unit)); /* changes only the reference count */
     b.ir = arena_create(0, SSL_COMPILE_MAX_BYTES);
     b.diags = diag_list_create();
     Status status = STATUS_NO_MEMORY;

@@ -453,13 +453,14 @@ static SortResult check_tree(json_t *root, int node_count, SortFailure *why)
     NodeTree t = {.nodes = json_object_get(root, "nodes"), .count = node_count};
     t.parents = malloc(((size_t)node_count + 1) * sizeof *t.parents);
     t.depths = calloc((size_t)node_count + 1, sizeof *t.depths);
-    SortResult result = SORT_OK;
-    if (!t.parents || !t.depths)
-        result = fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
-    for (int i = 0; result == SORT_OK && i < node_count; ++i)
+    if (!t.parents || !t.depths) {
+        free(t.parents);
+        free(t.depths);
+        return fail(why, SORT_ERROR_NO_MEMORY, "out of memory");
+    }
+    for (int i = 0; i < node_count; ++i)
         t.parents[i] = GLTF_NONE;
-    if (result == SORT_OK)
-        result = find_parents(&t, why);
+    SortResult result = find_parents(&t, why);
     for (int i = 0; result == SORT_OK && i < node_count; ++i)
         result = find_depth(&t, i, why);
     if (result == SORT_OK)

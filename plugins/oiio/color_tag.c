@@ -129,8 +129,9 @@ ColorTag color_tag_of_png(const char *path, bool *out_is_cicp)
         }
         if (memcmp(head + 4, "sRGB", 4) == 0)
             tag = COLOR_TAG_ENCODED;
-        else if (has_data && memcmp(head + 4, "gAMA", 4) == 0 && u32_at(data) > 0)
-            by_gamma = color_tag_of_gamma(1e5 / u32_at(data));
+        uint32_t gamma = has_data && memcmp(head + 4, "gAMA", 4) == 0 ? u32_at(data) : 0;
+        if (gamma > 0) /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): it is not, as tested */
+            by_gamma = color_tag_of_gamma(1e5 / gamma);
         /* includes the check sum */
         long rest = (long)length - (has_data ? (long)sizeof data : 0) + 4;
         is_open = fseek(file, rest, SEEK_CUR) == 0;

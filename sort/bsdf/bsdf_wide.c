@@ -1,5 +1,6 @@
 #include "sort/bsdf/bsdf_wide.h"
 
+#include "base/cast.h"
 #include "base/check.h"
 #include "sort/bsdf/bsdf.h"
 #include <float.h>
@@ -58,16 +59,22 @@ void bsdf_block_begin(BsdfBlock *b)
     }
 }
 
+/* Rows of ints are handed over as rows of floats. */
+static float *row_of(void *ints)
+{
+    return ints;
+}
+
 static BsdfRows rows_of(const BsdfBlock *b, const BsdfTerm *term)
 {
-    BsdfView *v = (BsdfView *)(uintptr_t)&b->view; /* programs only read it */
+    BsdfView *v = cast_away_const(&b->view); /* programs only read it */
     return (BsdfRows){{[BSDF_PORT_WO] = v->wo[0],
                        [BSDF_PORT_NG] = v->Ng[0],
-                       [BSDF_PORT_OUTSIDE] = (float *)(void *)v->outside,
-                       [BSDF_PORT_OPTIONS] = (float *)(void *)v->options,
+                       [BSDF_PORT_OUTSIDE] = row_of(v->outside),
+                       [BSDF_PORT_OPTIONS] = row_of(v->options),
                        [BSDF_PORT_BLUR] = v->blur,
                        [BSDF_PORT_UNBENT] = v->unbent[0],
-                       [BSDF_PORT_ARG] = (float *)(uintptr_t)term->args,
+                       [BSDF_PORT_ARG] = cast_away_const(term->args),
                        [BSDF_PORT_STATE] = term->state}};
 }
 
@@ -117,7 +124,7 @@ const BsdfTerm *bsdf_block_add(BsdfBlock *b, const BsdfDef *def, const float *ar
         return term;
     alignas(64) uint32_t fault[SSL_BLOCK];
     BsdfRows rows = rows_of(b, term);
-    rows.list[BSDF_PORT_FAULT] = (float *)(void *)fault;
+    rows.list[BSDF_PORT_FAULT] = row_of(fault);
     bsdf_program_run(&def->prepare, &rows, live);
     for (uint32_t k = 0; k < def->lobe_count; ++k)
         add_lobe(b, term, &def->lobes[k], weight);
@@ -147,7 +154,7 @@ void bsdf_block_eval(const BsdfBlock *b, BsdfRow wi[3], uint16_t live, BsdfRow o
         rows.list[BSDF_PORT_WI] = wi[0];
         rows.list[BSDF_PORT_F_COS] = f_cos[0];
         rows.list[BSDF_PORT_PDF] = pdf;
-        rows.list[BSDF_PORT_FAULT] = (float *)(void *)fault;
+        rows.list[BSDF_PORT_FAULT] = row_of(fault);
         bsdf_program_run(&lobe->def->eval, &rows, lanes);
         EACH_LANE(i)
         {
@@ -209,7 +216,7 @@ static void draw(const BsdfBlock *b, BsdfRow u[3], const uint32_t chosen[SSL_BLO
         rows.list[BSDF_PORT_ETA] = out->eta;
         rows.list[BSDF_PORT_WEIGHT] = out->weight[0];
         rows.list[BSDF_PORT_PROBABILITY] = probability;
-        rows.list[BSDF_PORT_FAULT] = (float *)(void *)fault;
+        rows.list[BSDF_PORT_FAULT] = row_of(fault);
         bsdf_program_run(&lobe->def->sample, &rows, lanes);
         const float *n = lobe->term->state + ((size_t)lobe->term->def->frame + 6) * SSL_BLOCK;
         EACH_LANE(i)

@@ -155,9 +155,10 @@ static void decode_percent(const char *in, char out[PATH_BYTES])
 
 static void turn_backslashes(const char *in, char out[PATH_BYTES])
 {
-    size_t size = strlen(in);
-    for (size_t i = 0; i <= size; i++)
-        out[i] = in[i] == '\\' ? '/' : in[i];
+    size_t at = 0;
+    do
+        out[at] = in[at] == '\\' ? '/' : in[at];
+    while (in[at++] != '\0');
 }
 
 typedef struct Spellings {

@@ -10,7 +10,7 @@ enum { KIND_FLOATS = 9, COLOR = 0, DIRECT = 3, INDIRECT = 6 };
 static void add(FilmSample *sample, int kind, int at, Spectrum light)
 {
     float3 rgb = spectrum_to_rgb(light);
-    float *sum = sample->aov + FILM_AT_DIFFUSE_COLOR + KIND_FLOATS * kind + at;
+    float *sum = &sample->aov[FILM_AT_DIFFUSE_COLOR + KIND_FLOATS * kind + at];
     sum[0] += rgb.x;
     sum[1] += rgb.y;
     sum[2] += rgb.z;

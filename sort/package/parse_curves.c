@@ -2,6 +2,7 @@
  * list of segments. */
 #include "sort/package/scene_parse.h"
 
+#include "base/cast.h"
 #include "base/check.h"
 
 #include "sort/scene/curve.h"
@@ -127,8 +128,7 @@ static void list_segments(const SceneCurves *c, uint32_t *segments, uint32_t *fi
 
 Status curves_finish(Arena *arena, SceneMesh *mesh, uint32_t index, Error *err)
 {
-    SceneCurves *c =
-        (SceneCurves *)(uintptr_t)mesh->curves; /* const to readers of the scene only */
+    SceneCurves *c = cast_away_const(mesh->curves);
     TRY(check_points(mesh, index, err));
     TRY(check_counts(mesh, index, err));
     uint64_t count = curve_segment_count(c->basis, mesh->vertex_count, c->curve_count);

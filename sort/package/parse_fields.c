@@ -14,7 +14,7 @@ Status parse_at_field(const JsonCursor *c, Status status, Error *err)
                         copy.text);
 }
 
-Status parse_refuse(const JsonCursor *c, Status status, Error *err, const char *format, ...)
+Status(parse_refuse)(const JsonCursor *c, Status status, Error *err, const char *format, ...)
 {
     char text[ERROR_TEXT_MAX], field[JSON_PATH_MAX];
     va_list args;

@@ -5,6 +5,7 @@
 #include "sort/scene/scene.h"
 
 #include "base/alloc.h"
+#include "base/cast.h"
 #include "base/check.h"
 #include "base/file.h"
 #include "base/thread.h"
@@ -70,26 +71,26 @@ static void assign_arrays(SceneParser *p)
         case MESH_UV:
             mesh->uv[r->set] = r->data;
             break;
-        case MESH_ATTRIBUTE: /* the parser's own array, which is only const to readers */
-            ((SceneAttribute *)(uintptr_t)mesh->attributes)[r->set].values = r->data;
+        case MESH_ATTRIBUTE:
+            ((SceneAttribute *)cast_away_const(mesh->attributes))[r->set].values = r->data;
             break;
         case MESH_LATER_POSITIONS:
-            ((SceneMeshKey *)(uintptr_t)mesh->later)[r->set].positions = r->data;
+            ((SceneMeshKey *)cast_away_const(mesh->later))[r->set].positions = r->data;
             break;
         case MESH_LATER_NORMALS:
-            ((SceneMeshKey *)(uintptr_t)mesh->later)[r->set].normals = r->data;
+            ((SceneMeshKey *)cast_away_const(mesh->later))[r->set].normals = r->data;
             break;
         case MESH_MATERIAL_INDICES:
             mesh->material_indices = r->data;
             break;
         case CURVE_POINTS:
-            ((SceneCurves *)(uintptr_t)mesh->curves)->points = r->data;
+            ((SceneCurves *)cast_away_const(mesh->curves))->points = r->data;
             break;
         case CURVE_POINT_COUNTS:
-            ((SceneCurves *)(uintptr_t)mesh->curves)->point_counts = r->data;
+            ((SceneCurves *)cast_away_const(mesh->curves))->point_counts = r->data;
             break;
         case CURVE_LATER_POINTS:
-            ((const float **)(uintptr_t)mesh->curves->later)[r->set] = r->data;
+            ((const float **)cast_away_const(mesh->curves->later))[r->set] = r->data;
             break;
         case COPY_TRANSFORMS:
             UNREACHABLE();

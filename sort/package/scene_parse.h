@@ -99,6 +99,7 @@ Status parse_at_field(const JsonCursor *c, Status status, Error *err) SORT_MUST_
 /* As json_fail, with another status. */
 Status parse_refuse(const JsonCursor *c, Status status, Error *err, const char *format, ...)
     SORT_PRINTF(4, 5);
+#define parse_refuse(...) error_failed(parse_refuse(__VA_ARGS__))
 /* A required *name*, copied to the arena, new in its section. */
 Status scene_parse_name(SceneParser *p, JsonCursor *object, NameIndex *names, const char **out_name,
                         Error *err) SORT_MUST_CHECK;

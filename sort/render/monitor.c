@@ -69,7 +69,7 @@ static void copy_end(char out[TEX_LIVE_NAME_BYTES], const char *path)
     while (((unsigned char)*from & 0xc0) == 0x80)
         ++from;
     memset(out, 0, TEX_LIVE_NAME_BYTES);
-    memcpy(out, from, strlen(from));
+    memcpy(out, from, strlen(from) + 1);
 }
 
 /* Makes room for all textures; false: out of memory, and they are not told. */

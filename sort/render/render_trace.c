@@ -76,8 +76,8 @@ static void run_job(const Render *r, Wave *wave, const WaveJob *job)
 {
     uint32_t capacity = r->shared.view == WAVE_VIEW_COST ? 1 : r->options.wave_capacity;
     uint32_t width = job->width < capacity ? job->width : capacity;
+    ASSERT(width > 0 && job->height > 0);
     uint32_t rows = capacity / width < job->height ? capacity / width : job->height;
-    ASSERT(width > 0 && rows > 0);
     for (uint32_t y = 0; y < job->height; y += rows) {
         for (uint32_t x = 0; x < job->width; x += width) {
             WaveJob part = {.x = job->x + x, .y = job->y + y, .sample = job->sample};

@@ -103,7 +103,8 @@ Status dist2d_create(const float *weights, uint32_t width, uint32_t height, Dist
     d->height = height;
     d->marginal = d->tables;
     d->conditional = d->tables + height;
-    d->guides = (uint16_t *)(void *)(d->conditional + (size_t)width * height);
+    void *behind = d->conditional + (size_t)width * height;
+    d->guides = behind;
     for (uint32_t y = 0; y < height; ++y) {
         for (uint32_t x = 0; x < width; ++x)
             row[x] = (double)weights[(size_t)y * width + x];

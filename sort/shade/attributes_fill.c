@@ -210,7 +210,8 @@ static void store(const SslAttributeInfo *info, const SslAttributeSlot *slot, co
                   char *block, uint32_t lane)
 {
     uint32_t scalars = ssl_type_scalars(info->type);
-    float *out = (float *)(void *)(block + slot->offset_bytes) + lane;
+    void *first = block + slot->offset_bytes;
+    float *out = (float *)first + lane;
     uint32_t shadows = slot->wants_derivs ? 3 : slot->is_used ? 1 : 0;
     for (uint32_t d = 0; d < shadows; ++d)
         for (uint32_t k = 0; k < scalars; ++k) {
@@ -243,6 +244,7 @@ void attributes_fill(const Scene *scene, const SslProgramInfo *info, const char 
             const SceneInstance *instance =
                 is_environment ? NULL : &scene->instances[hits[i]->instance];
             const SceneMesh *own = is_environment ? NULL : &scene->meshes[instance->mesh];
+            ASSERT(own || is_environment);
             if (own != mesh && attribute->is_declared)
                 source = own ? find_source(own, names[a]) : (Source){0};
             mesh = own;

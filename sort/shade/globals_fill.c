@@ -9,12 +9,14 @@ typedef struct LaneWriter {
     uint64_t value, derivs;
 } LaneWriter;
 
+static const size_t line = SSL_BLOCK;
+
 static void store(float *at, float3 v, uint32_t components)
 {
     at[0] = v.x;
     if (components > 1) {
-        at[SSL_BLOCK] = v.y;
-        at[2 * SSL_BLOCK] = v.z;
+        at[line] = v.y;
+        at[2 * line] = v.z;
     }
 }
 
@@ -24,8 +26,8 @@ static void write3(const LaneWriter *w, GlobalRow row, float3 v, float3 dx, floa
     if (w->value >> row & 1)
         store(at, v, 3);
     if (w->derivs >> row & 1) {
-        store(at + 3 * SSL_BLOCK, dx, 3);
-        store(at + 6 * SSL_BLOCK, dy, 3);
+        store(at + 3 * line, dx, 3);
+        store(at + 6 * line, dy, 3);
     }
 }
 

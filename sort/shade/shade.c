@@ -74,7 +74,8 @@ static const uint32_t *fault_word(const ShadeContext *ctx, uint32_t i)
     ASSERT(i < ctx->count);
     const char *block =
         (const char *)ctx->results + (size_t)(i / SSL_BLOCK) * info->result_stride_bytes;
-    return (const uint32_t *)(const void *)(block + info->fault_offset) + i % SSL_BLOCK;
+    const void *words = block + info->fault_offset;
+    return (const uint32_t *)words + i % SSL_BLOCK;
 }
 
 static void count_faults(ShadeContext *ctx)
@@ -151,9 +152,9 @@ static void gather(const ShadeContext *ctx, uint32_t i, uint32_t flags, Bsdf *bs
         below[s] = spectrum_splat(0.0f);
         if (!(mask >> lane & 1))
             continue;
-        const float *w = (const float *)(const void *)(block + slot->weight_offset) + lane;
-        Spectrum weight = spectrum_from_rgb(f3(w[0], w[SSL_BLOCK], w[2 * SSL_BLOCK]));
-        const float *args = (const float *)(const void *)(block + slot->args_offset) + lane;
+        const void *weights = block + slot->weight_offset, *numbers = block + slot->args_offset;
+        const float *w = (const float *)weights + lane, *args = (const float *)numbers + lane;
+        Spectrum weight = spectrum_from_rgb(f3(w[0], w[SSL_BLOCK], w[(size_t)2 * SSL_BLOCK]));
         ASSERT(slot->parent < (int32_t)s); /* a layer comes before what it covers */
         if (slot->parent >= 0)
             weight = spectrum_mul(weight, below[slot->parent]);

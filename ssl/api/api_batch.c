@@ -18,8 +18,14 @@ static void *allocate_blocks(uint32_t block_count, uint32_t stride_bytes)
 float *api_line(void *blocks, uint32_t stride_bytes, uint32_t block, size_t offset_bytes,
                 uint32_t line)
 {
-    char *at = (char *)blocks + (size_t)block * stride_bytes + offset_bytes;
-    return (float *)(void *)at + (size_t)line * SSL_BLOCK;
+    void *at = (char *)blocks + (size_t)block * stride_bytes + offset_bytes;
+    return (float *)at + (size_t)line * SSL_BLOCK;
+}
+
+/* Lines of ints are read and written as such. */
+static int32_t *ints_of(void *line)
+{
+    return line;
 }
 
 /* Attributes that the host does not fill have their defaults. */
@@ -123,7 +129,7 @@ int32_t *sort_ssl_batch_global_int(SortSslBatch *batch, uint32_t block, uint32_t
 {
     if (!has_global(batch, block, row) || !api_is_discrete(batch->program->ctx->globals[row].type))
         return NULL;
-    return (int32_t *)(void *)api_global_line(batch, block, row, 0);
+    return ints_of(api_global_line(batch, block, row, 0));
 }
 
 float *api_attribute_line(const SortSslBatch *batch, uint32_t block, uint32_t attribute,
@@ -168,7 +174,7 @@ int32_t *sort_ssl_batch_attribute_int(SortSslBatch *batch, uint32_t block, uint3
     const SslAttributeSlot *slot = find_attribute(batch, block, attribute);
     if (!slot || !slot->is_used || !api_is_discrete(attribute_type(batch, attribute)))
         return NULL;
-    return (int32_t *)(void *)api_attribute_line(batch, block, attribute, 0);
+    return ints_of(api_attribute_line(batch, block, attribute, 0));
 }
 
 int32_t *sort_ssl_batch_attribute_exists(SortSslBatch *batch, uint32_t block, uint32_t attribute)
@@ -177,8 +183,8 @@ int32_t *sort_ssl_batch_attribute_exists(SortSslBatch *batch, uint32_t block, ui
     if (!slot || !slot->wants_existence)
         return NULL;
     const SslProgramInfo *info = ssl_program_info(batch->program->ssl);
-    return (int32_t *)(void *)api_line(batch->attributes, info->attributes_stride_bytes, block,
-                                       slot->existence_offset_bytes, 0);
+    return ints_of(api_line(batch->attributes, info->attributes_stride_bytes, block,
+                            slot->existence_offset_bytes, 0));
 }
 
 SortSslStatus sort_ssl_batch_set_live(SortSslBatch *batch, uint32_t point, bool is_live,

@@ -1,5 +1,6 @@
 /* Programs: a unit built into a kernel, and what that reads and makes. */
 #include "base/alloc.h"
+#include "base/cast.h"
 #include "ssl/api/api_check.h"
 #include "ssl/api/api_handles.h"
 #include "ssl/api/api_value.h"
@@ -59,6 +60,7 @@ static SortSslStatus build(const SortSslUnit *unit, const SortSslBuildDesc *how,
 {
     uint32_t first = diag_count(list);
     Error error = {0};
+    ASSERT((uint32_t)how->kind <= SSL_KERNEL_EMISSION);
     SslBuildDesc desc = {.size_bytes = sizeof desc,
                          .kind = (SslKernelKind)how->kind,
                          .constants = constants,
@@ -109,7 +111,7 @@ SortSslStatus sort_ssl_program_build(const SortSslUnit *unit, const SortSslBuild
 
 SortSslProgram *api_hold_program(const SortSslProgram *program)
 {
-    SortSslProgram *held = (SortSslProgram *)(uintptr_t)program; /* only its count changes */
+    SortSslProgram *held = cast_away_const(program); /* only its count changes */
     atomic_fetch_add_explicit(&held->holders, 1, memory_order_relaxed);
     return held;
 }

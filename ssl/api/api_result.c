@@ -44,8 +44,8 @@ const int32_t *sort_ssl_batch_output_int(const SortSslBatch *batch, uint32_t blo
                                          uint32_t number)
 {
     SslType kind = SSL_VOID;
-    const float *line = find_output(batch, block, output, SORT_SSL_VALUE, number, &kind);
-    return api_is_discrete(kind) ? (const int32_t *)(const void *)line : NULL;
+    const void *line = find_output(batch, block, output, SORT_SSL_VALUE, number, &kind);
+    return api_is_discrete(kind) ? line : NULL;
 }
 
 /* NULL: there is no such block or lobe. */
@@ -94,8 +94,8 @@ const int32_t *sort_ssl_batch_lobe_arg_int(const SortSslBatch *batch, uint32_t b
                                            uint32_t number)
 {
     SslType kind = SSL_VOID;
-    const float *line = find_lobe_arg(batch, block, lobe, number, &kind);
-    return api_is_discrete(kind) ? (const int32_t *)(const void *)line : NULL;
+    const void *line = find_lobe_arg(batch, block, lobe, number, &kind);
+    return api_is_discrete(kind) ? line : NULL;
 }
 
 bool sort_ssl_batch_fault(const SortSslBatch *batch, uint32_t point, SortSslFault *out)

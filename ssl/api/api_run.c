@@ -1,4 +1,5 @@
 /* A batch runs: its inputs are checked, and the kernel gets the host's texture lookup. */
+#include "base/check.h"
 #include "base/thread.h"
 #include "ssl/api/api_check.h"
 #include "ssl/api/api_handles.h"
@@ -61,7 +62,8 @@ typedef struct Run {
 
 static void look_up(SslHost *host, const SslTexCall *call)
 {
-    const Run *run = (const Run *)(const void *)host;
+    const void *own = host; /* as sort_ssl_batch_run gave it */
+    const Run *run = own;
     SortSslTextureCall out = {.size_bytes = sizeof out,
                               .texture = call->texture,
                               .site = call->site,
@@ -102,11 +104,13 @@ SortSslStatus sort_ssl_batch_run(SortSslBatch *batch, const SortSslRunDesc *desc
     if (!own.params)
         TRY_SSL(sort_ssl_params_create(batch->program, &defaults, err));
     const SortSslParams *params = own.params ? own.params : defaults;
+    ASSERT(params);
     SortSslStatus status = check_run(batch, &own, params, err);
     if (status == SORT_SSL_OK)
         status = check_inputs(batch, err);
     if (status == SORT_SSL_OK) {
         Run run = {own.texture_lookup, own.user};
+        void *host = &run;
         SslServices services = {sizeof services, look_up};
         SslBatch points = {.globals = batch->globals,
                            .attributes = batch->attributes,
@@ -115,7 +119,7 @@ SortSslStatus sort_ssl_batch_run(SortSslBatch *batch, const SortSslRunDesc *desc
                            .params = params->block,
                            .textures = batch->textures,
                            .services = &services,
-                           .host = (SslHost *)(void *)&run,
+                           .host = host,
                            .block_count = batch->block_count,
                            .loop_budget = own.loop_budget ? own.loop_budget : DEFAULT_LOOP_BUDGET,
                            .stack_bytes = own.stack_bytes ? own.stack_bytes : DEFAULT_STACK_BYTES};

@@ -71,6 +71,7 @@ static void end_live(Planner *p, IrValue v, uint32_t point)
         return;
     }
     add_segment(p, v, point, p->live_end[v]);
+    ASSERT(p->live.data && at <= p->live.count);
     IrValue moved = p->live.data[--p->live.count];
     p->live.data[at - 1] = moved;
     p->live_at[moved] = at;

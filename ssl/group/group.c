@@ -1,6 +1,7 @@
 /* The entry point of the linker. It links the groups inside a group first, each once, and then the group itself. */
 #include "ssl/group/group.h"
 #include "base/alloc.h"
+#include "base/cast.h"
 #include "base/check.h"
 #include "ssl/memory_guard.h"
 
@@ -90,7 +91,7 @@ static Status find_unit(Job *job, const SslGroupNode *node, SslUnit **out_unit)
     Status status = STATUS_NOT_FOUND;
     if (!unit && !node->group && host->find_unit)
         status = host->find_unit(host->data, node, &unit);
-    *out_unit = (SslUnit *)(uintptr_t)unit; /* changes only the reference count */
+    *out_unit = cast_away_const(unit); /* changes only the reference count */
     if (unit) {
         CHECK(unit->ctx == job->linker->ctx);
         if (job->depth + unit->nesting + 1 > SSL_MAX_GROUP_NESTING) {

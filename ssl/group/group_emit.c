@@ -133,6 +133,7 @@ static void read_input(Emit *e, const GroupNode *node, uint32_t input, IrValue *
         group_convert(b, group_output_type(&source->info->outputs[from->output]), to,
                       e->results[from->node] + first, out);
     } else if (from->param != GROUP_NONE) {
+        ASSERT(e->params.data && from->param < e->params.count);
         GroupType type = group_param_type(&e->params.data[from->param]);
         IrValue *values = ARENA_ARRAY(e->arena, IrValue, group_type_values(type));
         read_param(e, from->param, values);

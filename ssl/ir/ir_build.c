@@ -112,7 +112,7 @@ static IrInstId append(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const
 
 static bool is_commutative(IrOp op)
 {
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_FADD:
     case IR_FMUL:
     case IR_FEQ:
@@ -130,8 +130,9 @@ static bool is_commutative(IrOp op)
     case IR_BOR:
     case IR_BXOR:
         return true;
+    default:
+        return false;
     }
-    return false;
 }
 
 /* Returns the first result of a pure instruction: of an existing equal one, or of a new one. */

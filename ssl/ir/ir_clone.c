@@ -83,21 +83,23 @@ static bool is_live(const IrClone *c, IrValue v)
     return !c->live || c->live[v];
 }
 
-static bool carries(const IrClone *c)
+/* Returns the hooks if they carry values across borders, else NULL. */
+static const IrCloneHooks *carrier(const IrClone *c)
 {
-    return c->hooks && c->hooks->carry;
+    return c->hooks && c->hooks->carry ? c->hooks : NULL;
 }
 
 /* Appends the values that carry `source` across the border of `result`. */
 static void carry(IrClone *c, IrValue result, IrValue source, ValueList *list)
 {
     Arena *arena = c->module->arena;
-    uint32_t count = carries(c) ? c->hooks->carry_count(c, result) : 1;
+    const IrCloneHooks *hooks = carrier(c);
+    uint32_t count = hooks ? hooks->carry_count(c, result) : 1;
     if (count == 0)
         return;
     array_reserve(arena, list, list->count + count);
-    if (carries(c))
-        c->hooks->carry(c, result, source, list->data + list->count);
+    if (hooks)
+        hooks->carry(c, result, source, list->data + list->count);
     else
         list->data[list->count] = c->map[source];
     list->count += count;
@@ -106,10 +108,12 @@ static void carry(IrClone *c, IrValue result, IrValue source, ValueList *list)
 /* Maps `target` to values that carry() made. Returns the number of values that it took. */
 static uint32_t receive(IrClone *c, IrValue result, IrValue target, const IrValue *values)
 {
-    if (carries(c)) {
-        c->hooks->receive(c, result, target, values);
-        return c->hooks->carry_count(c, result);
+    const IrCloneHooks *hooks = carrier(c);
+    if (hooks) {
+        hooks->receive(c, result, target, values);
+        return hooks->carry_count(c, result);
     }
+    ASSERT(values);
     c->map[target] = values[0];
     return 1;
 }
@@ -171,7 +175,7 @@ static void copy_if(IrClone *c, const IrInst *inst)
         copy_arm(c, inst, known ? then_region : else_region);
         return;
     }
-    if (!carries(c) && arms_are_empty(c, inst)) {
+    if (!carrier(c) && arms_are_empty(c, inst)) {
         copy_as_select(c, inst, cond);
         return;
     }
@@ -241,7 +245,7 @@ static void carry_init(IrClone *c, const IrInst *inst, uint32_t state, ValueList
 {
     IrValue param = ir_region(c->from, inst->region_first)->param_first + state;
     IrValue init = ir_args(c->from, inst)[state];
-    if (carries(c) || c->map[init])
+    if (carrier(c) || c->map[init])
         carry(c, inst->result_first + state, init, list);
     else /* the body overwrites the state before it reads it */
         array_push(c->module->arena, list, ir_build_zero(c->to, ir_type(c->from, param)));

@@ -38,7 +38,7 @@
 
 static bool eval_math(IrOp op, const IrScalar *a, IrScalar *out)
 {
-    switch ((unsigned)op) {
+    switch (op) {
 #define RT_MATH1(name, f) FLOAT1(name, rt_##f(x))
 #define RT_MATH2(name, f) FLOAT2(name, rt_##f(x, y))
 #include "ssl/rt/rt_math.inc"
@@ -59,13 +59,14 @@ static bool eval_math(IrOp op, const IrScalar *a, IrScalar *out)
         FLOAT1(SIGN, rt_sign(x))
         FLOAT1(SQRT, rt_sqrt(x))
         FLOAT1(INVSQRT, rt_inverse_sqrt(x))
+    default:
+        return false;
     }
-    return false;
 }
 
 static bool eval_int(IrOp op, const IrScalar *a, IrScalar *out)
 {
-    switch ((unsigned)op) {
+    switch (op) {
         INT2(IADD, rt_int_add(x, y))
         INT2(ISUB, rt_int_sub(x, y))
         INT2(IMUL, rt_int_mul(x, y))
@@ -91,14 +92,15 @@ static bool eval_int(IrOp op, const IrScalar *a, IrScalar *out)
     case IR_INOT:
         out->i = ~a[0].i;
         return true;
+    default:
+        return false;
     }
-    return false;
 }
 
 bool ir_scalar_eval(IrOp op, const IrScalar *a, IrScalar *out)
 {
     *out = (IrScalar){0};
-    switch ((unsigned)op) {
+    switch (op) {
         TEST2(FEQ, f, float, ==)
         TEST2(FNE, f, float, !=)
         TEST2(FLT, f, float, <)
@@ -129,8 +131,9 @@ bool ir_scalar_eval(IrOp op, const IrScalar *a, IrScalar *out)
     case IR_FBITS:
         out->i = rt_float_bits(a[0].f);
         return true;
+    default:
+        return eval_math(op, a, out) || eval_int(op, a, out);
     }
-    return eval_math(op, a, out) || eval_int(op, a, out);
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
@@ -238,7 +241,7 @@ static IrValue fold_mul(IrBuilder *b, IrValue x, IrValue y)
 static IrValue fold_float(IrBuilder *b, IrOp op, const IrValue *a)
 {
     IrValue inner;
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_FADD:
         return fold_add(b, a[0], a[1]);
     case IR_FSUB:
@@ -260,8 +263,9 @@ static IrValue fold_float(IrBuilder *b, IrOp op, const IrValue *a)
         if (is_float(b, a[1], 1.0f))
             return a[0];
         return is_float(b, a[1], 0.0f) ? ir_const_float(b, 1.0f) : 0;
+    default:
+        return 0;
     }
-    return 0;
 }
 
 /* Returns whether a comparison tests if a derivative from the host is finite. It always is (ssl_kernel.h). */
@@ -280,7 +284,7 @@ static bool is_known_finite(IrBuilder *b, const IrValue *a)
 
 static IrValue fold_int(IrBuilder *b, IrOp op, const IrValue *a)
 {
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_IADD:
     case IR_IOR:
     case IR_IXOR:
@@ -311,8 +315,9 @@ static IrValue fold_int(IrBuilder *b, IrOp op, const IrValue *a)
     case IR_ILT:
     case IR_IGT:
         return a[0] == a[1] ? ir_const_bool(b, false) : 0;
+    default:
+        return 0;
     }
-    return 0;
 }
 
 static IrValue fold_bool(IrBuilder *b, IrOp op, const IrValue *a)
@@ -325,13 +330,15 @@ static IrValue fold_bool(IrBuilder *b, IrOp op, const IrValue *a)
         if (!ir_is_const_bool(b, a[i], &x))
             continue;
         IrValue other = a[1 - i];
-        switch ((unsigned)op) {
+        switch (op) {
         case IR_BAND:
             return x ? other : a[i];
         case IR_BOR:
             return x ? a[i] : other;
         case IR_BXOR:
             return x ? ir_build1(b, IR_BNOT, other) : other;
+        default:
+            break;
         }
     }
     if (a[0] == a[1])
@@ -434,7 +441,7 @@ IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32
         return fold_float(b, op, args);
     if (op >= IR_INEG && op <= IR_IGE)
         return fold_int(b, op, args);
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_FLE:
         return is_known_finite(b, args) ? ir_const_bool(b, true) : 0;
     case IR_BNOT:
@@ -454,6 +461,7 @@ IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32
     case IR_CLOSURE_ADD:
     case IR_CLOSURE_SCALE:
         return fold_closure(b, op, args);
+    default:
+        return 0;
     }
-    return 0;
 }

@@ -1,4 +1,5 @@
 #include "ssl/ir/ir_link.h"
+#include "base/cast.h"
 #include "base/check.h"
 #include "ssl/ir/ir_clone.h"
 #include <string.h>
@@ -204,7 +205,7 @@ void ir_link_instance(IrLink *link, uint32_t part, uint32_t texture_base,
                    .attributes = attributes,
                    .own = ARENA_ARRAY(m->arena, IrFuncId, from->funcs.count)};
     const IrFunc *entry = shifted_copy(link, &shift, ir_func(from, from->entry));
-    IrClone c = ir_clone_begin(m, entry, link->entry, &hooks, (void *)(uintptr_t)inputs);
+    IrClone c = ir_clone_begin(m, entry, link->entry, &hooks, cast_away_const(inputs));
     ir_clone_insts(&c, entry->body);
     const IrValue *yields = ir_yield_args(entry, entry->body);
     for (uint32_t i = 0; i < entry->result_count; ++i)

@@ -76,6 +76,8 @@ static void print_imm(Printer *p, const IrInst *inst)
         print_component(out, row->type, ir_global_component(inst->imm));
         strbuf_append_c(out, shadows[ir_global_shadow(inst->imm)]);
         break;
+    default:
+        break;
     }
     case IR_ATTRIBUTE: {
         const SslAttributeInfo *row = &m->info.attributes[ir_global_row(inst->imm)];

@@ -62,8 +62,9 @@ static bool matches(char c, IrType type)
         return !ir_is_array(type);
     case 'a':
         return ir_is_array(type);
+    default:
+        return false;
     }
-    return false;
 }
 
 /* Checks the fixed part of the signature, and that all 'v' are one type and 'e' is the array's. */
@@ -218,6 +219,8 @@ static Status verify_tables(Verifier *v, IrInstId id)
             EXPECT(v, id, ir_type(v->func, ir_args(v->func, inst)[i]) == ir_scalar(ir_kind(type)),
                    "element %u", i);
         return STATUS_OK;
+    default:
+        break;
     }
     case IR_ARRAY_GET:
     case IR_ARRAY_SET:

@@ -132,7 +132,7 @@ enum { SYMBOL_BYTES = 4 + HASH128_TEXT_BYTES };
 
 static void kernel_symbol(Hash128 key, char out_symbol[SYMBOL_BYTES])
 {
-    memcpy(out_symbol, "ssl_", 4);
+    memcpy(out_symbol, "ssl_", sizeof "ssl_");
     hash128_text(key, out_symbol + 4);
 }
 

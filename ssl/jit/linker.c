@@ -114,6 +114,7 @@ static Status look_up(Linker *l, const char *symbol, SslKernelFn *out_entry, Err
     cond_destroy(&answer.cond);
     mutex_destroy(&answer.mutex);
     TRY(jit_check(answer.failed, "link the kernel", err));
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): addresses of LLVM are numbers */
     *out_entry = (SslKernelFn)(uintptr_t)answer.address;
     return STATUS_OK;
 }

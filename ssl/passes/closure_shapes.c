@@ -2,6 +2,7 @@
  * still adds after as many rounds as there are states for it to move through is added without end. Then caps are
  * set, which end the growth. */
 #include "ssl/passes/closure_shapes.h"
+#include "base/cast.h"
 #include "base/check.h"
 #include "ssl/report.h"
 #include <string.h>
@@ -90,7 +91,7 @@ static void place_inside(ClosureShapes *grow, const Shape *to, uint32_t to_top, 
             if (!grow || grow->has_failed)
                 continue;
             places[i] = (int32_t)to->count;
-            append(grow, (Shape *)(uintptr_t)to, t, span);
+            append(grow, cast_away_const(to), t, span);
             grow->has_grown = true;
         }
         taken[places[i]] = true;

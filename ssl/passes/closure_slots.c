@@ -183,6 +183,8 @@ static bool visit(IrClone *c, IrInstId id)
         if (!gives_closure)
             return false;
         break;
+    default:
+        break;
     }
     switch (inst->op) {
     case IR_CLOSURE_ZERO:
@@ -209,8 +211,9 @@ static bool visit(IrClone *c, IrInstId id)
     case IR_ARRAY_SET:
         set_element(c, inst);
         return true;
+    default:
+        return false;
     }
-    return false;
 }
 
 /* --- borders ---------------------------------------------------------------------------------- */

@@ -167,6 +167,8 @@ static void differentiate(IrClone *c, const IrInst *inst)
     case IR_ARRAY_SET:
         tangent_of_array_op(c, inst, args);
         return;
+    default:
+        break;
     }
     if (ir_choice(c->to, (IrOp)inst->op, args, &choice))
         choose_tangent(c, inst, &choice);
@@ -382,6 +384,8 @@ static bool visit(IrClone *c, IrInstId id)
     case IR_DDY:
         take_derivative(c, inst);
         return true;
+    default:
+        break;
     }
     ir_clone_copy(c, id);
     if (inst->result_count == 1 && demand_of(c, inst->result_first))
@@ -441,8 +445,8 @@ static void make_clone(Forward *w, IrDemand *d)
     const IrFunc *f = ir_func(w->module, d->lineage->func);
     FuncPass pass = {.forward = w,
                      .demand = d,
-                     .tangents =
-                         ARENA_ARRAY(w->module->arena, IrValue, f->values.count * IR_DIRECTIONS)};
+                     .tangents = ARENA_ARRAY(w->module->arena, IrValue,
+                                             (size_t)f->values.count * IR_DIRECTIONS)};
     IrClone c = ir_clone_begin(w->module, f, begin_clone(w, f, d), &hooks, &pass);
     map_params(&c, d);
     ir_clone_insts(&c, f->body);

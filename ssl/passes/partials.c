@@ -134,7 +134,7 @@ static IrValue of_hypot(IrBuilder *b, const IrValue *a, IrValue v, const IrValue
 
 static IrValue tangent2(IrBuilder *b, IrOp op, const IrValue *a, IrValue v, const IrValue *t)
 {
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_FADD:
         return sum(b, t[0], t[1]);
     case IR_FSUB:
@@ -151,8 +151,9 @@ static IrValue tangent2(IrBuilder *b, IrOp op, const IrValue *a, IrValue v, cons
         return of_atan2(b, a, t);
     case IR_HYPOT:
         return of_hypot(b, a, v, t);
+    default:
+        UNREACHABLE();
     }
-    UNREACHABLE();
 }
 
 /* --- functions of one argument ---------------------------------------------------------------- */
@@ -176,7 +177,7 @@ static IrValue of_root(IrBuilder *b, IrOp op, IrValue x, IrValue v)
 static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
 {
     IrValue zero = number(b, 0.0f), one = number(b, 1.0f);
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_FNEG:
         return number(b, -1.0f);
     case IR_FABS:
@@ -214,22 +215,24 @@ static IrValue partial1(IrBuilder *b, IrOp op, IrValue x, IrValue v)
         return ir_build1(b, IR_SINH, x);
     case IR_TANH:
         return one_minus_square(b, v);
+    default:
+        UNREACHABLE();
     }
-    UNREACHABLE();
 }
 
 /* Returns whether the derivative can overflow although neither value nor argument is extreme. */
 static bool may_overflow(IrOp op)
 {
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_EXP:
     case IR_EXP2:
     case IR_EXPM1:
     case IR_SINH:
     case IR_COSH:
         return true;
+    default:
+        return false;
     }
-    return false;
 }
 
 static IrValue tangent1(IrBuilder *b, IrOp op, IrValue x, IrValue v, IrValue t)
@@ -256,7 +259,7 @@ IrValue ir_tangent(IrBuilder *b, IrOp op, const IrValue *args, IrValue result,
 
 bool ir_choice(IrBuilder *b, IrOp op, const IrValue *args, IrChoice *out)
 {
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_FMIN:
         *out = (IrChoice){ir_build2(b, IR_FLT, args[1], args[0]), 1, 0};
         return true;
@@ -266,6 +269,7 @@ bool ir_choice(IrBuilder *b, IrOp op, const IrValue *args, IrChoice *out)
     case IR_SELECT:
         *out = (IrChoice){args[0], 1, 2};
         return true;
+    default:
+        return false;
     }
-    return false;
 }

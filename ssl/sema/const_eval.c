@@ -165,6 +165,7 @@ static const Constant *eval_with(Eval *v, const Expr *e, const Constant *a)
     SslType type = scalar_type(a->type);
     if (type == SSL_STRING) {
         Scalar *same = new_scalars(v, e->type);
+        ASSERT(a->text && b->text);
         same->b = (strcmp(a->text, b->text) == 0) == (e->op == TOKEN_EQUAL);
         return make(v, e->type, same);
     }

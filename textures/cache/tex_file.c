@@ -262,7 +262,8 @@ Status texcache_file_read(const char *path, const TexRegion *region, float *out_
     RegionReader *r = MEM_NEW(RegionReader);
     if (!r)
         return error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
-    *r = (RegionReader){.region = region, .rgba = out_rgba};
+    r->region = region;
+    r->rgba = out_rgba;
     Status status = stex_open(path, &r->fd, err);
     if (status == STATUS_OK) {
         status = read_region(r, path, err);

@@ -52,7 +52,7 @@ uint32_t texture_tail_tiles(const StexHeader *h, uint32_t out_first[TEXTURE_TAIL
 {
     uint32_t count = 0;
     out_first[count++] = h->first_tail_level;
-    if (h->tail_bytes > SLAB_UNIT_BYTES * 2 && h->first_tail_level + 1u < h->level_count)
+    if (h->tail_bytes > (uint64_t)SLAB_UNIT_BYTES * 2 && h->first_tail_level + 1u < h->level_count)
         out_first[count++] = h->first_tail_level + 1u;
     out_first[count] = h->level_count;
     return count;
@@ -136,7 +136,8 @@ static Status texture_allocate(TexCache *c, Texture *texture, const StexHeader *
                                         h->level_count * sizeof *texture->levels);
     if (!texture->entries)
         return error_set_at(err, STATUS_NO_MEMORY, texture->path, "out of memory");
-    texture->levels = (TexLevel *)(void *)(texture->entries + entry_count);
+    void *behind = texture->entries + entry_count;
+    texture->levels = behind;
     texture_prepare(texture, h);
     return STATUS_OK;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define UDIM_TOKEN "<UDIM>"
-enum { UDIM_COLUMNS = 10, UDIM_DIGITS = 4 };
+enum { UDIM_COLUMNS = 10, UDIM_ROWS = TEX_UDIM_COUNT / UDIM_COLUMNS, UDIM_DIGITS = 4 };
 
 /* --- names -------------------------------------------------------------------------------- */
 
@@ -145,7 +145,7 @@ typedef struct UdimLane {
 
 static bool has_file(const UdimSet *set, int32_t u, int32_t v)
 {
-    return u >= 0 && u < UDIM_COLUMNS && v >= 0 && v < TEX_UDIM_COUNT / UDIM_COLUMNS &&
+    return u >= 0 && u < UDIM_COLUMNS && v >= 0 && v < UDIM_ROWS &&
            set->ids[v * UDIM_COLUMNS + u].id != 0;
 }
 
@@ -157,7 +157,7 @@ static UdimLane place_lane(const UdimSet *set, float s, float t)
     if (!isfinite(s) || !isfinite(t))
         return (UdimLane){set->first, s, t};
     UdimLane lane = {.index = TEX_UDIM_COUNT};
-    const float columns = (float)UDIM_COLUMNS, rows = (float)(TEX_UDIM_COUNT / UDIM_COLUMNS);
+    const float columns = (float)UDIM_COLUMNS, rows = (float)UDIM_ROWS;
     if (!(s >= 0.0f && s <= columns && t >= 0.0f && t <= rows))
         return lane;
     int32_t u = (int32_t)s, v = (int32_t)t;
@@ -175,7 +175,7 @@ static UdimLane place_lane(const UdimSet *set, float s, float t)
     lane.s = s - (float)u;
     lane.t = t - (float)v;
     /* A place beyond all UDIM numbers has no index under which it could be reported. */
-    if (u < UDIM_COLUMNS && v < TEX_UDIM_COUNT / UDIM_COLUMNS)
+    if (u < UDIM_COLUMNS && v < UDIM_ROWS)
         lane.index = (uint32_t)(v * UDIM_COLUMNS + u);
     return lane;
 }

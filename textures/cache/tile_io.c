@@ -86,6 +86,7 @@ static void log_failure(TexCache *c, Texture *texture, uint32_t tile, const Tile
 static uint32_t intern_constant(TexCache *c, const float rgba[4])
 {
     for (uint32_t i = 0; i < c->constant_count; ++i) {
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): -0 and 0 are two colours, a NaN is one */
         if (memcmp(c->constants[i], rgba, sizeof c->constants[i]) == 0)
             return i;
     }

@@ -69,7 +69,7 @@ static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
 {
     const TexRequest *r = lk->request;
     const float *coord = r->coord + lane;
-    uint32_t stride = r->lane_count;
+    size_t stride = r->lane_count;
     float s = coord[0], t = coord[stride];
     /* NaN compares false. */
     out->has_place = fabsf(s) <= COORDINATE_MAX && fabsf(t) <= COORDINATE_MAX;

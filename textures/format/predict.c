@@ -101,13 +101,14 @@ static void measure_any(const PredictShape *s, const uint8_t *texels,
 static void combine(const PredictShape *s, uint8_t *texels, bool is_added)
 {
     uint32_t bytes = s->component_bytes;
+    const size_t third = (size_t)2 * bytes;
     size_t step = (size_t)s->channel_count * bytes, count = (size_t)s->width * s->height;
     for (size_t i = 0; i < count; ++i) {
         uint8_t *at = texels + i * step;
         uint32_t second = get(at + bytes, bytes);
         uint32_t other = is_added ? second : 0u - second;
         put(at, bytes, get(at, bytes) + other);
-        put(at + 2 * bytes, bytes, get(at + 2 * bytes, bytes) + other);
+        put(at + third, bytes, get(at + third, bytes) + other);
     }
 }
 
@@ -134,7 +135,7 @@ SORT_ALWAYS_INLINE void write_residuals(const PredictShape *s, uint32_t predicto
     for (uint32_t y = 0; y < s->height; ++y) {
         for (uint32_t x = 0; x < s->width; ++x) {
             for (uint32_t k = 0; k < s->channel_count; ++k) {
-                const uint8_t *at = texels + y * row + x * step + k * bytes;
+                const uint8_t *at = texels + y * row + x * step + (size_t)k * bytes;
                 uint32_t guess = x > 0 && y > 0
                                      ? expected(predictor, get(at - step, bytes),
                                                 get(at - row, bytes), get(at - row - step, bytes))

@@ -81,7 +81,9 @@ typedef struct StexHeader {
     char notes[TEX_NOTES_BYTES]; /* TexInfo.notes, padded with zeros */
 } StexHeader;
 _Static_assert(offsetof(StexHeader, average_rgba) == 88 && offsetof(StexHeader, levels) == 120 &&
-                   offsetof(StexHeader, notes) == 760 && sizeof(StexHeader) <= STEX_PAGE_BYTES &&
+                   offsetof(StexHeader, notes) == 760 &&
+                   sizeof(StexHeader) == 760 + TEX_NOTES_BYTES &&
+                   sizeof(StexHeader) <= STEX_PAGE_BYTES &&
                    sizeof(StexBrief) == offsetof(StexHeader, levels),
                "on disk");
 

@@ -119,8 +119,8 @@ void texel_encode_row(const TexelTables *tables, TexelFormat format, const float
             bool is_encoded = format.is_srgb && !is_alpha(c, channels);
             for (size_t i = c; i < value_count; i += channels) {
                 float clamped = fminf(fmaxf(values[i], 0.0f), 1.0f);
-                out[i] =
-                    is_encoded ? encode_srgb8(tables, clamped) : (uint8_t)(clamped * 255.0f + 0.5f);
+                float rounded = clamped * 255.0f + 0.5f;
+                out[i] = is_encoded ? encode_srgb8(tables, clamped) : (uint8_t)rounded;
             }
         }
         return;

@@ -1,5 +1,6 @@
 #include "tools/kit/tool.h"
 
+#include "base/cast.h"
 #include "base/check.h"
 #include "base/file.h"
 #include "tools/kit/tool_pages.h"
@@ -66,7 +67,7 @@ bool tool_parse(const CliProgram *command, int argc, char **argv, CliResult *out
 /* Adds the table of each command to the page, and the program's own if it runs without a command. */
 static void describe(ToolPage *page)
 {
-    char *argv[] = {(char *)(uintptr_t)running->name, NULL};
+    char *argv[] = {cast_away_const(running->name), NULL};
     ASSERT(!described);
     described = page;
     for (uint32_t i = 0; i < running->command_count; ++i)
@@ -128,6 +129,7 @@ static int run_completion(int argc, char **argv)
         (void)error_set(&err, STATUS_INVALID, "'%s' is none of bash, zsh and fish", args.args[0]);
         return tool_fail(&err, TOOL_USAGE);
     }
+    ASSERT(shell <= CLI_SHELL_FISH);
     ToolPage page = {.kind = TOOL_PAGE_COMPLETION, .shell = (CliShell)shell};
     tool_completion_begin(running, &page);
     describe(&page);

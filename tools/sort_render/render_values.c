@@ -7,29 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `count` numbers of digits alone, of which at most nine matter, with `between` between them. */
-static bool read_numbers(const char *text, const char *between, uint32_t *out, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; ++i) {
-        size_t digits = strspn(text, "0123456789");
-        if (digits == 0 || digits > 9)
-            return false;
-        out[i] = (uint32_t)strtoul(text, NULL, 10);
-        text += digits;
-        if (i + 1 < count) {
-            if (strncmp(text, between, strlen(between)) != 0)
-                return false;
-            text += strlen(between);
-        }
-    }
-    return *text == '\0';
-}
-
 Status parse_probe(const char *text, void *out, Error *err)
 {
     struct ProbePixel *p = out;
     uint32_t v[2];
-    if (!read_numbers(text, ",", v, 2))
+    if (!cli_parse_numbers(text, ",", v, 2))
         return error_set(err, STATUS_INVALID, "'%s' is no pixel such as 320,240", text);
     *p = (ProbePixel){.is_wanted = true, .x = v[0], .y = v[1]};
     return STATUS_OK;
@@ -54,7 +36,7 @@ Status parse_size(const char *text, void *out, Error *err)
 {
     RenderOptions *o = out;
     uint32_t v[2];
-    if (!read_numbers(text, "x", v, 2))
+    if (!cli_parse_numbers(text, "x", v, 2))
         return error_set(err, STATUS_INVALID, "'%s' is not a size like 1920x1080", text);
     if (v[0] == 0 || v[1] == 0 || v[0] > FILM_MAX_SIDE_PX || v[1] > FILM_MAX_SIDE_PX)
         return error_set(err, STATUS_INVALID, "'%s': sides go from 1 to %d", text,
@@ -68,7 +50,7 @@ Status parse_samples(const char *text, void *out, Error *err)
 {
     RenderOptions *o = out;
     uint32_t v[2];
-    if (!read_numbers(text, ":", v, 2) || v[1] <= v[0])
+    if (!cli_parse_numbers(text, ":", v, 2) || v[1] <= v[0])
         return error_set(err, STATUS_INVALID,
                          "'%s' is not a range like 0:64 (first, one past the last)", text);
     o->sample_begin = v[0];
@@ -87,9 +69,9 @@ Status parse_frames(const char *text, void *out, Error *err)
     int length = snprintf(range, sizeof range, "%.*s", has_step ? (int)(colon - text) : 63, text);
     bool is_range =
         length < (int)sizeof range &&
-        (!has_step || (read_numbers(colon + 1, "", &step, 1) && step > 0)) &&
-        (read_numbers(range, between[0], v, 2) || read_numbers(range, between[1], v, 2));
-    if (!is_range && read_numbers(text, "", v, 1)) {
+        (!has_step || (cli_parse_numbers(colon + 1, "", &step, 1) && step > 0)) &&
+        (cli_parse_numbers(range, between[0], v, 2) || cli_parse_numbers(range, between[1], v, 2));
+    if (!is_range && cli_parse_numbers(text, "", v, 1)) {
         v[1] = v[0];
         is_range = true;
     }
@@ -125,7 +107,7 @@ Status parse_crop(const char *text, void *out, Error *err)
 {
     RenderCrop *c = out;
     uint32_t v[4];
-    if (!read_numbers(text, ",", v, 4) || v[2] == 0 || v[3] == 0)
+    if (!cli_parse_numbers(text, ",", v, 4) || v[2] == 0 || v[3] == 0)
         return error_set(err, STATUS_INVALID,
                          "'%s' is not a crop like 100,50,640,480 (left, top, width, height)", text);
     *c = (RenderCrop){v[0], v[1], v[2], v[3]};

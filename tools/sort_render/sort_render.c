@@ -422,6 +422,7 @@ static int render_one(RenderCommand *c)
         c->render.claims = &claims;
         code = render_foreign(c, &log, &terminal);
     }
+    c->render.claims = NULL;
     file_claims_free(&claims);
     return code;
 }

@@ -74,7 +74,8 @@ static void record(GridHost *h, const SslTexCall *call, uint32_t lane)
 
 static void look_up(SslHost *host, const SslTexCall *call)
 {
-    GridHost *h = (GridHost *)(void *)host;
+    void *own = host; /* as grid_host_create gave it */
+    GridHost *h = own;
     int32_t channel = h->info->texture_sites[call->site].channel;
     uint32_t rows = call->flags & SSL_TEX_WANT_DERIVS ? 12 : 4;
     for (uint32_t lane = 0; lane < call->lane_count; ++lane) {
@@ -187,6 +188,7 @@ Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_co
     for (uint32_t i = 0; i < h->info->unit->attribute_count; ++i) /* until it is given: missing */
         grid_host_set_attribute(h, i, 0, &h->info->unit->attributes[i].default_value);
     h->services = (SslServices){sizeof(SslServices), look_up};
+    void *host = h;
     h->batch = (SslBatch){.globals = h->globals,
                           .attributes = h->attributes,
                           .live = h->live,
@@ -194,7 +196,7 @@ Status grid_host_create(SslProgram *p, const SslGlobalRow *rows, uint32_t row_co
                           .params = h->params,
                           .textures = h->texture_id,
                           .services = &h->services,
-                          .host = (SslHost *)(void *)h,
+                          .host = host,
                           .block_count = block_count(point_count),
                           .loop_budget = 1u << 20,
                           .stack_bytes = 1u << 18};
@@ -224,10 +226,9 @@ float *grid_host_global(GridHost *h, uint32_t row, uint32_t shadow, uint32_t com
     CHECK(shadow == 0 || h->rows[row].has_derivs);
     ASSERT(shadow < 3 && point < h->point_count);
     ASSERT(component < ssl_type_scalars(h->rows[row].type));
-    char *block = (char *)h->globals + (size_t)(point / SSL_BLOCK) * h->layout.stride_bytes;
-    uint32_t line = shadow * ssl_type_scalars(h->rows[row].type) + component;
-    return (float *)(void *)block + h->layout.offset_floats[row] + line * SSL_BLOCK +
-           point % SSL_BLOCK;
+    void *block = (char *)h->globals + (size_t)(point / SSL_BLOCK) * h->layout.stride_bytes;
+    size_t line = (size_t)shadow * ssl_type_scalars(h->rows[row].type) + component;
+    return (float *)block + h->layout.offset_floats[row] + line * SSL_BLOCK + point % SSL_BLOCK;
 }
 
 void grid_host_set_global(GridHost *h, uint32_t row, uint32_t shadow, const SslValue *value)
@@ -247,7 +248,8 @@ static float *attribute_row(GridHost *h, uint32_t point, uint32_t offset_bytes, 
 {
     char *block =
         (char *)h->attributes + (size_t)(point / SSL_BLOCK) * h->info->attributes_stride_bytes;
-    return (float *)(void *)(block + offset_bytes) + row * SSL_BLOCK + point % SSL_BLOCK;
+    void *slot = block + offset_bytes;
+    return (float *)slot + (size_t)row * SSL_BLOCK + point % SSL_BLOCK;
 }
 
 float *grid_host_attribute(GridHost *h, uint32_t slot, uint32_t shadow, uint32_t component,
@@ -329,8 +331,8 @@ static uint32_t word_at(const GridHost *h, uint32_t offset_bytes, uint32_t line,
 {
     uint32_t word;
     ASSERT(point < h->point_count);
-    memcpy(&word, block_at(h, point) + offset_bytes + 4 * (line * SSL_BLOCK + point % SSL_BLOCK),
-           4);
+    size_t at = (size_t)line * SSL_BLOCK + point % SSL_BLOCK;
+    memcpy(&word, block_at(h, point) + offset_bytes + at * sizeof word, sizeof word);
     return word;
 }
 

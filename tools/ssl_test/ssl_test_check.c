@@ -61,28 +61,36 @@ static bool are_near(const Expectation *e, const ExpectNumbers *expected, const 
     return first_wrong(e, expected, found, count) == count;
 }
 
+/* Says what was found, and how far off its first component is that is wrong. */
+static void label_wrong(TestShot *shot, const Expectation *e, const ExpectNumbers *expected,
+                        const double *found, uint32_t count, const char *text)
+{
+    uint32_t at = first_wrong(e, expected, found, count);
+    ASSERT(at < count);
+    double wanted = component_of(expected, at), off = found[at] - wanted;
+    if (!isfinite(off))
+        diag_label(shot->run->report, "%s: found %s", shot->level, text);
+    else if (count == 1)
+        diag_label(shot->run->report, "%s: found %s (off by %.3g, tolerance %.3g)", shot->level,
+                   text, off, tolerance_of(e, wanted));
+    else
+        diag_label(shot->run->report, "%s: found %s (component %u is off by %.3g, tolerance %.3g)",
+                   shot->level, text, at, off, tolerance_of(e, wanted));
+}
+
 /* Reports `found` at an expectation: what is expected stands on the line that is shown, so the label says
- * what came, and how far off the first component is that is wrong. */
+ * what came. */
 static void report_numbers(TestShot *shot, const Expectation *e, const char *what,
                            const ExpectNumbers *expected, const double *found, uint32_t count)
 {
     StrBuf text = {0};
     print_numbers(&text, found, count);
     diag_add(shot->run->report, DIAG_ERROR, "", e->span, "%s is not as expected", what);
-    uint32_t at = first_wrong(e, expected, found, count);
-    double wanted = at < count ? component_of(expected, at) : 0;
     if (expected->count != 1 && expected->count != count)
         diag_label(shot->run->report, "%s: found %s: %u numbers, not %u", shot->level,
                    strbuf_text(&text), count, expected->count);
-    else if (!isfinite(found[at] - wanted))
-        diag_label(shot->run->report, "%s: found %s", shot->level, strbuf_text(&text));
-    else if (count == 1)
-        diag_label(shot->run->report, "%s: found %s (off by %.3g, tolerance %.3g)", shot->level,
-                   strbuf_text(&text), found[at] - wanted, tolerance_of(e, wanted));
     else
-        diag_label(shot->run->report, "%s: found %s (component %u is off by %.3g, tolerance %.3g)",
-                   shot->level, strbuf_text(&text), at, found[at] - wanted,
-                   tolerance_of(e, wanted));
+        label_wrong(shot, e, expected, found, count, strbuf_text(&text));
     strbuf_free(&text);
 }
 
@@ -219,7 +227,8 @@ static bool check_lookup(TestShot *shot, const Expectation *e)
                                         "the lookup's ddy"};
     const ExpectNumbers *expected[] = {&e->value, &e->ddx, &e->ddy};
     for (uint32_t i = 0; i < 3; ++i) {
-        double found[2] = {(double)lookup->coord[2 * i], (double)lookup->coord[2 * i + 1]};
+        const float *coord = &lookup->coord[(size_t)2 * i];
+        double found[2] = {(double)coord[0], (double)coord[1]};
         if (expected[i]->count && !are_near(e, expected[i], found, 2)) {
             report_numbers(shot, e, parts[i], expected[i], found, 2);
             return false;

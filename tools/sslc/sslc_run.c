@@ -37,37 +37,27 @@ typedef struct RunState {
     GridHost *host;
 } RunState;
 
-/* Two numbers with `separator` between them and nothing else. */
-static bool scan_pair(const char *text, char separator, uint32_t *out_first, uint32_t *out_second)
-{
-    char *end;
-    unsigned long first = strtoul(text, &end, 10), second = 0;
-    bool is_good = end != text && *end == separator && text[0] != '-' && end[1] != '-';
-    if (is_good) {
-        const char *rest = end + 1;
-        second = strtoul(rest, &end, 10);
-        is_good = end != rest && *end == '\0' && first <= UINT32_MAX && second <= UINT32_MAX;
-    }
-    *out_first = (uint32_t)first;
-    *out_second = (uint32_t)second;
-    return is_good;
-}
-
 static Status parse_size(const char *text, void *out, Error *err)
 {
     RunOptions *o = out;
-    if (!scan_pair(text, 'x', &o->width, &o->height) || !o->width || !o->height ||
-        o->width > 16384 || o->height > 16384)
+    uint32_t size[2];
+    if (!cli_parse_numbers(text, "x", size, 2) || !size[0] || !size[1] || size[0] > 16384 ||
+        size[1] > 16384)
         return error_set(err, STATUS_INVALID, "'%s' is not a size like 256x256", text);
+    o->width = size[0];
+    o->height = size[1];
     return STATUS_OK;
 }
 
 static Status parse_pixel(const char *text, void *out, Error *err)
 {
     RunOptions *o = out;
-    if (!scan_pair(text, ',', &o->at.x, &o->at.y))
+    uint32_t at[2];
+    if (!cli_parse_numbers(text, ",", at, 2))
         return error_set(err, STATUS_INVALID, "'%s' is not a pixel like 128,64", text);
     o->at.is_given = true;
+    o->at.x = at[0];
+    o->at.y = at[1];
     return STATUS_OK;
 }
 
@@ -126,7 +116,7 @@ static Status set_globals(RunState *run, Error *err)
     for (uint32_t i = 0; i < run->options->globals.count; ++i) {
         char name[SSLC_NAME_BYTES];
         const char *text;
-        uint32_t row;
+        uint32_t row = 0;
         SslValue value;
         TRY(sslc_split(run->options->globals.items[i], name, &text, err));
         TRY(find_global(run, name, &row, err));

@@ -122,13 +122,16 @@ void report_curve_chart(const Report *r, StrBuf *out)
                              (double)r->curve.unique_loads));
     begin_chart(out, "Loads a tile, by budget",
                 "How often each tile would be loaded under each budget");
-    for (double times = 1.0; times <= f.most; times *= 2.0) {
+    for (int power = 0; exp2(power) <= f.most; ++power) {
+        double times = exp2(power);
         char text[16];
         snprintf(text, sizeof text, "%.0f", times);
         y_label(out, log2(times) / log2(f.most), text);
     }
+    ASSERT(f.low_bytes >= 1.0);
     double ratio_low = log2(f.high_bytes / f.low_bytes);
-    for (double bytes = exp2(ceil(log2(f.low_bytes))); bytes <= f.high_bytes; bytes *= 2.0) {
+    for (int power = (int)ceil(log2(f.low_bytes)); exp2(power) <= f.high_bytes; ++power) {
+        double bytes = exp2(power);
         char text[32];
         x_label(out, log2(bytes / f.low_bytes) / ratio_low, cli_format_size((uint64_t)bytes, text));
     }

@@ -11,8 +11,8 @@ static const char *const type_words[] = {"u8", "u16", "half", "float"};
 
 static const char *digest_text(const TexInfo *info, char out[33])
 {
-    for (uint32_t i = 0; i < 16; ++i)
-        snprintf(out + 2 * i, 3, "%02x", info->source_digest[i]);
+    for (size_t i = 0; i < 16; ++i)
+        snprintf(&out[2 * i], 3, "%02x", info->source_digest[i]);
     return out;
 }
 

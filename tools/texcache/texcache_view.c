@@ -25,12 +25,10 @@ typedef struct ViewOptions {
 
 static Status parse_tile(const char *text, void *out, Error *err)
 {
-    TileChoice *tile = out;
-    int used = 0;
-    if (sscanf(text, "%9" SCNu32 ",%9" SCNu32 "%n", &tile->x, &tile->y, &used) < 2 ||
-        text[used] != 0 || text[0] < '0' || text[0] > '9')
+    uint32_t at[2];
+    if (!cli_parse_numbers(text, ",", at, 2))
         return error_set(err, STATUS_INVALID, "'%s' is not of the form X,Y", text);
-    tile->is_given = true;
+    *(TileChoice *)out = (TileChoice){.is_given = true, .x = at[0], .y = at[1]};
     return STATUS_OK;
 }
 
