@@ -1,6 +1,7 @@
 /* Linking units: random groups against the same code written by hand in one shader, bit for bit, with
  * derivatives and texture lookups; what is left out, what is shared, limits, and out of memory. */
 #include "base/alloc.h"
+#include "base/cast.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "ssl/ssl_group.h"
@@ -362,7 +363,7 @@ static void assert_same_run(Run *a, Run *b, const RandomGroup *g, uint32_t level
                    memcmp(a->lookups, b->lookups, sizeof a->lookups) == 0;
     if (!is_same)
         fail_msg("linked and by hand differ at level %u (%u and %u lookups)\n%s", level,
-                 a->lookup_count, b->lookup_count, strbuf_text((StrBuf *)(uintptr_t)&g->by_hand));
+                 a->lookup_count, b->lookup_count, strbuf_text(cast_away_const(&g->by_hand)));
 }
 
 static void make_units(SslUnit *units[KINDS])

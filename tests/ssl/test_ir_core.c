@@ -453,6 +453,8 @@ static void break_module(Fixture *f, uint32_t kind)
     case 27:
         main->values.data[find_op(f, IR_FMUL)->result_first].type = ir_array(IR_FLOAT, 3);
         break;
+    default:
+        break;
     }
 }
 

@@ -1,6 +1,7 @@
 /* The shader units for imported materials, compiled as the renderer does and run on one point: which
  * lobes a material has, with which weights and arguments, and where its textures are looked up. */
 #include "base/alloc.h"
+#include "base/cast.h"
 #include "sort/bsdf/closure_table.h"
 #include "sort/shade/ssl_tables.h"
 #include "sort/shade/unit_library.h"
@@ -492,7 +493,7 @@ static void test_units_compile_with_every_switch_on(void **state)
             assert_true(p.info->texture_is_used[i]);
         release(&p);
         for (uint32_t i = 0; i < count; ++i)
-            free((void *)(uintptr_t)all[i].name);
+            free(cast_away_const(all[i].name));
     }
 }
 

@@ -83,7 +83,8 @@ static void test_udim_only_the_absent_file_is_missing(void **state)
     for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         float out[4];
         bool is_missing = rig_lookup(&rig, id, NULL, cases[i].s, cases[i].t, out);
-        if (is_missing != (cases[i].color == magenta) || memcmp(out, cases[i].color, sizeof out))
+        if (is_missing != (cases[i].color == magenta) ||
+            memcmp(out, cases[i].color, sizeof out) != 0)
             fail_msg("(%g, %g): %g %g %g %g", (double)cases[i].s, (double)cases[i].t,
                      (double)out[0], (double)out[1], (double)out[2], (double)out[3]);
         missing += is_missing;

@@ -229,7 +229,7 @@ static size_t set_json(char out_json[SET_JSON_BYTES])
     size_t bytes = 0;
     for (const char *from = good_json; *from; ++from) {
         if (strncmp(from, "a.png", 5) == 0) {
-            memcpy(out_json + bytes, "a.<UDIM>", 8);
+            memcpy(out_json + bytes, "a.<UDIM>", sizeof "a.<UDIM>");
             bytes += 8;
             from += 1;
         }

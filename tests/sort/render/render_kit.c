@@ -136,25 +136,27 @@ void kit_add_quad(const Kit *kit, StrBuf *out, const char *name, const float cor
     add_mesh(kit, out, name, &corners[0][0], uv, 4, indices, 2);
 }
 
-void kit_add_sphere(const Kit *kit, StrBuf *out, const char *name, float radius, uint32_t n)
+void kit_add_sphere(const Kit *kit, StrBuf *out_json, const char *name, float radius,
+                    uint32_t segments)
 {
-    uint32_t columns = 2 * n, vertices = (columns + 1) * (n + 1), triangles = 0;
+    uint32_t columns = 2 * segments, vertices = (columns + 1) * (segments + 1), triangles = 0;
     float *positions = MEM_ARRAY(float, 3 * (size_t)vertices),
           *uv = MEM_ARRAY(float, 2 * (size_t)vertices);
-    uint32_t *indices = MEM_ARRAY(uint32_t, 6 * (size_t)columns * n);
+    uint32_t *indices = MEM_ARRAY(uint32_t, 6 * (size_t)columns * segments);
     assert_true(positions && uv && indices);
-    for (uint32_t j = 0; j <= n; ++j) {
+    for (uint32_t j = 0; j <= segments; ++j) {
         for (uint32_t i = 0; i <= columns; ++i) {
             uint32_t v = j * (columns + 1) + i;
-            double theta = 3.14159265358979 * j / n, phi = 2 * 3.14159265358979 * i / columns;
+            double theta = 3.14159265358979 * j / segments,
+                   phi = 2 * 3.14159265358979 * i / columns;
             positions[3 * v] = radius * (float)(sin(theta) * cos(phi));
             positions[3 * v + 1] = radius * (float)cos(theta);
             positions[3 * v + 2] = -radius * (float)(sin(theta) * sin(phi));
             uv[2 * v] = (float)i / (float)columns;
-            uv[2 * v + 1] = 1.0f - (float)j / (float)n;
+            uv[2 * v + 1] = 1.0f - (float)j / (float)segments;
         }
     }
-    for (uint32_t j = 0; j < n; ++j) {
+    for (uint32_t j = 0; j < segments; ++j) {
         for (uint32_t i = 0; i < columns; ++i) {
             uint32_t a = j * (columns + 1) + i, b = a + columns + 1;
             const uint32_t quad[6] = {a, b, b + 1, a, b + 1, a + 1};
@@ -162,7 +164,7 @@ void kit_add_sphere(const Kit *kit, StrBuf *out, const char *name, float radius,
             triangles += 2;
         }
     }
-    add_mesh(kit, out, name, positions, uv, vertices, indices, triangles);
+    add_mesh(kit, out_json, name, positions, uv, vertices, indices, triangles);
     mem_free(positions);
     mem_free(uv);
     mem_free(indices);

@@ -32,10 +32,10 @@ static const char *const closures[] = {
     "make_closure<Glossy>(color(0.9, 0.6, 0), 0.4, 1, 0, 0, float3(0), N)",
     "make_closure<Specular>(color(0.3, 0.1, 0), 1.5, 0.5, 1, 0, float3(0), N)",
     "make_closure<Lambert>(color(0.5), N) + 0.25 * make_closure<Clearcoat>(0.2, N)",
-    "make_closure<SpecularLayer>(color(0.04, 0.03, 0.02), 1.5, 0.3, 2.0, 0.0, float3(0), 1.0, N, "
-    "make_closure<Lambert>(color(0.8), N))",
-    "make_closure<Coat>(color(0.9, 0.8, 0.5), 1.5, 0.1, 1.0, N, make_closure<Lambert>(color(0.8), "
-    "N))",
+    ("make_closure<SpecularLayer>(color(0.04, 0.03, 0.02), 1.5, 0.3, 2.0, 0.0, float3(0), 1.0, N, "
+     "make_closure<Lambert>(color(0.8), N))"),
+    ("make_closure<Coat>(color(0.9, 0.8, 0.5), 1.5, 0.1, 1.0, N, "
+     "make_closure<Lambert>(color(0.8), N))"),
     "make_closure<DisneyDiffuse>(color(0.6), 0.8, N) + make_closure<DisneySheen>(color(1), N)",
     "make_closure<Sheen>(color(0.9, 0.3, 0.2), 0.4, N, make_closure<Lambert>(color(0.3), N))",
     "make_closure<Velvet>(color(0.8, 0.2, 0.9), 0.4, N)",

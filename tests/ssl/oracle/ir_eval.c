@@ -61,7 +61,7 @@ static bool dual_math(IrOp op, double x, double y, Dual1 *out)
 {
     double r2 = x * x + y * y, c = fmin(fmax(x, -1), 1);
     double w = fabs(x) < 1 ? 1 / sqrt(1 - x * x) : 0;
-    switch ((unsigned)op) {
+    switch (op) {
 #define RULE(name, value, px, py)                                                                  \
     case IR_##name:                                                                                \
         *out = (Dual1){(value), (px), (py)};                                                       \
@@ -111,15 +111,16 @@ static bool dual_math(IrOp op, double x, double y, Dual1 *out)
     case IR_POW:
         *out = dual_pow(x, y);
         return true;
+    default:
+        return false;
     }
-    return false;
 }
 
 /* Operations that meet floats but give none, or the other way round. */
 static bool dual_test(IrOp op, const EvalScalar *a, EvalScalar *out)
 {
     double x = a[0].v, y = a[1].v;
-    switch ((unsigned)op) {
+    switch (op) {
     case IR_FEQ:
         out->b = x == y;
         return true;
@@ -153,6 +154,8 @@ static bool dual_test(IrOp op, const EvalScalar *a, EvalScalar *out)
         ir_scalar_eval(op, &s, &r);
         out->i = r.i;
         return true;
+    default:
+        break;
     }
     }
     return false;

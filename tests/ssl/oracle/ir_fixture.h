@@ -23,7 +23,7 @@ typedef struct Fixture {
 void fixture_begin(Fixture *f); /* and a builder for the entry */
 void fixture_end(Fixture *f);
 /* Another function of the module; the entry's builder stays open. */
-IrFuncId fixture_func(Fixture *f, const char *name, const IrType *params, uint32_t count,
+IrFuncId fixture_func(Fixture *f, const char *name, const IrType *types, uint32_t count,
                       IrBuilder **out_builder);
 /* Ends the entry: one float output for each value, or closure outputs for closures. Verifies. */
 void fixture_outputs(Fixture *f, const IrValue *values, uint32_t count);

@@ -321,7 +321,7 @@ static Dual extreme(bool is_min, Dual x, Dual y, Decisions *decisions)
     bool is_known;
     int order = bounded_compare(x.v, y.v, &is_known);
     bool takes_x = is_min ? order <= 0 : order > 0;
-    decide(decisions, takes_x, true);
+    decide(decisions, takes_x ? 1 : 0, true);
     if (is_known)
         return takes_x ? x : y;
     return takes_x ? either_dual(x, y) : either_dual(y, x);

@@ -22,7 +22,7 @@ Cell *walk_cells(Walk *w, const Type *type)
 static bool is_true(Walk *w, const Expr *condition)
 {
     bool value = walk_expr(w, condition)->b;
-    decide(&w->point->decisions, value, true);
+    decide(&w->point->decisions, value ? 1 : 0, true);
     return value;
 }
 

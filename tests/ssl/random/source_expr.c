@@ -205,7 +205,7 @@ static Cell *binary(Walk *w, const Expr *e)
 {
     Cell *a = walk_expr(w, e->a);
     if (e->op == TOKEN_LOGICAL_AND || e->op == TOKEN_LOGICAL_OR) {
-        decide(&w->point->decisions, a->b, true);
+        decide(&w->point->decisions, a->b ? 1 : 0, true);
         return a->b == (e->op == TOKEN_LOGICAL_AND) ? walk_expr(w, e->b) : a;
     }
     Cell *b = walk_expr(w, e->b);
@@ -406,7 +406,7 @@ Cell *walk_expr(Walk *w, const Expr *e)
         return binary(w, e);
     case EXPR_CHOICE: {
         bool condition = walk_expr(w, e->a)->b;
-        decide(&w->point->decisions, condition, true);
+        decide(&w->point->decisions, condition ? 1 : 0, true);
         return walk_expr(w, condition ? e->b : e->c);
     }
     case EXPR_ASSIGN:

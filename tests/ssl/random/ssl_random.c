@@ -39,7 +39,7 @@ static void on_crash(int signal_number)
     char line[64];
     for (uint32_t i = 0; i < THREADS_MAX; ++i) {
         uint64_t seed = atomic_load(&seeds_at_work[i]);
-        int size =
+        int size = /* NOLINTNEXTLINE(bugprone-signal-handler): the seed is told before the crash goes on */
             seed ? snprintf(line, sizeof line, "crashed with seed %" PRIu64 "\n", seed - 1) : 0;
         if (size > 0 && write(STDERR_FILENO, line, (size_t)size) < 0)
             break;

@@ -296,6 +296,8 @@ static void special_vector(Gen *g, GenType t, uint32_t depth)
         uint32_t which = writer_pick(g, SORT_COUNT_OF(triples));
         apply_same(g, triples[which], which < 2 ? 2 : 1, t, depth);
         break;
+    default:
+        break;
     }
     case 2:
         apply(g, "rotate", 3, rotation, depth);

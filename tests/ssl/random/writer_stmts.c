@@ -191,6 +191,8 @@ static void loop(Gen *g, uint32_t depth)
         count_text(g, count, 0);
         text(g, ");");
         return;
+    default:
+        break;
     }
     g->vars.count = vars;
 }
