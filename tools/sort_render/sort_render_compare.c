@@ -133,20 +133,19 @@ static bool parse(CompareCommand *c, int argc, char **argv, int *out_code)
     };
     /* clang-format on */
     static const char *const examples[] = {"sort-render compare noisy.exr reference.exr",
-                                           "how far the first is from the second", NULL};
-    const CliProgram program = {.name = "sort-render compare",
-                                .usage = "[options] PICTURE.exr REFERENCE.exr",
-                                .summary =
-                                    "Says how far two pictures of one size are apart, over "
-                                    "all pixels and R, G, B. Relative MSE divides squared "
-                                    "differences by the reference's squares plus 0.01; it is "
-                                    "also given without the worst hundredth of the pixels.",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .args_min = 2,
-                                .args_max = 2,
-                                .args_name = "PICTURE",
-                                .examples = examples};
+                                           "measure the error of the first picture", NULL};
+    const CliProgram program = {
+        .name = "sort-render compare",
+        .usage = "[options] PICTURE.exr REFERENCE.exr",
+        .summary = "Measures the difference of two pictures of equal size, over all pixels and R, "
+                   "G, B. Relative MSE divides squared differences by the squares of the reference "
+                   "plus 0.01; it is also given without the worst hundredth of the pixels.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .args_min = 2,
+        .args_max = 2,
+        .args_name = "PICTURE",
+        .examples = examples};
     return tool_parse(&program, argc, argv, &c->args, out_code);
 }
 

@@ -14,28 +14,28 @@ static bool parse(MergeCommand *c, int argc, char **argv, int *out_code)
     /* One option a line. */
     /* clang-format off */
     const CliOption options[] = {
-        {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &c->output.output, .value_name = "FILE.exr", .help = "where the picture goes"},
-        {.name = "exr-type", .kind = CLI_CHOICE, .out = &c->output.exr_type, .choices = command_exr_types, .value_name = "TYPE", .help = "numbers of the EXR's picture; layers are float in any case"},
-        {.name = "metadata", .kind = CLI_CHOICE, .out = &c->output.metadata, .choices = command_metadata_words, .value_name = "WHAT", .help = "what the EXR says: all, or nothing of date, host and render time, so that equal pictures are equal files"},
+        {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &c->output.output, .value_name = "FILE.exr", .help = "the picture"},
+        {.name = "exr-type", .kind = CLI_CHOICE, .out = &c->output.exr_type, .choices = command_exr_types, .value_name = "TYPE", .help = "number type of the EXR's picture; layers are always float"},
+        {.name = "metadata", .kind = CLI_CHOICE, .out = &c->output.metadata, .choices = command_metadata_words, .value_name = "WHAT", .help = "metadata of the EXR: all, or without date, host and render time, so that equal pictures are equal files"},
         {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick view of the picture"},
-        {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "where the merged exact sums go"},
+        {.name = "partial", .kind = CLI_TEXT, .out = &c->output.partial, .value_name = "FILE", .help = "write the merged exact sums"},
         {.name = "exposure", .kind = CLI_FLOAT, .out = &c->output.exposure, .min = -64, .max = 64, .value_name = "STOPS", .help = "exposure of the PNG"},
         {.name = "view", .kind = CLI_CHOICE, .out = &c->output.curve, .choices = view_curve_names, .value_name = "CURVE", .help = "tone curve of the PNG"},
     };
     /* clang-format on */
     static const char *const examples[] = {"sort-render merge a.part b.part -o out.exr",
                                            "add two sample ranges of one scene, exactly", NULL};
-    const CliProgram program = {.name = "sort-render merge",
-                                .usage = "[options] PARTIAL... -o OUT.exr",
-                                .summary = "Adds partial results (--partial) of disjoint sample "
-                                           "ranges. The picture has the very bits of a "
-                                           "single render of all their samples.",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .args_min = 1,
-                                .args_max = 4096,
-                                .args_name = "PARTIAL",
-                                .examples = examples};
+    const CliProgram program = {
+        .name = "sort-render merge",
+        .usage = "[options] PARTIAL... -o OUT.exr",
+        .summary = "Adds partial results (--partial) of disjoint sample ranges. The picture has "
+                   "exactly the bits of a single render of all samples.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .args_min = 1,
+        .args_max = 4096,
+        .args_name = "PARTIAL",
+        .examples = examples};
     return tool_parse(&program, argc, argv, &c->args, out_code);
 }
 

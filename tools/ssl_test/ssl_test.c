@@ -81,7 +81,7 @@ static int run(int argc, char **argv)
          .kind = CLI_TEXT_LIST,
          .out = &session.filters,
          .value_name = "TEXT",
-         .help = "only files whose path contains TEXT; given again: or that"},
+         .help = "only files whose path contains TEXT; if repeated, any of the texts"},
         {.name = "exclude",
          .short_name = 'x',
          .kind = CLI_TEXT_LIST,
@@ -93,30 +93,30 @@ static int run(int argc, char **argv)
          .out = &format,
          .choices = format_words,
          .value_name = "FORMAT",
-         .help = "text, tap (TAP 13, a test a file) or junit (XML, a test case a file)"},
+         .help = "output format: text, tap (TAP 13, one test per file) or junit (XML, one test "
+                 "case per file)"},
         {.name = "jobs",
          .short_name = 'j',
          .kind = CLI_U32,
          .out = &threads,
          .max = 1024,
          .value_name = "N",
-         .help = "files at once; 0, the default: one a CPU"},
+         .help = "number of files to run in parallel; 0, the default: one per CPU"},
         {.name = "verbose",
          .short_name = 'v',
          .kind = CLI_FLAG,
          .out = &is_verbose,
-         .help = "a line for every file"},
+         .help = "print a line for every file"},
     };
-    const CliProgram program = {
-        .name = "ssl-test",
-        .usage = "[options] PATH...",
-        .summary =
-            "Runs .ssl files and folders of them against the expectations in their comments.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 4096,
-        .args_name = "PATH"};
+    const CliProgram program = {.name = "ssl-test",
+                                .usage = "[options] PATH...",
+                                .summary = "Runs .ssl files, and all such files in folders, and "
+                                           "checks the expectations in their comments.",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .args_min = 1,
+                                .args_max = 4096,
+                                .args_name = "PATH"};
     CliResult args;
     Error err = {0};
     int code;
@@ -148,14 +148,14 @@ static const ToolRow exit_codes[] = {
 
 int main(int argc, char **argv)
 {
-    static const Tool program = {
-        .name = "ssl-test",
-        .purpose = "run SSL files against the expectations in their comments",
-        .summary =
-            "Runs .ssl files and folders of them against the expectations in their comments.",
-        .run = run,
-        .exit_codes = exit_codes,
-        .exit_code_count = SORT_COUNT_OF(exit_codes),
-        .see_also = "sslc (1), sort-render (1)"};
+    static const Tool program = {.name = "ssl-test",
+                                 .purpose =
+                                     "run SSL files against the expectations in their comments",
+                                 .summary = "Runs .ssl files, and all such files in folders, and "
+                                            "checks the expectations in their comments.",
+                                 .run = run,
+                                 .exit_codes = exit_codes,
+                                 .exit_code_count = SORT_COUNT_OF(exit_codes),
+                                 .see_also = "sslc (1), sort-render (1)"};
     return tool_main(&program, argc, argv);
 }

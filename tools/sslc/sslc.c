@@ -60,7 +60,8 @@ static int sslc_dump(int argc, char **argv)
     const CliProgram program = {
         .name = "sslc dump",
         .usage = "[options] FILE",
-        .summary = "Prints a stage of the compile; by default the IR that code is generated from.",
+        .summary =
+            "Prints a stage of the compilation; by default the IR from which code is generated.",
         .options = options,
         .option_count = sslc_build_options(&build, options, 1),
         .args_min = 1,
@@ -102,12 +103,11 @@ static int sslc_limits(int argc, char **argv)
 #include "ssl/ssl_limits.inc"
 #undef SSL_LIMIT
     };
-    const CliProgram program = {.name = "sslc limits",
-                                .usage = "",
-                                .summary =
-                                    "Lists the limits of the language, past which a source is "
-                                    "refused.",
-                                .args_name = "argument"};
+    const CliProgram program = {
+        .name = "sslc limits",
+        .usage = "",
+        .summary = "Lists the limits of the language. A source that exceeds one is refused.",
+        .args_name = "argument"};
     CliResult args;
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))
@@ -120,9 +120,9 @@ static int sslc_limits(int argc, char **argv)
 /* --- main ------------------------------------------------------------------------------------- */
 
 static const CliCommand commands[] = {
-    {"check", "print what is wrong with shaders", sslc_check},
-    {"doc", "say what shaders take, give and read", sslc_doc},
-    {"dump", "print a stage of the compile", sslc_dump},
+    {"check", "print errors and warnings of shaders", sslc_check},
+    {"doc", "print the parameters, outputs and inputs of shaders", sslc_doc},
+    {"dump", "print a stage of the compilation", sslc_dump},
     {"run", "shade a grid; print a pixel, write a picture", sslc_run},
     {"bench", "measure compile and run times", sslc_bench},
     {"limits", "list the limits of the language", sslc_limits},

@@ -146,24 +146,25 @@ int sslc_bench(int argc, char **argv)
          .min = 1,
          .max = 1000,
          .value_name = "N",
-         .help = "compiles of each kind; the least time counts"},
+         .help = "number of compilations of each kind, of which the fastest counts"},
         {.name = "seconds",
          .kind = CLI_FLOAT,
          .out = &o.seconds,
          .min = 0.001,
          .max = 60,
          .value_name = "S",
-         .help = "how long each kernel runs"},
+         .help = "run time of each kernel"},
     };
-    const CliProgram program = {.name = "sslc bench",
-                                .usage = "[options] FILE",
-                                .summary = "Measures compiling and running a shader, without "
-                                           "derivatives and with.",
-                                .options = options,
-                                .option_count = sslc_build_options(&o.build, options, 2),
-                                .args_min = 1,
-                                .args_max = 1,
-                                .args_name = "FILE"};
+    const CliProgram program = {
+        .name = "sslc bench",
+        .usage = "[options] FILE",
+        .summary =
+            "Measures how long a shader takes to compile and to run, without and with derivatives.",
+        .options = options,
+        .option_count = sslc_build_options(&o.build, options, 2),
+        .args_min = 1,
+        .args_max = 1,
+        .args_name = "FILE"};
     CliResult args;
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))

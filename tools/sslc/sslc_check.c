@@ -116,17 +116,16 @@ int sslc_check(int argc, char **argv)
                             .value_name = "FOLDER",
                             .help = "folder to search for the units of a group (FILE.json), after "
                                     "the group's own folder"}};
-    const CliProgram program = {.name = "sslc check",
-                                .usage = "[options] PATH...",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .summary =
-                                    "Compiles every shader of the files, and of the .ssl files "
-                                    "in folders, or links groups (FILE.json), and prints what is "
-                                    "wrong with them.",
-                                .args_min = 1,
-                                .args_max = 4096,
-                                .args_name = "PATH"};
+    const CliProgram program = {
+        .name = "sslc check",
+        .usage = "[options] PATH...",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .summary = "Compiles every shader of the files, and of the .ssl files in folders, or links "
+                   "groups (FILE.json), and prints errors and warnings.",
+        .args_min = 1,
+        .args_max = 4096,
+        .args_name = "PATH"};
     CliResult args;
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))

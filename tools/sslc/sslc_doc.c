@@ -328,23 +328,23 @@ int sslc_doc(int argc, char **argv)
         {.name = "json",
          .kind = CLI_FLAG,
          .out = &doc.is_json,
-         .help = "as JSON: an array of shaders"},
+         .help = "print JSON: an array of shaders"},
         {.name = "shader",
          .kind = CLI_TEXT,
          .out = &only,
          .value_name = "NAME",
-         .help = "this one alone"},
+         .help = "only the shader of this name"},
     };
-    const CliProgram program = {.name = "sslc doc",
-                                .usage = "[options] PATH...",
-                                .summary =
-                                    "Says what the shaders of files, and of the .ssl files in "
-                                    "folders, take, give and read.",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .args_min = 1,
-                                .args_max = 4096,
-                                .args_name = "PATH"};
+    const CliProgram program = {
+        .name = "sslc doc",
+        .usage = "[options] PATH...",
+        .summary = "Prints the parameters, outputs, textures, attributes and globals of the "
+                   "shaders of files, and of the .ssl files in folders.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .args_min = 1,
+        .args_max = 4096,
+        .args_name = "PATH"};
     CliResult args;
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))

@@ -12,15 +12,14 @@ static Status find_decoder(void *data, const char *path, const SortImageDecoder 
 
 CliOption decoder_process_option(DecoderProcess *process)
 {
-    return (CliOption){
-        .name = "readable",
-        .kind = CLI_TEXT_LIST,
-        .is_folder = true,
-        .out = &process->readable,
-        .value_name = "FOLDER",
-        .help = "with images; given one, the process reads no others but the system's programs, "
-                "writes only where it has to, and executes nothing, where the kernel has Landlock; "
-                "may be repeated"};
+    return (CliOption){.name = "readable",
+                       .kind = CLI_TEXT_LIST,
+                       .is_folder = true,
+                       .out = &process->readable,
+                       .value_name = "FOLDER",
+                       .help = "folder with images; may be repeated. If given and the kernel has "
+                               "Landlock, the process reads only these and the system's libraries, "
+                               "writes only where it must, and executes nothing"};
 }
 
 /* Libraries load others late, and read tables of theirs; what lies there is nobody's secret. */

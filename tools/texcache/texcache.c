@@ -28,7 +28,8 @@ static const CliCommand commands[] = {
     {"convert", "converts images for a renderer (internal)", texcache_run_convert},
     {"decode", "answers a renderer's requests for texels (internal)", texcache_run_decode},
     {"stats", "explains what the cache did during a render", texcache_run_stats},
-    {"report", "makes a web page of it: findings, charts, tile maps", texcache_run_report},
+    {"report", "makes a web page of these statistics: findings, charts, tile maps",
+     texcache_run_report},
     {"watch", "shows a running render's cache", texcache_run_watch},
     {"replay", "prints what a recorded render would load under other budgets", texcache_run_replay},
 };

@@ -29,7 +29,7 @@ int texcache_run_convert(int argc, char **argv)
          .is_folder = true,
          .out = &process.writable,
          .value_name = "FOLDER",
-         .help = "where textures are written"},
+         .help = "folder to write textures to"},
     };
     const CliProgram program = {
         .name = "texcache convert",

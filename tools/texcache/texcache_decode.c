@@ -18,8 +18,7 @@ int texcache_run_decode(int argc, char **argv)
     const CliProgram program = {
         .name = "texcache decode",
         .usage = "[options]",
-        .summary =
-            "Answers requests for texels on its standard input, which a texture cache sends.",
+        .summary = "Answers requests of a texture cache for texels, on its standard input.",
         .options = options,
         .option_count = SORT_COUNT_OF(options)};
     CliResult parsed;

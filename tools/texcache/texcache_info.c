@@ -124,17 +124,17 @@ int texcache_run_info(int argc, char **argv)
 {
     bool is_json = false;
     const CliOption options[] = {
-        {.name = "json", .kind = CLI_FLAG, .out = &is_json, .help = "for programs"},
+        {.name = "json", .kind = CLI_FLAG, .out = &is_json, .help = "print JSON"},
     };
-    const CliProgram program = {.name = "texcache info",
-                                .usage = "[--json] FILE",
-                                .summary =
-                                    "Tells what a paged texture holds, from its checked tables.",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .args_min = 1,
-                                .args_max = 1,
-                                .args_name = "FILE"};
+    const CliProgram program = {
+        .name = "texcache info",
+        .usage = "[--json] FILE",
+        .summary = "Prints the contents of a paged texture, from its verified tables.",
+        .options = options,
+        .option_count = SORT_COUNT_OF(options),
+        .args_min = 1,
+        .args_max = 1,
+        .args_name = "FILE"};
     CliResult parsed;
     int code;
     if (!tool_parse(&program, argc, argv, &parsed, &code))

@@ -344,13 +344,13 @@ int texcache_run_make(int argc, char **argv)
          .out = &o.wrap_s,
          .choices = texcache_wraps,
          .value_name = "MODE",
-         .help = "the same for the horizontal axis"},
+         .help = "wrap mode of the horizontal axis"},
         {.name = "wrap-t",
          .kind = CLI_CHOICE,
          .out = &o.wrap_t,
          .choices = texcache_wraps,
          .value_name = "MODE",
-         .help = "the same for the vertical axis"},
+         .help = "wrap mode of the vertical axis"},
         {.name = "compression",
          .kind = CLI_CHOICE,
          .out = &o.compression,
@@ -407,9 +407,8 @@ int texcache_run_make(int argc, char **argv)
                                            NULL};
     const CliProgram program = {.name = "texcache make",
                                 .usage = "[options] IMAGE...",
-                                .summary =
-                                    "Converts images to paged textures: tiles of all mip levels, "
-                                    "filtered in linear light, with check sums.",
+                                .summary = "Converts images to paged textures: tiles of all mip "
+                                           "levels, filtered in linear light, with checksums.",
                                 .options = options,
                                 .option_count = SORT_COUNT_OF(options),
                                 .args_min = 1,

@@ -162,8 +162,8 @@ int texcache_run_replay(int argc, char **argv)
          .kind = CLI_TEXT_LIST,
          .out = &budgets,
          .value_name = "SIZE",
-         .help = "a budget to replay against, such as 256M; may be repeated; sixteenth to four "
-                 "times the recorded one when not given"},
+         .help = "a budget to replay, such as 256M; may be repeated; by default a sixteenth to "
+                 "four times the recorded one"},
         {.name = "json", .kind = CLI_FLAG, .out = &wants_json, .help = "print JSON"},
     };
     static const char *const examples[] = {"sort-render scene.sort -o a.exr --trace a.trace",
@@ -171,14 +171,14 @@ int texcache_run_replay(int argc, char **argv)
                                            "texcache replay a.trace",
                                            "what other budgets would have loaded",
                                            "texcache replay a.trace -b 64M -b 256M --json",
-                                           "two budgets, and the whole curve",
+                                           "two budgets and the whole curve, as JSON",
                                            NULL};
     const CliProgram program = {
         .name = "texcache replay",
         .usage = "[options] TRACE",
-        .summary = "Replays a recorded render's texture requests against other budgets: with the "
-                   "cache's own eviction for each budget named, beside the least that any eviction "
-                   "could load, and with least-recently-used eviction for all budgets at once.",
+        .summary = "Replays the texture requests of a recorded render with other budgets: with the "
+                   "cache's own eviction and with optimal eviction for each given budget, and with "
+                   "least-recently-used eviction for all budgets at once.",
         .options = options,
         .option_count = SORT_COUNT_OF(options),
         .args_min = 1,

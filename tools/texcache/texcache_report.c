@@ -30,7 +30,7 @@ int texcache_run_report(int argc, char **argv)
          .kind = CLI_TEXT,
          .out = &output,
          .value_name = "FILE.html",
-         .help = "the page; by default report.html"},
+         .help = "the page to write; by default report.html"},
     };
     static const char *const examples[] = {
         "sort-render scene.sort -o a.exr --stats a.json --trace a.trace", "records",
@@ -38,10 +38,9 @@ int texcache_run_report(int argc, char **argv)
     const CliProgram program = {
         .name = "texcache report",
         .usage = "[options] STATS.json [TRACE]",
-        .summary =
-            "Makes one HTML page of what the texture cache did during a render: findings in "
-            "words, charts, a table of the textures, and, with the trace, what other budgets "
-            "would load and which tiles were read. The page needs no other files.",
+        .summary = "Makes one HTML page about the texture cache during a render: findings in "
+                   "words, charts, a table of the textures, and, with the trace, the loads under "
+                   "other budgets and the tiles that were read. The page needs no other files.",
         .options = options,
         .option_count = SORT_COUNT_OF(options),
         .args_min = 1,

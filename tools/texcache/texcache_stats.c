@@ -252,7 +252,7 @@ int texcache_run_stats(int argc, char **argv)
          .short_name = 'b',
          .kind = CLI_FLAG,
          .out = &is_brief,
-         .help = "the verdict only"},
+         .help = "print only the conclusions"},
     };
     static const char *const examples[] = {"sort-render scene.sort -o a.exr --stats a.json",
                                            "writes it", "texcache stats a.json", "explains it",
@@ -261,9 +261,8 @@ int texcache_run_stats(int argc, char **argv)
         .name = "texcache stats",
         .usage = "[options] FILE.json",
         .summary =
-            "Shows what the texture cache did during a render, checks that its counters agree "
-            "with each other, and says what to change. Exit code 1 when tiles failed or "
-            "counters disagree.",
+            "Shows what the texture cache did during a render, checks that its counters agree, and "
+            "suggests changes. The exit code is 1 if tiles failed or counters disagree.",
         .options = options,
         .option_count = SORT_COUNT_OF(options),
         .args_min = 1,

@@ -50,18 +50,19 @@ int texcache_run_verify(int argc, char **argv)
          .short_name = 'q',
          .kind = CLI_FLAG,
          .out = &is_quiet,
-         .help = "say nothing of files that are sound"},
+         .help = "print nothing about undamaged files"},
     };
-    const CliProgram program = {
-        .name = "texcache verify",
-        .usage = "[options] FILE...",
-        .summary = "Reads paged textures whole and compares every check sum: header, small levels, "
-                   "index and tiles. A line for each damage; exit code 1 if there is any.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = UINT32_MAX,
-        .args_name = "FILE"};
+    const CliProgram program = {.name = "texcache verify",
+                                .usage = "[options] FILE...",
+                                .summary =
+                                    "Reads paged textures completely and compares every checksum: "
+                                    "header, small levels, index and tiles. Prints a line for each "
+                                    "damaged place; the exit code is 1 if there is any.",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .args_min = 1,
+                                .args_max = UINT32_MAX,
+                                .args_name = "FILE"};
     CliResult parsed;
     int code;
     if (!tool_parse(&program, argc, argv, &parsed, &code))

@@ -144,43 +144,42 @@ int texcache_run_view(int argc, char **argv)
          .kind = CLI_TEXT,
          .out = &o.output,
          .value_name = "FILE",
-         .help = "the picture, a PNG"},
+         .help = "the PNG to write"},
         {.name = "level",
          .short_name = 'l',
          .kind = CLI_U32,
          .out = &o.level,
          .max = TEX_MAX_LEVELS - 1,
          .value_name = "N",
-         .help = "which level; 0 is the finest"},
+         .help = "the mip level; 0 is the finest"},
         {.name = "tile",
          .short_name = 't',
          .kind = CLI_CUSTOM,
          .out = &o.tile,
          .parse = parse_tile,
          .value_name = "X,Y",
-         .help = "only this tile of it, counted from the upper left one"},
+         .help = "only this tile of the level, counted from the upper left"},
         {.name = "exposure",
          .kind = CLI_FLOAT,
          .out = &o.exposure_stops,
          .min = -60,
          .max = 60,
          .value_name = "STOPS",
-         .help = "brighter by that many powers of two"},
+         .help = "exposure in powers of two"},
     };
     static const char *const examples[] = {
         "texcache view wood.stex -o wood.png --level 2", "a quarter of the size",
         "texcache view wood.stex -o tile.png --tile 3,5", "one tile of the finest level", NULL};
-    const CliProgram program = {
-        .name = "texcache view",
-        .usage = "[options] FILE -o OUT.png",
-        .summary = "Writes a level of a paged texture, or one tile of it, as PNG. Tiles that are "
-                   "damaged show magenta.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "FILE",
-        .examples = examples};
+    const CliProgram program = {.name = "texcache view",
+                                .usage = "[options] FILE -o OUT.png",
+                                .summary = "Writes a level of a paged texture, or one tile of it, "
+                                           "as PNG. Damaged tiles are magenta.",
+                                .options = options,
+                                .option_count = SORT_COUNT_OF(options),
+                                .args_min = 1,
+                                .args_max = 1,
+                                .args_name = "FILE",
+                                .examples = examples};
     CliResult parsed;
     int code;
     if (!tool_parse(&program, argc, argv, &parsed, &code))

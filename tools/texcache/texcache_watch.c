@@ -283,20 +283,19 @@ int texcache_run_watch(int argc, char **argv)
         {.name = "plain",
          .kind = CLI_FLAG,
          .out = &is_plain,
-         .help = "a line a second, as when the output is no terminal"},
-        {.name = "once", .kind = CLI_FLAG, .out = &is_once, .help = "one line, and the end"},
+         .help = "print a line per second, as without a terminal"},
+        {.name = "once", .kind = CLI_FLAG, .out = &is_once, .help = "print one line and end"},
     };
-    static const char *const examples[] = {"texcache watch", "the render that runs; tab: the next",
-                                           "texcache watch --plain | tee log", "a line a second",
-                                           NULL};
+    static const char *const examples[] = {
+        "texcache watch", "watch the running render; tab: the next one",
+        "texcache watch --plain | tee log", "print a line per second", NULL};
     const CliProgram program = {
         .name = "texcache watch",
         .usage = "[options] [FILE]",
         .summary =
-            "Shows what the texture cache of a running sort-render does: how much of the budget is "
-            "in use, hits, reads, the textures that are read most. FILE is what sort-render was "
-            "given with --watch. Keys: q quits, tab goes to the next render. Looking changes "
-            "nothing in the render.",
+            "Shows the texture cache of a running sort-render: use of the budget, hits, reads, and "
+            "the textures that are read most. FILE is the one of sort-render's --watch. Keys: q "
+            "quits, tab switches to the next render. The render is not affected.",
         .options = options,
         .option_count = SORT_COUNT_OF(options),
         .args_min = 0,
