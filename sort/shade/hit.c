@@ -214,7 +214,7 @@ static void hit_triangle(const SceneMesh *mesh, const SceneInstance *instance,
     bool is_turned = hit->is_backfacing;
     if (parts & HIT_NORMAL)
         is_turned = shading_normal(mesh, instance, corner, ray->time, &d, parts, hit);
-    UvTriangle uv;
+    UvTriangle uv = {0};
     if (parts & (HIT_UV | HIT_TANGENT))
         uv = uv_triangle(mesh, corner);
     if (parts & HIT_UV)

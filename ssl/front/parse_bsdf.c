@@ -342,7 +342,7 @@ static void write_sample(Bsdf *b, uint32_t k)
     Arena *arena = b->p->arena;
     Passing state = pass_state(b, lobe, true, false);
     bool is_delta = lobe->flags & SSL_LOBE_DELTA;
-    const char *function = "";
+    const char *function;
     if (lobe->sample) {
         FuncDecl *f =
             declare(b->p,

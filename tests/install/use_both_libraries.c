@@ -45,11 +45,10 @@ static void look_up(void *user, const SortSslTextureCall *call)
     sort_texcache_lookup(host->reader, &request, call->result, NULL, NULL);
 }
 
-static int check(SortSslBatch *batch, const Host *host)
+static int check(SortSslBatch *batch, Host *host)
 {
     SortSslError err;
-    const SortSslRunDesc run = {
-        .size_bytes = sizeof run, .texture_lookup = look_up, .user = (void *)host};
+    const SortSslRunDesc run = {.size_bytes = sizeof run, .texture_lookup = look_up, .user = host};
     for (int i = 0; i < SORT_SSL_BLOCK; i++) {
         sort_ssl_batch_global(batch, 0, 0, SORT_SSL_VALUE, 0)[i] =
             ((float)(i * 10 + 20) + 0.5f) / 256;

@@ -63,6 +63,7 @@ static double texel(const Picture *p, int64_t x, int64_t y, const TexOptions *o)
         case TEX_WRAP_FILE:
         case TEX_WRAP_PERIODIC:
             i = (i % n + n) % n;
+            break;
         default:
             break;
         }

@@ -44,8 +44,8 @@ static const char *const closures[] = {
     "make_closure<Hair>(color(0.2, 0.5, 1), 0.4, 0.5, 0.2, 1.55, 0.05, 0.3, float3(0, 1, 0))",
     "make_closure<HairReflection>(color(0.5, 0.7, 0), 0.2, 0.4, 0.05, float3(0, 1, 0))",
     "make_closure<HairTransmission>(color(0.5, 0.7, 0), 0.3, 0.6, 0.05, float3(0, 1, 0))",
-    "make_closure<DisneyRetro>(color(0.8, 0.3, 0), 0.9, N) + make_closure<DisneyRetro>(color(0.2), "
-    "0.1, N)",
+    ("make_closure<DisneyRetro>(color(0.8, 0.3, 0), 0.9, N) + "
+     "make_closure<DisneyRetro>(color(0.2), 0.1, N)"),
     "make_closure<Subsurface>(color(0.8, 0.5, 0.3), color(0.3, 0.1, 0.05), 0.2, N)",
     "0.5 * make_closure<Holdout>(color(1)) + 0.5 * make_closure<Lambert>(color(0.8), N)",
     ("0.4 * make_closure<Transparent>(color(1, 0.5, 0.2)) + 0.3 * "
