@@ -234,43 +234,85 @@ static Expr *parse_host_value(Parser *p)
     return make(p, e);
 }
 
+/* 1, 0.5, "text", true */
+static Expr *parse_literal(Parser *p)
+{
+    const Token *token = parse_advance(p);
+    Expr e = {.span = token->span};
+    if (token->kind == TOKEN_INT) {
+        if (token->is_decimal && token->int_bits > INT32_MAX)
+            report(p->diags, INT_RANGE, token->span, "2147483648");
+        e.kind = EXPR_INT;
+        e.int_value = (int32_t)token->int_bits;
+    } else if (token->kind == TOKEN_FLOAT) {
+        e.kind = EXPR_FLOAT;
+        e.float_value = token->float_value;
+    } else if (token->kind == TOKEN_STRING) {
+        e.kind = EXPR_STRING;
+        e.name = token->text;
+    } else {
+        ASSERT(token->kind == TOKEN_TRUE || token->kind == TOKEN_FALSE);
+        e.kind = EXPR_BOOL;
+        e.bool_value = token->kind == TOKEN_TRUE;
+    }
+    return make(p, e);
+}
+
+/* name, or name(arguments) */
+static Expr *parse_name_or_call(Parser *p)
+{
+    const Token *token = parse_advance(p);
+    Expr e = {
+        .kind = EXPR_NAME, .span = token->span, .name = token->text, .name_span = token->span};
+    if (parse_accept(p, TOKEN_OPEN)) {
+        Span close;
+        e.kind = EXPR_CALL;
+        e.args = parse_arguments(p, &close);
+        e.span = span_join(token->span, close);
+    }
+    return make(p, e);
+}
+
+/* (expression) */
+static Expr *parse_parentheses(Parser *p)
+{
+    const Token *open = parse_advance(p);
+    Expr *inner = parse_expression(p);
+    Span close = parse_token(p)->span;
+    if (parse_close(p, TOKEN_CLOSE, open->span))
+        inner->span = span_join(open->span, close);
+    return inner;
+}
+
+/* type(arguments) */
+static Expr *parse_construction(Parser *p, SslType type)
+{
+    const Token *token = parse_advance(p);
+    TypeName *name = ARENA_NEW(p->arena, TypeName);
+    *name = (TypeName){.span = token->span, .basic = type};
+    if (!parse_expect(p, TOKEN_OPEN, "after the type"))
+        return error_expr(p, token->span);
+    Span close;
+    ExprList args = parse_arguments(p, &close);
+    return make(p, (Expr){.kind = EXPR_CONSTRUCT,
+                          .span = span_join(token->span, close),
+                          .type_name = name,
+                          .args = args});
+}
+
 static Expr *parse_primary(Parser *p)
 {
     const Token *token = parse_token(p);
-    Span close;
     SslType type;
     switch ((int)token->kind) {
     case TOKEN_TRUE:
     case TOKEN_FALSE:
-        parse_advance(p);
-        return make(p, (Expr){.kind = EXPR_BOOL,
-                              .span = token->span,
-                              .bool_value = token->kind == TOKEN_TRUE});
     case TOKEN_INT:
-        parse_advance(p);
-        if (token->is_decimal && token->int_bits > INT32_MAX)
-            report(p->diags, INT_RANGE, token->span, "2147483648");
-        return make(
-            p,
-            (Expr){.kind = EXPR_INT, .span = token->span, .int_value = (int32_t)token->int_bits});
     case TOKEN_FLOAT:
-        parse_advance(p);
-        return make(
-            p, (Expr){.kind = EXPR_FLOAT, .span = token->span, .float_value = token->float_value});
     case TOKEN_STRING:
-        parse_advance(p);
-        return make(p, (Expr){.kind = EXPR_STRING, .span = token->span, .name = token->text});
-    case TOKEN_NAME: {
-        parse_advance(p);
-        Expr e = {
-            .kind = EXPR_NAME, .span = token->span, .name = token->text, .name_span = token->span};
-        if (parse_accept(p, TOKEN_OPEN)) {
-            e.kind = EXPR_CALL;
-            e.args = parse_arguments(p, &close);
-            e.span = span_join(token->span, close);
-        }
-        return make(p, e);
-    }
+        return parse_literal(p);
+    case TOKEN_NAME:
+        return parse_name_or_call(p);
     case TOKEN_GLOBAL_VALUE:
     case TOKEN_ATTRIBUTE:
     case TOKEN_ATTRIBUTE_EXISTS:
@@ -279,30 +321,14 @@ static Expr *parse_primary(Parser *p)
     case TOKEN_SAMPLE_ALPHA:
     case TOKEN_SAMPLE_RGBA:
         return parse_host_value(p);
-    case TOKEN_OPEN: {
-        parse_advance(p);
-        Expr *inner = parse_expression(p);
-        close = parse_token(p)->span;
-        if (parse_close(p, TOKEN_CLOSE, token->span))
-            inner->span = span_join(token->span, close);
-        return inner;
-    }
+    case TOKEN_OPEN:
+        return parse_parentheses(p);
     default:
         break;
     }
     if (token_is_type(token->kind, &type) &&
-        (parse_next_kind(p) == TOKEN_OPEN || !name_map_get(&p->misnamed, token->text))) {
-        TypeName *name = ARENA_NEW(p->arena, TypeName);
-        *name = (TypeName){.span = token->span, .basic = type};
-        parse_advance(p);
-        if (!parse_expect(p, TOKEN_OPEN, "after the type"))
-            return error_expr(p, token->span);
-        ExprList args = parse_arguments(p, &close);
-        return make(p, (Expr){.kind = EXPR_CONSTRUCT,
-                              .span = span_join(token->span, close),
-                              .type_name = name,
-                              .args = args});
-    }
+        (parse_next_kind(p) == TOKEN_OPEN || !name_map_get(&p->misnamed, token->text)))
+        return parse_construction(p, type);
     if (token_is_word(token->kind) && name_map_get(&p->misnamed, token->text)) {
         parse_advance(p);
         return error_expr(p, token->span);

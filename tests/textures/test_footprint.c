@@ -11,7 +11,8 @@ static Footprint with_size(const FootprintInput *in, uint32_t width, uint32_t he
                            uint32_t level_count, TexFilter filter, TexMip mip, float mip_bias)
 {
     Footprint f;
-    footprint_of(in, width, height, level_count, filter, mip, mip_bias, &f);
+    const LookupOptions options = {.filter = filter, .mip = mip, .mip_bias = mip_bias};
+    footprint_of(in, width, height, level_count, &options, &f);
     return f;
 }
 

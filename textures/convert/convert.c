@@ -191,8 +191,7 @@ static void note_repairs(Conversion *c)
         add_note(c, text);
 }
 
-/* Opens the source, chooses the stored format and prepares for the first row. */
-static Status conversion_begin(Conversion *c, Error *err)
+static Status open_source(Conversion *c, Error *err)
 {
     const TexConvertDesc *desc = c->desc;
     SortFailure why = {{0}};
@@ -201,27 +200,65 @@ static Status conversion_begin(Conversion *c, Error *err)
         return decoder_error(c, result, &why, err);
     c->info.size_bytes = sizeof c->info;
     result = desc->decoder->level(c->image, desc->subimage, 0, &c->info, &why);
-    if (result != SORT_OK)
-        return decoder_error(c, result, &why, err);
-    TRY(check_source(c, err));
+    return result == SORT_OK ? check_source(c, err) : decoder_error(c, result, &why, err);
+}
 
-    SortColorSpace color_space = texel_source_color_space(&c->info, desc->color_space);
-    bool is_srgb = color_space == SORT_COLOR_SRGB;
+/* Chooses how texels are stored: linear where 8 bits do not encode them, as half floats where no value is lost. */
+static Status choose_format(Conversion *c, SortColorSpace *out_space, Error *err)
+{
+    *out_space = texel_source_color_space(&c->info, c->desc->color_space);
+    bool is_srgb = *out_space == SORT_COLOR_SRGB;
     c->source = (TexelFormat){c->info.type, c->info.channel_count, is_srgb};
     c->stored = c->source;
     if (is_srgb && c->info.type != SORT_TEXEL_U8) {
         c->stored.is_srgb = false;
         if (c->info.type == SORT_TEXEL_U16)
             c->stored.type = SORT_TEXEL_HALF;
-        color_space = SORT_COLOR_LINEAR;
+        *out_space = SORT_COLOR_LINEAR;
     }
     c->band_rows = choose_band_rows(&c->info);
-    if (c->stored.type == SORT_TEXEL_FLOAT && color_space == SORT_COLOR_LINEAR) {
+    if (c->stored.type == SORT_TEXEL_FLOAT && *out_space == SORT_COLOR_LINEAR) {
         bool fits;
         TRY(fits_half(c, &fits, err));
         if (fits)
             c->stored.type = SORT_TEXEL_HALF;
     }
+    return STATUS_OK;
+}
+
+static Status allocate_rows(Conversion *c, Error *err)
+{
+    for (uint32_t i = 0; i < 2; ++i)
+        c->bands[i] = mem_alloc((size_t)c->info.width * c->band_rows, texel_bytes(c->source));
+    c->linear = mem_alloc((size_t)c->info.width * c->info.channel_count, sizeof(float));
+    c->native = mem_alloc(c->info.width, texel_bytes(c->stored));
+    c->above = mem_alloc(c->info.width, texel_bytes(c->source));
+    c->held = mem_alloc(c->info.width, texel_bytes(c->source));
+    if (!c->bands[0] || !c->bands[1] || !c->linear || !c->native || !c->above || !c->held)
+        return error_set_at(err, STATUS_NO_MEMORY, c->desc->source_path, "out of memory");
+    return STATUS_OK;
+}
+
+/* Begins the digest of the source with all that decides how its texels are read. */
+static void begin_digest(Conversion *c, const StexHeader *format, bool is_alpha_weighted)
+{
+    hash128_begin(&c->digest);
+    hash128_update_text(&c->digest, "stex source 2");
+    hash128_update_u64(&c->digest, (uint64_t)c->info.width << 32 | c->info.height);
+    hash128_update_u64(&c->digest, (uint64_t)c->source.type << 32 | c->source.channel_count);
+    hash128_update_u64(&c->digest,
+                       (uint64_t)format->color_space << 48 | (uint64_t)c->stored.type << 40 |
+                           (uint64_t)format->wrap_s << 32 | (uint64_t)format->wrap_t << 24 |
+                           (uint64_t)is_alpha_weighted << 8 | (format->flags & STEX_PREMULTIPLIED));
+}
+
+/* Opens the source, chooses the stored format and prepares for the first row. */
+static Status conversion_begin(Conversion *c, Error *err)
+{
+    const TexConvertDesc *desc = c->desc;
+    SortColorSpace color_space;
+    TRY(open_source(c, err));
+    TRY(choose_format(c, &color_space, err));
 
     uint32_t last = c->info.channel_count - 1;
     bool has_alpha = (last == 1 || last == 3) && c->info.alpha_channel == (int32_t)last;
@@ -233,6 +270,7 @@ static Status conversion_begin(Conversion *c, Error *err)
                     .emit = write_linear_row,
                     .data = c};
     TRY(mip_builder_create(&mips, &c->mips, err));
+    TRY(allocate_rows(c, err));
 
     StexHeader format = {
         .width = c->info.width,
@@ -245,24 +283,7 @@ static Status conversion_begin(Conversion *c, Error *err)
         .flags = (has_alpha && c->info.is_premultiplied ? (uint32_t)STEX_PREMULTIPLIED : 0u) |
                  (desc->compression == TEX_COMPRESSION_ZLIB ? (uint32_t)STEX_COMPRESSED : 0u),
     };
-    for (uint32_t i = 0; i < 2; ++i)
-        c->bands[i] = mem_alloc((size_t)c->info.width * c->band_rows, texel_bytes(c->source));
-    c->linear = mem_alloc((size_t)c->info.width * c->info.channel_count, sizeof(float));
-    c->native = mem_alloc(c->info.width, texel_bytes(c->stored));
-    c->above = mem_alloc(c->info.width, texel_bytes(c->source));
-    c->held = mem_alloc(c->info.width, texel_bytes(c->source));
-    if (!c->bands[0] || !c->bands[1] || !c->linear || !c->native || !c->above || !c->held)
-        return error_set_at(err, STATUS_NO_MEMORY, desc->source_path, "out of memory");
-
-    hash128_begin(&c->digest);
-    hash128_update_text(&c->digest, "stex source 2");
-    hash128_update_u64(&c->digest, (uint64_t)c->info.width << 32 | c->info.height);
-    hash128_update_u64(&c->digest, (uint64_t)c->source.type << 32 | c->source.channel_count);
-    hash128_update_u64(&c->digest,
-                       (uint64_t)format.color_space << 48 | (uint64_t)c->stored.type << 40 |
-                           (uint64_t)format.wrap_s << 32 | (uint64_t)format.wrap_t << 24 |
-                           (uint64_t)mips.is_alpha_weighted << 8 |
-                           (format.flags & STEX_PREMULTIPLIED));
+    begin_digest(c, &format, mips.is_alpha_weighted);
     TRY(stex_writer_begin(desc->output_path, &format, c->thread_count, &c->writer, err));
     if (desc->compression == TEX_COMPRESSION_ZLIB && desc->compression_level > 0)
         stex_writer_set_level(c->writer, desc->compression_level);

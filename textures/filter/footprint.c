@@ -45,75 +45,98 @@ static float clamp_level(float level, uint32_t level_count)
     return limit(level, 0.0f, (float)(level_count - 1));
 }
 
-void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uint32_t level_count,
-                  TexFilter filter, TexMip mip, float mip_bias, Footprint *f)
+/* The pixel's steps in texels of level 0. */
+typedef struct Steps {
+    float xs, xt, ys, yt;
+} Steps;
+
+/* The ellipse that follows from them: what its level and its axes are computed from. */
+typedef struct Ellipse {
+    float mst, half_gap, root; /* M, as its eigenvalues and eigenvectors need it */
+    float major2;              /* the larger eigenvalue */
+    float det;                 /* of M */
+} Ellipse;
+
+static Ellipse ellipse_of(const Steps *j, float blur_s, float blur_t)
 {
-    ASSERT(width > 0 && height > 0 && level_count >= 1 && level_count <= TEX_MAX_LEVELS);
-    ASSERT(filter != TEX_FILTER_DEFAULT);
-    *f = (Footprint){.probe_count = 1};
-    if (mip == TEX_MIP_OFF)
+    Ellipse e;
+    float bs = blur_s * blur_s, bt = blur_t * blur_t;
+    float jss = j->xs * j->xs + j->ys * j->ys, jtt = j->xt * j->xt + j->yt * j->yt;
+    float mss = jss + bs, mtt = jtt + bt;
+    e.mst = j->xs * j->xt + j->ys * j->yt;
+    e.half_gap = 0.5f * (mss - mtt);
+    e.root = sqrtf(e.half_gap * e.half_gap + e.mst * e.mst);
+    e.major2 = 0.5f * (mss + mtt) + e.root;
+    /* det M = det(J)^2 + bs jtt + bt jss + bs bt avoids a difference of large numbers. */
+    float det_j = j->xs * j->yt - j->xt * j->ys;
+    e.det = det_j * det_j + bs * jtt + bt * jss + bs * bt;
+    return e;
+}
+
+/* Spreads probes along the major axis of a texture of w x h texels. */
+static void place_probes(const Ellipse *e, float major, float minor, float w, float h, Footprint *f)
+{
+    float aspect = major / minor;
+    if (!(aspect > 1.0625f)) /* below this, rounding alone could produce a second probe */
         return;
-    /* The sum is not finite if one of its terms is not (or if they are absurdly large). */
+    float wanted = aspect - 0.0625f;
+    f->probe_count = (uint32_t)wanted;
+    f->probe_count += (float)f->probe_count < wanted;
+    if (f->probe_count > TEX_MAX_PROBES)
+        f->probe_count = TEX_MAX_PROBES;
+    /* The eigenvector of the larger eigenvalue follows from the row of M - major2 that is not small. */
+    float es = e->half_gap >= 0.0f ? e->half_gap + e->root : e->mst;
+    float et = e->half_gap >= 0.0f ? e->mst : e->root - e->half_gap;
+    ASSERT(es * es + et * et > 0.0f);
+    float step = major / ((float)f->probe_count * sqrtf(es * es + et * et));
+    f->axis_s = es * step / w;
+    f->axis_v = -et * step / h;
+}
+
+/* The sum is not finite if one of its terms is not (or if they are absurdly large). */
+static bool is_finite(const FootprintInput *in, float mip_bias)
+{
     float sum = fabsf(in->ds_dx) + fabsf(in->dt_dx) + fabsf(in->ds_dy) + fabsf(in->dt_dy) +
                 fabsf(in->blur) + fabsf(mip_bias);
-    if (!(sum <= 3e38f)) {
+    return sum <= 3e38f;
+}
+
+void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uint32_t level_count,
+                  const LookupOptions *options, Footprint *f)
+{
+    ASSERT(width > 0 && height > 0 && level_count >= 1 && level_count <= TEX_MAX_LEVELS);
+    ASSERT(options->filter != TEX_FILTER_DEFAULT);
+    *f = (Footprint){.probe_count = 1};
+    if (options->mip == TEX_MIP_OFF)
+        return;
+    if (!is_finite(in, options->mip_bias)) {
         f->level = (float)(level_count - 1);
         f->is_bad = true;
         return;
     }
     float w = (float)width, h = (float)height;
-    float xs = clamp_step(in->ds_dx * w), xt = clamp_step(in->dt_dx * h);
-    float ys = clamp_step(in->ds_dy * w), yt = clamp_step(in->dt_dy * h);
-    if (mip == TEX_MIP_MAX_OF_FOUR) {
-        float widest = larger(larger(fabsf(xs), fabsf(xt)), larger(fabsf(ys), fabsf(yt)));
-        f->level = clamp_level(floorf(log2f(widest) + mip_bias), level_count);
+    const Steps j = {clamp_step(in->ds_dx * w), clamp_step(in->dt_dx * h),
+                     clamp_step(in->ds_dy * w), clamp_step(in->dt_dy * h)};
+    if (options->mip == TEX_MIP_MAX_OF_FOUR) {
+        float widest = larger(larger(fabsf(j.xs), fabsf(j.xt)), larger(fabsf(j.ys), fabsf(j.yt)));
+        f->level = clamp_level(floorf(log2f(widest) + options->mip_bias), level_count);
         return;
     }
 
-    float blur_s = clamp_step(in->blur * w), blur_t = clamp_step(in->blur * h);
-    float bs = blur_s * blur_s, bt = blur_t * blur_t;
-    float jss = xs * xs + ys * ys, jtt = xt * xt + yt * yt;
-    float mss = jss + bs, mtt = jtt + bt, mst = xs * xt + ys * yt;
-    float half_gap = 0.5f * (mss - mtt);
-    float root = sqrtf(half_gap * half_gap + mst * mst);
-    float major2 = 0.5f * (mss + mtt) + root;
-    if (!(major2 > 0.0f))
+    Ellipse e = ellipse_of(&j, clamp_step(in->blur * w), clamp_step(in->blur * h));
+    if (!(e.major2 > 0.0f))
         return; /* a point is looked up in level 0 */
     /* isotropic filters; the later ones differ from ANISO in their probes only */
-    if (filter < TEX_FILTER_ANISO) {
-        float level = clamp_level(0.5f * log2_of(major2) + mip_bias, level_count);
-        f->level = filter == TEX_FILTER_TRILINEAR ? level : (float)(uint32_t)(level + 0.5f);
+    if (options->filter < TEX_FILTER_ANISO) {
+        float level = clamp_level(0.5f * log2_of(e.major2) + options->mip_bias, level_count);
+        bool is_between = options->filter == TEX_FILTER_TRILINEAR;
+        f->level = is_between ? level : (float)(uint32_t)(level + 0.5f);
         return;
     }
-
-    /* det M = det(J)^2 + bs jtt + bt jss + bs bt avoids a difference of large numbers. */
-    float det_j = xs * yt - xt * ys;
-    float det = det_j * det_j + bs * jtt + bt * jss + bs * bt;
-    float major = sqrtf(major2);
-    float minor = sqrtf(det) / major;
+    float major = sqrtf(e.major2);
     /* Probes closer together than a texel of level 0 add nothing, and at most TEX_MAX_PROBES are taken. */
-    minor = larger(larger(minor, 1.0f), major / (float)TEX_MAX_PROBES);
-    f->level = clamp_level(log2_of(minor) + mip_bias, level_count);
-    float aspect = major / minor;
-    if (aspect > 1.0625f) { /* below this, rounding alone could produce a second probe */
-        float wanted = aspect - 0.0625f;
-        f->probe_count = (uint32_t)wanted;
-        f->probe_count += (float)f->probe_count < wanted;
-        if (f->probe_count > TEX_MAX_PROBES)
-            f->probe_count = TEX_MAX_PROBES;
-        /* The eigenvector of the larger eigenvalue follows from the row of M - major2 that is not small. */
-        float es, et;
-        if (half_gap >= 0.0f) {
-            es = half_gap + root;
-            et = mst;
-        } else {
-            es = mst;
-            et = root - half_gap;
-        }
-        ASSERT(es * es + et * et > 0.0f);
-        float step = major / ((float)f->probe_count * sqrtf(es * es + et * et));
-        f->axis_s = es * step / w;
-        f->axis_v = -et * step / h;
-    }
+    float minor = larger(larger(sqrtf(e.det) / major, 1.0f), major / (float)TEX_MAX_PROBES);
+    f->level = clamp_level(log2_of(minor) + options->mip_bias, level_count);
+    place_probes(&e, major, minor, w, h, f);
     ASSERT(f->probe_count >= 1 && f->level >= 0.0f && f->level <= (float)(level_count - 1));
 }

@@ -9,6 +9,14 @@
 
 #include "textures/texcache.h"
 
+/* TexOptions with all defaults resolved. */
+typedef struct LookupOptions {
+    TexWrap wrap_s, wrap_t;
+    TexFilter filter;
+    TexMip mip;
+    float mip_bias;
+} LookupOptions;
+
 typedef struct Footprint {
     float level;          /* the finest level used, fractional, in [0, level_count - 1] */
     uint32_t probe_count; /* 1 to TEX_MAX_PROBES */
@@ -21,9 +29,8 @@ typedef struct FootprintInput {
     float ds_dx, dt_dx, ds_dy, dt_dy, blur;
 } FootprintInput;
 
-/* Computes the footprint for a texture of width x height texels. `filter` is not TEX_FILTER_DEFAULT. For
- * filters that use a single level, `level` is whole. */
+/* Computes the footprint for a texture of width x height texels by the filter, the mip mode and the bias of `options`. For filters that use a single level, `level` is whole. */
 void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uint32_t level_count,
-                  TexFilter filter, TexMip mip, float mip_bias, Footprint *f);
+                  const LookupOptions *options, Footprint *f);
 
 #endif

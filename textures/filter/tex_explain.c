@@ -1,5 +1,5 @@
 /* Describes a lookup without doing it: footprint, level, probes, texels and their weights. */
-#include "textures/filter/footprint.h"
+#include "textures/filter/tex_place.h"
 #include "textures/filter/tex_taps.h"
 #include <math.h>
 
@@ -69,20 +69,18 @@ void texcache_explain(const TexCache *c, const TexRequest *r, uint32_t lane, Tex
         random = r->random[lane];
         one.random = &random;
     }
-    out->filter = options.filter;
-    if (options.filter == TEX_FILTER_DEFAULT ||
-        (options.filter == TEX_FILTER_STOCHASTIC && !r->random))
-        out->filter = TEX_FILTER_ANISO;
+    LookupOptions resolved;
+    resolve_options(texture, &one, &resolved);
+    out->filter = resolved.filter;
     FootprintInput in = {.ds_dx = coord[2],
                          .dt_dx = coord[3],
                          .ds_dy = coord[4],
                          .dt_dy = coord[5],
                          .blur = coord[6]};
     Footprint f;
-    footprint_of(&in, out->width, out->height, texture->level_count, out->filter, options.mip,
-                 options.mip_bias, &f);
+    footprint_of(&in, out->width, out->height, texture->level_count, &resolved, &f);
     taps_visit(texture, &one, 0, add_texels, out);
-    out->has_place = fabsf(out->s) <= 16777216.0f && fabsf(out->t) <= 16777216.0f;
+    out->has_place = fabsf(out->s) <= COORDINATE_MAX && fabsf(out->t) <= COORDINATE_MAX;
     out->is_bad = f.is_bad;
     out->level = f.level;
     out->probe_count = f.probe_count;

@@ -15,14 +15,6 @@
 /* Beyond this, the spacing of floats is 2, and a coordinate no longer determines a place inside the texture. */
 #define COORDINATE_MAX 16777216.0f
 
-/* TexOptions with all defaults resolved. */
-typedef struct LookupOptions {
-    TexWrap wrap_s, wrap_t;
-    TexFilter filter;
-    TexMip mip;
-    float mip_bias;
-} LookupOptions;
-
 /* A request in progress. */
 typedef struct Lookup {
     TexCaller *caller;
@@ -83,8 +75,8 @@ static inline void place_lane(const Lookup *lk, uint32_t lane, LanePlace *out)
                          .dt_dy = coord[5 * stride],
                          .blur = coord[6 * stride]};
     const TexLevel *finest = &lk->texture->levels[0];
-    footprint_of(&in, finest->width, finest->height, lk->texture->level_count, lk->options.filter,
-                 lk->options.mip, lk->options.mip_bias, &out->footprint);
+    footprint_of(&in, finest->width, finest->height, lk->texture->level_count, &lk->options,
+                 &out->footprint);
 }
 
 SORT_ALWAYS_INLINE Tap make_tap(const Lookup *lk, uint32_t level, double s, double v)

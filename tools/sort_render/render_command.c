@@ -209,13 +209,26 @@ static Status check_command(RenderCommand *c, const CliResult *args, Error *err)
     return c->frames.is_wanted ? frames_check(c, err) : check_files(c, err);
 }
 
-static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResult *args,
-                  int *out_code)
+/* The option table in the order of the help: groups one after the other. One option a line. */
+enum { OPTIONS_MAX = 96 };
+typedef struct OptionTable {
+    CliOption rows[OPTIONS_MAX];
+    uint32_t count;
+} OptionTable;
+
+static void add_group(OptionTable *table, const char *heading, const CliOption *rows, size_t count)
 {
-    /* One option a line. */
-    /* clang-format off */
-    const CliOption options[] = {
-        {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &c->output.output, .value_name = "FILE.exr", .help = "the picture, in linear colour, with AOVs as layers; FILE.png: as with --png", .group = "Output"},
+    CHECK(table->count + count <= OPTIONS_MAX);
+    memcpy(&table->rows[table->count], rows, count * sizeof *rows);
+    table->rows[table->count].group = heading;
+    table->count += (uint32_t)count;
+}
+
+/* clang-format off */
+static void output_options(RenderCommand *c, Words *words, OptionTable *table)
+{
+    const CliOption rows[] = {
+        {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &c->output.output, .value_name = "FILE.exr", .help = "the picture, in linear colour, with AOVs as layers; FILE.png: as with --png"},
         {.name = "exr-type", .kind = CLI_CHOICE, .out = &c->output.exr_type, .choices = command_exr_types, .value_name = "TYPE", .help = "number type of the EXR's picture; layers are always float"},
         {.name = "metadata", .kind = CLI_CHOICE, .out = &c->output.metadata, .choices = command_metadata_words, .value_name = "WHAT", .help = "metadata of the EXR: all, or without date, host and render time, so that equal pictures are equal files"},
         {.name = "png", .kind = CLI_TEXT, .out = &c->output.png, .value_name = "FILE.png", .help = "a quick view of the picture, with a tone curve"},
@@ -229,7 +242,14 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         {.name = "keep-checkpoint", .kind = CLI_FLAG, .out = &c->keeps_checkpoint, .help = "keep the checkpoint of a finished render, so that --resume can continue to more samples"},
         {.name = "update-interval", .kind = CLI_FLOAT, .out = &c->update_s, .min = 0.01, .max = 1e6, .value_name = "SECONDS", .help = "also write the pictures during the render, at this interval"},
         {.name = "stats", .kind = CLI_TEXT, .out = &c->stats, .value_name = "FILE.json", .help = "write statistics as JSON; - is standard output"},
-#define SETTING_OPTION(id, option, value, text) {.name = option, .kind = CLI_CUSTOM, .parse = parse_setting, .out = &words->settings[id], .value_name = value, .help = text, .group = id == 0 ? "Picture" : NULL},
+    };
+    add_group(table, "Output", rows, SORT_COUNT_OF(rows));
+}
+
+static void picture_options(RenderCommand *c, Words *words, OptionTable *table)
+{
+    const CliOption rows[] = {
+#define SETTING_OPTION(id, option, value, text) {.name = option, .kind = CLI_CUSTOM, .parse = parse_setting, .out = &words->settings[id], .value_name = value, .help = text},
 #define SETTING_OPTION_U32(id, option, value, text)   SETTING_OPTION(id, option, value, text)
 #define SETTING_OPTION_FLOAT(id, option, value, text) SETTING_OPTION(id, option, value, text)
 #define SETTING_OPTION_BOOL(id, option, value, text) /* a package's alone */
@@ -249,7 +269,14 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         {.name = "sampler", .kind = CLI_CHOICE, .out = &words->sampler, .choices = sampler_words, .value_name = "NAME", .help = "source of random numbers"},
         {.name = "pixel-filter", .kind = CLI_CHOICE, .out = &words->filter, .choices = filter_words, .value_name = "NAME", .help = "shape of the pixel filter"},
         {.name = "filter-width", .kind = CLI_FLOAT, .out = &words->filter_width, .min = 0.01, .max = 16, .value_name = "PX", .help = "full width of the pixel filter"},
-        {.name = "texture-memory", .kind = CLI_SIZE, .out = &c->render.texture_memory_bytes, .min = 1024, .max = 1e18, .value_name = "SIZE", .help = "budget of the texture cache, such as 256M; never exceeded", .group = "Textures"},
+    };
+    add_group(table, "Picture", rows, SORT_COUNT_OF(rows));
+}
+
+static void texture_options(RenderCommand *c, Words *words, OptionTable *table)
+{
+    const CliOption rows[] = {
+        {.name = "texture-memory", .kind = CLI_SIZE, .out = &c->render.texture_memory_bytes, .min = 1024, .max = 1e18, .value_name = "SIZE", .help = "budget of the texture cache, such as 256M; never exceeded"},
         {.name = "texture-path", .kind = CLI_TEXT_LIST, .is_folder = true, .out = &c->texture_paths, .value_name = "DIR", .help = "folder to search for textures; may be repeated"},
         {.name = "missing", .kind = CLI_CHOICE, .out = &words->missing, .choices = missing_words, .value_name = "WHAT", .help = "missing or damaged textures: an error, or magenta and exit code 3"},
         {.name = "filter", .kind = CLI_CHOICE, .out = &words->texture_filter, .choices = texture_filter_words, .value_name = "NAME", .help = "texture filter, unless a shader sets one"},
@@ -257,31 +284,73 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         {.name = "mip-bias", .kind = CLI_FLOAT, .out = &words->mip_bias, .min = -32, .max = 32, .value_name = "LEVELS", .help = "added to the mip level of the footprint"},
         {.name = "mip-bias-by-depth", .kind = CLI_CUSTOM, .parse = parse_depth_bias, .out = c->render.depth_bias, .value_name = "B0,B1,..", .help = "added to the mip level for camera rays, after one bounce, two, ..."},
         {.name = "texture-delay", .kind = CLI_U32, .out = &c->render.texture_delay_us, .max = 10e6, .is_hidden = true, .value_name = "US", .help = "every tile read takes this much longer, for tests"},
-        {.name = "trace", .kind = CLI_TEXT, .out = &c->render.trace_path, .value_name = "FILE", .help = "record every texture tile request, for 'texcache replay' and 'report'", .group = "Inspecting"},
+    };
+    add_group(table, "Textures", rows, SORT_COUNT_OF(rows));
+}
+
+static void inspection_options(RenderCommand *c, OptionTable *table)
+{
+    const CliOption rows[] = {
+        {.name = "trace", .kind = CLI_TEXT, .out = &c->render.trace_path, .value_name = "FILE", .help = "record every texture tile request, for 'texcache replay' and 'report'"},
         {.name = "probe", .kind = CLI_CUSTOM, .parse = parse_probe, .out = &c->probe, .value_name = "X,Y", .help = "render only this pixel, and print its texture lookups"},
         {.name = "probe-samples", .kind = CLI_U32, .out = &c->probe_samples, .min = 1, .max = 65536, .value_name = "N", .help = "samples of that pixel; by default 1"},
         {.name = "probe-out", .kind = CLI_TEXT, .out = &c->probe_out, .value_name = "FILE.svg", .help = "draw the lookups: derivatives, ellipse, probes and the texels read"},
         {.name = "watch", .kind = CLI_TEXT, .out = &c->watch, .value_name = "FILE", .help = "publish counters in this file for 'texcache watch FILE'; by default in a folder of the user"},
         {.name = "unwatched", .kind = CLI_FLAG, .out = &c->is_unwatched, .help = "publish no counters"},
-        {.name = "threads", .short_name = 't', .kind = CLI_U32, .out = &c->render.thread_count, .min = 1, .max = 1024, .value_name = "N", .help = "worker threads; by default one per CPU", .group = "Machine"},
+    };
+    add_group(table, "Inspecting", rows, SORT_COUNT_OF(rows));
+}
+
+static void machine_options(RenderCommand *c, Words *words, OptionTable *table)
+{
+    const CliOption rows[] = {
+        {.name = "threads", .short_name = 't', .kind = CLI_U32, .out = &c->render.thread_count, .min = 1, .max = 1024, .value_name = "N", .help = "worker threads; by default one per CPU"},
         {.name = "fibers", .kind = CLI_U32, .out = &c->render.fibers_max, .min = 1, .max = 4096, .value_name = "N", .help = "fibers per thread that may wait for textures; 1 blocks the thread"},
         {.name = "wave-size", .kind = CLI_U32, .out = &c->render.wave_capacity, .min = 1, .max = 65536, .is_hidden = true, .value_name = "N", .help = "paths in one wave"},
         {.name = "cpu", .kind = CLI_TEXT, .out = &c->render.cpu, .value_name = "NAME", .help = "use the instructions of this CPU class, such as x86-64-v3, so that mixed farms agree; --list cpus"},
         {.name = "cache", .kind = CLI_TEXT, .out = &words->cache, .value_name = "DIR", .help = "folder for compiled shaders and converted textures"},
         {.name = "texcache-program", .kind = CLI_TEXT, .out = &words->texcache, .is_hidden = true, .value_name = "FILE", .help = "the texcache program"},
-        {.name = "import", .kind = CLI_TEXT, .out = &c->import, .value_name = "FILE", .help = "scene file to convert to a package, with --export-package", .group = "Import"},
+    };
+    add_group(table, "Machine", rows, SORT_COUNT_OF(rows));
+}
+
+static void import_options(RenderCommand *c, Words *words, OptionTable *table)
+{
+    const CliOption rows[] = {
+        {.name = "import", .kind = CLI_TEXT, .out = &c->import, .value_name = "FILE", .help = "scene file to convert to a package, with --export-package"},
         {.name = "export-package", .kind = CLI_TEXT, .out = &c->export_package, .value_name = "DIR", .help = "the package to write; nothing is rendered"},
         {.name = "light-units", .kind = CLI_CHOICE, .out = &words->light_units, .choices = import_light_units_names, .value_name = "UNIT", .help = "conversion of glTF's lux and candela: as nits of its emission, or as watts of 683 lm, as Blender writes them"},
         {.name = "unlimited-import", .kind = CLI_FLAG, .out = &c->is_import_unlimited, .help = "remove the limits of an import's time and memory"},
         {.name = "import-child", .kind = CLI_FLAG, .out = &c->is_import_child, .is_hidden = true, .help = "the exit code is for a renderer that waits for it"},
         {.name = "plugin-path", .kind = CLI_TEXT_LIST, .is_folder = true, .out = &c->plugin_paths, .value_name = "DIR", .help = "folder to search for plugins; may be repeated"},
-        {.name = "check", .kind = CLI_FLAG, .out = &c->only_check, .help = "do everything before the first sample, print the contents of the scene, and end", .group = "Messages"},
+    };
+    add_group(table, "Import", rows, SORT_COUNT_OF(rows));
+}
+
+static void message_options(RenderCommand *c, Words *words, OptionTable *table)
+{
+    const CliOption rows[] = {
+        {.name = "check", .kind = CLI_FLAG, .out = &c->only_check, .help = "do everything before the first sample, print the contents of the scene, and end"},
         {.name = "list", .kind = CLI_CHOICE, .out = &words->list, .choices = render_list_names, .value_name = "WHAT", .help = "print the available items, and end"},
         {.name = "progress", .kind = CLI_CHOICE, .out = &words->progress, .choices = progress_words, .value_name = "KIND", .help = "progress: a bar on a terminal, or json, one record per line on standard output"},
         {.name = "quiet", .short_name = 'q', .kind = CLI_FLAG, .out = &c->is_quiet, .help = "errors only"},
         {.name = "verbose", .short_name = 'v', .kind = CLI_FLAG, .out = &words->is_verbose, .help = "print more messages"},
     };
-    /* clang-format on */
+    add_group(table, "Messages", rows, SORT_COUNT_OF(rows));
+}
+/* clang-format on */
+
+static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResult *args,
+                  int *out_code)
+{
+    OptionTable table = {.count = 0};
+    output_options(c, words, &table);
+    picture_options(c, words, &table);
+    texture_options(c, words, &table);
+    inspection_options(c, &table);
+    machine_options(c, words, &table);
+    import_options(c, words, &table);
+    message_options(c, words, &table);
     static const char *const examples[] = {
         "sort-render scenes/chess -o chess.exr --png chess.png",
         "render a package",
@@ -304,8 +373,8 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
         .summary = "Renders a scene package (docs/reference/scene-package.md), or a scene file "
                    "that a plugin "
                    "can import, by path tracing. 'sort-render merge' adds partial results.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
+        .options = table.rows,
+        .option_count = table.count,
         .args_min = 0,
         .args_max = 1,
         .args_name = "SCENE",

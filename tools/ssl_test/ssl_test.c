@@ -15,6 +15,9 @@ typedef struct Session {
     Arena *arena;
     ARRAY(TestFile) files;
     CliTextList filters, exclusions;
+    uint32_t threads; /* 0: one per CPU */
+    uint32_t format;  /* TestFormat */
+    bool is_verbose;
 } Session;
 
 static bool contains_any(const char *path, const CliTextList *texts)
@@ -57,10 +60,10 @@ static void run_indexed(void *data, uint32_t index)
     test_file_run(&s->files.data[index]);
 }
 
-static int finish(Session *s, TestFormat format, bool is_verbose)
+static int finish(Session *s)
 {
     uint32_t passed = 0, failed = 0;
-    test_report(s->files.data, s->files.count, format, is_verbose);
+    test_report(s->files.data, s->files.count, (TestFormat)s->format, s->is_verbose);
     for (uint32_t i = 0; i < s->files.count; ++i) {
         passed += s->files.data[i].passed;
         failed += s->files.data[i].failed;
@@ -69,45 +72,18 @@ static int finish(Session *s, TestFormat format, bool is_verbose)
     return failed || passed == 0 ? TOOL_FAILED : TOOL_DONE;
 }
 
-static int run(int argc, char **argv)
+static bool parse(Session *s, int argc, char **argv, CliResult *args, int *out_code)
 {
-    Session session = {0};
-    bool is_verbose = false;
-    uint32_t threads = 0, format = TEST_FORMAT_TEXT;
     static const char *const format_words[] = {"text", "tap", "junit", NULL};
+    /* clang-format off */
     const CliOption options[] = {
-        {.name = "filter",
-         .short_name = 'f',
-         .kind = CLI_TEXT_LIST,
-         .out = &session.filters,
-         .value_name = "TEXT",
-         .help = "only files whose path contains TEXT; if repeated, any of the texts"},
-        {.name = "exclude",
-         .short_name = 'x',
-         .kind = CLI_TEXT_LIST,
-         .out = &session.exclusions,
-         .value_name = "TEXT",
-         .help = "no files whose path contains TEXT"},
-        {.name = "format",
-         .kind = CLI_CHOICE,
-         .out = &format,
-         .choices = format_words,
-         .value_name = "FORMAT",
-         .help = "output format: text, tap (TAP 13, one test per file) or junit (XML, one test "
-                 "case per file)"},
-        {.name = "jobs",
-         .short_name = 'j',
-         .kind = CLI_U32,
-         .out = &threads,
-         .max = 1024,
-         .value_name = "N",
-         .help = "number of files to run in parallel; 0, the default: one per CPU"},
-        {.name = "verbose",
-         .short_name = 'v',
-         .kind = CLI_FLAG,
-         .out = &is_verbose,
-         .help = "print a line for every file"},
+        {.name = "filter", .short_name = 'f', .kind = CLI_TEXT_LIST, .out = &s->filters, .value_name = "TEXT", .help = "only files whose path contains TEXT; if repeated, any of the texts"},
+        {.name = "exclude", .short_name = 'x', .kind = CLI_TEXT_LIST, .out = &s->exclusions, .value_name = "TEXT", .help = "no files whose path contains TEXT"},
+        {.name = "format", .kind = CLI_CHOICE, .out = &s->format, .choices = format_words, .value_name = "FORMAT", .help = "output format: text, tap (TAP 13, one test per file) or junit (XML, one test case per file)"},
+        {.name = "jobs", .short_name = 'j', .kind = CLI_U32, .out = &s->threads, .max = 1024, .value_name = "N", .help = "number of files to run in parallel; 0, the default: one per CPU"},
+        {.name = "verbose", .short_name = 'v', .kind = CLI_FLAG, .out = &s->is_verbose, .help = "print a line for every file"},
     };
+    /* clang-format on */
     const CliProgram program = {.name = "ssl-test",
                                 .usage = "[options] PATH...",
                                 .summary = "Runs .ssl files, and all such files in folders, and "
@@ -117,25 +93,32 @@ static int run(int argc, char **argv)
                                 .args_min = 1,
                                 .args_max = 4096,
                                 .args_name = "PATH"};
-    CliResult args;
+    return tool_parse(&program, argc, argv, args, out_code);
+}
+
+static int run_paths(Session *s, const CliResult *args)
+{
     Error err = {0};
-    int code;
-    if (!tool_parse(&program, argc, argv, &args, &code))
-        return code;
-    session.arena = arena_create(0, 0);
-    if (!session.arena) {
-        (void)error_set(&err, STATUS_NO_MEMORY, "out of memory");
-        return tool_fail(&err, TOOL_USAGE);
-    }
     Status status = STATUS_OK;
-    for (uint32_t i = 0; i < args.arg_count && status == STATUS_OK; ++i)
-        status = add_path(&session, args.args[i], true, &err);
-    if (status != STATUS_OK) {
-        code = tool_fail(&err, TOOL_USAGE);
-    } else {
-        parallel_for(threads, session.files.count, run_indexed, &session);
-        code = finish(&session, (TestFormat)format, is_verbose);
-    }
+    s->arena = arena_create(0, 0);
+    if (!s->arena)
+        status = error_set(&err, STATUS_NO_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < args->arg_count && status == STATUS_OK; ++i)
+        status = add_path(s, args->args[i], true, &err);
+    if (status != STATUS_OK)
+        return tool_fail(&err, TOOL_USAGE);
+    parallel_for(s->threads, s->files.count, run_indexed, s);
+    return finish(s);
+}
+
+static int run(int argc, char **argv)
+{
+    Session session = {.format = TEST_FORMAT_TEXT};
+    CliResult args;
+    int code;
+    if (!parse(&session, argc, argv, &args, &code))
+        return code;
+    code = run_paths(&session, &args);
     arena_destroy(session.arena);
     return code;
 }

@@ -500,66 +500,21 @@ static int run_file(const char *path, const RunOptions *o)
     return code;
 }
 
-int sslc_run(int argc, char **argv)
+static bool parse_run(RunOptions *o, int argc, char **argv, CliResult *args, int *out_code)
 {
-    RunOptions o = {.width = 256, .height = 256, .budget = 1u << 20};
+    /* clang-format off */
     CliOption options[SSLC_OPTIONS_MAX] = {
-        {.name = "picture",
-         .short_name = 'o',
-         .kind = CLI_TEXT,
-         .out = &o.picture,
-         .value_name = "FILE",
-         .help = "writes an .exr or .png"},
-        {.name = "output",
-         .kind = CLI_TEXT,
-         .out = &o.output,
-         .value_name = "NAME",
-         .help = "value that the picture shows: an output (the default is the first), ddx(output) "
-                 "or ddy(output); for a closure, the sum of its weights"},
-        {.name = "at",
-         .kind = CLI_CUSTOM,
-         .out = &o,
-         .parse = parse_pixel,
-         .value_name = "X,Y",
-         .help =
-             "prints all results of one pixel, by default of the middle if there is no picture"},
-        {.name = "size",
-         .kind = CLI_CUSTOM,
-         .out = &o,
-         .parse = parse_size,
-         .value_name = "WxH",
-         .help = "size of the grid in pixels; 256x256 by default"},
-        {.name = "param",
-         .short_name = 'p',
-         .kind = CLI_TEXT_LIST,
-         .out = &o.params,
-         .value_name = "NAME=VALUE",
-         .help = "sets a parameter: 0.5, true, (1 0 0)"},
-        {.name = "global",
-         .short_name = 'g',
-         .kind = CLI_TEXT_LIST,
-         .out = &o.globals,
-         .value_name = "NAME=VALUE",
-         .help = "sets a global to one value everywhere"},
-        {.name = "texture",
-         .short_name = 't',
-         .kind = CLI_TEXT_LIST,
-         .out = &o.textures,
-         .value_name = "NAME=TEXTURE",
-         .help = "binds a texture: ramp (the default), wave, checker:N or constant:R,G,B,A"},
-        {.name = "attribute",
-         .short_name = 'a',
-         .kind = CLI_TEXT_LIST,
-         .out = &o.attributes,
-         .value_name = "NAME=VALUE",
-         .help = "sets an attribute to one value everywhere, or to uv, the grid's coordinates; "
-                 "others are missing"},
-        {.name = "loop-budget",
-         .kind = CLI_U32,
-         .out = &o.budget,
-         .value_name = "N",
-         .help = "limit of back-edges per point"},
+        {.name = "picture", .short_name = 'o', .kind = CLI_TEXT, .out = &o->picture, .value_name = "FILE", .help = "writes an .exr or .png"},
+        {.name = "output", .kind = CLI_TEXT, .out = &o->output, .value_name = "NAME", .help = "value that the picture shows: an output (the default is the first), ddx(output) or ddy(output); for a closure, the sum of its weights"},
+        {.name = "at", .kind = CLI_CUSTOM, .out = o, .parse = parse_pixel, .value_name = "X,Y", .help = "prints all results of one pixel, by default of the middle if there is no picture"},
+        {.name = "size", .kind = CLI_CUSTOM, .out = o, .parse = parse_size, .value_name = "WxH", .help = "size of the grid in pixels; 256x256 by default"},
+        {.name = "param", .short_name = 'p', .kind = CLI_TEXT_LIST, .out = &o->params, .value_name = "NAME=VALUE", .help = "sets a parameter: 0.5, true, (1 0 0)"},
+        {.name = "global", .short_name = 'g', .kind = CLI_TEXT_LIST, .out = &o->globals, .value_name = "NAME=VALUE", .help = "sets a global to one value everywhere"},
+        {.name = "texture", .short_name = 't', .kind = CLI_TEXT_LIST, .out = &o->textures, .value_name = "NAME=TEXTURE", .help = "binds a texture: ramp (the default), wave, checker:N or constant:R,G,B,A"},
+        {.name = "attribute", .short_name = 'a', .kind = CLI_TEXT_LIST, .out = &o->attributes, .value_name = "NAME=VALUE", .help = "sets an attribute to one value everywhere, or to uv, the grid's coordinates; others are missing"},
+        {.name = "loop-budget", .kind = CLI_U32, .out = &o->budget, .value_name = "N", .help = "limit of back-edges per point"},
     };
+    /* clang-format on */
     const char *const examples[] = {"sslc run brick.ssl -p scale=4 -o brick.exr",
                                     "the first output as a picture",
                                     "sslc run brick.ssl --output 'ddx(height)' -o slope.exr",
@@ -573,14 +528,20 @@ int sslc_run(int argc, char **argv)
         .summary =
             "Shades the unit square, seen at a right angle. The exit code is 1 if a point faults.",
         .options = options,
-        .option_count = sslc_build_options(&o.build, options, 9),
+        .option_count = sslc_build_options(&o->build, options, 9),
         .args_min = 1,
         .args_max = 1,
         .args_name = "FILE",
         .examples = examples};
+    return tool_parse(&program, argc, argv, args, out_code);
+}
+
+int sslc_run(int argc, char **argv)
+{
+    RunOptions o = {.width = 256, .height = 256, .budget = 1u << 20};
     CliResult args;
     int code;
-    if (!tool_parse(&program, argc, argv, &args, &code))
+    if (!parse_run(&o, argc, argv, &args, &code))
         return code;
     return run_file(args.args[0], &o);
 }

@@ -315,87 +315,24 @@ static int make(MakeOptions *o, const CliResult *parsed)
     return code;
 }
 
-int texcache_run_make(int argc, char **argv)
+static bool parse_make(MakeOptions *o, int argc, char **argv, CliResult *args, int *out_code)
 {
-    MakeOptions o = {0};
+    /* clang-format off */
     const CliOption options[] = {
-        {.name = "output",
-         .short_name = 'o',
-         .kind = CLI_TEXT,
-         .out = &o.output,
-         .value_name = "FILE",
-         .help = "the paged texture; default: IMAGE with the suffix .stex"},
-        {.name = "color-space",
-         .kind = CLI_CHOICE,
-         .out = &o.color_space,
-         .choices = texcache_color_spaces,
-         .value_name = "NAME",
-         .help = "colour encoding of the image: auto (as declared in the file, else srgb for 8 "
-                 "bits and linear for more), srgb, linear, or raw for data other than colour"},
-        {.name = "wrap",
-         .kind = CLI_CUSTOM,
-         .out = &o,
-         .parse = parse_both_wraps,
-         .value_name = "MODE",
-         .help = "wrap mode, unless a lookup sets one: file (as declared in the image, else "
-                 "periodic), periodic, clamp, mirror or black"},
-        {.name = "wrap-s",
-         .kind = CLI_CHOICE,
-         .out = &o.wrap_s,
-         .choices = texcache_wraps,
-         .value_name = "MODE",
-         .help = "wrap mode of the horizontal axis"},
-        {.name = "wrap-t",
-         .kind = CLI_CHOICE,
-         .out = &o.wrap_t,
-         .choices = texcache_wraps,
-         .value_name = "MODE",
-         .help = "wrap mode of the vertical axis"},
-        {.name = "compression",
-         .kind = CLI_CHOICE,
-         .out = &o.compression,
-         .choices = compression_words,
-         .value_name = "NAME",
-         .help = "compression of tiles: none (fastest to read) or zlib"},
-        {.name = "compression-level",
-         .kind = CLI_U32,
-         .out = &o.compression_level,
-         .min = 1,
-         .max = 9,
-         .value_name = "N",
-         .help = "level of zlib: 1 is fast, 9 is small; default: 6"},
-        {.name = "non-finite",
-         .kind = CLI_CHOICE,
-         .out = &o.non_finite,
-         .choices = non_finite_words,
-         .value_name = "WHAT",
-         .help = "replace NaN and infinities by the mean of their neighbours and values beyond "
-                 "1e30 by 1e30, or refuse the image"},
-        {.name = "subimage",
-         .kind = CLI_U32,
-         .out = &o.subimage,
-         .value_name = "N",
-         .help = "index of the picture in a file with several"},
-        {.name = "threads",
-         .kind = CLI_U32,
-         .out = &o.thread_count,
-         .min = 1,
-         .max = 256,
-         .value_name = "N",
-         .help = "number of threads; default: one per CPU. They convert several images at once, or "
-                 "work together on one"},
-        {.name = "plugin-path",
-         .kind = CLI_TEXT_LIST,
-         .is_folder = true,
-         .out = &o.plugin_paths,
-         .value_name = "FOLDER",
-         .help = "folder to search for decoder plugins first"},
-        {.name = "quiet",
-         .short_name = 'q',
-         .kind = CLI_FLAG,
-         .out = &o.is_quiet,
-         .help = "no progress, no summary, no warnings"},
+        {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &o->output, .value_name = "FILE", .help = "the paged texture; default: IMAGE with the suffix .stex"},
+        {.name = "color-space", .kind = CLI_CHOICE, .out = &o->color_space, .choices = texcache_color_spaces, .value_name = "NAME", .help = "colour encoding of the image: auto (as declared in the file, else srgb for 8 bits and linear for more), srgb, linear, or raw for data other than colour"},
+        {.name = "wrap", .kind = CLI_CUSTOM, .out = o, .parse = parse_both_wraps, .value_name = "MODE", .help = "wrap mode, unless a lookup sets one: file (as declared in the image, else periodic), periodic, clamp, mirror or black"},
+        {.name = "wrap-s", .kind = CLI_CHOICE, .out = &o->wrap_s, .choices = texcache_wraps, .value_name = "MODE", .help = "wrap mode of the horizontal axis"},
+        {.name = "wrap-t", .kind = CLI_CHOICE, .out = &o->wrap_t, .choices = texcache_wraps, .value_name = "MODE", .help = "wrap mode of the vertical axis"},
+        {.name = "compression", .kind = CLI_CHOICE, .out = &o->compression, .choices = compression_words, .value_name = "NAME", .help = "compression of tiles: none (fastest to read) or zlib"},
+        {.name = "compression-level", .kind = CLI_U32, .out = &o->compression_level, .min = 1, .max = 9, .value_name = "N", .help = "level of zlib: 1 is fast, 9 is small; default: 6"},
+        {.name = "non-finite", .kind = CLI_CHOICE, .out = &o->non_finite, .choices = non_finite_words, .value_name = "WHAT", .help = "replace NaN and infinities by the mean of their neighbours and values beyond 1e30 by 1e30, or refuse the image"},
+        {.name = "subimage", .kind = CLI_U32, .out = &o->subimage, .value_name = "N", .help = "index of the picture in a file with several"},
+        {.name = "threads", .kind = CLI_U32, .out = &o->thread_count, .min = 1, .max = 256, .value_name = "N", .help = "number of threads; default: one per CPU. They convert several images at once, or work together on one"},
+        {.name = "plugin-path", .kind = CLI_TEXT_LIST, .is_folder = true, .out = &o->plugin_paths, .value_name = "FOLDER", .help = "folder to search for decoder plugins first"},
+        {.name = "quiet", .short_name = 'q', .kind = CLI_FLAG, .out = &o->is_quiet, .help = "no progress, no summary, no warnings"},
     };
+    /* clang-format on */
     static const char *const examples[] = {"texcache make wood.png -o wood.stex",
                                            "use the file's own colour encoding",
                                            "texcache make bump.tif --color-space raw",
@@ -415,9 +352,15 @@ int texcache_run_make(int argc, char **argv)
                                 .args_max = UINT32_MAX,
                                 .args_name = "IMAGE",
                                 .examples = examples};
+    return tool_parse(&program, argc, argv, args, out_code);
+}
+
+int texcache_run_make(int argc, char **argv)
+{
+    MakeOptions o = {0};
     CliResult parsed;
     int code;
-    if (!tool_parse(&program, argc, argv, &parsed, &code))
+    if (!parse_make(&o, argc, argv, &parsed, &code))
         return code;
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);

@@ -135,38 +135,16 @@ static Status view(const ViewOptions *o, const char *path, uint64_t *out_damaged
     return status;
 }
 
-int texcache_run_view(int argc, char **argv)
+static bool parse_view(ViewOptions *o, int argc, char **argv, CliResult *args, int *out_code)
 {
-    ViewOptions o = {0};
+    /* clang-format off */
     const CliOption options[] = {
-        {.name = "output",
-         .short_name = 'o',
-         .kind = CLI_TEXT,
-         .out = &o.output,
-         .value_name = "FILE",
-         .help = "the PNG to write"},
-        {.name = "level",
-         .short_name = 'l',
-         .kind = CLI_U32,
-         .out = &o.level,
-         .max = TEX_MAX_LEVELS - 1,
-         .value_name = "N",
-         .help = "the mip level; 0 is the finest"},
-        {.name = "tile",
-         .short_name = 't',
-         .kind = CLI_CUSTOM,
-         .out = &o.tile,
-         .parse = parse_tile,
-         .value_name = "X,Y",
-         .help = "only this tile of the level, counted from the upper left"},
-        {.name = "exposure",
-         .kind = CLI_FLOAT,
-         .out = &o.exposure_stops,
-         .min = -60,
-         .max = 60,
-         .value_name = "STOPS",
-         .help = "exposure in powers of two"},
+        {.name = "output", .short_name = 'o', .kind = CLI_TEXT, .out = &o->output, .value_name = "FILE", .help = "the PNG to write"},
+        {.name = "level", .short_name = 'l', .kind = CLI_U32, .out = &o->level, .max = TEX_MAX_LEVELS - 1, .value_name = "N", .help = "the mip level; 0 is the finest"},
+        {.name = "tile", .short_name = 't', .kind = CLI_CUSTOM, .out = &o->tile, .parse = parse_tile, .value_name = "X,Y", .help = "only this tile of the level, counted from the upper left"},
+        {.name = "exposure", .kind = CLI_FLOAT, .out = &o->exposure_stops, .min = -60, .max = 60, .value_name = "STOPS", .help = "exposure in powers of two"},
     };
+    /* clang-format on */
     static const char *const examples[] = {
         "texcache view wood.stex -o wood.png --level 2", "a quarter of the size",
         "texcache view wood.stex -o tile.png --tile 3,5", "one tile of the finest level", NULL};
@@ -180,9 +158,15 @@ int texcache_run_view(int argc, char **argv)
                                 .args_max = 1,
                                 .args_name = "FILE",
                                 .examples = examples};
+    return tool_parse(&program, argc, argv, args, out_code);
+}
+
+int texcache_run_view(int argc, char **argv)
+{
+    ViewOptions o = {0};
     CliResult parsed;
     int code;
-    if (!tool_parse(&program, argc, argv, &parsed, &code))
+    if (!parse_view(&o, argc, argv, &parsed, &code))
         return code;
     Error err = {0};
     if (!o.output) {
