@@ -359,13 +359,16 @@ static SortResult read_box(const Reading *r, Box box, void *out)
 {
     SortImage *image = r->image;
     char text[OIIO_WHY_MAX];
-    int channels = (int)image->info.channel_count;
-    OiioResult result =
-        r->level->tile_width > 0
-            ? oiio_read_tiles(image->file, (int)image->subimage, (int)image->level, box.x0, box.x1,
-                              box.y0, box.y1, channels, r->level->type, out, text)
-            : oiio_read_rows(image->file, (int)image->subimage, (int)image->level, box.y0, box.y1,
-                             channels, r->level->type, out, text);
+    const OiioBox what = {.subimage = (int)image->subimage,
+                          .level = (int)image->level,
+                          .x_begin = box.x0,
+                          .x_end = box.x1,
+                          .y_begin = box.y0,
+                          .y_end = box.y1,
+                          .channel_count = (int)image->info.channel_count,
+                          .type = r->level->type};
+    OiioResult result = r->level->tile_width > 0 ? oiio_read_tiles(image->file, &what, out, text)
+                                                 : oiio_read_rows(image->file, &what, out, text);
     return result == OIIO_RESULT_OK ? SORT_OK : shim_failure(result, text, r->why);
 }
 

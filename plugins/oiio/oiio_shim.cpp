@@ -188,23 +188,21 @@ OiioResult oiio_level(OiioFile *file, int subimage, int level, OiioLevel *out_le
     });
 }
 
-OiioResult oiio_read_rows(OiioFile *file, int subimage, int level, int y_begin, int y_end,
-                          int channel_count, OiioType type, void *out, char why[OIIO_WHY_MAX])
+OiioResult oiio_read_rows(OiioFile *file, const OiioBox *box, void *out, char why[OIIO_WHY_MAX])
 {
     return guarded(why, [&]() -> OiioResult {
-        bool ok = file->input->read_scanlines(subimage, level, y_begin, y_end, 0, 0, channel_count,
-                                              desc_of(type), out);
+        bool ok = file->input->read_scanlines(box->subimage, box->level, box->y_begin, box->y_end,
+                                              0, 0, box->channel_count, desc_of(box->type), out);
         return ok ? OIIO_RESULT_OK : read_failure(file, why);
     });
 }
 
-OiioResult oiio_read_tiles(OiioFile *file, int subimage, int level, int x_begin, int x_end,
-                           int y_begin, int y_end, int channel_count, OiioType type, void *out,
-                           char why[OIIO_WHY_MAX])
+OiioResult oiio_read_tiles(OiioFile *file, const OiioBox *box, void *out, char why[OIIO_WHY_MAX])
 {
     return guarded(why, [&]() -> OiioResult {
-        bool ok = file->input->read_tiles(subimage, level, x_begin, x_end, y_begin, y_end, 0, 1, 0,
-                                          channel_count, desc_of(type), out);
+        bool ok = file->input->read_tiles(box->subimage, box->level, box->x_begin, box->x_end,
+                                          box->y_begin, box->y_end, 0, 1, 0, box->channel_count,
+                                          desc_of(box->type), out);
         return ok ? OIIO_RESULT_OK : read_failure(file, why);
     });
 }

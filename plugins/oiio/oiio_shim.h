@@ -51,13 +51,17 @@ int oiio_subimage_count(OiioFile *file);
 int oiio_level_count(OiioFile *file, int subimage); /* 0: no such subimage */
 OiioResult oiio_level(OiioFile *file, int subimage, int level, OiioLevel *out_level,
                       char why[OIIO_WHY_MAX]);
-/* Reads rows [y_begin, y_end) over the whole width of the data window, and the first channel_count channels. */
-OiioResult oiio_read_rows(OiioFile *file, int subimage, int level, int y_begin, int y_end,
-                          int channel_count, OiioType type, void *out, char why[OIIO_WHY_MAX]);
+/* The texels to read: a box of a level, and the first channel_count channels. */
+typedef struct OiioBox {
+    int subimage, level;
+    int x_begin, x_end, y_begin, y_end;
+    int channel_count;
+    OiioType type;
+} OiioBox;
+/* Reads the rows of the box over the whole width of the data window. */
+OiioResult oiio_read_rows(OiioFile *file, const OiioBox *box, void *out, char why[OIIO_WHY_MAX]);
 /* Reads tiles. The box must begin on tile borders, and end on them or at the end of the data window. */
-OiioResult oiio_read_tiles(OiioFile *file, int subimage, int level, int x_begin, int x_end,
-                           int y_begin, int y_end, int channel_count, OiioType type, void *out,
-                           char why[OIIO_WHY_MAX]);
+OiioResult oiio_read_tiles(OiioFile *file, const OiioBox *box, void *out, char why[OIIO_WHY_MAX]);
 
 const char *oiio_version(void);
 

@@ -37,10 +37,9 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
     uint32_t count = wave_gathers_light(w->shared) ? lights_infinite_count(lights) : 0;
     bool competes = !(path->flags & PATH_SPECULAR);
     for (uint32_t k = 0; k < count; ++k) {
-        LightValue kind;
         LightHit hit;
         if (!lights_infinite_hit(lights, path->from, path->from_n, k, ray.direction, competes,
-                                 &kind, &hit))
+                                 &hit))
             continue;
         if (hit.is_environment && !(path->flags & PATH_SEEN) &&
             w->shared->settings->transparent_film)
@@ -52,7 +51,7 @@ void wave_meet_infinity(Wave *w, uint32_t i, Spectrum factor, bool is_backdrop)
         uint32_t at = hit.is_environment ? FILM_AT_ENVIRONMENT : FILM_AT_EMISSION;
         if (spectrum_is_black(part))
             continue;
-        if (kind == LIGHT_VALUE_ENVIRONMENT)
+        if (hit.value == LIGHT_VALUE_ENVIRONMENT)
             meet_sky(w, &(SkyLight){i, true, is_backdrop, part}, ray.direction, hit.map_uv);
         else if (is_backdrop)
             wave_add_backdrop(w, path, spectrum_mul(part, hit.radiance), hit.light_group, at);

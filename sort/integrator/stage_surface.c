@@ -474,11 +474,11 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, Spectrum em
         return;
     /* Transparent surfaces may lie between here and the last scatter, which densities refer to. */
     float distance = f3_length(f3_sub(hit->P, path->from));
-    float pdf =
-        path->flags & PATH_SPECULAR
-            ? 0.0f
-            : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i],
-                              hit->instance, hit->triangle, hit->b1, hit->I, distance, hit->Ng);
+    float pdf = path->flags & PATH_SPECULAR
+                    ? 0.0f
+                    : lights_mesh_pdf(w->shared->lights, path->from, path->from_n, w->rays.time[i],
+                                      &(MeshLightHit){hit->instance, hit->triangle, hit->b1, hit->I,
+                                                      distance, hit->Ng});
     float mis_weight = wave_path_mis_weight(w->shared, path, pdf, pdf > 0.0f ? visibility : NULL);
     Spectrum factor = spectrum_scale(path->beta, mis_weight);
     factor = spectrum_mul(factor, wave_visible_fraction(path, visibility));

@@ -116,8 +116,9 @@ bool curve_light_sample(const Scene *scene, uint32_t instance, uint32_t segment,
 }
 
 float curve_light_pdf(const Scene *scene, uint32_t instance, uint32_t segment, float time,
-                      float3 position, float3 direction, float distance_m, float u)
+                      float3 position, const CurvePlace *place)
 {
+    float u = place->u;
     Object o = object_at(scene, instance, time);
     const mat4 *to_object = &o.instance.world_to_object;
     bool is_cone = o.mesh->curves->basis == SCENE_CURVE_LINEAR;
@@ -133,7 +134,7 @@ float curve_light_pdf(const Scene *scene, uint32_t instance, uint32_t segment, f
     if (!facing(&x, &towards, &distance))
         return 0.0f;
     /* From C to the place, without what is along the curve. */
-    float3 out = f3_sub(f3_scale(mat4_vector(to_object, direction), distance_m), x.from);
+    float3 out = f3_sub(f3_scale(mat4_vector(to_object, place->wi), place->distance_m), x.from);
     out = f3_madd(out, -f3_dot(out, x.T), x.T);
     float length = f3_length(out);
     if (!(length > 0.0f) || !(f3_dot(out, towards) > 0.0f) ||

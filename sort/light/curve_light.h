@@ -24,9 +24,9 @@ typedef struct CurvePlace {
  * there. */
 bool curve_light_sample(const Scene *scene, uint32_t instance, uint32_t segment, float time,
                         float3 position, float2 u, CurvePlace *out_place);
-/* The density with which curve_light_sample gives a direction that meets the segment at u, distance_m away. */
+/* Returns the density with which curve_light_sample gives a place with this u, wi and distance_m. */
 float curve_light_pdf(const Scene *scene, uint32_t instance, uint32_t segment, float time,
-                      float3 position, float3 direction, float distance_m, float u);
+                      float3 position, const CurvePlace *place);
 
 /* The area of the segment as a tube in the middle of the shutter, roughly. */
 float curve_light_area(const Scene *scene, uint32_t instance, uint32_t segment);

@@ -329,9 +329,9 @@ static uint32_t find_triangle(const Source *s, uint32_t triangle)
 }
 
 float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
-                      uint32_t instance, uint32_t triangle, float b1, float3 direction,
-                      float distance_m, float3 ng)
+                      const MeshLightHit *met)
 {
+    uint32_t instance = met->instance, triangle = met->triangle;
     CHECK(instance < lights->scene->instance_count);
     if (!lights->first_slot)
         return 0.0f;
@@ -346,8 +346,9 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, floa
         return 0.0f;
     float pdf;
     if (mesh->curves) {
-        pdf = curve_light_pdf(lights->scene, instance, triangle, time, position, direction,
-                              distance_m, b1);
+        const CurvePlace place = {
+            .u = met->b1, .wi = met->direction, .distance_m = met->distance_m};
+        pdf = curve_light_pdf(lights->scene, instance, triangle, time, position, &place);
     } else {
         float area = s->areas[k];
         if (s->moves) {
@@ -355,7 +356,7 @@ float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, floa
             scene_triangle_at(lights->scene, instance, triangle, time, p);
             area = 0.5f * f3_length(f3_cross(f3_sub(p[1], p[0]), f3_sub(p[2], p[0])));
         }
-        pdf = triangle_pdf(area, direction, distance_m, ng);
+        pdf = triangle_pdf(area, met->direction, met->distance_m, met->ng);
     }
     return pdf > 0.0f ? pdf * leaf_probability(lights, position, normal, s->first_leaf + k) : 0.0f;
 }
@@ -366,13 +367,11 @@ uint32_t lights_infinite_count(const Lights *lights)
 }
 
 bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
-                         float3 direction, bool wants_density, LightValue *out_value,
-                         LightHit *out_hit)
+                         float3 direction, bool wants_density, LightHit *out_hit)
 {
     CHECK(index < lights_infinite_count(lights));
     const Source *s = &lights->sources[lights->infinite_first + index];
-    *out_value = LIGHT_VALUE_KNOWN;
-    *out_hit = (LightHit){.radiance = s->emission};
+    *out_hit = (LightHit){.value = LIGHT_VALUE_KNOWN, .radiance = s->emission};
     float pdf = 0.0f;
     if (s->kind == SOURCE_DISTANT) {
         /* 1 - cos of the angle to the axis, accurate for small angles. */
@@ -389,7 +388,7 @@ bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, u
             pdf = environment_pdf(e, lights->environment, direction,
                                   is_mapped ? &out_hit->map_uv : NULL);
         if (is_mapped) {
-            *out_value = LIGHT_VALUE_ENVIRONMENT;
+            out_hit->value = LIGHT_VALUE_ENVIRONMENT;
             out_hit->radiance = spectrum_splat(0.0f);
         }
     }

@@ -77,6 +77,7 @@ bool lights_sample(const Lights *lights, float3 position, float3 normal, float t
  *     lights_sample would have chosen its direction from `position` -------------------------- */
 
 typedef struct LightHit {
+    LightValue value;
     Spectrum radiance;     /* toward the ray's origin */
     float pdf_solid_angle; /* 0 where light sampling never samples */
     float2 map_uv;         /* LIGHT_VALUE_ENVIRONMENT: the direction in the image */
@@ -90,19 +91,24 @@ typedef struct LightHit {
 /* Returns the light of a shape, Scene.lights[light], that a ray met in `direction` at distance_m. */
 LightHit lights_shape_hit(const Lights *lights, float3 position, float3 normal, uint32_t light,
                           float3 direction, float distance_m);
-/* A triangle or a segment: the density alone; 0 when its material is not known to emit, and where sampling never gets
- * (curve_light.h). `ng` is the triangle's geometric normal (need not be unit), b1 the segment's u. */
+/* A place of an emissive triangle or segment that a ray met in `direction`. */
+typedef struct MeshLightHit {
+    uint32_t instance, triangle;
+    float b1; /* a segment's u */
+    float3 direction;
+    float distance_m;
+    float3 ng; /* a triangle's geometric normal; need not be unit */
+} MeshLightHit;
+/* Returns the density alone; 0 when the material is not known to emit, and where sampling never gets (curve_light.h). */
 float lights_mesh_pdf(const Lights *lights, float3 position, float3 normal, float time,
-                      uint32_t instance, uint32_t triangle, float b1, float3 direction,
-                      float distance_m, float3 ng);
+                      const MeshLightHit *met);
 /* A ray that escapes meets every infinite source in its direction: distant lights with an angle,
  * the constant environment, the environment image. index < lights_infinite_count. */
 uint32_t lights_infinite_count(const Lights *lights);
-/* *out_value: KNOWN, or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and map_uv are zero,
+/* out_hit->value: KNOWN, or ENVIRONMENT: shade looks the radiance up. wants_density: else pdf_solid_angle and map_uv are zero,
  * which saves looking them up. False: not in this direction. */
 bool lights_infinite_hit(const Lights *lights, float3 position, float3 normal, uint32_t index,
-                         float3 direction, bool wants_density, LightValue *out_value,
-                         LightHit *out_hit);
+                         float3 direction, bool wants_density, LightHit *out_hit);
 
 /* Probability with which `source` is chosen at a point; sums to 1 over all, or less where the tree promises light
  * that no source brings. For tests and statistics: it takes time in proportion to the triangles of a mesh. */

@@ -174,27 +174,34 @@ static float component(float3 v, int axis)
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-typedef struct Split {
+/* The centres of some leaves along an axis. */
+typedef struct AxisRange {
     int axis;
-    uint32_t bucket; /* the first of the second child */
+    float low, high;
+} AxisRange;
+
+typedef struct Split {
+    AxisRange range;
+    uint32_t bucket; /* the first of the second child; 0: there is no split */
     double cost;
 } Split;
 
-static uint32_t bucket_of(float at, float low, float high)
+static uint32_t bucket_of(const LightBounds *leaf, const AxisRange *r)
 {
-    float k = (float)BUCKETS * (at - low) / (high - low);
+    float at = component(centre_of(leaf), r->axis);
+    float k = (float)BUCKETS * (at - r->low) / (r->high - r->low);
     return k < (float)(BUCKETS - 1) ? (uint32_t)k : BUCKETS - 1;
 }
 
 /* The best split along one axis. */
-static void try_axis(const Builder *b, const uint32_t *order, uint32_t count, int axis, float low,
-                     float high, float stretch, Split *best)
+static void try_axis(const Builder *b, const uint32_t *order, uint32_t count,
+                     const AxisRange *range, float stretch, Split *best)
 {
     LightBounds buckets[BUCKETS], after[BUCKETS];
     bool is_used[BUCKETS] = {false};
     for (uint32_t i = 0; i < count; ++i) {
         const LightBounds *leaf = &b->leaves[order[i]];
-        uint32_t k = bucket_of(component(centre_of(leaf), axis), low, high);
+        uint32_t k = bucket_of(leaf, range);
         buckets[k] = is_used[k] ? unite(&buckets[k], leaf) : *leaf;
         is_used[k] = true;
     }
@@ -205,22 +212,20 @@ static void try_axis(const Builder *b, const uint32_t *order, uint32_t count, in
     LightBounds before = buckets[0];
     for (uint32_t k = 1; k < BUCKETS; ++k) {
         double c = cost(&before, stretch) + cost(&after[k], stretch);
-        if (best->axis < 0 || c < best->cost)
-            *best = (Split){axis, k, c};
+        if (best->bucket == 0 || c < best->cost)
+            *best = (Split){*range, k, c};
         if (is_used[k])
             before = unite(&before, &buckets[k]);
     }
 }
 
 /* Moves leaves of the first child to the front; returns how many. */
-static uint32_t partition(const Builder *b, uint32_t *order, uint32_t count, const Split *split,
-                          float low, float high)
+static uint32_t partition(const Builder *b, uint32_t *order, uint32_t count, const Split *split)
 {
     uint32_t first = 0;
     for (uint32_t i = 0; i < count; ++i) {
         uint32_t leaf = order[i];
-        float at = component(centre_of(&b->leaves[leaf]), split->axis);
-        if (bucket_of(at, low, high) < split->bucket) {
+        if (bucket_of(&b->leaves[leaf], &split->range) < split->bucket) {
             order[i] = order[first];
             order[first++] = leaf;
         }
@@ -239,16 +244,16 @@ static uint32_t divide(const Builder *b, uint32_t *order, uint32_t count, uint32
     }
     float3 extent = f3_sub(upper, lower);
     float longest = f3_max_component(extent);
-    Split best = {.axis = -1};
+    Split best = {.bucket = 0};
     for (int axis = 0; axis < 3 && depth < BALANCED_DEPTH; ++axis) {
-        float low = component(lower, axis), high = component(upper, axis);
-        if (high - low > 0.0f && isfinite(high - low))
-            try_axis(b, order, count, axis, low, high, longest / (high - low), &best);
+        const AxisRange range = {axis, component(lower, axis), component(upper, axis)};
+        float width = range.high - range.low;
+        if (width > 0.0f && isfinite(width))
+            try_axis(b, order, count, &range, longest / width, &best);
     }
-    if (best.axis < 0)
+    if (best.bucket == 0)
         return count / 2;
-    return partition(b, order, count, &best, component(lower, best.axis),
-                     component(upper, best.axis));
+    return partition(b, order, count, &best);
 }
 
 static void set_node(Node *n, const LightBounds *b, uint32_t next)

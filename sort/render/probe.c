@@ -97,23 +97,22 @@ static Status resolve_pixel(const Film *film, uint32_t x, uint32_t y, float out_
     return STATUS_OK;
 }
 
-Status render_probe(Render *r, uint32_t x, uint32_t y, uint32_t sample_count,
-                    void (*lookup)(void *data, const ProbeLookup *lookup), void *data,
-                    float out_rgba[4], Error *err)
+Status render_probe(Render *r, const ProbeDesc *desc, float out_rgba[4], Error *err)
 {
     const FilmDesc *d = film_desc(r->film);
-    ASSERT(sample_count > 0);
+    uint32_t x = desc->x, y = desc->y;
+    ASSERT(desc->sample_count > 0);
     if (x < d->x || x - d->x >= d->crop_width || y < d->y || y - d->y >= d->crop_height)
         return error_set(err, STATUS_INVALID,
                          "the pixel %u,%u is not in the picture of %u x %u pixels", x, y, d->width,
                          d->height);
-    Prober p = {.render = r, .lookup = lookup, .data = data};
+    Prober p = {.render = r, .lookup = desc->lookup, .data = desc->data};
     TextureProbe probe = {.lookup = on_lookup, .data = &p};
     Bench bench;
     accel_thread_begin();
     Status status = bench_create(r, &probe, &bench, err);
     uint32_t begin = r->schedule.sample_begin, left = r->schedule.sample_end - begin;
-    for (uint32_t i = 0; status == STATUS_OK && i < sample_count && i < left; ++i) {
+    for (uint32_t i = 0; status == STATUS_OK && i < desc->sample_count && i < left; ++i) {
         p.sample = begin + i;
         wave_run(bench.wave,
                  &(WaveJob){.x = x, .y = y, .width = 1, .height = 1, .sample = p.sample});

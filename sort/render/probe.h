@@ -18,11 +18,17 @@ typedef struct ProbeLookup {
     TexExplain explain;
 } ProbeLookup;
 
-/* x, y: in the frame. The first `sample_count` of the render's samples, at least 1. `lookup` is called for each
- * lookup in turn; its argument holds during the call. *out_rgba: the mean of the samples, which a whole render of
- * them has there. The render's film holds these samples afterwards. STATUS_INVALID: outside of the picture. */
-Status render_probe(Render *render, uint32_t x, uint32_t y, uint32_t sample_count,
-                    void (*lookup)(void *data, const ProbeLookup *lookup), void *data,
-                    float out_rgba[4], Error *err) SORT_MUST_CHECK;
+typedef struct ProbeDesc {
+    uint32_t x, y;         /* in the frame */
+    uint32_t sample_count; /* the first of the render's samples; at least 1 */
+    /* Called for each lookup in turn; its argument holds during the call. */
+    void (*lookup)(void *data, const ProbeLookup *lookup);
+    void *data;
+} ProbeDesc;
+
+/* *out_rgba is the mean of the samples, which a whole render of them has there. The render's film holds these samples
+ * afterwards. STATUS_INVALID: outside of the picture. */
+Status render_probe(Render *render, const ProbeDesc *desc, float out_rgba[4],
+                    Error *err) SORT_MUST_CHECK;
 
 #endif

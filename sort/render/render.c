@@ -61,8 +61,9 @@ static Status init_schedule(Render *r, uint32_t width, uint32_t height, uint32_t
                          "the crop %u,%u,%u,%u is not inside the picture of %ux%u", crop.x, crop.y,
                          crop.width, crop.height, width, height);
     bool is_short = r->options.wants_short_passes || r->options.time_limit_s > 0.0;
-    schedule_init(&r->schedule, crop.x, crop.y, crop.width, crop.height, sample_begin, sample_end,
-                  is_short ? SCHEDULE_SHORT_PASS_SAMPLES : SCHEDULE_PASS_SAMPLES);
+    schedule_init(&r->schedule,
+                  &(ScheduleDesc){crop.x, crop.y, crop.width, crop.height, sample_begin, sample_end,
+                                  is_short ? SCHEDULE_SHORT_PASS_SAMPLES : SCHEDULE_PASS_SAMPLES});
     r->sample_begin = sample_begin;
     r->sample_end = sample_end;
     r->path_count = schedule_path_count(&r->schedule, schedule_job_count(&r->schedule));

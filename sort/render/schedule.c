@@ -2,19 +2,18 @@
 
 #include "base/check.h"
 
-void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
-                   uint32_t sample_begin, uint32_t sample_end, uint32_t pass_samples)
+void schedule_init(Schedule *s, const ScheduleDesc *desc)
 {
-    ASSERT(width > 0 && height > 0 && pass_samples > 0);
-    *s = (Schedule){.x = x,
-                    .y = y,
-                    .width = width,
-                    .height = height,
-                    .pass_samples = pass_samples,
-                    .tiles_x = (width + SCHEDULE_TILE - 1) / SCHEDULE_TILE,
-                    .tiles_y = (height + SCHEDULE_TILE - 1) / SCHEDULE_TILE};
+    ASSERT(desc->width > 0 && desc->height > 0 && desc->pass_samples > 0);
+    *s = (Schedule){.x = desc->x,
+                    .y = desc->y,
+                    .width = desc->width,
+                    .height = desc->height,
+                    .pass_samples = desc->pass_samples,
+                    .tiles_x = (desc->width + SCHEDULE_TILE - 1) / SCHEDULE_TILE,
+                    .tiles_y = (desc->height + SCHEDULE_TILE - 1) / SCHEDULE_TILE};
     mutex_init(&s->lock);
-    schedule_take_samples(s, sample_begin, sample_end);
+    schedule_take_samples(s, desc->sample_begin, desc->sample_end);
 }
 
 void schedule_take_samples(Schedule *s, uint32_t sample_begin, uint32_t sample_end)

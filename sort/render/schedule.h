@@ -45,8 +45,11 @@ typedef struct Schedule {
 
 /* Samples [sample_begin, sample_end) of a rectangle that is not empty, pass_samples a pass: each pass but the last ends
  * at a multiple of them, so that renders that begin later pause where one from the beginning does. */
-void schedule_init(Schedule *s, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
-                   uint32_t sample_begin, uint32_t sample_end, uint32_t pass_samples);
+typedef struct ScheduleDesc {
+    uint32_t x, y, width, height; /* pixels, in the frame */
+    uint32_t sample_begin, sample_end, pass_samples;
+} ScheduleDesc;
+void schedule_init(Schedule *s, const ScheduleDesc *desc);
 /* Replaces the sample range, which may be empty, and starts again at the first job. */
 void schedule_take_samples(Schedule *s, uint32_t sample_begin, uint32_t sample_end);
 /* Continues the schedule of a checkpoint, whose first `job` jobs are done: passes take pass_samples, and wide_samples from

@@ -65,10 +65,11 @@ static void link_after(IrFunc *f, IrRegionId region, IrInstId prev, IrInstId id)
 }
 
 /* Makes an instruction that has no results and no links yet. */
-static IrInstId new_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
-                         uint32_t arg_count, IrRegionId parent)
+static IrInstId new_inst(IrBuilder *b, const IrNewInst *inst, IrRegionId parent)
 {
     IrFunc *f = b->func;
+    const IrValue *args = inst->args;
+    uint32_t arg_count = inst->arg_count;
     CHECK(arg_count <= UINT16_MAX);
     uint32_t arg_first = f->args.count;
     for (uint32_t i = 0; i < arg_count; ++i)
@@ -80,12 +81,12 @@ static IrInstId new_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, con
         f->args.count += arg_count;
     }
     array_push(b->module->arena, &f->insts,
-               (IrInst){.op = (uint16_t)op,
+               (IrInst){.op = (uint16_t)inst->op,
                         .arg_count = (uint16_t)arg_count,
                         .arg_first = arg_first,
                         .parent = parent,
-                        .site = site,
-                        .imm = imm,
+                        .site = inst->site,
+                        .imm = inst->imm,
                         .span = b->span});
     return f->insts.count - 1;
 }
@@ -100,12 +101,11 @@ static void add_results(IrBuilder *b, IrInstId id, const IrType *types, uint32_t
         add_value(b, types[i], id, inst->parent);
 }
 
-static IrInstId append(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
-                       uint32_t arg_count, const IrType *types, uint32_t result_count)
+static IrInstId append(IrBuilder *b, const IrNewInst *inst)
 {
     IrRegionId region = scope_top(b)->region;
-    IrInstId id = new_inst(b, op, imm, site, args, arg_count, region);
-    add_results(b, id, types, result_count);
+    IrInstId id = new_inst(b, inst, region);
+    add_results(b, id, inst->types, inst->result_count);
     link_after(b->func, region, b->func->regions.data[region].last, id);
     return id;
 }
@@ -136,21 +136,21 @@ static bool is_commutative(IrOp op)
 }
 
 /* Returns the first result of a pure instruction: of an existing equal one, or of a new one. */
-static IrValue append_pure(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
-                           uint32_t arg_count, const IrType *types, uint32_t result_count)
+static IrValue append_pure(IrBuilder *b, const IrNewInst *given)
 {
     IrFunc *f = b->func;
+    IrNewInst inst = *given;
     IrValue swapped[2];
-    if (is_commutative(op) && args[0] > args[1]) {
-        swapped[0] = args[1];
-        swapped[1] = args[0];
-        args = swapped;
+    if (is_commutative(inst.op) && inst.args[0] > inst.args[1]) {
+        swapped[0] = inst.args[1];
+        swapped[1] = inst.args[0];
+        inst.args = swapped;
     }
-    const IrKey key = {op, types[0], imm, site, arg_count, args};
+    const IrKey key = {inst.op, inst.types[0], inst.imm, inst.site, inst.arg_count, inst.args};
     uint64_t hash = numbering_hash(&key);
     IrInstId id = numbering_find(&b->numbering, f, &key, hash);
     if (!id) {
-        id = append(b, op, imm, site, args, arg_count, types, result_count);
+        id = append(b, &inst);
         numbering_add(&b->numbering, b->module->arena, hash, id);
     }
     return ir_inst(f, id)->result_first;
@@ -164,7 +164,7 @@ static IrValue constant(IrBuilder *b, IrOp op, IrKind kind, uint64_t imm)
     uint64_t hash = numbering_hash(&key);
     IrInstId id = numbering_find(&b->constants, f, &key, hash);
     if (!id) {
-        id = new_inst(b, op, imm, 0, NULL, 0, f->body);
+        id = new_inst(b, &(IrNewInst){.op = op, .imm = imm}, f->body);
         add_results(b, id, &type, 1);
         link_after(f, f->body, b->last_constant, id);
         b->last_constant = id;
@@ -204,7 +204,7 @@ static void open_scope(IrBuilder *b, IrRegionId region, IrInstId owner)
 static void close_scope(IrBuilder *b, const IrValue *yields, uint32_t count)
 {
     ASSERT(scope_top(b)->entry_mark <= b->numbering.entries.count);
-    append(b, IR_YIELD, 0, 0, yields, count, NULL, 0);
+    append(b, &(IrNewInst){.op = IR_YIELD, .args = yields, .arg_count = count});
     numbering_pop_to(&b->numbering, scope_top(b)->entry_mark);
     --b->scopes.count;
 }
@@ -330,51 +330,62 @@ IrValue ir_build_global(IrBuilder *b, IrKind kind, uint32_t row, uint32_t shadow
                         uint32_t component)
 {
     IrType type = ir_scalar(kind);
-    return append_pure(b, IR_GLOBAL, ir_global_imm(row, shadow, component), 0, NULL, 0, &type, 1);
+    return append_pure(b, &(IrNewInst){.op = IR_GLOBAL,
+                                       .imm = ir_global_imm(row, shadow, component),
+                                       .types = &type,
+                                       .result_count = 1});
 }
 
 IrValue ir_build_attribute(IrBuilder *b, IrKind kind, uint32_t slot, uint32_t shadow,
                            uint32_t component)
 {
     IrType type = ir_scalar(kind);
-    return append_pure(b, IR_ATTRIBUTE, ir_global_imm(slot, shadow, component), 0, NULL, 0, &type,
-                       1);
+    return append_pure(b, &(IrNewInst){.op = IR_ATTRIBUTE,
+                                       .imm = ir_global_imm(slot, shadow, component),
+                                       .types = &type,
+                                       .result_count = 1});
 }
 
 IrValue ir_build_table(IrBuilder *b, uint32_t table, IrValue index)
 {
     const IrModule *m = ir_build_module(b);
     IrType type = ir_scalar(m->tables.data[table].kind);
-    return append_pure(b, IR_TABLE, table, 0, &index, 1, &type, 1);
+    return append_pure(b, &(IrNewInst){.op = IR_TABLE,
+                                       .imm = table,
+                                       .args = &index,
+                                       .types = &type,
+                                       .arg_count = 1,
+                                       .result_count = 1});
 }
 
 IrValue ir_build_param_read(IrBuilder *b, IrKind kind, uint32_t param, uint32_t component)
 {
     IrType type = ir_scalar(kind);
-    return append_pure(b, IR_PARAM, ir_param_imm(param, component), 0, NULL, 0, &type, 1);
+    return append_pure(b, &(IrNewInst){.op = IR_PARAM,
+                                       .imm = ir_param_imm(param, component),
+                                       .types = &type,
+                                       .result_count = 1});
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-void ir_build_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
-                   uint32_t arg_count, const IrType *result_types, uint32_t result_count,
-                   IrValue *out_results)
+void ir_build_inst(IrBuilder *b, const IrNewInst *inst, IrValue *out_results)
 {
+    IrOp op = inst->op;
     uint32_t flags = ir_op_info(op)->flags;
     ASSERT(!(flags & IR_FLAG_REGIONS) && op != IR_YIELD);
     IrValue first;
     if (op == IR_CONST_BOOL || op == IR_CONST_INT || op == IR_CONST_FLOAT) {
-        first = constant(b, op, ir_kind(result_types[0]), imm);
+        first = constant(b, op, ir_kind(inst->types[0]), inst->imm);
     } else {
-        first = result_count == 1 ? ir_fold(b, op, imm, args, arg_count) : 0;
+        first =
+            inst->result_count == 1 ? ir_fold(b, op, inst->imm, inst->args, inst->arg_count) : 0;
         if (!first && (flags & IR_FLAG_PURE))
-            first = append_pure(b, op, imm, site, args, arg_count, result_types, result_count);
+            first = append_pure(b, inst);
         else if (!first)
-            first = ir_inst(b->func,
-                            append(b, op, imm, site, args, arg_count, result_types, result_count))
-                        ->result_first;
+            first = ir_inst(b->func, append(b, inst))->result_first;
     }
-    for (uint32_t i = 0; i < result_count; ++i)
+    for (uint32_t i = 0; i < inst->result_count; ++i)
         out_results[i] = first + i;
 }
 
@@ -404,7 +415,11 @@ static IrValue build(IrBuilder *b, IrOp op, const IrValue *args, uint32_t arg_co
 {
     IrType type = result_type(b, op, args);
     IrValue result;
-    ir_build_inst(b, op, 0, 0, args, arg_count, &type, 1, &result);
+    ir_build_inst(
+        b,
+        &(IrNewInst){
+            .op = op, .args = args, .types = &type, .arg_count = arg_count, .result_count = 1},
+        &result);
     return result;
 }
 
@@ -432,7 +447,13 @@ IrValue ir_build_array(IrBuilder *b, IrKind kind, const IrValue *elements, uint3
 {
     IrType type = ir_array(kind, count);
     IrValue result;
-    ir_build_inst(b, IR_ARRAY, 0, 0, elements, count, &type, 1, &result);
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_ARRAY,
+                               .args = elements,
+                               .types = &type,
+                               .arg_count = count,
+                               .result_count = 1},
+                  &result);
     return result;
 }
 
@@ -440,7 +461,15 @@ IrValue ir_build_bounds(IrBuilder *b, IrValue index, uint32_t count, uint32_t fa
 {
     IrType type = IR_INT;
     IrValue result;
-    ir_build_inst(b, IR_BOUNDS, count, fault_site, &index, 1, &type, 1, &result);
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_BOUNDS,
+                               .site = fault_site,
+                               .imm = count,
+                               .args = &index,
+                               .types = &type,
+                               .arg_count = 1,
+                               .result_count = 1},
+                  &result);
     return result;
 }
 
@@ -448,7 +477,23 @@ IrValue ir_build_closure(IrBuilder *b, uint32_t row, const IrValue *args, uint32
 {
     IrType type = IR_CLOSURE;
     IrValue result;
-    ir_build_inst(b, IR_CLOSURE_MAKE, row, 0, args, arg_count, &type, 1, &result);
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_CLOSURE_MAKE,
+                               .imm = row,
+                               .args = args,
+                               .types = &type,
+                               .arg_count = arg_count,
+                               .result_count = 1},
+                  &result);
+    return result;
+}
+
+IrValue ir_build_closure_zero(IrBuilder *b)
+{
+    IrType type = IR_CLOSURE;
+    IrValue result;
+    ir_build_inst(b, &(IrNewInst){.op = IR_CLOSURE_ZERO, .types = &type, .result_count = 1},
+                  &result);
     return result;
 }
 
@@ -463,30 +508,58 @@ static const IrType texture_types[12] = {IR_FLOAT, IR_FLOAT, IR_FLOAT, IR_FLOAT,
 
 void ir_build_tex_auto(IrBuilder *b, uint32_t site, const IrValue coord[3], IrValue out_rgba[4])
 {
-    ir_build_inst(b, IR_TEX_AUTO, 0, site, coord, 3, texture_types, 4, out_rgba);
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_TEX_AUTO,
+                               .site = site,
+                               .args = coord,
+                               .types = texture_types,
+                               .arg_count = 3,
+                               .result_count = 4},
+                  out_rgba);
 }
 
 void ir_build_tex(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_rgba[4])
 {
-    ir_build_inst(b, IR_TEX, 0, site, coord, 7, texture_types, 4, out_rgba);
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_TEX,
+                               .site = site,
+                               .args = coord,
+                               .types = texture_types,
+                               .arg_count = 7,
+                               .result_count = 4},
+                  out_rgba);
 }
 
 void ir_build_tex_d(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue out_results[12])
 {
-    ir_build_inst(b, IR_TEX_D, 0, site, coord, 7, texture_types, 12, out_results);
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_TEX_D,
+                               .site = site,
+                               .args = coord,
+                               .types = texture_types,
+                               .arg_count = 7,
+                               .result_count = 12},
+                  out_results);
 }
 
 void ir_build_call(IrBuilder *b, IrFuncId callee, const IrValue *args, uint32_t arg_count,
                    const IrType *result_types, uint32_t result_count, IrValue *out_results)
 {
-    ir_build_inst(b, IR_CALL, callee, 0, args, arg_count, result_types, result_count, out_results);
+    ir_build_inst(b,
+                  &(IrNewInst){.op = IR_CALL,
+                               .imm = callee,
+                               .args = args,
+                               .types = result_types,
+                               .arg_count = arg_count,
+                               .result_count = result_count},
+                  out_results);
 }
 
 /* --- control ---------------------------------------------------------------------------------- */
 
 void ir_if_begin(IrBuilder *b, IrValue cond)
 {
-    IrInstId id = append(b, IR_IF, 0, 0, &cond, 1, NULL, 0);
+    IrInstId id = append(b, &(IrNewInst){.op = IR_IF, .args = &cond, .arg_count = 1});
     IrRegionId then_region = add_region(b, id, NULL, 0);
     IrRegionId else_region = add_region(b, id, NULL, 0);
     IrInst *inst = &b->func->insts.data[id];
@@ -536,7 +609,8 @@ void ir_if_end(IrBuilder *b, const IrValue *else_results, uint32_t count, IrValu
 void ir_loop_begin(IrBuilder *b, uint32_t fault_site, const IrValue *init, uint32_t count,
                    IrValue *out_params)
 {
-    IrInstId id = append(b, IR_LOOP, 0, fault_site, init, count, NULL, 0);
+    IrInstId id = append(
+        b, &(IrNewInst){.op = IR_LOOP, .site = fault_site, .args = init, .arg_count = count});
     IrType *types = ARENA_ARRAY(b->module->arena, IrType, count);
     for (uint32_t i = 0; i < count; ++i)
         types[i] = ir_type(b->func, init[i]);

@@ -54,6 +54,8 @@ IrValue ir_build_array(IrBuilder *b, IrKind kind, const IrValue *elements, uint3
  * range is returned as it is. */
 IrValue ir_build_bounds(IrBuilder *b, IrValue index, uint32_t count, uint32_t fault_site);
 IrValue ir_build_closure(IrBuilder *b, uint32_t row, const IrValue *args, uint32_t arg_count);
+/* Returns a closure without lobes. */
+IrValue ir_build_closure_zero(IrBuilder *b);
 IrValue ir_build_closure_scale(IrBuilder *b, IrValue closure, IrValue r, IrValue g, IrValue bl);
 /* Texture lookups. Three coordinates are s t blur; seven are s t ds_dx dt_dx ds_dy dt_dy blur. The twelve results
  * of TEX_D are rgba, d_ds rgba, d_dt rgba. */
@@ -63,10 +65,17 @@ void ir_build_tex_d(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue
 /* Appends a call. The result types are parameters because the callee may not be built yet. */
 void ir_build_call(IrBuilder *b, IrFuncId callee, const IrValue *args, uint32_t arg_count,
                    const IrType *result_types, uint32_t result_count, IrValue *out_results);
+/* What an instruction is made of. */
+typedef struct IrNewInst {
+    IrOp op;
+    uint32_t site;
+    uint64_t imm;
+    const IrValue *args;
+    const IrType *types; /* [result_count] */
+    uint32_t arg_count, result_count;
+} IrNewInst;
 /* Appends any instruction without regions; passes copy with it. */
-void ir_build_inst(IrBuilder *b, IrOp op, uint64_t imm, uint32_t site, const IrValue *args,
-                   uint32_t arg_count, const IrType *result_types, uint32_t result_count,
-                   IrValue *out_results);
+void ir_build_inst(IrBuilder *b, const IrNewInst *inst, IrValue *out_results);
 
 /* An IF is built by begin, the code of `then`, else, the code of `else`, end. A constant condition is left for a
  * pass to fold. If both arms yield the same value, that value is returned as the result. */

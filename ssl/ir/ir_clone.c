@@ -59,9 +59,7 @@ IrValue ir_build_zero(IrBuilder *b, IrType type)
     case IR_CLOSURE:
         break;
     }
-    IrValue zero;
-    ir_build_inst(b, IR_CLOSURE_ZERO, 0, 0, NULL, 0, &type, 1, &zero);
-    return zero;
+    return ir_build_closure_zero(b);
 }
 
 const IrValue *ir_clone_args(IrClone *c, const IrInst *inst, IrValue small[IR_CLONE_SMALL])
@@ -315,8 +313,15 @@ void ir_clone_copy(IrClone *c, IrInstId id)
     IrValue *results = is_small ? small_results : ARENA_ARRAY(arena, IrValue, inst->result_count);
     for (uint32_t i = 0; i < inst->result_count; ++i)
         types[i] = ir_type(c->from, inst->result_first + i);
-    ir_build_inst(c->to, (IrOp)inst->op, inst->imm, inst->site, ir_clone_args(c, inst, small_args),
-                  inst->arg_count, types, inst->result_count, results);
+    ir_build_inst(c->to,
+                  &(IrNewInst){.op = (IrOp)inst->op,
+                               .site = inst->site,
+                               .imm = inst->imm,
+                               .args = ir_clone_args(c, inst, small_args),
+                               .types = types,
+                               .arg_count = inst->arg_count,
+                               .result_count = inst->result_count},
+                  results);
     for (uint32_t i = 0; i < inst->result_count; ++i)
         c->map[inst->result_first + i] = results[i];
 }

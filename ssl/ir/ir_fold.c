@@ -422,13 +422,7 @@ static IrValue fold_closure(IrBuilder *b, IrOp op, const IrValue *a)
     }
     if (zero_x || ones == 3)
         return a[0];
-    if (zeros == 3) {
-        IrType type = IR_CLOSURE;
-        IrValue zero;
-        ir_build_inst(b, IR_CLOSURE_ZERO, 0, 0, NULL, 0, &type, 1, &zero);
-        return zero;
-    }
-    return 0;
+    return zeros == 3 ? ir_build_closure_zero(b) : 0;
 }
 
 IrValue ir_fold(IrBuilder *b, IrOp op, uint64_t imm, const IrValue *args, uint32_t arg_count)

@@ -370,43 +370,36 @@ static Status add_sources(const SslSource *src, DiagList *diags, SemaSource out[
     return STATUS_OK;
 }
 
-static Status lower_module(const StdLib *lib, const SemaTables *tables, const Module *checked,
-                           const FuncDecl *shader, uint32_t file, Arena *arena, DiagList *diags,
-                           IrModule **out_module)
+/* Fills l->module with the shader and what it calls. */
+static Status lower_module(Lowering *l, const Module *checked, const FuncDecl *shader,
+                           uint32_t file)
 {
-    Lowering l = {.arena = arena,
-                  .diags = diags,
-                  .tables = tables,
-                  .strings = lib->strings,
-                  .module = ir_module_create(arena),
-                  .func_ids = ARENA_ARRAY(arena, IrFuncId, checked->func_count)};
     uint32_t library_count = 0;
     while (stdlib_sources[library_count].name)
         ++library_count;
-    l.library_files = ARENA_ARRAY(arena, uint32_t, library_count);
-    l.module->globals = tables->globals;
-    l.module->closures = tables->closures;
-    l.module->global_count = tables->global_count;
-    l.module->closure_count = tables->closure_count;
-    l.module->source_file = file;
-    describe_shader(l.module, shader, checked->ast);
-    declare_attributes(&l, checked->ast);
-    l.module->entry = lower_func_id(&l, shader, 0);
-    for (uint32_t i = 0; i < l.queue.count && !l.has_failed; ++i)
-        lower_function(&l, l.queue.data[i]);
-    if (l.is_out_of_memory)
+    l->library_files = ARENA_ARRAY(l->arena, uint32_t, library_count);
+    l->module->globals = l->tables->globals;
+    l->module->closures = l->tables->closures;
+    l->module->global_count = l->tables->global_count;
+    l->module->closure_count = l->tables->closure_count;
+    l->module->source_file = file;
+    describe_shader(l->module, shader, checked->ast);
+    declare_attributes(l, checked->ast);
+    l->module->entry = lower_func_id(l, shader, 0);
+    for (uint32_t i = 0; i < l->queue.count && !l->has_failed; ++i)
+        lower_function(l, l->queue.data[i]);
+    if (l->is_out_of_memory)
         return STATUS_NO_MEMORY;
-    if (l.has_failed)
+    if (l->has_failed)
         return STATUS_SOURCE;
-    l.module->info.attributes = l.attributes.data;
-    l.module->info.attribute_count = l.attributes.count;
-    ir_mark_recursion(l.module);
+    l->module->info.attributes = l->attributes.data;
+    l->module->info.attribute_count = l->attributes.count;
+    ir_mark_recursion(l->module);
     Error err = {0};
-    if (ir_verify(l.module, &err) != STATUS_OK) {
-        report(diags, INTERNAL, shader->span, err.text);
+    if (ir_verify(l->module, &err) != STATUS_OK) {
+        report(l->diags, INTERNAL, shader->span, err.text);
         return STATUS_SOURCE;
     }
-    *out_module = l.module;
     return STATUS_OK;
 }
 
@@ -424,7 +417,15 @@ Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSourc
     const FuncDecl *shader = sema_find_shader(m, src->shader, sources[0].file, arena, diags);
     if (!shader)
         return STATUS_SOURCE;
-    return lower_module(lib, &own_tables, m, shader, sources[0].file, arena, diags, out_module);
+    Lowering l = {.arena = arena,
+                  .diags = diags,
+                  .tables = &own_tables,
+                  .strings = lib->strings,
+                  .module = ir_module_create(arena),
+                  .func_ids = ARENA_ARRAY(arena, IrFuncId, m->func_count)};
+    TRY(lower_module(&l, m, shader, sources[0].file));
+    *out_module = l.module;
+    return STATUS_OK;
 }
 
 Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags, StrBuf *out)

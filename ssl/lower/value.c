@@ -64,12 +64,8 @@ static IrValue scalar_constant(Emit *m, IrKind kind, Scalar s)
         return ir_const_int(m->b, s.i);
     case IR_FLOAT:
         return ir_const_float(m->b, s.f);
-    case IR_CLOSURE: {
-        IrType type = ir_scalar(IR_CLOSURE);
-        IrValue zero;
-        ir_build_inst(m->b, IR_CLOSURE_ZERO, 0, 0, NULL, 0, &type, 1, &zero);
-        return zero;
-    }
+    case IR_CLOSURE:
+        return ir_build_closure_zero(m->b);
     }
     UNREACHABLE();
 }

@@ -75,17 +75,24 @@ static bool is_inside(const Shape *shape, uint32_t term, uint32_t top)
     return parent == (int32_t)top;
 }
 
-/* Maps the descendants of a term of `from` to those of a term of `to`. If `grow` is not NULL, terms that `to` lacks are
- * appended to it; otherwise `to` has them all. */
-static void place_inside(ClosureShapes *grow, const Shape *to, uint32_t to_top, const Shape *from,
-                         uint32_t from_top, Span span, int32_t *places, bool *taken)
+/* A term of a shape with its descendants. */
+typedef struct Branch {
+    const Shape *shape;
+    uint32_t top;
+} Branch;
+
+/* Maps the descendants of one branch to those of another. If `grow` is not NULL, terms that `into` lacks are appended
+ * to its shape; otherwise it has them all. */
+static void place_inside(ClosureShapes *grow, Branch into, Branch from, Span span, int32_t *places,
+                         bool *taken)
 {
-    ASSERT(to_top < to->count && from_top < from->count);
-    places[from_top] = (int32_t)to_top;
-    for (uint32_t i = from_top + 1; i < from->count; ++i) {
-        if (!is_inside(from, i, from_top))
+    const Shape *to = into.shape;
+    ASSERT(into.top < to->count && from.top < from.shape->count);
+    places[from.top] = (int32_t)into.top;
+    for (uint32_t i = from.top + 1; i < from.shape->count; ++i) {
+        if (!is_inside(from.shape, i, from.top))
             continue;
-        Term t = {from->terms[i].row, places[from->terms[i].parent]};
+        Term t = {from.shape->terms[i].row, places[from.shape->terms[i].parent]};
         places[i] = find_place(to, t, taken);
         if (places[i] == CLOSURE_NO_PLACE) {
             if (!grow || grow->has_failed)
@@ -102,7 +109,7 @@ void closure_places_inside(const ClosureShapes *s, const Shape *to, uint32_t to_
                            const Shape *from, uint32_t from_top, int32_t *places)
 {
     bool *taken = ARENA_ARRAY(s->module->arena, bool, to->count + from->count);
-    place_inside(NULL, to, to_top, from, from_top, (Span){0}, places, taken);
+    place_inside(NULL, (Branch){to, to_top}, (Branch){from, from_top}, (Span){0}, places, taken);
 }
 
 void closure_places(const ClosureShapes *s, const Shape *to, const Shape *from, int32_t *places)
@@ -129,7 +136,7 @@ static void widen_row(ClosureShapes *s, Shape *to, const Shape *from, uint32_t t
     for (uint32_t k = 0; k < to->count && !s->has_failed; ++k)
         if (to->terms[k].row == from->terms[top].row && to->terms[k].parent < 0) {
             bool *taken = ARENA_ARRAY(s->module->arena, bool, to->count + from->count);
-            place_inside(s, to, k, from, top, span, places, taken);
+            place_inside(s, (Branch){to, k}, (Branch){from, top}, span, places, taken);
         }
 }
 

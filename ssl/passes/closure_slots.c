@@ -155,8 +155,15 @@ static void make_call(IrClone *c, const IrInst *inst)
         else
             *type++ = own;
     }
-    ir_build_inst(c->to, IR_CALL, inst->imm, inst->site, args, (uint32_t)(next - args), types,
-                  (uint32_t)(type - types), values);
+    ir_build_inst(c->to,
+                  &(IrNewInst){.op = IR_CALL,
+                               .site = inst->site,
+                               .imm = inst->imm,
+                               .args = args,
+                               .types = types,
+                               .arg_count = (uint32_t)(next - args),
+                               .result_count = (uint32_t)(type - types)},
+                  values);
     for (uint32_t i = 0; i < inst->result_count; ++i) {
         IrValue v = inst->result_first + i;
         if (!closure_is_one(c, v)) {

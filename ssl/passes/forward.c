@@ -321,8 +321,15 @@ static void make_call(IrClone *c, const IrInst *inst)
         for (uint32_t k = 0; k < IR_DIRECTIONS; ++k)
             if (wants(d->results[i], k))
                 types[at++] = types[i];
-    ir_build_inst(c->to, IR_CALL, clone_of(p->forward, d), inst->site, args, arg_count, types,
-                  result_count, results);
+    ir_build_inst(c->to,
+                  &(IrNewInst){.op = IR_CALL,
+                               .site = inst->site,
+                               .imm = clone_of(p->forward, d),
+                               .args = args,
+                               .types = types,
+                               .arg_count = arg_count,
+                               .result_count = result_count},
+                  results);
     at = inst->result_count;
     for (uint32_t i = 0; i < inst->result_count; ++i) {
         c->map[inst->result_first + i] = results[i];

@@ -249,7 +249,14 @@ static void make_call(IrClone *c, const IrInst *inst)
     at = 0;
     for (uint32_t i = 0; i < inst->result_count; ++i)
         at += put_types(p->split, p->id, inst->result_first + i, types + at);
-    ir_build_inst(c->to, IR_CALL, inst->imm, inst->site, args, arg_count, types, result_count,
+    ir_build_inst(c->to,
+                  &(IrNewInst){.op = IR_CALL,
+                               .site = inst->site,
+                               .imm = inst->imm,
+                               .args = args,
+                               .types = types,
+                               .arg_count = arg_count,
+                               .result_count = result_count},
                   results);
     at = 0;
     for (uint32_t i = 0; i < inst->result_count; ++i)

@@ -285,8 +285,7 @@ static void test_mix_of_closures(void **state)
     fixture_begin(&f);
     IrValue k = fixture_global(&f, G_X1, 0);
     IrValue rest = ir_build2(f.b, IR_FSUB, number(&f, 1), k);
-    IrValue zero;
-    ir_build_inst(f.b, IR_CLOSURE_ZERO, 0, 0, NULL, 0, (IrType[]){IR_CLOSURE}, 1, &zero);
+    IrValue zero = ir_build_closure_zero(f.b);
     IrValue a = scale(&f, lambert(&f, 1), rest), c = scale(&f, emit(&f, number(&f, 8)), k);
     IrValue mixed = ir_build2(f.b, IR_CLOSURE_ADD, a, c);
     mixed = ir_build2(f.b, IR_CLOSURE_ADD, mixed, zero);

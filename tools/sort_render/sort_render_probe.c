@@ -27,8 +27,8 @@ int probe_pixel(const RenderCommand *c, Render *render)
     char title[256];
     Error err = {0};
     uint32_t x = c->probe.x, y = c->probe.y;
-    Status status =
-        render_probe(render, x, y, c->probe_samples ? c->probe_samples : 1, tell, &t, rgba, &err);
+    const ProbeDesc probe = {x, y, c->probe_samples ? c->probe_samples : 1, tell, &t};
+    Status status = render_probe(render, &probe, rgba, &err);
     if (status == STATUS_OK) {
         printf("pixel %u,%u: %u lookups, rgba %.6g %.6g %.6g %.6g\n", x, y, t.count,
                (double)rgba[0], (double)rgba[1], (double)rgba[2], (double)rgba[3]);

@@ -89,49 +89,57 @@ static Status choose_region(const ViewOptions *o, const char *path, const TexInf
     return STATUS_OK;
 }
 
+/* A picture of a region in the making. */
+typedef struct Picture {
+    const ViewOptions *options;
+    const char *path;
+    TexInfo info;
+    TexRegion region;
+    bool has_alpha;
+    float *rgba;     /* a row of tiles */
+    uint8_t *pixels; /* all of it, encoded */
+    uint64_t damaged_tiles;
+} Picture;
+
 /* Rows of tiles one after the other, so that only the picture itself is in memory. */
-static Status read_and_encode(const ViewOptions *o, const char *path, const TexInfo *info,
-                              const TexRegion *region, bool has_alpha, float *rgba, uint8_t *pixels,
-                              uint64_t *out_damaged, Error *err)
+static Status read_and_encode(Picture *p, Error *err)
 {
-    ASSERT(info->tile_height > 0 && region->width > 0 && region->height > 0);
-    size_t row_bytes = (size_t)region->width * (has_alpha ? 4 : 3);
-    for (uint32_t y = 0; y < region->height; y += info->tile_height) {
+    const TexRegion *region = &p->region;
+    uint32_t rows = p->info.tile_height;
+    ASSERT(rows > 0 && region->width > 0 && region->height > 0);
+    size_t row_bytes = (size_t)region->width * (p->has_alpha ? 4 : 3);
+    for (uint32_t y = 0; y < region->height; y += rows) {
         uint32_t rest = region->height - y;
         TexRegion band = {region->level, region->x, region->y + y, region->width,
-                          rest < info->tile_height ? rest : info->tile_height};
+                          rest < rows ? rest : rows};
         uint64_t damaged;
-        TRY(texcache_file_read(path, &band, rgba, &damaged, err));
-        *out_damaged += damaged;
-        for (uint32_t i = 0; i < band.height; ++i) {
-            encode_row(o, info, has_alpha, rgba + (size_t)i * region->width * 4, region->width,
-                       pixels + (y + i) * row_bytes);
-        }
+        TRY(texcache_file_read(p->path, &band, p->rgba, &damaged, err));
+        p->damaged_tiles += damaged;
+        for (uint32_t i = 0; i < band.height; ++i)
+            encode_row(p->options, &p->info, p->has_alpha, p->rgba + (size_t)i * region->width * 4,
+                       region->width, p->pixels + (y + i) * row_bytes);
     }
     return STATUS_OK;
 }
 
 static Status view(const ViewOptions *o, const char *path, uint64_t *out_damaged, Error *err)
 {
+    Picture p = {.options = o, .path = path};
     *out_damaged = 0;
-    TexInfo info;
     /* Damage to the index is no reason not to look at the rest. */
-    TRY(texcache_file_header(path, &info, err));
-    TexRegion region = {0};
-    TRY(choose_region(o, path, &info, &region, err));
-    bool has_alpha = info.channel_count == 2 || info.channel_count == 4;
-    float *rgba = mem_alloc((size_t)region.width * info.tile_height, 4 * sizeof(float));
-    uint8_t *pixels = mem_alloc((size_t)region.width * region.height, has_alpha ? 4 : 3);
-    Status status = STATUS_OK;
-    if (!rgba || !pixels)
-        status = error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
+    TRY(texcache_file_header(path, &p.info, err));
+    TRY(choose_region(o, path, &p.info, &p.region, err));
+    p.has_alpha = p.info.channel_count == 2 || p.info.channel_count == 4;
+    uint32_t channels = p.has_alpha ? 4 : 3;
+    p.rgba = mem_alloc((size_t)p.region.width * p.info.tile_height, 4 * sizeof(float));
+    p.pixels = mem_alloc((size_t)p.region.width * p.region.height, channels);
+    Status status = p.rgba && p.pixels ? read_and_encode(&p, err)
+                                       : error_set_at(err, STATUS_NO_MEMORY, path, "out of memory");
     if (status == STATUS_OK)
-        status =
-            read_and_encode(o, path, &info, &region, has_alpha, rgba, pixels, out_damaged, err);
-    if (status == STATUS_OK)
-        status = png_write(o->output, region.width, region.height, has_alpha ? 4 : 3, pixels, err);
-    mem_free(rgba);
-    mem_free(pixels);
+        status = png_write(o->output, p.region.width, p.region.height, channels, p.pixels, err);
+    *out_damaged = p.damaged_tiles;
+    mem_free(p.rgba);
+    mem_free(p.pixels);
     return status;
 }
 

@@ -128,9 +128,9 @@ static double check_strategies(Setting *s)
                 found += is_there;
                 e = is_there ? (double)maxf(l.wi.y, 0.0f) / (double)l.pdf_solid_angle : 0.0;
                 if (is_there && hit.triangle == l.triangle) {
-                    float pdf =
-                        lights_mesh_pdf(s->lights, s->position, normal, s->time, hit.instance,
-                                        hit.triangle, hit.b1, l.wi, d, hit.Ng);
+                    float pdf = lights_mesh_pdf(
+                        s->lights, s->position, normal, s->time,
+                        &(MeshLightHit){hit.instance, hit.triangle, hit.b1, l.wi, d, hit.Ng});
                     same += fabsf(pdf - l.pdf_solid_angle) < 0.01f * pdf;
                 }
             }
@@ -140,8 +140,9 @@ static double check_strategies(Setting *s)
         e = 0.0;
         if (trace(s, d, &hit)) {
             float pdf =
-                lights_mesh_pdf(s->lights, s->position, normal, s->time, hit.instance, hit.triangle,
-                                hit.b1, d, f3_length(f3_sub(hit.P, s->position)), hit.Ng);
+                lights_mesh_pdf(s->lights, s->position, normal, s->time,
+                                &(MeshLightHit){hit.instance, hit.triangle, hit.b1, d,
+                                                f3_length(f3_sub(hit.P, s->position)), hit.Ng});
             ++met;
             missed += pdf == 0.0f;
             e = pdf > 0.0f ? (double)d.y / chance : 0.0;
@@ -223,8 +224,9 @@ static void test_light_curves_that_are_none(void **state)
         Lights *lights = shining(f);
         LightSample s;
         assert_false(lights_sample(lights, f3(0, 0, 0), f3(0, 1, 0), 0, f2(0.3f, 0.4f), &s));
-        assert_true(lights_mesh_pdf(lights, f3(0, 0, 0), f3(0, 1, 0), 0, 0, 0, 0.5f, f3(0, 1, 0), 1,
-                                    f3(0, 1, 0)) == 0.0f);
+        assert_true(lights_mesh_pdf(lights, f3(0, 0, 0), f3(0, 1, 0), 0,
+                                    &(MeshLightHit){0, 0, 0.5f, f3(0, 1, 0), 1, f3(0, 1, 0)}) ==
+                    0.0f);
         lights_destroy(lights);
         fixture_destroy(f);
     }

@@ -148,7 +148,8 @@ static void test_inspect_probe_is_the_pixel_of_the_render(void **state)
         float rgba[4];
         uint32_t x = places[i][0], y = places[i][1];
         assert_int_equal(render_create(&options, &probed, &diagnostics, &err), STATUS_OK);
-        assert_int_equal(render_probe(probed, x, y, 4, see, &seen, rgba, &err), STATUS_OK);
+        assert_int_equal(render_probe(probed, &(ProbeDesc){x, y, 4, see, &seen}, rgba, &err),
+                         STATUS_OK);
         assert_memory_equal(rgba, pixels + 4 * ((size_t)y * WIDTH + x), sizeof rgba);
         if (i == 0) { /* the floor, four times */
             assert_true(seen.of_camera >= 4);
@@ -160,7 +161,8 @@ static void test_inspect_probe_is_the_pixel_of_the_render(void **state)
             assert_int_equal(seen.first.explain.width, TEXTURE_PX);
             assert_true(seen.first.derivs[0] != 0.0f);
         }
-        assert_int_equal(render_probe(probed, WIDTH, 0, 1, see, &seen, rgba, &err), STATUS_INVALID);
+        assert_int_equal(render_probe(probed, &(ProbeDesc){WIDTH, 0, 1, see, &seen}, rgba, &err),
+                         STATUS_INVALID);
         render_destroy(probed);
     }
     mem_free(pixels);

@@ -38,8 +38,8 @@ static void check(uint32_t begin, uint32_t end, uint32_t pass_samples, uint64_t 
     Schedule s, other;
     Taken *t = MEM_NEW(Taken);
     assert_non_null(t);
-    schedule_init(&s, 5, 7, WIDTH, HEIGHT, begin, end, pass_samples);
-    schedule_init(&other, 5, 7, WIDTH, HEIGHT, begin, end, SCHEDULE_PASS_SAMPLES);
+    schedule_init(&s, &(ScheduleDesc){5, 7, WIDTH, HEIGHT, begin, end, pass_samples});
+    schedule_init(&other, &(ScheduleDesc){5, 7, WIDTH, HEIGHT, begin, end, SCHEDULE_PASS_SAMPLES});
     Schedule *now = &s;
     uint64_t k = 0;
     for (; k < schedule_job_count(now); ++k) {
@@ -88,7 +88,8 @@ static void test_schedule_turns_where_it_stands(void **state)
     Schedule s;
     WaveJob job;
     uint32_t end;
-    schedule_init(&s, 0, 0, 10 * SCHEDULE_TILE, SCHEDULE_TILE, 0, 600, SCHEDULE_PASS_SAMPLES);
+    schedule_init(&s, &(ScheduleDesc){0, 0, 10 * SCHEDULE_TILE, SCHEDULE_TILE, 0, 600,
+                                      SCHEDULE_PASS_SAMPLES});
     schedule_widen(&s);
     uint32_t turns = 0, last = 0;
     for (uint32_t i = 0; schedule_take(&s, &job, &end); ++i) {
