@@ -50,6 +50,7 @@ static void begin(Error *err, Status code, const char *path)
 {
     err->code = code;
     err->has_offset = false;
+    err->place_bytes = 0;
     err->offset = 0;
     err->path[0] = '\0';
     if (path)
@@ -98,6 +99,24 @@ Status(error_set_offset)(Error *err, Status code, const char *path, uint64_t off
     return code;
 }
 
+Status(error_set_place)(Error *err, Status code, const char *path, const char *place,
+                        const char *format, ...)
+{
+    code = failure(code);
+    if (err) {
+        char text[ERROR_TEXT_MAX];
+        begin(err, code, path);
+        va_list args;
+        va_start(args, format);
+        format_text(text, sizeof text, format, args);
+        va_end(args);
+        print_text(err->text, sizeof err->text, "%s%s%s", place, *place ? ": " : "", text);
+        err->place_bytes = *place ? (uint32_t)strlen(place) + 2 : 0;
+        ASSERT(err->place_bytes < sizeof err->text);
+    }
+    return code;
+}
+
 Status error_prefix(Error *err, const char *format, ...)
 {
     if (!err)
@@ -110,6 +129,7 @@ Status error_prefix(Error *err, const char *format, ...)
     va_end(args);
     memcpy(old, err->text, sizeof old);
     print_text(err->text, sizeof err->text, "%s: %s", prefix, old);
+    err->place_bytes = 0;
     return err->code;
 }
 
@@ -129,7 +149,7 @@ const char *error_format(const Error *err, char *out, size_t out_bytes)
     char raw[ERROR_PATH_MAX + ERROR_TEXT_MAX + 64];
     if (err->path[0] == '\0')
         print_text(raw, sizeof raw, "%s", err->text);
-    else if (err->has_offset)
+    else if (err->has_offset && !err->place_bytes)
         print_text(raw, sizeof raw, "%s (byte %" PRIu64 "): %s", err->path, err->offset, err->text);
     else
         print_text(raw, sizeof raw, "%s: %s", err->path, err->text);

@@ -22,10 +22,12 @@ typedef enum Status {
 enum { ERROR_PATH_MAX = 512, ERROR_TEXT_MAX = 768 };
 
 /* Zero-initialise before use. `path` is empty if no file is concerned; `offset` is a byte offset in that file,
- * and valid only if has_offset. */
+ * and valid only if has_offset. The first place_bytes bytes of `text` are a place in the file and ": ", such as
+ * "line 3, column 5: " or "cameras[0].name: "; 0: the text begins with no place. */
 typedef struct Error {
     Status code;
     bool has_offset;
+    uint32_t place_bytes;
     uint64_t offset;
     char path[ERROR_PATH_MAX];
     char text[ERROR_TEXT_MAX];
@@ -38,11 +40,15 @@ Status error_set_at(Error *err, Status code, const char *path, const char *forma
     SORT_PRINTF(4, 5);
 Status error_set_offset(Error *err, Status code, const char *path, uint64_t offset,
                         const char *format, ...) SORT_PRINTF(5, 6);
+/* The text is "place: " and what is formatted; only the latter if the place is empty. */
+Status error_set_place(Error *err, Status code, const char *path, const char *place,
+                       const char *format, ...) SORT_PRINTF(5, 6);
 /* These macros tell compilers that the calls return a failure; otherwise variables that are set only on success
  * would look uninitialised. */
 #define error_set(...)        error_failed(error_set(__VA_ARGS__))
 #define error_set_at(...)     error_failed(error_set_at(__VA_ARGS__))
 #define error_set_offset(...) error_failed(error_set_offset(__VA_ARGS__))
+#define error_set_place(...)  error_failed(error_set_place(__VA_ARGS__))
 SORT_ALWAYS_INLINE Status error_failed(Status code)
 {
     if (code == STATUS_OK)

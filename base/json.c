@@ -35,6 +35,7 @@ struct JsonDoc {
 Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err)
 {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
+    const Str given = text;
     *out_doc = NULL;
     if (text.size_bytes >= 3 && memcmp(text.data, byte_order_mark, 3) == 0)
         text = (Str){text.data + 3, text.size_bytes - 3};
@@ -50,8 +51,14 @@ Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err)
         json_destroy(doc);
         if (json_error_code(&where) == json_error_out_of_memory)
             return error_set_at(err, STATUS_NO_MEMORY, name, "out of memory");
-        return error_set_at(err, STATUS_FORMAT, name, "line %d, column %d: %s", where.line,
-                            where.column, where.text);
+        char place[64];
+        (void)snprintf(place, sizeof place, "line %d, column %d", where.line, where.column);
+        Status status = error_set_place(err, STATUS_FORMAT, name, place, "%s", where.text);
+        if (err) {
+            err->has_offset = true;
+            err->offset = (size_t)(text.data - given.data) + (size_t)where.position;
+        }
+        return status;
     }
     *out_doc = doc;
     return STATUS_OK;
@@ -241,9 +248,7 @@ Status(json_fail)(const JsonCursor *c, Error *err, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    json_path(c, path);
-    return error_set_at(err, STATUS_FORMAT, c->doc->name, "%s%s%s", path, path[0] ? ": " : "",
-                        text);
+    return error_set_place(err, STATUS_FORMAT, c->doc->name, json_path(c, path), "%s", text);
 }
 
 bool json_exists(const JsonCursor *c)

@@ -54,7 +54,7 @@ typedef enum JsonKind {
 typedef enum JsonNeed { JSON_REQUIRED, JSON_OPTIONAL } JsonNeed;
 
 /* Parses a text. `name`, which is copied, is the path in messages. On success *out_doc is owned by the caller
- * (json_destroy). Errors: STATUS_FORMAT with line and column, STATUS_NO_MEMORY. */
+ * (json_destroy). Errors: STATUS_FORMAT with line, column and offset, STATUS_NO_MEMORY. */
 Status json_parse(const char *name, Str text, JsonDoc **out_doc, Error *err) SORT_MUST_CHECK;
 /* Parses a text with one long array, a field of the outermost object, on demand: json_at parses an element,
  * which is released, with everything borrowed from it, by the next such call. A tree of millions of elements

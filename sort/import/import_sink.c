@@ -23,29 +23,7 @@ static SortResult sink_result(ImportSink *s, Status status, const Error *err)
     return package_writer_status(s->writer, NULL) == STATUS_OK ? SORT_OK : SORT_ERROR_SINK;
 }
 
-Status import_no_memory(Error *err)
-{
-    return error_set(err, STATUS_NO_MEMORY, "out of memory");
-}
-
-void import_note_missing(ImportSink *s, const char *material, const char *what, const char *name,
-                         const char *why)
-{
-    enum { SAID_MAX = 20 };
-    char place[PACKAGE_NAME_BYTES_MAX + 32] = "";
-    if (material)
-        snprintf(place, sizeof place, "material '%s': ", material);
-    if (s->missing_count++ < SAID_MAX)
-        log_message(s->log, s->missing == SCENE_MISSING_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
-                    "%s%s '%.400s' %s", place, what, name ? name : "", why);
-}
-
 /* --- instances, cameras, lights ------------------------------------------------------------ */
-
-void import_write_transform(JsonWriter *json, const mat4 *transform)
-{
-    json_write_floats(json, "transform", &transform->m[0][0], 16);
-}
 
 static mat4 mat4_from(const float values[16])
 {
@@ -59,9 +37,9 @@ static bool is_rigid(const mat4 *m)
 {
     const float tolerance = 5e-4f; /* half of the reader's */
     float3 axis[3];
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; ++k)
         axis[k] = f3(m->m[0][k], m->m[1][k], m->m[2][k]);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; ++k)
         if (!(fabsf(f3_length(axis[k]) - 1.0f) < tolerance) ||
             !(fabsf(f3_dot(axis[k], axis[(k + 1) % 3])) < tolerance))
             return false;
@@ -149,8 +127,6 @@ static void write_spot_angles(JsonWriter *json, const SortLight *l)
     json_write_float(json, "outer_angle_degrees", outer);
 }
 
-const char *const import_light_units_names[] = {"auto", "nits", "watts", NULL};
-
 /* Returns the divisor of the light's numbers. */
 static float lumens_per_watt(const ImportSink *s, const SortLight *l)
 {
@@ -184,7 +160,7 @@ static Status add_light(ImportSink *s, const SortLight *l, Error *err)
     import_write_transform(json, &transform);
     float color[3], scale = lumens_per_watt(s, l);
     ASSERT(scale > 0.0f);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; ++i)
         color[i] = l->color[i] / scale;
     json_write_floats(json, rows[l->kind].color_field, color, 3);
     if (l->kind == SORT_LIGHT_SPOT)
@@ -304,7 +280,7 @@ static void write_credits_and_settings(const ImportSink *s)
 {
     JsonWriter *json = package_writer_fields(s->writer);
     json_write_array(json, "credits");
-    for (uint32_t i = 0; i < s->credits.count; i++)
+    for (uint32_t i = 0; i < s->credits.count; ++i)
         json_write_string(json, NULL, s->credits.data[i]);
     json_write_end(json);
     json_write_object(json, "settings");

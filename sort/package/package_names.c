@@ -16,7 +16,7 @@ static bool name_set_add(NameSet *set, const char *name, bool *out_failed)
             *out_failed = true;
             return false;
         }
-        for (uint32_t i = 0; i < set->capacity; i++)
+        for (uint32_t i = 0; i < set->capacity; ++i)
             if (set->hashes[i]) {
                 uint32_t at = (uint32_t)set->hashes[i] & (grown.capacity - 1);
                 while (grown.hashes[at])
@@ -33,7 +33,7 @@ static bool name_set_add(NameSet *set, const char *name, bool *out_failed)
         if (set->hashes[at] == hash)
             return false;
     set->hashes[at] = hash;
-    set->count++;
+    ++set->count;
     return true;
 }
 
@@ -67,7 +67,7 @@ const char *package_unique_name(Arena *arena, NameSet *set, const char *name, co
         snprintf(base, sizeof base, "%s", fallback);
     if (name_set_add(set, base, &failed))
         return arena_strndup(arena, base, strlen(base));
-    for (uint32_t number = ordinal + 1; !failed; number++) {
+    for (uint32_t number = ordinal + 1; !failed; ++number) {
         snprintf(text, sizeof text, "%s %u", base, number);
         if (name_set_add(set, text, &failed))
             return arena_strndup(arena, text, strlen(text));
@@ -79,7 +79,7 @@ void package_slug(const char *name, char out[PACKAGE_SLUG_MAX + 1])
 {
     size_t size = 0;
     ASSERT(name);
-    for (const char *c = name; *c && size < PACKAGE_SLUG_MAX; c++) {
+    for (const char *c = name; *c && size < PACKAGE_SLUG_MAX; ++c) {
         bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
                         (*c >= '0' && *c <= '9') || *c == '-' || *c == '_';
         if (is_plain)

@@ -155,7 +155,7 @@ void package_writer_end(PackageWriter *w)
     Section *s = &w->sections[w->open - w->sections];
     CHECK(s->json.depth == 2);
     json_write_end(&s->json);
-    s->count++;
+    ++s->count;
     Error err = {0};
     if (w->arrays && package_writer_close_file(w->arrays, w->arrays_file, &err) != STATUS_OK)
         package_writer_fail(w, &err);
@@ -332,7 +332,7 @@ Status package_writer_create(const PackageWriteDesc *desc, PackageWriter **out_w
     w->fields = json_writer(&w->text, JSON_INDENTED);
     json_write_object(&w->fields, NULL);
     json_write_u64(&w->fields, "sort_package", 1);
-    for (int i = 0; i < PACKAGE_SECTION_COUNT; i++) {
+    for (int i = 0; i < PACKAGE_SECTION_COUNT; ++i) {
         Section *s = &w->sections[i];
         s->json = json_writer(&s->text, JSON_INDENTED);
         json_write_array(&s->json, NULL);
@@ -349,7 +349,7 @@ void package_writer_destroy(PackageWriter *w)
         (void)fclose(w->arrays);
     if (!w->is_finished && w->partial[0])
         (void)!file_remove_tree(w->partial, NULL);
-    for (int i = 0; i < PACKAGE_SECTION_COUNT; i++) {
+    for (int i = 0; i < PACKAGE_SECTION_COUNT; ++i) {
         mem_free(w->sections[i].names.hashes);
         strbuf_free(&w->sections[i].text);
     }
@@ -367,7 +367,7 @@ static Status write_json(PackageWriter *w, Error *err)
 {
     CHECK(w->fields.depth == 1);
     bool failed = false;
-    for (int i = 0; i < PACKAGE_SECTION_COUNT; i++) {
+    for (int i = 0; i < PACKAGE_SECTION_COUNT; ++i) {
         Section *s = &w->sections[i];
         json_write_end(&s->json);
         strbuf_printf(&w->text, ",\n  \"%s\": ", sections[i].field);

@@ -10,8 +10,8 @@ Status parse_at_field(const JsonCursor *c, Status status, Error *err)
         return status;
     Error copy = *err;
     char field[JSON_PATH_MAX];
-    return error_set_at(err, status, json_doc_name(c->doc), "%s: %s", json_path(c, field),
-                        copy.text);
+    return error_set_place(err, status, json_doc_name(c->doc), json_path(c, field), "%s",
+                           copy.text);
 }
 
 Status(parse_refuse)(const JsonCursor *c, Status status, Error *err, const char *format, ...)
@@ -21,7 +21,7 @@ Status(parse_refuse)(const JsonCursor *c, Status status, Error *err, const char 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return error_set_at(err, status, json_doc_name(c->doc), "%s: %s", json_path(c, field), text);
+    return error_set_place(err, status, json_doc_name(c->doc), json_path(c, field), "%s", text);
 }
 
 Status parse_check_name(const JsonCursor *c, const char *name, Error *err)

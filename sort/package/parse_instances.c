@@ -166,7 +166,7 @@ static Status expand_copies(SceneParser *p, Error *err)
             instances[at] = entries[entry];
             TRY(name_copy(p, copies, k, &instances[at++], err));
         }
-        copies++;
+        ++copies;
     }
     p->instances = instances;
     p->scene->instances = instances;

@@ -210,7 +210,7 @@ static Status parse_texture_file(SceneParser *p, const JsonCursor *c, const char
     Status status = texcache_is_udim(name) ? find_texture_set(p, c, &file, err)
                                            : find_texture_file(p, c, &file, err);
     if (status == STATUS_NOT_FOUND && p->options->missing == SCENE_MISSING_MAGENTA) {
-        p->scene->missing_count++;
+        ++p->scene->missing_count;
         warn_of_missing(p, name);
         file.path = no_file;
         status = STATUS_OK;

@@ -4,7 +4,6 @@
 #include "ssl/report.h"
 #include "ssl/ssl_group.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct SslGroupFile {
@@ -58,31 +57,26 @@ static Span locate(const SslGroupFile *file, const char *place)
     return (Span){file->file, file->offset + begin, file->offset + end};
 }
 
-/* Reports an error of the JSON reader, whose message begins with the place: a line and column, or a path. */
+/* Reports an error of the JSON reader at its place: an offset, or the path of a value. */
 static void report_json(const SslGroupText *text, const Error *err, DiagList *diags)
 {
-    const char *message = err->text, *colon = strstr(err->text, ": ");
-    Span span = {0};
-    uint32_t begin, end;
-    char path[ERROR_TEXT_MAX], line_text[16], column_text[16];
-    if (sscanf(err->text, "line %15[0-9], column %15[0-9]: ", line_text, column_text) == 2) {
-        unsigned long line = strtoul(line_text, NULL, 10), column = strtoul(column_text, NULL, 10);
-        size_t at = 0;
-        for (unsigned long i = 1; i < line && at < text->json.size_bytes; ++at)
-            i += text->json.data[at] == '\n';
-        at += column;
-        at = at < text->json.size_bytes ? at : text->json.size_bytes;
-        span = (Span){text->file, text->offset + (uint32_t)at, text->offset + (uint32_t)at};
-        message = colon + 2;
-    } else {
-        (void)snprintf(path, sizeof path, "%.*s", colon ? (int)(colon - err->text) : 0, err->text);
-        bool has_path = json_find_span(text->json, path, &begin, &end);
-        if (has_path && colon)
-            message = colon + 2;
-        if (has_path || json_find_span(text->json, "", &begin, &end)) /* "" is the whole text */
-            span = (Span){text->file, text->offset + begin, text->offset + end};
+    const char *message = err->text;
+    uint32_t begin = 0, end = 0;
+    bool is_found = err->has_offset;
+    if (is_found) {
+        begin = end = err->offset < text->json.size_bytes ? (uint32_t)err->offset
+                                                          : (uint32_t)text->json.size_bytes;
+    } else if (err->place_bytes) {
+        char path[ERROR_TEXT_MAX];
+        (void)snprintf(path, sizeof path, "%.*s", (int)err->place_bytes - 2, err->text);
+        is_found = json_find_span(text->json, path, &begin, &end);
     }
-    report(diags, GROUP_DESCRIPTION, span, message);
+    if (is_found)
+        message += err->place_bytes;
+    else
+        is_found = json_find_span(text->json, "", &begin, &end); /* all of it */
+    Span span = {text->file, text->offset + begin, text->offset + end};
+    report(diags, GROUP_DESCRIPTION, is_found ? span : (Span){0}, message);
 }
 
 Status ssl_group_file_read(const SslGroupText *text, const SslGroupReader *reader, DiagList *diags,

@@ -139,6 +139,14 @@ static void test_error_formats(void **state)
                         "a.stex (byte 123): texture 'wood': bad tile");
     assert_int_equal(error_set_at(&err, STATUS_IO, "b", "no"), STATUS_IO);
     assert_string_equal(error_format(&err, out, sizeof out), "b: no");
+    assert_int_equal(error_set_place(&err, STATUS_FORMAT, "s", "cameras[0]", "no %d", 3),
+                     STATUS_FORMAT);
+    assert_string_equal(error_format(&err, out, sizeof out), "s: cameras[0]: no 3");
+    assert_string_equal(err.text + err.place_bytes, "no 3");
+    assert_int_equal(error_prefix(&err, "scene"), STATUS_FORMAT);
+    assert_int_equal(err.place_bytes, 0);
+    assert_int_equal(error_set_place(&err, STATUS_FORMAT, "s", "", "no"), STATUS_FORMAT);
+    assert_string_equal(error_format(&err, out, sizeof out), "s: no");
     assert_int_equal(error_set(&err, STATUS_LIMIT, "%d is too many", 9), STATUS_LIMIT);
     assert_string_equal(error_format(&err, out, sizeof out), "9 is too many");
     assert_string_equal(error_format(&err, out, 4), "9 i");
