@@ -424,7 +424,7 @@ void plugin_host_load_decoders(PluginHost *host)
 {
     mutex_lock(&host->mutex);
     Status status = scan(host, NULL);
-    for (uint32_t i = 0; status == STATUS_OK && i < host->plugin_count; i++)
+    for (uint32_t i = 0; status == STATUS_OK && i < host->plugin_count; ++i)
         if (host->plugins[i].kind & KIND_DECODER)
             load(&host->plugins[i]);
     mutex_unlock(&host->mutex);

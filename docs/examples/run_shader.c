@@ -20,7 +20,7 @@ static int failed(const SortSslError *err, SortSslDiags *diags)
 
 static void set_globals(SortSslBatch *batch)
 {
-    for (int i = 0; i < SORT_SSL_BLOCK; i++) {
+    for (int i = 0; i < SORT_SSL_BLOCK; ++i) {
         sort_ssl_batch_global(batch, 0, U, SORT_SSL_VALUE, 0)[i] = (float)i / SORT_SSL_BLOCK;
         sort_ssl_batch_global(batch, 0, U, SORT_SSL_DDX, 0)[i] = 1.0f / SORT_SSL_BLOCK;
         sort_ssl_batch_global(batch, 0, V, SORT_SSL_VALUE, 0)[i] = 0.5f;
@@ -32,12 +32,12 @@ static void print_outputs(const SortSslUnit *unit, const SortSslBatch *batch)
     SortSslUnitInfo info = {.size_bytes = sizeof info};
     SortSslOutput output = {.size_bytes = sizeof output};
     sort_ssl_unit_info(unit, &info, NULL);
-    for (uint32_t o = 0; o < info.output_count; o++) {
+    for (uint32_t o = 0; o < info.output_count; ++o) {
         sort_ssl_unit_output(unit, o, &output, NULL);
-        for (uint32_t n = 0; n < output.number_count; n++) {
+        for (uint32_t n = 0; n < output.number_count; ++n) {
             const float *value = sort_ssl_batch_output(batch, 0, o, SORT_SSL_VALUE, n);
             const float *ddx = sort_ssl_batch_output(batch, 0, o, SORT_SSL_DDX, n);
-            for (int i = 0; value && ddx && i < SORT_SSL_BLOCK; i++)
+            for (int i = 0; value && ddx && i < SORT_SSL_BLOCK; ++i)
                 printf("%s[%u] point %2d: %.9g  d/dx %.9g\n", output.name, n, i, value[i], ddx[i]);
         }
     }
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         code = failed(&err, diags);
     double numbers[NUMBERS_MAX];
     uint32_t count = 0;
-    for (int i = 3; i < argc && count < NUMBERS_MAX; i++)
+    for (int i = 3; i < argc && count < NUMBERS_MAX; ++i)
         numbers[count++] = strtod(argv[i], NULL);
     if (!code && argc >= 3 && sort_ssl_params_set(params, argv[2], numbers, count, &err))
         code = failed(&err, diags);

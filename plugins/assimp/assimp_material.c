@@ -43,7 +43,7 @@ static const struct aiTexture *embedded_texture(const struct aiScene *scene, con
             strcmp(scene->mTextures[i]->mFilename.data, name) == 0)
             return scene->mTextures[i];
     /* by file name only, since the path is that of another machine */
-    for (unsigned i = 0; i < scene->mNumTextures; i++)
+    for (unsigned i = 0; i < scene->mNumTextures; ++i)
         if (scene->mTextures[i]->mFilename.length > 0 &&
             strcmp(last_component(scene->mTextures[i]->mFilename.data), last_component(name)) == 0)
             return scene->mTextures[i];

@@ -397,9 +397,9 @@ static void count_instances(Accel *accel, const AccelDesc *desc)
         accel->has_alpha = accel->has_alpha || has_alpha(desc, instance);
         accel->stats.moving_count += scene_instance_moves(scene, i);
         if (accel->mesh_scenes[instance->mesh]) {
-            accel->stats.instanced_count++;
+            ++accel->stats.instanced_count;
         } else {
-            accel->stats.flattened_count++;
+            ++accel->stats.flattened_count;
             const SceneMesh *mesh = &scene->meshes[instance->mesh];
             accel->stats.triangle_count += mesh->triangle_count;
             accel->stats.curve_segment_count += mesh->curves ? mesh->curves->segment_count : 0;

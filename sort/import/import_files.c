@@ -42,7 +42,7 @@ static Status add_root(ImportFiles *files, Str folder, Error *err)
     if (!realpath(path, real))
         return error_set_at(err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, path, "%s",
                             strerror(errno));
-    for (uint32_t i = 0; i < files->root_count; i++)
+    for (uint32_t i = 0; i < files->root_count; ++i)
         if (strcmp(files->roots[i], real) == 0)
             return STATUS_OK;
     char *copy = mem_strdup(real);
@@ -54,7 +54,7 @@ static Status add_root(ImportFiles *files, Str folder, Error *err)
 
 static void count_bytes(ImportFiles *files, const struct stat *info)
 {
-    for (uint32_t i = 0; i < files->counted_count; i++)
+    for (uint32_t i = 0; i < files->counted_count; ++i)
         if (files->counted[i].device == info->st_dev && files->counted[i].number == info->st_ino)
             return;
     if (files->counted_count == COUNTED_MAX)
@@ -97,7 +97,7 @@ Status import_files_create(const ImportFilesDesc *desc, ImportFiles **out_files,
     files->desc = *desc;
     files->roots = roots;
     Status status = take_source(files, desc->source, err);
-    for (uint32_t i = 0; status == STATUS_OK && i < desc->texture_path_count; i++)
+    for (uint32_t i = 0; status == STATUS_OK && i < desc->texture_path_count; ++i)
         status = add_root(files, str_from(desc->texture_paths[i]), err);
     if (status != STATUS_OK) {
         import_files_destroy(files);
@@ -117,7 +117,7 @@ void import_files_destroy(ImportFiles *files)
 {
     if (!files)
         return;
-    for (uint32_t i = 0; i < files->root_count; i++)
+    for (uint32_t i = 0; i < files->root_count; ++i)
         mem_free(files->roots[i]);
     mem_free(files->roots);
     mem_free(files);
@@ -229,7 +229,7 @@ static bool is_fit(Search *s, const char *path)
     if (!realpath(path, s->path) || stat(s->path, &s->info) != 0 || S_ISDIR(s->info.st_mode))
         return false;
     bool is_allowed = false;
-    for (uint32_t i = 0; i < s->files->root_count; i++)
+    for (uint32_t i = 0; i < s->files->root_count; ++i)
         is_allowed = is_allowed || is_inside(s->path, s->files->roots[i]);
     if (!is_allowed) {
         refuse(s, STATUS_INVALID, "lies outside of the folder of the scene file, and is not read");
@@ -291,7 +291,7 @@ static bool try_below(Search *s, const char *relative, bool in_any_case)
 {
     char path[PATH_BYTES];
     Error ignored = {0};
-    for (uint32_t i = 0; i < s->files->root_count; i++) {
+    for (uint32_t i = 0; i < s->files->root_count; ++i) {
         const char *root = s->files->roots[i];
         bool is_named = in_any_case ? find_in_any_case(root, relative, path)
                                     : path_join(root, relative, path, &ignored) == STATUS_OK;
@@ -308,7 +308,7 @@ static bool try_tails(Search *s, const char *name, bool in_any_case)
     const char *starts[COMPONENTS_MAX];
     for (const char *c = strchr(name, '/'); c && count < COMPONENTS_MAX; c = strchr(c + 1, '/'))
         starts[count++] = c + 1;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; ++i)
         if (*starts[i] && *starts[i] != '/' && !strstr(starts[i], "..") &&
             try_below(s, starts[i], in_any_case))
             return true;
@@ -318,7 +318,7 @@ static bool try_tails(Search *s, const char *name, bool in_any_case)
 static bool try_spellings(Search *s, const Spellings *spellings, bool in_any_case)
 {
     ASSERT(spellings->count > 0);
-    for (uint32_t i = 0; i < spellings->count; i++) {
+    for (uint32_t i = 0; i < spellings->count; ++i) {
         const char *text = spellings->texts[i];
         if (path_is_absolute(text) ? !in_any_case && is_fit(s, text)
                                    : try_below(s, text, in_any_case))

@@ -31,10 +31,10 @@ static mat4 frame_outlines(const ImportSink *s, float aspect)
     float slope = margin * tanf(0.5f * FOV_Y_DEG * RAD_PER_DEG);
     float front = -INFINITY;
     Reach x = {slope * aspect, -INFINITY, -INFINITY}, y = {slope, -INFINITY, -INFINITY};
-    for (uint32_t i = 0; i < s->instances.count; i++) {
+    for (uint32_t i = 0; i < s->instances.count; ++i) {
         const ImportedInstance *instance = &s->instances.data[i];
         const ImportedMesh *mesh = &s->meshes.data[instance->mesh];
-        for (int k = 0; k < IMPORT_OUTLINE; k++) {
+        for (int k = 0; k < IMPORT_OUTLINE; ++k) {
             float3 p = mat4_point(&instance->transform, mesh->outline[k]);
             float3 v = mat4_vector(&world_to_view, p);
             front = fmaxf(front, v.z);
@@ -70,7 +70,7 @@ Status import_make_up_camera(ImportSink *s, Error *err)
 static bool has_emission(const ImportSink *s)
 {
     bool shines = false;
-    for (uint32_t i = 0; !shines && i < s->instances.count; i++)
+    for (uint32_t i = 0; !shines && i < s->instances.count; ++i)
         shines = s->materials.data[s->meshes.data[s->instances.data[i].mesh].material].lights_scene;
     return shines;
 }
@@ -79,9 +79,9 @@ static bool has_emission(const ImportSink *s)
 static float3 middle_of_scene(const ImportSink *s)
 {
     float3 low = f3(INFINITY, INFINITY, INFINITY), high = f3_scale(low, -1);
-    for (uint32_t i = 0; i < s->instances.count; i++) {
+    for (uint32_t i = 0; i < s->instances.count; ++i) {
         const ImportedInstance *instance = &s->instances.data[i];
-        for (int k = 0; k < IMPORT_OUTLINE; k++) {
+        for (int k = 0; k < IMPORT_OUTLINE; ++k) {
             float3 p = mat4_point(&instance->transform, s->meshes.data[instance->mesh].outline[k]);
             low = f3(fminf(low.x, p.x), fminf(low.y, p.y), fminf(low.z, p.z));
             high = f3(fmaxf(high.x, p.x), fmaxf(high.y, p.y), fmaxf(high.z, p.z));
@@ -97,7 +97,7 @@ void import_judge_lights(const ImportSink *s)
     const ImportedLight *best = NULL;
     float most = 0;
     float3 middle = middle_of_scene(s);
-    for (uint32_t i = 0; i < s->lights.count; i++) {
+    for (uint32_t i = 0; i < s->lights.count; ++i) {
         const ImportedLight *l = &s->lights.data[i];
         float3 away = f3_sub(l->position, middle);
         float irradiance = l->is_distant ? l->brightest : l->brightest / f3_dot(away, away);

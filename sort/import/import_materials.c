@@ -62,7 +62,7 @@ static void suffix_of(const SortTextureRef *ref, char out[16])
     const char *suffix = ref->path ? path_extension(ref->path) : ref->embedded_suffix;
     size_t size = 0;
     out[size++] = '.';
-    for (const char *c = suffix ? suffix : ""; *c && size < 15; c++) {
+    for (const char *c = suffix ? suffix : ""; *c && size < 15; ++c) {
         char lower = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
         if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9'))
             out[size++] = lower;
@@ -103,7 +103,7 @@ static Status store_texture(ImportSink *sink, const SortTextureRef *ref, const c
     bool is_there = !ref->path || (sink->files && import_files_find(sink->files, ref->path, path,
                                                                     &why) == STATUS_OK);
     StoredTexture stored = {.key = key_of(ref, ref->path && is_there ? path : NULL)};
-    for (uint32_t i = 0; i < sink->textures.count; i++)
+    for (uint32_t i = 0; i < sink->textures.count; ++i)
         if (hash128_equal(sink->textures.data[i].key, stored.key)) {
             *out_file = sink->textures.data[i].file;
             return STATUS_OK;
@@ -341,7 +341,7 @@ static Status fill_material(ImportSink *sink, Material *m, const SortMaterial *s
                                    &s->roughness_texture,  &s->normal_texture,
                                    &s->emission_texture,   &s->transmission_texture};
     bool has_transforms = false, is_bound;
-    for (size_t i = 0; i < SORT_COUNT_OF(all); i++)
+    for (size_t i = 0; i < SORT_COUNT_OF(all); ++i)
         has_transforms = has_transforms || has_uv_transform(all[i]);
     if (has_transforms)
         set_true(m, "has_uv_transforms");
@@ -411,11 +411,11 @@ static void write_material(JsonWriter *json, const Material *m)
 {
     json_write_string(json, "shader", "unit:gltf_pbr");
     json_write_object(json, "parameters");
-    for (uint32_t i = 0; i < m->parameter_count; i++)
+    for (uint32_t i = 0; i < m->parameter_count; ++i)
         write_parameter(json, &m->parameters[i]);
     json_write_end(json);
     json_write_object(json, "textures");
-    for (uint32_t i = 0; i < m->binding_count; i++)
+    for (uint32_t i = 0; i < m->binding_count; ++i)
         write_binding(json, &m->bindings[i]);
     json_write_end(json);
 }

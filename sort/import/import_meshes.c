@@ -10,7 +10,7 @@ enum { VERTICES_MAX = INT32_MAX };
 
 bool import_all_finite(const float *values, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; ++i)
         if (!isfinite(values[i]))
             return false;
     return true;
@@ -23,7 +23,7 @@ static Status check_mesh(const SortMesh *m, const char *name, Error *err)
         return error_set(err, STATUS_LIMIT, "mesh '%s': %u vertices and %u triangles", name,
                          m->vertex_count, m->triangle_count);
     size_t index_count = (size_t)m->triangle_count * 3;
-    for (size_t i = 0; i < index_count; i++)
+    for (size_t i = 0; i < index_count; ++i)
         if (m->indices[i] >= m->vertex_count)
             return error_set(err, STATUS_FORMAT, "mesh '%s': triangle %zu names vertex %u of %u",
                              name, i / 3, m->indices[i], m->vertex_count);
@@ -50,14 +50,14 @@ static void smooth_normals(const SortMesh *m, float *out)
 {
     ASSERT(m->vertex_count > 0 && m->vertex_count <= VERTICES_MAX);
     memset(out, 0, (size_t)m->vertex_count * 3 * sizeof *out);
-    for (uint32_t t = 0; t < m->triangle_count; t++) {
+    for (uint32_t t = 0; t < m->triangle_count; ++t) {
         const uint32_t *corner = m->indices + 3 * (size_t)t;
         ASSERT(corner[0] < m->vertex_count && corner[1] < m->vertex_count &&
                corner[2] < m->vertex_count);
         float3 p0 = at3(m->positions, corner[0]);
         float3 n = f3_cross(f3_sub(at3(m->positions, corner[1]), p0),
                             f3_sub(at3(m->positions, corner[2]), p0));
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; ++k)
             put3(out, corner[k], f3_add(at3(out, corner[k]), n));
     }
 }
@@ -71,7 +71,7 @@ static Status repair_normals(ImportSink *s, const SortMesh *m, const char *name,
     if (!normals)
         return import_no_memory(err);
     uint32_t repaired = 0;
-    for (uint32_t i = 0; i < m->vertex_count; i++) {
+    for (uint32_t i = 0; i < m->vertex_count; ++i) {
         float3 n = at3(m->normals, i);
         float length = f3_length(n);
         if (!(length > 1e-6f) || !isfinite(length)) {
@@ -105,7 +105,7 @@ static Status repair_tangents(const SortMesh *m, float **out_tangents, Error *er
     if (!tangents)
         return import_no_memory(err);
     bool is_good = true;
-    for (uint32_t i = 0; i < m->vertex_count && is_good; i++) {
+    for (uint32_t i = 0; i < m->vertex_count && is_good; ++i) {
         const float *t = m->tangents + 4 * (size_t)i;
         float3 direction = f3(t[0], t[1], t[2]);
         float length = f3_length(direction);
@@ -176,17 +176,17 @@ static void find_outline(const SortMesh *m, float3 out[IMPORT_OUTLINE])
     float3 directions[IMPORT_OUTLINE];
     float best[IMPORT_OUTLINE];
     int count = 0;
-    for (int x = -2; x <= 2; x++)
-        for (int y = -2; y <= 2; y++)
-            for (int z = -2; z <= 2; z++)
+    for (int x = -2; x <= 2; ++x)
+        for (int y = -2; y <= 2; ++y)
+            for (int z = -2; z <= 2; ++z)
                 if (abs(x) == 2 || abs(y) == 2 || abs(z) == 2)
                     directions[count++] = f3_normalize(f3((float)x, (float)y, (float)z));
     CHECK(count == IMPORT_OUTLINE);
-    for (int i = 0; i < IMPORT_OUTLINE; i++)
+    for (int i = 0; i < IMPORT_OUTLINE; ++i)
         best[i] = -INFINITY;
-    for (uint32_t v = 0; v < m->vertex_count; v++) {
+    for (uint32_t v = 0; v < m->vertex_count; ++v) {
         float3 p = at3(m->positions, v);
-        for (int i = 0; i < IMPORT_OUTLINE; i++) {
+        for (int i = 0; i < IMPORT_OUTLINE; ++i) {
             float along = f3_dot(p, directions[i]);
             if (along > best[i]) {
                 best[i] = along;

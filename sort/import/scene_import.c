@@ -220,7 +220,7 @@ static void pass_messages(const StrBuf *errors, const Log *log, char error_text[
         size_t size = strcspn(line, "\n");
         size_t row = 0;
         while (strncmp(line, rows[row].prefix, strlen(rows[row].prefix)) != 0)
-            row++;
+            ++row;
         size_t skip = strlen(rows[row].prefix);
         if (rows[row].level == LOG_LEVEL_ERROR) {
             if (error_text[0])
@@ -325,11 +325,11 @@ Status scene_import_in_child(const char *path, const char *package_folder,
     argv[count++] = path;
     argv[count++] = "--export-package";
     argv[count++] = package_folder;
-    for (uint32_t i = 0; i < options->plugin_folder_count; i++) {
+    for (uint32_t i = 0; i < options->plugin_folder_count; ++i) {
         argv[count++] = "--plugin-path";
         argv[count++] = options->plugin_folders[i];
     }
-    for (uint32_t i = 0; i < options->texture_path_count; i++) {
+    for (uint32_t i = 0; i < options->texture_path_count; ++i) {
         argv[count++] = "--texture-path";
         argv[count++] = options->texture_paths[i];
     }

@@ -554,7 +554,7 @@ static void test_temp_folders_of_the_dead_are_swept(void **state)
     assert_int_equal(setenv("TMPDIR", folder, 1), 0);
     pid_t first = start_and_wait_for(make_temp_folder, dead, sizeof dead);
     pid_t second = start_and_wait_for(make_temp_folder, alive, sizeof alive);
-    for (size_t i = 0; i < SORT_COUNT_OF(others); i++) /* names that are not ours */
+    for (size_t i = 0; i < SORT_COUNT_OF(others); ++i) /* names that are not ours */
         assert_int_equal(mkdir(in_folder(others[i]), 0700), 0);
     const char *link = in_folder("sort-test.13.abcdef"),
                *open_to_all = in_folder("sort-test.14.abcdef");

@@ -155,7 +155,7 @@ static int allocate_until_jump(Arena *a, volatile int *count)
     if (setjmp(jump))
         return 1;
     arena_on_no_memory(a, &jump);
-    for (;; (*count)++) {
+    for (;; ++(*count)) {
         unsigned char *block = arena_alloc(a, 100, 8);
         block[0] = 1; /* never NULL */
     }

@@ -276,7 +276,7 @@ static void test_srgb_and_clock(void **state)
         assert_true(fabsf(srgb_from_linear(srgb_to_linear(x)) - x) < 1e-5f);
     }
     assert_true(fabsf(srgb_to_linear(0.5f) - 0.21404114f) < 1e-6f);
-    for (int code = 0; code < 256; code++) /* there and back again, each code is itself */
+    for (int code = 0; code < 256; ++code) /* there and back again, each code is itself */
         assert_int_equal(lroundf(255 * srgb_from_linear(srgb_to_linear((float)code / 255))), code);
     uint64_t start = clock_now_ns();
     clock_sleep_ns(2000000);

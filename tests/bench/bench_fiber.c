@@ -28,23 +28,23 @@ static void give_back(void *data)
 static double switch_ns(uint32_t fiber_count)
 {
     static Partner partners[FIBERS_MAX];
-    for (uint32_t i = 0; i < fiber_count; i++) {
+    for (uint32_t i = 0; i < fiber_count; ++i) {
         partners[i].is_over = false;
         if (fiber_create(give_back, &partners[i], 64 * 1024, &partners[i].fiber, NULL) != STATUS_OK)
             return -1;
     }
     uint32_t rounds = round_count / fiber_count;
     double best_ns = 1e30;
-    for (int attempt = 0; attempt < 5; attempt++) {
+    for (int attempt = 0; attempt < 5; ++attempt) {
         uint64_t start_ns = clock_now_ns();
-        for (uint32_t round = 0; round < rounds; round++)
-            for (uint32_t i = 0; i < fiber_count; i++)
+        for (uint32_t round = 0; round < rounds; ++round)
+            for (uint32_t i = 0; i < fiber_count; ++i)
                 fiber_resume(partners[i].fiber);
         double ns = (double)(clock_now_ns() - start_ns) / (2.0 * rounds * fiber_count);
         if (ns < best_ns)
             best_ns = ns;
     }
-    for (uint32_t i = 0; i < fiber_count; i++) {
+    for (uint32_t i = 0; i < fiber_count; ++i) {
         partners[i].is_over = true;
         fiber_resume(partners[i].fiber);
         fiber_destroy(partners[i].fiber);

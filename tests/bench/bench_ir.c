@@ -24,7 +24,7 @@ static IrValue chain(IrBuilder *b, IrValue x, IrValue y, uint32_t statements, ui
 {
     static const IrOp unary[] = {IR_SIN, IR_COS, IR_TANH, IR_ATAN, IR_FABS, IR_EXP};
     IrValue recent[4] = {x, y, x, y};
-    for (uint32_t i = 0; i < statements; i++) {
+    for (uint32_t i = 0; i < statements; ++i) {
         IrValue v = recent[i & 3], w = recent[random_next(state, 4)], k, r;
         k = ir_const_float(b, (float)random_next(state, 64) / 64.0f);
         switch (random_next(state, 8)) {
@@ -61,7 +61,7 @@ static IrValue call_many(Fixture *f, IrValue x, IrValue y, uint64_t *state)
                           chain(b, ir_build_param(b, 1), ir_build_param(b, 0), 50, state)};
     ir_build_end(b, results, 2);
     IrValue sum = x, k = ir_const_float(f->b, 0.25f);
-    for (uint32_t i = 0; i < CALLS; i++) {
+    for (uint32_t i = 0; i < CALLS; ++i) {
         IrValue args[2] = {i & 1 ? x : k, i & 2 ? k : y};
         ir_build_call(f->b, id, args, 2, (IrType[]){IR_FLOAT, IR_FLOAT}, 2, results);
         sum = i & 4 ? ir_build2(f->b, IR_FADD, sum, results[i >> 3 & 1]) : sum;
@@ -86,7 +86,7 @@ static double run_ms(const Shader *s, bool without, bool merged, IrReport *repor
 {
     double best = 1e30;
     *out_verify_ms = 1e30;
-    for (uint32_t round = 0; round < round_count; round++) {
+    for (uint32_t round = 0; round < round_count; ++round) {
         Fixture f;
         fixture_begin(&f);
         build(&f, s);
@@ -128,8 +128,8 @@ int main(int argc, char **argv)
     };
     printf("%-22s %-9s %8s %8s %7s %8s %8s %8s %8s %7s\n", "shader", "summaries", "off ms", "on ms",
            "ratio", "verify", "inst", "values", "shadowed", "MiB");
-    for (uint32_t i = 0; i < SORT_COUNT_OF(shaders); i++) {
-        for (int merged = 0; merged <= shaders[i].has_calls; merged++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(shaders); ++i) {
+        for (int merged = 0; merged <= shaders[i].has_calls; ++merged) {
             IrReport report;
             double verify_ms, mib;
             double off = run_ms(&shaders[i], true, merged, &report, &verify_ms, &mib);

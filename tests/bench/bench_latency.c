@@ -131,18 +131,18 @@ int main(int argc, char **argv)
     printf("%d workers; time with one fiber each, and how many times faster with more\n"
            "a read   tiles  in flight   1 fiber",
            WORKERS);
-    for (size_t f = 0; f < SORT_COUNT_OF(fibers); f++)
+    for (size_t f = 0; f < SORT_COUNT_OF(fibers); ++f)
         printf("%7u", fibers[f]);
     printf("\n");
-    for (size_t s = 0; s < SORT_COUNT_OF(storages); s++) {
-        for (size_t k = 0; k < SORT_COUNT_OF(flights); k++) {
+    for (size_t s = 0; s < SORT_COUNT_OF(storages); ++s) {
+        for (size_t k = 0; k < SORT_COUNT_OF(flights); ++k) {
             uint32_t delay_us = storages[s].delay_us,
                      tiles = storages[s].tile_count / (is_quick ? 32 : 1);
             double blocked = measure(path, delay_us, flights[k], 1, tiles);
             bool has_failed = blocked < 0.0;
             printf("%3u ms %7u %10u %7.0f ms", delay_us / 1000, tiles, flights[k], blocked * 1e3);
             double best = 0.0;
-            for (size_t f = 0; f < SORT_COUNT_OF(fibers); f++) {
+            for (size_t f = 0; f < SORT_COUNT_OF(fibers); ++f) {
                 double seconds = measure(path, delay_us, flights[k], fibers[f], tiles);
                 double ratio = blocked / seconds;
                 has_failed |= seconds < 0.0;
@@ -163,7 +163,7 @@ int main(int argc, char **argv)
            "%.0f times is "
            "promised\n",
            DEFAULT_FLIGHT, TARGET);
-    for (size_t s = 0; s < SORT_COUNT_OF(storages); s++) {
+    for (size_t s = 0; s < SORT_COUNT_OF(storages); ++s) {
         printf("%-5s %3u ms a read: %.1f times as fast\n", least[s] >= TARGET ? "ok" : "FALLS",
                storages[s].delay_us / 1000, least[s]);
     }

@@ -63,9 +63,9 @@ static void run(void *data)
     float *coords = MEM_ARRAY(float, (size_t)BATCHES * 7 * lanes);
     uint64_t state = r->seed;
     float s = unit(&state), t = unit(&state);
-    for (uint32_t b = 0; b < BATCHES; b++) {
+    for (uint32_t b = 0; b < BATCHES; ++b) {
         float *coord = coords + (size_t)b * 7 * lanes;
-        for (uint32_t i = 0; i < lanes; i++) {
+        for (uint32_t i = 0; i < lanes; ++i) {
             s = r->is_random ? unit(&state) : s + 0.9f / SIZE;
             t = r->is_random ? unit(&state) : t + 0.05f / SIZE;
             coord[i] = s;
@@ -81,12 +81,12 @@ static void run(void *data)
     uint32_t missing = 0;
     TexRequest request = {
         .texture = r->id, .options = &options, .lane_count = lanes, .lane_mask = (1u << lanes) - 1};
-    for (uint32_t pass = 0; pass < 2; pass++) { /* the first warms up */
+    for (uint32_t pass = 0; pass < 2; ++pass) { /* the first warms up */
         uint64_t begin = clock_now_ns();
         r->lookups = 0;
         double budget = pass == 0 ? 0.0 : r->seconds;
         do {
-            for (uint32_t b = 0; b < BATCHES; b++) {
+            for (uint32_t b = 0; b < BATCHES; ++b) {
                 request.coord = coords + (size_t)b * 7 * lanes;
                 missing |= texcache_lookup(&caller, &request, out);
                 r->sum += out[0];
@@ -108,14 +108,14 @@ static double measure(const Runner *how, uint32_t threads)
     Thread *handles[2];
     Error err = {0};
     double rate = 0;
-    for (uint32_t i = 0; i < threads; i++) {
+    for (uint32_t i = 0; i < threads; ++i) {
         runners[i] = *how;
         runners[i].seed = i + 1;
         if (thread_create("lookup", 0, run, &runners[i], &handles[i], &err) != STATUS_OK)
             return -1.0;
     }
     bool is_sound = true;
-    for (uint32_t i = 0; i < threads; i++) {
+    for (uint32_t i = 0; i < threads; ++i) {
         thread_join(handles[i]);
         rate += (double)runners[i].lookups / runners[i].elapsed * 1e-6;
         is_sound &= runners[i].is_sound;
@@ -153,12 +153,12 @@ int main(int argc, char **argv)
         return fail(&err);
 
     printf("million lookups/s          lanes   coherent 1T      2T     random 1T      2T\n");
-    for (size_t i = 0; i < SORT_COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(cases); ++i) {
         for (uint32_t lanes = 1; lanes <= LANES_MAX; lanes *= LANES_MAX) {
             runner.what = &cases[i];
             runner.lanes = lanes;
             double rates[4];
-            for (uint32_t k = 0; k < 4; k++) {
+            for (uint32_t k = 0; k < 4; ++k) {
                 runner.is_random = k >= 2;
                 rates[k] = measure(&runner, 1 + k % 2);
                 if (rates[k] < 0.0)

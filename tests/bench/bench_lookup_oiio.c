@@ -72,7 +72,7 @@ static void fill(Runner *r, const Work *w, uint32_t thread)
     uint64_t state = w->shared == 1.0f ? 1 : thread + 1;
     float s = unit(&state), t = unit(&state);
     uint32_t file = 0;
-    for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < COUNT; ++i) {
         if (!w->one_place) {
             s = w->at_random ? unit(&state) : s + 0.9f / SIZE;
             t = w->at_random ? unit(&state) : t + 0.05f / SIZE;
@@ -101,8 +101,8 @@ static float run_ours(Runner *r, TexCaller *caller)
     TexRequest request = {.options = &options, .lane_count = n, .lane_mask = (1u << n) - 1};
     float sum = 0.0f, out[4 * LANES], coord[7 * LANES] = {0};
     for (uint32_t i = 0; i < COUNT; i += n) {
-        for (uint32_t lane = 0; lane < n; lane++) {
-            for (uint32_t k = 0; k < 6; k++)
+        for (uint32_t lane = 0; lane < n; ++lane) {
+            for (uint32_t k = 0; k < 6; ++k)
                 coord[k * n + lane] = r->coords[i + lane][k];
         }
         request.texture = r->bench->ids[r->files[i]];
@@ -135,7 +135,7 @@ static void run(void *data)
     r->is_sound = true;
     uint64_t lookups = 0;
     double begin = 0.0, elapsed = 0.0;
-    for (uint32_t pass = 0; pass < 2 || elapsed < r->bench->seconds; pass++) {
+    for (uint32_t pass = 0; pass < 2 || elapsed < r->bench->seconds; ++pass) {
         if (pass == 1)
             begin = thread_seconds(); /* the first one warms up */
         r->sum += r->lanes > 0 ? run_ours(r, &caller)
@@ -160,7 +160,7 @@ static double measure(const Bench *bench, const FilterCase *filter, const Work *
     Error err = {0};
     double rate = 0.0;
     bool is_sound = true;
-    for (uint32_t i = 0; i < threads; i++) {
+    for (uint32_t i = 0; i < threads; ++i) {
         runners[i] = (Runner){.bench = bench,
                               .filter = filter,
                               .by_name = work->by_name,
@@ -169,11 +169,11 @@ static double measure(const Bench *bench, const FilterCase *filter, const Work *
                               .files = MEM_ARRAY(uint32_t, COUNT)};
         fill(&runners[i], work, i);
     }
-    for (uint32_t i = 0; i < threads; i++) {
+    for (uint32_t i = 0; i < threads; ++i) {
         if (thread_create("lookup", 0, run, &runners[i], &handles[i], &err) != STATUS_OK)
             return -1.0;
     }
-    for (uint32_t i = 0; i < threads; i++) {
+    for (uint32_t i = 0; i < threads; ++i) {
         thread_join(handles[i]);
         rate += runners[i].rate;
         is_sound &= runners[i].is_sound;
@@ -195,11 +195,11 @@ static Status make_files(const char *folder, char paths[FILES][PATH_BYTES], Erro
 {
     uint8_t *rgba = mem_alloc((size_t)SIZE * SIZE, 4);
     Status status = STATUS_OK;
-    for (uint32_t f = 0; f < FILES && status == STATUS_OK; f++) {
+    for (uint32_t f = 0; f < FILES && status == STATUS_OK; ++f) {
         char name[32];
         snprintf(name, sizeof name, "%02u.tx", f);
         status = path_join(folder, name, paths[f], err);
-        for (size_t i = 0; i < (size_t)SIZE * SIZE * 4; i++)
+        for (size_t i = 0; i < (size_t)SIZE * SIZE * 4; ++i)
             rgba[i] = (uint8_t)hash_mix64(i + ((uint64_t)f << 40));
         if (status == STATUS_OK && !oiio_make_texture(paths[f], SIZE, rgba))
             status = error_set_at(err, STATUS_IO, paths[f], "OpenImageIO cannot make it");
@@ -214,7 +214,7 @@ static Status open_all(Bench *bench, char paths[FILES][PATH_BYTES], Error *err)
     TexCacheDesc desc = {.size_bytes = sizeof desc, .decoder_command = command};
     const char *names[FILES];
     TRY(texcache_create(&desc, &bench->ours, err));
-    for (uint32_t f = 0; f < FILES; f++) {
+    for (uint32_t f = 0; f < FILES; ++f) {
         names[f] = paths[f];
         TexOpenDesc what = {
             .size_bytes = sizeof what, .path = paths[f], .color_space = SORT_COLOR_RAW};
@@ -255,21 +255,21 @@ int main(int argc, char **argv)
         return fail(&err);
     double least[SORT_COUNT_OF(filters)][THREADS_MAX][2]; /* one lane a call, and LANES */
     char least_set[SORT_COUNT_OF(filters)][THREADS_MAX][2];
-    for (size_t f = 0; f < SORT_COUNT_OF(filters); f++) {
-        for (uint32_t i = 0; i < THREADS_MAX; i++)
+    for (size_t f = 0; f < SORT_COUNT_OF(filters); ++f) {
+        for (uint32_t i = 0; i < THREADS_MAX; ++i)
             least[f][i][0] = least[f][i][1] = HUGE_VAL;
         printf(
             "%s: million lookups/s\n"
             "set     1 thread: OIIO  1 lane   ratio  16 lanes  ratio    2 threads: OIIO  1 lane   "
             "ratio  16 lanes  ratio\n",
             filters[f].name);
-        for (size_t w = 0; w < SORT_COUNT_OF(works); w++) {
+        for (size_t w = 0; w < SORT_COUNT_OF(works); ++w) {
             if (only_set != '\0' && works[w].name != only_set)
                 continue;
             printf("  %c ", works[w].name);
-            for (uint32_t threads = 1; threads <= THREADS_MAX; threads++) {
+            for (uint32_t threads = 1; threads <= THREADS_MAX; ++threads) {
                 double theirs = 0.0, one = 0.0, many = 0.0;
-                for (uint32_t round = 0; round < round_count; round++) {
+                for (uint32_t round = 0; round < round_count; ++round) {
                     theirs = fmax(theirs, measure(&bench, &filters[f], &works[w], 0, threads));
                     one = fmax(one, measure(&bench, &filters[f], &works[w], 1, threads));
                     many = fmax(many, measure(&bench, &filters[f], &works[w], LANES, threads));
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
                        many / theirs);
                 (void)fflush(stdout);
                 const double ratios[] = {one / theirs, many / theirs};
-                for (uint32_t k = 0; k < 2; k++) {
+                for (uint32_t k = 0; k < 2; ++k) {
                     if (ratios[k] < least[f][threads - 1][k]) {
                         least[f][threads - 1][k] = ratios[k];
                         least_set[f][threads - 1][k] = works[w].name;
@@ -292,8 +292,8 @@ int main(int argc, char **argv)
     }
     printf("\nthe lowest ratio of each filter, and in which set; at least %.1f is promised\n",
            TARGET);
-    for (size_t f = 0; f < SORT_COUNT_OF(filters); f++) {
-        for (uint32_t threads = 1; threads <= THREADS_MAX; threads++) {
+    for (size_t f = 0; f < SORT_COUNT_OF(filters); ++f) {
+        for (uint32_t threads = 1; threads <= THREADS_MAX; ++threads) {
             const double *ratio = least[f][threads - 1];
             const char *set = least_set[f][threads - 1];
             printf("%-5s %-24s %u thread%s  1 lane %.2f (%c)  %d lanes %.2f (%c)\n",

@@ -48,7 +48,7 @@ static CompileTimes measure_compile(const SslContextDesc *tables, const char *na
     CompileTimes best = {1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 0};
     SslContext *ctx = bench_context(tables);
     const SslBuildDesc how = {.size_bytes = sizeof how, .without_derivatives = without_derivatives};
-    for (uint32_t round = 0; round < round_count; round++) {
+    for (uint32_t round = 0; round < round_count; ++round) {
         uint64_t start_ns = clock_now_ns();
         double start = bench_cpu_seconds();
         SslUnit *unit = bench_compile_unit(ctx, name, source);
@@ -81,7 +81,7 @@ static double measure_cached(const SslContextDesc *tables, const char *name, con
     SslContextDesc with_cache = *tables;
     with_cache.cache_folder = folder;
     double best = 1e9;
-    for (uint32_t round = 0; round < round_count + 1; round++) {
+    for (uint32_t round = 0; round < round_count + 1; ++round) {
         SslContext *ctx = bench_context(&with_cache);
         double start = bench_cpu_seconds();
         SslUnit *unit = bench_compile_unit(ctx, name, source);
@@ -126,7 +126,7 @@ static void bench_compile(void)
                   "                               global_value<normal>);\n"
                   "}\n");
     static const char *const units[] = {"gltf_pbr", "standard_surface"};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(units); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(units); ++i) {
         char path[128], *text;
         size_t size;
         Error err = {0};
@@ -147,7 +147,7 @@ static void bench_compile(void)
         {"D: 2000, texture", 2000, DEMAND_SOME},  {"E: 2000, folds to zero", 2000, DEMAND_CONSTANT},
         {"2000, all shadowed", 2000, DEMAND_ALL},
     };
-    for (uint32_t i = 0; i < SORT_COUNT_OF(generated); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(generated); ++i) {
         char *text =
             bench_ssl_source(generated[i].statements / part, generated[i].demand, STATEMENT_HEAVY);
         print_compile(&tables, generated[i].name, text);
@@ -178,17 +178,17 @@ static void bench_threads(void)
     SslContextDesc tables = {.size_bytes = sizeof tables};
     ssl_tables_describe(&tables);
     Parallel p = {.ctx = bench_context(&tables)};
-    for (uint32_t i = 0; i < PARALLEL_SHADERS; i++) /* of lengths of their own: nothing is shared */
+    for (uint32_t i = 0; i < PARALLEL_SHADERS; ++i) /* of lengths of their own: nothing is shared */
         p.source[i] = bench_ssl_source(500 / part + i, DEMAND_SOME, STATEMENT_HEAVY);
     double seconds[2] = {1e9, 1e9};
-    for (uint32_t round = 0; round < 2 * pair_count; round++) {
+    for (uint32_t round = 0; round < 2 * pair_count; ++round) {
         uint64_t start_ns = clock_now_ns();
         parallel_for(1 + round % 2, PARALLEL_SHADERS, compile_one, &p);
         seconds[round % 2] = least(seconds[round % 2], clock_seconds_since(start_ns));
     }
     (void)printf("\n%d shaders of 500 statements: one thread %.0f ms, two %.0f ms, %.2fx\n",
                  PARALLEL_SHADERS, seconds[0] * 1e3, seconds[1] * 1e3, seconds[0] / seconds[1]);
-    for (uint32_t i = 0; i < PARALLEL_SHADERS; i++)
+    for (uint32_t i = 0; i < PARALLEL_SHADERS; ++i)
         mem_free(p.source[i]);
     ssl_context_destroy(p.ctx);
 }
@@ -217,7 +217,7 @@ static void run_job(void *data)
 static double compare(const RunData *data, uint32_t out_floats)
 {
     double worst = 0;
-    for (size_t i = 0; i < (size_t)BLOCKS * (1 + out_floats) * SSL_BLOCK; i++) {
+    for (size_t i = 0; i < (size_t)BLOCKS * (1 + out_floats) * SSL_BLOCK; ++i) {
         double a = (double)data->result[0][i], b = (double)data->result[1][i];
         double difference = fabs(a - b) / fmax(1.0, fabs(b));
         worst = fmax(worst, a == b || (isnan(a) && isnan(b)) ? 0.0 : difference);
@@ -243,7 +243,7 @@ static void run_kernel(SslContext *ctx, const BenchKernel *k, RunData *data)
     double ns[2] = {1e9, 1e9};
     RunJob jobs[2] = {{ssl_program_kernel(program), batch}, {k->c, batch}};
     for (uint32_t round = 0; round < 2 * pair_count;
-         round++) { /* in turn, against drifting clocks */
+         ++round) { /* in turn, against drifting clocks */
         uint32_t i = round % 2;
         jobs[i].batch.result = data->result[i];
         ns[i] = least(ns[i], bench_time(run_job, &jobs[i], run_seconds) * 1e9 / POINTS);
@@ -268,16 +268,16 @@ static void bench_run(void)
         bench_die("out of memory", NULL, NULL);
     memset(data, 0, sizeof *data);
     uint32_t random = 1;
-    for (uint32_t i = 0; i < SORT_COUNT_OF(data->globals); i++) {
+    for (uint32_t i = 0; i < SORT_COUNT_OF(data->globals); ++i) {
         random = random * 1664525u + 1013904223u;
         data->globals[i] = (float)(random >> 8) / 16777216.0f;
     }
     memset(data->live, 0xff, sizeof data->live);
     (void)printf("\nrun, ns a point; C: %s, -O3 -march=native\n%-24s %9s %9s %9s   %s\n",
                  bench_c_compiler, "kernel", "SSL", "C", "ratio", "difference");
-    for (const BenchKernel *k = bench_kernels; k->name; k++)
+    for (const BenchKernel *k = bench_kernels; k->name; ++k)
         run_kernel(ctx, k, data);
-    for (const BenchKernel *k = bench_shaders; k->name; k++)
+    for (const BenchKernel *k = bench_shaders; k->name; ++k)
         run_kernel(ctx, k, data);
     mem_free(data);
     ssl_context_destroy(ctx);

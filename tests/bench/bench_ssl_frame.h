@@ -13,12 +13,12 @@ enum { LANES = SSL_BLOCK };
     static void function(const SslBatch *batch)                                                    \
     {                                                                                              \
         const size_t stride = 64u * (1u + (out_floats)); /* in bytes, with the fault words */      \
-        for (uint32_t block = 0; block < batch->block_count; block++) {                            \
+        for (uint32_t block = 0; block < batch->block_count; ++block) {                            \
             const float *restrict globals =                                                        \
                 (const float *)batch->globals + (size_t)block * BENCH_GLOBALS_FLOATS;              \
             float *restrict result = (float *)((char *)batch->result + block * stride);            \
             const uint32_t live = batch->live[block];                                              \
-            for (uint32_t lane = 0; lane < LANES; lane++) {                                        \
+            for (uint32_t lane = 0; lane < LANES; ++lane) {                                        \
                 if (!(live >> lane & 1))                                                           \
                     continue;                                                                      \
                 uint32_t fault = 0, budget = batch->loop_budget;                                   \

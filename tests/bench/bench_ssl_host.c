@@ -51,7 +51,7 @@ double bench_time(void (*run)(void *data), void *data, double seconds)
     double start = bench_cpu_seconds(), elapsed;
     uint64_t count = 0, batch = 1;
     do {
-        for (uint64_t i = 0; i < batch; i++)
+        for (uint64_t i = 0; i < batch; ++i)
             run(data);
         count += batch;
         elapsed = bench_cpu_seconds() - start;

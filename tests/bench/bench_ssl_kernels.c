@@ -34,7 +34,7 @@ static float finite(float x)
     float exp_x2 = expf(x2), d_exp = finite(exp_x2);                                               \
     float tanh_x2 = tanhf(x2), d_tanh = (1.0f + tanh_x2) * (1.0f - tanh_x2);                       \
     float v8 = sin_u + guarded_log(w) - exp_x2, v9 = u - tanh_x2;                                  \
-    for (uint32_t i = 0; i < 2; i++) {                                                             \
+    for (uint32_t i = 0; i < 2; ++i) {                                                             \
         float d1 = G(i ? BENCH_P_DDY : BENCH_P_DDX, 0), d2 = G(i ? BENCH_P_DDY : BENCH_P_DDX, 1);  \
         float du = (d1 * x2 + x1 * d2) * d_num - d1 * d_den;                                       \
         float d8 = du * cos_u + du * d_log - d2 * d_exp, d9 = du - d2 * d_tanh;                    \
@@ -134,7 +134,7 @@ static float value_noise(float x, float y)
 #define FRACTAL                                                                                    \
     int32_t octaves = *(const int32_t *)batch->params;                                             \
     float x = G(BENCH_P, 0) * 8.0f, y = G(BENCH_P, 1) * 8.0f, weight = 0.5f, sum = 0.0f;           \
-    for (int32_t i = 0; i < octaves; i++) {                                                        \
+    for (int32_t i = 0; i < octaves; ++i) {                                                        \
         sum += weight * value_noise(x, y);                                                         \
         weight *= 0.5f;                                                                            \
         x = x * 2.0f + 17.0f;                                                                      \

@@ -49,7 +49,7 @@ static void look_up(SslHost *host, const SslTexCall *call)
 static void look_up_nothing(SslHost *host, const SslTexCall *call)
 {
     SORT_UNUSED(host);
-    for (uint32_t i = 0; i < 4 * call->lane_count; i++)
+    for (uint32_t i = 0; i < 4 * call->lane_count; ++i)
         call->result[i] = 0.5f;
 }
 
@@ -91,14 +91,14 @@ static void fill_globals(Bench *b)
     if (!b->globals)
         bench_die("out of memory", NULL, NULL);
     uint32_t random = 1;
-    for (size_t i = 0; i < floats; i++) {
+    for (size_t i = 0; i < floats; ++i) {
         random = random * 1664525u + 1013904223u;
         b->globals[i] = (float)(random >> 8) / 16777216.0f;
     }
-    for (uint32_t block = 0; block < BLOCKS; block++) {
+    for (uint32_t block = 0; block < BLOCKS; ++block) {
         float *uvw =
             b->globals + block * b->layout.stride_bytes / 4 + b->layout.offset_floats[GLOBAL_uvw];
-        for (uint32_t i = 3 * SSL_BLOCK; i < 9 * SSL_BLOCK; i++)
+        for (uint32_t i = 3 * SSL_BLOCK; i < 9 * SSL_BLOCK; ++i)
             uvw[i] *= 0.1f / TEXTURE_SIZE;
     }
     memset(b->live, 0xff, sizeof b->live);
@@ -166,7 +166,7 @@ static void measure_run(Job *j, Figures *f)
                           .block_count = BLOCKS,
                           .loop_budget = 1000000,
                           .stack_bytes = 1 << 16};
-    for (uint32_t i = 0; i < SERVICES; i++) {
+    for (uint32_t i = 0; i < SERVICES; ++i) {
         j->batch.services = &services[i];
         j->bench->host.options =
             i == SERVICE_SAME_TEXELS
@@ -206,7 +206,7 @@ static void measure_ir(const Job *j, Figures *f)
 static void print_row(const char *name, const double *value, int digits, const char *unit)
 {
     (void)printf("%-34s", name);
-    for (uint32_t i = 0; i < SHADERS; i++)
+    for (uint32_t i = 0; i < SHADERS; ++i)
         (void)printf(" %9.*f%s", digits, value[i], unit);
     (void)printf("\n");
 }
@@ -216,7 +216,7 @@ static void print_three(const char *name, int digits, double off[SHADERS], doubl
 {
     char row[64];
     double ratio[SHADERS];
-    for (uint32_t i = 0; i < SHADERS; i++)
+    for (uint32_t i = 0; i < SHADERS; ++i)
         ratio[i] = on[i] / off[i];
     (void)snprintf(row, sizeof row, "%s, off", name);
     print_row(row, off, digits, " ");
@@ -258,14 +258,14 @@ static void measure(Bench *b, const char *source, Figures out[2])
 {
     SslContext *ctx = bench_context(&b->tables);
     Job jobs[2];
-    for (uint32_t on = 0; on < 2; on++) {
+    for (uint32_t on = 0; on < 2; ++on) {
         jobs[on] = (Job){.bench = b, .ctx = ctx, .source = source};
         jobs[on].how =
             (SslBuildDesc){.size_bytes = sizeof(SslBuildDesc), .without_derivatives = !on};
         out[on] = (Figures){.compile_ms = 1e9, .run_ns = {1e9, 1e9, 1e9}};
         measure_ir(&jobs[on], &out[on]);
     }
-    for (uint32_t round = 0; round < 2 * round_count; round++) {
+    for (uint32_t round = 0; round < 2 * round_count; ++round) {
         Job *j = &jobs[round % 2];
         Figures *f = &out[round % 2];
         f->compile_ms = least(f->compile_ms, bench_time(run_compile, j, 2 * round_seconds) * 1e3);
@@ -290,14 +290,14 @@ int main(int argc, char **argv)
                              bench_ssl_source(statement_count, DEMAND_SOME, STATEMENT_LIGHT),
                              bench_ssl_source(statement_count, DEMAND_CONSTANT, STATEMENT_LIGHT)};
     double value[6][2][SHADERS];
-    for (uint32_t i = 0; i < SHADERS; i++) {
+    for (uint32_t i = 0; i < SHADERS; ++i) {
         Figures f[2];
         measure(&b, i == 0 ? shader_a : i == 1 ? shader_b : source[i], f);
-        for (uint32_t on = 0; on < 2; on++) {
+        for (uint32_t on = 0; on < 2; ++on) {
             value[0][on][i] = f[on].compile_ms;
             value[1][on][i] = f[on].instructions;
             value[2][on][i] = f[on].ir_kib;
-            for (uint32_t k = 0; k < SERVICES; k++)
+            for (uint32_t k = 0; k < SERVICES; ++k)
                 value[3 + k][on][i] = f[on].run_ns[k];
         }
     }
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
     print_three("run without the call, ns", 2, value[4][0], value[4][1], NULL);
     print_three("run with a footprint, ns", 2, value[5][0], value[5][1], NULL);
 
-    for (uint32_t i = 0; i < SHADERS; i++)
+    for (uint32_t i = 0; i < SHADERS; ++i)
         mem_free(source[i]);
     mem_free(b.globals);
     waiter_destroy_for_thread(b.waiter);

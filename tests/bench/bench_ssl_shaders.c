@@ -69,7 +69,7 @@ static inline void normalize3(float *x, float *y, float *z)
     float fh = schlick(lh), fd90 = 0.5f + 2.0f * lh * lh * rough;                                  \
     float fd = (1.0f + (fd90 - 1.0f) * schlick(nl)) * (1.0f + (fd90 - 1.0f) * schlick(nv));        \
     float base[3] = {G(BENCH_UV, 0), G(BENCH_UV, 1), 0.5f};                                        \
-    for (uint32_t i = 0; i < 3; i++) {                                                             \
+    for (uint32_t i = 0; i < 3; ++i) {                                                             \
         float f0 = 0.04f * (1.0f - metal) + base[i] * metal;                                       \
         float spec = (f0 + (1.0f - f0) * fh) * (d * g);                                            \
         float diff = base[i] * (fd * (1.0f - metal) / 3.14159274f);                                \
@@ -115,8 +115,8 @@ static inline float at9(const float *x, int32_t i, uint32_t *fault)
     float turn = *(const float *)batch->params, c = cosf(turn * px), s = sinf(turn * px);          \
     const float a[9] = {c, -s, 0, s, c, 0, 0, 0, 1}, b[9] = {1, 0, 0.25f, 0, c, -s, 0, s, c};      \
     float r[9] = {0};                                                                              \
-    for (int32_t i = 0; i < 3; i++) {                                                              \
-        for (int32_t j = 0; j < 3; j++) {                                                          \
+    for (int32_t i = 0; i < 3; ++i) {                                                              \
+        for (int32_t j = 0; j < 3; ++j) {                                                          \
             r[3 * i + j] = at9(a, 3 * i, &fault) * at9(b, j, &fault) +                             \
                            at9(a, 3 * i + 1, &fault) * at9(b, 3 + j, &fault) +                     \
                            at9(a, 3 * i + 2, &fault) * at9(b, 6 + j, &fault);                      \
@@ -163,7 +163,7 @@ static const char march_ssl[] =
     int32_t steps = *(const int32_t *)batch->params;                                               \
     float depth = ((const float *)batch->params)[1], u = G(BENCH_UV, 0), v = G(BENCH_UV, 1);       \
     float du = G(BENCH_N, 0) * 0.02f, dv = G(BENCH_N, 1) * 0.02f, ray = 1.0f;                      \
-    for (int32_t i = 0; i < steps; i++) {                                                          \
+    for (int32_t i = 0; i < steps; ++i) {                                                          \
         float a = u * 7.0f - floorf(u * 7.0f) - 0.5f, b = v * 7.0f - floorf(v * 7.0f) - 0.5f;      \
         float height = guarded_sqrt(maximum(0.25f - a * a - b * b, 0.0f)) * 2.0f * (1.0f - depth); \
         if (ray < height)                                                                          \
@@ -213,7 +213,7 @@ typedef struct Hit {
     float dx = G(BENCH_N, 0) - 0.5f, dy = G(BENCH_N, 1) - 0.5f, dz = G(BENCH_N, 2) + 2.0f;         \
     normalize3(&dx, &dy, &dz);                                                                     \
     Hit best = {1000.0f, {0, 0, 0}, -1};                                                           \
-    for (int32_t i = 0; i < 8; i++) {                                                              \
+    for (int32_t i = 0; i < 8; ++i) {                                                              \
         float x = (float)(i % 4) - 1.5f, ox = fx - x, oy = fy - ((float)(i / 4) - 0.5f),           \
               oz = fz - x * 0.5f;                                                                  \
         float b = ox * dx + oy * dy + oz * dz;                                                     \
@@ -226,7 +226,7 @@ typedef struct Hit {
         }                                                                                          \
         SPEND(1)                                                                                   \
     }                                                                                              \
-    for (uint32_t i = 0; i < 3; i++)                                                               \
+    for (uint32_t i = 0; i < 3; ++i)                                                               \
         OUT(i) = best.n[i] * (0.25f + 0.125f * (float)best.which);
 KERNEL(spheres_c, 3, SPHERES)
 

@@ -57,7 +57,7 @@ char *bench_ssl_source(uint32_t statements, Demand demand, StatementKind kind)
     strbuf_append_c(&text, demand == DEMAND_CONSTANT
                                ? "    float u = k; float v = k * 2.0; float w = k + 1.0;\n"
                                : "    float u = a; float v = b; float w = c;\n");
-    for (uint32_t i = 0; i < statements; i++) {
+    for (uint32_t i = 0; i < statements; ++i) {
         /* E: half depends on the globals and half, with the coordinates, on parameters. */
         bool is_slice = demand == DEMAND_CONSTANT ? i / 6 % 2 == 0 : i / 6 % 16 == 0;
         if (is_slice && (demand == DEMAND_CONSTANT || demand == DEMAND_SOME))

@@ -58,11 +58,11 @@ static SortResult formula_read(SortImage *image, const SortRegion *region, void 
     SORT_UNUSED(out_bytes);
     SORT_UNUSED(why);
     uint32_t hue = (uint32_t)hash_mix64(f->number);
-    for (uint32_t y = region->y; y < region->y + region->height; y++) {
-        for (uint32_t x = region->x; x < region->x + region->width; x++) {
+    for (uint32_t y = region->y; y < region->y + region->height; ++y) {
+        for (uint32_t x = region->x; x < region->x + region->width; ++x) {
             uint32_t noise = (x * 0x9e3779b1u ^ y * 0x85ebca77u ^ hue) * 0xc2b2ae3du;
             uint32_t wave = (x >> 3 ^ y >> 4) + (hue >> 8);
-            for (uint32_t c = 0; c < f->channel_count; c++)
+            for (uint32_t c = 0; c < f->channel_count; ++c)
                 *out++ = (uint8_t)(64 + ((hue >> 8 * c) & 63) + ((wave << c) & 63) +
                                    (noise >> (26 + c)));
         }

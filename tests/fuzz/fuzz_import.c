@@ -39,7 +39,7 @@ static Stream stream;
 static uint32_t take(uint32_t limit)
 {
     uint32_t byte = stream.at < stream.size ? stream.data[stream.at] : 0;
-    stream.at++;
+    ++stream.at;
     return byte % limit;
 }
 

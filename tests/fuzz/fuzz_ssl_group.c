@@ -42,7 +42,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                                    .global_count = SORT_COUNT_OF(globals),
                                    .closure_count = SORT_COUNT_OF(closures)};
     CHECK(ssl_context_create(&tables, &ctx, NULL) == STATUS_OK);
-    for (size_t i = 0; i < SORT_COUNT_OF(names); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(names); ++i) {
         DiagList *diags = diag_list_create();
         const SslSource one = {.name = "units.ssl", .text = str_from(source), .shader = names[i]};
         CHECK(ssl_unit_compile(ctx, &one, diags, &units[i]) == STATUS_OK);
@@ -54,7 +54,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static Status find_unit(void *data, const SslGroupNode *node, const SslUnit **out_unit)
 {
     SORT_UNUSED(data);
-    for (size_t i = 0; i < SORT_COUNT_OF(names); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(names); ++i) {
         *out_unit = units[i];
         if (node->entry && strcmp(names[i], node->entry) == 0)
             return STATUS_OK;
@@ -64,7 +64,7 @@ static Status find_unit(void *data, const SslGroupNode *node, const SslUnit **ou
 
 static void check_diags(const DiagList *diags, size_t size)
 {
-    for (uint32_t i = 0; i < diag_count(diags); i++) {
+    for (uint32_t i = 0; i < diag_count(diags); ++i) {
         const Diag *d = diag_get(diags, i);
         CHECK(d->span.begin <= d->span.end);
         CHECK(d->span.file == 0 || d->span.end <= size);

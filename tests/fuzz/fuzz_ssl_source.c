@@ -33,7 +33,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void check_diags(const DiagList *diags, size_t size)
 {
-    for (uint32_t i = 0; i < diag_count(diags); i++) {
+    for (uint32_t i = 0; i < diag_count(diags); ++i) {
         const Diag *d = diag_get(diags, i);
         CHECK(d->span.begin <= d->span.end);
         CHECK(d->span.file != 1 || d->span.end <= size);

@@ -43,9 +43,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     CHECK(stex_writer_begin(path, &format, 1, &w, NULL) == STATUS_OK);
     const StexHeader *h = stex_writer_header(w);
     uint8_t row[150 * 3];
-    for (uint32_t level = 0; level < h->level_count; level++) {
-        for (uint32_t y = 0; y < h->levels[level].height; y++) {
-            for (size_t i = 0; i < sizeof row; i++)
+    for (uint32_t level = 0; level < h->level_count; ++level) {
+        for (uint32_t y = 0; y < h->levels[level].height; ++y) {
+            for (size_t i = 0; i < sizeof row; ++i)
                 row[i] = (uint8_t)(i / 7 * y);
             CHECK(stex_writer_row(w, level, row, NULL) == STATUS_OK);
         }
@@ -71,7 +71,7 @@ static void mend_checksums(char *bytes, size_t size)
         h.version = STEX_VERSION;
     if (h.tail_offset <= size && h.tail_bytes <= size - h.tail_offset)
         h.tail_crc = crc32c(0, bytes + h.tail_offset, (size_t)h.tail_bytes);
-    for (uint64_t i = 0; i < h.tile_count; i++) {
+    for (uint64_t i = 0; i < h.tile_count; ++i) {
         uint64_t at = STEX_PAGE_BYTES + i * sizeof(StexTile);
         StexTile t;
         if (at + sizeof t > size)
@@ -91,7 +91,7 @@ static void mend_checksums(char *bytes, size_t size)
 static void ask_for_all_tiles(TexCaller *caller, TexId id)
 {
     float coord[7 * TEX_MAX_LANES] = {0};
-    for (uint32_t i = 0; i < TEX_MAX_LANES; i++) {
+    for (uint32_t i = 0; i < TEX_MAX_LANES; ++i) {
         coord[i] = ((float)(i % 8) + 0.5f) / 8.0f;
         coord[TEX_MAX_LANES + i] = ((float)(i / 8) + 0.5f) / 4.0f;
     }
@@ -115,7 +115,7 @@ static void look_everywhere(const char *file)
         TexCaller caller;
         texcache_caller_init(&caller, thread, waiter);
         ask_for_all_tiles(&caller, id);
-        for (uint32_t i = 0; i < 64; i++) {
+        for (uint32_t i = 0; i < 64; ++i) {
             float width = i % 4 ? 0.0f : 0.02f * (float)i;
             float coord[7] = {(float)(i % 8) / 8.0f, (float)i / 64.0f, width, 0, 0, width, 0},
                   out[12];

@@ -20,13 +20,13 @@ static Status replay(const char *path, Arena *arena, Error *err)
         TRY(file_read(path, FILE_MAX_BYTES, &data, &size, err));
         (void)LLVMFuzzerTestOneInput((const uint8_t *)data, size);
         mem_free(data);
-        replayed++;
+        ++replayed;
         return STATUS_OK;
     }
     const char *const *names;
     uint32_t count;
     TRY(file_list_directory(path, arena, &names, &count, err));
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         char joined[PATH_BYTES];
         TRY(path_join(path, names[i], joined, err));
         TRY(replay(joined, arena, err));
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     Arena *arena = arena_create(0, 0);
     Status status = arena ? STATUS_OK : STATUS_NO_MEMORY;
     (void)LLVMFuzzerInitialize(&argc, &argv);
-    for (int i = 1; i < argc && status == STATUS_OK; i++)
+    for (int i = 1; i < argc && status == STATUS_OK; ++i)
         status = replay(argv[i], arena, &err);
     arena_destroy(arena);
     if (status != STATUS_OK || replayed == 0) {

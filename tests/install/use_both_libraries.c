@@ -49,7 +49,7 @@ static int check(SortSslBatch *batch, Host *host)
 {
     SortSslError err;
     const SortSslRunDesc run = {.size_bytes = sizeof run, .texture_lookup = look_up, .user = host};
-    for (int i = 0; i < SORT_SSL_BLOCK; i++) {
+    for (int i = 0; i < SORT_SSL_BLOCK; ++i) {
         sort_ssl_batch_global(batch, 0, 0, SORT_SSL_VALUE, 0)[i] =
             ((float)(i * 10 + 20) + 0.5f) / 256;
         sort_ssl_batch_global(batch, 0, 0, SORT_SSL_DDX, 0)[i] = 0.5f / 256;
@@ -58,7 +58,7 @@ static int check(SortSslBatch *batch, Host *host)
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
-    for (int i = 0; i < SORT_SSL_BLOCK; i++) {
+    for (int i = 0; i < SORT_SSL_BLOCK; ++i) {
         float red = sort_ssl_batch_output(batch, 0, 0, SORT_SSL_VALUE, 0)[i];
         float ddx = sort_ssl_batch_output(batch, 0, 0, SORT_SSL_DDX, 0)[i];
         if (fabsf(red * 255 - (float)(i * 10 + 20)) > 1e-2f || fabsf(ddx * 255 - 0.5f) > 1e-3f) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names that may not be used, or only in certain files.
+"""Names that may not be used, or only in certain files; and one style where C has two.
 
 Comments and texts are taken out first, so that only code counts; marks of unfinished work are
 searched in comments too.
@@ -38,6 +38,11 @@ WORDS = [
     (r"_Thread_local|thread_local|__thread", "data of a thread is a parameter", ()),
 ]
 
+# i++ as a statement, or as the step of a loop. Where the old value is used, there is no other way to write it.
+LVALUE = r"\(?\*?[A-Za-z_]\w*(?:(?:->|\.)\w+|\[(?:[^][;]|\[(?:[^][;]|\[[^][;]*\])*\])*\])*\)?"
+STEP = re.compile(r"(?:(?<=[;{}:])\s*|(?<=\))\s+|(?<=\belse)\s+|(?<=\bdo)\s+)(?P<form>" + LVALUE +
+                  r"(?:\+\+|--))\s*(?=[;),])")
+
 MARKS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|^[ \t]*#[ \t]*if[ \t]+0\b", re.MULTILINE)
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
@@ -70,6 +75,9 @@ def check(files):
                 name = match.group().rstrip("( \t\n")
                 line = source_tree.line_of(text, match.start())
                 messages.append(f"{path}:{line}: {name}: {why}")
+        for match in STEP.finditer(code):
+            line = source_tree.line_of(text, match.start("form"))
+            messages.append(f"{path}:{line}: {match['form']}: the sign comes first where only the new value counts")
         for match in MARKS.finditer(text):
             line = source_tree.line_of(text, match.start())
             messages.append(f"{path}:{line}: {match.group().strip()}: a mark of unfinished work")
@@ -82,6 +90,8 @@ CLEAN = {
     "sort/film/film.c": '/* never malloc(), printf() */ text("sprintf(%d)"); // rand()\n'
                         "snprintf(a); mem_free(b); api->free(c); x.exit(d); char q = '\"';\n"
                         "static_assert(1); ASSERT(2); film_printf(3); freed(4);\n",
+    "sort/film/tile.c": "for (i = 0; i < n; ++i, --j) { a[i++] = *p--; x = y->z++; f(i++, k--); } if (a) ++b;\n"
+                        "/* i++; */ t(\"; i++)\"); while (n--) ++s[i].k; do --n; while (k++ < 3);\n",
     "tools/sort_render/sort_render.c": "printf(x); exit(1);\n",
     "tests/base/test_x.c": "free(calloc(1, 2));\n",
 }
@@ -99,6 +109,11 @@ BROKEN = [
     ({"ssl/a.c": "exit(1);\n"}, "does not end the process"),
     ({"ssl/a.c": "assert(x);\n"}, "see base/check.h"),
     ({"ssl/a.c": "static _Thread_local int x;\n"}, "is a parameter"),
+    ({"ssl/a.c": "\nfor (int i = 0; i < n; i++)\n"}, "ssl/a.c:2: i++: the sign comes first"),
+    ({"ssl/a.c": "for (; a; i++, ++j)\n"}, "i++"),
+    ({"ssl/a.c": "{\n    p->count--;\n"}, "p->count--"),
+    ({"ssl/a.c": "if (x)\n  s.k[a[i]]++;\n"}, "s.k[a[i]]++"),
+    ({"ssl/a.c": "else (*n)++;\n"}, "(*n)++"),
     ({"ssl/a.c": "int x; /* TO" "DO: more */\n"}, "unfinished"),
     ({"ssl/a.c": "# if 0\nint x;\n#endif\n"}, "unfinished"),
 ]

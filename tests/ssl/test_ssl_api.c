@@ -96,14 +96,14 @@ static void test_ssl_api_outputs(void **state)
         "{ float u = global_value<u>; a = k * u * u + w[1]; b = color(u, w[0], sin(u));\n"
         "  c = global_value<n> + int(global_value<is_back>); }";
     static const uint32_t lane_counts[] = {1, 4, 8, 16};
-    for (int l = 0; l < 4; l++) {
+    for (int l = 0; l < 4; ++l) {
         SortSslUnit *unit;
         SortSslProgram *program = new_program(text, lane_counts[l], &unit);
         SortSslBatch *batch = new_batch(program, 19); /* the second block is not full */
         SortSslParams *params = NULL;
         assert_int_equal(sort_ssl_params_create(program, &params, NULL), SORT_SSL_OK);
         assert_int_equal(sort_ssl_params_set(params, "k", &(double){5}, 1, NULL), SORT_SSL_OK);
-        for (uint32_t i = 0; i < 19; i++) {
+        for (uint32_t i = 0; i < 19; ++i) {
             sort_ssl_batch_global(batch, i / 16, U, SORT_SSL_VALUE, 0)[i % 16] = 0.125f * (float)i;
             sort_ssl_batch_global(batch, i / 16, U, SORT_SSL_DDX, 0)[i % 16] = 0.5f;
             sort_ssl_batch_global(batch, i / 16, U, SORT_SSL_DDY, 0)[i % 16] = -0.25f;
@@ -115,7 +115,7 @@ static void test_ssl_api_outputs(void **state)
         assert_int_equal(sort_ssl_batch_run(batch, &run, NULL), SORT_SSL_OK);
         uint32_t a = sort_ssl_unit_find_output(unit, "a"), b = sort_ssl_unit_find_output(unit, "b");
         uint32_t c = sort_ssl_unit_find_output(unit, "c");
-        for (uint32_t i = 0; i < 19; i++) {
+        for (uint32_t i = 0; i < 19; ++i) {
             float u = 0.125f * (float)i;
             uint32_t block = i / 16, lane = i % 16;
             if (i == 3)
@@ -155,7 +155,7 @@ static void test_ssl_api_closures_are_lobes(void **state)
                     "  if (global_value<is_back>) c += make_closure<Glow>(color(4)); }",
                     0, &unit);
     SortSslBatch *batch = new_batch(program, 16);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; ++i) {
         sort_ssl_batch_global(batch, 0, U, SORT_SSL_VALUE, 0)[i] = (float)i;
         sort_ssl_batch_global_int(batch, 0, IS_BACK)[i] = i % 2;
     }
@@ -165,7 +165,7 @@ static void test_ssl_api_closures_are_lobes(void **state)
     assert_int_equal(info.lobe_count, 3);
     int32_t sheet = -1;
     int seen = 0;
-    for (uint32_t k = 0; k < info.lobe_count; k++) {
+    for (uint32_t k = 0; k < info.lobe_count; ++k) {
         SortSslLobe lobe = {.size_bytes = sizeof lobe};
         assert_int_equal(sort_ssl_program_lobe(program, k, &lobe, NULL), SORT_SSL_OK);
         if (lobe.closure == 1) {
@@ -182,7 +182,7 @@ static void test_ssl_api_closures_are_lobes(void **state)
             assert_null(sort_ssl_batch_lobe_arg(batch, 0, k, 5));
         }
     }
-    for (uint32_t k = 0; k < info.lobe_count; k++) {
+    for (uint32_t k = 0; k < info.lobe_count; ++k) {
         SortSslLobe lobe = {.size_bytes = sizeof lobe};
         assert_int_equal(sort_ssl_program_lobe(program, k, &lobe, NULL), SORT_SSL_OK);
         if (lobe.closure == 0 && lobe.parent == sheet) {
@@ -233,12 +233,12 @@ static void product(void *user, const SortSslTextureCall *call)
     *(uint32_t *)user += 1;
     assert_int_equal(call->size_bytes, sizeof *call);
     uint32_t n = call->lane_count;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; ++i) {
         if (!(call->lane_mask >> i & 1))
             continue;
         float s = call->coord[i], t = call->coord[n + i];
         assert_true(call->coord[2 * n + i] == 0.5f); /* ds/dx */
-        for (uint32_t row = 0; row < (call->with_derivs ? 12u : 4u); row++)
+        for (uint32_t row = 0; row < (call->with_derivs ? 12u : 4u); ++row)
             call->result[row * n + i] = 0;
         call->result[i] = s * t;
         if (call->with_derivs) {
@@ -266,7 +266,7 @@ static void test_ssl_api_textures(void **state)
     assert_string_equal(site.file, "test.ssl");
     assert_int_equal(site.line, 4);
     SortSslBatch *batch = new_batch(program, 16);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; ++i) {
         sort_ssl_batch_global(batch, 0, U, SORT_SSL_VALUE, 0)[i] = (float)i;
         sort_ssl_batch_global(batch, 0, U, SORT_SSL_DDX, 0)[i] = 0.5f;
     }
@@ -275,7 +275,7 @@ static void test_ssl_api_textures(void **state)
     SortSslRunDesc run = {.size_bytes = sizeof run, .texture_lookup = product, .user = &calls};
     assert_int_equal(sort_ssl_batch_run(batch, &run, NULL), SORT_SSL_OK);
     assert_true(calls > 0);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; ++i) {
         float u = (float)i;
         assert_true(sort_ssl_batch_output(batch, 0, 0, SORT_SSL_VALUE, 0)[i] == 3 * u * u);
         assert_true(sort_ssl_batch_output(batch, 0, 0, SORT_SSL_DDX, 0)[i] == 3 * u);
@@ -522,7 +522,7 @@ static void test_ssl_api_refuses_hosts(void **state)
     (void)state;
     SortSslContext *ctx = NULL;
     SortSslContextDesc desc = host_desc();
-    desc.size_bytes++;
+    ++desc.size_bytes;
     REFUSED(SORT_SSL_INVALID, "size_bytes of SortSslContextDesc",
             sort_ssl_context_create(&desc, &ctx, &err));
     desc.size_bytes = 0;

@@ -140,7 +140,7 @@ static TexStats finish(Job *job)
     texcache_stats(job->cache, &stats);
     for (uint32_t i = 0; i < 10000 && stats.loads + stats.constants + stats.failed_tiles <
                                           stats.reads_awaited + stats.reads_ahead;
-         i++) {
+         ++i) {
         clock_sleep_ns(1000000);
         texcache_stats(job->cache, &stats);
     }

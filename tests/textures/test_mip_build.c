@@ -245,7 +245,7 @@ static void test_convert_takes_neighbours_for_non_finite(void **state)
         }
     }
     Picture crowd = ones(WIDTH, HEIGHT, 1);
-    for (uint32_t i = 0; i < WIDTH * 100; i++) /* what is left begins in the second band */
+    for (uint32_t i = 0; i < WIDTH * 100; ++i) /* what is left begins in the second band */
         picture_set(&crowd, i % WIDTH, i / WIDTH + 1, 0, broken[i % 3]);
     expect_ones(&crowd, (uint64_t)WIDTH * 100);
     Picture corner = ones(WIDTH, HEIGHT, 1);

@@ -108,7 +108,7 @@ static void test_stex_bytes_do_not_depend_on_threads(void **state)
     static const uint32_t thread_counts[] = {1, 2, 3, 16};
     Picture p = picture_create(4500, 333, 3, SORT_TEXEL_U8, SORT_COLOR_SRGB);
     for (uint32_t y = 0; y < 333; ++y) {
-        for (uint32_t x = 0; x < 3 * 4500; x++) /* smooth, noisy and constant parts */
+        for (uint32_t x = 0; x < 3 * 4500; ++x) /* smooth, noisy and constant parts */
             ((uint8_t *)picture_at(&p, 0, y))[x] = (uint8_t)(x < 5000   ? x / 9 + y
                                                              : x < 9000 ? (x * x * 31 + y * 57) >> 3
                                                                         : 7);

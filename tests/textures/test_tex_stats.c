@@ -192,7 +192,7 @@ static void test_stats_waits_are_measured(void **state)
     TexStats stats = rig_stats(&rig);
     assert_true(stats.waits > 0);
     assert_true(stats.wait_ns >= stats.waits * 4000000 && stats.read_ns >= 5000000);
-    for (uint32_t i = 0; i < 12; i++) /* nothing is read within 4 ms */
+    for (uint32_t i = 0; i < 12; ++i) /* nothing is read within 4 ms */
         assert_int_equal(stats.read_latency[i], 0);
     check_sums(rig.cache);
     rig_end(&rig);

@@ -16,8 +16,8 @@ static const char *make_ramp(const char *name)
 {
     const char *path = fixture_path(name);
     Picture p = picture_create(SIZE, SIZE, 3, SORT_TEXEL_U8, SORT_COLOR_RAW);
-    for (uint32_t y = 0; y < SIZE; y++)
-        for (uint32_t x = 0; x < SIZE; x++) {
+    for (uint32_t y = 0; y < SIZE; ++y)
+        for (uint32_t x = 0; x < SIZE; ++x) {
             ((uint8_t *)picture_at(&p, x, y))[0] = (uint8_t)x;
             ((uint8_t *)picture_at(&p, x, y))[1] = (uint8_t)y;
         }
@@ -62,7 +62,7 @@ static void test_texcache_api_lookup(void **state)
     sort_texcache_destroy(cache); /* the reader keeps it */
 
     float coord[7][5] = {{0}}, result[12][5];
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; ++i) {
         coord[0][i] = ((float)(20 * i + 30) + 0.5f) / SIZE;
         coord[1][i] = 1.0f - ((float)(11 * i + 40) + 0.5f) / SIZE;
         coord[2][i] = coord[5][i] =
@@ -82,7 +82,7 @@ static void test_texcache_api_lookup(void **state)
                      SORT_TEXCACHE_OK);
     assert_int_equal(missing, 1u << 3);
     assert_true(result[0][1] == -7.0f);
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; ++i) {
         if (i == 1 || i == 3)
             continue;
         assert_float_equal(result[0][i] * 255, (float)(20 * i + 30), i == 4 ? 0.6f : 1e-3f);
@@ -129,7 +129,7 @@ static void walk(void *data)
     Walk *w = data;
     SortTexcacheReader *reader = NULL;
     w->wrong = sort_texcache_reader_create(w->cache, &reader, NULL) != SORT_TEXCACHE_OK;
-    for (uint32_t i = 0; i < SIZE && !w->wrong; i++) {
+    for (uint32_t i = 0; i < SIZE && !w->wrong; ++i) {
         float coord[7] = {((float)i + 0.5f) / SIZE, 0.5f}, result[4];
         SortTexcacheRequest request = {.size_bytes = sizeof request,
                                        .texture = w->texture,
@@ -156,7 +156,7 @@ static void test_texcache_api_threads(void **state)
     for (uint32_t i = 0; i < 4; ++i) {
         assert_int_equal(thread_create("walk", 0, walk, &walks[i], &threads[i], NULL), STATUS_OK);
     }
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; ++i) {
         thread_join(threads[i]);
         assert_int_equal(walks[i].wrong, 0);
     }
@@ -196,7 +196,7 @@ static void test_texcache_api_damage(void **state)
     assert_int_equal(sort_texcache_open(cache, path, &texture, NULL), SORT_TEXCACHE_OK);
     assert_int_equal(sort_texcache_reader_create(cache, &reader, NULL), SORT_TEXCACHE_OK);
     uint32_t failed = 0;
-    for (uint32_t i = 0; i < 64; i++) {
+    for (uint32_t i = 0; i < 64; ++i) {
         float coord[7] = {((float)(i % 8) + 0.5f) / 8, ((float)(i / 8) + 0.5f) / 8}, result[4];
         SortTexcacheRequest request = {.size_bytes = sizeof request,
                                        .texture = texture,

@@ -451,7 +451,7 @@ void rig_check_identities(Rig *rig)
     TexStats stats = rig_stats(rig);
     for (uint32_t i = 0; i < 10000 && stats.loads + stats.constants + stats.failed_tiles <
                                           stats.reads_awaited + stats.reads_ahead;
-         i++) {
+         ++i) {
         clock_sleep_ns(1000000);
         stats = rig_stats(rig);
     }

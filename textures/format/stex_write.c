@@ -139,7 +139,7 @@ Status stex_writer_begin(const char *path, const StexHeader *format, uint32_t th
 void stex_writer_set_level(StexWriter *w, uint32_t level)
 {
     ASSERT(w->packer_count > 0 && level >= 1 && level <= 9);
-    for (uint32_t i = 0; i < w->packer_count; i++) /* no deflation is in progress */
+    for (uint32_t i = 0; i < w->packer_count; ++i) /* no deflation is in progress */
         (void)deflateParams(&w->packers[i].deflate, (int)level, Z_DEFAULT_STRATEGY);
 }
 

@@ -161,7 +161,7 @@ static void check_scene(const Scene *s)
     assert_int_equal(s->mesh_count, 3);
     assert_string_equal(s->meshes[0].name, "leaf/1");
     assert_string_equal(s->meshes[1].name, "leaf/1 2");
-    for (int m = 0; m < 2; m++) {
+    for (int m = 0; m < 2; ++m) {
         const SceneMesh *mesh = &s->meshes[m];
         assert_memory_equal(mesh->positions, positions, sizeof positions);
         assert_memory_equal(mesh->indices, indices, sizeof indices);
@@ -192,7 +192,7 @@ static void check_scene(const Scene *s)
 static void test_package_write_is_what_is_read(void **state)
 {
     (void)state;
-    for (int is_compressed = 0; is_compressed < 2; is_compressed++) {
+    for (int is_compressed = 0; is_compressed < 2; ++is_compressed) {
         const char *folder = package_path(is_compressed ? "zlib" : "plain");
         Error err = {0};
         if (write_package(folder, is_compressed, &err) != STATUS_OK)

@@ -102,15 +102,15 @@ static Status render_mean(bool is_node, int what, const char *bindings, double o
     /* The middle half: no filter reaches past the edge. */
     uint32_t used = 0;
     out[0] = out[1] = out[2] = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; ++i) {
         uint32_t x = i % SIZE, y = i / SIZE;
         if (x < SIZE / 4 || x >= 3 * SIZE / 4 || y < SIZE / 4 || y >= 3 * SIZE / 4)
             continue;
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; ++c)
             out[c] += (double)rgba[4 * i + c];
-        used++;
+        ++used;
     }
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; ++c)
         out[c] /= used;
     mem_free(rgba);
     render_destroy(render);
@@ -122,7 +122,7 @@ static void check_mean(int what, const double mean[3], double r, double g, doubl
                        double tolerance)
 {
     const double expected[3] = {r, g, b};
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; ++c)
         if (!(fabs(mean[c] - expected[c]) <= tolerance))
             fail_msg("%d: channel %d is %g, expected %g", what, c, mean[c], expected[c]);
 }

@@ -171,7 +171,7 @@ static void test_program_statistics_say_the_limit_of_fibers(void **state)
     Paths paths;
     KitSaid said;
     begin(&kit, &paths);
-    for (size_t i = 0; i < SORT_COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         JsonDoc *doc;
         JsonCursor root, fibers;
         uint32_t limit = 0;
