@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
+#include "tests/textures/texcache_process.h"
 #include "textures/tex_live.h"
 #include "textures/tex_trace.h"
 #include <errno.h>
@@ -20,41 +21,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-static const char *program;
 #define EVIL_NAME "/t/<script>alert(1)</script>&\"'.png"
-
-static ProcessResult run(const char *const *arguments)
-{
-    const char *argv[9] = {program};
-    for (uint32_t i = 0; i < 7 && arguments[i]; ++i)
-        argv[i + 1] = arguments[i];
-    ProcessDesc desc = {.size_bytes = sizeof desc,
-                        .argv = argv,
-                        .standard_output = PROCESS_CAPTURE,
-                        .standard_error = PROCESS_CAPTURE};
-    ProcessResult result;
-    Error err = {0};
-    if (process_run(&desc, 60000, &result, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    assert_true(result.has_exited);
-    return result;
-}
-
-static void expect(const char *const *arguments, int exit_code, const char *output,
-                   const char *errors)
-{
-    ProcessResult result = run(arguments);
-    if (result.exit_code != exit_code || !strstr(strbuf_text(&result.output), output) ||
-        !strstr(strbuf_text(&result.errors), errors)) {
-        fail_msg("exit code %d, output '%s', errors '%s'", result.exit_code,
-                 strbuf_text(&result.output), strbuf_text(&result.errors));
-    }
-    process_result_free(&result);
-}
-
-#define EXPECT(exit_code, output, errors, ...)                                                     \
-    expect((const char *const[]){__VA_ARGS__, NULL, NULL, NULL, NULL, NULL, NULL, NULL},           \
-           exit_code, output, errors)
 
 /* --- a small render's files --------------------------------------------------------------------- */
 
@@ -322,7 +289,7 @@ static void test_inspect_watches_on_a_terminal(void **state)
     if (child == 0) {
         dup2(inside, 0);
         dup2(inside, 1);
-        execl(program, program, "watch", path, (char *)NULL);
+        execl(texcache_program, texcache_program, "watch", path, (char *)NULL);
         _exit(127);
     }
     StrBuf text = {0};
@@ -346,7 +313,7 @@ static void test_inspect_watches_on_a_terminal(void **state)
 int main(int argc, char **argv)
 {
     assert_true(argc > 1);
-    program = argv[1];
+    texcache_program = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inspect_replays),
         cmocka_unit_test(test_inspect_reports),

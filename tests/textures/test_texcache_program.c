@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "tests/textures/test_prelude.h"
 #include "tests/textures/tex_fixture.h"
+#include "tests/textures/texcache_process.h"
 #include "textures/format/stex_format.h"
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,42 +20,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static const char *program;
-
-/* Runs texcache with up to 7 arguments; the result is to be freed. */
-static ProcessResult run(const char *const *arguments)
-{
-    const char *argv[9] = {program};
-    for (uint32_t i = 0; i < 7 && arguments[i]; ++i)
-        argv[i + 1] = arguments[i];
-    ProcessDesc desc = {.size_bytes = sizeof desc,
-                        .argv = argv,
-                        .standard_output = PROCESS_CAPTURE,
-                        .standard_error = PROCESS_CAPTURE};
-    ProcessResult result;
-    Error err = {0};
-    if (process_run(&desc, 60000, &result, &err) != STATUS_OK)
-        fail_msg("%s", err.text);
-    assert_true(result.has_exited);
-    return result;
-}
-
-static void expect(const char *const *arguments, int exit_code, const char *output,
-                   const char *errors)
-{
-    ProcessResult result = run(arguments);
-    if (result.exit_code != exit_code || !strstr(strbuf_text(&result.output), output) ||
-        !strstr(strbuf_text(&result.errors), errors)) {
-        fail_msg("exit code %d, output '%s', errors '%s'", result.exit_code,
-                 strbuf_text(&result.output), strbuf_text(&result.errors));
-    }
-    process_result_free(&result);
-}
-
-#define EXPECT(exit_code, output, errors, ...)                                                     \
-    expect((const char *const[]){__VA_ARGS__, NULL, NULL, NULL, NULL, NULL, NULL, NULL},           \
-           exit_code, output, errors)
 
 static const char *write_png(const char *name)
 {
@@ -82,7 +47,7 @@ static void test_texcache_program_makes_and_inspects(void **state)
     EXPECT(0, "mirror, mirror", "", "info", other);
     EXPECT(0, "compressed (zlib)", "", "info", other);
 
-    ProcessResult result = run((const char *const[]){"info", "--json", stex, NULL});
+    ProcessResult result = texcache_run((const char *const[]){"info", "--json", stex, NULL});
     assert_int_equal(result.exit_code, 0);
     JsonDoc *doc;
     JsonCursor root;
@@ -153,7 +118,7 @@ static void test_texcache_program_shows_progress(void **state)
     if (child == 0) {
         dup2(inside, STDERR_FILENO);
         dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-        execl(program, program, "make", "--threads", "1", a, c, b, (char *)NULL);
+        execl(texcache_program, texcache_program, "make", "--threads", "1", a, c, b, (char *)NULL);
         _exit(127);
     }
     close(inside);
@@ -217,7 +182,7 @@ static void test_texcache_program_full_disk(void **state)
     assert_int_equal(file_make_directories(folder, &err), STATUS_OK);
     snprintf(command, sizeof command,
              "ulimit -f 64; '%s' make '%s' -o '%s/full.stex'; code=$?; ls -A '%s'; exit $code",
-             program, png, folder, folder);
+             texcache_program, png, folder, folder);
     expect_no_room(command, "File too large");
 
     ProcessResult result = run_shell("unshare -rm mount -t tmpfs none /mnt");
@@ -230,7 +195,7 @@ static void test_texcache_program_full_disk(void **state)
     snprintf(command, sizeof command,
              "unshare -rm sh -c \"mount -t tmpfs -o size=32k none '%s' || exit 9; "
              "'%s' make '%s' -o '%s/full.stex'; code=\\$?; ls -A '%s'; exit \\$code\"",
-             folder, program, png, folder, folder);
+             folder, texcache_program, png, folder, folder);
     expect_no_room(command, "No space left on device");
 }
 
@@ -547,7 +512,7 @@ static void test_texcache_program_advice_knows_the_limit(void **state)
     for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
         TexStats s = stats_of_pressure(24, rows[i].pressure);
         write_stats(json, &s, rows[i].waiting, rows[i].limit);
-        ProcessResult result = run((const char *const[]){"stats", "--brief", json, NULL});
+        ProcessResult result = texcache_run((const char *const[]){"stats", "--brief", json, NULL});
         const char *said = strbuf_text(&result.output);
         if (result.exit_code != 0 || !strstr(said, rows[i].expected) ||
             (rows[i].refused && strstr(said, rows[i].refused)))
@@ -601,7 +566,7 @@ int main(int argc, char **argv)
 {
     if (argc < 2)
         return 2;
-    program = argv[1];
+    texcache_program = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texcache_program_makes_and_inspects),
         cmocka_unit_test(test_texcache_program_refuses_clearly),

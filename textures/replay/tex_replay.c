@@ -27,20 +27,29 @@ static void space_destroy(TileSpace *s)
     mem_free(s->is_memory_free);
 }
 
+/* Reads on to the next event of a kind. False: there is none, or *status says why it cannot be had. */
+static bool next_of_kind(TexTraceReader *trace, TexTraceKind kind, TexTraceEvent *event,
+                         Status *status, Error *err)
+{
+    bool more = true;
+    while (*status == STATUS_OK && more) {
+        *status = tex_trace_next(trace, event, &more, err);
+        if (*status == STATUS_OK && more && event->kind == kind)
+            return true;
+    }
+    return false;
+}
+
 /* The first pass: finds the tiles that take no memory. */
 static Status note_constants(TileSpace *s, TexTraceReader *trace, Error *err)
 {
     TexTraceEvent event;
-    bool more;
+    Status status = STATUS_OK;
     tex_trace_rewind(trace);
-    for (;;) {
-        TRY(tex_trace_next(trace, &event, &more, err));
-        if (!more)
-            return STATUS_OK;
-        if (event.kind == TEX_TRACE_READ)
-            s->is_memory_free[s->first[event.texture] + event.tiles[0]] =
-                event.outcome != TEX_TRACE_LOADED;
-    }
+    while (next_of_kind(trace, TEX_TRACE_READ, &event, &status, err))
+        s->is_memory_free[s->first[event.texture] + event.tiles[0]] =
+            event.outcome != TEX_TRACE_LOADED;
+    return status;
 }
 
 static Status space_init(TileSpace *s, TexTraceReader *trace, Error *err)
@@ -183,13 +192,10 @@ static void use_tile(Simulation *sim, const TexTraceEvent *event, uint32_t i)
 static Status run(TexTraceReader *trace, Simulation *sims, uint32_t count, Error *err)
 {
     TexTraceEvent event;
-    bool more;
+    Status status = STATUS_OK;
     tex_trace_rewind(trace);
-    for (;;) {
-        TRY(tex_trace_next(trace, &event, &more, err));
-        if (!more)
-            break;
-        for (uint32_t k = 0; event.kind == TEX_TRACE_REQUEST && k < count; ++k) {
+    while (next_of_kind(trace, TEX_TRACE_REQUEST, &event, &status, err)) {
+        for (uint32_t k = 0; k < count; ++k) {
             if (!sims[k].is_running)
                 continue;
             if (!event.is_continued)
@@ -198,6 +204,7 @@ static Status run(TexTraceReader *trace, Simulation *sims, uint32_t count, Error
                 use_tile(&sims[k], &event, i);
         }
     }
+    TRY(status);
     for (uint32_t k = 0; k < count; ++k)
         sims[k].result->evictions = sims[k].slabs.eviction_count;
     return STATUS_OK;
@@ -235,19 +242,17 @@ static Status each_use(TexTraceReader *trace, const TileSpace *space, UseTile us
 {
     const TexTraceTexture *textures = tex_trace_textures(trace);
     TexTraceEvent event;
-    bool more;
+    Status status = STATUS_OK;
     tex_trace_rewind(trace);
-    for (;;) {
-        TRY(tex_trace_next(trace, &event, &more, err));
-        if (!more)
-            return STATUS_OK;
-        for (uint32_t i = 0; event.kind == TEX_TRACE_REQUEST && i < event.tile_count; ++i) {
+    while (next_of_kind(trace, TEX_TRACE_REQUEST, &event, &status, err)) {
+        for (uint32_t i = 0; i < event.tile_count; ++i) {
             uint32_t number = space->first[event.texture] + event.tiles[i];
             uint32_t size_bytes = tex_trace_tile_bytes(&textures[event.texture], event.tiles[i]);
             if (!space->is_memory_free[number])
                 TRY(use(data, number, size_bytes, err));
         }
     }
+    return status;
 }
 
 static Status use_at_best(void *data, uint32_t number, uint32_t size_bytes, Error *err)

@@ -114,9 +114,7 @@ static int run_completion(int argc, char **argv)
         .summary = "Prints what makes a shell complete options; SHELL is bash, zsh or fish. For "
                    "bash, put it in "
                    "~/.local/share/bash-completion/completions under the program's name.",
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "SHELL"};
+        TOOL_ARGS(1, 1, "SHELL")};
     Error err = {0};
     CliResult args;
     int code;

@@ -45,6 +45,10 @@ enum { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_USAGE = 2 };
  * TOOL_FAILED and a message. */
 int tool_main(const Tool *program, int argc, char **argv);
 
+/* Initialisers of a CliProgram: its table of options, and how many arguments called `name` it takes. */
+#define TOOL_OPTIONS(table)       .options = (table), .option_count = SORT_COUNT_OF(table)
+#define TOOL_ARGS(min, max, name) .args_min = (min), .args_max = (max), .args_name = (name)
+
 /* True: the command goes on with *out_args. False: help, the version or a page was printed, or the arguments make no
  * sense, which was said; *out_code is the exit code. */
 bool tool_parse(const CliProgram *command, int argc, char **argv, CliResult *out_args,

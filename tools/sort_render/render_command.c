@@ -375,9 +375,7 @@ static bool parse(RenderCommand *c, Words *words, int argc, char **argv, CliResu
                    "can import, by path tracing. 'sort-render merge' adds partial results.",
         .options = table.rows,
         .option_count = table.count,
-        .args_min = 0,
-        .args_max = 1,
-        .args_name = "SCENE",
+        TOOL_ARGS(0, 1, "SCENE"),
         .examples = examples};
     return tool_parse(&program, argc, argv, args, out_code);
 }

@@ -140,11 +140,8 @@ static bool parse(CompareCommand *c, int argc, char **argv, int *out_code)
         .summary = "Measures the difference of two pictures of equal size, over all pixels and R, "
                    "G, B. Relative MSE divides squared differences by the squares of the reference "
                    "plus 0.01; it is also given without the worst hundredth of the pixels.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 2,
-        .args_max = 2,
-        .args_name = "PICTURE",
+        TOOL_OPTIONS(options),
+        TOOL_ARGS(2, 2, "PICTURE"),
         .examples = examples};
     return tool_parse(&program, argc, argv, &c->args, out_code);
 }

@@ -30,11 +30,8 @@ static bool parse(MergeCommand *c, int argc, char **argv, int *out_code)
         .usage = "[options] PARTIAL... -o OUT.exr",
         .summary = "Adds partial results (--partial) of disjoint sample ranges. The picture has "
                    "exactly the bits of a single render of all samples.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 4096,
-        .args_name = "PARTIAL",
+        TOOL_OPTIONS(options),
+        TOOL_ARGS(1, 4096, "PARTIAL"),
         .examples = examples};
     return tool_parse(&program, argc, argv, &c->args, out_code);
 }

@@ -270,18 +270,24 @@ static void read_closure_row(Reader *r)
         array_push(r->arena, &r->out->closures, row);
 }
 
+/* NAME = ..., of which the value follows. */
+static ExpectSetting read_assignment(Reader *r, ExpectSettingKind kind)
+{
+    ExpectSetting setting = {.kind = kind, .name = read_path(r)};
+    require(r, "=", "'=' is missing here");
+    return setting;
+}
+
 static void read_param(Reader *r)
 {
-    ExpectSetting setting = {.kind = EXPECT_SET_PARAM, .name = read_path(r)};
-    require(r, "=", "'=' is missing here");
+    ExpectSetting setting = read_assignment(r, EXPECT_SET_PARAM);
     setting.value = read_numbers(r);
     add_setting(r, setting);
 }
 
 static void read_constant(Reader *r)
 {
-    ExpectSetting setting = {.kind = EXPECT_SET_CONSTANT, .name = read_path(r)};
-    require(r, "=", "'=' is missing here");
+    ExpectSetting setting = read_assignment(r, EXPECT_SET_CONSTANT);
     if (accept(r, "\"")) {
         const char *first = r->at;
         while (*r->at && *r->at != '"')
@@ -296,8 +302,7 @@ static void read_constant(Reader *r)
 
 static void read_texture(Reader *r)
 {
-    ExpectSetting setting = {.kind = EXPECT_SET_TEXTURE, .name = read_path(r)};
-    require(r, "=", "'=' is missing here");
+    ExpectSetting setting = read_assignment(r, EXPECT_SET_TEXTURE);
     setting.text = read_rest(r);
     add_setting(r, setting);
 }

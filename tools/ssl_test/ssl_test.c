@@ -88,11 +88,8 @@ static bool parse(Session *s, int argc, char **argv, CliResult *args, int *out_c
                                 .usage = "[options] PATH...",
                                 .summary = "Runs .ssl files, and all such files in folders, and "
                                            "checks the expectations in their comments.",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .args_min = 1,
-                                .args_max = 4096,
-                                .args_name = "PATH"};
+                                TOOL_OPTIONS(options),
+                                TOOL_ARGS(1, 4096, "PATH")};
     return tool_parse(&program, argc, argv, args, out_code);
 }
 

@@ -64,9 +64,7 @@ static int sslc_dump(int argc, char **argv)
             "Prints a stage of the compilation; by default the IR from which code is generated.",
         .options = options,
         .option_count = sslc_build_options(&build, options, 1),
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "FILE"};
+        TOOL_ARGS(1, 1, "FILE")};
     CliResult args;
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))

@@ -162,9 +162,7 @@ int sslc_bench(int argc, char **argv)
             "Measures how long a shader takes to compile and to run, without and with derivatives.",
         .options = options,
         .option_count = sslc_build_options(&o.build, options, 2),
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "FILE"};
+        TOOL_ARGS(1, 1, "FILE")};
     CliResult args;
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))

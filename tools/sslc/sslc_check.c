@@ -119,13 +119,10 @@ int sslc_check(int argc, char **argv)
     const CliProgram program = {
         .name = "sslc check",
         .usage = "[options] PATH...",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
+        TOOL_OPTIONS(options),
         .summary = "Compiles every shader of the files, and of the .ssl files in folders, or links "
                    "groups (FILE.json), and prints errors and warnings.",
-        .args_min = 1,
-        .args_max = 4096,
-        .args_name = "PATH"};
+        TOOL_ARGS(1, 4096, "PATH")};
     CliResult args;
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))

@@ -340,11 +340,8 @@ int sslc_doc(int argc, char **argv)
         .usage = "[options] PATH...",
         .summary = "Prints the parameters, outputs, textures, attributes and globals of the "
                    "shaders of files, and of the .ssl files in folders.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 4096,
-        .args_name = "PATH"};
+        TOOL_OPTIONS(options),
+        TOOL_ARGS(1, 4096, "PATH")};
     CliResult args;
     int code;
     if (!tool_parse(&program, argc, argv, &args, &code))

@@ -529,9 +529,7 @@ static bool parse_run(RunOptions *o, int argc, char **argv, CliResult *args, int
             "Shades the unit square, seen at a right angle. The exit code is 1 if a point faults.",
         .options = options,
         .option_count = sslc_build_options(&o->build, options, 9),
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "FILE",
+        TOOL_ARGS(1, 1, "FILE"),
         .examples = examples};
     return tool_parse(&program, argc, argv, args, out_code);
 }

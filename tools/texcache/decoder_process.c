@@ -47,7 +47,7 @@ static Status give_up_the_rest(const DecoderProcess *process, Error *err)
     return status == STATUS_UNSUPPORTED ? STATUS_OK : status;
 }
 
-Status decoder_process_begin(DecoderProcess *process, Error *err)
+static Status begin(DecoderProcess *process, Error *err)
 {
     PluginHostDesc desc = {.size_bytes = sizeof desc,
                            .folders = process->plugin_paths.items,
@@ -59,8 +59,18 @@ Status decoder_process_begin(DecoderProcess *process, Error *err)
     return give_up_the_rest(process, err);
 }
 
-void decoder_process_end(DecoderProcess *process)
+static void end(DecoderProcess *process)
 {
     plugin_host_destroy(process->plugins);
     process->plugins = NULL;
+}
+
+int decoder_process_run(DecoderProcess *p, Status (*serve)(const TexDecoderHost *host, Error *err))
+{
+    Error err = {0};
+    Status status = begin(p, &err);
+    if (status == STATUS_OK)
+        status = serve(&p->host, &err);
+    end(p);
+    return status == STATUS_OK ? TOOL_DONE : tool_fail(&err, TOOL_FAILED);
 }

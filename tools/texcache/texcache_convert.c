@@ -35,8 +35,7 @@ int texcache_run_convert(int argc, char **argv)
         .name = "texcache convert",
         .usage = "[options]",
         .summary = "Converts images that a renderer asks for on its standard input.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options)};
+        TOOL_OPTIONS(options)};
     CliResult parsed;
     int code;
     if (!tool_parse(&program, argc, argv, &parsed, &code))
@@ -46,10 +45,5 @@ int texcache_run_convert(int argc, char **argv)
     sigaction(SIGPIPE, &act, NULL); /* the renderer is gone */
     signal(SIGINT, SIG_IGN);        /* from a terminal: the renderer decides */
     signal(SIGXFSZ, SIG_IGN);       /* a file that may not grow is a write error like a full disk */
-    Error err = {0};
-    Status status = decoder_process_begin(&process, &err);
-    if (status == STATUS_OK)
-        status = texcache_serve_converter(&process.host, &err);
-    decoder_process_end(&process);
-    return status == STATUS_OK ? TOOL_DONE : tool_fail(&err, TOOL_FAILED);
+    return decoder_process_run(&process, texcache_serve_converter);
 }

@@ -19,16 +19,10 @@ int texcache_run_decode(int argc, char **argv)
         .name = "texcache decode",
         .usage = "[options]",
         .summary = "Answers requests of a texture cache for texels, on its standard input.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options)};
+        TOOL_OPTIONS(options)};
     CliResult parsed;
     int code;
     if (!tool_parse(&program, argc, argv, &parsed, &code))
         return code;
-    Error err = {0};
-    Status status = decoder_process_begin(&process, &err);
-    if (status == STATUS_OK)
-        status = texcache_serve_decoder(&process.host, &err);
-    decoder_process_end(&process);
-    return status == STATUS_OK ? TOOL_DONE : tool_fail(&err, TOOL_FAILED);
+    return decoder_process_run(&process, texcache_serve_decoder);
 }

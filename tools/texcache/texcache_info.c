@@ -130,11 +130,8 @@ int texcache_run_info(int argc, char **argv)
         .name = "texcache info",
         .usage = "[--json] FILE",
         .summary = "Prints the contents of a paged texture, from its verified tables.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "FILE"};
+        TOOL_OPTIONS(options),
+        TOOL_ARGS(1, 1, "FILE")};
     CliResult parsed;
     int code;
     if (!tool_parse(&program, argc, argv, &parsed, &code))

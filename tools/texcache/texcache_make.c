@@ -346,11 +346,8 @@ static bool parse_make(MakeOptions *o, int argc, char **argv, CliResult *args, i
                                 .usage = "[options] IMAGE...",
                                 .summary = "Converts images to paged textures: tiles of all mip "
                                            "levels, filtered in linear light, with checksums.",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .args_min = 1,
-                                .args_max = UINT32_MAX,
-                                .args_name = "IMAGE",
+                                TOOL_OPTIONS(options),
+                                TOOL_ARGS(1, UINT32_MAX, "IMAGE"),
                                 .examples = examples};
     return tool_parse(&program, argc, argv, args, out_code);
 }

@@ -179,11 +179,8 @@ int texcache_run_replay(int argc, char **argv)
         .summary = "Replays the texture requests of a recorded render with other budgets: with the "
                    "cache's own eviction and with optimal eviction for each given budget, and with "
                    "least-recently-used eviction for all budgets at once.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "TRACE",
+        TOOL_OPTIONS(options),
+        TOOL_ARGS(1, 1, "TRACE"),
         .examples = examples};
     CliResult parsed;
     int code;

@@ -41,11 +41,8 @@ int texcache_run_report(int argc, char **argv)
         .summary = "Makes one HTML page about the texture cache during a render: findings in "
                    "words, charts, a table of the textures, and, with the trace, the loads under "
                    "other budgets and the tiles that were read. The page needs no other files.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 2,
-        .args_name = "STATS.json",
+        TOOL_OPTIONS(options),
+        TOOL_ARGS(1, 2, "STATS.json"),
         .examples = examples};
     CliResult parsed;
     int code;

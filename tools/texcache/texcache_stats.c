@@ -263,11 +263,8 @@ int texcache_run_stats(int argc, char **argv)
         .summary =
             "Shows what the texture cache did during a render, checks that its counters agree, and "
             "suggests changes. The exit code is 1 if tiles failed or counters disagree.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 1,
-        .args_max = 1,
-        .args_name = "FILE.json",
+        TOOL_OPTIONS(options),
+        TOOL_ARGS(1, 1, "FILE.json"),
         .examples = examples};
     CliResult parsed;
     int code;

@@ -58,11 +58,8 @@ int texcache_run_verify(int argc, char **argv)
                                     "Reads paged textures completely and compares every checksum: "
                                     "header, small levels, index and tiles. Prints a line for each "
                                     "damaged place; the exit code is 1 if there is any.",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .args_min = 1,
-                                .args_max = UINT32_MAX,
-                                .args_name = "FILE"};
+                                TOOL_OPTIONS(options),
+                                TOOL_ARGS(1, UINT32_MAX, "FILE")};
     CliResult parsed;
     int code;
     if (!tool_parse(&program, argc, argv, &parsed, &code))

@@ -160,11 +160,8 @@ static bool parse_view(ViewOptions *o, int argc, char **argv, CliResult *args, i
                                 .usage = "[options] FILE -o OUT.png",
                                 .summary = "Writes a level of a paged texture, or one tile of it, "
                                            "as PNG. Damaged tiles are magenta.",
-                                .options = options,
-                                .option_count = SORT_COUNT_OF(options),
-                                .args_min = 1,
-                                .args_max = 1,
-                                .args_name = "FILE",
+                                TOOL_OPTIONS(options),
+                                TOOL_ARGS(1, 1, "FILE"),
                                 .examples = examples};
     return tool_parse(&program, argc, argv, args, out_code);
 }

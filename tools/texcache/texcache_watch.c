@@ -296,11 +296,8 @@ int texcache_run_watch(int argc, char **argv)
             "Shows the texture cache of a running sort-render: use of the budget, hits, reads, and "
             "the textures that are read most. FILE is the one of sort-render's --watch. Keys: q "
             "quits, tab switches to the next render. The render is not affected.",
-        .options = options,
-        .option_count = SORT_COUNT_OF(options),
-        .args_min = 0,
-        .args_max = 1,
-        .args_name = "FILE",
+        TOOL_OPTIONS(options),
+        TOOL_ARGS(0, 1, "FILE"),
         .examples = examples};
     CliResult parsed;
     int code;

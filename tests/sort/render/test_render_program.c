@@ -14,6 +14,13 @@
 #include "base/json.h"
 #include "tests/sort/render/render_kit.h"
 
+/* Runs sort-render with these arguments. */
+#define RENDER(said, ...)                                                                          \
+    kit_run_program("sort-render", (const char *const[]){__VA_ARGS__, NULL}, said)
+/* kit_assert_says with its parts in a row, of which the last is NULL. */
+#define ASSERT_SAYS(said, exit_code, ...)                                                          \
+    kit_assert_says(said, exit_code, (const char *const[]){__VA_ARGS__})
+
 static const char matte_ssl[] =
     "shader matte(color albedo = color(0.6, 0.5, 0.4), out closure surface)\n"
     "{\n    surface = make_closure<Lambert>(albedo, global_value<normal>);\n}\n";
@@ -86,21 +93,18 @@ static void test_program_parts_merge_to_the_whole(void **state)
             (const char *const[]){"--samples", "0:3", "--partial", paths.a, "--aov", "normal",
                                   "--aov", "depth", NULL},
             &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    ASSERT_SAYS(&said, 0, NULL);
     kit_run(&kit,
             (const char *const[]){"--samples", "3:8", "--partial", paths.b, "--aov", "normal,depth",
                                   "--threads", "1", NULL},
             &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    ASSERT_SAYS(&said, 0, NULL);
     kit_run(&kit,
             (const char *const[]){"--samples", "0:8", "--aov", "normal", "--aov", "depth", NULL},
             &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
-    kit_run_program("sort-render",
-                    (const char *const[]){"merge", paths.b, paths.a, "-o", paths.merged, "--png",
-                                          paths.png, NULL},
-                    &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    ASSERT_SAYS(&said, 0, NULL);
+    RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged, "--png", paths.png);
+    ASSERT_SAYS(&said, 0, NULL);
     assert_equal_pictures(paths.whole, paths.merged);
 
     uint32_t width, height;
@@ -110,29 +114,23 @@ static void test_program_parts_merge_to_the_whole(void **state)
     assert_int_equal(width, 40);
     mem_free(pixels);
 
-    kit_run_program("sort-render",
-                    (const char *const[]){"merge", paths.a, paths.a, "-o", paths.merged, NULL},
-                    &said);
-    kit_assert_says(&said, 1, (const char *const[]){"a.part", "there twice", NULL});
+    RENDER(&said, "merge", paths.a, paths.a, "-o", paths.merged);
+    ASSERT_SAYS(&said, 1, "a.part", "there twice", NULL);
     kit_run(&kit,
             (const char *const[]){"--samples", "0:3", "--seed", "7", "--partial", paths.a, "--aov",
                                   "normal", "--aov", "depth", NULL},
             &said);
-    kit_run_program("sort-render",
-                    (const char *const[]){"merge", paths.b, paths.a, "-o", paths.merged, NULL},
-                    &said);
-    kit_assert_says(&said, 1, (const char *const[]){"seed", NULL});
+    RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged);
+    ASSERT_SAYS(&said, 1, "seed", NULL);
     kit_run(&kit,
             (const char *const[]){"--samples", "0:3", "--clamp-indirect", "0.5", "--partial",
                                   paths.a, "--aov", "normal", "--aov", "depth", NULL},
             &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
-    kit_run_program("sort-render",
-                    (const char *const[]){"merge", paths.b, paths.a, "-o", paths.merged, NULL},
-                    &said);
-    kit_assert_says(&said, 1, (const char *const[]){"scenes or settings differ", NULL});
-    kit_run_program("sort-render", (const char *const[]){"merge", paths.a, NULL}, &said);
-    kit_assert_says(&said, 2, (const char *const[]){"nothing to write", NULL});
+    ASSERT_SAYS(&said, 0, NULL);
+    RENDER(&said, "merge", paths.b, paths.a, "-o", paths.merged);
+    ASSERT_SAYS(&said, 1, "scenes or settings differ", NULL);
+    RENDER(&said, "merge", paths.a);
+    ASSERT_SAYS(&said, 2, "nothing to write", NULL);
     kit_end(&kit);
 }
 
@@ -148,7 +146,7 @@ static void test_program_statistics_are_json(void **state)
     int64_t paths_traced = 0;
     begin(&kit, &paths);
     kit_run(&kit, (const char *const[]){"--stats", "-", NULL}, &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    ASSERT_SAYS(&said, 0, NULL);
     assert_int_equal(json_parse("stats", str_from(said.output), &doc, &err), STATUS_OK);
     assert_int_equal(json_root_object(doc, &root, &err), STATUS_OK);
     assert_int_equal(json_get_object(&root, "rays", JSON_REQUIRED, &rays, &err), STATUS_OK);
@@ -177,7 +175,7 @@ static void test_program_statistics_say_the_limit_of_fibers(void **state)
         uint32_t limit = 0;
         Error err = {0};
         kit_run(&kit, rows[i].arguments, &said);
-        kit_assert_says(&said, 0, (const char *const[]){NULL});
+        ASSERT_SAYS(&said, 0, NULL);
         assert_int_equal(json_parse("stats", str_from(said.output), &doc, &err), STATUS_OK);
         assert_int_equal(json_root_object(doc, &root, &err), STATUS_OK);
         assert_int_equal(json_get_object(&root, "fibers", JSON_REQUIRED, &fibers, &err), STATUS_OK);
@@ -197,11 +195,8 @@ static void test_program_progress_is_json_lines(void **state)
     Paths paths;
     KitSaid said;
     begin(&kit, &paths);
-    kit_run_program("sort-render",
-                    (const char *const[]){kit.package, "--cache", kit.cache, "-o", paths.whole,
-                                          "--progress", "json", NULL},
-                    &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.whole, "--progress", "json");
+    ASSERT_SAYS(&said, 0, NULL);
     double done = 0;
     for (char *line = said.output; *line;) {
         Error err = {0};
@@ -235,18 +230,13 @@ static void test_program_imports_what_it_is_given(void **state)
     static const char obj[] = "v -1 -1 0\nv 1 -1 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\n";
     in_folder(&kit, "tri angle.obj", model);
     assert_int_equal(file_write(model, obj, sizeof obj - 1, &err), STATUS_OK);
-    kit_run_program("sort-render",
-                    (const char *const[]){model, "--cache", kit.cache, "-o", paths.whole, "--spp",
-                                          "2", "--size", "32x32", NULL},
-                    &said);
-    kit_assert_says(&said, 0, (const char *const[]){"camera", "made up", "light", NULL});
+    RENDER(&said, model, "--cache", kit.cache, "-o", paths.whole, "--spp", "2", "--size", "32x32");
+    ASSERT_SAYS(&said, 0, "camera", "made up", "light", NULL);
     assert_true(file_exists(paths.whole));
     /* Broken ones are refused with a reason. */
     assert_int_equal(file_write(model, "v 1\nf 1 2 3\n", 12, &err), STATUS_OK);
-    kit_run_program("sort-render",
-                    (const char *const[]){model, "--cache", kit.cache, "-o", paths.whole, NULL},
-                    &said);
-    kit_assert_says(&said, 1, (const char *const[]){"tri angle.obj", NULL});
+    RENDER(&said, model, "--cache", kit.cache, "-o", paths.whole);
+    ASSERT_SAYS(&said, 1, "tri angle.obj", NULL);
     kit_end(&kit);
 }
 
@@ -257,17 +247,13 @@ static void test_program_checks_without_rendering(void **state)
     Paths paths;
     KitSaid said;
     begin(&kit, &paths);
-    kit_run_program("sort-render",
-                    (const char *const[]){"--check", kit.package, "--cache", kit.cache, NULL},
-                    &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    RENDER(&said, "--check", kit.package, "--cache", kit.cache);
+    ASSERT_SAYS(&said, 0, NULL);
     assert_non_null(strstr(said.output, "40 x 30, 8 samples"));
     assert_non_null(strstr(said.output, "shaders/matte.ssl, 0 parameters"));
     kit_write_text(&kit, "shaders/matte.ssl", "shader matte(out closure s) { s = 1; }\n");
-    kit_run_program("sort-render",
-                    (const char *const[]){"--check", kit.package, "--cache", kit.cache, NULL},
-                    &said);
-    kit_assert_says(&said, 1, (const char *const[]){"matte.ssl:1:", NULL});
+    RENDER(&said, "--check", kit.package, "--cache", kit.cache);
+    ASSERT_SAYS(&said, 1, "matte.ssl:1:", NULL);
     kit_end(&kit);
 }
 
@@ -279,20 +265,13 @@ static void test_program_compares_pictures(void **state)
     KitSaid said;
     begin(&kit, &paths);
     kit_run(&kit, NULL, &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
-    kit_run_program("sort-render",
-                    (const char *const[]){"compare", "--json", paths.whole, paths.whole, NULL},
-                    &said);
+    ASSERT_SAYS(&said, 0, NULL);
+    RENDER(&said, "compare", "--json", paths.whole, paths.whole);
     assert_int_equal(said.exit_code, 0);
     assert_non_null(strstr(said.output, "\"rmse\": 0"));
     assert_non_null(strstr(said.output, "\"max\": 0"));
-    kit_run_program("sort-render",
-                    (const char *const[]){kit.package, "--cache", kit.cache, "-o", paths.merged,
-                                          "--quiet", "--seed", "9", NULL},
-                    &said);
-    kit_run_program("sort-render",
-                    (const char *const[]){"compare", "--json", paths.whole, paths.merged, NULL},
-                    &said);
+    RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.merged, "--quiet", "--seed", "9");
+    RENDER(&said, "compare", "--json", paths.whole, paths.merged);
     assert_int_equal(said.exit_code, 0);
     assert_null(strstr(said.output, "\"rmse\": 0,"));
     double relative = 0.0, trimmed = 0.0;
@@ -302,13 +281,10 @@ static void test_program_compares_pictures(void **state)
         sscanf(error, "\"relative_mse\": %lf, \"trimmed_relative_mse\": %lf", &relative, &trimmed),
         2);
     assert_true(trimmed > 0.0 && trimmed < relative);
-    kit_run_program("sort-render",
-                    (const char *const[]){kit.package, "--cache", kit.cache, "-o", paths.merged,
-                                          "--quiet", "--size", "20x15", NULL},
-                    &said);
-    kit_run_program("sort-render",
-                    (const char *const[]){"compare", paths.merged, paths.whole, NULL}, &said);
-    kit_assert_says(&said, 1, (const char *const[]){"20 x 15", "40 x 30", NULL});
+    RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.merged, "--quiet", "--size",
+           "20x15");
+    RENDER(&said, "compare", paths.merged, paths.whole);
+    ASSERT_SAYS(&said, 1, "20 x 15", "40 x 30", NULL);
     kit_end(&kit);
 }
 
@@ -326,27 +302,23 @@ static void test_program_output_by_suffix(void **state)
     begin(&kit, &paths);
     in_folder(&kit, "out.jpg", other);
     kit_run(&kit, (const char *const[]){"--png", paths.png, NULL}, &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    ASSERT_SAYS(&said, 0, NULL);
     assert_int_equal(png_read(paths.png, &width, &height, &by_option, &err), STATUS_OK);
     assert_int_equal(file_remove(paths.png, &err), STATUS_OK);
-    kit_run_program("sort-render",
-                    (const char *const[]){kit.package, "--cache", kit.cache, "-o", paths.png, NULL},
-                    &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    RENDER(&said, kit.package, "--cache", kit.cache, "-o", paths.png);
+    ASSERT_SAYS(&said, 0, NULL);
     assert_int_equal(png_read(paths.png, &width, &height, &by_suffix, &err), STATUS_OK);
     assert_int_equal(width, 40);
     assert_memory_equal(by_suffix, by_option, (size_t)width * height * 3);
     mem_free(by_suffix);
     mem_free(by_option);
-    kit_run_program("sort-render", (const char *const[]){kit.package, "-o", other, NULL}, &said);
-    kit_assert_says(&said, 2, (const char *const[]){"out.jpg", ".exr", ".png", NULL});
+    RENDER(&said, kit.package, "-o", other);
+    ASSERT_SAYS(&said, 2, "out.jpg", ".exr", ".png", NULL);
     assert_false(file_exists(other));
     kit_run(&kit, (const char *const[]){"--png", other, NULL}, &said);
-    kit_assert_says(&said, 2, (const char *const[]){"out.jpg", "ends in .png", NULL});
-    kit_run_program("sort-render",
-                    (const char *const[]){kit.package, "-o", paths.png, "--png", paths.png, NULL},
-                    &said);
-    kit_assert_says(&said, 2, (const char *const[]){"both name a PNG", NULL});
+    ASSERT_SAYS(&said, 2, "out.jpg", "ends in .png", NULL);
+    RENDER(&said, kit.package, "-o", paths.png, "--png", paths.png);
+    ASSERT_SAYS(&said, 2, "both name a PNG", NULL);
     kit_end(&kit);
 }
 
@@ -361,7 +333,7 @@ static void test_program_parts_name_their_cpu_class(void **state)
     Error err = {0};
     begin(&kit, &paths);
     kit_run(&kit, (const char *const[]){"--samples", "0:3", "--partial", paths.a, NULL}, &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    ASSERT_SAYS(&said, 0, NULL);
     assert_int_equal(exr_read(paths.whole, &image, &err), STATUS_OK);
     const char *own = exr_image_text(image, "sort/cpu");
     assert_non_null(own);
@@ -376,22 +348,18 @@ static void test_program_parts_name_their_cpu_class(void **state)
         &kit,
         (const char *const[]){"--samples", "3:8", "--partial", paths.b, "--cpu", baseline, NULL},
         &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
-    kit_run_program("sort-render",
-                    (const char *const[]){"merge", paths.a, paths.b, "-o", paths.merged, NULL},
-                    &said);
-    kit_assert_says(&said, 1, (const char *const[]){"CPU classes differ", baseline, NULL});
+    ASSERT_SAYS(&said, 0, NULL);
+    RENDER(&said, "merge", paths.a, paths.b, "-o", paths.merged);
+    ASSERT_SAYS(&said, 1, "CPU classes differ", baseline, NULL);
     kit_run(
         &kit,
         (const char *const[]){"--samples", "0:3", "--partial", paths.a, "--cpu", baseline, NULL},
         &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
-    kit_run_program("sort-render",
-                    (const char *const[]){"merge", paths.a, paths.b, "-o", paths.merged, NULL},
-                    &said);
-    kit_assert_says(&said, 0, (const char *const[]){NULL});
+    ASSERT_SAYS(&said, 0, NULL);
+    RENDER(&said, "merge", paths.a, paths.b, "-o", paths.merged);
+    ASSERT_SAYS(&said, 0, NULL);
     kit_run(&kit, (const char *const[]){"--cpu", "pdp11", NULL}, &said);
-    kit_assert_says(&said, 2, (const char *const[]){"unknown CPU 'pdp11'", baseline, NULL});
+    ASSERT_SAYS(&said, 2, "unknown CPU 'pdp11'", baseline, NULL);
     kit_end(&kit);
 }
 
@@ -399,13 +367,13 @@ static void test_program_lists_what_there_is(void **state)
 {
     (void)state;
     KitSaid said;
-    kit_run_program("sort-render", (const char *const[]){"--list", "closures", NULL}, &said);
+    RENDER(&said, "--list", "closures");
     assert_int_equal(said.exit_code, 0);
     assert_non_null(strstr(said.output, "Lambert(color albedo, normal N)"));
-    kit_run_program("sort-render", (const char *const[]){"--list", "aovs", NULL}, &said);
+    RENDER(&said, "--list", "aovs");
     assert_non_null(strstr(said.output, "variance"));
-    kit_run_program("sort-render", (const char *const[]){"--list", "aov", NULL}, &said);
-    kit_assert_says(&said, 2, (const char *const[]){"'aov'", "aovs", NULL});
+    RENDER(&said, "--list", "aov");
+    ASSERT_SAYS(&said, 2, "'aov'", "aovs", NULL);
 }
 
 int main(void)
