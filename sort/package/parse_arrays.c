@@ -1,4 +1,4 @@
-/* What meshes and curves have in common: ARRAYs, uv, attributes, keys after the first. */
+/* The fields that meshes and curves share: ARRAYs, uv, attributes, keys after the first. */
 #include "base/check.h"
 #include "sort/package/scene_parse.h"
 #include <string.h>

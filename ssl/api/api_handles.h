@@ -1,4 +1,4 @@
-/* What the handles of the public API hold. A handle that others are made from is counted, and lives as long as they do. */
+/* The handles of the public API. A handle that others are made from is counted, and lives as long as they do. */
 #ifndef SORT_SSL_API_HANDLES_H
 #define SORT_SSL_API_HANDLES_H
 

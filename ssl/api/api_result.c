@@ -1,4 +1,4 @@
-/* What a run has left in a batch: outputs, lobes, faults. */
+/* The results of a run: outputs, lobes, faults. */
 #include "ssl/api/api_check.h"
 #include "ssl/api/api_handles.h"
 #include "ssl/api/api_value.h"

@@ -65,7 +65,7 @@ void ir_build_tex_d(IrBuilder *b, uint32_t site, const IrValue coord[7], IrValue
 /* Appends a call. The result types are parameters because the callee may not be built yet. */
 void ir_build_call(IrBuilder *b, IrFuncId callee, const IrValue *args, uint32_t arg_count,
                    const IrType *result_types, uint32_t result_count, IrValue *out_results);
-/* What an instruction is made of. */
+/* An instruction to append. */
 typedef struct IrNewInst {
     IrOp op;
     uint32_t site;

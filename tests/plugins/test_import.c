@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "tests/sort/package/failed_allocations.h"
+
 static char work[PATH_BYTES]; /* a private folder for all tests */
 static char heard[16384];     /* what was logged */
 
@@ -550,20 +552,7 @@ static Status write_once(Error *err)
 static void test_import_sink_survives_each_failed_allocation(void **state)
 {
     (void)state;
-    Status status = STATUS_NO_MEMORY;
-    uint32_t n = 0;
-    while (status == STATUS_NO_MEMORY && n < 1000) {
-        Error err = {0};
-        mem_fail_nth(++n);
-        status = write_once(&err);
-        mem_fail_nth(0);
-        if (status != STATUS_OK && status != STATUS_NO_MEMORY)
-            fail_msg("allocation %u: %s", n, err.text);
-        assert_int_equal(file_exists(package_path("no_memory")), status == STATUS_OK);
-        assert_false(file_exists(package_path("no_memory.partial")));
-    }
-    assert_int_equal(status, STATUS_OK);
-    assert_true(n > 10);
+    assert_survives_failed_allocations(write_once, package_path("no_memory"));
 }
 
 static int set_up(void **state)

@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "tests/sort/package/failed_allocations.h"
+
 static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 static const float positions[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0}, uv[6] = {0, 0, 1, 0, 0.25f, 1};
 static const uint32_t indices[3] = {0, 1, 2};
@@ -241,23 +243,15 @@ static void test_package_write_keeps_the_first_error(void **state)
     assert_false(file_exists(package_path("failed.partial")));
 }
 
+static Status write_compressed(Error *err)
+{
+    return write_package(package_path("no_memory"), true, err);
+}
+
 static void test_package_write_survives_each_failed_allocation(void **state)
 {
     (void)state;
-    Status status = STATUS_NO_MEMORY;
-    uint32_t n = 0;
-    while (status == STATUS_NO_MEMORY && n < 1000) {
-        Error err = {0};
-        mem_fail_nth(++n);
-        status = write_package(package_path("no_memory"), true, &err);
-        mem_fail_nth(0);
-        if (status != STATUS_OK && status != STATUS_NO_MEMORY)
-            fail_msg("allocation %u: %s", n, err.text);
-        assert_int_equal(file_exists(package_path("no_memory")), status == STATUS_OK);
-        assert_false(file_exists(package_path("no_memory.partial")));
-    }
-    assert_int_equal(status, STATUS_OK);
-    assert_true(n > 10);
+    assert_survives_failed_allocations(write_compressed, package_path("no_memory"));
 }
 
 static int set_up(void **state)
