@@ -177,7 +177,7 @@ void refraction_add(Bsdf *b, Spectrum weight, const RefractionArgs *args)
     if (!lobe)
         return;
     lobe->dielectric.is_refraction = true;
-    lobe->dielectric.transmission = bsdf_albedo_argument(args->color);
+    lobe->dielectric.transmission = bsdf_albedo_argument(args->tint);
     lobe->dielectric.tint_t = 1.0f;
     bsdf_lobe_finish(b, lobe, weight, spectrum_mul(weight, lobe->dielectric.transmission));
 }

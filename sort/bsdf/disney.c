@@ -66,7 +66,7 @@ void disney_sheen_add(Bsdf *b, Spectrum weight, const DisneySheenArgs *args)
         bsdf_lobe_begin(b, BSDF_MODEL_DISNEY_SHEEN, BSDF_REFLECTION | BSDF_DIFFUSE, &frame);
     if (!lobe)
         return;
-    Spectrum color = spectrum_mul(weight, bsdf_albedo_argument(args->color));
+    Spectrum color = spectrum_mul(weight, bsdf_albedo_argument(args->tint));
     /* int (1 - d)^5 cos dwi, within 10 %: it only steers sampling and the albedo AOV. */
     float m = clampf(1.0f - frame.wo.z, 0.0f, 1.0f);
     bsdf_lobe_finish(b, lobe, color, spectrum_scale(color, 0.07f * m * m));

@@ -48,7 +48,7 @@ void glossy_add(Bsdf *b, Spectrum weight, const GlossyArgs *args)
     BsdfLobe *lobe = microfacet_begin(b, shape, &frame);
     if (!lobe)
         return;
-    Spectrum color = bsdf_albedo_argument(args->color);
+    Spectrum color = bsdf_albedo_argument(args->tint);
     lobe->microfacet.f0 = lobe->microfacet.f90 = color;
     Spectrum factor = args->distribution > 0.5f ? spectrum_splat(1.0f)
                                                 : brightened(b, args->multiscatter, args->roughness,

@@ -73,7 +73,7 @@ static void add(Bsdf *b, Spectrum weight, const HairReflectionArgs *args, bool i
     lobe->hair_lobe.low = atanf((0.5f * (theta_o - 0.5f * SORT_PI) - shift) / along);
     lobe->hair_lobe.high = atanf((0.5f * (theta_o + 0.5f * SORT_PI) - shift) / along);
     lobe->hair_lobe.turn = 2.0f * atanf(0.5f * SORT_PI / radial);
-    Spectrum color = spectrum_mul(weight, bsdf_albedo_argument(args->color));
+    Spectrum color = spectrum_mul(weight, bsdf_albedo_argument(args->tint));
     bsdf_lobe_finish(b, lobe, color, color);
 }
 
@@ -84,7 +84,7 @@ void hair_reflection_add(Bsdf *b, Spectrum weight, const HairReflectionArgs *arg
 
 void hair_transmission_add(Bsdf *b, Spectrum weight, const HairTransmissionArgs *args)
 {
-    HairReflectionArgs same = {.color = args->color,
+    HairReflectionArgs same = {.tint = args->tint,
                                .roughness = args->roughness,
                                .radial_roughness = args->radial_roughness,
                                .shift = args->shift,

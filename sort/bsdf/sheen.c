@@ -57,7 +57,7 @@ void sheen_add(Bsdf *b, Spectrum weight, const SheenArgs *args)
     lobe->sheen.exponent = 1.0f / alpha;
     lobe->sheen.lambda_o = sheen_lambda(alpha, frame.wo.z);
     float albedo = sheen_albedo(alpha, frame.wo.z, &lobe->sheen.scale);
-    Spectrum color = spectrum_mul(weight, bsdf_albedo_argument(args->color));
+    Spectrum color = spectrum_mul(weight, bsdf_albedo_argument(args->tint));
     bsdf_lobe_finish(b, lobe, color, spectrum_scale(color, albedo));
 }
 
@@ -66,7 +66,7 @@ Spectrum sheen_base_factor(const Bsdf *b, const SheenArgs *args)
 {
     float scale, cos_o = bsdf_frame(b, args->N, true).wo.z;
     float albedo = sheen_albedo(sheen_alpha(args->roughness), cos_o, &scale);
-    return spectrum_splat(1.0f - spectrum_max(bsdf_albedo_argument(args->color)) * albedo);
+    return spectrum_splat(1.0f - spectrum_max(bsdf_albedo_argument(args->tint)) * albedo);
 }
 
 /* --- Velvet ----------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ void velvet_add(Bsdf *b, Spectrum weight, const VelvetArgs *args)
         return;
     float sigma = clampf(args->sigma, 0.01f, 1.0f);
     lobe->velvet.inv_sigma2 = 1.0f / (sigma * sigma);
-    Spectrum color = spectrum_mul(weight, bsdf_albedo_argument(args->color));
+    Spectrum color = spectrum_mul(weight, bsdf_albedo_argument(args->tint));
     /* Near the integral; it only steers sampling and the albedo AOV. */
     float m = 1.0f - minf(frame.wo.z, 1.0f);
     bsdf_lobe_finish(b, lobe, color, spectrum_scale(color, 0.2f * sigma + 0.8f * m * m));

@@ -50,10 +50,10 @@ static void toon_add(Bsdf *b, Spectrum weight, float3 color, float size, float s
 
 void toon_diffuse_add(Bsdf *b, Spectrum weight, const ToonDiffuseArgs *args)
 {
-    toon_add(b, weight, args->color, args->size, args->smooth, args->N, false);
+    toon_add(b, weight, args->tint, args->size, args->smooth, args->N, false);
 }
 
 void toon_glossy_add(Bsdf *b, Spectrum weight, const ToonGlossyArgs *args)
 {
-    toon_add(b, weight, args->color, args->size, args->smooth, args->N, true);
+    toon_add(b, weight, args->tint, args->size, args->smooth, args->N, true);
 }
