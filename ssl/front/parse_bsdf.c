@@ -176,11 +176,27 @@ static bool mentions(const Bsdf *b, Tokens range, const char *name)
     return false;
 }
 
+/* Whether eval or sample has a variable of this name, which hides an argument or a state that is called so too. */
+static bool is_own_name(const char *name, const Lobe *lobe, bool in_sample)
+{
+    static const char *const of_eval[] = {"wi", "options", "f_cos", "pdf"};
+    static const char *const of_sample[] = {"wi", "options", "u", "eta"};
+    static const char *const of_delta[] = {"weight", "probability"};
+    for (size_t i = 0; i < SORT_COUNT_OF(of_eval); ++i)
+        if (strcmp(in_sample ? of_sample[i] : of_eval[i], name) == 0)
+            return true;
+    for (size_t i = 0; in_sample && (lobe->flags & SSL_LOBE_DELTA) && i < SORT_COUNT_OF(of_delta);
+         ++i)
+        if (strcmp(of_delta[i], name) == 0)
+            return true;
+    return false;
+}
+
 static bool is_wanted(const Bsdf *b, const StateVar *var, const Lobe *lobe, bool in_sample)
 {
     bool is_visible = var->lobe < 0 || &b->lobes.data[var->lobe] == lobe;
     /* The default albedo runs eval, and so does the default density. */
-    return is_visible &&
+    return is_visible && !is_own_name(var->name, lobe, in_sample) &&
            mentions(b, in_sample ? lobe->sample_tokens : lobe->eval_tokens, var->name);
 }
 
