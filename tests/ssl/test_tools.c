@@ -384,6 +384,30 @@ static void test_sslc_check(void **state)
     strbuf_free(&r.text);
 }
 
+/* A source of a scattering function has no shader that a host runs, and is checked like those that have. */
+static void test_sslc_check_of_a_bsdf(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"tint", "tnt"};
+    for (int i = 0; i < 2; ++i) {
+        char path[PATH_BYTES], text[256];
+        in_folder("bsdf.ssl", path);
+        snprintf(text, sizeof text,
+                 "bsdf A(color tint, normal N)\n"
+                 "{ lobe diffuse reflection { albedo = tint;\n"
+                 "eval { f_cos = %s * wi.z; } } }\n",
+                 values[i]);
+        write_source("bsdf.ssl", text);
+        Run r = run_sslc(ARGS("check", path));
+        assert_int_equal(r.code, i);
+        if (i == 0)
+            assert_string_equal(strbuf_text(&r.text), "");
+        else
+            expect_text(&r, "bsdf.ssl:3:");
+        strbuf_free(&r.text);
+    }
+}
+
 static void test_sslc_dump(void **state)
 {
     (void)state;
@@ -625,6 +649,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sslc_doc),
         cmocka_unit_test(test_sslc_knows_the_units),
+        cmocka_unit_test(test_sslc_check_of_a_bsdf),
         cmocka_unit_test(test_sslc_checks_folders),
         cmocka_unit_test(test_sslc_limits),
         cmocka_unit_test(test_tutorial_test_runs),

@@ -61,6 +61,25 @@ static bool check_group(SslcFile *file)
     return is_good;
 }
 
+/* Adds the shaders that are made of the scattering functions of the source. */
+static Status add_bsdf_shaders(SslcFile *file, const SslSource *source, StrBuf *names)
+{
+    enum { BSDFS_MAX = 64 };
+    SslBsdfInfo bsdfs[BSDFS_MAX];
+    uint32_t count;
+    TRY(ssl_source_bsdfs(file->ctx, source, file->diags, bsdfs, BSDFS_MAX, &count));
+    for (uint32_t i = 0; i < count && i < BSDFS_MAX; ++i) {
+        const SslBsdfInfo *bsdf = &bsdfs[i];
+        strbuf_printf(names, "%s.prepare\n", bsdf->name);
+        for (uint32_t k = 0; k < bsdf->lobe_count; ++k) {
+            if (!(bsdf->lobe_flags[k] & SSL_LOBE_DELTA))
+                strbuf_printf(names, "%s.eval.%u\n", bsdf->name, k);
+            strbuf_printf(names, "%s.sample.%u\n", bsdf->name, k);
+        }
+    }
+    return STATUS_OK;
+}
+
 static bool check_file(const char *path, const CliTextList *folders)
 {
     SslcFile file = {0};
@@ -72,6 +91,8 @@ static bool check_file(const char *path, const CliTextList *folders)
     } else if (is_good) {
         SslSource source = {.name = path, .text = {file.text, file.size_bytes}};
         Status status = ssl_source_shaders(file.ctx, &source, file.diags, &names);
+        if (status == STATUS_OK)
+            status = add_bsdf_shaders(&file, &source, &names);
         /* A source with errors has a list of its own; a source without shaders is checked too. */
         if (status == STATUS_OK && names.size_bytes) {
             is_good = check_shaders(&file, names.data);
