@@ -312,7 +312,8 @@ static Passing pass_state(const Bsdf *b, const Lobe *lobe, bool in_sample, bool 
         if (!is_wanted(b, var, lobe, in_sample))
             continue;
         const char *row = row_name(b, var);
-        s.params = arena_printf(arena, "%s, %s %s%s", s.params, var->type, var->name, var->sizes);
+        s.params =
+            arena_printf(arena, "%s, const %s %s%s", s.params, var->type, var->name, var->sizes);
         s.rows = arena_printf(arena, "%s, %s %s%s", s.rows, var->type, row, var->sizes);
         s.args = arena_printf(arena, "%s, %s", s.args, in_prepare ? var->name : row);
     }
@@ -593,6 +594,11 @@ void parse_bsdf(Parser *p)
                arena_printf(p->arena, "%zu", sizeof((SslBsdfInfo *)0)->name - 1));
     if (!b.name || diag_error_count(p->diags) != errors_before)
         return;
+    for (uint32_t i = 0; i < p->ast->bsdfs.count; ++i)
+        if (strcmp(p->ast->bsdfs.data[i]->name, b.name) == 0) {
+            report(p->diags, REDECLARED, b.span, b.name);
+            return;
+        }
     array_push(p->arena, &p->ast->bsdfs, decl);
     find_state(&b);
     for (uint32_t k = 0; k < b.lobes.count; ++k) {

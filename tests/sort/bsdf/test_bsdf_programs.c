@@ -173,16 +173,9 @@ static void compare(Tally *t, const char *what, float got, float expected, float
     }
 }
 
-static void compare_eval(const BsdfBlock *b, const Bsdf *c, uint64_t *state, Tally *t)
+static void compare_eval(const BsdfBlock *b, const Bsdf *c, BsdfRow wi[3], Tally *t)
 {
-    _Alignas(64) BsdfRow wi[3], f_cos[3], pdf;
-    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
-        float3 w = random_direction(state);
-        float3 mirror = f3_sub(f3_scale(c[i].Ng, 2.0f * c[i].cos_o), c[i].wo);
-        if (random_unit(state) < 0.5f)
-            w = f3_normalize(f3_madd(mirror, 0.3f, w));
-        wi[0][i] = w.x, wi[1][i] = w.y, wi[2][i] = w.z;
-    }
+    _Alignas(64) BsdfRow f_cos[3], pdf;
     bsdf_block_eval(b, wi, 0xffff, f_cos, pdf);
     for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
         float expected_pdf;
@@ -193,7 +186,21 @@ static void compare_eval(const BsdfBlock *b, const Bsdf *c, uint64_t *state, Tal
     }
 }
 
-static void compare_sample(const BsdfBlock *b, const Bsdf *c, uint64_t *state, Tally *t)
+/* Directions all around, half of them about the mirror direction. */
+static void random_queries(const Bsdf *c, uint64_t *state, BsdfRow out_wi[3])
+{
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float3 w = random_direction(state);
+        float3 mirror = f3_sub(f3_scale(c[i].Ng, 2.0f * c[i].cos_o), c[i].wo);
+        if (random_unit(state) < 0.5f)
+            w = f3_normalize(f3_madd(mirror, 0.3f, w));
+        out_wi[0][i] = w.x, out_wi[1][i] = w.y, out_wi[2][i] = w.z;
+    }
+}
+
+/* wi: replaced by the directions that C draws, which narrow lobes are found by. */
+static void compare_sample(const BsdfBlock *b, const Bsdf *c, uint64_t *state, BsdfRow wi[3],
+                           Tally *t)
 {
     _Alignas(64) BsdfRow u[3];
     BsdfDrawn drawn;
@@ -205,6 +212,8 @@ static void compare_sample(const BsdfBlock *b, const Bsdf *c, uint64_t *state, T
     for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
         BsdfSample s;
         bool is_drawn = bsdf_sample(&c[i], u[2][i], f2(u[0][i], u[1][i]), &s);
+        if (is_drawn)
+            wi[0][i] = s.wi.x, wi[1][i] = s.wi.y, wi[2][i] = s.wi.z;
         compare(&t[2], "is drawn", live >> i & 1, is_drawn, 0.5f, 1.0f);
         if (!is_drawn || !(live >> i & 1))
             continue;
@@ -220,21 +229,66 @@ static void compare_sample(const BsdfBlock *b, const Bsdf *c, uint64_t *state, T
     }
 }
 
+static const float *state_row(const BsdfBlockLobe *lobe, uint32_t row)
+{
+    return lobe->term->state + (size_t)row * SSL_BLOCK;
+}
+
+/* Adds weight times three rows of the state of a lobe. */
+static void add_weighted(const BsdfBlockLobe *lobe, uint32_t row, uint32_t i, Spectrum *sum)
+{
+    for (uint32_t k = 0; k < 3; ++k)
+        sum->c[k] += lobe->weight[k][i] * state_row(lobe, row + k)[i];
+}
+
+static void compare_medium(const BsdfBlockLobe *lobe, const Bsdf *c, uint32_t i, Tally *t)
+{
+    const BsdfMedium *m = bsdf_medium(c, &(BsdfSample){.lobe = 0});
+    for (uint32_t k = 0; k < 3; ++k) {
+        uint32_t row = lobe->def->medium + k;
+        compare(t, "extinction", state_row(lobe, row)[i], m->sigma_t.c[k], 1e-5f, 0.0f);
+        compare(t, "single albedo", state_row(lobe, row + 3)[i], m->albedo.c[k], 1e-5f, 0.0f);
+    }
+    compare(t, "mean cosine", state_row(lobe, lobe->def->medium + 6u)[i], m->g, 1e-6f, 1.0f);
+}
+
+/* What the lobes tell of themselves at one point. */
+static void compare_lobes(const BsdfBlock *b, const Bsdf *c, uint32_t i, Tally *t)
+{
+    Spectrum albedo = spectrum_splat(0.0f), reflected = albedo, kinds[BSDF_KINDS];
+    Spectrum expected = bsdf_albedo(c);
+    bool has_sides = false;
+    bsdf_albedo_kinds(c, kinds);
+    for (uint32_t l = 0; l < b->lobe_count; ++l) {
+        const BsdfBlockLobe *lobe = &b->lobes[l];
+        if (!(lobe->live >> i & 1))
+            continue;
+        add_weighted(lobe, lobe->def->albedo, i, &albedo);
+        if (lobe->def->reflected != BSDF_NO_ROW) {
+            bool is_glossy = lobe->def->flags & SSL_LOBE_SEEN_AS_GLOSSY;
+            if (!(lobe->def->flags & SSL_LOBE_SEEN_AS_TRANSMISSION))
+                add_weighted(lobe, is_glossy ? lobe->def->albedo : lobe->def->reflected, i,
+                             &reflected);
+            has_sides = true;
+        }
+        if (lobe->def->medium != BSDF_NO_ROW)
+            compare_medium(lobe, c, i, &t[8]);
+    }
+    for (uint32_t k = 0; k < 3; ++k) {
+        compare(&t[5], "albedo", albedo.c[k], expected.c[k], 2e-3f, 1e-2f);
+        if (has_sides)
+            compare(&t[7], "reflected", reflected.c[k], kinds[BSDF_KIND_GLOSSY].c[k], 2e-3f, 1e-2f);
+    }
+    compare(&t[5], "lobes", (float)b->counts[i], (float)c->lobe_count, 1e-6f, 1.0f);
+    compare(&t[5], "flags", (float)(b->flags[i] & 127u), (float)c->flags, 1e-6f, 1.0f);
+}
+
 static void compare_prepared(const BsdfBlock *b, const Bsdf *c, ClosureId id, const Points *p,
                              const BsdfTerm *term, Tally *t)
 {
     const float *factor = bsdf_term_base_factor(term);
     for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
-        Spectrum albedo = spectrum_splat(0.0f), expected = bsdf_albedo(&c[i]);
-        for (uint32_t l = 0; l < b->lobe_count; ++l) {
-            const BsdfBlockLobe *lobe = &b->lobes[l];
-            const float *rows = lobe->term->state + (size_t)lobe->def->albedo * SSL_BLOCK;
-            for (uint32_t k = 0; k < 3 && (lobe->live >> i & 1); ++k)
-                albedo.c[k] += lobe->weight[k][i] * rows[(size_t)k * SSL_BLOCK + i];
-        }
-        for (uint32_t k = 0; k < 3; ++k)
-            compare(&t[5], "albedo", albedo.c[k], expected.c[k], 2e-3f, 1e-2f);
-        compare(&t[5], "lobes", (float)b->counts[i], (float)c[i].lobe_count, 1e-6f, 1.0f);
+        compare_lobes(b, &c[i], i, t);
         float args[CLOSURE_MAX_SCALARS];
         for (uint32_t r = 0; r < closure_table_scalars(id); ++r)
             args[r] = p->args[r][i];
@@ -247,8 +301,9 @@ static void compare_prepared(const BsdfBlock *b, const Bsdf *c, ClosureId id, co
 
 static void compare_closure(ClosureId id, const BsdfDef *def)
 {
-    static const char *const names[] = {"value",   "density", "drawn or lost",  "direction",
-                                        "weights", "albedo",  "base of a layer"};
+    static const char *const names[] = {"value",           "density",   "drawn or lost",
+                                        "direction",       "weights",   "albedo",
+                                        "base of a layer", "reflected", "medium"};
     Tally tallies[SORT_COUNT_OF(names)] = {0};
     uint64_t state = (uint64_t)id << 32;
     BsdfBlock *b = aligned_alloc(64, sizeof *b);
@@ -264,8 +319,11 @@ static void compare_closure(ClosureId id, const BsdfDef *def)
         const BsdfTerm *term = bsdf_block_add(b, def, p.args[0], p.weight[0], 0xffff);
         compare_prepared(b, c, id, &p, term, tallies);
         for (uint32_t q = 0; q < QUERIES; ++q) {
-            compare_eval(b, c, &state, tallies);
-            compare_sample(b, c, &state, tallies);
+            _Alignas(64) BsdfRow wi[3];
+            random_queries(c, &state, wi);
+            compare_eval(b, c, wi, tallies);
+            compare_sample(b, c, &state, wi, tallies);
+            compare_eval(b, c, wi, tallies);
         }
     }
     free(b);
@@ -283,30 +341,47 @@ static void compare_closure(ClosureId id, const BsdfDef *def)
     assert_true(is_good);
 }
 
-static void run_source(const EmbeddedText *text, uint32_t *out_count)
+/* --- building --------------------------------------------------------------------------------- */
+
+static void assert_built(Status status, const DiagList *diags, const char *what)
+{
+    StrBuf out = {0};
+    diag_print(diags, &out);
+    if (status != STATUS_OK)
+        print_message("%s%s\n", strbuf_text(&out), what);
+    strbuf_free(&out);
+    assert_int_equal(status, STATUS_OK);
+}
+
+static BsdfBuild *build_closure(const SslSource *source, const SslBsdfInfo *info, uint32_t lanes)
 {
     Error err = {0};
+    BsdfBuild *build;
+    DiagList *diags = diag_list_create();
+    assert_built(bsdf_build(ctx, source, info, lanes, diags, &build, &err), diags, err.text);
+    diag_list_destroy(diags);
+    return build;
+}
+
+/* --- all closures ----------------------------------------------------------------------------- */
+
+/* Returns whether the source's closure was compared. */
+static bool compare_source(const EmbeddedText *text)
+{
     SslBsdfInfo info;
     uint32_t count;
     DiagList *diags = diag_list_create();
     SslSource source = {.name = text->name, .text = {text->text, text->size_bytes}};
-    assert_int_equal(ssl_source_bsdfs(ctx, &source, diags, &info, 1, &count), STATUS_OK);
+    assert_built(ssl_source_bsdfs(ctx, &source, diags, &info, 1, &count), diags, "");
+    diag_list_destroy(diags);
     assert_int_equal(count, 1);
     ClosureId id = closure_table_find(info.name);
-    if (id != CLOSURE_COUNT && (!only || strcmp(only, info.name) == 0)) {
-        BsdfBuild *build;
-        Status status = bsdf_build(ctx, &source, &info, lanes_at_once, diags, &build, &err);
-        StrBuf out = {0};
-        diag_print(diags, &out);
-        if (status != STATUS_OK)
-            print_message("%s%s\n", strbuf_text(&out), err.text);
-        strbuf_free(&out);
-        assert_int_equal(status, STATUS_OK);
-        compare_closure(id, bsdf_build_def(build));
-        bsdf_build_destroy(build);
-        ++*out_count;
-    }
-    diag_list_destroy(diags);
+    if (id == CLOSURE_COUNT || (only && strcmp(only, info.name) != 0))
+        return false;
+    BsdfBuild *build = build_closure(&source, &info, lanes_at_once);
+    compare_closure(id, bsdf_build_def(build));
+    bsdf_build_destroy(build);
+    return true;
 }
 
 static void test_bsdf_programs_agree_with_c(void **state)
@@ -314,7 +389,7 @@ static void test_bsdf_programs_agree_with_c(void **state)
     (void)state;
     uint32_t count = 0;
     for (uint32_t i = 0; closure_sources[i].name; ++i)
-        run_source(&closure_sources[i], &count);
+        count += compare_source(&closure_sources[i]);
     assert_true(count > 0);
 }
 
