@@ -1,5 +1,7 @@
 #include "base/mat4.h"
 
+#include "ssl/rt/rt.h"
+
 mat4 mat4_identity(void)
 {
     return (mat4){{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}};
@@ -18,8 +20,8 @@ mat4 mat4_scale(float3 factors)
 mat4 mat4_rotate(float3 axis, float angle_rad)
 {
     float3 a = f3_normalize(axis);
-    float s = sinf(0.5f * angle_rad);
-    return mat4_from_quaternion(a.x * s, a.y * s, a.z * s, cosf(0.5f * angle_rad));
+    float s = rt_sin(0.5f * angle_rad);
+    return mat4_from_quaternion(a.x * s, a.y * s, a.z * s, rt_cos(0.5f * angle_rad));
 }
 
 mat4 mat4_from_quaternion(float x, float y, float z, float w)

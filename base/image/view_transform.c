@@ -1,5 +1,6 @@
 #include "base/image/view_transform.h"
 #include "base/srgb.h"
+#include "ssl/rt/rt.h"
 
 const char *const view_curve_names[] = {"standard", "filmic", NULL};
 
@@ -14,7 +15,7 @@ static float filmic(float x)
 
 float view_transform_channel(const ViewTransform *view, float linear)
 {
-    float x = linear * exp2f(view->exposure_stops);
+    float x = linear * rt_exp2(view->exposure_stops);
     if (!(x > 0)) /* also true for NaN */
         return 0;
     if (view->curve == VIEW_FILMIC)

@@ -1,8 +1,8 @@
 #include "sort/film/pixel_filter.h"
 
+#include "sort/sampling/turn.h"
+#include "ssl/rt/rt.h"
 #include <string.h>
-
-#define PI 3.14159265358979323846
 
 typedef struct FilterKind {
     const char *name;
@@ -15,19 +15,30 @@ static const FilterKind kinds[PIXEL_FILTER_KIND_COUNT] = {
     [PIXEL_FILTER_GAUSSIAN] = {"gaussian", 2.0f},
 };
 
+/* Returns erf(x) for x in [0, 3], to 10 digits, by its power series. */
+static double error_function(double x)
+{
+    double power = x, sum = 0.0;
+    for (int n = 0; n < 60; ++n) {
+        sum += power / (2 * n + 1);
+        power *= -x * x / (n + 1);
+    }
+    return 2.0 / sqrt(TURN_PI) * sum;
+}
+
 /* Integral of the filter from its centre to x, both in units of the full width; 1/2 at x = 1/2. */
 static double half_integral(PixelFilterKind kind, double x)
 {
     switch (kind) {
     case PIXEL_FILTER_BLACKMAN_HARRIS: {
         /* 0.35875 + 0.48829 cos a + 0.14128 cos 2a + 0.01168 cos 3a, a = 2 pi x [Harris1978] */
-        double a = 2.0 * PI * x;
-        return x +
-               (0.48829 * sin(a) + 0.5 * 0.14128 * sin(2.0 * a) + 0.01168 / 3.0 * sin(3.0 * a)) /
-                   (2.0 * PI * 0.35875);
+        double a = 2.0 * TURN_PI * x;
+        return x + (0.48829 * turn_unit(a).im + 0.5 * 0.14128 * turn_unit(2.0 * a).im +
+                    0.01168 / 3.0 * turn_unit(3.0 * a).im) /
+                       (2.0 * TURN_PI * 0.35875);
     }
     case PIXEL_FILTER_GAUSSIAN: /* three standard deviations to the edge */
-        return 0.5 * erf(6.0 * x / sqrt(2.0)) / erf(3.0 / sqrt(2.0));
+        return 0.5 * error_function(6.0 * x / sqrt(2.0)) / error_function(3.0 / sqrt(2.0));
     case PIXEL_FILTER_BOX:
     case PIXEL_FILTER_KIND_COUNT:
         break;
@@ -42,11 +53,13 @@ float pixel_filter_value(PixelFilterKind kind, float width_px, float x)
         return 0.0f;
     double density = 1.0;
     if (kind == PIXEL_FILTER_BLACKMAN_HARRIS) {
-        double a = 2.0 * PI * t;
-        density =
-            1.0 + (0.48829 * cos(a) + 0.14128 * cos(2.0 * a) + 0.01168 * cos(3.0 * a)) / 0.35875;
+        double a = 2.0 * TURN_PI * fabs(t);
+        density = 1.0 + (0.48829 * turn_unit(a).re + 0.14128 * turn_unit(2.0 * a).re +
+                         0.01168 * turn_unit(3.0 * a).re) /
+                            0.35875;
     } else if (kind == PIXEL_FILTER_GAUSSIAN) {
-        density = exp(-18.0 * t * t) * 6.0 / (sqrt(2.0 * PI) * erf(3.0 / sqrt(2.0)));
+        density = (double)rt_exp((float)(-18.0 * t * t)) * 6.0 /
+                  (sqrt(2.0 * TURN_PI) * error_function(3.0 / sqrt(2.0)));
     }
     return (float)(density / (double)width_px);
 }

@@ -1,6 +1,7 @@
 /* A camera and a light for files that have none. */
 #include "base/check.h"
 #include "sort/import/import_state.h"
+#include "ssl/rt/rt.h"
 
 #define FOV_Y_DEG   35.0f
 #define RAD_PER_DEG 0.01745329251994330f
@@ -28,7 +29,7 @@ static mat4 frame_outlines(const ImportSink *s, float aspect)
     mat4 view = mat4_look_at(toward, f3(0, 0, 0), f3(0, 1, 0));
     view.m[0][3] = view.m[1][3] = view.m[2][3] = 0.0f;
     mat4 world_to_view = mat4_transpose(view);
-    float slope = margin * tanf(0.5f * FOV_Y_DEG * RAD_PER_DEG);
+    float slope = margin * rt_tan(0.5f * FOV_Y_DEG * RAD_PER_DEG);
     float front = -INFINITY;
     Reach x = {slope * aspect, -INFINITY, -INFINITY}, y = {slope, -INFINITY, -INFINITY};
     for (uint32_t i = 0; i < s->instances.count; ++i) {
@@ -112,7 +113,7 @@ void import_judge_lights(const ImportSink *s)
                 "light '%s' gives about %.3g W/m2 where the scene is: a picture of it needs "
                 "--exposure %.1f, "
                 "or other --light-units (%s)",
-                best->name, (double)most, (double)-log2f(most / white),
+                best->name, (double)most, (double)-rt_log2(most / white),
                 import_light_units_names[s->light_units]);
 }
 

@@ -8,6 +8,7 @@
 #include "sort/integrator/wave_state.h"
 
 #include "sort/sampling/warp.h"
+#include "ssl/rt/rt.h"
 
 /* Returns the probability of each channel to be drawn. */
 static Spectrum channel_chances(const Path *path)
@@ -31,7 +32,7 @@ static float free_distance(const WaveShared *s, const Path *path)
     while (channel + 1 < SPECTRUM_CHANNELS && u >= chance.c[channel])
         u -= chance.c[channel++];
     ASSERT(v < 1.0f && path->medium.sigma_t.c[channel] >= 0.0f);
-    return -log1pf(-v) / path->medium.sigma_t.c[channel];
+    return -rt_log1p(-v) / path->medium.sigma_t.c[channel];
 }
 
 void wave_walk(Wave *w, uint32_t i, float3 origin, float3 direction, float t_min)
@@ -54,7 +55,7 @@ static void attenuate(Path *path, float t, bool scatters)
     SPECTRUM_EACH(i)
     {
         float sigma_t = path->medium.sigma_t.c[i];
-        through.c[i] = expf(-sigma_t * t);
+        through.c[i] = rt_exp(-sigma_t * t);
         pdf += chance.c[i] * through.c[i] * (scatters ? sigma_t : 1.0f);
         if (scatters)
             through.c[i] *= sigma_t * path->medium.albedo.c[i];

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
+#include "ssl/rt/rt.h"
 #include <string.h>
 
 const WaveViewInfo *wave_view_info(WaveView view)
@@ -82,7 +83,7 @@ static float3 name_color(const char *name)
 static float on_log_scale(float2 v)
 {
     float length = f2_length(v);
-    return length > 0.0f ? clampf(1.0f + log2f(length) / 16.0f, 0.0f, 1.0f) : 0.0f;
+    return length > 0.0f ? clampf(1.0f + rt_log2(length) / 16.0f, 0.0f, 1.0f) : 0.0f;
 }
 
 /* Returns 1 where an edge of the triangle is within half a pixel, and less up to 0 at one and a half. Curves have no

@@ -2,6 +2,7 @@
 
 #include "sort/sampling/warp.h"
 #include "sort/scene/curve.h"
+#include "ssl/rt/rt.h"
 
 #include <math.h>
 
@@ -104,7 +105,9 @@ bool curve_light_sample(const Scene *scene, uint32_t instance, uint32_t segment,
     float distance, phi = SORT_PI * (u.y - 0.5f);
     if (!facing(&x, &towards, &distance))
         return false;
-    float3 e = f3_madd(f3_scale(towards, cosf(phi)), sinf(phi), f3_cross(x.T, towards));
+    float sine, cosine;
+    rt_sincos(phi, &sine, &cosine);
+    float3 e = f3_madd(f3_scale(towards, cosine), sine, f3_cross(x.T, towards));
     if (!tube_patch(&x, o.mesh->curves->basis == SCENE_CURVE_LINEAR, e, &patch))
         return false;
     float3 D = mat4_vector(&o.instance.object_to_world, patch.D);
@@ -151,7 +154,7 @@ float curve_light_area(const Scene *scene, uint32_t instance, uint32_t segment)
     const mat4 *m = &o.instance.object_to_world;
     float3 x = mat4_vector(m, f3(1, 0, 0)), y = mat4_vector(m, f3(0, 1, 0)),
            z = mat4_vector(m, f3(0, 0, 1));
-    float scale = cbrtf(fabsf(f3_dot(f3_cross(x, y), z))), area = 0.0f;
+    float scale = rt_cbrt(fabsf(f3_dot(f3_cross(x, y), z))), area = 0.0f;
     for (int k = 0; k < PARTS; ++k) {
         CurvePoint c;
         curve_eval(o.mesh, segment, ((float)k + 0.5f) / (float)PARTS, 0.5f, &c);

@@ -6,7 +6,9 @@
 #include "base/check.h"
 #include "sort/bsdf/spectrum.h"
 #include "sort/sampling/dist2d.h"
+#include "sort/sampling/turn.h"
 #include "sort/sampling/warp.h"
+#include "ssl/rt/rt.h"
 
 /* The uniform part of the density: cells get at least this share of the mean weight. It covers what
  * a texture filter spreads into cells whose own mean is black. */
@@ -21,9 +23,9 @@ struct EnvironmentTable {
 
 static float2 uv_of_local(float3 d)
 {
-    float u = 0.5f + atan2f(-d.x, d.z) * SORT_INV_2PI;
+    float u = 0.5f + rt_atan2(-d.x, d.z) * SORT_INV_2PI;
     /* atan2 keeps its accuracy at the poles, where asin loses half its digits. */
-    float v = 0.5f + atan2f(d.y, sqrtf(d.x * d.x + d.z * d.z)) * SORT_INV_PI;
+    float v = 0.5f + rt_atan2(d.y, sqrtf(d.x * d.x + d.z * d.z)) * SORT_INV_PI;
     return f2(u, v);
 }
 
@@ -36,8 +38,10 @@ float2 environment_uv(const SceneEnvironment *environment, float3 direction)
 static float3 direction_of_uv(const SceneEnvironment *environment, float2 uv, float *out_ring)
 {
     float longitude = 2.0f * SORT_PI * (uv.x - 0.5f), latitude = SORT_PI * (uv.y - 0.5f);
-    float ring = cosf(latitude);
-    float3 d = f3(-sinf(longitude) * ring, sinf(latitude), cosf(longitude) * ring);
+    float ring, height, east, north;
+    rt_sincos(latitude, &height, &ring);
+    rt_sincos(longitude, &east, &north);
+    float3 d = f3(-east * ring, height, north * ring);
     *out_ring = ring;
     return f3_normalize(mat4_vector(&environment->environment_to_world, d));
 }
@@ -87,8 +91,7 @@ static float non_negative(float x)
 /* The part of the sphere's area, out of 1, that row `y` of `height` covers. */
 static double row_share(uint32_t y, uint32_t height)
 {
-    double pi = 3.14159265358979323846;
-    return 0.5 * (cos(pi * y / height) - cos(pi * (y + 1) / height));
+    return 0.5 * (turn_unit(TURN_PI * y / height).re - turn_unit(TURN_PI * (y + 1) / height).re);
 }
 
 /* The mean over a cell of what is interpolated linearly between its middle and those of its neighbours. */

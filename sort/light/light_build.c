@@ -6,6 +6,7 @@
 #include "sort/light/curve_light.h"
 #include "sort/light/scene_bounds.h"
 #include "sort/sampling/warp.h"
+#include "ssl/rt/rt.h"
 
 /* Memory of an emissive triangle in all tables and in the tree, and of a material slot of an instance. */
 enum { EMITTER_BYTES = 208, SLOT_BYTES = sizeof(uint32_t) };
@@ -47,16 +48,16 @@ static void init_source_from_light(const SceneLight *light, Spectrum emission, u
         out_source->kind = SOURCE_SPOT;
         out_source->is_spot = true;
         out_source->falloff = light->falloff;
-        out_source->cos_inner = cosf(light->inner_angle_rad);
-        out_source->cos_outer = cosf(light->outer_angle_rad);
+        out_source->cos_inner = rt_cos(light->inner_angle_rad);
+        out_source->cos_outer = rt_cos(light->outer_angle_rad);
         break;
     case SCENE_LIGHT_DISTANT: {
         out_source->kind = SOURCE_DISTANT;
-        float half_sin = sinf(0.25f * light->angle_rad);
+        float half_sin = rt_sin(0.25f * light->angle_rad);
         out_source->one_minus_cos = 2.0f * half_sin * half_sin;
         if (out_source->one_minus_cos > 0.0f) {
             /* E = pi L sin^2(half angle), facing. */
-            float sin_half = sinf(0.5f * light->angle_rad);
+            float sin_half = rt_sin(0.5f * light->angle_rad);
             out_source->emission =
                 spectrum_scale(out_source->emission, SORT_INV_PI / (sin_half * sin_half));
         }

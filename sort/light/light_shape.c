@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "sort/light/spherical_rectangle.h"
+#include "sort/sampling/turn.h"
 #include "sort/sampling/warp.h"
 
 typedef struct Vec {
@@ -68,7 +69,8 @@ void light_shape_init(const SceneLight *light, LightShape *out_shape)
                      .spread_scale = 1.0};
     double spread = 0.5 * (double)light->spread_rad;
     if (spread > 0.0 && !is_ball(out_shape)) {
-        out_shape->cot_spread = cos(spread) / sin(spread);
+        Complex turn = turn_unit(spread);
+        out_shape->cot_spread = turn.re / turn.im;
         /* The difference loses digits as b^2; its series does not. */
         double b2 = spread * spread;
         out_shape->spread_scale = 1.0 / (spread < 0.01 ? b2 * (1.0 / 3.0 + b2 / 45.0)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "ssl/rt/rt.h"
 
 enum {
     BUCKETS = 12,
@@ -53,9 +54,9 @@ static void unite_cones(const LightBounds *a, const LightBounds *b, float3 *out_
                         float *out_cos_o)
 {
     const float pi = 3.14159265f;
-    float theta_a = acosf(clampf(a->cos_o, -1.0f, 1.0f));
-    float theta_b = acosf(clampf(b->cos_o, -1.0f, 1.0f));
-    float between = acosf(clampf(f3_dot(a->axis, b->axis), -1.0f, 1.0f));
+    float theta_a = rt_acos(clampf(a->cos_o, -1.0f, 1.0f));
+    float theta_b = rt_acos(clampf(b->cos_o, -1.0f, 1.0f));
+    float between = rt_acos(clampf(f3_dot(a->axis, b->axis), -1.0f, 1.0f));
     *out_axis = a->axis;
     *out_cos_o = a->cos_o;
     if (fminf(between + theta_b, pi) <= theta_a)
@@ -72,8 +73,9 @@ static void unite_cones(const LightBounds *a, const LightBounds *b, float3 *out_
     if (theta >= pi || !(length > 1e-6f))
         return;
     float turn = theta - theta_a;
-    *out_axis = f3_normalize(f3_madd(f3_scale(a->axis, cosf(turn)), sinf(turn) / length, across));
-    *out_cos_o = cosf(theta);
+    *out_axis =
+        f3_normalize(f3_madd(f3_scale(a->axis, rt_cos(turn)), rt_sin(turn) / length, across));
+    *out_cos_o = rt_cos(theta);
 }
 
 static LightBounds unite(const LightBounds *a, const LightBounds *b)
@@ -150,12 +152,12 @@ typedef struct Builder {
 static float cone_measure(const LightBounds *b)
 {
     const float pi = 3.14159265f;
-    float theta_o = acosf(clampf(b->cos_o, -1.0f, 1.0f));
-    float theta_w = fminf(theta_o + acosf(clampf(b->cos_e, -1.0f, 1.0f)), pi);
-    float sin_o = sinf(theta_o);
+    float theta_o = rt_acos(clampf(b->cos_o, -1.0f, 1.0f));
+    float theta_w = fminf(theta_o + rt_acos(clampf(b->cos_e, -1.0f, 1.0f)), pi);
+    float sin_o = rt_sin(theta_o);
     return 2.0f * pi * (1.0f - b->cos_o) +
            0.5f * pi *
-               (2.0f * theta_w * sin_o - cosf(theta_o - 2.0f * theta_w) - 2.0f * theta_o * sin_o +
+               (2.0f * theta_w * sin_o - rt_cos(theta_o - 2.0f * theta_w) - 2.0f * theta_o * sin_o +
                 b->cos_o);
 }
 

@@ -2,8 +2,10 @@
 #include "sort/scene/camera.h"
 
 #include "base/check.h"
+#include "sort/sampling/turn.h"
 #include "sort/sampling/warp.h"
 #include "sort/scene/motion.h"
+#include "ssl/rt/rt.h"
 
 /* The window that film (0, 0) to (width, height) shows, in the units of CameraView. */
 static void set_window(CameraView *view, double left, double top, double width, double height,
@@ -36,6 +38,12 @@ static void set_fisheye_window(CameraView *view, const SceneCamera *camera, uint
     set_window(view, left, top, width, height, width_px, height_px);
 }
 
+static double tangent(double angle)
+{
+    Complex turn = turn_unit(angle);
+    return turn.im / turn.re;
+}
+
 static void set_frame(CameraView *view, const mat4 *m)
 {
     view->axis_x = f3(m->m[0][0], m->m[1][0], m->m[2][0]);
@@ -52,12 +60,12 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
         .kind = camera->kind,
         .fov_rad = camera->fov_rad,
         .fisheye = camera->fisheye,
-        .sin_quarter = sinf(0.25f * camera->fov_rad),
+        .sin_quarter = rt_sin(0.25f * camera->fov_rad),
         .lens_radius_m = camera->aperture_radius_m,
         .focus_distance_m = camera->focus_distance_m,
         .blades = camera->aperture_blades,
-        .cos_turn = cosf(camera->aperture_rotation_rad),
-        .sin_turn = sinf(camera->aperture_rotation_rad),
+        .cos_turn = rt_cos(camera->aperture_rotation_rad),
+        .sin_turn = rt_sin(camera->aperture_rotation_rad),
         .clip_near_m = camera->clip_near_m,
         .clip_far_m = camera->clip_far_m,
         .inverse_ratio = camera->aperture_ratio > 0.0f ? 1.0f / camera->aperture_ratio : 1.0f,
@@ -69,8 +77,8 @@ void camera_view_init(const SceneCamera *camera, uint32_t width_px, uint32_t hei
     set_frame(out_view, &camera->camera_to_world);
     switch (camera->kind) {
     case SCENE_CAMERA_PERSPECTIVE:
-        set_shifted_window(out_view, camera, 2.0 * tan(0.5 * (double)camera->fov_y_rad), width_px,
-                           height_px);
+        set_shifted_window(out_view, camera, 2.0 * tangent(0.5 * (double)camera->fov_y_rad),
+                           width_px, height_px);
         break;
     case SCENE_CAMERA_ORTHOGRAPHIC:
         set_shifted_window(out_view, camera, (double)camera->height_m, width_px, height_px);
@@ -96,7 +104,8 @@ typedef struct LocalRay {
 static float2 corner(const CameraView *view, uint32_t k)
 {
     float angle = 2.0f * SORT_PI * (float)k / (float)view->blades;
-    float c = cosf(angle), s = sinf(angle);
+    float c, s;
+    rt_sincos(angle, &s, &c);
     return f2(c * view->cos_turn - s * view->sin_turn, s * view->cos_turn + c * view->sin_turn);
 }
 
@@ -132,8 +141,9 @@ static void bend(const CameraView *view, float2 lens_u, LocalRay *r)
 
 static void equirectangular_ray(const CameraView *view, float2 angles, LocalRay *r)
 {
-    float sin_lon = sinf(angles.x), cos_lon = cosf(angles.x);
-    float sin_lat = sinf(angles.y), cos_lat = cosf(angles.y);
+    float sin_lon, cos_lon, sin_lat, cos_lat;
+    rt_sincos(angles.x, &sin_lon, &cos_lon);
+    rt_sincos(angles.y, &sin_lat, &cos_lat);
     r->along = f3(cos_lat * sin_lon, sin_lat, -cos_lat * cos_lon);
     r->along_dx = f3_scale(f3(cos_lat * cos_lon, 0.0f, cos_lat * sin_lon), view->step.x);
     r->along_dy = f3_scale(f3(-sin_lat * sin_lon, cos_lat, sin_lat * cos_lon), view->step.y);
@@ -141,7 +151,7 @@ static void equirectangular_ray(const CameraView *view, float2 angles, LocalRay 
 
 static void equiangular_ray(const CameraView *view, float2 angles, LocalRay *r)
 {
-    float x = tanf(angles.x), y = tanf(angles.y);
+    float x = rt_tan(angles.x), y = rt_tan(angles.y);
     r->along = f3(x, y, -1.0f);
     r->along_dx = f3((1.0f + x * x) * view->step.x, 0.0f, 0.0f);
     r->along_dy = f3(0.0f, (1.0f + y * y) * view->step.y, 0.0f);
@@ -158,7 +168,7 @@ static bool fisheye_angle(const CameraView *view, float r, float *out_angle, flo
         return r <= 1.0f;
     case SCENE_FISHEYE_EQUISOLID: {
         float sine = fminf(r * view->sin_quarter, 1.0f);
-        *out_angle = 2.0f * asinf(sine);
+        *out_angle = 2.0f * rt_asin(sine);
         *out_slope = 2.0f * view->sin_quarter / sqrtf(fmaxf(1.0f - sine * sine, 1e-6f));
         return r <= 1.0f;
     }
@@ -178,7 +188,8 @@ static bool fisheye_ray(const CameraView *view, float2 p, LocalRay *out)
     if (!fisheye_angle(view, r, &angle, &slope))
         return false;
     float2 n = r > 0.0f ? f2(p.x / r, p.y / r) : f2(0.0f, 1.0f);
-    float sine = sinf(angle), cosine = cosf(angle);
+    float sine, cosine;
+    rt_sincos(angle, &sine, &cosine);
     float across = r > 1e-6f ? sine / r : slope;
     float along = slope * cosine - across, ahead = sine * slope;
     out->along = f3(n.x * sine, n.y * sine, -cosine);
@@ -197,7 +208,7 @@ static bool fisheye_radius(const CameraView *view, float angle, float *out_r)
     if (view->fisheye == SCENE_FISHEYE_EQUIDISTANT)
         *out_r = 2.0f * angle / view->fov_rad;
     else if (view->fisheye == SCENE_FISHEYE_EQUISOLID)
-        *out_r = sinf(0.5f * angle) / view->sin_quarter;
+        *out_r = rt_sin(0.5f * angle) / view->sin_quarter;
     if (view->fisheye != SCENE_FISHEYE_POLYNOMIAL)
         return *out_r <= 1.0f;
     while (fisheye_angle(view, high, &a, &slope) && a < angle && high < 1e6f)
@@ -317,16 +328,16 @@ bool camera_project(const CameraView *view, float3 point, float2 *out_film_px)
     case SCENE_CAMERA_ORTHOGRAPHIC:
         break;
     case SCENE_CAMERA_EQUIANGULAR:
-        x = atanf(x / depth), y = atanf(y / depth);
+        x = rt_atan(x / depth), y = rt_atan(y / depth);
         break;
     case SCENE_CAMERA_EQUIRECTANGULAR:
-        y = atan2f(y, sqrtf(x * x + depth * depth));
-        x = atan2f(x, depth);
+        y = rt_atan2(y, sqrtf(x * x + depth * depth));
+        x = rt_atan2(x, depth);
         is_seen = true;
         break;
     case SCENE_CAMERA_FISHEYE: {
         float across = sqrtf(x * x + y * y), r = 0.0f;
-        is_seen = fisheye_radius(view, atan2f(across, depth), &r);
+        is_seen = fisheye_radius(view, rt_atan2(across, depth), &r);
         float scale = across > 0.0f ? r / across : 0.0f;
         x *= scale, y *= scale;
         break;

@@ -1,6 +1,7 @@
 #include "sort/scene/motion.h"
 
 #include "base/check.h"
+#include "ssl/rt/rt.h"
 #include <math.h>
 
 MotionTime motion_time(uint32_t key_count, float time)
@@ -55,7 +56,7 @@ mat4 motion_rigid(const mat4 *keys, uint32_t key_count, float time)
     /* twice the sine times the axis */
     float3 axis =
         f3(turn.m[2][1] - turn.m[1][2], turn.m[0][2] - turn.m[2][0], turn.m[1][0] - turn.m[0][1]);
-    float angle = atan2f(0.5f * f3_length(axis), motion_turn_cosine(a, b));
+    float angle = rt_atan2(0.5f * f3_length(axis), motion_turn_cosine(a, b));
     if (f3_length2(axis) > 0.0f && at.fraction > 0.0f) {
         for (int k = 0; k < 3; ++k)
             m.m[k][3] = 0.0f;

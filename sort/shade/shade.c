@@ -5,6 +5,7 @@
 #include "sort/shade/attributes_fill.h"
 #include "sort/shade/globals_fill.h"
 #include "sort/shade/texture_service.h"
+#include "ssl/rt/rt.h"
 #include "ssl/ssl_limits.h"
 #include <string.h>
 
@@ -54,7 +55,7 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
                                        .sampler = desc->sampler,
                                        .probe = desc->probe}};
         for (int d = 0; d < SHADE_BIAS_DEPTHS; ++d)
-            ctx->host.depth_scale[d] = exp2f(desc->depth_bias[d]);
+            ctx->host.depth_scale[d] = rt_exp2(desc->depth_bias[d]);
         ssl_globals_layout(sort_ssl_globals, GLOBAL_COUNT, &ctx->layout);
         texcache_caller_init(&ctx->host.caller, desc->tex_thread, desc->waiter);
         ctx->globals = arena_alloc(arena, (size_t)BLOCKS * ctx->layout.stride_bytes, 64);

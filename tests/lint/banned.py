@@ -32,6 +32,14 @@ CALLS = [
      ("base/file.c", "plugins/plugin_host.c", "tools/", "tests/")),
 ]
 
+# The C library's results have other bits on other machines; square roots and roundings are exact.
+LIBRARY_MATHEMATICS = (
+    r"(?:sin|cos|tan|sincos|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|exp|exp2|exp10|expm1|log|log2|log10"
+    r"|log1p|pow|cbrt|hypot|erf|erfc|tgamma|lgamma)[fl]?")
+# Folders that make pixels; closures do not yet follow, and the other places only print numbers.
+PIXEL_FOLDERS = ("sort/", "textures/", "base/")
+PIXEL_EXCEPTIONS = ("sort/bsdf/", "textures/filter/tex_explain.c", "textures/replay/")
+
 WORDS = [
     (r"stdout|stderr", "a library does not print",
      ("base/check.c", "tools/", "tests/", "docs/examples/", "sort/import/scene_import.c")),  # the last: a child's main
@@ -62,6 +70,7 @@ def compile_rules():
 
 
 RULES = compile_rules()
+MATHEMATICS = re.compile(r"(?<![\w.])(?<!->)" + LIBRARY_MATHEMATICS + r"\s*\(")
 
 
 def check(files):
@@ -78,6 +87,11 @@ def check(files):
         for match in STEP.finditer(code):
             line = source_tree.line_of(text, match.start("form"))
             messages.append(f"{path}:{line}: {match['form']}: the sign comes first where only the new value counts")
+        for match in MATHEMATICS.finditer(code):
+            if path.startswith(PIXEL_FOLDERS) and not path.startswith(PIXEL_EXCEPTIONS):
+                name = match.group().rstrip("( \t\n")
+                line = source_tree.line_of(text, match.start())
+                messages.append(f"{path}:{line}: {name}: has other bits on other machines; see ssl/rt/rt.h")
         for match in MARKS.finditer(text):
             line = source_tree.line_of(text, match.start())
             messages.append(f"{path}:{line}: {match.group().strip()}: a mark of unfinished work")
@@ -94,9 +108,13 @@ CLEAN = {
                         "/* i++; */ t(\"; i++)\"); while (n--) ++s[i].k; do --n; while (k++ < 3);\n",
     "tools/sort_render/sort_render.c": "printf(x); exit(1);\n",
     "tests/base/test_x.c": "free(calloc(1, 2));\n",
+    "sort/light/light.c": "x = rt_sin(sqrtf(y)) + api->log(api->host); /* exp(-x) */\n",
+    "tools/a.c": "x = sin(y);\n",
 }
 
 BROKEN = [
+    ({"sort/a.c": "x = 2 * sinf (y);\n"}, "sort/a.c:1: sinf: has other bits"),
+    ({"textures/a.c": "x = pow(y, 2);\n"}, "see ssl/rt/rt.h"),
     ({"sort/a.c": "\n  strcpy(a, b);\n"}, "sort/a.c:2: strcpy: does not know the room"),
     ({"tests/a.c": "sprintf (a, b);\n"}, "sprintf"),
     ({"tools/a.c": "n = atoi(a);\n"}, "atoi"),

@@ -19,6 +19,7 @@ LAYERS = [
     ("base/", 0),
     ("plugins/sort_plugin.h", 0),
     ("plugins/plugin_check.h", 0),
+    ("ssl/rt/", -1),  # the mathematics of kernels, and of all else
     ("ssl/", 1),
     ("textures/", 1),
     ("plugins/plugin_host", 2),
@@ -39,15 +40,14 @@ LAYERS = [
 # Inside a layer: the folders that each of its folders sees besides itself and the files of the layer's root.
 ROOMS = {
     "ssl/": {
-        "rt": (),
-        "front": ("rt",),
-        "sema": ("front", "rt"),
-        "ir": ("rt",),
-        "passes": ("ir", "rt"),
-        "stdlib": ("front", "sema", "rt"),
-        "lower": ("front", "sema", "stdlib", "ir", "rt"),
-        "codegen": ("ir", "rt"),
-        "jit": ("codegen", "rt"),
+        "front": (),
+        "sema": ("front",),
+        "ir": (),
+        "passes": ("ir",),
+        "stdlib": ("front", "sema"),
+        "lower": ("front", "sema", "stdlib", "ir"),
+        "codegen": ("ir",),
+        "jit": ("codegen",),
         "group": ("ir",),
         "api": (),
     },
@@ -72,6 +72,7 @@ ROOMS = {
 
 # The headers of a library that other folders may include: full matches.
 FACES = {
+    "ssl/rt/": re.compile(r"ssl/rt/(rt|rt_lanes)\.h|ssl/rt/rt_math\.inc"),
     "ssl/": re.compile(r"ssl/(ssl\.h|ssl_group\.h|ssl_kernel\.h|ssl_limits\.h|[a-z_]+\.inc)"),
     "textures/": re.compile(r"textures/(texcache|converter|tex_trace|tex_replay|tex_live)\.h"),
 }

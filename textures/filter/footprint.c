@@ -1,5 +1,6 @@
 #include "textures/filter/footprint.h"
 #include "base/check.h"
+#include "ssl/rt/rt.h"
 #include <math.h>
 #include <string.h>
 
@@ -119,7 +120,7 @@ void footprint_of(const FootprintInput *in, uint32_t width, uint32_t height, uin
                      clamp_step(in->ds_dy * w), clamp_step(in->dt_dy * h)};
     if (options->mip == TEX_MIP_MAX_OF_FOUR) {
         float widest = larger(larger(fabsf(j.xs), fabsf(j.xt)), larger(fabsf(j.ys), fabsf(j.yt)));
-        f->level = clamp_level(floorf(log2f(widest) + options->mip_bias), level_count);
+        f->level = clamp_level(floorf(rt_log2(widest) + options->mip_bias), level_count);
         return;
     }
 

@@ -1,5 +1,6 @@
 /* The warps: each point lies on its shape, and equal areas of the square become equal measures there. */
 #include "sort/sampling/sampler.h"
+#include "sort/sampling/turn.h"
 #include "sort/sampling/warp.h"
 
 #include <setjmp.h>
@@ -148,11 +149,27 @@ static void test_warp_henyey_greenstein_has_its_mean(void **state)
     }
 }
 
+static void test_turn_matches_the_library(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= 40000; ++i) {
+        double x = 16.0 * TURN_PI * i / 40000.0;
+        Complex unit = turn_unit(x);
+        assert_true(fabs(unit.re - cos(x)) < 1e-12 && fabs(unit.im - sin(x)) < 1e-12);
+        double wrapped = atan2(sin(x), cos(x)), scale = 1e-3 + i;
+        Complex a = {scale * cos(x), scale * sin(x)};
+        assert_true(fabs(turn_angle(a) - wrapped) < 1e-12 ||
+                    fabs(fabs(turn_angle(a) - wrapped) - 2.0 * TURN_PI) < 1e-12);
+    }
+    assert_true(turn_angle((Complex){0.0, 0.0}) == 0.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warp_henyey_greenstein_has_its_mean),
         cmocka_unit_test(test_warp_circle_matches_the_library),
+        cmocka_unit_test(test_turn_matches_the_library),
         cmocka_unit_test(test_warp_disk_keeps_area),
         cmocka_unit_test(test_warp_hemisphere_follows_the_cosine),
         cmocka_unit_test(test_warp_sphere_is_uniform),
