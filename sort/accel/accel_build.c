@@ -2,7 +2,7 @@
  *
  *   top scene:  [geometry 0 .. instance_count-1]  instance i: its triangles in world space
  *                                                 (flattened), or a reference to its mesh's scene
- *               [geometry instance_count]         all light shapes, as user geometry
+ *               [geometry instance_count ..]      lights (accel_lights.c)
  *
  * A ray pays several times for an instanced object: transforming it, a second hierarchy, overlapping
  * bounds. So meshes that are used once are flattened, and so are the others as long as the copies
@@ -210,8 +210,8 @@ static RTCGeometry new_curves(Accel *accel, const SceneMesh *mesh)
         return NULL;
     }
     if (!curves->is_ribbon) {
-        rtcSetGeometryIntersectFilterFunction(geometry, accel_skip_inside);
-        rtcSetGeometryOccludedFilterFunction(geometry, accel_skip_inside);
+        rtcSetGeometryIntersectFilterFunction(geometry, accel_skip_back);
+        rtcSetGeometryOccludedFilterFunction(geometry, accel_skip_back);
     }
     return geometry;
 }
@@ -355,40 +355,6 @@ static void attach_instance(void *data, uint32_t index)
     rtcReleaseGeometry(geometry);
 }
 
-static Status attach_lights(Accel *accel, Error *err)
-{
-    const Scene *scene = accel->scene;
-    accel->shapes = MEM_ARRAY(LightShape, (size_t)scene->light_count + 1);
-    accel->shape_light = MEM_ARRAY(uint32_t, (size_t)scene->light_count + 1);
-    if (!accel->shapes || !accel->shape_light)
-        return error_set(err, STATUS_NO_MEMORY, "no memory for %u lights", scene->light_count);
-    for (uint32_t i = 0; i < scene->light_count; ++i) {
-        const SceneLight *light = &scene->lights[i];
-        if (!light_shape_exists(light) || light->visibility.is_sampled_only)
-            continue;
-        light_shape_init(light, &accel->shapes[accel->shape_count]);
-        accel->shape_light[accel->shape_count++] = i;
-    }
-    if (accel->shape_count == 0)
-        return STATUS_OK;
-    RTCGeometry geometry = rtcNewGeometry(accel->device, RTC_GEOMETRY_TYPE_USER);
-    if (geometry) {
-        rtcSetGeometryUserPrimitiveCount(geometry, accel->shape_count);
-        rtcSetGeometryUserData(geometry, accel);
-        rtcSetGeometryBoundsFunction(geometry, accel_light_bounds, NULL);
-        rtcSetGeometryIntersectFunction(geometry, accel_light_intersect);
-        rtcSetGeometryOccludedFunction(geometry, accel_light_occluded);
-        const unsigned mask = MASK_OPAQUE | MASK_RAYS;
-        rtcSetGeometryMask(geometry, mask | mask << MASK_ALONE_SHIFT);
-        rtcCommitGeometry(geometry);
-        rtcAttachGeometryByID(accel->top, geometry, scene->instance_count);
-        rtcReleaseGeometry(geometry);
-        accel->geometry[scene->instance_count] =
-            (GeometryInfo){.shape = HIT_LIGHT, .ng_sign = 1.0f};
-    }
-    return embree_status(accel, "adding the lights", err);
-}
-
 static void count_instances(Accel *accel, const AccelDesc *desc)
 {
     const Scene *scene = accel->scene;
@@ -449,7 +415,7 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
                          "the scene reaches out farther than %g m, where rays have no precision",
                          (double)reach_max_m);
     TRY(open_device(accel, desc, err));
-    accel->geometry_count = scene->instance_count + 1;
+    accel->geometry_count = scene->instance_count + ACCEL_LIGHT_GEOMETRIES;
     accel->mesh_scenes = MEM_ARRAY(RTCScene, (size_t)scene->mesh_count + 1);
     accel->geometry = MEM_ARRAY(GeometryInfo, accel->geometry_count);
     if (!accel->mesh_scenes || !accel->geometry)
@@ -461,7 +427,8 @@ static Status build(Accel *accel, const AccelDesc *desc, Error *err)
     AttachJobs jobs = {.accel = accel, .desc = desc};
     parallel_for(desc->thread_count, scene->instance_count, attach_instance, &jobs);
     TRY(embree_status(accel, "adding instances", err));
-    TRY(attach_lights(accel, err));
+    TRY(accel_attach_lights(accel, err));
+    TRY(embree_status(accel, "adding the lights", err));
     rtcCommitScene(accel->top);
     TRY(embree_status(accel, "building the hierarchy", err));
     count_instances(accel, desc);

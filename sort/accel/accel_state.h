@@ -33,7 +33,13 @@ typedef struct GeometryInfo {
     float ng_sign;  /* -1: flattened and mirrored, so that the winding in world space is reversed */
     bool is_curve;
     bool is_ribbon; /* faces the ray: Embree's normal is something else */
+    /* Indices into Scene.lights, one for each per_light primitives of a geometry of lights; else NULL. */
+    const uint32_t *lights;
+    uint32_t per_light;
 } GeometryInfo;
+
+/* Geometries of lights, behind those of instances (accel_lights.c). */
+enum { ACCEL_LIGHT_GEOMETRIES = 5 };
 
 struct Accel {
     const Scene *scene; /* borrowed */
@@ -41,8 +47,8 @@ struct Accel {
     RTCScene top;
     RTCScene *mesh_scenes;  /* [mesh_count], NULL for flattened meshes */
     GeometryInfo *geometry; /* [geometry_count] */
-    LightShape *shapes;     /* [shape_count]: primitives of the light geometry */
-    uint32_t *shape_light;  /* [shape_count]: index into Scene.lights */
+    LightShape *shapes;     /* [shape_count]: primitives of the first geometry of lights */
+    uint32_t *shape_light;  /* owned; GeometryInfo.lights of all geometries of lights */
     uint32_t geometry_count, shape_count;
     bool has_alpha;
     /* Bounds the distance between where rays meet a surface below an instance and the instance's bounds, which Embree
@@ -65,12 +71,23 @@ static inline uint64_t surface_order(uint32_t shape, uint32_t triangle)
     return ((uint64_t)shape << 32 | triangle) + 1;
 }
 
-/* Callbacks of the light geometry; its user data is the Accel. */
+/* Returns HitBatch.shape of a primitive, and changes it into HitBatch.triangle. */
+static inline uint32_t shape_of(const GeometryInfo *info, uint32_t *primitive)
+{
+    if (!info->lights)
+        return info->shape;
+    uint32_t light = info->lights[*primitive / info->per_light];
+    *primitive = 0;
+    return HIT_LIGHT | light;
+}
+
+Status accel_attach_lights(Accel *accel, Error *err) SORT_MUST_CHECK;
+/* Callbacks of the geometry of round lights; its user data is the Accel. */
 void accel_light_bounds(const struct RTCBoundsFunctionArguments *args);
 void accel_light_intersect(const struct RTCIntersectFunctionNArguments *args);
 void accel_light_occluded(const struct RTCOccludedFunctionNArguments *args);
 
-/* Filter of round curves: no ray meets them from inside. */
-void accel_skip_inside(const struct RTCFilterFunctionNArguments *args);
+/* Filter of round curves and of lights with one side: no ray meets them from behind. */
+void accel_skip_back(const struct RTCFilterFunctionNArguments *args);
 
 #endif

@@ -116,7 +116,9 @@ static void skip_past(const struct RTCFilterFunctionNArguments *args)
             &query->accel
                  ->geometry[instance != RTC_INVALID_GEOMETRY_ID ? instance
                                                                 : hit[HIT_GEOMETRY * n + lane]];
-        Crossing c = {.order = surface_order(info->shape, hit[HIT_PRIMITIVE * n + lane]),
+        uint32_t primitive = hit[HIT_PRIMITIVE * n + lane];
+        uint32_t shape = shape_of(info, &primitive);
+        Crossing c = {.order = surface_order(shape, primitive),
                       .t = ray[RAY_T_MAX * n + lane],
                       .u = numbers[HIT_U * n + lane],
                       .is_curve = info->is_curve};
@@ -169,7 +171,7 @@ void ray_batch_pass(RayBatch *batch, const HitBatch *hits, uint32_t i)
     }
 }
 
-/* --- light shapes: user geometry ------------------------------------------------------------ */
+/* --- round lights: user geometry ------------------------------------------------------------ */
 
 static float3 lane_float3(const float *fields, uint32_t first, uint32_t n, uint32_t lane)
 {
@@ -242,9 +244,9 @@ void accel_light_occluded(const struct RTCOccludedFunctionNArguments *args)
     }
 }
 
-/* --- round curves --------------------------------------------------------------------------- */
+/* --- what has one side ---------------------------------------------------------------------- */
 
-void accel_skip_inside(const struct RTCFilterFunctionNArguments *args)
+void accel_skip_back(const struct RTCFilterFunctionNArguments *args)
 {
     uint32_t n = args->N;
     const float *ray = (const float *)args->ray, *hit = (const float *)args->hit;
@@ -267,7 +269,7 @@ static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *h
     bool is_instanced = hit->instID[0] != RTC_INVALID_GEOMETRY_ID;
     const GeometryInfo *info = &accel->geometry[is_instanced ? hit->instID[0] : hit->geomID];
     float3 ng = f3_scale(f3(hit->Ng_x, hit->Ng_y, hit->Ng_z), info->ng_sign);
-    uint32_t shape = info->shape, triangle = hit->primID;
+    uint32_t triangle = hit->primID, shape = shape_of(info, &triangle);
     if (is_instanced) {
         const SceneInstance *instance = &accel->scene->instances[shape];
         SceneInstance moved;
@@ -279,15 +281,11 @@ static void store_hit(const Accel *accel, const struct RTCRayHit *p, HitBatch *h
     }
     if (info->is_ribbon)
         ng = f3(-p->ray.dir_x, -p->ray.dir_y, -p->ray.dir_z);
-    if (shape & HIT_LIGHT) {
-        shape |= accel->shape_light[triangle];
-        triangle = 0;
-    }
     hits->shape[i] = shape;
     hits->triangle[i] = triangle;
     hits->t[i] = p->ray.tfar;
-    hits->b1[i] = hit->u;
-    hits->b2[i] = hit->v;
+    hits->b1[i] = info->lights ? 0.0f : hit->u;
+    hits->b2[i] = info->lights ? 0.0f : hit->v;
     hits->ng[0][i] = ng.x;
     hits->ng[1][i] = ng.y;
     hits->ng[2][i] = ng.z;

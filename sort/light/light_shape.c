@@ -58,6 +58,26 @@ static bool is_ball(const LightShape *shape)
     return shape->kind == SCENE_LIGHT_SPHERE || light_shape_faces(shape);
 }
 
+/* A triangle with rounded corners and a ray's distance to it have this error along the normal, as triangle_error of
+ * sort/shade/hit.c has it at the corners. */
+static double rectangle_error(const LightShape *shape)
+{
+    const double operations = 4.0, least_share = 0x1p-30;
+    double edge[3], corner[3], lever = 0.0, place = 0.0, longest = 0.0;
+    for (int k = 0; k < 3; ++k) {
+        edge[k] = 2.0 * (fabs(shape->axis[0][k]) * shape->half_size[0] +
+                         fabs(shape->axis[1][k]) * shape->half_size[1]);
+        corner[k] = fabs(shape->centre[k]) + 0.5 * edge[k];
+        place += fabs(shape->axis[2][k]) * (corner[k] + edge[k]);
+        longest = fmax(longest, edge[k]);
+    }
+    for (int k = 0; k < 3; ++k)
+        lever += edge[k] * edge[(k + 1) % 3] * edge[(k + 2) % 3];
+    double area2 = 4.0 * shape->half_size[0] * shape->half_size[1];
+    lever = area2 > 0.0 ? 2.0 * lever / area2 : 0.0;
+    return operations * (double)RAY_ROUNDING * (place + lever) + least_share * longest;
+}
+
 void light_shape_init(const SceneLight *light, LightShape *out_shape)
 {
     CHECK(light_shape_exists(light));
@@ -81,6 +101,8 @@ void light_shape_init(const SceneLight *light, LightShape *out_shape)
         for (int axis = 0; axis < 3; ++axis)
             out_shape->axis[axis][row] = (double)light->light_to_world.m[row][axis];
     }
+    if (light->kind == SCENE_LIGHT_RECTANGLE)
+        out_shape->plane_error = rectangle_error(out_shape);
 }
 
 double light_shape_area(const LightShape *shape)
@@ -88,6 +110,20 @@ double light_shape_area(const LightShape *shape)
     if (is_ball(shape))
         return (light_shape_faces(shape) ? 1.0 : 4.0) * pi * shape->radius * shape->radius;
     return (shape->kind == SCENE_LIGHT_DISK ? pi : 4.0) * shape->half_size[0] * shape->half_size[1];
+}
+
+void light_shape_corners(const LightShape *shape, float3 out_corners[4])
+{
+    Vec x = vec_of_array(shape->axis[0]), y = vec_of_array(shape->axis[1]);
+    Vec z = vec_of_array(shape->axis[2]);
+    Vec normal = {x.y * y.z - x.z * y.y, x.z * y.x - x.x * y.z, x.x * y.y - x.y * y.x};
+    double hx = shape->half_size[0];
+    double hy = dot(normal, z) > 0.0 ? -shape->half_size[1] : shape->half_size[1];
+    ASSERT(shape->kind == SCENE_LIGHT_RECTANGLE);
+    for (int i = 0; i < 4; ++i) {
+        Vec at = madd(vec_of_array(shape->centre), i == 1 || i == 2 ? hx : -hx, x);
+        out_corners[i] = to_float3(madd(at, i >= 2 ? hy : -hy, y));
+    }
 }
 
 void light_shape_bounds(const LightShape *shape, float3 *out_lower, float3 *out_upper)
@@ -384,9 +420,10 @@ SurfacePoint light_shape_point(const LightShape *shape, float3 position, float3 
             madd((Vec){0, 0, 0}, 1.0 / shape->radius, sub(vec_of(P), vec_of_array(shape->centre))));
     else
         n = light_shape_faces(shape) ? direction : to_float3(vec_of_array(shape->axis[2]));
+    float error = (float)shape->plane_error;
     float place = fabsf(n.x * position.x) + fabsf(n.y * position.y) + fabsf(n.z * position.z);
     return (SurfacePoint){
-        .P = P, .n = n, .error_m = operations * RAY_ROUNDING * (place + distance_m)};
+        .P = P, .n = n, .error_m = operations * RAY_ROUNDING * (place + distance_m) + error};
 }
 
 float light_shape_pdf(const LightShape *shape, float3 position, float3 direction, float distance_m)

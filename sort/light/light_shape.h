@@ -31,6 +31,8 @@ typedef struct LightShape {
     double half_size[2];             /* rectangle, disk */
     double radius;                   /* sphere */
     double cot_spread, spread_scale; /* flat: of the formula above; cot 0: all the half space */
+    double
+        plane_error; /* rectangle: how far from it rays may meet the triangles that stand for it */
 } LightShape;
 
 /* True for those that have a surface. */
@@ -41,6 +43,9 @@ bool light_shape_faces(const LightShape *shape);
 /* One side. */
 double light_shape_area(const LightShape *shape);
 void light_shape_bounds(const LightShape *shape, float3 *out_lower, float3 *out_upper);
+
+/* The corners of a rectangle, in the order in which triangles (0, 1, 2) and (0, 2, 3) face the bright side. */
+void light_shape_corners(const LightShape *shape, float3 out_corners[4]);
 
 /* The bright surface that the ray meets first in (t_min, t_max). *out_ng: unit, on the bright side
  * (of a two-sided one: -z). */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "sort/light/light_shape.h"
 #include "tests/sort/accel/tracer.h"
 #include "tests/sort/scene/scene_fixture.h"
 #include <cmocka.h>
@@ -803,6 +804,131 @@ static void test_accel_light_shapes(void **unused)
     fixture_destroy(f);
 }
 
+/* A rectangle of any size and place, turned any way. */
+static SceneLight random_rectangle(uint64_t *state)
+{
+    float3 axis = f3_normalize(f3(fixture_random(state) - 0.5f, fixture_random(state) - 0.5f,
+                                  fixture_random(state) - 0.5f));
+    float size = exp2f(20.0f * fixture_random(state) - 10.0f);
+    float3 at = f3(size * 8.0f * fixture_random(state), -size * fixture_random(state),
+                   size * 3.0f * fixture_random(state));
+    return (SceneLight){.kind = SCENE_LIGHT_RECTANGLE,
+                        .light_to_world = fixture_shine(at, axis),
+                        .size_x_m = size,
+                        .size_y_m = size * exp2f(-6.0f * fixture_random(state))};
+}
+
+static float3 random_point_near(uint64_t *state, const SceneLight *light)
+{
+    float far = 3.0f * light->size_x_m;
+    return mat4_point(&light->light_to_world,
+                      f3(far * (fixture_random(state) - 0.5f), far * (fixture_random(state) - 0.5f),
+                         far * (fixture_random(state) - 0.5f)));
+}
+
+/* Rectangles are triangles for rays; the shape says where they are, but for a rim of a thousandth. */
+static void test_accel_rectangles_are_where_their_shape_is(void **unused)
+{
+    SORT_UNUSED(unused);
+    enum { LAMPS = 64, RAYS = 256 };
+    uint64_t state = 11;
+    uint32_t met = 0, missed = 0;
+    for (uint32_t k = 0; k < LAMPS; ++k) {
+        SceneFixture *f = fixture_create();
+        SceneLight light = random_rectangle(&state), inner = light, outer = light;
+        light.is_two_sided = inner.is_two_sided = outer.is_two_sided = k & 1;
+        light.visibility.is_permeable = k & 2;
+        inner.size_x_m *= 0.999f, inner.size_y_m *= 0.999f;
+        outer.size_x_m *= 1.001f, outer.size_y_m *= 1.001f;
+        LightShape in, out;
+        light_shape_init(&inner, &in);
+        light_shape_init(&outer, &out);
+        uint32_t shape = HIT_LIGHT | fixture_light(f, light);
+        Tracer t = tracer_create(&f->scene, NULL, RAYS);
+        for (uint32_t i = 0; i < RAYS; ++i) {
+            float3 from = random_point_near(&state, &light);
+            float3 to = mat4_point(&light.light_to_world,
+                                   f3(1.5f * light.size_x_m * (fixture_random(&state) - 0.5f),
+                                      1.5f * light.size_y_m * (fixture_random(&state) - 0.5f), 0));
+            Ray ray = {
+                .origin = from, .direction = f3_normalize(f3_sub(to, from)), .t_max = INFINITY};
+            ray_batch_set(&t.rays, i, &ray);
+            ray_batch_set(&t.shadow.rays, i, &ray);
+            t.shadow.state[i] = SHADOW_QUEUED;
+        }
+        accel_intersect(t.accel, &t.rays, RAYS, &t.hits);
+        accel_occluded(t.accel, &t.shadow, RAYS);
+        for (uint32_t i = 0; i < RAYS; ++i) {
+            Ray ray = ray_batch_get(&t.rays, i);
+            float distance;
+            float3 ng;
+            bool is_met = t.hits.shape[i] == shape, blocks = is_met && !(k & 2);
+            assert_int_equal(t.shadow.state[i], blocks ? SHADOW_BLOCKED : SHADOW_CLEAR);
+            float3 normal = mat4_vector(&light.light_to_world, f3(0, 0, 1));
+            if (fabsf(f3_dot(normal, ray.direction)) < 0.01f)
+                continue; /* rounding decides where it meets the plane */
+            if (light_shape_intersect(&in, ray.origin, ray.direction, 0, INFINITY, &distance,
+                                      &ng)) {
+                assert_true(is_met);
+                assert_true(fabsf(t.hits.t[i] - distance) <= 1e-4f * (distance + light.size_x_m));
+                assert_true(t.hits.b1[i] == 0.0f && t.hits.b2[i] == 0.0f);
+                ++met;
+            } else if (!light_shape_intersect(&out, ray.origin, ray.direction, 0, INFINITY,
+                                              &distance, &ng)) {
+                assert_false(is_met);
+                ++missed;
+            }
+        }
+        tracer_destroy(&t);
+        fixture_destroy(f);
+    }
+    assert_true(met > 1000 && missed > 1000);
+}
+
+/* The end of a shadow ray is before the triangles that stand for the lamp. */
+static void test_accel_rectangles_do_not_shadow_themselves(void **unused)
+{
+    SORT_UNUSED(unused);
+    enum { LAMPS = 64, RAYS = 1024 };
+    uint64_t state = 12;
+    uint32_t sent = 0;
+    for (uint32_t k = 0; k < LAMPS; ++k) {
+        SceneFixture *f = fixture_create();
+        SceneLight light = random_rectangle(&state);
+        light.size_y_m = light.size_x_m * exp2f(-12.0f * fixture_random(&state));
+        for (int row = 0; row < 3; ++row)
+            light.light_to_world.m[row][3] *= 0.02f; /* near the origin, so that only size counts */
+        LightShape shape;
+        light.is_two_sided = true;
+        light_shape_init(&light, &shape);
+        fixture_light(f, light);
+        Tracer t = tracer_create(&f->scene, NULL, RAYS);
+        for (uint32_t i = 0; i < RAYS; ++i) {
+            float height = light.size_x_m * exp2f(-14.0f * fixture_random(&state));
+            float3 from = mat4_point(&light.light_to_world,
+                                     f3(0.01f * light.size_x_m * (fixture_random(&state) - 0.5f),
+                                        light.size_y_m * (fixture_random(&state) - 0.5f), height));
+            float3 wi;
+            float2 u = f2(fixture_random(&state), fixture_random(&state));
+            float distance, pdf;
+            t.shadow.state[i] = SHADOW_DEAD;
+            if (!light_shape_sample(&shape, from, u, &wi, &distance, &pdf))
+                continue;
+            SurfacePoint end = light_shape_point(&shape, from, wi, distance);
+            Ray ray = ray_between(from, ray_leave(&end, f3_neg(wi)), wi, 0.0f);
+            ray_batch_set(&t.shadow.rays, i, &ray);
+            t.shadow.state[i] = SHADOW_QUEUED;
+            ++sent;
+        }
+        accel_occluded(t.accel, &t.shadow, RAYS);
+        for (uint32_t i = 0; i < RAYS; ++i)
+            assert_true(t.shadow.state[i] == SHADOW_DEAD || t.shadow.state[i] == SHADOW_CLEAR);
+        tracer_destroy(&t);
+        fixture_destroy(f);
+    }
+    assert_true(sent > LAMPS * RAYS / 2);
+}
+
 static void test_accel_empty_scene(void **unused)
 {
     SORT_UNUSED(unused);
@@ -851,6 +977,8 @@ int main(void)
         cmocka_unit_test(test_accel_hairs_are_met_at_each_crossing),
         cmocka_unit_test(test_accel_stacked_lights_are_met_once_each),
         cmocka_unit_test(test_accel_light_shapes),
+        cmocka_unit_test(test_accel_rectangles_are_where_their_shape_is),
+        cmocka_unit_test(test_accel_rectangles_do_not_shadow_themselves),
         cmocka_unit_test(test_accel_empty_scene),
         cmocka_unit_test(test_accel_refuses_what_embree_would_drop),
     };
