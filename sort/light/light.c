@@ -95,7 +95,8 @@ static double extend_bits(float2 u)
 {
     uint64_t x = (uint64_t)(u.x * 0x1p24f) << 32 | (uint64_t)(u.y * 0x1p24f);
     double low = (double)(hash_mix64(x) >> 40) * 0x1p-24;
-    return fmin((double)u.x + low * 0x1p-24, 1.0 - 0x1p-53);
+    double extended = (double)u.x + low * 0x1p-24;
+    return extended < 1.0 - 0x1p-53 ? extended : 1.0 - 0x1p-53;
 }
 
 /* The share of the intensity that a spot sends out at an angle from its axis. */

@@ -46,7 +46,7 @@ static float3 centre_of(const LightBounds *b)
 
 static float safe_sin(float cosine)
 {
-    return sqrtf(fmaxf(0.0f, 1.0f - cosine * cosine));
+    return sqrtf(maxf(1.0f - cosine * cosine, 0.0f));
 }
 
 /* The smallest cone around two cones. */
@@ -113,11 +113,11 @@ static float importance(const Node *n, float3 position, float3 normal)
     float distance2 = f3_length2(to_point);
     /* The half angle of the cone from the point around the bounding sphere. */
     bool is_inside = distance2 <= n->radius2;
-    float value = n->power / fmaxf(fmaxf(distance2, NEAR_RADII2 * n->radius2), 1e-20f);
+    float value = n->power / maxf(maxf(distance2, NEAR_RADII2 * n->radius2), 1e-20f);
     if (is_inside)
-        return fminf(value, 1e30f);
+        return minf(value, 1e30f);
     float sin2_b = n->radius2 / distance2;
-    float cos_b = sqrtf(fmaxf(0.0f, 1.0f - sin2_b)), sin_b = sqrtf(sin2_b);
+    float cos_b = sqrtf(maxf(1.0f - sin2_b, 0.0f)), sin_b = sqrtf(sin2_b);
     float3 wi = f3_scale(to_point, 1.0f / sqrtf(distance2));
     if (n->cos_o > -1.0f) {
         float cos_w = f3_dot(n->axis, wi);
@@ -129,14 +129,14 @@ static float importance(const Node *n, float3 position, float3 normal)
         float cos_leaving = cos_difference(sin_x, cos_x, sin_b, cos_b);
         if (cos_leaving < n->cos_e - 1e-5f)
             return 0.0f;
-        value *= fmaxf(cos_leaving, 1e-4f);
+        value *= maxf(cos_leaving, 1e-4f);
     }
     if (f3_length2(normal) > 0.0f) {
         float cos_i = fabsf(f3_dot(wi, normal));
         /* The shading normal is a hint: materials bend it. */
-        value *= fmaxf(cos_difference(safe_sin(cos_i), cos_i, sin_b, cos_b), 0.01f);
+        value *= maxf(cos_difference(safe_sin(cos_i), cos_i, sin_b, cos_b), 0.01f);
     }
-    return fminf(value, 1e30f);
+    return minf(value, 1e30f);
 }
 
 /* --- building --------------------------------------------------------------------------------------- */
@@ -335,6 +335,12 @@ size_t light_tree_size_bytes(const LightTree *tree)
 
 /* --- choosing --------------------------------------------------------------------------------------- */
 
+/* What a choice leaves of a number in [0, 1), which rounding does not make 1. */
+static double left_of(double u)
+{
+    return u < 1.0 - 0x1p-53 ? u : 1.0 - 0x1p-53;
+}
+
 /* The probability of the first child; below 0: neither lights the point. */
 static float first_probability(const LightTree *tree, uint32_t index, float3 position,
                                float3 normal)
@@ -357,11 +363,11 @@ bool light_tree_sample(const LightTree *tree, float3 position, float3 normal, do
         if (p < 0.0f)
             return false;
         if (u < (double)p) {
-            u = fmin(u / (double)p, 1.0 - 0x1p-53);
+            u = left_of(u / (double)p);
             probability *= p;
             index += 1;
         } else {
-            u = fmin((u - (double)p) / (1.0 - (double)p), 1.0 - 0x1p-53);
+            u = left_of((u - (double)p) / (1.0 - (double)p));
             probability *= 1.0f - p;
             index = tree->nodes[index].next;
         }

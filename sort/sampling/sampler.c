@@ -29,6 +29,15 @@ static inline uint32_t reverse_bits(uint32_t x)
     return (x & 0x55555555u) << 1 | (x >> 1 & 0x55555555u);
 }
 
+/* Reverses the bits of both numbers at once: x comes into the low half of the result, y into the high one. */
+static inline uint64_t reverse_pair(uint32_t x, uint32_t y)
+{
+    uint64_t v = __builtin_bswap64((uint64_t)x << 32 | y);
+    v = (v & 0x0f0f0f0f0f0f0f0fu) << 4 | (v >> 4 & 0x0f0f0f0f0f0f0f0fu);
+    v = (v & 0x3333333333333333u) << 2 | (v >> 2 & 0x3333333333333333u);
+    return (v & 0x5555555555555555u) << 1 | (v >> 1 & 0x5555555555555555u);
+}
+
 /* Bit i of the result is bit i of x, flipped by a hash of the bits below it. */
 static inline uint32_t scramble_reversed(uint32_t x, uint32_t seed)
 {
@@ -75,7 +84,8 @@ static float2 sobol_2d(SampleKey key, uint32_t dimension)
     uint32_t i = reverse_bits(scramble_reversed(reverse_bits(key.index), (uint32_t)h));
     uint32_t x = scramble_reversed(i, (uint32_t)(h >> 32));
     uint32_t y = scramble_reversed(pascal_mod2(i), (uint32_t)(h * 0xd6e8feb86659fd93u >> 32));
-    return f2(to_unit(reverse_bits(x)), to_unit(reverse_bits(y)));
+    uint64_t pair = reverse_pair(x, y);
+    return f2(to_unit((uint32_t)pair), to_unit((uint32_t)(pair >> 32)));
 }
 
 static uint64_t independent_bits(SampleKey key, uint32_t dimension)
