@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renders the pictures of docs/reference/closures.md: scripts/closure_pictures.py [build/release/bin/sort-render]
+"""Renders the pictures of docs/reference/closures.md: scripts/closure_pictures.py [build/release/bin/sort-render [NAME ...]]
 
 Three balls a closure, on a chequered floor under one window of light. Needs oiiotool.
 """
@@ -27,6 +27,7 @@ def each(text, *values):
 
 PICTURES = {
     "Lambert": each("make_closure<Lambert>(color($), N)", 0.2, 0.5, 0.8),
+    "EON": each(f"make_closure<EON>({RED}, $, N)", 0.0, 0.5, 1.0),
     "OrenNayar": each(f"make_closure<OrenNayar>({RED}, $, N)", 0.0, 0.5, 1.0),
     "Translucent": each("make_closure<Translucent>(color($), N)", "0.8", "0.8, 0.4, 0.1", "0.1, 0.6, 0.2"),
     "Conductor": each(f"make_closure<Conductor>({GOLD}, $, N)", 0.05, 0.3, 0.7),
@@ -148,7 +149,7 @@ def write_package(folder, balls):
 def main():
     program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "release" / "bin" / "sort-render")
     OUT.mkdir(parents=True, exist_ok=True)
-    for name, balls in PICTURES.items():
+    for name, balls in ((n, b) for n, b in PICTURES.items() if n in sys.argv[2:] or not sys.argv[2:]):
         with tempfile.TemporaryDirectory() as text:
             folder = pathlib.Path(text) / "package"
             folder.mkdir()

@@ -251,6 +251,7 @@ void bsdf_add_closure(Bsdf *b, ClosureId id, Spectrum weight, const float *args,
     case CLOSURE_TRANSPARENT:
     case CLOSURE_HOLDOUT:
     case CLOSURE_AOV:
+    case CLOSURE_EON: /* a program alone */
     case CLOSURE_COUNT:
         UNREACHABLE();
     }

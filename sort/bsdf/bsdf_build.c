@@ -10,6 +10,9 @@ enum { PROGRAMS_MAX = 1 + 2 * SSL_MAX_BSDF_LOBES, STATE_MAX = 128 };
 
 struct BsdfBuild {
     BsdfDef def;
+    char name[sizeof((SslBsdfInfo *)0)->name];
+    BsdfLobeDef lobes[SSL_MAX_BSDF_LOBES];
+    BsdfPort ports[PROGRAMS_MAX][2][BSDF_PORTS_MAX];
     SslProgram *programs[PROGRAMS_MAX];
     uint32_t program_count;
 };
@@ -100,12 +103,17 @@ static Status describe(Builder *b, const SslProgramInfo *info, BsdfProgram *out)
         return error_set(b->err, STATUS_LIMIT,
                          "bsdf '%s' passes more than %d values from its state to a lobe",
                          b->build->def.name, BSDF_PORTS_MAX);
+    ASSERT(b->build->program_count > 0);
+    BsdfPort *in = b->build->ports[b->build->program_count - 1][0];
+    BsdfPort *outs = b->build->ports[b->build->program_count - 1][1];
     for (uint32_t i = 0; i < info->unit->param_count; ++i)
         if (info->params[i].is_used)
-            TRY(input_port(b, info->unit->params[i].name, &out->in[i]));
+            TRY(input_port(b, info->unit->params[i].name, &in[i]));
     for (uint32_t i = 0; i < info->unit->output_count; ++i)
-        TRY(output_port(b, &info->unit->outputs[i], &out->out[i]));
-    out->out[info->unit->output_count] = (BsdfPort){BSDF_PORT_FAULT, 0};
+        TRY(output_port(b, &info->unit->outputs[i], &outs[i]));
+    outs[info->unit->output_count] = (BsdfPort){BSDF_PORT_FAULT, 0};
+    out->in = in;
+    out->out = outs;
     out->in_count = (uint16_t)info->unit->param_count;
     out->out_count = (uint16_t)(info->unit->output_count + 1);
     return STATUS_OK;
@@ -169,7 +177,7 @@ static Status build_all(Builder *b, const SslBsdfInfo *info)
     def->frame = state_row(b, "_frame");
     def->base_factor = state_row(b, "_base_factor");
     for (uint32_t k = 0; k < info->lobe_count; ++k) {
-        BsdfLobeDef *lobe = &def->lobes[k];
+        BsdfLobeDef *lobe = &b->build->lobes[k];
         lobe->flags = info->lobe_flags[k];
         snprintf(name, sizeof name, "_albedo_%u", k);
         lobe->albedo = state_row(b, name);
@@ -195,7 +203,9 @@ Status bsdf_build(SslContext *ctx, const SslSource *source, const SslBsdfInfo *i
     Status status = build && b ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "out of memory");
     if (status == STATUS_OK) {
         *b = (Builder){build, ctx, source, lanes, diags, err, {{{0}, {0}}}, 0};
-        snprintf(build->def.name, sizeof build->def.name, "%s", info->name);
+        snprintf(build->name, sizeof build->name, "%s", info->name);
+        build->def.name = build->name;
+        build->def.lobes = build->lobes;
         build->def.lobe_count = info->lobe_count;
         status = build_all(b, info);
     }

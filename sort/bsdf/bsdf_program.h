@@ -37,7 +37,7 @@ enum { BSDF_PORTS_MAX = 48 };
 typedef struct BsdfProgram {
     SslKernelFn run;
     uint16_t in_count, out_count;
-    BsdfPort in[BSDF_PORTS_MAX], out[BSDF_PORTS_MAX];
+    const BsdfPort *in, *out; /* [in_count], [out_count] */
 } BsdfProgram;
 
 enum { BSDF_NO_ROW = 0xffff };
@@ -50,13 +50,13 @@ typedef struct BsdfLobeDef {
 } BsdfLobeDef;
 
 typedef struct BsdfDef {
-    char name[64];
+    const char *name;
     uint32_t arg_rows, state_rows;
     uint16_t frame;       /* rows of the state: s t n [9] */
     uint16_t base_factor; /* [3]: what reaches a layer's base; BSDF_NO_ROW: it is no layer */
     uint32_t lobe_count;
     BsdfProgram prepare;
-    BsdfLobeDef lobes[SSL_MAX_BSDF_LOBES];
+    const BsdfLobeDef *lobes;
 } BsdfDef;
 
 /* The rows of each kind that a run may read or write: the address of the first one, or NULL. */

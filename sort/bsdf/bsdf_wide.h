@@ -1,22 +1,28 @@
 /* How surfaces scatter light at SSL_BLOCK points at once: a flat set of weighted lobes, which programs evaluate and
- * sample. It is what sort/bsdf/bsdf.h is for one point, by the same rules.
+ * sample, and the sums of the closures that are no lobes.
  *
- *   bsdf_block_begin(b, view)              directions and normals of the points, as rows
+ *   bsdf_block_begin(b)                    after b->view was filled: directions and normals of the points, as rows
  *   bsdf_block_add(b, def, args, weight)   once for each term that the shader made
- *   bsdf_block_eval / bsdf_block_sample    then as often as wanted
+ *   bsdf_block_eval / bsdf_block_sample    then as often as wanted; bsdf_point.h asks for one point
  *
- * A block is a fiber's own memory, some 100 KB. */
+ * wo points away from the surface, back along the path; wi points away from it too, to where light comes from. Whatever is
+ * returned as "f cos" includes |cos| between wi and the lobe's own normal, since lobes may have different normals.
+ *
+ * Shading normals. A lobe's normal is first turned to the side of Ng where wo is. Reflection needs wi and wo on the same
+ * side of Ng, transmission on opposite sides, whatever the lobe's normal says [Veach1997 sec. 5.3.2]: no light leaks
+ * through, and directions that a lobe draws on the wrong side are lost.
+ *
+ * With |wo . Ng| < BSDF_COS_MIN nothing scatters. No closure returns more light than it gets, but for rounding and tables
+ * of albedo (1e-3; Dielectric 1e-2).
+ *
+ * Bits of a point do not depend on the other points of its block. A block is one fiber's. */
 #ifndef SORT_BSDF_BSDF_WIDE_H
 #define SORT_BSDF_BSDF_WIDE_H
 
+#include "base/arena.h"
+#include "sort/bsdf/bsdf.h"
 #include "sort/bsdf/bsdf_program.h"
-#include "ssl/ssl_limits.h"
 #include <stdalign.h>
-
-enum {
-    BSDF_BLOCK_LOBES = 2 * SSL_MAX_LOBE_SLOTS,
-    BSDF_BLOCK_STATE_ROWS = 64 * SSL_MAX_LOBE_SLOTS /* of all terms together */
-};
 
 typedef float BsdfRow[SSL_BLOCK];
 
@@ -38,7 +44,7 @@ typedef struct BsdfTerm {
 
 typedef struct BsdfBlockLobe {
     alignas(64) BsdfRow weight[3]; /* the term's */
-    BsdfRow select;                /* the chance of being sampled, times select_sum */
+    BsdfRow select; /* the chance of being sampled, times select_sum; 0 where it is not live */
     const BsdfLobeDef *def;
     const BsdfTerm *term;
     uint16_t live; /* the lanes in which it is not black */
@@ -47,13 +53,18 @@ typedef struct BsdfBlockLobe {
 typedef struct BsdfBlock {
     alignas(64) BsdfView view;
     BsdfRow select_sum;
-    uint32_t flags[SSL_BLOCK];  /* union of the lobes' SSL_LOBE_* */
-    uint32_t faults[SSL_BLOCK]; /* BsdfFaults */
-    uint32_t counts[SSL_BLOCK]; /* lobes */
+    BsdfRow emission[3], holdout[3];
+    BsdfRow transparency[3]; /* what a shadow ray is multiplied by */
+    BsdfRow aovs[BSDF_AOVS_MAX][3];
+    uint32_t aov_slots[SSL_BLOCK]; /* bit: slot of aovs that closures gave a value */
+    uint32_t flags[SSL_BLOCK];     /* union of the lobes' SSL_LOBE_* */
+    uint32_t faults[SSL_BLOCK];    /* BsdfFaults */
+    uint32_t counts[SSL_BLOCK];    /* lobes */
     uint32_t term_count, lobe_count, state_rows;
-    BsdfTerm terms[SSL_MAX_LOBE_SLOTS];
-    BsdfBlockLobe lobes[BSDF_BLOCK_LOBES];
-    alignas(64) float state[BSDF_BLOCK_STATE_ROWS][SSL_BLOCK];
+    uint32_t term_room, lobe_room, state_room;
+    BsdfTerm *terms;      /* [term_room] */
+    BsdfBlockLobe *lobes; /* [lobe_room] */
+    BsdfRow *state;       /* [state_room] */
 } BsdfBlock;
 
 /* Directions that were drawn; rows of lanes that were not keep what they had. */
@@ -67,20 +78,30 @@ typedef struct BsdfDrawn {
     uint32_t lobe[SSL_BLOCK];  /* index in the block */
 } BsdfDrawn;
 
+/* Makes a block with room for so many terms, lobes and rows of state, in memory of the arena; NULL: no memory. */
+BsdfBlock *bsdf_block_create(Arena *arena, uint32_t terms, uint32_t lobes, uint32_t state_rows);
 /* Empties the block, whose view has been filled. */
 void bsdf_block_begin(BsdfBlock *b);
 /* Adds weight * closure(args) in the lanes of `live`. args: [def->arg_rows][SSL_BLOCK], borrowed until the block is begun
- * again; weight: [3][SSL_BLOCK]. What cannot be added is left out and noted in b->faults. Returns the term, for
- * bsdf_term_base_factor; NULL when there is no room. */
+ * again; weight: [3][SSL_BLOCK]. What cannot be added is left out and noted in b->faults. Returns the term; NULL when
+ * there is no room. */
 const BsdfTerm *bsdf_block_add(BsdfBlock *b, const BsdfDef *def, const float *args,
                                const float *weight, uint16_t live);
-/* Returns the rows [3] of the fraction of light that a layer lets through to its base and back, in the lanes that are live
- * in the term; NULL: the term is no layer. */
+/* Adds weight * closure(args) of a closure that scatters nothing: Emission, Holdout, Aov; Volume, which surfaces do not see.
+ * Arguments that are not finite count as a fault. Rows as of bsdf_block_add. */
+void bsdf_block_add_sum(BsdfBlock *b, ClosureId closure, const float *args, const float *weight,
+                        uint16_t live);
+/* Returns the rows [3] of the fraction of light that a layer lets through to its base and back, which mean something in the
+ * lanes that are live in the term; NULL: the term is no layer. It depends on wo alone, so that what a layer reflects and
+ * what it covers add up to at most what comes in [Kulla2017 albedo scaling]. */
 const float *bsdf_term_base_factor(const BsdfTerm *term);
 /* f cos toward wo of light from wi, and the density with which bsdf_block_sample draws wi, in the lanes of `live`; others
  * get 0. Deltas are left out. wi: [3][SSL_BLOCK], unit. */
 void bsdf_block_eval(const BsdfBlock *b, BsdfRow wi[3], uint16_t live, BsdfRow out_f_cos[3],
                      BsdfRow out_pdf);
+/* Evaluates one lobe, without its weight. */
+void bsdf_block_eval_lobe(const BsdfBlock *b, const BsdfBlockLobe *lobe, BsdfRow wi[3],
+                          uint16_t live, BsdfRow out_f_cos[3], BsdfRow out_pdf);
 /* Draws directions by u: [3], of which the first chooses the lobe and, as far as it is left, with the second the direction;
  * the third chooses within lobes of two sides. Returns the lanes of `live` in which one was drawn. */
 uint16_t bsdf_block_sample(const BsdfBlock *b, BsdfRow u[3], uint16_t live, BsdfDrawn *out);

@@ -16,14 +16,15 @@ static void add(FilmSample *sample, int kind, int at, Spectrum light)
     sum[2] += rgb.z;
 }
 
-void kinds_record_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample)
+void kinds_record_surface(Wave *w, const Path *path, BsdfPoint bsdf, const BsdfSample *sample)
 {
     Spectrum albedo[BSDF_KINDS];
-    bsdf_albedo_kinds(bsdf, albedo);
+    bsdf_point_albedo_kinds(bsdf, albedo);
     for (int k = 0; k < BSDF_KINDS; ++k)
         add(&w->samples[path->sample], k, COLOR, spectrum_mul(path->beta, albedo[k]));
     if (sample)
-        bsdf_sample_kinds(bsdf, sample, w->path_kinds[path->sample].fraction);
+        bsdf_point_sample_kinds(bsdf, sample->wi, sample->flags, sample->lobe,
+                                w->path_kinds[path->sample].fraction);
 }
 
 /* Sets the fractions of hidden kinds to zero, and scales the others to the sum 1. */
@@ -45,7 +46,7 @@ static LightKinds without(LightKinds kinds, uint32_t hidden)
     return kinds;
 }
 
-void kinds_record_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light)
+void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, const LightSample *light)
 {
     const Path *path = &w->paths[i];
     LightKinds *kinds = &w->light_kinds[i];
@@ -53,9 +54,9 @@ void kinds_record_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample
         *kinds = w->path_kinds[path->sample];
         return;
     }
-    bsdf_sample_kinds(bsdf, &(BsdfSample){.wi = light->wi}, kinds->fraction);
+    bsdf_point_sample_kinds(bsdf, light->wi, 0, 0, kinds->fraction);
     uint32_t hidden = wave_hidden_kinds(RAY_REFLECTION, light->visibility->invisible_to);
-    if (hidden && !bsdf_is_transmitted(bsdf, light->wi))
+    if (hidden && !bsdf_point_is_transmitted(bsdf, light->wi))
         *kinds = without(*kinds, hidden);
 }
 

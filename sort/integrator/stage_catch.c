@@ -23,14 +23,14 @@ static void send_path(Wave *w, uint32_t i, uint32_t flags)
 
 /* Adds the backdrop to the sample of a path that ends at a catcher. It is weighted by the inverse of the probability
  * that the path ended here instead of going through. */
-static void add_backdrop(Wave *w, uint32_t i, const Bsdf *bsdf)
+static void add_backdrop(Wave *w, uint32_t i, BsdfPoint bsdf)
 {
     const Scene *scene = w->shared->scene;
     const Path *path = &w->paths[i];
     FilmSample *sample = &w->samples[path->sample];
-    Spectrum not_here = spectrum_add(bsdf_transparency(bsdf), bsdf_holdout(bsdf));
+    Spectrum not_here = spectrum_add(bsdf_point_transparency(bsdf), bsdf_point_holdout(bsdf));
     Spectrum hole = spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), not_here));
-    hole = spectrum_scale(hole, 1.0f / maxf(1.0f - bsdf_pass_chance(bsdf), FLT_EPSILON));
+    hole = spectrum_scale(hole, 1.0f / maxf(1.0f - bsdf_point_pass_chance(bsdf), FLT_EPSILON));
     float cover = spectrum_average(hole);
     sample->alpha -= cover;
     sample->caught.cover += cover;
@@ -39,7 +39,7 @@ static void add_backdrop(Wave *w, uint32_t i, const Bsdf *bsdf)
     wave_meet_infinity(w, i, hole, true);
 }
 
-void wave_catch(Wave *w, uint32_t i, const Bsdf *bsdf, bool is_through)
+void wave_catch(Wave *w, uint32_t i, BsdfPoint bsdf, bool is_through)
 {
     if (!is_through)
         add_backdrop(w, i, bsdf);

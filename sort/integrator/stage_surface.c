@@ -20,6 +20,22 @@
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
 
+_Static_assert((int)BSDF_REFLECTION == (int)SSL_LOBE_REFLECTION &&
+                   (int)BSDF_TRANSMISSION == (int)SSL_LOBE_TRANSMISSION &&
+                   (int)BSDF_DIFFUSE == (int)SSL_LOBE_DIFFUSE &&
+                   (int)BSDF_GLOSSY == (int)SSL_LOBE_GLOSSY &&
+                   (int)BSDF_DELTA == (int)SSL_LOBE_DELTA &&
+                   (int)BSDF_TRANSPARENT == (int)SSL_LOBE_TRANSPARENT &&
+                   (int)BSDF_SUBSURFACE == (int)SSL_LOBE_SUBSURFACE,
+               "a sample has the kinds of its lobe");
+
+/* The points of a block: the paths that met them, and the surfaces. */
+typedef struct PointBlock {
+    uint32_t count;
+    uint32_t path[SSL_BLOCK];
+    const SurfaceHit *hit[SSL_BLOCK];
+} PointBlock;
+
 /* The mean over directions of the density of a cosine lobe, per steradian. */
 #define DIFFUSE_PDF (0.5f * SORT_INV_PI)
 
@@ -41,17 +57,18 @@ static void record_ids(const Wave *w, FilmSample *sample, const SurfaceHit *hit)
 
 _Static_assert((int)BSDF_AOVS_MAX == (int)FILM_SHADER_AOVS_MAX, "slots of Aov are layers");
 
-static void record_shader_aovs(float *aov, const Bsdf *bsdf)
+static void record_shader_aovs(float *aov, BsdfPoint bsdf)
 {
     for (uint32_t slot = 0; slot < BSDF_AOVS_MAX; ++slot)
-        if (bsdf->aov_slots >> slot & 1)
-            store3(aov + (size_t)3 * slot, spectrum_to_rgb(bsdf->aovs[slot]));
+        if (bsdf.block->aov_slots[bsdf.lane] >> slot & 1)
+            store3(aov + (size_t)3 * slot,
+                   spectrum_to_rgb(bsdf_point_row(bsdf, bsdf.block->aovs[slot])));
 }
 
 /* Records the AOVs of a surface that the camera sees. It is called for each transparent surface on the way and for the
  * first other one, whose values stay. Depth is that of the first surface of all until one stops the path, so that
  * partly transparent surfaces in front of nothing have a depth too. */
-static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hit, const Bsdf *bsdf,
+static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hit, BsdfPoint bsdf,
                                  uint32_t point, float time, bool is_transparent)
 {
     float *aov = w->samples[path->sample].aov;
@@ -59,8 +76,8 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     if (path->event == 0 || !is_transparent)
         aov[FILM_AT_DEPTH] = distance;
     if (film_aovs_have(w->aovs, FILM_AOV_MIST)) {
-        Spectrum seen =
-            spectrum_mul(path->beta, spectrum_sub(spectrum_splat(1.0f), bsdf_transparency(bsdf)));
+        Spectrum seen = spectrum_mul(
+            path->beta, spectrum_sub(spectrum_splat(1.0f), bsdf_point_transparency(bsdf)));
         aov[FILM_AT_MIST] -= spectrum_average(seen) * (1.0f - wave_mist(w, distance));
     }
     if (is_transparent)
@@ -70,7 +87,7 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
         record_shader_aovs(aov + FILM_AT_SHADER_AOV_1, bsdf);
     record_ids(w, &w->samples[path->sample], hit);
     if (film_aovs_have(w->aovs, FILM_AOV_ALBEDO))
-        store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_albedo(bsdf)));
+        store3(aov + FILM_AT_ALBEDO, spectrum_to_rgb(bsdf_point_albedo(bsdf)));
     aov[FILM_AT_UV] = hit->uv.x, aov[FILM_AT_UV + 1] = hit->uv.y;
     if (film_aovs_have(w->aovs, FILM_AOV_DERIVATIVE)) {
         aov[FILM_AT_DERIVATIVE] = f2_length(hit->duvdx);
@@ -81,7 +98,7 @@ static void record_first_surface(const Wave *w, Path *path, const SurfaceHit *hi
     if (film_aovs_have(w->aovs, FILM_AOV_POSITION))
         store3(aov + FILM_AT_POSITION, hit->P);
     if (film_aovs_have(w->aovs, FILM_AOV_NORMAL)) {
-        float3 n = bsdf_normal(bsdf);
+        float3 n = bsdf_point_normal(bsdf);
         store3(aov + FILM_AT_NORMAL, f3_length2(n) > 0.0f ? n : hit->N);
     }
 }
@@ -197,19 +214,19 @@ static void send_shadow_ray(Wave *w, uint32_t i, const SurfaceHit *hit, const Li
 }
 
 /* Returns the part of f that reaches the light's visible kinds of bounces. */
-static Spectrum visible_f(const Bsdf *bsdf, float3 wi, uint32_t invisible_to, Spectrum f)
+static Spectrum visible_f(BsdfPoint bsdf, float3 wi, uint32_t invisible_to, Spectrum f)
 {
     uint32_t reflected = invisible_to & (uint32_t)(SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY);
     if (!(invisible_to & (uint32_t)SCENE_RAYS_BOUNCED))
         return f;
-    if (bsdf_is_transmitted(bsdf, wi))
+    if (bsdf_point_is_transmitted(bsdf, wi))
         return invisible_to & SCENE_RAYS_TRANSMISSION ? spectrum_splat(0.0f) : f;
     if (reflected == 0)
         return f;
     if (reflected == (SCENE_RAYS_DIFFUSE | SCENE_RAYS_GLOSSY))
         return spectrum_splat(0.0f);
     Spectrum kinds[BSDF_KINDS];
-    bsdf_eval_kinds(bsdf, wi, kinds);
+    bsdf_point_eval_kinds(bsdf, wi, kinds);
     Spectrum diffuse = kinds[BSDF_KIND_DIFFUSE];
     return reflected == SCENE_RAYS_GLOSSY ? diffuse : spectrum_sub(f, diffuse);
 }
@@ -223,30 +240,55 @@ static bool is_lit_by(const Wave *w, const Path *path, const LightSample *light)
     return instance->is_shadow_catcher || instance->is_lamp;
 }
 
-/* Draws one light and a direction to it, and sends the shadow ray if the light can contribute. */
-static void sample_light(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf)
+/* Draws one light and a direction to it. Returns false when no light can contribute. */
+static bool draw_light(const Wave *w, uint32_t i, const SurfaceHit *hit, BsdfPoint bsdf,
+                       LightSample *out_light)
 {
     const WaveShared *s = w->shared;
     const Path *path = &w->paths[i];
-    if (!bsdf_has_smooth(bsdf))
-        return;
-    LightSample light;
+    if (!bsdf_point_has_smooth(bsdf))
+        return false;
     float2 u = sampler_2d(&s->sampler, path->key, sample_dimension(path->event, SAMPLE_LIGHT_UV));
-    if (!lights_sample(s->lights, hit->P, hit->N, w->rays.time[i], u, &light))
-        return;
-    if (!wave_light_reaches(light.visibility, path->depth) || !is_lit_by(w, path, &light))
-        return;
-    float bsdf_pdf_wi;
-    Spectrum f = bsdf_eval(bsdf, light.wi, &bsdf_pdf_wi);
-    f = visible_f(bsdf, light.wi, light.visibility->invisible_to, f);
-    float mis_weight = wave_light_mis_weight(s, &light, bsdf_pdf_wi);
+    return lights_sample(s->lights, hit->P, hit->N, w->rays.time[i], u, out_light) &&
+           wave_light_reaches(out_light->visibility, path->depth) && is_lit_by(w, path, out_light);
+}
+
+/* Sends the shadow ray to a light that was drawn, if it can contribute. f: the BSDF times the cosine; pdf: the density with
+ * which the BSDF's own sampling draws the light's direction. */
+static void weigh_light(Wave *w, uint32_t i, const SurfaceHit *hit, BsdfPoint bsdf,
+                        const LightSample *light, Spectrum f, float pdf)
+{
+    f = visible_f(bsdf, light->wi, light->visibility->invisible_to, f);
+    float mis_weight = wave_light_mis_weight(w->shared, light, pdf);
     if (spectrum_is_black(f) || mis_weight == 0.0f)
         return;
     if (w->path_kinds)
-        kinds_record_light(w, i, bsdf, &light);
+        kinds_record_light(w, i, bsdf, light);
     send_shadow_ray(
-        w, i, hit, &light,
-        spectrum_scale(spectrum_mul(path->beta, f), mis_weight / light.pdf_solid_angle));
+        w, i, hit, light,
+        spectrum_scale(spectrum_mul(w->paths[i].beta, f), mis_weight / light->pdf_solid_angle));
+}
+
+/* Samples one light for each point of `live`. */
+static void sample_lights(Wave *w, const PointBlock *points, const BsdfBlock *block, uint16_t live)
+{
+    LightSample lights[SSL_BLOCK];
+    alignas(64) BsdfRow wi[3] = {{0}}, f[3], pdf;
+    uint16_t drawn = 0;
+    for (uint32_t k = 0; k < points->count; ++k) {
+        if (!(live >> k & 1) ||
+            !draw_light(w, points->path[k], points->hit[k], (BsdfPoint){block, k}, &lights[k]))
+            continue;
+        wi[0][k] = lights[k].wi.x, wi[1][k] = lights[k].wi.y, wi[2][k] = lights[k].wi.z;
+        drawn = (uint16_t)(drawn | 1u << k);
+    }
+    if (drawn == 0)
+        return;
+    bsdf_block_eval(block, wi, drawn, f, pdf);
+    for (uint32_t k = 0; k < points->count; ++k)
+        if (drawn >> k & 1)
+            weigh_light(w, points->path[k], points->hit[k], (BsdfPoint){block, k}, &lights[k],
+                        (Spectrum){{f[0][k], f[1][k], f[2][k]}}, pdf[k]);
 }
 
 /* Adds light of a mesh that the path's ray met, which light sampling finds too. */
@@ -363,12 +405,12 @@ static void update_path(const Wave *w, Path *path, const SurfaceHit *hit, const 
 }
 
 /* Enters a translucent body, where the path walks until it leaves by a diffuse bounce (leave_body). */
-static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf,
+static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, BsdfPoint bsdf,
                        const BsdfSample *sample)
 {
     Path *path = &w->paths[i];
     path->beta = spectrum_mul(path->beta, sample->weight);
-    path->medium = *bsdf_medium(bsdf, sample);
+    path->medium = bsdf_point_medium(bsdf, sample->lobe);
     path->body = hit->instance;
     path->walk_steps = 0;
     path->flags |= PATH_INSIDE;
@@ -381,28 +423,48 @@ static void enter_body(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *b
 }
 
 /* Records the fraction that lights visible to diffuse bounces only, or to glossy ones only, are weighted by. */
-static void record_diffuse_fraction(Path *path, const Bsdf *bsdf, const BsdfSample *sample)
+static void record_diffuse_fraction(Path *path, BsdfPoint bsdf, const BsdfSample *sample)
 {
     path->diffuse = spectrum_splat(0.0f);
     if (sample->flags & (uint32_t)(BSDF_DELTA | BSDF_TRANSMISSION))
         return;
     Spectrum kinds[BSDF_KINDS];
-    bsdf_sample_kinds(bsdf, sample, kinds);
+    bsdf_point_sample_kinds(bsdf, sample->wi, sample->flags, sample->lobe, kinds);
     path->diffuse = kinds[BSDF_KIND_DIFFUSE];
 }
 
-static bool sample_bsdf(const Wave *w, const Path *path, const Bsdf *bsdf, BsdfSample *out_sample)
+/* Draws the directions of all points of `live`. Returns those that have one. */
+static uint16_t sample_bsdfs(const Wave *w, const PointBlock *points, const BsdfBlock *block,
+                             uint16_t live, BsdfDrawn *out)
 {
     const Sampler *sampler = &w->shared->sampler;
-    float side = 0.0f;
-    if (bsdf_needs_side(bsdf))
-        side = sampler_1d(sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_SIDE));
-    float2 u = sampler_2d(sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
-    return bsdf_sample(bsdf, side, u, out_sample);
+    alignas(64) BsdfRow u[3] = {{0}};
+    for (uint32_t k = 0; k < points->count; ++k) {
+        if (!(live >> k & 1) || block->counts[k] == 0)
+            continue;
+        const Path *path = &w->paths[points->path[k]];
+        float2 uv = sampler_2d(sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_UV));
+        u[0][k] = uv.x, u[1][k] = uv.y;
+        if (bsdf_point_needs_side((BsdfPoint){block, k}))
+            u[2][k] =
+                sampler_1d(sampler, path->key, sample_dimension(path->event, SAMPLE_BSDF_SIDE));
+    }
+    return bsdf_block_sample(block, u, live, out);
+}
+
+static BsdfSample drawn_sample(const BsdfDrawn *d, uint32_t k)
+{
+    return (BsdfSample){.wi = f3(d->wi[0][k], d->wi[1][k], d->wi[2][k]),
+                        .weight = {{d->weight[0][k], d->weight[1][k], d->weight[2][k]}},
+                        .pdf = d->pdf[k],
+                        .eta = d->eta[k],
+                        .flags = d->flags[k],
+                        .n = f3(d->n[0][k], d->n[1][k], d->n[2][k]),
+                        .lobe = d->lobe[k]};
 }
 
 /* Sends the path's ray along the sampled direction. */
-static void continue_path(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf,
+static void continue_path(Wave *w, uint32_t i, const SurfaceHit *hit, BsdfPoint bsdf,
                           const BsdfSample *sample)
 {
     Path *path = &w->paths[i];
@@ -430,20 +492,20 @@ static void continue_path(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf
     ray_batch_set(&w->rays, i, &ray);
 }
 
-/* Samples the BSDF, records the surface if the camera sees it, and continues the path or ends it. */
-static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf, uint32_t point)
+/* Records the surface if the camera sees it, and continues the path along the sampled direction or ends it. sample: NULL
+ * where none was drawn; point: index of the surface in the kernel's run. */
+static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, BsdfPoint bsdf,
+                    const BsdfSample *sample, uint32_t point)
 {
     Path *path = &w->paths[i];
-    BsdfSample sample;
-    bool is_drawn = bsdf->lobe_count > 0 && sample_bsdf(w, path, bsdf, &sample);
-    bool is_transparent = is_drawn && (sample.flags & BSDF_TRANSPARENT);
+    bool is_transparent = sample && (sample->flags & BSDF_TRANSPARENT);
     bool is_caught = wave_catches(w, path, hit);
 
     if (is_caught)
         wave_catch(w, i, bsdf, is_transparent);
     if (!(path->flags & PATH_SEEN)) {
         if (w->path_kinds && !is_caught)
-            kinds_record_surface(w, path, bsdf, is_drawn && !is_transparent ? &sample : NULL);
+            kinds_record_surface(w, path, bsdf, is_transparent ? NULL : sample);
         record_first_surface(w, path, hit, bsdf, point, w->rays.time[i], is_transparent);
     }
     if (!wave_gathers_light(w->shared) && !is_transparent) {
@@ -454,8 +516,8 @@ static void scatter(Wave *w, uint32_t i, const SurfaceHit *hit, const Bsdf *bsdf
     /* A path that was spawned at a catcher does not pass it: the path that spawned it does. */
     bool is_stopped =
         is_transparent ? path->flags & PATH_AT_CATCHER : is_caught || path->flags & PATH_LAST;
-    if (is_drawn && !is_stopped)
-        continue_path(w, i, hit, bsdf, &sample);
+    if (sample && !is_stopped)
+        continue_path(w, i, hit, bsdf, sample);
     else
         path->flags |= PATH_DEAD;
 }
@@ -505,11 +567,11 @@ static void add_emission(Wave *w, uint32_t i, const SurfaceHit *hit, Spectrum em
 }
 
 /* Takes a holdout that the camera sees out of the picture's alpha. */
-static void cut_holdout(Wave *w, const Path *path, const Bsdf *bsdf)
+static void cut_holdout(Wave *w, const Path *path, BsdfPoint bsdf)
 {
-    if (!(path->flags & PATH_SEEN) && !spectrum_is_black(bsdf_holdout(bsdf)))
+    if (!(path->flags & PATH_SEEN) && !spectrum_is_black(bsdf_point_holdout(bsdf)))
         w->samples[path->sample].alpha -=
-            spectrum_average(spectrum_mul(path->beta, bsdf_holdout(bsdf)));
+            spectrum_average(spectrum_mul(path->beta, bsdf_point_holdout(bsdf)));
 }
 
 /* Returns the least roughness (alpha) of microfacet lobes at this surface. After wide scatters sharp reflections are
@@ -522,45 +584,103 @@ static float least_alpha(const WaveShared *s, const Path *path)
     return 0.5f * sqrtf(1.0f - sharp);
 }
 
-/* Adds emission and one light sample, and scatters. lane: index of the surface in the kernel's run. */
-static void shade_point(Wave *w, uint32_t i, uint32_t lane)
+static bool gathers_light(const Wave *w, const Path *path, const SurfaceHit *hit)
 {
-    Path *path = &w->paths[i];
-    const SurfaceHit *hit = &w->surfaces[i];
-    Bsdf bsdf;
-    if (w->shared->scene->instances[hit->instance].is_holdout && !(path->flags & PATH_SEEN)) {
-        w->samples[path->sample].alpha -= spectrum_average(path->beta);
-        path->flags |= PATH_DEAD;
-        return;
-    }
-    shade_bsdf(w->shade, lane, least_alpha(w->shared, path), &bsdf);
-    w->counters.bsdf_faults += bsdf.faults != 0;
-    cut_holdout(w, path, &bsdf);
-    bool gathers = wave_gathers_light(w->shared) && !wave_catches(w, path, hit);
-    if (gathers)
-        add_emission(w, i, hit, bsdf_emission(&bsdf));
-    if (path->flags & PATH_LAST && spectrum_is_black(bsdf_transparency(&bsdf))) {
-        path->flags |= PATH_DEAD;
-        return;
-    }
-    if (!(path->flags & PATH_LAST) && gathers)
-        sample_light(w, i, hit, &bsdf);
-    scatter(w, i, hit, &bsdf, lane);
+    return wave_gathers_light(w->shared) && !wave_catches(w, path, hit);
 }
 
-/* Leaves a body that the path has walked through, by a diffuse lobe on the outside, whatever the surface's own closures
- * are. Seen from outside this ends one reflection by the body, so the lobe reflects. */
-static void leave_body(Wave *w, uint32_t i)
+/* Takes objects that are holes in the picture out of it, where the camera sees them. Returns whether the path ends. */
+static bool ends_at_hole(Wave *w, uint32_t i, const SurfaceHit *hit)
 {
     Path *path = &w->paths[i];
-    const SurfaceHit *hit = &w->surfaces[i];
-    const float args[] = {1.0f, 1.0f, 1.0f, hit->N.x, hit->N.y, hit->N.z};
-    Bsdf bsdf;
-    path->flags &= ~(uint32_t)PATH_LEAVING;
-    bsdf_init(&bsdf, hit->I, hit->Ng_front, 0);
-    bsdf_add_closure(&bsdf, CLOSURE_LAMBERT, spectrum_splat(1.0f), args, 1);
-    sample_light(w, i, hit, &bsdf);
-    scatter(w, i, hit, &bsdf, 0);
+    if (!w->shared->scene->instances[hit->instance].is_holdout || path->flags & PATH_SEEN)
+        return false;
+    w->samples[path->sample].alpha -= spectrum_average(path->beta);
+    path->flags |= PATH_DEAD;
+    return true;
+}
+
+/* Adds emission. Returns whether the path goes on. */
+static bool meet_surface(Wave *w, uint32_t i, const SurfaceHit *hit, BsdfPoint bsdf)
+{
+    Path *path = &w->paths[i];
+    w->counters.bsdf_faults += bsdf.block->faults[bsdf.lane] != 0;
+    cut_holdout(w, path, bsdf);
+    if (gathers_light(w, path, hit))
+        add_emission(w, i, hit, bsdf_point_emission(bsdf));
+    if (!(path->flags & PATH_LAST) || !spectrum_is_black(bsdf_point_transparency(bsdf)))
+        return true;
+    path->flags |= PATH_DEAD;
+    return false;
+}
+
+/* Samples a light for each point of `lit` and a direction for each of `live`, and scatters. first: index of the block's
+ * first surface in the kernel's run. */
+static void scatter_block(Wave *w, const PointBlock *points, const BsdfBlock *block, uint16_t lit,
+                          uint16_t live, uint32_t first)
+{
+    BsdfDrawn drawn;
+    sample_lights(w, points, block, lit & live);
+    uint16_t has_direction = sample_bsdfs(w, points, block, live, &drawn);
+    for (uint32_t k = 0; k < points->count; ++k) {
+        BsdfSample sample;
+        bool is_drawn = has_direction >> k & 1;
+        if (!(live >> k & 1))
+            continue;
+        if (is_drawn)
+            sample = drawn_sample(&drawn, k);
+        scatter(w, points->path[k], points->hit[k], (BsdfPoint){block, k},
+                is_drawn ? &sample : NULL, first + k);
+    }
+}
+
+/* Returns the points whose paths may still sample lights. */
+static uint16_t points_to_light(const Wave *w, const PointBlock *points)
+{
+    uint16_t lit = 0;
+    for (uint32_t k = 0; k < points->count; ++k) {
+        const Path *path = &w->paths[points->path[k]];
+        if (!(path->flags & PATH_LAST) && gathers_light(w, path, points->hit[k]))
+            lit = (uint16_t)(lit | 1u << k);
+    }
+    return lit;
+}
+
+/* Shades the surfaces [first, first + SSL_BLOCK) of the kernel's run. */
+static void shade_points(Wave *w, const PointBlock *points, uint32_t first)
+{
+    alignas(64) BsdfRow blur = {0};
+    uint16_t live = 0;
+    for (uint32_t k = 0; k < points->count; ++k) {
+        blur[k] = least_alpha(w->shared, &w->paths[points->path[k]]);
+        if (!ends_at_hole(w, points->path[k], points->hit[k]))
+            live = (uint16_t)(live | 1u << k);
+    }
+    const BsdfBlock *block = shade_block(w->shade, first, blur);
+    for (uint32_t k = 0; k < points->count; ++k)
+        if (live >> k & 1 &&
+            !meet_surface(w, points->path[k], points->hit[k], (BsdfPoint){block, k}))
+            live = (uint16_t)(live & ~(1u << k));
+    scatter_block(w, points, block, points_to_light(w, points), live, first);
+}
+
+/* Leaves the bodies that paths have walked through, by a diffuse lobe on the outside, whatever the surface's own closures
+ * are. Seen from outside this ends one reflection by the body, so the lobe reflects. */
+static void leave_bodies(Wave *w)
+{
+    PointBlock points = {0};
+    for (uint32_t i = 0; i < w->count; ++i) {
+        if (w->paths[i].flags & PATH_LEAVING && !(w->paths[i].flags & PATH_DEAD)) {
+            w->paths[i].flags &= ~(uint32_t)PATH_LEAVING;
+            points.path[points.count] = i;
+            points.hit[points.count++] = &w->surfaces[i];
+        }
+        if (points.count == SSL_BLOCK || (points.count > 0 && i + 1 == w->count)) {
+            uint16_t all = (uint16_t)((1u << points.count) - 1u);
+            scatter_block(w, &points, shade_white(w->shade, points.hit, points.count), all, all, 0);
+            points.count = 0;
+        }
+    }
 }
 
 /* Prefetches the vertices that hits a few places further on will read. */
@@ -636,17 +756,21 @@ void stage_surface(Wave *w)
 {
     const SurfaceHit *hits[SHADE_CHUNK];
     uint32_t n, count = resolve_hits(w);
-    for (uint32_t i = 0; i < w->count; ++i)
-        if (w->paths[i].flags & PATH_LEAVING && !(w->paths[i].flags & PATH_DEAD))
-            leave_body(w, i);
+    leave_bodies(w);
     wave_group(w, count);
     ASSERT(count <= w->count);
     for (uint32_t begin = 0; (n = wave_chunk(w, begin, count, hits)) > 0; begin += n) {
         if (w->levels && has_first_surface(w, begin, n))
             level_watch_begin(w->levels);
         shade_run(w->shade, hits[0]->material, SSL_KERNEL_SHADE, hits, n);
-        for (uint32_t k = 0; k < n; ++k)
-            shade_point(w, w->order[begin + k], k);
+        for (uint32_t first = 0; first < n; first += SSL_BLOCK) {
+            PointBlock points = {.count = n - first < SSL_BLOCK ? n - first : SSL_BLOCK};
+            for (uint32_t k = 0; k < points.count; ++k) {
+                points.path[k] = w->order[begin + first + k];
+                points.hit[k] = hits[first + k];
+            }
+            shade_points(w, &points, first);
+        }
         if (w->levels)
             level_watch_end(w->levels);
     }

@@ -213,7 +213,7 @@ static inline bool wave_catches(const Wave *w, const Path *path, const SurfaceHi
 }
 /* Spawns the two paths that look for the light which a catcher reflects to path i. is_through: the path itself goes on through
  * the catcher; otherwise it ends there, and the backdrop is added to its sample. */
-void wave_catch(Wave *w, uint32_t i, const Bsdf *bsdf, bool is_through);
+void wave_catch(Wave *w, uint32_t i, BsdfPoint bsdf, bool is_through);
 
 /* Returns whether the pixel gets a sample. The answer does not change during a job. */
 static inline bool wave_samples_pixel(const WaveShared *s, uint32_t x, uint32_t y)
@@ -280,9 +280,9 @@ void wave_evaluate_sky(Wave *w);
 
 /* Records the albedo of a surface that the camera sees and, if the path scatters there, its fractions of light.
  * sample: NULL where the path ends or goes straight through. */
-void kinds_record_surface(Wave *w, const Path *path, const Bsdf *bsdf, const BsdfSample *sample);
+void kinds_record_surface(Wave *w, const Path *path, BsdfPoint bsdf, const BsdfSample *sample);
 /* Records the fractions of the light that the path's shadow ray carries. */
-void kinds_record_light(Wave *w, uint32_t i, const Bsdf *bsdf, const LightSample *light);
+void kinds_record_light(Wave *w, uint32_t i, BsdfPoint bsdf, const LightSample *light);
 /* Adds light to the passes by the recorded fractions. */
 void kinds_add_light(Wave *w, const Path *path, float3 rgb, LightArrival how);
 

@@ -1,6 +1,7 @@
 #include "sort/shade/shade.h"
 
 #include "base/check.h"
+#include "sort/bsdf/closure_programs.h"
 #include "sort/sampling/warp.h"
 #include "sort/shade/attributes_fill.h"
 #include "sort/shade/globals_fill.h"
@@ -16,6 +17,12 @@ struct ShadeContext {
     void *globals, *attributes, *results; /* 64-byte aligned; room for SHADE_CHUNK points */
     const SurfaceHit *const *hits;
     uint32_t count;
+    const BsdfDef *const *closures; /* [CLOSURE_COUNT]; NULL for what is no lobe */
+    BsdfBlock *block;               /* the terms of SSL_BLOCK points */
+    uint32_t gathered;              /* 1 + the block of the last run that `block` has; 0: none */
+    /* [SSL_MAX_LOBE_SLOTS] by slot: the weight of what a layer covers. */
+    BsdfRow (*below)[3];
+    BsdfRow *white_args; /* [6], see shade_white */
     ShadeCounters counters;
 };
 
@@ -31,6 +38,24 @@ float shade_pixel_scale(const ShadeContext *ctx)
 
 /* --- the context -------------------------------------------------------------------------------- */
 
+/* The largest numbers of terms, lobes and rows of state that a kernel's closures take. */
+typedef struct BsdfRoom {
+    uint32_t terms, lobes, state_rows;
+} BsdfRoom;
+
+static void make_room(const SslProgramInfo *info, const BsdfDef *const *closures, BsdfRoom *room)
+{
+    BsdfRoom wanted = {.terms = info->lobe_count};
+    for (uint32_t s = 0; s < info->lobe_count; ++s) {
+        const BsdfDef *def = closures[info->lobes[s].closure];
+        wanted.lobes += def ? def->lobe_count : 0;
+        wanted.state_rows += def ? def->state_rows : 0;
+    }
+    room->terms = room->terms > wanted.terms ? room->terms : wanted.terms;
+    room->lobes = room->lobes > wanted.lobes ? room->lobes : wanted.lobes;
+    room->state_rows = room->state_rows > wanted.state_rows ? room->state_rows : wanted.state_rows;
+}
+
 Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeContext **out_ctx,
                             Error *err)
 {
@@ -38,6 +63,8 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
     ShadeContext *ctx = ARENA_NEW(arena, ShadeContext);
     size_t result_stride = 64, attributes_stride = 64;
     uint32_t draw_sites = 0;
+    const BsdfDef *const *closures = closure_programs_here()->defs;
+    BsdfRoom room = {.terms = 1, .lobes = 1, .state_rows = closures[CLOSURE_LAMBERT]->state_rows};
     for (uint32_t m = 0; m < desc->scene->material_count; ++m)
         for (int kind = 0; kind < 3; ++kind) {
             const MaterialProgram *p = &material_set_get(desc->materials, m)->programs[kind];
@@ -47,6 +74,8 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
                 attributes_stride = p->info->attributes_stride_bytes;
             if (p->kernel && p->is_stochastic && p->info->texture_site_count > draw_sites)
                 draw_sites = p->info->texture_site_count;
+            if (p->kernel)
+                make_room(p->info, closures, &room);
         }
     if (ctx) {
         *ctx = (ShadeContext){.desc = *desc,
@@ -61,9 +90,14 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
         ctx->globals = arena_alloc(arena, (size_t)BLOCKS * ctx->layout.stride_bytes, 64);
         ctx->attributes = arena_alloc(arena, BLOCKS * attributes_stride, 64);
         ctx->results = arena_alloc(arena, BLOCKS * result_stride, 64);
+        ctx->closures = closures;
+        ctx->block = bsdf_block_create(arena, room.terms, room.lobes, room.state_rows);
+        ctx->white_args = arena_alloc(arena, 6 * sizeof *ctx->white_args, 64);
+        ctx->below = arena_alloc(arena, SSL_MAX_LOBE_SLOTS * sizeof *ctx->below, 64);
         ctx->host.draws = ARENA_ARRAY(arena, uint16_t, (size_t)draw_sites *SHADE_CHUNK + 1);
     }
-    if (!ctx || !ctx->globals || !ctx->attributes || !ctx->results || !ctx->host.draws)
+    if (!ctx || !ctx->globals || !ctx->attributes || !ctx->results || !ctx->host.draws ||
+        !ctx->block || !ctx->below || !ctx->white_args)
         return error_set(err, STATUS_NO_MEMORY, "out of memory starting a fiber");
     *out_ctx = ctx;
     return STATUS_OK;
@@ -99,6 +133,7 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
         return false;
     ctx->hits = hits;
     ctx->count = count;
+    ctx->gathered = 0;
     texture_service_begin(&ctx->host, p, hits);
     globals_fill(ctx->desc.scene, hits, count, p->info->globals_value, p->info->globals_derivs,
                  &ctx->layout, ctx->globals);
@@ -130,69 +165,140 @@ bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
 
 /* --- results ---------------------------------------------------------------------------------------- */
 
-/* Adds the lobes of point i whose closure has one of `flags`, or all when flags is 0. Layers come before what they
- * cover, and dim it. */
-static void gather(const ShadeContext *ctx, uint32_t i, uint32_t flags, Bsdf *bsdf)
+/* Fills the view of the block's points: as programs see them, the geometric normal faces the viewer. */
+static void fill_view(const Scene *scene, const SurfaceHit *const *hits, uint32_t count,
+                      const float least_alpha[SSL_BLOCK], BsdfView *v)
+{
+    ASSERT(count <= SSL_BLOCK);
+    memset(v, 0, sizeof *v);
+    for (uint32_t i = 0; i < count; ++i) {
+        const SurfaceHit *hit = hits[i];
+        float3 wo = f3_neg(hit->I);
+        bool is_inside = f3_dot(wo, hit->Ng_front) < 0.0f;
+        float3 Ng = is_inside ? f3_neg(hit->Ng_front) : hit->Ng_front;
+        v->wo[0][i] = wo.x, v->wo[1][i] = wo.y, v->wo[2][i] = wo.z;
+        v->Ng[0][i] = Ng.x, v->Ng[1][i] = Ng.y, v->Ng[2][i] = Ng.z;
+        v->outside[i] = !is_inside;
+        v->blur[i] = least_alpha ? least_alpha[i] : 0.0f;
+        bool is_mesh = hit->instance != HIT_NO_INSTANCE;
+        if (is_mesh && scene->meshes[scene->instances[hit->instance].mesh].curves)
+            v->options[i] = BSDF_FIBRE;
+        if (scene->materials[hit->material].shadows_bumps) {
+            float3 n = f3_dot(hit->N, Ng) < 0.0f ? f3_neg(hit->N) : hit->N;
+            v->unbent[0][i] = n.x, v->unbent[1][i] = n.y, v->unbent[2][i] = n.z;
+        }
+    }
+}
+
+/* Returns the points of the block that exist and whose shader had no fault. The others emit magenta. */
+static uint16_t good_points(const ShadeContext *ctx, uint32_t first, BsdfBlock *b)
+{
+    uint16_t good = 0;
+    for (uint32_t i = 0; i < SSL_BLOCK && first + i < ctx->count; ++i) {
+        if (*fault_word(ctx, first + i) == 0)
+            good = (uint16_t)(good | 1u << i);
+        else
+            b->emission[0][i] = b->emission[2][i] = 1.0f;
+    }
+    return good;
+}
+
+/* Multiplies the weights of a slot by the fraction of light that the layers above it let through. */
+static void dim(const float *weight, const BsdfRow factor[3], BsdfRow out[3])
+{
+    for (uint32_t c = 0; c < 3; ++c)
+        for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+            out[c][i] = weight[c * SSL_BLOCK + i] * factor[c][i];
+}
+
+/* Adds the terms of all closures of points [first, first + SSL_BLOCK). Layers come before what they cover, and dim it. */
+static void gather(ShadeContext *ctx, uint32_t first, const float least_alpha[SSL_BLOCK])
 {
     const SslProgramInfo *info = ctx->host.program->info;
-    const char *block =
-        (const char *)ctx->results + (size_t)(i / SSL_BLOCK) * info->result_stride_bytes;
-    uint32_t lane = i % SSL_BLOCK;
-    if (*fault_word(ctx, i) != 0) {
-        static const float magenta[3] = {1, 0, 1};
-        bsdf_add_closure(bsdf, CLOSURE_EMISSION, spectrum_splat(1), magenta, 1);
-        return;
-    }
-    Spectrum below[SSL_MAX_LOBE_SLOTS]; /* by slot: the weight of what a layer covers */
+    const char *results =
+        (const char *)ctx->results + (size_t)(first / SSL_BLOCK) * info->result_stride_bytes;
+    BsdfBlock *b = ctx->block;
+    uint32_t count = ctx->count - first < SSL_BLOCK ? ctx->count - first : SSL_BLOCK;
+    fill_view(ctx->desc.scene, ctx->hits + first, count, least_alpha, &b->view);
+    bsdf_block_begin(b);
+    uint16_t good = good_points(ctx, first, b);
     ASSERT(info->lobe_count <= SSL_MAX_LOBE_SLOTS);
     for (uint32_t s = 0; s < info->lobe_count; ++s) {
         const SslLobeSlot *slot = &info->lobes[s];
-        ClosureId closure = (ClosureId)slot->closure;
-        uint16_t mask;
-        memcpy(&mask, block + slot->mask_offset, sizeof mask);
-        below[s] = spectrum_splat(0.0f);
-        if (!(mask >> lane & 1))
-            continue;
-        const void *weights = block + slot->weight_offset, *numbers = block + slot->args_offset;
-        const float *w = (const float *)weights + lane, *args = (const float *)numbers + lane;
-        Spectrum weight = spectrum_from_rgb(f3(w[0], w[SSL_BLOCK], w[(size_t)2 * SSL_BLOCK]));
+        const BsdfDef *def = ctx->closures[slot->closure];
+        alignas(64) BsdfRow dimmed[3];
+        uint16_t live;
+        memcpy(&live, results + slot->mask_offset, sizeof live);
+        live &= good;
+        const void *weights = results + slot->weight_offset, *numbers = results + slot->args_offset;
+        const float *weight = weights, *args = numbers;
         ASSERT(slot->parent < (int32_t)s); /* a layer comes before what it covers */
-        if (slot->parent >= 0)
-            weight = spectrum_mul(weight, below[slot->parent]);
-        if (bsdf_is_layer(closure))
-            below[s] = spectrum_mul(weight, bsdf_layer_factor(bsdf, closure, args, SSL_BLOCK));
-        if (!flags || (closure_table_rows()[closure].flags & flags))
-            bsdf_add_closure(bsdf, closure, weight, args, SSL_BLOCK);
+        if (slot->parent >= 0) {
+            dim(weight, ctx->below[slot->parent], dimmed);
+            weight = dimmed[0];
+        }
+        if (!def) {
+            bsdf_block_add_sum(b, (ClosureId)slot->closure, args, weight, live);
+            continue;
+        }
+        const BsdfTerm *term = bsdf_block_add(b, def, args, weight, live);
+        const float *factor = term ? bsdf_term_base_factor(term) : NULL;
+        for (uint32_t i = 0; i < SSL_BLOCK && def->base_factor != BSDF_NO_ROW; ++i)
+            for (uint32_t c = 0; c < 3; ++c)
+                ctx->below[s][c][i] = factor && (term->live >> i & 1)
+                                          ? weight[c * SSL_BLOCK + i] * factor[c * SSL_BLOCK + i]
+                                          : 0.0f;
     }
+    ctx->gathered = first / SSL_BLOCK + 1;
 }
 
-void shade_bsdf(const ShadeContext *ctx, uint32_t i, float least_alpha, Bsdf *out_bsdf)
+const BsdfBlock *shade_block(ShadeContext *ctx, uint32_t first, const float least_alpha[SSL_BLOCK])
 {
-    const SurfaceHit *hit = ctx->hits[i];
-    const Scene *scene = ctx->desc.scene;
-    ASSERT(f3_is_unit(hit->I) && (f3_is_unit(hit->N) || f3_length2(hit->Ng) == 0.0f));
-    bool is_fibre = scene->meshes[scene->instances[hit->instance].mesh].curves != NULL;
-    bsdf_init(out_bsdf, f3_neg(hit->I), hit->Ng_front, is_fibre ? BSDF_FIBRE : 0);
-    bsdf_blur(out_bsdf, least_alpha);
-    if (scene->materials[hit->material].shadows_bumps)
-        bsdf_shadow_bumps(out_bsdf, hit->N);
-    gather(ctx, i, 0, out_bsdf);
+    ASSERT(first % SSL_BLOCK == 0 && first < ctx->count);
+    gather(ctx, first, least_alpha);
+    return ctx->block;
 }
 
-Spectrum shade_emission(const ShadeContext *ctx, uint32_t i)
+const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceHit *const *hits, uint32_t count)
 {
-    Bsdf bsdf;
-    bsdf_init(&bsdf, f3_neg(ctx->hits[i]->I), ctx->hits[i]->Ng_front, 0);
-    gather(ctx, i, SSL_CLOSURE_EMISSION, &bsdf);
-    return bsdf_emission(&bsdf);
+    BsdfBlock *b = ctx->block;
+    BsdfRow *args = ctx->white_args; /* of Lambert: albedo and N */
+    fill_view(ctx->desc.scene, hits, count, NULL, &b->view);
+    memset(b->view.unbent, 0, sizeof b->view.unbent);
+    for (uint32_t c = 0; c < 3; ++c) /* the ray comes from behind the surface */
+        for (uint32_t i = 0; i < count; ++i) {
+            b->view.wo[c][i] = -b->view.wo[c][i];
+            b->view.Ng[c][i] = -b->view.Ng[c][i];
+        }
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        float3 N = i < count ? hits[i]->N : f3(0.0f, 0.0f, 1.0f);
+        args[0][i] = args[1][i] = args[2][i] = 1.0f;
+        args[3][i] = N.x, args[4][i] = N.y, args[5][i] = N.z;
+    }
+    bsdf_block_begin(b);
+    ctx->gathered = 0;
+    (void)bsdf_block_add(b, ctx->closures[CLOSURE_LAMBERT], args[0], args[0],
+                         (uint16_t)((1u << count) - 1u));
+    return b;
 }
 
-Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i)
+/* Returns point i of the last run, whose block is gathered unless it is the one that was gathered last. */
+static BsdfPoint gathered_point(ShadeContext *ctx, uint32_t i)
 {
-    Bsdf bsdf;
-    bsdf_init(&bsdf, f3_neg(ctx->hits[i]->I), ctx->hits[i]->Ng_front, 0);
-    gather(ctx, i, SSL_CLOSURE_TRANSPARENT, &bsdf);
-    return spectrum_clamp(bsdf_transparency(&bsdf), 0.0f, 1.0f);
+    ASSERT(i < ctx->count);
+    if (ctx->gathered != i / SSL_BLOCK + 1)
+        gather(ctx, i - i % SSL_BLOCK, NULL);
+    return (BsdfPoint){ctx->block, i % SSL_BLOCK};
+}
+
+Spectrum shade_emission(ShadeContext *ctx, uint32_t i)
+{
+    return bsdf_point_emission(gathered_point(ctx, i));
+}
+
+Spectrum shade_transparency(ShadeContext *ctx, uint32_t i)
+{
+    return spectrum_clamp(bsdf_point_transparency(gathered_point(ctx, i)), 0.0f, 1.0f);
 }
 
 /* Returns whether the kernel's lobes are the same at every point of one side: no number of the surface, the path or the
@@ -222,9 +328,13 @@ ShadeGlow shade_glow(ShadeContext *ctx, uint32_t material)
 {
     const MaterialProgram *programs = material_set_get(ctx->desc.materials, material)->programs;
     const MaterialProgram *surface = &programs[SSL_KERNEL_SHADE];
-    SurfaceHit front = {.material = material, .I = {0, 0, -1}, .Ng_front = {0, 0, 1}};
-    SurfaceHit back = {
-        .material = material, .I = {0, 0, -1}, .Ng_front = {0, 0, -1}, .is_backfacing = true};
+    SurfaceHit front = {
+        .instance = HIT_NO_INSTANCE, .material = material, .I = {0, 0, -1}, .Ng_front = {0, 0, 1}};
+    SurfaceHit back = {.instance = HIT_NO_INSTANCE,
+                       .material = material,
+                       .I = {0, 0, -1},
+                       .Ng_front = {0, 0, -1},
+                       .is_backfacing = true};
     const SurfaceHit *list[2] = {&front, &back};
     ShadeGlow glow = {.is_constant = is_constant_by_side(&programs[SSL_KERNEL_EMISSION])};
     if (!glow.is_constant || !shade_run(ctx, material, SSL_KERNEL_EMISSION, list, 2))

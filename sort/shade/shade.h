@@ -1,7 +1,7 @@
 /* Shading: runs the kernel of a material for surface points, and returns emission, opacity or lobes.
  *
  *   shade_run(ctx, material, kind, hits, n)      n <= SHADE_CHUNK; may wait for textures
- *   shade_bsdf / shade_emission / shade_transparency  the result of point i, until the next run
+ *   shade_block / shade_emission / shade_transparency  the results, until the next run
  *
  * Each fiber has one context. It owns the blocks that kernels read and write, and texture calls come back to it as
  * their host. */
@@ -9,7 +9,7 @@
 #define SORT_SHADE_SHADE_H
 
 #include "base/arena.h"
-#include "sort/bsdf/bsdf.h"
+#include "sort/bsdf/bsdf_point.h"
 #include "sort/light/environment.h"
 #include "sort/sampling/sampler.h"
 #include "sort/shade/hit.h"
@@ -59,13 +59,16 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
  * opaque. May wait for textures. */
 bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                const SurfaceHit *const *hits, uint32_t count);
-/* Returns the lobes of point i of the last run, of kind SHADE. A point whose shader had a fault emits magenta.
- * least_alpha: see bsdf_blur. */
-void shade_bsdf(const ShadeContext *ctx, uint32_t i, float least_alpha, Bsdf *out_bsdf);
-/* Returns the radiance that point i of the last run, of kind SHADE or EMISSION, emits toward the viewer. */
-Spectrum shade_emission(const ShadeContext *ctx, uint32_t i);
-/* Returns the fraction of light that goes straight through point i of the last run, of kind SHADE or OPACITY. */
-Spectrum shade_transparency(const ShadeContext *ctx, uint32_t i);
+/* Returns the lobes of points [first, first + SSL_BLOCK) of the last run, of kind SHADE, until the next call. first is a multiple
+ * of SSL_BLOCK. A point whose shader had a fault emits magenta. least_alpha: of each point, see bsdf_blur. */
+const BsdfBlock *shade_block(ShadeContext *ctx, uint32_t first, const float least_alpha[SSL_BLOCK]);
+/* Returns a block of `count` <= SSL_BLOCK surfaces that reflect all light diffusely, on the sides that their rays go to, until
+ * the next call. */
+const BsdfBlock *shade_white(ShadeContext *ctx, const SurfaceHit *const *hits, uint32_t count);
+/* Returns the radiance that point i of the last run, of kind EMISSION, emits toward the viewer. */
+Spectrum shade_emission(ShadeContext *ctx, uint32_t i);
+/* Returns the fraction of light that goes straight through point i of the last run, of kind OPACITY. */
+Spectrum shade_transparency(ShadeContext *ctx, uint32_t i);
 
 /* The emission of a material that is the same at every point of a side of its surfaces, towards every viewer. */
 typedef struct ShadeGlow {

@@ -10,6 +10,7 @@
 #include "ssl/ssl_limits.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <string.h>
 
 /* Indexed by SslBuildDesc.llvm_level. On shaders, O3 takes more time than O2 and gains nothing. */
 static const struct {
@@ -63,6 +64,17 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
     c->has_error = true;
 }
 
+/* Makes the code fit for -fcf-protection, which all objects of a program must have. */
+static void mark_branch_targets(Compile *c)
+{
+    static const char *const flags[] = {"cf-protection-branch", "cf-protection-return"};
+    LLVMTypeRef type = LLVMInt32TypeInContext(c->context);
+    LLVMMetadataRef on = LLVMValueAsMetadata(LLVMConstInt(type, 1, false));
+    for (size_t i = 0; i < SORT_COUNT_OF(flags); ++i)
+        LLVMAddModuleFlag(c->module, LLVMModuleFlagBehaviorOverride, flags[i], strlen(flags[i]),
+                          on);
+}
+
 /* Generates the LLVM module for code of `lanes` lanes. */
 static Status begin_compile(const JitTarget *t, const CompileRequest *request, uint32_t lanes,
                             Compile *c, Error *err)
@@ -78,6 +90,8 @@ static Status begin_compile(const JitTarget *t, const CompileRequest *request, u
     LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
     CodegenDesc desc = {.symbol = request->symbol, .lanes = lanes, .math_lanes = t->lanes};
     TRY(codegen_module(request->module, request->layout, &desc, c->context, &c->module, err));
+    if (request->is_linked)
+        mark_branch_targets(c);
     LLVMSetTarget(c->module, t->triple);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     LLVMSetModuleDataLayout(c->module, layout);

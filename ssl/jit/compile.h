@@ -13,6 +13,7 @@ typedef struct CompileRequest {
     const KernelLayout *layout;
     const char *symbol;
     uint32_t llvm_level, lanes; /* as in SslBuildDesc; 0 is the default */
+    bool is_linked; /* into a program, so that indirect calls must find marks where they land */
 } CompileRequest;
 
 /* Compiles a module and adds the time to `times`. *out_object is the caller's (LLVMDisposeMemoryBuffer). */

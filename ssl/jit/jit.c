@@ -297,6 +297,7 @@ Status jit_dump(Jit *jit, const IrModule *m, const KernelLayout *layout, JitOpti
         return compile_dump(&jit->target, &request, stage, out, err);
     LLVMMemoryBufferRef object;
     SslBuildTimes times = {0};
+    request.is_linked = true;
     TRY(compile_object(&jit->target, &request, &object, &times, err));
     strbuf_append(out, (Str){LLVMGetBufferStart(object), LLVMGetBufferSize(object)});
     LLVMDisposeMemoryBuffer(object);

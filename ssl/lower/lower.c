@@ -353,7 +353,7 @@ static bool mentions_bsdf(Str text)
     return false;
 }
 
-enum { SOURCES_MAX = 16 };
+enum { SOURCES_MAX = 32 };
 
 /* Adds the source to `diags`, and those of the library for scattering functions if it needs them. */
 static Status add_sources(const SslSource *src, DiagList *diags, SemaSource out[SOURCES_MAX],

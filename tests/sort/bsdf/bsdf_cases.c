@@ -460,15 +460,15 @@ const BsdfCase bsdf_cases[] = {
 };
 const uint32_t bsdf_case_count = SORT_COUNT_OF(bsdf_cases);
 
-void bsdf_case_make(const BsdfCase *c, float3 wo, float3 Ng, uint32_t flags, Bsdf *out_bsdf)
+void bsdf_case_make(const BsdfCase *c, float3 wo, float3 Ng, uint32_t flags, OnePoint *out_bsdf)
 {
-    bsdf_init(out_bsdf, wo, Ng, flags);
+    one_init(out_bsdf, wo, Ng, flags);
     Spectrum through = spectrum_splat(1.0f);
     for (uint32_t i = 0; i < c->closure_count; ++i) {
         ClosureId id = c->closures[i].id;
         const float *args = c->closures[i].args;
-        bsdf_add_closure(out_bsdf, id, spectrum_scale(through, c->closures[i].weight), args, 1);
-        through = spectrum_mul(through, bsdf_layer_factor(out_bsdf, id, args, 1));
+        one_add_closure(out_bsdf, id, spectrum_scale(through, c->closures[i].weight), args, 1);
+        through = spectrum_mul(through, one_layer_factor(out_bsdf, id, args, 1));
     }
 }
 

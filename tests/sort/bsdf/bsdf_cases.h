@@ -2,7 +2,7 @@
 #ifndef SORT_TESTS_SORT_BSDF_CASES_H
 #define SORT_TESTS_SORT_BSDF_CASES_H
 
-#include "sort/bsdf/bsdf.h"
+#include "tests/sort/bsdf/one_point.h"
 
 typedef struct BsdfCase {
     const char *name;
@@ -22,7 +22,7 @@ typedef struct BsdfCase {
 extern const BsdfCase bsdf_cases[];
 extern const uint32_t bsdf_case_count;
 
-void bsdf_case_make(const BsdfCase *c, float3 wo, float3 Ng, uint32_t flags, Bsdf *out_bsdf);
+void bsdf_case_make(const BsdfCase *c, float3 wo, float3 Ng, uint32_t flags, OnePoint *out_bsdf);
 
 /* Directions to look from: cosines from 1 to grazing, several azimuths; above the surface. */
 extern const float3 bsdf_directions[];

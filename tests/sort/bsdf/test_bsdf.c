@@ -1,6 +1,7 @@
 /* The lobe set: reciprocity, shading normals, deltas, what is refused, and that nothing ever is not finite. */
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
+#include "sort/bsdf/closure_programs.h"
 #include "tests/sort/bsdf/bsdf_cases.h"
 
 #include <setjmp.h>
@@ -39,7 +40,7 @@ static void test_bsdf_closure_table(void **state)
                                                            : 3;
         assert_int_equal(scalars, closure_table_scalars((ClosureId)i));
         bool is_layer = rows[i].args[rows[i].arg_count - 1].type == SSL_CLOSURE;
-        assert_true(is_layer == bsdf_is_layer((ClosureId)i));
+        assert_true(is_layer == one_is_layer((ClosureId)i));
         assert_int_equal(closure_table_find(rows[i].name), i);
         assert_true(strlen(rows[i].doc) > 20);
         assert_int_equal(rows[i].flags, i == CLOSURE_EMISSION      ? SSL_CLOSURE_EMISSION
@@ -60,9 +61,9 @@ static void test_bsdf_closure_table(void **state)
 /* f(wo, wi) without the cosine of the first lobe. */
 static Spectrum f_of(const BsdfCase *c, float3 wo, float3 wi, uint32_t flags)
 {
-    Bsdf b;
+    OnePoint b;
     bsdf_case_make(c, wo, f3(0, 0, 1), flags, &b);
-    return spectrum_scale(bsdf_eval(&b, wi, NULL), 1.0f / fabsf(wi.z));
+    return spectrum_scale(one_eval(&b, wi, NULL), 1.0f / fabsf(wi.z));
 }
 
 /* Cartoons are not physics; layers dim what they cover by where one looks from; hair knows where the view ray hit
@@ -70,7 +71,7 @@ static Spectrum f_of(const BsdfCase *c, float3 wo, float3 wi, uint32_t flags)
 static bool is_one_way(const BsdfCase *c)
 {
     ClosureId first = c->closures[0].id;
-    return (bsdf_is_layer(first) && c->closure_count > 1) || first == CLOSURE_TOON_DIFFUSE ||
+    return (one_is_layer(first) && c->closure_count > 1) || first == CLOSURE_TOON_DIFFUSE ||
            first == CLOSURE_TOON_GLOSSY || first == CLOSURE_HAIR ||
            first == CLOSURE_HAIR_REFLECTION || first == CLOSURE_HAIR_TRANSMISSION;
 }
@@ -89,11 +90,11 @@ static void test_bsdf_is_reciprocal(void **state)
         for (uint32_t k = 0; k < 300; ++k) {
             float3 wo = random_direction(&random), wi = random_direction(&random);
             if (k < 50) { /* where narrow lobes are */
-                Bsdf b;
+                OnePoint b;
                 BsdfSample s;
                 bsdf_case_make(c, wo, f3(0, 0, 1), flags, &b);
                 float u = random_unit(&random), v = random_unit(&random);
-                if (!bsdf_sample(&b, random_unit(&random), f2(u, v), &s) || (s.flags & BSDF_DELTA))
+                if (!one_sample(&b, random_unit(&random), f2(u, v), &s) || (s.flags & BSDF_DELTA))
                     continue;
                 wi = s.wi;
             }
@@ -150,18 +151,18 @@ static void test_bsdf_lambert_is_albedo_over_pi(void **state)
 {
     (void)state;
     float args[] = {0.8f, 0.5f, 0.25f, 0, 0, 2.5f};
-    Bsdf b;
-    bsdf_init(&b, f3(0.6f, 0, 0.8f), f3(0, 0, 1), 0);
-    bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), args, 1);
+    OnePoint b;
+    one_init(&b, f3(0.6f, 0, 0.8f), f3(0, 0, 1), 0);
+    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), args, 1);
     float pdf;
-    Spectrum f = bsdf_eval(&b, f3(0, 0.6f, 0.8f), &pdf);
+    Spectrum f = one_eval(&b, f3(0, 0.6f, 0.8f), &pdf);
     assert_true(is_near(f.c[0], 0.4f * 0.8f / SORT_PI, 1e-6f));
     assert_true(is_near(f.c[2], 0.125f * 0.8f / SORT_PI, 1e-6f));
     assert_true(is_near(pdf, 0.8f / SORT_PI, 1e-6f));
-    assert_true(is_near(bsdf_albedo(&b).c[1], 0.25f, 1e-6f));
-    assert_true(bsdf_normal(&b).z == 1.0f);
-    assert_int_equal(b.flags, BSDF_REFLECTION | BSDF_DIFFUSE);
-    assert_true(bsdf_has_smooth(&b));
+    assert_true(is_near(bsdf_point_albedo(one_point(&b)).c[1], 0.25f, 1e-6f));
+    assert_true(bsdf_point_normal(one_point(&b)).z == 1.0f);
+    assert_int_equal(one_flags(&b), BSDF_REFLECTION | BSDF_DIFFUSE);
+    assert_true(bsdf_point_has_smooth(one_point(&b)));
 }
 
 static void test_bsdf_mirror_and_window(void **state)
@@ -169,26 +170,26 @@ static void test_bsdf_mirror_and_window(void **state)
     (void)state;
     float mirror[] = {0.9f, 0.8f, 0.7f, 0.02f, 0, 0, 1};
     float3 wo = f3(0.48f, 0.36f, 0.8f);
-    Bsdf b;
+    OnePoint b;
     BsdfSample s;
-    bsdf_init(&b, wo, f3(0, 0, 1), 0);
-    bsdf_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), mirror, 1);
-    assert_false(bsdf_has_smooth(&b));
-    assert_true(bsdf_sample(&b, 0.3f, f2(0.1f, 0.9f), &s));
+    one_init(&b, wo, f3(0, 0, 1), 0);
+    one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), mirror, 1);
+    assert_false(bsdf_point_has_smooth(one_point(&b)));
+    assert_true(one_sample(&b, 0.3f, f2(0.1f, 0.9f), &s));
     assert_int_equal(s.flags, BSDF_REFLECTION | BSDF_DELTA);
     assert_true(f3_length(f3_sub(s.wi, f3(-0.48f, -0.36f, 0.8f))) < 1e-6f && s.pdf == 1.0f);
     assert_true(is_near(s.weight.c[2], 0.7f + 0.3f * powf(0.2f, 5.0f), 1e-5f));
-    assert_true(bsdf_pdf(&b, s.wi) == 0.0f && spectrum_is_black(bsdf_eval(&b, s.wi, NULL)));
+    assert_true(one_pdf(&b, s.wi) == 0.0f && spectrum_is_black(one_eval(&b, s.wi, NULL)));
 
     float window[] = {1.5f, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1};
     for (int side = 0; side < 2; ++side) {
         float3 from = side ? f3(wo.x, wo.y, -wo.z) : wo;
-        bsdf_init(&b, from, f3(0, 0, 1), 0);
-        bsdf_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), window, 1);
+        one_init(&b, from, f3(0, 0, 1), 0);
+        one_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), window, 1);
         uint32_t reflected = 0;
         float chance = 0.0f;
         for (uint32_t i = 0; i < 1000; ++i) {
-            assert_true(bsdf_sample(&b, ((float)i + 0.5f) / 1000.0f, f2(0, 0), &s));
+            assert_true(one_sample(&b, ((float)i + 0.5f) / 1000.0f, f2(0, 0), &s));
             if (s.flags & BSDF_REFLECTION) {
                 ++reflected;
                 chance = s.pdf;
@@ -205,9 +206,9 @@ static void test_bsdf_mirror_and_window(void **state)
         assert_true(fabsf((float)reflected / 1000.0f - chance) < 2e-3f);
     }
     /* Total reflection from inside. */
-    bsdf_init(&b, f3(0.8f, 0, -0.6f), f3(0, 0, 1), 0);
-    bsdf_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), window, 1);
-    assert_true(bsdf_sample(&b, 0.999f, f2(0, 0), &s) && (s.flags & BSDF_REFLECTION) &&
+    one_init(&b, f3(0.8f, 0, -0.6f), f3(0, 0, 1), 0);
+    one_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), window, 1);
+    assert_true(one_sample(&b, 0.999f, f2(0, 0), &s) && (s.flags & BSDF_REFLECTION) &&
                 s.pdf == 1.0f);
 }
 
@@ -217,27 +218,27 @@ static void test_bsdf_emission_and_transparency_add_up(void **state)
     float red[] = {3, 0, 0}, half[] = {0.5f, 0.25f, 0};
     float white[] = {1, 1, 1, 0, 0, 1};
     float3 wo = f3(0.6f, 0, -0.8f);
-    Bsdf b;
+    OnePoint b;
     BsdfSample s;
-    bsdf_init(&b, wo, f3(0, 0, 1), 0);
-    bsdf_add_closure(&b, CLOSURE_EMISSION, spectrum_splat(2.0f), red, 1);
-    bsdf_add_closure(&b, CLOSURE_EMISSION, spectrum_splat(1.0f), red, 1);
-    assert_true(bsdf_emission(&b).c[0] == 9.0f && b.lobe_count == 0);
-    assert_false(bsdf_sample(&b, 0.5f, f2(0.5f, 0.5f), &s));
-    bsdf_add_closure(&b, CLOSURE_TRANSPARENT, spectrum_splat(0.5f), half, 1);
-    bsdf_add_closure(&b, CLOSURE_TRANSPARENT, spectrum_splat(0.25f), half, 1);
-    assert_true(bsdf_transparency(&b).c[0] == 0.375f && bsdf_transparency(&b).c[2] == 0.0f);
-    bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
+    one_init(&b, wo, f3(0, 0, 1), 0);
+    one_add_closure(&b, CLOSURE_EMISSION, spectrum_splat(2.0f), red, 1);
+    one_add_closure(&b, CLOSURE_EMISSION, spectrum_splat(1.0f), red, 1);
+    assert_true(bsdf_point_emission(one_point(&b)).c[0] == 9.0f && one_lobe_count(&b) == 0);
+    assert_false(one_sample(&b, 0.5f, f2(0.5f, 0.5f), &s));
+    one_add_closure(&b, CLOSURE_TRANSPARENT, spectrum_splat(0.5f), half, 1);
+    one_add_closure(&b, CLOSURE_TRANSPARENT, spectrum_splat(0.25f), half, 1);
+    assert_true(bsdf_point_transparency(one_point(&b)).c[0] == 0.375f && bsdf_point_transparency(one_point(&b)).c[2] == 0.0f);
+    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
     Spectrum straight = spectrum_splat(0.0f);
     for (uint32_t i = 0; i < 4096; ++i)
-        if (bsdf_sample(&b, 0.2f, f2(((float)i + 0.5f) / 4096.0f, 0.7f), &s) &&
+        if (one_sample(&b, 0.2f, f2(((float)i + 0.5f) / 4096.0f, 0.7f), &s) &&
             (s.flags & BSDF_TRANSPARENT)) {
             assert_true(s.wi.x == -wo.x && s.wi.y == -wo.y && s.wi.z == -wo.z && s.eta == 1.0f);
             assert_int_equal(s.flags, BSDF_TRANSPARENT | BSDF_TRANSMISSION | BSDF_DELTA);
             straight = spectrum_madd(straight, 1.0f / 4096.0f, s.weight);
         }
     assert_true(is_near(straight.c[0], 0.375f, 2e-3f) && is_near(straight.c[1], 0.1875f, 2e-3f));
-    assert_true(is_near(bsdf_albedo(&b).c[1], 0.5f, 1e-6f));
+    assert_true(is_near(bsdf_point_albedo(one_point(&b)).c[1], 0.5f, 1e-6f));
 }
 
 /* A closure subtracted from itself is gone. */
@@ -245,12 +246,12 @@ static void test_bsdf_weights_may_be_negative(void **state)
 {
     (void)state;
     float white[] = {1, 1, 1, 0, 0, 1};
-    Bsdf b;
-    bsdf_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
-    bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), white, 1);
-    bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(-1.0f), white, 1);
+    OnePoint b;
+    one_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
+    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), white, 1);
+    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(-1.0f), white, 1);
     float pdf;
-    Spectrum f = bsdf_eval(&b, f3(0.6f, 0, 0.8f), &pdf);
+    Spectrum f = one_eval(&b, f3(0.6f, 0, 0.8f), &pdf);
     assert_true(spectrum_is_black(f) && is_near(pdf, 0.8f / SORT_PI, 1e-5f));
 }
 
@@ -265,19 +266,19 @@ static void test_bsdf_normals_face_the_viewer(void **state)
     for (int flip = 0; flip < 4; ++flip) {
         args[6] =
             flip & 1 ? -1.0f : 1.0f; /* a normal the other way round, and the back of the face */
-        Bsdf b;
-        bsdf_init(&b, wo, f3(0, 0, flip & 2 ? -1.0f : 1.0f), 0);
-        bsdf_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
-        float f = bsdf_eval(&b, wi, NULL).c[0];
+        OnePoint b;
+        one_init(&b, wo, f3(0, 0, flip & 2 ? -1.0f : 1.0f), 0);
+        one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
+        float f = one_eval(&b, wi, NULL).c[0];
         expected = flip == 0 ? f : expected;
         assert_true(f > 0.0f && f == expected);
-        assert_true(bsdf_normal(&b).z > 0.99f);
+        assert_true(bsdf_point_normal(one_point(&b)).z > 0.99f);
     }
     args[6] = 0.0f; /* no normal: the geometric one */
-    Bsdf b;
-    bsdf_init(&b, wo, f3(0, 0, 1), 0);
-    bsdf_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
-    assert_true(bsdf_eval(&b, wi, NULL).c[0] == expected);
+    OnePoint b;
+    one_init(&b, wo, f3(0, 0, 1), 0);
+    one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
+    assert_true(one_eval(&b, wi, NULL).c[0] == expected);
 }
 
 /* Whatever the normals: reflection stays on its side of the geometric surface, transmission goes to the other,
@@ -292,23 +293,23 @@ static void test_bsdf_light_does_not_leak(void **state)
         float lambert[] = {1, 1, 1, N.x, N.y, N.z};
         float metal[] = {1, 1, 1, i % 3 == 0 ? 0.0f : roughness, N.x, N.y, N.z};
         float glass[] = {1.5f, roughness, 1, 1, 1, 1, 1, 1, N.x, N.y, N.z};
-        Bsdf b;
-        bsdf_init(&b, wo, f3(0, 0, 1), 0);
+        OnePoint b;
+        one_init(&b, wo, f3(0, 0, 1), 0);
         if (i % 4 == 1)
-            bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), lambert, 1);
+            one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), lambert, 1);
         else if (i % 4 == 2)
-            bsdf_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), glass, 1);
+            one_add_closure(&b, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), glass, 1);
         else
-            bsdf_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), metal, 1);
+            one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), metal, 1);
         float3 wi = random_direction(&random);
-        Spectrum f = bsdf_eval(&b, wi, NULL);
+        Spectrum f = one_eval(&b, wi, NULL);
         assert_true(spectrum_is_finite(f) && f.c[0] >= 0.0f);
         if (i % 4 != 2 && wi.z * wo.z < 0.0f)
-            assert_true(spectrum_is_black(f) && bsdf_pdf(&b, wi) == 0.0f);
+            assert_true(spectrum_is_black(f) && one_pdf(&b, wi) == 0.0f);
         BsdfSample s;
         float x = random_unit(&random), y = random_unit(&random);
-        bool is_mirror = b.lobe_count == 1 && b.lobes[0].model == BSDF_MODEL_MIRROR;
-        if (!bsdf_sample(&b, random_unit(&random), f2(x, y), &s)) {
+        bool is_mirror = one_lobe_count(&b) == 1 && one_lobe_flags(&b, 0) == (BSDF_REFLECTION | BSDF_DELTA);
+        if (!one_sample(&b, random_unit(&random), f2(x, y), &s)) {
             assert_false(is_mirror);
             continue;
         }
@@ -323,46 +324,48 @@ static void test_bsdf_light_does_not_leak(void **state)
 
 /* --- robustness ---------------------------------------------------------------------------------- */
 
-static void test_bsdf_reads_kernel_rows(void **state)
-{
-    (void)state;
-    float packed[] = {0.2f, 0.9f, 1.1f, 3.9f, 2.4f, 2.3f, 0.5f, 0.8f, 1, 2, 0, 0, 0, 1};
-    float rows[SORT_COUNT_OF(packed)][SSL_BLOCK] = {{0}};
-    for (uint32_t i = 0; i < SORT_COUNT_OF(packed); ++i)
-        rows[i][7] = packed[i];
-    float3 wo = f3(0.6f, 0, 0.8f), wi = f3(-0.36f, 0.48f, 0.8f);
-    Bsdf a, b;
-    bsdf_init(&a, wo, f3(0, 0, 1), 0);
-    bsdf_init(&b, wo, f3(0, 0, 1), 0);
-    bsdf_add_closure(&a, CLOSURE_METAL, spectrum_splat(1.0f), packed, 1);
-    bsdf_add_closure(&b, CLOSURE_METAL, spectrum_splat(1.0f), &rows[0][7], SSL_BLOCK);
-    Spectrum f = bsdf_eval(&a, wi, NULL), g = bsdf_eval(&b, wi, NULL);
-    assert_memory_equal(&f, &g, sizeof f);
-    assert_true(f.c[0] > 0.0f);
-}
-
 static void test_bsdf_notes_what_it_leaves_out(void **state)
 {
     (void)state;
-    float white[] = {1, 1, 1, 0, 0, 1}, bad[] = {1, NAN, 1, 0, 0, 1}, far[] = {INFINITY, 0, 0};
-    Bsdf b;
-    bsdf_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
-    bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), bad, 1);
-    assert_int_equal(b.faults, BSDF_FAULT_NOT_FINITE);
-    bsdf_add_closure(&b, CLOSURE_EMISSION, spectrum_splat(1.0f), far, 1);
-    bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(INFINITY), white, 1);
-    assert_true(b.lobe_count == 0 && spectrum_is_black(b.emission));
-    b.faults = 0;
-    bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.0f), white, 1);
-    assert_true(b.lobe_count == 0 && b.faults == 0);
-    for (uint32_t i = 0; i < BSDF_MAX_LOBES; ++i)
-        bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.05f), white, 1);
-    assert_true(b.lobe_count == BSDF_MAX_LOBES && b.faults == 0);
-    bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.05f), white, 1);
-    assert_true(b.lobe_count == BSDF_MAX_LOBES && b.faults == BSDF_FAULT_FULL);
-    float args[] = {1, 1, 1, 0.5f, 0, 0, 1};
-    bsdf_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
-    assert_int_equal(b.lobe_count, BSDF_MAX_LOBES);
+    float white[] = {1, 1, 1, 0, 0, 1}, bad[] = {1, NAN, 1, 0, 0, 1};
+    OnePoint b;
+    one_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
+    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(1.0f), bad, 1);
+    assert_int_equal(one_faults(&b), BSDF_FAULT_NOT_FINITE);
+    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(INFINITY), white, 1);
+    assert_int_equal(one_lobe_count(&b), 0);
+    one_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
+    one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.0f), white, 1);
+    assert_true(one_lobe_count(&b) == 0 && one_faults(&b) == 0);
+}
+
+/* A block without room for another term says so, and keeps what it has. */
+static void test_bsdf_blocks_have_room(void **state)
+{
+    (void)state;
+    const BsdfDef *lambert = closure_programs_here()->defs[CLOSURE_LAMBERT];
+    alignas(64) BsdfRow args[6], weight[3];
+    Arena *arena = arena_create(0, 0);
+    assert_non_null(arena);
+    BsdfBlock *b = bsdf_block_create(arena, 2, 2, 2 * lambert->state_rows);
+    assert_non_null(b);
+    memset(&b->view, 0, sizeof b->view);
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        b->view.wo[2][i] = b->view.Ng[2][i] = 1.0f;
+        for (uint32_t r = 0; r < 6; ++r)
+            args[r][i] = r == 3 || r == 4 ? 0.0f : 1.0f;
+        weight[0][i] = weight[1][i] = weight[2][i] = i == 5 ? 0.0f : 0.4f;
+    }
+    bsdf_block_begin(b);
+    for (uint32_t n = 0; n < 2; ++n)
+        assert_non_null(bsdf_block_add(b, lambert, args[0], weight[0], 0x7fff));
+    assert_null(bsdf_block_add(b, lambert, args[0], weight[0], 0x7fff));
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
+        bool is_there = i != 5 && i != 15; /* black, and not among the points */
+        assert_int_equal(b->counts[i], is_there ? 2 : 0);
+        assert_int_equal(b->faults[i], is_there ? BSDF_FAULT_FULL : 0);
+    }
+    arena_destroy(arena);
 }
 
 /* The part of T across the normal is small beside T, and the frame is orthonormal all the same. */
@@ -374,12 +377,12 @@ static void test_bsdf_tangents_near_the_normal(void **state)
         float3 N = random_direction(&random), T = f3_madd(random_direction(&random), 3e5f, N);
         float3 wo = f3_normalize(f3_madd(random_direction(&random), 1.5f, N));
         const float args[] = {1, 1, 1, 0.6f, 0, 0, 0.9f, T.x, T.y, T.z, N.x, N.y, N.z};
-        Bsdf b;
+        OnePoint b;
         BsdfSample s;
-        bsdf_init(&b, wo, N, 0);
-        bsdf_add_closure(&b, CLOSURE_GLOSSY, spectrum_splat(1.0f), args, 1);
+        one_init(&b, wo, N, 0);
+        one_add_closure(&b, CLOSURE_GLOSSY, spectrum_splat(1.0f), args, 1);
         float u = random_unit(&random), v = random_unit(&random);
-        if (bsdf_sample(&b, 0.5f, f2(u, v), &s))
+        if (one_sample(&b, 0.5f, f2(u, v), &s))
             assert_true(fabsf(f3_length(s.wi) - 1.0f) < 1e-5f);
     }
 }
@@ -403,13 +406,13 @@ static void test_bsdf_stays_finite(void **state)
             uint32_t choice = (uint32_t)(random_unit(&random) * 32.0f);
             args[k] = choice < 16 ? odd[choice] : random_unit(&random);
         }
-        Bsdf b;
-        bsdf_init(&b, wo, i & 1 ? f3(0, 0, 1) : random_direction(&random), i >> 1 & 3);
-        bsdf_add_closure(&b, id, spectrum_splat(1.0f), args, 1);
-        bsdf_add_closure(&b, (ClosureId)((i / 7) % CLOSURE_COUNT), spectrum_splat(0.5f), args, 1);
-        assert_int_equal(b.faults, 0);
+        OnePoint b;
+        one_init(&b, wo, i & 1 ? f3(0, 0, 1) : random_direction(&random), i >> 1 & 3);
+        one_add_closure(&b, id, spectrum_splat(1.0f), args, 1);
+        one_add_closure(&b, (ClosureId)((i / 7) % CLOSURE_COUNT), spectrum_splat(0.5f), args, 1);
+        assert_int_equal(one_faults(&b), 0);
         float pdf;
-        Spectrum f = bsdf_eval(&b, wi, &pdf);
+        Spectrum f = one_eval(&b, wi, &pdf);
         bool is_good = spectrum_is_finite(f) && isfinite(pdf) && pdf >= 0.0f && f.c[0] >= 0.0f;
         if (!is_good)
             print_message("%s or %s: f %g, pdf %g\n", closure_table_rows()[id].name,
@@ -418,13 +421,13 @@ static void test_bsdf_stays_finite(void **state)
         assert_true(is_good);
         BsdfSample s;
         float x = random_unit(&random), y = random_unit(&random);
-        if (!bsdf_sample(&b, random_unit(&random), f2(x, i % 11 ? y : 0.0f), &s))
+        if (!one_sample(&b, random_unit(&random), f2(x, i % 11 ? y : 0.0f), &s))
             continue;
         assert_true(spectrum_is_finite(s.weight) && isfinite(s.pdf) && s.pdf > 0.0f);
         assert_true(f3_is_finite(s.wi) && fabsf(f3_length(s.wi) - 1.0f) < 1e-3f);
         if (!(s.flags & BSDF_DELTA))
-            assert_true(s.pdf == bsdf_pdf(&b, s.wi));
-        Spectrum albedo = bsdf_albedo(&b);
+            assert_true(s.pdf == one_pdf(&b, s.wi));
+        Spectrum albedo = bsdf_point_albedo(one_point(&b));
         if (!(spectrum_max(albedo) < 1.6f))
             print_message("%s and %s: albedo %g\n", closure_table_rows()[id].name,
                           closure_table_rows()[(i / 7) % CLOSURE_COUNT].name,
@@ -445,8 +448,8 @@ int main(void)
         cmocka_unit_test(test_bsdf_weights_may_be_negative),
         cmocka_unit_test(test_bsdf_normals_face_the_viewer),
         cmocka_unit_test(test_bsdf_light_does_not_leak),
-        cmocka_unit_test(test_bsdf_reads_kernel_rows),
         cmocka_unit_test(test_bsdf_notes_what_it_leaves_out),
+        cmocka_unit_test(test_bsdf_blocks_have_room),
         cmocka_unit_test(test_bsdf_tangents_near_the_normal),
         cmocka_unit_test(test_bsdf_stays_finite),
     };

@@ -24,7 +24,7 @@
 #define SAMPLES 100000
 
 typedef struct View {
-    Bsdf bsdf;
+    OnePoint bsdf;
     float3 axis, s, t;
     double scale; /* bins of g grow beyond it */
     bool is_reflection, is_half_vector;
@@ -62,7 +62,7 @@ static double view_pdf(double x, double turn, void *data)
     }
     if ((wi.z * v->bsdf.wo.z > 0.0f) != v->is_reflection)
         return 0.0;
-    return (double)bsdf_pdf(&v->bsdf, wi) * jacobian;
+    return (double)one_pdf(&v->bsdf, wi) * jacobian;
 }
 
 static uint32_t cell_of(const View *v, float3 wi)
@@ -84,7 +84,7 @@ static void draw(const View *v, uint32_t seed, uint64_t *observed)
     for (uint32_t i = 0; i < SAMPLES; ++i) {
         SampleKey key = sample_key(0, 0, i, seed);
         BsdfSample sample;
-        bool is_ours = bsdf_sample(&v->bsdf, sampler_1d(&independent, key, 0),
+        bool is_ours = one_sample(&v->bsdf, sampler_1d(&independent, key, 0),
                                    sampler_2d(&independent, key, 1), &sample) &&
                        (sample.flags & side) && !(sample.flags & BSDF_DELTA);
         ++observed[is_ours ? cell_of(v, sample.wi) : CELLS];
@@ -159,11 +159,11 @@ static bool is_wanted(const BsdfCase *c, uint32_t direction, bool is_below, bool
     if (is_below && c->ior == 0.0f && direction % 3 != 2)
         return false;
     wo.z = is_below ? -wo.z : wo.z;
-    Bsdf b;
+    OnePoint b;
     bsdf_case_make(c, wo, f3(0, 0, 1), 0, &b);
     uint32_t side = is_reflection ? BSDF_REFLECTION : BSDF_TRANSMISSION;
-    for (uint32_t i = 0; i < b.lobe_count; ++i)
-        if ((b.lobes[i].flags & side) && !(b.lobes[i].flags & BSDF_DELTA))
+    for (uint32_t i = 0; i < one_lobe_count(&b); ++i)
+        if ((one_lobe_flags(&b, i) & side) && !(one_lobe_flags(&b, i) & BSDF_DELTA))
             return true;
     return false;
 }

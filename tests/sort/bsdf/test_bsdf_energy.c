@@ -16,14 +16,14 @@
 #define PI 3.14159265358979323846
 
 /* What uniform light of radiance 1 sends to wo, by bsdf_sample; in flux, so that refraction keeps it. */
-static Spectrum furnace(const Bsdf *b, uint32_t samples)
+static Spectrum furnace(const OnePoint *b, uint32_t samples)
 {
     Sampler sobol = {SAMPLER_SOBOL};
     double sum[SPECTRUM_CHANNELS] = {0};
     for (uint32_t i = 0; i < samples; ++i) {
         SampleKey key = sample_key(3, 1, i, 4);
         BsdfSample s;
-        if (bsdf_sample(b, sampler_1d(&sobol, key, 0), sampler_2d(&sobol, key, 1), &s))
+        if (one_sample(b, sampler_1d(&sobol, key, 0), sampler_2d(&sobol, key, 1), &s))
             SPECTRUM_EACH(c) sum[c] += (double)s.weight.c[c] / samples;
     }
     Spectrum mean;
@@ -33,7 +33,7 @@ static Spectrum furnace(const Bsdf *b, uint32_t samples)
 
 static void check_furnace(const BsdfCase *c, float3 wo, uint32_t samples)
 {
-    Bsdf b;
+    OnePoint b;
     bsdf_case_make(c, wo, f3(0, 0, 1), BSDF_IMPORTANCE, &b);
     Spectrum e = furnace(&b, samples);
     /* Bounds: the tables', and that of the sampling. */
@@ -193,10 +193,10 @@ static void test_bsdf_ggx_directional_albedo(void **state)
     for (uint32_t a = 0; a < SORT_COUNT_OF(alphas); ++a) {
         float args[] = {1, 1, 1, sqrtf(alphas[a]), 0, 0, 1};
         for (uint32_t m = 0; m < SORT_COUNT_OF(cosines); ++m) {
-            Bsdf b;
-            bsdf_init(&b, f3(sqrtf(1.0f - cosines[m] * cosines[m]), 0, cosines[m]), f3(0, 0, 1),
+            OnePoint b;
+            one_init(&b, f3(sqrtf(1.0f - cosines[m] * cosines[m]), 0, cosines[m]), f3(0, 0, 1),
                       BSDF_SINGLE_SCATTER);
-            bsdf_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
+            one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
             assert_true(fabsf(furnace(&b, 1 << 16).c[0] - expected[a][m]) < 5e-4f);
         }
         AlbedoTerms average = albedo_ggx_average(albedo_ggx_row(alphas[a]));
@@ -226,7 +226,7 @@ static void test_bsdf_multiple_scattering_takes_colour(void **state)
             .closures = {{CLOSURE_GLOSSY,
                           1,
                           {color[0], color[1], color[2], roughness, 0, 1, 0, 0, 0, 0, 0, 0, 1}}}};
-        Bsdf b;
+        OnePoint b;
         bsdf_case_make(&metal, f3(sqrtf(1 - mu * mu), 0, mu), f3(0, 0, 1), BSDF_IMPORTANCE, &b);
         Spectrum found = furnace(&b, 1 << 16);
         SPECTRUM_EACH(i)
@@ -349,9 +349,9 @@ static void test_bsdf_tilted_normals_do_not_gain(void **state)
         float3 wo = warp_sphere(f2((float)random_unit(&random), (float)random_unit(&random)));
         float3 N = warp_sphere(f2((float)random_unit(&random), (float)random_unit(&random)));
         float args[] = {1, 1, 1, (float)random_unit(&random), N.x, N.y, N.z};
-        Bsdf b;
-        bsdf_init(&b, wo, f3(0, 0, 1), 0);
-        bsdf_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
+        OnePoint b;
+        one_init(&b, wo, f3(0, 0, 1), 0);
+        one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
         assert_true(furnace(&b, 1 << 12).c[0] < 1.01f);
     }
 }

@@ -17,6 +17,7 @@ enum { DRAWS = 1 << 15 };
 
 static SslContext *ctx;
 static BsdfBuild *build;
+static Arena *arena;
 static BsdfBlock *block;
 
 /* albedo, roughness, N */
@@ -174,14 +175,16 @@ static int set_up(void **state)
     DiagList *diags = diag_list_create();
     Status status = find_and_build(diags, &err);
     diag_list_destroy(diags);
-    block = aligned_alloc(64, sizeof *block);
-    return status == STATUS_OK && block ? 0 : -1;
+    arena = arena_create(0, 0);
+    const BsdfDef *def = status == STATUS_OK ? bsdf_build_def(build) : NULL;
+    block = def && arena ? bsdf_block_create(arena, 1, def->lobe_count, def->state_rows) : NULL;
+    return block ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    free(block);
+    arena_destroy(arena);
     bsdf_build_destroy(build);
     ssl_context_destroy(ctx);
     return 0;

@@ -1,5 +1,5 @@
 /* The shapes of lobes beside Mitsuba 3, whose values scripts/mitsuba_reference.py has stored. */
-#include "sort/bsdf/bsdf.h"
+#include "tests/sort/bsdf/one_point.h"
 #include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,23 +24,23 @@ static const Row rows[] = {
 #include "tests/sort/bsdf/mitsuba_reference.inc"
 };
 
-static Bsdf glass(const double a[5])
+static OnePoint glass(const double a[5])
 {
-    Bsdf bsdf;
+    OnePoint bsdf;
     const float args[] = {1.5f, (float)a[0], 1, 1, 1, 1, 1, 1, 0, 0, 1};
-    bsdf_init(&bsdf, f3((float)sqrt(1 - a[1] * a[1]), 0, (float)a[1]), f3(0, 0, 1), 0);
-    bsdf_add_closure(&bsdf, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), args, 1);
+    one_init(&bsdf, f3((float)sqrt(1 - a[1] * a[1]), 0, (float)a[1]), f3(0, 0, 1), 0);
+    one_add_closure(&bsdf, CLOSURE_DIELECTRIC, spectrum_splat(1.0f), args, 1);
     return bsdf;
 }
 
-static Bsdf hair(const double a[5])
+static OnePoint hair(const double a[5])
 {
-    Bsdf bsdf;
+    OnePoint bsdf;
     const float dark = (float)a[2];
     const float args[] = {dark,  dark, dark,        (float)a[0], (float)a[1], 0,
                           1.55f, 0,    (float)a[4], 1,           0,           0};
-    bsdf_init(&bsdf, f3((float)sin(a[3]), 0, (float)cos(a[3])), f3(0, 0, 1), BSDF_FIBRE);
-    bsdf_add_closure(&bsdf, CLOSURE_HAIR, spectrum_splat(1.0f), args, 1);
+    one_init(&bsdf, f3((float)sin(a[3]), 0, (float)cos(a[3])), f3(0, 0, 1), BSDF_FIBRE);
+    one_add_closure(&bsdf, CLOSURE_HAIR, spectrum_splat(1.0f), args, 1);
     return bsdf;
 }
 
@@ -51,14 +51,14 @@ typedef struct Ratios {
 
 static Ratios ratios_of(const Row *head, uint32_t *out_count)
 {
-    Bsdf bsdf = head->kind == ROW_GLASS ? glass(head->a) : hair(head->a);
+    OnePoint bsdf = head->kind == ROW_GLASS ? glass(head->a) : hair(head->a);
     Ratios r = {FLT_MAX, 0.0f};
     *out_count = 0;
     for (const Row *row = head + 1; row < rows + SORT_COUNT_OF(rows) && row->kind == ROW_VALUE;
          ++row) {
         float pdf;
         Spectrum f =
-            bsdf_eval(&bsdf, f3((float)row->a[0], (float)row->a[1], (float)row->a[2]), &pdf);
+            one_eval(&bsdf, f3((float)row->a[0], (float)row->a[1], (float)row->a[2]), &pdf);
         float ratio = f.c[0] / (float)row->a[3];
         r.low = fminf(r.low, ratio), r.high = fmaxf(r.high, ratio);
         ++*out_count;

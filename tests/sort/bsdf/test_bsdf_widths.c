@@ -1,6 +1,8 @@
-/* Closures as programs compute the same bits whether one point is run at a time, or eight, or sixteen. */
+/* Closures as programs compute the same bits whether one point is run at a time, or eight, or sixteen, by the code of every
+ * class of CPUs that this machine runs, and whatever other points are in the block. */
 #include "base/hash.h"
 #include "sort/bsdf/bsdf_wide.h"
+#include "sort/bsdf/closure_programs.h"
 #include "sort/bsdf/closure_sources.h"
 #include "sort/sampling/warp.h"
 #include "sort/shade/ssl_tables.h"
@@ -17,7 +19,6 @@ enum { BLOCKS = 50, ARG_ROWS_MAX = 32 };
 static const uint32_t widths[] = {1, 8, 16};
 
 typedef struct Result {
-    BsdfBlock block;
     BsdfDrawn drawn;
     _Alignas(64) BsdfRow f_cos[3], pdf;
     uint16_t live;
@@ -66,59 +67,105 @@ static void random_input(uint64_t *state, Input *in)
     }
 }
 
-static void run(const BsdfDef *def, const Input *in, Result *out)
+/* Runs the points of `live`; what others would return is left zero. */
+static void run(BsdfBlock *block, const BsdfDef *def, const Input *in, uint16_t live, Result *out)
 {
     _Alignas(64) BsdfRow wi[3], u[3];
     memset(out, 0, sizeof *out);
     memcpy(wi, in->wi, sizeof wi);
     memcpy(u, in->u, sizeof u);
-    out->block.view = in->view;
-    bsdf_block_begin(&out->block);
-    assert_non_null(bsdf_block_add(&out->block, def, in->args[0], in->weight[0], 0xffff));
-    bsdf_block_eval(&out->block, wi, 0xffff, out->f_cos, out->pdf);
-    out->live = bsdf_block_sample(&out->block, u, 0xffff, &out->drawn);
+    block->view = in->view;
+    bsdf_block_begin(block);
+    assert_non_null(bsdf_block_add(block, def, in->args[0], in->weight[0], live));
+    bsdf_block_eval(block, wi, live, out->f_cos, out->pdf);
+    out->live = bsdf_block_sample(block, u, live, &out->drawn);
 }
 
-static void compare(const char *name, uint32_t width, const Result *a, const Result *b)
+static bool is_same_row(const BsdfRow a, const BsdfRow b, uint32_t lane)
 {
-    bool is_same = a->live == b->live && memcmp(a->f_cos, b->f_cos, sizeof a->f_cos) == 0 &&
-                   memcmp(a->pdf, b->pdf, sizeof a->pdf) == 0 &&
-                   memcmp(&a->drawn, &b->drawn, sizeof a->drawn) == 0 &&
-                   memcmp(a->block.state, b->block.state, sizeof a->block.state) == 0;
-    if (!is_same)
-        fail_msg("%s at width %u has other bits than at width %u", name, width, widths[0]);
+    return memcmp(&a[lane], &b[lane], sizeof(float)) == 0;
 }
 
-static void compare_widths(SslContext *ctx, const SslSource *source)
+static bool is_same_lane(const Result *a, const Result *b, uint32_t i)
 {
+    const BsdfDrawn *d = &a->drawn, *e = &b->drawn;
+    bool is_same = is_same_row(a->pdf, b->pdf, i) && (a->live >> i & 1) == (b->live >> i & 1);
+    for (uint32_t c = 0; c < 3; ++c)
+        is_same = is_same && is_same_row(a->f_cos[c], b->f_cos[c], i);
+    if (!is_same || !(a->live >> i & 1))
+        return is_same;
+    for (uint32_t c = 0; c < 3; ++c)
+        is_same = is_same && is_same_row(d->wi[c], e->wi[c], i) &&
+                  is_same_row(d->weight[c], e->weight[c], i) && is_same_row(d->n[c], e->n[c], i);
+    return is_same && is_same_row(d->pdf, e->pdf, i) && is_same_row(d->eta, e->eta, i) &&
+           d->flags[i] == e->flags[i];
+}
+
+static void compare(const char *name, const char *what, const Result *a, const Result *b,
+                    uint16_t lanes)
+{
+    for (uint32_t i = 0; i < SSL_BLOCK; ++i)
+        if (lanes >> i & 1 && !is_same_lane(a, b, i))
+            fail_msg("%s: %s has other bits than one point at a time, in lane %u", name, what, i);
+}
+
+/* The ways to run a closure: as it was compiled here for so many lanes, then as it was for each class of CPUs. */
+enum { WAYS_MAX = 8 };
+
+static uint32_t find_ways(SslContext *ctx, const SslSource *source, BsdfBuild *builds[],
+                          const BsdfDef *ways[WAYS_MAX], const char *names[WAYS_MAX])
+{
+    static const char *const width_names[] = {"width 1", "width 8", "width 16"};
     Error err = {0};
-    BsdfBuild *builds[SORT_COUNT_OF(widths)];
-    Result *results[SORT_COUNT_OF(widths)];
     SslBsdfInfo info;
-    uint32_t count;
-    uint64_t state = 1;
-    static Input in;
+    uint32_t count, way_count = 0;
     DiagList *diags = diag_list_create();
     assert_int_equal(ssl_source_bsdfs(ctx, source, diags, &info, 1, &count), STATUS_OK);
     for (size_t k = 0; k < SORT_COUNT_OF(widths); ++k) {
         assert_int_equal(bsdf_build(ctx, source, &info, widths[k], diags, &builds[k], &err),
                          STATUS_OK);
-        results[k] = aligned_alloc(64, sizeof *results[k]);
-        assert_non_null(results[k]);
+        names[way_count] = width_names[k];
+        ways[way_count++] = bsdf_build_def(builds[k]);
     }
-    assert_true(bsdf_build_def(builds[0])->arg_rows <= ARG_ROWS_MAX);
-    for (uint32_t n = 0; n < BLOCKS; ++n) {
-        random_input(&state, &in);
-        for (size_t k = 0; k < SORT_COUNT_OF(widths); ++k) {
-            run(bsdf_build_def(builds[k]), &in, results[k]);
-            compare(info.name, widths[k], results[0], results[k]);
-        }
-    }
-    for (size_t k = 0; k < SORT_COUNT_OF(widths); ++k) {
-        bsdf_build_destroy(builds[k]);
-        free(results[k]);
+    for (const ClosurePrograms *c = closure_programs; c->cpu; ++c) {
+        if (!closure_programs_fit(c))
+            continue;
+        names[way_count] = c->cpu;
+        ways[way_count] = c->defs[closure_table_find(info.name)];
+        assert_non_null(ways[way_count++]);
     }
     diag_list_destroy(diags);
+    return way_count;
+}
+
+static void compare_ways(SslContext *ctx, const SslSource *source)
+{
+    BsdfBuild *builds[SORT_COUNT_OF(widths)];
+    const BsdfDef *ways[WAYS_MAX];
+    const char *names[WAYS_MAX];
+    uint64_t state = 1;
+    static Input in;
+    static Result expected, got;
+    uint32_t way_count = find_ways(ctx, source, builds, ways, names);
+    Arena *arena = arena_create(0, 0);
+    assert_non_null(arena);
+    BsdfBlock *block = bsdf_block_create(arena, 1, ways[0]->lobe_count, ways[0]->state_rows);
+    assert_non_null(block);
+    assert_true(ways[0]->arg_rows <= ARG_ROWS_MAX);
+    for (uint32_t n = 0; n < BLOCKS; ++n) {
+        uint16_t some = (uint16_t)hash_mix64(n + 5);
+        random_input(&state, &in);
+        run(block, ways[0], &in, 0xffff, &expected);
+        for (uint32_t k = 0; k < way_count; ++k) {
+            run(block, ways[k], &in, 0xffff, &got);
+            compare(source->name, names[k], &expected, &got, 0xffff);
+            run(block, ways[k], &in, some, &got);
+            compare(source->name, names[k], &expected, &got, some);
+        }
+    }
+    for (size_t k = 0; k < SORT_COUNT_OF(widths); ++k)
+        bsdf_build_destroy(builds[k]);
+    arena_destroy(arena);
 }
 
 static void test_bsdf_programs_have_the_same_bits_at_all_widths(void **state)
@@ -132,7 +179,7 @@ static void test_bsdf_programs_have_the_same_bits_at_all_widths(void **state)
     for (uint32_t i = 0; closure_sources[i].name; ++i) {
         SslSource source = {.name = closure_sources[i].name,
                             .text = {closure_sources[i].text, closure_sources[i].size_bytes}};
-        compare_widths(ctx, &source);
+        compare_ways(ctx, &source);
     }
     ssl_context_destroy(ctx);
 }

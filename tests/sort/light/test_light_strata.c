@@ -1,6 +1,6 @@
 /* Choosing does not spoil stratification: of lights and of lobes. And the solid angle of rectangles, against its formula
  * in long double. */
-#include "sort/bsdf/bsdf.h"
+#include "tests/sort/bsdf/one_point.h"
 #include "sort/light/spherical_rectangle.h"
 #include "sort/sampling/sampler.h"
 #include "tests/sort/light/light_kit.h"
@@ -118,7 +118,7 @@ static void test_light_choice_keeps_strata(void **state)
 /* --- lobes ---------------------------------------------------------------------------------- */
 
 /* The variance of the share of directions in one quarter, out of PAIRS. */
-static double variance_of_quarter(const Bsdf *b, SamplerKind kind)
+static double variance_of_quarter(const OnePoint *b, SamplerKind kind)
 {
     Sampler sampler = {.kind = kind};
     double sum = 0.0;
@@ -126,7 +126,7 @@ static double variance_of_quarter(const Bsdf *b, SamplerKind kind)
         uint32_t count = 0;
         for (uint32_t i = 0; i < PAIRS; ++i) {
             BsdfSample s;
-            assert_true(bsdf_sample(b, 0.5f, sampler_2d(&sampler, sample_key(t, 0, i, 7), 8), &s));
+            assert_true(one_sample(b, 0.5f, sampler_2d(&sampler, sample_key(t, 0, i, 7), 8), &s));
             count += s.wi.x > 0.0f && s.wi.y > 0.0f;
         }
         double share = (double)count / PAIRS - 0.25;
@@ -139,10 +139,10 @@ static void test_light_lobes_keep_strata(void **state)
 {
     (void)state;
     const float white[] = {1, 1, 1, 0, 0, 1};
-    Bsdf b;
-    bsdf_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
+    OnePoint b;
+    one_init(&b, f3(0, 0, 1), f3(0, 0, 1), 0);
     for (int i = 0; i < 2; ++i)
-        bsdf_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
+        one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
     double random = variance_of_quarter(&b, SAMPLER_INDEPENDENT);
     double stratified = variance_of_quarter(&b, SAMPLER_SOBOL);
     print_message("choice of lobes: %.3g of the variance of random pairs\n", stratified / random);

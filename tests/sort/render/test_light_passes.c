@@ -16,6 +16,7 @@
 static const char *const closures[] = {
     "make_closure<Lambert>(color(0.8, 0.2, 0), N)",
     "make_closure<OrenNayar>(color(0.7), 0.6, N)",
+    "make_closure<EON>(color(0.7), 0.6, N)",
     "make_closure<Translucent>(color(0.7, 0.8, 0.2), N)",
     "make_closure<Conductor>(color(0.9, 0.6, 0.2), 0.7, N)",
     "make_closure<Conductor>(color(0.9, 0.6, 0), 0, N)",

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sort/bsdf/bsdf.h"
+#include "tests/sort/bsdf/one_point.h"
 #include "sort/scene/curve.h"
 #include "sort/shade/hit.h"
 #include "tests/sort/accel/tracer.h"
@@ -518,15 +518,15 @@ static void test_curves_reflect_like_their_surface(void **state)
         /* absorption 1e3: the reflection alone; narrow */
         const float args[] = {1e3f,  1e3f, 1e3f,   0.05f,   0.05f,   0,
                               1.55f, 0,    hit.b2, hit.T.x, hit.T.y, hit.T.z};
-        Bsdf bsdf;
-        bsdf_init(&bsdf, f3_neg(hit.I), hit.Ng_front, 0);
-        bsdf_add_closure(&bsdf, CLOSURE_HAIR, spectrum_splat(1.0f), args, 1);
+        OnePoint bsdf;
+        one_init(&bsdf, f3_neg(hit.I), hit.Ng_front, 0);
+        one_add_closure(&bsdf, CLOSURE_HAIR, spectrum_splat(1.0f), args, 1);
         float3 mirror = f3_madd(hit.I, -2.0f * f3_dot(hit.I, hit.N), hit.N);
-        float at = bsdf_eval(&bsdf, mirror, NULL).c[0];
+        float at = one_eval(&bsdf, mirror, NULL).c[0];
         float3 over = f3_madd(mirror, 0.3f, f3_cross(hit.T, hit.N)),
                under = f3_madd(mirror, -0.3f, f3_cross(hit.T, hit.N));
-        assert_true(at > 4.0f * bsdf_eval(&bsdf, f3_normalize(over), NULL).c[0]);
-        assert_true(at > 4.0f * bsdf_eval(&bsdf, f3_normalize(under), NULL).c[0]);
+        assert_true(at > 4.0f * one_eval(&bsdf, f3_normalize(over), NULL).c[0]);
+        assert_true(at > 4.0f * one_eval(&bsdf, f3_normalize(under), NULL).c[0]);
     }
     tracer_destroy(&t);
     fixture_destroy(f);

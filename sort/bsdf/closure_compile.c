@@ -1,0 +1,219 @@
+/* closure_compile FOLDER: compiles the closures (sort/bsdf/closures) for each class of CPUs, when SORT is built, so that no
+ * render waits for them. It writes objects into the FOLDER, one for each program and class, and FOLDER/closure_programs.c, the
+ * tables of closure_programs.h that refer to them. */
+#include "base/file.h"
+#include "base/str.h"
+#include "sort/bsdf/bsdf_program.h"
+#include "sort/bsdf/closure_sources.h"
+#include "sort/bsdf/closure_table.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Generator {
+    SslContext *ctx;
+    const char *folder, *cpu;
+    char suffix[32]; /* the class of CPUs as part of symbols: "x86_64_v3" */
+    bool is_first;   /* of the classes: tables of ports are written once */
+    DiagList *diags;
+    StrBuf ports, symbols, lobes, defs;
+    ClosureId ids[SSL_MAX_CLOSURES]; /* of the definitions */
+    uint32_t def_count;
+} Generator;
+
+/* --- objects ---------------------------------------------------------------------------------- */
+
+static void symbol_of(const Generator *g, const char *bsdf, const char *program, StrBuf *out)
+{
+    strbuf_printf(out, "sort_bsdf_%s_%s_%s", bsdf, program, g->suffix);
+    for (size_t i = 0; i < out->size_bytes; ++i)
+        if (out->data[i] == '.')
+            out->data[i] = '_';
+}
+
+static Status write_object(Generator *g, const SslSource *source, const char *bsdf,
+                           const char *program, Error *err)
+{
+    char shader[128], path[512];
+    StrBuf symbol = {0}, object = {0};
+    SslUnit *unit = NULL;
+    snprintf(shader, sizeof shader, "%s.%s", bsdf, program);
+    symbol_of(g, bsdf, program, &symbol);
+    snprintf(path, sizeof path, "%s/%s.o", g->folder, strbuf_text(&symbol));
+    SslSource own = *source;
+    own.shader = shader;
+    SslBuildDesc how = {.size_bytes = sizeof how,
+                        .without_derivatives = true,
+                        .has_rows = true,
+                        .symbol = strbuf_text(&symbol)};
+    Status status = ssl_unit_compile(g->ctx, &own, g->diags, &unit);
+    if (status != STATUS_OK)
+        (void)error_set(err, status, "%s does not compile", shader);
+    else
+        status = ssl_unit_dump(unit, &how, SSL_DUMP_OBJECT, g->diags, &object, err);
+    if (status == STATUS_OK)
+        status = file_write(path, object.data, object.size_bytes, err);
+    strbuf_printf(&g->symbols, "void %s(const SslBatch *);\n", strbuf_text(&symbol));
+    ssl_unit_release(unit);
+    strbuf_free(&object);
+    strbuf_free(&symbol);
+    return status;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void print_ports(StrBuf *out, const BsdfPort *ports, uint32_t count, const char *name)
+{
+    strbuf_printf(out, "static const BsdfPort %s[] = {", name);
+    for (uint32_t i = 0; i < count; ++i)
+        strbuf_printf(out, "{%u, %u}, ", ports[i].kind, ports[i].row);
+    strbuf_append_c(out, "};\n");
+}
+
+static void print_program(Generator *g, StrBuf *out, const char *bsdf, const char *program,
+                          const BsdfProgram *p)
+{
+    char name[160];
+    StrBuf symbol = {0};
+    if (!p->run) {
+        strbuf_append_c(out, "{0}");
+        return;
+    }
+    snprintf(name, sizeof name, "ports_%s_%s", bsdf, program);
+    for (char *c = name; *c; ++c)
+        *c = *c == '.' ? '_' : *c;
+    symbol_of(g, bsdf, program, &symbol);
+    if (g->is_first) {
+        print_ports(&g->ports, p->in, p->in_count, name);
+        (void)snprintf(name + strlen(name), sizeof name - strlen(name), "_out");
+        print_ports(&g->ports, p->out, p->out_count, name);
+        name[strlen(name) - 4] = '\0';
+    }
+    strbuf_printf(out, "{%s, %u, %u, %s, %s_out}", strbuf_text(&symbol), p->in_count, p->out_count,
+                  name, name);
+    strbuf_free(&symbol);
+}
+
+static Status print_def(Generator *g, const SslSource *source, const BsdfDef *def, Error *err)
+{
+    char program[32];
+    TRY(write_object(g, source, def->name, "prepare", err));
+    strbuf_printf(&g->lobes, "static const BsdfLobeDef lobes_%s_%s[] = {\n", def->name, g->suffix);
+    for (uint32_t k = 0; k < def->lobe_count; ++k) {
+        const BsdfLobeDef *lobe = &def->lobes[k];
+        strbuf_printf(&g->lobes, "    {%u, %u, %u, %u, ", lobe->flags, lobe->albedo,
+                      lobe->reflected, lobe->medium);
+        snprintf(program, sizeof program, "eval.%u", k);
+        if (lobe->eval.run)
+            TRY(write_object(g, source, def->name, program, err));
+        print_program(g, &g->lobes, def->name, program, &lobe->eval);
+        strbuf_append_c(&g->lobes, ", ");
+        snprintf(program, sizeof program, "sample.%u", k);
+        TRY(write_object(g, source, def->name, program, err));
+        print_program(g, &g->lobes, def->name, program, &lobe->sample);
+        strbuf_append_c(&g->lobes, "},\n");
+    }
+    strbuf_append_c(&g->lobes, "};\n");
+    strbuf_printf(&g->defs, "    {\"%s\", %u, %u, %u, %u, %u, ", def->name, def->arg_rows,
+                  def->state_rows, def->frame, def->base_factor, def->lobe_count);
+    print_program(g, &g->defs, def->name, "prepare", &def->prepare);
+    strbuf_printf(&g->defs, ", lobes_%s_%s},\n", def->name, g->suffix);
+    return STATUS_OK;
+}
+
+/* The definitions of a class by closure. */
+static void print_index(Generator *g)
+{
+    strbuf_printf(&g->defs, "static const BsdfDef *const index_%s[CLOSURE_COUNT] = {\n", g->suffix);
+    for (uint32_t i = 0; i < g->def_count; ++i)
+        strbuf_printf(&g->defs, "    [%u] = &defs_%s[%u],\n", (unsigned)g->ids[i], g->suffix, i);
+    strbuf_append_c(&g->defs, "};\n");
+}
+
+static Status compile_source(Generator *g, const EmbeddedText *text, Error *err)
+{
+    SslBsdfInfo infos[8];
+    uint32_t count;
+    BsdfBuild *build;
+    SslSource source = {.name = text->name, .text = {text->text, text->size_bytes}};
+    Status status = ssl_source_bsdfs(g->ctx, &source, g->diags, infos, 8, &count);
+    if (status != STATUS_OK)
+        return error_set(err, status, "%s has errors", text->name);
+    for (uint32_t i = 0; i < count; ++i) {
+        ClosureId id = closure_table_find(infos[i].name);
+        if (id == CLOSURE_COUNT)
+            return error_set(err, STATUS_INVALID, "no row of closures.inc is '%s'", infos[i].name);
+        g->ids[g->def_count++] = id;
+        TRY(bsdf_build(g->ctx, &source, &infos[i], 1, g->diags, &build, err));
+        status = print_def(g, &source, bsdf_build_def(build), err);
+        bsdf_build_destroy(build);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+static Status compile_class(Generator *g, const char *cpu, Error *err)
+{
+    SslContextDesc desc = {.size_bytes = sizeof desc, .cpu = cpu};
+    g->cpu = cpu;
+    g->def_count = 0;
+    snprintf(g->suffix, sizeof g->suffix, "%s", cpu);
+    for (char *c = g->suffix; *c; ++c)
+        *c = isalnum((unsigned char)*c) ? *c : '_';
+    TRY(ssl_context_create(&desc, &g->ctx, err));
+    strbuf_printf(&g->defs, "static const BsdfDef defs_%s[] = {\n", g->suffix);
+    Status status = STATUS_OK;
+    for (uint32_t i = 0; status == STATUS_OK && closure_sources[i].name; ++i)
+        status = compile_source(g, &closure_sources[i], err);
+    strbuf_append_c(&g->defs, "};\n");
+    print_index(g);
+    ssl_context_destroy(g->ctx);
+    return status;
+}
+
+static Status compile_all(Generator *g, StrBuf *out_table, Error *err)
+{
+    const char *const *cpus = ssl_baseline_cpus();
+    strbuf_append_c(out_table, "const ClosurePrograms closure_programs[] = {\n");
+    for (uint32_t i = 0; cpus[i]; ++i) {
+        if (strcmp(cpus[i], "x86-64-v2") == 0) /* as many lanes as x86-64 */
+            continue;
+        g->is_first = i == 0;
+        TRY(compile_class(g, cpus[i], err));
+        strbuf_printf(out_table, "    {\"%s\", index_%s},\n", cpus[i], g->suffix);
+    }
+    strbuf_append_c(out_table, "    {0}};\n");
+    return STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+    Error err = {0};
+    StrBuf table = {0}, text = {0};
+    char path[512];
+    if (argc != 2) {
+        (void)fprintf(stderr, "usage: closure_compile FOLDER\n");
+        return 2;
+    }
+    Generator g = {.folder = argv[1], .diags = diag_list_create()};
+    Status status = g.diags ? compile_all(&g, &table, &err) : STATUS_NO_MEMORY;
+    strbuf_append_c(&text, "/* Made by sort/bsdf/closure_compile.c. */\n"
+                           "#include \"sort/bsdf/closure_programs.h\"\n");
+    const StrBuf *const parts[] = {&g.symbols, &g.ports, &g.lobes, &g.defs, &table};
+    for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
+        strbuf_append(&text, (Str){parts[i]->data, parts[i]->size_bytes});
+    snprintf(path, sizeof path, "%s/closure_programs.c", g.folder);
+    if (status == STATUS_OK)
+        status = file_write(path, text.data, text.size_bytes, &err);
+    if (status != STATUS_OK) {
+        StrBuf why = {0};
+        diag_print(g.diags, &why);
+        (void)fprintf(stderr, "%sclosure_compile: %s\n", strbuf_text(&why), err.text);
+        strbuf_free(&why);
+    }
+    for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
+        strbuf_free((StrBuf *)(uintptr_t)parts[i]);
+    strbuf_free(&text);
+    diag_list_destroy(g.diags);
+    return status == STATUS_OK ? 0 : 1;
+}

@@ -1,0 +1,186 @@
+#include "tests/sort/bsdf/one_point.h"
+
+#include "base/check.h"
+#include "sort/bsdf/closure_programs.h"
+#include <string.h>
+
+enum { ALL_FLAGS = 127, STATE_ROWS = 4096, LOBES = ONE_POINT_TERMS * SSL_MAX_BSDF_LOBES };
+
+/* The block that was made last, and of what. Tests run in one thread. */
+static struct {
+    BsdfBlock *block;
+    uint64_t serial, last_serial;
+    uint32_t lane;
+    alignas(64) BsdfRow args[ONE_POINT_TERMS + 1][CLOSURE_MAX_SCALARS];
+    alignas(64) BsdfRow weight[3];
+} made;
+
+void one_init(OnePoint *p, float3 wo, float3 Ng, uint32_t flags)
+{
+    memset(p, 0, sizeof *p);
+    p->wo = wo;
+    p->Ng = Ng;
+    p->init_flags = flags;
+    p->serial = ++made.last_serial;
+}
+
+void one_blur(OnePoint *p, float least_alpha)
+{
+    p->least_alpha = least_alpha;
+    p->serial = ++made.last_serial;
+}
+
+void one_shadow_bumps(OnePoint *p, float3 N)
+{
+    p->unbent = N;
+    p->serial = ++made.last_serial;
+}
+
+void one_add_closure(OnePoint *p, ClosureId id, Spectrum weight, const float *args, uint32_t stride)
+{
+    CHECK(p->term_count < ONE_POINT_TERMS);
+    struct OnePointTerm *term = &p->terms[p->term_count++];
+    term->id = id;
+    term->weight = weight;
+    for (uint32_t i = 0; i < closure_table_scalars(id); ++i)
+        term->args[i] = args[(size_t)i * stride];
+    p->serial = ++made.last_serial;
+}
+
+static void begin(const OnePoint *p)
+{
+    Arena *arena = made.block ? NULL : arena_create(0, 0);
+    if (!made.block)
+        made.block = bsdf_block_create(arena, ONE_POINT_TERMS + 1, LOBES, STATE_ROWS);
+    CHECK(made.block);
+    BsdfView *v = &made.block->view;
+    uint32_t i = made.lane = (uint32_t)(p->serial % SSL_BLOCK);
+    bool is_inside = f3_dot(p->wo, p->Ng) < 0.0f;
+    float3 Ng = is_inside ? f3_neg(p->Ng) : p->Ng;
+    float3 n = f3_dot(p->unbent, Ng) < 0.0f ? f3_neg(p->unbent) : p->unbent;
+    memset(v, 0, sizeof *v);
+    v->wo[0][i] = p->wo.x, v->wo[1][i] = p->wo.y, v->wo[2][i] = p->wo.z;
+    v->Ng[0][i] = Ng.x, v->Ng[1][i] = Ng.y, v->Ng[2][i] = Ng.z;
+    v->unbent[0][i] = n.x, v->unbent[1][i] = n.y, v->unbent[2][i] = n.z;
+    v->blur[i] = p->least_alpha;
+    v->outside[i] = !is_inside;
+    v->options[i] = (int32_t)p->init_flags;
+    bsdf_block_begin(made.block);
+}
+
+static const BsdfTerm *add(const struct OnePointTerm *term, uint32_t slot)
+{
+    const BsdfDef *def = closure_programs_here()->defs[term->id];
+    BsdfRow *args = made.args[slot];
+    for (uint32_t r = 0; r < closure_table_scalars(term->id); ++r)
+        args[r][made.lane] = term->args[r];
+    for (uint32_t c = 0; c < 3; ++c)
+        made.weight[c][made.lane] = term->weight.c[c];
+    uint16_t live = (uint16_t)(1u << made.lane);
+    if (def)
+        return bsdf_block_add(made.block, def, args[0], made.weight[0], live);
+    bsdf_block_add_sum(made.block, term->id, args[0], made.weight[0], live);
+    return NULL;
+}
+
+BsdfPoint one_point(const OnePoint *p)
+{
+    if (made.serial != p->serial) {
+        begin(p);
+        for (uint32_t t = 0; t < p->term_count; ++t)
+            (void)add(&p->terms[t], t);
+        made.serial = p->serial;
+    }
+    return (BsdfPoint){made.block, made.lane};
+}
+
+bool one_is_layer(ClosureId id)
+{
+    const BsdfDef *def = closure_programs_here()->defs[id];
+    return def && def->base_factor != BSDF_NO_ROW;
+}
+
+Spectrum one_layer_factor(const OnePoint *p, ClosureId id, const float *args, uint32_t stride)
+{
+    if (!one_is_layer(id))
+        return spectrum_splat(1.0f);
+    OnePoint alone = *p;
+    alone.term_count = 0;
+    one_add_closure(&alone, id, spectrum_splat(1.0f), args, stride);
+    begin(&alone);
+    const BsdfTerm *term = add(&alone.terms[0], 0);
+    const float *factor = bsdf_term_base_factor(term) + made.lane;
+    made.serial = 0;
+    if (!(term->live >> made.lane & 1))
+        return spectrum_splat(0.0f);
+    return (Spectrum){{factor[0], factor[SSL_BLOCK], factor[2 * SSL_BLOCK]}};
+}
+
+static void set_row(BsdfRow rows[3], uint32_t lane, float x, float y, float z)
+{
+    rows[0][lane] = x, rows[1][lane] = y, rows[2][lane] = z;
+}
+
+Spectrum one_eval(const OnePoint *p, float3 wi, float *out_pdf)
+{
+    alignas(64) BsdfRow rows[3] = {{0}}, f_cos[3], pdf;
+    BsdfPoint at = one_point(p);
+    set_row(rows, at.lane, wi.x, wi.y, wi.z);
+    bsdf_block_eval(at.block, rows, (uint16_t)(1u << at.lane), f_cos, pdf);
+    if (out_pdf)
+        *out_pdf = pdf[at.lane];
+    return bsdf_point_row(at, f_cos);
+}
+
+float one_pdf(const OnePoint *p, float3 wi)
+{
+    float pdf;
+    (void)one_eval(p, wi, &pdf);
+    return pdf;
+}
+
+bool one_sample(const OnePoint *p, float u_side, float2 u, BsdfSample *out_sample)
+{
+    alignas(64) BsdfRow rows[3] = {{0}};
+    BsdfDrawn d;
+    BsdfPoint at = one_point(p);
+    uint32_t k = at.lane;
+    set_row(rows, k, u.x, u.y, u_side);
+    if (bsdf_block_sample(at.block, rows, (uint16_t)(1u << k), &d) == 0)
+        return false;
+    *out_sample = (BsdfSample){.wi = f3(d.wi[0][k], d.wi[1][k], d.wi[2][k]),
+                               .weight = bsdf_point_row(at, d.weight),
+                               .pdf = d.pdf[k],
+                               .eta = d.eta[k],
+                               .flags = d.flags[k] & ALL_FLAGS,
+                               .n = f3(d.n[0][k], d.n[1][k], d.n[2][k]),
+                               .lobe = d.lobe[k]};
+    return true;
+}
+
+uint32_t one_lobe_count(const OnePoint *p)
+{
+    BsdfPoint at = one_point(p);
+    return at.block->counts[at.lane];
+}
+
+uint32_t one_lobe_flags(const OnePoint *p, uint32_t lobe)
+{
+    BsdfPoint at = one_point(p);
+    for (uint32_t l = 0; l < at.block->lobe_count; ++l)
+        if (at.block->lobes[l].live >> at.lane & 1 && lobe-- == 0)
+            return at.block->lobes[l].def->flags & ALL_FLAGS;
+    UNREACHABLE();
+}
+
+uint32_t one_flags(const OnePoint *p)
+{
+    BsdfPoint at = one_point(p);
+    return at.block->flags[at.lane] & ALL_FLAGS;
+}
+
+uint32_t one_faults(const OnePoint *p)
+{
+    BsdfPoint at = one_point(p);
+    return at.block->faults[at.lane];
+}
