@@ -41,7 +41,7 @@ static uint16_t nonblack_lanes(const float *weight)
     EACH_LANE(i)
     {
         float most = maxf(maxf(fabsf(weight[i]), fabsf(weight[SSL_BLOCK + i])),
-                           fabsf(weight[2 * SSL_BLOCK + i]));
+                          fabsf(weight[2 * SSL_BLOCK + i]));
         is_there[i] = most > 0.0f ? -1 : 0;
     }
     return lanes_from_row(is_there);

@@ -28,7 +28,8 @@ void one_blur(OnePoint *p, float least_alpha);
 /* N: the unit shading normal before closures bent theirs. */
 void one_shadow_bumps(OnePoint *p, float3 N);
 /* Adds weight * closure(args); scalar i at args[i * stride]. */
-void one_add_closure(OnePoint *p, ClosureId id, Spectrum weight, const float *args, uint32_t stride);
+void one_add_closure(OnePoint *p, ClosureId id, Spectrum weight, const float *args,
+                     uint32_t stride);
 /* Returns the factor on the weights of what a layer covers; 1 when the closure is no layer. */
 Spectrum one_layer_factor(const OnePoint *p, ClosureId id, const float *args, uint32_t stride);
 bool one_is_layer(ClosureId id);

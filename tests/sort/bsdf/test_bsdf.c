@@ -1,7 +1,7 @@
 /* The lobe set: reciprocity, shading normals, deltas, what is refused, and that nothing ever is not finite. */
+#include "sort/bsdf/closure_programs.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
-#include "sort/bsdf/closure_programs.h"
 #include "tests/sort/bsdf/bsdf_cases.h"
 
 #include <setjmp.h>
@@ -227,7 +227,8 @@ static void test_bsdf_emission_and_transparency_add_up(void **state)
     assert_false(one_sample(&b, 0.5f, f2(0.5f, 0.5f), &s));
     one_add_closure(&b, CLOSURE_TRANSPARENT, spectrum_splat(0.5f), half, 1);
     one_add_closure(&b, CLOSURE_TRANSPARENT, spectrum_splat(0.25f), half, 1);
-    assert_true(bsdf_point_transparency(one_point(&b)).c[0] == 0.375f && bsdf_point_transparency(one_point(&b)).c[2] == 0.0f);
+    assert_true(bsdf_point_transparency(one_point(&b)).c[0] == 0.375f &&
+                bsdf_point_transparency(one_point(&b)).c[2] == 0.0f);
     one_add_closure(&b, CLOSURE_LAMBERT, spectrum_splat(0.5f), white, 1);
     Spectrum straight = spectrum_splat(0.0f);
     for (uint32_t i = 0; i < 4096; ++i)
@@ -308,7 +309,8 @@ static void test_bsdf_light_does_not_leak(void **state)
             assert_true(spectrum_is_black(f) && one_pdf(&b, wi) == 0.0f);
         BsdfSample s;
         float x = random_unit(&random), y = random_unit(&random);
-        bool is_mirror = one_lobe_count(&b) == 1 && one_lobe_flags(&b, 0) == (BSDF_REFLECTION | BSDF_DELTA);
+        bool is_mirror =
+            one_lobe_count(&b) == 1 && one_lobe_flags(&b, 0) == (BSDF_REFLECTION | BSDF_DELTA);
         if (!one_sample(&b, random_unit(&random), f2(x, y), &s)) {
             assert_false(is_mirror);
             continue;

@@ -85,7 +85,7 @@ static void draw(const View *v, uint32_t seed, uint64_t *observed)
         SampleKey key = sample_key(0, 0, i, seed);
         BsdfSample sample;
         bool is_ours = one_sample(&v->bsdf, sampler_1d(&independent, key, 0),
-                                   sampler_2d(&independent, key, 1), &sample) &&
+                                  sampler_2d(&independent, key, 1), &sample) &&
                        (sample.flags & side) && !(sample.flags & BSDF_DELTA);
         ++observed[is_ours ? cell_of(v, sample.wi) : CELLS];
     }

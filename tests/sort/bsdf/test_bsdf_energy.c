@@ -195,7 +195,7 @@ static void test_bsdf_ggx_directional_albedo(void **state)
         for (uint32_t m = 0; m < SORT_COUNT_OF(cosines); ++m) {
             OnePoint b;
             one_init(&b, f3(sqrtf(1.0f - cosines[m] * cosines[m]), 0, cosines[m]), f3(0, 0, 1),
-                      BSDF_SINGLE_SCATTER);
+                     BSDF_SINGLE_SCATTER);
             one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
             assert_true(fabsf(furnace(&b, 1 << 16).c[0] - expected[a][m]) < 5e-4f);
         }

@@ -1,8 +1,8 @@
 /* Choosing does not spoil stratification: of lights and of lobes. And the solid angle of rectangles, against its formula
  * in long double. */
-#include "tests/sort/bsdf/one_point.h"
 #include "sort/light/spherical_rectangle.h"
 #include "sort/sampling/sampler.h"
+#include "tests/sort/bsdf/one_point.h"
 #include "tests/sort/light/light_kit.h"
 
 #include <math.h>

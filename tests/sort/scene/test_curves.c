@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "tests/sort/bsdf/one_point.h"
 #include "sort/scene/curve.h"
 #include "sort/shade/hit.h"
 #include "tests/sort/accel/tracer.h"
+#include "tests/sort/bsdf/one_point.h"
 #include "tests/sort/scene/scene_fixture.h"
 
 static const SceneCurveBasis bases[] = {SCENE_CURVE_LINEAR, SCENE_CURVE_BEZIER,
