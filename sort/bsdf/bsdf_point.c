@@ -12,7 +12,7 @@ static Spectrum state_spectrum(BsdfPoint p, const BsdfTerm *term, uint16_t row)
 {
     const float *at = term->state + (size_t)row * SSL_BLOCK + p.lane;
     ASSERT(row != BSDF_NO_ROW);
-    return (Spectrum){{at[0], at[SSL_BLOCK], at[2 * SSL_BLOCK]}};
+    return (Spectrum){{at[0], at[SSL_BLOCK], at[(size_t)2 * SSL_BLOCK]}};
 }
 
 static float3 row3(BsdfPoint p, const BsdfRow rows[3])

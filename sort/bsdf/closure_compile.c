@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     Status status = g.diags ? compile_all(&g, &table, &err) : STATUS_NO_MEMORY;
     strbuf_append_c(&text, "/* Made by sort/bsdf/closure_compile.c. */\n"
                            "#include \"sort/bsdf/closure_programs.h\"\n");
-    const StrBuf *const parts[] = {&g.symbols, &g.ports, &g.lobes, &g.defs, &table};
+    StrBuf *const parts[] = {&g.symbols, &g.ports, &g.lobes, &g.defs, &table};
     for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
         strbuf_append(&text, (Str){parts[i]->data, parts[i]->size_bytes});
     snprintf(path, sizeof path, "%s/closure_programs.c", g.folder);
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
         strbuf_free(&why);
     }
     for (size_t i = 0; i < SORT_COUNT_OF(parts); ++i)
-        strbuf_free((StrBuf *)(uintptr_t)parts[i]);
+        strbuf_free(parts[i]);
     strbuf_free(&text);
     diag_list_destroy(g.diags);
     return status == STATUS_OK ? 0 : 1;
