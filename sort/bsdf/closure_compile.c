@@ -12,12 +12,15 @@
 
 typedef struct Generator {
     SslContext *ctx;
-    const char *folder, *cpu;
+    const char *folder;
     char suffix[32]; /* the class of CPUs as part of symbols: "x86_64_v3" */
     bool is_first;   /* of the classes: tables of ports are written once */
     DiagList *diags;
     StrBuf ports, symbols, lobes, defs;
-    ClosureId ids[SSL_MAX_CLOSURES]; /* of the definitions */
+    /* The definitions: their closures, and programs of the first class, whose tables hold for all. */
+    ClosureId ids[SSL_MAX_CLOSURES];
+    BsdfBuild *builds[SSL_MAX_CLOSURES];
+    SslContext *first_ctx;
     uint32_t def_count;
 } Generator;
 
@@ -132,30 +135,25 @@ static void print_index(Generator *g)
 
 static Status compile_source(Generator *g, const EmbeddedText *text, Error *err)
 {
-    SslBsdfInfo infos[8];
+    SslBsdfInfo info;
     uint32_t count;
-    BsdfBuild *build;
     SslSource source = {.name = text->name, .text = {text->text, text->size_bytes}};
-    Status status = ssl_source_bsdfs(g->ctx, &source, g->diags, infos, 8, &count);
-    if (status != STATUS_OK)
-        return error_set(err, status, "%s has errors", text->name);
-    for (uint32_t i = 0; i < count; ++i) {
-        ClosureId id = closure_table_find(infos[i].name);
-        if (id == CLOSURE_COUNT)
-            return error_set(err, STATUS_INVALID, "no row of closures.inc is '%s'", infos[i].name);
-        g->ids[g->def_count++] = id;
-        TRY(bsdf_build(g->ctx, &source, &infos[i], 1, g->diags, &build, err));
-        status = print_def(g, &source, bsdf_build_def(build), err);
-        bsdf_build_destroy(build);
-        TRY(status);
-    }
-    return STATUS_OK;
+    Status status = ssl_source_bsdfs(g->ctx, &source, g->diags, &info, 1, &count);
+    if (status != STATUS_OK || count != 1)
+        return error_set(err, STATUS_SOURCE, "%s has errors, or no bsdf", text->name);
+    ClosureId id = closure_table_find(info.name);
+    if (id == CLOSURE_COUNT) /* there are no more rows than SSL_MAX_CLOSURES */
+        return error_set(err, STATUS_INVALID, "no row of closures.inc is '%s'", info.name);
+    uint32_t at = g->def_count++;
+    g->ids[at] = id;
+    if (g->is_first)
+        TRY(bsdf_build(g->ctx, &source, &info, 1, g->diags, &g->builds[at], err));
+    return print_def(g, &source, bsdf_build_def(g->builds[at]), err);
 }
 
 static Status compile_class(Generator *g, const char *cpu, Error *err)
 {
     SslContextDesc desc = {.size_bytes = sizeof desc, .cpu = cpu};
-    g->cpu = cpu;
     g->def_count = 0;
     snprintf(g->suffix, sizeof g->suffix, "%s", cpu);
     for (char *c = g->suffix; *c; ++c)
@@ -167,7 +165,10 @@ static Status compile_class(Generator *g, const char *cpu, Error *err)
         status = compile_source(g, &closure_sources[i], err);
     strbuf_append_c(&g->defs, "};\n");
     print_index(g);
-    ssl_context_destroy(g->ctx);
+    if (g->is_first)
+        g->first_ctx = g->ctx;
+    else
+        ssl_context_destroy(g->ctx);
     return status;
 }
 
@@ -183,6 +184,9 @@ static Status compile_all(Generator *g, StrBuf *out_table, Error *err)
         strbuf_printf(out_table, "    {\"%s\", index_%s},\n", cpus[i], g->suffix);
     }
     strbuf_append_c(out_table, "    {0}};\n");
+    for (uint32_t i = 0; i < g->def_count; ++i)
+        bsdf_build_destroy(g->builds[i]);
+    ssl_context_destroy(g->first_ctx);
     return STATUS_OK;
 }
 
