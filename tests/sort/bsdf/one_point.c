@@ -8,6 +8,7 @@ enum { ALL_FLAGS = 127, STATE_ROWS = 4096, LOBES = ONE_POINT_TERMS * SSL_MAX_BSD
 
 /* The block that was made last, and of what. Tests run in one thread. */
 static struct {
+    Arena *arena; /* of the block, until the program ends */
     BsdfBlock *block;
     uint64_t serial, last_serial;
     uint32_t lane;
@@ -49,9 +50,11 @@ void one_add_closure(OnePoint *p, ClosureId id, Spectrum weight, const float *ar
 
 static void begin(const OnePoint *p)
 {
-    Arena *arena = made.block ? NULL : arena_create(0, 0);
-    if (!made.block)
-        made.block = bsdf_block_create(arena, ONE_POINT_TERMS + 1, LOBES, STATE_ROWS);
+    if (!made.arena) {
+        made.arena = arena_create(0, 0);
+        CHECK(made.arena);
+        made.block = bsdf_block_create(made.arena, ONE_POINT_TERMS + 1, LOBES, STATE_ROWS);
+    }
     CHECK(made.block);
     BsdfView *v = &made.block->view;
     uint32_t i = made.lane = (uint32_t)(p->serial % SSL_BLOCK);
