@@ -133,7 +133,7 @@ static uint32_t run_in_pieces(const Kit *kit, RenderOptions options, uint64_t se
     ok(file_remove(path, &err), &err);
     for (uint32_t stops = 0;; ++stops) {
         Stopper stopper = {.after_ns =
-                               (1 + stops / 8) * (hash_mix64(seed + stops) % (30 * 1000 * 1000))};
+                               (1 + stops / 8) * (hash_mix64(seed + stops) % (8 * 1000 * 1000))};
         Film *film;
         options.cancel = &stopper.flag;
         Render *render = create(&options);
