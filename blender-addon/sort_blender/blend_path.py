@@ -7,4 +7,5 @@ import bpy
 
 def absolute(path: str, owner: bpy.types.ID) -> str:
     """owner: the data-block that names the path."""
-    return bpy.path.abspath(path, library=owner.library)
+    linked_from = getattr(owner, "library")  # None: the open file
+    return bpy.path.abspath(path, library=linked_from)
