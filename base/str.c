@@ -44,6 +44,14 @@ uint32_t str_utf8_length(Str s, size_t at)
     return is_overlong || is_beyond ? 0 : length;
 }
 
+bool str_is_identifier(const char *text)
+{
+    if (*text >= '0' && *text <= '9')
+        return false;
+    size_t bytes = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return bytes > 0 && text[bytes] == '\0';
+}
+
 bool str_is_utf8(Str s)
 {
     uint32_t length;

@@ -21,6 +21,8 @@ bool str_ends_with(Str s, Str suffix);
  * not well-formed UTF-8 (cut off, overlong, surrogate, beyond U+10FFFF). */
 uint32_t str_utf8_length(Str s, size_t at);
 bool str_is_utf8(Str s);
+/* Returns whether the text is a letter or '_', followed by letters, digits and '_', all of ASCII. */
+bool str_is_identifier(const char *text);
 /* Returns whether the character at `at`, of `length` bytes (str_utf8_length), may be printed as it is: see
  * str_printable. */
 bool str_is_shown(Str s, size_t at, uint32_t length);

@@ -118,7 +118,9 @@ Status ssl_group_link(SslContext *ctx, const SslGroupDesc *desc, const SslGroupH
 
 /* --- as JSON -------------------------------------------------------------------------------------- */
 
-/* Reads descriptions from JSON. They are allocated in the arena, whose out-of-memory jump must be set. */
+/* Reads descriptions from JSON. They are allocated in the arena, whose out-of-memory jump must be set. The form of a group
+ * is the reader's, but the host's own files say what a shader or a texture is. The reader hands such a value to a
+ * callback where it meets it, so that a mistake in it is told with its place and nothing of the JSON is kept. */
 typedef struct SslGroupReader {
     size_t size_bytes; /* sizeof(SslGroupReader) */
     Arena *arena;
@@ -136,20 +138,14 @@ typedef struct SslGroupReader {
  * This and the functions below fail with the error of the JSON, which names its place. */
 Status ssl_group_read_definitions(SslGroupReader *reader, JsonCursor *object,
                                   Error *err) SORT_MUST_CHECK;
-/* Reads one group; `name` is borrowed. A field that no group has is an error, unless the caller has read it
- * from the cursor before. */
+/* Reads one group; `name` is borrowed. This and the next function refuse a field that they do not know, unless
+ * the caller has read it from the cursor before. */
 Status ssl_group_read(const SslGroupReader *reader, JsonCursor *object, const char *name,
                       SslGroupDesc *out_desc, Error *err) SORT_MUST_CHECK;
-/* Finds the definition that a JSON string names. */
-Status ssl_group_read_name(const SslGroupReader *reader, const JsonCursor *value,
-                           const SslGroupDesc **out_desc, Error *err) SORT_MUST_CHECK;
-/* These two read the field "parameters" or "textures" of a node, or of an object with the same fields. */
-Status ssl_group_read_values(const SslGroupReader *reader, JsonCursor *node,
-                             const SslGroupValue **out_values, uint32_t *out_count,
-                             Error *err) SORT_MUST_CHECK;
-Status ssl_group_read_textures(const SslGroupReader *reader, JsonCursor *node,
-                               const SslGroupTexture **out_textures, uint32_t *out_count,
-                               Error *err) SORT_MUST_CHECK;
+/* Reads a node that stands outside a group, such as a material of a scene. Its "group" may be a name or a group
+ * of its own, which is then called `group_name` (borrowed). The name of the node is empty. */
+Status ssl_group_read_node(const SslGroupReader *reader, JsonCursor *object, const char *group_name,
+                           SslGroupNode *out_node, Error *err) SORT_MUST_CHECK;
 
 /* The JSON text of a group, as a part of a source that a DiagList has. */
 typedef struct SslGroupText {

@@ -11,20 +11,6 @@
 
 /* --- shaders -------------------------------------------------------------------------------- */
 
-static bool is_identifier(const char *s)
-{
-    if (*s >= '0' && *s <= '9')
-        return false;
-    size_t bytes = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    return bytes > 0 && s[bytes] == '\0';
-}
-
-static Status check_identifier(const JsonCursor *c, const char *what, const char *s, Error *err)
-{
-    return is_identifier(s) ? STATUS_OK
-                            : json_fail(c, err, "'%.80s' cannot be the name of a %s", s, what);
-}
-
 static Status read_shader(SceneParser *p, const JsonCursor *c, const char *file, Str *out_text,
                           Error *err)
 {
@@ -57,9 +43,9 @@ static Status parse_shader(SceneParser *p, const JsonCursor *c, uint32_t *out_sh
     if (!is_new)
         return STATUS_OK;
     SceneShader shader = {.name = is_unit ? name + prefix_bytes : name, .is_unit = is_unit};
-    if (is_unit)
-        TRY(check_identifier(c, "unit", shader.name, err));
-    else
+    if (is_unit && !str_is_identifier(shader.name))
+        return json_fail(c, err, "'%.80s' cannot be the name of a unit", shader.name);
+    if (!is_unit)
         TRY(read_shader(p, c, name, &shader.text, err));
     array_push(p->arena, &p->shaders, shader);
     return STATUS_OK;
@@ -301,85 +287,12 @@ static Status read_node_texture(void *data, JsonCursor *value, uint32_t *out_id,
     return parse_texture(data, value, true, out_id, err);
 }
 
-/* A group of the scene by its name, or the material's own. */
-static Status parse_group(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
-{
-    if (json_kind(c) == JSON_KIND_STRING)
-        return ssl_group_read_name(&p->groups, c, &material->group, err);
-    SslGroupDesc *group = ARENA_NEW(p->arena, SslGroupDesc);
-    material->group = group;
-    return ssl_group_read(&p->groups, c, material->name, group, err);
-}
-
-static Status parse_surface(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
-{
-    JsonCursor group, field;
-    TRY(json_get_any(c, "group", JSON_OPTIONAL, &group, err));
-    if (json_exists(&group)) {
-        JsonCursor entry;
-        TRY(json_get_any(c, "shader", JSON_OPTIONAL, &field, err));
-        TRY(json_get_any(c, "entry", JSON_OPTIONAL, &entry, err));
-        if (json_exists(&field) || json_exists(&entry))
-            return json_fail(c, err, "has a 'group', so it cannot have a 'shader' or 'entry'");
-        return parse_group(p, &group, material, err);
-    }
-    TRY(json_get_any(c, "shader", JSON_REQUIRED, &field, err));
-    TRY(parse_shader(p, &field, &material->shader, err));
-    TRY(json_get_any(c, "entry", JSON_OPTIONAL, &field, err));
-    if (json_exists(&field)) {
-        const char *entry;
-        TRY(json_as_string(&field, &entry, err));
-        TRY(check_identifier(&field, "shader", entry, err));
-        material->entry = arena_strndup(p->arena, entry, strlen(entry));
-    }
-    return STATUS_OK;
-}
-
-static uint32_t field_count(const JsonCursor *object)
-{
-    JsonIter iter = {0};
-    JsonCursor value;
-    const char *name;
-    uint32_t count = 0;
-    while (json_next(object, &iter, &name, &value))
-        ++count;
-    return count;
-}
-
-static Status parse_attributes(SceneParser *p, JsonCursor *c, SceneMaterial *material, Error *err)
-{
-    JsonCursor object, value;
-    JsonIter iter = {0};
-    const char *name, *source;
-    TRY(json_get_object(c, "attributes", JSON_OPTIONAL, &object, err));
-    if (!json_exists(&object))
-        return STATUS_OK;
-    SceneAttributeBinding *bindings =
-        ARENA_ARRAY(p->arena, SceneAttributeBinding, field_count(&object));
-    material->attributes = bindings;
-    while (json_next(&object, &iter, &name, &value)) {
-        TRY(json_as_string(&value, &source, err));
-        bindings[material->attribute_count++] =
-            (SceneAttributeBinding){arena_strndup(p->arena, name, strlen(name)),
-                                    arena_strndup(p->arena, source, strlen(source))};
-    }
-    return STATUS_OK;
-}
-
 static Status parse_material(SceneParser *p, JsonCursor *c, SceneMaterial *out_material, Error *err)
 {
-    char path[JSON_PATH_MAX];
     TRY(json_as_object(c, err));
     TRY(scene_parse_name(p, c, &p->material_names, &out_material->name, err));
-    out_material->place = arena_printf(p->arena, "%s", json_path(c, path));
-    TRY(parse_surface(p, c, out_material, err));
-    TRY(ssl_group_read_values(&p->groups, c, &out_material->parameters,
-                              &out_material->parameter_count, err));
-    TRY(ssl_group_read_textures(&p->groups, c, &out_material->textures,
-                                &out_material->texture_count, err));
-    TRY(parse_attributes(p, c, out_material, err));
     TRY(json_get_bool(c, "shadows_bumps", JSON_OPTIONAL, &out_material->shadows_bumps, err));
-    return json_finish(c, err);
+    return ssl_group_read_node(&p->groups, c, out_material->name, &out_material->node, err);
 }
 
 static Status parse_groups(SceneParser *p, JsonCursor *root, Error *err)

@@ -216,25 +216,12 @@ typedef struct SceneShader {
     Str text; /* UTF-8, NUL-terminated; empty for units */
 } SceneShader;
 
-typedef struct SceneAttributeBinding {
-    const char *name;   /* of the attribute in the SSL source; in a group "node.attribute" */
-    const char *source; /* in the mesh */
-} SceneAttributeBinding;
-
-/* One use of a shader, or of a group of them; in other words a node without wires. In groups, too,
- * SslGroupNode.shader_id is an index into Scene.shaders, and SslGroupTexture.id one into
- * Scene.textures. */
+/* One use of a shader, or of a group of them: a node without wires. In it, and in the nodes of groups,
+ * shader_id is an index into Scene.shaders, and SslGroupTexture.id one into Scene.textures. */
 typedef struct SceneMaterial {
     const char *name;
-    const SslGroupDesc *group; /* one of Scene.groups, or the material's own; NULL: */
-    uint32_t shader;           /* index into Scene.shaders */
-    const char *entry;         /* which shader of the file, or NULL */
-    const SslGroupValue *parameters;
-    const SslGroupTexture *textures;
-    const SceneAttributeBinding *attributes;
-    uint32_t parameter_count, texture_count, attribute_count;
+    SslGroupNode node;  /* its group is one of Scene.groups, or the material's own */
     bool shadows_bumps; /* see bsdf_shadow_bumps */
-    const char *place;  /* "materials[3]" */
 } SceneMaterial;
 
 typedef enum SceneLightKind {

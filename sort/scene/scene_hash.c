@@ -125,6 +125,16 @@ static void add_shader(HashState *h, const Scene *scene, uint32_t shader, const 
     add_text(h, entry);
 }
 
+static void add_bindings(HashState *h, const Scene *scene, const SslGroupNode *node)
+{
+    add_values(h, node->values, node->value_count);
+    add_textures(h, scene, node->textures, node->texture_count);
+    for (uint32_t i = 0; i < node->attribute_count; ++i) {
+        add_text(h, node->attributes[i].attribute);
+        add_text(h, node->attributes[i].binds);
+    }
+}
+
 /* Groups inside it by name: all of the scene's are hashed, too. */
 static void add_group(HashState *h, const Scene *scene, const SslGroupDesc *group)
 {
@@ -137,12 +147,7 @@ static void add_group(HashState *h, const Scene *scene, const SslGroupDesc *grou
             add_text(h, node->group->name);
         else
             add_shader(h, scene, node->shader_id, node->entry);
-        add_values(h, node->values, node->value_count);
-        add_textures(h, scene, node->textures, node->texture_count);
-        for (uint32_t k = 0; k < node->attribute_count; ++k) {
-            add_text(h, node->attributes[k].attribute);
-            add_text(h, node->attributes[k].binds);
-        }
+        add_bindings(h, scene, node);
     }
     hash128_update_u64(h, group->wire_count);
     for (uint32_t i = 0; i < group->wire_count; ++i) {
@@ -166,17 +171,12 @@ static void add_group(HashState *h, const Scene *scene, const SslGroupDesc *grou
 
 static void add_material(HashState *h, const Scene *scene, const SceneMaterial *m)
 {
-    if (m->group)
-        add_group(h, scene, m->group);
+    if (m->node.group)
+        add_group(h, scene, m->node.group);
     else
-        add_shader(h, scene, m->shader, m->entry);
+        add_shader(h, scene, m->node.shader_id, m->node.entry);
     hash128_update_u64(h, m->shadows_bumps);
-    add_values(h, m->parameters, m->parameter_count);
-    add_textures(h, scene, m->textures, m->texture_count);
-    for (uint32_t i = 0; i < m->attribute_count; ++i) {
-        add_text(h, m->attributes[i].name);
-        add_text(h, m->attributes[i].source);
-    }
+    add_bindings(h, scene, &m->node);
 }
 
 static void add_light(HashState *h, const SceneLight *l)

@@ -20,44 +20,6 @@ static void program_release(MaterialProgram *p)
     *p = (MaterialProgram){0};
 }
 
-/* --- attributes ------------------------------------------------------------------------------ */
-
-static const char *bound_attribute(const SceneMaterial *material, const SslAttributeInfo *attribute)
-{
-    for (uint32_t i = 0; i < material->attribute_count; ++i)
-        if (strcmp(material->attributes[i].name, attribute->name) == 0)
-            return material->attributes[i].source;
-    return attribute->binds;
-}
-
-static Status check_attributes(const MaterialSet *set, uint32_t m, const SslUnitInfo *info,
-                               Error *err)
-{
-    enum { NAMES_MAX = 64 };
-    const SceneMaterial *material = &set->desc.scene->materials[m];
-    for (uint32_t k = 0; k < material->attribute_count; ++k) {
-        const char *names[NAMES_MAX], *name = material->attributes[k].name;
-        uint32_t count = 0;
-        bool is_known = false;
-        for (uint32_t i = 0; i < info->attribute_count; ++i) {
-            if (!info->attributes[i].is_declared)
-                continue;
-            is_known |= strcmp(info->attributes[i].name, name) == 0;
-            if (count < NAMES_MAX)
-                names[count++] = info->attributes[i].name;
-        }
-        char text[384];
-        const char *nearest = suggest_nearest(name, names, count);
-        snprintf(text, sizeof text,
-                 nearest ? "the shader has no such attribute; did you mean '%s'?"
-                         : "the shader has no such attribute",
-                 nearest);
-        if (!is_known)
-            return material_error(set, m, "attributes", name, err, text);
-    }
-    return STATUS_OK;
-}
-
 static Status fill_program(const MaterialSet *set, uint32_t m, MaterialProgram *p, Error *err)
 {
     const SslUnitInfo *unit = p->info->unit;
@@ -69,7 +31,7 @@ static Status fill_program(const MaterialSet *set, uint32_t m, MaterialProgram *
     if (!p->params || !p->textures || !p->attributes || !p->site_options || !p->faults)
         return error_set(err, STATUS_NO_MEMORY, "out of memory binding materials");
     for (uint32_t i = 0; i < unit->attribute_count; ++i)
-        p->attributes[i] = bound_attribute(&set->desc.scene->materials[m], &unit->attributes[i]);
+        p->attributes[i] = unit->attributes[i].binds;
     ssl_params_init(p->program, p->params);
     for (uint32_t i = 0; i < unit->texture_count; ++i)
         if (p->info->texture_is_used[i] && unit->texture_ids[i] == SSL_TEXTURE_UNBOUND)
@@ -85,7 +47,6 @@ static Status build_program(MaterialSet *set, uint32_t m, SslKernelKind kind, Ma
 {
     const SslBuildDesc how = {.size_bytes = sizeof how, .kind = kind, .bake_switches = true};
     MaterialProgram *p = &set->materials[m].programs[kind];
-    TRY(check_attributes(set, m, ssl_unit_info(set->links[m].unit), &build->error));
     TRY(ssl_program_build(set->desc.context, set->links[m].unit, &how, build->diags, &p->program,
                           &build->error));
     p->info = ssl_program_info(p->program);

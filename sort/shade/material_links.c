@@ -4,9 +4,8 @@
 
 static const char *surface_name(const MaterialSet *set, uint32_t m)
 {
-    const SceneMaterial *material = &set->desc.scene->materials[m];
-    return material->group ? material->group->name
-                           : set->desc.scene->shaders[material->shader].name;
+    const SslGroupNode *node = &set->desc.scene->materials[m].node;
+    return node->group ? node->group->name : set->desc.scene->shaders[node->shader_id].name;
 }
 
 Status material_error(const MaterialSet *set, uint32_t m, const char *section, const char *name,
@@ -14,8 +13,9 @@ Status material_error(const MaterialSet *set, uint32_t m, const char *section, c
 {
     const SceneMaterial *material = &set->desc.scene->materials[m];
     return error_set_at(err, STATUS_FORMAT, "scene.json", "%s%s%s%s%s: %s (material '%s', %s '%s')",
-                        material->place, *section ? "." : "", section, *name ? "." : "", name, text,
-                        material->name, material->group ? "group" : "shader", surface_name(set, m));
+                        material->node.place, *section ? "." : "", section, *name ? "." : "", name,
+                        text, material->name, material->node.group ? "group" : "shader",
+                        surface_name(set, m));
 }
 
 static Status find_node_unit(void *data, const SslGroupNode *node, const SslUnit **out_unit)
@@ -27,17 +27,17 @@ static Status find_node_unit(void *data, const SslGroupNode *node, const SslUnit
 
 /* Which output is the surface: of a shader its only closure, of a group its only output or the one
  * called 'surface'. */
-static const char *find_surface(const SceneMaterial *material, const SslUnit *unit)
+static const char *find_surface(const SslGroupNode *node)
 {
     const char *found = NULL;
-    if (material->group) {
-        const SslGroupDesc *group = material->group;
+    if (node->group) {
+        const SslGroupDesc *group = node->group;
         for (uint32_t i = 0; i < group->output_count; ++i)
             if (group->output_count == 1 || strcmp(group->outputs[i].name, "surface") == 0)
                 found = group->outputs[i].name;
         return found;
     }
-    const SslUnitInfo *info = ssl_unit_info(unit);
+    const SslUnitInfo *info = ssl_unit_info(node->unit);
     for (uint32_t i = 0; i < info->output_count; ++i) {
         if (info->outputs[i].type == SSL_CLOSURE && found)
             return NULL;
@@ -47,35 +47,28 @@ static const char *find_surface(const SceneMaterial *material, const SslUnit *un
     return found;
 }
 
-/* A material is a group of one node, so that values, textures and their mistakes go one way. The node has
- * no name: parameters keep theirs. */
+/* A material is a group of one node, so that its values, textures, attributes and their mistakes go the way of any
+ * node's. The node has no name: parameters keep theirs. */
 static Status link_material(MaterialSet *set, uint32_t m, MaterialLink *link)
 {
     const SceneMaterial *material = &set->desc.scene->materials[m];
-    const SslUnit *unit =
-        material->group ? NULL : material_unit_find(set, material->shader, material->entry)->unit;
-    const char *surface = find_surface(material, unit);
+    SslGroupNode node = material->node;
+    if (!node.group)
+        node.unit = material_unit_find(set, node.shader_id, node.entry)->unit;
+    const char *surface = find_surface(&node);
     if (!surface)
-        return material_error(set, m, material->group ? "group" : "shader", "", &link->error,
-                              material->group ? "it needs an output 'surface', or only one output"
-                                              : "it needs exactly one 'out closure'");
-    const SslGroupNode node = {.name = "",
-                               .unit = unit,
-                               .group = material->group,
-                               .values = material->parameters,
-                               .value_count = material->parameter_count,
-                               .textures = material->textures,
-                               .texture_count = material->texture_count,
-                               .place = material->place};
+        return material_error(set, m, node.group ? "group" : "shader", "", &link->error,
+                              node.group ? "it needs an output 'surface', or only one output"
+                                         : "it needs exactly one 'out closure'");
     const SslGroupOutput output = {
-        .name = "surface", .node = "", .output = surface, .place = material->place};
+        .name = "surface", .node = node.name, .output = surface, .place = node.place};
     const SslGroupDesc desc = {.size_bytes = sizeof desc,
                                .name = material->name,
                                .nodes = &node,
                                .outputs = &output,
                                .node_count = 1,
                                .output_count = 1,
-                               .place = material->place};
+                               .place = node.place};
     const SslGroupHost host = {.size_bytes = sizeof host, .find_unit = find_node_unit, .data = set};
     Status status = ssl_group_link(set->desc.context, &desc, &host, link->diags, &link->unit);
     if (status == STATUS_SOURCE)

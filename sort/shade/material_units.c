@@ -110,9 +110,9 @@ const MaterialUnit *material_unit_find(const MaterialSet *set, uint32_t shader, 
     return NULL;
 }
 
-static Status collect_unit(MaterialSet *set, uint32_t shader, const char *entry, const char *place)
+static Status collect_unit(MaterialSet *set, const SslGroupNode *node)
 {
-    if (material_unit_find(set, shader, entry))
+    if (material_unit_find(set, node->shader_id, node->entry))
         return STATUS_OK;
     if (set->unit_count == set->unit_capacity) {
         uint32_t capacity = set->unit_capacity ? 2 * set->unit_capacity : 64;
@@ -123,7 +123,7 @@ static Status collect_unit(MaterialSet *set, uint32_t shader, const char *entry,
         set->unit_capacity = capacity;
     }
     set->units[set->unit_count++] =
-        (MaterialUnit){.shader = shader, .entry = entry, .place = place};
+        (MaterialUnit){.shader = node->shader_id, .entry = node->entry, .place = node->place};
     return STATUS_OK;
 }
 
@@ -131,8 +131,7 @@ static Status collect_group(MaterialSet *set, const SslGroupDesc *group)
 {
     for (uint32_t i = 0; i < group->node_count; ++i)
         if (!group->nodes[i].group)
-            TRY(collect_unit(set, group->nodes[i].shader_id, group->nodes[i].entry,
-                             group->nodes[i].place));
+            TRY(collect_unit(set, &group->nodes[i]));
     return STATUS_OK;
 }
 
@@ -142,10 +141,8 @@ Status material_units_collect(MaterialSet *set)
     for (uint32_t g = 0; g < scene->group_count; ++g)
         TRY(collect_group(set, &scene->groups[g]));
     for (uint32_t m = 0; m < scene->material_count; ++m) {
-        const SceneMaterial *material = &scene->materials[m];
-        TRY(material->group
-                ? collect_group(set, material->group)
-                : collect_unit(set, material->shader, material->entry, material->place));
+        const SslGroupNode *node = &scene->materials[m].node;
+        TRY(node->group ? collect_group(set, node->group) : collect_unit(set, node));
     }
     return STATUS_OK;
 }

@@ -90,21 +90,19 @@ static Status read_value(Arena *arena, const JsonCursor *c, SslValue *out, Error
     return json_fail(c, err, "must be true, false, a number, a string or an array of numbers");
 }
 
-Status ssl_group_read_values(const SslGroupReader *reader, JsonCursor *node,
-                             const SslGroupValue **out_values, uint32_t *out_count, Error *err)
+static Status read_values(const SslGroupReader *reader, JsonCursor *c, SslGroupNode *node,
+                          Error *err)
 {
     JsonCursor object, value;
     JsonIter iter = {0};
     const char *name;
-    *out_values = NULL;
-    *out_count = 0;
-    TRY(json_get_object(node, "parameters", JSON_OPTIONAL, &object, err));
+    TRY(json_get_object(c, "parameters", JSON_OPTIONAL, &object, err));
     if (!json_exists(&object))
         return STATUS_OK;
     SslGroupValue *values = ARENA_ARRAY(reader->arena, SslGroupValue, field_count(&object));
-    *out_values = values;
+    node->values = values;
     while (json_next(&object, &iter, &name, &value)) {
-        SslGroupValue *v = &values[(*out_count)++];
+        SslGroupValue *v = &values[node->value_count++];
         v->param = copy_text(reader->arena, name);
         v->place = place_of(reader->arena, &value);
         TRY(read_value(reader->arena, &value, &v->value, err));
@@ -112,22 +110,19 @@ Status ssl_group_read_values(const SslGroupReader *reader, JsonCursor *node,
     return STATUS_OK;
 }
 
-Status ssl_group_read_textures(const SslGroupReader *reader, JsonCursor *node,
-                               const SslGroupTexture **out_textures, uint32_t *out_count,
-                               Error *err)
+static Status read_textures(const SslGroupReader *reader, JsonCursor *c, SslGroupNode *node,
+                            Error *err)
 {
     JsonCursor object, value;
     JsonIter iter = {0};
     const char *name;
-    *out_textures = NULL;
-    *out_count = 0;
-    TRY(json_get_object(node, "textures", JSON_OPTIONAL, &object, err));
+    TRY(json_get_object(c, "textures", JSON_OPTIONAL, &object, err));
     if (!json_exists(&object))
         return STATUS_OK;
     SslGroupTexture *textures = ARENA_ARRAY(reader->arena, SslGroupTexture, field_count(&object));
-    *out_textures = textures;
+    node->textures = textures;
     while (json_next(&object, &iter, &name, &value)) {
-        SslGroupTexture *t = &textures[(*out_count)++];
+        SslGroupTexture *t = &textures[node->texture_count++];
         *t = (SslGroupTexture){.texture = copy_text(reader->arena, name),
                                .id = SSL_TEXTURE_UNBOUND,
                                .place = place_of(reader->arena, &value)};
@@ -137,21 +132,21 @@ Status ssl_group_read_textures(const SslGroupReader *reader, JsonCursor *node,
     return STATUS_OK;
 }
 
-static Status read_attributes(const SslGroupReader *reader, JsonCursor *node,
-                              SslGroupNode *out_node, Error *err)
+static Status read_attributes(const SslGroupReader *reader, JsonCursor *c, SslGroupNode *node,
+                              Error *err)
 {
     JsonCursor object, value;
     JsonIter iter = {0};
     const char *name, *binds;
-    TRY(json_get_object(node, "attributes", JSON_OPTIONAL, &object, err));
+    TRY(json_get_object(c, "attributes", JSON_OPTIONAL, &object, err));
     if (!json_exists(&object))
         return STATUS_OK;
     SslGroupAttribute *attributes =
         ARENA_ARRAY(reader->arena, SslGroupAttribute, field_count(&object));
-    out_node->attributes = attributes;
+    node->attributes = attributes;
     while (json_next(&object, &iter, &name, &value)) {
         TRY(json_as_string(&value, &binds, err));
-        attributes[out_node->attribute_count++] =
+        attributes[node->attribute_count++] =
             (SslGroupAttribute){.attribute = copy_text(reader->arena, name),
                                 .binds = copy_text(reader->arena, binds),
                                 .place = place_of(reader->arena, &value)};
@@ -161,8 +156,9 @@ static Status read_attributes(const SslGroupReader *reader, JsonCursor *node,
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-Status ssl_group_read_name(const SslGroupReader *reader, const JsonCursor *value,
-                           const SslGroupDesc **out_desc, Error *err)
+/* Finds the definition that a JSON string names. */
+static Status read_group_name(const SslGroupReader *reader, const JsonCursor *value,
+                              const SslGroupDesc **out_desc, Error *err)
 {
     const char *name;
     TRY(json_as_string(value, &name, err));
@@ -179,42 +175,68 @@ Status ssl_group_read_name(const SslGroupReader *reader, const JsonCursor *value
                    : json_fail(value, err, "there is no group '%.80s'", name);
 }
 
-static Status read_unit(const SslGroupReader *reader, JsonCursor *c, SslGroupNode *node, Error *err)
+static Status read_shader(const SslGroupReader *reader, JsonCursor *shader, JsonCursor *entry,
+                          SslGroupNode *node, Error *err)
 {
-    JsonCursor group, shader, entry;
     const char *text;
-    TRY(json_get_any(c, "group", JSON_OPTIONAL, &group, err));
-    TRY(json_get_any(c, "shader", JSON_OPTIONAL, &shader, err));
-    TRY(json_get_any(c, "entry", JSON_OPTIONAL, &entry, err));
-    if (json_exists(&group)) {
-        if (json_exists(&shader) || json_exists(&entry))
-            return json_fail(c, err, "has a 'group', so it cannot have a 'shader' or 'entry'");
-        return ssl_group_read_name(reader, &group, &node->group, err);
-    }
-    if (json_exists(&entry)) {
-        TRY(json_as_string(&entry, &text, err));
+    if (json_exists(entry)) {
+        TRY(json_as_string(entry, &text, err));
+        if (!str_is_identifier(text))
+            return json_fail(entry, err, "'%.80s' cannot be the name of a shader", text);
         node->entry = copy_text(reader->arena, text);
     }
-    if (json_exists(&shader)) {
-        TRY(json_as_string(&shader, &text, err));
-        node->shader = copy_text(reader->arena, text);
-    }
-    if (!node->shader && reader->read_shader)
-        return json_fail(c, err, "needs a 'shader' or a 'group'");
-    if (!node->shader && !node->entry)
-        return json_fail(c, err, "needs a 'shader', an 'entry' or a 'group'");
-    return reader->read_shader ? reader->read_shader(reader->data, &shader, &node->shader_id, err)
+    if (!json_exists(shader))
+        return STATUS_OK;
+    TRY(json_as_string(shader, &text, err));
+    node->shader = copy_text(reader->arena, text);
+    return reader->read_shader ? reader->read_shader(reader->data, shader, &node->shader_id, err)
                                : STATUS_OK;
 }
 
-static Status read_node(const SslGroupReader *reader, JsonCursor *c, SslGroupNode *node, Error *err)
+/* Reads the unit of a node when its other fields have been read: where the unit is missing, a field with an
+ * unknown name is the likelier mistake. A node whose group has no `group_name` can only name one. */
+static Status read_unit(const SslGroupReader *reader, JsonCursor *c, const char *group_name,
+                        SslGroupNode *node, Error *err)
 {
+    JsonCursor group, shader, entry;
+    TRY(json_get_any(c, "group", JSON_OPTIONAL, &group, err));
+    TRY(json_get_any(c, "shader", JSON_OPTIONAL, &shader, err));
+    TRY(json_get_any(c, "entry", JSON_OPTIONAL, &entry, err));
+    TRY(json_finish(c, err));
+    bool has_shader = json_exists(&shader) || json_exists(&entry);
+    if (json_exists(&group)) {
+        if (has_shader)
+            return json_fail(c, err, "has a 'group', so it cannot have a 'shader' or 'entry'");
+        if (!group_name || json_kind(&group) == JSON_KIND_STRING)
+            return read_group_name(reader, &group, &node->group, err);
+        SslGroupDesc *own = ARENA_NEW(reader->arena, SslGroupDesc);
+        node->group = own;
+        return ssl_group_read(reader, &group, group_name, own, err);
+    }
+    if (!json_exists(&shader) && reader->read_shader)
+        return json_fail(c, err, "needs a 'shader' or a 'group'");
+    if (!has_shader)
+        return json_fail(c, err, "needs a 'shader', an 'entry' or a 'group'");
+    return read_shader(reader, &shader, &entry, node, err);
+}
+
+static Status read_node(const SslGroupReader *reader, JsonCursor *c, const char *group_name,
+                        SslGroupNode *node, Error *err)
+{
+    node->place = place_of(reader->arena, c);
     TRY(json_as_object(c, err));
-    TRY(read_unit(reader, c, node, err));
-    TRY(ssl_group_read_values(reader, c, &node->values, &node->value_count, err));
-    TRY(ssl_group_read_textures(reader, c, &node->textures, &node->texture_count, err));
+    TRY(read_values(reader, c, node, err));
+    TRY(read_textures(reader, c, node, err));
     TRY(read_attributes(reader, c, node, err));
-    return json_finish(c, err);
+    return read_unit(reader, c, group_name, node, err);
+}
+
+Status ssl_group_read_node(const SslGroupReader *reader, JsonCursor *object, const char *group_name,
+                           SslGroupNode *out_node, Error *err)
+{
+    CHECK(reader->size_bytes == sizeof *reader);
+    *out_node = (SslGroupNode){.name = ""};
+    return read_node(reader, object, group_name, out_node, err);
 }
 
 static Status read_nodes(const SslGroupReader *reader, JsonCursor *group, SslGroupDesc *desc,
@@ -229,8 +251,7 @@ static Status read_nodes(const SslGroupReader *reader, JsonCursor *group, SslGro
     while (json_exists(&object) && json_next(&object, &iter, &name, &value)) {
         SslGroupNode *node = &nodes[desc->node_count++];
         node->name = copy_text(reader->arena, name);
-        node->place = place_of(reader->arena, &value);
-        TRY(read_node(reader, &value, node, err));
+        TRY(read_node(reader, &value, NULL, node, err));
     }
     return STATUS_OK;
 }

@@ -37,6 +37,17 @@ static void test_str_knows_utf8(void **state)
     assert_int_equal(str_utf8_length(STR_LIT("a\xe2\x82\xac"), 1), 3);
 }
 
+static void test_str_knows_identifiers(void **state)
+{
+    SORT_UNUSED(state);
+    static const char *const good[] = {"a", "_", "Z9", "gltf_pbr"};
+    static const char *const bad[] = {"", "7a", "a b", "a.b", "a-b", "na\xc3\xafve"};
+    for (size_t i = 0; i < SORT_COUNT_OF(good); ++i)
+        assert_true(str_is_identifier(good[i]));
+    for (size_t i = 0; i < SORT_COUNT_OF(bad); ++i)
+        assert_false(str_is_identifier(bad[i]));
+}
+
 /* Nothing that drives a terminal, turns a line around or begins a new one. */
 static void test_str_shows_without_harm(void **state)
 {
@@ -264,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_str_compares),
         cmocka_unit_test(test_str_knows_utf8),
+        cmocka_unit_test(test_str_knows_identifiers),
         cmocka_unit_test(test_str_shows_without_harm),
         cmocka_unit_test(test_strbuf_grows),
         cmocka_unit_test(test_suggest_finds_misspellings),

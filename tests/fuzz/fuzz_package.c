@@ -195,7 +195,8 @@ static void check_scene(const Scene *scene)
     for (uint32_t i = 0; i < scene->texture_count; ++i)
         CHECK(scene->textures[i].path);
     for (uint32_t i = 0; i < scene->material_count; ++i)
-        CHECK(scene->materials[i].group || scene->materials[i].shader < scene->shader_count);
+        CHECK(scene->materials[i].node.group ||
+              scene->materials[i].node.shader_id < scene->shader_count);
     CHECK(scene->settings.camera < scene->camera_count);
     scene_bounding_sphere(scene, &centre, &radius);
 }

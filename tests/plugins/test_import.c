@@ -84,18 +84,18 @@ static const SceneMaterial *material_of(const Scene *scene, const char *name)
 
 static const SslGroupValue *parameter_of(const SceneMaterial *m, const char *name)
 {
-    for (uint32_t i = 0; i < m->parameter_count; ++i)
-        if (strcmp(m->parameters[i].param, name) == 0)
-            return &m->parameters[i];
+    for (uint32_t i = 0; i < m->node.value_count; ++i)
+        if (strcmp(m->node.values[i].param, name) == 0)
+            return &m->node.values[i];
     return NULL;
 }
 
 static const SceneTexture *texture_of(const Scene *scene, const SceneMaterial *m,
                                       const char *handle)
 {
-    for (uint32_t i = 0; i < m->texture_count; ++i)
-        if (strcmp(m->textures[i].texture, handle) == 0)
-            return &scene->textures[m->textures[i].id];
+    for (uint32_t i = 0; i < m->node.texture_count; ++i)
+        if (strcmp(m->node.textures[i].texture, handle) == 0)
+            return &scene->textures[m->node.textures[i].id];
     return NULL;
 }
 
@@ -128,8 +128,8 @@ static void test_import_gltf_makes_a_package_that_loads(void **state)
     assert_int_equal(scene->environment.kind, SCENE_ENVIRONMENT_NONE);
 
     const SceneMaterial *m = material_of(scene, "painted");
-    assert_string_equal(scene->shaders[m->shader].name, "gltf_pbr");
-    assert_true(scene->shaders[m->shader].is_unit);
+    assert_string_equal(scene->shaders[m->node.shader_id].name, "gltf_pbr");
+    assert_true(scene->shaders[m->node.shader_id].is_unit);
     expect_float(m, "metallic", 0.3f);
     expect_float(m, "roughness", 0.4f);
     expect_float(m, "ior", 1.33f);

@@ -69,10 +69,10 @@ static const SslGroupValue *parameter_of(const Scene *scene, const char *materia
 {
     for (uint32_t i = 0; i < scene->material_count; ++i)
         for (uint32_t k = 0; strcmp(scene->materials[i].name, material) == 0 &&
-                             k < scene->materials[i].parameter_count;
+                             k < scene->materials[i].node.value_count;
              ++k)
-            if (strcmp(scene->materials[i].parameters[k].param, name) == 0)
-                return &scene->materials[i].parameters[k];
+            if (strcmp(scene->materials[i].node.values[k].param, name) == 0)
+                return &scene->materials[i].node.values[k];
     return NULL;
 }
 

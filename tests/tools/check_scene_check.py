@@ -119,4 +119,18 @@ def check_same_answer(folder):
     print(f"{COUNT} packages, {accepted} of them accepted")
 
 
-run_checks(check_same_answer)
+def check_surfaces_are_named(folder):
+    """What --check prints of a material is its shader, or the group that it is made with."""
+    package(folder / "p")
+    scene = json.loads((folder / "p/scene.json").read_text())
+    scene["groups"] = {"layer": {"nodes": {"base": {"shader": "unit:gltf_pbr"}}, "outputs": {"surface": "base.surface"}}}
+    scene["materials"] += [{"name": "grouped", "group": "layer", "parameters": {"base.metallic": 0.5}},
+                           {"name": "own", "group": scene["groups"]["layer"]}]
+    (folder / "p/scene.json").write_text(json.dumps(scene))
+    done = run("sort-render", folder / "p", "--cache", folder / "cache", "--check", folder=folder)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    for words in ("grouped group layer, 1 parameters, 0 textures", "own group own, 0 parameters, 0 textures"):
+        expect(words.split() in lines, f"{words}: {done.stdout}{done.stderr}")
+
+
+run_checks(check_same_answer, check_surfaces_are_named)

@@ -76,8 +76,11 @@ static void print_materials(const Scene *s, FILE *out)
     for (uint32_t i = 0; i < s->material_count; ++i) {
         const SceneMaterial *m = &s->materials[i];
         fprintf(out, "  %-24s ", shown(m->name));
-        fprintf(out, "%s, %u parameters, %u textures\n", shown(s->shaders[m->shader].name),
-                m->parameter_count, m->texture_count);
+        if (m->node.group)
+            fprintf(out, "group %s", shown(m->node.group->name));
+        else
+            fprintf(out, "%s", shown(s->shaders[m->node.shader_id].name));
+        fprintf(out, ", %u parameters, %u textures\n", m->node.value_count, m->node.texture_count);
     }
 }
 

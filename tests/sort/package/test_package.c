@@ -88,16 +88,16 @@ static void check_good_scene(const Scene *s)
 
     assert_int_equal(s->material_count, 4);
     assert_int_equal(s->group_count, 2);
-    assert_ptr_equal(s->materials[2].group, &s->groups[0]);
+    assert_ptr_equal(s->materials[2].node.group, &s->groups[0]);
     assert_int_equal(s->shader_count, 5);
     const SceneMaterial *red = &s->materials[0], *board = &s->materials[1];
-    assert_true(s->shaders[red->shader].is_unit);
-    assert_string_equal(s->shaders[red->shader].name, "gltf_pbr");
-    assert_null(red->entry);
-    assert_int_equal(red->parameter_count, 4);
+    assert_true(s->shaders[red->node.shader_id].is_unit);
+    assert_string_equal(s->shaders[red->node.shader_id].name, "gltf_pbr");
+    assert_null(red->node.entry);
+    assert_int_equal(red->node.value_count, 4);
     for (uint32_t i = 0; i < 4; ++i) {
-        const char *name = red->parameters[i].param;
-        const SslValue *v = &red->parameters[i].value;
+        const char *name = red->node.values[i].param;
+        const SslValue *v = &red->node.values[i].value;
         if (strcmp(name, "base_color") == 0)
             assert_true(v->type == SSL_FLOAT3 && v->f[0] == 0.8f);
         else if (strcmp(name, "metallic") == 0)
@@ -107,15 +107,15 @@ static void check_good_scene(const Scene *s)
         else
             assert_true(strcmp(name, "thin") == 0 && v->type == SSL_BOOL && v->b);
     }
-    assert_string_equal(s->shaders[board->shader].text.data, shader_text);
-    assert_string_equal(board->entry, "board");
-    assert_int_equal(board->texture_count, 3);
+    assert_string_equal(s->shaders[board->node.shader_id].text.data, shader_text);
+    assert_string_equal(board->node.entry, "board");
+    assert_int_equal(board->node.texture_count, 3);
     assert_int_equal(s->texture_count, 3); /* srgb, raw, sky */
     const SceneTexture *sky = &s->textures[s->environment.texture];
     assert_string_equal(sky->name, "textures/sky.exr");
     assert_true(sky->wrap_u == SCENE_WRAP_PERIODIC && sky->wrap_v == SCENE_WRAP_CLAMP);
     for (uint32_t i = 0; i < 3; ++i) {
-        const SslGroupTexture *b = &board->textures[i];
+        const SslGroupTexture *b = &board->node.textures[i];
         const SceneTexture *t = &s->textures[b->id];
         char *data;
         size_t size;
