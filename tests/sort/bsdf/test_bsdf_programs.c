@@ -1,5 +1,6 @@
 /* Closures as programs beside the same closures in C: values, densities, directions, weights and albedos at random points
- * with random arguments. `sort_bsdf_programs NAME` compares one closure and prints how far it is off. */
+ * with random arguments. `sort_bsdf_programs NAME` compares one closure and prints how far it is off; `--values` prints the
+ * rows of tests/sort/bsdf/closure_values.inc. */
 #include "sort/bsdf/bsdf.h"
 #include "sort/bsdf/bsdf_wide.h"
 #include "sort/bsdf/closure_sources.h"
@@ -387,6 +388,110 @@ static bool compare_source(const EmbeddedText *text)
     return true;
 }
 
+/* --- values to keep --------------------------------------------------------------------------- */
+
+enum { VALUES = 12 };
+
+/* Rounds a number to the digits that are printed of it, so that the row's results are those of the row's numbers. */
+static float rounded(float x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", (double)x);
+    return strtof(text, NULL);
+}
+
+static float3 rounded3(float3 v)
+{
+    return f3(rounded(v.x), rounded(v.y), rounded(v.z));
+}
+
+static void print_number(float x, const char *end)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", (double)x);
+    printf("%s%s%s", text, strpbrk(text, ".e") ? "f" : "", end);
+}
+
+static void print_numbers(const float *v, uint32_t count)
+{
+    printf("{");
+    for (uint32_t i = 0; i < count; ++i)
+        print_number(v[i], i + 1 < count ? ", " : "}, ");
+}
+
+static void print3(float3 v)
+{
+    print_numbers((float[]){v.x, v.y, v.z}, 3);
+}
+
+static void round_point(Points *p, uint32_t i, uint32_t scalars)
+{
+    p->wo[i] = rounded3(p->wo[i]);
+    p->Ng[i] = rounded3(p->Ng[i]);
+    p->unbent[i] = rounded3(p->unbent[i]);
+    p->blur[i] = rounded(p->blur[i]);
+    for (uint32_t r = 0; r < scalars; ++r)
+        p->args[r][i] = rounded(p->args[r][i]);
+    for (uint32_t c = 0; c < 3; ++c)
+        p->weight[c][i] = 1.0f;
+}
+
+static void print_value(ClosureId id, const Points *p, uint32_t i, uint64_t *state)
+{
+    Bsdf b;
+    BsdfSample s = {0};
+    float args[CLOSURE_MAX_SCALARS], pdf;
+    uint32_t count = closure_table_scalars(id);
+    for (uint32_t r = 0; r < count; ++r)
+        args[r] = p->args[r][i];
+    make_c(id, p, i, &b);
+    float3 u =
+        f3(rounded(random_unit(state)), rounded(random_unit(state)), rounded(random_unit(state)));
+    bool is_drawn = bsdf_sample(&b, u.z, f2(u.x, u.y), &s);
+    float3 near = f3_sub(f3_scale(b.Ng, 2.0f * b.cos_o), b.wo);
+    near = f3_normalize(f3_madd(near, 0.3f + 2.0f * random_unit(state), random_direction(state)));
+    bool is_near_drawn = is_drawn && !(s.flags & BSDF_DELTA) && random_unit(state) < 0.7f;
+    float3 wi = rounded3(is_near_drawn ? s.wi : near);
+    Spectrum f = bsdf_eval(&b, wi, &pdf);
+    printf("{\"%s\", %u, ", closure_table_rows()[id].name, p->flags[i]);
+    print_number(p->blur[i], ", ");
+    print3(p->unbent[i]);
+    print3(p->wo[i]);
+    print3(p->Ng[i]);
+    print_numbers(args, count);
+    printf("\n ");
+    print3(u);
+    print3(is_drawn ? s.wi : f3_splat(0.0f));
+    print_numbers(is_drawn ? s.weight.c : (float[3]){0}, 3);
+    print_number(is_drawn ? s.pdf : 0.0f, ", ");
+    print3(wi);
+    print_numbers(f.c, 3);
+    print_number(pdf, ", ");
+    Spectrum albedo = bsdf_albedo(&b), base = bsdf_layer_factor(&b, id, args, 1);
+    print_numbers(albedo.c, 3);
+    print_numbers(base.c, 3);
+    printf("},\n");
+}
+
+/* Prints what C makes of some random points of each closure. */
+static void print_values(void)
+{
+    static Points p;
+    printf("/* Values of closures by an independent implementation of them in C "
+           "(docs/decisions/0091). */\n");
+    for (uint32_t id = 0; id < CLOSURE_COUNT; ++id) {
+        uint64_t state = ((uint64_t)id << 32) + 7;
+        if (id == CLOSURE_EMISSION || id == CLOSURE_HOLDOUT || id == CLOSURE_VOLUME ||
+            id == CLOSURE_AOV || id == CLOSURE_EON)
+            continue;
+        random_points((ClosureId)id, &state, &p);
+        for (uint32_t i = 0; i < VALUES; ++i) {
+            round_point(&p, i, closure_table_scalars((ClosureId)id));
+            print_value((ClosureId)id, &p, i, &state);
+        }
+    }
+}
+
 static void test_bsdf_programs_agree_with_c(void **state)
 {
     (void)state;
@@ -414,6 +519,10 @@ static int destroy_context(void **state)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "--values") == 0) {
+        print_values();
+        return 0;
+    }
     only = argc > 1 ? argv[1] : NULL;
     lanes_at_once = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bsdf_programs_agree_with_c)};
