@@ -1,6 +1,6 @@
 #include "sort/bsdf/albedo_integral.h"
 
-#include "sort/bsdf/sheen_shadowing.h"
+#include "base/check.h"
 #include <math.h>
 
 #define TWO_PI 6.28318530717958647693
@@ -17,6 +17,13 @@ static double dot(Vec a, Vec b)
 static double stretch(Vec w, double alpha)
 {
     return sqrt(alpha * alpha * (w.x * w.x + w.y * w.y) + w.z * w.z);
+}
+
+/* Returns a unit direction of this cosine with z. */
+static Vec direction(double cos_o)
+{
+    ASSERT(cos_o > 0.0 && cos_o <= 1.0);
+    return (Vec){sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
 }
 
 /* A visible normal [Dupuy2023]. */
@@ -52,7 +59,7 @@ static Point quadrature_point(uint32_t i, uint32_t j, uint32_t steps)
 
 void albedo_integral_ggx(double alpha, double cos_o, uint32_t steps, double *out_e1, double *out_b)
 {
-    Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
+    Vec wo = direction(cos_o);
     double e1 = 0.0, b = 0.0;
     for (uint32_t i = 0; i < steps; ++i)
         for (uint32_t j = 0; j < steps; ++j) {
@@ -85,8 +92,9 @@ double albedo_mirror_rise(double eta, double cos_o)
 
 double albedo_integral_rise(double alpha, double eta, double cos_o, uint32_t steps)
 {
-    Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
+    Vec wo = direction(cos_o);
     double normal = reflectance(eta, 1.0), sum = 0.0;
+    ASSERT(eta > 1.0); /* there is no total reflection */
     for (uint32_t i = 0; i < steps; ++i)
         for (uint32_t j = 0; j < steps; ++j) {
             Point p = quadrature_point(i, j, steps);
@@ -102,7 +110,7 @@ double albedo_integral_rise(double alpha, double eta, double cos_o, uint32_t ste
 
 double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32_t steps)
 {
-    Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
+    Vec wo = direction(cos_o);
     double e = 0.0;
     for (uint32_t i = 0; i < steps; ++i)
         for (uint32_t j = 0; j < steps; ++j) {
@@ -126,13 +134,30 @@ double albedo_integral_dielectric(double alpha, double eta, double cos_o, uint32
     return e;
 }
 
+static double sheen_fit(const double k[5], double x)
+{
+    return k[0] / (1.0 + k[1] * pow(x, k[2])) + k[3] * x + k[4];
+}
+
+/* Smith's Lambda of the cloth lobe, by the paper's fit [Estevez2017 sec. 3]. */
+static double sheen_lambda(double alpha, double cos_w)
+{
+    static const double narrow[5] = {25.3245, 3.32435, 0.16801, -1.27393, -4.85967};
+    static const double wide[5] = {21.5473, 3.82987, 0.19823, -1.97760, -4.32054};
+    double k[5], t = (1.0 - alpha) * (1.0 - alpha);
+    for (int i = 0; i < 5; ++i)
+        k[i] = (1.0 - t) * wide[i] + t * narrow[i];
+    return exp(cos_w < 0.5 ? sheen_fit(k, cos_w)
+                           : 2.0 * sheen_fit(k, 0.5) - sheen_fit(k, fmax(1.0 - cos_w, 0.0)));
+}
+
 double albedo_integral_sheen(double alpha, double cos_o, uint32_t steps)
 {
-    Vec wo = {sqrt(1.0 - cos_o * cos_o), 0.0, cos_o};
-    double lambda_o = (double)sheen_lambda((float)alpha, (float)cos_o), e = 0.0;
+    Vec wo = direction(cos_o);
+    double lambda_o = sheen_lambda(alpha, cos_o), e = 0.0;
     for (uint32_t i = 0; i < steps; ++i) {
         double c = (i + 0.5) / steps, s = sqrt(1.0 - c * c);
-        double shadowing = 1.0 + lambda_o + (double)sheen_lambda((float)alpha, (float)c);
+        double shadowing = 1.0 + lambda_o + sheen_lambda(alpha, c);
         for (uint32_t j = 0; j < steps; ++j) {
             double turn = 0.5 * TWO_PI * (j + 0.5) / steps;
             Vec h = {wo.x + s * cos(turn), s * sin(turn), wo.z + c};

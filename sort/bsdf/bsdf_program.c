@@ -7,6 +7,7 @@ void bsdf_program_run(const BsdfProgram *p, const BsdfRows *rows, uint16_t live)
     enum { LOOP_BUDGET = 1 << 16 };
     const void *in[BSDF_PORTS_MAX];
     void *out[BSDF_PORTS_MAX];
+    ASSERT(p->in_count <= BSDF_PORTS_MAX && p->out_count <= BSDF_PORTS_MAX);
     for (uint32_t i = 0; i < p->in_count; ++i) {
         BsdfPort port = p->in[i];
         ASSERT(port.kind == BSDF_PORT_NONE || rows->list[port.kind]);

@@ -14,7 +14,7 @@ typedef enum BsdfPortKind {
     BSDF_PORT_OUTSIDE, /* int: the viewer is on the side that the geometric normal points to */
     BSDF_PORT_OPTIONS, /* int: BSDF_IMPORTANCE ... */
     BSDF_PORT_BLUR,    /* the least alpha of microfacets */
-    BSDF_PORT_UNBENT,  /* 3: see bsdf_shadow_bumps */
+    BSDF_PORT_UNBENT,  /* 3: the normal before bumps, see BsdfView */
     BSDF_PORT_WI,      /* 3 */
     BSDF_PORT_U,       /* 3: random numbers: two for the direction, one that chooses among sides */
     BSDF_PORT_ARG,     /* the closure's arguments, in order */

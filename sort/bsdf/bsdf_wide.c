@@ -113,6 +113,7 @@ static void add_lobe(BsdfBlock *b, const BsdfTerm *term, const BsdfLobeDef *def,
     const float *albedo = term->state + (size_t)def->albedo * SSL_BLOCK;
     BsdfBlockLobe *lobe = &b->lobes[b->lobe_count];
     alignas(64) LaneRow live;
+    ASSERT(b->lobe_count < b->lobe_room && def->albedo != BSDF_NO_ROW);
     lobe->def = def;
     lobe->term = term;
     memcpy(lobe->weight, weight, sizeof lobe->weight);
@@ -153,6 +154,7 @@ const BsdfTerm *bsdf_block_add(BsdfBlock *b, const BsdfDef *def, const float *ar
     live &= finite & nonblack_lanes(weight);
     if (!(def->lobes[0].flags & SSL_LOBE_TRANSPARENT))
         live &= facing_lanes(&b->view);
+    ASSERT(def->lobe_count > 0 && def->prepare.run);
     if (b->term_count == b->term_room || b->lobe_count + def->lobe_count > b->lobe_room ||
         b->state_rows + def->state_rows > b->state_room) {
         note_fault(b, live, BSDF_FAULT_FULL);

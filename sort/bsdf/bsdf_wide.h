@@ -22,6 +22,7 @@
 #include "base/arena.h"
 #include "sort/bsdf/bsdf.h"
 #include "sort/bsdf/bsdf_program.h"
+#include "sort/bsdf/closure_table.h"
 #include <stdalign.h>
 
 typedef float BsdfRow[SSL_BLOCK];
@@ -29,9 +30,14 @@ typedef float BsdfRow[SSL_BLOCK];
 /* The points, as they are seen. */
 typedef struct BsdfView {
     alignas(64) BsdfRow wo[3];
-    BsdfRow Ng[3];     /* unit; on the side of wo */
-    BsdfRow unbent[3]; /* see bsdf_shadow_bumps; zero for none */
-    BsdfRow blur;      /* see bsdf_blur */
+    BsdfRow Ng[3]; /* unit; on the side of wo */
+    /* The unit shading normal before closures bent theirs, on the side of wo: diffuse light fades to nothing where it would
+     * come from below that normal, instead of ending there at once; each closure's share of light becomes less
+     * [Estevez2019]. Zero: it ends at once. */
+    BsdfRow unbent[3];
+    /* No microfacet is sharper than this alpha, [0, 1], and no fibre smoother than a variance of that; sheen and diffuse
+     * closures stay. */
+    BsdfRow blur;
     int32_t outside[SSL_BLOCK], options[SSL_BLOCK];
 } BsdfView;
 

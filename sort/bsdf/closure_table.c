@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-/* The argument structs are read from rows of floats: no padding, nothing but floats. */
 #define CLOSURE_SCALARS_float  1
 #define CLOSURE_SCALARS_color  3
 #define CLOSURE_SCALARS_vector 3
@@ -10,8 +9,6 @@
 #define ARG(type, name)        +CLOSURE_SCALARS_##type
 #define LAYER_OVER(name)
 #define CLOSURE(id, name, flags, args, doc, citation)                                              \
-    _Static_assert(sizeof(name##Args) == (0 args) * sizeof(float),                                 \
-                   #name ": arguments have padding");                                              \
     _Static_assert((0 args) <= CLOSURE_MAX_SCALARS, #name ": too many arguments");
 #include "sort/bsdf/closures.inc"
 #undef CLOSURE
@@ -43,9 +40,9 @@ static const SslClosureRow rows[CLOSURE_COUNT] = {
 };
 
 static const uint32_t scalars[CLOSURE_COUNT] = {
-#define ARG(type, name)
+#define ARG(type, name) +CLOSURE_SCALARS_##type
 #define LAYER_OVER(name)
-#define CLOSURE(id, name, flags, args, doc, citation) sizeof(name##Args) / sizeof(float),
+#define CLOSURE(id, name, flags, args, doc, citation) 0 args,
 #include "sort/bsdf/closures.inc"
 #undef CLOSURE
 #undef LAYER_OVER

@@ -46,11 +46,6 @@ static inline Spectrum spectrum_madd(Spectrum a, float s, Spectrum b)
     SPECTRUM_EACH(i) a.c[i] += s * b.c[i];
     return a;
 }
-static inline Spectrum spectrum_lerp(Spectrum a, Spectrum b, float t)
-{
-    SPECTRUM_EACH(i) a.c[i] = (1.0f - t) * a.c[i] + t * b.c[i];
-    return a;
-}
 static inline Spectrum spectrum_clamp(Spectrum a, float lo, float hi)
 {
     SPECTRUM_EACH(i) a.c[i] = clampf(a.c[i], lo, hi);
@@ -60,12 +55,6 @@ static inline float spectrum_average(Spectrum a)
 {
     float sum = 0.0f;
     SPECTRUM_EACH(i) sum += a.c[i];
-    return sum * (1.0f / (float)SPECTRUM_CHANNELS);
-}
-static inline float spectrum_average_abs(Spectrum a)
-{
-    float sum = 0.0f;
-    SPECTRUM_EACH(i) sum += fabsf(a.c[i]);
     return sum * (1.0f / (float)SPECTRUM_CHANNELS);
 }
 static inline float spectrum_max(Spectrum a)

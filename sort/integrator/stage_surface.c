@@ -20,15 +20,6 @@
 #include "sort/sampling/warp.h"
 #include "sort/shade/footprint_ray.h"
 
-_Static_assert((int)BSDF_REFLECTION == (int)SSL_LOBE_REFLECTION &&
-                   (int)BSDF_TRANSMISSION == (int)SSL_LOBE_TRANSMISSION &&
-                   (int)BSDF_DIFFUSE == (int)SSL_LOBE_DIFFUSE &&
-                   (int)BSDF_GLOSSY == (int)SSL_LOBE_GLOSSY &&
-                   (int)BSDF_DELTA == (int)SSL_LOBE_DELTA &&
-                   (int)BSDF_TRANSPARENT == (int)SSL_LOBE_TRANSPARENT &&
-                   (int)BSDF_SUBSURFACE == (int)SSL_LOBE_SUBSURFACE,
-               "a sample has the kinds of its lobe");
-
 /* The points of a block: the paths that met them, and the surfaces. */
 typedef struct PointBlock {
     uint32_t count;

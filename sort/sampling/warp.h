@@ -36,10 +36,6 @@ float2 warp_disk(float2 u);
 
 /* Hemisphere by the cosine [Malley1988]. Density cos/pi, per solid angle. */
 float3 warp_hemisphere_cosine(float2 u);
-static inline float warp_hemisphere_cosine_pdf(float cos_theta)
-{
-    return maxf(cos_theta, 0.0f) * SORT_INV_PI;
-}
 
 /* The unit sphere. Density 1/(4 pi). */
 float3 warp_sphere(float2 u);

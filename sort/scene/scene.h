@@ -221,7 +221,7 @@ typedef struct SceneShader {
 typedef struct SceneMaterial {
     const char *name;
     SslGroupNode node;  /* its group is one of Scene.groups, or the material's own */
-    bool shadows_bumps; /* see bsdf_shadow_bumps */
+    bool shadows_bumps; /* diffuse light fades at its own normal: see BsdfView.unbent */
 } SceneMaterial;
 
 typedef enum SceneLightKind {

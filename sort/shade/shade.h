@@ -60,7 +60,7 @@ Status shade_context_create(const ShadeContextDesc *desc, Arena *arena, ShadeCon
 bool shade_run(ShadeContext *ctx, uint32_t material, SslKernelKind kind,
                const SurfaceHit *const *hits, uint32_t count);
 /* Returns the lobes of points [first, first + SSL_BLOCK) of the last run, of kind SHADE, until the next call. first is a multiple
- * of SSL_BLOCK. A point whose shader had a fault emits magenta. least_alpha: of each point, see bsdf_blur. */
+ * of SSL_BLOCK. A point whose shader had a fault emits magenta. least_alpha: of each point, see BsdfView.blur. */
 const BsdfBlock *shade_block(ShadeContext *ctx, uint32_t first, const float least_alpha[SSL_BLOCK]);
 /* Returns a block of `count` <= SSL_BLOCK surfaces that reflect all light diffusely, on the sides that their rays go to, until
  * the next call. */

@@ -1,14 +1,12 @@
 /* What sampling, scattering and the film cost a call, on one core: nanoseconds, best of several runs. Views and
- * numbers vary from call to call, as in a render. Closures are measured as C and as programs that compute 16 points. */
+ * numbers vary from call to call, as in a render. Closures: a point of a full block of 16, and of one with four live points. */
 #include "base/clock.h"
-#include "sort/bsdf/bsdf.h"
 #include "sort/bsdf/bsdf_wide.h"
-#include "sort/bsdf/closure_sources.h"
+#include "sort/bsdf/closure_programs.h"
 #include "sort/film/film.h"
 #include "sort/sampling/dist2d.h"
 #include "sort/sampling/sampler.h"
 #include "sort/sampling/warp.h"
-#include "sort/shade/ssl_tables.h"
 #include "tests/bench/bench_options.h"
 
 #include <stdio.h>
@@ -58,52 +56,6 @@ static float3 view(uint32_t i)
     return warp_hemisphere_cosine(sampler_2d(&sobol, sample_key(1, 1, i, 0), 0));
 }
 
-static void make(const Material *m, float3 wo, Bsdf *b)
-{
-    bsdf_init(b, wo, f3(0, 0, 1), 0);
-    bsdf_add_closure(b, m->id, spectrum_splat(1.0f), m->args, 1);
-}
-
-typedef struct BsdfBench {
-    const Material *material;
-    float3 wo[VIEWS];
-    Bsdf bsdfs[VIEWS];
-    float2 u[VIEWS];
-    float3 wi[VIEWS];
-} BsdfBench;
-
-static void run_make(void *data)
-{
-    BsdfBench *b = data;
-    Bsdf bsdf;
-    float sum = 0.0f;
-    for (uint32_t i = 0; i < call_count; ++i) {
-        make(b->material, b->wo[i % VIEWS], &bsdf);
-        sum += bsdf.select_sum;
-    }
-    sink = sum;
-}
-
-static void run_eval(void *data)
-{
-    BsdfBench *b = data;
-    float sum = 0.0f, pdf;
-    for (uint32_t i = 0; i < call_count; ++i)
-        sum += bsdf_eval(&b->bsdfs[i % VIEWS], b->wi[i % VIEWS], &pdf).c[0] + pdf;
-    sink = sum;
-}
-
-static void run_sample(void *data)
-{
-    BsdfBench *b = data;
-    float sum = 0.0f;
-    BsdfSample s;
-    for (uint32_t i = 0; i < call_count; ++i)
-        if (bsdf_sample(&b->bsdfs[i % VIEWS], b->u[(i + 7) % VIEWS].x, b->u[i % VIEWS], &s))
-            sum += s.pdf;
-    sink = sum;
-}
-
 static void run_sobol_2d(void *data)
 {
     (void)data;
@@ -144,9 +96,9 @@ static void run_film(void *data)
     }
 }
 
-/* --- closures as programs --------------------------------------------------------------------- */
+/* --- closures --------------------------------------------------------------------------------- */
 
-typedef struct WideBench {
+typedef struct ClosureBench {
     const BsdfDef *def;
     uint16_t live;
     BsdfBlock *block;
@@ -154,35 +106,35 @@ typedef struct WideBench {
     _Alignas(64) float weight[3][SSL_BLOCK];
     _Alignas(64) BsdfRow wi[VIEWS / SSL_BLOCK][3], u[VIEWS / SSL_BLOCK][3],
         wo[VIEWS / SSL_BLOCK][3];
-} WideBench;
+} ClosureBench;
 
-static void make_block(const WideBench *w, uint32_t n)
+static void make_block(const ClosureBench *w, uint32_t n)
 {
     memcpy(w->block->view.wo, w->wo[n % (VIEWS / SSL_BLOCK)], sizeof w->wo[0]);
     bsdf_block_begin(w->block);
     (void)bsdf_block_add(w->block, w->def, w->args[0], w->weight[0], w->live);
 }
 
-static void run_make_wide(void *data)
+static void run_make(void *data)
 {
-    const WideBench *w = data;
+    const ClosureBench *w = data;
     for (uint32_t i = 0; i < call_count; i += SSL_BLOCK)
         make_block(w, i / SSL_BLOCK);
     sink = w->block->select_sum[0];
 }
 
-static void run_eval_wide(void *data)
+static void run_eval(void *data)
 {
-    WideBench *w = data;
+    ClosureBench *w = data;
     _Alignas(64) BsdfRow f_cos[3], pdf;
     for (uint32_t i = 0; i < call_count; i += SSL_BLOCK)
         bsdf_block_eval(w->block, w->wi[i / SSL_BLOCK % (VIEWS / SSL_BLOCK)], w->live, f_cos, pdf);
     sink = pdf[0];
 }
 
-static void run_sample_wide(void *data)
+static void run_sample(void *data)
 {
-    WideBench *w = data;
+    ClosureBench *w = data;
     static BsdfDrawn drawn;
     for (uint32_t i = 0; i < call_count; i += SSL_BLOCK)
         (void)bsdf_block_sample(w->block, w->u[i / SSL_BLOCK % (VIEWS / SSL_BLOCK)], w->live,
@@ -190,25 +142,27 @@ static void run_sample_wide(void *data)
     sink = drawn.pdf[0];
 }
 
-static void fill_wide(const BsdfBench *b, WideBench *w)
+static void fill(const Material *m, ClosureBench *w)
 {
+    const Sampler independent = {SAMPLER_INDEPENDENT};
     BsdfView *v = &w->block->view;
     memset(v, 0, sizeof *v);
     for (uint32_t i = 0; i < SSL_BLOCK; ++i) {
         v->Ng[2][i] = 1.0f;
         v->outside[i] = 1;
         for (uint32_t r = 0; r < CLOSURE_MAX_SCALARS; ++r)
-            w->args[r][i] = b->material->args[r];
+            w->args[r][i] = m->args[r];
         for (uint32_t c = 0; c < 3; ++c)
             w->weight[c][i] = 1.0f;
     }
     for (uint32_t k = 0; k < VIEWS; ++k) {
         uint32_t n = k / SSL_BLOCK, i = k % SSL_BLOCK;
-        const float wo[3] = {b->wo[k].x, b->wo[k].y, b->wo[k].z};
-        const float wi[3] = {b->wi[k].x, b->wi[k].y, b->wi[k].z};
-        const float u[3] = {b->u[(k + 7) % VIEWS].x, b->u[k].x, b->u[k].y};
-        for (uint32_t c = 0; c < 3; ++c)
-            w->wo[n][c][i] = wo[c], w->wi[n][c][i] = wi[c], w->u[n][c][i] = u[c];
+        float3 wo = view(k), wi = view(k * 31 + 7);
+        float2 u = sampler_2d(&independent, sample_key(1, 2, k, 0), 1);
+        w->wo[n][0][i] = wo.x, w->wo[n][1][i] = wo.y, w->wo[n][2][i] = wo.z;
+        w->wi[n][0][i] = wi.x, w->wi[n][1][i] = wi.y, w->wi[n][2][i] = wi.z;
+        w->u[n][0][i] = sampler_1d(&independent, sample_key(1, 2, k, 0), 3);
+        w->u[n][1][i] = u.x, w->u[n][2][i] = u.y;
     }
 }
 
@@ -224,73 +178,34 @@ static double best_ns(void (*run)(void *data), void *data)
     return best;
 }
 
-/* Returns the program of a closure, or NULL when it has none yet. */
-static BsdfBuild *find_program(SslContext *ctx, const char *name)
+/* Prints make, eval and sample of a point in a full block, and their sum where four of sixteen points are live. */
+static void bench_closure(const Material *m, const BsdfDef *def)
 {
-    BsdfBuild *build = NULL;
-    Error err = {0};
-    DiagList *diags = diag_list_create();
-    for (uint32_t i = 0; diags && closure_sources[i].name && !build; ++i) {
-        SslBsdfInfo info;
-        uint32_t count;
-        SslSource source = {.name = closure_sources[i].name,
-                            .text = {closure_sources[i].text, closure_sources[i].size_bytes}};
-        if (ssl_source_bsdfs(ctx, &source, diags, &info, 1, &count) == STATUS_OK && count == 1 &&
-            strcmp(info.name, name) == 0 &&
-            bsdf_build(ctx, &source, &info, 0, diags, &build, &err) != STATUS_OK)
-            fprintf(stderr, "bench_bsdf: %s\n", err.text);
-    }
-    diag_list_destroy(diags);
-    return build;
-}
-
-/* Prints make, eval and sample of all 16 lanes, how often faster the whole scatter is, and the same for four of them. */
-static void bench_wide(SslContext *ctx, const BsdfBench *b, double c_ns)
-{
-    BsdfBuild *build = find_program(ctx, closure_table_rows()[b->material->id].name);
-    WideBench *w = aligned_alloc(64, sizeof *w);
+    ClosureBench *w = aligned_alloc(64, sizeof *w);
     Arena *arena = arena_create(0, 0);
-    const BsdfDef *def = build ? bsdf_build_def(build) : NULL;
-    BsdfBlock *block =
-        arena && def ? bsdf_block_create(arena, 1, def->lobe_count, def->state_rows) : NULL;
+    BsdfBlock *block = arena ? bsdf_block_create(arena, 1, def->lobe_count, def->state_rows) : NULL;
     if (w && block) {
-        *w = (WideBench){.def = def, .live = 0xffff, .block = block};
-        fill_wide(b, w);
-        double make_ns = best_ns(run_make_wide, w), eval_ns = best_ns(run_eval_wide, w);
-        double sample_ns = best_ns(run_sample_wide, w);
-        printf(" | %6.1f %6.1f %6.1f  x%5.1f", make_ns, eval_ns, sample_ns,
-               c_ns / (make_ns + eval_ns + sample_ns));
+        *w = (ClosureBench){.def = def, .live = 0xffff, .block = block};
+        fill(m, w);
+        double make_ns = best_ns(run_make, w), eval_ns = best_ns(run_eval, w);
+        double sample_ns = best_ns(run_sample, w), all_ns = make_ns + eval_ns + sample_ns;
         w->live = 0x8421;
-        double few_ns = 4.0 * (best_ns(run_make_wide, w) + best_ns(run_eval_wide, w) +
-                               best_ns(run_sample_wide, w));
-        printf("  x%5.1f", c_ns / few_ns);
+        double few_ns =
+            4.0 * (best_ns(run_make, w) + best_ns(run_eval, w) + best_ns(run_sample, w));
+        printf("%-16s %8.1f %8.1f %8.1f %8.1f %8.1f\n", m->name, make_ns, eval_ns, sample_ns,
+               all_ns, few_ns);
     }
-    printf("\n");
     arena_destroy(arena);
     free(w);
-    bsdf_build_destroy(build);
 }
 
-static void bench_materials(SslContext *ctx)
+static void bench_materials(void)
 {
-    static BsdfBench b;
-    for (uint32_t i = 0; i < VIEWS; ++i) {
-        const Sampler independent = {SAMPLER_INDEPENDENT};
-        b.wo[i] = view(i);
-        b.u[i] = sampler_2d(&independent, sample_key(1, 2, i, 0), 1);
-        b.wi[i] = view(i * 31 + 7);
-    }
-    printf("%-16s %8s %8s %8s | %6s %6s %6s  %6s  %6s\n", "closure, ns", "make", "eval", "sample",
-           "wide", "eval", "sample", "faster", "4 live");
-    for (uint32_t m = 0; m < SORT_COUNT_OF(materials); ++m) {
-        b.material = &materials[m];
-        for (uint32_t i = 0; i < VIEWS; ++i)
-            make(b.material, b.wo[i], &b.bsdfs[i]);
-        double make_ns = best_ns(run_make, &b), eval_ns = best_ns(run_eval, &b);
-        double sample_ns = best_ns(run_sample, &b);
-        printf("%-16s %8.1f %8.1f %8.1f", materials[m].name, make_ns, eval_ns, sample_ns);
-        bench_wide(ctx, &b, make_ns + eval_ns + sample_ns);
-    }
+    const ClosurePrograms *programs = closure_programs_here();
+    printf("%-16s %8s %8s %8s %8s %8s\n", "closure, ns", "make", "eval", "sample", "sum",
+           "4 of 16");
+    for (uint32_t m = 0; m < SORT_COUNT_OF(materials); ++m)
+        bench_closure(&materials[m], programs->defs[materials[m].id]);
 }
 
 static int fail(const Error *err)
@@ -306,13 +221,7 @@ int main(int argc, char **argv)
         call_count = 4 * VIEWS;
         round_count = 1;
     }
-    SslContext *ctx;
-    SslContextDesc ssl = {.size_bytes = sizeof ssl};
-    ssl_tables_describe(&ssl);
-    if (ssl_context_create(&ssl, &ctx, &err) != STATUS_OK)
-        return fail(&err);
-    bench_materials(ctx);
-    ssl_context_destroy(ctx);
+    bench_materials();
     printf("\n%-16s %8.1f ns\n%-16s %8.1f ns\n", "sobol 2d", best_ns(run_sobol_2d, NULL),
            "sobol 1d", best_ns(run_sobol_1d, NULL));
 

@@ -13,7 +13,6 @@ ASSERT = re.compile(r"\b(?:ASSERT|CHECK|CHECK_RARE|UNREACHABLE|_Static_assert|st
 # Folders that have no floor, with the reason.
 EXEMPT = {
     "docs": "examples are programs of others",
-    "sort/bsdf": "closures become programs of SSL, with checks of their own",
 }
 
 
@@ -44,7 +43,6 @@ CLEAN = {
     "base/a.c": CODE + "ASSERT(a);\nASSERT(b);\n",
     "base/a.h": "x;\n" * 100,
     "sort/film/film.c": "x;\n" * 124,
-    "sort/bsdf/bsdf.c": CODE,
     "tests/base/a.c": CODE,
 }
 

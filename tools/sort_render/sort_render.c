@@ -97,10 +97,9 @@ static bool report_damage(const Render *render)
             (unsigned long long)stats.dropped.count, (unsigned long long)stats.dropped.pixel_count,
             stats.dropped.x, stats.dropped.y);
     if (stats.wave.bsdf_faults)
-        fprintf(
-            stderr,
-            "%llu points had closures that were left out: not finite, or more than %d at once\n",
-            (unsigned long long)stats.wave.bsdf_faults, BSDF_MAX_LOBES);
+        fprintf(stderr,
+                "%llu points had closures that were left out: a number of them was not finite\n",
+                (unsigned long long)stats.wave.bsdf_faults);
     if (stats.textures.failed_tiles)
         fprintf(
             stderr,

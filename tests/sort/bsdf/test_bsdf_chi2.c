@@ -1,4 +1,4 @@
-/* What bsdf_sample draws against what bsdf_pdf says, by chi-square over the sphere.
+/* What sampling draws against the density that it tells, by chi-square over the sphere.
  *
  * Directions are binned by the angle g to an axis and the azimuth about it. The axis is where the lobe peaks
  * and the bins in g grow with the distance from it, so that narrow lobes fill many bins. Narrow reflections are

@@ -1,10 +1,10 @@
 /* Energy: white furnaces, the albedo tables against their integrals and against published values, and the
  * identities of the microfacet distribution. */
-#include "sort/bsdf/albedo.h"
 #include "sort/bsdf/albedo_integral.h"
-#include "sort/bsdf/microfacet.h"
 #include "sort/sampling/sampler.h"
+#include "sort/sampling/warp.h"
 #include "tests/sort/bsdf/bsdf_cases.h"
+#include "tests/sort/bsdf/ssl_probe.h"
 #include "tests/stat/chi2.h"
 #include "tests/stat/ztest.h"
 
@@ -15,7 +15,11 @@
 
 #define PI 3.14159265358979323846
 
-/* What uniform light of radiance 1 sends to wo, by bsdf_sample; in flux, so that refraction keeps it. */
+/* Functions of the closures' library; see create_probes. */
+static SslProbe *ggx_probe, *ggx_average_probe, *rise_probe, *dielectric_probe, *sheen_probe;
+static SslProbe *visible_probe;
+
+/* What uniform light of radiance 1 sends to wo, by sampling; in flux, so that refraction keeps it. */
 static Spectrum furnace(const OnePoint *b, uint32_t samples)
 {
     Sampler sobol = {SAMPLER_SOBOL};
@@ -199,8 +203,8 @@ static void test_bsdf_ggx_directional_albedo(void **state)
             one_add_closure(&b, CLOSURE_CONDUCTOR, spectrum_splat(1.0f), args, 1);
             assert_true(fabsf(furnace(&b, 1 << 16).c[0] - expected[a][m]) < 5e-4f);
         }
-        AlbedoTerms average = albedo_ggx_average(albedo_ggx_row(alphas[a]));
-        assert_true(fabsf(average.e1 - expected[a][5]) < 1e-3f);
+        float average = ssl_probe_at(ggx_average_probe, &alphas[a]).x;
+        assert_true(fabsf(average - expected[a][5]) < 1e-3f);
     }
     /* Closed form: alpha = 1, straight down: 1 - ln 2. */
     double e1, unused;
@@ -257,12 +261,13 @@ static void test_bsdf_albedo_tables_match_their_integrals(void **state)
             fmax(random_unit(&random) * (i & 1 ? fmin(2.0 * alpha, 1.0) : 1.0), 1e-2 * alpha);
         double e1, b;
         albedo_integral_ggx(alpha, c, 96, &e1, &b);
-        AlbedoTerms table = albedo_ggx(albedo_ggx_row((float)alpha), (float)c);
-        assert_true(fabs((double)table.e1 - e1) < 1.5e-3);
-        assert_true(fabs((double)table.b - b) < 2.5e-3);
+        float3 table = ssl_probe_at(ggx_probe, (float[]){(float)alpha, (float)c});
+        assert_true(fabs((double)table.x - e1) < 1.5e-3);
+        assert_true(fabs((double)table.y - b) < 2.5e-3);
         double ior = 1.05 + 2.9 * random_unit(&random);
-        double error = fabs((double)albedo_rise((float)alpha, (float)ior, (float)c, table.e1) -
-                            albedo_integral_rise(alpha, ior, c, 96));
+        float3 rise =
+            ssl_probe_at(rise_probe, (float[]){(float)alpha, (float)ior, (float)c, table.x});
+        double error = fabs((double)rise.x - albedo_integral_rise(alpha, ior, c, 96));
         assert_true(error < 0.04); /* near mirrors at grazing; seen 0.027 */
         rise_error += error / 1500;
     }
@@ -270,12 +275,16 @@ static void test_bsdf_albedo_tables_match_their_integrals(void **state)
     for (uint32_t i = 0; i < 3000; ++i) {
         double r = 0.05 + 0.95 * random_unit(&random), alpha = r * r;
         double c = 0.05 + 0.95 * random_unit(&random), ior = 1.15 + 1.4 * random_unit(&random);
-        bool is_inside = i & 1;
-        double e = albedo_integral_dielectric(alpha, is_inside ? 1.0 / ior : ior, c, 64);
-        float table = albedo_dielectric((float)alpha, (float)ior, is_inside, (float)c);
-        float inverse = albedo_dielectric((float)alpha, (float)(1.0 / ior), !is_inside, (float)c);
-        assert_true(fabs((double)table - e) < 1e-2);
-        assert_true(fabsf(table - inverse) < 1e-4f);
+        double eta = i & 1 ? 1.0 / ior : ior, e = albedo_integral_dielectric(alpha, eta, c, 64);
+        float3 table =
+            ssl_probe_at(dielectric_probe, (float[]){(float)alpha, (float)eta, (float)c});
+        assert_true(fabs((double)table.x - e) < 1e-2);
+    }
+    for (uint32_t i = 0; i < 300; ++i) {
+        double r = 0.25 + 0.75 * random_unit(&random), c = 0.2 + 0.8 * random_unit(&random);
+        double e = albedo_integral_sheen(r * r, c, 96);
+        float3 table = ssl_probe_at(sheen_probe, (float[]){(float)(r * r), (float)c});
+        assert_true(fabs((double)table.x - e) < 2e-3);
     }
 }
 
@@ -298,12 +307,19 @@ static float3 slope_normal(const Distribution *d, double q, double turn, double 
     return f3((float)(-tx * cos_h), (float)(-ty * cos_h), (float)cos_h);
 }
 
+/* Returns D(h), the density with which wo sees h, and the stretched length of wo. */
+static float3 ggx_at(const Distribution *d, float3 h)
+{
+    return ssl_probe_at(
+        visible_probe, (float[]){d->wo.x, d->wo.y, d->wo.z, h.x, h.y, h.z, d->alpha_x, d->alpha_y});
+}
+
 static double projected_area(double q, double turn, void *data)
 {
     const Distribution *d = data;
     double jacobian;
     float3 h = slope_normal(d, q, turn, &jacobian);
-    return (double)(ggx_d(h, d->alpha_x, d->alpha_y) * h.z) * jacobian;
+    return (double)(ggx_at(d, h).x * h.z) * jacobian;
 }
 
 static double visible(double q, double turn, void *data)
@@ -311,11 +327,7 @@ static double visible(double q, double turn, void *data)
     const Distribution *d = data;
     double jacobian;
     float3 h = slope_normal(d, q, turn, &jacobian);
-    float dot_oh = f3_dot(d->wo, h), s_o = ggx_stretch(d->wo, d->alpha_x, d->alpha_y);
-    if (dot_oh <= 0.0f)
-        return 0.0;
-    return (double)ggx_visible_pdf(ggx_d(h, d->alpha_x, d->alpha_y), dot_oh, d->wo.z, s_o) *
-           jacobian;
+    return f3_dot(d->wo, h) > 0.0f ? (double)ggx_at(d, h).y * jacobian : 0.0;
 }
 
 static void test_bsdf_ggx_identities(void **state)
@@ -333,10 +345,10 @@ static void test_bsdf_ggx_identities(void **state)
              * int D G1 / (4 cos_o) dwi = 1, since dwi = 4 (o.h) dh. */
             double seen = chi2_integrate(visible, &d, 0.0, 1.0 - 1e-7, 0.0, 1.0, 1e-5);
             assert_true(fabs(seen - 1.0) < 2e-3);
-            /* G1 as a function of its own. */
-            float s_o = ggx_stretch(d.wo, d.alpha_x, d.alpha_y);
-            float sum = 0.5f * (d.wo.z + s_o);
-            assert_true(fabsf(ggx_g1(d.wo.z, s_o) * sum - d.wo.z) < 1e-6f);
+            /* The stretched length. */
+            double x = (double)(d.alpha_x * d.wo.x), y = (double)(d.alpha_y * d.wo.y);
+            double length = sqrt(x * x + y * y + (double)(d.wo.z * d.wo.z));
+            assert_true(fabs((double)ggx_at(&d, d.wo).z - length) < 1e-6);
         }
 }
 
@@ -356,6 +368,37 @@ static void test_bsdf_tilted_normals_do_not_gain(void **state)
     }
 }
 
+static int create_probes(void **state)
+{
+    (void)state;
+    ggx_probe = ssl_probe_create("float alpha, float c",
+                                 "color(ggx_albedo(alpha, c).e1, ggx_albedo(alpha, c).b, 0)");
+    ggx_average_probe =
+        ssl_probe_create("float alpha", "color(ggx_albedo_average(alpha).e1, 0, 0)");
+    rise_probe = ssl_probe_create(
+        "float alpha, float ior, float c, float e1",
+        "color(bsdf_tinted_albedo_rise(bsdf_tinted(color(0), ior), alpha, c, e1), 0, 0)");
+    dielectric_probe = ssl_probe_create("float alpha, float eta, float c",
+                                        "color(dielectric_albedo(alpha, eta, c), 0, 0)");
+    sheen_probe = ssl_probe_create("float alpha, float c", "color(cloth_albedo(alpha, c), 0, 0)");
+    visible_probe =
+        ssl_probe_create("vector o, vector h, float2 alpha",
+                         "color(ggx_d(h, alpha),"
+                         " ggx_visible_pdf(ggx_d(h, alpha), dot(o, h), o.z, ggx_stretch(o, alpha)),"
+                         " ggx_stretch(o, alpha))");
+    return 0;
+}
+
+static int destroy_probes(void **state)
+{
+    (void)state;
+    SslProbe *const all[] = {ggx_probe,        ggx_average_probe, rise_probe,
+                             dielectric_probe, sheen_probe,       visible_probe};
+    for (size_t i = 0; i < SORT_COUNT_OF(all); ++i)
+        ssl_probe_destroy(all[i]);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,5 +410,5 @@ int main(void)
         cmocka_unit_test(test_bsdf_ggx_identities),
         cmocka_unit_test(test_bsdf_tilted_normals_do_not_gain),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("sort.bsdf_energy", tests, create_probes, destroy_probes);
 }

@@ -1,15 +1,25 @@
-/* Fresnel: values known in closed form. */
-#include "sort/bsdf/fresnel.h"
+/* Fresnel as closures have it (ssl/stdlib/bsdf): values known in closed form. */
+#include "tests/sort/bsdf/ssl_probe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
 
+static SslProbe *dielectric_probe, *metal_probe, *schlick_probe, *tinted_probe;
+
+/* Returns the reflectance; *out_cos_t: the cosine of the refracted direction. */
+static float refract(float cos_i, float eta, float *out_cos_t)
+{
+    float3 value = ssl_probe_at(dielectric_probe, (float[]){cos_i, eta});
+    *out_cos_t = value.y;
+    return value.x;
+}
+
 static float dielectric(float cos_i, float eta)
 {
     float cos_t;
-    return fresnel_dielectric(cos_i, eta, &cos_t);
+    return refract(cos_i, eta, &cos_t);
 }
 
 static double hemispherical(float eta)
@@ -64,7 +74,7 @@ static void test_fresnel_dielectric_brewster_and_total_reflection(void **state)
         assert_true(fabsf(dielectric(cos_b, n) - 0.5f * other * other) < 1e-6f);
         /* Beyond sin = 1/n from inside all is. */
         float cos_critical = sqrtf(1.0f - 1.0f / n2), cos_t = 2.0f;
-        assert_true(fresnel_dielectric(cos_critical * 0.999f, 1.0f / n, &cos_t) == 1.0f);
+        assert_true(refract(cos_critical * 0.999f, 1.0f / n, &cos_t) == 1.0f);
         assert_true(cos_t == 0.0f);
         assert_true(dielectric(cos_critical * 1.001f, 1.0f / n) < 1.0f);
     }
@@ -78,8 +88,8 @@ static void test_fresnel_dielectric_is_symmetric(void **state)
         for (uint32_t j = 1; j <= 50; ++j) {
             float n = 1.05f + 0.1f * (float)i, c = 0.02f * (float)j;
             float cos_t, cos_back;
-            float there = fresnel_dielectric(c, n, &cos_t);
-            float back = fresnel_dielectric(cos_t, 1.0f / n, &cos_back);
+            float there = refract(c, n, &cos_t);
+            float back = refract(cos_t, 1.0f / n, &cos_back);
             assert_true(fabsf(there - back) < 1e-4f / c);
             assert_true(fabsf(cos_back - c) < 2e-5f / c);
             float sin_i = sqrtf(1.0f - c * c), sin_t = sqrtf(1.0f - cos_t * cos_t);
@@ -95,37 +105,89 @@ static void test_fresnel_metal(void **state)
             float eta = 0.15f + 0.3f * (float)i, k = 0.5f * (float)j;
             float f0 =
                 ((eta - 1.0f) * (eta - 1.0f) + k * k) / ((eta + 1.0f) * (eta + 1.0f) + k * k);
-            assert_true(fabsf(fresnel_metal(1.0f, eta, k) - f0) < 2e-6f);
-            assert_true(fabsf(fresnel_metal(0.0f, eta, k) - 1.0f) < 1e-6f);
+            /* The reflectance at a cosine, and its mean. */
+            float3 normal = ssl_probe_at(metal_probe, (float[]){1.0f, eta, k});
+            assert_true(fabsf(normal.x - f0) < 2e-6f);
+            assert_true(fabsf(ssl_probe_at(metal_probe, (float[]){0.0f, eta, k}).x - 1.0f) < 1e-6f);
             double sum = 0.0;
             for (uint32_t m = 0; m < 1000; ++m) {
                 double c = (m + 0.5) / 1000.0;
-                float f = fresnel_metal((float)c, eta, k);
+                float f = ssl_probe_at(metal_probe, (float[]){(float)c, eta, k}).x;
                 assert_true(f >= 0.0f && f <= 1.0f + 1e-6f);
                 sum += 2.0 * c * (double)f / 1000.0;
                 /* Without absorption it is a dielectric. */
                 assert_true(k != 0.0f || fabsf(f - dielectric((float)c, eta)) < 1e-4f);
             }
-            Spectrum average = fresnel_metal_average(spectrum_splat(eta), spectrum_splat(k));
             if (k >= 0.5f)
-                assert_true(fabs((double)average.c[0] - sum) < 1e-3);
+                assert_true(fabs((double)normal.y - sum) < 1e-3);
         }
 }
 
 static void test_fresnel_schlick(void **state)
 {
     (void)state;
-    Spectrum f0 = {{0.04f, 0.5f, 1.0f}}, f90 = {{1.0f, 0.8f, 1.0f}};
-    double sum[3] = {0};
-    for (uint32_t i = 0; i < 10000; ++i) {
-        double c = (i + 0.5) / 10000.0;
-        Spectrum f = fresnel_schlick(f0, f90, (float)c);
-        SPECTRUM_EACH(k) sum[k] += 2.0 * c * (double)f.c[k] / 10000.0;
+    static const float ends[][2] = {{0.04f, 1.0f}, {0.5f, 0.8f}, {1.0f, 1.0f}};
+    for (size_t e = 0; e < SORT_COUNT_OF(ends); ++e) {
+        double sum = 0.0, average = 0.0;
+        for (uint32_t i = 0; i < 10000; ++i) {
+            double c = (i + 0.5) / 10000.0;
+            float3 value = ssl_probe_at(schlick_probe, (float[]){(float)c, ends[e][0], ends[e][1]});
+            double expected =
+                (double)ends[e][0] + (double)(ends[e][1] - ends[e][0]) * pow(1.0 - c, 5.0);
+            assert_true(fabs((double)value.x - expected) < 1e-6);
+            sum += 2.0 * c * expected / 10000.0;
+            average = (double)value.y;
+        }
+        assert_true(fabs(average - sum) < 1e-5);
     }
-    Spectrum average = fresnel_schlick_average(f0, f90);
-    SPECTRUM_EACH(k) assert_true(fabs((double)average.c[k] - sum[k]) < 1e-5);
-    assert_true(fresnel_schlick(f0, f90, 1.0f).c[0] == 0.04f);
-    assert_true(fresnel_schlick(f0, f90, 0.0f).c[1] == 0.8f);
+}
+
+/* From its colour at the normal to white, as a dielectric goes from its own reflectance to 1. */
+static void test_fresnel_tinted(void **state)
+{
+    (void)state;
+    for (float eta = 1.05f; eta < 4.0f; eta += 0.35f)
+        for (float f0 = 0.0f; f0 < 1.01f; f0 += 0.25f) {
+            double sum = 0.0, average = 0.0, own = pow(((double)eta - 1) / ((double)eta + 1), 2.0);
+            for (uint32_t i = 0; i < 1000; ++i) {
+                double c = (i + 0.5) / 1000.0;
+                double rise = ((double)dielectric((float)c, eta) - own) / (1.0 - own);
+                double expected = (double)f0 + (1.0 - (double)f0) * fmax(rise, 0.0);
+                float3 value = ssl_probe_at(tinted_probe, (float[]){(float)c, eta, f0});
+                assert_true(fabs((double)value.x - expected) < 1e-5);
+                sum += 2.0 * c * expected / 1000.0;
+                average = (double)value.y;
+            }
+            assert_true(fabs(average - sum) < 5e-3);
+        }
+}
+
+static int create_probes(void **state)
+{
+    (void)state;
+    dielectric_probe =
+        ssl_probe_create("float c, float eta",
+                         "color(bsdf_fresnel(c, eta).reflectance, bsdf_fresnel(c, eta).cos_t, 0)");
+    metal_probe = ssl_probe_create("float c, float eta, float k",
+                                   "color(bsdf_fresnel_metal(c, eta, k), "
+                                   "bsdf_fresnel_metal_average(color(eta), color(k)).r, 0)");
+    schlick_probe = ssl_probe_create("float c, float f0, float f90",
+                                     "color(bsdf_schlick(color(f0), color(f90), c).r, "
+                                     "bsdf_schlick_average(color(f0), color(f90)).r, 0)");
+    tinted_probe = ssl_probe_create("float c, float eta, float f0",
+                                    "color(bsdf_tinted_fresnel(bsdf_tinted(color(f0), eta), c).r, "
+                                    "bsdf_tinted_average(bsdf_tinted(color(f0), eta)).r, 0)");
+    return 0;
+}
+
+static int destroy_probes(void **state)
+{
+    (void)state;
+    ssl_probe_destroy(dielectric_probe);
+    ssl_probe_destroy(metal_probe);
+    ssl_probe_destroy(schlick_probe);
+    ssl_probe_destroy(tinted_probe);
+    return 0;
 }
 
 int main(void)
@@ -137,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_fresnel_dielectric_is_symmetric),
         cmocka_unit_test(test_fresnel_metal),
         cmocka_unit_test(test_fresnel_schlick),
+        cmocka_unit_test(test_fresnel_tinted),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("sort.bsdf_fresnel", tests, create_probes, destroy_probes);
 }

@@ -76,8 +76,6 @@ static void test_warp_hemisphere_follows_the_cosine(void **state)
         count_cell(cells, 1.0 - (double)w.z * (double)w.z, turn(w.x, w.y));
     }
     check_even(cells);
-    assert_true(warp_hemisphere_cosine_pdf(-0.5f) == 0.0f);
-    assert_true(warp_hemisphere_cosine_pdf(1.0f) == SORT_INV_PI);
 }
 
 static void test_warp_sphere_is_uniform(void **state)
