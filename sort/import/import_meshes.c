@@ -198,8 +198,8 @@ static void find_outline(const SortMesh *m, float3 out[IMPORT_OUTLINE])
 
 Status import_add_mesh(ImportSink *s, const SortMesh *m, uint32_t *out_id, Error *err)
 {
-    char given[PACKAGE_NAME_BYTES_MAX + 1];
-    package_clean_name(m->name ? m->name : "", given, PACKAGE_NAME_BYTES_MAX);
+    char given[SCENE_NAME_BYTES_MAX + 1];
+    package_clean_name(m->name ? m->name : "", given, SCENE_NAME_BYTES_MAX);
     if (m->material >= s->materials.count)
         return error_set(err, STATUS_FORMAT, "mesh '%s' names material %u of %u", given,
                          m->material, s->materials.count);

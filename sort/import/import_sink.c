@@ -248,8 +248,8 @@ Status import_sink_create(const ImportSinkDesc *desc, ImportSink **out_sink, Err
         import_sink_destroy(s);
         return status;
     }
-    char title[PACKAGE_NAME_BYTES_MAX + 1];
-    package_clean_name(path_basename(desc->source), title, PACKAGE_NAME_BYTES_MAX);
+    char title[SCENE_NAME_BYTES_MAX + 1];
+    package_clean_name(path_basename(desc->source), title, SCENE_NAME_BYTES_MAX);
     json_write_string(package_writer_fields(s->writer), "name", title);
     *out_sink = s;
     return STATUS_OK;

@@ -13,7 +13,7 @@ void import_note_missing(ImportSink *s, const char *material, const char *what, 
                          const char *why)
 {
     enum { SAID_MAX = 20 };
-    char place[PACKAGE_NAME_BYTES_MAX + 32] = "";
+    char place[SCENE_NAME_BYTES_MAX + 32] = "";
     if (material)
         snprintf(place, sizeof place, "material '%s': ", material);
     if (s->missing_count++ < SAID_MAX)

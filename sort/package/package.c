@@ -152,9 +152,9 @@ const char *package_path(const Package *package)
 Status package_check_name(const char *file, Error *err)
 {
     TRY(path_check_relative(file, err));
-    if (strlen(file) > PACKAGE_NAME_BYTES_MAX)
+    if (strlen(file) > PACKAGE_FILE_NAME_BYTES_MAX)
         return error_set(err, STATUS_FORMAT, "the file name is longer than %d bytes",
-                         PACKAGE_NAME_BYTES_MAX);
+                         PACKAGE_FILE_NAME_BYTES_MAX);
     if (strchr(file, ':'))
         return error_set(err, STATUS_FORMAT, "'%s' contains ':'", file);
     for (const char *part = file;;) {

@@ -10,7 +10,7 @@
 #include "base/path.h"
 
 enum {
-    PACKAGE_NAME_BYTES_MAX = 1024,
+    PACKAGE_FILE_NAME_BYTES_MAX = 1024, /* of a path inside the package */
     PACKAGE_COMPONENT_BYTES_MAX = 255,
     PACKAGE_ZIP_ENTRIES_MAX = 1 << 20,
     /* Limit for one stream: deflate cannot do better than 1032 to 1. */

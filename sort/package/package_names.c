@@ -60,9 +60,9 @@ void package_clean_name(const char *name, char *out, size_t max)
 const char *package_unique_name(Arena *arena, NameSet *set, const char *name, const char *fallback,
                                 uint32_t ordinal)
 {
-    char base[PACKAGE_NAME_BYTES_MAX + 1], text[PACKAGE_NAME_BYTES_MAX + 32];
+    char base[SCENE_NAME_BYTES_MAX + 1], text[SCENE_NAME_BYTES_MAX + 32];
     bool failed = false;
-    package_clean_name(name, base, PACKAGE_NAME_BYTES_MAX - 16);
+    package_clean_name(name, base, SCENE_NAME_BYTES_MAX - 16);
     if (!base[0])
         snprintf(base, sizeof base, "%s", fallback);
     if (name_set_add(set, base, &failed))

@@ -1,10 +1,10 @@
-/* Names of entries and of files in packages. Private to the package writer. */
+/* Names of the entries of scene.json, such as materials and meshes: what the reader accepts and the writer makes. */
 #ifndef SORT_PACKAGE_PACKAGE_NAMES_H
 #define SORT_PACKAGE_PACKAGE_NAMES_H
 
 #include "base/arena.h"
 
-enum { PACKAGE_NAME_BYTES_MAX = 255 };
+enum { SCENE_NAME_BYTES_MAX = 255 };
 
 /* Names that a section uses already: open addressing over 64 bits of a hash. Zero-initialise; free `hashes`. */
 typedef struct NameSet {

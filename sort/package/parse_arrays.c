@@ -113,8 +113,8 @@ Status parse_mesh_attributes(SceneParser *p, JsonCursor *c, uint32_t index, Erro
         if (mesh->attribute_count == SCENE_MESH_ATTRIBUTES_MAX)
             return parse_refuse(&object, STATUS_LIMIT, err, "has more than %d attributes",
                                 SCENE_MESH_ATTRIBUTES_MAX);
-        if (!*name || strlen(name) > 255)
-            return json_fail(&value, err, "a name has 1 to 255 bytes");
+        if (!*name || strlen(name) > SCENE_NAME_BYTES_MAX)
+            return json_fail(&value, err, "a name has 1 to %d bytes", SCENE_NAME_BYTES_MAX);
         SceneAttribute *a = &attributes[mesh->attribute_count];
         a->name = arena_strndup(p->arena, name, strlen(name));
         TRY(json_as_object(&value, err));

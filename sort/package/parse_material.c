@@ -176,7 +176,7 @@ static Status find_texture_file(SceneParser *p, const JsonCursor *c, TextureFile
 
 static void warn_of_missing(const SceneParser *p, const char *name)
 {
-    char text[PACKAGE_NAME_BYTES_MAX + 64];
+    char text[PACKAGE_FILE_NAME_BYTES_MAX + 64];
     snprintf(text, sizeof text, "the texture '%s' is not there; it shows magenta", name);
     if (p->options->warn)
         p->options->warn(p->options->warn_data, text);

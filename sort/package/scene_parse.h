@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "sort/package/name_index.h"
 #include "sort/package/package_array.h"
+#include "sort/package/package_names.h"
 #include "sort/package/scene_load.h"
 #include "sort/scene/scene.h"
 #include <setjmp.h>
@@ -22,7 +23,6 @@
 enum {
     SCENE_JSON_BYTES_MAX = 256 << 20,
     SCENE_SHADER_BYTES_MAX = 16 << 20,
-    SCENE_NAME_BYTES_MAX = 255,
     SCENE_INSTANCES_MAX = 1 << 24,
     SCENE_SECTION_MAX = 1 << 20, /* of the other sections */
     SCENE_VERTICES_MAX = 0x7fffffff

@@ -15,6 +15,8 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "sort/package/package.h"
+#include "sort/package/package_names.h"
 #include "sort/package/scene_load.h"
 #include "tests/sort/package/package_kit.h"
 #include <errno.h>
@@ -115,6 +117,73 @@ static void test_package_bad_descriptions(void **state)
 }
 
 /* --- bad arrays ----------------------------------------------------------------------------- */
+
+/* Loads the good scene with `count` letters between `before` and `after` in place of `find`. */
+static Status load_with_name(const char *find, const char *before, size_t count, const char *after,
+                             char message[KIT_MESSAGE_BYTES])
+{
+    StrBuf put = {0};
+    Scene *scene;
+    strbuf_append_c(&put, before);
+    for (size_t i = 0; i < count; ++i)
+        strbuf_append_char(&put, 'n');
+    strbuf_append_c(&put, after);
+    CHECK(!put.failed);
+    char *json = replaced(find, put.data);
+    package_kit_write_all("names", json, strlen(json), quad_bin, quad_bin_bytes);
+    Status status = package_kit_load(package_kit_path("names"), NULL, &scene, message);
+    scene_destroy(scene);
+    mem_free(json);
+    strbuf_free(&put);
+    return status;
+}
+
+static void test_package_entry_names_have_a_limit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *find, *before, *after, *place;
+    } rows[] = {
+        {"\"name\": \"Main\"", "\"name\": \"", "\"", "cameras[0].name"},
+        {"\"paint\": {", "\"", "\": {", "meshes[1].attributes."},
+    };
+    char message[KIT_MESSAGE_BYTES];
+    for (size_t i = 0; i < SORT_COUNT_OF(rows); ++i) {
+        Status status = load_with_name(rows[i].find, rows[i].before, SCENE_NAME_BYTES_MAX,
+                                       rows[i].after, message);
+        if (status != STATUS_OK)
+            fail_msg("%s: %s", rows[i].place, message);
+        status = load_with_name(rows[i].find, rows[i].before, SCENE_NAME_BYTES_MAX + 1,
+                                rows[i].after, message);
+        package_kit_expect(rows[i].place, status, message, STATUS_FORMAT,
+                           "a name has 1 to 255 bytes");
+    }
+}
+
+/* A path of `bytes` bytes, in components of at most `component` bytes. */
+static Status check_file_name(size_t bytes, size_t component, Error *err)
+{
+    char file[2 * PACKAGE_FILE_NAME_BYTES_MAX];
+    CHECK(bytes < sizeof file);
+    for (size_t i = 0; i < bytes; ++i)
+        file[i] = i % (component + 1) == component ? '/' : 'f';
+    file[bytes] = '\0';
+    *err = (Error){0};
+    return package_check_name(file, err);
+}
+
+static void test_package_file_names_have_limits(void **state)
+{
+    (void)state;
+    enum { LONGEST = PACKAGE_FILE_NAME_BYTES_MAX, PART = PACKAGE_COMPONENT_BYTES_MAX };
+    Error err;
+    assert_int_equal(check_file_name(LONGEST, 100, &err), STATUS_OK);
+    assert_int_equal(check_file_name(LONGEST + 1, 100, &err), STATUS_FORMAT);
+    assert_non_null(strstr(err.text, "the file name is longer than 1024 bytes"));
+    assert_int_equal(check_file_name(PART, PART, &err), STATUS_OK);
+    assert_int_equal(check_file_name(PART + 1, PART + 1, &err), STATUS_FORMAT);
+    assert_non_null(strstr(err.text, "longer than 255 bytes"));
+}
 
 static void test_package_bad_arrays(void **state)
 {
@@ -460,6 +529,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_package_bad_descriptions),
+        cmocka_unit_test(test_package_entry_names_have_a_limit),
+        cmocka_unit_test(test_package_file_names_have_limits),
         cmocka_unit_test(test_package_bad_arrays),
         cmocka_unit_test(test_package_array_bombs),
         cmocka_unit_test(test_package_bad_folders),
