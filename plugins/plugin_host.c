@@ -518,17 +518,3 @@ Status plugin_error(SortResult result, const SortFailure *why, const char *path,
     return error_set_at(err, rows[result].status, path ? path : "", "%.*s",
                         (int)(SORT_FAILURE_TEXT_MAX - 1), text);
 }
-
-size_t plugin_texel_bytes(SortTexelType type)
-{
-    switch (type) {
-    case SORT_TEXEL_U8:
-        return 1;
-    case SORT_TEXEL_U16:
-    case SORT_TEXEL_HALF:
-        return 2;
-    case SORT_TEXEL_FLOAT:
-        return 4;
-    }
-    return 0;
-}

@@ -80,7 +80,4 @@ uint32_t plugin_host_list(PluginHost *host, const PluginInfo **out_infos);
  * gives err->code, or STATUS_INTERNAL if that is STATUS_OK. */
 Status plugin_error(SortResult result, const SortFailure *why, const char *path, Error *err);
 
-/* Returns the bytes of one texel component: 1, 2, 2, 4. */
-size_t plugin_texel_bytes(SortTexelType type);
-
 #endif

@@ -370,6 +370,28 @@ static Status add_sources(const SslSource *src, DiagList *diags, SemaSource out[
     return STATUS_OK;
 }
 
+/* Parses and checks a source; *out_file is its number in `diags`. */
+static Status check_source(const StdLib *lib, const SemaTables *tables, const SslSource *src,
+                           Arena *arena, DiagList *diags, Module **out_module, uint32_t *out_file)
+{
+    SemaSource sources[SOURCES_MAX];
+    uint32_t errors_before = diag_error_count(diags), count;
+    TRY(add_sources(src, diags, sources, &count));
+    *out_module = sema_check(lib->module, tables, sources, count, arena, diags);
+    *out_file = sources[0].file;
+    return diag_error_count(diags) > errors_before ? STATUS_SOURCE : STATUS_OK;
+}
+
+/* Parses a source, unchecked, without any library. */
+static Status parse_alone(const SslSource *src, Arena *arena, DiagList *diags, Module **out_module)
+{
+    SemaSource source;
+    uint32_t errors_before = diag_error_count(diags);
+    TRY(add_source(src, diags, &source));
+    *out_module = sema_parse(NULL, &source, 1, arena, diags);
+    return diag_error_count(diags) > errors_before ? STATUS_SOURCE : STATUS_OK;
+}
+
 /* Fills l->module with the shader and what it calls. */
 static Status lower_module(Lowering *l, const Module *checked, const FuncDecl *shader,
                            uint32_t file)
@@ -406,15 +428,12 @@ static Status lower_module(Lowering *l, const Module *checked, const FuncDecl *s
 Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSource *src,
                     Arena *arena, DiagList *diags, IrModule **out_module)
 {
-    SemaSource sources[SOURCES_MAX];
     SemaTables own_tables = sema_tables(tables);
-    uint32_t errors_before = diag_error_count(diags), count;
+    Module *m;
+    uint32_t file;
     *out_module = NULL;
-    TRY(add_sources(src, diags, sources, &count));
-    Module *m = sema_check(lib->module, &own_tables, sources, count, arena, diags);
-    if (diag_error_count(diags) > errors_before)
-        return STATUS_SOURCE;
-    const FuncDecl *shader = sema_find_shader(m, src->shader, sources[0].file, arena, diags);
+    TRY(check_source(lib, &own_tables, src, arena, diags, &m, &file));
+    const FuncDecl *shader = sema_find_shader(m, src->shader, file, arena, diags);
     if (!shader)
         return STATUS_SOURCE;
     Lowering l = {.arena = arena,
@@ -423,19 +442,15 @@ Status lower_shader(const StdLib *lib, const LowerTables *tables, const SslSourc
                   .strings = lib->strings,
                   .module = ir_module_create(arena),
                   .func_ids = ARENA_ARRAY(arena, IrFuncId, m->func_count)};
-    TRY(lower_module(&l, m, shader, sources[0].file));
+    TRY(lower_module(&l, m, shader, file));
     *out_module = l.module;
     return STATUS_OK;
 }
 
 Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags, StrBuf *out)
 {
-    SemaSource source;
-    uint32_t errors_before = diag_error_count(diags);
-    TRY(add_source(src, diags, &source));
-    Module *m = sema_parse(NULL, &source, 1, arena, diags);
-    if (diag_error_count(diags) > errors_before)
-        return STATUS_SOURCE;
+    Module *m;
+    TRY(parse_alone(src, arena, diags, &m));
     for (uint32_t i = 0; i < m->ast->funcs.count; ++i)
         if (m->ast->funcs.data[i]->is_shader && !m->ast->funcs.data[i]->is_of_bsdf)
             strbuf_printf(out, "%s\n", m->ast->funcs.data[i]->name);
@@ -445,13 +460,9 @@ Status lower_list_shaders(const SslSource *src, Arena *arena, DiagList *diags, S
 Status lower_list_bsdfs(const SslSource *src, Arena *arena, DiagList *diags, SslBsdfInfo *out,
                         uint32_t room, uint32_t *out_count)
 {
-    SemaSource source;
-    uint32_t errors_before = diag_error_count(diags);
+    Module *m;
     *out_count = 0;
-    TRY(add_source(src, diags, &source));
-    Module *m = sema_parse(NULL, &source, 1, arena, diags);
-    if (diag_error_count(diags) > errors_before)
-        return STATUS_SOURCE;
+    TRY(parse_alone(src, arena, diags, &m));
     for (uint32_t i = 0; i < m->ast->bsdfs.count && *out_count < room; ++i) {
         const BsdfDecl *decl = m->ast->bsdfs.data[i];
         SslBsdfInfo *info = &out[(*out_count)++];
@@ -480,13 +491,10 @@ Status lower_dump_tokens(const SslSource *src, Arena *arena, DiagList *diags, St
 Status lower_dump_ast(const StdLib *lib, const LowerTables *tables, const SslSource *src,
                       Arena *arena, DiagList *diags, StrBuf *out)
 {
-    SemaSource sources[SOURCES_MAX];
     SemaTables own_tables = sema_tables(tables);
-    uint32_t errors_before = diag_error_count(diags), count;
-    TRY(add_sources(src, diags, sources, &count));
-    Module *m = sema_check(lib->module, &own_tables, sources, count, arena, diags);
-    if (diag_error_count(diags) > errors_before)
-        return STATUS_SOURCE;
+    Module *m;
+    uint32_t file;
+    TRY(check_source(lib, &own_tables, src, arena, diags, &m, &file));
     ast_print(m->ast, out);
     return out->failed ? STATUS_NO_MEMORY : STATUS_OK;
 }

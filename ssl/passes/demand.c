@@ -146,8 +146,8 @@ static IrDemand *demand_of(IrDemandTable *t, const IrLineage *l, const uint8_t *
     const IrFunc *f = ir_func(t->module, l->func);
     void **slot = find(t, l, wanted, f->result_count);
     IrDemand *d = *slot;
-    bool grown = !d;
-    if (!d) {
+    const bool is_new = !d;
+    if (is_new) {
         d = ARENA_NEW(t->arena, IrDemand);
         d->lineage = l;
         d->wanted = ARENA_ARRAY(t->arena, uint8_t, f->result_count);
@@ -157,11 +157,7 @@ static IrDemand *demand_of(IrDemandTable *t, const IrLineage *l, const uint8_t *
         *slot = d;
         array_push(t->arena, &t->records, d);
     }
-    for (uint32_t i = 0; i < f->result_count; ++i) {
-        grown |= (wanted[i] & ~d->wanted[i]) != 0;
-        d->wanted[i] |= wanted[i];
-    }
-    if (grown) {
+    if (pattern_add(d->wanted, wanted, f->result_count) || is_new) {
         t->changed = true;
         if (!d->is_active) /* else the next round does */
             analyse(t, d);

@@ -155,8 +155,8 @@ const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *
     uint32_t param_count = ir_region(f, f->body)->param_count;
     void **slot = find(t, func, params, param_count);
     IrLineage *l = *slot;
-    bool grown = !l;
-    if (!l) {
+    const bool is_new = !l;
+    if (is_new) {
         l = ARENA_NEW(t->arena, IrLineage);
         l->func = func;
         l->params = ARENA_ARRAY(t->arena, uint8_t, param_count);
@@ -165,11 +165,7 @@ const IrLineage *ir_lineage_of(IrLineageTable *t, IrFuncId func, const uint8_t *
         *slot = l;
         array_push(t->arena, &t->records, l);
     }
-    for (uint32_t i = 0; i < param_count; ++i) {
-        grown |= (params[i] & ~l->params[i]) != 0;
-        l->params[i] |= params[i];
-    }
-    if (grown) {
+    if (pattern_add(l->params, params, param_count) || is_new) {
         t->changed = true;
         if (!l->is_active) /* else the next round does */
             analyse(t, l);

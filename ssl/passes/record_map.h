@@ -27,4 +27,15 @@ typedef struct RecordMap {
 void **record_map_slot(RecordMap *m, Arena *arena, uint64_t tag, const void *key,
                        uint32_t key_bytes);
 
+/* Adds bits to a pattern, and returns whether it lacked any of them. */
+static inline bool pattern_add(uint8_t *pattern, const uint8_t *bits, uint32_t count)
+{
+    uint8_t added = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        added |= bits[i] & (uint8_t)~pattern[i];
+        pattern[i] |= bits[i];
+    }
+    return added != 0;
+}
+
 #endif

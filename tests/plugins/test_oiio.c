@@ -1,6 +1,7 @@
 /* The OpenImageIO decoder on small files whose texels are known by formula: data/make_fixtures.py. */
 #include "base/half.h"
 #include "plugins/plugin_host.h"
+#include "textures/format/stex_format.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -113,7 +114,7 @@ static void expect_region(SortImage *image, const SortLevelInfo *info, SortRegio
                           int ramp_x, int ramp_y, int width, int height, double tolerance)
 {
     size_t count = (size_t)region.width * region.height * info->channel_count;
-    size_t bytes = count * plugin_texel_bytes(info->type);
+    size_t bytes = count * stex_component_bytes(info->type);
     void *texels = malloc(bytes);
     memset(texels, 0xab, bytes);
     SortFailure why = {{0}};
