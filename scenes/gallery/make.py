@@ -66,33 +66,42 @@ def test_card(x: int, y: int, side: int) -> tuple[int, int, int]:
     return tuple(int(min(255, c * k)) for c in base)
 
 
+CORNELL_COLORS = {"white": [0.73, 0.71, 0.68], "red": [0.57, 0.042, 0.044], "green": [0.112, 0.371, 0.092]}
+CORNELL_RADIANCE = [18.4, 15.6, 8.0]
+CORNELL_LAMP = ((3.43, 5.487, 2.27), (3.43, 5.487, 3.32), (2.13, 5.487, 3.32), (2.13, 5.487, 2.27))
+CORNELL_VIEW = {"eye": (2.78, 2.73, -8.0), "target": (2.78, 2.73, -7.0), "fov_y_degrees": 39.3}
+CORNELL_BLOCKS = {"short block": (1.65, [(1.3, 0.65), (0.82, 2.25), (2.4, 2.72), (2.9, 1.14)]),
+                  "tall block": (3.3, [(4.23, 2.47), (2.65, 2.96), (3.14, 4.56), (4.72, 4.06)])}
+
+
+def cornell_room():
+    """Yields (name, colour, corners) of the walls of the box of Goral et al. [1984], with the measured geometry of Cornell's
+    web page, in decimetres."""
+    yield "floor", "white", ((5.528, 0, 0), (0, 0, 0), (0, 0, 5.592), (5.496, 0, 5.592))
+    yield "ceiling", "white", ((5.56, 5.488, 0), (5.56, 5.488, 5.592), (0, 5.488, 5.592), (0, 5.488, 0))
+    yield "back", "white", ((5.496, 0, 5.592), (0, 0, 5.592), (0, 5.488, 5.592), (5.56, 5.488, 5.592))
+    yield "right", "green", ((0, 0, 5.592), (0, 0, 0), (0, 5.488, 0), (0, 5.488, 5.592))
+    yield "left", "red", ((5.528, 0, 0), (5.496, 0, 5.592), (5.56, 5.488, 5.592), (5.56, 5.488, 0))
+
+
+def cornell_block(name: str):
+    """Yields (name, colour, corners) of the visible faces of one of the blocks in it."""
+    top, base = CORNELL_BLOCKS[name]
+    yield name, "white", [(x, top, z) for x, z in base]
+    for k in range(4):
+        (ax, az), (bx, bz) = base[k - 1], base[k]
+        yield f"{name} side", "white", ((ax, 0, az), (bx, 0, bz), (bx, top, bz), (ax, top, az))
+
+
 def cornell(out: pathlib.Path) -> None:
-    """The box of Goral et al. [1984] with the measured geometry of Cornell's web page, in decimetres."""
+    """Light between diffuse walls: the box of Goral et al. [1984]."""
     g = Gallery(out, (512, 512), 64)
-    white = g.material("white", "plain", albedo=[0.73, 0.71, 0.68])
-    red = g.material("red", "plain", albedo=[0.57, 0.042, 0.044])
-    green = g.material("green", "plain", albedo=[0.112, 0.371, 0.092])
-    light = g.material("light", "lamp", radiance=[18.4, 15.6, 8.0])
-
-    def face(name, material, *corners):
-        points = [tuple(c / 100 for c in corner) for corner in corners]
-        g.put(name, g.add_mesh(name, **shapes.quad(*points)), material)
-
-    face("floor", white, (552.8, 0, 0), (0, 0, 0), (0, 0, 559.2), (549.6, 0, 559.2))
-    face("ceiling", white, (556, 548.8, 0), (556, 548.8, 559.2), (0, 548.8, 559.2), (0, 548.8, 0))
-    face("back", white, (549.6, 0, 559.2), (0, 0, 559.2), (0, 548.8, 559.2), (556, 548.8, 559.2))
-    face("right", green, (0, 0, 559.2), (0, 0, 0), (0, 548.8, 0), (0, 548.8, 559.2))
-    face("left", red, (552.8, 0, 0), (549.6, 0, 559.2), (556, 548.8, 559.2), (556, 548.8, 0))
-    face("light", light, (343, 548.7, 227), (343, 548.7, 332), (213, 548.7, 332), (213, 548.7, 227))
-    blocks = {"short block": (165, [(130, 65), (82, 225), (240, 272), (290, 114)]),
-              "tall block": (330, [(423, 247), (265, 296), (314, 456), (472, 406)])}
-    for name, (top, base) in blocks.items():
-        up = [(x, top, z) for x, z in base]
-        face(name, white, *up)
-        for k in range(4):
-            (ax, az), (bx, bz) = base[k - 1], base[k]
-            face(f"{name} side", white, (ax, 0, az), (bx, 0, bz), (bx, top, bz), (ax, top, az))
-    g.camera((2.78, 2.73, -8.0), (2.78, 2.73, -7.0), 39.3)
+    paint = {name: g.material(name, "plain", albedo=color) for name, color in CORNELL_COLORS.items()}
+    paint["light"] = g.material("light", "lamp", radiance=CORNELL_RADIANCE)
+    faces = [*cornell_room(), ("light", "light", CORNELL_LAMP), *cornell_block("short block"), *cornell_block("tall block")]
+    for name, color, corners in faces:
+        g.put(name, g.add_mesh(name, **shapes.quad(*corners)), paint[color])
+    g.camera(**CORNELL_VIEW)
     g.finish()
 
 
